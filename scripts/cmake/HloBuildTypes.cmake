@@ -1,0 +1,38 @@
+# Build types: Dev (assertions, light optimisation, fast to build), Release, Asan, Ubsan.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Dev CACHE STRING "" FORCE)
+endif()
+set_property(CACHE CMAKE_BUILD_TYPE PROPERTY STRINGS Dev Release Asan Ubsan)
+
+# -ffp-contract=off: a fused multiply-add happens only where the code says Fma, so every platform rounds alike.
+set(hlo_common_flags "-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Werror=switch -Wno-missing-field-initializers -ffp-contract=off")
+if(HLO_WERROR)
+  string(APPEND hlo_common_flags " -Werror")
+endif()
+set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} ${hlo_common_flags}")
+set(CMAKE_CXX_FLAGS_DEV "-O1")
+set(CMAKE_C_FLAGS_DEV "-O1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_ASAN "-O1 -g1 -fsanitize=address -fno-omit-frame-pointer")
+set(CMAKE_EXE_LINKER_FLAGS_ASAN "-fsanitize=address")
+set(CMAKE_CXX_FLAGS_UBSAN "-O1 -g1 -fsanitize=undefined -fno-sanitize-recover=undefined")
+set(CMAKE_EXE_LINKER_FLAGS_UBSAN "-fsanitize=undefined")
+
+find_program(HLO_CCACHE ccache)
+if(HLO_CCACHE)
+  # The folder of the build is not part of the key: clones and build folders share results.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${HLO_CCACHE})
+endif()
+find_program(HLO_LLD NAMES ld.lld ld.lld-14 ld.lld-19)
+if(HLO_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+if(HLO_ENABLE_LLVM)
+  add_compile_definitions(HLO_HAVE_LLVM=1)
+endif()
