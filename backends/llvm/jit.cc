@@ -1,0 +1,248 @@
+// See jit.h.
+//
+// Settings that trade nothing measurable in the generated code for time: loop strength reduction off
+// (addresses come strength-reduced from the emitter), the machine scheduler off, no verifier between
+// machine passes, object code straight from the pass manager, and one TargetMachine per thread in use.
+#include "backends/llvm/jit.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <mutex>
+#include <utility>
+
+#include "backends/llvm/jit_link.h"
+#include "lib/support/status.h"
+#include "lib/support/thread_pool.h"
+
+namespace hlo {
+namespace {
+
+// Registers the target and sets the code generator's switches, once per process.
+void InitializeLlvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+    const char* const arguments[] = {"hlo", "-disable-lsr", "-enable-misched=false"};
+    llvm::cl::ParseCommandLineOptions(static_cast<int>(std::size(arguments)), arguments, "",
+                                      &llvm::nulls());
+  });
+}
+
+llvm::CodeGenOptLevel ToLlvm(CodegenLevel level) {
+  switch (level) {
+    case CodegenLevel::kNone: return llvm::CodeGenOptLevel::None;
+    case CodegenLevel::kLess: return llvm::CodeGenOptLevel::Less;
+    case CodegenLevel::kDefault: return llvm::CodeGenOptLevel::Default;
+    case CodegenLevel::kAggressive: return llvm::CodeGenOptLevel::Aggressive;
+  }
+  return llvm::CodeGenOptLevel::Default;
+}
+
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeMachine(const JitOptions& options) {
+  const std::string triple = llvm::sys::getProcessTriple();
+  std::string problem;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (target == nullptr) return Internal("LLVM has no target `{}`: {}", triple, problem);
+  llvm::TargetOptions settings;
+  settings.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // fma only where the IR says so
+  settings.MCOptions.AsmVerbose = false;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, options.cpu, options.features, settings, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      ToLlvm(options.level), /*JIT=*/true));
+  if (machine == nullptr) return Internal("LLVM cannot make a machine for `{}`", options.cpu);
+  return machine;
+}
+
+// Collects the errors that LLVM reports through a context while it generates code.
+class ErrorCollector final : public llvm::DiagnosticHandler {
+ public:
+  explicit ErrorCollector(std::string* errors) : errors_(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    llvm::raw_string_ostream stream(*errors_);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    stream << "; ";
+    return true;
+  }
+
+ private:
+  std::string* errors_;
+};
+
+}  // namespace
+
+struct Jit::State {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<llvm::TargetMachine>> idle;  // guarded by mutex
+  std::string data_layout;
+  std::string triple;
+  JitSymbols symbols;
+  std::shared_ptr<llvm::jitlink::JITLinkMemoryManager> memory;
+};
+
+// A target machine borrowed from the idle ones, or a new one.
+class Jit::Machine final {
+ public:
+  static absl::StatusOr<Machine> Borrow(const Jit& jit) {
+    {
+      std::lock_guard<std::mutex> lock(jit.state_->mutex);
+      if (!jit.state_->idle.empty()) {
+        Machine machine(*jit.state_, std::move(jit.state_->idle.back()));
+        jit.state_->idle.pop_back();
+        return machine;
+      }
+    }
+    ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeMachine(jit.options_));
+    return Machine(*jit.state_, std::move(machine));
+  }
+
+  Machine(Machine&&) = default;
+  ~Machine() {
+    if (machine_ == nullptr) return;
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->idle.push_back(std::move(machine_));
+  }
+
+  // Runs the code generator on `module`.
+  absl::Status Emit(llvm::Module& module, llvm::CodeGenFileType type,
+                    llvm::raw_pwrite_stream& stream) {
+    std::string errors;
+    llvm::LLVMContext& context = module.getContext();
+    std::unique_ptr<llvm::DiagnosticHandler> saved = context.getDiagnosticHandler();
+    context.setDiagnosticHandler(std::make_unique<ErrorCollector>(&errors));
+    llvm::legacy::PassManager passes;
+    const bool refused = machine_->addPassesToEmitFile(passes, stream, nullptr, type,
+                                                       /*DisableVerify=*/true);
+    if (!refused) passes.run(module);
+    context.setDiagnosticHandler(std::move(saved));
+    RET_CHECK(!refused, "the target cannot emit files of this type");
+    RET_CHECK(errors.empty(), "code generation failed: {}", errors);
+    return absl::OkStatus();
+  }
+
+ private:
+  Machine(State& state, std::unique_ptr<llvm::TargetMachine> machine)
+      : state_(&state), machine_(std::move(machine)) {}
+
+  State* state_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+};
+
+absl::StatusOr<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
+  InitializeLlvm();
+  auto state = std::make_unique<State>();
+  ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeMachine(options));
+  state->data_layout = machine->createDataLayout().getStringRepresentation();
+  state->triple = machine->getTargetTriple().str();
+  state->idle.push_back(std::move(machine));
+  auto memory = llvm::jitlink::InProcessMemoryManager::Create();
+  if (!memory) return Internal("no memory manager: {}", llvm::toString(memory.takeError()));
+  state->memory = std::move(*memory);
+  return std::unique_ptr<Jit>(new Jit(std::move(options), std::move(state)));
+}
+
+Jit::Jit(JitOptions options, std::unique_ptr<State> state)
+    : options_(std::move(options)), state_(std::move(state)) {}
+
+Jit::~Jit() = default;
+
+void Jit::DefineSymbol(std::string_view name, void* address) {
+  state_->symbols[std::string(name)] = address;
+}
+
+std::unique_ptr<llvm::Module> Jit::NewModule(llvm::LLVMContext& context,
+                                             std::string_view name) const {
+  auto module = std::make_unique<llvm::Module>(llvm::StringRef(name.data(), name.size()), context);
+  module->setDataLayout(state_->data_layout);
+  module->setTargetTriple(state_->triple);
+  return module;
+}
+
+void Jit::SetUpFunction(llvm::Function& function) const {
+  const std::string bits = std::to_string(options_.vector_bits);
+  function.addFnAttr("prefer-vector-width", bits);
+  // Without this, the type legaliser splits 512-bit values even if the processor has them.
+  function.addFnAttr("min-legal-vector-width", bits);
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+}
+
+absl::Status Jit::Check(const llvm::Module& module) const {
+  if (!options_.verify) return absl::OkStatus();
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  RET_CHECK(!llvm::verifyModule(module, &stream), "the emitter wrote wrong LLVM IR: {}", stream.str());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Jit::EmitObject(llvm::Module& module) const {
+  RETURN_IF_ERROR(Check(module));
+  ASSIGN_OR_RETURN(Machine machine, Machine::Borrow(*this));
+  llvm::SmallString<4096> object;
+  llvm::raw_svector_ostream stream(object);
+  RETURN_IF_ERROR(machine.Emit(module, llvm::CodeGenFileType::ObjectFile, stream));
+  return std::string(object.data(), object.size());
+}
+
+absl::StatusOr<std::unique_ptr<CompiledCode>> Jit::Link(std::string_view object) const {
+  return LinkObject(object, state_->symbols, state_->memory);
+}
+
+absl::StatusOr<std::unique_ptr<CompiledCode>> Jit::Compile(llvm::Module& module) const {
+  ASSIGN_OR_RETURN(const std::string object, EmitObject(module));
+  return Link(object);
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<CompiledCode>>> Jit::CompileAll(
+    ThreadPool& pool, int count,
+    const std::function<absl::Status(int, llvm::Module&)>& build) const {
+  std::vector<std::unique_ptr<CompiledCode>> codes(static_cast<size_t>(count));
+  std::vector<absl::Status> statuses(static_cast<size_t>(count));
+  pool.ParallelForDynamic(count, [&](int64_t task, int) {
+    const auto i = static_cast<size_t>(task);
+    llvm::LLVMContext context;
+    const std::unique_ptr<llvm::Module> module = NewModule(context, "kernel");
+    statuses[i] = build(static_cast<int>(task), *module);
+    if (!statuses[i].ok()) return;
+    absl::StatusOr<std::unique_ptr<CompiledCode>> code = Compile(*module);
+    statuses[i] = code.status();
+    if (code.ok()) codes[i] = *std::move(code);
+  });
+  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
+  return codes;
+}
+
+absl::StatusOr<std::string> Jit::EmitAssembly(llvm::Module& module) const {
+  RETURN_IF_ERROR(Check(module));
+  ASSIGN_OR_RETURN(Machine machine, Machine::Borrow(*this));
+  llvm::SmallString<4096> text;
+  llvm::raw_svector_ostream stream(text);
+  RETURN_IF_ERROR(machine.Emit(module, llvm::CodeGenFileType::AssemblyFile, stream));
+  return std::string(text.data(), text.size());
+}
+
+std::string Jit::ToText(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+}  // namespace hlo
