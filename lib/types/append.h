@@ -1,0 +1,35 @@
+// lib/types/append.h
+//
+// Appending numbers to text without temporaries; what printing of shapes, literals and attribute values is made of.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+
+namespace hlo {
+
+// Decimal text of an integer.
+template <class I>
+void AppendInt(I value, std::string& out) {
+  if (value >= 0 && value < 10) {
+    out += static_cast<char>('0' + static_cast<int>(value));
+    return;
+  }
+  char buffer[24];
+  const auto result = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  out.append(buffer, result.ptr - buffer);
+}
+
+// "1,2,3"
+template <class Range>
+void AppendInts(const Range& values, std::string& out, char separator = ',') {
+  bool first = true;
+  for (const auto value : values) {
+    if (!first) out += separator;
+    first = false;
+    AppendInt(value, out);
+  }
+}
+
+}  // namespace hlo
