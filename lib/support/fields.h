@@ -17,6 +17,8 @@ enum class FieldMode {
   kAlways,     // may be left out, always printed
   kOptional,   // may be left out, printed when it is not the default
   kParseOnly,  // accepted in text, never printed, no part of equality
+  kHidden,     // neither read nor printed as an attribute, but part of equality and hash
+  kAfterCalls, // as kOptional, printed after the called computations
 };
 
 template <class S, class T>
@@ -43,6 +45,15 @@ constexpr Field<S, T> Optional(std::string_view name, T S::*member) {
 template <class S, class T>
 constexpr Field<S, T> ParseOnly(std::string_view name, T S::*member) {
   return {name, member, FieldMode::kParseOnly};
+}
+
+template <class S, class T>
+constexpr Field<S, T> Hidden(std::string_view name, T S::*member) {
+  return {name, member, FieldMode::kHidden};
+}
+template <class S, class T>
+constexpr Field<S, T> AfterCalls(std::string_view name, T S::*member) {
+  return {name, member, FieldMode::kAfterCalls};
 }
 
 // Calls fn(field) for every field of S, in order.
