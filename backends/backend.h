@@ -1,0 +1,143 @@
+// backends/backend.h
+//
+// What every back end offers: compile a module once, run the result many times.
+//
+//   ASSIGN_OR_RETURN(Backend* backend, FindBackend("cpu"));                    // registry.h
+//   ASSIGN_OR_RETURN(auto executable, backend->Compile(std::move(module), options));
+//   ASSIGN_OR_RETURN(Literal result, executable->Run(arguments, {}));
+//
+// An Executable is immutable after Compile except for statistics and the state of random numbers; it is run by one thread
+// at a time (which may use a pool). For timing, Prepare() puts the arguments into the executable's own memory
+// once; PreparedRun::Run() then does the computation and nothing else.
+//
+// Header only, so that a back end links nothing of the registry that knows it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/ir/module.h"
+#include "lib/support/denormals.h"
+#include "lib/support/status.h"
+#include "lib/types/literal.h"
+
+namespace hlo {
+
+// The texts a back end can show of its work, in the order of compilation.
+enum class EmitStage : uint8_t { kHlo, kBuffers, kTile, kThunks, kLlvm, kAsm };
+
+// How `dot` and `convolution` of f32 without `algorithm=` are computed.
+enum class DotPrecision : uint8_t {
+  kF32,       // true f32
+  kBf16x3,    // f32 as two bf16 terms, three products
+};
+
+struct CompileOptions {
+  int threads = 0;                      // 0: one for each processor of the process
+  std::optional<Denormals> denormals;   // empty: what the platform does by default
+  uint64_t seed = 42;                   // of `rng` and of the custom call GetRngSeed
+  DotPrecision dot_precision = DotPrecision::kF32;
+  std::string cpu_features;             // feature mask such as "avx2"; empty: all the host has
+  bool run_passes = true;               // false: the module is compiled as it is
+  bool verify_each_pass = false;
+  // Texts wanted, and who takes them; each wanted stage that the platform has is given once.
+  std::vector<EmitStage> emit;
+  std::function<void(EmitStage stage, std::string_view text)> emit_sink;
+
+  bool Wants(EmitStage stage) const {
+    for (EmitStage wanted : emit) {
+      if (wanted == stage) return emit_sink != nullptr;
+    }
+    return false;
+  }
+};
+
+struct CompileStats {
+  double passes_ms = 0;    // HLO to HLO
+  double codegen_ms = 0;   // HLO to machine code
+  double load_ms = 0;      // link, allocate, pack constants
+  int64_t peak_bytes = 0;  // memory of one run: arguments, results, temporaries, constants
+};
+
+struct RunOptions {
+  int64_t replica_id = 0;
+  int64_t partition_id = 0;
+  int64_t max_loop_iterations = 0;  // of one `while`; 0: no limit
+  // Called with every value of the entry computation as it is computed. Platforms that do not keep values apart refuse it.
+  std::function<void(const Instruction& instruction, const Literal& value)> trace;
+};
+
+// Arguments in place, ready to run again and again.
+class PreparedRun {
+ public:
+  virtual ~PreparedRun() = default;
+  PreparedRun() = default;
+  PreparedRun(const PreparedRun&) = delete;
+  PreparedRun& operator=(const PreparedRun&) = delete;
+
+  // Runs once. Every call starts from the arguments given to Prepare.
+  virtual absl::Status Run() = 0;
+  // The result of the last Run.
+  virtual absl::StatusOr<Literal> Result() = 0;
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  Executable() = default;
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  // Runs the entry computation. The arguments must have the shapes of its parameters, layouts aside.
+  virtual absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const RunOptions& options) = 0;
+  // Takes the arguments in for repeated runs. The executable must outlive the result.
+  virtual absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
+                                                               const RunOptions& options) = 0;
+  // The module as it is executed, after the passes.
+  virtual const Module& module() const = 0;
+  virtual const CompileStats& stats() const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+  // The name on the command line: "interpreter".
+  virtual std::string_view name() const = 0;
+  // Makes the module runnable. What the platform cannot compute is refused here, with its place.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
+                                                              const CompileOptions& options) = 0;
+};
+
+// Refuses arguments whose number, shapes or contents do not fit the entry computation.
+absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> arguments);
+
+// ---- definition ----
+
+inline absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> arguments) {
+  if (static_cast<int>(arguments.size()) != entry.parameter_count()) {
+    return Error("`{}` takes {} arguments, got {}", entry.name(), entry.parameter_count(), arguments.size());
+  }
+  for (int i = 0; i < entry.parameter_count(); ++i) {
+    const Instruction& parameter = *entry.parameter(i);
+    const Literal& argument = arguments[static_cast<size_t>(i)];
+    if (!CompatibleIgnoringDynamic(argument.shape(), parameter.shape())) {
+      return Error("argument {} has shape `{}`, but parameter `{}` is `{}`", i, argument.shape(), parameter.name(),
+                   parameter.shape());
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hlo
