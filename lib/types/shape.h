@@ -109,7 +109,7 @@ bool CompatibleIgnoringDynamic(Shape a, Shape b);
 }  // namespace hlo
 
 template <>
-struct fmt::formatter<hlo::Shape> : fmt::formatter<std::string_view> {
+struct fmt::formatter<hlo::Shape> {
   bool with_layout = false;
   constexpr auto parse(fmt::format_parse_context& ctx) {
     auto it = ctx.begin();
@@ -121,7 +121,7 @@ struct fmt::formatter<hlo::Shape> : fmt::formatter<std::string_view> {
   }
   template <class Context>
   auto format(hlo::Shape shape, Context& ctx) const {
-    return fmt::formatter<std::string_view>::format(shape.Text(with_layout), ctx);
+    return fmt::format_to(ctx.out(), "{}", shape.Text(with_layout));
   }
 };
 
