@@ -10,7 +10,7 @@ endif()
 set_property(CACHE CMAKE_BUILD_TYPE PROPERTY STRINGS Dev Release Asan Ubsan)
 
 # -ffp-contract=off: a fused multiply-add happens only where the code says Fma, so every platform rounds alike.
-set(hlo_common_flags "-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Werror=switch -Wno-missing-field-initializers -ffp-contract=off")
+set(hlo_common_flags "-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Werror=switch -Wno-missing-field-initializers -Wno-maybe-uninitialized -ffp-contract=off")
 if(HLO_WERROR)
   string(APPEND hlo_common_flags " -Werror")
 endif()

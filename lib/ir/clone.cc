@@ -1,0 +1,107 @@
+// Deep copies of computations and modules.
+#include "absl/container/flat_hash_map.h"
+#include "lib/ir/dense_map.h"
+#include "lib/ir/module.h"
+#include "lib/support/check.h"
+
+namespace hlo {
+namespace {
+
+using ComputationMap = absl::flat_hash_map<const Computation*, Computation*>;
+
+// Copies the body of `from` into the empty `to`, names kept when `verbatim`. Callees are looked up in `callees`; those not
+// there are shared. Operands may stand after their users in stored order (passes append), so nodes are copied in post-order and then
+// put into stored order by the id of the source.
+void CopyBody(const Computation& from, Computation* to, const ComputationMap& callees, bool verbatim) {
+  Module& module = to->module();
+  InstructionMap<Instruction*> copies(from.module().id_limit(), nullptr);
+  for (Instruction* instruction : from.PostOrder()) {
+    std::vector<Instruction*> operands;
+    for (Instruction* operand : instruction->operands()) operands.push_back(copies[operand]);
+    std::vector<Computation*> calls = instruction->calls();
+    for (Computation*& call : calls) {
+      if (const auto it = callees.find(call); it != callees.end()) call = it->second;
+    }
+    Instruction* copy;
+    if (verbatim) {
+      copy = to->AddVerbatim(instruction->opcode(), instruction->shape(), operands, instruction->attrs_ptr(), calls,
+                             module.Intern(instruction->name()));
+    } else {
+      copy = to->Add(instruction->opcode(), instruction->shape(), operands, instruction->attrs_ptr(), calls,
+                     instruction->name());
+    }
+    copy->set_loc(instruction->loc());
+    if (const Extras* extras = instruction->extras()) {
+      Extras& mine = copy->mutable_extras();
+      mine = *extras;
+      mine.control_predecessors.clear();
+      mine.control_successors.clear();
+      for (Instruction* predecessor : extras->control_predecessors) copy->AddControlPredecessor(copies[predecessor]);
+    }
+    copies[instruction] = copy;
+  }
+  to->set_root(copies[from.root()]);
+  to->set_loc(from.loc());
+  to->set_execution_thread(from.execution_thread());
+  if (from.has_schedule()) {
+    std::vector<Instruction*> sequence;
+    for (Instruction* instruction : from.schedule()) sequence.push_back(copies[instruction]);
+    to->set_schedule(std::move(sequence));
+  }
+}
+
+// Callees first.
+void CollectCallees(const Computation& root, std::vector<const Computation*>& order,
+                    absl::flat_hash_map<const Computation*, bool>& seen) {
+  for (const Instruction* instruction : root.instructions()) {
+    for (const Computation* callee : instruction->calls()) {
+      if (!seen.emplace(callee, true).second) continue;
+      CollectCallees(*callee, order, seen);
+      order.push_back(callee);
+    }
+  }
+}
+
+}  // namespace
+
+Computation* Module::CloneComputation(const Computation& from, std::string_view suffix, bool deep) {
+  ComputationMap copies;
+  const bool foreign = &from.module() != this;
+  if (deep || foreign) {
+    std::vector<const Computation*> order;
+    absl::flat_hash_map<const Computation*, bool> seen;
+    CollectCallees(from, order, seen);
+    for (const Computation* callee : order) {
+      Computation* copy = AddComputation(std::string(callee->name()) + std::string(suffix));
+      CopyBody(*callee, copy, copies, /*verbatim=*/false);
+      copies[callee] = copy;
+    }
+  }
+  Computation* result = AddComputation(std::string(from.name()) + std::string(suffix));
+  CopyBody(from, result, copies, /*verbatim=*/false);
+  return result;
+}
+
+std::unique_ptr<Module> Module::Clone() const {
+  auto clone = std::make_unique<Module>(name_);
+  clone->config_ = config_;
+  clone->source_ = source_;
+  clone->scheduled_ = scheduled_;
+  ComputationMap copies;
+  // Callees before callers, then the creation order of the original.
+  for (const Computation* computation : PostOrder()) {
+    Computation* copy = clone->AddComputationVerbatim(computation->name());
+    CopyBody(*computation, copy, copies, /*verbatim=*/true);
+    copies[computation] = copy;
+  }
+  clone->order_.clear();
+  for (const Computation* computation : order_) {
+    HLO_CHECK(copies.contains(computation));
+    clone->order_.push_back(copies[computation]);
+  }
+  clone->entry_ = copies[entry_];
+  clone->UniquifyNames();
+  return clone;
+}
+
+}  // namespace hlo

@@ -1,0 +1,207 @@
+#include "lib/ir/instruction.h"
+
+#include <algorithm>
+
+#include "lib/ir/module.h"
+#include "lib/support/check.h"
+
+namespace hlo {
+
+Module& Instruction::module() const { return parent_->module(); }
+
+bool Instruction::is_root() const { return parent_ != nullptr && parent_->root() == this; }
+
+// ---- operands ----
+
+void Instruction::LinkOperand(Instruction* producer) {
+  const auto index = static_cast<int>(operands_.size());
+  operands_.push_back({producer, static_cast<uint32_t>(producer->uses_.size())});
+  producer->uses_.push_back({this, index});
+}
+
+// Takes use i out of the producer's list; the list's last use moves into the hole and is told so.
+void Instruction::UnlinkOperand(size_t i) {
+  Instruction* producer = operands_[i].producer;
+  if (producer == nullptr) return;
+  const uint32_t position = operands_[i].position;
+  UseList& uses = producer->uses_;
+  const Use moved = uses.back();
+  uses[position] = moved;
+  uses.pop_back();
+  if (position < uses.size()) moved.user->operands_[static_cast<size_t>(moved.operand_index)].position = position;
+  operands_[i].producer = nullptr;
+}
+
+std::vector<Instruction*> Instruction::operand_vector() const {
+  return std::vector<Instruction*>(operands().begin(), operands().end());
+}
+
+std::vector<Shape> Instruction::operand_shapes() const {
+  std::vector<Shape> shapes;
+  shapes.reserve(operands_.size());
+  for (const OperandSlot& slot : operands_) shapes.push_back(slot.producer->shape());
+  return shapes;
+}
+
+void Instruction::ReplaceOperand(int i, Instruction* producer) {
+  const auto at = static_cast<size_t>(i);
+  if (operands_[at].producer == producer) return;
+  UnlinkOperand(at);
+  operands_[at] = {producer, static_cast<uint32_t>(producer->uses_.size())};
+  producer->uses_.push_back({this, i});
+}
+
+void Instruction::AppendOperand(Instruction* producer) { LinkOperand(producer); }
+
+void Instruction::RemoveOperand(int i) {
+  UnlinkOperand(static_cast<size_t>(i));
+  operands_.erase(operands_.begin() + i);
+  for (size_t k = static_cast<size_t>(i); k < operands_.size(); ++k) {
+    operands_[k].producer->uses_[operands_[k].position].operand_index = static_cast<int>(k);
+  }
+}
+
+// ---- uses ----
+
+std::vector<Instruction*> Instruction::users() const {
+  std::vector<Instruction*> result;
+  result.reserve(uses_.size());
+  for (const Use& use : uses_) result.push_back(use.user);
+  std::sort(result.begin(), result.end(), [](const Instruction* a, const Instruction* b) { return a->id_ < b->id_; });
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+bool Instruction::has_one_user() const {
+  if (uses_.empty()) return false;
+  return std::all_of(uses_.begin(), uses_.end(), [this](const Use& use) { return use.user == uses_[0].user; });
+}
+
+void Instruction::ReplaceAllUsesWith(Instruction* other) {
+  if (other == this) return;
+  for (const Use& use : uses_) {
+    OperandSlot& slot = use.user->operands_[static_cast<size_t>(use.operand_index)];
+    slot = {other, static_cast<uint32_t>(other->uses_.size())};
+    other->uses_.push_back(use);
+  }
+  uses_.clear();
+}
+
+// ---- calls ----
+
+std::vector<Computation*> Instruction::calls() const {
+  std::vector<Computation*> result;
+  for (const CallSlot& slot : calls_) result.push_back(slot.callee);
+  return result;
+}
+
+void Instruction::UnlinkCalls() {
+  for (const CallSlot& slot : calls_) {
+    auto& callers = slot.callee->callers_;
+    const CallSite moved = callers.back();
+    callers[slot.position] = moved;
+    callers.pop_back();
+    if (slot.position < callers.size()) {
+      moved.caller->calls_[static_cast<size_t>(moved.call_index)].position = slot.position;
+    }
+  }
+  calls_.clear();
+}
+
+void Instruction::SetCalls(absl::Span<Computation* const> callees) {
+  UnlinkCalls();
+  for (Computation* callee : callees) {
+    const auto index = static_cast<int>(calls_.size());
+    calls_.push_back({callee, static_cast<uint32_t>(callee->callers_.size())});
+    callee->callers_.push_back({this, index});
+  }
+}
+
+void Instruction::SetCall(int i, Computation* callee) {
+  std::vector<Computation*> all = calls();
+  all[static_cast<size_t>(i)] = callee;
+  SetCalls(all);
+}
+
+// ---- control edges ----
+
+absl::Span<Instruction* const> Instruction::control_predecessors() const {
+  if (extras_ == nullptr) return {};
+  return extras_->control_predecessors;
+}
+
+absl::Span<Instruction* const> Instruction::control_successors() const {
+  if (extras_ == nullptr) return {};
+  return extras_->control_successors;
+}
+
+void Instruction::AddControlPredecessor(Instruction* predecessor) {
+  auto& predecessors = mutable_extras().control_predecessors;
+  if (std::find(predecessors.begin(), predecessors.end(), predecessor) != predecessors.end()) return;
+  predecessors.push_back(predecessor);
+  predecessor->mutable_extras().control_successors.push_back(this);
+}
+
+void Instruction::RemoveControlPredecessor(Instruction* predecessor) {
+  std::erase(mutable_extras().control_predecessors, predecessor);
+  std::erase(predecessor->mutable_extras().control_successors, this);
+}
+
+void Instruction::DropControlEdges() {
+  if (extras_ == nullptr) return;
+  while (!extras_->control_predecessors.empty()) RemoveControlPredecessor(extras_->control_predecessors.back());
+  while (!extras_->control_successors.empty()) extras_->control_successors.back()->RemoveControlPredecessor(this);
+}
+
+// ---- extras ----
+
+Extras& Instruction::mutable_extras() {
+  if (extras_ == nullptr) extras_ = std::make_unique<Extras>();
+  return *extras_;
+}
+
+const OpMetadata& Instruction::metadata() const {
+  static const OpMetadata kNone;
+  return extras_ == nullptr ? kNone : extras_->metadata;
+}
+
+void Instruction::CopyExtrasFrom(const Instruction& from) {
+  loc_ = from.loc_;
+  if (from.extras_ == nullptr) return;
+  Extras& to = mutable_extras();
+  to.metadata = from.extras_->metadata;
+  to.frontend_attributes = from.extras_->frontend_attributes;
+  to.origin = from.extras_->origin;
+  if (from.extras_->sharding && !to.sharding) to.sharding = from.extras_->sharding;
+}
+
+// ---- questions ----
+
+bool Instruction::HasSideEffect() const {
+  if (HasTrait(opcode_, kSideEffect)) return true;
+  if (HasTrait(opcode_, kCollective) || HasTrait(opcode_, kAsyncStart) || HasTrait(opcode_, kAsyncDone)) {
+    // A collective that names a channel meets other programs: it must run whether or not its result is used.
+    if (opcode_ == Opcode::kAllReduce || opcode_ == Opcode::kAllReduceStart) {
+      return attrs<AllReduceAttrs>().channel_id.has_value();
+    }
+    if (opcode_ == Opcode::kAllGather || opcode_ == Opcode::kAllGatherStart) {
+      return attrs<AllGatherAttrs>().channel_id.has_value();
+    }
+    if (opcode_ == Opcode::kReduceScatter) return attrs<ReduceScatterAttrs>().channel_id.has_value();
+    if (opcode_ == Opcode::kAllToAll) return attrs<AllToAllAttrs>().channel_id.has_value();
+    if (opcode_ == Opcode::kCollectivePermute || opcode_ == Opcode::kCollectivePermuteStart) {
+      return attrs<CollectivePermuteAttrs>().channel_id.has_value();
+    }
+    if (opcode_ == Opcode::kCollectiveBroadcast) return attrs<CollectiveBroadcastAttrs>().channel_id.has_value();
+    if (opcode_ == Opcode::kRaggedAllToAll) return attrs<RaggedAllToAllAttrs>().channel_id.has_value();
+  }
+  if (opcode_ == Opcode::kCustomCall && attrs<CustomCallAttrs>().custom_call_has_side_effect) return true;
+  for (const CallSlot& slot : calls_) {
+    for (const Instruction* inner : slot.callee->instructions()) {
+      if (inner->HasSideEffect()) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace hlo

@@ -1,0 +1,181 @@
+#include "lib/ir/module.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/container/flat_hash_map.h"
+#include "lib/support/check.h"
+
+namespace hlo {
+
+Module::~Module() = default;
+
+// ---- names ----
+
+std::string_view Module::Intern(std::string_view text) {
+  if (const auto it = pool_.find(text); it != pool_.end()) return *it;
+  if (text.size() > pool_left_) {
+    const size_t size = std::max<size_t>(1 << 14, text.size());
+    pool_chunks_.push_back(std::make_unique<char[]>(size));
+    pool_at_ = pool_chunks_.back().get();
+    pool_left_ = size;
+  }
+  if (!text.empty()) std::memcpy(pool_at_, text.data(), text.size());
+  const std::string_view copy(pool_at_, text.size());
+  pool_at_ += text.size();
+  pool_left_ -= text.size();
+  pool_.insert(copy);
+  return copy;
+}
+
+std::string_view Module::UniqueInstructionName(std::string_view name) { return Intern(instruction_names_.Unique(name)); }
+
+void Module::Rename(Instruction* instruction, std::string_view name) {
+  instruction->name_ = UniqueInstructionName(name);
+}
+
+void Module::UniquifyNames() {
+  instruction_names_.Clear();
+  computation_names_.Clear();
+  for (Computation* computation : order_) {
+    computation->name_ = Intern(computation_names_.Unique(computation->name_));
+    for (Instruction* instruction : computation->instructions()) {
+      instruction->name_ = UniqueInstructionName(instruction->name_);
+    }
+  }
+}
+
+// ---- computations ----
+
+Computation* Module::AddComputationVerbatim(std::string_view name) {
+  auto* computation = new Computation(this, Intern(name));
+  owned_.emplace_back(computation, [](Computation* c) { delete c; });
+  order_.push_back(computation);
+  return computation;
+}
+
+Computation* Module::AddComputation(std::string_view name) {
+  return AddComputationVerbatim(computation_names_.Unique(name));
+}
+
+Computation* Module::FindComputation(std::string_view name) const {
+  for (Computation* computation : order_) {
+    if (computation->name() == name) return computation;
+  }
+  return nullptr;
+}
+
+void Module::RemoveComputation(Computation* computation) {
+  HLO_CHECK(computation->callers().empty());
+  for (Instruction* instruction : computation->instructions()) instruction->UnlinkCalls();
+  std::erase(order_, computation);
+  std::erase_if(owned_, [computation](const auto& owned) { return owned.get() == computation; });
+  if (entry_ == computation) entry_ = nullptr;
+}
+
+int Module::RemoveUnusedComputations() {
+  absl::flat_hash_set<const Computation*> reached;
+  std::vector<Computation*> stack = {entry_};
+  reached.insert(entry_);
+  while (!stack.empty()) {
+    Computation* top = stack.back();
+    stack.pop_back();
+    for (Instruction* instruction : top->instructions()) {
+      for (const CallSlot& slot : instruction->calls_) {
+        if (reached.insert(slot.callee).second) stack.push_back(slot.callee);
+      }
+    }
+  }
+  std::vector<Computation*> kept;
+  int removed = 0;
+  for (Computation* computation : order_) {
+    if (reached.contains(computation)) {
+      kept.push_back(computation);
+      continue;
+    }
+    ++removed;
+    for (Instruction* instruction : computation->instructions()) instruction->UnlinkCalls();
+  }
+  if (removed == 0) return 0;
+  order_ = std::move(kept);
+  std::erase_if(owned_, [&reached](const auto& owned) { return !reached.contains(owned.get()); });
+  return removed;
+}
+
+std::vector<Computation*> Module::PostOrder() const {
+  // XLA's walk: an instruction's callees go on the stack together, marked when pushed, first one on top (while: body before
+  // condition); a computation is done when all its instructions have been walked.
+  struct Walk {
+    Computation* computation;
+    std::vector<Instruction*> callers;  // its instructions with calls
+    size_t next = 0;
+  };
+  const auto start_walk = [](Computation* computation) {
+    Walk walk{computation, {}};
+    for (Instruction* instruction : computation->instructions()) {
+      if (!instruction->calls_.empty()) walk.callers.push_back(instruction);
+    }
+    return walk;
+  };
+  std::vector<Computation*> result;
+  absl::flat_hash_set<const Computation*> visited;
+  std::vector<Walk> walks;
+  for (Computation* start : order_) {
+    if (!start->callers().empty() || !visited.insert(start).second) continue;
+    walks.push_back(start_walk(start));
+    while (!walks.empty()) {
+      Walk& top = walks.back();
+      if (top.next == top.callers.size()) {
+        result.push_back(top.computation);
+        walks.pop_back();
+        continue;
+      }
+      const Instruction* caller = top.callers[top.next++];
+      std::vector<Computation*> callees = caller->calls();
+      if (caller->opcode() == Opcode::kWhile) std::reverse(callees.begin(), callees.end());
+      for (size_t i = callees.size(); i-- > 0;) {
+        if (visited.insert(callees[i]).second) walks.push_back(start_walk(callees[i]));
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<Computation*> Module::NonFusionComputations() const {
+  std::vector<Computation*> result = PostOrder();
+  std::erase_if(result, [](const Computation* computation) { return computation->is_fusion(); });
+  return result;
+}
+
+int64_t Module::instruction_count() const {
+  int64_t count = 0;
+  for (const Computation* computation : order_) count += computation->instruction_count();
+  return count;
+}
+
+void Module::MoveToFront(Computation* computation, Computation* before) {
+  std::erase(order_, computation);
+  order_.insert(std::find(order_.begin(), order_.end(), before), computation);
+}
+
+void Module::ClearSchedule() {
+  scheduled_ = false;
+  for (Computation* computation : order_) computation->clear_schedule();
+}
+
+void Module::Sweep() {
+  uint32_t next = 0;
+  for (Computation* computation : order_) {
+    computation->Sweep();
+    for (Instruction* instruction : computation->instructions()) instruction->id_ = next++;
+  }
+  next_id_ = next;
+}
+
+void Module::ResetEntryLayout() {
+  config_.entry_layout.parameters.clear();
+  for (const Instruction* parameter : entry_->parameters()) config_.entry_layout.parameters.push_back(parameter->shape());
+  config_.entry_layout.result = entry_->root()->shape();
+}
+
+}  // namespace hlo
