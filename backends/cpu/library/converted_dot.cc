@@ -1,0 +1,126 @@
+// Products of element types without kernels (dot_engines.h): operands are converted into scratch memory
+// once, multiplied in f32, f64 or integers, and the result is converted back. A complex product is four
+// real ones.
+#include <utility>
+
+#include "backends/cpu/library/convert.h"
+#include "backends/cpu/library/dot_engines.h"
+#include "lib/support/status.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Sizes and strides of an operand or the result, batch dimensions first.
+struct BlockShape {
+  absl::InlinedVector<int64_t, 6> sizes;
+  absl::InlinedVector<int64_t, 6> strides;
+  StridedBlock block() const { return {sizes, strides}; }
+};
+
+BlockShape ShapeOf(const DotSpec& spec, int64_t DotBatch::*stride, int64_t rows, int64_t row_stride,
+                   int64_t columns, int64_t column_stride) {
+  BlockShape shape;
+  for (const DotBatch& batch : spec.batch) {
+    shape.sizes.push_back(batch.size);
+    shape.strides.push_back(batch.*stride);
+  }
+  shape.sizes.insert(shape.sizes.end(), {rows, columns});
+  shape.strides.insert(shape.strides.end(), {row_stride, column_stride});
+  return shape;
+}
+
+template <class T>
+class ConvertedDot final : public DotKernel {
+ public:
+  ConvertedDot(const DotSpec& spec, std::unique_ptr<DotKernel> inner)
+      : spec_(spec),
+        inner_(std::move(inner)),
+        lhs_(ShapeOf(spec, &DotBatch::lhs, spec.m, spec.lhs_m, spec.k, spec.lhs_k)),
+        rhs_(ShapeOf(spec, &DotBatch::rhs, spec.k, spec.rhs_k, spec.n, spec.rhs_n)),
+        out_(ShapeOf(spec, &DotBatch::out, spec.m, spec.out_m, spec.n, spec.out_n)),
+        batches_(BatchCount(spec)) {
+    const int64_t element = sizeof(T);
+    lhs_bytes_ = AlignScratch(batches_ * spec.m * spec.k * element);
+    rhs_bytes_ = AlignScratch(batches_ * spec.k * spec.n * element);
+    out_bytes_ = AlignScratch(batches_ * spec.m * spec.n * element);
+  }
+
+  int64_t scratch_bytes() const override {
+    const int64_t copies = IsComplex(spec_.out_type) ? 2 : 1;
+    return copies * (lhs_bytes_ + rhs_bytes_ + out_bytes_) + inner_->scratch_bytes();
+  }
+
+  std::string_view engine() const override { return "converted"; }
+
+  void Run(const DotBuffers& buffers, ThreadPool& pool) const override {
+    char* at = static_cast<char*>(buffers.scratch);
+    const auto take = [&](int64_t bytes) {
+      char* const taken = at;
+      at += bytes;
+      return reinterpret_cast<T*>(taken);
+    };
+    T* const lhs = take(lhs_bytes_);
+    T* const rhs = take(rhs_bytes_);
+    T* const out = take(out_bytes_);
+    if (!IsComplex(spec_.out_type)) {
+      Read(buffers, Component::kReal, lhs, rhs);
+      inner_->Run({lhs, rhs, out, buffers.bias, at}, pool);
+      WriteBlock(out, spec_.out_type, Component::kReal, out_.block(), buffers.out);
+      return;
+    }
+    T* const lhs_imaginary = take(lhs_bytes_);
+    T* const rhs_imaginary = take(rhs_bytes_);
+    T* const other = take(out_bytes_);
+    Read(buffers, Component::kReal, lhs, rhs);
+    Read(buffers, Component::kImaginary, lhs_imaginary, rhs_imaginary);
+    const int64_t count = batches_ * spec_.m * spec_.n;
+    inner_->Run({lhs, rhs, out, nullptr, at}, pool);
+    inner_->Run({lhs_imaginary, rhs_imaginary, other, nullptr, at}, pool);
+    for (int64_t i = 0; i < count; ++i) out[i] -= other[i];
+    WriteBlock(out, spec_.out_type, Component::kReal, out_.block(), buffers.out);
+    inner_->Run({lhs, rhs_imaginary, out, nullptr, at}, pool);
+    inner_->Run({lhs_imaginary, rhs, other, nullptr, at}, pool);
+    for (int64_t i = 0; i < count; ++i) out[i] += other[i];
+    WriteBlock(out, spec_.out_type, Component::kImaginary, out_.block(), buffers.out);
+  }
+
+ private:
+  void Read(const DotBuffers& buffers, Component component, T* lhs, T* rhs) const {
+    ReadBlock(spec_.lhs_type, spec_.out_type, component, buffers.lhs, lhs_.block(), lhs);
+    ReadBlock(spec_.rhs_type, spec_.out_type, component, buffers.rhs, rhs_.block(), rhs);
+  }
+
+  DotSpec spec_;
+  std::unique_ptr<DotKernel> inner_;
+  BlockShape lhs_, rhs_, out_;
+  int64_t batches_;
+  int64_t lhs_bytes_, rhs_bytes_, out_bytes_;
+};
+
+template <class T>
+absl::StatusOr<std::unique_ptr<DotKernel>> Make(const DotSpec& spec, ElementType compute,
+                                                const Host& host) {
+  DotSpec inner = DotSpec::RowMajor(compute, spec.m, spec.n, spec.k);
+  const int64_t batches = BatchCount(spec);
+  if (batches > 1) inner.batch.push_back({batches, spec.m * spec.k, spec.k * spec.n, spec.m * spec.n});
+  inner.bias = spec.bias;
+  inner.relu = spec.relu;
+  inner.threads = spec.threads;
+  ASSIGN_OR_RETURN(std::unique_ptr<DotKernel> kernel, MakeDot(inner, host));
+  return std::make_unique<ConvertedDot<T>>(spec, std::move(kernel));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DotKernel>> MakeConvertedDot(const DotSpec& spec, const Host& host) {
+  const ElementType out = spec.out_type;
+  const bool has_epilogue = spec.bias != DotBias::kNone || spec.relu;
+  RET_CHECK(!(IsComplex(out) && has_epilogue), "a complex dot with bias or relu");
+  if (ComponentType(out) == ElementType::kF64) return Make<double>(spec, ElementType::kF64, host);
+  if (IsFloat(out) || IsComplex(out)) return Make<float>(spec, ElementType::kF32, host);
+  // Counts of "true and true" stay below 2^32 in any pred dot that fits in memory.
+  if (IsPred(out) || BitWidth(out) <= 32) return Make<uint32_t>(spec, ElementType::kU32, host);
+  return Make<uint64_t>(spec, ElementType::kU64, host);
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,47 @@
+// backends/cpu/library/dot_engines.h
+//
+// The implementations behind dot.h. Internal to this folder. Each maker is given a spec whose numbers
+// are checked: sizes at least 1, k at least 1, strides of dimensions of size 1 set to 0.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "backends/cpu/library/dot.h"
+#include "backends/cpu/library/kernels.h"
+
+namespace hlo::cpu {
+
+// The type our own kernels compute in, and how an operand or the result is stored, seen from there.
+enum class ComputeType { kF32, kF64, kU32, kU64 };
+struct DotTypes {
+  ComputeType compute = ComputeType::kF32;
+  StoredAs lhs = StoredAs::kSame;
+  StoredAs rhs = StoredAs::kSame;
+  StoredAs out = StoredAs::kSame;
+};
+
+// The types of a dot if our packed kernels read and write all of them directly.
+std::optional<DotTypes> DirectTypes(ElementType lhs, ElementType rhs, ElementType out);
+
+// Blocked product with packed operands; any strides.
+std::unique_ptr<DotKernel> MakeGemm(const DotSpec& spec, const DotTypes& types, const Host& host);
+
+// Few rows or few columns: one pass over the big operand. `Suits` says whether it applies.
+bool GemvSuits(const DotSpec& spec, const DotTypes& types);
+std::unique_ptr<DotKernel> MakeGemv(const DotSpec& spec, const DotTypes& types, const Host& host);
+
+// Any element types: converts operands into scratch memory, multiplies there, converts the result.
+absl::StatusOr<std::unique_ptr<DotKernel>> MakeConvertedDot(const DotSpec& spec, const Host& host);
+
+// Number of batch entries, and the offsets of entry `index` (row-major over the batch dimensions).
+int64_t BatchCount(const DotSpec& spec);
+DotBatch BatchOffsets(const DotSpec& spec, int64_t index);  // `size` is unused
+
+inline constexpr int64_t kScratchAlignment = 64;
+constexpr int64_t AlignScratch(int64_t bytes) {
+  return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+}
+
+}  // namespace hlo::cpu

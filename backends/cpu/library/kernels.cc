@@ -1,0 +1,15 @@
+#include "backends/cpu/library/kernels.h"
+
+namespace hlo::cpu {
+
+const KernelTable& KernelsFor(IsaLevel level) {
+  switch (level) {
+    case IsaLevel::kSse: return SseKernels();
+    case IsaLevel::kAvx2: return Avx2Kernels();
+    case IsaLevel::kAvx512:
+    case IsaLevel::kAmx: return Avx512Kernels();
+  }
+  return SseKernels();
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,393 @@
+// backends/cpu/library/kernels_impl.h
+//
+// The text of the kernels, included by one .cc file for each instruction set, which defines
+// HLO_KERNEL_VECTOR_BYTES and HLO_KERNEL_TABLE. Those files are compiled for a processor that this one
+// may not be, and with -ffp-contract=fast, which makes a * b + c one fused multiply-add. So: everything
+// here is in an unnamed namespace, and no header with inline functions is used, lest the linker keep a
+// copy of such a function that only some processors can run.
+#pragma once
+
+#include <stdint.h>
+
+#if HLO_KERNEL_VECTOR_BYTES >= 32
+#include <immintrin.h>
+#endif
+
+#include "backends/cpu/library/kernels.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int kVectorBytes = HLO_KERNEL_VECTOR_BYTES;
+
+// A vector that may be loaded from and stored to addresses of single elements.
+template <class T>
+struct VectorOf {
+  typedef T Aligned __attribute__((vector_size(kVectorBytes)));
+  typedef T Type __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
+  static constexpr int kLanes = kVectorBytes / int{sizeof(T)};
+};
+
+template <class T>
+using Vector = typename VectorOf<T>::Aligned;
+
+template <class T>
+Vector<T> Load(const T* p) {
+  return *reinterpret_cast<const typename VectorOf<T>::Type*>(p);
+}
+
+template <class T>
+void Store(T* p, Vector<T> v) {
+  *reinterpret_cast<typename VectorOf<T>::Type*>(p) = v;
+}
+
+template <class T>
+Vector<T> Splat(T x) {
+  return x - Vector<T>{};
+}
+
+// Storage types: how to read one element as T and how to write it.
+
+struct Bf16Bits { uint16_t bits; };
+struct F16Bits { uint16_t bits; };
+
+float AsFloat(uint32_t bits) {
+  float x;
+  __builtin_memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+uint32_t AsBits(float x) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
+float Read(Bf16Bits x) { return AsFloat(uint32_t{x.bits} << 16); }
+
+// Rounds to nearest, ties to even; NaN stays NaN.
+void Write(float x, Bf16Bits& out) {
+  const uint32_t bits = AsBits(x);
+  const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  const uint32_t nan = (bits >> 16) | 0x40;
+  out.bits = static_cast<uint16_t>(x != x ? nan : rounded);
+}
+
+#if HLO_KERNEL_VECTOR_BYTES >= 32
+float Read(F16Bits x) { return _cvtsh_ss(x.bits); }
+void Write(float x, F16Bits& out) { out.bits = _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT); }
+#else
+float Read(F16Bits x) {
+  const uint32_t sign = (uint32_t{x.bits} & 0x8000) << 16;
+  const uint32_t exponent = (x.bits >> 10) & 0x1f;
+  const uint32_t mantissa = x.bits & 0x3ff;
+  if (exponent == 0x1f) return AsFloat(sign | 0x7f800000 | (mantissa << 13));
+  if (exponent != 0) return AsFloat(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  const float tiny = static_cast<float>(mantissa) * 0x1p-24f;
+  return sign != 0 ? -tiny : tiny;
+}
+void Write(float x, F16Bits& out) {
+  const uint32_t bits = AsBits(x);
+  const uint32_t sign = (bits >> 16) & 0x8000;
+  const uint32_t magnitude = bits & 0x7fffffff;
+  uint32_t result;
+  if (magnitude > 0x7f800000) {
+    result = 0x7e00 | ((magnitude >> 13) & 0x3ff);
+  } else if (magnitude >= 0x477ff000) {  // rounds to 65536 or more
+    result = 0x7c00;
+  } else if (magnitude >= 0x38800000) {
+    result = (magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+  } else {  // denormal: adding 0.5 leaves the rounded mantissa in the low bits
+    result = AsBits(AsFloat(magnitude) + 0.5f) - 0x3f000000;
+  }
+  out.bits = static_cast<uint16_t>(sign | result);
+}
+#endif
+
+template <class T>
+T Read(T x) { return x; }
+inline uint32_t Read(int8_t x) { return static_cast<uint32_t>(int32_t{x}); }
+inline uint32_t Read(int16_t x) { return static_cast<uint32_t>(int32_t{x}); }
+inline uint32_t Read(uint8_t x) { return x; }
+inline uint32_t Read(uint16_t x) { return x; }
+
+template <class T, class S>
+void Write(T x, S& out) { out = static_cast<S>(x); }
+
+// Strips.
+
+template <class T, class Stored, int kWidth>
+void Pack(const void* source, int64_t stride_i, int64_t stride_k, int count, int64_t depth,
+          void* destination) {
+  const Stored* src = static_cast<const Stored*>(source);
+  T* dst = static_cast<T*>(destination);
+  if (count < kWidth) {
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int i = 0; i < count; ++i) dst[k * kWidth + i] = Read(src[i * stride_i + k * stride_k]);
+      for (int i = count; i < kWidth; ++i) dst[k * kWidth + i] = T{};
+    }
+    return;
+  }
+  if (stride_i == 1) {
+    for (int64_t k = 0; k < depth; ++k) {
+      const Stored* row = src + k * stride_k;
+      for (int i = 0; i < kWidth; ++i) dst[k * kWidth + i] = Read(row[i]);
+    }
+    return;
+  }
+  if (stride_k == 1) {  // a transpose, in squares that stay in the first cache
+    constexpr int64_t kSquare = 16;
+    int64_t k = 0;
+    for (; k + kSquare <= depth; k += kSquare) {
+      for (int i = 0; i < kWidth; ++i) {
+        const Stored* row = src + i * stride_i + k;
+        T* column = dst + k * kWidth + i;
+        for (int64_t s = 0; s < kSquare; ++s) column[s * kWidth] = Read(row[s]);
+      }
+    }
+    for (; k < depth; ++k) {
+      for (int i = 0; i < kWidth; ++i) dst[k * kWidth + i] = Read(src[i * stride_i + k]);
+    }
+    return;
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    for (int i = 0; i < kWidth; ++i) dst[k * kWidth + i] = Read(src[i * stride_i + k * stride_k]);
+  }
+}
+
+// Tiles.
+
+template <class T, int kRows, int kVectors>
+void Tile(int64_t depth, const T* lhs, const T* rhs, T* tile, int64_t stride, bool accumulate) {
+  constexpr int kLanes = VectorOf<T>::kLanes;
+  Vector<T> sum[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = Vector<T>{};
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    Vector<T> column[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) column[v] = Load(rhs + v * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const Vector<T> row = Splat(lhs[r]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[r][v] += row * column[v];
+    }
+    lhs += kRows;
+    rhs += kVectors * kLanes;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      T* at = tile + r * stride + v * kLanes;
+      Store(at, accumulate ? Load(at) + sum[r][v] : sum[r][v]);
+    }
+  }
+}
+
+template <class T>
+T Relu(T x) { return x > T{} ? x : (x != x ? x : T{}); }
+
+template <class T, class Stored>
+void StoreTile(const void* tile, int64_t tile_stride, int rows, int columns, void* destination,
+               int64_t row_stride, int64_t column_stride, const TileEpilogue& epilogue) {
+  const T* bias_column = static_cast<const T*>(epilogue.bias_per_column);
+  const T* bias_row = static_cast<const T*>(epilogue.bias_per_row);
+  for (int r = 0; r < rows; ++r) {
+    const T* from = static_cast<const T*>(tile) + r * tile_stride;
+    Stored* to = static_cast<Stored*>(destination) + r * row_stride;
+    const T add = bias_row == nullptr ? T{} : bias_row[r];
+    const bool plain = bias_column == nullptr && bias_row == nullptr && !epilogue.relu;
+    if (plain && column_stride == 1) {
+      for (int c = 0; c < columns; ++c) Write(from[c], to[c]);
+      continue;
+    }
+    for (int c = 0; c < columns; ++c) {
+      T x = from[c];
+      if (bias_column != nullptr) x += bias_column[c];
+      if (bias_row != nullptr) x += add;
+      if (epilogue.relu) x = Relu(x);
+      Write(x, to[c * column_stride]);
+    }
+  }
+}
+
+// Matrix x few vectors.
+
+// Rows of the matrix pass by in groups of kGroup, so that the sums in `out` are read and written once a
+// group; with few vectors the matrix streams from memory at full speed.
+template <class Stored, int kCount>
+void ByColumn(int64_t n, int64_t k, const float* x, int64_t x_stride, const void* matrix,
+              int64_t stride, float* out, int64_t out_stride) {
+  constexpr int kGroup = 8;
+  const Stored* m = static_cast<const Stored*>(matrix);
+  for (int v = 0; v < kCount; ++v) {
+    for (int64_t j = 0; j < n; ++j) out[v * out_stride + j] = 0;
+  }
+  int64_t i = 0;
+  for (; i + kGroup <= k; i += kGroup) {
+    float f[kCount][kGroup];
+    for (int v = 0; v < kCount; ++v) {
+      for (int g = 0; g < kGroup; ++g) f[v][g] = x[v * x_stride + i + g];
+    }
+    const Stored* rows = m + i * stride;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < n; ++j) {
+      float element[kGroup];
+#pragma GCC unroll 8
+      for (int g = 0; g < kGroup; ++g) element[g] = Read(rows[g * stride + j]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kCount; ++v) {
+        float sum = out[v * out_stride + j];
+#pragma GCC unroll 8
+        for (int g = 0; g < kGroup; ++g) sum += f[v][g] * element[g];
+        out[v * out_stride + j] = sum;
+      }
+    }
+  }
+  for (; i < k; ++i) {
+    const Stored* row = m + i * stride;
+    for (int v = 0; v < kCount; ++v) {
+      const float f = x[v * x_stride + i];
+#pragma GCC ivdep
+      for (int64_t j = 0; j < n; ++j) out[v * out_stride + j] += f * Read(row[j]);
+    }
+  }
+}
+
+// The next elements as one vector of floats.
+inline Vector<float> LoadFloats(const float* p) { return Load(p); }
+template <class Stored>
+Vector<float> LoadFloats(const Stored* p) {
+  float elements[VectorOf<float>::kLanes];
+  for (int l = 0; l < VectorOf<float>::kLanes; ++l) elements[l] = Read(p[l]);
+  return Load(elements);
+}
+
+float SumOf(Vector<float> v) {
+  float lanes[VectorOf<float>::kLanes];
+  Store(lanes, v);
+  for (int width = VectorOf<float>::kLanes / 2; width >= 1; width /= 2) {
+    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+  }
+  return lanes[0];
+}
+
+// Several sums hide the latency of the adds; they are combined in a fixed order.
+template <class Stored, int kCount>
+void ByRow(int64_t n, int64_t k, const float* x, int64_t x_stride, const void* matrix, int64_t stride,
+           float* out, int64_t out_stride) {
+  constexpr int kLanes = VectorOf<float>::kLanes;
+  constexpr int kSums = kCount == 1 ? 4 : 2;
+  const Stored* m = static_cast<const Stored*>(matrix);
+  for (int64_t j = 0; j < n; ++j) {
+    const Stored* row = m + j * stride;
+    Vector<float> sums[kCount][kSums];
+#pragma GCC unroll 4
+    for (int v = 0; v < kCount; ++v) {
+#pragma GCC unroll 4
+      for (int s = 0; s < kSums; ++s) sums[v][s] = Vector<float>{};
+    }
+    int64_t i = 0;
+    for (; i + kSums * kLanes <= k; i += kSums * kLanes) {
+#pragma GCC unroll 4
+      for (int s = 0; s < kSums; ++s) {
+        const Vector<float> element = LoadFloats(row + i + s * kLanes);
+#pragma GCC unroll 4
+        for (int v = 0; v < kCount; ++v) {
+          sums[v][s] += Load(x + v * x_stride + i + s * kLanes) * element;
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < kCount; ++v) {
+      float tail = 0;
+      for (int64_t t = i; t < k; ++t) tail += x[v * x_stride + t] * Read(row[t]);
+      Vector<float> total = sums[v][0];
+#pragma GCC unroll 4
+      for (int s = 1; s < kSums; ++s) total += sums[v][s];
+      out[v * out_stride + j] = SumOf(total) + tail;
+    }
+  }
+}
+
+template <class Stored>
+void ByColumnAny(int vectors, int64_t n, int64_t k, const float* x, int64_t x_stride,
+                 const void* matrix, int64_t stride, float* out, int64_t out_stride) {
+  if (vectors == 1) ByColumn<Stored, 1>(n, k, x, x_stride, matrix, stride, out, out_stride);
+  if (vectors == 2) ByColumn<Stored, 2>(n, k, x, x_stride, matrix, stride, out, out_stride);
+  if (vectors == 3) ByColumn<Stored, 3>(n, k, x, x_stride, matrix, stride, out, out_stride);
+  if (vectors == 4) ByColumn<Stored, 4>(n, k, x, x_stride, matrix, stride, out, out_stride);
+}
+
+template <class Stored>
+void ByRowAny(int vectors, int64_t n, int64_t k, const float* x, int64_t x_stride,
+              const void* matrix, int64_t stride, float* out, int64_t out_stride) {
+  if (vectors == 1) ByRow<Stored, 1>(n, k, x, x_stride, matrix, stride, out, out_stride);
+  if (vectors == 2) ByRow<Stored, 2>(n, k, x, x_stride, matrix, stride, out, out_stride);
+  if (vectors == 3) ByRow<Stored, 3>(n, k, x, x_stride, matrix, stride, out, out_stride);
+  if (vectors == 4) ByRow<Stored, 4>(n, k, x, x_stride, matrix, stride, out, out_stride);
+}
+
+// Tables.
+
+template <class T, class Stored, int kRows, int kColumns>
+void AddStored(GemmKernels<T>& k, StoredAs as) {
+  const int i = static_cast<int>(as);
+  k.pack_lhs[i] = Pack<T, Stored, kRows>;
+  k.pack_rhs[i] = Pack<T, Stored, kColumns>;
+  k.store[i] = StoreTile<T, Stored>;
+}
+
+// AVX-512 has 32 registers: 24 sums, two columns, the rest for rows. The others have 16: 12 sums.
+constexpr int kTileRows = kVectorBytes == 64 ? 12 : 6;
+constexpr int kTileVectors = 2;
+
+template <class T>
+GemmKernels<T> MakeGemm() {
+  constexpr int kColumns = kTileVectors * VectorOf<T>::kLanes;
+  GemmKernels<T> k;
+  k.rows = kTileRows;
+  k.columns = kColumns;
+  k.tile = Tile<T, kTileRows, kTileVectors>;
+  AddStored<T, T, kTileRows, kColumns>(k, StoredAs::kSame);
+  if constexpr (__is_same(T, float)) {
+    AddStored<T, Bf16Bits, kTileRows, kColumns>(k, StoredAs::kBf16);
+    AddStored<T, F16Bits, kTileRows, kColumns>(k, StoredAs::kF16);
+  }
+  if constexpr (__is_same(T, uint32_t)) {
+    AddStored<T, int8_t, kTileRows, kColumns>(k, StoredAs::kS8);
+    AddStored<T, uint8_t, kTileRows, kColumns>(k, StoredAs::kU8);
+    AddStored<T, int16_t, kTileRows, kColumns>(k, StoredAs::kS16);
+    AddStored<T, uint16_t, kTileRows, kColumns>(k, StoredAs::kU16);
+  }
+  return k;
+}
+
+KernelTable MakeTable() {
+  KernelTable table;
+  table.f32 = MakeGemm<float>();
+  table.f64 = MakeGemm<double>();
+  table.u32 = MakeGemm<uint32_t>();
+  table.u64 = MakeGemm<uint64_t>();
+  table.gemv.by_column[static_cast<int>(StoredAs::kSame)] = ByColumnAny<float>;
+  table.gemv.by_column[static_cast<int>(StoredAs::kBf16)] = ByColumnAny<Bf16Bits>;
+  table.gemv.by_column[static_cast<int>(StoredAs::kF16)] = ByColumnAny<F16Bits>;
+  table.gemv.by_row[static_cast<int>(StoredAs::kSame)] = ByRowAny<float>;
+  table.gemv.by_row[static_cast<int>(StoredAs::kBf16)] = ByRowAny<Bf16Bits>;
+  table.gemv.by_row[static_cast<int>(StoredAs::kF16)] = ByRowAny<F16Bits>;
+  return table;
+}
+
+}  // namespace
+
+const KernelTable& HLO_KERNEL_TABLE() {
+  static const KernelTable table = MakeTable();
+  return table;
+}
+
+}  // namespace hlo::cpu
