@@ -34,6 +34,7 @@ STORED = {
     "u8": ("|u1", "B"), "u16": ("<u2", "H"), "u32": ("<u4", "I"), "u64": ("<u8", "Q"),
     "s2": ("|i1", "b"), "s4": ("|i1", "b"), "u2": ("|u1", "B"), "u4": ("|u1", "B"),
     "bf16": ("<V2", "H"), "f16": ("<f2", "e"), "f32": ("<f4", "f"), "f64": ("<f8", "d"),
+    "f8e4m3fn": ("|V1", "B"), "f8e5m2": ("|V1", "B"),
     "c64": ("<c8", "f"), "c128": ("<c16", "d"),
 }
 
@@ -65,6 +66,12 @@ def number(value):
     return float(value) if isinstance(value, str) else value
 
 
+def number_of(kind, value):
+    """A value of the JSON file as one of the type: the decimals are those of an f32."""
+    value = number(value)
+    return to_f32(value) if is_float(kind) and kind not in ("f64", "c128") else value
+
+
 def to_f32(value):
     return struct.unpack("<f", struct.pack("<f", value))[0]
 
@@ -79,6 +86,17 @@ def bf16_bits(value):
 
 def bf16_value(bits):
     return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+
+
+def f8_value(kind, bits):
+    """e4m3fn has no infinity and one NaN; e5m2 is the upper half of an f16."""
+    if kind == "f8e5m2":
+        return struct.unpack("<e", bytes((0, bits)))[0]
+    exponent, mantissa = bits >> 3 & 15, bits & 7
+    if bits & 127 == 127:
+        return math.nan
+    size = mantissa * 2.0**-9 if exponent == 0 else (8 + mantissa) * 2.0 ** (exponent - 10)
+    return -size if bits & 128 else size
 
 
 # --- the generator ------------------------------------------------------------
@@ -117,8 +135,8 @@ def generate(item, seed):
 
 def write_npy(path, shape, scalars):
     kind, dims = parse_shape(shape)
-    if kind not in STORED:
-        raise ModelError(f"cannot write `{kind}` without numpy")
+    if kind not in STORED or kind.startswith("f8"):
+        raise ModelError(f"cannot write `{kind}`; hlo-run makes these inputs itself")
     descr, code = STORED[kind]
     if kind == "bf16":
         scalars = [bf16_bits(to_f32(v)) for v in scalars]
@@ -159,6 +177,8 @@ def read_npy(path, shape):
         scalars.frombytes(data[start:start + 4 * count])
         return scalars
     scalars = struct.unpack_from(f"<{count}{code}", data, start)
+    if kind.startswith("f8"):
+        return [f8_value(kind, v) for v in scalars]
     return [bf16_value(v) for v in scalars] if kind == "bf16" else scalars
 
 
@@ -190,11 +210,10 @@ def statistics(scalars):
 def compare_output(output, scalars):
     """The sentences about what disagrees in one output."""
     tolerance = Tolerance(output)
-    pairs = enumerate(output["values"]) if "values" in output else (
-        (int(i), v) for i, v in output["samples"])
-    wrong = [(i, scalars[i], number(w)) for i, w in pairs
-             if not tolerance.agrees(scalars[i], number(w))]
     kind, name = parse_shape(output["shape"])[0], f"out{output['index']} {output['shape']}"
+    pairs = enumerate(output["values"]) if "values" in output else output["samples"]
+    rounded = ((i, number_of(kind, v)) for i, v in pairs)
+    wrong = [(i, scalars[i], w) for i, w in rounded if not tolerance.agrees(scalars[i], w)]
     lines = []
     if wrong:
         i, got, want = wrong[0]

@@ -20,6 +20,8 @@ from jaxlib import _hlo
 
 SEED = 1
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
+ROUNDOFF = {"bf16": 2.0**-9, "f16": 2.0**-12, "f32": 2.0**-24, "c64": 2.0**-24,
+            "f64": 2.0**-53, "c128": 2.0**-53}
 WHOLE_FLOATS, WHOLE_INTEGERS, SAMPLES = 1024, 8192, 128
 
 TYPES = {"bool": "pred", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
@@ -165,27 +167,27 @@ def round_up(value):
     return float(f"{math.ceil(value / scale) * scale:.2g}")
 
 
-def tolerance(got, wide, narrow):
+def tolerance(got, wide):
     """From XLA's own distance to an f64 evaluation of the same function.
 
     Another order of summation, a fused multiply-add or another exp moves a result about as far as
     XLA's choices moved it from the exact one. The factor leaves room for orders with larger errors,
-    such as a sum from left to right; with 16-bit types the roundings of the type dominate, and two
+    such as a sum from left to right; in 16-bit types the roundings of the type dominate, and two
     implementations are at most twice as far apart as each is from the exact result.
     """
     scalars = flat_scalars(got).astype(np.float64)
-    scale = float(np.sqrt(np.mean(np.square(scalars[np.isfinite(scalars)])))) if scalars.size else 0
-    error = None
-    if wide is not None:
-        both = np.abs(scalars - flat_scalars(wide).astype(np.float64))
-        both = both[np.isfinite(both)]
-        error = float(both.max()) if both.size else 0.0
-    epsilon = 2.0**-24 if not narrow else 2.0**-9 if narrow == "bf16" else 2.0**-11
-    factor = 2 if narrow else 16
-    bound = round_up(max(factor * (error or 0), epsilon * scale * (1 if error is not None else 64)))
-    why = (f"{factor} x the distance of XLA's values from an f64 evaluation, {error:.2g}"
-           if error is not None else "64 units in the last place of the root mean square")
-    return {"abs": bound, "rel": 16 * epsilon if not narrow else 2 * epsilon, "why": why}
+    finite = scalars[np.isfinite(scalars)]
+    scale = float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0
+    kind = TYPES[str(got.dtype)]
+    epsilon = ROUNDOFF.get(kind, 0.0)  # f8 values are only moved and converted, without error
+    if wide is None or kind in ("f64", "c128"):
+        return {"abs": round_up(64 * epsilon * scale), "rel": 64 * epsilon,
+                "why": "64 units of roundoff, of the value and of the root mean square"}
+    both = np.abs(scalars - flat_scalars(wide).astype(np.float64))
+    error = float(both[np.isfinite(both)].max(initial=0))
+    factor = 2 if kind in ("bf16", "f16") else 16
+    return {"abs": round_up(max(factor * error, epsilon * scale)), "rel": factor * epsilon,
+            "why": f"{factor} x the distance of XLA's values from an f64 evaluation, {error:.2g}"}
 
 
 def widened(arrays):
@@ -193,13 +195,6 @@ def widened(arrays):
     to = {"f": np.float64, "c": np.complex128}
     return [a.astype(to[a.dtype.kind]) if a.dtype.kind in to else
             a.astype(np.float64) if TYPES[str(a.dtype)][0] in "bf" else a for a in arrays]
-
-
-def narrow_type(items, outputs):
-    """'bf16' or another narrow type if any takes part: it decides the errors."""
-    names = [i.dtype for i in items] + [str(o.dtype) for o in outputs]
-    found = [TYPES[n] for n in names if n in ("bfloat16", "float16") or n.startswith("float8")]
-    return found[0] if found else None
 
 
 # --- JAX ----------------------------------------------------------------------
@@ -210,17 +205,20 @@ def configure(folder):
     jax.config.update("jax_hlo_source_file_canonicalization_regex", f"^.*?/(?={folder}/)")
     # The programs are what a user wrote; the files that drive them are not.
     here = os.path.dirname(os.path.abspath(__file__))
-    for name in ("reference.py", "spec.py", "../make_models.py", "../make_corpus.py"):
+    for name in ("reference.py", "spec.py", "../make_models.py", "../make_corpus.py",
+                 "../corpus/register.py"):
         source_info_util.register_exclusion(os.path.normpath(os.path.join(here, name)))
 
 
-def lower(model):
-    """(JAX's lowering, the HLO text in XLA's default style with large constants)."""
+def lower(model, platform="cpu"):
+    """(JAX's lowering for the CPU, the HLO text for a platform, with large constants)."""
     shapes = jax.tree.map(lambda i: jax.ShapeDtypeStruct(i.shape, dtype_of(i.dtype)),
                           model.arguments)
     jitted = jax.jit(model.function, keep_unused=True, donate_argnums=model.donate)
     lowered = jitted.lower(*shapes)
-    return lowered, normal_text(lowered.compiler_ir("hlo").get_hlo_module().to_string(options()))
+    there = lowered if platform == "cpu" else jitted.trace(*shapes).lower(
+        lowering_platforms=(platform,))
+    return lowered, normal_text(there.compiler_ir("hlo").get_hlo_module().to_string(options()))
 
 
 def options():
@@ -251,11 +249,11 @@ def evaluate_wide(model, arrays):
             return None
 
 
-def output_json(index, got, wide, narrow, exact):
+def output_json(index, got, wide, exact):
     row = {"index": index, "shape": shape_text(got.shape, got.dtype)}
     whole = WHOLE_INTEGERS if is_integer(got.dtype) else WHOLE_FLOATS
     if not is_integer(got.dtype) and not exact:
-        row["tolerance"] = tolerance(got, wide, narrow)
+        row["tolerance"] = tolerance(got, wide)
     scalars = flat_scalars(got)
     if scalars.size <= whole:
         row["values"] = scalars_json(got)
@@ -265,23 +263,22 @@ def output_json(index, got, wide, narrow, exact):
     return row
 
 
-def evaluate(name, model):
+def evaluate(name, model, platform="cpu", compare_wide=True):
     """(HLO text, the reference as a dictionary, the input arrays, XLA's outputs)."""
-    lowered, text = lower(model)
+    lowered, text = lower(model, platform)
     names, items = leaves(model)
     arrays = [generate(item, i, SEED) for i, item in enumerate(items)]
-    wide = evaluate_wide(model, arrays)
+    wide = evaluate_wide(model, arrays) if compare_wide else None
     tree = jax.tree.structure(model.arguments)
     result = lowered.compile()(*jax.tree.unflatten(tree, [jax.numpy.asarray(a) for a in arrays]))
     outputs = [np.asarray(x) for x in jax.tree.leaves(result)]
-    narrow = narrow_type(items, outputs)
     wide = wide or [None] * len(outputs)
     rows = []
     for i, (got, exact) in enumerate(zip(outputs, wide)):
-        if i in model.exact or is_integer(got.dtype):
-            if exact is not None and not np.array_equal(got, exact.astype(got.dtype)):
+        if (i in model.exact or is_integer(got.dtype)) and exact is not None:
+            if not np.array_equal(got.astype(exact.dtype), exact, got.dtype.kind in "fc"):
                 print(f"note: {name}: output {i} depends on rounding: f64 gives another")
-        rows.append(output_json(i, got, exact, narrow, i in model.exact))
+        rows.append(output_json(i, got, exact, i in model.exact))
     reference = {
         "schema": 1, "name": name, "hlo": f"{name}.hlo", "about": model.about, "seed": SEED,
         "xla": {"jax": jax.__version__, "jaxlib": jaxlib.__version__, "platform": "cpu",

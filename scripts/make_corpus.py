@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Writes testdata/corpus: many small JAX programs as HLO text, with XLA's values.
+
+    python scripts/make_corpus.py            # all of them
+    python scripts/make_corpus.py fourier    # some
+
+Needs `pip install jax==0.10.2 jaxlib==0.10.2`; nothing else in this repository does. The programs
+are in scripts/corpus/; the files have the form of testdata/models (see its README.md).
+"""
+
+import argparse
+import contextlib
+import importlib
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import jax  # noqa: E402
+
+from corpus import register  # noqa: E402
+from models import reference  # noqa: E402
+
+TOPICS = ("elementwise", "integers", "reductions", "indexing", "control", "linalg", "convolution",
+          "narrow", "randomness", "programs")
+
+
+def write(name, item, folder, save_inputs):
+    """The two files of one program; a program that does not run has no JSON."""
+    path = os.path.join(folder, name)
+    with contextlib.ExitStack() as stack:
+        if item.x64:
+            stack.enter_context(jax.enable_x64(True))
+        if item.runs:
+            text, values, arrays, _ = reference.evaluate(
+                name, item.model, item.platform, item.wide)
+            reference.write_json(path + ".json", values)
+            if save_inputs:
+                reference.save_inputs(os.path.join(save_inputs, name), arrays)
+        else:
+            text = reference.lower(item.model, item.platform)[1]
+    with open(path + ".hlo", "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all programs")
+    parser.add_argument("--output-dir", default=os.path.join(HERE, "..", "testdata", "corpus"))
+    parser.add_argument("--save-inputs", metavar="DIR", help="also write the inputs as .npy files")
+    args = parser.parse_args()
+    reference.configure("corpus")
+    for topic in TOPICS:
+        importlib.import_module(f"corpus.{topic}")
+    unknown = [n for n in args.names if n not in register.PROGRAMS]
+    if unknown:
+        parser.error(f"unknown program {unknown[0]}; there are: {', '.join(register.PROGRAMS)}")
+    os.makedirs(args.output_dir, exist_ok=True)
+    for name in args.names or register.PROGRAMS:
+        print(name, flush=True)
+        write(name, register.PROGRAMS[name], args.output_dir, args.save_inputs)
+
+
+if __name__ == "__main__":
+    main()
