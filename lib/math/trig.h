@@ -1,10 +1,12 @@
 // lib/math/trig.h
 //
-// sin and cos for f32 and f64 values, accurate for every finite argument.
+// sin, cos and tan for f32 and f64 values, accurate for every finite argument, and their inverses.
 //
 // |x| = k pi/2 + r, |r| <= pi/4 and a little: by three products with the parts of pi/2 where k is
 // small, else by a product with the bits of 2/pi that matter for the exponent of x (pi_bits.h).
 // Then a polynomial for sin or cos of r, by k mod 4.
+//
+// f32 tan and the inverses compute in f64.
 //
 // sin(±0) == ±0; infinities and NaNs give NaN. Errors: math_accuracy_test.cc.
 #pragma once
@@ -52,6 +54,13 @@ V ModFour(V x) {
   return Fma(RoundEven(Mul(x, Const(x, 0.25))), Const(x, -4), x);
 }
 
+// i, but not below 0 and not above `last`.
+template <class I>
+I ClampInt(I i, I last) {
+  const I zero = IntConst(i, 0);
+  return Select(Less(i, zero), zero, Select(Less(last, i), last, i));
+}
+
 // The same for an |x| >= kSmallLimit; NaN for infinities and NaNs.
 template <class V>
 QuarterTurns<V> ReduceLargeAngle(V magnitude) {
@@ -60,8 +69,7 @@ QuarterTurns<V> ReduceLargeAngle(V magnitude) {
     const IntOf<V> exponent =
         Sub(Lshr(Bits(magnitude), 23), IntConst(magnitude, 127 + kPiBitsF32First));
     const IntOf<V> last = IntConst(magnitude, kPiBitsF32Groups - 1);
-    const IntOf<V> row = Ashr(exponent, 4);
-    const Rebind<V, int64_t> group = Cast<int64_t>(Select(Less(last, row), last, row));
+    const Rebind<V, int64_t> group = Cast<int64_t>(ClampInt(Ashr(exponent, 4), last));
     const D x = Cast<double>(magnitude);
     // x = y 2^(first + 16 group), y in [1, 2^16); each table row holds 2/pi times that power, mod
     // 2^25.
@@ -81,8 +89,7 @@ QuarterTurns<V> ReduceLargeAngle(V magnitude) {
     const IntOf<V> exponent =
         Sub(Lshr(Bits(magnitude), 52), IntConst(magnitude, 1023 + kPiBitsF64First));
     const IntOf<V> last = IntConst(magnitude, kPiBitsF64Groups - 1);
-    const IntOf<V> row = Ashr(exponent, 5);
-    const IntOf<V> group = Select(Less(last, row), last, row);
+    const IntOf<V> group = ClampInt(Ashr(exponent, 5), last);
     // x = y 2^(first + 32 group), y in [1, 2^32); each table row holds 2/pi times that power, mod
     // 2^54.
     const IntOf<V> power = Add(Shl(group, 5), IntConst(group, kPiBitsF64First));
@@ -149,10 +156,118 @@ V Sin(V x) {
   return XorSign(SinOfMagnitude(Abs(x), 0), x);
 }
 
+// tan x
+template <class V>
+V Tan(V x) {
+  if constexpr (kIsF32<V>) {
+    return Cast<float>(Tan(Cast<double>(x)));
+  } else {
+    const V magnitude = Abs(x);
+    const auto from = [&](QuarterTurns<V> turns) {
+      const V square = Mul(turns.r, turns.r);
+      const V sine = SinPolynomial(turns.r, square), cosine = CosPolynomial(square);
+      const MaskOf<V> even = Equal(And(turns.k, IntConst(x, 1)), IntConst(x, 0));
+      return Div(Select(even, sine, Neg(cosine)), Select(even, cosine, sine));
+    };
+    const MaskOf<V> large = LessEq(Const(x, TrigConstants<double>::kSmallLimit), magnitude);
+    return XorSign(SelectRare(
+                       large, [&] { return from(ReduceLargeAngle(magnitude)); },
+                       from(ReduceSmallAngle(magnitude))),
+                   x);
+  }
+}
+
 // cos x
 template <class V>
 V Cos(V x) {
   return SinOfMagnitude(Abs(x), 1);
+}
+
+// ---- inverses ----
+
+inline constexpr double kQuarterPiHi = 0x1.921fb54442d18p-1, kQuarterPiLo = 0x1.1a62633145c07p-55;
+
+// The angle of the point (x, y), in [-pi, pi]; signs of zeros and infinite operands as in C.
+template <class V>
+V Atan2(V y, V x) {
+  if constexpr (kIsF32<V>) {
+    return Cast<float>(Atan2(Cast<double>(y), Cast<double>(x)));
+  } else {
+    const V one = Const(x, 1);
+    const V inf = Const(x, kInf);
+    const V ax = Abs(x), ay = Abs(y);
+    const MaskOf<V> steep = Less(ax, ay);
+    // Two infinities count as equal, two zeros as 0 / 1. Scaling keeps near + far finite.
+    const MaskOf<V> both_infinite = And(Equal(ax, inf), Equal(ay, inf));
+    const V far = Select(steep, ay, ax), near = Select(steep, ax, ay);
+    const V scale = Select(Less(Const(x, 0x1p1000), far), Const(x, 0x1p-100), one);
+    const V b = Select(both_infinite, one, Select(Equal(far, Const(x, 0)), one, Mul(far, scale)));
+    const V a = Select(both_infinite, one, Mul(near, scale));
+    // atan(a / b) with a <= b; above tan(pi/8) it is pi/4 + atan((a - b) / (a + b)).
+    const MaskOf<V> upper = Less(Mul(b, Const(x, 0x1.a827999fcef32p-2)), a);
+    const V t = Div(Select(upper, Sub(a, b), a), Select(upper, Add(a, b), b));
+    const V z = Mul(t, t);
+    const V angle = Fma(Mul(t, z), Horner(z, kAtanTail<double>), t);
+    // The result is turns * pi/4 + angle or - angle: mirrored at pi/4 if steep, at pi/2 if x is
+    // negative.
+    const MaskOf<V> left = SignBit(x);
+    const V zero = Const(x, 0);
+    V turns = Select(upper, one, zero);
+    turns = Select(steep, Sub(Const(x, 2), turns), turns);
+    turns = Select(left, Sub(Const(x, 4), turns), turns);
+    const V oriented = Select(Xor(steep, left), Neg(angle), angle);
+    const V low = Fma(turns, Const(x, kQuarterPiLo), oriented);
+    return CopySign(Fma(turns, Const(x, kQuarterPiHi), low), y);
+  }
+}
+
+// The angle in [-pi/2, pi/2] whose tangent is x.
+template <class V>
+V Atan(V x) {
+  return Atan2(x, Const(x, 1));
+}
+
+// asin s = s + s (what this gives), for the s whose square is z <= 1/4.
+template <class V>
+V AsinTail(V z) {
+  return Mul(z, Horner(z, kAsinTail<double>));
+}
+
+// The angle in [-pi/2, pi/2] whose sine is x; NaN beyond 1.
+template <class V>
+V Asin(V x) {
+  if constexpr (kIsF32<V>) {
+    return Cast<float>(Asin(Cast<double>(x)));
+  } else {
+    const V magnitude = Abs(x);
+    const MaskOf<V> outer = Less(Const(x, 0.5), magnitude);
+    // asin x = pi/2 - 2 asin sqrt((1 - x) / 2)
+    const V z = Select(outer, Fma(magnitude, Const(x, -0.5), Const(x, 0.5)), Mul(x, x));
+    const V s = Select(outer, Sqrt(z), magnitude);
+    const V angle = Fma(s, AsinTail(z), s);
+    const V mirrored =
+        Sub(Const(x, 2 * kQuarterPiHi), Fma(angle, Const(x, 2), Const(x, -2 * kQuarterPiLo)));
+    return CopySign(Select(outer, mirrored, angle), x);
+  }
+}
+
+// The angle in [0, pi] whose cosine is x; NaN beyond 1.
+template <class V>
+V Acos(V x) {
+  if constexpr (kIsF32<V>) {
+    return Cast<float>(Acos(Cast<double>(x)));
+  } else {
+    const V magnitude = Abs(x);
+    const MaskOf<V> outer = Less(Const(x, 0.5), magnitude);
+    const V z = Select(outer, Fma(magnitude, Const(x, -0.5), Const(x, 0.5)), Mul(x, x));
+    const V s = Select(outer, Sqrt(z), x);
+    const V tail = AsinTail(z);
+    const V twice = Mul(Fma(s, tail, s), Const(x, 2));
+    const V left = Sub(Const(x, 4 * kQuarterPiHi), Sub(twice, Const(x, 4 * kQuarterPiLo)));
+    const V inner =
+        Sub(Const(x, 2 * kQuarterPiHi), Sub(s, Fma(Neg(s), tail, Const(x, 2 * kQuarterPiLo))));
+    return Select(outer, Select(Less(x, Const(x, 0)), left, twice), inner);
+  }
 }
 
 }  // namespace hlo::math
