@@ -6,6 +6,9 @@
 #include <charconv>
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "lib/support/strings.h"
 
 namespace hlo {
 
@@ -30,6 +33,21 @@ void AppendInts(const Range& values, std::string& out, char separator = ',') {
     first = false;
     AppendInt(value, out);
   }
+}
+
+// The text in double quotes, C-escaped. Plain text, the usual case, is copied whole.
+inline void AppendQuoted(std::string_view text, std::string& out) {
+  bool plain = true;
+  for (const char c : text) {
+    plain = plain && c >= ' ' && c <= '~' && c != '"' && c != '\'' && c != '\\';
+  }
+  out += '"';
+  if (plain) {
+    out += text;
+  } else {
+    out += CEscape(text);
+  }
+  out += '"';
 }
 
 }  // namespace hlo

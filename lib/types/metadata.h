@@ -26,6 +26,7 @@ struct OpMetadata {
   bool IsPrintable() const;
   // The fields between the braces: `op_name="a" source_line=3`.
   std::string ToString(bool op_name_only = false) const;
+  void AppendTo(std::string& out, bool op_name_only = false) const;
 };
 
 }  // namespace hlo

@@ -23,6 +23,8 @@ struct ReplicaGroups {
 
   // The groups as plain lists. Empty: all devices are one group.
   Lists Flatten() const;
+  // Dimensions of an iota, axes of a mesh and device ids are sound; no device is in two groups.
+  absl::Status Validate() const;
   // "{{0,1},{2,3}}", "[2,4]<=[8]", "mesh['a'=2] {'a'}"; as_lists prints the first form always.
   std::string ToString(bool as_lists = false) const;
 };

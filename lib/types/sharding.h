@@ -35,6 +35,10 @@ struct TiledSharding {
   // Canonical form on construction (subgroups merged, full replication recognised …).
   static TiledSharding Canonical(TiledSharding sharding);
   std::vector<int64_t> Devices() const;
+  // What the text may say, before Canonical: device counts match the tiles, subgroups match the dimensions.
+  absl::Status Validate() const;
+  // Number of dimensions of `tile_dims` that belong to data.
+  int64_t data_rank() const;
 };
 
 // A sharding of one array in terms of mesh axes.
@@ -52,6 +56,13 @@ struct NamedSharding {
   std::vector<AxisRef> manual;
   std::vector<OpMetadata> metadata;
   friend bool operator==(const NamedSharding&, const NamedSharding&) = default;
+  // Nothing is split, unreduced or manual.
+  bool IsReplicated() const;
+  // No dimensions, and all axes are manual (unreduced).
+  bool IsManual() const;
+  bool IsUnreduced() const;
+  // The mesh is sound, every axis is used at most once, lists of axes are sorted.
+  absl::Status Validate() const;
 };
 
 struct Sharding {
@@ -69,6 +80,7 @@ struct Sharding {
   bool IsManual() const;
   // "{devices=[2,2]<=[4]}", "{{replicated}, {manual}}"
   std::string ToString(bool with_metadata = false) const;
+  void AppendTo(std::string& out, bool with_metadata = false) const;
 };
 
 }  // namespace hlo

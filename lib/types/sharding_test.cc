@@ -1,0 +1,223 @@
+#include "lib/types/sharding.h"
+
+#include <catch2/catch.hpp>
+
+#include "lib/types/shape_util.h"
+
+namespace hlo {
+namespace {
+
+using enum SubgroupType;
+
+// Written like the text: `devices=[dims]<=[reshape]T(transpose)`.
+TiledSharding Iota(DimVec dims, DimVec reshape, DimVec transpose = {}) {
+  TiledSharding sharding;
+  sharding.kind = TiledSharding::Kind::kTiled;
+  sharding.tile_dims = dims;
+  sharding.iota = IotaTiles::Make(dims, reshape, transpose);
+  return sharding;
+}
+
+TiledSharding List(DimVec dims, std::vector<int64_t> devices) {
+  TiledSharding sharding;
+  sharding.kind = TiledSharding::Kind::kTiled;
+  sharding.tile_dims = dims;
+  sharding.devices = devices;
+  return sharding;
+}
+
+TiledSharding Groups(TiledSharding sharding, std::vector<SubgroupType> types) {
+  sharding.last_tile_dims = types;
+  return sharding;
+}
+
+TiledSharding Partial(TiledSharding sharding) {
+  sharding.last_tile_dim_replicate = true;
+  return sharding;
+}
+
+std::string CanonicalText(const TiledSharding& sharding) {
+  REQUIRE(sharding.Validate().ok());
+  const TiledSharding canonical = TiledSharding::Canonical(sharding);
+  CHECK(TiledSharding::Canonical(canonical) == canonical);
+  if (canonical.iota.has_value()) CHECK(canonical.iota->dims == canonical.tile_dims);
+  return Sharding::Of(canonical).ToString();
+}
+
+TEST_CASE("classic shardings in canonical form", "[types][sharding]") {
+  CHECK(CanonicalText(Iota({2, 2}, {4})) == "{devices=[2,2]<=[4]}");
+  CHECK(CanonicalText(Iota({24}, {1, 24}, {1, 0})) == "{devices=[24]<=[24]}");
+  CHECK(CanonicalText(Iota({2, 21}, {2, 3, 7}, {1, 2, 0})) == "{devices=[2,21]<=[2,21]T(1,0)}");
+  CHECK(CanonicalText(Iota({1, 1}, {1})) == "{devices=[1,1]<=[1]}");
+  CHECK(CanonicalText(List({2, 2}, {0, 2, 1, 3})) == "{devices=[2,2]0,2,1,3}");
+}
+
+TEST_CASE("replication along the last dimension", "[types][sharding]") {
+  CHECK(CanonicalText(Partial(Iota({4, 1, 1}, {4}))) == "{devices=[4,1]<=[4]}");
+  CHECK(CanonicalText(Partial(Iota({4}, {4}))) == "{replicated}");
+  CHECK(CanonicalText(Partial(Iota({1, 4}, {4}))) == "{replicated}");
+  CHECK(CanonicalText(Partial(Iota({2, 2, 2}, {8}))) == "{devices=[2,2,2]<=[8] last_tile_dim_replicate}");
+  CHECK(CanonicalText(Partial(List({1, 4, 2}, {7, 6, 5, 4, 3, 2, 1, 0}))) ==
+        "{devices=[1,4,2]6,7,4,5,2,3,0,1 last_tile_dim_replicate}");
+  CHECK(TiledSharding::Canonical(Partial(Iota({2, 2}, {4}))).data_rank() == 1);
+}
+
+TEST_CASE("subgroups are merged, sorted and simplified", "[types][sharding]") {
+  CHECK(CanonicalText(Groups(Iota({2, 2, 2}, {8}), {kManual, kManual})) ==
+        "{devices=[2,4]<=[8] last_tile_dims={manual}}");
+  CHECK(CanonicalText(Groups(Iota({2, 2, 2}, {8}), {kReplicated, kManual})) ==
+        "{devices=[2,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}");
+  CHECK(CanonicalText(Groups(Iota({2, 1, 2}, {4}), {kManual, kReplicated})) ==
+        "{devices=[2,2]<=[4] last_tile_dim_replicate}");
+  CHECK(CanonicalText(Groups(Iota({2, 2, 1, 2}, {8}), {kManual, kReplicated})) ==
+        "{devices=[2,2,2]<=[8] last_tile_dim_replicate}");
+  CHECK(CanonicalText(Groups(Iota({2, 1, 2, 2}, {2, 2, 2}, {2, 0, 1}), {kManual, kReplicated})) ==
+        "{devices=[2,1,2,2]<=[4,2]T(1,0) last_tile_dims={manual, replicated}}");
+  CHECK(CanonicalText(Groups(Iota({1, 4}, {4}), {kManual})) == "{manual}");
+  CHECK(CanonicalText(Groups(Iota({1, 2, 2}, {4}), {kReplicated, kReplicated})) == "{replicated}");
+  CHECK(CanonicalText(Groups(Iota({1, 4}, {4}), {kUnreduced})) == "{unreduced}");
+  CHECK(CanonicalText(Groups(Iota({1, 4, 1}, {4}), {kManual, kReplicated})) == "{manual}");
+  CHECK(CanonicalText(Groups(Iota({4, 1}, {4}), {kManual})) == "{devices=[4]<=[4]}");
+  CHECK(CanonicalText(Groups(Iota({2, 2, 2}, {8}), {kUnreduced, kManual})) ==
+        "{devices=[2,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, unreduced}}");
+  // Explicit devices are moved one by one, and so are those of an iota that cannot be split at the tiles.
+  CHECK(CanonicalText(Groups(List({1, 2, 2}, {3, 2, 1, 0}), {kReplicated, kManual})) ==
+        "{devices=[1,2,2]3,1,2,0 last_tile_dims={manual, replicated}}");
+  CHECK(CanonicalText(Groups(Iota({3, 2}, {3, 2}, {1, 0}), {kReplicated, kManual})) ==
+        "{devices=[2,3]0,4,3,2,1,5 last_tile_dims={manual, replicated}}");
+}
+
+TEST_CASE("unsound classic shardings are refused", "[types][sharding]") {
+  CHECK_FALSE(List({2, 2}, {0, 1, 2}).Validate().ok());
+  CHECK_FALSE(List({1}, {0}).Validate().ok());
+  CHECK_FALSE(List({}, {}).Validate().ok());
+  CHECK_FALSE(Iota({2, 2}, {8}).Validate().ok());
+  CHECK_FALSE(Iota({2, 0}, {8}).Validate().ok());
+  CHECK_FALSE(Groups(Partial(Iota({2, 2}, {4})), {kManual}).Validate().ok());
+  CHECK_FALSE(Groups(Iota({4}, {4}), {kManual, kManual}).Validate().ok());
+  TiledSharding manual = List({2}, {0, 1});
+  manual.kind = TiledSharding::Kind::kManual;
+  CHECK_FALSE(manual.Validate().ok());
+}
+
+OpMetadata Named(std::string name) {
+  OpMetadata metadata;
+  metadata.op_name = std::move(name);
+  return metadata;
+}
+
+TEST_CASE("kinds, groups, metadata and tuples print", "[types][sharding]") {
+  CHECK(Sharding::Replicated().ToString() == "{replicated}");
+  CHECK(Sharding::Maximal(3).ToString() == "{maximal device=3}");
+  CHECK(Sharding::Manual().ToString() == "{manual}");
+  TiledSharding unknown;
+  unknown.kind = TiledSharding::Kind::kUnknown;
+  CHECK(Sharding::Of(unknown).ToString() == "{unknown}");
+  CHECK(Sharding::Tuple({}).ToString() == "{}");
+
+  TiledSharding grouped = Iota({2}, {2});
+  grouped.group_kind = ShardGroupKind::kLike;
+  grouped.group_id = 5;
+  grouped.metadata = {Named("a")};
+  CHECK(Sharding::Of(grouped).ToString() == "{devices=[2]<=[2] shard_like 5}");
+  CHECK(Sharding::Of(grouped).ToString(/*with_metadata=*/true) ==
+        R"({devices=[2]<=[2] shard_like 5 metadata={op_name="a"}})");
+  TiledSharding replicated;
+  replicated.metadata = {Named("a"), Named("b")};
+  CHECK(Sharding::Of(replicated).ToString(/*with_metadata=*/true) ==
+        R"({replicated metadata={{op_name="a"}, {op_name="b"}}})");
+
+  std::vector<Sharding::Leaf> leaves(7);
+  CHECK(Sharding::Tuple(leaves).ToString() ==
+        "{{replicated}, {replicated}, {replicated}, {replicated}, {replicated}, /*index=5*/{replicated}, "
+        "{replicated}}");
+  CHECK(Sharding::Tuple(leaves).IsReplicated());
+  std::get<TiledSharding>(leaves[3]).kind = TiledSharding::Kind::kManual;
+  CHECK_FALSE(Sharding::Tuple(leaves).IsReplicated());
+  CHECK_FALSE(Sharding::Tuple(leaves).IsManual());
+  CHECK(Sharding::Manual().IsManual());
+}
+
+TEST_CASE("the reduction of an unreduced sharding is an entry of the metadata, once", "[types][sharding]") {
+  TiledSharding sharding;
+  sharding.kind = TiledSharding::Kind::kUnreduced;
+  sharding.reduction = ReductionKind::kMax;
+  const char* text = R"({unreduced metadata={op_type="sdy::reduction_op" op_name="MAX"}})";
+  CHECK(Sharding::Of(sharding).ToString(/*with_metadata=*/true) == text);
+  CHECK(Sharding::Of(sharding).ToString() == "{unreduced}");
+  OpMetadata entry = Named("MAX");
+  entry.op_type = "sdy::reduction_op";
+  sharding.metadata = {entry};
+  CHECK(Sharding::Of(sharding).ToString(/*with_metadata=*/true) == text);
+}
+
+NamedSharding OnMesh(std::vector<MeshAxis> axes) {
+  NamedSharding sharding;
+  sharding.mesh.axes = std::move(axes);
+  return sharding;
+}
+
+std::string TextOf(const NamedSharding& sharding) { return Sharding::Of(sharding).ToString(true); }
+
+TEST_CASE("named shardings print", "[types][sharding]") {
+  NamedSharding sharding = OnMesh({{"data", 4}, {"model", 2}});
+  CHECK(TextOf(sharding) == "{replicated}");
+  CHECK(sharding.IsReplicated());
+  sharding.dims.resize(2);
+  sharding.dims[0].axes = {AxisRef{0}};
+  sharding.dims[1].axes = {AxisRef{1}};
+  sharding.dims[1].open = true;
+  CHECK(TextOf(sharding) == "{mesh['data'=4,'model'=2], [{'data'}, {'model', ?}]}");
+  sharding.dims[0].axes.clear();
+  sharding.dims[1] = {{AxisRef{0, 2, 2}}, false};
+  sharding.replicated = {AxisRef{1}};
+  sharding.mesh.device_iota = IotaTiles::Make({8}, {2, 4}, {1, 0});
+  CHECK(TextOf(sharding) ==
+        "{mesh['data'=4,'model'=2], device_ids=([2,4]T(1,0)), [{}, {'data':(2)2}], replicated={'model'}}");
+  CHECK(sharding.Validate().ok());
+
+  NamedSharding manual = OnMesh({{"a", 2}});
+  manual.manual = {AxisRef{0}};
+  CHECK(TextOf(manual) == "{mesh['a'=2], manual}");
+  CHECK(manual.IsManual());
+  manual.metadata = {Named("m")};
+  CHECK(TextOf(manual) == R"({mesh['a'=2], manual, metadata={{op_name="m"}}})");
+
+  NamedSharding reordered = OnMesh({{"a", 2}});
+  reordered.mesh.device_ids = {1, 0};
+  CHECK(TextOf(reordered) == "{mesh['a'=2], device_ids=(1,0), replicated}");
+
+  NamedSharding unreduced = OnMesh({{"a", 2}, {"b", 2}});
+  unreduced.unreduced = {AxisRef{0}, AxisRef{1}};
+  CHECK(TextOf(unreduced) == "{unreduced}");
+  unreduced.unreduced_kind = ReductionKind::kMax;
+  CHECK(TextOf(unreduced) == "{unreduced=max}");
+  unreduced.unreduced = {AxisRef{1}};
+  unreduced.dims = {{{AxisRef{0}}, false}, {{}, true}};
+  CHECK(TextOf(unreduced) == "{mesh['a'=2,'b'=2], [{'a'}, {?}], unreduced=max{'b'}}");
+  unreduced.unreduced_kind = ReductionKind::kSum;
+  CHECK(TextOf(unreduced) == "{mesh['a'=2,'b'=2], [{'a'}, {?}], unreduced={'b'}}");
+
+  NamedSharding maximal;
+  maximal.mesh.maximal_device = 5;
+  CHECK(TextOf(maximal) == "{maximal_mesh[device_id=5]}");
+  CHECK_FALSE(maximal.IsReplicated());
+}
+
+TEST_CASE("unsound named shardings are refused", "[types][sharding]") {
+  NamedSharding sharding = OnMesh({{"a", 8}, {"b", 2}});
+  sharding.dims.resize(2);
+  sharding.dims[0].axes = {AxisRef{0, 1, 2}};
+  sharding.dims[1].axes = {AxisRef{0, 2, 2}};
+  CHECK(sharding.Validate().ok());  // neighbours in different dimensions are fine
+  sharding.replicated = {AxisRef{1}, AxisRef{0, 4, 2}};
+  CHECK(std::string(sharding.Validate().message()) ==
+        "axes of `replicated` are not in the order of the mesh");
+  sharding.replicated = {AxisRef{0, 4, 2}, AxisRef{1}};
+  CHECK(sharding.Validate().ok());
+  sharding.manual = {AxisRef{1}};
+  CHECK(std::string(sharding.Validate().message()) == "`'b'` and `'b'` overlap");
+}
+
+}  // namespace
+}  // namespace hlo
