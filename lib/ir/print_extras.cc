@@ -1,0 +1,408 @@
+#include "lib/ir/print_extras.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <map>
+
+#include "lib/ir/instruction.h"
+#include "lib/ir/module.h"
+#include "lib/ops/attr_print.h"
+#include "lib/support/strings.h"
+
+namespace hlo {
+namespace {
+
+// The end of the JSON dict that starts at text[at] == '{', or npos.
+size_t JsonDictEnd(std::string_view text, size_t at) {
+  int depth = 0;
+  for (; at < text.size(); ++at) {
+    switch (text[at]) {
+      case '{': ++depth; break;
+      case '}':
+        if (--depth == 0) return at + 1;
+        break;
+      case '"':
+        for (++at; at < text.size() && text[at] != '"'; ++at) {
+          if (text[at] == '\\') ++at;
+        }
+        if (at >= text.size()) return std::string_view::npos;
+        break;
+      default: break;
+    }
+  }
+  return std::string_view::npos;
+}
+
+void AppendDictOrQuoted(std::string_view text, std::string& out) {
+  if (LooksLikeJsonDict(text)) {
+    out += text;
+  } else {
+    out += '"';
+    out += CEscape(text);
+    out += '"';
+  }
+}
+
+void AppendOriginNode(const OriginalValue::Node& node, std::string& out) {
+  if (!node.is_tuple) {
+    if (node.leaf.name.empty()) {
+      out += "{}";
+    } else {
+      AppendOriginalArray(node.leaf, out);
+    }
+    return;
+  }
+  out += '(';
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    if (i > 0) out += ", ";
+    AppendOriginNode(node.children[i], out);
+  }
+  out += ')';
+}
+
+void AppendMetadata(const OpMetadata& metadata, const Module& module, const PrintOptions& options, std::string& out) {
+  if (options.metadata_only_op_name) {
+    if (!metadata.op_name.empty()) out += ", metadata={" + metadata.ToString(/*op_name_only=*/true) + "}";
+    return;
+  }
+  if (!metadata.IsPrintable()) return;
+  const StackFrames& frames = module.config().stack_frames;
+  if (options.inline_stack_frames && metadata.stack_frame_id > 0 &&
+      static_cast<size_t>(metadata.stack_frame_id) <= frames.frames.size()) {
+    const auto& frame = frames.frames[static_cast<size_t>(metadata.stack_frame_id) - 1];
+    if (frame.location_id > 0 && static_cast<size_t>(frame.location_id) <= frames.locations.size()) {
+      const auto& place = frames.locations[static_cast<size_t>(frame.location_id) - 1];
+      OpMetadata inlined = metadata;
+      inlined.stack_frame_id = 0;
+      if (place.file_name_id > 0 && static_cast<size_t>(place.file_name_id) <= frames.file_names.size()) {
+        inlined.source_file = frames.file_names[static_cast<size_t>(place.file_name_id) - 1];
+      }
+      inlined.source_line = place.line;
+      inlined.source_end_line = place.end_line;
+      inlined.source_column = place.column;
+      inlined.source_end_column = place.end_column;
+      out += ", metadata={" + inlined.ToString() + "}";
+      return;
+    }
+  }
+  out += ", metadata={";
+  out += metadata.ToString();
+  out += '}';
+}
+
+}  // namespace
+
+bool LooksLikeJsonDict(std::string_view text) {
+  if (text.empty() || text.front() != '{') return false;
+  return JsonDictEnd(text, 0) == text.size();
+}
+
+void AppendFrontendAttributes(const FrontendAttributes& attributes, std::string& out) {
+  out += '{';
+  bool first = true;
+  for (const auto& [key, value] : attributes) {
+    if (!first) out += ',';
+    first = false;
+    out += key;
+    out += '=';
+    AppendDictOrQuoted(value, out);
+  }
+  out += '}';
+}
+
+void AppendOriginalArray(const OriginalArray& array, std::string& out) {
+  out += "{\"";
+  out += array.name;
+  out += '"';
+  if (!array.index.empty()) {
+    out += ' ';
+    out += ToString(array.index);
+  }
+  out += '}';
+}
+
+void AppendExtras(const Instruction& instruction, const PrintOptions& options, std::string& out) {
+  const Extras* extras = instruction.extras();
+  if (extras == nullptr) return;
+  if (extras->sharding) {
+    out += ", sharding=";
+    out += extras->sharding->ToString(options.metadata);
+  }
+  if (!extras->frontend_attributes.empty()) {
+    out += ", frontend_attributes=";
+    AppendFrontendAttributes(extras->frontend_attributes, out);
+  }
+  if (options.control_dependencies && !extras->control_predecessors.empty()) {
+    out += ", control-predecessors={";
+    for (size_t i = 0; i < extras->control_predecessors.size(); ++i) {
+      if (i > 0) out += ", ";
+      if (options.percent) out += '%';
+      out += extras->control_predecessors[i]->name();
+    }
+    out += '}';
+  }
+  if (extras->statistics && !extras->statistics->values.empty()) {
+    out += fmt::format(", statistics={{visualizing_index={}", extras->statistics->visualizing_index);
+    for (const auto& [name, value] : extras->statistics->values) {
+      out += ',';
+      out += name;
+      out += '=';
+      AppendValue(out, value);
+    }
+    out += '}';
+  }
+  if (extras->result_accuracy && !(*extras->result_accuracy == ResultAccuracy())) {
+    out += ", result_accuracy=";
+    AppendValue(out, *extras->result_accuracy);
+  }
+  if (extras->origin) {
+    out += ", origin={";
+    if (extras->origin->synthetic_call) {
+      out += "[synthetic_call]";
+    } else {
+      AppendOriginNode(extras->origin->tree, out);
+    }
+    out += '}';
+  }
+  if (options.metadata) AppendMetadata(extras->metadata, instruction.module(), options, out);
+  if (options.backend_config && !extras->backend_config.empty()) {
+    out += ", backend_config=";
+    if (options.sort_backend_config && LooksLikeJsonDict(extras->backend_config)) {
+      out += SortJson(extras->backend_config);
+    } else {
+      AppendDictOrQuoted(extras->backend_config, out);
+    }
+  }
+}
+
+namespace {
+
+void AppendAliases(const std::vector<InputOutputAlias>& aliases, std::string& out) {
+  out += ", input_output_alias={ ";
+  for (size_t i = 0; i < aliases.size(); ++i) {
+    const InputOutputAlias& alias = aliases[i];
+    if (i > 0) out += ", ";
+    out += fmt::format("{}: ({}, {}, {})", ToString(alias.output), alias.parameter, ToString(alias.parameter_index),
+                       alias.must_alias ? "must-alias" : "may-alias");
+  }
+  out += " }";
+}
+
+void AppendDonors(const std::vector<BufferDonor>& donors, std::string& out) {
+  out += ", buffer_donor={ ";
+  for (size_t i = 0; i < donors.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += fmt::format("({}, {})", donors[i].parameter, ToString(donors[i].index));
+  }
+  out += " }";
+}
+
+void AppendEntryLayout(const EntryLayout& layout, std::string& out) {
+  out += ", entry_computation_layout={(";
+  for (size_t i = 0; i < layout.parameters.size(); ++i) {
+    if (i > 0) out += ", ";
+    if (i > 0 && i % 5 == 0) out += fmt::format("/*index={}*/", i);
+    layout.parameters[i].AppendTo(out);
+  }
+  out += ")->";
+  layout.result.AppendTo(out);
+  out += '}';
+}
+
+void AppendBoolList(std::string_view name, const std::vector<bool>& values, std::string& out) {
+  if (values.size() == 1 && !values[0]) return;
+  if (values.empty()) return;
+  if (values.size() == 1 || values.back() || values.size() != 1) {
+    out += ", ";
+    out += name;
+    out += '=';
+    AppendValue(out, values);
+  }
+}
+
+void AppendRecoveryTable(const std::vector<RecoveryEntry>& table, std::string& out) {
+  out += ", origin_recovery_table={\n";
+  for (const RecoveryEntry& entry : table) {
+    out += "  ";
+    AppendOriginalArray(entry.old_array, out);
+    out += " : ";
+    AppendOriginalArray(entry.new_array, out);
+    if (!entry.module_text.empty()) {
+      out += ",\n  \"\n";
+      for (const std::string_view line : Split(entry.module_text, '\n')) {
+        if (!line.empty()) out += "    ";
+        out += line;
+        out += '\n';
+      }
+      out.pop_back();
+      out += "  \"";
+    }
+    out += '\n';
+  }
+  out += "}\n";
+}
+
+void AppendDebugAttributes(const std::vector<DebugAttributes>& table, std::string& out) {
+  out += ",\ndebug_attributes={\n";
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (i > 0) out += ",\n";
+    out += "  ";
+    AppendOriginalArray(table[i].array, out);
+    out += ":(";
+    for (size_t k = 0; k < table[i].items.size(); ++k) {
+      const DebugAttributes::Item& item = table[i].items[k];
+      if (k > 0) out += ", ";
+      std::vector<std::string> fields;
+      if (item.has_log_mode) fields.push_back(item.fusion_debugger ? "log_mode=fusion_debugger" : "log_mode=default");
+      if (item.callback_id) fields.push_back(fmt::format("callback_id={}", *item.callback_id));
+      if (item.partitioned) fields.push_back(fmt::format("partitioned={}", *item.partitioned));
+      if (item.op_id) fields.push_back(fmt::format("op_id={}", *item.op_id));
+      out += "{" + Join(fields, ",") + "}";
+    }
+    out += ")";
+  }
+  out += "\n}";
+}
+
+void AppendStackFrames(const StackFrames& frames, std::string& out) {
+  auto sink = std::back_inserter(out);
+  out += "\n\nFileNames\n";
+  for (size_t i = 0; i < frames.file_names.size(); ++i) fmt::format_to(sink, "{} \"{}\"\n", i + 1, CEscape(frames.file_names[i]));
+  out += "\nFunctionNames\n";
+  for (size_t i = 0; i < frames.function_names.size(); ++i) {
+    fmt::format_to(sink, "{} \"{}\"\n", i + 1, CEscape(frames.function_names[i]));
+  }
+  out += "\nFileLocations\n";
+  for (size_t i = 0; i < frames.locations.size(); ++i) {
+    const StackFrames::Location& l = frames.locations[i];
+    fmt::format_to(sink, "{} {{file_name_id={} function_name_id={} line={} end_line={} column={} end_column={}}}\n", i + 1,
+                   l.file_name_id, l.function_name_id, l.line, l.end_line, l.column, l.end_column);
+  }
+  out += "\nStackFrames\n";
+  for (size_t i = 0; i < frames.frames.size(); ++i) {
+    fmt::format_to(sink, "{} {{file_location_id={} parent_frame_id={}}}\n", i + 1, frames.frames[i].location_id,
+                   frames.frames[i].parent_id + 1);
+  }
+}
+
+}  // namespace
+
+void AppendModuleHeader(const Module& module, const PrintOptions& options, std::string& out) {
+  const ModuleConfig& config = module.config();
+  if (module.is_scheduled()) out += ", is_scheduled=true";
+  if (!config.aliases.empty()) AppendAliases(config.aliases, out);
+  if (!config.donors.empty()) AppendDonors(config.donors, out);
+  if (config.alias_passthrough_params) out += ", alias_passthrough_params=true";
+  AppendEntryLayout(config.entry_layout, out);
+  AppendBoolList("allow_spmd_sharding_propagation_to_parameters", config.allow_spmd_sharding_propagation_to_parameters, out);
+  AppendBoolList("allow_spmd_sharding_propagation_to_output", config.allow_spmd_sharding_propagation_to_output, out);
+  if (config.replica_count != 1) out += fmt::format(", replica_count={}", config.replica_count);
+  if (config.num_partitions != 1) out += fmt::format(", num_partitions={}", config.num_partitions);
+  if (!config.frontend_attributes.empty()) {
+    out += ", frontend_attributes=";
+    AppendFrontendAttributes(config.frontend_attributes, out);
+  }
+  if (!config.recovery_table.empty()) AppendRecoveryTable(config.recovery_table, out);
+  if (!config.debug_attributes.empty()) AppendDebugAttributes(config.debug_attributes, out);
+  if (options.metadata && !config.stack_frames.frames.empty()) AppendStackFrames(config.stack_frames, out);
+  out += "\n\n";
+}
+
+namespace {
+
+// A reader of JSON that writes it back with sorted keys and no blanks. Fails (returns false) on anything odd.
+class JsonSorter {
+ public:
+  explicit JsonSorter(std::string_view text) : text_(text) {}
+  bool Sort(std::string& out) {
+    if (!Value(out)) return false;
+    Blanks();
+    return at_ == text_.size();
+  }
+
+ private:
+  void Blanks() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+  }
+  bool Eat(char c) {
+    Blanks();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  bool String(std::string& out) {
+    Blanks();
+    if (at_ >= text_.size() || text_[at_] != '"') return false;
+    const size_t start = at_++;
+    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+    if (at_ >= text_.size()) return false;
+    ++at_;
+    out += text_.substr(start, at_ - start);
+    return true;
+  }
+  bool Value(std::string& out) {
+    if (++depth_ > 200) return false;
+    Blanks();
+    bool good;
+    if (at_ < text_.size() && text_[at_] == '{') {
+      good = Object(out);
+    } else if (at_ < text_.size() && text_[at_] == '[') {
+      good = List(out);
+    } else if (at_ < text_.size() && text_[at_] == '"') {
+      good = String(out);
+    } else {
+      const size_t end = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
+      good = end > at_;
+      out += text_.substr(at_, end - at_);
+      at_ = end;
+    }
+    --depth_;
+    return good;
+  }
+  bool List(std::string& out) {
+    Eat('[');
+    out += '[';
+    if (Eat(']')) return out += ']', true;
+    do {
+      if (!Value(out)) return false;
+      out += ',';
+    } while (Eat(','));
+    out.back() = ']';
+    return Eat(']');
+  }
+  bool Object(std::string& out) {
+    Eat('{');
+    std::map<std::string, std::string> members;
+    if (!Eat('}')) {
+      do {
+        std::string key, value;
+        if (!String(key) || !Eat(':') || !Value(value)) return false;
+        members[key] = value;
+      } while (Eat(','));
+      if (!Eat('}')) return false;
+    }
+    out += '{';
+    bool first = true;
+    for (const auto& [key, value] : members) {
+      if (!first) out += ',';
+      first = false;
+      out += key + ":" + value;
+    }
+    out += '}';
+    return true;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::string SortJson(std::string_view text) {
+  std::string out;
+  return JsonSorter(text).Sort(out) ? out : std::string(text);
+}
+
+}  // namespace hlo

@@ -1,0 +1,458 @@
+#include "lib/ir/printer.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "lib/ir/compare.h"
+#include "lib/ir/print_extras.h"
+#include "lib/support/strings.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kSmallConstant = 10;
+constexpr int64_t kEssentialIntegers = 500000;
+
+// The wrapped computation when an async operation prints in its sugared form: found through operand 0 and trivial (nothing
+// but parameters beside the root).
+const Computation* SugaredComputation(const Instruction& async) {
+  const Instruction* at = &async;
+  while (at->opcode() != Opcode::kAsyncStart) {
+    if ((at->opcode() != Opcode::kAsyncUpdate && at->opcode() != Opcode::kAsyncDone) || at->operand_count() == 0) return nullptr;
+    at = at->operand(0);
+  }
+  if (at->call_count() == 0) return nullptr;
+  const Computation* wrapped = at->call(0);
+  for (const Instruction* instruction : wrapped->instructions()) {
+    if (instruction != wrapped->root() && instruction->opcode() != Opcode::kParameter) return nullptr;
+  }
+  return wrapped;
+}
+
+bool IsAsync(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kAsyncStart || instruction.opcode() == Opcode::kAsyncUpdate ||
+         instruction.opcode() == Opcode::kAsyncDone;
+}
+
+class Printer {
+ public:
+  Printer(const PrintOptions& options, std::string& out) : options_(options), out_(out) {}
+
+  void PrintModule(const Module& module);
+  void PrintComputation(const Computation& computation, bool nested, int indent);
+  void PrintInstruction(const Instruction& instruction, int indent);
+
+ private:
+  using Subcomputations = PrintOptions::Subcomputations;
+  // Canonical names (tmp_0, …) of one computation body.
+  using CanonicalNames = absl::flat_hash_map<const Instruction*, int>;
+
+  void Indent(int levels) { out_.append(static_cast<size_t>(levels) * 2, ' '); }
+  void AppendShape(Shape shape) { shape.AppendTo(out_, options_.layouts); }
+  void AppendName(std::string_view name) {
+    if (options_.percent) out_ += '%';
+    out_ += options_.ids ? name : name.substr(0, name.find('.'));
+  }
+  void AppendInstructionName(const Instruction& instruction) {
+    if (options_.canonical_instruction_names) {
+      AppendCanonicalName(instruction);
+    } else {
+      AppendName(instruction.name());
+    }
+  }
+  void AppendCanonicalName(const Instruction& instruction) {
+    if (canonical_ == nullptr) return;
+    const auto [it, inserted] = canonical_->emplace(&instruction, static_cast<int>(canonical_->size()));
+    out_ += "tmp_";
+    out_ += std::to_string(it->second);
+  }
+  void AppendComputationName(const Computation& computation) {
+    if (options_.percent) out_ += '%';
+    out_ += computation.name();
+  }
+  bool SuppressedGte(const Instruction& instruction) const {
+    return options_.compact_gte && instruction.opcode() == Opcode::kGetTupleElement && !instruction.is_root();
+  }
+  void AppendOperands(const Instruction& instruction);
+  void AppendOperand(const Instruction& operand);
+  void AppendConstant(const Literal& literal);
+  void AppendEssentialConstant(const Literal& literal);
+  void AppendWord(const Instruction& instruction);
+  void AppendAttributes(const Instruction& instruction, int indent);
+  void AppendAsyncStartAttributes(const Instruction& start, int indent);
+  void AppendCalls(const Instruction& instruction, int indent);
+  void AppendCall(std::string_view name, const Computation& callee, int indent);
+  void AppendCallList(std::string_view name, const Instruction& instruction, int indent);
+  void AppendBody(const Computation& callee, int indent);
+  bool FullBodies(const Instruction& instruction) const {
+    if (options_.subcomputations == Subcomputations::kFullBodies) return true;
+    if (options_.subcomputations != Subcomputations::kNonSequentialBodies) return false;
+    return instruction.opcode() != Opcode::kCall && instruction.opcode() != Opcode::kConditional &&
+           instruction.opcode() != Opcode::kWhile;
+  }
+  AttrPrintOptions AttrOptions() const {
+    return {options_.full_replica_group_lists, options_.channel_id, options_.infeed_outfeed_config, options_.metadata};
+  }
+
+  const PrintOptions& options_;
+  std::string& out_;
+  CanonicalNames* canonical_ = nullptr;
+};
+
+// ---- module and computations ----
+
+void Printer::PrintModule(const Module& module) {
+  out_ += "HloModule ";
+  if (options_.ids) out_ += module.name();
+  AppendModuleHeader(module, options_, out_);
+  std::vector<Computation*> order = module.PostOrder();
+  if (options_.canonical_computations) {
+    std::vector<std::pair<uint64_t, Computation*>> keyed;
+    for (Computation* computation : order) keyed.push_back({ContentHash(*computation), computation});
+    std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) {
+      const int x = a.second->instruction_count();
+      const int y = b.second->instruction_count();
+      return x != y ? x < y : a.first < b.first;
+    });
+    for (size_t i = 0; i < keyed.size(); ++i) order[i] = keyed[i].second;
+  }
+  for (const Computation* computation : order) {
+    if (options_.syntax_sugar_async_ops && !computation->callers().empty()) {
+      const Instruction* caller = computation->callers()[0].caller;
+      if (caller->opcode() == Opcode::kAsyncStart && SugaredComputation(*caller) == computation) continue;
+    }
+    PrintComputation(*computation, /*nested=*/false, options_.indent);
+    out_ += "\n\n";
+  }
+}
+
+void Printer::PrintComputation(const Computation& computation, bool nested, int indent) {
+  CanonicalNames names;
+  CanonicalNames* const outer = canonical_;
+  canonical_ = &names;
+  Indent(indent);
+  if (!nested) {
+    if (computation.is_entry()) out_ += "ENTRY ";
+    if (options_.ids) {
+      AppendComputationName(computation);
+      out_ += ' ';
+    } else if (options_.percent) {
+      out_ += '%';
+    }
+  }
+  if (options_.program_shape) {
+    out_ += '(';
+    for (int i = 0; i < computation.parameter_count(); ++i) {
+      if (i > 0) out_ += ", ";
+      const std::string_view name = computation.parameter(i)->name();
+      out_ += options_.ids ? name : name.substr(0, name.find('.'));
+      out_ += ": ";
+      computation.parameter(i)->shape().AppendTo(out_, /*with_layout=*/false);
+    }
+    out_ += ") -> ";
+    computation.root()->shape().AppendTo(out_, /*with_layout=*/false);
+    out_ += ' ';
+  }
+  out_ += "{\n";
+  for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
+    if (SuppressedGte(*instruction)) continue;
+    PrintInstruction(*instruction, indent + 1);
+    out_ += '\n';
+  }
+  Indent(indent);
+  out_ += '}';
+  if (options_.ids && computation.execution_thread() != "main") {
+    out_ += ", execution_thread=\"";
+    out_ += computation.execution_thread();
+    out_ += '"';
+  }
+  if (options_.name_after_closing_brace && computation.instruction_count() > 5) {
+    out_ += " // ";
+    out_ += computation.name();
+  }
+  canonical_ = outer;
+}
+
+// ---- instructions ----
+
+void Printer::PrintInstruction(const Instruction& instruction, int indent) {
+  Indent(indent);
+  if (instruction.is_root()) out_ += "ROOT ";
+  if (!options_.canonical_instruction_names || canonical_ != nullptr) {
+    AppendInstructionName(instruction);
+    out_ += " = ";
+  }
+  if (options_.result_shape) {
+    AppendShape(instruction.shape());
+    out_ += ' ';
+  }
+  AppendWord(instruction);
+  out_ += '(';
+  if (instruction.opcode() == Opcode::kParameter) {
+    if (options_.parameter_number) out_ += std::to_string(instruction.parameter_number());
+  } else if (instruction.opcode() == Opcode::kConstant) {
+    AppendConstant(instruction.literal());
+  } else {
+    AppendOperands(instruction);
+  }
+  out_ += ')';
+  AppendAttributes(instruction, indent);
+}
+
+void Printer::AppendWord(const Instruction& instruction) {
+  if (options_.syntax_sugar_async_ops && IsAsync(instruction)) {
+    if (const Computation* wrapped = SugaredComputation(instruction)) {
+      out_ += wrapped->root()->opcode_text();
+      out_ += instruction.opcode_text().substr(std::string_view("async").size());
+      return;
+    }
+  }
+  out_ += instruction.opcode_text();
+}
+
+void Printer::AppendOperands(const Instruction& instruction) {
+  const int count = instruction.operand_count();
+  const int shown = options_.compact_operands ? std::min(count, 4) : count;
+  for (int i = 0; i < shown; ++i) {
+    if (i > 0) {
+      if (options_.operand_index_interval > 0 && i % options_.operand_index_interval == 0) {
+        out_ += fmt::format(", /*index={}*/", i);
+      } else {
+        out_ += ", ";
+      }
+    }
+    AppendOperand(*instruction.operand(i));
+  }
+  if (shown < count) out_ += fmt::format(", ...(+{})", count - shown);
+}
+
+void Printer::AppendOperand(const Instruction& operand) {
+  bool need_space = false;
+  if (options_.operand_shape) {
+    AppendShape(operand.shape());
+    need_space = true;
+  }
+  const bool canonical = options_.canonical_instruction_names;
+  if (canonical ? canonical_ == nullptr : !options_.operand_names) return;
+  if (need_space) out_ += ' ';
+  if (options_.compact_gte && operand.opcode() == Opcode::kGetTupleElement) {
+    std::vector<int64_t> path;
+    const Instruction* at = &operand;
+    for (; at->opcode() == Opcode::kGetTupleElement; at = at->operand(0)) path.push_back(at->tuple_index());
+    AppendInstructionName(*at);
+    for (size_t i = path.size(); i-- > 0;) out_ += "#" + std::to_string(path[i]);
+    return;
+  }
+  AppendInstructionName(operand);
+}
+
+void Printer::AppendConstant(const Literal& literal) {
+  if (options_.only_essential_constants) {
+    AppendEssentialConstant(literal);
+    return;
+  }
+  if (literal.is_elided()) {
+    out_ += "{...}";
+  } else if (options_.large_constants) {
+    literal.AppendTo(out_);
+  } else if (literal.shape().IsArray() && literal.element_count() <= kSmallConstant) {
+    literal.AppendTo(out_);
+  } else {
+    out_ += "{...}";
+  }
+}
+
+void Printer::AppendEssentialConstant(const Literal& literal) {
+  const Shape shape = literal.shape();
+  if (shape.IsTuple() && shape.elements().empty()) {
+    out_ += "(  )";
+  } else if (literal.is_elided() || !shape.IsArray()) {
+    out_ += "{...}";
+  } else if (shape.IsZeroSized() || literal.IsAll(0)) {
+    out_ += '0';
+  } else if (literal.IsAll(1)) {
+    out_ += '1';
+  } else if (IsInteger(shape.element_type()) && shape.element_count() <= kEssentialIntegers) {
+    literal.AppendTo(out_);
+  } else {
+    out_ += "{...}";
+  }
+}
+
+// ---- attributes ----
+
+void Printer::AppendAttributes(const Instruction& instruction, int indent) {
+  if (IsAsync(instruction)) {
+    if (instruction.opcode() == Opcode::kAsyncStart) {
+      AppendAsyncStartAttributes(instruction, indent);
+    } else if (instruction.opcode() == Opcode::kAsyncUpdate && options_.extra_attributes) {
+      AsyncAttrs own = instruction.attrs<AsyncAttrs>();
+      own.async_execution_thread = "main";
+      AttrsPtr::Make(std::move(own)).Print(AttrOptions(), false, out_);
+    }
+    AppendExtras(instruction, options_, out_);
+    return;
+  }
+  if (options_.extra_attributes) instruction.attrs_ptr().Print(AttrOptions(), /*after_calls=*/false, out_);
+  AppendCalls(instruction, indent);
+  if (options_.extra_attributes) instruction.attrs_ptr().Print(AttrOptions(), /*after_calls=*/true, out_);
+  AppendExtras(instruction, options_, out_);
+}
+
+void Printer::AppendAsyncStartAttributes(const Instruction& start, int indent) {
+  const Computation* sugared = options_.syntax_sugar_async_ops ? SugaredComputation(start) : nullptr;
+  const AsyncAttrs& attrs = start.attrs<AsyncAttrs>();
+  if (attrs.async_execution_thread != "main") {
+    out_ += ", async_execution_thread=\"" + attrs.async_execution_thread + "\"";
+  }
+  if (sugared != nullptr) {
+    const Instruction& root = *sugared->root();
+    if (options_.extra_attributes) root.attrs_ptr().Print(AttrOptions(), false, out_);
+    AppendCalls(root, indent);
+    if (options_.extra_attributes) root.attrs_ptr().Print(AttrOptions(), true, out_);
+    // Of the root's common attributes XLA prints these; the frontend attributes only when the start has none.
+    if (const Extras* extras = root.extras()) {
+      if (extras->sharding) out_ += ", sharding=" + extras->sharding->ToString(options_.metadata);
+      if (!extras->frontend_attributes.empty() &&
+          (start.extras() == nullptr || start.extras()->frontend_attributes.empty())) {
+        out_ += ", frontend_attributes=";
+        AppendFrontendAttributes(extras->frontend_attributes, out_);
+      }
+    }
+  }
+  if (options_.extra_attributes) {
+    AsyncAttrs aliasing;
+    aliasing.output_to_operand_aliasing = attrs.output_to_operand_aliasing;
+    AttrsPtr::Make(std::move(aliasing)).Print(AttrOptions(), false, out_);
+  }
+  if (sugared == nullptr || options_.subcomputations == Subcomputations::kFullBodies) AppendCalls(start, indent);
+}
+
+void Printer::AppendCalls(const Instruction& instruction, int indent) {
+  if (instruction.call_count() == 0 || options_.subcomputations == Subcomputations::kOff) return;
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone) return;
+  const CallSpec& spec = Info(opcode).calls;
+  if (opcode == Opcode::kConditional) {
+    if (instruction.operand_count() > 0 && instruction.operand(0)->shape().element_type() == ElementType::kPred) {
+      AppendCall("true_computation", *instruction.call(0), FullBodies(instruction) ? indent : -1);
+      AppendCall("false_computation", *instruction.call(1), FullBodies(instruction) ? indent : -1);
+      return;
+    }
+    AppendCallList("branch_computations", instruction, indent);
+    return;
+  }
+  if (spec.is_list) {
+    AppendCallList(spec.names[0], instruction, indent);
+    return;
+  }
+  const bool full = FullBodies(instruction);
+  for (int i = 0; i < instruction.call_count() && i < spec.count; ++i) {
+    std::string_view name = spec.names[static_cast<size_t>(i)];
+    // XLA's full-body mode has no case for these two and falls back to `calls`.
+    if (full && (opcode == Opcode::kReduceScatter || opcode == Opcode::kScan)) name = "calls";
+    AppendCall(name, *instruction.call(i), full ? indent : -1);
+  }
+}
+
+void Printer::AppendCall(std::string_view name, const Computation& callee, int indent) {
+  out_ += ", ";
+  out_ += name;
+  out_ += '=';
+  if (indent < 0) {
+    AppendComputationName(callee);
+  } else {
+    out_ += '\n';
+    AppendBody(callee, indent);
+  }
+}
+
+void Printer::AppendCallList(std::string_view name, const Instruction& instruction, int indent) {
+  out_ += ", ";
+  out_ += name;
+  out_ += "={";
+  const bool full = FullBodies(instruction);
+  for (int i = 0; i < instruction.call_count(); ++i) {
+    if (full) {
+      out_ += i == 0 ? "\n" : ",\n";
+      AppendBody(*instruction.call(i), indent);
+    } else {
+      if (i > 0) out_ += ", ";
+      AppendComputationName(*instruction.call(i));
+    }
+  }
+  if (full) out_ += '\n';
+  out_ += '}';
+}
+
+void Printer::AppendBody(const Computation& callee, int indent) { PrintComputation(callee, /*nested=*/true, indent); }
+
+}  // namespace
+
+PrintOptions PrintOptions::ShortParsable() {
+  PrintOptions o;
+  o.large_constants = true;
+  o.metadata = false;
+  o.operand_index_interval = 0;
+  o.program_shape = false;
+  o.percent = false;
+  o.control_dependencies = false;
+  return o;
+}
+
+PrintOptions PrintOptions::Canonical() {
+  PrintOptions o;
+  o.subcomputations = Subcomputations::kFullBodies;
+  o.metadata = false;
+  o.backend_config = false;
+  o.operand_shape = true;
+  o.operand_index_interval = 0;
+  o.program_shape = false;
+  o.percent = false;
+  o.control_dependencies = false;
+  o.canonical_instruction_names = true;
+  return o;
+}
+
+PrintOptions PrintOptions::Fingerprint() {
+  PrintOptions o = Canonical();
+  o.only_essential_constants = true;
+  o.ids = false;
+  o.canonical_computations = true;
+  o.full_replica_group_lists = true;
+  return o;
+}
+
+PrintOptions PrintOptions::ModuleFingerprint() {
+  PrintOptions o = Fingerprint();
+  o.operand_shape = false;
+  return o;
+}
+
+PrintOptions PrintOptions::HloOpt() {
+  PrintOptions o;
+  o.syntax_sugar_async_ops = false;
+  o.compact_gte = true;
+  return o;
+}
+
+std::string ToText(const Module& module, const PrintOptions& options) {
+  std::string out;
+  out.reserve(static_cast<size_t>(module.instruction_count()) * 128 + 256);
+  Printer(options, out).PrintModule(module);
+  return out;
+}
+
+std::string ToText(const Computation& computation, const PrintOptions& options) {
+  std::string out;
+  Printer(options, out).PrintComputation(computation, /*nested=*/false, options.indent);
+  return out;
+}
+
+std::string ToText(const Instruction& instruction, const PrintOptions& options) {
+  std::string out;
+  Printer(options, out).PrintInstruction(instruction, options.indent);
+  return out;
+}
+
+}  // namespace hlo
