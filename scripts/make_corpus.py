@@ -26,6 +26,19 @@ TOPICS = ("elementwise", "integers", "reductions", "indexing", "control", "linal
           "narrow", "randomness", "programs")
 
 
+# Also written as XLA:CPU optimises them: fusions, schedules, backend configurations.
+OPTIMISED = ("batched_loop", "bfloat_math", "branch", "causal_attention", "convolution_gradients",
+             "custom_gradient", "fourier", "lapack_calls", "momentum_step", "pooling_gradient",
+             "quantised_matmul", "game_of_life", "gru", "scatter_updates", "sort_by_two_keys",
+             "top_k", "variadic_reduce", "viterbi")
+
+
+def write_optimised(path, lowered):
+    module, = lowered.compile().runtime_executable().hlo_modules()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(reference.normal_text(module.to_string(reference.options())))
+
+
 def write(name, item, folder, save_inputs):
     """The two files of one program; a program that does not run has no JSON."""
     path = os.path.join(folder, name)
@@ -33,13 +46,16 @@ def write(name, item, folder, save_inputs):
         if item.x64:
             stack.enter_context(jax.enable_x64(True))
         if item.runs:
-            text, values, arrays, _ = reference.evaluate(
+            _, values, arrays, _ = reference.evaluate(
                 name, item.model, item.platform, item.wide)
             reference.write_json(path + ".json", values)
             if save_inputs:
                 reference.save_inputs(os.path.join(save_inputs, name), arrays)
-        else:
-            text = reference.lower(item.model, item.platform)[1]
+        jax.clear_caches()
+        lowered, text = reference.lower(item.model, item.platform)
+        if name in OPTIMISED:
+            os.makedirs(os.path.join(folder, "optimised"), exist_ok=True)
+            write_optimised(os.path.join(folder, "optimised", name + ".hlo"), lowered)
     with open(path + ".hlo", "w", encoding="utf-8") as file:
         file.write(text)
 

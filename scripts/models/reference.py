@@ -202,7 +202,8 @@ def widened(arrays):
 def configure(folder):
     """CPU, f32, and source files named from `folder` on, whatever machine writes them."""
     jax.config.update("jax_platforms", "cpu")
-    jax.config.update("jax_hlo_source_file_canonicalization_regex", f"^.*?/(?={folder}/)")
+    jax.config.update("jax_hlo_source_file_canonicalization_regex",
+                      f"^.*/(?={folder}/)|^.*/site-packages/")
     # The programs are what a user wrote; the files that drive them are not.
     here = os.path.dirname(os.path.abspath(__file__))
     for name in ("reference.py", "spec.py", "../make_models.py", "../make_corpus.py",
@@ -265,6 +266,7 @@ def output_json(index, got, wide, exact):
 
 def evaluate(name, model, platform="cpu", compare_wide=True):
     """(HLO text, the reference as a dictionary, the input arrays, XLA's outputs)."""
+    jax.clear_caches()  # else the metadata depends on what was traced before
     lowered, text = lower(model, platform)
     names, items = leaves(model)
     arrays = [generate(item, i, SEED) for i, item in enumerate(items)]
