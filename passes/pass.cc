@@ -1,0 +1,67 @@
+#include "passes/pass.h"
+
+#include <charconv>
+
+#include "lib/support/strings.h"
+
+namespace hlo {
+
+void PassContext::Emit(Remark kind, const Instruction& instruction, std::string message) {
+  if (!wants_remarks_) return;
+  remarks_.push_back({kind, std::string(pass_), std::string(instruction.name()), std::move(message), instruction.loc()});
+}
+
+namespace internal {
+namespace {
+
+absl::Status BadValue(const OptionText& text, std::string_view expected) {
+  return Error(text.loc, "option `{}` expects {}, found `{}`", text.name, expected, text.value);
+}
+
+}  // namespace
+
+absl::Status ParseOption(const OptionText& text, bool& out) {
+  if (!text.has_value || text.value == "true" || text.value == "1") {
+    out = true;
+  } else if (text.value == "false" || text.value == "0") {
+    out = false;
+  } else {
+    return BadValue(text, "`true` or `false`");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseOption(const OptionText& text, int64_t& out) {
+  const char* const end = text.value.data() + text.value.size();
+  const auto [at, error] = std::from_chars(text.value.data(), end, out);
+  if (error != std::errc() || at != end) return BadValue(text, "an integer");
+  return absl::OkStatus();
+}
+
+absl::Status ParseOption(const OptionText& text, double& out) {
+  const char* const end = text.value.data() + text.value.size();
+  const auto [at, error] = std::from_chars(text.value.data(), end, out);
+  if (error != std::errc() || at != end) return BadValue(text, "a number");
+  return absl::OkStatus();
+}
+
+absl::Status ParseOption(const OptionText& text, std::string& out) {
+  out = text.value;
+  return absl::OkStatus();
+}
+
+std::string OptionValue(bool value) { return value ? "true" : "false"; }
+std::string OptionValue(int64_t value) { return std::to_string(value); }
+std::string OptionValue(double value) { return fmt::format("{}", value); }
+std::string OptionValue(const std::string& value) { return value; }
+
+absl::Status UnknownOption(const OptionText& text, const std::vector<OptionInfo>& known, std::string_view pass) {
+  if (known.empty()) return Error(text.loc, "pass `{}` takes no options, found `{}`", pass, text.name);
+  std::vector<std::string_view> names;
+  for (const OptionInfo& info : known) names.push_back(info.name);
+  return Error(text.loc, "pass `{}` has no option `{}`{}; its options are {}", pass, text.name,
+               DidYouMean(text.name, names), Join(names, ", "));
+}
+
+}  // namespace internal
+}  // namespace hlo

@@ -1,0 +1,146 @@
+// A pass turns a valid module into a valid module and reports whether it changed it.
+//
+//   class Dce final : public Pass {
+//    public:
+//     absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+//   };
+//   HLO_DEFINE_PASS(Dce)                      // in the .cc
+//   HLO_PASS("dce", Dce, kSimplify, "…")      // one row in passes.def
+//
+// A pass with options has a nested `Options` struct with Fields() (lib/support/fields.h) and a constructor that takes it; the text
+// `dce{name=value}` is parsed into it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/ir/module.h"
+#include "lib/support/fields.h"
+#include "lib/support/status.h"
+
+namespace hlo {
+
+// Facts that passes share during one pipeline: statistics, remarks, limits.
+class PassContext {
+ public:
+  // Adds to a named count of the running pass, shown by --stats.
+  void Count(std::string_view what, int64_t by = 1) { counts_[{std::string(pass_), std::string(what)}] += by; }
+  const std::map<std::pair<std::string, std::string>, int64_t>& counts() const { return counts_; }
+
+  // A message about a decision; `kind` is passed, missed or analysis. Shown by --remarks.
+  enum class Remark { kPassed, kMissed, kAnalysis };
+  struct RemarkEntry {
+    Remark kind;
+    std::string pass;
+    std::string instruction;
+    std::string message;
+    SourceLoc loc;
+  };
+  void Emit(Remark kind, const Instruction& instruction, std::string message);
+  bool wants_remarks() const { return wants_remarks_; }
+  void set_wants_remarks(bool wants) { wants_remarks_ = wants; }
+  const std::vector<RemarkEntry>& remarks() const { return remarks_; }
+
+  // Asked before each rewrite; false once a bisect limit is reached. Default: always true.
+  bool MayRewrite() { return may_rewrite_ == nullptr || may_rewrite_(); }
+  void set_may_rewrite(std::function<bool()> fn) { may_rewrite_ = std::move(fn); }
+
+  std::string_view pass() const { return pass_; }
+  void set_pass(std::string_view pass) { pass_ = pass; }
+
+ private:
+  std::string pass_;
+  std::map<std::pair<std::string, std::string>, int64_t> counts_;
+  std::vector<RemarkEntry> remarks_;
+  bool wants_remarks_ = false;
+  std::function<bool()> may_rewrite_;
+};
+
+class Pass {
+ public:
+  virtual ~Pass() = default;
+  // Returns whether the module changed. The module is valid before and must be valid after.
+  virtual absl::StatusOr<bool> Run(Module& module, PassContext& context) = 0;
+};
+
+// One `name=value` of a pass's option text, with its place in the pipeline text.
+struct OptionText {
+  std::string name;
+  std::string value;  // empty for a bare name: true
+  bool has_value = false;
+  SourceLoc loc;
+};
+using OptionTexts = std::vector<OptionText>;
+
+// What the registry knows about one option.
+struct OptionInfo {
+  std::string name;
+  std::string type;           // "bool", "int", "float", "string"
+  std::string default_value;
+};
+
+using MadePass = absl::StatusOr<std::unique_ptr<Pass>>;
+
+namespace internal {
+absl::Status ParseOption(const OptionText& text, bool& out);
+absl::Status ParseOption(const OptionText& text, int64_t& out);
+absl::Status ParseOption(const OptionText& text, double& out);
+absl::Status ParseOption(const OptionText& text, std::string& out);
+std::string OptionValue(bool value);
+std::string OptionValue(int64_t value);
+std::string OptionValue(double value);
+std::string OptionValue(const std::string& value);
+inline std::string OptionType(bool) { return "bool"; }
+inline std::string OptionType(int64_t) { return "int"; }
+inline std::string OptionType(double) { return "float"; }
+inline std::string OptionType(const std::string&) { return "string"; }
+absl::Status UnknownOption(const OptionText& text, const std::vector<OptionInfo>& known, std::string_view pass);
+
+template <class P>
+concept HasOptions = requires { typename P::Options; };
+
+template <class P>
+std::vector<OptionInfo> OptionsOf() {
+  std::vector<OptionInfo> result;
+  if constexpr (HasOptions<P>) {
+    const typename P::Options defaults;
+    ForEachField<typename P::Options>([&](const auto& field) {
+      const auto& value = defaults.*field.member;
+      result.push_back({std::string(field.name), OptionType(value), OptionValue(value)});
+    });
+  }
+  return result;
+}
+
+template <class P>
+MadePass MakeWithOptions(const OptionTexts& texts, std::string_view name) {
+  if constexpr (HasOptions<P>) {
+    typename P::Options options;
+    for (const OptionText& text : texts) {
+      absl::Status status = UnknownOption(text, OptionsOf<P>(), name);
+      ForEachField<typename P::Options>([&](const auto& field) {
+        if (field.name == text.name) status = ParseOption(text, options.*field.member);
+      });
+      if (!status.ok()) return status;
+    }
+    return std::unique_ptr<Pass>(std::make_unique<P>(std::move(options)));
+  } else {
+    for (const OptionText& text : texts) return UnknownOption(text, {}, name);
+    return std::unique_ptr<Pass>(std::make_unique<P>());
+  }
+}
+}  // namespace internal
+
+// Defines the two functions that the row of passes.def declares.
+#define HLO_DEFINE_PASS(Class)                                                                \
+  MadePass Make##Class(const OptionTexts& options, std::string_view name) {                   \
+    return internal::MakeWithOptions<Class>(options, name);                                   \
+  }                                                                                           \
+  std::vector<OptionInfo> OptionsOf##Class() { return internal::OptionsOf<Class>(); }
+
+}  // namespace hlo

@@ -1,0 +1,177 @@
+#include "passes/pass_manager.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+
+#include "lib/ir/compare.h"
+#include "lib/support/diagnostic.h"
+#include "lib/support/file.h"
+#include "passes/registry.h"
+
+namespace hlo {
+namespace {
+
+double Now() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+bool Contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+class Runner {
+ public:
+  Runner(Module& module, PassContext& context, const Instrumentation& in,
+         const std::function<void(const FailureReport&)>& on_failure)
+      : module_(module), context_(context), in_(in), on_failure_(on_failure) {}
+
+  absl::StatusOr<bool> RunItems(const Pipeline& pipeline) {
+    bool changed = false;
+    for (const PipelineItem& item : pipeline) {
+      ASSIGN_OR_RETURN(const bool item_changed, item.is_fix() ? RunFix(item) : RunPass(item));
+      changed |= item_changed;
+    }
+    return changed;
+  }
+
+  PipelineResult result;
+
+ private:
+  absl::StatusOr<bool> RunFix(const PipelineItem& item) {
+    bool changed = false;
+    for (int64_t round = 0; round < item.limit; ++round) {
+      ASSIGN_OR_RETURN(const bool round_changed, RunItems(item.children));
+      if (!round_changed) return changed;
+      changed = true;
+    }
+    return Error("`fix({})` still changes the module after {} rounds", ToText(item.children), item.limit);
+  }
+
+  absl::StatusOr<bool> RunPass(const PipelineItem& item) {
+    PassRun run;
+    run.name = item.name;
+    run.instructions_before = run.instructions_after = module_.instruction_count();
+    const bool over_limit = in_.bisect_limit >= 0 && static_cast<int64_t>(result.runs.size()) >= in_.bisect_limit;
+    if (over_limit || Contains(in_.disabled, item.name)) {
+      run.skipped = true;
+      result.runs.push_back(std::move(run));
+      return false;
+    }
+    if (in_.print_before_all || Contains(in_.print_before, item.name)) Show("before", item.name);
+    if (in_.print_pass_names) Sink(fmt::format("running pass {}\n", item.name));
+    const std::string before = on_failure_ != nullptr ? ToText(module_, PrintOptions::ShortParsable()) : "";
+    const uint64_t fingerprint = in_.check_changed_flag ? ContentHash(module_) : 0;
+    ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, item.name));
+    context_.set_pass(item.name);
+    const double start = Now();
+    absl::StatusOr<bool> changed = pass->Run(module_, context_);
+    run.milliseconds = Now() - start;
+    if (!changed.ok()) {
+      Report(item.name, before);
+      return AddPrefix(changed.status(), fmt::format("pass `{}` failed", item.name));
+    }
+    module_.Sweep();
+    run.changed = *changed;
+    run.instructions_after = module_.instruction_count();
+    if (const absl::Status status = CheckAfter(item.name, *changed, fingerprint); !status.ok()) {
+      Report(item.name, before);
+      return status;
+    }
+    if (in_.print_after_all || Contains(in_.print_after, item.name) || (in_.print_changed && *changed)) {
+      Show("after", item.name);
+    }
+    result.runs.push_back(std::move(run));
+    RETURN_IF_ERROR(Dump(item.name));
+    return *changed;
+  }
+
+  absl::Status CheckAfter(std::string_view pass, bool changed, uint64_t fingerprint) {
+    if (in_.verify_each) {
+      const double start = Now();
+      const absl::Status status = Verify(module_, in_.verifier);
+      result.verify_milliseconds += Now() - start;
+      if (!status.ok()) return AddPrefix(status, fmt::format("pass `{}` broke the module", pass));
+    }
+    if (in_.check_changed_flag && !changed && ContentHash(module_) != fingerprint) {
+      return Internal("pass `{}` changed the module but says that it did not", pass);
+    }
+    return absl::OkStatus();
+  }
+
+  void Report(std::string_view pass, const std::string& before) {
+    if (on_failure_ != nullptr) on_failure_({std::string(pass), before});
+  }
+
+  void Sink(std::string_view text) {
+    if (in_.sink != nullptr) {
+      in_.sink(text);
+    } else {
+      std::fwrite(text.data(), 1, text.size(), stderr);
+    }
+  }
+
+  void Show(std::string_view when, std::string_view pass) {
+    Sink(fmt::format("// *** HLO {} {} ***\n{}", when, pass, ToText(module_, in_.print)));
+  }
+
+  absl::Status Dump(std::string_view pass) {
+    if (in_.dump_directory.empty()) return absl::OkStatus();
+    const std::string path = fmt::format("{}/module_0000.{}.{:04d}.after_{}.txt", in_.dump_directory, module_.name(),
+                                         result.runs.size(), pass);
+    return WriteFile(path, ToText(module_, in_.print));
+  }
+
+  Module& module_;
+  PassContext& context_;
+  const Instrumentation& in_;
+  const std::function<void(const FailureReport&)>& on_failure_;
+};
+
+}  // namespace
+
+absl::StatusOr<PipelineResult> RunPipeline(const Pipeline& pipeline, Module& module, PassContext& context,
+                                           const Instrumentation& instrumentation,
+                                           const std::function<void(const FailureReport&)>& on_failure) {
+  Runner runner(module, context, instrumentation, on_failure);
+  ASSIGN_OR_RETURN(runner.result.changed, runner.RunItems(pipeline));
+  return std::move(runner.result);
+}
+
+absl::StatusOr<PipelineResult> RunPipelineText(std::string_view text, Module& module, PassContext& context,
+                                               const Instrumentation& instrumentation) {
+  absl::StatusOr<Pipeline> pipeline = ParsePipeline(text);
+  if (!pipeline.ok()) return Internal("built-in pipeline `{}`: {}", text, pipeline.status().ToString());
+  return RunPipeline(*pipeline, module, context, instrumentation);
+}
+
+std::string TimeTable(const PipelineResult& result) {
+  struct Row {
+    double total = 0;
+    int runs = 0;
+    int changed = 0;
+  };
+  std::map<std::string, Row> rows;
+  double total = 0;
+  for (const PassRun& run : result.runs) {
+    Row& row = rows[run.name];
+    row.total += run.milliseconds;
+    ++row.runs;
+    row.changed += run.changed ? 1 : 0;
+    total += run.milliseconds;
+  }
+  std::vector<std::pair<std::string, Row>> sorted(rows.begin(), rows.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
+  std::string out = fmt::format("{:>12} {:>7} {:>6} {:>8}  {}\n", "time (ms)", "%", "runs", "changed", "pass");
+  for (const auto& [name, row] : sorted) {
+    out += fmt::format("{:12.3f} {:6.1f}% {:6} {:8}  {}\n", row.total, total > 0 ? 100 * row.total / total : 0, row.runs,
+                       row.changed, name);
+  }
+  out += fmt::format("{:12.3f} {:6.1f}% {:6} {:>8}  total\n", total, 100.0, result.runs.size(), "");
+  out += fmt::format("{:12.3f} {:>7} {:>6} {:>8}  verifier\n", result.verify_milliseconds, "", "", "");
+  return out;
+}
+
+}  // namespace hlo

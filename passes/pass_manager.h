@@ -1,0 +1,66 @@
+// Runs a pipeline: verifies, times, prints, dumps, counts; names the pass that broke something.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lib/ir/printer.h"
+#include "lib/ir/verifier.h"
+#include "passes/pipeline.h"
+
+namespace hlo {
+
+struct Instrumentation {
+  bool verify_each = true;
+  // The changed flag that a pass returns is checked against a content hash. Costs time; on in tests.
+  bool check_changed_flag = false;
+  VerifierOptions verifier;
+  PrintOptions print = PrintOptions::HloOpt();
+  bool print_before_all = false;
+  bool print_after_all = false;
+  bool print_changed = false;  // only passes that changed something
+  std::vector<std::string> print_before;
+  std::vector<std::string> print_after;
+  std::string dump_directory;  // XLA-style numbered files; empty: none
+  bool print_pass_names = false;
+  std::vector<std::string> disabled;
+  int64_t bisect_limit = -1;  // passes after this many are skipped; -1: none
+  // Receives printed modules (default: standard error).
+  std::function<void(std::string_view)> sink;
+};
+
+// One execution of one pass.
+struct PassRun {
+  std::string name;
+  double milliseconds = 0;
+  bool changed = false;
+  bool skipped = false;
+  int64_t instructions_before = 0;
+  int64_t instructions_after = 0;
+};
+
+struct PipelineResult {
+  bool changed = false;
+  std::vector<PassRun> runs;
+  double verify_milliseconds = 0;
+};
+
+// Runs `pipeline` on `module`. A failure names the pass: "pass `x` failed: …" or "pass `x` broke the module: …"; when the
+// module before the failing pass is wanted for a reproducer, `on_failure` gets its text and the pass.
+struct FailureReport {
+  std::string pass;
+  std::string module_before;
+};
+absl::StatusOr<PipelineResult> RunPipeline(const Pipeline& pipeline, Module& module, PassContext& context,
+                                           const Instrumentation& instrumentation = {},
+                                           const std::function<void(const FailureReport&)>& on_failure = nullptr);
+
+// As RunPipeline for a text known to be right (named pipelines in code); a bad text is an internal error.
+absl::StatusOr<PipelineResult> RunPipelineText(std::string_view text, Module& module, PassContext& context,
+                                               const Instrumentation& instrumentation = {});
+
+// The table of --time-passes.
+std::string TimeTable(const PipelineResult& result);
+
+}  // namespace hlo

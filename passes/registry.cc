@@ -1,0 +1,63 @@
+#include "passes/registry.h"
+
+#include <algorithm>
+#include <array>
+
+#include "lib/support/strings.h"
+
+namespace hlo {
+
+#define HLO_PASS(name, Class, group, summary)                              \
+  MadePass Make##Class(const OptionTexts& options, std::string_view name_); \
+  std::vector<OptionInfo> OptionsOf##Class();
+#include "passes/passes.def"
+
+namespace {
+
+constexpr PassInfo kPasses[] = {
+#define HLO_PASS(name, Class, group, summary) \
+  {name, #Class, PassGroup::group, summary, &Make##Class, &OptionsOf##Class},
+#include "passes/passes.def"
+};
+static_assert(std::is_sorted(std::begin(kPasses), std::end(kPasses),
+                             [](const PassInfo& a, const PassInfo& b) { return a.name < b.name; }),
+              "rows of passes.def are sorted by name");
+
+}  // namespace
+
+std::span<const PassInfo> AllPasses() { return kPasses; }
+
+const PassInfo* FindPass(std::string_view name) {
+  const auto* it = std::lower_bound(std::begin(kPasses), std::end(kPasses), name,
+                                    [](const PassInfo& info, std::string_view n) { return info.name < n; });
+  return it != std::end(kPasses) && it->name == name ? it : nullptr;
+}
+
+absl::StatusOr<const PassInfo*> GetPass(std::string_view name, SourceLoc loc) {
+  if (const PassInfo* info = FindPass(name)) return info;
+  std::vector<std::string_view> names;
+  for (const PassInfo& info : kPasses) names.push_back(info.name);
+  return Error(loc, "unknown pass `{}`{}", name, DidYouMean(name, names));
+}
+
+std::string_view Text(PassGroup group) {
+  switch (group) {
+    case PassGroup::kSimplify: return "simplify";
+    case PassGroup::kExpand: return "expand";
+    case PassGroup::kControlFlow: return "control_flow";
+    case PassGroup::kCollectives: return "collectives";
+    case PassGroup::kPrecision: return "precision";
+    case PassGroup::kDynamic: return "dynamic";
+    case PassGroup::kSharding: return "sharding";
+    case PassGroup::kFusion: return "fusion";
+    case PassGroup::kLayout: return "layout";
+    case PassGroup::kSchedule: return "schedule";
+    case PassGroup::kBuffers: return "buffers";
+    case PassGroup::kCpu: return "cpu";
+    case PassGroup::kGpu: return "gpu";
+    case PassGroup::kTesting: return "testing";
+  }
+  return "";
+}
+
+}  // namespace hlo

@@ -1,0 +1,35 @@
+// The passes by name, from passes.def.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+enum class PassGroup {
+  kSimplify, kExpand, kControlFlow, kCollectives, kPrecision, kDynamic, kSharding, kFusion, kLayout, kSchedule, kBuffers, kCpu,
+  kGpu, kTesting
+};
+
+struct PassInfo {
+  std::string_view name;
+  std::string_view class_name;
+  PassGroup group;
+  std::string_view summary;
+  MadePass (*make)(const OptionTexts& options, std::string_view name);
+  std::vector<OptionInfo> (*options)();
+};
+
+// All passes, sorted by name.
+std::span<const PassInfo> AllPasses();
+// The row of this name, or null.
+const PassInfo* FindPass(std::string_view name);
+// As FindPass; a miss is an error with a suggestion.
+absl::StatusOr<const PassInfo*> GetPass(std::string_view name, SourceLoc loc = {});
+std::string_view Text(PassGroup group);
+
+}  // namespace hlo
