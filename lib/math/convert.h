@@ -22,8 +22,8 @@ template <class To, class V>
 Rebind<V, To> FloatToInt(V x, int bits = 8 * sizeof(To)) {
   constexpr bool kSigned = std::is_signed_v<To>;
   const int value_bits = kSigned ? bits - 1 : bits;
-  const To largest = static_cast<To>(~uint64_t{0} >> (64 - value_bits));
-  const To smallest = static_cast<To>(kSigned ? -int64_t{largest} - 1 : 0);
+  const To largest = static_cast<To>(value_bits == 0 ? 0 : ~uint64_t{0} >> (64 - value_bits));
+  const To smallest = static_cast<To>(kSigned ? ~static_cast<uint64_t>(largest) : 0);
   // Both limits are outside (the lower one may round to the smallest value, which then saturates to
   // itself).
   const double above = std::ldexp(1.0, value_bits);
