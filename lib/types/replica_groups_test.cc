@@ -98,6 +98,11 @@ TEST_CASE("a transposed iota has the devices of the transposed array", "[types][
   }
   CHECK(transposed > 100);
   CHECK(given_up == 0);  // powers of two always fit
+  const IotaTiles mixed = IotaTiles::Make({2, 6, 2}, {6, 4}, {1, 0});
+  std::vector<int64_t> expected;
+  for (const int64_t place : PlainDevices({2, 6, 2}, {0, 2, 1})) expected.push_back(mixed.Devices()[place]);
+  CHECK(mixed.Transposed({0, 2, 1})->Devices() == expected);
+  CHECK(mixed.Transposed({0, 2, 1})->SourceText() == "<=[3,2,2,2]T(2,1,3,0)");
   CHECK_FALSE(IotaTiles::Make({2, 3}, {3, 2}, {1, 0}).Transposed({1, 0}) == std::nullopt);
   CHECK(IotaTiles::Make({3, 2}, {3, 2}, {1, 0}).Transposed({1, 0}) == std::nullopt);
 }

@@ -64,6 +64,14 @@ void TransposeTiles(TiledSharding& sharding, const DimVec& order) {
   sharding.tile_dims = std::move(dims);
 }
 
+// Devices that hold copies of one tile (the last dimension) are listed in rising order.
+void SortCopies(TiledSharding& sharding) {
+  const int64_t copies = sharding.tile_dims.back();
+  for (size_t begin = 0; begin + copies <= sharding.devices.size(); begin += copies) {
+    std::sort(sharding.devices.begin() + begin, sharding.devices.begin() + begin + copies);
+  }
+}
+
 // The last tile dimension replicates.
 TiledSharding CanonicalPartial(TiledSharding sharding) {
   const int64_t copies = sharding.tile_dims.back();
@@ -77,10 +85,7 @@ TiledSharding CanonicalPartial(TiledSharding sharding) {
     sharding.last_tile_dim_replicate = false;
     return sharding;
   }
-  // Within a group the order does not matter.
-  for (size_t begin = 0; begin + copies <= sharding.devices.size(); begin += copies) {
-    std::sort(sharding.devices.begin() + begin, sharding.devices.begin() + begin + copies);
-  }
+  SortCopies(sharding);
   return sharding;
 }
 
@@ -134,6 +139,7 @@ TiledSharding CanonicalSubgroups(TiledSharding sharding) {
   if (merged.size() == 1 && merged[0] == SubgroupType::kManual && data_tiles == 1) {
     return Simple(std::move(sharding), Kind::kManual);
   }
+  if (merged.back() == SubgroupType::kReplicated) SortCopies(sharding);
   sharding.last_tile_dims = std::move(merged);
   return sharding;
 }

@@ -80,11 +80,43 @@ TEST_CASE("subgroups are merged, sorted and simplified", "[types][sharding]") {
   CHECK(CanonicalText(Groups(Iota({4, 1}, {4}), {kManual})) == "{devices=[4]<=[4]}");
   CHECK(CanonicalText(Groups(Iota({2, 2, 2}, {8}), {kUnreduced, kManual})) ==
         "{devices=[2,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, unreduced}}");
-  // Explicit devices are moved one by one, and so are those of an iota that cannot be split at the tiles.
+  CHECK(CanonicalText(Groups(Iota({2, 2, 2}, {8}), {kReplicated, kUnreduced})) ==
+        "{devices=[2,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={unreduced, replicated}}");
+  CHECK(CanonicalText(Groups(Iota({2, 2, 2}, {8}), {kManual, kMaximal})) ==
+        "{devices=[2,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={maximal, manual}}");
+  CHECK(CanonicalText(Groups(Iota({1, 4}, {4}), {kMaximal})) ==
+        "{devices=[1,4]<=[4] last_tile_dims={maximal}}");
+  CHECK(CanonicalText(Groups(Iota({2, 3, 4}, {4, 6}, {1, 0}), {kReplicated, kManual})) ==
+        "{devices=[2,4,3]<=[4,2,3]T(1,0,2) last_tile_dims={manual, replicated}}");
+  CHECK(CanonicalText(Groups(Iota({2, 6, 2}, {6, 4}, {1, 0}), {kReplicated, kManual})) ==
+        "{devices=[2,2,6]<=[3,2,2,2]T(2,1,3,0) last_tile_dims={manual, replicated}}");
+  CHECK(CanonicalText(Groups(Iota({2, 2, 2}, {4, 2}, {1, 0}), {kReplicated, kManual})) ==
+        "{devices=[2,2,2]<=[2,2,2]T(2,1,0) last_tile_dims={manual, replicated}}");
+}
+
+TEST_CASE("a single unreduced subgroup is recognised as written only", "[types][sharding]") {
+  // As in XLA: dropping the manual dimension of size 1 leaves this form, reading it again simplifies it.
+  const TiledSharding once = TiledSharding::Canonical(Groups(Iota({1, 4, 1}, {4}), {kUnreduced, kManual}));
+  CHECK(Sharding::Of(once).ToString() == "{devices=[1,4]<=[4] last_tile_dims={unreduced}}");
+  CHECK(Sharding::Of(TiledSharding::Canonical(once)).ToString() == "{unreduced}");
+}
+
+TEST_CASE("lists of devices are moved and sorted where they hold copies", "[types][sharding]") {
+  const std::vector<int64_t> falling = {7, 6, 5, 4, 3, 2, 1, 0};
+  CHECK(CanonicalText(Groups(List({2, 2, 2}, falling), {kReplicated, kManual})) ==
+        "{devices=[2,2,2]5,7,4,6,1,3,0,2 last_tile_dims={manual, replicated}}");
+  CHECK(CanonicalText(Groups(List({2, 2, 2}, falling), {kManual, kReplicated})) ==
+        "{devices=[2,2,2]6,7,4,5,2,3,0,1 last_tile_dims={manual, replicated}}");
+  CHECK(CanonicalText(Groups(List({4, 2}, falling), {kReplicated})) ==
+        "{devices=[4,2]6,7,4,5,2,3,0,1 last_tile_dim_replicate}");
   CHECK(CanonicalText(Groups(List({1, 2, 2}, {3, 2, 1, 0}), {kReplicated, kManual})) ==
-        "{devices=[1,2,2]3,1,2,0 last_tile_dims={manual, replicated}}");
+        "{devices=[1,2,2]1,3,0,2 last_tile_dims={manual, replicated}}");
+  // Iotas whose digits do not fit the tiles become lists.
   CHECK(CanonicalText(Groups(Iota({3, 2}, {3, 2}, {1, 0}), {kReplicated, kManual})) ==
-        "{devices=[2,3]0,4,3,2,1,5 last_tile_dims={manual, replicated}}");
+        "{devices=[2,3]0,3,4,1,2,5 last_tile_dims={manual, replicated}}");
+  CHECK(CanonicalText(Groups(Iota({2, 2, 3, 2}, {4, 6}, {1, 0}), {kManual, kReplicated, kManual})) ==
+        "{devices=[2,4,3]0,1,12,6,7,18,2,13,14,8,19,20,3,4,15,9,10,21,5,16,17,11,22,23 "
+        "last_tile_dims={manual, replicated}}");
 }
 
 TEST_CASE("unsound classic shardings are refused", "[types][sharding]") {
