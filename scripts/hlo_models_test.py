@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks testdata/models and testdata/corpus without running a program: whether the files agree with
-each other and with their README, and whether the comparison finds what it should."""
+"""Checks testdata/models and testdata/corpus without running a program: that the files agree with
+each other and with their README, and that the comparison finds what it should."""
 
 import json
 import math

@@ -18,6 +18,9 @@ import numpy as np
 from jax._src import source_info_util
 from jaxlib import _hlo
 
+import hlo_models
+from models import spec
+
 SEED = 1
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 ROUNDOFF = {"bf16": 2.0**-9, "f16": 2.0**-12, "f32": 2.0**-24, "c64": 2.0**-24,
@@ -106,6 +109,15 @@ def input_json(index, name, item):
     elif item.kind == "values":
         row["values"] = scalars_json(np.asarray(item.value, dtype_of(item.dtype)).ravel())
     return row
+
+
+def input_of_json(row):
+    """The input that `input_json` wrote."""
+    kind, dims = hlo_models.parse_shape(row["shape"])
+    dtype = next(name for name, hlo in TYPES.items() if hlo == kind)
+    value = row.get("values", row.get("value", 0))
+    value = [float(v) for v in value] if isinstance(value, list) else float(value)
+    return spec.Input(dims, dtype, row["kind"], row.get("lo", 0), row.get("hi", 0), value)
 
 
 # --- values in JSON -----------------------------------------------------------
