@@ -1,0 +1,124 @@
+#include "lib/eval/contraction.h"
+
+#include <complex>
+#include <cstring>
+
+#include "lib/support/check.h"
+
+namespace hlo {
+namespace {
+
+template <class T>
+T Product(T a, T b) {
+  return a * b;
+}
+// Annex G recovers infinities from NaN products; HLO does not.
+template <class F>
+std::complex<F> Product(std::complex<F> a, std::complex<F> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+// Vectors of 32 bytes: the compiler splits them where the processor's are shorter.
+template <class T>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+  static constexpr int64_t kLanes = 32 / sizeof(T);
+};
+
+template <class T>
+void MultiplyAddRow(T factor, const T* row, int64_t count, T* sums) {
+  int64_t j = 0;
+  if constexpr (std::is_same_v<T, bool>) {
+    for (; j < count; ++j) sums[j] = sums[j] || (factor && row[j]);
+  } else {
+    if constexpr (std::is_arithmetic_v<T>) {
+      using Vector = typename VectorOf<T>::Type;
+      constexpr int64_t kLanes = VectorOf<T>::kLanes;
+      for (; j + kLanes <= count; j += kLanes) {
+        Vector* sum = reinterpret_cast<Vector*>(sums + j);
+        *sum += *reinterpret_cast<const Vector*>(row + j) * factor;
+      }
+    }
+    for (; j < count; ++j) sums[j] += Product(factor, row[j]);
+  }
+}
+
+// Four rows of the result share the loads of a row of `rhs`.
+template <class T>
+void MultiplyAddFourRows(const T* factors, int64_t stride, const T* row, int64_t count, T* sums) {
+  int64_t j = 0;
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    using Vector = typename VectorOf<T>::Type;
+    constexpr int64_t kLanes = VectorOf<T>::kLanes;
+    const T f0 = factors[0], f1 = factors[stride], f2 = factors[2 * stride], f3 = factors[3 * stride];
+    for (; j + kLanes <= count; j += kLanes) {
+      const Vector value = *reinterpret_cast<const Vector*>(row + j);
+      *reinterpret_cast<Vector*>(sums + j) += value * f0;
+      *reinterpret_cast<Vector*>(sums + count + j) += value * f1;
+      *reinterpret_cast<Vector*>(sums + 2 * count + j) += value * f2;
+      *reinterpret_cast<Vector*>(sums + 3 * count + j) += value * f3;
+    }
+  }
+  for (int64_t r = 0; r < 4; ++r) {
+    MultiplyAddRow(factors[r * stride], row + j, count - j, sums + r * count + j);
+  }
+}
+
+template <class T>
+void MatMulOf(const MatMul& s, const uint8_t* lhs_bytes, const uint8_t* rhs_bytes, uint8_t* out_bytes) {
+  const T* lhs = reinterpret_cast<const T*>(lhs_bytes);
+  const T* rhs = reinterpret_cast<const T*>(rhs_bytes);
+  T* out = reinterpret_cast<T*>(out_bytes);
+  std::fill(out, out + s.batch * s.rows * s.columns, T(0));
+  for (int64_t b = 0; b < s.batch; ++b) {
+    const T* a = lhs + b * s.rows * s.k;
+    const T* c = rhs + b * s.k * s.columns;
+    T* sums = out + b * s.rows * s.columns;
+    int64_t i = 0;
+    for (; i + 4 <= s.rows; i += 4) {
+      for (int64_t k = 0; k < s.k; ++k) {
+        MultiplyAddFourRows(a + i * s.k + k, s.k, c + k * s.columns, s.columns, sums + i * s.columns);
+      }
+    }
+    for (; i < s.rows; ++i) {
+      for (int64_t k = 0; k < s.k; ++k) {
+        MultiplyAddRow(a[i * s.k + k], c + k * s.columns, s.columns, sums + i * s.columns);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+ElementType AccumulatorType(ElementType result) {
+  if (IsPred(result) || IsComplex(result) || result == ElementType::kF64) return result;
+  if (IsFloat(result)) return ElementType::kF32;
+  return BitWidth(result) <= 32 ? ElementType::kU32 : ElementType::kU64;
+}
+
+void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const uint8_t* rhs, uint8_t* out) {
+  if (type == ElementType::kF32) return MatMulOf<float>(sizes, lhs, rhs, out);
+  if (type == ElementType::kF64) return MatMulOf<double>(sizes, lhs, rhs, out);
+  if (type == ElementType::kU32) return MatMulOf<uint32_t>(sizes, lhs, rhs, out);
+  if (type == ElementType::kU64) return MatMulOf<uint64_t>(sizes, lhs, rhs, out);
+  if (type == ElementType::kC64) return MatMulOf<std::complex<float>>(sizes, lhs, rhs, out);
+  if (type == ElementType::kC128) return MatMulOf<std::complex<double>>(sizes, lhs, rhs, out);
+  HLO_CHECK(type == ElementType::kPred);
+  MatMulOf<bool>(sizes, lhs, rhs, out);
+}
+
+void MultiplyAdd(ElementType type, const uint8_t* factor, const uint8_t* row, int64_t count, uint8_t* sums) {
+  const auto run = [&]<class T>(T) {
+    MultiplyAddRow(*reinterpret_cast<const T*>(factor), reinterpret_cast<const T*>(row), count, reinterpret_cast<T*>(sums));
+  };
+  if (type == ElementType::kF32) return run(float());
+  if (type == ElementType::kF64) return run(double());
+  if (type == ElementType::kU32) return run(uint32_t());
+  if (type == ElementType::kU64) return run(uint64_t());
+  if (type == ElementType::kC64) return run(std::complex<float>());
+  if (type == ElementType::kC128) return run(std::complex<double>());
+  HLO_CHECK(type == ElementType::kPred);
+  run(bool());
+}
+
+}  // namespace hlo

@@ -1,0 +1,270 @@
+// dot, ragged-dot and scaled-dot.
+//
+// Operands become the compute type (f32 for narrow floats, 64 bits or the exact width for integers), are laid out as
+// [batch, rows, k] and [batch, k, columns], and each result element is the sum over ascending k of rounded products, in rounded
+// sums. Columns run in vectors, which changes no order.
+#include <complex>
+#include <cstring>
+
+#include "lib/eval/contraction.h"
+#include "lib/eval/eval_internal.h"
+#include "lib/eval/strided.h"
+
+namespace hlo {
+namespace {
+
+bool Contains(absl::Span<const int64_t> list, int64_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+// The dimensions of an operand by their role.
+struct Roles {
+  DimVec batch, contracting, free;
+};
+Roles RolesOf(Shape shape, absl::Span<const int64_t> batch, absl::Span<const int64_t> contracting) {
+  Roles roles{DimVec(batch.begin(), batch.end()), DimVec(contracting.begin(), contracting.end()), {}};
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (!Contains(batch, d) && !Contains(contracting, d)) roles.free.push_back(d);
+  }
+  return roles;
+}
+
+int64_t SizeOf(Shape shape, absl::Span<const int64_t> list) {
+  int64_t size = 1;
+  for (int64_t d : list) size *= shape.dim(static_cast<int>(d));
+  return size;
+}
+
+DimVec Joined(std::initializer_list<absl::Span<const int64_t>> lists) {
+  DimVec all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+Literal Transposed(const Literal& literal, const DimVec& order) {
+  const DimVec dims = Permute(literal.shape().dims(), order);
+  Literal result(Shape::Array(literal.element_type(), dims));
+  RunStridedCopy({dims, Permute(RowMajorStrides(literal.shape().dims()), order), RowMajorStrides(dims)},
+                 ByteSize(literal.element_type()), literal.data(), result.mutable_data());
+  return result;
+}
+
+// Run-time sizes of the contracted dimensions may differ when one of them is dynamic: the smaller counts.
+void CutToCommon(EvalContext& c, const DotAttrs& attrs) {
+  DimVec lhs = Dims(c.operand(0)), rhs = Dims(c.operand(1));
+  const auto cut = [&](const DimVec& l, const DimVec& r) {
+    for (size_t i = 0; i < l.size(); ++i) {
+      int64_t& a = lhs[static_cast<size_t>(l[i])];
+      int64_t& b = rhs[static_cast<size_t>(r[i])];
+      a = b = std::min(a, b);
+    }
+  };
+  cut(attrs.lhs_contracting_dims, attrs.rhs_contracting_dims);
+  cut(attrs.lhs_batch_dims, attrs.rhs_batch_dims);
+  c.operands[0] = Resized(c.operands[0], lhs);
+  c.operands[1] = Resized(c.operands[1], rhs);
+}
+
+// The literal in the type of the result, then as compute values.
+Literal Prepare(const Literal& operand, ElementType result, const DimVec& order) {
+  return Transposed(ConvertLiteral(ConvertLiteral(operand, result), AccumulatorType(result)), order);
+}
+
+}  // namespace
+
+EvalResult EvalDot(EvalContext& c) {
+  const DotAttrs& attrs = c.attrs<DotAttrs>();
+  CutToCommon(c, attrs);
+  const Shape lhs = c.operand(0).shape(), rhs = c.operand(1).shape();
+  const Roles l = RolesOf(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+  const Roles r = RolesOf(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+  const ElementType type = c.instruction.shape().element_type();
+  DimVec dims;
+  for (int64_t d : l.batch) dims.push_back(lhs.dim(static_cast<int>(d)));
+  for (int64_t d : l.free) dims.push_back(lhs.dim(static_cast<int>(d)));
+  for (int64_t d : r.free) dims.push_back(rhs.dim(static_cast<int>(d)));
+  const MatMul sizes{SizeOf(lhs, l.batch), SizeOf(lhs, l.free), SizeOf(lhs, l.contracting), SizeOf(rhs, r.free)};
+  RETURN_IF_ERROR(c.evaluator.Spend(sizes.batch * sizes.rows * sizes.k * sizes.columns));
+  const Literal a = Prepare(c.operand(0), type, Joined({l.batch, l.free, l.contracting}));
+  const Literal b = Prepare(c.operand(1), type, Joined({r.batch, r.contracting, r.free}));
+  Literal sums(Shape::Array(AccumulatorType(type), dims));
+  RunMatMul(sizes, AccumulatorType(type), a.data(), b.data(), sums.mutable_data());
+  return ConvertLiteral(sums, type).WithShapeLayout(c.ResultShape(dims));
+}
+
+namespace {
+
+// Operand values times the scale of their block, in f32 (f64 for f64).
+EvalResult Scaled(const EvalContext& c, const Literal& operand, const Literal& scale, ElementType compute) {
+  Literal values = ConvertLiteral(operand, compute);
+  if (scale.shape().IsEffectiveScalar() && scale.shape().rank() == 0) return values;
+  const DimVec dims = Dims(operand);
+  DimVec ratio;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int64_t blocks = scale.shape().dim(static_cast<int>(d));
+    if (blocks == 0 || dims[d] % blocks != 0) {
+      return Error(c.loc(), "dimension {} of size {} is no multiple of the {} blocks of its scale", d, dims[d], blocks);
+    }
+    ratio.push_back(dims[d] / blocks);
+  }
+  const Literal scales = ConvertLiteral(scale, compute);
+  const DimVec strides = RowMajorStrides(scale.shape().dims());
+  DimVec index(dims.size(), 0);
+  int64_t linear = 0;
+  if (values.element_count() == 0) return values;
+  do {
+    int64_t at = 0;
+    for (size_t d = 0; d < index.size(); ++d) at += index[d] / ratio[d] * strides[d];
+    if (compute == ElementType::kF64) {
+      values.mutable_values<double>()[static_cast<size_t>(linear)] *= scales.values<double>()[static_cast<size_t>(at)];
+    } else {
+      values.mutable_values<float>()[static_cast<size_t>(linear)] *= scales.values<float>()[static_cast<size_t>(at)];
+    }
+    ++linear;
+  } while (NextIndex(absl::MakeSpan(index), dims));
+  return values;
+}
+
+}  // namespace
+
+EvalResult EvalScaledDot(EvalContext& c) {
+  const DotAttrs& attrs = c.attrs<DotAttrs>();
+  const ElementType type = c.instruction.shape().element_type();
+  const ElementType compute = AccumulatorType(type);
+  if (!IsFloat(type)) return Unsupported(c.loc(), "`scaled-dot` with result `{}` is not defined", Text(type));
+  ASSIGN_OR_RETURN(const Literal lhs, Scaled(c, c.operand(0), c.operand(2), compute));
+  ASSIGN_OR_RETURN(const Literal rhs, Scaled(c, c.operand(1), c.operand(3), compute));
+  const Roles l = RolesOf(lhs.shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+  const Roles r = RolesOf(rhs.shape(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+  const MatMul sizes{SizeOf(lhs.shape(), l.batch), SizeOf(lhs.shape(), l.free), SizeOf(lhs.shape(), l.contracting),
+                     SizeOf(rhs.shape(), r.free)};
+  const Literal a = Transposed(lhs, Joined({l.batch, l.free, l.contracting}));
+  const Literal b = Transposed(rhs, Joined({r.batch, r.contracting, r.free}));
+  Literal sums(Shape::Array(compute, c.instruction.shape().dims()));
+  RunMatMul(sizes, compute, a.data(), b.data(), sums.mutable_data());
+  return ConvertLiteral(sums, type).WithShapeLayout(c.instruction.shape());
+}
+
+namespace {
+
+// Which rows, contracted positions or batches belong to which group: the interval of group g, from running sums.
+struct GroupInterval {
+  int64_t begin, end;
+};
+GroupInterval IntervalOf(absl::Span<const int64_t> sizes, int64_t g, int64_t limit) {
+  int64_t begin = 0;
+  for (int64_t i = 0; i < g; ++i) begin += sizes[static_cast<size_t>(i)];
+  const int64_t end = begin + sizes[static_cast<size_t>(g)];
+  return {std::clamp<int64_t>(begin, 0, limit), std::clamp<int64_t>(end, 0, limit)};
+}
+
+// Zeroes the elements of `literal` whose index along `ragged` lies outside the interval of the group that their prefix selects.
+// `prefix` lists the dimensions that pick a row of group_sizes, `sizes` is [prefix…, groups] or [groups].
+void KeepInterval(Literal& literal, int64_t ragged, const DimVec& prefix, const Literal& sizes, int64_t first_group,
+                  int64_t last_group) {
+  const DimVec dims = Dims(literal);
+  const int64_t groups = sizes.shape().dim(sizes.shape().rank() - 1);
+  const bool has_prefix = sizes.shape().rank() > 1;
+  const int bytes = ByteSize(literal.element_type());
+  uint8_t* data = literal.mutable_data();
+  if (literal.element_count() == 0) return;
+  DimVec index(dims.size(), 0);
+  int64_t linear = 0;
+  do {
+    int64_t row = 0;
+    if (has_prefix) {
+      for (size_t i = 0; i < prefix.size(); ++i) {
+        row = row * dims[static_cast<size_t>(prefix[i])] + index[static_cast<size_t>(prefix[i])];
+      }
+    }
+    std::vector<int64_t> own;
+    for (int64_t g = 0; g < groups; ++g) own.push_back(ScalarIndex(sizes, row * groups + g));
+    const int64_t limit = dims[static_cast<size_t>(ragged)];
+    const int64_t begin = IntervalOf(own, first_group, limit).begin, end = IntervalOf(own, last_group, limit).end;
+    const int64_t at = index[static_cast<size_t>(ragged)];
+    if (at < begin || at >= end) std::memset(data + linear * bytes, 0, static_cast<size_t>(bytes));
+    ++linear;
+  } while (NextIndex(absl::MakeSpan(index), dims));
+}
+
+}  // namespace
+
+// Each group is a dot of its own in which the elements of the other groups are zero; results of rows of other groups are zero, too,
+// so the groups add up (or stand side by side when the contracted dimension is the ragged one).
+EvalResult EvalRaggedDot(EvalContext& c) {
+  const RaggedDotAttrs& attrs = c.attrs<RaggedDotAttrs>();
+  const Literal& group_sizes = c.operand(2);
+  const int64_t groups = group_sizes.shape().dim(group_sizes.shape().rank() - 1);
+  const int64_t ragged = attrs.lhs_ragged_dims[0];
+  const ElementType type = c.instruction.shape().element_type(), compute = AccumulatorType(type);
+  const bool is_batch = Contains(attrs.lhs_batch_dims, ragged), is_k = Contains(attrs.lhs_contracting_dims, ragged);
+  const Shape lhs_shape = c.operand(0).shape();
+  DimVec prefix;
+  for (int64_t d : attrs.lhs_batch_dims) {
+    if (is_batch && d == ragged) break;
+    prefix.push_back(d);
+  }
+  if (is_k) {
+    for (int64_t d : attrs.lhs_contracting_dims) {
+      if (d == ragged) break;
+      prefix.push_back(d);
+    }
+  }
+  const Roles l = RolesOf(lhs_shape, attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+  if (!is_batch && !is_k) {
+    for (int64_t d : l.free) {
+      if (d == ragged) break;
+      prefix.push_back(d);
+    }
+  }
+  DimVec rhs_contracting = attrs.rhs_contracting_dims, rhs_batch = attrs.rhs_batch_dims;
+  const Literal lhs = ConvertLiteral(ConvertLiteral(c.operand(0), type), compute);
+  const Literal rhs = ConvertLiteral(ConvertLiteral(c.operand(1), type), compute);
+  Literal sums(Shape::Array(compute, c.instruction.shape().dims()));
+  const int64_t parts = is_batch ? 1 : groups;
+  const int64_t result_size = is_k ? sums.element_count() / std::max<int64_t>(1, groups) : sums.element_count();
+  for (int64_t g = 0; g < parts; ++g) {
+    Literal a = lhs;
+    KeepInterval(a, ragged, prefix, group_sizes, is_batch ? 0 : g, is_batch ? groups - 1 : g);
+    Literal b = rhs;
+    Roles r = RolesOf(rhs.shape(), rhs_batch, rhs_contracting);
+    if (!is_batch && !is_k) {
+      // This group's slice of the right operand, the group dimension first.
+      const int64_t group_dim = attrs.rhs_group_dims[0];
+      r.free.erase(std::find(r.free.begin(), r.free.end(), group_dim));
+      b = Transposed(rhs, Joined({absl::Span<const int64_t>(&group_dim, 1), r.batch, r.contracting, r.free}));
+      const int64_t size = groups == 0 ? 0 : b.element_count() / groups;
+      Literal part(Shape::Array(compute, {size}));
+      std::memcpy(part.mutable_data(), ElementPtr(b, g * size), static_cast<size_t>(part.byte_size()));
+      b = part;
+    } else {
+      b = Transposed(rhs, Joined({r.batch, r.contracting, r.free}));
+    }
+    const MatMul sizes{SizeOf(lhs_shape, l.batch), SizeOf(lhs_shape, l.free), SizeOf(lhs_shape, l.contracting),
+                       SizeOf(rhs.shape(), r.free)};
+    RETURN_IF_ERROR(c.evaluator.Spend(sizes.batch * sizes.rows * sizes.k * sizes.columns));
+    const Literal left = Transposed(a, Joined({l.batch, l.free, l.contracting}));
+    Literal product(Shape::Array(compute, {result_size}));
+    RunMatMul(sizes, compute, left.data(), b.data(), product.mutable_data());
+    const int bytes = ByteSize(compute);
+    if (is_k || is_batch) {
+      std::memcpy(sums.mutable_data() + (is_k ? g * result_size * bytes : 0), product.data(),
+                  static_cast<size_t>(result_size * bytes));
+      continue;
+    }
+    // Rows of this group: where the product is taken. Mark them by the same interval on a literal of the result's rows.
+    DimVec order = Joined({l.batch, l.free});
+    Literal rows(Shape::Array(ElementType::kU8, lhs_shape.dims()));
+    FillElements(reinterpret_cast<const uint8_t*>("\1"), 1, rows.mutable_data(), rows.element_count());
+    KeepInterval(rows, ragged, prefix, group_sizes, g, g);
+    const Literal ordered = Transposed(rows, Joined({l.batch, l.free, l.contracting}));
+    for (int64_t row = 0; row < sizes.batch * sizes.rows; ++row) {
+      if (sizes.k == 0 || ordered.data()[row * sizes.k] == 0) continue;
+      std::memcpy(sums.mutable_data() + row * sizes.columns * bytes, product.data() + row * sizes.columns * bytes,
+                  static_cast<size_t>(sizes.columns * bytes));
+    }
+  }
+  return ConvertLiteral(sums, type).WithShapeLayout(c.instruction.shape());
+}
+
+}  // namespace hlo

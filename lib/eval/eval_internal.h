@@ -1,0 +1,116 @@
+// lib/eval/eval_internal.h
+//
+// What the files eval_<family>.cc share: one function per opcode, and small helpers on literals. Not for use outside lib/eval.
+//
+// A function gets the instruction and the values of its operands, which it may take apart or overwrite. Dimensions are taken from the
+// operand literals, not from their shapes in the module: dynamic dimensions have their run-time sizes there.
+#pragma once
+
+#include <vector>
+
+#include "lib/eval/evaluator.h"
+#include "lib/support/status.h"
+
+namespace hlo {
+
+struct EvalContext {
+  Evaluator& evaluator;
+  const Instruction& instruction;
+  std::vector<Literal>& operands;
+
+  const Literal& operand(int i) const { return operands[static_cast<size_t>(i)]; }
+  Literal Take(int i) { return std::move(operands[static_cast<size_t>(i)]); }
+  int operand_count() const { return static_cast<int>(operands.size()); }
+  Opcode opcode() const { return instruction.opcode(); }
+  SourceLoc loc() const { return instruction.loc(); }
+  template <class A>
+  const A& attrs() const {
+    return instruction.attrs<A>();
+  }
+  // The shape of an array result of these dimensions: as declared, or smaller where a dimension is dynamic.
+  Shape ResultShape(absl::Span<const int64_t> dims) const;
+};
+
+using EvalResult = absl::StatusOr<Literal>;
+using EvalFn = EvalResult (*)(EvalContext&);
+
+// ---- opcodes, by family ----
+EvalResult EvalElementwise(EvalContext& c);
+EvalResult EvalConstant(EvalContext& c);
+EvalResult EvalIota(EvalContext& c);
+EvalResult EvalBitcast(EvalContext& c);
+EvalResult EvalBitcastConvert(EvalContext& c);
+EvalResult EvalMap(EvalContext& c);
+
+EvalResult EvalBroadcast(EvalContext& c);
+EvalResult EvalReshape(EvalContext& c);
+EvalResult EvalTranspose(EvalContext& c);
+EvalResult EvalReverse(EvalContext& c);
+EvalResult EvalSlice(EvalContext& c);
+EvalResult EvalPad(EvalContext& c);
+EvalResult EvalConcatenate(EvalContext& c);
+EvalResult EvalDynamicSlice(EvalContext& c);
+EvalResult EvalDynamicUpdateSlice(EvalContext& c);
+
+EvalResult EvalGather(EvalContext& c);
+EvalResult EvalScatter(EvalContext& c);
+EvalResult EvalReduce(EvalContext& c);
+EvalResult EvalReduceWindow(EvalContext& c);
+EvalResult EvalSelectAndScatter(EvalContext& c);
+EvalResult EvalScan(EvalContext& c);
+EvalResult EvalSort(EvalContext& c);
+EvalResult EvalTopK(EvalContext& c);
+
+EvalResult EvalDot(EvalContext& c);
+EvalResult EvalRaggedDot(EvalContext& c);
+EvalResult EvalScaledDot(EvalContext& c);
+EvalResult EvalConvolution(EvalContext& c);
+EvalResult EvalFft(EvalContext& c);
+EvalResult EvalCholesky(EvalContext& c);
+EvalResult EvalTriangularSolve(EvalContext& c);
+EvalResult EvalBatchNorm(EvalContext& c);
+
+EvalResult EvalRng(EvalContext& c);
+EvalResult EvalRngBitGenerator(EvalContext& c);
+EvalResult EvalRngGetAndUpdateState(EvalContext& c);
+
+EvalResult EvalIdentity(EvalContext& c);  // operand 0
+EvalResult EvalTuple(EvalContext& c);
+EvalResult EvalGetTupleElement(EvalContext& c);
+EvalResult EvalCall(EvalContext& c);  // call, fusion
+EvalResult EvalWhile(EvalContext& c);
+EvalResult EvalConditional(EvalContext& c);
+EvalResult EvalAfterAll(EvalContext& c);
+EvalResult EvalAsyncStart(EvalContext& c);
+EvalResult EvalAsyncUpdate(EvalContext& c);
+EvalResult EvalAsyncDone(EvalContext& c);
+EvalResult EvalCopyStart(EvalContext& c);
+EvalResult EvalTakeElement0(EvalContext& c);
+EvalResult EvalTakeElement1(EvalContext& c);
+EvalResult EvalDeviceId(EvalContext& c);
+EvalResult EvalCollective(EvalContext& c);
+EvalResult EvalCustomCall(EvalContext& c);
+EvalResult EvalGetDimensionSize(EvalContext& c);
+EvalResult EvalSetDimensionSize(EvalContext& c);
+EvalResult EvalDynamicReshape(EvalContext& c);
+EvalResult EvalHostTransfer(EvalContext& c);  // refuses
+
+// ---- helpers ----
+
+// A scalar integer, mathematically; u64 beyond 2^63 gives the largest int64.
+int64_t ScalarIndex(const Literal& literal, int64_t linear = 0);
+// The literal converted as `convert` does.
+Literal ConvertLiteral(const Literal& literal, ElementType type);
+// The corner [0, dims) of a literal; larger dimensions are filled with zeros.
+Literal Resized(const Literal& literal, absl::Span<const int64_t> dims);
+// Pointer to element `linear`.
+inline const uint8_t* ElementPtr(const Literal& literal, int64_t linear) {
+  return literal.data() + linear * ByteSize(literal.element_type());
+}
+// Dimensions as an owned vector.
+inline DimVec Dims(const Literal& literal) {
+  const auto dims = literal.shape().dims();
+  return DimVec(dims.begin(), dims.end());
+}
+
+}  // namespace hlo

@@ -1,0 +1,304 @@
+// Walking a computation: order, lifetime of values, and the table from opcode to function.
+#include "lib/eval/evaluator.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/eval/eval_internal.h"
+#include "lib/eval/region.h"
+#include "lib/support/status.h"
+
+namespace hlo {
+namespace {
+
+constexpr int kMaxDepth = 200;  // of calls
+
+// The function of an opcode. Null: parameters, which the caller sets.
+EvalFn FunctionOf(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAbs: case Opcode::kAcos: case Opcode::kAcosh: case Opcode::kAdd: case Opcode::kAnd: case Opcode::kAsin:
+    case Opcode::kAsinh: case Opcode::kAtan2: case Opcode::kAtanh: case Opcode::kCbrt: case Opcode::kCeil:
+    case Opcode::kClamp: case Opcode::kCompare: case Opcode::kComplex: case Opcode::kConvert: case Opcode::kCosh:
+    case Opcode::kCos: case Opcode::kClz: case Opcode::kDivide: case Opcode::kErf: case Opcode::kExp: case Opcode::kExpm1:
+    case Opcode::kFloor: case Opcode::kImag: case Opcode::kIsFinite: case Opcode::kLog: case Opcode::kLog1p:
+    case Opcode::kLogistic: case Opcode::kMaximum: case Opcode::kMinimum: case Opcode::kMulHi: case Opcode::kMultiply:
+    case Opcode::kNegate: case Opcode::kNot: case Opcode::kOr: case Opcode::kPopcnt: case Opcode::kPower:
+    case Opcode::kReal: case Opcode::kReducePrecision: case Opcode::kRemainder: case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven: case Opcode::kRsqrt: case Opcode::kSelect: case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic: case Opcode::kShiftRightLogical: case Opcode::kSign: case Opcode::kSin:
+    case Opcode::kSinh: case Opcode::kSqrt: case Opcode::kStochasticConvert: case Opcode::kSubtract: case Opcode::kTan:
+    case Opcode::kTanh: case Opcode::kXor: case Opcode::kCopy: return EvalElementwise;
+    case Opcode::kBitcast: return EvalBitcast;
+    case Opcode::kBitcastConvert: return EvalBitcastConvert;
+    case Opcode::kConstant: return EvalConstant;
+    case Opcode::kIota: return EvalIota;
+    case Opcode::kMap: return EvalMap;
+    case Opcode::kBroadcast: return EvalBroadcast;
+    case Opcode::kReshape: return EvalReshape;
+    case Opcode::kTranspose: return EvalTranspose;
+    case Opcode::kReverse: return EvalReverse;
+    case Opcode::kSlice: return EvalSlice;
+    case Opcode::kPad: return EvalPad;
+    case Opcode::kConcatenate: return EvalConcatenate;
+    case Opcode::kDynamicSlice: return EvalDynamicSlice;
+    case Opcode::kDynamicUpdateSlice: return EvalDynamicUpdateSlice;
+    case Opcode::kGather: return EvalGather;
+    case Opcode::kScatter: return EvalScatter;
+    case Opcode::kReduce: return EvalReduce;
+    case Opcode::kReduceWindow: return EvalReduceWindow;
+    case Opcode::kSelectAndScatter: return EvalSelectAndScatter;
+    case Opcode::kScan: return EvalScan;
+    case Opcode::kSort: return EvalSort;
+    case Opcode::kTopK: return EvalTopK;
+    case Opcode::kDot: return EvalDot;
+    case Opcode::kRaggedDot: return EvalRaggedDot;
+    case Opcode::kScaledDot: return EvalScaledDot;
+    case Opcode::kConvolution: return EvalConvolution;
+    case Opcode::kFft: return EvalFft;
+    case Opcode::kCholesky: return EvalCholesky;
+    case Opcode::kTriangularSolve: return EvalTriangularSolve;
+    case Opcode::kBatchNormGrad: case Opcode::kBatchNormInference: case Opcode::kBatchNormTraining: return EvalBatchNorm;
+    case Opcode::kRng: return EvalRng;
+    case Opcode::kRngBitGenerator: return EvalRngBitGenerator;
+    case Opcode::kRngGetAndUpdateState: return EvalRngGetAndUpdateState;
+    case Opcode::kTuple: return EvalTuple;
+    case Opcode::kGetTupleElement: return EvalGetTupleElement;
+    case Opcode::kCall: case Opcode::kFusion: return EvalCall;
+    case Opcode::kWhile: return EvalWhile;
+    case Opcode::kConditional: return EvalConditional;
+    case Opcode::kOptimizationBarrier: case Opcode::kDomain: case Opcode::kAddDependency: case Opcode::kAllReduceDone:
+      return EvalIdentity;
+    case Opcode::kAfterAll: return EvalAfterAll;
+    case Opcode::kAsyncStart: return EvalAsyncStart;
+    case Opcode::kAsyncUpdate: return EvalAsyncUpdate;
+    case Opcode::kAsyncDone: return EvalAsyncDone;
+    case Opcode::kCopyStart: return EvalCopyStart;
+    case Opcode::kCopyDone: return EvalTakeElement0;
+    case Opcode::kAllGatherDone: case Opcode::kCollectivePermuteDone: return EvalTakeElement1;
+    case Opcode::kPartitionId: case Opcode::kReplicaId: return EvalDeviceId;
+    case Opcode::kAllGather: case Opcode::kAllGatherStart: case Opcode::kAllReduce: case Opcode::kAllReduceStart:
+    case Opcode::kAllToAll: case Opcode::kCollectiveBroadcast: case Opcode::kCollectivePermute:
+    case Opcode::kCollectivePermuteStart: case Opcode::kRaggedAllToAll: case Opcode::kReduceScatter:
+      return EvalCollective;
+    case Opcode::kCustomCall: return EvalCustomCall;
+    case Opcode::kGetDimensionSize: return EvalGetDimensionSize;
+    case Opcode::kSetDimensionSize: return EvalSetDimensionSize;
+    case Opcode::kDynamicReshape: return EvalDynamicReshape;
+    case Opcode::kInfeed: case Opcode::kOutfeed: case Opcode::kSend: case Opcode::kSendDone: case Opcode::kRecv:
+    case Opcode::kRecvDone: return EvalHostTransfer;
+    case Opcode::kParameter: return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// A computation in order of execution, with the places of its values.
+struct ComputationPlan {
+  struct Operand {
+    int slot;
+    bool last_use;
+  };
+  struct Step {
+    const Instruction* instruction;
+    int slot;
+    absl::InlinedVector<Operand, 3> operands;
+    bool steals_element = false;  // the last reader of one element of a tuple that is only taken apart
+  };
+  std::vector<Step> steps;
+  std::vector<int> parameter_slots;
+  int slot_count = 0;
+  int root_slot = 0;
+};
+
+struct Evaluator::Caches {
+  absl::flat_hash_map<const Computation*, std::unique_ptr<ComputationPlan>> plans;
+  absl::flat_hash_map<const Computation*, std::unique_ptr<RegionProgram>> regions;
+  absl::flat_hash_map<const Instruction*, std::vector<uint64_t>> random_states;
+};
+
+Evaluator::Evaluator() : Evaluator(EvalOptions()) {}
+Evaluator::Evaluator(EvalOptions options) : options_(std::move(options)), caches_(std::make_unique<Caches>()) {}
+Evaluator::~Evaluator() = default;
+
+namespace {
+
+// What the root needs, and what has side effects with what that needs.
+absl::flat_hash_set<const Instruction*> LiveInstructions(const Computation& computation) {
+  absl::flat_hash_set<const Instruction*> live;
+  std::vector<const Instruction*> stack = {computation.root()};
+  for (const Instruction* inst : computation.instructions()) {
+    if (inst->HasSideEffect()) stack.push_back(inst);
+  }
+  while (!stack.empty()) {
+    const Instruction* inst = stack.back();
+    stack.pop_back();
+    if (!live.insert(inst).second) continue;
+    for (const Instruction* operand : inst->operands()) stack.push_back(operand);
+    for (const Instruction* before : inst->control_predecessors()) stack.push_back(before);
+  }
+  return live;
+}
+
+// Tuples read only by get-tuple-element may give their elements away.
+bool IsOnlyTakenApart(const Instruction& tuple) {
+  if (tuple.is_root()) return false;
+  for (const Use& use : tuple.uses()) {
+    if (use.user->opcode() != Opcode::kGetTupleElement) return false;
+  }
+  return true;
+}
+
+std::unique_ptr<ComputationPlan> MakePlan(const Computation& computation) {
+  auto plan = std::make_unique<ComputationPlan>();
+  absl::flat_hash_map<const Instruction*, int> slots;
+  for (const Instruction* parameter : computation.parameters()) {
+    plan->parameter_slots.push_back(plan->slot_count);
+    slots[parameter] = plan->slot_count++;
+  }
+  const auto live = LiveInstructions(computation);
+  for (const Instruction* inst : computation.SequenceOrPostOrder()) {
+    if (inst->opcode() == Opcode::kParameter || !live.contains(inst)) continue;
+    ComputationPlan::Step step{inst, plan->slot_count, {}};
+    for (const Instruction* operand : inst->operands()) step.operands.push_back({slots.at(operand), false});
+    slots[inst] = plan->slot_count++;
+    plan->steps.push_back(std::move(step));
+  }
+  plan->root_slot = slots.at(computation.root());
+  // Backwards: the first reader met is the last one to run.
+  std::vector<bool> read(static_cast<size_t>(plan->slot_count), false);
+  read[static_cast<size_t>(plan->root_slot)] = true;
+  absl::flat_hash_set<std::pair<int, int64_t>> taken;
+  for (size_t s = plan->steps.size(); s-- > 0;) {
+    ComputationPlan::Step& step = plan->steps[s];
+    const Instruction& inst = *step.instruction;
+    if (inst.opcode() == Opcode::kGetTupleElement && IsOnlyTakenApart(*inst.operand(0))) {
+      step.steals_element = taken.insert({step.operands[0].slot, inst.tuple_index()}).second;
+    }
+    for (size_t i = step.operands.size(); i-- > 0;) {
+      const size_t slot = static_cast<size_t>(step.operands[i].slot);
+      step.operands[i].last_use = !read[slot];
+      read[slot] = true;
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<const ComputationPlan*> Evaluator::Plan(const Computation& computation) {
+  std::unique_ptr<ComputationPlan>& plan = caches_->plans[&computation];
+  if (plan == nullptr) {
+    RET_CHECK(computation.root() != nullptr, "computation `{}` has no root", computation.name());
+    plan = MakePlan(computation);
+  }
+  return plan.get();
+}
+
+absl::StatusOr<const RegionProgram*> Evaluator::Region(const Computation& computation) {
+  const auto found = caches_->regions.find(&computation);
+  if (found != caches_->regions.end()) return found->second.get();
+  ASSIGN_OR_RETURN(std::unique_ptr<RegionProgram> program, RegionProgram::Compile(computation));
+  const RegionProgram* result = program.get();
+  caches_->regions[&computation] = std::move(program);
+  return result;
+}
+
+std::vector<uint64_t>& Evaluator::RandomState(const Instruction& instruction) {
+  return caches_->random_states[&instruction];
+}
+
+absl::Status Evaluator::Spend(int64_t elements) {
+  work_ += elements;
+  if (options_.max_work == 0 || work_ <= options_.max_work) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kResourceExhausted, SourceLoc(),
+                   fmt::format("evaluation needs more than {} element operations", options_.max_work));
+}
+
+absl::StatusOr<Literal> Evaluator::Run(const Module& module, absl::Span<const Literal> arguments) {
+  RET_CHECK(module.entry() != nullptr, "module `{}` has no entry computation", module.name());
+  return Evaluate(*module.entry(), arguments);
+}
+
+absl::StatusOr<Literal> Evaluator::Evaluate(const Computation& computation, absl::Span<const Literal> arguments) {
+  return Evaluate(computation, std::vector<Literal>(arguments.begin(), arguments.end()));
+}
+
+absl::StatusOr<Literal> Evaluator::Evaluate(const Computation& computation, std::vector<Literal> arguments) {
+  if (static_cast<int>(arguments.size()) != computation.parameter_count()) {
+    return Error(computation.loc(), "`{}` takes {} arguments, got {}", computation.name(), computation.parameter_count(),
+                 arguments.size());
+  }
+  if (depth_ >= kMaxDepth) {
+    return Error(computation.loc(), "calls are nested more than {} deep at `{}`", kMaxDepth, computation.name());
+  }
+  const ScopedDenormals denormals(options_.denormals);
+  ASSIGN_OR_RETURN(const ComputationPlan* plan, Plan(computation));
+  ++depth_;
+  struct Leave {
+    int& depth;
+    ~Leave() { --depth; }
+  } leave{depth_};
+
+  std::vector<Literal> values(static_cast<size_t>(plan->slot_count));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    values[static_cast<size_t>(plan->parameter_slots[i])] = std::move(arguments[i]);
+  }
+  arguments.clear();
+  for (const ComputationPlan::Step& step : plan->steps) {
+    std::vector<Literal> operands;
+    operands.reserve(step.operands.size());
+    if (step.steals_element) {
+      Literal& tuple = values[static_cast<size_t>(step.operands[0].slot)];
+      const size_t index = static_cast<size_t>(step.instruction->tuple_index());
+      RET_CHECK(index < tuple.elements().size(), "`{}` reads past its tuple", step.instruction->name());
+      values[static_cast<size_t>(step.slot)] = std::move(tuple.mutable_elements()[index]);
+      if (step.operands[0].last_use) tuple = Literal();
+    } else {
+      for (const ComputationPlan::Operand& operand : step.operands) {
+        Literal& value = values[static_cast<size_t>(operand.slot)];
+        operands.push_back(operand.last_use ? std::exchange(value, Literal()) : value);
+      }
+      ASSIGN_OR_RETURN(values[static_cast<size_t>(step.slot)], EvaluateOwned(*step.instruction, std::move(operands)));
+    }
+    if (options_.hook) options_.hook(*step.instruction, values[static_cast<size_t>(step.slot)]);
+  }
+  return std::move(values[static_cast<size_t>(plan->root_slot)]);
+}
+
+absl::StatusOr<Literal> Evaluator::EvaluateInstruction(const Instruction& instruction, absl::Span<const Literal> operands) {
+  const ScopedDenormals denormals(options_.denormals);
+  return EvaluateOwned(instruction, std::vector<Literal>(operands.begin(), operands.end()));
+}
+
+absl::StatusOr<Literal> Evaluator::EvaluateOwned(const Instruction& instruction, std::vector<Literal> operands) {
+  const EvalFn function = FunctionOf(instruction.opcode());
+  RET_CHECK(function != nullptr, "`{}` has no value without its caller", instruction.name());
+  if (instruction.shape().IsArray()) RETURN_IF_ERROR(Spend(instruction.shape().element_count()));
+  for (const Literal& operand : operands) {
+    if (operand.is_elided()) {
+      return Error(instruction.loc(), "`{}` reads a constant that has no values in this text ({{...}})", instruction.name());
+    }
+  }
+  EvalContext context{*this, instruction, operands};
+  return function(context);
+}
+
+bool IsEvaluable(const Instruction& instruction) {
+  constexpr Opcode kNever[] = {
+      Opcode::kInfeed,      Opcode::kOutfeed,   Opcode::kSend,        Opcode::kSendDone,      Opcode::kRecv,
+      Opcode::kRecvDone,    Opcode::kRng,       Opcode::kCustomCall,  Opcode::kPartitionId,   Opcode::kReplicaId,
+      Opcode::kParameter,   Opcode::kAfterAll,  Opcode::kAsyncStart,  Opcode::kAddDependency, Opcode::kAsyncUpdate,
+      Opcode::kAsyncDone,   Opcode::kCopyStart, Opcode::kCopyDone,    Opcode::kRngGetAndUpdateState};
+  for (Opcode opcode : kNever) {
+    if (instruction.opcode() == opcode) return false;
+  }
+  if (HasTrait(instruction.opcode(), kCollective) || instruction.HasSideEffect()) return false;
+  for (const Computation* callee : instruction.calls()) {
+    for (const Instruction* inner : callee->instructions()) {
+      if (inner->opcode() != Opcode::kParameter && !IsEvaluable(*inner)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace hlo

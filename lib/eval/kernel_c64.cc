@@ -1,0 +1,7 @@
+#include "lib/eval/kernel_complex.h"
+
+namespace hlo {
+
+Kernel FindC64Kernel(Opcode opcode, int arity) { return FindComplexKernelOf<float>(opcode, arity); }
+
+}  // namespace hlo

@@ -1,0 +1,7 @@
+#include "lib/eval/kernel_templates.h"
+
+namespace hlo {
+
+Kernel FindF32Kernel(Opcode opcode, int arity) { return FindFloatKernelOf<float>(opcode, arity); }
+
+}  // namespace hlo
