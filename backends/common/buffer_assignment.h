@@ -1,0 +1,104 @@
+// Where every value lives. Each array leaf of each instruction's result gets a slice of an allocation: an argument, a
+// result, a constant, or the one arena of temporaries, where slices are reused once their values are dead.
+//
+// Values, not instructions, own memory. Instructions that only rearrange names (tuple, get-tuple-element, bitcast, reshape, copy, call, …)
+// share the value of their operand; arrays are dense row-major, so a reshape moves nothing. The entry computation and everything it
+// calls is laid out on one time line, which gives each value a closed interval. Two values share memory when
+//   - their intervals do not meet, or
+//   - an operation may write over an operand that dies there (AssignmentHooks::can_share).
+// A while loop's state has one slice per leaf for the whole loop; the initial value and the body's result are computed
+// right there when that is safe, else copied (`Copies`). Results of the entry are computed into the result allocations when possible.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "backends/common/buffer_slice.h"
+#include "lib/ir/module.h"
+
+namespace hlo {
+
+struct Allocation {
+  enum class Kind { kArgument, kResult, kConstant, kTemp };
+  Kind kind = Kind::kTemp;
+  int64_t size = 0;
+  int leaf = 0;                            // number of the argument's or result's leaf over all parameters / the root
+  const Instruction* constant = nullptr;   // kConstant
+};
+
+struct AssignmentHooks {
+  // Whether the result leaf may be written over operand `operand` (an array), which dies there and has the same size in bytes.
+  std::function<bool(const Instruction& instruction, int operand, int leaf)> can_share;
+};
+
+// Copies between slices that happen together: all sources are read before any destination is written.
+struct CopyList {
+  struct Copy {
+    BufferSlice source;
+    BufferSlice destination;
+    BufferSlice staging;  // used when the source is overwritten by another copy of the list; allocation -1 otherwise
+  };
+  std::vector<Copy> copies;
+};
+
+class BufferAssignment {
+ public:
+  static constexpr int64_t kAlignment = 64;
+
+  // Assigns the entry computation of `module` and everything that it calls. Each called computation (but regions of reduce, sort, fusion and the like)
+  // has one call site: run `flatten-call-graph` before.
+  static absl::StatusOr<std::unique_ptr<BufferAssignment>> Make(const Module& module, const AssignmentHooks& hooks);
+
+  const std::vector<Allocation>& allocations() const { return allocations_; }
+  int temp_allocation() const { return temp_allocation_; }
+  int64_t temp_size() const { return allocations_[static_cast<size_t>(temp_allocation_)].size; }
+  // Sum of all sizes: what one run needs.
+  int64_t total_size() const;
+
+  // One slice per leaf of the shape, depth first.
+  std::vector<BufferSlice> slices(const Instruction& instruction) const;
+  // The slice of an array-shaped instruction.
+  BufferSlice slice(const Instruction& instruction) const { return slices(instruction).at(0); }
+
+  // Copies before a loop starts, after each run of its body, after a branch, at the end of the entry.
+  const CopyList& loop_init(const Instruction& while_op) const { return Find(init_copies_, &while_op); }
+  const CopyList& loop_end(const Instruction& while_op) const { return Find(end_copies_, &while_op); }
+  const CopyList& branch_end(const Computation& branch) const { return Find(branch_copies_, &branch); }
+  const CopyList& entry_end() const { return entry_copies_; }
+
+  // A readable list: allocations, then each value with its slice and interval.
+  std::string ToString() const;
+
+ private:
+  friend class Assigner;
+  template <class Map, class Key>
+  static const CopyList& Find(const Map& map, const Key* key) {
+    static const CopyList kNone;
+    const auto it = map.find(key);
+    return it == map.end() ? kNone : it->second;
+  }
+
+  struct ValueText {
+    std::string name;
+    int start, end;
+    int value;
+  };
+  std::vector<Allocation> allocations_;
+  int temp_allocation_ = -1;
+  std::vector<BufferSlice> value_slices_;
+  absl::flat_hash_map<const Instruction*, std::vector<int>> leaf_values_;
+  absl::flat_hash_map<const Instruction*, CopyList> init_copies_;
+  absl::flat_hash_map<const Instruction*, CopyList> end_copies_;
+  absl::flat_hash_map<const Computation*, CopyList> branch_copies_;
+  CopyList entry_copies_;
+  std::vector<ValueText> texts_;
+};
+
+// Whether the instruction's result is its operand's value under another name (see the head of this file).
+bool IsAliasOp(const Instruction& instruction);
+
+}  // namespace hlo

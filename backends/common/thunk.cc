@@ -1,0 +1,140 @@
+#include "backends/common/thunk.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/support/status.h"
+
+namespace hlo {
+
+void Thunk::AppendTo(std::string& out, int indent) const {
+  out.append(static_cast<size_t>(indent) * 2, ' ');
+  out += fmt::format("{} {}", kind(), name());
+  const BufferUses used = uses();
+  for (const BufferSlice& slice : used.reads) out += " r:" + slice.ToString();
+  for (const BufferSlice& slice : used.writes) out += " w:" + slice.ToString();
+  out += '\n';
+}
+
+int64_t ScratchBytes(const ThunkList& thunks) {
+  int64_t bytes = 0;
+  for (const auto& thunk : thunks) bytes = std::max(bytes, thunk->scratch_bytes());
+  return bytes;
+}
+
+void AppendUses(const ThunkList& thunks, BufferUses& uses) {
+  for (const auto& thunk : thunks) {
+    const BufferUses inner = thunk->uses();
+    uses.reads.insert(uses.reads.end(), inner.reads.begin(), inner.reads.end());
+    uses.writes.insert(uses.writes.end(), inner.writes.begin(), inner.writes.end());
+  }
+}
+
+std::string ToString(const ThunkList& thunks) {
+  std::string out;
+  for (const auto& thunk : thunks) thunk->AppendTo(out, 0);
+  return out;
+}
+
+// ---- copies ----
+
+BufferUses CopyThunk::uses() const {
+  BufferUses uses;
+  for (const CopyList::Copy& copy : copies_.copies) {
+    uses.reads.push_back(copy.source);
+    uses.writes.push_back(copy.destination);
+    if (copy.staging.allocation >= 0) uses.writes.push_back(copy.staging);
+  }
+  return uses;
+}
+
+absl::Status CopyThunk::Execute(ExecuteContext& context) const {
+  for (const CopyList::Copy& copy : copies_.copies) {
+    if (copy.staging.allocation < 0) continue;
+    std::memcpy(context.Address(copy.staging), context.Address(copy.source), static_cast<size_t>(copy.source.size));
+  }
+  for (const CopyList::Copy& copy : copies_.copies) {
+    const BufferSlice& from = copy.staging.allocation < 0 ? copy.source : copy.staging;
+    std::memcpy(context.Address(copy.destination), context.Address(from), static_cast<size_t>(copy.destination.size));
+  }
+  return absl::OkStatus();
+}
+
+// ---- while ----
+
+BufferUses WhileThunk::uses() const {
+  BufferUses uses;
+  AppendUses(condition_, uses);
+  AppendUses(body_, uses);
+  uses.reads.push_back(predicate_);
+  return uses;
+}
+
+int64_t WhileThunk::scratch_bytes() const { return std::max(ScratchBytes(condition_), ScratchBytes(body_)); }
+
+absl::Status WhileThunk::Execute(ExecuteContext& context) const {
+  for (int64_t iteration = 0; trip_count_ < 0 || iteration < trip_count_; ++iteration) {
+    if (trip_count_ < 0) {
+      RETURN_IF_ERROR(ExecuteAll(condition_, context));
+      if (*static_cast<const uint8_t*>(context.Address(predicate_)) == 0) break;
+    }
+    if (context.max_loop_iterations > 0 && iteration >= context.max_loop_iterations) {
+      return absl::DeadlineExceededError(
+          fmt::format("`{}` did not end within {} iterations", name(), context.max_loop_iterations).c_str());
+    }
+    RETURN_IF_ERROR(ExecuteAll(body_, context));
+  }
+  return absl::OkStatus();
+}
+
+void WhileThunk::AppendTo(std::string& out, int indent) const {
+  const std::string blanks(static_cast<size_t>(indent) * 2, ' ');
+  out += blanks + fmt::format("while {}", name());
+  if (trip_count_ >= 0) {
+    out += fmt::format(" trip_count={}\n", trip_count_);
+  } else {
+    out += fmt::format(" predicate={}\n{}condition:\n", predicate_.ToString(), blanks);
+    for (const auto& thunk : condition_) thunk->AppendTo(out, indent + 1);
+  }
+  out += blanks + "body:\n";
+  for (const auto& thunk : body_) thunk->AppendTo(out, indent + 1);
+}
+
+// ---- conditional ----
+
+BufferUses ConditionalThunk::uses() const {
+  BufferUses uses;
+  uses.reads.push_back(selector_);
+  for (const ThunkList& branch : branches_) AppendUses(branch, uses);
+  return uses;
+}
+
+int64_t ConditionalThunk::scratch_bytes() const {
+  int64_t bytes = 0;
+  for (const ThunkList& branch : branches_) bytes = std::max(bytes, ScratchBytes(branch));
+  return bytes;
+}
+
+absl::Status ConditionalThunk::Execute(ExecuteContext& context) const {
+  const void* selector = context.Address(selector_);
+  size_t branch = branches_.size() - 1;
+  if (is_pred_) {
+    branch = *static_cast<const uint8_t*>(selector) != 0 ? 0 : 1;
+  } else {
+    int32_t index;
+    std::memcpy(&index, selector, sizeof index);
+    if (index >= 0 && static_cast<size_t>(index) < branches_.size()) branch = static_cast<size_t>(index);
+  }
+  return ExecuteAll(branches_[branch], context);
+}
+
+void ConditionalThunk::AppendTo(std::string& out, int indent) const {
+  const std::string blanks(static_cast<size_t>(indent) * 2, ' ');
+  out += blanks + fmt::format("conditional {} selector={}\n", name(), selector_.ToString());
+  for (size_t i = 0; i < branches_.size(); ++i) {
+    out += blanks + fmt::format("branch {}:\n", i);
+    for (const auto& thunk : branches_[i]) thunk->AppendTo(out, indent + 1);
+  }
+}
+
+}  // namespace hlo

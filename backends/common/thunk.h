@@ -1,0 +1,124 @@
+// The unit of execution. Immutable after it is made; refers to slices, never to addresses; says what it reads and writes. An
+// executable is a flat array of thunks; control flow is a thunk that holds arrays.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "backends/common/buffer_assignment.h"
+#include "backends/common/buffer_slice.h"
+
+namespace hlo {
+
+class ThreadPool;
+
+// What a run gives to every thunk.
+struct ExecuteContext {
+  std::byte* const* allocations = nullptr;  // base address of each allocation
+  ThreadPool* pool = nullptr;
+  std::byte* scratch = nullptr;  // Thunk::scratch_bytes() of the largest thunk, aligned to 64
+  int64_t max_loop_iterations = 0;
+  uint64_t* random_state = nullptr;  // of rng and rng-get-and-update-state
+  int64_t replica_id = 0;
+  int64_t partition_id = 0;
+
+  void* Address(const BufferSlice& slice) const {
+    return slice.allocation < 0 ? nullptr : allocations[slice.allocation] + slice.offset;
+  }
+};
+
+// What a thunk touches.
+struct BufferUses {
+  std::vector<BufferSlice> reads;
+  std::vector<BufferSlice> writes;
+};
+
+class Thunk {
+ public:
+  virtual ~Thunk() = default;
+  Thunk(const Thunk&) = delete;
+  Thunk& operator=(const Thunk&) = delete;
+
+  // The instruction it computes, for messages and profiles.
+  const std::string& name() const { return name_; }
+  // "kernel", "dot", "copy", "while", …
+  virtual std::string_view kind() const = 0;
+  virtual BufferUses uses() const = 0;
+  virtual int64_t scratch_bytes() const { return 0; }
+  virtual absl::Status Execute(ExecuteContext& context) const = 0;
+  // One line (control flow: one per inner thunk, too), indented.
+  virtual void AppendTo(std::string& out, int indent) const;
+
+ protected:
+  explicit Thunk(std::string_view name) : name_(name) {}
+
+ private:
+  std::string name_;
+};
+
+using ThunkList = std::vector<std::unique_ptr<Thunk>>;
+
+inline absl::Status ExecuteAll(const ThunkList& thunks, ExecuteContext& context) {
+  for (const std::unique_ptr<Thunk>& thunk : thunks) {
+    if (absl::Status status = thunk->Execute(context); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// Largest scratch need of a list.
+int64_t ScratchBytes(const ThunkList& thunks);
+void AppendUses(const ThunkList& thunks, BufferUses& uses);
+std::string ToString(const ThunkList& thunks);
+
+// Runs the copies of a list, through staging where one overwrites another's source.
+class CopyThunk final : public Thunk {
+ public:
+  CopyThunk(std::string_view name, CopyList copies) : Thunk(name), copies_(std::move(copies)) {}
+  std::string_view kind() const override { return "copy"; }
+  BufferUses uses() const override;
+  absl::Status Execute(ExecuteContext& context) const override;
+
+ private:
+  CopyList copies_;
+};
+
+// Runs `condition` and, while its result is true, `body`. A known trip count skips the condition.
+class WhileThunk final : public Thunk {
+ public:
+  WhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate, ThunkList body, int64_t trip_count)
+      : Thunk(name), condition_(std::move(condition)), predicate_(predicate), body_(std::move(body)), trip_count_(trip_count) {}
+  std::string_view kind() const override { return "while"; }
+  BufferUses uses() const override;
+  int64_t scratch_bytes() const override;
+  absl::Status Execute(ExecuteContext& context) const override;
+  void AppendTo(std::string& out, int indent) const override;
+
+ private:
+  ThunkList condition_;
+  BufferSlice predicate_;
+  ThunkList body_;
+  int64_t trip_count_;  // -1: unknown
+};
+
+// Runs the branch chosen by a pred (true: branch 0) or an s32 index (out of range: the last branch).
+class ConditionalThunk final : public Thunk {
+ public:
+  ConditionalThunk(std::string_view name, BufferSlice selector, bool selector_is_pred, std::vector<ThunkList> branches)
+      : Thunk(name), selector_(selector), is_pred_(selector_is_pred), branches_(std::move(branches)) {}
+  std::string_view kind() const override { return "conditional"; }
+  BufferUses uses() const override;
+  int64_t scratch_bytes() const override;
+  absl::Status Execute(ExecuteContext& context) const override;
+  void AppendTo(std::string& out, int indent) const override;
+
+ private:
+  BufferSlice selector_;
+  bool is_pred_;
+  std::vector<ThunkList> branches_;
+};
+
+}  // namespace hlo
