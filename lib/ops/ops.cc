@@ -1,3 +1,5 @@
+// g++ 12 takes the unused inline storage of default attribute structs for uninitialized reads.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include "lib/ops/ops.h"
 
 #include <algorithm>

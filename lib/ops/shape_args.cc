@@ -148,7 +148,7 @@ bool MatchesUpToFloatWidth(Shape a, Shape b) { return AllLeavesMatch(a, b, SameT
 
 Shape MergeDynamic(Shape shape, Shape other) {
   for (int d = 0; d < shape.rank(); ++d) {
-    if (other.is_dynamic(d) && !shape.is_dynamic(d)) shape = shape.WithDynamic(d, true);
+    if (other.is_dynamic(d) && other.dim(d) != Shape::kUnbounded && !shape.is_dynamic(d)) shape = shape.WithDynamic(d, true);
   }
   return shape;
 }

@@ -282,7 +282,7 @@ absl::StatusOr<Shape> TriangularSolveShape(const ShapeArgs& args) {
   const Shape b = args.operand(1);
   const int rank = a.rank();
   RETURN_IF_ERROR(args.CheckRank(1, rank));
-  if (!SameTypeUpToFloatWidth(a.element_type(), b.element_type())) RETURN_IF_ERROR(args.CheckSameElementType(0, 1));
+  RETURN_IF_ERROR(args.CheckSameElementType(0, 1));
   for (int d = 0; d < rank - 2; ++d) {
     if (!SameSize(a.dim(d), b.dim(d))) {
       return args.Error("batch dimension {} of `a` is {}, of `b` {}", d, a.dim(d), b.dim(d));

@@ -86,12 +86,25 @@ absl::Status CheckSameTypeUpToFloatWidth(const ShapeArgs& args, int i, int j) {
   return args.CheckSameElementType(i, j);
 }
 
+// The dimensions of `shape`; a dimension that is dynamic in `other` is dynamic, one that is unbounded takes the size there.
+Shape Merged(Shape shape, Shape other) {
+  DimList dims;
+  for (int d = 0; d < shape.rank(); ++d) {
+    const bool unbounded = shape.dim(d) == Shape::kUnbounded;
+    const int64_t size = unbounded ? other.dim(d) : shape.dim(d);
+    const bool bounded_there = other.is_dynamic(d) && other.dim(d) != Shape::kUnbounded;
+    dims.Add(size, bounded_there || (!unbounded && shape.is_dynamic(d)));
+  }
+  const Shape result = dims.ToShape(shape.element_type());
+  return shape.has_layout() ? result.WithLayout(shape.layout()) : result;
+}
+
 // The common shape of two operands, element types aside. Only text without a shape may broadcast implicitly (a scalar, or
 // dimensions of size 1): a declared shape means that the operands have it.
 absl::StatusOr<Shape> CommonDimensions(const ShapeArgs& args) {
   const Shape lhs = args.operand(0);
   const Shape rhs = args.operand(1);
-  if (SameSizes(lhs, rhs)) return MergeDynamic(lhs, rhs);
+  if (SameSizes(lhs, rhs)) return Merged(lhs, rhs);
   const absl::Status mismatch = args.CheckSameDimensions(0, 1);
   if (args.declared().has_value()) return mismatch;
   if (lhs.rank() == 0) return rhs;
@@ -144,7 +157,7 @@ absl::StatusOr<Shape> CompareShape(const ShapeArgs& args) {
                                   : IsSigned(type)                 ? ComparisonType::kSigned
                                                                    : ComparisonType::kUnsigned;
   const ComparisonType asked = attrs.type.value_or(standard);
-  if (asked != standard && !(IsFloat(type) && asked == ComparisonType::kTotalOrder)) {
+  if (args.declared().has_value() && asked != standard && !(IsFloat(type) && asked == ComparisonType::kTotalOrder)) {
     return args.Error("`type` is `{}`, but operands of type `{}` are compared as `{}`", Text(asked), Text(type),
                       Text(standard));
   }
@@ -180,13 +193,13 @@ absl::StatusOr<Shape> SelectShape(const ShapeArgs& args) {
     return args.Error("`{}` has shape `{}`, expected element type `pred`", args.name(0), pred);
   }
   const ElementType type = HigherPrecision(on_true.element_type(), args.operand(2).element_type());
-  const Shape values = MergeDynamic(on_true, args.operand(2)).WithElementType(type);
+  const Shape values = Merged(on_true, args.operand(2)).WithElementType(type);
   if (pred.IsScalar()) return values;
   if (!SameSizes(pred, on_true)) {
     return args.Error("`{}` has shape `{}`, but `{}` has `{}`; expected equal dimensions or a scalar", args.name(0),
                       pred, args.name(1), on_true);
   }
-  return MergeDynamic(pred.WithElementType(type), values);
+  return Merged(pred.WithElementType(type), values);
 }
 
 absl::StatusOr<Shape> CopyShape(const ShapeArgs& args) { return args.operand(0); }

@@ -48,7 +48,7 @@ bool SameSizes(Shape a, Shape b);
 bool Matches(Shape a, Shape b);
 // As Matches, all floats being equal.
 bool MatchesUpToFloatWidth(Shape a, Shape b);
-// `sizes` with the dimensions of `other` made dynamic as well.
+// `shape`, dynamic also where `other` has a bounded dimension.
 Shape MergeDynamic(Shape shape, Shape other);
 
 inline bool Contains(const DimVec& list, int64_t value) {

@@ -69,11 +69,11 @@ absl::StatusOr<Shape> BroadcastShape(const ShapeArgs& args) {
   const Shape operand = args.operand(0);
   const DimVec& dimensions = args.attrs<BroadcastAttrs>().dimensions;
   RETURN_IF_ERROR(args.CheckArray(0));
+  if (!args.declared().has_value() && dimensions.empty()) return operand;
   if (static_cast<int>(dimensions.size()) != operand.rank()) {
     return args.Error("`dimensions` has {} entries, but `{}` has rank {}", dimensions.size(), args.name(0),
                       operand.rank());
   }
-  if (!args.declared().has_value() && dimensions.empty()) return operand;
   ASSIGN_OR_RETURN(const Shape result, DeclaredArrayOfOperandType(args));
   RETURN_IF_ERROR(args.CheckDistinctDimensions("dimensions", dimensions, result.rank()));
   for (int d = 0; d < operand.rank(); ++d) {
@@ -126,7 +126,6 @@ absl::StatusOr<Shape> TransposeShape(const ShapeArgs& args) {
   // The layout that makes the transpose a bitcast.
   const DimVec inverse = InversePermutation(dimensions);
   Layout layout = operand.layout();
-  layout.tiles.clear();
   for (int64_t& d : layout.minor_to_major) d = inverse[d];
   return result.WithLayout(layout);
 }
