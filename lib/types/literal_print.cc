@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "lib/types/append.h"
+#include "lib/types/format_float.h"
 #include "lib/types/literal.h"
 
 namespace hlo {
@@ -14,7 +15,7 @@ namespace {
 
 using AppendElement = void (*)(const uint8_t* data, int64_t linear, std::string& out);
 
-// Significant digits of printed floats. f32 and f64 take the second number where the first does not read back.
+// Significant digits of printed floats; f32 and f64 have a rule of their own (format_float.h).
 constexpr int Digits(ElementType type) {
   switch (type) {
     case ElementType::kF16: return 5;
@@ -30,8 +31,8 @@ constexpr int Digits(ElementType type) {
     case ElementType::kF8E4M3FNUZ:
     case ElementType::kF8E4M3B11FNUZ:
     case ElementType::kF6E2M3FN: return 3;
-    case ElementType::kF32: return 6;
-    case ElementType::kF64: return 15;
+    case ElementType::kF32:
+    case ElementType::kF64:
     case ElementType::kPred:
     case ElementType::kS1:
     case ElementType::kS2:
@@ -57,12 +58,6 @@ constexpr int Digits(ElementType type) {
   return 0;
 }
 
-// The text of printf's %.<digits>g.
-std::string_view FormatGeneral(double value, int digits, char (&buffer)[40]) {
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::general, digits);
-  return {buffer, static_cast<size_t>(end.ptr - buffer)};
-}
-
 // `payload` is the mantissa field; plain `nan` stands for the quiet bit alone. Types without payloads pass 0 for both.
 void AppendNan(bool negative, uint64_t payload, uint64_t quiet_bit, std::string& out) {
   out += negative ? "-nan" : "nan";
@@ -74,33 +69,19 @@ void AppendNan(bool negative, uint64_t payload, uint64_t quiet_bit, std::string&
   out += ')';
 }
 
-// f32 and f64: few digits if they read back to the same value, else enough for any value.
 template <class T>
 void AppendWide(T value, std::string& out) {
-  constexpr int kFew = sizeof(T) == 4 ? 6 : 15;
-  constexpr int kEnough = sizeof(T) == 4 ? 9 : 17;
-  constexpr T kSmallIntegers = sizeof(T) == 4 ? T(1e6) : T(1e15);
   using Bits = typename WideFloat<T>::Bits;
   const auto pattern = std::bit_cast<Bits>(value);
   const bool negative = (pattern >> (8 * sizeof(T) - 1)) != 0;
   if (std::isnan(value)) {
-    constexpr int kMantissa = WideFloat<T>::kMantissaBits;
-    constexpr Bits kQuiet = Bits(1) << (kMantissa - 1);
-    return AppendNan(negative, pattern & (2 * kQuiet - 1), kQuiet, out);
-  }
-  if (std::isinf(value)) {
+    constexpr Bits kQuiet = Bits(1) << (WideFloat<T>::kMantissaBits - 1);
+    AppendNan(negative, pattern & (2 * kQuiet - 1), kQuiet, out);
+  } else if (std::isinf(value)) {
     out += negative ? "-inf" : "inf";
-    return;
+  } else {
+    AppendRoundTrip(value, out);
   }
-  if (std::abs(value) < kSmallIntegers && value == std::trunc(value) && (value != 0 || !negative)) {
-    return AppendInt(static_cast<int64_t>(value), out);
-  }
-  char buffer[40];
-  std::string_view text = FormatGeneral(value, kFew, buffer);
-  T back = 0;
-  std::from_chars(text.data(), text.data() + text.size(), back);
-  if (back != value) text = FormatGeneral(value, kEnough, buffer);
-  out += text;
 }
 
 template <class T>
@@ -115,8 +96,7 @@ void AppendNarrow(T value, int digits, std::string& out) {
     out += value.SignBit() ? "-inf" : "inf";
     return;
   }
-  char buffer[40];
-  out += FormatGeneral(value.ToDouble(), digits, buffer);
+  AppendGeneral(value.ToDouble(), digits, out);
 }
 
 template <ElementType kType>

@@ -146,6 +146,23 @@ std::string Reference(T value, int few, int enough) {
   return text;
 }
 
+TEST_CASE("every bf16 and f16 prints as printf would", "[types][literal-print]") {
+  for (const ElementType type : {ElementType::kBF16, ElementType::kF16}) {
+    Literal literal(Shape::Scalar(type));
+    int compared = 0;
+    for (int bits = 0; bits < 0x10000; ++bits) {
+      *reinterpret_cast<uint16_t*>(literal.mutable_data()) = static_cast<uint16_t>(bits);
+      const double value = literal.GetDouble();
+      if (!std::isfinite(value)) continue;
+      char text[64];
+      std::snprintf(text, sizeof(text), "%.*g", type == ElementType::kBF16 ? 4 : 5, value);
+      if (literal.ToString() != text) FAIL_CHECK(literal.ToString() << " instead of " << text);
+      ++compared;
+    }
+    CHECK(compared > 60000);
+  }
+}
+
 TEST_CASE("random floats print as printf would", "[types][literal-print][property]") {
   std::mt19937_64 random(20240501);
   int compared = 0;
