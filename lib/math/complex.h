@@ -1,27 +1,20 @@
 // lib/math/complex.h
 //
-// HLO's complex operations on pairs of f32 or f64 values.
+// HLO's complex functions on pairs of f32 or f64 values.
 //
-// Arithmetic is done in the type itself, by the textbook formulas (a product of infinities may be
-// NaN). The functions of a c64 compute in f64, which takes care of overflow and cancellation in
-// between. Branch cuts are those of C: the sign of a zero part picks the side.
+// The functions of a c64 compute in f64, which takes care of overflow and cancellation in between.
+// Branch cuts are those of C: the sign of a zero part picks the side (sqrt is the exception, see
+// there). Where a part is infinite or NaN, the results are mostly those of C's Annex G.
 //
 // In formulas, z = a + b i.
 #pragma once
 
-#include "lib/math/erf_gamma.h"
+#include "lib/math/complex_arithmetic.h"
 #include "lib/math/hyperbolic.h"
 #include "lib/math/roots_powers.h"
-#include "lib/math/rounding.h"
 #include "lib/math/trig.h"
 
 namespace hlo::math {
-
-template <class V>
-struct Complex {
-  V re;
-  V im;
-};
 
 // Runs f on the operands in f64 and rounds the parts back, if the parts are f32; else just runs f.
 template <class F, class V>
@@ -45,105 +38,6 @@ Complex<V> InDouble(F f, Complex<V> z, Complex<V> u) {
   }
 }
 
-template <class V>
-Complex<V> Select(MaskOf<V> mask, Complex<V> a, Complex<V> b) {
-  return {Select(mask, a.re, b.re), Select(mask, a.im, b.im)};
-}
-
-// A part is infinite.
-template <class V>
-MaskOf<V> HasInf(Complex<V> z) {
-  return Or(IsInf(z.re), IsInf(z.im));
-}
-
-// ---- arithmetic ----
-
-template <class V>
-Complex<V> Add(Complex<V> z, Complex<V> w) {
-  return {Add(z.re, w.re), Add(z.im, w.im)};
-}
-template <class V>
-Complex<V> Sub(Complex<V> z, Complex<V> w) {
-  return {Sub(z.re, w.re), Sub(z.im, w.im)};
-}
-template <class V>
-Complex<V> Neg(Complex<V> z) {
-  return {Neg(z.re), Neg(z.im)};
-}
-template <class V>
-Complex<V> Mul(Complex<V> z, Complex<V> w) {
-  return {Sub(Mul(z.re, w.re), Mul(z.im, w.im)), Add(Mul(z.re, w.im), Mul(z.im, w.re))};
-}
-template <class V>
-MaskOf<V> Equal(Complex<V> z, Complex<V> w) {
-  return And(Equal(z.re, w.re), Equal(z.im, w.im));
-}
-template <class V>
-MaskOf<V> NotEqual(Complex<V> z, Complex<V> w) {
-  return Or(NotEqual(z.re, w.re), NotEqual(z.im, w.im));
-}
-
-// z / w by Smith's method: no overflow in between. Infinities and zeros as C's Annex G wants them.
-template <class V>
-Complex<V> Div(Complex<V> z, Complex<V> w) {
-  const V zero = Const(z.re, 0), one = Const(z.re, 1), inf = Const(z.re, kInf);
-  const MaskOf<V> steep = Less(Abs(w.re), Abs(w.im));
-  const V large = Select(steep, w.im, w.re), small = Select(steep, w.re, w.im);
-  const V ratio = Div(small, large);
-  const V denominator = Add(large, Mul(small, ratio));
-  // Steep: (a r + b, b r - a) / d. Otherwise: (a + b r, b - a r) / d.
-  const V re_major = Select(steep, z.im, z.re), re_minor = Select(steep, z.re, z.im);
-  const V re = Div(Add(Mul(re_minor, ratio), re_major), denominator);
-  const V im_steep = Sub(Mul(z.im, ratio), z.re), im_flat = Sub(z.im, Mul(z.re, ratio));
-  const V im = Div(Select(steep, im_steep, im_flat), denominator);
-
-  const MaskOf<V> w_zero = And(Equal(w.re, zero), Equal(w.im, zero));
-  const MaskOf<V> z_infinite = HasInf(z);
-  const MaskOf<V> w_infinite = HasInf(w);
-  const MaskOf<V> z_finite = And(IsFinite(z.re), IsFinite(z.im));
-  const MaskOf<V> w_finite = And(IsFinite(w.re), IsFinite(w.im));
-  const MaskOf<V> some_number = Not(And(IsNan(z.re), IsNan(z.im)));
-  // The parts of an infinite number become +-1 or +-0.
-  const auto unit = [&](V part) { return CopySign(Select(IsInf(part), one, zero), part); };
-  const auto times_conjugate = [&](Complex<V> p, Complex<V> q) {
-    return Complex<V>{Add(Mul(p.re, q.re), Mul(p.im, q.im)), Sub(Mul(p.im, q.re), Mul(p.re, q.im))};
-  };
-  const V signed_inf = CopySign(inf, w.re);
-  const Complex<V> by_zero = {Mul(signed_inf, z.re), Mul(signed_inf, z.im)};
-  const Complex<V> grown = times_conjugate({unit(z.re), unit(z.im)}, w);
-  const Complex<V> shrunk = times_conjugate(z, {unit(w.re), unit(w.im)});
-  const Complex<V> quotient = {re, im};
-  Complex<V> fixed = quotient;
-  fixed = Select(And(z_finite, w_infinite), Complex<V>{Mul(zero, shrunk.re), Mul(zero, shrunk.im)},
-                 fixed);
-  fixed =
-      Select(And(z_infinite, w_finite), Complex<V>{Mul(inf, grown.re), Mul(inf, grown.im)}, fixed);
-  fixed = Select(And(w_zero, some_number), by_zero, fixed);
-  return Select(And(IsNan(re), IsNan(im)), fixed, quotient);
-}
-
-// |z| without overflow in between; infinite if a part is, even beside a NaN.
-template <class V>
-V Abs(Complex<V> z) {
-  const V a = Abs(z.re), b = Abs(z.im);
-  const MaskOf<V> steep = Less(a, b);
-  const V large = Select(steep, b, a), small = Select(steep, a, b);
-  const V ratio = Div(small, Select(Equal(large, Const(a, 0)), Const(a, 1), large));
-  const V size = Mul(large, Sqrt(Fma(ratio, ratio, Const(a, 1))));
-  return Select(Or(IsInf(a), IsInf(b)), Const(a, kInf), size);
-}
-
-// z / |z|, 0 for 0.
-template <class V>
-Complex<V> Sign(Complex<V> z) {
-  const V size = Abs(z), zero = Const(size, 0);
-  const MaskOf<V> nan = Or(IsNan(z.re), IsNan(z.im));
-  const Complex<V> unit = {Div(z.re, size), Div(z.im, size)};
-  const Complex<V> value = Select(Equal(size, zero), Complex<V>{zero, zero}, unit);
-  const V no_number = Const(size, kNan);
-  return Select(nan, Complex<V>{no_number, no_number}, value);
-}
-
 // ---- exponentials and logarithms ----
 
 // x y, but 0 if one of them is, whatever the other. A NaN does not count for the sign of that 0.
@@ -155,19 +49,28 @@ V MulZeroWins(V x, V y) {
   return Select(vanishes, CopySign(zero, signed_zero), Mul(x, y));
 }
 
-// (e^a cos b, e^a sin b)
+// (e^a cos b, e^a sin b), `times` being the product to use.
+template <class V, class Times>
+Complex<V> ExpWith(Complex<V> w, Times times) {
+  // Where e^a overflows, the product with a small cosine may not.
+  const V half = Exp(Mul(w.re, Const(w.re, 0.5))), whole = Exp(w.re);
+  const MaskOf<V> large = Equal(whole, Const(w.re, kInf));
+  const auto scaled = [&](V f) {
+    return Select(large, Mul(times(half, f), half), times(whole, f));
+  };
+  return {scaled(Cos(w.im)), Select(Equal(w.im, Const(w.im, 0)), w.im, scaled(Sin(w.im)))};
+}
+
+// e^z; NaN where e^a is 0 and b is infinite.
 template <class V>
 Complex<V> Exp(Complex<V> z) {
-  const auto exp = [](auto w) -> decltype(w) {
-    // Where e^a overflows, the product with a small cosine may not.
-    const auto half = Exp(Mul(w.re, Const(w.re, 0.5))), whole = Exp(w.re);
-    const auto large = Equal(whole, Const(w.re, kInf));
-    const auto scaled = [&](auto f) {
-      return Select(large, Mul(MulZeroWins(half, f), half), MulZeroWins(whole, f));
-    };
-    return {scaled(Cos(w.im)), Select(Equal(w.im, Const(w.im, 0)), w.im, scaled(Sin(w.im)))};
-  };
-  return InDouble(exp, z);
+  return InDouble([](auto w) { return ExpWith(w, [](auto x, auto y) { return Mul(x, y); }); }, z);
+}
+
+// e^z, but 0 wherever e^a is: what other functions are made of.
+template <class V>
+Complex<V> VanishingExp(Complex<V> z) {
+  return ExpWith(z, [](V x, V y) { return MulZeroWins(x, y); });
 }
 
 // e^z - 1, accurate near 0.
@@ -199,7 +102,7 @@ V LogAbs(Complex<V> z) {
   const V excess = Add(sum.hi, Add(sum.lo, Add(product.lo, square.lo)));
   const V rest = Mul(Log1p(Select(near_one, excess, Mul(ratio, ratio))), Const(a, 0.5));
   const V value = Select(near_one, rest, Add(Log(large), rest));
-  return Select(Or(IsInf(a), IsInf(b)), Const(a, kInf), value);
+  return Select(And(HasInf(z), Not(HasNan(z))), Const(a, kInf), value);
 }
 
 // (log |z|, angle of z)
@@ -219,7 +122,7 @@ Complex<V> Log1p(Complex<V> z) {
     const auto ratio = Div(small, large);
     const auto head = Log1p(Select(Less(b, s), w.re, Sub(large, one)));
     const auto re = Fma(Log1p(Mul(ratio, ratio)), Const(w.re, 0.5), head);
-    const auto infinite = HasInf(w);
+    const auto infinite = And(HasInf(w), Not(HasNan(w)));
     const auto at_minus_one = Equal(large, Const(w.re, 0));
     const auto value =
         Select(infinite, Const(w.re, kInf), Select(at_minus_one, Const(w.re, -kInf), re));
@@ -232,9 +135,11 @@ Complex<V> Log1p(Complex<V> z) {
 template <class V>
 Complex<V> Logistic(Complex<V> z) {
   const auto logistic = [](auto w) -> decltype(w) {
-    const auto power = Exp(Neg(w));
+    const auto power = VanishingExp(Neg(w));
     const decltype(w) one = {Const(w.re, 1), Const(w.re, 0)};
-    return Div(one, Add(one, power));
+    const decltype(w) value = Div(one, Add(one, power)), nothing = {Const(w.re, 0), Const(w.re, 0)};
+    // There e^-z is infinite in no direction in particular.
+    return Select(And(Equal(w.re, Const(w.re, -kInf)), IsInf(w.im)), nothing, value);
   };
   return InDouble(logistic, z);
 }
@@ -243,32 +148,41 @@ Complex<V> Logistic(Complex<V> z) {
 
 // The root with a real part >= 0; on the negative real axis the sign of b picks the side.
 template <class V>
+Complex<V> PrincipalSqrt(Complex<V> w) {
+  const V zero = Const(w.re, 0), one = Const(w.re, 1), inf = Const(w.re, kInf);
+  const auto a = Abs(w.re), b = Abs(w.im);
+  const auto size = Select(Less(a, b), b, a);
+  // Scaled by a power of four, so that the sum below neither overflows nor vanishes.
+  const auto huge = Less(Const(a, 0x1p1000), size), tiny = Less(size, Const(a, 0x1p-900));
+  const auto scale = Select(huge, Const(a, 0x1p-100), Select(tiny, Const(a, 0x1p120), one));
+  const auto unscale = Select(huge, Const(a, 0x1p50), Select(tiny, Const(a, 0x1p-60), one));
+  const Complex<V> scaled = {Mul(w.re, scale), Mul(w.im, scale)};
+  const auto t = Sqrt(Mul(Add(Abs(scaled.re), Abs(scaled)), Const(a, 0.5)));
+  const auto other = Div(Abs(scaled.im), Add(t, t));
+  const auto right = GreaterEq(w.re, zero);
+  const auto none = And(Equal(a, zero), Equal(b, zero));
+  const auto re = Select(none, zero, Mul(Select(right, t, other), unscale));
+  const auto im = Select(none, zero, Mul(Select(right, other, t), unscale));
+  const auto b_infinite = Equal(b, inf);
+  const auto a_large = Equal(w.re, inf), a_low = Equal(w.re, Neg(inf));
+  const auto b_finite = Less(b, inf);
+  const auto re_fixed = Select(Or(b_infinite, And(a_large, b_finite)), inf,
+                               Select(And(a_low, b_finite), zero, Select(IsNan(b), b, re)));
+  const auto im_fixed =
+      Select(Or(b_infinite, a_low), inf, Select(And(a_large, b_finite), zero, im));
+  return {re_fixed, CopySign(im_fixed, w.im)};
+}
+
+// PrincipalSqrt, except that on the negative real axis the imaginary part is positive for either
+// sign of b.
+template <class V>
 Complex<V> Sqrt(Complex<V> z) {
-  const auto sqrt = [](auto w) -> decltype(w) {
-    const auto zero = Const(w.re, 0), one = Const(w.re, 1), inf = Const(w.re, kInf);
-    const auto a = Abs(w.re), b = Abs(w.im);
-    const auto size = Select(Less(a, b), b, a);
-    // Scaled by a power of four, so that the sum below neither overflows nor vanishes.
-    const auto huge = Less(Const(a, 0x1p1000), size), tiny = Less(size, Const(a, 0x1p-900));
-    const auto scale = Select(huge, Const(a, 0x1p-100), Select(tiny, Const(a, 0x1p120), one));
-    const auto unscale = Select(huge, Const(a, 0x1p50), Select(tiny, Const(a, 0x1p-60), one));
-    const decltype(w) scaled = {Mul(w.re, scale), Mul(w.im, scale)};
-    const auto t = Sqrt(Mul(Add(Abs(scaled.re), Abs(scaled)), Const(a, 0.5)));
-    const auto other = Div(Abs(scaled.im), Add(t, t));
-    const auto right = GreaterEq(w.re, zero);
-    const auto none = And(Equal(a, zero), Equal(b, zero));
-    const auto re = Select(none, zero, Mul(Select(right, t, other), unscale));
-    const auto im = Select(none, zero, Mul(Select(right, other, t), unscale));
-    const auto b_infinite = Equal(b, inf);
-    const auto a_large = Equal(w.re, inf), a_low = Equal(w.re, Neg(inf));
-    const auto b_finite = Less(b, inf);
-    const auto re_fixed =
-        Select(Or(b_infinite, a_large), inf, Select(And(a_low, b_finite), zero, re));
-    const auto im_fixed =
-        Select(Or(b_infinite, a_low), inf, Select(And(a_large, b_finite), zero, im));
-    return {re_fixed, CopySign(im_fixed, w.im)};
-  };
-  return InDouble(sqrt, z);
+  return InDouble(
+      [](auto w) -> decltype(w) {
+        const auto zero = Const(w.re, 0);
+        return PrincipalSqrt(decltype(w){w.re, Select(Equal(w.im, zero), zero, w.im)});
+      },
+      z);
 }
 
 // 1 / sqrt(z); (inf, NaN) at 0.
@@ -277,7 +191,7 @@ Complex<V> Rsqrt(Complex<V> z) {
   const auto rsqrt = [](auto w) -> decltype(w) {
     const auto zero = Const(w.re, 0);
     // conj(sqrt z) / |sqrt z|^2
-    const auto root = Sqrt(w);
+    const auto root = PrincipalSqrt(w);
     const auto size = Abs(root);
     const decltype(w) value = {Div(Div(root.re, size), size), Neg(Div(Div(root.im, size), size))};
     const auto infinite = HasInf(w);
@@ -297,8 +211,12 @@ Complex<V> Pow(Complex<V> z, Complex<V> w) {
     using C = decltype(x);
     const auto zero = Const(x.re, 0), one = Const(x.re, 1), inf = Const(x.re, kInf);
     const auto log_size = LogAbs(x), angle = Atan2(x.im, x.re);
-    const C value = Exp(
-        C{Sub(Mul(y.re, log_size), Mul(y.im, angle)), Add(Mul(y.re, angle), Mul(y.im, log_size))});
+    const C exponent = {Sub(Mul(y.re, log_size), Mul(y.im, angle)),
+                        Add(Mul(y.re, angle), Mul(y.im, log_size))};
+    const C power = VanishingExp(exponent);
+    // Infinite, but in no direction in particular.
+    const auto unbounded = And(Equal(exponent.re, inf), IsNan(power.re));
+    const C value = {Select(unbounded, inf, power.re), power.im};
     const C unit = {one, zero}, nothing = {zero, zero};
     const auto real_base = Equal(x.im, zero), real_exponent = Equal(y.im, zero);
     const auto infinite_base = And(And(real_base, Equal(x.re, inf)), real_exponent);
@@ -320,7 +238,9 @@ template <class V>
 Complex<V> Sin(Complex<V> z) {
   return InDouble(
       [](auto w) -> decltype(w) {
-        return {MulZeroWins(Sin(w.re), Cosh(w.im)), MulZeroWins(Cos(w.re), Sinh(w.im))};
+        const auto im = MulZeroWins(Cos(w.re), Sinh(w.im));
+        const auto lost = And(IsInf(w.re), IsInf(w.im));
+        return {MulZeroWins(Sin(w.re), Cosh(w.im)), Select(lost, Const(im, kInf), im)};
       },
       z);
 }
@@ -329,7 +249,9 @@ template <class V>
 Complex<V> Cos(Complex<V> z) {
   return InDouble(
       [](auto w) -> decltype(w) {
-        return {MulZeroWins(Cos(w.re), Cosh(w.im)), Neg(MulZeroWins(Sin(w.re), Sinh(w.im)))};
+        const auto re = MulZeroWins(Cos(w.re), Cosh(w.im));
+        const auto lost = And(IsInf(w.re), IsInf(w.im));
+        return {Select(lost, Const(re, kInf), re), Neg(MulZeroWins(Sin(w.re), Sinh(w.im)))};
       },
       z);
 }
@@ -386,7 +308,8 @@ struct RootsAroundOne {
 template <class V>
 RootsAroundOne<V> SqrtOneMinusPlus(Complex<V> z) {
   const V one = Const(z.re, 1);
-  return {Sqrt(Complex<V>{Sub(one, z.re), Neg(z.im)}), Sqrt(Complex<V>{Add(one, z.re), z.im})};
+  return {PrincipalSqrt(Complex<V>{Sub(one, z.re), Neg(z.im)}),
+          PrincipalSqrt(Complex<V>{Add(one, z.re), z.im})};
 }
 // The imaginary part of conj(p) q.
 template <class V>
@@ -426,7 +349,8 @@ Complex<V> Acosh(Complex<V> z) {
   const auto acosh = [](auto w) -> decltype(w) {
     const auto one = Const(w.re, 1);
     using C = decltype(w);
-    const C minus = Sqrt(C{Sub(w.re, one), w.im}), plus = Sqrt(C{Add(w.re, one), w.im});
+    const C minus = PrincipalSqrt(C{Sub(w.re, one), w.im}),
+            plus = PrincipalSqrt(C{Add(w.re, one), w.im});
     const auto half = Atan2(minus.im, plus.re);
     const auto im = Select(HasInf(w), Atan2(w.im, w.re), Add(half, half));
     return {Asinh(Add(Mul(minus.re, plus.re), Mul(minus.im, plus.im))), im};
@@ -453,7 +377,7 @@ Complex<V> Atan2(Complex<V> y, Complex<V> x) {
   const auto atan2 = [](auto v, auto u) -> decltype(u) {
     using C = decltype(u);
     const C rotated = Add(u, C{Neg(v.im), v.re});
-    const C log = Log(Div(rotated, Sqrt(Add(Mul(u, u), Mul(v, v)))));
+    const C log = Log(Div(rotated, PrincipalSqrt(Add(Mul(u, u), Mul(v, v)))));
     return {log.im, Neg(log.re)};
   };
   return InDouble(atan2, y, x);

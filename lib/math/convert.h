@@ -212,7 +212,7 @@ Rebind<V, To> StochasticConvert(V x, R random, int bits = 8 * sizeof(To)) {
   const V whole = Trunc(magnitude);
   // Exact: the fraction times 2^w is below 2^w. An infinity has none.
   const V fraction = Select(Less(magnitude, Const(x, kInf)), Sub(magnitude, whole), Const(x, 0));
-  const V scaled = Mul(fraction, Const(x, std::ldexp(1.0, FormatOf<V>::kWidth)));
+  const V scaled = Mul(fraction, Const(x, std::ldexp(1.0, kIntWidth<R>)));
   const R threshold = Cast<ScalarOf<R>>(Select(IsNan(scaled), Const(x, 0), scaled));
   // The whole part saturates first, so at the limit the step up must not wrap.
   const Rebind<V, To> base = FloatToInt<To>(CopySign(whole, x), bits);
