@@ -39,7 +39,21 @@ void InitializeLlvm() {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
-    const char* const arguments[] = {"hlo", "-disable-lsr", "-enable-misched=false"};
+    const char* const arguments[] = {
+        "hlo",
+        "-disable-lsr",
+        "-enable-misched=false",
+        // What these do pays for code that was not written with the loop in mind; together 10-15 % of
+        // the time, and no difference in the kernels measured.
+        "-disable-machine-cse",
+        "-disable-machine-sink",
+        "-disable-constant-hoisting",
+        "-disable-early-taildup",
+        "-disable-tail-duplicate",
+        "-disable-early-ifcvt",
+        "-disable-ssc",
+        "-disable-mergeicmps",
+    };
     llvm::cl::ParseCommandLineOptions(static_cast<int>(std::size(arguments)), arguments, "",
                                       &llvm::nulls());
   });
