@@ -1,6 +1,7 @@
 // lib/types/append.h
 //
-// Appending numbers to text without temporaries; what printing of shapes, literals and attribute values is made of.
+// Appending numbers to text without temporaries; what printing of shapes, literals and attribute
+// values is made of.
 #pragma once
 
 #include <charconv>

@@ -93,10 +93,11 @@ TEST_CASE("metadata prints its fields in order", "[types][metadata]") {
   metadata.stack_frame_id = 7;
   metadata.metadata_payload = "p";
   metadata.op_name = "n";
-  CHECK(metadata.ToString() ==
-        R"(op_type="add" op_name="n" source_file="a.py" source_line=3 source_end_line=4 source_column=5 )"
-        R"(source_end_column=6 profile_type={1,2} deduplicated_name="d" scheduling_name="s" )"
-        R"(stack_frame_id=7 metadata_payload="p")");
+  CHECK(
+      metadata.ToString() ==
+      R"(op_type="add" op_name="n" source_file="a.py" source_line=3 source_end_line=4 source_column=5 )"
+      R"(source_end_column=6 profile_type={1,2} deduplicated_name="d" scheduling_name="s" )"
+      R"(stack_frame_id=7 metadata_payload="p")");
 }
 
 }  // namespace

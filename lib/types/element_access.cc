@@ -20,7 +20,8 @@ concept Narrow = requires(T value) { value.bits; };  // SmallFloat
 template <class T>
 concept SubByte = requires(T value) { T::kWidth; };  // SubByteInt
 
-// The double nearest to a 64-bit magnitude in the sense of "round to odd": inexact results have an odd last bit.
+// The double nearest to a 64-bit magnitude in the sense of "round to odd": inexact results have an
+// odd last bit.
 double RoundToOdd(uint64_t magnitude) {
   const int extra = 64 - std::countl_zero(magnitude) - 53;
   if (extra <= 0) return static_cast<double>(magnitude);
@@ -39,7 +40,8 @@ double RoundToOdd(int64_t value, bool is_unsigned) {
 template <class I>
 I TruncateTo(double value, I low, I high) {
   if (std::isnan(value)) return 0;
-  // Both bounds are compared as doubles: `high` may round up to the power of two above it, hence >=.
+  // Both bounds are compared as doubles: `high` may round up to the power of two above it, hence
+  // >=.
   if (value <= static_cast<double>(low)) return low;
   if (value >= static_cast<double>(high)) return high;
   return static_cast<I>(value);
@@ -158,14 +160,16 @@ void WriteDoubles(ElementType type, const double* from, int64_t count, uint8_t* 
   });
 }
 
-void WriteInts(ElementType type, const int64_t* from, int64_t count, bool is_unsigned, uint8_t* to) {
+void WriteInts(ElementType type, const int64_t* from, int64_t count, bool is_unsigned,
+               uint8_t* to) {
   WithNativeType(type, [&]<class T>() {
     T* values = reinterpret_cast<T*>(to);
     for (int64_t i = 0; i < count; ++i) values[i] = FromInt<T>(from[i], is_unsigned);
   });
 }
 
-void WriteComplexes(ElementType type, const std::complex<double>* from, int64_t count, uint8_t* to) {
+void WriteComplexes(ElementType type, const std::complex<double>* from, int64_t count,
+                    uint8_t* to) {
   WithNativeType(type, [&]<class T>() {
     T* values = reinterpret_cast<T*>(to);
     for (int64_t i = 0; i < count; ++i) values[i] = FromComplex<T>(from[i]);

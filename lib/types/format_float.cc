@@ -1,7 +1,8 @@
 // lib/types/format_float.cc
 //
-// A float is mantissa * 2^-shift; its decimal digits are round(mantissa * 10^k / 2^shift) for the right k. Between about
-// 1e-19 and 2^24 all of that is exact in 128 bits; std::to_chars does the rest.
+// A float is mantissa * 2^-shift; its decimal digits are round(mantissa * 10^k / 2^shift) for the
+// right k. Between about 1e-19 and 2^24 all of that is exact in 128 bits; std::to_chars does the
+// rest.
 #include "lib/types/format_float.h"
 
 #include <bit>
@@ -41,7 +42,8 @@ bool TakeApart(float value, Parts& parts) {
   return parts.shift > 0 && parts.shift <= 103 && bits >> 23 != 0;
 }
 
-// Decimal digits d and exponent: the value is about d * 10^(exponent - count + 1), with d of exactly `count` digits.
+// Decimal digits d and exponent: the value is about d * 10^(exponent - count + 1), with d of
+// exactly `count` digits.
 struct Decimal {
   uint32_t digits = 0;
   int count = 0;
@@ -152,19 +154,22 @@ void AppendGeneral(double value, int digits, std::string& out) {
 }
 
 void AppendRoundTrip(float value, std::string& out) {
-  if (std::abs(value) < 1e6f && value == std::trunc(value) && (value != 0 || !std::signbit(value))) {
+  if (std::abs(value) < 1e6f && value == std::trunc(value) &&
+      (value != 0 || !std::signbit(value))) {
     return AppendInt(static_cast<int32_t>(value), out);
   }
   Parts parts;
   Decimal decimal;
   if (!TakeApart(value, parts) || !Round(parts, 6, decimal)) return SlowRoundTrip(value, 6, 9, out);
-  if (!ReadsBack(parts, decimal) && !Round(parts, 9, decimal)) return SlowRoundTrip(value, 6, 9, out);
+  if (!ReadsBack(parts, decimal) && !Round(parts, 9, decimal))
+    return SlowRoundTrip(value, 6, 9, out);
   if (value < 0) out += '-';
   AppendDecimal(decimal, out);
 }
 
 void AppendRoundTrip(double value, std::string& out) {
-  if (std::abs(value) < 1e15 && value == std::trunc(value) && (value != 0 || !std::signbit(value))) {
+  if (std::abs(value) < 1e15 && value == std::trunc(value) &&
+      (value != 0 || !std::signbit(value))) {
     return AppendInt(static_cast<int64_t>(value), out);
   }
   SlowRoundTrip(value, 15, 17, out);

@@ -1,6 +1,7 @@
 // lib/types/format_float.h
 //
-// Floats as text with printf's %.<digits>g, byte for byte, but several times faster for the usual magnitudes.
+// Floats as text with printf's %.<digits>g, byte for byte, but several times faster for the usual
+// magnitudes.
 #pragma once
 
 #include <string>

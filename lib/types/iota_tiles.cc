@@ -1,7 +1,8 @@
 // lib/types/iota_tiles.cc
 //
-// Device orders written as a transposed and reshaped iota. A canonical form has no reshape dimension of size 1 and no two
-// that stay neighbours, so equal orders that were written differently mostly become equal values.
+// Device orders written as a transposed and reshaped iota. A canonical form has no reshape
+// dimension of size 1 and no two that stay neighbours, so equal orders that were written
+// differently mostly become equal values.
 #include "lib/types/iota_tiles.h"
 
 #include <numeric>
@@ -13,8 +14,8 @@
 namespace hlo {
 namespace {
 
-// Cuts the sizes `a` and `b` (equal products, none is 1) at the common places of both. Empty if a cut of one is no
-// divisor of what the other has left.
+// Cuts the sizes `a` and `b` (equal products, none is 1) at the common places of both. Empty if a
+// cut of one is no divisor of what the other has left.
 std::optional<DimVec> CommonRefinement(absl::Span<const int64_t> a, absl::Span<const int64_t> b) {
   DimVec parts;
   size_t i = 0, j = 0;
@@ -24,7 +25,8 @@ std::optional<DimVec> CommonRefinement(absl::Span<const int64_t> a, absl::Span<c
     while (left_b == 1 && j < b.size()) left_b = b[j++];
     if (left_a == 1 || left_b == 1) return parts;
     const int64_t part = std::gcd(left_a, left_b);
-    // From the major side: the smaller one must divide the larger, or its minor end falls inside a digit.
+    // From the major side: the smaller one must divide the larger, or its minor end falls inside a
+    // digit.
     if (part != std::min(left_a, left_b)) return std::nullopt;
     parts.push_back(part);
     left_a /= part;
@@ -33,7 +35,8 @@ std::optional<DimVec> CommonRefinement(absl::Span<const int64_t> a, absl::Span<c
 }
 
 // For each size, the half-open range of the parts that it is made of.
-std::vector<std::pair<int, int>> RangesOfParts(absl::Span<const int64_t> sizes, const DimVec& parts) {
+std::vector<std::pair<int, int>> RangesOfParts(absl::Span<const int64_t> sizes,
+                                               const DimVec& parts) {
   std::vector<std::pair<int, int>> ranges;
   int next = 0;
   for (const int64_t size : sizes) {
@@ -64,7 +67,8 @@ IotaTiles IotaTiles::Make(DimVec dims, DimVec reshape_dims, DimVec transpose) {
     order.resize(kept);
     std::iota(order.begin(), order.end(), 0);
   }
-  // Runs of consecutive source dimensions become one. One pass finds all: merging makes no new neighbours of size 1.
+  // Runs of consecutive source dimensions become one. One pass finds all: merging makes no new
+  // neighbours of size 1.
   DimVec head_of(kept, -1);  // source dimension -> first of its run
   DimVec run_heads;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -91,7 +95,8 @@ IotaTiles IotaTiles::Make(DimVec dims, DimVec reshape_dims, DimVec transpose) {
   return result;
 }
 
-absl::StatusOr<IotaTiles> IotaTiles::MakeChecked(DimVec dims, DimVec reshape_dims, DimVec transpose) {
+absl::StatusOr<IotaTiles> IotaTiles::MakeChecked(DimVec dims, DimVec reshape_dims,
+                                                 DimVec transpose) {
   for (const DimVec* list : {&dims, &reshape_dims}) {
     for (const int64_t size : *list) {
       if (size < 1) return Error("device dimension of size {}, expected at least 1", size);
@@ -104,7 +109,8 @@ absl::StatusOr<IotaTiles> IotaTiles::MakeChecked(DimVec dims, DimVec reshape_dim
                  tiles.has_value() ? std::to_string(*tiles) : "too many");
   }
   if (!transpose.empty() && transpose.size() != reshape_dims.size()) {
-    return Error("transpose of an iota has {} entries, expected {}", transpose.size(), reshape_dims.size());
+    return Error("transpose of an iota has {} entries, expected {}", transpose.size(),
+                 reshape_dims.size());
   }
   if (!transpose.empty() && !IsPermutation(transpose, static_cast<int64_t>(reshape_dims.size()))) {
     return Error("`T({})` is not a permutation", Join(transpose, ","));

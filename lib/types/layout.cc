@@ -78,8 +78,9 @@ bool Layout::IsRowMajor() const {
 
 bool Layout::HasProperties() const {
   return !tiles.empty() || !split_configs.empty() || tail_padding_alignment != 1 ||
-         element_size_in_bits != 0 || memory_space != 0 || dynamic_shape_metadata_prefix_bytes != 0 ||
-         index_type.has_value() || pointer_type.has_value();
+         element_size_in_bits != 0 || memory_space != 0 ||
+         dynamic_shape_metadata_prefix_bytes != 0 || index_type.has_value() ||
+         pointer_type.has_value();
 }
 
 std::string Layout::ToString() const {

@@ -1,7 +1,7 @@
 // lib/types/literal.cc
 //
-// Making literals, single elements, equality and hashing. Whole-array operations are in literal_util.cc, text in
-// literal_print.cc.
+// Making literals, single elements, equality and hashing. Whole-array operations are in
+// literal_util.cc, text in literal_print.cc.
 #include "lib/types/literal.h"
 
 #include <bit>

@@ -1,12 +1,12 @@
 // lib/types/literal_compare.cc
 #include "lib/types/literal_compare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
-
-#include <fmt/format.h>
 
 #include "lib/types/element_access.h"
 
@@ -53,8 +53,8 @@ double UlpDistance(double actual, double expected, const Grid& grid) {
   }
   const double low = std::min(std::abs(actual), std::abs(expected));
   const double high = std::max(std::abs(actual), std::abs(expected));
-  // A value is its mantissa, counted in units, in its binade; denormals share the binade of the smallest normals. Apart,
-  // both numbers are exact in a double, even for f64.
+  // A value is its mantissa, counted in units, in its binade; denormals share the binade of the
+  // smallest normals. Apart, both numbers are exact in a double, even for f64.
   const auto binade = [&](double value) {
     return value == 0 ? 0 : std::max(std::ilogb(value) - grid.min_exponent, 0);
   };
@@ -102,8 +102,8 @@ class Comparer {
       ReadInts(actual.element_type(), expected.data() + at * size, n, e);
       for (int64_t i = 0; i < n; ++i) {
         if (a[i] == e[i]) continue;
-        const bool less = is_unsigned ? static_cast<uint64_t>(a[i]) < static_cast<uint64_t>(e[i])
-                                      : a[i] < e[i];
+        const bool less =
+            is_unsigned ? static_cast<uint64_t>(a[i]) < static_cast<uint64_t>(e[i]) : a[i] < e[i];
         const uint64_t distance = less ? static_cast<uint64_t>(e[i]) - static_cast<uint64_t>(a[i])
                                        : static_cast<uint64_t>(a[i]) - static_cast<uint64_t>(e[i]);
         const double magnitude = is_unsigned ? static_cast<double>(static_cast<uint64_t>(e[i]))
@@ -155,8 +155,10 @@ class Comparer {
            errors.ulp <= static_cast<double>(tolerance_.ulps);
   }
 
-  // Both parts must pass, or the distance in the plane must be within the tolerance of the magnitude.
-  bool CompareComplex(std::complex<double> actual, std::complex<double> expected, const Grid& grid) {
+  // Both parts must pass, or the distance in the plane must be within the tolerance of the
+  // magnitude.
+  bool CompareComplex(std::complex<double> actual, std::complex<double> expected,
+                      const Grid& grid) {
     Errors real, imag;
     const bool parts_pass = ComparePart(actual.real(), expected.real(), grid, real) &
                             ComparePart(actual.imag(), expected.imag(), grid, imag);
@@ -180,8 +182,9 @@ class Comparer {
     const bool is_bad = static_cast<int>(report_.worst.size()) < max_reported_ ||
                         (!report_.worst.empty() && errors.rel > report_.worst.back().rel_error);
     if (!is_first && !is_bad) return;
-    Mismatch mismatch{leaf_, linear, MultiIndex(linear, actual.shape().dims()), "", "",
-                      errors.abs, errors.rel, errors.ulp};
+    Mismatch mismatch{leaf_,      linear,    MultiIndex(linear, actual.shape().dims()),
+                      "",         "",        errors.abs,
+                      errors.rel, errors.ulp};
     AppendScalar(actual, linear, /*in_array=*/false, mismatch.actual);
     AppendScalar(expected, linear, /*in_array=*/false, mismatch.expected);
     if (is_first) report_.first = mismatch;
@@ -203,9 +206,10 @@ class Comparer {
 std::string Describe(const Mismatch& mismatch) {
   std::string text;
   if (!mismatch.leaf.empty()) text = fmt::format("output {} ", ToString(mismatch.leaf));
-  text += fmt::format("index [{}]: actual {}, expected {} (absolute error {:.3g}, relative {:.3g}, {:.3g} ulp)",
-                      fmt::join(mismatch.index, ","), mismatch.actual, mismatch.expected,
-                      mismatch.abs_error, mismatch.rel_error, mismatch.ulp_error);
+  text += fmt::format(
+      "index [{}]: actual {}, expected {} (absolute error {:.3g}, relative {:.3g}, {:.3g} ulp)",
+      fmt::join(mismatch.index, ","), mismatch.actual, mismatch.expected, mismatch.abs_error,
+      mismatch.rel_error, mismatch.ulp_error);
   return text;
 }
 
@@ -227,11 +231,11 @@ std::string CompareReport::ToString() const {
   if (!shape_error.empty()) return "values cannot be compared: " + shape_error + "\n";
   std::string text;
   if (mismatched == 0) {
-    return fmt::format("all {} elements agree (largest absolute error {:.3g}, relative {:.3g})\n", compared,
-                       max_abs_error, max_rel_error);
+    return fmt::format("all {} elements agree (largest absolute error {:.3g}, relative {:.3g})\n",
+                       compared, max_abs_error, max_rel_error);
   }
-  text += fmt::format("{} of {} elements differ (largest absolute error {:.3g}, relative {:.3g})\n", mismatched,
-                      compared, max_abs_error, max_rel_error);
+  text += fmt::format("{} of {} elements differ (largest absolute error {:.3g}, relative {:.3g})\n",
+                      mismatched, compared, max_abs_error, max_rel_error);
   text += "  first at " + Describe(first) + "\n";
   for (const Mismatch& mismatch : worst) text += "  worst at " + Describe(mismatch) + "\n";
   return text;

@@ -51,7 +51,8 @@ TEST_CASE("ULPs are steps between neighbours of the type", "[types][literal-comp
   CHECK(ulps(ElementType::kS32, 7, 3) == 4);
 }
 
-TEST_CASE("integers are exact unless the absolute tolerance says otherwise", "[types][literal-compare]") {
+TEST_CASE("integers are exact unless the absolute tolerance says otherwise",
+          "[types][literal-compare]") {
   CHECK(Agree(S32({5}), S32({5})));
   CHECK_FALSE(Agree(S32({5}), S32({6}), {.abs = 0.5, .rel = 1}));
   CHECK(Agree(S32({5}), S32({6}), {.abs = 1}));
@@ -67,7 +68,8 @@ TEST_CASE("complex numbers pass by parts or by distance", "[types][literal-compa
   CHECK_FALSE(Agree(C64({{1, 2}}), C64({{1, 2.5}})));
   CHECK(Agree(C64({{1, 2}}), C64({{1, 2.5}}), {.abs = 0.5}));
   CHECK(Agree(C64({{1e-9f, 1}}), C64({{0, 1}}), {.rel = 1e-6}));
-  CHECK_FALSE(Agree(C64({{std::numeric_limits<float>::infinity(), 1}}), C64({{0, 1}}), {.rel = 10}));
+  CHECK_FALSE(
+      Agree(C64({{std::numeric_limits<float>::infinity(), 1}}), C64({{0, 1}}), {.rel = 10}));
 }
 
 TEST_CASE("the report names the first and the worst places", "[types][literal-compare]") {

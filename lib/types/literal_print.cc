@@ -18,19 +18,23 @@ using AppendElement = void (*)(const uint8_t* data, int64_t linear, std::string&
 // Significant digits of printed floats; f32 and f64 have a rule of their own (format_float.h).
 constexpr int Digits(ElementType type) {
   switch (type) {
-    case ElementType::kF16: return 5;
-    case ElementType::kBF16: return 4;
+    case ElementType::kF16:
+      return 5;
+    case ElementType::kBF16:
+      return 4;
     case ElementType::kF8E5M2:
     case ElementType::kF8E5M2FNUZ:
     case ElementType::kF8E8M0FNU:
     case ElementType::kF4E2M1FN:
-    case ElementType::kF6E3M2FN: return 2;
+    case ElementType::kF6E3M2FN:
+      return 2;
     case ElementType::kF8E3M4:
     case ElementType::kF8E4M3:
     case ElementType::kF8E4M3FN:
     case ElementType::kF8E4M3FNUZ:
     case ElementType::kF8E4M3B11FNUZ:
-    case ElementType::kF6E2M3FN: return 3;
+    case ElementType::kF6E2M3FN:
+      return 3;
     case ElementType::kF32:
     case ElementType::kF64:
     case ElementType::kPred:
@@ -53,12 +57,14 @@ constexpr int Digits(ElementType type) {
     case ElementType::kTuple:
     case ElementType::kOpaque:
     case ElementType::kToken:
-    case ElementType::kBuffer: return 0;
+    case ElementType::kBuffer:
+      return 0;
   }
   return 0;
 }
 
-// `payload` is the mantissa field; plain `nan` stands for the quiet bit alone. Types without payloads pass 0 for both.
+// `payload` is the mantissa field; plain `nan` stands for the quiet bit alone. Types without
+// payloads pass 0 for both.
 void AppendNan(bool negative, uint64_t payload, uint64_t quiet_bit, std::string& out) {
   out += negative ? "-nan" : "nan";
   if (payload == quiet_bit) return;
@@ -126,15 +132,17 @@ void AppendValue(const uint8_t* data, int64_t linear, std::string& out) {
 
 AppendElement AppenderOf(ElementType type) {
   switch (type) {
-#define HLO_APPENDER(Name) \
-  case ElementType::k##Name: return AppendValue<ElementType::k##Name>;
+#define HLO_APPENDER(Name)   \
+  case ElementType::k##Name: \
+    return AppendValue<ElementType::k##Name>;
 #define HLO_APPENDER_kPred(Name) HLO_APPENDER(Name)
 #define HLO_APPENDER_kSigned(Name) HLO_APPENDER(Name)
 #define HLO_APPENDER_kUnsigned(Name) HLO_APPENDER(Name)
 #define HLO_APPENDER_kFloat(Name) HLO_APPENDER(Name)
 #define HLO_APPENDER_kComplex(Name) HLO_APPENDER(Name)
 #define HLO_APPENDER_kOther(Name) \
-  case ElementType::k##Name: return nullptr;
+  case ElementType::k##Name:      \
+    return nullptr;
 #define HLO_TYPE(Name, text, bits, cls, proto) HLO_APPENDER_##cls(Name)
 #include "lib/types/element_types.def"
 #undef HLO_APPENDER_kPred

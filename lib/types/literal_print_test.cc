@@ -1,6 +1,6 @@
 // Text of literals. The tables hold what XLA prints for the same values.
-#include <catch2/catch.hpp>
 #include <bit>
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -30,13 +30,22 @@ TEST_CASE("arrays nest as their dimensions do", "[types][literal-print]") {
       {kF32, {2, 0}, {}, "{ {}, {} }"},
       {kF32, {1, 1}, {7}, "{ {7} }"},
       {kS32, {2, 1, 2}, {1, 2, 3, 4}, "{ { { 1, 2 } }, { { 3, 4 } } }"},
-      {kBF16, {2, 1, 3}, {1, 2, 3, -1, -2.5, 1e10}, "{ { { 1, 2, 3 } }, { { -1, -2.5, 9.999e+09 } } }"},
+      {kBF16,
+       {2, 1, 3},
+       {1, 2, 3, -1, -2.5, 1e10},
+       "{ { { 1, 2, 3 } }, { { -1, -2.5, 9.999e+09 } } }"},
       {kF64, {1, 1, 1, 2}, {3.5, -1e-300}, "{ { /*i0=0*/ { /*i1=0*/ { 3.5, -1e-300 } } } }"},
-      {kS32, {1, 2, 1, 2}, {1, 2, 3, 4}, "{ { /*i0=0*/ { /*i1=0*/ { 1, 2 } }, { /*i1=1*/ { 3, 4 } } } }"},
+      {kS32,
+       {1, 2, 1, 2},
+       {1, 2, 3, 4},
+       "{ { /*i0=0*/ { /*i1=0*/ { 1, 2 } }, { /*i1=1*/ { 3, 4 } } } }"},
       {kS32, {1, 0, 2, 2}, {}, "{ { /*i0=0*/ } }"},
       {kS32, {1, 2, 0, 2}, {}, "{ { /*i0=0*/ { /*i1=0*/ }, { /*i1=1*/ } } }"},
       {kS32, {1, 1, 2, 0}, {}, "{ { /*i0=0*/ { /*i1=0*/ {}, {} } } }"},
-      {kS32, {1, 1, 1, 1, 1, 1}, {1}, "{ { /*i0=0*/ { /*i1=0*/ { /*i2=0*/ { /*i3=0*/ {1} } } } } }"},
+      {kS32,
+       {1, 1, 1, 1, 1, 1},
+       {1},
+       "{ { /*i0=0*/ { /*i1=0*/ { /*i2=0*/ { /*i3=0*/ {1} } } } } }"},
       {kPred, {}, {1}, "true"},
       {kPred, {}, {0}, "false"},
       {kPred, {3}, {1, 0, 1}, "{1, 0, 1}"},
@@ -141,7 +150,8 @@ template <class T>
 std::string Reference(T value, int few, int enough) {
   char text[64];
   std::snprintf(text, sizeof(text), "%.*g", few, static_cast<double>(value));
-  const T back = sizeof(T) == 4 ? std::strtof(text, nullptr) : static_cast<T>(std::strtod(text, nullptr));
+  const T back =
+      sizeof(T) == 4 ? std::strtof(text, nullptr) : static_cast<T>(std::strtod(text, nullptr));
   if (back != value) std::snprintf(text, sizeof(text), "%.*g", enough, static_cast<double>(value));
   return text;
 }
@@ -171,7 +181,8 @@ TEST_CASE("random floats print as printf would", "[types][literal-print][propert
     const double wide = std::bit_cast<double>(bits);
     const float narrow = std::bit_cast<float>(static_cast<uint32_t>(bits));
     // Values people write, too: few digits, all magnitudes, integers.
-    const double round = std::ldexp(static_cast<double>(bits % 2000001) - 1000000, static_cast<int>(bits >> 59) - 24);
+    const double round = std::ldexp(static_cast<double>(bits % 2000001) - 1000000,
+                                    static_cast<int>(bits >> 59) - 24);
     if (!std::isfinite(wide) || !std::isfinite(narrow)) continue;
     ++compared;
     REQUIRE(ArrayOf(ElementType::kF64, {}, {wide}).ToString() == Reference(wide, 15, 17));

@@ -88,8 +88,9 @@ TEST_CASE("64-bit integers are rounded once", "[types][literal]") {
   const int64_t above_tie = (int64_t{1} << 62) + (int64_t{1} << 54) + 1;
   CHECK(Literal::Scalar(ElementType::kBF16, above_tie).GetDouble() == 0x1.02p62);
   CHECK(Literal::Scalar(ElementType::kBF16, above_tie - 1).GetDouble() == 0x1p62);
-  CHECK(Literal::Scalar(ElementType::kF32, (int64_t{1} << 62) + (int64_t{1} << 38) + 1).GetDouble() ==
-        0x1.000002p62);
+  CHECK(
+      Literal::Scalar(ElementType::kF32, (int64_t{1} << 62) + (int64_t{1} << 38) + 1).GetDouble() ==
+      0x1.000002p62);
   const Literal big = Literal::Scalar(ElementType::kU64, -1);
   CHECK(big.Converted(ElementType::kF32)->GetDouble() == 0x1p64);
   CHECK(big.Converted(ElementType::kBF16)->GetDouble() == 0x1p64);
@@ -208,7 +209,8 @@ TEST_CASE("equality is of bits and shapes without layouts", "[types][literal]") 
   CHECK(elided == elided);
   CHECK_FALSE(elided == other);
   const Literal column =
-      Literal(F32Shape({2, 2})).Reshaped(F32Shape({2, 2}).WithLayout(Layout::FromMinorToMajor({0, 1})));
+      Literal(F32Shape({2, 2}))
+          .Reshaped(F32Shape({2, 2}).WithLayout(Layout::FromMinorToMajor({0, 1})));
   CHECK(column == Literal(F32Shape({2, 2})));
   CHECK(column.Hash() == Literal(F32Shape({2, 2})).Hash());
   CHECK(a.Hash() != F32({1, 3}).Hash());

@@ -21,7 +21,9 @@ inline Literal F32(std::vector<double> values) {
 }
 inline Literal F64(std::vector<double> values) { return VectorOf(ElementType::kF64, values); }
 inline Literal S32(std::vector<int32_t> values) { return VectorOf(ElementType::kS32, values); }
-inline Literal C64(std::vector<std::complex<float>> values) { return VectorOf(ElementType::kC64, values); }
+inline Literal C64(std::vector<std::complex<float>> values) {
+  return VectorOf(ElementType::kC64, values);
+}
 
 // An array of any type from doubles in row-major order.
 inline Literal ArrayOf(ElementType type, std::vector<int64_t> dims, std::vector<double> values) {

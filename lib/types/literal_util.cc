@@ -38,7 +38,9 @@ void ConvertElements(ElementType from, ElementType to, const uint8_t* source, in
     using Complex = std::complex<double>;
     ConvertBlocks<Complex>(
         count,
-        [&](int64_t at, int64_t n, Complex* w) { ReadComplexes(from, source + at * from_size, n, w); },
+        [&](int64_t at, int64_t n, Complex* w) {
+          ReadComplexes(from, source + at * from_size, n, w);
+        },
         [&](int64_t at, int64_t n, const Complex* w) {
           WriteComplexes(to, w, n, target + at * to_size);
         });
@@ -50,13 +52,15 @@ void ConvertElements(ElementType from, ElementType to, const uint8_t* source, in
         count,
         [&](int64_t at, int64_t n, double* w) { ReadDoubles(from, source + at * from_size, n, w); },
         [&](int64_t at, int64_t n, double* w) {
-          if (through_f32) std::transform(w, w + n, w, [](double x) { return static_cast<float>(x); });
+          if (through_f32)
+            std::transform(w, w + n, w, [](double x) { return static_cast<float>(x); });
           WriteDoubles(to, w, n, target + at * to_size);
         });
   }
 }
 
-// A copy whose source moves by `strides[d]` elements for each step along dimension d of the (dense) target.
+// A copy whose source moves by `strides[d]` elements for each step along dimension d of the (dense)
+// target.
 struct StridedCopy {
   absl::Span<const int64_t> dims;
   absl::Span<const int64_t> strides;
@@ -126,7 +130,8 @@ Literal Literal::Reshaped(Shape shape) const {
 
 absl::StatusOr<Literal> Literal::Converted(ElementType type) const {
   if (!shape_.IsArray() || !IsArrayType(type)) {
-    return Error("cannot convert a literal of shape `{}` to `{}`, expected arrays", shape_, Text(type));
+    return Error("cannot convert a literal of shape `{}` to `{}`, expected arrays", shape_,
+                 Text(type));
   }
   if (type == element_type()) return *this;
   const Shape shape = shape_.WithElementType(type);

@@ -27,7 +27,8 @@ std::pair<int64_t, int64_t> Extent(const Mesh& mesh, const AxisRef& ref) {
 
 absl::Status ValidateAxis(const Mesh& mesh, const AxisRef& ref) {
   if (ref.axis < 0 || ref.axis >= static_cast<int64_t>(mesh.axes.size())) {
-    return Error("axis {} is not one of the {} axes of `{}`", ref.axis, mesh.axes.size(), mesh.ToString());
+    return Error("axis {} is not one of the {} axes of `{}`", ref.axis, mesh.axes.size(),
+                 mesh.ToString());
   }
   if (!ref.is_sub_axis()) return absl::OkStatus();
   const MeshAxis& axis = mesh.axes[ref.axis];
@@ -35,7 +36,8 @@ absl::Status ValidateAxis(const Mesh& mesh, const AxisRef& ref) {
   if (ref.pre_size < 1) return Error("`{}` begins at {}, expected at least 1", text, ref.pre_size);
   if (ref.size < 2) return Error("`{}` has size {}, expected at least 2", text, ref.size);
   if (ref.size >= axis.size) {
-    return Error("`{}` has size {}, expected less than the whole axis ({})", text, ref.size, axis.size);
+    return Error("`{}` has size {}, expected less than the whole axis ({})", text, ref.size,
+                 axis.size);
   }
   int64_t end;
   if (__builtin_mul_overflow(ref.pre_size, ref.size, &end) || axis.size % end != 0) {
@@ -46,7 +48,9 @@ absl::Status ValidateAxis(const Mesh& mesh, const AxisRef& ref) {
 
 }  // namespace
 
-int64_t Mesh::device_count() const { return maximal_device.has_value() ? 1 : Product(AxisSizes(*this)); }
+int64_t Mesh::device_count() const {
+  return maximal_device.has_value() ? 1 : Product(AxisSizes(*this));
+}
 
 std::vector<int64_t> Mesh::Devices() const {
   if (maximal_device.has_value()) return {*maximal_device};
@@ -68,14 +72,17 @@ void Mesh::Canonicalize() {
 
 absl::Status Mesh::Validate() const {
   if (maximal_device.has_value()) {
-    if (*maximal_device < 0) return Error("device {} of `{}` is negative", *maximal_device, ToString());
+    if (*maximal_device < 0)
+      return Error("device {} of `{}` is negative", *maximal_device, ToString());
     return absl::OkStatus();
   }
   std::set<std::string_view> names;
   for (const MeshAxis& axis : axes) {
-    if (!names.insert(axis.name).second) return Error("`{}` has two axes `{}`", ToString(), axis.name);
+    if (!names.insert(axis.name).second)
+      return Error("`{}` has two axes `{}`", ToString(), axis.name);
     if (axis.size < 1) {
-      return Error("axis `{}` of `{}` has size {}, expected at least 1", axis.name, ToString(), axis.size);
+      return Error("axis `{}` of `{}` has size {}, expected at least 1", axis.name, ToString(),
+                   axis.size);
     }
   }
   const std::optional<int64_t> count = CheckedProduct(AxisSizes(*this));
@@ -191,8 +198,8 @@ absl::Status ValidateAxes(const Mesh& mesh, absl::Span<const AxisRef> refs) {
     const bool touch = refs[i].axis == refs[i - 1].axis &&
                        Extent(mesh, refs[i - 1]).second == Extent(mesh, refs[i]).first;
     if (touch) {
-      return Error("`{}` and `{}` are neighbours; write them as one part", refs[i - 1].ToString(mesh),
-                   refs[i].ToString(mesh));
+      return Error("`{}` and `{}` are neighbours; write them as one part",
+                   refs[i - 1].ToString(mesh), refs[i].ToString(mesh));
     }
   }
   return absl::OkStatus();

@@ -28,7 +28,8 @@ Lists FlattenIota(const IotaTiles& iota) {
   return iota.dims.empty() ? Lists() : Chunks(iota.Devices(), iota.dims.back());
 }
 
-// The listed axes vary inside a group, the first one slowest; the others, in order of the mesh, count the groups.
+// The listed axes vary inside a group, the first one slowest; the others, in order of the mesh,
+// count the groups.
 Lists FlattenMesh(const MeshGroups& groups) {
   const std::vector<AxisRef> parts = SplitAxes(groups.mesh, groups.axes);
   DimVec sizes;
@@ -38,7 +39,8 @@ Lists FlattenMesh(const MeshGroups& groups) {
     const int64_t begin = ref.is_sub_axis() ? ref.pre_size : 1;
     const int64_t end = begin * ref.SizeIn(groups.mesh);
     for (size_t i = 0; i < parts.size(); ++i) {
-      const bool inside = parts[i].axis == ref.axis && parts[i].pre_size >= begin && parts[i].pre_size < end;
+      const bool inside =
+          parts[i].axis == ref.axis && parts[i].pre_size >= begin && parts[i].pre_size < end;
       if (inside) inner.push_back(static_cast<int64_t>(i));
     }
   }
@@ -55,7 +57,8 @@ Lists FlattenMesh(const MeshGroups& groups) {
   std::vector<int64_t> arranged;
   DimVec index(permuted.size(), 0);
   do {
-    arranged.push_back(devices[std::inner_product(index.begin(), index.end(), strides.begin(), int64_t{0})]);
+    arranged.push_back(
+        devices[std::inner_product(index.begin(), index.end(), strides.begin(), int64_t{0})]);
   } while (NextIndex(absl::MakeSpan(index), permuted));
   return Chunks(arranged, Product(Permute(sizes, inner)));
 }
@@ -72,11 +75,12 @@ void AppendLists(const Lists& groups, std::string& out) {
 
 absl::Status ValidateIota(const IotaTiles& iota) {
   if (iota.dims.size() != 2) {
-    return Error("replica groups have {} dimensions, expected groups and devices of a group", iota.dims.size());
+    return Error("replica groups have {} dimensions, expected groups and devices of a group",
+                 iota.dims.size());
   }
   if (Product(iota.dims) != iota.device_count()) {
-    return Error("replica groups name {} devices, but their dimensions hold {}", iota.device_count(),
-                 Product(iota.dims));
+    return Error("replica groups name {} devices, but their dimensions hold {}",
+                 iota.device_count(), Product(iota.dims));
   }
   return absl::OkStatus();
 }

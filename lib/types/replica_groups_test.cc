@@ -47,7 +47,8 @@ TEST_CASE("iotas are written in one way", "[types][iota]") {
       {{2, 3, 5, 7}, {2, 3, 0, 1}, "<=[6,35]T(1,0)"},
   };
   for (const Row& row : rows) {
-    const IotaTiles iota = *IotaTiles::MakeChecked({Product(row.reshape_dims)}, row.reshape_dims, row.transpose);
+    const IotaTiles iota =
+        *IotaTiles::MakeChecked({Product(row.reshape_dims)}, row.reshape_dims, row.transpose);
     CAPTURE(row.text);
     CHECK(iota.SourceText() == row.text);
     DimVec transpose = row.transpose;
@@ -57,7 +58,8 @@ TEST_CASE("iotas are written in one way", "[types][iota]") {
 }
 
 TEST_CASE("every small iota keeps its devices in canonical form", "[types][iota]") {
-  for (const DimVec& sizes : {DimVec{2, 3, 4}, DimVec{1, 2, 1, 3}, DimVec{2, 2, 2, 2}, DimVec{3, 1, 1, 2}}) {
+  for (const DimVec& sizes :
+       {DimVec{2, 3, 4}, DimVec{1, 2, 1, 3}, DimVec{2, 2, 2, 2}, DimVec{3, 1, 1, 2}}) {
     DimVec order(sizes.size());
     std::iota(order.begin(), order.end(), 0);
     do {
@@ -100,7 +102,8 @@ TEST_CASE("a transposed iota has the devices of the transposed array", "[types][
   CHECK(given_up == 0);  // powers of two always fit
   const IotaTiles mixed = IotaTiles::Make({2, 6, 2}, {6, 4}, {1, 0});
   std::vector<int64_t> expected;
-  for (const int64_t place : PlainDevices({2, 6, 2}, {0, 2, 1})) expected.push_back(mixed.Devices()[place]);
+  for (const int64_t place : PlainDevices({2, 6, 2}, {0, 2, 1}))
+    expected.push_back(mixed.Devices()[place]);
   CHECK(mixed.Transposed({0, 2, 1})->Devices() == expected);
   CHECK(mixed.Transposed({0, 2, 1})->SourceText() == "<=[3,2,2,2]T(2,1,3,0)");
   CHECK_FALSE(IotaTiles::Make({2, 3}, {3, 2}, {1, 0}).Transposed({1, 0}) == std::nullopt);
@@ -151,8 +154,8 @@ TEST_CASE("parts of axes", "[types][mesh]") {
   CHECK(whole.ToString(mesh) == "'a'");
   CHECK(middle.ToString(mesh) == "'a':(2)2");
   CHECK(ValidateAxes(mesh, {low, high, b}).ok());
-  CHECK_FALSE(ValidateAxes(mesh, {low, middle}).ok());   // could be 'a':(1)4
-  CHECK(ValidateAxes(mesh, {middle, low}).ok());          // in this order they are not one part
+  CHECK_FALSE(ValidateAxes(mesh, {low, middle}).ok());  // could be 'a':(1)4
+  CHECK(ValidateAxes(mesh, {middle, low}).ok());        // in this order they are not one part
   CHECK_FALSE(ValidateAxes(mesh, {whole, high}).ok());
   CHECK_FALSE(ValidateAxes(mesh, {b, b}).ok());
   CHECK_FALSE(ValidateAxes(mesh, {AxisRef{0, 1, 8}}).ok());

@@ -1,6 +1,7 @@
 // lib/types/shape_intern.cc
 //
-// The table of all shapes of the process. It is split by hash so that threads seldom wait for each other.
+// The table of all shapes of the process. It is split by hash so that threads seldom wait for each
+// other.
 #include <mutex>
 
 #include "absl/container/flat_hash_set.h"

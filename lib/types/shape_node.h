@@ -2,8 +2,8 @@
 //
 // The interned body of a Shape. Private to shape.cc and shape_intern.cc.
 //
-// A node is filled by its maker, given to Intern and never changed or freed after. Its text is made once, when the
-// node enters the table, so printing a shape is a copy of bytes.
+// A node is filled by its maker, given to Intern and never changed or freed after. Its text is made
+// once, when the node enters the table, so printing a shape is a copy of bytes.
 #pragma once
 
 #include <atomic>

@@ -19,12 +19,14 @@ TEST_CASE("shapes print as XLA prints them", "[types][shape]") {
   CHECK(Shape::Opaque().ToString() == "opaque[]");
   CHECK(Shape::Buffer(F32({8})).ToString() == "b(f32[8]{0})");
   CHECK(Shape::Buffer(F32({8})).ToString(/*with_layout=*/false) == "b(f32[8])");
-  CHECK(Shape::Array(ElementType::kF32, {4, Shape::kUnbounded, 3}, {true, false, false}).ToString() ==
-        "f32[<=4,?,3]{2,1,0}");
+  CHECK(
+      Shape::Array(ElementType::kF32, {4, Shape::kUnbounded, 3}, {true, false, false}).ToString() ==
+      "f32[<=4,?,3]{2,1,0}");
   const Shape scalar = F32({});
   CHECK(Shape::Tuple({scalar, scalar, scalar, scalar, scalar, scalar, scalar}).ToString() ==
         "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[], f32[])");
-  CHECK(Shape::Tuple({F32({2}), Shape::Tuple({Shape::Token()})}).ToString() == "(f32[2]{0}, (token[]))");
+  CHECK(Shape::Tuple({F32({2}), Shape::Tuple({Shape::Token()})}).ToString() ==
+        "(f32[2]{0}, (token[]))");
   Layout layout;
   layout.memory_space = 5;
   CHECK(scalar.WithLayout(layout).ToString() == "f32[]{:S(5)}");

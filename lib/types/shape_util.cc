@@ -29,8 +29,9 @@ struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
 
-// Where the logical elements of a shape lie, as a mixed-radix number with as few digits as possible. Two untiled arrays
-// put every row-major linear index at the same place exactly if these are equal.
+// Where the logical elements of a shape lie, as a mixed-radix number with as few digits as
+// possible. Two untiled arrays put every row-major linear index at the same place exactly if these
+// are equal.
 std::vector<Run> AddressRuns(Shape shape) {
   const DimVec strides = LayoutStrides(shape);
   std::vector<Run> runs;
@@ -179,7 +180,8 @@ DimVec Permute(absl::Span<const int64_t> dims, absl::Span<const int64_t> order) 
 bool ReshapeIsBitcast(Shape from, Shape to) {
   if (!BothLaidOut(from, to) || from.element_count() != to.element_count()) return false;
   if (!SameProperties(from.layout(), to.layout())) return false;
-  // Tiles and splits make the place depend on the dimensions; then only a change of nothing is free.
+  // Tiles and splits make the place depend on the dimensions; then only a change of nothing is
+  // free.
   const Layout& layout = from.layout();
   if (!layout.tiles.empty() || !layout.split_configs.empty()) {
     return from.dims() == to.dims() && layout == to.layout();
@@ -189,7 +191,8 @@ bool ReshapeIsBitcast(Shape from, Shape to) {
 
 bool TransposeIsBitcast(Shape from, Shape to, absl::Span<const int64_t> dimensions) {
   if (!BothLaidOut(from, to) || !SameProperties(from.layout(), to.layout())) return false;
-  // The sizes of `to` in the order of its memory, seen as dimensions of `from`, must be those of `from`.
+  // The sizes of `to` in the order of its memory, seen as dimensions of `from`, must be those of
+  // `from`.
   const bool exact = !from.layout().tiles.empty() || !from.layout().split_configs.empty();
   if (!exact && from.element_count() == 0) return true;
   DimVec source_order, target_order;

@@ -1,7 +1,6 @@
 #include "lib/types/shape_util.h"
 
 #include <catch2/catch.hpp>
-
 #include <numeric>
 
 namespace hlo {
@@ -74,9 +73,9 @@ std::vector<int64_t> Places(Shape shape) {
 }
 
 TEST_CASE("reshape is a bitcast exactly if every element stays in place", "[types][shape-util]") {
-  const std::vector<std::vector<int64_t>> all_dims = {{24},      {2, 12},   {12, 2},      {4, 6},   {2, 3, 4},
-                                                      {4, 3, 2}, {2, 2, 6}, {1, 24},      {24, 1},  {3, 1, 8},
-                                                      {6, 4},    {8, 3},    {2, 1, 12}};
+  const std::vector<std::vector<int64_t>> all_dims = {
+      {24},    {2, 12}, {12, 2},   {4, 6}, {2, 3, 4}, {4, 3, 2}, {2, 2, 6},
+      {1, 24}, {24, 1}, {3, 1, 8}, {6, 4}, {8, 3},    {2, 1, 12}};
   std::vector<Shape> shapes;
   for (const auto& dims : all_dims) {
     std::vector<int64_t> order(dims.size());
@@ -135,11 +134,14 @@ TEST_CASE("unsound shapes are named", "[types][shape-util]") {
   CHECK(Problem(F32({2, -3})) == "dimension 1 of `f32[2,-3]` is negative");
   CHECK(Problem(Shape::Tuple({F32({int64_t{1} << 61})})) ==
         "`f32[2305843009213693952]` has more than 2^63 - 1 bytes");
-  CHECK(Problem(F32({2, 3}, {1, 1})) == "layout of `f32[2,3]{1,1}` is not a permutation of the dimensions");
-  CHECK(Problem(F32({2, 3}, {0})) == "layout of `f32[2,3]{0}` orders 1 dimensions, but the rank is 2");
+  CHECK(Problem(F32({2, 3}, {1, 1})) ==
+        "layout of `f32[2,3]{1,1}` is not a permutation of the dimensions");
+  CHECK(Problem(F32({2, 3}, {0})) ==
+        "layout of `f32[2,3]{0}` orders 1 dimensions, but the rank is 2");
   Layout layout = Layout::RowMajor(2);
   layout.tiles = {Tile{}};
-  CHECK(Problem(F32({4, 6}).WithLayout(layout)) == "layout of `f32[4,6]{1,0:T()}` has an empty tile");
+  CHECK(Problem(F32({4, 6}).WithLayout(layout)) ==
+        "layout of `f32[4,6]{1,0:T()}` has an empty tile");
   layout.tiles = {Tile{{Tile::kCombine, 0}}};
   CHECK(Problem(F32({4, 6}).WithLayout(layout)) ==
         "layout of `f32[4,6]{1,0:T(*,0)}` has a tile of size 0, expected a positive one");
@@ -148,7 +150,8 @@ TEST_CASE("unsound shapes are named", "[types][shape-util]") {
   CHECK(ValidateShape(F32({4, 6}).WithLayout(layout)).ok());
   layout.split_configs = {SplitConfig{0, {2, 4}}};
   CHECK(Problem(F32({4, 6}).WithLayout(layout)) ==
-        "layout of `f32[4,6]{1,0:SC(0:2,4)}` splits dimension 0 of size 4 at 4, expected rising indices inside it");
+        "layout of `f32[4,6]{1,0:SC(0:2,4)}` splits dimension 0 of size 4 at 4, expected rising "
+        "indices inside it");
   layout.split_configs = {SplitConfig{2, {1}}};
   CHECK_FALSE(ValidateShape(F32({4, 6}).WithLayout(layout)).ok());
   CHECK_FALSE(ValidateShape(Shape::Buffer(Shape::Token())).ok());

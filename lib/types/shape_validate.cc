@@ -53,8 +53,10 @@ absl::Status ValidateSplits(Shape shape, const Layout& layout) {
     int64_t previous = 0;
     for (const int64_t index : config.indices) {
       if (index <= previous || index >= size) {
-        return Error("layout of `{:l}` splits dimension {} of size {} at {}, expected rising indices inside it",
-                     shape, config.dimension, size, index);
+        return Error(
+            "layout of `{:l}` splits dimension {} of size {} at {}, expected rising indices inside "
+            "it",
+            shape, config.dimension, size, index);
       }
       previous = index;
     }
@@ -75,13 +77,15 @@ absl::Status ValidateLayout(Shape shape, const Layout& layout) {
                  layout.tail_padding_alignment);
   }
   if (layout.index_type.has_value() || layout.pointer_type.has_value()) {
-    return Error("layout of `{:l}` has an index or pointer type, which dense arrays do not have", shape);
+    return Error("layout of `{:l}` has an index or pointer type, which dense arrays do not have",
+                 shape);
   }
   if (layout.element_size_in_bits < 0) {
     return Error("layout of `{:l}` has element size {}", shape, layout.element_size_in_bits);
   }
   if (layout.memory_space < 0 || layout.memory_space > 127) {
-    return Error("layout of `{:l}` has memory space {}, expected 0 to 127", shape, layout.memory_space);
+    return Error("layout of `{:l}` has memory space {}, expected 0 to 127", shape,
+                 layout.memory_space);
   }
   RETURN_IF_ERROR(ValidateTiles(shape, layout));
   return ValidateSplits(shape, layout);

@@ -12,10 +12,14 @@ namespace {
 
 std::string_view Word(SubgroupType type) {
   switch (type) {
-    case SubgroupType::kManual: return "manual";
-    case SubgroupType::kReplicated: return "replicated";
-    case SubgroupType::kMaximal: return "maximal";
-    case SubgroupType::kUnreduced: return "unreduced";
+    case SubgroupType::kManual:
+      return "manual";
+    case SubgroupType::kReplicated:
+      return "replicated";
+    case SubgroupType::kMaximal:
+      return "maximal";
+    case SubgroupType::kUnreduced:
+      return "unreduced";
   }
   return "";
 }
@@ -23,18 +27,24 @@ std::string_view Word(SubgroupType type) {
 // Of `sum`, the default, there is no text.
 std::string_view Word(ReductionKind kind) {
   switch (kind) {
-    case ReductionKind::kSum: return "";
-    case ReductionKind::kMax: return "max";
-    case ReductionKind::kMin: return "min";
+    case ReductionKind::kSum:
+      return "";
+    case ReductionKind::kMax:
+      return "max";
+    case ReductionKind::kMin:
+      return "min";
   }
   return "";
 }
 
 std::string_view UpperWord(ReductionKind kind) {
   switch (kind) {
-    case ReductionKind::kSum: return "SUM";
-    case ReductionKind::kMax: return "MAX";
-    case ReductionKind::kMin: return "MIN";
+    case ReductionKind::kSum:
+      return "SUM";
+    case ReductionKind::kMax:
+      return "MAX";
+    case ReductionKind::kMin:
+      return "MIN";
   }
   return "";
 }
@@ -59,7 +69,8 @@ void AppendMetadataList(const std::vector<OpMetadata>& list, bool always_list, s
 
 constexpr std::string_view kReductionEntry = "sdy::reduction_op";
 
-// The reduction of an unreduced sharding has no text of its own: XLA writes it as an entry of the metadata.
+// The reduction of an unreduced sharding has no text of its own: XLA writes it as an entry of the
+// metadata.
 std::vector<OpMetadata> MetadataToPrint(const TiledSharding& sharding) {
   std::vector<OpMetadata> list = sharding.metadata;
   const bool unreduced = sharding.kind == TiledSharding::Kind::kUnreduced ||
@@ -97,15 +108,25 @@ void AppendTiles(const TiledSharding& sharding, std::string& out) {
 void AppendLeaf(const TiledSharding& sharding, bool with_metadata, std::string& out) {
   out += '{';
   switch (sharding.kind) {
-    case TiledSharding::Kind::kReplicated: out += "replicated"; break;
+    case TiledSharding::Kind::kReplicated:
+      out += "replicated";
+      break;
     case TiledSharding::Kind::kMaximal:
       out += "maximal device=";
       AppendInt(sharding.maximal_device, out);
       break;
-    case TiledSharding::Kind::kManual: out += "manual"; break;
-    case TiledSharding::Kind::kUnknown: out += "unknown"; break;
-    case TiledSharding::Kind::kUnreduced: out += "unreduced"; break;
-    case TiledSharding::Kind::kTiled: AppendTiles(sharding, out); break;
+    case TiledSharding::Kind::kManual:
+      out += "manual";
+      break;
+    case TiledSharding::Kind::kUnknown:
+      out += "unknown";
+      break;
+    case TiledSharding::Kind::kUnreduced:
+      out += "unreduced";
+      break;
+    case TiledSharding::Kind::kTiled:
+      AppendTiles(sharding, out);
+      break;
   }
   if (sharding.group_kind != ShardGroupKind::kNone) {
     out += sharding.group_kind == ShardGroupKind::kAs ? " shard_as " : " shard_like ";
@@ -154,8 +175,10 @@ void AppendDims(const NamedSharding& sharding, std::string& out) {
 
 void AppendNamed(const NamedSharding& sharding, std::string& out) {
   const Mesh& mesh = sharding.mesh;
-  const bool only_replicated = sharding.dims.empty() && sharding.replicated.empty() && sharding.IsReplicated();
-  // What is the same on every mesh is written without it, unless the order of the devices would be lost.
+  const bool only_replicated =
+      sharding.dims.empty() && sharding.replicated.empty() && sharding.IsReplicated();
+  // What is the same on every mesh is written without it, unless the order of the devices would be
+  // lost.
   if (only_replicated && mesh.has_default_order()) {
     out += "replicated";
   } else if (sharding.IsUnreduced() && mesh.has_default_order()) {
@@ -194,12 +217,16 @@ bool AllLeaves(const Sharding& sharding, Fn fn) {
 }
 
 struct IsReplicatedLeaf {
-  bool operator()(const TiledSharding& leaf) const { return leaf.kind == TiledSharding::Kind::kReplicated; }
+  bool operator()(const TiledSharding& leaf) const {
+    return leaf.kind == TiledSharding::Kind::kReplicated;
+  }
   bool operator()(const NamedSharding& leaf) const { return leaf.IsReplicated(); }
 };
 
 struct IsManualLeaf {
-  bool operator()(const TiledSharding& leaf) const { return leaf.kind == TiledSharding::Kind::kManual; }
+  bool operator()(const TiledSharding& leaf) const {
+    return leaf.kind == TiledSharding::Kind::kManual;
+  }
   bool operator()(const NamedSharding& leaf) const { return leaf.IsManual(); }
 };
 

@@ -1,7 +1,7 @@
 // lib/types/sharding_canonical.cc
 //
-// Soundness and canonical forms of classic shardings: what is replicated, manual or plainly tiled says so, subgroups are
-// merged and sorted.
+// Soundness and canonical forms of classic shardings: what is replicated, manual or plainly tiled
+// says so, subgroups are merged and sorted.
 #include <algorithm>
 #include <numeric>
 
@@ -17,10 +17,14 @@ using Kind = TiledSharding::Kind;
 // The order of subgroup dimensions in canonical form.
 int Rank(SubgroupType type) {
   switch (type) {
-    case SubgroupType::kMaximal: return 0;
-    case SubgroupType::kManual: return 1;
-    case SubgroupType::kUnreduced: return 2;
-    case SubgroupType::kReplicated: return 3;
+    case SubgroupType::kMaximal:
+      return 0;
+    case SubgroupType::kManual:
+      return 1;
+    case SubgroupType::kUnreduced:
+      return 2;
+    case SubgroupType::kReplicated:
+      return 3;
   }
   return 0;
 }
@@ -98,10 +102,14 @@ TiledSharding CanonicalSubgroups(TiledSharding sharding) {
   const bool one_type = std::equal(types.begin() + 1, types.end(), types.begin());
   if (one_type && data_tiles == 1) {
     switch (types[0]) {
-      case SubgroupType::kManual: return Simple(std::move(sharding), Kind::kManual);
-      case SubgroupType::kReplicated: return Simple(std::move(sharding), Kind::kReplicated);
-      case SubgroupType::kUnreduced: return Simple(std::move(sharding), Kind::kUnreduced);
-      case SubgroupType::kMaximal: break;
+      case SubgroupType::kManual:
+        return Simple(std::move(sharding), Kind::kManual);
+      case SubgroupType::kReplicated:
+        return Simple(std::move(sharding), Kind::kReplicated);
+      case SubgroupType::kUnreduced:
+        return Simple(std::move(sharding), Kind::kUnreduced);
+      case SubgroupType::kMaximal:
+        break;
     }
   }
   // Subgroup dimensions that say something, by type; equal types keep their order.
@@ -147,13 +155,15 @@ TiledSharding CanonicalSubgroups(TiledSharding sharding) {
 absl::Status ValidateTiles(const TiledSharding& sharding) {
   if (sharding.tile_dims.empty()) return Error("a tiled sharding needs `devices=[…]`");
   for (const int64_t size : sharding.tile_dims) {
-    if (size < 1) return Error("sharding has a tile dimension of size {}, expected at least 1", size);
+    if (size < 1)
+      return Error("sharding has a tile dimension of size {}, expected at least 1", size);
   }
   const std::optional<int64_t> tiles = CheckedProduct(sharding.tile_dims);
   if (!tiles.has_value()) return Error("number of tiles of a sharding overflows 64 bits");
   const int64_t devices = sharding.iota.has_value() ? sharding.iota->device_count()
                                                     : static_cast<int64_t>(sharding.devices.size());
-  if (devices != *tiles) return Error("sharding lists {} devices, expected {} as the tiles", devices, *tiles);
+  if (devices != *tiles)
+    return Error("sharding lists {} devices, expected {} as the tiles", devices, *tiles);
   if (!sharding.iota.has_value() && devices == 1) {
     return Error("tiled sharding lists one device, expected several (or `maximal device={}`)",
                  sharding.devices[0]);
@@ -162,20 +172,26 @@ absl::Status ValidateTiles(const TiledSharding& sharding) {
     return Error("sharding has both `last_tile_dim_replicate` and `last_tile_dims`");
   }
   if (sharding.last_tile_dims.size() > sharding.tile_dims.size()) {
-    return Error("sharding has {} subgroups, but only {} tile dimensions", sharding.last_tile_dims.size(),
-                 sharding.tile_dims.size());
+    return Error("sharding has {} subgroups, but only {} tile dimensions",
+                 sharding.last_tile_dims.size(), sharding.tile_dims.size());
   }
   return absl::OkStatus();
 }
 
 std::string_view Word(Kind kind) {
   switch (kind) {
-    case Kind::kReplicated: return "replicated";
-    case Kind::kMaximal: return "maximal";
-    case Kind::kManual: return "manual";
-    case Kind::kUnknown: return "unknown";
-    case Kind::kUnreduced: return "unreduced";
-    case Kind::kTiled: return "tiled";
+    case Kind::kReplicated:
+      return "replicated";
+    case Kind::kMaximal:
+      return "maximal";
+    case Kind::kManual:
+      return "manual";
+    case Kind::kUnknown:
+      return "unknown";
+    case Kind::kUnreduced:
+      return "unreduced";
+    case Kind::kTiled:
+      return "tiled";
   }
   return "";
 }

@@ -56,7 +56,8 @@ TEST_CASE("replication along the last dimension", "[types][sharding]") {
   CHECK(CanonicalText(Partial(Iota({4, 1, 1}, {4}))) == "{devices=[4,1]<=[4]}");
   CHECK(CanonicalText(Partial(Iota({4}, {4}))) == "{replicated}");
   CHECK(CanonicalText(Partial(Iota({1, 4}, {4}))) == "{replicated}");
-  CHECK(CanonicalText(Partial(Iota({2, 2, 2}, {8}))) == "{devices=[2,2,2]<=[8] last_tile_dim_replicate}");
+  CHECK(CanonicalText(Partial(Iota({2, 2, 2}, {8}))) ==
+        "{devices=[2,2,2]<=[8] last_tile_dim_replicate}");
   CHECK(CanonicalText(Partial(List({1, 4, 2}, {7, 6, 5, 4, 3, 2, 1, 0}))) ==
         "{devices=[1,4,2]6,7,4,5,2,3,0,1 last_tile_dim_replicate}");
   CHECK(TiledSharding::Canonical(Partial(Iota({2, 2}, {4}))).data_rank() == 1);
@@ -95,8 +96,10 @@ TEST_CASE("subgroups are merged, sorted and simplified", "[types][sharding]") {
 }
 
 TEST_CASE("a single unreduced subgroup is recognised as written only", "[types][sharding]") {
-  // As in XLA: dropping the manual dimension of size 1 leaves this form, reading it again simplifies it.
-  const TiledSharding once = TiledSharding::Canonical(Groups(Iota({1, 4, 1}, {4}), {kUnreduced, kManual}));
+  // As in XLA: dropping the manual dimension of size 1 leaves this form, reading it again
+  // simplifies it.
+  const TiledSharding once =
+      TiledSharding::Canonical(Groups(Iota({1, 4, 1}, {4}), {kUnreduced, kManual}));
   CHECK(Sharding::Of(once).ToString() == "{devices=[1,4]<=[4] last_tile_dims={unreduced}}");
   CHECK(Sharding::Of(TiledSharding::Canonical(once)).ToString() == "{unreduced}");
 }
@@ -114,9 +117,10 @@ TEST_CASE("lists of devices are moved and sorted where they hold copies", "[type
   // Iotas whose digits do not fit the tiles become lists.
   CHECK(CanonicalText(Groups(Iota({3, 2}, {3, 2}, {1, 0}), {kReplicated, kManual})) ==
         "{devices=[2,3]0,3,4,1,2,5 last_tile_dims={manual, replicated}}");
-  CHECK(CanonicalText(Groups(Iota({2, 2, 3, 2}, {4, 6}, {1, 0}), {kManual, kReplicated, kManual})) ==
-        "{devices=[2,4,3]0,1,12,6,7,18,2,13,14,8,19,20,3,4,15,9,10,21,5,16,17,11,22,23 "
-        "last_tile_dims={manual, replicated}}");
+  CHECK(
+      CanonicalText(Groups(Iota({2, 2, 3, 2}, {4, 6}, {1, 0}), {kManual, kReplicated, kManual})) ==
+      "{devices=[2,4,3]0,1,12,6,7,18,2,13,14,8,19,20,3,4,15,9,10,21,5,16,17,11,22,23 "
+      "last_tile_dims={manual, replicated}}");
 }
 
 TEST_CASE("unsound classic shardings are refused", "[types][sharding]") {
@@ -161,7 +165,8 @@ TEST_CASE("kinds, groups, metadata and tuples print", "[types][sharding]") {
 
   std::vector<Sharding::Leaf> leaves(7);
   CHECK(Sharding::Tuple(leaves).ToString() ==
-        "{{replicated}, {replicated}, {replicated}, {replicated}, {replicated}, /*index=5*/{replicated}, "
+        "{{replicated}, {replicated}, {replicated}, {replicated}, {replicated}, "
+        "/*index=5*/{replicated}, "
         "{replicated}}");
   CHECK(Sharding::Tuple(leaves).IsReplicated());
   std::get<TiledSharding>(leaves[3]).kind = TiledSharding::Kind::kManual;
@@ -170,7 +175,8 @@ TEST_CASE("kinds, groups, metadata and tuples print", "[types][sharding]") {
   CHECK(Sharding::Manual().IsManual());
 }
 
-TEST_CASE("the reduction of an unreduced sharding is an entry of the metadata, once", "[types][sharding]") {
+TEST_CASE("the reduction of an unreduced sharding is an entry of the metadata, once",
+          "[types][sharding]") {
   TiledSharding sharding;
   sharding.kind = TiledSharding::Kind::kUnreduced;
   sharding.reduction = ReductionKind::kMax;
@@ -205,7 +211,8 @@ TEST_CASE("named shardings print", "[types][sharding]") {
   sharding.replicated = {AxisRef{1}};
   sharding.mesh.device_iota = IotaTiles::Make({8}, {2, 4}, {1, 0});
   CHECK(TextOf(sharding) ==
-        "{mesh['data'=4,'model'=2], device_ids=([2,4]T(1,0)), [{}, {'data':(2)2}], replicated={'model'}}");
+        "{mesh['data'=4,'model'=2], device_ids=([2,4]T(1,0)), [{}, {'data':(2)2}], "
+        "replicated={'model'}}");
   CHECK(sharding.Validate().ok());
 
   NamedSharding manual = OnMesh({{"a", 2}});
