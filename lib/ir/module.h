@@ -53,6 +53,8 @@ class Module final {
   // As PostOrder without fusion bodies: what most passes walk.
   std::vector<Computation*> NonFusionComputations() const;
   int64_t instruction_count() const;
+  // Sets the creation order: `order` holds every live computation once.
+  void SetComputationOrder(std::vector<Computation*> order) { order_ = std::move(order); }
   // Moves `computation` to the end of the creation order (a callee that was made after its caller).
   void MoveToFront(Computation* computation, Computation* before);
 

@@ -1,0 +1,246 @@
+// Asynchronous operations: the generic form and its sugar.
+//
+//   s = ((f32[8]), f32[4], u32[]) slice-start(x), slice={[0:4]}
+//
+// becomes a computation `async_wrapped` that holds a parameter per element of tuple element 0 and the `slice`, and an `async-start`
+// that calls it. `slice-update` and `slice-done` become `async-update` and `async-done`; operands which an update binds late become
+// further parameters of the computation.
+#include <algorithm>
+
+#include "parser/parser_internal.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kSuffixes[] = {"-start", "-update", "-done"};
+// These have first-class asynchronous forms.
+constexpr Opcode kNeverSugared[] = {Opcode::kAllGather, Opcode::kAllReduce, Opcode::kCollectivePermute,
+                                    Opcode::kCopy,      Opcode::kRecv,      Opcode::kSend};
+constexpr std::string_view kTransparentCalls[] = {"Sharding", "LocalToGlobalShape", "GlobalToLocalShape"};
+
+bool PassesThrough(const Instruction& call) {
+  const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
+  return target.starts_with("xla.sdy.") || std::find(std::begin(kTransparentCalls), std::end(kTransparentCalls), target) !=
+                                               std::end(kTransparentCalls);
+}
+
+bool CallsComputation(Opcode opcode) { return opcode == Opcode::kCall || opcode == Opcode::kFusion; }
+
+}  // namespace
+
+// `draft` gets the wrapped opcode and the kind of step.
+bool Parser::SplitAsyncWord(std::string_view word, Draft& draft) {
+  const SourceLoc loc = token().loc();
+  for (size_t i = 0; i < 3; ++i) {
+    if (!word.ends_with(kSuffixes[i])) continue;
+    const std::string_view wrapped = word.substr(0, word.size() - kSuffixes[i].size());
+    const std::optional<Opcode> opcode = OpcodeFromText(wrapped);
+    if (!opcode) return Fail(loc, "unknown opcode `{}`: there is no `{}` to wrap{}", word, wrapped, SuggestOpcode(word));
+    if (std::find(std::begin(kNeverSugared), std::end(kNeverSugared), *opcode) != std::end(kNeverSugared)) {
+      return Fail(loc, "unknown opcode `{}`: the asynchronous forms of `{}` are opcodes of their own{}", word, wrapped, SuggestOpcode(word));
+    }
+    const bool is_async = *opcode == Opcode::kAsyncStart || *opcode == Opcode::kAsyncUpdate || *opcode == Opcode::kAsyncDone;
+    if (is_async || *opcode == Opcode::kParameter || *opcode == Opcode::kConstant) {
+      return Fail(loc, "`{}` cannot be wrapped in an asynchronous operation", wrapped);
+    }
+    draft.opcode = *opcode;
+    draft.sugar = i == 0 ? Draft::Sugar::kStart : i == 1 ? Draft::Sugar::kUpdate : Draft::Sugar::kDone;
+    return true;
+  }
+  return Fail(loc, "unknown opcode `{}`{}", word, SuggestOpcode(word));
+}
+
+bool Parser::CheckAsyncShape(Draft& draft, bool is_done) {
+  const std::string_view what = is_done ? "done" : "start or update";
+  if (!draft.shape.has_value()) return Fail(draft.opcode_loc, "an asynchronous {} needs its shape written", what);
+  if (is_done) return true;
+  const Shape shape = *draft.shape;
+  const bool sound = shape.IsTuple() && shape.elements().size() >= 2 && shape.element(0).IsTuple();
+  if (sound) return true;
+  return Fail(draft.shape_loc, "the shape of an asynchronous {} is `{}`, expected `((operands), result, context)`", what, shape);
+}
+
+void Parser::SetThread(Computation* computation, std::string_view thread) {
+  std::vector<Computation*> stack = {computation};
+  absl::flat_hash_map<const Computation*, bool> seen;
+  while (!stack.empty()) {
+    Computation* top = stack.back();
+    stack.pop_back();
+    if (!seen.try_emplace(top, true).second) continue;
+    top->set_execution_thread(thread);
+    for (const Instruction* instruction : top->instructions()) {
+      for (Computation* callee : instruction->calls()) stack.push_back(callee);
+    }
+  }
+}
+
+// The async-start or -update that `value` is, seen through what only passes values on.
+Instruction* Parser::FindAsync(Instruction* value) const {
+  std::vector<int64_t> path;
+  for (int steps = 0; steps < 100000; ++steps) {
+    switch (value->opcode()) {
+      case Opcode::kAsyncStart:
+      case Opcode::kAsyncUpdate:
+      case Opcode::kAsyncDone: return path.empty() ? value : nullptr;
+      case Opcode::kGetTupleElement:
+        path.push_back(value->tuple_index());
+        value = value->operand(0);
+        break;
+      case Opcode::kTuple:
+        if (path.empty() || path.back() < 0 || path.back() >= value->operand_count()) return nullptr;
+        value = value->operand(static_cast<int>(path.back()));
+        path.pop_back();
+        break;
+      case Opcode::kOptimizationBarrier:
+      case Opcode::kCopy:
+      case Opcode::kWhile: value = value->operand(0); break;
+      case Opcode::kCustomCall:
+        if (!PassesThrough(*value) || value->operand_count() == 0) return nullptr;
+        value = value->operand(0);
+        break;
+      default: return nullptr;  // every other opcode makes a value of its own
+    }
+  }
+  return nullptr;
+}
+
+Computation* Parser::WrappedBy(const Instruction* step) const {
+  const auto it = async_wrapped_.find(step);
+  return it == async_wrapped_.end() ? nullptr : it->second;
+}
+
+// Attributes of the step that also describe the wrapped operation.
+void Parser::CopyToWrapped(Computation* wrapped, const CommonAttrs& common) {
+  Instruction* root = wrapped->root();
+  if (common.has_metadata) root->mutable_extras().metadata = common.metadata;
+  if (common.origin.has_value()) root->mutable_extras().origin = common.origin;
+  if (common.backend_config.has_value()) root->mutable_extras().backend_config = *common.backend_config;
+  if (common.frontend_attributes.has_value()) root->mutable_extras().frontend_attributes = *common.frontend_attributes;
+  if (common.statistics.has_value() && !common.statistics->values.empty()) root->mutable_extras().statistics = common.statistics;
+}
+
+// Gives the wrapped computation the shapes of a sugared update or done; operands bound late become parameters.
+void Parser::PatchWrapped(Computation* wrapped, absl::Span<const Shape> operands, Shape result) {
+  Instruction* root = wrapped->root();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (i < static_cast<size_t>(wrapped->parameter_count())) {
+      wrapped->parameter(static_cast<int>(i))->set_shape(operands[i]);
+      continue;
+    }
+    Instruction* parameter = wrapped->AddVerbatim(Opcode::kParameter, operands[i], {},
+                                                  AttrsPtr::Make(ParameterAttrs{static_cast<int64_t>(i), std::nullopt}), {}, "async_param");
+    root->AppendOperand(parameter);
+  }
+  root->set_shape(result);
+}
+
+bool Parser::BuildSugaredStart(Draft& draft, Computation*& wrapped) {
+  const Shape shape = *draft.shape;
+  std::vector<Shape> parameters(shape.element(0).elements().begin(), shape.element(0).elements().end());
+  Shape result = shape.element(1);
+  const OperandSpec& spec = Info(draft.opcode).operands;
+  // Operands of a fixed number that are not there yet: an update binds them.
+  while (spec.max > 0 && static_cast<int>(parameters.size()) < spec.max) parameters.push_back(Shape::Array(ElementType::kF32, {1}));
+  if (CallsComputation(draft.opcode)) {
+    const Signature callee = draft.common.calls[0]->signature();
+    result = callee.result;
+    for (size_t i = 0; i < callee.parameters.size(); ++i) {
+      if (i < parameters.size()) {
+        parameters[i] = callee.parameters[i];
+      } else {
+        parameters.push_back(callee.parameters[i]);
+      }
+    }
+  }
+  Scope inner;
+  inner.computation = wrapped = NewComputation("async_wrapped", draft.loc);
+  Draft op;
+  op.loc = draft.loc;
+  op.opcode_loc = draft.opcode_loc;
+  op.shape_loc = draft.shape_loc;
+  op.opcode = draft.opcode;
+  op.name = Text(draft.opcode);
+  op.shape = result;
+  op.attrs = std::move(draft.attrs);
+  op.common.calls = draft.common.calls;
+  op.common.result_accuracy = std::move(draft.common.result_accuracy);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    op.operands.push_back(wrapped->AddVerbatim(Opcode::kParameter, parameters[i], {},
+                                               AttrsPtr::Make(ParameterAttrs{static_cast<int64_t>(i), std::nullopt}), {}, "async_param"));
+    op.operands.back()->set_loc(draft.loc);
+  }
+  Instruction* root = nullptr;
+  if (!Build(inner, op, root)) return false;
+  wrapped->set_root(root);
+  finished_.push_back(wrapped);
+  draft.common.calls = {wrapped};
+  return true;
+}
+
+bool Parser::BuildAsync(Scope& scope, Draft& draft, Instruction*& out) {
+  any_async_ = true;
+  const bool sugared = draft.sugar != Draft::Sugar::kNone;
+  const bool is_start = draft.sugar == Draft::Sugar::kStart || draft.opcode == Opcode::kAsyncStart;
+  const bool is_done = draft.sugar == Draft::Sugar::kDone || draft.opcode == Opcode::kAsyncDone;
+  const Opcode opcode = is_start ? Opcode::kAsyncStart : is_done ? Opcode::kAsyncDone : Opcode::kAsyncUpdate;
+  if (!CheckAsyncShape(draft, is_done)) return false;
+  Computation* wrapped = nullptr;
+  AsyncAttrs attrs = draft.async;
+  if (is_start) {
+    if (sugared) {
+      if (!BuildSugaredStart(draft, wrapped)) return false;
+    } else {
+      wrapped = draft.common.calls[0];
+    }
+    if (wrapped->execution_thread() != attrs.async_execution_thread) SetThread(wrapped, attrs.async_execution_thread);
+  } else {
+    if (draft.operands.empty()) return Fail(draft.opcode_loc, "an asynchronous {} needs an operand", is_done ? "done" : "update");
+    Instruction* producer = FindAsync(draft.operands[0]);
+    if (producer != nullptr && producer->opcode() == Opcode::kAsyncDone) {
+      Fail(draft.opcode_loc, "operand `{}` of an asynchronous {} is a done; expected a start or update", draft.operands[0]->name(),
+           is_done ? "done" : "update");
+      return Note(producer->loc(), fmt::format("`{}` is defined here", producer->name()));
+    }
+    wrapped = producer == nullptr ? nullptr : WrappedBy(producer);
+    if (is_done) draft.operands.resize(1);
+    if (wrapped != nullptr && !CheckAsyncStep(draft, wrapped, producer)) return false;
+    if (wrapped != nullptr && sugared) {
+      const Shape step = is_done ? Shape() : draft.shape->element(0);
+      PatchWrapped(wrapped, step.elements(), is_done ? *draft.shape : draft.shape->element(1));
+    }
+    attrs.async_execution_thread = "main";
+    draft.common.calls.clear();
+  }
+  const std::string_view name = draft.anonymous ? AnonymousName(Text(opcode)) : draft.name;
+  out = scope.computation->AddVerbatim(opcode, *draft.shape, draft.operands, AttrsPtr::Make(std::move(attrs)), draft.common.calls, name);
+  out->set_loc(draft.loc);
+  scope.last = out;
+  if (wrapped != nullptr) {
+    async_wrapped_[out] = wrapped;
+    CopyToWrapped(wrapped, draft.common);
+  }
+  ApplyExtras(out, draft.common);
+  return true;
+}
+
+// An update or done against the computation of its start.
+bool Parser::CheckAsyncStep(const Draft& draft, Computation* wrapped, const Instruction* producer) {
+  const auto note = [&] { return Note(producer->loc(), fmt::format("`{}` is defined here", producer->name())); };
+  if (draft.sugar != Draft::Sugar::kNone && wrapped->root()->opcode() != draft.opcode) {
+    Fail(draft.opcode_loc, "this step wraps `{}`, but `{}` wraps `{}`", Text(draft.opcode), producer->name(),
+         Text(wrapped->root()->opcode()));
+    return note();
+  }
+  if (draft.async_has_thread && draft.async.async_execution_thread != wrapped->execution_thread()) {
+    Fail(draft.opcode_loc, "this step names thread `{}`, but `{}` runs on `{}`", draft.async.async_execution_thread, producer->name(),
+         wrapped->execution_thread());
+    return note();
+  }
+  if (!draft.common.calls.empty() && draft.common.calls[0] != wrapped) {
+    Fail(draft.opcode_loc, "this step calls `{}`, but `{}` calls `{}`", draft.common.calls[0]->name(), producer->name(), wrapped->name());
+    return note();
+  }
+  return true;
+}
+
+}  // namespace hlo

@@ -1,0 +1,340 @@
+// Instructions and their operands.
+//
+//   instruction = [ 'ROOT' ] name '=' rhs
+//   rhs         = [ shape ] opcode '(' [ operand { ',' operand } ] ')' { ',' attribute }
+//               | shape 'parameter' '(' INT ')' … | shape 'constant' '(' literal ')' …
+//   operand     = [ shape ] name { '#' INT } | [ shape ] opcode '(' … ')' | shape        the last in single-instruction texts only
+//
+// A word in front of `(` is an opcode, any other word is a name: one token of look-ahead decides.
+#include "lib/types/shape_util.h"
+#include "parser/parser_internal.h"
+
+namespace hlo {
+namespace {
+
+// Names of instructions must be legal as they stand. Only short ones and those with leading underscores can be wrong here: the
+// lexer has seen to the letters.
+bool IsLegalName(std::string_view name) {
+  if (name.size() > 13 && name[0] != '_') return true;
+  return IsSanitizedName(name);
+}
+
+// Opcodes by text, in an open-addressed table.
+class OpcodeTable {
+ public:
+  OpcodeTable() {
+    for (const OpInfo& info : AllOpInfos()) {
+      size_t slot = Slot(info.text);
+      while (used_[slot]) slot = (slot + 1) % kSize;
+      used_[slot] = true;
+      texts_[slot] = info.text;
+      opcodes_[slot] = static_cast<Opcode>(&info - AllOpInfos().data());
+    }
+  }
+  std::optional<Opcode> Find(std::string_view text) const {
+    for (size_t slot = Slot(text); used_[slot]; slot = (slot + 1) % kSize) {
+      if (texts_[slot] == text) return opcodes_[slot];
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr size_t kSize = 1024;
+  static size_t Slot(std::string_view text) {
+    const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(text[i])); };
+    return (text.size() * 131 + byte(0) * 7 + byte(text.size() / 2) * 29 + byte(text.size() - 1) * 53) % kSize;
+  }
+  bool used_[kSize] = {};
+  std::string_view texts_[kSize];
+  Opcode opcodes_[kSize];
+};
+
+const OpcodeTable& Opcodes() {
+  static const OpcodeTable kTable;
+  return kTable;
+}
+
+}  // namespace
+
+bool Parser::ParseInstruction(Scope& scope) {
+  const SourceLoc root_loc = token().loc();
+  const bool is_root = Take(Tok::kRoot);
+  if (!IsNameToken()) {
+    if (Is(Tok::kAttr)) {
+      return Fail(token().loc(), "expected a blank between the name `{}` and `=`", token().text);
+    }
+    return Unexpected("the name of an instruction");
+  }
+  Draft draft;
+  draft.name = token().text;
+  draft.loc = token().loc();
+  scope.defining = draft.name;
+  scope.defining_loc = draft.loc;
+  lex_.Next();
+  if (!IsLegalName(draft.name)) {
+    return Fail(draft.loc, "`{}` cannot be the name of an instruction; `{}` could", draft.name, SanitizeName(draft.name));
+  }
+  if (!Expect(Tok::kEqual, "`=` behind the name of the instruction")) return false;
+  Instruction* instruction = nullptr;
+  if (!ParseRhs(scope, draft, instruction)) return false;
+  scope.defining = {};
+  if (!Define(scope, draft.name, draft.loc, instruction)) return false;
+  if (is_root) {
+    if (scope.root_loc.known()) {
+      Fail(root_loc, "a second `ROOT` in this computation");
+      return Note(scope.root_loc, "the first one is here");
+    }
+    scope.root_loc = root_loc;
+    scope.computation->set_root(instruction);
+  }
+  return true;
+}
+
+bool Parser::Define(Scope& scope, std::string_view name, SourceLoc loc, Instruction* instruction) {
+  const auto [it, fresh] = scope.names.try_emplace(name, Binding{instruction, loc});
+  if (!fresh) {
+    if (it->second.instruction == nullptr && instruction != nullptr && !it->second.loc.known()) {
+      it->second = {instruction, loc};
+      return true;
+    }
+    Fail(loc, "a second instruction named `{}`", name);
+    return Note(it->second.loc, fmt::format("`{}` is defined here", name));
+  }
+  if (anonymous_names_) anonymous_names_->Unique(name);
+  return true;
+}
+
+bool Parser::ParseOpcode(Draft& draft) {
+  draft.opcode_loc = token().loc();
+  if (!Is(Tok::kIdent)) return Unexpected(draft.shape.has_value() ? "an opcode" : "a shape or an opcode");
+  const std::string_view word = token().text;
+  if (const std::optional<Opcode> opcode = Opcodes().Find(word)) {
+    draft.opcode = *opcode;
+  } else if (!SplitAsyncWord(word, draft)) {
+    return false;
+  }
+  lex_.Next();
+  return true;
+}
+
+bool Parser::ParseRhs(Scope& scope, Draft& draft, Instruction*& out) {
+  const Depth depth(*this);
+  if (!depth.ok()) return false;
+  if (StartsShape()) {
+    draft.shape_loc = token().loc();
+    Shape shape;
+    if (!ParseShape(shape)) return false;
+    draft.shape = shape;
+  }
+  if (!ParseOpcode(draft)) return false;
+  if (!Is(Tok::kLParen)) return Unexpected(fmt::format("`(` behind `{}`", Text(draft.opcode)));
+  bool ok = false;
+  if (draft.opcode == Opcode::kConstant && draft.sugar == Draft::Sugar::kNone) {
+    ok = ParseConstantBody(draft);
+  } else if (draft.opcode == Opcode::kParameter && draft.sugar == Draft::Sugar::kNone) {
+    ok = ParseParameterBody(draft);
+  } else {
+    lex_.Next();
+    ok = ParseOperands(scope, draft);
+  }
+  return ok && ParseAttributes(scope, draft) && Build(scope, draft, out);
+}
+
+bool Parser::ParseConstantBody(Draft& draft) {
+  if (!draft.shape.has_value()) return Fail(draft.opcode_loc, "`constant` needs its shape written");
+  ConstantAttrs attrs;
+  if (!ParseLiteral(*draft.shape, attrs.literal)) return false;
+  draft.shape = attrs.literal.shape();
+  draft.attrs = AttrsPtr::Make(std::move(attrs));
+  return Expect(Tok::kRParen, "`)` behind the literal");
+}
+
+bool Parser::ParseParameterBody(Draft& draft) {
+  lex_.Next();
+  const SourceLoc loc = token().loc();
+  ParameterAttrs attrs;
+  if (!ReadValue(attrs.number)) return false;
+  if (attrs.number < 0) return Fail(loc, "parameter number {}, expected at least 0", attrs.number);
+  draft.attrs = AttrsPtr::Make(attrs);
+  return Expect(Tok::kRParen, "`)` behind the parameter number");
+}
+
+bool Parser::ParseOperands(Scope& scope, Draft& draft) {
+  if (Take(Tok::kRParen)) return true;
+  do {
+    if (!ParseOperand(scope, draft)) return false;
+  } while (Take(Tok::kComma));
+  if (!Expect(Tok::kRParen, "`,` or `)` in the operands")) return false;
+  return !draft.operand_failed;
+}
+
+bool Parser::ParseOperand(Scope& scope, Draft& draft) {
+  std::optional<Shape> shape;
+  const SourceLoc shape_loc = token().loc();
+  if (StartsShape()) {
+    Shape written;
+    if (!ParseShape(written)) return false;
+    shape = written;
+  }
+  if (Is(Tok::kIdent) && lex_.PeekByte() == '(') {
+    Draft nested;
+    nested.nested = nested.anonymous = true;
+    nested.loc = token().loc();
+    nested.shape = shape;
+    nested.shape_loc = shape_loc;
+    Instruction* operand = nullptr;
+    if (!ParseRhs(scope, nested, operand)) return false;
+    draft.operands.push_back(operand);
+    return true;
+  }
+  if (IsNameToken()) {
+    const size_t before = draft.operands.size();
+    if (!ResolveOperand(scope, shape, shape_loc, draft)) return false;
+    if (draft.operands.size() == before) draft.operand_failed = true;
+    return true;
+  }
+  if (scope.single && shape.has_value()) {
+    draft.operands.push_back(InventParameter(scope, *shape, {}, shape_loc));
+    return true;
+  }
+  return Unexpected(shape.has_value() ? "the name of an operand behind its shape" : "an operand");
+}
+
+// An unnamed or undeclared operand of a single-instruction text.
+Instruction* Parser::InventParameter(Scope& scope, Shape shape, std::string_view name, SourceLoc loc) {
+  const int64_t number = scope.computation->parameter_count();
+  if (name.empty()) name = module_->Intern(fmt::format("_{}", scope.unnamed_parameters++));
+  Instruction* parameter =
+      scope.computation->AddVerbatim(Opcode::kParameter, shape, {}, AttrsPtr::Make(ParameterAttrs{number, std::nullopt}), {}, name);
+  parameter->set_loc(loc);
+  Define(scope, name, loc, parameter);
+  return parameter;
+}
+
+// A name with its optional path; adds nothing when the name's definition has failed or is missing (which is reported).
+bool Parser::ResolveOperand(Scope& scope, std::optional<Shape> shape, SourceLoc shape_loc, Draft& draft) {
+  const std::string_view name = token().text;
+  const SourceLoc loc = token().loc();
+  lex_.Next();
+  Instruction* operand = nullptr;
+  if (scope.single && !scope.names.contains(name)) {
+    if (!shape.has_value()) return Fail(loc, "operand `{}` of a single instruction needs its shape written", name);
+    operand = InventParameter(scope, *shape, name, loc);
+  } else if (scope.single && !shape.has_value()) {
+    return Fail(loc, "operand `{}` of a single instruction needs its shape written", name);
+  } else if (!Lookup(scope, name, loc, operand)) {
+    operand = nullptr;
+  }
+  while (Is(Tok::kHash)) {
+    lex_.Next();
+    const SourceLoc index_loc = token().loc();
+    int64_t index;
+    if (!ReadValue(index)) return false;
+    if (operand != nullptr) {
+      operand = Element(scope, operand, index, index_loc);
+      if (operand == nullptr) return false;
+    }
+  }
+  if (operand == nullptr) return true;
+  if (shape.has_value() && *shape != operand->shape() && !Compatible(*shape, operand->shape()) &&
+      !CompatibleIgnoringDynamic(*shape, operand->shape())) {
+    Fail(shape_loc, "operand `{}` is declared `{}` here, but has shape `{}`", name, *shape, operand->shape());
+    return Note(operand->loc(), fmt::format("`{}` is defined here", name));
+  }
+  draft.operands.push_back(operand);
+  return true;
+}
+
+bool Parser::Lookup(Scope& scope, std::string_view name, SourceLoc loc, Instruction*& out) {
+  const auto it = scope.names.find(name);
+  if (it != scope.names.end()) {
+    out = it->second.instruction;
+    return out != nullptr;
+  }
+  std::vector<std::string_view> candidates;
+  if (scope.names.size() <= kMaxCandidates) {
+    for (const Instruction* instruction : scope.computation->instructions()) candidates.push_back(instruction->name());
+  }
+  std::string hint = DidYouMean(name, candidates);
+  if (name == scope.defining) hint = ": an instruction cannot use its own result";
+  Fail(loc, "no instruction named `{}` stands above in this computation{}", name, hint);
+  // One message per name.
+  scope.names.try_emplace(name, Binding{nullptr, SourceLoc()});
+  return false;
+}
+
+// The get-tuple-element instruction that `%tuple#index` stands for, made on first use.
+Instruction* Parser::Element(Scope& scope, Instruction* tuple, int64_t index, SourceLoc loc) {
+  if (!tuple->shape().IsTuple()) {
+    Fail(loc, "`{}` has shape `{}`, of which `#` takes no element", tuple->name(), tuple->shape());
+    return nullptr;
+  }
+  const int64_t size = tuple->shape().element_count_of_tuple();
+  if (index < 0 || index >= size) {
+    Fail(loc, "element {} of `{}`, whose shape `{}` has {} elements", index, tuple->name(), tuple->shape(), size);
+    return nullptr;
+  }
+  Instruction*& element = scope.elements[{tuple, index}];
+  if (element == nullptr) {
+    element = scope.computation->AddVerbatim(Opcode::kGetTupleElement, tuple->shape().element(static_cast<int>(index)), {tuple},
+                                             AttrsPtr::Make(GetTupleElementAttrs{index}), {},
+                                             module_->Intern(fmt::format("{}_{}", tuple->name(), index)));
+    element->set_loc(loc);
+  }
+  return element;
+}
+
+std::string_view Parser::AnonymousName(std::string_view opcode) {
+  if (!anonymous_names_) {
+    anonymous_names_.emplace();
+    for (const Computation* computation : module_->computations()) {
+      for (const Instruction* instruction : computation->instructions()) anonymous_names_->Unique(instruction->name());
+    }
+  }
+  return module_->Intern(anonymous_names_->Unique(fmt::format("{}.anon", opcode)));
+}
+
+// ---- called computations ----
+
+bool Parser::ReadComputation(Computation*& out) {
+  if (Is(Tok::kLBrace)) return ParseNestedComputation(out);
+  if (!IsNameToken()) return Unexpected("the name of a computation, or one in braces");
+  const std::string_view name = token().text;
+  const SourceLoc loc = token().loc();
+  lex_.Next();
+  const auto it = computations_.find(name);
+  if (it != computations_.end()) {
+    out = it->second.computation;
+    return out != nullptr;
+  }
+  std::vector<std::string_view> candidates;
+  if (computations_.size() <= kMaxCandidates) {
+    for (const Computation* computation : module_->computations()) candidates.push_back(computation->name());
+  }
+  computations_.try_emplace(name, ComputationBinding{nullptr, SourceLoc()});
+  return Fail(loc, "no computation named `{}` stands above{}", name, DidYouMean(name, candidates));
+}
+
+bool Parser::ReadComputations(absl::InlinedVector<Computation*, 2>& out) {
+  if (!Expect(Tok::kLBrace, "`{` of a list of computations")) return false;
+  out.clear();
+  if (Take(Tok::kRBrace)) return true;
+  do {
+    if (!ReadComputation(out.emplace_back(nullptr))) return false;
+  } while (Take(Tok::kComma));
+  return Expect(Tok::kRBrace, "`,` or `}` in a list of computations");
+}
+
+bool Parser::ParseNestedComputation(Computation*& out) {
+  const Depth depth(*this);
+  if (!depth.ok()) return false;
+  const SourceLoc loc = token().loc();
+  std::unique_ptr<Scope> inner = NewScope();
+  inner->computation = NewComputation("_", loc);
+  const bool ok = ParseBody(*inner) && CheckBody(*inner, loc);
+  out = inner->computation;
+  Recycle(std::move(inner));
+  return ok;
+}
+
+}  // namespace hlo
