@@ -1,0 +1,129 @@
+// Emission of elementwise opcodes, constants and scalar computations.
+#include <cstring>
+
+#include "backends/cpu/families/fusible.h"
+#include "backends/cpu/families/fusion_emitter.h"
+#include "lib/support/status.h"
+
+namespace hlo::cpu {
+
+tile::ElementAttrs ElementAttrsOf(const Instruction& instruction) {
+  tile::ElementAttrs attrs;
+  if (instruction.opcode() == Opcode::kCompare) {
+    const auto& compare = instruction.attrs<CompareAttrs>();
+    attrs.direction = compare.direction;
+    const bool total = compare.type == ComparisonType::kTotalOrder;
+    attrs.comparison = total ? ComparisonType::kTotalOrder : ComparisonType::kFloat;
+  }
+  if (instruction.opcode() == Opcode::kReducePrecision) {
+    const auto& precision = instruction.attrs<ReducePrecisionAttrs>();
+    attrs.exponent_bits = static_cast<int8_t>(precision.exponent_bits);
+    attrs.mantissa_bits = static_cast<int8_t>(precision.mantissa_bits);
+  }
+  return attrs;
+}
+
+Value FusionEmitter::EmitLiteral(const Literal& literal, int64_t linear) {
+  std::array<uint64_t, 2> bits = {0, 0};
+  const int bytes = ByteSize(literal.element_type());
+  std::memcpy(bits.data(), literal.data() + linear * bytes, static_cast<size_t>(bytes));
+  return b_.Constant(literal.element_type(), bits);
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitConstant(const Instruction* instruction, const Index& index) {
+  const Literal& literal = instruction->literal();
+  if (literal.is_elided()) return Error(instruction->loc(), "the value of `{}` is elided", instruction->name());
+  if (literal.element_count() == 1 || literal.IsUniform()) return EmitLiteral(literal, 0);
+  const auto [it, is_new] = constant_buffers_.try_emplace(instruction, 0);
+  if (is_new) {
+    it->second = b_.AddConstantBuffer(literal.element_type(),
+                                      {literal.data(), static_cast<size_t>(literal.byte_size())});
+  }
+  return LoadElement(it->second, Linear(index, literal.shape().dims()));
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitElementwise(const Instruction* instruction, const Index& index) {
+  RETURN_IF_ERROR(CheckElementTypes(*instruction));
+  Values operands;
+  for (const Instruction* operand : instruction->operands()) {
+    // A scalar predicate or limit goes with every element.
+    const bool is_scalar = operand->shape().rank() == 0;
+    ASSIGN_OR_RETURN(const Value value, Emit(operand, is_scalar ? Index() : index));
+    operands.push_back(value);
+  }
+  const ElementType type = instruction->shape().element_type();
+  if (instruction->opcode() == Opcode::kCopy || instruction->opcode() == Opcode::kOptimizationBarrier) return operands[0];
+  if (instruction->opcode() == Opcode::kConvert) return b_.Convert(operands[0], type);
+  return b_.Element(instruction->opcode(), type, operands, ElementAttrsOf(*instruction));
+}
+
+// ---- scalar computations ----
+
+absl::StatusOr<Value> FusionEmitter::EmitRegionInstruction(const Instruction* instruction,
+                                                           absl::flat_hash_map<const Instruction*, Values>& known) {
+  if (const auto it = known.find(instruction); it != known.end()) return it->second[0];
+  if (instruction->opcode() == Opcode::kConstant) return EmitConstant(instruction, {});
+  if (instruction->opcode() == Opcode::kGetTupleElement) {
+    const Instruction* const tuple = instruction->operand(0);
+    if (tuple->opcode() == Opcode::kTuple) return EmitRegionInstruction(tuple->operand(instruction->tuple_index()), known);
+  }
+  Values operands;
+  for (const Instruction* operand : instruction->operands()) {
+    ASSIGN_OR_RETURN(const Value value, EmitRegionInstruction(operand, known));
+    operands.push_back(value);
+  }
+  absl::StatusOr<Value> value = tile::kNoValue;
+  if (!instruction->shape().IsArray() || instruction->shape().rank() != 0) {
+    return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` inside a scalar computation yet",
+                       instruction->opcode_text());
+  }
+  switch (instruction->opcode()) {
+    case Opcode::kReshape:
+    case Opcode::kBitcast:
+    case Opcode::kBroadcast:
+    case Opcode::kTranspose:
+    case Opcode::kCopy:
+      value = operands[0];
+      break;
+    case Opcode::kCall:
+    case Opcode::kMap:
+    case Opcode::kFusion: {
+      ASSIGN_OR_RETURN(const Values results, EmitRegion(*instruction->call(0), operands));
+      value = results[0];
+      break;
+    }
+    default: {  // an opcode of ours is elementwise or refused here
+      if (!IsFusibleElementwise(*instruction)) {
+        return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` inside a scalar computation yet",
+                           instruction->opcode_text());
+      }
+      RETURN_IF_ERROR(CheckElementTypes(*instruction));
+      const ElementType type = instruction->shape().element_type();
+      value = instruction->opcode() == Opcode::kConvert
+                  ? b_.Convert(operands[0], type)
+                  : b_.Element(instruction->opcode(), type, operands, ElementAttrsOf(*instruction));
+    }
+  }
+  known[instruction] = {*value};
+  return value;
+}
+
+absl::StatusOr<Values> FusionEmitter::EmitRegion(const Computation& computation, absl::Span<const Value> arguments) {
+  absl::flat_hash_map<const Instruction*, Values> known;
+  for (int i = 0; i < computation.parameter_count(); ++i) {
+    known[computation.parameter(i)] = {arguments[static_cast<size_t>(i)]};
+  }
+  const Instruction* const root = computation.root();
+  Values results;
+  if (root->opcode() != Opcode::kTuple) {
+    ASSIGN_OR_RETURN(const Value value, EmitRegionInstruction(root, known));
+    return Values{value};
+  }
+  for (const Instruction* element : root->operands()) {
+    ASSIGN_OR_RETURN(const Value value, EmitRegionInstruction(element, known));
+    results.push_back(value);
+  }
+  return results;
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,224 @@
+// Emission of opcodes that move elements: mostly arithmetic on the index.
+#include <algorithm>
+
+#include "backends/cpu/families/fusible.h"
+#include "backends/cpu/families/fusion_emitter.h"
+#include "lib/support/status.h"
+
+namespace hlo::cpu {
+
+absl::StatusOr<Value> FusionEmitter::EmitUncached(const Instruction* instruction, int result, const Index& index) {
+  if (const auto it = buffers_.find(instruction); it != buffers_.end()) {
+    return LoadElement(it->second + result, Linear(index, instruction->shape().dims()));
+  }
+  const Instruction* const operand = instruction->operand_count() > 0 ? instruction->operand(0) : nullptr;
+  const auto dims = instruction->shape().IsArray() ? instruction->shape().dims() : absl::Span<const int64_t>();
+  if (IsFusibleElementwise(*instruction)) return EmitElementwise(instruction, index);
+  switch (instruction->opcode()) {
+    case Opcode::kConstant: return EmitConstant(instruction, index);
+    case Opcode::kBroadcast: return EmitBroadcast(instruction, index);
+    case Opcode::kReshape:
+    case Opcode::kBitcast: return Emit(operand, MapReshape(dims, operand->shape().dims(), index));
+    case Opcode::kTranspose: {
+      Index inner(index.size());
+      const DimVec& order = instruction->attrs<TransposeAttrs>().dimensions;
+      for (size_t d = 0; d < order.size(); ++d) inner[static_cast<size_t>(order[d])] = index[d];
+      return Emit(operand, inner);
+    }
+    case Opcode::kReverse: {
+      Index inner = index;
+      for (const int64_t d : instruction->attrs<ReverseAttrs>().dimensions) {
+        inner[static_cast<size_t>(d)] = Affine::Constant(dims[static_cast<size_t>(d)] - 1);
+        inner[static_cast<size_t>(d)].Add(index[static_cast<size_t>(d)], -1);
+      }
+      return Emit(operand, inner);
+    }
+    case Opcode::kSlice: return EmitSlice(instruction, index);
+    case Opcode::kConcatenate: return EmitConcatenate(instruction, index);
+    case Opcode::kPad: return EmitPad(instruction, index);
+    case Opcode::kIota: return EmitIota(instruction, index);
+    case Opcode::kDynamicSlice: return EmitDynamicSlice(instruction, index);
+    case Opcode::kDynamicUpdateSlice: return EmitDynamicUpdateSlice(instruction, index);
+    case Opcode::kGather: return EmitGather(instruction, index);
+    case Opcode::kReduce: return EmitReduce(instruction, result, index);
+    case Opcode::kReduceWindow: return EmitReduceWindow(instruction, result, index);
+    case Opcode::kMap: {
+      Values values;
+      for (const Instruction* input : instruction->operands()) {
+        ASSIGN_OR_RETURN(const Value value, Emit(input, index));
+        values.push_back(value);
+      }
+      ASSIGN_OR_RETURN(const Values results, EmitRegion(*instruction->to_apply(), values));
+      return results[0];
+    }
+    case Opcode::kGetTupleElement: {
+      const auto element = static_cast<int>(instruction->tuple_index());
+      if (const auto it = buffers_.find(operand); it != buffers_.end()) {
+        return LoadElement(it->second + element, Linear(index, dims));
+      }
+      if (operand->opcode() == Opcode::kTuple) return Emit(operand->operand(element), index);
+      return EmitResult(operand, element, index);
+    }
+    default:  // whatever else there is cannot be computed element by element
+      return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` yet", instruction->opcode_text());
+  }
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitBroadcast(const Instruction* instruction, const Index& index) {
+  Index inner;
+  for (const int64_t d : instruction->attrs<BroadcastAttrs>().dimensions) {
+    // A size-1 operand dimension is spread, too.
+    const bool spread = instruction->operand(0)->shape().dim(static_cast<int>(inner.size())) == 1;
+    inner.push_back(spread ? Affine() : index[static_cast<size_t>(d)]);
+  }
+  return Emit(instruction->operand(0), inner);
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitSlice(const Instruction* instruction, const Index& index) {
+  const SliceRanges& ranges = instruction->attrs<SliceAttrs>().slice;
+  Index inner(index.size());
+  for (size_t d = 0; d < index.size(); ++d) {
+    inner[d] = Affine::Constant(ranges[d].start);
+    inner[d].Add(index[d], ranges[d].stride);
+  }
+  return Emit(instruction->operand(0), inner);
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitConcatenate(const Instruction* instruction, const Index& index) {
+  const auto dim = static_cast<size_t>(instruction->attrs<ConcatenateAttrs>().dimensions.value);
+  const std::function<absl::StatusOr<Value>(int, int64_t)> from = [&](int i, int64_t start) -> absl::StatusOr<Value> {
+    const Instruction* const operand = instruction->operand(i);
+    const int64_t end = start + operand->shape().dim(static_cast<int>(dim));
+    const auto inside = [&] {
+      Index inner = index;
+      inner[dim].Add(Affine::Constant(-start));
+      return Emit(operand, inner);
+    };
+    if (i + 1 == instruction->operand_count()) return inside();
+    return Guarded({{index[dim], start, end}}, inside, [&] { return from(i + 1, end); });
+  };
+  return from(0, 0);
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitPad(const Instruction* instruction, const Index& index) {
+  const PaddingConfig& padding = instruction->attrs<PadAttrs>().padding;
+  const Instruction* const operand = instruction->operand(0);
+  std::vector<Condition> conditions;
+  Index inner(index.size());
+  for (size_t d = 0; d < index.size(); ++d) {
+    const PaddingDim& pad = padding[static_cast<int>(d)];
+    const int64_t size = operand->shape().dim(static_cast<int>(d));
+    inner[d] = index[d];
+    inner[d].Add(Affine::Constant(-pad.low));
+    if (pad.interior > 0) {
+      // Before the first element the quotient is not needed, but it must not be computed from a negative number.
+      const int64_t step = pad.interior + 1;
+      Affine shifted = inner[d];
+      conditions.push_back({inner[d], 0, (size - 1) * step + 1});
+      const int64_t lift = pad.low > 0 ? (pad.low + step - 1) / step * step : 0;
+      shifted.Add(Affine::Constant(lift));
+      auto [quotient, remainder] = DivRem(shifted, step);
+      quotient.Add(Affine::Constant(-lift / step));
+      conditions.push_back({remainder, 0, 1});
+      inner[d] = quotient;
+    } else {
+      conditions.push_back({inner[d], 0, size});
+    }
+  }
+  return Guarded(
+      conditions, [&] { return Emit(operand, inner); }, [&] { return Emit(instruction->operand(1), {}); });
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitIota(const Instruction* instruction, const Index& index) {
+  const ElementType type = instruction->shape().element_type();
+  const Affine& affine = index[static_cast<size_t>(instruction->attrs<IotaAttrs>().iota_dimension)];
+  const Range range = RangeOf(affine);
+  const Address address = ToAddress(affine);
+  // 32 bits where they are enough: vectors of 64-bit integers convert slowly.
+  const bool narrow = range.lo >= INT32_MIN && range.hi <= INT32_MAX;
+  const ElementType wide = narrow ? ElementType::kS32 : ElementType::kS64;
+  Value value = b_.Convert(address.base, wide);
+  if (address.lanes > 1 && !address.per_lane) {
+    const Value lanes = b_.Convert(b_.Mul(b_.Iota(address.lanes), address.step), wide);
+    value = b_.Element(Opcode::kAdd, wide, {value, lanes});
+  }
+  return b_.Convert(value, type);
+}
+
+// ---- starts known at run time ----
+
+absl::StatusOr<Affine> FusionEmitter::ClampedStart(const Instruction* instruction, const Index& index, int64_t limit) {
+  if (limit == 0) return Affine();
+  ASSIGN_OR_RETURN(Value start, Emit(instruction, index));
+  start = b_.Convert(start, ElementType::kS64);
+  if (!IsUnsigned(instruction->shape().element_type()) || ByteSize(instruction->shape().element_type()) == 8) {
+    start = b_.Max(start, b_.Index(0));
+  }
+  return Opaque(b_.Min(start, b_.Index(limit)), {0, limit});
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitDynamicSlice(const Instruction* instruction, const Index& index) {
+  const Instruction* const operand = instruction->operand(0);
+  Index inner = index;
+  for (int d = 0; d < operand->shape().rank(); ++d) {
+    const int64_t limit = operand->shape().dim(d) - instruction->shape().dim(d);
+    ASSIGN_OR_RETURN(const Affine start, ClampedStart(instruction->operand(1 + d), {}, limit));
+    inner[static_cast<size_t>(d)].Add(start);
+  }
+  return Emit(operand, inner);
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitDynamicUpdateSlice(const Instruction* instruction, const Index& index) {
+  const Instruction* const update = instruction->operand(1);
+  std::vector<Condition> conditions;
+  Index inner = index;
+  for (int d = 0; d < update->shape().rank(); ++d) {
+    const int64_t size = update->shape().dim(d);
+    ASSIGN_OR_RETURN(const Affine start,
+                     ClampedStart(instruction->operand(2 + d), {}, instruction->shape().dim(d) - size));
+    inner[static_cast<size_t>(d)].Add(start, -1);
+    conditions.push_back({inner[static_cast<size_t>(d)], 0, size});
+  }
+  return Guarded(
+      conditions, [&] { return Emit(update, inner); }, [&] { return Emit(instruction->operand(0), index); });
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitGather(const Instruction* instruction, const Index& index) {
+  const auto& attrs = instruction->attrs<GatherAttrs>();
+  const Instruction* const operand = instruction->operand(0);
+  const Instruction* const indices = instruction->operand(1);
+  const auto contains = [](const DimVec& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); };
+  // The result's dimensions: those of the batch, and those inside the slice.
+  Index batch, offset;
+  for (size_t d = 0; d < index.size(); ++d) {
+    (contains(attrs.offset_dims, static_cast<int64_t>(d)) ? offset : batch).push_back(index[d]);
+  }
+  Index inner(static_cast<size_t>(operand->shape().rank()));
+  size_t next = 0;
+  for (size_t d = 0; d < inner.size(); ++d) {
+    const auto dim = static_cast<int64_t>(d);
+    if (!contains(attrs.collapsed_slice_dims, dim) && !contains(attrs.operand_batching_dims, dim)) inner[d] = offset[next++];
+  }
+  // Position `k` of the start vector of this batch element.
+  const auto start_index = [&](int64_t k) {
+    Index at;
+    size_t b = 0;
+    for (int64_t d = 0; d < indices->shape().rank(); ++d) {
+      at.push_back(d == attrs.index_vector_dim ? Affine::Constant(k) : batch[b++]);
+    }
+    return at;
+  };
+  for (size_t i = 0; i < attrs.operand_batching_dims.size(); ++i) {
+    const int64_t d = attrs.start_indices_batching_dims[i];
+    inner[static_cast<size_t>(attrs.operand_batching_dims[i])] = batch[static_cast<size_t>(d < attrs.index_vector_dim ? d : d - 1)];
+  }
+  for (size_t k = 0; k < attrs.start_index_map.size(); ++k) {
+    const int64_t d = attrs.start_index_map[k];
+    const int64_t limit = operand->shape().dim(static_cast<int>(d)) - attrs.slice_sizes[static_cast<size_t>(d)];
+    ASSIGN_OR_RETURN(const Affine start, ClampedStart(indices, start_index(static_cast<int64_t>(k)), limit));
+    inner[static_cast<size_t>(d)].Add(start);
+  }
+  return Emit(operand, inner);
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,114 @@
+#include "backends/cpu/families/family.h"
+
+#include <algorithm>
+
+#include "backends/cpu/families/fusible.h"
+#include "backends/cpu/families/kernel_frame.h"
+#include "lib/support/status.h"
+#include "lib/types/shape_util.h"
+
+namespace hlo::cpu {
+
+const Instruction* RootOf(const Instruction& fusion) {
+  return fusion.IsFusion() ? fusion.fused_computation()->root() : &fusion;
+}
+
+std::vector<const Instruction*> BodyOf(const Instruction& fusion) {
+  if (!fusion.IsFusion()) return {&fusion};
+  std::vector<const Instruction*> body;
+  for (const Instruction* i : fusion.fused_computation()->instructions()) {
+    if (i->opcode() != Opcode::kParameter) body.push_back(i);
+  }
+  return body;
+}
+
+absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& b, FusionEmitter& emitter) {
+  KernelFrame frame;
+  const auto add_leaves = [&](Shape shape, bool written) -> absl::Status {
+    absl::Status status;
+    ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
+      if (!leaf.IsArray() || leaf.has_dynamic_dims()) {
+        status = Unsupported(fusion.loc(), "platform `cpu` cannot run `{}` with a value of shape {} yet",
+                             fusion.opcode_text(), leaf);
+        return;
+      }
+      b.AddBuffer(tile::BufferKind::kArgument, leaf.element_type(), leaf.element_count(), written);
+    });
+    return status;
+  };
+  for (int i = 0; i < fusion.operand_count(); ++i) {
+    const int first = static_cast<int>(b.kernel().buffers.size());
+    RETURN_IF_ERROR(add_leaves(fusion.operand(i)->shape(), /*written=*/false));
+    emitter.BindBuffer(fusion.IsFusion() ? fusion.fused_computation()->parameter(i) : fusion.operand(i), first);
+  }
+  frame.operand_buffers = static_cast<int>(b.kernel().buffers.size());
+  RETURN_IF_ERROR(add_leaves(fusion.shape(), /*written=*/true));
+  frame.body = BodyOf(fusion);
+  const Instruction* const root = RootOf(fusion);
+  int buffer = frame.operand_buffers;
+  if (root->shape().IsArray()) {
+    frame.outputs.push_back({root, 0, buffer, root->shape()});
+  } else if (root->opcode() == Opcode::kTuple) {
+    for (const Instruction* element : root->operands()) frame.outputs.push_back({element, 0, buffer++, element->shape()});
+  } else {
+    for (int i = 0; i < root->shape().element_count_of_tuple(); ++i) {
+      frame.outputs.push_back({root, i, buffer++, root->shape().element(i)});
+    }
+  }
+  for (const KernelOutput& output : frame.outputs) {
+    if (!output.shape.IsArray()) {
+      return Unsupported(fusion.loc(), "platform `cpu` cannot run a fusion with nested tuples yet");
+    }
+  }
+  return frame;
+}
+
+int BaseLanes(const Instruction& fusion, const FamilyOptions& options) {
+  // 4 bytes are the rule; where nothing is computed in more than one byte or two, more lanes fit.
+  int widest = 1;
+  for (const Instruction* i : BodyOf(fusion)) {
+    if (!i->shape().IsArray()) return options.vector_bytes / 4;
+    const ElementType type = i->shape().element_type();
+    const bool moves = IsFusibleMovement(*i) || i->opcode() == Opcode::kCopy || i->opcode() == Opcode::kSelect;
+    const bool computes_wide = IsFloat(type) && !moves;
+    widest = std::max(widest, computes_wide ? std::max(4, ByteSize(type)) : ByteSize(type));
+  }
+  return std::max(1, options.vector_bytes / std::min(4, widest));
+}
+
+double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
+  const double lanes = std::max(1, options.vector_bytes / 4);
+  double cost = 0;
+  for (const Instruction* i : BodyOf(fusion)) {
+    if (!i->shape().IsArray() || i->opcode() == Opcode::kConstant) continue;
+    int64_t elements = i->shape().element_count();
+    if (i->opcode() == Opcode::kReduce) elements = i->operand(0)->shape().element_count();
+    if (i->opcode() == Opcode::kReduceWindow) {
+      for (const WindowDim& dim : i->attrs<ReduceWindowAttrs>().window.dims) elements *= dim.size;
+    }
+    cost += static_cast<double>(elements) * (IsExpensive(*i) ? 6.0 : 0.3) / lanes;
+  }
+  const auto bytes = [](const Instruction* i) {
+    int64_t sum = 0;
+    ForEachLeaf(i->shape(), [&](Shape leaf, const ShapeIndex&) { sum += leaf.IsArray() ? leaf.byte_size() : 0; });
+    return static_cast<double>(sum);
+  };
+  double traffic = bytes(&fusion);
+  for (const Instruction* operand : fusion.operands()) traffic += std::min(bytes(operand), 4 * bytes(&fusion) + 65536);
+  return cost + traffic * 0.04;
+}
+
+std::vector<BufferPair> WantsToShare(const Instruction& fusion) {
+  const Instruction* const root = RootOf(fusion);
+  if (root->opcode() != Opcode::kDynamicUpdateSlice && root->opcode() != Opcode::kScatter) return {};
+  return {};
+}
+
+absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOptions& options) {
+  if (const Decision decision = CanEmit(fusion); !decision) {
+    return Unsupported(fusion.loc(), "platform `cpu` cannot run `{}` yet: {}", fusion.name(), decision.reason());
+  }
+  return EmitLoopFamily(fusion, options);
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,407 @@
+// Addresses, loops and the memory of what was emitted. The opcodes are in emit_elementwise.cc, emit_movement.cc, emit_reduce.cc.
+#include "backends/cpu/families/fusion_emitter.h"
+
+#include <algorithm>
+
+#include "lib/support/check.h"
+#include "lib/support/hash.h"
+#include "lib/support/status.h"
+
+namespace hlo::cpu {
+
+uint64_t FusionEmitter::HashOf(const Instruction* instruction, int result, const Index& index) const {
+  uint64_t h = HashMix(instruction->id(), static_cast<uint64_t>(result) << 32 | static_cast<uint32_t>(mask_));
+  for (const Affine& affine : index) {
+    h = HashMix(h, static_cast<uint64_t>(affine.constant));
+    for (const Term& term : affine.terms) {
+      h = HashMix(h, static_cast<uint64_t>(term.variable) << 48 ^ static_cast<uint64_t>(term.coefficient));
+      h = HashMix(h, variables_[term.variable].epoch);
+    }
+  }
+  return h;
+}
+
+// ---- values ----
+
+absl::StatusOr<Value> FusionEmitter::Emit(const Instruction* instruction, const Index& index) {
+  return EmitResult(instruction, 0, index);
+}
+
+std::optional<Value> FusionEmitter::FindMemo(const Instruction* instruction, int result, const Index& index) const {
+  const auto it = memo_.find(HashOf(instruction, result, index));
+  if (it == memo_.end()) return std::nullopt;
+  for (auto memo = it->second.rbegin(); memo != it->second.rend(); ++memo) {
+    if (memo->instruction == instruction && memo->result == result && memo->mask == mask_ && memo->index == index &&
+        b_.IsVisible(memo->value) && (b_.lanes(memo->value) == 1 || b_.lanes(memo->value) == lanes_)) {
+      return memo->value;
+    }
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitResult(const Instruction* instruction, int result, const Index& index) {
+  if (const std::optional<Value> known = FindMemo(instruction, result, index)) return *known;
+  ASSIGN_OR_RETURN(const Value value, EmitUncached(instruction, result, index));
+  memo_[HashOf(instruction, result, index)].push_back({instruction, result, mask_, index, value});
+  return value;
+}
+
+// ---- addresses ----
+
+FusionEmitter::Range FusionEmitter::RangeOf(const Affine& affine) const {
+  Range range = {affine.constant, affine.constant};
+  for (const Term& term : affine.terms) {
+    const Range& own = variables_[term.variable].range;
+    range.lo += term.coefficient * (term.coefficient > 0 ? own.lo : own.hi);
+    range.hi += term.coefficient * (term.coefficient > 0 ? own.hi : own.lo);
+  }
+  return range;
+}
+
+Affine FusionEmitter::Opaque(Value value, Range range) {
+  if (const std::optional<int64_t> constant = b_.ConstantOf(value)) return Affine::Constant(*constant);
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    if (variables_[i].nest < 0 && variables_[i].value == value) return Affine::Variable(static_cast<int32_t>(i));
+  }
+  Variable variable;
+  variable.range = range;
+  variable.value = value;
+  variables_.push_back(variable);
+  return Affine::Variable(static_cast<int32_t>(variables_.size()) - 1);
+}
+
+FusionEmitter::Address FusionEmitter::ToAddress(const Affine& affine) {
+  Address address;
+  absl::InlinedVector<std::pair<Value, int64_t>, 4> scalars, vectors;
+  absl::InlinedVector<std::pair<int, size_t>, 4> done;  // groups
+  for (const Term& term : affine.terms) {
+    const Variable& variable = variables_[term.variable];
+    if (variable.nest < 0) {
+      (b_.lanes(variable.value) > 1 ? vectors : scalars).push_back({variable.value, term.coefficient});
+      continue;
+    }
+    const ActiveNest& nest = *nests_[variable.nest];
+    for (size_t g = 0; g < nest.groups.size(); ++g) {
+      const Group& group = nest.groups[g];
+      if (variable.dim < group.first || variable.dim > group.last) continue;
+      if (std::find(done.begin(), done.end(), std::pair(variable.nest, g)) != done.end()) continue;
+      done.push_back({variable.nest, g});
+      const int64_t last = affine.CoefficientOf(nest.variables[group.last]);
+      int64_t inner = last;
+      for (size_t d = group.last; d-- > group.first;) {
+        const int64_t expected = inner * nest.plan->dims[d + 1].size;
+        inner = affine.CoefficientOf(nest.variables[d]);
+        if (inner != expected) plan_.Separate(*nest.plan, d);
+      }
+      HLO_DCHECK(group.index != tile::kNoValue);
+      if (last == 0) continue;
+      scalars.push_back({group.index, last});
+      if (group.lanes > 1) {
+        address.step = last;
+        address.lanes = group.lanes;
+      }
+    }
+  }
+  // What is known further out is summed first, so that the sum is made there.
+  std::sort(scalars.begin(), scalars.end());
+  address.base = b_.Index(0);
+  for (const auto& [value, scale] : scalars) address.base = b_.Add(address.base, b_.Mul(value, scale));
+  address.base = b_.Add(address.base, affine.constant);
+  if (vectors.empty()) return address;
+  const int lanes = b_.lanes(vectors[0].first);
+  Value sum = b_.Splat(address.base, lanes);
+  if (address.step != 0) sum = b_.Add(sum, b_.Mul(b_.Iota(lanes), address.step));
+  for (const auto& [value, scale] : vectors) sum = b_.Add(sum, b_.Mul(value, scale));
+  return {sum, 0, lanes, true};
+}
+
+Value FusionEmitter::ToValue(const Affine& affine) {
+  const Address address = ToAddress(affine);
+  if (address.lanes == 1 || address.per_lane) return address.base;
+  return b_.Add(b_.Splat(address.base, address.lanes), b_.Mul(b_.Iota(address.lanes), address.step));
+}
+
+bool FusionEmitter::DependsOnLanes(const Affine& affine) const {
+  for (const Term& term : affine.terms) {
+    const Variable& variable = variables_[term.variable];
+    if (variable.nest < 0) {
+      if (b_.lanes(variable.value) > 1) return true;
+      continue;
+    }
+    for (const Group& group : nests_[variable.nest]->groups) {
+      if (variable.dim >= group.first && variable.dim <= group.last && group.lanes > 1) return true;
+    }
+  }
+  return false;
+}
+
+int FusionEmitter::DepthOf(const Index& index) const {
+  int depth = 0;
+  for (const Affine& affine : index) {
+    for (const Term& term : affine.terms) {
+      const Variable& variable = variables_[term.variable];
+      if (variable.nest < 0) {
+        depth = std::max(depth, b_.DepthOf(variable.value));
+        continue;
+      }
+      for (const Group& group : nests_[variable.nest]->groups) {
+        if (variable.dim >= group.first && variable.dim <= group.last) depth = std::max(depth, b_.DepthOf(group.index));
+      }
+    }
+  }
+  return depth;
+}
+
+std::optional<std::pair<Nest*, size_t>> FusionEmitter::LoopDimOf(int32_t variable) const {
+  const Variable& v = variables_[variable];
+  if (v.nest < 0) return std::nullopt;
+  return std::pair(nests_[v.nest]->plan, v.dim);
+}
+
+std::pair<Affine, Affine> FusionEmitter::DivRem(const Affine& affine, int64_t divisor) {
+  const Range range = RangeOf(affine);
+  if (range.lo >= 0 && range.hi < divisor) return {Affine::Constant(0), affine};
+  Affine quotient, rest;
+  // Terms that are multiples of the divisor leave the remainder alone.
+  const int64_t floor = affine.constant >= 0 ? affine.constant / divisor : -((divisor - 1 - affine.constant) / divisor);
+  quotient.constant = floor;
+  rest.constant = affine.constant - floor * divisor;
+  for (const Term& term : affine.terms) {
+    const bool whole = term.coefficient % divisor == 0;
+    (whole ? quotient : rest).Add(Affine::Variable(term.variable, whole ? term.coefficient / divisor : term.coefficient));
+  }
+  const Range left = RangeOf(rest);
+  if (left.lo >= 0 && left.hi < divisor) return {quotient, rest};
+  // Take a loop variable apart where its part beyond the divisor is whole.
+  for (const Term& term : rest.terms) {
+    const auto loop = LoopDimOf(term.variable);
+    if (!loop || term.coefficient <= 0 || divisor % term.coefficient != 0) continue;
+    const LoopDim& dim = loop->first->dims[loop->second];
+    const int64_t inner = divisor / term.coefficient;
+    if (inner > 1 && dim.size > inner && dim.size % inner == 0 && dim.breaks.empty()) {
+      if (!plan_.changed) plan_.Split(*loop->first, loop->second, inner);
+      return {quotient, Affine::Constant(0)};  // emitted again anyway
+    }
+  }
+  const Value value = ToValue(rest);
+  quotient.Add(Opaque(b_.Div(value, divisor), {left.lo / divisor, left.hi / divisor}));
+  return {quotient, Opaque(b_.Rem(value, divisor), {0, divisor - 1})};
+}
+
+Index FusionEmitter::MapReshape(absl::Span<const int64_t> from, absl::Span<const int64_t> to, const Index& index) {
+  if (from == to) return index;
+  Index result(to.size());
+  const auto factors = CommonFactors(from, to);
+  for (size_t k = 0; k + 1 < factors.size(); ++k) {
+    const auto [from_first, to_first] = factors[k];
+    const auto [from_end, to_end] = factors[k + 1];
+    Affine linear;
+    int64_t stride = 1;
+    for (int64_t d = from_end; d-- > from_first;) {
+      if (from[d] != 1) linear.Add(index[d], stride);
+      stride *= from[d];
+    }
+    int64_t left = stride;  // elements the dimensions still to come share
+    for (int64_t d = to_end; d-- > to_first;) {
+      if (to[d] == 1) continue;
+      left /= to[d];
+      if (left == 1) {
+        result[d] = linear;
+        linear = Affine();
+        continue;
+      }
+      auto [quotient, remainder] = DivRem(linear, to[d]);
+      result[d] = remainder;
+      linear = quotient;
+    }
+  }
+  return result;
+}
+
+Value FusionEmitter::Reversed(Value v) {
+  std::vector<int16_t> order;
+  for (int lane = b_.lanes(v); lane-- > 0;) order.push_back(static_cast<int16_t>(lane));
+  return b_.Shuffle(v, v, order);
+}
+
+Value FusionEmitter::LoadElement(int buffer, const Affine& affine) {
+  reads_.push_back({buffer, affine});
+  const Address address = ToAddress(affine);
+  if (address.lanes == 1) return b_.Load(buffer, address.base);
+  if (mask_ != tile::kNoValue) {
+    const Value zero = b_.Constant(b_.kernel().buffers[buffer].type, {0, 0});
+    return b_.LoadMasked(buffer, address.base, address.lanes, address.step, mask_, zero);
+  }
+  if (!address.per_lane && address.step == -1) {
+    return Reversed(b_.Load(buffer, b_.Add(address.base, 1 - address.lanes), address.lanes));
+  }
+  return b_.Load(buffer, address.base, address.lanes, address.step);
+}
+
+// ---- loops ----
+
+FusionEmitter::ActiveNest& FusionEmitter::Open(int owner, absl::Span<const int64_t> sizes) {
+  nests_.push_back(std::make_unique<ActiveNest>());
+  ActiveNest& nest = *nests_.back();
+  nest.number = static_cast<int>(nests_.size()) - 1;
+  nest.plan = &plan_.NestFor(owner, sizes);
+  for (size_t d = 0; d < nest.plan->dims.size(); ++d) {
+    const LoopDim& dim = nest.plan->dims[d];
+    Variable variable;
+    variable.range = {0, dim.size - 1};
+    variable.nest = nest.number;
+    variable.dim = d;
+    nest.variables.push_back(static_cast<int32_t>(variables_.size()));
+    variables_.push_back(variable);
+    const bool starts = d == 0 || !nest.plan->dims[d - 1].joined_to_next;
+    if (starts) nest.groups.push_back({d, d, 1});
+    nest.groups.back().last = d;
+    nest.groups.back().size *= dim.size;
+  }
+  return nest;
+}
+
+Index FusionEmitter::IndexOf(const ActiveNest& nest, int rank) const {
+  Index index(rank);
+  for (size_t d = 0; d < nest.plan->dims.size(); ++d) {
+    const LoopDim& dim = nest.plan->dims[d];
+    if (dim.size > 1) index[dim.array_dim].Add(Affine::Variable(nest.variables[d], dim.stride));
+  }
+  return index;
+}
+
+std::vector<int> FusionEmitter::LevelsFor(int64_t size, int lanes) const {
+  std::vector<int> levels;
+  int first = lanes;
+  while (first > 1 && size % first != 0 && first > base_lanes_) first /= 2;
+  if (size % first != 0) first = lanes;
+  while (first > size) first /= 2;
+  if (first > 1) levels.push_back(first);
+  int64_t left = size % std::max(first, 1);
+  if (first > base_lanes_ && left >= base_lanes_) {
+    levels.push_back(base_lanes_);
+    left %= base_lanes_;
+  }
+  if (left > 0 || first <= 1) levels.push_back(1);
+  return levels;
+}
+
+absl::StatusOr<Values> FusionEmitter::Loop(ActiveNest& nest, size_t g, Values carried, const Body& body) {
+  if (nest.on_enter) RETURN_IF_ERROR(nest.on_enter(g));
+  if (g == nest.groups.size()) return body(carried);
+  return LoopBetween(nest, g, b_.Index(0), b_.Index(nest.groups[g].size), std::move(carried), body);
+}
+
+absl::StatusOr<Values> FusionEmitter::LoopBetween(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried,
+                                                  const Body& body) {
+  const Group& group = nest.groups[g];
+  const LoopDim& dim = nest.plan->dims[group.first];
+  if (group.first != group.last || dim.breaks.empty()) return LoopSegment(nest, g, lo, hi, std::move(carried), body);
+  Range& range = variables_[nest.variables[group.first]].range;
+  const Range whole = range;
+  std::vector<int64_t> ends = dim.breaks;  // a copy: the plan may change
+  ends.push_back(dim.size);
+  int64_t start = 0;
+  for (const int64_t end : ends) {
+    variables_[nest.variables[group.first]].range = {start, end - 1};
+    ASSIGN_OR_RETURN(carried, LoopSegment(nest, g, b_.Max(lo, b_.Index(start)), b_.Min(hi, b_.Index(end)),
+                                          std::move(carried), body));
+    start = end;
+  }
+  variables_[nest.variables[group.first]].range = whole;
+  return carried;
+}
+
+absl::StatusOr<Values> FusionEmitter::LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried,
+                                                  const Body& body) {
+  const std::vector<int> levels = g + 1 == nest.groups.size() ? nest.levels : std::vector<int>{1};
+  for (const int lanes : levels) {
+    // The part of [lo, hi) that is a whole number of steps.
+    Value end = hi;
+    if (lanes > 1) {
+      const Value length = b_.Max(b_.Sub(hi, lo), b_.Index(0));
+      end = b_.Sub(b_.Add(lo, length), b_.Rem(length, lanes));
+    }
+    ASSIGN_OR_RETURN(carried, LoopLevel(nest, g, lo, end, lanes, std::move(carried), body));
+    lo = end;
+  }
+  return carried;
+}
+
+absl::StatusOr<Values> FusionEmitter::LoopLevel(ActiveNest& nest, size_t g, Value lo, Value hi, int lanes, Values carried,
+                                                const Body& body) {
+  const std::optional<int64_t> first = b_.ConstantOf(lo), end = b_.ConstantOf(hi);
+  if (first && end && *first >= *end) return carried;
+  const bool once = first && end && *end - *first == lanes;
+  Group& group = nest.groups[g];
+  // What was computed for other iterations of the same variables must not be found again.
+  for (size_t d = group.first; d <= group.last; ++d) variables_[nest.variables[d]].epoch = ++last_epoch_;
+  const int outer_lanes = lanes_;
+  Values arguments;
+  if (once) {
+    group.index = lo;
+    group.depth = -1;
+  } else {
+    arguments = b_.BeginLoop(lo, hi, lanes, carried);
+    group.index = arguments[0];
+    group.depth = b_.depth();
+    carried.assign(arguments.begin() + 1, arguments.end());
+  }
+  group.lanes = lanes;
+  if (lanes > 1) lanes_ = lanes;
+  absl::StatusOr<Values> next = Loop(nest, g + 1, carried, body);
+  lanes_ = outer_lanes;
+  group.lanes = 1;
+  group.index = tile::kNoValue;
+  group.depth = -1;
+  if (!next.ok() || once) return next;
+  return b_.EndLoop(*next);
+}
+
+// ---- conditions ----
+
+absl::StatusOr<Value> FusionEmitter::Guarded(const std::vector<Condition>& conditions, const Emission& on_true,
+                                             const Emission& on_false) {
+  Value uniform = tile::kNoValue, per_lane = tile::kNoValue;
+  const auto conjoin = [&](Value& all, Value pred) { all = all == tile::kNoValue ? pred : b_.And(all, pred); };
+  for (const Condition& condition : conditions) {
+    const Range range = RangeOf(condition.value);
+    if (range.lo >= condition.hi || range.hi < condition.lo) return on_false();
+    if (range.lo >= condition.lo && range.hi < condition.hi) continue;
+    const bool varies = DependsOnLanes(condition.value);
+    if (varies && condition.value.terms.size() == 1 && condition.value.terms[0].coefficient == 1) {
+      // Cut the loop where the answer changes; too many pieces are not worth their code.
+      const auto loop = LoopDimOf(condition.value.terms[0].variable);
+      if (loop && loop->first->dims[loop->second].breaks.size() < 6) {
+        plan_.Break(*loop->first, loop->second, condition.lo - condition.value.constant);
+        plan_.Break(*loop->first, loop->second, condition.hi - condition.value.constant);
+        for (size_t d = loop->second == 0 ? 0 : loop->second - 1; d <= loop->second; ++d) {
+          if (d + 1 < loop->first->dims.size()) plan_.Separate(*loop->first, d);
+        }
+        if (plan_.changed) return on_false();
+      }
+    }
+    const Value value = ToValue(condition.value);
+    Value& all = varies ? per_lane : uniform;
+    if (range.lo < condition.lo) conjoin(all, b_.LessEq(b_.Index(condition.lo), value));
+    if (range.hi >= condition.hi) conjoin(all, b_.Less(value, b_.Index(condition.hi)));
+  }
+  const auto masked = [&]() -> absl::StatusOr<Value> {
+    if (per_lane == tile::kNoValue) return on_true();
+    const Value outer = mask_;
+    mask_ = outer == tile::kNoValue ? per_lane : b_.And(outer, per_lane);
+    absl::StatusOr<Value> inside = on_true();
+    mask_ = outer;
+    if (!inside.ok()) return inside;
+    ASSIGN_OR_RETURN(const Value outside, on_false());
+    return b_.Select(per_lane, *inside, outside);
+  };
+  if (uniform == tile::kNoValue) return masked();
+  b_.BeginIf(uniform);
+  ASSIGN_OR_RETURN(Value inside, masked());
+  b_.Else({b_.Splat(inside, lanes_)});
+  ASSIGN_OR_RETURN(Value outside, on_false());
+  return b_.EndIf({b_.Splat(outside, lanes_)})[0];
+}
+
+}  // namespace hlo::cpu

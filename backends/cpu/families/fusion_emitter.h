@@ -1,0 +1,195 @@
+// backends/cpu/families/fusion_emitter.h
+//
+// Emits the elements of fused HLO as tile IR: Emit(instruction, index) is the value of one element, or of as many elements as
+// the current loop has lanes, computed where its operands are known (tile/builder.h moves it out of loops). Indices are symbolic
+// (affine.h); what does not fit the loops corrects the plan (loop_plan.h).
+//
+// A `reduce` is an expression, too: its loops are put where its index is known, so softmax comes out as rows of three
+// loops, a column sum as one loop around a vector of columns.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "backends/cpu/families/affine.h"
+#include "backends/cpu/families/loop_plan.h"
+#include "backends/cpu/tile/builder.h"
+#include "lib/ir/computation.h"
+#include "lib/ir/instruction.h"
+
+namespace hlo::cpu {
+
+using tile::Value;
+using tile::Values;
+
+class FusionEmitter {
+ public:
+  FusionEmitter(tile::Builder& b, LoopPlan& plan, int base_lanes) : b_(b), plan_(plan), base_lanes_(base_lanes) {}
+
+  // The elements of `instruction` lie in a buffer of the kernel (a tuple's leaves in consecutive ones).
+  void BindBuffer(const Instruction* instruction, int first_buffer) { buffers_[instruction] = first_buffer; }
+
+  // ---- values ----
+
+  // Element `index` of the array `instruction`.
+  absl::StatusOr<Value> Emit(const Instruction* instruction, const Index& index);
+  // Element `index` of result `result` of a reduce (0 for all other instructions).
+  absl::StatusOr<Value> EmitResult(const Instruction* instruction, int result, const Index& index);
+  // The result of a scalar computation (several for a tuple root) on scalars or vectors of them.
+  absl::StatusOr<Values> EmitRegion(const Computation& computation, absl::Span<const Value> arguments);
+
+  // ---- loops ----
+
+  // Loops over a nest. Consecutive joined dimensions are one group, run by one loop.
+  struct Group {
+    size_t first = 0, last = 0;  // loop dimensions
+    int64_t size = 1;
+    Value index = tile::kNoValue;
+    int lanes = 1;  // the index is that of lane 0
+    int depth = -1;  // of the loop's block; -1: not open, or a single iteration
+  };
+  struct ActiveNest {
+    Nest* plan = nullptr;
+    int number = 0;
+    std::vector<int32_t> variables;  // per loop dimension
+    std::vector<Group> groups;
+    std::vector<int> levels = {1};  // lanes of the last group's loops, descending
+    std::function<absl::Status(size_t)> on_enter;  // called where groups 0 … g - 1 are running
+  };
+  ActiveNest& Open(int owner, absl::Span<const int64_t> sizes);
+  // The index of an element of the nest's array.
+  Index IndexOf(const ActiveNest& nest, int rank) const;
+  using Body = std::function<absl::StatusOr<Values>(const Values&)>;
+  // Runs `body` over groups `g`… of the nest; what it returns is carried to the next iteration.
+  absl::StatusOr<Values> Loop(ActiveNest& nest, size_t g, Values carried, const Body& body);
+  // The same with bounds for group g.
+  absl::StatusOr<Values> LoopBetween(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried,
+                                     const Body& body);
+  // Lanes of the loop that is being emitted.
+  int lanes() const { return lanes_; }
+  // Lanes for the last group: at most `lanes`, so that little is left over.
+  std::vector<int> LevelsFor(int64_t size, int lanes) const;
+
+  // ---- addresses ----
+
+  // Where lane 0 is, and how far apart lanes are; or an index per lane.
+  struct Address {
+    Value base = tile::kNoValue;
+    int64_t step = 0;
+    int lanes = 1;
+    bool per_lane = false;
+  };
+  Address ToAddress(const Affine& affine);
+  // The value of `affine` in every lane.
+  Value ToValue(const Affine& affine);
+
+  // Facts about the emission, for the plan's cost and for in-place buffers.
+  struct BufferRead {
+    int buffer = 0;
+    Affine address;
+  };
+  const std::vector<BufferRead>& reads() const { return reads_; }
+  // A reduce runs outside all loops: the kernel must be one task.
+  bool has_outer_reduce() const { return has_outer_reduce_; }
+  // How often the most repeated reduce is computed again by a loop its index does not depend on.
+  int64_t recomputation() const { return recomputation_; }
+
+  tile::Builder& builder() { return b_; }
+  LoopPlan& plan() { return plan_; }
+
+  // ---- for the emitters of single opcodes (emit_*.cc) ----
+
+  struct Range {
+    int64_t lo, hi;  // inclusive
+  };
+  struct Condition {
+    Affine value;  // lo <= value < hi
+    int64_t lo, hi;
+  };
+  Range RangeOf(const Affine& affine) const;
+  // A variable for a value only known at run time.
+  Affine Opaque(Value value, Range range);
+  // affine = quotient * divisor + remainder, 0 <= remainder < divisor.
+  std::pair<Affine, Affine> DivRem(const Affine& affine, int64_t divisor);
+  // The index in an array of `to` that has the same linear index as `index` in an array of `from`.
+  Index MapReshape(absl::Span<const int64_t> from, absl::Span<const int64_t> to, const Index& index);
+  using Emission = std::function<absl::StatusOr<Value>()>;
+  // `on_true` where all conditions hold, else `on_false`.
+  absl::StatusOr<Value> Guarded(const std::vector<Condition>& conditions, const Emission& on_true,
+                                const Emission& on_false);
+  Value LoadElement(int buffer, const Affine& address);
+  Value EmitLiteral(const Literal& literal, int64_t linear);
+  Value Reversed(Value v);
+  // A scalar integer element as an index, limited to [0, limit].
+  absl::StatusOr<Affine> ClampedStart(const Instruction* instruction, const Index& index, int64_t limit);
+
+ private:
+  struct Variable {
+    Range range;
+    Value value = tile::kNoValue;  // opaque variables
+    int nest = -1;                 // loop variables: number of the nest
+    size_t dim = 0;
+    uint64_t epoch = 0;            // changes with every loop that runs it
+  };
+  struct Memo {
+    const Instruction* instruction;
+    int result;
+    Value mask;
+    Index index;
+    Value value;
+  };
+
+  absl::StatusOr<Value> EmitUncached(const Instruction* instruction, int result, const Index& index);
+  absl::StatusOr<Value> EmitElementwise(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitBroadcast(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitConcatenate(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitPad(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitSlice(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitDynamicSlice(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitDynamicUpdateSlice(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitGather(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitIota(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitConstant(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitReduce(const Instruction* instruction, int result, const Index& index);
+  absl::StatusOr<Value> EmitReduceWindow(const Instruction* instruction, int result, const Index& index);
+  absl::StatusOr<Value> EmitRegionInstruction(const Instruction* instruction,
+                                              absl::flat_hash_map<const Instruction*, Values>& known);
+  absl::StatusOr<Values> CombineLevels(const Instruction* reduce, const Values& carried, const std::vector<int>& levels,
+                                       absl::Span<const Value> initial);
+  absl::StatusOr<Values> FoldLanes(const Computation& region, Values values);
+  void NoteRecomputation(const Index& index, int depth);
+
+  uint64_t HashOf(const Instruction* instruction, int result, const Index& index) const;
+  bool DependsOnLanes(const Affine& affine) const;
+  int DepthOf(const Index& index) const;
+  std::optional<std::pair<Nest*, size_t>> LoopDimOf(int32_t variable) const;
+  std::optional<Value> FindMemo(const Instruction* instruction, int result, const Index& index) const;
+  absl::StatusOr<Values> LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried, const Body& body);
+  absl::StatusOr<Values> LoopLevel(ActiveNest& nest, size_t g, Value lo, Value hi, int lanes, Values carried,
+                                   const Body& body);
+
+  tile::Builder& b_;
+  LoopPlan& plan_;
+  int base_lanes_;
+  int lanes_ = 1;
+  Value mask_ = tile::kNoValue;  // lanes whose loads must not touch memory, when conditional
+  uint64_t last_epoch_ = 0;
+  bool has_outer_reduce_ = false;
+  int64_t recomputation_ = 1;
+  std::vector<Variable> variables_;
+  std::vector<std::unique_ptr<ActiveNest>> nests_;  // by number
+  absl::flat_hash_map<const Instruction*, int> buffers_;
+  absl::flat_hash_map<uint64_t, std::vector<Memo>> memo_;
+  std::vector<BufferRead> reads_;
+  absl::flat_hash_map<const Instruction*, int> constant_buffers_;
+};
+
+// The HLO attributes an element node keeps.
+tile::ElementAttrs ElementAttrsOf(const Instruction& instruction);
+
+}  // namespace hlo::cpu

@@ -1,0 +1,245 @@
+// backends/cpu/families/loop.cc
+//
+// The family of kernels that compute every element of their outputs once, in loops over the largest output: elementwise
+// chains, movements, column reductions, and rows (softmax, normalisation), whose reductions nest inside.
+//
+// Tasks are blocks of the outer loops, or pieces of the only one.
+#include <algorithm>
+
+#include "backends/cpu/families/fusible.h"
+#include "backends/cpu/families/kernel_frame.h"
+#include "lib/support/status.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int kMostTrials = 40;
+constexpr int64_t kElementsPerTask = 2048;
+
+class LoopEmission {
+ public:
+  LoopEmission(const Instruction& fusion, const FamilyOptions& options, LoopPlan& plan)
+      : fusion_(fusion), options_(options), plan_(plan), base_lanes_(BaseLanes(fusion, options)), b_(&result_.kernel),
+        emitter_(b_, plan, base_lanes_) {}
+
+  absl::StatusOr<KernelPlan> Run() {
+    ASSIGN_OR_RETURN(frame_, MakeFrame(fusion_, b_, emitter_));
+    RETURN_IF_ERROR(ArrangeOutputs());
+    if (main_dims_zero_) {
+      result_.task_count = 0;
+      return std::move(result_);
+    }
+    RETURN_IF_ERROR(EmitTasks());
+    if (emitter_.recomputation() > 1 && !plan_.changed) {
+      return Unsupported(fusion_.loc(), "a reduce inside `{}` would be computed {} times", fusion_.name(),
+                         emitter_.recomputation());
+    }
+    if (emitter_.has_outer_reduce() && !plan_.serial) plan_.serial = plan_.changed = true;
+    FindInPlace();
+    result_.cost_ns_per_task = CostInNs(fusion_, options_) / static_cast<double>(std::max<int64_t>(1, result_.task_count));
+    return std::move(result_);
+  }
+
+ private:
+  // The largest output gives the loops. Others have as many elements, or are one per row of it.
+  absl::Status ArrangeOutputs() {
+    const auto largest = std::max_element(frame_.outputs.begin(), frame_.outputs.end(),
+                                          [](const KernelOutput& a, const KernelOutput& b) {
+                                            return a.shape.element_count() < b.shape.element_count();
+                                          });
+    const auto dims = largest->shape.dims();
+    main_dims_.assign(dims.begin(), dims.end());
+    main_dims_zero_ = largest->shape.element_count() == 0;
+    for (const KernelOutput& output : frame_.outputs) {
+      if (output.shape.element_count() == largest->shape.element_count()) {
+        main_.push_back(&output);
+        continue;
+      }
+      const auto own = output.shape.dims();
+      if (own.size() > dims.size() || !std::equal(own.begin(), own.end(), dims.begin())) {
+        return Unsupported(fusion_.loc(), "the outputs {} and {} of `{}` have no common loops", output.shape,
+                           largest->shape, fusion_.name());
+      }
+      rows_.push_back(&output);
+    }
+    return absl::OkStatus();
+  }
+
+  bool Contains(bool (*is)(const Instruction&)) const {
+    return std::any_of(frame_.body.begin(), frame_.body.end(), [&](const Instruction* i) { return is(*i); });
+  }
+
+  // Lanes that keep the processor busy without running out of registers.
+  int WantedLanes(int64_t size) const {
+    const bool expensive = Contains([](const Instruction& i) { return IsExpensive(i); });
+    const bool reduces = Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduce; });
+    const bool windows = Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduceWindow; });
+    int unroll = expensive ? 1 : frame_.body.size() <= 12 ? 2 : 1;
+    if (reduces) unroll = expensive ? 2 : 8;
+    if (windows) unroll = 4;
+    // Two cores want two pieces.
+    while (reduces && unroll > 1 && size < 2 * unroll * base_lanes_) unroll /= 2;
+    return unroll * base_lanes_;
+  }
+
+  absl::Status EmitTasks() {
+    FusionEmitter::ActiveNest& nest = emitter_.Open(-1, main_dims_);
+    SeparateRows(nest);
+    const size_t last = nest.groups.size() - 1;
+    const int64_t last_size = nest.groups[last].size;
+    nest.levels = emitter_.LevelsFor(last_size, std::min(WantedLanes(last_size), nest.plan->lanes_limit));
+    nest.on_enter = [&](size_t g) { return EmitRows(nest, g); };
+    // Groups [0, outer) are flattened into tasks; the next one may be cut into chunks.
+    size_t outer = 0;
+    int64_t tasks = 1;
+    while (outer < std::min(last, RowGroups(nest)) && tasks < 64) tasks *= nest.groups[outer++].size;
+    int64_t chunk = nest.groups[outer].size;
+    if (outer == last && tasks < 32) chunk = ChunkOf(nest, tasks);
+    const int64_t chunks = (nest.groups[outer].size + chunk - 1) / chunk;
+    result_.task_count = plan_.serial ? 1 : tasks * chunks;
+    const Value begin = plan_.serial ? b_.Index(0) : b_.begin();
+    const Value end = plan_.serial ? b_.Index(tasks * chunks) : b_.end();
+    const auto body = [&](const Values& carried) { return EmitBody(nest, carried); };
+    if (outer == 0) {
+      RETURN_IF_ERROR(EmitRows(nest, 0));
+      const Value lo = b_.Mul(begin, chunk);
+      const Value hi = b_.Min(b_.Mul(end, chunk), b_.Index(nest.groups[0].size));
+      return emitter_.LoopBetween(nest, 0, lo, hi, {}, body).status();
+    }
+    const Value task = b_.BeginLoop(begin, end, 1)[0];
+    Value rest = b_.Div(task, chunks);
+    for (size_t g = outer; g-- > 0;) {
+      const int64_t size = nest.groups[g].size;
+      nest.groups[g].index = g == 0 ? rest : b_.Rem(rest, size);
+      nest.groups[g].depth = b_.depth();
+      rest = b_.Div(rest, size);
+    }
+    for (size_t g = 0; g < outer; ++g) RETURN_IF_ERROR(EmitRows(nest, g));
+    if (chunks == 1) {
+      RETURN_IF_ERROR(emitter_.Loop(nest, outer, {}, body).status());
+    } else {
+      RETURN_IF_ERROR(EmitRows(nest, outer));
+      const Value lo = b_.Mul(b_.Rem(task, chunks), chunk);
+      const Value hi = b_.Min(b_.Add(lo, chunk), b_.Index(nest.groups[outer].size));
+      RETURN_IF_ERROR(emitter_.LoopBetween(nest, outer, lo, hi, {}, body).status());
+    }
+    b_.EndLoop();
+    return absl::OkStatus();
+  }
+
+  // A piece of the last group for one task.
+  int64_t ChunkOf(const FusionEmitter::ActiveNest& nest, int64_t tasks) const {
+    const int64_t size = nest.groups.back().size;
+    const int64_t lanes = nest.levels.front();
+    const bool reduces = Contains([](const Instruction& i) {
+      return i.opcode() == Opcode::kReduce || i.opcode() == Opcode::kReduceWindow;
+    });
+    int64_t chunk = reduces ? lanes : std::max(kElementsPerTask, size * tasks / 256);
+    chunk = std::max(chunk, (size * tasks + 1023) / 1024);  // not more than a thousand tasks
+    chunk = (chunk + lanes - 1) / lanes * lanes;
+    return std::min(chunk, size);
+  }
+
+  // ---- outputs with one element per row ----
+
+  // Loops of the main dimensions must not run over the end of a row output's dimensions.
+  void SeparateRows(FusionEmitter::ActiveNest& nest) {
+    for (const KernelOutput* row : rows_) {
+      const int rank = row->shape.rank();
+      for (size_t d = 0; d + 1 < nest.plan->dims.size(); ++d) {
+        if (nest.plan->dims[d].array_dim < rank && nest.plan->dims[d + 1].array_dim >= rank) plan_.Separate(*nest.plan, d);
+      }
+    }
+  }
+
+  size_t GroupsOf(const FusionEmitter::ActiveNest& nest, const KernelOutput& row) const {
+    size_t g = 0;
+    while (g < nest.groups.size() && nest.plan->dims[nest.groups[g].last].array_dim < row.shape.rank() &&
+           row.shape.element_count() > 1) {
+      ++g;
+    }
+    return g;
+  }
+
+  // Groups all row outputs run in.
+  size_t RowGroups(const FusionEmitter::ActiveNest& nest) const {
+    size_t groups = nest.groups.size();
+    for (const KernelOutput* row : rows_) groups = std::min(groups, GroupsOf(nest, *row));
+    return groups;
+  }
+
+  absl::Status EmitRows(const FusionEmitter::ActiveNest& nest, size_t g) {
+    for (const KernelOutput* row : rows_) {
+      if (GroupsOf(nest, *row) != g || plan_.changed) continue;
+      if (g == 0 && !plan_.serial) plan_.serial = plan_.changed = true;
+      Index index = emitter_.IndexOf(nest, static_cast<int>(main_dims_.size()));
+      index.resize(static_cast<size_t>(row->shape.rank()));
+      ASSIGN_OR_RETURN(const Value value, emitter_.EmitResult(row->instruction, row->result, index));
+      b_.Store(row->buffer, emitter_.ToAddress(Linear(index, row->shape.dims())).base, value);
+    }
+    return absl::OkStatus();
+  }
+
+  // ---- main outputs ----
+
+  absl::StatusOr<Values> EmitBody(FusionEmitter::ActiveNest& nest, const Values& carried) {
+    const Index index = emitter_.IndexOf(nest, static_cast<int>(main_dims_.size()));
+    const Affine linear = Linear(index, main_dims_);
+    Values values;
+    for (const KernelOutput* output : main_) {
+      const Index own = emitter_.MapReshape(main_dims_, output->shape.dims(), index);
+      ASSIGN_OR_RETURN(const Value value, emitter_.EmitResult(output->instruction, output->result, own));
+      values.push_back(b_.Splat(value, emitter_.lanes()));
+    }
+    const FusionEmitter::Address address = emitter_.ToAddress(linear);
+    for (size_t i = 0; i < main_.size(); ++i) b_.Store(main_[i]->buffer, address.base, values[i], address.step);
+    linear_ = linear;
+    return carried;
+  }
+
+  void FindInPlace() {
+    for (int operand = 0; operand < frame_.operand_buffers; ++operand) {
+      bool read = false, same = true;
+      for (const auto& access : emitter_.reads()) {
+        if (access.buffer != operand) continue;
+        read = true;
+        same = same && access.address == linear_;
+      }
+      if (!read || !same) continue;
+      const tile::Buffer& in = result_.kernel.buffers[static_cast<size_t>(operand)];
+      for (const KernelOutput* output : main_) {
+        const tile::Buffer& out = result_.kernel.buffers[static_cast<size_t>(output->buffer)];
+        if (in.elements == out.elements && ByteSize(in.type) == ByteSize(out.type)) {
+          result_.in_place.push_back({operand, output->buffer - frame_.operand_buffers});
+        }
+      }
+    }
+  }
+
+  const Instruction& fusion_;
+  const FamilyOptions& options_;
+  LoopPlan& plan_;
+  int base_lanes_;
+  KernelPlan result_;
+  tile::Builder b_;
+  FusionEmitter emitter_;
+  KernelFrame frame_;
+  std::vector<int64_t> main_dims_;
+  bool main_dims_zero_ = false;
+  std::vector<const KernelOutput*> main_, rows_;
+  Affine linear_;
+};
+
+}  // namespace
+
+absl::StatusOr<KernelPlan> EmitLoopFamily(const Instruction& fusion, const FamilyOptions& options) {
+  LoopPlan plan;
+  for (int trial = 0; trial < kMostTrials; ++trial) {
+    plan.changed = false;
+    ASSIGN_OR_RETURN(KernelPlan result, LoopEmission(fusion, options, plan).Run());
+    if (!plan.changed) return result;
+  }
+  return Internal("the loops of `{}` do not settle", fusion.name());
+}
+
+}  // namespace hlo::cpu

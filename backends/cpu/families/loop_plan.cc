@@ -1,0 +1,61 @@
+#include "backends/cpu/families/loop_plan.h"
+
+#include <algorithm>
+
+namespace hlo::cpu {
+
+Nest Nest::Of(absl::Span<const int64_t> sizes) {
+  Nest nest;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 1) continue;  // its index is 0
+    LoopDim dim;
+    dim.array_dim = static_cast<int>(d);
+    dim.size = sizes[d];
+    nest.dims.push_back(dim);
+  }
+  if (nest.dims.empty()) nest.dims.push_back({});
+  nest.dims.back().joined_to_next = false;
+  return nest;
+}
+
+Nest& LoopPlan::NestFor(int owner, absl::Span<const int64_t> sizes) {
+  const auto [it, is_new] = nests.try_emplace(owner);
+  if (is_new) it->second = Nest::Of(sizes);
+  return it->second;
+}
+
+void LoopPlan::Separate(Nest& nest, size_t dim) {
+  if (!nest.dims[dim].joined_to_next) return;
+  nest.dims[dim].joined_to_next = false;
+  changed = true;
+}
+
+void LoopPlan::Split(Nest& nest, size_t dim, int64_t inner_size) {
+  LoopDim inner = nest.dims[dim];
+  LoopDim& outer = nest.dims[dim];
+  outer.size /= inner_size;
+  outer.stride *= inner_size;
+  outer.joined_to_next = true;
+  outer.breaks.clear();
+  inner.size = inner_size;
+  inner.breaks.clear();
+  nest.dims.insert(nest.dims.begin() + static_cast<int64_t>(dim) + 1, inner);
+  changed = true;
+}
+
+void LoopPlan::Break(Nest& nest, size_t dim, int64_t at) {
+  std::vector<int64_t>& breaks = nest.dims[dim].breaks;
+  if (at <= 0 || at >= nest.dims[dim].size) return;
+  const auto place = std::lower_bound(breaks.begin(), breaks.end(), at);
+  if (place != breaks.end() && *place == at) return;
+  breaks.insert(place, at);
+  changed = true;
+}
+
+void LoopPlan::LimitLanes(Nest& nest, int lanes) {
+  if (nest.lanes_limit <= lanes) return;
+  nest.lanes_limit = lanes;
+  changed = true;
+}
+
+}  // namespace hlo::cpu

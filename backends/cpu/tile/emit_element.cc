@@ -1,0 +1,324 @@
+// One `element` node of tile IR as LLVM code: the only place that knows which template of lib/eval/scalar_ops.h an opcode and
+// its element types lead to.
+#include "backends/cpu/tile/emit_element.h"
+
+#include "backends/llvm/value.h"
+
+namespace hlo::cpu::tile {
+namespace {
+
+// ---- dispatch from an element type to a C++ type ----
+
+template <class Fn>
+Emitted WithIntType(ElementType type, Fn fn) {
+  switch (BitWidth(type) <= 8 ? 8 : BitWidth(type)) {
+    case 8: return IsSigned(type) ? fn(int8_t{}) : fn(uint8_t{});
+    case 16: return IsSigned(type) ? fn(int16_t{}) : fn(uint16_t{});
+    case 32: return IsSigned(type) ? fn(int32_t{}) : fn(uint32_t{});
+    case 64: return IsSigned(type) ? fn(int64_t{}) : fn(uint64_t{});
+  }
+  HLO_UNREACHABLE();
+}
+
+// Calls fn(S{}) with the SmallFloat type of a narrow float.
+template <class Fn>
+std::invoke_result_t<Fn, BF16> WithNarrowType(ElementType type, Fn fn) {
+#define HLO_NARROW(Name) \
+  if (type == ElementType::k##Name) return fn(Native<ElementType::k##Name>{});
+  HLO_NARROW(BF16) HLO_NARROW(F16) HLO_NARROW(F8E5M2) HLO_NARROW(F8E4M3FN) HLO_NARROW(F8E4M3) HLO_NARROW(F8E3M4)
+  HLO_NARROW(F8E4M3B11FNUZ) HLO_NARROW(F8E4M3FNUZ) HLO_NARROW(F8E5M2FNUZ) HLO_NARROW(F8E8M0FNU)
+  HLO_NARROW(F4E2M1FN) HLO_NARROW(F6E2M3FN) HLO_NARROW(F6E3M2FN)
+#undef HLO_NARROW
+  HLO_UNREACHABLE();
+}
+
+class ElementEmitter {
+ public:
+  ElementEmitter(llvm::IRBuilderBase& b, bool has_f16c) : b_(b), has_f16c_(has_f16c) {}
+
+  // `types` are the operands' element types.
+  Emitted Apply(const Node& node, ElementType result, const ElementType* types, const Emitted* x) {
+    const Opcode op = node.opcode;
+    if (op == Opcode::kCopy) return x[0];
+    if (op == Opcode::kSelect) return SelectBits(x[0], x[1], x[2]);
+    if (op == Opcode::kConvert) return Convert(types[0], result, x[0]);
+    if (op == Opcode::kBitcastConvert) return Reinterpret(x[0], result);
+    if (op == Opcode::kCompare) return Compare(node.attrs, types[0], x[0], x[1]);
+    if (op == Opcode::kIsFinite) return IsFinite(types[0], x[0]);
+    if (op == Opcode::kClamp) return Clamp(result, x[0], x[1], x[2]);
+    if (op == Opcode::kReducePrecision) return ReducePrecision(node.attrs, result, x[0]);
+    if (op == Opcode::kComplex) return MakeComplex(types[0], x[0], x[1]);
+    if (op == Opcode::kReal) return IsComplex(types[0]) ? Part(types[0], x[0], false) : x[0];
+    if (op == Opcode::kImag) return Imag(types[0], result, x[0]);
+    if (IsPred(types[0])) return Pred(op, x, node.operands.size());
+    if (IsInteger(types[0])) return Int(op, types[0], x, node.operands.size());
+    return Float(op, result, x, node.operands.size());
+  }
+
+  // A float of at most 32 bits as f32.
+  math::LlvmValue<float> Widen(ElementType type, const Emitted& x) {
+    if (type == ElementType::kF32) return Get<float>(x);
+    return WithNarrowType(type, [&](auto s) { return Decode<decltype(s)>(x); });
+  }
+  // f32 rounded to a float of at most 32 bits.
+  template <class V>
+  Emitted Narrow(ElementType type, V x) {
+    if (type == ElementType::kF32) return Put(x);
+    return WithNarrowType(type, [&](auto s) { return Encode<decltype(s)>(x); });
+  }
+
+ private:
+  Emitted Pred(Opcode op, const Emitted* x, size_t count) {
+    const auto a = Get<bool>(x[0]);
+    if (count == 1) return op == Opcode::kNot ? Put(math::Not(a)) : x[0];
+    return Put(scalar::PredBinary(op, a, Get<bool>(x[1])));
+  }
+
+  Emitted Int(Opcode op, ElementType type, const Emitted* x, size_t count) {
+    const int bits = BitWidth(type);
+    return WithIntType(type, [&]<class T>(T) {
+      const auto a = Get<T>(x[0]);
+      if (count == 1) return Put(scalar::IntUnary(op, a, bits));
+      return Put(scalar::IntBinary(op, a, Get<T>(x[1]), bits));
+    });
+  }
+
+  Emitted Float(Opcode op, ElementType type, const Emitted* x, size_t count) {
+    if (type == ElementType::kF64) {
+      const auto a = Get<double>(x[0]);
+      if (count == 1) return Put(scalar::FloatUnary(op, a));
+      return Put(scalar::FloatBinary(op, a, Get<double>(x[1])));
+    }
+    const auto a = Widen(type, x[0]);
+    if (count == 1) return Narrow(type, scalar::FloatUnary(op, a));
+    return Narrow(type, scalar::FloatBinary(op, a, Widen(type, x[1])));
+  }
+
+  Emitted IsFinite(ElementType type, const Emitted& x) {
+    if (type == ElementType::kF64) return Put(math::IsFinite(Get<double>(x)));
+    return Put(math::IsFinite(Widen(type, x)));
+  }
+
+  Emitted Compare(const ElementAttrs& attrs, ElementType type, const Emitted& x, const Emitted& y) {
+    if (IsPred(type)) {
+      return Put(scalar::ComparePred(attrs.direction, Get<bool>(x), Get<bool>(y)));
+    }
+    if (IsInteger(type)) {
+      return WithIntType(type, [&]<class T>(T) {
+        return Put(scalar::Compare(attrs.direction, Get<T>(x), Get<T>(y)));
+      });
+    }
+    if (type == ElementType::kF64) {
+      return Put(scalar::CompareFloat(attrs.direction, attrs.comparison, Get<double>(x),
+                                         Get<double>(y)));
+    }
+    if (IsComplex(type)) return CompareComplex(attrs.direction, type, x, y);
+    return Put(scalar::CompareFloat(attrs.direction, attrs.comparison, Widen(type, x), Widen(type, y)));
+  }
+
+  Emitted Clamp(ElementType type, const Emitted& low, const Emitted& x, const Emitted& high) {
+    if (IsPred(type)) {
+      const auto raised = math::Or(Get<bool>(x), Get<bool>(low));
+      return Put(math::And(raised, Get<bool>(high)));
+    }
+    if (IsInteger(type)) {
+      return WithIntType(type, [&]<class T>(T) {
+        return Put(
+            scalar::ClampInt(Get<T>(low), Get<T>(x), Get<T>(high)));
+      });
+    }
+    if (type == ElementType::kF64) {
+      return Put(math::Clamp(Get<double>(low), Get<double>(x), Get<double>(high)));
+    }
+    return Narrow(type, math::Clamp(Widen(type, low), Widen(type, x), Widen(type, high)));
+  }
+
+  Emitted ReducePrecision(const ElementAttrs& attrs, ElementType type, const Emitted& x) {
+    if (type == ElementType::kF64) {
+      return Put(math::ReducePrecision(Get<double>(x), attrs.exponent_bits, attrs.mantissa_bits));
+    }
+    return Narrow(type, math::ReducePrecision(Widen(type, x), attrs.exponent_bits, attrs.mantissa_bits));
+  }
+
+  // ---- conversions ----
+
+  Emitted Convert(ElementType from, ElementType to, const Emitted& x) {
+    if (from == to) return x;
+    if (IsComplex(from)) return FromComplex(from, to, x);
+    if (IsComplex(to)) return ToComplex(from, to, x);
+    if (IsPred(from)) return FromMask(to, Get<bool>(x));
+    if (IsInteger(from)) {
+      return WithIntType(from, [&]<class T>(T) { return FromInt(to, Get<T>(x)); });
+    }
+    if (from == ElementType::kF64) return FromDouble(to, Get<double>(x));
+    return FromFloat(to, Widen(from, x));
+  }
+
+  template <class M>
+  Emitted FromMask(ElementType to, M mask) {
+    if (IsInteger(to)) {
+      // The only value but 0 is -1 for the one-bit signed integer.
+      return WithIntType(to, [&]<class T>(T) { return Put(math::WrapInt(math::Cast<T>(mask), BitWidth(to))); });
+    }
+    if (to == ElementType::kF64) return Put(math::Cast<double>(mask));
+    return Narrow(to, math::Cast<float>(mask));
+  }
+
+  template <class V>
+  Emitted FromInt(ElementType to, V x) {
+    if (IsPred(to)) return Put(math::IntToPred(x));
+    if (IsInteger(to)) {
+      return WithIntType(to, [&]<class T>(T) { return Put(math::IntToInt<T>(x, BitWidth(to))); });
+    }
+    if (to == ElementType::kF64) return Put(math::Cast<double>(x));
+    if (to == ElementType::kF32) return Put(math::Cast<float>(x));
+    return Narrow(to, math::IntToOddFloat(x));
+  }
+
+  template <class V>
+  Emitted FromFloat(ElementType to, V x) {
+    if (IsPred(to)) return Put(math::FloatToPred(x));
+    if (IsInteger(to)) {
+      return WithIntType(to, [&]<class T>(T) { return Put(math::FloatToInt<T>(x, BitWidth(to))); });
+    }
+    if (to == ElementType::kF64) return Put(math::Cast<double>(x));
+    return Narrow(to, x);
+  }
+
+  template <class V>
+  Emitted FromDouble(ElementType to, V x) {
+    if (IsPred(to)) return Put(math::FloatToPred(x));
+    if (IsInteger(to)) {
+      return WithIntType(to, [&]<class T>(T) { return Put(math::FloatToInt<T>(x, BitWidth(to))); });
+    }
+    if (to == ElementType::kF32 || BitWidth(to) == 16) return Narrow(to, math::Cast<float>(x));
+    return Narrow(to, math::DoubleToOddFloat(x));
+  }
+
+  // ---- complex ----
+
+  Emitted MakeComplex(ElementType part, const Emitted& re, const Emitted& im) {
+    if (part == ElementType::kF64) return PutComplex(Get<double>(re), Get<double>(im));
+    return PutComplex(Get<float>(re), Get<float>(im));
+  }
+  Emitted Part(ElementType type, const Emitted& x, bool imaginary) {
+    if (type == ElementType::kC128) {
+      return Put(imaginary ? GetImag<double>(x) : GetReal<double>(x));
+    }
+    return Put(imaginary ? GetImag<float>(x) : GetReal<float>(x));
+  }
+  Emitted Imag(ElementType type, ElementType result, const Emitted& x) {
+    if (IsComplex(type)) return Part(type, x, true);
+    if (type == ElementType::kF64) return Put(math::Const(Get<double>(x), 0));
+    const auto wide = Widen(type, x);
+    return Narrow(result, math::Const(wide, 0));
+  }
+  Emitted ToComplex(ElementType from, ElementType to, const Emitted& x) {
+    const ElementType part = ComponentType(to);
+    if (part == ElementType::kF64) {
+      const auto re = Get<double>(Convert(from, part, x));
+      return PutComplex(re, math::Const(re, 0));
+    }
+    const auto re = Get<float>(Convert(from, part, x));
+    return PutComplex(re, math::Const(re, 0));
+  }
+  Emitted FromComplex(ElementType from, ElementType to, const Emitted& x) {
+    const Emitted re = Part(from, x, false);
+    const ElementType part = ComponentType(from);
+    if (IsPred(to)) {
+      const Emitted a = Convert(part, to, re);
+      const Emitted b = Convert(part, to, Part(from, x, true));
+      return Put(math::Or(Get<bool>(a), Get<bool>(b)));
+    }
+    if (!IsComplex(to)) return Convert(part, to, re);
+    const Emitted im = Part(from, x, true);
+    return MakeComplex(ComponentType(to), Convert(part, ComponentType(to), re),
+                       Convert(part, ComponentType(to), im));
+  }
+
+  Emitted CompareComplex(ComparisonDirection direction, ElementType type, const Emitted& x, const Emitted& y) {
+    const auto equal = [&]<class T>(T) {
+      return math::And(math::Equal(GetReal<T>(x), GetReal<T>(y)),
+                       math::Equal(GetImag<T>(x), GetImag<T>(y)));
+    };
+    const auto same = type == ElementType::kC128 ? equal(double{}) : equal(float{});
+    return Put(direction == ComparisonDirection::kEq ? same : math::Not(same));
+  }
+  // ---- values ----
+
+  template <class T>
+  math::LlvmValue<T> Get(const Emitted& x) {
+    return {&b_, x.value};
+  }
+  template <class T>
+  math::LlvmValue<T> GetReal(const Emitted& x) {
+    return {&b_, x.value};
+  }
+  template <class T>
+  math::LlvmValue<T> GetImag(const Emitted& x) {
+    return {&b_, x.imaginary};
+  }
+  template <class T>
+  static Emitted Put(math::LlvmValue<T> x) {
+    return {x.v, nullptr};
+  }
+  template <class T>
+  static Emitted PutComplex(math::LlvmValue<T> re, math::LlvmValue<T> im) {
+    return {re.v, im.v};
+  }
+
+  // The f32 of a narrow float's code, and back.
+  template <class S>
+  math::LlvmValue<float> Decode(const Emitted& x) {
+    if (std::is_same_v<S, F16> && has_f16c_) {
+      llvm::Value* const half = b_.CreateBitCast(x.value, llvm_value::Shaped(b_.getHalfTy(), x.value->getType()));
+      return {&b_, b_.CreateFPExt(half, llvm_value::TypeLike<float>(x.value))};
+    }
+    llvm::Type* const wide = llvm_value::TypeLike<int32_t>(x.value);
+    return math::DecodeFloat<S>(math::LlvmValue<int32_t>{&b_, b_.CreateZExt(x.value, wide)});
+  }
+  template <class S>
+  Emitted Encode(math::LlvmValue<float> x) {
+    if (std::is_same_v<S, F16> && has_f16c_) {
+      llvm::Value* const half = b_.CreateFPTrunc(x.v, llvm_value::Shaped(b_.getHalfTy(), x.v->getType()));
+      return {b_.CreateBitCast(half, llvm_value::TypeLike<uint16_t>(x.v)), nullptr};
+    }
+    const math::LlvmValue<int32_t> code = math::EncodeFloat<S>(x);
+    llvm::Type* const narrow = llvm_value::Shaped(b_.getIntNTy(S::kBits <= 8 ? 8 : 16), x.v->getType());
+    return {b_.CreateTrunc(code.v, narrow), nullptr};
+  }
+
+  Emitted SelectBits(const Emitted& pred, const Emitted& on_true, const Emitted& on_false) {
+    Emitted result = {b_.CreateSelect(pred.value, on_true.value, on_false.value), nullptr};
+    if (on_true.imaginary != nullptr) {
+      result.imaginary = b_.CreateSelect(pred.value, on_true.imaginary, on_false.imaginary);
+    }
+    return result;
+  }
+
+  // The bits of x as a type of the same width.
+  Emitted Reinterpret(const Emitted& x, ElementType result) {
+    return {b_.CreateBitCast(x.value, llvm_value::Shaped(RegisterType(b_.getContext(), result), x.value->getType())),
+            nullptr};
+  }
+
+  llvm::IRBuilderBase& b_;
+  bool has_f16c_;
+};
+
+}  // namespace
+
+llvm::Type* RegisterType(llvm::LLVMContext& context, ElementType type) {
+  if (IsPred(type)) return llvm::Type::getInt1Ty(context);
+  const ElementType part = ComponentType(type);
+  if (part == ElementType::kF32) return llvm::Type::getFloatTy(context);
+  if (part == ElementType::kF64) return llvm::Type::getDoubleTy(context);
+  return llvm::Type::getIntNTy(context, 8 * ByteSize(type));
+}
+
+Emitted EmitElement(llvm::IRBuilderBase& b, bool has_f16c, const Node& node, ElementType result,
+                    const ElementType* types, const Emitted* operands) {
+  return ElementEmitter(b, has_f16c).Apply(node, result, types, operands);
+}
+
+}  // namespace hlo::cpu::tile
