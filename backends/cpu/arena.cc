@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -24,9 +25,25 @@ absl::Status TooLarge(int64_t bytes, int64_t limit) {
                   static_cast<double>(bytes) / kMiB, static_cast<double>(limit) / kMiB));
 }
 
-}  // namespace
+// The number in the first line of a file, or -1: the file is missing or says `max`.
+int64_t NumberIn(const char* path) {
+  std::FILE* file = std::fopen(path, "r");
+  if (file == nullptr) return -1;
+  long long value;
+  const bool found = std::fscanf(file, "%lld", &value) == 1;
+  std::fclose(file);
+  return found ? value : -1;
+}
 
-int64_t AvailableMemory() {
+// What the control group of the process leaves, where it has a limit of its own.
+int64_t AvailableInGroup() {
+  const int64_t limit = NumberIn("/sys/fs/cgroup/memory.max");
+  const int64_t used = NumberIn("/sys/fs/cgroup/memory.current");
+  if (limit < 0 || used < 0) return std::numeric_limits<int64_t>::max();
+  return limit > used ? limit - used : 0;
+}
+
+int64_t AvailableOnMachine() {
   std::FILE* file = std::fopen("/proc/meminfo", "r");
   if (file == nullptr) return std::numeric_limits<int64_t>::max();
   int64_t kib = -1;
@@ -38,6 +55,10 @@ int64_t AvailableMemory() {
   std::fclose(file);
   return kib < 0 ? std::numeric_limits<int64_t>::max() : kib * 1024;
 }
+
+}  // namespace
+
+int64_t AvailableMemory() { return std::min(AvailableOnMachine(), AvailableInGroup()); }
 
 absl::StatusOr<Arena> Arena::Create(int64_t bytes, int64_t limit) {
   if (bytes <= 0) return Arena();

@@ -1,0 +1,56 @@
+#include "backends/cpu/cpu_backend.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "backends/cpu/cpu_executable.h"
+#include "backends/cpu/cpu_pipeline.h"
+#include "backends/cpu/library/host.h"
+#include "backends/cpu/thunk_emitter.h"
+#include "lib/ir/printer.h"
+#include "lib/support/status.h"
+#include "lib/support/thread_pool.h"
+
+namespace hlo {
+namespace {
+
+double Milliseconds() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<Module> module, const CompileOptions& options) {
+  CompileStats stats;
+  ASSIGN_OR_RETURN(const cpu::Host host, cpu::DetectHost(options.cpu_features));
+  const double start = Milliseconds();
+  if (options.run_passes) RETURN_IF_ERROR(cpu::RunPasses(*module, options.verify_each_pass));
+  stats.passes_ms = Milliseconds() - start;
+  if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(*module));
+
+  const double codegen = Milliseconds();
+  auto pool = std::make_unique<ThreadPool>(options.threads);
+  JitOptions jit_options;
+  jit_options.cpu = host.llvm_cpu();
+  jit_options.features = host.llvm_features();
+  jit_options.vector_bits = host.vector_bytes() * 8;
+  ASSIGN_OR_RETURN(std::unique_ptr<Jit> jit, Jit::Create(std::move(jit_options)));
+  cpu::LibraryOptions library;
+  library.host = host;
+  library.threads = pool->size();
+  library.denormals = options.denormals.value_or(Denormals::kFlush);
+  library.seed = options.seed;
+  ASSIGN_OR_RETURN(cpu::Program program, cpu::EmitProgram(*module, *jit, *pool, library, options));
+  stats.codegen_ms = Milliseconds() - codegen;
+
+  const double load = Milliseconds();
+  ASSIGN_OR_RETURN(std::unique_ptr<cpu::CpuExecutable> executable,
+                   cpu::CpuExecutable::Make(std::move(module), std::move(jit), std::move(pool), std::move(program), library));
+  stats.load_ms = Milliseconds() - load;
+  executable->SetStats(stats);
+  return executable;
+}
+
+std::unique_ptr<Backend> MakeCpuBackend() { return std::make_unique<CpuBackend>(); }
+
+}  // namespace hlo

@@ -1,0 +1,149 @@
+#include "backends/cpu/cpu_executable.h"
+
+#include <cstring>
+
+#include "backends/cpu/library/omp_shim.h"
+#include "lib/support/status.h"
+
+namespace hlo::cpu {
+namespace {
+
+int64_t RoundUp(int64_t bytes) { return (bytes + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment; }
+
+// Calls fn(leaf literal) depth first.
+template <class Fn>
+void ForEachLeafLiteral(const Literal& literal, Fn&& fn) {
+  if (literal.shape().IsTuple()) {
+    for (const Literal& element : literal.elements()) ForEachLeafLiteral(element, fn);
+  } else {
+    fn(literal);
+  }
+}
+
+absl::Status RefuseElided(const Literal& literal, std::string_view name) {
+  if (!literal.is_elided()) return absl::OkStatus();
+  return Error("`{}` has no values in this text (`{{...}}`)", name);
+}
+
+class CpuPreparedRun final : public PreparedRun {
+ public:
+  CpuPreparedRun(CpuExecutable& executable, RunOptions options) : executable_(executable), options_(std::move(options)) {}
+  absl::Status Run() override { return executable_.Execute(options_); }
+  absl::StatusOr<Literal> Result() override { return executable_.Results(); }
+
+ private:
+  CpuExecutable& executable_;
+  RunOptions options_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_ptr<Module> module, std::unique_ptr<Jit> jit,
+                                                                   std::unique_ptr<ThreadPool> pool, Program program,
+                                                                   const LibraryOptions& library) {
+  std::unique_ptr<CpuExecutable> executable(new CpuExecutable());
+  executable->module_ = std::move(module);
+  executable->jit_ = std::move(jit);
+  executable->pool_ = std::move(pool);
+  executable->program_ = std::move(program);
+  executable->denormals_ = library.denormals;
+  executable->random_state_ = library.seed;
+  RETURN_IF_ERROR(executable->Allocate());
+  return executable;
+}
+
+absl::Status CpuExecutable::Allocate() {
+  const std::vector<Allocation>& allocations = program_.buffers->allocations();
+  std::vector<int64_t> offsets;
+  int64_t total = 0;
+  for (const Allocation& allocation : allocations) {
+    offsets.push_back(total);
+    total += RoundUp(allocation.size);
+  }
+  const int64_t scratch = total;
+  total += RoundUp(program_.scratch_bytes);
+  ASSIGN_OR_RETURN(arena_, Arena::Create(total));
+  for (size_t i = 0; i < allocations.size(); ++i) {
+    addresses_.push_back(arena_.data() + offsets[i]);
+    if (const Instruction* constant = allocations[i].constant) {
+      RETURN_IF_ERROR(RefuseElided(constant->literal(), constant->name()));
+      std::memcpy(addresses_[i], constant->literal().data(), static_cast<size_t>(allocations[i].size));
+    }
+  }
+  scratch_ = arena_.data() + scratch;
+  return absl::OkStatus();
+}
+
+void CpuExecutable::SetStats(const CompileStats& stats) {
+  stats_ = stats;
+  stats_.peak_bytes = program_.buffers->total_size() + program_.scratch_bytes;
+}
+
+absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments) {
+  RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
+  std::vector<const Literal*> leaves;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    absl::Status status;
+    ForEachLeafLiteral(arguments[i], [&](const Literal& leaf) {
+      if (status.ok()) status = RefuseElided(leaf, module_->entry()->parameter(static_cast<int>(i))->name());
+      leaves.push_back(&leaf);
+    });
+    RETURN_IF_ERROR(status);
+  }
+  const std::vector<Allocation>& allocations = program_.buffers->allocations();
+  for (size_t i = 0; i < allocations.size(); ++i) {
+    if (allocations[i].kind != Allocation::Kind::kArgument || allocations[i].size == 0) continue;
+    const Literal& leaf = *leaves[static_cast<size_t>(allocations[i].leaf)];
+    RET_CHECK(leaf.byte_size() == allocations[i].size, "argument of {} bytes for {}", leaf.byte_size(), allocations[i].size);
+    std::memcpy(addresses_[i], leaf.data(), static_cast<size_t>(allocations[i].size));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CpuExecutable::Execute(const RunOptions& options) {
+  if (options.trace != nullptr) return Error("platform `cpu` keeps no single values to trace; use `--platform=interpreter`");
+  const ScopedDenormals denormals(denormals_);
+  const ScopedOmpPool omp(*pool_);
+  ExecuteContext context;
+  context.allocations = addresses_.data();
+  context.pool = pool_.get();
+  context.scratch = scratch_;
+  context.max_loop_iterations = options.max_loop_iterations;
+  context.random_state = &random_state_;
+  context.replica_id = options.replica_id;
+  context.partition_id = options.partition_id;
+  return ExecuteAll(program_.thunks, context);
+}
+
+Literal CpuExecutable::Results() const {
+  Literal result(module_->entry()->root()->shape());
+  const std::vector<Allocation>& allocations = program_.buffers->allocations();
+  std::vector<std::pair<const std::byte*, int64_t>> leaves;
+  for (size_t i = 0; i < allocations.size(); ++i) {
+    if (allocations[i].kind == Allocation::Kind::kResult) leaves.push_back({addresses_[i], allocations[i].size});
+  }
+  size_t next = 0;
+  const auto fill = [&](auto&& self, Literal& literal) -> void {
+    if (literal.shape().IsTuple()) {
+      for (Literal& element : literal.mutable_elements()) self(self, element);
+      return;
+    }
+    const auto& [address, size] = leaves[next++];
+    if (size > 0) std::memcpy(literal.mutable_data(), address, static_cast<size_t>(size));
+  };
+  fill(fill, result);
+  return result;
+}
+
+absl::StatusOr<Literal> CpuExecutable::Run(absl::Span<const Literal> arguments, const RunOptions& options) {
+  RETURN_IF_ERROR(LoadArguments(arguments));
+  RETURN_IF_ERROR(Execute(options));
+  return Results();
+}
+
+absl::StatusOr<std::unique_ptr<PreparedRun>> CpuExecutable::Prepare(absl::Span<const Literal> arguments, const RunOptions& options) {
+  RETURN_IF_ERROR(LoadArguments(arguments));
+  return std::make_unique<CpuPreparedRun>(*this, options);
+}
+
+}  // namespace hlo::cpu

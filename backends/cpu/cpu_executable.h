@@ -1,0 +1,47 @@
+// A compiled module on the CPU: thunks, machine code, and one arena that holds arguments, results, constants and temporaries.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/cpu/arena.h"
+#include "backends/cpu/thunk_emitter.h"
+#include "lib/support/thread_pool.h"
+
+namespace hlo::cpu {
+
+class CpuExecutable final : public Executable {
+ public:
+  static absl::StatusOr<std::unique_ptr<CpuExecutable>> Make(std::unique_ptr<Module> module, std::unique_ptr<Jit> jit,
+                                                             std::unique_ptr<ThreadPool> pool, Program program,
+                                                             const LibraryOptions& library);
+
+  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const RunOptions& options) override;
+  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments, const RunOptions& options) override;
+  const Module& module() const override { return *module_; }
+  const CompileStats& stats() const override { return stats_; }
+  void SetStats(const CompileStats& stats);
+
+  // For prepared runs: takes the arguments in, runs the thunks, gives the results out.
+  absl::Status LoadArguments(absl::Span<const Literal> arguments);
+  absl::Status Execute(const RunOptions& options);
+  Literal Results() const;
+
+ private:
+  CpuExecutable() = default;
+  absl::Status Allocate();
+
+  std::unique_ptr<Module> module_;
+  std::unique_ptr<Jit> jit_;
+  std::unique_ptr<ThreadPool> pool_;
+  Program program_;
+  Denormals denormals_ = Denormals::kFlush;
+  CompileStats stats_;
+  Arena arena_;
+  std::vector<std::byte*> addresses_;  // by allocation
+  std::byte* scratch_ = nullptr;
+  uint64_t random_state_ = 0;
+};
+
+}  // namespace hlo::cpu

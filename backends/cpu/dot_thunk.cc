@@ -1,0 +1,130 @@
+// HLO dot -> DotSpec. Any number of batch, free and contracting dimensions is brought to one m, n and k by joining
+// dimensions that lie behind one another in every operand; what cannot be joined of m and n becomes a batch dimension.
+#include "backends/cpu/library/dot.h"
+
+#include <algorithm>
+
+#include "backends/cpu/library_thunks.h"
+#include "lib/support/status.h"
+
+namespace hlo::cpu {
+namespace {
+
+// A dimension with its distance in two arrays.
+struct Dim {
+  int64_t size, a, b;
+};
+
+// Joins neighbours (outer, inner) where outer steps are inner size times inner steps in both arrays; drops dimensions of size 1.
+std::vector<Dim> Join(const std::vector<Dim>& dims) {
+  std::vector<Dim> result;
+  for (const Dim& dim : dims) {
+    if (dim.size == 1) continue;
+    if (!result.empty() && result.back().a == dim.size * dim.a && result.back().b == dim.size * dim.b) {
+      result.back() = {result.back().size * dim.size, dim.a, dim.b};
+    } else {
+      result.push_back(dim);
+    }
+  }
+  return result;
+}
+
+bool Contains(const DimVec& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
+
+absl::StatusOr<DotSpec> SpecOf(const Instruction& dot, int threads) {
+  const DotAttrs& attrs = dot.attrs<DotAttrs>();
+  const Shape lhs = dot.operand(0)->shape();
+  const Shape rhs = dot.operand(1)->shape();
+  const DimVec ls = RowMajorStrides(lhs.dims());
+  const DimVec rs = RowMajorStrides(rhs.dims());
+  const DimVec os = RowMajorStrides(dot.shape().dims());
+  DotSpec spec;
+  spec.lhs_type = lhs.element_type();
+  spec.rhs_type = rhs.element_type();
+  spec.out_type = dot.shape().element_type();
+  spec.threads = threads;
+  size_t out = 0;
+  for (size_t i = 0; i < attrs.lhs_batch_dims.size(); ++i, ++out) {
+    const auto l = static_cast<size_t>(attrs.lhs_batch_dims[i]);
+    const auto r = static_cast<size_t>(attrs.rhs_batch_dims[i]);
+    spec.batch.push_back({lhs.dim(static_cast<int>(l)), ls[l], rs[r], os[out]});
+  }
+  std::vector<Dim> m, n, k;
+  for (int64_t d = 0; d < lhs.rank(); ++d) {
+    if (Contains(attrs.lhs_batch_dims, d) || Contains(attrs.lhs_contracting_dims, d)) continue;
+    m.push_back({lhs.dim(static_cast<int>(d)), ls[static_cast<size_t>(d)], os[out++]});
+  }
+  for (int64_t d = 0; d < rhs.rank(); ++d) {
+    if (Contains(attrs.rhs_batch_dims, d) || Contains(attrs.rhs_contracting_dims, d)) continue;
+    n.push_back({rhs.dim(static_cast<int>(d)), rs[static_cast<size_t>(d)], os[out++]});
+  }
+  for (size_t i = 0; i < attrs.lhs_contracting_dims.size(); ++i) {
+    const auto l = static_cast<size_t>(attrs.lhs_contracting_dims[i]);
+    const auto r = static_cast<size_t>(attrs.rhs_contracting_dims[i]);
+    k.push_back({lhs.dim(static_cast<int>(l)), ls[l], rs[r]});
+  }
+  // The order of contracting dimensions is free: outermost first in lhs.
+  std::stable_sort(k.begin(), k.end(), [](const Dim& x, const Dim& y) { return x.a > y.a; });
+  m = Join(m);
+  n = Join(n);
+  k = Join(k);
+  if (k.size() > 1) return Unsupported(dot.loc(), "platform `cpu` cannot run this `dot` in the library");
+  // Keep the longest of what is left as m and n.
+  const auto longest = [](std::vector<Dim>& dims) {
+    Dim best{1, 0, 0};
+    if (dims.empty()) return best;
+    auto it = std::max_element(dims.begin(), dims.end(), [](const Dim& x, const Dim& y) { return x.size < y.size; });
+    best = *it;
+    dims.erase(it);
+    return best;
+  };
+  const Dim md = longest(m);
+  const Dim nd = longest(n);
+  for (const Dim& rest : m) spec.batch.push_back({rest.size, rest.a, 0, rest.b});
+  for (const Dim& rest : n) spec.batch.push_back({rest.size, 0, rest.a, rest.b});
+  spec.m = md.size;
+  spec.lhs_m = md.a;
+  spec.out_m = md.b;
+  spec.n = nd.size;
+  spec.rhs_n = nd.a;
+  spec.out_n = nd.b;
+  const Dim kd = k.empty() ? Dim{1, 1, 1} : k[0];
+  spec.k = kd.size;
+  spec.lhs_k = kd.a;
+  spec.rhs_k = kd.b;
+  // A dimension of size 1 may have any distance; the library wants a sensible one.
+  if (spec.n == 1) spec.rhs_n = spec.out_n = 1;
+  if (spec.m == 1) {
+    spec.lhs_m = spec.k * std::max<int64_t>(spec.lhs_k, 1);
+    spec.out_m = spec.n * std::max<int64_t>(spec.out_n, 1);
+  }
+  return spec;
+}
+
+class DotThunk final : public Thunk {
+ public:
+  DotThunk(std::string_view name, std::unique_ptr<DotKernel> kernel, const ThunkBuffers& buffers)
+      : Thunk(name), kernel_(std::move(kernel)), lhs_(buffers.operands[0][0]), rhs_(buffers.operands[1][0]), out_(buffers.results[0]) {}
+  std::string_view kind() const override { return "dot"; }
+  BufferUses uses() const override { return {{lhs_, rhs_}, {out_}}; }
+  int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+  absl::Status Execute(ExecuteContext& context) const override {
+    kernel_->Run({context.Address(lhs_), context.Address(rhs_), context.Address(out_), nullptr, context.scratch}, *context.pool);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::unique_ptr<DotKernel> kernel_;
+  BufferSlice lhs_, rhs_, out_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot, const ThunkBuffers& buffers,
+                                                    const LibraryOptions& options) {
+  ASSIGN_OR_RETURN(const DotSpec spec, SpecOf(dot, options.threads));
+  ASSIGN_OR_RETURN(std::unique_ptr<DotKernel> kernel, MakeDot(spec, options.host));
+  return std::make_unique<DotThunk>(dot.name(), std::move(kernel), buffers);
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,34 @@
+// A compiled tile kernel with its buffers. Splits its tasks over the pool when there is enough work for it to pay.
+#pragma once
+
+#include <vector>
+
+#include "backends/common/thunk.h"
+#include "backends/cpu/tile/emit_llvm.h"
+
+namespace hlo::cpu {
+
+struct KernelLaunch {
+  tile::KernelFunction* function = nullptr;
+  std::vector<BufferSlice> buffers;  // operand leaves, then result leaves
+  size_t result_count = 1;           // of `buffers`, the last ones
+  int64_t task_count = 1;
+  double cost_ns_per_task = 0;
+  int64_t scratch_bytes = 0;  // per concurrent call
+  int threads = 1;
+};
+
+class KernelThunk final : public Thunk {
+ public:
+  KernelThunk(std::string_view name, KernelLaunch launch);
+  std::string_view kind() const override { return "kernel"; }
+  BufferUses uses() const override;
+  int64_t scratch_bytes() const override { return launch_.scratch_bytes * parts_; }
+  absl::Status Execute(ExecuteContext& context) const override;
+
+ private:
+  KernelLaunch launch_;
+  int parts_;  // calls that run at the same time
+};
+
+}  // namespace hlo::cpu

@@ -1,0 +1,37 @@
+// Thunks that call the CPU library: dot, convolution, sort, top-k; and one that lets the interpreter compute an operation for which there is
+// neither a kernel family nor a library routine yet (correct, not fast).
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "backends/common/thunk.h"
+#include "backends/cpu/library/host.h"
+#include "lib/ir/instruction.h"
+#include "lib/support/denormals.h"
+
+namespace hlo::cpu {
+
+struct LibraryOptions {
+  Host host;
+  int threads = 1;
+  Denormals denormals = Denormals::kFlush;
+  uint64_t seed = 42;
+};
+
+// Operand slices per operand, result slices per leaf.
+struct ThunkBuffers {
+  std::vector<std::vector<BufferSlice>> operands;
+  std::vector<BufferSlice> results;
+};
+
+absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot, const ThunkBuffers& buffers, const LibraryOptions& options);
+absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv, const ThunkBuffers& buffers, const LibraryOptions& options);
+// Null when the comparator is none the library knows.
+absl::StatusOr<std::unique_ptr<Thunk>> MakeSortThunk(const Instruction& sort, const ThunkBuffers& buffers, const LibraryOptions& options);
+absl::StatusOr<std::unique_ptr<Thunk>> MakeTopKThunk(const Instruction& topk, const ThunkBuffers& buffers, const LibraryOptions& options);
+// Any instruction without side effects that the evaluator can compute.
+absl::StatusOr<std::unique_ptr<Thunk>> MakeEvalThunk(const Instruction& instruction, const ThunkBuffers& buffers,
+                                                     const LibraryOptions& options);
+
+}  // namespace hlo::cpu

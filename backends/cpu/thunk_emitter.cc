@@ -1,0 +1,293 @@
+#include "backends/cpu/thunk_emitter.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/cpu/families/family.h"
+#include "backends/cpu/families/fusible.h"
+#include "backends/cpu/kernel_thunk.h"
+#include "backends/cpu/show_code.h"
+#include "backends/cpu/tile/emit_llvm.h"
+#include "lib/eval/evaluator.h"
+#include "lib/ir/computation.h"
+#include "lib/support/status.h"
+
+namespace hlo::cpu {
+namespace {
+
+// How an instruction is computed.
+enum class Means { kNothing, kKernel, kDot, kConvolution, kSort, kTopK, kEval, kControl };
+
+// One unique kernel; several thunks may run it.
+struct UniqueKernel {
+  tile::Kernel kernel;
+  std::string name;
+};
+
+struct PlannedKernel {
+  KernelPlan plan;
+  int unique = -1;
+};
+
+bool NeedsNoCode(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kAfterAll:
+      return true;
+    default:
+      return instruction.opcode() != Opcode::kCall && IsAliasOp(instruction);
+  }
+}
+
+class ProgramEmitter {
+ public:
+  ProgramEmitter(const Module& module, const Jit& jit, ThreadPool& pool, const LibraryOptions& library,
+                 const CompileOptions& options)
+      : module_(module), jit_(jit), pool_(pool), library_(library), options_(options) {
+    family_.vector_bytes = library.host.vector_bytes();
+  }
+
+  absl::StatusOr<Program> Run() {
+    RETURN_IF_ERROR(Plan(*module_.entry()));
+    ASSIGN_OR_RETURN(program_.buffers, BufferAssignment::Make(module_, Hooks()));
+    RETURN_IF_ERROR(PlanShared());
+    RETURN_IF_ERROR(Compile());
+    ASSIGN_OR_RETURN(program_.thunks, Emit(*module_.entry()));
+    if (!program_.buffers->entry_end().copies.empty()) {
+      program_.thunks.push_back(std::make_unique<CopyThunk>("results", program_.buffers->entry_end()));
+    }
+    program_.scratch_bytes = ScratchBytes(program_.thunks);
+    program_.kernels = static_cast<int>(planned_.size());
+    program_.unique_kernels = static_cast<int>(unique_.size());
+    Show(EmitStage::kBuffers, [&] { return program_.buffers->ToString(); });
+    Show(EmitStage::kThunks, [&] { return ToString(program_.thunks); });
+    return std::move(program_);
+  }
+
+ private:
+  template <class Fn>
+  void Show(EmitStage stage, Fn&& text) {
+    if (options_.Wants(stage)) options_.emit_sink(stage, text());
+  }
+
+  absl::StatusOr<Means> MeansOf(const Instruction& instruction) {
+    if (NeedsNoCode(instruction)) return Means::kNothing;
+    switch (instruction.opcode()) {
+      case Opcode::kWhile:
+      case Opcode::kConditional:
+      case Opcode::kCall:
+        return Means::kControl;
+      case Opcode::kDot: return Means::kDot;
+      case Opcode::kConvolution: return Means::kConvolution;
+      case Opcode::kSort: return Means::kSort;
+      case Opcode::kTopK: return Means::kTopK;
+      default: break;
+    }
+    const Decision kernel = CanEmit(instruction);
+    if (kernel) return Means::kKernel;
+    if (instruction.opcode() == Opcode::kFusion) {
+      return Unsupported(instruction.loc(), "platform `cpu` cannot compile fusion `{}`: {}", instruction.name(), kernel.reason());
+    }
+    if (instruction.shape().has_dynamic_dims() || !IsEvaluable(instruction)) {
+      return Unsupported(instruction.loc(), "platform `cpu` cannot run `{}` yet: {}", instruction.opcode_text(), kernel.reason());
+    }
+    return Means::kEval;
+  }
+
+  // ---- kernels ----
+
+  // Emits every kernel once, without sharing, so that buffer assignment knows what may share.
+  absl::Status Plan(const Computation& computation) {
+    for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
+      ASSIGN_OR_RETURN(Means means, MeansOf(*instruction));
+      if (means == Means::kKernel) {
+        absl::StatusOr<KernelPlan> plan = EmitFusion(*instruction, family_);
+        if (plan.ok()) {
+          planned_[instruction].plan = *std::move(plan);
+          kernel_order_.push_back(instruction);
+        } else if (plan.status().code() == absl::StatusCode::kUnimplemented && instruction->opcode() != Opcode::kFusion &&
+                   IsEvaluable(*instruction)) {
+          means = Means::kEval;
+        } else {
+          return plan.status();
+        }
+      }
+      means_[instruction] = means;
+      if (means == Means::kControl) {
+        for (const Computation* callee : instruction->calls()) RETURN_IF_ERROR(Plan(*callee));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  AssignmentHooks Hooks() {
+    AssignmentHooks hooks;
+    hooks.can_share = [this](const Instruction& instruction, int operand, int leaf) {
+      const auto it = planned_.find(&instruction);
+      if (it == planned_.end()) return false;
+      const BufferPair pair{operand, leaf};
+      const auto has = [&pair](const std::vector<BufferPair>& pairs) {
+        return std::find(pairs.begin(), pairs.end(), pair) != pairs.end();
+      };
+      return has(it->second.plan.in_place) || has(WantsToShare(instruction));
+    };
+    return hooks;
+  }
+
+  // Emits the kernels again whose operand and result came to lie in one buffer.
+  absl::Status PlanShared() {
+    for (const Instruction* instruction : kernel_order_) {
+      const std::vector<BufferSlice> results = program_.buffers->slices(*instruction);
+      FamilyOptions family = family_;
+      for (int o = 0; o < instruction->operand_count(); ++o) {
+        const std::vector<BufferSlice> operand = program_.buffers->slices(*instruction->operand(o));
+        for (size_t r = 0; r < results.size(); ++r) {
+          if (operand.size() == 1 && operand[0].allocation >= 0 && operand[0] == results[r]) {
+            family.shared.push_back({o, static_cast<int>(r)});
+          }
+        }
+      }
+      PlannedKernel& planned = planned_[instruction];
+      if (!family.shared.empty()) {
+        ASSIGN_OR_RETURN(planned.plan, EmitFusion(*instruction, family));
+      }
+      const auto [it, inserted] = by_key_.emplace(planned.plan.kernel.Key(), static_cast<int>(unique_.size()));
+      if (inserted) unique_.push_back({planned.plan.kernel, std::string(instruction->name())});
+      planned.unique = it->second;
+      Show(EmitStage::kTile, [&] { return fmt::format("// {}\n{}", instruction->name(), planned.plan.kernel.ToString()); });
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Compile() {
+    const tile::EmitOptions emit{library_.host.level >= IsaLevel::kAvx2};
+    const auto build = [&](int i, llvm::Module& module) -> absl::Status {
+      ASSIGN_OR_RETURN(llvm::Function * function,
+                       tile::EmitLlvm(unique_[static_cast<size_t>(i)].kernel, SymbolOf(i), emit, module));
+      jit_.SetUpFunction(*function);
+      return absl::OkStatus();
+    };
+    RETURN_IF_ERROR(ShowCode(build));
+    ASSIGN_OR_RETURN(program_.code, jit_.CompileAll(pool_, static_cast<int>(unique_.size()), build));
+    return absl::OkStatus();
+  }
+
+  static std::string SymbolOf(int unique) { return fmt::format("kernel_{}", unique); }
+
+  absl::Status ShowCode(const std::function<absl::Status(int, llvm::Module&)>& build) {
+    for (size_t i = 0; i < unique_.size(); ++i) {
+      RETURN_IF_ERROR(ShowKernelCode(jit_, static_cast<int>(i), unique_[i].name, build, options_));
+    }
+    return absl::OkStatus();
+  }
+  // ---- thunks ----
+
+  absl::StatusOr<ThunkList> Emit(const Computation& computation) {
+    ThunkList thunks;
+    for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
+      ASSIGN_OR_RETURN(std::unique_ptr<Thunk> thunk, EmitOne(*instruction, thunks));
+      if (thunk != nullptr) thunks.push_back(std::move(thunk));
+    }
+    return thunks;
+  }
+
+  ThunkBuffers BuffersOf(const Instruction& instruction) const {
+    ThunkBuffers buffers;
+    for (const Instruction* operand : instruction.operands()) buffers.operands.push_back(program_.buffers->slices(*operand));
+    buffers.results = program_.buffers->slices(instruction);
+    return buffers;
+  }
+
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitOne(const Instruction& instruction, ThunkList& thunks) {
+    switch (means_.at(&instruction)) {
+      case Means::kNothing: return std::unique_ptr<Thunk>();
+      case Means::kKernel: return EmitKernel(instruction);
+      case Means::kDot: return OrEval(instruction, MakeDotThunk(instruction, BuffersOf(instruction), library_));
+      case Means::kConvolution: return OrEval(instruction, MakeConvThunk(instruction, BuffersOf(instruction), library_));
+      case Means::kSort: return OrEval(instruction, MakeSortThunk(instruction, BuffersOf(instruction), library_));
+      case Means::kTopK: return OrEval(instruction, MakeTopKThunk(instruction, BuffersOf(instruction), library_));
+      case Means::kEval: return MakeEvalThunk(instruction, BuffersOf(instruction), library_);
+      case Means::kControl: return EmitControl(instruction, thunks);
+    }
+    return std::unique_ptr<Thunk>();
+  }
+
+  // What the library declines goes to the evaluator.
+  absl::StatusOr<std::unique_ptr<Thunk>> OrEval(const Instruction& instruction, absl::StatusOr<std::unique_ptr<Thunk>> thunk) {
+    const bool declined = thunk.ok() ? *thunk == nullptr : thunk.status().code() == absl::StatusCode::kUnimplemented;
+    if (!declined) return thunk;
+    return MakeEvalThunk(instruction, BuffersOf(instruction), library_);
+  }
+
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitKernel(const Instruction& instruction) {
+    const PlannedKernel& planned = planned_.at(&instruction);
+    KernelLaunch launch;
+    launch.function =
+        program_.code[static_cast<size_t>(planned.unique)]->Function<tile::KernelFunction>(SymbolOf(planned.unique));
+    RET_CHECK(launch.function != nullptr, "kernel of `{}` is missing in its object", instruction.name());
+    const ThunkBuffers buffers = BuffersOf(instruction);
+    for (const auto& operand : buffers.operands) launch.buffers.insert(launch.buffers.end(), operand.begin(), operand.end());
+    launch.buffers.insert(launch.buffers.end(), buffers.results.begin(), buffers.results.end());
+    launch.result_count = buffers.results.size();
+    launch.task_count = planned.plan.task_count;
+    launch.cost_ns_per_task = planned.plan.cost_ns_per_task;
+    launch.scratch_bytes = (planned.plan.kernel.scratch_bytes + 63) / 64 * 64;
+    launch.threads = library_.threads;
+    return std::make_unique<KernelThunk>(instruction.name(), std::move(launch));
+  }
+
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitControl(const Instruction& instruction, ThunkList& thunks) {
+    if (instruction.opcode() == Opcode::kCall) {
+      ASSIGN_OR_RETURN(ThunkList inner, Emit(*instruction.to_apply()));
+      for (auto& thunk : inner) thunks.push_back(std::move(thunk));
+      return std::unique_ptr<Thunk>();
+    }
+    if (instruction.opcode() == Opcode::kWhile) return EmitWhile(instruction, thunks);
+    const BufferSlice selector = program_.buffers->slice(*instruction.operand(0));
+    std::vector<ThunkList> branches;
+    for (const Computation* branch : instruction.calls()) {
+      ASSIGN_OR_RETURN(ThunkList inner, Emit(*branch));
+      const CopyList& copies = program_.buffers->branch_end(*branch);
+      if (!copies.copies.empty()) inner.push_back(std::make_unique<CopyThunk>(branch->name(), copies));
+      branches.push_back(std::move(inner));
+    }
+    const bool is_pred = IsPred(instruction.operand(0)->shape().element_type());
+    return std::make_unique<ConditionalThunk>(instruction.name(), selector, is_pred, std::move(branches));
+  }
+
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitWhile(const Instruction& loop, ThunkList& thunks) {
+    const CopyList& init = program_.buffers->loop_init(loop);
+    if (!init.copies.empty()) thunks.push_back(std::make_unique<CopyThunk>(loop.name(), init));
+    ASSIGN_OR_RETURN(ThunkList condition, Emit(*loop.while_condition()));
+    ASSIGN_OR_RETURN(ThunkList body, Emit(*loop.while_body()));
+    const CopyList& end = program_.buffers->loop_end(loop);
+    if (!end.copies.empty()) body.push_back(std::make_unique<CopyThunk>(loop.while_body()->name(), end));
+    const BufferSlice predicate = program_.buffers->slice(*loop.while_condition()->root());
+    return std::make_unique<WhileThunk>(loop.name(), std::move(condition), predicate, std::move(body), /*trip_count=*/-1);
+  }
+
+  const Module& module_;
+  const Jit& jit_;
+  ThreadPool& pool_;
+  const LibraryOptions& library_;
+  const CompileOptions& options_;
+  FamilyOptions family_;
+  absl::flat_hash_map<const Instruction*, Means> means_;
+  absl::flat_hash_map<const Instruction*, PlannedKernel> planned_;
+  std::vector<const Instruction*> kernel_order_;
+  absl::flat_hash_map<std::string, int> by_key_;
+  std::vector<UniqueKernel> unique_;
+  Program program_;
+
+};
+
+}  // namespace
+
+absl::StatusOr<Program> EmitProgram(const Module& module, const Jit& jit, ThreadPool& pool, const LibraryOptions& library,
+                                    const CompileOptions& options) {
+  return ProgramEmitter(module, jit, pool, library, options).Run();
+}
+
+}  // namespace hlo::cpu
