@@ -52,6 +52,13 @@ absl::Status ShapeArgs::MakeShapeError(std::string message) const {
   return hlo::Error("`{}`: {}", Text(opcode_), message);
 }
 
+std::string ShapeArgs::name(int i) const {
+  const OperandSpec& spec = Info(opcode_).operands;
+  if (spec.name_count < 2 || spec.names[1] != "init_values") return OperandName(opcode_, i);
+  const int inputs = operand_count() / 2;
+  return i < inputs ? fmt::format("inputs[{}]", i) : fmt::format("init_values[{}]", i - inputs);
+}
+
 absl::Status ShapeArgs::CheckArray(int i) const {
   if (operand(i).IsArray()) return absl::OkStatus();
   return Error("`{}` has shape `{}`, expected an array", name(i), operand(i));

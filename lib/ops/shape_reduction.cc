@@ -24,13 +24,9 @@ absl::StatusOr<int> CheckInputsAndInits(const ShapeArgs& args) {
   const int n = count / 2;
   for (int i = 0; i < n; ++i) {
     RETURN_IF_ERROR(args.CheckSameDimensions(0, i));
-    const Shape init = args.operand(n + i);
-    if (!init.IsScalar()) {
-      return args.Error("initial value {} has shape `{}`, expected a scalar", i, init);
-    }
-    if (!SameTypeUpToFloatWidth(args.operand(i).element_type(), init.element_type())) {
-      return args.Error("initial value {} has element type `{}`, but input {} has `{}`", i, Text(init.element_type()),
-                        i, Text(args.operand(i).element_type()));
+    RETURN_IF_ERROR(args.CheckScalar(n + i));
+    if (!SameTypeUpToFloatWidth(args.operand(i).element_type(), args.operand(n + i).element_type())) {
+      RETURN_IF_ERROR(args.CheckSameElementType(i, n + i));
     }
   }
   return n;

@@ -43,8 +43,8 @@ class ShapeArgs {
   absl::Span<const Signature> calls() const { return calls_; }
   // The shape in the text, when there is one.
   const std::optional<Shape>& declared() const { return declared_; }
-  // "`lhs`" of this opcode.
-  std::string name(int i) const { return OperandName(opcode_, i); }
+  // Name of operand i, "lhs"; inputs and initial values of reductions are told apart by the number of operands.
+  std::string name(int i) const;
 
   template <class... Args>
   absl::Status Error(fmt::format_string<Args...> format, Args&&... args) const {
