@@ -5,9 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "lib/math/complex.h"
-#include "lib/math/convert.h"
-#include "lib/math/integer.h"
+#include "lib/math/all.h"
 #include "lib/math/traced_value.h"
 
 namespace hlo::math {
