@@ -28,13 +28,6 @@ Spread SpreadOf(Shape operand, absl::Span<const int64_t> dimensions) {
   return spread;
 }
 
-std::vector<int64_t> Offsets(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides) {
-  std::vector<int64_t> offsets;
-  offsets.reserve(static_cast<size_t>(Product(dims)));
-  ForEachOffset(dims, strides, [&](int64_t offset) { offsets.push_back(offset); });
-  return offsets;
-}
-
 // A float `add` sums in f64 and rounds once.
 Literal SumInDouble(const Literal& operand, const Literal& init, const Spread& spread, Shape shape) {
   const int64_t count = operand.element_count();
@@ -64,30 +57,13 @@ Literal SumInDouble(const Literal& operand, const Literal& init, const Spread& s
   return ConvertLiteral(sums, shape.element_type());
 }
 
-template <class T>
-void GatherLanes(const uint8_t* from, const int64_t* offsets, int64_t step, int64_t lanes, uint8_t* to) {
-  const T* x = reinterpret_cast<const T*>(from) + step;
-  T* z = reinterpret_cast<T*>(to);
-  for (int64_t i = 0; i < lanes; ++i) z[i] = x[offsets[i]];
-}
-struct Bytes16 {
-  uint64_t low, high;
-};
-void GatherLanes(int bytes, const uint8_t* from, const int64_t* offsets, int64_t step, int64_t lanes, uint8_t* to) {
-  if (bytes == 1) return GatherLanes<uint8_t>(from, offsets, step, lanes, to);
-  if (bytes == 2) return GatherLanes<uint16_t>(from, offsets, step, lanes, to);
-  if (bytes == 4) return GatherLanes<uint32_t>(from, offsets, step, lanes, to);
-  if (bytes == 8) return GatherLanes<uint64_t>(from, offsets, step, lanes, to);
-  GatherLanes<Bytes16>(from, offsets, step, lanes, to);
-}
-
 // The region without a program: one evaluation per element.
 absl::Status ReduceByEvaluation(EvalContext& c, const Spread& spread, std::vector<Literal>& results) {
   const size_t n = c.operands.size() / 2;
   int64_t out = 0;
-  for (int64_t base : Offsets(spread.kept_dims, spread.kept_strides)) {
+  for (int64_t base : AllOffsets(spread.kept_dims, spread.kept_strides)) {
     std::vector<Literal> accumulators(c.operands.begin() + static_cast<std::ptrdiff_t>(n), c.operands.end());
-    for (int64_t step : Offsets(spread.reduced_dims, spread.reduced_strides)) {
+    for (int64_t step : AllOffsets(spread.reduced_dims, spread.reduced_strides)) {
       std::vector<Literal> arguments = accumulators;
       for (size_t k = 0; k < n; ++k) arguments.push_back(c.operands[k].ElementAt(base + step));
       ASSIGN_OR_RETURN(Literal value, c.evaluator.Evaluate(*c.instruction.to_apply(), std::move(arguments)));
@@ -111,8 +87,8 @@ absl::Status ReduceByEvaluation(EvalContext& c, const Spread& spread, std::vecto
 void ReduceByProgram(const RegionProgram& program, absl::Span<const Literal> inputs, absl::Span<const Literal> inits,
                      const Spread& spread, std::vector<Literal>& results) {
   const size_t n = inputs.size();
-  const std::vector<int64_t> kept = Offsets(spread.kept_dims, spread.kept_strides);
-  const std::vector<int64_t> steps = Offsets(spread.reduced_dims, spread.reduced_strides);
+  const std::vector<int64_t> kept = AllOffsets(spread.kept_dims, spread.kept_strides);
+  const std::vector<int64_t> steps = AllOffsets(spread.reduced_dims, spread.reduced_strides);
   std::vector<std::vector<uint8_t>> elements(n);
   std::vector<const uint8_t*> parameters(2 * n);
   std::vector<uint8_t*> accumulators(n);
@@ -133,7 +109,7 @@ void ReduceByProgram(const RegionProgram& program, absl::Span<const Literal> inp
         if (contiguous) {
           parameters[n + k] = inputs[k].data() + (offsets[0] + step) * bytes;
         } else {
-          GatherLanes(bytes, inputs[k].data(), offsets, step, lanes, elements[k].data());
+          GatherElements(bytes, ElementPtr(inputs[k], step), offsets, lanes, elements[k].data());
           parameters[n + k] = elements[k].data();
         }
       }

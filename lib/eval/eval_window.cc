@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "lib/eval/eval_internal.h"
-#include "lib/eval/region.h"
+#include "lib/eval/region_runner.h"
 #include "lib/eval/strided.h"
 
 namespace hlo {
@@ -21,41 +21,6 @@ int64_t Place(const WindowDim& w, int64_t out, int64_t position, int64_t size) {
   const int64_t element = place / w.base_dilation;
   return element < size ? element : -1;
 }
-
-// Runs a region on scalars: with its program, or by evaluation. The accumulator and the element(s) are storage bytes.
-class RegionRunner {
- public:
-  RegionRunner(Evaluator& evaluator, const Computation& region, const RegionProgram* program)
-      : evaluator_(evaluator), region_(region), program_(program) {}
-
-  absl::Status Run(const std::vector<const uint8_t*>& parameters, const std::vector<uint8_t*>& results, int64_t lanes) {
-    if (program_ != nullptr) {
-      program_->Run(parameters.data(), results.data(), lanes);
-      return absl::OkStatus();
-    }
-    for (int64_t i = 0; i < lanes; ++i) {
-      std::vector<Literal> arguments;
-      for (size_t p = 0; p < parameters.size(); ++p) {
-        Literal argument(region_.parameter(static_cast<int>(p))->shape());
-        const size_t bytes = static_cast<size_t>(argument.byte_size());
-        std::memcpy(argument.mutable_data(), parameters[p] + static_cast<size_t>(i) * bytes, bytes);
-        arguments.push_back(std::move(argument));
-      }
-      ASSIGN_OR_RETURN(const Literal value, evaluator_.Evaluate(region_, std::move(arguments)));
-      for (size_t k = 0; k < results.size(); ++k) {
-        const Literal& part = value.shape().IsTuple() ? value.element(static_cast<int>(k)) : value;
-        const size_t bytes = static_cast<size_t>(part.byte_size());
-        std::memcpy(results[k] + static_cast<size_t>(i) * bytes, part.data(), bytes);
-      }
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  Evaluator& evaluator_;
-  const Computation& region_;
-  const RegionProgram* program_;
-};
 
 Window FilledWindow(Window window, int rank) {
   window.dims.resize(static_cast<size_t>(rank));
@@ -82,8 +47,7 @@ std::optional<int> CumulativeDimension(const Window& window, Shape shape) {
 EvalResult EvalReduceWindow(EvalContext& c) {
   const size_t n = c.operands.size() / 2;
   const Computation& region = *c.instruction.to_apply();
-  ASSIGN_OR_RETURN(const RegionProgram* program, c.evaluator.Region(region));
-  RegionRunner runner(c.evaluator, region, program);
+  ASSIGN_OR_RETURN(RegionRunner runner, RegionRunner::Make(c.evaluator, region));
   const Shape shape = c.operand(0).shape();
   const int rank = shape.rank();
   const Window window = FilledWindow(c.attrs<ReduceWindowAttrs>().window, rank);
@@ -118,7 +82,7 @@ EvalResult EvalReduceWindow(EvalContext& c) {
         parameters[k] = accumulators[k];
         parameters[n + k] = ElementPtr(c.operands[k], i);
       }
-      RETURN_IF_ERROR(runner.Run(parameters, accumulators, 1));
+      RETURN_IF_ERROR(runner.Run(parameters.data(), accumulators, 1));
     }
   } else {
     RETURN_IF_ERROR(c.evaluator.Spend(count * Product(window_dims)));
@@ -164,7 +128,7 @@ EvalResult EvalReduceWindow(EvalContext& c) {
             std::memcpy(packed[n + k].data() + i * bytes, ElementPtr(c.operands[k], place_of[i]), bytes);
           }
         }
-        RETURN_IF_ERROR(runner.Run(parameters, packed_results, active));
+        RETURN_IF_ERROR(runner.Run(parameters.data(), packed_results, active));
         for (size_t k = 0; k < n; ++k) {
           const size_t acc_bytes = static_cast<size_t>(ByteSize(results[k].element_type()));
           for (size_t i = 0; i < lane_of.size(); ++i) {
@@ -188,10 +152,8 @@ EvalResult EvalSelectAndScatter(EvalContext& c) {
   const Literal& source = c.operand(1);
   const Computation& select = *c.instruction.call(0);
   const Computation& scatter = *c.instruction.call(1);
-  ASSIGN_OR_RETURN(const RegionProgram* select_program, c.evaluator.Region(select));
-  ASSIGN_OR_RETURN(const RegionProgram* scatter_program, c.evaluator.Region(scatter));
-  RegionRunner select_runner(c.evaluator, select, select_program);
-  RegionRunner scatter_runner(c.evaluator, scatter, scatter_program);
+  ASSIGN_OR_RETURN(RegionRunner select_runner, RegionRunner::Make(c.evaluator, select));
+  ASSIGN_OR_RETURN(RegionRunner scatter_runner, RegionRunner::Make(c.evaluator, scatter));
   const Window window = FilledWindow(c.attrs<SelectAndScatterAttrs>().window, operand.shape().rank());
   const int bytes = ByteSize(operand.element_type());
   Literal result(c.ResultShape(operand.shape().dims()));
@@ -217,14 +179,16 @@ EvalResult EvalSelectAndScatter(EvalContext& c) {
       if (!exists) continue;
       if (chosen >= 0) {
         uint8_t keep = 0;
-        RETURN_IF_ERROR(select_runner.Run({ElementPtr(operand, chosen), ElementPtr(operand, offset)}, {&keep}, 1));
+        const uint8_t* candidates[] = {ElementPtr(operand, chosen), ElementPtr(operand, offset)};
+        RETURN_IF_ERROR(select_runner.Run(candidates, {&keep}, 1));
         if (keep != 0) continue;
       }
       chosen = offset;
     } while (NextIndex(absl::MakeSpan(position), window_dims));
     if (chosen < 0) continue;
     uint8_t* target = out + chosen * bytes;
-    RETURN_IF_ERROR(scatter_runner.Run({target, ElementPtr(source, s)}, {target}, 1));
+    const uint8_t* parameters[] = {target, ElementPtr(source, s)};
+    RETURN_IF_ERROR(scatter_runner.Run(parameters, {target}, 1));
   }
   return result;
 }

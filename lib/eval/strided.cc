@@ -58,7 +58,43 @@ void CopyElements(const StridedCopy& copy, const uint8_t* from, uint8_t* to) {
   }
 }
 
+template <class T>
+void GatherOf(const uint8_t* from, const int64_t* offsets, int64_t count, uint8_t* to) {
+  const T* x = reinterpret_cast<const T*>(from);
+  T* z = reinterpret_cast<T*>(to);
+  for (int64_t i = 0; i < count; ++i) z[i] = x[offsets[i]];
+}
+template <class T>
+void ScatterOf(const uint8_t* from, const int64_t* offsets, int64_t count, uint8_t* to) {
+  const T* x = reinterpret_cast<const T*>(from);
+  T* z = reinterpret_cast<T*>(to);
+  for (int64_t i = 0; i < count; ++i) z[offsets[i]] = x[i];
+}
+
 }  // namespace
+
+std::vector<int64_t> AllOffsets(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides) {
+  std::vector<int64_t> offsets;
+  offsets.reserve(static_cast<size_t>(Product(dims)));
+  ForEachOffset(dims, strides, [&](int64_t offset) { offsets.push_back(offset); });
+  return offsets;
+}
+
+void GatherElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count, uint8_t* to) {
+  if (bytes == 1) return GatherOf<uint8_t>(from, offsets, count, to);
+  if (bytes == 2) return GatherOf<uint16_t>(from, offsets, count, to);
+  if (bytes == 4) return GatherOf<uint32_t>(from, offsets, count, to);
+  if (bytes == 8) return GatherOf<uint64_t>(from, offsets, count, to);
+  GatherOf<Bytes16>(from, offsets, count, to);
+}
+
+void ScatterElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count, uint8_t* to) {
+  if (bytes == 1) return ScatterOf<uint8_t>(from, offsets, count, to);
+  if (bytes == 2) return ScatterOf<uint16_t>(from, offsets, count, to);
+  if (bytes == 4) return ScatterOf<uint32_t>(from, offsets, count, to);
+  if (bytes == 8) return ScatterOf<uint64_t>(from, offsets, count, to);
+  ScatterOf<Bytes16>(from, offsets, count, to);
+}
 
 void RunStridedCopy(const StridedCopy& copy, int bytes, const uint8_t* from, uint8_t* to) {
   for (int64_t d : copy.dims) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "lib/types/layout.h"
@@ -28,6 +29,13 @@ void FillElements(const uint8_t* value, int bytes, uint8_t* to, int64_t count);
 
 // The sum of index·strides.
 int64_t Offset(absl::Span<const int64_t> index, absl::Span<const int64_t> strides);
+
+// Σ i·strides for every index below `dims`, in row-major order.
+std::vector<int64_t> AllOffsets(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides);
+
+// to[i] = from[offsets[i]], and the other way, in elements of `bytes` bytes.
+void GatherElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count, uint8_t* to);
+void ScatterElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count, uint8_t* to);
 
 // Calls fn(offset) with Σ i·strides for every index below `dims`, in row-major order.
 template <class Fn>

@@ -1,0 +1,110 @@
+#include "backends/interpreter/interpreter_backend.h"
+
+#include <chrono>
+
+#include "lib/eval/evaluator.h"
+#include "lib/ir/printer.h"
+
+namespace hlo {
+namespace {
+
+// Bytes of all values of a computation, as an upper bound of what one run holds.
+int64_t BytesOf(Shape shape) {
+  if (shape.IsArray()) return shape.byte_size();
+  int64_t bytes = 0;
+  if (shape.IsTuple()) {
+    for (Shape element : shape.elements()) bytes += BytesOf(element);
+  }
+  return bytes;
+}
+int64_t BoundOfMemory(const Computation& computation) {
+  int64_t bytes = 0;
+  for (const Instruction* inst : computation.instructions()) {
+    if (!inst->shape().IsTuple()) bytes += BytesOf(inst->shape());
+  }
+  return bytes;
+}
+
+class InterpreterExecutable final : public Executable {
+ public:
+  InterpreterExecutable(std::unique_ptr<Module> module, const CompileOptions& options)
+      : module_(std::move(module)), options_(options) {
+    stats_.peak_bytes = BoundOfMemory(*module_->entry());
+  }
+
+  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const RunOptions& options) override {
+    RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
+    EvalOptions eval;
+    eval.seed = options_.seed;
+    eval.denormals = options_.denormals.value_or(Denormals::kKeep);
+    eval.max_loop_iterations = options.max_loop_iterations;
+    eval.replica_id = options.replica_id;
+    eval.partition_id = options.partition_id;
+    if (options.trace) {
+      const Computation* entry = module_->entry();
+      eval.hook = [entry, trace = options.trace](const Instruction& inst, const Literal& value) {
+        if (inst.parent() == entry) trace(inst, value);
+      };
+    }
+    Evaluator evaluator(std::move(eval));
+    return evaluator.Run(*module_, arguments);
+  }
+
+  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
+                                                       const RunOptions& options) override;
+  const Module& module() const override { return *module_; }
+  const CompileStats& stats() const override { return stats_; }
+
+ private:
+  std::unique_ptr<Module> module_;
+  CompileOptions options_;
+  CompileStats stats_;
+};
+
+class InterpreterRun final : public PreparedRun {
+ public:
+  InterpreterRun(InterpreterExecutable& executable, absl::Span<const Literal> arguments, const RunOptions& options)
+      : executable_(executable), arguments_(arguments.begin(), arguments.end()), options_(options) {}
+  absl::Status Run() override {
+    absl::StatusOr<Literal> result = executable_.Run(arguments_, options_);
+    if (!result.ok()) return result.status();
+    result_ = *std::move(result);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Literal> Result() override { return result_; }
+
+ private:
+  InterpreterExecutable& executable_;
+  std::vector<Literal> arguments_;
+  RunOptions options_;
+  Literal result_;
+};
+
+absl::StatusOr<std::unique_ptr<PreparedRun>> InterpreterExecutable::Prepare(absl::Span<const Literal> arguments,
+                                                                            const RunOptions& options) {
+  RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
+  return std::unique_ptr<PreparedRun>(std::make_unique<InterpreterRun>(*this, arguments, options));
+}
+
+class InterpreterBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "interpreter"; }
+
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
+                                                      const CompileOptions& options) override {
+    if (module->entry() == nullptr) return Error("module `{}` has no entry computation", module->name());
+    const int64_t devices = module->config().replica_count * module->config().num_partitions;
+    if (devices > 1) {
+      return Unsupported(SourceLoc(), "module `{}` runs on {} devices (replica_count={}, num_partitions={}); this run has one",
+                         module->name(), devices, module->config().replica_count, module->config().num_partitions);
+    }
+    if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(*module));
+    return std::unique_ptr<Executable>(std::make_unique<InterpreterExecutable>(std::move(module), options));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeInterpreterBackend() { return std::make_unique<InterpreterBackend>(); }
+
+}  // namespace hlo

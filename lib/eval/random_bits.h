@@ -1,0 +1,39 @@
+// lib/eval/random_bits.h
+//
+// The two counter-based generators of HLO. They are defined bit for bit: a state and a shape give the same words everywhere.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace hlo {
+
+// Philox4x32-10.
+std::array<uint32_t, 4> PhiloxBlock(std::array<uint32_t, 4> counter, uint64_t key);
+// Threefry2x32-20.
+std::array<uint32_t, 2> ThreeFryBlock(std::array<uint32_t, 2> counter, uint64_t key);
+
+struct Counter128 {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  void Advance(uint64_t steps) {
+    low += steps;
+    if (low < steps) ++high;
+  }
+};
+
+// `count` words in row-major order from the counter on, which is advanced past the blocks that were used.
+std::vector<uint32_t> PhiloxWords32(uint64_t key, Counter128& counter, int64_t count);
+std::vector<uint64_t> PhiloxWords64(uint64_t key, Counter128& counter, int64_t count);
+// The 32-bit words of an array: each block fills two neighbours along the first dimension of even size (else the largest one).
+std::vector<uint32_t> ThreeFryWords32(uint64_t key, uint64_t& counter, absl::Span<const int64_t> dims);
+std::vector<uint64_t> ThreeFryWords64(uint64_t key, uint64_t& counter, int64_t count);
+
+// The dimension along which pairs of words lie: the first of even size, else the first of the largest size; -1 for a scalar.
+int PairDimension(absl::Span<const int64_t> dims);
+
+}  // namespace hlo
