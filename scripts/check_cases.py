@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Runs a golden table of HLO texts against the parser and the printer, and counts what holds.
+
+    scripts/check_cases.py text FILE.jsonl [--tool=build/release/bin/hlo_text_cases] [-v] [--show=ID] [--update]
+
+FILE holds one JSON object per line: id, section, input, expect ("ok" or "error"), the prints `printed`, `short`, `canonical`,
+`hlo_opt`, and `quirk` for cases that document XLA rather than ask for the same. Every print given must come out byte for byte.
+Prints the counts per section and the cases that fail. Exits with 1 when a case fails that is not listed in
+testdata/text_cases_baseline.json, or when fewer pass than it says; `--update` writes that file anew.
+Standard library only.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BASELINE = ROOT / "testdata" / "text_cases_baseline.json"
+TOOL_FOLDERS = ("build/release/bin", "build/dev/bin", "build/bin")
+
+
+def find_tool():
+    for folder in TOOL_FOLDERS:
+        path = ROOT / folder / "hlo_text_cases"
+        if path.exists():
+            return path
+    sys.exit("check_cases.py: no hlo_text_cases found; build it or name it with --tool=PATH")
+
+
+def encode(rows):
+    """The cases as the tool reads them: fields of a stated number of bytes."""
+    out = bytearray()
+    for row in rows:
+        fields = [row["id"], row["expect"], row["input"], row.get("printed", ""), row.get("short", ""),
+                  row.get("canonical", ""), row.get("hlo_opt", "")]
+        for field in fields:
+            data = field.encode("utf-8", "surrogateescape")
+            out += b"%d " % len(data) + data + b"\n"
+    return bytes(out)
+
+
+def run(tool, rows, arguments=()):
+    result = subprocess.run([str(tool), *arguments], input=encode(rows), stdout=subprocess.PIPE)
+    return result.returncode, result.stdout.decode("utf-8", "replace")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("kind", choices=["text"])
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--tool", type=pathlib.Path)
+    parser.add_argument("--show", help="write one case with what is wanted and what comes out")
+    parser.add_argument("--update", action="store_true", help="write the baseline")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list the failing quirk cases, too")
+    options = parser.parse_args()
+    tool = options.tool or find_tool()
+    rows = [json.loads(line) for line in options.file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    if options.show:
+        print(run(tool, [row for row in rows if row["id"] == options.show], [f"--show={options.show}"])[1])
+        return 0
+    code, output = run(tool, rows)
+    if code != 0:
+        print(f"check_cases.py: the tool ended with code {code} behind this case:\n{output.splitlines()[-1:]}")
+        return 1
+    verdicts = dict(line.split("\t", 1) for line in output.splitlines())
+    sections = collections.defaultdict(lambda: [0, 0])
+    failing, quirks = {}, {}
+    for row in rows:
+        verdict = verdicts.get(row["id"], "no verdict")
+        if row.get("quirk"):
+            if verdict != "pass":
+                quirks[row["id"]] = verdict
+            continue
+        count = sections[row["section"]]
+        count[1] += 1
+        if verdict == "pass":
+            count[0] += 1
+        else:
+            failing[row["id"]] = verdict
+    for section, (passed, total) in sorted(sections.items(), key=lambda item: [int(n) for n in item[0].split(".")]):
+        print(f"  {section:5} {passed:4} of {total}")
+    for case, verdict in failing.items():
+        print(f"  FAIL {case}: {verdict}")
+    if options.verbose:
+        for case, verdict in quirks.items():
+            print(f"  quirk {case}: {verdict}")
+    passed = sum(count[0] for count in sections.values())
+    total = sum(count[1] for count in sections.values())
+    print(f"{passed} of {total} cases hold; {len(quirks)} quirk cases differ from XLA")
+    if options.update:
+        BASELINE.write_text(json.dumps({"passed": passed, "known_different": sorted(failing)}, indent=1) + "\n")
+        return 0
+    if not BASELINE.exists():
+        return 1 if failing else 0
+    baseline = json.loads(BASELINE.read_text())
+    new = sorted(set(failing) - set(baseline["known_different"]))
+    if new:
+        print(f"failing, but not listed in {BASELINE.relative_to(ROOT)}: {', '.join(new)}")
+    return 1 if new or passed < baseline["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

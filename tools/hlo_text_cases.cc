@@ -1,0 +1,87 @@
+// Runs the cases of a golden table of texts: parses each input and compares the prints byte for byte.
+//
+// Reads from standard input a stream of cases made by scripts/check_cases.py: fields as `<bytes> <text>\n`, seven per case: id,
+// `ok` or `error`, input, default print, short print, canonical print, hlo-opt print (an empty field is not compared; `hlo-opt` is
+// the default print without sugar). Writes one line per case: id, TAB, `pass` or what is wrong.
+// `--show=ID` writes the input, the wanted and the real prints of one case.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <iterator>
+#include <string>
+
+#include "lib/ir/printer.h"
+#include "lib/support/diagnostic.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+struct Case {
+  std::string_view id, expect, input;
+  std::string_view prints[4];  // default, short, canonical, hlo-opt
+};
+
+// Takes one field off the front of `stream`.
+std::string_view TakeField(std::string_view& stream) {
+  const size_t blank = stream.find(' ');
+  const size_t size = std::stoul(std::string(stream.substr(0, blank)));
+  const std::string_view field = stream.substr(blank + 1, size);
+  stream.remove_prefix(blank + 2 + size);
+  return field;
+}
+
+PrintOptions OptionsOf(int print) {
+  if (print == 1) return PrintOptions::ShortParsable();
+  if (print == 2) return PrintOptions::Canonical();
+  PrintOptions options = PrintOptions::Default();
+  options.syntax_sugar_async_ops = print == 0;
+  return options;
+}
+
+// "pass", or what is wrong.
+std::string Run(const Case& c, bool show) {
+  static constexpr std::string_view kNames[] = {"default", "short", "canonical", "hlo-opt"};
+  const auto source = std::make_shared<const Source>("case", std::string(c.input));
+  const absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(source);
+  if (!module.ok()) {
+    if (show) fmt::print("{}\n", Render(module.status(), source.get()));
+    if (c.expect == "error") return module.status().code() == absl::StatusCode::kInvalidArgument ? "pass" : "internal error";
+    return fmt::format("refused: {}", DiagnosticsOf(module.status()).front().message);
+  }
+  if (c.expect == "error") return "accepted";
+  std::string wrong;
+  for (int i = 0; i < 4; ++i) {
+    if (c.prints[i].empty()) continue;
+    const std::string text = ToText(**module, OptionsOf(i));
+    if (text == c.prints[i]) continue;
+    if (!wrong.empty()) wrong += ", ";
+    wrong += fmt::format("{} print differs", kNames[i]);
+    if (show) fmt::print("---- wanted ({})\n{}---- got\n{}", kNames[i], c.prints[i], text);
+  }
+  return wrong.empty() ? "pass" : wrong;
+}
+
+int RunAll(std::string_view only) {
+  const std::string all{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  std::string_view stream = all;
+  while (!stream.empty()) {
+    Case c;
+    c.id = TakeField(stream);
+    c.expect = TakeField(stream);
+    c.input = TakeField(stream);
+    for (std::string_view& print : c.prints) print = TakeField(stream);
+    if (!only.empty() && c.id != only) continue;
+    if (!only.empty()) fmt::print("---- input\n{}\n", c.input);
+    fmt::print("{}\t{}\n", c.id, Run(c, !only.empty()));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace hlo
+
+int main(int argc, char** argv) {
+  const std::string_view argument = argc > 1 ? argv[1] : "";
+  return hlo::RunAll(argument.starts_with("--show=") ? argument.substr(7) : "");
+}
