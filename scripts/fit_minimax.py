@@ -142,7 +142,7 @@ def as_doubles(numerator, shift, count):
 def write_pi_tables(root):
     precision = 1400
     bits = two_over_pi_bits(precision)
-    out = ["// lib/math/pi_bits.h\n//\n// 2/pi for arguments of any size: row g holds 2/pi * 2^(first + step g) mod"
+    out = ["// lib/math/pi_bits.h\n//\n// 2/pi for arguments of any size: row g holds 2/pi * 2^(first + step g)\n// mod"
            " 2^modulus as a sum of doubles.\n// Written by scripts/fit_minimax.py; change that, not this.\n"
            "#pragma once\n\nnamespace hlo::math {\n"]
     for name, first, step, groups, modulus, count in PI_TABLES:
@@ -179,7 +179,7 @@ def main():
         for text in arrays.values():
             print(text)
         return
-    out.append("// lib/math/coefficients.h\n//\n// Minimax polynomials, lowest coefficient first. Written by "
+    out.append("// lib/math/coefficients.h\n//\n// Minimax polynomials, lowest coefficient first.\n// Written by "
                "scripts/fit_minimax.py; change that, not this.\n// clang-format off\n#pragma once\n\n#include <array>\n#include <cstddef>\n\n"
                "namespace hlo::math {\n")
     for name in names:

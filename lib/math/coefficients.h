@@ -1,6 +1,7 @@
 // lib/math/coefficients.h
 //
-// Minimax polynomials, lowest coefficient first. Written by scripts/fit_minimax.py; change that, not this.
+// Minimax polynomials, lowest coefficient first.
+// Written by scripts/fit_minimax.py; change that, not this.
 // clang-format off
 #pragma once
 

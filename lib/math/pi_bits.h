@@ -1,6 +1,7 @@
 // lib/math/pi_bits.h
 //
-// 2/pi for arguments of any size: row g holds 2/pi * 2^(first + step g) mod 2^modulus as a sum of doubles.
+// 2/pi for arguments of any size: row g holds 2/pi * 2^(first + step g)
+// mod 2^modulus as a sum of doubles.
 // Written by scripts/fit_minimax.py; change that, not this.
 #pragma once
 

@@ -33,102 +33,105 @@ TEMPLATE_TEST_CASE("functions at special points", "[math][special]", float, doub
   HLO_EXPECT(F, 0.0, 0.0)   \
   HLO_EXPECT(F, -0.0, -0.0) \
   HLO_EXPECT(F, kNan, kNan)
-  HLO_ODD(Expm1)
-  HLO_ODD(Log1p)
-  HLO_ODD(Tanh) HLO_ODD(Erf) HLO_ODD(Sin) HLO_ODD(Tan) HLO_ODD(Asin) HLO_ODD(Atan) HLO_ODD(Sinh) HLO_ODD(
-      Asinh) HLO_ODD(Atanh) HLO_ODD(Cbrt) HLO_ODD(Sign) HLO_ODD(RoundNearestAfz) HLO_ODD(Sqrt)
-
-      HLO_EXPECT(Exp, -kInf,
-                 0.0) HLO_EXPECT(Exp, kInf, kInf)
-          HLO_EXPECT(Exp, 0.0, 1.0) HLO_EXPECT(Exp, kNan, kNan) HLO_EXPECT(
-              Exp, 1000,
-              kInf) HLO_EXPECT(Exp, -1000,
-                               0.0) HLO_EXPECT(Expm1, -kInf,
-                                               -1.0) HLO_EXPECT(Expm1, kInf, kInf)
-              HLO_EXPECT(Expm1, -500, -1.0) HLO_EXPECT(Log, 0.0, -kInf) HLO_EXPECT(Log, -0.0, -kInf) HLO_EXPECT(
-                  Log, -1.0,
-                  kNan) HLO_EXPECT(Log, kInf, kInf)
-                  HLO_EXPECT(Log, 1.0, 0.0) HLO_EXPECT(Log, kNan, kNan) HLO_EXPECT(
-                      Log, -kInf,
-                      kNan) HLO_EXPECT(Log1p, -1.0, -kInf)
-                      HLO_EXPECT(Log1p, -1.5, kNan) HLO_EXPECT(Log1p, kInf, kInf) HLO_EXPECT(
-                          Log1p, -kInf,
-                          kNan) HLO_EXPECT(Logistic, -kInf,
-                                           0.0) HLO_EXPECT(Logistic, kInf, 1.0)
-                          HLO_EXPECT(Logistic, 0.0, 0.5) HLO_EXPECT(Logistic, kNan, kNan) HLO_EXPECT(
-                              Logistic,
-                              -1e4, 0.0) HLO_EXPECT(Rsqrt, 0.0,
-                                                    kInf) HLO_EXPECT(Rsqrt, -0.0, -kInf)
-                              HLO_EXPECT(Rsqrt, kInf, 0.0) HLO_EXPECT(Rsqrt, -1.0, kNan) HLO_EXPECT(Sqrt, -1.0, kNan) HLO_EXPECT(
-                                  Cbrt, kInf,
-                                  kInf) HLO_EXPECT(Cbrt, -kInf, -kInf)
-                                  HLO_EXPECT(Cbrt, -8, -2) HLO_EXPECT(Cbrt, 27, 3) HLO_EXPECT(Sin, kInf, kNan) HLO_EXPECT(Cos, kInf, kNan) HLO_EXPECT(
-                                      Tan, kInf,
-                                      kNan) HLO_EXPECT(Cos, kNan, kNan)
-                                      HLO_EXPECT(Sin, -kInf, kNan) HLO_EXPECT(Cos, 0.0, 1.0) HLO_EXPECT(Tanh, kInf, 1.0) HLO_EXPECT(
-                                          Tanh, -kInf,
-                                          -1.0) HLO_EXPECT(Tanh,
-                                                           1e6, 1.0) HLO_EXPECT(Erf, kInf, 1.0)
-                                          HLO_EXPECT(Erf, -kInf, -1.0) HLO_EXPECT(Erf, -1e6, -1.0) HLO_EXPECT(
-                                              Asin, 1.0,
-                                              kHalfPiValue) HLO_EXPECT(Asin, 1.25, kNan)
-                                              HLO_EXPECT(Acos, -1.25, kNan) HLO_EXPECT(Acos, 1.0, 0.0) HLO_EXPECT(
-                                                  Acos, -1.0,
-                                                  2 * kHalfPiValue) HLO_EXPECT(Acos, kNan, kNan)
-                                                  HLO_EXPECT(Atan, kInf, kHalfPiValue) HLO_EXPECT(
-                                                      Atan, -kInf,
-                                                      -kHalfPiValue) HLO_EXPECT(Acosh, 1.0,
-                                                                                0.0) HLO_EXPECT(Acosh, 0.5, kNan)
-                                                      HLO_EXPECT(Acosh, -5.0, kNan) HLO_EXPECT(
-                                                          Acosh, kInf,
-                                                          kInf) HLO_EXPECT(Acosh, kNan, kNan)
-                                                          HLO_EXPECT(Asinh, kInf, kInf) HLO_EXPECT(
-                                                              Asinh, -kInf,
-                                                              -kInf) HLO_EXPECT(Atanh, 1.0, kInf)
-                                                              HLO_EXPECT(Atanh, -1.0, -kInf) HLO_EXPECT(
-                                                                  Atanh, 1.5,
-                                                                  kNan) HLO_EXPECT(Atanh, kInf, kNan)
-                                                                  HLO_EXPECT(Sinh, kInf, kInf) HLO_EXPECT(
-                                                                      Sinh, -kInf,
-                                                                      -kInf) HLO_EXPECT(Cosh, kInf, kInf)
-                                                                      HLO_EXPECT(Cosh, -kInf, kInf) HLO_EXPECT(
-                                                                          Cosh, 0.0,
-                                                                          1.0) HLO_EXPECT(Cosh, kNan, kNan)
-                                                                          HLO_EXPECT(Sign, -3.5, -1.0) HLO_EXPECT(
-                                                                              Sign,
-                                                                              kInf, 1.0) HLO_EXPECT(RoundNearestAfz,
-                                                                                                    0.5,
-                                                                                                    1.0)
-                                                                              HLO_EXPECT(RoundNearestAfz, -2.5, -3.0) HLO_EXPECT(
-                                                                                  RoundNearestAfz,
-                                                                                  -0.3,
-                                                                                  -0.0) HLO_EXPECT(RoundNearestAfz,
-                                                                                                   0.49999997f, 0.0)
-                                                                                  HLO_EXPECT(
-                                                                                      RoundNearestAfz,
-                                                                                      8388609,
-                                                                                      8388609)
-                                                                                      HLO_EXPECT(
-                                                                                          RoundNearestAfz,
-                                                                                          kInf,
-                                                                                          kInf) HLO_EXPECT(RoundEven,
-                                                                                                           0.5, 0.0)
-                                                                                          HLO_EXPECT(
-                                                                                              RoundEven,
-                                                                                              2.5,
-                                                                                              2.0)
-                                                                                              HLO_EXPECT(
-                                                                                                  RoundEven,
-                                                                                                  -0.5,
-                                                                                                  -0.0)
-                                                                                                  HLO_EXPECT(
-                                                                                                      Ceil,
-                                                                                                      -0.3,
-                                                                                                      -0.0)
-                                                                                                      HLO_EXPECT(
-                                                                                                          Floor,
-                                                                                                          -0.0,
-                                                                                                          -0.0)
+  HLO_ODD(Expm1);
+  HLO_ODD(Log1p);
+  HLO_ODD(Tanh);
+  HLO_ODD(Erf);
+  HLO_ODD(Sin);
+  HLO_ODD(Tan);
+  HLO_ODD(Asin);
+  HLO_ODD(Atan);
+  HLO_ODD(Sinh);
+  HLO_ODD(Asinh);
+  HLO_ODD(Atanh);
+  HLO_ODD(Cbrt);
+  HLO_ODD(Sign);
+  HLO_ODD(RoundNearestAfz);
+  HLO_ODD(Sqrt);
+  HLO_EXPECT(Exp, -kInf, 0.0);
+  HLO_EXPECT(Exp, kInf, kInf);
+  HLO_EXPECT(Exp, 0.0, 1.0);
+  HLO_EXPECT(Exp, kNan, kNan);
+  HLO_EXPECT(Exp, 1000, kInf);
+  HLO_EXPECT(Exp, -1000, 0.0);
+  HLO_EXPECT(Expm1, -kInf, -1.0);
+  HLO_EXPECT(Expm1, kInf, kInf);
+  HLO_EXPECT(Expm1, -500, -1.0);
+  HLO_EXPECT(Log, 0.0, -kInf);
+  HLO_EXPECT(Log, -0.0, -kInf);
+  HLO_EXPECT(Log, -1.0, kNan);
+  HLO_EXPECT(Log, kInf, kInf);
+  HLO_EXPECT(Log, 1.0, 0.0);
+  HLO_EXPECT(Log, kNan, kNan);
+  HLO_EXPECT(Log, -kInf, kNan);
+  HLO_EXPECT(Log1p, -1.0, -kInf);
+  HLO_EXPECT(Log1p, -1.5, kNan);
+  HLO_EXPECT(Log1p, kInf, kInf);
+  HLO_EXPECT(Log1p, -kInf, kNan);
+  HLO_EXPECT(Logistic, -kInf, 0.0);
+  HLO_EXPECT(Logistic, kInf, 1.0);
+  HLO_EXPECT(Logistic, 0.0, 0.5);
+  HLO_EXPECT(Logistic, kNan, kNan);
+  HLO_EXPECT(Logistic, -1e4, 0.0);
+  HLO_EXPECT(Rsqrt, 0.0, kInf);
+  HLO_EXPECT(Rsqrt, -0.0, -kInf);
+  HLO_EXPECT(Rsqrt, kInf, 0.0);
+  HLO_EXPECT(Rsqrt, -1.0, kNan);
+  HLO_EXPECT(Sqrt, -1.0, kNan);
+  HLO_EXPECT(Cbrt, kInf, kInf);
+  HLO_EXPECT(Cbrt, -kInf, -kInf);
+  HLO_EXPECT(Cbrt, -8, -2);
+  HLO_EXPECT(Cbrt, 27, 3);
+  HLO_EXPECT(Sin, kInf, kNan);
+  HLO_EXPECT(Cos, kInf, kNan);
+  HLO_EXPECT(Tan, kInf, kNan);
+  HLO_EXPECT(Cos, kNan, kNan);
+  HLO_EXPECT(Sin, -kInf, kNan);
+  HLO_EXPECT(Cos, 0.0, 1.0);
+  HLO_EXPECT(Tanh, kInf, 1.0);
+  HLO_EXPECT(Tanh, -kInf, -1.0);
+  HLO_EXPECT(Tanh, 1e6, 1.0);
+  HLO_EXPECT(Erf, kInf, 1.0);
+  HLO_EXPECT(Erf, -kInf, -1.0);
+  HLO_EXPECT(Erf, -1e6, -1.0);
+  HLO_EXPECT(Asin, 1.0, kHalfPiValue);
+  HLO_EXPECT(Asin, 1.25, kNan);
+  HLO_EXPECT(Acos, -1.25, kNan);
+  HLO_EXPECT(Acos, 1.0, 0.0);
+  HLO_EXPECT(Acos, -1.0, 2 * kHalfPiValue);
+  HLO_EXPECT(Acos, kNan, kNan);
+  HLO_EXPECT(Atan, kInf, kHalfPiValue);
+  HLO_EXPECT(Atan, -kInf, -kHalfPiValue);
+  HLO_EXPECT(Acosh, 1.0, 0.0);
+  HLO_EXPECT(Acosh, 0.5, kNan);
+  HLO_EXPECT(Acosh, -5.0, kNan);
+  HLO_EXPECT(Acosh, kInf, kInf);
+  HLO_EXPECT(Acosh, kNan, kNan);
+  HLO_EXPECT(Asinh, kInf, kInf);
+  HLO_EXPECT(Asinh, -kInf, -kInf);
+  HLO_EXPECT(Atanh, 1.0, kInf);
+  HLO_EXPECT(Atanh, -1.0, -kInf);
+  HLO_EXPECT(Atanh, 1.5, kNan);
+  HLO_EXPECT(Atanh, kInf, kNan);
+  HLO_EXPECT(Sinh, kInf, kInf);
+  HLO_EXPECT(Sinh, -kInf, -kInf);
+  HLO_EXPECT(Cosh, kInf, kInf);
+  HLO_EXPECT(Cosh, -kInf, kInf);
+  HLO_EXPECT(Cosh, 0.0, 1.0);
+  HLO_EXPECT(Cosh, kNan, kNan);
+  HLO_EXPECT(Sign, -3.5, -1.0);
+  HLO_EXPECT(Sign, kInf, 1.0);
+  HLO_EXPECT(RoundNearestAfz, 0.5, 1.0);
+  HLO_EXPECT(RoundNearestAfz, -2.5, -3.0);
+  HLO_EXPECT(RoundNearestAfz, -0.3, -0.0);
+  HLO_EXPECT(RoundNearestAfz, 0.49999997f, 0.0);
+  HLO_EXPECT(RoundNearestAfz, 8388609, 8388609);
+  HLO_EXPECT(RoundNearestAfz, kInf, kInf);
+  HLO_EXPECT(RoundEven, 0.5, 0.0);
+  HLO_EXPECT(RoundEven, 2.5, 2.0);
+  HLO_EXPECT(RoundEven, -0.5, -0.0);
+  HLO_EXPECT(Ceil, -0.3, -0.0);
+  HLO_EXPECT(Floor, -0.0, -0.0);
 }
 
 TEMPLATE_TEST_CASE("pow follows C", "[math][special]", float, double) {
