@@ -1,0 +1,441 @@
+// The verifier's order of work, its list of findings, and the rules that hold the graph together:
+//
+//   module        has a name and an entry computation, which no fusion calls
+//   computations  lie in the module that lists them, once each; have distinct names and a root of their own; are not recursive
+//   parameters    are numbered 0, 1, … without gap or repetition, and listed by number
+//   instructions  belong to the computation that lists them; have an id of their own and a name that is unique in the module
+//   operands      are live instructions of the same computation; every operand slot has one entry in the use list of its producer
+//   calls         go to computations of the module and are listed among the callee's callers; their number is the table's
+//   control edges join instructions of one computation, are known at both ends, and make no cycle together with operands
+//
+// Everything else relies on these, so the other rules (verify_ops.cc, verify_control.cc) are looked at only when these hold.
+#include "lib/ir/verifier.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/ir/verify_internal.h"
+
+namespace hlo {
+namespace internal {
+
+// ---- findings ----
+
+void Findings::AddText(SourceLoc loc, std::string message) {
+  last_kept_ = !full();
+  if (!last_kept_) return;
+  ++count_;
+  diagnostics_.push_back({Severity::kError, loc, std::move(message)});
+}
+
+void Findings::AddStatus(SourceLoc loc, const absl::Status& status) {
+  last_kept_ = !full();
+  if (!last_kept_) return;
+  ++count_;
+  for (Diagnostic& diagnostic : DiagnosticsOf(AddLocation(status, loc))) diagnostics_.push_back(std::move(diagnostic));
+}
+
+void Findings::NoteDefinition(const Instruction& instruction) {
+  if (!last_kept_ || !instruction.loc().known()) return;
+  diagnostics_.push_back({Severity::kNote, instruction.loc(), fmt::format("`{}` is defined here", instruction.name())});
+}
+
+void Findings::NoteDefinition(const Computation& computation) {
+  if (!last_kept_ || !computation.loc().known()) return;
+  diagnostics_.push_back({Severity::kNote, computation.loc(), fmt::format("`{}` is defined here", computation.name())});
+}
+
+void Findings::NoteOperands(const Instruction& instruction) {
+  constexpr int kMost = 3;
+  const int count = std::min(instruction.operand_count(), kMost);
+  for (int i = 0; i < count; ++i) {
+    bool seen = false;
+    for (int k = 0; k < i; ++k) seen = seen || instruction.operand(k) == instruction.operand(i);
+    if (!seen) NoteDefinition(*instruction.operand(i));
+  }
+}
+
+absl::Status Findings::ToStatus() const {
+  return diagnostics_.empty() ? absl::OkStatus() : StatusOf(absl::StatusCode::kInvalidArgument, diagnostics_);
+}
+
+// ---- shapes ----
+
+bool Agree(Shape a, Shape b, const Agreement& agreement) {
+  if (a == b) return true;
+  if (a.elements().size() != b.elements().size()) return false;
+  const ElementType type = a.element_type();
+  if (type != b.element_type()) {
+    if (agreement.float_width || !IsFloat(type) || !IsFloat(b.element_type())) return false;
+  }
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    if (!Agree(a.elements()[i], b.elements()[i], agreement)) return false;
+  }
+  if (!a.IsArray()) return true;
+  if (a.rank() != b.rank()) return false;
+  for (int d = 0; d < a.rank(); ++d) {
+    const int64_t x = a.dim(d);
+    const int64_t y = b.dim(d);
+    if (x != y && x != Shape::kUnbounded && y != Shape::kUnbounded) return false;
+  }
+  if (!agreement.layout || !a.has_layout() || !b.has_layout()) return true;
+  if (agreement.layout_details) return a.layout() == b.layout();
+  return a.layout().minor_to_major == b.layout().minor_to_major;
+}
+
+// ---- structure ----
+
+namespace {
+
+class StructureVerifier {
+ public:
+  explicit StructureVerifier(const VerifyContext& context) : module_(context.module), findings_(context.findings) {}
+
+  void Run() {
+    if (module_.name().empty()) findings_.Add({}, "the module has no name");
+    VerifyComputations();
+    if (!findings_.empty()) return;
+    uses_.assign(module_.id_limit(), 0);
+    names_.reserve(static_cast<size_t>(module_.instruction_count()));
+    for (const Computation* computation : module_.computations()) VerifyInstructions(*computation);
+    if (!findings_.empty()) return;
+    for (const Computation* computation : module_.computations()) VerifyLists(*computation);
+    if (!findings_.empty()) return;
+    VerifyCallGraph();
+    for (const Computation* computation : module_.computations()) VerifyAcyclic(*computation);
+  }
+
+ private:
+  void VerifyComputations() {
+    const Computation* entry = module_.entry();
+    absl::flat_hash_set<std::string_view> names;
+    for (size_t i = 0; i < module_.computations().size(); ++i) {
+      const Computation* computation = module_.computations()[i];
+      if (computation == nullptr) return findings_.Add({}, "computation {} of the module is null", i);
+      if (!computations_.try_emplace(computation, i).second) {
+        findings_.Add(computation->loc(), "computation `{}` is listed twice", computation->name());
+        continue;
+      }
+      if (&computation->module() != &module_) {
+        findings_.Add(computation->loc(), "computation `{}` belongs to another module", computation->name());
+      }
+      if (!names.insert(computation->name()).second) {
+        findings_.Add(computation->loc(), "computation name `{}` is used twice", computation->name());
+      }
+    }
+    if (entry == nullptr) return findings_.Add({}, "the module has no entry computation");
+    if (!computations_.contains(entry)) findings_.Add({}, "the entry computation is not in the module");
+  }
+
+  void VerifyInstructions(const Computation& computation) {
+    int count = 0;
+    for (const Instruction* instruction : computation.instructions()) {
+      ++count;
+      const SourceLoc loc = instruction->loc();
+      if (instruction->is_dead()) findings_.Add(loc, "`{}` is removed but still listed", instruction->name());
+      if (instruction->parent() != &computation) {
+        findings_.Add(loc, "`{}` is listed in computation `{}` but has another parent", instruction->name(),
+                      computation.name());
+      }
+      if (instruction->id() >= uses_.size()) {
+        findings_.Add(loc, "`{}` has id {}, but the module has given {} ids", instruction->name(), instruction->id(),
+                      uses_.size());
+      } else if (uses_[instruction->id()]++ != 0) {
+        findings_.Add(loc, "`{}` has id {}, which another instruction has as well", instruction->name(), instruction->id());
+      }
+      if (instruction->name().empty()) {
+        findings_.Add(loc, "an instruction of computation `{}` has no name", computation.name());
+      } else if (!names_.insert(instruction->name()).second) {
+        findings_.Add(loc, "instruction name `{}` is used twice", instruction->name());
+      }
+      VerifyLinks(computation, *instruction);
+      if (findings_.full()) return;
+    }
+    if (count != computation.instruction_count()) {
+      findings_.Add(computation.loc(), "computation `{}` has {} instructions but counts {}", computation.name(), count,
+                    computation.instruction_count());
+    }
+    VerifyRoot(computation);
+    VerifyParameters(computation);
+  }
+
+  void VerifyLinks(const Computation& computation, const Instruction& instruction) {
+    const SourceLoc loc = instruction.loc();
+    for (int i = 0; i < instruction.operand_count(); ++i) {
+      const Instruction* operand = instruction.operand(i);
+      if (operand == nullptr) {
+        findings_.Add(loc, "operand {} of `{}` is null", i, instruction.name());
+      } else if (operand->is_dead()) {
+        findings_.Add(loc, "operand {} of `{}`, `{}`, is removed", i, instruction.name(), operand->name());
+      } else if (operand->parent() != &computation) {
+        findings_.Add(loc, "operand {} of `{}`, `{}`, is in another computation, `{}`", i, instruction.name(),
+                      operand->name(), operand->parent()->name());
+        findings_.NoteDefinition(*operand);
+      }
+    }
+    for (int i = 0; i < instruction.call_count(); ++i) {
+      const Computation* callee = instruction.call(i);
+      if (callee == nullptr) {
+        findings_.Add(loc, "called computation {} of `{}` is null", i, instruction.name());
+      } else if (!computations_.contains(callee)) {
+        findings_.Add(loc, "called computation {} of `{}` is not in the module", i, instruction.name());
+      }
+    }
+    const CallSpec& calls = Info(instruction.opcode()).calls;
+    if (!calls.is_list && instruction.call_count() != calls.count) {
+      findings_.Add(loc, "`{}` calls {} computations, expected {} for `{}`", instruction.name(), instruction.call_count(),
+                    calls.count, instruction.opcode_text());
+    }
+    for (const Instruction* predecessor : instruction.control_predecessors()) {
+      VerifyControlEdge(computation, *predecessor, instruction, predecessor->control_successors(), instruction);
+    }
+    for (const Instruction* successor : instruction.control_successors()) {
+      VerifyControlEdge(computation, instruction, *successor, successor->control_predecessors(), instruction);
+    }
+  }
+
+  // An edge seen from the end `here`; `other_list` is that of the other end.
+  void VerifyControlEdge(const Computation& computation, const Instruction& from, const Instruction& to,
+                         absl::Span<Instruction* const> other_list, const Instruction& here) {
+    const Instruction& other = &here == &from ? to : from;
+    if (other.is_dead()) {
+      findings_.Add(here.loc(), "the control edge from `{}` to `{}` ends at a removed instruction", from.name(), to.name());
+    } else if (other.parent() != &computation) {
+      findings_.Add(here.loc(), "the control edge from `{}` to `{}` leaves computation `{}`", from.name(), to.name(),
+                    computation.name());
+      findings_.NoteDefinition(other);
+    } else if (std::count(other_list.begin(), other_list.end(), &here) != 1) {
+      findings_.Add(here.loc(), "the control edge from `{}` to `{}` is not known once at both ends", from.name(), to.name());
+    }
+  }
+
+  void VerifyRoot(const Computation& computation) {
+    const Instruction* root = computation.root();
+    if (root == nullptr) {
+      findings_.Add(computation.loc(), "computation `{}` has no root", computation.name());
+    } else if (root->is_dead() || root->parent() != &computation) {
+      findings_.Add(computation.loc(), "the root of computation `{}` is not one of its instructions", computation.name());
+    }
+  }
+
+  void VerifyParameters(const Computation& computation) {
+    for (int i = 0; i < computation.parameter_count(); ++i) {
+      if (computation.parameter(i) != nullptr) continue;
+      findings_.Add(computation.loc(), "computation `{}` has no parameter {}, but one with a higher number",
+                    computation.name(), i);
+    }
+    for (const Instruction* instruction : computation.instructions()) {
+      if (instruction->opcode() != Opcode::kParameter) continue;
+      if (!instruction->attrs_ptr().Is<ParameterAttrs>()) continue;  // reported with the attributes
+      const int64_t number = instruction->parameter_number();
+      const bool listed = number >= 0 && number < computation.parameter_count();
+      const Instruction* other = listed ? computation.parameter(static_cast<int>(number)) : nullptr;
+      if (other == instruction) continue;
+      if (other == nullptr) {
+        findings_.Add(instruction->loc(), "parameter {} of computation `{}` is not listed there", number,
+                      computation.name());
+      } else {
+        findings_.Add(instruction->loc(), "computation `{}` has two parameters {}, `{}` and `{}`", computation.name(),
+                      number, other->name(), instruction->name());
+        findings_.NoteDefinition(*other);
+      }
+    }
+    for (const Instruction* parameter : computation.parameters()) {
+      if (parameter == nullptr) continue;
+      if (parameter->is_dead() || parameter->parent() != &computation || parameter->opcode() != Opcode::kParameter) {
+        findings_.Add(computation.loc(), "the parameter list of computation `{}` names something else",
+                      computation.name());
+      }
+    }
+  }
+
+  // Use lists and caller lists against operand and call slots: as many entries as slots, and each entry names a slot that no
+  // other entry names.
+  void VerifyLists(const Computation& computation) {
+    // uses_[id] becomes the first of the instruction's slots.
+    uint32_t slots = 0;
+    uint32_t calls = 0;
+    for (const Instruction* instruction : computation.instructions()) {
+      uses_[instruction->id()] = slots;
+      slots += static_cast<uint32_t>(instruction->operand_count());
+      calls += static_cast<uint32_t>(instruction->call_count());
+    }
+    slot_used_.assign(slots, false);
+    uint32_t entries = 0;
+    for (const Instruction* instruction : computation.instructions()) {
+      for (const Use& use : instruction->uses()) {
+        ++entries;
+        const bool sound = !use.user->is_dead() && use.user->parent() == &computation &&
+                           use.operand_index < use.user->operand_count() &&
+                           use.user->operand(use.operand_index) == instruction &&
+                           !slot_used_[uses_[use.user->id()] + static_cast<uint32_t>(use.operand_index)];
+        if (!sound) {
+          findings_.Add(instruction->loc(), "the use list of `{}` names operand {} of `{}`, which is another instruction",
+                        instruction->name(), use.operand_index, use.user->name());
+          return;
+        }
+        slot_used_[uses_[use.user->id()] + static_cast<uint32_t>(use.operand_index)] = true;
+      }
+    }
+    if (entries != slots) {
+      findings_.Add(computation.loc(), "computation `{}` has {} operands, but its use lists have {} entries",
+                    computation.name(), slots, entries);
+    }
+    for (const CallSite& site : computation.callers()) {
+      const bool sound = !site.caller->is_dead() && computations_.contains(site.caller->parent()) &&
+                         site.call_index < site.caller->call_count() &&
+                         site.caller->call(site.call_index) == &computation;
+      if (!sound) {
+        findings_.Add(computation.loc(), "the callers of computation `{}` name a call that goes elsewhere",
+                      computation.name());
+      }
+    }
+    calls_ += calls;
+    call_entries_ += static_cast<int64_t>(computation.callers().size());
+    if (&computation == module_.computations().back() && calls_ != call_entries_) {
+      findings_.Add({}, "the module has {} calls, but its caller lists have {} entries", calls_, call_entries_);
+    }
+  }
+
+  // Depth first over the calls; an edge to a computation that is still open closes a cycle.
+  void VerifyCallGraph() {
+    enum class State : uint8_t { kNew, kOpen, kDone };
+    struct Frame {
+      const Computation* computation;
+      std::vector<const Instruction*> callers;  // its instructions with calls
+      size_t at = 0;
+      int call = 0;
+    };
+    std::vector<State> states(module_.computations().size(), State::kNew);
+    std::vector<Frame> stack;
+    const auto open = [&](const Computation* computation) {
+      states[computations_[computation]] = State::kOpen;
+      stack.push_back({computation, {}});
+      for (const Instruction* instruction : computation->instructions()) {
+        if (instruction->call_count() > 0) stack.back().callers.push_back(instruction);
+      }
+    };
+    for (const Computation* start : module_.computations()) {
+      if (states[computations_[start]] != State::kNew) continue;
+      open(start);
+      while (!stack.empty()) {
+        Frame& top = stack.back();
+        if (top.at == top.callers.size()) {
+          states[computations_[top.computation]] = State::kDone;
+          stack.pop_back();
+          continue;
+        }
+        const Instruction* caller = top.callers[top.at];
+        if (top.call == caller->call_count()) {
+          ++top.at;
+          top.call = 0;
+          continue;
+        }
+        const Computation* callee = caller->call(top.call++);
+        const State state = states[computations_[callee]];
+        if (state == State::kNew) open(callee);
+        if (state == State::kOpen) {
+          findings_.Add(caller->loc(), "`{}` calls computation `{}`, which is running already: HLO has no recursion",
+                        caller->name(), callee->name());
+          findings_.NoteDefinition(*callee);
+        }
+      }
+    }
+  }
+
+  void VerifyAcyclic(const Computation& computation) {
+    // Most computations list every instruction after its operands; one pass shows it.
+    bool in_order = true;
+    for (const Instruction* instruction : computation.instructions()) uses_[instruction->id()] = 0;
+    for (const Instruction* instruction : computation.instructions()) {
+      for (const Instruction* operand : instruction->operands()) in_order = in_order && uses_[operand->id()] != 0;
+      for (const Instruction* before : instruction->control_predecessors()) in_order = in_order && uses_[before->id()] != 0;
+      uses_[instruction->id()] = 1;
+      if (!in_order) break;
+    }
+    if (in_order) return;
+    for (const Instruction* instruction : computation.instructions()) uses_[instruction->id()] = 0;
+    FindCycle(computation);
+  }
+
+  // Depth first over operands and control predecessors; uses_[id] is 0 new, 1 open, 2 done.
+  void FindCycle(const Computation& computation) {
+    struct Frame {
+      const Instruction* instruction;
+      int next = 0;
+    };
+    std::vector<Frame> stack;
+    for (const Instruction* start : computation.instructions()) {
+      if (uses_[start->id()] != 0) continue;
+      stack.push_back({start});
+      uses_[start->id()] = 1;
+      while (!stack.empty()) {
+        Frame& top = stack.back();
+        const int operands = top.instruction->operand_count();
+        const auto control = top.instruction->control_predecessors();
+        if (top.next == operands + static_cast<int>(control.size())) {
+          uses_[top.instruction->id()] = 2;
+          stack.pop_back();
+          continue;
+        }
+        const Instruction* before = top.next < operands ? top.instruction->operand(top.next)
+                                                        : control[static_cast<size_t>(top.next - operands)];
+        ++top.next;
+        if (uses_[before->id()] == 1) {
+          std::vector<const Instruction*> cycle;
+          for (size_t i = stack.size(); i-- > 0;) {
+            cycle.push_back(stack[i].instruction);
+            if (stack[i].instruction == before) break;
+          }
+          return ReportCycle(computation, cycle);
+        }
+        if (uses_[before->id()] == 0) {
+          uses_[before->id()] = 1;
+          stack.push_back({before});
+        }
+      }
+    }
+  }
+
+  // `cycle`: each instruction is needed by the next one, the last one by the first.
+  void ReportCycle(const Computation& computation, const std::vector<const Instruction*>& cycle) {
+    constexpr size_t kMost = 8;
+    std::string path;
+    for (size_t i = 0; i < std::min(cycle.size(), kMost); ++i) path += fmt::format("`{}` -> ", cycle[i]->name());
+    if (cycle.size() > kMost) path += fmt::format("{} more -> ", cycle.size() - kMost);
+    findings_.Add(cycle[0]->loc(), "computation `{}` has a cycle: {}`{}`", computation.name(), path, cycle[0]->name());
+  }
+
+  const Module& module_;
+  Findings& findings_;
+  absl::flat_hash_map<const Computation*, size_t> computations_;
+  absl::flat_hash_set<std::string_view> names_;
+  std::vector<uint32_t> uses_;  // by instruction id; what it holds changes from check to check
+  std::vector<bool> slot_used_;
+  int64_t calls_ = 0;
+  int64_t call_entries_ = 0;
+};
+
+}  // namespace
+
+void VerifyStructure(const VerifyContext& context) { StructureVerifier(context).Run(); }
+
+}  // namespace internal
+
+absl::Status Verify(const Module& module, const VerifierOptions& options) {
+  internal::Findings findings(options.max_errors);
+  const internal::VerifyContext context{module, options, findings};
+  internal::VerifyStructure(context);
+  if (!findings.empty()) return findings.ToStatus();
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      internal::VerifyInstruction(context, *instruction);
+      if (findings.full()) return findings.ToStatus();
+    }
+  }
+  internal::VerifyControl(context);
+  return findings.ToStatus();
+}
+
+}  // namespace hlo
