@@ -54,9 +54,13 @@ absl::Status ShapeArgs::MakeShapeError(std::string message) const {
 
 std::string ShapeArgs::name(int i) const {
   const OperandSpec& spec = Info(opcode_).operands;
-  if (spec.name_count < 2 || spec.names[1] != "init_values") return OperandName(opcode_, i);
-  const int inputs = operand_count() / 2;
-  return i < inputs ? fmt::format("inputs[{}]", i) : fmt::format("init_values[{}]", i - inputs);
+  if (spec.name_count == 2 && spec.names[1] == "init_values") {
+    const int inputs = operand_count() / 2;
+    return i < inputs ? fmt::format("inputs[{}]", i) : fmt::format("init_values[{}]", i - inputs);
+  }
+  const bool has_further = operand_count() > spec.name_count || spec.min < spec.name_count;
+  if (i == spec.name_count - 1 && !has_further) return std::string(spec.names[static_cast<size_t>(i)]);
+  return OperandName(opcode_, i);
 }
 
 absl::Status ShapeArgs::CheckArray(int i) const {

@@ -122,6 +122,7 @@ TEST_CASE("convolution names what does not fit", "[ops][shape]") {
        AttrsPtr::Make(Conv({{3}, {2}}))},
       {"convolution", {"f32[1,4,4,3]", "f32[2,2,3,8]"},
        "`window` has 1 dimensions, but `dim_labels` has 2 spatial ones", AttrsPtr::Make(Conv({{2}}))},
+      {"convolution", {"f32[1,4,4,3]", "f32[2,2]"}, "`rhs` has shape `f32[2,2]` of rank 2, expected rank 4", Grouped(1, 1)},
       {"convolution", {"f32[1,4,4,3]", "f32[2,2,3,8]", "u16[1]"},
        "found 1 operands after `rhs`, but `sparsity_config` describes 0", Grouped(1, 1)},
   });

@@ -76,11 +76,19 @@ TEST_CASE("binary opcodes compare their operands", "[ops][shape]") {
       {"atan2", {"s32[2]", "s32[2]"}, "`y` has element type `s32`, expected float or complex"},
       {"complex", {"f16[2]", "f16[2]"}, "`real` has element type `f16`, expected `f32` or `f64`"},
       {"compare", {"c64[2]", "c64[2]"}, "complex numbers have no order: `direction` is `LT`, expected `EQ` or `NE`",
-       Direction(ComparisonDirection::kLt)},
+       Direction(ComparisonDirection::kLt), {}, "pred[2]"},
       {"compare", {"s32[2]", "s32[2]"},
        "`type` is `TOTALORDER`, but operands of type `s32` are compared as `SIGNED`",
        Direction(ComparisonDirection::kEq, ComparisonType::kTotalOrder), {}, "pred[2]"},
       {"add", {"f32[2]"}, "`add` expects 2 operands (lhs, rhs), found 1"},
+  });
+}
+
+TEST_CASE("the type of a comparison matters to the verifier only", "[ops][shape]") {
+  CheckAll({
+      {"compare", {"c64[2]", "c64[2]"}, "pred[2]{0}", Direction(ComparisonDirection::kLt)},
+      {"compare", {"s32[2]", "s32[2]"}, "pred[2]{0}",
+       Direction(ComparisonDirection::kLt, ComparisonType::kTotalOrder)},
   });
 }
 

@@ -116,7 +116,8 @@ Shape WithInsertedDimension(Shape shape, int64_t dimension, int64_t size, bool d
   return dims.ToShape(shape.element_type());
 }
 
-// The length of a scan: that of the inputs or, without inputs, of the first stacked output in the declared shape.
+// The length of a scan: that of the inputs or, without inputs, of the first stacked output in the declared shape. Text
+// without a shape is read by the first input alone.
 struct ScanLength {
   int64_t size = 0;
   bool dynamic = false;
@@ -132,7 +133,7 @@ absl::StatusOr<ScanLength> LengthOfScan(const ShapeArgs& args, int inputs, int o
     return ScanLength{first.dim(static_cast<int>(dimension)), first.is_dynamic(static_cast<int>(dimension))};
   }
   ScanLength length;
-  for (int i = 0; i < inputs; ++i) {
+  for (int i = 0; i < (args.declared().has_value() ? inputs : 1); ++i) {
     RETURN_IF_ERROR(args.CheckArray(i));
     const Shape input = args.operand(i);
     RETURN_IF_ERROR(args.CheckDimension("dimensions", dimension, input.rank()));
