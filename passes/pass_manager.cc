@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "lib/analysis/schedule.h"
 #include "lib/ir/compare.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
@@ -73,6 +74,7 @@ class Runner {
       Report(item.name, before);
       return AddPrefix(changed.status(), fmt::format("pass `{}` failed", item.name));
     }
+    UpdateSchedules(module_);
     module_.Sweep();
     run.changed = *changed;
     run.instructions_after = module_.instruction_count();

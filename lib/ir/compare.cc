@@ -21,7 +21,8 @@ bool EqualExtras(const Instruction& a, const Instruction& b, const CompareOption
   if (options.compare_sharding && x.sharding != y.sharding) return false;
   if (options.compare_backend_config && x.backend_config != y.backend_config) return false;
   if (options.compare_metadata && x.metadata != y.metadata) return false;
-  return x.frontend_attributes == y.frontend_attributes && x.result_accuracy == y.result_accuracy;
+  if (options.compare_frontend_attributes && x.frontend_attributes != y.frontend_attributes) return false;
+  return x.result_accuracy == y.result_accuracy;
 }
 
 bool EqualNodes(const Instruction& a, const Instruction& b, const CompareOptions& options, Visited& visited) {
@@ -130,6 +131,10 @@ bool SameOperation(const Instruction& a, const Instruction& b, const CompareOpti
   for (int i = 0; i < a.operand_count(); ++i) {
     if (a.operand(i) != b.operand(i)) return false;
   }
+  return SameNode(a, b, options);
+}
+
+bool SameNode(const Instruction& a, const Instruction& b, const CompareOptions& options) {
   Visited visited;
   return EqualNodes(a, b, options, visited);
 }

@@ -12,12 +12,16 @@ struct CompareOptions {
   bool compare_sharding = true;
   bool compare_backend_config = true;
   bool compare_control_edges = true;
+  bool compare_frontend_attributes = true;
 };
 
 bool StructurallyEqual(const Computation& a, const Computation& b, const CompareOptions& options = {});
 bool StructurallyEqual(const Module& a, const Module& b, const CompareOptions& options = {});
 // Same opcode, shape, attributes, called computations (structurally); operands equal by identity.
 bool SameOperation(const Instruction& a, const Instruction& b, const CompareOptions& options = {});
+
+// As SameOperation, operands not looked at.
+bool SameNode(const Instruction& a, const Instruction& b, const CompareOptions& options = {});
 
 // Equal for structurally equal values (default options); deterministic across processes.
 uint64_t ContentHash(const Computation& computation);

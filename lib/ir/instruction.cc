@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "lib/ir/module.h"
 #include "lib/support/check.h"
 
@@ -177,29 +178,53 @@ void Instruction::CopyExtrasFrom(const Instruction& from) {
 
 // ---- questions ----
 
-bool Instruction::HasSideEffect() const {
-  if (HasTrait(opcode_, kSideEffect)) return true;
-  if (HasTrait(opcode_, kCollective) || HasTrait(opcode_, kAsyncStart) || HasTrait(opcode_, kAsyncDone)) {
-    // A collective that names a channel meets other programs: it must run whether or not its result is used.
-    if (opcode_ == Opcode::kAllReduce || opcode_ == Opcode::kAllReduceStart) {
-      return attrs<AllReduceAttrs>().channel_id.has_value();
-    }
-    if (opcode_ == Opcode::kAllGather || opcode_ == Opcode::kAllGatherStart) {
-      return attrs<AllGatherAttrs>().channel_id.has_value();
-    }
-    if (opcode_ == Opcode::kReduceScatter) return attrs<ReduceScatterAttrs>().channel_id.has_value();
-    if (opcode_ == Opcode::kAllToAll) return attrs<AllToAllAttrs>().channel_id.has_value();
-    if (opcode_ == Opcode::kCollectivePermute || opcode_ == Opcode::kCollectivePermuteStart) {
-      return attrs<CollectivePermuteAttrs>().channel_id.has_value();
-    }
-    if (opcode_ == Opcode::kCollectiveBroadcast) return attrs<CollectiveBroadcastAttrs>().channel_id.has_value();
-    if (opcode_ == Opcode::kRaggedAllToAll) return attrs<RaggedAllToAllAttrs>().channel_id.has_value();
+namespace {
+
+// A collective that names a channel meets other programs, and one that constrains its layout was asked for as it stands.
+template <class A>
+bool MustMeet(const A& attrs) {
+  if constexpr (requires { attrs.constrain_layout; }) {
+    if (attrs.constrain_layout) return true;
   }
-  if (opcode_ == Opcode::kCustomCall && attrs<CustomCallAttrs>().custom_call_has_side_effect) return true;
-  for (const CallSlot& slot : calls_) {
-    for (const Instruction* inner : slot.callee->instructions()) {
-      if (inner->HasSideEffect()) return true;
+  return attrs.channel_id.has_value();
+}
+
+// Whether a computation that `computation` reaches has an instruction with an effect of its own. Each is looked at once.
+bool HasEffectInside(const Computation& computation, absl::flat_hash_set<const Computation*>& seen) {
+  if (!seen.insert(&computation).second) return false;
+  for (const Instruction* inner : computation.instructions()) {
+    if (inner->HasOwnSideEffect()) return true;
+    for (int i = 0; i < inner->call_count(); ++i) {
+      if (HasEffectInside(*inner->call(i), seen)) return true;
     }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Instruction::HasOwnSideEffect() const {
+  if (HasTrait(opcode_, kSideEffect)) return true;
+  if (HasTrait(opcode_, kCollective)) {
+    // The halves of a collective in flight belong together; collective-broadcast always meets.
+    if (HasTrait(opcode_, kAsyncStart) || HasTrait(opcode_, kAsyncDone)) return true;
+    if (opcode_ == Opcode::kCollectiveBroadcast) return true;
+    if (attrs_.Is<AllReduceAttrs>()) return MustMeet(attrs<AllReduceAttrs>());
+    if (attrs_.Is<AllGatherAttrs>()) return MustMeet(attrs<AllGatherAttrs>());
+    if (attrs_.Is<ReduceScatterAttrs>()) return MustMeet(attrs<ReduceScatterAttrs>());
+    if (attrs_.Is<AllToAllAttrs>()) return MustMeet(attrs<AllToAllAttrs>());
+    if (attrs_.Is<CollectivePermuteAttrs>()) return MustMeet(attrs<CollectivePermuteAttrs>());
+    if (attrs_.Is<RaggedAllToAllAttrs>()) return MustMeet(attrs<RaggedAllToAllAttrs>());
+  }
+  return opcode_ == Opcode::kCustomCall && attrs<CustomCallAttrs>().custom_call_has_side_effect;
+}
+
+bool Instruction::HasSideEffect() const {
+  if (HasOwnSideEffect()) return true;
+  if (calls_.empty()) return false;
+  absl::flat_hash_set<const Computation*> seen;
+  for (const CallSlot& slot : calls_) {
+    if (HasEffectInside(*slot.callee, seen)) return true;
   }
   return false;
 }

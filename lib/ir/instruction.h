@@ -144,7 +144,9 @@ class Instruction final {
   void CopyExtrasFrom(const Instruction& from);
 
   // Questions.
-  bool HasSideEffect() const;  // by opcode or by a called computation; includes custom calls that say so
+  // Must run whether or not its result is used: by opcode, by a custom call that says so, or by a called computation.
+  bool HasSideEffect() const;
+  bool HasOwnSideEffect() const;  // as HasSideEffect, called computations not looked at
   bool IsConstant() const { return opcode_ == Opcode::kConstant; }
   bool IsFusion() const { return opcode_ == Opcode::kFusion; }
 

@@ -1,0 +1,205 @@
+#include "passes/control_flow/call_inliner.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lib/ir/dense_map.h"
+#include "lib/support/decision.h"
+#include "lib/support/strings.h"
+#include "passes/simplify/dce.h"
+
+namespace hlo {
+namespace {
+
+// Requests for fusion that a call passes on to what it is replaced by.
+constexpr std::string_view kFusionKeys[] = {"MUST_FUSE", "MAXIMAL_FUSE", "mosaic_fusion_group"};
+
+// The value of a frontend attribute without quotes; empty when there is none.
+std::string_view FrontendAttribute(const Instruction& instruction, std::string_view key) {
+  if (instruction.extras() == nullptr) return "";
+  const auto it = instruction.extras()->frontend_attributes.find(key);
+  if (it == instruction.extras()->frontend_attributes.end()) return "";
+  std::string_view value = it->second;
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
+  return value;
+}
+
+// ---- metadata ----
+
+// Appends to the module's stack frames: the frames of the callee on top of those of the call.
+class FrameJoiner {
+ public:
+  FrameJoiner(StackFrames& frames, int32_t call_frame) : frames_(frames), call_frame_(call_frame) {}
+
+  // The frame that stands for `frame` called from the call's frame.
+  int32_t Join(int32_t frame) {
+    if (frame <= 0 || call_frame_ <= 0 || frame > static_cast<int32_t>(frames_.frames.size())) return frame;
+    // From the outermost frame inwards, so that parents exist; frames joined before are shared.
+    std::vector<int32_t> chain;
+    for (int32_t at = frame; at > 0; at = frames_.frames[static_cast<size_t>(at) - 1].parent_id) {
+      if (at == call_frame_ || chain.size() > frames_.frames.size()) return frame;  // already below the call, or a loop
+      chain.push_back(at);
+    }
+    int32_t parent = call_frame_;
+    for (size_t i = chain.size(); i-- > 0;) {
+      int32_t& joined = joined_[chain[i]];
+      if (joined == 0) {
+        frames_.frames.push_back({frames_.frames[static_cast<size_t>(chain[i]) - 1].location_id, parent});
+        joined = static_cast<int32_t>(frames_.frames.size());
+      }
+      parent = joined;
+    }
+    return parent;
+  }
+
+ private:
+  StackFrames& frames_;
+  int32_t call_frame_;
+  std::map<int32_t, int32_t> joined_;
+};
+
+// "inner" under "outer"  =>  "outer/inner"; names that start with "outer" already stay.
+void PrefixOpName(const std::string& prefix, std::string& op_name) {
+  if (prefix.empty() || op_name.empty() || op_name == prefix) return;
+  if (op_name.size() > prefix.size() && op_name.compare(0, prefix.size(), prefix) == 0 && op_name[prefix.size()] == '/') return;
+  op_name = prefix + "/" + op_name;
+}
+
+void JoinMetadata(const Instruction& call, FrameJoiner& joiner, Instruction& inlined) {
+  if (inlined.metadata() == OpMetadata()) return;
+  OpMetadata& metadata = inlined.mutable_extras().metadata;
+  PrefixOpName(call.metadata().op_name, metadata.op_name);
+  metadata.stack_frame_id = joiner.Join(metadata.stack_frame_id);
+}
+
+void PassOnFusionRequests(const Instruction& call, Instruction& inlined) {
+  if (inlined.opcode() == Opcode::kConstant || inlined.opcode() == Opcode::kTuple ||
+      inlined.opcode() == Opcode::kGetTupleElement || inlined.opcode() == Opcode::kCustomCall ||
+      inlined.HasOwnSideEffect() || HasTrait(inlined.opcode(), kControlFlow)) {
+    return;  // cannot be fused
+  }
+  for (std::string_view key : kFusionKeys) {
+    if (const std::string_view value = FrontendAttribute(call, key); !value.empty()) {
+      inlined.mutable_extras().frontend_attributes.insert_or_assign(std::string(key), std::string(value));
+    }
+  }
+}
+
+// ---- copying ----
+
+// The call's successors wait for `root` and, where the callee is empty, for what the call waited for.
+void MoveControlEdges(Instruction* call, Instruction* root, bool root_is_new) {
+  const std::vector<Instruction*> before(call->control_predecessors().begin(), call->control_predecessors().end());
+  const std::vector<Instruction*> after(call->control_successors().begin(), call->control_successors().end());
+  call->DropControlEdges();
+  for (Instruction* successor : after) {
+    successor->AddControlPredecessor(root);
+    if (root_is_new) continue;
+    for (Instruction* predecessor : before) successor->AddControlPredecessor(predecessor);
+  }
+}
+
+void ReplaceInSchedule(Computation& computation, const Instruction* call, const std::vector<Instruction*>& inlined) {
+  if (!computation.has_schedule()) return;
+  std::vector<Instruction*> sequence;
+  for (Instruction* instruction : computation.schedule()) {
+    if (instruction == call) {
+      sequence.insert(sequence.end(), inlined.begin(), inlined.end());
+    } else {
+      sequence.push_back(instruction);
+    }
+  }
+  computation.set_schedule(std::move(sequence));
+}
+
+}  // namespace
+
+Instruction* InlineCall(Instruction* call, bool propagate_metadata) {
+  Computation& computation = *call->parent();
+  const Computation& callee = *call->to_apply();
+  FrameJoiner joiner(call->module().config().stack_frames, call->metadata().stack_frame_id);
+  InstructionMap<Instruction*> copies(call->module().id_limit(), nullptr);
+  std::vector<Instruction*> inlined;
+  for (Instruction* original : callee.SequenceOrPostOrder()) {
+    if (original->opcode() == Opcode::kParameter) {
+      copies[original] = call->operand(static_cast<int>(original->parameter_number()));
+      continue;
+    }
+    std::vector<Instruction*> operands;
+    for (Instruction* operand : original->operands()) operands.push_back(copies[operand]);
+    Instruction* copy = computation.AddClone(*original, original->shape(), operands);
+    for (Instruction* predecessor : original->control_predecessors()) copy->AddControlPredecessor(copies[predecessor]);
+    for (Instruction* predecessor : call->control_predecessors()) copy->AddControlPredecessor(predecessor);
+    if (propagate_metadata) JoinMetadata(*call, joiner, *copy);
+    PassOnFusionRequests(*call, *copy);
+    copies[original] = copy;
+    inlined.push_back(copy);
+  }
+  Instruction* root = copies[callee.root()];
+  const bool root_is_new = callee.root()->opcode() != Opcode::kParameter;
+  if (root_is_new && call->sharding() != nullptr && root->sharding() == nullptr) {
+    root->mutable_extras().sharding = *call->sharding();
+  }
+  MoveControlEdges(call, root, root_is_new);
+  ReplaceInSchedule(computation, call, inlined);
+  call->ReplaceAllUsesWith(root);
+  if (computation.root() == call) computation.set_root(root);
+  computation.Remove(call);
+  return root;
+}
+
+namespace {
+
+Decision CanInline(const Instruction& call, const CallInlinerOptions& options) {
+  const Computation& callee = *call.to_apply();
+  if (!call.backend_config().empty()) return No("the call has a backend config");
+  if (callee.execution_thread() != call.parent()->execution_thread()) {
+    return No("`{}` runs on thread `{}`", callee.name(), callee.execution_thread());
+  }
+  for (const CallSite& site : call.parent()->callers()) {
+    if (site.caller->opcode() == Opcode::kAsyncStart) return No("`{}` runs asynchronously", call.parent()->name());
+  }
+  if (call.attrs<CallAttrs>().is_composite) {
+    const std::string_view name = FrontendAttribute(call, "composite.name");
+    for (std::string_view kept : Split(options.composites_to_preserve, ';')) {
+      if (!name.empty() && name == Trim(kept)) return No("the composite `{}` is to be preserved", name);
+    }
+  }
+  if (!options.ignore_inlineable) {
+    const std::string_view inlineable = FrontendAttribute(call, "inlineable");
+    if (inlineable == "false" || inlineable == "xla_late") return No("it says inlineable=\"{}\"", inlineable);
+    if (inlineable == "true" || inlineable == "xla_early") return Yes();
+  }
+  if (options.single_call_site && callee.callers().size() != 1) {
+    return No("`{}` has {} call sites", callee.name(), callee.callers().size());
+  }
+  return Yes();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : module.PostOrder()) {
+    for (Instruction* call : computation->SequenceOrPostOrder()) {
+      if (call->opcode() != Opcode::kCall) continue;
+      if (const Decision decision = CanInline(*call, options_); !decision) {
+        context.Emit(PassContext::Remark::kMissed, *call, decision.reason());
+        continue;
+      }
+      if (!context.MayRewrite()) break;
+      Computation* callee = call->to_apply();
+      InlineCall(call, options_.propagate_metadata);
+      // Visited already (callees first); gone at once, so that it does not count as a caller of what it calls.
+      if (callee->callers().empty()) module.RemoveComputation(callee);
+      context.Count("inlined");
+      changed = true;
+    }
+  }
+  if (changed) RETURN_IF_ERROR(Dce().Run(module, context).status());
+  return changed;
+}
+
+HLO_DEFINE_PASS(CallInliner)
+
+}  // namespace hlo

@@ -1,0 +1,49 @@
+// Replaces calls by copies of the called computations' instructions.
+//
+//   f { a = f32[] parameter(0)   ROOT m = f32[] multiply(a, a) }
+//   c = f32[] call(x), to_apply=f                                   =>   c = f32[] multiply(x, x)
+//
+// The frontend attribute `inlineable` of a call decides first: "false" and "xla_late" keep it, "true" and "xla_early" inline it even with
+// `single_call_site`. Inlined instructions run after the call's control predecessors, and its control successors after their root. Their
+// `op_name` gets the call's as prefix, their stack frames continue in the call's, and schedules keep the callee's order.
+//
+// Requires: nothing.  Ensures: no call is left but those below; dead code is removed if anything was inlined.
+// Leaves alone: calls with a backend config; calls in computations that run asynchronously or on another thread than the callee; composite
+// calls whose `composite.name` is listed in `composites_to_preserve`; with `single_call_site`, callees that are called more than
+// once. Bodies of while, conditional and the like are no calls, but calls inside them are inlined.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct CallInlinerOptions {
+  bool single_call_site = false;
+  std::string composites_to_preserve;  // names separated by ';'
+  bool ignore_inlineable = false;      // as if no call had the attribute
+  bool propagate_metadata = true;      // prefix op_name, join stack frames
+
+  static auto Fields() {
+    using O = CallInlinerOptions;
+    return std::tuple{Optional("single_call_site", &O::single_call_site),
+                      Optional("composites_to_preserve", &O::composites_to_preserve),
+                      Optional("ignore_inlineable", &O::ignore_inlineable),
+                      Optional("propagate_metadata", &O::propagate_metadata)};
+  }
+};
+
+class CallInliner final : public Pass {
+ public:
+  using Options = CallInlinerOptions;
+  explicit CallInliner(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+// Puts copies of the instructions of `call`'s callee in its place, metadata joined as above when `propagate_metadata`; the callee stays. Returns
+// the value that replaced the call. Schedules are updated.
+Instruction* InlineCall(Instruction* call, bool propagate_metadata = true);
+
+}  // namespace hlo

@@ -1,0 +1,51 @@
+#include "passes/control_flow/flatten_call_graph.h"
+
+#include <algorithm>
+
+namespace hlo {
+namespace {
+
+// Call sites in an order that does not depend on the history of the caller list.
+std::vector<CallSite> SortedCallers(const Computation& computation) {
+  std::vector<CallSite> sites(computation.callers().begin(), computation.callers().end());
+  std::sort(sites.begin(), sites.end(), [](const CallSite& a, const CallSite& b) {
+    return std::pair(a.caller->id(), a.call_index) < std::pair(b.caller->id(), b.call_index);
+  });
+  return sites;
+}
+
+bool CalledByCallsOnly(const std::vector<CallSite>& sites) {
+  return std::all_of(sites.begin(), sites.end(),
+                     [](const CallSite& site) { return site.caller->opcode() == Opcode::kCall; });
+}
+
+// Puts the computations that were appended from position `first` on right before `caller`: callees are created before callers.
+void MoveBefore(Module& module, size_t first, Computation* caller) {
+  const std::vector<Computation*> added(module.computations().begin() + static_cast<int64_t>(first), module.computations().end());
+  for (Computation* computation : added) module.MoveToFront(computation, caller);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> FlattenCallGraph::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  // Callees first: what a clone calls is a tree already, so a deep clone is one, too.
+  for (Computation* computation : module.PostOrder()) {
+    const std::vector<CallSite> sites = SortedCallers(*computation);
+    if (sites.size() < 2 || (options_.skip_calls && CalledByCallsOnly(sites))) continue;
+    for (size_t i = 1; i < sites.size(); ++i) {
+      if (!context.MayRewrite()) return changed;
+      const size_t first_added = module.computations().size();
+      Computation* clone = module.CloneComputation(*computation, ".clone", /*deep=*/true);
+      MoveBefore(module, first_added, sites[i].caller->parent());
+      sites[i].caller->SetCall(sites[i].call_index, clone);
+      context.Count("cloned computations");
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(FlattenCallGraph)
+
+}  // namespace hlo

@@ -1,0 +1,33 @@
+// Gives every call site a computation of its own, so that the call graph becomes a tree.
+//
+//   w1 = while(a), condition=c, body=b           w1 = while(a), condition=c, body=b
+//   w2 = while(d), condition=c, body=b      =>   w2 = while(d), condition=c.clone, body=b.clone
+//
+// Every kind of call counts: while, conditional, call, async-start, fusion, reduce, sort, … The first call site (by id) keeps the
+// computation, the others get clones of it and of all that it calls. Schedules are cloned along.
+//
+// Requires: nothing.  Ensures: every computation but the entry has exactly one call site, if it had one.
+// Leaves alone: with `skip_calls`, computations that are called by `call` only.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct FlattenCallGraphOptions {
+  bool skip_calls = false;
+
+  static auto Fields() { return std::tuple{Optional("skip_calls", &FlattenCallGraphOptions::skip_calls)}; }
+};
+
+class FlattenCallGraph final : public Pass {
+ public:
+  using Options = FlattenCallGraphOptions;
+  explicit FlattenCallGraph(Options options = {}) : options_(options) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

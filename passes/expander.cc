@@ -1,0 +1,31 @@
+#include "passes/expander.h"
+
+namespace hlo {
+
+absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : module.NonFusionComputations()) {
+    std::vector<Instruction*> matches;
+    for (Instruction* instruction : computation->PostOrder()) {
+      if (Matches(*instruction)) matches.push_back(instruction);
+    }
+    for (Instruction* instruction : matches) {
+      if (!context.MayRewrite()) return changed;
+      const uint32_t first_new = module.id_limit();
+      Rewriter rewriter(computation, context);
+      rewriter.set_origin(instruction);
+      ASSIGN_OR_RETURN(Instruction* const replacement, Expand(instruction, rewriter));
+      RETURN_IF_ERROR(rewriter.status());
+      if (replacement != nullptr) {
+        RET_CHECK(Compatible(replacement->shape(), instruction->shape()), "expansion of `{}` changes its shape `{}` to `{}`",
+                  instruction->name(), instruction->shape(), replacement->shape());
+        ReplaceKeepingExtras(instruction, replacement, first_new);
+      }
+      context.Count("expanded");
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace hlo

@@ -1,0 +1,161 @@
+#include "passes/rewrite.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "lib/ir/dense_map.h"
+#include "lib/support/diagnostic.h"
+
+namespace hlo {
+namespace {
+
+// One run of a rule set over one computation.
+class Driver {
+ public:
+  Driver(Computation& computation, const RuleSet& rules, PassContext& context, const Instruction* skip)
+      : computation_(computation),
+        rules_(rules),
+        context_(context),
+        skip_(skip),
+        queued_(computation.module().id_limit(), false),
+        limit_(10'000 + 100 * int64_t{computation.instruction_count()}) {}
+
+  absl::StatusOr<bool> Run() {
+    for (Instruction* instruction : computation_.PostOrder()) Enqueue(instruction);
+    bool changed = false;
+    while (!worklist_.empty()) {
+      Instruction* instruction = worklist_.front();
+      worklist_.pop_front();
+      queued_[instruction] = false;
+      if (instruction->is_dead() || instruction == skip_) continue;
+      if (!instruction->has_uses() && !instruction->is_root()) continue;  // nobody would see the replacement
+      ASSIGN_OR_RETURN(const bool rewritten, Visit(instruction));
+      changed |= rewritten;
+    }
+    return changed;
+  }
+
+ private:
+  void Enqueue(Instruction* instruction) {
+    if (instruction->is_dead() || rules_.For(instruction->opcode()).empty() || queued_[instruction]) return;
+    queued_[instruction] = true;
+    worklist_.push_back(instruction);
+  }
+
+  absl::StatusOr<bool> Visit(Instruction* instruction) {
+    for (const Rule* rule : rules_.For(instruction->opcode())) {
+      const uint32_t first_new = computation_.module().id_limit();
+      Rewriter rewriter(&computation_, context_);
+      rewriter.set_origin(instruction);
+      Instruction* replacement = rule->apply(instruction, rewriter);
+      if (!rewriter.status().ok()) {
+        return Internal("rule `{}` on `{}`: {}", rule->name, instruction->name(), std::string_view(Text(rewriter.status())));
+      }
+      if (replacement == nullptr || replacement == instruction) continue;
+      if (!Compatible(replacement->shape(), instruction->shape())) {
+        return Internal("rule `{}` replaces `{}` of shape `{}` by a value of shape `{}`", rule->name, instruction->name(),
+                        instruction->shape(), replacement->shape());
+      }
+      if (!context_.MayRewrite()) {
+        if (replacement->id() >= first_new) computation_.RemoveUnused(replacement);
+        return false;
+      }
+      context_.Count(rule->name);
+      RETURN_IF_ERROR(CountHit(*rule));
+      Commit(instruction, replacement, first_new);
+      return true;
+    }
+    return false;
+  }
+
+  static std::string Text(const absl::Status& status) { return DiagnosticsOf(status).front().message; }
+
+  absl::Status CountHit(const Rule& rule) {
+    ++hits_[rule.name];
+    if (++total_ <= limit_) return absl::OkStatus();
+    const auto busiest = std::max_element(hits_.begin(), hits_.end(),
+                                          [](const auto& a, const auto& b) { return a.second < b.second; });
+    return Error("rewriting `{}` does not come to rest after {} rewrites; rule `{}` fired {} times", computation_.name(), limit_,
+                 busiest->first, busiest->second);
+  }
+
+  void Commit(Instruction* old, Instruction* replacement, uint32_t first_new) {
+    const std::vector<Instruction*> operands = old->operand_vector();
+    const std::vector<Instruction*> users = old->users();
+    ReplaceKeepingExtras(old, replacement, first_new);
+    EnqueueNew(replacement, first_new);
+    for (Instruction* user : users) Enqueue(user);
+    for (Instruction* operand : operands) {
+      if (operand->is_dead()) continue;
+      if (!operand->has_uses() && !operand->has_control_edges() && !operand->HasSideEffect()) {
+        computation_.RemoveUnused(operand);
+      }
+      if (operand->is_dead()) continue;
+      Enqueue(operand);
+      if (operand->has_one_user()) Enqueue(operand->uses()[0].user);  // rules may ask for one user
+    }
+  }
+
+  // Queues what was built for `root`, operands first.
+  void EnqueueNew(Instruction* root, uint32_t first_new) {
+    std::vector<Instruction*> built;
+    std::vector<Instruction*> stack = {root};
+    while (!stack.empty()) {
+      Instruction* top = stack.back();
+      stack.pop_back();
+      if (top->id() < first_new || std::find(built.begin(), built.end(), top) != built.end()) continue;
+      built.push_back(top);
+      for (Instruction* operand : top->operands()) stack.push_back(operand);
+    }
+    for (size_t i = built.size(); i-- > 0;) Enqueue(built[i]);
+    Enqueue(root);
+  }
+
+  Computation& computation_;
+  const RuleSet& rules_;
+  PassContext& context_;
+  const Instruction* skip_;
+  InstructionMap<bool> queued_;
+  std::deque<Instruction*> worklist_;
+  std::map<std::string_view, int64_t> hits_;
+  int64_t total_ = 0;
+  int64_t limit_;
+};
+
+}  // namespace
+
+void RuleSet::Add(std::span<const Rule> rules, RuleSafety allowed) {
+  for (const Rule& rule : rules) {
+    if (rule.safety <= allowed) by_opcode_[static_cast<size_t>(rule.root)].push_back(&rule);
+  }
+}
+
+absl::StatusOr<bool> ApplyRules(Computation& computation, const RuleSet& rules, PassContext& context,
+                                const Instruction* skip) {
+  return Driver(computation, rules, context, skip).Run();
+}
+
+void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
+  const Extras* from = old->extras();
+  if (from != nullptr && replacement->id() >= first_new_id) {
+    if (from->sharding && replacement->sharding() == nullptr) replacement->mutable_extras().sharding = from->sharding;
+    if (!from->frontend_attributes.empty() && replacement->mutable_extras().frontend_attributes.empty()) {
+      replacement->mutable_extras().frontend_attributes = from->frontend_attributes;
+    }
+    if (from->origin && !replacement->mutable_extras().origin) replacement->mutable_extras().origin = from->origin;
+  }
+  old->parent()->Replace(old, replacement);
+}
+
+absl::StatusOr<bool> RewritePass::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : module.PostOrder()) {
+    if (skip_entry_ && computation->is_entry()) continue;
+    ASSIGN_OR_RETURN(const bool rewritten, ApplyRules(*computation, rules_, context));
+    changed |= rewritten;
+  }
+  return changed;
+}
+
+}  // namespace hlo

@@ -1,0 +1,88 @@
+// Rewriting by rules. A rule is a named function from an instruction to its replacement; the driver finds places, replaces, counts.
+//
+//   // x + 0  =>  x
+//   Instruction* AddZero(Instruction* add, Rewriter&) {
+//     Instruction* x;
+//     return Match(add, m::AddAnyOrder(m::Any(&x), m::Zero())) ? x : nullptr;
+//   }
+//   constexpr Rule kRules[] = {{"add-zero", Opcode::kAdd, kExceptSpecials, AddZero}};
+//
+// The driver visits a computation in post-order. After a rewrite it looks again at what was built, at its users and at the producers
+// that lost a user. Operands that became unused by a rewrite are removed; what was unused before stays. Rewrites are counted
+// per rule (PassContext, --stats). A set of rules that does not come to rest is an error that names the busiest rule.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/ir/builder.h"
+#include "passes/pass.h"
+
+namespace hlo {
+
+// What a rule may do to values.
+enum class RuleSafety : uint8_t {
+  kExact,           // bit-identical results
+  kExceptSpecials,  // may differ where -0, NaN or infinities are involved
+  kReassociate,     // may change rounding
+};
+using enum RuleSafety;
+
+// Builds replacements: a Builder at the computation of the instruction being rewritten. What it builds inherits place and metadata of
+// that instruction.
+class Rewriter final : public Builder {
+ public:
+  Rewriter(Computation* computation, PassContext& context) : Builder(computation), context_(context) {}
+  Module& module() const { return computation()->module(); }
+  PassContext& context() const { return context_; }
+
+ private:
+  PassContext& context_;
+};
+
+struct Rule {
+  std::string_view name;
+  Opcode root;
+  RuleSafety safety;
+  // The replacement of `instruction` (of compatible shape), or null when the rule does not apply.
+  Instruction* (*apply)(Instruction* instruction, Rewriter& rewriter);
+};
+
+// Rules by root opcode, tried in the order they were added.
+class RuleSet {
+ public:
+  RuleSet() = default;
+  explicit RuleSet(std::span<const Rule> rules, RuleSafety allowed = kExact) { Add(rules, allowed); }
+  // Adds the rules that are at most as unsafe as `allowed`.
+  void Add(std::span<const Rule> rules, RuleSafety allowed = kExact);
+  std::span<const Rule* const> For(Opcode opcode) const { return by_opcode_[static_cast<size_t>(opcode)]; }
+
+ private:
+  std::array<std::vector<const Rule*>, kOpcodeCount> by_opcode_;
+};
+
+// Applies `rules` to `computation` until none applies; `skip`, if any, is left alone. Returns whether something changed.
+absl::StatusOr<bool> ApplyRules(Computation& computation, const RuleSet& rules, PassContext& context,
+                                const Instruction* skip = nullptr);
+
+// Puts `replacement` in the place of `old` and removes `old`. A replacement without sharding or frontend attributes that was built for
+// this (its id is at least `first_new_id`) takes those of `old`. Control edges move over.
+void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id);
+
+// A pass that is a set of rules, run on every computation, callees first.
+class RewritePass : public Pass {
+ public:
+  explicit RewritePass(std::span<const Rule> rules, RuleSafety allowed = kExact) : rules_(rules, allowed) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ protected:
+  void SkipEntryComputation() { skip_entry_ = true; }
+
+ private:
+  RuleSet rules_;
+  bool skip_entry_ = false;
+};
+
+}  // namespace hlo

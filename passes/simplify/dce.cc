@@ -1,0 +1,248 @@
+#include "passes/simplify/dce.h"
+
+#include <algorithm>
+
+#include "lib/analysis/side_effects.h"
+
+namespace hlo {
+namespace {
+
+bool HasFrontendAttribute(const Instruction& instruction, std::string_view key) {
+  return instruction.extras() != nullptr && instruction.extras()->frontend_attributes.contains(key);
+}
+
+bool ConstrainsLayout(const Instruction& instruction) {
+  const AttrsPtr& attrs = instruction.attrs_ptr();
+  if (attrs.Is<AllReduceAttrs>()) return attrs.Get<AllReduceAttrs>().constrain_layout;
+  if (attrs.Is<AllGatherAttrs>()) return attrs.Get<AllGatherAttrs>().constrain_layout;
+  if (attrs.Is<ReduceScatterAttrs>()) return attrs.Get<ReduceScatterAttrs>().constrain_layout;
+  if (attrs.Is<AllToAllAttrs>()) return attrs.Get<AllToAllAttrs>().constrain_layout;
+  return false;  // the others have no such attribute
+}
+
+class DeadCode {
+ public:
+  DeadCode(Module& module, PassContext& context, const DceOptions& options)
+      : module_(module), context_(context), options_(options) {}
+
+  bool Run() {
+    bool changed = false;
+    std::vector<Computation*> order = module_.PostOrder();
+    std::reverse(order.begin(), order.end());  // callers first: a dead call frees what it called
+    for (Computation* computation : order) {
+      if (!computation->is_entry() && computation->callers().empty()) continue;  // goes as a whole below
+      changed |= ShrinkFusions(*computation);
+      changed |= RemoveDead(*computation);
+      changed |= RemoveDeadParameters(*computation);
+    }
+    const int removed = module_.RemoveUnusedComputations();
+    context_.Count("computations", removed);
+    return changed || removed > 0;
+  }
+
+ private:
+  // ---- outputs of fusions ----
+
+  bool ShrinkFusions(Computation& computation) {
+    bool changed = false;
+    for (Instruction* fusion : computation.instruction_vector()) {
+      if (fusion->is_dead() || !fusion->IsFusion() || !CanShrink(*fusion)) continue;
+      const std::vector<bool> used = UsedOutputs(*fusion);
+      if (std::find(used.begin(), used.end(), false) == used.end() || !context_.MayRewrite()) continue;
+      Shrink(*fusion, used);
+      context_.Count("fusion outputs", std::count(used.begin(), used.end(), false));
+      changed = true;
+    }
+    return changed;
+  }
+
+  static bool CanShrink(const Instruction& fusion) {
+    const Instruction* root = fusion.fused_computation()->root();
+    if (root->opcode() != Opcode::kTuple || root->sharding() != nullptr) return false;
+    if (fusion.fused_computation()->callers().size() != 1) return false;
+    if (fusion.is_root() || !fusion.has_uses() || fusion.has_control_edges()) return false;
+    const auto& attrs = fusion.attrs<FusionAttrs>();
+    if (attrs.kind == FusionKind::kCustom || !attrs.output_to_operand_aliasing.empty()) return false;
+    return std::all_of(fusion.uses().begin(), fusion.uses().end(),
+                       [](const Use& use) { return use.user->opcode() == Opcode::kGetTupleElement; });
+  }
+
+  std::vector<bool> UsedOutputs(const Instruction& fusion) {
+    const Instruction* root = fusion.fused_computation()->root();
+    std::vector<bool> used(static_cast<size_t>(root->operand_count()), false);
+    for (const Use& use : fusion.uses()) used[static_cast<size_t>(use.user->tuple_index())] = true;
+    for (int i = 0; i < root->operand_count(); ++i) {
+      if (effects_.Of(*root->operand(i))) used[static_cast<size_t>(i)] = true;
+    }
+    return used;
+  }
+
+  // fusion -> (x0, x1, x2) with x1 unread  =>  fusion -> (x0, x2); with one left  =>  fusion -> x0
+  static void Shrink(Instruction& fusion, const std::vector<bool>& used) {
+    Computation& body = *fusion.fused_computation();
+    Instruction* old_root = body.root();
+    std::vector<Instruction*> kept;
+    std::vector<int64_t> new_index(used.size(), -1);
+    std::vector<Shape> shapes;
+    for (size_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) continue;
+      new_index[i] = static_cast<int64_t>(kept.size());
+      kept.push_back(old_root->operand(static_cast<int>(i)));
+      shapes.push_back(fusion.shape().element(static_cast<int>(i)));
+    }
+    const bool single = kept.size() == 1;
+    if (single) {
+      body.set_root(kept[0]);
+      fusion.set_shape(shapes[0]);
+    } else {
+      Instruction* root = body.AddClone(*old_root, Shape::Tuple(shapes), kept);
+      body.set_root(root);
+      fusion.set_shape(Shape::Tuple(shapes));
+    }
+    body.RemoveUnused(old_root);
+    for (Instruction* gte : fusion.users()) {
+      if (single) {
+        fusion.parent()->Replace(gte, &fusion);
+      } else {
+        gte->SetAttrs(GetTupleElementAttrs{new_index[static_cast<size_t>(gte->tuple_index())]});
+      }
+    }
+  }
+
+  // ---- instructions ----
+
+  bool RemoveDead(Computation& computation) {
+    std::vector<Instruction*> worklist = computation.PostOrder();
+    bool changed = false;
+    while (!worklist.empty()) {
+      Instruction* instruction = worklist.back();
+      worklist.pop_back();
+      if (instruction->is_dead() || !IsDead(*instruction) || !context_.MayRewrite()) continue;
+      const std::vector<Instruction*> operands = instruction->operand_vector();
+      computation.Remove(instruction);
+      context_.Count("instructions");
+      changed = true;
+      worklist.insert(worklist.end(), operands.begin(), operands.end());
+    }
+    return changed;
+  }
+
+  bool IsDead(const Instruction& instruction) {
+    if (instruction.has_uses() || instruction.is_root() || instruction.has_control_edges()) return false;
+    if (instruction.opcode() == Opcode::kParameter) return false;
+    if (instruction.opcode() == Opcode::kWhile && HasFrontendAttribute(instruction, "xla_disable_while_loop_dce")) return false;
+    if (AnnotatesOperand(instruction)) return false;
+    return !effects_.Of(instruction) || MayRemoveDespiteEffect(instruction);
+  }
+
+  // custom-call Sharding says something about its operand; it goes only with a producer of its own.
+  static bool AnnotatesOperand(const Instruction& instruction) {
+    if (instruction.opcode() != Opcode::kCustomCall || instruction.operand_count() == 0) return false;
+    if (instruction.attrs<CustomCallAttrs>().custom_call_target != "Sharding") return false;
+    const Instruction* operand = instruction.operand(0);
+    return operand->is_root() || operand->opcode() == Opcode::kParameter || operand->use_count() > 1;
+  }
+
+  bool MayRemoveDespiteEffect(const Instruction& instruction) {
+    if (instruction.opcode() == Opcode::kCustomCall) {
+      if (instruction.extras() == nullptr || instruction.attrs<CustomCallAttrs>().custom_call_target != "tpu_custom_call") {
+        return false;
+      }
+      const auto& attributes = instruction.extras()->frontend_attributes;
+      const auto it = attributes.find("xla_allow_dce_side_effecting_op");
+      return it != attributes.end() && (it->second == "true" || it->second == "\"true\"");
+    }
+    if (!options_.remove_cross_partition_collective_ops) return false;
+    if (instruction.opcode() == Opcode::kWhile) {
+      for (const Computation* callee : instruction.calls()) {
+        for (const Instruction* inner : callee->instructions()) {
+          if (effects_.Of(*inner) && !MayRemoveDespiteEffect(*inner)) return false;
+        }
+      }
+      return true;
+    }
+    return HasTrait(instruction.opcode(), kCollective) && !HasTrait(instruction.opcode(), kAsyncStart) &&
+           !HasTrait(instruction.opcode(), kAsyncDone) && !ConstrainsLayout(instruction);
+  }
+
+  // ---- parameters ----
+
+  bool RemoveDeadParameters(Computation& computation) {
+    if (computation.is_entry()) {
+      return options_.remove_dead_parameters_from_entry_computation && RemoveDeadEntryParameters(computation);
+    }
+    for (const CallSite& site : computation.callers()) {
+      if (!site.caller->IsFusion() || !site.caller->attrs<FusionAttrs>().output_to_operand_aliasing.empty()) return false;
+      if (site.caller->attrs<FusionAttrs>().kind == FusionKind::kCustom) return false;
+    }
+    bool changed = false;
+    for (int i = computation.parameter_count(); i-- > 0;) {
+      if (!IsDeadParameter(*computation.parameter(i)) || !context_.MayRewrite()) continue;
+      for (const CallSite& site : computation.callers()) {
+        Instruction* operand = site.caller->operand(i);
+        site.caller->RemoveOperand(i);
+        RemoveIfDead(operand);
+      }
+      computation.RemoveParameter(i);
+      context_.Count("parameters");
+      changed = true;
+    }
+    return changed;
+  }
+
+  static bool IsDeadParameter(const Instruction& parameter) {
+    return !parameter.has_uses() && !parameter.is_root() && !parameter.has_control_edges();
+  }
+
+  void RemoveIfDead(Instruction* instruction) {
+    std::vector<Instruction*> worklist = {instruction};
+    while (!worklist.empty()) {
+      Instruction* next = worklist.back();
+      worklist.pop_back();
+      if (next->is_dead() || !IsDead(*next)) continue;
+      const std::vector<Instruction*> operands = next->operand_vector();
+      next->parent()->Remove(next);
+      context_.Count("instructions");
+      worklist.insert(worklist.end(), operands.begin(), operands.end());
+    }
+  }
+
+  bool RemoveDeadEntryParameters(Computation& entry) {
+    ModuleConfig& config = module_.config();
+    bool changed = false;
+    for (int i = entry.parameter_count(); i-- > 0;) {
+      if (!IsDeadParameter(*entry.parameter(i)) || IsAliased(config, i) || !context_.MayRewrite()) continue;
+      entry.RemoveParameter(i);
+      if (static_cast<size_t>(i) < config.entry_layout.parameters.size()) {
+        config.entry_layout.parameters.erase(config.entry_layout.parameters.begin() + i);
+      }
+      for (InputOutputAlias& alias : config.aliases) alias.parameter -= alias.parameter > i ? 1 : 0;
+      for (BufferDonor& donor : config.donors) donor.parameter -= donor.parameter > i ? 1 : 0;
+      auto& propagation = config.allow_spmd_sharding_propagation_to_parameters;
+      if (propagation.size() > 1 && static_cast<size_t>(i) < propagation.size()) propagation.erase(propagation.begin() + i);
+      context_.Count("parameters");
+      changed = true;
+    }
+    return changed;
+  }
+
+  static bool IsAliased(const ModuleConfig& config, int64_t parameter) {
+    return std::any_of(config.aliases.begin(), config.aliases.end(),
+                       [=](const InputOutputAlias& alias) { return alias.parameter == parameter; }) ||
+           std::any_of(config.donors.begin(), config.donors.end(),
+                       [=](const BufferDonor& donor) { return donor.parameter == parameter; });
+  }
+
+  Module& module_;
+  PassContext& context_;
+  const DceOptions& options_;
+  SideEffects effects_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> Dce::Run(Module& module, PassContext& context) { return DeadCode(module, context, options_).Run(); }
+
+HLO_DEFINE_PASS(Dce)
+
+}  // namespace hlo

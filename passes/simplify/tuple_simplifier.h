@@ -1,0 +1,30 @@
+// Removes tuples that are built only to be taken apart.
+//
+//   t = (f32[4], s32[]) tuple(a, b)
+//   x = f32[4] get-tuple-element(t), index=0      =>   uses of x become uses of a
+//
+//   t' = tuple(gte(t, 0), gte(t, 1))              =>   uses of t' become uses of t
+//
+// Requires: nothing.  Ensures: no get-tuple-element has a tuple as operand, except where a sharding would get lost.
+// Leaves alone: instructions whose sharding the replacement does not carry; the entry computation with `exclude_entry_computation`.
+#pragma once
+
+#include "passes/rewrite.h"
+
+namespace hlo {
+
+struct TupleSimplifierOptions {
+  bool exclude_entry_computation = false;
+
+  static auto Fields() {
+    return std::tuple{Optional("exclude_entry_computation", &TupleSimplifierOptions::exclude_entry_computation)};
+  }
+};
+
+class TupleSimplifier final : public RewritePass {
+ public:
+  using Options = TupleSimplifierOptions;
+  explicit TupleSimplifier(Options options = {});
+};
+
+}  // namespace hlo
