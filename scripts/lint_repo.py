@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Checks of the sources themselves: dependency direction, sizes, tables against files and tests, banned words.
+
+Prints each finding as file:line: message and closes with `N passed, N failed`. `--stats` prints sizes per folder.
+Standard library only.
+"""
+
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Which boxes a folder may include, its own aside. The longest matching folder counts; tests (_test.cc) may include anything.
+ALLOWED = {
+    "lib/support": [],
+    "lib/types": ["lib/support"],
+    "lib/math": ["lib/support", "lib/types"],
+    "lib/ops": ["lib/support", "lib/types"],
+    "lib/ir": ["lib/support", "lib/types", "lib/ops"],
+    "lib/match": ["lib/support", "lib/types", "lib/ops", "lib/ir"],
+    "lib/analysis": ["lib/support", "lib/types", "lib/ops", "lib/ir"],
+    "lib/eval": ["lib/support", "lib/types", "lib/ops", "lib/ir", "lib/math"],
+    "parser": ["lib"],
+    "passes": ["lib"],
+    "backends": ["lib", "passes", "backends"],
+    "tools": ["lib", "parser", "passes", "backends", "tools"],
+}
+# Headers of packages and the folders that may include them.
+PACKAGES = {
+    "llvm/": ["backends/llvm", "backends/cpu", "backends/gpu"],
+    "dnnl": ["backends/cpu/library"],
+    "hwy/": ["backends/cpu/library"],
+    "cxxopts": ["tools"],
+    "catch2/": None,  # tests only
+}
+MAX_LINES = {".cc": 800, ".h": 500, ".py": 600}
+# Files that may be longer, each with its reason.
+LONG_FILES = {
+    "lib/ops/attrs.h": "one struct per kind of attributes; splitting would hide the list",
+    "lib/math/coefficients.h": "tables written by scripts/fit_minimax.py",
+}
+BANNED = [
+    (re.compile(r"\b(?:std::)?unordered_(?:map|set)<[^>]*\*"), "maps keyed by pointers have no stable order"),
+    (re.compile(r"/work/|/farm/|\.library\b"), "a path of one machine"),
+    (re.compile(r"\b(?:FIXME|XXX)\b"), "say what is missing as TODO(subject): reason"),
+    (re.compile(r"\bTODO\b(?!\([a-z0-9 _-]+\): )"), "write TODO(subject): reason"),
+]
+SOURCE = {".cc", ".h", ".def", ".py"}
+
+
+class Lint:
+    def __init__(self):
+        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True,
+                                check=True).stdout.split("\n")
+        self.files = [f for f in sorted(listed) if f and (ROOT / f).is_file()]
+        self.findings = []
+        self.checks = 0
+
+    def check(self, ok, place, message):
+        self.checks += 1
+        if not ok:
+            self.findings.append(f"{place}: {message}")
+
+    def text(self, name):
+        return (ROOT / name).read_text(errors="replace")
+
+
+def box_of(path):
+    best = ""
+    for folder in ALLOWED:
+        if path.startswith(folder + "/") and len(folder) > len(best):
+            best = folder
+    return best
+
+
+def check_includes(lint):
+    pattern = re.compile(r'^\s*#\s*include\s+([<"])([^">]+)[">]')
+    for name in lint.files:
+        if pathlib.Path(name).suffix not in {".cc", ".h", ".def"}:
+            continue
+        box = box_of(name)
+        is_test = name.endswith("_test.cc") or "test_util" in name or name.endswith("test_main.cc")
+        for number, line in enumerate(lint.text(name).split("\n"), 1):
+            match = pattern.match(line)
+            if not match:
+                continue
+            target = match.group(2)
+            place = f"{name}:{number}"
+            for prefix, folders in PACKAGES.items():
+                if target.startswith(prefix):
+                    ok = is_test if folders is None else any(name.startswith(f + "/") for f in folders)
+                    lint.check(ok or (is_test and folders is not None), place, f"`{target}` may not be included here")
+            target_box = box_of(target)
+            if match.group(1) == '"' and box and target_box and not is_test:
+                ok = target_box == box or any(target_box == a or target_box.startswith(a + "/") or a == target_box.split("/")[0]
+                                              for a in ALLOWED[box])
+                lint.check(ok, place, f"`{box}` may not depend on `{target_box}`")
+
+
+def check_sizes(lint):
+    for name in lint.files:
+        limit = MAX_LINES.get(pathlib.Path(name).suffix)
+        if limit is None or name in LONG_FILES:
+            continue
+        lines = lint.text(name).count("\n")
+        lint.check(lines <= limit, name, f"{lines} lines; at most {limit}")
+    for name in LONG_FILES:
+        lint.check(name in lint.files, "scripts/lint_repo.py", f"{name} is excused but does not exist")
+
+
+def check_words(lint):
+    for name in lint.files:
+        if pathlib.Path(name).suffix not in SOURCE or name == "scripts/lint_repo.py":
+            continue
+        for number, line in enumerate(lint.text(name).split("\n"), 1):
+            for pattern, why in BANNED:
+                if pattern.search(line):
+                    lint.check(False, f"{name}:{number}", why)
+        lint.checks += 1
+
+
+def check_heads(lint):
+    for name in lint.files:
+        if pathlib.Path(name).suffix == ".h":
+            text = lint.text(name)
+            lint.check(text.startswith("//"), f"{name}:1", "a header starts by saying what it is for")
+            lint.check("#pragma once" in text, f"{name}:1", "no #pragma once")
+
+
+def check_passes(lint):
+    rows = re.findall(r'^HLO_PASS\("([^"]+)",\s*(\w+),', lint.text("passes/passes.def"), re.M)
+    for name, class_name in rows:
+        snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", class_name).lower()
+        sources = [f for f in lint.files if re.fullmatch(rf"passes/\w+/{snake}\.cc", f)]
+        lint.check(len(sources) == 1, "passes/passes.def", f"pass `{name}` has no passes/<group>/{snake}.cc")
+        tests = [f for f in lint.files if f.startswith(f"testdata/passes/{name}/")]
+        lint.check(bool(tests), "passes/passes.def", f"pass `{name}` has no test in testdata/passes/{name}/")
+
+
+def check_ops(lint):
+    rows = re.findall(r'^HLO_OP\(\w+,\s*"([^"]+)"', lint.text("lib/ops/ops.def"), re.M)
+    lint.check(len(rows) == 133, "lib/ops/ops.def", f"{len(rows)} rows instead of 133")
+    for text in rows:
+        lint.check(f"testdata/ops/{text}.hlo" in lint.files, "lib/ops/ops.def", f"`{text}` has no testdata/ops/{text}.hlo")
+
+
+def stats(lint):
+    sizes = {}
+    for name in lint.files:
+        if pathlib.Path(name).suffix in {".cc", ".h"}:
+            sizes.setdefault(name.rsplit("/", 1)[0], []).append(lint.text(name).count("\n"))
+    print(f"{'folder':32} {'files':>5} {'lines':>7} {'median':>7} {'p90':>5} {'max':>5}")
+    for folder, lines in sorted(sizes.items()):
+        lines.sort()
+        print(f"{folder:32} {len(lines):5} {sum(lines):7} {statistics.median(lines):7.0f} {lines[int(len(lines) * 0.9) - (len(lines) > 9)]:5} {lines[-1]:5}")
+
+
+def main():
+    lint = Lint()
+    if "--stats" in sys.argv[1:]:
+        stats(lint)
+        return 0
+    for check in (check_includes, check_sizes, check_words, check_heads, check_passes, check_ops):
+        check(lint)
+    for finding in lint.findings:
+        print(finding)
+    print(f"{lint.checks - len(lint.findings)} passed, {len(lint.findings)} failed")
+    return 1 if lint.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
