@@ -86,7 +86,7 @@ double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
     if (i->opcode() == Opcode::kReduceWindow) {
       for (const WindowDim& dim : i->attrs<ReduceWindowAttrs>().window.dims) elements *= dim.size;
     }
-    cost += static_cast<double>(elements) * (IsExpensive(*i) ? 6.0 : 0.3) / lanes;
+    cost += static_cast<double>(elements) * (IsCostly(*i) ? 6.0 : 0.3) / lanes;
   }
   const auto bytes = [](const Instruction* i) {
     int64_t sum = 0;

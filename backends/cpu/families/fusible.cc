@@ -81,7 +81,7 @@ bool IsRowReduce(const Instruction& instruction) {
   return true;
 }
 
-bool IsExpensive(const Instruction& instruction) {
+bool IsCostly(const Instruction& instruction) {
   constexpr Opcode kExpensive[] = {Opcode::kExp,   Opcode::kExpm1, Opcode::kLog,   Opcode::kLog1p, Opcode::kLogistic,
                                    Opcode::kSin,   Opcode::kCos,   Opcode::kTan,   Opcode::kTanh,  Opcode::kErf,
                                    Opcode::kPower, Opcode::kAtan2, Opcode::kCbrt,  Opcode::kAcos,  Opcode::kAcosh,

@@ -30,7 +30,7 @@ bool IsRowReduce(const Instruction& instruction);
 bool IsScalarRegion(const Computation& computation);
 
 // Costs about as much as ten additions or more: not to be computed twice.
-bool IsExpensive(const Instruction& instruction);
+bool IsCostly(const Instruction& instruction);
 
 // Whether EmitFusion takes this instruction, alone (fusions: every instruction inside).
 Decision CanEmit(const Instruction& instruction);

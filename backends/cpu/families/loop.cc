@@ -71,7 +71,7 @@ class LoopEmission {
 
   // Lanes that keep the processor busy without running out of registers.
   int WantedLanes(int64_t size) const {
-    const bool expensive = Contains([](const Instruction& i) { return IsExpensive(i); });
+    const bool expensive = Contains([](const Instruction& i) { return IsCostly(i); });
     const bool reduces = Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduce; });
     const bool windows = Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduceWindow; });
     int unroll = expensive ? 1 : frame_.body.size() <= 12 ? 2 : 1;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/library/blocked_copy.h"
 #include "backends/cpu/library/conv.h"
 #include "backends/cpu/library/convert.h"
 #include "backends/cpu/library/dot_engines.h"
@@ -207,13 +208,10 @@ class OneDnnConv final : public ConvKernel {
   // Plans the copy of the kernel: turned round first if need be, then into the wanted layout.
   absl::StatusOr<bool> InitKernelCopy(const Vec& sizes, const Vec& strides) {
     Vec source_strides = strides;
+    flip_sizes_ = sizes;
+    flip_strides_ = strides;
+    inner_bytes_ = conv_->scratch_bytes();
     if (flips_) {
-      // The turned copy is dense, row-major over `sizes`.
-      int64_t step = 1;
-      for (size_t d = sizes.size(); d-- > 0; step *= sizes[d]) source_strides[d] = step;
-      flipped_bytes_ = step * element_;
-      flip_sizes_ = sizes;
-      flip_strides_ = strides;
       const size_t first = sizes.size() - spec_.spatial.size();
       for (size_t d = 0; d < spec_.spatial.size(); ++d) {
         const ConvDim& dim = spec_.spatial[d];
@@ -222,8 +220,18 @@ class OneDnnConv final : public ConvKernel {
         flip_strides_[first + d] = -dim.rhs_stride;
       }
     }
+    if (IsBlockedLayout(kernel_layout_)) {  // one copy does everything
+      copies_blocked_ = true;
+      packed_bytes_ = static_cast<int64_t>(dnnl_memory_desc_get_size(&kernel_layout_));
+      return true;
+    }
+    if (flips_) {
+      // The turned copy is dense, row-major over `sizes`.
+      int64_t step = 1;
+      for (size_t d = sizes.size(); d-- > 0; step *= sizes[d]) source_strides[d] = step;
+      flipped_bytes_ = step * element_;
+    }
     ASSIGN_OR_RETURN(const dnnl_memory_desc_t source, onednn::Strided(sizes, source_strides, type_));
-    inner_bytes_ = conv_->scratch_bytes();
     if (dnnl_memory_desc_equal(&source, &kernel_layout_) == 0) {
       ASSIGN_OR_RETURN(reorder_, Primitive::CreateReorder(source, kernel_layout_, spec_.threads));
       packed_bytes_ = static_cast<int64_t>(dnnl_memory_desc_get_size(&kernel_layout_));
@@ -234,7 +242,7 @@ class OneDnnConv final : public ConvKernel {
 
   // The kernel in the wanted layout.
   absl::StatusOr<const void*> Weights(const void* rhs, char* scratch, ThreadPool& pool) const {
-    if (!flips_ && reorder_ == nullptr) return rhs;
+    if (!flips_ && reorder_ == nullptr && !copies_blocked_) return rhs;
     if (!spec_.rhs_constant) {
       return Pack(rhs, scratch, scratch + AlignScratch(flipped_bytes_), pool, scratch);
     }
@@ -254,6 +262,11 @@ class OneDnnConv final : public ConvKernel {
   absl::StatusOr<const void*> Pack(const void* rhs, char* flipped, char* packed, ThreadPool& pool,
                                    char* scratch) const {
     const void* source = rhs;
+    if (copies_blocked_) {
+      CopyBlocked(static_cast<const float*>(rhs) + flip_start_, flip_strides_, kernel_layout_,
+                  reinterpret_cast<float*>(packed), pool);
+      return packed;
+    }
     if (flips_) {
       const char* start = static_cast<const char*>(rhs) + flip_start_ * element_;
       const StridedBlock block{flip_sizes_, flip_strides_};
@@ -285,6 +298,7 @@ class OneDnnConv final : public ConvKernel {
   int64_t element_;
   bool transposed_ = false;
   bool flips_ = false;
+  bool copies_blocked_ = false;  // the kernel is packed by CopyBlocked
   dnnl_data_type_t type_;
   std::unique_ptr<Primitive> conv_;
   std::unique_ptr<Primitive> reorder_;

@@ -20,6 +20,7 @@ constexpr int64_t kDepth = 288;         // k per block: a rhs strip of it stays 
 constexpr int64_t kLhsBytes = 192 << 10;  // packed lhs block
 constexpr int64_t kRhsBytes = 2 << 20;    // packed rhs block
 constexpr int64_t kSumRows = 1024;        // rows per pass when sums need memory of their own
+constexpr int64_t kInPlaceStrips = 8;     // lhs used by fewer rhs strips than this is not packed
 constexpr int64_t kSerialWork = 20'000;   // multiply-adds below which one thread does it all
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -131,6 +132,8 @@ class Gemm final : public DotKernel {
     block_columns_ = std::min(
         columns,
         std::max<int64_t>(kRhsBytes / element / depth_ / kernels_.columns, 1) * kernels_.columns);
+    lhs_in_place_ = types_.lhs == StoredAs::kSame && (spec_.lhs_k == 1 || spec_.k == 1) &&
+                    block_columns_ <= kInPlaceStrips * kernels_.columns;
     if (keeps_sums_) pass_rows_ = RoundUp(kSumRows, block_rows_);
     lhs_offset_ = 0;
     rhs_offset_ = AlignScratch(block_rows_ * depth_ * element);
@@ -198,7 +201,7 @@ class Gemm final : public DotKernel {
         }
         for (int64_t m = m0; m < m1; m += block_rows_) {
           const int64_t m_end = std::min(m1, m + block_rows_);
-          PackLhs(r.lhs, m, m_end, k, depth, memory.lhs);
+          if (!lhs_in_place_) PackLhs(r.lhs, m, m_end, k, depth, memory.lhs);
           RunBlock(r, {m, m_end, n, n_end, k, depth, m0}, rhs, memory);
         }
       }
@@ -228,18 +231,28 @@ class Gemm final : public DotKernel {
     int64_t pass_m;  // first row of the pass
   };
 
-  // All tiles of one packed lhs block and one packed rhs block.
+  // The sums of one tile, at (m, n).
+  void RunTile(const Rectangle& r, const Block& b, int64_t m, int rows, const T* column_strip, T* tile,
+               int64_t stride, bool accumulate, const Worker& memory) const {
+    if (lhs_in_place_) {
+      const T* const lhs = reinterpret_cast<const T*>(r.lhs) + m * spec_.lhs_m + b.k * spec_.lhs_k;
+      kernels_.tile_in_place(b.depth, lhs, spec_.lhs_m, rows, column_strip, tile, stride, accumulate);
+    } else {
+      kernels_.tile(b.depth, memory.lhs + (m - b.m) * b.depth, column_strip, tile, stride, accumulate);
+    }
+  }
+
+  // All tiles of one lhs block and one packed rhs block.
   void RunBlock(const Rectangle& r, const Block& b, const T* rhs, const Worker& memory) const {
     for (int64_t n = b.n; n < b.n_end; n += kernels_.columns) {
       const T* column_strip = rhs + (n - b.n) * b.depth;
       const auto columns = static_cast<int>(std::min<int64_t>(kernels_.columns, b.n_end - n));
       for (int64_t m = b.m; m < b.m_end; m += kernels_.rows) {
-        const T* row_strip = memory.lhs + (m - b.m) * b.depth;
         const auto rows = static_cast<int>(std::min<int64_t>(kernels_.rows, b.m_end - m));
         if (direct_) {
-          RunDirectTile(r, b, m, n, rows, columns, row_strip, column_strip, memory);
+          RunDirectTile(r, b, m, n, rows, columns, column_strip, memory);
         } else {
-          RunConvertedTile(r, b, m, n, rows, columns, row_strip, column_strip, memory);
+          RunConvertedTile(r, b, m, n, rows, columns, column_strip, memory);
         }
       }
     }
@@ -247,12 +260,12 @@ class Gemm final : public DotKernel {
 
   // The result holds T with unit column stride: sums accumulate in place.
   void RunDirectTile(const Rectangle& r, const Block& b, int64_t m, int64_t n, int rows, int columns,
-                     const T* row_strip, const T* column_strip, const Worker& memory) const {
+                     const T* column_strip, const Worker& memory) const {
     T* const out = reinterpret_cast<T*>(r.out) + m * spec_.out_m + n * spec_.out_n;
     if (rows == kernels_.rows && columns == kernels_.columns) {
-      kernels_.tile(b.depth, row_strip, column_strip, out, spec_.out_m, b.k > 0);
+      RunTile(r, b, m, rows, column_strip, out, spec_.out_m, b.k > 0, memory);
     } else {
-      kernels_.tile(b.depth, row_strip, column_strip, memory.tile, kernels_.columns, false);
+      RunTile(r, b, m, rows, column_strip, memory.tile, kernels_.columns, false, memory);
       for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < columns; ++j) {
           T& to = out[i * spec_.out_m + j];
@@ -270,14 +283,13 @@ class Gemm final : public DotKernel {
 
   // The result needs rounding or scattering: sums live in `memory.sums` until they are complete.
   void RunConvertedTile(const Rectangle& r, const Block& b, int64_t m, int64_t n, int rows,
-                        int columns, const T* row_strip, const T* column_strip,
-                        const Worker& memory) const {
+                        int columns, const T* column_strip, const Worker& memory) const {
     T* tile = memory.tile;
     if (keeps_sums_) {
       const int64_t strip = (n - b.n) / kernels_.columns;
       tile = memory.sums + (strip * sum_rows_ + (m - b.pass_m)) * kernels_.columns;
     }
-    kernels_.tile(b.depth, row_strip, column_strip, tile, kernels_.columns, b.k > 0);
+    RunTile(r, b, m, rows, column_strip, tile, kernels_.columns, b.k > 0, memory);
     if (b.k + b.depth != spec_.k) return;
     kernels_.store[static_cast<int>(types_.out)](
         tile, kernels_.columns, rows, columns,
@@ -325,6 +337,7 @@ class Gemm final : public DotKernel {
   bool swapped_ = false;     // computes the transpose
   bool direct_ = false;      // sums accumulate in the result
   bool keeps_sums_ = false;  // sums need memory between blocks of k
+  bool lhs_in_place_ = false;  // lhs is read where it is
   int64_t lhs_bytes_, rhs_bytes_, out_bytes_;
   int64_t batches_ = 1;
   int64_t row_parts_ = 1, column_parts_ = 1;

@@ -41,6 +41,10 @@ struct GemmKernels {
   // tile (+)= lhs strip x rhs strip. `tile` is a full rows x columns tile with unit column stride.
   void (*tile)(int64_t depth, const T* lhs, const T* rhs, T* tile, int64_t stride,
                bool accumulate) = nullptr;
+  // The same with lhs where it is: row r, element k at lhs[r * row_stride + k], for r < count; rows of
+  // the tile from `count` on repeat the last one.
+  void (*tile_in_place)(int64_t depth, const T* lhs, int64_t row_stride, int count, const T* rhs, T* tile,
+                        int64_t stride, bool accumulate) = nullptr;
   PackFn pack_lhs[kStoredAsCount] = {};  // by StoredAs; null where it makes no sense for T
   PackFn pack_rhs[kStoredAsCount] = {};
   StoreFn store[kStoredAsCount] = {};

@@ -157,36 +157,85 @@ void Pack(const void* source, int64_t stride_i, int64_t stride_k, int count, int
 
 // Tiles.
 
+// The sums of a tile, kept in registers.
 template <class T, int kRows, int kVectors>
-void Tile(int64_t depth, const T* lhs, const T* rhs, T* tile, int64_t stride, bool accumulate) {
-  constexpr int kLanes = VectorOf<T>::kLanes;
+struct TileSums {
+  static constexpr int kLanes = VectorOf<T>::kLanes;
   Vector<T> sum[kRows][kVectors];
+
+  void Clear() {
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = Vector<T>{};
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = Vector<T>{};
+    }
   }
-  for (int64_t k = 0; k < depth; ++k) {
+
+  // Adds the products of one k; lhs(r) is the element of row r.
+  template <class F>
+  __attribute__((always_inline)) void Add(F lhs, const T* rhs) {
     Vector<T> column[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) column[v] = Load(rhs + v * kLanes);
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-      const Vector<T> row = Splat(lhs[r]);
+      const Vector<T> row = Splat(lhs(r));
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) sum[r][v] += row * column[v];
     }
-    lhs += kRows;
-    rhs += kVectors * kLanes;
   }
+
+  void Write(T* tile, int64_t stride, bool accumulate) const {
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      T* at = tile + r * stride + v * kLanes;
-      Store(at, accumulate ? Load(at) + sum[r][v] : sum[r][v]);
+      for (int v = 0; v < kVectors; ++v) {
+        T* at = tile + r * stride + v * kLanes;
+        Store(at, accumulate ? Load(at) + sum[r][v] : sum[r][v]);
+      }
     }
   }
+};
+
+// Asks for the lines of a tile before its sums are ready.
+template <class T, int kRows>
+void PrefetchTile(const T* tile, int64_t stride, int columns) {
+  for (int r = 0; r < kRows; ++r) {
+    __builtin_prefetch(tile + r * stride, 1);
+    __builtin_prefetch(tile + r * stride + columns - 1, 1);
+  }
+}
+
+template <class T, int kRows, int kVectors>
+void Tile(int64_t depth, const T* lhs, const T* rhs, T* tile, int64_t stride, bool accumulate) {
+  constexpr int kColumns = kVectors * VectorOf<T>::kLanes;
+  PrefetchTile<T, kRows>(tile, stride, kColumns);
+  TileSums<T, kRows, kVectors> sums;
+  sums.Clear();
+#pragma GCC unroll 4
+  for (int64_t k = 0; k < depth; ++k) {
+    sums.Add([lhs](int r) { return lhs[r]; }, rhs);
+    lhs += kRows;
+    rhs += kColumns;
+  }
+  sums.Write(tile, stride, accumulate);
+}
+
+template <class T, int kRows, int kVectors>
+void TileInPlace(int64_t depth, const T* lhs, int64_t row_stride, int count, const T* rhs, T* tile,
+                 int64_t stride, bool accumulate) {
+  constexpr int kColumns = kVectors * VectorOf<T>::kLanes;
+  PrefetchTile<T, kRows>(tile, stride, kColumns);
+  const T* rows[kRows];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) rows[r] = lhs + (r < count ? r : count - 1) * row_stride;
+  TileSums<T, kRows, kVectors> sums;
+  sums.Clear();
+  for (int64_t k = 0; k < depth; ++k) {
+    sums.Add([&rows, k](int r) { return rows[r][k]; }, rhs);
+    rhs += kColumns;
+  }
+  sums.Write(tile, stride, accumulate);
 }
 
 template <class T>
@@ -354,6 +403,7 @@ GemmKernels<T> MakeGemm() {
   k.rows = kTileRows;
   k.columns = kColumns;
   k.tile = Tile<T, kTileRows, kTileVectors>;
+  k.tile_in_place = TileInPlace<T, kTileRows, kTileVectors>;
   AddStored<T, T, kTileRows, kColumns>(k, StoredAs::kSame);
   if constexpr (__is_same(T, float)) {
     AddStored<T, Bf16Bits, kTileRows, kColumns>(k, StoredAs::kBf16);

@@ -1,0 +1,36 @@
+// backends/cpu/families/kernel_test.h
+//
+// For tests of the kernel families: one HLO module whose entry root is a fusion (or a single instruction) of the parameters. The
+// kernel is compiled and run, as a whole and task by task, and interpreted by the tile evaluator; all must agree with the
+// interpreter of lib/eval.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/cpu/families/family.h"
+#include "lib/ir/module.h"
+#include "lib/types/literal.h"
+
+namespace hlo::cpu {
+
+struct KernelCase {
+  std::string_view hlo;
+  double tolerance = 0;     // relative and absolute; 0: bits equal (NaN equals NaN)
+  FamilyOptions options;
+  bool evaluate_tile = true;  // also by the tile evaluator, whose bits must equal the compiled code's
+  std::vector<Literal> arguments;  // random when empty
+};
+
+// Runs the case; "" when everything agrees, else what does not, with the kernel's text.
+std::string RunKernelCase(const KernelCase& test);
+
+// The kernel of the entry root as text.
+std::string KernelText(std::string_view hlo, const FamilyOptions& options = {});
+
+// Seeded values: floats of both signs around 1, integers of a small range.
+Literal RandomLiteral(Shape shape, uint64_t seed, int64_t largest_integer = 100);
+
+}  // namespace hlo::cpu
