@@ -75,7 +75,7 @@ void AddDotDims(const ShapeArgs& args, const DotDims& dims, const DimVec& rhs_sk
 
 absl::StatusOr<Shape> InferDot(const ShapeArgs& args, const DotDims& dims) {
   RETURN_IF_ERROR(CheckDotDims(args, dims));
-  ASSIGN_OR_RETURN(const ElementType type, ContractionType(args));
+  const ElementType type = ContractionType(args);
   DimList result;
   AddDotDims(args, dims, {}, result);
   return result.ToShape(type);
@@ -147,15 +147,9 @@ absl::Status CheckGroupSizes(const ShapeArgs& args, const DimVec& prefix) {
 
 }  // namespace
 
-absl::StatusOr<ElementType> ContractionType(const ShapeArgs& args) {
-  const ElementType natural = HigherPrecision(args.operand(0).element_type(), args.operand(1).element_type());
-  if (!args.declared().has_value() || !args.declared()->IsArray()) return natural;
-  const ElementType asked = args.declared()->element_type();
-  if (asked != natural && !IsFloat(natural) && BitWidth(asked) < BitWidth(natural)) {
-    return args.Error("the result type `{}` is narrower than `{}`, the type of the operands", Text(asked),
-                      Text(natural));
-  }
-  return asked;
+ElementType ContractionType(const ShapeArgs& args) {
+  if (args.declared().has_value() && args.declared()->IsArray()) return args.declared()->element_type();
+  return HigherPrecision(args.operand(0).element_type(), args.operand(1).element_type());
 }
 
 absl::StatusOr<Shape> DotShape(const ShapeArgs& args) { return InferDot(args, DimsOf(args.attrs<DotAttrs>())); }
@@ -203,7 +197,7 @@ absl::StatusOr<Shape> RaggedDotShape(const ShapeArgs& args) {
                         args.name(2), groups);
     }
   }
-  ASSIGN_OR_RETURN(const ElementType type, ContractionType(args));
+  const ElementType type = ContractionType(args);
   DimList result;
   if (contracting) result.Add(groups);
   AddDotDims(args, dims, group_dims, result);

@@ -117,7 +117,7 @@ absl::StatusOr<Shape> ConvolutionShape(const ShapeArgs& args) {
   const int64_t features = rhs_dim(labels.kernel_output_feature);
   RETURN_IF_ERROR(CheckGroups(args, attrs, lhs_dim(labels.input_feature), batch, rhs_dim(labels.kernel_input_feature),
                               features));
-  ASSIGN_OR_RETURN(const ElementType type, ContractionType(args));
+  const ElementType type = ContractionType(args);
 
   DimVec sizes(lhs.rank());
   absl::InlinedVector<bool, 6> dynamic(lhs.rank());

@@ -67,9 +67,8 @@ absl::StatusOr<const Signature*> Callee(const ShapeArgs& args, size_t i);
 std::string CalleeName(const ShapeArgs& args, size_t i);
 // Error unless the called computation has `count` parameters.
 absl::Status CheckParameterCount(const ShapeArgs& args, size_t callee, size_t count);
-// Element type of dot's and convolution's result: the declared one (what they accumulate into), else the wider of the
-// operands'. Integers may not narrow.
-absl::StatusOr<ElementType> ContractionType(const ShapeArgs& args);
+// Element type of dot's and convolution's result: the declared one, which may be any, else the wider of the operands'.
+ElementType ContractionType(const ShapeArgs& args);
 // Error unless operand `i` is a token.
 absl::Status CheckToken(const ShapeArgs& args, int i);
 // Error unless `dims` ascends strictly.
