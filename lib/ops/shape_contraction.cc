@@ -1,4 +1,5 @@
-// Shape rules of the contractions: dot, ragged-dot, scaled-dot (convolution: shape_convolution.cc); and of fft, cholesky, triangular-solve.
+// Shape rules of dot, ragged-dot and scaled-dot (convolution: shape_convolution.cc), and of fft, cholesky and
+// triangular-solve.
 #include <algorithm>
 
 #include "lib/ops/shape_helpers.h"
