@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Runs a golden table of HLO texts against the parser and the printer, and counts what holds.
+"""Runs a golden table of HLO texts against the parser and the printer, or of modules against the evaluator; counts what holds.
 
     scripts/check_cases.py text FILE.jsonl [--tool=build/release/bin/hlo_text_cases] [-v] [--show=ID] [--update]
+    scripts/check_cases.py ops FILE.jsonl [--tool=build/release/bin/hlo_op_cases] [-v] [--update]
 
-FILE holds one JSON object per line: id, section, input, expect ("ok" or "error"), the prints `printed`, `short`, `canonical`,
+A `text` FILE holds one JSON object per line: id, section, input, expect ("ok" or "error"), the prints `printed`, `short`, `canonical`,
 `hlo_opt`, and `quirk` for cases that document XLA rather than ask for the same. Every print given must come out byte for byte.
 Prints the counts per section and the cases that fail. Exits with 1 when a case fails that is not listed in
-testdata/text_cases_baseline.json, or when fewer pass than it says; `--update` writes that file anew.
-Standard library only.
+testdata/{text,op}_cases_baseline.json, or when fewer pass than it says; `--update` writes that file anew.
+The table of `ops` is described in op_cases.py. Standard library only.
 """
 
 import argparse
@@ -17,17 +18,19 @@ import pathlib
 import subprocess
 import sys
 
+import op_cases
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BASELINE = ROOT / "testdata" / "text_cases_baseline.json"
+BASELINES = {"text": ROOT / "testdata" / "text_cases_baseline.json", "ops": ROOT / "testdata" / "op_cases_baseline.json"}
 TOOL_FOLDERS = ("build/release/bin", "build/dev/bin", "build/bin")
 
 
-def find_tool():
+def find_tool(name):
     for folder in TOOL_FOLDERS:
-        path = ROOT / folder / "hlo_text_cases"
+        path = ROOT / folder / name
         if path.exists():
             return path
-    sys.exit("check_cases.py: no hlo_text_cases found; build it or name it with --tool=PATH")
+    sys.exit(f"check_cases.py: no {name} found; build it or name it with --tool=PATH")
 
 
 def encode(rows):
@@ -49,23 +52,27 @@ def run(tool, rows, arguments=()):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("kind", choices=["text"])
+    parser.add_argument("kind", choices=["text", "ops"])
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--tool", type=pathlib.Path)
     parser.add_argument("--show", help="write one case with what is wanted and what comes out")
     parser.add_argument("--update", action="store_true", help="write the baseline")
     parser.add_argument("-v", "--verbose", action="store_true", help="list the failing quirk cases, too")
     options = parser.parse_args()
-    tool = options.tool or find_tool()
+    tool = options.tool or find_tool(f"hlo_{'op' if options.kind == 'ops' else options.kind}_cases")
+    baseline_file = BASELINES[options.kind]
     rows = [json.loads(line) for line in options.file.read_text(encoding="utf-8").splitlines() if line.strip()]
     if options.show:
         print(run(tool, [row for row in rows if row["id"] == options.show], [f"--show={options.show}"])[1])
         return 0
-    code, output = run(tool, rows)
-    if code != 0:
-        print(f"check_cases.py: the tool ended with code {code} behind this case:\n{output.splitlines()[-1:]}")
-        return 1
-    verdicts = dict(line.split("\t", 1) for line in output.splitlines())
+    if options.kind == "ops":
+        verdicts = op_cases.verdicts(tool, rows)
+    else:
+        code, output = run(tool, rows)
+        if code != 0:
+            print(f"check_cases.py: the tool ended with code {code} behind this case:\n{output.splitlines()[-1:]}")
+            return 1
+        verdicts = dict(line.split("\t", 1) for line in output.splitlines())
     sections = collections.defaultdict(lambda: [0, 0])
     failing, quirks = {}, {}
     for row in rows:
@@ -91,14 +98,14 @@ def main():
     total = sum(count[1] for count in sections.values())
     print(f"{passed} of {total} cases hold; {len(quirks)} quirk cases differ from XLA")
     if options.update:
-        BASELINE.write_text(json.dumps({"passed": passed, "known_different": sorted(failing)}, indent=1) + "\n")
+        baseline_file.write_text(json.dumps({"passed": passed, "known_different": sorted(failing)}, indent=1) + "\n")
         return 0
-    if not BASELINE.exists():
+    if not baseline_file.exists():
         return 1 if failing else 0
-    baseline = json.loads(BASELINE.read_text())
+    baseline = json.loads(baseline_file.read_text())
     new = sorted(set(failing) - set(baseline["known_different"]))
     if new:
-        print(f"failing, but not listed in {BASELINE.relative_to(ROOT)}: {', '.join(new)}")
+        print(f"failing, but not listed in {baseline_file.relative_to(ROOT)}: {', '.join(new)}")
     return 1 if new or passed < baseline["passed"] else 0
 
 

@@ -12,7 +12,7 @@ namespace {
 using Operands = std::vector<std::vector<Literal>>;  // by device
 using Group = std::vector<int>;                      // device numbers, in the order of the text
 
-struct Mesh {
+struct DeviceMesh {
   int64_t replicas, partitions;
   int devices() const { return static_cast<int>(replicas * partitions); }
 };
@@ -30,7 +30,7 @@ GroupMode ModeOf(const A& attrs) {
   }
 }
 
-std::vector<Group> GroupsOf(const ReplicaGroups& text, GroupMode mode, const Mesh& mesh) {
+std::vector<Group> GroupsOf(const ReplicaGroups& text, GroupMode mode, const DeviceMesh& mesh) {
   ReplicaGroups::Lists lists = text.Flatten();
   const bool by_partition = mode == GroupMode::kCrossPartition;
   const int64_t ids = mode == GroupMode::kFlattened ? mesh.devices() : by_partition ? mesh.partitions : mesh.replicas;
@@ -121,7 +121,7 @@ EvalResult Reduced(Evaluator& evaluator, const Computation& region, const std::v
 // Results by device, one literal per operand of the instruction.
 using Results = std::vector<std::vector<Literal>>;
 
-absl::StatusOr<Results> AllGather(const Instruction& inst, const Operands& in, const Mesh& mesh) {
+absl::StatusOr<Results> AllGather(const Instruction& inst, const Operands& in, const DeviceMesh& mesh) {
   const auto& attrs = inst.attrs<AllGatherAttrs>();
   Results out(in.size());
   for (const Group& group : GroupsOf(attrs.replica_groups, ModeOf(attrs), mesh)) {
@@ -135,7 +135,7 @@ absl::StatusOr<Results> AllGather(const Instruction& inst, const Operands& in, c
   return out;
 }
 
-absl::StatusOr<Results> AllReduce(const Instruction& inst, const Operands& in, const Mesh& mesh, Evaluator& evaluator) {
+absl::StatusOr<Results> AllReduce(const Instruction& inst, const Operands& in, const DeviceMesh& mesh, Evaluator& evaluator) {
   const bool scatters = inst.opcode() == Opcode::kReduceScatter;
   const auto& groups = scatters ? inst.attrs<ReduceScatterAttrs>().replica_groups : inst.attrs<AllReduceAttrs>().replica_groups;
   const GroupMode mode = scatters ? ModeOf(inst.attrs<ReduceScatterAttrs>()) : ModeOf(inst.attrs<AllReduceAttrs>());
@@ -155,7 +155,7 @@ absl::StatusOr<Results> AllReduce(const Instruction& inst, const Operands& in, c
   return out;
 }
 
-absl::StatusOr<Results> AllToAll(const Instruction& inst, const Operands& in, const Mesh& mesh) {
+absl::StatusOr<Results> AllToAll(const Instruction& inst, const Operands& in, const DeviceMesh& mesh) {
   const auto& attrs = inst.attrs<AllToAllAttrs>();
   Results out(in.size());
   for (const Group& group : GroupsOf(attrs.replica_groups, ModeOf(attrs), mesh)) {
@@ -179,7 +179,7 @@ absl::StatusOr<Results> AllToAll(const Instruction& inst, const Operands& in, co
   return out;
 }
 
-absl::StatusOr<Results> Permute(const Instruction& inst, const Operands& in, const Mesh& mesh) {
+absl::StatusOr<Results> Permute(const Instruction& inst, const Operands& in, const DeviceMesh& mesh) {
   const auto& attrs = inst.attrs<CollectivePermuteAttrs>();
   if (!attrs.slice_sizes.empty()) {
     return Unsupported(inst.loc(), "`{}` into slices of a buffer has no reference semantics here", inst.opcode_text());
@@ -203,7 +203,7 @@ absl::StatusOr<Results> Permute(const Instruction& inst, const Operands& in, con
   return out;
 }
 
-absl::StatusOr<Results> Broadcast(const Instruction& inst, const Operands& in, const Mesh& mesh) {
+absl::StatusOr<Results> Broadcast(const Instruction& inst, const Operands& in, const DeviceMesh& mesh) {
   const auto& attrs = inst.attrs<CollectiveBroadcastAttrs>();
   const size_t count = in[0].size() - (attrs.has_dynamic_root ? 1 : 0);
   Results out(in.size());
@@ -226,7 +226,7 @@ absl::StatusOr<Results> Broadcast(const Instruction& inst, const Operands& in, c
   return out;
 }
 
-absl::StatusOr<Results> RaggedAllToAll(const Instruction& inst, const Operands& in, const Mesh& mesh) {
+absl::StatusOr<Results> RaggedAllToAll(const Instruction& inst, const Operands& in, const DeviceMesh& mesh) {
   const auto& attrs = inst.attrs<RaggedAllToAllAttrs>();
   Results out(in.size());
   for (size_t device = 0; device < in.size(); ++device) out[device] = {in[device][1]};
@@ -252,7 +252,7 @@ absl::StatusOr<Results> RaggedAllToAll(const Instruction& inst, const Operands& 
   return out;
 }
 
-absl::StatusOr<Results> RunCollective(const Instruction& inst, const Operands& in, const Mesh& mesh, Evaluator& evaluator) {
+absl::StatusOr<Results> RunCollective(const Instruction& inst, const Operands& in, const DeviceMesh& mesh, Evaluator& evaluator) {
   const Opcode opcode = inst.opcode();
   if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart) return AllGather(inst, in, mesh);
   if (opcode == Opcode::kAllToAll) return AllToAll(inst, in, mesh);
@@ -280,7 +280,7 @@ Literal Packed(const Instruction& inst, const std::vector<Literal>& operands, st
 
 EvalResult EvalCollective(EvalContext& c) {
   const EvalOptions& options = c.evaluator.options();
-  const Mesh mesh{options.replica_count, options.partition_count};
+  const DeviceMesh mesh{options.replica_count, options.partition_count};
   const auto compute = [&](const Operands& in) -> absl::StatusOr<std::vector<Literal>> {
     ASSIGN_OR_RETURN(Results results, RunCollective(c.instruction, in, mesh, c.evaluator));
     std::vector<Literal> values;
