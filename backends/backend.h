@@ -83,6 +83,9 @@ class PreparedRun {
   PreparedRun(const PreparedRun&) = delete;
   PreparedRun& operator=(const PreparedRun&) = delete;
 
+  // Puts back arguments that the last run has overwritten (input_output_alias); Run does it when nobody else has. Called
+  // off the clock by benchmarks.
+  virtual absl::Status Renew() { return absl::OkStatus(); }
   // Runs once. Every call starts from the arguments given to Prepare.
   virtual absl::Status Run() = 0;
   // The result of the last Run.

@@ -114,17 +114,41 @@ class Assigner {
     leaves(instruction) = std::move(mine);
   }
 
+  // Arguments are read-only, but for those the module's alias table gives away: their memory is a result's to overwrite.
   void NumberArguments(const Computation& entry) {
     int leaf = 0;
     for (const Instruction* parameter : entry.parameters()) {
       DefineNew(parameter);
+      const int first = leaf;
       for (const int value : leaves(parameter)) {
         Value& v = values_[static_cast<size_t>(value)];
         v.allocation = static_cast<int>(out_.allocations_.size());
         out_.allocations_.push_back({Allocation::Kind::kArgument, v.bytes, leaf++, nullptr});
         if (v.storage == Storage::kTemp) v.storage = Storage::kArgument;
       }
+      for (const InputOutputAlias& alias : module_.config().aliases) {
+        if (alias.parameter != parameter->parameter_number()) continue;
+        const int number = LeafNumber(parameter->shape(), alias.parameter_index);
+        if (number < 0) continue;
+        const int value = leaves(parameter)[static_cast<size_t>(number)];
+        if (At(value).storage != Storage::kArgument) continue;
+        At(value).storage = Storage::kTemp;
+        group_allocation_[value] = At(value).allocation;
+        out_.allocations_[static_cast<size_t>(At(value).allocation)].donated = true;
+        donated_to_[first + number] = LeafNumber(entry.root()->shape(), alias.output);
+      }
     }
+  }
+
+  // Number of the array leaf at `index`, depth first; -1 when there is none.
+  static int LeafNumber(Shape shape, const ShapeIndex& index) {
+    int number = 0;
+    int found = -1;
+    ForEachLeaf(shape, [&](Shape, const ShapeIndex& at) {
+      if (at == index) found = number;
+      ++number;
+    });
+    return found;
   }
 
   absl::Status Walk(const Computation& computation) {
@@ -235,8 +259,12 @@ class Assigner {
     a = Find(a);
     b = Find(b);
     if (a == b) return;
-    At(b).group = a;
     group_[a] = Interval(a, b);
+    At(b).group = a;
+    if (const auto it = group_allocation_.find(b); it != group_allocation_.end()) {
+      const int allocation = it->second;
+      group_allocation_[a] = allocation;
+    }
   }
   std::pair<int, int> IntervalOf(int value) {
     const int root = Find(value);
@@ -252,6 +280,9 @@ class Assigner {
     const auto y = of(b);
     return {std::min(x.first, y.first), std::max(x.second, y.second)};
   }
+
+  // Two values with memory of their own cannot become one.
+  bool BothPlaced(int a, int b) { return group_allocation_.contains(Find(a)) && group_allocation_.contains(Find(b)); }
 
   bool CanShareAt(const Instruction* instruction, int operand_value, int leaf) {
     if (hooks_.can_share == nullptr) return false;
@@ -312,8 +343,8 @@ class Assigner {
       if (mergeable) {
         const int last_read = At(state[i]).end;
         const int defined = IntervalOf(r).first;
-        const bool after = defined > last_read;
-        const bool over = defined == last_read && CanShareAt(At(r).def, state[i], At(r).leaf);
+        const bool after = !BothPlaced(state[i], r) && defined > last_read;
+        const bool over = !BothPlaced(state[i], r) && defined == last_read && CanShareAt(At(r).def, state[i], At(r).leaf);
         if (after || over) {
           taken.insert(Find(r));
           Merge(state[i], r);
@@ -353,7 +384,7 @@ class Assigner {
     for (size_t i = 0; i < state.size(); ++i) {
       if (At(state[i]).bytes == 0) continue;
       const int x = initial[i];
-      if (IsTemp(x) && IntervalOf(x).second <= init_time && !taken.contains(Find(x)) && InCurrentScope(x, loop)) {
+      if (IsTemp(x) && !BothPlaced(state[i], x) && IntervalOf(x).second <= init_time && !taken.contains(Find(x)) && InCurrentScope(x, loop)) {
         taken.insert(Find(x));
         Merge(state[i], x);
         taken.insert(Find(x));
@@ -428,7 +459,7 @@ class Assigner {
           if (of.size() != 1) continue;
           const int p = of[0];
           if (!IsTemp(p) || At(p).bytes != At(mine[leaf]).bytes || Find(p) == Find(mine[leaf])) continue;
-          if (IntervalOf(p).second != now || !CanShareAt(instruction, p, static_cast<int>(leaf))) continue;
+          if (BothPlaced(p, mine[leaf]) || IntervalOf(p).second != now || !CanShareAt(instruction, p, static_cast<int>(leaf))) continue;
           Merge(p, mine[leaf]);
           break;
         }
@@ -440,10 +471,22 @@ class Assigner {
     int number = 0;
     std::set<int> taken;
     for (const int value : leaves(entry.root())) {
+      const int leaf = number++;
+      if (const auto it = group_allocation_.find(Find(value)); IsTemp(value) && it != group_allocation_.end()) {
+        // In the memory of an argument given away for this very result.
+        const Allocation& given = out_.allocations_[static_cast<size_t>(it->second)];
+        const auto to = donated_to_.find(given.leaf);
+        if (given.kind == Allocation::Kind::kArgument && to != donated_to_.end() && to->second == leaf &&
+            taken.insert(Find(value)).second) {
+          out_.results_.push_back({it->second, 0, At(value).bytes});
+          continue;
+        }
+      }
       const int allocation = static_cast<int>(out_.allocations_.size());
-      out_.allocations_.push_back({Allocation::Kind::kResult, At(value).bytes, number++, nullptr});
+      out_.allocations_.push_back({Allocation::Kind::kResult, At(value).bytes, leaf, nullptr});
+      out_.results_.push_back({allocation, 0, At(value).bytes});
       if (At(value).bytes == 0) continue;
-      if (IsTemp(value) && taken.insert(Find(value)).second) {
+      if (IsTemp(value) && !group_allocation_.contains(Find(value)) && taken.insert(Find(value)).second) {
         group_allocation_[Find(value)] = allocation;
       } else {
         result_copies_.push_back({value, allocation});
@@ -567,6 +610,7 @@ class Assigner {
   std::vector<LoopStart> loops_;
   absl::flat_hash_map<int, std::pair<int, int>> group_;
   absl::flat_hash_map<int, int> group_allocation_;
+  absl::flat_hash_map<int, int> donated_to_;  // argument leaf -> result leaf
   absl::flat_hash_map<int, BufferSlice> slices_;
   std::vector<PendingCopy> pending_;
   std::vector<std::pair<int, int>> result_copies_;
@@ -599,6 +643,7 @@ std::string BufferAssignment::ToString() const {
     static constexpr const char* kKinds[] = {"argument", "result", "constant", "temp"};
     out += fmt::format("a{}: {} {} bytes", i, kKinds[static_cast<int>(a.kind)], a.size);
     if (a.kind == Allocation::Kind::kArgument || a.kind == Allocation::Kind::kResult) out += fmt::format(", leaf {}", a.leaf);
+    if (a.donated) out += ", given away";
     if (a.constant != nullptr) out += fmt::format(", {}", a.constant->name());
     out += '\n';
   }

@@ -6,6 +6,7 @@
 // calls is laid out on one time line, which gives each value a closed interval. Two values share memory when
 //   - their intervals do not meet, or
 //   - an operation may write over an operand that dies there (AssignmentHooks::can_share).
+// Arguments that `input_output_alias` gives away take part in this like temporaries.
 // A while loop's state has one slice per leaf for the whole loop; the initial value and the body's result are computed
 // right there when that is safe, else copied (`Copies`). Results of the entry are computed into the result allocations when possible.
 #pragma once
@@ -28,6 +29,7 @@ struct Allocation {
   int64_t size = 0;
   int leaf = 0;                            // number of the argument's or result's leaf over all parameters / the root
   const Instruction* constant = nullptr;   // kConstant
+  bool donated = false;                    // kArgument: overwritten by the run (input_output_alias)
 };
 
 struct AssignmentHooks {
@@ -64,6 +66,9 @@ class BufferAssignment {
   // The slice of an array-shaped instruction.
   BufferSlice slice(const Instruction& instruction) const { return slices(instruction).at(0); }
 
+  // Where the leaves of the entry's result are after a run: result allocations, or arguments given away.
+  const std::vector<BufferSlice>& results() const { return results_; }
+
   // Copies before a loop starts, after each run of its body, after a branch, at the end of the entry.
   const CopyList& loop_init(const Instruction& while_op) const { return Find(init_copies_, &while_op); }
   const CopyList& loop_end(const Instruction& while_op) const { return Find(end_copies_, &while_op); }
@@ -95,6 +100,7 @@ class BufferAssignment {
   absl::flat_hash_map<const Instruction*, CopyList> end_copies_;
   absl::flat_hash_map<const Computation*, CopyList> branch_copies_;
   CopyList entry_copies_;
+  std::vector<BufferSlice> results_;
   std::vector<ValueText> texts_;
 };
 

@@ -1,5 +1,6 @@
 #include "backends/cpu/cpu_executable.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/library/omp_shim.h"
@@ -27,13 +28,28 @@ absl::Status RefuseElided(const Literal& literal, std::string_view name) {
 
 class CpuPreparedRun final : public PreparedRun {
  public:
-  CpuPreparedRun(CpuExecutable& executable, RunOptions options) : executable_(executable), options_(std::move(options)) {}
-  absl::Status Run() override { return executable_.Execute(options_); }
+  CpuPreparedRun(CpuExecutable& executable, absl::Span<const Literal> arguments, RunOptions options)
+      : executable_(executable), options_(std::move(options)) {
+    // Arguments that a run overwrites are needed again.
+    if (executable_.OverwritesArguments()) arguments_.assign(arguments.begin(), arguments.end());
+  }
+  absl::Status Renew() override {
+    if (!used_ || arguments_.empty()) return absl::OkStatus();
+    used_ = false;
+    return executable_.LoadArguments(arguments_, /*only_overwritten=*/true);
+  }
+  absl::Status Run() override {
+    RETURN_IF_ERROR(Renew());
+    used_ = true;
+    return executable_.Execute(options_);
+  }
   absl::StatusOr<Literal> Result() override { return executable_.Results(); }
 
  private:
   CpuExecutable& executable_;
   RunOptions options_;
+  std::vector<Literal> arguments_;
+  bool used_ = false;
 };
 
 }  // namespace
@@ -79,7 +95,12 @@ void CpuExecutable::SetStats(const CompileStats& stats) {
   stats_.peak_bytes = program_.buffers->total_size() + program_.scratch_bytes;
 }
 
-absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments) {
+bool CpuExecutable::OverwritesArguments() const {
+  const std::vector<Allocation>& allocations = program_.buffers->allocations();
+  return std::any_of(allocations.begin(), allocations.end(), [](const Allocation& a) { return a.donated; });
+}
+
+absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten) {
   RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
   std::vector<const Literal*> leaves;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -93,6 +114,7 @@ absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments) {
   const std::vector<Allocation>& allocations = program_.buffers->allocations();
   for (size_t i = 0; i < allocations.size(); ++i) {
     if (allocations[i].kind != Allocation::Kind::kArgument || allocations[i].size == 0) continue;
+    if (only_overwritten && !allocations[i].donated) continue;
     const Literal& leaf = *leaves[static_cast<size_t>(allocations[i].leaf)];
     RET_CHECK(leaf.byte_size() == allocations[i].size, "argument of {} bytes for {}", leaf.byte_size(), allocations[i].size);
     std::memcpy(addresses_[i], leaf.data(), static_cast<size_t>(allocations[i].size));
@@ -117,19 +139,16 @@ absl::Status CpuExecutable::Execute(const RunOptions& options) {
 
 Literal CpuExecutable::Results() const {
   Literal result(module_->entry()->root()->shape());
-  const std::vector<Allocation>& allocations = program_.buffers->allocations();
-  std::vector<std::pair<const std::byte*, int64_t>> leaves;
-  for (size_t i = 0; i < allocations.size(); ++i) {
-    if (allocations[i].kind == Allocation::Kind::kResult) leaves.push_back({addresses_[i], allocations[i].size});
-  }
+  const std::vector<BufferSlice>& leaves = program_.buffers->results();
   size_t next = 0;
   const auto fill = [&](auto&& self, Literal& literal) -> void {
     if (literal.shape().IsTuple()) {
       for (Literal& element : literal.mutable_elements()) self(self, element);
       return;
     }
-    const auto& [address, size] = leaves[next++];
-    if (size > 0) std::memcpy(literal.mutable_data(), address, static_cast<size_t>(size));
+    const BufferSlice& slice = leaves[next++];
+    if (slice.size == 0) return;
+    std::memcpy(literal.mutable_data(), addresses_[static_cast<size_t>(slice.allocation)], static_cast<size_t>(slice.size));
   };
   fill(fill, result);
   return result;
@@ -143,7 +162,7 @@ absl::StatusOr<Literal> CpuExecutable::Run(absl::Span<const Literal> arguments, 
 
 absl::StatusOr<std::unique_ptr<PreparedRun>> CpuExecutable::Prepare(absl::Span<const Literal> arguments, const RunOptions& options) {
   RETURN_IF_ERROR(LoadArguments(arguments));
-  return std::make_unique<CpuPreparedRun>(*this, options);
+  return std::make_unique<CpuPreparedRun>(*this, arguments, options);
 }
 
 }  // namespace hlo::cpu

@@ -24,7 +24,9 @@ class CpuExecutable final : public Executable {
   void SetStats(const CompileStats& stats);
 
   // For prepared runs: takes the arguments in, runs the thunks, gives the results out.
-  absl::Status LoadArguments(absl::Span<const Literal> arguments);
+  absl::Status LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten = false);
+  // Whether a run writes into arguments (input_output_alias).
+  bool OverwritesArguments() const;
   absl::Status Execute(const RunOptions& options);
   Literal Results() const;
 
