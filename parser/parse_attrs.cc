@@ -13,8 +13,8 @@ constexpr std::string_view kModeWords[] = {"cross_replica", "cross_partition", "
 
 // The common attributes, in the order of their bits in `seen`.
 constexpr std::string_view kCommon[] = {"metadata", "sharding",   "backend_config", "frontend_attributes",   "control-predecessors",
-                                        "origin",   "statistics", "result_accuracy", "parameter_replication"};
-enum CommonIndex { kMetadata, kSharding, kBackendConfig, kFrontend, kControl, kOrigin, kStatistics, kAccuracy, kReplication };
+                                        "origin",   "statistics", "result_accuracy"};
+enum CommonIndex { kMetadata, kSharding, kBackendConfig, kFrontend, kControl, kOrigin, kStatistics, kAccuracy };
 
 template <class A, size_t kIndex>
 bool ReadField(Parser& parser, void* attrs) {
@@ -184,7 +184,6 @@ bool Parser::UnknownAttribute(const Draft& draft, std::string_view name, SourceL
   const size_t specific = allowed.size();
   for (const std::string_view common : kCommon) {
     if (common == "result_accuracy" && !HasTrait(draft.opcode, kHasAccuracy)) continue;
-    if (common == "parameter_replication" && draft.opcode != Opcode::kParameter) continue;
     allowed.push_back(common);
   }
   std::string hint = DidYouMean(name, allowed);
@@ -202,7 +201,6 @@ int Parser::ReadCommonAttribute(Scope& scope, Draft& draft, std::string_view nam
   if (index == static_cast<int>(std::size(kCommon))) return 0;
   if (index == kAccuracy && (!HasTrait(draft.opcode, kHasAccuracy) || draft.sugar > Draft::Sugar::kStart)) return 0;
   const SourceLoc loc = token().loc();
-  if (index == kReplication && draft.opcode != Opcode::kParameter) return 0;
   if ((seen >> index & 1) != 0) return Fail(loc, "attribute `{}` is given twice", name) ? 1 : -1;
   seen |= 1u << index;
   lex_.Next();
@@ -216,8 +214,7 @@ int Parser::ReadCommonAttribute(Scope& scope, Draft& draft, std::string_view nam
     case kControl: return result(ReadControlPredecessors(scope, common.control_predecessors));
     case kOrigin: return result(ReadValue(common.origin.emplace()));
     case kStatistics: return result(ReadValue(common.statistics.emplace()));
-    case kAccuracy: return result(ReadValue(common.result_accuracy.emplace()));
-    default: return result(ReadValue(common.parameter_replication.emplace()));
+    default: return result(ReadValue(common.result_accuracy.emplace()));
   }
 }
 

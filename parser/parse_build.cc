@@ -68,13 +68,13 @@ bool Parser::CheckDraft(Scope& scope, Draft& draft) {
       if (number > static_cast<int64_t>(text_.size())) {
         return Fail(draft.opcode_loc, "parameter number {} leaves a gap, expected 0, 1, 2, … without gaps", number);
       }
-      if (!common.parameter_replication.has_value()) return true;
-      const auto leaves = LeafCount(draft.shape.value_or(Shape()));
-      if (static_cast<int64_t>(common.parameter_replication->size()) != leaves) {
+      const auto& replication = draft.attrs.Get<ParameterAttrs>().parameter_replication;
+      if (!replication.has_value() || !draft.shape.has_value()) return true;
+      const int64_t leaves = LeafCount(*draft.shape);
+      if (static_cast<int64_t>(replication->size()) != leaves) {
         return Fail(draft.opcode_loc, "the parameter has {} leaves, but `parameter_replication` has {} entries", leaves,
-                    common.parameter_replication->size());
+                    replication->size());
       }
-      draft.attrs = AttrsPtr::Make(ParameterAttrs{number, *std::move(common.parameter_replication)});
       return true;
     }
     case Opcode::kCompare: {
@@ -240,7 +240,13 @@ bool Parser::ResultShape(Draft& draft, Shape& out) {
   for (const Computation* callee : draft.common.calls) {
     if (callee != nullptr) signatures.push_back(callee->signature());
   }
-  absl::StatusOr<Shape> inferred = InferShape(ShapeArgs(draft.opcode, operands, draft.attrs, signatures));
+  AttrsPtr attrs = draft.attrs;
+  // The direction is nothing to the shape; whether the operands have an order is the verifier's question.
+  if (draft.opcode == Opcode::kCompare) attrs = AttrsPtr::Make(CompareAttrs());
+  if (draft.opcode == Opcode::kTriangularSolve && attrs.Get<TriangularSolveAttrs>().transpose_a == TransposeKind::kInvalid) {
+    return Fail(draft.opcode_loc, "`triangular-solve` without a shape needs the attribute `transpose_a`");
+  }
+  absl::StatusOr<Shape> inferred = InferShape(ShapeArgs(draft.opcode, operands, attrs, signatures));
   if (!inferred.ok()) return FailWith(inferred.status(), draft.opcode_loc);
   out = *inferred;
   return true;

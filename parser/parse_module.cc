@@ -237,7 +237,7 @@ void Parser::ResyncComputation(uint32_t start) {
 
 bool Parser::ParseSingle() {
   Scope scope;
-  scope.single = true;
+  scope.single = single_ = true;
   const SourceLoc loc = token().loc();
   scope.computation = NewComputation("_", loc);
   module_->set_name("_");

@@ -86,11 +86,20 @@ void Parser::SetSchedule() {
 
 bool Parser::Finish() {
   if (entry_ == nullptr) entry_ = last_computation_;
-  module_->SetComputationOrder(std::move(finished_));
   module_->set_entry(entry_);
+  module_->SetComputationOrder(finished_);
   if (any_async_ && !CheckAsyncCallers()) return false;
   if (!CheckAliases()) return false;
-  module_->UniquifyNames();
+  if (single_) {
+    // Here the entry computation has the first choice of a name.
+    std::rotate(finished_.begin(), finished_.end() - 1, finished_.end());
+    module_->SetComputationOrder(finished_);
+    module_->UniquifyNames();
+    std::rotate(finished_.begin(), finished_.begin() + 1, finished_.end());
+    module_->SetComputationOrder(finished_);
+  } else {
+    module_->UniquifyNames();
+  }
   if (module_->name().empty()) module_->set_name(fmt::format("module_{}", entry_->name()));
   if (!has_entry_layout_) module_->ResetEntryLayout();
   if (has_frame_ids_ || !module_->config().stack_frames.empty()) RenumberStackFrames();

@@ -56,7 +56,6 @@ struct CommonAttrs {
   std::vector<Instruction*> control_predecessors;
   std::optional<OriginalValue> origin;
   std::optional<ResultAccuracy> result_accuracy;
-  std::optional<std::vector<bool>> parameter_replication;
 };
 
 // An instruction while it is read.
@@ -353,6 +352,7 @@ class Parser {
   Computation* last_computation_ = nullptr;
   bool scheduled_ = false;
   bool has_entry_layout_ = false;
+  bool single_ = false;
   bool has_frame_ids_ = false;
   bool any_async_ = false;
   bool depth_exceeded_ = false;

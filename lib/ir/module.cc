@@ -38,9 +38,11 @@ void Module::UniquifyNames() {
   instruction_names_.Clear();
   computation_names_.Clear();
   for (Computation* computation : order_) {
-    computation->name_ = Intern(computation_names_.Unique(computation->name_));
+    if (!computation_names_.TakeAsIs(computation->name_)) {
+      computation->name_ = Intern(computation_names_.Unique(computation->name_));
+    }
     for (Instruction* instruction : computation->instructions()) {
-      instruction->name_ = UniqueInstructionName(instruction->name_);
+      if (!instruction_names_.TakeAsIs(instruction->name_)) instruction->name_ = UniqueInstructionName(instruction->name_);
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "lib/support/strings.h"
 #include "lib/types/element_type.h"
 
 namespace hlo {
@@ -10,6 +11,12 @@ namespace {
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsNameChar(char c) { return IsLetter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; }
 
+// Element types are short; nearly all have a digit in second place.
+bool MayBeType(std::string_view name) {
+  if (name.size() < 2 || name.size() > 13) return false;
+  return (name[1] >= '0' && name[1] <= '9') || name == "pred" || name == "bf16" || name == "token" || name == "opaque";
+}
+
 }  // namespace
 
 bool IsSanitizedName(std::string_view name) {
@@ -17,7 +24,7 @@ bool IsSanitizedName(std::string_view name) {
   for (const char c : name) {
     if (!IsNameChar(c)) return false;
   }
-  if (name.size() <= 14 && ElementTypeFromText(name).has_value()) return false;
+  if (MayBeType(name) && ElementTypeFromText(name).has_value()) return false;
   return !(name.starts_with("__") && !name.starts_with("__xla_"));
 }
 
@@ -33,38 +40,63 @@ std::string SanitizeName(std::string_view name) {
   return result;
 }
 
-int64_t NameUniquer::Numbers::Take(int64_t wanted) {
-  if (used.insert(wanted).second) return wanted;
-  while (used.contains(next)) ++next;
-  used.insert(next);
-  return next++;
+namespace {
+
+// A name split at the last dot that stands before an integer.
+struct Parts {
+  std::string_view root;
+  int64_t number = 0;
+  bool has_suffix = false;
+  bool canonical = true;  // the number is written the way it prints
+};
+
+Parts SplitName(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 >= name.size()) return {name};
+  const std::string_view digits = name.substr(dot + 1);
+  Parts parts{name.substr(0, dot), 0, true, true};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), parts.number);
+  if (error != std::errc() || end != digits.data() + digits.size()) return {name};
+  parts.canonical = digits[0] == '0' ? digits.size() == 1 : digits[0] != '-' || digits[1] != '0';
+  return parts;
+}
+
+}  // namespace
+
+NameUniquer::Root& NameUniquer::RootOf(std::string_view text) {
+  const auto it = roots_.find(ToAbsl(text));
+  if (it != roots_.end()) return it->second;
+  return roots_.emplace(std::string(text), Root{static_cast<uint32_t>(roots_.size())}).first->second;
+}
+
+bool NameUniquer::TakeAsIs(std::string_view name) {
+  const Parts parts = SplitName(name);
+  if (!parts.canonical || !IsSanitizedName(name)) return false;
+  return taken_.insert({RootOf(parts.root).id, parts.number}).second;
 }
 
 std::string NameUniquer::Unique(std::string_view name) {
   const std::string clean = IsSanitizedName(name) ? std::string(name) : SanitizeName(name);
-  std::string_view root = clean;
-  int64_t number = 0;
-  bool has_suffix = false;
-  const size_t dot = root.rfind('.');
-  if (dot != std::string_view::npos && dot > 0 && dot + 1 < root.size()) {
-    const std::string_view digits = root.substr(dot + 1);
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error == std::errc() && end == digits.data() + digits.size()) {
-      has_suffix = true;
-      number = value;
-      root = root.substr(0, dot);
-    }
+  const Parts parts = SplitName(clean);
+  Root& root = RootOf(parts.root);
+  int64_t number = parts.number;
+  if (!taken_.insert({root.id, number}).second) {
+    while (!taken_.insert({root.id, root.next}).second) ++root.next;
+    number = root.next++;
   }
-  const int64_t taken = roots_[std::string(root)].Take(number);
-  std::string result(root);
-  if (taken != 0) {
+  std::string result(parts.root);
+  if (number != 0) {
     result += '.';
-    result += std::to_string(taken);
-  } else if (has_suffix) {
+    result += std::to_string(number);
+  } else if (parts.has_suffix) {
     result += ".0";
   }
   return result;
+}
+
+void NameUniquer::Clear() {
+  roots_.clear();
+  taken_.clear();
 }
 
 }  // namespace hlo

@@ -4,6 +4,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -19,16 +21,20 @@ class NameUniquer {
  public:
   // The unique form of `name`, which is then taken.
   std::string Unique(std::string_view name);
-  void Clear() { roots_.clear(); }
+  // Takes `name` if it is its own unique form; changes nothing otherwise.
+  bool TakeAsIs(std::string_view name);
+  void Clear();
 
  private:
-  struct Numbers {
-    absl::flat_hash_set<int64_t> used;
+  // A name without its number, in the order of first use; the numbers taken are in taken_.
+  struct Root {
+    uint32_t id;
     int64_t next = 0;
-    // Returns `wanted` if free, else the next free number.
-    int64_t Take(int64_t wanted);
   };
-  absl::flat_hash_map<std::string, Numbers> roots_;
+  Root& RootOf(std::string_view text);
+
+  absl::flat_hash_map<std::string, Root> roots_;
+  absl::flat_hash_set<std::pair<uint32_t, int64_t>> taken_;  // root, number
 };
 
 }  // namespace hlo

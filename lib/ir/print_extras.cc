@@ -235,7 +235,6 @@ void AppendRecoveryTable(const std::vector<RecoveryEntry>& table, std::string& o
         out += line;
         out += '\n';
       }
-      out.pop_back();
       out += "  \"";
     }
     out += '\n';

@@ -8,16 +8,15 @@
 namespace hlo {
 namespace {
 
-// One of the three groups of labels. Features are placed last, so that they win where two roles
-// share a dimension.
+// One of the three groups of labels. Where roles share a dimension, features win over batches and spatial ones over both.
 void AppendLabels(char first, int64_t first_dim, char feature, int64_t feature_dim,
                   const DimVec& spatial, std::string& out) {
   int64_t last = std::max(first_dim, feature_dim);
   for (const int64_t dim : spatial) last = std::max(last, dim);
   std::vector<std::string> labels(last + 1, "?");
-  for (size_t i = 0; i < spatial.size(); ++i) labels[spatial[i]] = std::to_string(i);
   labels[first_dim] = first;
   labels[feature_dim] = feature;
+  for (size_t i = 0; i < spatial.size(); ++i) labels[spatial[i]] = std::to_string(i);
   for (const std::string& label : labels) out += label;
 }
 
