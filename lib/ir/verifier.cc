@@ -8,7 +8,7 @@
 //   calls         go to computations of the module and are listed among the callee's callers; their number is the table's
 //   control edges join instructions of one computation, are known at both ends, and make no cycle together with operands
 //
-// Everything else relies on these, so the other rules (verify_ops.cc, verify_control.cc) are looked at only when these hold.
+// Everything else relies on these, so the other rules (verify_*.cc) are looked at only when these hold.
 #include "lib/ir/verifier.h"
 
 #include <algorithm>
@@ -428,13 +428,8 @@ absl::Status Verify(const Module& module, const VerifierOptions& options) {
   const internal::VerifyContext context{module, options, findings};
   internal::VerifyStructure(context);
   if (!findings.empty()) return findings.ToStatus();
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      internal::VerifyInstruction(context, *instruction);
-      if (findings.full()) return findings.ToStatus();
-    }
-  }
-  internal::VerifyControl(context);
+  internal::VerifyOps(context);
+  internal::VerifyModuleConfig(context);
   return findings.ToStatus();
 }
 

@@ -1,5 +1,7 @@
-// Checks that a module is what every pass and back end may rely on. The list of rules stands at the top of verifier.cc,
-// verify_ops.cc and verify_control.cc. Reports up to `max_errors` located messages.
+// Checks that a module is what every pass and back end may rely on. The rules are listed at the top of verifier.cc (the graph),
+// verify_ops.cc (single instructions), verify_control.cc (computations and their callers), verify_async.cc (operations in two
+// halves), verify_collectives.cc (device groups) and verify_module.cc (entry layout, aliases, schedule). Reports up to `max_errors`
+// located messages.
 #pragma once
 
 #include "absl/status/status.h"

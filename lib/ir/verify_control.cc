@@ -1,16 +1,169 @@
-// Rules that join instructions, computations and the module's configuration.
+// Rules that join computations and their callers, on top of the shape rules (which compare parameters and results):
 //
-//   entry         is not the body of a fusion
+//   fusion        its computation has no other caller and is not the entry; every instruction but the root is used, the root is not
+//   call          a composite names itself: frontend attributes `composite.name` (not empty), `composite.version` (not negative)
+//   custom-call   with operand_layout_constraints has a result layout; GetRngSeed is () -> u64[]
+//   while         itself, the roots and parameters of its computations have one sharding, as far as they have any
+//   conditional   the same for itself and its branches' roots
+//   aliasing      operand numbers and indices exist, aliased values have equal shapes, no output is aliased twice
+#include <algorithm>
+#include <charconv>
+
 #include "lib/ir/verify_internal.h"
 
 namespace hlo::internal {
+namespace {
 
-void VerifyControl(const VerifyContext& context) {
-  const Computation& entry = *context.module.entry();
-  if (const Instruction* fusion = entry.fusion_caller()) {
-    context.findings.Add(fusion->loc(), "fusion `{}` calls the entry computation `{}`", fusion->name(), entry.name());
-    context.findings.NoteDefinition(entry);
+constexpr std::string_view kPassesThrough[] = {"Sharding", "LocalToGlobalShape", "GlobalToLocalShape"};
+
+// The shardings that are present must be equal.
+void CheckOneSharding(const VerifyContext& context, const Instruction& caller,
+                      absl::Span<const Instruction* const> instructions) {
+  const Instruction* first = nullptr;
+  for (const Instruction* instruction : instructions) {
+    if (instruction->sharding() == nullptr) continue;
+    if (first == nullptr) first = instruction;
+    if (*first->sharding() == *instruction->sharding()) continue;
+    context.findings.Add(caller.loc(), "`{}` of {} `{}` has sharding {}, but `{}` has {}", instruction->name(),
+                         caller.opcode_text(), caller.name(), instruction->sharding()->ToString(), first->name(),
+                         first->sharding()->ToString());
+    return context.findings.NoteDefinition(*instruction);
   }
+}
+
+const std::string* FindAttribute(const Instruction& instruction, std::string_view name) {
+  if (instruction.extras() == nullptr) return nullptr;
+  const auto it = instruction.extras()->frontend_attributes.find(name);
+  return it == instruction.extras()->frontend_attributes.end() ? nullptr : &it->second;
+}
+
+bool HasAllLayouts(Shape shape) {
+  if (shape.IsArray()) return shape.has_layout();
+  return std::all_of(shape.elements().begin(), shape.elements().end(), HasAllLayouts);
+}
+
+}  // namespace
+
+bool PassesThrough(const Instruction& custom_call) {
+  const std::string_view target = custom_call.attrs<CustomCallAttrs>().custom_call_target;
+  return target.starts_with("xla.sdy.") || std::count(std::begin(kPassesThrough), std::end(kPassesThrough), target) > 0;
+}
+
+bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction, const OutputOperandAliases& aliases,
+                        Shape output) {
+  for (size_t i = 0; i < aliases.size(); ++i) {
+    const OutputOperandAlias& alias = aliases[i];
+    if (!IndexIsValid(output, alias.output)) {
+      context.findings.Add(instruction.loc(), "`output_to_operand_aliasing` of `{}` names output {}, which `{}` does not have",
+                           instruction.name(), ToString(alias.output), output);
+      return false;
+    }
+    if (alias.operand < 0 || alias.operand >= instruction.operand_count()) {
+      context.findings.Add(instruction.loc(), "`output_to_operand_aliasing` of `{}` names operand {}, but it has {}",
+                           instruction.name(), alias.operand, instruction.operand_count());
+      return false;
+    }
+    const Shape operand = instruction.operand(static_cast<int>(alias.operand))->shape();
+    if (!IndexIsValid(operand, alias.operand_index)) {
+      context.findings.Add(instruction.loc(),
+                           "`output_to_operand_aliasing` of `{}` names index {} of operand {}, which has shape `{}`",
+                           instruction.name(), ToString(alias.operand_index), alias.operand, operand);
+      return false;
+    }
+    for (size_t k = 0; k < i; ++k) {
+      if (aliases[k].output != alias.output) continue;
+      context.findings.Add(instruction.loc(), "`output_to_operand_aliasing` of `{}` names output {} twice",
+                           instruction.name(), ToString(alias.output));
+      return false;
+    }
+    const Shape from = SubShape(operand, alias.operand_index);
+    const Shape to = SubShape(output, alias.output);
+    const bool skip = FindAttribute(instruction, "xla_skip_custom_call_alias_shape_check") != nullptr;
+    const Shape inner_from = from.IsBuffer() ? from.element(0) : from;  // buffers alias the arrays they hold
+    const Shape inner_to = to.IsBuffer() ? to.element(0) : to;
+    Agreement agreement;
+    agreement.layout = agreement.layout_details = context.options.layout_sensitive && !inner_to.IsScalar();
+    if (!skip && !Agree(inner_from, inner_to, agreement)) {
+      context.findings.Add(instruction.loc(), "`{}` aliases output {}, `{}`, with index {} of operand {}, `{}`",
+                           instruction.name(), ToString(alias.output), to, ToString(alias.operand_index), alias.operand,
+                           from);
+      return false;
+    }
+  }
+  return true;
+}
+
+void VerifyFusion(const VerifyContext& context, const Instruction& fusion) {
+  const Computation& fused = *fusion.fused_computation();
+  if (fused.is_entry()) {
+    context.findings.Add(fusion.loc(), "fusion `{}` calls the entry computation `{}`", fusion.name(), fused.name());
+    return context.findings.NoteDefinition(fused);
+  }
+  if (fused.callers().size() != 1) {
+    const auto other = std::find_if(fused.callers().begin(), fused.callers().end(),
+                                    [&](const CallSite& site) { return site.caller != &fusion; });
+    context.findings.Add(fusion.loc(), "computation `{}` of fusion `{}` has {} callers, expected no other", fused.name(),
+                         fusion.name(), fused.callers().size());
+    if (other != fused.callers().end()) context.findings.NoteDefinition(*other->caller);
+    return;
+  }
+  if (fused.root()->has_uses()) {
+    context.findings.Add(fused.root()->loc(), "`{}` is the root of fusion computation `{}` and used inside",
+                         fused.root()->name(), fused.name());
+  }
+  for (const Instruction* instruction : fused.instructions()) {
+    if (instruction->has_uses() || instruction == fused.root() || instruction->HasSideEffect()) continue;
+    context.findings.Add(instruction->loc(), "`{}` of fusion computation `{}` is not used", instruction->name(),
+                         fused.name());
+  }
+  VerifyAliasIndices(context, fusion, fusion.attrs<FusionAttrs>().output_to_operand_aliasing, fusion.shape());
+}
+
+void VerifyCall(const VerifyContext& context, const Instruction& call) {
+  if (!call.attrs<CallAttrs>().is_composite) return;
+  const std::string* name = FindAttribute(call, "composite.name");
+  if (name == nullptr || name->empty()) {
+    context.findings.Add(call.loc(), "composite call `{}` has no frontend attribute `composite.name`", call.name());
+  }
+  const std::string* attributes = FindAttribute(call, "composite.attributes");
+  if (attributes != nullptr && attributes->empty()) {
+    context.findings.Add(call.loc(), "`composite.attributes` of composite call `{}` is empty, expected a dictionary",
+                         call.name());
+  }
+  const std::string* version = FindAttribute(call, "composite.version");
+  if (version == nullptr) return;
+  int64_t number = -1;
+  const char* end = version->data() + version->size();
+  if (std::from_chars(version->data(), end, number).ptr != end || number < 0) {
+    context.findings.Add(call.loc(), "`composite.version` of composite call `{}` is `{}`, expected a number, at least 0",
+                         call.name(), *version);
+  }
+}
+
+void VerifyCustomCall(const VerifyContext& context, const Instruction& call) {
+  const CustomCallAttrs& attrs = call.attrs<CustomCallAttrs>();
+  const std::string_view target = attrs.custom_call_target;
+  if (attrs.operand_layout_constraints.has_value() && !HasAllLayouts(call.shape())) {
+    context.findings.Add(call.loc(), "`{}` constrains operand layouts, but its result `{:l}` has no layout", call.name(),
+                         call.shape());
+  }
+  if (target == "GetRngSeed" && (call.operand_count() != 0 || !call.shape().IsScalarOf(ElementType::kU64))) {
+    context.findings.Add(call.loc(), "`{}` has {} operands and shape `{}`, expected none and `u64[]` for `GetRngSeed`",
+                         call.name(), call.operand_count(), call.shape());
+  }
+  VerifyAliasIndices(context, call, attrs.output_to_operand_aliasing, call.shape());
+}
+
+void VerifyWhile(const VerifyContext& context, const Instruction& loop) {
+  const Computation& condition = *loop.while_condition();
+  const Computation& body = *loop.while_body();
+  CheckOneSharding(context, loop, {&loop, body.root(), body.parameter(0), condition.parameter(0)});
+}
+
+void VerifyConditional(const VerifyContext& context, const Instruction& conditional) {
+  std::vector<const Instruction*> roots = {&conditional};
+  for (int i = 0; i < conditional.call_count(); ++i) roots.push_back(conditional.call(i)->root());
+  CheckOneSharding(context, conditional, roots);
 }
 
 }  // namespace hlo::internal

@@ -67,9 +67,36 @@ struct VerifyContext {
 
 // verifier.cc: links, parents, names, roots, parameters, cycles.
 void VerifyStructure(const VerifyContext& context);
-// verify_ops.cc: one instruction against the table, its shape rule and the rules of its opcode.
-void VerifyInstruction(const VerifyContext& context, const Instruction& instruction);
-// verify_control.cc: fusion bodies and asynchronous pairs, channels; schedules, entry layout, aliases.
-void VerifyControl(const VerifyContext& context);
+// verify_ops.cc: every instruction against the table, its shape rule, and the rules of its opcode, some of which are below.
+void VerifyOps(const VerifyContext& context);
+// verify_module.cc: entry layout, aliases and donors, schedules; rules over all instructions of a kind.
+void VerifyModuleConfig(const VerifyContext& context);
+
+// A rule of one opcode, called when operands, attributes and shapes are known to be sound.
+using OpcodeRule = void (*)(const VerifyContext& context, const Instruction& instruction);
+
+// verify_control.cc
+void VerifyFusion(const VerifyContext& context, const Instruction& fusion);
+void VerifyCall(const VerifyContext& context, const Instruction& call);
+void VerifyCustomCall(const VerifyContext& context, const Instruction& call);
+void VerifyWhile(const VerifyContext& context, const Instruction& loop);
+void VerifyConditional(const VerifyContext& context, const Instruction& conditional);
+// verify_async.cc
+void VerifyAsyncStart(const VerifyContext& context, const Instruction& start);
+void VerifyAsyncUpdate(const VerifyContext& context, const Instruction& update);
+void VerifyAsyncDone(const VerifyContext& context, const Instruction& done);
+void VerifyTransferStart(const VerifyContext& context, const Instruction& start);  // send, recv
+void VerifyTransferDone(const VerifyContext& context, const Instruction& done);    // send-done, recv-done
+void VerifyPairStart(const VerifyContext& context, const Instruction& start);      // all-gather-start, copy-start, …
+void VerifyPairDone(const VerifyContext& context, const Instruction& done);
+// verify_collectives.cc
+void VerifyGroupCollective(const VerifyContext& context, const Instruction& instruction);
+void VerifyCollectivePermute(const VerifyContext& context, const Instruction& permute);
+
+// The rule of each alias of `output_to_operand_aliasing` that all opcodes share: operand and indices exist, no output twice.
+bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction, const OutputOperandAliases& aliases,
+                        Shape output);
+// A custom call that passes operand 0 on as far as asynchronous chains are concerned.
+bool PassesThrough(const Instruction& custom_call);
 
 }  // namespace hlo::internal
