@@ -9,7 +9,7 @@ namespace hlo {
 namespace {
 
 Literal Canonical(const Literal& operand, ElementType result, const DimVec& order) {
-  const Literal values = ConvertLiteral(ConvertLiteral(operand, result), AccumulatorType(result));
+  const Literal values = ConvertLiteral(operand, AccumulatorType(result));
   const DimVec dims = Permute(values.shape().dims(), order);
   Literal ordered(Shape::Array(values.element_type(), dims));
   RunStridedCopy({dims, Permute(RowMajorStrides(values.shape().dims()), order), RowMajorStrides(dims)},

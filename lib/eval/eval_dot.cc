@@ -65,9 +65,9 @@ void CutToCommon(EvalContext& c, const DotAttrs& attrs) {
   c.operands[1] = Resized(c.operands[1], rhs);
 }
 
-// The literal in the type of the result, then as compute values.
+// The literal as accumulator values. (Floats wider than the result keep their digits up to f32: XLA's CPU does not round them first.)
 Literal Prepare(const Literal& operand, ElementType result, const DimVec& order) {
-  return Transposed(ConvertLiteral(ConvertLiteral(operand, result), AccumulatorType(result)), order);
+  return Transposed(ConvertLiteral(operand, AccumulatorType(result)), order);
 }
 
 }  // namespace
@@ -218,8 +218,8 @@ EvalResult EvalRaggedDot(EvalContext& c) {
     }
   }
   DimVec rhs_contracting = attrs.rhs_contracting_dims, rhs_batch = attrs.rhs_batch_dims;
-  const Literal lhs = ConvertLiteral(ConvertLiteral(c.operand(0), type), compute);
-  const Literal rhs = ConvertLiteral(ConvertLiteral(c.operand(1), type), compute);
+  const Literal lhs = ConvertLiteral(c.operand(0), compute);
+  const Literal rhs = ConvertLiteral(c.operand(1), compute);
   Literal sums(Shape::Array(compute, c.instruction.shape().dims()));
   const int64_t parts = is_batch ? 1 : groups;
   const int64_t result_size = is_k ? sums.element_count() / std::max<int64_t>(1, groups) : sums.element_count();

@@ -44,9 +44,8 @@ Literal WriteAll(Shape shape, const std::vector<T>& values) {
 template <class T>
 void FactorInPlace(T* a, int64_t n) {
   for (int64_t j = 0; j < n; ++j) {
-    T diagonal = a[j * n + j];
-    for (int64_t k = 0; k < j; ++k) diagonal -= Times(a[j * n + k], Conjugate(a[j * n + k]));
-    const double pivot = RealOf(diagonal);
+    double pivot = RealOf(a[j * n + j]);
+    for (int64_t k = 0; k < j; ++k) pivot -= RealOf(Times(a[j * n + k], Conjugate(a[j * n + k])));
     if (!(pivot >= 0)) {
       std::fill(a, a + n * n, T(std::numeric_limits<double>::quiet_NaN()));
       if constexpr (!std::is_same_v<T, double>) {
@@ -56,7 +55,7 @@ void FactorInPlace(T* a, int64_t n) {
       return;
     }
     const double root = std::sqrt(pivot);
-    a[j * n + j] = diagonal / root;
+    a[j * n + j] = T(pivot / root);  // an imaginary part of the diagonal is not read
     for (int64_t i = j + 1; i < n; ++i) {
       T value = a[i * n + j];
       for (int64_t k = 0; k < j; ++k) value -= Times(a[i * n + k], Conjugate(a[j * n + k]));

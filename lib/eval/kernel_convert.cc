@@ -22,7 +22,7 @@ To ConvertValue(From x, int bits) {
   } else if constexpr (kIsComplex<From>) {
     if constexpr (std::is_same_v<To, bool>) return x.real() != 0 || x.imag() != 0;
     return ConvertValue<To>(x.real(), bits);
-  } else if constexpr (std::is_same_v<From, To>) {
+  } else if constexpr (std::is_same_v<To, bool> && std::is_same_v<From, bool>) {
     return x;
   } else if constexpr (std::is_same_v<To, bool>) {
     return math::NotEqual(x, From(0));
