@@ -22,7 +22,7 @@ TEST_CASE("an unknown operand suggests a name of the computation", "[parser][err
 
 TEST_CASE("an unknown attribute suggests one that the opcode has", "[parser][errors]") {
   CHECK(ErrorsOf(Entry("x = f32[2,3] parameter(0)\nROOT y = f32[3,2] transpose(x), dimension={1,0}")) ==
-        "t:4:32: error: `transpose` has no attribute `dimension`; did you mean `dimensions`?\n"
+        "t:4:33: error: `transpose` has no attribute `dimension`; did you mean `dimensions`?\n"
         "ROOT y = f32[3,2] transpose(x), dimension={1,0}\n"
         "                                ^~~~~~~~~\n");
 }
@@ -72,7 +72,7 @@ TEST_CASE("no more than the wanted number of errors is reported", "[parser][erro
 
 TEST_CASE("structural errors", "[parser][errors]") {
   const auto message = [](std::string_view text) { return MessageOf(ParseModule(text)); };
-  CHECK(message("") == "expected a shape or an opcode, found the end of the text");
+  CHECK(message("") == "expected a module or an instruction, found the end of the text");
   CHECK(message("HloModule m") == "expected a computation, found the end of the text");
   CHECK(message("HloModule m, is_schedule=true ENTRY e { ROOT c = s32[] constant(1) }") ==
         "a module has no attribute `is_schedule`; did you mean `is_scheduled`?");

@@ -35,9 +35,9 @@ bool Parser::SplitAsyncWord(std::string_view word, Draft& draft) {
     if (!word.ends_with(kSuffixes[i])) continue;
     const std::string_view wrapped = word.substr(0, word.size() - kSuffixes[i].size());
     const std::optional<Opcode> opcode = OpcodeFromText(wrapped);
-    if (!opcode) return Fail(loc, "unknown opcode `{}`: there is no `{}` to wrap{}", word, wrapped, SuggestOpcode(word));
+    if (!opcode) return Fail(loc, "unknown opcode `{}`: there is no `{}` to wrap{}", word, wrapped, SuggestOpcode(wrapped));
     if (std::find(std::begin(kNeverSugared), std::end(kNeverSugared), *opcode) != std::end(kNeverSugared)) {
-      return Fail(loc, "unknown opcode `{}`: the asynchronous forms of `{}` are opcodes of their own{}", word, wrapped, SuggestOpcode(word));
+      return Fail(loc, "unknown opcode `{}`: the asynchronous forms of `{}` are opcodes of their own", word, wrapped);
     }
     const bool is_async = *opcode == Opcode::kAsyncStart || *opcode == Opcode::kAsyncUpdate || *opcode == Opcode::kAsyncDone;
     if (is_async || *opcode == Opcode::kParameter || *opcode == Opcode::kConstant) {

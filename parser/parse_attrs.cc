@@ -171,10 +171,12 @@ bool Parser::CheckBranches(const Draft& draft) {
 }
 
 bool Parser::UnknownAttribute(const Draft& draft, std::string_view name, SourceLoc loc, AttrReaders own, AttrReaders more) {
+  const bool is_done = draft.sugar == Draft::Sugar::kDone || draft.opcode == Opcode::kAsyncDone;
   std::vector<std::string_view> allowed;
   for (const AttrReaders& readers : {own, more}) {
     for (int i = 0; i < readers.count; ++i) {
-      if (readers.begin[i].mode != FieldMode::kHidden) allowed.push_back(readers.begin[i].name);
+      const bool refused = is_done && readers.begin[i].name == "output_to_operand_aliasing";
+      if (readers.begin[i].mode != FieldMode::kHidden && !refused) allowed.push_back(readers.begin[i].name);
     }
   }
   const CallSpec& spec = Info(draft.opcode).calls;

@@ -24,6 +24,7 @@ class FrameInterner {
 
   // The new number of frame `id`; 0 when it or an ancestor is not sound.
   int32_t Frame(int32_t id) {
+    if (id > 0 && static_cast<size_t>(id) < frames_.size() && frames_[static_cast<size_t>(id)] > 0) return frames_[static_cast<size_t>(id)];
     std::vector<int32_t> chain;
     int32_t at = id;
     while (at != 0) {
@@ -149,7 +150,8 @@ void Parser::RenumberStackFrames() {
     for (Instruction* instruction : computation->instructions()) {
       const Extras* extras = instruction->extras();
       if (extras == nullptr || extras->metadata.stack_frame_id == 0) continue;
-      instruction->mutable_extras().metadata.stack_frame_id = interner.Frame(extras->metadata.stack_frame_id);
+      int32_t& id = instruction->mutable_extras().metadata.stack_frame_id;
+      id = interner.Frame(id);
     }
   }
   frames = std::move(used);

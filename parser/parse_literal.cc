@@ -78,6 +78,7 @@ class LiteralReader {
       out = Literal::Elided(shape);
       return true;
     }
+    if (shape.rank() > 0 && *at_ != '{') return Expected(fmt::format("`{{` of dimension 0 of `{}`", shape));
     if (shape.element_count() > lex_.end() - at_) {
       return Stop("a constant of shape `{}` has {} elements, more than the rest of the text", shape, shape.element_count());
     }

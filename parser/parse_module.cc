@@ -43,6 +43,7 @@ LineKind LookAtLine(const char* at, const char* end) {
 }  // namespace
 
 bool Parser::ParseText() {
+  if (Is(Tok::kEof)) return Unexpected("a module or an instruction");
   if (Is(Tok::kHloModule)) return ParseHeader() && ParseComputations();
   const bool headless = Is(Tok::kEntry) || (!Is(Tok::kEof) && lex_.PeekByte() == '{');
   module_ = std::make_unique<Module>("");

@@ -125,7 +125,7 @@ bool Parser::ParseArrayShape(Shape& out) {
   const uint32_t end = token().end;
   const char* behind = lex_.SkipBlanks(lex_.cursor());
   const bool has_layout = [&] {
-    if (*behind != '{') return false;
+    if (*behind != '{' || (glued_layouts_ && behind != lex_.cursor())) return false;
     const char* inside = lex_.SkipBlanks(behind + 1);
     return *inside == ':' || (*inside >= '0' && *inside <= '9') || *inside == '-';
   }();

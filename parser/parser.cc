@@ -177,6 +177,7 @@ absl::StatusOr<Literal> ParseLiteral(std::string_view text, Shape shape) {
 
 absl::StatusOr<Literal> ParseLiteralWithShape(std::string_view text) {
   return ParseFragment<Literal>(text, {}, [](Parser& parser, Literal& out) {
+    parser.SetGluedLayouts();
     Shape shape;
     if (!parser.ParseShape(shape)) return false;
     parser.Rewind();

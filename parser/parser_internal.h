@@ -102,6 +102,7 @@ class Parser {
   }
 
   // Puts the cursor back in front of the current token, for readers of raw text.
+  void SetGluedLayouts() { glued_layouts_ = true; }
   void Rewind() { lex_.set_cursor(lex_.At(token().begin)); }
 
   // ---- errors (parser.cc) ----
@@ -357,6 +358,7 @@ class Parser {
   bool any_async_ = false;
   bool depth_exceeded_ = false;
   bool fill_layouts_;
+  bool glued_layouts_ = false;             // a layout touches its shape; `f32[2] {1,2}` is a shape and a literal
   std::vector<SourceLoc> alias_locs_;      // of ModuleConfig::aliases
   std::vector<Computation*> finished_;     // called ones before their callers, the order of the module
   absl::flat_hash_map<const Instruction*, Computation*> async_wrapped_;

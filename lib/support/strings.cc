@@ -154,7 +154,7 @@ int EditDistance(std::string_view a, std::string_view b, int limit) {
 }
 
 std::string_view Closest(std::string_view word, std::span<const std::string_view> candidates) {
-  const int limit = word.size() <= 3 ? 1 : word.size() <= 6 ? 2 : 3;
+  const int limit = word.size() <= 2 ? 0 : word.size() <= 4 ? 1 : word.size() <= 8 ? 2 : 3;
   int best = limit + 1;
   std::string_view result;
   for (const std::string_view candidate : candidates) {
