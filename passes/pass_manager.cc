@@ -62,7 +62,6 @@ class Runner {
     }
     if (in_.print_before_all || Contains(in_.print_before, item.name)) Show("before", item.name);
     if (in_.print_pass_names) Sink(fmt::format("running pass {}\n", item.name));
-    const std::string before = on_failure_ != nullptr ? ToText(module_, PrintOptions::ShortParsable()) : "";
     const uint64_t fingerprint = in_.check_changed_flag ? ContentHash(module_) : 0;
     ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
     ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, item.name));
@@ -71,7 +70,7 @@ class Runner {
     absl::StatusOr<bool> changed = pass->Run(module_, context_);
     run.milliseconds = Now() - start;
     if (!changed.ok()) {
-      Report(item.name, before);
+      Report(item);
       return AddPrefix(changed.status(), fmt::format("pass `{}` failed", item.name));
     }
     UpdateSchedules(module_);
@@ -79,7 +78,7 @@ class Runner {
     run.changed = *changed;
     run.instructions_after = module_.instruction_count();
     if (const absl::Status status = CheckAfter(item.name, *changed, fingerprint); !status.ok()) {
-      Report(item.name, before);
+      Report(item);
       return status;
     }
     if (in_.print_after_all || Contains(in_.print_after, item.name) || (in_.print_changed && *changed)) {
@@ -103,8 +102,8 @@ class Runner {
     return absl::OkStatus();
   }
 
-  void Report(std::string_view pass, const std::string& before) {
-    if (on_failure_ != nullptr) on_failure_({std::string(pass), before});
+  void Report(const PipelineItem& item) {
+    if (on_failure_ != nullptr) on_failure_({item.name, ToText({item}), static_cast<int64_t>(result.runs.size())});
   }
 
   void Sink(std::string_view text) {

@@ -46,12 +46,15 @@ struct PipelineResult {
   double verify_milliseconds = 0;
 };
 
-// Runs `pipeline` on `module`. A failure names the pass: "pass `x` failed: …" or "pass `x` broke the module: …"; when the
-// module before the failing pass is wanted for a reproducer, `on_failure` gets its text and the pass.
+// Which pass failed, for a reproducer: running the pipeline again with `bisect_limit = passes_before` gives the module before it.
 struct FailureReport {
   std::string pass;
-  std::string module_before;
+  std::string pass_text;  // with its options
+  int64_t passes_before = 0;
 };
+
+// Runs `pipeline` on `module`. A failure names the pass: "pass `x` failed: …" or "pass `x` broke the module: …", and is told to
+// `on_failure` before the module is given up.
 absl::StatusOr<PipelineResult> RunPipeline(const Pipeline& pipeline, Module& module, PassContext& context,
                                            const Instrumentation& instrumentation = {},
                                            const std::function<void(const FailureReport&)>& on_failure = nullptr);

@@ -6,6 +6,11 @@ namespace hlo::internal {
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition);
 }  // namespace hlo::internal
 
+namespace hlo {
+// Called after the message of a failed check and before aborting; it may end the process in its own way.
+void SetCheckHandler(void (*handler)());
+}  // namespace hlo
+
 #define HLO_CHECK(condition) \
   (static_cast<bool>(condition) ? void(0) : ::hlo::internal::CheckFailed(__FILE__, __LINE__, #condition))
 #ifdef NDEBUG

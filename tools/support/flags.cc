@@ -1,0 +1,262 @@
+#include "tools/support/flags.h"
+
+#include <algorithm>
+
+#define CXXOPTS_VECTOR_DELIMITER '\0'
+#include <cxxopts.hpp>
+
+#include "lib/support/file.h"
+#include "lib/support/status.h"
+#include "lib/support/strings.h"
+
+namespace hlo {
+namespace {
+
+constexpr size_t kHelpColumn = 34;
+
+std::string WithDashes(std::string_view name) {
+  std::string out(name);
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
+
+// Splits at blanks and newlines; '…' and "…" keep blanks.
+std::vector<std::string> WordsOf(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (const char c : text) {
+    if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+}  // namespace
+
+Flags::Flags(std::string program, std::string arguments, std::string summary)
+    : program_(std::move(program)), arguments_(std::move(arguments)), summary_(std::move(summary)) {}
+
+void Flags::Group(std::string title) { lines_.push_back({std::move(title), -1, true}); }
+void Flags::Note(std::string line) { lines_.push_back({std::move(line), -1, false}); }
+void Flags::Example(std::string command, std::string explanation) {
+  examples_.emplace_back(std::move(command), std::move(explanation));
+}
+
+void Flags::AddFlag(std::string names, Target target, std::string placeholder, std::string help) {
+  Flag flag;
+  for (std::string_view name : Split(names, ',')) {
+    if (flag.name.empty()) {
+      flag.name = WithDashes(name);
+    } else {
+      flag.aliases.push_back(WithDashes(name));
+    }
+  }
+  flag.target = target;
+  flag.placeholder = std::move(placeholder);
+  flag.help = std::move(help);
+  if (!flag.help.empty()) lines_.push_back({"", static_cast<int>(flags_.size()), false});
+  flags_.push_back(std::move(flag));
+}
+
+void Flags::Add(std::string names, bool* value, std::string help) { AddFlag(std::move(names), value, "", std::move(help)); }
+void Flags::Add(std::string names, int64_t* value, std::string placeholder, std::string help) {
+  AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
+}
+void Flags::Add(std::string names, double* value, std::string placeholder, std::string help) {
+  AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
+}
+void Flags::Add(std::string names, std::string* value, std::string placeholder, std::string help) {
+  AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
+}
+void Flags::Add(std::string names, std::vector<std::string>* value, std::string placeholder, std::string help) {
+  AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
+}
+
+const Flags::Flag* Flags::Find(std::string_view name) const {
+  for (const Flag& flag : flags_) {
+    if (flag.name == name || std::find(flag.aliases.begin(), flag.aliases.end(), name) != flag.aliases.end()) return &flag;
+  }
+  return nullptr;
+}
+
+absl::Status Flags::Unknown(std::string_view word, std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const Flag& flag : flags_) {
+    names.push_back(flag.name);
+    names.insert(names.end(), flag.aliases.begin(), flag.aliases.end());
+  }
+  const std::string_view closest = Closest(name, names);
+  return Error("unknown flag `{}`{}; see --help", word.substr(0, word.find('=')),
+               closest.empty() ? "" : fmt::format("; did you mean `--{}`?", closest));
+}
+
+absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::string>& out) {
+  bool flags_ended = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (!flags_ended && word == "--") {
+      flags_ended = true;
+      continue;
+    }
+    if (!flags_ended && word.size() > 1 && word[0] == '@') {
+      ASSIGN_OR_RETURN(const std::string text, ReadFile(word.substr(1)));
+      const std::vector<std::string> more = WordsOf(text);
+      words.erase(words.begin() + static_cast<int64_t>(i));
+      words.insert(words.begin() + static_cast<int64_t>(i), more.begin(), more.end());
+      if (words.size() > 100'000) return Error("`{}` holds too many words; does it name itself?", word);
+      --i;
+      continue;
+    }
+    if (flags_ended || word.size() < 2 || word[0] != '-') {
+      positional_.push_back(word);
+      continue;
+    }
+    const size_t dashes = word[1] == '-' ? 2 : 1;
+    const size_t equals = word.find('=');
+    const std::string name = WithDashes(std::string_view(word).substr(dashes, equals == std::string::npos ? equals : equals - dashes));
+    const Flag* flag = Find(name);
+    bool negated = false;
+    if (flag == nullptr && name.compare(0, 3, "no-") == 0) {
+      flag = Find(std::string_view(name).substr(3));
+      negated = flag != nullptr && flag->is_bool();
+      if (!negated) flag = nullptr;
+    }
+    if (flag == nullptr && name.compare(0, 4, "xla-") == 0) {
+      warnings_.push_back(fmt::format("`{}` has no effect here", word));
+      continue;
+    }
+    if (flag == nullptr) return Unknown(word, name);
+    if (negated && equals != std::string::npos) return Error("`{}` takes no value", word.substr(0, equals));
+    std::string value;
+    if (negated) {
+      value = "false";
+    } else if (equals != std::string::npos) {
+      value = word.substr(equals + 1);
+    } else if (flag->is_bool()) {
+      value = "true";
+    } else if (i + 1 < words.size()) {
+      value = words[++i];
+    } else {
+      return Error("`{}` needs a value: --{}={}", word, flag->name, flag->placeholder);
+    }
+    if (flag->is_bool()) {
+      if (value == "1" || value == "on" || value == "yes") value = "true";
+      if (value == "0" || value == "off" || value == "no") value = "false";
+      if (value != "true" && value != "false") return Error("`--{}` expects true or false, found `{}`", flag->name, value);
+    }
+    given_.insert(flag->name);
+    out.push_back(fmt::format("--{}={}", flag->name, value));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Flags::Parse(int argc, const char* const* argv) {
+  std::vector<std::string> normal = {program_};
+  RETURN_IF_ERROR(Normalise(std::vector<std::string>(argv + 1, argv + argc), normal));
+  // cxxopts knows no one-letter long options; every flag gets a name of its own that is long.
+  cxxopts::Options options(program_);
+  const auto internal_name = [](const std::string& name) { return "flag-" + name; };
+  for (const Flag& flag : flags_) {
+    std::shared_ptr<cxxopts::Value> value;
+    if (flag.is_bool()) value = cxxopts::value<bool>();
+    if (std::holds_alternative<int64_t*>(flag.target)) value = cxxopts::value<int64_t>();
+    if (std::holds_alternative<double*>(flag.target)) value = cxxopts::value<double>();
+    if (std::holds_alternative<std::string*>(flag.target)) value = cxxopts::value<std::string>();
+    if (std::holds_alternative<std::vector<std::string>*>(flag.target)) value = cxxopts::value<std::vector<std::string>>();
+    options.add_options()(internal_name(flag.name), "", value);
+  }
+  std::vector<const char*> words;
+  for (std::string& word : normal) {
+    if (words.empty()) {
+      words.push_back(word.c_str());
+    } else {
+      word = "--" + internal_name(word.substr(2));
+      words.push_back(word.c_str());
+    }
+  }
+  const Flag* current = nullptr;
+  try {
+    const cxxopts::ParseResult result = options.parse(static_cast<int>(words.size()), words.data());
+    for (const Flag& flag : flags_) {
+      if (!given(flag.name)) continue;
+      current = &flag;
+      const cxxopts::OptionValue& value = result[internal_name(flag.name)];
+      std::visit([&value](auto* target) { *target = value.as<std::decay_t<decltype(*target)>>(); }, flag.target);
+    }
+  } catch (const std::exception&) {
+    // The only failure left is a value of the wrong kind.
+    for (const std::string& word : normal) {
+      const size_t equals = word.find('=');
+      if (equals == std::string::npos) continue;
+      const Flag* flag = Find(word.substr(7, equals - 7));
+      if (flag == nullptr || (current != nullptr && flag != current)) continue;
+      const std::string value = word.substr(equals + 1);
+      const bool is_int = std::holds_alternative<int64_t*>(flag->target);
+      if (!is_int && !std::holds_alternative<double*>(flag->target)) continue;
+      char* end = nullptr;
+      if (is_int) {
+        static_cast<void>(std::strtoll(value.c_str(), &end, 0));
+      } else {
+        static_cast<void>(std::strtod(value.c_str(), &end));
+      }
+      if (value.empty() || *end != 0) {
+        return Error("`--{}` expects {}, found `{}`", flag->name, is_int ? "an integer" : "a number", value);
+      }
+    }
+    return Error("a flag has a value that is out of range; see --help");
+  }
+  return absl::OkStatus();
+}
+
+std::string Flags::Help() const {
+  std::string out = fmt::format("usage: {} {}\n{}\n", program_, arguments_, summary_);
+  if (!examples_.empty()) out += "\nexamples:\n";
+  for (const auto& [command, explanation] : examples_) {
+    if (command.size() + 4 > 58) {
+      out += fmt::format("  {}\n      {}\n", command, explanation);
+    } else {
+      out += fmt::format("  {:<56}{}\n", command, explanation);
+    }
+  }
+  for (const HelpLine& line : lines_) {
+    if (line.is_title) {
+      out += fmt::format("\n{}:\n", line.text);
+    } else if (line.flag < 0) {
+      out += fmt::format("  {}\n", line.text);
+    } else {
+      const Flag& flag = flags_[static_cast<size_t>(line.flag)];
+      std::string left = "  ";
+      for (const std::string& alias : flag.aliases) {
+        if (alias.size() == 1) left += "-" + alias + ", ";
+      }
+      left += "--" + flag.name;
+      if (!flag.placeholder.empty()) left += "=" + flag.placeholder;
+      if (left.size() + 1 > kHelpColumn) {
+        out += left + "\n" + std::string(kHelpColumn, ' ') + flag.help + "\n";
+      } else {
+        out += fmt::format("{:<{}}{}\n", left, kHelpColumn, flag.help);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace hlo

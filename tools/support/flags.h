@@ -1,0 +1,85 @@
+// Command line flags of the tools: one spelling rule, one help format, errors with suggestions.
+//
+// Accepted alike: --name=value, --name value, -name=value, -name value; `-` and `_` are the same inside names. A bool flag needs no
+// value; --no-name turns it off, --name=false too. `--` ends the flags, `-` is standard input, @FILE is replaced by
+// the words of FILE. Flags that start with `xla_` and are not known are passed over with a warning. Parsing of values is cxxopts'.
+//
+//   Flags flags("hlo-opt", "[options] FILE…", "transform HLO modules and print them");
+//   flags.Group("Passes");
+//   flags.Add("passes", &options.passes, "PIPELINE", "run these passes");
+//   RETURN_IF_ERROR(flags.Parse(argc, argv));
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace hlo {
+
+class Flags {
+ public:
+  Flags(std::string program, std::string arguments, std::string summary);
+
+  // The flags added after this stand under `title` in the help; `note` lines are printed below them.
+  void Group(std::string title);
+  void Note(std::string line);
+  void Example(std::string command, std::string explanation);
+
+  // `names`: the name, then aliases, separated by commas. Without help text a flag is not listed.
+  void Add(std::string names, bool* value, std::string help = "");
+  void Add(std::string names, int64_t* value, std::string placeholder = "N", std::string help = "");
+  void Add(std::string names, double* value, std::string placeholder = "X", std::string help = "");
+  void Add(std::string names, std::string* value, std::string placeholder, std::string help = "");
+  // May be given several times; values are not split.
+  void Add(std::string names, std::vector<std::string>* value, std::string placeholder, std::string help = "");
+
+  // Fills the values. Errors are usage errors (exit code 2).
+  absl::Status Parse(int argc, const char* const* argv);
+  // Words that are no flags, in order.
+  const std::vector<std::string>& positional() const { return positional_; }
+  // Whether the flag of this (first) name was on the command line.
+  bool given(std::string_view name) const { return given_.contains(std::string(name)); }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  const std::string& program() const { return program_; }
+  std::string Help() const;
+
+ private:
+  using Target = std::variant<bool*, int64_t*, double*, std::string*, std::vector<std::string>*>;
+  struct Flag {
+    std::string name;
+    std::vector<std::string> aliases;
+    Target target;
+    std::string placeholder;
+    std::string help;
+    bool is_bool() const { return std::holds_alternative<bool*>(target); }
+  };
+  // What the help shows: a title, a flag (by number) or a note.
+  struct HelpLine {
+    std::string text;
+    int flag = -1;
+    bool is_title = false;
+  };
+  void AddFlag(std::string names, Target target, std::string placeholder, std::string help);
+  const Flag* Find(std::string_view name) const;
+  absl::Status Unknown(std::string_view word, std::string_view name) const;
+  // The words as `--name=value` with first names, flags checked; positional words go to positional_.
+  absl::Status Normalise(std::vector<std::string> words, std::vector<std::string>& out);
+
+  std::string program_;
+  std::string arguments_;
+  std::string summary_;
+  std::vector<Flag> flags_;
+  std::vector<HelpLine> lines_;
+  std::vector<std::pair<std::string, std::string>> examples_;
+  std::vector<std::string> positional_;
+  std::set<std::string> given_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,184 @@
+#include "tools/support/tool_support.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "lib/ir/verifier.h"
+#include "lib/support/check.h"
+#include "lib/support/diagnostic.h"
+#include "lib/support/file.h"
+#include "lib/support/status.h"
+#include "lib/support/strings.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+// ---- failing well ----
+
+void WriteRaw(const char* text) {
+  // Allowed in signal handlers.
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
+}
+
+bool KeepsSignals() {
+  const char* value = std::getenv("HLO_ABORT");
+  return value != nullptr && std::strcmp(value, "") != 0 && std::strcmp(value, "0") != 0;
+}
+
+void OnCheckFailed() {
+  if (!KeepsSignals()) _exit(kExitInternal);
+}
+
+void OnCrash(int signal) {
+  WriteRaw("internal error: the program crashed (");
+  WriteRaw(signal == SIGSEGV   ? "invalid memory access or stack overflow"
+           : signal == SIGFPE  ? "arithmetic trap"
+           : signal == SIGILL  ? "illegal instruction"
+           : signal == SIGABRT ? "abort"
+                               : "bus error");
+  WriteRaw("); HLO_ABORT=1 keeps the signal\n");
+  _exit(kExitInternal);
+}
+
+void OnOutOfMemory() {
+  WriteRaw("error: out of memory\n");
+  _exit(kExitRunFailure);
+}
+
+[[noreturn]] void OnTerminate() {
+  WriteRaw("internal error: uncaught exception");
+  if (const std::exception_ptr current = std::current_exception()) {
+    try {
+      std::rethrow_exception(current);
+    } catch (const std::exception& e) {
+      WriteRaw(": ");
+      WriteRaw(e.what());
+    } catch (...) {
+      WriteRaw(" of an unknown type");
+    }
+  }
+  WriteRaw("\n");
+  if (KeepsSignals()) std::abort();
+  _exit(kExitInternal);
+}
+
+void InstallHandlers() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::set_new_handler(OnOutOfMemory);
+  std::set_terminate(OnTerminate);
+  SetCheckHandler(OnCheckFailed);
+  if (KeepsSignals()) return;
+  static char stack[1 << 16];  // for the handler of a stack overflow
+  stack_t alternative = {};
+  alternative.ss_sp = stack;
+  alternative.ss_size = sizeof stack;
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action = {};
+  action.sa_handler = OnCrash;
+  action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESETHAND);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
+}
+
+std::string Shorten(std::string_view name) { return std::string(name == "-" ? "<stdin>" : name); }
+
+}  // namespace
+
+int ExitCodeOf(const absl::Status& status) {
+  if (status.ok()) return kExitOk;
+  if (status.code() == absl::StatusCode::kInternal) return kExitInternal;
+  if (status.code() == absl::StatusCode::kUnimplemented) return kExitUnsupported;
+  if (status.code() == absl::StatusCode::kResourceExhausted) return kExitRunFailure;
+  return kExitBadInput;
+}
+
+int Worse(int exit_code, int other) {
+  if (other == kExitInternal || exit_code == kExitOk) return other;
+  return exit_code;
+}
+
+bool WriteStdout(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+void WriteStderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+int ReportError(const absl::Status& status, const Source* source) {
+  std::string text = Render(status, source);
+  if (status.code() == absl::StatusCode::kInternal) text += "note: this is a bug of the tool, not of the input\n";
+  WriteStderr(text);
+  return ExitCodeOf(status);
+}
+
+int ReportToolError(std::string_view program, const absl::Status& status) {
+  WriteStderr(fmt::format("{}: {}", program, Render(status, nullptr)));
+  return ExitCodeOf(status);
+}
+
+int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& body) {
+  InstallHandlers();
+  bool help = false;
+  bool version = false;
+  flags.Add("help,h", &help);
+  flags.Add("version", &version);
+  if (const absl::Status status = flags.Parse(argc, argv); !status.ok()) {
+    ReportToolError(flags.program(), status);
+    return kExitUsage;
+  }
+  if (help || version) {
+    WriteStdout(help ? flags.Help() : fmt::format("{} {}\n", flags.program(), HLO_VERSION));
+    return kExitOk;
+  }
+  for (const std::string& warning : flags.warnings()) WriteStderr(fmt::format("{}: warning: {}\n", flags.program(), warning));
+  return body();
+}
+
+absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split) {
+  ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+  const std::vector<SplitPart> parts = SplitInputFile(text);
+  std::vector<InputText> inputs;
+  if (parts.size() == 1) {
+    inputs.push_back({path, std::make_shared<const Source>(Shorten(path), std::move(text))});
+    return inputs;
+  }
+  if (!split) {
+    return Error("{}:{}: '// -----' separator found in input, but --split-input-file not specified", Shorten(path),
+                 parts[1].first_line - 1);
+  }
+  for (const SplitPart& part : parts) {
+    // Blank lines before the part keep the line numbers of the file.
+    std::string padded(static_cast<size_t>(part.first_line - 1), '\n');
+    padded += part.text;
+    inputs.push_back({path, std::make_shared<const Source>(Shorten(path), std::move(padded))});
+  }
+  return inputs;
+}
+
+absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source));
+  RETURN_IF_ERROR(Verify(*module));
+  return module;
+}
+
+std::string ReproducerFolder() {
+  for (const char* name : {"HLO_REPRO_DIR", "TMPDIR"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != 0) return value;
+  }
+  return "/tmp";
+}
+
+}  // namespace hlo

@@ -1,0 +1,76 @@
+// What the tools share: exit codes, reading inputs, rendering errors, failing well.
+//
+// Results go to standard output, everything else to standard error. A broken invariant, a crash or an uncaught exception prints
+// what is known and exits with 70 instead of a signal; HLO_ABORT=1 in the environment keeps the signal, for debuggers. Running out of
+// memory exits with 4. A reader that closes the pipe early ends the tool quietly.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/ir/module.h"
+#include "lib/ir/printer.h"
+#include "lib/support/source.h"
+#include "tools/support/flags.h"
+
+namespace hlo {
+
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitBadInput = 1,     // cannot read, parse, verify; a pass or the compiler refused
+  kExitUsage = 2,        // unknown or contradictory flags
+  kExitMismatch = 3,     // a comparison failed
+  kExitRunFailure = 4,   // out of memory, a device or custom call failed
+  kExitUnsupported = 5,  // valid HLO that this platform cannot handle yet
+  kExitInternal = 70,    // a bug of ours
+};
+// The exit code that says what went wrong: by status code.
+int ExitCodeOf(const absl::Status& status);
+// One more failure seen: an internal one wins, else the first.
+int Worse(int exit_code, int other);
+
+// The flow of every main(): installs the handlers above, adds --help and --version, parses, prints warnings, runs `body`, which
+// returns the exit code.
+int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& body);
+
+// Writes to standard output. False when nobody reads any more.
+bool WriteStdout(std::string_view text);
+void WriteStderr(std::string_view text);
+// Prints a failed status with the places of `source` (may be null) and returns its exit code.
+int ReportError(const absl::Status& status, const Source* source = nullptr);
+// As ReportError for errors without a place in a file: "hlo-opt: error: …".
+int ReportToolError(std::string_view program, const absl::Status& status);
+
+// One module text: a file, standard input for "-", or a part of one.
+struct InputText {
+  std::string path;                      // as given
+  std::shared_ptr<const Source> source;  // line numbers are those of the file
+};
+// Reads a file; with `split` cut at `// -----` lines. Without it, such a line is an error.
+absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split);
+
+// Parses and verifies.
+absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input);
+
+// The print options of the tools: --print-style and a --print-… flag per option.
+class PrintFlags {
+ public:
+  void AddTo(Flags& flags);
+  // The options asked for. `to_file`: whole constants unless told otherwise, so that nothing gets lost.
+  absl::StatusOr<PrintOptions> Options(const Flags& flags, bool to_file) const;
+
+ private:
+  std::string style_ = "default";
+  std::string subcomputations_;
+  int64_t index_interval_ = 5;
+  PrintOptions given_;
+};
+
+// The folder for reproducers: HLO_REPRO_DIR, TMPDIR or /tmp.
+std::string ReproducerFolder();
+
+}  // namespace hlo
