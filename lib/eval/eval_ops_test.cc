@@ -51,7 +51,7 @@ TEST_CASE("an argmax reduces two operands together", "[eval][reduce]") {
   ROOT t = (f32[], s32[]) tuple(v, k)
 }
 )");
-  CHECK(Eval(text, {"f32[2,4] { {1, 7, 7, 2}, {-1, -3, -1, -9} }"}) == "(f32[2], s32[2]) ({7, -1}, {1, 0})");
+  CHECK(Eval(text, {"f32[2,4] { {1, 7, 7, 2}, {-1, -3, -1, -9} }"}) == "(f32[2], s32[2]) ( {7, -1}, {1, 0} )");
 }
 
 TEST_CASE("a region with a loop is evaluated, not compiled", "[eval][region]") {
@@ -146,7 +146,7 @@ TEST_CASE("dynamic dimensions take part with their run-time sizes", "[eval][dyna
   sum = f32[] reduce(c, z), dimensions={0}, to_apply=add_f32
   size = s32[] get-dimension-size(c), dimensions={0}
   ROOT r = (f32[], s32[]) tuple(sum, size))", kAddF32);
-  CHECK(Eval(text, {"f32[4] {1, 2, 3, 4}", "s32[] 2"}) == "(f32[], s32[]) (16, 6)");
+  CHECK(Eval(text, {"f32[4] {1, 2, 3, 4}", "s32[] 2"}) == "(f32[], s32[]) ( 16, 6 )");
   CHECK_THAT(Eval(text, {"f32[4] {1, 2, 3, 4}", "s32[] 5"}), Contains("sets dimension 0 to 5"));
 }
 

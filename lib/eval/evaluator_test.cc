@@ -126,7 +126,7 @@ TEST_CASE("denormals follow the mode", "[eval][denormals]") {
   const std::string text = Entry("x = f32[] constant(1e-40)\n  one = f32[] constant(1)\n  ROOT r = f32[] multiply(x, one)");
   EvalOptions flush;
   flush.denormals = Denormals::kFlush;
-  CHECK(Eval(text) == "f32[] 1e-40");
+  CHECK(Eval(text) == "f32[] 9.99995e-41");
   CHECK(Eval(text, {}, flush) == "f32[] 0");
 }
 
@@ -142,9 +142,9 @@ ENTRY main {
   for (int d = 0; d < 4; ++d) arguments.push_back(Literals({fmt::format("f32[2] {{{}, 1}}", d)}));
   const auto results = EvaluateOnDevices(*module, arguments, EvalOptions());
   REQUIRE(results.ok());
-  CHECK((*results)[0].ToString() == "({2, 2}, {4, 2})");
-  CHECK((*results)[1].ToString() == "({4, 2}, {2, 2})");
-  CHECK((*results)[3].ToString() == "({4, 2}, {0, 0})");
+  CHECK((*results)[0].ToString() == "( {2, 2}, {4, 2} )");
+  CHECK((*results)[1].ToString() == "( {4, 2}, {2, 2} )");
+  CHECK((*results)[3].ToString() == "( {4, 2}, {0, 0} )");
 }
 
 TEST_CASE("a device that fails does not leave the others waiting", "[eval][devices]") {
