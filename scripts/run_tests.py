@@ -121,7 +121,7 @@ def closing(name, command, totals, timeout=1800):
 def execution(build, totals):
     tool = build / "bin" / "hlo-run"
     platforms = ["interpreter"]
-    if "cpu" in run([tool, "--list-platforms"])[1].split():
+    if re.search(r"^\s+cpu\s", run([tool, "--help"])[1], re.M):
         platforms.append("cpu")
     for platform in platforms:
         for folder in ("testdata/ops", "testdata/run"):
@@ -130,7 +130,7 @@ def execution(build, totals):
                 closing(f"{folder} on {platform}", [tool, "--check-file", f"--platforms={platform}", *files], totals)
         for folder in ("testdata/corpus", "testdata/models"):
             closing(f"{folder} on {platform}",
-                    [tool, f"--check-models={folder}", f"--platform={platform}", "--time-limit=60"], totals)
+                    [tool, "--check-models", folder, f"--platforms={platform}", "--time-limit=60"], totals)
 
 
 def cases(build, totals, folder):
