@@ -107,6 +107,7 @@ absl::StatusOr<std::string> RunCase(const std::string& text, int64_t devices, in
 }
 
 int Main() {
+  std::ios::sync_with_stdio(false);
   Fields fields(std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()));
   while (!fields.done()) {
     const std::string id = fields.Next(), text = fields.Next();
