@@ -26,7 +26,7 @@ DimVec ToDims(absl::Span<const int64_t> span) { return DimVec(span.begin(), span
 Instruction* Builder::Finish(Instruction* instruction) {
   if (origin_ != nullptr) {
     instruction->set_loc(origin_->loc());
-    if (origin_->extras() != nullptr) instruction->set_metadata(origin_->metadata());
+    if (origin_->metadata() != OpMetadata()) instruction->set_metadata(origin_->metadata());
   }
   return instruction;
 }
@@ -109,8 +109,11 @@ Instruction* Builder::Reshape(Instruction* x, absl::Span<const int64_t> sizes) {
 Instruction* Builder::Bitcast(Instruction* x, Shape shape) { return OpWithShape(Opcode::kBitcast, shape, {x}); }
 
 Instruction* Builder::Transpose(Instruction* x, absl::Span<const int64_t> permutation) {
-  return OpWithShape(Opcode::kTranspose, Shape::Array(x->shape().element_type(), Permute(x->shape().dims(), permutation)),
-                     {x}, AttrsPtr::Make(TransposeAttrs{ToDims(permutation)}));
+  // A list that is no permutation is left to the rule to complain about.
+  const bool sound = IsPermutation(permutation, x->shape().rank());
+  const Shape shape =
+      sound ? Shape::Array(x->shape().element_type(), Permute(x->shape().dims(), permutation)) : x->shape();
+  return OpWithShape(Opcode::kTranspose, shape, {x}, AttrsPtr::Make(TransposeAttrs{ToDims(permutation)}));
 }
 
 Instruction* Builder::Reverse(Instruction* x, absl::Span<const int64_t> dimensions) {

@@ -16,7 +16,7 @@ class Builder {
   explicit Builder(Computation* computation) : computation_(computation) {}
   const absl::Status& status() const { return status_; }
   Computation* computation() const { return computation_; }
-  // Metadata, sharding and place of `like` are copied to every later instruction without its own; null stops that.
+  // Metadata and place of `like` are copied to every later instruction but parameters; null stops that.
   void set_origin(const Instruction* like) { origin_ = like; }
 
   // Any opcode with the inferred shape.

@@ -9,25 +9,23 @@ namespace {
 
 using ComputationMap = absl::flat_hash_map<const Computation*, Computation*>;
 
-// Copies the body of `from` into the empty `to`, names kept when `verbatim`. Callees are looked up in `callees`; those not
-// there are shared. Operands may stand after their users in stored order (passes append), so nodes are copied in post-order and then
-// put into stored order by the id of the source.
-void CopyBody(const Computation& from, Computation* to, const ComputationMap& callees, bool verbatim) {
+// Copies the body of `from` into the empty `to` in stored order, names kept when `verbatim`. Callees are looked up in `callees`;
+// those not there are shared. Operands may stand after their users in stored order (passes append), so edges are added when all
+// nodes are there. `copies` is scratch: the copy of each instruction.
+void CopyBody(const Computation& from, Computation* to, const ComputationMap& callees, bool verbatim,
+              InstructionMap<Instruction*>& copies) {
   Module& module = to->module();
-  InstructionMap<Instruction*> copies(from.module().id_limit(), nullptr);
-  for (Instruction* instruction : from.PostOrder()) {
-    std::vector<Instruction*> operands;
-    for (Instruction* operand : instruction->operands()) operands.push_back(copies[operand]);
+  for (Instruction* instruction : from.instructions()) {
     std::vector<Computation*> calls = instruction->calls();
     for (Computation*& call : calls) {
       if (const auto it = callees.find(call); it != callees.end()) call = it->second;
     }
     Instruction* copy;
     if (verbatim) {
-      copy = to->AddVerbatim(instruction->opcode(), instruction->shape(), operands, instruction->attrs_ptr(), calls,
+      copy = to->AddVerbatim(instruction->opcode(), instruction->shape(), {}, instruction->attrs_ptr(), calls,
                              module.Intern(instruction->name()));
     } else {
-      copy = to->Add(instruction->opcode(), instruction->shape(), operands, instruction->attrs_ptr(), calls,
+      copy = to->Add(instruction->opcode(), instruction->shape(), {}, instruction->attrs_ptr(), calls,
                      instruction->name());
     }
     copy->set_loc(instruction->loc());
@@ -36,9 +34,13 @@ void CopyBody(const Computation& from, Computation* to, const ComputationMap& ca
       mine = *extras;
       mine.control_predecessors.clear();
       mine.control_successors.clear();
-      for (Instruction* predecessor : extras->control_predecessors) copy->AddControlPredecessor(copies[predecessor]);
     }
     copies[instruction] = copy;
+  }
+  for (Instruction* instruction : from.instructions()) {
+    Instruction* copy = copies[instruction];
+    for (Instruction* operand : instruction->operands()) copy->AppendOperand(copies[operand]);
+    for (Instruction* predecessor : instruction->control_predecessors()) copy->AddControlPredecessor(copies[predecessor]);
   }
   to->set_root(copies[from.root()]);
   to->set_loc(from.loc());
@@ -66,6 +68,7 @@ void CollectCallees(const Computation& root, std::vector<const Computation*>& or
 
 Computation* Module::CloneComputation(const Computation& from, std::string_view suffix, bool deep) {
   ComputationMap copies;
+  InstructionMap<Instruction*> instructions(from.module().id_limit(), nullptr);
   const bool foreign = &from.module() != this;
   if (deep || foreign) {
     std::vector<const Computation*> order;
@@ -73,12 +76,12 @@ Computation* Module::CloneComputation(const Computation& from, std::string_view 
     CollectCallees(from, order, seen);
     for (const Computation* callee : order) {
       Computation* copy = AddComputation(std::string(callee->name()) + std::string(suffix));
-      CopyBody(*callee, copy, copies, /*verbatim=*/false);
+      CopyBody(*callee, copy, copies, /*verbatim=*/false, instructions);
       copies[callee] = copy;
     }
   }
   Computation* result = AddComputation(std::string(from.name()) + std::string(suffix));
-  CopyBody(from, result, copies, /*verbatim=*/false);
+  CopyBody(from, result, copies, /*verbatim=*/false, instructions);
   return result;
 }
 
@@ -88,10 +91,11 @@ std::unique_ptr<Module> Module::Clone() const {
   clone->source_ = source_;
   clone->scheduled_ = scheduled_;
   ComputationMap copies;
+  InstructionMap<Instruction*> instructions(id_limit(), nullptr);
   // Callees before callers, then the creation order of the original.
   for (const Computation* computation : PostOrder()) {
     Computation* copy = clone->AddComputationVerbatim(computation->name());
-    CopyBody(*computation, copy, copies, /*verbatim=*/true);
+    CopyBody(*computation, copy, copies, /*verbatim=*/true, instructions);
     copies[computation] = copy;
   }
   clone->order_.clear();

@@ -1,68 +1,92 @@
 #include "lib/ir/compare.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "lib/ir/dense_map.h"
 #include "lib/support/hash.h"
 
 namespace hlo {
 namespace {
 
-// Pairs of computations already found equal (or being compared), so shared callees are compared once.
-using Visited = absl::flat_hash_map<const Computation*, const Computation*>;
+// One comparison of two computations, with all they call.
+class Comparison {
+ public:
+  explicit Comparison(const CompareOptions& options) : options_(options) {}
 
-bool EqualComputations(const Computation& a, const Computation& b, const CompareOptions& options, Visited& visited);
-
-bool EqualExtras(const Instruction& a, const Instruction& b, const CompareOptions& options) {
-  static const Extras kNone;
-  const Extras& x = a.extras() == nullptr ? kNone : *a.extras();
-  const Extras& y = b.extras() == nullptr ? kNone : *b.extras();
-  if (options.compare_sharding && x.sharding != y.sharding) return false;
-  if (options.compare_backend_config && x.backend_config != y.backend_config) return false;
-  if (options.compare_metadata && x.metadata != y.metadata) return false;
-  if (options.compare_frontend_attributes && x.frontend_attributes != y.frontend_attributes) return false;
-  return x.result_accuracy == y.result_accuracy;
-}
-
-bool EqualNodes(const Instruction& a, const Instruction& b, const CompareOptions& options, Visited& visited) {
-  if (a.opcode() != b.opcode() || a.operand_count() != b.operand_count() || a.call_count() != b.call_count()) return false;
-  if (options.layout_sensitive ? a.shape() != b.shape() : !Compatible(a.shape(), b.shape())) return false;
-  if (options.compare_names && a.name() != b.name()) return false;
-  if (!(a.attrs_ptr() == b.attrs_ptr()) || !EqualExtras(a, b, options)) return false;
-  for (int i = 0; i < a.call_count(); ++i) {
-    if (!EqualComputations(*a.call(i), *b.call(i), options, visited)) return false;
+  bool Nodes(const Instruction& a, const Instruction& b) {
+    if (a.opcode() != b.opcode() || a.operand_count() != b.operand_count() || a.call_count() != b.call_count()) return false;
+    if (options_.layout_sensitive ? a.shape() != b.shape() : !Compatible(a.shape(), b.shape())) return false;
+    if (options_.compare_names && a.name() != b.name()) return false;
+    if (!(a.attrs_ptr() == b.attrs_ptr()) || !EqualExtras(a, b)) return false;
+    for (int i = 0; i < a.call_count(); ++i) {
+      if (!Computations(*a.call(i), *b.call(i))) return false;
+    }
+    return true;
   }
-  return true;
-}
 
-bool EqualComputations(const Computation& a, const Computation& b, const CompareOptions& options, Visited& visited) {
-  if (&a == &b) return true;
-  if (const auto [it, inserted] = visited.emplace(&a, &b); !inserted) return it->second == &b;
-  if (a.instruction_count() != b.instruction_count() || a.parameter_count() != b.parameter_count()) return false;
-  if (a.execution_thread() != b.execution_thread()) return false;
-  // Match the graphs from the roots (and from other unused instructions in post-order) by walking both post-orders with a map.
-  InstructionMap<const Instruction*> match(a.module().id_limit(), nullptr);
-  InstructionMap<const Instruction*> back(b.module().id_limit(), nullptr);
-  for (int i = 0; i < a.parameter_count(); ++i) {
-    match[a.parameter(i)] = b.parameter(i);
-    back[b.parameter(i)] = a.parameter(i);
-    if (!EqualNodes(*a.parameter(i), *b.parameter(i), options, visited)) return false;
+  bool Computations(const Computation& a, const Computation& b) {
+    if (&a == &b) return true;
+    const auto [it, inserted] = equal_.emplace(std::pair(&a, &b), false);
+    if (!inserted) return it->second;
+    const bool equal = Bodies(a, b);
+    equal_[{&a, &b}] = equal;
+    return equal;
   }
-  const auto match_from = [&](const Instruction* x_root, const Instruction* y_root) {
+
+ private:
+  // Pairs that stand for each other. Walks of callees come in between, so each walk has its own.
+  using Match = absl::flat_hash_map<const Instruction*, const Instruction*>;
+
+  bool EqualExtras(const Instruction& a, const Instruction& b) const {
+    static const Extras kNone;
+    const Extras& x = a.extras() == nullptr ? kNone : *a.extras();
+    const Extras& y = b.extras() == nullptr ? kNone : *b.extras();
+    if (options_.compare_sharding && x.sharding != y.sharding) return false;
+    if (options_.compare_backend_config && x.backend_config != y.backend_config) return false;
+    if (options_.compare_metadata && x.metadata != y.metadata) return false;
+    if (options_.compare_frontend_attributes && x.frontend_attributes != y.frontend_attributes) return false;
+    return x.result_accuracy == y.result_accuracy;
+  }
+
+  bool Bodies(const Computation& a, const Computation& b) {
+    if (a.instruction_count() != b.instruction_count() || a.parameter_count() != b.parameter_count()) return false;
+    if (a.execution_thread() != b.execution_thread()) return false;
+    Match match, back;
+    match.reserve(static_cast<size_t>(a.instruction_count()));
+    back.reserve(static_cast<size_t>(a.instruction_count()));
+    for (int i = 0; i < a.parameter_count(); ++i) {
+      match[a.parameter(i)] = b.parameter(i);
+      back[b.parameter(i)] = a.parameter(i);
+      if (!Nodes(*a.parameter(i), *b.parameter(i))) return false;
+    }
+    if (!Walk(a.root(), b.root(), match, back)) return false;
+    if (match.size() == static_cast<size_t>(a.instruction_count())) return true;
+    // Instructions that the root does not need, started from those that nobody uses; sorted by what they compute.
+    const std::vector<const Instruction*> rest_a = Rest(a, match);
+    const std::vector<const Instruction*> rest_b = Rest(b, back);
+    if (rest_a.size() != rest_b.size()) return false;
+    for (size_t i = 0; i < rest_a.size(); ++i) {
+      if (!Walk(rest_a[i], rest_b[i], match, back)) return false;
+    }
+    return true;
+  }
+
+  // Matches everything that x and y need.
+  bool Walk(const Instruction* x_root, const Instruction* y_root, Match& match, Match& back) {
     std::vector<std::pair<const Instruction*, const Instruction*>> stack = {{x_root, y_root}};
     while (!stack.empty()) {
       const auto [x, y] = stack.back();
       stack.pop_back();
-      if (match[x] != nullptr || back[y] != nullptr) {
-        if (match[x] != y || back[y] != x) return false;
+      const auto [at, inserted] = match.emplace(x, y);
+      const bool back_inserted = back.emplace(y, x).second;
+      if (!inserted || !back_inserted) {
+        if (inserted || back_inserted || at->second != y) return false;
         continue;
       }
-      match[x] = y;
-      back[y] = x;
-      if (!EqualNodes(*x, *y, options, visited)) return false;
+      if (!Nodes(*x, *y)) return false;
       for (int i = 0; i < x->operand_count(); ++i) stack.push_back({x->operand(i), y->operand(i)});
-      if (options.compare_control_edges) {
+      if (options_.compare_control_edges) {
         if (x->control_predecessors().size() != y->control_predecessors().size()) return false;
         for (size_t i = 0; i < x->control_predecessors().size(); ++i) {
           stack.push_back({x->control_predecessors()[i], y->control_predecessors()[i]});
@@ -70,59 +94,90 @@ bool EqualComputations(const Computation& a, const Computation& b, const Compare
       }
     }
     return true;
-  };
-  if (!match_from(a.root(), b.root())) return false;
-  std::vector<const Instruction*> rest_a, rest_b;
-  for (const Instruction* i : a.PostOrder()) {
-    if (match[i] == nullptr && !i->has_uses()) rest_a.push_back(i);
   }
-  for (const Instruction* i : b.PostOrder()) {
-    if (back[i] == nullptr && !i->has_uses()) rest_b.push_back(i);
-  }
-  if (rest_a.size() != rest_b.size()) return false;
-  for (size_t i = 0; i < rest_a.size(); ++i) {
-    if (!match_from(rest_a[i], rest_b[i])) return false;
-  }
-  return true;
-}
 
-uint64_t HashText(std::string_view text) { return HashBytes(text); }
+  std::vector<const Instruction*> Rest(const Computation& computation, const Match& matched);
 
-using HashMemo = absl::flat_hash_map<const Computation*, uint64_t>;
+  const CompareOptions& options_;
+  absl::flat_hash_map<std::pair<const Computation*, const Computation*>, bool> equal_;
+};
 
-uint64_t HashComputation(const Computation& computation, HashMemo& memo) {
-  if (const auto it = memo.find(&computation); it != memo.end()) return it->second;
-  InstructionMap<uint64_t> hashes(computation.module().id_limit(), 0);
-  uint64_t unused = 0;  // order of instructions nobody uses does not matter
-  for (const Instruction* instruction : computation.PostOrder()) {
-    uint64_t hash = HashMix(HashText(instruction->opcode_text()), instruction->shape().Hash());
-    hash = HashMix(hash, instruction->attrs_ptr().Hash());
-    for (const Instruction* operand : instruction->operands()) hash = HashMix(hash, hashes[operand]);
-    for (const Instruction* predecessor : instruction->control_predecessors()) hash = HashMix(hash, ~hashes[predecessor]);
-    for (const Computation* callee : instruction->calls()) hash = HashMix(hash, HashComputation(*callee, memo));
-    if (const Extras* extras = instruction->extras()) {
-      if (extras->sharding) hash = HashMix(hash, HashText(extras->sharding->ToString()));
-      if (!extras->backend_config.empty()) hash = HashMix(hash, HashText(extras->backend_config));
-      for (const auto& [key, value] : extras->frontend_attributes) hash = HashMix(HashMix(hash, HashText(key)), HashText(value));
+// Hashes of instructions by what they compute, equal for instructions that compare equal under the options.
+class Hasher {
+ public:
+  explicit Hasher(const CompareOptions& options) : options_(options) {}
+
+  uint64_t Of(const Computation& computation) {
+    if (const auto it = memo_.find(&computation); it != memo_.end()) return it->second;
+    const absl::flat_hash_map<const Instruction*, uint64_t> hashes = OfInstructions(computation);
+    uint64_t unused = 0;  // order of instructions nobody uses does not matter
+    for (const Instruction* instruction : computation.instructions()) {
+      if (!instruction->has_uses() && !instruction->is_root()) unused += hashes.at(instruction);
     }
-    hashes[instruction] = hash;
-    if (!instruction->has_uses() && !instruction->is_root()) unused += hash;
+    uint64_t result = HashMix(hashes.at(computation.root()), unused);
+    result = HashMix(result, HashBytes(computation.execution_thread()));
+    memo_[&computation] = result;
+    return result;
   }
-  uint64_t result = HashMix(hashes[computation.root()], unused);
-  result = HashMix(result, HashText(computation.execution_thread()));
-  memo[&computation] = result;
-  return result;
+
+  absl::flat_hash_map<const Instruction*, uint64_t> OfInstructions(const Computation& computation) {
+    absl::flat_hash_map<const Instruction*, uint64_t> hashes;
+    hashes.reserve(static_cast<size_t>(computation.instruction_count()));
+    for (const Instruction* instruction : computation.PostOrder()) {
+      const Shape shape = options_.layout_sensitive ? instruction->shape() : instruction->shape().WithoutLayout();
+      uint64_t hash = HashMix(HashBytes(instruction->opcode_text()), shape.Hash());
+      hash = HashMix(hash, instruction->attrs_ptr().Hash());
+      for (const Instruction* operand : instruction->operands()) hash = HashMix(hash, hashes.at(operand));
+      if (options_.compare_control_edges) {
+        for (const Instruction* before : instruction->control_predecessors()) hash = HashMix(hash, ~hashes.at(before));
+      }
+      for (int i = 0; i < instruction->call_count(); ++i) hash = HashMix(hash, Of(*instruction->call(i)));
+      if (instruction->extras() != nullptr) hash = AddExtras(hash, *instruction->extras());
+      hashes[instruction] = hash;
+    }
+    return hashes;
+  }
+
+ private:
+  uint64_t AddExtras(uint64_t hash, const Extras& extras) const {
+    if (options_.compare_sharding && extras.sharding) hash = HashMix(hash, HashBytes(extras.sharding->ToString()));
+    if (options_.compare_backend_config && !extras.backend_config.empty()) {
+      hash = HashMix(hash, HashBytes(extras.backend_config));
+    }
+    if (!options_.compare_frontend_attributes) return hash;
+    for (const auto& [key, value] : extras.frontend_attributes) {
+      hash = HashMix(HashMix(hash, HashBytes(key)), HashBytes(value));
+    }
+    return hash;
+  }
+
+  const CompareOptions& options_;
+  absl::flat_hash_map<const Computation*, uint64_t> memo_;
+};
+
+std::vector<const Instruction*> Comparison::Rest(const Computation& computation, const Match& matched) {
+  const absl::flat_hash_map<const Instruction*, uint64_t> hashes = Hasher(options_).OfInstructions(computation);
+  std::vector<const Instruction*> rest;
+  for (const Instruction* instruction : computation.instructions()) {
+    if (!instruction->has_uses() && !matched.contains(instruction)) rest.push_back(instruction);
+  }
+  std::stable_sort(rest.begin(), rest.end(),
+                   [&](const Instruction* x, const Instruction* y) { return hashes.at(x) < hashes.at(y); });
+  return rest;
 }
 
 }  // namespace
 
 bool StructurallyEqual(const Computation& a, const Computation& b, const CompareOptions& options) {
-  Visited visited;
-  return EqualComputations(a, b, options, visited);
+  return Comparison(options).Computations(a, b);
 }
 
 bool StructurallyEqual(const Module& a, const Module& b, const CompareOptions& options) {
   if (options.compare_names && a.name() != b.name()) return false;
+  const ModuleConfig& x = a.config();
+  const ModuleConfig& y = b.config();
+  if (x.replica_count != y.replica_count || x.num_partitions != y.num_partitions || x.aliases != y.aliases) return false;
+  if (options.layout_sensitive && !(x.entry_layout == y.entry_layout)) return false;
   return StructurallyEqual(*a.entry(), *b.entry(), options);
 }
 
@@ -135,13 +190,11 @@ bool SameOperation(const Instruction& a, const Instruction& b, const CompareOpti
 }
 
 bool SameNode(const Instruction& a, const Instruction& b, const CompareOptions& options) {
-  Visited visited;
-  return EqualNodes(a, b, options, visited);
+  return Comparison(options).Nodes(a, b);
 }
 
 uint64_t ContentHash(const Computation& computation) {
-  HashMemo memo;
-  return HashComputation(computation, memo);
+  return Hasher(CompareOptions()).Of(computation);
 }
 
 uint64_t ContentHash(const Module& module) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <new>
 
-#include "lib/ir/dense_map.h"
 #include "lib/ir/module.h"
 #include "lib/support/check.h"
 
@@ -108,6 +107,7 @@ Instruction* Computation::AddConstant(Literal literal, std::string_view name) {
 }
 
 Instruction* Computation::AddClone(const Instruction& from, Shape shape, absl::Span<Instruction* const> operands) {
+  HLO_CHECK(from.calls_.empty() || &from.module() == module_);
   Instruction* clone = Add(from.opcode_, shape, operands, from.attrs_, from.calls(), from.name_);
   clone->loc_ = from.loc_;
   if (from.extras_ != nullptr) {
@@ -194,6 +194,7 @@ void Computation::RemoveParameter(int number) {
 
 void Computation::Sweep() {
   if (dead_.empty()) return;
+  if (schedule_.has_value()) std::erase_if(*schedule_, [](const Instruction* instruction) { return instruction->dead_; });
   for (Instruction* instruction : dead_) {
     instruction->~Instruction();
     free_.push_back(instruction);
@@ -209,30 +210,31 @@ std::vector<Instruction*> Computation::PostOrder() const {
   std::vector<Instruction*> result;
   result.reserve(static_cast<size_t>(live_));
   enum class State : uint8_t { kNew, kOpen, kDone };
-  InstructionMap<State> state(module_->id_limit(), State::kNew);
+  std::vector<State> states(order_.size(), State::kNew);
+  const auto state = [&states](const Instruction* instruction) -> State& { return states[instruction->position_]; };
   std::vector<Instruction*> stack;
   for (Instruction* start : instructions()) {
     if (start->has_uses()) continue;
     stack.push_back(start);
     while (!stack.empty()) {
       Instruction* top = stack.back();
-      if (state[top] == State::kDone) {
+      if (state(top) == State::kDone) {
         stack.pop_back();
         continue;
       }
-      if (state[top] == State::kOpen) {
+      if (state(top) == State::kOpen) {
         stack.pop_back();
-        state[top] = State::kDone;
+        state(top) = State::kDone;
         result.push_back(top);
         continue;
       }
-      state[top] = State::kOpen;
+      state(top) = State::kOpen;
       // Pushed last is visited first: operands right to left below the control predecessors.
       for (int i = top->operand_count(); i-- > 0;) {
-        if (state[top->operand(i)] == State::kNew) stack.push_back(top->operand(i));
+        if (state(top->operand(i)) == State::kNew) stack.push_back(top->operand(i));
       }
       for (Instruction* predecessor : top->control_predecessors()) {
-        if (state[predecessor] == State::kNew) stack.push_back(predecessor);
+        if (state(predecessor) == State::kNew) stack.push_back(predecessor);
       }
     }
   }

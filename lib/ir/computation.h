@@ -84,7 +84,7 @@ class Computation final {
   Instruction* AddParameter(int64_t number, Shape shape, std::string_view name = {});
   Instruction* AddConstant(Literal literal, std::string_view name = {});
   // A copy of `from` (of any computation of any module) with these operands; attributes and extras without control edges are
-  // copied, called computations are shared (same module) and name is made unique.
+  // copied, called computations are shared (so `from` calls none when it is of another module) and the name is made unique.
   Instruction* AddClone(const Instruction& from, Shape shape, absl::Span<Instruction* const> operands);
 
   // Removes an instruction without uses that is not the root; its control edges go. Parameters only by RemoveParameter.
@@ -97,7 +97,7 @@ class Computation final {
   void Replace(Instruction* old, Instruction* replacement);
   // Removes a parameter without uses and renumbers the later ones; the callers' operands are the caller's business.
   void RemoveParameter(int number);
-  // Frees removed instructions and closes the holes of the order. Called by Module::Sweep.
+  // Frees removed instructions, drops them from the schedule and closes the holes of the order. Called by Module::Sweep.
   void Sweep();
 
   // Post-order as printed by XLA: for each instruction in stored order that has no users, depth first, control predecessors (last

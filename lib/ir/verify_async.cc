@@ -5,7 +5,7 @@
 //
 //   async-start   its computation has no other caller and its thread; on thread `main` holds parameters and a root only, but for
 //                 groups of collectives (frontend attribute `_collectives_group`) and barriers of get-tuple-elements
-//   async-update  continues a start or update with the same thread
+//   async-update  continues a start or update
 //   async-done    ends a chain that has bound all operands; has the shape of the computation's result
 //   start, update are used by the chain or passed on; a value that stays in its computation has exactly one next step
 //   aliasing      on a start any output but the whole; on an update contexts of operand 0 only
@@ -227,7 +227,6 @@ void VerifyAsyncStart(const VerifyContext& context, const Instruction& start) {
 void VerifyAsyncUpdate(const VerifyContext& context, const Instruction& update) {
   const Instruction* start = ChainStart(context, update);
   if (start == nullptr) return;
-  CheckThread(context, update, *start->call(0));
   CheckChainUsers(context, update);
   const OutputOperandAliases& aliases = update.attrs<AsyncAttrs>().output_to_operand_aliasing;
   for (const OutputOperandAlias& alias : aliases) {
@@ -246,7 +245,6 @@ void VerifyAsyncDone(const VerifyContext& context, const Instruction& done) {
   const Instruction* start = ChainStart(context, done);
   if (start == nullptr) return;
   const Computation& wrapped = *start->call(0);
-  CheckThread(context, done, wrapped);
   const auto bound = done.operand(0)->shape().element(0).elements().size();
   if (bound != static_cast<size_t>(wrapped.parameter_count())) {
     context.findings.Add(done.loc(), "`{}` ends a chain that has bound {} operands, but computation `{}` has {} parameters",

@@ -118,6 +118,9 @@ void CollectFloats(Shape shape, ElementType& type, bool& mixed) {
   mixed = mixed || type != shape.element_type();
 }
 
+// `origin={}` says nothing.
+bool IsEmpty(const OriginalValue::Node& tree) { return tree.is_tuple && tree.children.empty(); }
+
 bool SameForm(Shape shape, const OriginalValue::Node& node) {
   if (shape.IsTuple() != node.is_tuple) return false;
   if (!node.is_tuple) return true;
@@ -214,7 +217,7 @@ class OpVerifier {
                     instruction.opcode_text());
     }
     if (extras.sharding.has_value()) CheckSharding(instruction, *extras.sharding);
-    if (extras.origin.has_value() && !extras.origin->synthetic_call &&
+    if (extras.origin.has_value() && !extras.origin->synthetic_call && !IsEmpty(extras.origin->tree) &&
         !SameForm(instruction.shape(), extras.origin->tree)) {
       findings_.Add(instruction.loc(), "the tree of `origin` of `{}` differs from that of shape `{}`", instruction.name(),
                     instruction.shape());
@@ -233,10 +236,10 @@ class OpVerifier {
     }
     std::vector<Shape> leaves;
     ForEachLeaf(shape, [&leaves](Shape leaf, const ShapeIndex&) { leaves.push_back(leaf); });
-    const size_t expected = std::max<size_t>(leaves.size(), 1);  // an empty tuple has one
-    if (sharding.leaves.size() != expected) {
+    if (leaves.empty() && sharding.leaves.size() == 1) return;  // an empty tuple may have one
+    if (sharding.leaves.size() != leaves.size()) {
       return findings_.Add(instruction.loc(), "the sharding of `{}` has {} leaves, but its shape `{}` has {}",
-                           instruction.name(), sharding.leaves.size(), shape, expected);
+                           instruction.name(), sharding.leaves.size(), shape, leaves.size());
     }
     for (size_t i = 0; i < leaves.size(); ++i) CheckLeaf(instruction, leaves[i], sharding.leaves[i]);
   }
