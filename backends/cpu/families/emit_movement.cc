@@ -139,7 +139,7 @@ absl::StatusOr<Value> FusionEmitter::EmitIota(const Instruction* instruction, co
   const ElementType wide = narrow ? ElementType::kS32 : ElementType::kS64;
   Value value = b_.Convert(address.base, wide);
   if (address.lanes > 1 && !address.per_lane) {
-    const Value lanes = b_.Convert(b_.Mul(b_.Iota(address.lanes), address.step), wide);
+    const Value lanes = b_.Convert(b_.Scale(b_.Iota(address.lanes), address.step), wide);
     value = b_.Element(Opcode::kAdd, wide, {value, lanes});
   }
   return b_.Convert(value, type);

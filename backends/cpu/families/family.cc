@@ -100,14 +100,45 @@ double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
 
 std::vector<BufferPair> WantsToShare(const Instruction& fusion) {
   const Instruction* const root = RootOf(fusion);
-  if (root->opcode() != Opcode::kDynamicUpdateSlice && root->opcode() != Opcode::kScatter) return {};
-  return {};
+  const bool is_update = root->opcode() == Opcode::kDynamicUpdateSlice;
+  if (!is_update && root->opcode() != Opcode::kScatter) return {};
+  const int updated = is_update ? 1 : (root->operand_count() - 1) / 2;
+  std::vector<BufferPair> pairs;
+  for (int k = 0; k < updated; ++k) {
+    const Instruction* const operand = root->operand(k);
+    int position = k;
+    if (fusion.IsFusion()) {
+      // What else the kernel reads from the buffer might already be overwritten.
+      if (operand->opcode() != Opcode::kParameter || operand->use_count() != 1) return {};
+      position = static_cast<int>(operand->parameter_number());
+      for (int i = 0; i < fusion.operand_count(); ++i) {
+        if (i != position && fusion.operand(i) == fusion.operand(position)) return {};
+      }
+    } else {
+      for (int i = 0; i < root->operand_count(); ++i) {
+        if (i != k && root->operand(i) == operand) return {};
+      }
+    }
+    int leaf = 0;
+    for (int i = 0; i < position; ++i) leaf += static_cast<int>(LeafCount(fusion.operand(i)->shape()));
+    pairs.push_back({leaf, k});
+  }
+  return pairs;
+}
+
+bool SharesWanted(const Instruction& fusion, const FamilyOptions& options) {
+  const std::vector<BufferPair> wanted = WantsToShare(fusion);
+  const auto is_shared = [&](const BufferPair& pair) {
+    return std::find(options.shared.begin(), options.shared.end(), pair) != options.shared.end();
+  };
+  return !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), is_shared);
 }
 
 absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOptions& options) {
   if (const Decision decision = CanEmit(fusion); !decision) {
     return Unsupported(fusion.loc(), "platform `cpu` cannot run `{}` yet: {}", fusion.name(), decision.reason());
   }
+  if (RootOf(fusion)->opcode() == Opcode::kScatter) return EmitScatterFamily(fusion, options);
   return EmitLoopFamily(fusion, options);
 }
 

@@ -16,7 +16,9 @@ bool IsArithmetic(Opcode op, ElementType type, int arity) {
     return (arity == 1 && scalar::IsIntUnary(op)) || (arity == 2 && scalar::IsIntBinary(op));
   }
   if (IsFloat(type)) return (arity == 1 && scalar::IsFloatUnary(op)) || (arity == 2 && scalar::IsFloatBinary(op));
-  return false;
+  if (!IsComplex(type)) return false;
+  if (op == Opcode::kAbs) return arity == 1;
+  return (arity == 1 && scalar::IsComplexUnary(op)) || (arity == 2 && scalar::IsComplexBinary(op));
 }
 
 bool IsArrayOf(const Instruction& instruction) { return instruction.shape().IsArray(); }
@@ -92,16 +94,22 @@ bool IsCostly(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kDivide && IsInteger(instruction.shape().element_type());
 }
 
+bool IsFusibleScatter(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kScatter && IsScalarRegion(*instruction.to_apply());
+}
+
 Decision CanEmit(const Instruction& instruction) {
   if (instruction.IsFusion()) {
     for (const Instruction* i : instruction.fused_computation()->instructions()) {
       if (i->opcode() == Opcode::kParameter || i->opcode() == Opcode::kTuple || i->opcode() == Opcode::kGetTupleElement) continue;
       if (i->IsFusion()) return No("`{}` is a fusion inside a fusion", i->name());
+      if (i->opcode() == Opcode::kScatter && !i->is_root()) return No("scatter `{}` is not the root", i->name());
       if (Decision inner = CanEmit(*i); !inner) return inner;
     }
     return Yes();
   }
   if (IsFusibleElementwise(instruction) || IsFusibleMovement(instruction) || IsFusibleReduce(instruction)) return Yes();
+  if (IsFusibleScatter(instruction)) return Yes();
   if (instruction.opcode() == Opcode::kMap && IsScalarRegion(*instruction.to_apply())) return Yes();
   if (instruction.opcode() == Opcode::kReduceWindow && IsScalarRegion(*instruction.to_apply())) return Yes();
   return No("no kernel family takes `{}`", instruction.opcode_text());

@@ -26,6 +26,9 @@ bool IsFusibleReduce(const Instruction& instruction);
 // The reduced dimensions are the minor-most ones: a row per result.
 bool IsRowReduce(const Instruction& instruction);
 
+// A scatter whose computation works on scalars only. In a fusion it must be the root.
+bool IsFusibleScatter(const Instruction& instruction);
+
 // Whether a computation (to_apply, a comparator) can be computed lane by lane.
 bool IsScalarRegion(const Computation& computation);
 

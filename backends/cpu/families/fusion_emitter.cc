@@ -74,6 +74,7 @@ FusionEmitter::Address FusionEmitter::ToAddress(const Affine& affine) {
   Address address;
   absl::InlinedVector<std::pair<Value, int64_t>, 4> scalars, vectors;
   absl::InlinedVector<std::pair<int, size_t>, 4> done;  // groups
+  int64_t constant = affine.constant;
   for (const Term& term : affine.terms) {
     const Variable& variable = variables_[term.variable];
     if (variable.nest < 0) {
@@ -89,13 +90,14 @@ FusionEmitter::Address FusionEmitter::ToAddress(const Affine& affine) {
       const int64_t last = affine.CoefficientOf(nest.variables[group.last]);
       int64_t inner = last;
       for (size_t d = group.last; d-- > group.first;) {
-        const int64_t expected = inner * nest.plan->dims[d + 1].size;
+        const int64_t expected = inner * nest.dims[d + 1].size;
         inner = affine.CoefficientOf(nest.variables[d]);
         if (inner != expected) plan_.Separate(*nest.plan, d);
       }
       HLO_DCHECK(group.index != tile::kNoValue);
       if (last == 0) continue;
       scalars.push_back({group.index, last});
+      constant += last * group.offset;
       if (group.lanes > 1) {
         address.step = last;
         address.lanes = group.lanes;
@@ -105,20 +107,20 @@ FusionEmitter::Address FusionEmitter::ToAddress(const Affine& affine) {
   // What is known further out is summed first, so that the sum is made there.
   std::sort(scalars.begin(), scalars.end());
   address.base = b_.Index(0);
-  for (const auto& [value, scale] : scalars) address.base = b_.Add(address.base, b_.Mul(value, scale));
-  address.base = b_.Add(address.base, affine.constant);
+  for (const auto& [value, scale] : scalars) address.base = b_.Add(address.base, b_.Scale(value, scale));
+  address.base = b_.Offset(address.base, constant);
   if (vectors.empty()) return address;
   const int lanes = b_.lanes(vectors[0].first);
   Value sum = b_.Splat(address.base, lanes);
-  if (address.step != 0) sum = b_.Add(sum, b_.Mul(b_.Iota(lanes), address.step));
-  for (const auto& [value, scale] : vectors) sum = b_.Add(sum, b_.Mul(value, scale));
+  if (address.step != 0) sum = b_.Add(sum, b_.Scale(b_.Iota(lanes), address.step));
+  for (const auto& [value, scale] : vectors) sum = b_.Add(sum, b_.Scale(value, scale));
   return {sum, 0, lanes, true};
 }
 
 Value FusionEmitter::ToValue(const Affine& affine) {
   const Address address = ToAddress(affine);
   if (address.lanes == 1 || address.per_lane) return address.base;
-  return b_.Add(b_.Splat(address.base, address.lanes), b_.Mul(b_.Iota(address.lanes), address.step));
+  return b_.Add(b_.Splat(address.base, address.lanes), b_.Scale(b_.Iota(address.lanes), address.step));
 }
 
 bool FusionEmitter::DependsOnLanes(const Affine& affine) const {
@@ -176,10 +178,10 @@ std::pair<Affine, Affine> FusionEmitter::DivRem(const Affine& affine, int64_t di
   for (const Term& term : rest.terms) {
     const auto loop = LoopDimOf(term.variable);
     if (!loop || term.coefficient <= 0 || divisor % term.coefficient != 0) continue;
-    const LoopDim& dim = loop->first->dims[loop->second];
+    const LoopDim& dim = nests_[variables_[term.variable].nest]->dims[loop->second];
     const int64_t inner = divisor / term.coefficient;
     if (inner > 1 && dim.size > inner && dim.size % inner == 0 && dim.breaks.empty()) {
-      if (!plan_.changed) plan_.Split(*loop->first, loop->second, inner);
+      plan_.Split(*loop->first, loop->second, inner);
       return {quotient, Affine::Constant(0)};  // emitted again anyway
     }
   }
@@ -224,6 +226,66 @@ Value FusionEmitter::Reversed(Value v) {
   return b_.Shuffle(v, v, order);
 }
 
+std::vector<Value> FusionEmitter::Transposed(std::vector<Value> rows) {
+  // Swap the off-diagonal blocks of ever smaller squares.
+  const int n = static_cast<int>(rows.size());
+  for (int block = n / 2; block > 0; block /= 2) {
+    std::vector<int16_t> upper, lower;
+    for (int lane = 0; lane < n; ++lane) {
+      const bool left = (lane & block) == 0;
+      upper.push_back(static_cast<int16_t>(left ? lane : n + lane - block));
+      lower.push_back(static_cast<int16_t>(left ? lane + block : n + lane));
+    }
+    for (int i = 0; i < n; ++i) {
+      if ((i & block) != 0) continue;
+      const Value a = rows[i], b = rows[i + block];
+      rows[i] = b_.Shuffle(a, b, upper);
+      rows[i + block] = b_.Shuffle(a, b, lower);
+    }
+  }
+  return rows;
+}
+
+// A load that strides along the lanes, but is contiguous along another loop of the same nest.
+std::optional<Value> FusionEmitter::LoadTransposed(int buffer, const Affine& affine, const Address& address) {
+  ActiveNest* nest = nullptr;
+  size_t contiguous = 0;
+  for (const Term& term : affine.terms) {
+    const Variable& variable = variables_[term.variable];
+    if (variable.nest < 0) continue;
+    ActiveNest& candidate = *nests_[variable.nest];
+    for (size_t g = 0; g + 1 < candidate.groups.size(); ++g) {
+      if (candidate.groups[g].last == variable.dim && term.coefficient == 1) {
+        nest = &candidate;
+        contiguous = g;
+      }
+    }
+  }
+  if (nest == nullptr || nest->groups.back().lanes != address.lanes) return std::nullopt;
+  if (nest->tile_group < 0) {
+    const Group& group = nest->groups[contiguous];
+    if (group.size >= 4 && nest->groups.back().size >= 4) plan_.Tile(*nest->plan, group.last);
+    return std::nullopt;
+  }
+  Group& group = nest->groups[static_cast<size_t>(nest->tile_group)];
+  if (static_cast<size_t>(nest->tile_group) != contiguous || group.tile != address.lanes) return std::nullopt;
+  const int64_t offset = group.offset;
+  group.offset = 0;
+  const Value base = ToAddress(affine).base;
+  group.offset = offset;
+  for (const TransposedTile& tile : tiles_) {
+    if (tile.buffer == buffer && tile.base == base && tile.step == address.step && b_.IsVisible(tile.columns[0])) {
+      return tile.columns[static_cast<size_t>(offset)];
+    }
+  }
+  std::vector<Value> rows;
+  for (int64_t k = 0; k < address.lanes; ++k) {
+    rows.push_back(b_.Load(buffer, b_.Offset(base, k * address.step), address.lanes));
+  }
+  tiles_.push_back({buffer, base, address.step, Transposed(std::move(rows))});
+  return tiles_.back().columns[static_cast<size_t>(offset)];
+}
+
 Value FusionEmitter::LoadElement(int buffer, const Affine& affine) {
   reads_.push_back({buffer, affine});
   const Address address = ToAddress(affine);
@@ -232,8 +294,11 @@ Value FusionEmitter::LoadElement(int buffer, const Affine& affine) {
     const Value zero = b_.Constant(b_.kernel().buffers[buffer].type, {0, 0});
     return b_.LoadMasked(buffer, address.base, address.lanes, address.step, mask_, zero);
   }
+  if (!address.per_lane && address.step != 1) {
+    if (const std::optional<Value> value = LoadTransposed(buffer, affine, address)) return *value;
+  }
   if (!address.per_lane && address.step == -1) {
-    return Reversed(b_.Load(buffer, b_.Add(address.base, 1 - address.lanes), address.lanes));
+    return Reversed(b_.Load(buffer, b_.Offset(address.base, 1 - address.lanes), address.lanes));
   }
   return b_.Load(buffer, address.base, address.lanes, address.step);
 }
@@ -245,15 +310,16 @@ FusionEmitter::ActiveNest& FusionEmitter::Open(int owner, absl::Span<const int64
   ActiveNest& nest = *nests_.back();
   nest.number = static_cast<int>(nests_.size()) - 1;
   nest.plan = &plan_.NestFor(owner, sizes);
-  for (size_t d = 0; d < nest.plan->dims.size(); ++d) {
-    const LoopDim& dim = nest.plan->dims[d];
+  nest.dims = nest.plan->dims;
+  for (size_t d = 0; d < nest.dims.size(); ++d) {
+    const LoopDim& dim = nest.dims[d];
     Variable variable;
     variable.range = {0, dim.size - 1};
     variable.nest = nest.number;
     variable.dim = d;
     nest.variables.push_back(static_cast<int32_t>(variables_.size()));
     variables_.push_back(variable);
-    const bool starts = d == 0 || !nest.plan->dims[d - 1].joined_to_next;
+    const bool starts = d == 0 || !nest.dims[d - 1].joined_to_next;
     if (starts) nest.groups.push_back({d, d, 1});
     nest.groups.back().last = d;
     nest.groups.back().size *= dim.size;
@@ -263,8 +329,8 @@ FusionEmitter::ActiveNest& FusionEmitter::Open(int owner, absl::Span<const int64
 
 Index FusionEmitter::IndexOf(const ActiveNest& nest, int rank) const {
   Index index(rank);
-  for (size_t d = 0; d < nest.plan->dims.size(); ++d) {
-    const LoopDim& dim = nest.plan->dims[d];
+  for (size_t d = 0; d < nest.dims.size(); ++d) {
+    const LoopDim& dim = nest.dims[d];
     if (dim.size > 1) index[dim.array_dim].Add(Affine::Variable(nest.variables[d], dim.stride));
   }
   return index;
@@ -288,18 +354,28 @@ std::vector<int> FusionEmitter::LevelsFor(int64_t size, int lanes) const {
 
 absl::StatusOr<Values> FusionEmitter::Loop(ActiveNest& nest, size_t g, Values carried, const Body& body) {
   if (nest.on_enter) RETURN_IF_ERROR(nest.on_enter(g));
-  if (g == nest.groups.size()) return body(carried);
+  if (g == nest.groups.size()) {
+    if (nest.tile_group < 0) return body(carried);
+    Group& tiled = nest.groups[static_cast<size_t>(nest.tile_group)];
+    for (int64_t i = 0; i < tiled.tile; ++i) {
+      tiled.offset = i;
+      for (size_t d = tiled.first; d <= tiled.last; ++d) variables_[nest.variables[d]].epoch = ++last_epoch_;
+      ASSIGN_OR_RETURN(carried, body(carried));
+    }
+    tiled.offset = 0;
+    return carried;
+  }
   return LoopBetween(nest, g, b_.Index(0), b_.Index(nest.groups[g].size), std::move(carried), body);
 }
 
 absl::StatusOr<Values> FusionEmitter::LoopBetween(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried,
                                                   const Body& body) {
   const Group& group = nest.groups[g];
-  const LoopDim& dim = nest.plan->dims[group.first];
+  const LoopDim& dim = nest.dims[group.first];
   if (group.first != group.last || dim.breaks.empty()) return LoopSegment(nest, g, lo, hi, std::move(carried), body);
   Range& range = variables_[nest.variables[group.first]].range;
   const Range whole = range;
-  std::vector<int64_t> ends = dim.breaks;  // a copy: the plan may change
+  std::vector<int64_t> ends = dim.breaks;
   ends.push_back(dim.size);
   int64_t start = 0;
   for (const int64_t end : ends) {
@@ -314,7 +390,9 @@ absl::StatusOr<Values> FusionEmitter::LoopBetween(ActiveNest& nest, size_t g, Va
 
 absl::StatusOr<Values> FusionEmitter::LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried,
                                                   const Body& body) {
-  const std::vector<int> levels = g + 1 == nest.groups.size() ? nest.levels : std::vector<int>{1};
+  std::vector<int> levels = {1};
+  if (g + 1 == nest.groups.size()) levels = nest.levels;
+  if (static_cast<int>(g) == nest.tile_group) levels = {nest.levels[0], 1};
   for (const int lanes : levels) {
     // The part of [lo, hi) that is a whole number of steps.
     Value end = hi;
@@ -347,11 +425,13 @@ absl::StatusOr<Values> FusionEmitter::LoopLevel(ActiveNest& nest, size_t g, Valu
     group.depth = b_.depth();
     carried.assign(arguments.begin() + 1, arguments.end());
   }
-  group.lanes = lanes;
-  if (lanes > 1) lanes_ = lanes;
+  const bool tiled = static_cast<int>(g) == nest.tile_group;
+  group.lanes = tiled ? 1 : lanes;
+  group.tile = tiled ? lanes : 1;
+  if (lanes > 1 && !tiled) lanes_ = lanes;
   absl::StatusOr<Values> next = Loop(nest, g + 1, carried, body);
   lanes_ = outer_lanes;
-  group.lanes = 1;
+  group.lanes = group.tile = 1;
   group.index = tile::kNoValue;
   group.depth = -1;
   if (!next.ok() || once) return next;
@@ -372,12 +452,9 @@ absl::StatusOr<Value> FusionEmitter::Guarded(const std::vector<Condition>& condi
     if (varies && condition.value.terms.size() == 1 && condition.value.terms[0].coefficient == 1) {
       // Cut the loop where the answer changes; too many pieces are not worth their code.
       const auto loop = LoopDimOf(condition.value.terms[0].variable);
-      if (loop && loop->first->dims[loop->second].breaks.size() < 6) {
+      if (loop && nests_[variables_[condition.value.terms[0].variable].nest]->dims[loop->second].breaks.size() < 6) {
         plan_.Break(*loop->first, loop->second, condition.lo - condition.value.constant);
         plan_.Break(*loop->first, loop->second, condition.hi - condition.value.constant);
-        for (size_t d = loop->second == 0 ? 0 : loop->second - 1; d <= loop->second; ++d) {
-          if (d + 1 < loop->first->dims.size()) plan_.Separate(*loop->first, d);
-        }
         if (plan_.changed) return on_false();
       }
     }

@@ -52,13 +52,17 @@ class FusionEmitter {
     Value index = tile::kNoValue;
     int lanes = 1;  // the index is that of lane 0
     int depth = -1;  // of the loop's block; -1: not open, or a single iteration
+    int tile = 1;        // iterations its body emits at once,
+    int64_t offset = 0;  // of which this one is being emitted
   };
   struct ActiveNest {
-    Nest* plan = nullptr;
+    Nest* plan = nullptr;       // for corrections
+    std::vector<LoopDim> dims;  // as the loops are
     int number = 0;
     std::vector<int32_t> variables;  // per loop dimension
     std::vector<Group> groups;
     std::vector<int> levels = {1};  // lanes of the last group's loops, descending
+    int tile_group = -1;            // runs in tiles of levels[0], transposed in registers
     std::function<absl::Status(size_t)> on_enter;  // called where groups 0 … g - 1 are running
   };
   ActiveNest& Open(int owner, absl::Span<const int64_t> sizes);
@@ -125,6 +129,8 @@ class FusionEmitter {
   Value LoadElement(int buffer, const Affine& address);
   Value EmitLiteral(const Literal& literal, int64_t linear);
   Value Reversed(Value v);
+  // Rows a[0][…], a[1][…], … as columns.
+  std::vector<Value> Transposed(std::vector<Value> rows);
   // A scalar integer element as an index, limited to [0, limit].
   absl::StatusOr<Affine> ClampedStart(const Instruction* instruction, const Index& index, int64_t limit);
 
@@ -165,6 +171,7 @@ class FusionEmitter {
   void NoteRecomputation(const Index& index, int depth);
 
   uint64_t HashOf(const Instruction* instruction, int result, const Index& index) const;
+  std::optional<Value> LoadTransposed(int buffer, const Affine& affine, const Address& address);
   bool DependsOnLanes(const Affine& affine) const;
   int DepthOf(const Index& index) const;
   std::optional<std::pair<Nest*, size_t>> LoopDimOf(int32_t variable) const;
@@ -187,6 +194,13 @@ class FusionEmitter {
   absl::flat_hash_map<uint64_t, std::vector<Memo>> memo_;
   std::vector<BufferRead> reads_;
   absl::flat_hash_map<const Instruction*, int> constant_buffers_;
+  struct TransposedTile {
+    int buffer;
+    Value base;
+    int64_t step;
+    std::vector<Value> columns;
+  };
+  std::vector<TransposedTile> tiles_;
 };
 
 // The HLO attributes an element node keeps.

@@ -33,10 +33,16 @@ std::vector<const Instruction*> BodyOf(const Instruction& fusion);
 
 // Vector lanes that fill one register for the types of the body.
 int BaseLanes(const Instruction& fusion, const FamilyOptions& options);
+// The pairs of WantsToShare do share their buffers.
+bool SharesWanted(const Instruction& fusion, const FamilyOptions& options);
 // An estimate of the work of all tasks together.
 double CostInNs(const Instruction& fusion, const FamilyOptions& options);
 
 // Families; each takes what its head comment says.
 absl::StatusOr<KernelPlan> EmitLoopFamily(const Instruction& fusion, const FamilyOptions& options);
+absl::StatusOr<KernelPlan> EmitScatterFamily(const Instruction& fusion, const FamilyOptions& options);
+
+// Corrections of a plan after which something is wrong with it; a dozen is usual.
+inline constexpr int kMostTrials = 40;
 
 }  // namespace hlo::cpu

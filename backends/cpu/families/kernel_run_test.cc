@@ -94,7 +94,7 @@ std::string Compare(const std::vector<Literal>& actual, const std::vector<Litera
 // A run of the kernel over fresh result buffers.
 template <class Run>
 std::string RunOver(const tile::Kernel& kernel, const std::vector<Literal>& inputs, const std::vector<Literal>& results,
-                    std::vector<Literal>& out, const Run& run) {
+                    const std::vector<BufferPair>& shared, std::vector<Literal>& out, const Run& run) {
   std::vector<std::vector<uint8_t>> memory;
   std::vector<void*> buffers;
   const auto add = [&](const Literal& literal, bool fill) {
@@ -105,6 +105,12 @@ std::string RunOver(const tile::Kernel& kernel, const std::vector<Literal>& inpu
   };
   for (const Literal& input : inputs) add(input, true);
   for (const Literal& result : results) add(result, false);
+  for (const BufferPair& pair : shared) {
+    void*& result = buffers[inputs.size() + static_cast<size_t>(pair.result)];
+    const Literal& operand = inputs[static_cast<size_t>(pair.operand)];
+    std::memcpy(result, operand.data(), static_cast<size_t>(operand.byte_size()));
+    buffers[static_cast<size_t>(pair.operand)] = result;
+  }
   std::vector<uint8_t> scratch(static_cast<size_t>(kernel.scratch_bytes) + 128);
   void* const aligned = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
   const std::string problem = run(buffers, aligned);
@@ -199,20 +205,21 @@ std::string RunKernelCase(const KernelCase& test) {
   auto* const kernel = code->Function<tile::KernelFunction>("kernel");
 
   std::vector<Literal> whole, split, interpreted;
-  problem = RunOver(plan->kernel, inputs, expected, whole, [&](std::vector<void*>& buffers, void* scratch) {
+  const std::vector<BufferPair>& shared = test.options.shared;
+  problem = RunOver(plan->kernel, inputs, expected, shared, whole, [&](std::vector<void*>& buffers, void* scratch) {
     kernel(buffers.data(), 0, plan->task_count, scratch);
     return std::string();
   });
   if (problem.empty()) problem = Compare(whole, expected, test.tolerance);
   if (!problem.empty()) return "compiled: " + problem + "\n" + text;
-  problem = RunOver(plan->kernel, inputs, expected, split, [&](std::vector<void*>& buffers, void* scratch) {
+  problem = RunOver(plan->kernel, inputs, expected, shared, split, [&](std::vector<void*>& buffers, void* scratch) {
     for (int64_t task = plan->task_count; task-- > 0;) kernel(buffers.data(), task, task + 1, scratch);
     return std::string();
   });
   if (problem.empty()) problem = Compare(split, whole, 0);
   if (!problem.empty()) return "task by task: " + problem + "\n" + text;
   if (!test.evaluate_tile) return "";
-  problem = RunOver(plan->kernel, inputs, expected, interpreted, [&](std::vector<void*>& buffers, void*) {
+  problem = RunOver(plan->kernel, inputs, expected, shared, interpreted, [&](std::vector<void*>& buffers, void*) {
     const absl::Status status = tile::Evaluate(plan->kernel, buffers, 0, plan->task_count);
     return std::string(status.message());
   });

@@ -5,6 +5,7 @@
 //
 // Tasks are blocks of the outer loops, or pieces of the only one.
 #include <algorithm>
+#include <optional>
 
 #include "backends/cpu/families/fusible.h"
 #include "backends/cpu/families/kernel_frame.h"
@@ -13,7 +14,6 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int kMostTrials = 40;
 constexpr int64_t kElementsPerTask = 2048;
 
 class LoopEmission {
@@ -43,6 +43,10 @@ class LoopEmission {
  private:
   // The largest output gives the loops. Others have as many elements, or are one per row of it.
   absl::Status ArrangeOutputs() {
+    const KernelOutput& first = frame_.outputs[0];
+    if (first.instruction->opcode() == Opcode::kDynamicUpdateSlice && SharesWanted(fusion_, options_)) {
+      return ArrangeUpdate(*first.instruction);
+    }
     const auto largest = std::max_element(frame_.outputs.begin(), frame_.outputs.end(),
                                           [](const KernelOutput& a, const KernelOutput& b) {
                                             return a.shape.element_count() < b.shape.element_count();
@@ -62,6 +66,23 @@ class LoopEmission {
       }
       rows_.push_back(&output);
     }
+    return absl::OkStatus();
+  }
+
+  // dynamic-update-slice in its operand's buffer: only the window is written.
+  absl::Status ArrangeUpdate(const Instruction& slice) {
+    update_ = frame_.outputs[0];
+    update_.instruction = slice.operand(1);
+    update_.shape = slice.operand(1)->shape();
+    main_.push_back(&update_);
+    main_dims_.assign(update_.shape.dims().begin(), update_.shape.dims().end());
+    main_dims_zero_ = update_.shape.element_count() == 0;
+    for (int d = 0; d < slice.shape().rank(); ++d) {
+      const int64_t limit = slice.shape().dim(d) - update_.shape.dim(d);
+      ASSIGN_OR_RETURN(Affine start, emitter_.ClampedStart(slice.operand(2 + d), {}, limit));
+      window_start_.push_back(std::move(start));
+    }
+    whole_ = slice.shape();
     return absl::OkStatus();
   }
 
@@ -88,13 +109,16 @@ class LoopEmission {
     const size_t last = nest.groups.size() - 1;
     const int64_t last_size = nest.groups[last].size;
     nest.levels = emitter_.LevelsFor(last_size, std::min(WantedLanes(last_size), nest.plan->lanes_limit));
+    // Tiles are squares; their loop is the one around the lanes'.
+    const bool tiled = ArrangeTile(nest);
+    const size_t cut = tiled ? last - 1 : last;  // the group that may be cut into pieces
     nest.on_enter = [&](size_t g) { return EmitRows(nest, g); };
     // Groups [0, outer) are flattened into tasks; the next one may be cut into chunks.
     size_t outer = 0;
     int64_t tasks = 1;
-    while (outer < std::min(last, RowGroups(nest)) && tasks < 64) tasks *= nest.groups[outer++].size;
+    while (outer < std::min(cut, RowGroups(nest)) && tasks < 64) tasks *= nest.groups[outer++].size;
     int64_t chunk = nest.groups[outer].size;
-    if (outer == last && tasks < 32) chunk = ChunkOf(nest, tasks);
+    if (outer == cut && tasks < 32) chunk = ChunkOf(nest, cut, tasks);
     const int64_t chunks = (nest.groups[outer].size + chunk - 1) / chunk;
     result_.task_count = plan_.serial ? 1 : tasks * chunks;
     const Value begin = plan_.serial ? b_.Index(0) : b_.begin();
@@ -102,8 +126,8 @@ class LoopEmission {
     const auto body = [&](const Values& carried) { return EmitBody(nest, carried); };
     if (outer == 0) {
       RETURN_IF_ERROR(EmitRows(nest, 0));
-      const Value lo = b_.Mul(begin, chunk);
-      const Value hi = b_.Min(b_.Mul(end, chunk), b_.Index(nest.groups[0].size));
+      const Value lo = b_.Scale(begin, chunk);
+      const Value hi = b_.Min(b_.Scale(end, chunk), b_.Index(nest.groups[0].size));
       return emitter_.LoopBetween(nest, 0, lo, hi, {}, body).status();
     }
     const Value task = b_.BeginLoop(begin, end, 1)[0];
@@ -119,22 +143,40 @@ class LoopEmission {
       RETURN_IF_ERROR(emitter_.Loop(nest, outer, {}, body).status());
     } else {
       RETURN_IF_ERROR(EmitRows(nest, outer));
-      const Value lo = b_.Mul(b_.Rem(task, chunks), chunk);
-      const Value hi = b_.Min(b_.Add(lo, chunk), b_.Index(nest.groups[outer].size));
+      const Value lo = b_.Scale(b_.Rem(task, chunks), chunk);
+      const Value hi = b_.Min(b_.Offset(lo, chunk), b_.Index(nest.groups[outer].size));
       RETURN_IF_ERROR(emitter_.LoopBetween(nest, outer, lo, hi, {}, body).status());
     }
     b_.EndLoop();
     return absl::OkStatus();
   }
 
-  // A piece of the last group for one task.
-  int64_t ChunkOf(const FusionEmitter::ActiveNest& nest, int64_t tasks) const {
-    const int64_t size = nest.groups.back().size;
+  // Where loads are contiguous along another loop than the lanes': that loop runs in tiles around the lanes'.
+  bool ArrangeTile(FusionEmitter::ActiveNest& nest) {
+    if (nest.plan->tile_dim < 0 || !rows_.empty() || nest.plan->lanes_limit < 2) return false;
+    const int lanes = std::min(base_lanes_, 16);
+    if (nest.groups.back().size < lanes) return false;
+    for (size_t g = 0; g + 1 < nest.groups.size(); ++g) {
+      const LoopDim& dim = nest.dims[nest.groups[g].last];
+      if (dim.array_dim != nest.plan->tile_dim || dim.stride != nest.plan->tile_stride) continue;
+      if (nest.groups[g].size < lanes) return false;
+      const auto first = nest.groups.begin() + static_cast<int64_t>(g);
+      std::rotate(first, first + 1, nest.groups.end() - 1);
+      nest.tile_group = static_cast<int>(nest.groups.size()) - 2;
+      nest.levels = emitter_.LevelsFor(nest.groups.back().size, lanes);
+      return true;
+    }
+    return false;
+  }
+
+  // A piece of group `cut` for one task.
+  int64_t ChunkOf(const FusionEmitter::ActiveNest& nest, size_t cut, int64_t tasks) const {
+    const int64_t size = nest.groups[cut].size;
     const int64_t lanes = nest.levels.front();
     const bool reduces = Contains([](const Instruction& i) {
       return i.opcode() == Opcode::kReduce || i.opcode() == Opcode::kReduceWindow;
     });
-    int64_t chunk = reduces ? lanes : std::max(kElementsPerTask, size * tasks / 256);
+    int64_t chunk = reduces || nest.tile_group >= 0 ? lanes : std::max(kElementsPerTask, size * tasks / 256);
     chunk = std::max(chunk, (size * tasks + 1023) / 1024);  // not more than a thousand tasks
     chunk = (chunk + lanes - 1) / lanes * lanes;
     return std::min(chunk, size);
@@ -146,15 +188,15 @@ class LoopEmission {
   void SeparateRows(FusionEmitter::ActiveNest& nest) {
     for (const KernelOutput* row : rows_) {
       const int rank = row->shape.rank();
-      for (size_t d = 0; d + 1 < nest.plan->dims.size(); ++d) {
-        if (nest.plan->dims[d].array_dim < rank && nest.plan->dims[d + 1].array_dim >= rank) plan_.Separate(*nest.plan, d);
+      for (size_t d = 0; d + 1 < nest.dims.size(); ++d) {
+        if (nest.dims[d].array_dim < rank && nest.dims[d + 1].array_dim >= rank) plan_.Separate(*nest.plan, d);
       }
     }
   }
 
   size_t GroupsOf(const FusionEmitter::ActiveNest& nest, const KernelOutput& row) const {
     size_t g = 0;
-    while (g < nest.groups.size() && nest.plan->dims[nest.groups[g].last].array_dim < row.shape.rank() &&
+    while (g < nest.groups.size() && nest.dims[nest.groups[g].last].array_dim < row.shape.rank() &&
            row.shape.element_count() > 1) {
       ++g;
     }
@@ -184,7 +226,12 @@ class LoopEmission {
 
   absl::StatusOr<Values> EmitBody(FusionEmitter::ActiveNest& nest, const Values& carried) {
     const Index index = emitter_.IndexOf(nest, static_cast<int>(main_dims_.size()));
-    const Affine linear = Linear(index, main_dims_);
+    Affine linear = Linear(index, main_dims_);
+    if (whole_) {
+      Index shifted = index;
+      for (size_t d = 0; d < shifted.size(); ++d) shifted[d].Add(window_start_[d]);
+      linear = Linear(shifted, whole_->dims());
+    }
     Values values;
     for (const KernelOutput* output : main_) {
       const Index own = emitter_.MapReshape(main_dims_, output->shape.dims(), index);
@@ -198,6 +245,7 @@ class LoopEmission {
   }
 
   void FindInPlace() {
+    if (whole_) return;
     for (int operand = 0; operand < frame_.operand_buffers; ++operand) {
       bool read = false, same = true;
       for (const auto& access : emitter_.reads()) {
@@ -227,6 +275,9 @@ class LoopEmission {
   std::vector<int64_t> main_dims_;
   bool main_dims_zero_ = false;
   std::vector<const KernelOutput*> main_, rows_;
+  KernelOutput update_;         // in-place dynamic-update-slice: the window,
+  std::optional<Shape> whole_;  // the array it lies in,
+  Index window_start_;          // and where
   Affine linear_;
 };
 
@@ -235,7 +286,7 @@ class LoopEmission {
 absl::StatusOr<KernelPlan> EmitLoopFamily(const Instruction& fusion, const FamilyOptions& options) {
   LoopPlan plan;
   for (int trial = 0; trial < kMostTrials; ++trial) {
-    plan.changed = false;
+    plan.BeginTrial();
     ASSIGN_OR_RETURN(KernelPlan result, LoopEmission(fusion, options, plan).Run());
     if (!plan.changed) return result;
   }

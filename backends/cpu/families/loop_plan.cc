@@ -25,12 +25,15 @@ Nest& LoopPlan::NestFor(int owner, absl::Span<const int64_t> sizes) {
 }
 
 void LoopPlan::Separate(Nest& nest, size_t dim) {
-  if (!nest.dims[dim].joined_to_next) return;
+  if (renumbered || !nest.dims[dim].joined_to_next) return;
   nest.dims[dim].joined_to_next = false;
   changed = true;
 }
 
 void LoopPlan::Split(Nest& nest, size_t dim, int64_t inner_size) {
+  changed = true;
+  if (renumbered) return;
+  renumbered = true;
   LoopDim inner = nest.dims[dim];
   LoopDim& outer = nest.dims[dim];
   outer.size /= inner_size;
@@ -40,21 +43,29 @@ void LoopPlan::Split(Nest& nest, size_t dim, int64_t inner_size) {
   inner.size = inner_size;
   inner.breaks.clear();
   nest.dims.insert(nest.dims.begin() + static_cast<int64_t>(dim) + 1, inner);
-  changed = true;
 }
 
 void LoopPlan::Break(Nest& nest, size_t dim, int64_t at) {
   std::vector<int64_t>& breaks = nest.dims[dim].breaks;
-  if (at <= 0 || at >= nest.dims[dim].size) return;
+  if (renumbered || at <= 0 || at >= nest.dims[dim].size) return;
   const auto place = std::lower_bound(breaks.begin(), breaks.end(), at);
   if (place != breaks.end() && *place == at) return;
   breaks.insert(place, at);
   changed = true;
+  if (dim > 0) Separate(nest, dim - 1);
+  if (dim + 1 < nest.dims.size()) Separate(nest, dim);
 }
 
 void LoopPlan::LimitLanes(Nest& nest, int lanes) {
   if (nest.lanes_limit <= lanes) return;
   nest.lanes_limit = lanes;
+  changed = true;
+}
+
+void LoopPlan::Tile(Nest& nest, size_t dim) {
+  if (renumbered || nest.tile_dim >= 0) return;
+  nest.tile_dim = nest.dims[dim].array_dim;
+  nest.tile_stride = nest.dims[dim].stride;
   changed = true;
 }
 

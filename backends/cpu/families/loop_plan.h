@@ -32,15 +32,22 @@ struct LoopDim {
 struct Nest {
   std::vector<LoopDim> dims;
   int lanes_limit = 1 << 20;  // no more lanes than this
+  // A dimension along which loads are contiguous where they are not along the lanes: it is run in tiles, which are transposed in
+  // registers. Given by array dimension and stride; -1: none.
+  int tile_dim = -1;
+  int64_t tile_stride = 1;
 
   static Nest Of(absl::Span<const int64_t> sizes);
 };
 
 struct LoopPlan {
   bool changed = false;       // by the emission that just ran: emit again
+  bool renumbered = false;    // a dimension was split: what else is found refers to the old numbers and is dropped
   std::map<int, Nest> nests;  // by owner: id of the reduce, -1 for the root
 
   bool serial = false;        // one task runs it all
+
+  void BeginTrial() { changed = renumbered = false; }
 
   // The nest of `owner`, made on first use.
   Nest& NestFor(int owner, absl::Span<const int64_t> sizes);
@@ -48,8 +55,9 @@ struct LoopPlan {
   // Corrections.
   void Separate(Nest& nest, size_t dim);                  // dim and dim + 1 get loops of their own
   void Split(Nest& nest, size_t dim, int64_t inner_size);  // dim becomes two
-  void Break(Nest& nest, size_t dim, int64_t at);
+  void Break(Nest& nest, size_t dim, int64_t at);         // and dim gets a loop of its own
   void LimitLanes(Nest& nest, int lanes);
+  void Tile(Nest& nest, size_t dim);
 };
 
 }  // namespace hlo::cpu

@@ -40,8 +40,9 @@ class Builder {
   Value Add(Value a, Value b);
   Value Sub(Value a, Value b);
   Value Mul(Value a, Value b);
-  Value Mul(Value a, int64_t b) { return Mul(a, Index(b)); }
-  Value Add(Value a, int64_t b) { return Add(a, Index(b)); }
+  // By constants; not overloads, because a Value is an int as well.
+  Value Scale(Value a, int64_t b) { return Mul(a, Index(b)); }
+  Value Offset(Value a, int64_t b) { return Add(a, Index(b)); }
   Value Div(Value a, int64_t b);  // a >= 0, b > 0
   Value Rem(Value a, int64_t b);
   Value Min(Value a, Value b);

@@ -52,6 +52,7 @@ class ElementEmitter {
     if (op == Opcode::kImag) return Imag(types[0], result, x[0]);
     if (IsPred(types[0])) return Pred(op, x, node.operands.size());
     if (IsInteger(types[0])) return Int(op, types[0], x, node.operands.size());
+    if (IsComplex(types[0])) return EmitComplex(b_, op, types[0], x, node.operands.size());
     return Float(op, result, x, node.operands.size());
   }
 

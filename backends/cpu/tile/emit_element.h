@@ -23,4 +23,7 @@ llvm::Type* RegisterType(llvm::LLVMContext& context, ElementType type);
 Emitted EmitElement(llvm::IRBuilderBase& b, bool has_f16c, const Node& node, ElementType result,
                     const ElementType* types, const Emitted* operands);
 
+// The same for arithmetic on complex numbers of `type`; abs gives a real number.
+Emitted EmitComplex(llvm::IRBuilderBase& b, Opcode op, ElementType type, const Emitted* operands, size_t count);
+
 }  // namespace hlo::cpu::tile
