@@ -187,81 +187,87 @@ void KeepInterval(Literal& literal, int64_t ragged, const DimVec& prefix, const 
   } while (NextIndex(absl::MakeSpan(index), dims));
 }
 
+// What a ragged-dot is about, from its attributes and shapes.
+struct RaggedPlan {
+  bool is_batch = false, is_contracting = false;  // the ragged dimension; neither: a free dimension of lhs
+  DimVec prefix;                                  // dimensions of lhs that pick a row of group_sizes
+  Roles lhs, rhs;                                 // rhs without its group dimension
+};
+RaggedPlan PlanOf(const RaggedDotAttrs& attrs, Shape lhs, Shape rhs) {
+  const int64_t ragged = attrs.lhs_ragged_dims[0];
+  RaggedPlan plan;
+  plan.is_batch = Contains(attrs.lhs_batch_dims, ragged);
+  plan.is_contracting = Contains(attrs.lhs_contracting_dims, ragged);
+  plan.lhs = RolesOf(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+  plan.rhs = RolesOf(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+  const auto add_up_to_ragged = [&](const DimVec& dims) {
+    for (int64_t d : dims) {
+      if (d == ragged) return;
+      plan.prefix.push_back(d);
+    }
+  };
+  add_up_to_ragged(attrs.lhs_batch_dims);
+  if (plan.is_contracting) add_up_to_ragged(attrs.lhs_contracting_dims);
+  if (!plan.is_batch && !plan.is_contracting) {
+    add_up_to_ragged(plan.lhs.free);
+    auto& free = plan.rhs.free;
+    free.erase(std::find(free.begin(), free.end(), attrs.rhs_group_dims[0]));
+  }
+  return plan;
+}
+
+// The matrices of group g of rhs [batch, k, columns]; all of rhs when it has no group dimension.
+Literal GroupOfRhs(const RaggedDotAttrs& attrs, const RaggedPlan& plan, const Literal& rhs, int64_t g) {
+  if (plan.is_batch || plan.is_contracting) return Transposed(rhs, Joined({plan.rhs.batch, plan.rhs.contracting, plan.rhs.free}));
+  const Literal all = Transposed(rhs, Joined({attrs.rhs_group_dims, plan.rhs.batch, plan.rhs.contracting, plan.rhs.free}));
+  const int64_t size = all.element_count() / all.shape().dim(0);
+  Literal part(Shape::Array(rhs.element_type(), {size}));
+  if (size > 0) std::memcpy(part.mutable_data(), ElementPtr(all, g * size), static_cast<size_t>(part.byte_size()));
+  return part;
+}
+
+// Copies the rows of `product` that belong to group g: where ones along the ragged dimension survive its interval.
+void CopyRowsOfGroup(const RaggedPlan& plan, Shape lhs, int64_t ragged, const Literal& group_sizes, int64_t g,
+                     const MatMul& sizes, const Literal& product, Literal& sums) {
+  Literal marks(Shape::Array(ElementType::kU8, lhs.dims()));
+  const uint8_t one = 1;
+  FillElements(&one, 1, marks.mutable_data(), marks.element_count());
+  KeepInterval(marks, ragged, plan.prefix, group_sizes, g, g);
+  const Literal ordered = Transposed(marks, Joined({plan.lhs.batch, plan.lhs.free, plan.lhs.contracting}));
+  const int64_t row_bytes = sizes.columns * ByteSize(sums.element_type());
+  for (int64_t row = 0; row < sizes.batch * sizes.rows && sizes.k > 0; ++row) {
+    if (ordered.data()[row * sizes.k] == 0) continue;
+    std::memcpy(sums.mutable_data() + row * row_bytes, product.data() + row * row_bytes, static_cast<size_t>(row_bytes));
+  }
+}
+
 }  // namespace
 
-// Each group is a dot of its own in which the elements of the other groups are zero; results of rows of other groups are zero, too,
-// so the groups add up (or stand side by side when the contracted dimension is the ragged one).
+// Each group is a dot of its own in which the elements of the other groups are zero. Its results stand beside those of the other groups
+// (contracted dimension), are rows among theirs (free dimension), or are all there is (batch dimension).
 EvalResult EvalRaggedDot(EvalContext& c) {
   const RaggedDotAttrs& attrs = c.attrs<RaggedDotAttrs>();
   const Literal& group_sizes = c.operand(2);
   const int64_t groups = group_sizes.shape().dim(group_sizes.shape().rank() - 1);
   const int64_t ragged = attrs.lhs_ragged_dims[0];
   const ElementType type = c.instruction.shape().element_type(), compute = AccumulatorType(type);
-  const bool is_batch = Contains(attrs.lhs_batch_dims, ragged), is_k = Contains(attrs.lhs_contracting_dims, ragged);
-  const Shape lhs_shape = c.operand(0).shape();
-  DimVec prefix;
-  for (int64_t d : attrs.lhs_batch_dims) {
-    if (is_batch && d == ragged) break;
-    prefix.push_back(d);
-  }
-  if (is_k) {
-    for (int64_t d : attrs.lhs_contracting_dims) {
-      if (d == ragged) break;
-      prefix.push_back(d);
-    }
-  }
-  const Roles l = RolesOf(lhs_shape, attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
-  if (!is_batch && !is_k) {
-    for (int64_t d : l.free) {
-      if (d == ragged) break;
-      prefix.push_back(d);
-    }
-  }
-  DimVec rhs_contracting = attrs.rhs_contracting_dims, rhs_batch = attrs.rhs_batch_dims;
-  const Literal lhs = ConvertLiteral(c.operand(0), compute);
-  const Literal rhs = ConvertLiteral(c.operand(1), compute);
+  const Literal lhs = ConvertLiteral(c.operand(0), compute), rhs = ConvertLiteral(c.operand(1), compute);
+  const RaggedPlan plan = PlanOf(attrs, lhs.shape(), rhs.shape());
+  const MatMul sizes{SizeOf(lhs.shape(), plan.lhs.batch), SizeOf(lhs.shape(), plan.lhs.free),
+                     SizeOf(lhs.shape(), plan.lhs.contracting), SizeOf(rhs.shape(), plan.rhs.free)};
   Literal sums(Shape::Array(compute, c.instruction.shape().dims()));
-  const int64_t parts = is_batch ? 1 : groups;
-  const int64_t result_size = is_k ? sums.element_count() / std::max<int64_t>(1, groups) : sums.element_count();
-  for (int64_t g = 0; g < parts; ++g) {
-    Literal a = lhs;
-    KeepInterval(a, ragged, prefix, group_sizes, is_batch ? 0 : g, is_batch ? groups - 1 : g);
-    Literal b = rhs;
-    Roles r = RolesOf(rhs.shape(), rhs_batch, rhs_contracting);
-    if (!is_batch && !is_k) {
-      // This group's slice of the right operand, the group dimension first.
-      const int64_t group_dim = attrs.rhs_group_dims[0];
-      r.free.erase(std::find(r.free.begin(), r.free.end(), group_dim));
-      b = Transposed(rhs, Joined({absl::Span<const int64_t>(&group_dim, 1), r.batch, r.contracting, r.free}));
-      const int64_t size = groups == 0 ? 0 : b.element_count() / groups;
-      Literal part(Shape::Array(compute, {size}));
-      std::memcpy(part.mutable_data(), ElementPtr(b, g * size), static_cast<size_t>(part.byte_size()));
-      b = part;
-    } else {
-      b = Transposed(rhs, Joined({r.batch, r.contracting, r.free}));
-    }
-    const MatMul sizes{SizeOf(lhs_shape, l.batch), SizeOf(lhs_shape, l.free), SizeOf(lhs_shape, l.contracting),
-                       SizeOf(rhs.shape(), r.free)};
+  for (int64_t g = 0; g < (plan.is_batch ? std::min<int64_t>(1, groups) : groups); ++g) {
     RETURN_IF_ERROR(c.evaluator.Spend(sizes.batch * sizes.rows * sizes.k * sizes.columns));
-    const Literal left = Transposed(a, Joined({l.batch, l.free, l.contracting}));
-    Literal product(Shape::Array(compute, {result_size}));
-    RunMatMul(sizes, compute, left.data(), b.data(), product.mutable_data());
-    const int bytes = ByteSize(compute);
-    if (is_k || is_batch) {
-      std::memcpy(sums.mutable_data() + (is_k ? g * result_size * bytes : 0), product.data(),
-                  static_cast<size_t>(result_size * bytes));
-      continue;
-    }
-    // Rows of this group: where the product is taken. Mark them by the same interval on a literal of the result's rows.
-    DimVec order = Joined({l.batch, l.free});
-    Literal rows(Shape::Array(ElementType::kU8, lhs_shape.dims()));
-    FillElements(reinterpret_cast<const uint8_t*>("\1"), 1, rows.mutable_data(), rows.element_count());
-    KeepInterval(rows, ragged, prefix, group_sizes, g, g);
-    const Literal ordered = Transposed(rows, Joined({l.batch, l.free, l.contracting}));
-    for (int64_t row = 0; row < sizes.batch * sizes.rows; ++row) {
-      if (sizes.k == 0 || ordered.data()[row * sizes.k] == 0) continue;
-      std::memcpy(sums.mutable_data() + row * sizes.columns * bytes, product.data() + row * sizes.columns * bytes,
-                  static_cast<size_t>(sizes.columns * bytes));
+    Literal own = lhs;
+    KeepInterval(own, ragged, plan.prefix, group_sizes, plan.is_batch ? 0 : g, plan.is_batch ? groups - 1 : g);
+    const Literal left = Transposed(own, Joined({plan.lhs.batch, plan.lhs.free, plan.lhs.contracting}));
+    const Literal right = GroupOfRhs(attrs, plan, rhs, g);
+    Literal product(Shape::Array(compute, {sizes.batch * sizes.rows * sizes.columns}));
+    RunMatMul(sizes, compute, left.data(), right.data(), product.mutable_data());
+    if (plan.is_batch || plan.is_contracting) {
+      std::memcpy(sums.mutable_data() + g * product.byte_size(), product.data(), static_cast<size_t>(product.byte_size()));
+    } else {
+      CopyRowsOfGroup(plan, lhs.shape(), ragged, group_sizes, g, sizes, product, sums);
     }
   }
   return ConvertLiteral(sums, type).WithShapeLayout(c.instruction.shape());

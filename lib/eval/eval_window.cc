@@ -42,6 +42,111 @@ std::optional<int> CumulativeDimension(const Window& window, Shape shape) {
   return found;
 }
 
+// One reduce-window: operands and results have the types of the region's parameters.
+struct WindowFold {
+  RegionRunner& runner;
+  const Window& window;
+  Shape shape;                      // of the operands
+  absl::Span<const Literal> inputs;
+  absl::Span<const Literal> inits;
+  DimVec dims;                      // of the results
+  std::vector<Literal>& results;
+
+  size_t n() const { return inputs.size(); }
+  int64_t count() const { return Product(dims); }
+  size_t ResultBytes(size_t k) const { return static_cast<size_t>(ByteSize(results[k].element_type())); }
+  size_t InputBytes(size_t k) const { return static_cast<size_t>(ByteSize(inputs[k].element_type())); }
+
+  // Each element continues the combination of its neighbour.
+  absl::Status RunCumulative(int dimension) {
+    const int64_t stride = RowMajorStrides(shape.dims())[static_cast<size_t>(dimension)];
+    std::vector<const uint8_t*> parameters(2 * n());
+    std::vector<uint8_t*> accumulators(n());
+    for (int64_t i = 0; i < count(); ++i) {
+      const bool is_first = (i / stride) % shape.dim(dimension) == 0;
+      for (size_t k = 0; k < n(); ++k) {
+        const int64_t bytes = static_cast<int64_t>(ResultBytes(k));
+        accumulators[k] = results[k].mutable_data() + i * bytes;
+        std::memcpy(accumulators[k], is_first ? inits[k].data() : accumulators[k] - stride * bytes, ResultBytes(k));
+        parameters[k] = accumulators[k];
+        parameters[n() + k] = ElementPtr(inputs[k], i);
+      }
+      RETURN_IF_ERROR(runner.Run(parameters.data(), accumulators, 1));
+    }
+    return absl::OkStatus();
+  }
+
+  // The lanes for which a window position exists, and where it lies in the operands.
+  struct Active {
+    std::vector<int64_t> lanes, places;
+  };
+  void FindActive(const std::vector<DimVec>& outs, const DimVec& position, const DimVec& strides, Active& active) const {
+    active.lanes.clear();
+    active.places.clear();
+    for (size_t i = 0; i < outs.size(); ++i) {
+      int64_t offset = 0;
+      bool exists = true;
+      for (size_t d = 0; d < position.size() && exists; ++d) {
+        const int64_t place = Place(window.dims[d], outs[i][d], position[d], shape.dim(static_cast<int>(d)));
+        exists = place >= 0;
+        offset += place * strides[d];
+      }
+      if (!exists) continue;
+      active.lanes.push_back(static_cast<int64_t>(i));
+      active.places.push_back(offset);
+    }
+  }
+
+  // Result elements [begin, begin + lanes).
+  absl::Status RunBlock(int64_t begin, int64_t lanes) {
+    const DimVec strides = RowMajorStrides(shape.dims());
+    std::vector<DimVec> outs;
+    for (int64_t i = 0; i < lanes; ++i) outs.push_back(MultiIndex(begin + i, dims));
+    std::vector<std::vector<uint8_t>> packed(2 * n());
+    std::vector<const uint8_t*> parameters(2 * n());
+    std::vector<uint8_t*> packed_results(n());
+    std::vector<uint8_t*> accumulators(n());
+    for (size_t k = 0; k < n(); ++k) {
+      accumulators[k] = results[k].mutable_data() + begin * static_cast<int64_t>(ResultBytes(k));
+      FillElements(inits[k].data(), static_cast<int>(ResultBytes(k)), accumulators[k], lanes);
+      packed[k].resize(static_cast<size_t>(lanes) * ResultBytes(k));
+      packed[n() + k].resize(static_cast<size_t>(lanes) * InputBytes(k));
+      packed_results[k] = packed[k].data();
+    }
+    for (size_t p = 0; p < 2 * n(); ++p) parameters[p] = packed[p].data();
+
+    DimVec window_dims;
+    for (const WindowDim& w : window.dims) window_dims.push_back(w.size);
+    DimVec position(window_dims.size(), 0);
+    Active active;
+    do {
+      FindActive(outs, position, strides, active);
+      const int64_t found = static_cast<int64_t>(active.lanes.size());
+      if (found == 0) continue;
+      for (size_t k = 0; k < n(); ++k) {
+        GatherElements(static_cast<int>(ResultBytes(k)), accumulators[k], active.lanes.data(), found, packed[k].data());
+        GatherElements(static_cast<int>(InputBytes(k)), inputs[k].data(), active.places.data(), found, packed[n() + k].data());
+      }
+      RETURN_IF_ERROR(runner.Run(parameters.data(), packed_results, found));
+      for (size_t k = 0; k < n(); ++k) {
+        ScatterElements(static_cast<int>(ResultBytes(k)), packed[k].data(), active.lanes.data(), found, accumulators[k]);
+      }
+    } while (NextIndex(absl::MakeSpan(position), window_dims));
+    return absl::OkStatus();
+  }
+};
+
+// Results in the element types of the instruction, as a tuple where it has one.
+Literal Finished(const Instruction& inst, std::vector<Literal> results) {
+  const Shape declared = inst.shape();
+  for (size_t k = 0; k < results.size(); ++k) {
+    const Shape part = declared.IsTuple() ? declared.element(static_cast<int>(k)) : declared;
+    results[k] = ConvertLiteral(results[k], part.element_type());
+    if (results[k].shape().dims() == part.dims() && !part.has_dynamic_dims()) results[k] = results[k].WithShapeLayout(part);
+  }
+  return declared.IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
+}
+
 }  // namespace
 
 EvalResult EvalReduceWindow(EvalContext& c) {
@@ -49,12 +154,12 @@ EvalResult EvalReduceWindow(EvalContext& c) {
   const Computation& region = *c.instruction.to_apply();
   ASSIGN_OR_RETURN(RegionRunner runner, RegionRunner::Make(c.evaluator, region));
   const Shape shape = c.operand(0).shape();
-  const int rank = shape.rank();
-  const Window window = FilledWindow(c.attrs<ReduceWindowAttrs>().window, rank);
-  DimVec dims, window_dims;
-  for (int d = 0; d < rank; ++d) {
+  const Window window = FilledWindow(c.attrs<ReduceWindowAttrs>().window, shape.rank());
+  DimVec dims;
+  int64_t window_size = 1;
+  for (int d = 0; d < shape.rank(); ++d) {
     dims.push_back(window.dims[static_cast<size_t>(d)].OutputSize(shape.dim(d)));
-    window_dims.push_back(window.dims[static_cast<size_t>(d)].size);
+    window_size *= window.dims[static_cast<size_t>(d)].size;
   }
   std::vector<Literal> results;
   for (size_t k = 0; k < n; ++k) {
@@ -63,88 +168,18 @@ EvalResult EvalReduceWindow(EvalContext& c) {
     c.operands[n + k] = ConvertLiteral(c.operands[n + k], accumulator);
     results.emplace_back(Shape::Array(accumulator, dims));
   }
-  const int64_t count = Product(dims);
-  const DimVec strides = RowMajorStrides(shape.dims());
-  std::vector<const uint8_t*> parameters(2 * n);
-  std::vector<uint8_t*> accumulators(n);
-
+  const absl::Span<const Literal> all = c.operands;
+  WindowFold fold{runner, window, shape, all.subspan(0, n), all.subspan(n), dims, results};
   const std::optional<int> cumulative = CumulativeDimension(window, shape);
-  if (cumulative.has_value() && count > 0) {
-    RETURN_IF_ERROR(c.evaluator.Spend(count));
-    const int64_t stride = strides[static_cast<size_t>(*cumulative)];
-    for (int64_t i = 0; i < count; ++i) {
-      const bool is_first = (i / stride) % shape.dim(*cumulative) == 0;
-      for (size_t k = 0; k < n; ++k) {
-        const int bytes = ByteSize(results[k].element_type());
-        accumulators[k] = results[k].mutable_data() + i * bytes;
-        std::memcpy(accumulators[k], is_first ? c.operands[n + k].data() : accumulators[k] - stride * bytes,
-                    static_cast<size_t>(bytes));
-        parameters[k] = accumulators[k];
-        parameters[n + k] = ElementPtr(c.operands[k], i);
-      }
-      RETURN_IF_ERROR(runner.Run(parameters.data(), accumulators, 1));
-    }
+  RETURN_IF_ERROR(c.evaluator.Spend(fold.count() * (cumulative.has_value() ? 1 : window_size)));
+  if (cumulative.has_value()) {
+    RETURN_IF_ERROR(fold.RunCumulative(*cumulative));
   } else {
-    RETURN_IF_ERROR(c.evaluator.Spend(count * Product(window_dims)));
-    std::vector<std::vector<uint8_t>> packed(2 * n);
-    for (size_t k = 0; k < 2 * n; ++k) packed[k].resize(static_cast<size_t>(kLanes) * 16);
-    std::vector<uint8_t*> packed_results(n);
-    for (int64_t begin = 0; begin < count; begin += kLanes) {
-      const int64_t lanes = std::min(kLanes, count - begin);
-      std::vector<DimVec> outs;
-      for (int64_t i = 0; i < lanes; ++i) outs.push_back(MultiIndex(begin + i, dims));
-      for (size_t k = 0; k < n; ++k) {
-        const int bytes = ByteSize(results[k].element_type());
-        accumulators[k] = results[k].mutable_data() + begin * bytes;
-        FillElements(c.operands[n + k].data(), bytes, accumulators[k], lanes);
-        packed_results[k] = packed[k].data();
-        parameters[k] = packed[k].data();
-        parameters[n + k] = packed[n + k].data();
-      }
-      DimVec position(static_cast<size_t>(rank), 0);
-      std::vector<int64_t> lane_of, place_of;
-      do {
-        lane_of.clear();
-        place_of.clear();
-        for (int64_t i = 0; i < lanes; ++i) {
-          int64_t offset = 0;
-          bool exists = true;
-          for (size_t d = 0; d < position.size() && exists; ++d) {
-            const int64_t place = Place(window.dims[d], outs[static_cast<size_t>(i)][d], position[d], shape.dim(static_cast<int>(d)));
-            exists = place >= 0;
-            offset += place * strides[d];
-          }
-          if (!exists) continue;
-          lane_of.push_back(i);
-          place_of.push_back(offset);
-        }
-        const int64_t active = static_cast<int64_t>(lane_of.size());
-        if (active == 0) continue;
-        for (size_t k = 0; k < n; ++k) {
-          const size_t acc_bytes = static_cast<size_t>(ByteSize(results[k].element_type()));
-          const size_t bytes = static_cast<size_t>(ByteSize(c.operands[k].element_type()));
-          for (size_t i = 0; i < lane_of.size(); ++i) {
-            std::memcpy(packed[k].data() + i * acc_bytes, accumulators[k] + static_cast<size_t>(lane_of[i]) * acc_bytes, acc_bytes);
-            std::memcpy(packed[n + k].data() + i * bytes, ElementPtr(c.operands[k], place_of[i]), bytes);
-          }
-        }
-        RETURN_IF_ERROR(runner.Run(parameters.data(), packed_results, active));
-        for (size_t k = 0; k < n; ++k) {
-          const size_t acc_bytes = static_cast<size_t>(ByteSize(results[k].element_type()));
-          for (size_t i = 0; i < lane_of.size(); ++i) {
-            std::memcpy(accumulators[k] + static_cast<size_t>(lane_of[i]) * acc_bytes, packed[k].data() + i * acc_bytes, acc_bytes);
-          }
-        }
-      } while (NextIndex(absl::MakeSpan(position), window_dims));
+    for (int64_t begin = 0; begin < fold.count(); begin += kLanes) {
+      RETURN_IF_ERROR(fold.RunBlock(begin, std::min(kLanes, fold.count() - begin)));
     }
   }
-  const Shape declared = c.instruction.shape();
-  for (size_t k = 0; k < n; ++k) {
-    const Shape part = declared.IsTuple() ? declared.element(static_cast<int>(k)) : declared;
-    results[k] = ConvertLiteral(results[k], part.element_type());
-    if (results[k].shape().dims() == part.dims() && !part.has_dynamic_dims()) results[k] = results[k].WithShapeLayout(part);
-  }
-  return declared.IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
+  return Finished(c.instruction, std::move(results));
 }
 
 EvalResult EvalSelectAndScatter(EvalContext& c) {
