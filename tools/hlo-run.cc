@@ -1,0 +1,30 @@
+// hlo-run: compiles and executes HLO modules, compares and measures. See tools/run/ for the parts.
+#include "tools/run/check_files.h"
+#include "tools/run/memory_limit.h"
+#include "tools/run/run_module.h"
+#include "tools/support/tool_support.h"
+
+namespace hlo {
+namespace {
+
+int Main(int argc, char** argv) {
+  Flags flags("hlo-run", "[options] FILE [INPUT...]", "compile and execute an HLO module");
+  ToolOptions options;
+  AddFlags(flags, options);
+  return ToolMain(flags, argc, argv, [&] {
+    if (const absl::Status status = Check(flags, options); !status.ok()) {
+      ReportToolError("hlo-run", status);
+      return static_cast<int>(kExitUsage);
+    }
+    LimitMemory(options.memory_bytes);
+    const std::vector<std::string>& words = flags.positional();
+    if (options.check_file || options.check_models) return CheckFiles(options, words);
+    options.inputs.insert(options.inputs.begin(), words.begin() + 1, words.end());
+    return RunModule(options, words.front());
+  });
+}
+
+}  // namespace
+}  // namespace hlo
+
+int main(int argc, char** argv) { return hlo::Main(argc, argv); }

@@ -1,0 +1,172 @@
+#include "tools/run/check_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/registry.h"
+#include "lib/support/diagnostic.h"
+#include "lib/support/status.h"
+#include "lib/support/strings.h"
+#include "tools/run/bench.h"
+#include "tools/run/compare_outputs.h"
+#include "tools/run/elided.h"
+#include "tools/run/inputs.h"
+#include "tools/support/tool_support.h"
+
+namespace hlo {
+namespace {
+
+using Outcome = CheckResult::Outcome;
+
+CompileOptions CompilerOptions(const ToolOptions& options, Denormals denormals) {
+  CompileOptions compile;
+  compile.threads = static_cast<int>(options.threads);
+  compile.denormals = denormals;
+  compile.seed = static_cast<uint64_t>(options.execution_seed);
+  compile.cpu_features = options.cpu_features;
+  compile.run_passes = options.run_passes;
+  return compile;
+}
+
+// The message with its place, in one line.
+std::string OneLine(const absl::Status& status, const Source* source) {
+  std::string text = Render(status, source);
+  text = text.substr(0, text.find('\n'));
+  return text;
+}
+
+CheckResult Failed(const absl::Status& status, const Source* source) {
+  const bool is_unsupported = status.code() == absl::StatusCode::kUnimplemented;
+  return {is_unsupported ? Outcome::kSkipped : Outcome::kFailed, OneLine(status, source)};
+}
+
+// The first line that tells of a difference, with what follows it.
+std::string FirstDifference(const std::string& report) {
+  const std::vector<std::string_view> lines = Split(report, '\n');
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].empty() || lines[i].find("elements agree") != std::string_view::npos) continue;
+    std::string text(lines[i]);
+    if (i + 1 < lines.size() && !lines[i + 1].empty()) text += ";" + std::string(lines[i + 1]);
+    return text;
+  }
+  return report;
+}
+
+// One part of a file on one platform.
+class PartChecker {
+ public:
+  PartChecker(const InputText& input, const std::string& platform, const ToolOptions& options)
+      : input_(input), platform_(platform), options_(options) {}
+
+  CheckResult Run() {
+    absl::StatusOr<CheckDirectives> directives = ParseDirectives(input_.source->text());
+    if (!directives.ok()) return Failed(directives.status(), input_.source.get());
+    directives_ = *std::move(directives);
+    const std::vector<std::string>& wanted = directives_.platforms;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), platform_) == wanted.end()) {
+      return {Outcome::kPassed, "not meant for this platform"};
+    }
+    std::string difference;
+    const absl::Status status = Steps(difference);
+    if (!directives_.expected_error.empty()) return JudgeError(status);
+    if (!status.ok()) return Failed(status, input_.source.get());
+    if (!difference.empty()) return {Outcome::kFailed, fmt::format("{}: {}", input_.source->name(), difference)};
+    return {};
+  }
+
+ private:
+  CheckResult JudgeError(const absl::Status& status) const {
+    if (status.ok()) return {Outcome::kFailed, fmt::format("{}: no error, expected `{}`", input_.path, directives_.expected_error)};
+    for (const Diagnostic& diagnostic : DiagnosticsOf(status)) {
+      if (diagnostic.message.find(directives_.expected_error) != std::string::npos) return {};
+    }
+    return {Outcome::kFailed, fmt::format("{} (expected `{}`)", OneLine(status, input_.source.get()), directives_.expected_error)};
+  }
+
+  absl::Status Steps(std::string& difference) const {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadModule(input_));
+    if (module->entry() == nullptr) return Error("module `{}` has no entry computation", module->name());
+    ASSIGN_OR_RETURN(Backend* backend, FindBackend(platform_));
+    const Denormals denormals = directives_.denormals.value_or(DenormalsOf(options_, platform_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
+                     backend->Compile(module->Clone(), CompilerOptions(options_, denormals)));
+    for (const CheckRun& run : directives_.runs) {
+      const InputSources sources{run.arguments, "", "", run.arguments.empty() ? std::optional<uint64_t>(42) : std::nullopt};
+      ASSIGN_OR_RETURN(const Arguments arguments, MakeArguments(*module, sources));
+      RunOptions run_options;
+      run_options.max_loop_iterations = options_.max_loop_iterations;
+      ASSIGN_OR_RETURN(const Literal actual, executable->Run(arguments.values, run_options));
+      Literal expected;
+      if (!run.expected.empty()) {
+        absl::StatusOr<Literal> literal = ParseShapeAndLiteral(run.expected);
+        if (!literal.ok()) return Error("EXPECT `{}`: {}", run.expected.substr(0, 60), ToStd(literal.status().message()));
+        expected = *std::move(literal);
+      } else if (platform_ != "interpreter") {
+        ASSIGN_OR_RETURN(expected, OnInterpreter(*module, arguments.values, denormals));
+      } else {
+        expected = actual;
+      }
+      const Verdict verdict = CompareOutputs(actual, expected, directives_.tolerance);
+      if (!verdict.ok && difference.empty()) difference = FirstDifference(verdict.report);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Literal> OnInterpreter(const Module& module, const std::vector<Literal>& arguments, Denormals denormals) const {
+    ASSIGN_OR_RETURN(Backend* interpreter, FindBackend("interpreter"));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
+                     interpreter->Compile(module.Clone(), CompilerOptions(options_, denormals)));
+    return executable->Run(arguments, {});
+  }
+
+  const InputText& input_;
+  const std::string& platform_;
+  const ToolOptions& options_;
+  CheckDirectives directives_;
+};
+
+absl::StatusOr<CheckResult> ModelSteps(const ModelFile& model, const std::string& platform, const ToolOptions& options,
+                                       std::shared_ptr<const Source>& source) {
+  ASSIGN_OR_RETURN(const std::vector<InputText> inputs, ReadInputs(model.hlo, /*split=*/false));
+  source = inputs.front().source;
+  const double start = Now();
+  ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadModule(inputs.front()));
+  ASSIGN_OR_RETURN(const int filled, FillElided(*module, options.fill_elided));
+  static_cast<void>(filled);
+  const double parsed = Now();
+  ASSIGN_OR_RETURN(const std::vector<Literal> arguments, MakeModelArguments(*module, model));
+  ASSIGN_OR_RETURN(Backend* backend, FindBackend(platform));
+  const double made = Now();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
+                   backend->Compile(std::move(module), CompilerOptions(options, DenormalsOf(options, platform))));
+  const double compiled = Now();
+  RunOptions run;
+  run.max_loop_iterations = options.max_loop_iterations;
+  ASSIGN_OR_RETURN(const Literal result, executable->Run(arguments, run));
+  const double done = Now();
+  const Verdict verdict = CompareOutputs(result, model, options.tolerance());
+  if (!verdict.ok) return CheckResult{Outcome::kFailed, FirstDifference(verdict.report)};
+  return CheckResult{Outcome::kPassed, fmt::format("parse {:.1f} ms, compile {:.1f} ms, run {:.1f} ms", parsed - start,
+                                                   compiled - made, done - compiled)};
+}
+
+}  // namespace
+
+std::vector<CheckResult> CheckHloFile(const std::string& path, const std::string& platform, const ToolOptions& options) {
+  const absl::StatusOr<std::vector<InputText>> inputs = ReadInputs(path, /*split=*/true);
+  if (!inputs.ok()) return {Failed(inputs.status(), nullptr)};
+  std::vector<CheckResult> results;
+  for (const InputText& input : *inputs) results.push_back(PartChecker(input, platform, options).Run());
+  return results;
+}
+
+CheckResult CheckModel(const std::string& path, const std::string& platform, const ToolOptions& options) {
+  const absl::StatusOr<ModelFile> model = ReadModelFile(path);
+  if (!model.ok()) return {Outcome::kFailed, OneLine(model.status(), nullptr)};
+  std::shared_ptr<const Source> source;
+  const absl::StatusOr<CheckResult> result = ModelSteps(*model, platform, options, source);
+  return result.ok() ? *result : Failed(result.status(), source.get());
+}
+
+}  // namespace hlo

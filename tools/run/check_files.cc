@@ -1,0 +1,247 @@
+#include "tools/run/check_files.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "backends/registry.h"
+#include "lib/support/status.h"
+#include "lib/support/strings.h"
+#include "tools/run/bench.h"
+#include "tools/run/check_case.h"
+#include "tools/support/tool_support.h"
+
+namespace hlo {
+namespace {
+
+using Outcome = CheckResult::Outcome;
+
+struct Task {
+  std::string path;
+  std::string platform;
+};
+
+// A process at work on a task.
+struct Child {
+  Task task;
+  pid_t pid = 0;
+  int pipe = -1;
+  double start = 0;
+  std::string bytes;  // what it has told so far
+  bool is_late = false;
+};
+
+bool EndsWith(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+// The files that a path stands for: itself, or those of a folder and the folders below with this ending.
+absl::Status Collect(const std::string& path, std::string_view ending, bool named, std::vector<std::string>& files) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return Error("cannot read `{}`: {}", path, std::strerror(errno));
+  if (!S_ISDIR(info.st_mode)) {
+    if (named || EndsWith(path, ending)) files.push_back(path);
+    return absl::OkStatus();
+  }
+  DIR* directory = opendir(path.c_str());
+  if (directory == nullptr) return Error("cannot read `{}`: {}", path, std::strerror(errno));
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(directory)) {
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  closedir(directory);
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) RETURN_IF_ERROR(Collect(path + "/" + name, ending, /*named=*/false, files));
+  return absl::OkStatus();
+}
+
+void AppendRecord(const CheckResult& result, std::string& out) {
+  const auto size = static_cast<uint32_t>(result.message.size());
+  out += static_cast<char>(result.outcome);
+  out.append(reinterpret_cast<const char*>(&size), sizeof size);
+  out += result.message;
+}
+
+std::vector<CheckResult> ReadRecords(std::string_view bytes) {
+  std::vector<CheckResult> results;
+  while (bytes.size() >= 5) {
+    uint32_t size = 0;
+    std::memcpy(&size, bytes.data() + 1, sizeof size);
+    if (bytes.size() < 5 + size) break;
+    results.push_back({static_cast<Outcome>(bytes[0]), std::string(bytes.substr(5, size))});
+    bytes.remove_prefix(5 + size);
+  }
+  return results;
+}
+
+class CheckRunner {
+ public:
+  CheckRunner(const ToolOptions& options, std::vector<Task> tasks) : options_(options), tasks_(std::move(tasks)) {
+    std::reverse(tasks_.begin(), tasks_.end());
+    time_limit_ms_ = 1000 * (options.time_limit > 0 ? options.time_limit : 60);
+    jobs_ = options.jobs > 0 ? static_cast<size_t>(options.jobs) : std::max(1u, std::thread::hardware_concurrency());
+    total_ = tasks_.size();
+  }
+
+  int Run() {
+    while (!tasks_.empty() || !children_.empty()) {
+      while (!tasks_.empty() && children_.size() < jobs_) Start();
+      Wait();
+      if (options_.show_progress) {
+        WriteStderr(fmt::format("\r\033[K{} of {} checks", total_ - tasks_.size() - children_.size(), total_));
+      }
+    }
+    if (options_.show_progress) WriteStderr("\r\033[K");
+    WriteStdout(fmt::format("{} passed, {} failed, {} skipped\n", passed_, failed_, skipped_));
+    return failed_ > 0 ? kExitMismatch : kExitOk;
+  }
+
+ private:
+  void Start() {
+    Child child;
+    child.task = std::move(tasks_.back());
+    tasks_.pop_back();
+    int ends[2];
+    if (pipe(ends) != 0) return Count(child.task, {Outcome::kFailed, "cannot make a pipe"});
+    child.start = Now();
+    child.pid = fork();
+    if (child.pid < 0) return Count(child.task, {Outcome::kFailed, "cannot start a process"});
+    if (child.pid == 0) {
+      close(ends[0]);
+      Work(child.task, ends[1]);
+    }
+    close(ends[1]);
+    child.pipe = ends[0];
+    children_.push_back(std::move(child));
+  }
+
+  // What the child does. Does not return.
+  [[noreturn]] void Work(const Task& task, int to) const {
+    std::string bytes;
+    if (options_.check_models) {
+      AppendRecord(CheckModel(task.path, task.platform, options_), bytes);
+    } else {
+      for (const CheckResult& result : CheckHloFile(task.path, task.platform, options_)) AppendRecord(result, bytes);
+    }
+    std::string_view rest = bytes;
+    while (!rest.empty()) {
+      const ssize_t n = write(to, rest.data(), rest.size());
+      if (n <= 0) break;
+      rest.remove_prefix(static_cast<size_t>(n));
+    }
+    _exit(kExitOk);
+  }
+
+  void Wait() {
+    std::vector<pollfd> polled;
+    for (const Child& child : children_) polled.push_back({child.pipe, POLLIN, 0});
+    poll(polled.data(), polled.size(), 100);
+    for (size_t i = children_.size(); i-- > 0;) {
+      Child& child = children_[i];
+      if (!child.is_late && Now() - child.start > time_limit_ms_) {
+        child.is_late = true;
+        kill(child.pid, SIGKILL);
+      }
+      if (polled[i].revents == 0) continue;
+      char buffer[4096];
+      const ssize_t n = read(child.pipe, buffer, sizeof buffer);
+      if (n > 0) {
+        child.bytes.append(buffer, static_cast<size_t>(n));
+        continue;
+      }
+      Finish(child);
+      children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+  void Finish(const Child& child) {
+    close(child.pipe);
+    int status = 0;
+    waitpid(child.pid, &status, 0);
+    for (const CheckResult& result : ReadRecords(child.bytes)) Count(child.task, result);
+    if (child.is_late) {
+      Count(child.task, {Outcome::kSkipped, fmt::format("{}: takes more than {:.0f} s", child.task.path, time_limit_ms_ / 1000)});
+    } else if (WIFSIGNALED(status)) {
+      Count(child.task, {Outcome::kFailed, fmt::format("{}: ended by signal {} ({})", child.task.path, WTERMSIG(status),
+                                                       strsignal(WTERMSIG(status)))});
+    } else if (WEXITSTATUS(status) != 0) {
+      Count(child.task, {Outcome::kFailed, fmt::format("{}: ended with exit code {}", child.task.path, WEXITSTATUS(status))});
+    }
+  }
+
+  void Count(const Task& task, const CheckResult& result) {
+    Outcome outcome = result.outcome;
+    if (options_.strict && outcome == Outcome::kSkipped) outcome = Outcome::kFailed;
+    std::string_view word;
+    switch (outcome) {
+      case Outcome::kPassed:
+        ++passed_;
+        word = "PASS";
+        break;
+      case Outcome::kFailed:
+        ++failed_;
+        word = "FAIL";
+        break;
+      case Outcome::kSkipped:
+        ++skipped_;
+        word = "SKIP";
+        break;
+    }
+    if (outcome == Outcome::kPassed && !options_.verbose) return;
+    std::string message = result.message;
+    if (message.find(task.path) == std::string::npos) message = task.path + (message.empty() ? "" : ": " + message);
+    WriteStdout(fmt::format("{}{}: [{}] {}\n", options_.show_progress ? "\r\033[K" : "", word, task.platform, message));
+  }
+
+  const ToolOptions& options_;
+  std::vector<Task> tasks_;  // the next one last
+  std::vector<Child> children_;
+  double time_limit_ms_ = 0;
+  size_t jobs_ = 1;
+  size_t total_ = 0;
+  int64_t passed_ = 0;
+  int64_t failed_ = 0;
+  int64_t skipped_ = 0;
+};
+
+absl::Status MakeTasks(const ToolOptions& options, const std::vector<std::string>& paths, std::vector<Task>& tasks) {
+  std::vector<std::string> platforms;
+  if (options.platforms.empty() || options.platforms == "all") {
+    for (const BackendInfo& info : AllBackends()) platforms.emplace_back(info.name);
+  } else {
+    for (std::string_view name : Split(options.platforms, ',')) {
+      ASSIGN_OR_RETURN(const Backend* backend, FindBackend(name));
+      platforms.emplace_back(backend->name());
+    }
+  }
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    RETURN_IF_ERROR(Collect(path, options.check_models ? ".json" : ".hlo", /*named=*/true, files));
+  }
+  if (files.empty()) return Error("there are no files to check");
+  for (const std::string& file : files) {
+    for (const std::string& platform : platforms) tasks.push_back({file, platform});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int CheckFiles(const ToolOptions& options, const std::vector<std::string>& paths) {
+  std::vector<Task> tasks;
+  if (const absl::Status status = MakeTasks(options, paths, tasks); !status.ok()) return ReportToolError("hlo-run", status);
+  // Several at a time share the processors.
+  ToolOptions shared = options;
+  if (shared.threads == 0) shared.threads = 2;
+  return CheckRunner(shared, std::move(tasks)).Run();
+}
+
+}  // namespace hlo

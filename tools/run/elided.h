@@ -1,0 +1,16 @@
+// Constants whose values were left out when the text was printed (`constant({...})`).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/ir/module.h"
+
+namespace hlo {
+
+// Gives them values: `how` is "zeros", "ones" or "random:SEED". Without it (""), such constants are an error that names them. Returns
+// how many there were.
+absl::StatusOr<int> FillElided(Module& module, const std::string& how);
+
+}  // namespace hlo

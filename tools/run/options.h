@@ -1,0 +1,87 @@
+// The options of hlo-run, and their flags.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "backends/backend.h"
+#include "lib/types/literal_compare.h"
+#include "tools/support/flags.h"
+
+namespace hlo {
+
+// How much of the outputs is printed.
+enum class PrintOutputs : uint8_t { kNone, kShort, kFull };
+
+struct ToolOptions {
+  // What to run.
+  std::string platform;
+  std::string passes;
+  std::string emit;
+  bool run_passes = true;
+  int64_t threads = 0;
+  std::string denormals;
+  std::string cpu_features;
+  int64_t max_loop_iterations = 0;
+  int64_t execution_seed = 42;
+  std::string fill_elided;
+
+  // Inputs.
+  std::vector<std::string> inputs;
+  std::string input_dir;
+  std::string inputs_from;
+  std::string seed;
+
+  // Outputs and comparison.
+  std::string output_dir;
+  std::string print;
+  std::string expected;
+  std::string reference;
+  std::string abs, rel, ulps;
+
+  // Measuring.
+  bool time = false;
+  bool bench = false;
+  int64_t bench_min_runs = 10;
+  double bench_min_seconds = 1;
+  std::string json;
+  std::string progress = "auto";
+  std::string memory_limit;
+
+  // Test modes.
+  bool check_file = false;
+  bool check_models = false;
+  std::string platforms;
+  double time_limit = 0;
+  int64_t jobs = 0;
+  bool strict = false;
+  bool verbose = false;
+
+  // Filled by Check from the words above.
+  std::vector<EmitStage> emit_stages;
+  std::optional<Denormals> denormal_mode;
+  PrintOutputs print_outputs = PrintOutputs::kShort;
+  std::optional<uint64_t> seed_value;
+  std::optional<double> abs_value, rel_value;
+  std::optional<int64_t> ulps_value;
+  uint64_t memory_bytes = 0;  // 0: what the machine has free
+  bool show_progress = false;
+
+  // Whether a tolerance was given on the command line.
+  bool has_tolerance() const { return abs_value || rel_value || ulps_value; }
+  // The tolerance of the command line, zero where it says nothing.
+  Tolerance tolerance() const { return {abs_value.value_or(0), rel_value.value_or(0), ulps_value.value_or(0)}; }
+};
+
+// Describes the flags that fill `options`.
+void AddFlags(Flags& flags, ToolOptions& options);
+// Checks the words and their combination; errors are usage errors (exit code 2).
+absl::Status Check(const Flags& flags, ToolOptions& options);
+// The platform that runs without `--platform`: the CPU where it is built in.
+std::string_view DefaultPlatform();
+// How `platform` treats denormals unless told otherwise.
+Denormals DenormalsOf(const ToolOptions& options, std::string_view platform);
+
+}  // namespace hlo

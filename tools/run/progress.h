@@ -1,0 +1,34 @@
+// A line on the terminal that says what takes so long.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace hlo {
+
+// While it lives, and once a stage has taken a second, "stage … 3 s" stands on standard error and is kept up to date.
+class Progress final {
+ public:
+  explicit Progress(bool enabled);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // A new stage begins: the line of the last one goes.
+  void Stage(std::string name);
+
+ private:
+  void Loop();
+
+  const bool enabled_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string stage_;
+  int generation_ = 0;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace hlo

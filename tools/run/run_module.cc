@@ -1,0 +1,249 @@
+#include "tools/run/run_module.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "backends/registry.h"
+#include "lib/ir/verifier.h"
+#include "lib/support/file.h"
+#include "lib/support/status.h"
+#include "lib/support/thread_pool.h"
+#include "passes/pass_manager.h"
+#include "tools/run/compare_outputs.h"
+#include "tools/run/elided.h"
+#include "tools/run/inputs.h"
+#include "tools/run/outputs.h"
+#include "tools/run/progress.h"
+#include "tools/run/run_report.h"
+#include "tools/support/tool_support.h"
+
+namespace hlo {
+namespace {
+
+std::string_view Word(EmitStage stage) {
+  switch (stage) {
+    case EmitStage::kHlo: return "hlo";
+    case EmitStage::kBuffers: return "buffers";
+    case EmitStage::kTile: return "tile";
+    case EmitStage::kThunks: return "thunks";
+    case EmitStage::kLlvm: return "llvm";
+    case EmitStage::kAsm: return "asm";
+  }
+  return "";
+}
+
+bool EndsWith(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+// What --expected= and --reference= compare with.
+struct Expectation {
+  std::optional<ModelFile> model;
+  std::optional<Literal> value;
+};
+
+// One file on its way through the steps.
+class Runner {
+ public:
+  Runner(const ToolOptions& options, std::string path) : options_(options), path_(std::move(path)), progress_(options.show_progress) {}
+
+  int Run() {
+    const absl::Status status = Steps();
+    progress_.Stage("");
+    if (status.ok()) return exit_code_;
+    const int code = source_ != nullptr && located_ ? ReportError(status, source_.get()) : ReportToolError("hlo-run", status);
+    // What went wrong while running is no fault of the text.
+    return code == kExitBadInput && running_ ? kExitRunFailure : code;
+  }
+
+ private:
+  absl::Status Steps() {
+    RETURN_IF_ERROR(Load());
+    ASSIGN_OR_RETURN(Backend* backend, FindBackend(options_.platform));
+    Backend* reference = nullptr;
+    if (!options_.reference.empty()) {
+      ASSIGN_OR_RETURN(reference, FindBackend(options_.reference));
+    }
+    RETURN_IF_ERROR(Prepare());
+    located_ = false;
+    std::vector<Literal> arguments;
+    if (options_.emit_stages.empty()) {
+      progress_.Stage("making inputs");
+      ASSIGN_OR_RETURN(arguments, Inputs());
+    }
+    const std::unique_ptr<Module> copy = reference != nullptr ? module_->Clone() : nullptr;
+    located_ = true;
+    progress_.Stage("compiling");
+    std::string emitted;
+    CompileOptions compile = CompilerOptions(&emitted);
+    const Shape result_shape = module_->entry()->root()->shape();
+    const double start = Now();
+    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, backend->Compile(std::move(module_), compile));
+    report_.compile_ms = extra_passes_ms_ + Now() - start;
+    if (!options_.emit_stages.empty()) {
+      WriteStdout(emitted);
+      return Report(*executable, nullptr);
+    }
+    located_ = false;
+    Expectation expected;
+    if (!options_.expected.empty()) {
+      ASSIGN_OR_RETURN(expected, ReadExpectation(result_shape));
+    }
+    RETURN_IF_ERROR(Execute(*executable, arguments));
+    RETURN_IF_ERROR(Report(*executable, &report_.run));
+    WriteStdout(OutputText(result_, options_.print_outputs));
+    if (!options_.output_dir.empty()) RETURN_IF_ERROR(WriteOutputs(result_, options_.output_dir));
+    if (reference != nullptr) {
+      ASSIGN_OR_RETURN(expected.value, RunReference(*reference, copy->Clone(), arguments));
+    }
+    Judge(expected);
+    return absl::OkStatus();
+  }
+
+  absl::Status Load() {
+    progress_.Stage("parsing " + path_);
+    const double start = Now();
+    ASSIGN_OR_RETURN(const std::vector<InputText> inputs, ReadInputs(path_, /*split=*/false));
+    source_ = inputs.front().source;
+    located_ = true;
+    ASSIGN_OR_RETURN(module_, LoadModule(inputs.front()));
+    report_.parse_ms = Now() - start;
+    if (module_->entry() == nullptr) return Error("module `{}` has no entry computation", module_->name());
+    ASSIGN_OR_RETURN(const int filled, FillElided(*module_, options_.fill_elided));
+    if (filled > 0) {
+      WriteStderr(fmt::format("hlo-run: note: {} constant{} without values filled with {}; results mean nothing\n", filled,
+                              filled == 1 ? "" : "s", options_.fill_elided));
+    }
+    return absl::OkStatus();
+  }
+
+  // The passes that the user wants before all others.
+  absl::Status Prepare() {
+    if (options_.passes.empty()) return absl::OkStatus();
+    progress_.Stage("passes");
+    const Source pipeline_source("--passes", options_.passes);
+    absl::StatusOr<Pipeline> pipeline = ParsePipeline(options_.passes);
+    if (!pipeline.ok()) {
+      source_ = std::make_shared<const Source>(pipeline_source);
+      return pipeline.status();
+    }
+    const double start = Now();
+    PassContext context;
+    ASSIGN_OR_RETURN(const PipelineResult result, RunPipeline(*pipeline, *module_, context));
+    extra_passes_ms_ = Now() - start - result.verify_milliseconds;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Literal>> Inputs() {
+    InputSources sources{options_.inputs, options_.input_dir, options_.inputs_from, options_.seed_value};
+    ASSIGN_OR_RETURN(Arguments arguments, MakeArguments(*module_, sources));
+    for (const std::string& note : arguments.notes) WriteStderr("hlo-run: note: " + note + "\n");
+    return std::move(arguments.values);
+  }
+
+  CompileOptions CompilerOptions(std::string* emitted) const {
+    CompileOptions compile;
+    compile.threads = static_cast<int>(options_.threads);
+    compile.denormals = DenormalsOf(options_, options_.platform);
+    compile.seed = static_cast<uint64_t>(options_.execution_seed);
+    compile.cpu_features = options_.cpu_features;
+    compile.run_passes = options_.run_passes;
+    if (emitted == nullptr || options_.emit_stages.empty()) return compile;
+    compile.emit = options_.emit_stages;
+    const bool has_several = options_.emit_stages.size() > 1;
+    compile.emit_sink = [emitted, has_several](EmitStage stage, std::string_view text) {
+      if (has_several) *emitted += fmt::format("// ---- {}\n", Word(stage));
+      *emitted += text;
+      if (!text.empty() && text.back() != '\n') *emitted += '\n';
+    };
+    return compile;
+  }
+
+  RunOptions ExecutionOptions() const {
+    RunOptions run;
+    run.max_loop_iterations = options_.max_loop_iterations;
+    return run;
+  }
+
+  absl::StatusOr<Expectation> ReadExpectation(Shape result_shape) const {
+    Expectation expected;
+    if (EndsWith(options_.expected, ".json")) {
+      ASSIGN_OR_RETURN(expected.model, ReadModelFile(options_.expected));
+    } else {
+      ASSIGN_OR_RETURN(expected.value, ReadExpected(options_.expected, result_shape.WithoutDynamic()));
+    }
+    return expected;
+  }
+
+  absl::Status Execute(Executable& executable, const std::vector<Literal>& arguments) {
+    progress_.Stage("running");
+    running_ = true;
+    ASSIGN_OR_RETURN(const std::unique_ptr<PreparedRun> run, executable.Prepare(arguments, ExecutionOptions()));
+    if (options_.bench) {
+      ASSIGN_OR_RETURN(report_.run, Bench(*run, {options_.bench_min_runs, options_.bench_min_seconds}));
+    } else {
+      const double start = Now();
+      RETURN_IF_ERROR(run->Run());
+      report_.run = Summarise({Now() - start});
+    }
+    ASSIGN_OR_RETURN(result_, run->Result());
+    running_ = false;
+    return absl::OkStatus();
+  }
+
+  absl::Status Report(const Executable& executable, const RunTimes* run) {
+    const CompileStats& stats = executable.stats();
+    report_.passes_ms = extra_passes_ms_ + stats.passes_ms;
+    report_.codegen_ms = stats.codegen_ms;
+    report_.load_ms = stats.load_ms;
+    report_.peak_bytes = stats.peak_bytes;
+    report_.threads = options_.threads;
+    if (report_.threads == 0) {
+      report_.threads = executable.stats().codegen_ms > 0 ? std::max(1u, std::thread::hardware_concurrency()) : 1;
+    }
+    progress_.Stage("");
+    if (options_.time || (options_.bench && options_.json.empty() && run != nullptr)) WriteStderr(ToTable(report_));
+    if (options_.json.empty()) return absl::OkStatus();
+    return WriteFile(options_.json, ToJson(report_));
+  }
+
+  absl::StatusOr<Literal> RunReference(Backend& backend, std::unique_ptr<Module> module, const std::vector<Literal>& arguments) {
+    progress_.Stage(fmt::format("running on {}", backend.name()));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, backend.Compile(std::move(module), CompilerOptions(nullptr)));
+    running_ = true;
+    absl::StatusOr<Literal> result = executable->Run(arguments, ExecutionOptions());
+    running_ = !result.ok();
+    return result;
+  }
+
+  void Judge(const Expectation& expected) {
+    if (!expected.model && !expected.value) return;
+    progress_.Stage("comparing");
+    std::optional<Tolerance> tolerance;
+    if (options_.has_tolerance()) tolerance = options_.tolerance();
+    const Verdict verdict = expected.model ? CompareOutputs(result_, *expected.model, options_.tolerance())
+                                           : CompareOutputs(result_, *expected.value, tolerance);
+    progress_.Stage("");
+    WriteStdout(verdict.report);
+    if (!verdict.ok) exit_code_ = kExitMismatch;
+  }
+
+  const ToolOptions& options_;
+  const std::string path_;
+  Progress progress_;
+  std::shared_ptr<const Source> source_;
+  std::unique_ptr<Module> module_;
+  double extra_passes_ms_ = 0;
+  RunReport report_;
+  Literal result_;
+  bool located_ = false;  // errors have places in source_
+  bool running_ = false;
+  int exit_code_ = kExitOk;
+};
+
+}  // namespace
+
+int RunModule(const ToolOptions& options, const std::string& path) { return Runner(options, path).Run(); }
+
+}  // namespace hlo

@@ -1,0 +1,26 @@
+// The times of a run as a table for people and as JSON for programs.
+#pragma once
+
+#include <string>
+
+#include "tools/run/bench.h"
+
+namespace hlo {
+
+struct RunReport {
+  double parse_ms = 0;
+  double passes_ms = 0;   // those of --passes, and the platform's
+  double codegen_ms = 0;
+  double load_ms = 0;
+  double compile_ms = 0;  // from the parsed module to one that can run
+  RunTimes run;
+  int64_t threads = 0;
+  int64_t peak_bytes = 0;
+};
+
+// {"schema":1,"stages_ms":{"parse":…,"passes":…,"codegen":…,"load":…},"compile_ms":…,"run_ms":{…},"iterations":…,…}
+std::string ToJson(const RunReport& report);
+// A few lines with one number each.
+std::string ToTable(const RunReport& report);
+
+}  // namespace hlo
