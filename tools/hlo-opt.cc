@@ -4,7 +4,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include "lib/ir/compare.h"
 #include "lib/ops/ops.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
@@ -32,6 +34,7 @@ struct Options {
   std::string dump_directory;
   int64_t bisect_limit = -1;
   bool reproducer = true;
+  std::string expect_equal;
   PrintFlags print;
 };
 
@@ -65,10 +68,11 @@ void AddFlags(Flags& flags, Options& o) {
   flags.Add("opt-bisect-limit,bisect-limit", &o.bisect_limit, "N", "run only the first N passes");
   flags.Add("disable-passes,disable-pass", &o.disable, "NAMES", "skip these passes");
   flags.Add("reproducer", &o.reproducer, "on failure write the module before the failing pass (default on)");
+  flags.Add("expect-equal", &o.expect_equal, "FILE", "the result must be this module, names and layouts aside (else 3)");
   flags.Group("Printing");
   o.print.AddTo(flags);
   flags.Group("Exit codes");
-  flags.Note("0 ok, 1 bad input or failing pass, 2 usage, 4 out of memory, 5 not supported yet, 70 internal error");
+  flags.Note("0 ok, 1 bad input or failing pass, 2 usage, 3 not equal, 4 out of memory, 5 not supported yet, 70 internal error");
 }
 
 // ---- lists ----
@@ -189,9 +193,29 @@ class Session {
       WriteStderr(mismatch);
       return mismatch.empty() ? kExitOk : kExitBadInput;
     }
-    if (!status.ok()) return ReportError(status, input.source.get());
+    if (!status.ok()) {
+      const int code = ReportError(status, input.source.get());
+      WriteStderr(std::exchange(reproducer_note_, ""));
+      return code;
+    }
+    if (!options_.expect_equal.empty()) {
+      if (const int code = CompareWithExpected(**module); code != kExitOk) return code;
+    }
     if (!options_.disable_output) Emit(ToText(**module, print_));
     return kExitOk;
+  }
+
+  int CompareWithExpected(const Module& module) {
+    absl::StatusOr<std::vector<InputText>> inputs = ReadInputs(options_.expect_equal, /*split=*/false);
+    if (!inputs.ok()) return ReportToolError(flags_.program(), inputs.status());
+    const InputText& input = inputs->front();
+    const absl::StatusOr<std::unique_ptr<Module>> expected = LoadModule(input);
+    if (!expected.ok()) return ReportError(expected.status(), input.source.get());
+    CompareOptions compare;
+    compare.layout_sensitive = false;
+    if (StructurallyEqual(module, **expected, compare)) return kExitOk;
+    WriteStderr(fmt::format("hlo-opt: the result differs from the module of {}\n", input.source->name()));
+    return kExitMismatch;
   }
 
   absl::Status Transform(const InputText& input, Module& module) {
@@ -223,7 +247,7 @@ class Session {
     whole.large_constants = true;
     const std::string path = fmt::format("{}/hlo-opt.{}.{}.repro.hlo", ReproducerFolder(), failure.pass, getpid());
     const std::string text = fmt::format("// RUN: hlo-opt %s --passes='{}'\n{}", failure.pass_text, ToText(**module, whole));
-    if (WriteFile(path, text).ok()) WriteStderr(fmt::format("note: reproducer written to {}\n", path));
+    if (WriteFile(path, text).ok()) reproducer_note_ = fmt::format("note: reproducer written to {}\n", path);
   }
 
   void PrintRemarks(const InputText& input, size_t first) {
@@ -278,6 +302,7 @@ class Session {
   bool closed_ = false;
   int emitted_ = 0;
   std::string file_text_;
+  std::string reproducer_note_;
 };
 
 int Main(int argc, char** argv) {

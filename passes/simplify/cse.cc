@@ -29,9 +29,9 @@ class Finder {
 
   bool Run() {
     bool changed = MergeConstants();
+    changed |= UnifyFusionOutputs();  // before merging: get-tuple-elements become equal
     changed |= MergeInstructions();
     changed |= UnifyIotaOperands();
-    changed |= UnifyFusionOutputs();
     return changed;
   }
 

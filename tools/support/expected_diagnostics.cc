@@ -58,11 +58,11 @@ absl::StatusOr<std::vector<ExpectedDiagnostic>> FindExpectedDiagnostics(std::str
   int line_number = 0;
   for (std::string_view line : Split(text, '\n')) {
     ++line_number;
-    const size_t comment = line.find("//");
+    const size_t comment = line.find("// expected-");
     if (comment == std::string_view::npos) continue;
+    const size_t at = comment + 3;
     for (const auto& [word, severity] : kKinds) {
-      const size_t at = line.find(word, comment);
-      if (at == std::string_view::npos) continue;
+      if (line.compare(at, word.size(), word) != 0) continue;
       ExpectedDiagnostic expected;
       expected.severity = severity;
       if (!ParseRest(line.substr(at + word.size()), line_number, expected)) {

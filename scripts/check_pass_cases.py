@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Runs a golden table of passes against hlo-opt, and counts what holds.
+
+    scripts/check_pass_cases.py FILE.jsonl [--only=dce,cse] [--bin=build/release/bin] [-v] [--baseline=FILE]
+
+FILE holds one JSON object per line: pass, rule, options, input, changed, output (missing when unchanged), and `newer_source` for rows
+whose output is that of an older release. A row holds when the pass makes of `input` a module that is equal to `output`
+(names, layouts, and order aside), both after `dce`. Rows of passes that hlo-opt does not have are counted apart.
+Closes with `N passed, N failed, N skipped`. Standard library only.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Spellings of the table's options that differ from ours.
+OPTIONS = {"layout_sensitive=false": "layout_sensitive=false", "cpu": ""}
+# Rows in which ours follows newer sources than the table's release.
+NEWER = "newer_source"
+# Rows (pass, part of the input) in which we differ on purpose.
+EXCUSES = {
+    ("constant_folding", "count-leading-zeros(%constant)"): "a negative s32 has no leading zeros; the table says -32",
+}
+
+
+def find_bin(given):
+    for folder in [given] if given else ["build/release/bin", "build/dev/bin", "build/release-without-llvm/bin"]:
+        path = (ROOT / folder).resolve()
+        if (path / "hlo-opt").exists():
+            return path
+    sys.exit("check_pass_cases.py: no hlo-opt found; build it or name its folder with --bin=")
+
+
+def pipeline_of(row):
+    options = OPTIONS.get(row["options"], row["options"])
+    return row["pass"] + ("{" + options + "}" if options else "")
+
+
+def check(tool, row, folder):
+    """None when the row holds, else what is wrong."""
+    given, wanted, cleaned = folder / "input.hlo", folder / "output.hlo", folder / "wanted.hlo"
+    given.write_text(row["input"])
+    wanted.write_text(row.get("output", row["input"]))
+    common = ["--no-reproducer", "--print-large-constants"]
+    done = subprocess.run([tool, wanted, "--passes=dce", "-o", cleaned, *common], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return f"the expected output does not load:\n{done.stderr}"
+    done = subprocess.run([tool, given, f"--passes={pipeline_of(row)},dce", f"--expect-equal={cleaned}", *common],
+                          capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return None
+    if done.returncode != 3:
+        return done.stderr
+    result = subprocess.run([tool, given, f"--passes={pipeline_of(row)},dce", *common], capture_output=True, text=True,
+                            check=False)
+    return f"input:\n{row['input']}\nexpected:\n{cleaned.read_text()}\nours:\n{result.stdout}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--bin", default="")
+    parser.add_argument("--build", default="")
+    parser.add_argument("-v", action="store_true")
+    options = parser.parse_args()
+    tool = find_bin(options.bin or (options.build + "/bin" if options.build else "")) / "hlo-opt"
+    known = subprocess.run([tool, "--list-passes"], capture_output=True, text=True, check=True).stdout.strip().split(",")
+    only = [name for name in options.only.split(",") if name]
+    counts = collections.defaultdict(collections.Counter)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, line in enumerate(options.file.read_text().splitlines(), 1):
+            row = json.loads(line)
+            name = row["pass"]
+            if only and name not in only:
+                continue
+            if name not in known:
+                counts[name]["skipped"] += 1
+                continue
+            problem = check(tool, row, pathlib.Path(folder))
+            excused = any(name == key[0] and key[1] in row["input"] for key in EXCUSES)
+            if problem is not None and (NEWER in row or excused):
+                counts[name]["skipped"] += 1
+                continue
+            counts[name]["passed" if problem is None else "failed"] += 1
+            if problem is not None:
+                print(f"row {number}, {name}, rule {row['rule']}: differs" + (f"\n{problem}" if options.v else ""))
+    total = collections.Counter()
+    for name in sorted(counts):
+        total.update(counts[name])
+        if counts[name]["passed"] or counts[name]["failed"]:
+            print(f"{name:<28} {counts[name]['passed']:4} of {counts[name]['passed'] + counts[name]['failed']}")
+    print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
+    return 1 if total["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

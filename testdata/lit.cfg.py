@@ -1,0 +1,51 @@
+# Configuration of the lit tests below this folder: files with RUN lines that call our tools.
+#
+#   scripts/run_tests.py --only=lit                                              all
+#   python3 /usr/lib/llvm-19/build/utils/lit/lit.py -v testdata/passes/dce       some, with the tools of build/release
+#   … -Dbin=build/dev/bin                                                        with other tools
+#
+# In RUN lines hlo-opt, hlo-run, FileCheck, not, split-file and count are the programs of the build and of LLVM 19; %s is the file, %t a
+# place for results. The feature `llvm` says that the CPU platform was built. Folders whose files have no RUN lines (programs that
+# hlo-run checks) are left out.
+import os
+import subprocess
+
+import lit.formats
+
+root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+config.name = "hlo"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".hlo", ".test"]
+config.excludes = ["models", "corpus", "ops", "run", "Inputs", "lit.cfg.py"]
+config.test_source_root = os.path.dirname(os.path.abspath(__file__))
+
+
+def first_folder(candidates):
+    return next((os.path.abspath(c) for c in candidates if c and os.path.exists(os.path.join(c, "hlo-opt"))), None)
+
+
+bin_folder = first_folder([lit_config.params.get("bin"), os.environ.get("HLO_BIN"),
+                           os.path.join(root, "build/release/bin"), os.path.join(root, "build/dev/bin"),
+                           os.path.join(root, "build/release-without-llvm/bin")])
+if bin_folder is None:
+    lit_config.fatal("no hlo-opt found: run scripts/build, or name the folder with -Dbin=…")
+config.test_exec_root = os.path.join(os.path.dirname(bin_folder), "lit")
+
+llvm = "/usr/lib/llvm-19/bin"
+for name in ("hlo-opt", "hlo-run"):
+    config.substitutions.append((rf"(?<![\w./-]){name}(?![\w.-])", os.path.join(bin_folder, name)))
+for name in ("FileCheck", "split-file", "count", "not"):
+    config.substitutions.append((rf"(?<![\w./-]){name}(?![\w.-])(?= |$)", os.path.join(llvm, name)))
+
+for name in ("HLO_ABORT", "HLO_REPRO_DIR"):
+    config.environment.pop(name, None)
+config.environment["HLO_REPRO_DIR"] = os.path.join(config.test_exec_root, "reproducers")
+os.makedirs(config.environment["HLO_REPRO_DIR"], exist_ok=True)
+config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
+
+hlo_run = os.path.join(bin_folder, "hlo-run")
+if os.path.exists(hlo_run):
+    config.available_features.add("hlo-run")
+    platforms = subprocess.run([hlo_run, "--list-platforms"], capture_output=True, text=True, check=False).stdout.split()
+    if "cpu" in platforms:
+        config.available_features.add("llvm")
