@@ -1,7 +1,7 @@
 #include "lib/eval/contraction.h"
 
+#include <algorithm>
 #include <complex>
-#include <cstring>
 
 #include "lib/support/check.h"
 
@@ -43,48 +43,54 @@ void MultiplyAddRow(T factor, const T* row, int64_t count, T* sums) {
   }
 }
 
-// Four rows of the result share the loads of a row of `rhs`.
+// Four rows of the result share the loads of a row of `rhs`. Factors and rows of sums lie `factor_stride` and `sum_stride` apart.
 template <class T>
-void MultiplyAddFourRows(const T* factors, int64_t stride, const T* row, int64_t count, T* sums) {
+void MultiplyAddFourRows(const T* factors, int64_t factor_stride, const T* row, int64_t count, T* sums, int64_t sum_stride) {
   int64_t j = 0;
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
     using Vector = typename VectorOf<T>::Type;
     constexpr int64_t kLanes = VectorOf<T>::kLanes;
-    const T f0 = factors[0], f1 = factors[stride], f2 = factors[2 * stride], f3 = factors[3 * stride];
+    const T f0 = factors[0], f1 = factors[factor_stride], f2 = factors[2 * factor_stride], f3 = factors[3 * factor_stride];
     for (; j + kLanes <= count; j += kLanes) {
       const Vector value = *reinterpret_cast<const Vector*>(row + j);
       *reinterpret_cast<Vector*>(sums + j) += value * f0;
-      *reinterpret_cast<Vector*>(sums + count + j) += value * f1;
-      *reinterpret_cast<Vector*>(sums + 2 * count + j) += value * f2;
-      *reinterpret_cast<Vector*>(sums + 3 * count + j) += value * f3;
+      *reinterpret_cast<Vector*>(sums + sum_stride + j) += value * f1;
+      *reinterpret_cast<Vector*>(sums + 2 * sum_stride + j) += value * f2;
+      *reinterpret_cast<Vector*>(sums + 3 * sum_stride + j) += value * f3;
     }
   }
-  for (int64_t r = 0; r < 4; ++r) {
-    MultiplyAddRow(factors[r * stride], row + j, count - j, sums + r * count + j);
+  for (int64_t r = 0; r < 4 && j < count; ++r) {
+    MultiplyAddRow(factors[r * factor_stride], row + j, count - j, sums + r * sum_stride + j);
   }
 }
 
+// One matrix product into zeroed sums, by blocks of columns whose sums stay in the cache.
 template <class T>
-void MatMulOf(const MatMul& s, const uint8_t* lhs_bytes, const uint8_t* rhs_bytes, uint8_t* out_bytes) {
-  const T* lhs = reinterpret_cast<const T*>(lhs_bytes);
-  const T* rhs = reinterpret_cast<const T*>(rhs_bytes);
-  T* out = reinterpret_cast<T*>(out_bytes);
-  std::fill(out, out + s.batch * s.rows * s.columns, T(0));
-  for (int64_t b = 0; b < s.batch; ++b) {
-    const T* a = lhs + b * s.rows * s.k;
-    const T* c = rhs + b * s.k * s.columns;
-    T* sums = out + b * s.rows * s.columns;
+void MatMulOne(const MatMul& s, const T* lhs, const T* rhs, T* sums) {
+  constexpr int64_t kBlock = 4096 / sizeof(T);
+  for (int64_t j = 0; j < s.columns; j += kBlock) {
+    const int64_t width = std::min(kBlock, s.columns - j);
     int64_t i = 0;
     for (; i + 4 <= s.rows; i += 4) {
       for (int64_t k = 0; k < s.k; ++k) {
-        MultiplyAddFourRows(a + i * s.k + k, s.k, c + k * s.columns, s.columns, sums + i * s.columns);
+        MultiplyAddFourRows(lhs + i * s.k + k, s.k, rhs + k * s.columns + j, width, sums + i * s.columns + j, s.columns);
       }
     }
     for (; i < s.rows; ++i) {
       for (int64_t k = 0; k < s.k; ++k) {
-        MultiplyAddRow(a[i * s.k + k], c + k * s.columns, s.columns, sums + i * s.columns);
+        MultiplyAddRow(lhs[i * s.k + k], rhs + k * s.columns + j, width, sums + i * s.columns + j);
       }
     }
+  }
+}
+
+template <class T>
+void MatMulOf(const MatMul& s, const uint8_t* lhs, const uint8_t* rhs, uint8_t* out) {
+  T* sums = reinterpret_cast<T*>(out);
+  std::fill(sums, sums + s.batch * s.rows * s.columns, T(0));
+  for (int64_t b = 0; b < s.batch; ++b) {
+    MatMulOne(s, reinterpret_cast<const T*>(lhs) + b * s.rows * s.k, reinterpret_cast<const T*>(rhs) + b * s.k * s.columns,
+              sums + b * s.rows * s.columns);
   }
 }
 
