@@ -139,8 +139,8 @@ def cases(build, totals, folder):
         return
     for mode, table in (("text", "text_cases.jsonl"), ("ops", "op_cases.jsonl"), ("passes", "pass_cases.jsonl")):
         if (folder / table).is_file():
-            closing(f"golden table {table}",
-                    [sys.executable, "scripts/check_cases.py", mode, folder / table, f"--build={build}"], totals)
+            script = ["scripts/check_pass_cases.py"] if mode == "passes" else ["scripts/check_cases.py", mode]
+            closing(f"golden table {table}", [sys.executable, *script, folder / table, f"--build={build}"], totals)
 
 
 def repo(build, totals):
