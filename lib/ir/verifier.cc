@@ -96,14 +96,22 @@ class StructureVerifier {
     if (module_.name().empty()) findings_.Add({}, "the module has no name");
     VerifyComputations();
     if (!findings_.empty()) return;
-    uses_.assign(module_.id_limit(), 0);
+    first_slot_.assign(module_.id_limit(), 0);
     names_.reserve(static_cast<size_t>(module_.instruction_count()));
+    callers_.resize(module_.computations().size());
     for (const Computation* computation : module_.computations()) VerifyInstructions(*computation);
     if (!findings_.empty()) return;
+    slot_used_.assign(slots_, false);
     for (const Computation* computation : module_.computations()) VerifyLists(*computation);
     if (!findings_.empty()) return;
+    if (slots_ != use_entries_) {
+      findings_.Add({}, "the module has {} operands, but its use lists have {} entries", slots_ - 1, use_entries_ - 1);
+    }
+    if (calls_ != call_entries_) {
+      findings_.Add({}, "the module has {} calls, but its caller lists have {} entries", calls_, call_entries_);
+    }
     VerifyCallGraph();
-    for (const Computation* computation : module_.computations()) VerifyAcyclic(*computation);
+    for (const Computation* computation : out_of_order_) FindCycle(*computation);
   }
 
  private:
@@ -130,6 +138,8 @@ class StructureVerifier {
 
   void VerifyInstructions(const Computation& computation) {
     int count = 0;
+    bool in_order = true;
+    std::vector<const Instruction*>& callers = callers_[computations_[&computation]];
     for (const Instruction* instruction : computation.instructions()) {
       ++count;
       const SourceLoc loc = instruction->loc();
@@ -138,10 +148,12 @@ class StructureVerifier {
         findings_.Add(loc, "`{}` is listed in computation `{}` but has another parent", instruction->name(),
                       computation.name());
       }
-      if (instruction->id() >= uses_.size()) {
+      if (instruction->id() >= first_slot_.size()) {
         findings_.Add(loc, "`{}` has id {}, but the module has given {} ids", instruction->name(), instruction->id(),
-                      uses_.size());
-      } else if (uses_[instruction->id()]++ != 0) {
+                      first_slot_.size());
+        return;
+      }
+      if (first_slot_[instruction->id()] != 0) {
         findings_.Add(loc, "`{}` has id {}, which another instruction has as well", instruction->name(), instruction->id());
       }
       if (instruction->name().empty()) {
@@ -149,9 +161,16 @@ class StructureVerifier {
       } else if (!names_.insert(instruction->name()).second) {
         findings_.Add(loc, "instruction name `{}` is used twice", instruction->name());
       }
-      VerifyLinks(computation, *instruction);
+      VerifyLinks(computation, *instruction, in_order);
+      if (instruction->opcode() == Opcode::kParameter) VerifyNumber(computation, *instruction);
+      if (instruction->call_count() > 0) callers.push_back(instruction);
+      calls_ += instruction->call_count();
+      first_slot_[instruction->id()] = slots_;
+      slots_ += static_cast<uint32_t>(instruction->operand_count());
       if (findings_.full()) return;
     }
+    // Most computations list every instruction behind its operands, which shows that there is no cycle.
+    if (!in_order) out_of_order_.push_back(&computation);
     if (count != computation.instruction_count()) {
       findings_.Add(computation.loc(), "computation `{}` has {} instructions but counts {}", computation.name(), count,
                     computation.instruction_count());
@@ -160,7 +179,13 @@ class StructureVerifier {
     VerifyParameters(computation);
   }
 
-  void VerifyLinks(const Computation& computation, const Instruction& instruction) {
+  // Whether an earlier turn has seen this instruction.
+  bool Seen(const Instruction& instruction) const {
+    return instruction.id() < first_slot_.size() && first_slot_[instruction.id()] != 0;
+  }
+
+  // `in_order` becomes false when something needed comes later.
+  void VerifyLinks(const Computation& computation, const Instruction& instruction, bool& in_order) {
     const SourceLoc loc = instruction.loc();
     for (int i = 0; i < instruction.operand_count(); ++i) {
       const Instruction* operand = instruction.operand(i);
@@ -172,6 +197,8 @@ class StructureVerifier {
         findings_.Add(loc, "operand {} of `{}`, `{}`, is in another computation, `{}`", i, instruction.name(),
                       operand->name(), operand->parent()->name());
         findings_.NoteDefinition(*operand);
+      } else {
+        in_order = in_order && Seen(*operand);
       }
     }
     for (int i = 0; i < instruction.call_count(); ++i) {
@@ -188,6 +215,7 @@ class StructureVerifier {
                     calls.count, instruction.opcode_text());
     }
     for (const Instruction* predecessor : instruction.control_predecessors()) {
+      in_order = in_order && Seen(*predecessor);
       VerifyControlEdge(computation, *predecessor, instruction, predecessor->control_successors(), instruction);
     }
     for (const Instruction* successor : instruction.control_successors()) {
@@ -225,22 +253,6 @@ class StructureVerifier {
       findings_.Add(computation.loc(), "computation `{}` has no parameter {}, but one with a higher number",
                     computation.name(), i);
     }
-    for (const Instruction* instruction : computation.instructions()) {
-      if (instruction->opcode() != Opcode::kParameter) continue;
-      if (!instruction->attrs_ptr().Is<ParameterAttrs>()) continue;  // reported with the attributes
-      const int64_t number = instruction->parameter_number();
-      const bool listed = number >= 0 && number < computation.parameter_count();
-      const Instruction* other = listed ? computation.parameter(static_cast<int>(number)) : nullptr;
-      if (other == instruction) continue;
-      if (other == nullptr) {
-        findings_.Add(instruction->loc(), "parameter {} of computation `{}` is not listed there", number,
-                      computation.name());
-      } else {
-        findings_.Add(instruction->loc(), "computation `{}` has two parameters {}, `{}` and `{}`", computation.name(),
-                      number, other->name(), instruction->name());
-        findings_.NoteDefinition(*other);
-      }
-    }
     for (const Instruction* parameter : computation.parameters()) {
       if (parameter == nullptr) continue;
       if (parameter->is_dead() || parameter->parent() != &computation || parameter->opcode() != Opcode::kParameter) {
@@ -250,37 +262,39 @@ class StructureVerifier {
     }
   }
 
-  // Use lists and caller lists against operand and call slots: as many entries as slots, and each entry names a slot that no
+  // The parameter list has `parameter` at its number.
+  void VerifyNumber(const Computation& computation, const Instruction& parameter) {
+    if (!parameter.attrs_ptr().Is<ParameterAttrs>()) return;  // reported with the attributes
+    const int64_t number = parameter.parameter_number();
+    const bool listed = number >= 0 && number < computation.parameter_count();
+    const Instruction* other = listed ? computation.parameter(static_cast<int>(number)) : nullptr;
+    if (other == &parameter) return;
+    if (other == nullptr) {
+      return findings_.Add(parameter.loc(), "parameter {} of computation `{}` is not listed there", number,
+                           computation.name());
+    }
+    findings_.Add(parameter.loc(), "computation `{}` has two parameters {}, `{}` and `{}`", computation.name(), number,
+                  other->name(), parameter.name());
+    findings_.NoteDefinition(*other);
+  }
+
+  // Use lists and caller lists against operand and call slots: as many entries as slots (Run), and each entry names a slot that no
   // other entry names.
   void VerifyLists(const Computation& computation) {
-    // uses_[id] becomes the first of the instruction's slots.
-    uint32_t slots = 0;
-    uint32_t calls = 0;
-    for (const Instruction* instruction : computation.instructions()) {
-      uses_[instruction->id()] = slots;
-      slots += static_cast<uint32_t>(instruction->operand_count());
-      calls += static_cast<uint32_t>(instruction->call_count());
-    }
-    slot_used_.assign(slots, false);
-    uint32_t entries = 0;
     for (const Instruction* instruction : computation.instructions()) {
       for (const Use& use : instruction->uses()) {
-        ++entries;
+        ++use_entries_;
+        const size_t slot = first_slot_[use.user->id()] + static_cast<size_t>(use.operand_index);
         const bool sound = !use.user->is_dead() && use.user->parent() == &computation &&
                            use.operand_index < use.user->operand_count() &&
-                           use.user->operand(use.operand_index) == instruction &&
-                           !slot_used_[uses_[use.user->id()] + static_cast<uint32_t>(use.operand_index)];
+                           use.user->operand(use.operand_index) == instruction && !slot_used_[slot];
         if (!sound) {
           findings_.Add(instruction->loc(), "the use list of `{}` names operand {} of `{}`, which is another instruction",
                         instruction->name(), use.operand_index, use.user->name());
           return;
         }
-        slot_used_[uses_[use.user->id()] + static_cast<uint32_t>(use.operand_index)] = true;
+        slot_used_[slot] = true;
       }
-    }
-    if (entries != slots) {
-      findings_.Add(computation.loc(), "computation `{}` has {} operands, but its use lists have {} entries",
-                    computation.name(), slots, entries);
     }
     for (const CallSite& site : computation.callers()) {
       const bool sound = !site.caller->is_dead() && computations_.contains(site.caller->parent()) &&
@@ -291,50 +305,43 @@ class StructureVerifier {
                       computation.name());
       }
     }
-    calls_ += calls;
     call_entries_ += static_cast<int64_t>(computation.callers().size());
-    if (&computation == module_.computations().back() && calls_ != call_entries_) {
-      findings_.Add({}, "the module has {} calls, but its caller lists have {} entries", calls_, call_entries_);
-    }
   }
 
   // Depth first over the calls; an edge to a computation that is still open closes a cycle.
   void VerifyCallGraph() {
     enum class State : uint8_t { kNew, kOpen, kDone };
     struct Frame {
-      const Computation* computation;
-      std::vector<const Instruction*> callers;  // its instructions with calls
-      size_t at = 0;
+      size_t computation;
+      size_t at = 0;  // in callers_
       int call = 0;
     };
     std::vector<State> states(module_.computations().size(), State::kNew);
     std::vector<Frame> stack;
-    const auto open = [&](const Computation* computation) {
-      states[computations_[computation]] = State::kOpen;
-      stack.push_back({computation, {}});
-      for (const Instruction* instruction : computation->instructions()) {
-        if (instruction->call_count() > 0) stack.back().callers.push_back(instruction);
-      }
+    const auto open = [&](size_t computation) {
+      states[computation] = State::kOpen;
+      stack.push_back({computation});
     };
-    for (const Computation* start : module_.computations()) {
-      if (states[computations_[start]] != State::kNew) continue;
+    for (size_t start = 0; start < states.size(); ++start) {
+      if (states[start] != State::kNew) continue;
       open(start);
       while (!stack.empty()) {
         Frame& top = stack.back();
-        if (top.at == top.callers.size()) {
-          states[computations_[top.computation]] = State::kDone;
+        if (top.at == callers_[top.computation].size()) {
+          states[top.computation] = State::kDone;
           stack.pop_back();
           continue;
         }
-        const Instruction* caller = top.callers[top.at];
+        const Instruction* caller = callers_[top.computation][top.at];
         if (top.call == caller->call_count()) {
           ++top.at;
           top.call = 0;
           continue;
         }
         const Computation* callee = caller->call(top.call++);
-        const State state = states[computations_[callee]];
-        if (state == State::kNew) open(callee);
+        const size_t index = computations_[callee];
+        const State state = states[index];
+        if (state == State::kNew) open(index);
         if (state == State::kOpen) {
           findings_.Add(caller->loc(), "`{}` calls computation `{}`, which is running already: HLO has no recursion",
                         caller->name(), callee->name());
@@ -344,45 +351,31 @@ class StructureVerifier {
     }
   }
 
-  void VerifyAcyclic(const Computation& computation) {
-    // Most computations list every instruction after its operands; one pass shows it.
-    bool in_order = true;
-    for (const Instruction* instruction : computation.instructions()) uses_[instruction->id()] = 0;
-    for (const Instruction* instruction : computation.instructions()) {
-      for (const Instruction* operand : instruction->operands()) in_order = in_order && uses_[operand->id()] != 0;
-      for (const Instruction* before : instruction->control_predecessors()) in_order = in_order && uses_[before->id()] != 0;
-      uses_[instruction->id()] = 1;
-      if (!in_order) break;
-    }
-    if (in_order) return;
-    for (const Instruction* instruction : computation.instructions()) uses_[instruction->id()] = 0;
-    FindCycle(computation);
-  }
-
-  // Depth first over operands and control predecessors; uses_[id] is 0 new, 1 open, 2 done.
+  // Depth first over operands and control predecessors. first_slot_[id] is not needed any more: 0 new, 1 open, 2 done.
   void FindCycle(const Computation& computation) {
+    for (const Instruction* instruction : computation.instructions()) first_slot_[instruction->id()] = 0;
     struct Frame {
       const Instruction* instruction;
       int next = 0;
     };
     std::vector<Frame> stack;
     for (const Instruction* start : computation.instructions()) {
-      if (uses_[start->id()] != 0) continue;
+      if (first_slot_[start->id()] != 0) continue;
       stack.push_back({start});
-      uses_[start->id()] = 1;
+      first_slot_[start->id()] = 1;
       while (!stack.empty()) {
         Frame& top = stack.back();
         const int operands = top.instruction->operand_count();
         const auto control = top.instruction->control_predecessors();
         if (top.next == operands + static_cast<int>(control.size())) {
-          uses_[top.instruction->id()] = 2;
+          first_slot_[top.instruction->id()] = 2;
           stack.pop_back();
           continue;
         }
         const Instruction* before = top.next < operands ? top.instruction->operand(top.next)
                                                         : control[static_cast<size_t>(top.next - operands)];
         ++top.next;
-        if (uses_[before->id()] == 1) {
+        if (first_slot_[before->id()] == 1) {
           std::vector<const Instruction*> cycle;
           for (size_t i = stack.size(); i-- > 0;) {
             cycle.push_back(stack[i].instruction);
@@ -390,8 +383,8 @@ class StructureVerifier {
           }
           return ReportCycle(computation, cycle);
         }
-        if (uses_[before->id()] == 0) {
-          uses_[before->id()] = 1;
+        if (first_slot_[before->id()] == 0) {
+          first_slot_[before->id()] = 1;
           stack.push_back({before});
         }
       }
@@ -411,8 +404,12 @@ class StructureVerifier {
   Findings& findings_;
   absl::flat_hash_map<const Computation*, size_t> computations_;
   absl::flat_hash_set<std::string_view> names_;
-  std::vector<uint32_t> uses_;  // by instruction id; what it holds changes from check to check
+  std::vector<uint32_t> first_slot_;  // by instruction id: number of its first operand slot; 0: not seen yet
+  uint32_t slots_ = 1;
+  uint32_t use_entries_ = 1;
   std::vector<bool> slot_used_;
+  std::vector<std::vector<const Instruction*>> callers_;  // by index of the computation: its instructions with calls
+  std::vector<const Computation*> out_of_order_;  // some instruction stands before what it needs
   int64_t calls_ = 0;
   int64_t call_entries_ = 0;
 };

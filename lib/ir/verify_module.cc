@@ -7,8 +7,7 @@
 //   donors         exist, are arrays, named once and not aliased
 //   schedule       a scheduled module has a sequence for every computation that is not a fusion's; a sequence holds each instruction
 //                  once, after its operands and control predecessors
-//   all-reduce     all constrain their layout or none does
-//   buffers        are no parameters of the entry; each is written once
+//   buffers        are no parameters of the entry
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -25,8 +24,7 @@ class ModuleVerifier {
   void Run() {
     if (CheckEntryLayout()) CheckAliases();
     CheckSchedules();
-    CheckAllReduces();
-    CheckBuffers();
+    CheckEntryBuffers();
   }
 
  private:
@@ -159,48 +157,13 @@ class ModuleVerifier {
     }
   }
 
-  void CheckAllReduces() {
-    const Instruction* first = nullptr;
-    for (const Computation* computation : module_.computations()) {
-      for (const Instruction* instruction : computation->instructions()) {
-        if (instruction->opcode() != Opcode::kAllReduce && instruction->opcode() != Opcode::kAllReduceStart) continue;
-        if (first == nullptr) first = instruction;
-        if (instruction->attrs<AllReduceAttrs>().constrain_layout == first->attrs<AllReduceAttrs>().constrain_layout) continue;
-        findings_.Add(instruction->loc(), "of `{}` and `{}` only one has `constrain_layout`, expected all or none",
-                      first->name(), instruction->name());
-        return findings_.NoteDefinition(*first);
-      }
-    }
-  }
-
-  void CheckBuffers() {
+  void CheckEntryBuffers() {
     for (const Instruction* parameter : module_.entry()->parameters()) {
       bool has_buffer = false;
       ForEachLeaf(parameter->shape(), [&](Shape leaf, const ShapeIndex&) { has_buffer = has_buffer || leaf.IsBuffer(); });
       if (!has_buffer) continue;
       findings_.Add(parameter->loc(), "parameter `{}` of the entry has shape `{}`, expected no buffers", parameter->name(),
                     parameter->shape());
-    }
-    for (const Computation* computation : module_.computations()) {
-      for (const Instruction* instruction : computation->instructions()) {
-        if (instruction->shape().IsBuffer()) CheckOneWriter(*instruction);
-      }
-    }
-  }
-
-  // Tuples and their elements only pass a buffer on; every other user writes.
-  void CheckOneWriter(const Instruction& buffer) {
-    const Instruction* writer = nullptr;
-    for (const Use& use : buffer.uses()) {
-      const Opcode opcode = use.user->opcode();
-      if (opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement) continue;
-      if (writer == nullptr) {
-        writer = use.user;
-        continue;
-      }
-      findings_.Add(buffer.loc(), "buffer `{}` is written by both `{}` and `{}`", buffer.name(), writer->name(),
-                    use.user->name());
-      return findings_.NoteDefinition(*use.user);
     }
   }
 

@@ -10,10 +10,13 @@
 //   result_accuracy  stands only on opcodes that have one
 //   sharding         fits the shape and the number of partitions
 //   origin           is a tree of the shape's form
+//   all-reduce       all constrain their layout or none does
+//   buffers          have one user that writes
 #include <algorithm>
 #include <array>
+#include <memory>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/types/shape_util.h"
 
@@ -152,6 +155,8 @@ class OpVerifier {
     if (instruction.extras() != nullptr) CheckExtras(instruction);
     if (!context_.options.allow_mixed_precision) CheckOneFloatWidth(instruction);
     if (context_.options.layout_sensitive) CheckLayouts(instruction);
+    if (instruction.shape().IsBuffer()) CheckOneWriter(instruction);
+    if (IsAllReduce(instruction.opcode())) CheckConstraint(instruction);
     if (const OpcodeRule rule = kRules[static_cast<size_t>(instruction.opcode())]) rule(context_, instruction);
   }
 
@@ -168,14 +173,16 @@ class OpVerifier {
 
   bool CheckShape(const Instruction& instruction) {
     const Shape shape = instruction.shape();
-    if (!sound_shapes_.insert(shape).second) return true;
+    Shape& known = sound_shapes_[shape.Hash() % sound_shapes_.size()];
+    if (known == shape) return true;
     if (const absl::Status status = ValidateShape(shape); !status.ok()) {
-      sound_shapes_.erase(shape);
       findings_.AddStatus(instruction.loc(), AddPrefix(status, fmt::format("`{}`", instruction.name())));
       return false;
     }
-    if (!HasUnboundedDimension(shape)) return true;
-    sound_shapes_.erase(shape);
+    if (!HasUnboundedDimension(shape)) {
+      known = shape;
+      return true;
+    }
     findings_.Add(instruction.loc(), "`{}` has shape `{}`, expected no unbounded dimension", instruction.name(), shape);
     return false;
   }
@@ -184,10 +191,8 @@ class OpVerifier {
     const auto opcode = static_cast<size_t>(instruction.opcode());
     operands_.clear();
     for (const Instruction* operand : instruction.operands()) operands_.push_back(operand->shape());
-    calls_.clear();
-    for (int i = 0; i < instruction.call_count(); ++i) calls_.push_back(instruction.call(i)->signature());
-    const absl::StatusOr<Shape> inferred = InferShape(
-        ShapeArgs(instruction.opcode(), operands_, instruction.attrs_ptr(), calls_, instruction.shape()));
+    const absl::StatusOr<Shape> inferred = InferShape(ShapeArgs(instruction.opcode(), operands_, instruction.attrs_ptr(),
+                                                                SignaturesOf(instruction), instruction.shape()));
     if (!inferred.ok()) {
       findings_.AddStatus(instruction.loc(), inferred.status());
       findings_.NoteOperands(instruction);
@@ -208,6 +213,19 @@ class OpVerifier {
                   inferred->Text(agreement.layout));
     findings_.NoteOperands(instruction);
     return false;
+  }
+
+  // Of the called computations. Valid until the next call.
+  absl::Span<const Signature> SignaturesOf(const Instruction& instruction) {
+    if (instruction.call_count() == 0) return {};
+    calls_.clear();
+    for (int i = 0; i < instruction.call_count(); ++i) {
+      std::unique_ptr<Signature>& signature = signatures_[instruction.call(i)];
+      if (signature == nullptr) signature = std::make_unique<Signature>(instruction.call(i)->signature());
+      if (instruction.call_count() == 1) return absl::MakeConstSpan(signature.get(), 1);
+      calls_.push_back(*signature);
+    }
+    return calls_;
   }
 
   void CheckExtras(const Instruction& instruction) {
@@ -305,11 +323,38 @@ class OpVerifier {
     }
   }
 
+  // Tuples and their elements only pass a buffer on; every other user writes.
+  void CheckOneWriter(const Instruction& buffer) {
+    const Instruction* writer = nullptr;
+    for (const Instruction* user : buffer.users()) {
+      if (user->opcode() == Opcode::kTuple || user->opcode() == Opcode::kGetTupleElement) continue;
+      if (writer == nullptr) {
+        writer = user;
+        continue;
+      }
+      findings_.Add(buffer.loc(), "buffer `{}` is written by both `{}` and `{}`", buffer.name(), writer->name(),
+                    user->name());
+      return findings_.NoteDefinition(*user);
+    }
+  }
+
+  static bool IsAllReduce(Opcode opcode) { return opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart; }
+
+  void CheckConstraint(const Instruction& all_reduce) {
+    if (all_reduce_ == nullptr) all_reduce_ = &all_reduce;
+    if (all_reduce.attrs<AllReduceAttrs>().constrain_layout == all_reduce_->attrs<AllReduceAttrs>().constrain_layout) return;
+    findings_.Add(all_reduce.loc(), "of `{}` and `{}` only one has `constrain_layout`, expected all or none",
+                  all_reduce_->name(), all_reduce.name());
+    findings_.NoteDefinition(*all_reduce_);
+  }
+
   const VerifyContext& context_;
   Findings& findings_;
   std::vector<Shape> operands_;
   std::vector<Signature> calls_;
-  absl::flat_hash_set<Shape> sound_shapes_;
+  absl::flat_hash_map<const Computation*, std::unique_ptr<Signature>> signatures_;
+  const Instruction* all_reduce_ = nullptr;  // the first one
+  std::array<Shape, 256> sound_shapes_;  // by hash: the last one seen; shapes repeat, and looking one up in a set costs more
 };
 
 }  // namespace
