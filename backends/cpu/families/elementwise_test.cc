@@ -34,6 +34,7 @@ std::string All(ElementType type, absl::Span<const Opcode> unary, absl::Span<con
     add(shape, "clamp(y, x, x)");
   }
   if (IsFloat(type)) add("pred[13]", "is-finite(x)");
+  if (IsFloat(type)) add(shape, "reduce-precision(x), exponent_bits=3, mantissa_bits=2");
   if (IsFloat(type)) add("pred[13]", "compare(x, y), direction=GT, type=TOTALORDER");
   add(shape, "select(p, x, y)");
   return fmt::format(R"(

@@ -12,6 +12,9 @@
 namespace hlo::cpu {
 namespace {
 
+// Elements of a row that may be kept in scratch memory: it should stay in the L1 and L2 caches.
+constexpr int64_t kMostKept = 1 << 14;
+
 // The element every value of `type` keeps when combined with it by `op`; empty if there is none that we know.
 std::optional<Literal> IdentityOf(Opcode op, ElementType type) {
   if (op == Opcode::kAdd) return Literal::Scalar(type, IsFloat(type) ? -0.0 : 0.0);
@@ -80,6 +83,38 @@ absl::StatusOr<Values> FusionEmitter::FoldLanes(const Computation& region, Value
   return values;
 }
 
+// ---- rows kept in scratch memory ----
+
+std::vector<const Instruction*> FusionEmitter::RowsToKeep(const Instruction* reduce) const {
+  const absl::Span<const int64_t> dims = reduce->operand(0)->shape().dims();
+  std::vector<const Instruction*> found, stack = {reduce->operand(0)};
+  for (size_t seen = 0; seen < stack.size() && seen < 32; ++seen) {
+    const Instruction* const i = stack[seen];
+    if (buffers_.contains(i) || !IsFusibleElementwise(*i) || i->shape().dims() != dims) continue;
+    if (IsCostly(*i) && i->use_count() > 1) {
+      found.push_back(i);
+      continue;
+    }
+    for (const Instruction* operand : i->operands()) stack.push_back(operand);
+  }
+  return found;
+}
+
+std::optional<Value> FusionEmitter::LoadKept(const Instruction* instruction, const Index& index) {
+  for (const KeptRow& row : kept_rows_) {
+    if (row.instruction != instruction || !b_.IsVisible(row.made)) continue;
+    bool same = true;
+    Index inside = index;
+    for (size_t d = 0; d < index.size(); ++d) {
+      if (row.sizes[d] > 1) continue;
+      same = same && index[d] == row.index[d];
+      inside[d] = Affine();
+    }
+    if (same) return LoadElement(row.buffer, Linear(inside, row.sizes));
+  }
+  return std::nullopt;
+}
+
 // The accumulators of all levels and the initial value as one.
 absl::StatusOr<Values> FusionEmitter::CombineLevels(const Instruction* reduce, const Values& carried,
                                                     const std::vector<int>& levels, absl::Span<const Value> initial) {
@@ -112,10 +147,18 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   for (const Affine& affine : index) varies = varies || DependsOnLanes(affine);
   const bool has_minor = minor >= 0 && is_reduced(minor);
   if (varies && has_minor && shape.dim(minor) > 1) {
-    // Rows: the lanes belong to the reduced dimension, not to the results.
+    // Rows: the lanes belong to the reduced dimension, not to the results; unless the results vary only with outer dimensions of
+    // a loop over several, which then is two loops.
     for (const auto& nest : nests_) {
-      for (const Group& group : nest->groups) {
-        if (group.lanes > 1) plan_.LimitLanes(*nest->plan, 1);
+      const Group& group = nest->groups.back();
+      if (group.lanes == 1) continue;
+      const auto is_used = [&](size_t d) {
+        return std::any_of(index.begin(), index.end(),
+                           [&](const Affine& a) { return a.CoefficientOf(nest->variables[d]) != 0; });
+      };
+      if (is_used(group.last)) plan_.LimitLanes(*nest->plan, 1);
+      for (size_t d = group.first; d < group.last; ++d) {
+        if (is_used(d) != is_used(d + 1)) plan_.Separate(*nest->plan, d);
       }
     }
   }
@@ -148,7 +191,7 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
     }
   }
   const bool vectors = !identity.empty();
-  if (vectors) nest.levels = LevelsFor(nest.groups.back().size, std::min(4 * base_lanes_, nest.plan->lanes_limit));
+  if (vectors) nest.levels = LevelsFor(nest.groups.back().size, std::min(unroll_ * base_lanes_, nest.plan->lanes_limit));
   const std::vector<int> levels = nest.levels;
   Values carried;
   for (const int level : levels) {
@@ -156,8 +199,16 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
       carried.push_back(vectors ? b_.Splat(identity[i], level) : b_.Splat(initial[i], lanes_));
     }
   }
+  std::vector<KeptRow> rows;
+  if (vectors && sizes.size() == static_cast<size_t>(shape.rank()) && Product(sizes) <= kMostKept) {
+    for (const Instruction* i : RowsToKeep(instruction)) {
+      const int buffer = b_.AddBuffer(tile::BufferKind::kScratch, i->shape().element_type(), Product(sizes), true);
+      rows.push_back({i, {}, sizes, buffer, tile::kNoValue});
+    }
+  }
   const auto body = [&](const Values& before) -> absl::StatusOr<Values> {
     Index element = IndexOf(nest, shape.rank());
+    const Address place = rows.empty() ? Address() : ToAddress(Linear(element, sizes));
     size_t kept = 0;
     for (int d = 0; d < shape.rank(); ++d) {
       if (!is_reduced(d)) element[static_cast<size_t>(d)] = index[kept++];
@@ -170,6 +221,11 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
       ASSIGN_OR_RETURN(const Value value, Emit(instruction->operand(static_cast<int>(i)), element));
       arguments.push_back(value);
     }
+    for (KeptRow& row : rows) {
+      ASSIGN_OR_RETURN(const Value value, Emit(row.instruction, element));
+      b_.Store(row.buffer, place.base, b_.Splat(value, lanes_), place.step);
+      row.index = element;
+    }
     ASSIGN_OR_RETURN(const Values next, EmitRegion(region, arguments));
     Values after = before;
     for (size_t i = 0; i < count; ++i) after[level * count + i] = b_.Splat(next[i], lanes_);
@@ -178,6 +234,10 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   ASSIGN_OR_RETURN(Values done, Loop(nest, 0, carried, body));
   if (vectors) {
     ASSIGN_OR_RETURN(done, CombineLevels(instruction, done, levels, initial));
+  }
+  for (KeptRow& row : rows) {
+    row.made = done[0];
+    kept_rows_.push_back(row);
   }
   lanes_ = outer_lanes;
   mask_ = outer_mask;

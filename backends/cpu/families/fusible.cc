@@ -31,13 +31,22 @@ bool IsFusibleElementwise(const Instruction& instruction) {
   const Opcode op = instruction.opcode();
   const ElementType type = instruction.operand(0)->shape().element_type();
   const ElementType result = instruction.shape().element_type();
-  if (op == Opcode::kCopy || op == Opcode::kSelect || op == Opcode::kConvert) return true;
+  if (op == Opcode::kConvert) return true;
+  // Operands of one type: mixed precision is left to the interpreter.
+  for (int i = op == Opcode::kSelect ? 2 : 1; i < instruction.operand_count(); ++i) {
+    const int before = op == Opcode::kSelect ? 1 : 0;
+    if (instruction.operand(i)->shape().element_type() != instruction.operand(before)->shape().element_type()) return false;
+  }
+  if (op == Opcode::kSelect) return instruction.operand(1)->shape().element_type() == result;
+  if (op == Opcode::kCopy) return type == result;
   if (op == Opcode::kOptimizationBarrier) return true;
   if (op == Opcode::kBitcastConvert) return BitWidth(type) == BitWidth(result) && IsComplex(type) == IsComplex(result) &&
                                             !IsPred(type) && !IsPred(result) && BitWidth(type) >= 8;
   if (op == Opcode::kCompare || op == Opcode::kReal || op == Opcode::kImag || op == Opcode::kComplex) return true;
+  if (op == Opcode::kIsFinite) return IsFloat(type);
+  if (IsComplex(type) ? op != Opcode::kAbs && type != result : type != result) return false;
   if (op == Opcode::kClamp) return !IsComplex(type);
-  if (op == Opcode::kIsFinite || op == Opcode::kReducePrecision) return IsFloat(type);
+  if (op == Opcode::kReducePrecision) return IsFloat(type);
   return IsElementwise(op) && IsArithmetic(op, type, instruction.operand_count());
 }
 

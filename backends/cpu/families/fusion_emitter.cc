@@ -41,6 +41,7 @@ std::optional<Value> FusionEmitter::FindMemo(const Instruction* instruction, int
 
 absl::StatusOr<Value> FusionEmitter::EmitResult(const Instruction* instruction, int result, const Index& index) {
   if (const std::optional<Value> known = FindMemo(instruction, result, index)) return *known;
+  if (const std::optional<Value> kept = LoadKept(instruction, index)) return *kept;
   ASSIGN_OR_RETURN(const Value value, EmitUncached(instruction, result, index));
   memo_[HashOf(instruction, result, index)].push_back({instruction, result, mask_, index, value});
   return value;

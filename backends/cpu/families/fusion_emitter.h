@@ -34,6 +34,10 @@ class FusionEmitter {
   // The elements of `instruction` lie in a buffer of the kernel (a tuple's leaves in consecutive ones).
   void BindBuffer(const Instruction* instruction, int first_buffer) { buffers_[instruction] = first_buffer; }
 
+  // Vector accumulators of a row's reduction: several hide the latency of an addition, but expensive elements want the
+  // registers.
+  void SetUnroll(int unroll) { unroll_ = unroll; }
+
   // ---- values ----
 
   // Element `index` of the array `instruction`.
@@ -171,6 +175,16 @@ class FusionEmitter {
   void NoteRecomputation(const Index& index, int depth);
 
   uint64_t HashOf(const Instruction* instruction, int result, const Index& index) const;
+  // Costly elements of a row that are wanted again after the reduction that computes them are kept in scratch memory.
+  struct KeptRow {
+    const Instruction* instruction;
+    Index index;            // of the row; entries of the reduced dimensions are not looked at
+    std::vector<int64_t> sizes;  // of the reduced dimensions, 1 for the others
+    int buffer;
+    Value made;  // visible where the row is complete
+  };
+  std::vector<const Instruction*> RowsToKeep(const Instruction* reduce) const;
+  std::optional<Value> LoadKept(const Instruction* instruction, const Index& index);
   std::optional<Value> LoadTransposed(int buffer, const Affine& affine, const Address& address);
   bool DependsOnLanes(const Affine& affine) const;
   int DepthOf(const Index& index) const;
@@ -183,6 +197,7 @@ class FusionEmitter {
   tile::Builder& b_;
   LoopPlan& plan_;
   int base_lanes_;
+  int unroll_ = 4;
   int lanes_ = 1;
   Value mask_ = tile::kNoValue;  // lanes whose loads must not touch memory, when conditional
   uint64_t last_epoch_ = 0;
@@ -201,6 +216,7 @@ class FusionEmitter {
     std::vector<Value> columns;
   };
   std::vector<TransposedTile> tiles_;
+  std::vector<KeptRow> kept_rows_;
 };
 
 // The HLO attributes an element node keeps.

@@ -96,7 +96,7 @@ class LoopEmission {
     const bool reduces = Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduce; });
     const bool windows = Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduceWindow; });
     int unroll = expensive ? 1 : frame_.body.size() <= 12 ? 2 : 1;
-    if (reduces) unroll = expensive ? 2 : 8;
+    if (reduces) unroll = expensive ? 1 : 8;
     if (windows) unroll = 4;
     // Two cores want two pieces.
     while (reduces && unroll > 1 && size < 2 * unroll * base_lanes_) unroll /= 2;
@@ -104,6 +104,8 @@ class LoopEmission {
   }
 
   absl::Status EmitTasks() {
+    const bool expensive = Contains([](const Instruction& i) { return IsCostly(i); });
+    emitter_.SetUnroll(expensive ? 1 : 4);
     FusionEmitter::ActiveNest& nest = emitter_.Open(-1, main_dims_);
     SeparateRows(nest);
     const size_t last = nest.groups.size() - 1;

@@ -138,7 +138,17 @@ class ElementEmitter {
     if (type == ElementType::kF64) {
       return Put(math::ReducePrecision(Get<double>(x), attrs.exponent_bits, attrs.mantissa_bits));
     }
-    return Narrow(type, math::ReducePrecision(Widen(type, x), attrs.exponent_bits, attrs.mantissa_bits));
+    if (type == ElementType::kF32) return Put(math::ReducePrecision(Get<float>(x), attrs.exponent_bits, attrs.mantissa_bits));
+    // Formats with all the codes of IEEE are rounded in their own bits, the others as f32.
+    return WithNarrowType(type, [&]<class S>(S) -> Emitted {
+      if constexpr (S::kFlavor == FloatFlavor::kIeee) {
+        using Int = std::conditional_t<S::kBits == 16, int16_t, int8_t>;
+        const math::IeeeLayout own = {S::kExponentBits, S::kMantissaBits};
+        return Put(math::ReducePrecisionBits(Get<Int>(x), own, {attrs.exponent_bits, attrs.mantissa_bits}));
+      } else {
+        return Encode<S>(math::ReducePrecision(Decode<S>(x), attrs.exponent_bits, attrs.mantissa_bits));
+      }
+    });
   }
 
   // ---- conversions ----

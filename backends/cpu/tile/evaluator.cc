@@ -141,7 +141,28 @@ class Evaluator {
     return absl::OkStatus();
   }
 
+  // In the format's own bits, where it has all the codes of IEEE.
+  template <class S, class Int>
+  static bool ReduceBits(const ElementAttrs& attrs, const uint8_t* in, uint8_t* out, int lanes) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      const Int code = reinterpret_cast<const Int*>(in)[lane];
+      reinterpret_cast<Int*>(out)[lane] = math::ReducePrecisionBits(code, {S::kExponentBits, S::kMantissaBits},
+                                                                    {attrs.exponent_bits, attrs.mantissa_bits});
+    }
+    return true;
+  }
+  static bool ReduceNarrowPrecision(const ElementAttrs& attrs, ElementType type, const uint8_t* in, uint8_t* out,
+                                    int lanes) {
+    if (type == ElementType::kF16) return ReduceBits<F16, int16_t>(attrs, in, out, lanes);
+    if (type == ElementType::kBF16) return ReduceBits<BF16, int16_t>(attrs, in, out, lanes);
+    if (type == ElementType::kF8E5M2) return ReduceBits<F8E5M2, int8_t>(attrs, in, out, lanes);
+    if (type == ElementType::kF8E4M3) return ReduceBits<F8E4M3, int8_t>(attrs, in, out, lanes);
+    if (type == ElementType::kF8E3M4) return ReduceBits<F8E3M4, int8_t>(attrs, in, out, lanes);
+    return false;
+  }
+
   absl::Status RunReducePrecision(const Node& node, ElementType type, const uint8_t* in, uint8_t* out, int lanes) {
+    if (ReduceNarrowPrecision(node.attrs, type, in, out, lanes)) return absl::OkStatus();
     Bytes wide = Widened(type, in, lanes);
     const int e = node.attrs.exponent_bits, m = node.attrs.mantissa_bits;
     for (int lane = 0; lane < lanes; ++lane) {
