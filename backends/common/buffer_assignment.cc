@@ -336,6 +336,7 @@ class Assigner {
     std::set<int> taken;
     std::vector<std::pair<int, int>> needed;
     for (size_t i = 0; i < state.size(); ++i) {
+      if (result[i] == state[i]) invariant_.insert(state[i]);
       if (result[i] == state[i] || At(state[i]).bytes == 0) continue;
       const int r = result[i];
       const bool mergeable = IsTemp(r) && !state_set.contains(r) && !taken.contains(Find(r)) &&
@@ -579,7 +580,20 @@ class Assigner {
     return slices_[root];
   }
 
+  // Loop state that every iteration hands on unchanged.
+  void FindUnchanging() {
+    for (const auto& [instruction, values] : out_.leaf_values_) {
+      if (values.size() != 1) continue;
+      const Value& value = At(values[0]);
+      if (value.storage == Storage::kConstant || value.storage == Storage::kArgument ||
+          (invariant_.contains(values[0]) && instruction->parent() != value.def->parent())) {
+        out_.unchanging_.insert(instruction);
+      }
+    }
+  }
+
   void Materialise() {
+    FindUnchanging();
     for (size_t v = 0; v < values_.size(); ++v) out_.value_slices_.push_back(SliceOf(static_cast<int>(v)));
     for (const PendingCopy& copy : pending_) {
       const BufferSlice source = SliceOf(copy.source);
@@ -610,6 +624,7 @@ class Assigner {
   std::vector<LoopStart> loops_;
   absl::flat_hash_map<int, std::pair<int, int>> group_;
   absl::flat_hash_map<int, int> group_allocation_;
+  std::set<int> invariant_;                    // loop state values
   absl::flat_hash_map<int, int> donated_to_;  // argument leaf -> result leaf
   absl::flat_hash_map<int, BufferSlice> slices_;
   std::vector<PendingCopy> pending_;

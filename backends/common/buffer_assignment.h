@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "backends/common/buffer_slice.h"
 #include "lib/ir/module.h"
@@ -69,6 +70,10 @@ class BufferAssignment {
   // Where the leaves of the entry's result are after a run: result allocations, or arguments given away.
   const std::vector<BufferSlice>& results() const { return results_; }
 
+  // Whether the value of array `operand` is the same at every execution of its reader between two calls of Thunk::ForgetOperands: a
+  // constant, an argument that is not overwritten, or, inside a loop, what the loop passes on as it is.
+  bool IsUnchanging(const Instruction& operand) const { return unchanging_.contains(&operand); }
+
   // Copies before a loop starts, after each run of its body, after a branch, at the end of the entry.
   const CopyList& loop_init(const Instruction& while_op) const { return Find(init_copies_, &while_op); }
   const CopyList& loop_end(const Instruction& while_op) const { return Find(end_copies_, &while_op); }
@@ -101,6 +106,7 @@ class BufferAssignment {
   absl::flat_hash_map<const Computation*, CopyList> branch_copies_;
   CopyList entry_copies_;
   std::vector<BufferSlice> results_;
+  absl::flat_hash_set<const Instruction*> unchanging_;
   std::vector<ValueText> texts_;
 };
 

@@ -22,6 +22,10 @@ int64_t ScratchBytes(const ThunkList& thunks) {
   return bytes;
 }
 
+void ForgetOperands(const ThunkList& thunks) {
+  for (const auto& thunk : thunks) thunk->ForgetOperands();
+}
+
 void AppendUses(const ThunkList& thunks, BufferUses& uses) {
   for (const auto& thunk : thunks) {
     const BufferUses inner = thunk->uses();
@@ -72,7 +76,14 @@ BufferUses WhileThunk::uses() const {
 
 int64_t WhileThunk::scratch_bytes() const { return std::max(ScratchBytes(condition_), ScratchBytes(body_)); }
 
+void WhileThunk::ForgetOperands() const {
+  hlo::ForgetOperands(condition_);
+  hlo::ForgetOperands(body_);
+}
+
 absl::Status WhileThunk::Execute(ExecuteContext& context) const {
+  // What does not change during the loop may differ from what the last loop had.
+  ForgetOperands();
   for (int64_t iteration = 0; trip_count_ < 0 || iteration < trip_count_; ++iteration) {
     if (trip_count_ < 0) {
       RETURN_IF_ERROR(ExecuteAll(condition_, context));
@@ -113,6 +124,10 @@ int64_t ConditionalThunk::scratch_bytes() const {
   int64_t bytes = 0;
   for (const ThunkList& branch : branches_) bytes = std::max(bytes, ScratchBytes(branch));
   return bytes;
+}
+
+void ConditionalThunk::ForgetOperands() const {
+  for (const ThunkList& branch : branches_) hlo::ForgetOperands(branch);
 }
 
 absl::Status ConditionalThunk::Execute(ExecuteContext& context) const {

@@ -50,6 +50,8 @@ class Thunk {
   virtual BufferUses uses() const = 0;
   virtual int64_t scratch_bytes() const { return 0; }
   virtual absl::Status Execute(ExecuteContext& context) const = 0;
+  // Operands that were promised not to change between runs have changed: drops copies made of them.
+  virtual void ForgetOperands() const {}
   // One line (control flow: one per inner thunk, too), indented.
   virtual void AppendTo(std::string& out, int indent) const;
 
@@ -69,6 +71,7 @@ inline absl::Status ExecuteAll(const ThunkList& thunks, ExecuteContext& context)
   return absl::OkStatus();
 }
 
+void ForgetOperands(const ThunkList& thunks);
 // Largest scratch need of a list.
 int64_t ScratchBytes(const ThunkList& thunks);
 void AppendUses(const ThunkList& thunks, BufferUses& uses);
@@ -95,6 +98,7 @@ class WhileThunk final : public Thunk {
   BufferUses uses() const override;
   int64_t scratch_bytes() const override;
   absl::Status Execute(ExecuteContext& context) const override;
+  void ForgetOperands() const override;
   void AppendTo(std::string& out, int indent) const override;
 
  private:
@@ -113,6 +117,7 @@ class ConditionalThunk final : public Thunk {
   BufferUses uses() const override;
   int64_t scratch_bytes() const override;
   absl::Status Execute(ExecuteContext& context) const override;
+  void ForgetOperands() const override;
   void AppendTo(std::string& out, int indent) const override;
 
  private:

@@ -14,6 +14,7 @@ class ConvThunk final : public Thunk {
   std::string_view kind() const override { return "convolution"; }
   BufferUses uses() const override { return {{lhs_, rhs_}, {out_}}; }
   int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+  void ForgetOperands() const override { kernel_->Forget(); }
   absl::Status Execute(ExecuteContext& context) const override {
     return kernel_->Run({context.Address(lhs_), context.Address(rhs_), context.Address(out_), nullptr, context.scratch}, *context.pool);
   }
@@ -43,6 +44,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv, co
   spec.rhs_type = rhs.element_type();
   spec.out_type = out.element_type();
   spec.threads = options.threads;
+  spec.rhs_constant = buffers.rhs_unchanging;
   spec.batch = size(lhs, dims.input_batch);
   spec.in_features = size(lhs, dims.input_feature);
   spec.out_features = size(rhs, dims.kernel_output_feature);

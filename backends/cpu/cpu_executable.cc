@@ -68,26 +68,45 @@ absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_p
   return executable;
 }
 
+// Constants, temporaries and scratch memory belong to the executable; arguments and results to its runs.
 absl::Status CpuExecutable::Allocate() {
   const std::vector<Allocation>& allocations = program_.buffers->allocations();
-  std::vector<int64_t> offsets;
-  int64_t total = 0;
-  for (const Allocation& allocation : allocations) {
-    offsets.push_back(total);
-    total += RoundUp(allocation.size);
-  }
-  const int64_t scratch = total;
-  total += RoundUp(program_.scratch_bytes);
-  ASSIGN_OR_RETURN(arena_, Arena::Create(total));
+  addresses_.assign(allocations.size(), nullptr);
+  ASSIGN_OR_RETURN(arena_, Place(program_.scratch_bytes, [](const Allocation& a) {
+    return a.kind == Allocation::Kind::kConstant || a.kind == Allocation::Kind::kTemp;
+  }));
+  scratch_ = arena_.data() + arena_used_ - RoundUp(program_.scratch_bytes);
   for (size_t i = 0; i < allocations.size(); ++i) {
-    addresses_.push_back(arena_.data() + offsets[i]);
     if (const Instruction* constant = allocations[i].constant) {
       RETURN_IF_ERROR(RefuseElided(constant->literal(), constant->name()));
       std::memcpy(addresses_[i], constant->literal().data(), static_cast<size_t>(allocations[i].size));
     }
   }
-  scratch_ = arena_.data() + scratch;
   return absl::OkStatus();
+}
+
+absl::Status CpuExecutable::AllocateForRuns() {
+  if (has_run_memory_) return absl::OkStatus();
+  ASSIGN_OR_RETURN(run_arena_, Place(0, [](const Allocation& a) {
+    return a.kind == Allocation::Kind::kArgument || a.kind == Allocation::Kind::kResult;
+  }));
+  has_run_memory_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Arena> CpuExecutable::Place(int64_t extra_bytes, bool (*wanted)(const Allocation&)) {
+  const std::vector<Allocation>& allocations = program_.buffers->allocations();
+  int64_t total = RoundUp(extra_bytes);
+  for (const Allocation& allocation : allocations) total += wanted(allocation) ? RoundUp(allocation.size) : 0;
+  ASSIGN_OR_RETURN(Arena arena, Arena::Create(total));
+  arena_used_ = total;
+  int64_t offset = 0;
+  for (size_t i = 0; i < allocations.size(); ++i) {
+    if (!wanted(allocations[i])) continue;
+    addresses_[i] = arena.data() + offset;
+    offset += RoundUp(allocations[i].size);
+  }
+  return arena;
 }
 
 void CpuExecutable::SetStats(const CompileStats& stats) {
@@ -102,6 +121,7 @@ bool CpuExecutable::OverwritesArguments() const {
 
 absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten) {
   RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
+  RETURN_IF_ERROR(AllocateForRuns());
   std::vector<const Literal*> leaves;
   for (size_t i = 0; i < arguments.size(); ++i) {
     absl::Status status;
@@ -119,6 +139,7 @@ absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments, b
     RET_CHECK(leaf.byte_size() == allocations[i].size, "argument of {} bytes for {}", leaf.byte_size(), allocations[i].size);
     std::memcpy(addresses_[i], leaf.data(), static_cast<size_t>(allocations[i].size));
   }
+  if (!only_overwritten) ForgetOperands(program_.thunks);
   return absl::OkStatus();
 }
 

@@ -33,6 +33,9 @@ class CpuExecutable final : public Executable {
  private:
   CpuExecutable() = default;
   absl::Status Allocate();
+  absl::Status AllocateForRuns();
+  // Memory for the wanted allocations, in order, and `extra_bytes` behind them.
+  absl::StatusOr<Arena> Place(int64_t extra_bytes, bool (*wanted)(const Allocation&));
 
   std::unique_ptr<Module> module_;
   std::unique_ptr<Jit> jit_;
@@ -40,7 +43,10 @@ class CpuExecutable final : public Executable {
   Program program_;
   Denormals denormals_ = Denormals::kFlush;
   CompileStats stats_;
-  Arena arena_;
+  Arena arena_;      // constants, temporaries, scratch
+  Arena run_arena_;  // arguments and results, made at the first run
+  bool has_run_memory_ = false;
+  int64_t arena_used_ = 0;
   std::vector<std::byte*> addresses_;  // by allocation
   std::byte* scratch_ = nullptr;
   uint64_t random_state_ = 0;

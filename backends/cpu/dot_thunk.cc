@@ -108,6 +108,7 @@ class DotThunk final : public Thunk {
   std::string_view kind() const override { return "dot"; }
   BufferUses uses() const override { return {{lhs_, rhs_}, {out_}}; }
   int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+  void ForgetOperands() const override { kernel_->Forget(); }
   absl::Status Execute(ExecuteContext& context) const override {
     kernel_->Run({context.Address(lhs_), context.Address(rhs_), context.Address(out_), nullptr, context.scratch}, *context.pool);
     return absl::OkStatus();
@@ -122,7 +123,8 @@ class DotThunk final : public Thunk {
 
 absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot, const ThunkBuffers& buffers,
                                                     const LibraryOptions& options) {
-  ASSIGN_OR_RETURN(const DotSpec spec, SpecOf(dot, options.threads));
+  ASSIGN_OR_RETURN(DotSpec spec, SpecOf(dot, options.threads));
+  spec.rhs_constant = buffers.rhs_unchanging;
   ASSIGN_OR_RETURN(std::unique_ptr<DotKernel> kernel, MakeDot(spec, options.host));
   return std::make_unique<DotThunk>(dot.name(), std::move(kernel), buffers);
 }

@@ -23,6 +23,7 @@ struct LibraryOptions {
 struct ThunkBuffers {
   std::vector<std::vector<BufferSlice>> operands;
   std::vector<BufferSlice> results;
+  bool rhs_unchanging = false;  // operand 1 keeps its contents until ForgetOperands
 };
 
 absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot, const ThunkBuffers& buffers, const LibraryOptions& options);

@@ -197,6 +197,7 @@ class ProgramEmitter {
     ThunkBuffers buffers;
     for (const Instruction* operand : instruction.operands()) buffers.operands.push_back(program_.buffers->slices(*operand));
     buffers.results = program_.buffers->slices(instruction);
+    buffers.rhs_unchanging = instruction.operand_count() > 1 && program_.buffers->IsUnchanging(*instruction.operand(1));
     return buffers;
   }
 

@@ -73,6 +73,8 @@ class ConvKernel {
   virtual ~ConvKernel() = default;
   virtual int64_t scratch_bytes() const = 0;
   virtual absl::Status Run(const ConvBuffers& buffers, ThreadPool& pool) const = 0;
+  // Drops what was kept of a constant `rhs`: its contents have changed. Not during a run.
+  virtual void Forget() const {}
   // "onednn", "gemm", "zero".
   virtual std::string_view engine() const = 0;
 };

@@ -58,6 +58,10 @@ class OneDnnConv final : public ConvKernel {
     return conv;
   }
 
+  void Forget() const override {
+    std::lock_guard<std::mutex> lock(packed_mutex_);
+    packed_source_ = nullptr;
+  }
   int64_t scratch_bytes() const override {
     return AlignScratch(flipped_bytes_) + AlignScratch(packed_bytes_) + AlignScratch(inner_bytes_);
   }

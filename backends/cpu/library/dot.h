@@ -77,6 +77,9 @@ class DotKernel {
   // Computes `buffers.out`. Requires pool.size() <= the `threads` of the spec.
   virtual void Run(const DotBuffers& buffers, ThreadPool& pool) const = 0;
 
+  // Drops what was kept of a constant `rhs`: its contents have changed. Not during a run.
+  virtual void Forget() const {}
+
   // Which implementation this is, for dumps: "gemm", "gemv", "converted", "zero".
   virtual std::string_view engine() const = 0;
 };

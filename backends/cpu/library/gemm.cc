@@ -69,6 +69,10 @@ class Gemm final : public DotKernel {
 
   int64_t scratch_bytes() const override { return worker_bytes_ * spec_.threads; }
   std::string_view engine() const override { return "gemm"; }
+  void Forget() const override {
+    std::lock_guard<std::mutex> lock(packed_mutex_);
+    packed_.source = nullptr;
+  }
 
   void Run(const DotBuffers& buffers, ThreadPool& pool) const override {
     const T* packed = spec_.rhs_constant && batches_ == 1 ? PackedOf(buffers.rhs, pool) : nullptr;
