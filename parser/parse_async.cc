@@ -16,6 +16,8 @@ constexpr std::string_view kSuffixes[] = {"-start", "-update", "-done"};
 // These have first-class asynchronous forms.
 constexpr Opcode kNeverSugared[] = {Opcode::kAllGather, Opcode::kAllReduce, Opcode::kCollectivePermute,
                                     Opcode::kCopy,      Opcode::kRecv,      Opcode::kSend};
+// Values through which a producer is looked for.
+constexpr int kMaxSteps = 1000;
 constexpr std::string_view kTransparentCalls[] = {"Sharding", "LocalToGlobalShape", "GlobalToLocalShape"};
 
 bool PassesThrough(const Instruction& call) {
@@ -77,7 +79,7 @@ void Parser::SetThread(Computation* computation, std::string_view thread) {
 // The async-start or -update that `value` is, seen through what only passes values on.
 Instruction* Parser::FindAsync(Instruction* value) const {
   std::vector<int64_t> path;
-  for (int steps = 0; steps < 100000; ++steps) {
+  for (int steps = 0; steps < kMaxSteps; ++steps) {
     switch (value->opcode()) {
       case Opcode::kAsyncStart:
       case Opcode::kAsyncUpdate:

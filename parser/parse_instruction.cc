@@ -162,7 +162,7 @@ bool Parser::ParseParameterBody(Draft& draft) {
 bool Parser::ParseOperands(Scope& scope, Draft& draft) {
   if (Take(Tok::kRParen)) return true;
   do {
-    if (!ParseOperand(scope, draft)) return false;
+    if (!ParseOperand(scope, draft) || stopped()) return false;
   } while (Take(Tok::kComma));
   if (!Expect(Tok::kRParen, "`,` or `)` in the operands")) return false;
   return !draft.operand_failed;

@@ -239,7 +239,7 @@ class LiteralReader {
     }
     const int bits = BitWidth(type_);
     const bool is_signed = IsSigned(type_);
-    const int64_t lowest = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
+    const int64_t lowest = is_signed ? INT64_MIN >> (64 - bits) : 0;
     const uint64_t highest = bits == 64 && !is_signed ? UINT64_MAX : (uint64_t{1} << (bits - (is_signed ? 1 : 0))) - 1;
     const bool is_negative = number.integer < 0 && !number.wide;
     // A negative u64 wraps around, as XLA reads it.

@@ -15,6 +15,8 @@
 namespace hlo {
 namespace {
 
+constexpr size_t kMaxAxes = 1024;
+
 // The part of its axis that a reference covers: steps [pre, pre * size).
 struct Part {
   int64_t axis, pre, size;
@@ -22,7 +24,8 @@ struct Part {
 
 Part PartOf(const Mesh& mesh, const AxisRef& ref) {
   if (ref.is_sub_axis()) return {ref.axis, ref.pre_size, ref.size};
-  return {ref.axis, 1, mesh.axes[static_cast<size_t>(ref.axis)].size};
+  // An axis of one device counts as if it had two: it cannot be used twice either.
+  return {ref.axis, 1, std::max<int64_t>(mesh.axes[static_cast<size_t>(ref.axis)].size, 2)};
 }
 
 bool Overlap(const Part& a, const Part& b) {
@@ -82,6 +85,7 @@ bool Parser::ParseMesh(Mesh& out) {
         if (other.name == axis.name) return Fail(axis_loc, "the mesh has two axes named `{}`", axis.name);
       }
       if (__builtin_mul_overflow(count, axis.size, &count)) return Fail(size_loc, "the mesh has more than 2^63 - 1 devices");
+      if (out.axes.size() == kMaxAxes) return Fail(axis_loc, "a mesh of more than {} axes", kMaxAxes);
       out.axes.push_back(std::move(axis));
     } while (Take(Tok::kComma));
   }

@@ -28,7 +28,7 @@ class Parser;
 // Devices of one sharding or device list; what an iota may stand for.
 // Names that are compared for a did-you-mean; in larger scopes there is none.
 inline constexpr size_t kMaxCandidates = 5000;
-inline constexpr int64_t kMaxDevices = int64_t{1} << 24;
+inline constexpr int64_t kMaxDevices = int64_t{1} << 20;
 
 // One attribute of one struct: its name and how to read it.
 struct AttrReader {

@@ -124,7 +124,7 @@ TEST_CASE("wrong shardings are refused with a reason", "[parser][sharding]") {
   CHECK(ShardingBack("{replicated device=1}") == "a `replicated` sharding has no devices");
   CHECK(ShardingBack("{maximal}") == "a maximal sharding is on 0 devices, expected one `device=`");
   CHECK(ShardingBack("{device=1}") == "only a maximal sharding has `device=`; a tiled one has `devices=[...]`");
-  CHECK(ShardingBack("{mesh['a'=2], [{'b'}]}") == "the mesh has no axis `b`; did you mean `a`?");
+  CHECK(ShardingBack("{mesh['data'=2], [{'date'}]}") == "the mesh has no axis `date`; did you mean `data`?");
   CHECK(ShardingBack("{mesh['a'=2], [{'a'}, {'a'}]}") == "axis 'a' is used twice");
   CHECK(ShardingBack("{mesh['a'=8], [{'a':(1)3}]}") == "`(1)3` is no part of axis `a` of size 8");
   CHECK(ShardingBack("{mesh['a'=2,'b'=2], device_ids=(0,1,2), [{'a'}]}") == "the mesh has 4 devices, but 3 ids are listed");
