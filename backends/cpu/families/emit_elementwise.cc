@@ -1,5 +1,7 @@
 // Emission of elementwise opcodes, constants and scalar computations.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "backends/cpu/families/fusible.h"
 #include "backends/cpu/families/fusion_emitter.h"
@@ -42,14 +44,30 @@ absl::StatusOr<Value> FusionEmitter::EmitConstant(const Instruction* instruction
   return LoadElement(it->second, Linear(index, literal.shape().dims()));
 }
 
+int FusionEmitter::ReduceDepth(const Instruction* instruction) {
+  if (buffers_.contains(instruction)) return 0;
+  if (const auto it = reduce_depths_.find(instruction); it != reduce_depths_.end()) return it->second;
+  int depth = 0;
+  for (const Instruction* operand : instruction->operands()) depth = std::max(depth, ReduceDepth(operand));
+  if (instruction->opcode() == Opcode::kReduce) ++depth;
+  reduce_depths_[instruction] = depth;
+  return depth;
+}
+
 absl::StatusOr<Value> FusionEmitter::EmitElementwise(const Instruction* instruction, const Index& index) {
   RETURN_IF_ERROR(CheckElementTypes(*instruction));
-  Values operands;
-  for (const Instruction* operand : instruction->operands()) {
+  // Reductions first: on their way they keep rows of what other operands need.
+  std::vector<int> order;
+  for (int i = 0; i < instruction->operand_count(); ++i) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return ReduceDepth(instruction->operand(a)) > ReduceDepth(instruction->operand(b));
+  });
+  Values operands(order.size(), tile::kNoValue);
+  for (const int i : order) {
     // A scalar predicate or limit goes with every element.
+    const Instruction* const operand = instruction->operand(i);
     const bool is_scalar = operand->shape().rank() == 0;
-    ASSIGN_OR_RETURN(const Value value, Emit(operand, is_scalar ? Index() : index));
-    operands.push_back(value);
+    ASSIGN_OR_RETURN(operands[static_cast<size_t>(i)], Emit(operand, is_scalar ? Index() : index));
   }
   const ElementType type = instruction->shape().element_type();
   if (instruction->opcode() == Opcode::kCopy || instruction->opcode() == Opcode::kOptimizationBarrier) return operands[0];

@@ -100,6 +100,18 @@ std::vector<const Instruction*> FusionEmitter::RowsToKeep(const Instruction* red
   return found;
 }
 
+// Whether computing an element of `root` takes something costly.
+bool FusionEmitter::IsAnyCostly(const Instruction& root) const {
+  std::vector<const Instruction*> stack = {&root};
+  for (size_t seen = 0; seen < stack.size() && seen < 64; ++seen) {
+    const Instruction* const i = stack[seen];
+    if (buffers_.contains(i) || i->opcode() == Opcode::kReduce) continue;
+    if (IsCostly(*i)) return true;
+    for (const Instruction* operand : i->operands()) stack.push_back(operand);
+  }
+  return false;
+}
+
 std::optional<Value> FusionEmitter::LoadKept(const Instruction* instruction, const Index& index) {
   for (const KeptRow& row : kept_rows_) {
     if (row.instruction != instruction || !b_.IsVisible(row.made)) continue;
@@ -191,7 +203,9 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
     }
   }
   const bool vectors = !identity.empty();
-  if (vectors) nest.levels = LevelsFor(nest.groups.back().size, std::min(unroll_ * base_lanes_, nest.plan->lanes_limit));
+  // Several accumulators hide the latency of the combination, but costly elements want the registers.
+  const int unroll = IsAnyCostly(*instruction->operand(0)) ? 1 : 4;
+  if (vectors) nest.levels = LevelsFor(nest.groups.back().size, std::min(unroll * base_lanes_, nest.plan->lanes_limit));
   const std::vector<int> levels = nest.levels;
   Values carried;
   for (const int level : levels) {

@@ -34,10 +34,6 @@ class FusionEmitter {
   // The elements of `instruction` lie in a buffer of the kernel (a tuple's leaves in consecutive ones).
   void BindBuffer(const Instruction* instruction, int first_buffer) { buffers_[instruction] = first_buffer; }
 
-  // Vector accumulators of a row's reduction: several hide the latency of an addition, but expensive elements want the
-  // registers.
-  void SetUnroll(int unroll) { unroll_ = unroll; }
-
   // ---- values ----
 
   // Element `index` of the array `instruction`.
@@ -184,6 +180,9 @@ class FusionEmitter {
     Value made;  // visible where the row is complete
   };
   std::vector<const Instruction*> RowsToKeep(const Instruction* reduce) const;
+  // Reduces on the longest way from `instruction` to its operands.
+  int ReduceDepth(const Instruction* instruction);
+  bool IsAnyCostly(const Instruction& root) const;
   std::optional<Value> LoadKept(const Instruction* instruction, const Index& index);
   std::optional<Value> LoadTransposed(int buffer, const Affine& affine, const Address& address);
   bool DependsOnLanes(const Affine& affine) const;
@@ -197,7 +196,6 @@ class FusionEmitter {
   tile::Builder& b_;
   LoopPlan& plan_;
   int base_lanes_;
-  int unroll_ = 4;
   int lanes_ = 1;
   Value mask_ = tile::kNoValue;  // lanes whose loads must not touch memory, when conditional
   uint64_t last_epoch_ = 0;
@@ -217,6 +215,7 @@ class FusionEmitter {
   };
   std::vector<TransposedTile> tiles_;
   std::vector<KeptRow> kept_rows_;
+  absl::flat_hash_map<const Instruction*, int> reduce_depths_;
 };
 
 // The HLO attributes an element node keeps.

@@ -104,8 +104,6 @@ class LoopEmission {
   }
 
   absl::Status EmitTasks() {
-    const bool expensive = Contains([](const Instruction& i) { return IsCostly(i); });
-    emitter_.SetUnroll(expensive ? 1 : 4);
     FusionEmitter::ActiveNest& nest = emitter_.Open(-1, main_dims_);
     SeparateRows(nest);
     const size_t last = nest.groups.size() - 1;
