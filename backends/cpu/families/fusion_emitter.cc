@@ -397,7 +397,8 @@ absl::StatusOr<Values> FusionEmitter::LoopSegment(ActiveNest& nest, size_t g, Va
   for (const int lanes : levels) {
     // The part of [lo, hi) that is a whole number of steps.
     Value end = hi;
-    if (lanes > 1) {
+    const bool nothing_left = levels.size() == 1 && nest.dims[nest.groups[g].first].breaks.empty();
+    if (lanes > 1 && !nothing_left) {
       const Value length = b_.Max(b_.Sub(hi, lo), b_.Index(0));
       end = b_.Sub(b_.Add(lo, length), b_.Rem(length, lanes));
     }

@@ -121,8 +121,10 @@ class LoopEmission {
     if (outer == cut && tasks < 32) chunk = ChunkOf(nest, cut, tasks);
     const int64_t chunks = (nest.groups[outer].size + chunk - 1) / chunk;
     result_.task_count = plan_.serial ? 1 : tasks * chunks;
-    const Value begin = plan_.serial ? b_.Index(0) : b_.begin();
-    const Value end = plan_.serial ? b_.Index(tasks * chunks) : b_.end();
+    // One task: everything is known, and nothing need be computed from the bounds.
+    const bool whole = plan_.serial || tasks * chunks == 1;
+    const Value begin = whole ? b_.Index(0) : b_.begin();
+    const Value end = whole ? b_.Index(tasks * chunks) : b_.end();
     const auto body = [&](const Values& carried) { return EmitBody(nest, carried); };
     if (outer == 0) {
       RETURN_IF_ERROR(EmitRows(nest, 0));
@@ -136,7 +138,7 @@ class LoopEmission {
       const int64_t size = nest.groups[g].size;
       nest.groups[g].index = g == 0 ? rest : b_.Rem(rest, size);
       nest.groups[g].depth = b_.depth();
-      rest = b_.Div(rest, size);
+      if (g > 0) rest = b_.Div(rest, size);
     }
     for (size_t g = 0; g < outer; ++g) RETURN_IF_ERROR(EmitRows(nest, g));
     if (chunks == 1) {
