@@ -88,6 +88,8 @@ void InstallHandlers() {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
 }
 
+bool output_failed = false;  // standard output could not be written, though somebody reads
+
 std::string Shorten(std::string_view name) { return std::string(name == "-" ? "<stdin>" : name); }
 
 }  // namespace
@@ -109,6 +111,10 @@ bool WriteStdout(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno != EPIPE && !output_failed) {
+      output_failed = true;
+      WriteStderr(fmt::format("error: cannot write standard output: {}\n", std::strerror(errno)));
+    }
     if (n < 0) return false;
     text.remove_prefix(static_cast<size_t>(n));
   }
@@ -141,10 +147,11 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
   }
   if (help || version) {
     WriteStdout(help ? flags.Help() : fmt::format("{} {}\n", flags.program(), HLO_VERSION));
-    return kExitOk;
+    return output_failed ? kExitBadInput : kExitOk;
   }
   for (const std::string& warning : flags.warnings()) WriteStderr(fmt::format("{}: warning: {}\n", flags.program(), warning));
-  return body();
+  const int exit_code = body();
+  return exit_code == kExitOk && output_failed ? kExitBadInput : exit_code;
 }
 
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split) {

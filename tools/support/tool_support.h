@@ -37,7 +37,7 @@ int Worse(int exit_code, int other);
 // returns the exit code.
 int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& body);
 
-// Writes to standard output. False when nobody reads any more.
+// Writes to standard output. False when nobody reads any more, or after an error, which is printed and makes the tool exit with 1.
 bool WriteStdout(std::string_view text);
 void WriteStderr(std::string_view text);
 // Prints a failed status with the places of `source` (may be null) and returns its exit code.
