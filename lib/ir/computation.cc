@@ -7,6 +7,12 @@
 #include "lib/support/check.h"
 
 namespace hlo {
+namespace {
+
+// Instructions in slab k: most computations are tiny, so the first slabs are.
+size_t SlabCapacity(size_t k, size_t largest) { return k < 4 ? size_t{4} << k : largest; }
+
+}  // namespace
 
 Computation::~Computation() {
   // Other computations may already be gone: destroy the nodes without unlinking.
@@ -59,8 +65,8 @@ Instruction* Computation::Allocate(Opcode opcode, Shape shape) {
     storage = free_.back();
     free_.pop_back();
   } else {
-    if (slab_used_ == kSlabSize) {
-      slabs_.push_back(std::make_unique<std::byte[]>(kSlabSize * sizeof(Instruction)));
+    if (slabs_.empty() || slab_used_ == SlabCapacity(slabs_.size() - 1, kSlabSize)) {
+      slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(SlabCapacity(slabs_.size(), kSlabSize) * sizeof(Instruction)));
       slab_used_ = 0;
     }
     storage = slabs_.back().get() + slab_used_++ * sizeof(Instruction);
