@@ -79,6 +79,10 @@ absl::Status CheckBinaryCallee(const ShapeArgs& args, size_t callee, ElementType
   if (!signature.result.IsScalar() || !SameTypeUpToFloatWidth(signature.result.element_type(), result)) {
     return args.Error("{} returns `{}`, expected `{}[]`", CalleeName(args, callee), signature.result, Text(result));
   }
+  if (type == result && !Matches(signature.parameters[0], signature.result)) {
+    return args.Error("parameter 0 of {} has shape `{}`, but the result it receives has `{}`", CalleeName(args, callee),
+                      signature.parameters[0], signature.result);
+  }
   return absl::OkStatus();
 }
 
