@@ -1,4 +1,5 @@
 // hlo-run: compiles and executes HLO modules, compares and measures. See tools/run/ for the parts.
+#include "backends/registry.h"
 #include "tools/run/check_files.h"
 #include "tools/run/memory_limit.h"
 #include "tools/run/run_module.h"
@@ -15,6 +16,10 @@ int Main(int argc, char** argv) {
     if (const absl::Status status = Check(flags, options); !status.ok()) {
       ReportToolError("hlo-run", status);
       return static_cast<int>(kExitUsage);
+    }
+    if (options.list_platforms) {
+      for (const BackendInfo& info : AllBackends()) WriteStdout(std::string(info.name) + "\n");
+      return static_cast<int>(kExitOk);
     }
     LimitMemory(options.memory_bytes);
     const std::vector<std::string>& words = flags.positional();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ struct Child {
   Task task;
   pid_t pid = 0;
   int pipe = -1;
+  int standard_error = -1;  // a file in memory
   double start = 0;
   std::string bytes;  // what it has told so far
   bool is_late = false;
@@ -111,11 +113,13 @@ class CheckRunner {
     tasks_.pop_back();
     int ends[2];
     if (pipe(ends) != 0) return Count(child.task, {Outcome::kFailed, "cannot make a pipe"});
+    child.standard_error = memfd_create("stderr", MFD_CLOEXEC);
     child.start = Now();
     child.pid = fork();
     if (child.pid < 0) return Count(child.task, {Outcome::kFailed, "cannot start a process"});
     if (child.pid == 0) {
       close(ends[0]);
+      if (child.standard_error >= 0) dup2(child.standard_error, STDERR_FILENO);
       Work(child.task, ends[1]);
     }
     close(ends[1]);
@@ -162,18 +166,29 @@ class CheckRunner {
     }
   }
 
+  // The first line that a child wrote to standard error.
+  static std::string LastWords(const Child& child) {
+    char buffer[512];
+    const ssize_t n = pread(child.standard_error, buffer, sizeof buffer, 0);
+    close(child.standard_error);
+    const std::string_view text(buffer, n > 0 ? static_cast<size_t>(n) : 0);
+    return text.empty() ? "" : ": " + std::string(text.substr(0, text.find('\n')));
+  }
+
   void Finish(const Child& child) {
     close(child.pipe);
+    const std::string last_words = LastWords(child);
     int status = 0;
     waitpid(child.pid, &status, 0);
     for (const CheckResult& result : ReadRecords(child.bytes)) Count(child.task, result);
     if (child.is_late) {
       Count(child.task, {Outcome::kSkipped, fmt::format("{}: takes more than {:.0f} s", child.task.path, time_limit_ms_ / 1000)});
     } else if (WIFSIGNALED(status)) {
-      Count(child.task, {Outcome::kFailed, fmt::format("{}: ended by signal {} ({})", child.task.path, WTERMSIG(status),
-                                                       strsignal(WTERMSIG(status)))});
+      Count(child.task, {Outcome::kFailed, fmt::format("{}: ended by signal {} ({}){}", child.task.path, WTERMSIG(status),
+                                                       strsignal(WTERMSIG(status)), last_words)});
     } else if (WEXITSTATUS(status) != 0) {
-      Count(child.task, {Outcome::kFailed, fmt::format("{}: ended with exit code {}", child.task.path, WEXITSTATUS(status))});
+      Count(child.task, {Outcome::kFailed, fmt::format("{}: ended with exit code {}{}", child.task.path, WEXITSTATUS(status),
+                                                       last_words)});
     }
   }
 

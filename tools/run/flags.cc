@@ -11,6 +11,7 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Group("Platform and compilation");
   flags.Add("platform,device-type", &o.platform, "NAME", fmt::format("where to run (default: {})", DefaultPlatform()));
   for (const BackendInfo& info : AllBackends()) flags.Note(fmt::format("  {:<14}{}", info.name, info.summary));
+  flags.Add("list-platforms", &o.list_platforms, "print the names of the platforms");
   flags.Add("passes", &o.passes, "PIPELINE", "run these passes first (hlo-opt --list-passes)");
   flags.Add("run-passes", &o.run_passes, "run the platform's own passes (default: true)");
   flags.Add("emit", &o.emit, "STAGE,...", "print hlo, buffers, tile, thunks, llvm, asm; do not run");

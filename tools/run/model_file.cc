@@ -9,6 +9,7 @@
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
 #include "lib/support/status.h"
+#include "lib/support/strings.h"
 #include "lib/types/element_access.h"
 #include "parser/parser.h"
 #include "tools/run/json_value.h"

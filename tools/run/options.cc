@@ -104,6 +104,13 @@ absl::Status CheckWords(ToolOptions& options) {
   return CheckMemory(options);
 }
 
+// Replaces an alias by the platform's name.
+absl::Status CheckPlatform(std::string& name) {
+  ASSIGN_OR_RETURN(const Backend* backend, FindBackend(name));
+  name = backend->name();
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string_view DefaultPlatform() {
@@ -121,12 +128,15 @@ Denormals DenormalsOf(const ToolOptions& options, std::string_view platform) {
 absl::Status Check(const Flags& flags, ToolOptions& options) {
   RETURN_IF_ERROR(CheckWords(options));
   if (options.platform.empty()) options.platform = DefaultPlatform();
+  RETURN_IF_ERROR(CheckPlatform(options.platform));
+  if (!options.reference.empty()) RETURN_IF_ERROR(CheckPlatform(options.reference));
   if (options.threads < 0 || options.threads > 4096) {
     return Error("`--threads` expects a number from 0 to 4096, found `{}`", options.threads);
   }
   if (options.max_loop_iterations < 0) return Error("`--max-loop-iterations` expects a number that is not negative");
   if (options.bench_min_runs < 1) return Error("`--bench-min-runs` expects at least 1, found `{}`", options.bench_min_runs);
   if (!(options.bench_min_seconds >= 0)) return Error("`--bench-min-seconds` expects a number that is not negative");
+  if (options.list_platforms) return absl::OkStatus();
   if (flags.positional().empty()) return Error("no input file; see --help");
   if (options.check_file && options.check_models) return Error("`--check-file` and `--check-models` exclude each other");
   const int sources = (options.inputs_from.empty() ? 0 : 1) + (options.input_dir.empty() ? 0 : 1) +

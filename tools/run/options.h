@@ -58,6 +58,7 @@ struct ToolOptions {
   int64_t jobs = 0;
   bool strict = false;
   bool verbose = false;
+  bool list_platforms = false;
 
   // Filled by Check from the words above.
   std::vector<EmitStage> emit_stages;
