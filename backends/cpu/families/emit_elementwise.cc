@@ -95,32 +95,20 @@ absl::StatusOr<Value> FusionEmitter::EmitRegionInstruction(const Instruction* in
     return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` inside a scalar computation yet",
                        instruction->opcode_text());
   }
-  switch (instruction->opcode()) {
-    case Opcode::kReshape:
-    case Opcode::kBitcast:
-    case Opcode::kBroadcast:
-    case Opcode::kTranspose:
-    case Opcode::kCopy:
-      value = operands[0];
-      break;
-    case Opcode::kCall:
-    case Opcode::kMap:
-    case Opcode::kFusion: {
-      ASSIGN_OR_RETURN(const Values results, EmitRegion(*instruction->call(0), operands));
-      value = results[0];
-      break;
-    }
-    default: {  // an opcode of ours is elementwise or refused here
-      if (!IsFusibleElementwise(*instruction)) {
-        return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` inside a scalar computation yet",
-                           instruction->opcode_text());
-      }
-      RETURN_IF_ERROR(CheckElementTypes(*instruction));
-      const ElementType type = instruction->shape().element_type();
-      value = instruction->opcode() == Opcode::kConvert
-                  ? b_.Convert(operands[0], type)
-                  : b_.Element(instruction->opcode(), type, operands, ElementAttrsOf(*instruction));
-    }
+  const Opcode op = instruction->opcode();
+  if (op == Opcode::kReshape || op == Opcode::kBitcast || op == Opcode::kBroadcast || op == Opcode::kTranspose ||
+      op == Opcode::kCopy) {
+    value = operands[0];  // of a scalar
+  } else if (op == Opcode::kCall || op == Opcode::kMap || op == Opcode::kFusion) {
+    ASSIGN_OR_RETURN(const Values results, EmitRegion(*instruction->call(0), operands));
+    value = results[0];
+  } else if (IsFusibleElementwise(*instruction)) {
+    const ElementType type = instruction->shape().element_type();
+    value = op == Opcode::kConvert ? b_.Convert(operands[0], type)
+                                   : b_.Element(op, type, operands, ElementAttrsOf(*instruction));
+  } else {
+    return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` inside a scalar computation yet",
+                       instruction->opcode_text());
   }
   known[instruction] = {*value};
   return value;

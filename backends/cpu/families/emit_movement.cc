@@ -1,5 +1,6 @@
 // Emission of opcodes that move elements: mostly arithmetic on the index.
 #include <algorithm>
+#include <utility>
 
 #include "backends/cpu/families/fusible.h"
 #include "backends/cpu/families/fusion_emitter.h"
@@ -11,57 +12,73 @@ absl::StatusOr<Value> FusionEmitter::EmitUncached(const Instruction* instruction
   if (const auto it = buffers_.find(instruction); it != buffers_.end()) {
     return LoadElement(it->second + result, Linear(index, instruction->shape().dims()));
   }
-  const Instruction* const operand = instruction->operand_count() > 0 ? instruction->operand(0) : nullptr;
-  const auto dims = instruction->shape().IsArray() ? instruction->shape().dims() : absl::Span<const int64_t>();
   if (IsFusibleElementwise(*instruction)) return EmitElementwise(instruction, index);
-  switch (instruction->opcode()) {
-    case Opcode::kConstant: return EmitConstant(instruction, index);
-    case Opcode::kBroadcast: return EmitBroadcast(instruction, index);
-    case Opcode::kReshape:
-    case Opcode::kBitcast: return Emit(operand, MapReshape(dims, operand->shape().dims(), index));
-    case Opcode::kTranspose: {
-      Index inner(index.size());
-      const DimVec& order = instruction->attrs<TransposeAttrs>().dimensions;
-      for (size_t d = 0; d < order.size(); ++d) inner[static_cast<size_t>(order[d])] = index[d];
-      return Emit(operand, inner);
-    }
-    case Opcode::kReverse: {
-      Index inner = index;
-      for (const int64_t d : instruction->attrs<ReverseAttrs>().dimensions) {
-        inner[static_cast<size_t>(d)] = Affine::Constant(dims[static_cast<size_t>(d)] - 1);
-        inner[static_cast<size_t>(d)].Add(index[static_cast<size_t>(d)], -1);
-      }
-      return Emit(operand, inner);
-    }
-    case Opcode::kSlice: return EmitSlice(instruction, index);
-    case Opcode::kConcatenate: return EmitConcatenate(instruction, index);
-    case Opcode::kPad: return EmitPad(instruction, index);
-    case Opcode::kIota: return EmitIota(instruction, index);
-    case Opcode::kDynamicSlice: return EmitDynamicSlice(instruction, index);
-    case Opcode::kDynamicUpdateSlice: return EmitDynamicUpdateSlice(instruction, index);
-    case Opcode::kGather: return EmitGather(instruction, index);
-    case Opcode::kReduce: return EmitReduce(instruction, result, index);
-    case Opcode::kReduceWindow: return EmitReduceWindow(instruction, result, index);
-    case Opcode::kMap: {
-      Values values;
-      for (const Instruction* input : instruction->operands()) {
-        ASSIGN_OR_RETURN(const Value value, Emit(input, index));
-        values.push_back(value);
-      }
-      ASSIGN_OR_RETURN(const Values results, EmitRegion(*instruction->to_apply(), values));
-      return results[0];
-    }
-    case Opcode::kGetTupleElement: {
-      const auto element = static_cast<int>(instruction->tuple_index());
-      if (const auto it = buffers_.find(operand); it != buffers_.end()) {
-        return LoadElement(it->second + element, Linear(index, dims));
-      }
-      if (operand->opcode() == Opcode::kTuple) return Emit(operand->operand(element), index);
-      return EmitResult(operand, element, index);
-    }
-    default:  // whatever else there is cannot be computed element by element
-      return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` yet", instruction->opcode_text());
+  if (instruction->opcode() == Opcode::kReduce) return EmitReduce(instruction, result, index);
+  if (instruction->opcode() == Opcode::kReduceWindow) return EmitReduceWindow(instruction, result, index);
+  using Method = absl::StatusOr<Value> (FusionEmitter::*)(const Instruction*, const Index&);
+  static constexpr std::pair<Opcode, Method> kMethods[] = {
+      {Opcode::kConstant, &FusionEmitter::EmitConstant},
+      {Opcode::kBroadcast, &FusionEmitter::EmitBroadcast},
+      {Opcode::kReshape, &FusionEmitter::EmitReshape},
+      {Opcode::kBitcast, &FusionEmitter::EmitReshape},
+      {Opcode::kTranspose, &FusionEmitter::EmitTranspose},
+      {Opcode::kReverse, &FusionEmitter::EmitReverse},
+      {Opcode::kSlice, &FusionEmitter::EmitSlice},
+      {Opcode::kConcatenate, &FusionEmitter::EmitConcatenate},
+      {Opcode::kPad, &FusionEmitter::EmitPad},
+      {Opcode::kIota, &FusionEmitter::EmitIota},
+      {Opcode::kDynamicSlice, &FusionEmitter::EmitDynamicSlice},
+      {Opcode::kDynamicUpdateSlice, &FusionEmitter::EmitDynamicUpdateSlice},
+      {Opcode::kGather, &FusionEmitter::EmitGather},
+      {Opcode::kMap, &FusionEmitter::EmitMap},
+      {Opcode::kGetTupleElement, &FusionEmitter::EmitElementOfTuple},
+  };
+  for (const auto& [opcode, method] : kMethods) {
+    if (instruction->opcode() == opcode) return (this->*method)(instruction, index);
   }
+  return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` yet", instruction->opcode_text());
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitReshape(const Instruction* instruction, const Index& index) {
+  const Instruction* const operand = instruction->operand(0);
+  return Emit(operand, MapReshape(instruction->shape().dims(), operand->shape().dims(), index));
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitTranspose(const Instruction* instruction, const Index& index) {
+  const DimVec& order = instruction->attrs<TransposeAttrs>().dimensions;
+  Index inner(index.size());
+  for (size_t d = 0; d < order.size(); ++d) inner[static_cast<size_t>(order[d])] = index[d];
+  return Emit(instruction->operand(0), inner);
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitReverse(const Instruction* instruction, const Index& index) {
+  Index inner = index;
+  for (const int64_t d : instruction->attrs<ReverseAttrs>().dimensions) {
+    Affine& from_end = inner[static_cast<size_t>(d)];
+    from_end = Affine::Constant(instruction->shape().dim(static_cast<int>(d)) - 1);
+    from_end.Add(index[static_cast<size_t>(d)], -1);
+  }
+  return Emit(instruction->operand(0), inner);
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitMap(const Instruction* instruction, const Index& index) {
+  Values values;
+  for (const Instruction* operand : instruction->operands()) {
+    ASSIGN_OR_RETURN(const Value value, Emit(operand, index));
+    values.push_back(value);
+  }
+  ASSIGN_OR_RETURN(const Values results, EmitRegion(*instruction->to_apply(), values));
+  return results[0];
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitElementOfTuple(const Instruction* instruction, const Index& index) {
+  const Instruction* const tuple = instruction->operand(0);
+  const auto element = static_cast<int>(instruction->tuple_index());
+  if (const auto it = buffers_.find(tuple); it != buffers_.end()) {
+    return LoadElement(it->second + element, Linear(index, instruction->shape().dims()));
+  }
+  if (tuple->opcode() == Opcode::kTuple) return Emit(tuple->operand(element), index);
+  return EmitResult(tuple, element, index);
 }
 
 absl::StatusOr<Value> FusionEmitter::EmitBroadcast(const Instruction* instruction, const Index& index) {

@@ -152,6 +152,11 @@ class FusionEmitter {
 
   absl::StatusOr<Value> EmitUncached(const Instruction* instruction, int result, const Index& index);
   absl::StatusOr<Value> EmitElementwise(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitReshape(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitTranspose(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitReverse(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitMap(const Instruction* instruction, const Index& index);
+  absl::StatusOr<Value> EmitElementOfTuple(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitBroadcast(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitConcatenate(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitPad(const Instruction* instruction, const Index& index);
