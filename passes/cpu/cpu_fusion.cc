@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/dense_map.h"
 #include "passes/cpu/fusible.h"
@@ -80,6 +81,7 @@ class Fuser {
   void Place(Instruction* instruction) {
     if (!cpu::IsFusible(*instruction) || instruction->HasSideEffect() || instruction->has_control_edges()) return;
     if (cpu::IsCheapToRepeat(*instruction) && !instruction->is_root() && AllUsersFusible(*instruction)) {
+      copied_[instruction] = true;
       return;  // copied into its users' kernels by MakeFusion
     }
     const int target = CommonGroup(*instruction);
@@ -106,10 +108,8 @@ class Fuser {
     }
     return instruction.has_uses();
   }
-  bool IsCopied(const Instruction& instruction) const {
-    return group_of_.Get(&instruction) < 0 && cpu::IsFusible(instruction) && cpu::IsCheapToRepeat(instruction) &&
-           !instruction.is_root() && AllUsersFusible(instruction);
-  }
+  // Computed again in each kernel that reads it.
+  bool IsCopied(const Instruction& instruction) const { return copied_.Get(&instruction); }
 
   // The group that holds all users, also through copied instructions; -1 when there is none.
   int CommonGroup(const Instruction& instruction) const {
@@ -219,20 +219,24 @@ class Fuser {
     Module& module = computation_.module();
     Computation* fused = module.AddComputation("fused_computation");
     std::vector<Instruction*> operands;
-    InstructionMap<Instruction*> copies(module.id_limit(), nullptr);
+    absl::flat_hash_map<const Instruction*, Instruction*> copies;
     // Members in reverse order of joining: producers first; copied instructions on demand.
     const int number = group_of_[group.root];
     const auto import = [&](auto&& self, Instruction* from) -> Instruction* {
-      if (Instruction* known = copies[from]) return known;
+      if (const auto it = copies.find(from); it != copies.end()) return it->second;
       const bool inside = group_of_.Get(from) == number || IsCopied(*from);
       if (!inside) {
         const auto index = static_cast<int64_t>(operands.size());
         operands.push_back(from);
-        return copies[from] = fused->AddParameter(index, from->shape(), fmt::format("param_{}", index));
+        Instruction* parameter = fused->AddParameter(index, from->shape(), fmt::format("param_{}", index));
+        copies[from] = parameter;
+        return parameter;
       }
       std::vector<Instruction*> mine;
       for (Instruction* operand : from->operands()) mine.push_back(self(self, operand));
-      return copies[from] = fused->AddClone(*from, from->shape(), mine);
+      Instruction* copy = fused->AddClone(*from, from->shape(), mine);
+      copies[from] = copy;
+      return copy;
     };
     // Producers before users: recursion stays shallow.
     for (size_t i = group.members.size(); i-- > 0;) import(import, group.members[i]);
@@ -256,6 +260,7 @@ class Fuser {
   const CpuFusionOptions& options_;
   PassContext& context_;
   InstructionMap<int> group_of_;
+  InstructionMap<bool> copied_{0, false};
   std::vector<Group> groups_;
 };
 
