@@ -115,10 +115,10 @@ Computation* Parser::WrappedBy(const Instruction* step) const {
 void Parser::CopyToWrapped(Computation* wrapped, const CommonAttrs& common) {
   Instruction* root = wrapped->root();
   if (common.has_metadata) root->mutable_extras().metadata = common.metadata;
-  if (common.origin.has_value()) root->mutable_extras().origin = common.origin;
+  if (common.origin.has_value()) root->mutable_extras().origin = *common.origin;
   if (common.backend_config.has_value()) root->mutable_extras().backend_config = *common.backend_config;
   if (common.frontend_attributes.has_value()) root->mutable_extras().frontend_attributes = *common.frontend_attributes;
-  if (common.statistics.has_value() && !common.statistics->values.empty()) root->mutable_extras().statistics = common.statistics;
+  if (common.statistics.has_value() && !common.statistics->values.empty()) root->mutable_extras().statistics = *common.statistics;
 }
 
 // Gives the wrapped computation the shapes of a sugared update or done; operands bound late become parameters.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/ops/attr_values.h"
+#include "lib/support/boxed.h"
 #include "lib/types/metadata.h"
 #include "lib/types/shape_util.h"
 #include "lib/types/sharding.h"
@@ -54,13 +55,13 @@ struct OriginalValue {
 struct Extras {
   std::vector<Instruction*> control_predecessors;
   std::vector<Instruction*> control_successors;
-  std::optional<Sharding> sharding;
+  Boxed<Sharding> sharding;
   OpMetadata metadata;
   FrontendAttributes frontend_attributes;
   std::string backend_config;  // JSON text with its braces, or a plain string
-  std::optional<Statistics> statistics;
-  std::optional<OriginalValue> origin;
-  std::optional<ResultAccuracy> result_accuracy;
+  Boxed<Statistics> statistics;
+  Boxed<OriginalValue> origin;
+  Boxed<ResultAccuracy> result_accuracy;
 };
 
 }  // namespace hlo
