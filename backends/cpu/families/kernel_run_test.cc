@@ -168,6 +168,29 @@ std::string KernelText(std::string_view hlo, const FamilyOptions& options) {
   return plan->kernel.ToString();
 }
 
+std::string KernelAssembly(std::string_view hlo, std::string_view cpu, int vector_bytes) {
+  auto parsed = ParseModule(hlo);
+  if (!parsed.ok()) return std::string(parsed.status().message());
+  FamilyOptions options;
+  options.vector_bytes = vector_bytes;
+  auto plan = EmitFusion(*(*parsed)->entry()->root(), options);
+  if (!plan.ok()) return std::string(plan.status().message());
+  JitOptions jit_options;
+  jit_options.cpu = std::string(cpu);
+  jit_options.vector_bits = 8 * vector_bytes;
+  auto jit = Jit::Create(jit_options);
+  if (!jit.ok()) return std::string(jit.status().message());
+  llvm::LLVMContext context;
+  const auto module = (*jit)->NewModule(context, "test");
+  tile::EmitOptions emit;
+  emit.has_f16c = vector_bytes >= 32;
+  auto function = tile::EmitLlvm(plan->kernel, "kernel", emit, *module);
+  if (!function.ok()) return std::string(function.status().message());
+  (*jit)->SetUpFunction(**function);
+  auto assembly = (*jit)->EmitAssembly(*module);
+  return assembly.ok() ? *assembly : std::string(assembly.status().message());
+}
+
 std::string RunKernelCase(const KernelCase& test) {
   auto parsed = ParseModule(test.hlo);
   if (!parsed.ok()) return std::string(parsed.status().message());

@@ -30,6 +30,9 @@ std::string RunKernelCase(const KernelCase& test);
 // The kernel of the entry root as text.
 std::string KernelText(std::string_view hlo, const FamilyOptions& options = {});
 
+// Assembly of the kernel of the entry root for another processor ("x86-64-v4"), or the error.
+std::string KernelAssembly(std::string_view hlo, std::string_view cpu, int vector_bytes);
+
 // Seeded values: floats of both signs around 1, integers of a small range.
 Literal RandomLiteral(Shape shape, uint64_t seed, int64_t largest_integer = 100);
 

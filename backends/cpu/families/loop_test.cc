@@ -30,5 +30,28 @@ ENTRY main {{
   }
 }
 
+TEST_CASE("kernels use the vectors of the processor they are for", "[cpu][loop]") {
+  constexpr std::string_view kHlo = R"(
+HloModule m
+f {
+  x = f32[1024] parameter(0)
+  e = f32[1024] exponential(x)
+  h = f16[1024] convert(e)
+  ROOT t = (f32[1024], f16[1024]) tuple(e, h)
+}
+ENTRY main {
+  x = f32[1024] parameter(0)
+  ROOT r = (f32[1024], f16[1024]) fusion(x), kind=kLoop, calls=f
+})";
+  const std::string avx512 = KernelAssembly(kHlo, "x86-64-v4", 64);
+  CHECK(avx512.find("%zmm") != std::string::npos);
+  const std::string avx2 = KernelAssembly(kHlo, "x86-64-v3", 32);
+  CHECK(avx2.find("%ymm") != std::string::npos);
+  CHECK(avx2.find("%zmm") == std::string::npos);
+  const std::string sse = KernelAssembly(kHlo, "x86-64-v2", 16);
+  CHECK(sse.find("%xmm") != std::string::npos);
+  CHECK(sse.find("%ymm") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace hlo::cpu
