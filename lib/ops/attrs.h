@@ -277,8 +277,8 @@ struct RaggedDotAttrs {
                       Always("lhs_contracting_dims", &A::lhs_contracting_dims),
                       Optional("rhs_batch_dims", &A::rhs_batch_dims),
                       Always("rhs_contracting_dims", &A::rhs_contracting_dims),
-                      Optional("operand_precision", &A::operand_precision),
-                      Optional("lhs_ragged_dims", &A::lhs_ragged_dims), Optional("rhs_group_dims", &A::rhs_group_dims)};
+                      Optional("lhs_ragged_dims", &A::lhs_ragged_dims), Optional("rhs_group_dims", &A::rhs_group_dims),
+                      Optional("operand_precision", &A::operand_precision)};
   }
 };
 

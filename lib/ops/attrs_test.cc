@@ -135,7 +135,7 @@ constexpr Printed kPrinted[] = {
      "operand_precision={high,default}, algorithm=dot_any_f8_any_f8_f32"},
     {"RaggedDotAttrs",
      ", lhs_batch_dims={2,0}, lhs_contracting_dims={2,0}, rhs_batch_dims={2,0}, rhs_contracting_dims={2,0}, "
-     "operand_precision={high,default}, lhs_ragged_dims={2,0}, rhs_group_dims={2,0}"},
+     "lhs_ragged_dims={2,0}, rhs_group_dims={2,0}, operand_precision={high,default}"},
     {"DynamicSliceAttrs", ", dynamic_slice_sizes={2,0}"},
     {"FftAttrs", ", fft_type=IFFT, fft_length={2,0}"},
     {"FusionAttrs", ", kind=kInput, output_to_operand_aliasing={{0}: (1, {}), {1}: (0, {0,2})}"},
