@@ -12,6 +12,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -101,9 +102,10 @@ class BufferAssignment {
   int temp_allocation_ = -1;
   std::vector<BufferSlice> value_slices_;
   absl::flat_hash_map<const Instruction*, std::vector<int>> leaf_values_;
-  absl::flat_hash_map<const Instruction*, CopyList> init_copies_;
-  absl::flat_hash_map<const Instruction*, CopyList> end_copies_;
-  absl::flat_hash_map<const Computation*, CopyList> branch_copies_;
+  // Looked up only, never walked; the lists must not move while they are filled.
+  std::map<const Instruction*, CopyList> init_copies_;
+  std::map<const Instruction*, CopyList> end_copies_;
+  std::map<const Computation*, CopyList> branch_copies_;
   CopyList entry_copies_;
   std::vector<BufferSlice> results_;
   absl::flat_hash_set<const Instruction*> unchanging_;
