@@ -92,6 +92,15 @@ void SwapBytes(uint8_t* data, int64_t count, int64_t part) {
   for (int64_t i = 0; i < count; ++i) std::reverse(data + i * part, data + (i + 1) * part);
 }
 
+// NumPy's own 4-bit and 2-bit types leave the high bits of a byte open: they become copies of the sign, or zero.
+void ExtendLowBits(ElementType type, uint8_t* data, int64_t count) {
+  const int unused = 8 - BitWidth(type);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto high = static_cast<uint8_t>(data[i] << unused);
+    data[i] = IsSigned(type) ? static_cast<uint8_t>(static_cast<int8_t>(high) >> unused) : static_cast<uint8_t>(high >> unused);
+  }
+}
+
 // Values of sub-byte integers and small floats take a whole byte; not every byte is a value.
 absl::Status CheckRange(const Literal& literal) {
   const ElementType type = literal.element_type();
@@ -170,6 +179,7 @@ absl::StatusOr<Literal> ToLiteral(const NpyArray& array, Shape shape) {
     const bool is_complex = IsComplex(target.element_type());
     SwapBytes(data, target.element_count() * (is_complex ? 2 : 1), is_complex ? item / 2 : item);
   }
+  if (array.descr[1] == 'V' && IsSubByte(target.element_type())) ExtendLowBits(target.element_type(), data, target.element_count());
   RETURN_IF_ERROR(CheckRange(literal));
   return literal;
 }

@@ -129,6 +129,13 @@ TEST_CASE("Fortran order and big-endian data are read", "[run][npy]") {
   CHECK(*ToLiteral(*swapped, Shape::Array(ElementType::kS16, {2})) == Value("s16[2] {1, 256}"));
 }
 
+TEST_CASE("only the low bits of stored sub-byte values count", "[run][npy]") {
+  const std::string text = Npy("{'descr': '|V1', 'fortran_order': False, 'shape': (3,), }", std::string("\x08\x17\xff", 3));
+  const NpyArray array = *ParseNpy(text);
+  CHECK(*ToLiteral(array, Shape::Array(ElementType::kS4, {3})) == Value("s4[3] {-8, 7, -1}"));
+  CHECK(*ToLiteral(array, Shape::Array(ElementType::kU4, {3})) == Value("u4[3] {8, 7, 15}"));
+}
+
 TEST_CASE("damaged .npy texts are errors", "[run][npy]") {
   const std::string good = NpyText(Value("f32[2] {1, 2}"));
   for (size_t size = 0; size < good.size(); ++size) CHECK_FALSE(ParseNpy(good.substr(0, size)).ok());

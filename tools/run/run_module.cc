@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "backends/registry.h"
 #include "lib/ir/verifier.h"
 #include "lib/support/file.h"
 #include "lib/support/status.h"
-#include "lib/support/thread_pool.h"
 #include "passes/pass_manager.h"
 #include "tools/run/compare_outputs.h"
 #include "tools/run/elided.h"
