@@ -43,9 +43,9 @@ class Findings {
   absl::Status ToStatus() const;
 
  private:
-  bool last_kept_ = false;  // notes follow a message that was kept
   int limit_;
   int count_ = 0;
+  bool last_kept_ = false;  // notes follow a message that was kept
   std::vector<Diagnostic> diagnostics_;
 };
 
