@@ -59,7 +59,9 @@ def array_text(kind, values):
 
 def literal_text(leaf):
     kind, values = leaf
-    return f"{kind}[{','.join(map(str, values.shape))}] {array_text(kind, values)}"
+    # In HLO text `-0` is the integer 0; negative zero is `-0.0`.
+    text = re.sub(r"(?<![\w.])-0(?![\w.])", "-0.0", array_text(kind, values))
+    return f"{kind}[{','.join(map(str, values.shape))}] {text}"
 
 
 # ---- the table ----

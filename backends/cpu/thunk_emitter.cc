@@ -286,6 +286,40 @@ class ProgramEmitter {
 
 }  // namespace
 
+absl::Status DissolveUnfit(Module& module, const LibraryOptions& library) {
+  FamilyOptions family;
+  family.vector_bytes = library.host.vector_bytes();
+  std::vector<Instruction*> unfit;
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kFusion && (!CanEmit(*instruction) || !EmitFusion(*instruction, family).ok())) {
+        unfit.push_back(instruction);
+      }
+    }
+  }
+  for (Instruction* fusion : unfit) {
+    Computation& parent = *fusion->parent();
+    absl::flat_hash_map<const Instruction*, Instruction*> copies;
+    for (Instruction* inner : fusion->fused_computation()->PostOrder()) {
+      if (inner->opcode() == Opcode::kParameter) {
+        copies[inner] = fusion->operand(static_cast<int>(inner->parameter_number()));
+        continue;
+      }
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : inner->operands()) operands.push_back(copies.at(operand));
+      Instruction* copy = parent.AddClone(*inner, inner->shape(), operands);
+      copies[inner] = copy;
+    }
+    parent.Replace(fusion, copies.at(fusion->fused_computation()->root()));
+  }
+  if (!unfit.empty()) {
+    module.ClearSchedule();
+    module.RemoveUnusedComputations();
+    module.Sweep();
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Program> EmitProgram(const Module& module, const Jit& jit, ThreadPool& pool, const LibraryOptions& library,
                                     const CompileOptions& options) {
   return ProgramEmitter(module, jit, pool, library, options).Run();
