@@ -1,6 +1,7 @@
 // A line on the terminal that says what takes so long.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -16,17 +17,20 @@ class Progress final {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // A new stage begins: the line of the last one goes.
+  // A new stage begins: the line of the last one is gone when this returns. "": nothing is going on.
   void Stage(std::string name);
 
  private:
+  using Clock = std::chrono::steady_clock;
   void Loop();
+  void Clear();  // with mutex_ held
 
   const bool enabled_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string stage_;
-  int generation_ = 0;
+  Clock::time_point start_;
+  bool is_shown_ = false;
   bool stop_ = false;
   std::thread thread_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <thread>
 
 #include "backends/registry.h"
@@ -75,14 +76,14 @@ class Runner {
     const std::unique_ptr<Module> copy = reference != nullptr ? module_->Clone() : nullptr;
     located_ = true;
     progress_.Stage("compiling");
-    std::string emitted;
+    std::map<EmitStage, std::string> emitted;
     CompileOptions compile = CompilerOptions(&emitted);
     const Shape result_shape = module_->entry()->root()->shape();
     const double start = Now();
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, backend->Compile(std::move(module_), compile));
     report_.compile_ms = extra_passes_ms_ + Now() - start;
     if (!options_.emit_stages.empty()) {
-      WriteStdout(emitted);
+      RETURN_IF_ERROR(ShowStages(emitted));
       return Report(*executable, nullptr);
     }
     located_ = false;
@@ -138,11 +139,13 @@ class Runner {
   absl::StatusOr<std::vector<Literal>> Inputs() {
     InputSources sources{options_.inputs, options_.input_dir, options_.inputs_from, options_.seed_value};
     ASSIGN_OR_RETURN(Arguments arguments, MakeArguments(*module_, sources));
+    progress_.Stage("");
     for (const std::string& note : arguments.notes) WriteStderr("hlo-run: note: " + note + "\n");
     return std::move(arguments.values);
   }
 
-  CompileOptions CompilerOptions(std::string* emitted) const {
+  // `emitted`: where the texts of --emit go, or null.
+  CompileOptions CompilerOptions(std::map<EmitStage, std::string>* emitted) const {
     CompileOptions compile;
     compile.threads = static_cast<int>(options_.threads);
     compile.denormals = DenormalsOf(options_, options_.platform);
@@ -151,13 +154,20 @@ class Runner {
     compile.run_passes = options_.run_passes;
     if (emitted == nullptr || options_.emit_stages.empty()) return compile;
     compile.emit = options_.emit_stages;
-    const bool has_several = options_.emit_stages.size() > 1;
-    compile.emit_sink = [emitted, has_several](EmitStage stage, std::string_view text) {
-      if (has_several) *emitted += fmt::format("// ---- {}\n", Word(stage));
-      *emitted += text;
-      if (!text.empty() && text.back() != '\n') *emitted += '\n';
-    };
+    compile.emit_sink = [emitted](EmitStage stage, std::string_view text) { (*emitted)[stage] += text; };
     return compile;
+  }
+
+  // Prints the texts in the order they were asked for.
+  absl::Status ShowStages(const std::map<EmitStage, std::string>& emitted) const {
+    for (const EmitStage stage : options_.emit_stages) {
+      const auto text = emitted.find(stage);
+      if (text == emitted.end()) return Error("platform `{}` has no stage `{}`", options_.platform, Word(stage));
+      if (options_.emit_stages.size() > 1) WriteStdout(fmt::format("// ---- {}\n", Word(stage)));
+      WriteStdout(text->second);
+      if (!text->second.empty() && text->second.back() != '\n') WriteStdout("\n");
+    }
+    return absl::OkStatus();
   }
 
   RunOptions ExecutionOptions() const {
