@@ -102,7 +102,7 @@ TEST_CASE("complex outputs are compared scalar by scalar", "[run][model]") {
 TEST_CASE("a bad model file is an error with its place", "[run][model]") {
   CHECK(Message(Read(R"({"shape":"f32[2]","kind":"noise"})", "").status()) ==
         ":1:101: unknown kind `noise` of input; there are uniform, randint, const, iota and values");
-  CHECK(Message(Read(R"({"shape":"f32[2","kind":"iota"})", "").status()).find(":1:82: ") == 0);
+  CHECK(Message(Read(R"({"shape":"f32[2","kind":"iota"})", "").status()).find("expected `,` or `]` in a shape") != std::string::npos);
   CHECK(Message(Read("", R"({"shape":"f32[2]","values":[1]})").status()).find("`f32[2]` has 2 scalars, got 1") != std::string::npos);
   CHECK(Message(Read("", R"({"shape":"f32[2]","samples":[[2,1]]})").status()).find("index 2 lies outside") != std::string::npos);
   CHECK(Message(Read("", "{\"shape\"").status()).find("expected `:`, found `]`") != std::string::npos);

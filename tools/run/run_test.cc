@@ -68,7 +68,7 @@ TEST_CASE("random inputs are the same every time and differ by seed", "[run][inp
 
 TEST_CASE("indices are traced to parameters and limited", "[run][limits]") {
   const auto module = Parse(R"(
-wrap (i: s32[4,1]) -> s32[4,1] {
+wrap {
   ROOT i = s32[4,1] parameter(0)
 }
 ENTRY main {
