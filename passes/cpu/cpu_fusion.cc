@@ -140,7 +140,7 @@ class Fuser {
     const Opcode opcode = instruction.opcode();
     if (opcode == Opcode::kDynamicUpdateSlice) return false;  // updates in place, as a root
     if (opcode == Opcode::kReduce && !ReduceMayJoin(instruction, group)) return false;
-    if (opcode == Opcode::kConcatenate && instruction.operand_count() > 8) return false;
+    if (opcode == Opcode::kConcatenate) return false;  // its segments are loops of their own
     for (const Use& use : instruction.uses()) {
       if (!UseAllowsFusion(instruction, *use.user, use.operand_index, group)) return false;
     }

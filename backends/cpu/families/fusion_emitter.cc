@@ -394,6 +394,8 @@ absl::StatusOr<Values> FusionEmitter::LoopSegment(ActiveNest& nest, size_t g, Va
   std::vector<int> levels = {1};
   if (g + 1 == nest.groups.size()) levels = nest.levels;
   if (static_cast<int>(g) == nest.tile_group) levels = {nest.levels[0], 1};
+  // Segments between breaks need not be whole numbers of vectors, whatever the whole range is.
+  if (!nest.dims[nest.groups[g].first].breaks.empty() && levels.back() > 1) levels.push_back(1);
   for (const int lanes : levels) {
     // The part of [lo, hi) that is a whole number of steps.
     Value end = hi;

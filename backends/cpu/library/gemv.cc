@@ -40,7 +40,7 @@ class Gemv final : public DotKernel {
   // `spec` has at most four rows; `swapped` tells that it is the transpose of what the caller asked.
   Gemv(const DotSpec& spec, const DotTypes& types, bool swapped, const Host& host)
       : spec_(spec), types_(types), swapped_(swapped), kernels_(KernelsFor(host.level)) {
-    by_row_ = spec_.rhs_k == 1 && spec_.rhs_n != 1;
+    by_row_ = spec_.rhs_n != 1 && (spec_.rhs_k == 1 || spec_.k == 1);
     batches_ = BatchCount(spec_);
     const int64_t depth_parts = std::min(kMaxParts, spec_.k / kMinPartDepth);
     parts_ = batches_ == 1 && spec_.n < kNarrow && depth_parts > 1 ? depth_parts : 1;
