@@ -139,8 +139,12 @@ def cases(build, totals, folder):
         return
     for mode, table in (("text", "text_cases.jsonl"), ("ops", "op_cases.jsonl"), ("passes", "pass_cases.jsonl")):
         if (folder / table).is_file():
-            script = ["scripts/check_pass_cases.py"] if mode == "passes" else ["scripts/check_cases.py", mode]
-            closing(f"golden table {table}", [sys.executable, *script, folder / table, f"--build={build}"], totals)
+            if mode == "passes":
+                command = ["scripts/check_pass_cases.py", folder / table, f"--build={build}"]
+            else:
+                tool = build / "bin" / f"hlo_{'op' if mode == 'ops' else mode}_cases"
+                command = ["scripts/check_cases.py", mode, folder / table, f"--tool={tool}"]
+            closing(f"golden table {table}", [sys.executable, *command], totals)
 
 
 def repo(build, totals):
