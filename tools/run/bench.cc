@@ -35,6 +35,7 @@ absl::StatusOr<RunTimes> Bench(PreparedRun& run, const BenchOptions& options) {
   const double begin = Now();
   double now = begin;
   while (static_cast<int64_t>(times.size()) < options.min_runs || now - begin < options.min_seconds * 1000) {
+    RETURN_IF_ERROR(run.Renew());  // arguments given away are put back off the clock
     const double before = Now();
     RETURN_IF_ERROR(run.Run());
     now = Now();
