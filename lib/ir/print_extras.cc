@@ -211,14 +211,12 @@ void AppendEntryLayout(const EntryLayout& layout, std::string& out) {
 }
 
 void AppendBoolList(std::string_view name, const std::vector<bool>& values, std::string& out) {
-  if (values.size() == 1 && !values[0]) return;
-  if (values.empty()) return;
-  if (values.size() == 1 || values.back() || values.size() != 1) {
-    out += ", ";
-    out += name;
-    out += '=';
-    AppendValue(out, values);
-  }
+  // {false} is the default.
+  if (values.empty() || (values.size() == 1 && !values[0])) return;
+  out += ", ";
+  out += name;
+  out += '=';
+  AppendValue(out, values);
 }
 
 void AppendRecoveryTable(const std::vector<RecoveryEntry>& table, std::string& out) {
