@@ -6,9 +6,10 @@
 //   ASSIGN_OR_RETURN(auto executable, backend->Compile(std::move(module), options));
 //   ASSIGN_OR_RETURN(Literal result, executable->Run(arguments, {}));
 //
-// An Executable is immutable after Compile except for statistics and the state of random numbers; it is run by one thread
-// at a time (which may use a pool). For timing, Prepare() puts the arguments into the executable's own memory
-// once; PreparedRun::Run() then does the computation and nothing else.
+// An Executable is immutable after Compile except for statistics and the state of random numbers;
+// it is run by one thread at a time (which may use a pool). For timing, Prepare() puts the
+// arguments into the executable's own memory once; PreparedRun::Run() then does the computation and
+// nothing else.
 //
 // Header only, so that a back end links nothing of the registry that knows it.
 #pragma once
@@ -36,17 +37,17 @@ enum class EmitStage : uint8_t { kHlo, kBuffers, kTile, kThunks, kLlvm, kAsm };
 
 // How `dot` and `convolution` of f32 without `algorithm=` are computed.
 enum class DotPrecision : uint8_t {
-  kF32,       // true f32
-  kBf16x3,    // f32 as two bf16 terms, three products
+  kF32,     // true f32
+  kBf16x3,  // f32 as two bf16 terms, three products
 };
 
 struct CompileOptions {
-  int threads = 0;                      // 0: one for each processor of the process
-  std::optional<Denormals> denormals;   // empty: what the platform does by default
-  uint64_t seed = 42;                   // of `rng` and of the custom call GetRngSeed
+  int threads = 0;                     // 0: one for each processor of the process
+  std::optional<Denormals> denormals;  // empty: what the platform does by default
+  uint64_t seed = 42;                  // of `rng` and of the custom call GetRngSeed
   DotPrecision dot_precision = DotPrecision::kF32;
-  std::string cpu_features;             // feature mask such as "avx2"; empty: all the host has
-  bool run_passes = true;               // false: the module is compiled as it is
+  std::string cpu_features;  // feature mask such as "avx2"; empty: all the host has
+  bool run_passes = true;    // false: the module is compiled as it is
   bool verify_each_pass = false;
   // Texts wanted, and who takes them; each wanted stage that the platform has is given once.
   std::vector<EmitStage> emit;
@@ -71,7 +72,8 @@ struct RunOptions {
   int64_t replica_id = 0;
   int64_t partition_id = 0;
   int64_t max_loop_iterations = 0;  // of one `while`; 0: no limit
-  // Called with every value of the entry computation as it is computed. Platforms that do not keep values apart refuse it.
+  // Called with every value of the entry computation as it is computed. Platforms that do not keep
+  // values apart refuse it.
   std::function<void(const Instruction& instruction, const Literal& value)> trace;
 };
 
@@ -83,8 +85,8 @@ class PreparedRun {
   PreparedRun(const PreparedRun&) = delete;
   PreparedRun& operator=(const PreparedRun&) = delete;
 
-  // Puts back arguments that the last run has overwritten (input_output_alias); Run does it when nobody else has. Called
-  // off the clock by benchmarks.
+  // Puts back arguments that the last run has overwritten (input_output_alias); Run does it when
+  // nobody else has. Called off the clock by benchmarks.
   virtual absl::Status Renew() { return absl::OkStatus(); }
   // Runs once. Every call starts from the arguments given to Prepare.
   virtual absl::Status Run() = 0;
@@ -99,8 +101,10 @@ class Executable {
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
-  // Runs the entry computation. The arguments must have the shapes of its parameters, layouts aside.
-  virtual absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const RunOptions& options) = 0;
+  // Runs the entry computation. The arguments must have the shapes of its parameters, layouts
+  // aside.
+  virtual absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments,
+                                      const RunOptions& options) = 0;
   // Takes the arguments in for repeated runs. The executable must outlive the result.
   virtual absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
                                                                const RunOptions& options) = 0;
@@ -130,14 +134,15 @@ absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> 
 
 inline absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> arguments) {
   if (static_cast<int>(arguments.size()) != entry.parameter_count()) {
-    return Error("`{}` takes {} arguments, got {}", entry.name(), entry.parameter_count(), arguments.size());
+    return Error("`{}` takes {} arguments, got {}", entry.name(), entry.parameter_count(),
+                 arguments.size());
   }
   for (int i = 0; i < entry.parameter_count(); ++i) {
     const Instruction& parameter = *entry.parameter(i);
     const Literal& argument = arguments[static_cast<size_t>(i)];
     if (!CompatibleIgnoringDynamic(argument.shape(), parameter.shape())) {
-      return Error("argument {} has shape `{}`, but parameter `{}` is `{}`", i, argument.shape(), parameter.name(),
-                   parameter.shape());
+      return Error("argument {} has shape `{}`, but parameter `{}` is `{}`", i, argument.shape(),
+                   parameter.name(), parameter.shape());
     }
   }
   return absl::OkStatus();

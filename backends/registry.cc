@@ -52,7 +52,8 @@ absl::StatusOr<Backend*> FindBackend(std::string_view name) {
     }
     names.push_back(kInfos[i].name);
   }
-  return Error("unknown platform `{}`{}; there are {}", name, DidYouMean(name, names), Join(names, ", "));
+  return Error("unknown platform `{}`{}; there are {}", name, DidYouMean(name, names),
+               Join(names, ", "));
 }
 
 }  // namespace hlo

@@ -1,4 +1,5 @@
-// The platforms by name, from backends.def. Back ends are made on first use and live as long as the process.
+// The platforms by name, from backends.def. Back ends are made on first use and live as long as the
+// process.
 #pragma once
 
 #include <span>

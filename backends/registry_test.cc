@@ -27,7 +27,8 @@ TEST_CASE("an unknown platform is named with the close one and the list", "[back
   const auto missing = FindBackend("interpeter");
   REQUIRE_FALSE(missing.ok());
   const std::string message(ToStd(missing.status().message()));
-  CHECK_THAT(message, Catch::Matchers::Contains("unknown platform `interpeter`; did you mean `interpreter`?"));
+  CHECK_THAT(message, Catch::Matchers::Contains(
+                          "unknown platform `interpeter`; did you mean `interpreter`?"));
   CHECK_THAT(message, Catch::Matchers::Contains("there are interpreter"));
 }
 

@@ -15,20 +15,23 @@ TEST_CASE("an unknown opcode suggests the nearest one", "[parser][errors]") {
 
 TEST_CASE("an unknown operand suggests a name of the computation", "[parser][errors]") {
   CHECK(ErrorsOf(Entry("weights = f32[] parameter(0)\nROOT y = f32[] negate(weihgts)")) ==
-        "t:4:23: error: no instruction named `weihgts` stands above in this computation; did you mean `weights`?\n"
+        "t:4:23: error: no instruction named `weihgts` stands above in this computation; did you "
+        "mean `weights`?\n"
         "ROOT y = f32[] negate(weihgts)\n"
         "                      ^~~~~~~\n");
 }
 
 TEST_CASE("an unknown attribute suggests one that the opcode has", "[parser][errors]") {
-  CHECK(ErrorsOf(Entry("x = f32[2,3] parameter(0)\nROOT y = f32[3,2] transpose(x), dimension={1,0}")) ==
+  CHECK(ErrorsOf(
+            Entry("x = f32[2,3] parameter(0)\nROOT y = f32[3,2] transpose(x), dimension={1,0}")) ==
         "t:4:33: error: `transpose` has no attribute `dimension`; did you mean `dimensions`?\n"
         "ROOT y = f32[3,2] transpose(x), dimension={1,0}\n"
         "                                ^~~~~~~~~\n");
 }
 
 TEST_CASE("a name whose definition failed is not reported again", "[parser][errors]") {
-  CHECK(ErrorsOf(Entry("x = f32[] parameter(0)\ny = f32[] foo(x)\nz = f32[] add(y, x)\nROOT w = f32[] add(z, q)")) ==
+  CHECK(ErrorsOf(Entry("x = f32[] parameter(0)\ny = f32[] foo(x)\nz = f32[] add(y, x)\nROOT w = "
+                       "f32[] add(z, q)")) ==
         "t:4:11: error: unknown opcode `foo`\n"
         "y = f32[] foo(x)\n"
         "          ^~~\n"
@@ -49,11 +52,14 @@ TEST_CASE("a second definition points at the first", "[parser][errors]") {
 
 TEST_CASE("errors in several computations are all reported", "[parser][errors]") {
   const std::string errors = ErrorsOf(
-      "HloModule m\nf {\n  a = f32[] parameter(0)\n  ROOT b = f32[] nope(a)\n}\ng {\n  c = f32[ parameter(0)\n}\n"
-      "ENTRY e {\n  p = f32[] parameter(0)\n  q = f32[] call(p), to_apply=f\n  ROOT r = f32[] call(p), to_apply=gg\n}\n");
+      "HloModule m\nf {\n  a = f32[] parameter(0)\n  ROOT b = f32[] nope(a)\n}\ng {\n  c = f32[ "
+      "parameter(0)\n}\n"
+      "ENTRY e {\n  p = f32[] parameter(0)\n  q = f32[] call(p), to_apply=f\n  ROOT r = f32[] "
+      "call(p), to_apply=gg\n}\n");
   CHECK(errors ==
         "t:4:18: error: unknown opcode `nope`\n  ROOT b = f32[] nope(a)\n                 ^~~~\n"
-        "t:7:12: error: expected a dimension, found `parameter`\n  c = f32[ parameter(0)\n           ^~~~~~~~~\n"
+        "t:7:12: error: expected a dimension, found `parameter`\n  c = f32[ parameter(0)\n         "
+        "  ^~~~~~~~~\n"
         "t:12:36: error: no computation named `gg` stands above\n"
         "  ROOT r = f32[] call(p), to_apply=gg\n                                   ^~\n");
 }
@@ -77,38 +83,58 @@ TEST_CASE("structural errors", "[parser][errors]") {
   CHECK(message("HloModule m, is_schedule=true ENTRY e { ROOT c = s32[] constant(1) }") ==
         "a module has no attribute `is_schedule`; did you mean `is_scheduled`?");
   CHECK(message("HloModule m ENTRY e { }") == "a computation without instructions");
-  CHECK(message("HloModule m ENTRY e { a = s32[] constant(1)") == "expected an instruction or `}`, found the end of the text");
-  CHECK(message(Entry("ROOT a = s32[] constant(1)\nROOT b = s32[] constant(1)")) == "a second `ROOT` in this computation");
-  CHECK(message("HloModule m ENTRY e { ROOT c = s32[] constant(1) } ENTRY f { ROOT c = s32[] constant(1) }") ==
-        "a second `ENTRY` in this module");
+  CHECK(message("HloModule m ENTRY e { a = s32[] constant(1)") ==
+        "expected an instruction or `}`, found the end of the text");
+  CHECK(message(Entry("ROOT a = s32[] constant(1)\nROOT b = s32[] constant(1)")) ==
+        "a second `ROOT` in this computation");
+  CHECK(message("HloModule m ENTRY e { ROOT c = s32[] constant(1) } ENTRY f { ROOT c = s32[] "
+                "constant(1) }") == "a second `ENTRY` in this module");
   CHECK(message("HloModule m ENTRY e (p: f32[]) -> s32[] { ROOT p = f32[] parameter(0) }") ==
         "computation `e` is declared to return `s32[]`, but its root `p` has shape `f32[]`");
   CHECK(message(Entry("x=f32[] parameter(0)")) == "expected a blank between the name `x` and `=`");
-  CHECK(message(Entry("%f32 = f32[] parameter(0)")) == "`f32` cannot be the name of an instruction; `f32_` could");
-  CHECK(message(Entry("a = f32[] parameter(1)")) == "the computation has a parameter 1, but no parameter 0");
-  CHECK(message(Entry("a = f32[] parameter(0)\nb = f32[] parameter(0)")) == "a second parameter 0 in this computation");
+  CHECK(message(Entry("%f32 = f32[] parameter(0)")) ==
+        "`f32` cannot be the name of an instruction; `f32_` could");
+  CHECK(message(Entry("a = f32[] parameter(1)")) ==
+        "the computation has a parameter 1, but no parameter 0");
+  CHECK(message(Entry("a = f32[] parameter(0)\nb = f32[] parameter(0)")) ==
+        "a second parameter 0 in this computation");
   CHECK(message(Entry("a = f32[] parameter(9000000000000)")) ==
         "parameter number 9000000000000 leaves a gap, expected 0, 1, 2, … without gaps");
-  CHECK(message(Entry("a = f32[] parameter(0)\nROOT b = f32[] add(a)")) == "`add` expects 2 operands (lhs, rhs), found 1");
+  CHECK(message(Entry("a = f32[] parameter(0)\nROOT b = f32[] add(a)")) ==
+        "`add` expects 2 operands (lhs, rhs), found 1");
   CHECK(message(Entry("a = f32[] parameter(0)\nROOT b = f32[] negate(f32[3] a)")) ==
         "operand `a` is declared `f32[3]` here, but has shape `f32[]`");
-  CHECK(message(Entry("a = f32[] parameter(0)\nROOT b = f32[3] iota()")) == "`iota` needs the attribute `iota_dimension`");
-  CHECK(message(Entry("a = f32[] parameter(0)\nROOT b = bitcast(a)")) == "`bitcast` needs its shape written");
+  CHECK(message(Entry("a = f32[] parameter(0)\nROOT b = f32[3] iota()")) ==
+        "`iota` needs the attribute `iota_dimension`");
+  CHECK(message(Entry("a = f32[] parameter(0)\nROOT b = bitcast(a)")) ==
+        "`bitcast` needs its shape written");
   CHECK(message(Entry("a = f32[] parameter(0), sharding={replicated}, sharding={replicated}")) ==
         "attribute `sharding` is given twice");
 }
 
 TEST_CASE("inputs on which XLA aborts are ordinary errors", "[parser][errors]") {
   for (const char* line :
-       {"a = token[2] parameter(0)", "a = token[]{:S(1)} parameter(0)", "a = opaque[2] parameter(0)", "a = f32[2]{0:L(0)} parameter(0)",
-        "a = f32[2]{0:T(-1)} parameter(0)", "a = f32[2,2]{0,0} parameter(0)", "a = token[] constant(1)", "a = s32[] constant(true)",
-        "a = f32[] partition-id()", "a = f32[] tuple()", "a = f32[2] constant(5)", "a = f32[] parameter(0), origin={{\"a\"},{\"b\"}}",
-        "a = f32[] parameter(0), sharding={devices=[2,2]<=[4] last_tile_dim_replicate last_tile_dims={manual}}",
+       {"a = token[2] parameter(0)",
+        "a = token[]{:S(1)} parameter(0)",
+        "a = opaque[2] parameter(0)",
+        "a = f32[2]{0:L(0)} parameter(0)",
+        "a = f32[2]{0:T(-1)} parameter(0)",
+        "a = f32[2,2]{0,0} parameter(0)",
+        "a = token[] constant(1)",
+        "a = s32[] constant(true)",
+        "a = f32[] partition-id()",
+        "a = f32[] tuple()",
+        "a = f32[2] constant(5)",
+        "a = f32[] parameter(0), origin={{\"a\"},{\"b\"}}",
+        "a = f32[] parameter(0), sharding={devices=[2,2]<=[4] last_tile_dim_replicate "
+        "last_tile_dims={manual}}",
         "a = f32[] parameter(0)\nb = f32[] negate(a), parameter_replication={true}",
-        "a = token[] parameter(0)\nb = () infeed(a)", "a = f32[2] parameter(0)\nb = get-tuple-element(a), index=0",
+        "a = token[] parameter(0)\nb = () infeed(a)",
+        "a = f32[2] parameter(0)\nb = get-tuple-element(a), index=0",
         "a = (f32[2]) parameter(0)\nb = get-tuple-element(a), index=1",
         "a = f32[] parameter(0)\nb = f32[] tanh(a), result_accuracy={tolerance={atol=-1}}",
-        "a = f32[] parameter(0)\nb = f32[] dot(a)", "a = f32[2,2] parameter(0)\nb = f32[2,2] triangular-solve(a, a), transpose_a=FOO"}) {
+        "a = f32[] parameter(0)\nb = f32[] dot(a)",
+        "a = f32[2,2] parameter(0)\nb = f32[2,2] triangular-solve(a, a), transpose_a=FOO"}) {
     CAPTURE(line);
     CHECK_FALSE(ErrorsOf(Entry(line)) == "accepted");
   }
@@ -124,9 +150,11 @@ TEST_CASE("deep nesting is refused before the stack ends", "[parser][errors]") {
   }
   const std::string nested = Entry("x = f32[] parameter(0)\nROOT y = f32[] " + open + "x" + close);
   CHECK(MessageOf(ParseModule(nested)) == "the text nests deeper than 500 levels");
-  CHECK(MessageOf(ParseShape(std::string(depth, '(') + std::string(depth, ')'))) == "the text nests deeper than 500 levels");
+  CHECK(MessageOf(ParseShape(std::string(depth, '(') + std::string(depth, ')'))) ==
+        "the text nests deeper than 500 levels");
   std::string computations = "ENTRY e { x = f32[] parameter(0)";
-  for (int i = 0; i < depth; ++i) computations += " y = f32[] call(x), to_apply={ x = f32[] parameter(0)";
+  for (int i = 0; i < depth; ++i)
+    computations += " y = f32[] call(x), to_apply={ x = f32[] parameter(0)";
   CHECK(MessageOf(ParseModule(computations)) == "the text nests deeper than 500 levels");
 }
 
@@ -134,7 +162,9 @@ TEST_CASE("absurd sizes are errors, not allocations", "[parser][errors]") {
   CHECK_FALSE(ErrorsOf(Entry("a = f32[4000000000000000000] constant({1})")) == "accepted");
   CHECK_FALSE(ErrorsOf(Entry("a = f32[4000000000] constant({1})")) == "accepted");
   CHECK_FALSE(ErrorsOf(Entry("a = f32[4000000000,4000000000] parameter(0)")) == "accepted");
-  CHECK_FALSE(ErrorsOf(Entry("a = f32[] parameter(0), sharding={devices=[9000000000]<=[9000000000]}")) == "accepted");
+  CHECK_FALSE(
+      ErrorsOf(Entry("a = f32[] parameter(0), sharding={devices=[9000000000]<=[9000000000]}")) ==
+      "accepted");
 }
 
 }  // namespace

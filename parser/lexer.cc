@@ -46,7 +46,8 @@ const char* MatchDxd(const char* at) {
 bool ElementTypeWord(std::string_view word, ElementType& type) {
   const size_t size = word.size();
   if (size < 2 || size > 13) return false;
-  if (!IsDigit(word[1]) && word != "pred" && word != "bf16" && word != "token" && word != "opaque") return false;
+  if (!IsDigit(word[1]) && word != "pred" && word != "bf16" && word != "token" && word != "opaque")
+    return false;
   if (word == "f32") {
     type = ElementType::kF32;
     return true;
@@ -74,7 +75,8 @@ Tok KeywordKind(std::string_view word) {
       return word == "FileNames" || word == "unreduced" ? Tok::kKeyword : Tok::kIdent;
     case 10: return word == "replicated" || word == "shard_like" ? Tok::kKeyword : Tok::kIdent;
     case 11: return word == "StackFrames" ? Tok::kKeyword : Tok::kIdent;
-    case 13: return word == "FunctionNames" || word == "FileLocations" ? Tok::kKeyword : Tok::kIdent;
+    case 13:
+      return word == "FunctionNames" || word == "FileLocations" ? Tok::kKeyword : Tok::kIdent;
     case 23: return word == "last_tile_dim_replicate" ? Tok::kKeyword : Tok::kIdent;
     default: return Tok::kIdent;
   }

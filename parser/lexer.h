@@ -1,8 +1,8 @@
-// Splits HLO text into tokens, one at a time, without copying. Also gives the raw cursor to the parts of the parser that read long
-// lists (integers, literals, metadata) character by character.
+// Splits HLO text into tokens, one at a time, without copying. Also gives the raw cursor to the
+// parts of the parser that read long lists (integers, literals, metadata) character by character.
 //
-// Invariant: cursor() stands right behind the current token. The text ends in a NUL that is not part of it, so that looking at the
-// byte under the cursor is always allowed.
+// Invariant: cursor() stands right behind the current token. The text ends in a NUL that is not
+// part of it, so that looking at the byte under the cursor is always allowed.
 #pragma once
 
 #include <string_view>
@@ -28,7 +28,8 @@ inline constexpr IdentBytes kIdentBytes;
 class Lexer {
  public:
   // `text` is followed by a NUL byte and outlives the lexer.
-  explicit Lexer(std::string_view text) : base_(text.data()), end_(text.data() + text.size()), at_(base_) {
+  explicit Lexer(std::string_view text)
+      : base_(text.data()), end_(text.data() + text.size()), at_(base_) {
     // A byte order mark is no part of the text.
     if (text.starts_with("\xEF\xBB\xBF")) at_ += 3;
   }
@@ -46,7 +47,8 @@ class Lexer {
   uint32_t OffsetOf(const char* at) const { return static_cast<uint32_t>(at - base_); }
   const char* At(uint32_t offset) const { return base_ + offset; }
 
-  // The first byte at or after `at` that is neither blank nor in a comment. An unterminated comment gives its own start.
+  // The first byte at or after `at` that is neither blank nor in a comment. An unterminated comment
+  // gives its own start.
   const char* SkipBlanks(const char* at) const {
     while (true) {
       const char c = *at;
@@ -69,10 +71,13 @@ class Lexer {
   }
   // The first byte of the next token.
   char PeekByte() const { return *SkipBlanks(at_); }
-  // One past the `}` that matches the `{` at `open`, reading the inside as JSON text; null if there is none.
+  // One past the `}` that matches the `{` at `open`, reading the inside as JSON text; null if there
+  // is none.
   const char* SkipJsonDict(const char* open) const;
 
-  static bool IsIdentByte(char c) { return internal::kIdentBytes.in[static_cast<unsigned char>(c)]; }
+  static bool IsIdentByte(char c) {
+    return internal::kIdentBytes.in[static_cast<unsigned char>(c)];
+  }
 
  private:
   const char* SkipComment(const char* at) const;

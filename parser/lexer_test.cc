@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "parser/lexer.h"
+
+#include <catch2/catch.hpp>
 
 namespace hlo {
 namespace {
@@ -27,30 +27,36 @@ std::vector<Seen> Lex(const std::string& text) {
 Seen First(const std::string& text) { return Lex(text).at(0); }
 
 TEST_CASE("a name swallows its colon and an attribute its equal sign", "[parser][lexer]") {
-  CHECK(Lex("foo: x= y =") == std::vector<Seen>{{Tok::kName, "foo"}, {Tok::kAttr, "x"}, {Tok::kIdent, "y"}, {Tok::kEqual, "="}});
+  CHECK(Lex("foo: x= y =") ==
+        std::vector<Seen>{
+            {Tok::kName, "foo"}, {Tok::kAttr, "x"}, {Tok::kIdent, "y"}, {Tok::kEqual, "="}});
   CHECK(Lex("%x=") == std::vector<Seen>{{Tok::kName, "x"}, {Tok::kEqual, "="}});
   CHECK(First("f32:").kind == Tok::kName);
   CHECK(First("true=").kind == Tok::kAttr);
 }
 
 TEST_CASE("a percent sign makes a name of any word", "[parser][lexer]") {
-  for (const std::string word : {"true", "inf", "ROOT", "f32", "a-b.c_d"}) CHECK(First("%" + word) == Seen{Tok::kName, word});
+  for (const std::string word : {"true", "inf", "ROOT", "f32", "a-b.c_d"})
+    CHECK(First("%" + word) == Seen{Tok::kName, word});
   CHECK(First("% x").kind == Tok::kError);
   CHECK(First("%1").kind == Tok::kError);
 }
 
 TEST_CASE("element types are words of their own, tuple and buffer are not", "[parser][lexer]") {
-  for (const std::string word : {"pred", "s1", "u64", "bf16", "f8e4m3b11fnuz", "f4e2m1fn", "c128", "token", "opaque"}) {
+  for (const std::string word :
+       {"pred", "s1", "u64", "bf16", "f8e4m3b11fnuz", "f4e2m1fn", "c128", "token", "opaque"}) {
     CAPTURE(word);
     CHECK(First(word).kind == Tok::kPrim);
   }
-  for (const std::string word : {"tuple", "buffer", "s3", "F32", "opaque_type"}) CHECK(First(word).kind == Tok::kIdent);
+  for (const std::string word : {"tuple", "buffer", "s3", "F32", "opaque_type"})
+    CHECK(First(word).kind == Tok::kIdent);
 }
 
 TEST_CASE("numbers take the first pattern that matches", "[parser][lexer]") {
   CHECK(First("12") == Seen{Tok::kInt, "12"});
   CHECK(First("-12,") == Seen{Tok::kInt, "-12"});
-  for (const std::string text : {"1e5", "5.", "-.5", "1.5e-3", "2E+4", "nan", "-nan", "nan(0x1f)"}) {
+  for (const std::string text :
+       {"1e5", "5.", "-.5", "1.5e-3", "2E+4", "nan", "-nan", "nan(0x1f)"}) {
     CHECK(First(text) == Seen{Tok::kDec, text});
   }
   CHECK(First("1x2x3") == Seen{Tok::kDxd, "1x2x3"});

@@ -2,9 +2,10 @@
 //
 //   s = ((f32[8]), f32[4], u32[]) slice-start(x), slice={[0:4]}
 //
-// becomes a computation `async_wrapped` that holds a parameter per element of tuple element 0 and the `slice`, and an `async-start`
-// that calls it. `slice-update` and `slice-done` become `async-update` and `async-done`; operands which an update binds late become
-// further parameters of the computation.
+// becomes a computation `async_wrapped` that holds a parameter per element of tuple element 0 and
+// the `slice`, and an `async-start` that calls it. `slice-update` and `slice-done` become
+// `async-update` and `async-done`; operands which an update binds late become further parameters of
+// the computation.
 #include <algorithm>
 
 #include "parser/parser_internal.h"
@@ -14,19 +15,24 @@ namespace {
 
 constexpr std::string_view kSuffixes[] = {"-start", "-update", "-done"};
 // These have first-class asynchronous forms.
-constexpr Opcode kNeverSugared[] = {Opcode::kAllGather, Opcode::kAllReduce, Opcode::kCollectivePermute,
-                                    Opcode::kCopy,      Opcode::kRecv,      Opcode::kSend};
+constexpr Opcode kNeverSugared[] = {
+    Opcode::kAllGather, Opcode::kAllReduce, Opcode::kCollectivePermute,
+    Opcode::kCopy,      Opcode::kRecv,      Opcode::kSend};
 // Values through which a producer is looked for.
 constexpr int kMaxSteps = 1000;
-constexpr std::string_view kTransparentCalls[] = {"Sharding", "LocalToGlobalShape", "GlobalToLocalShape"};
+constexpr std::string_view kTransparentCalls[] = {"Sharding", "LocalToGlobalShape",
+                                                  "GlobalToLocalShape"};
 
 bool PassesThrough(const Instruction& call) {
   const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
-  return target.starts_with("xla.sdy.") || std::find(std::begin(kTransparentCalls), std::end(kTransparentCalls), target) !=
-                                               std::end(kTransparentCalls);
+  return target.starts_with("xla.sdy.") ||
+         std::find(std::begin(kTransparentCalls), std::end(kTransparentCalls), target) !=
+             std::end(kTransparentCalls);
 }
 
-bool CallsComputation(Opcode opcode) { return opcode == Opcode::kCall || opcode == Opcode::kFusion; }
+bool CallsComputation(Opcode opcode) {
+  return opcode == Opcode::kCall || opcode == Opcode::kFusion;
+}
 
 }  // namespace
 
@@ -37,16 +43,24 @@ bool Parser::SplitAsyncWord(std::string_view word, Draft& draft) {
     if (!word.ends_with(kSuffixes[i])) continue;
     const std::string_view wrapped = word.substr(0, word.size() - kSuffixes[i].size());
     const std::optional<Opcode> opcode = OpcodeFromText(wrapped);
-    if (!opcode) return Fail(loc, "unknown opcode `{}`: there is no `{}` to wrap{}", word, wrapped, SuggestOpcode(wrapped));
-    if (std::find(std::begin(kNeverSugared), std::end(kNeverSugared), *opcode) != std::end(kNeverSugared)) {
-      return Fail(loc, "unknown opcode `{}`: the asynchronous forms of `{}` are opcodes of their own", word, wrapped);
+    if (!opcode)
+      return Fail(loc, "unknown opcode `{}`: there is no `{}` to wrap{}", word, wrapped,
+                  SuggestOpcode(wrapped));
+    if (std::find(std::begin(kNeverSugared), std::end(kNeverSugared), *opcode) !=
+        std::end(kNeverSugared)) {
+      return Fail(loc,
+                  "unknown opcode `{}`: the asynchronous forms of `{}` are opcodes of their own",
+                  word, wrapped);
     }
-    const bool is_async = *opcode == Opcode::kAsyncStart || *opcode == Opcode::kAsyncUpdate || *opcode == Opcode::kAsyncDone;
+    const bool is_async = *opcode == Opcode::kAsyncStart || *opcode == Opcode::kAsyncUpdate ||
+                          *opcode == Opcode::kAsyncDone;
     if (is_async || *opcode == Opcode::kParameter || *opcode == Opcode::kConstant) {
       return Fail(loc, "`{}` cannot be wrapped in an asynchronous operation", wrapped);
     }
     draft.opcode = *opcode;
-    draft.sugar = i == 0 ? Draft::Sugar::kStart : i == 1 ? Draft::Sugar::kUpdate : Draft::Sugar::kDone;
+    draft.sugar = i == 0   ? Draft::Sugar::kStart
+                  : i == 1 ? Draft::Sugar::kUpdate
+                           : Draft::Sugar::kDone;
     return true;
   }
   return Fail(loc, "unknown opcode `{}`{}", word, SuggestOpcode(word));
@@ -54,12 +68,15 @@ bool Parser::SplitAsyncWord(std::string_view word, Draft& draft) {
 
 bool Parser::CheckAsyncShape(Draft& draft, bool is_done) {
   const std::string_view what = is_done ? "done" : "start or update";
-  if (!draft.shape.has_value()) return Fail(draft.opcode_loc, "an asynchronous {} needs its shape written", what);
+  if (!draft.shape.has_value())
+    return Fail(draft.opcode_loc, "an asynchronous {} needs its shape written", what);
   if (is_done) return true;
   const Shape shape = *draft.shape;
   const bool sound = shape.IsTuple() && shape.elements().size() >= 2 && shape.element(0).IsTuple();
   if (sound) return true;
-  return Fail(draft.shape_loc, "the shape of an asynchronous {} is `{}`, expected `((operands), result, context)`", what, shape);
+  return Fail(draft.shape_loc,
+              "the shape of an asynchronous {} is `{}`, expected `((operands), result, context)`",
+              what, shape);
 }
 
 void Parser::SetThread(Computation* computation, std::string_view thread) {
@@ -89,7 +106,8 @@ Instruction* Parser::FindAsync(Instruction* value) const {
         value = value->operand(0);
         break;
       case Opcode::kTuple:
-        if (path.empty() || path.back() < 0 || path.back() >= value->operand_count()) return nullptr;
+        if (path.empty() || path.back() < 0 || path.back() >= value->operand_count())
+          return nullptr;
         value = value->operand(static_cast<int>(path.back()));
         path.pop_back();
         break;
@@ -116,12 +134,16 @@ void Parser::CopyToWrapped(Computation* wrapped, const CommonAttrs& common) {
   Instruction* root = wrapped->root();
   if (common.has_metadata) root->mutable_extras().metadata = common.metadata;
   if (common.origin.has_value()) root->mutable_extras().origin = *common.origin;
-  if (common.backend_config.has_value()) root->mutable_extras().backend_config = *common.backend_config;
-  if (common.frontend_attributes.has_value()) root->mutable_extras().frontend_attributes = *common.frontend_attributes;
-  if (common.statistics.has_value() && !common.statistics->values.empty()) root->mutable_extras().statistics = *common.statistics;
+  if (common.backend_config.has_value())
+    root->mutable_extras().backend_config = *common.backend_config;
+  if (common.frontend_attributes.has_value())
+    root->mutable_extras().frontend_attributes = *common.frontend_attributes;
+  if (common.statistics.has_value() && !common.statistics->values.empty())
+    root->mutable_extras().statistics = *common.statistics;
 }
 
-// Gives the wrapped computation the shapes of a sugared update or done; operands bound late become parameters.
+// Gives the wrapped computation the shapes of a sugared update or done; operands bound late become
+// parameters.
 void Parser::PatchWrapped(Computation* wrapped, absl::Span<const Shape> operands, Shape result) {
   Instruction* root = wrapped->root();
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -129,8 +151,9 @@ void Parser::PatchWrapped(Computation* wrapped, absl::Span<const Shape> operands
       wrapped->parameter(static_cast<int>(i))->set_shape(operands[i]);
       continue;
     }
-    Instruction* parameter = wrapped->AddVerbatim(Opcode::kParameter, operands[i], {},
-                                                  AttrsPtr::Make(ParameterAttrs{static_cast<int64_t>(i), std::nullopt}), {}, "async_param");
+    Instruction* parameter = wrapped->AddVerbatim(
+        Opcode::kParameter, operands[i], {},
+        AttrsPtr::Make(ParameterAttrs{static_cast<int64_t>(i), std::nullopt}), {}, "async_param");
     root->AppendOperand(parameter);
   }
   root->set_shape(result);
@@ -138,11 +161,13 @@ void Parser::PatchWrapped(Computation* wrapped, absl::Span<const Shape> operands
 
 bool Parser::BuildSugaredStart(Draft& draft, Computation*& wrapped) {
   const Shape shape = *draft.shape;
-  std::vector<Shape> parameters(shape.element(0).elements().begin(), shape.element(0).elements().end());
+  std::vector<Shape> parameters(shape.element(0).elements().begin(),
+                                shape.element(0).elements().end());
   Shape result = shape.element(1);
   const OperandSpec& spec = Info(draft.opcode).operands;
   // Operands of a fixed number that are not there yet: an update binds them.
-  while (spec.max > 0 && static_cast<int>(parameters.size()) < spec.max) parameters.push_back(Shape::Array(ElementType::kF32, {1}));
+  while (spec.max > 0 && static_cast<int>(parameters.size()) < spec.max)
+    parameters.push_back(Shape::Array(ElementType::kF32, {1}));
   if (CallsComputation(draft.opcode)) {
     const Signature callee = draft.common.calls[0]->signature();
     result = callee.result;
@@ -167,8 +192,9 @@ bool Parser::BuildSugaredStart(Draft& draft, Computation*& wrapped) {
   op.common.calls = draft.common.calls;
   op.common.result_accuracy = std::move(draft.common.result_accuracy);
   for (size_t i = 0; i < parameters.size(); ++i) {
-    op.operands.push_back(wrapped->AddVerbatim(Opcode::kParameter, parameters[i], {},
-                                               AttrsPtr::Make(ParameterAttrs{static_cast<int64_t>(i), std::nullopt}), {}, "async_param"));
+    op.operands.push_back(wrapped->AddVerbatim(
+        Opcode::kParameter, parameters[i], {},
+        AttrsPtr::Make(ParameterAttrs{static_cast<int64_t>(i), std::nullopt}), {}, "async_param"));
     op.operands.back()->set_loc(draft.loc);
   }
   Instruction* root = nullptr;
@@ -184,7 +210,9 @@ bool Parser::BuildAsync(Scope& scope, Draft& draft, Instruction*& out) {
   const bool sugared = draft.sugar != Draft::Sugar::kNone;
   const bool is_start = draft.sugar == Draft::Sugar::kStart || draft.opcode == Opcode::kAsyncStart;
   const bool is_done = draft.sugar == Draft::Sugar::kDone || draft.opcode == Opcode::kAsyncDone;
-  const Opcode opcode = is_start ? Opcode::kAsyncStart : is_done ? Opcode::kAsyncDone : Opcode::kAsyncUpdate;
+  const Opcode opcode = is_start  ? Opcode::kAsyncStart
+                        : is_done ? Opcode::kAsyncDone
+                                  : Opcode::kAsyncUpdate;
   if (!CheckAsyncShape(draft, is_done)) return false;
   Computation* wrapped = nullptr;
   AsyncAttrs attrs = draft.async;
@@ -194,13 +222,17 @@ bool Parser::BuildAsync(Scope& scope, Draft& draft, Instruction*& out) {
     } else {
       wrapped = draft.common.calls[0];
     }
-    if (wrapped->execution_thread() != attrs.async_execution_thread) SetThread(wrapped, attrs.async_execution_thread);
+    if (wrapped->execution_thread() != attrs.async_execution_thread)
+      SetThread(wrapped, attrs.async_execution_thread);
   } else {
-    if (draft.operands.empty()) return Fail(draft.opcode_loc, "an asynchronous {} needs an operand", is_done ? "done" : "update");
+    if (draft.operands.empty())
+      return Fail(draft.opcode_loc, "an asynchronous {} needs an operand",
+                  is_done ? "done" : "update");
     Instruction* producer = FindAsync(draft.operands[0]);
     if (producer != nullptr && producer->opcode() == Opcode::kAsyncDone) {
-      Fail(draft.opcode_loc, "operand `{}` of an asynchronous {} is a done; expected a start or update", draft.operands[0]->name(),
-           is_done ? "done" : "update");
+      Fail(draft.opcode_loc,
+           "operand `{}` of an asynchronous {} is a done; expected a start or update",
+           draft.operands[0]->name(), is_done ? "done" : "update");
       return Note(producer->loc(), fmt::format("`{}` is defined here", producer->name()));
     }
     wrapped = producer == nullptr ? nullptr : WrappedBy(producer);
@@ -214,7 +246,8 @@ bool Parser::BuildAsync(Scope& scope, Draft& draft, Instruction*& out) {
     draft.common.calls.clear();
   }
   const std::string_view name = draft.anonymous ? AnonymousName(Text(opcode)) : draft.name;
-  out = scope.computation->AddVerbatim(opcode, *draft.shape, draft.operands, AttrsPtr::Make(std::move(attrs)), draft.common.calls, name);
+  out = scope.computation->AddVerbatim(opcode, *draft.shape, draft.operands,
+                                       AttrsPtr::Make(std::move(attrs)), draft.common.calls, name);
   out->set_loc(draft.loc);
   scope.last = out;
   if (wrapped != nullptr) {
@@ -227,19 +260,22 @@ bool Parser::BuildAsync(Scope& scope, Draft& draft, Instruction*& out) {
 
 // An update or done against the computation of its start.
 bool Parser::CheckAsyncStep(const Draft& draft, Computation* wrapped, const Instruction* producer) {
-  const auto note = [&] { return Note(producer->loc(), fmt::format("`{}` is defined here", producer->name())); };
+  const auto note = [&] {
+    return Note(producer->loc(), fmt::format("`{}` is defined here", producer->name()));
+  };
   if (draft.sugar != Draft::Sugar::kNone && wrapped->root()->opcode() != draft.opcode) {
-    Fail(draft.opcode_loc, "this step wraps `{}`, but `{}` wraps `{}`", Text(draft.opcode), producer->name(),
-         Text(wrapped->root()->opcode()));
+    Fail(draft.opcode_loc, "this step wraps `{}`, but `{}` wraps `{}`", Text(draft.opcode),
+         producer->name(), Text(wrapped->root()->opcode()));
     return note();
   }
   if (draft.async_has_thread && draft.async.async_execution_thread != wrapped->execution_thread()) {
-    Fail(draft.opcode_loc, "this step names thread `{}`, but `{}` runs on `{}`", draft.async.async_execution_thread, producer->name(),
-         wrapped->execution_thread());
+    Fail(draft.opcode_loc, "this step names thread `{}`, but `{}` runs on `{}`",
+         draft.async.async_execution_thread, producer->name(), wrapped->execution_thread());
     return note();
   }
   if (!draft.common.calls.empty() && draft.common.calls[0] != wrapped) {
-    Fail(draft.opcode_loc, "this step calls `{}`, but `{}` calls `{}`", draft.common.calls[0]->name(), producer->name(), wrapped->name());
+    Fail(draft.opcode_loc, "this step calls `{}`, but `{}` calls `{}`",
+         draft.common.calls[0]->name(), producer->name(), wrapped->name());
     return note();
   }
   return true;

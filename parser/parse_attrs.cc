@@ -1,7 +1,8 @@
 // Attributes: `{ ',' NAME '=' value }` behind the operands.
 //
-// Which attributes an opcode takes follows from its row in the opcode table: the fields of its attribute struct, the names of its
-// called computations, and the common ones. No opcode has code of its own here.
+// Which attributes an opcode takes follows from its row in the opcode table: the fields of its
+// attribute struct, the names of its called computations, and the common ones. No opcode has code
+// of its own here.
 #include <algorithm>
 
 #include "parser/parser_internal.h"
@@ -9,12 +10,23 @@
 namespace hlo {
 namespace {
 
-constexpr std::string_view kModeWords[] = {"cross_replica", "cross_partition", "cross_replica_and_partition", "flattened_id"};
+constexpr std::string_view kModeWords[] = {"cross_replica", "cross_partition",
+                                           "cross_replica_and_partition", "flattened_id"};
 
 // The common attributes, in the order of their bits in `seen`.
-constexpr std::string_view kCommon[] = {"metadata", "sharding",   "backend_config", "frontend_attributes",   "control-predecessors",
-                                        "origin",   "statistics", "result_accuracy"};
-enum CommonIndex { kMetadata, kSharding, kBackendConfig, kFrontend, kControl, kOrigin, kStatistics, kAccuracy };
+constexpr std::string_view kCommon[] = {
+    "metadata", "sharding",   "backend_config", "frontend_attributes", "control-predecessors",
+    "origin",   "statistics", "result_accuracy"};
+enum CommonIndex {
+  kMetadata,
+  kSharding,
+  kBackendConfig,
+  kFrontend,
+  kControl,
+  kOrigin,
+  kStatistics,
+  kAccuracy
+};
 
 template <class A, size_t kIndex>
 bool ReadField(Parser& parser, void* attrs) {
@@ -28,13 +40,15 @@ bool ReadField(Parser& parser, void* attrs) {
 
 template <class A, size_t... kIndex>
 auto MakeReaders(std::index_sequence<kIndex...>) {
-  return std::array<AttrReader, sizeof...(kIndex)>{
-      AttrReader{std::get<kIndex>(A::Fields()).name, std::get<kIndex>(A::Fields()).mode, &ReadField<A, kIndex>}...};
+  return std::array<AttrReader, sizeof...(kIndex)>{AttrReader{std::get<kIndex>(A::Fields()).name,
+                                                              std::get<kIndex>(A::Fields()).mode,
+                                                              &ReadField<A, kIndex>}...};
 }
 
 template <class A>
 AttrReaders ReadersOf() {
-  static const auto kReaders = MakeReaders<A>(std::make_index_sequence<std::tuple_size_v<decltype(A::Fields())>>());
+  static const auto kReaders =
+      MakeReaders<A>(std::make_index_sequence<std::tuple_size_v<decltype(A::Fields())>>());
   return {kReaders.data(), static_cast<int>(kReaders.size())};
 }
 
@@ -65,15 +79,19 @@ bool Parser::ParseAttributesAs(Parser& parser, Scope& scope, Draft& draft) {
 
 Parser::AttributesParser Parser::AttributesParserOf(Opcode opcode) {
   static constexpr AttributesParser kParsers[] = {
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, traits, summary) &Parser::ParseAttributesAs<attributes>,
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, traits, summary) \
+  &Parser::ParseAttributesAs<attributes>,
 #include "lib/ops/ops.def"
   };
   return kParsers[static_cast<size_t>(opcode)];
 }
 
-bool Parser::ParseAttributes(Scope& scope, Draft& draft) { return AttributesParserOf(draft.opcode)(*this, scope, draft); }
+bool Parser::ParseAttributes(Scope& scope, Draft& draft) {
+  return AttributesParserOf(draft.opcode)(*this, scope, draft);
+}
 
-bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrReaders own, void* more_attrs, AttrReaders more) {
+bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrReaders own,
+                                void* more_attrs, AttrReaders more) {
   uint32_t seen_own = 0, seen_more = 0, seen_common = 0;
   const auto find = [](AttrReaders readers, std::string_view name) {
     for (int i = 0; i < readers.count; ++i) {
@@ -104,7 +122,8 @@ bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrRea
       if (name == "async_execution_thread") draft.async_has_thread = true;
       continue;
     }
-    if (const int i = find(more, name); i >= 0 && !(draft.sugar == Draft::Sugar::kDone && name == "output_to_operand_aliasing")) {
+    if (const int i = find(more, name);
+        i >= 0 && !(draft.sugar == Draft::Sugar::kDone && name == "output_to_operand_aliasing")) {
       if (repeated(seen_more, i)) return false;
       if (name == "async_execution_thread") draft.async_has_thread = true;
       lex_.Next();
@@ -125,10 +144,12 @@ bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrRea
 bool Parser::CheckRequired(const Draft& draft, AttrReaders own, uint32_t seen) {
   for (int i = 0; i < own.count; ++i) {
     if (own.begin[i].mode == FieldMode::kRequired && (seen >> i & 1) == 0) {
-      return Fail(draft.opcode_loc, "`{}` needs the attribute `{}`", Text(draft.opcode), own.begin[i].name);
+      return Fail(draft.opcode_loc, "`{}` needs the attribute `{}`", Text(draft.opcode),
+                  own.begin[i].name);
     }
   }
-  if (draft.opcode == Opcode::kBroadcast && (seen & 1) == 0 && !draft.operands.empty() && !draft.operands[0]->shape().IsScalar()) {
+  if (draft.opcode == Opcode::kBroadcast && (seen & 1) == 0 && !draft.operands.empty() &&
+      !draft.operands[0]->shape().IsScalar()) {
     return Fail(draft.opcode_loc, "`broadcast` of an array needs the attribute `dimensions`");
   }
   if (draft.opcode == Opcode::kMap && (seen & 1) == 0 && !draft.shape.has_value()) {
@@ -140,7 +161,8 @@ bool Parser::CheckRequired(const Draft& draft, AttrReaders own, uint32_t seen) {
   for (int i = 0; i < spec.count; ++i) {
     const auto slot = static_cast<size_t>(i);
     if (draft.common.calls.size() <= slot || draft.common.calls[slot] == nullptr) {
-      return Fail(draft.opcode_loc, "`{}` needs the attribute `{}`", Text(draft.opcode), spec.names[slot]);
+      return Fail(draft.opcode_loc, "`{}` needs the attribute `{}`", Text(draft.opcode),
+                  spec.names[slot]);
     }
   }
   if (draft.opcode == Opcode::kConditional) return CheckBranches(draft);
@@ -148,35 +170,43 @@ bool Parser::CheckRequired(const Draft& draft, AttrReaders own, uint32_t seen) {
 }
 
 bool Parser::CheckBranches(const Draft& draft) {
-  if (draft.operands.empty()) return Fail(draft.opcode_loc, "`conditional` needs a selector as first operand");
+  if (draft.operands.empty())
+    return Fail(draft.opcode_loc, "`conditional` needs a selector as first operand");
   const Shape selector = draft.operands[0]->shape();
   const bool is_pred = selector.IsScalarOf(ElementType::kPred);
   if (!is_pred && !selector.IsScalarOf(ElementType::kS32)) {
-    return Fail(draft.opcode_loc, "the selector of `conditional` has shape `{}`, expected `pred[]` or `s32[]`", selector);
+    return Fail(draft.opcode_loc,
+                "the selector of `conditional` has shape `{}`, expected `pred[]` or `s32[]`",
+                selector);
   }
   const auto& calls = draft.common.calls;
   if (is_pred) {
     for (size_t i = 0; i < 2; ++i) {
       if (draft.two_branches && calls.size() > i && calls[i] != nullptr) continue;
-      return Fail(draft.opcode_loc, "`conditional` on `pred[]` needs the attribute `{}`", i == 0 ? "true_computation" : "false_computation");
+      return Fail(draft.opcode_loc, "`conditional` on `pred[]` needs the attribute `{}`",
+                  i == 0 ? "true_computation" : "false_computation");
     }
   } else if (draft.two_branches || !draft.common.has_calls) {
-    return Fail(draft.opcode_loc, "`conditional` on `s32[]` needs the attribute `branch_computations`");
+    return Fail(draft.opcode_loc,
+                "`conditional` on `s32[]` needs the attribute `branch_computations`");
   }
   if (calls.empty() || calls.size() + 1 != draft.operands.size()) {
-    return Fail(draft.opcode_loc, "`conditional` has {} branches and {} branch operands, expected one each", calls.size(),
-                draft.operands.size() - 1);
+    return Fail(draft.opcode_loc,
+                "`conditional` has {} branches and {} branch operands, expected one each",
+                calls.size(), draft.operands.size() - 1);
   }
   return true;
 }
 
-bool Parser::UnknownAttribute(const Draft& draft, std::string_view name, SourceLoc loc, AttrReaders own, AttrReaders more) {
+bool Parser::UnknownAttribute(const Draft& draft, std::string_view name, SourceLoc loc,
+                              AttrReaders own, AttrReaders more) {
   const bool is_done = draft.sugar == Draft::Sugar::kDone || draft.opcode == Opcode::kAsyncDone;
   std::vector<std::string_view> allowed;
   for (const AttrReaders& readers : {own, more}) {
     for (int i = 0; i < readers.count; ++i) {
       const bool refused = is_done && readers.begin[i].name == "output_to_operand_aliasing";
-      if (readers.begin[i].mode != FieldMode::kHidden && !refused) allowed.push_back(readers.begin[i].name);
+      if (readers.begin[i].mode != FieldMode::kHidden && !refused)
+        allowed.push_back(readers.begin[i].name);
     }
   }
   const CallSpec& spec = Info(draft.opcode).calls;
@@ -201,7 +231,9 @@ int Parser::ReadCommonAttribute(Scope& scope, Draft& draft, std::string_view nam
   int index = 0;
   while (index < static_cast<int>(std::size(kCommon)) && kCommon[index] != name) ++index;
   if (index == static_cast<int>(std::size(kCommon))) return 0;
-  if (index == kAccuracy && (!HasTrait(draft.opcode, kHasAccuracy) || draft.sugar > Draft::Sugar::kStart)) return 0;
+  if (index == kAccuracy &&
+      (!HasTrait(draft.opcode, kHasAccuracy) || draft.sugar > Draft::Sugar::kStart))
+    return 0;
   const SourceLoc loc = token().loc();
   if ((seen >> index & 1) != 0) return Fail(loc, "attribute `{}` is given twice", name) ? 1 : -1;
   seen |= 1u << index;
@@ -239,7 +271,8 @@ int Parser::ReadCallAttribute(Draft& draft, std::string_view name) {
   const SourceLoc loc = token().loc();
   const auto one = [&](size_t slot) {
     if (common.calls.size() <= slot) common.calls.resize(slot + 1, nullptr);
-    if (common.calls[slot] != nullptr) return Fail(loc, "attribute `{}` is given twice", name) ? 1 : -1;
+    if (common.calls[slot] != nullptr)
+      return Fail(loc, "attribute `{}` is given twice", name) ? 1 : -1;
     lex_.Next();
     return ReadComputation(common.calls[slot]) ? 1 : -1;
   };
@@ -267,7 +300,8 @@ int Parser::ReadCallAttribute(Draft& draft, std::string_view name) {
     return ReadComputations(ignored) ? 1 : -1;
   }
   if (draft.opcode == Opcode::kCustomCall && name == "to_apply") {
-    if (draft.custom_to_apply != nullptr) return Fail(loc, "attribute `to_apply` is given twice") ? 1 : -1;
+    if (draft.custom_to_apply != nullptr)
+      return Fail(loc, "attribute `to_apply` is given twice") ? 1 : -1;
     lex_.Next();
     if (!ReadComputation(draft.custom_to_apply)) return -1;
     common.calls = {draft.custom_to_apply};

@@ -1,4 +1,5 @@
-// From a draft to an instruction: the checks that concern one opcode, the result shape, the common attributes.
+// From a draft to an instruction: the checks that concern one opcode, the result shape, the common
+// attributes.
 #include <algorithm>
 
 #include "lib/ops/shape_rules.h"
@@ -25,18 +26,24 @@ bool Parser::CheckOperandCount(const Draft& draft) {
     // One scalar per dimension, or one vector.
     const int rank = draft.operands[0]->shape().rank();
     if (count == first + rank) return true;
-    if (count == first + 1 && draft.operands[static_cast<size_t>(first)]->shape().rank() == 1) return true;
-    return Fail(draft.opcode_loc, "`{}` has {} start indices, expected one per dimension of `{}`", text, count - first,
-                draft.operands[0]->shape());
+    if (count == first + 1 && draft.operands[static_cast<size_t>(first)]->shape().rank() == 1)
+      return true;
+    return Fail(draft.opcode_loc, "`{}` has {} start indices, expected one per dimension of `{}`",
+                text, count - first, draft.operands[0]->shape());
   };
   switch (draft.opcode) {
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
-      if (count % 2 != 0) return Fail(draft.opcode_loc, "`{}` has {} operands, expected as many initial values as inputs", text, count);
+      if (count % 2 != 0)
+        return Fail(draft.opcode_loc,
+                    "`{}` has {} operands, expected as many initial values as inputs", text, count);
       return true;
     case Opcode::kScatter:
       if (count % 2 != 1) {
-        return Fail(draft.opcode_loc, "`scatter` has {} operands, expected inputs, indices and as many updates as inputs", count);
+        return Fail(
+            draft.opcode_loc,
+            "`scatter` has {} operands, expected inputs, indices and as many updates as inputs",
+            count);
       }
       return true;
     case Opcode::kDynamicSlice: return index_operands(1);
@@ -44,7 +51,10 @@ bool Parser::CheckOperandCount(const Draft& draft) {
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart:
       if (!draft.attrs.Get<CollectivePermuteAttrs>().slice_sizes.empty() && count != 4) {
-        return Fail(draft.opcode_loc, "`{}` with `slice_sizes` has {} operands, expected input, output and two start indices", text, count);
+        return Fail(
+            draft.opcode_loc,
+            "`{}` with `slice_sizes` has {} operands, expected input, output and two start indices",
+            text, count);
       }
       return true;
     default: return true;
@@ -55,25 +65,29 @@ bool Parser::CheckOperandCount(const Draft& draft) {
 bool Parser::CheckDraft(Scope& scope, Draft& draft) {
   CommonAttrs& common = draft.common;
   const auto leaf_fail = [&](std::string_view what) {
-    return Fail(draft.shape_loc, "the shape of `{}` is `{}`, expected {}", Text(draft.opcode), *draft.shape, what);
+    return Fail(draft.shape_loc, "the shape of `{}` is `{}`, expected {}", Text(draft.opcode),
+                *draft.shape, what);
   };
   switch (draft.opcode) {
     case Opcode::kParameter: {
       const int64_t number = draft.attrs.Get<ParameterAttrs>().number;
       const auto taken = scope.computation->parameters();
-      if (number < static_cast<int64_t>(taken.size()) && taken[static_cast<size_t>(number)] != nullptr) {
+      if (number < static_cast<int64_t>(taken.size()) &&
+          taken[static_cast<size_t>(number)] != nullptr) {
         Fail(draft.opcode_loc, "a second parameter {} in this computation", number);
         return Note(taken[static_cast<size_t>(number)]->loc(), "the first one is here");
       }
       if (number > static_cast<int64_t>(text_.size())) {
-        return Fail(draft.opcode_loc, "parameter number {} leaves a gap, expected 0, 1, 2, … without gaps", number);
+        return Fail(draft.opcode_loc,
+                    "parameter number {} leaves a gap, expected 0, 1, 2, … without gaps", number);
       }
       const auto& replication = draft.attrs.Get<ParameterAttrs>().parameter_replication;
       if (!replication.has_value() || !draft.shape.has_value()) return true;
       const int64_t leaves = LeafCount(*draft.shape);
       if (static_cast<int64_t>(replication->size()) != leaves) {
-        return Fail(draft.opcode_loc, "the parameter has {} leaves, but `parameter_replication` has {} entries", leaves,
-                    replication->size());
+        return Fail(draft.opcode_loc,
+                    "the parameter has {} leaves, but `parameter_replication` has {} entries",
+                    leaves, replication->size());
       }
       return true;
     }
@@ -108,7 +122,8 @@ bool Parser::CheckDraft(Scope& scope, Draft& draft) {
     case Opcode::kMap: {
       // The stored dimensions are always all of them.
       DimVec all;
-      const Shape shape = draft.shape.value_or(draft.operands.empty() ? Shape() : draft.operands[0]->shape());
+      const Shape shape =
+          draft.shape.value_or(draft.operands.empty() ? Shape() : draft.operands[0]->shape());
       for (int64_t d = 0; d < shape.rank(); ++d) all.push_back(d);
       draft.attrs = AttrsPtr::Make(MapAttrs{all});
       return true;
@@ -123,13 +138,16 @@ bool Parser::CheckDraft(Scope& scope, Draft& draft) {
     }
     case Opcode::kInfeed:
       if (!draft.shape.has_value()) return true;
-      if (!draft.shape->IsTuple() || draft.shape->elements().empty()) return leaf_fail("a tuple `(data, token[])`");
+      if (!draft.shape->IsTuple() || draft.shape->elements().empty())
+        return leaf_fail("a tuple `(data, token[])`");
       draft.shape = Shape::Tuple({draft.shape->element(0), Shape::Token()});
       return true;
     case Opcode::kRecv:
       if (!draft.shape.has_value()) return true;
-      if (!draft.shape->IsTuple() || draft.shape->elements().empty()) return leaf_fail("a tuple `(data, u32[], token[])`");
-      draft.shape = Shape::Tuple({draft.shape->element(0), Shape::Scalar(ElementType::kU32), Shape::Token()});
+      if (!draft.shape->IsTuple() || draft.shape->elements().empty())
+        return leaf_fail("a tuple `(data, u32[], token[])`");
+      draft.shape =
+          Shape::Tuple({draft.shape->element(0), Shape::Scalar(ElementType::kU32), Shape::Token()});
       return true;
     case Opcode::kRecvDone:
     case Opcode::kSendDone: {
@@ -145,32 +163,38 @@ bool Parser::CheckDraft(Scope& scope, Draft& draft) {
     }
     case Opcode::kPartitionId:
     case Opcode::kReplicaId:
-      if (draft.shape.has_value() && !Compatible(*draft.shape, Shape::Scalar(ElementType::kU32))) return leaf_fail("`u32[]`");
+      if (draft.shape.has_value() && !Compatible(*draft.shape, Shape::Scalar(ElementType::kU32)))
+        return leaf_fail("`u32[]`");
       return true;
     case Opcode::kTuple:
       if (!draft.shape.has_value()) return true;
       if (!draft.shape->IsTuple()) return leaf_fail("a tuple");
       if (draft.shape->elements().size() != draft.operands.size()) {
-        return Fail(draft.opcode_loc, "`tuple` has {} operands, but its shape has {} elements", draft.operands.size(),
-                    draft.shape->elements().size());
+        return Fail(draft.opcode_loc, "`tuple` has {} operands, but its shape has {} elements",
+                    draft.operands.size(), draft.shape->elements().size());
       }
       return true;
     case Opcode::kReshape:
     case Opcode::kDynamicReshape: {
       const Shape from = draft.operands[0]->shape();
       if (!draft.shape.has_value()) return true;
-      if (!draft.shape->IsArray() || !from.IsArray()) return leaf_fail("an array, as its operand must be");
-      if (draft.opcode == Opcode::kDynamicReshape && draft.operands.size() != static_cast<size_t>(draft.shape->rank()) + 1) {
-        return Fail(draft.opcode_loc, "`dynamic-reshape` has {} sizes, expected one per dimension of `{}`", draft.operands.size() - 1,
-                    *draft.shape);
+      if (!draft.shape->IsArray() || !from.IsArray())
+        return leaf_fail("an array, as its operand must be");
+      if (draft.opcode == Opcode::kDynamicReshape &&
+          draft.operands.size() != static_cast<size_t>(draft.shape->rank()) + 1) {
+        return Fail(draft.opcode_loc,
+                    "`dynamic-reshape` has {} sizes, expected one per dimension of `{}`",
+                    draft.operands.size() - 1, *draft.shape);
       }
       const auto unbounded = [](Shape shape) {
-        return std::find(shape.dims().begin(), shape.dims().end(), Shape::kUnbounded) != shape.dims().end();
+        return std::find(shape.dims().begin(), shape.dims().end(), Shape::kUnbounded) !=
+               shape.dims().end();
       };
       if (unbounded(from) || unbounded(*draft.shape)) return true;
       if (from.element_count() != draft.shape->element_count()) {
-        return Fail(draft.shape_loc, "`{}` of `{}` has {} elements, but its shape `{}` has {}", Text(draft.opcode), from,
-                    from.element_count(), *draft.shape, draft.shape->element_count());
+        return Fail(draft.shape_loc, "`{}` of `{}` has {} elements, but its shape `{}` has {}",
+                    Text(draft.opcode), from, from.element_count(), *draft.shape,
+                    draft.shape->element_count());
       }
       return true;
     }
@@ -178,11 +202,13 @@ bool Parser::CheckDraft(Scope& scope, Draft& draft) {
       const auto& attrs = draft.attrs.Get<ScanAttrs>();
       const auto operands = static_cast<int64_t>(draft.operands.size());
       if (attrs.num_carries < 0 || attrs.num_carries > operands) {
-        return Fail(draft.opcode_loc, "`scan` has {} operands and {} carries", operands, attrs.num_carries);
+        return Fail(draft.opcode_loc, "`scan` has {} operands and {} carries", operands,
+                    attrs.num_carries);
       }
       const int parameters = common.calls[0]->parameter_count();
       if (operands != parameters) {
-        return Fail(draft.opcode_loc, "`scan` has {} operands, but `{}` has {} parameters", operands, common.calls[0]->name(), parameters);
+        return Fail(draft.opcode_loc, "`scan` has {} operands, but `{}` has {} parameters",
+                    operands, common.calls[0]->name(), parameters);
       }
       return true;
     }
@@ -193,25 +219,35 @@ bool Parser::CheckDraft(Scope& scope, Draft& draft) {
 
 bool Parser::CheckCustomCall(const Draft& draft) {
   const auto& attrs = draft.attrs.Get<CustomCallAttrs>();
-  if (attrs.api_version == ApiVersion::kUnspecified) return Fail(draft.opcode_loc, "`api_version=API_VERSION_UNSPECIFIED` is not allowed");
+  if (attrs.api_version == ApiVersion::kUnspecified)
+    return Fail(draft.opcode_loc, "`api_version=API_VERSION_UNSPECIFIED` is not allowed");
   if (!attrs.operand_layout_constraints.has_value() || IsSugared(draft)) return true;
   const auto lacks_layout = [](Shape shape) {
     bool missing = false;
-    ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) { missing = missing || (leaf.IsArray() && !leaf.has_layout()); });
+    ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
+      missing = missing || (leaf.IsArray() && !leaf.has_layout());
+    });
     return missing;
   };
   if (draft.shape.has_value() && lacks_layout(*draft.shape)) {
-    return Fail(draft.shape_loc, "the result of a custom call with `operand_layout_constraints` needs a layout, found `{:l}`", *draft.shape);
+    return Fail(draft.shape_loc,
+                "the result of a custom call with `operand_layout_constraints` needs a layout, "
+                "found `{:l}`",
+                *draft.shape);
   }
   const auto& constraints = *attrs.operand_layout_constraints;
   if (constraints.size() != draft.operands.size()) {
-    return Fail(draft.opcode_loc, "{} operand layout constraints for {} operands", constraints.size(), draft.operands.size());
+    return Fail(draft.opcode_loc, "{} operand layout constraints for {} operands",
+                constraints.size(), draft.operands.size());
   }
   for (size_t i = 0; i < constraints.size(); ++i) {
-    if (lacks_layout(constraints[i])) return Fail(draft.opcode_loc, "operand layout constraint {}, `{:l}`, has no layout", i, constraints[i]);
+    if (lacks_layout(constraints[i]))
+      return Fail(draft.opcode_loc, "operand layout constraint {}, `{:l}`, has no layout", i,
+                  constraints[i]);
     if (!Compatible(constraints[i], draft.operands[i]->shape())) {
-      return Fail(draft.opcode_loc, "operand layout constraint {} is `{}`, but the operand has shape `{}`", i, constraints[i],
-                  draft.operands[i]->shape());
+      return Fail(draft.opcode_loc,
+                  "operand layout constraint {} is `{}`, but the operand has shape `{}`", i,
+                  constraints[i], draft.operands[i]->shape());
     }
   }
   return true;
@@ -226,7 +262,8 @@ bool Parser::ResultShape(Draft& draft, Shape& out) {
     out = *draft.shape;
     return true;
   }
-  if (draft.opcode == Opcode::kOutfeed || draft.opcode == Opcode::kSendDone || draft.opcode == Opcode::kAfterAll) {
+  if (draft.opcode == Opcode::kOutfeed || draft.opcode == Opcode::kSendDone ||
+      draft.opcode == Opcode::kAfterAll) {
     out = Shape::Token();
     return true;
   }
@@ -241,10 +278,13 @@ bool Parser::ResultShape(Draft& draft, Shape& out) {
     if (callee != nullptr) signatures.push_back(callee->signature());
   }
   AttrsPtr attrs = draft.attrs;
-  // The direction is nothing to the shape; whether the operands have an order is the verifier's question.
+  // The direction is nothing to the shape; whether the operands have an order is the verifier's
+  // question.
   if (draft.opcode == Opcode::kCompare) attrs = AttrsPtr::Make(CompareAttrs());
-  if (draft.opcode == Opcode::kTriangularSolve && attrs.Get<TriangularSolveAttrs>().transpose_a == TransposeKind::kInvalid) {
-    return Fail(draft.opcode_loc, "`triangular-solve` without a shape needs the attribute `transpose_a`");
+  if (draft.opcode == Opcode::kTriangularSolve &&
+      attrs.Get<TriangularSolveAttrs>().transpose_a == TransposeKind::kInvalid) {
+    return Fail(draft.opcode_loc,
+                "`triangular-solve` without a shape needs the attribute `transpose_a`");
   }
   absl::StatusOr<Shape> inferred = InferShape(ShapeArgs(draft.opcode, operands, attrs, signatures));
   if (!inferred.ok()) return FailWith(inferred.status(), draft.opcode_loc);
@@ -253,14 +293,16 @@ bool Parser::ResultShape(Draft& draft, Shape& out) {
 }
 
 bool Parser::Build(Scope& scope, Draft& draft, Instruction*& out) {
-  if (IsSugared(draft) || draft.opcode == Opcode::kAsyncStart || draft.opcode == Opcode::kAsyncUpdate ||
-      draft.opcode == Opcode::kAsyncDone) {
+  if (IsSugared(draft) || draft.opcode == Opcode::kAsyncStart ||
+      draft.opcode == Opcode::kAsyncUpdate || draft.opcode == Opcode::kAsyncDone) {
     return BuildAsync(scope, draft, out);
   }
   Shape shape;
-  if (!CheckOperandCount(draft) || !CheckDraft(scope, draft) || !ResultShape(draft, shape)) return false;
+  if (!CheckOperandCount(draft) || !CheckDraft(scope, draft) || !ResultShape(draft, shape))
+    return false;
   const std::string_view name = draft.anonymous ? AnonymousName(Text(draft.opcode)) : draft.name;
-  out = scope.computation->AddVerbatim(draft.opcode, shape, draft.operands, std::move(draft.attrs), draft.common.calls, name);
+  out = scope.computation->AddVerbatim(draft.opcode, shape, draft.operands, std::move(draft.attrs),
+                                       draft.common.calls, name);
   out->set_loc(draft.loc);
   scope.last = out;
   ApplyExtras(out, draft.common);
@@ -269,7 +311,8 @@ bool Parser::Build(Scope& scope, Draft& draft, Instruction*& out) {
 }
 
 void Parser::ApplyExtras(Instruction* instruction, CommonAttrs& common) {
-  for (Instruction* predecessor : common.control_predecessors) instruction->AddControlPredecessor(predecessor);
+  for (Instruction* predecessor : common.control_predecessors)
+    instruction->AddControlPredecessor(predecessor);
   if (common.has_metadata) {
     has_frame_ids_ = has_frame_ids_ || common.metadata.stack_frame_id != 0;
     instruction->mutable_extras().metadata = std::move(common.metadata);
@@ -285,13 +328,16 @@ void Parser::ApplyExtras(Instruction* instruction, CommonAttrs& common) {
     }
     instruction->mutable_extras().sharding = std::move(sharding);
   }
-  if (common.backend_config.has_value()) instruction->mutable_extras().backend_config = *std::move(common.backend_config);
-  if (common.frontend_attributes.has_value()) instruction->mutable_extras().frontend_attributes = *std::move(common.frontend_attributes);
+  if (common.backend_config.has_value())
+    instruction->mutable_extras().backend_config = *std::move(common.backend_config);
+  if (common.frontend_attributes.has_value())
+    instruction->mutable_extras().frontend_attributes = *std::move(common.frontend_attributes);
   if (common.statistics.has_value() && !common.statistics->values.empty()) {
     instruction->mutable_extras().statistics = *std::move(common.statistics);
   }
   if (common.origin.has_value()) instruction->mutable_extras().origin = *std::move(common.origin);
-  if (common.result_accuracy.has_value()) instruction->mutable_extras().result_accuracy = *std::move(common.result_accuracy);
+  if (common.result_accuracy.has_value())
+    instruction->mutable_extras().result_accuracy = *std::move(common.result_accuracy);
 }
 
 }  // namespace hlo

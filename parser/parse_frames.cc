@@ -5,7 +5,8 @@
 //   FileLocations  { INT '{' file_name_id= function_name_id= line= end_line= column= end_column= '}' }
 //   StackFrames    { INT '{' file_location_id= parent_frame_id= '}' }
 //
-// The numbers in front are ignored: entries count by position, from 1. The parent in the text is the real one plus one.
+// The numbers in front are ignored: entries count by position, from 1. The parent in the text is
+// the real one plus one.
 #include <algorithm>
 
 #include "parser/parser_internal.h"
@@ -13,18 +14,23 @@
 namespace hlo {
 namespace {
 
-constexpr std::string_view kLocationFields[] = {"file_name_id", "function_name_id", "line", "end_line", "column", "end_column"};
+constexpr std::string_view kLocationFields[] = {"file_name_id", "function_name_id", "line",
+                                                "end_line",     "column",           "end_column"};
 constexpr std::string_view kFrameFields[] = {"file_location_id", "parent_frame_id"};
 
 // Copies the frames that are used, numbered by first use, ancestors first.
 class FrameInterner {
  public:
   FrameInterner(const StackFrames& from, StackFrames& to)
-      : from_(from), to_(to), frames_(from.frames.size() + 1, kUnseen), locations_(from.locations.size() + 1, 0) {}
+      : from_(from),
+        to_(to),
+        frames_(from.frames.size() + 1, kUnseen),
+        locations_(from.locations.size() + 1, 0) {}
 
   // The new number of frame `id`; 0 when it or an ancestor is not sound.
   int32_t Frame(int32_t id) {
-    if (id > 0 && static_cast<size_t>(id) < frames_.size() && frames_[static_cast<size_t>(id)] > 0) return frames_[static_cast<size_t>(id)];
+    if (id > 0 && static_cast<size_t>(id) < frames_.size() && frames_[static_cast<size_t>(id)] > 0)
+      return frames_[static_cast<size_t>(id)];
     std::vector<int32_t> chain;
     int32_t at = id;
     while (at != 0) {
@@ -37,11 +43,14 @@ class FrameInterner {
     }
     int32_t parent = at == 0 ? 0 : frames_[static_cast<size_t>(at)];
     for (const int32_t frame : chain) {
-      if (!Sound(from_.frames[static_cast<size_t>(frame) - 1].location_id)) return Mark(chain, kBad);
+      if (!Sound(from_.frames[static_cast<size_t>(frame) - 1].location_id))
+        return Mark(chain, kBad);
     }
     for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
-      const StackFrames::Frame frame{Location(from_.frames[static_cast<size_t>(*it) - 1].location_id), parent};
-      parent = frames_[static_cast<size_t>(*it)] = Number(frame_numbers_, std::pair(frame.location_id, frame.parent_id), to_.frames, frame);
+      const StackFrames::Frame frame{
+          Location(from_.frames[static_cast<size_t>(*it) - 1].location_id), parent};
+      parent = frames_[static_cast<size_t>(*it)] =
+          Number(frame_numbers_, std::pair(frame.location_id, frame.parent_id), to_.frames, frame);
     }
     return parent;
   }
@@ -51,13 +60,16 @@ class FrameInterner {
   static constexpr int32_t kBad = -1;
 
   int32_t Mark(const std::vector<int32_t>& chain, int32_t value) {
-    for (const int32_t frame : chain) frames_[static_cast<size_t>(frame)] = value == 0 ? kBad : value;
+    for (const int32_t frame : chain)
+      frames_[static_cast<size_t>(frame)] = value == 0 ? kBad : value;
     return 0;
   }
   bool Sound(int32_t location) const {
     if (location < 1 || static_cast<size_t>(location) > from_.locations.size()) return false;
     const StackFrames::Location& at = from_.locations[static_cast<size_t>(location) - 1];
-    return at.file_name_id >= 1 && static_cast<size_t>(at.file_name_id) <= from_.file_names.size() && at.function_name_id >= 1 &&
+    return at.file_name_id >= 1 &&
+           static_cast<size_t>(at.file_name_id) <= from_.file_names.size() &&
+           at.function_name_id >= 1 &&
            static_cast<size_t>(at.function_name_id) <= from_.function_names.size();
   }
   template <class Map, class Key, class Vec, class Value>
@@ -71,10 +83,13 @@ class FrameInterner {
     if (number != 0) return number;
     StackFrames::Location at = from_.locations[static_cast<size_t>(id) - 1];
     const std::string& file = from_.file_names[static_cast<size_t>(at.file_name_id) - 1];
-    const std::string& function = from_.function_names[static_cast<size_t>(at.function_name_id) - 1];
+    const std::string& function =
+        from_.function_names[static_cast<size_t>(at.function_name_id) - 1];
     at.file_name_id = Number(files_, std::string_view(file), to_.file_names, file);
-    at.function_name_id = Number(functions_, std::string_view(function), to_.function_names, function);
-    const std::array<int32_t, 6> key = {at.file_name_id, at.function_name_id, at.line, at.end_line, at.column, at.end_column};
+    at.function_name_id =
+        Number(functions_, std::string_view(function), to_.function_names, function);
+    const std::array<int32_t, 6> key = {at.file_name_id, at.function_name_id, at.line,
+                                        at.end_line,     at.column,           at.end_column};
     return number = Number(location_numbers_, key, to_.locations, at);
   }
 
@@ -98,7 +113,9 @@ bool Parser::ParseSubInts(std::span<const std::string_view> names, std::span<int
     if (Take(Tok::kComma) && Is(Tok::kRBrace)) return Unexpected("a field behind the comma");
     if (!Is(Tok::kAttr)) return Unexpected("a field such as `line=`, or `}`");
     const auto found = std::find(names.begin(), names.end(), token().text);
-    if (found == names.end()) return Fail(token().loc(), "there is no field `{}` here{}", token().text, DidYouMean(token().text, names));
+    if (found == names.end())
+      return Fail(token().loc(), "there is no field `{}` here{}", token().text,
+                  DidYouMean(token().text, names));
     const auto index = static_cast<size_t>(found - names.begin());
     if ((seen >> index & 1) != 0) return Fail(token().loc(), "`{}` is given twice", token().text);
     seen |= 1u << index;
@@ -125,7 +142,9 @@ bool Parser::ParseStackFrames() {
     }
     return true;
   };
-  if (!section("FileNames") || !names(frames.file_names) || !section("FunctionNames") || !names(frames.function_names)) return false;
+  if (!section("FileNames") || !names(frames.file_names) || !section("FunctionNames") ||
+      !names(frames.function_names))
+    return false;
   if (!section("FileLocations")) return false;
   while (Take(Tok::kInt)) {
     int32_t values[6] = {};

@@ -12,8 +12,8 @@
 namespace hlo {
 namespace {
 
-// Names of instructions must be legal as they stand. Only short ones and those with leading underscores can be wrong here: the
-// lexer has seen to the letters.
+// Names of instructions must be legal as they stand. Only short ones and those with leading
+// underscores can be wrong here: the lexer has seen to the letters.
 bool IsLegalName(std::string_view name) {
   if (name.size() > 13 && name[0] != '_') return true;
   return IsSanitizedName(name);
@@ -41,8 +41,12 @@ class OpcodeTable {
  private:
   static constexpr size_t kSize = 1024;
   static size_t Slot(std::string_view text) {
-    const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(text[i])); };
-    return (text.size() * 131 + byte(0) * 7 + byte(text.size() / 2) * 29 + byte(text.size() - 1) * 53) % kSize;
+    const auto byte = [&](size_t i) {
+      return static_cast<size_t>(static_cast<unsigned char>(text[i]));
+    };
+    return (text.size() * 131 + byte(0) * 7 + byte(text.size() / 2) * 29 +
+            byte(text.size() - 1) * 53) %
+           kSize;
   }
   bool used_[kSize] = {};
   std::string_view texts_[kSize];
@@ -72,7 +76,8 @@ bool Parser::ParseInstruction(Scope& scope) {
   scope.defining_loc = draft.loc;
   lex_.Next();
   if (!IsLegalName(draft.name)) {
-    return Fail(draft.loc, "`{}` cannot be the name of an instruction; `{}` could", draft.name, SanitizeName(draft.name));
+    return Fail(draft.loc, "`{}` cannot be the name of an instruction; `{}` could", draft.name,
+                SanitizeName(draft.name));
   }
   if (!Expect(Tok::kEqual, "`=` behind the name of the instruction")) return false;
   Instruction* instruction = nullptr;
@@ -106,7 +111,8 @@ bool Parser::Define(Scope& scope, std::string_view name, SourceLoc loc, Instruct
 
 bool Parser::ParseOpcode(Draft& draft) {
   draft.opcode_loc = token().loc();
-  if (!Is(Tok::kIdent)) return Unexpected(draft.shape.has_value() ? "an opcode" : "a shape or an opcode");
+  if (!Is(Tok::kIdent))
+    return Unexpected(draft.shape.has_value() ? "an opcode" : "a shape or an opcode");
   const std::string_view word = token().text;
   if (const std::optional<Opcode> opcode = Opcodes().Find(word)) {
     draft.opcode = *opcode;
@@ -201,24 +207,29 @@ bool Parser::ParseOperand(Scope& scope, Draft& draft) {
 }
 
 // An unnamed or undeclared operand of a single-instruction text.
-Instruction* Parser::InventParameter(Scope& scope, Shape shape, std::string_view name, SourceLoc loc) {
+Instruction* Parser::InventParameter(Scope& scope, Shape shape, std::string_view name,
+                                     SourceLoc loc) {
   const int64_t number = scope.computation->parameter_count();
   if (name.empty()) name = module_->Intern(fmt::format("_{}", scope.unnamed_parameters++));
-  Instruction* parameter =
-      scope.computation->AddVerbatim(Opcode::kParameter, shape, {}, AttrsPtr::Make(ParameterAttrs{number, std::nullopt}), {}, name);
+  Instruction* parameter = scope.computation->AddVerbatim(
+      Opcode::kParameter, shape, {}, AttrsPtr::Make(ParameterAttrs{number, std::nullopt}), {},
+      name);
   parameter->set_loc(loc);
   Define(scope, name, loc, parameter);
   return parameter;
 }
 
-// A name with its optional path; adds nothing when the name's definition has failed or is missing (which is reported).
-bool Parser::ResolveOperand(Scope& scope, std::optional<Shape> shape, SourceLoc shape_loc, Draft& draft) {
+// A name with its optional path; adds nothing when the name's definition has failed or is missing
+// (which is reported).
+bool Parser::ResolveOperand(Scope& scope, std::optional<Shape> shape, SourceLoc shape_loc,
+                            Draft& draft) {
   const std::string_view name = token().text;
   const SourceLoc loc = token().loc();
   lex_.Next();
   Instruction* operand = nullptr;
   if (scope.single && !scope.names.contains(name)) {
-    if (!shape.has_value()) return Fail(loc, "operand `{}` of a single instruction needs its shape written", name);
+    if (!shape.has_value())
+      return Fail(loc, "operand `{}` of a single instruction needs its shape written", name);
     operand = InventParameter(scope, *shape, name, loc);
   } else if (scope.single && !shape.has_value()) {
     return Fail(loc, "operand `{}` of a single instruction needs its shape written", name);
@@ -238,7 +249,8 @@ bool Parser::ResolveOperand(Scope& scope, std::optional<Shape> shape, SourceLoc 
   if (operand == nullptr) return true;
   if (shape.has_value() && *shape != operand->shape() && !Compatible(*shape, operand->shape()) &&
       !CompatibleIgnoringDynamic(*shape, operand->shape())) {
-    Fail(shape_loc, "operand `{}` is declared `{}` here, but has shape `{}`", name, *shape, operand->shape());
+    Fail(shape_loc, "operand `{}` is declared `{}` here, but has shape `{}`", name, *shape,
+         operand->shape());
     return Note(operand->loc(), fmt::format("`{}` is defined here", name));
   }
   draft.operands.push_back(operand);
@@ -253,7 +265,8 @@ bool Parser::Lookup(Scope& scope, std::string_view name, SourceLoc loc, Instruct
   }
   std::vector<std::string_view> candidates;
   if (scope.names.size() <= kMaxCandidates) {
-    for (const Instruction* instruction : scope.computation->instructions()) candidates.push_back(instruction->name());
+    for (const Instruction* instruction : scope.computation->instructions())
+      candidates.push_back(instruction->name());
   }
   std::string hint = DidYouMean(name, candidates);
   if (name == scope.defining) hint = ": an instruction cannot use its own result";
@@ -271,14 +284,16 @@ Instruction* Parser::Element(Scope& scope, Instruction* tuple, int64_t index, So
   }
   const int64_t size = tuple->shape().element_count_of_tuple();
   if (index < 0 || index >= size) {
-    Fail(loc, "element {} of `{}`, whose shape `{}` has {} elements", index, tuple->name(), tuple->shape(), size);
+    Fail(loc, "element {} of `{}`, whose shape `{}` has {} elements", index, tuple->name(),
+         tuple->shape(), size);
     return nullptr;
   }
   Instruction*& element = scope.elements[{tuple, index}];
   if (element == nullptr) {
-    element = scope.computation->AddVerbatim(Opcode::kGetTupleElement, tuple->shape().element(static_cast<int>(index)), {tuple},
-                                             AttrsPtr::Make(GetTupleElementAttrs{index}), {},
-                                             module_->Intern(fmt::format("{}_{}", tuple->name(), index)));
+    element = scope.computation->AddVerbatim(
+        Opcode::kGetTupleElement, tuple->shape().element(static_cast<int>(index)), {tuple},
+        AttrsPtr::Make(GetTupleElementAttrs{index}), {},
+        module_->Intern(fmt::format("{}_{}", tuple->name(), index)));
     element->set_loc(loc);
   }
   return element;
@@ -288,7 +303,8 @@ std::string_view Parser::AnonymousName(std::string_view opcode) {
   if (!anonymous_names_) {
     anonymous_names_.emplace();
     for (const Computation* computation : module_->computations()) {
-      for (const Instruction* instruction : computation->instructions()) anonymous_names_->Unique(instruction->name());
+      for (const Instruction* instruction : computation->instructions())
+        anonymous_names_->Unique(instruction->name());
     }
   }
   return module_->Intern(anonymous_names_->Unique(fmt::format("{}.anon", opcode)));
@@ -309,7 +325,8 @@ bool Parser::ReadComputation(Computation*& out) {
   }
   std::vector<std::string_view> candidates;
   if (computations_.size() <= kMaxCandidates) {
-    for (const Computation* computation : module_->computations()) candidates.push_back(computation->name());
+    for (const Computation* computation : module_->computations())
+      candidates.push_back(computation->name());
   }
   computations_.try_emplace(name, ComputationBinding{nullptr, SourceLoc()});
   return Fail(loc, "no computation named `{}` stands above{}", name, DidYouMean(name, candidates));

@@ -32,8 +32,9 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 // Width of the mantissa field of types whose NaNs have payloads, else 0.
 int PayloadBits(ElementType type) {
   static constexpr std::pair<ElementType, int> kBits[] = {
-      {ElementType::kF64, 52}, {ElementType::kF32, 23},   {ElementType::kF16, 10},  {ElementType::kBF16, 7},
-      {ElementType::kF8E5M2, 2}, {ElementType::kF8E4M3, 3}, {ElementType::kF8E3M4, 4}};
+      {ElementType::kF64, 52},  {ElementType::kF32, 23},   {ElementType::kF16, 10},
+      {ElementType::kBF16, 7},  {ElementType::kF8E5M2, 2}, {ElementType::kF8E4M3, 3},
+      {ElementType::kF8E3M4, 4}};
   for (const auto& [with_payload, bits] : kBits) {
     if (with_payload == type) return bits;
   }
@@ -63,7 +64,8 @@ bool ToDouble(std::string_view text, double& out) {
 // Reads one literal; `at` is the next byte.
 class LiteralReader {
  public:
-  LiteralReader(Parser& parser, Lexer& lex) : parser_(parser), lex_(lex), at_(lex.SkipBlanks(lex.cursor())) {}
+  LiteralReader(Parser& parser, Lexer& lex)
+      : parser_(parser), lex_(lex), at_(lex.SkipBlanks(lex.cursor())) {}
 
   bool Read(Shape shape, Literal& out) {
     const Parser::Depth depth(parser_);
@@ -71,16 +73,19 @@ class LiteralReader {
     if (shape.IsTuple()) return Tuple(shape, out);
     if (!shape.IsArray()) return Stop("a constant of shape `{}` has no text", shape);
     for (const int64_t dim : shape.dims()) {
-      if (dim == Shape::kUnbounded) return Stop("a constant of shape `{}`, whose size is unbounded", shape);
+      if (dim == Shape::kUnbounded)
+        return Stop("a constant of shape `{}`, whose size is unbounded", shape);
     }
     shape = ConstantShapeOf(shape);
     if (shape.rank() > 0 && Elided()) {
       out = Literal::Elided(shape);
       return true;
     }
-    if (shape.rank() > 0 && *at_ != '{') return Expected(fmt::format("`{{` of dimension 0 of `{}`", shape));
+    if (shape.rank() > 0 && *at_ != '{')
+      return Expected(fmt::format("`{{` of dimension 0 of `{}`", shape));
     if (shape.element_count() > lex_.end() - at_) {
-      return Stop("a constant of shape `{}` has {} elements, more than the rest of the text", shape, shape.element_count());
+      return Stop("a constant of shape `{}` has {} elements, more than the rest of the text", shape,
+                  shape.element_count());
     }
     out = Literal(shape);
     literal_ = &out;
@@ -129,7 +134,8 @@ class LiteralReader {
     for (size_t i = 0; i < elements.size(); ++i) {
       Skip();
       if (i > 0) {
-        if (*at_ != ',') return Expected(fmt::format("`,` and element {} of {}", i, elements.size()));
+        if (*at_ != ',')
+          return Expected(fmt::format("`,` and element {} of {}", i, elements.size()));
         ++at_;
         Skip();
       }
@@ -154,11 +160,14 @@ class LiteralReader {
     for (int64_t count = 0;; ++count) {
       SkipItems();
       if (*at_ == '}') {
-        if (count != size) return Stop("dimension {} of `{}` has {} items here, expected {}", level, shape, count, size);
+        if (count != size)
+          return Stop("dimension {} of `{}` has {} items here, expected {}", level, shape, count,
+                      size);
         ++at_;
         return true;
       }
-      if (count == size) return Stop("dimension {} of `{}` has more than {} items here", level, shape, size);
+      if (count == size)
+        return Stop("dimension {} of `{}` has more than {} items here", level, shape, size);
       if (!Level(level + 1)) return false;
     }
   }
@@ -181,12 +190,15 @@ class LiteralReader {
       SkipItems();
       if (*at_ == '}') {
         if (linear_ != limit) {
-          return Stop("the minor-most dimension of `{}` has {} elements here, expected {}", literal_->shape(), size - (limit - linear_), size);
+          return Stop("the minor-most dimension of `{}` has {} elements here, expected {}",
+                      literal_->shape(), size - (limit - linear_), size);
         }
         ++at_;
         return true;
       }
-      if (linear_ == limit) return Stop("the minor-most dimension of `{}` has more than {} elements here", literal_->shape(), size);
+      if (linear_ == limit)
+        return Stop("the minor-most dimension of `{}` has more than {} elements here",
+                    literal_->shape(), size);
       if (!Scalar()) return false;
     }
   }
@@ -205,7 +217,8 @@ class LiteralReader {
       if (is_double && (std::isfinite(narrow) || std::isinf(number.value))) return Store(narrow);
     } else if (type_ == ElementType::kF64 && is_double) {
       return Store(number.value);
-    } else if (type_ == ElementType::kS32 && is_int && number.integer == static_cast<int32_t>(number.integer)) {
+    } else if (type_ == ElementType::kS32 && is_int &&
+               number.integer == static_cast<int32_t>(number.integer)) {
       return Store(static_cast<int32_t>(number.integer));
     }
     return AnyScalar(number);
@@ -220,7 +233,8 @@ class LiteralReader {
 
   bool AnyScalar(const Number& number) {
     if (number.kind == Number::Kind::kBool && !IsPred(type_)) {
-      return StopAtNumber("`{}` in a constant of type {}", number.integer != 0 ? "true" : "false", Text(type_));
+      return StopAtNumber("`{}` in a constant of type {}", number.integer != 0 ? "true" : "false",
+                          Text(type_));
     }
     if (IsPred(type_) || IsInteger(type_)) {
       if (number.kind != Number::Kind::kInt && number.kind != Number::Kind::kBool) {
@@ -240,13 +254,16 @@ class LiteralReader {
     const int bits = BitWidth(type_);
     const bool is_signed = IsSigned(type_);
     const int64_t lowest = is_signed ? INT64_MIN >> (64 - bits) : 0;
-    const uint64_t highest = bits == 64 && !is_signed ? UINT64_MAX : (uint64_t{1} << (bits - (is_signed ? 1 : 0))) - 1;
+    const uint64_t highest =
+        bits == 64 && !is_signed ? UINT64_MAX : (uint64_t{1} << (bits - (is_signed ? 1 : 0))) - 1;
     const bool is_negative = number.integer < 0 && !number.wide;
     // A negative u64 wraps around, as XLA reads it.
     const bool wraps = type_ == ElementType::kU64;
-    const bool fits = is_negative ? (number.integer >= lowest || wraps) : static_cast<uint64_t>(number.integer) <= highest;
+    const bool fits = is_negative ? (number.integer >= lowest || wraps)
+                                  : static_cast<uint64_t>(number.integer) <= highest;
     if (!fits) {
-      return StopAtNumber("`{}` is out of range for {}, expected {} to {}", std::string_view(number_, static_cast<size_t>(at_ - number_)),
+      return StopAtNumber("`{}` is out of range for {}, expected {} to {}",
+                          std::string_view(number_, static_cast<size_t>(at_ - number_)),
                           Text(type_), lowest, highest);
     }
     literal_->SetInt(linear_++, number.integer);
@@ -257,16 +274,20 @@ class LiteralReader {
   bool Float(const Number& number, double& value) {
     if (number.kind == Number::Kind::kNan) return NanValue(number);
     if (number.kind == Number::Kind::kInt) {
-      value = number.wide ? static_cast<double>(static_cast<uint64_t>(number.integer)) : static_cast<double>(number.integer);
+      value = number.wide ? static_cast<double>(static_cast<uint64_t>(number.integer))
+                          : static_cast<double>(number.integer);
     } else {
       value = number.value;
     }
     // The 16-bit types are rounded by way of f32.
     const bool two_steps = type_ == ElementType::kF16 || type_ == ElementType::kBF16;
-    literal_->SetDouble(linear_, two_steps ? static_cast<double>(static_cast<float>(value)) : value);
+    literal_->SetDouble(linear_,
+                        two_steps ? static_cast<double>(static_cast<float>(value)) : value);
     const double stored = literal_->GetDouble(linear_);
     if (std::isfinite(value) && !std::isfinite(stored)) {
-      return StopAtNumber("`{}` is out of range for {}", std::string_view(number_, static_cast<size_t>(at_ - number_)), Text(type_));
+      return StopAtNumber("`{}` is out of range for {}",
+                          std::string_view(number_, static_cast<size_t>(at_ - number_)),
+                          Text(type_));
     }
     ++linear_;
     return true;
@@ -276,7 +297,8 @@ class LiteralReader {
     const int bits = PayloadBits(type_);
     if (bits == 0) {
       if (number.has_payload) return StopAtNumber("NaNs of type {} have no payload", Text(type_));
-      literal_->SetDouble(linear_++, std::copysign(std::numeric_limits<double>::quiet_NaN(), number.negative ? -1.0 : 1.0));
+      literal_->SetDouble(linear_++, std::copysign(std::numeric_limits<double>::quiet_NaN(),
+                                                   number.negative ? -1.0 : 1.0));
       return true;
     }
     uint64_t pattern;
@@ -290,7 +312,8 @@ class LiteralReader {
     const int bits = PayloadBits(type);
     const uint64_t payload = number.has_payload ? number.payload : uint64_t{1} << (bits - 1);
     if (payload >= uint64_t{1} << bits) {
-      return StopAtNumber("NaN payload {:#x} is out of range for {}, expected at most {:#x}", payload, Text(type), (uint64_t{1} << bits) - 1);
+      return StopAtNumber("NaN payload {:#x} is out of range for {}, expected at most {:#x}",
+                          payload, Text(type), (uint64_t{1} << bits) - 1);
     }
     const int width = BitWidth(type);
     const uint64_t exponent = ((uint64_t{1} << (width - 1 - bits)) - 1) << bits;
@@ -308,22 +331,26 @@ class LiteralReader {
       Skip();
       Number number;
       if (!ReadNumber(number)) return false;
-      if (number.kind == Number::Kind::kBool) return StopAtNumber("expected a number, found a truth value");
+      if (number.kind == Number::Kind::kBool)
+        return StopAtNumber("expected a number, found a truth value");
       is_nan[i] = number.kind == Number::Kind::kNan;
       if (is_nan[i]) {
         if (!NanPattern(number, component_, patterns[i])) return false;
       } else {
         parts[i] = number.kind == Number::Kind::kDouble ? number.value
-                   : number.wide                        ? static_cast<double>(static_cast<uint64_t>(number.integer))
-                                                        : static_cast<double>(number.integer);
+                   : number.wide ? static_cast<double>(static_cast<uint64_t>(number.integer))
+                                 : static_cast<double>(number.integer);
         const bool narrow = component_ == ElementType::kF32;
         if (std::isfinite(parts[i]) && narrow && !std::isfinite(static_cast<float>(parts[i]))) {
-          return StopAtNumber("the {} part is out of range for {}", i == 0 ? "real" : "imaginary", Text(type_));
+          return StopAtNumber("the {} part is out of range for {}", i == 0 ? "real" : "imaginary",
+                              Text(type_));
         }
-        patterns[i] = narrow ? std::bit_cast<uint32_t>(static_cast<float>(parts[i])) : std::bit_cast<uint64_t>(parts[i]);
+        patterns[i] = narrow ? std::bit_cast<uint32_t>(static_cast<float>(parts[i]))
+                             : std::bit_cast<uint64_t>(parts[i]);
       }
       Skip();
-      if (*at_ != (i == 0 ? ',' : ')')) return Expected(i == 0 ? "`,` and the imaginary part" : "`)` of a complex number");
+      if (*at_ != (i == 0 ? ',' : ')'))
+        return Expected(i == 0 ? "`,` and the imaginary part" : "`)` of a complex number");
     }
     ++at_;
     const auto size = static_cast<size_t>(ByteSize(component_));
@@ -346,9 +373,11 @@ class LiteralReader {
     const char* at = digits;
     uint64_t value = 0;
     while (IsDigit(*at)) value = value * 10 + static_cast<uint64_t>(*at++ - '0');
-    if (at == digits || *at == '.' || *at == 'e' || *at == 'E') return ReadOther(out, at == digits && *at != '.');
+    if (at == digits || *at == '.' || *at == 'e' || *at == 'E')
+      return ReadOther(out, at == digits && *at != '.');
     if (at - digits > 18) {
-      const auto result = *at_ == '-' ? std::from_chars(at_, at, out.integer) : WideFromChars(at, out);
+      const auto result =
+          *at_ == '-' ? std::from_chars(at_, at, out.integer) : WideFromChars(at, out);
       if (result.ec != std::errc()) {
         at_ = at;
         return StopAtNumber("this integer does not fit 64 bits");
@@ -371,7 +400,8 @@ class LiteralReader {
   bool EndNumber() {
     if (!Lexer::IsIdentByte(*at_)) return true;
     while (Lexer::IsIdentByte(*at_)) ++at_;
-    return StopAtNumber("`{}` is no number", std::string_view(number_, static_cast<size_t>(at_ - number_)));
+    return StopAtNumber("`{}` is no number",
+                        std::string_view(number_, static_cast<size_t>(at_ - number_)));
   }
 
   // Decimals and words.
@@ -380,11 +410,14 @@ class LiteralReader {
       if (*at_ == '.') return Expected("a value");
       out.kind = Number::Kind::kDouble;
       const char* limit = at_ + 1;
-      while (IsDigit(*limit) || *limit == '.' || *limit == 'e' || *limit == 'E' || *limit == '-' || *limit == '+') ++limit;
+      while (IsDigit(*limit) || *limit == '.' || *limit == 'e' || *limit == 'E' || *limit == '-' ||
+             *limit == '+')
+        ++limit;
       const auto result = std::from_chars(at_, limit, out.value);
       if (result.ec == std::errc::invalid_argument) return Expected("a value");
       at_ = result.ptr;
-      if (result.ec != std::errc() && !ToDouble({number_, static_cast<size_t>(at_ - number_)}, out.value)) {
+      if (result.ec != std::errc() &&
+          !ToDouble({number_, static_cast<size_t>(at_ - number_)}, out.value)) {
         return StopAtNumber("this number is out of range for a 64-bit float");
       }
       return EndNumber();
@@ -396,7 +429,8 @@ class LiteralReader {
     const std::string_view text(word, static_cast<size_t>(end - word));
     if (text == "inf") {
       out.kind = Number::Kind::kDouble;
-      out.value = negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+      out.value = negative ? -std::numeric_limits<double>::infinity()
+                           : std::numeric_limits<double>::infinity();
     } else if (text == "nan") {
       out.kind = Number::Kind::kNan;
       out.negative = negative;
@@ -405,10 +439,11 @@ class LiteralReader {
         const char* close = hex;
         while (Lexer::IsIdentByte(*close)) ++close;
         const auto result = std::from_chars(hex, close, out.payload, 16);
-        const bool ok = result.ec == std::errc() && result.ptr == close && *close == ')' && out.payload != 0 &&
-                        out.payload < uint64_t{1} << 52;
+        const bool ok = result.ec == std::errc() && result.ptr == close && *close == ')' &&
+                        out.payload != 0 && out.payload < uint64_t{1} << 52;
         at_ = *close == ')' ? close + 1 : close;
-        if (!ok) return StopAtNumber("a malformed NaN payload, expected `(0x1)` to `(0xfffffffffffff)`");
+        if (!ok)
+          return StopAtNumber("a malformed NaN payload, expected `(0x1)` to `(0xfffffffffffff)`");
         out.has_payload = true;
         return true;
       }

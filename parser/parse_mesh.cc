@@ -33,7 +33,8 @@ bool Overlap(const Part& a, const Part& b) {
 }
 
 // The message of what is wrong with the axes of one sharding, or "".
-std::string AxesProblem(const Mesh& mesh, const std::vector<const std::vector<AxisRef>*>& lists, size_t sorted_from) {
+std::string AxesProblem(const Mesh& mesh, const std::vector<const std::vector<AxisRef>*>& lists,
+                        size_t sorted_from) {
   std::vector<Part> parts;
   for (size_t k = 0; k < lists.size(); ++k) {
     for (size_t i = 0; i < lists[k]->size(); ++i) {
@@ -47,10 +48,13 @@ std::string AxesProblem(const Mesh& mesh, const std::vector<const std::vector<Ax
       const AxisRef& before = (*lists[k])[i - 1];
       const Part previous = PartOf(mesh, before);
       if (previous.axis == part.axis && previous.pre * previous.size == part.pre) {
-        return fmt::format("the neighbours {} and {} are one axis; write them merged", before.ToString(mesh), ref.ToString(mesh));
+        return fmt::format("the neighbours {} and {} are one axis; write them merged",
+                           before.ToString(mesh), ref.ToString(mesh));
       }
-      if (k >= sorted_from && std::pair(part.axis, part.pre) < std::pair(previous.axis, previous.pre)) {
-        return fmt::format("{} stands behind {}, expected axes in the order of the mesh", ref.ToString(mesh), before.ToString(mesh));
+      if (k >= sorted_from &&
+          std::pair(part.axis, part.pre) < std::pair(previous.axis, previous.pre)) {
+        return fmt::format("{} stands behind {}, expected axes in the order of the mesh",
+                           ref.ToString(mesh), before.ToString(mesh));
       }
     }
   }
@@ -77,15 +81,20 @@ bool Parser::ParseMesh(Mesh& out) {
     do {
       MeshAxis axis;
       const SourceLoc axis_loc = token().loc();
-      if (!ReadValue(axis.name) || !Expect(Tok::kEqual, "`=` behind the name of an axis")) return false;
+      if (!ReadValue(axis.name) || !Expect(Tok::kEqual, "`=` behind the name of an axis"))
+        return false;
       const SourceLoc size_loc = token().loc();
       if (!ReadValue(axis.size)) return false;
-      if (axis.size < 1) return Fail(size_loc, "axis `{}` has size {}, expected at least 1", axis.name, axis.size);
+      if (axis.size < 1)
+        return Fail(size_loc, "axis `{}` has size {}, expected at least 1", axis.name, axis.size);
       for (const MeshAxis& other : out.axes) {
-        if (other.name == axis.name) return Fail(axis_loc, "the mesh has two axes named `{}`", axis.name);
+        if (other.name == axis.name)
+          return Fail(axis_loc, "the mesh has two axes named `{}`", axis.name);
       }
-      if (__builtin_mul_overflow(count, axis.size, &count)) return Fail(size_loc, "the mesh has more than 2^63 - 1 devices");
-      if (out.axes.size() == kMaxAxes) return Fail(axis_loc, "a mesh of more than {} axes", kMaxAxes);
+      if (__builtin_mul_overflow(count, axis.size, &count))
+        return Fail(size_loc, "the mesh has more than 2^63 - 1 devices");
+      if (out.axes.size() == kMaxAxes)
+        return Fail(axis_loc, "a mesh of more than {} axes", kMaxAxes);
       out.axes.push_back(std::move(axis));
     } while (Take(Tok::kComma));
   }
@@ -103,8 +112,10 @@ bool Parser::ParseMesh(Mesh& out) {
   } else {
     if (!ReadInts(out.device_ids)) return false;
     const auto listed = static_cast<int64_t>(out.device_ids.size());
-    if (listed != count) return Fail(loc, "the mesh has {} devices, but {} ids are listed", count, listed);
-    if (!IsPermutation(out.device_ids, listed)) return Fail(loc, "the device ids are no permutation of 0 to {}", listed - 1);
+    if (listed != count)
+      return Fail(loc, "the mesh has {} devices, but {} ids are listed", count, listed);
+    if (!IsPermutation(out.device_ids, listed))
+      return Fail(loc, "the device ids are no permutation of 0 to {}", listed - 1);
     if (std::is_sorted(out.device_ids.begin(), out.device_ids.end())) {
       return Fail(loc, "the device ids are in the default order; leave `device_ids` out");
     }
@@ -116,10 +127,12 @@ bool Parser::ParseAxisRef(const Mesh& mesh, AxisRef& out) {
   const SourceLoc loc = token().loc();
   std::string name;
   if (!ReadValue(name)) return false;
-  const auto found = std::find_if(mesh.axes.begin(), mesh.axes.end(), [&](const MeshAxis& axis) { return axis.name == name; });
+  const auto found = std::find_if(mesh.axes.begin(), mesh.axes.end(),
+                                  [&](const MeshAxis& axis) { return axis.name == name; });
   if (found != mesh.axes.end()) {
     out.axis = found - mesh.axes.begin();
-  } else if (!name.empty() && name.size() < 10 && name.find_first_not_of("0123456789") == std::string::npos) {
+  } else if (!name.empty() && name.size() < 10 &&
+             name.find_first_not_of("0123456789") == std::string::npos) {
     out.axis = std::stoi(name);
     if (out.axis >= static_cast<int64_t>(mesh.axes.size())) {
       return Fail(loc, "axis index {} in a mesh of {} axes", out.axis, mesh.axes.size());
@@ -130,15 +143,18 @@ bool Parser::ParseAxisRef(const Mesh& mesh, AxisRef& out) {
     return Fail(loc, "the mesh has no axis `{}`{}", name, DidYouMean(name, names));
   }
   if (!Take(Tok::kColon)) return true;
-  if (!Expect(Tok::kLParen, "`(` of a sub-axis") || !ReadValue(out.pre_size) || !Expect(Tok::kRParen, "`)` of a sub-axis") ||
-      !ReadValue(out.size)) {
+  if (!Expect(Tok::kLParen, "`(` of a sub-axis") || !ReadValue(out.pre_size) ||
+      !Expect(Tok::kRParen, "`)` of a sub-axis") || !ReadValue(out.size)) {
     return false;
   }
   const int64_t whole = mesh.axes[static_cast<size_t>(out.axis)].size;
   int64_t used;
   const bool fits = out.pre_size >= 1 && out.size > 1 && out.size < whole &&
-                    !__builtin_mul_overflow(out.pre_size, out.size, &used) && used <= whole && whole % used == 0;
-  if (!fits) return Fail(loc, "`({}){}` is no part of axis `{}` of size {}", out.pre_size, out.size, name, whole);
+                    !__builtin_mul_overflow(out.pre_size, out.size, &used) && used <= whole &&
+                    whole % used == 0;
+  if (!fits)
+    return Fail(loc, "`({}){}` is no part of axis `{}` of size {}", out.pre_size, out.size, name,
+                whole);
   return true;
 }
 
@@ -220,7 +236,8 @@ bool Parser::ParseNamedBody(NamedSharding& out) {
   }
   while (Take(Tok::kComma)) {
     const Token name = token();
-    if (name.kind != Tok::kAttr) return Unexpected("`replicated=`, `unreduced=`, `manual=` or `metadata=`");
+    if (name.kind != Tok::kAttr)
+      return Unexpected("`replicated=`, `unreduced=`, `manual=` or `metadata=`");
     lex_.Next();
     bool ok = false;
     if (name.text == "replicated") {
@@ -228,7 +245,8 @@ bool Parser::ParseNamedBody(NamedSharding& out) {
     } else if (name.text == "manual") {
       ok = ParseAxes(out.mesh, out.manual);
     } else if (name.text == "unreduced") {
-      ok = (Is(Tok::kLBrace) || ParseReductionWord(out.unreduced_kind)) && ParseAxes(out.mesh, out.unreduced);
+      ok = (Is(Tok::kLBrace) || ParseReductionWord(out.unreduced_kind)) &&
+           ParseAxes(out.mesh, out.unreduced);
     } else if (name.text == "metadata") {
       ok = ParseShardingMetadata(out.metadata);
     } else {
@@ -240,7 +258,8 @@ bool Parser::ParseNamedBody(NamedSharding& out) {
   for (const NamedSharding::Dim& dim : out.dims) lists.push_back(&dim.axes);
   const size_t sorted_from = lists.size();
   for (const auto* list : {&out.replicated, &out.unreduced, &out.manual}) lists.push_back(list);
-  if (const std::string problem = AxesProblem(out.mesh, lists, sorted_from); !problem.empty()) return Report(loc, problem);
+  if (const std::string problem = AxesProblem(out.mesh, lists, sorted_from); !problem.empty())
+    return Report(loc, problem);
   return true;
 }
 

@@ -12,9 +12,10 @@
 namespace hlo {
 namespace {
 
-constexpr std::string_view kFields[] = {
-    "op_type",           "op_name",         "source_file",     "source_line",    "source_end_line",  "source_column",
-    "source_end_column", "profile_type",    "deduplicated_name", "scheduling_name", "stack_frame_id", "metadata_payload"};
+constexpr std::string_view kFields[] = {"op_type",           "op_name",         "source_file",
+                                        "source_line",       "source_end_line", "source_column",
+                                        "source_end_column", "profile_type",    "deduplicated_name",
+                                        "scheduling_name",   "stack_frame_id",  "metadata_payload"};
 
 }  // namespace
 
@@ -22,7 +23,8 @@ bool Parser::ReadValue(OpMetadata& out) {
   if (!Expect(Tok::kLBrace, "`{` of metadata")) return false;
   uint32_t seen = 0;
   while (!Is(Tok::kRBrace)) {
-    if (Take(Tok::kComma) && Is(Tok::kRBrace)) return Unexpected("a metadata field behind the comma");
+    if (Take(Tok::kComma) && Is(Tok::kRBrace))
+      return Unexpected("a metadata field behind the comma");
     if (!Is(Tok::kAttr)) return Unexpected("a metadata field or `}`");
     const std::string_view name = token().text;
     const auto* found = std::find(std::begin(kFields), std::end(kFields), name);
@@ -126,7 +128,9 @@ bool Parser::ReadValue(OriginalValue& out) {
     return true;
   }
   if (!ReadOriginTree(out.tree)) return false;
-  if (Is(Tok::kComma)) return Fail(token().loc(), "several original arrays need parentheses: `{{({{\"a\"}}, {{\"b\"}})}}`");
+  if (Is(Tok::kComma))
+    return Fail(token().loc(),
+                "several original arrays need parentheses: `{{({{\"a\"}}, {{\"b\"}})}}`");
   return Expect(Tok::kRBrace, "`}` at the end of an origin");
 }
 

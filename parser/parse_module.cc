@@ -5,7 +5,8 @@
 //   signature   = '(' [ name shape { ',' name shape } ] ')' '->' shape
 //   single      = [ [ 'ROOT' ] name '=' ] rhs
 //
-// A text without `HloModule` is a module if it starts with `ENTRY` or its second token is `{`, else a single instruction.
+// A text without `HloModule` is a module if it starts with `ENTRY` or its second token is `{`, else
+// a single instruction.
 #include <algorithm>
 
 #include "parser/parser_internal.h"
@@ -88,7 +89,8 @@ Computation* Parser::NewComputation(std::string_view name, SourceLoc loc) {
 bool Parser::ParseComputation() {
   const SourceLoc entry_loc = token().loc();
   const bool is_entry = Take(Tok::kEntry);
-  if (!IsNameToken()) return Unexpected(is_entry ? "the name of the entry computation" : "a computation");
+  if (!IsNameToken())
+    return Unexpected(is_entry ? "the name of the entry computation" : "a computation");
   const std::string_view name = token().text;
   const SourceLoc loc = token().loc();
   lex_.Next();
@@ -126,9 +128,11 @@ bool Parser::ParseComputation() {
     computation->set_execution_thread(thread);
   }
   if (ok && declared.has_value() && *declared != computation->root()->shape() &&
-      !Compatible(*declared, computation->root()->shape()) && !CompatibleIgnoringDynamic(*declared, computation->root()->shape())) {
-    Fail(declared_loc, "computation `{}` is declared to return `{}`, but its root `{}` has shape `{}`", name, *declared,
-         computation->root()->name(), computation->root()->shape());
+      !Compatible(*declared, computation->root()->shape()) &&
+      !CompatibleIgnoringDynamic(*declared, computation->root()->shape())) {
+    Fail(declared_loc,
+         "computation `{}` is declared to return `{}`, but its root `{}` has shape `{}`", name,
+         *declared, computation->root()->name(), computation->root()->shape());
     ok = Note(computation->root()->loc(), "the root is here");
   }
   const bool skip = !scope->ended;
@@ -157,7 +161,9 @@ bool Parser::ParseSignature(std::optional<Shape>& result, SourceLoc& loc) {
       if (!ParseShape(shape)) return false;
     } while (Take(Tok::kComma));
   }
-  if (!Expect(Tok::kRParen, "`,` or `)` in the signature") || !Expect(Tok::kArrow, "`->` and the result shape")) return false;
+  if (!Expect(Tok::kRParen, "`,` or `)` in the signature") ||
+      !Expect(Tok::kArrow, "`->` and the result shape"))
+    return false;
   loc = token().loc();
   Shape shape;
   if (!ParseShape(shape)) return false;
@@ -177,12 +183,14 @@ bool Parser::ParseBody(Scope& scope) {
     scope.defining = {};
     if (ParseInstruction(scope)) continue;
     scope.failed = true;
-    if (!scope.defining.empty()) scope.names.try_emplace(scope.defining, Binding{nullptr, scope.defining_loc});
+    if (!scope.defining.empty())
+      scope.names.try_emplace(scope.defining, Binding{nullptr, scope.defining_loc});
     if (stopped() || depth_exceeded_ || !ResyncInstruction(start)) return false;
   }
   scope.ended = true;
   lex_.Next();
-  if (scope.last == nullptr && !scope.failed) return true;  // CheckBody reports the empty computation
+  if (scope.last == nullptr && !scope.failed)
+    return true;  // CheckBody reports the empty computation
   if (!scope.root_loc.known() && scope.last != nullptr) scope.computation->set_root(scope.last);
   finished_.push_back(scope.computation);
   return !scope.failed;
@@ -193,13 +201,15 @@ bool Parser::CheckBody(Scope& scope, SourceLoc loc) {
   const auto parameters = scope.computation->parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i] == nullptr) {
-      return Fail(loc, "the computation has a parameter {}, but no parameter {}", parameters.size() - 1, i);
+      return Fail(loc, "the computation has a parameter {}, but no parameter {}",
+                  parameters.size() - 1, i);
     }
   }
   return true;
 }
 
-// Moves to the next instruction or to the `}` of this body; false when the body seems to end without one.
+// Moves to the next instruction or to the `}` of this body; false when the body seems to end
+// without one.
 bool Parser::ResyncInstruction(uint32_t start) {
   const char* const end = text_.data() + text_.size();
   const char* line = text_.data() + std::min<size_t>(token().begin, text_.size());

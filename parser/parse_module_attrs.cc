@@ -48,7 +48,8 @@ bool Parser::ParseHeader() {
     const std::string_view name = token().text;
     const SourceLoc loc = token().loc();
     const auto* found = std::find(std::begin(kAttributes), std::end(kAttributes), name);
-    if (found == std::end(kAttributes)) return Fail(loc, "a module has no attribute `{}`{}", name, DidYouMean(name, kAttributes));
+    if (found == std::end(kAttributes))
+      return Fail(loc, "a module has no attribute `{}`{}", name, DidYouMean(name, kAttributes));
     const auto index = static_cast<int>(found - kAttributes);
     if ((seen >> index & 1) != 0) return Fail(loc, "attribute `{}` is given twice", name);
     seen |= 1u << index;
@@ -83,13 +84,15 @@ bool Parser::ParseAliases() {
   while (!Is(Tok::kRBrace)) {
     InputOutputAlias alias;
     const SourceLoc loc = token().loc();
-    if (!ReadShapeIndex(alias.output) || !Expect(Tok::kColon, "`:` behind the output index")) return false;
+    if (!ReadShapeIndex(alias.output) || !Expect(Tok::kColon, "`:` behind the output index"))
+      return false;
     const SourceLoc parameter_loc = token().loc();
     if (Is(Tok::kInt)) {
       if (!ReadValue(alias.parameter)) return false;
     } else {
-      if (!Expect(Tok::kLParen, "`(` in front of the parameter number") || !ReadValue(alias.parameter) ||
-          !Expect(Tok::kComma, "`,` behind the parameter number") || !ReadShapeIndex(alias.parameter_index)) {
+      if (!Expect(Tok::kLParen, "`(` in front of the parameter number") ||
+          !ReadValue(alias.parameter) || !Expect(Tok::kComma, "`,` behind the parameter number") ||
+          !ReadShapeIndex(alias.parameter_index)) {
         return false;
       }
       if (Take(Tok::kComma)) {
@@ -99,7 +102,8 @@ bool Parser::ParseAliases() {
       }
       if (!Expect(Tok::kRParen, "`)` at the end of an alias")) return false;
     }
-    if (alias.parameter < 0) return Fail(parameter_loc, "parameter number {}, expected at least 0", alias.parameter);
+    if (alias.parameter < 0)
+      return Fail(parameter_loc, "parameter number {}, expected at least 0", alias.parameter);
     alias_locs_.push_back(loc);
     aliases.push_back(std::move(alias));
     if (!Take(Tok::kComma)) break;
@@ -115,7 +119,8 @@ bool Parser::ParseDonors() {
     if (!Expect(Tok::kLParen, "`(` of a donor")) return false;
     const SourceLoc loc = token().loc();
     if (!ReadValue(donor.parameter)) return false;
-    if (donor.parameter < 0) return Fail(loc, "parameter number {}, expected at least 0", donor.parameter);
+    if (donor.parameter < 0)
+      return Fail(loc, "parameter number {}, expected at least 0", donor.parameter);
     if (!Expect(Tok::kComma, "`,` behind the parameter number") || !ReadShapeIndex(donor.index) ||
         !Expect(Tok::kRParen, "`)` at the end of a donor")) {
       return false;
@@ -140,13 +145,16 @@ bool Parser::ParseEntryLayout() {
     fill_layouts_ = false;
   }
   const bool ok = [&] {
-    if (!Expect(Tok::kLBrace, "`{` of the entry layout") || !Expect(Tok::kLParen, "`(` of the parameters")) return false;
+    if (!Expect(Tok::kLBrace, "`{` of the entry layout") ||
+        !Expect(Tok::kLParen, "`(` of the parameters"))
+      return false;
     while (!Is(Tok::kRParen)) {
       if (!ParseShape(layout.parameters.emplace_back())) return false;
       if (!Take(Tok::kComma)) break;
     }
-    return Expect(Tok::kRParen, "`,` or `)` in the entry layout") && Expect(Tok::kArrow, "`->` and the result") &&
-           ParseShape(layout.result) && Expect(Tok::kRBrace, "`}` at the end of the entry layout");
+    return Expect(Tok::kRParen, "`,` or `)` in the entry layout") &&
+           Expect(Tok::kArrow, "`->` and the result") && ParseShape(layout.result) &&
+           Expect(Tok::kRBrace, "`}` at the end of the entry layout");
   }();
   if (fill_layouts_ != fill) {
     shapes_.clear();
@@ -173,7 +181,8 @@ bool Parser::ParseRecoveryTable() {
   std::vector<RecoveryEntry>& table = module_->config().recovery_table;
   while (!Is(Tok::kRBrace)) {
     RecoveryEntry entry;
-    if (!ReadOriginalArray(entry.old_array) || !Expect(Tok::kColon, "`:` between two original arrays") ||
+    if (!ReadOriginalArray(entry.old_array) ||
+        !Expect(Tok::kColon, "`:` between two original arrays") ||
         !ReadOriginalArray(entry.new_array)) {
       return false;
     }
@@ -181,16 +190,22 @@ bool Parser::ParseRecoveryTable() {
       const SourceLoc loc = token().loc();
       std::string text;
       if (!ReadValue(text)) return false;
-      const absl::StatusOr<std::unique_ptr<Module>> inner = ParseModule(text, "origin_recovery_table");
+      const absl::StatusOr<std::unique_ptr<Module>> inner =
+          ParseModule(text, "origin_recovery_table");
       if (!inner.ok()) {
-        return Fail(loc, "the module in the recovery table does not parse: {}", DiagnosticsOf(inner.status()).front().message);
+        return Fail(loc, "the module in the recovery table does not parse: {}",
+                    DiagnosticsOf(inner.status()).front().message);
       }
       entry.module_text = ToText(**inner, PrintOptions::Default());
     }
     table.push_back(std::move(entry));
   }
-  std::stable_sort(table.begin(), table.end(), [](const RecoveryEntry& a, const RecoveryEntry& b) { return a.old_array < b.old_array; });
-  const auto same = [](const RecoveryEntry& a, const RecoveryEntry& b) { return a.old_array == b.old_array; };
+  std::stable_sort(table.begin(), table.end(), [](const RecoveryEntry& a, const RecoveryEntry& b) {
+    return a.old_array < b.old_array;
+  });
+  const auto same = [](const RecoveryEntry& a, const RecoveryEntry& b) {
+    return a.old_array == b.old_array;
+  };
   table.erase(std::unique(table.begin(), table.end(), same), table.end());
   return Expect(Tok::kRBrace, "`}` at the end of the recovery table");
 }
@@ -199,7 +214,8 @@ bool Parser::ParseDebugItems(DebugAttributes::Item& item) {
   static constexpr std::string_view kModes[] = {"default", "fusion_debugger"};
   if (!Expect(Tok::kLBrace, "`{` of debug attributes")) return false;
   do {
-    if (!Is(Tok::kAttr)) return Unexpected("`log_mode=`, `callback_id=`, `partitioned=` or `op_id=`");
+    if (!Is(Tok::kAttr))
+      return Unexpected("`log_mode=`, `callback_id=`, `partitioned=` or `op_id=`");
     const Token name = token();
     lex_.Next();
     bool ok = false;
@@ -227,7 +243,8 @@ bool Parser::ParseDebugAttributes() {
   std::vector<DebugAttributes>& table = module_->config().debug_attributes;
   while (!Is(Tok::kRBrace)) {
     DebugAttributes& entry = table.emplace_back();
-    if (!ReadOriginalArray(entry.array) || !Expect(Tok::kColon, "`:` behind an original array")) return false;
+    if (!ReadOriginalArray(entry.array) || !Expect(Tok::kColon, "`:` behind an original array"))
+      return false;
     if (Take(Tok::kLParen)) {
       if (!Is(Tok::kRParen)) {
         do {
@@ -250,13 +267,19 @@ bool Parser::CheckAliases() {
   const Shape result = module_->entry()->root()->shape();
   for (size_t i = 0; i < aliases.size(); ++i) {
     if (!IndexIsValid(result, aliases[i].output)) {
-      return Fail(alias_locs_[i], "output index {} is not in the result `{}` of the entry computation", ToString(aliases[i].output), result);
+      return Fail(alias_locs_[i],
+                  "output index {} is not in the result `{}` of the entry computation",
+                  ToString(aliases[i].output), result);
     }
   }
   // The first of several aliases of one output wins.
   std::stable_sort(aliases.begin(), aliases.end(),
-                   [](const InputOutputAlias& a, const InputOutputAlias& b) { return Less(a.output, b.output); });
-  const auto same = [](const InputOutputAlias& a, const InputOutputAlias& b) { return a.output == b.output; };
+                   [](const InputOutputAlias& a, const InputOutputAlias& b) {
+                     return Less(a.output, b.output);
+                   });
+  const auto same = [](const InputOutputAlias& a, const InputOutputAlias& b) {
+    return a.output == b.output;
+  };
   aliases.erase(std::unique(aliases.begin(), aliases.end(), same), aliases.end());
   return true;
 }

@@ -5,13 +5,15 @@
 //          | 'b' '(' shape ')'                                buffer
 //   layout = '{' [ INT { ',' INT } ] [ ':' properties ] '}'   only when `{` is followed by an integer or `:`
 //
-// Texts repeat the same few shapes thousands of times: an array shape is looked up by its text first.
+// Texts repeat the same few shapes thousands of times: an array shape is looked up by its text
+// first.
 #include "parser/parser_internal.h"
 
 namespace hlo {
 namespace {
 
-// One past the array shape whose element type ends at `at`, if it is written in the usual way: no blanks, no comments. Null otherwise.
+// One past the array shape whose element type ends at `at`, if it is written in the usual way: no
+// blanks, no comments. Null otherwise.
 const char* PlainArrayEnd(const char* at) {
   if (*at != '[') return nullptr;
   ++at;
@@ -20,14 +22,19 @@ const char* PlainArrayEnd(const char* at) {
   if (*at != '{') {
     // A blank could stand in front of a layout.
     if (*at != ' ') return *at == '\t' || *at == '\n' || *at == '\r' || *at == '/' ? nullptr : at;
-    return at[1] == '{' || at[1] == ' ' || at[1] == '/' || at[1] == '\n' || at[1] == '\r' || at[1] == '\t' ? nullptr : at;
+    return at[1] == '{' || at[1] == ' ' || at[1] == '/' || at[1] == '\n' || at[1] == '\r' ||
+                   at[1] == '\t'
+               ? nullptr
+               : at;
   }
   const char first = at[1];
-  if (first != ':' && (first < '0' || first > '9')) return first == ' ' || first == '/' || first == '\n' ? nullptr : at;
+  if (first != ':' && (first < '0' || first > '9'))
+    return first == ' ' || first == '/' || first == '\n' ? nullptr : at;
   ++at;
   while (*at != '}') {
     const char c = *at++;
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == ',' || c == ':' || c == '(' || c == ')' || c == '*';
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == ',' || c == ':' ||
+                       c == '(' || c == ')' || c == '*';
     if (!plain) return nullptr;
   }
   return at + 1;
@@ -36,7 +43,8 @@ const char* PlainArrayEnd(const char* at) {
 }  // namespace
 
 bool Parser::StartsShape() const {
-  return Is(Tok::kPrim) || Is(Tok::kLParen) || (Is(Tok::kIdent) && token().text == "b" && lex_.PeekByte() == '(');
+  return Is(Tok::kPrim) || Is(Tok::kLParen) ||
+         (Is(Tok::kIdent) && token().text == "b" && lex_.PeekByte() == '(');
 }
 
 bool Parser::ParseShape(Shape& out) {
@@ -93,7 +101,8 @@ bool Parser::ParseShape(Shape& out) {
     return true;
   }
   if (Is(Tok::kIdent)) {
-    return Fail(token().loc(), "expected a shape, found `{}`, which is no element type", token().text);
+    return Fail(token().loc(), "expected a shape, found `{}`, which is no element type",
+                token().text);
   }
   return Unexpected("a shape");
 }
@@ -142,7 +151,8 @@ bool Parser::ParseArrayShape(Shape& out) {
     Layout layout;
     if (!ParseLayout(layout, static_cast<int>(dims.size()))) return false;
     if (layout.minor_to_major.size() != dims.size()) {
-      return Fail(layout_loc, "the layout orders {} dimensions, but the shape has {}", layout.minor_to_major.size(), dims.size());
+      return Fail(layout_loc, "the layout orders {} dimensions, but the shape has {}",
+                  layout.minor_to_major.size(), dims.size());
     }
     out = out.WithLayout(layout);
   } else if (!fill_layouts_ && !dims.empty()) {
@@ -164,9 +174,10 @@ class PropertyReader {
   // ':' has been read; reads up to the closing brace.
   bool Run(Lexer& lex) {
     lex_ = &lex;
-    return Levels() && Tiles() && Number("L", layout_.tail_padding_alignment) && Type(Tok::kHash, layout_.index_type) &&
-           Type(Tok::kStar, layout_.pointer_type) && Number("E", layout_.element_size_in_bits) &&
-           Number("S", layout_.memory_space) && Splits() && Physical() && Number("M", layout_.dynamic_shape_metadata_prefix_bytes);
+    return Levels() && Tiles() && Number("L", layout_.tail_padding_alignment) &&
+           Type(Tok::kHash, layout_.index_type) && Type(Tok::kStar, layout_.pointer_type) &&
+           Number("E", layout_.element_size_in_bits) && Number("S", layout_.memory_space) &&
+           Splits() && Physical() && Number("M", layout_.dynamic_shape_metadata_prefix_bytes);
   }
 
  private:
@@ -178,7 +189,8 @@ class PropertyReader {
     if (!Letter("D")) return true;
     if (!parser_.Expect(Tok::kLParen, "`(` behind `D`")) return false;
     do {
-      if (!(Letter("D") || Letter("C") || Letter("S") || Letter("H"))) return parser_.Unexpected("a level `D`, `C`, `S` or `H`");
+      if (!(Letter("D") || Letter("C") || Letter("S") || Letter("H")))
+        return parser_.Unexpected("a level `D`, `C`, `S` or `H`");
       parser_.Take(Tok::kPlus);
       parser_.Take(Tok::kTilde);
     } while (parser_.Take(Tok::kComma));
@@ -191,12 +203,14 @@ class PropertyReader {
       lex_->Next();
       Tile tile;
       while (!parser_.Is(Tok::kRParen)) {
-        if (!tile.dims.empty() && !parser_.Expect(Tok::kComma, "`,` or `)` in a tile")) return false;
+        if (!tile.dims.empty() && !parser_.Expect(Tok::kComma, "`,` or `)` in a tile"))
+          return false;
         int64_t size = Tile::kCombine;
         if (!parser_.Take(Tok::kStar)) {
           const SourceLoc loc = parser_.token().loc();
           if (!Int(size)) return false;
-          if (size < 1) return parser_.Fail(loc, "a tile of size {}, expected a positive one", size);
+          if (size < 1)
+            return parser_.Fail(loc, "a tile of size {}, expected a positive one", size);
         }
         tile.dims.push_back(size);
       }
@@ -226,9 +240,11 @@ class PropertyReader {
     do {
       if (!parser_.Expect(Tok::kLParen, "`(` in front of a split")) return false;
       SplitConfig split;
-      if (!Int(split.dimension) || !parser_.Expect(Tok::kColon, "`:` behind the split dimension")) return false;
+      if (!Int(split.dimension) || !parser_.Expect(Tok::kColon, "`:` behind the split dimension"))
+        return false;
       while (!parser_.Is(Tok::kRParen)) {
-        if (!split.indices.empty() && !parser_.Expect(Tok::kComma, "`,` or `)` in a split")) return false;
+        if (!split.indices.empty() && !parser_.Expect(Tok::kComma, "`,` or `)` in a split"))
+          return false;
         int64_t index;
         if (!Int(index)) return false;
         split.indices.push_back(index);
@@ -241,7 +257,8 @@ class PropertyReader {
 
   bool Physical() {
     if (!parser_.IsWord("P")) return true;
-    return parser_.Fail(parser_.token().loc(), "a physical shape belongs to a sparse array, which this is not");
+    return parser_.Fail(parser_.token().loc(),
+                        "a physical shape belongs to a sparse array, which this is not");
   }
 
   Parser& parser_;

@@ -17,8 +17,8 @@ namespace {
 using Kind = TiledSharding::Kind;
 
 constexpr std::string_view kSubgroupWords[] = {"manual", "replicated", "maximal", "unreduced"};
-constexpr SubgroupType kSubgroupTypes[] = {SubgroupType::kManual, SubgroupType::kReplicated, SubgroupType::kMaximal,
-                                           SubgroupType::kUnreduced};
+constexpr SubgroupType kSubgroupTypes[] = {SubgroupType::kManual, SubgroupType::kReplicated,
+                                           SubgroupType::kMaximal, SubgroupType::kUnreduced};
 
 // What the items of one classic sharding have said.
 struct Items {
@@ -69,19 +69,22 @@ bool Parser::ParseIotaSource(DimVec dims, IotaTiles& out) {
       const SourceLoc at = token().loc();
       int64_t value;
       if (!ReadValue(value)) return false;
-      if (value < 0 || value >= rank) return Fail(at, "dimension {} in the transpose of an array of {} dimensions", value, rank);
+      if (value < 0 || value >= rank)
+        return Fail(at, "dimension {} in the transpose of an array of {} dimensions", value, rank);
       transpose.push_back(value);
     } while (Take(Tok::kComma));
     if (!Expect(Tok::kRParen, "`,` or `)` in the transpose")) return false;
     if (!IsPermutation(transpose, rank)) {
-      return Fail(loc, "the transpose names {} dimensions, expected each of the {} once", transpose.size(), rank);
+      return Fail(loc, "the transpose names {} dimensions, expected each of the {} once",
+                  transpose.size(), rank);
     }
   } else {
     transpose.push_back(0);
   }
   const std::optional<int64_t> have = CheckedProduct(reshape), want = CheckedProduct(dims);
   if (!have || !want || *have > kMaxDevices) return Fail(loc, "more than {} devices", kMaxDevices);
-  if (*have != *want) return Fail(loc, "the iota has {} devices, but the tiles need {}", *have, *want);
+  if (*have != *want)
+    return Fail(loc, "the iota has {} devices, but the tiles need {}", *have, *want);
   out = IotaTiles::Make(std::move(dims), std::move(reshape), std::move(transpose));
   return true;
 }
@@ -134,7 +137,8 @@ bool Parser::ParseTiledBody(TiledSharding& out) {
         }
         if (!Expect(Tok::kRBrace, "`,` or `}` in the subgroup types")) return false;
       } else {
-        static constexpr std::string_view kNames[] = {"device", "devices", "metadata", "last_tile_dims"};
+        static constexpr std::string_view kNames[] = {"device", "devices", "metadata",
+                                                      "last_tile_dims"};
         return Fail(at.loc(), "a sharding has no `{}`{}", at.text, DidYouMean(at.text, kNames));
       }
       continue;
@@ -162,16 +166,18 @@ bool Parser::ParseTiledBody(TiledSharding& out) {
       return Fail(at.loc(), "`{}` is no part of a sharding", at.text);
     }
   }
-  out.kind = items.replicated ? Kind::kReplicated
-             : items.maximal  ? Kind::kMaximal
-             : items.manual   ? Kind::kManual
-             : items.unknown  ? Kind::kUnknown
+  out.kind = items.replicated  ? Kind::kReplicated
+             : items.maximal   ? Kind::kMaximal
+             : items.manual    ? Kind::kManual
+             : items.unknown   ? Kind::kUnknown
              : items.unreduced ? Kind::kUnreduced
                                : Kind::kTiled;
   if (out.kind == Kind::kMaximal) {
     std::vector<int64_t> devices = out.iota ? out.iota->Devices() : out.devices;
     if (items.device) devices = {*items.device};
-    if (devices.size() != 1) return Fail(loc, "a maximal sharding is on {} devices, expected one `device=`", devices.size());
+    if (devices.size() != 1)
+      return Fail(loc, "a maximal sharding is on {} devices, expected one `device=`",
+                  devices.size());
     out.maximal_device = devices[0];
     out.tile_dims.clear();
     out.devices.clear();
@@ -179,27 +185,33 @@ bool Parser::ParseTiledBody(TiledSharding& out) {
     return true;
   }
   if (out.kind != Kind::kTiled) {
-    if (items.device || !out.devices.empty()) return Fail(loc, "a `{}` sharding has no devices", Word(out.kind));
+    if (items.device || !out.devices.empty())
+      return Fail(loc, "a `{}` sharding has no devices", Word(out.kind));
     out.tile_dims.clear();
     out.iota.reset();
     return true;
   }
   if (!items.has_devices) {
-    if (items.device) return Fail(loc, "only a maximal sharding has `device=`; a tiled one has `devices=[...]`");
+    if (items.device)
+      return Fail(loc, "only a maximal sharding has `device=`; a tiled one has `devices=[...]`");
     return Fail(loc, "expected a sharding such as `{{replicated}}` or `{{devices=[2,2]<=[4]}}`");
   }
   if (!out.iota) {
-    if (out.devices.size() == 1) return Fail(loc, "a tiling of one device; write `{{maximal device={}}}` or an iota", out.devices[0]);
+    if (out.devices.size() == 1)
+      return Fail(loc, "a tiling of one device; write `{{maximal device={}}}` or an iota",
+                  out.devices[0]);
     const std::optional<int64_t> want = CheckedProduct(out.tile_dims);
     if (!want || *want != static_cast<int64_t>(out.devices.size())) {
-      return Fail(loc, "{} devices are listed, but the tiles need {}", out.devices.size(), want.value_or(INT64_MAX));
+      return Fail(loc, "{} devices are listed, but the tiles need {}", out.devices.size(),
+                  want.value_or(INT64_MAX));
     }
   }
   if (items.last_tile_dim_replicate && items.has_last_tile_dims) {
     return Fail(loc, "`last_tile_dim_replicate` and `last_tile_dims` exclude each other");
   }
   if (out.last_tile_dims.size() > out.tile_dims.size()) {
-    return Fail(loc, "{} subgroup types, but only {} dimensions", out.last_tile_dims.size(), out.tile_dims.size());
+    return Fail(loc, "{} subgroup types, but only {} dimensions", out.last_tile_dims.size(),
+                out.tile_dims.size());
   }
   out.last_tile_dim_replicate = items.last_tile_dim_replicate;
   out = TiledSharding::Canonical(std::move(out));
@@ -240,7 +252,9 @@ bool Parser::ReadValue(ReplicaGroups& out) {
     const SourceLoc loc = token().loc();
     DimVec dims;
     if (!ParseSquareInts(dims)) return false;
-    if (dims.size() != 2) return Fail(loc, "expected the number of groups and their size, found {} numbers", dims.size());
+    if (dims.size() != 2)
+      return Fail(loc, "expected the number of groups and their size, found {} numbers",
+                  dims.size());
     if (!Expect(Tok::kLeq, "`<=` and the devices")) return false;
     return ParseIotaSource(dims, out.form.emplace<IotaTiles>());
   }

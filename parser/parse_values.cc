@@ -69,7 +69,8 @@ bool Parser::ReadValue(int32_t& out) {
   const Token at = token();
   int64_t wide;
   if (!ReadValue(wide)) return false;
-  if (wide != static_cast<int32_t>(wide) || at.wide) return Fail(at.loc(), "`{}` does not fit 32 bits", at.text);
+  if (wide != static_cast<int32_t>(wide) || at.wide)
+    return Fail(at.loc(), "`{}` does not fit 32 bits", at.text);
   out = static_cast<int32_t>(wide);
   return true;
 }
@@ -78,7 +79,8 @@ bool Parser::ReadValue(int32_t& out) {
 bool Parser::ReadDouble(double& out) {
   switch (lex_.kind()) {
     case Tok::kInt:
-      out = token().wide ? static_cast<double>(static_cast<uint64_t>(token().value)) : static_cast<double>(token().value);
+      out = token().wide ? static_cast<double>(static_cast<uint64_t>(token().value))
+                         : static_cast<double>(token().value);
       if (token().overflow && !ToDouble(token().text, out)) {
         return Fail(token().loc(), "`{}` is out of range for a 64-bit float", token().text);
       }
@@ -89,7 +91,8 @@ bool Parser::ReadDouble(double& out) {
         out = std::copysign(std::numeric_limits<double>::quiet_NaN(), text[0] == '-' ? -1.0 : 1.0);
         break;
       }
-      if (!ToDouble(text, out)) return Fail(token().loc(), "`{}` is out of range for a 64-bit float", text);
+      if (!ToDouble(text, out))
+        return Fail(token().loc(), "`{}` is out of range for a 64-bit float", text);
       break;
     }
     case Tok::kInf: out = std::numeric_limits<double>::infinity(); break;
@@ -105,7 +108,8 @@ bool Parser::ReadValue(float& out) {
   const std::string_view text = token().text;
   double wide;
   if (!ReadDouble(wide)) return false;
-  if (std::abs(wide) > std::numeric_limits<float>::max()) return Fail(loc, "`{}` is out of range for a 32-bit float", text);
+  if (std::abs(wide) > std::numeric_limits<float>::max())
+    return Fail(loc, "`{}` is out of range for a 32-bit float", text);
   out = static_cast<float>(wide);
   return true;
 }
@@ -171,15 +175,18 @@ bool Parser::ReadDxd(DimVec& out) {
     out.push_back(value);
     return true;
   };
-  if (!ForEachPiece(token().text, 'x', read)) return Fail(token().loc(), "`{}` holds a number that does not fit 64 bits", token().text);
+  if (!ForEachPiece(token().text, 'x', read))
+    return Fail(token().loc(), "`{}` holds a number that does not fit 64 bits", token().text);
   lex_.Next();
   return true;
 }
 
-// '{' { 'size=' DXD | 'stride=' DXD | 'pad=' PAD | 'lhs_dilate=' DXD | 'rhs_dilate=' DXD | 'rhs_reversal=' DXD } '}'
+// '{' { 'size=' DXD | 'stride=' DXD | 'pad=' PAD | 'lhs_dilate=' DXD | 'rhs_dilate=' DXD |
+// 'rhs_reversal=' DXD } '}'
 bool Parser::ReadValue(Window& out) {
   if (!Expect(Tok::kLBrace, "`{` of a window")) return false;
-  static constexpr std::string_view kItems[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
+  static constexpr std::string_view kItems[] = {"size",       "stride",     "pad",
+                                                "lhs_dilate", "rhs_dilate", "rhs_reversal"};
   DimVec lists[6];
   bool seen[6] = {};
   SourceLoc locs[6];
@@ -187,7 +194,8 @@ bool Parser::ReadValue(Window& out) {
     if (!Is(Tok::kAttr)) return Unexpected("a part of a window such as `size=`, or `}`");
     const auto* found = std::find(std::begin(kItems), std::end(kItems), token().text);
     if (found == std::end(kItems)) {
-      return Fail(token().loc(), "a window has no `{}`{}", token().text, DidYouMean(token().text, kItems));
+      return Fail(token().loc(), "a window has no `{}`{}", token().text,
+                  DidYouMean(token().text, kItems));
     }
     const auto item = static_cast<size_t>(found - kItems);
     if (seen[item]) return Fail(token().loc(), "`{}` is given twice", *found);
@@ -199,13 +207,17 @@ bool Parser::ReadValue(Window& out) {
       int numbers_in_dim = 0;
       const auto read_dim = [&](std::string_view dim) {
         numbers_in_dim = 0;
-        return ForEachPiece(dim, '_', [&](std::string_view number) {
-                 ++numbers_in_dim;
-                 return ToInt(number, lists[2].emplace_back());
-               }) && numbers_in_dim == 2;
+        return ForEachPiece(dim, '_',
+                            [&](std::string_view number) {
+                              ++numbers_in_dim;
+                              return ToInt(number, lists[2].emplace_back());
+                            }) &&
+               numbers_in_dim == 2;
       };
       if (!ForEachPiece(token().text, 'x', read_dim)) {
-        return Fail(token().loc(), "expected low and high padding per dimension, such as `1_1x0_2`, found `{}`", token().text);
+        return Fail(token().loc(),
+                    "expected low and high padding per dimension, such as `1_1x0_2`, found `{}`",
+                    token().text);
       }
       lex_.Next();
     } else if (!ReadDxd(lists[item])) {
@@ -217,7 +229,8 @@ bool Parser::ReadValue(Window& out) {
   for (size_t item = 1; item < 6; ++item) {
     const size_t size = item == 2 ? lists[2].size() / 2 : lists[item].size();
     if (seen[item] && size != rank) {
-      return Fail(locs[item], "`{}` has {} dimensions, but `size` has {}", kItems[item], size, rank);
+      return Fail(locs[item], "`{}` has {} dimensions, but `size` has {}", kItems[item], size,
+                  rank);
     }
   }
   out.dims.assign(rank, WindowDim());
@@ -253,9 +266,10 @@ bool Parser::ReadValue(ConvDimNumbers& out) {
   const SourceLoc loc = token().loc();
   const size_t underscore = text.find('_');
   const size_t arrow = text.find("->");
-  const LabelGroup groups[] = {{text.substr(0, underscore), "lhs", 'b', 'f'},
-                               {text.substr(underscore + 1, arrow - underscore - 1), "rhs", 'i', 'o'},
-                               {text.substr(arrow + 2), "output", 'b', 'f'}};
+  const LabelGroup groups[] = {
+      {text.substr(0, underscore), "lhs", 'b', 'f'},
+      {text.substr(underscore + 1, arrow - underscore - 1), "rhs", 'i', 'o'},
+      {text.substr(arrow + 2), "output", 'b', 'f'}};
   int64_t* const roles[3][2] = {{&out.input_batch, &out.input_feature},
                                 {&out.kernel_input_feature, &out.kernel_output_feature},
                                 {&out.output_batch, &out.output_feature}};
@@ -267,7 +281,8 @@ bool Parser::ReadValue(ConvDimNumbers& out) {
     for (const char c : group.letters) {
       if (c == '?') continue;
       bool& seen = used[static_cast<unsigned char>(c)];
-      if (seen) return Fail(loc, "`{}` stands twice in the {} labels `{}`", c, group.what, group.letters);
+      if (seen)
+        return Fail(loc, "`{}` stands twice in the {} labels `{}`", c, group.what, group.letters);
       seen = true;
       count += c >= '0' && c <= '9';
     }
@@ -280,14 +295,16 @@ bool Parser::ReadValue(ConvDimNumbers& out) {
       if (c < '0' || c > '9') continue;
       const auto dim = static_cast<size_t>(c - '0');
       if (dim >= count) {
-        return Fail(loc, "label `{}` in the {} labels `{}`, which have {} spatial dimensions", c, group.what, group.letters, count);
+        return Fail(loc, "label `{}` in the {} labels `{}`, which have {} spatial dimensions", c,
+                    group.what, group.letters, count);
       }
       (*spatial[g])[dim] = at;
     }
   }
   if (spatial[0]->size() != spatial[1]->size() || spatial[0]->size() != spatial[2]->size()) {
-    return Fail(loc, "lhs, rhs and output have {}, {} and {} spatial dimensions, expected the same number", spatial[0]->size(),
-                spatial[1]->size(), spatial[2]->size());
+    return Fail(
+        loc, "lhs, rhs and output have {}, {} and {} spatial dimensions, expected the same number",
+        spatial[0]->size(), spatial[1]->size(), spatial[2]->size());
   }
   lex_.Next();
   return true;
@@ -295,16 +312,22 @@ bool Parser::ReadValue(ConvDimNumbers& out) {
 
 // low_high[_interior]x…; nothing at all for a scalar
 bool Parser::ReadValue(PaddingConfig& out) {
-  if (Is(Tok::kComma) || Is(Tok::kRBrace) || Is(Tok::kEof) || Is(Tok::kRoot) || IsNameToken()) return true;
+  if (Is(Tok::kComma) || Is(Tok::kRBrace) || Is(Tok::kEof) || Is(Tok::kRoot) || IsNameToken())
+    return true;
   if (!Is(Tok::kPad)) return Unexpected("paddings such as `1_1x0_2_1`");
   const auto read_dim = [&](std::string_view text) {
     PaddingDim& dim = out.dims.emplace_back();
     int64_t* const numbers[] = {&dim.low, &dim.high, &dim.interior};
     size_t k = 0;
-    return ForEachPiece(text, '_', [&](std::string_view number) { return k < 3 && ToInt(number, *numbers[k++]); }) && k >= 2;
+    return ForEachPiece(
+               text, '_',
+               [&](std::string_view number) { return k < 3 && ToInt(number, *numbers[k++]); }) &&
+           k >= 2;
   };
   if (!ForEachPiece(token().text, 'x', read_dim)) {
-    return Fail(token().loc(), "expected `low_high` or `low_high_interior` per dimension, found `{}`", token().text);
+    return Fail(token().loc(),
+                "expected `low_high` or `low_high_interior` per dimension, found `{}`",
+                token().text);
   }
   lex_.Next();
   return true;
@@ -330,8 +353,8 @@ bool Parser::ReadValue(SliceRanges& out) {
   if (Take(Tok::kRBrace)) return true;
   do {
     SliceRange& range = out.emplace_back();
-    if (!Expect(Tok::kLSquare, "`[` of a range") || !ReadValue(range.start) || !Expect(Tok::kColon, "`:` in a range") ||
-        !ReadValue(range.limit)) {
+    if (!Expect(Tok::kLSquare, "`[` of a range") || !ReadValue(range.start) ||
+        !Expect(Tok::kColon, "`:` in a range") || !ReadValue(range.limit)) {
       return false;
     }
     if (Take(Tok::kColon) && !ReadValue(range.stride)) return false;
@@ -360,7 +383,8 @@ bool Parser::ReadValue(OutputOperandAliases& out) {
     OutputOperandAlias& alias = out.emplace_back();
     if (!ReadShapeIndex(alias.output) || !Expect(Tok::kColon, "`:` behind the output index") ||
         !Expect(Tok::kLParen, "`(` in front of the operand number") || !ReadValue(alias.operand) ||
-        !Expect(Tok::kComma, "`,` behind the operand number") || !ReadShapeIndex(alias.operand_index) ||
+        !Expect(Tok::kComma, "`,` behind the operand number") ||
+        !ReadShapeIndex(alias.operand_index) ||
         !Expect(Tok::kRParen, "`)` at the end of an alias")) {
       return false;
     }
@@ -374,7 +398,8 @@ bool Parser::ReadValue(DevicePairs& out) {
   std::vector<DimVec> lists;
   if (!ReadValue(lists)) return false;
   for (const DimVec& list : lists) {
-    if (list.size() != 2) return Fail(loc, "expected pairs of a source and a target, found a list of {}", list.size());
+    if (list.size() != 2)
+      return Fail(loc, "expected pairs of a source and a target, found a list of {}", list.size());
     out.emplace_back(list[0], list[1]);
   }
   return true;
@@ -390,7 +415,10 @@ bool Parser::ReadValue(DomainConfig& out) {
     if (!Is(Tok::kAttr)) return Unexpected("`kind=`, `entry=` or `exit=`");
     const Token name = token();
     lex_.Next();
-    bool* seen = name.text == "kind" ? &kind : name.text == "entry" ? &entry : name.text == "exit" ? &exit : nullptr;
+    bool* seen = name.text == "kind"    ? &kind
+                 : name.text == "entry" ? &entry
+                 : name.text == "exit"  ? &exit
+                                        : nullptr;
     if (seen == nullptr) return Fail(name.loc(), "a domain has no `{}`", name.text);
     if (*seen) return Fail(name.loc(), "`{}` is given twice", name.text);
     *seen = true;
@@ -398,23 +426,29 @@ bool Parser::ReadValue(DomainConfig& out) {
       std::string text;
       const SourceLoc text_loc = token().loc();
       if (!ReadValue(text)) return false;
-      if (text != "sharding") return Fail(text_loc, "a domain of kind `{}`, expected `sharding`", text);
+      if (text != "sharding")
+        return Fail(text_loc, "a domain of kind `{}`, expected `sharding`", text);
     } else if (!ReadValue(name.text == "entry" ? out.entry : out.exit)) {
       return false;
     }
   }
   lex_.Next();
   if (!kind || !entry || !exit) {
-    return Fail(loc, "a domain needs `kind`, `entry` and `exit`; `{}` is missing", !kind ? "kind" : !entry ? "entry" : "exit");
+    return Fail(loc, "a domain needs `kind`, `entry` and `exit`; `{}` is missing",
+                !kind    ? "kind"
+                : !entry ? "entry"
+                         : "exit");
   }
   return true;
 }
 
-// '{' { ('lhs=' | 'rhs=') '{' { 'sparsity=' NxM | 'dimension=' INT | 'stride=' INT | 'idx=' INT } '}' } '}'
+// '{' { ('lhs=' | 'rhs=') '{' { 'sparsity=' NxM | 'dimension=' INT | 'stride=' INT | 'idx=' INT }
+// '}' } '}'
 bool Parser::ReadValue(SparsityConfig& out) {
   if (!Expect(Tok::kLBrace, "`{` of a sparsity config")) return false;
   while (!Is(Tok::kRBrace)) {
-    if (!Is(Tok::kAttr) || (token().text != "lhs" && token().text != "rhs")) return Unexpected("`lhs=`, `rhs=` or `}`");
+    if (!Is(Tok::kAttr) || (token().text != "lhs" && token().text != "rhs"))
+      return Unexpected("`lhs=`, `rhs=` or `}`");
     std::optional<TensorSparsity>& side = token().text == "lhs" ? out.lhs : out.rhs;
     if (side.has_value()) return Fail(token().loc(), "`{}` is given twice", token().text);
     side.emplace();
@@ -428,13 +462,16 @@ bool Parser::ReadValue(SparsityConfig& out) {
         const SourceLoc loc = token().loc();
         DimVec sizes;
         if (!ReadDxd(sizes)) return false;
-        if (sizes.size() != 2) return Fail(loc, "expected two numbers such as `2x4`, found {}", sizes.size());
+        if (sizes.size() != 2)
+          return Fail(loc, "expected two numbers such as `2x4`, found {}", sizes.size());
         side->n = sizes[0];
         side->m = sizes[1];
         continue;
       }
-      int64_t* number = name.text == "dimension" ? &side->dimension : name.text == "stride" ? &side->stride
-                        : name.text == "idx"     ? &side->index    : nullptr;
+      int64_t* number = name.text == "dimension" ? &side->dimension
+                        : name.text == "stride"  ? &side->stride
+                        : name.text == "idx"     ? &side->index
+                                                 : nullptr;
       if (number == nullptr) return Fail(name.loc(), "a sparsity has no `{}`", name.text);
       if (!ReadValue(*number)) return false;
     }
@@ -444,10 +481,12 @@ bool Parser::ReadValue(SparsityConfig& out) {
   return true;
 }
 
-// '{' ( 'mode=' WORD | 'tolerance=' '{' [ ('atol' | 'rtol' | 'ulps') '=' number { ',' … } ] '}' ) '}'
+// '{' ( 'mode=' WORD | 'tolerance=' '{' [ ('atol' | 'rtol' | 'ulps') '=' number { ',' … } ] '}' )
+// '}'
 bool Parser::ReadValue(ResultAccuracy& out) {
   if (!Expect(Tok::kLBrace, "`{` of a result accuracy")) return false;
-  if (!Is(Tok::kAttr) || (token().text != "mode" && token().text != "tolerance")) return Unexpected("`mode=` or `tolerance=`");
+  if (!Is(Tok::kAttr) || (token().text != "mode" && token().text != "tolerance"))
+    return Unexpected("`mode=` or `tolerance=`");
   const bool mode = token().text == "mode";
   lex_.Next();
   if (mode) {
@@ -472,11 +511,13 @@ bool Parser::ReadValue(ResultAccuracy& out) {
       if (value >= 9e18) return Fail(loc, "a tolerance of {} ulps", value);
       out.ulps = static_cast<int64_t>(value);
     } else {
-      return Fail(name.loc(), "a tolerance has no `{}`; expected `atol`, `rtol` or `ulps`", name.text);
+      return Fail(name.loc(), "a tolerance has no `{}`; expected `atol`, `rtol` or `ulps`",
+                  name.text);
     }
     if (!Take(Tok::kComma)) break;
   }
-  return Expect(Tok::kRBrace, "`,` or `}` in a tolerance") && Expect(Tok::kRBrace, "`}` at the end of a result accuracy");
+  return Expect(Tok::kRBrace, "`,` or `}` in a tolerance") &&
+         Expect(Tok::kRBrace, "`}` at the end of a result accuracy");
 }
 
 // '{' [ shape { ',' shape } ] '}'

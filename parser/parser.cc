@@ -13,7 +13,8 @@ namespace hlo {
 bool Parser::Report(SourceLoc loc, std::string message) {
   if (depth_exceeded_) return false;  // everything after that is noise
   ++error_count_;
-  if (error_count_ <= std::max(options_.max_errors, 1)) errors_.push_back({Severity::kError, loc, std::move(message)});
+  if (error_count_ <= std::max(options_.max_errors, 1))
+    errors_.push_back({Severity::kError, loc, std::move(message)});
   return false;
 }
 
@@ -39,7 +40,8 @@ bool Parser::FailWith(const absl::Status& status, SourceLoc loc) {
 std::string Parser::Describe(const Token& token) const {
   if (token.kind == Tok::kEof) return "the end of the text";
   std::string text(text_.substr(token.begin, std::min<size_t>(token.end - token.begin, 40)));
-  if (text.size() == 1 && (static_cast<unsigned char>(text[0]) < 0x20 || static_cast<unsigned char>(text[0]) >= 0x7f)) {
+  if (text.size() == 1 &&
+      (static_cast<unsigned char>(text[0]) < 0x20 || static_cast<unsigned char>(text[0]) >= 0x7f)) {
     return fmt::format("byte {:#04x}", static_cast<unsigned char>(text[0]));
   }
   for (char& c : text) {
@@ -55,7 +57,8 @@ bool Parser::Unexpected(std::string_view what) {
 }
 
 bool Parser::Depth::Complain() const {
-  parser_.Fail(parser_.token().loc(), "the text nests deeper than {} levels", parser_.options_.max_recursion_depth);
+  parser_.Fail(parser_.token().loc(), "the text nests deeper than {} levels",
+               parser_.options_.max_recursion_depth);
   parser_.depth_exceeded_ = true;
   return false;
 }
@@ -71,7 +74,8 @@ bool Parser::CheckAsyncCallers() {
       (site.caller->opcode() == Opcode::kAsyncStart ? start : other) = site.caller;
     }
     if (start == nullptr || other == nullptr) continue;
-    Fail(other->loc(), "`{}` calls `{}`, which is the computation of an `async-start`", other->name(), computation->name());
+    Fail(other->loc(), "`{}` calls `{}`, which is the computation of an `async-start`",
+         other->name(), computation->name());
     ok = Note(start->loc(), fmt::format("`{}` starts it here", start->name()));
   }
   return ok;
@@ -116,14 +120,17 @@ absl::StatusOr<std::unique_ptr<Module>> Parser::Run(std::shared_ptr<const Source
   return std::move(module_);
 }
 
-absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::shared_ptr<const Source> source, const ParserOptions& options) {
+absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::shared_ptr<const Source> source,
+                                                    const ParserOptions& options) {
   // Places are 32-bit offsets.
-  if (source->text().size() >= SourceLoc::kNone) return Error("`{}` is larger than 4 GiB", source->name());
+  if (source->text().size() >= SourceLoc::kNone)
+    return Error("`{}` is larger than 4 GiB", source->name());
   Parser parser(source->text(), options);
   return parser.Run(source);
 }
 
-absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::string_view text, std::string_view name, const ParserOptions& options) {
+absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::string_view text, std::string_view name,
+                                                    const ParserOptions& options) {
   return ParseModule(std::make_shared<const Source>(std::string(name), std::string(text)), options);
 }
 
@@ -149,11 +156,13 @@ absl::StatusOr<T> ParseValue(std::string_view text) {
 }  // namespace
 
 absl::StatusOr<Shape> ParseShape(std::string_view text, const ParserOptions& options) {
-  return ParseFragment<Shape>(text, options, [](Parser& parser, Shape& out) { return parser.ParseShape(out); });
+  return ParseFragment<Shape>(text, options,
+                              [](Parser& parser, Shape& out) { return parser.ParseShape(out); });
 }
 
 absl::StatusOr<Layout> ParseLayout(std::string_view text) {
-  return ParseFragment<Layout>(text, {}, [](Parser& parser, Layout& out) { return parser.ParseLayout(out, 0); });
+  return ParseFragment<Layout>(
+      text, {}, [](Parser& parser, Layout& out) { return parser.ParseLayout(out, 0); });
 }
 
 absl::StatusOr<Sharding> ParseSharding(std::string_view text) { return ParseValue<Sharding>(text); }
@@ -164,9 +173,15 @@ absl::StatusOr<Window> ParseWindow(std::string_view text) {
   return ParseValue<Window>(fmt::format("{{{}}}", text));
 }
 
-absl::StatusOr<ConvDimNumbers> ParseConvDimNumbers(std::string_view text) { return ParseValue<ConvDimNumbers>(text); }
-absl::StatusOr<PaddingConfig> ParsePaddingConfig(std::string_view text) { return ParseValue<PaddingConfig>(text); }
-absl::StatusOr<ReplicaGroups> ParseReplicaGroups(std::string_view text) { return ParseValue<ReplicaGroups>(text); }
+absl::StatusOr<ConvDimNumbers> ParseConvDimNumbers(std::string_view text) {
+  return ParseValue<ConvDimNumbers>(text);
+}
+absl::StatusOr<PaddingConfig> ParsePaddingConfig(std::string_view text) {
+  return ParseValue<PaddingConfig>(text);
+}
+absl::StatusOr<ReplicaGroups> ParseReplicaGroups(std::string_view text) {
+  return ParseValue<ReplicaGroups>(text);
+}
 
 absl::StatusOr<Literal> ParseLiteral(std::string_view text, Shape shape) {
   return ParseFragment<Literal>(text, {}, [&](Parser& parser, Literal& out) {

@@ -1,9 +1,10 @@
 // HLO text to modules, and fragments of HLO text to values.
 //
-// Accepts what XLA's parser accepts, with and without the optional parts (signatures, shapes that can be inferred, `%`, inline
-// computations, nested operands, sugared async operations). What is wrong is reported with its place: up to `max_errors` messages
-// per text, a broken instruction being skipped and its name remembered so that its uses are not reported again.
-// No input makes the parser abort or overflow the stack.
+// Accepts what XLA's parser accepts, with and without the optional parts (signatures, shapes that
+// can be inferred, `%`, inline computations, nested operands, sugared async operations). What is
+// wrong is reported with its place: up to `max_errors` messages per text, a broken instruction
+// being skipped and its name remembered so that its uses are not reported again. No input makes the
+// parser abort or overflow the stack.
 #pragma once
 
 #include <memory>
@@ -28,8 +29,10 @@ struct ParserOptions {
 };
 
 // The module keeps `source` alive (its places refer to it).
-absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::shared_ptr<const Source> source, const ParserOptions& options = {});
-absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::string_view text, std::string_view name = "<text>",
+absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::shared_ptr<const Source> source,
+                                                    const ParserOptions& options = {});
+absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::string_view text,
+                                                    std::string_view name = "<text>",
                                                     const ParserOptions& options = {});
 
 // Fragments. Places in errors are offsets into `text`.

@@ -1,9 +1,10 @@
-// The parser's one class. Its member functions are spread over the .cc files of this folder by grammar area; each file starts with
-// the grammar it reads.
+// The parser's one class. Its member functions are spread over the .cc files of this folder by
+// grammar area; each file starts with the grammar it reads.
 //
-// Conventions: a Parse… function is called with its first token as the current one and leaves the token behind its text current. It
-// returns false after a failure, which has then been reported (or belongs to a name whose definition has failed, and is not to be
-// reported again). ReadValue overloads read the value of an attribute of that C++ type.
+// Conventions: a Parse… function is called with its first token as the current one and leaves the
+// token behind its text current. It returns false after a failure, which has then been reported (or
+// belongs to a name whose definition has failed, and is not to be reported again). ReadValue
+// overloads read the value of an attribute of that C++ type.
 #pragma once
 
 #include <memory>
@@ -60,10 +61,10 @@ struct CommonAttrs {
 
 // An instruction while it is read.
 struct Draft {
-  SourceLoc loc;         // of the name (or of the opcode without one)
+  SourceLoc loc;  // of the name (or of the opcode without one)
   SourceLoc opcode_loc;
   SourceLoc shape_loc;
-  std::string_view name;  // lives as long as the module
+  std::string_view name;   // lives as long as the module
   bool anonymous = false;  // a nested operand: gets a name of its own when it is added
   std::optional<Shape> shape;
   Opcode opcode = Opcode::kParameter;
@@ -78,14 +79,15 @@ struct Draft {
   AsyncAttrs async;
   bool async_has_thread = false;
   bool operand_failed = false;
-  bool two_branches = false;               // conditional: true_computation and false_computation were given
+  bool two_branches = false;  // conditional: true_computation and false_computation were given
   Computation* custom_to_apply = nullptr;  // custom-call
-  SourceLoc after;  // first token behind the instruction
+  SourceLoc after;                         // first token behind the instruction
 };
 
 class Parser {
  public:
-  Parser(std::string_view text, const ParserOptions& options) : options_(options), lex_(text), text_(text), fill_layouts_(options.fill_missing_layouts) {
+  Parser(std::string_view text, const ParserOptions& options)
+      : options_(options), lex_(text), text_(text), fill_layouts_(options.fill_missing_layouts) {
     lex_.Next();
   }
 
@@ -98,7 +100,8 @@ class Parser {
     return Status();
   }
   absl::Status Status() const {
-    return errors_.empty() ? absl::OkStatus() : StatusOf(absl::StatusCode::kInvalidArgument, errors_);
+    return errors_.empty() ? absl::OkStatus()
+                           : StatusOf(absl::StatusCode::kInvalidArgument, errors_);
   }
 
   // Puts the cursor back in front of the current token, for readers of raw text.
@@ -229,11 +232,12 @@ class Parser {
   struct Scope {
     Computation* computation = nullptr;
     absl::flat_hash_map<std::string_view, Binding> names;
-    absl::flat_hash_map<std::pair<const Instruction*, int64_t>, Instruction*> elements;  // compact get-tuple-element
+    absl::flat_hash_map<std::pair<const Instruction*, int64_t>, Instruction*>
+        elements;  // compact get-tuple-element
     Instruction* last = nullptr;
     SourceLoc root_loc;
     bool failed = false;
-    bool ended = false;  // its `}` has been read
+    bool ended = false;   // its `}` has been read
     bool single = false;  // single-instruction text: unknown operands become parameters
     int unnamed_parameters = 0;
     std::string_view defining;  // the name whose right-hand side is being read
@@ -300,13 +304,15 @@ class Parser {
 
   // ---- attributes (parse_attrs.cc) ----
   bool ParseAttributes(Scope& scope, Draft& draft);
-  bool ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrReaders own, void* more_attrs, AttrReaders more);
+  bool ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrReaders own,
+                          void* more_attrs, AttrReaders more);
   // 1: read, 0: not one of these, -1: failed
   int ReadCommonAttribute(Scope& scope, Draft& draft, std::string_view name, uint32_t& seen);
   int ReadCallAttribute(Draft& draft, std::string_view name);
   bool CheckRequired(const Draft& draft, AttrReaders own, uint32_t seen);
   bool CheckBranches(const Draft& draft);
-  bool UnknownAttribute(const Draft& draft, std::string_view name, SourceLoc loc, AttrReaders own, AttrReaders more);
+  bool UnknownAttribute(const Draft& draft, std::string_view name, SourceLoc loc, AttrReaders own,
+                        AttrReaders more);
   template <class A>
   static bool ParseAttributesAs(Parser& parser, Scope& scope, Draft& draft);
   using AttributesParser = bool (*)(Parser&, Scope&, Draft&);
@@ -358,9 +364,10 @@ class Parser {
   bool any_async_ = false;
   bool depth_exceeded_ = false;
   bool fill_layouts_;
-  bool glued_layouts_ = false;             // a layout touches its shape; `f32[2] {1,2}` is a shape and a literal
-  std::vector<SourceLoc> alias_locs_;      // of ModuleConfig::aliases
-  std::vector<Computation*> finished_;     // called ones before their callers, the order of the module
+  bool glued_layouts_ =
+      false;  // a layout touches its shape; `f32[2] {1,2}` is a shape and a literal
+  std::vector<SourceLoc> alias_locs_;   // of ModuleConfig::aliases
+  std::vector<Computation*> finished_;  // called ones before their callers, the order of the module
   absl::flat_hash_map<const Instruction*, Computation*> async_wrapped_;
   friend class Depth;
 };
@@ -380,11 +387,13 @@ bool Parser::ReadBracedInts(Vec& out) {
     return true;
   }
   while (true) {
-    // One to eighteen digits are read here; everything else goes through the lexer, which knows the rest.
+    // One to eighteen digits are read here; everything else goes through the lexer, which knows the
+    // rest.
     const char* digit = at + (*at == '-');
     uint64_t value = 0;
     const char* start = digit;
-    while (*digit >= '0' && *digit <= '9') value = value * 10 + static_cast<uint64_t>(*digit++ - '0');
+    while (*digit >= '0' && *digit <= '9')
+      value = value * 10 + static_cast<uint64_t>(*digit++ - '0');
     if (digit == start || digit - start > 18 || Lexer::IsIdentByte(*digit)) {
       lex_.set_cursor(at);
       lex_.Next();

@@ -11,7 +11,8 @@
 namespace hlo {
 
 // The short print of the module, or the rendered errors.
-inline std::string Reprint(std::string_view text, const PrintOptions& print = PrintOptions::ShortParsable(),
+inline std::string Reprint(std::string_view text,
+                           const PrintOptions& print = PrintOptions::ShortParsable(),
                            const ParserOptions& options = {}) {
   const auto source = std::make_shared<const Source>("t", std::string(text));
   const absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(source, options);
@@ -26,7 +27,9 @@ inline std::string ErrorsOf(std::string_view text, const ParserOptions& options 
 }
 
 // The body of an entry computation around `lines`.
-inline std::string Entry(std::string_view lines) { return "HloModule m\nENTRY e {\n" + std::string(lines) + "\n}\n"; }
+inline std::string Entry(std::string_view lines) {
+  return "HloModule m\nENTRY e {\n" + std::string(lines) + "\n}\n";
+}
 
 // The first message of a failed status.
 template <class T>

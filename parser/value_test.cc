@@ -12,11 +12,27 @@ std::string ShapeBack(std::string_view text) {
 }
 
 TEST_CASE("shapes of every form print back", "[parser][shape]") {
-  for (const char* text :
-       {"f32[]", "pred[3]{0}", "f32[2,3]{1,0}", "f32[2,3]{0,1}", "s4[64]{0:E(4)}", "bf16[8,128]{1,0:T(8,128)(2,1)}", "f32[<=4,3]{1,0}",
-        "f32[?,3]{1,0}", "token[]", "opaque[]", "()", "(f32[], (s32[2]{0}, token[]))", "b(f32[8]{0})", "f32[]{:S(5)}",
-        "f32[3,5,7]{2,1,0:T(2,*,128)}", "f32[4,6]{1,0:T(2,128)S(1)SC(0:2)(1:3,4)}", "f32[16]{0:L(8)M(64)}", "u32[]{:T(128)S(6)}",
-        "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])", "f8e4m3b11fnuz[2]{0}", "c128[1]{0}"}) {
+  for (const char* text : {"f32[]",
+                           "pred[3]{0}",
+                           "f32[2,3]{1,0}",
+                           "f32[2,3]{0,1}",
+                           "s4[64]{0:E(4)}",
+                           "bf16[8,128]{1,0:T(8,128)(2,1)}",
+                           "f32[<=4,3]{1,0}",
+                           "f32[?,3]{1,0}",
+                           "token[]",
+                           "opaque[]",
+                           "()",
+                           "(f32[], (s32[2]{0}, token[]))",
+                           "b(f32[8]{0})",
+                           "f32[]{:S(5)}",
+                           "f32[3,5,7]{2,1,0:T(2,*,128)}",
+                           "f32[4,6]{1,0:T(2,128)S(1)SC(0:2)(1:3,4)}",
+                           "f32[16]{0:L(8)M(64)}",
+                           "u32[]{:T(128)S(6)}",
+                           "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])",
+                           "f8e4m3b11fnuz[2]{0}",
+                           "c128[1]{0}"}) {
     CHECK(ShapeBack(text) == text);
   }
 }
@@ -29,7 +45,8 @@ TEST_CASE("shapes in other words", "[parser][shape]") {
   CHECK(ShapeBack("f32/*x*/[2]") == "f32[2]{0}");
   ParserOptions bare;
   bare.fill_missing_layouts = false;
-  CHECK(ParseShape("(f32[2,3], f32[2]{0}, s32[])", bare)->ToString() == "(f32[2,3], f32[2]{0}, s32[])");
+  CHECK(ParseShape("(f32[2,3], f32[2]{0}, s32[])", bare)->ToString() ==
+        "(f32[2,3], f32[2]{0}, s32[])");
 }
 
 TEST_CASE("wrong shapes are refused with a reason", "[parser][shape]") {
@@ -37,7 +54,8 @@ TEST_CASE("wrong shapes are refused with a reason", "[parser][shape]") {
   CHECK(ShapeBack("f32[-1]") == "a dimension of size -1, expected 0 to 2^63 - 1");
   CHECK(ShapeBack("f32[2}") == "expected `,` or `]` in a shape, found `}`");
   CHECK(ShapeBack("f32[2]{1,0}") == "the layout orders 2 dimensions, but the shape has 1");
-  CHECK(ShapeBack("f32[2,2]{1,1}") == "layout of `f32[2,2]{1,1}` is not a permutation of the dimensions");
+  CHECK(ShapeBack("f32[2,2]{1,1}") ==
+        "layout of `f32[2,2]{1,1}` is not a permutation of the dimensions");
   CHECK(ShapeBack("f32[2]{0:T(0)}") == "a tile of size 0, expected a positive one");
   CHECK(ShapeBack("f32[2]{0:S(1)T(8)}") == "expected `}` at the end of the layout, found `T`");
   CHECK(ShapeBack("f32[2]{}") == "expected the end of the text, found `{`");
@@ -55,7 +73,8 @@ TEST_CASE("literals print back", "[parser][literal]") {
   CHECK(LiteralBack("f32[] 1.5") == "1.5");
   CHECK(LiteralBack("f32[3] {1, -0.0, nan}") == "{1, -0, nan}");
   CHECK(LiteralBack("f32[2,2] {{1,2},{3,4}}") == "{ { 1, 2 }, { 3, 4 } }");
-  CHECK(LiteralBack("s32[1,2,1,2] { { { {1, 2} }, { {3, 4} } } }") == "{ { /*i0=0*/ { /*i1=0*/ { 1, 2 } }, { /*i1=1*/ { 3, 4 } } } }");
+  CHECK(LiteralBack("s32[1,2,1,2] { { { {1, 2} }, { {3, 4} } } }") ==
+        "{ { /*i0=0*/ { /*i1=0*/ { 1, 2 } }, { /*i1=1*/ { 3, 4 } } } }");
   CHECK(LiteralBack("pred[3] {true, 0, 1}") == "{1, 0, 1}");
   CHECK(LiteralBack("c64[2] {(1, 2), (inf, -0.5)}") == "{(1, 2), (inf, -0.5)}");
   CHECK(LiteralBack("(f32[], s32[2], ()) (1, {2, 3}, ())") == "( 1, {2, 3}, (  ) )");
@@ -76,16 +95,20 @@ TEST_CASE("wrong literals are refused with a reason", "[parser][literal]") {
   CHECK(LiteralBack("f16[] 65520") == "`65520` is out of range for f16");
   CHECK(LiteralBack("f32[] 1e39") == "`1e39` is out of range for f32");
   CHECK(LiteralBack("f64[] 1e999") == "this number is out of range for a 64-bit float");
-  CHECK(LiteralBack("f32[2] {1}") == "the minor-most dimension of `f32[2]` has 1 elements here, expected 2");
-  CHECK(LiteralBack("f32[2] {1, 2, 3}") == "the minor-most dimension of `f32[2]` has more than 2 elements here");
+  CHECK(LiteralBack("f32[2] {1}") ==
+        "the minor-most dimension of `f32[2]` has 1 elements here, expected 2");
+  CHECK(LiteralBack("f32[2] {1, 2, 3}") ==
+        "the minor-most dimension of `f32[2]` has more than 2 elements here");
   CHECK(LiteralBack("f32[2,1] {{1}}") == "dimension 0 of `f32[2,1]` has 1 items here, expected 2");
   CHECK(LiteralBack("f32[2] 5") == "expected `{` of dimension 0 of `f32[2]`, found `5`");
   CHECK(LiteralBack("f32[] {1}") == "expected a value, found `{`");
   CHECK(LiteralBack("f32[] 1x2") == "`1x2` is no number");
   CHECK(LiteralBack("f32[] .5") == "expected a value, found `.`");
-  CHECK(LiteralBack("f16[] nan(0x400)") == "NaN payload 0x400 is out of range for f16, expected at most 0x3ff");
+  CHECK(LiteralBack("f16[] nan(0x400)") ==
+        "NaN payload 0x400 is out of range for f16, expected at most 0x3ff");
   CHECK(LiteralBack("f8e4m3fn[] nan(0x1)") == "NaNs of type f8e4m3fn have no payload");
-  CHECK(LiteralBack("f32[] nan(0x0)") == "a malformed NaN payload, expected `(0x1)` to `(0xfffffffffffff)`");
+  CHECK(LiteralBack("f32[] nan(0x0)") ==
+        "a malformed NaN payload, expected `(0x1)` to `(0xfffffffffffff)`");
   CHECK(LiteralBack("token[] 1") == "a constant of shape `token[]` has no text");
   CHECK(LiteralBack("f32[?] {1}") == "a constant of shape `f32[?]`, whose size is unbounded");
   CHECK(LiteralBack("(f32[], f32[]) (1)") == "expected `,` and element 1 of 2, found `)`");
@@ -99,12 +122,16 @@ std::string ShardingBack(std::string_view text) {
 
 TEST_CASE("shardings print back", "[parser][sharding]") {
   for (const char* text :
-       {"{replicated}", "{maximal device=3}", "{manual}", "{unknown}", "{devices=[2,2]0,2,1,3}", "{devices=[2,1,4]<=[8] last_tile_dim_replicate}",
-        "{devices=[2,2,2]<=[4,2]T(1,0) last_tile_dims={manual, replicated}}", "{devices=[4]<=[4] shard_as 7}", "{{replicated}, {devices=[2]<=[2]}}",
-        "{}", "{devices=[1,2]<=[2] metadata={op_name=\"a\"}}", "{replicated metadata={{op_name=\"a\"}, {op_name=\"b\"}}}",
-        "{mesh['a'=2,'b'=4], [{'a'}, {'b'}]}", "{mesh['a'=8], [{'a':(1)2}, {?}], replicated={'a':(2)4}}",
-        "{mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)), [{'x', 'y'}]}", "{maximal_mesh[device_id=5]}",
-        "{mesh['a'=2,'b'=2], [{'a'}], unreduced=max{'b'}}"}) {
+       {"{replicated}", "{maximal device=3}", "{manual}", "{unknown}", "{devices=[2,2]0,2,1,3}",
+        "{devices=[2,1,4]<=[8] last_tile_dim_replicate}",
+        "{devices=[2,2,2]<=[4,2]T(1,0) last_tile_dims={manual, replicated}}",
+        "{devices=[4]<=[4] shard_as 7}", "{{replicated}, {devices=[2]<=[2]}}", "{}",
+        "{devices=[1,2]<=[2] metadata={op_name=\"a\"}}",
+        "{replicated metadata={{op_name=\"a\"}, {op_name=\"b\"}}}",
+        "{mesh['a'=2,'b'=4], [{'a'}, {'b'}]}",
+        "{mesh['a'=8], [{'a':(1)2}, {?}], replicated={'a':(2)4}}",
+        "{mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)), [{'x', 'y'}]}",
+        "{maximal_mesh[device_id=5]}", "{mesh['a'=2,'b'=2], [{'a'}], unreduced=max{'b'}}"}) {
     CHECK(ShardingBack(text) == text);
   }
 }
@@ -119,59 +146,80 @@ TEST_CASE("shardings become canonical", "[parser][sharding]") {
 TEST_CASE("wrong shardings are refused with a reason", "[parser][sharding]") {
   CHECK(ShardingBack("{devices=[2,2]0,1}") == "2 devices are listed, but the tiles need 4");
   CHECK(ShardingBack("{devices=[2,2]<=[8]}") == "the iota has 8 devices, but the tiles need 4");
-  CHECK(ShardingBack("{devices=[4]<=[2,2]T(0,0)}") == "the transpose names 2 dimensions, expected each of the 2 once");
-  CHECK(ShardingBack("{devices=[4]<=[2,2]T(2,0)}") == "dimension 2 in the transpose of an array of 2 dimensions");
+  CHECK(ShardingBack("{devices=[4]<=[2,2]T(0,0)}") ==
+        "the transpose names 2 dimensions, expected each of the 2 once");
+  CHECK(ShardingBack("{devices=[4]<=[2,2]T(2,0)}") ==
+        "dimension 2 in the transpose of an array of 2 dimensions");
   CHECK(ShardingBack("{replicated device=1}") == "a `replicated` sharding has no devices");
   CHECK(ShardingBack("{maximal}") == "a maximal sharding is on 0 devices, expected one `device=`");
-  CHECK(ShardingBack("{device=1}") == "only a maximal sharding has `device=`; a tiled one has `devices=[...]`");
-  CHECK(ShardingBack("{mesh['data'=2], [{'date'}]}") == "the mesh has no axis `date`; did you mean `data`?");
+  CHECK(ShardingBack("{device=1}") ==
+        "only a maximal sharding has `device=`; a tiled one has `devices=[...]`");
+  CHECK(ShardingBack("{mesh['data'=2], [{'date'}]}") ==
+        "the mesh has no axis `date`; did you mean `data`?");
   CHECK(ShardingBack("{mesh['a'=2], [{'a'}, {'a'}]}") == "axis 'a' is used twice");
   CHECK(ShardingBack("{mesh['a'=8], [{'a':(1)3}]}") == "`(1)3` is no part of axis `a` of size 8");
-  CHECK(ShardingBack("{mesh['a'=2,'b'=2], device_ids=(0,1,2), [{'a'}]}") == "the mesh has 4 devices, but 3 ids are listed");
+  CHECK(ShardingBack("{mesh['a'=2,'b'=2], device_ids=(0,1,2), [{'a'}]}") ==
+        "the mesh has 4 devices, but 3 ids are listed");
   CHECK(ShardingBack("{replicate}") == "expected a part of a sharding, or `}`, found `replicate`");
 }
 
 TEST_CASE("device lists keep the form they were written in", "[parser][replica-groups]") {
-  for (const char* text : {"{{0,1},{2,3}}", "{}", "{{0},{1,2}}", "[2,4]<=[4,2]T(1,0)", "[1,8]<=[8]", "mesh['a'=2,'b'=2] {'a'}"}) {
+  for (const char* text : {"{{0,1},{2,3}}", "{}", "{{0},{1,2}}", "[2,4]<=[4,2]T(1,0)", "[1,8]<=[8]",
+                           "mesh['a'=2,'b'=2] {'a'}"}) {
     const auto groups = ParseReplicaGroups(text);
     REQUIRE(groups.ok());
     CHECK(groups->ToString() == text);
   }
-  CHECK(MessageOf(ParseReplicaGroups("[2,2,2]<=[8]")) == "expected the number of groups and their size, found 3 numbers");
-  CHECK(MessageOf(ParseReplicaGroups("[2,2]<=[8]")) == "the iota has 8 devices, but the tiles need 4");
+  CHECK(MessageOf(ParseReplicaGroups("[2,2,2]<=[8]")) ==
+        "expected the number of groups and their size, found 3 numbers");
+  CHECK(MessageOf(ParseReplicaGroups("[2,2]<=[8]")) ==
+        "the iota has 8 devices, but the tiles need 4");
   CHECK(MessageOf(ParseReplicaGroups("{{0,1},}")) == "expected `{`, found `}`");
 }
 
 TEST_CASE("windows, paddings and dimension labels", "[parser][values]") {
-  CHECK(ParseWindow("{size=3x3 stride=2x2 pad=1_1x0_-1}")->ToString() == "size=3x3 stride=2x2 pad=1_1x0_-1");
+  CHECK(ParseWindow("{size=3x3 stride=2x2 pad=1_1x0_-1}")->ToString() ==
+        "size=3x3 stride=2x2 pad=1_1x0_-1");
   CHECK(ParseWindow("size=3 rhs_reversal=1")->dims[0].reversal);
-  CHECK(MessageOf(ParseWindow("{size=3x3 stride=2}")) == "`stride` has 1 dimensions, but `size` has 2");
-  CHECK(MessageOf(ParseWindow("{size=3 pad=1_1_1}")) == "expected low and high padding per dimension, such as `1_1x0_2`, found `1_1_1`");
+  CHECK(MessageOf(ParseWindow("{size=3x3 stride=2}")) ==
+        "`stride` has 1 dimensions, but `size` has 2");
+  CHECK(MessageOf(ParseWindow("{size=3 pad=1_1_1}")) ==
+        "expected low and high padding per dimension, such as `1_1x0_2`, found `1_1_1`");
   CHECK(MessageOf(ParseWindow("{sice=3}")) == "a window has no `sice`; did you mean `size`?");
   CHECK(ParsePaddingConfig("0_1x2_3_1")->ToString() == "0_1_0x2_3_1");
   CHECK(MessageOf(ParsePaddingConfig("1_2_3_4")) == "expected the end of the text, found `_4`");
   CHECK(ParseConvDimNumbers("b01f_01io->b01f")->ToString() == "b01f_01io->b01f");
   CHECK(ParseConvDimNumbers("?b0f_0?io->b?0f")->ToString() == "?b0f_0?io->b?0f");
-  CHECK(MessageOf(ParseConvDimNumbers("bb0f_0io->b0f")) == "`b` stands twice in the lhs labels `bb0f`");
-  CHECK(MessageOf(ParseConvDimNumbers("b5f_0io->b0f")) == "label `5` in the lhs labels `b5f`, which have 1 spatial dimensions");
-  CHECK(MessageOf(ParseConvDimNumbers("b01f_0io->b0f")) == "lhs, rhs and output have 2, 1 and 1 spatial dimensions, expected the same number");
+  CHECK(MessageOf(ParseConvDimNumbers("bb0f_0io->b0f")) ==
+        "`b` stands twice in the lhs labels `bb0f`");
+  CHECK(MessageOf(ParseConvDimNumbers("b5f_0io->b0f")) ==
+        "label `5` in the lhs labels `b5f`, which have 1 spatial dimensions");
+  CHECK(MessageOf(ParseConvDimNumbers("b01f_0io->b0f")) ==
+        "lhs, rhs and output have 2, 1 and 1 spatial dimensions, expected the same number");
 }
 
 TEST_CASE("metadata, frontend attributes, statistics and origins print back", "[parser][values]") {
   for (const char* attribute :
-       {"metadata={op_type=\"t\" op_name=\"a/b\" source_file=\"f.py\" source_line=3 source_end_line=4 source_column=5 source_end_column=6 "
+       {"metadata={op_type=\"t\" op_name=\"a/b\" source_file=\"f.py\" source_line=3 "
+        "source_end_line=4 source_column=5 source_end_column=6 "
         "profile_type={1} deduplicated_name=\"d\" scheduling_name=\"s\" metadata_payload=\"p\"}",
-        "frontend_attributes={a=\"x\",b={\"k\":1}}", "statistics={visualizing_index=1,flops=2,time=0.5}", "origin={{\"x\"}}",
-        "origin={({\"t\" {0}}, {\"t\" {1}})}", "origin={(({}, {\"b\"}), {\"c\"})}", "origin={[synthetic_call]}",
-        "backend_config={\"a\":{\"b\":\"}\"}}", "backend_config=\"not \\\"json\\\"\\n\\303\\251\"", "sharding={replicated}"}) {
+        "frontend_attributes={a=\"x\",b={\"k\":1}}",
+        "statistics={visualizing_index=1,flops=2,time=0.5}", "origin={{\"x\"}}",
+        "origin={({\"t\" {0}}, {\"t\" {1}})}", "origin={(({}, {\"b\"}), {\"c\"})}",
+        "origin={[synthetic_call]}", "backend_config={\"a\":{\"b\":\"}\"}}",
+        "backend_config=\"not \\\"json\\\"\\n\\303\\251\"", "sharding={replicated}"}) {
     CAPTURE(attribute);
     const std::string text = Entry(fmt::format("ROOT p = f32[2]{{0}} parameter(0), {}", attribute));
-    CHECK_THAT(Reprint(text, PrintOptions::Default()), Catch::Contains(fmt::format("parameter(0), {}\n", attribute)));
+    CHECK_THAT(Reprint(text, PrintOptions::Default()),
+               Catch::Contains(fmt::format("parameter(0), {}\n", attribute)));
   }
-  CHECK_THAT(ErrorsOf(Entry("p = f32[] parameter(0), metadata={op_nam=\"x\"}")),
-             Catch::Contains("3:35: error: metadata has no field `op_nam`; did you mean `op_name`?"));
-  CHECK_THAT(ErrorsOf(Entry("p = f32[] parameter(0), backend_config=\"\\q\"")), Catch::Contains("a malformed escape in this string"));
-  CHECK_THAT(ErrorsOf(Entry("p = f32[] parameter(0), metadata={profile_type={9}}")), Catch::Contains("profile type 9, expected 0 to 3"));
+  CHECK_THAT(
+      ErrorsOf(Entry("p = f32[] parameter(0), metadata={op_nam=\"x\"}")),
+      Catch::Contains("3:35: error: metadata has no field `op_nam`; did you mean `op_name`?"));
+  CHECK_THAT(ErrorsOf(Entry("p = f32[] parameter(0), backend_config=\"\\q\"")),
+             Catch::Contains("a malformed escape in this string"));
+  CHECK_THAT(ErrorsOf(Entry("p = f32[] parameter(0), metadata={profile_type={9}}")),
+             Catch::Contains("profile type 9, expected 0 to 3"));
 }
 
 TEST_CASE("a file is cut at lines of five dashes", "[parser][split]") {

@@ -17,8 +17,9 @@ absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
       ASSIGN_OR_RETURN(Instruction* const replacement, Expand(instruction, rewriter));
       RETURN_IF_ERROR(rewriter.status());
       if (replacement != nullptr) {
-        RET_CHECK(Compatible(replacement->shape(), instruction->shape()), "expansion of `{}` changes its shape `{}` to `{}`",
-                  instruction->name(), instruction->shape(), replacement->shape());
+        RET_CHECK(Compatible(replacement->shape(), instruction->shape()),
+                  "expansion of `{}` changes its shape `{}` to `{}`", instruction->name(),
+                  instruction->shape(), replacement->shape());
         ReplaceKeepingExtras(instruction, replacement, first_new);
       }
       context.Count("expanded");

@@ -1,9 +1,11 @@
-// A pass that writes certain instructions in terms of others: Matches says which, Expand builds the replacement.
+// A pass that writes certain instructions in terms of others: Matches says which, Expand builds the
+// replacement.
 //
 //   logistic(x)  =>  1 / (1 + exp(-x))
 //
-// Visits all computations that are not fusion bodies, callees first, each in post-order; what an expansion builds is not
-// visited again. Sharding, metadata and control edges move to the replacement.
+// Visits all computations that are not fusion bodies, callees first, each in post-order; what an
+// expansion builds is not visited again. Sharding, metadata and control edges move to the
+// replacement.
 #pragma once
 
 #include "passes/rewrite.h"
@@ -16,7 +18,8 @@ class ExpanderPass : public Pass {
 
  protected:
   virtual bool Matches(const Instruction& instruction) const = 0;
-  // The value that replaces `instruction`, of a compatible shape; null: it has replaced the instruction itself.
+  // The value that replaces `instruction`, of a compatible shape; null: it has replaced the
+  // instruction itself.
   virtual absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) = 0;
 };
 

@@ -8,7 +8,8 @@ namespace hlo {
 
 void PassContext::Emit(Remark kind, const Instruction& instruction, std::string message) {
   if (!wants_remarks_) return;
-  remarks_.push_back({kind, std::string(pass_), std::string(instruction.name()), std::move(message), instruction.loc()});
+  remarks_.push_back({kind, std::string(pass_), std::string(instruction.name()), std::move(message),
+                      instruction.loc()});
 }
 
 namespace internal {
@@ -55,8 +56,10 @@ std::string OptionValue(int64_t value) { return std::to_string(value); }
 std::string OptionValue(double value) { return fmt::format("{}", value); }
 std::string OptionValue(const std::string& value) { return value; }
 
-absl::Status UnknownOption(const OptionText& text, const std::vector<OptionInfo>& known, std::string_view pass) {
-  if (known.empty()) return Error(text.loc, "pass `{}` takes no options, found `{}`", pass, text.name);
+absl::Status UnknownOption(const OptionText& text, const std::vector<OptionInfo>& known,
+                           std::string_view pass) {
+  if (known.empty())
+    return Error(text.loc, "pass `{}` takes no options, found `{}`", pass, text.name);
   std::vector<std::string_view> names;
   for (const OptionInfo& info : known) names.push_back(info.name);
   return Error(text.loc, "pass `{}` has no option `{}`{}; its options are {}", pass, text.name,

@@ -7,8 +7,8 @@
 //   HLO_DEFINE_PASS(Dce)                      // in the .cc
 //   HLO_PASS("dce", Dce, kSimplify, "…")      // one row in passes.def
 //
-// A pass with options has a nested `Options` struct with Fields() (lib/support/fields.h) and a constructor that takes it; the text
-// `dce{name=value}` is parsed into it.
+// A pass with options has a nested `Options` struct with Fields() (lib/support/fields.h) and a
+// constructor that takes it; the text `dce{name=value}` is parsed into it.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,9 @@ namespace hlo {
 class PassContext {
  public:
   // Adds to a named count of the running pass, shown by --stats.
-  void Count(std::string_view what, int64_t by = 1) { counts_[{std::string(pass_), std::string(what)}] += by; }
+  void Count(std::string_view what, int64_t by = 1) {
+    counts_[{std::string(pass_), std::string(what)}] += by;
+  }
   const std::map<std::pair<std::string, std::string>, int64_t>& counts() const { return counts_; }
 
   // A message about a decision; `kind` is passed, missed or analysis. Shown by --remarks.
@@ -80,7 +82,7 @@ using OptionTexts = std::vector<OptionText>;
 // What the registry knows about one option.
 struct OptionInfo {
   std::string name;
-  std::string type;           // "bool", "int", "float", "string"
+  std::string type;  // "bool", "int", "float", "string"
   std::string default_value;
 };
 
@@ -99,10 +101,13 @@ inline std::string OptionType(bool) { return "bool"; }
 inline std::string OptionType(int64_t) { return "int"; }
 inline std::string OptionType(double) { return "float"; }
 inline std::string OptionType(const std::string&) { return "string"; }
-absl::Status UnknownOption(const OptionText& text, const std::vector<OptionInfo>& known, std::string_view pass);
+absl::Status UnknownOption(const OptionText& text, const std::vector<OptionInfo>& known,
+                           std::string_view pass);
 
 template <class P>
-concept HasOptions = requires { typename P::Options; };
+concept HasOptions = requires {
+  typename P::Options;
+};
 
 template <class P>
 std::vector<OptionInfo> OptionsOf() {
@@ -137,10 +142,10 @@ MadePass MakeWithOptions(const OptionTexts& texts, std::string_view name) {
 }  // namespace internal
 
 // Defines the two functions that the row of passes.def declares.
-#define HLO_DEFINE_PASS(Class)                                                                \
-  MadePass Make##Class(const OptionTexts& options, std::string_view name) {                   \
-    return internal::MakeWithOptions<Class>(options, name);                                   \
-  }                                                                                           \
+#define HLO_DEFINE_PASS(Class)                                              \
+  MadePass Make##Class(const OptionTexts& options, std::string_view name) { \
+    return internal::MakeWithOptions<Class>(options, name);                 \
+  }                                                                         \
   std::vector<OptionInfo> OptionsOf##Class() { return internal::OptionsOf<Class>(); }
 
 }  // namespace hlo

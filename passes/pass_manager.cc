@@ -15,7 +15,9 @@ namespace hlo {
 namespace {
 
 double Now() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 bool Contains(const std::vector<std::string>& names, std::string_view name) {
@@ -47,14 +49,16 @@ class Runner {
       if (!round_changed) return changed;
       changed = true;
     }
-    return Error("`fix({})` still changes the module after {} rounds", ToText(item.children), item.limit);
+    return Error("`fix({})` still changes the module after {} rounds", ToText(item.children),
+                 item.limit);
   }
 
   absl::StatusOr<bool> RunPass(const PipelineItem& item) {
     PassRun run;
     run.name = item.name;
     run.instructions_before = run.instructions_after = module_.instruction_count();
-    const bool over_limit = in_.bisect_limit >= 0 && static_cast<int64_t>(result.runs.size()) >= in_.bisect_limit;
+    const bool over_limit =
+        in_.bisect_limit >= 0 && static_cast<int64_t>(result.runs.size()) >= in_.bisect_limit;
     if (over_limit || Contains(in_.disabled, item.name)) {
       run.skipped = true;
       result.runs.push_back(std::move(run));
@@ -81,7 +85,8 @@ class Runner {
       Report(item);
       return status;
     }
-    if (in_.print_after_all || Contains(in_.print_after, item.name) || (in_.print_changed && *changed)) {
+    if (in_.print_after_all || Contains(in_.print_after, item.name) ||
+        (in_.print_changed && *changed)) {
       Show("after", item.name);
     }
     result.runs.push_back(std::move(run));
@@ -103,7 +108,8 @@ class Runner {
   }
 
   void Report(const PipelineItem& item) {
-    if (on_failure_ != nullptr) on_failure_({item.name, ToText({item}), static_cast<int64_t>(result.runs.size())});
+    if (on_failure_ != nullptr)
+      on_failure_({item.name, ToText({item}), static_cast<int64_t>(result.runs.size())});
   }
 
   void Sink(std::string_view text) {
@@ -120,8 +126,9 @@ class Runner {
 
   absl::Status Dump(std::string_view pass) {
     if (in_.dump_directory.empty()) return absl::OkStatus();
-    const std::string path = fmt::format("{}/module_0000.{}.{:04d}.after_{}.txt", in_.dump_directory, module_.name(),
-                                         result.runs.size(), pass);
+    const std::string path =
+        fmt::format("{}/module_0000.{}.{:04d}.after_{}.txt", in_.dump_directory, module_.name(),
+                    result.runs.size(), pass);
     return WriteFile(path, ToText(module_, in_.print));
   }
 
@@ -133,18 +140,21 @@ class Runner {
 
 }  // namespace
 
-absl::StatusOr<PipelineResult> RunPipeline(const Pipeline& pipeline, Module& module, PassContext& context,
-                                           const Instrumentation& instrumentation,
-                                           const std::function<void(const FailureReport&)>& on_failure) {
+absl::StatusOr<PipelineResult> RunPipeline(
+    const Pipeline& pipeline, Module& module, PassContext& context,
+    const Instrumentation& instrumentation,
+    const std::function<void(const FailureReport&)>& on_failure) {
   Runner runner(module, context, instrumentation, on_failure);
   ASSIGN_OR_RETURN(runner.result.changed, runner.RunItems(pipeline));
   return std::move(runner.result);
 }
 
-absl::StatusOr<PipelineResult> RunPipelineText(std::string_view text, Module& module, PassContext& context,
+absl::StatusOr<PipelineResult> RunPipelineText(std::string_view text, Module& module,
+                                               PassContext& context,
                                                const Instrumentation& instrumentation) {
   absl::StatusOr<Pipeline> pipeline = ParsePipeline(text);
-  if (!pipeline.ok()) return Internal("built-in pipeline `{}`: {}", text, pipeline.status().ToString());
+  if (!pipeline.ok())
+    return Internal("built-in pipeline `{}`: {}", text, pipeline.status().ToString());
   return RunPipeline(*pipeline, module, context, instrumentation);
 }
 
@@ -164,14 +174,17 @@ std::string TimeTable(const PipelineResult& result) {
     total += run.milliseconds;
   }
   std::vector<std::pair<std::string, Row>> sorted(rows.begin(), rows.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
-  std::string out = fmt::format("{:>12} {:>7} {:>6} {:>8}  {}\n", "time (ms)", "%", "runs", "changed", "pass");
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
+  std::string out =
+      fmt::format("{:>12} {:>7} {:>6} {:>8}  {}\n", "time (ms)", "%", "runs", "changed", "pass");
   for (const auto& [name, row] : sorted) {
-    out += fmt::format("{:12.3f} {:6.1f}% {:6} {:8}  {}\n", row.total, total > 0 ? 100 * row.total / total : 0, row.runs,
-                       row.changed, name);
+    out += fmt::format("{:12.3f} {:6.1f}% {:6} {:8}  {}\n", row.total,
+                       total > 0 ? 100 * row.total / total : 0, row.runs, row.changed, name);
   }
   out += fmt::format("{:12.3f} {:6.1f}% {:6} {:>8}  total\n", total, 100.0, result.runs.size(), "");
-  out += fmt::format("{:12.3f} {:>7} {:>6} {:>8}  verifier\n", result.verify_milliseconds, "", "", "");
+  out +=
+      fmt::format("{:12.3f} {:>7} {:>6} {:>8}  verifier\n", result.verify_milliseconds, "", "", "");
   return out;
 }
 

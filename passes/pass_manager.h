@@ -13,7 +13,8 @@ namespace hlo {
 
 struct Instrumentation {
   bool verify_each = true;
-  // The changed flag that a pass returns is checked against a content hash. Costs time; on in tests.
+  // The changed flag that a pass returns is checked against a content hash. Costs time; on in
+  // tests.
   bool check_changed_flag = false;
   VerifierOptions verifier;
   PrintOptions print = PrintOptions::HloOpt();
@@ -46,21 +47,25 @@ struct PipelineResult {
   double verify_milliseconds = 0;
 };
 
-// Which pass failed, for a reproducer: running the pipeline again with `bisect_limit = passes_before` gives the module before it.
+// Which pass failed, for a reproducer: running the pipeline again with `bisect_limit =
+// passes_before` gives the module before it.
 struct FailureReport {
   std::string pass;
   std::string pass_text;  // with its options
   int64_t passes_before = 0;
 };
 
-// Runs `pipeline` on `module`. A failure names the pass: "pass `x` failed: …" or "pass `x` broke the module: …", and is told to
-// `on_failure` before the module is given up.
-absl::StatusOr<PipelineResult> RunPipeline(const Pipeline& pipeline, Module& module, PassContext& context,
-                                           const Instrumentation& instrumentation = {},
-                                           const std::function<void(const FailureReport&)>& on_failure = nullptr);
+// Runs `pipeline` on `module`. A failure names the pass: "pass `x` failed: …" or "pass `x` broke
+// the module: …", and is told to `on_failure` before the module is given up.
+absl::StatusOr<PipelineResult> RunPipeline(
+    const Pipeline& pipeline, Module& module, PassContext& context,
+    const Instrumentation& instrumentation = {},
+    const std::function<void(const FailureReport&)>& on_failure = nullptr);
 
-// As RunPipeline for a text known to be right (named pipelines in code); a bad text is an internal error.
-absl::StatusOr<PipelineResult> RunPipelineText(std::string_view text, Module& module, PassContext& context,
+// As RunPipeline for a text known to be right (named pipelines in code); a bad text is an internal
+// error.
+absl::StatusOr<PipelineResult> RunPipelineText(std::string_view text, Module& module,
+                                               PassContext& context,
                                                const Instrumentation& instrumentation = {});
 
 // The table of --time-passes.

@@ -15,14 +15,18 @@ class PipelineParser {
 
   absl::StatusOr<Pipeline> Parse() {
     ASSIGN_OR_RETURN(Pipeline result, Items());
-    if (at_ < text_.size()) return Error(Here(1), "expected `,` or the end of the pipeline, found `{}`", text_[at_]);
+    if (at_ < text_.size())
+      return Error(Here(1), "expected `,` or the end of the pipeline, found `{}`", text_[at_]);
     return result;
   }
 
  private:
-  SourceLoc Here(size_t length) const { return {static_cast<uint32_t>(at_), static_cast<uint32_t>(length)}; }
+  SourceLoc Here(size_t length) const {
+    return {static_cast<uint32_t>(at_), static_cast<uint32_t>(length)};
+  }
   void Blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t'))
+      ++at_;
   }
   bool Eat(char c) {
     Blanks();
@@ -33,8 +37,8 @@ class PipelineParser {
   std::string_view Word() {
     Blanks();
     const size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_' ||
-                                  text_[at_] == '-' || text_[at_] == '.')) {
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
+                                  text_[at_] == '_' || text_[at_] == '-' || text_[at_] == '.')) {
       ++at_;
     }
     return text_.substr(start, at_ - start);
@@ -53,14 +57,16 @@ class PipelineParser {
   }
 
   absl::StatusOr<PipelineItem> Item() {
-    if (++depth_ > kMaxDepth) return Error(Here(1), "the pipeline is nested more than {} deep", kMaxDepth);
+    if (++depth_ > kMaxDepth)
+      return Error(Here(1), "the pipeline is nested more than {} deep", kMaxDepth);
     Blanks();
     PipelineItem item;
     const size_t start = at_;
     item.name = std::string(Word());
     item.loc = {static_cast<uint32_t>(start), static_cast<uint32_t>(item.name.size())};
     if (item.name.empty()) {
-      return Error(Here(1), "expected a pass name{}", at_ < text_.size() ? fmt::format(", found `{}`", text_[at_]) : "");
+      return Error(Here(1), "expected a pass name{}",
+                   at_ < text_.size() ? fmt::format(", found `{}`", text_[at_]) : "");
     }
     RETURN_IF_ERROR(Options(item));
     if (item.is_fix()) {
@@ -84,11 +90,13 @@ class PipelineParser {
       OptionText option;
       const size_t start = at_;
       option.name = std::string(Word());
-      if (option.name.empty()) return Error(Here(1), "expected an option name or `}}` in the options of `{}`", item.name);
+      if (option.name.empty())
+        return Error(Here(1), "expected an option name or `}}` in the options of `{}`", item.name);
       if (Eat('=')) {
         option.has_value = true;
         const size_t value = at_;
-        while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '}' && text_[at_] != ' ') ++at_;
+        while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '}' && text_[at_] != ' ')
+          ++at_;
         option.value = std::string(text_.substr(value, at_ - value));
       }
       option.loc = {static_cast<uint32_t>(start), static_cast<uint32_t>(at_ - start)};
@@ -99,9 +107,11 @@ class PipelineParser {
 
   static absl::Status FixOptions(PipelineItem& item) {
     for (const OptionText& option : item.options) {
-      if (option.name != "limit") return Error(option.loc, "`fix` has no option `{}`; its option is limit", option.name);
+      if (option.name != "limit")
+        return Error(option.loc, "`fix` has no option `{}`; its option is limit", option.name);
       RETURN_IF_ERROR(internal::ParseOption(option, item.limit));
-      if (item.limit < 1) return Error(option.loc, "the limit of `fix` must be at least 1, found {}", item.limit);
+      if (item.limit < 1)
+        return Error(option.loc, "the limit of `fix` must be at least 1, found {}", item.limit);
     }
     return absl::OkStatus();
   }
@@ -113,7 +123,9 @@ class PipelineParser {
 
 }  // namespace
 
-absl::StatusOr<Pipeline> ParsePipeline(std::string_view text) { return PipelineParser(text).Parse(); }
+absl::StatusOr<Pipeline> ParsePipeline(std::string_view text) {
+  return PipelineParser(text).Parse();
+}
 
 std::string ToText(const Pipeline& pipeline) {
   std::string out;

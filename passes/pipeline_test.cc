@@ -11,8 +11,9 @@ namespace hlo {
 namespace {
 
 TEST_CASE("a pipeline's text form parses back", "[passes][pipeline]") {
-  for (const char* text : {"dce", "cse,dce", "fix(cse,dce)", "cse{layout_sensitive=true},fix(dce,fix(cse))",
-                           "constant_folding{level=aggressive,max_elements=5}", ""}) {
+  for (const char* text :
+       {"dce", "cse,dce", "fix(cse,dce)", "cse{layout_sensitive=true},fix(dce,fix(cse))",
+        "constant_folding{level=aggressive,max_elements=5}", ""}) {
     const absl::StatusOr<Pipeline> pipeline = ParsePipeline(text);
     REQUIRE(pipeline.ok());
     CHECK(ToText(*pipeline) == text);
@@ -20,7 +21,8 @@ TEST_CASE("a pipeline's text form parses back", "[passes][pipeline]") {
 }
 
 TEST_CASE("errors in a pipeline carry their place", "[passes][pipeline]") {
-  const std::pair<const char*, uint32_t> cases[] = {{"dce,nope", 4}, {"cse{x=1}", 4}, {"fix(dce", 7}, {"dce cse", 4}, {"fix dce", 4}};
+  const std::pair<const char*, uint32_t> cases[] = {
+      {"dce,nope", 4}, {"cse{x=1}", 4}, {"fix(dce", 7}, {"dce cse", 4}, {"fix dce", 4}};
   for (const auto& [text, offset] : cases) {
     const absl::Status status = ParsePipeline(text).status();
     CAPTURE(text);
@@ -29,10 +31,12 @@ TEST_CASE("errors in a pipeline carry their place", "[passes][pipeline]") {
   }
 }
 
-TEST_CASE("every registered pass runs on a trivial module and tells the truth", "[passes][registry]") {
+TEST_CASE("every registered pass runs on a trivial module and tells the truth",
+          "[passes][registry]") {
   for (const PassInfo& info : AllPasses()) {
     CAPTURE(info.name);
-    const auto module = ParseModule("HloModule m\nENTRY e {\n  x = f32[10] parameter(0)\n  ROOT n = f32[10] negate(x)\n}\n");
+    const auto module = ParseModule(
+        "HloModule m\nENTRY e {\n  x = f32[10] parameter(0)\n  ROOT n = f32[10] negate(x)\n}\n");
     REQUIRE(module.ok());
     PassContext context;
     Instrumentation instrumentation;
@@ -52,7 +56,9 @@ TEST_CASE("the summary of a pass is one short line without a full stop", "[passe
 }
 
 TEST_CASE("a bisect limit skips the passes behind it", "[passes][manager]") {
-  const auto module = ParseModule("HloModule m\nENTRY e {\n  x = f32[1] parameter(0)\n  d = f32[1] sine(x)\n  ROOT n = f32[1] negate(x)\n}\n");
+  const auto module = ParseModule(
+      "HloModule m\nENTRY e {\n  x = f32[1] parameter(0)\n  d = f32[1] sine(x)\n  ROOT n = f32[1] "
+      "negate(x)\n}\n");
   REQUIRE(module.ok());
   PassContext context;
   Instrumentation instrumentation;

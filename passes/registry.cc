@@ -7,7 +7,7 @@
 
 namespace hlo {
 
-#define HLO_PASS(name, Class, group, summary)                              \
+#define HLO_PASS(name, Class, group, summary)                               \
   MadePass Make##Class(const OptionTexts& options, std::string_view name_); \
   std::vector<OptionInfo> OptionsOf##Class();
 #include "passes/passes.def"
@@ -28,8 +28,9 @@ static_assert(std::is_sorted(std::begin(kPasses), std::end(kPasses),
 std::span<const PassInfo> AllPasses() { return kPasses; }
 
 const PassInfo* FindPass(std::string_view name) {
-  const auto* it = std::lower_bound(std::begin(kPasses), std::end(kPasses), name,
-                                    [](const PassInfo& info, std::string_view n) { return info.name < n; });
+  const auto* it =
+      std::lower_bound(std::begin(kPasses), std::end(kPasses), name,
+                       [](const PassInfo& info, std::string_view n) { return info.name < n; });
   return it != std::end(kPasses) && it->name == name ? it : nullptr;
 }
 

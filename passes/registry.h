@@ -11,8 +11,20 @@
 namespace hlo {
 
 enum class PassGroup {
-  kSimplify, kExpand, kControlFlow, kCollectives, kPrecision, kDynamic, kSharding, kFusion, kLayout, kSchedule, kBuffers, kCpu,
-  kGpu, kTesting
+  kSimplify,
+  kExpand,
+  kControlFlow,
+  kCollectives,
+  kPrecision,
+  kDynamic,
+  kSharding,
+  kFusion,
+  kLayout,
+  kSchedule,
+  kBuffers,
+  kCpu,
+  kGpu,
+  kTesting
 };
 
 struct PassInfo {

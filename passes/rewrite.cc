@@ -13,7 +13,8 @@ namespace {
 // One run of a rule set over one computation.
 class Driver {
  public:
-  Driver(Computation& computation, const RuleSet& rules, PassContext& context, const Instruction* skip)
+  Driver(Computation& computation, const RuleSet& rules, PassContext& context,
+         const Instruction* skip)
       : computation_(computation),
         rules_(rules),
         context_(context),
@@ -29,7 +30,8 @@ class Driver {
       worklist_.pop_front();
       queued_[instruction] = false;
       if (instruction->is_dead() || instruction == skip_) continue;
-      if (!instruction->has_uses() && !instruction->is_root()) continue;  // nobody would see the replacement
+      if (!instruction->has_uses() && !instruction->is_root())
+        continue;  // nobody would see the replacement
       ASSIGN_OR_RETURN(const bool rewritten, Visit(instruction));
       changed |= rewritten;
     }
@@ -38,7 +40,8 @@ class Driver {
 
  private:
   void Enqueue(Instruction* instruction) {
-    if (instruction->is_dead() || rules_.For(instruction->opcode()).empty() || queued_[instruction]) return;
+    if (instruction->is_dead() || rules_.For(instruction->opcode()).empty() || queued_[instruction])
+      return;
     queued_[instruction] = true;
     worklist_.push_back(instruction);
   }
@@ -50,12 +53,14 @@ class Driver {
       rewriter.set_origin(instruction);
       Instruction* replacement = rule->apply(instruction, rewriter);
       if (!rewriter.status().ok()) {
-        return Internal("rule `{}` on `{}`: {}", rule->name, instruction->name(), std::string_view(Text(rewriter.status())));
+        return Internal("rule `{}` on `{}`: {}", rule->name, instruction->name(),
+                        std::string_view(Text(rewriter.status())));
       }
       if (replacement == nullptr || replacement == instruction) continue;
       if (!Compatible(replacement->shape(), instruction->shape())) {
-        return Internal("rule `{}` replaces `{}` of shape `{}` by a value of shape `{}`", rule->name, instruction->name(),
-                        instruction->shape(), replacement->shape());
+        return Internal("rule `{}` replaces `{}` of shape `{}` by a value of shape `{}`",
+                        rule->name, instruction->name(), instruction->shape(),
+                        replacement->shape());
       }
       if (!context_.MayRewrite()) {
         if (replacement->id() >= first_new) computation_.RemoveUnused(replacement);
@@ -69,15 +74,18 @@ class Driver {
     return false;
   }
 
-  static std::string Text(const absl::Status& status) { return DiagnosticsOf(status).front().message; }
+  static std::string Text(const absl::Status& status) {
+    return DiagnosticsOf(status).front().message;
+  }
 
   absl::Status CountHit(const Rule& rule) {
     ++hits_[rule.name];
     if (++total_ <= limit_) return absl::OkStatus();
-    const auto busiest = std::max_element(hits_.begin(), hits_.end(),
-                                          [](const auto& a, const auto& b) { return a.second < b.second; });
-    return Error("rewriting `{}` does not come to rest after {} rewrites; rule `{}` fired {} times", computation_.name(), limit_,
-                 busiest->first, busiest->second);
+    const auto busiest =
+        std::max_element(hits_.begin(), hits_.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    return Error("rewriting `{}` does not come to rest after {} rewrites; rule `{}` fired {} times",
+                 computation_.name(), limit_, busiest->first, busiest->second);
   }
 
   void Commit(Instruction* old, Instruction* replacement, uint32_t first_new) {
@@ -104,7 +112,8 @@ class Driver {
     while (!stack.empty()) {
       Instruction* top = stack.back();
       stack.pop_back();
-      if (top->id() < first_new || std::find(built.begin(), built.end(), top) != built.end()) continue;
+      if (top->id() < first_new || std::find(built.begin(), built.end(), top) != built.end())
+        continue;
       built.push_back(top);
       for (Instruction* operand : top->operands()) stack.push_back(operand);
     }
@@ -131,19 +140,22 @@ void RuleSet::Add(std::span<const Rule> rules, RuleSafety allowed) {
   }
 }
 
-absl::StatusOr<bool> ApplyRules(Computation& computation, const RuleSet& rules, PassContext& context,
-                                const Instruction* skip) {
+absl::StatusOr<bool> ApplyRules(Computation& computation, const RuleSet& rules,
+                                PassContext& context, const Instruction* skip) {
   return Driver(computation, rules, context, skip).Run();
 }
 
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
   const Extras* from = old->extras();
   if (from != nullptr && replacement->id() >= first_new_id) {
-    if (from->sharding && replacement->sharding() == nullptr) replacement->mutable_extras().sharding = from->sharding;
-    if (!from->frontend_attributes.empty() && replacement->mutable_extras().frontend_attributes.empty()) {
+    if (from->sharding && replacement->sharding() == nullptr)
+      replacement->mutable_extras().sharding = from->sharding;
+    if (!from->frontend_attributes.empty() &&
+        replacement->mutable_extras().frontend_attributes.empty()) {
       replacement->mutable_extras().frontend_attributes = from->frontend_attributes;
     }
-    if (from->origin && !replacement->mutable_extras().origin) replacement->mutable_extras().origin = from->origin;
+    if (from->origin && !replacement->mutable_extras().origin)
+      replacement->mutable_extras().origin = from->origin;
   }
   old->parent()->Replace(old, replacement);
 }

@@ -1,4 +1,5 @@
-// Rewriting by rules. A rule is a named function from an instruction to its replacement; the driver finds places, replaces, counts.
+// Rewriting by rules. A rule is a named function from an instruction to its replacement; the driver
+// finds places, replaces, counts.
 //
 //   // x + 0  =>  x
 //   Instruction* AddZero(Instruction* add, Rewriter&) {
@@ -7,9 +8,10 @@
 //   }
 //   constexpr Rule kRules[] = {{"add-zero", Opcode::kAdd, kExceptSpecials, AddZero}};
 //
-// The driver visits a computation in post-order. After a rewrite it looks again at what was built, at its users and at the producers
-// that lost a user. Operands that became unused by a rewrite are removed; what was unused before stays. Rewrites are counted
-// per rule (PassContext, --stats). A set of rules that does not come to rest is an error that names the busiest rule.
+// The driver visits a computation in post-order. After a rewrite it looks again at what was built,
+// at its users and at the producers that lost a user. Operands that became unused by a rewrite are
+// removed; what was unused before stays. Rewrites are counted per rule (PassContext, --stats). A
+// set of rules that does not come to rest is an error that names the busiest rule.
 #pragma once
 
 #include <array>
@@ -30,11 +32,12 @@ enum class RuleSafety : uint8_t {
 };
 using enum RuleSafety;
 
-// Builds replacements: a Builder at the computation of the instruction being rewritten. What it builds inherits place and metadata of
-// that instruction.
+// Builds replacements: a Builder at the computation of the instruction being rewritten. What it
+// builds inherits place and metadata of that instruction.
 class Rewriter final : public Builder {
  public:
-  Rewriter(Computation* computation, PassContext& context) : Builder(computation), context_(context) {}
+  Rewriter(Computation* computation, PassContext& context)
+      : Builder(computation), context_(context) {}
   Module& module() const { return computation()->module(); }
   PassContext& context() const { return context_; }
 
@@ -54,27 +57,34 @@ struct Rule {
 class RuleSet {
  public:
   RuleSet() = default;
-  explicit RuleSet(std::span<const Rule> rules, RuleSafety allowed = kExact) { Add(rules, allowed); }
+  explicit RuleSet(std::span<const Rule> rules, RuleSafety allowed = kExact) {
+    Add(rules, allowed);
+  }
   // Adds the rules that are at most as unsafe as `allowed`.
   void Add(std::span<const Rule> rules, RuleSafety allowed = kExact);
-  std::span<const Rule* const> For(Opcode opcode) const { return by_opcode_[static_cast<size_t>(opcode)]; }
+  std::span<const Rule* const> For(Opcode opcode) const {
+    return by_opcode_[static_cast<size_t>(opcode)];
+  }
 
  private:
   std::array<std::vector<const Rule*>, kOpcodeCount> by_opcode_;
 };
 
-// Applies `rules` to `computation` until none applies; `skip`, if any, is left alone. Returns whether something changed.
-absl::StatusOr<bool> ApplyRules(Computation& computation, const RuleSet& rules, PassContext& context,
-                                const Instruction* skip = nullptr);
+// Applies `rules` to `computation` until none applies; `skip`, if any, is left alone. Returns
+// whether something changed.
+absl::StatusOr<bool> ApplyRules(Computation& computation, const RuleSet& rules,
+                                PassContext& context, const Instruction* skip = nullptr);
 
-// Puts `replacement` in the place of `old` and removes `old`. A replacement without sharding or frontend attributes that was built for
-// this (its id is at least `first_new_id`) takes those of `old`. Control edges move over.
+// Puts `replacement` in the place of `old` and removes `old`. A replacement without sharding or
+// frontend attributes that was built for this (its id is at least `first_new_id`) takes those of
+// `old`. Control edges move over.
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id);
 
 // A pass that is a set of rules, run on every computation, callees first.
 class RewritePass : public Pass {
  public:
-  explicit RewritePass(std::span<const Rule> rules, RuleSafety allowed = kExact) : rules_(rules, allowed) {}
+  explicit RewritePass(std::span<const Rule> rules, RuleSafety allowed = kExact)
+      : rules_(rules, allowed) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  protected:

@@ -21,10 +21,14 @@ Instruction* SubtractToAdd(Instruction* subtract, Rewriter& rewriter) {
 }
 
 // x + y  =>  y + x: for ever
-Instruction* SwapForever(Instruction* add, Rewriter& rewriter) { return rewriter.Add(add->operand(1), add->operand(0)); }
+Instruction* SwapForever(Instruction* add, Rewriter& rewriter) {
+  return rewriter.Add(add->operand(1), add->operand(0));
+}
 
 // A replacement of another shape.
-Instruction* WrongShape(Instruction* sine, Rewriter& rewriter) { return rewriter.Reshape(sine->operand(0), {2, 2}); }
+Instruction* WrongShape(Instruction* sine, Rewriter& rewriter) {
+  return rewriter.Reshape(sine->operand(0), {2, 2});
+}
 
 constexpr Rule kRules[] = {
     {"double-negate", Opcode::kNegate, kExact, DoubleNegate},
@@ -42,13 +46,15 @@ struct Fixture {
   PassContext context;
 };
 
-TEST_CASE("what a rewrite builds is looked at again, and its dead operands go", "[passes][rewrite]") {
+TEST_CASE("what a rewrite builds is looked at again, and its dead operands go",
+          "[passes][rewrite]") {
   Fixture f;
   // x - -y: the subtraction becomes x + --y, the negations then cancel.
   Instruction* subtract = f.b.Subtract(f.x, f.b.Negate(f.y));
   f.main->set_root(subtract);
 
-  const absl::StatusOr<bool> changed = ApplyRules(*f.main, RuleSet(kRules, kReassociate), f.context);
+  const absl::StatusOr<bool> changed =
+      ApplyRules(*f.main, RuleSet(kRules, kReassociate), f.context);
 
   REQUIRE(changed.ok());
   CHECK(*changed);
@@ -94,7 +100,8 @@ TEST_CASE("rules that do not come to rest are named", "[passes][rewrite]") {
   f.main->set_root(f.b.Add(f.x, f.y));
   const absl::StatusOr<bool> changed = ApplyRules(*f.main, RuleSet(kEndless), f.context);
   REQUIRE_FALSE(changed.ok());
-  CHECK(std::string(ToStd(changed.status().message())).find("rule `swap-forever` fired") != std::string::npos);
+  CHECK(std::string(ToStd(changed.status().message())).find("rule `swap-forever` fired") !=
+        std::string::npos);
 }
 
 TEST_CASE("a replacement of another shape is an internal error", "[passes][rewrite]") {

@@ -112,6 +112,21 @@ def check_sizes(lint):
         lint.check(name in lint.files, "scripts/lint_repo.py", f"{name} is excused but does not exist")
 
 
+def check_columns(lint):
+    """Code is at most 100 columns wide; aligned tables (comments, clang-format off) and raw strings may be wider."""
+    for name in lint.files:
+        if pathlib.Path(name).suffix not in (".cc", ".h") or name.endswith("_test.cc"):
+            continue
+        formatted = True
+        wide = []
+        for number, line in enumerate(lint.text(name).split("\n"), 1):
+            if "clang-format o" in line:
+                formatted = "clang-format on" in line
+            if formatted and len(line) > 100 and not line.lstrip().startswith("//") and 'R"' not in line:
+                wide.append(number)
+        lint.check(not wide, f"{name}:{wide[0] if wide else 1}", "over 100 columns; run clang-format")
+
+
 def check_words(lint):
     for name in lint.files:
         if pathlib.Path(name).suffix not in SOURCE or name == "scripts/lint_repo.py":
@@ -164,7 +179,7 @@ def main():
     if "--stats" in sys.argv[1:]:
         stats(lint)
         return 0
-    for check in (check_includes, check_sizes, check_words, check_heads, check_passes, check_ops):
+    for check in (check_includes, check_sizes, check_columns, check_words, check_heads, check_passes, check_ops):
         check(lint)
     for finding in lint.findings:
         print(finding)

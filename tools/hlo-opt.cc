@@ -1,4 +1,5 @@
-// hlo-opt: reads HLO modules, verifies them, runs passes, prints the result. See --help and passes/README.md.
+// hlo-opt: reads HLO modules, verifies them, runs passes, prints the result. See --help and
+// passes/README.md.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,7 +30,8 @@ struct Options {
   bool verify_diagnostics = false;
   bool verify_each = true, check_changed_flag = false;
   bool time_passes = false, stats = false, remarks = false;
-  bool print_before_all = false, print_after_all = false, print_changed = false, print_pass_names = false;
+  bool print_before_all = false, print_after_all = false, print_changed = false,
+       print_pass_names = false;
   std::string print_before, print_after, disable;
   std::string dump_directory;
   int64_t bisect_limit = -1;
@@ -40,10 +42,13 @@ struct Options {
 
 void AddFlags(Flags& flags, Options& o) {
   flags.Example("hlo-opt f.hlo --passes=call-inliner,dce", "inline calls, drop dead code, print");
-  flags.Example("hlo-opt f.hlo --passes='fix(constant_folding,cse)' -o g.hlo", "until nothing changes");
+  flags.Example("hlo-opt f.hlo --passes='fix(constant_folding,cse)' -o g.hlo",
+                "until nothing changes");
   flags.Group("Common");
-  flags.Add("output,o", &o.output, "FILE", "write there, whole or not at all (default -); constants in full");
-  flags.Add("passes", &o.passes, "PIPELINE", "name,name{option=value},fix(name,name); none: only check and print");
+  flags.Add("output,o", &o.output, "FILE",
+            "write there, whole or not at all (default -); constants in full");
+  flags.Add("passes", &o.passes, "PIPELINE",
+            "name,name{option=value},fix(name,name); none: only check and print");
   flags.Add("list-passes", &o.list_passes, "the names of all passes on one line");
   flags.Add("print-passes", &o.print_passes, "the passes with summaries and options");
   flags.Add("list-ops", &o.list_ops, "the opcodes with operands and summaries");
@@ -51,28 +56,37 @@ void AddFlags(Flags& flags, Options& o) {
   flags.Add("output-separator", &o.separator, "TEXT", "line between results (default: none)");
   flags.Add("disable-output", &o.disable_output, "do not print the result");
   flags.Group("Watching passes (on standard error)");
-  flags.Add("print-before", &o.print_before, "NAMES", "the module before these passes; --print-before-all");
+  flags.Add("print-before", &o.print_before, "NAMES",
+            "the module before these passes; --print-before-all");
   flags.Add("print-before-all", &o.print_before_all);
-  flags.Add("print-after", &o.print_after, "NAMES", "the module after these passes; --print-after-all");
+  flags.Add("print-after", &o.print_after, "NAMES",
+            "the module after these passes; --print-after-all");
   flags.Add("print-after-all", &o.print_after_all);
   flags.Add("print-changed", &o.print_changed, "the module after passes that changed it");
   flags.Add("print-pass-names", &o.print_pass_names, "each pass as it starts");
   flags.Add("time-passes", &o.time_passes, "a table of times");
   flags.Add("stats", &o.stats, "what the passes counted");
   flags.Add("remarks", &o.remarks, "what the passes decided, with places");
-  flags.Add("ir-dump-directory", &o.dump_directory, "DIR", "the module after each pass in numbered files");
+  flags.Add("ir-dump-directory", &o.dump_directory, "DIR",
+            "the module after each pass in numbered files");
   flags.Group("Finding bugs");
   flags.Add("verify-each", &o.verify_each, "check the module after every pass (default on)");
-  flags.Add("check-changed-flag", &o.check_changed_flag, "passes must tell the truth about having changed something");
-  flags.Add("verify-diagnostics", &o.verify_diagnostics, "`// expected-error@+1 {{text}}` in the input must come true");
+  flags.Add("check-changed-flag", &o.check_changed_flag,
+            "passes must tell the truth about having changed something");
+  flags.Add("verify-diagnostics", &o.verify_diagnostics,
+            "`// expected-error@+1 {{text}}` in the input must come true");
   flags.Add("opt-bisect-limit,bisect-limit", &o.bisect_limit, "N", "run only the first N passes");
   flags.Add("disable-passes,disable-pass", &o.disable, "NAMES", "skip these passes");
-  flags.Add("reproducer", &o.reproducer, "on failure write the module before the failing pass (default on)");
-  flags.Add("expect-equal", &o.expect_equal, "FILE", "the result must be this module, names and layouts aside (else 3)");
+  flags.Add("reproducer", &o.reproducer,
+            "on failure write the module before the failing pass (default on)");
+  flags.Add("expect-equal", &o.expect_equal, "FILE",
+            "the result must be this module, names and layouts aside (else 3)");
   flags.Group("Printing");
   o.print.AddTo(flags);
   flags.Group("Exit codes");
-  flags.Note("0 ok, 1 bad input or failing pass, 2 usage, 3 not equal, 4 out of memory, 5 not supported yet, 70 internal error");
+  flags.Note(
+      "0 ok, 1 bad input or failing pass, 2 usage, 3 not equal, 4 out of memory, 5 not supported "
+      "yet, 70 internal error");
 }
 
 // ---- lists ----
@@ -88,8 +102,9 @@ std::string PassTable() {
   for (const PassInfo& info : AllPasses()) {
     out += fmt::format("{:<24} {}\n", info.name, info.summary);
     for (const OptionInfo& option : info.options()) {
-      out += fmt::format("    {}=<{}>{}\n", option.name, option.type,
-                         option.default_value.empty() ? "" : fmt::format(" (default {})", option.default_value));
+      out += fmt::format(
+          "    {}=<{}>{}\n", option.name, option.type,
+          option.default_value.empty() ? "" : fmt::format(" (default {})", option.default_value));
     }
   }
   return out;
@@ -100,7 +115,8 @@ std::string OpTable() {
   for (const OpInfo& info : AllOpInfos()) {
     std::string operands;
     for (int i = 0; i < info.operands.name_count; ++i) {
-      operands += fmt::format("{}{}", i == 0 ? "" : ", ", info.operands.names[static_cast<size_t>(i)]);
+      operands +=
+          fmt::format("{}{}", i == 0 ? "" : ", ", info.operands.names[static_cast<size_t>(i)]);
     }
     if (info.operands.max < 0) operands += ", …";
     out += fmt::format("{:<26}{:<50} {}\n", info.text, "(" + operands + ")", info.summary);
@@ -123,12 +139,14 @@ class Session {
   Session(const Flags& flags, const Options& options) : flags_(flags), options_(options) {}
 
   int Run() {
-    if (const absl::Status status = Prepare(); !status.ok()) return ReportToolError(flags_.program(), status);
+    if (const absl::Status status = Prepare(); !status.ok())
+      return ReportToolError(flags_.program(), status);
     if (const int code = ParsePasses(); code != kExitOk) return code;
     std::vector<std::string> paths = flags_.positional();
     if (paths.empty()) {
       if (isatty(STDIN_FILENO) != 0) {
-        WriteStderr("hlo-opt: error: no input; give a file, or `-` for standard input (see --help)\n");
+        WriteStderr(
+            "hlo-opt: error: no input; give a file, or `-` for standard input (see --help)\n");
         return kExitUsage;
       }
       paths.push_back("-");
@@ -157,10 +175,12 @@ class Session {
     in.disabled = NamesOf(options_.disable);
     in.bisect_limit = options_.bisect_limit;
     in.dump_directory = options_.dump_directory;
-    for (const std::vector<std::string>* names : {&in.print_before, &in.print_after, &in.disabled}) {
+    for (const std::vector<std::string>* names :
+         {&in.print_before, &in.print_after, &in.disabled}) {
       for (const std::string& name : *names) RETURN_IF_ERROR(GetPass(name).status());
     }
-    if (!in.dump_directory.empty() && mkdir(in.dump_directory.c_str(), 0777) != 0 && errno != EEXIST) {
+    if (!in.dump_directory.empty() && mkdir(in.dump_directory.c_str(), 0777) != 0 &&
+        errno != EEXIST) {
       return Error("cannot make folder `{}`: {}", in.dump_directory, std::strerror(errno));
     }
     context_.set_wants_remarks(options_.remarks);
@@ -188,7 +208,8 @@ class Session {
     absl::Status status = module.status();
     if (status.ok()) status = Transform(input, **module);
     if (options_.verify_diagnostics) {
-      if (status.code() == absl::StatusCode::kInternal) return ReportError(status, input.source.get());
+      if (status.code() == absl::StatusCode::kInternal)
+        return ReportError(status, input.source.get());
       const std::string mismatch = MismatchedDiagnostics(*input.source, status);
       WriteStderr(mismatch);
       return mismatch.empty() ? kExitOk : kExitBadInput;
@@ -206,7 +227,8 @@ class Session {
   }
 
   int CompareWithExpected(const Module& module) {
-    absl::StatusOr<std::vector<InputText>> inputs = ReadInputs(options_.expect_equal, /*split=*/false);
+    absl::StatusOr<std::vector<InputText>> inputs =
+        ReadInputs(options_.expect_equal, /*split=*/false);
     if (!inputs.ok()) return ReportToolError(flags_.program(), inputs.status());
     const InputText& input = inputs->front();
     const absl::StatusOr<std::unique_ptr<Module>> expected = LoadModule(input);
@@ -214,7 +236,8 @@ class Session {
     CompareOptions compare;
     compare.layout_sensitive = false;
     if (StructurallyEqual(module, **expected, compare)) return kExitOk;
-    WriteStderr(fmt::format("hlo-opt: the result differs from the module of {}\n", input.source->name()));
+    WriteStderr(
+        fmt::format("hlo-opt: the result differs from the module of {}\n", input.source->name()));
     return kExitMismatch;
   }
 
@@ -225,7 +248,8 @@ class Session {
     if (options_.reproducer && !options_.verify_diagnostics) {
       on_failure = [&](const FailureReport& failure) { WriteReproducer(input, failure); };
     }
-    absl::StatusOr<PipelineResult> result = RunPipeline(pipeline_, module, context_, instrumentation_, on_failure);
+    absl::StatusOr<PipelineResult> result =
+        RunPipeline(pipeline_, module, context_, instrumentation_, on_failure);
     PrintRemarks(input, first_remark);
     RETURN_IF_ERROR(result.status());
     total_.runs.insert(total_.runs.end(), result->runs.begin(), result->runs.end());
@@ -233,7 +257,8 @@ class Session {
     return absl::OkStatus();
   }
 
-  // The module before the failing pass is made again: the input is read anew and the passes before it are run.
+  // The module before the failing pass is made again: the input is read anew and the passes before
+  // it are run.
   void WriteReproducer(const InputText& input, const FailureReport& failure) {
     absl::StatusOr<std::unique_ptr<Module>> module = LoadModule(input);
     if (!module.ok()) return;
@@ -245,9 +270,12 @@ class Session {
     if (!RunPipeline(pipeline_, **module, context, before).ok()) return;
     PrintOptions whole = PrintOptions::Default();
     whole.large_constants = true;
-    const std::string path = fmt::format("{}/hlo-opt.{}.{}.repro.hlo", ReproducerFolder(), failure.pass, getpid());
-    const std::string text = fmt::format("// RUN: hlo-opt %s --passes='{}'\n{}", failure.pass_text, ToText(**module, whole));
-    if (WriteFile(path, text).ok()) reproducer_note_ = fmt::format("note: reproducer written to {}\n", path);
+    const std::string path =
+        fmt::format("{}/hlo-opt.{}.{}.repro.hlo", ReproducerFolder(), failure.pass, getpid());
+    const std::string text = fmt::format("// RUN: hlo-opt %s --passes='{}'\n{}", failure.pass_text,
+                                         ToText(**module, whole));
+    if (WriteFile(path, text).ok())
+      reproducer_note_ = fmt::format("note: reproducer written to {}\n", path);
   }
 
   void PrintRemarks(const InputText& input, size_t first) {
@@ -261,7 +289,8 @@ class Session {
         const LineColumn at = input.source->Locate(remark.loc.offset);
         place = fmt::format("{}:{}:{}: ", input.source->name(), at.line, at.column);
       }
-      WriteStderr(fmt::format("{}remark: {}: {} `{}`: {}\n", place, remark.pass, kind, remark.instruction, remark.message));
+      WriteStderr(fmt::format("{}remark: {}: {} `{}`: {}\n", place, remark.pass, kind,
+                              remark.instruction, remark.message));
     }
   }
 
@@ -272,7 +301,8 @@ class Session {
   }
 
   void Emit(std::string text) {
-    if (emitted_++ > 0) text = (options_.separator.empty() ? "\n" : options_.separator + "\n") + text;
+    if (emitted_++ > 0)
+      text = (options_.separator.empty() ? "\n" : options_.separator + "\n") + text;
     if (to_file_) {
       file_text_ += text;
     } else if (!closed_) {
@@ -307,10 +337,12 @@ class Session {
 
 int Main(int argc, char** argv) {
   Options options;
-  Flags flags("hlo-opt", "[flags] FILE...", "Transforms HLO modules and prints them. FILE `-` is standard input.");
+  Flags flags("hlo-opt", "[flags] FILE...",
+              "Transforms HLO modules and prints them. FILE `-` is standard input.");
   AddFlags(flags, options);
   return ToolMain(flags, argc, argv, [&] {
-    if (!options.list_passes && !options.print_passes && !options.list_ops) return Session(flags, options).Run();
+    if (!options.list_passes && !options.print_passes && !options.list_ops)
+      return Session(flags, options).Run();
     WriteStdout(options.list_passes ? PassNames() : options.print_passes ? PassTable() : OpTable());
     return int{kExitOk};
   });

@@ -1,8 +1,10 @@
-// Evaluates modules on given inputs for scripts/check_cases.py: reads cases from standard input, writes one line for each.
+// Evaluates modules on given inputs for scripts/check_cases.py: reads cases from standard input,
+// writes one line for each.
 //
-// A case is a list of fields "LENGTH DATA\n": id, HLO text, number of devices, number of inputs of one device, and for each
-// input (device by device) its bytes as hex digits, element by element as they lie in a literal. A line of output is the id, a tab, and
-// either `error`, a tab and the message, or `ok` and one field "TYPE DIMS HEX" per output leaf, tabs between.
+// A case is a list of fields "LENGTH DATA\n": id, HLO text, number of devices, number of inputs of
+// one device, and for each input (device by device) its bytes as hex digits, element by element as
+// they lie in a literal. A line of output is the id, a tab, and either `error`, a tab and the
+// message, or `ok` and one field "TYPE DIMS HEX" per output leaf, tabs between.
 #include <fmt/core.h>
 
 #include <cstdio>
@@ -81,7 +83,8 @@ void AppendLeaves(const Literal& value, std::string& out) {
   for (int64_t i = 0; i < value.byte_size(); ++i) out += fmt::format("{:02x}", value.data()[i]);
 }
 
-absl::StatusOr<std::string> RunCase(const std::string& text, int64_t devices, int64_t inputs, Fields& fields) {
+absl::StatusOr<std::string> RunCase(const std::string& text, int64_t devices, int64_t inputs,
+                                    Fields& fields) {
   absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
   std::vector<std::vector<Literal>> arguments(static_cast<size_t>(devices));
   if (!module.ok()) {
@@ -96,7 +99,8 @@ absl::StatusOr<std::string> RunCase(const std::string& text, int64_t devices, in
   }
   std::string out;
   if (devices > 1) {
-    ASSIGN_OR_RETURN(const std::vector<Literal> values, EvaluateOnDevices(**module, arguments, EvalOptions()));
+    ASSIGN_OR_RETURN(const std::vector<Literal> values,
+                     EvaluateOnDevices(**module, arguments, EvalOptions()));
     for (const Literal& value : values) AppendLeaves(value, out);
   } else {
     Evaluator evaluator;
@@ -108,7 +112,8 @@ absl::StatusOr<std::string> RunCase(const std::string& text, int64_t devices, in
 
 int Main() {
   std::ios::sync_with_stdio(false);
-  Fields fields(std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()));
+  Fields fields(
+      std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()));
   while (!fields.done()) {
     const std::string id = fields.Next(), text = fields.Next();
     const int64_t devices = fields.NextNumber(), inputs = fields.NextNumber();

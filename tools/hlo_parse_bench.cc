@@ -18,7 +18,9 @@
 namespace {
 
 double Milliseconds() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 double Median(std::vector<double> values) {
@@ -63,7 +65,10 @@ int main(int argc, char** argv) {
     printed = hlo::ToText(**module).size();
     print.push_back(Milliseconds() - middle);
   }
-  std::printf("{\"bytes\": %zu, \"printed_bytes\": %zu, \"parse_ms\": %.3f, \"print_ms\": %.3f, \"peak_bytes\": %lld, \"repeats\": %d}\n",
-              source->text().size(), printed, Median(parse), Median(print), static_cast<long long>(peak), repeats);
+  std::printf(
+      "{\"bytes\": %zu, \"printed_bytes\": %zu, \"parse_ms\": %.3f, \"print_ms\": %.3f, "
+      "\"peak_bytes\": %lld, \"repeats\": %d}\n",
+      source->text().size(), printed, Median(parse), Median(print), static_cast<long long>(peak),
+      repeats);
   return 0;
 }

@@ -1,9 +1,11 @@
-// Runs the cases of a golden table of texts: parses each input and compares the prints byte for byte.
+// Runs the cases of a golden table of texts: parses each input and compares the prints byte for
+// byte.
 //
-// Reads from standard input a stream of cases made by scripts/check_cases.py: fields as `<bytes> <text>\n`, seven per case: id,
-// `ok` or `error`, input, default print, short print, canonical print, hlo-opt print (an empty field is not compared; `hlo-opt` is
-// the default print without sugar). Writes one line per case: id, TAB, `pass` or what is wrong.
-// `--show=ID` writes the input, the wanted and the real prints of one case.
+// Reads from standard input a stream of cases made by scripts/check_cases.py: fields as `<bytes>
+// <text>\n`, seven per case: id, `ok` or `error`, input, default print, short print, canonical
+// print, hlo-opt print (an empty field is not compared; `hlo-opt` is the default print without
+// sugar). Writes one line per case: id, TAB, `pass` or what is wrong. `--show=ID` writes the input,
+// the wanted and the real prints of one case.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -46,7 +48,9 @@ std::string Run(const Case& c, bool show) {
   const absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(source);
   if (!module.ok()) {
     if (show) fmt::print("{}\n", Render(module.status(), source.get()));
-    if (c.expect == "error") return module.status().code() == absl::StatusCode::kInvalidArgument ? "pass" : "internal error";
+    if (c.expect == "error")
+      return module.status().code() == absl::StatusCode::kInvalidArgument ? "pass"
+                                                                          : "internal error";
     return fmt::format("refused: {}", DiagnosticsOf(module.status()).front().message);
   }
   if (c.expect == "error") return "accepted";

@@ -21,16 +21,16 @@ bool IsAliasOp(const Instruction& instruction) {
     case Opcode::kAddDependency:
     case Opcode::kCopyStart:
     case Opcode::kCopyDone:
-    case Opcode::kCall:
-      return true;
-    default:
-      return false;
+    case Opcode::kCall: return true;
+    default: return false;
   }
 }
 
 namespace {
 
-int64_t LeafBytes(Shape leaf) { return leaf.IsArray() ? leaf.byte_size() : leaf.IsBuffer() ? leaf.element(0).byte_size() : 0; }
+int64_t LeafBytes(Shape leaf) {
+  return leaf.IsArray() ? leaf.byte_size() : leaf.IsBuffer() ? leaf.element(0).byte_size() : 0;
+}
 
 std::vector<Shape> Leaves(Shape shape) {
   std::vector<Shape> leaves;
@@ -95,13 +95,16 @@ class Assigner {
     return value.group;
   }
 
-  std::vector<int>& leaves(const Instruction* instruction) { return out_.leaf_values_[instruction]; }
+  std::vector<int>& leaves(const Instruction* instruction) {
+    return out_.leaf_values_[instruction];
+  }
 
   void Touch(int value) { Extend(value, time_); }
   // The value is needed until `time`.
   void Extend(int value, int time) {
     At(value).end = std::max(At(value).end, time);
-    if (const auto it = group_.find(Find(value)); it != group_.end()) it->second.second = std::max(it->second.second, time);
+    if (const auto it = group_.find(Find(value)); it != group_.end())
+      it->second.second = std::max(it->second.second, time);
   }
   void TouchAll(const Instruction* instruction) {
     for (const int value : leaves(instruction)) Touch(value);
@@ -110,11 +113,13 @@ class Assigner {
   void DefineNew(const Instruction* instruction) {
     std::vector<int> mine;
     int number = 0;
-    for (const Shape leaf : Leaves(instruction->shape())) mine.push_back(NewValue(leaf, instruction, number++));
+    for (const Shape leaf : Leaves(instruction->shape()))
+      mine.push_back(NewValue(leaf, instruction, number++));
     leaves(instruction) = std::move(mine);
   }
 
-  // Arguments are read-only, but for those the module's alias table gives away: their memory is a result's to overwrite.
+  // Arguments are read-only, but for those the module's alias table gives away: their memory is a
+  // result's to overwrite.
   void NumberArguments(const Computation& entry) {
     int leaf = 0;
     for (const Instruction* parameter : entry.parameters()) {
@@ -167,7 +172,8 @@ class Assigner {
   absl::Status Visit(const Instruction* instruction) {
     switch (instruction->opcode()) {
       case Opcode::kParameter:
-        RET_CHECK(out_.leaf_values_.contains(instruction), "parameter `{}` has no value", instruction->name());
+        RET_CHECK(out_.leaf_values_.contains(instruction), "parameter `{}` has no value",
+                  instruction->name());
         return absl::OkStatus();
       case Opcode::kConstant: return VisitConstant(instruction);
       case Opcode::kTuple: return VisitTuple(instruction);
@@ -224,7 +230,8 @@ class Assigner {
   absl::Status VisitGetTupleElement(const Instruction* instruction) {
     const Shape tuple = instruction->operand(0)->shape();
     int64_t first = 0;
-    for (int64_t i = 0; i < instruction->tuple_index(); ++i) first += LeafCount(tuple.element(static_cast<int>(i)));
+    for (int64_t i = 0; i < instruction->tuple_index(); ++i)
+      first += LeafCount(tuple.element(static_cast<int>(i)));
     const int64_t count = LeafCount(instruction->shape());
     const std::vector<int> all = leaves(instruction->operand(0));
     leaves(instruction) = std::vector<int>(all.begin() + first, all.begin() + first + count);
@@ -282,7 +289,9 @@ class Assigner {
   }
 
   // Two values with memory of their own cannot become one.
-  bool BothPlaced(int a, int b) { return group_allocation_.contains(Find(a)) && group_allocation_.contains(Find(b)); }
+  bool BothPlaced(int a, int b) {
+    return group_allocation_.contains(Find(a)) && group_allocation_.contains(Find(b));
+  }
 
   bool CanShareAt(const Instruction* instruction, int operand_value, int leaf) {
     if (hooks_.can_share == nullptr) return false;
@@ -329,8 +338,10 @@ class Assigner {
     return absl::OkStatus();
   }
 
-  // Lets the body compute its results in the state's slices where no one reads the old value any more.
-  void LinkBodyResults(const Instruction* loop, const std::vector<int>& state, const std::vector<int>& result, int body_end) {
+  // Lets the body compute its results in the state's slices where no one reads the old value any
+  // more.
+  void LinkBodyResults(const Instruction* loop, const std::vector<int>& state,
+                       const std::vector<int>& result, int body_end) {
     CopyList& copies = out_.end_copies_[loop];
     const std::set<int> state_set(state.begin(), state.end());
     std::set<int> taken;
@@ -340,12 +351,14 @@ class Assigner {
       if (result[i] == state[i] || At(state[i]).bytes == 0) continue;
       const int r = result[i];
       const bool mergeable = IsTemp(r) && !state_set.contains(r) && !taken.contains(Find(r)) &&
-                             At(r).def != nullptr && IntervalOf(r).second <= body_end && Find(r) == r && !IsLoopState(r);
+                             At(r).def != nullptr && IntervalOf(r).second <= body_end &&
+                             Find(r) == r && !IsLoopState(r);
       if (mergeable) {
         const int last_read = At(state[i]).end;
         const int defined = IntervalOf(r).first;
         const bool after = !BothPlaced(state[i], r) && defined > last_read;
-        const bool over = !BothPlaced(state[i], r) && defined == last_read && CanShareAt(At(r).def, state[i], At(r).leaf);
+        const bool over = !BothPlaced(state[i], r) && defined == last_read &&
+                          CanShareAt(At(r).def, state[i], At(r).leaf);
         if (after || over) {
           taken.insert(Find(r));
           Merge(state[i], r);
@@ -369,7 +382,9 @@ class Assigner {
     }
   }
 
-  bool IsLoopState(int value) { return At(value).def != nullptr && At(value).def->opcode() == Opcode::kWhile; }
+  bool IsLoopState(int value) {
+    return At(value).def != nullptr && At(value).def->opcode() == Opcode::kWhile;
+  }
 
   struct LoopStart {
     const Instruction* loop;
@@ -377,7 +392,8 @@ class Assigner {
     int time;
   };
 
-  // Lets the initial value be computed in the state's slice when the loop is its last reader. Called when all uses are known.
+  // Lets the initial value be computed in the state's slice when the loop is its last reader.
+  // Called when all uses are known.
   void LinkInitialValues(const LoopStart& start) {
     const auto& [loop, initial, state, init_time] = start;
     CopyList& copies = out_.init_copies_[loop];
@@ -385,7 +401,8 @@ class Assigner {
     for (size_t i = 0; i < state.size(); ++i) {
       if (At(state[i]).bytes == 0) continue;
       const int x = initial[i];
-      if (IsTemp(x) && !BothPlaced(state[i], x) && IntervalOf(x).second <= init_time && !taken.contains(Find(x)) && InCurrentScope(x, loop)) {
+      if (IsTemp(x) && !BothPlaced(state[i], x) && IntervalOf(x).second <= init_time &&
+          !taken.contains(Find(x)) && InCurrentScope(x, loop)) {
         taken.insert(Find(x));
         Merge(state[i], x);
         taken.insert(Find(x));
@@ -395,8 +412,9 @@ class Assigner {
     }
   }
 
-  // A value handed in from outside of the computation (a parameter of an enclosing loop's body is that loop's state) must keep its slice
-  // until the enclosing loop says so; its interval is not final yet.
+  // A value handed in from outside of the computation (a parameter of an enclosing loop's body is
+  // that loop's state) must keep its slice until the enclosing loop says so; its interval is not
+  // final yet.
   bool InCurrentScope(int value, const Instruction* loop) {
     return At(value).def != nullptr && At(value).def->parent() == loop->parent();
   }
@@ -419,7 +437,8 @@ class Assigner {
     const std::vector<int> mine = leaves(conditional);
     for (const int value : mine) At(value).start = start;
     for (int i = 0; i < conditional->call_count(); ++i) LinkBranch(*conditional, i, mine);
-    // Operands are read by whichever branch runs; they live until the end so that no branch's temporaries overwrite them.
+    // Operands are read by whichever branch runs; they live until the end so that no branch's
+    // temporaries overwrite them.
     for (const Instruction* operand : conditional->operands()) {
       for (const int value : leaves(operand)) Extend(value, end);
     }
@@ -459,8 +478,11 @@ class Assigner {
           const std::vector<int>& of = leaves(operand);
           if (of.size() != 1) continue;
           const int p = of[0];
-          if (!IsTemp(p) || At(p).bytes != At(mine[leaf]).bytes || Find(p) == Find(mine[leaf])) continue;
-          if (BothPlaced(p, mine[leaf]) || IntervalOf(p).second != now || !CanShareAt(instruction, p, static_cast<int>(leaf))) continue;
+          if (!IsTemp(p) || At(p).bytes != At(mine[leaf]).bytes || Find(p) == Find(mine[leaf]))
+            continue;
+          if (BothPlaced(p, mine[leaf]) || IntervalOf(p).second != now ||
+              !CanShareAt(instruction, p, static_cast<int>(leaf)))
+            continue;
           Merge(p, mine[leaf]);
           break;
         }
@@ -473,12 +495,13 @@ class Assigner {
     std::set<int> taken;
     for (const int value : leaves(entry.root())) {
       const int leaf = number++;
-      if (const auto it = group_allocation_.find(Find(value)); IsTemp(value) && it != group_allocation_.end()) {
+      if (const auto it = group_allocation_.find(Find(value));
+          IsTemp(value) && it != group_allocation_.end()) {
         // In the memory of an argument given away for this very result.
         const Allocation& given = out_.allocations_[static_cast<size_t>(it->second)];
         const auto to = donated_to_.find(given.leaf);
-        if (given.kind == Allocation::Kind::kArgument && to != donated_to_.end() && to->second == leaf &&
-            taken.insert(Find(value)).second) {
+        if (given.kind == Allocation::Kind::kArgument && to != donated_to_.end() &&
+            to->second == leaf && taken.insert(Find(value)).second) {
           out_.results_.push_back({it->second, 0, At(value).bytes});
           continue;
         }
@@ -487,7 +510,8 @@ class Assigner {
       out_.allocations_.push_back({Allocation::Kind::kResult, At(value).bytes, leaf, nullptr});
       out_.results_.push_back({allocation, 0, At(value).bytes});
       if (At(value).bytes == 0) continue;
-      if (IsTemp(value) && !group_allocation_.contains(Find(value)) && taken.insert(Find(value)).second) {
+      if (IsTemp(value) && !group_allocation_.contains(Find(value)) &&
+          taken.insert(Find(value)).second) {
         group_allocation_[Find(value)] = allocation;
       } else {
         result_copies_.push_back({value, allocation});
@@ -501,11 +525,14 @@ class Assigner {
     std::vector<int> roots;
     for (size_t v = 0; v < values_.size(); ++v) {
       const int value = static_cast<int>(v);
-      if (values_[v].storage == Storage::kTemp && Find(value) == value && !group_allocation_.contains(value)) roots.push_back(value);
+      if (values_[v].storage == Storage::kTemp && Find(value) == value &&
+          !group_allocation_.contains(value))
+        roots.push_back(value);
     }
-    std::stable_sort(roots.begin(), roots.end(), [this](int a, int b) { return IntervalOf(a).first < IntervalOf(b).first; });
-    std::multimap<int64_t, int64_t> by_size;      // size -> offset
-    std::map<int64_t, int64_t> by_offset;         // offset -> size
+    std::stable_sort(roots.begin(), roots.end(),
+                     [this](int a, int b) { return IntervalOf(a).first < IntervalOf(b).first; });
+    std::multimap<int64_t, int64_t> by_size;               // size -> offset
+    std::map<int64_t, int64_t> by_offset;                  // offset -> size
     std::multimap<int, std::pair<int64_t, int64_t>> live;  // end -> (offset, size)
     int64_t top = 0;
     const auto erase_hole = [&](int64_t offset, int64_t size) {
@@ -542,7 +569,8 @@ class Assigner {
         add_hole(live.begin()->second.first, live.begin()->second.second);
         live.erase(live.begin());
       }
-      const int64_t size = (At(root).bytes + BufferAssignment::kAlignment - 1) / BufferAssignment::kAlignment * BufferAssignment::kAlignment;
+      const int64_t size = (At(root).bytes + BufferAssignment::kAlignment - 1) /
+                           BufferAssignment::kAlignment * BufferAssignment::kAlignment;
       int64_t offset;
       if (const auto fit = by_size.lower_bound(size); fit != by_size.end()) {
         const auto [hole_size, hole] = *fit;
@@ -576,7 +604,8 @@ class Assigner {
       case Storage::kTemp: break;
     }
     const int root = Find(value);
-    if (const auto it = group_allocation_.find(root); it != group_allocation_.end()) return {it->second, 0, v.bytes};
+    if (const auto it = group_allocation_.find(root); it != group_allocation_.end())
+      return {it->second, 0, v.bytes};
     return slices_[root];
   }
 
@@ -594,12 +623,14 @@ class Assigner {
 
   void Materialise() {
     FindUnchanging();
-    for (size_t v = 0; v < values_.size(); ++v) out_.value_slices_.push_back(SliceOf(static_cast<int>(v)));
+    for (size_t v = 0; v < values_.size(); ++v)
+      out_.value_slices_.push_back(SliceOf(static_cast<int>(v)));
     for (const PendingCopy& copy : pending_) {
       const BufferSlice source = SliceOf(copy.source);
       const BufferSlice destination = SliceOf(copy.destination);
       if (source == destination) continue;
-      copy.list->copies.push_back({source, destination, copy.staging >= 0 ? SliceOf(copy.staging) : BufferSlice()});
+      copy.list->copies.push_back(
+          {source, destination, copy.staging >= 0 ? SliceOf(copy.staging) : BufferSlice()});
     }
     for (const auto& [value, allocation] : result_copies_) {
       out_.entry_copies_.copies.push_back({SliceOf(value), {allocation, 0, At(value).bytes}, {}});
@@ -608,7 +639,8 @@ class Assigner {
       const Value& value = values_[v];
       if (value.storage == Storage::kNone) continue;
       std::string name = value.def == nullptr ? "staging" : std::string(value.def->name());
-      if (value.def != nullptr && value.def->shape().IsTuple()) name += fmt::format("#{}", value.leaf);
+      if (value.def != nullptr && value.def->shape().IsTuple())
+        name += fmt::format("#{}", value.leaf);
       out_.texts_.push_back({std::move(name), value.start, value.end, static_cast<int>(v)});
     }
   }
@@ -624,14 +656,15 @@ class Assigner {
   std::vector<LoopStart> loops_;
   absl::flat_hash_map<int, std::pair<int, int>> group_;
   absl::flat_hash_map<int, int> group_allocation_;
-  std::set<int> invariant_;                    // loop state values
+  std::set<int> invariant_;                   // loop state values
   absl::flat_hash_map<int, int> donated_to_;  // argument leaf -> result leaf
   absl::flat_hash_map<int, BufferSlice> slices_;
   std::vector<PendingCopy> pending_;
   std::vector<std::pair<int, int>> result_copies_;
 };
 
-absl::StatusOr<std::unique_ptr<BufferAssignment>> BufferAssignment::Make(const Module& module, const AssignmentHooks& hooks) {
+absl::StatusOr<std::unique_ptr<BufferAssignment>> BufferAssignment::Make(
+    const Module& module, const AssignmentHooks& hooks) {
   auto result = std::make_unique<BufferAssignment>();
   RETURN_IF_ERROR(Assigner(module, hooks, *result).Run());
   return result;
@@ -657,13 +690,16 @@ std::string BufferAssignment::ToString() const {
     const Allocation& a = allocations_[i];
     static constexpr const char* kKinds[] = {"argument", "result", "constant", "temp"};
     out += fmt::format("a{}: {} {} bytes", i, kKinds[static_cast<int>(a.kind)], a.size);
-    if (a.kind == Allocation::Kind::kArgument || a.kind == Allocation::Kind::kResult) out += fmt::format(", leaf {}", a.leaf);
+    if (a.kind == Allocation::Kind::kArgument || a.kind == Allocation::Kind::kResult)
+      out += fmt::format(", leaf {}", a.leaf);
     if (a.donated) out += ", given away";
     if (a.constant != nullptr) out += fmt::format(", {}", a.constant->name());
     out += '\n';
   }
   for (const ValueText& text : texts_) {
-    out += fmt::format("{}: {} live {}..{}\n", text.name, value_slices_[static_cast<size_t>(text.value)].ToString(), text.start, text.end);
+    out += fmt::format("{}: {} live {}..{}\n", text.name,
+                       value_slices_[static_cast<size_t>(text.value)].ToString(), text.start,
+                       text.end);
   }
   return out;
 }

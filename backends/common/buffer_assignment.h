@@ -1,5 +1,6 @@
-// Where every value lives. Each array leaf of each instruction's result gets a slice of an allocation: an argument, a
-// result, a constant, or the one arena of temporaries, where slices are reused once their values are dead.
+// Where every value lives. Each array leaf of each instruction's result gets a slice of an
+// allocation: an argument, a result, a constant, or the one arena of temporaries, where slices are
+// reused once their values are dead.
 //
 // Values, not instructions, own memory. Instructions that only rearrange names (tuple, get-tuple-element, bitcast, reshape, copy, call, …)
 // share the value of their operand; arrays are dense row-major, so a reshape moves nothing. The entry computation and everything it
@@ -29,22 +30,25 @@ struct Allocation {
   enum class Kind { kArgument, kResult, kConstant, kTemp };
   Kind kind = Kind::kTemp;
   int64_t size = 0;
-  int leaf = 0;                            // number of the argument's or result's leaf over all parameters / the root
-  const Instruction* constant = nullptr;   // kConstant
-  bool donated = false;                    // kArgument: overwritten by the run (input_output_alias)
+  int leaf = 0;  // number of the argument's or result's leaf over all parameters / the root
+  const Instruction* constant = nullptr;  // kConstant
+  bool donated = false;                   // kArgument: overwritten by the run (input_output_alias)
 };
 
 struct AssignmentHooks {
-  // Whether the result leaf may be written over operand `operand` (an array), which dies there and has the same size in bytes.
+  // Whether the result leaf may be written over operand `operand` (an array), which dies there and
+  // has the same size in bytes.
   std::function<bool(const Instruction& instruction, int operand, int leaf)> can_share;
 };
 
-// Copies between slices that happen together: all sources are read before any destination is written.
+// Copies between slices that happen together: all sources are read before any destination is
+// written.
 struct CopyList {
   struct Copy {
     BufferSlice source;
     BufferSlice destination;
-    BufferSlice staging;  // used when the source is overwritten by another copy of the list; allocation -1 otherwise
+    // used when the source is overwritten by another copy of the list; allocation -1 otherwise
+    BufferSlice staging;
   };
   std::vector<Copy> copies;
 };
@@ -53,9 +57,11 @@ class BufferAssignment {
  public:
   static constexpr int64_t kAlignment = 64;
 
-  // Assigns the entry computation of `module` and everything that it calls. Each called computation (but regions of reduce, sort, fusion and the like)
-  // has one call site: run `flatten-call-graph` before.
-  static absl::StatusOr<std::unique_ptr<BufferAssignment>> Make(const Module& module, const AssignmentHooks& hooks);
+  // Assigns the entry computation of `module` and everything that it calls. Each called computation
+  // (but regions of reduce, sort, fusion and the like) has one call site: run `flatten-call-graph`
+  // before.
+  static absl::StatusOr<std::unique_ptr<BufferAssignment>> Make(const Module& module,
+                                                                const AssignmentHooks& hooks);
 
   const std::vector<Allocation>& allocations() const { return allocations_; }
   int temp_allocation() const { return temp_allocation_; }
@@ -68,17 +74,26 @@ class BufferAssignment {
   // The slice of an array-shaped instruction.
   BufferSlice slice(const Instruction& instruction) const { return slices(instruction).at(0); }
 
-  // Where the leaves of the entry's result are after a run: result allocations, or arguments given away.
+  // Where the leaves of the entry's result are after a run: result allocations, or arguments given
+  // away.
   const std::vector<BufferSlice>& results() const { return results_; }
 
-  // Whether the value of array `operand` is the same at every execution of its reader between two calls of Thunk::ForgetOperands: a
-  // constant, an argument that is not overwritten, or, inside a loop, what the loop passes on as it is.
+  // Whether the value of array `operand` is the same at every execution of its reader between two
+  // calls of Thunk::ForgetOperands: a constant, an argument that is not overwritten, or, inside a
+  // loop, what the loop passes on as it is.
   bool IsUnchanging(const Instruction& operand) const { return unchanging_.contains(&operand); }
 
-  // Copies before a loop starts, after each run of its body, after a branch, at the end of the entry.
-  const CopyList& loop_init(const Instruction& while_op) const { return Find(init_copies_, &while_op); }
-  const CopyList& loop_end(const Instruction& while_op) const { return Find(end_copies_, &while_op); }
-  const CopyList& branch_end(const Computation& branch) const { return Find(branch_copies_, &branch); }
+  // Copies before a loop starts, after each run of its body, after a branch, at the end of the
+  // entry.
+  const CopyList& loop_init(const Instruction& while_op) const {
+    return Find(init_copies_, &while_op);
+  }
+  const CopyList& loop_end(const Instruction& while_op) const {
+    return Find(end_copies_, &while_op);
+  }
+  const CopyList& branch_end(const Computation& branch) const {
+    return Find(branch_copies_, &branch);
+  }
   const CopyList& entry_end() const { return entry_copies_; }
 
   // A readable list: allocations, then each value with its slice and interval.
@@ -112,7 +127,8 @@ class BufferAssignment {
   std::vector<ValueText> texts_;
 };
 
-// Whether the instruction's result is its operand's value under another name (see the head of this file).
+// Whether the instruction's result is its operand's value under another name (see the head of this
+// file).
 bool IsAliasOp(const Instruction& instruction);
 
 }  // namespace hlo

@@ -1,10 +1,11 @@
-// A piece of one allocation of an executable. Slices are what thunks refer to; addresses exist only during a run.
+// A piece of one allocation of an executable. Slices are what thunks refer to; addresses exist only
+// during a run.
 #pragma once
+
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <string>
-
-#include <fmt/core.h>
 
 namespace hlo {
 
@@ -15,8 +16,8 @@ struct BufferSlice {
   friend bool operator==(const BufferSlice&, const BufferSlice&) = default;
 
   bool Overlaps(const BufferSlice& other) const {
-    return allocation >= 0 && allocation == other.allocation && offset < other.offset + other.size &&
-           other.offset < offset + size;
+    return allocation >= 0 && allocation == other.allocation &&
+           offset < other.offset + other.size && other.offset < offset + size;
   }
   // "a3[64:192]"
   std::string ToString() const {

@@ -55,11 +55,13 @@ BufferUses CopyThunk::uses() const {
 absl::Status CopyThunk::Execute(ExecuteContext& context) const {
   for (const CopyList::Copy& copy : copies_.copies) {
     if (copy.staging.allocation < 0) continue;
-    std::memcpy(context.Address(copy.staging), context.Address(copy.source), static_cast<size_t>(copy.source.size));
+    std::memcpy(context.Address(copy.staging), context.Address(copy.source),
+                static_cast<size_t>(copy.source.size));
   }
   for (const CopyList::Copy& copy : copies_.copies) {
     const BufferSlice& from = copy.staging.allocation < 0 ? copy.source : copy.staging;
-    std::memcpy(context.Address(copy.destination), context.Address(from), static_cast<size_t>(copy.destination.size));
+    std::memcpy(context.Address(copy.destination), context.Address(from),
+                static_cast<size_t>(copy.destination.size));
   }
   return absl::OkStatus();
 }
@@ -74,7 +76,9 @@ BufferUses WhileThunk::uses() const {
   return uses;
 }
 
-int64_t WhileThunk::scratch_bytes() const { return std::max(ScratchBytes(condition_), ScratchBytes(body_)); }
+int64_t WhileThunk::scratch_bytes() const {
+  return std::max(ScratchBytes(condition_), ScratchBytes(body_));
+}
 
 void WhileThunk::ForgetOperands() const {
   hlo::ForgetOperands(condition_);
@@ -91,7 +95,8 @@ absl::Status WhileThunk::Execute(ExecuteContext& context) const {
     }
     if (context.max_loop_iterations > 0 && iteration >= context.max_loop_iterations) {
       return absl::DeadlineExceededError(
-          fmt::format("`{}` did not end within {} iterations", name(), context.max_loop_iterations).c_str());
+          fmt::format("`{}` did not end within {} iterations", name(), context.max_loop_iterations)
+              .c_str());
     }
     RETURN_IF_ERROR(ExecuteAll(body_, context));
   }
@@ -138,7 +143,8 @@ absl::Status ConditionalThunk::Execute(ExecuteContext& context) const {
   } else {
     int32_t index;
     std::memcpy(&index, selector, sizeof index);
-    if (index >= 0 && static_cast<size_t>(index) < branches_.size()) branch = static_cast<size_t>(index);
+    if (index >= 0 && static_cast<size_t>(index) < branches_.size())
+      branch = static_cast<size_t>(index);
   }
   return ExecuteAll(branches_[branch], context);
 }

@@ -1,5 +1,6 @@
-// The unit of execution. Immutable after it is made; refers to slices, never to addresses; says what it reads and writes. An
-// executable is a flat array of thunks; control flow is a thunk that holds arrays.
+// The unit of execution. Immutable after it is made; refers to slices, never to addresses; says
+// what it reads and writes. An executable is a flat array of thunks; control flow is a thunk that
+// holds arrays.
 #pragma once
 
 #include <cstddef>
@@ -92,8 +93,13 @@ class CopyThunk final : public Thunk {
 // Runs `condition` and, while its result is true, `body`. A known trip count skips the condition.
 class WhileThunk final : public Thunk {
  public:
-  WhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate, ThunkList body, int64_t trip_count)
-      : Thunk(name), condition_(std::move(condition)), predicate_(predicate), body_(std::move(body)), trip_count_(trip_count) {}
+  WhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate, ThunkList body,
+             int64_t trip_count)
+      : Thunk(name),
+        condition_(std::move(condition)),
+        predicate_(predicate),
+        body_(std::move(body)),
+        trip_count_(trip_count) {}
   std::string_view kind() const override { return "while"; }
   BufferUses uses() const override;
   int64_t scratch_bytes() const override;
@@ -108,11 +114,16 @@ class WhileThunk final : public Thunk {
   int64_t trip_count_;  // -1: unknown
 };
 
-// Runs the branch chosen by a pred (true: branch 0) or an s32 index (out of range: the last branch).
+// Runs the branch chosen by a pred (true: branch 0) or an s32 index (out of range: the last
+// branch).
 class ConditionalThunk final : public Thunk {
  public:
-  ConditionalThunk(std::string_view name, BufferSlice selector, bool selector_is_pred, std::vector<ThunkList> branches)
-      : Thunk(name), selector_(selector), is_pred_(selector_is_pred), branches_(std::move(branches)) {}
+  ConditionalThunk(std::string_view name, BufferSlice selector, bool selector_is_pred,
+                   std::vector<ThunkList> branches)
+      : Thunk(name),
+        selector_(selector),
+        is_pred_(selector_is_pred),
+        branches_(std::move(branches)) {}
   std::string_view kind() const override { return "conditional"; }
   BufferUses uses() const override;
   int64_t scratch_bytes() const override;

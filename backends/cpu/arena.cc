@@ -9,14 +9,13 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "lib/support/round.h"
 
 namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 constexpr int64_t kPage = 4096;
-
-constexpr int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 absl::Status TooLarge(int64_t bytes, int64_t limit) {
   constexpr double kMiB = 1 << 20;
@@ -65,7 +64,8 @@ absl::StatusOr<Arena> Arena::Create(int64_t bytes, int64_t limit) {
   if (limit <= 0) limit = AvailableMemory();
   if (bytes > limit) return TooLarge(bytes, limit);
 
-  // Small arenas do not pay for a huge page. Larger ones map one page too many and give back the ends.
+  // Small arenas do not pay for a huge page. Larger ones map one page too many and give back the
+  // ends.
   const bool huge = bytes >= kHugePage / 2;
   const int64_t size = RoundUp(bytes, huge ? kHugePage : kPage);
   const int64_t mapped = huge ? size + kHugePage : size;

@@ -2,8 +2,8 @@
 //
 // The memory of one executable: a single block for every buffer the compiler has placed.
 //
-// The block starts at a multiple of 2 MiB, asks for huge pages, and is touched once when it is made, so
-// that no page fault falls into a run. Too large a request is an error, not an abort.
+// The block starts at a multiple of 2 MiB, asks for huge pages, and is touched once when it is
+// made, so that no page fault falls into a run. Too large a request is an error, not an abort.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class Arena final {
   // Offsets inside an arena are multiples of this.
   static constexpr int64_t kAlignment = 64;
 
-  // Memory of at least `bytes` bytes, all zero. More than `limit` bytes is an error; limit 0 means what
-  // the machine says is available.
+  // Memory of at least `bytes` bytes, all zero. More than `limit` bytes is an error; limit 0 means
+  // what the machine says is available.
   static absl::StatusOr<Arena> Create(int64_t bytes, int64_t limit = 0);
 
   Arena() = default;

@@ -1,16 +1,16 @@
 #include "backends/cpu/arena.h"
 
+#include <catch2/catch.hpp>
 #include <cstring>
 #include <limits>
 #include <utility>
-
-#include <catch2/catch.hpp>
 
 namespace hlo::cpu {
 namespace {
 
 TEST_CASE("an arena is aligned, zero, and all of it can be written", "[cpu][arena]") {
-  for (const int64_t bytes : {int64_t{1}, int64_t{4097}, int64_t{1} << 20, (int64_t{5} << 20) + 3}) {
+  for (const int64_t bytes :
+       {int64_t{1}, int64_t{4097}, int64_t{1} << 20, (int64_t{5} << 20) + 3}) {
     CAPTURE(bytes);
     absl::StatusOr<Arena> arena = Arena::Create(bytes);
     REQUIRE(arena.ok());

@@ -1,6 +1,6 @@
-// HLO convolution -> ConvSpec: arrays are dense row-major, so every role of a dimension becomes a stride.
+// HLO convolution -> ConvSpec: arrays are dense row-major, so every role of a dimension becomes a
+// stride.
 #include "backends/cpu/library/conv.h"
-
 #include "backends/cpu/library_thunks.h"
 #include "lib/support/status.h"
 
@@ -10,13 +10,19 @@ namespace {
 class ConvThunk final : public Thunk {
  public:
   ConvThunk(std::string_view name, std::unique_ptr<ConvKernel> kernel, const ThunkBuffers& buffers)
-      : Thunk(name), kernel_(std::move(kernel)), lhs_(buffers.operands[0][0]), rhs_(buffers.operands[1][0]), out_(buffers.results[0]) {}
+      : Thunk(name),
+        kernel_(std::move(kernel)),
+        lhs_(buffers.operands[0][0]),
+        rhs_(buffers.operands[1][0]),
+        out_(buffers.results[0]) {}
   std::string_view kind() const override { return "convolution"; }
   BufferUses uses() const override { return {{lhs_, rhs_}, {out_}}; }
   int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
   void ForgetOperands() const override { kernel_->Forget(); }
   absl::Status Execute(ExecuteContext& context) const override {
-    return kernel_->Run({context.Address(lhs_), context.Address(rhs_), context.Address(out_), nullptr, context.scratch}, *context.pool);
+    return kernel_->Run({context.Address(lhs_), context.Address(rhs_), context.Address(out_),
+                         nullptr, context.scratch},
+                        *context.pool);
   }
 
  private:
@@ -26,9 +32,11 @@ class ConvThunk final : public Thunk {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv, const ThunkBuffers& buffers,
+absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv,
+                                                     const ThunkBuffers& buffers,
                                                      const LibraryOptions& options) {
-  if (conv.operand_count() != 2) return Unsupported(conv.loc(), "platform `cpu` cannot run a sparse `convolution`");
+  if (conv.operand_count() != 2)
+    return Unsupported(conv.loc(), "platform `cpu` cannot run a sparse `convolution`");
   const ConvolutionAttrs& attrs = conv.attrs<ConvolutionAttrs>();
   const ConvDimNumbers& dims = attrs.dim_labels;
   const Shape lhs = conv.operand(0)->shape();
@@ -38,7 +46,9 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv, co
   const DimVec rs = RowMajorStrides(rhs.dims());
   const DimVec os = RowMajorStrides(out.dims());
   const auto size = [](Shape shape, int64_t d) { return shape.dim(static_cast<int>(d)); };
-  const auto stride = [](const DimVec& strides, int64_t d) { return strides[static_cast<size_t>(d)]; };
+  const auto stride = [](const DimVec& strides, int64_t d) {
+    return strides[static_cast<size_t>(d)];
+  };
   ConvSpec spec;
   spec.lhs_type = lhs.element_type();
   spec.rhs_type = rhs.element_type();

@@ -15,12 +15,15 @@ namespace hlo {
 namespace {
 
 double Milliseconds() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<Module> module, const CompileOptions& options) {
+absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<Module> module,
+                                                                const CompileOptions& options) {
   CompileStats stats;
   ASSIGN_OR_RETURN(const cpu::Host host, cpu::DetectHost(options.cpu_features));
   const double start = Milliseconds();
@@ -46,7 +49,8 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
 
   const double load = Milliseconds();
   ASSIGN_OR_RETURN(std::unique_ptr<cpu::CpuExecutable> executable,
-                   cpu::CpuExecutable::Make(std::move(module), std::move(jit), std::move(pool), std::move(program), library));
+                   cpu::CpuExecutable::Make(std::move(module), std::move(jit), std::move(pool),
+                                            std::move(program), library));
   stats.load_ms = Milliseconds() - load;
   executable->SetStats(stats);
   return executable;

@@ -1,4 +1,5 @@
-// The CPU platform: HLO passes, fusion, buffer assignment, kernels by LLVM, library calls, a flat array of thunks.
+// The CPU platform: HLO passes, fusion, buffer assignment, kernels by LLVM, library calls, a flat
+// array of thunks.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,8 @@ namespace hlo {
 class CpuBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
-  absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module, const CompileOptions& options) override;
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
+                                                      const CompileOptions& options) override;
 };
 
 std::unique_ptr<Backend> MakeCpuBackend();

@@ -4,12 +4,13 @@
 #include <cstring>
 
 #include "backends/cpu/library/omp_shim.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu {
 namespace {
 
-int64_t RoundUp(int64_t bytes) { return (bytes + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment; }
+int64_t Aligned(int64_t bytes) { return RoundUp(bytes, Arena::kAlignment); }
 
 // Calls fn(leaf literal) depth first.
 template <class Fn>
@@ -54,8 +55,10 @@ class CpuPreparedRun final : public PreparedRun {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_ptr<Module> module, std::unique_ptr<Jit> jit,
-                                                                   std::unique_ptr<ThreadPool> pool, Program program,
+absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_ptr<Module> module,
+                                                                   std::unique_ptr<Jit> jit,
+                                                                   std::unique_ptr<ThreadPool> pool,
+                                                                   Program program,
                                                                    const LibraryOptions& library) {
   std::unique_ptr<CpuExecutable> executable(new CpuExecutable());
   executable->module_ = std::move(module);
@@ -68,18 +71,21 @@ absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_p
   return executable;
 }
 
-// Constants, temporaries and scratch memory belong to the executable; arguments and results to its runs.
+// Constants, temporaries and scratch memory belong to the executable; arguments and results to its
+// runs.
 absl::Status CpuExecutable::Allocate() {
   const std::vector<Allocation>& allocations = program_.buffers->allocations();
   addresses_.assign(allocations.size(), nullptr);
   ASSIGN_OR_RETURN(arena_, Place(program_.scratch_bytes, [](const Allocation& a) {
-    return a.kind == Allocation::Kind::kConstant || a.kind == Allocation::Kind::kTemp;
-  }));
-  scratch_ = arena_.data() + arena_used_ - RoundUp(program_.scratch_bytes);
+                     return a.kind == Allocation::Kind::kConstant ||
+                            a.kind == Allocation::Kind::kTemp;
+                   }));
+  scratch_ = arena_.data() + arena_used_ - Aligned(program_.scratch_bytes);
   for (size_t i = 0; i < allocations.size(); ++i) {
     if (const Instruction* constant = allocations[i].constant) {
       RETURN_IF_ERROR(RefuseElided(constant->literal(), constant->name()));
-      std::memcpy(addresses_[i], constant->literal().data(), static_cast<size_t>(allocations[i].size));
+      std::memcpy(addresses_[i], constant->literal().data(),
+                  static_cast<size_t>(allocations[i].size));
     }
   }
   return absl::OkStatus();
@@ -88,23 +94,25 @@ absl::Status CpuExecutable::Allocate() {
 absl::Status CpuExecutable::AllocateForRuns() {
   if (has_run_memory_) return absl::OkStatus();
   ASSIGN_OR_RETURN(run_arena_, Place(0, [](const Allocation& a) {
-    return a.kind == Allocation::Kind::kArgument || a.kind == Allocation::Kind::kResult;
-  }));
+                     return a.kind == Allocation::Kind::kArgument ||
+                            a.kind == Allocation::Kind::kResult;
+                   }));
   has_run_memory_ = true;
   return absl::OkStatus();
 }
 
 absl::StatusOr<Arena> CpuExecutable::Place(int64_t extra_bytes, bool (*wanted)(const Allocation&)) {
   const std::vector<Allocation>& allocations = program_.buffers->allocations();
-  int64_t total = RoundUp(extra_bytes);
-  for (const Allocation& allocation : allocations) total += wanted(allocation) ? RoundUp(allocation.size) : 0;
+  int64_t total = Aligned(extra_bytes);
+  for (const Allocation& allocation : allocations)
+    total += wanted(allocation) ? Aligned(allocation.size) : 0;
   ASSIGN_OR_RETURN(Arena arena, Arena::Create(total));
   arena_used_ = total;
   int64_t offset = 0;
   for (size_t i = 0; i < allocations.size(); ++i) {
     if (!wanted(allocations[i])) continue;
     addresses_[i] = arena.data() + offset;
-    offset += RoundUp(allocations[i].size);
+    offset += Aligned(allocations[i].size);
   }
   return arena;
 }
@@ -116,17 +124,20 @@ void CpuExecutable::SetStats(const CompileStats& stats) {
 
 bool CpuExecutable::OverwritesArguments() const {
   const std::vector<Allocation>& allocations = program_.buffers->allocations();
-  return std::any_of(allocations.begin(), allocations.end(), [](const Allocation& a) { return a.donated; });
+  return std::any_of(allocations.begin(), allocations.end(),
+                     [](const Allocation& a) { return a.donated; });
 }
 
-absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten) {
+absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
+                                          bool only_overwritten) {
   RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
   RETURN_IF_ERROR(AllocateForRuns());
   std::vector<const Literal*> leaves;
   for (size_t i = 0; i < arguments.size(); ++i) {
     absl::Status status;
     ForEachLeafLiteral(arguments[i], [&](const Literal& leaf) {
-      if (status.ok()) status = RefuseElided(leaf, module_->entry()->parameter(static_cast<int>(i))->name());
+      if (status.ok())
+        status = RefuseElided(leaf, module_->entry()->parameter(static_cast<int>(i))->name());
       leaves.push_back(&leaf);
     });
     RETURN_IF_ERROR(status);
@@ -136,7 +147,8 @@ absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments, b
     if (allocations[i].kind != Allocation::Kind::kArgument || allocations[i].size == 0) continue;
     if (only_overwritten && !allocations[i].donated) continue;
     const Literal& leaf = *leaves[static_cast<size_t>(allocations[i].leaf)];
-    RET_CHECK(leaf.byte_size() == allocations[i].size, "argument of {} bytes for {}", leaf.byte_size(), allocations[i].size);
+    RET_CHECK(leaf.byte_size() == allocations[i].size, "argument of {} bytes for {}",
+              leaf.byte_size(), allocations[i].size);
     std::memcpy(addresses_[i], leaf.data(), static_cast<size_t>(allocations[i].size));
   }
   if (!only_overwritten) ForgetOperands(program_.thunks);
@@ -144,7 +156,8 @@ absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments, b
 }
 
 absl::Status CpuExecutable::Execute(const RunOptions& options) {
-  if (options.trace != nullptr) return Error("platform `cpu` keeps no single values to trace; use `--platform=interpreter`");
+  if (options.trace != nullptr)
+    return Error("platform `cpu` keeps no single values to trace; use `--platform=interpreter`");
   const ScopedDenormals denormals(denormals_);
   const ScopedOmpPool omp(*pool_);
   ExecuteContext context;
@@ -169,19 +182,22 @@ Literal CpuExecutable::Results() const {
     }
     const BufferSlice& slice = leaves[next++];
     if (slice.size == 0) return;
-    std::memcpy(literal.mutable_data(), addresses_[static_cast<size_t>(slice.allocation)], static_cast<size_t>(slice.size));
+    std::memcpy(literal.mutable_data(), addresses_[static_cast<size_t>(slice.allocation)],
+                static_cast<size_t>(slice.size));
   };
   fill(fill, result);
   return result;
 }
 
-absl::StatusOr<Literal> CpuExecutable::Run(absl::Span<const Literal> arguments, const RunOptions& options) {
+absl::StatusOr<Literal> CpuExecutable::Run(absl::Span<const Literal> arguments,
+                                           const RunOptions& options) {
   RETURN_IF_ERROR(LoadArguments(arguments));
   RETURN_IF_ERROR(Execute(options));
   return Results();
 }
 
-absl::StatusOr<std::unique_ptr<PreparedRun>> CpuExecutable::Prepare(absl::Span<const Literal> arguments, const RunOptions& options) {
+absl::StatusOr<std::unique_ptr<PreparedRun>> CpuExecutable::Prepare(
+    absl::Span<const Literal> arguments, const RunOptions& options) {
   RETURN_IF_ERROR(LoadArguments(arguments));
   return std::make_unique<CpuPreparedRun>(*this, arguments, options);
 }

@@ -1,4 +1,5 @@
-// A compiled module on the CPU: thunks, machine code, and one arena that holds arguments, results, constants and temporaries.
+// A compiled module on the CPU: thunks, machine code, and one arena that holds arguments, results,
+// constants and temporaries.
 #pragma once
 
 #include <memory>
@@ -13,12 +14,16 @@ namespace hlo::cpu {
 
 class CpuExecutable final : public Executable {
  public:
-  static absl::StatusOr<std::unique_ptr<CpuExecutable>> Make(std::unique_ptr<Module> module, std::unique_ptr<Jit> jit,
-                                                             std::unique_ptr<ThreadPool> pool, Program program,
+  static absl::StatusOr<std::unique_ptr<CpuExecutable>> Make(std::unique_ptr<Module> module,
+                                                             std::unique_ptr<Jit> jit,
+                                                             std::unique_ptr<ThreadPool> pool,
+                                                             Program program,
                                                              const LibraryOptions& library);
 
-  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const RunOptions& options) override;
-  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments, const RunOptions& options) override;
+  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments,
+                              const RunOptions& options) override;
+  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
+                                                       const RunOptions& options) override;
   const Module& module() const override { return *module_; }
   const CompileStats& stats() const override { return stats_; }
   void SetStats(const CompileStats& stats);

@@ -1,9 +1,9 @@
-// HLO dot -> DotSpec. Any number of batch, free and contracting dimensions is brought to one m, n and k by joining
-// dimensions that lie behind one another in every operand; what cannot be joined of m and n becomes a batch dimension.
-#include "backends/cpu/library/dot.h"
-
+// HLO dot -> DotSpec. Any number of batch, free and contracting dimensions is brought to one m, n
+// and k by joining dimensions that lie behind one another in every operand; what cannot be joined
+// of m and n becomes a batch dimension.
 #include <algorithm>
 
+#include "backends/cpu/library/dot.h"
 #include "backends/cpu/library_thunks.h"
 #include "lib/support/status.h"
 
@@ -15,12 +15,14 @@ struct Dim {
   int64_t size, a, b;
 };
 
-// Joins neighbours (outer, inner) where outer steps are inner size times inner steps in both arrays; drops dimensions of size 1.
+// Joins neighbours (outer, inner) where outer steps are inner size times inner steps in both
+// arrays; drops dimensions of size 1.
 std::vector<Dim> Join(const std::vector<Dim>& dims) {
   std::vector<Dim> result;
   for (const Dim& dim : dims) {
     if (dim.size == 1) continue;
-    if (!result.empty() && result.back().a == dim.size * dim.a && result.back().b == dim.size * dim.b) {
+    if (!result.empty() && result.back().a == dim.size * dim.a &&
+        result.back().b == dim.size * dim.b) {
       result.back() = {result.back().size * dim.size, dim.a, dim.b};
     } else {
       result.push_back(dim);
@@ -29,7 +31,9 @@ std::vector<Dim> Join(const std::vector<Dim>& dims) {
   return result;
 }
 
-bool Contains(const DimVec& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
+bool Contains(const DimVec& dims, int64_t d) {
+  return std::find(dims.begin(), dims.end(), d) != dims.end();
+}
 
 absl::StatusOr<DotSpec> SpecOf(const Instruction& dot, int threads) {
   const DotAttrs& attrs = dot.attrs<DotAttrs>();
@@ -68,12 +72,14 @@ absl::StatusOr<DotSpec> SpecOf(const Instruction& dot, int threads) {
   m = Join(m);
   n = Join(n);
   k = Join(k);
-  if (k.size() > 1) return Unsupported(dot.loc(), "platform `cpu` cannot run this `dot` in the library");
+  if (k.size() > 1)
+    return Unsupported(dot.loc(), "platform `cpu` cannot run this `dot` in the library");
   // Keep the longest of what is left as m and n.
   const auto longest = [](std::vector<Dim>& dims) {
     Dim best{1, 0, 0};
     if (dims.empty()) return best;
-    auto it = std::max_element(dims.begin(), dims.end(), [](const Dim& x, const Dim& y) { return x.size < y.size; });
+    auto it = std::max_element(dims.begin(), dims.end(),
+                               [](const Dim& x, const Dim& y) { return x.size < y.size; });
     best = *it;
     dims.erase(it);
     return best;
@@ -104,13 +110,19 @@ absl::StatusOr<DotSpec> SpecOf(const Instruction& dot, int threads) {
 class DotThunk final : public Thunk {
  public:
   DotThunk(std::string_view name, std::unique_ptr<DotKernel> kernel, const ThunkBuffers& buffers)
-      : Thunk(name), kernel_(std::move(kernel)), lhs_(buffers.operands[0][0]), rhs_(buffers.operands[1][0]), out_(buffers.results[0]) {}
+      : Thunk(name),
+        kernel_(std::move(kernel)),
+        lhs_(buffers.operands[0][0]),
+        rhs_(buffers.operands[1][0]),
+        out_(buffers.results[0]) {}
   std::string_view kind() const override { return "dot"; }
   BufferUses uses() const override { return {{lhs_, rhs_}, {out_}}; }
   int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
   void ForgetOperands() const override { kernel_->Forget(); }
   absl::Status Execute(ExecuteContext& context) const override {
-    kernel_->Run({context.Address(lhs_), context.Address(rhs_), context.Address(out_), nullptr, context.scratch}, *context.pool);
+    kernel_->Run({context.Address(lhs_), context.Address(rhs_), context.Address(out_), nullptr,
+                  context.scratch},
+                 *context.pool);
     return absl::OkStatus();
   }
 
@@ -121,7 +133,8 @@ class DotThunk final : public Thunk {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot, const ThunkBuffers& buffers,
+absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot,
+                                                    const ThunkBuffers& buffers,
                                                     const LibraryOptions& options) {
   ASSIGN_OR_RETURN(DotSpec spec, SpecOf(dot, options.threads));
   spec.rhs_constant = buffers.rhs_unchanging;

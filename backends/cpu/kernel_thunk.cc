@@ -13,7 +13,8 @@ constexpr double kMinNanosecondsPerPart = 1500;
 int PartsFor(const KernelLaunch& launch) {
   const double total = launch.cost_ns_per_task * static_cast<double>(launch.task_count);
   const auto by_cost = static_cast<int64_t>(total / kMinNanosecondsPerPart);
-  return static_cast<int>(std::clamp<int64_t>(std::min(by_cost, launch.task_count), 1, launch.threads));
+  return static_cast<int>(
+      std::clamp<int64_t>(std::min(by_cost, launch.task_count), 1, launch.threads));
 }
 
 }  // namespace
@@ -24,8 +25,10 @@ KernelThunk::KernelThunk(std::string_view name, KernelLaunch launch)
 BufferUses KernelThunk::uses() const {
   BufferUses uses;
   const size_t operands = launch_.buffers.size() - launch_.result_count;
-  uses.reads.assign(launch_.buffers.begin(), launch_.buffers.begin() + static_cast<std::ptrdiff_t>(operands));
-  uses.writes.assign(launch_.buffers.begin() + static_cast<std::ptrdiff_t>(operands), launch_.buffers.end());
+  uses.reads.assign(launch_.buffers.begin(),
+                    launch_.buffers.begin() + static_cast<std::ptrdiff_t>(operands));
+  uses.writes.assign(launch_.buffers.begin() + static_cast<std::ptrdiff_t>(operands),
+                     launch_.buffers.end());
   return uses;
 }
 

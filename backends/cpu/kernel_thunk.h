@@ -1,4 +1,5 @@
-// A compiled tile kernel with its buffers. Splits its tasks over the pool when there is enough work for it to pay.
+// A compiled tile kernel with its buffers. Splits its tasks over the pool when there is enough work
+// for it to pay.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
-// Thunks that call the CPU library: dot, convolution, sort, top-k; and one that lets the interpreter compute an operation for which there is
-// neither a kernel family nor a library routine yet (correct, not fast).
+// Thunks that call the CPU library: dot, convolution, sort, top-k; and one that lets the
+// interpreter compute an operation for which there is neither a kernel family nor a library routine
+// yet (correct, not fast).
 #pragma once
 
 #include <memory>
@@ -26,13 +27,22 @@ struct ThunkBuffers {
   bool rhs_unchanging = false;  // operand 1 keeps its contents until ForgetOperands
 };
 
-absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot, const ThunkBuffers& buffers, const LibraryOptions& options);
-absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv, const ThunkBuffers& buffers, const LibraryOptions& options);
+absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot,
+                                                    const ThunkBuffers& buffers,
+                                                    const LibraryOptions& options);
+absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv,
+                                                     const ThunkBuffers& buffers,
+                                                     const LibraryOptions& options);
 // Null when the comparator is none the library knows.
-absl::StatusOr<std::unique_ptr<Thunk>> MakeSortThunk(const Instruction& sort, const ThunkBuffers& buffers, const LibraryOptions& options);
-absl::StatusOr<std::unique_ptr<Thunk>> MakeTopKThunk(const Instruction& topk, const ThunkBuffers& buffers, const LibraryOptions& options);
+absl::StatusOr<std::unique_ptr<Thunk>> MakeSortThunk(const Instruction& sort,
+                                                     const ThunkBuffers& buffers,
+                                                     const LibraryOptions& options);
+absl::StatusOr<std::unique_ptr<Thunk>> MakeTopKThunk(const Instruction& topk,
+                                                     const ThunkBuffers& buffers,
+                                                     const LibraryOptions& options);
 // Any instruction without side effects that the evaluator can compute.
-absl::StatusOr<std::unique_ptr<Thunk>> MakeEvalThunk(const Instruction& instruction, const ThunkBuffers& buffers,
+absl::StatusOr<std::unique_ptr<Thunk>> MakeEvalThunk(const Instruction& instruction,
+                                                     const ThunkBuffers& buffers,
                                                      const LibraryOptions& options);
 
 }  // namespace hlo::cpu

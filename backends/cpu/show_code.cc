@@ -8,7 +8,8 @@
 namespace hlo::cpu {
 
 absl::Status ShowKernelCode(const Jit& jit, int number, const std::string& name,
-                            const std::function<absl::Status(int, llvm::Module&)>& build, const CompileOptions& options) {
+                            const std::function<absl::Status(int, llvm::Module&)>& build,
+                            const CompileOptions& options) {
   if (!options.Wants(EmitStage::kLlvm) && !options.Wants(EmitStage::kAsm)) return absl::OkStatus();
   llvm::LLVMContext context;
   const std::unique_ptr<llvm::Module> module = jit.NewModule(context, name);

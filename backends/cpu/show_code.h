@@ -10,8 +10,10 @@
 
 namespace hlo::cpu {
 
-// Gives kernel `number` (of instruction `name`) to the sink of `options`, as far as its stages are wanted.
+// Gives kernel `number` (of instruction `name`) to the sink of `options`, as far as its stages are
+// wanted.
 absl::Status ShowKernelCode(const Jit& jit, int number, const std::string& name,
-                            const std::function<absl::Status(int, llvm::Module&)>& build, const CompileOptions& options);
+                            const std::function<absl::Status(int, llvm::Module&)>& build,
+                            const CompileOptions& options);
 
 }  // namespace hlo::cpu

@@ -1,6 +1,5 @@
 // sort with a comparator that is a plain order of one operand, and topk, by the library.
 #include "backends/cpu/library/sort.h"
-
 #include "backends/cpu/library_thunks.h"
 #include "lib/ir/computation.h"
 #include "lib/support/status.h"
@@ -34,13 +33,17 @@ class SortThunk final : public Thunk {
 class TopKThunk final : public Thunk {
  public:
   TopKThunk(std::string_view name, std::unique_ptr<TopKKernel> kernel, const ThunkBuffers& buffers)
-      : Thunk(name), kernel_(std::move(kernel)), input_(buffers.operands[0][0]), values_(buffers.results[0]), indices_(buffers.results[1]) {}
+      : Thunk(name),
+        kernel_(std::move(kernel)),
+        input_(buffers.operands[0][0]),
+        values_(buffers.results[0]),
+        indices_(buffers.results[1]) {}
   std::string_view kind() const override { return "topk"; }
   BufferUses uses() const override { return {{input_}, {values_, indices_}}; }
   int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
   absl::Status Execute(ExecuteContext& context) const override {
-    kernel_->Run(context.Address(input_), context.Address(values_), static_cast<int32_t*>(context.Address(indices_)), context.scratch,
-                 *context.pool);
+    kernel_->Run(context.Address(input_), context.Address(values_),
+                 static_cast<int32_t*>(context.Address(indices_)), context.scratch, *context.pool);
     return absl::OkStatus();
   }
 
@@ -49,20 +52,24 @@ class TopKThunk final : public Thunk {
   BufferSlice input_, values_, indices_;
 };
 
-// The order a comparator stands for, when it is `compare(p[2i], p[2i+1])` of one operand: JAX's form for floats compares keys that are
-// made canonical first (-0 as 0, every NaN as one NaN) by TOTALORDER.
+// The order a comparator stands for, when it is `compare(p[2i], p[2i+1])` of one operand: JAX's
+// form for floats compares keys that are made canonical first (-0 as 0, every NaN as one NaN) by
+// TOTALORDER.
 struct PlainOrder {
   int key = 0;
   bool descending = false;
   FloatOrder order = FloatOrder::kTotal;
 };
 
-// Follows select(x != x, NaN, select(x == 0, 0, x)) down to the parameter; null when it is something else.
+// Follows select(x != x, NaN, select(x == 0, 0, x)) down to the parameter; null when it is
+// something else.
 const Instruction* StripCanonical(const Instruction* value, bool& canonical) {
   while (value->opcode() == Opcode::kSelect) {
     const Instruction* pred = value->operand(0);
     const Instruction* replaced = value->operand(1);
-    if (pred->opcode() != Opcode::kCompare || !replaced->IsConstant() || !replaced->shape().IsScalar()) return nullptr;
+    if (pred->opcode() != Opcode::kCompare || !replaced->IsConstant() ||
+        !replaced->shape().IsScalar())
+      return nullptr;
     const Instruction* tested = pred->operand(0);
     bool inner = false;
     const Instruction* base = StripCanonical(value->operand(2), inner);
@@ -70,9 +77,11 @@ const Instruction* StripCanonical(const Instruction* value, bool& canonical) {
     if (base == nullptr || StripCanonical(tested, tested_inner) != base) return nullptr;
     const ComparisonDirection direction = pred->attrs<CompareAttrs>().direction;
     const double constant = replaced->literal().GetDouble();
-    const bool nan_case = direction == ComparisonDirection::kNe && pred->operand(1) == tested && constant != constant;
-    const bool zero_case = direction == ComparisonDirection::kEq && pred->operand(1)->IsConstant() &&
-                           pred->operand(1)->literal().IsAll(0) && constant == 0;
+    const bool nan_case =
+        direction == ComparisonDirection::kNe && pred->operand(1) == tested && constant != constant;
+    const bool zero_case = direction == ComparisonDirection::kEq &&
+                           pred->operand(1)->IsConstant() && pred->operand(1)->literal().IsAll(0) &&
+                           constant == 0;
     if (!nan_case && !zero_case) return nullptr;
     canonical = true;
     return base;
@@ -84,7 +93,8 @@ std::optional<PlainOrder> RecogniseOrder(const Computation& comparator) {
   const Instruction* root = comparator.root();
   if (root->opcode() != Opcode::kCompare) return std::nullopt;
   const CompareAttrs& attrs = root->attrs<CompareAttrs>();
-  if (attrs.direction != ComparisonDirection::kLt && attrs.direction != ComparisonDirection::kGt) return std::nullopt;
+  if (attrs.direction != ComparisonDirection::kLt && attrs.direction != ComparisonDirection::kGt)
+    return std::nullopt;
   bool canonical_left = false, canonical_right = false;
   const Instruction* left = StripCanonical(root->operand(0), canonical_left);
   const Instruction* right = StripCanonical(root->operand(1), canonical_right);
@@ -116,7 +126,8 @@ std::optional<PlainOrder> RecogniseOrder(const Computation& comparator) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Thunk>> MakeSortThunk(const Instruction& sort, const ThunkBuffers& buffers,
+absl::StatusOr<std::unique_ptr<Thunk>> MakeSortThunk(const Instruction& sort,
+                                                     const ThunkBuffers& buffers,
                                                      const LibraryOptions& options) {
   const std::optional<PlainOrder> order = RecogniseOrder(*sort.to_apply());
   if (!order.has_value()) return std::unique_ptr<Thunk>();
@@ -126,7 +137,8 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeSortThunk(const Instruction& sort, co
   for (int i = 0; i < d; ++i) spec.outer *= shape.dim(i);
   spec.size = shape.dim(d);
   for (int i = d + 1; i < shape.rank(); ++i) spec.inner *= shape.dim(i);
-  for (const Instruction* operand : sort.operands()) spec.operands.push_back(operand->shape().element_type());
+  for (const Instruction* operand : sort.operands())
+    spec.operands.push_back(operand->shape().element_type());
   spec.key = order->key;
   spec.descending = order->descending;
   spec.order = order->order;
@@ -135,7 +147,8 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeSortThunk(const Instruction& sort, co
   return std::make_unique<SortThunk>(sort.name(), std::move(kernel), buffers);
 }
 
-absl::StatusOr<std::unique_ptr<Thunk>> MakeTopKThunk(const Instruction& topk, const ThunkBuffers& buffers,
+absl::StatusOr<std::unique_ptr<Thunk>> MakeTopKThunk(const Instruction& topk,
+                                                     const ThunkBuffers& buffers,
                                                      const LibraryOptions& options) {
   const Shape shape = topk.operand(0)->shape();
   const TopKAttrs& attrs = topk.attrs<TopKAttrs>();

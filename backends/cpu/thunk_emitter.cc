@@ -34,17 +34,15 @@ bool NeedsNoCode(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kParameter:
     case Opcode::kConstant:
-    case Opcode::kAfterAll:
-      return true;
-    default:
-      return instruction.opcode() != Opcode::kCall && IsAliasOp(instruction);
+    case Opcode::kAfterAll: return true;
+    default: return instruction.opcode() != Opcode::kCall && IsAliasOp(instruction);
   }
 }
 
 class ProgramEmitter {
  public:
-  ProgramEmitter(const Module& module, const Jit& jit, ThreadPool& pool, const LibraryOptions& library,
-                 const CompileOptions& options)
+  ProgramEmitter(const Module& module, const Jit& jit, ThreadPool& pool,
+                 const LibraryOptions& library, const CompileOptions& options)
       : module_(module), jit_(jit), pool_(pool), library_(library), options_(options) {
     family_.vector_bytes = library.host.vector_bytes();
   }
@@ -56,7 +54,8 @@ class ProgramEmitter {
     RETURN_IF_ERROR(Compile());
     ASSIGN_OR_RETURN(program_.thunks, Emit(*module_.entry()));
     if (!program_.buffers->entry_end().copies.empty()) {
-      program_.thunks.push_back(std::make_unique<CopyThunk>("results", program_.buffers->entry_end()));
+      program_.thunks.push_back(
+          std::make_unique<CopyThunk>("results", program_.buffers->entry_end()));
     }
     program_.scratch_bytes = ScratchBytes(program_.thunks);
     program_.kernels = static_cast<int>(planned_.size());
@@ -77,8 +76,7 @@ class ProgramEmitter {
     switch (instruction.opcode()) {
       case Opcode::kWhile:
       case Opcode::kConditional:
-      case Opcode::kCall:
-        return Means::kControl;
+      case Opcode::kCall: return Means::kControl;
       case Opcode::kDot: return Means::kDot;
       case Opcode::kConvolution: return Means::kConvolution;
       case Opcode::kSort: return Means::kSort;
@@ -88,10 +86,12 @@ class ProgramEmitter {
     const Decision kernel = CanEmit(instruction);
     if (kernel) return Means::kKernel;
     if (instruction.opcode() == Opcode::kFusion) {
-      return Unsupported(instruction.loc(), "platform `cpu` cannot compile fusion `{}`: {}", instruction.name(), kernel.reason());
+      return Unsupported(instruction.loc(), "platform `cpu` cannot compile fusion `{}`: {}",
+                         instruction.name(), kernel.reason());
     }
     if (instruction.shape().has_dynamic_dims() || !IsEvaluable(instruction)) {
-      return Unsupported(instruction.loc(), "platform `cpu` cannot run `{}` yet: {}", instruction.opcode_text(), kernel.reason());
+      return Unsupported(instruction.loc(), "platform `cpu` cannot run `{}` yet: {}",
+                         instruction.opcode_text(), kernel.reason());
     }
     return Means::kEval;
   }
@@ -107,8 +107,8 @@ class ProgramEmitter {
         if (plan.ok()) {
           planned_[instruction].plan = *std::move(plan);
           kernel_order_.push_back(instruction);
-        } else if (plan.status().code() == absl::StatusCode::kUnimplemented && instruction->opcode() != Opcode::kFusion &&
-                   IsEvaluable(*instruction)) {
+        } else if (plan.status().code() == absl::StatusCode::kUnimplemented &&
+                   instruction->opcode() != Opcode::kFusion && IsEvaluable(*instruction)) {
           means = Means::kEval;
         } else {
           return plan.status();
@@ -153,10 +153,13 @@ class ProgramEmitter {
       if (!family.shared.empty()) {
         ASSIGN_OR_RETURN(planned.plan, EmitFusion(*instruction, family));
       }
-      const auto [it, inserted] = by_key_.emplace(planned.plan.kernel.Key(), static_cast<int>(unique_.size()));
+      const auto [it, inserted] =
+          by_key_.emplace(planned.plan.kernel.Key(), static_cast<int>(unique_.size()));
       if (inserted) unique_.push_back({planned.plan.kernel, std::string(instruction->name())});
       planned.unique = it->second;
-      Show(EmitStage::kTile, [&] { return fmt::format("// {}\n{}", instruction->name(), planned.plan.kernel.ToString()); });
+      Show(EmitStage::kTile, [&] {
+        return fmt::format("// {}\n{}", instruction->name(), planned.plan.kernel.ToString());
+      });
     }
     return absl::OkStatus();
   }
@@ -164,13 +167,15 @@ class ProgramEmitter {
   absl::Status Compile() {
     const tile::EmitOptions emit{library_.host.level >= IsaLevel::kAvx2};
     const auto build = [&](int i, llvm::Module& module) -> absl::Status {
-      ASSIGN_OR_RETURN(llvm::Function * function,
-                       tile::EmitLlvm(unique_[static_cast<size_t>(i)].kernel, SymbolOf(i), emit, module));
+      ASSIGN_OR_RETURN(
+          llvm::Function * function,
+          tile::EmitLlvm(unique_[static_cast<size_t>(i)].kernel, SymbolOf(i), emit, module));
       jit_.SetUpFunction(*function);
       return absl::OkStatus();
     };
     RETURN_IF_ERROR(ShowCode(build));
-    ASSIGN_OR_RETURN(program_.code, jit_.CompileAll(pool_, static_cast<int>(unique_.size()), build));
+    ASSIGN_OR_RETURN(program_.code,
+                     jit_.CompileAll(pool_, static_cast<int>(unique_.size()), build));
     return absl::OkStatus();
   }
 
@@ -195,20 +200,27 @@ class ProgramEmitter {
 
   ThunkBuffers BuffersOf(const Instruction& instruction) const {
     ThunkBuffers buffers;
-    for (const Instruction* operand : instruction.operands()) buffers.operands.push_back(program_.buffers->slices(*operand));
+    for (const Instruction* operand : instruction.operands())
+      buffers.operands.push_back(program_.buffers->slices(*operand));
     buffers.results = program_.buffers->slices(instruction);
-    buffers.rhs_unchanging = instruction.operand_count() > 1 && program_.buffers->IsUnchanging(*instruction.operand(1));
+    buffers.rhs_unchanging =
+        instruction.operand_count() > 1 && program_.buffers->IsUnchanging(*instruction.operand(1));
     return buffers;
   }
 
-  absl::StatusOr<std::unique_ptr<Thunk>> EmitOne(const Instruction& instruction, ThunkList& thunks) {
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitOne(const Instruction& instruction,
+                                                 ThunkList& thunks) {
     switch (means_.at(&instruction)) {
       case Means::kNothing: return std::unique_ptr<Thunk>();
       case Means::kKernel: return EmitKernel(instruction);
-      case Means::kDot: return OrEval(instruction, MakeDotThunk(instruction, BuffersOf(instruction), library_));
-      case Means::kConvolution: return OrEval(instruction, MakeConvThunk(instruction, BuffersOf(instruction), library_));
-      case Means::kSort: return OrEval(instruction, MakeSortThunk(instruction, BuffersOf(instruction), library_));
-      case Means::kTopK: return OrEval(instruction, MakeTopKThunk(instruction, BuffersOf(instruction), library_));
+      case Means::kDot:
+        return OrEval(instruction, MakeDotThunk(instruction, BuffersOf(instruction), library_));
+      case Means::kConvolution:
+        return OrEval(instruction, MakeConvThunk(instruction, BuffersOf(instruction), library_));
+      case Means::kSort:
+        return OrEval(instruction, MakeSortThunk(instruction, BuffersOf(instruction), library_));
+      case Means::kTopK:
+        return OrEval(instruction, MakeTopKThunk(instruction, BuffersOf(instruction), library_));
       case Means::kEval: return MakeEvalThunk(instruction, BuffersOf(instruction), library_);
       case Means::kControl: return EmitControl(instruction, thunks);
     }
@@ -216,8 +228,10 @@ class ProgramEmitter {
   }
 
   // What the library declines goes to the evaluator.
-  absl::StatusOr<std::unique_ptr<Thunk>> OrEval(const Instruction& instruction, absl::StatusOr<std::unique_ptr<Thunk>> thunk) {
-    const bool declined = thunk.ok() ? *thunk == nullptr : thunk.status().code() == absl::StatusCode::kUnimplemented;
+  absl::StatusOr<std::unique_ptr<Thunk>> OrEval(const Instruction& instruction,
+                                                absl::StatusOr<std::unique_ptr<Thunk>> thunk) {
+    const bool declined =
+        thunk.ok() ? *thunk == nullptr : thunk.status().code() == absl::StatusCode::kUnimplemented;
     if (!declined) return thunk;
     return MakeEvalThunk(instruction, BuffersOf(instruction), library_);
   }
@@ -226,10 +240,13 @@ class ProgramEmitter {
     const PlannedKernel& planned = planned_.at(&instruction);
     KernelLaunch launch;
     launch.function =
-        program_.code[static_cast<size_t>(planned.unique)]->Function<tile::KernelFunction>(SymbolOf(planned.unique));
-    RET_CHECK(launch.function != nullptr, "kernel of `{}` is missing in its object", instruction.name());
+        program_.code[static_cast<size_t>(planned.unique)]->Function<tile::KernelFunction>(
+            SymbolOf(planned.unique));
+    RET_CHECK(launch.function != nullptr, "kernel of `{}` is missing in its object",
+              instruction.name());
     const ThunkBuffers buffers = BuffersOf(instruction);
-    for (const auto& operand : buffers.operands) launch.buffers.insert(launch.buffers.end(), operand.begin(), operand.end());
+    for (const auto& operand : buffers.operands)
+      launch.buffers.insert(launch.buffers.end(), operand.begin(), operand.end());
     launch.buffers.insert(launch.buffers.end(), buffers.results.begin(), buffers.results.end());
     launch.result_count = buffers.results.size();
     launch.task_count = planned.plan.task_count;
@@ -239,7 +256,8 @@ class ProgramEmitter {
     return std::make_unique<KernelThunk>(instruction.name(), std::move(launch));
   }
 
-  absl::StatusOr<std::unique_ptr<Thunk>> EmitControl(const Instruction& instruction, ThunkList& thunks) {
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitControl(const Instruction& instruction,
+                                                     ThunkList& thunks) {
     if (instruction.opcode() == Opcode::kCall) {
       ASSIGN_OR_RETURN(ThunkList inner, Emit(*instruction.to_apply()));
       for (auto& thunk : inner) thunks.push_back(std::move(thunk));
@@ -251,11 +269,13 @@ class ProgramEmitter {
     for (const Computation* branch : instruction.calls()) {
       ASSIGN_OR_RETURN(ThunkList inner, Emit(*branch));
       const CopyList& copies = program_.buffers->branch_end(*branch);
-      if (!copies.copies.empty()) inner.push_back(std::make_unique<CopyThunk>(branch->name(), copies));
+      if (!copies.copies.empty())
+        inner.push_back(std::make_unique<CopyThunk>(branch->name(), copies));
       branches.push_back(std::move(inner));
     }
     const bool is_pred = IsPred(instruction.operand(0)->shape().element_type());
-    return std::make_unique<ConditionalThunk>(instruction.name(), selector, is_pred, std::move(branches));
+    return std::make_unique<ConditionalThunk>(instruction.name(), selector, is_pred,
+                                              std::move(branches));
   }
 
   absl::StatusOr<std::unique_ptr<Thunk>> EmitWhile(const Instruction& loop, ThunkList& thunks) {
@@ -264,9 +284,11 @@ class ProgramEmitter {
     ASSIGN_OR_RETURN(ThunkList condition, Emit(*loop.while_condition()));
     ASSIGN_OR_RETURN(ThunkList body, Emit(*loop.while_body()));
     const CopyList& end = program_.buffers->loop_end(loop);
-    if (!end.copies.empty()) body.push_back(std::make_unique<CopyThunk>(loop.while_body()->name(), end));
+    if (!end.copies.empty())
+      body.push_back(std::make_unique<CopyThunk>(loop.while_body()->name(), end));
     const BufferSlice predicate = program_.buffers->slice(*loop.while_condition()->root());
-    return std::make_unique<WhileThunk>(loop.name(), std::move(condition), predicate, std::move(body), /*trip_count=*/-1);
+    return std::make_unique<WhileThunk>(loop.name(), std::move(condition), predicate,
+                                        std::move(body), /*trip_count=*/-1);
   }
 
   const Module& module_;
@@ -281,7 +303,6 @@ class ProgramEmitter {
   absl::flat_hash_map<std::string, int> by_key_;
   std::vector<UniqueKernel> unique_;
   Program program_;
-
 };
 
 }  // namespace
@@ -292,7 +313,8 @@ absl::Status DissolveUnfit(Module& module, const LibraryOptions& library) {
   std::vector<Instruction*> unfit;
   for (Computation* computation : module.computations()) {
     for (Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kFusion && (!CanEmit(*instruction) || !EmitFusion(*instruction, family).ok())) {
+      if (instruction->opcode() == Opcode::kFusion &&
+          (!CanEmit(*instruction) || !EmitFusion(*instruction, family).ok())) {
         unfit.push_back(instruction);
       }
     }
@@ -320,8 +342,8 @@ absl::Status DissolveUnfit(Module& module, const LibraryOptions& library) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Program> EmitProgram(const Module& module, const Jit& jit, ThreadPool& pool, const LibraryOptions& library,
-                                    const CompileOptions& options) {
+absl::StatusOr<Program> EmitProgram(const Module& module, const Jit& jit, ThreadPool& pool,
+                                    const LibraryOptions& library, const CompileOptions& options) {
   return ProgramEmitter(module, jit, pool, library, options).Run();
 }
 

@@ -1,5 +1,5 @@
-// From a module (fused, flattened) to thunks: emits every kernel, assigns buffers, compiles the kernels on all threads, and lines the
-// thunks up in program order.
+// From a module (fused, flattened) to thunks: emits every kernel, assigns buffers, compiles the
+// kernels on all threads, and lines the thunks up in program order.
 #pragma once
 
 #include <memory>
@@ -24,10 +24,11 @@ struct Program {
   int unique_kernels = 0;  // compiled
 };
 
-// Undoes the fusions that no kernel family takes as they are; their instructions become kernels of their own. Run before EmitProgram.
+// Undoes the fusions that no kernel family takes as they are; their instructions become kernels of
+// their own. Run before EmitProgram.
 absl::Status DissolveUnfit(Module& module, const LibraryOptions& library);
 
-absl::StatusOr<Program> EmitProgram(const Module& module, const Jit& jit, ThreadPool& pool, const LibraryOptions& library,
-                                    const CompileOptions& options);
+absl::StatusOr<Program> EmitProgram(const Module& module, const Jit& jit, ThreadPool& pool,
+                                    const LibraryOptions& library, const CompileOptions& options);
 
 }  // namespace hlo::cpu

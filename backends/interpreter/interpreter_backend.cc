@@ -32,7 +32,8 @@ class InterpreterExecutable final : public Executable {
     stats_.peak_bytes = BoundOfMemory(*module_->entry());
   }
 
-  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const RunOptions& options) override {
+  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments,
+                              const RunOptions& options) override {
     RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
     EvalOptions eval;
     eval.seed = options_.seed;
@@ -63,8 +64,11 @@ class InterpreterExecutable final : public Executable {
 
 class InterpreterRun final : public PreparedRun {
  public:
-  InterpreterRun(InterpreterExecutable& executable, absl::Span<const Literal> arguments, const RunOptions& options)
-      : executable_(executable), arguments_(arguments.begin(), arguments.end()), options_(options) {}
+  InterpreterRun(InterpreterExecutable& executable, absl::Span<const Literal> arguments,
+                 const RunOptions& options)
+      : executable_(executable),
+        arguments_(arguments.begin(), arguments.end()),
+        options_(options) {}
   absl::Status Run() override {
     absl::StatusOr<Literal> result = executable_.Run(arguments_, options_);
     if (!result.ok()) return result.status();
@@ -80,8 +84,8 @@ class InterpreterRun final : public PreparedRun {
   Literal result_;
 };
 
-absl::StatusOr<std::unique_ptr<PreparedRun>> InterpreterExecutable::Prepare(absl::Span<const Literal> arguments,
-                                                                            const RunOptions& options) {
+absl::StatusOr<std::unique_ptr<PreparedRun>> InterpreterExecutable::Prepare(
+    absl::Span<const Literal> arguments, const RunOptions& options) {
   RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
   return std::unique_ptr<PreparedRun>(std::make_unique<InterpreterRun>(*this, arguments, options));
 }
@@ -92,14 +96,18 @@ class InterpreterBackend final : public Backend {
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
                                                       const CompileOptions& options) override {
-    if (module->entry() == nullptr) return Error("module `{}` has no entry computation", module->name());
+    if (module->entry() == nullptr)
+      return Error("module `{}` has no entry computation", module->name());
     const int64_t devices = module->config().replica_count * module->config().num_partitions;
     if (devices > 1) {
-      return Unsupported(SourceLoc(), "module `{}` runs on {} devices (replica_count={}, num_partitions={}); this run has one",
-                         module->name(), devices, module->config().replica_count, module->config().num_partitions);
+      return Unsupported(
+          SourceLoc(),
+          "module `{}` runs on {} devices (replica_count={}, num_partitions={}); this run has one",
+          module->name(), devices, module->config().replica_count, module->config().num_partitions);
     }
     if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(*module));
-    return std::unique_ptr<Executable>(std::make_unique<InterpreterExecutable>(std::move(module), options));
+    return std::unique_ptr<Executable>(
+        std::make_unique<InterpreterExecutable>(std::move(module), options));
   }
 };
 

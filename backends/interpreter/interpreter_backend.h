@@ -1,5 +1,6 @@
-// The platform `interpreter`: the evaluator of lib/eval behind the interface of back ends. It runs no passes, so what it computes
-// is the module as written; every other platform is compared with it.
+// The platform `interpreter`: the evaluator of lib/eval behind the interface of back ends. It runs
+// no passes, so what it computes is the module as written; every other platform is compared with
+// it.
 #pragma once
 
 #include <memory>

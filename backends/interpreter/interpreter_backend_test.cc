@@ -49,9 +49,11 @@ TEST_CASE("arguments that do not fit are refused", "[interpreter]") {
   auto executable = backend->Compile(Parse(kSquare), {});
   REQUIRE(executable.ok());
   const auto none = (*executable)->Run({}, {});
-  CHECK_THAT(std::string(ToStd(none.status().message())), Contains("`main` takes 1 arguments, got 0"));
+  CHECK_THAT(std::string(ToStd(none.status().message())),
+             Contains("`main` takes 1 arguments, got 0"));
   const auto wrong = (*executable)->Run({Value("f32[2] {1, 2}")}, {});
-  CHECK_THAT(std::string(ToStd(wrong.status().message())), Contains("argument 0 has shape `f32[2]`, but parameter `x` is `f32[3]`"));
+  CHECK_THAT(std::string(ToStd(wrong.status().message())),
+             Contains("argument 0 has shape `f32[2]`, but parameter `x` is `f32[3]`"));
 }
 
 TEST_CASE("the trace sees the values of the entry computation", "[interpreter]") {
@@ -60,7 +62,9 @@ TEST_CASE("the trace sees the values of the entry computation", "[interpreter]")
   REQUIRE(executable.ok());
   std::string seen;
   RunOptions options;
-  options.trace = [&](const Instruction& inst, const Literal& value) { seen += fmt::format("{} = {}", inst.name(), value.ToString()); };
+  options.trace = [&](const Instruction& inst, const Literal& value) {
+    seen += fmt::format("{} = {}", inst.name(), value.ToString());
+  };
   REQUIRE((*executable)->Run({Value("f32[3] {1, -2, 3}")}, options).ok());
   CHECK(seen == "y = {1, 4, 9}");
 }
@@ -77,7 +81,8 @@ TEST_CASE("the text of the module is emitted on request", "[interpreter]") {
 
 TEST_CASE("a module for several devices is refused", "[interpreter]") {
   const auto backend = MakeInterpreterBackend();
-  const auto executable = backend->Compile(Parse("HloModule m, num_partitions=8\nENTRY e {\n  ROOT i = u32[] partition-id()\n}\n"), {});
+  const auto executable = backend->Compile(
+      Parse("HloModule m, num_partitions=8\nENTRY e {\n  ROOT i = u32[] partition-id()\n}\n"), {});
   REQUIRE_FALSE(executable.ok());
   CHECK_THAT(std::string(ToStd(executable.status().message())), Contains("runs on 8 devices"));
 }

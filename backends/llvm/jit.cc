@@ -1,8 +1,9 @@
 // See jit.h.
 //
-// Settings that trade nothing measurable in the generated code for time: loop strength reduction off
-// (addresses come strength-reduced from the emitter), the machine scheduler off, no verifier between
-// machine passes, object code straight from the pass manager, and one TargetMachine per thread in use.
+// Settings that trade nothing measurable in the generated code for time: loop strength reduction
+// off (addresses come strength-reduced from the emitter), the machine scheduler off, no verifier
+// between machine passes, object code straight from the pass manager, and one TargetMachine per
+// thread in use.
 #include "backends/llvm/jit.h"
 
 #include <llvm/ADT/SmallVector.h>
@@ -43,8 +44,8 @@ void InitializeLlvm() {
         "hlo",
         "-disable-lsr",
         "-enable-misched=false",
-        // What these do pays for code that was not written with the loop in mind; together 10-15 % of
-        // the time, and no difference in the kernels measured.
+        // What these do pays for code that was not written with the loop in mind; together 10-15 %
+        // of the time, and no difference in the kernels measured.
         "-disable-machine-cse",
         "-disable-machine-sink",
         "-disable-constant-hoisting",
@@ -202,7 +203,8 @@ absl::Status Jit::Check(const llvm::Module& module) const {
   if (!options_.verify) return absl::OkStatus();
   std::string problem;
   llvm::raw_string_ostream stream(problem);
-  RET_CHECK(!llvm::verifyModule(module, &stream), "the emitter wrote wrong LLVM IR: {}", stream.str());
+  RET_CHECK(!llvm::verifyModule(module, &stream), "the emitter wrote wrong LLVM IR: {}",
+            stream.str());
   return absl::OkStatus();
 }
 

@@ -1,7 +1,8 @@
 // backends/llvm/jit.h
 //
-// From an LLVM module to code that can be called. No IR pass runs: the emitter is expected to write the
-// code it wants. Code generation is set up for latency (see jit.cc), for a processor given by features.
+// From an LLVM module to code that can be called. No IR pass runs: the emitter is expected to write
+// the code it wants. Code generation is set up for latency (see jit.cc), for a processor given by
+// features.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Jit> jit, Jit::Create(options));
 //   llvm::LLVMContext context;                          // one per compile task
@@ -10,8 +11,8 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<CompiledCode> code, jit->Compile(*module));
 //   auto* fn = code->Function<void(float*)>("kernel.1");
 //
-// All functions of Jit may be called from several threads at once, on modules of different contexts.
-// This header includes no LLVM header.
+// All functions of Jit may be called from several threads at once, on modules of different
+// contexts. This header includes no LLVM header.
 #pragma once
 
 #include <cstdint>
@@ -72,8 +73,8 @@ class Jit final {
 
   const JitOptions& options() const { return options_; }
 
-  // Makes `name` callable from compiled code, before the linker looks in this process. Not to be called
-  // while another thread compiles.
+  // Makes `name` callable from compiled code, before the linker looks in this process. Not to be
+  // called while another thread compiles.
   void DefineSymbol(std::string_view name, void* address);
 
   // An empty module for the target.
@@ -82,15 +83,16 @@ class Jit final {
   // Gives a function the attributes every function of ours has: vector width, no unwinding.
   void SetUpFunction(llvm::Function& function) const;
 
-  // Compiles to a relocatable object file (which may be kept on disk), and puts such a file in memory.
+  // Compiles to a relocatable object file (which may be kept on disk), and puts such a file in
+  // memory.
   absl::StatusOr<std::string> EmitObject(llvm::Module& module) const;
   absl::StatusOr<std::unique_ptr<CompiledCode>> Link(std::string_view object) const;
 
   // EmitObject and Link.
   absl::StatusOr<std::unique_ptr<CompiledCode>> Compile(llvm::Module& module) const;
 
-  // Builds and compiles `count` modules on the pool, each in a context of its own. `build(i, module)`
-  // fills module i, from any worker. The first failure in order is returned.
+  // Builds and compiles `count` modules on the pool, each in a context of its own. `build(i,
+  // module)` fills module i, from any worker. The first failure in order is returned.
   absl::StatusOr<std::vector<std::unique_ptr<CompiledCode>>> CompileAll(
       ThreadPool& pool, int count,
       const std::function<absl::Status(int, llvm::Module&)>& build) const;

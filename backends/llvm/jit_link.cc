@@ -16,7 +16,8 @@ namespace jitlink = llvm::jitlink;
 
 class LinkedCode final : public CompiledCode {
  public:
-  LinkedCode(JitSymbols names, int64_t bytes, jitlink::JITLinkMemoryManager::FinalizedAlloc allocation,
+  LinkedCode(JitSymbols names, int64_t bytes,
+             jitlink::JITLinkMemoryManager::FinalizedAlloc allocation,
              std::shared_ptr<jitlink::JITLinkMemoryManager> memory)
       : names_(std::move(names)),
         bytes_(bytes),
@@ -54,7 +55,9 @@ class LinkContext final : public jitlink::JITLinkContext {
 
   jitlink::JITLinkMemoryManager& getMemoryManager() override { return memory_; }
 
-  void notifyFailed(llvm::Error error) override { result_.error = llvm::toString(std::move(error)); }
+  void notifyFailed(llvm::Error error) override {
+    result_.error = llvm::toString(std::move(error));
+  }
 
   void lookup(const LookupMap& wanted,
               std::unique_ptr<jitlink::JITLinkAsyncLookupContinuation> continuation) override {
@@ -109,7 +112,8 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> LinkObject(
     std::shared_ptr<jitlink::JITLinkMemoryManager> memory) {
   const llvm::MemoryBufferRef buffer(llvm::StringRef(object.data(), object.size()), "kernel");
   auto graph = jitlink::createLinkGraphFromObject(buffer);
-  if (!graph) return Internal("cannot read a compiled object: {}", llvm::toString(graph.takeError()));
+  if (!graph)
+    return Internal("cannot read a compiled object: {}", llvm::toString(graph.takeError()));
   LinkResult result;
   jitlink::link(std::move(*graph), std::make_unique<LinkContext>(symbols, *memory, result));
   if (!result.error.empty()) return Internal("cannot link a compiled object: {}", result.error);

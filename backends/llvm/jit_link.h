@@ -1,6 +1,7 @@
 // backends/llvm/jit_link.h
 //
-// Puts relocatable object files in memory with JITLink. Internal to this folder: includes LLVM headers.
+// Puts relocatable object files in memory with JITLink. Internal to this folder: includes LLVM
+// headers.
 #pragma once
 
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>

@@ -5,9 +5,8 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/SourceMgr.h>
 
-#include <vector>
-
 #include <catch2/catch.hpp>
+#include <vector>
 
 #include "lib/support/thread_pool.h"
 
@@ -35,8 +34,8 @@ std::unique_ptr<Jit> MakeJit() {
 void ParseInto(std::string_view text, llvm::Module& module) {
   llvm::SMDiagnostic problem;
   const std::string copy(text);
-  const bool failed = llvm::parseAssemblyInto(llvm::MemoryBufferRef(copy, "test"), &module, nullptr,
-                                              problem);
+  const bool failed =
+      llvm::parseAssemblyInto(llvm::MemoryBufferRef(copy, "test"), &module, nullptr, problem);
   if (failed) FAIL(problem.getMessage().str());
 }
 
@@ -89,8 +88,10 @@ TEST_CASE("a missing symbol and wrong IR are errors, not aborts", "[llvm][jit]")
   const std::unique_ptr<Jit> jit = MakeJit();
   llvm::LLVMContext context;
   const auto module = jit->NewModule(context, "m");
-  ParseInto("declare i32 @hlo_no_such_function()\n"
-            "define i32 @f() { %a = call i32 @hlo_no_such_function()\n ret i32 %a }", *module);
+  ParseInto(
+      "declare i32 @hlo_no_such_function()\n"
+      "define i32 @f() { %a = call i32 @hlo_no_such_function()\n ret i32 %a }",
+      *module);
   const absl::StatusOr<std::unique_ptr<CompiledCode>> code = jit->Compile(*module);
   REQUIRE_FALSE(code.ok());
   CHECK(std::string(code.status().message()).find("hlo_no_such_function") != std::string::npos);
@@ -104,9 +105,10 @@ TEST_CASE("a multiply and an add stay two roundings", "[llvm][jit]") {
   REQUIRE(jit.ok());
   llvm::LLVMContext context;
   const auto module = (*jit)->NewModule(context, "m");
-  ParseInto("define <8 x float> @f(<8 x float> %a, <8 x float> %b) {\n"
-            "%m = fmul <8 x float> %a, %b\n %s = fadd <8 x float> %m, %a\n ret <8 x float> %s }",
-            *module);
+  ParseInto(
+      "define <8 x float> @f(<8 x float> %a, <8 x float> %b) {\n"
+      "%m = fmul <8 x float> %a, %b\n %s = fadd <8 x float> %m, %a\n ret <8 x float> %s }",
+      *module);
   for (llvm::Function& function : *module) (*jit)->SetUpFunction(function);
   CHECK(Jit::ToText(*module).find("fmul <8 x float>") != std::string::npos);
   const absl::StatusOr<std::string> assembly = (*jit)->EmitAssembly(*module);

@@ -16,7 +16,8 @@ llvm::Type* Shaped(llvm::Type* scalar, llvm::Type* like) {
   return scalar;
 }
 
-llvm::Value* Intrinsic(llvm::IRBuilderBase& b, llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> operands) {
+llvm::Value* Intrinsic(llvm::IRBuilderBase& b, llvm::Intrinsic::ID id,
+                       llvm::ArrayRef<llvm::Value*> operands) {
   return b.CreateIntrinsic(id, {operands[0]->getType()}, operands);
 }
 
@@ -27,14 +28,16 @@ llvm::Value* AnyLane(llvm::IRBuilderBase& b, llvm::Value* mask) {
   return b.CreateICmpNE(bits, llvm::ConstantInt::get(bits->getType(), 0));
 }
 
-llvm::Value* LookUp(llvm::IRBuilderBase& b, llvm::Type* element, const void* table, size_t bytes, llvm::Value* index) {
+llvm::Value* LookUp(llvm::IRBuilderBase& b, llvm::Type* element, const void* table, size_t bytes,
+                    llvm::Value* index) {
   llvm::Module& module = *b.GetInsertBlock()->getModule();
   const std::string_view data(static_cast<const char*>(table), bytes);
   const std::string name = "table." + std::to_string(HashBytes(data));
   llvm::GlobalVariable* global = module.getNamedGlobal(name);
   if (global == nullptr) {
-    llvm::Constant* const values = llvm::ConstantDataArray::getRaw(
-        llvm::StringRef(data.data(), data.size()), bytes / (element->getPrimitiveSizeInBits() / 8), element);
+    llvm::Constant* const values =
+        llvm::ConstantDataArray::getRaw(llvm::StringRef(data.data(), data.size()),
+                                        bytes / (element->getPrimitiveSizeInBits() / 8), element);
     global = new llvm::GlobalVariable(module, values->getType(), /*isConstant=*/true,
                                       llvm::GlobalValue::PrivateLinkage, values, name);
     global->setAlignment(llvm::Align(64));
@@ -54,7 +57,9 @@ llvm::Value* LookUp(llvm::IRBuilderBase& b, llvm::Type* element, const void* tab
 llvm::Value* MultiplyHigh(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y, bool is_signed) {
   const unsigned bits = x->getType()->getScalarSizeInBits();
   llvm::Type* const wide = Shaped(b.getIntNTy(2 * bits), x->getType());
-  const auto extend = [&](llvm::Value* v) { return is_signed ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide); };
+  const auto extend = [&](llvm::Value* v) {
+    return is_signed ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide);
+  };
   llvm::Value* const product = b.CreateMul(extend(x), extend(y));
   return b.CreateTrunc(b.CreateLShr(product, llvm::ConstantInt::get(wide, bits)), x->getType());
 }

@@ -1,12 +1,14 @@
 // backends/llvm/value.h
 //
-// The primitives of lib/math (its README lists them) on LLVM values: LlvmValue<T> is a scalar or a vector of T in the code being
-// emitted, T being float, double, an integer of 8 to 64 bits, or bool for a mask (i1). What lib/math and lib/eval/scalar_ops.h
-// define as templates so becomes code, with the same roundings: no fast-math flag is ever set, and a fused multiply-add
-// appears only where Fma is written.
+// The primitives of lib/math (its README lists them) on LLVM values: LlvmValue<T> is a scalar or a
+// vector of T in the code being emitted, T being float, double, an integer of 8 to 64 bits, or bool
+// for a mask (i1). What lib/math and lib/eval/scalar_ops.h define as templates so becomes code,
+// with the same roundings: no fast-math flag is ever set, and a fused multiply-add appears only
+// where Fma is written.
 //
-// The primitives live in hlo::math and are declared before scalar_ops.h is read, because its qualified calls see only what was
-// declared before. So include this header first. It includes LLVM headers: for .cc files and internal headers only.
+// The primitives live in hlo::math and are declared before scalar_ops.h is read, because its
+// qualified calls see only what was declared before. So include this header first. It includes LLVM
+// headers: for .cc files and internal headers only.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
@@ -46,10 +48,14 @@ namespace hlo::llvm_value {
 // The LLVM type for elements T.
 template <class T>
 llvm::Type* ScalarType(llvm::LLVMContext& context) {
-  if constexpr (std::is_same_v<T, bool>) return llvm::Type::getInt1Ty(context);
-  else if constexpr (std::is_same_v<T, float>) return llvm::Type::getFloatTy(context);
-  else if constexpr (std::is_same_v<T, double>) return llvm::Type::getDoubleTy(context);
-  else return llvm::Type::getIntNTy(context, 8 * sizeof(T));
+  if constexpr (std::is_same_v<T, bool>)
+    return llvm::Type::getInt1Ty(context);
+  else if constexpr (std::is_same_v<T, float>)
+    return llvm::Type::getFloatTy(context);
+  else if constexpr (std::is_same_v<T, double>)
+    return llvm::Type::getDoubleTy(context);
+  else
+    return llvm::Type::getIntNTy(context, 8 * sizeof(T));
 }
 // `scalar` with as many lanes as `like`.
 llvm::Type* Shaped(llvm::Type* scalar, llvm::Type* like);
@@ -58,11 +64,13 @@ llvm::Type* TypeLike(llvm::Value* like) {
   return Shaped(ScalarType<T>(like->getContext()), like->getType());
 }
 
-llvm::Value* Intrinsic(llvm::IRBuilderBase& b, llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> operands);
+llvm::Value* Intrinsic(llvm::IRBuilderBase& b, llvm::Intrinsic::ID id,
+                       llvm::ArrayRef<llvm::Value*> operands);
 // Whether any lane of a mask is set (i1).
 llvm::Value* AnyLane(llvm::IRBuilderBase& b, llvm::Value* mask);
 // The elements `table[index]`, the table being a constant of the module.
-llvm::Value* LookUp(llvm::IRBuilderBase& b, llvm::Type* element, const void* table, size_t bytes, llvm::Value* index);
+llvm::Value* LookUp(llvm::IRBuilderBase& b, llvm::Type* element, const void* table, size_t bytes,
+                    llvm::Value* index);
 // Upper half of the product of two vectors of integers.
 llvm::Value* MultiplyHigh(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y, bool is_signed);
 
@@ -87,10 +95,10 @@ namespace hlo::math {
   LlvmValue<T> Name(LlvmValue<T> x) {        \
     return {x.b, expression};                \
   }
-#define HLO_BINARY(Name, Concept, expression)          \
-  template <Concept T>                                 \
-  LlvmValue<T> Name(LlvmValue<T> x, LlvmValue<T> y) {  \
-    return {x.b, expression};                          \
+#define HLO_BINARY(Name, Concept, expression)         \
+  template <Concept T>                                \
+  LlvmValue<T> Name(LlvmValue<T> x, LlvmValue<T> y) { \
+    return {x.b, expression};                         \
   }
 
 // ---- constants ----
@@ -102,11 +110,15 @@ LlvmValue<T> Const(LlvmValue<T> like, double value) {
 template <LlvmFloat T>
 IntOf<LlvmValue<T>> IntConst(LlvmValue<T> like, int64_t value) {
   using I = ScalarOf<IntOf<LlvmValue<T>>>;
-  return {like.b, llvm::ConstantInt::getSigned(llvm_value::TypeLike<I>(like.v), static_cast<I>(value))};
+  return {like.b,
+          llvm::ConstantInt::getSigned(llvm_value::TypeLike<I>(like.v), static_cast<I>(value))};
 }
 template <LlvmInt T>
 LlvmValue<T> IntConst(LlvmValue<T> like, int64_t value) {
-  return {like.b, llvm::ConstantInt::get(like.v->getType(), llvm::APInt(8 * sizeof(T), static_cast<uint64_t>(value) & (~uint64_t{0} >> (64 - 8 * sizeof(T)))))};
+  return {like.b, llvm::ConstantInt::get(
+                      like.v->getType(),
+                      llvm::APInt(8 * sizeof(T), static_cast<uint64_t>(value) &
+                                                     (~uint64_t{0} >> (64 - 8 * sizeof(T)))))};
 }
 
 // ---- float arithmetic ----
@@ -148,15 +160,18 @@ HLO_BINARY(CopySign, LlvmFloat, llvm_value::Intrinsic(*x.b, llvm::Intrinsic::cop
 HLO_BINARY(Add, LlvmInt, x.b->CreateAdd(x.v, y.v))
 HLO_BINARY(Sub, LlvmInt, x.b->CreateSub(x.v, y.v))
 HLO_BINARY(Mul, LlvmInt, x.b->CreateMul(x.v, y.v))
-HLO_BINARY(Div, LlvmInt, std::is_signed_v<T> ? x.b->CreateSDiv(x.v, y.v) : x.b->CreateUDiv(x.v, y.v))
-HLO_BINARY(Rem, LlvmInt, std::is_signed_v<T> ? x.b->CreateSRem(x.v, y.v) : x.b->CreateURem(x.v, y.v))
+HLO_BINARY(Div, LlvmInt,
+           std::is_signed_v<T> ? x.b->CreateSDiv(x.v, y.v) : x.b->CreateUDiv(x.v, y.v))
+HLO_BINARY(Rem, LlvmInt,
+           std::is_signed_v<T> ? x.b->CreateSRem(x.v, y.v) : x.b->CreateURem(x.v, y.v))
 HLO_BINARY(MulHigh, LlvmInt, llvm_value::MultiplyHigh(*x.b, x.v, y.v, std::is_signed_v<T>))
 HLO_BINARY(And, LlvmInt, x.b->CreateAnd(x.v, y.v))
 HLO_BINARY(Or, LlvmInt, x.b->CreateOr(x.v, y.v))
 HLO_BINARY(Xor, LlvmInt, x.b->CreateXor(x.v, y.v))
 HLO_UNARY(Neg, LlvmInt, x.b->CreateNeg(x.v))
 HLO_UNARY(Not, LlvmInt, x.b->CreateNot(x.v))
-HLO_UNARY(Clz, LlvmInt, x.b->CreateIntrinsic(llvm::Intrinsic::ctlz, {x.v->getType()}, {x.v, x.b->getFalse()}))
+HLO_UNARY(Clz, LlvmInt,
+          x.b->CreateIntrinsic(llvm::Intrinsic::ctlz, {x.v->getType()}, {x.v, x.b->getFalse()}))
 HLO_UNARY(Popcount, LlvmInt, llvm_value::Intrinsic(*x.b, llvm::Intrinsic::ctpop, {x.v}))
 HLO_BINARY(Shl, LlvmInt, x.b->CreateShl(x.v, y.v))
 HLO_BINARY(Lshr, LlvmInt, x.b->CreateLShr(x.v, y.v))
@@ -178,23 +193,31 @@ LlvmValue<T> Ashr(LlvmValue<T> x, int count) {
 
 template <NativeNumber T>
 LlvmValue<bool> Equal(LlvmValue<T> x, LlvmValue<T> y) {
-  if constexpr (LlvmFloat<T>) return {x.b, x.b->CreateFCmpOEQ(x.v, y.v)};
-  else return {x.b, x.b->CreateICmpEQ(x.v, y.v)};
+  if constexpr (LlvmFloat<T>)
+    return {x.b, x.b->CreateFCmpOEQ(x.v, y.v)};
+  else
+    return {x.b, x.b->CreateICmpEQ(x.v, y.v)};
 }
 template <NativeNumber T>
 LlvmValue<bool> NotEqual(LlvmValue<T> x, LlvmValue<T> y) {
-  if constexpr (LlvmFloat<T>) return {x.b, x.b->CreateFCmpUNE(x.v, y.v)};
-  else return {x.b, x.b->CreateICmpNE(x.v, y.v)};
+  if constexpr (LlvmFloat<T>)
+    return {x.b, x.b->CreateFCmpUNE(x.v, y.v)};
+  else
+    return {x.b, x.b->CreateICmpNE(x.v, y.v)};
 }
 template <NativeNumber T>
 LlvmValue<bool> Less(LlvmValue<T> x, LlvmValue<T> y) {
-  if constexpr (LlvmFloat<T>) return {x.b, x.b->CreateFCmpOLT(x.v, y.v)};
-  else return {x.b, std::is_signed_v<T> ? x.b->CreateICmpSLT(x.v, y.v) : x.b->CreateICmpULT(x.v, y.v)};
+  if constexpr (LlvmFloat<T>)
+    return {x.b, x.b->CreateFCmpOLT(x.v, y.v)};
+  else
+    return {x.b, std::is_signed_v<T> ? x.b->CreateICmpSLT(x.v, y.v) : x.b->CreateICmpULT(x.v, y.v)};
 }
 template <NativeNumber T>
 LlvmValue<bool> LessEq(LlvmValue<T> x, LlvmValue<T> y) {
-  if constexpr (LlvmFloat<T>) return {x.b, x.b->CreateFCmpOLE(x.v, y.v)};
-  else return {x.b, std::is_signed_v<T> ? x.b->CreateICmpSLE(x.v, y.v) : x.b->CreateICmpULE(x.v, y.v)};
+  if constexpr (LlvmFloat<T>)
+    return {x.b, x.b->CreateFCmpOLE(x.v, y.v)};
+  else
+    return {x.b, std::is_signed_v<T> ? x.b->CreateICmpSLE(x.v, y.v) : x.b->CreateICmpULE(x.v, y.v)};
 }
 
 // ---- masks and selection ----
@@ -220,8 +243,8 @@ LlvmValue<T> SelectRare(LlvmValue<bool> mask, Rare rare, LlvmValue<T> common) {
 // ---- conversions and tables ----
 
 template <class To, class From>
-  requires NativeNumber<To> && (NativeNumber<From> || NativeMask<From>)
-LlvmValue<To> Cast(LlvmValue<From> x) {
+requires NativeNumber<To> &&
+    (NativeNumber<From> || NativeMask<From>)LlvmValue<To> Cast(LlvmValue<From> x) {
   llvm::Type* const type = llvm_value::TypeLike<To>(x.v);
   llvm::IRBuilderBase& b = *x.b;
   if constexpr (std::is_same_v<From, bool>) {

@@ -43,14 +43,17 @@ void MultiplyAddRow(T factor, const T* row, int64_t count, T* sums) {
   }
 }
 
-// Four rows of the result share the loads of a row of `rhs`. Factors and rows of sums lie `factor_stride` and `sum_stride` apart.
+// Four rows of the result share the loads of a row of `rhs`. Factors and rows of sums lie
+// `factor_stride` and `sum_stride` apart.
 template <class T>
-void MultiplyAddFourRows(const T* factors, int64_t factor_stride, const T* row, int64_t count, T* sums, int64_t sum_stride) {
+void MultiplyAddFourRows(const T* factors, int64_t factor_stride, const T* row, int64_t count,
+                         T* sums, int64_t sum_stride) {
   int64_t j = 0;
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
     using Vector = typename VectorOf<T>::Type;
     constexpr int64_t kLanes = VectorOf<T>::kLanes;
-    const T f0 = factors[0], f1 = factors[factor_stride], f2 = factors[2 * factor_stride], f3 = factors[3 * factor_stride];
+    const T f0 = factors[0], f1 = factors[factor_stride], f2 = factors[2 * factor_stride],
+            f3 = factors[3 * factor_stride];
     for (; j + kLanes <= count; j += kLanes) {
       const Vector value = *reinterpret_cast<const Vector*>(row + j);
       *reinterpret_cast<Vector*>(sums + j) += value * f0;
@@ -73,7 +76,8 @@ void MatMulOne(const MatMul& s, const T* lhs, const T* rhs, T* sums) {
     int64_t i = 0;
     for (; i + 4 <= s.rows; i += 4) {
       for (int64_t k = 0; k < s.k; ++k) {
-        MultiplyAddFourRows(lhs + i * s.k + k, s.k, rhs + k * s.columns + j, width, sums + i * s.columns + j, s.columns);
+        MultiplyAddFourRows(lhs + i * s.k + k, s.k, rhs + k * s.columns + j, width,
+                            sums + i * s.columns + j, s.columns);
       }
     }
     for (; i < s.rows; ++i) {
@@ -89,8 +93,8 @@ void MatMulOf(const MatMul& s, const uint8_t* lhs, const uint8_t* rhs, uint8_t* 
   T* sums = reinterpret_cast<T*>(out);
   std::fill(sums, sums + s.batch * s.rows * s.columns, T(0));
   for (int64_t b = 0; b < s.batch; ++b) {
-    MatMulOne(s, reinterpret_cast<const T*>(lhs) + b * s.rows * s.k, reinterpret_cast<const T*>(rhs) + b * s.k * s.columns,
-              sums + b * s.rows * s.columns);
+    MatMulOne(s, reinterpret_cast<const T*>(lhs) + b * s.rows * s.k,
+              reinterpret_cast<const T*>(rhs) + b * s.k * s.columns, sums + b * s.rows * s.columns);
   }
 }
 
@@ -102,7 +106,8 @@ ElementType AccumulatorType(ElementType result) {
   return BitWidth(result) <= 32 ? ElementType::kU32 : ElementType::kU64;
 }
 
-void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const uint8_t* rhs, uint8_t* out) {
+void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const uint8_t* rhs,
+               uint8_t* out) {
   if (type == ElementType::kF32) return MatMulOf<float>(sizes, lhs, rhs, out);
   if (type == ElementType::kF64) return MatMulOf<double>(sizes, lhs, rhs, out);
   if (type == ElementType::kU32) return MatMulOf<uint32_t>(sizes, lhs, rhs, out);
@@ -113,9 +118,11 @@ void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const 
   MatMulOf<bool>(sizes, lhs, rhs, out);
 }
 
-void MultiplyAdd(ElementType type, const uint8_t* factor, const uint8_t* row, int64_t count, uint8_t* sums) {
+void MultiplyAdd(ElementType type, const uint8_t* factor, const uint8_t* row, int64_t count,
+                 uint8_t* sums) {
   const auto run = [&]<class T>(T) {
-    MultiplyAddRow(*reinterpret_cast<const T*>(factor), reinterpret_cast<const T*>(row), count, reinterpret_cast<T*>(sums));
+    MultiplyAddRow(*reinterpret_cast<const T*>(factor), reinterpret_cast<const T*>(row), count,
+                   reinterpret_cast<T*>(sums));
   };
   if (type == ElementType::kF32) return run(float());
   if (type == ElementType::kF64) return run(double());

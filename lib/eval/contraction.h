@@ -1,7 +1,7 @@
 // lib/eval/contraction.h
 //
-// The inner loops of dot and convolution: sums of products in ascending order of the contracted index, each product and each sum rounded,
-// vectorised over result elements only.
+// The inner loops of dot and convolution: sums of products in ascending order of the contracted
+// index, each product and each sum rounded, vectorised over result elements only.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,16 @@ struct MatMul {
   int64_t batch, rows, k, columns;
 };
 
-// The type in which products of a result type are summed: pred and complex themselves, f32 for floats up to f32, u32 or u64
-// for integers (which wrap).
+// The type in which products of a result type are summed: pred and complex themselves, f32 for
+// floats up to f32, u32 or u64 for integers (which wrap).
 ElementType AccumulatorType(ElementType result);
 
 // Runs on arrays of an accumulator type. For pred, products are `and` and sums `or`.
-void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const uint8_t* rhs, uint8_t* out);
+void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const uint8_t* rhs,
+               uint8_t* out);
 
 // sums[j] += factor · row[j] for j < count.
-void MultiplyAdd(ElementType type, const uint8_t* factor, const uint8_t* row, int64_t count, uint8_t* sums);
+void MultiplyAdd(ElementType type, const uint8_t* factor, const uint8_t* row, int64_t count,
+                 uint8_t* sums);
 
 }  // namespace hlo

@@ -6,12 +6,13 @@
 
 namespace hlo {
 
-absl::StatusOr<Literal> Rendezvous::Meet(int device, const Instruction& instruction, std::vector<Literal> operands,
-                                         const Compute& compute) {
+absl::StatusOr<Literal> Rendezvous::Meet(int device, const Instruction& instruction,
+                                         std::vector<Literal> operands, const Compute& compute) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (!left_.ok()) return left_;
   if (arrived_ > 0 && instruction_ != &instruction) {
-    left_ = Error(instruction.loc(), "devices wait for each other at `{}` and at `{}`", instruction_->name(), instruction.name());
+    left_ = Error(instruction.loc(), "devices wait for each other at `{}` and at `{}`",
+                  instruction_->name(), instruction.name());
     changed_.notify_all();
     return left_;
   }
@@ -40,16 +41,18 @@ void Rendezvous::Leave(absl::Status status) {
   changed_.notify_all();
 }
 
-absl::StatusOr<std::vector<Literal>> EvaluateOnDevices(const Module& module,
-                                                       const std::vector<std::vector<Literal>>& arguments_by_device,
-                                                       const EvalOptions& options) {
+absl::StatusOr<std::vector<Literal>> EvaluateOnDevices(
+    const Module& module, const std::vector<std::vector<Literal>>& arguments_by_device,
+    const EvalOptions& options) {
   const int64_t partitions = module.config().num_partitions;
   const int devices = static_cast<int>(module.config().replica_count * partitions);
   if (static_cast<int>(arguments_by_device.size()) != devices) {
-    return Error("the module runs on {} devices, got arguments for {}", devices, arguments_by_device.size());
+    return Error("the module runs on {} devices, got arguments for {}", devices,
+                 arguments_by_device.size());
   }
   Rendezvous rendezvous(devices);
-  std::vector<absl::StatusOr<Literal>> results(static_cast<size_t>(devices), absl::StatusOr<Literal>(Literal()));
+  std::vector<absl::StatusOr<Literal>> results(static_cast<size_t>(devices),
+                                               absl::StatusOr<Literal>(Literal()));
   std::vector<std::thread> threads;
   for (int device = 0; device < devices; ++device) {
     threads.emplace_back([&, device] {
@@ -62,7 +65,9 @@ absl::StatusOr<std::vector<Literal>> EvaluateOnDevices(const Module& module,
       Evaluator evaluator(std::move(own));
       const size_t d = static_cast<size_t>(device);
       results[d] = evaluator.Run(module, arguments_by_device[d]);
-      rendezvous.Leave(results[d].ok() ? Error("device {} has finished, others still wait for it", device) : results[d].status());
+      rendezvous.Leave(results[d].ok()
+                           ? Error("device {} has finished, others still wait for it", device)
+                           : results[d].status());
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -44,7 +44,8 @@ void RebitKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int bits
   const bool is_signed = bits < 0;
   const int width = is_signed ? -bits : bits;
   for (int64_t i = 0; i < count; ++i) {
-    out[i] = is_signed ? static_cast<uint8_t>(math::WrapInt(static_cast<int8_t>(x[i]), width)) : math::WrapInt(x[i], width);
+    out[i] = is_signed ? static_cast<uint8_t>(math::WrapInt(static_cast<int8_t>(x[i]), width))
+                       : math::WrapInt(x[i], width);
   }
 }
 
@@ -71,9 +72,11 @@ void ReduceNarrowPrecisionKernel(const uint8_t* const* in, uint8_t* out, int64_t
   const Int* x = Input<Int>(in, 0);
   Int* z = Output<Int>(out);
   const math::IeeeLayout from = {T::kExponentBits, T::kMantissaBits};
-  for (int64_t i = 0; i < count; ++i) z[i] = math::ReducePrecisionBits(x[i], from, {bits >> 8, bits & 255});
+  for (int64_t i = 0; i < count; ++i)
+    z[i] = math::ReducePrecisionBits(x[i], from, {bits >> 8, bits & 255});
 }
-// Formats with all the codes of IEEE are rounded in their own bits, the others as f32 (the second result false).
+// Formats with all the codes of IEEE are rounded in their own bits, the others as f32 (the second
+// result false).
 Kernel FindNarrowReducePrecision(ElementType type) {
   if (type == ElementType::kF16) return ReduceNarrowPrecisionKernel<F16, int16_t>;
   if (type == ElementType::kBF16) return ReduceNarrowPrecisionKernel<BF16, int16_t>;
@@ -83,13 +86,15 @@ Kernel FindNarrowReducePrecision(ElementType type) {
   return nullptr;
 }
 
-// Rounds |x| up with the probability of its fraction: the random number, as a fraction of 2^w, is below it.
+// Rounds |x| up with the probability of its fraction: the random number, as a fraction of 2^w, is
+// below it.
 template <class Float, class Random, class Result>
 void StochasticConvertKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int) {
   const Float* x = Input<Float>(in, 0);
   const Random* random = Input<Random>(in, 1);
   Result* z = Output<Result>(out);
-  constexpr Result kMax = std::numeric_limits<Result>::max(), kMin = std::numeric_limits<Result>::min();
+  constexpr Result kMax = std::numeric_limits<Result>::max(),
+                   kMin = std::numeric_limits<Result>::min();
   for (int64_t i = 0; i < count; ++i) {
     const bool negative = math::SignBit(x[i]);
     const Float magnitude = math::Abs(x[i]), whole = math::Trunc(magnitude);
@@ -123,19 +128,25 @@ Kernel FindStochasticConvert(ElementType to) {
 
 ElementType ComputeType(ElementType type) { return IsNarrowFloat(type) ? ElementType::kF32 : type; }
 
+// clang-format off
 Codec FindLoad(ElementType type, ElementType compute) {
   if (type == compute) return nullptr;
   switch (type) {
 #define HLO_LOAD(Name) \
-  case ElementType::k##Name: return compute == ElementType::kF64 ? LoadAsDoubles<ElementType::k##Name> : LoadFloats<Name>;
-    HLO_LOAD(F4E2M1FN) HLO_LOAD(F6E2M3FN) HLO_LOAD(F6E3M2FN) HLO_LOAD(F8E3M4) HLO_LOAD(F8E4M3) HLO_LOAD(F8E4M3B11FNUZ)
-    HLO_LOAD(F8E4M3FN) HLO_LOAD(F8E4M3FNUZ) HLO_LOAD(F8E5M2) HLO_LOAD(F8E5M2FNUZ) HLO_LOAD(F8E8M0FNU) HLO_LOAD(F16)
+  case ElementType::k##Name:  \
+    return compute == ElementType::kF64 ? LoadAsDoubles<ElementType::k##Name> : LoadFloats<Name>;
+    HLO_LOAD(F4E2M1FN) HLO_LOAD(F6E2M3FN) HLO_LOAD(F6E3M2FN) HLO_LOAD(F8E3M4) HLO_LOAD(F8E4M3)
+    HLO_LOAD(F8E4M3B11FNUZ)
+    HLO_LOAD(F8E4M3FN) HLO_LOAD(F8E4M3FNUZ) HLO_LOAD(F8E5M2) HLO_LOAD(F8E5M2FNUZ)
+    HLO_LOAD(F8E8M0FNU) HLO_LOAD(F16)
     HLO_LOAD(BF16)
 #undef HLO_LOAD
 #define HLO_LOAD(Name) \
   case ElementType::k##Name: return LoadAsDoubles<ElementType::k##Name>;
-    HLO_LOAD(Pred) HLO_LOAD(S1) HLO_LOAD(S2) HLO_LOAD(S4) HLO_LOAD(S8) HLO_LOAD(S16) HLO_LOAD(S32) HLO_LOAD(S64)
-    HLO_LOAD(U1) HLO_LOAD(U2) HLO_LOAD(U4) HLO_LOAD(U8) HLO_LOAD(U16) HLO_LOAD(U32) HLO_LOAD(U64) HLO_LOAD(F32)
+    HLO_LOAD(Pred) HLO_LOAD(S1) HLO_LOAD(S2) HLO_LOAD(S4) HLO_LOAD(S8) HLO_LOAD(S16) HLO_LOAD(S32)
+    HLO_LOAD(S64)
+    HLO_LOAD(U1) HLO_LOAD(U2) HLO_LOAD(U4) HLO_LOAD(U8) HLO_LOAD(U16) HLO_LOAD(U32) HLO_LOAD(U64)
+    HLO_LOAD(F32)
 #undef HLO_LOAD
     case ElementType::kF64:
     case ElementType::kC64:
@@ -153,18 +164,25 @@ Codec FindStore(ElementType compute, ElementType type) {
   switch (type) {
 #define HLO_STORE(Name) \
   case ElementType::k##Name: return compute == ElementType::kF64 ? StoreDoubles<Name> : StoreFloats<Name>;
-    HLO_STORE(F4E2M1FN) HLO_STORE(F6E2M3FN) HLO_STORE(F6E3M2FN) HLO_STORE(F8E3M4) HLO_STORE(F8E4M3) HLO_STORE(F8E4M3B11FNUZ)
-    HLO_STORE(F8E4M3FN) HLO_STORE(F8E4M3FNUZ) HLO_STORE(F8E5M2) HLO_STORE(F8E5M2FNUZ) HLO_STORE(F8E8M0FNU) HLO_STORE(F16)
+    HLO_STORE(F4E2M1FN) HLO_STORE(F6E2M3FN) HLO_STORE(F6E3M2FN) HLO_STORE(F8E3M4) HLO_STORE(F8E4M3)
+    HLO_STORE(F8E4M3B11FNUZ)
+    HLO_STORE(F8E4M3FN) HLO_STORE(F8E4M3FNUZ) HLO_STORE(F8E5M2) HLO_STORE(F8E5M2FNUZ)
+    HLO_STORE(F8E8M0FNU) HLO_STORE(F16)
     HLO_STORE(BF16)
 #undef HLO_STORE
-    case ElementType::kPred: case ElementType::kS1: case ElementType::kS2: case ElementType::kS4: case ElementType::kS8:
-    case ElementType::kS16: case ElementType::kS32: case ElementType::kS64: case ElementType::kU1: case ElementType::kU2:
-    case ElementType::kU4: case ElementType::kU8: case ElementType::kU16: case ElementType::kU32: case ElementType::kU64:
+    case ElementType::kPred: case ElementType::kS1: case ElementType::kS2: case ElementType::kS4:
+    case ElementType::kS8:
+    case ElementType::kS16: case ElementType::kS32: case ElementType::kS64: case ElementType::kU1:
+    case ElementType::kU2:
+    case ElementType::kU4: case ElementType::kU8: case ElementType::kU16: case ElementType::kU32:
+    case ElementType::kU64:
     case ElementType::kF32: case ElementType::kF64: case ElementType::kC64: case ElementType::kC128:
-    case ElementType::kTuple: case ElementType::kOpaque: case ElementType::kToken: case ElementType::kBuffer: break;
+    case ElementType::kTuple: case ElementType::kOpaque: case ElementType::kToken:
+    case ElementType::kBuffer: break;
   }
   return nullptr;
 }
+// clang-format on
 
 bool ElementwiseOp::Takes(Opcode opcode) {
   return IsElementwise(opcode) || opcode == Opcode::kCopy || opcode == Opcode::kBitcastConvert ||
@@ -191,7 +209,8 @@ ElementwiseOp ElementwiseOp::Convert(ElementType from, ElementType to) {
   }
   const bool is_half = to == ElementType::kF16 || to == ElementType::kBF16;
   if (IsNarrowFloat(to) && (IsInteger(from) || (from == ElementType::kF64 && !is_half))) {
-    // Through f64, with what an integer beyond 2^53 loses kept in the last bit: one rounding in effect.
+    // Through f64, with what an integer beyond 2^53 loses kept in the last bit: one rounding in
+    // effect.
     op.store_ = FindStore(ElementType::kF64, to);
     op.kernel_ = FindCopyKernel(8);
     op.SetLoads(ElementType::kF64);
@@ -204,13 +223,14 @@ ElementwiseOp ElementwiseOp::Convert(ElementType from, ElementType to) {
   return op;
 }
 
-absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(Opcode opcode, absl::Span<const ElementType> operands,
+absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(Opcode opcode,
+                                                  absl::Span<const ElementType> operands,
                                                   ElementType result) {
   if (opcode == Opcode::kConvert) return Convert(operands[0], result);
   ElementwiseOp op;
   op.arity_ = static_cast<int>(operands.size());
-  RET_CHECK(op.arity_ >= 1 && op.arity_ <= kMaxArity, "`{}` with {} operands is not elementwise", Text(opcode),
-            operands.size());
+  RET_CHECK(op.arity_ >= 1 && op.arity_ <= kMaxArity, "`{}` with {} operands is not elementwise",
+            Text(opcode), operands.size());
   std::copy(operands.begin(), operands.end(), op.operands_);
   op.result_ = result;
   op.bits_ = BitWidth(operands[0]);
@@ -233,7 +253,8 @@ absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(Opcode opcode, absl::Span<cons
     return Unsupported(SourceLoc(), "`{}` is not defined on `{}`", Text(opcode), Text(operands[0]));
   }
   if (IsFloat(result) && IsFloat(compute)) op.store_ = FindStore(compute, result);
-  if (IsFloat(result) && IsFloat(compute) && result == ElementType::kF32 && compute == ElementType::kF64) {
+  if (IsFloat(result) && IsFloat(compute) && result == ElementType::kF32 &&
+      compute == ElementType::kF64) {
     return Unsupported(SourceLoc(), "`{}` of f64 operands cannot give `f32`", Text(opcode));
   }
   op.SetLoads(compute);
@@ -244,18 +265,22 @@ absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(const Instruction& instruction
   const Opcode opcode = instruction.opcode();
   const ElementType result = instruction.shape().element_type();
   absl::InlinedVector<ElementType, kMaxArity> types;
-  for (const Instruction* operand : instruction.operands()) types.push_back(operand->shape().element_type());
+  for (const Instruction* operand : instruction.operands())
+    types.push_back(operand->shape().element_type());
   ElementwiseOp op;
   op.arity_ = static_cast<int>(types.size());
-  if (op.arity_ > kMaxArity) return Internal("`{}` has {} operands", instruction.name(), types.size());
+  if (op.arity_ > kMaxArity)
+    return Internal("`{}` has {} operands", instruction.name(), types.size());
   std::copy(types.begin(), types.end(), op.operands_);
   op.result_ = result;
   if (opcode == Opcode::kCompare) {
     const CompareAttrs& attrs = instruction.attrs<CompareAttrs>();
     const ElementType compute = ComputeType(types[0]);
-    op.kernel_ = FindCompareKernel(attrs.direction, attrs.type.value_or(ComparisonType::kFloat), compute);
+    op.kernel_ =
+        FindCompareKernel(attrs.direction, attrs.type.value_or(ComparisonType::kFloat), compute);
     if (op.kernel_ == nullptr) {
-      return Unsupported(instruction.loc(), "complex numbers have no order: `compare` with direction {}",
+      return Unsupported(instruction.loc(),
+                         "complex numbers have no order: `compare` with direction {}",
                          Text(attrs.direction));
     }
     op.SetLoads(compute);
@@ -263,11 +288,13 @@ absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(const Instruction& instruction
   }
   if (opcode == Opcode::kReducePrecision) {
     const ReducePrecisionAttrs& attrs = instruction.attrs<ReducePrecisionAttrs>();
-    op.bits_ = static_cast<int>(std::min<int64_t>(attrs.exponent_bits, 255) * 256 + std::min<int64_t>(attrs.mantissa_bits, 255));
+    op.bits_ = static_cast<int>(std::min<int64_t>(attrs.exponent_bits, 255) * 256 +
+                                std::min<int64_t>(attrs.mantissa_bits, 255));
     op.kernel_ = FindNarrowReducePrecision(types[0]);
     if (op.kernel_ != nullptr) return op;
     const ElementType compute = ComputeType(types[0]);
-    op.kernel_ = compute == ElementType::kF64 ? ReducePrecisionKernel<double> : ReducePrecisionKernel<float>;
+    op.kernel_ =
+        compute == ElementType::kF64 ? ReducePrecisionKernel<double> : ReducePrecisionKernel<float>;
     op.store_ = FindStore(compute, result);
     op.SetLoads(compute);
     return op;
@@ -275,8 +302,9 @@ absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(const Instruction& instruction
   if (opcode == Opcode::kBitcastConvert) {
     const bool narrow = IsSubByte(result);
     op.bits_ = IsSigned(result) ? -BitWidth(result) : BitWidth(result);
-    op.kernel_ = narrow ? RebitKernel : IsPred(result) ? FindConvertKernel(ElementType::kU8, result)
-                                                       : FindCopyKernel(ByteSize(result));
+    op.kernel_ = narrow           ? RebitKernel
+                 : IsPred(result) ? FindConvertKernel(ElementType::kU8, result)
+                                  : FindCopyKernel(ByteSize(result));
     return op;
   }
   if (opcode == Opcode::kStochasticConvert) {
@@ -287,7 +315,8 @@ absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(const Instruction& instruction
                  : bytes == 2                 ? FindStochasticConvert<float, uint16_t>(result)
                                               : FindStochasticConvert<float, uint8_t>(result);
     if (op.kernel_ == nullptr || !IsUnsigned(types[1]) || !IsFloat(types[0])) {
-      return Unsupported(instruction.loc(), "`stochastic-convert` from `{}` with `{}` to `{}` is not defined",
+      return Unsupported(instruction.loc(),
+                         "`stochastic-convert` from `{}` with `{}` to `{}` is not defined",
                          Text(types[0]), Text(types[1]), Text(result));
     }
     op.loads_[0] = FindLoad(types[0], compute);
@@ -296,7 +325,8 @@ absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(const Instruction& instruction
   }
   absl::StatusOr<ElementwiseOp> made = Make(opcode, types, result);
   if (!made.ok() && made.status().code() == absl::StatusCode::kUnimplemented) {
-    return Unsupported(instruction.loc(), "`{}` is not defined on `{}`", Text(opcode), Text(types[0]));
+    return Unsupported(instruction.loc(), "`{}` is not defined on `{}`", Text(opcode),
+                       Text(types[0]));
   }
   return made;
 }

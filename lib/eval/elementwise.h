@@ -1,10 +1,11 @@
 // lib/eval/elementwise.h
 //
-// An elementwise instruction made ready to run over arrays: opcode, element types and attributes are resolved to a kernel and to
-// conversions of narrow floats once, then Run() loops.
+// An elementwise instruction made ready to run over arrays: opcode, element types and attributes
+// are resolved to a kernel and to conversions of narrow floats once, then Run() loops.
 //
-// Operands and result are arrays of elements as they lie in literals. Floats narrower than f32 are widened in blocks, computed, and
-// rounded once. Integers become narrow floats in one rounding; f64 becomes f16 or bf16 through f32.
+// Operands and result are arrays of elements as they lie in literals. Floats narrower than f32 are
+// widened in blocks, computed, and rounded once. Integers become narrow floats in one rounding; f64
+// becomes f16 or bf16 through f32.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +33,19 @@ class ElementwiseOp {
 
   // Whether the opcode is one that Make takes (the types may still be refused).
   static bool Takes(Opcode opcode);
-  // Opcodes with the trait kElementwise, and copy, bitcast-convert of equal width, and stochastic-convert.
+  // Opcodes with the trait kElementwise, and copy, bitcast-convert of equal width, and
+  // stochastic-convert.
   static absl::StatusOr<ElementwiseOp> Make(const Instruction& instruction);
   // Without attributes: `operands` are the types of the operands.
-  static absl::StatusOr<ElementwiseOp> Make(Opcode opcode, absl::Span<const ElementType> operands, ElementType result);
+  static absl::StatusOr<ElementwiseOp> Make(Opcode opcode, absl::Span<const ElementType> operands,
+                                            ElementType result);
   static ElementwiseOp Convert(ElementType from, ElementType to);
 
   int arity() const { return arity_; }
   ElementType result_type() const { return result_; }
 
-  // out[i] = op(in[0][i], …) for i < count. `out` may be one of the inputs if their element sizes are equal.
+  // out[i] = op(in[0][i], …) for i < count. `out` may be one of the inputs if their element sizes
+  // are equal.
   void Run(const uint8_t* const* in, uint8_t* out, int64_t count) const;
 
  private:

@@ -1,4 +1,5 @@
-// Collectives as one function of the operands of all devices. A single device is a group of one: most of them are the identity then.
+// Collectives as one function of the operands of all devices. A single device is a group of one:
+// most of them are the identity then.
 #include <cstring>
 
 #include "lib/eval/device_group.h"
@@ -24,7 +25,8 @@ template <class A>
 GroupMode ModeOf(const A& attrs) {
   if constexpr (requires { attrs.use_global_device_ids; }) {
     if (attrs.use_global_device_ids) return GroupMode::kFlattened;
-    return attrs.channel_id.has_value() ? GroupMode::kCrossReplicaAndPartition : GroupMode::kCrossReplica;
+    return attrs.channel_id.has_value() ? GroupMode::kCrossReplicaAndPartition
+                                        : GroupMode::kCrossReplica;
   } else {
     return attrs.channel_id.has_value() ? GroupMode::kCrossPartition : GroupMode::kCrossReplica;
   }
@@ -33,7 +35,9 @@ GroupMode ModeOf(const A& attrs) {
 std::vector<Group> GroupsOf(const ReplicaGroups& text, GroupMode mode, const DeviceMesh& mesh) {
   ReplicaGroups::Lists lists = text.Flatten();
   const bool by_partition = mode == GroupMode::kCrossPartition;
-  const int64_t ids = mode == GroupMode::kFlattened ? mesh.devices() : by_partition ? mesh.partitions : mesh.replicas;
+  const int64_t ids = mode == GroupMode::kFlattened ? mesh.devices()
+                      : by_partition                ? mesh.partitions
+                                                    : mesh.replicas;
   if (lists.empty()) {
     lists.emplace_back();
     for (int64_t i = 0; i < ids; ++i) lists[0].push_back(i);
@@ -50,15 +54,18 @@ std::vector<Group> GroupsOf(const ReplicaGroups& text, GroupMode mode, const Dev
     switch (mode) {
       case GroupMode::kFlattened: add([](int64_t id) { return id; }); break;
       case GroupMode::kCrossReplica:
-        for (int64_t p = 0; p < mesh.partitions; ++p) add([&](int64_t id) { return id * mesh.partitions + p; });
+        for (int64_t p = 0; p < mesh.partitions; ++p)
+          add([&](int64_t id) { return id * mesh.partitions + p; });
         break;
       case GroupMode::kCrossPartition:
-        for (int64_t r = 0; r < mesh.replicas; ++r) add([&](int64_t id) { return r * mesh.partitions + id; });
+        for (int64_t r = 0; r < mesh.replicas; ++r)
+          add([&](int64_t id) { return r * mesh.partitions + id; });
         break;
       case GroupMode::kCrossReplicaAndPartition: {
         Group group;
         for (int64_t id : list) {
-          for (int64_t p = 0; p < mesh.partitions && id < ids; ++p) group.push_back(static_cast<int>(id * mesh.partitions + p));
+          for (int64_t p = 0; p < mesh.partitions && id < ids; ++p)
+            group.push_back(static_cast<int>(id * mesh.partitions + p));
         }
         if (!group.empty()) groups.push_back(std::move(group));
         break;
@@ -81,7 +88,8 @@ Literal Concatenated(const std::vector<Literal>& parts, int64_t dimension) {
   int64_t at = 0;
   for (const Literal& part : parts) {
     if (part.element_count() > 0) {
-      RunStridedCopy({Dims(part), RowMajorStrides(part.shape().dims()), strides}, bytes, part.data(),
+      RunStridedCopy({Dims(part), RowMajorStrides(part.shape().dims()), strides}, bytes,
+                     part.data(),
                      result.mutable_data() + at * strides[static_cast<size_t>(dimension)] * bytes);
     }
     at += part.shape().dim(static_cast<int>(dimension));
@@ -104,7 +112,8 @@ Literal Block(const Literal& literal, int64_t dimension, int64_t i, int64_t coun
 }
 
 // f over the members, in group order.
-EvalResult Reduced(Evaluator& evaluator, const Computation& region, const std::vector<const Literal*>& members) {
+EvalResult Reduced(Evaluator& evaluator, const Computation& region,
+                   const std::vector<const Literal*>& members) {
   ASSIGN_OR_RETURN(RegionRunner runner, RegionRunner::Make(evaluator, region));
   Literal sum = *members[0];
   const int bytes = ByteSize(sum.element_type());
@@ -112,7 +121,8 @@ EvalResult Reduced(Evaluator& evaluator, const Computation& region, const std::v
     for (int64_t begin = 0; begin < sum.element_count(); begin += RegionProgram::kLanes) {
       uint8_t* own = sum.mutable_data() + begin * bytes;
       const uint8_t* parameters[] = {own, ElementPtr(*members[m], begin)};
-      RETURN_IF_ERROR(runner.Run(parameters, {own}, std::min(RegionProgram::kLanes, sum.element_count() - begin)));
+      RETURN_IF_ERROR(runner.Run(parameters, {own},
+                                 std::min(RegionProgram::kLanes, sum.element_count() - begin)));
     }
   }
   return sum;
@@ -121,7 +131,8 @@ EvalResult Reduced(Evaluator& evaluator, const Computation& region, const std::v
 // Results by device, one literal per operand of the instruction.
 using Results = std::vector<std::vector<Literal>>;
 
-absl::StatusOr<Results> AllGather(const Instruction& inst, const Operands& in, const DeviceMesh& mesh) {
+absl::StatusOr<Results> AllGather(const Instruction& inst, const Operands& in,
+                                  const DeviceMesh& mesh) {
   const auto& attrs = inst.attrs<AllGatherAttrs>();
   Results out(in.size());
   for (const Group& group : GroupsOf(attrs.replica_groups, ModeOf(attrs), mesh)) {
@@ -135,10 +146,13 @@ absl::StatusOr<Results> AllGather(const Instruction& inst, const Operands& in, c
   return out;
 }
 
-absl::StatusOr<Results> AllReduce(const Instruction& inst, const Operands& in, const DeviceMesh& mesh, Evaluator& evaluator) {
+absl::StatusOr<Results> AllReduce(const Instruction& inst, const Operands& in,
+                                  const DeviceMesh& mesh, Evaluator& evaluator) {
   const bool scatters = inst.opcode() == Opcode::kReduceScatter;
-  const auto& groups = scatters ? inst.attrs<ReduceScatterAttrs>().replica_groups : inst.attrs<AllReduceAttrs>().replica_groups;
-  const GroupMode mode = scatters ? ModeOf(inst.attrs<ReduceScatterAttrs>()) : ModeOf(inst.attrs<AllReduceAttrs>());
+  const auto& groups = scatters ? inst.attrs<ReduceScatterAttrs>().replica_groups
+                                : inst.attrs<AllReduceAttrs>().replica_groups;
+  const GroupMode mode =
+      scatters ? ModeOf(inst.attrs<ReduceScatterAttrs>()) : ModeOf(inst.attrs<AllReduceAttrs>());
   Results out(in.size());
   for (const Group& group : GroupsOf(groups, mode, mesh)) {
     for (size_t k = 0; k < in[0].size(); ++k) {
@@ -148,14 +162,17 @@ absl::StatusOr<Results> AllReduce(const Instruction& inst, const Operands& in, c
       for (size_t i = 0; i < group.size(); ++i) {
         const int64_t count = static_cast<int64_t>(group.size());
         out[At(group[i])].push_back(
-            scatters ? Block(sum, inst.attrs<ReduceScatterAttrs>().dimensions.value, static_cast<int64_t>(i), count) : sum);
+            scatters ? Block(sum, inst.attrs<ReduceScatterAttrs>().dimensions.value,
+                             static_cast<int64_t>(i), count)
+                     : sum);
       }
     }
   }
   return out;
 }
 
-absl::StatusOr<Results> AllToAll(const Instruction& inst, const Operands& in, const DeviceMesh& mesh) {
+absl::StatusOr<Results> AllToAll(const Instruction& inst, const Operands& in,
+                                 const DeviceMesh& mesh) {
   const auto& attrs = inst.attrs<AllToAllAttrs>();
   Results out(in.size());
   for (const Group& group : GroupsOf(attrs.replica_groups, ModeOf(attrs), mesh)) {
@@ -164,25 +181,30 @@ absl::StatusOr<Results> AllToAll(const Instruction& inst, const Operands& in, co
       std::vector<Literal> received;
       for (int from : group) {
         if (attrs.dimensions.has_value()) {
-          received.push_back(Block(in[At(from)][0], attrs.dimensions->value, static_cast<int64_t>(to), n));
+          received.push_back(
+              Block(in[At(from)][0], attrs.dimensions->value, static_cast<int64_t>(to), n));
         } else {
           if (in[At(from)].size() != group.size()) {
-            return Error(inst.loc(), "`all-to-all` of {} operands in a group of {} devices", in[At(from)].size(), n);
+            return Error(inst.loc(), "`all-to-all` of {} operands in a group of {} devices",
+                         in[At(from)].size(), n);
           }
           received.push_back(in[At(from)][to]);
         }
       }
-      if (attrs.dimensions.has_value()) received = {Concatenated(received, attrs.dimensions->value)};
+      if (attrs.dimensions.has_value())
+        received = {Concatenated(received, attrs.dimensions->value)};
       out[At(group[to])] = std::move(received);
     }
   }
   return out;
 }
 
-absl::StatusOr<Results> Permute(const Instruction& inst, const Operands& in, const DeviceMesh& mesh) {
+absl::StatusOr<Results> EvalPermute(const Instruction& inst, const Operands& in,
+                                    const DeviceMesh& mesh) {
   const auto& attrs = inst.attrs<CollectivePermuteAttrs>();
   if (!attrs.slice_sizes.empty()) {
-    return Unsupported(inst.loc(), "`{}` into slices of a buffer has no reference semantics here", inst.opcode_text());
+    return Unsupported(inst.loc(), "`{}` into slices of a buffer has no reference semantics here",
+                       inst.opcode_text());
   }
   Results out(in.size());
   for (size_t device = 0; device < in.size(); ++device) {
@@ -195,7 +217,8 @@ absl::StatusOr<Results> Permute(const Instruction& inst, const Operands& in, con
     if (source >= ids || target >= ids) continue;
     for (int64_t other = 0; other < others; ++other) {
       const auto device = [&](int64_t id) {
-        return static_cast<size_t>(by_partition ? other * mesh.partitions + id : id * mesh.partitions + other);
+        return static_cast<size_t>(by_partition ? other * mesh.partitions + id
+                                                : id * mesh.partitions + other);
       };
       out[device(target)] = in[device(source)];
     }
@@ -203,7 +226,8 @@ absl::StatusOr<Results> Permute(const Instruction& inst, const Operands& in, con
   return out;
 }
 
-absl::StatusOr<Results> Broadcast(const Instruction& inst, const Operands& in, const DeviceMesh& mesh) {
+absl::StatusOr<Results> Broadcast(const Instruction& inst, const Operands& in,
+                                  const DeviceMesh& mesh) {
   const auto& attrs = inst.attrs<CollectiveBroadcastAttrs>();
   const size_t count = in[0].size() - (attrs.has_dynamic_root ? 1 : 0);
   Results out(in.size());
@@ -216,7 +240,9 @@ absl::StatusOr<Results> Broadcast(const Instruction& inst, const Operands& in, c
       if (attrs.has_dynamic_root) {
         const int64_t place = ScalarIndex(in[root][count], static_cast<int64_t>(k));
         if (place < 0 || place >= static_cast<int64_t>(group.size())) {
-          return Error(inst.loc(), "root {} of `collective-broadcast` is none of the {} devices of the group", place, group.size());
+          return Error(inst.loc(),
+                       "root {} of `collective-broadcast` is none of the {} devices of the group",
+                       place, group.size());
         }
         root = At(group[static_cast<size_t>(place)]);
       }
@@ -226,7 +252,8 @@ absl::StatusOr<Results> Broadcast(const Instruction& inst, const Operands& in, c
   return out;
 }
 
-absl::StatusOr<Results> RaggedAllToAll(const Instruction& inst, const Operands& in, const DeviceMesh& mesh) {
+absl::StatusOr<Results> RaggedAllToAll(const Instruction& inst, const Operands& in,
+                                       const DeviceMesh& mesh) {
   const auto& attrs = inst.attrs<RaggedAllToAllAttrs>();
   Results out(in.size());
   for (size_t device = 0; device < in.size(); ++device) out[device] = {in[device][1]};
@@ -239,12 +266,16 @@ absl::StatusOr<Results> RaggedAllToAll(const Instruction& inst, const Operands& 
         const int64_t rows = target.shape().dim(0), row = rows == 0 ? 0 : target.byte_size() / rows;
         for (int64_t q = 0; q < updates; ++q) {
           const int64_t at = static_cast<int64_t>(j) * updates + q;
-          const int64_t begin = ScalarIndex(o[2], at), size = ScalarIndex(o[3], at), to = ScalarIndex(o[4], at);
-          if (begin < 0 || size < 0 || to < 0 || begin + size > o[0].shape().dim(0) || to + size > rows) {
-            return Error(inst.loc(), "`ragged-all-to-all` sends rows {} to {} of {} to row {} of {}", begin, begin + size,
-                         o[0].shape().dim(0), to, rows);
+          const int64_t begin = ScalarIndex(o[2], at), size = ScalarIndex(o[3], at),
+                        to = ScalarIndex(o[4], at);
+          if (begin < 0 || size < 0 || to < 0 || begin + size > o[0].shape().dim(0) ||
+              to + size > rows) {
+            return Error(inst.loc(),
+                         "`ragged-all-to-all` sends rows {} to {} of {} to row {} of {}", begin,
+                         begin + size, o[0].shape().dim(0), to, rows);
           }
-          std::memcpy(target.mutable_data() + to * row, o[0].data() + begin * row, static_cast<size_t>(size * row));
+          std::memcpy(target.mutable_data() + to * row, o[0].data() + begin * row,
+                      static_cast<size_t>(size * row));
         }
       }
     }
@@ -252,26 +283,33 @@ absl::StatusOr<Results> RaggedAllToAll(const Instruction& inst, const Operands& 
   return out;
 }
 
-absl::StatusOr<Results> RunCollective(const Instruction& inst, const Operands& in, const DeviceMesh& mesh, Evaluator& evaluator) {
+absl::StatusOr<Results> RunCollective(const Instruction& inst, const Operands& in,
+                                      const DeviceMesh& mesh, Evaluator& evaluator) {
   const Opcode opcode = inst.opcode();
-  if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart) return AllGather(inst, in, mesh);
+  if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart)
+    return AllGather(inst, in, mesh);
   if (opcode == Opcode::kAllToAll) return AllToAll(inst, in, mesh);
-  if (opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart) return Permute(inst, in, mesh);
+  if (opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart)
+    return EvalPermute(inst, in, mesh);
   if (opcode == Opcode::kCollectiveBroadcast) return Broadcast(inst, in, mesh);
   if (opcode == Opcode::kRaggedAllToAll) return RaggedAllToAll(inst, in, mesh);
   return AllReduce(inst, in, mesh, evaluator);
 }
 
-// The results in the form of the instruction's shape: array or tuple; for the -start forms beside the operands.
-Literal Packed(const Instruction& inst, const std::vector<Literal>& operands, std::vector<Literal> results) {
+// The results in the form of the instruction's shape: array or tuple; for the -start forms beside
+// the operands.
+Literal Packed(const Instruction& inst, const std::vector<Literal>& operands,
+               std::vector<Literal> results) {
   const auto pack = [](std::vector<Literal> parts, Shape shape) {
     return shape.IsTuple() ? Literal::Tuple(std::move(parts)) : std::move(parts[0]);
   };
   const Shape shape = inst.shape();
-  if (inst.opcode() != Opcode::kAllGatherStart && inst.opcode() != Opcode::kCollectivePermuteStart) {
+  if (inst.opcode() != Opcode::kAllGatherStart &&
+      inst.opcode() != Opcode::kCollectivePermuteStart) {
     return pack(std::move(results), shape);
   }
-  std::vector<Literal> all = {pack(operands, shape.element(0)), pack(std::move(results), shape.element(1))};
+  std::vector<Literal> all = {pack(operands, shape.element(0)),
+                              pack(std::move(results), shape.element(1))};
   for (int i = 2; i < shape.element_count_of_tuple(); ++i) all.emplace_back(shape.element(i));
   return Literal::Tuple(std::move(all));
 }
@@ -286,18 +324,22 @@ EvalResult EvalCollective(EvalContext& c) {
     std::vector<Literal> values;
     for (size_t device = 0; device < in.size(); ++device) {
       if (results[device].empty()) {
-        return Error(c.loc(), "device {} takes part in `{}` but is in none of its groups", device, c.instruction.name());
+        return Error(c.loc(), "device {} takes part in `{}` but is in none of its groups", device,
+                     c.instruction.name());
       }
       values.push_back(Packed(c.instruction, in[device], std::move(results[device])));
     }
     return values;
   };
   if (options.rendezvous == nullptr) {
-    if (mesh.devices() != 1) return Error(c.loc(), "`{}` needs the other {} devices", c.instruction.name(), mesh.devices() - 1);
+    if (mesh.devices() != 1)
+      return Error(c.loc(), "`{}` needs the other {} devices", c.instruction.name(),
+                   mesh.devices() - 1);
     ASSIGN_OR_RETURN(std::vector<Literal> values, compute({c.operands}));
     return std::move(values[0]);
   }
-  const int device = static_cast<int>(options.replica_id * options.partition_count + options.partition_id);
+  const int device =
+      static_cast<int>(options.replica_id * options.partition_count + options.partition_id);
   return options.rendezvous->Meet(device, c.instruction, std::move(c.operands), compute);
 }
 

@@ -6,7 +6,9 @@ namespace hlo {
 namespace {
 
 // The value under a tuple index chain, taken out of its owner.
-Literal TakeElement(Literal tuple, size_t index) { return std::move(tuple.mutable_elements()[index]); }
+Literal TakeElement(Literal tuple, size_t index) {
+  return std::move(tuple.mutable_elements()[index]);
+}
 
 // The call that an asynchronous chain began with.
 const Instruction* FindAsyncStart(const Instruction* inst) {
@@ -46,7 +48,8 @@ EvalResult EvalTuple(EvalContext& c) { return Literal::Tuple(std::move(c.operand
 EvalResult EvalGetTupleElement(EvalContext& c) {
   const size_t index = static_cast<size_t>(c.instruction.tuple_index());
   if (index >= c.operand(0).elements().size()) {
-    return Error(c.loc(), "`{}` reads element {} of `{}`", c.instruction.name(), index, c.operand(0).shape());
+    return Error(c.loc(), "`{}` reads element {} of `{}`", c.instruction.name(), index,
+                 c.operand(0).shape());
   }
   return TakeElement(c.Take(0), index);
 }
@@ -54,7 +57,9 @@ EvalResult EvalGetTupleElement(EvalContext& c) {
 EvalResult EvalTakeElement0(EvalContext& c) { return TakeElement(c.Take(0), 0); }
 EvalResult EvalTakeElement1(EvalContext& c) { return TakeElement(c.Take(0), 1); }
 
-EvalResult EvalCall(EvalContext& c) { return c.evaluator.Evaluate(*c.instruction.call(0), std::move(c.operands)); }
+EvalResult EvalCall(EvalContext& c) {
+  return c.evaluator.Evaluate(*c.instruction.call(0), std::move(c.operands));
+}
 
 EvalResult EvalWhile(EvalContext& c) {
   const Computation& condition = *c.instruction.while_condition();
@@ -62,12 +67,14 @@ EvalResult EvalWhile(EvalContext& c) {
   std::vector<Literal> state(1);
   state[0] = c.Take(0);
   for (int64_t i = 0;; ++i) {
-    ASSIGN_OR_RETURN(const Literal more, c.evaluator.Evaluate(condition, absl::MakeConstSpan(state)));
+    ASSIGN_OR_RETURN(const Literal more,
+                     c.evaluator.Evaluate(condition, absl::MakeConstSpan(state)));
     if (more.GetInt() == 0) return std::move(state[0]);
     const int64_t limit = c.evaluator.options().max_loop_iterations;
     if (limit > 0 && i >= limit) {
-      return MakeError(absl::StatusCode::kResourceExhausted, c.loc(),
-                       fmt::format("`{}` runs more than {} iterations", c.instruction.name(), limit));
+      return MakeError(
+          absl::StatusCode::kResourceExhausted, c.loc(),
+          fmt::format("`{}` runs more than {} iterations", c.instruction.name(), limit));
     }
     // An empty loop body costs something, too: endless loops meet the limit on work.
     RETURN_IF_ERROR(c.evaluator.Spend(1));
@@ -86,7 +93,8 @@ EvalResult EvalConditional(EvalContext& c) {
     branch = c.operand(0).GetInt();
     if (branch < 0 || branch >= branches) branch = branches - 1;
   }
-  RET_CHECK(branch < branches && branch + 1 < c.operand_count(), "`{}` has no branch {}", c.instruction.name(), branch);
+  RET_CHECK(branch < branches && branch + 1 < c.operand_count(), "`{}` has no branch {}",
+            c.instruction.name(), branch);
   std::vector<Literal> arguments(1);
   arguments[0] = c.Take(static_cast<int>(branch) + 1);
   return c.evaluator.Evaluate(*c.instruction.call(static_cast<int>(branch)), std::move(arguments));
@@ -94,7 +102,9 @@ EvalResult EvalConditional(EvalContext& c) {
 
 EvalResult EvalAfterAll(EvalContext&) { return Literal::Token(); }
 
-EvalResult EvalAsyncStart(EvalContext& c) { return AsyncValue(c, *c.instruction.call(0), std::move(c.operands)); }
+EvalResult EvalAsyncStart(EvalContext& c) {
+  return AsyncValue(c, *c.instruction.call(0), std::move(c.operands));
+}
 
 EvalResult EvalAsyncUpdate(EvalContext& c) {
   if (c.operand_count() == 1) return c.Take(0);
@@ -114,12 +124,14 @@ EvalResult EvalCopyStart(EvalContext& c) {
 
 EvalResult EvalDeviceId(EvalContext& c) {
   const EvalOptions& options = c.evaluator.options();
-  return Literal::Scalar<int64_t>(ElementType::kU32,
-                                  c.opcode() == Opcode::kPartitionId ? options.partition_id : options.replica_id);
+  return Literal::Scalar<int64_t>(ElementType::kU32, c.opcode() == Opcode::kPartitionId
+                                                         ? options.partition_id
+                                                         : options.replica_id);
 }
 
 EvalResult EvalHostTransfer(EvalContext& c) {
-  return Unsupported(c.loc(), "`{}` needs a host to exchange data with; there is none here", c.instruction.opcode_text());
+  return Unsupported(c.loc(), "`{}` needs a host to exchange data with; there is none here",
+                     c.instruction.opcode_text());
 }
 
 EvalResult EvalGetDimensionSize(EvalContext& c) {
@@ -132,7 +144,8 @@ EvalResult EvalSetDimensionSize(EvalContext& c) {
   const int64_t bound = c.instruction.operand(0)->shape().dim(static_cast<int>(d));
   const int64_t size = ScalarIndex(c.operand(1));
   if (size < 0 || size > bound) {
-    return Error(c.loc(), "`{}` sets dimension {} to {}, but it holds 0 to {} elements", c.instruction.name(), d, size, bound);
+    return Error(c.loc(), "`{}` sets dimension {} to {}, but it holds 0 to {} elements",
+                 c.instruction.name(), d, size, bound);
   }
   DimVec dims = Dims(c.operand(0));
   dims[d] = size;
@@ -145,13 +158,13 @@ EvalResult EvalDynamicReshape(EvalContext& c) {
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t bound = c.instruction.shape().dim(static_cast<int>(d));
     if (dims[d] < 0 || dims[d] > bound) {
-      return Error(c.loc(), "`{}` sets dimension {} to {}, but it holds 0 to {} elements", c.instruction.name(), d, dims[d],
-                   bound);
+      return Error(c.loc(), "`{}` sets dimension {} to {}, but it holds 0 to {} elements",
+                   c.instruction.name(), d, dims[d], bound);
     }
   }
   if (Product(dims) != c.operand(0).element_count()) {
-    return Error(c.loc(), "`{}` reshapes {} elements to {}", c.instruction.name(), c.operand(0).element_count(),
-                 Product(dims));
+    return Error(c.loc(), "`{}` reshapes {} elements to {}", c.instruction.name(),
+                 c.operand(0).element_count(), Product(dims));
   }
   return c.operand(0).Reshaped(c.ResultShape(dims));
 }

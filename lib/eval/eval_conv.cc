@@ -1,6 +1,7 @@
-// convolution: operands in the canonical order [batch, spatial…, features] and [spatial…, input features, output features]. Each result
-// element sums over window positions in row-major order, then over input features; positions in the padding are skipped, so
-// they are no products with zero.
+// convolution: operands in the canonical order [batch, spatial…, features] and [spatial…, input
+// features, output features]. Each result element sums over window positions in row-major order,
+// then over input features; positions in the padding are skipped, so they are no products with
+// zero.
 #include "lib/eval/contraction.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/strided.h"
@@ -12,8 +13,9 @@ Literal Canonical(const Literal& operand, ElementType result, const DimVec& orde
   const Literal values = ConvertLiteral(operand, AccumulatorType(result));
   const DimVec dims = Permute(values.shape().dims(), order);
   Literal ordered(Shape::Array(values.element_type(), dims));
-  RunStridedCopy({dims, Permute(RowMajorStrides(values.shape().dims()), order), RowMajorStrides(dims)},
-                 ByteSize(values.element_type()), values.data(), ordered.mutable_data());
+  RunStridedCopy(
+      {dims, Permute(RowMajorStrides(values.shape().dims()), order), RowMajorStrides(dims)},
+      ByteSize(values.element_type()), values.data(), ordered.mutable_data());
   return ordered;
 }
 
@@ -26,28 +28,32 @@ struct Convolution {
 
   int64_t spatial() const { return static_cast<int64_t>(window.dims.size()); }
 
-  // Adds the window position `position` of result element (n, at), if it exists, to the row of sums.
-  void AddPosition(int64_t n, const DimVec& at, const DimVec& position, const uint8_t* lhs, const uint8_t* rhs,
-                   uint8_t* sums) const {
+  // Adds the window position `position` of result element (n, at), if it exists, to the row of
+  // sums.
+  void AddPosition(int64_t n, const DimVec& at, const DimVec& position, const uint8_t* lhs,
+                   const uint8_t* rhs, uint8_t* sums) const {
     const int bytes = ByteSize(type);
     int64_t input = 0, kernel = 0;
     for (size_t d = 0; d < window.dims.size(); ++d) {
       const WindowDim& w = window.dims[d];
       const int64_t place = at[d] * w.stride + position[d] * w.window_dilation - w.pad_low;
-      if (place < 0 || place % w.base_dilation != 0 || place / w.base_dilation >= lhs_dims[d + 1]) return;
+      if (place < 0 || place % w.base_dilation != 0 || place / w.base_dilation >= lhs_dims[d + 1])
+        return;
       input = input * lhs_dims[d + 1] + place / w.base_dilation;
       kernel = kernel * rhs_dims[d] + (w.reversal ? w.size - 1 - position[d] : position[d]);
     }
     int64_t places = 1;
     for (size_t d = 0; d < window.dims.size(); ++d) places *= lhs_dims[d + 1];
-    const int64_t features = lhs_dims.back(), inputs = rhs_dims[rhs_dims.size() - 2], outputs = rhs_dims.back();
+    const int64_t features = lhs_dims.back(), inputs = rhs_dims[rhs_dims.size() - 2],
+                  outputs = rhs_dims.back();
     const int64_t groups = std::max(feature_groups, batch_groups), width = outputs / groups;
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t batch = batch_groups > 1 ? g * out_dims[0] + n : n;
       const int64_t first_feature = feature_groups > 1 ? g * inputs : 0;
       const uint8_t* row = lhs + ((batch * places + input) * features + first_feature) * bytes;
       for (int64_t z = 0; z < inputs; ++z) {
-        MultiplyAdd(type, row + z * bytes, rhs + ((kernel * inputs + z) * outputs + g * width) * bytes, width,
+        MultiplyAdd(type, row + z * bytes,
+                    rhs + ((kernel * inputs + z) * outputs + g * width) * bytes, width,
                     sums + g * width * bytes);
       }
     }
@@ -58,11 +64,15 @@ struct Convolution {
 
 EvalResult EvalConvolution(EvalContext& c) {
   const ConvolutionAttrs& attrs = c.attrs<ConvolutionAttrs>();
-  if (attrs.convolution_kind == ConvolutionKind::kWgrad || attrs.convolution_kind == ConvolutionKind::kDgrad) {
-    return Unsupported(c.loc(), "`convolution` with convolution_kind={} has no reference semantics here",
+  if (attrs.convolution_kind == ConvolutionKind::kWgrad ||
+      attrs.convolution_kind == ConvolutionKind::kDgrad) {
+    return Unsupported(c.loc(),
+                       "`convolution` with convolution_kind={} has no reference semantics here",
                        Text(attrs.convolution_kind));
   }
-  if (c.operand_count() > 2) return Unsupported(c.loc(), "`convolution` with sparse operands has no reference semantics here");
+  if (c.operand_count() > 2)
+    return Unsupported(c.loc(),
+                       "`convolution` with sparse operands has no reference semantics here");
   const ConvDimNumbers& dn = attrs.dim_labels;
   const ElementType result_type = c.instruction.shape().element_type();
   DimVec lhs_order = {dn.input_batch}, rhs_order, out_order = {dn.output_batch};
@@ -76,7 +86,12 @@ EvalResult EvalConvolution(EvalContext& c) {
   const Literal lhs = Canonical(c.operand(0), result_type, lhs_order);
   const Literal rhs = Canonical(c.operand(1), result_type, rhs_order);
 
-  Convolution conv{attrs.window, Dims(lhs), Dims(rhs), {}, attrs.feature_group_count, attrs.batch_group_count,
+  Convolution conv{attrs.window,
+                   Dims(lhs),
+                   Dims(rhs),
+                   {},
+                   attrs.feature_group_count,
+                   attrs.batch_group_count,
                    AccumulatorType(result_type)};
   conv.window.dims.resize(dn.input_spatial.size());
   conv.out_dims.push_back(conv.lhs_dims[0] / attrs.batch_group_count);
@@ -88,7 +103,8 @@ EvalResult EvalConvolution(EvalContext& c) {
   }
   conv.out_dims.push_back(conv.rhs_dims.back());
   Literal sums(Shape::Array(conv.type, conv.out_dims));
-  RETURN_IF_ERROR(c.evaluator.Spend(sums.element_count() * Product(window_dims) * conv.rhs_dims[conv.rhs_dims.size() - 2]));
+  RETURN_IF_ERROR(c.evaluator.Spend(sums.element_count() * Product(window_dims) *
+                                    conv.rhs_dims[conv.rhs_dims.size() - 2]));
 
   const int64_t row_bytes = conv.out_dims.back() * ByteSize(conv.type);
   uint8_t* row = sums.mutable_data();
@@ -108,8 +124,8 @@ EvalResult EvalConvolution(EvalContext& c) {
   const DimVec back = InversePermutation(out_order);
   const DimVec dims = Permute(conv.out_dims, back);
   Literal result(c.ResultShape(dims));
-  RunStridedCopy({dims, Permute(RowMajorStrides(conv.out_dims), back), RowMajorStrides(dims)}, ByteSize(result_type),
-                 values.data(), result.mutable_data());
+  RunStridedCopy({dims, Permute(RowMajorStrides(conv.out_dims), back), RowMajorStrides(dims)},
+                 ByteSize(result_type), values.data(), result.mutable_data());
   return result;
 }
 

@@ -1,4 +1,5 @@
-// Custom calls whose meaning is fixed by the compiler: annotations, TopK, dynamic-shape helpers. All others are refused by name.
+// Custom calls whose meaning is fixed by the compiler: annotations, TopK, dynamic-shape helpers.
+// All others are refused by name.
 #include "lib/eval/eval_internal.h"
 
 namespace hlo {
@@ -8,11 +9,21 @@ Literal TopKOf(const Literal& operand, int64_t k, bool largest);
 namespace {
 
 // Targets that give operand 0 on a single device.
-constexpr std::string_view kIdentities[] = {
-    "Sharding",     "SPMDFullToShardShape", "SPMDShardToFullShape", "LocalToGlobalShape",           "GlobalToLocalShape",
-    "MoveToHost",   "MoveToDevice",         "PinToDevice",          "PinToDeviceSram",              "LayoutConstraint",
-    "Pin",          "Unpin",                "SetBound",             "AssumeGatherIndicesInBound",   "annotate_device_placement",
-};
+constexpr std::string_view kIdentities[] = {"Sharding",
+                                            "SPMDFullToShardShape",
+                                            "SPMDShardToFullShape",
+                                            "LocalToGlobalShape",
+                                            "GlobalToLocalShape",
+                                            "MoveToHost",
+                                            "MoveToDevice",
+                                            "PinToDevice",
+                                            "PinToDeviceSram",
+                                            "LayoutConstraint",
+                                            "Pin",
+                                            "Unpin",
+                                            "SetBound",
+                                            "AssumeGatherIndicesInBound",
+                                            "annotate_device_placement"};
 
 bool IsIdentity(std::string_view target) {
   for (std::string_view identity : kIdentities) {
@@ -27,15 +38,18 @@ bool TakesLargest(const Instruction& call) {
   const Instruction* root = call.call(0)->root();
   if (root->opcode() != Opcode::kCompare) return true;
   const ComparisonDirection direction = root->attrs<CompareAttrs>().direction;
-  const bool is_greater = direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe;
-  const bool in_order = root->operand(0)->opcode() != Opcode::kParameter || root->operand(0)->parameter_number() == 0;
+  const bool is_greater =
+      direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe;
+  const bool in_order =
+      root->operand(0)->opcode() != Opcode::kParameter || root->operand(0)->parameter_number() == 0;
   return is_greater == in_order;
 }
 
 // (data, size of each dimension): dimensions are padded to their bounds.
 Literal PadToStatic(const Literal& data, Shape bounds) {
   std::vector<Literal> parts = {Resized(data, bounds.dims())};
-  for (int64_t size : data.shape().dims()) parts.push_back(Literal::Scalar<int64_t>(ElementType::kS32, size));
+  for (int64_t size : data.shape().dims())
+    parts.push_back(Literal::Scalar<int64_t>(ElementType::kS32, size));
   return Literal::Tuple(std::move(parts));
 }
 
@@ -46,23 +60,26 @@ EvalResult EvalCustomCall(EvalContext& c) {
   const Shape shape = c.instruction.shape();
   if (IsIdentity(target) && c.operand_count() >= 1) {
     const Literal& operand = c.operand(0);
-    if (!operand.shape().IsArray() || !shape.IsArray() || operand.element_count() == shape.element_count() ||
-        shape.has_dynamic_dims()) {
+    if (!operand.shape().IsArray() || !shape.IsArray() ||
+        operand.element_count() == shape.element_count() || shape.has_dynamic_dims()) {
       return EvalIdentity(c);
     }
-    return Unsupported(c.loc(), "custom call `{}` from `{}` to `{}` needs the other devices", target, operand.shape(), shape);
+    return Unsupported(c.loc(), "custom call `{}` from `{}` to `{}` needs the other devices",
+                       target, operand.shape(), shape);
   }
   if ((target == "TopK" || target == "mhlo.topk") && c.operand_count() == 1 && shape.IsTuple()) {
     const Shape values = shape.element(0);
     return TopKOf(c.operand(0), values.dim(values.rank() - 1), TakesLargest(c.instruction));
   }
   if (target == "GetRngSeed") {
-    return Literal::Scalar<int64_t>(ElementType::kU64, static_cast<int64_t>(c.evaluator.options().seed));
+    return Literal::Scalar<int64_t>(ElementType::kU64,
+                                    static_cast<int64_t>(c.evaluator.options().seed));
   }
   if ((target == "AllocateBuffer" || target == "CreateBuffer") && !shape.IsTuple()) {
     return Literal(shape.IsBuffer() ? shape.element(0) : shape);
   }
-  if (target == "PadToStatic" && c.operand_count() == 1 && shape.IsTuple()) return PadToStatic(c.operand(0), shape.element(0));
+  if (target == "PadToStatic" && c.operand_count() == 1 && shape.IsTuple())
+    return PadToStatic(c.operand(0), shape.element(0));
   if (target == "SliceToDynamic" && c.operand_count() >= 1) {
     DimVec dims = Dims(c.operand(0));
     for (size_t d = 0; d < dims.size() && static_cast<int>(d) + 1 < c.operand_count(); ++d) {

@@ -10,7 +10,8 @@ namespace hlo {
 
 Shape EvalContext::ResultShape(absl::Span<const int64_t> dims) const {
   const Shape declared = instruction.shape();
-  if (declared.IsArray() && declared.dims() == dims && !declared.has_dynamic_dims()) return declared;
+  if (declared.IsArray() && declared.dims() == dims && !declared.has_dynamic_dims())
+    return declared;
   return Shape::Array(declared.element_type(), dims);
 }
 
@@ -23,7 +24,8 @@ Literal ConvertLiteral(const Literal& literal, ElementType type) {
   if (literal.element_type() == type) return literal;
   Literal result(literal.shape().WithElementType(type));
   const uint8_t* in = literal.data();
-  ElementwiseOp::Convert(literal.element_type(), type).Run(&in, result.mutable_data(), literal.element_count());
+  ElementwiseOp::Convert(literal.element_type(), type)
+      .Run(&in, result.mutable_data(), literal.element_count());
   return result;
 }
 
@@ -31,7 +33,8 @@ Literal Resized(const Literal& literal, absl::Span<const int64_t> dims) {
   if (literal.shape().dims() == dims) return literal;
   Literal result(Shape::Array(literal.element_type(), dims));
   StridedCopy copy;
-  for (size_t d = 0; d < dims.size(); ++d) copy.dims.push_back(std::min(dims[d], literal.shape().dim(static_cast<int>(d))));
+  for (size_t d = 0; d < dims.size(); ++d)
+    copy.dims.push_back(std::min(dims[d], literal.shape().dim(static_cast<int>(d))));
   copy.from_strides = RowMajorStrides(literal.shape().dims());
   copy.to_strides = RowMajorStrides(dims);
   RunStridedCopy(copy, ByteSize(literal.element_type()), literal.data(), result.mutable_data());
@@ -40,14 +43,16 @@ Literal Resized(const Literal& literal, absl::Span<const int64_t> dims) {
 
 namespace {
 
-// The common dimensions of the operands, scalars aside; where run-time sizes differ, the smaller one.
+// The common dimensions of the operands, scalars aside; where run-time sizes differ, the smaller
+// one.
 DimVec CommonDims(const std::vector<Literal>& operands) {
   DimVec dims;
   for (const Literal& operand : operands) {
     const auto own = operand.shape().dims();
     if (own.empty()) continue;
     if (dims.empty()) dims.assign(own.begin(), own.end());
-    for (size_t d = 0; d < std::min(dims.size(), own.size()); ++d) dims[d] = std::min(dims[d], own[d]);
+    for (size_t d = 0; d < std::min(dims.size(), own.size()); ++d)
+      dims[d] = std::min(dims[d], own[d]);
   }
   return dims;
 }
@@ -61,7 +66,8 @@ void Align(std::vector<Literal>& operands, absl::Span<const int64_t> dims) {
       continue;
     }
     Literal repeated(Shape::Array(operand.element_type(), dims));
-    FillElements(operand.data(), ByteSize(operand.element_type()), repeated.mutable_data(), repeated.element_count());
+    FillElements(operand.data(), ByteSize(operand.element_type()), repeated.mutable_data(),
+                 repeated.element_count());
     operand = std::move(repeated);
   }
 }
@@ -69,12 +75,14 @@ void Align(std::vector<Literal>& operands, absl::Span<const int64_t> dims) {
 }  // namespace
 
 EvalResult EvalElementwise(EvalContext& c) {
-  if (c.opcode() == Opcode::kCopy && c.instruction.shape().element_type() == c.instruction.operand(0)->shape().element_type()) {
+  if (c.opcode() == Opcode::kCopy &&
+      c.instruction.shape().element_type() == c.instruction.operand(0)->shape().element_type()) {
     return EvalIdentity(c);
   }
   ASSIGN_OR_RETURN(const ElementwiseOp op, ElementwiseOp::Make(c.instruction));
   // select with a scalar predicate picks an operand.
-  if (c.opcode() == Opcode::kSelect && c.operand(0).shape().IsScalar() && !c.operand(1).shape().IsScalar()) {
+  if (c.opcode() == Opcode::kSelect && c.operand(0).shape().IsScalar() &&
+      !c.operand(1).shape().IsScalar()) {
     return c.Take(c.operand(0).GetInt() != 0 ? 1 : 2);
   }
   const DimVec dims = CommonDims(c.operands);
@@ -115,7 +123,8 @@ EvalResult EvalMap(EvalContext& c) {
 EvalResult EvalConstant(EvalContext& c) {
   const Literal& literal = c.instruction.literal();
   if (literal.is_elided()) {
-    return Error(c.loc(), "constant `{}` has no values in this text ({{...}})", c.instruction.name());
+    return Error(c.loc(), "constant `{}` has no values in this text ({{...}})",
+                 c.instruction.name());
   }
   return literal;
 }
@@ -123,7 +132,8 @@ EvalResult EvalConstant(EvalContext& c) {
 EvalResult EvalIota(EvalContext& c) {
   const Shape shape = c.instruction.shape();
   const int64_t dimension = c.attrs<IotaAttrs>().iota_dimension;
-  if (shape.rank() == 0) return Error(c.loc(), "`iota` of a scalar has no dimension to count along");
+  if (shape.rank() == 0)
+    return Error(c.loc(), "`iota` of a scalar has no dimension to count along");
   const int64_t size = shape.dim(static_cast<int>(dimension));
   Literal numbers(Shape::Array(ElementType::kS64, {size}));
   const auto values = numbers.mutable_values<int64_t>();
@@ -141,7 +151,8 @@ EvalResult EvalIota(EvalContext& c) {
 
 namespace {
 
-// The elements in the order in which they lie in memory under the layout of `shape`, or back into logical order.
+// The elements in the order in which they lie in memory under the layout of `shape`, or back into
+// logical order.
 std::vector<uint8_t> ToPhysical(const Literal& literal, Shape shape) {
   std::vector<uint8_t> bytes(static_cast<size_t>(literal.byte_size()));
   StridedCopy copy;
@@ -161,9 +172,10 @@ Literal FromPhysical(const std::vector<uint8_t>& bytes, Shape shape) {
   return result;
 }
 
-// Several small elements from one big one, or the other way; `ratio` small ones make a big one, the first of them its lowest bits.
-// Sub-byte elements lie one to a byte.
-void SplitBits(const uint8_t* from, int from_bits, uint8_t* to, int to_bits, bool to_signed, int64_t count) {
+// Several small elements from one big one, or the other way; `ratio` small ones make a big one, the
+// first of them its lowest bits. Sub-byte elements lie one to a byte.
+void SplitBits(const uint8_t* from, int from_bits, uint8_t* to, int to_bits, bool to_signed,
+               int64_t count) {
   const int ratio = from_bits / to_bits;
   const int from_bytes = (from_bits + 7) / 8, to_bytes = (to_bits + 7) / 8;
   for (int64_t i = 0; i < count; ++i) {
@@ -180,7 +192,8 @@ void SplitBits(const uint8_t* from, int from_bits, uint8_t* to, int to_bits, boo
     }
   }
 }
-void JoinBits(const uint8_t* from, int from_bits, uint8_t* to, int to_bits, bool to_signed, int64_t count) {
+void JoinBits(const uint8_t* from, int from_bits, uint8_t* to, int to_bits, bool to_signed,
+              int64_t count) {
   const int ratio = to_bits / from_bits;
   const int from_bytes = (from_bits + 7) / 8, to_bytes = (to_bits + 7) / 8;
   for (int64_t i = 0; i < count; ++i) {
@@ -193,9 +206,11 @@ void JoinBits(const uint8_t* from, int from_bits, uint8_t* to, int to_bits, bool
         continue;
       }
       const int bit = k * from_bits;
-      out[bit / 8] = static_cast<uint8_t>(out[bit / 8] | ((*in & ((1u << from_bits) - 1)) << (bit % 8)));
+      out[bit / 8] =
+          static_cast<uint8_t>(out[bit / 8] | ((*in & ((1u << from_bits) - 1)) << (bit % 8)));
     }
-    if (to_bits < 8 && to_signed && (*out >> (to_bits - 1)) != 0) *out = static_cast<uint8_t>(*out | (0xffu << to_bits));
+    if (to_bits < 8 && to_signed && (*out >> (to_bits - 1)) != 0)
+      *out = static_cast<uint8_t>(*out | (0xffu << to_bits));
   }
 }
 
@@ -211,7 +226,8 @@ EvalResult EvalBitcast(EvalContext& c) {
   if (from.byte_size() != to.byte_size()) {
     return Error(c.loc(), "bitcast from `{}` to `{}` changes the number of bytes", from, to);
   }
-  if (c.operand(0).shape().dims() != from.dims()) return Unsupported(c.loc(), "bitcast of a dynamic shape");
+  if (c.operand(0).shape().dims() != from.dims())
+    return Unsupported(c.loc(), "bitcast of a dynamic shape");
   return FromPhysical(ToPhysical(c.operand(0), from), to);
 }
 

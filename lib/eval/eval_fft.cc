@@ -39,7 +39,8 @@ Signal Bluestein(const Signal& x, int sign) {
   const Signal product = Transform(fa, 1);
   Signal result(x.size());
   for (int64_t k = 0; k < n; ++k) {
-    result[static_cast<size_t>(k)] = product[static_cast<size_t>(k)] / static_cast<double>(m) * chirp(k);
+    result[static_cast<size_t>(k)] =
+        product[static_cast<size_t>(k)] / static_cast<double>(m) * chirp(k);
   }
   return result;
 }
@@ -54,12 +55,14 @@ Signal Transform(const Signal& x, int sign) {
   if (p == n && n > 64) return Bluestein(x, sign);
   const int64_t m = n / p;
   std::vector<Signal> parts(static_cast<size_t>(p), Signal(static_cast<size_t>(m)));
-  for (int64_t i = 0; i < n; ++i) parts[static_cast<size_t>(i % p)][static_cast<size_t>(i / p)] = x[static_cast<size_t>(i)];
+  for (int64_t i = 0; i < n; ++i)
+    parts[static_cast<size_t>(i % p)][static_cast<size_t>(i / p)] = x[static_cast<size_t>(i)];
   for (Signal& part : parts) part = Transform(part, sign);
   Signal result(x.size());
   for (int64_t j = 0; j < n; ++j) {
     Complex sum = 0;
-    for (int64_t r = 0; r < p; ++r) sum += Root(j * r, n, sign) * parts[static_cast<size_t>(r)][static_cast<size_t>(j % m)];
+    for (int64_t r = 0; r < p; ++r)
+      sum += Root(j * r, n, sign) * parts[static_cast<size_t>(r)][static_cast<size_t>(j % m)];
     result[static_cast<size_t>(j)] = sum;
   }
   return result;
@@ -72,7 +75,8 @@ void TransformAlong(Signal& data, const DimVec& dims, size_t d, int sign) {
   others[d] = 1;
   for (int64_t start : AllOffsets(others, strides)) {
     Signal line(static_cast<size_t>(dims[d]));
-    for (size_t i = 0; i < line.size(); ++i) line[i] = data[static_cast<size_t>(start) + i * static_cast<size_t>(strides[d])];
+    for (size_t i = 0; i < line.size(); ++i)
+      line[i] = data[static_cast<size_t>(start) + i * static_cast<size_t>(strides[d])];
     line = Transform(line, sign);
     const double scale = sign > 0 ? 1 / static_cast<double>(dims[d]) : 1;
     for (size_t i = 0; i < line.size(); ++i) {
@@ -88,7 +92,8 @@ Signal WithLastDimension(const Signal& data, const DimVec& dims, int64_t size, F
   const int64_t rows = old == 0 ? 0 : static_cast<int64_t>(data.size()) / old;
   Signal result(static_cast<size_t>(rows * size));
   for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t i = 0; i < size; ++i) result[static_cast<size_t>(row * size + i)] = fill(row * old, i);
+    for (int64_t i = 0; i < size; ++i)
+      result[static_cast<size_t>(row * size + i)] = fill(row * old, i);
   }
   return result;
 }
@@ -100,14 +105,15 @@ EvalResult EvalFft(EvalContext& c) {
   const Literal& operand = c.operand(0);
   DimVec dims = Dims(operand);
   const size_t rank = dims.size(), axes = attrs.fft_length.size();
-  if (axes > rank) return Error(c.loc(), "`fft` of {} dimensions on an array of rank {}", axes, rank);
+  if (axes > rank)
+    return Error(c.loc(), "`fft` of {} dimensions on an array of rank {}", axes, rank);
   for (size_t i = 0; i < axes; ++i) {
     const bool is_last = i + 1 == axes;
     int64_t expected = attrs.fft_length[i];
     if (is_last && attrs.fft_type == FftType::kIrfft) expected = expected / 2 + 1;
     if (dims[rank - axes + i] != expected && !(expected == 1 && attrs.fft_length[i] == 0)) {
-      return Error(c.loc(), "`fft_length` is {} for dimension {} of size {}", attrs.fft_length[i], rank - axes + i,
-                   dims[rank - axes + i]);
+      return Error(c.loc(), "`fft_length` is {} for dimension {} of size {}", attrs.fft_length[i],
+                   rank - axes + i, dims[rank - axes + i]);
     }
   }
   const Shape shape = c.instruction.shape();
@@ -121,7 +127,9 @@ EvalResult EvalFft(EvalContext& c) {
   if (attrs.fft_type == FftType::kRfft) {
     TransformAlong(data, dims, last, sign);
     const int64_t old = dims.back(), half = old / 2 + 1;
-    data = WithLastDimension(data, dims, half, [&](int64_t row, int64_t i) { return data[static_cast<size_t>(row + i)]; });
+    data = WithLastDimension(data, dims, half, [&](int64_t row, int64_t i) {
+      return data[static_cast<size_t>(row + i)];
+    });
     dims.back() = half;
     for (size_t d = last; d-- > first;) TransformAlong(data, dims, d, sign);
   } else if (attrs.fft_type == FftType::kIrfft) {

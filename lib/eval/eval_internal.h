@@ -1,9 +1,11 @@
 // lib/eval/eval_internal.h
 //
-// What the files eval_<family>.cc share: one function per opcode, and small helpers on literals. Not for use outside lib/eval.
+// What the files eval_<family>.cc share: one function per opcode, and small helpers on literals.
+// Not for use outside lib/eval.
 //
-// A function gets the instruction and the values of its operands, which it may take apart or overwrite. Dimensions are taken from the
-// operand literals, not from their shapes in the module: dynamic dimensions have their run-time sizes there.
+// A function gets the instruction and the values of its operands, which it may take apart or
+// overwrite. Dimensions are taken from the operand literals, not from their shapes in the module:
+// dynamic dimensions have their run-time sizes there.
 #pragma once
 
 #include <vector>
@@ -27,7 +29,8 @@ struct EvalContext {
   const A& attrs() const {
     return instruction.attrs<A>();
   }
-  // The shape of an array result of these dimensions: as declared, or smaller where a dimension is dynamic.
+  // The shape of an array result of these dimensions: as declared, or smaller where a dimension is
+  // dynamic.
   Shape ResultShape(absl::Span<const int64_t> dims) const;
 };
 

@@ -33,14 +33,17 @@ template <class T>
 Literal WriteAll(Shape shape, const std::vector<T>& values) {
   Literal literal(shape);
   if constexpr (std::is_same_v<T, double>) {
-    WriteDoubles(shape.element_type(), values.data(), literal.element_count(), literal.mutable_data());
+    WriteDoubles(shape.element_type(), values.data(), literal.element_count(),
+                 literal.mutable_data());
   } else {
-    WriteComplexes(shape.element_type(), values.data(), literal.element_count(), literal.mutable_data());
+    WriteComplexes(shape.element_type(), values.data(), literal.element_count(),
+                   literal.mutable_data());
   }
   return literal;
 }
 
-// The lower factor of one n x n matrix in place. A pivot that is negative or NaN makes everything NaN; a zero pivot divides by zero.
+// The lower factor of one n x n matrix in place. A pivot that is negative or NaN makes everything
+// NaN; a zero pivot divides by zero.
 template <class T>
 void FactorInPlace(T* a, int64_t n) {
   for (int64_t j = 0; j < n; ++j) {
@@ -83,7 +86,8 @@ Literal CholeskyOf(const Literal& a, bool lower) {
     FactorInPlace(matrix.data(), n);
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        own[i * n + j] = lower ? matrix[static_cast<size_t>(i * n + j)] : Conjugate(matrix[static_cast<size_t>(j * n + i)]);
+        own[i * n + j] = lower ? matrix[static_cast<size_t>(i * n + j)]
+                               : Conjugate(matrix[static_cast<size_t>(j * n + i)]);
       }
     }
   }
@@ -111,7 +115,8 @@ void SolveColumn(const T* a, int64_t m, bool lower, bool unit, int op, T* x, int
 }
 
 template <class T>
-Literal SolveOf(const Literal& a, const Literal& b, const TriangularSolveAttrs& attrs, Shape shape) {
+Literal SolveOf(const Literal& a, const Literal& b, const TriangularSolveAttrs& attrs,
+                Shape shape) {
   const std::vector<T> matrices = ReadAll<T>(a);
   std::vector<T> values = ReadAll<T>(b);
   const int rank = b.shape().rank();
@@ -119,7 +124,9 @@ Literal SolveOf(const Literal& a, const Literal& b, const TriangularSolveAttrs& 
   const int64_t m = attrs.left_side ? rows : columns;
   const int64_t batches = values.empty() ? 0 : b.element_count() / (rows * columns);
   // x op(a) = b is op(a)^T x^T = b^T: the rows of b are the columns, and the transposition flips.
-  int op = attrs.transpose_a == TransposeKind::kTranspose ? 1 : attrs.transpose_a == TransposeKind::kAdjoint ? 2 : 0;
+  int op = attrs.transpose_a == TransposeKind::kTranspose ? 1
+           : attrs.transpose_a == TransposeKind::kAdjoint ? 2
+                                                          : 0;
   for (int64_t batch = 0; batch < batches; ++batch) {
     std::vector<T> matrix(matrices.begin() + batch * m * m, matrices.begin() + (batch + 1) * m * m);
     T* own = values.data() + batch * rows * columns;
@@ -146,7 +153,8 @@ Literal SolveOf(const Literal& a, const Literal& b, const TriangularSolveAttrs& 
 
 EvalResult EvalCholesky(EvalContext& c) {
   const bool lower = c.attrs<CholeskyAttrs>().lower;
-  if (IsComplex(c.operand(0).element_type())) return CholeskyOf<std::complex<double>>(c.operand(0), lower);
+  if (IsComplex(c.operand(0).element_type()))
+    return CholeskyOf<std::complex<double>>(c.operand(0), lower);
   return CholeskyOf<double>(c.operand(0), lower);
 }
 
@@ -174,7 +182,8 @@ FeatureView ViewOf(const Literal& x, int64_t feature_index) {
   view.count = view.features == 0 ? 0 : x.element_count() / view.features;
   const int64_t stride = RowMajorStrides(x.shape().dims())[static_cast<size_t>(d)];
   view.feature_of.resize(static_cast<size_t>(x.element_count()));
-  for (int64_t i = 0; i < x.element_count(); ++i) view.feature_of[static_cast<size_t>(i)] = i / stride % view.features;
+  for (int64_t i = 0; i < x.element_count(); ++i)
+    view.feature_of[static_cast<size_t>(i)] = i / stride % view.features;
   return view;
 }
 
@@ -182,7 +191,8 @@ using Doubles = std::vector<double>;
 
 Doubles Sums(const FeatureView& view, const Doubles& values) {
   Doubles sums(static_cast<size_t>(view.features), 0.0);
-  for (size_t i = 0; i < values.size(); ++i) sums[static_cast<size_t>(view.feature_of[i])] += values[i];
+  for (size_t i = 0; i < values.size(); ++i)
+    sums[static_cast<size_t>(view.feature_of[i])] += values[i];
   return sums;
 }
 
@@ -198,7 +208,8 @@ EvalResult EvalBatchNorm(EvalContext& c) {
   const auto feature = [&](size_t i) { return static_cast<size_t>(view.feature_of[i]); };
   Doubles y(x.size());
   if (c.opcode() == Opcode::kBatchNormInference) {
-    const Doubles offset = ReadAll<double>(c.operand(2)), mean = ReadAll<double>(c.operand(3)), var = ReadAll<double>(c.operand(4));
+    const Doubles offset = ReadAll<double>(c.operand(2)), mean = ReadAll<double>(c.operand(3)),
+                  var = ReadAll<double>(c.operand(4));
     for (size_t i = 0; i < x.size(); ++i) {
       const size_t f = feature(i);
       y[i] = (x[i] - mean[f]) * (scale[f] / std::sqrt(var[f] + epsilon)) + offset[f];
@@ -218,20 +229,24 @@ EvalResult EvalBatchNorm(EvalContext& c) {
       const size_t f = feature(i);
       y[i] = (x[i] - mean[f]) / std::sqrt(var[f] + epsilon) * scale[f] + offset[f];
     }
-    return Literal::Tuple({WriteAll(declared.element(0), y), WriteAll(declared.element(1), mean), WriteAll(declared.element(2), var)});
+    return Literal::Tuple({WriteAll(declared.element(0), y), WriteAll(declared.element(1), mean),
+                           WriteAll(declared.element(2), var)});
   }
-  const Doubles mean = ReadAll<double>(c.operand(2)), var = ReadAll<double>(c.operand(3)), dy = ReadAll<double>(c.operand(4));
+  const Doubles mean = ReadAll<double>(c.operand(2)), var = ReadAll<double>(c.operand(3)),
+                dy = ReadAll<double>(c.operand(4));
   Doubles weighted(x.size());
   for (size_t i = 0; i < x.size(); ++i) weighted[i] = dy[i] * (x[i] - mean[feature(i)]);
   const Doubles doffset = Sums(view, dy), correlation = Sums(view, weighted);
   Doubles dscale(correlation.size());
-  for (size_t f = 0; f < dscale.size(); ++f) dscale[f] = correlation[f] / std::sqrt(var[f] + epsilon);
+  for (size_t f = 0; f < dscale.size(); ++f)
+    dscale[f] = correlation[f] / std::sqrt(var[f] + epsilon);
   for (size_t i = 0; i < x.size(); ++i) {
     const size_t f = feature(i);
     y[i] = scale[f] / std::sqrt(var[f] + epsilon) / n *
            (n * dy[i] - doffset[f] - (x[i] - mean[f]) * correlation[f] / (var[f] + epsilon));
   }
-  return Literal::Tuple({WriteAll(declared.element(0), y), WriteAll(declared.element(1), dscale), WriteAll(declared.element(2), doffset)});
+  return Literal::Tuple({WriteAll(declared.element(0), y), WriteAll(declared.element(1), dscale),
+                         WriteAll(declared.element(2), doffset)});
 }
 
 }  // namespace hlo

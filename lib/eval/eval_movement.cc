@@ -7,8 +7,10 @@ namespace {
 
 int BytesOf(const Literal& literal) { return ByteSize(literal.element_type()); }
 
-// Start indices of dynamic-slice and dynamic-update-slice: scalars from operand `first` on, or one vector.
-DimVec ClampedStarts(const EvalContext& c, int first, absl::Span<const int64_t> dims, absl::Span<const int64_t> sizes) {
+// Start indices of dynamic-slice and dynamic-update-slice: scalars from operand `first` on, or one
+// vector.
+DimVec ClampedStarts(const EvalContext& c, int first, absl::Span<const int64_t> dims,
+                     absl::Span<const int64_t> sizes) {
   DimVec starts(dims.size());
   const bool is_vector = c.operand_count() == first + 1 && c.operand(first).shape().rank() == 1;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -46,7 +48,8 @@ EvalResult EvalReshape(EvalContext& c) {
   Literal operand = c.Take(0);
   const Shape shape = c.instruction.shape();
   const Shape declared = c.instruction.operand(0)->shape();
-  if (operand.element_count() == shape.element_count()) return operand.Reshaped(shape.WithoutDynamic());
+  if (operand.element_count() == shape.element_count())
+    return operand.Reshaped(shape.WithoutDynamic());
   // A dynamic dimension: its size follows from the number of elements.
   DimVec dims(shape.dims().begin(), shape.dims().end());
   int64_t dynamic = c.attrs<ReshapeAttrs>().inferred_dimension.value_or(-1);
@@ -58,8 +61,9 @@ EvalResult EvalReshape(EvalContext& c) {
     if (static_cast<int64_t>(d) != dynamic) others *= dims[d];
   }
   if (dynamic < 0 || others == 0 || operand.element_count() % others != 0) {
-    return Unsupported(c.loc(), "`reshape` from `{}` (now `{}`) to `{}`: the run-time size does not fit", declared,
-                       operand.shape(), shape);
+    return Unsupported(c.loc(),
+                       "`reshape` from `{}` (now `{}`) to `{}`: the run-time size does not fit",
+                       declared, operand.shape(), shape);
   }
   dims[static_cast<size_t>(dynamic)] = operand.element_count() / others;
   return operand.Reshaped(c.ResultShape(dims));
@@ -70,7 +74,8 @@ EvalResult EvalTranspose(EvalContext& c) {
   const auto& permutation = c.attrs<TransposeAttrs>().dimensions;
   const DimVec dims = Permute(operand.shape().dims(), permutation);
   Literal result(c.ResultShape(dims));
-  const StridedCopy copy{dims, Permute(RowMajorStrides(operand.shape().dims()), permutation), RowMajorStrides(dims)};
+  const StridedCopy copy{dims, Permute(RowMajorStrides(operand.shape().dims()), permutation),
+                         RowMajorStrides(dims)};
   RunStridedCopy(copy, BytesOf(operand), operand.data(), result.mutable_data());
   return result;
 }
@@ -120,7 +125,8 @@ EvalResult EvalPad(EvalContext& c) {
   DimVec dims;
   for (int d = 0; d < rank; ++d) dims.push_back(padding[d].PaddedSize(operand.shape().dim(d)));
   Literal result(c.ResultShape(dims));
-  FillElements(c.operand(1).data(), BytesOf(operand), result.mutable_data(), result.element_count());
+  FillElements(c.operand(1).data(), BytesOf(operand), result.mutable_data(),
+               result.element_count());
   const DimVec from = RowMajorStrides(operand.shape().dims()), to = RowMajorStrides(dims);
   StridedCopy copy;
   int64_t first_from = 0, first_to = 0;
@@ -128,9 +134,10 @@ EvalResult EvalPad(EvalContext& c) {
     // The elements i whose place low + i·step lies inside.
     const int64_t step = padding[d].interior + 1, low = padding[d].low;
     const int64_t begin = low >= 0 ? 0 : (-low + step - 1) / step;
-    const int64_t end = std::min(operand.shape().dim(d), dims[static_cast<size_t>(d)] - low <= 0
-                                                             ? int64_t{0}
-                                                             : (dims[static_cast<size_t>(d)] - low - 1) / step + 1);
+    const int64_t end =
+        std::min(operand.shape().dim(d), dims[static_cast<size_t>(d)] - low <= 0
+                                             ? int64_t{0}
+                                             : (dims[static_cast<size_t>(d)] - low - 1) / step + 1);
     const size_t s = static_cast<size_t>(d);
     copy.dims.push_back(std::max<int64_t>(0, end - begin));
     copy.from_strides.push_back(from[s]);
@@ -149,7 +156,8 @@ EvalResult EvalConcatenate(EvalContext& c) {
   const size_t dimension = static_cast<size_t>(c.attrs<ConcatenateAttrs>().dimensions.value);
   DimVec dims = Dims(c.operand(0));
   dims[dimension] = 0;
-  for (const Literal& operand : c.operands) dims[dimension] += operand.shape().dim(static_cast<int>(dimension));
+  for (const Literal& operand : c.operands)
+    dims[dimension] += operand.shape().dim(static_cast<int>(dimension));
   Literal result(c.ResultShape(dims));
   const DimVec strides = RowMajorStrides(dims);
   int64_t at = 0;
@@ -171,8 +179,9 @@ EvalResult EvalDynamicSlice(EvalContext& c) {
   Literal result(c.ResultShape(sizes));
   const DimVec strides = RowMajorStrides(operand.shape().dims());
   if (result.element_count() > 0) {
-    RunStridedCopy({DimVec(sizes.begin(), sizes.end()), strides, RowMajorStrides(sizes)}, BytesOf(operand),
-                   ElementPtr(operand, Offset(starts, strides)), result.mutable_data());
+    RunStridedCopy({DimVec(sizes.begin(), sizes.end()), strides, RowMajorStrides(sizes)},
+                   BytesOf(operand), ElementPtr(operand, Offset(starts, strides)),
+                   result.mutable_data());
   }
   return result;
 }

@@ -1,5 +1,6 @@
-// reduce: lanes are result elements, steps are the reduced elements in row-major order. So a region of any size runs over blocks, and
-// every result element sees its elements in the order that the definition gives.
+// reduce: lanes are result elements, steps are the reduced elements in row-major order. So a region
+// of any size runs over blocks, and every result element sees its elements in the order that the
+// definition gives.
 #include <cstring>
 
 #include "lib/eval/elementwise.h"
@@ -23,18 +24,21 @@ Spread SpreadOf(Shape operand, absl::Span<const int64_t> dimensions) {
   for (int d = 0; d < operand.rank(); ++d) {
     const bool is_reduced = std::find(dimensions.begin(), dimensions.end(), d) != dimensions.end();
     (is_reduced ? spread.reduced_dims : spread.kept_dims).push_back(operand.dim(d));
-    (is_reduced ? spread.reduced_strides : spread.kept_strides).push_back(strides[static_cast<size_t>(d)]);
+    (is_reduced ? spread.reduced_strides : spread.kept_strides)
+        .push_back(strides[static_cast<size_t>(d)]);
   }
   return spread;
 }
 
 // A float `add` sums in f64 and rounds once.
-Literal SumInDouble(const Literal& operand, const Literal& init, const Spread& spread, Shape shape) {
+Literal SumInDouble(const Literal& operand, const Literal& init, const Spread& spread,
+                    Shape shape) {
   const int64_t count = operand.element_count();
   std::vector<double> values(static_cast<size_t>(count));
   const Codec load = FindLoad(operand.element_type(), ElementType::kF64);
   if (load == nullptr) {
-    if (count > 0) std::memcpy(values.data(), operand.data(), static_cast<size_t>(count) * sizeof(double));
+    if (count > 0)
+      std::memcpy(values.data(), operand.data(), static_cast<size_t>(count) * sizeof(double));
   } else {
     load(operand.data(), count, reinterpret_cast<uint8_t*>(values.data()));
   }
@@ -58,15 +62,18 @@ Literal SumInDouble(const Literal& operand, const Literal& init, const Spread& s
 }
 
 // The region without a program: one evaluation per element.
-absl::Status ReduceByEvaluation(EvalContext& c, const Spread& spread, std::vector<Literal>& results) {
+absl::Status ReduceByEvaluation(EvalContext& c, const Spread& spread,
+                                std::vector<Literal>& results) {
   const size_t n = c.operands.size() / 2;
   int64_t out = 0;
   for (int64_t base : AllOffsets(spread.kept_dims, spread.kept_strides)) {
-    std::vector<Literal> accumulators(c.operands.begin() + static_cast<std::ptrdiff_t>(n), c.operands.end());
+    std::vector<Literal> accumulators(c.operands.begin() + static_cast<std::ptrdiff_t>(n),
+                                      c.operands.end());
     for (int64_t step : AllOffsets(spread.reduced_dims, spread.reduced_strides)) {
       std::vector<Literal> arguments = accumulators;
       for (size_t k = 0; k < n; ++k) arguments.push_back(c.operands[k].ElementAt(base + step));
-      ASSIGN_OR_RETURN(Literal value, c.evaluator.Evaluate(*c.instruction.to_apply(), std::move(arguments)));
+      ASSIGN_OR_RETURN(Literal value,
+                       c.evaluator.Evaluate(*c.instruction.to_apply(), std::move(arguments)));
       if (value.shape().IsTuple()) {
         accumulators = value.elements();
       } else {
@@ -76,7 +83,8 @@ absl::Status ReduceByEvaluation(EvalContext& c, const Spread& spread, std::vecto
     for (size_t k = 0; k < n; ++k) {
       const Literal value = ConvertLiteral(accumulators[k], results[k].element_type());
       const int bytes = ByteSize(results[k].element_type());
-      std::memcpy(results[k].mutable_data() + out * bytes, value.data(), static_cast<size_t>(bytes));
+      std::memcpy(results[k].mutable_data() + out * bytes, value.data(),
+                  static_cast<size_t>(bytes));
     }
     ++out;
   }
@@ -84,15 +92,17 @@ absl::Status ReduceByEvaluation(EvalContext& c, const Spread& spread, std::vecto
 }
 
 // Operands and results have the types of the region's parameters.
-void ReduceByProgram(const RegionProgram& program, absl::Span<const Literal> inputs, absl::Span<const Literal> inits,
-                     const Spread& spread, std::vector<Literal>& results) {
+void ReduceByProgram(const RegionProgram& program, absl::Span<const Literal> inputs,
+                     absl::Span<const Literal> inits, const Spread& spread,
+                     std::vector<Literal>& results) {
   const size_t n = inputs.size();
   const std::vector<int64_t> kept = AllOffsets(spread.kept_dims, spread.kept_strides);
   const std::vector<int64_t> steps = AllOffsets(spread.reduced_dims, spread.reduced_strides);
   std::vector<std::vector<uint8_t>> elements(n);
   std::vector<const uint8_t*> parameters(2 * n);
   std::vector<uint8_t*> accumulators(n);
-  for (size_t k = 0; k < n; ++k) elements[k].resize(static_cast<size_t>(kLanes * ByteSize(inputs[k].element_type())));
+  for (size_t k = 0; k < n; ++k)
+    elements[k].resize(static_cast<size_t>(kLanes * ByteSize(inputs[k].element_type())));
   for (int64_t begin = 0; begin < static_cast<int64_t>(kept.size()); begin += kLanes) {
     const int64_t lanes = std::min<int64_t>(kLanes, static_cast<int64_t>(kept.size()) - begin);
     const int64_t* offsets = kept.data() + begin;
@@ -120,7 +130,8 @@ void ReduceByProgram(const RegionProgram& program, absl::Span<const Literal> inp
 
 bool IsFloatSum(const RegionProgram& program, const Literal& operand, const Literal& init) {
   return program.simple_binary() == Opcode::kAdd && IsFloat(operand.element_type()) &&
-         operand.element_type() == init.element_type() && program.result_type(0) == operand.element_type();
+         operand.element_type() == init.element_type() &&
+         program.result_type(0) == operand.element_type();
 }
 
 }  // namespace
@@ -132,7 +143,8 @@ EvalResult EvalReduce(EvalContext& c) {
   RETURN_IF_ERROR(c.evaluator.Spend(static_cast<int64_t>(n) * c.operand(0).element_count()));
   ASSIGN_OR_RETURN(const RegionProgram* program, c.evaluator.Region(region));
   const Shape declared = c.instruction.shape();
-  if (n == 1 && program != nullptr && declared.IsArray() && IsFloatSum(*program, c.operand(0), c.operand(1))) {
+  if (n == 1 && program != nullptr && declared.IsArray() &&
+      IsFloatSum(*program, c.operand(0), c.operand(1))) {
     return SumInDouble(c.operand(0), c.operand(1), spread, c.ResultShape(spread.kept_dims));
   }
   // The region's parameters say in which types it computes.
@@ -153,7 +165,8 @@ EvalResult EvalReduce(EvalContext& c) {
   for (size_t k = 0; k < n; ++k) {
     const Shape shape = declared.IsTuple() ? declared.element(static_cast<int>(k)) : declared;
     results[k] = ConvertLiteral(results[k], shape.element_type());
-    if (results[k].shape().dims() == shape.dims() && !shape.has_dynamic_dims()) results[k] = results[k].WithShapeLayout(shape);
+    if (results[k].shape().dims() == shape.dims() && !shape.has_dynamic_dims())
+      results[k] = results[k].WithShapeLayout(shape);
   }
   return declared.IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }

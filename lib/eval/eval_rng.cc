@@ -1,4 +1,5 @@
-// Random numbers: the pure generator, the module's counter, and the stateful `rng`, which is deterministic given the seed of the options.
+// Random numbers: the pure generator, the module's counter, and the stateful `rng`, which is
+// deterministic given the seed of the options.
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -44,7 +45,8 @@ EvalResult EvalRngBitGenerator(EvalContext& c) {
   if (state.element_type() != ElementType::kU64 || state.shape().rank() != 1 ||
       !(state.element_count() == 2 || (!three_fry && state.element_count() == 3))) {
     return Error(c.loc(), "the state of `rng-bit-generator` is `{}`; {} takes {}", state.shape(),
-                 three_fry ? "three_fry" : "philox", three_fry ? "`u64[2]`" : "`u64[2]` or `u64[3]`");
+                 three_fry ? "three_fry" : "philox",
+                 three_fry ? "`u64[2]`" : "`u64[2]` or `u64[3]`");
   }
   if (IsPred(data.element_type()) || IsComplex(data.element_type())) {
     return Error(c.loc(), "`rng-bit-generator` cannot make `{}`", data);
@@ -64,7 +66,8 @@ EvalResult EvalRngBitGenerator(EvalContext& c) {
     const bool has_high = words.size() == 3;
     Counter128 counter{words[1], has_high ? words[2] : words[0]};
     const uint64_t key = words[0];
-    bits = wide ? FromWords(data, PhiloxWords64(key, counter, count)) : FromWords(data, PhiloxWords32(key, counter, count));
+    bits = wide ? FromWords(data, PhiloxWords64(key, counter, count))
+                : FromWords(data, PhiloxWords32(key, counter, count));
     next_words[1] = counter.low;
     if (has_high) next_words[2] = counter.high;
   }
@@ -87,7 +90,8 @@ EvalResult EvalRng(EvalContext& c) {
   const int64_t count = shape.element_count();
   // One stream of blocks for each evaluation of each `rng`.
   Counter128 counter{c.evaluator.NextRandomCounter() << 32, c.instruction.id()};
-  const uint64_t key = c.evaluator.options().seed ^ static_cast<uint64_t>(c.evaluator.options().replica_id) ^
+  const uint64_t key = c.evaluator.options().seed ^
+                       static_cast<uint64_t>(c.evaluator.options().replica_id) ^
                        static_cast<uint64_t>(c.evaluator.options().partition_id) << 32;
   Literal result(shape);
   const bool normal = c.attrs<RngAttrs>().distribution == RngDistribution::kNormal;
@@ -110,9 +114,11 @@ EvalResult EvalRng(EvalContext& c) {
     return result;
   }
   if (normal || !(IsInteger(type) || IsPred(type))) {
-    return Error(c.loc(), "`rng` cannot make `{}` with distribution {}", shape, Text(c.attrs<RngAttrs>().distribution));
+    return Error(c.loc(), "`rng` cannot make `{}` with distribution {}", shape,
+                 Text(c.attrs<RngAttrs>().distribution));
   }
-  const uint64_t a = static_cast<uint64_t>(c.operand(0).GetInt()), b = static_cast<uint64_t>(c.operand(1).GetInt());
+  const uint64_t a = static_cast<uint64_t>(c.operand(0).GetInt()),
+                 b = static_cast<uint64_t>(c.operand(1).GetInt());
   const uint64_t range = b - a;
   const auto words = PhiloxWords64(key, counter, count);
   for (int64_t i = 0; i < count; ++i) {

@@ -22,7 +22,8 @@ std::vector<int64_t> OrderKeys(const Literal& literal) {
       key = math::TotalOrderKey(literal.GetDouble(i));
     } else {
       key = literal.GetInt(i);
-      if (type == ElementType::kU64) key = static_cast<int64_t>(static_cast<uint64_t>(key) ^ (uint64_t{1} << 63));
+      if (type == ElementType::kU64)
+        key = static_cast<int64_t>(static_cast<uint64_t>(key) ^ (uint64_t{1} << 63));
     }
   }
   return keys;
@@ -42,17 +43,21 @@ Lines LinesOf(Shape shape, int64_t dimension) {
   return lines;
 }
 
-void ApplyOrder(const std::vector<int64_t>& order, const Lines& lines, int64_t start, const Literal& from, Literal& to) {
+void ApplyOrder(const std::vector<int64_t>& order, const Lines& lines, int64_t start,
+                const Literal& from, Literal& to) {
   const int bytes = ByteSize(from.element_type());
   std::vector<int64_t> sources(order.size());
   std::vector<uint8_t> line(order.size() * static_cast<size_t>(bytes));
   for (size_t i = 0; i < order.size(); ++i) sources[i] = order[i] * lines.stride;
-  GatherElements(bytes, ElementPtr(from, start), sources.data(), static_cast<int64_t>(order.size()), line.data());
+  GatherElements(bytes, ElementPtr(from, start), sources.data(), static_cast<int64_t>(order.size()),
+                 line.data());
   for (size_t i = 0; i < order.size(); ++i) sources[i] = static_cast<int64_t>(i) * lines.stride;
-  ScatterElements(bytes, line.data(), sources.data(), static_cast<int64_t>(order.size()), to.mutable_data() + start * bytes);
+  ScatterElements(bytes, line.data(), sources.data(), static_cast<int64_t>(order.size()),
+                  to.mutable_data() + start * bytes);
 }
 
-// The comparator is `key <` or `key >` on a total order: sorting keys is enough. Gives the operand, and whether it descends.
+// The comparator is `key <` or `key >` on a total order: sorting keys is enough. Gives the operand,
+// and whether it descends.
 struct KeySort {
   size_t operand;
   bool descending;
@@ -63,7 +68,8 @@ std::optional<KeySort> AsKeySort(const RegionProgram* program, absl::Span<const 
   if (compare.lhs / 2 != compare.rhs / 2 || compare.lhs == compare.rhs) return std::nullopt;
   const size_t operand = static_cast<size_t>(compare.lhs / 2);
   const ElementType type = operands[operand].element_type();
-  if (IsComplex(type) || (IsFloat(type) && compare.order != ComparisonType::kTotalOrder)) return std::nullopt;
+  if (IsComplex(type) || (IsFloat(type) && compare.order != ComparisonType::kTotalOrder))
+    return std::nullopt;
   bool descending = compare.direction == ComparisonDirection::kGt;
   if (!descending && compare.direction != ComparisonDirection::kLt) return std::nullopt;
   if (compare.lhs > compare.rhs) descending = !descending;
@@ -76,7 +82,9 @@ EvalResult EvalSort(EvalContext& c) {
   const int64_t dimension = c.attrs<SortAttrs>().dimensions.value;
   const Lines lines = LinesOf(c.operand(0).shape(), dimension);
   ASSIGN_OR_RETURN(RegionRunner runner, RegionRunner::Make(c.evaluator, *c.instruction.to_apply()));
-  RETURN_IF_ERROR(c.evaluator.Spend(c.operand(0).element_count() * static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(lines.length)))));
+  RETURN_IF_ERROR(
+      c.evaluator.Spend(c.operand(0).element_count() *
+                        static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(lines.length)))));
   const std::optional<KeySort> key_sort = AsKeySort(runner.program(), c.operands);
   std::vector<int64_t> keys;
   if (key_sort.has_value()) keys = OrderKeys(c.operands[key_sort->operand]);
@@ -90,7 +98,9 @@ EvalResult EvalSort(EvalContext& c) {
   for (int64_t start : lines.starts) {
     std::iota(order.begin(), order.end(), 0);
     if (key_sort.has_value()) {
-      const auto key = [&](int64_t i) { return keys[static_cast<size_t>(start + i * lines.stride)]; };
+      const auto key = [&](int64_t i) {
+        return keys[static_cast<size_t>(start + i * lines.stride)];
+      };
       std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
         return key_sort->descending ? key(i) > key(j) : key(i) < key(j);
       });
@@ -107,18 +117,22 @@ EvalResult EvalSort(EvalContext& c) {
       });
       RETURN_IF_ERROR(status);
     }
-    for (size_t k = 0; k < originals.size(); ++k) ApplyOrder(order, lines, start, originals[k], results[k]);
+    for (size_t k = 0; k < originals.size(); ++k)
+      ApplyOrder(order, lines, start, originals[k], results[k]);
   }
-  return c.instruction.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
+  return c.instruction.shape().IsTuple() ? Literal::Tuple(std::move(results))
+                                         : std::move(results[0]);
 }
 
-// The k first elements of each row in total order, and where they stood; ties in the order of their places.
+// The k first elements of each row in total order, and where they stood; ties in the order of their
+// places.
 Literal TopKOf(const Literal& operand, int64_t k, bool largest) {
   const std::vector<int64_t> keys = OrderKeys(operand);
   DimVec dims = Dims(operand);
   const int64_t length = dims.back();
   dims.back() = k;
-  Literal values(Shape::Array(operand.element_type(), dims)), places(Shape::Array(ElementType::kS32, dims));
+  Literal values(Shape::Array(operand.element_type(), dims)),
+      places(Shape::Array(ElementType::kS32, dims));
   const int64_t rows = length == 0 ? 0 : operand.element_count() / length;
   const int bytes = ByteSize(operand.element_type());
   std::vector<int64_t> order(static_cast<size_t>(length));
@@ -139,13 +153,15 @@ Literal TopKOf(const Literal& operand, int64_t k, bool largest) {
 
 EvalResult EvalTopK(EvalContext& c) {
   const TopKAttrs& attrs = c.attrs<TopKAttrs>();
-  if (IsComplex(c.operand(0).element_type())) return Unsupported(c.loc(), "complex numbers have no order: `topk`");
+  if (IsComplex(c.operand(0).element_type()))
+    return Unsupported(c.loc(), "complex numbers have no order: `topk`");
   return TopKOf(c.operand(0), attrs.k, attrs.largest);
 }
 
 EvalResult EvalScan(EvalContext& c) {
   const ScanAttrs& attrs = c.attrs<ScanAttrs>();
-  const size_t carries = static_cast<size_t>(attrs.num_carries), inputs = c.operands.size() - carries;
+  const size_t carries = static_cast<size_t>(attrs.num_carries),
+               inputs = c.operands.size() - carries;
   const size_t d = static_cast<size_t>(attrs.dimensions.value);
   const Shape declared = c.instruction.shape();
   std::vector<Shape> shapes;
@@ -155,13 +171,16 @@ EvalResult EvalScan(EvalContext& c) {
     shapes = {declared};
   }
   const size_t outputs = shapes.size() - carries;
-  if (inputs == 0 && outputs == 0) return Error(c.loc(), "`scan` without inputs and outputs has no length");
-  const int64_t length = inputs > 0 ? c.operand(0).shape().dim(static_cast<int>(d)) : shapes[0].dim(static_cast<int>(d));
+  if (inputs == 0 && outputs == 0)
+    return Error(c.loc(), "`scan` without inputs and outputs has no length");
+  const int64_t length = inputs > 0 ? c.operand(0).shape().dim(static_cast<int>(d))
+                                    : shapes[0].dim(static_cast<int>(d));
   std::vector<Literal> stacked;
   for (size_t k = 0; k < outputs; ++k) {
     stacked.emplace_back(shapes[k].WithDim(static_cast<int>(d), length).WithoutDynamic());
   }
-  std::vector<Literal> state(c.operands.begin() + static_cast<std::ptrdiff_t>(inputs), c.operands.end());
+  std::vector<Literal> state(c.operands.begin() + static_cast<std::ptrdiff_t>(inputs),
+                             c.operands.end());
   for (int64_t i = 0; i < length; ++i) {
     const int64_t t = attrs.is_reverse ? length - 1 - i : i;
     std::vector<Literal> arguments;
@@ -173,28 +192,31 @@ EvalResult EvalScan(EvalContext& c) {
       slice_strides.erase(slice_strides.begin() + static_cast<std::ptrdiff_t>(d));
       Literal slice(Shape::Array(c.operands[k].element_type(), slice_dims));
       if (slice.element_count() > 0) {
-        RunStridedCopy({slice_dims, slice_strides, RowMajorStrides(slice_dims)}, ByteSize(slice.element_type()),
-                       ElementPtr(c.operands[k], t * strides[d]), slice.mutable_data());
+        RunStridedCopy({slice_dims, slice_strides, RowMajorStrides(slice_dims)},
+                       ByteSize(slice.element_type()), ElementPtr(c.operands[k], t * strides[d]),
+                       slice.mutable_data());
       }
       arguments.push_back(std::move(slice));
     }
     for (Literal& value : state) arguments.push_back(std::move(value));
-    ASSIGN_OR_RETURN(Literal value, c.evaluator.Evaluate(*c.instruction.to_apply(), std::move(arguments)));
+    ASSIGN_OR_RETURN(Literal value,
+                     c.evaluator.Evaluate(*c.instruction.to_apply(), std::move(arguments)));
     std::vector<Literal> parts;
     if (value.shape().IsTuple()) {
       parts = std::move(value.mutable_elements());
     } else {
       parts.push_back(std::move(value));
     }
-    RET_CHECK(parts.size() == shapes.size(), "`{}` scans {} values, its region gives {}", c.instruction.name(),
-              shapes.size(), parts.size());
+    RET_CHECK(parts.size() == shapes.size(), "`{}` scans {} values, its region gives {}",
+              c.instruction.name(), shapes.size(), parts.size());
     for (size_t k = 0; k < outputs; ++k) {
       DimVec to = RowMajorStrides(stacked[k].shape().dims());
       const int64_t first = t * to[d];
       to.erase(to.begin() + static_cast<std::ptrdiff_t>(d));
       if (parts[k].element_count() == 0) continue;
-      RunStridedCopy({Dims(parts[k]), RowMajorStrides(parts[k].shape().dims()), to}, ByteSize(parts[k].element_type()),
-                     parts[k].data(), stacked[k].mutable_data() + first * ByteSize(parts[k].element_type()));
+      RunStridedCopy({Dims(parts[k]), RowMajorStrides(parts[k].shape().dims()), to},
+                     ByteSize(parts[k].element_type()), parts[k].data(),
+                     stacked[k].mutable_data() + first * ByteSize(parts[k].element_type()));
     }
     for (size_t k = 0; k < carries; ++k) state[k] = std::move(parts[outputs + k]);
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <catch2/catch.hpp>
-
 #include <string>
 #include <vector>
 
@@ -31,7 +30,8 @@ inline std::vector<Literal> Literals(const std::vector<std::string>& texts) {
 }
 
 // "f32[2] {1, 2}", or "error: …".
-inline std::string Eval(std::string_view text, const std::vector<std::string>& arguments = {}, EvalOptions options = {}) {
+inline std::string Eval(std::string_view text, const std::vector<std::string>& arguments = {},
+                        EvalOptions options = {}) {
   const auto module = Parse(text);
   Evaluator evaluator(std::move(options));
   const auto result = evaluator.Run(*module, Literals(arguments));
@@ -45,6 +45,7 @@ inline std::string Entry(std::string_view body, std::string_view regions = "") {
 }
 
 inline constexpr std::string_view kAddF32 =
-    "add_f32 {\n  p = f32[] parameter(0)\n  q = f32[] parameter(1)\n  ROOT s = f32[] add(p, q)\n}\n";
+    "add_f32 {\n  p = f32[] parameter(0)\n  q = f32[] parameter(1)\n  ROOT s = f32[] add(p, "
+    "q)\n}\n";
 
 }  // namespace hlo::eval_test

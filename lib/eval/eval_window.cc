@@ -1,8 +1,9 @@
 // reduce-window and select-and-scatter.
 //
-// reduce-window runs over blocks of result elements. For each window position, in row-major order, the lanes whose position exists are
-// packed, combined and put back; positions in the padding are skipped. A window that covers everything up to its element (a
-// cumulative sum) is a running combination instead, which takes the same elements in the same order.
+// reduce-window runs over blocks of result elements. For each window position, in row-major order,
+// the lanes whose position exists are packed, combined and put back; positions in the padding are
+// skipped. A window that covers everything up to its element (a cumulative sum) is a running
+// combination instead, which takes the same elements in the same order.
 #include <cstring>
 
 #include "lib/eval/eval_internal.h"
@@ -12,9 +13,8 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kLanes = RegionProgram::kLanes;
-
-// The place in the operand of window position `position` at result index `out` of one dimension; -1: not there.
+// The place in the operand of window position `position` at result index `out` of one dimension;
+// -1: not there.
 int64_t Place(const WindowDim& w, int64_t out, int64_t position, int64_t size) {
   const int64_t place = out * w.stride + position * w.window_dilation - w.pad_low;
   if (place < 0 || place % w.base_dilation != 0) return -1;
@@ -27,7 +27,8 @@ Window FilledWindow(Window window, int rank) {
   return window;
 }
 
-// The dimension of a cumulative window: it alone has a window, which reaches from the start to the element.
+// The dimension of a cumulative window: it alone has a window, which reaches from the start to the
+// element.
 std::optional<int> CumulativeDimension(const Window& window, Shape shape) {
   std::optional<int> found;
   for (int d = 0; d < shape.rank(); ++d) {
@@ -46,16 +47,20 @@ std::optional<int> CumulativeDimension(const Window& window, Shape shape) {
 struct WindowFold {
   RegionRunner& runner;
   const Window& window;
-  Shape shape;                      // of the operands
+  Shape shape;  // of the operands
   absl::Span<const Literal> inputs;
   absl::Span<const Literal> inits;
-  DimVec dims;                      // of the results
+  DimVec dims;  // of the results
   std::vector<Literal>& results;
 
   size_t n() const { return inputs.size(); }
   int64_t count() const { return Product(dims); }
-  size_t ResultBytes(size_t k) const { return static_cast<size_t>(ByteSize(results[k].element_type())); }
-  size_t InputBytes(size_t k) const { return static_cast<size_t>(ByteSize(inputs[k].element_type())); }
+  size_t ResultBytes(size_t k) const {
+    return static_cast<size_t>(ByteSize(results[k].element_type()));
+  }
+  size_t InputBytes(size_t k) const {
+    return static_cast<size_t>(ByteSize(inputs[k].element_type()));
+  }
 
   // Each element continues the combination of its neighbour.
   absl::Status RunCumulative(int dimension) {
@@ -67,7 +72,8 @@ struct WindowFold {
       for (size_t k = 0; k < n(); ++k) {
         const int64_t bytes = static_cast<int64_t>(ResultBytes(k));
         accumulators[k] = results[k].mutable_data() + i * bytes;
-        std::memcpy(accumulators[k], is_first ? inits[k].data() : accumulators[k] - stride * bytes, ResultBytes(k));
+        std::memcpy(accumulators[k], is_first ? inits[k].data() : accumulators[k] - stride * bytes,
+                    ResultBytes(k));
         parameters[k] = accumulators[k];
         parameters[n() + k] = ElementPtr(inputs[k], i);
       }
@@ -80,14 +86,16 @@ struct WindowFold {
   struct Active {
     std::vector<int64_t> lanes, places;
   };
-  void FindActive(const std::vector<DimVec>& outs, const DimVec& position, const DimVec& strides, Active& active) const {
+  void FindActive(const std::vector<DimVec>& outs, const DimVec& position, const DimVec& strides,
+                  Active& active) const {
     active.lanes.clear();
     active.places.clear();
     for (size_t i = 0; i < outs.size(); ++i) {
       int64_t offset = 0;
       bool exists = true;
       for (size_t d = 0; d < position.size() && exists; ++d) {
-        const int64_t place = Place(window.dims[d], outs[i][d], position[d], shape.dim(static_cast<int>(d)));
+        const int64_t place =
+            Place(window.dims[d], outs[i][d], position[d], shape.dim(static_cast<int>(d)));
         exists = place >= 0;
         offset += place * strides[d];
       }
@@ -124,12 +132,15 @@ struct WindowFold {
       const int64_t found = static_cast<int64_t>(active.lanes.size());
       if (found == 0) continue;
       for (size_t k = 0; k < n(); ++k) {
-        GatherElements(static_cast<int>(ResultBytes(k)), accumulators[k], active.lanes.data(), found, packed[k].data());
-        GatherElements(static_cast<int>(InputBytes(k)), inputs[k].data(), active.places.data(), found, packed[n() + k].data());
+        GatherElements(static_cast<int>(ResultBytes(k)), accumulators[k], active.lanes.data(),
+                       found, packed[k].data());
+        GatherElements(static_cast<int>(InputBytes(k)), inputs[k].data(), active.places.data(),
+                       found, packed[n() + k].data());
       }
       RETURN_IF_ERROR(runner.Run(parameters.data(), packed_results, found));
       for (size_t k = 0; k < n(); ++k) {
-        ScatterElements(static_cast<int>(ResultBytes(k)), packed[k].data(), active.lanes.data(), found, accumulators[k]);
+        ScatterElements(static_cast<int>(ResultBytes(k)), packed[k].data(), active.lanes.data(),
+                        found, accumulators[k]);
       }
     } while (NextIndex(absl::MakeSpan(position), window_dims));
     return absl::OkStatus();
@@ -142,7 +153,8 @@ Literal Finished(const Instruction& inst, std::vector<Literal> results) {
   for (size_t k = 0; k < results.size(); ++k) {
     const Shape part = declared.IsTuple() ? declared.element(static_cast<int>(k)) : declared;
     results[k] = ConvertLiteral(results[k], part.element_type());
-    if (results[k].shape().dims() == part.dims() && !part.has_dynamic_dims()) results[k] = results[k].WithShapeLayout(part);
+    if (results[k].shape().dims() == part.dims() && !part.has_dynamic_dims())
+      results[k] = results[k].WithShapeLayout(part);
   }
   return declared.IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
@@ -164,7 +176,8 @@ EvalResult EvalReduceWindow(EvalContext& c) {
   std::vector<Literal> results;
   for (size_t k = 0; k < n; ++k) {
     const ElementType accumulator = region.parameter(static_cast<int>(k))->shape().element_type();
-    c.operands[k] = ConvertLiteral(c.operands[k], region.parameter(static_cast<int>(n + k))->shape().element_type());
+    c.operands[k] = ConvertLiteral(
+        c.operands[k], region.parameter(static_cast<int>(n + k))->shape().element_type());
     c.operands[n + k] = ConvertLiteral(c.operands[n + k], accumulator);
     results.emplace_back(Shape::Array(accumulator, dims));
   }
@@ -175,8 +188,8 @@ EvalResult EvalReduceWindow(EvalContext& c) {
   if (cumulative.has_value()) {
     RETURN_IF_ERROR(fold.RunCumulative(*cumulative));
   } else {
-    for (int64_t begin = 0; begin < fold.count(); begin += kLanes) {
-      RETURN_IF_ERROR(fold.RunBlock(begin, std::min(kLanes, fold.count() - begin)));
+    for (int64_t begin = 0; begin < fold.count(); begin += RegionProgram::kLanes) {
+      RETURN_IF_ERROR(fold.RunBlock(begin, std::min(RegionProgram::kLanes, fold.count() - begin)));
     }
   }
   return Finished(c.instruction, std::move(results));
@@ -189,7 +202,8 @@ EvalResult EvalSelectAndScatter(EvalContext& c) {
   const Computation& scatter = *c.instruction.call(1);
   ASSIGN_OR_RETURN(RegionRunner select_runner, RegionRunner::Make(c.evaluator, select));
   ASSIGN_OR_RETURN(RegionRunner scatter_runner, RegionRunner::Make(c.evaluator, scatter));
-  const Window window = FilledWindow(c.attrs<SelectAndScatterAttrs>().window, operand.shape().rank());
+  const Window window =
+      FilledWindow(c.attrs<SelectAndScatterAttrs>().window, operand.shape().rank());
   const int bytes = ByteSize(operand.element_type());
   Literal result(c.ResultShape(operand.shape().dims()));
   uint8_t* out = result.mutable_data();
@@ -207,7 +221,8 @@ EvalResult EvalSelectAndScatter(EvalContext& c) {
       int64_t offset = 0;
       bool exists = true;
       for (size_t d = 0; d < position.size() && exists; ++d) {
-        const int64_t place = Place(window.dims[d], at[d], position[d], operand.shape().dim(static_cast<int>(d)));
+        const int64_t place =
+            Place(window.dims[d], at[d], position[d], operand.shape().dim(static_cast<int>(d)));
         exists = place >= 0;
         offset += place * strides[d];
       }

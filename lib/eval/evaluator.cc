@@ -13,19 +13,31 @@ namespace {
 constexpr int kMaxDepth = 200;  // of calls
 
 // The function of an opcode. Null: parameters, which the caller sets.
+// clang-format off
 EvalFn FunctionOf(Opcode opcode) {
   switch (opcode) {
-    case Opcode::kAbs: case Opcode::kAcos: case Opcode::kAcosh: case Opcode::kAdd: case Opcode::kAnd: case Opcode::kAsin:
-    case Opcode::kAsinh: case Opcode::kAtan2: case Opcode::kAtanh: case Opcode::kCbrt: case Opcode::kCeil:
-    case Opcode::kClamp: case Opcode::kCompare: case Opcode::kComplex: case Opcode::kConvert: case Opcode::kCosh:
-    case Opcode::kCos: case Opcode::kClz: case Opcode::kDivide: case Opcode::kErf: case Opcode::kExp: case Opcode::kExpm1:
-    case Opcode::kFloor: case Opcode::kImag: case Opcode::kIsFinite: case Opcode::kLog: case Opcode::kLog1p:
-    case Opcode::kLogistic: case Opcode::kMaximum: case Opcode::kMinimum: case Opcode::kMulHi: case Opcode::kMultiply:
-    case Opcode::kNegate: case Opcode::kNot: case Opcode::kOr: case Opcode::kPopcnt: case Opcode::kPower:
-    case Opcode::kReal: case Opcode::kReducePrecision: case Opcode::kRemainder: case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven: case Opcode::kRsqrt: case Opcode::kSelect: case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic: case Opcode::kShiftRightLogical: case Opcode::kSign: case Opcode::kSin:
-    case Opcode::kSinh: case Opcode::kSqrt: case Opcode::kStochasticConvert: case Opcode::kSubtract: case Opcode::kTan:
+    case Opcode::kAbs: case Opcode::kAcos: case Opcode::kAcosh: case Opcode::kAdd:
+    case Opcode::kAnd: case Opcode::kAsin:
+    case Opcode::kAsinh: case Opcode::kAtan2: case Opcode::kAtanh: case Opcode::kCbrt:
+    case Opcode::kCeil:
+    case Opcode::kClamp: case Opcode::kCompare: case Opcode::kComplex: case Opcode::kConvert:
+    case Opcode::kCosh:
+    case Opcode::kCos: case Opcode::kClz: case Opcode::kDivide: case Opcode::kErf:
+    case Opcode::kExp: case Opcode::kExpm1:
+    case Opcode::kFloor: case Opcode::kImag: case Opcode::kIsFinite: case Opcode::kLog:
+    case Opcode::kLog1p:
+    case Opcode::kLogistic: case Opcode::kMaximum: case Opcode::kMinimum: case Opcode::kMulHi:
+    case Opcode::kMultiply:
+    case Opcode::kNegate: case Opcode::kNot: case Opcode::kOr: case Opcode::kPopcnt:
+    case Opcode::kPower:
+    case Opcode::kReal: case Opcode::kReducePrecision: case Opcode::kRemainder:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven: case Opcode::kRsqrt: case Opcode::kSelect:
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic: case Opcode::kShiftRightLogical: case Opcode::kSign:
+    case Opcode::kSin:
+    case Opcode::kSinh: case Opcode::kSqrt: case Opcode::kStochasticConvert:
+    case Opcode::kSubtract: case Opcode::kTan:
     case Opcode::kTanh: case Opcode::kXor: case Opcode::kCopy: return EvalElementwise;
     case Opcode::kBitcast: return EvalBitcast;
     case Opcode::kBitcastConvert: return EvalBitcastConvert;
@@ -56,7 +68,8 @@ EvalFn FunctionOf(Opcode opcode) {
     case Opcode::kFft: return EvalFft;
     case Opcode::kCholesky: return EvalCholesky;
     case Opcode::kTriangularSolve: return EvalTriangularSolve;
-    case Opcode::kBatchNormGrad: case Opcode::kBatchNormInference: case Opcode::kBatchNormTraining: return EvalBatchNorm;
+    case Opcode::kBatchNormGrad: case Opcode::kBatchNormInference: case Opcode::kBatchNormTraining:
+    return EvalBatchNorm;
     case Opcode::kRng: return EvalRng;
     case Opcode::kRngBitGenerator: return EvalRngBitGenerator;
     case Opcode::kRngGetAndUpdateState: return EvalRngGetAndUpdateState;
@@ -65,7 +78,8 @@ EvalFn FunctionOf(Opcode opcode) {
     case Opcode::kCall: case Opcode::kFusion: return EvalCall;
     case Opcode::kWhile: return EvalWhile;
     case Opcode::kConditional: return EvalConditional;
-    case Opcode::kOptimizationBarrier: case Opcode::kDomain: case Opcode::kAddDependency: case Opcode::kAllReduceDone:
+    case Opcode::kOptimizationBarrier: case Opcode::kDomain: case Opcode::kAddDependency:
+    case Opcode::kAllReduceDone:
       return EvalIdentity;
     case Opcode::kAfterAll: return EvalAfterAll;
     case Opcode::kAsyncStart: return EvalAsyncStart;
@@ -75,7 +89,8 @@ EvalFn FunctionOf(Opcode opcode) {
     case Opcode::kCopyDone: return EvalTakeElement0;
     case Opcode::kAllGatherDone: case Opcode::kCollectivePermuteDone: return EvalTakeElement1;
     case Opcode::kPartitionId: case Opcode::kReplicaId: return EvalDeviceId;
-    case Opcode::kAllGather: case Opcode::kAllGatherStart: case Opcode::kAllReduce: case Opcode::kAllReduceStart:
+    case Opcode::kAllGather: case Opcode::kAllGatherStart: case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
     case Opcode::kAllToAll: case Opcode::kCollectiveBroadcast: case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart: case Opcode::kRaggedAllToAll: case Opcode::kReduceScatter:
       return EvalCollective;
@@ -83,12 +98,14 @@ EvalFn FunctionOf(Opcode opcode) {
     case Opcode::kGetDimensionSize: return EvalGetDimensionSize;
     case Opcode::kSetDimensionSize: return EvalSetDimensionSize;
     case Opcode::kDynamicReshape: return EvalDynamicReshape;
-    case Opcode::kInfeed: case Opcode::kOutfeed: case Opcode::kSend: case Opcode::kSendDone: case Opcode::kRecv:
+    case Opcode::kInfeed: case Opcode::kOutfeed: case Opcode::kSend: case Opcode::kSendDone:
+    case Opcode::kRecv:
     case Opcode::kRecvDone: return EvalHostTransfer;
     case Opcode::kParameter: return nullptr;
   }
   return nullptr;
 }
+// clang-format on
 
 }  // namespace
 
@@ -102,7 +119,8 @@ struct ComputationPlan {
     const Instruction* instruction;
     int slot;
     absl::InlinedVector<Operand, 3> operands;
-    bool steals_element = false;  // the last reader of one element of a tuple that is only taken apart
+    bool steals_element =
+        false;  // the last reader of one element of a tuple that is only taken apart
   };
   std::vector<Step> steps;
   std::vector<int> parameter_slots;
@@ -117,7 +135,8 @@ struct Evaluator::Caches {
 };
 
 Evaluator::Evaluator() : Evaluator(EvalOptions()) {}
-Evaluator::Evaluator(EvalOptions options) : options_(std::move(options)), caches_(std::make_unique<Caches>()) {}
+Evaluator::Evaluator(EvalOptions options)
+    : options_(std::move(options)), caches_(std::make_unique<Caches>()) {}
 Evaluator::~Evaluator() = default;
 
 namespace {
@@ -159,7 +178,8 @@ std::unique_ptr<ComputationPlan> MakePlan(const Computation& computation) {
   for (const Instruction* inst : computation.SequenceOrPostOrder()) {
     if (inst->opcode() == Opcode::kParameter || !live.contains(inst)) continue;
     ComputationPlan::Step step{inst, plan->slot_count, {}};
-    for (const Instruction* operand : inst->operands()) step.operands.push_back({slots.at(operand), false});
+    for (const Instruction* operand : inst->operands())
+      step.operands.push_back({slots.at(operand), false});
     slots[inst] = plan->slot_count++;
     plan->steps.push_back(std::move(step));
   }
@@ -210,8 +230,9 @@ std::vector<uint64_t>& Evaluator::RandomState(const Instruction& instruction) {
 absl::Status Evaluator::Spend(int64_t elements) {
   work_ += elements;
   if (options_.max_work == 0 || work_ <= options_.max_work) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kResourceExhausted, SourceLoc(),
-                   fmt::format("evaluation needs more than {} element operations", options_.max_work));
+  return MakeError(
+      absl::StatusCode::kResourceExhausted, SourceLoc(),
+      fmt::format("evaluation needs more than {} element operations", options_.max_work));
 }
 
 absl::StatusOr<Literal> Evaluator::Run(const Module& module, absl::Span<const Literal> arguments) {
@@ -219,17 +240,20 @@ absl::StatusOr<Literal> Evaluator::Run(const Module& module, absl::Span<const Li
   return Evaluate(*module.entry(), arguments);
 }
 
-absl::StatusOr<Literal> Evaluator::Evaluate(const Computation& computation, absl::Span<const Literal> arguments) {
+absl::StatusOr<Literal> Evaluator::Evaluate(const Computation& computation,
+                                            absl::Span<const Literal> arguments) {
   return Evaluate(computation, std::vector<Literal>(arguments.begin(), arguments.end()));
 }
 
-absl::StatusOr<Literal> Evaluator::Evaluate(const Computation& computation, std::vector<Literal> arguments) {
+absl::StatusOr<Literal> Evaluator::Evaluate(const Computation& computation,
+                                            std::vector<Literal> arguments) {
   if (static_cast<int>(arguments.size()) != computation.parameter_count()) {
-    return Error(computation.loc(), "`{}` takes {} arguments, got {}", computation.name(), computation.parameter_count(),
-                 arguments.size());
+    return Error(computation.loc(), "`{}` takes {} arguments, got {}", computation.name(),
+                 computation.parameter_count(), arguments.size());
   }
   if (depth_ >= kMaxDepth) {
-    return Error(computation.loc(), "calls are nested more than {} deep at `{}`", kMaxDepth, computation.name());
+    return Error(computation.loc(), "calls are nested more than {} deep at `{}`", kMaxDepth,
+                 computation.name());
   }
   const ScopedDenormals denormals(options_.denormals);
   ASSIGN_OR_RETURN(const ComputationPlan* plan, Plan(computation));
@@ -250,7 +274,8 @@ absl::StatusOr<Literal> Evaluator::Evaluate(const Computation& computation, std:
     if (step.steals_element) {
       Literal& tuple = values[static_cast<size_t>(step.operands[0].slot)];
       const size_t index = static_cast<size_t>(step.instruction->tuple_index());
-      RET_CHECK(index < tuple.elements().size(), "`{}` reads past its tuple", step.instruction->name());
+      RET_CHECK(index < tuple.elements().size(), "`{}` reads past its tuple",
+                step.instruction->name());
       values[static_cast<size_t>(step.slot)] = std::move(tuple.mutable_elements()[index]);
       if (step.operands[0].last_use) tuple = Literal();
     } else {
@@ -258,25 +283,30 @@ absl::StatusOr<Literal> Evaluator::Evaluate(const Computation& computation, std:
         Literal& value = values[static_cast<size_t>(operand.slot)];
         operands.push_back(operand.last_use ? std::exchange(value, Literal()) : value);
       }
-      ASSIGN_OR_RETURN(values[static_cast<size_t>(step.slot)], EvaluateOwned(*step.instruction, std::move(operands)));
+      ASSIGN_OR_RETURN(values[static_cast<size_t>(step.slot)],
+                       EvaluateOwned(*step.instruction, std::move(operands)));
     }
     if (options_.hook) options_.hook(*step.instruction, values[static_cast<size_t>(step.slot)]);
   }
   return std::move(values[static_cast<size_t>(plan->root_slot)]);
 }
 
-absl::StatusOr<Literal> Evaluator::EvaluateInstruction(const Instruction& instruction, absl::Span<const Literal> operands) {
+absl::StatusOr<Literal> Evaluator::EvaluateInstruction(const Instruction& instruction,
+                                                       absl::Span<const Literal> operands) {
   const ScopedDenormals denormals(options_.denormals);
   return EvaluateOwned(instruction, std::vector<Literal>(operands.begin(), operands.end()));
 }
 
-absl::StatusOr<Literal> Evaluator::EvaluateOwned(const Instruction& instruction, std::vector<Literal> operands) {
+absl::StatusOr<Literal> Evaluator::EvaluateOwned(const Instruction& instruction,
+                                                 std::vector<Literal> operands) {
   const EvalFn function = FunctionOf(instruction.opcode());
   RET_CHECK(function != nullptr, "`{}` has no value without its caller", instruction.name());
   if (instruction.shape().IsArray()) RETURN_IF_ERROR(Spend(instruction.shape().element_count()));
   for (const Literal& operand : operands) {
     if (operand.is_elided()) {
-      return Error(instruction.loc(), "`{}` reads a constant that has no values in this text ({{...}})", instruction.name());
+      return Error(instruction.loc(),
+                   "`{}` reads a constant that has no values in this text ({{...}})",
+                   instruction.name());
     }
   }
   EvalContext context{*this, instruction, operands};
@@ -284,11 +314,25 @@ absl::StatusOr<Literal> Evaluator::EvaluateOwned(const Instruction& instruction,
 }
 
 bool IsEvaluable(const Instruction& instruction) {
-  constexpr Opcode kNever[] = {
-      Opcode::kInfeed,      Opcode::kOutfeed,   Opcode::kSend,        Opcode::kSendDone,      Opcode::kRecv,
-      Opcode::kRecvDone,    Opcode::kRng,       Opcode::kCustomCall,  Opcode::kPartitionId,   Opcode::kReplicaId,
-      Opcode::kParameter,   Opcode::kAfterAll,  Opcode::kAsyncStart,  Opcode::kAddDependency, Opcode::kAsyncUpdate,
-      Opcode::kAsyncDone,   Opcode::kCopyStart, Opcode::kCopyDone,    Opcode::kRngGetAndUpdateState};
+  constexpr Opcode kNever[] = {Opcode::kInfeed,
+                               Opcode::kOutfeed,
+                               Opcode::kSend,
+                               Opcode::kSendDone,
+                               Opcode::kRecv,
+                               Opcode::kRecvDone,
+                               Opcode::kRng,
+                               Opcode::kCustomCall,
+                               Opcode::kPartitionId,
+                               Opcode::kReplicaId,
+                               Opcode::kParameter,
+                               Opcode::kAfterAll,
+                               Opcode::kAsyncStart,
+                               Opcode::kAddDependency,
+                               Opcode::kAsyncUpdate,
+                               Opcode::kAsyncDone,
+                               Opcode::kCopyStart,
+                               Opcode::kCopyDone,
+                               Opcode::kRngGetAndUpdateState};
   for (Opcode opcode : kNever) {
     if (instruction.opcode() == opcode) return false;
   }

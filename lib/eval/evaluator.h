@@ -1,7 +1,7 @@
 // lib/eval/evaluator.h
 //
-// The meaning of HLO: evaluates modules, computations and single instructions over literals. Every pass and back end is checked
-// against it.
+// The meaning of HLO: evaluates modules, computations and single instructions over literals. Every
+// pass and back end is checked against it.
 //
 //   Evaluator evaluator;
 //   ASSIGN_OR_RETURN(Literal result, evaluator.Run(module, arguments));
@@ -41,7 +41,7 @@ struct EvalOptions {
   Denormals denormals = Denormals::kKeep;
   // Called with every value as it is computed, in all computations.
   std::function<void(const Instruction&, const Literal&)> hook;
-  int64_t max_work = 0;             // elements to compute at most, then ResourceExhausted; 0: no limit
+  int64_t max_work = 0;  // elements to compute at most, then ResourceExhausted; 0: no limit
   int64_t max_loop_iterations = 0;  // of one while; 0: no limit
   int64_t replica_id = 0;
   int64_t partition_id = 0;
@@ -63,16 +63,21 @@ class Evaluator {
 
   // Runs the entry computation.
   absl::StatusOr<Literal> Run(const Module& module, absl::Span<const Literal> arguments);
-  // Runs a computation. Plans are kept by computation: the module must not change as long as this object evaluates it.
-  absl::StatusOr<Literal> Evaluate(const Computation& computation, absl::Span<const Literal> arguments);
+  // Runs a computation. Plans are kept by computation: the module must not change as long as this
+  // object evaluates it.
+  absl::StatusOr<Literal> Evaluate(const Computation& computation,
+                                   absl::Span<const Literal> arguments);
   // As Evaluate, taking the arguments over: values that nobody else holds are updated in place.
   absl::StatusOr<Literal> Evaluate(const Computation& computation, std::vector<Literal> arguments);
   // One instruction with given operand values (constants and iota: none).
-  absl::StatusOr<Literal> EvaluateInstruction(const Instruction& instruction, absl::Span<const Literal> operands);
+  absl::StatusOr<Literal> EvaluateInstruction(const Instruction& instruction,
+                                              absl::Span<const Literal> operands);
 
   // For the evaluation of opcodes (eval_*.cc).
-  absl::StatusOr<Literal> EvaluateOwned(const Instruction& instruction, std::vector<Literal> operands);
-  // The scalar computation as a program over blocks of elements; null when it is not made of elementwise operations.
+  absl::StatusOr<Literal> EvaluateOwned(const Instruction& instruction,
+                                        std::vector<Literal> operands);
+  // The scalar computation as a program over blocks of elements; null when it is not made of
+  // elementwise operations.
   absl::StatusOr<const RegionProgram*> Region(const Computation& computation);
   // Counts work against max_work.
   absl::Status Spend(int64_t elements);
@@ -91,7 +96,8 @@ class Evaluator {
   int depth_ = 0;
 };
 
-// Whether the value depends on the operands alone: what constant folding may evaluate, if the operands are constants.
+// Whether the value depends on the operands alone: what constant folding may evaluate, if the
+// operands are constants.
 bool IsEvaluable(const Instruction& instruction);
 
 }  // namespace hlo

@@ -8,12 +8,12 @@
 namespace hlo {
 namespace {
 
+using Catch::Matchers::Contains;
 using eval_test::Entry;
 using eval_test::Eval;
 using eval_test::kAddF32;
 using eval_test::Literals;
 using eval_test::Parse;
-using Catch::Matchers::Contains;
 
 constexpr std::string_view kFillLoop = R"(HloModule fill
 below {
@@ -87,19 +87,23 @@ TEST_CASE("what needs a host or an unknown library is refused by name", "[eval][
   CHECK_THAT(Eval(Entry("t = token[] after-all()\n  i = (f32[2], token[]) infeed(t)\n"
                         "  ROOT r = f32[2] get-tuple-element(i), index=0")),
              Contains("`infeed` needs a host"));
-  CHECK_THAT(Eval(Entry("x = f32[2] constant({1, 2})\n  ROOT r = f32[2] custom-call(x), custom_call_target=\"lapack_sgetrf\"")),
+  CHECK_THAT(Eval(Entry("x = f32[2] constant({1, 2})\n  ROOT r = f32[2] custom-call(x), "
+                        "custom_call_target=\"lapack_sgetrf\"")),
              Contains("no implementation of custom call `lapack_sgetrf`"));
-  CHECK_THAT(Eval(Entry("x = s32[2] constant({1, 2})\n  ROOT r = s32[2] tanh(x)")), Contains("error"));
+  CHECK_THAT(Eval(Entry("x = s32[2] constant({1, 2})\n  ROOT r = s32[2] tanh(x)")),
+             Contains("error"));
 }
 
 TEST_CASE("dead instructions do not run", "[eval]") {
-  CHECK(Eval(Entry("x = f32[] constant(1)\n  dead = f32[] custom-call(x), custom_call_target=\"nobody\"\n"
-                   "  ROOT r = f32[] negate(x)")) == "f32[] -1");
+  CHECK(Eval(Entry(
+            "x = f32[] constant(1)\n  dead = f32[] custom-call(x), custom_call_target=\"nobody\"\n"
+            "  ROOT r = f32[] negate(x)")) == "f32[] -1");
 }
 
 TEST_CASE("random numbers repeat with the seed and change without", "[eval][rng]") {
-  const std::string text = Entry("a = f32[] constant(-1)\n  b = f32[] constant(1)\n"
-                                 "  ROOT r = f32[8] rng(a, b), distribution=rng_uniform");
+  const std::string text = Entry(
+      "a = f32[] constant(-1)\n  b = f32[] constant(1)\n"
+      "  ROOT r = f32[8] rng(a, b), distribution=rng_uniform");
   EvalOptions other;
   other.seed = 43;
   CHECK(Eval(text) == Eval(text));
@@ -107,8 +111,9 @@ TEST_CASE("random numbers repeat with the seed and change without", "[eval][rng]
 }
 
 TEST_CASE("normal numbers have the asked mean and deviation", "[eval][rng]") {
-  const auto module = Parse(Entry("a = f64[] constant(5)\n  b = f64[] constant(2)\n"
-                                  "  ROOT r = f64[20000] rng(a, b), distribution=rng_normal"));
+  const auto module =
+      Parse(Entry("a = f64[] constant(5)\n  b = f64[] constant(2)\n"
+                  "  ROOT r = f64[20000] rng(a, b), distribution=rng_normal"));
   Evaluator evaluator;
   const auto result = evaluator.Run(*module, absl::Span<const Literal>());
   REQUIRE(result.ok());
@@ -123,7 +128,8 @@ TEST_CASE("normal numbers have the asked mean and deviation", "[eval][rng]") {
 }
 
 TEST_CASE("denormals follow the mode", "[eval][denormals]") {
-  const std::string text = Entry("x = f32[] constant(1e-40)\n  one = f32[] constant(1)\n  ROOT r = f32[] multiply(x, one)");
+  const std::string text = Entry(
+      "x = f32[] constant(1e-40)\n  one = f32[] constant(1)\n  ROOT r = f32[] multiply(x, one)");
   EvalOptions flush;
   flush.denormals = Denormals::kFlush;
   CHECK(Eval(text) == "f32[] 9.99995e-41");

@@ -1,9 +1,11 @@
 // lib/eval/kernel.h
 //
-// Loops over runs of elements, one per elementwise opcode and compute type: what the interpreter spends its time in.
+// Loops over runs of elements, one per elementwise opcode and compute type: what the interpreter
+// spends its time in.
 //
-// A kernel works on the compute representation of an element type: the value as it lies in memory, except that floats narrower
-// than f32 are widened to float. Sub-byte integers are computed in their byte; `bits` is the width of their type.
+// A kernel works on the compute representation of an element type: the value as it lies in memory,
+// except that floats narrower than f32 are widened to float. Sub-byte integers are computed in
+// their byte; `bits` is the width of their type.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +20,17 @@ namespace hlo {
 // out[i] = op(in[0][i], in[1][i], …) for i < count. `out` may be one of the inputs.
 using Kernel = void (*)(const uint8_t* const* in, uint8_t* out, int64_t count, int bits);
 
-// The kernel of an opcode with `arity` operands of one compute type (kF32 stands for all narrow floats), null when the opcode
-// is not defined on the type. Results have the type of the operands, but pred for is-finite, the component for abs,
-// real and imag of complex, and the complex type for `complex`.
+// The kernel of an opcode with `arity` operands of one compute type (kF32 stands for all narrow
+// floats), null when the opcode is not defined on the type. Results have the type of the operands,
+// but pred for is-finite, the component for abs, real and imag of complex, and the complex type for
+// `complex`.
 Kernel FindKernel(Opcode opcode, int arity, ElementType compute_type);
-Kernel FindCompareKernel(ComparisonDirection direction, ComparisonType order, ElementType compute_type);
+Kernel FindCompareKernel(ComparisonDirection direction, ComparisonType order,
+                         ElementType compute_type);
 // select(pred, on_true, on_false) on elements of `bytes` bytes.
 Kernel FindSelectKernel(int bytes);
-// Compute type to compute type; `bits` is the width of the result. Float to integer saturates, integer to integer wraps.
+// Compute type to compute type; `bits` is the width of the result. Float to integer saturates,
+// integer to integer wraps.
 Kernel FindConvertKernel(ElementType from, ElementType to);
 
 // The families, each in a file of its own; null where the family does not have the opcode.

@@ -2,6 +2,8 @@
 
 namespace hlo {
 
-Kernel FindC128Kernel(Opcode opcode, int arity) { return FindComplexKernelOf<double>(opcode, arity); }
+Kernel FindC128Kernel(Opcode opcode, int arity) {
+  return FindComplexKernelOf<double>(opcode, arity);
+}
 
 }  // namespace hlo

@@ -1,5 +1,6 @@
-// Kernels of convert between compute types. Float to integer truncates and saturates (NaN gives 0), integer to integer wraps,
-// everything but zero becomes true. Complex sources give their real part; to pred, either part counts.
+// Kernels of convert between compute types. Float to integer truncates and saturates (NaN gives 0),
+// integer to integer wraps, everything but zero becomes true. Complex sources give their real part;
+// to pred, either part counts.
 #include <complex>
 
 #include "lib/eval/kernel_templates.h"
@@ -9,13 +10,15 @@ namespace hlo {
 namespace {
 
 template <class T>
-inline constexpr bool kIsComplex = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+inline constexpr bool kIsComplex =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 template <class To, class From>
 To ConvertValue(From x, int bits) {
   if constexpr (kIsComplex<To>) {
     if constexpr (kIsComplex<From>) {
-      return {static_cast<typename To::value_type>(x.real()), static_cast<typename To::value_type>(x.imag())};
+      return {static_cast<typename To::value_type>(x.real()),
+              static_cast<typename To::value_type>(x.imag())};
     } else {
       return {static_cast<typename To::value_type>(x), 0};
     }

@@ -47,7 +47,8 @@ void ComplexEqualKernel(const uint8_t* const* in, uint8_t* out, int64_t count, i
   const T* y = Input<T>(in, 1);
   bool* z = Output<bool>(out);
   for (int64_t i = 0; i < count; ++i) {
-    const bool equal = math::And(math::Equal(x[2 * i], y[2 * i]), math::Equal(x[2 * i + 1], y[2 * i + 1]));
+    const bool equal =
+        math::And(math::Equal(x[2 * i], y[2 * i]), math::Equal(x[2 * i + 1], y[2 * i + 1]));
     z[i] = equal == kEqual;
   }
 }
@@ -101,21 +102,25 @@ Kernel FindCompareKernel(ComparisonDirection direction, ComparisonType order, El
   const bool total = order == ComparisonType::kTotalOrder;
   if (IsPred(type)) return FindCompareKernelOf<bool>(direction);
   if (type == ElementType::kF64) {
-    return total ? FindCompareKernelOf<double, true>(direction) : FindCompareKernelOf<double>(direction);
+    return total ? FindCompareKernelOf<double, true>(direction)
+                 : FindCompareKernelOf<double>(direction);
   }
   if (IsFloat(type)) {
-    return total ? FindCompareKernelOf<float, true>(direction) : FindCompareKernelOf<float>(direction);
+    return total ? FindCompareKernelOf<float, true>(direction)
+                 : FindCompareKernelOf<float>(direction);
   }
   if (type == ElementType::kC64) return FindComplexCompareKernelOf<float>(direction);
   if (type == ElementType::kC128) return FindComplexCompareKernelOf<double>(direction);
   if (IsSigned(type)) {
     if (bytes == 1) return FindCompareKernelOf<int8_t>(direction);
     if (bytes == 2) return FindCompareKernelOf<int16_t>(direction);
-    return bytes == 4 ? FindCompareKernelOf<int32_t>(direction) : FindCompareKernelOf<int64_t>(direction);
+    return bytes == 4 ? FindCompareKernelOf<int32_t>(direction)
+                      : FindCompareKernelOf<int64_t>(direction);
   }
   if (bytes == 1) return FindCompareKernelOf<uint8_t>(direction);
   if (bytes == 2) return FindCompareKernelOf<uint16_t>(direction);
-  return bytes == 4 ? FindCompareKernelOf<uint32_t>(direction) : FindCompareKernelOf<uint64_t>(direction);
+  return bytes == 4 ? FindCompareKernelOf<uint32_t>(direction)
+                    : FindCompareKernelOf<uint64_t>(direction);
 }
 
 Kernel FindSelectKernel(int bytes) {
@@ -129,7 +134,8 @@ Kernel FindSelectKernel(int bytes) {
 Kernel FindKernel(Opcode opcode, int arity, ElementType type) {
   if (IsPred(type)) return FindPredKernel(opcode, arity);
   if (IsSigned(type)) return FindSignedKernel(opcode, arity, ByteSize(type));
-  if (IsUnsigned(type)) return opcode == Opcode::kAbs ? nullptr : FindUnsignedKernel(opcode, arity, ByteSize(type));
+  if (IsUnsigned(type))
+    return opcode == Opcode::kAbs ? nullptr : FindUnsignedKernel(opcode, arity, ByteSize(type));
   if (type == ElementType::kC64) return FindC64Kernel(opcode, arity);
   if (type == ElementType::kC128) return FindC128Kernel(opcode, arity);
   if (opcode == Opcode::kComplex) {

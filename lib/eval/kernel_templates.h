@@ -71,7 +71,8 @@ void IntBinaryKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int 
   const T* y = Input<T>(in, 1);
   T* z = Output<T>(out);
   if (bits == scalar::kIntBits<T>) {
-    for (int64_t i = 0; i < count; ++i) z[i] = scalar::IntBinaryOp<kOp>(x[i], y[i], scalar::kIntBits<T>);
+    for (int64_t i = 0; i < count; ++i)
+      z[i] = scalar::IntBinaryOp<kOp>(x[i], y[i], scalar::kIntBits<T>);
   } else if constexpr (sizeof(T) == 1) {
     for (int64_t i = 0; i < count; ++i) z[i] = scalar::IntBinaryOp<kOp>(x[i], y[i], bits);
   }

@@ -38,8 +38,8 @@ std::array<uint32_t, 2> ThreeFryBlock(std::array<uint32_t, 2> x, uint64_t key) {
 namespace {
 
 std::array<uint32_t, 4> Words(const Counter128& c) {
-  return {static_cast<uint32_t>(c.low), static_cast<uint32_t>(c.low >> 32), static_cast<uint32_t>(c.high),
-          static_cast<uint32_t>(c.high >> 32)};
+  return {static_cast<uint32_t>(c.low), static_cast<uint32_t>(c.low >> 32),
+          static_cast<uint32_t>(c.high), static_cast<uint32_t>(c.high >> 32)};
 }
 uint64_t Join(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
 
@@ -77,7 +77,8 @@ int PairDimension(absl::Span<const int64_t> dims) {
   return chosen;
 }
 
-std::vector<uint32_t> ThreeFryWords32(uint64_t key, uint64_t& counter, absl::Span<const int64_t> dims) {
+std::vector<uint32_t> ThreeFryWords32(uint64_t key, uint64_t& counter,
+                                      absl::Span<const int64_t> dims) {
   const int pair = PairDimension(dims);
   std::vector<uint32_t> words(static_cast<size_t>(Product(dims)));
   const auto next = [&] {
@@ -107,7 +108,8 @@ std::vector<uint64_t> ThreeFryWords64(uint64_t key, uint64_t& counter, int64_t c
   std::vector<uint64_t> words;
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t t = counter++;
-    const auto block = ThreeFryBlock({static_cast<uint32_t>(t), static_cast<uint32_t>(t >> 32)}, key);
+    const auto block =
+        ThreeFryBlock({static_cast<uint32_t>(t), static_cast<uint32_t>(t >> 32)}, key);
     words.push_back(Join(block[0], block[1]));
   }
   return words;

@@ -1,6 +1,7 @@
 // lib/eval/random_bits.h
 //
-// The two counter-based generators of HLO. They are defined bit for bit: a state and a shape give the same words everywhere.
+// The two counter-based generators of HLO. They are defined bit for bit: a state and a shape give
+// the same words everywhere.
 #pragma once
 
 #include <array>
@@ -26,14 +27,18 @@ struct Counter128 {
   }
 };
 
-// `count` words in row-major order from the counter on, which is advanced past the blocks that were used.
+// `count` words in row-major order from the counter on, which is advanced past the blocks that were
+// used.
 std::vector<uint32_t> PhiloxWords32(uint64_t key, Counter128& counter, int64_t count);
 std::vector<uint64_t> PhiloxWords64(uint64_t key, Counter128& counter, int64_t count);
-// The 32-bit words of an array: each block fills two neighbours along the first dimension of even size (else the largest one).
-std::vector<uint32_t> ThreeFryWords32(uint64_t key, uint64_t& counter, absl::Span<const int64_t> dims);
+// The 32-bit words of an array: each block fills two neighbours along the first dimension of even
+// size (else the largest one).
+std::vector<uint32_t> ThreeFryWords32(uint64_t key, uint64_t& counter,
+                                      absl::Span<const int64_t> dims);
 std::vector<uint64_t> ThreeFryWords64(uint64_t key, uint64_t& counter, int64_t count);
 
-// The dimension along which pairs of words lie: the first of even size, else the first of the largest size; -1 for a scalar.
+// The dimension along which pairs of words lie: the first of even size, else the first of the
+// largest size; -1 for a scalar.
 int PairDimension(absl::Span<const int64_t> dims);
 
 }  // namespace hlo

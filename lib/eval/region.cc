@@ -11,9 +11,10 @@ namespace {
 
 // Opcodes that leave a scalar as it is.
 bool IsScalarIdentity(Opcode opcode) {
-  return opcode == Opcode::kReshape || opcode == Opcode::kBroadcast || opcode == Opcode::kTranspose ||
-         opcode == Opcode::kBitcast || opcode == Opcode::kCopy || opcode == Opcode::kOptimizationBarrier ||
-         opcode == Opcode::kReverse || opcode == Opcode::kDomain;
+  return opcode == Opcode::kReshape || opcode == Opcode::kBroadcast ||
+         opcode == Opcode::kTranspose || opcode == Opcode::kBitcast || opcode == Opcode::kCopy ||
+         opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kReverse ||
+         opcode == Opcode::kDomain;
 }
 
 bool IsScalarTree(Shape shape) {
@@ -42,12 +43,14 @@ struct RegionProgram::Compiler {
     return static_cast<int>(program.registers_.size()) - 1;
   }
 
-  absl::StatusOr<Value> CompileInstruction(const Instruction& inst, const std::vector<Value>& operands) {
+  absl::StatusOr<Value> CompileInstruction(const Instruction& inst,
+                                           const std::vector<Value>& operands) {
     const Opcode opcode = inst.opcode();
     if (opcode == Opcode::kConstant && inst.shape().IsScalar() && !inst.literal().is_elided()) {
       const int constant = AddRegister(inst.shape().element_type());
       FillElements(inst.literal().data(), ByteSize(inst.shape().element_type()),
-                   program.slab_.data() + program.registers_[static_cast<size_t>(constant)].offset, kLanes);
+                   program.slab_.data() + program.registers_[static_cast<size_t>(constant)].offset,
+                   kLanes);
       return Value{constant};
     }
     if (opcode == Opcode::kTuple) {
@@ -84,7 +87,8 @@ struct RegionProgram::Compiler {
     return {0};
   }
 
-  absl::StatusOr<Value> CompileComputation(const Computation& computation, const std::vector<Value>& parameters) {
+  absl::StatusOr<Value> CompileComputation(const Computation& computation,
+                                           const std::vector<Value>& parameters) {
     absl::flat_hash_map<const Instruction*, Value> values;
     for (const Instruction* inst : computation.PostOrder()) {
       if (!IsScalarTree(inst->shape())) return Fail();
@@ -102,7 +106,8 @@ struct RegionProgram::Compiler {
   }
 };
 
-absl::StatusOr<std::unique_ptr<RegionProgram>> RegionProgram::Compile(const Computation& computation) {
+absl::StatusOr<std::unique_ptr<RegionProgram>> RegionProgram::Compile(
+    const Computation& computation) {
   auto program = std::make_unique<RegionProgram>();
   Compiler compiler{*program};
   std::vector<Compiler::Value> parameters;
@@ -119,7 +124,8 @@ absl::StatusOr<std::unique_ptr<RegionProgram>> RegionProgram::Compile(const Comp
   program->pointers_.resize(program->registers_.size());
 
   const auto& registers = program->registers_;
-  if (program->results_.size() == 1 && registers[static_cast<size_t>(program->results_[0])].parameter >= 0) {
+  if (program->results_.size() == 1 &&
+      registers[static_cast<size_t>(program->results_[0])].parameter >= 0) {
     program->forwarded_ = registers[static_cast<size_t>(program->results_[0])].parameter;
   }
   const Instruction* root = computation.root();
@@ -129,23 +135,27 @@ absl::StatusOr<std::unique_ptr<RegionProgram>> RegionProgram::Compile(const Comp
     const int rhs = registers[static_cast<size_t>(program->steps_[0].inputs[1])].parameter;
     if (root->opcode() == Opcode::kCompare && lhs >= 0 && rhs >= 0) {
       const CompareAttrs& attrs = root->attrs<CompareAttrs>();
-      program->simple_compare_ = {lhs, rhs, attrs.direction, attrs.type.value_or(ComparisonType::kFloat)};
+      program->simple_compare_ = {lhs, rhs, attrs.direction,
+                                  attrs.type.value_or(ComparisonType::kFloat)};
     } else if (program->parameter_count_ == 2 &&
-               ((lhs == 0 && rhs == 1) || (lhs == 1 && rhs == 0 && IsCommutative(root->opcode())))) {
+               ((lhs == 0 && rhs == 1) ||
+                (lhs == 1 && rhs == 0 && IsCommutative(root->opcode())))) {
       program->simple_binary_ = root->opcode();
     }
   }
   return program;
 }
 
-void RegionProgram::Run(const uint8_t* const* parameters, uint8_t* const* results, int64_t lanes) const {
+void RegionProgram::Run(const uint8_t* const* parameters, uint8_t* const* results,
+                        int64_t lanes) const {
   for (size_t r = 0; r < registers_.size(); ++r) {
     const Register& reg = registers_[r];
     pointers_[r] = reg.parameter >= 0 ? parameters[reg.parameter] : slab_.data() + reg.offset;
   }
   for (const Step& step : steps_) {
     const uint8_t* inputs[ElementwiseOp::kMaxArity];
-    for (int i = 0; i < step.op.arity(); ++i) inputs[i] = pointers_[static_cast<size_t>(step.inputs[i])];
+    for (int i = 0; i < step.op.arity(); ++i)
+      inputs[i] = pointers_[static_cast<size_t>(step.inputs[i])];
     step.op.Run(inputs, slab_.data() + registers_[static_cast<size_t>(step.output)].offset, lanes);
   }
   const size_t count = results_.size();
@@ -164,7 +174,8 @@ void RegionProgram::Run(const uint8_t* const* parameters, uint8_t* const* result
     saved[k].assign(from, from + lanes * ByteSize(reg.type));
   }
   for (size_t k = 0; k < count; ++k) {
-    const uint8_t* from = saved[k].empty() ? pointers_[static_cast<size_t>(results_[k])] : saved[k].data();
+    const uint8_t* from =
+        saved[k].empty() ? pointers_[static_cast<size_t>(results_[k])] : saved[k].data();
     const size_t bytes = static_cast<size_t>(lanes * ByteSize(result_type(static_cast<int>(k))));
     if (from != results[k]) std::memmove(results[k], from, bytes);
   }

@@ -1,7 +1,8 @@
 // lib/eval/region.h
 //
-// A small scalar computation (the to_apply of reduce, sort, scatter, map …) compiled to a list of kernels over blocks of lanes, so
-// that an array operation pays for its region by the block and not by the element.
+// A small scalar computation (the to_apply of reduce, sort, scatter, map …) compiled to a list of
+// kernels over blocks of lanes, so that an array operation pays for its region by the block and not
+// by the element.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,8 @@ class RegionProgram {
  public:
   static constexpr int64_t kLanes = 256;
 
-  // Null when the computation holds anything but elementwise operations on scalars (calls and fusions of such are inlined).
+  // Null when the computation holds anything but elementwise operations on scalars (calls and
+  // fusions of such are inlined).
   static absl::StatusOr<std::unique_ptr<RegionProgram>> Compile(const Computation& computation);
 
   int parameter_count() const { return parameter_count_; }
@@ -26,10 +28,12 @@ class RegionProgram {
   // Whether the result is a tuple (of result_count() elements).
   bool returns_tuple() const { return returns_tuple_; }
 
-  // results[k][i] for i < lanes <= kLanes. A result may lie over a parameter: results are written last.
+  // results[k][i] for i < lanes <= kLanes. A result may lie over a parameter: results are written
+  // last.
   void Run(const uint8_t* const* parameters, uint8_t* const* results, int64_t lanes) const;
 
-  // The computation is `opcode(parameter 0, parameter 1)`, or, for commutative opcodes, the other way round.
+  // The computation is `opcode(parameter 0, parameter 1)`, or, for commutative opcodes, the other
+  // way round.
   std::optional<Opcode> simple_binary() const { return simple_binary_; }
   // The result is this parameter, unchanged.
   std::optional<int> forwarded_parameter() const { return forwarded_; }
@@ -44,8 +48,8 @@ class RegionProgram {
  private:
   struct Register {
     ElementType type;
-    int parameter = -1;     // the value of a parameter, read in place
-    int64_t offset = 0;     // otherwise in the slab
+    int parameter = -1;  // the value of a parameter, read in place
+    int64_t offset = 0;  // otherwise in the slab
   };
   struct Step {
     ElementwiseOp op;
@@ -62,8 +66,8 @@ class RegionProgram {
   std::optional<Opcode> simple_binary_;
   std::optional<int> forwarded_;
   std::optional<SimpleCompare> simple_compare_;
-  mutable std::vector<uint8_t> slab_;                 // one run at a time
-  mutable std::vector<const uint8_t*> pointers_;      // of the registers, in a run
+  mutable std::vector<uint8_t> slab_;             // one run at a time
+  mutable std::vector<const uint8_t*> pointers_;  // of the registers, in a run
 };
 
 }  // namespace hlo

@@ -1,7 +1,7 @@
 // lib/eval/region_runner.h
 //
-// A scalar region run on lanes of storage bytes, whichever way it can be: as a program of kernels, or by evaluating the computation for
-// each lane when it holds more than elementwise operations.
+// A scalar region run on lanes of storage bytes, whichever way it can be: as a program of kernels,
+// or by evaluating the computation for each lane when it holds more than elementwise operations.
 #pragma once
 
 #include <cstring>
@@ -23,8 +23,10 @@ class RegionRunner {
 
   const RegionProgram* program() const { return program_; }
 
-  // results[k][i] of parameters[p][i] for i < lanes <= RegionProgram::kLanes. A result may lie over a parameter.
-  absl::Status Run(const uint8_t* const* parameters, absl::Span<uint8_t* const> results, int64_t lanes) {
+  // results[k][i] of parameters[p][i] for i < lanes <= RegionProgram::kLanes. A result may lie over
+  // a parameter.
+  absl::Status Run(const uint8_t* const* parameters, absl::Span<uint8_t* const> results,
+                   int64_t lanes) {
     if (program_ != nullptr) {
       program_->Run(parameters, results.data(), lanes);
       return absl::OkStatus();
@@ -33,7 +35,8 @@ class RegionRunner {
   }
 
  private:
-  absl::Status RunByEvaluation(const uint8_t* const* parameters, absl::Span<uint8_t* const> results, int64_t lanes) {
+  absl::Status RunByEvaluation(const uint8_t* const* parameters, absl::Span<uint8_t* const> results,
+                               int64_t lanes) {
     for (int64_t i = 0; i < lanes; ++i) {
       std::vector<Literal> arguments;
       for (int p = 0; p < region_.parameter_count(); ++p) {
@@ -45,7 +48,8 @@ class RegionRunner {
       ASSIGN_OR_RETURN(const Literal value, evaluator_.Evaluate(region_, std::move(arguments)));
       for (size_t k = 0; k < results.size(); ++k) {
         const Literal& part = value.shape().IsTuple() ? value.element(static_cast<int>(k)) : value;
-        std::memcpy(results[k] + i * part.byte_size(), part.data(), static_cast<size_t>(part.byte_size()));
+        std::memcpy(results[k] + i * part.byte_size(), part.data(),
+                    static_cast<size_t>(part.byte_size()));
       }
     }
     return absl::OkStatus();

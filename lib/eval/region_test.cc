@@ -12,16 +12,20 @@ std::unique_ptr<RegionProgram> CompileEntry(const Module& module) {
 }
 
 TEST_CASE("plain binary regions are recognised", "[eval][region]") {
-  const auto add = eval_test::Parse(eval_test::Entry("p = f32[] parameter(0)\n  q = f32[] parameter(1)\n  ROOT s = f32[] add(q, p)"));
+  const auto add = eval_test::Parse(eval_test::Entry(
+      "p = f32[] parameter(0)\n  q = f32[] parameter(1)\n  ROOT s = f32[] add(q, p)"));
   CHECK(CompileEntry(*add)->simple_binary() == Opcode::kAdd);
-  const auto sub = eval_test::Parse(eval_test::Entry("p = f32[] parameter(0)\n  q = f32[] parameter(1)\n  ROOT s = f32[] subtract(q, p)"));
+  const auto sub = eval_test::Parse(eval_test::Entry(
+      "p = f32[] parameter(0)\n  q = f32[] parameter(1)\n  ROOT s = f32[] subtract(q, p)"));
   CHECK(CompileEntry(*sub)->simple_binary() == std::nullopt);
-  const auto second = eval_test::Parse(eval_test::Entry("p = f32[] parameter(0)\n  ROOT q = f32[] parameter(1)"));
+  const auto second =
+      eval_test::Parse(eval_test::Entry("p = f32[] parameter(0)\n  ROOT q = f32[] parameter(1)"));
   CHECK(CompileEntry(*second)->forwarded_parameter() == 1);
 }
 
 TEST_CASE("arrays and loops make no program", "[eval][region]") {
-  const auto array = eval_test::Parse(eval_test::Entry("p = f32[2] parameter(0)\n  ROOT s = f32[2] negate(p)"));
+  const auto array =
+      eval_test::Parse(eval_test::Entry("p = f32[2] parameter(0)\n  ROOT s = f32[2] negate(p)"));
   CHECK(CompileEntry(*array) == nullptr);
 }
 

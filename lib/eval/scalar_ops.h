@@ -1,8 +1,8 @@
 // lib/eval/scalar_ops.h
 //
-// What every elementwise opcode means on one element, as templates over a value type V of lib/math: native numbers in the
-// interpreter and in constant folding, values of the code being emitted in the code generators. One definition, so that all
-// of them give the same bits.
+// What every elementwise opcode means on one element, as templates over a value type V of lib/math:
+// native numbers in the interpreter and in constant folding, values of the code being emitted in
+// the code generators. One definition, so that all of them give the same bits.
 //
 //   Float<Opcode::kTanh>(x)                   x: float or double values
 //   Float<Opcode::kMaximum>(x, y)
@@ -12,12 +12,15 @@
 //   ComplexOp<Opcode::kExp>(x)                x: math::Complex of float or double values; abs, real and imag are math::Abs, x.re, x.im
 //   FloatUnary(opcode, x), …                  the same with the opcode at run time, for emitters
 //
-// Changes of type are in lib/math/convert.h; clamp, reduce-precision and stochastic-convert are functions of lib/math.
+// Changes of type are in lib/math/convert.h; clamp, reduce-precision and stochastic-convert are
+// functions of lib/math.
 //
-// Floats narrower than f32 are widened to f32 (exact), computed, and rounded once by the caller. pred is a mask. The kernels
-// of the interpreter take the opcode as a template argument, so nothing is decided per element.
+// Floats narrower than f32 are widened to f32 (exact), computed, and rounded once by the caller.
+// pred is a mask. The kernels of the interpreter take the opcode as a template argument, so nothing
+// is decided per element.
 //
-// HLO_SCALAR_… list the opcodes of each family; a new elementwise opcode is one line there and one `if constexpr` here.
+// HLO_SCALAR_… list the opcodes of each family; a new elementwise opcode is one line there and one
+// `if constexpr` here.
 #pragma once
 
 #include "lib/math/complex.h"
@@ -36,22 +39,26 @@
 namespace hlo::scalar {
 
 // Float operand, float result.
-#define HLO_SCALAR_FLOAT_UNARY(X)                                                                           \
-  X(Abs) X(Negate) X(Sign) X(Floor) X(Ceil) X(RoundNearestAfz) X(RoundNearestEven) X(Sqrt) X(Rsqrt) X(Cbrt) \
-  X(Exp) X(Expm1) X(Log) X(Log1p) X(Logistic) X(Sin) X(Cos) X(Tan) X(Tanh) X(Erf) X(Acos) X(Acosh) X(Asin)  \
-  X(Asinh) X(Atanh) X(Sinh) X(Cosh)
+#define HLO_SCALAR_FLOAT_UNARY(X)                                                             \
+  X(Abs)                                                                                      \
+  X(Negate) X(Sign) X(Floor) X(Ceil) X(RoundNearestAfz) X(RoundNearestEven) X(Sqrt) X(Rsqrt)  \
+      X(Cbrt) X(Exp) X(Expm1) X(Log) X(Log1p) X(Logistic) X(Sin) X(Cos) X(Tan) X(Tanh) X(Erf) \
+          X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atanh) X(Sinh) X(Cosh)
 #define HLO_SCALAR_FLOAT_BINARY(X) \
   X(Add) X(Subtract) X(Multiply) X(Divide) X(Remainder) X(Power) X(Atan2) X(Maximum) X(Minimum)
 // Complex operand, complex result. `abs`, `real` and `imag` give the component.
-#define HLO_SCALAR_COMPLEX_UNARY(X)                                                                         \
-  X(Negate) X(Sign) X(Sqrt) X(Rsqrt) X(Exp) X(Expm1) X(Log) X(Log1p) X(Logistic) X(Sin) X(Cos) X(Tan) X(Tanh) \
-  X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atanh) X(Sinh) X(Cosh)
+#define HLO_SCALAR_COMPLEX_UNARY(X)                                                         \
+  X(Negate)                                                                                 \
+  X(Sign) X(Sqrt) X(Rsqrt) X(Exp) X(Expm1) X(Log) X(Log1p) X(Logistic) X(Sin) X(Cos) X(Tan) \
+      X(Tanh) X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atanh) X(Sinh) X(Cosh)
 #define HLO_SCALAR_COMPLEX_BINARY(X) X(Add) X(Subtract) X(Multiply) X(Divide) X(Power) X(Atan2)
 #define HLO_SCALAR_INT_UNARY(X) X(Abs) X(Negate) X(Sign) X(Not) X(Popcnt) X(Clz)
-#define HLO_SCALAR_INT_BINARY(X)                                                                                  \
-  X(Add) X(Subtract) X(Multiply) X(Divide) X(Remainder) X(Power) X(Maximum) X(Minimum) X(MulHi) X(And) X(Or)      \
-  X(Xor) X(ShiftLeft) X(ShiftRightArithmetic) X(ShiftRightLogical)
-// pred: `not`, and these, of which `add` and `maximum` are the logical or, `multiply` and `minimum` the logical and.
+#define HLO_SCALAR_INT_BINARY(X)                                                                \
+  X(Add)                                                                                        \
+  X(Subtract) X(Multiply) X(Divide) X(Remainder) X(Power) X(Maximum) X(Minimum) X(MulHi) X(And) \
+      X(Or) X(Xor) X(ShiftLeft) X(ShiftRightArithmetic) X(ShiftRightLogical)
+// pred: `not`, and these, of which `add` and `maximum` are the logical or, `multiply` and `minimum`
+// the logical and.
 #define HLO_SCALAR_PRED_BINARY(X) X(Add) X(Multiply) X(Maximum) X(Minimum) X(And) X(Or) X(Xor)
 
 // ---- floats ----
@@ -102,7 +109,8 @@ V Float(V x, V y) {
 
 // ---- integers ----
 //
-// `bits` is the width of the element type; values of fewer bits than V lie extended by their signedness, and stay so.
+// `bits` is the width of the element type; values of fewer bits than V lie extended by their
+// signedness, and stay so.
 
 template <class V>
 inline constexpr int kIntBits = math::kIntWidth<V>;
@@ -194,8 +202,10 @@ math::Complex<V> ComplexOp(math::Complex<V> x, math::Complex<V> y) {
 
 template <Opcode kOp, class M>
 M Pred(M x, M y) {
-  if constexpr (kOp == Opcode::kAnd || kOp == Opcode::kMultiply || kOp == Opcode::kMinimum) return math::And(x, y);
-  if constexpr (kOp == Opcode::kOr || kOp == Opcode::kAdd || kOp == Opcode::kMaximum) return math::Or(x, y);
+  if constexpr (kOp == Opcode::kAnd || kOp == Opcode::kMultiply || kOp == Opcode::kMinimum)
+    return math::And(x, y);
+  if constexpr (kOp == Opcode::kOr || kOp == Opcode::kAdd || kOp == Opcode::kMaximum)
+    return math::Or(x, y);
   if constexpr (kOp == Opcode::kXor) return math::Xor(x, y);
 }
 
@@ -252,7 +262,8 @@ M ComparePred(ComparisonDirection direction, M x, M y) {
 // Floats, by IEEE comparison or by total order. Widening a narrow float keeps both.
 template <class V>
 math::MaskOf<V> CompareFloat(ComparisonDirection direction, ComparisonType type, V x, V y) {
-  if (type == ComparisonType::kTotalOrder) return Compare(direction, math::TotalOrderKey(x), math::TotalOrderKey(y));
+  if (type == ComparisonType::kTotalOrder)
+    return Compare(direction, math::TotalOrderKey(x), math::TotalOrderKey(y));
   return Compare(direction, x, y);
 }
 

@@ -18,7 +18,8 @@ TEST_CASE("shift counts are unsigned", "[eval][scalar]") {
   CHECK(IntBinaryOp<Opcode::kShiftLeft>(int32_t{1}, int32_t{31}) == INT32_MIN);
   CHECK(IntBinaryOp<Opcode::kShiftLeft>(int32_t{1}, int32_t{-1}) == 0);
   CHECK(IntBinaryOp<Opcode::kShiftRightArithmetic>(int32_t{-8}, int32_t{100}) == -1);
-  CHECK(IntBinaryOp<Opcode::kShiftRightArithmetic>(uint32_t{0x80000000}, uint32_t{4}) == 0xf8000000);
+  CHECK(IntBinaryOp<Opcode::kShiftRightArithmetic>(uint32_t{0x80000000}, uint32_t{4}) ==
+        0xf8000000);
   CHECK(IntBinaryOp<Opcode::kShiftRightLogical>(int8_t{-1}, int8_t{2}, 4) == 3);
 }
 
@@ -36,7 +37,8 @@ TEST_CASE("total order tells zeros and NaNs apart", "[eval][scalar]") {
   CHECK_FALSE(CompareFloat(ComparisonDirection::kLt, ComparisonType::kFloat, -0.0f, 0.0f));
   const float nan = std::numeric_limits<float>::quiet_NaN();
   CHECK(CompareFloat(ComparisonDirection::kEq, ComparisonType::kTotalOrder, nan, nan));
-  CHECK(CompareFloat(ComparisonDirection::kGt, ComparisonType::kTotalOrder, nan, std::numeric_limits<float>::infinity()));
+  CHECK(CompareFloat(ComparisonDirection::kGt, ComparisonType::kTotalOrder, nan,
+                     std::numeric_limits<float>::infinity()));
   CHECK(CompareFloat(ComparisonDirection::kNe, ComparisonType::kFloat, nan, nan));
 }
 

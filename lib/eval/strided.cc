@@ -44,7 +44,8 @@ template <class T>
 void CopyFrom(const StridedCopy& copy, size_t d, const T* from, T* to) {
   const int64_t from_stride = copy.from_strides[d], to_stride = copy.to_strides[d];
   if (d + 1 == copy.dims.size()) return CopyRow(from, from_stride, to, to_stride, copy.dims[d]);
-  for (int64_t i = 0; i < copy.dims[d]; ++i) CopyFrom(copy, d + 1, from + i * from_stride, to + i * to_stride);
+  for (int64_t i = 0; i < copy.dims[d]; ++i)
+    CopyFrom(copy, d + 1, from + i * from_stride, to + i * to_stride);
 }
 
 template <class T>
@@ -80,7 +81,8 @@ std::vector<int64_t> AllOffsets(absl::Span<const int64_t> dims, absl::Span<const
   return offsets;
 }
 
-void GatherElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count, uint8_t* to) {
+void GatherElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count,
+                    uint8_t* to) {
   if (bytes == 1) return GatherOf<uint8_t>(from, offsets, count, to);
   if (bytes == 2) return GatherOf<uint16_t>(from, offsets, count, to);
   if (bytes == 4) return GatherOf<uint32_t>(from, offsets, count, to);
@@ -88,7 +90,8 @@ void GatherElements(int bytes, const uint8_t* from, const int64_t* offsets, int6
   GatherOf<Bytes16>(from, offsets, count, to);
 }
 
-void ScatterElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count, uint8_t* to) {
+void ScatterElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count,
+                     uint8_t* to) {
   if (bytes == 1) return ScatterOf<uint8_t>(from, offsets, count, to);
   if (bytes == 2) return ScatterOf<uint16_t>(from, offsets, count, to);
   if (bytes == 4) return ScatterOf<uint32_t>(from, offsets, count, to);

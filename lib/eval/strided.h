@@ -1,7 +1,8 @@
 // lib/eval/strided.h
 //
-// Moving elements between dense arrays by strides: transpose, broadcast, slice, reverse, pad, concatenate and every window of gather,
-// scatter and dynamic-slice are one loop with different strides.
+// Moving elements between dense arrays by strides: transpose, broadcast, slice, reverse, pad,
+// concatenate and every window of gather, scatter and dynamic-slice are one loop with different
+// strides.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace hlo {
 
-// A box of elements: for every index i < dims, to[Σ i·to_strides] = from[Σ i·from_strides]. Strides are in elements and may be
-// zero or negative.
+// A box of elements: for every index i < dims, to[Σ i·to_strides] = from[Σ i·from_strides]. Strides
+// are in elements and may be zero or negative.
 struct StridedCopy {
   DimVec dims;
   DimVec from_strides;
@@ -34,8 +35,10 @@ int64_t Offset(absl::Span<const int64_t> index, absl::Span<const int64_t> stride
 std::vector<int64_t> AllOffsets(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides);
 
 // to[i] = from[offsets[i]], and the other way, in elements of `bytes` bytes.
-void GatherElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count, uint8_t* to);
-void ScatterElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count, uint8_t* to);
+void GatherElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count,
+                    uint8_t* to);
+void ScatterElements(int bytes, const uint8_t* from, const int64_t* offsets, int64_t count,
+                     uint8_t* to);
 
 // Calls fn(offset) with Σ i·strides for every index below `dims`, in row-major order.
 template <class Fn>

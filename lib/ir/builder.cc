@@ -31,17 +31,21 @@ Instruction* Builder::Finish(Instruction* instruction) {
   return instruction;
 }
 
-Instruction* Builder::OpWithShape(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands, AttrsPtr attrs,
+Instruction* Builder::OpWithShape(Opcode opcode, Shape shape,
+                                  absl::Span<Instruction* const> operands, AttrsPtr attrs,
                                   absl::Span<Computation* const> calls) {
   if (!attrs) attrs = Info(opcode).default_attrs();
   const std::vector<Shape> shapes = ShapesOf(operands);
   const std::vector<Signature> signatures = SignaturesOf(calls);
-  const absl::StatusOr<Shape> inferred = InferShape(ShapeArgs(opcode, shapes, attrs, signatures, shape));
+  const absl::StatusOr<Shape> inferred =
+      InferShape(ShapeArgs(opcode, shapes, attrs, signatures, shape));
   if (!inferred.ok()) {
     if (status_.ok()) {
-      status_ = origin_ == nullptr ? inferred.status() : AddLocation(inferred.status(), origin_->loc());
+      status_ =
+          origin_ == nullptr ? inferred.status() : AddLocation(inferred.status(), origin_->loc());
     }
-    return operands.empty() ? Finish(computation_->AddConstant(Literal::Zero(ElementType::kF32))) : operands[0];
+    return operands.empty() ? Finish(computation_->AddConstant(Literal::Zero(ElementType::kF32)))
+                            : operands[0];
   }
   return Finish(computation_->Add(opcode, shape, operands, std::move(attrs), calls));
 }
@@ -54,9 +58,11 @@ Instruction* Builder::Op(Opcode opcode, absl::Span<Instruction* const> operands,
   const absl::StatusOr<Shape> inferred = InferShape(ShapeArgs(opcode, shapes, attrs, signatures));
   if (!inferred.ok()) {
     if (status_.ok()) {
-      status_ = origin_ == nullptr ? inferred.status() : AddLocation(inferred.status(), origin_->loc());
+      status_ =
+          origin_ == nullptr ? inferred.status() : AddLocation(inferred.status(), origin_->loc());
     }
-    return operands.empty() ? Finish(computation_->AddConstant(Literal::Zero(ElementType::kF32))) : operands[0];
+    return operands.empty() ? Finish(computation_->AddConstant(Literal::Zero(ElementType::kF32)))
+                            : operands[0];
   }
   return Finish(computation_->Add(opcode, *inferred, operands, std::move(attrs), calls));
 }
@@ -65,7 +71,9 @@ Instruction* Builder::Parameter(int64_t number, Shape shape, std::string_view na
   return computation_->AddParameter(number, shape, name);
 }
 
-Instruction* Builder::Constant(Literal literal) { return Finish(computation_->AddConstant(std::move(literal))); }
+Instruction* Builder::Constant(Literal literal) {
+  return Finish(computation_->AddConstant(std::move(literal)));
+}
 
 Instruction* Builder::ScalarConstant(ElementType type, double value) {
   return Constant(Literal::Filled(Shape::Scalar(type), value));
@@ -73,7 +81,8 @@ Instruction* Builder::ScalarConstant(ElementType type, double value) {
 
 Instruction* Builder::ConstantLike(const Instruction* like, double value) {
   Instruction* scalar = ScalarConstant(like->shape().element_type(), value);
-  return like->shape().rank() == 0 ? scalar : OpWithShape(Opcode::kBroadcast, like->shape(), {scalar});
+  return like->shape().rank() == 0 ? scalar
+                                   : OpWithShape(Opcode::kBroadcast, like->shape(), {scalar});
 }
 
 Instruction* Builder::Compare(Instruction* x, Instruction* y, ComparisonDirection direction) {
@@ -97,7 +106,8 @@ Instruction* Builder::BitcastConvert(Instruction* x, Shape shape) {
   return OpWithShape(Opcode::kBitcastConvert, shape, {x});
 }
 
-Instruction* Builder::Broadcast(Instruction* x, absl::Span<const int64_t> sizes, absl::Span<const int64_t> dimensions) {
+Instruction* Builder::Broadcast(Instruction* x, absl::Span<const int64_t> sizes,
+                                absl::Span<const int64_t> dimensions) {
   return OpWithShape(Opcode::kBroadcast, Shape::Array(x->shape().element_type(), sizes), {x},
                      AttrsPtr::Make(BroadcastAttrs{ToDims(dimensions)}));
 }
@@ -106,22 +116,26 @@ Instruction* Builder::Reshape(Instruction* x, absl::Span<const int64_t> sizes) {
   return OpWithShape(Opcode::kReshape, Shape::Array(x->shape().element_type(), sizes), {x});
 }
 
-Instruction* Builder::Bitcast(Instruction* x, Shape shape) { return OpWithShape(Opcode::kBitcast, shape, {x}); }
+Instruction* Builder::Bitcast(Instruction* x, Shape shape) {
+  return OpWithShape(Opcode::kBitcast, shape, {x});
+}
 
 Instruction* Builder::Transpose(Instruction* x, absl::Span<const int64_t> permutation) {
   // A list that is no permutation is left to the rule to complain about.
   const bool sound = IsPermutation(permutation, x->shape().rank());
   const Shape shape =
-      sound ? Shape::Array(x->shape().element_type(), Permute(x->shape().dims(), permutation)) : x->shape();
-  return OpWithShape(Opcode::kTranspose, shape, {x}, AttrsPtr::Make(TransposeAttrs{ToDims(permutation)}));
+      sound ? Shape::Array(x->shape().element_type(), Permute(x->shape().dims(), permutation))
+            : x->shape();
+  return OpWithShape(Opcode::kTranspose, shape, {x},
+                     AttrsPtr::Make(TransposeAttrs{ToDims(permutation)}));
 }
 
 Instruction* Builder::Reverse(Instruction* x, absl::Span<const int64_t> dimensions) {
   return Op(Opcode::kReverse, {x}, AttrsPtr::Make(ReverseAttrs{ToDims(dimensions)}));
 }
 
-Instruction* Builder::Slice(Instruction* x, absl::Span<const int64_t> starts, absl::Span<const int64_t> limits,
-                            absl::Span<const int64_t> strides) {
+Instruction* Builder::Slice(Instruction* x, absl::Span<const int64_t> starts,
+                            absl::Span<const int64_t> limits, absl::Span<const int64_t> strides) {
   SliceAttrs attrs;
   DimVec dims;
   for (size_t i = 0; i < starts.size(); ++i) {
@@ -133,14 +147,16 @@ Instruction* Builder::Slice(Instruction* x, absl::Span<const int64_t> starts, ab
                      AttrsPtr::Make(std::move(attrs)));
 }
 
-Instruction* Builder::DynamicSlice(Instruction* x, absl::Span<Instruction* const> starts, absl::Span<const int64_t> sizes) {
+Instruction* Builder::DynamicSlice(Instruction* x, absl::Span<Instruction* const> starts,
+                                   absl::Span<const int64_t> sizes) {
   std::vector<Instruction*> operands = {x};
   operands.insert(operands.end(), starts.begin(), starts.end());
-  return OpWithShape(Opcode::kDynamicSlice, Shape::Array(x->shape().element_type(), sizes), operands,
-                     AttrsPtr::Make(DynamicSliceAttrs{ToDims(sizes)}));
+  return OpWithShape(Opcode::kDynamicSlice, Shape::Array(x->shape().element_type(), sizes),
+                     operands, AttrsPtr::Make(DynamicSliceAttrs{ToDims(sizes)}));
 }
 
-Instruction* Builder::DynamicUpdateSlice(Instruction* x, Instruction* update, absl::Span<Instruction* const> starts) {
+Instruction* Builder::DynamicUpdateSlice(Instruction* x, Instruction* update,
+                                         absl::Span<Instruction* const> starts) {
   std::vector<Instruction*> operands = {x, update};
   operands.insert(operands.end(), starts.begin(), starts.end());
   return OpWithShape(Opcode::kDynamicUpdateSlice, x->shape(), operands);
@@ -158,7 +174,9 @@ Instruction* Builder::Iota(Shape shape, int64_t dimension) {
   return OpWithShape(Opcode::kIota, shape, {}, AttrsPtr::Make(IotaAttrs{dimension}));
 }
 
-Instruction* Builder::Tuple(absl::Span<Instruction* const> elements) { return Op(Opcode::kTuple, elements); }
+Instruction* Builder::Tuple(absl::Span<Instruction* const> elements) {
+  return Op(Opcode::kTuple, elements);
+}
 
 Instruction* Builder::GetTupleElement(Instruction* tuple, int64_t index) {
   return Op(Opcode::kGetTupleElement, {tuple}, AttrsPtr::Make(GetTupleElementAttrs{index}));
@@ -168,9 +186,10 @@ Instruction* Builder::Dot(Instruction* lhs, Instruction* rhs, DotAttrs attrs) {
   return Op(Opcode::kDot, {lhs, rhs}, AttrsPtr::Make(std::move(attrs)));
 }
 
-Instruction* Builder::Reduce(Instruction* x, Instruction* init, absl::Span<const int64_t> dimensions,
-                             Computation* to_apply) {
-  return Op(Opcode::kReduce, {x, init}, AttrsPtr::Make(ReduceAttrs{ToDims(dimensions)}), {to_apply});
+Instruction* Builder::Reduce(Instruction* x, Instruction* init,
+                             absl::Span<const int64_t> dimensions, Computation* to_apply) {
+  return Op(Opcode::kReduce, {x, init}, AttrsPtr::Make(ReduceAttrs{ToDims(dimensions)}),
+            {to_apply});
 }
 
 Instruction* Builder::While(Instruction* init, Computation* condition, Computation* body) {
@@ -181,8 +200,10 @@ Instruction* Builder::Call(absl::Span<Instruction* const> operands, Computation*
   return Op(Opcode::kCall, operands, {}, {callee});
 }
 
-Instruction* Builder::Fusion(Shape shape, FusionKind kind, absl::Span<Instruction* const> operands, Computation* fused) {
-  return OpWithShape(Opcode::kFusion, shape, operands, AttrsPtr::Make(FusionAttrs{kind, {}}), {fused});
+Instruction* Builder::Fusion(Shape shape, FusionKind kind, absl::Span<Instruction* const> operands,
+                             Computation* fused) {
+  return OpWithShape(Opcode::kFusion, shape, operands, AttrsPtr::Make(FusionAttrs{kind, {}}),
+                     {fused});
 }
 
 Computation* ScalarComputation(Module& module, Opcode opcode, ElementType type) {

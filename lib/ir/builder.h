@@ -1,7 +1,8 @@
 // Typed construction of instructions with shape inference.
 //
-// An operation whose shapes do not fit makes no instruction: the first such error is kept in status() and the call returns its first
-// operand, so that a chain of calls can be written without checks in between. The caller looks at status() at the end.
+// An operation whose shapes do not fit makes no instruction: the first such error is kept in
+// status() and the call returns its first operand, so that a chain of calls can be written without
+// checks in between. The caller looks at status() at the end.
 #pragma once
 
 #include <string_view>
@@ -16,21 +17,23 @@ class Builder {
   explicit Builder(Computation* computation) : computation_(computation) {}
   const absl::Status& status() const { return status_; }
   Computation* computation() const { return computation_; }
-  // Metadata and place of `like` are copied to every later instruction but parameters; null stops that.
+  // Metadata and place of `like` are copied to every later instruction but parameters; null stops
+  // that.
   void set_origin(const Instruction* like) { origin_ = like; }
 
   // Any opcode with the inferred shape.
   Instruction* Op(Opcode opcode, absl::Span<Instruction* const> operands, AttrsPtr attrs = {},
                   absl::Span<Computation* const> calls = {});
   // Any opcode with a given shape (checked against the rule).
-  Instruction* OpWithShape(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands, AttrsPtr attrs = {},
-                           absl::Span<Computation* const> calls = {});
+  Instruction* OpWithShape(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
+                           AttrsPtr attrs = {}, absl::Span<Computation* const> calls = {});
 
   Instruction* Parameter(int64_t number, Shape shape, std::string_view name = {});
   Instruction* Constant(Literal literal);
   // A scalar constant of `type`.
   Instruction* ScalarConstant(ElementType type, double value);
-  // A constant of the element type and dimensions of `like`: a scalar, broadcast when `like` has dimensions.
+  // A constant of the element type and dimensions of `like`: a scalar, broadcast when `like` has
+  // dimensions.
   Instruction* ConstantLike(const Instruction* like, double value);
   Instruction* ZeroLike(const Instruction* like) { return ConstantLike(like, 0); }
 
@@ -38,39 +41,50 @@ class Builder {
   Instruction* Name(Instruction* x) { return Op(Opcode::k##Name, {x}); }
 #define HLO_BINARY(Name) \
   Instruction* Name(Instruction* x, Instruction* y) { return Op(Opcode::k##Name, {x, y}); }
-  HLO_UNARY(Abs) HLO_UNARY(Ceil) HLO_UNARY(Floor) HLO_UNARY(Negate) HLO_UNARY(Not) HLO_UNARY(Sign) HLO_UNARY(Exp)
-  HLO_UNARY(Expm1) HLO_UNARY(Log) HLO_UNARY(Log1p) HLO_UNARY(Tanh) HLO_UNARY(Sqrt) HLO_UNARY(Rsqrt) HLO_UNARY(Cbrt)
-  HLO_UNARY(Sin) HLO_UNARY(Cos) HLO_UNARY(Tan) HLO_UNARY(Logistic) HLO_UNARY(Erf) HLO_UNARY(IsFinite) HLO_UNARY(Real)
-  HLO_UNARY(Imag) HLO_UNARY(Copy) HLO_UNARY(RoundNearestAfz) HLO_UNARY(RoundNearestEven) HLO_UNARY(Clz) HLO_UNARY(Popcnt)
-  HLO_BINARY(Add) HLO_BINARY(Subtract) HLO_BINARY(Multiply) HLO_BINARY(Divide) HLO_BINARY(Remainder) HLO_BINARY(Maximum)
-  HLO_BINARY(Minimum) HLO_BINARY(Power) HLO_BINARY(And) HLO_BINARY(Or) HLO_BINARY(Xor) HLO_BINARY(ShiftLeft)
-  HLO_BINARY(ShiftRightLogical) HLO_BINARY(ShiftRightArithmetic) HLO_BINARY(Atan2) HLO_BINARY(Complex)
+  HLO_UNARY(Abs)
+  HLO_UNARY(Ceil) HLO_UNARY(Floor) HLO_UNARY(Negate) HLO_UNARY(Not) HLO_UNARY(Sign) HLO_UNARY(Exp)
+      HLO_UNARY(Expm1) HLO_UNARY(Log) HLO_UNARY(Log1p) HLO_UNARY(Tanh) HLO_UNARY(Sqrt) HLO_UNARY(
+          Rsqrt) HLO_UNARY(Cbrt) HLO_UNARY(Sin) HLO_UNARY(Cos) HLO_UNARY(Tan) HLO_UNARY(Logistic)
+          HLO_UNARY(Erf) HLO_UNARY(IsFinite) HLO_UNARY(Real) HLO_UNARY(Imag) HLO_UNARY(Copy)
+              HLO_UNARY(RoundNearestAfz) HLO_UNARY(RoundNearestEven) HLO_UNARY(Clz)
+                  HLO_UNARY(Popcnt) HLO_BINARY(Add) HLO_BINARY(Subtract) HLO_BINARY(Multiply)
+                      HLO_BINARY(Divide) HLO_BINARY(Remainder) HLO_BINARY(Maximum)
+                          HLO_BINARY(Minimum) HLO_BINARY(Power) HLO_BINARY(And) HLO_BINARY(Or)
+                              HLO_BINARY(Xor) HLO_BINARY(ShiftLeft) HLO_BINARY(ShiftRightLogical)
+                                  HLO_BINARY(ShiftRightArithmetic) HLO_BINARY(Atan2)
+                                      HLO_BINARY(Complex)
 #undef HLO_UNARY
 #undef HLO_BINARY
-  Instruction* Compare(Instruction* x, Instruction* y, ComparisonDirection direction);
+                                          Instruction* Compare(Instruction* x, Instruction* y,
+                                                               ComparisonDirection direction);
   Instruction* Select(Instruction* pred, Instruction* on_true, Instruction* on_false);
   Instruction* Clamp(Instruction* min, Instruction* x, Instruction* max);
   Instruction* Convert(Instruction* x, ElementType type);
   Instruction* BitcastConvert(Instruction* x, Shape shape);
-  Instruction* Broadcast(Instruction* x, absl::Span<const int64_t> sizes, absl::Span<const int64_t> dimensions);
+  Instruction* Broadcast(Instruction* x, absl::Span<const int64_t> sizes,
+                         absl::Span<const int64_t> dimensions);
   Instruction* Reshape(Instruction* x, absl::Span<const int64_t> sizes);
   Instruction* Bitcast(Instruction* x, Shape shape);
   Instruction* Transpose(Instruction* x, absl::Span<const int64_t> permutation);
   Instruction* Reverse(Instruction* x, absl::Span<const int64_t> dimensions);
-  Instruction* Slice(Instruction* x, absl::Span<const int64_t> starts, absl::Span<const int64_t> limits,
-                     absl::Span<const int64_t> strides = {});
-  Instruction* DynamicSlice(Instruction* x, absl::Span<Instruction* const> starts, absl::Span<const int64_t> sizes);
-  Instruction* DynamicUpdateSlice(Instruction* x, Instruction* update, absl::Span<Instruction* const> starts);
+  Instruction* Slice(Instruction* x, absl::Span<const int64_t> starts,
+                     absl::Span<const int64_t> limits, absl::Span<const int64_t> strides = {});
+  Instruction* DynamicSlice(Instruction* x, absl::Span<Instruction* const> starts,
+                            absl::Span<const int64_t> sizes);
+  Instruction* DynamicUpdateSlice(Instruction* x, Instruction* update,
+                                  absl::Span<Instruction* const> starts);
   Instruction* Concatenate(absl::Span<Instruction* const> operands, int64_t dimension);
   Instruction* Pad(Instruction* x, Instruction* value, PaddingConfig padding);
   Instruction* Iota(Shape shape, int64_t dimension);
   Instruction* Tuple(absl::Span<Instruction* const> elements);
   Instruction* GetTupleElement(Instruction* tuple, int64_t index);
   Instruction* Dot(Instruction* lhs, Instruction* rhs, DotAttrs attrs);
-  Instruction* Reduce(Instruction* x, Instruction* init, absl::Span<const int64_t> dimensions, Computation* to_apply);
+  Instruction* Reduce(Instruction* x, Instruction* init, absl::Span<const int64_t> dimensions,
+                      Computation* to_apply);
   Instruction* While(Instruction* init, Computation* condition, Computation* body);
   Instruction* Call(absl::Span<Instruction* const> operands, Computation* callee);
-  Instruction* Fusion(Shape shape, FusionKind kind, absl::Span<Instruction* const> operands, Computation* fused);
+  Instruction* Fusion(Shape shape, FusionKind kind, absl::Span<Instruction* const> operands,
+                      Computation* fused);
 
  private:
   Instruction* Finish(Instruction* instruction);
@@ -79,7 +93,8 @@ class Builder {
   absl::Status status_;
 };
 
-// The scalar computation `(x, y) -> opcode(x, y)` of `module` for reduce and friends; made once per opcode and type.
+// The scalar computation `(x, y) -> opcode(x, y)` of `module` for reduce and friends; made once per
+// opcode and type.
 Computation* ScalarComputation(Module& module, Opcode opcode, ElementType type);
 
 }  // namespace hlo

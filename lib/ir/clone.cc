@@ -9,11 +9,12 @@ namespace {
 
 using ComputationMap = absl::flat_hash_map<const Computation*, Computation*>;
 
-// Copies the body of `from` into the empty `to` in stored order, names kept when `verbatim`. Callees are looked up in `callees`;
-// those not there are shared. Operands may stand after their users in stored order (passes append), so edges are added when all
-// nodes are there. `copies` is scratch: the copy of each instruction.
-void CopyBody(const Computation& from, Computation* to, const ComputationMap& callees, bool verbatim,
-              InstructionMap<Instruction*>& copies) {
+// Copies the body of `from` into the empty `to` in stored order, names kept when `verbatim`.
+// Callees are looked up in `callees`; those not there are shared. Operands may stand after their
+// users in stored order (passes append), so edges are added when all nodes are there. `copies` is
+// scratch: the copy of each instruction.
+void CopyBody(const Computation& from, Computation* to, const ComputationMap& callees,
+              bool verbatim, InstructionMap<Instruction*>& copies) {
   Module& module = to->module();
   for (Instruction* instruction : from.instructions()) {
     std::vector<Computation*> calls = instruction->calls();
@@ -22,11 +23,11 @@ void CopyBody(const Computation& from, Computation* to, const ComputationMap& ca
     }
     Instruction* copy;
     if (verbatim) {
-      copy = to->AddVerbatim(instruction->opcode(), instruction->shape(), {}, instruction->attrs_ptr(), calls,
-                             module.Intern(instruction->name()));
+      copy = to->AddVerbatim(instruction->opcode(), instruction->shape(), {},
+                             instruction->attrs_ptr(), calls, module.Intern(instruction->name()));
     } else {
-      copy = to->Add(instruction->opcode(), instruction->shape(), {}, instruction->attrs_ptr(), calls,
-                     instruction->name());
+      copy = to->Add(instruction->opcode(), instruction->shape(), {}, instruction->attrs_ptr(),
+                     calls, instruction->name());
     }
     copy->set_loc(instruction->loc());
     if (const Extras* extras = instruction->extras()) {
@@ -40,7 +41,8 @@ void CopyBody(const Computation& from, Computation* to, const ComputationMap& ca
   for (Instruction* instruction : from.instructions()) {
     Instruction* copy = copies[instruction];
     for (Instruction* operand : instruction->operands()) copy->AppendOperand(copies[operand]);
-    for (Instruction* predecessor : instruction->control_predecessors()) copy->AddControlPredecessor(copies[predecessor]);
+    for (Instruction* predecessor : instruction->control_predecessors())
+      copy->AddControlPredecessor(copies[predecessor]);
   }
   to->set_root(copies[from.root()]);
   to->set_loc(from.loc());

@@ -15,8 +15,11 @@ class Comparison {
   explicit Comparison(const CompareOptions& options) : options_(options) {}
 
   bool Nodes(const Instruction& a, const Instruction& b) {
-    if (a.opcode() != b.opcode() || a.operand_count() != b.operand_count() || a.call_count() != b.call_count()) return false;
-    if (options_.layout_sensitive ? a.shape() != b.shape() : !Compatible(a.shape(), b.shape())) return false;
+    if (a.opcode() != b.opcode() || a.operand_count() != b.operand_count() ||
+        a.call_count() != b.call_count())
+      return false;
+    if (options_.layout_sensitive ? a.shape() != b.shape() : !Compatible(a.shape(), b.shape()))
+      return false;
     if (options_.compare_names && a.name() != b.name()) return false;
     if (!(a.attrs_ptr() == b.attrs_ptr()) || !EqualExtras(a, b)) return false;
     for (int i = 0; i < a.call_count(); ++i) {
@@ -45,12 +48,15 @@ class Comparison {
     if (options_.compare_sharding && x.sharding != y.sharding) return false;
     if (options_.compare_backend_config && x.backend_config != y.backend_config) return false;
     if (options_.compare_metadata && x.metadata != y.metadata) return false;
-    if (options_.compare_frontend_attributes && x.frontend_attributes != y.frontend_attributes) return false;
+    if (options_.compare_frontend_attributes && x.frontend_attributes != y.frontend_attributes)
+      return false;
     return x.result_accuracy == y.result_accuracy;
   }
 
   bool Bodies(const Computation& a, const Computation& b) {
-    if (a.instruction_count() != b.instruction_count() || a.parameter_count() != b.parameter_count()) return false;
+    if (a.instruction_count() != b.instruction_count() ||
+        a.parameter_count() != b.parameter_count())
+      return false;
     if (a.execution_thread() != b.execution_thread()) return false;
     Match match, back;
     match.reserve(static_cast<size_t>(a.instruction_count()));
@@ -62,7 +68,8 @@ class Comparison {
     }
     if (!Walk(a.root(), b.root(), match, back)) return false;
     if (match.size() == static_cast<size_t>(a.instruction_count())) return true;
-    // Instructions that the root does not need, started from those that nobody uses; sorted by what they compute.
+    // Instructions that the root does not need, started from those that nobody uses; sorted by what
+    // they compute.
     const std::vector<const Instruction*> rest_a = Rest(a, match);
     const std::vector<const Instruction*> rest_b = Rest(b, back);
     if (rest_a.size() != rest_b.size()) return false;
@@ -102,7 +109,8 @@ class Comparison {
   absl::flat_hash_map<std::pair<const Computation*, const Computation*>, bool> equal_;
 };
 
-// Hashes of instructions by what they compute, equal for instructions that compare equal under the options.
+// Hashes of instructions by what they compute, equal for instructions that compare equal under the
+// options.
 class Hasher {
  public:
   explicit Hasher(const CompareOptions& options) : options_(options) {}
@@ -124,14 +132,18 @@ class Hasher {
     absl::flat_hash_map<const Instruction*, uint64_t> hashes;
     hashes.reserve(static_cast<size_t>(computation.instruction_count()));
     for (const Instruction* instruction : computation.PostOrder()) {
-      const Shape shape = options_.layout_sensitive ? instruction->shape() : instruction->shape().WithoutLayout();
+      const Shape shape =
+          options_.layout_sensitive ? instruction->shape() : instruction->shape().WithoutLayout();
       uint64_t hash = HashMix(HashBytes(instruction->opcode_text()), shape.Hash());
       hash = HashMix(hash, instruction->attrs_ptr().Hash());
-      for (const Instruction* operand : instruction->operands()) hash = HashMix(hash, hashes.at(operand));
+      for (const Instruction* operand : instruction->operands())
+        hash = HashMix(hash, hashes.at(operand));
       if (options_.compare_control_edges) {
-        for (const Instruction* before : instruction->control_predecessors()) hash = HashMix(hash, ~hashes.at(before));
+        for (const Instruction* before : instruction->control_predecessors())
+          hash = HashMix(hash, ~hashes.at(before));
       }
-      for (int i = 0; i < instruction->call_count(); ++i) hash = HashMix(hash, Of(*instruction->call(i)));
+      for (int i = 0; i < instruction->call_count(); ++i)
+        hash = HashMix(hash, Of(*instruction->call(i)));
       if (instruction->extras() != nullptr) hash = AddExtras(hash, *instruction->extras());
       hashes[instruction] = hash;
     }
@@ -140,7 +152,8 @@ class Hasher {
 
  private:
   uint64_t AddExtras(uint64_t hash, const Extras& extras) const {
-    if (options_.compare_sharding && extras.sharding) hash = HashMix(hash, HashBytes(extras.sharding->ToString()));
+    if (options_.compare_sharding && extras.sharding)
+      hash = HashMix(hash, HashBytes(extras.sharding->ToString()));
     if (options_.compare_backend_config && !extras.backend_config.empty()) {
       hash = HashMix(hash, HashBytes(extras.backend_config));
     }
@@ -155,14 +168,17 @@ class Hasher {
   absl::flat_hash_map<const Computation*, uint64_t> memo_;
 };
 
-std::vector<const Instruction*> Comparison::Rest(const Computation& computation, const Match& matched) {
-  const absl::flat_hash_map<const Instruction*, uint64_t> hashes = Hasher(options_).OfInstructions(computation);
+std::vector<const Instruction*> Comparison::Rest(const Computation& computation,
+                                                 const Match& matched) {
+  const absl::flat_hash_map<const Instruction*, uint64_t> hashes =
+      Hasher(options_).OfInstructions(computation);
   std::vector<const Instruction*> rest;
   for (const Instruction* instruction : computation.instructions()) {
     if (!instruction->has_uses() && !matched.contains(instruction)) rest.push_back(instruction);
   }
-  std::stable_sort(rest.begin(), rest.end(),
-                   [&](const Instruction* x, const Instruction* y) { return hashes.at(x) < hashes.at(y); });
+  std::stable_sort(rest.begin(), rest.end(), [&](const Instruction* x, const Instruction* y) {
+    return hashes.at(x) < hashes.at(y);
+  });
   return rest;
 }
 
@@ -176,7 +192,9 @@ bool StructurallyEqual(const Module& a, const Module& b, const CompareOptions& o
   if (options.compare_names && a.name() != b.name()) return false;
   const ModuleConfig& x = a.config();
   const ModuleConfig& y = b.config();
-  if (x.replica_count != y.replica_count || x.num_partitions != y.num_partitions || x.aliases != y.aliases) return false;
+  if (x.replica_count != y.replica_count || x.num_partitions != y.num_partitions ||
+      x.aliases != y.aliases)
+    return false;
   if (options.layout_sensitive && !(x.entry_layout == y.entry_layout)) return false;
   return StructurallyEqual(*a.entry(), *b.entry(), options);
 }

@@ -1,4 +1,5 @@
-// Structural equality and content hashes: same graph, whatever the names, ids, metadata and order of unrelated instructions.
+// Structural equality and content hashes: same graph, whatever the names, ids, metadata and order
+// of unrelated instructions.
 #pragma once
 
 #include "lib/ir/module.h"
@@ -15,7 +16,8 @@ struct CompareOptions {
   bool compare_frontend_attributes = true;
 };
 
-bool StructurallyEqual(const Computation& a, const Computation& b, const CompareOptions& options = {});
+bool StructurallyEqual(const Computation& a, const Computation& b,
+                       const CompareOptions& options = {});
 bool StructurallyEqual(const Module& a, const Module& b, const CompareOptions& options = {});
 // Same opcode, shape, attributes, called computations (structurally); operands equal by identity.
 bool SameOperation(const Instruction& a, const Instruction& b, const CompareOptions& options = {});

@@ -22,7 +22,9 @@ Computation::~Computation() {
   for (Instruction* instruction : dead_) instruction->~Instruction();
 }
 
-void Computation::set_execution_thread(std::string_view thread) { execution_thread_ = module_->Intern(thread); }
+void Computation::set_execution_thread(std::string_view thread) {
+  execution_thread_ = module_->Intern(thread);
+}
 
 bool Computation::is_entry() const { return module_->entry() == this; }
 
@@ -44,7 +46,8 @@ std::vector<Instruction*> Computation::instruction_vector() const {
 
 Signature Computation::signature() const {
   Signature signature;
-  for (const Instruction* parameter : parameters_) signature.parameters.push_back(parameter->shape());
+  for (const Instruction* parameter : parameters_)
+    signature.parameters.push_back(parameter->shape());
   signature.result = root_->shape();
   signature.name = std::string(name_);
   return signature;
@@ -66,7 +69,8 @@ Instruction* Computation::Allocate(Opcode opcode, Shape shape) {
     free_.pop_back();
   } else {
     if (slabs_.empty() || slab_used_ == SlabCapacity(slabs_.size() - 1, kSlabSize)) {
-      slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(SlabCapacity(slabs_.size(), kSlabSize) * sizeof(Instruction)));
+      slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(
+          SlabCapacity(slabs_.size(), kSlabSize) * sizeof(Instruction)));
       slab_used_ = 0;
     }
     storage = slabs_.back().get() + slab_used_++ * sizeof(Instruction);
@@ -80,8 +84,9 @@ Instruction* Computation::Allocate(Opcode opcode, Shape shape) {
   return instruction;
 }
 
-Instruction* Computation::AddVerbatim(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
-                                      AttrsPtr attrs, absl::Span<Computation* const> calls, std::string_view name) {
+Instruction* Computation::AddVerbatim(Opcode opcode, Shape shape,
+                                      absl::Span<Instruction* const> operands, AttrsPtr attrs,
+                                      absl::Span<Computation* const> calls, std::string_view name) {
   Instruction* instruction = Allocate(opcode, shape);
   instruction->name_ = name;
   instruction->operands_.reserve(operands.size());
@@ -97,22 +102,26 @@ Instruction* Computation::AddVerbatim(Opcode opcode, Shape shape, absl::Span<Ins
   return instruction;
 }
 
-Instruction* Computation::Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands, AttrsPtr attrs,
-                              absl::Span<Computation* const> calls, std::string_view name) {
+Instruction* Computation::Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
+                              AttrsPtr attrs, absl::Span<Computation* const> calls,
+                              std::string_view name) {
   return AddVerbatim(opcode, shape, operands, std::move(attrs), calls,
                      module_->UniqueInstructionName(name.empty() ? Text(opcode) : name));
 }
 
 Instruction* Computation::AddParameter(int64_t number, Shape shape, std::string_view name) {
-  return Add(Opcode::kParameter, shape, {}, AttrsPtr::Make(ParameterAttrs{number, std::nullopt}), {}, name);
+  return Add(Opcode::kParameter, shape, {}, AttrsPtr::Make(ParameterAttrs{number, std::nullopt}),
+             {}, name);
 }
 
 Instruction* Computation::AddConstant(Literal literal, std::string_view name) {
   const Shape shape = literal.shape();
-  return Add(Opcode::kConstant, shape, {}, AttrsPtr::Make(ConstantAttrs{std::move(literal)}), {}, name);
+  return Add(Opcode::kConstant, shape, {}, AttrsPtr::Make(ConstantAttrs{std::move(literal)}), {},
+             name);
 }
 
-Instruction* Computation::AddClone(const Instruction& from, Shape shape, absl::Span<Instruction* const> operands) {
+Instruction* Computation::AddClone(const Instruction& from, Shape shape,
+                                   absl::Span<Instruction* const> operands) {
   HLO_CHECK(from.calls_.empty() || &from.module() == module_);
   Instruction* clone = Add(from.opcode_, shape, operands, from.attrs_, from.calls(), from.name_);
   clone->loc_ = from.loc_;
@@ -153,7 +162,8 @@ int Computation::RemoveUnused(Instruction* instruction) {
   while (!worklist.empty()) {
     Instruction* next = worklist.back();
     worklist.pop_back();
-    if (next->dead_ || next->has_uses() || next == root_ || next->opcode_ == Opcode::kParameter) continue;
+    if (next->dead_ || next->has_uses() || next == root_ || next->opcode_ == Opcode::kParameter)
+      continue;
     if (next != instruction && (next->HasSideEffect() || next->has_control_edges())) continue;
     const std::vector<Instruction*> operands = next->operand_vector();
     Unlink(next);
@@ -168,8 +178,10 @@ void Computation::Replace(Instruction* old, Instruction* replacement) {
   old->ReplaceAllUsesWith(replacement);
   if (root_ == old) root_ = replacement;
   if (old->has_control_edges()) {
-    const std::vector<Instruction*> before(old->control_predecessors().begin(), old->control_predecessors().end());
-    const std::vector<Instruction*> after(old->control_successors().begin(), old->control_successors().end());
+    const std::vector<Instruction*> before(old->control_predecessors().begin(),
+                                           old->control_predecessors().end());
+    const std::vector<Instruction*> after(old->control_successors().begin(),
+                                          old->control_successors().end());
     old->DropControlEdges();
     for (Instruction* predecessor : before) {
       if (predecessor != replacement) replacement->AddControlPredecessor(predecessor);
@@ -200,7 +212,8 @@ void Computation::RemoveParameter(int number) {
 
 void Computation::Sweep() {
   if (dead_.empty()) return;
-  if (schedule_.has_value()) std::erase_if(*schedule_, [](const Instruction* instruction) { return instruction->dead_; });
+  if (schedule_.has_value())
+    std::erase_if(*schedule_, [](const Instruction* instruction) { return instruction->dead_; });
   for (Instruction* instruction : dead_) {
     instruction->~Instruction();
     free_.push_back(instruction);
@@ -217,7 +230,9 @@ std::vector<Instruction*> Computation::PostOrder() const {
   result.reserve(static_cast<size_t>(live_));
   enum class State : uint8_t { kNew, kOpen, kDone };
   std::vector<State> states(order_.size(), State::kNew);
-  const auto state = [&states](const Instruction* instruction) -> State& { return states[instruction->position_]; };
+  const auto state = [&states](const Instruction* instruction) -> State& {
+    return states[instruction->position_];
+  };
   std::vector<Instruction*> stack;
   for (Instruction* start : instructions()) {
     if (start->has_uses()) continue;

@@ -1,7 +1,9 @@
-// A computation: instructions in a stable order, one root, parameters. Owns its instructions in slabs with stable addresses.
+// A computation: instructions in a stable order, one root, parameters. Owns its instructions in
+// slabs with stable addresses.
 //
-// Instructions are appended; removing leaves a hole that Sweep() closes. Iteration (`for (Instruction* i : computation.instructions())`)
-// skips holes and also visits instructions that are appended during it.
+// Instructions are appended; removing leaves a hole that Sweep() closes. Iteration (`for
+// (Instruction* i : computation.instructions())`) skips holes and also visits instructions that are
+// appended during it.
 #pragma once
 
 #include <memory>
@@ -38,7 +40,9 @@ class Computation final {
    public:
     class Iterator {
      public:
-      Iterator(const std::vector<Instruction*>* order, size_t at) : order_(order), at_(at) { Skip(); }
+      Iterator(const std::vector<Instruction*>* order, size_t at) : order_(order), at_(at) {
+        Skip();
+      }
       Instruction* operator*() const { return (*order_)[at_]; }
       Iterator& operator++() {
         ++at_;
@@ -76,32 +80,39 @@ class Computation final {
   Instruction* Find(std::string_view name) const;
 
   // Appends an instruction. `name` is made unique in the module; empty: the opcode's text.
-  Instruction* Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands = {}, AttrsPtr attrs = {},
-                   absl::Span<Computation* const> calls = {}, std::string_view name = {});
+  Instruction* Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands = {},
+                   AttrsPtr attrs = {}, absl::Span<Computation* const> calls = {},
+                   std::string_view name = {});
   // As Add, keeping the name as it is; the parser makes names unique when the module is complete.
-  Instruction* AddVerbatim(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands, AttrsPtr attrs,
-                           absl::Span<Computation* const> calls, std::string_view name);
+  Instruction* AddVerbatim(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
+                           AttrsPtr attrs, absl::Span<Computation* const> calls,
+                           std::string_view name);
   Instruction* AddParameter(int64_t number, Shape shape, std::string_view name = {});
   Instruction* AddConstant(Literal literal, std::string_view name = {});
-  // A copy of `from` (of any computation of any module) with these operands; attributes and extras without control edges are
-  // copied, called computations are shared (so `from` calls none when it is of another module) and the name is made unique.
-  Instruction* AddClone(const Instruction& from, Shape shape, absl::Span<Instruction* const> operands);
+  // A copy of `from` (of any computation of any module) with these operands; attributes and extras
+  // without control edges are copied, called computations are shared (so `from` calls none when it
+  // is of another module) and the name is made unique.
+  Instruction* AddClone(const Instruction& from, Shape shape,
+                        absl::Span<Instruction* const> operands);
 
-  // Removes an instruction without uses that is not the root; its control edges go. Parameters only by RemoveParameter.
+  // Removes an instruction without uses that is not the root; its control edges go. Parameters only
+  // by RemoveParameter.
   void Remove(Instruction* instruction);
-  // Removes `instruction` and, transitively, operands that have become unused (not parameters, not side effects, not with
-  // control edges). Returns the number removed.
+  // Removes `instruction` and, transitively, operands that have become unused (not parameters, not
+  // side effects, not with control edges). Returns the number removed.
   int RemoveUnused(Instruction* instruction);
-  // Redirects all uses (and the root) to `replacement`, moves control edges over, copies metadata when the replacement has none,
-  // and removes `old`.
+  // Redirects all uses (and the root) to `replacement`, moves control edges over, copies metadata
+  // when the replacement has none, and removes `old`.
   void Replace(Instruction* old, Instruction* replacement);
-  // Removes a parameter without uses and renumbers the later ones; the callers' operands are the caller's business.
+  // Removes a parameter without uses and renumbers the later ones; the callers' operands are the
+  // caller's business.
   void RemoveParameter(int number);
-  // Frees removed instructions, drops them from the schedule and closes the holes of the order. Called by Module::Sweep.
+  // Frees removed instructions, drops them from the schedule and closes the holes of the order.
+  // Called by Module::Sweep.
   void Sweep();
 
-  // Post-order as printed by XLA: for each instruction in stored order that has no users, depth first, control predecessors (last
-  // first) before operands (first first).
+  // Post-order as printed by XLA: for each instruction in stored order that has no users, depth
+  // first, control predecessors (last first) before operands (first first).
   std::vector<Instruction*> PostOrder() const;
   // The schedule if there is one, else the post-order.
   std::vector<Instruction*> SequenceOrPostOrder() const;
@@ -128,7 +139,7 @@ class Computation final {
   std::string_view execution_thread_ = "main";
   std::vector<std::unique_ptr<std::byte[]>> slabs_;
   size_t slab_used_ = kSlabSize;
-  std::vector<Instruction*> free_;  // storage of swept instructions
+  std::vector<Instruction*> free_;   // storage of swept instructions
   std::vector<Instruction*> order_;  // null: hole
   std::vector<Instruction*> dead_;   // removed, not yet freed
   int live_ = 0;

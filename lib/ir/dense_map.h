@@ -10,7 +10,8 @@ namespace hlo {
 template <class T>
 class InstructionMap {
  public:
-  explicit InstructionMap(size_t ids = 0, T initial = T()) : initial_(initial), values_(ids, initial) {}
+  explicit InstructionMap(size_t ids = 0, T initial = T())
+      : initial_(initial), values_(ids, initial) {}
   // The value for `instruction`; default-initialised on first access.
   typename std::vector<T>::reference operator[](const Instruction* instruction) {
     const size_t id = instruction->id();

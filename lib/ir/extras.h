@@ -1,5 +1,5 @@
-// What an instruction may carry besides its meaning: places, names, shardings, free-form configuration. Most instructions
-// have none; Instruction keeps one pointer.
+// What an instruction may carry besides its meaning: places, names, shardings, free-form
+// configuration. Most instructions have none; Instruction keeps one pointer.
 #pragma once
 
 #include <map>
@@ -35,7 +35,8 @@ struct OriginalArray {
   friend bool operator==(const OriginalArray&, const OriginalArray&) = default;
   friend auto operator<=>(const OriginalArray& a, const OriginalArray& b) {
     if (const auto c = a.name <=> b.name; c != 0) return c;
-    return std::vector<int64_t>(a.index.begin(), a.index.end()) <=> std::vector<int64_t>(b.index.begin(), b.index.end());
+    return std::vector<int64_t>(a.index.begin(), a.index.end()) <=>
+           std::vector<int64_t>(b.index.begin(), b.index.end());
   }
 };
 

@@ -1,7 +1,8 @@
-// Edges: use lists under repeated operands, replacement, removal, control edges, called computations.
+// Edges: use lists under repeated operands, replacement, removal, control edges, called
+// computations.
 #include <algorithm>
-
 #include <catch2/catch.hpp>
+
 #include "lib/ir/builder.h"
 #include "lib/ir/verifier.h"
 #include "lib/support/diagnostic.h"
@@ -14,7 +15,8 @@ constexpr ElementType kF32 = ElementType::kF32;
 // A module with an entry that has `parameters` scalar parameters.
 struct Graph {
   explicit Graph(int parameters = 2) : module("m"), entry(module.AddEntry("main")), b(entry) {
-    for (int i = 0; i < parameters; ++i) p.push_back(b.Parameter(i, Shape::Scalar(kF32), fmt::format("p{}", i)));
+    for (int i = 0; i < parameters; ++i)
+      p.push_back(b.Parameter(i, Shape::Scalar(kF32), fmt::format("p{}", i)));
   }
   Module module;
   Computation* entry;
@@ -22,8 +24,8 @@ struct Graph {
   std::vector<Instruction*> p;
 };
 
-// Every operand slot has one entry in its producer's use list, and nothing else is there. Checked by the verifier, too, but
-// the messages of this are exact and it does not need a root.
+// Every operand slot has one entry in its producer's use list, and nothing else is there. Checked
+// by the verifier, too, but the messages of this are exact and it does not need a root.
 void CheckUses(const Computation& computation) {
   size_t slots = 0;
   size_t entries = 0;
@@ -39,7 +41,9 @@ void CheckUses(const Computation& computation) {
   CHECK(slots == entries);
 }
 
-std::vector<Instruction*> Operands(const Instruction* instruction) { return instruction->operand_vector(); }
+std::vector<Instruction*> Operands(const Instruction* instruction) {
+  return instruction->operand_vector();
+}
 
 using List = std::vector<Instruction*>;
 
@@ -101,15 +105,15 @@ TEST_CASE("random edits keep uses and operands together", "[ir][graph]") {
   for (int step = 0; step < 400; ++step) {
     Instruction* at = nodes[4 + random(40)];
     switch (random(4)) {
-      case 0:
-        at->AppendOperand(nodes[random(nodes.size())]);
-        break;
+      case 0: at->AppendOperand(nodes[random(nodes.size())]); break;
       case 1:
-        if (at->operand_count() > 0) at->RemoveOperand(static_cast<int>(random(static_cast<size_t>(at->operand_count()))));
+        if (at->operand_count() > 0)
+          at->RemoveOperand(static_cast<int>(random(static_cast<size_t>(at->operand_count()))));
         break;
       case 2:
         if (at->operand_count() > 0) {
-          at->ReplaceOperand(static_cast<int>(random(static_cast<size_t>(at->operand_count()))), nodes[random(nodes.size())]);
+          at->ReplaceOperand(static_cast<int>(random(static_cast<size_t>(at->operand_count()))),
+                             nodes[random(nodes.size())]);
         }
         break;
       case 3:
@@ -213,7 +217,8 @@ TEST_CASE("removal takes what has become unused along", "[ir][graph]") {
   Instruction* n = g.b.Negate(g.p[0]);
   Instruction* m = g.b.Multiply(n, n);
   Instruction* kept = g.b.Abs(g.p[1]);
-  Instruction* random = g.entry->Add(Opcode::kRng, Shape::Scalar(kF32), {g.p[0], g.p[1]}, AttrsPtr::Make(RngAttrs{}));
+  Instruction* random =
+      g.entry->Add(Opcode::kRng, Shape::Scalar(kF32), {g.p[0], g.p[1]}, AttrsPtr::Make(RngAttrs{}));
   Instruction* sum = g.b.Add(m, random);
   Instruction* top = g.b.Add(sum, kept);
   g.entry->set_root(kept);
@@ -222,7 +227,7 @@ TEST_CASE("removal takes what has become unused along", "[ir][graph]") {
   CHECK_FALSE(kept->is_dead());
   CHECK(n->is_dead());
   CHECK(g.entry->instruction_count() == 4);
-  CHECK(g.entry->RemoveUnused(kept) == 0);  // the root
+  CHECK(g.entry->RemoveUnused(kept) == 0);    // the root
   CHECK(g.entry->RemoveUnused(random) == 1);  // asked for itself
   CheckUses(*g.entry);
 }
@@ -319,17 +324,21 @@ TEST_CASE("one instruction may call a computation twice", "[ir][graph]") {
 
 TEST_CASE("side effects come from opcodes, attributes and callees", "[ir][graph]") {
   Graph g;
-  Instruction* rng = g.entry->Add(Opcode::kRng, Shape::Scalar(kF32), {g.p[0], g.p[1]}, AttrsPtr::Make(RngAttrs{}));
+  Instruction* rng =
+      g.entry->Add(Opcode::kRng, Shape::Scalar(kF32), {g.p[0], g.p[1]}, AttrsPtr::Make(RngAttrs{}));
   CHECK(rng->HasSideEffect());
   CHECK_FALSE(g.b.Add(g.p[0], g.p[1])->HasSideEffect());
   CustomCallAttrs attrs;
   attrs.custom_call_target = "f";
-  CHECK_FALSE(g.entry->Add(Opcode::kCustomCall, Shape::Scalar(kF32), {}, AttrsPtr::Make(attrs))->HasSideEffect());
+  CHECK_FALSE(g.entry->Add(Opcode::kCustomCall, Shape::Scalar(kF32), {}, AttrsPtr::Make(attrs))
+                  ->HasSideEffect());
   attrs.custom_call_has_side_effect = true;
-  CHECK(g.entry->Add(Opcode::kCustomCall, Shape::Scalar(kF32), {}, AttrsPtr::Make(attrs))->HasSideEffect());
+  CHECK(g.entry->Add(Opcode::kCustomCall, Shape::Scalar(kF32), {}, AttrsPtr::Make(attrs))
+            ->HasSideEffect());
   Computation* noisy = g.module.AddComputation("noisy");
   Instruction* x = noisy->AddParameter(0, Shape::Scalar(kF32));
-  noisy->set_root(noisy->Add(Opcode::kRng, Shape::Scalar(kF32), {x, x}, AttrsPtr::Make(RngAttrs{})));
+  noisy->set_root(
+      noisy->Add(Opcode::kRng, Shape::Scalar(kF32), {x, x}, AttrsPtr::Make(RngAttrs{})));
   Instruction* call = g.b.Call({g.p[0]}, noisy);
   CHECK(call->HasSideEffect());
   CHECK_FALSE(call->HasOwnSideEffect());

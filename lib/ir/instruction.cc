@@ -29,7 +29,8 @@ void Instruction::UnlinkOperand(size_t i) {
   const Use moved = uses.back();
   uses[position] = moved;
   uses.pop_back();
-  if (position < uses.size()) moved.user->operands_[static_cast<size_t>(moved.operand_index)].position = position;
+  if (position < uses.size())
+    moved.user->operands_[static_cast<size_t>(moved.operand_index)].position = position;
   operands_[i].producer = nullptr;
 }
 
@@ -68,14 +69,16 @@ std::vector<Instruction*> Instruction::users() const {
   std::vector<Instruction*> result;
   result.reserve(uses_.size());
   for (const Use& use : uses_) result.push_back(use.user);
-  std::sort(result.begin(), result.end(), [](const Instruction* a, const Instruction* b) { return a->id_ < b->id_; });
+  std::sort(result.begin(), result.end(),
+            [](const Instruction* a, const Instruction* b) { return a->id_ < b->id_; });
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 
 bool Instruction::has_one_user() const {
   if (uses_.empty()) return false;
-  return std::all_of(uses_.begin(), uses_.end(), [this](const Use& use) { return use.user == uses_[0].user; });
+  return std::all_of(uses_.begin(), uses_.end(),
+                     [this](const Use& use) { return use.user == uses_[0].user; });
 }
 
 void Instruction::ReplaceAllUsesWith(Instruction* other) {
@@ -138,7 +141,8 @@ absl::Span<Instruction* const> Instruction::control_successors() const {
 
 void Instruction::AddControlPredecessor(Instruction* predecessor) {
   auto& predecessors = mutable_extras().control_predecessors;
-  if (std::find(predecessors.begin(), predecessors.end(), predecessor) != predecessors.end()) return;
+  if (std::find(predecessors.begin(), predecessors.end(), predecessor) != predecessors.end())
+    return;
   predecessors.push_back(predecessor);
   predecessor->mutable_extras().control_successors.push_back(this);
 }
@@ -150,8 +154,10 @@ void Instruction::RemoveControlPredecessor(Instruction* predecessor) {
 
 void Instruction::DropControlEdges() {
   if (extras_ == nullptr) return;
-  while (!extras_->control_predecessors.empty()) RemoveControlPredecessor(extras_->control_predecessors.back());
-  while (!extras_->control_successors.empty()) extras_->control_successors.back()->RemoveControlPredecessor(this);
+  while (!extras_->control_predecessors.empty())
+    RemoveControlPredecessor(extras_->control_predecessors.back());
+  while (!extras_->control_successors.empty())
+    extras_->control_successors.back()->RemoveControlPredecessor(this);
 }
 
 // ---- extras ----
@@ -180,7 +186,8 @@ void Instruction::CopyExtrasFrom(const Instruction& from) {
 
 namespace {
 
-// A collective that names a channel meets other programs, and one that constrains its layout was asked for as it stands.
+// A collective that names a channel meets other programs, and one that constrains its layout was
+// asked for as it stands.
 template <class A>
 bool MustMeet(const A& attrs) {
   if constexpr (requires { attrs.constrain_layout; }) {
@@ -189,8 +196,10 @@ bool MustMeet(const A& attrs) {
   return attrs.channel_id.has_value();
 }
 
-// Whether a computation that `computation` reaches has an instruction with an effect of its own. Each is looked at once.
-bool HasEffectInside(const Computation& computation, absl::flat_hash_set<const Computation*>& seen) {
+// Whether a computation that `computation` reaches has an instruction with an effect of its own.
+// Each is looked at once.
+bool HasEffectInside(const Computation& computation,
+                     absl::flat_hash_set<const Computation*>& seen) {
   if (!seen.insert(&computation).second) return false;
   for (const Instruction* inner : computation.instructions()) {
     if (inner->HasOwnSideEffect()) return true;

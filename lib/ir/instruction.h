@@ -1,11 +1,14 @@
-// A node of the graph: opcode, shape, operands, attributes, called computations. Created and owned by a Computation.
+// A node of the graph: opcode, shape, operands, attributes, called computations. Created and owned
+// by a Computation.
 //
-// One final class for all opcodes. What differs between opcodes is in the opcode table (lib/ops): attributes are an
-// immutable typed payload (`inst->attrs<PadAttrs>()`), replaced as a whole by SetAttrs; called computations are edges, named by the
-// table. Uses are kept in both directions with O(1) unlinking (use_list.h).
+// One final class for all opcodes. What differs between opcodes is in the opcode table (lib/ops):
+// attributes are an immutable typed payload (`inst->attrs<PadAttrs>()`), replaced as a whole by
+// SetAttrs; called computations are edges, named by the table. Uses are kept in both directions
+// with O(1) unlinking (use_list.h).
 //
-// Removing an instruction unlinks it and marks it dead; its memory stays until Computation::Sweep(), so a stale pointer may
-// still be asked is_dead(), and neither an address nor an id is reused before the sweep.
+// Removing an instruction unlinks it and marks it dead; its memory stays until
+// Computation::Sweep(), so a stale pointer may still be asked is_dead(), and neither an address nor
+// an id is reused before the sweep.
 #pragma once
 
 #include <memory>
@@ -120,15 +123,17 @@ class Instruction final {
   std::vector<Computation*> calls() const;
   void SetCall(int i, Computation* callee);
   void SetCalls(absl::Span<Computation* const> callees);
-  Computation* to_apply() const { return call(0); }             // reduce, map, sort, call, …
-  Computation* fused_computation() const { return call(0); }    // fusion
+  Computation* to_apply() const { return call(0); }           // reduce, map, sort, call, …
+  Computation* fused_computation() const { return call(0); }  // fusion
   Computation* while_condition() const { return call(0); }
   Computation* while_body() const { return call(1); }
 
   // Control edges: this runs after its predecessors.
   absl::Span<Instruction* const> control_predecessors() const;
   absl::Span<Instruction* const> control_successors() const;
-  bool has_control_edges() const { return !control_predecessors().empty() || !control_successors().empty(); }
+  bool has_control_edges() const {
+    return !control_predecessors().empty() || !control_successors().empty();
+  }
   void AddControlPredecessor(Instruction* predecessor);  // repeated edges are merged
   void RemoveControlPredecessor(Instruction* predecessor);
   void DropControlEdges();
@@ -138,13 +143,18 @@ class Instruction final {
   Extras& mutable_extras();
   const OpMetadata& metadata() const;
   void set_metadata(OpMetadata metadata) { mutable_extras().metadata = std::move(metadata); }
-  const Sharding* sharding() const { return extras_ && extras_->sharding ? &*extras_->sharding : nullptr; }
-  std::string_view backend_config() const { return extras_ ? std::string_view(extras_->backend_config) : ""; }
-  // Copies metadata, sharding, frontend attributes, origin and place from `from` (as a replacement for it).
+  const Sharding* sharding() const {
+    return extras_ && extras_->sharding ? &*extras_->sharding : nullptr;
+  }
+  std::string_view backend_config() const {
+    return extras_ ? std::string_view(extras_->backend_config) : "";
+  }
+  // Copies metadata, sharding, frontend attributes, origin and place from `from` (as a replacement
+  // for it).
   void CopyExtrasFrom(const Instruction& from);
 
-  // Questions.
-  // Must run whether or not its result is used: by opcode, by a custom call that says so, or by a called computation.
+  // Questions. Must run whether or not its result is used: by opcode, by a custom call that says
+  // so, or by a called computation.
   bool HasSideEffect() const;
   bool HasOwnSideEffect() const;  // as HasSideEffect, called computations not looked at
   bool IsConstant() const { return opcode_ == Opcode::kConstant; }

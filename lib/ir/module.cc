@@ -28,7 +28,9 @@ std::string_view Module::Intern(std::string_view text) {
   return copy;
 }
 
-std::string_view Module::UniqueInstructionName(std::string_view name) { return Intern(instruction_names_.Unique(name)); }
+std::string_view Module::UniqueInstructionName(std::string_view name) {
+  return Intern(instruction_names_.Unique(name));
+}
 
 void Module::Rename(Instruction* instruction, std::string_view name) {
   instruction->name_ = UniqueInstructionName(name);
@@ -42,7 +44,8 @@ void Module::UniquifyNames() {
       computation->name_ = Intern(computation_names_.Unique(computation->name_));
     }
     for (Instruction* instruction : computation->instructions()) {
-      if (!instruction_names_.TakeAsIs(instruction->name_)) instruction->name_ = UniqueInstructionName(instruction->name_);
+      if (!instruction_names_.TakeAsIs(instruction->name_))
+        instruction->name_ = UniqueInstructionName(instruction->name_);
     }
   }
 }
@@ -105,8 +108,9 @@ int Module::RemoveUnusedComputations() {
 }
 
 std::vector<Computation*> Module::PostOrder() const {
-  // XLA's walk: an instruction's callees go on the stack together, marked when pushed, first one on top (while: body before
-  // condition); a computation is done when all its instructions have been walked.
+  // XLA's walk: an instruction's callees go on the stack together, marked when pushed, first one on
+  // top (while: body before condition); a computation is done when all its instructions have been
+  // walked.
   struct Walk {
     Computation* computation;
     std::vector<Instruction*> callers;  // its instructions with calls
@@ -176,7 +180,8 @@ void Module::Sweep() {
 
 void Module::ResetEntryLayout() {
   config_.entry_layout.parameters.clear();
-  for (const Instruction* parameter : entry_->parameters()) config_.entry_layout.parameters.push_back(parameter->shape());
+  for (const Instruction* parameter : entry_->parameters())
+    config_.entry_layout.parameters.push_back(parameter->shape());
   config_.entry_layout.result = entry_->root()->shape();
 }
 

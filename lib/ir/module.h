@@ -1,5 +1,5 @@
-// A module: computations in creation order, one entry, configuration, the pool of names, and the source text it was read from.
-// No global state; everything a pass changes hangs here.
+// A module: computations in creation order, one entry, configuration, the pool of names, and the
+// source text it was read from. No global state; everything a pass changes hangs here.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,8 @@ class Module final {
   // As AddComputation with the name kept; see UniquifyNames.
   Computation* AddComputationVerbatim(std::string_view name);
   Computation* AddEntry(std::string_view name) { return entry_ = AddComputation(name); }
-  // Live computations in creation order. Snapshot-free: do not add or remove while iterating; copy first.
+  // Live computations in creation order. Snapshot-free: do not add or remove while iterating; copy
+  // first.
   const std::vector<Computation*>& computations() const { return order_; }
   int computation_count() const { return static_cast<int>(order_.size()); }
   Computation* FindComputation(std::string_view name) const;
@@ -58,8 +59,9 @@ class Module final {
   // Moves `computation` to the end of the creation order (a callee that was made after its caller).
   void MoveToFront(Computation* computation, Computation* before);
 
-  // Copies `from` (of this or another module) with everything it calls that is not in `shared` (same module: fusion
-  // bodies and called computations are cloned too when deep). Returns the new computation.
+  // Copies `from` (of this or another module) with everything it calls that is not in `shared`
+  // (same module: fusion bodies and called computations are cloned too when deep). Returns the new
+  // computation.
   Computation* CloneComputation(const Computation& from, std::string_view suffix, bool deep);
   std::unique_ptr<Module> Clone() const;
 
@@ -74,8 +76,8 @@ class Module final {
   // ---- bookkeeping ----
   uint32_t NextId() { return next_id_++; }
   uint32_t id_limit() const { return next_id_; }
-  // Frees removed instructions and renumbers ids densely, in stored order. Called between passes: no pointer to a dead
-  // instruction and no id survives it.
+  // Frees removed instructions and renumbers ids densely, in stored order. Called between passes:
+  // no pointer to a dead instruction and no id survives it.
   void Sweep();
 
   // Entry layout from the entry computation's parameters and root.

@@ -49,7 +49,9 @@ struct StackFrames {
   std::vector<std::string> function_names;
   std::vector<Location> locations;
   std::vector<Frame> frames;
-  bool empty() const { return frames.empty() && file_names.empty() && function_names.empty() && locations.empty(); }
+  bool empty() const {
+    return frames.empty() && file_names.empty() && function_names.empty() && locations.empty();
+  }
 };
 
 // One entry of `origin_recovery_table`; the module text is kept as XLA prints it.

@@ -1,5 +1,6 @@
 // Orders, names, clones, comparison and hashes, on modules read from text.
 #include <catch2/catch.hpp>
+
 #include "lib/ir/builder.h"
 #include "lib/ir/compare.h"
 #include "lib/ir/printer.h"
@@ -136,7 +137,8 @@ TEST_CASE("clones print, compare and hash like the original", "[ir][clone]") {
   CHECK(Verify(*clone).ok());
   CHECK(Names(clone->computations()) == Names(module->computations()));
   for (size_t i = 0; i < clone->computations().size(); ++i) {
-    CHECK(Names(clone->computations()[i]->instruction_vector()) == Names(module->computations()[i]->instruction_vector()));
+    CHECK(Names(clone->computations()[i]->instruction_vector()) ==
+          Names(module->computations()[i]->instruction_vector()));
     CHECK(&clone->computations()[i]->module() == clone.get());
   }
   // Nothing is shared.
@@ -159,7 +161,8 @@ TEST_CASE("clones keep the stored order when operands stand behind their users",
 }
 
 TEST_CASE("clones keep the schedule", "[ir][clone]") {
-  const auto module = Parse(With(std::string(kLoop), "HloModule loop", "HloModule loop, is_scheduled=true"));
+  const auto module =
+      Parse(With(std::string(kLoop), "HloModule loop", "HloModule loop, is_scheduled=true"));
   const auto clone = module->Clone();
   CHECK(clone->is_scheduled());
   REQUIRE(clone->entry()->has_schedule());
@@ -176,7 +179,8 @@ TEST_CASE("computations are cloned shallow and deep, and into other modules", "[
   Computation* shallow = module->CloneComputation(*body, ".clone", false);
   CHECK(shallow->name() == "body.clone");
   CHECK(StructurallyEqual(*body, *shallow));
-  CHECK(shallow->root()->operand(1)->operand(0)->fused_computation() == module->FindComputation("fused"));
+  CHECK(shallow->root()->operand(1)->operand(0)->fused_computation() ==
+        module->FindComputation("fused"));
   Computation* deep = module->CloneComputation(*body, ".clone", true);
   CHECK(deep->name() == "body.clone.1");
   const Computation* fused = deep->root()->operand(1)->operand(0)->fused_computation();
@@ -198,7 +202,8 @@ TEST_CASE("single instructions are copied", "[ir][clone]") {
   const auto module = Parse(kLoop);
   Computation* entry = module->entry();
   Instruction* c = entry->Find("c");
-  Instruction* copy = entry->AddClone(*entry->Find("late"), Shape::Array(ElementType::kF32, {4}), {c});
+  Instruction* copy =
+      entry->AddClone(*entry->Find("late"), Shape::Array(ElementType::kF32, {4}), {c});
   CHECK(copy->opcode() == Opcode::kNegate);
   CHECK(copy->name() == "late.1");
   CHECK(copy->metadata().op_name == "late");
@@ -222,7 +227,10 @@ TEST_CASE("equality ignores names, places, metadata and the order of lines", "[i
   CHECK(HashOf(text) == HashOf(moved));
 }
 
-TEST_CASE("equality sees opcodes, shapes, attributes, operands, callees, roots, shardings and control edges", "[ir][compare]") {
+TEST_CASE(
+    "equality sees opcodes, shapes, attributes, operands, callees, roots, shardings and control "
+    "edges",
+    "[ir][compare]") {
   const std::string text(kLoop);
   const std::pair<std::string_view, std::string_view> changes[] = {
       {"f32[4] abs(x)", "f32[4] exponential(x)"},
@@ -252,7 +260,9 @@ TEST_CASE("equality sees opcodes, shapes, attributes, operands, callees, roots, 
 }
 
 TEST_CASE("layouts count when asked for", "[ir][compare]") {
-  const std::string_view a = "HloModule m\nENTRY e {\n  x = f32[2,3]{1,0} parameter(0)\n  ROOT y = f32[2,3]{1,0} copy(x)\n}\n";
+  const std::string_view a =
+      "HloModule m\nENTRY e {\n  x = f32[2,3]{1,0} parameter(0)\n  ROOT y = f32[2,3]{1,0} "
+      "copy(x)\n}\n";
   const std::string b = With(std::string(a), "ROOT y = f32[2,3]{1,0}", "ROOT y = f32[2,3]{0,1}");
   CHECK_FALSE(Equal(a, b));
   CHECK(Equal(a, b, {.layout_sensitive = false}));
@@ -319,7 +329,8 @@ TEST_CASE("instructions with the same operands are the same operation", "[ir][co
   CHECK_FALSE(SameOperation(*b.Add(x, y), *b.Add(y, x)));
   CHECK_FALSE(SameOperation(*b.Add(x, y), *b.Subtract(x, y)));
   CHECK(SameNode(*b.Add(x, y), *b.Add(y, x)));
-  CHECK_FALSE(SameOperation(*b.Compare(x, y, ComparisonDirection::kLt), *b.Compare(x, y, ComparisonDirection::kGt)));
+  CHECK_FALSE(SameOperation(*b.Compare(x, y, ComparisonDirection::kLt),
+                            *b.Compare(x, y, ComparisonDirection::kGt)));
 }
 
 TEST_CASE("computations that nothing reaches are removed", "[ir][module]") {
@@ -346,7 +357,8 @@ TEST_CASE("a new module prints what was built", "[ir][builder]") {
   module.ResetEntryLayout();
   REQUIRE(b.status().ok());
   CHECK(Verify(module).ok());
-  CHECK(ToText(module) == R"(HloModule built, entry_computation_layout={(f32[2,3]{1,0})->f32[4,2]{1,0}}
+  CHECK(ToText(module) ==
+        R"(HloModule built, entry_computation_layout={(f32[2,3]{1,0})->f32[4,2]{1,0}}
 
 %add_f32 (x.1: f32[], y: f32[]) -> f32[] {
   %x.1 = f32[] parameter(0)
@@ -380,7 +392,8 @@ TEST_CASE("the builder keeps its first error and makes nothing", "[ir][builder]"
   CHECK(b.Reverse(x, {7}) == x);
   CHECK(entry->instruction_count() == before);
   REQUIRE_FALSE(b.status().ok());
-  CHECK(std::string(b.status().message()) == "`add`: `rhs` has shape `f32[5]`, but `lhs` has `f32[4]`");
+  CHECK(std::string(b.status().message()) ==
+        "`add`: `rhs` has shape `f32[5]`, but `lhs` has `f32[4]`");
 }
 
 TEST_CASE("new instructions get metadata and place of their origin", "[ir][builder]") {

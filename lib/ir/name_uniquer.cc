@@ -14,7 +14,8 @@ bool IsNameChar(char c) { return IsLetter(c) || (c >= '0' && c <= '9') || c == '
 // Element types are short; nearly all have a digit in second place.
 bool MayBeType(std::string_view name) {
   if (name.size() < 2 || name.size() > 13) return false;
-  return (name[1] >= '0' && name[1] <= '9') || name == "pred" || name == "bf16" || name == "token" || name == "opaque";
+  return (name[1] >= '0' && name[1] <= '9') || name == "pred" || name == "bf16" ||
+         name == "token" || name == "opaque";
 }
 
 }  // namespace
@@ -55,7 +56,8 @@ Parts SplitName(std::string_view name) {
   if (dot == std::string_view::npos || dot == 0 || dot + 1 >= name.size()) return {name};
   const std::string_view digits = name.substr(dot + 1);
   Parts parts{name.substr(0, dot), 0, true, true};
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), parts.number);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), parts.number);
   if (error != std::errc() || end != digits.data() + digits.size()) return {name};
   parts.canonical = digits[0] == '0' ? digits.size() == 1 : digits[0] != '-' || digits[1] != '0';
   return parts;
@@ -66,7 +68,8 @@ Parts SplitName(std::string_view name) {
 NameUniquer::Root& NameUniquer::RootOf(std::string_view text) {
   const auto it = roots_.find(ToAbsl(text));
   if (it != roots_.end()) return it->second;
-  return roots_.emplace(std::string(text), Root{static_cast<uint32_t>(roots_.size())}).first->second;
+  return roots_.emplace(std::string(text), Root{static_cast<uint32_t>(roots_.size())})
+      .first->second;
 }
 
 bool NameUniquer::TakeAsIs(std::string_view name) {

@@ -1,5 +1,5 @@
-// Unique names within a module by XLA's rules: a trailing ".<integer>" is a suffix; a taken name gets the next free
-// number of its root.
+// Unique names within a module by XLA's rules: a trailing ".<integer>" is a suffix; a taken name
+// gets the next free number of its root.
 #pragma once
 
 #include <string>

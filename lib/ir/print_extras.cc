@@ -61,9 +61,11 @@ void AppendOriginNode(const OriginalValue::Node& node, std::string& out) {
   out += ')';
 }
 
-void AppendMetadata(const OpMetadata& metadata, const Module& module, const PrintOptions& options, std::string& out) {
+void AppendMetadata(const OpMetadata& metadata, const Module& module, const PrintOptions& options,
+                    std::string& out) {
   if (options.metadata_only_op_name) {
-    if (!metadata.op_name.empty()) out += ", metadata={" + metadata.ToString(/*op_name_only=*/true) + "}";
+    if (!metadata.op_name.empty())
+      out += ", metadata={" + metadata.ToString(/*op_name_only=*/true) + "}";
     return;
   }
   if (!metadata.IsPrintable()) return;
@@ -71,11 +73,13 @@ void AppendMetadata(const OpMetadata& metadata, const Module& module, const Prin
   if (options.inline_stack_frames && metadata.stack_frame_id > 0 &&
       static_cast<size_t>(metadata.stack_frame_id) <= frames.frames.size()) {
     const auto& frame = frames.frames[static_cast<size_t>(metadata.stack_frame_id) - 1];
-    if (frame.location_id > 0 && static_cast<size_t>(frame.location_id) <= frames.locations.size()) {
+    if (frame.location_id > 0 &&
+        static_cast<size_t>(frame.location_id) <= frames.locations.size()) {
       const auto& place = frames.locations[static_cast<size_t>(frame.location_id) - 1];
       OpMetadata inlined = metadata;
       inlined.stack_frame_id = 0;
-      if (place.file_name_id > 0 && static_cast<size_t>(place.file_name_id) <= frames.file_names.size()) {
+      if (place.file_name_id > 0 &&
+          static_cast<size_t>(place.file_name_id) <= frames.file_names.size()) {
         inlined.source_file = frames.file_names[static_cast<size_t>(place.file_name_id) - 1];
       }
       inlined.source_line = place.line;
@@ -143,7 +147,8 @@ void AppendExtras(const Instruction& instruction, const PrintOptions& options, s
     out += '}';
   }
   if (extras->statistics && !extras->statistics->values.empty()) {
-    out += fmt::format(", statistics={{visualizing_index={}", extras->statistics->visualizing_index);
+    out +=
+        fmt::format(", statistics={{visualizing_index={}", extras->statistics->visualizing_index);
     for (const auto& [name, value] : extras->statistics->values) {
       out += ',';
       out += name;
@@ -183,8 +188,9 @@ void AppendAliases(const std::vector<InputOutputAlias>& aliases, std::string& ou
   for (size_t i = 0; i < aliases.size(); ++i) {
     const InputOutputAlias& alias = aliases[i];
     if (i > 0) out += ", ";
-    out += fmt::format("{}: ({}, {}, {})", ToString(alias.output), alias.parameter, ToString(alias.parameter_index),
-                       alias.must_alias ? "must-alias" : "may-alias");
+    out +=
+        fmt::format("{}: ({}, {}, {})", ToString(alias.output), alias.parameter,
+                    ToString(alias.parameter_index), alias.must_alias ? "must-alias" : "may-alias");
   }
   out += " }";
 }
@@ -251,7 +257,8 @@ void AppendDebugAttributes(const std::vector<DebugAttributes>& table, std::strin
       const DebugAttributes::Item& item = table[i].items[k];
       if (k > 0) out += ", ";
       std::vector<std::string> fields;
-      if (item.has_log_mode) fields.push_back(item.fusion_debugger ? "log_mode=fusion_debugger" : "log_mode=default");
+      if (item.has_log_mode)
+        fields.push_back(item.fusion_debugger ? "log_mode=fusion_debugger" : "log_mode=default");
       if (item.callback_id) fields.push_back(fmt::format("callback_id={}", *item.callback_id));
       if (item.partitioned) fields.push_back(fmt::format("partitioned={}", *item.partitioned));
       if (item.op_id) fields.push_back(fmt::format("op_id={}", *item.op_id));
@@ -265,7 +272,8 @@ void AppendDebugAttributes(const std::vector<DebugAttributes>& table, std::strin
 void AppendStackFrames(const StackFrames& frames, std::string& out) {
   auto sink = std::back_inserter(out);
   out += "\n\nFileNames\n";
-  for (size_t i = 0; i < frames.file_names.size(); ++i) fmt::format_to(sink, "{} \"{}\"\n", i + 1, CEscape(frames.file_names[i]));
+  for (size_t i = 0; i < frames.file_names.size(); ++i)
+    fmt::format_to(sink, "{} \"{}\"\n", i + 1, CEscape(frames.file_names[i]));
   out += "\nFunctionNames\n";
   for (size_t i = 0; i < frames.function_names.size(); ++i) {
     fmt::format_to(sink, "{} \"{}\"\n", i + 1, CEscape(frames.function_names[i]));
@@ -273,13 +281,15 @@ void AppendStackFrames(const StackFrames& frames, std::string& out) {
   out += "\nFileLocations\n";
   for (size_t i = 0; i < frames.locations.size(); ++i) {
     const StackFrames::Location& l = frames.locations[i];
-    fmt::format_to(sink, "{} {{file_name_id={} function_name_id={} line={} end_line={} column={} end_column={}}}\n", i + 1,
-                   l.file_name_id, l.function_name_id, l.line, l.end_line, l.column, l.end_column);
+    fmt::format_to(
+        sink,
+        "{} {{file_name_id={} function_name_id={} line={} end_line={} column={} end_column={}}}\n",
+        i + 1, l.file_name_id, l.function_name_id, l.line, l.end_line, l.column, l.end_column);
   }
   out += "\nStackFrames\n";
   for (size_t i = 0; i < frames.frames.size(); ++i) {
-    fmt::format_to(sink, "{} {{file_location_id={} parent_frame_id={}}}\n", i + 1, frames.frames[i].location_id,
-                   frames.frames[i].parent_id + 1);
+    fmt::format_to(sink, "{} {{file_location_id={} parent_frame_id={}}}\n", i + 1,
+                   frames.frames[i].location_id, frames.frames[i].parent_id + 1);
   }
 }
 
@@ -292,8 +302,10 @@ void AppendModuleHeader(const Module& module, const PrintOptions& options, std::
   if (!config.donors.empty()) AppendDonors(config.donors, out);
   if (config.alias_passthrough_params) out += ", alias_passthrough_params=true";
   AppendEntryLayout(config.entry_layout, out);
-  AppendBoolList("allow_spmd_sharding_propagation_to_parameters", config.allow_spmd_sharding_propagation_to_parameters, out);
-  AppendBoolList("allow_spmd_sharding_propagation_to_output", config.allow_spmd_sharding_propagation_to_output, out);
+  AppendBoolList("allow_spmd_sharding_propagation_to_parameters",
+                 config.allow_spmd_sharding_propagation_to_parameters, out);
+  AppendBoolList("allow_spmd_sharding_propagation_to_output",
+                 config.allow_spmd_sharding_propagation_to_output, out);
   if (config.replica_count != 1) out += fmt::format(", replica_count={}", config.replica_count);
   if (config.num_partitions != 1) out += fmt::format(", num_partitions={}", config.num_partitions);
   if (!config.frontend_attributes.empty()) {
@@ -302,13 +314,15 @@ void AppendModuleHeader(const Module& module, const PrintOptions& options, std::
   }
   if (!config.recovery_table.empty()) AppendRecoveryTable(config.recovery_table, out);
   if (!config.debug_attributes.empty()) AppendDebugAttributes(config.debug_attributes, out);
-  if (options.metadata && !config.stack_frames.frames.empty()) AppendStackFrames(config.stack_frames, out);
+  if (options.metadata && !config.stack_frames.frames.empty())
+    AppendStackFrames(config.stack_frames, out);
   out += "\n\n";
 }
 
 namespace {
 
-// A reader of JSON that writes it back with sorted keys and no blanks. Fails (returns false) on anything odd.
+// A reader of JSON that writes it back with sorted keys and no blanks. Fails (returns false) on
+// anything odd.
 class JsonSorter {
  public:
   explicit JsonSorter(std::string_view text) : text_(text) {}
@@ -320,7 +334,9 @@ class JsonSorter {
 
  private:
   void Blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+      ++at_;
   }
   bool Eat(char c) {
     Blanks();

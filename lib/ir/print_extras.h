@@ -1,4 +1,5 @@
-// Text of what instructions carry besides their attributes; shared by the instruction and the module printer.
+// Text of what instructions carry besides their attributes; shared by the instruction and the
+// module printer.
 #pragma once
 
 #include <string>

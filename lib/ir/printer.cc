@@ -13,25 +13,28 @@ namespace {
 constexpr int64_t kSmallConstant = 10;
 constexpr int64_t kEssentialIntegers = 500000;
 
-// The wrapped computation when an async operation prints in its sugared form: found through operand 0 and trivial (nothing
-// but parameters beside the root).
+// The wrapped computation when an async operation prints in its sugared form: found through operand
+// 0 and trivial (nothing but parameters beside the root).
 const Computation* SugaredComputation(const Instruction& async) {
   const Instruction* at = &async;
   while (at->opcode() != Opcode::kAsyncStart) {
-    if ((at->opcode() != Opcode::kAsyncUpdate && at->opcode() != Opcode::kAsyncDone) || at->operand_count() == 0) return nullptr;
+    if ((at->opcode() != Opcode::kAsyncUpdate && at->opcode() != Opcode::kAsyncDone) ||
+        at->operand_count() == 0)
+      return nullptr;
     at = at->operand(0);
   }
   if (at->call_count() == 0) return nullptr;
   const Computation* wrapped = at->call(0);
   for (const Instruction* instruction : wrapped->instructions()) {
-    if (instruction != wrapped->root() && instruction->opcode() != Opcode::kParameter) return nullptr;
+    if (instruction != wrapped->root() && instruction->opcode() != Opcode::kParameter)
+      return nullptr;
   }
   return wrapped;
 }
 
 bool IsAsync(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kAsyncStart || instruction.opcode() == Opcode::kAsyncUpdate ||
-         instruction.opcode() == Opcode::kAsyncDone;
+  return instruction.opcode() == Opcode::kAsyncStart ||
+         instruction.opcode() == Opcode::kAsyncUpdate || instruction.opcode() == Opcode::kAsyncDone;
 }
 
 class Printer {
@@ -62,7 +65,8 @@ class Printer {
   }
   void AppendCanonicalName(const Instruction& instruction) {
     if (canonical_ == nullptr) return;
-    const auto [it, inserted] = canonical_->emplace(&instruction, static_cast<int>(canonical_->size()));
+    const auto [it, inserted] =
+        canonical_->emplace(&instruction, static_cast<int>(canonical_->size()));
     out_ += "tmp_";
     out_ += std::to_string(it->second);
   }
@@ -71,7 +75,8 @@ class Printer {
     out_ += computation.name();
   }
   bool SuppressedGte(const Instruction& instruction) const {
-    return options_.compact_gte && instruction.opcode() == Opcode::kGetTupleElement && !instruction.is_root();
+    return options_.compact_gte && instruction.opcode() == Opcode::kGetTupleElement &&
+           !instruction.is_root();
   }
   void AppendOperands(const Instruction& instruction);
   void AppendOperand(const Instruction& operand);
@@ -91,7 +96,8 @@ class Printer {
            instruction.opcode() != Opcode::kWhile;
   }
   AttrPrintOptions AttrOptions() const {
-    return {options_.full_replica_group_lists, options_.channel_id, options_.infeed_outfeed_config, options_.metadata};
+    return {options_.full_replica_group_lists, options_.channel_id, options_.infeed_outfeed_config,
+            options_.metadata};
   }
 
   const PrintOptions& options_;
@@ -108,7 +114,8 @@ void Printer::PrintModule(const Module& module) {
   std::vector<Computation*> order = module.PostOrder();
   if (options_.canonical_computations) {
     std::vector<std::pair<uint64_t, Computation*>> keyed;
-    for (Computation* computation : order) keyed.push_back({ContentHash(*computation), computation});
+    for (Computation* computation : order)
+      keyed.push_back({ContentHash(*computation), computation});
     std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) {
       const int x = a.second->instruction_count();
       const int y = b.second->instruction_count();
@@ -119,7 +126,8 @@ void Printer::PrintModule(const Module& module) {
   for (const Computation* computation : order) {
     if (options_.syntax_sugar_async_ops && !computation->callers().empty()) {
       const Instruction* caller = computation->callers()[0].caller;
-      if (caller->opcode() == Opcode::kAsyncStart && SugaredComputation(*caller) == computation) continue;
+      if (caller->opcode() == Opcode::kAsyncStart && SugaredComputation(*caller) == computation)
+        continue;
     }
     PrintComputation(*computation, /*nested=*/false, options_.indent);
     out_ += "\n\n";
@@ -238,7 +246,8 @@ void Printer::AppendOperand(const Instruction& operand) {
   if (options_.compact_gte && operand.opcode() == Opcode::kGetTupleElement) {
     std::vector<int64_t> path;
     const Instruction* at = &operand;
-    for (; at->opcode() == Opcode::kGetTupleElement; at = at->operand(0)) path.push_back(at->tuple_index());
+    for (; at->opcode() == Opcode::kGetTupleElement; at = at->operand(0))
+      path.push_back(at->tuple_index());
     AppendInstructionName(*at);
     for (size_t i = path.size(); i-- > 0;) out_ += "#" + std::to_string(path[i]);
     return;
@@ -293,14 +302,17 @@ void Printer::AppendAttributes(const Instruction& instruction, int indent) {
     AppendExtras(instruction, options_, out_);
     return;
   }
-  if (options_.extra_attributes) instruction.attrs_ptr().Print(AttrOptions(), /*after_calls=*/false, out_);
+  if (options_.extra_attributes)
+    instruction.attrs_ptr().Print(AttrOptions(), /*after_calls=*/false, out_);
   AppendCalls(instruction, indent);
-  if (options_.extra_attributes) instruction.attrs_ptr().Print(AttrOptions(), /*after_calls=*/true, out_);
+  if (options_.extra_attributes)
+    instruction.attrs_ptr().Print(AttrOptions(), /*after_calls=*/true, out_);
   AppendExtras(instruction, options_, out_);
 }
 
 void Printer::AppendAsyncStartAttributes(const Instruction& start, int indent) {
-  const Computation* sugared = options_.syntax_sugar_async_ops ? SugaredComputation(start) : nullptr;
+  const Computation* sugared =
+      options_.syntax_sugar_async_ops ? SugaredComputation(start) : nullptr;
   const AsyncAttrs& attrs = start.attrs<AsyncAttrs>();
   if (attrs.async_execution_thread != "main") {
     out_ += ", async_execution_thread=\"" + attrs.async_execution_thread + "\"";
@@ -310,7 +322,8 @@ void Printer::AppendAsyncStartAttributes(const Instruction& start, int indent) {
     if (options_.extra_attributes) root.attrs_ptr().Print(AttrOptions(), false, out_);
     AppendCalls(root, indent);
     if (options_.extra_attributes) root.attrs_ptr().Print(AttrOptions(), true, out_);
-    // Of the root's common attributes XLA prints these; the frontend attributes only when the start has none.
+    // Of the root's common attributes XLA prints these; the frontend attributes only when the start
+    // has none.
     if (const Extras* extras = root.extras()) {
       if (extras->sharding) out_ += ", sharding=" + extras->sharding->ToString(options_.metadata);
       if (!extras->frontend_attributes.empty() &&
@@ -325,7 +338,8 @@ void Printer::AppendAsyncStartAttributes(const Instruction& start, int indent) {
     aliasing.output_to_operand_aliasing = attrs.output_to_operand_aliasing;
     AttrsPtr::Make(std::move(aliasing)).Print(AttrOptions(), false, out_);
   }
-  if (sugared == nullptr || options_.subcomputations == Subcomputations::kFullBodies) AppendCalls(start, indent);
+  if (sugared == nullptr || options_.subcomputations == Subcomputations::kFullBodies)
+    AppendCalls(start, indent);
 }
 
 void Printer::AppendCalls(const Instruction& instruction, int indent) {
@@ -334,7 +348,8 @@ void Printer::AppendCalls(const Instruction& instruction, int indent) {
   if (opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone) return;
   const CallSpec& spec = Info(opcode).calls;
   if (opcode == Opcode::kConditional) {
-    if (instruction.operand_count() > 0 && instruction.operand(0)->shape().element_type() == ElementType::kPred) {
+    if (instruction.operand_count() > 0 &&
+        instruction.operand(0)->shape().element_type() == ElementType::kPred) {
       AppendCall("true_computation", *instruction.call(0), FullBodies(instruction) ? indent : -1);
       AppendCall("false_computation", *instruction.call(1), FullBodies(instruction) ? indent : -1);
       return;
@@ -385,7 +400,9 @@ void Printer::AppendCallList(std::string_view name, const Instruction& instructi
   out_ += '}';
 }
 
-void Printer::AppendBody(const Computation& callee, int indent) { PrintComputation(callee, /*nested=*/true, indent); }
+void Printer::AppendBody(const Computation& callee, int indent) {
+  PrintComputation(callee, /*nested=*/true, indent);
+}
 
 }  // namespace
 

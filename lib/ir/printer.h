@@ -9,7 +9,7 @@ namespace hlo {
 
 struct PrintOptions {
   enum class Subcomputations { kNames, kFullBodies, kNonSequentialBodies, kOff };
-  bool large_constants = false;   // more than 10 elements
+  bool large_constants = false;  // more than 10 elements
   bool only_essential_constants = false;
   Subcomputations subcomputations = Subcomputations::kNames;
   bool metadata = true;
@@ -44,12 +44,15 @@ struct PrintOptions {
   static PrintOptions Canonical();
   static PrintOptions Fingerprint();
   static PrintOptions ModuleFingerprint();
-  // What hlo-opt and module dumps print: Default without async sugar, with compact get-tuple-elements.
+  // What hlo-opt and module dumps print: Default without async sugar, with compact
+  // get-tuple-elements.
   static PrintOptions HloOpt();
 };
 
 std::string ToText(const Module& module, const PrintOptions& options = PrintOptions::Default());
-std::string ToText(const Computation& computation, const PrintOptions& options = PrintOptions::Default());
-std::string ToText(const Instruction& instruction, const PrintOptions& options = PrintOptions::Default());
+std::string ToText(const Computation& computation,
+                   const PrintOptions& options = PrintOptions::Default());
+std::string ToText(const Instruction& instruction,
+                   const PrintOptions& options = PrintOptions::Default());
 
 }  // namespace hlo

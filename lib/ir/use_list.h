@@ -1,7 +1,8 @@
 // The uses of one instruction: which instruction reads it, at which operand.
 //
-// Adding and removing are O(1): each operand slot remembers its position here, and removal swaps the last use into the hole.
-// So the order of uses is deterministic but not meaningful; code that needs an order sorts by instruction id.
+// Adding and removing are O(1): each operand slot remembers its position here, and removal swaps
+// the last use into the hole. So the order of uses is deterministic but not meaningful; code that
+// needs an order sorts by instruction id.
 //
 // A use is listed once per operand: add(x, x) uses x twice.
 //

@@ -8,7 +8,8 @@
 //   calls         go to computations of the module and are listed among the callee's callers; their number is the table's
 //   control edges join instructions of one computation, are known at both ends, and make no cycle together with operands
 //
-// Everything else relies on these, so the other rules (verify_*.cc) are looked at only when these hold.
+// Everything else relies on these, so the other rules (verify_*.cc) are looked at only when these
+// hold.
 #include "lib/ir/verifier.h"
 
 #include <algorithm>
@@ -24,7 +25,8 @@ namespace {
 
 class StructureVerifier {
  public:
-  explicit StructureVerifier(const VerifyContext& context) : module_(context.module), findings_(context.findings) {}
+  explicit StructureVerifier(const VerifyContext& context)
+      : module_(context.module), findings_(context.findings) {}
 
   void Run() {
     if (module_.name().empty()) findings_.Add({}, "the module has no name");
@@ -39,10 +41,12 @@ class StructureVerifier {
     for (const Computation* computation : module_.computations()) VerifyLists(*computation);
     if (!findings_.empty()) return;
     if (slots_ != use_entries_) {
-      findings_.Add({}, "the module has {} operands, but its use lists have {} entries", slots_ - 1, use_entries_ - 1);
+      findings_.Add({}, "the module has {} operands, but its use lists have {} entries", slots_ - 1,
+                    use_entries_ - 1);
     }
     if (calls_ != call_entries_) {
-      findings_.Add({}, "the module has {} calls, but its caller lists have {} entries", calls_, call_entries_);
+      findings_.Add({}, "the module has {} calls, but its caller lists have {} entries", calls_,
+                    call_entries_);
     }
     VerifyCallGraph();
     for (const Computation* computation : out_of_order_) FindCycle(*computation);
@@ -54,20 +58,24 @@ class StructureVerifier {
     absl::flat_hash_set<std::string_view> names;
     for (size_t i = 0; i < module_.computations().size(); ++i) {
       const Computation* computation = module_.computations()[i];
-      if (computation == nullptr) return findings_.Add({}, "computation {} of the module is null", i);
+      if (computation == nullptr)
+        return findings_.Add({}, "computation {} of the module is null", i);
       if (!computations_.try_emplace(computation, i).second) {
         findings_.Add(computation->loc(), "computation `{}` is listed twice", computation->name());
         continue;
       }
       if (&computation->module() != &module_) {
-        findings_.Add(computation->loc(), "computation `{}` belongs to another module", computation->name());
+        findings_.Add(computation->loc(), "computation `{}` belongs to another module",
+                      computation->name());
       }
       if (!names.insert(computation->name()).second) {
-        findings_.Add(computation->loc(), "computation name `{}` is used twice", computation->name());
+        findings_.Add(computation->loc(), "computation name `{}` is used twice",
+                      computation->name());
       }
     }
     if (entry == nullptr) return findings_.Add({}, "the module has no entry computation");
-    if (!computations_.contains(entry)) findings_.Add({}, "the entry computation is not in the module");
+    if (!computations_.contains(entry))
+      findings_.Add({}, "the entry computation is not in the module");
   }
 
   void VerifyInstructions(const Computation& computation) {
@@ -77,18 +85,20 @@ class StructureVerifier {
     for (const Instruction* instruction : computation.instructions()) {
       ++count;
       const SourceLoc loc = instruction->loc();
-      if (instruction->is_dead()) findings_.Add(loc, "`{}` is removed but still listed", instruction->name());
+      if (instruction->is_dead())
+        findings_.Add(loc, "`{}` is removed but still listed", instruction->name());
       if (instruction->parent() != &computation) {
-        findings_.Add(loc, "`{}` is listed in computation `{}` but has another parent", instruction->name(),
-                      computation.name());
+        findings_.Add(loc, "`{}` is listed in computation `{}` but has another parent",
+                      instruction->name(), computation.name());
       }
       if (instruction->id() >= first_slot_.size()) {
-        findings_.Add(loc, "`{}` has id {}, but the module has given {} ids", instruction->name(), instruction->id(),
-                      first_slot_.size());
+        findings_.Add(loc, "`{}` has id {}, but the module has given {} ids", instruction->name(),
+                      instruction->id(), first_slot_.size());
         return;
       }
       if (first_slot_[instruction->id()] != 0) {
-        findings_.Add(loc, "`{}` has id {}, which another instruction has as well", instruction->name(), instruction->id());
+        findings_.Add(loc, "`{}` has id {}, which another instruction has as well",
+                      instruction->name(), instruction->id());
       }
       if (instruction->name().empty()) {
         findings_.Add(loc, "an instruction of computation `{}` has no name", computation.name());
@@ -103,11 +113,12 @@ class StructureVerifier {
       slots_ += static_cast<uint32_t>(instruction->operand_count());
       if (findings_.full()) return;
     }
-    // Most computations list every instruction behind its operands, which shows that there is no cycle.
+    // Most computations list every instruction behind its operands, which shows that there is no
+    // cycle.
     if (!in_order) out_of_order_.push_back(&computation);
     if (count != computation.instruction_count()) {
-      findings_.Add(computation.loc(), "computation `{}` has {} instructions but counts {}", computation.name(), count,
-                    computation.instruction_count());
+      findings_.Add(computation.loc(), "computation `{}` has {} instructions but counts {}",
+                    computation.name(), count, computation.instruction_count());
     }
     VerifyRoot(computation);
     VerifyParameters(computation);
@@ -126,10 +137,11 @@ class StructureVerifier {
       if (operand == nullptr) {
         findings_.Add(loc, "operand {} of `{}` is null", i, instruction.name());
       } else if (operand->is_dead()) {
-        findings_.Add(loc, "operand {} of `{}`, `{}`, is removed", i, instruction.name(), operand->name());
+        findings_.Add(loc, "operand {} of `{}`, `{}`, is removed", i, instruction.name(),
+                      operand->name());
       } else if (operand->parent() != &computation) {
-        findings_.Add(loc, "operand {} of `{}`, `{}`, is in another computation, `{}`", i, instruction.name(),
-                      operand->name(), operand->parent()->name());
+        findings_.Add(loc, "operand {} of `{}`, `{}`, is in another computation, `{}`", i,
+                      instruction.name(), operand->name(), operand->parent()->name());
         findings_.NoteDefinition(*operand);
       } else {
         in_order = in_order && Seen(*operand);
@@ -140,35 +152,41 @@ class StructureVerifier {
       if (callee == nullptr) {
         findings_.Add(loc, "called computation {} of `{}` is null", i, instruction.name());
       } else if (!computations_.contains(callee)) {
-        findings_.Add(loc, "called computation {} of `{}` is not in the module", i, instruction.name());
+        findings_.Add(loc, "called computation {} of `{}` is not in the module", i,
+                      instruction.name());
       }
     }
     const CallSpec& calls = Info(instruction.opcode()).calls;
     if (!calls.is_list && instruction.call_count() != calls.count) {
-      findings_.Add(loc, "`{}` calls {} computations, expected {} for `{}`", instruction.name(), instruction.call_count(),
-                    calls.count, instruction.opcode_text());
+      findings_.Add(loc, "`{}` calls {} computations, expected {} for `{}`", instruction.name(),
+                    instruction.call_count(), calls.count, instruction.opcode_text());
     }
     for (const Instruction* predecessor : instruction.control_predecessors()) {
       in_order = in_order && Seen(*predecessor);
-      VerifyControlEdge(computation, *predecessor, instruction, predecessor->control_successors(), instruction);
+      VerifyControlEdge(computation, *predecessor, instruction, predecessor->control_successors(),
+                        instruction);
     }
     for (const Instruction* successor : instruction.control_successors()) {
-      VerifyControlEdge(computation, instruction, *successor, successor->control_predecessors(), instruction);
+      VerifyControlEdge(computation, instruction, *successor, successor->control_predecessors(),
+                        instruction);
     }
   }
 
   // An edge seen from the end `here`; `other_list` is that of the other end.
-  void VerifyControlEdge(const Computation& computation, const Instruction& from, const Instruction& to,
-                         absl::Span<Instruction* const> other_list, const Instruction& here) {
+  void VerifyControlEdge(const Computation& computation, const Instruction& from,
+                         const Instruction& to, absl::Span<Instruction* const> other_list,
+                         const Instruction& here) {
     const Instruction& other = &here == &from ? to : from;
     if (other.is_dead()) {
-      findings_.Add(here.loc(), "the control edge from `{}` to `{}` ends at a removed instruction", from.name(), to.name());
+      findings_.Add(here.loc(), "the control edge from `{}` to `{}` ends at a removed instruction",
+                    from.name(), to.name());
     } else if (other.parent() != &computation) {
-      findings_.Add(here.loc(), "the control edge from `{}` to `{}` leaves computation `{}`", from.name(), to.name(),
-                    computation.name());
+      findings_.Add(here.loc(), "the control edge from `{}` to `{}` leaves computation `{}`",
+                    from.name(), to.name(), computation.name());
       findings_.NoteDefinition(other);
     } else if (std::count(other_list.begin(), other_list.end(), &here) != 1) {
-      findings_.Add(here.loc(), "the control edge from `{}` to `{}` is not known once at both ends", from.name(), to.name());
+      findings_.Add(here.loc(), "the control edge from `{}` to `{}` is not known once at both ends",
+                    from.name(), to.name());
     }
   }
 
@@ -177,20 +195,25 @@ class StructureVerifier {
     if (root == nullptr) {
       findings_.Add(computation.loc(), "computation `{}` has no root", computation.name());
     } else if (root->is_dead() || root->parent() != &computation) {
-      findings_.Add(computation.loc(), "the root of computation `{}` is not one of its instructions", computation.name());
+      findings_.Add(computation.loc(),
+                    "the root of computation `{}` is not one of its instructions",
+                    computation.name());
     }
   }
 
   void VerifyParameters(const Computation& computation) {
     for (int i = 0; i < computation.parameter_count(); ++i) {
       if (computation.parameter(i) != nullptr) continue;
-      findings_.Add(computation.loc(), "computation `{}` has no parameter {}, but one with a higher number",
+      findings_.Add(computation.loc(),
+                    "computation `{}` has no parameter {}, but one with a higher number",
                     computation.name(), i);
     }
     for (const Instruction* parameter : computation.parameters()) {
       if (parameter == nullptr) continue;
-      if (parameter->is_dead() || parameter->parent() != &computation || parameter->opcode() != Opcode::kParameter) {
-        findings_.Add(computation.loc(), "the parameter list of computation `{}` names something else",
+      if (parameter->is_dead() || parameter->parent() != &computation ||
+          parameter->opcode() != Opcode::kParameter) {
+        findings_.Add(computation.loc(),
+                      "the parameter list of computation `{}` names something else",
                       computation.name());
       }
     }
@@ -204,16 +227,16 @@ class StructureVerifier {
     const Instruction* other = listed ? computation.parameter(static_cast<int>(number)) : nullptr;
     if (other == &parameter) return;
     if (other == nullptr) {
-      return findings_.Add(parameter.loc(), "parameter {} of computation `{}` is not listed there", number,
-                           computation.name());
+      return findings_.Add(parameter.loc(), "parameter {} of computation `{}` is not listed there",
+                           number, computation.name());
     }
-    findings_.Add(parameter.loc(), "computation `{}` has two parameters {}, `{}` and `{}`", computation.name(), number,
-                  other->name(), parameter.name());
+    findings_.Add(parameter.loc(), "computation `{}` has two parameters {}, `{}` and `{}`",
+                  computation.name(), number, other->name(), parameter.name());
     findings_.NoteDefinition(*other);
   }
 
-  // Use lists and caller lists against operand and call slots: as many entries as slots (Run), and each entry names a slot that no
-  // other entry names.
+  // Use lists and caller lists against operand and call slots: as many entries as slots (Run), and
+  // each entry names a slot that no other entry names.
   void VerifyLists(const Computation& computation) {
     for (const Instruction* instruction : computation.instructions()) {
       for (const Use& use : instruction->uses()) {
@@ -223,8 +246,10 @@ class StructureVerifier {
                            use.operand_index < use.user->operand_count() &&
                            use.user->operand(use.operand_index) == instruction && !slot_used_[slot];
         if (!sound) {
-          findings_.Add(instruction->loc(), "the use list of `{}` names operand {} of `{}`, which is another instruction",
-                        instruction->name(), use.operand_index, use.user->name());
+          findings_.Add(
+              instruction->loc(),
+              "the use list of `{}` names operand {} of `{}`, which is another instruction",
+              instruction->name(), use.operand_index, use.user->name());
           return;
         }
         slot_used_[slot] = true;
@@ -235,7 +260,8 @@ class StructureVerifier {
                          site.call_index < site.caller->call_count() &&
                          site.caller->call(site.call_index) == &computation;
       if (!sound) {
-        findings_.Add(computation.loc(), "the callers of computation `{}` name a call that goes elsewhere",
+        findings_.Add(computation.loc(),
+                      "the callers of computation `{}` name a call that goes elsewhere",
                       computation.name());
       }
     }
@@ -277,17 +303,21 @@ class StructureVerifier {
         const State state = states[index];
         if (state == State::kNew) open(index);
         if (state == State::kOpen) {
-          findings_.Add(caller->loc(), "`{}` calls computation `{}`, which is running already: HLO has no recursion",
-                        caller->name(), callee->name());
+          findings_.Add(
+              caller->loc(),
+              "`{}` calls computation `{}`, which is running already: HLO has no recursion",
+              caller->name(), callee->name());
           findings_.NoteDefinition(*callee);
         }
       }
     }
   }
 
-  // Depth first over operands and control predecessors. first_slot_[id] is not needed any more: 0 new, 1 open, 2 done.
+  // Depth first over operands and control predecessors. first_slot_[id] is not needed any more: 0
+  // new, 1 open, 2 done.
   void FindCycle(const Computation& computation) {
-    for (const Instruction* instruction : computation.instructions()) first_slot_[instruction->id()] = 0;
+    for (const Instruction* instruction : computation.instructions())
+      first_slot_[instruction->id()] = 0;
     struct Frame {
       const Instruction* instruction;
       int next = 0;
@@ -306,8 +336,9 @@ class StructureVerifier {
           stack.pop_back();
           continue;
         }
-        const Instruction* before = top.next < operands ? top.instruction->operand(top.next)
-                                                        : control[static_cast<size_t>(top.next - operands)];
+        const Instruction* before = top.next < operands
+                                        ? top.instruction->operand(top.next)
+                                        : control[static_cast<size_t>(top.next - operands)];
         ++top.next;
         if (first_slot_[before->id()] == 1) {
           std::vector<const Instruction*> cycle;
@@ -329,20 +360,24 @@ class StructureVerifier {
   void ReportCycle(const Computation& computation, const std::vector<const Instruction*>& cycle) {
     constexpr size_t kMost = 8;
     std::string path;
-    for (size_t i = 0; i < std::min(cycle.size(), kMost); ++i) path += fmt::format("`{}` -> ", cycle[i]->name());
+    for (size_t i = 0; i < std::min(cycle.size(), kMost); ++i)
+      path += fmt::format("`{}` -> ", cycle[i]->name());
     if (cycle.size() > kMost) path += fmt::format("{} more -> ", cycle.size() - kMost);
-    findings_.Add(cycle[0]->loc(), "computation `{}` has a cycle: {}`{}`", computation.name(), path, cycle[0]->name());
+    findings_.Add(cycle[0]->loc(), "computation `{}` has a cycle: {}`{}`", computation.name(), path,
+                  cycle[0]->name());
   }
 
   const Module& module_;
   Findings& findings_;
   absl::flat_hash_map<const Computation*, size_t> computations_;
   absl::flat_hash_set<std::string_view> names_;
-  std::vector<uint32_t> first_slot_;  // by instruction id: number of its first operand slot; 0: not seen yet
+  std::vector<uint32_t>
+      first_slot_;  // by instruction id: number of its first operand slot; 0: not seen yet
   uint32_t slots_ = 1;
   uint32_t use_entries_ = 1;
   std::vector<bool> slot_used_;
-  std::vector<std::vector<const Instruction*>> callers_;  // by index of the computation: its instructions with calls
+  std::vector<std::vector<const Instruction*>>
+      callers_;  // by index of the computation: its instructions with calls
   std::vector<const Computation*> out_of_order_;  // some instruction stands before what it needs
   int64_t calls_ = 0;
   int64_t call_entries_ = 0;

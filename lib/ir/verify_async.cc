@@ -1,7 +1,7 @@
 // Rules of operations in two halves.
 //
-// Chains of async-start, async-update and async-done are followed through what only passes values on (tuples, get-tuple-element,
-// opt-barrier, copies, domains, loops, calls, some custom calls):
+// Chains of async-start, async-update and async-done are followed through what only passes values
+// on (tuples, get-tuple-element, opt-barrier, copies, domains, loops, calls, some custom calls):
 //
 //   async-start   its computation has no other caller and its thread; on thread `main` holds parameters and a root only, but for
 //                 groups of collectives (frontend attribute `_collectives_group`) and barriers of get-tuple-elements
@@ -25,34 +25,37 @@ namespace {
 
 constexpr std::string_view kMainThread = "main";
 
-bool IsAsync(Opcode opcode) { return opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate; }
+bool IsAsync(Opcode opcode) {
+  return opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate;
+}
 
 // What only passes operand 0 on.
 bool PassesOperandOn(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
-  return opcode == Opcode::kCopy || opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kDomain ||
-         (opcode == Opcode::kCustomCall && instruction.operand_count() > 0 && PassesThrough(instruction));
+  return opcode == Opcode::kCopy || opcode == Opcode::kOptimizationBarrier ||
+         opcode == Opcode::kDomain ||
+         (opcode == Opcode::kCustomCall && instruction.operand_count() > 0 &&
+          PassesThrough(instruction));
 }
 
-// The value that arrives at a parameter: that of the one caller, as far as callers pass operands on.
+// The value that arrives at a parameter: that of the one caller, as far as callers pass operands
+// on.
 const Instruction* PassedTo(const Instruction& parameter) {
   const auto callers = parameter.parent()->callers();
   if (callers.empty()) return nullptr;
   const CallSite& site = callers[0];
   const int number = static_cast<int>(parameter.parameter_number());
   switch (site.caller->opcode()) {  // NOLINT(clang-diagnostic-switch-enum)
-    case Opcode::kWhile:
-      return site.caller->operand(0);
-    case Opcode::kConditional:
-      return site.caller->operand(site.call_index + 1);
+    case Opcode::kWhile: return site.caller->operand(0);
+    case Opcode::kConditional: return site.caller->operand(site.call_index + 1);
     case Opcode::kCall:
       return number < site.caller->operand_count() ? site.caller->operand(number) : nullptr;
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 
-// The instruction that makes `value`, seen through what passes it on; null when that cannot be followed.
+// The instruction that makes `value`, seen through what passes it on; null when that cannot be
+// followed.
 const Instruction* Trace(const Instruction* value) {
   constexpr int kMostSteps = 10000;
   std::vector<int64_t> path;  // indices into tuples, outermost last
@@ -83,7 +86,8 @@ bool CarriesOn(const Instruction& user) {
 }
 
 bool IsControlDep(const Instruction& user) {
-  return user.opcode() == Opcode::kCustomCall && user.attrs<CustomCallAttrs>().custom_call_target == "control_dep";
+  return user.opcode() == Opcode::kCustomCall &&
+         user.attrs<CustomCallAttrs>().custom_call_target == "control_dep";
 }
 
 // A start's or update's value is used by the next step, or carried on.
@@ -94,20 +98,22 @@ void CheckChainUsers(const VerifyContext& context, const Instruction& step) {
     if (user->opcode() == Opcode::kAsyncUpdate || user->opcode() == Opcode::kAsyncDone) {
       for (int i = 1; i < user->operand_count(); ++i) {
         if (user->operand(i) != &step) continue;
-        context.findings.Add(user->loc(), "operand {} of `{}` is `{}`, which may only be operand 0", i, user->name(),
-                             step.name());
+        context.findings.Add(user->loc(), "operand {} of `{}` is `{}`, which may only be operand 0",
+                             i, user->name(), step.name());
         return context.findings.NoteDefinition(step);
       }
       if (next != nullptr) {
-        context.findings.Add(step.loc(), "`{}` is continued by both `{}` and `{}`", step.name(), next->name(), user->name());
+        context.findings.Add(step.loc(), "`{}` is continued by both `{}` and `{}`", step.name(),
+                             next->name(), user->name());
         return context.findings.NoteDefinition(*user);
       }
       next = user;
     } else if (CarriesOn(*user)) {
       carried = true;
     } else if (!IsControlDep(*user)) {
-      context.findings.Add(user->loc(), "`{}` uses `{}`, which only an async-update or async-done can use", user->name(),
-                           step.name());
+      context.findings.Add(user->loc(),
+                           "`{}` uses `{}`, which only an async-update or async-done can use",
+                           user->name(), step.name());
       return context.findings.NoteDefinition(step);
     }
   }
@@ -126,41 +132,49 @@ const Instruction* ChainStart(const VerifyContext& context, const Instruction& s
     if (before->opcode() == Opcode::kAsyncStart) return before;
     at = before;
   }
-  context.findings.Add(step.loc(), "operand 0 of `{}`, `{}`, comes from no async-start", step.name(),
-                       step.operand(0)->name());
+  context.findings.Add(step.loc(), "operand 0 of `{}`, `{}`, comes from no async-start",
+                       step.name(), step.operand(0)->name());
   context.findings.NoteDefinition(*step.operand(0));
   return nullptr;
 }
 
-void CheckThread(const VerifyContext& context, const Instruction& step, const Computation& wrapped) {
+void CheckThread(const VerifyContext& context, const Instruction& step,
+                 const Computation& wrapped) {
   const std::string_view thread = step.attrs<AsyncAttrs>().async_execution_thread;
   if (thread == wrapped.execution_thread()) return;
-  context.findings.Add(step.loc(), "`{}` runs on thread `{}`, but computation `{}` on `{}`", step.name(), thread,
-                       wrapped.name(), wrapped.execution_thread());
+  context.findings.Add(step.loc(), "`{}` runs on thread `{}`, but computation `{}` on `{}`",
+                       step.name(), thread, wrapped.name(), wrapped.execution_thread());
   context.findings.NoteDefinition(wrapped);
 }
 
 bool IsCollectivesGroup(const Instruction& start) {
-  return start.extras() != nullptr && start.extras()->frontend_attributes.contains("_collectives_group");
+  return start.extras() != nullptr &&
+         start.extras()->frontend_attributes.contains("_collectives_group");
 }
 
-void CheckWrapped(const VerifyContext& context, const Instruction& start, const Computation& wrapped) {
+void CheckWrapped(const VerifyContext& context, const Instruction& start,
+                  const Computation& wrapped) {
   if (wrapped.callers().size() != 1) {
-    const Instruction* other = wrapped.callers()[wrapped.callers()[0].caller == &start ? 1 : 0].caller;
-    context.findings.Add(start.loc(), "computation `{}` of `{}` is also called by `{}`", wrapped.name(), start.name(),
-                         other->name());
+    const Instruction* other =
+        wrapped.callers()[wrapped.callers()[0].caller == &start ? 1 : 0].caller;
+    context.findings.Add(start.loc(), "computation `{}` of `{}` is also called by `{}`",
+                         wrapped.name(), start.name(), other->name());
     return context.findings.NoteDefinition(*other);
   }
   if (wrapped.execution_thread() != kMainThread || IsCollectivesGroup(start)) return;
   const Instruction* extra = nullptr;
   for (const Instruction* instruction : wrapped.instructions()) {
     const Opcode opcode = instruction->opcode();
-    if (instruction == wrapped.root() || opcode == Opcode::kParameter || opcode == Opcode::kGetTupleElement) continue;
+    if (instruction == wrapped.root() || opcode == Opcode::kParameter ||
+        opcode == Opcode::kGetTupleElement)
+      continue;
     if (extra == nullptr) extra = instruction;
   }
   if (extra == nullptr) return;
-  context.findings.Add(extra->loc(), "`{}` is in asynchronous computation `{}`, which may hold only parameters and a root",
-                       extra->name(), wrapped.name());
+  context.findings.Add(
+      extra->loc(),
+      "`{}` is in asynchronous computation `{}`, which may hold only parameters and a root",
+      extra->name(), wrapped.name());
   context.findings.NoteDefinition(start);
 }
 
@@ -181,13 +195,14 @@ void CheckOneUser(const VerifyContext& context, const Instruction& start) {
   for (const Instruction* user : start.users()) {
     if (IsControlDep(*user)) continue;
     if (first != nullptr) {
-      context.findings.Add(start.loc(), "`{}` is used by both `{}` and `{}`, expected one `{}`", start.name(),
-                           first->name(), user->name(), Text(done));
+      context.findings.Add(start.loc(), "`{}` is used by both `{}` and `{}`, expected one `{}`",
+                           start.name(), first->name(), user->name(), Text(done));
       return context.findings.NoteDefinition(*user);
     }
     first = user;
     if (user->opcode() == done || CarriesOn(*user)) continue;
-    context.findings.Add(start.loc(), "`{}` is used by `{}`, expected a `{}`", start.name(), user->name(), Text(done));
+    context.findings.Add(start.loc(), "`{}` is used by `{}`, expected a `{}`", start.name(),
+                         user->name(), Text(done));
     return context.findings.NoteDefinition(*user);
   }
   const bool may_be_unused = start.is_root() && !start.parent()->is_entry();
@@ -199,11 +214,14 @@ void CheckOneUser(const VerifyContext& context, const Instruction& start) {
 // The start that a first-class done waits for, or null after a message.
 const Instruction* StartOf(const VerifyContext& context, const Instruction& done) {
   const Instruction* start = Trace(done.operand(0));
-  const bool is_start = start != nullptr && (HasTrait(start->opcode(), kAsyncStart) || start->opcode() == Opcode::kSend ||
-                                             start->opcode() == Opcode::kRecv);
-  if (is_start && start->opcode() != Opcode::kAsyncStart && DoneOf(start->opcode()) == done.opcode()) return start;
-  context.findings.Add(done.loc(), "operand 0 of `{}`, `{}`, is not the start that `{}` waits for", done.name(),
-                       done.operand(0)->name(), done.opcode_text());
+  const bool is_start =
+      start != nullptr && (HasTrait(start->opcode(), kAsyncStart) ||
+                           start->opcode() == Opcode::kSend || start->opcode() == Opcode::kRecv);
+  if (is_start && start->opcode() != Opcode::kAsyncStart &&
+      DoneOf(start->opcode()) == done.opcode())
+    return start;
+  context.findings.Add(done.loc(), "operand 0 of `{}`, `{}`, is not the start that `{}` waits for",
+                       done.name(), done.operand(0)->name(), done.opcode_text());
   context.findings.NoteDefinition(*done.operand(0));
   return nullptr;
 }
@@ -218,8 +236,9 @@ void VerifyAsyncStart(const VerifyContext& context, const Instruction& start) {
   const OutputOperandAliases& aliases = start.attrs<AsyncAttrs>().output_to_operand_aliasing;
   for (const OutputOperandAlias& alias : aliases) {
     if (!alias.output.empty()) continue;
-    context.findings.Add(start.loc(), "`output_to_operand_aliasing` of `{}` names the whole output, expected a part",
-                         start.name());
+    context.findings.Add(
+        start.loc(), "`output_to_operand_aliasing` of `{}` names the whole output, expected a part",
+        start.name());
   }
   VerifyAliasIndices(context, start, aliases, start.shape());
 }
@@ -233,9 +252,11 @@ void VerifyAsyncUpdate(const VerifyContext& context, const Instruction& update) 
     const auto is_context = [](const ShapeIndex& index) { return !index.empty() && index[0] >= 2; };
     if (alias.operand == 0 && is_context(alias.output) && is_context(alias.operand_index)) continue;
     context.findings.Add(update.loc(),
-                         "`output_to_operand_aliasing` of `{}` names output {} and index {} of operand {}, expected contexts "
+                         "`output_to_operand_aliasing` of `{}` names output {} and index {} of "
+                         "operand {}, expected contexts "
                          "of operand 0",
-                         update.name(), ToString(alias.output), ToString(alias.operand_index), alias.operand);
+                         update.name(), ToString(alias.output), ToString(alias.operand_index),
+                         alias.operand);
     return;
   }
   VerifyAliasIndices(context, update, aliases, update.shape());
@@ -247,17 +268,21 @@ void VerifyAsyncDone(const VerifyContext& context, const Instruction& done) {
   const Computation& wrapped = *start->call(0);
   const auto bound = done.operand(0)->shape().element(0).elements().size();
   if (bound != static_cast<size_t>(wrapped.parameter_count())) {
-    context.findings.Add(done.loc(), "`{}` ends a chain that has bound {} operands, but computation `{}` has {} parameters",
-                         done.name(), bound, wrapped.name(), wrapped.parameter_count());
+    context.findings.Add(
+        done.loc(),
+        "`{}` ends a chain that has bound {} operands, but computation `{}` has {} parameters",
+        done.name(), bound, wrapped.name(), wrapped.parameter_count());
     return context.findings.NoteDefinition(*start);
   }
   if (SameIgnoringLayout(done.shape(), wrapped.root()->shape())) return;
-  context.findings.Add(done.loc(), "`{}` has shape `{}`, but computation `{}` returns `{}`", done.name(), done.shape(),
-                       wrapped.name(), wrapped.root()->shape());
+  context.findings.Add(done.loc(), "`{}` has shape `{}`, but computation `{}` returns `{}`",
+                       done.name(), done.shape(), wrapped.name(), wrapped.root()->shape());
   context.findings.NoteDefinition(*start);
 }
 
-void VerifyTransferStart(const VerifyContext& context, const Instruction& start) { CheckOneUser(context, start); }
+void VerifyTransferStart(const VerifyContext& context, const Instruction& start) {
+  CheckOneUser(context, start);
+}
 
 void VerifyTransferDone(const VerifyContext& context, const Instruction& done) {
   const Instruction* start = StartOf(context, done);
@@ -265,15 +290,21 @@ void VerifyTransferDone(const VerifyContext& context, const Instruction& done) {
   if (start->attrs_ptr() == done.attrs_ptr()) return;
   const auto text = [](const Instruction& half) {
     const ChannelAttrs& attrs = half.attrs<ChannelAttrs>();
-    const std::string channel = attrs.channel_id.has_value() ? fmt::format("channel {}", *attrs.channel_id) : "no channel";
+    const std::string channel =
+        attrs.channel_id.has_value() ? fmt::format("channel {}", *attrs.channel_id) : "no channel";
     return channel + (attrs.is_host_transfer ? " to the host" : "");
   };
-  context.findings.Add(done.loc(), "`{}` has {}, but `{}` has {}", done.name(), text(done), start->name(), text(*start));
+  context.findings.Add(done.loc(), "`{}` has {}, but `{}` has {}", done.name(), text(done),
+                       start->name(), text(*start));
   context.findings.NoteDefinition(*start);
 }
 
-void VerifyPairStart(const VerifyContext& context, const Instruction& start) { CheckOneUser(context, start); }
+void VerifyPairStart(const VerifyContext& context, const Instruction& start) {
+  CheckOneUser(context, start);
+}
 
-void VerifyPairDone(const VerifyContext& context, const Instruction& done) { StartOf(context, done); }
+void VerifyPairDone(const VerifyContext& context, const Instruction& done) {
+  StartOf(context, done);
+}
 
 }  // namespace hlo::internal

@@ -1,4 +1,5 @@
-// Rules of collectives that the shape rules leave open, because they depend on how many devices the module runs on:
+// Rules of collectives that the shape rules leave open, because they depend on how many devices the
+// module runs on:
 //
 //   replica_groups       form is sound, no group is empty, ids are 0 … n-1 once each; n is the number of replicas, of partitions or
 //                        of both, whatever the ids count, unless the module has just one; groups are of equal size but for
@@ -24,7 +25,8 @@ struct GroupAttrs {
 template <class A>
 GroupAttrs ToGroupAttrs(const A& attrs) {
   GroupAttrs result{attrs.replica_groups, attrs.channel_id, std::nullopt};
-  if constexpr (requires { attrs.use_global_device_ids; }) result.use_global_device_ids = attrs.use_global_device_ids;
+  if constexpr (requires { attrs.use_global_device_ids; })
+    result.use_global_device_ids = attrs.use_global_device_ids;
   return result;
 }
 
@@ -45,33 +47,41 @@ struct DeviceRange {
 };
 
 DeviceRange RangeOf(const GroupAttrs& attrs, const ModuleConfig& config) {
-  if (attrs.use_global_device_ids.value_or(false)) return {config.replica_count * config.num_partitions, "devices"};
-  if (attrs.channel_id.has_value() && !attrs.use_global_device_ids.has_value()) return {config.num_partitions, "partitions"};
+  if (attrs.use_global_device_ids.value_or(false))
+    return {config.replica_count * config.num_partitions, "devices"};
+  if (attrs.channel_id.has_value() && !attrs.use_global_device_ids.has_value())
+    return {config.num_partitions, "partitions"};
   return {config.replica_count, "replicas"};
 }
 
-void CheckChannel(const VerifyContext& context, const Instruction& instruction, std::optional<int64_t> channel_id) {
+void CheckChannel(const VerifyContext& context, const Instruction& instruction,
+                  std::optional<int64_t> channel_id) {
   if (!channel_id.has_value() || *channel_id > 0) return;
-  context.findings.Add(instruction.loc(), "`channel_id` of `{}` is {}, expected at least 1", instruction.name(), *channel_id);
+  context.findings.Add(instruction.loc(), "`channel_id` of `{}` is {}, expected at least 1",
+                       instruction.name(), *channel_id);
 }
 
 // Each id of 0 … n-1 in one group, n being the number of ids.
-bool CheckIdsAreDense(const VerifyContext& context, const Instruction& instruction, const ReplicaGroups::Lists& lists,
-                      int64_t count) {
+bool CheckIdsAreDense(const VerifyContext& context, const Instruction& instruction,
+                      const ReplicaGroups::Lists& lists, int64_t count) {
   std::vector<bool> seen(static_cast<size_t>(count), false);
   for (const std::vector<int64_t>& list : lists) {
     if (list.empty()) {
-      context.findings.Add(instruction.loc(), "`replica_groups` of `{}` has an empty group", instruction.name());
+      context.findings.Add(instruction.loc(), "`replica_groups` of `{}` has an empty group",
+                           instruction.name());
       return false;
     }
     for (const int64_t id : list) {
       if (id < 0 || id >= count) {
-        context.findings.Add(instruction.loc(), "`replica_groups` of `{}` has {} ids but names {}; expected 0 to {}, once each",
-                             instruction.name(), count, id, count - 1);
+        context.findings.Add(
+            instruction.loc(),
+            "`replica_groups` of `{}` has {} ids but names {}; expected 0 to {}, once each",
+            instruction.name(), count, id, count - 1);
         return false;
       }
       if (seen[static_cast<size_t>(id)]) {
-        context.findings.Add(instruction.loc(), "`replica_groups` of `{}` names {} twice", instruction.name(), id);
+        context.findings.Add(instruction.loc(), "`replica_groups` of `{}` names {} twice",
+                             instruction.name(), id);
         return false;
       }
       seen[static_cast<size_t>(id)] = true;
@@ -80,7 +90,9 @@ bool CheckIdsAreDense(const VerifyContext& context, const Instruction& instructi
   return true;
 }
 
-bool IsAllReduce(Opcode opcode) { return opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart; }
+bool IsAllReduce(Opcode opcode) {
+  return opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart;
+}
 
 }  // namespace
 
@@ -90,15 +102,18 @@ void VerifyGroupCollective(const VerifyContext& context, const Instruction& inst
   CheckChannel(context, instruction, attrs.channel_id);
   const bool global = attrs.use_global_device_ids.value_or(false);
   if (global && !attrs.channel_id.has_value()) {
-    findings.Add(instruction.loc(), "`{}` has `use_global_device_ids` but no `channel_id`", instruction.name());
+    findings.Add(instruction.loc(), "`{}` has `use_global_device_ids` but no `channel_id`",
+                 instruction.name());
   }
   if (const absl::Status status = attrs.groups.Validate(); !status.ok()) {
-    return findings.AddStatus(instruction.loc(), AddPrefix(status, fmt::format("`{}`", instruction.name())));
+    return findings.AddStatus(instruction.loc(),
+                              AddPrefix(status, fmt::format("`{}`", instruction.name())));
   }
   const ReplicaGroups::Lists lists = attrs.groups.Flatten();
   if (lists.empty()) {
     if (global) {
-      findings.Add(instruction.loc(), "`{}` has `use_global_device_ids`, so `replica_groups` cannot be empty",
+      findings.Add(instruction.loc(),
+                   "`{}` has `use_global_device_ids`, so `replica_groups` cannot be empty",
                    instruction.name());
     }
     return;
@@ -109,14 +124,17 @@ void VerifyGroupCollective(const VerifyContext& context, const Instruction& inst
   if (!CheckIdsAreDense(context, instruction, lists, count)) return;
   const DeviceRange range = RangeOf(attrs, context.module.config());
   if (range.count != 1 && range.count != count) {
-    return findings.Add(instruction.loc(), "`replica_groups` of `{}` names {} ids, but the module has {} {}",
+    return findings.Add(instruction.loc(),
+                        "`replica_groups` of `{}` names {} ids, but the module has {} {}",
                         instruction.name(), count, range.count, range.what);
   }
   if (IsAllReduce(instruction.opcode())) return;
-  const auto unlike = std::find_if(lists.begin(), lists.end(),
-                                   [&](const std::vector<int64_t>& list) { return list.size() != lists[0].size(); });
+  const auto unlike = std::find_if(
+      lists.begin(), lists.end(),
+      [&](const std::vector<int64_t>& list) { return list.size() != lists[0].size(); });
   if (unlike == lists.end()) return;
-  findings.Add(instruction.loc(), "`replica_groups` of `{}` has groups of {} and of {} ids, expected equal ones",
+  findings.Add(instruction.loc(),
+               "`replica_groups` of `{}` has groups of {} and of {} ids, expected equal ones",
                instruction.name(), lists[0].size(), unlike->size());
 }
 
@@ -132,16 +150,21 @@ void VerifyCollectivePermute(const VerifyContext& context, const Instruction& pe
   for (const auto& [source, target] : attrs.source_target_pairs) {
     for (const int64_t id : {source, target}) {
       if (id >= 0 && (limit == 1 || id < limit)) continue;
-      return findings.Add(permute.loc(), "`source_target_pairs` of `{}` names {}, expected ids in [0, {})", permute.name(),
-                          id, limit);
+      return findings.Add(permute.loc(),
+                          "`source_target_pairs` of `{}` names {}, expected ids in [0, {})",
+                          permute.name(), id, limit);
     }
     if (++sources[source] > allowed) {
-      return findings.Add(permute.loc(), "`source_target_pairs` of `{}` names source {} {} times, expected at most {}",
-                          permute.name(), source, sources[source], allowed);
+      return findings.Add(
+          permute.loc(),
+          "`source_target_pairs` of `{}` names source {} {} times, expected at most {}",
+          permute.name(), source, sources[source], allowed);
     }
     if (++targets[target] > allowed) {
-      return findings.Add(permute.loc(), "`source_target_pairs` of `{}` names target {} {} times, expected at most {}",
-                          permute.name(), target, targets[target], allowed);
+      return findings.Add(
+          permute.loc(),
+          "`source_target_pairs` of `{}` names target {} {} times, expected at most {}",
+          permute.name(), target, targets[target], allowed);
     }
   }
   if (permute.opcode() == Opcode::kCollectivePermuteStart) VerifyPairStart(context, permute);

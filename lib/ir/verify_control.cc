@@ -1,4 +1,5 @@
-// Rules that join computations and their callers, on top of the shape rules (which compare parameters and results):
+// Rules that join computations and their callers, on top of the shape rules (which compare
+// parameters and results):
 //
 //   fusion        its computation has no other caller and is not the entry; every instruction but the root is used, the root is not
 //   call          a composite names itself: frontend attributes `composite.name` (not empty), `composite.version` (not negative)
@@ -14,7 +15,8 @@
 namespace hlo::internal {
 namespace {
 
-constexpr std::string_view kPassesThrough[] = {"Sharding", "LocalToGlobalShape", "GlobalToLocalShape"};
+constexpr std::string_view kPassesThrough[] = {"Sharding", "LocalToGlobalShape",
+                                               "GlobalToLocalShape"};
 
 // The shardings that are present must be equal.
 void CheckOneSharding(const VerifyContext& context, const Instruction& caller,
@@ -24,8 +26,9 @@ void CheckOneSharding(const VerifyContext& context, const Instruction& caller,
     if (instruction->sharding() == nullptr) continue;
     if (first == nullptr) first = instruction;
     if (*first->sharding() == *instruction->sharding()) continue;
-    context.findings.Add(caller.loc(), "`{}` of {} `{}` has sharding {}, but `{}` has {}", instruction->name(),
-                         caller.opcode_text(), caller.name(), instruction->sharding()->ToString(), first->name(),
+    context.findings.Add(caller.loc(), "`{}` of {} `{}` has sharding {}, but `{}` has {}",
+                         instruction->name(), caller.opcode_text(), caller.name(),
+                         instruction->sharding()->ToString(), first->name(),
                          first->sharding()->ToString());
     return context.findings.NoteDefinition(*instruction);
   }
@@ -46,47 +49,57 @@ bool HasAllLayouts(Shape shape) {
 
 bool PassesThrough(const Instruction& custom_call) {
   const std::string_view target = custom_call.attrs<CustomCallAttrs>().custom_call_target;
-  return target.starts_with("xla.sdy.") || std::count(std::begin(kPassesThrough), std::end(kPassesThrough), target) > 0;
+  return target.starts_with("xla.sdy.") ||
+         std::count(std::begin(kPassesThrough), std::end(kPassesThrough), target) > 0;
 }
 
-bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction, const OutputOperandAliases& aliases,
-                        Shape output) {
+bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction,
+                        const OutputOperandAliases& aliases, Shape output) {
   for (size_t i = 0; i < aliases.size(); ++i) {
     const OutputOperandAlias& alias = aliases[i];
     if (!IndexIsValid(output, alias.output)) {
-      context.findings.Add(instruction.loc(), "`output_to_operand_aliasing` of `{}` names output {}, which `{}` does not have",
-                           instruction.name(), ToString(alias.output), output);
+      context.findings.Add(
+          instruction.loc(),
+          "`output_to_operand_aliasing` of `{}` names output {}, which `{}` does not have",
+          instruction.name(), ToString(alias.output), output);
       return false;
     }
     if (alias.operand < 0 || alias.operand >= instruction.operand_count()) {
-      context.findings.Add(instruction.loc(), "`output_to_operand_aliasing` of `{}` names operand {}, but it has {}",
+      context.findings.Add(instruction.loc(),
+                           "`output_to_operand_aliasing` of `{}` names operand {}, but it has {}",
                            instruction.name(), alias.operand, instruction.operand_count());
       return false;
     }
     const Shape operand = instruction.operand(static_cast<int>(alias.operand))->shape();
     if (!IndexIsValid(operand, alias.operand_index)) {
-      context.findings.Add(instruction.loc(),
-                           "`output_to_operand_aliasing` of `{}` names index {} of operand {}, which has shape `{}`",
-                           instruction.name(), ToString(alias.operand_index), alias.operand, operand);
+      context.findings.Add(
+          instruction.loc(),
+          "`output_to_operand_aliasing` of `{}` names index {} of operand {}, which has shape `{}`",
+          instruction.name(), ToString(alias.operand_index), alias.operand, operand);
       return false;
     }
     for (size_t k = 0; k < i; ++k) {
       if (aliases[k].output != alias.output) continue;
-      context.findings.Add(instruction.loc(), "`output_to_operand_aliasing` of `{}` names output {} twice",
+      context.findings.Add(instruction.loc(),
+                           "`output_to_operand_aliasing` of `{}` names output {} twice",
                            instruction.name(), ToString(alias.output));
       return false;
     }
     const Shape from = SubShape(operand, alias.operand_index);
     const Shape to = SubShape(output, alias.output);
-    const bool skip = FindAttribute(instruction, "xla_skip_custom_call_alias_shape_check") != nullptr;
-    const Shape inner_from = from.IsBuffer() ? from.element(0) : from;  // buffers alias the arrays they hold
+    const bool skip =
+        FindAttribute(instruction, "xla_skip_custom_call_alias_shape_check") != nullptr;
+    const Shape inner_from =
+        from.IsBuffer() ? from.element(0) : from;  // buffers alias the arrays they hold
     const Shape inner_to = to.IsBuffer() ? to.element(0) : to;
     Agreement agreement;
-    agreement.layout = agreement.layout_details = context.options.layout_sensitive && !inner_to.IsScalar();
+    agreement.layout = agreement.layout_details =
+        context.options.layout_sensitive && !inner_to.IsScalar();
     if (!skip && !Agree(inner_from, inner_to, agreement)) {
-      context.findings.Add(instruction.loc(), "`{}` aliases output {}, `{}`, with index {} of operand {}, `{}`",
-                           instruction.name(), ToString(alias.output), to, ToString(alias.operand_index), alias.operand,
-                           from);
+      context.findings.Add(instruction.loc(),
+                           "`{}` aliases output {}, `{}`, with index {} of operand {}, `{}`",
+                           instruction.name(), ToString(alias.output), to,
+                           ToString(alias.operand_index), alias.operand, from);
       return false;
     }
   }
@@ -96,47 +109,56 @@ bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruc
 void VerifyFusion(const VerifyContext& context, const Instruction& fusion) {
   const Computation& fused = *fusion.fused_computation();
   if (fused.is_entry()) {
-    context.findings.Add(fusion.loc(), "fusion `{}` calls the entry computation `{}`", fusion.name(), fused.name());
+    context.findings.Add(fusion.loc(), "fusion `{}` calls the entry computation `{}`",
+                         fusion.name(), fused.name());
     return context.findings.NoteDefinition(fused);
   }
   if (fused.callers().size() != 1) {
     const auto other = std::find_if(fused.callers().begin(), fused.callers().end(),
                                     [&](const CallSite& site) { return site.caller != &fusion; });
-    context.findings.Add(fusion.loc(), "computation `{}` of fusion `{}` has {} callers, expected no other", fused.name(),
-                         fusion.name(), fused.callers().size());
+    context.findings.Add(fusion.loc(),
+                         "computation `{}` of fusion `{}` has {} callers, expected no other",
+                         fused.name(), fusion.name(), fused.callers().size());
     if (other != fused.callers().end()) context.findings.NoteDefinition(*other->caller);
     return;
   }
   if (fused.root()->has_uses()) {
-    context.findings.Add(fused.root()->loc(), "`{}` is the root of fusion computation `{}` and used inside",
+    context.findings.Add(fused.root()->loc(),
+                         "`{}` is the root of fusion computation `{}` and used inside",
                          fused.root()->name(), fused.name());
   }
   for (const Instruction* instruction : fused.instructions()) {
-    if (instruction->has_uses() || instruction == fused.root() || instruction->HasSideEffect()) continue;
-    context.findings.Add(instruction->loc(), "`{}` of fusion computation `{}` is not used", instruction->name(),
-                         fused.name());
+    if (instruction->has_uses() || instruction == fused.root() || instruction->HasSideEffect())
+      continue;
+    context.findings.Add(instruction->loc(), "`{}` of fusion computation `{}` is not used",
+                         instruction->name(), fused.name());
   }
-  VerifyAliasIndices(context, fusion, fusion.attrs<FusionAttrs>().output_to_operand_aliasing, fusion.shape());
+  VerifyAliasIndices(context, fusion, fusion.attrs<FusionAttrs>().output_to_operand_aliasing,
+                     fusion.shape());
 }
 
 void VerifyCall(const VerifyContext& context, const Instruction& call) {
   if (!call.attrs<CallAttrs>().is_composite) return;
   const std::string* name = FindAttribute(call, "composite.name");
   if (name == nullptr || name->empty()) {
-    context.findings.Add(call.loc(), "composite call `{}` has no frontend attribute `composite.name`", call.name());
+    context.findings.Add(
+        call.loc(), "composite call `{}` has no frontend attribute `composite.name`", call.name());
   }
   const std::string* attributes = FindAttribute(call, "composite.attributes");
   if (attributes != nullptr && attributes->empty()) {
-    context.findings.Add(call.loc(), "`composite.attributes` of composite call `{}` is empty, expected a dictionary",
-                         call.name());
+    context.findings.Add(
+        call.loc(), "`composite.attributes` of composite call `{}` is empty, expected a dictionary",
+        call.name());
   }
   const std::string* version = FindAttribute(call, "composite.version");
   if (version == nullptr) return;
   int64_t number = -1;
   const char* end = version->data() + version->size();
   if (std::from_chars(version->data(), end, number).ptr != end || number < 0) {
-    context.findings.Add(call.loc(), "`composite.version` of composite call `{}` is `{}`, expected a number, at least 0",
-                         call.name(), *version);
+    context.findings.Add(
+        call.loc(),
+        "`composite.version` of composite call `{}` is `{}`, expected a number, at least 0",
+        call.name(), *version);
   }
 }
 
@@ -144,12 +166,16 @@ void VerifyCustomCall(const VerifyContext& context, const Instruction& call) {
   const CustomCallAttrs& attrs = call.attrs<CustomCallAttrs>();
   const std::string_view target = attrs.custom_call_target;
   if (attrs.operand_layout_constraints.has_value() && !HasAllLayouts(call.shape())) {
-    context.findings.Add(call.loc(), "`{}` constrains operand layouts, but its result `{:l}` has no layout", call.name(),
-                         call.shape());
+    context.findings.Add(call.loc(),
+                         "`{}` constrains operand layouts, but its result `{:l}` has no layout",
+                         call.name(), call.shape());
   }
-  if (target == "GetRngSeed" && (call.operand_count() != 0 || !call.shape().IsScalarOf(ElementType::kU64))) {
-    context.findings.Add(call.loc(), "`{}` has {} operands and shape `{}`, expected none and `u64[]` for `GetRngSeed`",
-                         call.name(), call.operand_count(), call.shape());
+  if (target == "GetRngSeed" &&
+      (call.operand_count() != 0 || !call.shape().IsScalarOf(ElementType::kU64))) {
+    context.findings.Add(
+        call.loc(),
+        "`{}` has {} operands and shape `{}`, expected none and `u64[]` for `GetRngSeed`",
+        call.name(), call.operand_count(), call.shape());
   }
   VerifyAliasIndices(context, call, attrs.output_to_operand_aliasing, call.shape());
 }

@@ -18,17 +18,20 @@ void Findings::AddStatus(SourceLoc loc, const absl::Status& status) {
   last_kept_ = !full();
   if (!last_kept_) return;
   ++count_;
-  for (Diagnostic& diagnostic : DiagnosticsOf(AddLocation(status, loc))) diagnostics_.push_back(std::move(diagnostic));
+  for (Diagnostic& diagnostic : DiagnosticsOf(AddLocation(status, loc)))
+    diagnostics_.push_back(std::move(diagnostic));
 }
 
 void Findings::NoteDefinition(const Instruction& instruction) {
   if (!last_kept_ || !instruction.loc().known()) return;
-  diagnostics_.push_back({Severity::kNote, instruction.loc(), fmt::format("`{}` is defined here", instruction.name())});
+  diagnostics_.push_back({Severity::kNote, instruction.loc(),
+                          fmt::format("`{}` is defined here", instruction.name())});
 }
 
 void Findings::NoteDefinition(const Computation& computation) {
   if (!last_kept_ || !computation.loc().known()) return;
-  diagnostics_.push_back({Severity::kNote, computation.loc(), fmt::format("`{}` is defined here", computation.name())});
+  diagnostics_.push_back({Severity::kNote, computation.loc(),
+                          fmt::format("`{}` is defined here", computation.name())});
 }
 
 void Findings::NoteOperands(const Instruction& instruction) {
@@ -42,7 +45,8 @@ void Findings::NoteOperands(const Instruction& instruction) {
 }
 
 absl::Status Findings::ToStatus() const {
-  return diagnostics_.empty() ? absl::OkStatus() : StatusOf(absl::StatusCode::kInvalidArgument, diagnostics_);
+  return diagnostics_.empty() ? absl::OkStatus()
+                              : StatusOf(absl::StatusCode::kInvalidArgument, diagnostics_);
 }
 
 // ---- shapes ----

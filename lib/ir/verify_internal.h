@@ -1,8 +1,8 @@
-// What the files of the verifier share: the list of findings, comparisons of shapes, and the parts that Verify runs in turn.
-// Private to lib/ir/verif*.cc.
+// What the files of the verifier share: the list of findings, comparisons of shapes, and the parts
+// that Verify runs in turn. Private to lib/ir/verif*.cc.
 //
-// VerifyStructure comes first; when it finds anything the later parts do not run, so they may follow every pointer and walk
-// without fear of cycles.
+// VerifyStructure comes first; when it finds anything the later parts do not run, so they may
+// follow every pointer and walk without fear of cycles.
 #pragma once
 
 #include <fmt/core.h>
@@ -49,11 +49,12 @@ class Findings {
   std::vector<Diagnostic> diagnostics_;
 };
 
-// How much of two shapes must agree. Dynamic dimensions always match static ones of the same size, unbounded ones any size.
+// How much of two shapes must agree. Dynamic dimensions always match static ones of the same size,
+// unbounded ones any size.
 struct Agreement {
-  bool float_width = true;       // f32 and bf16 differ
-  bool layout = false;           // minor_to_major
-  bool layout_details = false;   // tiles, memory space, …; only with layout
+  bool float_width = true;      // f32 and bf16 differ
+  bool layout = false;          // minor_to_major
+  bool layout_details = false;  // tiles, memory space, …; only with layout
 };
 bool Agree(Shape a, Shape b, const Agreement& agreement);
 // Agree on types and sizes, layouts aside.
@@ -67,9 +68,11 @@ struct VerifyContext {
 
 // verifier.cc: links, parents, names, roots, parameters, cycles.
 void VerifyStructure(const VerifyContext& context);
-// verify_ops.cc: every instruction against the table, its shape rule, and the rules of its opcode, some of which are below.
+// verify_ops.cc: every instruction against the table, its shape rule, and the rules of its opcode,
+// some of which are below.
 void VerifyOps(const VerifyContext& context);
-// verify_module.cc: entry layout, aliases and donors, schedules; rules over all instructions of a kind.
+// verify_module.cc: entry layout, aliases and donors, schedules; rules over all instructions of a
+// kind.
 void VerifyModuleConfig(const VerifyContext& context);
 
 // A rule of one opcode, called when operands, attributes and shapes are known to be sound.
@@ -86,16 +89,19 @@ void VerifyAsyncStart(const VerifyContext& context, const Instruction& start);
 void VerifyAsyncUpdate(const VerifyContext& context, const Instruction& update);
 void VerifyAsyncDone(const VerifyContext& context, const Instruction& done);
 void VerifyTransferStart(const VerifyContext& context, const Instruction& start);  // send, recv
-void VerifyTransferDone(const VerifyContext& context, const Instruction& done);    // send-done, recv-done
-void VerifyPairStart(const VerifyContext& context, const Instruction& start);      // all-gather-start, copy-start, …
+void VerifyTransferDone(const VerifyContext& context,
+                        const Instruction& done);  // send-done, recv-done
+void VerifyPairStart(const VerifyContext& context,
+                     const Instruction& start);  // all-gather-start, copy-start, …
 void VerifyPairDone(const VerifyContext& context, const Instruction& done);
 // verify_collectives.cc
 void VerifyGroupCollective(const VerifyContext& context, const Instruction& instruction);
 void VerifyCollectivePermute(const VerifyContext& context, const Instruction& permute);
 
-// The rule of each alias of `output_to_operand_aliasing` that all opcodes share: operand and indices exist, no output twice.
-bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction, const OutputOperandAliases& aliases,
-                        Shape output);
+// The rule of each alias of `output_to_operand_aliasing` that all opcodes share: operand and
+// indices exist, no output twice.
+bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction,
+                        const OutputOperandAliases& aliases, Shape output);
 // A custom call that passes operand 0 on as far as asynchronous chains are concerned.
 bool PassesThrough(const Instruction& custom_call);
 

@@ -33,8 +33,8 @@ class ModuleVerifier {
     if (layout == EntryLayout()) return true;
     const Computation& entry = *module_.entry();
     if (static_cast<int>(layout.parameters.size()) != entry.parameter_count()) {
-      findings_.Add(entry.loc(), "`entry_computation_layout` has {} parameters, but `{}` has {}", layout.parameters.size(),
-                    entry.name(), entry.parameter_count());
+      findings_.Add(entry.loc(), "`entry_computation_layout` has {} parameters, but `{}` has {}",
+                    layout.parameters.size(), entry.name(), entry.parameter_count());
       return false;
     }
     Agreement agreement;
@@ -45,28 +45,35 @@ class ModuleVerifier {
       const Shape shape = layout.parameters[static_cast<size_t>(i)];
       if (Agree(shape, parameter->shape(), agreement)) continue;
       sound = false;
-      findings_.Add(parameter->loc(), "parameter {} of `entry_computation_layout` is `{}`, but `{}` has shape `{}`", i,
-                    shape.Text(agreement.layout), parameter->name(), parameter->shape().Text(agreement.layout));
+      findings_.Add(parameter->loc(),
+                    "parameter {} of `entry_computation_layout` is `{}`, but `{}` has shape `{}`",
+                    i, shape.Text(agreement.layout), parameter->name(),
+                    parameter->shape().Text(agreement.layout));
     }
     const Instruction* root = entry.root();
     if (Agree(layout.result, root->shape(), agreement)) return sound;
-    findings_.Add(root->loc(), "the result of `entry_computation_layout` is `{}`, but the root `{}` has shape `{}`",
-                  layout.result.Text(agreement.layout), root->name(), root->shape().Text(agreement.layout));
+    findings_.Add(
+        root->loc(),
+        "the result of `entry_computation_layout` is `{}`, but the root `{}` has shape `{}`",
+        layout.result.Text(agreement.layout), root->name(), root->shape().Text(agreement.layout));
     return false;
   }
 
   // The array at an index of a parameter, or nothing after a message. `what` names the attribute.
-  std::optional<Shape> ParameterPart(std::string_view what, int64_t parameter, const ShapeIndex& index) {
+  std::optional<Shape> ParameterPart(std::string_view what, int64_t parameter,
+                                     const ShapeIndex& index) {
     const Computation& entry = *module_.entry();
     if (parameter < 0 || parameter >= entry.parameter_count()) {
-      findings_.Add(entry.loc(), "`{}` names parameter {}, but `{}` has {}", what, parameter, entry.name(),
-                    entry.parameter_count());
+      findings_.Add(entry.loc(), "`{}` names parameter {}, but `{}` has {}", what, parameter,
+                    entry.name(), entry.parameter_count());
       return std::nullopt;
     }
     const Instruction* instruction = entry.parameter(static_cast<int>(parameter));
     const bool exists = IndexIsValid(instruction->shape(), index);
-    if (exists && SubShape(instruction->shape(), index).IsArray()) return PartOfLayout(parameter, index);
-    findings_.Add(instruction->loc(), "`{}` names index {} of parameter {}, `{}`, which is not an array", what,
+    if (exists && SubShape(instruction->shape(), index).IsArray())
+      return PartOfLayout(parameter, index);
+    findings_.Add(instruction->loc(),
+                  "`{}` names index {} of parameter {}, `{}`, which is not an array", what,
                   ToString(index), parameter, instruction->shape());
     return std::nullopt;
   }
@@ -76,44 +83,58 @@ class ModuleVerifier {
     const EntryLayout& layout = module_.config().entry_layout;
     const Computation& entry = *module_.entry();
     if (layout == EntryLayout()) {
-      return SubShape(parameter < 0 ? entry.root()->shape() : entry.parameter(static_cast<int>(parameter))->shape(), index);
+      return SubShape(parameter < 0 ? entry.root()->shape()
+                                    : entry.parameter(static_cast<int>(parameter))->shape(),
+                      index);
     }
-    return SubShape(parameter < 0 ? layout.result : layout.parameters[static_cast<size_t>(parameter)], index);
+    return SubShape(
+        parameter < 0 ? layout.result : layout.parameters[static_cast<size_t>(parameter)], index);
   }
 
   void CheckAliases() {
     const Instruction* root = module_.entry()->root();
     absl::flat_hash_set<std::pair<int64_t, ShapeIndex>> named;  // parameter and index; -1: output
     for (const InputOutputAlias& alias : module_.config().aliases) {
-      if (!IndexIsValid(root->shape(), alias.output) || !SubShape(root->shape(), alias.output).IsArray()) {
-        findings_.Add(root->loc(), "`input_output_alias` names output {} of `{}`, which is not an array",
+      if (!IndexIsValid(root->shape(), alias.output) ||
+          !SubShape(root->shape(), alias.output).IsArray()) {
+        findings_.Add(root->loc(),
+                      "`input_output_alias` names output {} of `{}`, which is not an array",
                       ToString(alias.output), root->shape());
         continue;
       }
-      const std::optional<Shape> from = ParameterPart("input_output_alias", alias.parameter, alias.parameter_index);
+      const std::optional<Shape> from =
+          ParameterPart("input_output_alias", alias.parameter, alias.parameter_index);
       if (!from.has_value()) continue;
       const Shape to = PartOfLayout(-1, alias.output);
       if (!named.insert({-1, alias.output}).second) {
-        findings_.Add(root->loc(), "`input_output_alias` names output {} twice", ToString(alias.output));
+        findings_.Add(root->loc(), "`input_output_alias` names output {} twice",
+                      ToString(alias.output));
       }
       if (!named.insert({alias.parameter, alias.parameter_index}).second) {
         findings_.Add(root->loc(), "`input_output_alias` names index {} of parameter {} twice",
                       ToString(alias.parameter_index), alias.parameter);
       }
-      if (alias.must_alias && !Agree(*from, to, {.float_width = true, .layout = true, .layout_details = true})) {
-        findings_.Add(root->loc(), "output {}, `{:l}`, must alias index {} of parameter {}, `{:l}`; expected equal shapes",
-                      ToString(alias.output), to, ToString(alias.parameter_index), alias.parameter, *from);
+      if (alias.must_alias &&
+          !Agree(*from, to, {.float_width = true, .layout = true, .layout_details = true})) {
+        findings_.Add(
+            root->loc(),
+            "output {}, `{:l}`, must alias index {} of parameter {}, `{:l}`; expected equal shapes",
+            ToString(alias.output), to, ToString(alias.parameter_index), alias.parameter, *from);
       } else if (context_.options.layout_sensitive && from->byte_size() != to.byte_size()) {
-        findings_.Add(root->loc(), "output {}, `{}`, aliases index {} of parameter {}, `{}`; expected equal numbers of bytes",
-                      ToString(alias.output), to, ToString(alias.parameter_index), alias.parameter, *from);
+        findings_.Add(root->loc(),
+                      "output {}, `{}`, aliases index {} of parameter {}, `{}`; expected equal "
+                      "numbers of bytes",
+                      ToString(alias.output), to, ToString(alias.parameter_index), alias.parameter,
+                      *from);
       }
     }
     for (const BufferDonor& donor : module_.config().donors) {
       if (!ParameterPart("buffer_donor", donor.parameter, donor.index).has_value()) continue;
       if (named.insert({donor.parameter, donor.index}).second) continue;
-      findings_.Add(module_.entry()->parameter(static_cast<int>(donor.parameter))->loc(),
-                    "`buffer_donor` names index {} of parameter {}, which is donated or aliased already",
-                    ToString(donor.index), donor.parameter);
+      findings_.Add(
+          module_.entry()->parameter(static_cast<int>(donor.parameter))->loc(),
+          "`buffer_donor` names index {} of parameter {}, which is donated or aliased already",
+          ToString(donor.index), donor.parameter);
     }
   }
 
@@ -124,7 +145,9 @@ class ModuleVerifier {
         if (done.empty()) done.resize(module_.id_limit(), false);
         CheckSchedule(*computation, done);
       } else if (module_.is_scheduled() && !computation->is_fusion()) {
-        findings_.Add(computation->loc(), "the module is scheduled, but computation `{}` has no sequence", computation->name());
+        findings_.Add(computation->loc(),
+                      "the module is scheduled, but computation `{}` has no sequence",
+                      computation->name());
       }
     }
   }
@@ -133,17 +156,20 @@ class ModuleVerifier {
   void CheckSchedule(const Computation& computation, std::vector<bool>& done) {
     for (const Instruction* instruction : computation.schedule()) {
       if (instruction->is_dead() || instruction->parent() != &computation) {
-        return findings_.Add(computation.loc(), "the sequence of computation `{}` names `{}`, which is not in it",
+        return findings_.Add(computation.loc(),
+                             "the sequence of computation `{}` names `{}`, which is not in it",
                              computation.name(), instruction->name());
       }
       if (done[instruction->id()]) {
-        return findings_.Add(instruction->loc(), "`{}` is twice in the sequence of computation `{}`", instruction->name(),
-                             computation.name());
+        return findings_.Add(instruction->loc(),
+                             "`{}` is twice in the sequence of computation `{}`",
+                             instruction->name(), computation.name());
       }
       done[instruction->id()] = true;
       const auto check = [&](const Instruction* before) {
         if (done[before->id()]) return;
-        findings_.Add(instruction->loc(), "`{}` is scheduled before `{}`, which it needs", instruction->name(), before->name());
+        findings_.Add(instruction->loc(), "`{}` is scheduled before `{}`, which it needs",
+                      instruction->name(), before->name());
         findings_.NoteDefinition(*before);
       };
       for (const Instruction* operand : instruction->operands()) check(operand);
@@ -152,18 +178,22 @@ class ModuleVerifier {
     }
     for (const Instruction* instruction : computation.instructions()) {
       if (done[instruction->id()]) continue;
-      return findings_.Add(instruction->loc(), "`{}` is missing in the sequence of computation `{}`", instruction->name(),
-                           computation.name());
+      return findings_.Add(instruction->loc(),
+                           "`{}` is missing in the sequence of computation `{}`",
+                           instruction->name(), computation.name());
     }
   }
 
   void CheckEntryBuffers() {
     for (const Instruction* parameter : module_.entry()->parameters()) {
       bool has_buffer = false;
-      ForEachLeaf(parameter->shape(), [&](Shape leaf, const ShapeIndex&) { has_buffer = has_buffer || leaf.IsBuffer(); });
+      ForEachLeaf(parameter->shape(), [&](Shape leaf, const ShapeIndex&) {
+        has_buffer = has_buffer || leaf.IsBuffer();
+      });
       if (!has_buffer) continue;
-      findings_.Add(parameter->loc(), "parameter `{}` of the entry has shape `{}`, expected no buffers", parameter->name(),
-                    parameter->shape());
+      findings_.Add(parameter->loc(),
+                    "parameter `{}` of the entry has shape `{}`, expected no buffers",
+                    parameter->name(), parameter->shape());
     }
   }
 

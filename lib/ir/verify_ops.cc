@@ -30,12 +30,13 @@ constexpr std::array<bool, kOpcodeCount> SetOf(const Opcode (&opcodes)[N]) {
   return set;
 }
 
-// Opcodes whose result has exactly the inferred element types, and with layout_sensitive its layout.
-constexpr auto kStrict = SetOf({
-    Opcode::kBitcast, Opcode::kCall, Opcode::kConditional, Opcode::kConstant, Opcode::kCopyDone, Opcode::kCopyStart,
-    Opcode::kCustomCall, Opcode::kGetTupleElement, Opcode::kInfeed, Opcode::kOptimizationBarrier, Opcode::kOutfeed,
-    Opcode::kParameter, Opcode::kRecv, Opcode::kRecvDone, Opcode::kSend, Opcode::kSendDone, Opcode::kTuple, Opcode::kWhile,
-});
+// Opcodes whose result has exactly the inferred element types, and with layout_sensitive its
+// layout.
+constexpr auto kStrict = SetOf(
+    {Opcode::kBitcast, Opcode::kCall, Opcode::kConditional, Opcode::kConstant, Opcode::kCopyDone,
+     Opcode::kCopyStart, Opcode::kCustomCall, Opcode::kGetTupleElement, Opcode::kInfeed,
+     Opcode::kOptimizationBarrier, Opcode::kOutfeed, Opcode::kParameter, Opcode::kRecv,
+     Opcode::kRecvDone, Opcode::kSend, Opcode::kSendDone, Opcode::kTuple, Opcode::kWhile});
 
 // Of these, the ones where tiles, memory space and the like may differ.
 constexpr auto kOrderOnly =
@@ -43,28 +44,92 @@ constexpr auto kOrderOnly =
 
 // Opcodes that take floats of several widths also without allow_mixed_precision.
 constexpr auto kTakesMixedFloats = SetOf({
-    Opcode::kCall, Opcode::kConditional, Opcode::kConstant, Opcode::kConvolution, Opcode::kDot, Opcode::kRaggedDot,
-    Opcode::kScaledDot, Opcode::kAllReduce, Opcode::kAllReduceStart, Opcode::kAllReduceDone, Opcode::kAllGather,
-    Opcode::kAllGatherStart, Opcode::kAllGatherDone, Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone,
-    Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart, Opcode::kCollectivePermuteDone, Opcode::kCopyStart,
-    Opcode::kCopyDone, Opcode::kCustomCall, Opcode::kDomain, Opcode::kFusion, Opcode::kGetTupleElement,
-    Opcode::kOptimizationBarrier, Opcode::kInfeed, Opcode::kOutfeed, Opcode::kParameter, Opcode::kRecv, Opcode::kRecvDone,
-    Opcode::kReducePrecision, Opcode::kReduceWindow, Opcode::kSend, Opcode::kSendDone, Opcode::kSort, Opcode::kTuple,
+    Opcode::kCall,
+    Opcode::kConditional,
+    Opcode::kConstant,
+    Opcode::kConvolution,
+    Opcode::kDot,
+    Opcode::kRaggedDot,
+    Opcode::kScaledDot,
+    Opcode::kAllReduce,
+    Opcode::kAllReduceStart,
+    Opcode::kAllReduceDone,
+    Opcode::kAllGather,
+    Opcode::kAllGatherStart,
+    Opcode::kAllGatherDone,
+    Opcode::kAsyncStart,
+    Opcode::kAsyncUpdate,
+    Opcode::kAsyncDone,
+    Opcode::kCollectivePermute,
+    Opcode::kCollectivePermuteStart,
+    Opcode::kCollectivePermuteDone,
+    Opcode::kCopyStart,
+    Opcode::kCopyDone,
+    Opcode::kCustomCall,
+    Opcode::kDomain,
+    Opcode::kFusion,
+    Opcode::kGetTupleElement,
+    Opcode::kOptimizationBarrier,
+    Opcode::kInfeed,
+    Opcode::kOutfeed,
+    Opcode::kParameter,
+    Opcode::kRecv,
+    Opcode::kRecvDone,
+    Opcode::kReducePrecision,
+    Opcode::kReduceWindow,
+    Opcode::kSend,
+    Opcode::kSendDone,
+    Opcode::kSort,
+    Opcode::kTuple,
     Opcode::kWhile,
 });
 
 // Opcodes whose result may be laid out unlike their operands.
-constexpr auto kChangesLayout = SetOf({
-    Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone, Opcode::kBatchNormGrad, Opcode::kBatchNormInference,
-    Opcode::kBatchNormTraining, Opcode::kBitcast, Opcode::kBroadcast, Opcode::kCall, Opcode::kCollectivePermuteStart,
-    Opcode::kCollectivePermuteDone, Opcode::kConditional, Opcode::kConstant, Opcode::kConvolution, Opcode::kCopy,
-    Opcode::kCopyStart, Opcode::kCopyDone, Opcode::kCustomCall, Opcode::kDomain, Opcode::kDot, Opcode::kDynamicReshape,
-    Opcode::kFusion, Opcode::kGather, Opcode::kGetDimensionSize, Opcode::kGetTupleElement, Opcode::kInfeed, Opcode::kIota,
-    Opcode::kOutfeed, Opcode::kParameter, Opcode::kPartitionId, Opcode::kRaggedDot, Opcode::kRecv, Opcode::kRecvDone,
-    Opcode::kReduce, Opcode::kReplicaId, Opcode::kReshape, Opcode::kRng, Opcode::kRngBitGenerator,
-    Opcode::kRngGetAndUpdateState, Opcode::kScaledDot, Opcode::kSend, Opcode::kSendDone, Opcode::kAfterAll,
-    Opcode::kTranspose, Opcode::kTuple,
-});
+constexpr auto kChangesLayout = SetOf({Opcode::kAsyncStart,
+                                       Opcode::kAsyncUpdate,
+                                       Opcode::kAsyncDone,
+                                       Opcode::kBatchNormGrad,
+                                       Opcode::kBatchNormInference,
+                                       Opcode::kBatchNormTraining,
+                                       Opcode::kBitcast,
+                                       Opcode::kBroadcast,
+                                       Opcode::kCall,
+                                       Opcode::kCollectivePermuteStart,
+                                       Opcode::kCollectivePermuteDone,
+                                       Opcode::kConditional,
+                                       Opcode::kConstant,
+                                       Opcode::kConvolution,
+                                       Opcode::kCopy,
+                                       Opcode::kCopyStart,
+                                       Opcode::kCopyDone,
+                                       Opcode::kCustomCall,
+                                       Opcode::kDomain,
+                                       Opcode::kDot,
+                                       Opcode::kDynamicReshape,
+                                       Opcode::kFusion,
+                                       Opcode::kGather,
+                                       Opcode::kGetDimensionSize,
+                                       Opcode::kGetTupleElement,
+                                       Opcode::kInfeed,
+                                       Opcode::kIota,
+                                       Opcode::kOutfeed,
+                                       Opcode::kParameter,
+                                       Opcode::kPartitionId,
+                                       Opcode::kRaggedDot,
+                                       Opcode::kRecv,
+                                       Opcode::kRecvDone,
+                                       Opcode::kReduce,
+                                       Opcode::kReplicaId,
+                                       Opcode::kReshape,
+                                       Opcode::kRng,
+                                       Opcode::kRngBitGenerator,
+                                       Opcode::kRngGetAndUpdateState,
+                                       Opcode::kScaledDot,
+                                       Opcode::kSend,
+                                       Opcode::kSendDone,
+                                       Opcode::kAfterAll,
+                                       Opcode::kTranspose,
+                                       Opcode::kTuple});
 
 struct RuleRow {
   Opcode opcode;
@@ -110,10 +175,12 @@ bool HasUnboundedDimension(Shape shape) {
   for (const Shape element : shape.elements()) {
     if (HasUnboundedDimension(element)) return true;
   }
-  return shape.IsArray() && std::count(shape.dims().begin(), shape.dims().end(), Shape::kUnbounded) > 0;
+  return shape.IsArray() &&
+         std::count(shape.dims().begin(), shape.dims().end(), Shape::kUnbounded) > 0;
 }
 
-// The element type of a float leaf, or the first one that differs from `type` (kTuple: none seen so far).
+// The element type of a float leaf, or the first one that differs from `type` (kTuple: none seen so
+// far).
 void CollectFloats(Shape shape, ElementType& type, bool& mixed) {
   for (const Shape element : shape.elements()) CollectFloats(element, type, mixed);
   if (!IsFloat(shape.element_type())) return;
@@ -148,16 +215,19 @@ std::string OperandShapes(const Instruction& instruction, bool layouts) {
 
 class OpVerifier {
  public:
-  explicit OpVerifier(const VerifyContext& context) : context_(context), findings_(context.findings) {}
+  explicit OpVerifier(const VerifyContext& context)
+      : context_(context), findings_(context.findings) {}
 
   void Verify(const Instruction& instruction) {
-    if (!CheckAttributes(instruction) || !CheckShape(instruction) || !CheckResult(instruction)) return;
+    if (!CheckAttributes(instruction) || !CheckShape(instruction) || !CheckResult(instruction))
+      return;
     if (instruction.extras() != nullptr) CheckExtras(instruction);
     if (!context_.options.allow_mixed_precision) CheckOneFloatWidth(instruction);
     if (context_.options.layout_sensitive) CheckLayouts(instruction);
     if (instruction.shape().IsBuffer()) CheckOneWriter(instruction);
     if (IsAllReduce(instruction.opcode())) CheckConstraint(instruction);
-    if (const OpcodeRule rule = kRules[static_cast<size_t>(instruction.opcode())]) rule(context_, instruction);
+    if (const OpcodeRule rule = kRules[static_cast<size_t>(instruction.opcode())])
+      rule(context_, instruction);
   }
 
  private:
@@ -165,9 +235,11 @@ class OpVerifier {
     const AttrsInfo* found = instruction.attrs_ptr().info();
     const OpInfo& info = Info(instruction.opcode());
     const AttrsInfo& expected = info.attrs();
-    if (found == &expected || (found == nullptr && &expected == &AttrsInfoOf<NoAttrs>())) return true;
-    findings_.Add(instruction.loc(), "`{}` has attributes of type {}, expected {} for `{}`", instruction.name(),
-                  found == nullptr ? "none" : found->name, expected.name, instruction.opcode_text());
+    if (found == &expected || (found == nullptr && &expected == &AttrsInfoOf<NoAttrs>()))
+      return true;
+    findings_.Add(instruction.loc(), "`{}` has attributes of type {}, expected {} for `{}`",
+                  instruction.name(), found == nullptr ? "none" : found->name, expected.name,
+                  instruction.opcode_text());
     return false;
   }
 
@@ -176,14 +248,16 @@ class OpVerifier {
     Shape& known = sound_shapes_[shape.Hash() % sound_shapes_.size()];
     if (known == shape) return true;
     if (const absl::Status status = ValidateShape(shape); !status.ok()) {
-      findings_.AddStatus(instruction.loc(), AddPrefix(status, fmt::format("`{}`", instruction.name())));
+      findings_.AddStatus(instruction.loc(),
+                          AddPrefix(status, fmt::format("`{}`", instruction.name())));
       return false;
     }
     if (!HasUnboundedDimension(shape)) {
       known = shape;
       return true;
     }
-    findings_.Add(instruction.loc(), "`{}` has shape `{}`, expected no unbounded dimension", instruction.name(), shape);
+    findings_.Add(instruction.loc(), "`{}` has shape `{}`, expected no unbounded dimension",
+                  instruction.name(), shape);
     return false;
   }
 
@@ -191,8 +265,9 @@ class OpVerifier {
     const auto opcode = static_cast<size_t>(instruction.opcode());
     operands_.clear();
     for (const Instruction* operand : instruction.operands()) operands_.push_back(operand->shape());
-    const absl::StatusOr<Shape> inferred = InferShape(ShapeArgs(instruction.opcode(), operands_, instruction.attrs_ptr(),
-                                                                SignaturesOf(instruction), instruction.shape()));
+    const absl::StatusOr<Shape> inferred =
+        InferShape(ShapeArgs(instruction.opcode(), operands_, instruction.attrs_ptr(),
+                             SignaturesOf(instruction), instruction.shape()));
     if (!inferred.ok()) {
       findings_.AddStatus(instruction.loc(), inferred.status());
       findings_.NoteOperands(instruction);
@@ -206,11 +281,12 @@ class OpVerifier {
       agreement.layout_details = !kOrderOnly[opcode];
       if (Agree(instruction.shape(), *inferred, agreement)) return true;
     }
-    const std::string from =
-        instruction.operand_count() == 0 ? "" : " of " + OperandShapes(instruction, agreement.layout);
-    findings_.Add(instruction.loc(), "`{}` is declared `{}` but `{}`{} yields `{}`", instruction.name(),
-                  instruction.shape().Text(agreement.layout), instruction.opcode_text(), from,
-                  inferred->Text(agreement.layout));
+    const std::string from = instruction.operand_count() == 0
+                                 ? ""
+                                 : " of " + OperandShapes(instruction, agreement.layout);
+    findings_.Add(instruction.loc(), "`{}` is declared `{}` but `{}`{} yields `{}`",
+                  instruction.name(), instruction.shape().Text(agreement.layout),
+                  instruction.opcode_text(), from, inferred->Text(agreement.layout));
     findings_.NoteOperands(instruction);
     return false;
   }
@@ -221,7 +297,8 @@ class OpVerifier {
     calls_.clear();
     for (int i = 0; i < instruction.call_count(); ++i) {
       std::unique_ptr<Signature>& signature = signatures_[instruction.call(i)];
-      if (signature == nullptr) signature = std::make_unique<Signature>(instruction.call(i)->signature());
+      if (signature == nullptr)
+        signature = std::make_unique<Signature>(instruction.call(i)->signature());
       if (instruction.call_count() == 1) return absl::MakeConstSpan(signature.get(), 1);
       calls_.push_back(*signature);
     }
@@ -231,14 +308,15 @@ class OpVerifier {
   void CheckExtras(const Instruction& instruction) {
     const Extras& extras = *instruction.extras();
     if (extras.result_accuracy.has_value() && !HasTrait(instruction.opcode(), kHasAccuracy)) {
-      findings_.Add(instruction.loc(), "`{}` has `result_accuracy`, which `{}` does not take", instruction.name(),
-                    instruction.opcode_text());
+      findings_.Add(instruction.loc(), "`{}` has `result_accuracy`, which `{}` does not take",
+                    instruction.name(), instruction.opcode_text());
     }
     if (extras.sharding.has_value()) CheckSharding(instruction, *extras.sharding);
-    if (extras.origin.has_value() && !extras.origin->synthetic_call && !IsEmpty(extras.origin->tree) &&
-        !SameForm(instruction.shape(), extras.origin->tree)) {
-      findings_.Add(instruction.loc(), "the tree of `origin` of `{}` differs from that of shape `{}`", instruction.name(),
-                    instruction.shape());
+    if (extras.origin.has_value() && !extras.origin->synthetic_call &&
+        !IsEmpty(extras.origin->tree) && !SameForm(instruction.shape(), extras.origin->tree)) {
+      findings_.Add(instruction.loc(),
+                    "the tree of `origin` of `{}` differs from that of shape `{}`",
+                    instruction.name(), instruction.shape());
     }
   }
 
@@ -249,42 +327,49 @@ class OpVerifier {
       return;
     }
     if (!shape.IsTuple()) {
-      return findings_.Add(instruction.loc(), "`{}` has a tuple as sharding, but its shape is `{}`", instruction.name(),
-                           shape);
+      return findings_.Add(instruction.loc(), "`{}` has a tuple as sharding, but its shape is `{}`",
+                           instruction.name(), shape);
     }
     std::vector<Shape> leaves;
     ForEachLeaf(shape, [&leaves](Shape leaf, const ShapeIndex&) { leaves.push_back(leaf); });
     if (leaves.empty() && sharding.leaves.size() == 1) return;  // an empty tuple may have one
     if (sharding.leaves.size() != leaves.size()) {
-      return findings_.Add(instruction.loc(), "the sharding of `{}` has {} leaves, but its shape `{}` has {}",
+      return findings_.Add(instruction.loc(),
+                           "the sharding of `{}` has {} leaves, but its shape `{}` has {}",
                            instruction.name(), sharding.leaves.size(), shape, leaves.size());
     }
-    for (size_t i = 0; i < leaves.size(); ++i) CheckLeaf(instruction, leaves[i], sharding.leaves[i]);
+    for (size_t i = 0; i < leaves.size(); ++i)
+      CheckLeaf(instruction, leaves[i], sharding.leaves[i]);
   }
 
   void CheckLeaf(const Instruction& instruction, Shape shape, const Sharding::Leaf& leaf) {
     if (const auto* named = std::get_if<NamedSharding>(&leaf)) {
-      if (shape.IsArray() && !named->dims.empty() && static_cast<int>(named->dims.size()) != shape.rank()) {
-        findings_.Add(instruction.loc(), "the sharding of `{}` has {} dimensions, but `{}` has rank {}",
+      if (shape.IsArray() && !named->dims.empty() &&
+          static_cast<int>(named->dims.size()) != shape.rank()) {
+        findings_.Add(instruction.loc(),
+                      "the sharding of `{}` has {} dimensions, but `{}` has rank {}",
                       instruction.name(), named->dims.size(), shape, shape.rank());
       }
       return;
     }
     const TiledSharding& tiled = std::get<TiledSharding>(leaf);
     const int64_t devices = context_.module.config().num_partitions;
-    if (tiled.kind == TiledSharding::Kind::kMaximal && devices > 1 && tiled.maximal_device >= devices) {
-      findings_.Add(instruction.loc(), "the sharding of `{}` names device {}, but there are {} partitions",
+    if (tiled.kind == TiledSharding::Kind::kMaximal && devices > 1 &&
+        tiled.maximal_device >= devices) {
+      findings_.Add(instruction.loc(),
+                    "the sharding of `{}` names device {}, but there are {} partitions",
                     instruction.name(), tiled.maximal_device, devices);
     }
     if (tiled.kind != TiledSharding::Kind::kTiled) return;
     if (shape.IsArray() && tiled.data_rank() != shape.rank()) {
-      return findings_.Add(instruction.loc(), "the sharding of `{}` tiles {} dimensions, but `{}` has rank {}",
+      return findings_.Add(instruction.loc(),
+                           "the sharding of `{}` tiles {} dimensions, but `{}` has rank {}",
                            instruction.name(), tiled.data_rank(), shape, shape.rank());
     }
     const std::optional<int64_t> tiles = CheckedProduct(tiled.tile_dims);
     if (devices > 1 && (!tiles.has_value() || *tiles > devices)) {
-      findings_.Add(instruction.loc(), "the sharding of `{}` has more tiles than the {} partitions", instruction.name(),
-                    devices);
+      findings_.Add(instruction.loc(), "the sharding of `{}` has more tiles than the {} partitions",
+                    instruction.name(), devices);
     }
   }
 
@@ -292,10 +377,11 @@ class OpVerifier {
     if (kTakesMixedFloats[static_cast<size_t>(instruction.opcode())]) return;
     ElementType type = ElementType::kTuple;
     bool mixed = false;
-    for (const Instruction* operand : instruction.operands()) CollectFloats(operand->shape(), type, mixed);
+    for (const Instruction* operand : instruction.operands())
+      CollectFloats(operand->shape(), type, mixed);
     if (!mixed) return;
-    findings_.Add(instruction.loc(), "`{}` mixes floats of several widths: `{}` of {}", instruction.name(),
-                  instruction.opcode_text(), OperandShapes(instruction, false));
+    findings_.Add(instruction.loc(), "`{}` mixes floats of several widths: `{}` of {}",
+                  instruction.name(), instruction.opcode_text(), OperandShapes(instruction, false));
     findings_.NoteOperands(instruction);
   }
 
@@ -304,21 +390,28 @@ class OpVerifier {
     if (instruction.opcode() == Opcode::kBitcast) {
       const Shape operand = instruction.operand(0)->shape();
       if (shape.byte_size() != operand.byte_size()) {
-        findings_.Add(instruction.loc(), "bitcast `{}` from `{}` to `{}` changes the number of bytes from {} to {}",
+        findings_.Add(instruction.loc(),
+                      "bitcast `{}` from `{}` to `{}` changes the number of bytes from {} to {}",
                       instruction.name(), operand, shape, operand.byte_size(), shape.byte_size());
       }
     }
-    if (instruction.opcode() == Opcode::kScan && instruction.attrs<ScanAttrs>().is_associative != true) {
-      findings_.Add(instruction.loc(), "scan `{}` is not associative; it is expanded before layouts are assigned",
+    if (instruction.opcode() == Opcode::kScan &&
+        instruction.attrs<ScanAttrs>().is_associative != true) {
+      findings_.Add(instruction.loc(),
+                    "scan `{}` is not associative; it is expanded before layouts are assigned",
                     instruction.name());
     }
-    if (kChangesLayout[static_cast<size_t>(instruction.opcode())] || !shape.IsArray() || !shape.has_layout()) return;
+    if (kChangesLayout[static_cast<size_t>(instruction.opcode())] || !shape.IsArray() ||
+        !shape.has_layout())
+      return;
     for (const Instruction* operand : instruction.operands()) {
       const Shape from = operand->shape();
       if (!from.IsArray() || from.rank() != shape.rank() || !from.has_layout()) continue;
       if (from.layout().minor_to_major == shape.layout().minor_to_major) continue;
-      findings_.Add(instruction.loc(), "`{}` has shape `{:l}`, but `{}` cannot change the layout of operand `{}`, `{:l}`",
-                    instruction.name(), shape, instruction.opcode_text(), operand->name(), from);
+      findings_.Add(
+          instruction.loc(),
+          "`{}` has shape `{:l}`, but `{}` cannot change the layout of operand `{}`, `{:l}`",
+          instruction.name(), shape, instruction.opcode_text(), operand->name(), from);
       return findings_.NoteDefinition(*operand);
     }
   }
@@ -332,18 +425,23 @@ class OpVerifier {
         writer = user;
         continue;
       }
-      findings_.Add(buffer.loc(), "buffer `{}` is written by both `{}` and `{}`", buffer.name(), writer->name(),
-                    user->name());
+      findings_.Add(buffer.loc(), "buffer `{}` is written by both `{}` and `{}`", buffer.name(),
+                    writer->name(), user->name());
       return findings_.NoteDefinition(*user);
     }
   }
 
-  static bool IsAllReduce(Opcode opcode) { return opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart; }
+  static bool IsAllReduce(Opcode opcode) {
+    return opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart;
+  }
 
   void CheckConstraint(const Instruction& all_reduce) {
     if (all_reduce_ == nullptr) all_reduce_ = &all_reduce;
-    if (all_reduce.attrs<AllReduceAttrs>().constrain_layout == all_reduce_->attrs<AllReduceAttrs>().constrain_layout) return;
-    findings_.Add(all_reduce.loc(), "of `{}` and `{}` only one has `constrain_layout`, expected all or none",
+    if (all_reduce.attrs<AllReduceAttrs>().constrain_layout ==
+        all_reduce_->attrs<AllReduceAttrs>().constrain_layout)
+      return;
+    findings_.Add(all_reduce.loc(),
+                  "of `{}` and `{}` only one has `constrain_layout`, expected all or none",
                   all_reduce_->name(), all_reduce.name());
     findings_.NoteDefinition(*all_reduce_);
   }
@@ -354,7 +452,8 @@ class OpVerifier {
   std::vector<Signature> calls_;
   absl::flat_hash_map<const Computation*, std::unique_ptr<Signature>> signatures_;
   const Instruction* all_reduce_ = nullptr;  // the first one
-  std::array<Shape, 256> sound_shapes_;  // by hash: the last one seen; shapes repeat, and looking one up in a set costs more
+  // By hash: the last one seen; shapes repeat, and looking one up in a set costs more
+  std::array<Shape, 256> sound_shapes_;
 };
 
 }  // namespace

@@ -5,13 +5,15 @@
 //   Match(root, m::GetTupleElement(m::Tuple(&tuple)).WithIndex(1))
 //   Match(root, m::Reshape(m::Reshape(m::Any(&x)).OneUser()))
 //
-// For every opcode of ops.def there is m::Name(), m::Name(&capture), m::Name(p0, p1, …) and m::Name(&capture, p0, p1, …). Without
-// operand patterns any operands match; with them there is one per operand, and a number the opcode cannot have does not
-// compile. Commutative opcodes also have m::NameAnyOrder(p0, p1); for others that does not compile. GetTupleElement and Parameter alone
+// For every opcode of ops.def there is m::Name(), m::Name(&capture), m::Name(p0, p1, …) and
+// m::Name(&capture, p0, p1, …). Without operand patterns any operands match; with them there is one
+// per operand, and a number the opcode cannot have does not compile. Commutative opcodes also have
+// m::NameAnyOrder(p0, p1); for others that does not compile. GetTupleElement and Parameter alone
 // have WithIndex.
 //
-// Patterns are constexpr structs without allocation. A capture is written when its part matches, also if the rest then fails: read
-// captures only after Match returned true. Operands are tried left to right, so m::Same(&x) may refer to a capture on its left.
+// Patterns are constexpr structs without allocation. A capture is written when its part matches,
+// also if the rest then fails: read captures only after Match returned true. Operands are tried
+// left to right, so m::Same(&x) may refer to a capture on its left.
 #pragma once
 
 #include <concepts>
@@ -42,11 +44,15 @@ struct ShapeCheck {
 };
 struct TypeCheck {
   ElementType type;
-  bool operator()(const Instruction& node) const { return node.shape().IsArray() && node.shape().element_type() == type; }
+  bool operator()(const Instruction& node) const {
+    return node.shape().IsArray() && node.shape().element_type() == type;
+  }
 };
 struct RankCheck {
   int rank;
-  bool operator()(const Instruction& node) const { return node.shape().IsArray() && node.shape().rank() == rank; }
+  bool operator()(const Instruction& node) const {
+    return node.shape().IsArray() && node.shape().rank() == rank;
+  }
 };
 
 template <class Inner, class Check>
@@ -58,9 +64,15 @@ class PatternBase {
   // One distinct instruction reads it (perhaps several times).
   constexpr auto OneUser() const { return Constrained<Derived, OneUserCheck>(self(), {}); }
   // Its shape is `shape`, layouts aside.
-  constexpr auto WithShape(Shape shape) const { return Constrained<Derived, ShapeCheck>(self(), {shape}); }
-  constexpr auto WithElementType(ElementType type) const { return Constrained<Derived, TypeCheck>(self(), {type}); }
-  constexpr auto WithRank(int rank) const { return Constrained<Derived, RankCheck>(self(), {rank}); }
+  constexpr auto WithShape(Shape shape) const {
+    return Constrained<Derived, ShapeCheck>(self(), {shape});
+  }
+  constexpr auto WithElementType(ElementType type) const {
+    return Constrained<Derived, TypeCheck>(self(), {type});
+  }
+  constexpr auto WithRank(int rank) const {
+    return Constrained<Derived, RankCheck>(self(), {rank});
+  }
   // predicate(const Instruction&) holds; asked after everything inside matched.
   template <class Predicate>
   constexpr auto Where(Predicate predicate) const {
@@ -74,7 +86,8 @@ class PatternBase {
 template <class Inner, class Check>
 class Constrained : public PatternBase<Constrained<Inner, Check>> {
  public:
-  constexpr Constrained(Inner inner, Check check) : inner_(std::move(inner)), check_(std::move(check)) {}
+  constexpr Constrained(Inner inner, Check check)
+      : inner_(std::move(inner)), check_(std::move(check)) {}
   bool Matches(Instruction* node) const { return inner_.Matches(node) && check_(*node); }
 
  private:
@@ -105,10 +118,12 @@ class SamePattern : public PatternBase<SamePattern> {
   Instruction* const* other_;
 };
 
-// The literal whose elements are those of `node` in some order with repetition: its own, or below broadcasts. Null if none is known.
+// The literal whose elements are those of `node` in some order with repetition: its own, or below
+// broadcasts. Null if none is known.
 inline const Literal* SplatSource(const Instruction* node) {
   while (node->opcode() == Opcode::kBroadcast) node = node->operand(0);
-  if (!node->IsConstant() || node->literal().is_elided() || !node->shape().IsArray()) return nullptr;
+  if (!node->IsConstant() || node->literal().is_elided() || !node->shape().IsArray())
+    return nullptr;
   return &node->literal();
 }
 
@@ -127,7 +142,8 @@ inline bool AllBitsSet(const Literal& literal) {
 template <class Check>
 class SplatPattern : public PatternBase<SplatPattern<Check>> {
  public:
-  constexpr SplatPattern(Instruction** capture, Check check) : capture_(capture), check_(std::move(check)) {}
+  constexpr SplatPattern(Instruction** capture, Check check)
+      : capture_(capture), check_(std::move(check)) {}
   bool Matches(Instruction* node) const {
     const Literal* literal = SplatSource(node);
     if (literal == nullptr || !check_(*literal)) return false;
@@ -151,9 +167,11 @@ struct AllBitsCheck {
 // A constant of one element, perhaps of a given value.
 class ScalarPattern : public PatternBase<ScalarPattern> {
  public:
-  constexpr ScalarPattern(Instruction** capture, bool any, double value) : capture_(capture), any_(any), value_(value) {}
+  constexpr ScalarPattern(Instruction** capture, bool any, double value)
+      : capture_(capture), any_(any), value_(value) {}
   bool Matches(Instruction* node) const {
-    if (!node->IsConstant() || !node->shape().IsEffectiveScalar() || node->literal().is_elided()) return false;
+    if (!node->IsConstant() || !node->shape().IsEffectiveScalar() || node->literal().is_elided())
+      return false;
     if (!any_ && !node->literal().IsAll(value_)) return false;
     if (capture_ != nullptr) *capture_ = node;
     return true;
@@ -169,7 +187,8 @@ class ScalarPattern : public PatternBase<ScalarPattern> {
 template <class First, class Second>
 class EitherPattern : public PatternBase<EitherPattern<First, Second>> {
  public:
-  constexpr EitherPattern(First first, Second second) : first_(std::move(first)), second_(std::move(second)) {}
+  constexpr EitherPattern(First first, Second second)
+      : first_(std::move(first)), second_(std::move(second)) {}
   bool Matches(Instruction* node) const { return first_.Matches(node) || second_.Matches(node); }
 
  private:
@@ -225,8 +244,7 @@ class OpPattern : public PatternBase<OpPattern<kOpcode, kOrder, Operands...>> {
   }
   // The index of a get-tuple-element, the number of a parameter.
   constexpr auto WithIndex(int64_t index) const
-    requires(kOpcode == Opcode::kGetTupleElement || kOpcode == Opcode::kParameter)
-  {
+      requires(kOpcode == Opcode::kGetTupleElement || kOpcode == Opcode::kParameter) {
     return this->Where([index](const Instruction& node) {
       if constexpr (kOpcode == Opcode::kParameter) {
         return node.parameter_number() == index;
@@ -265,7 +283,7 @@ constexpr Arity Variadic(Names...) {
   return {0, -1};
 }
 #define HLO_OP(Name, text, operands, calls, attributes, shape_rule, traits, summary) \
-  inline constexpr Arity kArityOf##Name = operands;                                   \
+  inline constexpr Arity kArityOf##Name = operands;                                  \
   inline constexpr uint32_t kTraitsOf##Name = traits;
 #include "lib/ops/ops.def"
 
@@ -282,8 +300,12 @@ constexpr auto Either(First first, Second second) {
 }
 
 // A constant with one element (of rank 0 or with dimensions of size 1).
-constexpr auto ConstantScalar(Instruction** capture = nullptr) { return internal::ScalarPattern(capture, true, 0); }
-constexpr auto ConstantScalar(double value) { return internal::ScalarPattern(nullptr, false, value); }
+constexpr auto ConstantScalar(Instruction** capture = nullptr) {
+  return internal::ScalarPattern(capture, true, 0);
+}
+constexpr auto ConstantScalar(double value) {
+  return internal::ScalarPattern(nullptr, false, value);
+}
 // A constant or a broadcast of one, all elements being `value`. -0 is not 0.
 constexpr auto Splat(double value, Instruction** capture = nullptr) {
   return internal::SplatPattern<internal::IsAllCheck>(capture, {value});
@@ -295,26 +317,30 @@ constexpr auto AllOnes(Instruction** capture = nullptr) {
   return internal::SplatPattern<internal::AllBitsCheck>(capture, {});
 }
 
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, traits, summary)                     \
-  template <internal::Pattern... Operands>                                                               \
-    requires(internal::Accepts(internal::kArityOf##Name, sizeof...(Operands)))                           \
-  constexpr auto Name(Instruction** capture, Operands... operand) {                                      \
-    return internal::OpPattern<Opcode::k##Name, internal::Order::kAsWritten, Operands...>(capture, operand...); \
-  }                                                                                                      \
-  template <internal::Pattern... Operands>                                                               \
-    requires(internal::Accepts(internal::kArityOf##Name, sizeof...(Operands)))                           \
-  constexpr auto Name(Operands... operand) {                                                             \
-    return internal::OpPattern<Opcode::k##Name, internal::Order::kAsWritten, Operands...>(nullptr, operand...); \
-  }                                                                                                      \
-  template <internal::Pattern First, internal::Pattern Second>                                           \
-    requires((internal::kTraitsOf##Name & kCommutative) != 0)                                            \
-  constexpr auto Name##AnyOrder(Instruction** capture, First first, Second second) {                     \
-    return internal::OpPattern<Opcode::k##Name, internal::Order::kAny, First, Second>(capture, first, second); \
-  }                                                                                                      \
-  template <internal::Pattern First, internal::Pattern Second>                                           \
-    requires((internal::kTraitsOf##Name & kCommutative) != 0)                                            \
-  constexpr auto Name##AnyOrder(First first, Second second) {                                            \
-    return internal::OpPattern<Opcode::k##Name, internal::Order::kAny, First, Second>(nullptr, first, second); \
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, traits, summary)              \
+  template <internal::Pattern... Operands>                                                        \
+  requires(internal::Accepts(internal::kArityOf##Name, sizeof...(Operands))) constexpr auto Name( \
+      Instruction** capture, Operands... operand) {                                               \
+    return internal::OpPattern<Opcode::k##Name, internal::Order::kAsWritten, Operands...>(        \
+        capture, operand...);                                                                     \
+  }                                                                                               \
+  template <internal::Pattern... Operands>                                                        \
+  requires(internal::Accepts(internal::kArityOf##Name, sizeof...(Operands))) constexpr auto Name( \
+      Operands... operand) {                                                                      \
+    return internal::OpPattern<Opcode::k##Name, internal::Order::kAsWritten, Operands...>(        \
+        nullptr, operand...);                                                                     \
+  }                                                                                               \
+  template <internal::Pattern First, internal::Pattern Second>                                    \
+  requires((internal::kTraitsOf##Name & kCommutative) != 0) constexpr auto Name##AnyOrder(        \
+      Instruction** capture, First first, Second second) {                                        \
+    return internal::OpPattern<Opcode::k##Name, internal::Order::kAny, First, Second>(            \
+        capture, first, second);                                                                  \
+  }                                                                                               \
+  template <internal::Pattern First, internal::Pattern Second>                                    \
+  requires((internal::kTraitsOf##Name & kCommutative) != 0) constexpr auto Name##AnyOrder(        \
+      First first, Second second) {                                                               \
+    return internal::OpPattern<Opcode::k##Name, internal::Order::kAny, First, Second>(            \
+        nullptr, first, second);                                                                  \
   }
 #include "lib/ops/ops.def"
 

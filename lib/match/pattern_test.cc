@@ -7,16 +7,24 @@
 namespace hlo {
 namespace {
 
-// What must not compile: a pattern with a number of operands the opcode cannot have, any order where the opcode does not commute, an index where
-// there is none.
+// What must not compile: a pattern with a number of operands the opcode cannot have, any order
+// where the opcode does not commute, an index where there is none.
 template <class T>
-concept NegateTakesTwo = requires(T p) { m::Negate(p, p); };
+concept NegateTakesTwo = requires(T p) {
+  m::Negate(p, p);
+};
 template <class T>
-concept SubtractAnyOrder = requires(T p) { m::SubtractAnyOrder(p, p); };
+concept SubtractAnyOrder = requires(T p) {
+  m::SubtractAnyOrder(p, p);
+};
 template <class T>
-concept AddAnyOrder = requires(T p) { m::AddAnyOrder(p, p); };
+concept AddAnyOrder = requires(T p) {
+  m::AddAnyOrder(p, p);
+};
 template <class T>
-concept HasIndex = requires(T p) { p.WithIndex(0); };
+concept HasIndex = requires(T p) {
+  p.WithIndex(0);
+};
 using Any = decltype(m::Any());
 static_assert(!NegateTakesTwo<Any>);
 static_assert(!SubtractAnyOrder<Any>);
@@ -64,7 +72,8 @@ TEST_CASE("splats see through broadcasts and tell -0 from 0", "[match][constant]
   CHECK(Match(f.b.ConstantLike(f.x, 1), m::One()));
   CHECK(Match(f.b.ConstantLike(f.x, 2.5), m::Splat(2.5)));
   CHECK_FALSE(Match(f.x, m::Splat(2.5)));
-  CHECK_FALSE(Match(f.b.Constant(Literal::Elided(Shape::Array(ElementType::kF32, {4}))), m::Zero()));
+  CHECK_FALSE(
+      Match(f.b.Constant(Literal::Elided(Shape::Array(ElementType::kF32, {4}))), m::Zero()));
 }
 
 TEST_CASE("all ones means all bits, for integers and pred", "[match][constant]") {
@@ -102,7 +111,8 @@ TEST_CASE("conditions: users, shape, type, rank, index, predicate", "[match][con
   Instruction* element = f.b.GetTupleElement(f.b.Tuple({f.x, f.y}), 1);
   CHECK(Match(element, m::GetTupleElement(m::Tuple()).WithIndex(1)));
   CHECK_FALSE(Match(element, m::GetTupleElement(m::Tuple()).WithIndex(0)));
-  CHECK_FALSE(Match(f.x, m::Any().Where([](const Instruction& node) { return node.name() == "other"; })));
+  CHECK_FALSE(
+      Match(f.x, m::Any().Where([](const Instruction& node) { return node.name() == "other"; })));
 }
 
 TEST_CASE("a repeated operand is named by the capture on its left", "[match][same]") {

@@ -31,7 +31,7 @@ Reference Expm1Reference(Reference z) { return 2.0L * std::exp(z / 2.0L) * std::
 // name, reference for z, largest argument, largest error in epsilons (f32, f64).
 #define HLO_COMPLEX_ROWS(X)                          \
   X(Exp, std::exp(z), 50, 1, 2)                      \
-  X(Expm1, Expm1Reference(z), 8, 1, 4)              \
+  X(Expm1, Expm1Reference(z), 8, 1, 4)               \
   X(Log, std::log(z), 100, 1, 2)                     \
   X(Sqrt, std::sqrt(z), 1000, 1, 2)                  \
   X(Rsqrt, 1.0L / std::sqrt(z), 1000, 1, 4)          \

@@ -33,7 +33,7 @@ concept NativeNumber = NativeFloat<T> || NativeInt<T>;
 template <class V>
 struct ValueTraits;
 template <class T>
-  requires NativeNumber<T> || NativeMask<T>
+requires NativeNumber<T> || NativeMask<T>
 struct ValueTraits<T> {
   using Scalar = T;
   template <class U>
@@ -212,17 +212,15 @@ constexpr T Popcount(T x) {
 
 // The count is an immediate or a value; it must be at least 0 and less than the width.
 template <NativeInt T, class Count>
-  requires std::same_as<Count, int> || std::same_as<Count, T>
-constexpr T Shl(T x, Count count) {
-  return static_cast<T>(Wrapping<T>(x) << count);
-}
+requires std::same_as<Count, int> || std::same_as<Count, T>
+constexpr T Shl(T x, Count count) { return static_cast<T>(Wrapping<T>(x) << count); }
 template <NativeInt T, class Count>
-  requires std::same_as<Count, int> || std::same_as<Count, T>
+requires std::same_as<Count, int> || std::same_as<Count, T>
 constexpr T Lshr(T x, Count count) {
   return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) >> count);
 }
 template <NativeInt T, class Count>
-  requires std::same_as<Count, int> || std::same_as<Count, T>
+requires std::same_as<Count, int> || std::same_as<Count, T>
 constexpr T Ashr(T x, Count count) {
   return static_cast<T>(static_cast<std::make_signed_t<T>>(x) >> count);
 }
@@ -254,25 +252,20 @@ constexpr bool Xor(std::same_as<bool> auto a, std::same_as<bool> auto b) { retur
 constexpr bool Not(std::same_as<bool> auto a) { return !a; }
 
 template <class T>
-  requires NativeNumber<T> || NativeMask<T>
-constexpr T Select(bool mask, T if_true, T if_false) {
-  return mask ? if_true : if_false;
-}
+requires NativeNumber<T> || NativeMask<T>
+constexpr T Select(bool mask, T if_true, T if_false) { return mask ? if_true : if_false; }
 
 // Select(mask, rare(), common), for a `rare` that costs much and a mask that is mostly false.
 template <class T, class Rare>
-  requires NativeNumber<T> || NativeMask<T>
-inline T SelectRare(bool mask, Rare rare, T common) {
-  return mask ? rare() : common;
-}
+requires NativeNumber<T> || NativeMask<T>
+inline T SelectRare(bool mask, Rare rare, T common) { return mask ? rare() : common; }
 
 // ---- conversions and tables ----
 
 // Between numbers, or from a mask (0 or 1). Float to integer truncates; the result must be in
 // range.
 template <class To, class From>
-  requires NativeNumber<To> && (NativeNumber<From> || NativeMask<From>)
-constexpr To Cast(From x) {
+requires NativeNumber<To> &&(NativeNumber<From> || NativeMask<From>)constexpr To Cast(From x) {
   return static_cast<To>(x);
 }
 

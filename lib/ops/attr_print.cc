@@ -23,8 +23,8 @@ void AppendBraced(std::string& out, const Range& items, std::string_view separat
 }
 
 void AppendSide(std::string& out, std::string_view name, const TensorSparsity& side) {
-  fmt::format_to(std::back_inserter(out), "{}={{sparsity={}x{} dimension={} stride={} idx={}}}", name, side.n, side.m,
-                 side.dimension, side.stride, side.index);
+  fmt::format_to(std::back_inserter(out), "{}={{sparsity={}x{} dimension={} stride={} idx={}}}",
+                 name, side.n, side.m, side.dimension, side.stride, side.index);
 }
 
 // Literals of custom calls carry the shape of every leaf but no shape in front of a tuple.
@@ -51,7 +51,9 @@ void AppendValue(std::string& out, bool value) { out += value ? "true" : "false"
 void AppendValue(std::string& out, int64_t value) { AppendInt(value, out); }
 void AppendValue(std::string& out, int32_t value) { AppendInt(value, out); }
 void AppendValue(std::string& out, float value) { AppendValue(out, static_cast<double>(value)); }
-void AppendValue(std::string& out, double value) { fmt::format_to(std::back_inserter(out), "{:g}", value); }
+void AppendValue(std::string& out, double value) {
+  fmt::format_to(std::back_inserter(out), "{:g}", value);
+}
 
 void AppendValue(std::string& out, const std::string& value) {
   out += '"';
@@ -143,8 +145,8 @@ void AppendValue(std::string& out, const SparsityConfig& value) {
 
 void AppendValue(std::string& out, const ResultAccuracy& value) {
   if (value.has_tolerance) {
-    fmt::format_to(std::back_inserter(out), "{{tolerance={{atol={:g},rtol={:g},ulps={}}}}}", value.atol, value.rtol,
-                   value.ulps);
+    fmt::format_to(std::back_inserter(out), "{{tolerance={{atol={:g},rtol={:g},ulps={}}}}}",
+                   value.atol, value.rtol, value.ulps);
   } else {
     fmt::format_to(std::back_inserter(out), "{{mode={}}}", Text(value.mode));
   }

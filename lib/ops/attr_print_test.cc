@@ -39,7 +39,8 @@ TEST_CASE("both sides of a sparsity configuration are parted by a blank", "[ops]
   config.lhs = TensorSparsity{2, 4, 1, 1, 2};
   config.rhs = TensorSparsity{1, 4, 0, 8, 3};
   CHECK(Text(config) ==
-        "{lhs={sparsity=2x4 dimension=1 stride=1 idx=2} rhs={sparsity=1x4 dimension=0 stride=8 idx=3}}");
+        "{lhs={sparsity=2x4 dimension=1 stride=1 idx=2} rhs={sparsity=1x4 dimension=0 stride=8 "
+        "idx=3}}");
 }
 
 TEST_CASE("accuracy is a mode or three tolerances", "[ops][attr-print]") {
@@ -58,7 +59,8 @@ TEST_CASE("literals of custom calls carry their shapes", "[ops][attr-print]") {
   flag.SetInt(0, 1);
   CHECK(Text(vector) == "s32[3]{0} {0, 5, 0}");
   CHECK(Text(Literal::Tuple({vector, flag})) == "( s32[3]{0} {0, 5, 0}, pred[] true )");
-  CHECK(Text(Literal::Tuple({flag, Literal::Tuple({vector})})) == "( pred[] true, ( s32[3]{0} {0, 5, 0} ) )");
+  CHECK(Text(Literal::Tuple({flag, Literal::Tuple({vector})})) ==
+        "( pred[] true, ( s32[3]{0} {0, 5, 0} ) )");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Value types that occur only inside attributes. The larger ones (Window, Sharding, ReplicaGroups, …) are in lib/types.
+// Value types that occur only inside attributes. The larger ones (Window, Sharding, ReplicaGroups,
+// …) are in lib/types.
 #pragma once
 
 #include <string>
@@ -17,7 +18,8 @@ struct BracedDim {
   friend bool operator==(BracedDim, BracedDim) = default;
 };
 
-// `operand_precision={high,default}`. Empty means all default; a list of nothing but defaults is stored as empty.
+// `operand_precision={high,default}`. Empty means all default; a list of nothing but defaults is
+// stored as empty.
 struct PrecisionConfig {
   std::vector<Precision> values;
   friend bool operator==(const PrecisionConfig&, const PrecisionConfig&) = default;

@@ -26,10 +26,8 @@ bool ShouldPrint(const Field<S, T>& field, const S& attrs, bool after_calls) {
   if ((field.mode == FieldMode::kAfterCalls) != after_calls) return false;
   switch (field.mode) {
     case FieldMode::kParseOnly:
-    case FieldMode::kHidden:
-      return false;
-    case FieldMode::kRequired:
-      return true;
+    case FieldMode::kHidden: return false;
+    case FieldMode::kRequired: return true;
     case FieldMode::kAlways:
       if constexpr (IsOptional<T>::value) return (attrs.*field.member).has_value();
       return true;
@@ -43,7 +41,8 @@ bool ShouldPrint(const Field<S, T>& field, const S& attrs, bool after_calls) {
 }
 
 template <class S>
-void PrintFields(const void* erased, const AttrPrintOptions& options, bool after_calls, std::string& out) {
+void PrintFields(const void* erased, const AttrPrintOptions& options, bool after_calls,
+                 std::string& out) {
   const S& attrs = *static_cast<const S*>(erased);
   ForEachField<S>([&]<class T>(const Field<S, T>& field) {
     if (!ShouldPrint(field, attrs, after_calls)) return;
@@ -99,11 +98,11 @@ uint64_t HashFields(const void* erased) {
 
 }  // namespace
 
-#define HLO_ATTRS_INFO(A)                                                                                \
-  template <>                                                                                            \
-  const AttrsInfo& AttrsInfoOf<A>() {                                                                    \
-    static constexpr AttrsInfo kInfo = {#A, &PrintFields<A>, &EqualFields<A>, &HashFields<A>};           \
-    return kInfo;                                                                                        \
+#define HLO_ATTRS_INFO(A)                                                                      \
+  template <>                                                                                  \
+  const AttrsInfo& AttrsInfoOf<A>() {                                                          \
+    static constexpr AttrsInfo kInfo = {#A, &PrintFields<A>, &EqualFields<A>, &HashFields<A>}; \
+    return kInfo;                                                                              \
   }
 HLO_FOR_EACH_ATTRS(HLO_ATTRS_INFO)
 #undef HLO_ATTRS_INFO

@@ -1,6 +1,6 @@
-// The attributes of every opcode as plain structs that describe their text form (lib/support/fields.h). The order of the
-// fields is XLA's print order. Called computations and common attributes (sharding, metadata, …) are not here: they are
-// kept by Instruction.
+// The attributes of every opcode as plain structs that describe their text form
+// (lib/support/fields.h). The order of the fields is XLA's print order. Called computations and
+// common attributes (sharding, metadata, …) are not here: they are kept by Instruction.
 #pragma once
 
 #include <optional>
@@ -30,9 +30,10 @@ struct AllGatherAttrs {
   bool use_global_device_ids = false;
   static auto Fields() {
     using A = AllGatherAttrs;
-    return std::tuple{Optional("channel_id", &A::channel_id), Always("replica_groups", &A::replica_groups),
-                      Optional("constrain_layout", &A::constrain_layout), Required("dimensions", &A::dimensions),
-                      Optional("use_global_device_ids", &A::use_global_device_ids)};
+    return std::tuple{
+        Optional("channel_id", &A::channel_id), Always("replica_groups", &A::replica_groups),
+        Optional("constrain_layout", &A::constrain_layout), Required("dimensions", &A::dimensions),
+        Optional("use_global_device_ids", &A::use_global_device_ids)};
   }
 };
 
@@ -44,9 +45,10 @@ struct AllReduceAttrs {
   std::string mode;  // read from old text and dropped
   static auto Fields() {
     using A = AllReduceAttrs;
-    return std::tuple{Optional("channel_id", &A::channel_id), Always("replica_groups", &A::replica_groups),
-                      Optional("constrain_layout", &A::constrain_layout),
-                      Optional("use_global_device_ids", &A::use_global_device_ids), ParseOnly("mode", &A::mode)};
+    return std::tuple{
+        Optional("channel_id", &A::channel_id), Always("replica_groups", &A::replica_groups),
+        Optional("constrain_layout", &A::constrain_layout),
+        Optional("use_global_device_ids", &A::use_global_device_ids), ParseOnly("mode", &A::mode)};
   }
 };
 
@@ -59,9 +61,11 @@ struct ReduceScatterAttrs {
   std::string mode;
   static auto Fields() {
     using A = ReduceScatterAttrs;
-    return std::tuple{Optional("channel_id", &A::channel_id), Always("replica_groups", &A::replica_groups),
+    return std::tuple{Optional("channel_id", &A::channel_id),
+                      Always("replica_groups", &A::replica_groups),
                       Optional("constrain_layout", &A::constrain_layout),
-                      Optional("use_global_device_ids", &A::use_global_device_ids), Required("dimensions", &A::dimensions),
+                      Optional("use_global_device_ids", &A::use_global_device_ids),
+                      Required("dimensions", &A::dimensions),
                       ParseOnly("mode", &A::mode)};
   }
 };
@@ -73,8 +77,9 @@ struct AllToAllAttrs {
   std::optional<BracedDim> dimensions;
   static auto Fields() {
     using A = AllToAllAttrs;
-    return std::tuple{Optional("channel_id", &A::channel_id), Always("replica_groups", &A::replica_groups),
-                      Optional("constrain_layout", &A::constrain_layout), Optional("dimensions", &A::dimensions)};
+    return std::tuple{
+        Optional("channel_id", &A::channel_id), Always("replica_groups", &A::replica_groups),
+        Optional("constrain_layout", &A::constrain_layout), Optional("dimensions", &A::dimensions)};
   }
 };
 
@@ -84,7 +89,8 @@ struct RaggedAllToAllAttrs {
   std::optional<BracedDim> dimensions;  // read and dropped
   static auto Fields() {
     using A = RaggedAllToAllAttrs;
-    return std::tuple{Optional("channel_id", &A::channel_id), Always("replica_groups", &A::replica_groups),
+    return std::tuple{Optional("channel_id", &A::channel_id),
+                      Always("replica_groups", &A::replica_groups),
                       ParseOnly("dimensions", &A::dimensions)};
   }
 };
@@ -95,7 +101,8 @@ struct CollectiveBroadcastAttrs {
   bool has_dynamic_root = false;
   static auto Fields() {
     using A = CollectiveBroadcastAttrs;
-    return std::tuple{Optional("channel_id", &A::channel_id), Always("replica_groups", &A::replica_groups),
+    return std::tuple{Optional("channel_id", &A::channel_id),
+                      Always("replica_groups", &A::replica_groups),
                       Always("has_dynamic_root", &A::has_dynamic_root)};
   }
 };
@@ -106,7 +113,8 @@ struct CollectivePermuteAttrs {
   std::vector<DimVec> slice_sizes;
   static auto Fields() {
     using A = CollectivePermuteAttrs;
-    return std::tuple{Optional("channel_id", &A::channel_id), Required("source_target_pairs", &A::source_target_pairs),
+    return std::tuple{Optional("channel_id", &A::channel_id),
+                      Required("source_target_pairs", &A::source_target_pairs),
                       Optional("slice_sizes", &A::slice_sizes)};
   }
 };
@@ -126,11 +134,13 @@ struct BatchNormAttrs {
   int64_t feature_index = 0;
   static auto Fields() {
     using A = BatchNormAttrs;
-    return std::tuple{Required("epsilon", &A::epsilon), Required("feature_index", &A::feature_index)};
+    return std::tuple{Required("epsilon", &A::epsilon),
+                      Required("feature_index", &A::feature_index)};
   }
 };
 
-// `dimensions={…}` as a list. broadcast: dimensions[i] is the result dimension fed by operand dimension i.
+// `dimensions={…}` as a list. broadcast: dimensions[i] is the result dimension fed by operand
+// dimension i.
 struct BroadcastAttrs {
   DimVec dimensions;
   static auto Fields() { return std::tuple{Always("dimensions", &BroadcastAttrs::dimensions)}; }
@@ -173,9 +183,11 @@ struct CholeskyAttrs {
 
 struct CompareAttrs {
   ComparisonDirection direction = ComparisonDirection::kEq;
-  std::optional<ComparisonType> type;  // empty: the default of the operands' type (stored so even when written)
+  std::optional<ComparisonType>
+      type;  // empty: the default of the operands' type (stored so even when written)
   static auto Fields() {
-    return std::tuple{Required("direction", &CompareAttrs::direction), Optional("type", &CompareAttrs::type)};
+    return std::tuple{Required("direction", &CompareAttrs::direction),
+                      Optional("type", &CompareAttrs::type)};
   }
 };
 
@@ -195,11 +207,13 @@ struct ConvolutionAttrs {
   SparsityConfig sparsity_config;
   static auto Fields() {
     using A = ConvolutionAttrs;
-    return std::tuple{Optional("window", &A::window), Required("dim_labels", &A::dim_labels),
+    return std::tuple{Optional("window", &A::window),
+                      Required("dim_labels", &A::dim_labels),
                       Optional("feature_group_count", &A::feature_group_count),
                       Optional("batch_group_count", &A::batch_group_count),
                       Optional("convolution_kind", &A::convolution_kind),
-                      Optional("operand_precision", &A::operand_precision), Optional("algorithm", &A::algorithm),
+                      Optional("operand_precision", &A::operand_precision),
+                      Optional("algorithm", &A::algorithm),
                       Optional("sparsity_config", &A::sparsity_config)};
   }
 };
@@ -207,7 +221,8 @@ struct ConvolutionAttrs {
 struct CopyStartAttrs {
   std::optional<int32_t> cross_program_prefetch_index;
   static auto Fields() {
-    return std::tuple{Optional("cross_program_prefetch_index", &CopyStartAttrs::cross_program_prefetch_index)};
+    return std::tuple{
+        Optional("cross_program_prefetch_index", &CopyStartAttrs::cross_program_prefetch_index)};
   }
 };
 
@@ -227,16 +242,19 @@ struct CustomCallAttrs {
   ApiVersion api_version = ApiVersion::kOriginal;
   static auto Fields() {
     using A = CustomCallAttrs;
-    return std::tuple{Optional("window", &A::window), Optional("dim_labels", &A::dim_labels),
+    return std::tuple{Optional("window", &A::window),
+                      Optional("dim_labels", &A::dim_labels),
                       Optional("feature_group_count", &A::feature_group_count),
                       Optional("batch_group_count", &A::batch_group_count),
-                      Optional("operand_precision", &A::operand_precision), Optional("padding_type", &A::padding_type),
+                      Optional("operand_precision", &A::operand_precision),
+                      Optional("padding_type", &A::padding_type),
                       Required("custom_call_target", &A::custom_call_target),
                       Optional("operand_layout_constraints", &A::operand_layout_constraints),
                       Optional("custom_call_has_side_effect", &A::custom_call_has_side_effect),
                       Optional("literal", &A::literal),
                       Optional("output_to_operand_aliasing", &A::output_to_operand_aliasing),
-                      Optional("schedule", &A::schedule), Optional("api_version", &A::api_version)};
+                      Optional("schedule", &A::schedule),
+                      Optional("api_version", &A::api_version)};
   }
 };
 
@@ -259,7 +277,8 @@ struct DotAttrs {
                       Always("lhs_contracting_dims", &A::lhs_contracting_dims),
                       Optional("rhs_batch_dims", &A::rhs_batch_dims),
                       Always("rhs_contracting_dims", &A::rhs_contracting_dims),
-                      Optional("operand_precision", &A::operand_precision), Optional("algorithm", &A::algorithm)};
+                      Optional("operand_precision", &A::operand_precision),
+                      Optional("algorithm", &A::algorithm)};
   }
 };
 
@@ -277,21 +296,25 @@ struct RaggedDotAttrs {
                       Always("lhs_contracting_dims", &A::lhs_contracting_dims),
                       Optional("rhs_batch_dims", &A::rhs_batch_dims),
                       Always("rhs_contracting_dims", &A::rhs_contracting_dims),
-                      Optional("lhs_ragged_dims", &A::lhs_ragged_dims), Optional("rhs_group_dims", &A::rhs_group_dims),
+                      Optional("lhs_ragged_dims", &A::lhs_ragged_dims),
+                      Optional("rhs_group_dims", &A::rhs_group_dims),
                       Optional("operand_precision", &A::operand_precision)};
   }
 };
 
 struct DynamicSliceAttrs {
   DimVec dynamic_slice_sizes;
-  static auto Fields() { return std::tuple{Required("dynamic_slice_sizes", &DynamicSliceAttrs::dynamic_slice_sizes)}; }
+  static auto Fields() {
+    return std::tuple{Required("dynamic_slice_sizes", &DynamicSliceAttrs::dynamic_slice_sizes)};
+  }
 };
 
 struct FftAttrs {
   FftType fft_type = FftType::kFft;
   DimVec fft_length;
   static auto Fields() {
-    return std::tuple{Required("fft_type", &FftAttrs::fft_type), Required("fft_length", &FftAttrs::fft_length)};
+    return std::tuple{Required("fft_type", &FftAttrs::fft_type),
+                      Required("fft_length", &FftAttrs::fft_length)};
   }
 };
 
@@ -299,8 +322,9 @@ struct FusionAttrs {
   FusionKind kind = FusionKind::kLoop;
   OutputOperandAliases output_to_operand_aliasing;
   static auto Fields() {
-    return std::tuple{Required("kind", &FusionAttrs::kind),
-                      Optional("output_to_operand_aliasing", &FusionAttrs::output_to_operand_aliasing)};
+    return std::tuple{
+        Required("kind", &FusionAttrs::kind),
+        Optional("output_to_operand_aliasing", &FusionAttrs::output_to_operand_aliasing)};
   }
 };
 
@@ -315,11 +339,13 @@ struct GatherAttrs {
   bool indices_are_sorted = false;
   static auto Fields() {
     using A = GatherAttrs;
-    return std::tuple{Required("offset_dims", &A::offset_dims), Required("collapsed_slice_dims", &A::collapsed_slice_dims),
+    return std::tuple{Required("offset_dims", &A::offset_dims),
+                      Required("collapsed_slice_dims", &A::collapsed_slice_dims),
                       Required("start_index_map", &A::start_index_map),
                       Optional("operand_batching_dims", &A::operand_batching_dims),
                       Optional("start_indices_batching_dims", &A::start_indices_batching_dims),
-                      Required("index_vector_dim", &A::index_vector_dim), Required("slice_sizes", &A::slice_sizes),
+                      Required("index_vector_dim", &A::index_vector_dim),
+                      Required("slice_sizes", &A::slice_sizes),
                       Optional("indices_are_sorted", &A::indices_are_sorted)};
   }
 };
@@ -353,7 +379,9 @@ struct GetTupleElementAttrs {
 
 struct InfeedAttrs {
   QuotedText infeed_config;
-  static auto Fields() { return std::tuple{Optional("infeed_config", &InfeedAttrs::infeed_config)}; }
+  static auto Fields() {
+    return std::tuple{Optional("infeed_config", &InfeedAttrs::infeed_config)};
+  }
 };
 
 struct OutfeedAttrs {
@@ -367,7 +395,9 @@ struct OutfeedAttrs {
 
 struct IotaAttrs {
   int64_t iota_dimension = 0;
-  static auto Fields() { return std::tuple{Required("iota_dimension", &IotaAttrs::iota_dimension)}; }
+  static auto Fields() {
+    return std::tuple{Required("iota_dimension", &IotaAttrs::iota_dimension)};
+  }
 };
 
 struct PadAttrs {
@@ -414,7 +444,9 @@ struct SelectAndScatterAttrs {
 
 struct ReshapeAttrs {
   std::optional<int64_t> inferred_dimension;  // -1 in text means absent
-  static auto Fields() { return std::tuple{Optional("inferred_dimension", &ReshapeAttrs::inferred_dimension)}; }
+  static auto Fields() {
+    return std::tuple{Optional("inferred_dimension", &ReshapeAttrs::inferred_dimension)};
+  }
 };
 
 struct RngAttrs {
@@ -423,7 +455,9 @@ struct RngAttrs {
 };
 struct RngBitGeneratorAttrs {
   RngAlgorithm algorithm = RngAlgorithm::kDefault;
-  static auto Fields() { return std::tuple{Required("algorithm", &RngBitGeneratorAttrs::algorithm)}; }
+  static auto Fields() {
+    return std::tuple{Required("algorithm", &RngBitGeneratorAttrs::algorithm)};
+  }
 };
 struct RngGetAndUpdateStateAttrs {
   int64_t delta = 0;
@@ -437,8 +471,9 @@ struct ScanAttrs {
   std::optional<bool> is_associative = false;  // empty: unspecified, not printed
   static auto Fields() {
     using A = ScanAttrs;
-    return std::tuple{Required("dimensions", &A::dimensions), Required("num_carries", &A::num_carries),
-                      Optional("is_reverse", &A::is_reverse), Always("is_associative", &A::is_associative)};
+    return std::tuple{
+        Required("dimensions", &A::dimensions), Required("num_carries", &A::num_carries),
+        Optional("is_reverse", &A::is_reverse), Always("is_associative", &A::is_associative)};
   }
 };
 
@@ -451,7 +486,8 @@ struct SortAttrs {
   BracedDim dimensions;
   bool is_stable = false;
   static auto Fields() {
-    return std::tuple{Required("dimensions", &SortAttrs::dimensions), Optional("is_stable", &SortAttrs::is_stable)};
+    return std::tuple{Required("dimensions", &SortAttrs::dimensions),
+                      Optional("is_stable", &SortAttrs::is_stable)};
   }
 };
 
@@ -469,25 +505,33 @@ struct TriangularSolveAttrs {
   bool left_side = false;
   bool lower = false;
   bool unit_diagonal = false;
-  TransposeKind transpose_a = TransposeKind::kInvalid;  // kInvalid: absent, executed as NO_TRANSPOSE
+  TransposeKind transpose_a =
+      TransposeKind::kInvalid;  // kInvalid: absent, executed as NO_TRANSPOSE
   static auto Fields() {
     using A = TriangularSolveAttrs;
     return std::tuple{Optional("left_side", &A::left_side), Optional("lower", &A::lower),
-                      Optional("unit_diagonal", &A::unit_diagonal), Optional("transpose_a", &A::transpose_a)};
+                      Optional("unit_diagonal", &A::unit_diagonal),
+                      Optional("transpose_a", &A::transpose_a)};
   }
 };
 
 // X(A) for each attribute struct.
-#define HLO_FOR_EACH_ATTRS(X)                                                                                             \
-  X(NoAttrs) X(AllGatherAttrs) X(AllReduceAttrs) X(ReduceScatterAttrs) X(AllToAllAttrs) X(RaggedAllToAllAttrs)           \
-  X(CollectiveBroadcastAttrs) X(CollectivePermuteAttrs) X(AsyncAttrs) X(BatchNormAttrs) X(BroadcastAttrs)                 \
-  X(TransposeAttrs) X(ReverseAttrs) X(ReduceAttrs) X(MapAttrs) X(DimensionAttrs) X(ConcatenateAttrs) X(CallAttrs)          \
-  X(CholeskyAttrs) X(CompareAttrs) X(ConstantAttrs) X(ConvolutionAttrs) X(CopyStartAttrs) X(CustomCallAttrs)               \
-  X(DomainAttrs) X(DotAttrs) X(RaggedDotAttrs) X(DynamicSliceAttrs) X(FftAttrs) X(FusionAttrs) X(GatherAttrs)              \
-  X(ScatterAttrs) X(GetTupleElementAttrs) X(InfeedAttrs) X(OutfeedAttrs) X(IotaAttrs) X(PadAttrs) X(ParameterAttrs)        \
-  X(ChannelAttrs) X(ReducePrecisionAttrs) X(ReduceWindowAttrs) X(SelectAndScatterAttrs) X(ReshapeAttrs) X(RngAttrs)        \
-  X(RngBitGeneratorAttrs) X(RngGetAndUpdateStateAttrs) X(ScanAttrs) X(SliceAttrs) X(SortAttrs) X(TopKAttrs)                \
-  X(TriangularSolveAttrs)
+#define HLO_FOR_EACH_ATTRS(X)                                                                      \
+  X(NoAttrs)                                                                                       \
+  X(AllGatherAttrs) X(AllReduceAttrs) X(ReduceScatterAttrs) X(AllToAllAttrs)                       \
+      X(RaggedAllToAllAttrs) X(CollectiveBroadcastAttrs) X(CollectivePermuteAttrs) X(AsyncAttrs)   \
+          X(BatchNormAttrs) X(BroadcastAttrs) X(TransposeAttrs) X(ReverseAttrs) X(ReduceAttrs)     \
+              X(MapAttrs) X(DimensionAttrs) X(ConcatenateAttrs) X(CallAttrs) X(CholeskyAttrs)      \
+                  X(CompareAttrs) X(ConstantAttrs) X(ConvolutionAttrs) X(CopyStartAttrs)           \
+                      X(CustomCallAttrs) X(DomainAttrs) X(DotAttrs) X(RaggedDotAttrs)              \
+                          X(DynamicSliceAttrs) X(FftAttrs) X(FusionAttrs) X(GatherAttrs)           \
+                              X(ScatterAttrs) X(GetTupleElementAttrs) X(InfeedAttrs)               \
+                                  X(OutfeedAttrs) X(IotaAttrs) X(PadAttrs) X(ParameterAttrs)       \
+                                      X(ChannelAttrs) X(ReducePrecisionAttrs) X(ReduceWindowAttrs) \
+                                          X(SelectAndScatterAttrs) X(ReshapeAttrs) X(RngAttrs)     \
+                                              X(RngBitGeneratorAttrs) X(RngGetAndUpdateStateAttrs) \
+                                                  X(ScanAttrs) X(SliceAttrs) X(SortAttrs)          \
+                                                      X(TopKAttrs) X(TriangularSolveAttrs)
 
 #define HLO_DECLARE_ATTRS_INFO(A) \
   template <>                     \

@@ -1,5 +1,5 @@
-// A type-erased, immutable, reference-counted attribute struct: 8 bytes, null when an opcode has no attributes.
-// Its print, equality and hash come from the struct's Fields().
+// A type-erased, immutable, reference-counted attribute struct: 8 bytes, null when an opcode has no
+// attributes. Its print, equality and hash come from the struct's Fields().
 #pragma once
 
 #include <atomic>
@@ -14,14 +14,16 @@ struct AttrPrintOptions {
   bool full_replica_groups = false;  // V2/V3 device lists as plain lists
   bool channel_id = true;            // false: `channel_id=_`
   bool infeed_config = true;
-  bool sharding_metadata = true;     // metadata inside `domain`'s shardings
+  bool sharding_metadata = true;  // metadata inside `domain`'s shardings
 };
 
 // The four functions of one attribute struct; one static object each (attrs.cc).
 struct AttrsInfo {
   std::string_view name;  // "PadAttrs"
-  // Appends ", name=value" for each field to print; `after_calls` selects the fields that follow the called computations.
-  void (*print)(const void* attrs, const AttrPrintOptions& options, bool after_calls, std::string& out);
+  // Appends ", name=value" for each field to print; `after_calls` selects the fields that follow
+  // the called computations.
+  void (*print)(const void* attrs, const AttrPrintOptions& options, bool after_calls,
+                std::string& out);
   bool (*equal)(const void* a, const void* b);
   uint64_t (*hash)(const void* attrs);
 };
@@ -41,7 +43,8 @@ class AttrsPtr {
     return *this;
   }
   ~AttrsPtr() {
-    if (box_ != nullptr && box_->count.fetch_sub(1, std::memory_order_acq_rel) == 1) box_->destroy(box_);
+    if (box_ != nullptr && box_->count.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      box_->destroy(box_);
   }
 
   template <class A>

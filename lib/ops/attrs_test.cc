@@ -1,4 +1,5 @@
-// Every attribute struct: a value in which every field differs from the default, and what it prints.
+// Every attribute struct: a value in which every field differs from the default, and what it
+// prints.
 #include "lib/ops/attrs.h"
 
 #include <catch2/catch.hpp>
@@ -18,7 +19,9 @@ void Change(BracedDim& value) { value.value = 2; }
 void Change(DimVec& value) { value = {2, 0}; }
 void Change(std::vector<DimVec>& value) { value = {{1, 2}, {3}}; }
 void Change(std::vector<bool>& value) { value = {true, false}; }
-void Change(std::vector<Shape>& value) { value = {Shape::Array(ElementType::kF32, {2, 3}), Shape::Scalar(ElementType::kS8)}; }
+void Change(std::vector<Shape>& value) {
+  value = {Shape::Array(ElementType::kF32, {2, 3}), Shape::Scalar(ElementType::kS8)};
+}
 void Change(Shape& value) { value = Shape::Array(ElementType::kF32, {2, 3}); }
 void Change(ReplicaGroups& value) { value.form = ReplicaGroups::Lists{{0, 1}, {2, 3}}; }
 void Change(Window& value) { value.dims = {{3, 2}, {3, 1, 1, 1}}; }
@@ -61,7 +64,8 @@ std::string Print(const AttrsPtr& attrs, const AttrPrintOptions& options = {}) {
   return out;
 }
 
-// Equal to a copy; each field on its own (all but parse-only ones) makes a difference to equality and hash.
+// Equal to a copy; each field on its own (all but parse-only ones) makes a difference to equality
+// and hash.
 template <class A>
 void CheckFieldsMatter() {
   const AttrsPtr defaults = AttrsPtr::Make(A());
@@ -94,17 +98,24 @@ struct Printed {
 constexpr Printed kPrinted[] = {
     {"NoAttrs", ""},
     {"AllGatherAttrs",
-     ", channel_id=3, replica_groups={{0,1},{2,3}}, constrain_layout=true, dimensions={2}, use_global_device_ids=true"},
+     ", channel_id=3, replica_groups={{0,1},{2,3}}, constrain_layout=true, dimensions={2}, "
+     "use_global_device_ids=true"},
     {"AllReduceAttrs",
-     ", channel_id=3, replica_groups={{0,1},{2,3}}, constrain_layout=true, use_global_device_ids=true"},
+     ", channel_id=3, replica_groups={{0,1},{2,3}}, constrain_layout=true, "
+     "use_global_device_ids=true"},
     {"ReduceScatterAttrs",
-     ", channel_id=3, replica_groups={{0,1},{2,3}}, constrain_layout=true, use_global_device_ids=true, dimensions={2}"},
-    {"AllToAllAttrs", ", channel_id=3, replica_groups={{0,1},{2,3}}, constrain_layout=true, dimensions={2}"},
+     ", channel_id=3, replica_groups={{0,1},{2,3}}, constrain_layout=true, "
+     "use_global_device_ids=true, dimensions={2}"},
+    {"AllToAllAttrs",
+     ", channel_id=3, replica_groups={{0,1},{2,3}}, constrain_layout=true, dimensions={2}"},
     {"RaggedAllToAllAttrs", ", channel_id=3, replica_groups={{0,1},{2,3}}"},
-    {"CollectiveBroadcastAttrs", ", channel_id=3, replica_groups={{0,1},{2,3}}, has_dynamic_root=true"},
-    {"CollectivePermuteAttrs", ", channel_id=3, source_target_pairs={{0,1},{1,0}}, slice_sizes={{1,2},{3}}"},
+    {"CollectiveBroadcastAttrs",
+     ", channel_id=3, replica_groups={{0,1},{2,3}}, has_dynamic_root=true"},
+    {"CollectivePermuteAttrs",
+     ", channel_id=3, source_target_pairs={{0,1},{1,0}}, slice_sizes={{1,2},{3}}"},
     {"AsyncAttrs",
-     ", async_execution_thread=\"a\\\"b\", output_to_operand_aliasing={{0}: (1, {}), {1}: (0, {0,2})}"},
+     ", async_execution_thread=\"a\\\"b\", output_to_operand_aliasing={{0}: (1, {}), {1}: (0, "
+     "{0,2})}"},
     {"BatchNormAttrs", ", epsilon=0.001, feature_index=3"},
     {"BroadcastAttrs", ", dimensions={2,0}"},
     {"TransposeAttrs", ", dimensions={2,0}"},
@@ -118,12 +129,15 @@ constexpr Printed kPrinted[] = {
     {"CompareAttrs", ", direction=NE, type=TOTALORDER"},
     {"ConstantAttrs", ""},
     {"ConvolutionAttrs",
-     ", window={size=3x3 stride=2x1 pad=0_0x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=4, "
-     "batch_group_count=4, convolution_kind=fprop, operand_precision={high,default}, algorithm=dot_any_f8_any_f8_f32, "
+     ", window={size=3x3 stride=2x1 pad=0_0x1_1}, dim_labels=b01f_01io->b01f, "
+     "feature_group_count=4, "
+     "batch_group_count=4, convolution_kind=fprop, operand_precision={high,default}, "
+     "algorithm=dot_any_f8_any_f8_f32, "
      "sparsity_config={lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}"},
     {"CopyStartAttrs", ", cross_program_prefetch_index=3"},
     {"CustomCallAttrs",
-     ", window={size=3x3 stride=2x1 pad=0_0x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=4, "
+     ", window={size=3x3 stride=2x1 pad=0_0x1_1}, dim_labels=b01f_01io->b01f, "
+     "feature_group_count=4, "
      "batch_group_count=4, operand_precision={high,default}, padding_type=PADDING_VALID, "
      "custom_call_target=\"a\\\"b\", operand_layout_constraints={f32[2,3]{1,0}, s8[]}, "
      "custom_call_has_side_effect=true, literal=s32[2]{0} {7, 0}, "
@@ -131,20 +145,25 @@ constexpr Printed kPrinted[] = {
      "api_version=API_VERSION_STATUS_RETURNING"},
     {"DomainAttrs", ", domain={kind=\"sharding\", entry={replicated}, exit={maximal device=3}}"},
     {"DotAttrs",
-     ", lhs_batch_dims={2,0}, lhs_contracting_dims={2,0}, rhs_batch_dims={2,0}, rhs_contracting_dims={2,0}, "
+     ", lhs_batch_dims={2,0}, lhs_contracting_dims={2,0}, rhs_batch_dims={2,0}, "
+     "rhs_contracting_dims={2,0}, "
      "operand_precision={high,default}, algorithm=dot_any_f8_any_f8_f32"},
     {"RaggedDotAttrs",
-     ", lhs_batch_dims={2,0}, lhs_contracting_dims={2,0}, rhs_batch_dims={2,0}, rhs_contracting_dims={2,0}, "
+     ", lhs_batch_dims={2,0}, lhs_contracting_dims={2,0}, rhs_batch_dims={2,0}, "
+     "rhs_contracting_dims={2,0}, "
      "lhs_ragged_dims={2,0}, rhs_group_dims={2,0}, operand_precision={high,default}"},
     {"DynamicSliceAttrs", ", dynamic_slice_sizes={2,0}"},
     {"FftAttrs", ", fft_type=IFFT, fft_length={2,0}"},
     {"FusionAttrs", ", kind=kInput, output_to_operand_aliasing={{0}: (1, {}), {1}: (0, {0,2})}"},
     {"GatherAttrs",
-     ", offset_dims={2,0}, collapsed_slice_dims={2,0}, start_index_map={2,0}, operand_batching_dims={2,0}, "
-     "start_indices_batching_dims={2,0}, index_vector_dim=3, slice_sizes={2,0}, indices_are_sorted=true"},
+     ", offset_dims={2,0}, collapsed_slice_dims={2,0}, start_index_map={2,0}, "
+     "operand_batching_dims={2,0}, "
+     "start_indices_batching_dims={2,0}, index_vector_dim=3, slice_sizes={2,0}, "
+     "indices_are_sorted=true"},
     {"ScatterAttrs",
      ", update_window_dims={2,0}, inserted_window_dims={2,0}, scatter_dims_to_operand_dims={2,0}, "
-     "input_batching_dims={2,0}, scatter_indices_batching_dims={2,0}, index_vector_dim=3, indices_are_sorted=true, "
+     "input_batching_dims={2,0}, scatter_indices_batching_dims={2,0}, index_vector_dim=3, "
+     "indices_are_sorted=true, "
      "unique_indices=true"},
     {"GetTupleElementAttrs", ", index=3"},
     {"InfeedAttrs", ", infeed_config=\"a\\\"b\""},
@@ -164,7 +183,8 @@ constexpr Printed kPrinted[] = {
     {"SliceAttrs", ", slice={[0:4:1], [1:9:2]}"},
     {"SortAttrs", ", dimensions={2}, is_stable=true"},
     {"TopKAttrs", ", k=3, largest=false, is_stable=false"},
-    {"TriangularSolveAttrs", ", left_side=true, lower=true, unit_diagonal=true, transpose_a=NO_TRANSPOSE"},
+    {"TriangularSolveAttrs",
+     ", left_side=true, lower=true, unit_diagonal=true, transpose_a=NO_TRANSPOSE"},
 };
 
 template <class A>
@@ -189,7 +209,8 @@ TEST_CASE("every attribute struct prints as XLA does", "[ops][attrs]") {
 TEST_CASE("defaults print only what always prints", "[ops][attrs]") {
   CHECK(Print(AttrsPtr::Make(DotAttrs())) == ", lhs_contracting_dims={}, rhs_contracting_dims={}");
   CHECK(Print(AttrsPtr::Make(AllReduceAttrs())) == ", replica_groups={}");
-  CHECK(Print(AttrsPtr::Make(CollectiveBroadcastAttrs())) == ", replica_groups={}, has_dynamic_root=false");
+  CHECK(Print(AttrsPtr::Make(CollectiveBroadcastAttrs())) ==
+        ", replica_groups={}, has_dynamic_root=false");
   CHECK(Print(AttrsPtr::Make(BroadcastAttrs())) == ", dimensions={}");
   CHECK(Print(AttrsPtr::Make(TopKAttrs{2})) == ", k=2, largest=true, is_stable=true");
   CHECK(Print(AttrsPtr::Make(CompareAttrs())) == ", direction=EQ");

@@ -44,8 +44,9 @@ AttrsPtr DefaultAttrs() {
 }
 
 constexpr std::array<OpInfo, kOpcodeCount> kOps = {{
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, traits, summary) \
-  {#Name, text, operands, calls, &AttrsInfoOf<attributes>, &DefaultAttrs<attributes>, &shape_rule, traits, summary},
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, traits, summary)          \
+  {#Name,       text,   operands, calls, &AttrsInfoOf<attributes>, &DefaultAttrs<attributes>, \
+   &shape_rule, traits, summary},
 #include "lib/ops/ops.def"
 }};
 static_assert(std::is_sorted(kOps.begin(), kOps.end(),
@@ -59,8 +60,9 @@ const OpInfo& Info(Opcode opcode) { return kOps[static_cast<size_t>(opcode)]; }
 std::span<const OpInfo> AllOpInfos() { return kOps; }
 
 std::optional<Opcode> OpcodeFromText(std::string_view text) {
-  const auto it = std::lower_bound(kOps.begin(), kOps.end(), text,
-                                   [](const OpInfo& info, std::string_view t) { return info.text < t; });
+  const auto it =
+      std::lower_bound(kOps.begin(), kOps.end(), text,
+                       [](const OpInfo& info, std::string_view t) { return info.text < t; });
   if (it == kOps.end() || it->text != text) return std::nullopt;
   return static_cast<Opcode>(it - kOps.begin());
 }
@@ -77,7 +79,8 @@ std::string OperandName(Opcode opcode, int i) {
   if (i < spec.name_count - 1 || (i < spec.name_count && spec.max >= 0)) {
     return std::string(spec.names[static_cast<size_t>(i)]);
   }
-  return fmt::format("{}[{}]", spec.names[static_cast<size_t>(spec.name_count - 1)], i - (spec.name_count - 1));
+  return fmt::format("{}[{}]", spec.names[static_cast<size_t>(spec.name_count - 1)],
+                     i - (spec.name_count - 1));
 }
 
 }  // namespace hlo

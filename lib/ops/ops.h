@@ -1,4 +1,5 @@
-// The opcode table at run time: one constexpr array built from ops.def, and questions about its rows.
+// The opcode table at run time: one constexpr array built from ops.def, and questions about its
+// rows.
 #pragma once
 
 #include <array>
@@ -35,12 +36,12 @@ struct CallSpec {
 
 enum Trait : uint32_t {
   kNoTraits = 0,
-  kElementwise = 1 << 0,     // element i of the result depends on element i of the operands only
+  kElementwise = 1 << 0,  // element i of the result depends on element i of the operands only
   kCommutative = 1 << 1,
-  kAssociative = 1 << 2,     // mathematically (floats round)
-  kSideEffect = 1 << 3,      // must stay even if unused
+  kAssociative = 1 << 2,  // mathematically (floats round)
+  kSideEffect = 1 << 3,   // must stay even if unused
   kCollective = 1 << 4,
-  kMovement = 1 << 5,        // moves elements unchanged
+  kMovement = 1 << 5,  // moves elements unchanged
   kControlFlow = 1 << 6,
   kAsyncStart = 1 << 7,
   kAsyncDone = 1 << 8,

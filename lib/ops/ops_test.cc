@@ -46,8 +46,10 @@ TEST_CASE("traits are those of the row", "[ops][table]") {
 TEST_CASE("operand counts are checked against the table", "[ops][table]") {
   CHECK(CheckOperandCount(Opcode::kAdd, 2).ok());
   CHECK(CheckOperandCount(Opcode::kTuple, 0).ok());
-  CHECK(CheckOperandCount(Opcode::kAdd, 3).message() == "`add` expects 2 operands (lhs, rhs), found 3");
-  CHECK(CheckOperandCount(Opcode::kNegate, 0).message() == "`negate` expects 1 operand (operand), found 0");
+  CHECK(CheckOperandCount(Opcode::kAdd, 3).message() ==
+        "`add` expects 2 operands (lhs, rhs), found 3");
+  CHECK(CheckOperandCount(Opcode::kNegate, 0).message() ==
+        "`negate` expects 1 operand (operand), found 0");
   CHECK(CheckOperandCount(Opcode::kIota, 1).message() == "`iota` expects 0 operands, found 1");
   CHECK(CheckOperandCount(Opcode::kConditional, 0).message() ==
         "`conditional` expects at least 1 operand (selector, branch_operands), found 0");

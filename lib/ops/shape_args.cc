@@ -33,7 +33,8 @@ template <class LeafFn>
 bool AllLeavesMatch(Shape a, Shape b, LeafFn&& types_match) {
   if (a == b) return true;
   if (a.IsTuple() || b.IsTuple()) {
-    if (!a.IsTuple() || !b.IsTuple() || a.element_count_of_tuple() != b.element_count_of_tuple()) return false;
+    if (!a.IsTuple() || !b.IsTuple() || a.element_count_of_tuple() != b.element_count_of_tuple())
+      return false;
     for (int i = 0; i < a.element_count_of_tuple(); ++i) {
       if (!AllLeavesMatch(a.element(i), b.element(i), types_match)) return false;
     }
@@ -59,7 +60,8 @@ std::string ShapeArgs::name(int i) const {
     return i < inputs ? fmt::format("inputs[{}]", i) : fmt::format("init_values[{}]", i - inputs);
   }
   const bool has_further = operand_count() > spec.name_count || spec.min < spec.name_count;
-  if (i == spec.name_count - 1 && !has_further) return std::string(spec.names[static_cast<size_t>(i)]);
+  if (i == spec.name_count - 1 && !has_further)
+    return std::string(spec.names[static_cast<size_t>(i)]);
   return OperandName(opcode_, i);
 }
 
@@ -76,15 +78,16 @@ absl::Status ShapeArgs::CheckScalar(int i) const {
 absl::Status ShapeArgs::CheckRank(int i, int rank) const {
   RETURN_IF_ERROR(CheckArray(i));
   if (operand(i).rank() == rank) return absl::OkStatus();
-  return Error("`{}` has shape `{}` of rank {}, expected rank {}", name(i), operand(i), operand(i).rank(), rank);
+  return Error("`{}` has shape `{}` of rank {}, expected rank {}", name(i), operand(i),
+               operand(i).rank(), rank);
 }
 
 absl::Status ShapeArgs::CheckSameElementType(int i, int j) const {
   RETURN_IF_ERROR(CheckArray(i));
   RETURN_IF_ERROR(CheckArray(j));
   if (operand(i).element_type() == operand(j).element_type()) return absl::OkStatus();
-  return Error("`{}` has element type `{}`, but `{}` has `{}`", name(j), hlo::Text(operand(j).element_type()), name(i),
-               hlo::Text(operand(i).element_type()));
+  return Error("`{}` has element type `{}`, but `{}` has `{}`", name(j),
+               hlo::Text(operand(j).element_type()), name(i), hlo::Text(operand(i).element_type()));
 }
 
 absl::Status ShapeArgs::CheckSameDimensions(int i, int j) const {
@@ -99,12 +102,14 @@ absl::Status ShapeArgs::CheckIntegerScalar(int i) const {
   return Error("`{}` has shape `{}`, expected an integer scalar", name(i), operand(i));
 }
 
-absl::Status ShapeArgs::CheckDimension(std::string_view what, int64_t dimension, int64_t rank) const {
+absl::Status ShapeArgs::CheckDimension(std::string_view what, int64_t dimension,
+                                       int64_t rank) const {
   if (dimension >= 0 && dimension < rank) return absl::OkStatus();
   return Error("`{}` names dimension {}, expected one in [0, {})", what, dimension, rank);
 }
 
-absl::Status ShapeArgs::CheckDistinctDimensions(std::string_view what, absl::Span<const int64_t> dims,
+absl::Status ShapeArgs::CheckDistinctDimensions(std::string_view what,
+                                                absl::Span<const int64_t> dims,
                                                 int64_t rank) const {
   for (size_t i = 0; i < dims.size(); ++i) {
     RETURN_IF_ERROR(CheckDimension(what, dims[i], rank));
@@ -126,8 +131,8 @@ absl::Status CheckOperandCount(Opcode opcode, int count) {
   const std::string_view at_least = spec.max < 0 ? "at least " : "";
   const auto names = std::span(spec.names).first(static_cast<size_t>(spec.name_count));
   const std::string list = spec.name_count == 0 ? "" : fmt::format(" ({})", Join(names, ", "));
-  return Error("`{}` expects {}{} operand{}{}, found {}", Text(opcode), at_least, spec.min, spec.min == 1 ? "" : "s",
-               list, count);
+  return Error("`{}` expects {}{} operand{}{}, found {}", Text(opcode), at_least, spec.min,
+               spec.min == 1 ? "" : "s", list, count);
 }
 
 absl::StatusOr<Shape> InferShape(const ShapeArgs& args) {
@@ -138,7 +143,8 @@ absl::StatusOr<Shape> InferShape(const ShapeArgs& args) {
 ElementType HigherPrecision(ElementType a, ElementType b) {
   const auto rank = [](ElementType type) {
     const FloatReach reach = ReachOf(ComponentType(type));
-    return std::tuple(IsComplex(type), reach.exponent, reach.digits, BitWidth(type), IsSigned(type));
+    return std::tuple(IsComplex(type), reach.exponent, reach.digits, BitWidth(type),
+                      IsSigned(type));
   };
   return rank(b) > rank(a) ? b : a;
 }
@@ -155,11 +161,14 @@ bool Matches(Shape a, Shape b) {
   return AllLeavesMatch(a, b, [](ElementType x, ElementType y) { return x == y; });
 }
 
-bool MatchesUpToFloatWidth(Shape a, Shape b) { return AllLeavesMatch(a, b, SameTypeUpToFloatWidth); }
+bool MatchesUpToFloatWidth(Shape a, Shape b) {
+  return AllLeavesMatch(a, b, SameTypeUpToFloatWidth);
+}
 
 Shape MergeDynamic(Shape shape, Shape other) {
   for (int d = 0; d < shape.rank(); ++d) {
-    if (other.is_dynamic(d) && other.dim(d) != Shape::kUnbounded && !shape.is_dynamic(d)) shape = shape.WithDynamic(d, true);
+    if (other.is_dynamic(d) && other.dim(d) != Shape::kUnbounded && !shape.is_dynamic(d))
+      shape = shape.WithDynamic(d, true);
   }
   return shape;
 }
@@ -191,7 +200,8 @@ std::string CalleeName(const ShapeArgs& args, size_t i) {
 absl::Status CheckParameterCount(const ShapeArgs& args, size_t callee, size_t count) {
   ASSIGN_OR_RETURN(const Signature* signature, Callee(args, callee));
   if (signature->parameters.size() == count) return absl::OkStatus();
-  return args.Error("{} has {} parameters, expected {}", CalleeName(args, callee), signature->parameters.size(), count);
+  return args.Error("{} has {} parameters, expected {}", CalleeName(args, callee),
+                    signature->parameters.size(), count);
 }
 
 absl::Status CheckToken(const ShapeArgs& args, int i) {

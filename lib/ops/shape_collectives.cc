@@ -1,12 +1,14 @@
-// Shape rules of the collectives and their asynchronous halves. What depends on the number of devices is checked as far as
-// the groups tell it; the rest is the verifier's.
+// Shape rules of the collectives and their asynchronous halves. What depends on the number of
+// devices is checked as far as the groups tell it; the rest is the verifier's.
 #include "lib/ops/shape_helpers.h"
 
 namespace hlo {
 namespace {
 
 // One operand's result as it is, several as a tuple.
-Shape OneOrTuple(const std::vector<Shape>& shapes) { return shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes); }
+Shape OneOrTuple(const std::vector<Shape>& shapes) {
+  return shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
+}
 
 // Devices per group; 0 when the groups are empty (all devices) or of unlike sizes.
 int64_t GroupSize(const ReplicaGroups& groups) {
@@ -23,7 +25,9 @@ absl::Status CheckArrays(const ShapeArgs& args) {
   return absl::OkStatus();
 }
 
-std::vector<Shape> Operands(const ShapeArgs& args) { return {args.operands().begin(), args.operands().end()}; }
+std::vector<Shape> Operands(const ShapeArgs& args) {
+  return {args.operands().begin(), args.operands().end()};
+}
 
 // The declared result of operand `i`, as far as a result of that form is declared.
 const Shape* DeclaredResult(const ShapeArgs& args, const std::optional<Shape>& declared, int i) {
@@ -33,10 +37,11 @@ const Shape* DeclaredResult(const ShapeArgs& args, const std::optional<Shape>& d
   return &declared->elements()[static_cast<size_t>(i)];
 }
 
-// The results of all-gather (`gathers`) or reduce-scatter. The size along `dimension` is the group size times that of the
-// operand, or the share of it; with unknown groups, the declared size if it is a multiple, or a share.
-absl::StatusOr<Shape> ScaledAlong(const ShapeArgs& args, int64_t dimension, int64_t group_size, bool gathers,
-                                  const std::optional<Shape>& declared) {
+// The results of all-gather (`gathers`) or reduce-scatter. The size along `dimension` is the group
+// size times that of the operand, or the share of it; with unknown groups, the declared size if it
+// is a multiple, or a share.
+absl::StatusOr<Shape> ScaledAlong(const ShapeArgs& args, int64_t dimension, int64_t group_size,
+                                  bool gathers, const std::optional<Shape>& declared) {
   RETURN_IF_ERROR(CheckArrays(args));
   std::vector<Shape> results;
   for (int i = 0; i < args.operand_count(); ++i) {
@@ -49,17 +54,21 @@ absl::StatusOr<Shape> ScaledAlong(const ShapeArgs& args, int64_t dimension, int6
     if (group_size > 1 && gathers) scaled = size * group_size;
     if (group_size > 1 && !gathers) {
       if (size % group_size != 0) {
-        return args.Error("dimension {} of `{}` has size {}, which groups of {} devices do not divide", d, args.name(i),
-                          size, group_size);
+        return args.Error(
+            "dimension {} of `{}` has size {}, which groups of {} devices do not divide", d,
+            args.name(i), size, group_size);
       }
       scaled = size / group_size;
     }
-    if (group_size <= 1 && written != nullptr && written->IsArray() && written->rank() == operand.rank()) {
+    if (group_size <= 1 && written != nullptr && written->IsArray() &&
+        written->rank() == operand.rank()) {
       const int64_t large = gathers ? written->dim(d) : size;
       const int64_t small = gathers ? size : written->dim(d);
       if (large == 0 ? small != 0 : small == 0 || large % small != 0) {
-        return args.Error("dimension {} of the result is {} and that of `{}` {}, which no number of devices explains", d,
-                          written->dim(d), args.name(i), size);
+        return args.Error(
+            "dimension {} of the result is {} and that of `{}` {}, which no number of devices "
+            "explains",
+            d, written->dim(d), args.name(i), size);
       }
       scaled = written->dim(d);
     }
@@ -89,36 +98,46 @@ absl::StatusOr<Shape> InferAllReduce(const ShapeArgs& args) {
 absl::StatusOr<Shape> ResultOfStart(const ShapeArgs& args) {
   const Shape operand = args.operand(0);
   if (!operand.IsTuple() || operand.element_count_of_tuple() < 2) {
-    return args.Error("`{}` has shape `{}`, expected a tuple of operands and results", args.name(0), operand);
+    return args.Error("`{}` has shape `{}`, expected a tuple of operands and results", args.name(0),
+                      operand);
   }
   return AgreeWithDeclared(args, operand.element(1));
 }
 
-// The start indices of one buffer: a tuple with one integer scalar per dimension, or a tuple of such tuples.
-absl::Status CheckOffsets(const ShapeArgs& args, Shape buffer, Shape offsets, std::string_view what) {
+// The start indices of one buffer: a tuple with one integer scalar per dimension, or a tuple of
+// such tuples.
+absl::Status CheckOffsets(const ShapeArgs& args, Shape buffer, Shape offsets,
+                          std::string_view what) {
   if (buffer.IsArray() && offsets.IsTuple()) {
-    if (offsets.element_count_of_tuple() > 0 && offsets.element(0).IsTuple()) {  // several slices of one buffer
-      for (const Shape slice : offsets.elements()) RETURN_IF_ERROR(CheckOffsets(args, buffer, slice, what));
+    if (offsets.element_count_of_tuple() > 0 &&
+        offsets.element(0).IsTuple()) {  // several slices of one buffer
+      for (const Shape slice : offsets.elements())
+        RETURN_IF_ERROR(CheckOffsets(args, buffer, slice, what));
       return absl::OkStatus();
     }
     bool fits = offsets.element_count_of_tuple() == buffer.rank();
-    for (const Shape index : offsets.elements()) fits = fits && index.IsScalar() && IsInteger(index.element_type());
+    for (const Shape index : offsets.elements())
+      fits = fits && index.IsScalar() && IsInteger(index.element_type());
     if (fits) return absl::OkStatus();
   }
-  if (buffer.IsTuple() && offsets.IsTuple() && buffer.element_count_of_tuple() == offsets.element_count_of_tuple()) {
+  if (buffer.IsTuple() && offsets.IsTuple() &&
+      buffer.element_count_of_tuple() == offsets.element_count_of_tuple()) {
     for (int i = 0; i < buffer.element_count_of_tuple(); ++i) {
       RETURN_IF_ERROR(CheckOffsets(args, buffer.element(i), offsets.element(i), what));
     }
     return absl::OkStatus();
   }
-  return args.Error("the {} start indices have shape `{}`, expected one integer per dimension of `{}`", what, offsets,
-                    buffer);
+  return args.Error(
+      "the {} start indices have shape `{}`, expected one integer per dimension of `{}`", what,
+      offsets, buffer);
 }
 
 absl::Status CheckInPlacePermute(const ShapeArgs& args) {
   if (args.operand_count() != 4) {
-    return args.Error("`slice_sizes` is given, so 4 operands are expected (input, output, their start indices), found {}",
-                      args.operand_count());
+    return args.Error(
+        "`slice_sizes` is given, so 4 operands are expected (input, output, their start indices), "
+        "found {}",
+        args.operand_count());
   }
   RETURN_IF_ERROR(CheckOffsets(args, args.operand(0), args.operand(2), "input"));
   return CheckOffsets(args, args.operand(1), args.operand(3), "output");
@@ -138,19 +157,22 @@ absl::StatusOr<Shape> PermuteResult(const ShapeArgs& args) {
 
 absl::StatusOr<Shape> AllGatherShape(const ShapeArgs& args) {
   const AllGatherAttrs& attrs = args.attrs<AllGatherAttrs>();
-  ASSIGN_OR_RETURN(const Shape result, ScaledAlong(args, attrs.dimensions.value, GroupSize(attrs.replica_groups),
-                                                   /*gathers=*/true, args.declared()));
+  ASSIGN_OR_RETURN(const Shape result,
+                   ScaledAlong(args, attrs.dimensions.value, GroupSize(attrs.replica_groups),
+                               /*gathers=*/true, args.declared()));
   return AgreeWithDeclared(args, result);
 }
 
 absl::StatusOr<Shape> AllGatherStartShape(const ShapeArgs& args) {
   const AllGatherAttrs& attrs = args.attrs<AllGatherAttrs>();
   std::optional<Shape> declared;
-  if (args.declared().has_value() && args.declared()->IsTuple() && args.declared()->element_count_of_tuple() == 2) {
+  if (args.declared().has_value() && args.declared()->IsTuple() &&
+      args.declared()->element_count_of_tuple() == 2) {
     declared = args.declared()->element(1);
   }
-  ASSIGN_OR_RETURN(const Shape result, ScaledAlong(args, attrs.dimensions.value, GroupSize(attrs.replica_groups),
-                                                   /*gathers=*/true, declared));
+  ASSIGN_OR_RETURN(const Shape result,
+                   ScaledAlong(args, attrs.dimensions.value, GroupSize(attrs.replica_groups),
+                               /*gathers=*/true, declared));
   return AgreeWithDeclared(args, Shape::Tuple({OneOrTuple(Operands(args)), result}));
 }
 
@@ -158,13 +180,16 @@ absl::StatusOr<Shape> AllGatherDoneShape(const ShapeArgs& args) { return ResultO
 
 absl::StatusOr<Shape> AllReduceShape(const ShapeArgs& args) { return InferAllReduce(args); }
 absl::StatusOr<Shape> AllReduceStartShape(const ShapeArgs& args) { return InferAllReduce(args); }
-absl::StatusOr<Shape> AllReduceDoneShape(const ShapeArgs& args) { return AgreeWithDeclared(args, args.operand(0)); }
+absl::StatusOr<Shape> AllReduceDoneShape(const ShapeArgs& args) {
+  return AgreeWithDeclared(args, args.operand(0));
+}
 
 absl::StatusOr<Shape> ReduceScatterShape(const ShapeArgs& args) {
   const ReduceScatterAttrs& attrs = args.attrs<ReduceScatterAttrs>();
   RETURN_IF_ERROR(CheckCombiner(args));
-  ASSIGN_OR_RETURN(const Shape result, ScaledAlong(args, attrs.dimensions.value, GroupSize(attrs.replica_groups),
-                                                   /*gathers=*/false, args.declared()));
+  ASSIGN_OR_RETURN(const Shape result,
+                   ScaledAlong(args, attrs.dimensions.value, GroupSize(attrs.replica_groups),
+                               /*gathers=*/false, args.declared()));
   return AgreeWithDeclared(args, result);
 }
 
@@ -174,7 +199,8 @@ absl::StatusOr<Shape> AllToAllShape(const ShapeArgs& args) {
   RETURN_IF_ERROR(CheckArrays(args));
   if (!attrs.dimensions.has_value()) {
     if (group_size > 0 && args.operand_count() != group_size) {
-      return args.Error("found {} operands, expected {}, one per device of a group", args.operand_count(), group_size);
+      return args.Error("found {} operands, expected {}, one per device of a group",
+                        args.operand_count(), group_size);
     }
     for (int i = 1; i < args.operand_count(); ++i) {
       RETURN_IF_ERROR(args.CheckSameElementType(0, i));
@@ -190,8 +216,8 @@ absl::StatusOr<Shape> AllToAllShape(const ShapeArgs& args) {
   RETURN_IF_ERROR(args.CheckDimension("dimensions", dimension, operand.rank()));
   const int64_t size = operand.dim(static_cast<int>(dimension));
   if (group_size > 0 && size != Shape::kUnbounded && size % group_size != 0) {
-    return args.Error("dimension {} of `{}` has size {}, which groups of {} devices do not divide", dimension,
-                      args.name(0), size, group_size);
+    return args.Error("dimension {} of `{}` has size {}, which groups of {} devices do not divide",
+                      dimension, args.name(0), size, group_size);
   }
   return AgreeWithDeclared(args, operand);
 }
@@ -199,7 +225,8 @@ absl::StatusOr<Shape> AllToAllShape(const ShapeArgs& args) {
 absl::StatusOr<Shape> RaggedAllToAllShape(const ShapeArgs& args) {
   if (args.operand_count() != 6) {
     return args.Error(
-        "found {} operands, expected 6: input, output, input offsets, send sizes, output offsets, receive sizes",
+        "found {} operands, expected 6: input, output, input offsets, send sizes, output offsets, "
+        "receive sizes",
         args.operand_count());
   }
   RETURN_IF_ERROR(CheckArrays(args));
@@ -207,10 +234,11 @@ absl::StatusOr<Shape> RaggedAllToAllShape(const ShapeArgs& args) {
   const Shape output = args.operand(1);
   RETURN_IF_ERROR(args.CheckSameElementType(0, 1));
   bool same_rows = input.rank() == output.rank();
-  for (int d = 1; same_rows && d < input.rank(); ++d) same_rows = SameSize(input.dim(d), output.dim(d));
+  for (int d = 1; same_rows && d < input.rank(); ++d)
+    same_rows = SameSize(input.dim(d), output.dim(d));
   if (!same_rows) {
-    return args.Error("`{}` has shape `{}`, but `{}` has `{}`; only dimension 0 may differ", args.name(1), output,
-                      args.name(0), input);
+    return args.Error("`{}` has shape `{}`, but `{}` has `{}`; only dimension 0 may differ",
+                      args.name(1), output, args.name(0), input);
   }
   const int rank = args.operand(2).rank();
   if (rank != 1 && rank != 2) {
@@ -231,12 +259,14 @@ absl::StatusOr<Shape> CollectiveBroadcastShape(const ShapeArgs& args) {
   RETURN_IF_ERROR(CheckArrays(args));
   std::vector<Shape> data = Operands(args);
   if (args.attrs<CollectiveBroadcastAttrs>().has_dynamic_root) {
-    if (data.size() < 2) return args.Error("found {} operands, expected data and the roots", data.size());
+    if (data.size() < 2)
+      return args.Error("found {} operands, expected data and the roots", data.size());
     const Shape roots = data.back();
     data.pop_back();
     if (roots.element_type() != ElementType::kS32 || roots.rank() != 1 ||
         roots.dim(0) != static_cast<int64_t>(data.size())) {
-      return args.Error("the roots have shape `{}`, expected `s32[{}]`, one per data operand", roots, data.size());
+      return args.Error("the roots have shape `{}`, expected `s32[{}]`, one per data operand",
+                        roots, data.size());
     }
   }
   if (data.empty()) return args.Error("expected at least one operand");
@@ -257,7 +287,8 @@ absl::StatusOr<Shape> CollectivePermuteStartShape(const ShapeArgs& args) {
     for (int i = 2; i < args.declared()->element_count_of_tuple(); ++i) {
       const Shape context = args.declared()->element(i);
       if (!context.IsScalarOf(ElementType::kU32) && !context.IsScalarOf(ElementType::kS32)) {
-        return args.Error("element {} of the result is `{}`, expected the context `u32[]`", i, context);
+        return args.Error("element {} of the result is `{}`, expected the context `u32[]`", i,
+                          context);
       }
       elements.push_back(context);
     }
@@ -265,9 +296,13 @@ absl::StatusOr<Shape> CollectivePermuteStartShape(const ShapeArgs& args) {
   return AgreeWithDeclared(args, Shape::Tuple(elements));
 }
 
-absl::StatusOr<Shape> CollectivePermuteDoneShape(const ShapeArgs& args) { return ResultOfStart(args); }
+absl::StatusOr<Shape> CollectivePermuteDoneShape(const ShapeArgs& args) {
+  return ResultOfStart(args);
+}
 
-absl::StatusOr<Shape> PartitionIdShape(const ShapeArgs&) { return Shape::Scalar(ElementType::kU32); }
+absl::StatusOr<Shape> PartitionIdShape(const ShapeArgs&) {
+  return Shape::Scalar(ElementType::kU32);
+}
 absl::StatusOr<Shape> ReplicaIdShape(const ShapeArgs&) { return Shape::Scalar(ElementType::kU32); }
 
 }  // namespace hlo

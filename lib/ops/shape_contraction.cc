@@ -1,5 +1,5 @@
-// Shape rules of dot, ragged-dot and scaled-dot (convolution: shape_convolution.cc), and of fft, cholesky and
-// triangular-solve.
+// Shape rules of dot, ragged-dot and scaled-dot (convolution: shape_convolution.cc), and of fft,
+// cholesky and triangular-solve.
 #include <algorithm>
 
 #include "lib/ops/shape_helpers.h"
@@ -17,24 +17,29 @@ struct DotDims {
 
 template <class A>
 DotDims DimsOf(const A& attrs) {
-  return {attrs.lhs_batch_dims, attrs.lhs_contracting_dims, attrs.rhs_batch_dims, attrs.rhs_contracting_dims};
+  return {attrs.lhs_batch_dims, attrs.lhs_contracting_dims, attrs.rhs_batch_dims,
+          attrs.rhs_contracting_dims};
 }
 
-absl::Status CheckPairs(const ShapeArgs& args, std::string_view kind, const DimVec& lhs, const DimVec& rhs) {
+absl::Status CheckPairs(const ShapeArgs& args, std::string_view kind, const DimVec& lhs,
+                        const DimVec& rhs) {
   if (lhs.size() != rhs.size()) {
-    return args.Error("found {} {} dimensions of `lhs`, but {} of `rhs`", lhs.size(), kind, rhs.size());
+    return args.Error("found {} {} dimensions of `lhs`, but {} of `rhs`", lhs.size(), kind,
+                      rhs.size());
   }
   for (size_t i = 0; i < lhs.size(); ++i) {
     const int64_t left = args.operand(0).dim(static_cast<int>(lhs[i]));
     const int64_t right = args.operand(1).dim(static_cast<int>(rhs[i]));
     if (!SameSize(left, right)) {
-      return args.Error("{} dimension {} of `lhs` is {}, {} of `rhs` {}", kind, lhs[i], left, rhs[i], right);
+      return args.Error("{} dimension {} of `lhs` is {}, {} of `rhs` {}", kind, lhs[i], left,
+                        rhs[i], right);
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckSide(const ShapeArgs& args, int i, const DimVec& batch, const DimVec& contracting) {
+absl::Status CheckSide(const ShapeArgs& args, int i, const DimVec& batch,
+                       const DimVec& contracting) {
   RETURN_IF_ERROR(args.CheckArray(i));
   const int rank = args.operand(i).rank();
   const std::string side = i == 0 ? "lhs" : "rhs";
@@ -42,7 +47,8 @@ absl::Status CheckSide(const ShapeArgs& args, int i, const DimVec& batch, const 
   RETURN_IF_ERROR(args.CheckDistinctDimensions(side + "_contracting_dims", contracting, rank));
   for (const int64_t d : batch) {
     if (Contains(contracting, d)) {
-      return args.Error("dimension {} of `{}` is both a batch and a contracting dimension", d, side);
+      return args.Error("dimension {} of `{}` is both a batch and a contracting dimension", d,
+                        side);
     }
   }
   return absl::OkStatus();
@@ -56,19 +62,22 @@ absl::Status CheckDotDims(const ShapeArgs& args, const DotDims& dims) {
 }
 
 // Adds batch dimensions, free dimensions of lhs and those of rhs but `rhs_skipped`.
-void AddDotDims(const ShapeArgs& args, const DotDims& dims, const DimVec& rhs_skipped, DimList& result) {
+void AddDotDims(const ShapeArgs& args, const DotDims& dims, const DimVec& rhs_skipped,
+                DimList& result) {
   const Shape lhs = args.operand(0);
   const Shape rhs = args.operand(1);
   for (size_t i = 0; i < dims.lhs_batch.size(); ++i) {
     const int l = static_cast<int>(dims.lhs_batch[i]);
     const int r = static_cast<int>(dims.rhs_batch[i]);
-    result.Add(lhs.dim(l) == Shape::kUnbounded ? rhs.dim(r) : lhs.dim(l), lhs.is_dynamic(l) || rhs.is_dynamic(r));
+    result.Add(lhs.dim(l) == Shape::kUnbounded ? rhs.dim(r) : lhs.dim(l),
+               lhs.is_dynamic(l) || rhs.is_dynamic(r));
   }
   for (int d = 0; d < lhs.rank(); ++d) {
     if (!Contains(dims.lhs_batch, d) && !Contains(dims.lhs_contracting, d)) result.Add(lhs, d);
   }
   for (int d = 0; d < rhs.rank(); ++d) {
-    if (!Contains(dims.rhs_batch, d) && !Contains(dims.rhs_contracting, d) && !Contains(rhs_skipped, d)) {
+    if (!Contains(dims.rhs_batch, d) && !Contains(dims.rhs_contracting, d) &&
+        !Contains(rhs_skipped, d)) {
       result.Add(rhs, d);
     }
   }
@@ -85,8 +94,8 @@ absl::StatusOr<Shape> InferDot(const ShapeArgs& args, const DotDims& dims) {
 // A scale that stands for "not scaled": a scalar, or bf16 ones beside a bf16 operand.
 bool IsNoScale(Shape operand, Shape scale) {
   if (scale.rank() == 0) return true;
-  return operand.element_type() == ElementType::kBF16 && scale.element_type() == ElementType::kBF16 &&
-         scale.element_count() == 1;
+  return operand.element_type() == ElementType::kBF16 &&
+         scale.element_type() == ElementType::kBF16 && scale.element_count() == 1;
 }
 
 absl::Status CheckScale(const ShapeArgs& args, int i, const DimVec& contracting) {
@@ -95,14 +104,16 @@ absl::Status CheckScale(const ShapeArgs& args, int i, const DimVec& contracting)
   const Shape scale = args.operand(i + 2);
   if (IsNoScale(operand, scale)) return absl::OkStatus();
   if (contracting.size() != 1) {
-    return args.Error("`{}` is scaled and has {} contracting dimensions, expected 1", args.name(i), contracting.size());
+    return args.Error("`{}` is scaled and has {} contracting dimensions, expected 1", args.name(i),
+                      contracting.size());
   }
   RETURN_IF_ERROR(args.CheckRank(i + 2, operand.rank()));
   for (int d = 0; d < operand.rank(); ++d) {
-    const bool divides = scale.dim(d) == operand.dim(d) || (scale.dim(d) > 0 && operand.dim(d) % scale.dim(d) == 0);
+    const bool divides =
+        scale.dim(d) == operand.dim(d) || (scale.dim(d) > 0 && operand.dim(d) % scale.dim(d) == 0);
     if (!divides) {
-      return args.Error("dimension {} of `{}` has size {}, which does not divide {}, that of `{}`", d, args.name(i + 2),
-                        scale.dim(d), operand.dim(d), args.name(i));
+      return args.Error("dimension {} of `{}` has size {}, which does not divide {}, that of `{}`",
+                        d, args.name(i + 2), scale.dim(d), operand.dim(d), args.name(i));
     }
   }
   return absl::OkStatus();
@@ -136,24 +147,30 @@ absl::Status CheckGroupSizes(const ShapeArgs& args, const DimVec& prefix) {
   RETURN_IF_ERROR(args.CheckArray(2));
   const Shape sizes = args.operand(2);
   if (!IsInteger(sizes.element_type())) {
-    return args.Error("`{}` has element type `{}`, expected integer", args.name(2), Text(sizes.element_type()));
+    return args.Error("`{}` has element type `{}`, expected integer", args.name(2),
+                      Text(sizes.element_type()));
   }
   if (sizes.rank() == 1) return absl::OkStatus();
   const bool fits = sizes.rank() == static_cast<int>(prefix.size()) + 1 &&
                     std::equal(prefix.begin(), prefix.end(), sizes.dims().begin(), SameSize);
   if (fits) return absl::OkStatus();
-  return args.Error("`{}` has shape `{}`, expected [groups] or the {} dimensions before the ragged one and [groups]",
-                    args.name(2), sizes, prefix.size());
+  return args.Error(
+      "`{}` has shape `{}`, expected [groups] or the {} dimensions before the ragged one and "
+      "[groups]",
+      args.name(2), sizes, prefix.size());
 }
 
 }  // namespace
 
 ElementType ContractionType(const ShapeArgs& args) {
-  if (args.declared().has_value() && args.declared()->IsArray()) return args.declared()->element_type();
+  if (args.declared().has_value() && args.declared()->IsArray())
+    return args.declared()->element_type();
   return HigherPrecision(args.operand(0).element_type(), args.operand(1).element_type());
 }
 
-absl::StatusOr<Shape> DotShape(const ShapeArgs& args) { return InferDot(args, DimsOf(args.attrs<DotAttrs>())); }
+absl::StatusOr<Shape> DotShape(const ShapeArgs& args) {
+  return InferDot(args, DimsOf(args.attrs<DotAttrs>()));
+}
 
 absl::StatusOr<Shape> ScaledDotShape(const ShapeArgs& args) {
   const DotAttrs& attrs = args.attrs<DotAttrs>();
@@ -161,7 +178,8 @@ absl::StatusOr<Shape> ScaledDotShape(const ShapeArgs& args) {
   RETURN_IF_ERROR(CheckScale(args, 0, attrs.lhs_contracting_dims));
   RETURN_IF_ERROR(CheckScale(args, 1, attrs.rhs_contracting_dims));
   if (args.operand(2).rank() == 0 && args.operand(3).rank() == 0) {
-    return args.Error("`{}` and `{}` are both scalars, so nothing is scaled", args.name(2), args.name(3));
+    return args.Error("`{}` and `{}` are both scalars, so nothing is scaled", args.name(2),
+                      args.name(3));
   }
   return result;
 }
@@ -183,19 +201,23 @@ absl::StatusOr<Shape> RaggedDotShape(const ShapeArgs& args) {
   const bool free = !contracting && !Contains(attrs.lhs_batch_dims, ragged);
   const DimVec& group_dims = attrs.rhs_group_dims;
   if (group_dims.size() != (free ? 1 : 0)) {
-    return args.Error("`rhs_group_dims` has {} entries, expected {}: the ragged dimension {} of `lhs` is {}",
-                      group_dims.size(), free ? 1 : 0, ragged,
-                      free ? "free" : contracting ? "contracting" : "a batch dimension");
+    return args.Error(
+        "`rhs_group_dims` has {} entries, expected {}: the ragged dimension {} of `lhs` is {}",
+        group_dims.size(), free ? 1 : 0, ragged,
+        free          ? "free"
+        : contracting ? "contracting"
+                      : "a batch dimension");
   }
   if (free) {
     const int64_t d = group_dims[0];
     RETURN_IF_ERROR(args.CheckDimension("rhs_group_dims", d, rhs.rank()));
     if (Contains(attrs.rhs_batch_dims, d) || Contains(attrs.rhs_contracting_dims, d)) {
-      return args.Error("group dimension {} of `rhs` is a batch or contracting dimension as well", d);
+      return args.Error("group dimension {} of `rhs` is a batch or contracting dimension as well",
+                        d);
     }
     if (!SameSize(rhs.dim(static_cast<int>(d)), groups)) {
-      return args.Error("group dimension {} of `rhs` is {}, but `{}` has {} groups", d, rhs.dim(static_cast<int>(d)),
-                        args.name(2), groups);
+      return args.Error("group dimension {} of `rhs` is {}, but `{}` has {} groups", d,
+                        rhs.dim(static_cast<int>(d)), args.name(2), groups);
     }
   }
   const ElementType type = ContractionType(args);
@@ -214,11 +236,13 @@ absl::StatusOr<Shape> FftShape(const ShapeArgs& args) {
     return args.Error("`fft_length` has {} entries, expected 1 to 3", length_rank);
   }
   if (operand.rank() < length_rank) {
-    return args.Error("`{}` has rank {}, but `fft_length` has {} entries", args.name(0), operand.rank(), length_rank);
+    return args.Error("`{}` has rank {}, but `fft_length` has {} entries", args.name(0),
+                      operand.rank(), length_rank);
   }
   const ElementType type = operand.element_type();
   const bool from_real = attrs.fft_type == FftType::kRfft;
-  const bool fits = from_real ? type == ElementType::kF32 || type == ElementType::kF64 : IsComplex(type);
+  const bool fits =
+      from_real ? type == ElementType::kF32 || type == ElementType::kF64 : IsComplex(type);
   if (!fits) {
     return args.Error("`{}` has element type `{}`, expected {} for `{}`", args.name(0), Text(type),
                       from_real ? "`f32` or `f64`" : "`c64` or `c128`", Text(attrs.fft_type));
@@ -228,20 +252,19 @@ absl::StatusOr<Shape> FftShape(const ShapeArgs& args) {
   const int64_t half = length == 0 ? 0 : length / 2 + 1;
   for (int i = 0; i < length_rank; ++i) {
     const int d = operand.rank() - length_rank + i;
-    const int64_t expected = d == last && attrs.fft_type == FftType::kIrfft ? half : attrs.fft_length[i];
+    const int64_t expected =
+        d == last && attrs.fft_type == FftType::kIrfft ? half : attrs.fft_length[i];
     if (!SameSize(operand.dim(d), expected)) {
-      return args.Error("dimension {} of `{}` has size {}, but entry {} of `fft_length` is {}, which needs {}", d,
-                        args.name(0), operand.dim(d), i, attrs.fft_length[i], expected);
+      return args.Error(
+          "dimension {} of `{}` has size {}, but entry {} of `fft_length` is {}, which needs {}", d,
+          args.name(0), operand.dim(d), i, attrs.fft_length[i], expected);
     }
   }
   switch (attrs.fft_type) {
     case FftType::kFft:
-    case FftType::kIfft:
-      return operand;
-    case FftType::kRfft:
-      return operand.WithDim(last, half).WithElementType(ComplexTypeOf(type));
-    case FftType::kIrfft:
-      return operand.WithDim(last, length).WithElementType(ComponentType(type));
+    case FftType::kIfft: return operand;
+    case FftType::kRfft: return operand.WithDim(last, half).WithElementType(ComplexTypeOf(type));
+    case FftType::kIrfft: return operand.WithDim(last, length).WithElementType(ComponentType(type));
   }
   return Internal("unknown fft type {}", static_cast<int>(attrs.fft_type));
 }
@@ -253,7 +276,8 @@ absl::Status CheckSquareMatrices(const ShapeArgs& args, int i) {
   RETURN_IF_ERROR(args.CheckArray(i));
   const Shape shape = args.operand(i);
   if (!IsFloat(shape.element_type()) && !IsComplex(shape.element_type())) {
-    return args.Error("`{}` has element type `{}`, expected float or complex", args.name(i), Text(shape.element_type()));
+    return args.Error("`{}` has element type `{}`, expected float or complex", args.name(i),
+                      Text(shape.element_type()));
   }
   if (shape.rank() < 2) {
     return args.Error("`{}` has shape `{}`, expected rank 2 or more", args.name(i), shape);
@@ -285,8 +309,8 @@ absl::StatusOr<Shape> TriangularSolveShape(const ShapeArgs& args) {
   }
   const int shared = args.attrs<TriangularSolveAttrs>().left_side ? rank - 2 : rank - 1;
   if (!SameSize(a.dim(rank - 1), b.dim(shared))) {
-    return args.Error("the matrices in `a` have {} rows, but dimension {} of `b` is {}", a.dim(rank - 1), shared,
-                      b.dim(shared));
+    return args.Error("the matrices in `a` have {} rows, but dimension {} of `b` is {}",
+                      a.dim(rank - 1), shared, b.dim(shared));
   }
   return b;
 }

@@ -1,21 +1,24 @@
-// Shape rules of structure and control flow: tuples, calls, loops, branches, tokens, host transfers, asynchronous pairs.
+// Shape rules of structure and control flow: tuples, calls, loops, branches, tokens, host
+// transfers, asynchronous pairs.
 #include "lib/ops/shape_helpers.h"
 
 namespace hlo {
 namespace {
 
 // Parameter `p` of the callee against the shape that is passed for it.
-absl::Status CheckParameter(const ShapeArgs& args, size_t callee, size_t p, Shape passed, std::string_view what) {
+absl::Status CheckParameter(const ShapeArgs& args, size_t callee, size_t p, Shape passed,
+                            std::string_view what) {
   ASSIGN_OR_RETURN(const Signature* signature, Callee(args, callee));
   if (Matches(signature->parameters[p], passed)) return absl::OkStatus();
-  return args.Error("parameter {} of {} has shape `{}`, but {} has `{}`", p, CalleeName(args, callee),
-                    signature->parameters[p], what, passed);
+  return args.Error("parameter {} of {} has shape `{}`, but {} has `{}`", p,
+                    CalleeName(args, callee), signature->parameters[p], what, passed);
 }
 
 absl::Status CheckOperandsArePassed(const ShapeArgs& args) {
   RETURN_IF_ERROR(CheckParameterCount(args, 0, static_cast<size_t>(args.operand_count())));
   for (int i = 0; i < args.operand_count(); ++i) {
-    RETURN_IF_ERROR(CheckParameter(args, 0, static_cast<size_t>(i), args.operand(i), fmt::format("`{}`", args.name(i))));
+    RETURN_IF_ERROR(CheckParameter(args, 0, static_cast<size_t>(i), args.operand(i),
+                                   fmt::format("`{}`", args.name(i))));
   }
   return absl::OkStatus();
 }
@@ -23,7 +26,8 @@ absl::Status CheckOperandsArePassed(const ShapeArgs& args) {
 // Element `index` of operand 0, which must be a tuple of at least that size.
 absl::StatusOr<Shape> OperandElement(const ShapeArgs& args, int64_t index) {
   const Shape operand = args.operand(0);
-  if (!operand.IsTuple()) return args.Error("`{}` has shape `{}`, expected a tuple", args.name(0), operand);
+  if (!operand.IsTuple())
+    return args.Error("`{}` has shape `{}`, expected a tuple", args.name(0), operand);
   if (index < 0 || index >= operand.element_count_of_tuple()) {
     return args.Error("element {} does not exist: `{}` has {} elements", index, args.name(0),
                       operand.element_count_of_tuple());
@@ -38,22 +42,28 @@ Shape Context() { return Shape::Scalar(ElementType::kU32); }
 absl::StatusOr<Shape> DeclaredData(const ShapeArgs& args) {
   ASSIGN_OR_RETURN(const Shape declared, args.RequireDeclared());
   if (!declared.IsTuple() || declared.element_count_of_tuple() == 0) {
-    return args.Error("the result is declared as `{}`, expected a non-empty tuple that starts with the data", declared);
+    return args.Error(
+        "the result is declared as `{}`, expected a non-empty tuple that starts with the data",
+        declared);
   }
   return declared.element(0);
 }
 
 // Element 0 holds operands bound so far, element 1 the result or `()`; contexts may follow.
 absl::Status CheckAsyncTuple(const ShapeArgs& args, Shape shape, std::string_view what) {
-  if (shape.IsTuple() && shape.element_count_of_tuple() >= 2 && shape.element(0).IsTuple()) return absl::OkStatus();
-  return args.Error("{} has shape `{}`, expected a tuple of a tuple of operands, the result and contexts", what, shape);
+  if (shape.IsTuple() && shape.element_count_of_tuple() >= 2 && shape.element(0).IsTuple())
+    return absl::OkStatus();
+  return args.Error(
+      "{} has shape `{}`, expected a tuple of a tuple of operands, the result and contexts", what,
+      shape);
 }
 
 // Whether `prefix` is `()` or the first leaves of `whole`, recursively.
 bool IsPrefix(Shape prefix, Shape whole) {
   if (!prefix.IsTuple()) return Matches(prefix, whole);
   if (prefix.element_count_of_tuple() == 0) return true;
-  if (!whole.IsTuple() || prefix.element_count_of_tuple() > whole.element_count_of_tuple()) return false;
+  if (!whole.IsTuple() || prefix.element_count_of_tuple() > whole.element_count_of_tuple())
+    return false;
   for (int i = 0; i < prefix.element_count_of_tuple(); ++i) {
     if (!IsPrefix(prefix.element(i), whole.element(i))) return false;
   }
@@ -90,7 +100,8 @@ absl::StatusOr<Shape> WhileShape(const ShapeArgs& args) {
   }
   const Shape body = args.calls()[1].result;
   if (!Matches(body, init)) {
-    return args.Error("{} returns `{}`, but `{}` has shape `{}`", CalleeName(args, 1), body, args.name(0), init);
+    return args.Error("{} returns `{}`, but `{}` has shape `{}`", CalleeName(args, 1), body,
+                      args.name(0), init);
   }
   return init;
 }
@@ -103,18 +114,22 @@ absl::StatusOr<Shape> ConditionalShape(const ShapeArgs& args) {
   }
   const size_t branches = args.calls().size();
   if (branches == 0) return args.Error("expected at least one branch");
-  if (is_pred && branches != 2) return args.Error("found {} branches, expected 2 for a `pred[]` selector", branches);
+  if (is_pred && branches != 2)
+    return args.Error("found {} branches, expected 2 for a `pred[]` selector", branches);
   if (branches + 1 != static_cast<size_t>(args.operand_count())) {
-    return args.Error("found {} branches, but {} branch operands", branches, args.operand_count() - 1);
+    return args.Error("found {} branches, but {} branch operands", branches,
+                      args.operand_count() - 1);
   }
   Shape result = args.calls()[0].result;
   for (size_t b = 0; b < branches; ++b) {
     const int operand = static_cast<int>(b) + 1;
     RETURN_IF_ERROR(CheckParameterCount(args, b, 1));
-    RETURN_IF_ERROR(CheckParameter(args, b, 0, args.operand(operand), fmt::format("`{}`", args.name(operand))));
+    RETURN_IF_ERROR(
+        CheckParameter(args, b, 0, args.operand(operand), fmt::format("`{}`", args.name(operand))));
     const Shape other = args.calls()[b].result;
     if (!Matches(other, result)) {
-      return args.Error("{} returns `{}`, but branch 0 returns `{}`", CalleeName(args, b), other, result);
+      return args.Error("{} returns `{}`, but branch 0 returns `{}`", CalleeName(args, b), other,
+                        result);
     }
     if (result.IsArray()) result = MergeDynamic(result, other);
   }
@@ -144,7 +159,8 @@ absl::StatusOr<Shape> OutfeedShape(const ShapeArgs& args) {
   RETURN_IF_ERROR(CheckToken(args, 1));
   const Shape outfeed = args.attrs<OutfeedAttrs>().outfeed_shape;
   if (!Matches(outfeed, args.operand(0))) {
-    return args.Error("`outfeed_shape` is `{}`, but `{}` has shape `{}`", outfeed, args.name(0), args.operand(0));
+    return args.Error("`outfeed_shape` is `{}`, but `{}` has shape `{}`", outfeed, args.name(0),
+                      args.operand(0));
   }
   return Shape::Token();
 }
@@ -163,8 +179,8 @@ absl::StatusOr<Shape> RecvShape(const ShapeArgs& args) {
 absl::StatusOr<Shape> SendDoneShape(const ShapeArgs& args) {
   ASSIGN_OR_RETURN(const Shape token, OperandElement(args, 2));
   if (!token.IsToken()) {
-    return args.Error("`{}` has shape `{}`, expected that of `send`: (data, u32[], token[])", args.name(0),
-                      args.operand(0));
+    return args.Error("`{}` has shape `{}`, expected that of `send`: (data, u32[], token[])",
+                      args.name(0), args.operand(0));
   }
   return Shape::Token();
 }
@@ -172,8 +188,8 @@ absl::StatusOr<Shape> SendDoneShape(const ShapeArgs& args) {
 absl::StatusOr<Shape> RecvDoneShape(const ShapeArgs& args) {
   ASSIGN_OR_RETURN(const Shape token, OperandElement(args, 2));
   if (!token.IsToken()) {
-    return args.Error("`{}` has shape `{}`, expected that of `recv`: (data, u32[], token[])", args.name(0),
-                      args.operand(0));
+    return args.Error("`{}` has shape `{}`, expected that of `recv`: (data, u32[], token[])",
+                      args.name(0), args.operand(0));
   }
   return Shape::Tuple({args.operand(0).element(0), Shape::Token()});
 }
@@ -186,7 +202,8 @@ absl::StatusOr<Shape> CopyDoneShape(const ShapeArgs& args) {
   ASSIGN_OR_RETURN(const Shape source, OperandElement(args, 1));
   const Shape destination = args.operand(0).element(0);
   if (!Matches(source, destination)) {
-    return args.Error("`{}` has shape `{}`, but copies between equal shapes", args.name(0), args.operand(0));
+    return args.Error("`{}` has shape `{}`, but copies between equal shapes", args.name(0),
+                      args.operand(0));
   }
   return AgreeWithDeclared(args, destination);
 }
@@ -194,22 +211,24 @@ absl::StatusOr<Shape> CopyDoneShape(const ShapeArgs& args) {
 absl::StatusOr<Shape> AsyncStartShape(const ShapeArgs& args) {
   ASSIGN_OR_RETURN(const Signature* wrapped, Callee(args, 0));
   if (static_cast<size_t>(args.operand_count()) > wrapped->parameters.size()) {
-    return args.Error("found {} operands, but {} has only {} parameters", args.operand_count(), CalleeName(args, 0),
-                      wrapped->parameters.size());
+    return args.Error("found {} operands, but {} has only {} parameters", args.operand_count(),
+                      CalleeName(args, 0), wrapped->parameters.size());
   }
   for (int i = 0; i < args.operand_count(); ++i) {
-    RETURN_IF_ERROR(CheckParameter(args, 0, static_cast<size_t>(i), args.operand(i), fmt::format("`{}`", args.name(i))));
+    RETURN_IF_ERROR(CheckParameter(args, 0, static_cast<size_t>(i), args.operand(i),
+                                   fmt::format("`{}`", args.name(i))));
   }
   const Shape bound = Shape::Tuple(args.operands());
   if (!args.declared().has_value()) return Shape::Tuple({bound, wrapped->result});
   const Shape declared = *args.declared();
   RETURN_IF_ERROR(CheckAsyncTuple(args, declared, "the result"));
   if (!Matches(declared.element(0), bound)) {
-    return args.Error("element 0 of the result is `{}`, expected the operands' shapes `{}`", declared.element(0), bound);
+    return args.Error("element 0 of the result is `{}`, expected the operands' shapes `{}`",
+                      declared.element(0), bound);
   }
   if (!IsPrefix(declared.element(1), wrapped->result)) {
-    return args.Error("element 1 of the result is `{}`, but {} returns `{}`", declared.element(1), CalleeName(args, 0),
-                      wrapped->result);
+    return args.Error("element 1 of the result is `{}`, but {} returns `{}`", declared.element(1),
+                      CalleeName(args, 0), wrapped->result);
   }
   return declared;
 }
@@ -217,19 +236,20 @@ absl::StatusOr<Shape> AsyncStartShape(const ShapeArgs& args) {
 absl::StatusOr<Shape> AsyncUpdateShape(const ShapeArgs& args) {
   const Shape before = args.operand(0);
   RETURN_IF_ERROR(CheckAsyncTuple(args, before, fmt::format("`{}`", args.name(0))));
-  std::vector<Shape> bound(before.element(0).elements().begin(), before.element(0).elements().end());
+  std::vector<Shape> bound(before.element(0).elements().begin(),
+                           before.element(0).elements().end());
   for (int i = 1; i < args.operand_count(); ++i) bound.push_back(args.operand(i));
   const Shape now = Shape::Tuple(bound);
   if (!args.declared().has_value()) return before.WithElement(0, now);
   const Shape declared = *args.declared();
   RETURN_IF_ERROR(CheckAsyncTuple(args, declared, "the result"));
   if (!Matches(declared.element(0), now)) {
-    return args.Error("element 0 of the result is `{}`, expected the operands bound so far `{}`", declared.element(0),
-                      now);
+    return args.Error("element 0 of the result is `{}`, expected the operands bound so far `{}`",
+                      declared.element(0), now);
   }
   if (!IsPrefix(before.element(1), declared.element(1))) {
-    return args.Error("element 1 of the result is `{}`, which does not continue `{}` of `{}`", declared.element(1),
-                      before.element(1), args.name(0));
+    return args.Error("element 1 of the result is `{}`, which does not continue `{}` of `{}`",
+                      declared.element(1), before.element(1), args.name(0));
   }
   return declared;
 }

@@ -1,4 +1,5 @@
-// Shape rules of the elementwise opcodes: which element types they take, and that nothing is broadcast implicitly.
+// Shape rules of the elementwise opcodes: which element types they take, and that nothing is
+// broadcast implicitly.
 #include <algorithm>
 
 #include "lib/ops/shape_helpers.h"
@@ -7,7 +8,13 @@ namespace hlo {
 namespace {
 
 // Classes of element types that an opcode accepts.
-enum TypeSet : uint8_t { kPredSet = 1, kSignedSet = 2, kUnsignedSet = 4, kFloatSet = 8, kComplexSet = 16 };
+enum TypeSet : uint8_t {
+  kPredSet = 1,
+  kSignedSet = 2,
+  kUnsignedSet = 4,
+  kFloatSet = 8,
+  kComplexSet = 16
+};
 constexpr uint8_t kIntSet = kSignedSet | kUnsignedSet;
 constexpr uint8_t kRealOrComplex = kFloatSet | kComplexSet;
 constexpr uint8_t kNumbers = kIntSet | kRealOrComplex;
@@ -35,16 +42,17 @@ constexpr Accepts kUnaryTypes[] = {
     {Opcode::kErf, kFloatSet},
 };
 constexpr Accepts kBinaryTypes[] = {
-    {Opcode::kSubtract, kNumbers},        {Opcode::kDivide, kNumbers},
-    {Opcode::kRemainder, kNumbers},       {Opcode::kPower, kNumbers},
-    {Opcode::kShiftLeft, kNumbers},       {Opcode::kShiftRightArithmetic, kNumbers},
+    {Opcode::kSubtract, kNumbers},          {Opcode::kDivide, kNumbers},
+    {Opcode::kRemainder, kNumbers},         {Opcode::kPower, kNumbers},
+    {Opcode::kShiftLeft, kNumbers},         {Opcode::kShiftRightArithmetic, kNumbers},
     {Opcode::kShiftRightLogical, kNumbers}, {Opcode::kAtan2, kRealOrComplex},
-    {Opcode::kAnd, kPredSet | kIntSet},   {Opcode::kOr, kPredSet | kIntSet},
+    {Opcode::kAnd, kPredSet | kIntSet},     {Opcode::kOr, kPredSet | kIntSet},
     {Opcode::kXor, kPredSet | kIntSet},
 };
 
 uint8_t Accepted(absl::Span<const Accepts> table, Opcode opcode, uint8_t otherwise) {
-  const auto it = std::find_if(table.begin(), table.end(), [&](const Accepts& row) { return row.opcode == opcode; });
+  const auto it = std::find_if(table.begin(), table.end(),
+                               [&](const Accepts& row) { return row.opcode == opcode; });
   return it == table.end() ? otherwise : it->types;
 }
 
@@ -76,17 +84,20 @@ absl::Status CheckTypes(const ShapeArgs& args, int i, uint8_t types) {
   RETURN_IF_ERROR(args.CheckArray(i));
   const ElementType type = args.operand(i).element_type();
   if ((SetOf(type) & types) != 0) return absl::OkStatus();
-  return args.Error("`{}` has element type `{}`, expected {}", args.name(i), Text(type), Describe(types));
+  return args.Error("`{}` has element type `{}`, expected {}", args.name(i), Text(type),
+                    Describe(types));
 }
 
 absl::Status CheckSameTypeUpToFloatWidth(const ShapeArgs& args, int i, int j) {
   RETURN_IF_ERROR(args.CheckArray(i));
   RETURN_IF_ERROR(args.CheckArray(j));
-  if (SameTypeUpToFloatWidth(args.operand(i).element_type(), args.operand(j).element_type())) return absl::OkStatus();
+  if (SameTypeUpToFloatWidth(args.operand(i).element_type(), args.operand(j).element_type()))
+    return absl::OkStatus();
   return args.CheckSameElementType(i, j);
 }
 
-// The dimensions of `shape`; a dimension that is dynamic in `other` is dynamic, one that is unbounded takes the size there.
+// The dimensions of `shape`; a dimension that is dynamic in `other` is dynamic, one that is
+// unbounded takes the size there.
 Shape Merged(Shape shape, Shape other) {
   DimList dims;
   for (int d = 0; d < shape.rank(); ++d) {
@@ -99,8 +110,8 @@ Shape Merged(Shape shape, Shape other) {
   return shape.has_layout() ? result.WithLayout(shape.layout()) : result;
 }
 
-// The common shape of two operands, element types aside. Only text without a shape may broadcast implicitly (a scalar, or
-// dimensions of size 1): a declared shape means that the operands have it.
+// The common shape of two operands, element types aside. Only text without a shape may broadcast
+// implicitly (a scalar, or dimensions of size 1): a declared shape means that the operands have it.
 absl::StatusOr<Shape> CommonDimensions(const ShapeArgs& args) {
   const Shape lhs = args.operand(0);
   const Shape rhs = args.operand(1);
@@ -123,7 +134,8 @@ absl::StatusOr<Shape> InferBinary(const ShapeArgs& args, uint8_t types) {
   RETURN_IF_ERROR(CheckTypes(args, 1, types));
   RETURN_IF_ERROR(CheckSameTypeUpToFloatWidth(args, 0, 1));
   ASSIGN_OR_RETURN(const Shape common, CommonDimensions(args));
-  return common.WithElementType(HigherPrecision(args.operand(0).element_type(), args.operand(1).element_type()));
+  return common.WithElementType(
+      HigherPrecision(args.operand(0).element_type(), args.operand(1).element_type()));
 }
 
 }  // namespace
@@ -149,7 +161,8 @@ absl::StatusOr<Shape> CompareShape(const ShapeArgs& args) {
   const ElementType type = common.element_type();
   const bool ordered =
       attrs.direction != ComparisonDirection::kEq && attrs.direction != ComparisonDirection::kNe;
-  // What the operation cannot do is the verifier's to refuse, which passes the declared shape: the text may say it.
+  // What the operation cannot do is the verifier's to refuse, which passes the declared shape: the
+  // text may say it.
   if (args.declared().has_value() && IsComplex(type) && ordered) {
     return args.Error("complex numbers have no order: `direction` is `{}`, expected `EQ` or `NE`",
                       Text(attrs.direction));
@@ -158,9 +171,10 @@ absl::StatusOr<Shape> CompareShape(const ShapeArgs& args) {
                                   : IsSigned(type)                 ? ComparisonType::kSigned
                                                                    : ComparisonType::kUnsigned;
   const ComparisonType asked = attrs.type.value_or(standard);
-  if (args.declared().has_value() && asked != standard && !(IsFloat(type) && asked == ComparisonType::kTotalOrder)) {
-    return args.Error("`type` is `{}`, but operands of type `{}` are compared as `{}`", Text(asked), Text(type),
-                      Text(standard));
+  if (args.declared().has_value() && asked != standard &&
+      !(IsFloat(type) && asked == ComparisonType::kTotalOrder)) {
+    return args.Error("`type` is `{}`, but operands of type `{}` are compared as `{}`", Text(asked),
+                      Text(type), Text(standard));
   }
   return common.WithElementType(ElementType::kPred);
 }
@@ -169,7 +183,8 @@ absl::StatusOr<Shape> ComplexShape(const ShapeArgs& args) {
   RETURN_IF_ERROR(args.CheckSameElementType(0, 1));
   const ElementType type = args.operand(0).element_type();
   if (type != ElementType::kF32 && type != ElementType::kF64) {
-    return args.Error("`{}` has element type `{}`, expected `f32` or `f64`", args.name(0), Text(type));
+    return args.Error("`{}` has element type `{}`, expected `f32` or `f64`", args.name(0),
+                      Text(type));
   }
   ASSIGN_OR_RETURN(const Shape common, CommonDimensions(args));
   return common.WithElementType(ComplexTypeOf(type));
@@ -197,8 +212,9 @@ absl::StatusOr<Shape> SelectShape(const ShapeArgs& args) {
   const Shape values = Merged(on_true, args.operand(2)).WithElementType(type);
   if (pred.IsScalar()) return values;
   if (!SameSizes(pred, on_true)) {
-    return args.Error("`{}` has shape `{}`, but `{}` has `{}`; expected equal dimensions or a scalar", args.name(0),
-                      pred, args.name(1), on_true);
+    return args.Error(
+        "`{}` has shape `{}`, but `{}` has `{}`; expected equal dimensions or a scalar",
+        args.name(0), pred, args.name(1), on_true);
   }
   return Merged(pred.WithElementType(type), values);
 }
@@ -208,7 +224,8 @@ absl::StatusOr<Shape> CopyShape(const ShapeArgs& args) { return args.operand(0);
 absl::StatusOr<Shape> ConvertShape(const ShapeArgs& args) {
   RETURN_IF_ERROR(args.CheckArray(0));
   ASSIGN_OR_RETURN(const Shape declared, args.RequireDeclared());
-  if (!declared.IsArray()) return args.Error("the result is declared as `{}`, expected an array", declared);
+  if (!declared.IsArray())
+    return args.Error("the result is declared as `{}`, expected an array", declared);
   return AgreeWithDeclared(args, args.operand(0).WithElementType(declared.element_type()));
 }
 
@@ -229,11 +246,13 @@ absl::StatusOr<Shape> StochasticConvertShape(const ShapeArgs& args) {
   RETURN_IF_ERROR(args.CheckSameDimensions(0, 1));
   const ElementType random = args.operand(1).element_type();
   if (!IsUnsigned(random) || BitWidth(random) != BitWidth(args.operand(0).element_type())) {
-    return args.Error("`{}` has element type `{}`, expected an unsigned integer of {} bits, as wide as `{}`",
-                      args.name(1), Text(random), BitWidth(args.operand(0).element_type()), args.name(0));
+    return args.Error(
+        "`{}` has element type `{}`, expected an unsigned integer of {} bits, as wide as `{}`",
+        args.name(1), Text(random), BitWidth(args.operand(0).element_type()), args.name(0));
   }
   ASSIGN_OR_RETURN(const Shape declared, args.RequireDeclared());
-  if (!declared.IsArray()) return args.Error("the result is declared as `{}`, expected an array", declared);
+  if (!declared.IsArray())
+    return args.Error("the result is declared as `{}`, expected an array", declared);
   return AgreeWithDeclared(args, args.operand(0).WithElementType(declared.element_type()));
 }
 

@@ -1,5 +1,5 @@
-// Shape rules of gather and scatter. Both map between an array and indices: gather reads a slice per index vector, scatter
-// combines a window of updates per index vector.
+// Shape rules of gather and scatter. Both map between an array and indices: gather reads a slice
+// per index vector, scatter combines a window of updates per index vector.
 #include "lib/ops/shape_helpers.h"
 
 namespace hlo {
@@ -7,12 +7,12 @@ namespace {
 
 // The indexing half that gather and scatter share, under the attribute names of either.
 struct Indexing {
-  Shape array;               // gather's operand, scatter's input
+  Shape array;  // gather's operand, scatter's input
   Shape indices;
-  const DimVec& skipped;     // collapsed_slice_dims, inserted_window_dims
-  const DimVec& batching;    // of the array
+  const DimVec& skipped;   // collapsed_slice_dims, inserted_window_dims
+  const DimVec& batching;  // of the array
   const DimVec& indices_batching;
-  const DimVec& map;         // index vector component -> array dimension
+  const DimVec& map;  // index vector component -> array dimension
   int64_t vector_dim;
   std::string_view skipped_name;
   std::string_view batching_name;
@@ -20,7 +20,8 @@ struct Indexing {
   std::string_view map_name;
 };
 
-absl::Status CheckSorted(const ShapeArgs& args, std::string_view what, const DimVec& dims, int64_t rank) {
+absl::Status CheckSorted(const ShapeArgs& args, std::string_view what, const DimVec& dims,
+                         int64_t rank) {
   RETURN_IF_ERROR(args.CheckDistinctDimensions(what, dims, rank));
   return CheckAscending(args, what, dims);
 }
@@ -29,24 +30,29 @@ absl::Status CheckIndexing(const ShapeArgs& args, const Indexing& x) {
   const int rank = x.array.rank();
   const int indices_rank = x.indices.rank();
   if (!IsInteger(x.indices.element_type())) {
-    return args.Error("the indices have element type `{}`, expected integer", Text(x.indices.element_type()));
+    return args.Error("the indices have element type `{}`, expected integer",
+                      Text(x.indices.element_type()));
   }
   if (x.vector_dim < 0 || x.vector_dim > indices_rank) {
-    return args.Error("`index_vector_dim` is {}, expected at most {}, the rank of the indices", x.vector_dim,
-                      indices_rank);
+    return args.Error("`index_vector_dim` is {}, expected at most {}, the rank of the indices",
+                      x.vector_dim, indices_rank);
   }
   RETURN_IF_ERROR(CheckSorted(args, x.skipped_name, x.skipped, rank));
   RETURN_IF_ERROR(CheckSorted(args, x.batching_name, x.batching, rank));
-  RETURN_IF_ERROR(args.CheckDistinctDimensions(x.indices_batching_name, x.indices_batching, indices_rank));
+  RETURN_IF_ERROR(
+      args.CheckDistinctDimensions(x.indices_batching_name, x.indices_batching, indices_rank));
   RETURN_IF_ERROR(args.CheckDistinctDimensions(x.map_name, x.map, rank));
   for (const int64_t d : x.batching) {
     if (Contains(x.skipped, d)) {
-      return args.Error("dimension {} is in both `{}` and `{}`", d, x.skipped_name, x.batching_name);
+      return args.Error("dimension {} is in both `{}` and `{}`", d, x.skipped_name,
+                        x.batching_name);
     }
-    if (Contains(x.map, d)) return args.Error("dimension {} is in both `{}` and `{}`", d, x.map_name, x.batching_name);
+    if (Contains(x.map, d))
+      return args.Error("dimension {} is in both `{}` and `{}`", d, x.map_name, x.batching_name);
   }
   if (Contains(x.indices_batching, x.vector_dim)) {
-    return args.Error("`{}` contains `index_vector_dim`, {}", x.indices_batching_name, x.vector_dim);
+    return args.Error("`{}` contains `index_vector_dim`, {}", x.indices_batching_name,
+                      x.vector_dim);
   }
   if (x.batching.size() != x.indices_batching.size()) {
     return args.Error("`{}` has {} entries, but `{}` has {}", x.batching_name, x.batching.size(),
@@ -56,14 +62,16 @@ absl::Status CheckIndexing(const ShapeArgs& args, const Indexing& x) {
     const int64_t size = x.array.dim(static_cast<int>(x.batching[i]));
     const int64_t other = x.indices.dim(static_cast<int>(x.indices_batching[i]));
     if (!SameSize(size, other)) {
-      return args.Error("batching dimension {} of `{}` is {}, but dimension {} of the indices is {}", x.batching[i],
-                        args.name(0), size, x.indices_batching[i], other);
+      return args.Error(
+          "batching dimension {} of `{}` is {}, but dimension {} of the indices is {}",
+          x.batching[i], args.name(0), size, x.indices_batching[i], other);
     }
   }
-  const int64_t components = x.vector_dim == indices_rank ? 1 : x.indices.dim(static_cast<int>(x.vector_dim));
+  const int64_t components =
+      x.vector_dim == indices_rank ? 1 : x.indices.dim(static_cast<int>(x.vector_dim));
   if (!SameSize(components, static_cast<int64_t>(x.map.size()))) {
-    return args.Error("`{}` has {} entries, but the index vectors have {} components", x.map_name, x.map.size(),
-                      components);
+    return args.Error("`{}` has {} entries, but the index vectors have {} components", x.map_name,
+                      x.map.size(), components);
   }
   return absl::OkStatus();
 }
@@ -77,23 +85,30 @@ std::vector<int> IndexDims(Shape indices, int64_t vector_dim) {
   return dims;
 }
 
-absl::Status CheckUpdates(const ShapeArgs& args, const ScatterAttrs& attrs, Shape input, Shape indices, Shape updates) {
+absl::Status CheckUpdates(const ShapeArgs& args, const ScatterAttrs& attrs, Shape input,
+                          Shape indices, Shape updates) {
   const std::vector<int> index_dims = IndexDims(indices, attrs.index_vector_dim);
   const DimVec& window = attrs.update_window_dims;
   if (updates.rank() != static_cast<int>(index_dims.size() + window.size())) {
-    return args.Error("updates have shape `{}` of rank {}, expected rank {}: {} index dimensions and {} window dimensions",
-                      updates, updates.rank(), index_dims.size() + window.size(), index_dims.size(), window.size());
+    return args.Error(
+        "updates have shape `{}` of rank {}, expected rank {}: {} index dimensions and {} window "
+        "dimensions",
+        updates, updates.rank(), index_dims.size() + window.size(), index_dims.size(),
+        window.size());
   }
   RETURN_IF_ERROR(CheckSorted(args, "update_window_dims", window, updates.rank()));
   std::vector<int> window_sources;
   for (int d = 0; d < input.rank(); ++d) {
-    if (!Contains(attrs.inserted_window_dims, d) && !Contains(attrs.input_batching_dims, d)) window_sources.push_back(d);
+    if (!Contains(attrs.inserted_window_dims, d) && !Contains(attrs.input_batching_dims, d))
+      window_sources.push_back(d);
   }
   if (window_sources.size() != window.size()) {
-    return args.Error("`update_window_dims` has {} entries, expected {}: rank {} of `{}` without {} inserted and {} "
-                      "batching dimensions",
-                      window.size(), window_sources.size(), input.rank(), args.name(0),
-                      attrs.inserted_window_dims.size(), attrs.input_batching_dims.size());
+    return args.Error(
+        "`update_window_dims` has {} entries, expected {}: rank {} of `{}` without {} inserted and "
+        "{} "
+        "batching dimensions",
+        window.size(), window_sources.size(), input.rank(), args.name(0),
+        attrs.inserted_window_dims.size(), attrs.input_batching_dims.size());
   }
   size_t next_window = 0;
   size_t next_index = 0;
@@ -101,15 +116,16 @@ absl::Status CheckUpdates(const ShapeArgs& args, const ScatterAttrs& attrs, Shap
     if (Contains(window, d)) {
       const int from = window_sources[next_window++];
       if (input.dim(from) != Shape::kUnbounded && updates.dim(d) > input.dim(from)) {
-        return args.Error("window dimension {} of the updates is {}, but dimension {} of `{}` is only {}", d,
-                          updates.dim(d), from, args.name(0), input.dim(from));
+        return args.Error(
+            "window dimension {} of the updates is {}, but dimension {} of `{}` is only {}", d,
+            updates.dim(d), from, args.name(0), input.dim(from));
       }
       continue;
     }
     const int from = index_dims[next_index++];
     if (!SameSize(updates.dim(d), indices.dim(from))) {
-      return args.Error("dimension {} of the updates is {}, but dimension {} of the indices is {}", d, updates.dim(d),
-                        from, indices.dim(from));
+      return args.Error("dimension {} of the updates is {}, but dimension {} of the indices is {}",
+                        d, updates.dim(d), from, indices.dim(from));
     }
   }
   return absl::OkStatus();
@@ -122,19 +138,22 @@ absl::Status CheckCombiner(const ShapeArgs& args, int n) {
     const Shape parameter = combiner.parameters[static_cast<size_t>(p)];
     const ElementType type = args.operand(p < n ? p : p + 1).element_type();
     if (!parameter.IsScalar() || !SameTypeUpToFloatWidth(parameter.element_type(), type)) {
-      return args.Error("parameter {} of {} has shape `{}`, expected `{}[]`", p, CalleeName(args, 0), parameter,
-                        Text(type));
+      return args.Error("parameter {} of {} has shape `{}`, expected `{}[]`", p,
+                        CalleeName(args, 0), parameter, Text(type));
     }
   }
   const Shape result = combiner.result;
   if (n > 1 && (!result.IsTuple() || result.element_count_of_tuple() != n)) {
-    return args.Error("{} returns `{}`, expected a tuple of {} scalars", CalleeName(args, 0), result, n);
+    return args.Error("{} returns `{}`, expected a tuple of {} scalars", CalleeName(args, 0),
+                      result, n);
   }
   for (int i = 0; i < n; ++i) {
-    const Shape value = result.IsTuple() && i < result.element_count_of_tuple() ? result.element(i) : result;
-    if (!value.IsScalar() || !SameTypeUpToFloatWidth(value.element_type(), args.operand(i).element_type())) {
-      return args.Error("{} returns `{}` for value {}, expected `{}[]`", CalleeName(args, 0), value, i,
-                        Text(args.operand(i).element_type()));
+    const Shape value =
+        result.IsTuple() && i < result.element_count_of_tuple() ? result.element(i) : result;
+    if (!value.IsScalar() ||
+        !SameTypeUpToFloatWidth(value.element_type(), args.operand(i).element_type())) {
+      return args.Error("{} returns `{}` for value {}, expected `{}[]`", CalleeName(args, 0), value,
+                        i, Text(args.operand(i).element_type()));
     }
   }
   return absl::OkStatus();
@@ -150,31 +169,37 @@ absl::StatusOr<Shape> GatherShape(const ShapeArgs& args) {
   const Shape indices = args.operand(1);
   RETURN_IF_ERROR(CheckIndexing(
       args, {operand, indices, attrs.collapsed_slice_dims, attrs.operand_batching_dims,
-             attrs.start_indices_batching_dims, attrs.start_index_map, attrs.index_vector_dim, "collapsed_slice_dims",
-             "operand_batching_dims", "start_indices_batching_dims", "start_index_map"}));
+             attrs.start_indices_batching_dims, attrs.start_index_map, attrs.index_vector_dim,
+             "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims",
+             "start_index_map"}));
   if (static_cast<int>(attrs.slice_sizes.size()) != operand.rank()) {
-    return args.Error("`slice_sizes` has {} entries, but `{}` has rank {}", attrs.slice_sizes.size(), args.name(0),
-                      operand.rank());
+    return args.Error("`slice_sizes` has {} entries, but `{}` has rank {}",
+                      attrs.slice_sizes.size(), args.name(0), operand.rank());
   }
   DimVec offset_sources;
   for (int d = 0; d < operand.rank(); ++d) {
     const int64_t size = attrs.slice_sizes[d];
     if (size < 0 || (operand.dim(d) != Shape::kUnbounded && size > operand.dim(d))) {
-      return args.Error("slice size {} of dimension {} is not in [0, {}], the size of `{}`", size, d, operand.dim(d),
-                        args.name(0));
+      return args.Error("slice size {} of dimension {} is not in [0, {}], the size of `{}`", size,
+                        d, operand.dim(d), args.name(0));
     }
-    const bool collapsed = Contains(attrs.collapsed_slice_dims, d) || Contains(attrs.operand_batching_dims, d);
+    const bool collapsed =
+        Contains(attrs.collapsed_slice_dims, d) || Contains(attrs.operand_batching_dims, d);
     if (collapsed && size > 1) {
-      return args.Error("slice size {} of dimension {} must be at most 1, as the dimension is collapsed or batching",
-                        size, d);
+      return args.Error(
+          "slice size {} of dimension {} must be at most 1, as the dimension is collapsed or "
+          "batching",
+          size, d);
     }
     if (!collapsed) offset_sources.push_back(d);
   }
   if (attrs.offset_dims.size() != offset_sources.size()) {
-    return args.Error("`offset_dims` has {} entries, expected {}: rank {} of `{}` without {} collapsed and {} batching "
-                      "dimensions",
-                      attrs.offset_dims.size(), offset_sources.size(), operand.rank(), args.name(0),
-                      attrs.collapsed_slice_dims.size(), attrs.operand_batching_dims.size());
+    return args.Error(
+        "`offset_dims` has {} entries, expected {}: rank {} of `{}` without {} collapsed and {} "
+        "batching "
+        "dimensions",
+        attrs.offset_dims.size(), offset_sources.size(), operand.rank(), args.name(0),
+        attrs.collapsed_slice_dims.size(), attrs.operand_batching_dims.size());
   }
   const std::vector<int> index_dims = IndexDims(indices, attrs.index_vector_dim);
   const int64_t rank = static_cast<int64_t>(index_dims.size() + attrs.offset_dims.size());
@@ -198,7 +223,8 @@ absl::StatusOr<Shape> ScatterShape(const ShapeArgs& args) {
   const ScatterAttrs& attrs = args.attrs<ScatterAttrs>();
   const int count = args.operand_count();
   if (count < 3 || count % 2 == 0) {
-    return args.Error("found {} operands, expected inputs, indices, and as many updates as inputs", count);
+    return args.Error("found {} operands, expected inputs, indices, and as many updates as inputs",
+                      count);
   }
   const int n = count / 2;
   for (int i = 0; i < count; ++i) RETURN_IF_ERROR(args.CheckArray(i));
@@ -209,16 +235,16 @@ absl::StatusOr<Shape> ScatterShape(const ShapeArgs& args) {
     RETURN_IF_ERROR(args.CheckSameDimensions(0, i));
     RETURN_IF_ERROR(args.CheckSameDimensions(n + 1, n + 1 + i));
     if (!SameTypeUpToFloatWidth(args.operand(i).element_type(), update.element_type())) {
-      return args.Error("update {} has element type `{}`, but input {} has `{}`", i, Text(update.element_type()), i,
-                        Text(args.operand(i).element_type()));
+      return args.Error("update {} has element type `{}`, but input {} has `{}`", i,
+                        Text(update.element_type()), i, Text(args.operand(i).element_type()));
     }
   }
   RETURN_IF_ERROR(CheckCombiner(args, n));
-  RETURN_IF_ERROR(CheckIndexing(
-      args, {input, indices, attrs.inserted_window_dims, attrs.input_batching_dims,
-             attrs.scatter_indices_batching_dims, attrs.scatter_dims_to_operand_dims, attrs.index_vector_dim,
-             "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims",
-             "scatter_dims_to_operand_dims"}));
+  RETURN_IF_ERROR(
+      CheckIndexing(args, {input, indices, attrs.inserted_window_dims, attrs.input_batching_dims,
+                           attrs.scatter_indices_batching_dims, attrs.scatter_dims_to_operand_dims,
+                           attrs.index_vector_dim, "inserted_window_dims", "input_batching_dims",
+                           "scatter_indices_batching_dims", "scatter_dims_to_operand_dims"}));
   RETURN_IF_ERROR(CheckUpdates(args, attrs, input, indices, args.operand(n + 1)));
   if (n == 1) return input;
   return Shape::Tuple(args.operands().subspan(0, static_cast<size_t>(n)));

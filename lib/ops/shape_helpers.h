@@ -1,5 +1,5 @@
-// What the shape rules share: dimension lists under construction, comparisons in the sense of "compatible", called
-// computations. Private to lib/ops.
+// What the shape rules share: dimension lists under construction, comparisons in the sense of
+// "compatible", called computations. Private to lib/ops.
 #pragma once
 
 #include <string>
@@ -34,10 +34,13 @@ class DimList {
   absl::InlinedVector<bool, 6> dynamic_;
 };
 
-// The type that wins when two precisions meet: complex over real, then more range, more mantissa, more bits, signed.
+// The type that wins when two precisions meet: complex over real, then more range, more mantissa,
+// more bits, signed.
 ElementType HigherPrecision(ElementType a, ElementType b);
 // Equal, or both floats.
-inline bool SameTypeUpToFloatWidth(ElementType a, ElementType b) { return a == b || (IsFloat(a) && IsFloat(b)); }
+inline bool SameTypeUpToFloatWidth(ElementType a, ElementType b) {
+  return a == b || (IsFloat(a) && IsFloat(b));
+}
 // Sizes that may be the same: equal, or one is unbounded.
 inline bool SameSize(int64_t a, int64_t b) {
   return a == b || a == Shape::kUnbounded || b == Shape::kUnbounded;
@@ -58,8 +61,9 @@ inline bool Contains(const DimVec& list, int64_t value) {
   return false;
 }
 
-// The declared shape if it agrees with what the rule found, else an error. Nothing declared: `expected`.
-// A declared float of another width gives `expected` in the declared layout, so that the caller sees the difference.
+// The declared shape if it agrees with what the rule found, else an error. Nothing declared:
+// `expected`. A declared float of another width gives `expected` in the declared layout, so that
+// the caller sees the difference.
 absl::StatusOr<Shape> AgreeWithDeclared(const ShapeArgs& args, Shape expected);
 // Called computation i; an error if it is missing.
 absl::StatusOr<const Signature*> Callee(const ShapeArgs& args, size_t i);
@@ -67,7 +71,8 @@ absl::StatusOr<const Signature*> Callee(const ShapeArgs& args, size_t i);
 std::string CalleeName(const ShapeArgs& args, size_t i);
 // Error unless the called computation has `count` parameters.
 absl::Status CheckParameterCount(const ShapeArgs& args, size_t callee, size_t count);
-// Element type of dot's and convolution's result: the declared one, which may be any, else the wider of the operands'.
+// Element type of dot's and convolution's result: the declared one, which may be any, else the
+// wider of the operands'.
 ElementType ContractionType(const ShapeArgs& args);
 // Error unless operand `i` is a token.
 absl::Status CheckToken(const ShapeArgs& args, int i);

@@ -1,9 +1,10 @@
-// Shape inference: what an opcode's result looks like, given its operands, attributes and called computations. One function per
-// rule name of ops.def, defined in shape_<family>.cc.
+// Shape inference: what an opcode's result looks like, given its operands, attributes and called
+// computations. One function per rule name of ops.def, defined in shape_<family>.cc.
 //
-// A rule serves three callers. The builder asks for the result. The parser asks for it when the text leaves the shape out. The verifier
-// passes the declared shape as well: rules of opcodes whose text must give the shape check `declared()` and return it (with its
-// layout); other rules ignore it, and the verifier compares. Messages name the operand and the numbers.
+// A rule serves three callers. The builder asks for the result. The parser asks for it when the
+// text leaves the shape out. The verifier passes the declared shape as well: rules of opcodes whose
+// text must give the shape check `declared()` and return it (with its layout); other rules ignore
+// it, and the verifier compares. Messages name the operand and the numbers.
 #pragma once
 
 #include <fmt/core.h>
@@ -28,8 +29,8 @@ struct Signature {
 
 class ShapeArgs {
  public:
-  ShapeArgs(Opcode opcode, absl::Span<const Shape> operands, const AttrsPtr& attrs, absl::Span<const Signature> calls = {},
-            std::optional<Shape> declared = std::nullopt)
+  ShapeArgs(Opcode opcode, absl::Span<const Shape> operands, const AttrsPtr& attrs,
+            absl::Span<const Signature> calls = {}, std::optional<Shape> declared = std::nullopt)
       : opcode_(opcode), operands_(operands), attrs_(attrs), calls_(calls), declared_(declared) {}
 
   Opcode opcode() const { return opcode_; }
@@ -43,7 +44,8 @@ class ShapeArgs {
   absl::Span<const Signature> calls() const { return calls_; }
   // The shape in the text, when there is one.
   const std::optional<Shape>& declared() const { return declared_; }
-  // Name of operand i, "lhs"; inputs and initial values of reductions are told apart by the number of operands.
+  // Name of operand i, "lhs"; inputs and initial values of reductions are told apart by the number
+  // of operands.
   std::string name(int i) const;
 
   template <class... Args>
@@ -58,8 +60,10 @@ class ShapeArgs {
   absl::Status CheckSameElementType(int i, int j) const;  // exact
   absl::Status CheckSameDimensions(int i, int j) const;
   absl::Status CheckIntegerScalar(int i) const;
-  absl::Status CheckDimension(std::string_view what, int64_t dimension, int64_t rank) const;  // in [0, rank)
-  absl::Status CheckDistinctDimensions(std::string_view what, absl::Span<const int64_t> dims, int64_t rank) const;
+  absl::Status CheckDimension(std::string_view what, int64_t dimension,
+                              int64_t rank) const;  // in [0, rank)
+  absl::Status CheckDistinctDimensions(std::string_view what, absl::Span<const int64_t> dims,
+                                       int64_t rank) const;
   // The declared shape; an error if it is missing.
   absl::StatusOr<Shape> RequireDeclared() const;
 

@@ -7,8 +7,8 @@ absl::StatusOr<Shape> SortShape(const ShapeArgs& args) {
   const int n = args.operand_count();
   if (n == 0) return args.Error("expected at least one operand");
   for (int i = 0; i < n; ++i) RETURN_IF_ERROR(args.CheckSameDimensions(0, i));
-  RETURN_IF_ERROR(
-      args.CheckDimension("dimensions", args.attrs<SortAttrs>().dimensions.value, args.operand(0).rank()));
+  RETURN_IF_ERROR(args.CheckDimension("dimensions", args.attrs<SortAttrs>().dimensions.value,
+                                      args.operand(0).rank()));
   RETURN_IF_ERROR(CheckParameterCount(args, 0, static_cast<size_t>(2 * n)));
   const Signature& comparator = args.calls()[0];
   for (int p = 0; p < 2 * n; ++p) {
@@ -31,9 +31,11 @@ absl::StatusOr<Shape> TopKShape(const ShapeArgs& args) {
   const Shape operand = args.operand(0);
   const int64_t k = args.attrs<TopKAttrs>().k;
   const int last = operand.rank() - 1;
-  if (last < 0) return args.Error("`{}` has shape `{}`, expected rank 1 or more", args.name(0), operand);
+  if (last < 0)
+    return args.Error("`{}` has shape `{}`, expected rank 1 or more", args.name(0), operand);
   if (k < 0 || (operand.dim(last) != Shape::kUnbounded && k > operand.dim(last))) {
-    return args.Error("`k` is {}, expected at most {}, the last dimension of `{}`", k, operand.dim(last), args.name(0));
+    return args.Error("`k` is {}, expected at most {}, the last dimension of `{}`", k,
+                      operand.dim(last), args.name(0));
   }
   DimList dims;
   for (int d = 0; d < last; ++d) dims.Add(operand, d);

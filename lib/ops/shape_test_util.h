@@ -2,7 +2,6 @@
 #pragma once
 
 #include <catch2/catch.hpp>
-
 #include <string>
 #include <vector>
 
@@ -10,7 +9,8 @@
 
 namespace hlo {
 
-// Reads "f32[2,<=3,?]{1,0}", "token[]", "(f32[2], s32[])"; arrays without a layout get the row-major one.
+// Reads "f32[2,<=3,?]{1,0}", "token[]", "(f32[2], s32[])"; arrays without a layout get the
+// row-major one.
 class ShapeText {
  public:
   explicit ShapeText(std::string_view text) : text_(text) {}
@@ -37,7 +37,8 @@ class ShapeText {
       }
       Take(',');
     }
-    const Shape shape = Shape::Array(*type, dims, absl::MakeConstSpan(dynamic.data(), dynamic.size()));
+    const Shape shape =
+        Shape::Array(*type, dims, absl::MakeConstSpan(dynamic.data(), dynamic.size()));
     if (!Take('{')) return shape;
     DimVec order;
     while (!Take('}')) {
@@ -60,7 +61,8 @@ class ShapeText {
   }
   int64_t ReadInt() {
     int64_t value = 0;
-    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') value = value * 10 + (text_[at_++] - '0');
+    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9')
+      value = value * 10 + (text_[at_++] - '0');
     return value;
   }
   bool Take(char c) {
@@ -110,7 +112,8 @@ inline void Check(const ShapeCase& c) {
   std::optional<Shape> declared;
   if (!c.declared.empty()) declared = S(c.declared);
   const AttrsPtr attrs = c.attrs ? c.attrs : Info(*opcode).default_attrs();
-  const absl::StatusOr<Shape> result = InferShape(ShapeArgs(*opcode, operands, attrs, calls, declared));
+  const absl::StatusOr<Shape> result =
+      InferShape(ShapeArgs(*opcode, operands, attrs, calls, declared));
   std::string found = result.ok() ? result->ToString() : std::string(result.status().message());
   const std::string prefix = fmt::format("`{}`: ", c.opcode);
   if (found.starts_with(prefix)) found.erase(0, prefix.size());

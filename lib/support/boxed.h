@@ -1,4 +1,5 @@
-// An optional value on the heap: 8 bytes where there is none, for fields that few objects have. Copies copy the value.
+// An optional value on the heap: 8 bytes where there is none, for fields that few objects have.
+// Copies copy the value.
 #pragma once
 
 #include <memory>

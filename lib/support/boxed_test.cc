@@ -1,7 +1,6 @@
 #include "lib/support/boxed.h"
 
 #include <catch2/catch.hpp>
-
 #include <string>
 
 namespace hlo {

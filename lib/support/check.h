@@ -1,5 +1,5 @@
-// Checks for broken invariants whose continuation would corrupt memory. They print the failed condition with its
-// place and abort; everything milder is a Status (status.h).
+// Checks for broken invariants whose continuation would corrupt memory. They print the failed
+// condition with its place and abort; everything milder is a Status (status.h).
 #pragma once
 
 namespace hlo::internal {
@@ -7,12 +7,14 @@ namespace hlo::internal {
 }  // namespace hlo::internal
 
 namespace hlo {
-// Called after the message of a failed check and before aborting; it may end the process in its own way.
+// Called after the message of a failed check and before aborting; it may end the process in its own
+// way.
 void SetCheckHandler(void (*handler)());
 }  // namespace hlo
 
-#define HLO_CHECK(condition) \
-  (static_cast<bool>(condition) ? void(0) : ::hlo::internal::CheckFailed(__FILE__, __LINE__, #condition))
+#define HLO_CHECK(condition)              \
+  (static_cast<bool>(condition) ? void(0) \
+                                : ::hlo::internal::CheckFailed(__FILE__, __LINE__, #condition))
 #ifdef NDEBUG
 #define HLO_DCHECK(condition) static_cast<void>(sizeof(static_cast<bool>(condition)))
 #else

@@ -37,7 +37,8 @@ inline void SetFloatControl(uint32_t word) {
 #endif
 }
 
-// The control word `word` with the wish about denormals put in: bit 15 flushes results, bit 6 inputs.
+// The control word `word` with the wish about denormals put in: bit 15 flushes results, bit 6
+// inputs.
 constexpr uint32_t WithDenormals(uint32_t word, Denormals mode) {
   constexpr uint32_t kFlushBits = (1u << 15) | (1u << 6);
   return mode == Denormals::kFlush ? word | kFlushBits : word & ~kFlushBits;

@@ -14,7 +14,9 @@ constexpr char kPayloadUrl[] = "hlo/diagnostics";
 // Payload: for each message severity, offset, length, size of the text, text.
 std::string Encode(const std::vector<Diagnostic>& diagnostics) {
   std::string bytes;
-  const auto put = [&bytes](uint32_t value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  const auto put = [&bytes](uint32_t value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
   for (const Diagnostic& d : diagnostics) {
     put(static_cast<uint32_t>(d.severity));
     put(d.loc.offset);

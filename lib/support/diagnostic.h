@@ -1,5 +1,5 @@
-// Messages with a place. A Status carries one or more of them as a payload; tools render them once, with the
-// Source in hand:
+// Messages with a place. A Status carries one or more of them as a payload; tools render them once,
+// with the Source in hand:
 //
 //   in.hlo:4:12: error: `y` is declared `f32[8]` but `negate` of `f32[4]` yields `f32[4]`
 //     ROOT y = f32[8] negate(x)
@@ -23,11 +23,12 @@ struct Diagnostic {
   std::string message;
 };
 
-// The messages of a failed status, in order; notes follow the message they belong to. A status without located
-// messages gives one without a place.
+// The messages of a failed status, in order; notes follow the message they belong to. A status
+// without located messages gives one without a place.
 std::vector<Diagnostic> DiagnosticsOf(const absl::Status& status);
 
-// A status of the same code whose messages are `diagnostics` (not empty). Its plain text is the first one's.
+// A status of the same code whose messages are `diagnostics` (not empty). Its plain text is the
+// first one's.
 absl::Status StatusOf(absl::StatusCode code, const std::vector<Diagnostic>& diagnostics);
 
 // `status` with a note added after its last message.

@@ -2,8 +2,8 @@
 //
 //   static auto Fields() { return std::tuple{Required("dimensions", &S::dimensions), Optional("is_stable", &S::is_stable)}; }
 //
-// gets parsing, printing, equality and hashing from that tuple. The same mechanism serves opcode attributes, pass
-// options and tool flags. The order of the fields is the order of printing.
+// gets parsing, printing, equality and hashing from that tuple. The same mechanism serves opcode
+// attributes, pass options and tool flags. The order of the fields is the order of printing.
 #pragma once
 
 #include <string_view>
@@ -13,12 +13,12 @@
 namespace hlo {
 
 enum class FieldMode {
-  kRequired,   // must be in the text, always printed
-  kAlways,     // may be left out, always printed
-  kOptional,   // may be left out, printed when it is not the default
-  kParseOnly,  // accepted in text, never printed, no part of equality
-  kHidden,     // neither read nor printed as an attribute, but part of equality and hash
-  kAfterCalls, // as kOptional, printed after the called computations
+  kRequired,    // must be in the text, always printed
+  kAlways,      // may be left out, always printed
+  kOptional,    // may be left out, printed when it is not the default
+  kParseOnly,   // accepted in text, never printed, no part of equality
+  kHidden,      // neither read nor printed as an attribute, but part of equality and hash
+  kAfterCalls,  // as kOptional, printed after the called computations
 };
 
 template <class S, class T>

@@ -21,8 +21,10 @@ absl::Status SystemError(std::string_view what, const std::string& path) {
 absl::StatusOr<std::string> ReadAll(int fd, const std::string& path) {
   std::string text;
   struct stat info;
-  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) return Error("cannot read `{}`: it is a folder", path);
-  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) text.reserve(static_cast<size_t>(info.st_size) + 1);
+  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
+    return Error("cannot read `{}`: it is a folder", path);
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+    text.reserve(static_cast<size_t>(info.st_size) + 1);
   char buffer[1 << 16];
   while (true) {
     const ssize_t n = read(fd, buffer, sizeof buffer);
@@ -72,7 +74,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   if (fd < 0) return SystemError("read", path);
   absl::StatusOr<std::string> text = ReadAll(fd, path);
   if (path != "-") close(fd);
-  if (text.ok() && text->size() > 2 && (*text)[0] == '\x1f' && (*text)[1] == '\x8b') return Gunzip(*text, path);
+  if (text.ok() && text->size() > 2 && (*text)[0] == '\x1f' && (*text)[1] == '\x8b')
+    return Gunzip(*text, path);
   return text;
 }
 
@@ -93,7 +96,8 @@ absl::Status WriteFile(const std::string& path, std::string_view contents) {
   absl::Status status = WriteAll(fd, contents, path);
   fchmod(fd, 0644);
   if (close(fd) != 0 && status.ok()) status = SystemError("write", path);
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) status = SystemError("write", path);
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0)
+    status = SystemError("write", path);
   if (!status.ok()) unlink(temporary.c_str());
   return status;
 }

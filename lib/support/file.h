@@ -1,5 +1,5 @@
-// Whole-file input and output. Output is written to a temporary file beside the target and renamed, so a reader
-// never sees half of it.
+// Whole-file input and output. Output is written to a temporary file beside the target and renamed,
+// so a reader never sees half of it.
 #pragma once
 
 #include <string>

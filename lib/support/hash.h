@@ -1,4 +1,5 @@
-// Deterministic hashing: the same value gives the same 64-bit number in every process (unlike absl::Hash).
+// Deterministic hashing: the same value gives the same 64-bit number in every process (unlike
+// absl::Hash).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Text with a name, and places in it. A SourceLoc is a byte range; it is small enough to live in every token and
-// instruction. Lines and columns are computed only when a message is rendered.
+// Text with a name, and places in it. A SourceLoc is a byte range; it is small enough to live in
+// every token and instruction. Lines and columns are computed only when a message is rendered.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class Source {
   LineColumn Locate(uint32_t offset) const;
   // The whole line (without its end) that holds `offset`.
   std::string_view LineAt(uint32_t offset) const;
-  // The source line and a caret line under `loc`, both ending in a newline; long lines are cut around the caret.
+  // The source line and a caret line under `loc`, both ending in a newline; long lines are cut
+  // around the caret.
   std::string RenderCaret(SourceLoc loc) const;
 
  private:

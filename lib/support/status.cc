@@ -14,10 +14,13 @@ absl::Status MakeError(absl::StatusCode code, SourceLoc loc, std::string message
 
 absl::Status MakeInternal(std::source_location where, std::string message) {
   std::string_view file = where.file_name();
-  if (const size_t slash = file.rfind('/'); slash != std::string_view::npos) file = file.substr(slash + 1);
-  return StatusOf(absl::StatusCode::kInternal,
-                  {Diagnostic{Severity::kError, {},
-                              fmt::format("internal error at {}:{}: {}", file, where.line(), message)}});
+  if (const size_t slash = file.rfind('/'); slash != std::string_view::npos)
+    file = file.substr(slash + 1);
+  return StatusOf(
+      absl::StatusCode::kInternal,
+      {Diagnostic{Severity::kError,
+                  {},
+                  fmt::format("internal error at {}:{}: {}", file, where.line(), message)}});
 }
 
 }  // namespace hlo

@@ -46,7 +46,8 @@ absl::Status Error(fmt::format_string<Args...> format, Args&&... args) {
 // Valid HLO which this part of the project does not handle yet (exit code 5).
 template <class... Args>
 absl::Status Unsupported(SourceLoc loc, fmt::format_string<Args...> format, Args&&... args) {
-  return MakeError(absl::StatusCode::kUnimplemented, loc, fmt::format(format, std::forward<Args>(args)...));
+  return MakeError(absl::StatusCode::kUnimplemented, loc,
+                   fmt::format(format, std::forward<Args>(args)...));
 }
 
 template <class... Args>
@@ -59,11 +60,11 @@ absl::Status Internal(LocatedFormat<std::type_identity_t<Args>...> format, Args&
 #define HLO_CONCAT_INNER(a, b) a##b
 #define HLO_CONCAT(a, b) HLO_CONCAT_INNER(a, b)
 
-#define RETURN_IF_ERROR(expression)                                  \
-  do {                                                               \
-    if (absl::Status hlo_status = (expression); !hlo_status.ok()) {  \
-      return hlo_status;                                             \
-    }                                                                \
+#define RETURN_IF_ERROR(expression)                                 \
+  do {                                                              \
+    if (absl::Status hlo_status = (expression); !hlo_status.ok()) { \
+      return hlo_status;                                            \
+    }                                                               \
   } while (false)
 
 #define HLO_ASSIGN_OR_RETURN_IMPL(temporary, declaration, ...) \
@@ -75,7 +76,7 @@ absl::Status Internal(LocatedFormat<std::type_identity_t<Args>...> format, Args&
   HLO_ASSIGN_OR_RETURN_IMPL(HLO_CONCAT(hlo_status_or_, __LINE__), declaration, __VA_ARGS__)
 
 // Returns Internal when an invariant does not hold: RET_CHECK(a == b, "`{}` lost its root", name).
-#define RET_CHECK(condition, ...)                                       \
-  do {                                                                  \
-    if (!(condition)) return ::hlo::Internal(__VA_ARGS__);              \
+#define RET_CHECK(condition, ...)                          \
+  do {                                                     \
+    if (!(condition)) return ::hlo::Internal(__VA_ARGS__); \
   } while (false)

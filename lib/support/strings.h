@@ -1,4 +1,5 @@
-// Small text helpers. Debian's abseil has a string_view of its own, so the two bridges live here and nowhere else.
+// Small text helpers. Debian's abseil has a string_view of its own, so the two bridges live here
+// and nowhere else.
 #pragma once
 
 #include <fmt/core.h>
@@ -39,7 +40,8 @@ std::string CEscape(std::string_view text);
 std::optional<std::string> CUnescape(std::string_view text);
 // Levenshtein distance, at most `limit` + 1.
 int EditDistance(std::string_view a, std::string_view b, int limit);
-// The candidate closest to `word` when it is close enough to be a typing error, else "". Ties: the first.
+// The candidate closest to `word` when it is close enough to be a typing error, else "". Ties: the
+// first.
 std::string_view Closest(std::string_view word, std::span<const std::string_view> candidates);
 // "; did you mean `x`?" or "".
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates);

@@ -1,9 +1,9 @@
 // See thread_pool.h.
 //
 // A region is published by writing `job_`, setting `pending_` to the number of parts and raising
-// `epoch_`. Part w belongs to worker w, but whoever moves slots_[w].taken from epoch - 1 to epoch runs
-// it: a worker that wakes up late finds its part taken and never looks at a job that is over. The
-// caller waits until `pending_` is zero, so `job_` is stable while any part is running.
+// `epoch_`. Part w belongs to worker w, but whoever moves slots_[w].taken from epoch - 1 to epoch
+// runs it: a worker that wakes up late finds its part taken and never looks at a job that is over.
+// The caller waits until `pending_` is zero, so `job_` is stable while any part is running.
 #include "lib/support/thread_pool.h"
 
 #include <linux/futex.h>
@@ -73,8 +73,9 @@ int ProcessorsOfProcess() {
   return count == 0 ? 1 : static_cast<int>(count);
 }
 
-// Spins until `done()` or until `limit` nanoseconds are over. On a machine with more runnable threads
-// than processors a spinning thread is preempted; that shows as a jump of the clock and ends the spin.
+// Spins until `done()` or until `limit` nanoseconds are over. On a machine with more runnable
+// threads than processors a spinning thread is preempted; that shows as a jump of the clock and
+// ends the spin.
 template <class Done>
 bool SpinUntil(int64_t limit, Done done) {
   constexpr int kPausesPerLook = 32;
@@ -148,8 +149,8 @@ void ThreadPool::Run(const Job& job) {
   job_ = job;
   next_task_.store(0, std::memory_order_relaxed);
   pending_.store(static_cast<uint32_t>(job.parts), std::memory_order_relaxed);
-  // The caller's part and the parts nobody needs count as taken from the start, so that every slot is
-  // at `epoch` when the region ends. No worker touches these slots before the epoch is out.
+  // The caller's part and the parts nobody needs count as taken from the start, so that every slot
+  // is at `epoch` when the region ends. No worker touches these slots before the epoch is out.
   const uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
   slots_[0].taken.store(epoch, std::memory_order_relaxed);
   for (int w = job.parts; w < size_; ++w) slots_[w].taken.store(epoch, std::memory_order_relaxed);
@@ -191,9 +192,7 @@ void ThreadPool::RunPart(int part, int worker) {
       }
       return;
     }
-    case Mode::kTogether:
-      job.fn(job.context, part, worker);
-      return;
+    case Mode::kTogether: job.fn(job.context, part, worker); return;
   }
 }
 

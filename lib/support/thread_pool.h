@@ -1,7 +1,7 @@
 // lib/support/thread_pool.h
 //
-// A fixed set of threads for fork-join work. The thread that starts a region is worker 0; the others
-// spin for a short while after a region and then sleep on a futex.
+// A fixed set of threads for fork-join work. The thread that starts a region is worker 0; the
+// others spin for a short while after a region and then sleep on a futex.
 //
 //   pool.ParallelFor(rows, [&](int64_t row, int worker) { … });
 //
@@ -31,7 +31,7 @@ class ThreadPool final {
   using TaskFn = void (*)(void* context, int64_t task, int worker);
 
   struct Options {
-    int threads = 0;             // including the caller; 0: one for each processor of the process
+    int threads = 0;              // including the caller; 0: one for each processor of the process
     int spin_microseconds = 100;  // how long a worker stays awake after a region
   };
 

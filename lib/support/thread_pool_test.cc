@@ -1,20 +1,20 @@
 #include "lib/support/thread_pool.h"
 
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <thread>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "lib/support/denormals.h"
 
 namespace hlo {
 namespace {
 
-TEST_CASE("every task runs exactly once, whatever the number of workers", "[support][thread-pool]") {
+TEST_CASE("every task runs exactly once, whatever the number of workers",
+          "[support][thread-pool]") {
   for (const int threads : {1, 2, 3, 8}) {
     ThreadPool pool(threads);
     CHECK(pool.size() == threads);
@@ -23,9 +23,8 @@ TEST_CASE("every task runs exactly once, whatever the number of workers", "[supp
       pool.ParallelFor(tasks, [&](int64_t task, int worker) {
         hits[static_cast<size_t>(task)].fetch_add(worker >= 0 && worker < threads ? 1 : 100);
       });
-      pool.ParallelForDynamic(tasks, [&](int64_t task, int) {
-        hits[static_cast<size_t>(task)].fetch_add(10);
-      });
+      pool.ParallelForDynamic(
+          tasks, [&](int64_t task, int) { hits[static_cast<size_t>(task)].fetch_add(10); });
       int wrong = 0;
       for (const auto& hit : hits) wrong += hit.load() != 11;
       CAPTURE(threads, tasks);

@@ -8,7 +8,8 @@
 namespace hlo {
 namespace {
 
-// One of the three groups of labels. Where roles share a dimension, features win over batches and spatial ones over both.
+// One of the three groups of labels. Where roles share a dimension, features win over batches and
+// spatial ones over both.
 void AppendLabels(char first, int64_t first_dim, char feature, int64_t feature_dim,
                   const DimVec& spatial, std::string& out) {
   int64_t last = std::max(first_dim, feature_dim);

@@ -16,9 +16,13 @@ template <class T>
 inline constexpr bool kIsComplex<std::complex<T>> = true;
 
 template <class T>
-concept Narrow = requires(T value) { value.bits; };  // SmallFloat
+concept Narrow = requires(T value) {
+  value.bits;
+};  // SmallFloat
 template <class T>
-concept SubByte = requires(T value) { T::kWidth; };  // SubByteInt
+concept SubByte = requires(T value) {
+  T::kWidth;
+};  // SubByteInt
 
 // The double nearest to a 64-bit magnitude in the sense of "round to odd": inexact results have an
 // odd last bit.

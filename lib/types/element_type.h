@@ -1,7 +1,9 @@
-// The element types of HLO, from element_types.def, and the dispatch from a run-time type to a C++ type.
+// The element types of HLO, from element_types.def, and the dispatch from a run-time type to a C++
+// type.
 //
-// In memory every value of an array takes a whole number of bytes: pred, 4-bit floats, 6-bit floats and sub-byte integers
-// take one byte each (one value per byte, integers sign- or zero-extended). Packing exists only in layouts (`E(4)`).
+// In memory every value of an array takes a whole number of bytes: pred, 4-bit floats, 6-bit floats
+// and sub-byte integers take one byte each (one value per byte, integers sign- or zero-extended).
+// Packing exists only in layouts (`E(4)`).
 #pragma once
 
 #include <complex>
@@ -33,7 +35,9 @@ inline constexpr ElementTypeInfo kElementTypeInfos[] = {
 };
 inline constexpr int kElementTypeCount = static_cast<int>(std::size(kElementTypeInfos));
 
-constexpr const ElementTypeInfo& Info(ElementType type) { return kElementTypeInfos[static_cast<int>(type)]; }
+constexpr const ElementTypeInfo& Info(ElementType type) {
+  return kElementTypeInfos[static_cast<int>(type)];
+}
 constexpr std::string_view Text(ElementType type) { return Info(type).text; }
 constexpr int BitWidth(ElementType type) { return Info(type).bits; }
 // Bytes of one value in memory (see the head of this file); 0 for non-arrays.
@@ -50,13 +54,16 @@ constexpr bool IsArrayType(ElementType t) { return Info(t).type_class != TypeCla
 constexpr bool IsSubByte(ElementType t) { return IsArrayType(t) && !IsPred(t) && BitWidth(t) < 8; }
 // c64 -> f32, c128 -> f64, others unchanged.
 constexpr ElementType ComponentType(ElementType t) {
-  return t == ElementType::kC64 ? ElementType::kF32 : t == ElementType::kC128 ? ElementType::kF64 : t;
+  return t == ElementType::kC64    ? ElementType::kF32
+         : t == ElementType::kC128 ? ElementType::kF64
+                                   : t;
 }
 constexpr ElementType ComplexTypeOf(ElementType t) {
   return t == ElementType::kF64 || t == ElementType::kC128 ? ElementType::kC128 : ElementType::kC64;
 }
 
-// The type with this text ("f32"), if any; `tuple` and `buffer` are no type words in HLO text and give nothing.
+// The type with this text ("f32"), if any; `tuple` and `buffer` are no type words in HLO text and
+// give nothing.
 std::optional<ElementType> ElementTypeFromText(std::string_view text);
 std::optional<ElementType> ElementTypeFromProto(int number);
 
@@ -91,37 +98,49 @@ using U2 = SubByteInt<2, false>;
 using U4 = SubByteInt<4, false>;
 
 // ElementType -> C++ type of one value in memory.
-template <ElementType kType> struct NativeOf;
-#define HLO_NATIVE(Name, Cpp) template <> struct NativeOf<ElementType::k##Name> { using type = Cpp; };
-HLO_NATIVE(Pred, bool)
-HLO_NATIVE(S1, S1) HLO_NATIVE(S2, S2) HLO_NATIVE(S4, S4)
-HLO_NATIVE(S8, int8_t) HLO_NATIVE(S16, int16_t) HLO_NATIVE(S32, int32_t) HLO_NATIVE(S64, int64_t)
-HLO_NATIVE(U1, U1) HLO_NATIVE(U2, U2) HLO_NATIVE(U4, U4)
-HLO_NATIVE(U8, uint8_t) HLO_NATIVE(U16, uint16_t) HLO_NATIVE(U32, uint32_t) HLO_NATIVE(U64, uint64_t)
-HLO_NATIVE(F4E2M1FN, F4E2M1FN) HLO_NATIVE(F6E2M3FN, F6E2M3FN) HLO_NATIVE(F6E3M2FN, F6E3M2FN)
-HLO_NATIVE(F8E3M4, F8E3M4) HLO_NATIVE(F8E4M3, F8E4M3) HLO_NATIVE(F8E4M3B11FNUZ, F8E4M3B11FNUZ)
-HLO_NATIVE(F8E4M3FN, F8E4M3FN) HLO_NATIVE(F8E4M3FNUZ, F8E4M3FNUZ) HLO_NATIVE(F8E5M2, F8E5M2)
-HLO_NATIVE(F8E5M2FNUZ, F8E5M2FNUZ) HLO_NATIVE(F8E8M0FNU, F8E8M0FNU)
-HLO_NATIVE(F16, F16) HLO_NATIVE(BF16, BF16) HLO_NATIVE(F32, float) HLO_NATIVE(F64, double)
-HLO_NATIVE(C64, std::complex<float>) HLO_NATIVE(C128, std::complex<double>)
-#undef HLO_NATIVE
 template <ElementType kType>
-using Native = typename NativeOf<kType>::type;
+struct NativeOf;
+#define HLO_NATIVE(Name, Cpp)             \
+  template <>                             \
+  struct NativeOf<ElementType::k##Name> { \
+    using type = Cpp;                     \
+  };
+HLO_NATIVE(Pred, bool)
+HLO_NATIVE(S1, S1)
+HLO_NATIVE(S2, S2) HLO_NATIVE(S4, S4) HLO_NATIVE(S8, int8_t) HLO_NATIVE(S16, int16_t)
+    HLO_NATIVE(S32, int32_t) HLO_NATIVE(S64, int64_t) HLO_NATIVE(U1, U1) HLO_NATIVE(U2, U2)
+        HLO_NATIVE(U4, U4) HLO_NATIVE(U8, uint8_t) HLO_NATIVE(U16, uint16_t)
+            HLO_NATIVE(U32, uint32_t) HLO_NATIVE(U64, uint64_t) HLO_NATIVE(F4E2M1FN, F4E2M1FN)
+                HLO_NATIVE(F6E2M3FN, F6E2M3FN) HLO_NATIVE(F6E3M2FN, F6E3M2FN)
+                    HLO_NATIVE(F8E3M4, F8E3M4) HLO_NATIVE(F8E4M3, F8E4M3)
+                        HLO_NATIVE(F8E4M3B11FNUZ, F8E4M3B11FNUZ) HLO_NATIVE(F8E4M3FN, F8E4M3FN)
+                            HLO_NATIVE(F8E4M3FNUZ, F8E4M3FNUZ) HLO_NATIVE(F8E5M2, F8E5M2)
+                                HLO_NATIVE(F8E5M2FNUZ, F8E5M2FNUZ) HLO_NATIVE(F8E8M0FNU, F8E8M0FNU)
+                                    HLO_NATIVE(F16, F16) HLO_NATIVE(BF16, BF16)
+                                        HLO_NATIVE(F32, float) HLO_NATIVE(F64, double)
+                                            HLO_NATIVE(C64, std::complex<float>)
+                                                HLO_NATIVE(C128, std::complex<double>)
+#undef HLO_NATIVE
+                                                    template <ElementType kType>
+                                                    using Native = typename NativeOf<kType>::type;
 
-// Calls fn.template operator()<T>() with the C++ type of an array element type. Each call instantiates fn 32
-// times: use it for small bodies only.
+// Calls fn.template operator()<T>() with the C++ type of an array element type. Each call
+// instantiates fn 32 times: use it for small bodies only.
 template <class Fn>
 decltype(auto) WithNativeType(ElementType type, Fn&& fn) {
   switch (type) {
 #define HLO_TYPE(Name, text, bits, cls, proto) HLO_NATIVE_CASE_##cls(Name)
 #define HLO_NATIVE_CASE(Name) \
-  case ElementType::k##Name: return fn.template operator()<Native<ElementType::k##Name>>();
+  case ElementType::k##Name:  \
+    return fn.template operator()<Native<ElementType::k##Name>>();
 #define HLO_NATIVE_CASE_kPred(Name) HLO_NATIVE_CASE(Name)
 #define HLO_NATIVE_CASE_kSigned(Name) HLO_NATIVE_CASE(Name)
 #define HLO_NATIVE_CASE_kUnsigned(Name) HLO_NATIVE_CASE(Name)
 #define HLO_NATIVE_CASE_kFloat(Name) HLO_NATIVE_CASE(Name)
 #define HLO_NATIVE_CASE_kComplex(Name) HLO_NATIVE_CASE(Name)
-#define HLO_NATIVE_CASE_kOther(Name) case ElementType::k##Name: break;
+#define HLO_NATIVE_CASE_kOther(Name) \
+  case ElementType::k##Name:         \
+    break;
 #include "lib/types/element_types.def"
 #undef HLO_NATIVE_CASE_kPred
 #undef HLO_NATIVE_CASE_kSigned

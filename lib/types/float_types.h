@@ -180,15 +180,11 @@ constexpr float SmallFloat<kExponent, kMantissa, kBiasT, kF>::ToFloat() const {
 template <int kExponent, int kMantissa, int kBiasT, FloatFlavor kF>
 constexpr bool SmallFloat<kExponent, kMantissa, kBiasT, kF>::IsNan() const {
   switch (kFlavor) {
-    case FloatFlavor::kIeee:
-      return (bits & kMagnitude) > kInfCode;
+    case FloatFlavor::kIeee: return (bits & kMagnitude) > kInfCode;
     case FloatFlavor::kFn:
-    case FloatFlavor::kExponentOnly:
-      return (bits & kMagnitude) == kMagnitude;
-    case FloatFlavor::kFnuz:
-      return bits == kSignBit;
-    case FloatFlavor::kFinite:
-      return false;
+    case FloatFlavor::kExponentOnly: return (bits & kMagnitude) == kMagnitude;
+    case FloatFlavor::kFnuz: return bits == kSignBit;
+    case FloatFlavor::kFinite: return false;
   }
   return false;
 }
@@ -198,11 +194,9 @@ constexpr auto SmallFloat<kExponent, kMantissa, kBiasT, kF>::NanCode(bool negati
                                                                      uint32_t payload) -> Storage {
   const uint32_t sign = negative ? kSignBit : 0;
   switch (kFlavor) {
-    case FloatFlavor::kIeee:
-      return Storage(sign | kInfCode | kQuietBit | payload);
+    case FloatFlavor::kIeee: return Storage(sign | kInfCode | kQuietBit | payload);
     case FloatFlavor::kFn:
-    case FloatFlavor::kExponentOnly:
-      return Storage(sign | kMagnitude);
+    case FloatFlavor::kExponentOnly: return Storage(sign | kMagnitude);
     case FloatFlavor::kFnuz:
     case FloatFlavor::kFinite:  // the nearest thing to "no value" is -0, whatever the sign
       return Storage(kSignBit);
@@ -215,14 +209,11 @@ constexpr auto SmallFloat<kExponent, kMantissa, kBiasT, kF>::OverflowCode(bool n
     -> Storage {
   const uint32_t sign = negative ? kSignBit : 0;
   switch (kFlavor) {
-    case FloatFlavor::kIeee:
-      return Storage(sign | kInfCode);
-    case FloatFlavor::kFinite:
-      return Storage(sign | kMaxCode);
+    case FloatFlavor::kIeee: return Storage(sign | kInfCode);
+    case FloatFlavor::kFinite: return Storage(sign | kMaxCode);
     case FloatFlavor::kFn:
     case FloatFlavor::kFnuz:
-    case FloatFlavor::kExponentOnly:
-      return NanCode(negative, 0);
+    case FloatFlavor::kExponentOnly: return NanCode(negative, 0);
   }
   return 0;
 }

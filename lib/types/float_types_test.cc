@@ -67,16 +67,11 @@ class SlowRounder {
   }
   static T Overflow(bool negative) {
     switch (T::kFlavor) {
-      case FloatFlavor::kIeee:
-        return T::FromDouble(negative ? -INFINITY : INFINITY);
-      case FloatFlavor::kFn:
-        return T::FromBits(negative ? 0xff : 0x7f);
-      case FloatFlavor::kFnuz:
-        return T::FromBits(0x80);
-      case FloatFlavor::kFinite:
-        return negative ? T::Lowest() : T::Max();
-      case FloatFlavor::kExponentOnly:
-        return T::FromBits(0xff);
+      case FloatFlavor::kIeee: return T::FromDouble(negative ? -INFINITY : INFINITY);
+      case FloatFlavor::kFn: return T::FromBits(negative ? 0xff : 0x7f);
+      case FloatFlavor::kFnuz: return T::FromBits(0x80);
+      case FloatFlavor::kFinite: return negative ? T::Lowest() : T::Max();
+      case FloatFlavor::kExponentOnly: return T::FromBits(0xff);
     }
     return {};
   }
@@ -187,8 +182,7 @@ TEMPLATE_TEST_CASE("f32 denormals, zeros, infinities and NaNs convert by the rul
       CHECK(nan.SignBit());
       CHECK(minus_nan == nan);
       break;
-    case FloatFlavor::kExponentOnly:
-      FAIL("not a signed format");
+    case FloatFlavor::kExponentOnly: FAIL("not a signed format");
   }
 }
 

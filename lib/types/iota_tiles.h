@@ -1,4 +1,5 @@
-// `[2,4]<=[4,2]T(1,0)`: device ids as a transposed and reshaped iota. Used by shardings and replica groups.
+// `[2,4]<=[4,2]T(1,0)`: device ids as a transposed and reshaped iota. Used by shardings and replica
+// groups.
 #pragma once
 
 #include <optional>
@@ -22,10 +23,13 @@ struct IotaTiles {
   static absl::StatusOr<IotaTiles> MakeChecked(DimVec dims, DimVec reshape_dims, DimVec transpose);
   bool is_identity() const { return reshape_dims.size() <= 1; }
   int64_t device_count() const;
-  // The same devices with the dimensions of `dims` permuted (r.dims[i] = dims[order[i]]), if that is an iota again.
+  // The same devices with the dimensions of `dims` permuted (r.dims[i] = dims[order[i]]), if that
+  // is an iota again.
   std::optional<IotaTiles> Transposed(absl::Span<const int64_t> order) const;
   // The same devices in the same order under other dimensions of equal product.
-  IotaTiles Reshaped(DimVec new_dims) const { return {std::move(new_dims), reshape_dims, transpose}; }
+  IotaTiles Reshaped(DimVec new_dims) const {
+    return {std::move(new_dims), reshape_dims, transpose};
+  }
   // Device ids in row-major order of `dims`.
   std::vector<int64_t> Devices() const;
   // "<=[4,2]T(1,0)" (without the dims)
@@ -41,9 +45,9 @@ struct MeshAxis {
 
 struct Mesh {
   std::vector<MeshAxis> axes;
-  std::optional<int64_t> maximal_device;               // maximal_mesh[device_id=N]
-  std::vector<int64_t> device_ids;                     // explicit list, empty: iota
-  std::optional<IotaTiles> device_iota;                // `([2,2]T(1,0))`
+  std::optional<int64_t> maximal_device;  // maximal_mesh[device_id=N]
+  std::vector<int64_t> device_ids;        // explicit list, empty: iota
+  std::optional<IotaTiles> device_iota;   // `([2,2]T(1,0))`
   friend bool operator==(const Mesh&, const Mesh&) = default;
   int64_t device_count() const;
   std::vector<int64_t> Devices() const;
@@ -72,9 +76,11 @@ struct AxisRef {
   int64_t SizeIn(const Mesh& mesh) const { return is_sub_axis() ? size : mesh.axes[axis].size; }
 };
 
-// The axes of the mesh, cut wherever a part in `refs` begins or ends; major to minor. Parts have their `size` set always.
+// The axes of the mesh, cut wherever a part in `refs` begins or ends; major to minor. Parts have
+// their `size` set always.
 std::vector<AxisRef> SplitAxes(const Mesh& mesh, absl::Span<const AxisRef> refs);
-// Parts exist, divide their axis, do not overlap, and neighbours in the list that could be one part are one.
+// Parts exist, divide their axis, do not overlap, and neighbours in the list that could be one part
+// are one.
 absl::Status ValidateAxes(const Mesh& mesh, absl::Span<const AxisRef> refs);
 // No two of these (sound) parts overlap.
 absl::Status ValidateDisjoint(const Mesh& mesh, absl::Span<const AxisRef> refs);

@@ -1,5 +1,5 @@
-// How an array lies in memory: order of dimensions (minor first), tiles, memory space, padding. A plain value.
-// Defaults are "row-major, nothing special"; only non-defaults print.
+// How an array lies in memory: order of dimensions (minor first), tiles, memory space, padding. A
+// plain value. Defaults are "row-major, nothing special"; only non-defaults print.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,12 @@ struct Layout {
   DimVec minor_to_major;
   std::vector<Tile> tiles;
   std::vector<SplitConfig> split_configs;
-  int64_t tail_padding_alignment = 1;             // L
-  int64_t element_size_in_bits = 0;               // E
-  int64_t memory_space = 0;                       // S
+  int64_t tail_padding_alignment = 1;               // L
+  int64_t element_size_in_bits = 0;                 // E
+  int64_t memory_space = 0;                         // S
   int64_t dynamic_shape_metadata_prefix_bytes = 0;  // M
-  std::optional<ElementType> index_type;          // #
-  std::optional<ElementType> pointer_type;        // *
+  std::optional<ElementType> index_type;            // #
+  std::optional<ElementType> pointer_type;          // *
 
   friend bool operator==(const Layout&, const Layout&) = default;
 

@@ -1,8 +1,10 @@
-// A value: shape + data. Array data are dense, row-major in logical order whatever the layout says (the layout is only
-// carried along in shape()), one value per ByteSize(element_type) bytes (element_type.h). Copies share the data; it is copied
-// on the first write. Tuples hold literals. Tokens hold nothing.
+// A value: shape + data. Array data are dense, row-major in logical order whatever the layout says
+// (the layout is only carried along in shape()), one value per ByteSize(element_type) bytes
+// (element_type.h). Copies share the data; it is copied on the first write. Tuples hold literals.
+// Tokens hold nothing.
 //
-// An elided literal stands for `constant({...})`: it has a shape but no data (`is_elided()`); nothing may read it.
+// An elided literal stands for `constant({...})`: it has a shape but no data (`is_elided()`);
+// nothing may read it.
 #pragma once
 
 #include <memory>
@@ -58,10 +60,10 @@ class Literal {
     return values<T>()[LinearIndex(index, shape_.dims())];
   }
 
-  // One element (row-major linear index) widened: exact for every type but 64-bit integers beyond 2^53 (GetInt) and complex
-  // (GetComplex).
+  // One element (row-major linear index) widened: exact for every type but 64-bit integers beyond
+  // 2^53 (GetInt) and complex (GetComplex).
   double GetDouble(int64_t linear = 0) const;
-  int64_t GetInt(int64_t linear = 0) const;    // integers and pred; u64 as its bit pattern
+  int64_t GetInt(int64_t linear = 0) const;  // integers and pred; u64 as its bit pattern
   std::complex<double> GetComplex(int64_t linear = 0) const;
   // Rounded once / wrapped into the element type.
   void SetDouble(int64_t linear, double value);
@@ -93,12 +95,13 @@ class Literal {
   // Scalar literal of one element.
   Literal ElementAt(int64_t linear) const;
 
-  // Bits equal (shapes without layouts, data, recursively). Two elided literals are equal only if they are the same object.
+  // Bits equal (shapes without layouts, data, recursively). Two elided literals are equal only if
+  // they are the same object.
   friend bool operator==(const Literal& a, const Literal& b);
   uint64_t Hash() const;
 
-  // XLA's one-line text form without the shape: "{ {1, 2}, {3, 4} }". `max_elements` < 0: everything; arrays with
-  // more elements become "{...}".
+  // XLA's one-line text form without the shape: "{ {1, 2}, {3, 4} }". `max_elements` < 0:
+  // everything; arrays with more elements become "{...}".
   std::string ToString(int64_t max_elements = -1) const;
   void AppendTo(std::string& out, int64_t max_elements = -1) const;
 
@@ -109,7 +112,8 @@ class Literal {
   bool elided_ = false;
 };
 
-// Text of one scalar as in literals ("1.5", "-inf", "nan(0x1)", "true" outside arrays); `in_array` prints pred as 0/1.
+// Text of one scalar as in literals ("1.5", "-inf", "nan(0x1)", "true" outside arrays); `in_array`
+// prints pred as 0/1.
 void AppendScalar(const Literal& literal, int64_t linear, bool in_array, std::string& out);
 
 // ---- templates ----

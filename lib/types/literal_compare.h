@@ -1,4 +1,5 @@
-// Comparison of a result with an expected value: absolute and relative tolerance, ULPs, and a report of what differs.
+// Comparison of a result with an expected value: absolute and relative tolerance, ULPs, and a
+// report of what differs.
 #pragma once
 
 #include <string>
@@ -8,8 +9,9 @@
 
 namespace hlo {
 
-// An element passes if |a-e| <= abs + rel*|e|, or if it is within `ulps` units in the last place of its type. NaN
-// equals NaN (any payload), infinities must be equal. Integers and pred must be equal unless abs >= 1.
+// An element passes if |a-e| <= abs + rel*|e|, or if it is within `ulps` units in the last place of
+// its type. NaN equals NaN (any payload), infinities must be equal. Integers and pred must be equal
+// unless abs >= 1.
 struct Tolerance {
   double abs = 0;
   double rel = 0;
@@ -34,12 +36,13 @@ struct CompareReport {
   Mismatch first;               // first in index order, when mismatched > 0
   double max_abs_error = 0;
   double max_rel_error = 0;
-  std::string shape_error;      // shapes differ: nothing was compared
+  std::string shape_error;  // shapes differ: nothing was compared
   bool ok() const { return mismatched == 0 && shape_error.empty(); }
   // A few lines: counts, first mismatch with index, actual and expected, worst ones.
   std::string ToString() const;
 };
 
-CompareReport Compare(const Literal& actual, const Literal& expected, const Tolerance& tolerance, int max_reported = 5);
+CompareReport Compare(const Literal& actual, const Literal& expected, const Tolerance& tolerance,
+                      int max_reported = 5);
 
 }  // namespace hlo

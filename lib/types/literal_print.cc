@@ -18,23 +18,19 @@ using AppendElement = void (*)(const uint8_t* data, int64_t linear, std::string&
 // Significant digits of printed floats; f32 and f64 have a rule of their own (format_float.h).
 constexpr int Digits(ElementType type) {
   switch (type) {
-    case ElementType::kF16:
-      return 5;
-    case ElementType::kBF16:
-      return 4;
+    case ElementType::kF16: return 5;
+    case ElementType::kBF16: return 4;
     case ElementType::kF8E5M2:
     case ElementType::kF8E5M2FNUZ:
     case ElementType::kF8E8M0FNU:
     case ElementType::kF4E2M1FN:
-    case ElementType::kF6E3M2FN:
-      return 2;
+    case ElementType::kF6E3M2FN: return 2;
     case ElementType::kF8E3M4:
     case ElementType::kF8E4M3:
     case ElementType::kF8E4M3FN:
     case ElementType::kF8E4M3FNUZ:
     case ElementType::kF8E4M3B11FNUZ:
-    case ElementType::kF6E2M3FN:
-      return 3;
+    case ElementType::kF6E2M3FN: return 3;
     case ElementType::kF32:
     case ElementType::kF64:
     case ElementType::kPred:
@@ -57,8 +53,7 @@ constexpr int Digits(ElementType type) {
     case ElementType::kTuple:
     case ElementType::kOpaque:
     case ElementType::kToken:
-    case ElementType::kBuffer:
-      return 0;
+    case ElementType::kBuffer: return 0;
   }
   return 0;
 }

@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST_CASE("arrays nest as their dimensions do", "[types][literal-print]") {
   struct Row {
@@ -88,7 +88,7 @@ TEST_CASE("numbers have as many digits as their type needs", "[types][literal-pr
       {kF32, -0.0, "-0"},
       {kF32, 0x1p-149, "1.4013e-45"},
       {kF32, 3.4028234663852886e38, "3.40282347e+38"},
-      {kF32, -kInf, "-inf"},
+      {kF32, -kInfinity, "-inf"},
       {kF64, 0.1, "0.1"},
       {kF64, 1.0 / 3, "0.33333333333333331"},
       {kF64, 1e15, "1e+15"},
@@ -103,7 +103,7 @@ TEST_CASE("numbers have as many digits as their type needs", "[types][literal-pr
       {kF8E4M3FN, 448, "448"},
       {kF8E3M4, 15.5, "15.5"},
       {kF8E8M0FNU, 0x1p-127, "5.9e-39"},
-      {kF8E4M3FNUZ, kInf, "-nan"},
+      {kF8E4M3FNUZ, kInfinity, "-nan"},
       {kF8E8M0FNU, -1, "nan"},
       {kF6E2M3FN, 7.5, "7.5"},
       {kF6E2M3FN, 0.125, "0.125"},

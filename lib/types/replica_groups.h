@@ -1,4 +1,5 @@
-// Groups of devices that take part in one collective, in the form the text gave: lists (V1), iota (V2) or mesh axes (V3).
+// Groups of devices that take part in one collective, in the form the text gave: lists (V1), iota
+// (V2) or mesh axes (V3).
 #pragma once
 
 #include <string>

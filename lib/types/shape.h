@@ -1,8 +1,10 @@
-// The type of a value: array, tuple, token, opaque or buffer. A Shape is an immutable value of 8 bytes; equal shapes
-// share one interned node, so equality is a pointer comparison. `With…` members make new shapes.
+// The type of a value: array, tuple, token, opaque or buffer. A Shape is an immutable value of 8
+// bytes; equal shapes share one interned node, so equality is a pointer comparison. `With…` members
+// make new shapes.
 //
-// Array dimensions may be dynamic: `<=N` (bounded: dim() is the bound) or `?` (unbounded: dim() is kUnbounded).
-// A layout may be absent (text read without filling). Buffers `b(f32[8])` have the array shape as element 0.
+// Array dimensions may be dynamic: `<=N` (bounded: dim() is the bound) or `?` (unbounded: dim() is
+// kUnbounded). A layout may be absent (text read without filling). Buffers `b(f32[8])` have the
+// array shape as element 0.
 #pragma once
 
 #include <fmt/core.h>
@@ -32,7 +34,8 @@ class Shape {
 
   // An array with the row-major layout.
   static Shape Array(ElementType type, absl::Span<const int64_t> dims);
-  static Shape Array(ElementType type, absl::Span<const int64_t> dims, absl::Span<const bool> dynamic);
+  static Shape Array(ElementType type, absl::Span<const int64_t> dims,
+                     absl::Span<const bool> dynamic);
   static Shape Scalar(ElementType type) { return Array(type, {}); }
   static Shape Tuple(absl::Span<const Shape> elements);
   static Shape Token();
@@ -50,12 +53,12 @@ class Shape {
   int rank() const;
   absl::Span<const int64_t> dims() const;
   int64_t dim(int i) const { return dims()[i]; }
-  bool is_dynamic(int i) const;          // bounded or unbounded
-  bool has_dynamic_dims() const;         // any, also inside tuples
+  bool is_dynamic(int i) const;   // bounded or unbounded
+  bool has_dynamic_dims() const;  // any, also inside tuples
   bool IsScalar() const { return IsArray() && rank() == 0; }
   bool IsScalarOf(ElementType type) const { return element_type() == type && rank() == 0; }
-  bool IsEffectiveScalar() const;        // array with one element
-  bool IsZeroSized() const;              // array with no element
+  bool IsEffectiveScalar() const;  // array with one element
+  bool IsZeroSized() const;        // array with no element
   // Number of elements (bounds for dynamic dimensions); unbounded counts as 0.
   int64_t element_count() const;
   // Bytes of the array in memory, one value per ByteSize(element_type()) bytes; tuples: 0.
@@ -75,11 +78,11 @@ class Shape {
   Shape WithDim(int i, int64_t size) const;                    // keeps dynamism and layout
   Shape WithDynamic(int i, bool dynamic) const;
   Shape WithLayout(const Layout& layout) const;
-  Shape WithoutLayout() const;       // recursively
-  Shape WithDefaultLayout() const;   // row-major, recursively
+  Shape WithoutLayout() const;             // recursively
+  Shape WithDefaultLayout() const;         // row-major, recursively
   Shape WithMissingLayoutsFilled() const;  // row-major where absent, recursively
   Shape WithElement(int i, Shape element) const;
-  Shape WithoutDynamic() const;      // bounds become sizes, recursively
+  Shape WithoutDynamic() const;  // bounds become sizes, recursively
 
   // "f32[2,3]{1,0}"; with_layout=false: "f32[2,3]".
   std::string ToString(bool with_layout = true) const;

@@ -1,5 +1,5 @@
-// Questions about shapes: strides, indices, leaves, bitcasts. Multi-indices are logical, linear indices row-major
-// unless said otherwise.
+// Questions about shapes: strides, indices, leaves, bitcasts. Multi-indices are logical, linear
+// indices row-major unless said otherwise.
 #pragma once
 
 #include <functional>
@@ -38,18 +38,20 @@ bool NextIndex(absl::Span<int64_t> index, absl::Span<const int64_t> dims);
 
 bool IsPermutation(absl::Span<const int64_t> order, int64_t size);
 DimVec InversePermutation(absl::Span<const int64_t> order);
-DimVec Permute(absl::Span<const int64_t> dims, absl::Span<const int64_t> order);  // r[i] = dims[order[i]]
+DimVec Permute(absl::Span<const int64_t> dims,
+               absl::Span<const int64_t> order);  // r[i] = dims[order[i]]
 
 // Whether a reshape / transpose between these shapes moves no bytes, layouts considered.
 bool ReshapeIsBitcast(Shape from, Shape to);
 bool TransposeIsBitcast(Shape from, Shape to, absl::Span<const int64_t> dimensions);
 
-// Groups of consecutive dimensions whose products are equal: pairs (first input dim, first output dim) as XLA's
-// common factors; ends with (rank_in, rank_out). Requires equal products.
-std::vector<std::pair<int64_t, int64_t>> CommonFactors(absl::Span<const int64_t> from, absl::Span<const int64_t> to);
+// Groups of consecutive dimensions whose products are equal: pairs (first input dim, first output
+// dim) as XLA's common factors; ends with (rank_in, rank_out). Requires equal products.
+std::vector<std::pair<int64_t, int64_t>> CommonFactors(absl::Span<const int64_t> from,
+                                                       absl::Span<const int64_t> to);
 
-// Structural checks of a shape as text or inference may give it: sizes not negative, no overflow, layout is a permutation,
-// tiles and split configs sound. The message names the offending part.
+// Structural checks of a shape as text or inference may give it: sizes not negative, no overflow,
+// layout is a permutation, tiles and split configs sound. The message names the offending part.
 absl::Status ValidateShape(Shape shape);
 
 }  // namespace hlo

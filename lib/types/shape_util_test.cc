@@ -6,14 +6,14 @@
 namespace hlo {
 namespace {
 
-Shape F32(std::vector<int64_t> dims) { return Shape::Array(ElementType::kF32, dims); }
-Shape F32(std::vector<int64_t> dims, std::vector<int64_t> minor_to_major) {
-  return F32(dims).WithLayout(Layout::FromMinorToMajor(minor_to_major));
+Shape F32Array(std::vector<int64_t> dims) { return Shape::Array(ElementType::kF32, dims); }
+Shape F32Array(std::vector<int64_t> dims, std::vector<int64_t> minor_to_major) {
+  return F32Array(dims).WithLayout(Layout::FromMinorToMajor(minor_to_major));
 }
 
 TEST_CASE("trees of shapes are walked in order", "[types][shape-util]") {
-  const Shape inner = Shape::Tuple({F32({1}), Shape::Token()});
-  const Shape shape = Shape::Tuple({F32({2}), inner, Shape::Tuple({})});
+  const Shape inner = Shape::Tuple({F32Array({1}), Shape::Token()});
+  const Shape shape = Shape::Tuple({F32Array({2}), inner, Shape::Tuple({})});
   std::string all, leaves;
   ForEachSubShape(shape, [&](Shape, const ShapeIndex& index) { all += ToString(index); });
   ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex& index) {
@@ -40,7 +40,7 @@ TEST_CASE("linear and multi indices are inverse", "[types][shape-util]") {
   } while (NextIndex(absl::MakeSpan(index), dims));
   CHECK(linear == 24);
   CHECK(RowMajorStrides(dims) == DimVec{12, 4, 1});
-  CHECK(LayoutStrides(F32({2, 3, 4}, {0, 2, 1})) == DimVec{1, 8, 2});
+  CHECK(LayoutStrides(F32Array({2, 3, 4}, {0, 2, 1})) == DimVec{1, 8, 2});
 }
 
 TEST_CASE("products tell overflow", "[types][shape-util]") {
@@ -81,7 +81,7 @@ TEST_CASE("reshape is a bitcast exactly if every element stays in place", "[type
     std::vector<int64_t> order(dims.size());
     std::iota(order.begin(), order.end(), 0);
     do {
-      shapes.push_back(F32(dims, order));
+      shapes.push_back(F32Array(dims, order));
     } while (std::next_permutation(order.begin(), order.end()));
   }
   int bitcasts = 0;
@@ -94,21 +94,22 @@ TEST_CASE("reshape is a bitcast exactly if every element stays in place", "[type
     }
   }
   CHECK(bitcasts > 100);
-  CHECK_FALSE(ReshapeIsBitcast(F32({2}), Shape::Array(ElementType::kS32, {2})));
+  CHECK_FALSE(ReshapeIsBitcast(F32Array({2}), Shape::Array(ElementType::kS32, {2})));
   Layout tiled = Layout::RowMajor(2);
   tiled.tiles = {Tile{{2, 2}}};
-  CHECK(ReshapeIsBitcast(F32({4, 4}).WithLayout(tiled), F32({4, 4}).WithLayout(tiled)));
-  CHECK_FALSE(ReshapeIsBitcast(F32({4, 4}).WithLayout(tiled), F32({2, 8}).WithLayout(tiled)));
-  CHECK_FALSE(ReshapeIsBitcast(F32({4, 4}).WithLayout(tiled), F32({4, 4})));
+  CHECK(ReshapeIsBitcast(F32Array({4, 4}).WithLayout(tiled), F32Array({4, 4}).WithLayout(tiled)));
+  CHECK_FALSE(
+      ReshapeIsBitcast(F32Array({4, 4}).WithLayout(tiled), F32Array({2, 8}).WithLayout(tiled)));
+  CHECK_FALSE(ReshapeIsBitcast(F32Array({4, 4}).WithLayout(tiled), F32Array({4, 4})));
 }
 
 TEST_CASE("transpose is a bitcast if the layout undoes it", "[types][shape-util]") {
-  CHECK(TransposeIsBitcast(F32({2, 3}), F32({3, 2}, {0, 1}), {1, 0}));
-  CHECK_FALSE(TransposeIsBitcast(F32({2, 3}), F32({3, 2}), {1, 0}));
-  CHECK(TransposeIsBitcast(F32({2, 3, 4}), F32({4, 2, 3}, {0, 2, 1}), {2, 0, 1}));
-  CHECK_FALSE(TransposeIsBitcast(F32({2, 3, 4}), F32({4, 2, 3}, {0, 1, 2}), {2, 0, 1}));
-  CHECK(TransposeIsBitcast(F32({1, 3}), F32({3, 1}), {1, 0}));
-  CHECK(TransposeIsBitcast(F32({2, 3}), F32({2, 3}), {0, 1}));
+  CHECK(TransposeIsBitcast(F32Array({2, 3}), F32Array({3, 2}, {0, 1}), {1, 0}));
+  CHECK_FALSE(TransposeIsBitcast(F32Array({2, 3}), F32Array({3, 2}), {1, 0}));
+  CHECK(TransposeIsBitcast(F32Array({2, 3, 4}), F32Array({4, 2, 3}, {0, 2, 1}), {2, 0, 1}));
+  CHECK_FALSE(TransposeIsBitcast(F32Array({2, 3, 4}), F32Array({4, 2, 3}, {0, 1, 2}), {2, 0, 1}));
+  CHECK(TransposeIsBitcast(F32Array({1, 3}), F32Array({3, 1}), {1, 0}));
+  CHECK(TransposeIsBitcast(F32Array({2, 3}), F32Array({2, 3}), {0, 1}));
 }
 
 TEST_CASE("common factors split shapes into groups of equal size", "[types][shape-util]") {
@@ -128,32 +129,32 @@ TEST_CASE("common factors split shapes into groups of equal size", "[types][shap
 std::string Problem(Shape shape) { return std::string(ValidateShape(shape).message()); }
 
 TEST_CASE("unsound shapes are named", "[types][shape-util]") {
-  CHECK(ValidateShape(F32({2, 0, 3})).ok());
-  CHECK(ValidateShape(Shape::Tuple({Shape::Token(), Shape::Buffer(F32({2}))})).ok());
-  CHECK(ValidateShape(F32({Shape::kUnbounded})).ok());
-  CHECK(Problem(F32({2, -3})) == "dimension 1 of `f32[2,-3]` is negative");
-  CHECK(Problem(Shape::Tuple({F32({int64_t{1} << 61})})) ==
+  CHECK(ValidateShape(F32Array({2, 0, 3})).ok());
+  CHECK(ValidateShape(Shape::Tuple({Shape::Token(), Shape::Buffer(F32Array({2}))})).ok());
+  CHECK(ValidateShape(F32Array({Shape::kUnbounded})).ok());
+  CHECK(Problem(F32Array({2, -3})) == "dimension 1 of `f32[2,-3]` is negative");
+  CHECK(Problem(Shape::Tuple({F32Array({int64_t{1} << 61})})) ==
         "`f32[2305843009213693952]` has more than 2^63 - 1 bytes");
-  CHECK(Problem(F32({2, 3}, {1, 1})) ==
+  CHECK(Problem(F32Array({2, 3}, {1, 1})) ==
         "layout of `f32[2,3]{1,1}` is not a permutation of the dimensions");
-  CHECK(Problem(F32({2, 3}, {0})) ==
+  CHECK(Problem(F32Array({2, 3}, {0})) ==
         "layout of `f32[2,3]{0}` orders 1 dimensions, but the rank is 2");
   Layout layout = Layout::RowMajor(2);
   layout.tiles = {Tile{}};
-  CHECK(Problem(F32({4, 6}).WithLayout(layout)) ==
+  CHECK(Problem(F32Array({4, 6}).WithLayout(layout)) ==
         "layout of `f32[4,6]{1,0:T()}` has an empty tile");
   layout.tiles = {Tile{{Tile::kCombine, 0}}};
-  CHECK(Problem(F32({4, 6}).WithLayout(layout)) ==
+  CHECK(Problem(F32Array({4, 6}).WithLayout(layout)) ==
         "layout of `f32[4,6]{1,0:T(*,0)}` has a tile of size 0, expected a positive one");
   layout.tiles.clear();
   layout.split_configs = {SplitConfig{0, {2}}, SplitConfig{1, {3, 4}}};
-  CHECK(ValidateShape(F32({4, 6}).WithLayout(layout)).ok());
+  CHECK(ValidateShape(F32Array({4, 6}).WithLayout(layout)).ok());
   layout.split_configs = {SplitConfig{0, {2, 4}}};
-  CHECK(Problem(F32({4, 6}).WithLayout(layout)) ==
+  CHECK(Problem(F32Array({4, 6}).WithLayout(layout)) ==
         "layout of `f32[4,6]{1,0:SC(0:2,4)}` splits dimension 0 of size 4 at 4, expected rising "
         "indices inside it");
   layout.split_configs = {SplitConfig{2, {1}}};
-  CHECK_FALSE(ValidateShape(F32({4, 6}).WithLayout(layout)).ok());
+  CHECK_FALSE(ValidateShape(F32Array({4, 6}).WithLayout(layout)).ok());
   CHECK_FALSE(ValidateShape(Shape::Buffer(Shape::Token())).ok());
 }
 

@@ -12,14 +12,10 @@ namespace {
 
 std::string_view Word(SubgroupType type) {
   switch (type) {
-    case SubgroupType::kManual:
-      return "manual";
-    case SubgroupType::kReplicated:
-      return "replicated";
-    case SubgroupType::kMaximal:
-      return "maximal";
-    case SubgroupType::kUnreduced:
-      return "unreduced";
+    case SubgroupType::kManual: return "manual";
+    case SubgroupType::kReplicated: return "replicated";
+    case SubgroupType::kMaximal: return "maximal";
+    case SubgroupType::kUnreduced: return "unreduced";
   }
   return "";
 }
@@ -27,24 +23,18 @@ std::string_view Word(SubgroupType type) {
 // Of `sum`, the default, there is no text.
 std::string_view Word(ReductionKind kind) {
   switch (kind) {
-    case ReductionKind::kSum:
-      return "";
-    case ReductionKind::kMax:
-      return "max";
-    case ReductionKind::kMin:
-      return "min";
+    case ReductionKind::kSum: return "";
+    case ReductionKind::kMax: return "max";
+    case ReductionKind::kMin: return "min";
   }
   return "";
 }
 
 std::string_view UpperWord(ReductionKind kind) {
   switch (kind) {
-    case ReductionKind::kSum:
-      return "SUM";
-    case ReductionKind::kMax:
-      return "MAX";
-    case ReductionKind::kMin:
-      return "MIN";
+    case ReductionKind::kSum: return "SUM";
+    case ReductionKind::kMax: return "MAX";
+    case ReductionKind::kMin: return "MIN";
   }
   return "";
 }
@@ -108,25 +98,15 @@ void AppendTiles(const TiledSharding& sharding, std::string& out) {
 void AppendLeaf(const TiledSharding& sharding, bool with_metadata, std::string& out) {
   out += '{';
   switch (sharding.kind) {
-    case TiledSharding::Kind::kReplicated:
-      out += "replicated";
-      break;
+    case TiledSharding::Kind::kReplicated: out += "replicated"; break;
     case TiledSharding::Kind::kMaximal:
       out += "maximal device=";
       AppendInt(sharding.maximal_device, out);
       break;
-    case TiledSharding::Kind::kManual:
-      out += "manual";
-      break;
-    case TiledSharding::Kind::kUnknown:
-      out += "unknown";
-      break;
-    case TiledSharding::Kind::kUnreduced:
-      out += "unreduced";
-      break;
-    case TiledSharding::Kind::kTiled:
-      AppendTiles(sharding, out);
-      break;
+    case TiledSharding::Kind::kManual: out += "manual"; break;
+    case TiledSharding::Kind::kUnknown: out += "unknown"; break;
+    case TiledSharding::Kind::kUnreduced: out += "unreduced"; break;
+    case TiledSharding::Kind::kTiled: AppendTiles(sharding, out); break;
   }
   if (sharding.group_kind != ShardGroupKind::kNone) {
     out += sharding.group_kind == ShardGroupKind::kAs ? " shard_as " : " shard_like ";

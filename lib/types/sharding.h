@@ -1,5 +1,5 @@
-// How a value is split over devices. Classic (replicated, maximal, manual, unknown, unreduced, tiled with subgroups) or
-// named (mesh axes); tuples hold a flat list of leaves.
+// How a value is split over devices. Classic (replicated, maximal, manual, unknown, unreduced,
+// tiled with subgroups) or named (mesh axes); tuples hold a flat list of leaves.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@ struct TiledSharding {
   enum class Kind { kReplicated, kMaximal, kManual, kUnknown, kUnreduced, kTiled };
   Kind kind = Kind::kReplicated;
   int64_t maximal_device = 0;
-  DimVec tile_dims;                        // kTiled: number of tiles per dimension, subgroup dimensions last
-  std::vector<int64_t> devices;            // explicit list, empty when iota is used
+  DimVec tile_dims;              // kTiled: number of tiles per dimension, subgroup dimensions last
+  std::vector<int64_t> devices;  // explicit list, empty when iota is used
   std::optional<IotaTiles> iota;
   bool last_tile_dim_replicate = false;
   std::vector<SubgroupType> last_tile_dims;
@@ -35,7 +35,8 @@ struct TiledSharding {
   // Canonical form on construction (subgroups merged, full replication recognised …).
   static TiledSharding Canonical(TiledSharding sharding);
   std::vector<int64_t> Devices() const;
-  // What the text may say, before Canonical: device counts match the tiles, subgroups match the dimensions.
+  // What the text may say, before Canonical: device counts match the tiles, subgroups match the
+  // dimensions.
   absl::Status Validate() const;
   // Number of dimensions of `tile_dims` that belong to data.
   int64_t data_rank() const;

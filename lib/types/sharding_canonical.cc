@@ -17,14 +17,10 @@ using Kind = TiledSharding::Kind;
 // The order of subgroup dimensions in canonical form.
 int Rank(SubgroupType type) {
   switch (type) {
-    case SubgroupType::kMaximal:
-      return 0;
-    case SubgroupType::kManual:
-      return 1;
-    case SubgroupType::kUnreduced:
-      return 2;
-    case SubgroupType::kReplicated:
-      return 3;
+    case SubgroupType::kMaximal: return 0;
+    case SubgroupType::kManual: return 1;
+    case SubgroupType::kUnreduced: return 2;
+    case SubgroupType::kReplicated: return 3;
   }
   return 0;
 }
@@ -102,14 +98,10 @@ TiledSharding CanonicalSubgroups(TiledSharding sharding) {
   const bool one_type = std::equal(types.begin() + 1, types.end(), types.begin());
   if (one_type && data_tiles == 1) {
     switch (types[0]) {
-      case SubgroupType::kManual:
-        return Simple(std::move(sharding), Kind::kManual);
-      case SubgroupType::kReplicated:
-        return Simple(std::move(sharding), Kind::kReplicated);
-      case SubgroupType::kUnreduced:
-        return Simple(std::move(sharding), Kind::kUnreduced);
-      case SubgroupType::kMaximal:
-        break;
+      case SubgroupType::kManual: return Simple(std::move(sharding), Kind::kManual);
+      case SubgroupType::kReplicated: return Simple(std::move(sharding), Kind::kReplicated);
+      case SubgroupType::kUnreduced: return Simple(std::move(sharding), Kind::kUnreduced);
+      case SubgroupType::kMaximal: break;
     }
   }
   // Subgroup dimensions that say something, by type; equal types keep their order.
@@ -180,18 +172,12 @@ absl::Status ValidateTiles(const TiledSharding& sharding) {
 
 std::string_view Word(Kind kind) {
   switch (kind) {
-    case Kind::kReplicated:
-      return "replicated";
-    case Kind::kMaximal:
-      return "maximal";
-    case Kind::kManual:
-      return "manual";
-    case Kind::kUnknown:
-      return "unknown";
-    case Kind::kUnreduced:
-      return "unreduced";
-    case Kind::kTiled:
-      return "tiled";
+    case Kind::kReplicated: return "replicated";
+    case Kind::kMaximal: return "maximal";
+    case Kind::kManual: return "manual";
+    case Kind::kUnknown: return "unknown";
+    case Kind::kUnreduced: return "unreduced";
+    case Kind::kTiled: return "tiled";
   }
   return "";
 }

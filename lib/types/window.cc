@@ -20,7 +20,7 @@ void AppendItem(const Window& window, std::string_view name, IsDefault is_defaul
   }
 }
 
-void AppendMember(const Window& window, std::string_view name, int64_t WindowDim::* member,
+void AppendMember(const Window& window, std::string_view name, int64_t WindowDim::*member,
                   std::string& out) {
   AppendItem(
       window, name, [&](const WindowDim& dim) { return dim.*member == 1; },

@@ -11,7 +11,7 @@ namespace hlo {
 struct WindowDim {
   int64_t size = 1;
   int64_t stride = 1;
-  int64_t pad_low = 0;   // may be negative
+  int64_t pad_low = 0;  // may be negative
   int64_t pad_high = 0;
   int64_t base_dilation = 1;    // lhs_dilate
   int64_t window_dilation = 1;  // rhs_dilate
@@ -33,7 +33,8 @@ struct Window {
   std::vector<WindowDim> dims;
   friend bool operator==(const Window&, const Window&) = default;
   bool empty() const { return dims.empty(); }
-  // "size=3x3 stride=2x2 pad=1_1x0_1 …": size always, the others only where some dimension is not default.
+  // "size=3x3 stride=2x2 pad=1_1x0_1 …": size always, the others only where some dimension is not
+  // default.
   std::string ToString() const;
 };
 

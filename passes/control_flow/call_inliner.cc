@@ -20,7 +20,8 @@ std::string_view FrontendAttribute(const Instruction& instruction, std::string_v
   const auto it = instruction.extras()->frontend_attributes.find(key);
   if (it == instruction.extras()->frontend_attributes.end()) return "";
   std::string_view value = it->second;
-  if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+    value = value.substr(1, value.size() - 2);
   return value;
 }
 
@@ -33,18 +34,21 @@ class FrameJoiner {
 
   // The frame that stands for `frame` called from the call's frame.
   int32_t Join(int32_t frame) {
-    if (frame <= 0 || call_frame_ <= 0 || frame > static_cast<int32_t>(frames_.frames.size())) return frame;
+    if (frame <= 0 || call_frame_ <= 0 || frame > static_cast<int32_t>(frames_.frames.size()))
+      return frame;
     // From the outermost frame inwards, so that parents exist; frames joined before are shared.
     std::vector<int32_t> chain;
     for (int32_t at = frame; at > 0; at = frames_.frames[static_cast<size_t>(at) - 1].parent_id) {
-      if (at == call_frame_ || chain.size() > frames_.frames.size()) return frame;  // already below the call, or a loop
+      if (at == call_frame_ || chain.size() > frames_.frames.size())
+        return frame;  // already below the call, or a loop
       chain.push_back(at);
     }
     int32_t parent = call_frame_;
     for (size_t i = chain.size(); i-- > 0;) {
       int32_t& joined = joined_[chain[i]];
       if (joined == 0) {
-        frames_.frames.push_back({frames_.frames[static_cast<size_t>(chain[i]) - 1].location_id, parent});
+        frames_.frames.push_back(
+            {frames_.frames[static_cast<size_t>(chain[i]) - 1].location_id, parent});
         joined = static_cast<int32_t>(frames_.frames.size());
       }
       parent = joined;
@@ -61,7 +65,9 @@ class FrameJoiner {
 // "inner" under "outer"  =>  "outer/inner"; names that start with "outer" already stay.
 void PrefixOpName(const std::string& prefix, std::string& op_name) {
   if (prefix.empty() || op_name.empty() || op_name == prefix) return;
-  if (op_name.size() > prefix.size() && op_name.compare(0, prefix.size(), prefix) == 0 && op_name[prefix.size()] == '/') return;
+  if (op_name.size() > prefix.size() && op_name.compare(0, prefix.size(), prefix) == 0 &&
+      op_name[prefix.size()] == '/')
+    return;
   op_name = prefix + "/" + op_name;
 }
 
@@ -80,17 +86,21 @@ void PassOnFusionRequests(const Instruction& call, Instruction& inlined) {
   }
   for (std::string_view key : kFusionKeys) {
     if (const std::string_view value = FrontendAttribute(call, key); !value.empty()) {
-      inlined.mutable_extras().frontend_attributes.insert_or_assign(std::string(key), std::string(value));
+      inlined.mutable_extras().frontend_attributes.insert_or_assign(std::string(key),
+                                                                    std::string(value));
     }
   }
 }
 
 // ---- copying ----
 
-// The call's successors wait for `root` and, where the callee is empty, for what the call waited for.
+// The call's successors wait for `root` and, where the callee is empty, for what the call waited
+// for.
 void MoveControlEdges(Instruction* call, Instruction* root, bool root_is_new) {
-  const std::vector<Instruction*> before(call->control_predecessors().begin(), call->control_predecessors().end());
-  const std::vector<Instruction*> after(call->control_successors().begin(), call->control_successors().end());
+  const std::vector<Instruction*> before(call->control_predecessors().begin(),
+                                         call->control_predecessors().end());
+  const std::vector<Instruction*> after(call->control_successors().begin(),
+                                        call->control_successors().end());
   call->DropControlEdges();
   for (Instruction* successor : after) {
     successor->AddControlPredecessor(root);
@@ -99,7 +109,8 @@ void MoveControlEdges(Instruction* call, Instruction* root, bool root_is_new) {
   }
 }
 
-void ReplaceInSchedule(Computation& computation, const Instruction* call, const std::vector<Instruction*>& inlined) {
+void ReplaceInSchedule(Computation& computation, const Instruction* call,
+                       const std::vector<Instruction*>& inlined) {
   if (!computation.has_schedule()) return;
   std::vector<Instruction*> sequence;
   for (Instruction* instruction : computation.schedule()) {
@@ -128,8 +139,10 @@ Instruction* InlineCall(Instruction* call, bool propagate_metadata) {
     std::vector<Instruction*> operands;
     for (Instruction* operand : original->operands()) operands.push_back(copies[operand]);
     Instruction* copy = computation.AddClone(*original, original->shape(), operands);
-    for (Instruction* predecessor : original->control_predecessors()) copy->AddControlPredecessor(copies[predecessor]);
-    for (Instruction* predecessor : call->control_predecessors()) copy->AddControlPredecessor(predecessor);
+    for (Instruction* predecessor : original->control_predecessors())
+      copy->AddControlPredecessor(copies[predecessor]);
+    for (Instruction* predecessor : call->control_predecessors())
+      copy->AddControlPredecessor(predecessor);
     if (propagate_metadata) JoinMetadata(*call, joiner, *copy);
     PassOnFusionRequests(*call, *copy);
     copies[original] = copy;
@@ -157,17 +170,20 @@ Decision CanInline(const Instruction& call, const CallInlinerOptions& options) {
     return No("`{}` runs on thread `{}`", callee.name(), callee.execution_thread());
   }
   for (const CallSite& site : call.parent()->callers()) {
-    if (site.caller->opcode() == Opcode::kAsyncStart) return No("`{}` runs asynchronously", call.parent()->name());
+    if (site.caller->opcode() == Opcode::kAsyncStart)
+      return No("`{}` runs asynchronously", call.parent()->name());
   }
   if (call.attrs<CallAttrs>().is_composite) {
     const std::string_view name = FrontendAttribute(call, "composite.name");
     for (std::string_view kept : Split(options.composites_to_preserve, ';')) {
-      if (!name.empty() && name == Trim(kept)) return No("the composite `{}` is to be preserved", name);
+      if (!name.empty() && name == Trim(kept))
+        return No("the composite `{}` is to be preserved", name);
     }
   }
   if (!options.ignore_inlineable) {
     const std::string_view inlineable = FrontendAttribute(call, "inlineable");
-    if (inlineable == "false" || inlineable == "xla_late") return No("it says inlineable=\"{}\"", inlineable);
+    if (inlineable == "false" || inlineable == "xla_late")
+      return No("it says inlineable=\"{}\"", inlineable);
     if (inlineable == "true" || inlineable == "xla_early") return Yes();
   }
   if (options.single_call_site && callee.callers().size() != 1) {
@@ -190,7 +206,8 @@ absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
       if (!context.MayRewrite()) break;
       Computation* callee = call->to_apply();
       InlineCall(call, options_.propagate_metadata);
-      // Visited already (callees first); gone at once, so that it does not count as a caller of what it calls.
+      // Visited already (callees first); gone at once, so that it does not count as a caller of
+      // what it calls.
       if (callee->callers().empty()) module.RemoveComputation(callee);
       context.Count("inlined");
       changed = true;

@@ -3,9 +3,11 @@
 //   f { a = f32[] parameter(0)   ROOT m = f32[] multiply(a, a) }
 //   c = f32[] call(x), to_apply=f                                   =>   c = f32[] multiply(x, x)
 //
-// The frontend attribute `inlineable` of a call decides first: "false" and "xla_late" keep it, "true" and "xla_early" inline it even with
-// `single_call_site`. Inlined instructions run after the call's control predecessors, and its control successors after their root. Their
-// `op_name` gets the call's as prefix, their stack frames continue in the call's, and schedules keep the callee's order.
+// The frontend attribute `inlineable` of a call decides first: "false" and "xla_late" keep it,
+// "true" and "xla_early" inline it even with `single_call_site`. Inlined instructions run after the
+// call's control predecessors, and its control successors after their root. Their `op_name` gets
+// the call's as prefix, their stack frames continue in the call's, and schedules keep the callee's
+// order.
 //
 // Requires: nothing.  Ensures: no call is left but those below; dead code is removed if anything was inlined.
 // Leaves alone: calls with a backend config; calls in computations that run asynchronously or on another thread than the callee; composite
@@ -42,8 +44,9 @@ class CallInliner final : public Pass {
   Options options_;
 };
 
-// Puts copies of the instructions of `call`'s callee in its place, metadata joined as above when `propagate_metadata`; the callee stays. Returns
-// the value that replaced the call. Schedules are updated.
+// Puts copies of the instructions of `call`'s callee in its place, metadata joined as above when
+// `propagate_metadata`; the callee stays. Returns the value that replaced the call. Schedules are
+// updated.
 Instruction* InlineCall(Instruction* call, bool propagate_metadata = true);
 
 }  // namespace hlo

@@ -19,9 +19,11 @@ bool CalledByCallsOnly(const std::vector<CallSite>& sites) {
                      [](const CallSite& site) { return site.caller->opcode() == Opcode::kCall; });
 }
 
-// Puts the computations that were appended from position `first` on right before `caller`: callees are created before callers.
+// Puts the computations that were appended from position `first` on right before `caller`: callees
+// are created before callers.
 void MoveBefore(Module& module, size_t first, Computation* caller) {
-  const std::vector<Computation*> added(module.computations().begin() + static_cast<int64_t>(first), module.computations().end());
+  const std::vector<Computation*> added(module.computations().begin() + static_cast<int64_t>(first),
+                                        module.computations().end());
   for (Computation* computation : added) module.MoveToFront(computation, caller);
 }
 

@@ -3,8 +3,9 @@
 //   w1 = while(a), condition=c, body=b           w1 = while(a), condition=c, body=b
 //   w2 = while(d), condition=c, body=b      =>   w2 = while(d), condition=c.clone, body=b.clone
 //
-// Every kind of call counts: while, conditional, call, async-start, fusion, reduce, sort, … The first call site (by id) keeps the
-// computation, the others get clones of it and of all that it calls. Schedules are cloned along.
+// Every kind of call counts: while, conditional, call, async-start, fusion, reduce, sort, … The
+// first call site (by id) keeps the computation, the others get clones of it and of all that it
+// calls. Schedules are cloned along.
 //
 // Requires: nothing.  Ensures: every computation but the entry has exactly one call site, if it had one.
 // Leaves alone: with `skip_calls`, computations that are called by `call` only.
@@ -17,7 +18,9 @@ namespace hlo {
 struct FlattenCallGraphOptions {
   bool skip_calls = false;
 
-  static auto Fields() { return std::tuple{Optional("skip_calls", &FlattenCallGraphOptions::skip_calls)}; }
+  static auto Fields() {
+    return std::tuple{Optional("skip_calls", &FlattenCallGraphOptions::skip_calls)};
+  }
 };
 
 class FlattenCallGraph final : public Pass {

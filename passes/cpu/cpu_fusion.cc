@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMaxRow = 1 << 16;           // elements of a row that stays in cache
-constexpr int64_t kSmallBytes = 1 << 15;       // arrays for which access patterns do not matter
+constexpr int64_t kMaxRow = 1 << 16;      // elements of a row that stays in cache
+constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do not matter
 constexpr int kMaxOperands = 48;
 
 // Instructions that become one kernel. `root` is the last one.
@@ -34,11 +34,13 @@ bool ReducesRows(const Instruction& reduce) {
 
 int64_t RowSize(const Instruction& reduce) {
   int64_t size = 1;
-  for (const int64_t d : reduce.attrs<ReduceAttrs>().dimensions) size *= reduce.operand(0)->shape().dim(static_cast<int>(d));
+  for (const int64_t d : reduce.attrs<ReduceAttrs>().dimensions)
+    size *= reduce.operand(0)->shape().dim(static_cast<int>(d));
   return size;
 }
 
-// Whether operand dimensions are the leading ones of the result: each element serves a contiguous run.
+// Whether operand dimensions are the leading ones of the result: each element serves a contiguous
+// run.
 bool BroadcastsRows(const Instruction& broadcast) {
   const DimVec& dims = broadcast.attrs<BroadcastAttrs>().dimensions;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -61,7 +63,10 @@ bool MovesMinorDimension(const Instruction& transpose) {
 class Fuser {
  public:
   Fuser(Computation& computation, const CpuFusionOptions& options, PassContext& context)
-      : computation_(computation), options_(options), context_(context), group_of_(computation.module().id_limit(), -1) {}
+      : computation_(computation),
+        options_(options),
+        context_(context),
+        group_of_(computation.module().id_limit(), -1) {}
 
   absl::StatusOr<bool> Run() {
     const std::vector<Instruction*> order = computation_.SequenceOrPostOrder();
@@ -79,8 +84,11 @@ class Fuser {
  private:
   // Puts `instruction` into the group of its users, or starts one.
   void Place(Instruction* instruction) {
-    if (!cpu::IsFusible(*instruction) || instruction->HasSideEffect() || instruction->has_control_edges()) return;
-    if (cpu::IsCheapToRepeat(*instruction) && !instruction->is_root() && AllUsersFusible(*instruction)) {
+    if (!cpu::IsFusible(*instruction) || instruction->HasSideEffect() ||
+        instruction->has_control_edges())
+      return;
+    if (cpu::IsCheapToRepeat(*instruction) && !instruction->is_root() &&
+        AllUsersFusible(*instruction)) {
       copied_[instruction] = true;
       return;  // copied into its users' kernels by MakeFusion
     }
@@ -149,11 +157,13 @@ class Fuser {
 
   // A reduction inside a kernel: of whole rows, each computed once for its row of the root.
   static bool ReduceMayJoin(const Instruction& reduce, const Group& group) {
-    if (!reduce.shape().IsArray() || !ReducesRows(reduce) || RowSize(reduce) > kMaxRow) return false;
+    if (!reduce.shape().IsArray() || !ReducesRows(reduce) || RowSize(reduce) > kMaxRow)
+      return false;
     const Shape input = reduce.operand(0)->shape();
     const Instruction& root = *group.root;
     if (root.opcode() == Opcode::kReduce) return false;
-    if (!root.shape().IsArray() || root.shape().element_count() != input.element_count()) return false;
+    if (!root.shape().IsArray() || root.shape().element_count() != input.element_count())
+      return false;
     // The root's rows are the reduced rows.
     const int rows = input.rank() - static_cast<int>(reduce.attrs<ReduceAttrs>().dimensions.size());
     if (rows == 0) return input.byte_size() <= kSmallBytes;
@@ -165,31 +175,39 @@ class Fuser {
     if (row_count < 4 && input.byte_size() > kSmallBytes) return false;
     for (const Instruction* member : group.members) {
       if (member->opcode() == Opcode::kTranspose || member->opcode() == Opcode::kReverse ||
-          member->opcode() == Opcode::kConcatenate || member->opcode() == Opcode::kPad || member->opcode() == Opcode::kGather) {
+          member->opcode() == Opcode::kConcatenate || member->opcode() == Opcode::kPad ||
+          member->opcode() == Opcode::kGather) {
         return false;
       }
     }
     return true;
   }
 
-  // Whether computing `instruction` where `user` reads it repeats no work and keeps loads contiguous.
-  bool UseAllowsFusion(const Instruction& instruction, const Instruction& user, int operand_index, const Group& group) const {
-    const bool small = instruction.shape().IsArray() && instruction.shape().byte_size() <= kSmallBytes / 8;
+  // Whether computing `instruction` where `user` reads it repeats no work and keeps loads
+  // contiguous.
+  bool UseAllowsFusion(const Instruction& instruction, const Instruction& user, int operand_index,
+                       const Group& group) const {
+    const bool small =
+        instruction.shape().IsArray() && instruction.shape().byte_size() <= kSmallBytes / 8;
     switch (user.opcode()) {
       case Opcode::kBroadcast:
-        if (instruction.shape().element_count() == 1 && instruction.opcode() != Opcode::kReduce) return true;
+        if (instruction.shape().element_count() == 1 && instruction.opcode() != Opcode::kReduce)
+          return true;
         if (BroadcastsRows(user)) return true;
         return instruction.opcode() != Opcode::kReduce && !cpu::IsExpensive(instruction) && small;
       case Opcode::kReshape:
         // What matters is who reads the reshaped value.
-        return &user == group.root || std::all_of(user.uses().begin(), user.uses().end(), [&](const Use& use) {
+        return &user == group.root ||
+               std::all_of(user.uses().begin(), user.uses().end(), [&](const Use& use) {
                  return UseAllowsFusion(instruction, *use.user, use.operand_index, group);
                });
       case Opcode::kTranspose:
-        return !MovesMinorDimension(user) || (small && !cpu::IsExpensive(instruction)) || user.is_root() || group.root == &user;
+        return !MovesMinorDimension(user) || (small && !cpu::IsExpensive(instruction)) ||
+               user.is_root() || group.root == &user;
       case Opcode::kGather:
         // Indices are read once per slice; the operand only where it is gathered.
-        return instruction.opcode() != Opcode::kReduce && (operand_index == 1 || !cpu::IsExpensive(instruction));
+        return instruction.opcode() != Opcode::kReduce &&
+               (operand_index == 1 || !cpu::IsExpensive(instruction));
       case Opcode::kDynamicUpdateSlice:
         return operand_index != 0 && instruction.opcode() != Opcode::kReduce;
       case Opcode::kReduce:
@@ -199,10 +217,8 @@ class Fuser {
       case Opcode::kPad:
       case Opcode::kDynamicSlice:
       case Opcode::kSlice:
-      case Opcode::kReverse:
-        return instruction.opcode() != Opcode::kReduce;
-      default:
-        break;
+      case Opcode::kReverse: return instruction.opcode() != Opcode::kReduce;
+      default: break;
     }
     if (instruction.opcode() == Opcode::kTranspose && MovesMinorDimension(instruction)) {
       return instruction.shape().byte_size() <= kSmallBytes;
@@ -228,7 +244,8 @@ class Fuser {
       if (!inside) {
         const auto index = static_cast<int64_t>(operands.size());
         operands.push_back(from);
-        Instruction* parameter = fused->AddParameter(index, from->shape(), fmt::format("param_{}", index));
+        Instruction* parameter =
+            fused->AddParameter(index, from->shape(), fmt::format("param_{}", index));
         copies[from] = parameter;
         return parameter;
       }
@@ -242,10 +259,10 @@ class Fuser {
     for (size_t i = group.members.size(); i-- > 0;) import(import, group.members[i]);
     fused->set_root(copies[group.root]);
     const bool reduces = group.root->opcode() == Opcode::kReduce || group.has_reduce;
-    Instruction* fusion =
-        computation_.Add(Opcode::kFusion, group.root->shape(), operands,
-                         AttrsPtr::Make(FusionAttrs{reduces ? FusionKind::kInput : FusionKind::kLoop, {}}), {fused},
-                         fmt::format("{}_fusion", group.root->opcode_text()));
+    Instruction* fusion = computation_.Add(
+        Opcode::kFusion, group.root->shape(), operands,
+        AttrsPtr::Make(FusionAttrs{reduces ? FusionKind::kInput : FusionKind::kLoop, {}}), {fused},
+        fmt::format("{}_fusion", group.root->opcode_text()));
     fusion->CopyExtrasFrom(*group.root);
     computation_.Replace(group.root, fusion);
     for (const Instruction* member : group.members) {
@@ -264,14 +281,16 @@ class Fuser {
   std::vector<Group> groups_;
 };
 
-// Computations whose instructions become thunks: the entry and what while, conditional and call run.
+// Computations whose instructions become thunks: the entry and what while, conditional and call
+// run.
 std::vector<Computation*> ThunkComputations(Module& module) {
   std::vector<Computation*> result = {module.entry()};
   for (size_t i = 0; i < result.size(); ++i) {
     for (const Instruction* instruction : result[i]->instructions()) {
       if (HasTrait(instruction->opcode(), kControlFlow) && instruction->opcode() != Opcode::kScan) {
         for (Computation* callee : instruction->calls()) {
-          if (std::find(result.begin(), result.end(), callee) == result.end()) result.push_back(callee);
+          if (std::find(result.begin(), result.end(), callee) == result.end())
+            result.push_back(callee);
         }
       }
     }

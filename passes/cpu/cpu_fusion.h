@@ -3,12 +3,13 @@
 //   e = f32[n] exponential(x)
 //   y = f32[n] multiply(e, s)        =>   y = f32[n] fusion(x, s), kind=kLoop, calls={ … }
 //
-// An instruction joins the kernel of its users when all of them are in one kernel, so nothing is computed twice and no cycle can arise;
-// broadcasts, iotas, slices and scalar constants are copied into every kernel that reads them. A reduction is the root of
-// its kernel (its inputs are fused into it), or stands inside one whose rows are what it reduces: softmax and
-// normalisations are one kernel. Left alone: what no kernel family computes (passes/cpu/fusible.h), transposes of large arrays (a
-// kernel of their own moves them through registers), anything with a side effect or control edges.
-// Requires: calls inlined. Ensures: fusions have one root; parameters are arrays.
+// An instruction joins the kernel of its users when all of them are in one kernel, so nothing is
+// computed twice and no cycle can arise; broadcasts, iotas, slices and scalar constants are copied
+// into every kernel that reads them. A reduction is the root of its kernel (its inputs are fused
+// into it), or stands inside one whose rows are what it reduces: softmax and normalisations are one
+// kernel. Left alone: what no kernel family computes (passes/cpu/fusible.h), transposes of large
+// arrays (a kernel of their own moves them through registers), anything with a side effect or
+// control edges. Requires: calls inlined. Ensures: fusions have one root; parameters are arrays.
 #pragma once
 
 #include "passes/pass.h"
@@ -17,7 +18,9 @@ namespace hlo {
 
 struct CpuFusionOptions {
   int64_t max_instructions = 120;  // of one kernel
-  static auto Fields() { return std::tuple{Optional("max_instructions", &CpuFusionOptions::max_instructions)}; }
+  static auto Fields() {
+    return std::tuple{Optional("max_instructions", &CpuFusionOptions::max_instructions)};
+  }
 };
 
 class CpuFusion final : public Pass {

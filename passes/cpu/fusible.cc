@@ -13,11 +13,11 @@ Decision IsScalarRegion(const Computation& region) {
     switch (instruction->opcode()) {
       case Opcode::kParameter:
       case Opcode::kConstant:
-      case Opcode::kTuple:
-        continue;
+      case Opcode::kTuple: continue;
       default:
         if (!IsElementwise(instruction->opcode()) || !instruction->shape().IsScalar()) {
-          return No("`{}` in `{}` is not a scalar elementwise operation", instruction->opcode_text(), region.name());
+          return No("`{}` in `{}` is not a scalar elementwise operation",
+                    instruction->opcode_text(), region.name());
         }
     }
   }
@@ -31,13 +31,15 @@ Decision IsFusible(const Instruction& instruction) {
   if (shape.has_dynamic_dims()) return No("dynamic dimensions");
   if (instruction.opcode() == Opcode::kReduce) {
     for (const Instruction* operand : instruction.operands()) {
-      if (!operand->shape().IsArray() || operand->shape().has_dynamic_dims()) return No("operand is no static array");
+      if (!operand->shape().IsArray() || operand->shape().has_dynamic_dims())
+        return No("operand is no static array");
     }
     return IsScalarRegion(*instruction.to_apply());
   }
   if (!shape.IsArray() || !IsOneByteOrMore(shape.element_type())) return No("result is no array");
   for (const Instruction* operand : instruction.operands()) {
-    if (!operand->shape().IsArray() || operand->shape().has_dynamic_dims()) return No("operand is no static array");
+    if (!operand->shape().IsArray() || operand->shape().has_dynamic_dims())
+      return No("operand is no static array");
   }
   if (IsElementwise(instruction.opcode())) return Yes();
   switch (instruction.opcode()) {
@@ -51,12 +53,12 @@ Decision IsFusible(const Instruction& instruction) {
     case Opcode::kIota:
     case Opcode::kDynamicSlice:
     case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGather:
-      return Yes();
+    case Opcode::kGather: return Yes();
     case Opcode::kConstant:
-      return shape.element_count() == 1 && !instruction.literal().is_elided() ? Yes() : No("a constant array is a buffer");
-    default:
-      return No("`{}` has no kernel family", instruction.opcode_text());
+      return shape.element_count() == 1 && !instruction.literal().is_elided()
+                 ? Yes()
+                 : No("a constant array is a buffer");
+    default: return No("`{}` has no kernel family", instruction.opcode_text());
   }
 }
 
@@ -65,12 +67,9 @@ bool IsCheapToRepeat(const Instruction& instruction) {
     case Opcode::kBroadcast:
     case Opcode::kIota:
     case Opcode::kReshape:
-    case Opcode::kSlice:
-      return true;
-    case Opcode::kConstant:
-      return instruction.shape().element_count() == 1;
-    default:
-      return false;
+    case Opcode::kSlice: return true;
+    case Opcode::kConstant: return instruction.shape().element_count() == 1;
+    default: return false;
   }
 }
 
@@ -103,10 +102,8 @@ bool IsExpensive(const Instruction& instruction) {
     case Opcode::kRoundNearestEven:
     case Opcode::kSign:
     case Opcode::kIsFinite:
-    case Opcode::kBitcastConvert:
-      return IsComplex(instruction.shape().element_type());
-    default:
-      return IsElementwise(instruction.opcode());
+    case Opcode::kBitcastConvert: return IsComplex(instruction.shape().element_type());
+    default: return IsElementwise(instruction.opcode());
   }
 }
 

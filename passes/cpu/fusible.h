@@ -1,5 +1,5 @@
-// What the CPU's kernel families can compute inside a fused loop, by opcode and type. Used by the fusion pass to build fusions and
-// by the back end to decide which single instructions are kernels.
+// What the CPU's kernel families can compute inside a fused loop, by opcode and type. Used by the
+// fusion pass to build fusions and by the back end to decide which single instructions are kernels.
 #pragma once
 
 #include "lib/ir/instruction.h"

@@ -2,7 +2,9 @@
 
 namespace hlo {
 
-bool LogisticExpander::Matches(const Instruction& instruction) const { return instruction.opcode() == Opcode::kLogistic; }
+bool LogisticExpander::Matches(const Instruction& instruction) const {
+  return instruction.opcode() == Opcode::kLogistic;
+}
 
 // logistic(x)  =>  1 / (1 + exp(-x))
 // No clamp needed: for very negative x, exp(-x) is +inf and 1 / inf is the right 0.

@@ -12,20 +12,36 @@ namespace hlo {
 namespace {
 
 // Never evaluated, wherever they stand.
-constexpr Opcode kUnfoldable[] = {
-    Opcode::kAddDependency, Opcode::kAfterAll,     Opcode::kAsyncDone,    Opcode::kAsyncStart,      Opcode::kAsyncUpdate,
-    Opcode::kCopyDone,      Opcode::kCopyStart,    Opcode::kCustomCall,   Opcode::kDomain,          Opcode::kGetDimensionSize,
-    Opcode::kPartitionId,   Opcode::kReplicaId,    Opcode::kRng,          Opcode::kRngBitGenerator, Opcode::kRngGetAndUpdateState,
-    Opcode::kRaggedAllToAll, Opcode::kRaggedDot,   Opcode::kSetDimensionSize, Opcode::kOptimizationBarrier};
+constexpr Opcode kUnfoldable[] = {Opcode::kAddDependency,
+                                  Opcode::kAfterAll,
+                                  Opcode::kAsyncDone,
+                                  Opcode::kAsyncStart,
+                                  Opcode::kAsyncUpdate,
+                                  Opcode::kCopyDone,
+                                  Opcode::kCopyStart,
+                                  Opcode::kCustomCall,
+                                  Opcode::kDomain,
+                                  Opcode::kGetDimensionSize,
+                                  Opcode::kPartitionId,
+                                  Opcode::kReplicaId,
+                                  Opcode::kRng,
+                                  Opcode::kRngBitGenerator,
+                                  Opcode::kRngGetAndUpdateState,
+                                  Opcode::kRaggedAllToAll,
+                                  Opcode::kRaggedDot,
+                                  Opcode::kSetDimensionSize,
+                                  Opcode::kOptimizationBarrier};
 
 // Evaluated inside called computations only.
-constexpr Opcode kNotAlone[] = {Opcode::kBroadcast, Opcode::kConstant, Opcode::kFft,
+constexpr Opcode kNotAlone[] = {Opcode::kBroadcast, Opcode::kConstant,  Opcode::kFft,
                                 Opcode::kIota,      Opcode::kParameter, Opcode::kTuple};
 
 // Moves elements without computing with them.
-constexpr Opcode kDataMovement[] = {Opcode::kBitcast, Opcode::kBitcastConvert, Opcode::kConcatenate,  Opcode::kCopy,
-                                    Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice, Opcode::kPad, Opcode::kReshape,
-                                    Opcode::kReverse, Opcode::kSelect, Opcode::kSlice, Opcode::kTranspose};
+constexpr Opcode kDataMovement[] = {
+    Opcode::kBitcast, Opcode::kBitcastConvert, Opcode::kConcatenate,
+    Opcode::kCopy,    Opcode::kDynamicSlice,   Opcode::kDynamicUpdateSlice,
+    Opcode::kPad,     Opcode::kReshape,        Opcode::kReverse,
+    Opcode::kSelect,  Opcode::kSlice,          Opcode::kTranspose};
 
 template <size_t N>
 bool IsOneOf(Opcode opcode, const Opcode (&list)[N]) {
@@ -34,7 +50,8 @@ bool IsOneOf(Opcode opcode, const Opcode (&list)[N]) {
 
 bool IsKnown(const Instruction& value) {
   if (value.opcode() == Opcode::kTuple) {
-    return std::all_of(value.operands().begin(), value.operands().end(), [](const Instruction* e) { return IsKnown(*e); });
+    return std::all_of(value.operands().begin(), value.operands().end(),
+                       [](const Instruction* e) { return IsKnown(*e); });
   }
   return value.IsConstant() || value.opcode() == Opcode::kIota ||
          (value.opcode() == Opcode::kBroadcast && value.operand(0)->IsConstant());
@@ -42,18 +59,22 @@ bool IsKnown(const Instruction& value) {
 
 bool HoldsConstant(const Instruction& value) {
   if (value.opcode() != Opcode::kTuple) return value.IsConstant();
-  return std::any_of(value.operands().begin(), value.operands().end(), [](const Instruction* e) { return HoldsConstant(*e); });
+  return std::any_of(value.operands().begin(), value.operands().end(),
+                     [](const Instruction* e) { return HoldsConstant(*e); });
 }
 
 bool IsElided(const Instruction& value) {
   if (value.IsConstant()) return value.literal().is_elided();
   if (value.opcode() == Opcode::kIota) return false;
-  return std::any_of(value.operands().begin(), value.operands().end(), [](const Instruction* e) { return IsElided(*e); });
+  return std::any_of(value.operands().begin(), value.operands().end(),
+                     [](const Instruction* e) { return IsElided(*e); });
 }
 
 int64_t ElementsOf(Shape shape) {
   int64_t count = 0;
-  ForEachLeaf(shape, [&count](Shape leaf, const ShapeIndex&) { count += leaf.IsArray() ? leaf.element_count() : 0; });
+  ForEachLeaf(shape, [&count](Shape leaf, const ShapeIndex&) {
+    count += leaf.IsArray() ? leaf.element_count() : 0;
+  });
   return count;
 }
 
@@ -69,7 +90,8 @@ bool HoldsFloats(Shape shape) {
 Literal WithShape(const Literal& literal, Shape shape) {
   if (!shape.IsTuple()) return literal.WithShapeLayout(shape);
   std::vector<Literal> elements;
-  for (int i = 0; i < shape.element_count_of_tuple(); ++i) elements.push_back(WithShape(literal.element(i), shape.element(i)));
+  for (int i = 0; i < shape.element_count_of_tuple(); ++i)
+    elements.push_back(WithShape(literal.element(i), shape.element(i)));
   return Literal::Tuple(std::move(elements));
 }
 
@@ -87,7 +109,9 @@ absl::StatusOr<Literal> ValueOf(const Instruction& value, Evaluator& evaluator) 
 class Folder {
  public:
   Folder(PassContext& context, const ConstantFoldingOptions& options)
-      : context_(context), options_(options), aggressive_(options.level == FoldingLevel::kAggressive) {}
+      : context_(context),
+        options_(options),
+        aggressive_(options.level == FoldingLevel::kAggressive) {}
 
   absl::StatusOr<bool> RunOn(Computation& computation) {
     bool changed = PropagateArguments(computation);
@@ -123,7 +147,8 @@ class Folder {
     for (int i : constant_parameters) {
       Instruction* parameter = computation.parameter(i);
       if (!parameter->has_uses() || !context_.MayRewrite()) continue;
-      Instruction* constant = computation.AddConstant(WithShape(sites[0].caller->operand(i)->literal(), parameter->shape()));
+      Instruction* constant = computation.AddConstant(
+          WithShape(sites[0].caller->operand(i)->literal(), parameter->shape()));
       constant->set_loc(parameter->loc());
       parameter->ReplaceAllUsesWith(constant);
       context_.Count("arguments");
@@ -153,15 +178,19 @@ class Folder {
 
   Decision CanFold(const Instruction& instruction) {
     const Opcode opcode = instruction.opcode();
-    if (!Evaluable(instruction)) return No("`{}` cannot be evaluated at compile time", Text(opcode));
+    if (!Evaluable(instruction))
+      return No("`{}` cannot be evaluated at compile time", Text(opcode));
     if (instruction.has_control_edges()) return No("it is ordered by control edges");
     if (IsElided(instruction)) return No("an operand is a constant whose value was elided");
     if (instruction.shape().has_dynamic_dims()) return No("its shape is dynamic");
     if (opcode == Opcode::kPad && instruction.operand(0)->opcode() == Opcode::kBroadcast) {
       return No("padding a broadcast is smaller than its value");
     }
-    if (ChangesSubByteWidth(instruction)) return No("it regroups the bits of `{}`", Text(instruction.operand(0)->shape().element_type()));
-    if (!options_.fold_float_arithmetic && !IsOneOf(opcode, kDataMovement) && ComputesWithFloats(instruction)) {
+    if (ChangesSubByteWidth(instruction))
+      return No("it regroups the bits of `{}`",
+                Text(instruction.operand(0)->shape().element_type()));
+    if (!options_.fold_float_arithmetic && !IsOneOf(opcode, kDataMovement) &&
+        ComputesWithFloats(instruction)) {
       return No("arithmetic on floats is not folded");
     }
     return aggressive_ ? Yes() : SmallEnough(instruction);
@@ -170,7 +199,9 @@ class Folder {
   // Structure only; the answers for called computations are kept.
   bool Evaluable(const Instruction& instruction) {
     const Opcode opcode = instruction.opcode();
-    if (IsOneOf(opcode, kUnfoldable) || HasTrait(opcode, kCollective) || instruction.HasOwnSideEffect()) return false;
+    if (IsOneOf(opcode, kUnfoldable) || HasTrait(opcode, kCollective) ||
+        instruction.HasOwnSideEffect())
+      return false;
     if (opcode == Opcode::kWhile && !aggressive_) return false;
     for (const Computation* callee : instruction.calls()) {
       auto it = evaluable_.find(callee);
@@ -185,7 +216,8 @@ class Folder {
   }
 
   static bool ChangesSubByteWidth(const Instruction& instruction) {
-    if (instruction.opcode() != Opcode::kBitcast && instruction.opcode() != Opcode::kBitcastConvert) return false;
+    if (instruction.opcode() != Opcode::kBitcast && instruction.opcode() != Opcode::kBitcastConvert)
+      return false;
     const ElementType from = instruction.operand(0)->shape().element_type();
     const ElementType to = instruction.shape().element_type();
     return BitWidth(from) != BitWidth(to) && (IsSubByte(from) || IsSubByte(to));
@@ -199,10 +231,12 @@ class Folder {
 
   Decision SmallEnough(const Instruction& instruction) const {
     int64_t operands = 0;
-    for (const Instruction* operand : instruction.operands()) operands += ElementsOf(operand->shape());
+    for (const Instruction* operand : instruction.operands())
+      operands += ElementsOf(operand->shape());
     const int64_t result = ElementsOf(instruction.shape());
     if (std::max(operands, result) <= options_.max_elements) return Yes();
-    return No("it has {} operand elements and {} result elements; the limit is {}", operands, result, options_.max_elements);
+    return No("it has {} operand elements and {} result elements; the limit is {}", operands,
+              result, options_.max_elements);
   }
 
   absl::StatusOr<bool> Fold(Instruction& instruction) {
@@ -212,11 +246,14 @@ class Folder {
     const absl::StatusOr<Literal> value = ValueOf(instruction, evaluator);
     if (!value.ok()) {
       if (value.status().code() == absl::StatusCode::kInternal) return value.status();
-      context_.Emit(PassContext::Remark::kMissed, instruction, DiagnosticsOf(value.status()).front().message);
+      context_.Emit(PassContext::Remark::kMissed, instruction,
+                    DiagnosticsOf(value.status()).front().message);
       return false;
     }
-    if (!Compatible(value->shape(), instruction.shape())) return false;  // a dynamic size inside a tuple
-    if (instruction.shape().IsTuple() && options_.is_layout_sensitive) return FoldElements(instruction, *value);
+    if (!Compatible(value->shape(), instruction.shape()))
+      return false;  // a dynamic size inside a tuple
+    if (instruction.shape().IsTuple() && options_.is_layout_sensitive)
+      return FoldElements(instruction, *value);
     Put(instruction, WithShape(*value, instruction.shape()));
     return true;
   }
@@ -225,12 +262,14 @@ class Folder {
   bool FoldElements(Instruction& tuple, const Literal& value) {
     const std::vector<Instruction*> users = tuple.users();
     for (const Instruction* user : users) {
-      if (user->opcode() != Opcode::kGetTupleElement || !user->shape().IsArray() || user->has_control_edges() || user->is_root()) {
+      if (user->opcode() != Opcode::kGetTupleElement || !user->shape().IsArray() ||
+          user->has_control_edges() || user->is_root()) {
         return false;
       }
     }
     if (users.empty()) return false;
-    for (Instruction* user : users) Put(*user, WithShape(value.element(static_cast<int>(user->tuple_index())), user->shape()));
+    for (Instruction* user : users)
+      Put(*user, WithShape(value.element(static_cast<int>(user->tuple_index())), user->shape()));
     return true;
   }
 
@@ -238,7 +277,8 @@ class Folder {
     Computation& computation = *instruction.parent();
     const std::vector<Instruction*> operands = instruction.operand_vector();
     Instruction* constant = computation.AddConstant(std::move(value));
-    if (instruction.sharding() != nullptr) constant->mutable_extras().sharding = *instruction.sharding();
+    if (instruction.sharding() != nullptr)
+      constant->mutable_extras().sharding = *instruction.sharding();
     constant->set_loc(instruction.loc());
     computation.Replace(&instruction, constant);
     for (Instruction* operand : operands) {
@@ -273,12 +313,15 @@ absl::Status ParseOption(const OptionText& text, FoldingLevel& out) {
   } else if (text.value == "aggressive") {
     out = FoldingLevel::kAggressive;
   } else {
-    return Error(text.loc, "option `{}` expects `default` or `aggressive`, found `{}`", text.name, text.value);
+    return Error(text.loc, "option `{}` expects `default` or `aggressive`, found `{}`", text.name,
+                 text.value);
   }
   return absl::OkStatus();
 }
 
-std::string OptionValue(FoldingLevel level) { return level == FoldingLevel::kDefault ? "default" : "aggressive"; }
+std::string OptionValue(FoldingLevel level) {
+  return level == FoldingLevel::kDefault ? "default" : "aggressive";
+}
 std::string OptionType(FoldingLevel) { return "default|aggressive"; }
 
 HLO_DEFINE_PASS(ConstantFolding)

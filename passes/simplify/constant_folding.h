@@ -4,15 +4,18 @@
 //   b = f32[3] broadcast(f32[] constant(3)), dimensions={}
 //   c = f32[3] add(a, b)                                      =>   c = f32[3] constant({4, 5, 6})
 //
-// Known: constants, broadcasts of constants, iotas, and tuples of those; at `level=default` one of them must be a constant. Arguments that
-// are the same constant at every call of a computation are first copied into it.
+// Known: constants, broadcasts of constants, iotas, and tuples of those; at `level=default` one of
+// them must be a constant. Arguments that are the same constant at every call of a computation are
+// first copied into it.
 //
-// Values are those of lib/eval, bit for bit. The constant has the shape of the instruction with its layout.
+// Values are those of lib/eval, bit for bit. The constant has the shape of the instruction with its
+// layout.
 //
-// Leaves alone: broadcast, iota, pad of a broadcast (they would only grow the module), fft; collectives, custom calls, random
-// numbers, side effects, control edges, dynamic shapes; constants whose value was elided; at `level=default` loops and what is larger than
-// `max_elements`; evaluations that need more than `max_work` element computations. Remarks say which instruction was
-// left and why.
+// Leaves alone: broadcast, iota, pad of a broadcast (they would only grow the module), fft;
+// collectives, custom calls, random numbers, side effects, control edges, dynamic shapes; constants
+// whose value was elided; at `level=default` loops and what is larger than `max_elements`;
+// evaluations that need more than `max_work` element computations. Remarks say which instruction
+// was left and why.
 #pragma once
 
 #include "passes/pass.h"
@@ -35,9 +38,10 @@ struct ConstantFoldingOptions {
 
   static auto Fields() {
     using O = ConstantFoldingOptions;
-    return std::tuple{Optional("level", &O::level), Optional("is_layout_sensitive", &O::is_layout_sensitive),
-                      Optional("fold_float_arithmetic", &O::fold_float_arithmetic),
-                      Optional("max_elements", &O::max_elements), Optional("max_work", &O::max_work)};
+    return std::tuple{
+        Optional("level", &O::level), Optional("is_layout_sensitive", &O::is_layout_sensitive),
+        Optional("fold_float_arithmetic", &O::fold_float_arithmetic),
+        Optional("max_elements", &O::max_elements), Optional("max_work", &O::max_work)};
   }
 };
 

@@ -98,7 +98,8 @@ class Finder {
   }
 
   bool IsCandidate(const Instruction& instruction) {
-    const bool pure_source = instruction.opcode() == Opcode::kPartitionId || instruction.opcode() == Opcode::kReplicaId;
+    const bool pure_source =
+        instruction.opcode() == Opcode::kPartitionId || instruction.opcode() == Opcode::kReplicaId;
     if (instruction.operand_count() == 0 && !pure_source) return false;
     if (!FrontendAttribute(instruction, "MUST_FUSE").empty()) return false;
     return Removable(instruction) && !effects_.Of(instruction);
@@ -111,18 +112,21 @@ class Finder {
   // The number that stands for an operand: equal iotas have the same.
   static uint64_t OperandKey(const Instruction& operand) {
     if (operand.opcode() != Opcode::kIota) return operand.id();
-    return HashMix(HashBytes(operand.shape().Text(/*with_layout=*/false)), operand.attrs_ptr().Hash());
+    return HashMix(HashBytes(operand.shape().Text(/*with_layout=*/false)),
+                   operand.attrs_ptr().Hash());
   }
 
   static uint64_t HashOf(const Instruction& instruction) {
-    uint64_t hash = HashMix(static_cast<uint64_t>(instruction.opcode()), instruction.attrs_ptr().Hash());
+    uint64_t hash =
+        HashMix(static_cast<uint64_t>(instruction.opcode()), instruction.attrs_ptr().Hash());
     hash = HashMix(hash, HashBytes(instruction.shape().Text(/*with_layout=*/false)));
     if (IsCommutative(instruction.opcode()) && instruction.operand_count() == 2) {
       const uint64_t a = OperandKey(*instruction.operand(0));
       const uint64_t b = OperandKey(*instruction.operand(1));
       return HashMix(HashMix(hash, std::min(a, b)), std::max(a, b));
     }
-    for (const Instruction* operand : instruction.operands()) hash = HashMix(hash, OperandKey(*operand));
+    for (const Instruction* operand : instruction.operands())
+      hash = HashMix(hash, OperandKey(*operand));
     return hash;
   }
 
@@ -136,10 +140,11 @@ class Finder {
     if (!SameNode(a, b, compare_)) return false;
     if (FrontendAttribute(a, kShardyKey) != FrontendAttribute(b, kShardyKey)) return false;
     bool same = true;
-    for (int i = 0; i < a.operand_count() && same; ++i) same = SameOperand(a.operand(i), b.operand(i));
+    for (int i = 0; i < a.operand_count() && same; ++i)
+      same = SameOperand(a.operand(i), b.operand(i));
     if (same) return true;
-    return IsCommutative(a.opcode()) && a.operand_count() == 2 && SameOperand(a.operand(0), b.operand(1)) &&
-           SameOperand(a.operand(1), b.operand(0));
+    return IsCommutative(a.opcode()) && a.operand_count() == 2 &&
+           SameOperand(a.operand(0), b.operand(1)) && SameOperand(a.operand(1), b.operand(0));
   }
 
   void Merge(Instruction* instruction, Instruction* same) {
@@ -147,7 +152,8 @@ class Finder {
     const std::vector<Instruction*> operands = instruction->operand_vector();
     computation_.Replace(instruction, same);
     for (Instruction* operand : operands) {
-      if (!operand->is_dead() && !operand->has_uses() && !operand->has_control_edges() && !effects_.Of(*operand)) {
+      if (!operand->is_dead() && !operand->has_uses() && !operand->has_control_edges() &&
+          !effects_.Of(*operand)) {
         computation_.RemoveUnused(operand);
       }
     }
@@ -164,8 +170,9 @@ class Finder {
       for (int i = 0; i < instruction->operand_count(); ++i) {
         Instruction* operand = instruction->operand(i);
         if (operand->opcode() != Opcode::kIota) continue;
-        const auto same = std::find_if(iotas.begin(), iotas.end(),
-                                       [&](const Instruction* other) { return SameOperand(other, operand); });
+        const auto same = std::find_if(iotas.begin(), iotas.end(), [&](const Instruction* other) {
+          return SameOperand(other, operand);
+        });
         if (same == iotas.end()) {
           iotas.push_back(operand);
         } else if (*same != operand && context_.MayRewrite()) {
@@ -188,7 +195,8 @@ class Finder {
       if (root->opcode() != Opcode::kTuple) continue;
       const int64_t index = gte->tuple_index();
       for (int64_t first = 0; first < index; ++first) {
-        if (root->operand(static_cast<int>(first)) != root->operand(static_cast<int>(index))) continue;
+        if (root->operand(static_cast<int>(first)) != root->operand(static_cast<int>(index)))
+          continue;
         if (!context_.MayRewrite()) break;
         gte->SetAttrs(GetTupleElementAttrs{first});
         context_.Count("fusion outputs");

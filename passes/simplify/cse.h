@@ -3,10 +3,11 @@
 //   a = f32[4] add(x, y)
 //   b = f32[4] add(y, x)      =>   uses of b become uses of a
 //
-// Equal: same opcode, shape (layouts only with `layout_sensitive`), attributes, result accuracy, sharding, and backend config; called
-// computations that are the same graph; the same operands, in either order where the opcode commutes. Equal iotas count as the same
-// operand. Equal constants are merged first, by their bits; repeated outputs of fusions are read from their first
-// occurrence (`dce` drops the rest); operands of one instruction that are equal iotas become one.
+// Equal: same opcode, shape (layouts only with `layout_sensitive`), attributes, result accuracy,
+// sharding, and backend config; called computations that are the same graph; the same operands, in
+// either order where the opcode commutes. Equal iotas count as the same operand. Equal constants
+// are merged first, by their bits; repeated outputs of fusions are read from their first occurrence
+// (`dce` drops the rest); operands of one instruction that are equal iotas become one.
 //
 // Requires: nothing.  Ensures: per computation, no two instructions with operands are equal.
 // Leaves alone: side effects (rng among them), instructions with control edges (unless `ignore_control_dependencies`) or marked
@@ -23,8 +24,9 @@ struct CseOptions {
   bool ignore_control_dependencies = false;
 
   static auto Fields() {
-    return std::tuple{Optional("layout_sensitive", &CseOptions::layout_sensitive),
-                      Optional("ignore_control_dependencies", &CseOptions::ignore_control_dependencies)};
+    return std::tuple{
+        Optional("layout_sensitive", &CseOptions::layout_sensitive),
+        Optional("ignore_control_dependencies", &CseOptions::ignore_control_dependencies)};
   }
 };
 

@@ -30,7 +30,8 @@ class DeadCode {
     std::vector<Computation*> order = module_.PostOrder();
     std::reverse(order.begin(), order.end());  // callers first: a dead call frees what it called
     for (Computation* computation : order) {
-      if (!computation->is_entry() && computation->callers().empty()) continue;  // goes as a whole below
+      if (!computation->is_entry() && computation->callers().empty())
+        continue;  // goes as a whole below
       changed |= ShrinkFusions(*computation);
       changed |= RemoveDead(*computation);
       changed |= RemoveDeadParameters(*computation);
@@ -48,7 +49,8 @@ class DeadCode {
     for (Instruction* fusion : computation.instruction_vector()) {
       if (fusion->is_dead() || !fusion->IsFusion() || !CanShrink(*fusion)) continue;
       const std::vector<bool> used = UsedOutputs(*fusion);
-      if (std::find(used.begin(), used.end(), false) == used.end() || !context_.MayRewrite()) continue;
+      if (std::find(used.begin(), used.end(), false) == used.end() || !context_.MayRewrite())
+        continue;
       Shrink(*fusion, used);
       context_.Count("fusion outputs", std::count(used.begin(), used.end(), false));
       changed = true;
@@ -62,9 +64,11 @@ class DeadCode {
     if (fusion.fused_computation()->callers().size() != 1) return false;
     if (fusion.is_root() || !fusion.has_uses() || fusion.has_control_edges()) return false;
     const auto& attrs = fusion.attrs<FusionAttrs>();
-    if (attrs.kind == FusionKind::kCustom || !attrs.output_to_operand_aliasing.empty()) return false;
-    return std::all_of(fusion.uses().begin(), fusion.uses().end(),
-                       [](const Use& use) { return use.user->opcode() == Opcode::kGetTupleElement; });
+    if (attrs.kind == FusionKind::kCustom || !attrs.output_to_operand_aliasing.empty())
+      return false;
+    return std::all_of(fusion.uses().begin(), fusion.uses().end(), [](const Use& use) {
+      return use.user->opcode() == Opcode::kGetTupleElement;
+    });
   }
 
   std::vector<bool> UsedOutputs(const Instruction& fusion) {
@@ -128,24 +132,30 @@ class DeadCode {
   }
 
   bool IsDead(const Instruction& instruction) {
-    if (instruction.has_uses() || instruction.is_root() || instruction.has_control_edges()) return false;
+    if (instruction.has_uses() || instruction.is_root() || instruction.has_control_edges())
+      return false;
     if (instruction.opcode() == Opcode::kParameter) return false;
-    if (instruction.opcode() == Opcode::kWhile && HasFrontendAttribute(instruction, "xla_disable_while_loop_dce")) return false;
+    if (instruction.opcode() == Opcode::kWhile &&
+        HasFrontendAttribute(instruction, "xla_disable_while_loop_dce"))
+      return false;
     if (AnnotatesOperand(instruction)) return false;
     return !effects_.Of(instruction) || MayRemoveDespiteEffect(instruction);
   }
 
   // custom-call Sharding says something about its operand; it goes only with a producer of its own.
   static bool AnnotatesOperand(const Instruction& instruction) {
-    if (instruction.opcode() != Opcode::kCustomCall || instruction.operand_count() == 0) return false;
+    if (instruction.opcode() != Opcode::kCustomCall || instruction.operand_count() == 0)
+      return false;
     if (instruction.attrs<CustomCallAttrs>().custom_call_target != "Sharding") return false;
     const Instruction* operand = instruction.operand(0);
-    return operand->is_root() || operand->opcode() == Opcode::kParameter || operand->use_count() > 1;
+    return operand->is_root() || operand->opcode() == Opcode::kParameter ||
+           operand->use_count() > 1;
   }
 
   bool MayRemoveDespiteEffect(const Instruction& instruction) {
     if (instruction.opcode() == Opcode::kCustomCall) {
-      if (instruction.extras() == nullptr || instruction.attrs<CustomCallAttrs>().custom_call_target != "tpu_custom_call") {
+      if (instruction.extras() == nullptr ||
+          instruction.attrs<CustomCallAttrs>().custom_call_target != "tpu_custom_call") {
         return false;
       }
       const auto& attributes = instruction.extras()->frontend_attributes;
@@ -161,7 +171,8 @@ class DeadCode {
       }
       return true;
     }
-    return HasTrait(instruction.opcode(), kCollective) && !HasTrait(instruction.opcode(), kAsyncStart) &&
+    return HasTrait(instruction.opcode(), kCollective) &&
+           !HasTrait(instruction.opcode(), kAsyncStart) &&
            !HasTrait(instruction.opcode(), kAsyncDone) && !ConstrainsLayout(instruction);
   }
 
@@ -169,10 +180,13 @@ class DeadCode {
 
   bool RemoveDeadParameters(Computation& computation) {
     if (computation.is_entry()) {
-      return options_.remove_dead_parameters_from_entry_computation && RemoveDeadEntryParameters(computation);
+      return options_.remove_dead_parameters_from_entry_computation &&
+             RemoveDeadEntryParameters(computation);
     }
     for (const CallSite& site : computation.callers()) {
-      if (!site.caller->IsFusion() || !site.caller->attrs<FusionAttrs>().output_to_operand_aliasing.empty()) return false;
+      if (!site.caller->IsFusion() ||
+          !site.caller->attrs<FusionAttrs>().output_to_operand_aliasing.empty())
+        return false;
       if (site.caller->attrs<FusionAttrs>().kind == FusionKind::kCustom) return false;
     }
     bool changed = false;
@@ -211,7 +225,8 @@ class DeadCode {
     ModuleConfig& config = module_.config();
     bool changed = false;
     for (int i = entry.parameter_count(); i-- > 0;) {
-      if (!IsDeadParameter(*entry.parameter(i)) || IsAliased(config, i) || !context_.MayRewrite()) continue;
+      if (!IsDeadParameter(*entry.parameter(i)) || IsAliased(config, i) || !context_.MayRewrite())
+        continue;
       entry.RemoveParameter(i);
       if (static_cast<size_t>(i) < config.entry_layout.parameters.size()) {
         config.entry_layout.parameters.erase(config.entry_layout.parameters.begin() + i);
@@ -219,7 +234,8 @@ class DeadCode {
       for (InputOutputAlias& alias : config.aliases) alias.parameter -= alias.parameter > i ? 1 : 0;
       for (BufferDonor& donor : config.donors) donor.parameter -= donor.parameter > i ? 1 : 0;
       auto& propagation = config.allow_spmd_sharding_propagation_to_parameters;
-      if (propagation.size() > 1 && static_cast<size_t>(i) < propagation.size()) propagation.erase(propagation.begin() + i);
+      if (propagation.size() > 1 && static_cast<size_t>(i) < propagation.size())
+        propagation.erase(propagation.begin() + i);
       context_.Count("parameters");
       changed = true;
     }
@@ -227,8 +243,9 @@ class DeadCode {
   }
 
   static bool IsAliased(const ModuleConfig& config, int64_t parameter) {
-    return std::any_of(config.aliases.begin(), config.aliases.end(),
-                       [=](const InputOutputAlias& alias) { return alias.parameter == parameter; }) ||
+    return std::any_of(
+               config.aliases.begin(), config.aliases.end(),
+               [=](const InputOutputAlias& alias) { return alias.parameter == parameter; }) ||
            std::any_of(config.donors.begin(), config.donors.end(),
                        [=](const BufferDonor& donor) { return donor.parameter == parameter; });
   }
@@ -241,7 +258,9 @@ class DeadCode {
 
 }  // namespace
 
-absl::StatusOr<bool> Dce::Run(Module& module, PassContext& context) { return DeadCode(module, context, options_).Run(); }
+absl::StatusOr<bool> Dce::Run(Module& module, PassContext& context) {
+  return DeadCode(module, context, options_).Run();
+}
 
 HLO_DEFINE_PASS(Dce)
 

@@ -1,5 +1,5 @@
-// Removes what cannot affect the result: instructions without users, unread outputs and parameters of fusions, computations nobody
-// calls.
+// Removes what cannot affect the result: instructions without users, unread outputs and parameters
+// of fusions, computations nobody calls.
 //
 //   f = (f32[4], f32[4]) fusion(x), calls={ tuple(negate(p), exponential(p)) }
 //   g = f32[4] get-tuple-element(f), index=1               =>   g = f32[4] fusion(x), calls={ exponential(p) }
@@ -16,19 +16,22 @@
 namespace hlo {
 
 struct DceOptions {
-  // Collectives with a channel are removed too when nobody reads them (unless they constrain layouts).
+  // Collectives with a channel are removed too when nobody reads them (unless they constrain
+  // layouts).
   bool remove_cross_partition_collective_ops = false;
-  // Accepted for compatibility: uses of computations are exact here, so there is nothing more to find.
+  // Accepted for compatibility: uses of computations are exact here, so there is nothing more to
+  // find.
   bool use_call_analysis = false;
   // Unused entry parameters go and the entry layout shrinks. Aliased and donated parameters stay.
   bool remove_dead_parameters_from_entry_computation = false;
 
   static auto Fields() {
     using O = DceOptions;
-    return std::tuple{
-        Optional("remove_cross_partition_collective_ops", &O::remove_cross_partition_collective_ops),
-        Optional("use_call_analysis", &O::use_call_analysis),
-        Optional("remove_dead_parameters_from_entry_computation", &O::remove_dead_parameters_from_entry_computation)};
+    return std::tuple{Optional("remove_cross_partition_collective_ops",
+                               &O::remove_cross_partition_collective_ops),
+                      Optional("use_call_analysis", &O::use_call_analysis),
+                      Optional("remove_dead_parameters_from_entry_computation",
+                               &O::remove_dead_parameters_from_entry_computation)};
   }
 };
 

@@ -24,7 +24,8 @@ Instruction* CollapseRebuiltTuple(Instruction* tuple, Rewriter&) {
   Instruction* source = nullptr;
   for (int i = 0; i < tuple->operand_count(); ++i) {
     Instruction* producer;
-    if (!Match(tuple->operand(i), m::GetTupleElement(m::Any(&producer)).WithIndex(i))) return nullptr;
+    if (!Match(tuple->operand(i), m::GetTupleElement(m::Any(&producer)).WithIndex(i)))
+      return nullptr;
     if (source != nullptr && source != producer) return nullptr;
     source = producer;
   }

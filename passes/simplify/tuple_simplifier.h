@@ -17,7 +17,8 @@ struct TupleSimplifierOptions {
   bool exclude_entry_computation = false;
 
   static auto Fields() {
-    return std::tuple{Optional("exclude_entry_computation", &TupleSimplifierOptions::exclude_entry_computation)};
+    return std::tuple{
+        Optional("exclude_entry_computation", &TupleSimplifierOptions::exclude_entry_computation)};
   }
 };
 

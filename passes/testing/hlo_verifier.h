@@ -1,6 +1,8 @@
-// Checks the module and changes nothing; what is wrong is the error. The rules are listed in lib/ir/verifier.cc.
+// Checks the module and changes nothing; what is wrong is the error. The rules are listed in
+// lib/ir/verifier.cc.
 //
-// The pass manager verifies after every pass by itself; this pass is for checks with other options, such as layouts:
+// The pass manager verifies after every pass by itself; this pass is for checks with other options,
+// such as layouts:
 //
 //   --passes=layout-assignment,hlo-verifier{layout_sensitive}
 #pragma once

@@ -15,15 +15,19 @@ RunTimes Summarise(std::vector<double> milliseconds) {
   RunTimes times;
   times.iterations = static_cast<int64_t>(n);
   times.min = milliseconds.front();
-  times.median = n % 2 == 1 ? milliseconds[n / 2] : (milliseconds[n / 2 - 1] + milliseconds[n / 2]) / 2;
+  times.median =
+      n % 2 == 1 ? milliseconds[n / 2] : (milliseconds[n / 2 - 1] + milliseconds[n / 2]) / 2;
   // The smallest time that 90 % of the runs do not exceed.
   times.p90 = milliseconds[static_cast<size_t>(std::ceil(0.9 * static_cast<double>(n))) - 1];
-  times.mean = std::accumulate(milliseconds.begin(), milliseconds.end(), 0.0) / static_cast<double>(n);
+  times.mean =
+      std::accumulate(milliseconds.begin(), milliseconds.end(), 0.0) / static_cast<double>(n);
   return times;
 }
 
 double Now() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 absl::StatusOr<RunTimes> Bench(PreparedRun& run, const BenchOptions& options) {
@@ -34,7 +38,8 @@ absl::StatusOr<RunTimes> Bench(PreparedRun& run, const BenchOptions& options) {
   std::vector<double> times;
   const double begin = Now();
   double now = begin;
-  while (static_cast<int64_t>(times.size()) < options.min_runs || now - begin < options.min_seconds * 1000) {
+  while (static_cast<int64_t>(times.size()) < options.min_runs ||
+         now - begin < options.min_seconds * 1000) {
     RETURN_IF_ERROR(run.Renew());  // arguments given away are put back off the clock
     const double before = Now();
     RETURN_IF_ERROR(run.Run());

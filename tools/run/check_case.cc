@@ -71,30 +71,39 @@ class PartChecker {
     const absl::Status status = Steps(difference);
     if (!directives_.expected_error.empty()) return JudgeError(status);
     if (!status.ok()) return Failed(status, input_.source.get());
-    if (!difference.empty()) return {Outcome::kFailed, fmt::format("{}: {}", input_.source->name(), difference)};
+    if (!difference.empty())
+      return {Outcome::kFailed, fmt::format("{}: {}", input_.source->name(), difference)};
     return {};
   }
 
  private:
   CheckResult JudgeError(const absl::Status& status) const {
-    if (status.ok()) return {Outcome::kFailed, fmt::format("{}: no error, expected `{}`", input_.path, directives_.expected_error)};
+    if (status.ok())
+      return {Outcome::kFailed,
+              fmt::format("{}: no error, expected `{}`", input_.path, directives_.expected_error)};
     for (const Diagnostic& diagnostic : DiagnosticsOf(status)) {
       if (diagnostic.message.find(directives_.expected_error) != std::string::npos) return {};
     }
     // Refused before the expected error could show.
-    if (status.code() == absl::StatusCode::kUnimplemented) return Failed(status, input_.source.get());
-    return {Outcome::kFailed, fmt::format("{} (expected `{}`)", OneLine(status, input_.source.get()), directives_.expected_error)};
+    if (status.code() == absl::StatusCode::kUnimplemented)
+      return Failed(status, input_.source.get());
+    return {Outcome::kFailed,
+            fmt::format("{} (expected `{}`)", OneLine(status, input_.source.get()),
+                        directives_.expected_error)};
   }
 
   absl::Status Steps(std::string& difference) const {
     ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadModule(input_));
-    if (module->entry() == nullptr) return Error("module `{}` has no entry computation", module->name());
-    ASSIGN_OR_RETURN(Backend* backend, FindBackend(platform_));
+    if (module->entry() == nullptr)
+      return Error("module `{}` has no entry computation", module->name());
+    ASSIGN_OR_RETURN(Backend * backend, FindBackend(platform_));
     const Denormals denormals = directives_.denormals.value_or(DenormalsOf(options_, platform_));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                      backend->Compile(module->Clone(), CompilerOptions(options_, denormals)));
     for (const CheckRun& run : directives_.runs) {
-      const InputSources sources{run.arguments, "", "", run.arguments.empty() ? std::optional<uint64_t>(42) : std::nullopt};
+      const InputSources sources{
+          run.arguments, "", "",
+          run.arguments.empty() ? std::optional<uint64_t>(42) : std::nullopt};
       ASSIGN_OR_RETURN(const Arguments arguments, MakeArguments(*module, sources));
       RunOptions run_options;
       run_options.max_loop_iterations = options_.max_loop_iterations;
@@ -102,7 +111,9 @@ class PartChecker {
       Literal expected;
       if (!run.expected.empty()) {
         absl::StatusOr<Literal> literal = ParseShapeAndLiteral(run.expected);
-        if (!literal.ok()) return Error("EXPECT `{}`: {}", run.expected.substr(0, 60), ToStd(literal.status().message()));
+        if (!literal.ok())
+          return Error("EXPECT `{}`: {}", run.expected.substr(0, 60),
+                       ToStd(literal.status().message()));
         expected = *std::move(literal);
       } else if (platform_ != "interpreter") {
         ASSIGN_OR_RETURN(expected, OnInterpreter(*module, arguments.values, denormals));
@@ -115,8 +126,9 @@ class PartChecker {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Literal> OnInterpreter(const Module& module, const std::vector<Literal>& arguments, Denormals denormals) const {
-    ASSIGN_OR_RETURN(Backend* interpreter, FindBackend("interpreter"));
+  absl::StatusOr<Literal> OnInterpreter(const Module& module, const std::vector<Literal>& arguments,
+                                        Denormals denormals) const {
+    ASSIGN_OR_RETURN(Backend * interpreter, FindBackend("interpreter"));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                      interpreter->Compile(module.Clone(), CompilerOptions(options_, denormals)));
     return executable->Run(arguments, {});
@@ -128,7 +140,8 @@ class PartChecker {
   CheckDirectives directives_;
 };
 
-absl::StatusOr<CheckResult> ModelSteps(const ModelFile& model, const std::string& platform, const ToolOptions& options,
+absl::StatusOr<CheckResult> ModelSteps(const ModelFile& model, const std::string& platform,
+                                       const ToolOptions& options,
                                        std::shared_ptr<const Source>& source) {
   ASSIGN_OR_RETURN(const std::vector<InputText> inputs, ReadInputs(model.hlo, /*split=*/false));
   source = inputs.front().source;
@@ -138,10 +151,11 @@ absl::StatusOr<CheckResult> ModelSteps(const ModelFile& model, const std::string
   static_cast<void>(filled);
   const double parsed = Now();
   ASSIGN_OR_RETURN(const std::vector<Literal> arguments, MakeModelArguments(*module, model));
-  ASSIGN_OR_RETURN(Backend* backend, FindBackend(platform));
+  ASSIGN_OR_RETURN(Backend * backend, FindBackend(platform));
   const double made = Now();
   ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
-                   backend->Compile(std::move(module), CompilerOptions(options, DenormalsOf(options, platform))));
+                   backend->Compile(std::move(module),
+                                    CompilerOptions(options, DenormalsOf(options, platform))));
   const double compiled = Now();
   RunOptions run;
   run.max_loop_iterations = options.max_loop_iterations;
@@ -149,21 +163,25 @@ absl::StatusOr<CheckResult> ModelSteps(const ModelFile& model, const std::string
   const double done = Now();
   const Verdict verdict = CompareOutputs(result, model, options.tolerance());
   if (!verdict.ok) return CheckResult{Outcome::kFailed, FirstDifference(verdict.report)};
-  return CheckResult{Outcome::kPassed, fmt::format("parse {:.1f} ms, compile {:.1f} ms, run {:.1f} ms", parsed - start,
-                                                   compiled - made, done - compiled)};
+  return CheckResult{Outcome::kPassed,
+                     fmt::format("parse {:.1f} ms, compile {:.1f} ms, run {:.1f} ms",
+                                 parsed - start, compiled - made, done - compiled)};
 }
 
 }  // namespace
 
-std::vector<CheckResult> CheckHloFile(const std::string& path, const std::string& platform, const ToolOptions& options) {
+std::vector<CheckResult> CheckHloFile(const std::string& path, const std::string& platform,
+                                      const ToolOptions& options) {
   const absl::StatusOr<std::vector<InputText>> inputs = ReadInputs(path, /*split=*/true);
   if (!inputs.ok()) return {Failed(inputs.status(), nullptr)};
   std::vector<CheckResult> results;
-  for (const InputText& input : *inputs) results.push_back(PartChecker(input, platform, options).Run());
+  for (const InputText& input : *inputs)
+    results.push_back(PartChecker(input, platform, options).Run());
   return results;
 }
 
-CheckResult CheckModel(const std::string& path, const std::string& platform, const ToolOptions& options) {
+CheckResult CheckModel(const std::string& path, const std::string& platform,
+                       const ToolOptions& options) {
   const absl::StatusOr<ModelFile> model = ReadModelFile(path);
   if (!model.ok()) return {Outcome::kFailed, OneLine(model.status(), nullptr)};
   std::shared_ptr<const Source> source;

@@ -1,5 +1,5 @@
-// Test files that say what they expect, in comments of the HLO text (testdata/run/README.md), and the models with their .json files:
-// what one check does.
+// Test files that say what they expect, in comments of the HLO text (testdata/run/README.md), and
+// the models with their .json files: what one check does.
 #pragma once
 
 #include <string>
@@ -28,17 +28,20 @@ struct CheckRun {
 struct CheckDirectives {
   std::vector<CheckRun> runs;
   Tolerance tolerance;
-  std::string expected_error;           // a part of the message; empty: success
-  std::vector<std::string> platforms;   // empty: all
+  std::string expected_error;          // a part of the message; empty: success
+  std::vector<std::string> platforms;  // empty: all
   std::optional<Denormals> denormals;
 };
 
-// Reads `// ARG:`, `// EXPECT:`, `// TOLERANCE:`, `// EXPECT-ERROR:`, `// PLATFORMS:` and `// DENORMALS:` lines.
+// Reads `// ARG:`, `// EXPECT:`, `// TOLERANCE:`, `// EXPECT-ERROR:`, `// PLATFORMS:` and `//
+// DENORMALS:` lines.
 absl::StatusOr<CheckDirectives> ParseDirectives(std::string_view text);
 
 // Every part of an .hlo file with directives on one platform, one result for each part.
-std::vector<CheckResult> CheckHloFile(const std::string& path, const std::string& platform, const ToolOptions& options);
+std::vector<CheckResult> CheckHloFile(const std::string& path, const std::string& platform,
+                                      const ToolOptions& options);
 // A model: its .json file's inputs and outputs.
-CheckResult CheckModel(const std::string& path, const std::string& platform, const ToolOptions& options);
+CheckResult CheckModel(const std::string& path, const std::string& platform,
+                       const ToolOptions& options);
 
 }  // namespace hlo

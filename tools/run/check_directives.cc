@@ -25,11 +25,15 @@ absl::Status ParseTolerance(std::string_view text, Tolerance& tolerance) {
   int count = 0;
   for (std::string_view word : Split(text, ' ')) {
     if (word.empty()) continue;
-    if (count == 3) return Error("`TOLERANCE` takes two or three numbers: abs, rel and ulps, found `{}`", text);
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), numbers[count++]);
-    if (error != std::errc() || end != word.data() + word.size()) return Error("`TOLERANCE` expects numbers, found `{}`", word);
+    if (count == 3)
+      return Error("`TOLERANCE` takes two or three numbers: abs, rel and ulps, found `{}`", text);
+    const auto [end, error] =
+        std::from_chars(word.data(), word.data() + word.size(), numbers[count++]);
+    if (error != std::errc() || end != word.data() + word.size())
+      return Error("`TOLERANCE` expects numbers, found `{}`", word);
   }
-  if (count < 2) return Error("`TOLERANCE` takes two or three numbers: abs, rel and ulps, found `{}`", text);
+  if (count < 2)
+    return Error("`TOLERANCE` takes two or three numbers: abs, rel and ulps, found `{}`", text);
   tolerance = {numbers[0], numbers[1], static_cast<int64_t>(numbers[2])};
   return absl::OkStatus();
 }
@@ -56,7 +60,8 @@ class DirectiveReader {
       } else if (Is("PLATFORMS", value)) {
         for (std::string_view name : Split(value, ',')) result_.platforms.emplace_back(Trim(name));
       } else if (Is("DENORMALS", value)) {
-        if (value != "keep" && value != "flush") return Error("`DENORMALS` expects keep or flush, found `{}`", value);
+        if (value != "keep" && value != "flush")
+          return Error("`DENORMALS` expects keep or flush, found `{}`", value);
         result_.denormals = value == "keep" ? Denormals::kKeep : Denormals::kFlush;
       }
     }
@@ -65,7 +70,8 @@ class DirectiveReader {
   }
 
  private:
-  // Whether this line is `// NAME: value`. A value whose brackets are open goes on in the next comment lines.
+  // Whether this line is `// NAME: value`. A value whose brackets are open goes on in the next
+  // comment lines.
   bool Is(std::string_view name, std::string& value) {
     const std::string prefix = fmt::format("// {}:", name);
     const std::string_view line = Trim(lines_[at_]);
@@ -90,6 +96,8 @@ class DirectiveReader {
 
 }  // namespace
 
-absl::StatusOr<CheckDirectives> ParseDirectives(std::string_view text) { return DirectiveReader(text).Run(); }
+absl::StatusOr<CheckDirectives> ParseDirectives(std::string_view text) {
+  return DirectiveReader(text).Run();
+}
 
 }  // namespace hlo

@@ -45,10 +45,13 @@ bool EndsWith(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
 
-// The files that a path stands for: itself, or those of a folder and the folders below with this ending.
-absl::Status Collect(const std::string& path, std::string_view ending, bool named, std::vector<std::string>& files) {
+// The files that a path stands for: itself, or those of a folder and the folders below with this
+// ending.
+absl::Status Collect(const std::string& path, std::string_view ending, bool named,
+                     std::vector<std::string>& files) {
   struct stat info;
-  if (stat(path.c_str(), &info) != 0) return Error("cannot read `{}`: {}", path, std::strerror(errno));
+  if (stat(path.c_str(), &info) != 0)
+    return Error("cannot read `{}`: {}", path, std::strerror(errno));
   if (!S_ISDIR(info.st_mode)) {
     if (named || EndsWith(path, ending)) files.push_back(path);
     return absl::OkStatus();
@@ -61,7 +64,8 @@ absl::Status Collect(const std::string& path, std::string_view ending, bool name
   }
   closedir(directory);
   std::sort(names.begin(), names.end());
-  for (const std::string& name : names) RETURN_IF_ERROR(Collect(path + "/" + name, ending, /*named=*/false, files));
+  for (const std::string& name : names)
+    RETURN_IF_ERROR(Collect(path + "/" + name, ending, /*named=*/false, files));
   return absl::OkStatus();
 }
 
@@ -86,10 +90,12 @@ std::vector<CheckResult> ReadRecords(std::string_view bytes) {
 
 class CheckRunner {
  public:
-  CheckRunner(const ToolOptions& options, std::vector<Task> tasks) : options_(options), tasks_(std::move(tasks)) {
+  CheckRunner(const ToolOptions& options, std::vector<Task> tasks)
+      : options_(options), tasks_(std::move(tasks)) {
     std::reverse(tasks_.begin(), tasks_.end());
     time_limit_ms_ = 1000 * (options.time_limit > 0 ? options.time_limit : 60);
-    jobs_ = options.jobs > 0 ? static_cast<size_t>(options.jobs) : std::max(1u, std::thread::hardware_concurrency());
+    jobs_ = options.jobs > 0 ? static_cast<size_t>(options.jobs)
+                             : std::max(1u, std::thread::hardware_concurrency());
     total_ = tasks_.size();
   }
 
@@ -98,7 +104,8 @@ class CheckRunner {
       while (!tasks_.empty() && children_.size() < jobs_) Start();
       Wait();
       if (options_.show_progress) {
-        WriteStderr(fmt::format("\r\033[K{} of {} checks", total_ - tasks_.size() - children_.size(), total_));
+        WriteStderr(fmt::format("\r\033[K{} of {} checks",
+                                total_ - tasks_.size() - children_.size(), total_));
       }
     }
     if (options_.show_progress) WriteStderr("\r\033[K");
@@ -133,7 +140,8 @@ class CheckRunner {
     if (options_.check_models) {
       AppendRecord(CheckModel(task.path, task.platform, options_), bytes);
     } else {
-      for (const CheckResult& result : CheckHloFile(task.path, task.platform, options_)) AppendRecord(result, bytes);
+      for (const CheckResult& result : CheckHloFile(task.path, task.platform, options_))
+        AppendRecord(result, bytes);
     }
     std::string_view rest = bytes;
     while (!rest.empty()) {
@@ -182,13 +190,16 @@ class CheckRunner {
     waitpid(child.pid, &status, 0);
     for (const CheckResult& result : ReadRecords(child.bytes)) Count(child.task, result);
     if (child.is_late) {
-      Count(child.task, {Outcome::kSkipped, fmt::format("{}: takes more than {:.0f} s", child.task.path, time_limit_ms_ / 1000)});
+      Count(child.task, {Outcome::kSkipped, fmt::format("{}: takes more than {:.0f} s",
+                                                        child.task.path, time_limit_ms_ / 1000)});
     } else if (WIFSIGNALED(status)) {
-      Count(child.task, {Outcome::kFailed, fmt::format("{}: ended by signal {} ({}){}", child.task.path, WTERMSIG(status),
-                                                       strsignal(WTERMSIG(status)), last_words)});
+      Count(child.task, {Outcome::kFailed,
+                         fmt::format("{}: ended by signal {} ({}){}", child.task.path,
+                                     WTERMSIG(status), strsignal(WTERMSIG(status)), last_words)});
     } else if (WEXITSTATUS(status) != 0) {
-      Count(child.task, {Outcome::kFailed, fmt::format("{}: ended with exit code {}{}", child.task.path, WEXITSTATUS(status),
-                                                       last_words)});
+      Count(child.task,
+            {Outcome::kFailed, fmt::format("{}: ended with exit code {}{}", child.task.path,
+                                           WEXITSTATUS(status), last_words)});
     }
   }
 
@@ -212,8 +223,10 @@ class CheckRunner {
     }
     if (outcome == Outcome::kPassed && !options_.verbose) return;
     std::string message = result.message;
-    if (message.find(task.path) == std::string::npos) message = task.path + (message.empty() ? "" : ": " + message);
-    WriteStdout(fmt::format("{}{}: [{}] {}\n", options_.show_progress ? "\r\033[K" : "", word, task.platform, message));
+    if (message.find(task.path) == std::string::npos)
+      message = task.path + (message.empty() ? "" : ": " + message);
+    WriteStdout(fmt::format("{}{}: [{}] {}\n", options_.show_progress ? "\r\033[K" : "", word,
+                            task.platform, message));
   }
 
   const ToolOptions& options_;
@@ -227,7 +240,8 @@ class CheckRunner {
   int64_t skipped_ = 0;
 };
 
-absl::Status MakeTasks(const ToolOptions& options, const std::vector<std::string>& paths, std::vector<Task>& tasks) {
+absl::Status MakeTasks(const ToolOptions& options, const std::vector<std::string>& paths,
+                       std::vector<Task>& tasks) {
   std::vector<std::string> platforms;
   if (options.platforms.empty() || options.platforms == "all") {
     for (const BackendInfo& info : AllBackends()) platforms.emplace_back(info.name);
@@ -252,7 +266,8 @@ absl::Status MakeTasks(const ToolOptions& options, const std::vector<std::string
 
 int CheckFiles(const ToolOptions& options, const std::vector<std::string>& paths) {
   std::vector<Task> tasks;
-  if (const absl::Status status = MakeTasks(options, paths, tasks); !status.ok()) return ReportToolError("hlo-run", status);
+  if (const absl::Status status = MakeTasks(options, paths, tasks); !status.ok())
+    return ReportToolError("hlo-run", status);
   // Several at a time share the processors.
   ToolOptions shared = options;
   if (shared.threads == 0) shared.threads = 2;

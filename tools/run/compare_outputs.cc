@@ -31,7 +31,8 @@ absl::StatusOr<Literal> ExpectedLeaf(const std::string& path, const ParameterLea
   absl::StatusOr<NpyArray> array = ParseNpy(text);
   if (!array.ok()) return Error("`{}`: {}", path, std::string(array.status().message()));
   absl::StatusOr<Literal> literal = ToLiteral(*array, leaf.shape);
-  if (!literal.ok()) return Error("`{}` for {}: {}", path, leaf.name, std::string(literal.status().message()));
+  if (!literal.ok())
+    return Error("`{}` for {}: {}", path, leaf.name, std::string(literal.status().message()));
   return literal;
 }
 
@@ -47,16 +48,18 @@ Tolerance DefaultTolerance(ElementType type) {
   return {0.25, 0.25, 0};
 }
 
-Verdict CompareOutputs(const Literal& actual, const Literal& expected, const std::optional<Tolerance>& tolerance) {
+Verdict CompareOutputs(const Literal& actual, const Literal& expected,
+                       const std::optional<Tolerance>& tolerance) {
   Verdict verdict;
   const std::vector<Literal> got = ArrayLeaves(actual);
   const std::vector<Literal> want = ArrayLeaves(expected);
   if (got.size() != want.size()) {
-    return {false, fmt::format("{} outputs, expected {}: actual shape is `{}`, expected `{}`\n", got.size(), want.size(),
-                               actual.shape(), expected.shape())};
+    return {false, fmt::format("{} outputs, expected {}: actual shape is `{}`, expected `{}`\n",
+                               got.size(), want.size(), actual.shape(), expected.shape())};
   }
   for (size_t i = 0; i < got.size(); ++i) {
-    Add(verdict, i, got[i].shape(), Compare(got[i], want[i], tolerance.value_or(DefaultTolerance(got[i].element_type()))));
+    Add(verdict, i, got[i].shape(),
+        Compare(got[i], want[i], tolerance.value_or(DefaultTolerance(got[i].element_type()))));
   }
   return verdict;
 }
@@ -65,7 +68,8 @@ Verdict CompareOutputs(const Literal& actual, const ModelFile& model, const Tole
   Verdict verdict;
   const std::vector<Literal> got = ArrayLeaves(actual);
   if (got.size() != model.outputs.size()) {
-    return {false, fmt::format("{} outputs, but `{}` describes {}\n", got.size(), model.path, model.outputs.size())};
+    return {false, fmt::format("{} outputs, but `{}` describes {}\n", got.size(), model.path,
+                               model.outputs.size())};
   }
   for (size_t i = 0; i < got.size(); ++i) {
     Add(verdict, i, got[i].shape(), CompareWithModel(got[i], model.outputs[i], tolerance));
@@ -79,7 +83,8 @@ absl::StatusOr<Literal> ReadExpected(const std::string& what, Shape shape) {
   struct stat info;
   if (stat(what.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     for (size_t i = 0; i < leaves.size(); ++i) {
-      ASSIGN_OR_RETURN(arrays.emplace_back(), ExpectedLeaf(fmt::format("{}/out{}.npy", what, i), leaves[i]));
+      ASSIGN_OR_RETURN(arrays.emplace_back(),
+                       ExpectedLeaf(fmt::format("{}/out{}.npy", what, i), leaves[i]));
     }
   } else {
     ASSIGN_OR_RETURN(const std::vector<LiteralFromWord> given, ReadWord(what, leaves, 0));
@@ -88,7 +93,8 @@ absl::StatusOr<Literal> ReadExpected(const std::string& what, Shape shape) {
     }
   }
   if (arrays.size() != leaves.size()) {
-    return Error("`--expected` gives {} arrays, but the module has {} outputs", arrays.size(), leaves.size());
+    return Error("`--expected` gives {} arrays, but the module has {} outputs", arrays.size(),
+                 leaves.size());
   }
   size_t at = 0;
   return FromLeaves(shape, arrays, at);

@@ -20,12 +20,13 @@ struct Verdict {
 Tolerance DefaultTolerance(ElementType type);
 
 // Compares array leaf by array leaf. Without `tolerance` the default of each type is used.
-Verdict CompareOutputs(const Literal& actual, const Literal& expected, const std::optional<Tolerance>& tolerance);
+Verdict CompareOutputs(const Literal& actual, const Literal& expected,
+                       const std::optional<Tolerance>& tolerance);
 // Compares with a model's file; its tolerances are widened to `tolerance`.
 Verdict CompareOutputs(const Literal& actual, const ModelFile& model, const Tolerance& tolerance);
 
-// Reads what --expected= names: a folder of .npy files, an .npy or .npz file, a text file of literals, or a literal. The shapes are
-// those of `actual`.
+// Reads what --expected= names: a folder of .npy files, an .npy or .npz file, a text file of
+// literals, or a literal. The shapes are those of `actual`.
 absl::StatusOr<Literal> ReadExpected(const std::string& what, Shape shape);
 
 }  // namespace hlo

@@ -43,13 +43,18 @@ absl::StatusOr<int> FillElided(Module& module, const std::string& how) {
   if (how.empty()) {
     std::string names;
     constexpr size_t kMostNamed = 5;
-    for (size_t i = 0; i < elided.size() && i < kMostNamed; ++i) names += fmt::format("{}`{}`", i > 0 ? ", " : "", elided[i]->name());
-    if (elided.size() > kMostNamed) names += fmt::format(" and {} more", elided.size() - kMostNamed);
-    return Error(elided[0]->loc(), "the values of {} were left out (`{{...}}`); --fill-elided=random:SEED, zeros or ones makes some up",
+    for (size_t i = 0; i < elided.size() && i < kMostNamed; ++i)
+      names += fmt::format("{}`{}`", i > 0 ? ", " : "", elided[i]->name());
+    if (elided.size() > kMostNamed)
+      names += fmt::format(" and {} more", elided.size() - kMostNamed);
+    return Error(elided[0]->loc(),
+                 "the values of {} were left out (`{{...}}`); --fill-elided=random:SEED, zeros or "
+                 "ones makes some up",
                  names);
   }
   int64_t number = 0;
-  for (Instruction* inst : elided) inst->SetAttrs(ConstantAttrs{Filled(inst->shape(), how, number)});
+  for (Instruction* inst : elided)
+    inst->SetAttrs(ConstantAttrs{Filled(inst->shape(), how, number)});
   return static_cast<int>(elided.size());
 }
 

@@ -9,8 +9,8 @@
 
 namespace hlo {
 
-// Gives them values: `how` is "zeros", "ones" or "random:SEED". Without it (""), such constants are an error that names them. Returns
-// how many there were.
+// Gives them values: `how` is "zeros", "ones" or "random:SEED". Without it (""), such constants are
+// an error that names them. Returns how many there were.
 absl::StatusOr<int> FillElided(Module& module, const std::string& how);
 
 }  // namespace hlo

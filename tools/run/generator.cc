@@ -23,13 +23,16 @@ double RealScalar(const InputSpec& spec, uint64_t key, int64_t i, bool is_double
       return static_cast<float>(spec.lo + (spec.hi - spec.lo) * k / 16777216.0);
     }
     case InputSpec::Kind::kRandint: {
-      const uint64_t range = static_cast<uint64_t>(spec.int_hi) - static_cast<uint64_t>(spec.int_lo);
-      return static_cast<double>(spec.int_lo + static_cast<int64_t>(((InputDraw(key, i) >> 32) * range) >> 32));
+      const uint64_t range =
+          static_cast<uint64_t>(spec.int_hi) - static_cast<uint64_t>(spec.int_lo);
+      return static_cast<double>(spec.int_lo +
+                                 static_cast<int64_t>(((InputDraw(key, i) >> 32) * range) >> 32));
     }
     case InputSpec::Kind::kIota: return static_cast<double>(i);
     case InputSpec::Kind::kConst:
     case InputSpec::Kind::kValues: {
-      const double value = spec.reals[spec.kind == InputSpec::Kind::kConst ? 0 : static_cast<size_t>(i)];
+      const double value =
+          spec.reals[spec.kind == InputSpec::Kind::kConst ? 0 : static_cast<size_t>(i)];
       return is_double_type ? value : static_cast<float>(value);
     }
   }
@@ -40,7 +43,8 @@ int64_t IntScalar(const InputSpec& spec, uint64_t key, int64_t i) {
   switch (spec.kind) {
     case InputSpec::Kind::kUniform: return static_cast<int64_t>(RealScalar(spec, key, i, false));
     case InputSpec::Kind::kRandint: {
-      const uint64_t range = static_cast<uint64_t>(spec.int_hi) - static_cast<uint64_t>(spec.int_lo);
+      const uint64_t range =
+          static_cast<uint64_t>(spec.int_hi) - static_cast<uint64_t>(spec.int_lo);
       return spec.int_lo + static_cast<int64_t>(((InputDraw(key, i) >> 32) * range) >> 32);
     }
     case InputSpec::Kind::kIota: return i;
@@ -52,9 +56,13 @@ int64_t IntScalar(const InputSpec& spec, uint64_t key, int64_t i) {
 
 }  // namespace
 
-uint64_t InputKey(uint64_t seed, int64_t input) { return Mix(seed + kGamma * (static_cast<uint64_t>(input) + 1)); }
+uint64_t InputKey(uint64_t seed, int64_t input) {
+  return Mix(seed + kGamma * (static_cast<uint64_t>(input) + 1));
+}
 
-uint64_t InputDraw(uint64_t key, int64_t i) { return Mix(key + kGamma * (static_cast<uint64_t>(i) + 1)); }
+uint64_t InputDraw(uint64_t key, int64_t i) {
+  return Mix(key + kGamma * (static_cast<uint64_t>(i) + 1));
+}
 
 Literal GenerateInput(Shape shape, const InputSpec& spec, uint64_t seed, int64_t input) {
   Literal literal(shape);
@@ -69,7 +77,8 @@ Literal GenerateInput(Shape shape, const InputSpec& spec, uint64_t seed, int64_t
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t n = std::min(kBlock, count - begin);
     if (IsFloat(part)) {
-      for (int64_t i = 0; i < n; ++i) reals[i] = RealScalar(spec, key, begin + i, part == ElementType::kF64);
+      for (int64_t i = 0; i < n; ++i)
+        reals[i] = RealScalar(spec, key, begin + i, part == ElementType::kF64);
       WriteDoubles(part, reals, n, to);
     } else {
       for (int64_t i = 0; i < n; ++i) ints[i] = IntScalar(spec, key, begin + i);

@@ -35,12 +35,15 @@ class LimitFinder {
   };
 
   void Push(const Instruction* inst, Path path, int64_t limit) {
-    if (seen_.insert({inst->id(), path, limit}).second) work_.push_back({inst, std::move(path), limit});
+    if (seen_.insert({inst->id(), path, limit}).second)
+      work_.push_back({inst, std::move(path), limit});
   }
 
   // The limits that `inst` itself sets on its operands.
   void Visit(const Instruction& inst) {
-    const auto room = [](int64_t size, int64_t window) { return std::max<int64_t>(size - window, 0); };
+    const auto room = [](int64_t size, int64_t window) {
+      return std::max<int64_t>(size - window, 0);
+    };
     switch (inst.opcode()) {
       case Opcode::kGather: {
         const auto& attrs = inst.attrs<GatherAttrs>();
@@ -53,10 +56,13 @@ class LimitFinder {
         return;
       }
       case Opcode::kScatter: return VisitScatter(inst);
-      case Opcode::kDynamicSlice: return VisitStarts(inst, 1, inst.attrs<DynamicSliceAttrs>().dynamic_slice_sizes);
-      case Opcode::kDynamicUpdateSlice: return VisitStarts(inst, 2, inst.operand(1)->shape().dims());
+      case Opcode::kDynamicSlice:
+        return VisitStarts(inst, 1, inst.attrs<DynamicSliceAttrs>().dynamic_slice_sizes);
+      case Opcode::kDynamicUpdateSlice:
+        return VisitStarts(inst, 2, inst.operand(1)->shape().dims());
       case Opcode::kConditional:
-        if (IsInteger(inst.operand(0)->shape().element_type())) Push(inst.operand(0), {}, inst.call_count() - 1);
+        if (IsInteger(inst.operand(0)->shape().element_type()))
+          Push(inst.operand(0), {}, inst.call_count() - 1);
         return;
       default: return;  // not an opcode that takes indices
     }
@@ -65,7 +71,8 @@ class LimitFinder {
   void VisitStarts(const Instruction& inst, int first, absl::Span<const int64_t> sizes) {
     const Shape operand = inst.operand(0)->shape();
     const int rank = operand.rank();
-    const bool is_vector = inst.operand_count() == first + 1 && inst.operand(first)->shape().rank() == 1;
+    const bool is_vector =
+        inst.operand_count() == first + 1 && inst.operand(first)->shape().rank() == 1;
     int64_t least = INT64_MAX;
     for (int d = 0; d < rank; ++d) {
       const int64_t limit = std::max<int64_t>(operand.dim(d) - sizes[static_cast<size_t>(d)], 0);
@@ -84,13 +91,16 @@ class LimitFinder {
     size_t window = 0;
     int64_t limit = INT64_MAX;
     for (int d = 0; d < input.rank(); ++d) {
-      const auto contains = [d](const DimVec& dims) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
+      const auto contains = [d](const DimVec& dims) {
+        return std::find(dims.begin(), dims.end(), d) != dims.end();
+      };
       int64_t size = 1;
       if (!contains(attrs.inserted_window_dims) && !contains(attrs.input_batching_dims) &&
           window < attrs.update_window_dims.size()) {
         size = updates.dim(static_cast<int>(attrs.update_window_dims[window++]));
       }
-      if (contains(attrs.scatter_dims_to_operand_dims)) limit = std::min(limit, std::max<int64_t>(input.dim(d) - size, 0));
+      if (contains(attrs.scatter_dims_to_operand_dims))
+        limit = std::min(limit, std::max<int64_t>(input.dim(d) - size, 0));
     }
     if (limit != INT64_MAX) Push(inst.operand(inputs), {}, limit);
   }
@@ -112,15 +122,10 @@ class LimitFinder {
       case Opcode::kDynamicSlice:
       case Opcode::kGather:
       case Opcode::kReducePrecision:
-      case Opcode::kOptimizationBarrier:
-        return operand(0);
+      case Opcode::kOptimizationBarrier: return operand(0);
       case Opcode::kDynamicUpdateSlice:
-      case Opcode::kPad:
-        operand(0);
-        return operand(1);
-      case Opcode::kSelect:
-        operand(1);
-        return operand(2);
+      case Opcode::kPad: operand(0); return operand(1);
+      case Opcode::kSelect: operand(1); return operand(2);
       case Opcode::kClamp: return operand(1);
       case Opcode::kConcatenate:
       case Opcode::kMaximum:
@@ -132,7 +137,8 @@ class LimitFinder {
         return Push(inst.operand(static_cast<int>(item.path[0])), {}, item.limit);
       case Opcode::kTuple:
         if (item.path.empty()) return;
-        return Push(inst.operand(static_cast<int>(item.path[0])), Path(item.path.begin() + 1, item.path.end()), item.limit);
+        return Push(inst.operand(static_cast<int>(item.path[0])),
+                    Path(item.path.begin() + 1, item.path.end()), item.limit);
       case Opcode::kGetTupleElement: {
         Path path = item.path;
         path.insert(path.begin(), inst.tuple_index());
@@ -144,7 +150,8 @@ class LimitFinder {
         operand(0);
         return Push(inst.while_body()->root(), item.path, item.limit);
       case Opcode::kConditional:
-        for (int i = 0; i < inst.call_count(); ++i) Push(inst.call(i)->root(), item.path, item.limit);
+        for (int i = 0; i < inst.call_count(); ++i)
+          Push(inst.call(i)->root(), item.path, item.limit);
         return;
       default: return;  // computed: not to be traced
     }

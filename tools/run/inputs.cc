@@ -25,13 +25,17 @@ bool IsFile(const std::string& path) {
 }
 
 // "parameter 1 `x`", and the place in a tuple.
-std::string Describe(const ParameterLeaf& leaf) { return fmt::format("parameter {} `{}`", leaf.parameter, leaf.name); }
+std::string Describe(const ParameterLeaf& leaf) {
+  return fmt::format("parameter {} `{}`", leaf.parameter, leaf.name);
+}
 
-absl::StatusOr<Literal> NpyLeaf(std::string_view text, const std::string& origin, const ParameterLeaf& leaf) {
+absl::StatusOr<Literal> NpyLeaf(std::string_view text, const std::string& origin,
+                                const ParameterLeaf& leaf) {
   absl::StatusOr<NpyArray> array = ParseNpy(text);
   if (!array.ok()) return Error("`{}`: {}", origin, ToStd(array.status().message()));
   absl::StatusOr<Literal> literal = ToLiteral(*array, leaf.shape);
-  if (!literal.ok()) return Error("`{}` for {}: {}", origin, Describe(leaf), ToStd(literal.status().message()));
+  if (!literal.ok())
+    return Error("`{}` for {}: {}", origin, Describe(leaf), ToStd(literal.status().message()));
   return literal;
 }
 
@@ -47,8 +51,9 @@ absl::StatusOr<std::vector<NpzMember>> ReadNpzFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   absl::StatusOr<std::vector<NpzMember>> members = ReadNpz(text);
   if (!members.ok()) return Error("`{}`: {}", path, ToStd(members.status().message()));
-  const bool numbered = std::all_of(members->begin(), members->end(),
-                                    [](const NpzMember& member) { return TrailingNumber(member.name) >= 0; });
+  const bool numbered = std::all_of(members->begin(), members->end(), [](const NpzMember& member) {
+    return TrailingNumber(member.name) >= 0;
+  });
   if (numbered) {
     std::stable_sort(members->begin(), members->end(), [](const NpzMember& a, const NpzMember& b) {
       return TrailingNumber(a.name) < TrailingNumber(b.name);
@@ -58,7 +63,8 @@ absl::StatusOr<std::vector<NpzMember>> ReadNpzFile(const std::string& path) {
 }
 
 // One line's worth of an error of the literal parser, with its place in the text.
-absl::Status LiteralError(const absl::Status& status, const std::string& name, const std::string& text) {
+absl::Status LiteralError(const absl::Status& status, const std::string& name,
+                          const std::string& text) {
   const Source source(name, text);
   const Diagnostic first = DiagnosticsOf(status).front();
   if (!first.loc.known()) return Error("{}: {}", name, first.message);
@@ -104,21 +110,24 @@ absl::Status Moved(const absl::Status& status, size_t by) {
 }
 
 // Puts the arrays of `value` into `out`, checking each against the next leaf.
-absl::Status Distribute(const LiteralFromWord& given, const std::vector<ParameterLeaf>& leaves, std::vector<Literal>& out) {
+absl::Status Distribute(const LiteralFromWord& given, const std::vector<ParameterLeaf>& leaves,
+                        std::vector<Literal>& out) {
   for (Literal& array : ArrayLeaves(given.value)) {
     if (out.size() == leaves.size()) {
       return Error("{} is one too many: the module takes {} arrays", given.origin, leaves.size());
     }
     const ParameterLeaf& leaf = leaves[out.size()];
     if (!CompatibleIgnoringDynamic(array.shape(), leaf.shape)) {
-      return Error("{} for {}: expected `{}`, found `{}`", given.origin, Describe(leaf), leaf.shape, array.shape());
+      return Error("{} for {}: expected `{}`, found `{}`", given.origin, Describe(leaf), leaf.shape,
+                   array.shape());
     }
     out.push_back(std::move(array));
   }
   return absl::OkStatus();
 }
 
-absl::Status FromDirectory(const std::string& directory, const std::vector<ParameterLeaf>& leaves, std::vector<Literal>& out) {
+absl::Status FromDirectory(const std::string& directory, const std::vector<ParameterLeaf>& leaves,
+                           std::vector<Literal>& out) {
   for (size_t i = 0; i < leaves.size(); ++i) {
     const std::string path = fmt::format("{}/arg{}.npy", directory, i);
     absl::StatusOr<std::string> text = ReadFile(path);
@@ -129,18 +138,21 @@ absl::Status FromDirectory(const std::string& directory, const std::vector<Param
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Literal>> FromModel(const std::vector<ParameterLeaf>& leaves, const ModelFile& model) {
+absl::StatusOr<std::vector<Literal>> FromModel(const std::vector<ParameterLeaf>& leaves,
+                                               const ModelFile& model) {
   if (leaves.size() != model.inputs.size()) {
-    return Error("`{}` describes {} inputs, but the module takes {} arrays", model.path, model.inputs.size(), leaves.size());
+    return Error("`{}` describes {} inputs, but the module takes {} arrays", model.path,
+                 model.inputs.size(), leaves.size());
   }
   std::vector<Literal> out;
   for (size_t i = 0; i < leaves.size(); ++i) {
     const ModelInput& input = model.inputs[i];
     if (!CompatibleIgnoringDynamic(input.shape, leaves[i].shape)) {
-      return Error("`{}`, input {} for {}: expected `{}`, found `{}`", model.path, i, Describe(leaves[i]), leaves[i].shape,
-                   input.shape);
+      return Error("`{}`, input {} for {}: expected `{}`, found `{}`", model.path, i,
+                   Describe(leaves[i]), leaves[i].shape, input.shape);
     }
-    out.push_back(GenerateInput(leaves[i].shape.WithoutDynamic(), input.spec, model.seed, static_cast<int64_t>(i)));
+    out.push_back(GenerateInput(leaves[i].shape.WithoutDynamic(), input.spec, model.seed,
+                                static_cast<int64_t>(i)));
   }
   return out;
 }
@@ -172,7 +184,8 @@ absl::StatusOr<std::vector<Literal>> ParseLiterals(const std::string& raw) {
   size_t at = 0;
   while ((at = text.find_first_not_of(kBlanks, at)) != std::string::npos) {
     const size_t end = EndOfLiteral(text, at);
-    absl::StatusOr<Literal> literal = ParseShapeAndLiteral(std::string_view(text).substr(at, end - at));
+    absl::StatusOr<Literal> literal =
+        ParseShapeAndLiteral(std::string_view(text).substr(at, end - at));
     if (!literal.ok()) return Moved(literal.status(), at);
     literals.push_back(*std::move(literal));
     at = end;
@@ -180,7 +193,8 @@ absl::StatusOr<std::vector<Literal>> ParseLiterals(const std::string& raw) {
   return literals;
 }
 
-absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word, const std::vector<ParameterLeaf>& leaves,
+absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word,
+                                                      const std::vector<ParameterLeaf>& leaves,
                                                       size_t at) {
   const bool is_marked = !word.empty() && word[0] == '@';
   const std::string path = is_marked ? word.substr(1) : word;
@@ -189,18 +203,21 @@ absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word, c
     ASSIGN_OR_RETURN(const std::vector<NpzMember> members, ReadNpzFile(path));
     for (const NpzMember& member : members) {
       const std::string origin = fmt::format("{}:{}", path, member.name);
-      if (at >= leaves.size()) return Error("`{}` is one too many: the module takes {} arrays", origin, leaves.size());
+      if (at >= leaves.size())
+        return Error("`{}` is one too many: the module takes {} arrays", origin, leaves.size());
       ASSIGN_OR_RETURN(Literal literal, NpyLeaf(member.text, origin, leaves[at++]));
       result.push_back({std::move(literal), fmt::format("`{}`", origin)});
     }
     return result;
   }
-  const bool is_file = is_marked || path.ends_with(".npy") || path.ends_with(".txt") || IsFile(path);
+  const bool is_file =
+      is_marked || path.ends_with(".npy") || path.ends_with(".txt") || IsFile(path);
   std::string text = word;
   if (is_file) {
     ASSIGN_OR_RETURN(text, ReadFile(path));
     if (text.starts_with("\x93NUMPY") || path.ends_with(".npy")) {
-      if (at >= leaves.size()) return Error("`{}` is one too many: the module takes {} arrays", path, leaves.size());
+      if (at >= leaves.size())
+        return Error("`{}` is one too many: the module takes {} arrays", path, leaves.size());
       ASSIGN_OR_RETURN(Literal literal, NpyLeaf(text, path, leaves[at]));
       result.push_back({std::move(literal), fmt::format("`{}`", path)});
       return result;
@@ -211,7 +228,8 @@ absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word, c
   if (literals->empty() && !is_file) return Error("`{}` is no literal", word);
   const std::string shortened = word.size() > 40 ? word.substr(0, 37) + "..." : word;
   for (Literal& literal : *literals) {
-    result.push_back({std::move(literal), is_file ? fmt::format("`{}`", path) : fmt::format("argument `{}`", shortened)});
+    result.push_back({std::move(literal), is_file ? fmt::format("`{}`", path)
+                                                  : fmt::format("argument `{}`", shortened)});
   }
   return result;
 }
@@ -235,8 +253,10 @@ Literal RandomLeaf(Shape shape, std::optional<int64_t> index_limit, uint64_t see
   return GenerateInput(shape.WithoutDynamic(), spec, seed, number);
 }
 
-absl::StatusOr<std::vector<Literal>> MakeModelArguments(const Module& module, const ModelFile& model) {
-  ASSIGN_OR_RETURN(const std::vector<Literal> leaves, FromModel(ParameterLeaves(*module.entry()), model));
+absl::StatusOr<std::vector<Literal>> MakeModelArguments(const Module& module,
+                                                        const ModelFile& model) {
+  ASSIGN_OR_RETURN(const std::vector<Literal> leaves,
+                   FromModel(ParameterLeaves(*module.entry()), model));
   return Assemble(module, leaves);
 }
 
@@ -251,21 +271,26 @@ absl::StatusOr<Arguments> MakeArguments(const Module& module, const InputSources
     RETURN_IF_ERROR(FromDirectory(sources.directory, leaves, arrays));
   }
   for (const std::string& word : sources.words) {
-    ASSIGN_OR_RETURN(const std::vector<LiteralFromWord> given, ReadWord(word, leaves, arrays.size()));
-    for (const LiteralFromWord& literal : given) RETURN_IF_ERROR(Distribute(literal, leaves, arrays));
+    ASSIGN_OR_RETURN(const std::vector<LiteralFromWord> given,
+                     ReadWord(word, leaves, arrays.size()));
+    for (const LiteralFromWord& literal : given)
+      RETURN_IF_ERROR(Distribute(literal, leaves, arrays));
   }
   if (arrays.size() < leaves.size()) {
     const bool nothing_given = sources.words.empty();
     if (!nothing_given && !sources.seed) {
       const ParameterLeaf& leaf = leaves[arrays.size()];
-      return Error("no input for {} of shape `{}`; got {} of {} arrays (--seed=N makes the missing ones)", Describe(leaf),
-                   leaf.shape, arrays.size(), leaves.size());
+      return Error(
+          "no input for {} of shape `{}`; got {} of {} arrays (--seed=N makes the missing ones)",
+          Describe(leaf), leaf.shape, arrays.size(), leaves.size());
     }
     const uint64_t seed = sources.seed.value_or(kDefaultSeed);
     const std::map<LeafKey, int64_t> limits = IndexLimits(module);
-    result.notes.push_back(fmt::format("{} of {} inputs are made from seed {}", leaves.size() - arrays.size(), leaves.size(), seed));
+    result.notes.push_back(fmt::format("{} of {} inputs are made from seed {}",
+                                       leaves.size() - arrays.size(), leaves.size(), seed));
     for (size_t i = arrays.size(); i < leaves.size(); ++i) {
-      const auto limit = limits.find({leaves[i].parameter, {leaves[i].index.begin(), leaves[i].index.end()}});
+      const auto limit =
+          limits.find({leaves[i].parameter, {leaves[i].index.begin(), leaves[i].index.end()}});
       std::optional<int64_t> most;
       if (limit != limits.end()) most = limit->second;
       arrays.push_back(RandomLeaf(leaves[i].shape, most, seed, static_cast<int64_t>(i)));

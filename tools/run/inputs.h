@@ -1,4 +1,5 @@
-// The arguments of a run: from literals, .npy and .npz files, folders, a model's .json file, or made from a seed.
+// The arguments of a run: from literals, .npy and .npz files, folders, a model's .json file, or
+// made from a seed.
 #pragma once
 
 #include <string>
@@ -14,27 +15,32 @@ namespace hlo {
 
 // Where arguments come from; at most one of the first three is given.
 struct InputSources {
-  std::vector<std::string> words;  // literals, or names of .npy, .npz and text files ("@file" or "file")
+  std::vector<std::string>
+      words;  // literals, or names of .npy, .npz and text files ("@file" or "file")
   std::string directory;
   std::string model_file;
-  std::optional<uint64_t> seed;    // makes what the others do not give
+  std::optional<uint64_t> seed;  // makes what the others do not give
 };
 
 struct Arguments {
-  std::vector<Literal> values;      // one for each parameter
-  std::vector<std::string> notes;   // what the user should know: "inputs are made from seed 42"
+  std::vector<Literal> values;     // one for each parameter
+  std::vector<std::string> notes;  // what the user should know: "inputs are made from seed 42"
 };
 
-// The arguments of the entry computation. Errors name the file, the parameter, what is expected and what is found.
+// The arguments of the entry computation. Errors name the file, the parameter, what is expected and
+// what is found.
 absl::StatusOr<Arguments> MakeArguments(const Module& module, const InputSources& sources);
 
 // The arguments that a model's file describes.
-absl::StatusOr<std::vector<Literal>> MakeModelArguments(const Module& module, const ModelFile& model);
+absl::StatusOr<std::vector<Literal>> MakeModelArguments(const Module& module,
+                                                        const ModelFile& model);
 
-// A value of this shape from a seed: floats in [-1, 1), integers small and, where the parameter is an index, in range.
+// A value of this shape from a seed: floats in [-1, 1), integers small and, where the parameter is
+// an index, in range.
 Literal RandomLeaf(Shape shape, std::optional<int64_t> index_limit, uint64_t seed, int64_t number);
 
-// All literals of a text, one after the other: "f32[2] {1, 2} s32[] 3"; `//` and `#` start comments.
+// All literals of a text, one after the other: "f32[2] {1, 2} s32[] 3"; `//` and `#` start
+// comments.
 absl::StatusOr<std::vector<Literal>> ParseLiterals(const std::string& text);
 // The literal of "SHAPE VALUE". Behind a blank braces are values, never a layout: "f32[2] {1, 2}".
 absl::StatusOr<Literal> ParseShapeAndLiteral(std::string_view text);
@@ -44,6 +50,8 @@ struct LiteralFromWord {
   Literal value;
   std::string origin;  // for messages: the file, or "argument `…`"
 };
-absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word, const std::vector<ParameterLeaf>& leaves, size_t at);
+absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word,
+                                                      const std::vector<ParameterLeaf>& leaves,
+                                                      size_t at);
 
 }  // namespace hlo

@@ -63,13 +63,16 @@ class JsonParser {
   using Kind = JsonValue::Kind;
 
   absl::Status Fail(std::string_view message) const {
-    const std::string seen = at_ < text_.size() ? fmt::format("`{}`", text_[at_]) : "the end of the file";
+    const std::string seen =
+        at_ < text_.size() ? fmt::format("`{}`", text_[at_]) : "the end of the file";
     return Error(Here(), "{}, found {}", message, seen);
   }
   SourceLoc Here() const { return {static_cast<uint32_t>(at_), at_ < text_.size() ? 1u : 0u}; }
   char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void Blanks() {
-    while (at_ < text_.size() && (Peek() == ' ' || Peek() == '\n' || Peek() == '\t' || Peek() == '\r')) ++at_;
+    while (at_ < text_.size() &&
+           (Peek() == ' ' || Peek() == '\n' || Peek() == '\t' || Peek() == '\r'))
+      ++at_;
   }
   bool Take(char c) {
     Blanks();
@@ -155,7 +158,8 @@ class JsonParser {
     const size_t begin = ++at_;
     bool has_escapes = false;
     while (Peek() != '"') {
-      if (at_ >= text_.size() || static_cast<unsigned char>(Peek()) < 0x20) return Fail("expected `\"`");
+      if (at_ >= text_.size() || static_cast<unsigned char>(Peek()) < 0x20)
+        return Fail("expected `\"`");
       if (Peek() == '\\') {
         has_escapes = true;
         ++at_;
@@ -189,7 +193,8 @@ class JsonParser {
       if (c != 'u' || !Hex(raw.substr(i + 1), code)) return Fail("bad escape in a string");
       i += 4;
       uint32_t low = 0;
-      if (code >= 0xD800 && code < 0xDC00 && raw.substr(i + 1, 2) == "\\u" && Hex(raw.substr(i + 3), low)) {
+      if (code >= 0xD800 && code < 0xDC00 && raw.substr(i + 1, 2) == "\\u" &&
+          Hex(raw.substr(i + 3), low)) {
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
         i += 6;
       }
@@ -219,7 +224,8 @@ absl::StatusOr<const JsonValue*> JsonValue::Get(std::string_view key, Kind kind)
   const JsonValue* value = Find(key);
   if (value == nullptr) return Error(loc_, "this object has no `{}`", key);
   if (value->kind_ != kind) {
-    return Error(value->loc_, "`{}` is {}, expected {}", key, KindText(value->kind_), KindText(kind));
+    return Error(value->loc_, "`{}` is {}, expected {}", key, KindText(value->kind_),
+                 KindText(kind));
   }
   return value;
 }
@@ -263,15 +269,18 @@ absl::StatusOr<int64_t> JsonValue::AsInt() const {
   if (kind_ == Kind::kNumber) {
     const char* end = text_.data() + text_.size();
     int64_t value = 0;
-    if (const auto r = std::from_chars(text_.data(), end, value); r.ec == std::errc() && r.ptr == end) return value;
+    if (const auto r = std::from_chars(text_.data(), end, value);
+        r.ec == std::errc() && r.ptr == end)
+      return value;
     uint64_t bits = 0;
-    if (const auto r = std::from_chars(text_.data(), end, bits); r.ec == std::errc() && r.ptr == end) {
+    if (const auto r = std::from_chars(text_.data(), end, bits);
+        r.ec == std::errc() && r.ptr == end) {
       return static_cast<int64_t>(bits);
     }
     // "3.0" is an integer, too.
     double real = 0;
-    if (const auto r = std::from_chars(text_.data(), end, real); r.ec == std::errc() && real == std::trunc(real) &&
-                                                                 std::abs(real) < 9e18) {
+    if (const auto r = std::from_chars(text_.data(), end, real);
+        r.ec == std::errc() && real == std::trunc(real) && std::abs(real) < 9e18) {
       return static_cast<int64_t>(real);
     }
   }

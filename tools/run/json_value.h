@@ -1,5 +1,6 @@
-// Reading JSON: a document becomes a tree of values that point into its text. Numbers keep their digits, so that 64-bit integers
-// lose nothing; strings are unescaped. Errors carry the place in the text.
+// Reading JSON: a document becomes a tree of values that point into its text. Numbers keep their
+// digits, so that 64-bit integers lose nothing; strings are unescaped. Errors carry the place in
+// the text.
 #pragma once
 
 #include <cstdint>

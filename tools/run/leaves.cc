@@ -19,7 +19,8 @@ std::vector<ParameterLeaf> ParameterLeaves(const Computation& computation) {
       if (!shape.IsArray()) return;
       std::string name(parameter->name());
       if (!index.empty()) name += ToString(index);
-      leaves.push_back({static_cast<int>(parameter->parameter_number()), index, shape, std::move(name)});
+      leaves.push_back(
+          {static_cast<int>(parameter->parameter_number()), index, shape, std::move(name)});
     });
   }
   return leaves;

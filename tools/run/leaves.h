@@ -1,4 +1,5 @@
-// Values as the list of their array leaves, and back. Tokens and other leaves without data do not count.
+// Values as the list of their array leaves, and back. Tokens and other leaves without data do not
+// count.
 #pragma once
 
 #include <string>
@@ -21,7 +22,8 @@ struct ParameterLeaf {
 std::vector<ParameterLeaf> ParameterLeaves(const Computation& computation);
 // The array leaves of a value, in order; they share its data.
 std::vector<Literal> ArrayLeaves(const Literal& value);
-// The value of this shape made of array leaves, taken in order from `at` on; `at` moves behind them.
+// The value of this shape made of array leaves, taken in order from `at` on; `at` moves behind
+// them.
 Literal FromLeaves(Shape shape, const std::vector<Literal>& leaves, size_t& at);
 
 }  // namespace hlo

@@ -28,9 +28,11 @@ uint64_t Available() {
   return found ? sum : kUnlimited;
 }
 
-// What the control group of the process leaves of its limit (version 2 of control groups, seen from inside a container).
+// What the control group of the process leaves of its limit (version 2 of control groups, seen from
+// inside a container).
 uint64_t GroupRoom() {
-  std::ifstream limit_file("/sys/fs/cgroup/memory.max"), used_file("/sys/fs/cgroup/memory.current"), stat_file("/sys/fs/cgroup/memory.stat");
+  std::ifstream limit_file("/sys/fs/cgroup/memory.max"), used_file("/sys/fs/cgroup/memory.current"),
+      stat_file("/sys/fs/cgroup/memory.stat");
   uint64_t limit = 0, used = 0;
   if (!(limit_file >> limit) || !(used_file >> used)) return kUnlimited;
   // Cached files are given back when memory is short.

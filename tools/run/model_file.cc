@@ -19,7 +19,9 @@ namespace {
 
 using Kind = JsonValue::Kind;
 
-int64_t ScalarCount(Shape shape) { return shape.element_count() * (IsComplex(shape.element_type()) ? 2 : 1); }
+int64_t ScalarCount(Shape shape) {
+  return shape.element_count() * (IsComplex(shape.element_type()) ? 2 : 1);
+}
 
 absl::StatusOr<Shape> ReadShape(const JsonValue& object) {
   ASSIGN_OR_RETURN(const JsonValue* text, object.Get("shape", Kind::kString));
@@ -64,11 +66,14 @@ absl::StatusOr<InputSpec> ReadSpec(const JsonValue& object, Shape shape) {
     spec.kind = InputSpec::Kind::kValues;
     ASSIGN_OR_RETURN(const JsonValue* values, object.Get("values", Kind::kArray));
     if (static_cast<int64_t>(values->items().size()) != ScalarCount(shape)) {
-      return Error(values->loc(), "`{}` has {} scalars, got {}", shape, ScalarCount(shape), values->items().size());
+      return Error(values->loc(), "`{}` has {} scalars, got {}", shape, ScalarCount(shape),
+                   values->items().size());
     }
     for (const JsonValue& value : values->items()) RETURN_IF_ERROR(ReadScalar(value, part, spec));
   } else {
-    return Error(kind->loc(), "unknown kind `{}` of input; there are uniform, randint, const, iota and values", kind->text());
+    return Error(kind->loc(),
+                 "unknown kind `{}` of input; there are uniform, randint, const, iota and values",
+                 kind->text());
   }
   return spec;
 }
@@ -96,7 +101,8 @@ absl::Status ReadStatistics(const JsonValue& object, ModelOutput& output) {
 // `values`, or the values of `samples`, as a vector of the component type.
 absl::Status ReadValues(const JsonValue& object, ModelOutput& output) {
   output.sampled = object.Find("values") == nullptr;
-  ASSIGN_OR_RETURN(const JsonValue* list, object.Get(output.sampled ? "samples" : "values", Kind::kArray));
+  ASSIGN_OR_RETURN(const JsonValue* list,
+                   object.Get(output.sampled ? "samples" : "values", Kind::kArray));
   const ElementType part = ComponentType(output.shape.element_type());
   const int64_t scalars = ScalarCount(output.shape);
   const int64_t count = static_cast<int64_t>(list->items().size());
@@ -108,7 +114,8 @@ absl::Status ReadValues(const JsonValue& object, ModelOutput& output) {
   for (const JsonValue& item : list->items()) {
     const JsonValue* value = &item;
     if (output.sampled) {
-      if (!item.IsArray() || item.items().size() != 2) return Error(item.loc(), "expected a pair of index and value");
+      if (!item.IsArray() || item.items().size() != 2)
+        return Error(item.loc(), "expected a pair of index and value");
       ASSIGN_OR_RETURN(const int64_t place, item.items()[0].AsInt());
       if (place < 0 || place >= scalars) {
         return Error(item.loc(), "index {} lies outside of `{}`", place, output.shape);
@@ -145,7 +152,9 @@ absl::StatusOr<ModelFile> ReadModel(const JsonValue& root, const std::string& pa
   ModelFile model;
   model.path = path;
   ASSIGN_OR_RETURN(const int64_t schema, root.GetInt("schema"));
-  if (schema != 1) return Error(root.Find("schema")->loc(), "schema {} is not known; this program reads schema 1", schema);
+  if (schema != 1)
+    return Error(root.Find("schema")->loc(), "schema {} is not known; this program reads schema 1",
+                 schema);
   ASSIGN_OR_RETURN(const std::string_view name, root.GetString("name"));
   model.name = name;
   ASSIGN_OR_RETURN(const std::string_view hlo, root.GetString("hlo"));
@@ -192,19 +201,23 @@ Literal AsScalars(const Literal& array) {
   return result;
 }
 
-std::string CompareStatistics(const ModelStatistics& actual, const ModelStatistics& expected, const Tolerance& tolerance) {
+std::string CompareStatistics(const ModelStatistics& actual, const ModelStatistics& expected,
+                              const Tolerance& tolerance) {
   if (actual.nonfinite != expected.nonfinite) {
-    return fmt::format("{} values are not finite, expected {}", actual.nonfinite, expected.nonfinite);
+    return fmt::format("{} values are not finite, expected {}", actual.nonfinite,
+                       expected.nonfinite);
   }
   const double magnitude = std::max(std::abs(expected.min), std::abs(expected.max));
   const double allowed = tolerance.abs + tolerance.rel * magnitude;
   const auto check = [&](std::string_view name, double got, double want) -> std::string {
     // The last term covers the roundings of the sums themselves.
     if (got == want || std::abs(got - want) <= allowed + 1e-12 * magnitude) return "";
-    return fmt::format("{} of all values is {}, expected {} (tolerance {:.3g})", name, got, want, allowed);
+    return fmt::format("{} of all values is {}, expected {} (tolerance {:.3g})", name, got, want,
+                       allowed);
   };
-  for (const std::string& message : {check("min", actual.min, expected.min), check("max", actual.max, expected.max),
-                                     check("mean", actual.mean, expected.mean), check("rms", actual.rms, expected.rms)}) {
+  for (const std::string& message :
+       {check("min", actual.min, expected.min), check("max", actual.max, expected.max),
+        check("mean", actual.mean, expected.mean), check("rms", actual.rms, expected.rms)}) {
     if (!message.empty()) return message;
   }
   return "";
@@ -224,7 +237,8 @@ absl::StatusOr<ModelFile> ReadModelFile(const std::string& path) {
 
 ModelStatistics StatisticsOf(const Literal& array) {
   const Literal scalars = AsScalars(array);
-  ModelStatistics result{0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0, 0};
+  ModelStatistics result{0, std::numeric_limits<double>::infinity(),
+                         -std::numeric_limits<double>::infinity(), 0, 0};
   constexpr int64_t kBlock = 1024;
   double block[kBlock];
   double sum = 0, squares = 0;
@@ -254,20 +268,23 @@ ModelStatistics StatisticsOf(const Literal& array) {
   return result;
 }
 
-CompareReport CompareWithModel(const Literal& actual, const ModelOutput& expected, const Tolerance& extra) {
+CompareReport CompareWithModel(const Literal& actual, const ModelOutput& expected,
+                               const Tolerance& extra) {
   CompareReport report;
   if (!Compatible(actual.shape(), expected.shape)) {
-    report.shape_error = fmt::format("actual shape is `{}`, expected `{}`", actual.shape(), expected.shape);
+    report.shape_error =
+        fmt::format("actual shape is `{}`, expected `{}`", actual.shape(), expected.shape);
     return report;
   }
-  const Tolerance tolerance{std::max(expected.tolerance.abs, extra.abs), std::max(expected.tolerance.rel, extra.rel),
-                            extra.ulps};
+  const Tolerance tolerance{std::max(expected.tolerance.abs, extra.abs),
+                            std::max(expected.tolerance.rel, extra.rel), extra.ulps};
   Literal scalars = AsScalars(actual);
   if (expected.sampled) {
     Literal samples(expected.values.shape());
     const int size = ByteSize(samples.element_type());
     for (size_t i = 0; i < expected.places.size(); ++i) {
-      std::copy_n(scalars.data() + expected.places[i] * size, size, samples.mutable_data() + static_cast<int64_t>(i) * size);
+      std::copy_n(scalars.data() + expected.places[i] * size, size,
+                  samples.mutable_data() + static_cast<int64_t>(i) * size);
     }
     scalars = std::move(samples);
   }

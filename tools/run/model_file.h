@@ -1,5 +1,5 @@
-// The JSON files beside the models and the corpus (testdata/models/README.md): how the inputs of a module are made, and what XLA
-// computed from them.
+// The JSON files beside the models and the corpus (testdata/models/README.md): how the inputs of a
+// module are made, and what XLA computed from them.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ struct ModelOutput {
   Tolerance tolerance;
   std::vector<int64_t> places;  // linear indices of `values`; empty: all scalars in order
   bool sampled = false;
-  Literal values;               // one dimension, component type
+  Literal values;  // one dimension, component type
   std::optional<ModelStatistics> statistics;
 };
 
@@ -50,9 +50,10 @@ struct ModelFile {
 // Reads and checks a file. The message of an error is rendered with its place.
 absl::StatusOr<ModelFile> ReadModelFile(const std::string& path);
 
-// Compares an array with what the file says of output `index`. A report with `shape_error` set: the shapes differ, or a statistic
-// does not agree.
-CompareReport CompareWithModel(const Literal& actual, const ModelOutput& expected, const Tolerance& extra);
+// Compares an array with what the file says of output `index`. A report with `shape_error` set: the
+// shapes differ, or a statistic does not agree.
+CompareReport CompareWithModel(const Literal& actual, const ModelOutput& expected,
+                               const Tolerance& extra);
 
 // min, max, mean and root mean square of the finite scalars, in f64.
 ModelStatistics StatisticsOf(const Literal& array);

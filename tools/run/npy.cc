@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-// The text of the value of `key` in a header `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
+// The text of the value of `key` in a header `{'descr': '<f4', 'fortran_order': False, 'shape': (2,
+// 3), }`.
 std::string_view HeaderValue(std::string_view header, std::string_view key) {
   for (const char quote : {'\'', '"'}) {
     const std::string quoted = fmt::format("{}{}{}", quote, key, quote);
@@ -37,7 +38,8 @@ bool ParseDims(std::string_view text, std::vector<int64_t>& dims) {
     if (item.empty()) continue;  // "(3,)"
     int64_t size = 0;
     const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), size);
-    if (error != std::errc() || (end != item.data() + item.size() && *end != 'L') || size < 0) return false;
+    if (error != std::errc() || (end != item.data() + item.size() && *end != 'L') || size < 0)
+      return false;
     dims.push_back(size);
   }
   return true;
@@ -92,12 +94,14 @@ void SwapBytes(uint8_t* data, int64_t count, int64_t part) {
   for (int64_t i = 0; i < count; ++i) std::reverse(data + i * part, data + (i + 1) * part);
 }
 
-// NumPy's own 4-bit and 2-bit types leave the high bits of a byte open: they become copies of the sign, or zero.
+// NumPy's own 4-bit and 2-bit types leave the high bits of a byte open: they become copies of the
+// sign, or zero.
 void ExtendLowBits(ElementType type, uint8_t* data, int64_t count) {
   const int unused = 8 - BitWidth(type);
   for (int64_t i = 0; i < count; ++i) {
     const auto high = static_cast<uint8_t>(data[i] << unused);
-    data[i] = IsSigned(type) ? static_cast<uint8_t>(static_cast<int8_t>(high) >> unused) : static_cast<uint8_t>(high >> unused);
+    data[i] = IsSigned(type) ? static_cast<uint8_t>(static_cast<int8_t>(high) >> unused)
+                             : static_cast<uint8_t>(high >> unused);
   }
 }
 
@@ -112,8 +116,8 @@ absl::Status CheckRange(const Literal& literal) {
     const int low = IsSigned(type) ? -(1 << (bits - 1)) : 0;
     const int high = IsSigned(type) ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
     if (value < low || value > high) {
-      return Error("value {} at index [{}] does not fit `{}`", value, fmt::join(MultiIndex(i, literal.shape().dims()), ","),
-                   Text(type));
+      return Error("value {} at index [{}] does not fit `{}`", value,
+                   fmt::join(MultiIndex(i, literal.shape().dims()), ","), Text(type));
     }
   }
   return absl::OkStatus();
@@ -122,8 +126,11 @@ absl::Status CheckRange(const Literal& literal) {
 }  // namespace
 
 absl::StatusOr<NpyArray> ParseNpy(std::string_view text) {
-  if (text.substr(0, kMagic.size()) != kMagic || text.size() < 10) return Error("this is no .npy file");
-  const auto byte = [&](size_t at) { return static_cast<uint32_t>(static_cast<uint8_t>(text[at])); };
+  if (text.substr(0, kMagic.size()) != kMagic || text.size() < 10)
+    return Error("this is no .npy file");
+  const auto byte = [&](size_t at) {
+    return static_cast<uint32_t>(static_cast<uint8_t>(text[at]));
+  };
   const uint32_t version = byte(6);
   size_t begin = 10;
   size_t length = byte(8) | byte(9) << 8;
@@ -137,14 +144,17 @@ absl::StatusOr<NpyArray> ParseNpy(std::string_view text) {
   const std::string_view header = text.substr(begin, length);
   NpyArray array;
   std::string_view descr = HeaderValue(header, "descr");
-  if (descr.size() < 2 || (descr[0] != '\'' && descr[0] != '"')) return Error("the header names no simple element type");
+  if (descr.size() < 2 || (descr[0] != '\'' && descr[0] != '"'))
+    return Error("the header names no simple element type");
   descr = descr.substr(1, descr.find(descr[0], 1) - 1);
-  if (descr.size() < 3 || std::string_view("<>|=").find(descr[0]) == std::string_view::npos || ItemSize(descr) <= 0) {
+  if (descr.size() < 3 || std::string_view("<>|=").find(descr[0]) == std::string_view::npos ||
+      ItemSize(descr) <= 0) {
     return Error("element type `{}` is not known", descr);
   }
   array.descr = descr;
   array.fortran_order = HeaderValue(header, "fortran_order").substr(0, 4) == "True";
-  if (!ParseDims(HeaderValue(header, "shape"), array.dims)) return Error("the header has no sound `shape`");
+  if (!ParseDims(HeaderValue(header, "shape"), array.dims))
+    return Error("the header has no sound `shape`");
   const std::optional<int64_t> count = CheckedProduct(array.dims);
   array.data = text.substr(begin + length);
   const auto room = static_cast<int64_t>(array.data.size());
@@ -166,9 +176,13 @@ std::string Describe(const NpyArray& array) {
 absl::StatusOr<Literal> ToLiteral(const NpyArray& array, Shape shape) {
   const Shape target = shape.WithoutDynamic();
   if (!TypeMatches(array.descr, shape.element_type()) ||
-      !std::equal(array.dims.begin(), array.dims.end(), target.dims().begin(), target.dims().end())) {
-    return Error("expected `{}`{}, found `{}`", shape, TypeWord(NpyDescr(shape.element_type())).empty()
-                     ? fmt::format(" (stored as {})", NpyDescr(shape.element_type())) : "", Describe(array));
+      !std::equal(array.dims.begin(), array.dims.end(), target.dims().begin(),
+                  target.dims().end())) {
+    return Error("expected `{}`{}, found `{}`", shape,
+                 TypeWord(NpyDescr(shape.element_type())).empty()
+                     ? fmt::format(" (stored as {})", NpyDescr(shape.element_type()))
+                     : "",
+                 Describe(array));
   }
   Literal literal(target);
   if (target.IsZeroSized()) return literal;
@@ -179,7 +193,8 @@ absl::StatusOr<Literal> ToLiteral(const NpyArray& array, Shape shape) {
     const bool is_complex = IsComplex(target.element_type());
     SwapBytes(data, target.element_count() * (is_complex ? 2 : 1), is_complex ? item / 2 : item);
   }
-  if (array.descr[1] == 'V' && IsSubByte(target.element_type())) ExtendLowBits(target.element_type(), data, target.element_count());
+  if (array.descr[1] == 'V' && IsSubByte(target.element_type()))
+    ExtendLowBits(target.element_type(), data, target.element_count());
   RETURN_IF_ERROR(CheckRange(literal));
   return literal;
 }
@@ -199,7 +214,8 @@ std::string_view NpyDescr(ElementType type) {
 
 std::string NpyText(const Literal& array) {
   std::string dims;
-  for (const int64_t dim : array.shape().dims()) dims += fmt::format("{}{},", dims.empty() ? "" : " ", dim);
+  for (const int64_t dim : array.shape().dims())
+    dims += fmt::format("{}{},", dims.empty() ? "" : " ", dim);
   if (array.shape().rank() > 1) dims.pop_back();
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
                                    NpyDescr(array.element_type()), dims);
@@ -212,7 +228,9 @@ std::string NpyText(const Literal& array) {
   text += static_cast<char>(header.size() & 0xFF);
   text += static_cast<char>(header.size() >> 8);
   text += header;
-  if (array.byte_size() > 0) text.append(reinterpret_cast<const char*>(array.data()), static_cast<size_t>(array.byte_size()));
+  if (array.byte_size() > 0)
+    text.append(reinterpret_cast<const char*>(array.data()),
+                static_cast<size_t>(array.byte_size()));
   return text;
 }
 

@@ -1,8 +1,8 @@
 // Arrays in NumPy's .npy format and collections of them in .npz (zip) archives.
 //
-// Types without a NumPy name are stored as bytes: bf16 as `<V2`, the f8, f6 and f4 types as `|V1`; sub-byte integers as int8 or
-// uint8, one value each. Written arrays are in C order, little-endian. Read are also Fortran order, other byte orders, and archives with
-// stored or deflated members.
+// Types without a NumPy name are stored as bytes: bf16 as `<V2`, the f8, f6 and f4 types as `|V1`;
+// sub-byte integers as int8 or uint8, one value each. Written arrays are in C order, little-endian.
+// Read are also Fortran order, other byte orders, and archives with stored or deflated members.
 #pragma once
 
 #include <string>
@@ -16,17 +16,18 @@ namespace hlo {
 
 // An array as the file describes it.
 struct NpyArray {
-  std::string descr;          // "<f4"
+  std::string descr;  // "<f4"
   bool fortran_order = false;
   std::vector<int64_t> dims;
-  std::string_view data;      // inside the text it was read from
+  std::string_view data;  // inside the text it was read from
 };
 
 // Reads the header of a .npy text, which must outlive the result.
 absl::StatusOr<NpyArray> ParseNpy(std::string_view text);
 // The shape in HLO's words, as well as the type word tells it: "f32[2,3]", "V2[4]".
 std::string Describe(const NpyArray& array);
-// The array as a literal of this shape. A type that cannot be meant, other dimensions or values that do not fit are errors.
+// The array as a literal of this shape. A type that cannot be meant, other dimensions or values
+// that do not fit are errors.
 absl::StatusOr<Literal> ToLiteral(const NpyArray& array, Shape shape);
 
 // The .npy text of an array.

@@ -18,7 +18,7 @@ Literal Value(std::string_view text) {
   return *literal;
 }
 
-std::string Message(const absl::Status& status) { return std::string(status.message()); }
+std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 
 // A .npy text of version 1 with this header and these data.
 std::string Npy(std::string header, std::string_view data) {
@@ -93,8 +93,10 @@ TEST_CASE("arrays of every element type survive .npy", "[run][npy]") {
     if (!IsArrayType(type)) continue;
     CAPTURE(Text(type));
     InputSpec spec;
-    spec.kind = IsFloat(ComponentType(type)) ? InputSpec::Kind::kUniform : InputSpec::Kind::kRandint;
-    for (const Shape shape : {Shape::Array(type, {3, 5}), Shape::Scalar(type), Shape::Array(type, {0, 2}), Shape::Array(type, {7})}) {
+    spec.kind =
+        IsFloat(ComponentType(type)) ? InputSpec::Kind::kUniform : InputSpec::Kind::kRandint;
+    for (const Shape shape : {Shape::Array(type, {3, 5}), Shape::Scalar(type),
+                              Shape::Array(type, {0, 2}), Shape::Array(type, {7})}) {
       const Literal before = GenerateInput(shape, spec, 3, 0);
       const std::string text = NpyText(before);
       CHECK((text.size() - static_cast<size_t>(before.byte_size())) % 64 == 0);
@@ -118,19 +120,23 @@ TEST_CASE("types without a NumPy name are stored as bytes", "[run][npy]") {
 }
 
 TEST_CASE("Fortran order and big-endian data are read", "[run][npy]") {
-  const std::string fortran = Npy("{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3), }", std::string("\x01\x02\x03\x04\x05\x06", 6));
+  const std::string fortran = Npy("{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3), }",
+                                  std::string("\x01\x02\x03\x04\x05\x06", 6));
   const absl::StatusOr<NpyArray> array = ParseNpy(fortran);
   REQUIRE(array.ok());
-  CHECK(*ToLiteral(*array, Shape::Array(ElementType::kS8, {2, 3})) == Value("s8[2,3] { {1, 3, 5}, {2, 4, 6} }"));
+  CHECK(*ToLiteral(*array, Shape::Array(ElementType::kS8, {2, 3})) ==
+        Value("s8[2,3] { {1, 3, 5}, {2, 4, 6} }"));
 
-  const std::string big = Npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", std::string("\x00\x01\x01\x00", 4));
+  const std::string big = Npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }",
+                              std::string("\x00\x01\x01\x00", 4));
   const absl::StatusOr<NpyArray> swapped = ParseNpy(big);
   REQUIRE(swapped.ok());
   CHECK(*ToLiteral(*swapped, Shape::Array(ElementType::kS16, {2})) == Value("s16[2] {1, 256}"));
 }
 
 TEST_CASE("only the low bits of stored sub-byte values count", "[run][npy]") {
-  const std::string text = Npy("{'descr': '|V1', 'fortran_order': False, 'shape': (3,), }", std::string("\x08\x17\xff", 3));
+  const std::string text = Npy("{'descr': '|V1', 'fortran_order': False, 'shape': (3,), }",
+                               std::string("\x08\x17\xff", 3));
   const NpyArray array = *ParseNpy(text);
   CHECK(*ToLiteral(array, Shape::Array(ElementType::kS4, {3})) == Value("s4[3] {-8, 7, -1}"));
   CHECK(*ToLiteral(array, Shape::Array(ElementType::kU4, {3})) == Value("u4[3] {8, 7, 15}"));
@@ -138,22 +144,29 @@ TEST_CASE("only the low bits of stored sub-byte values count", "[run][npy]") {
 
 TEST_CASE("damaged .npy texts are errors", "[run][npy]") {
   const std::string good = NpyText(Value("f32[2] {1, 2}"));
-  for (size_t size = 0; size < good.size(); ++size) CHECK_FALSE(ParseNpy(good.substr(0, size)).ok());
+  for (size_t size = 0; size < good.size(); ++size)
+    CHECK_FALSE(ParseNpy(good.substr(0, size)).ok());
   CHECK_FALSE(ParseNpy(good + "x").ok());
   CHECK_FALSE(ParseNpy(Npy("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", "ab")).ok());
-  CHECK_FALSE(ParseNpy(Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }", "ab")).ok());
-  CHECK_FALSE(ParseNpy(Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "ab")).ok());
+  CHECK_FALSE(
+      ParseNpy(Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }",
+                   "ab"))
+          .ok());
+  CHECK_FALSE(
+      ParseNpy(Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "ab")).ok());
 }
 
 TEST_CASE("an array of another shape, type or range is refused in words", "[run][npy]") {
   const std::string text = NpyText(Value("f32[2] {1, 2}"));
   const NpyArray array = *ParseNpy(text);
-  CHECK(Message(ToLiteral(array, Shape::Array(ElementType::kF32, {3})).status()) == "expected `f32[3]`, found `f32[2]`");
-  CHECK(Message(ToLiteral(array, Shape::Array(ElementType::kS32, {2})).status()) == "expected `s32[2]`, found `f32[2]`");
-  CHECK(Message(ToLiteral(array, Shape::Array(ElementType::kBF16, {2})).status()) ==
+  CHECK(MessageOf(ToLiteral(array, Shape::Array(ElementType::kF32, {3})).status()) ==
+        "expected `f32[3]`, found `f32[2]`");
+  CHECK(MessageOf(ToLiteral(array, Shape::Array(ElementType::kS32, {2})).status()) ==
+        "expected `s32[2]`, found `f32[2]`");
+  CHECK(MessageOf(ToLiteral(array, Shape::Array(ElementType::kBF16, {2})).status()) ==
         "expected `bf16[2]` (stored as <V2), found `f32[2]`");
   const std::string nine = NpyText(Value("s8[2] {7, 9}"));
-  CHECK(Message(ToLiteral(*ParseNpy(nine), Shape::Array(ElementType::kS4, {2})).status()) ==
+  CHECK(MessageOf(ToLiteral(*ParseNpy(nine), Shape::Array(ElementType::kS4, {2})).status()) ==
         "value 9 at index [1] does not fit `s4`");
 }
 

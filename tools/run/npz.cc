@@ -26,14 +26,16 @@ class ZipReader {
     std::vector<NpzMember> members;
     for (uint64_t i = 0; i < count; ++i) {
       if (!Has(at, 46) || Get(at, 4) != kDirectoryEntry) return Damaged();
-      const uint64_t name_size = Get(at + 28, 2), extra_size = Get(at + 30, 2), comment_size = Get(at + 32, 2);
+      const uint64_t name_size = Get(at + 28, 2), extra_size = Get(at + 30, 2),
+                     comment_size = Get(at + 32, 2);
       if (!Has(at + 46, name_size + extra_size + comment_size)) return Damaged();
-      Entry entry{std::string(text_.substr(at + 46, name_size)), Get(at + 10, 2), Get(at + 20, 4), Get(at + 24, 4),
-                  Get(at + 42, 4)};
+      Entry entry{std::string(text_.substr(at + 46, name_size)), Get(at + 10, 2), Get(at + 20, 4),
+                  Get(at + 24, 4), Get(at + 42, 4)};
       ReadExtra(at + 46 + name_size, extra_size, entry);
       ASSIGN_OR_RETURN(std::string data, Unpack(entry));
       constexpr std::string_view kSuffix = ".npy";
-      if (entry.name.size() > kSuffix.size() && entry.name.compare(entry.name.size() - 4, 4, kSuffix) == 0) {
+      if (entry.name.size() > kSuffix.size() &&
+          entry.name.compare(entry.name.size() - 4, 4, kSuffix) == 0) {
         entry.name.resize(entry.name.size() - kSuffix.size());
       }
       members.push_back({entry.name, std::move(data)});
@@ -52,10 +54,13 @@ class ZipReader {
   };
 
   static absl::Status Damaged() { return Error("the archive is damaged"); }
-  bool Has(uint64_t at, uint64_t size) const { return at <= text_.size() && size <= text_.size() - at; }
+  bool Has(uint64_t at, uint64_t size) const {
+    return at <= text_.size() && size <= text_.size() - at;
+  }
   uint64_t Get(uint64_t at, int bytes) const {
     uint64_t value = 0;
-    for (int i = bytes - 1; i >= 0; --i) value = value << 8 | static_cast<uint8_t>(text_[at + static_cast<uint64_t>(i)]);
+    for (int i = bytes - 1; i >= 0; --i)
+      value = value << 8 | static_cast<uint8_t>(text_[at + static_cast<uint64_t>(i)]);
     return value;
   }
 
@@ -98,12 +103,16 @@ class ZipReader {
 
   absl::StatusOr<std::string> Unpack(const Entry& entry) const {
     if (!Has(entry.header, 30) || Get(entry.header, 4) != kLocalHeader) return Damaged();
-    const uint64_t begin = entry.header + 30 + Get(entry.header + 26, 2) + Get(entry.header + 28, 2);
+    const uint64_t begin =
+        entry.header + 30 + Get(entry.header + 26, 2) + Get(entry.header + 28, 2);
     if (!Has(begin, entry.packed)) return Damaged();
     const std::string_view packed = text_.substr(begin, entry.packed);
     if (entry.method == 0) return std::string(packed);
-    if (entry.method != 8) return Error("member `{}` is packed with method {}, which is not known", entry.name, entry.method);
-    // Deflate packs at most about a thousandfold; a larger claim is damage, not a reason to take memory.
+    if (entry.method != 8)
+      return Error("member `{}` is packed with method {}, which is not known", entry.name,
+                   entry.method);
+    // Deflate packs at most about a thousandfold; a larger claim is damage, not a reason to take
+    // memory.
     if (entry.unpacked > entry.packed * 1100 + 1024) return Damaged();
     std::string data(entry.unpacked, '\0');
     z_stream stream{};
@@ -132,6 +141,8 @@ class ZipReader {
 
 }  // namespace
 
-absl::StatusOr<std::vector<NpzMember>> ReadNpz(std::string_view text) { return ZipReader(text).Read(); }
+absl::StatusOr<std::vector<NpzMember>> ReadNpz(std::string_view text) {
+  return ZipReader(text).Read();
+}
 
 }  // namespace hlo

@@ -17,8 +17,9 @@ struct StageWord {
   std::string_view word;
   EmitStage stage;
 };
-constexpr StageWord kStages[] = {{"hlo", EmitStage::kHlo},       {"buffers", EmitStage::kBuffers}, {"tile", EmitStage::kTile},
-                                 {"thunks", EmitStage::kThunks}, {"llvm", EmitStage::kLlvm},       {"asm", EmitStage::kAsm}};
+constexpr StageWord kStages[] = {{"hlo", EmitStage::kHlo},   {"buffers", EmitStage::kBuffers},
+                                 {"tile", EmitStage::kTile}, {"thunks", EmitStage::kThunks},
+                                 {"llvm", EmitStage::kLlvm}, {"asm", EmitStage::kAsm}};
 
 template <class T>
 bool ParseNumber(std::string_view text, T& value) {
@@ -26,12 +27,14 @@ bool ParseNumber(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-absl::Status OneOf(std::string_view flag, std::string_view word, std::initializer_list<std::string_view> words) {
+absl::Status OneOf(std::string_view flag, std::string_view word,
+                   std::initializer_list<std::string_view> words) {
   const std::vector<std::string_view> all(words);
   for (std::string_view known : all) {
     if (known == word) return absl::OkStatus();
   }
-  return Error("`--{}` expects {}, found `{}`{}", flag, Join(all, ", "), word, DidYouMean(word, all));
+  return Error("`--{}` expects {}, found `{}`{}", flag, Join(all, ", "), word,
+               DidYouMean(word, all));
 }
 
 absl::Status CheckEmit(ToolOptions& options) {
@@ -46,7 +49,8 @@ absl::Status CheckEmit(ToolOptions& options) {
 }
 
 // A tolerance: not negative, not NaN.
-absl::Status CheckTolerance(std::string_view flag, const std::string& text, std::optional<double>& value) {
+absl::Status CheckTolerance(std::string_view flag, const std::string& text,
+                            std::optional<double>& value) {
   if (text.empty()) return absl::OkStatus();
   double number = 0;
   if (!ParseNumber(text, number) || !(number >= 0)) {
@@ -68,7 +72,8 @@ absl::Status CheckMemory(ToolOptions& options) {
   }
   double value = 0;
   if (!ParseNumber(text, value) || !(value * factor >= 1)) {
-    return Error("`--memory-limit` expects a number of bytes such as 512M, found `{}`", options.memory_limit);
+    return Error("`--memory-limit` expects a number of bytes such as 512M, found `{}`",
+                 options.memory_limit);
   }
   options.memory_bytes = static_cast<uint64_t>(value * factor);
   return absl::OkStatus();
@@ -86,12 +91,14 @@ absl::Status CheckWords(ToolOptions& options) {
   if (options.fill_elided.starts_with("random:")) {
     uint64_t seed = 0;
     if (!ParseNumber(std::string_view(options.fill_elided).substr(7), seed)) {
-      return Error("`--fill-elided=random:SEED` expects an integer as SEED, found `{}`", options.fill_elided.substr(7));
+      return Error("`--fill-elided=random:SEED` expects an integer as SEED, found `{}`",
+                   options.fill_elided.substr(7));
     }
   }
   if (!options.seed.empty()) {
     uint64_t seed = 0;
-    if (!ParseNumber(options.seed, seed)) return Error("`--seed` expects an integer in [0, 2^64), found `{}`", options.seed);
+    if (!ParseNumber(options.seed, seed))
+      return Error("`--seed` expects an integer in [0, 2^64), found `{}`", options.seed);
     options.seed_value = seed;
   }
   RETURN_IF_ERROR(CheckTolerance("abs", options.abs, options.abs_value));
@@ -100,7 +107,8 @@ absl::Status CheckWords(ToolOptions& options) {
   RETURN_IF_ERROR(CheckTolerance("ulps", options.ulps, ulps));
   if (ulps) options.ulps_value = static_cast<int64_t>(*ulps);
   RETURN_IF_ERROR(OneOf("progress", options.progress, {"auto", "always", "never"}));
-  options.show_progress = options.progress == "always" || (options.progress == "auto" && isatty(STDERR_FILENO) != 0);
+  options.show_progress =
+      options.progress == "always" || (options.progress == "auto" && isatty(STDERR_FILENO) != 0);
   return CheckMemory(options);
 }
 
@@ -133,27 +141,38 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   if (options.threads < 0 || options.threads > 4096) {
     return Error("`--threads` expects a number from 0 to 4096, found `{}`", options.threads);
   }
-  if (options.max_loop_iterations < 0) return Error("`--max-loop-iterations` expects a number that is not negative");
-  if (options.bench_min_runs < 1) return Error("`--bench-min-runs` expects at least 1, found `{}`", options.bench_min_runs);
-  if (!(options.bench_min_seconds >= 0)) return Error("`--bench-min-seconds` expects a number that is not negative");
+  if (options.max_loop_iterations < 0)
+    return Error("`--max-loop-iterations` expects a number that is not negative");
+  if (options.bench_min_runs < 1)
+    return Error("`--bench-min-runs` expects at least 1, found `{}`", options.bench_min_runs);
+  if (!(options.bench_min_seconds >= 0))
+    return Error("`--bench-min-seconds` expects a number that is not negative");
   if (options.list_platforms) return absl::OkStatus();
   if (flags.positional().empty()) return Error("no input file; see --help");
-  if (options.check_file && options.check_models) return Error("`--check-file` and `--check-models` exclude each other");
+  if (options.check_file && options.check_models)
+    return Error("`--check-file` and `--check-models` exclude each other");
   const int sources = (options.inputs_from.empty() ? 0 : 1) + (options.input_dir.empty() ? 0 : 1) +
-                      (options.inputs.empty() && (options.check_file || options.check_models || flags.positional().size() < 2)
-                           ? 0 : 1);
-  if (sources > 1) return Error("inputs are given in more than one way (`--inputs-from`, `--input-dir`, values); choose one");
+                      (options.inputs.empty() && (options.check_file || options.check_models ||
+                                                  flags.positional().size() < 2)
+                           ? 0
+                           : 1);
+  if (sources > 1)
+    return Error(
+        "inputs are given in more than one way (`--inputs-from`, `--input-dir`, values); choose "
+        "one");
   if (!options.expected.empty() && !options.reference.empty()) {
     return Error("`--expected` and `--reference` exclude each other");
   }
-  if (options.has_tolerance() && options.expected.empty() && options.reference.empty() && !options.check_file &&
-      !options.check_models) {
-    return Error("a tolerance is given, but nothing to compare with; add `--reference=` or `--expected=`");
+  if (options.has_tolerance() && options.expected.empty() && options.reference.empty() &&
+      !options.check_file && !options.check_models) {
+    return Error(
+        "a tolerance is given, but nothing to compare with; add `--reference=` or `--expected=`");
   }
   const bool compares = !options.expected.empty() || !options.reference.empty();
   if (options.print.empty()) {
-    options.print_outputs =
-        compares || options.bench || !options.output_dir.empty() ? PrintOutputs::kNone : PrintOutputs::kShort;
+    options.print_outputs = compares || options.bench || !options.output_dir.empty()
+                                ? PrintOutputs::kNone
+                                : PrintOutputs::kShort;
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(OneOf("print", options.print, {"none", "short", "full"}));

@@ -73,7 +73,9 @@ struct ToolOptions {
   // Whether a tolerance was given on the command line.
   bool has_tolerance() const { return abs_value || rel_value || ulps_value; }
   // The tolerance of the command line, zero where it says nothing.
-  Tolerance tolerance() const { return {abs_value.value_or(0), rel_value.value_or(0), ulps_value.value_or(0)}; }
+  Tolerance tolerance() const {
+    return {abs_value.value_or(0), rel_value.value_or(0), ulps_value.value_or(0)};
+  }
 };
 
 // Describes the flags that fill `options`.

@@ -22,7 +22,8 @@ constexpr int64_t kFirstShown = 6;
 
 // "f32[1000] {1, 2, …}  // 1000 elements, min 1, max 1000, mean 500.5".
 std::string Shortened(const Literal& array) {
-  if (array.element_count() <= kMostShort) return fmt::format("{} {}", array.shape(), array.ToString());
+  if (array.element_count() <= kMostShort)
+    return fmt::format("{} {}", array.shape(), array.ToString());
   std::string text = fmt::format("{} {{", array.shape());
   for (int64_t i = 0; i < kFirstShown; ++i) {
     AppendScalar(array, i, /*in_array=*/true, text);
@@ -30,7 +31,8 @@ std::string Shortened(const Literal& array) {
   }
   text += "...}";
   const ModelStatistics all = StatisticsOf(array);
-  text += fmt::format("  // {} elements, min {:.6g}, max {:.6g}, mean {:.6g}", array.element_count(), all.min, all.max, all.mean);
+  text += fmt::format("  // {} elements, min {:.6g}, max {:.6g}, mean {:.6g}",
+                      array.element_count(), all.min, all.max, all.mean);
   if (all.nonfinite > 0) text += fmt::format(", {} not finite", all.nonfinite);
   return text;
 }
@@ -38,7 +40,8 @@ std::string Shortened(const Literal& array) {
 absl::Status MakeFolder(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) == 0) {
-    return S_ISDIR(info.st_mode) ? absl::OkStatus() : Error("cannot write to `{}`: it is no folder", path);
+    return S_ISDIR(info.st_mode) ? absl::OkStatus()
+                                 : Error("cannot write to `{}`: it is no folder", path);
   }
   if (mkdir(path.c_str(), 0777) == 0) return absl::OkStatus();
   return Error("cannot make the folder `{}`: {}", path, std::strerror(errno));
@@ -49,8 +52,9 @@ absl::Status MakeFolder(const std::string& path) {
 std::string OutputText(const Literal& result, PrintOutputs how) {
   if (how == PrintOutputs::kNone) return "";
   const std::vector<Literal> leaves = ArrayLeaves(result);
-  const bool is_small = std::all_of(leaves.begin(), leaves.end(),
-                                    [](const Literal& leaf) { return leaf.element_count() <= kMostShort; });
+  const bool is_small = std::all_of(leaves.begin(), leaves.end(), [](const Literal& leaf) {
+    return leaf.element_count() <= kMostShort;
+  });
   if (how == PrintOutputs::kFull || (is_small && leaves.size() <= 10)) {
     return fmt::format("{} {}\n", result.shape(), result.ToString());
   }

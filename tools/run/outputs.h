@@ -9,9 +9,11 @@
 
 namespace hlo {
 
-// The text of a result. Short: arrays of more than 100 elements show the first ones and their statistics.
+// The text of a result. Short: arrays of more than 100 elements show the first ones and their
+// statistics.
 std::string OutputText(const Literal& result, PrintOutputs how);
-// Writes the array leaves as `directory`/out0.npy, out1.npy, …; makes the folder. After a failure none of the new files is left.
+// Writes the array leaves as `directory`/out0.npy, out1.npy, …; makes the folder. After a failure
+// none of the new files is left.
 absl::Status WriteOutputs(const Literal& result, const std::string& directory);
 
 }  // namespace hlo

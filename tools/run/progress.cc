@@ -42,7 +42,8 @@ void Progress::Loop() {
     changed_.wait_for(lock, std::chrono::milliseconds(250));
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     if (stop_ || stage_.empty() || seconds < 1) continue;
-    std::fputs(fmt::format("\r\033[K{} ... {} s", stage_, static_cast<int64_t>(seconds)).c_str(), stderr);
+    std::fputs(fmt::format("\r\033[K{} ... {} s", stage_, static_cast<int64_t>(seconds)).c_str(),
+               stderr);
     std::fflush(stderr);
     is_shown_ = true;
   }

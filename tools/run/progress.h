@@ -9,7 +9,8 @@
 
 namespace hlo {
 
-// While it lives, and once a stage has taken a second, "stage … 3 s" stands on standard error and is kept up to date.
+// While it lives, and once a stage has taken a second, "stage … 3 s" stands on standard error and
+// is kept up to date.
 class Progress final {
  public:
   explicit Progress(bool enabled);
@@ -17,7 +18,8 @@ class Progress final {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // A new stage begins: the line of the last one is gone when this returns. "": nothing is going on.
+  // A new stage begins: the line of the last one is gone when this returns. "": nothing is going
+  // on.
   void Stage(std::string name);
 
  private:

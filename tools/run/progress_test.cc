@@ -29,7 +29,8 @@ std::string StandardErrorOf(F fn) {
 
 }  // namespace
 
-TEST_CASE("a stage longer than a second is told and cleared, a short one is not", "[run][progress]") {
+TEST_CASE("a stage longer than a second is told and cleared, a short one is not",
+          "[run][progress]") {
   const std::string text = StandardErrorOf([] {
     Progress progress(/*enabled=*/true);
     progress.Stage("parsing");

@@ -47,13 +47,15 @@ struct Expectation {
 // One file on its way through the steps.
 class Runner {
  public:
-  Runner(const ToolOptions& options, std::string path) : options_(options), path_(std::move(path)), progress_(options.show_progress) {}
+  Runner(const ToolOptions& options, std::string path)
+      : options_(options), path_(std::move(path)), progress_(options.show_progress) {}
 
   int Run() {
     const absl::Status status = Steps();
     progress_.Stage("");
     if (status.ok()) return exit_code_;
-    const int code = source_ != nullptr && located_ ? ReportError(status, source_.get()) : ReportToolError("hlo-run", status);
+    const int code = source_ != nullptr && located_ ? ReportError(status, source_.get())
+                                                    : ReportToolError("hlo-run", status);
     // What went wrong while running is no fault of the text.
     return code == kExitBadInput && running_ ? kExitRunFailure : code;
   }
@@ -61,7 +63,7 @@ class Runner {
  private:
   absl::Status Steps() {
     RETURN_IF_ERROR(Load());
-    ASSIGN_OR_RETURN(Backend* backend, FindBackend(options_.platform));
+    ASSIGN_OR_RETURN(Backend * backend, FindBackend(options_.platform));
     Backend* reference = nullptr;
     if (!options_.reference.empty()) {
       ASSIGN_OR_RETURN(reference, FindBackend(options_.reference));
@@ -80,7 +82,8 @@ class Runner {
     CompileOptions compile = CompilerOptions(&emitted);
     const Shape result_shape = module_->entry()->root()->shape();
     const double start = Now();
-    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, backend->Compile(std::move(module_), compile));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
+                     backend->Compile(std::move(module_), compile));
     report_.compile_ms = extra_passes_ms_ + Now() - start;
     if (!options_.emit_stages.empty()) {
       RETURN_IF_ERROR(ShowStages(emitted));
@@ -110,11 +113,13 @@ class Runner {
     located_ = true;
     ASSIGN_OR_RETURN(module_, LoadModule(inputs.front()));
     report_.parse_ms = Now() - start;
-    if (module_->entry() == nullptr) return Error("module `{}` has no entry computation", module_->name());
+    if (module_->entry() == nullptr)
+      return Error("module `{}` has no entry computation", module_->name());
     ASSIGN_OR_RETURN(const int filled, FillElided(*module_, options_.fill_elided));
     if (filled > 0) {
-      WriteStderr(fmt::format("hlo-run: note: {} constant{} without values filled with {}; results mean nothing\n", filled,
-                              filled == 1 ? "" : "s", options_.fill_elided));
+      WriteStderr(fmt::format(
+          "hlo-run: note: {} constant{} without values filled with {}; results mean nothing\n",
+          filled, filled == 1 ? "" : "s", options_.fill_elided));
     }
     return absl::OkStatus();
   }
@@ -137,7 +142,8 @@ class Runner {
   }
 
   absl::StatusOr<std::vector<Literal>> Inputs() {
-    InputSources sources{options_.inputs, options_.input_dir, options_.inputs_from, options_.seed_value};
+    InputSources sources{options_.inputs, options_.input_dir, options_.inputs_from,
+                         options_.seed_value};
     ASSIGN_OR_RETURN(Arguments arguments, MakeArguments(*module_, sources));
     progress_.Stage("");
     for (const std::string& note : arguments.notes) WriteStderr("hlo-run: note: " + note + "\n");
@@ -154,7 +160,9 @@ class Runner {
     compile.run_passes = options_.run_passes;
     if (emitted == nullptr || options_.emit_stages.empty()) return compile;
     compile.emit = options_.emit_stages;
-    compile.emit_sink = [emitted](EmitStage stage, std::string_view text) { (*emitted)[stage] += text; };
+    compile.emit_sink = [emitted](EmitStage stage, std::string_view text) {
+      (*emitted)[stage] += text;
+    };
     return compile;
   }
 
@@ -162,7 +170,8 @@ class Runner {
   absl::Status ShowStages(const std::map<EmitStage, std::string>& emitted) const {
     for (const EmitStage stage : options_.emit_stages) {
       const auto text = emitted.find(stage);
-      if (text == emitted.end()) return Error("platform `{}` has no stage `{}`", options_.platform, Word(stage));
+      if (text == emitted.end())
+        return Error("platform `{}` has no stage `{}`", options_.platform, Word(stage));
       if (options_.emit_stages.size() > 1) WriteStdout(fmt::format("// ---- {}\n", Word(stage)));
       WriteStdout(text->second);
       if (!text->second.empty() && text->second.back() != '\n') WriteStdout("\n");
@@ -181,7 +190,8 @@ class Runner {
     if (EndsWith(options_.expected, ".json")) {
       ASSIGN_OR_RETURN(expected.model, ReadModelFile(options_.expected));
     } else {
-      ASSIGN_OR_RETURN(expected.value, ReadExpected(options_.expected, result_shape.WithoutDynamic()));
+      ASSIGN_OR_RETURN(expected.value,
+                       ReadExpected(options_.expected, result_shape.WithoutDynamic()));
     }
     return expected;
   }
@@ -189,9 +199,11 @@ class Runner {
   absl::Status Execute(Executable& executable, const std::vector<Literal>& arguments) {
     progress_.Stage("running");
     running_ = true;
-    ASSIGN_OR_RETURN(const std::unique_ptr<PreparedRun> run, executable.Prepare(arguments, ExecutionOptions()));
+    ASSIGN_OR_RETURN(const std::unique_ptr<PreparedRun> run,
+                     executable.Prepare(arguments, ExecutionOptions()));
     if (options_.bench) {
-      ASSIGN_OR_RETURN(report_.run, Bench(*run, {options_.bench_min_runs, options_.bench_min_seconds}));
+      ASSIGN_OR_RETURN(report_.run,
+                       Bench(*run, {options_.bench_min_runs, options_.bench_min_seconds}));
     } else {
       const double start = Now();
       RETURN_IF_ERROR(run->Run());
@@ -210,17 +222,21 @@ class Runner {
     report_.peak_bytes = stats.peak_bytes;
     report_.threads = options_.threads;
     if (report_.threads == 0) {
-      report_.threads = executable.stats().codegen_ms > 0 ? std::max(1u, std::thread::hardware_concurrency()) : 1;
+      report_.threads =
+          executable.stats().codegen_ms > 0 ? std::max(1u, std::thread::hardware_concurrency()) : 1;
     }
     progress_.Stage("");
-    if (options_.time || (options_.bench && options_.json.empty() && run != nullptr)) WriteStderr(ToTable(report_));
+    if (options_.time || (options_.bench && options_.json.empty() && run != nullptr))
+      WriteStderr(ToTable(report_));
     if (options_.json.empty()) return absl::OkStatus();
     return WriteFile(options_.json, ToJson(report_));
   }
 
-  absl::StatusOr<Literal> RunReference(Backend& backend, std::unique_ptr<Module> module, const std::vector<Literal>& arguments) {
+  absl::StatusOr<Literal> RunReference(Backend& backend, std::unique_ptr<Module> module,
+                                       const std::vector<Literal>& arguments) {
     progress_.Stage(fmt::format("running on {}", backend.name()));
-    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, backend.Compile(std::move(module), CompilerOptions(nullptr)));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
+                     backend.Compile(std::move(module), CompilerOptions(nullptr)));
     running_ = true;
     absl::StatusOr<Literal> result = executable->Run(arguments, ExecutionOptions());
     running_ = !result.ok();
@@ -232,8 +248,9 @@ class Runner {
     progress_.Stage("comparing");
     std::optional<Tolerance> tolerance;
     if (options_.has_tolerance()) tolerance = options_.tolerance();
-    const Verdict verdict = expected.model ? CompareOutputs(result_, *expected.model, options_.tolerance())
-                                           : CompareOutputs(result_, *expected.value, tolerance);
+    const Verdict verdict = expected.model
+                                ? CompareOutputs(result_, *expected.model, options_.tolerance())
+                                : CompareOutputs(result_, *expected.value, tolerance);
     progress_.Stage("");
     WriteStdout(verdict.report);
     if (!verdict.ok) exit_code_ = kExitMismatch;
@@ -254,6 +271,8 @@ class Runner {
 
 }  // namespace
 
-int RunModule(const ToolOptions& options, const std::string& path) { return Runner(options, path).Run(); }
+int RunModule(const ToolOptions& options, const std::string& path) {
+  return Runner(options, path).Run();
+}
 
 }  // namespace hlo

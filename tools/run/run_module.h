@@ -7,7 +7,8 @@
 
 namespace hlo {
 
-// Does what the options ask for with the module in `path`; words after it are inputs. Prints results and errors; returns the exit code.
+// Does what the options ask for with the module in `path`; words after it are inputs. Prints
+// results and errors; returns the exit code.
 int RunModule(const ToolOptions& options, const std::string& path);
 
 }  // namespace hlo

@@ -9,7 +9,7 @@ namespace hlo {
 
 struct RunReport {
   double parse_ms = 0;
-  double passes_ms = 0;   // those of --passes, and the platform's
+  double passes_ms = 0;  // those of --passes, and the platform's
   double codegen_ms = 0;
   double load_ms = 0;
   double compile_ms = 0;  // from the parsed module to one that can run

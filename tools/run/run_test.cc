@@ -30,8 +30,9 @@ ENTRY main {
 }  // namespace
 
 TEST_CASE("literals of a text are read one after the other", "[run][inputs]") {
-  const absl::StatusOr<std::vector<Literal>> literals =
-      ParseLiterals("f32[2] {1, 2}  // comment { \n(f32[], s32[2])\n ( 3, {4,\n 5} ) s32[] 7 f32[2]{0} {8, 9} # end");
+  const absl::StatusOr<std::vector<Literal>> literals = ParseLiterals(
+      "f32[2] {1, 2}  // comment { \n(f32[], s32[2])\n ( 3, {4,\n 5} ) s32[] 7 f32[2]{0} {8, 9} # "
+      "end");
   REQUIRE(literals.ok());
   REQUIRE(literals->size() == 4);
   CHECK((*literals)[1].element(1).GetInt(1) == 5);
@@ -43,7 +44,9 @@ TEST_CASE("literals of a text are read one after the other", "[run][inputs]") {
 
 TEST_CASE("arrays go to the leaves of the parameters in order", "[run][inputs]") {
   const auto module = Parse(kPair);
-  const auto make = [&module](std::vector<std::string> words) { return MakeArguments(*module, {std::move(words), "", "", {}}); };
+  const auto make = [&module](std::vector<std::string> words) {
+    return MakeArguments(*module, {std::move(words), "", "", {}});
+  };
   const absl::StatusOr<Arguments> leaves = make({"f32[2] {1, 2}", "s32[] 3", "f32[2] {4, 5}"});
   REQUIRE(leaves.ok());
   REQUIRE(leaves->values.size() == 2);
@@ -52,16 +55,21 @@ TEST_CASE("arrays go to the leaves of the parameters in order", "[run][inputs]")
   CHECK(make({"(f32[2], s32[]) ({1, 2}, 3)", "f32[2] {4, 5}"})->values[0] == leaves->values[0]);
 
   CHECK(make({"f32[2] {1, 2}"}).status().message() ==
-        "no input for parameter 0 `p{1}` of shape `s32[]`; got 1 of 3 arrays (--seed=N makes the missing ones)");
+        "no input for parameter 0 `p{1}` of shape `s32[]`; got 1 of 3 arrays (--seed=N makes the "
+        "missing ones)");
   CHECK(make({"f32[3] {1, 2, 3}"}).status().message() ==
         "argument `f32[3] {1, 2, 3}` for parameter 0 `p{0}`: expected `f32[2]`, found `f32[3]`");
-  CHECK(make({"f32[2] {1, 2} s32[] 3 f32[2] {4, 5} s32[] 6"}).status().message().find("is one too many") !=
-        absl::string_view::npos);
+  CHECK(make({"f32[2] {1, 2} s32[] 3 f32[2] {4, 5} s32[] 6"})
+            .status()
+            .message()
+            .find("is one too many") != absl::string_view::npos);
 }
 
 TEST_CASE("random inputs are the same every time and differ by seed", "[run][inputs]") {
   const auto module = Parse(kPair);
-  const auto make = [&module](uint64_t seed) { return MakeArguments(*module, {{}, "", "", seed})->values; };
+  const auto make = [&module](uint64_t seed) {
+    return MakeArguments(*module, {{}, "", "", seed})->values;
+  };
   CHECK(make(7) == make(7));
   CHECK_FALSE(make(7) == make(8));
 }
@@ -128,7 +136,8 @@ TEST_CASE("outputs are compared leaf by leaf with a tolerance of their type", "[
   CHECK(CompareOutputs(value("(f32[2], s32[]) ({1.00001, 2}, 3)"), expected, std::nullopt).ok);
   CHECK_FALSE(CompareOutputs(value("(f32[2], s32[]) ({1.00001, 2}, 3)"), expected, Tolerance{}).ok);
   CHECK_FALSE(CompareOutputs(value("(f32[2], s32[]) ({1.001, 2}, 3)"), expected, std::nullopt).ok);
-  const Verdict verdict = CompareOutputs(value("(f32[2], s32[]) ({1, 2}, 4)"), expected, std::nullopt);
+  const Verdict verdict =
+      CompareOutputs(value("(f32[2], s32[]) ({1, 2}, 4)"), expected, std::nullopt);
   CHECK_FALSE(verdict.ok);
   CHECK(verdict.report.find("output 0 f32[2]: all 2 elements agree") != std::string::npos);
   CHECK(verdict.report.find("output 1 s32[]: 1 of 1 elements differ") != std::string::npos);
@@ -178,10 +187,11 @@ TEST_CASE("the JSON report has the documented fields", "[run][bench]") {
   report.run = {1, 2, 3, 2.5, 11};
   report.threads = 2;
   report.peak_bytes = 4096;
-  CHECK(ToJson(report) ==
-        R"({"schema":1,"stages_ms":{"parse":1.5,"passes":0,"codegen":0,"load":0},"compile_ms":20,)"
-        R"("run_ms":{"min":1,"median":2,"p90":3,"mean":2.5},"iterations":11,"threads":2,"peak_bytes":4096})"
-        "\n");
+  CHECK(
+      ToJson(report) ==
+      R"({"schema":1,"stages_ms":{"parse":1.5,"passes":0,"codegen":0,"load":0},"compile_ms":20,)"
+      R"("run_ms":{"min":1,"median":2,"p90":3,"mean":2.5},"iterations":11,"threads":2,"peak_bytes":4096})"
+      "\n");
 }
 
 }  // namespace hlo

@@ -9,9 +9,10 @@
 namespace hlo {
 namespace {
 
-constexpr std::pair<std::string_view, Severity> kKinds[] = {{"expected-error", Severity::kError},
-                                                            {"expected-warning", Severity::kWarning},
-                                                            {"expected-note", Severity::kNote}};
+constexpr std::pair<std::string_view, Severity> kKinds[] = {
+    {"expected-error", Severity::kError},
+    {"expected-warning", Severity::kWarning},
+    {"expected-note", Severity::kNote}};
 
 std::string_view Word(Severity severity) {
   switch (severity) {
@@ -45,7 +46,8 @@ bool ParseRest(std::string_view rest, int line, ExpectedDiagnostic& out) {
   }
   const size_t open = rest.find("{{");
   const size_t close = rest.rfind("}}");
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open + 2) return false;
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open + 2)
+    return false;
   if (!Trim(rest.substr(0, open)).empty()) return false;
   out.text = std::string(rest.substr(open + 2, close - open - 2));
   return true;
@@ -75,8 +77,10 @@ absl::StatusOr<std::vector<ExpectedDiagnostic>> FindExpectedDiagnostics(std::str
 }
 
 std::string MismatchedDiagnostics(const Source& source, const absl::Status& status) {
-  const absl::StatusOr<std::vector<ExpectedDiagnostic>> expected = FindExpectedDiagnostics(source.text());
-  if (!expected.ok()) return fmt::format("{}: error: {}\n", source.name(), ToStd(expected.status().message()));
+  const absl::StatusOr<std::vector<ExpectedDiagnostic>> expected =
+      FindExpectedDiagnostics(source.text());
+  if (!expected.ok())
+    return fmt::format("{}: error: {}\n", source.name(), ToStd(expected.status().message()));
   std::vector<bool> seen(expected->size(), false);
   std::string out;
   for (const Diagnostic& diagnostic : DiagnosticsOf(status)) {
@@ -95,8 +99,8 @@ std::string MismatchedDiagnostics(const Source& source, const absl::Status& stat
   for (size_t i = 0; i < expected->size(); ++i) {
     if (seen[i]) continue;
     const ExpectedDiagnostic& missing = (*expected)[i];
-    out += fmt::format("{}:{}: expected {} did not come: {}\n", source.name(), missing.comment_line, Word(missing.severity),
-                       missing.text);
+    out += fmt::format("{}:{}: expected {} did not come: {}\n", source.name(), missing.comment_line,
+                       Word(missing.severity), missing.text);
   }
   return out;
 }

@@ -3,9 +3,10 @@
 //   // expected-error@+1 {{operand `rhs` has shape `f32[8]`}}
 //   ROOT s = f32[4] add(x, y)
 //
-// The text between the braces must occur in the message; `@+N`/`@-N` count lines from the comment, without it the error belongs to the
-// comment's line; `@unknown` stands for an error without a place. `expected-note` and `expected-warning` work alike. Every
-// announced message must come, and every error must be announced (notes need not).
+// The text between the braces must occur in the message; `@+N`/`@-N` count lines from the comment,
+// without it the error belongs to the comment's line; `@unknown` stands for an error without a
+// place. `expected-note` and `expected-warning` work alike. Every announced message must come, and
+// every error must be announced (notes need not).
 #pragma once
 
 #include <string>
@@ -28,7 +29,8 @@ struct ExpectedDiagnostic {
 // The announcements in `text`; a malformed one is an error.
 absl::StatusOr<std::vector<ExpectedDiagnostic>> FindExpectedDiagnostics(std::string_view text);
 
-// Compares what was announced in `source` with the messages of `status` (may be OK). Empty when they agree, else lines to print.
+// Compares what was announced in `source` with the messages of `status` (may be OK). Empty when
+// they agree, else lines to print.
 std::string MismatchedDiagnostics(const Source& source, const absl::Status& status);
 
 }  // namespace hlo

@@ -52,7 +52,9 @@ std::vector<std::string> WordsOf(std::string_view text) {
 }  // namespace
 
 Flags::Flags(std::string program, std::string arguments, std::string summary)
-    : program_(std::move(program)), arguments_(std::move(arguments)), summary_(std::move(summary)) {}
+    : program_(std::move(program)),
+      arguments_(std::move(arguments)),
+      summary_(std::move(summary)) {}
 
 void Flags::Group(std::string title) { lines_.push_back({std::move(title), -1, true}); }
 void Flags::Note(std::string line) { lines_.push_back({std::move(line), -1, false}); }
@@ -76,7 +78,9 @@ void Flags::AddFlag(std::string names, Target target, std::string placeholder, s
   flags_.push_back(std::move(flag));
 }
 
-void Flags::Add(std::string names, bool* value, std::string help) { AddFlag(std::move(names), value, "", std::move(help)); }
+void Flags::Add(std::string names, bool* value, std::string help) {
+  AddFlag(std::move(names), value, "", std::move(help));
+}
 void Flags::Add(std::string names, int64_t* value, std::string placeholder, std::string help) {
   AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
 }
@@ -86,13 +90,16 @@ void Flags::Add(std::string names, double* value, std::string placeholder, std::
 void Flags::Add(std::string names, std::string* value, std::string placeholder, std::string help) {
   AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
 }
-void Flags::Add(std::string names, std::vector<std::string>* value, std::string placeholder, std::string help) {
+void Flags::Add(std::string names, std::vector<std::string>* value, std::string placeholder,
+                std::string help) {
   AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
 }
 
 const Flags::Flag* Flags::Find(std::string_view name) const {
   for (const Flag& flag : flags_) {
-    if (flag.name == name || std::find(flag.aliases.begin(), flag.aliases.end(), name) != flag.aliases.end()) return &flag;
+    if (flag.name == name ||
+        std::find(flag.aliases.begin(), flag.aliases.end(), name) != flag.aliases.end())
+      return &flag;
   }
   return nullptr;
 }
@@ -121,7 +128,8 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
       const std::vector<std::string> more = WordsOf(text);
       words.erase(words.begin() + static_cast<int64_t>(i));
       words.insert(words.begin() + static_cast<int64_t>(i), more.begin(), more.end());
-      if (words.size() > 100'000) return Error("`{}` holds too many words; does it name itself?", word);
+      if (words.size() > 100'000)
+        return Error("`{}` holds too many words; does it name itself?", word);
       --i;
       continue;
     }
@@ -131,7 +139,8 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
     }
     const size_t dashes = word[1] == '-' ? 2 : 1;
     const size_t equals = word.find('=');
-    const std::string name = WithDashes(std::string_view(word).substr(dashes, equals == std::string::npos ? equals : equals - dashes));
+    const std::string name = WithDashes(std::string_view(word).substr(
+        dashes, equals == std::string::npos ? equals : equals - dashes));
     const Flag* flag = Find(name);
     bool negated = false;
     if (flag == nullptr && name.compare(0, 3, "no-") == 0) {
@@ -144,7 +153,8 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
       continue;
     }
     if (flag == nullptr) return Unknown(word, name);
-    if (negated && equals != std::string::npos) return Error("`{}` takes no value", word.substr(0, equals));
+    if (negated && equals != std::string::npos)
+      return Error("`{}` takes no value", word.substr(0, equals));
     std::string value;
     if (negated) {
       value = "false";
@@ -160,7 +170,8 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
     if (flag->is_bool()) {
       if (value == "1" || value == "on" || value == "yes") value = "true";
       if (value == "0" || value == "off" || value == "no") value = "false";
-      if (value != "true" && value != "false") return Error("`--{}` expects true or false, found `{}`", flag->name, value);
+      if (value != "true" && value != "false")
+        return Error("`--{}` expects true or false, found `{}`", flag->name, value);
     }
     given_.insert(flag->name);
     out.push_back(fmt::format("--{}={}", flag->name, value));
@@ -180,7 +191,8 @@ absl::Status Flags::Parse(int argc, const char* const* argv) {
     if (std::holds_alternative<int64_t*>(flag.target)) value = cxxopts::value<int64_t>();
     if (std::holds_alternative<double*>(flag.target)) value = cxxopts::value<double>();
     if (std::holds_alternative<std::string*>(flag.target)) value = cxxopts::value<std::string>();
-    if (std::holds_alternative<std::vector<std::string>*>(flag.target)) value = cxxopts::value<std::vector<std::string>>();
+    if (std::holds_alternative<std::vector<std::string>*>(flag.target))
+      value = cxxopts::value<std::vector<std::string>>();
     options.add_options()(internal_name(flag.name), "", value);
   }
   std::vector<const char*> words;
@@ -199,7 +211,8 @@ absl::Status Flags::Parse(int argc, const char* const* argv) {
       if (!given(flag.name)) continue;
       current = &flag;
       const cxxopts::OptionValue& value = result[internal_name(flag.name)];
-      std::visit([&value](auto* target) { *target = value.as<std::decay_t<decltype(*target)>>(); }, flag.target);
+      std::visit([&value](auto* target) { *target = value.as<std::decay_t<decltype(*target)>>(); },
+                 flag.target);
     }
   } catch (const std::exception&) {
     // The only failure left is a value of the wrong kind.
@@ -218,7 +231,8 @@ absl::Status Flags::Parse(int argc, const char* const* argv) {
         static_cast<void>(std::strtod(value.c_str(), &end));
       }
       if (value.empty() || *end != 0) {
-        return Error("`--{}` expects {}, found `{}`", flag->name, is_int ? "an integer" : "a number", value);
+        return Error("`--{}` expects {}, found `{}`", flag->name,
+                     is_int ? "an integer" : "a number", value);
       }
     }
     return Error("a flag has a value that is out of range; see --help");

@@ -1,8 +1,9 @@
 // Command line flags of the tools: one spelling rule, one help format, errors with suggestions.
 //
-// Accepted alike: --name=value, --name value, -name=value, -name value; `-` and `_` are the same inside names. A bool flag needs no
-// value; --no-name turns it off, --name=false too. `--` ends the flags, `-` is standard input, @FILE is replaced by
-// the words of FILE. Flags that start with `xla_` and are not known are passed over with a warning. Parsing of values is cxxopts'.
+// Accepted alike: --name=value, --name value, -name=value, -name value; `-` and `_` are the same
+// inside names. A bool flag needs no value; --no-name turns it off, --name=false too. `--` ends the
+// flags, `-` is standard input, @FILE is replaced by the words of FILE. Flags that start with
+// `xla_` and are not known are passed over with a warning. Parsing of values is cxxopts'.
 //
 //   Flags flags("hlo-opt", "[options] FILE…", "transform HLO modules and print them");
 //   flags.Group("Passes");
@@ -25,7 +26,8 @@ class Flags {
  public:
   Flags(std::string program, std::string arguments, std::string summary);
 
-  // The flags added after this stand under `title` in the help; `note` lines are printed below them.
+  // The flags added after this stand under `title` in the help; `note` lines are printed below
+  // them.
   void Group(std::string title);
   void Note(std::string line);
   void Example(std::string command, std::string explanation);
@@ -36,7 +38,8 @@ class Flags {
   void Add(std::string names, double* value, std::string placeholder = "X", std::string help = "");
   void Add(std::string names, std::string* value, std::string placeholder, std::string help = "");
   // May be given several times; values are not split.
-  void Add(std::string names, std::vector<std::string>* value, std::string placeholder, std::string help = "");
+  void Add(std::string names, std::vector<std::string>* value, std::string placeholder,
+           std::string help = "");
 
   // Fills the values. Errors are usage errors (exit code 2).
   absl::Status Parse(int argc, const char* const* argv);
@@ -68,7 +71,8 @@ class Flags {
   void AddFlag(std::string names, Target target, std::string placeholder, std::string help);
   const Flag* Find(std::string_view name) const;
   absl::Status Unknown(std::string_view word, std::string_view name) const;
-  // The words as `--name=value` with first names, flags checked; positional words go to positional_.
+  // The words as `--name=value` with first names, flags checked; positional words go to
+  // positional_.
   absl::Status Normalise(std::vector<std::string> words, std::vector<std::string>& out);
 
   std::string program_;

@@ -32,8 +32,8 @@ struct Fixture {
 
 TEST_CASE("flags are read in every spelling", "[tools][flags]") {
   Fixture f;
-  REQUIRE(f.Parse({"--no-on", "-verbose-mode", "--count", "-7", "-rate=2.5", "-n", "x y", "--input=a,b", "--input", "c", "file", "-",
-                   "--", "--on"})
+  REQUIRE(f.Parse({"--no-on", "-verbose-mode", "--count", "-7", "-rate=2.5", "-n", "x y",
+                   "--input=a,b", "--input", "c", "file", "-", "--", "--on"})
               .ok());
   CHECK_FALSE(f.on);
   CHECK(f.verbose);

@@ -40,7 +40,9 @@ constexpr BoolOption kBoolOptions[] = {
     {"print-inline-stack-frames", &PrintOptions::inline_stack_frames},
 };
 
-std::string FirstName(std::string_view names) { return std::string(names.substr(0, names.find(','))); }
+std::string FirstName(std::string_view names) {
+  return std::string(names.substr(0, names.find(',')));
+}
 
 absl::StatusOr<PrintOptions> StyleOptions(std::string_view style) {
   if (style == "default") return PrintOptions::Default();
@@ -48,24 +50,35 @@ absl::StatusOr<PrintOptions> StyleOptions(std::string_view style) {
   if (style == "canonical") return PrintOptions::Canonical();
   if (style == "fingerprint") return PrintOptions::Fingerprint();
   if (style == "hlo-opt") return PrintOptions::HloOpt();
-  constexpr std::string_view kStyles[] = {"default", "short", "canonical", "fingerprint", "hlo-opt"};
-  return Error("unknown print style `{}`{}; there are {}", style, DidYouMean(style, kStyles), Join(kStyles, ", "));
+  constexpr std::string_view kStyles[] = {"default", "short", "canonical", "fingerprint",
+                                          "hlo-opt"};
+  return Error("unknown print style `{}`{}; there are {}", style, DidYouMean(style, kStyles),
+               Join(kStyles, ", "));
 }
 
 }  // namespace
 
 void PrintFlags::AddTo(Flags& flags) {
-  flags.Add("print-style", &style_, "STYLE", "default (as XLA), short, canonical, fingerprint, hlo-opt");
+  flags.Add("print-style", &style_, "STYLE",
+            "default (as XLA), short, canonical, fingerprint, hlo-opt");
   for (const BoolOption& option : kBoolOptions) {
     const bool listed = option.member == &PrintOptions::large_constants;
-    flags.Add(option.names, &(given_.*option.member), listed ? "constants of more than 10 elements in full" : "");
+    flags.Add(option.names, &(given_.*option.member),
+              listed ? "constants of more than 10 elements in full" : "");
   }
   flags.Add("print-subcomputation-mode", &subcomputations_, "MODE");
   flags.Add("operand-index-annotation-interval", &index_interval_);
-  flags.Note("more, on or off with --no-: --print-metadata --print-percent --print-operand-shape --print-ids");
-  flags.Note("--print-operand-names --print-result-shape --print-program-shape --print-control-dependencies");
-  flags.Note("--print-backend-config --print-extra-attributes --print-channel-id --include-layout-in-shapes");
-  flags.Note("--syntax-sugar-async-ops --compact-gte --canonicalize-{instruction-names,computations}");
+  flags.Note(
+      "more, on or off with --no-: --print-metadata --print-percent --print-operand-shape "
+      "--print-ids");
+  flags.Note(
+      "--print-operand-names --print-result-shape --print-program-shape "
+      "--print-control-dependencies");
+  flags.Note(
+      "--print-backend-config --print-extra-attributes --print-channel-id "
+      "--include-layout-in-shapes");
+  flags.Note(
+      "--syntax-sugar-async-ops --compact-gte --canonicalize-{instruction-names,computations}");
 }
 
 absl::StatusOr<PrintOptions> PrintFlags::Options(const Flags& flags, bool to_file) const {
@@ -74,20 +87,24 @@ absl::StatusOr<PrintOptions> PrintFlags::Options(const Flags& flags, bool to_fil
   for (const BoolOption& option : kBoolOptions) {
     if (flags.given(FirstName(option.names))) options.*option.member = given_.*option.member;
   }
-  if (flags.given("operand-index-annotation-interval")) options.operand_index_interval = static_cast<int>(index_interval_);
+  if (flags.given("operand-index-annotation-interval"))
+    options.operand_index_interval = static_cast<int>(index_interval_);
   if (flags.given("print-subcomputation-mode")) {
     using Mode = PrintOptions::Subcomputations;
     if (subcomputations_ == "names") {
       options.subcomputations = Mode::kNames;
     } else if (subcomputations_ == "full-bodies" || subcomputations_ == "full_bodies") {
       options.subcomputations = Mode::kFullBodies;
-    } else if (subcomputations_ == "non-sequential-bodies" || subcomputations_ == "non_sequential_bodies") {
+    } else if (subcomputations_ == "non-sequential-bodies" ||
+               subcomputations_ == "non_sequential_bodies") {
       options.subcomputations = Mode::kNonSequentialBodies;
     } else if (subcomputations_ == "off") {
       options.subcomputations = Mode::kOff;
     } else {
-      return Error("`--print-subcomputation-mode` expects names, full-bodies, non-sequential-bodies or off, found `{}`",
-                   subcomputations_);
+      return Error(
+          "`--print-subcomputation-mode` expects names, full-bodies, non-sequential-bodies or off, "
+          "found `{}`",
+          subcomputations_);
     }
   }
   return options;

@@ -1,5 +1,8 @@
 #include "tools/support/tool_support.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -7,9 +10,6 @@
 #include <cstring>
 #include <exception>
 #include <new>
-
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "lib/ir/verifier.h"
 #include "lib/support/check.h"
@@ -85,7 +85,8 @@ void InstallHandlers() {
   struct sigaction action = {};
   action.sa_handler = OnCrash;
   action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESETHAND);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    sigaction(signal, &action, nullptr);
 }
 
 bool output_failed = false;  // standard output could not be written, though somebody reads
@@ -125,7 +126,8 @@ void WriteStderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(
 
 int ReportError(const absl::Status& status, const Source* source) {
   std::string text = Render(status, source);
-  if (status.code() == absl::StatusCode::kInternal) text += "note: this is a bug of the tool, not of the input\n";
+  if (status.code() == absl::StatusCode::kInternal)
+    text += "note: this is a bug of the tool, not of the input\n";
   WriteStderr(text);
   return ExitCodeOf(status);
 }
@@ -149,7 +151,8 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
     WriteStdout(help ? flags.Help() : fmt::format("{} {}\n", flags.program(), HLO_VERSION));
     return output_failed ? kExitBadInput : kExitOk;
   }
-  for (const std::string& warning : flags.warnings()) WriteStderr(fmt::format("{}: warning: {}\n", flags.program(), warning));
+  for (const std::string& warning : flags.warnings())
+    WriteStderr(fmt::format("{}: warning: {}\n", flags.program(), warning));
   const int exit_code = body();
   return exit_code == kExitOk && output_failed ? kExitBadInput : exit_code;
 }
@@ -163,8 +166,8 @@ absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool 
     return inputs;
   }
   if (!split) {
-    return Error("{}:{}: '// -----' separator found in input, but --split-input-file not specified", Shorten(path),
-                 parts[1].first_line - 1);
+    return Error("{}:{}: '// -----' separator found in input, but --split-input-file not specified",
+                 Shorten(path), parts[1].first_line - 1);
   }
   for (const SplitPart& part : parts) {
     // Blank lines before the part keep the line numbers of the file.

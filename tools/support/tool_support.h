@@ -1,8 +1,9 @@
 // What the tools share: exit codes, reading inputs, rendering errors, failing well.
 //
-// Results go to standard output, everything else to standard error. A broken invariant, a crash or an uncaught exception prints
-// what is known and exits with 70 instead of a signal; HLO_ABORT=1 in the environment keeps the signal, for debuggers. Running out of
-// memory exits with 4. A reader that closes the pipe early ends the tool quietly.
+// Results go to standard output, everything else to standard error. A broken invariant, a crash or
+// an uncaught exception prints what is known and exits with 70 instead of a signal; HLO_ABORT=1 in
+// the environment keeps the signal, for debuggers. Running out of memory exits with 4. A reader
+// that closes the pipe early ends the tool quietly.
 #pragma once
 
 #include <functional>
@@ -33,11 +34,12 @@ int ExitCodeOf(const absl::Status& status);
 // One more failure seen: an internal one wins, else the first.
 int Worse(int exit_code, int other);
 
-// The flow of every main(): installs the handlers above, adds --help and --version, parses, prints warnings, runs `body`, which
-// returns the exit code.
+// The flow of every main(): installs the handlers above, adds --help and --version, parses, prints
+// warnings, runs `body`, which returns the exit code.
 int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& body);
 
-// Writes to standard output. False when nobody reads any more, or after an error, which is printed and makes the tool exit with 1.
+// Writes to standard output. False when nobody reads any more, or after an error, which is printed
+// and makes the tool exit with 1.
 bool WriteStdout(std::string_view text);
 void WriteStderr(std::string_view text);
 // Prints a failed status with the places of `source` (may be null) and returns its exit code.
@@ -60,7 +62,8 @@ absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input);
 class PrintFlags {
  public:
   void AddTo(Flags& flags);
-  // The options asked for. `to_file`: whole constants unless told otherwise, so that nothing gets lost.
+  // The options asked for. `to_file`: whole constants unless told otherwise, so that nothing gets
+  // lost.
   absl::StatusOr<PrintOptions> Options(const Flags& flags, bool to_file) const;
 
  private:

@@ -27,14 +27,15 @@ void Affine::Add(const Affine& other, int64_t scale) {
   absl::InlinedVector<Term, 2> merged;
   size_t i = 0, j = 0;
   while (i < terms.size() || j < other.terms.size()) {
-    const bool take_own =
-        j == other.terms.size() || (i < terms.size() && terms[i].variable < other.terms[j].variable);
+    const bool take_own = j == other.terms.size() ||
+                          (i < terms.size() && terms[i].variable < other.terms[j].variable);
     if (take_own) {
       merged.push_back(terms[i++]);
       continue;
     }
     Term term = {other.terms[j].variable, scale * other.terms[j].coefficient};
-    if (i < terms.size() && terms[i].variable == term.variable) term.coefficient += terms[i++].coefficient;
+    if (i < terms.size() && terms[i].variable == term.variable)
+      term.coefficient += terms[i++].coefficient;
     ++j;
     if (term.coefficient != 0) merged.push_back(term);
   }

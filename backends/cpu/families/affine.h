@@ -1,7 +1,8 @@
 // backends/cpu/families/affine.h
 //
-// Indices of array elements as sums of loop variables: constant + Σ coefficient * variable. Kept symbolic until an address is
-// needed, so that chains of transpose, slice, reverse, broadcast and reshape fold into one address.
+// Indices of array elements as sums of loop variables: constant + Σ coefficient * variable. Kept
+// symbolic until an address is needed, so that chains of transpose, slice, reverse, broadcast and
+// reshape fold into one address.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,9 @@ struct Affine {
   int64_t CoefficientOf(int32_t variable) const;
   // this += scale * other
   void Add(const Affine& other, int64_t scale = 1);
-  friend bool operator==(const Affine& a, const Affine& b) { return a.constant == b.constant && a.terms == b.terms; }
+  friend bool operator==(const Affine& a, const Affine& b) {
+    return a.constant == b.constant && a.terms == b.terms;
+  }
 };
 
 // One entry per dimension.

@@ -15,7 +15,8 @@ constexpr Opcode kComplexUnary[] = {HLO_SCALAR_COMPLEX_UNARY(HLO_COUNT_NAME)};
 constexpr Opcode kComplexBinary[] = {HLO_SCALAR_COMPLEX_BINARY(HLO_COUNT_NAME)};
 #undef HLO_COUNT_NAME
 
-// One fusion that applies every opcode of a list to the parameters; 13 elements, so that vectors and a rest run.
+// One fusion that applies every opcode of a list to the parameters; 13 elements, so that vectors
+// and a rest run.
 std::string All(ElementType type, absl::Span<const Opcode> unary, absl::Span<const Opcode> binary) {
   const std::string shape = fmt::format("{}[13]", Text(type));
   std::string body, results, names;
@@ -50,10 +51,12 @@ ENTRY main {{
   y = {0} parameter(1)
   p = pred[13] parameter(2)
   ROOT r = ({2}) fusion(x, y, p), kind=kLoop, calls=f
-}})", shape, body, results, names);
+}})",
+                     shape, body, results, names);
 }
 
-TEST_CASE("every float opcode gives the interpreter's bits for every float type", "[cpu][elementwise]") {
+TEST_CASE("every float opcode gives the interpreter's bits for every float type",
+          "[cpu][elementwise]") {
   for (int t = 0; t < kElementTypeCount; ++t) {
     const auto type = static_cast<ElementType>(t);
     if (!IsFloat(type)) continue;
@@ -62,7 +65,8 @@ TEST_CASE("every float opcode gives the interpreter's bits for every float type"
   }
 }
 
-TEST_CASE("every integer opcode gives the interpreter's bits for every integer type", "[cpu][elementwise]") {
+TEST_CASE("every integer opcode gives the interpreter's bits for every integer type",
+          "[cpu][elementwise]") {
   for (int t = 0; t < kElementTypeCount; ++t) {
     const auto type = static_cast<ElementType>(t);
     if (!IsInteger(type)) continue;
@@ -106,7 +110,8 @@ f {{
 ENTRY main {{
   x = {0}[13] parameter(0)
   ROOT r = ({2}) fusion(x), kind=kLoop, calls=f
-}})", Text(source), body, results, names)}) == "");
+}})",
+                                     Text(source), body, results, names)}) == "");
   }
 }
 

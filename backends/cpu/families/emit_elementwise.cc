@@ -32,9 +32,11 @@ Value FusionEmitter::EmitLiteral(const Literal& literal, int64_t linear) {
   return b_.Constant(literal.element_type(), bits);
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitConstant(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitConstant(const Instruction* instruction,
+                                                  const Index& index) {
   const Literal& literal = instruction->literal();
-  if (literal.is_elided()) return Error(instruction->loc(), "the value of `{}` is elided", instruction->name());
+  if (literal.is_elided())
+    return Error(instruction->loc(), "the value of `{}` is elided", instruction->name());
   if (literal.element_count() == 1 || literal.IsUniform()) return EmitLiteral(literal, 0);
   const auto [it, is_new] = constant_buffers_.try_emplace(instruction, 0);
   if (is_new) {
@@ -46,15 +48,18 @@ absl::StatusOr<Value> FusionEmitter::EmitConstant(const Instruction* instruction
 
 int FusionEmitter::ReduceDepth(const Instruction* instruction) {
   if (buffers_.contains(instruction)) return 0;
-  if (const auto it = reduce_depths_.find(instruction); it != reduce_depths_.end()) return it->second;
+  if (const auto it = reduce_depths_.find(instruction); it != reduce_depths_.end())
+    return it->second;
   int depth = 0;
-  for (const Instruction* operand : instruction->operands()) depth = std::max(depth, ReduceDepth(operand));
+  for (const Instruction* operand : instruction->operands())
+    depth = std::max(depth, ReduceDepth(operand));
   if (instruction->opcode() == Opcode::kReduce) ++depth;
   reduce_depths_[instruction] = depth;
   return depth;
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitElementwise(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitElementwise(const Instruction* instruction,
+                                                     const Index& index) {
   RETURN_IF_ERROR(CheckElementTypes(*instruction));
   // Reductions first: on their way they keep rows of what other operands need.
   std::vector<int> order;
@@ -70,20 +75,23 @@ absl::StatusOr<Value> FusionEmitter::EmitElementwise(const Instruction* instruct
     ASSIGN_OR_RETURN(operands[static_cast<size_t>(i)], Emit(operand, is_scalar ? Index() : index));
   }
   const ElementType type = instruction->shape().element_type();
-  if (instruction->opcode() == Opcode::kCopy || instruction->opcode() == Opcode::kOptimizationBarrier) return operands[0];
+  if (instruction->opcode() == Opcode::kCopy ||
+      instruction->opcode() == Opcode::kOptimizationBarrier)
+    return operands[0];
   if (instruction->opcode() == Opcode::kConvert) return b_.Convert(operands[0], type);
   return b_.Element(instruction->opcode(), type, operands, ElementAttrsOf(*instruction));
 }
 
 // ---- scalar computations ----
 
-absl::StatusOr<Value> FusionEmitter::EmitRegionInstruction(const Instruction* instruction,
-                                                           absl::flat_hash_map<const Instruction*, Values>& known) {
+absl::StatusOr<Value> FusionEmitter::EmitRegionInstruction(
+    const Instruction* instruction, absl::flat_hash_map<const Instruction*, Values>& known) {
   if (const auto it = known.find(instruction); it != known.end()) return it->second[0];
   if (instruction->opcode() == Opcode::kConstant) return EmitConstant(instruction, {});
   if (instruction->opcode() == Opcode::kGetTupleElement) {
     const Instruction* const tuple = instruction->operand(0);
-    if (tuple->opcode() == Opcode::kTuple) return EmitRegionInstruction(tuple->operand(instruction->tuple_index()), known);
+    if (tuple->opcode() == Opcode::kTuple)
+      return EmitRegionInstruction(tuple->operand(instruction->tuple_index()), known);
   }
   Values operands;
   for (const Instruction* operand : instruction->operands()) {
@@ -92,12 +100,13 @@ absl::StatusOr<Value> FusionEmitter::EmitRegionInstruction(const Instruction* in
   }
   absl::StatusOr<Value> value = tile::kNoValue;
   if (!instruction->shape().IsArray() || instruction->shape().rank() != 0) {
-    return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` inside a scalar computation yet",
+    return Unsupported(instruction->loc(),
+                       "platform `cpu` cannot run `{}` inside a scalar computation yet",
                        instruction->opcode_text());
   }
   const Opcode op = instruction->opcode();
-  if (op == Opcode::kReshape || op == Opcode::kBitcast || op == Opcode::kBroadcast || op == Opcode::kTranspose ||
-      op == Opcode::kCopy) {
+  if (op == Opcode::kReshape || op == Opcode::kBitcast || op == Opcode::kBroadcast ||
+      op == Opcode::kTranspose || op == Opcode::kCopy) {
     value = operands[0];  // of a scalar
   } else if (op == Opcode::kCall || op == Opcode::kMap || op == Opcode::kFusion) {
     ASSIGN_OR_RETURN(const Values results, EmitRegion(*instruction->call(0), operands));
@@ -107,14 +116,16 @@ absl::StatusOr<Value> FusionEmitter::EmitRegionInstruction(const Instruction* in
     value = op == Opcode::kConvert ? b_.Convert(operands[0], type)
                                    : b_.Element(op, type, operands, ElementAttrsOf(*instruction));
   } else {
-    return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` inside a scalar computation yet",
+    return Unsupported(instruction->loc(),
+                       "platform `cpu` cannot run `{}` inside a scalar computation yet",
                        instruction->opcode_text());
   }
   known[instruction] = {*value};
   return value;
 }
 
-absl::StatusOr<Values> FusionEmitter::EmitRegion(const Computation& computation, absl::Span<const Value> arguments) {
+absl::StatusOr<Values> FusionEmitter::EmitRegion(const Computation& computation,
+                                                 absl::Span<const Value> arguments) {
   absl::flat_hash_map<const Instruction*, Values> known;
   for (int i = 0; i < computation.parameter_count(); ++i) {
     known[computation.parameter(i)] = {arguments[static_cast<size_t>(i)]};

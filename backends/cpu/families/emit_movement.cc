@@ -8,13 +8,15 @@
 
 namespace hlo::cpu {
 
-absl::StatusOr<Value> FusionEmitter::EmitUncached(const Instruction* instruction, int result, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitUncached(const Instruction* instruction, int result,
+                                                  const Index& index) {
   if (const auto it = buffers_.find(instruction); it != buffers_.end()) {
     return LoadElement(it->second + result, Linear(index, instruction->shape().dims()));
   }
   if (IsFusibleElementwise(*instruction)) return EmitElementwise(instruction, index);
   if (instruction->opcode() == Opcode::kReduce) return EmitReduce(instruction, result, index);
-  if (instruction->opcode() == Opcode::kReduceWindow) return EmitReduceWindow(instruction, result, index);
+  if (instruction->opcode() == Opcode::kReduceWindow)
+    return EmitReduceWindow(instruction, result, index);
   using Method = absl::StatusOr<Value> (FusionEmitter::*)(const Instruction*, const Index&);
   static constexpr std::pair<Opcode, Method> kMethods[] = {
       {Opcode::kConstant, &FusionEmitter::EmitConstant},
@@ -36,22 +38,26 @@ absl::StatusOr<Value> FusionEmitter::EmitUncached(const Instruction* instruction
   for (const auto& [opcode, method] : kMethods) {
     if (instruction->opcode() == opcode) return (this->*method)(instruction, index);
   }
-  return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` yet", instruction->opcode_text());
+  return Unsupported(instruction->loc(), "platform `cpu` cannot run `{}` yet",
+                     instruction->opcode_text());
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitReshape(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitReshape(const Instruction* instruction,
+                                                 const Index& index) {
   const Instruction* const operand = instruction->operand(0);
   return Emit(operand, MapReshape(instruction->shape().dims(), operand->shape().dims(), index));
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitTranspose(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitTranspose(const Instruction* instruction,
+                                                   const Index& index) {
   const DimVec& order = instruction->attrs<TransposeAttrs>().dimensions;
   Index inner(index.size());
   for (size_t d = 0; d < order.size(); ++d) inner[static_cast<size_t>(order[d])] = index[d];
   return Emit(instruction->operand(0), inner);
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitReverse(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitReverse(const Instruction* instruction,
+                                                 const Index& index) {
   Index inner = index;
   for (const int64_t d : instruction->attrs<ReverseAttrs>().dimensions) {
     Affine& from_end = inner[static_cast<size_t>(d)];
@@ -71,7 +77,8 @@ absl::StatusOr<Value> FusionEmitter::EmitMap(const Instruction* instruction, con
   return results[0];
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitElementOfTuple(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitElementOfTuple(const Instruction* instruction,
+                                                        const Index& index) {
   const Instruction* const tuple = instruction->operand(0);
   const auto element = static_cast<int>(instruction->tuple_index());
   if (const auto it = buffers_.find(tuple); it != buffers_.end()) {
@@ -81,7 +88,8 @@ absl::StatusOr<Value> FusionEmitter::EmitElementOfTuple(const Instruction* instr
   return EmitResult(tuple, element, index);
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitBroadcast(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitBroadcast(const Instruction* instruction,
+                                                   const Index& index) {
   Index inner;
   for (const int64_t d : instruction->attrs<BroadcastAttrs>().dimensions) {
     // A size-1 operand dimension is spread, too.
@@ -101,9 +109,11 @@ absl::StatusOr<Value> FusionEmitter::EmitSlice(const Instruction* instruction, c
   return Emit(instruction->operand(0), inner);
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitConcatenate(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitConcatenate(const Instruction* instruction,
+                                                     const Index& index) {
   const auto dim = static_cast<size_t>(instruction->attrs<ConcatenateAttrs>().dimensions.value);
-  const std::function<absl::StatusOr<Value>(int, int64_t)> from = [&](int i, int64_t start) -> absl::StatusOr<Value> {
+  const std::function<absl::StatusOr<Value>(int, int64_t)> from =
+      [&](int i, int64_t start) -> absl::StatusOr<Value> {
     const Instruction* const operand = instruction->operand(i);
     const int64_t end = start + operand->shape().dim(static_cast<int>(dim));
     const auto inside = [&] {
@@ -128,7 +138,8 @@ absl::StatusOr<Value> FusionEmitter::EmitPad(const Instruction* instruction, con
     inner[d] = index[d];
     inner[d].Add(Affine::Constant(-pad.low));
     if (pad.interior > 0) {
-      // Before the first element the quotient is not needed, but it must not be computed from a negative number.
+      // Before the first element the quotient is not needed, but it must not be computed from a
+      // negative number.
       const int64_t step = pad.interior + 1;
       Affine shifted = inner[d];
       conditions.push_back({inner[d], 0, (size - 1) * step + 1});
@@ -143,7 +154,8 @@ absl::StatusOr<Value> FusionEmitter::EmitPad(const Instruction* instruction, con
     }
   }
   return Guarded(
-      conditions, [&] { return Emit(operand, inner); }, [&] { return Emit(instruction->operand(1), {}); });
+      conditions, [&] { return Emit(operand, inner); },
+      [&] { return Emit(instruction->operand(1), {}); });
 }
 
 absl::StatusOr<Value> FusionEmitter::EmitIota(const Instruction* instruction, const Index& index) {
@@ -164,17 +176,20 @@ absl::StatusOr<Value> FusionEmitter::EmitIota(const Instruction* instruction, co
 
 // ---- starts known at run time ----
 
-absl::StatusOr<Affine> FusionEmitter::ClampedStart(const Instruction* instruction, const Index& index, int64_t limit) {
+absl::StatusOr<Affine> FusionEmitter::ClampedStart(const Instruction* instruction,
+                                                   const Index& index, int64_t limit) {
   if (limit == 0) return Affine();
   ASSIGN_OR_RETURN(Value start, Emit(instruction, index));
   start = b_.Convert(start, ElementType::kS64);
-  if (!IsUnsigned(instruction->shape().element_type()) || ByteSize(instruction->shape().element_type()) == 8) {
+  if (!IsUnsigned(instruction->shape().element_type()) ||
+      ByteSize(instruction->shape().element_type()) == 8) {
     start = b_.Max(start, b_.Index(0));
   }
   return Opaque(b_.Min(start, b_.Index(limit)), {0, limit});
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitDynamicSlice(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitDynamicSlice(const Instruction* instruction,
+                                                      const Index& index) {
   const Instruction* const operand = instruction->operand(0);
   Index inner = index;
   for (int d = 0; d < operand->shape().rank(); ++d) {
@@ -185,26 +200,31 @@ absl::StatusOr<Value> FusionEmitter::EmitDynamicSlice(const Instruction* instruc
   return Emit(operand, inner);
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitDynamicUpdateSlice(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitDynamicUpdateSlice(const Instruction* instruction,
+                                                            const Index& index) {
   const Instruction* const update = instruction->operand(1);
   std::vector<Condition> conditions;
   Index inner = index;
   for (int d = 0; d < update->shape().rank(); ++d) {
     const int64_t size = update->shape().dim(d);
-    ASSIGN_OR_RETURN(const Affine start,
-                     ClampedStart(instruction->operand(2 + d), {}, instruction->shape().dim(d) - size));
+    ASSIGN_OR_RETURN(const Affine start, ClampedStart(instruction->operand(2 + d), {},
+                                                      instruction->shape().dim(d) - size));
     inner[static_cast<size_t>(d)].Add(start, -1);
     conditions.push_back({inner[static_cast<size_t>(d)], 0, size});
   }
   return Guarded(
-      conditions, [&] { return Emit(update, inner); }, [&] { return Emit(instruction->operand(0), index); });
+      conditions, [&] { return Emit(update, inner); },
+      [&] { return Emit(instruction->operand(0), index); });
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitGather(const Instruction* instruction, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitGather(const Instruction* instruction,
+                                                const Index& index) {
   const auto& attrs = instruction->attrs<GatherAttrs>();
   const Instruction* const operand = instruction->operand(0);
   const Instruction* const indices = instruction->operand(1);
-  const auto contains = [](const DimVec& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); };
+  const auto contains = [](const DimVec& list, int64_t d) {
+    return std::find(list.begin(), list.end(), d) != list.end();
+  };
   // The result's dimensions: those of the batch, and those inside the slice.
   Index batch, offset;
   for (size_t d = 0; d < index.size(); ++d) {
@@ -214,7 +234,8 @@ absl::StatusOr<Value> FusionEmitter::EmitGather(const Instruction* instruction, 
   size_t next = 0;
   for (size_t d = 0; d < inner.size(); ++d) {
     const auto dim = static_cast<int64_t>(d);
-    if (!contains(attrs.collapsed_slice_dims, dim) && !contains(attrs.operand_batching_dims, dim)) inner[d] = offset[next++];
+    if (!contains(attrs.collapsed_slice_dims, dim) && !contains(attrs.operand_batching_dims, dim))
+      inner[d] = offset[next++];
   }
   // Position `k` of the start vector of this batch element.
   const auto start_index = [&](int64_t k) {
@@ -227,12 +248,15 @@ absl::StatusOr<Value> FusionEmitter::EmitGather(const Instruction* instruction, 
   };
   for (size_t i = 0; i < attrs.operand_batching_dims.size(); ++i) {
     const int64_t d = attrs.start_indices_batching_dims[i];
-    inner[static_cast<size_t>(attrs.operand_batching_dims[i])] = batch[static_cast<size_t>(d < attrs.index_vector_dim ? d : d - 1)];
+    inner[static_cast<size_t>(attrs.operand_batching_dims[i])] =
+        batch[static_cast<size_t>(d < attrs.index_vector_dim ? d : d - 1)];
   }
   for (size_t k = 0; k < attrs.start_index_map.size(); ++k) {
     const int64_t d = attrs.start_index_map[k];
-    const int64_t limit = operand->shape().dim(static_cast<int>(d)) - attrs.slice_sizes[static_cast<size_t>(d)];
-    ASSIGN_OR_RETURN(const Affine start, ClampedStart(indices, start_index(static_cast<int64_t>(k)), limit));
+    const int64_t limit =
+        operand->shape().dim(static_cast<int>(d)) - attrs.slice_sizes[static_cast<size_t>(d)];
+    ASSIGN_OR_RETURN(const Affine start,
+                     ClampedStart(indices, start_index(static_cast<int64_t>(k)), limit));
     inner[static_cast<size_t>(d)].Add(start);
   }
   return Emit(operand, inner);

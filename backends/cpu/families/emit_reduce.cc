@@ -1,8 +1,8 @@
 // Emission of reduce and reduce-window: loops with accumulators.
 //
-// A reduce whose result does not vary over the lanes of the loop around it (a row's sum) gets vector accumulators over its own
-// innermost dimension, combined at the end in a fixed order. One whose result does vary (column sums) accumulates a
-// vector of results.
+// A reduce whose result does not vary over the lanes of the loop around it (a row's sum) gets
+// vector accumulators over its own innermost dimension, combined at the end in a fixed order. One
+// whose result does vary (column sums) accumulates a vector of results.
 #include <algorithm>
 
 #include "backends/cpu/families/fusible.h"
@@ -15,7 +15,8 @@ namespace {
 // Elements of a row that may be kept in scratch memory: it should stay in the L1 and L2 caches.
 constexpr int64_t kMostKept = 1 << 14;
 
-// The element every value of `type` keeps when combined with it by `op`; empty if there is none that we know.
+// The element every value of `type` keeps when combined with it by `op`; empty if there is none
+// that we know.
 std::optional<Literal> IdentityOf(Opcode op, ElementType type) {
   if (op == Opcode::kAdd) return Literal::Scalar(type, IsFloat(type) ? -0.0 : 0.0);
   if (op == Opcode::kMultiply) return Literal::One(type);
@@ -33,18 +34,22 @@ std::optional<Opcode> SimpleRegion(const Computation& region) {
   if (region.parameter_count() != 2 || root->operand_count() != 2) return std::nullopt;
   const Instruction* const a = root->operand(0);
   const Instruction* const b = root->operand(1);
-  if (a == b || a->opcode() != Opcode::kParameter || b->opcode() != Opcode::kParameter) return std::nullopt;
+  if (a == b || a->opcode() != Opcode::kParameter || b->opcode() != Opcode::kParameter)
+    return std::nullopt;
   return root->opcode();
 }
 
-// Every result is one of the arguments (arg-max and the like): combining with the initial value again changes nothing.
+// Every result is one of the arguments (arg-max and the like): combining with the initial value
+// again changes nothing.
 bool IsChoice(const Computation& region) {
   for (const Instruction* i : region.instructions()) {
-    constexpr Opcode kChoices[] = {Opcode::kParameter, Opcode::kCompare, Opcode::kSelect,  Opcode::kAnd,
-                                   Opcode::kOr,        Opcode::kNot,     Opcode::kMaximum, Opcode::kMinimum,
-                                   Opcode::kTuple};
-    if (std::find(std::begin(kChoices), std::end(kChoices), i->opcode()) == std::end(kChoices)) return false;
-    const bool logical = i->opcode() == Opcode::kAnd || i->opcode() == Opcode::kOr || i->opcode() == Opcode::kNot;
+    constexpr Opcode kChoices[] = {Opcode::kParameter, Opcode::kCompare, Opcode::kSelect,
+                                   Opcode::kAnd,       Opcode::kOr,      Opcode::kNot,
+                                   Opcode::kMaximum,   Opcode::kMinimum, Opcode::kTuple};
+    if (std::find(std::begin(kChoices), std::end(kChoices), i->opcode()) == std::end(kChoices))
+      return false;
+    const bool logical =
+        i->opcode() == Opcode::kAnd || i->opcode() == Opcode::kOr || i->opcode() == Opcode::kNot;
     if (logical && !IsPred(i->shape().element_type())) return false;
   }
   return true;
@@ -59,7 +64,8 @@ void FusionEmitter::NoteRecomputation(const Index& index, int depth) {
       if (group.depth < 0 || group.depth > depth) continue;
       bool used = false;
       for (size_t d = group.first; d <= group.last; ++d) {
-        for (const Affine& affine : index) used = used || affine.CoefficientOf(nest->variables[d]) != 0;
+        for (const Affine& affine : index)
+          used = used || affine.CoefficientOf(nest->variables[d]) != 0;
       }
       if (!used) factor *= group.size;
     }
@@ -128,14 +134,17 @@ std::optional<Value> FusionEmitter::LoadKept(const Instruction* instruction, con
 }
 
 // The accumulators of all levels and the initial value as one.
-absl::StatusOr<Values> FusionEmitter::CombineLevels(const Instruction* reduce, const Values& carried,
-                                                    const std::vector<int>& levels, absl::Span<const Value> initial) {
+absl::StatusOr<Values> FusionEmitter::CombineLevels(const Instruction* reduce,
+                                                    const Values& carried,
+                                                    const std::vector<int>& levels,
+                                                    absl::Span<const Value> initial) {
   const Computation& region = *reduce->to_apply();
   const size_t count = initial.size();
   Values total(initial.begin(), initial.end());
   for (size_t level = 0; level < levels.size(); ++level) {
     const auto first = carried.begin() + static_cast<int64_t>(level * count);
-    ASSIGN_OR_RETURN(const Values folded, FoldLanes(region, Values(first, first + static_cast<int64_t>(count))));
+    ASSIGN_OR_RETURN(const Values folded,
+                     FoldLanes(region, Values(first, first + static_cast<int64_t>(count))));
     Values arguments = total;
     arguments.insert(arguments.end(), folded.begin(), folded.end());
     ASSIGN_OR_RETURN(total, EmitRegion(region, arguments));
@@ -143,12 +152,15 @@ absl::StatusOr<Values> FusionEmitter::CombineLevels(const Instruction* reduce, c
   return total;
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, int result, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, int result,
+                                                const Index& index) {
   const Computation& region = *instruction->to_apply();
   const auto count = static_cast<size_t>(instruction->operand_count() / 2);
   const Shape shape = instruction->operand(0)->shape();
   const DimVec& reduced = instruction->attrs<ReduceAttrs>().dimensions;
-  const auto is_reduced = [&](int d) { return std::find(reduced.begin(), reduced.end(), d) != reduced.end(); };
+  const auto is_reduced = [&](int d) {
+    return std::find(reduced.begin(), reduced.end(), d) != reduced.end();
+  };
   std::vector<int64_t> sizes(static_cast<size_t>(shape.rank()), 1);  // kept dimensions do not loop
   int minor = shape.rank() - 1;
   while (minor > 0 && shape.dim(minor) == 1) --minor;
@@ -159,14 +171,15 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   for (const Affine& affine : index) varies = varies || DependsOnLanes(affine);
   const bool has_minor = minor >= 0 && is_reduced(minor);
   if (varies && has_minor && shape.dim(minor) > 1) {
-    // Rows: the lanes belong to the reduced dimension, not to the results; unless the results vary only with outer dimensions of
-    // a loop over several, which then is two loops.
+    // Rows: the lanes belong to the reduced dimension, not to the results; unless the results vary
+    // only with outer dimensions of a loop over several, which then is two loops.
     for (const auto& nest : nests_) {
       const Group& group = nest->groups.back();
       if (group.lanes == 1) continue;
       const auto is_used = [&](size_t d) {
-        return std::any_of(index.begin(), index.end(),
-                           [&](const Affine& a) { return a.CoefficientOf(nest->variables[d]) != 0; });
+        return std::any_of(index.begin(), index.end(), [&](const Affine& a) {
+          return a.CoefficientOf(nest->variables[d]) != 0;
+        });
       };
       if (is_used(group.last)) plan_.LimitLanes(*nest->plan, 1);
       for (size_t d = group.first; d < group.last; ++d) {
@@ -187,7 +200,8 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   }
   Values initial;
   for (size_t i = 0; i < count; ++i) {
-    ASSIGN_OR_RETURN(const Value value, Emit(instruction->operand(static_cast<int>(count + i)), {}));
+    ASSIGN_OR_RETURN(const Value value,
+                     Emit(instruction->operand(static_cast<int>(count + i)), {}));
     initial.push_back(value);
   }
 
@@ -203,9 +217,12 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
     }
   }
   const bool vectors = !identity.empty();
-  // Several accumulators hide the latency of the combination, but costly elements want the registers.
+  // Several accumulators hide the latency of the combination, but costly elements want the
+  // registers.
   const int unroll = IsAnyCostly(*instruction->operand(0)) ? 1 : 4;
-  if (vectors) nest.levels = LevelsFor(nest.groups.back().size, std::min(unroll * base_lanes_, nest.plan->lanes_limit));
+  if (vectors)
+    nest.levels =
+        LevelsFor(nest.groups.back().size, std::min(unroll * base_lanes_, nest.plan->lanes_limit));
   const std::vector<int> levels = nest.levels;
   Values carried;
   for (const int level : levels) {
@@ -216,7 +233,8 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   std::vector<KeptRow> rows;
   if (vectors && sizes.size() == static_cast<size_t>(shape.rank()) && Product(sizes) <= kMostKept) {
     for (const Instruction* i : RowsToKeep(instruction)) {
-      const int buffer = b_.AddBuffer(tile::BufferKind::kScratch, i->shape().element_type(), Product(sizes), true);
+      const int buffer =
+          b_.AddBuffer(tile::BufferKind::kScratch, i->shape().element_type(), Product(sizes), true);
       rows.push_back({i, {}, sizes, buffer, tile::kNoValue});
     }
   }
@@ -263,7 +281,8 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   return done[static_cast<size_t>(result)];
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitReduceWindow(const Instruction* instruction, int result, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitReduceWindow(const Instruction* instruction, int result,
+                                                      const Index& index) {
   const Computation& region = *instruction->to_apply();
   const auto count = static_cast<size_t>(instruction->operand_count() / 2);
   const Shape shape = instruction->operand(0)->shape();
@@ -272,7 +291,8 @@ absl::StatusOr<Value> FusionEmitter::EmitReduceWindow(const Instruction* instruc
   for (const WindowDim& dim : window.dims) sizes.push_back(dim.size);
   Values carried;
   for (size_t i = 0; i < count; ++i) {
-    ASSIGN_OR_RETURN(const Value value, Emit(instruction->operand(static_cast<int>(count + i)), {}));
+    ASSIGN_OR_RETURN(const Value value,
+                     Emit(instruction->operand(static_cast<int>(count + i)), {}));
     carried.push_back(b_.Splat(value, lanes_));
   }
   const Values initial = carried;
@@ -289,7 +309,8 @@ absl::StatusOr<Value> FusionEmitter::EmitReduceWindow(const Instruction* instruc
       element[d].Add(at[d], dim.window_dilation);
       if (dim.base_dilation > 1) {
         conditions.push_back({element[d], 0, (size - 1) * dim.base_dilation + 1});
-        const int64_t lift = (std::max<int64_t>(dim.pad_low, 0) + dim.base_dilation - 1) / dim.base_dilation;
+        const int64_t lift =
+            (std::max<int64_t>(dim.pad_low, 0) + dim.base_dilation - 1) / dim.base_dilation;
         element[d].Add(Affine::Constant(lift * dim.base_dilation));
         auto [quotient, remainder] = DivRem(element[d], dim.base_dilation);
         quotient.Add(Affine::Constant(-lift));

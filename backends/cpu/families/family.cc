@@ -22,14 +22,16 @@ std::vector<const Instruction*> BodyOf(const Instruction& fusion) {
   return body;
 }
 
-absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& b, FusionEmitter& emitter) {
+absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& b,
+                                      FusionEmitter& emitter) {
   KernelFrame frame;
   const auto add_leaves = [&](Shape shape, bool written) -> absl::Status {
     absl::Status status;
     ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
       if (!leaf.IsArray() || leaf.has_dynamic_dims()) {
-        status = Unsupported(fusion.loc(), "platform `cpu` cannot run `{}` with a value of shape {} yet",
-                             fusion.opcode_text(), leaf);
+        status =
+            Unsupported(fusion.loc(), "platform `cpu` cannot run `{}` with a value of shape {} yet",
+                        fusion.opcode_text(), leaf);
         return;
       }
       b.AddBuffer(tile::BufferKind::kArgument, leaf.element_type(), leaf.element_count(), written);
@@ -39,7 +41,8 @@ absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& 
   for (int i = 0; i < fusion.operand_count(); ++i) {
     const int first = static_cast<int>(b.kernel().buffers.size());
     RETURN_IF_ERROR(add_leaves(fusion.operand(i)->shape(), /*written=*/false));
-    emitter.BindBuffer(fusion.IsFusion() ? fusion.fused_computation()->parameter(i) : fusion.operand(i), first);
+    emitter.BindBuffer(
+        fusion.IsFusion() ? fusion.fused_computation()->parameter(i) : fusion.operand(i), first);
   }
   frame.operand_buffers = static_cast<int>(b.kernel().buffers.size());
   RETURN_IF_ERROR(add_leaves(fusion.shape(), /*written=*/true));
@@ -49,7 +52,8 @@ absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& 
   if (root->shape().IsArray()) {
     frame.outputs.push_back({root, 0, buffer, root->shape()});
   } else if (root->opcode() == Opcode::kTuple) {
-    for (const Instruction* element : root->operands()) frame.outputs.push_back({element, 0, buffer++, element->shape()});
+    for (const Instruction* element : root->operands())
+      frame.outputs.push_back({element, 0, buffer++, element->shape()});
   } else {
     for (int i = 0; i < root->shape().element_count_of_tuple(); ++i) {
       frame.outputs.push_back({root, i, buffer++, root->shape().element(i)});
@@ -69,7 +73,8 @@ int BaseLanes(const Instruction& fusion, const FamilyOptions& options) {
   for (const Instruction* i : BodyOf(fusion)) {
     if (!i->shape().IsArray()) return options.vector_bytes / 4;
     const ElementType type = i->shape().element_type();
-    const bool moves = IsFusibleMovement(*i) || i->opcode() == Opcode::kCopy || i->opcode() == Opcode::kSelect;
+    const bool moves =
+        IsFusibleMovement(*i) || i->opcode() == Opcode::kCopy || i->opcode() == Opcode::kSelect;
     const bool computes_wide = IsFloat(type) && !moves;
     widest = std::max(widest, computes_wide ? std::max(4, ByteSize(type)) : ByteSize(type));
   }
@@ -90,11 +95,14 @@ double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
   }
   const auto bytes = [](const Instruction* i) {
     int64_t sum = 0;
-    ForEachLeaf(i->shape(), [&](Shape leaf, const ShapeIndex&) { sum += leaf.IsArray() ? leaf.byte_size() : 0; });
+    ForEachLeaf(i->shape(), [&](Shape leaf, const ShapeIndex&) {
+      sum += leaf.IsArray() ? leaf.byte_size() : 0;
+    });
     return static_cast<double>(sum);
   };
   double traffic = bytes(&fusion);
-  for (const Instruction* operand : fusion.operands()) traffic += std::min(bytes(operand), 4 * bytes(&fusion) + 65536);
+  for (const Instruction* operand : fusion.operands())
+    traffic += std::min(bytes(operand), 4 * bytes(&fusion) + 65536);
   return cost + traffic * 0.04;
 }
 
@@ -120,7 +128,8 @@ std::vector<BufferPair> WantsToShare(const Instruction& fusion) {
       }
     }
     int leaf = 0;
-    for (int i = 0; i < position; ++i) leaf += static_cast<int>(LeafCount(fusion.operand(i)->shape()));
+    for (int i = 0; i < position; ++i)
+      leaf += static_cast<int>(LeafCount(fusion.operand(i)->shape()));
     pairs.push_back({leaf, k});
   }
   return pairs;
@@ -136,7 +145,8 @@ bool SharesWanted(const Instruction& fusion, const FamilyOptions& options) {
 
 absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOptions& options) {
   if (const Decision decision = CanEmit(fusion); !decision) {
-    return Unsupported(fusion.loc(), "platform `cpu` cannot run `{}` yet: {}", fusion.name(), decision.reason());
+    return Unsupported(fusion.loc(), "platform `cpu` cannot run `{}` yet: {}", fusion.name(),
+                       decision.reason());
   }
   if (RootOf(fusion)->opcode() == Opcode::kScatter) return EmitScatterFamily(fusion, options);
   return EmitLoopFamily(fusion, options);

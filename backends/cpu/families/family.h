@@ -5,8 +5,9 @@
 //   ASSIGN_OR_RETURN(KernelPlan plan, EmitFusion(*fusion, options));
 //   // plan.kernel -> tile::EmitLlvm -> Jit; run tasks [0, plan.task_count) in any partition.
 //
-// Buffers of the kernel: the leaves of the operands in order, then the leaves of the result. Arrays are dense, row-major in
-// logical order, one value per ByteSize(type) bytes, whatever their layouts say. Results do not depend on how tasks are split.
+// Buffers of the kernel: the leaves of the operands in order, then the leaves of the result. Arrays
+// are dense, row-major in logical order, one value per ByteSize(type) bytes, whatever their layouts
+// say. Results do not depend on how tasks are split.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +36,15 @@ struct KernelPlan {
   tile::Kernel kernel;
   const char* family = "loop";
   int64_t task_count = 1;
-  double cost_ns_per_task = 0;      // an estimate, one core
-  std::vector<BufferPair> in_place;  // may share a buffer: every element is read before, and only for, its own result
+  double cost_ns_per_task = 0;  // an estimate, one core
+  std::vector<BufferPair>
+      in_place;  // may share a buffer: every element is read before, and only for, its own result
 };
 
 absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOptions& options);
 
-// The pairs that make the kernel update its operand instead of copying it (dynamic-update-slice, scatter). When buffer
-// assignment shares them, EmitFusion must be told through `options.shared`.
+// The pairs that make the kernel update its operand instead of copying it (dynamic-update-slice,
+// scatter). When buffer assignment shares them, EmitFusion must be told through `options.shared`.
 std::vector<BufferPair> WantsToShare(const Instruction& fusion);
 
 }  // namespace hlo::cpu

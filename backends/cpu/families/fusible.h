@@ -1,11 +1,13 @@
 // backends/cpu/families/fusible.h
 //
-// What the kernel families can compute: cheap questions for fusion passes and for the thunk emitter. All of them are about one
-// instruction; whether a group of instructions makes a good kernel is for the fusion pass to say.
+// What the kernel families can compute: cheap questions for fusion passes and for the thunk
+// emitter. All of them are about one instruction; whether a group of instructions makes a good
+// kernel is for the fusion pass to say.
 //
-// A fusion may hold instructions of all four kinds below. A fused `reduce` must not be computed more than once: that is the
-// case when its users inside the fusion have its shape (an epilogue), or broadcast it along its reduced dimensions and these
-// are the minor-most ones (rows: softmax, normalisation). EmitFusion refuses everything else.
+// A fusion may hold instructions of all four kinds below. A fused `reduce` must not be computed
+// more than once: that is the case when its users inside the fusion have its shape (an epilogue),
+// or broadcast it along its reduced dimensions and these are the minor-most ones (rows: softmax,
+// normalisation). EmitFusion refuses everything else.
 #pragma once
 
 #include "absl/status/status.h"
@@ -14,11 +16,13 @@
 
 namespace hlo::cpu {
 
-// Element i of the result depends on element i of the operands, and the types are ones we compute with.
+// Element i of the result depends on element i of the operands, and the types are ones we compute
+// with.
 bool IsFusibleElementwise(const Instruction& instruction);
 
-// Moves elements: broadcast, reshape, bitcast, transpose, slice, pad, concatenate, reverse, iota, constant, dynamic-slice, gather
-// (and dynamic-update-slice, which as part of a fusion copies its whole operand).
+// Moves elements: broadcast, reshape, bitcast, transpose, slice, pad, concatenate, reverse, iota,
+// constant, dynamic-slice, gather (and dynamic-update-slice, which as part of a fusion copies its
+// whole operand).
 bool IsFusibleMovement(const Instruction& instruction);
 
 // A reduce (one or several operands) whose computation works on scalars only.

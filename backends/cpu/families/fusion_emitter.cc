@@ -1,4 +1,5 @@
-// Addresses, loops and the memory of what was emitted. The opcodes are in emit_elementwise.cc, emit_movement.cc, emit_reduce.cc.
+// Addresses, loops and the memory of what was emitted. The opcodes are in emit_elementwise.cc,
+// emit_movement.cc, emit_reduce.cc.
 #include "backends/cpu/families/fusion_emitter.h"
 
 #include <algorithm>
@@ -9,12 +10,15 @@
 
 namespace hlo::cpu {
 
-uint64_t FusionEmitter::HashOf(const Instruction* instruction, int result, const Index& index) const {
-  uint64_t h = HashMix(instruction->id(), static_cast<uint64_t>(result) << 32 | static_cast<uint32_t>(mask_));
+uint64_t FusionEmitter::HashOf(const Instruction* instruction, int result,
+                               const Index& index) const {
+  uint64_t h = HashMix(instruction->id(),
+                       static_cast<uint64_t>(result) << 32 | static_cast<uint32_t>(mask_));
   for (const Affine& affine : index) {
     h = HashMix(h, static_cast<uint64_t>(affine.constant));
     for (const Term& term : affine.terms) {
-      h = HashMix(h, static_cast<uint64_t>(term.variable) << 48 ^ static_cast<uint64_t>(term.coefficient));
+      h = HashMix(
+          h, static_cast<uint64_t>(term.variable) << 48 ^ static_cast<uint64_t>(term.coefficient));
       h = HashMix(h, variables_[term.variable].epoch);
     }
   }
@@ -27,19 +31,22 @@ absl::StatusOr<Value> FusionEmitter::Emit(const Instruction* instruction, const 
   return EmitResult(instruction, 0, index);
 }
 
-std::optional<Value> FusionEmitter::FindMemo(const Instruction* instruction, int result, const Index& index) const {
+std::optional<Value> FusionEmitter::FindMemo(const Instruction* instruction, int result,
+                                             const Index& index) const {
   const auto it = memo_.find(HashOf(instruction, result, index));
   if (it == memo_.end()) return std::nullopt;
   for (auto memo = it->second.rbegin(); memo != it->second.rend(); ++memo) {
-    if (memo->instruction == instruction && memo->result == result && memo->mask == mask_ && memo->index == index &&
-        b_.IsVisible(memo->value) && (b_.lanes(memo->value) == 1 || b_.lanes(memo->value) == lanes_)) {
+    if (memo->instruction == instruction && memo->result == result && memo->mask == mask_ &&
+        memo->index == index && b_.IsVisible(memo->value) &&
+        (b_.lanes(memo->value) == 1 || b_.lanes(memo->value) == lanes_)) {
       return memo->value;
     }
   }
   return std::nullopt;
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitResult(const Instruction* instruction, int result, const Index& index) {
+absl::StatusOr<Value> FusionEmitter::EmitResult(const Instruction* instruction, int result,
+                                                const Index& index) {
   if (const std::optional<Value> known = FindMemo(instruction, result, index)) return *known;
   if (const std::optional<Value> kept = LoadKept(instruction, index)) return *kept;
   ASSIGN_OR_RETURN(const Value value, EmitUncached(instruction, result, index));
@@ -60,9 +67,11 @@ FusionEmitter::Range FusionEmitter::RangeOf(const Affine& affine) const {
 }
 
 Affine FusionEmitter::Opaque(Value value, Range range) {
-  if (const std::optional<int64_t> constant = b_.ConstantOf(value)) return Affine::Constant(*constant);
+  if (const std::optional<int64_t> constant = b_.ConstantOf(value))
+    return Affine::Constant(*constant);
   for (size_t i = 0; i < variables_.size(); ++i) {
-    if (variables_[i].nest < 0 && variables_[i].value == value) return Affine::Variable(static_cast<int32_t>(i));
+    if (variables_[i].nest < 0 && variables_[i].value == value)
+      return Affine::Variable(static_cast<int32_t>(i));
   }
   Variable variable;
   variable.range = range;
@@ -79,7 +88,8 @@ FusionEmitter::Address FusionEmitter::ToAddress(const Affine& affine) {
   for (const Term& term : affine.terms) {
     const Variable& variable = variables_[term.variable];
     if (variable.nest < 0) {
-      (b_.lanes(variable.value) > 1 ? vectors : scalars).push_back({variable.value, term.coefficient});
+      (b_.lanes(variable.value) > 1 ? vectors : scalars)
+          .push_back({variable.value, term.coefficient});
       continue;
     }
     const ActiveNest& nest = *nests_[variable.nest];
@@ -108,7 +118,8 @@ FusionEmitter::Address FusionEmitter::ToAddress(const Affine& affine) {
   // What is known further out is summed first, so that the sum is made there.
   std::sort(scalars.begin(), scalars.end());
   address.base = b_.Index(0);
-  for (const auto& [value, scale] : scalars) address.base = b_.Add(address.base, b_.Scale(value, scale));
+  for (const auto& [value, scale] : scalars)
+    address.base = b_.Add(address.base, b_.Scale(value, scale));
   address.base = b_.Offset(address.base, constant);
   if (vectors.empty()) return address;
   const int lanes = b_.lanes(vectors[0].first);
@@ -121,7 +132,8 @@ FusionEmitter::Address FusionEmitter::ToAddress(const Affine& affine) {
 Value FusionEmitter::ToValue(const Affine& affine) {
   const Address address = ToAddress(affine);
   if (address.lanes == 1 || address.per_lane) return address.base;
-  return b_.Add(b_.Splat(address.base, address.lanes), b_.Scale(b_.Iota(address.lanes), address.step));
+  return b_.Add(b_.Splat(address.base, address.lanes),
+                b_.Scale(b_.Iota(address.lanes), address.step));
 }
 
 bool FusionEmitter::DependsOnLanes(const Affine& affine) const {
@@ -148,7 +160,8 @@ int FusionEmitter::DepthOf(const Index& index) const {
         continue;
       }
       for (const Group& group : nests_[variable.nest]->groups) {
-        if (variable.dim >= group.first && variable.dim <= group.last) depth = std::max(depth, b_.DepthOf(group.index));
+        if (variable.dim >= group.first && variable.dim <= group.last)
+          depth = std::max(depth, b_.DepthOf(group.index));
       }
     }
   }
@@ -166,12 +179,15 @@ std::pair<Affine, Affine> FusionEmitter::DivRem(const Affine& affine, int64_t di
   if (range.lo >= 0 && range.hi < divisor) return {Affine::Constant(0), affine};
   Affine quotient, rest;
   // Terms that are multiples of the divisor leave the remainder alone.
-  const int64_t floor = affine.constant >= 0 ? affine.constant / divisor : -((divisor - 1 - affine.constant) / divisor);
+  const int64_t floor = affine.constant >= 0 ? affine.constant / divisor
+                                             : -((divisor - 1 - affine.constant) / divisor);
   quotient.constant = floor;
   rest.constant = affine.constant - floor * divisor;
   for (const Term& term : affine.terms) {
     const bool whole = term.coefficient % divisor == 0;
-    (whole ? quotient : rest).Add(Affine::Variable(term.variable, whole ? term.coefficient / divisor : term.coefficient));
+    (whole ? quotient : rest)
+        .Add(
+            Affine::Variable(term.variable, whole ? term.coefficient / divisor : term.coefficient));
   }
   const Range left = RangeOf(rest);
   if (left.lo >= 0 && left.hi < divisor) return {quotient, rest};
@@ -191,7 +207,8 @@ std::pair<Affine, Affine> FusionEmitter::DivRem(const Affine& affine, int64_t di
   return {quotient, Opaque(b_.Rem(value, divisor), {0, divisor - 1})};
 }
 
-Index FusionEmitter::MapReshape(absl::Span<const int64_t> from, absl::Span<const int64_t> to, const Index& index) {
+Index FusionEmitter::MapReshape(absl::Span<const int64_t> from, absl::Span<const int64_t> to,
+                                const Index& index) {
   if (from == to) return index;
   Index result(to.size());
   const auto factors = CommonFactors(from, to);
@@ -248,7 +265,8 @@ std::vector<Value> FusionEmitter::Transposed(std::vector<Value> rows) {
 }
 
 // A load that strides along the lanes, but is contiguous along another loop of the same nest.
-std::optional<Value> FusionEmitter::LoadTransposed(int buffer, const Affine& affine, const Address& address) {
+std::optional<Value> FusionEmitter::LoadTransposed(int buffer, const Affine& affine,
+                                                   const Address& address) {
   ActiveNest* nest = nullptr;
   size_t contiguous = 0;
   for (const Term& term : affine.terms) {
@@ -269,13 +287,15 @@ std::optional<Value> FusionEmitter::LoadTransposed(int buffer, const Affine& aff
     return std::nullopt;
   }
   Group& group = nest->groups[static_cast<size_t>(nest->tile_group)];
-  if (static_cast<size_t>(nest->tile_group) != contiguous || group.tile != address.lanes) return std::nullopt;
+  if (static_cast<size_t>(nest->tile_group) != contiguous || group.tile != address.lanes)
+    return std::nullopt;
   const int64_t offset = group.offset;
   group.offset = 0;
   const Value base = ToAddress(affine).base;
   group.offset = offset;
   for (const TransposedTile& tile : tiles_) {
-    if (tile.buffer == buffer && tile.base == base && tile.step == address.step && b_.IsVisible(tile.columns[0])) {
+    if (tile.buffer == buffer && tile.base == base && tile.step == address.step &&
+        b_.IsVisible(tile.columns[0])) {
       return tile.columns[static_cast<size_t>(offset)];
     }
   }
@@ -353,14 +373,16 @@ std::vector<int> FusionEmitter::LevelsFor(int64_t size, int lanes) const {
   return levels;
 }
 
-absl::StatusOr<Values> FusionEmitter::Loop(ActiveNest& nest, size_t g, Values carried, const Body& body) {
+absl::StatusOr<Values> FusionEmitter::Loop(ActiveNest& nest, size_t g, Values carried,
+                                           const Body& body) {
   if (nest.on_enter) RETURN_IF_ERROR(nest.on_enter(g));
   if (g == nest.groups.size()) {
     if (nest.tile_group < 0) return body(carried);
     Group& tiled = nest.groups[static_cast<size_t>(nest.tile_group)];
     for (int64_t i = 0; i < tiled.tile; ++i) {
       tiled.offset = i;
-      for (size_t d = tiled.first; d <= tiled.last; ++d) variables_[nest.variables[d]].epoch = ++last_epoch_;
+      for (size_t d = tiled.first; d <= tiled.last; ++d)
+        variables_[nest.variables[d]].epoch = ++last_epoch_;
       ASSIGN_OR_RETURN(carried, body(carried));
     }
     tiled.offset = 0;
@@ -369,11 +391,12 @@ absl::StatusOr<Values> FusionEmitter::Loop(ActiveNest& nest, size_t g, Values ca
   return LoopBetween(nest, g, b_.Index(0), b_.Index(nest.groups[g].size), std::move(carried), body);
 }
 
-absl::StatusOr<Values> FusionEmitter::LoopBetween(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried,
-                                                  const Body& body) {
+absl::StatusOr<Values> FusionEmitter::LoopBetween(ActiveNest& nest, size_t g, Value lo, Value hi,
+                                                  Values carried, const Body& body) {
   const Group& group = nest.groups[g];
   const LoopDim& dim = nest.dims[group.first];
-  if (group.first != group.last || dim.breaks.empty()) return LoopSegment(nest, g, lo, hi, std::move(carried), body);
+  if (group.first != group.last || dim.breaks.empty())
+    return LoopSegment(nest, g, lo, hi, std::move(carried), body);
   Range& range = variables_[nest.variables[group.first]].range;
   const Range whole = range;
   std::vector<int64_t> ends = dim.breaks;
@@ -381,16 +404,16 @@ absl::StatusOr<Values> FusionEmitter::LoopBetween(ActiveNest& nest, size_t g, Va
   int64_t start = 0;
   for (const int64_t end : ends) {
     variables_[nest.variables[group.first]].range = {start, end - 1};
-    ASSIGN_OR_RETURN(carried, LoopSegment(nest, g, b_.Max(lo, b_.Index(start)), b_.Min(hi, b_.Index(end)),
-                                          std::move(carried), body));
+    ASSIGN_OR_RETURN(carried, LoopSegment(nest, g, b_.Max(lo, b_.Index(start)),
+                                          b_.Min(hi, b_.Index(end)), std::move(carried), body));
     start = end;
   }
   variables_[nest.variables[group.first]].range = whole;
   return carried;
 }
 
-absl::StatusOr<Values> FusionEmitter::LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried,
-                                                  const Body& body) {
+absl::StatusOr<Values> FusionEmitter::LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi,
+                                                  Values carried, const Body& body) {
   std::vector<int> levels = {1};
   if (g + 1 == nest.groups.size()) levels = nest.levels;
   if (static_cast<int>(g) == nest.tile_group) levels = {nest.levels[0], 1};
@@ -410,14 +433,15 @@ absl::StatusOr<Values> FusionEmitter::LoopSegment(ActiveNest& nest, size_t g, Va
   return carried;
 }
 
-absl::StatusOr<Values> FusionEmitter::LoopLevel(ActiveNest& nest, size_t g, Value lo, Value hi, int lanes, Values carried,
-                                                const Body& body) {
+absl::StatusOr<Values> FusionEmitter::LoopLevel(ActiveNest& nest, size_t g, Value lo, Value hi,
+                                                int lanes, Values carried, const Body& body) {
   const std::optional<int64_t> first = b_.ConstantOf(lo), end = b_.ConstantOf(hi);
   if (first && end && *first >= *end) return carried;
   const bool once = first && end && *end - *first == lanes;
   Group& group = nest.groups[g];
   // What was computed for other iterations of the same variables must not be found again.
-  for (size_t d = group.first; d <= group.last; ++d) variables_[nest.variables[d]].epoch = ++last_epoch_;
+  for (size_t d = group.first; d <= group.last; ++d)
+    variables_[nest.variables[d]].epoch = ++last_epoch_;
   const int outer_lanes = lanes_;
   Values arguments;
   if (once) {
@@ -444,10 +468,12 @@ absl::StatusOr<Values> FusionEmitter::LoopLevel(ActiveNest& nest, size_t g, Valu
 
 // ---- conditions ----
 
-absl::StatusOr<Value> FusionEmitter::Guarded(const std::vector<Condition>& conditions, const Emission& on_true,
-                                             const Emission& on_false) {
+absl::StatusOr<Value> FusionEmitter::Guarded(const std::vector<Condition>& conditions,
+                                             const Emission& on_true, const Emission& on_false) {
   Value uniform = tile::kNoValue, per_lane = tile::kNoValue;
-  const auto conjoin = [&](Value& all, Value pred) { all = all == tile::kNoValue ? pred : b_.And(all, pred); };
+  const auto conjoin = [&](Value& all, Value pred) {
+    all = all == tile::kNoValue ? pred : b_.And(all, pred);
+  };
   for (const Condition& condition : conditions) {
     const Range range = RangeOf(condition.value);
     if (range.lo >= condition.hi || range.hi < condition.lo) return on_false();
@@ -456,7 +482,9 @@ absl::StatusOr<Value> FusionEmitter::Guarded(const std::vector<Condition>& condi
     if (varies && condition.value.terms.size() == 1 && condition.value.terms[0].coefficient == 1) {
       // Cut the loop where the answer changes; too many pieces are not worth their code.
       const auto loop = LoopDimOf(condition.value.terms[0].variable);
-      if (loop && nests_[variables_[condition.value.terms[0].variable].nest]->dims[loop->second].breaks.size() < 6) {
+      if (loop && nests_[variables_[condition.value.terms[0].variable].nest]
+                          ->dims[loop->second]
+                          .breaks.size() < 6) {
         plan_.Break(*loop->first, loop->second, condition.lo - condition.value.constant);
         plan_.Break(*loop->first, loop->second, condition.hi - condition.value.constant);
         if (plan_.changed) return on_false();

@@ -1,11 +1,12 @@
 // backends/cpu/families/fusion_emitter.h
 //
-// Emits the elements of fused HLO as tile IR: Emit(instruction, index) is the value of one element, or of as many elements as
-// the current loop has lanes, computed where its operands are known (tile/builder.h moves it out of loops). Indices are symbolic
-// (affine.h); what does not fit the loops corrects the plan (loop_plan.h).
+// Emits the elements of fused HLO as tile IR: Emit(instruction, index) is the value of one element,
+// or of as many elements as the current loop has lanes, computed where its operands are known
+// (tile/builder.h moves it out of loops). Indices are symbolic (affine.h); what does not fit the
+// loops corrects the plan (loop_plan.h).
 //
-// A `reduce` is an expression, too: its loops are put where its index is known, so softmax comes out as rows of three
-// loops, a column sum as one loop around a vector of columns.
+// A `reduce` is an expression, too: its loops are put where its index is known, so softmax comes
+// out as rows of three loops, a column sum as one loop around a vector of columns.
 #pragma once
 
 #include <functional>
@@ -29,10 +30,14 @@ using tile::Values;
 
 class FusionEmitter {
  public:
-  FusionEmitter(tile::Builder& b, LoopPlan& plan, int base_lanes) : b_(b), plan_(plan), base_lanes_(base_lanes) {}
+  FusionEmitter(tile::Builder& b, LoopPlan& plan, int base_lanes)
+      : b_(b), plan_(plan), base_lanes_(base_lanes) {}
 
-  // The elements of `instruction` lie in a buffer of the kernel (a tuple's leaves in consecutive ones).
-  void BindBuffer(const Instruction* instruction, int first_buffer) { buffers_[instruction] = first_buffer; }
+  // The elements of `instruction` lie in a buffer of the kernel (a tuple's leaves in consecutive
+  // ones).
+  void BindBuffer(const Instruction* instruction, int first_buffer) {
+    buffers_[instruction] = first_buffer;
+  }
 
   // ---- values ----
 
@@ -41,7 +46,8 @@ class FusionEmitter {
   // Element `index` of result `result` of a reduce (0 for all other instructions).
   absl::StatusOr<Value> EmitResult(const Instruction* instruction, int result, const Index& index);
   // The result of a scalar computation (several for a tuple root) on scalars or vectors of them.
-  absl::StatusOr<Values> EmitRegion(const Computation& computation, absl::Span<const Value> arguments);
+  absl::StatusOr<Values> EmitRegion(const Computation& computation,
+                                    absl::Span<const Value> arguments);
 
   // ---- loops ----
 
@@ -50,8 +56,8 @@ class FusionEmitter {
     size_t first = 0, last = 0;  // loop dimensions
     int64_t size = 1;
     Value index = tile::kNoValue;
-    int lanes = 1;  // the index is that of lane 0
-    int depth = -1;  // of the loop's block; -1: not open, or a single iteration
+    int lanes = 1;       // the index is that of lane 0
+    int depth = -1;      // of the loop's block; -1: not open, or a single iteration
     int tile = 1;        // iterations its body emits at once,
     int64_t offset = 0;  // of which this one is being emitted
   };
@@ -121,7 +127,8 @@ class FusionEmitter {
   // affine = quotient * divisor + remainder, 0 <= remainder < divisor.
   std::pair<Affine, Affine> DivRem(const Affine& affine, int64_t divisor);
   // The index in an array of `to` that has the same linear index as `index` in an array of `from`.
-  Index MapReshape(absl::Span<const int64_t> from, absl::Span<const int64_t> to, const Index& index);
+  Index MapReshape(absl::Span<const int64_t> from, absl::Span<const int64_t> to,
+                   const Index& index);
   using Emission = std::function<absl::StatusOr<Value>()>;
   // `on_true` where all conditions hold, else `on_false`.
   absl::StatusOr<Value> Guarded(const std::vector<Condition>& conditions, const Emission& on_true,
@@ -132,7 +139,8 @@ class FusionEmitter {
   // Rows a[0][…], a[1][…], … as columns.
   std::vector<Value> Transposed(std::vector<Value> rows);
   // A scalar integer element as an index, limited to [0, limit].
-  absl::StatusOr<Affine> ClampedStart(const Instruction* instruction, const Index& index, int64_t limit);
+  absl::StatusOr<Affine> ClampedStart(const Instruction* instruction, const Index& index,
+                                      int64_t limit);
 
  private:
   struct Variable {
@@ -140,7 +148,7 @@ class FusionEmitter {
     Value value = tile::kNoValue;  // opaque variables
     int nest = -1;                 // loop variables: number of the nest
     size_t dim = 0;
-    uint64_t epoch = 0;            // changes with every loop that runs it
+    uint64_t epoch = 0;  // changes with every loop that runs it
   };
   struct Memo {
     const Instruction* instruction;
@@ -150,7 +158,8 @@ class FusionEmitter {
     Value value;
   };
 
-  absl::StatusOr<Value> EmitUncached(const Instruction* instruction, int result, const Index& index);
+  absl::StatusOr<Value> EmitUncached(const Instruction* instruction, int result,
+                                     const Index& index);
   absl::StatusOr<Value> EmitElementwise(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitReshape(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitTranspose(const Instruction* instruction, const Index& index);
@@ -167,19 +176,22 @@ class FusionEmitter {
   absl::StatusOr<Value> EmitIota(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitConstant(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitReduce(const Instruction* instruction, int result, const Index& index);
-  absl::StatusOr<Value> EmitReduceWindow(const Instruction* instruction, int result, const Index& index);
-  absl::StatusOr<Value> EmitRegionInstruction(const Instruction* instruction,
-                                              absl::flat_hash_map<const Instruction*, Values>& known);
-  absl::StatusOr<Values> CombineLevels(const Instruction* reduce, const Values& carried, const std::vector<int>& levels,
+  absl::StatusOr<Value> EmitReduceWindow(const Instruction* instruction, int result,
+                                         const Index& index);
+  absl::StatusOr<Value> EmitRegionInstruction(
+      const Instruction* instruction, absl::flat_hash_map<const Instruction*, Values>& known);
+  absl::StatusOr<Values> CombineLevels(const Instruction* reduce, const Values& carried,
+                                       const std::vector<int>& levels,
                                        absl::Span<const Value> initial);
   absl::StatusOr<Values> FoldLanes(const Computation& region, Values values);
   void NoteRecomputation(const Index& index, int depth);
 
   uint64_t HashOf(const Instruction* instruction, int result, const Index& index) const;
-  // Costly elements of a row that are wanted again after the reduction that computes them are kept in scratch memory.
+  // Costly elements of a row that are wanted again after the reduction that computes them are kept
+  // in scratch memory.
   struct KeptRow {
     const Instruction* instruction;
-    Index index;            // of the row; entries of the reduced dimensions are not looked at
+    Index index;                 // of the row; entries of the reduced dimensions are not looked at
     std::vector<int64_t> sizes;  // of the reduced dimensions, 1 for the others
     int buffer;
     Value made;  // visible where the row is complete
@@ -193,10 +205,12 @@ class FusionEmitter {
   bool DependsOnLanes(const Affine& affine) const;
   int DepthOf(const Index& index) const;
   std::optional<std::pair<Nest*, size_t>> LoopDimOf(int32_t variable) const;
-  std::optional<Value> FindMemo(const Instruction* instruction, int result, const Index& index) const;
-  absl::StatusOr<Values> LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried, const Body& body);
-  absl::StatusOr<Values> LoopLevel(ActiveNest& nest, size_t g, Value lo, Value hi, int lanes, Values carried,
-                                   const Body& body);
+  std::optional<Value> FindMemo(const Instruction* instruction, int result,
+                                const Index& index) const;
+  absl::StatusOr<Values> LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried,
+                                     const Body& body);
+  absl::StatusOr<Values> LoopLevel(ActiveNest& nest, size_t g, Value lo, Value hi, int lanes,
+                                   Values carried, const Body& body);
 
   tile::Builder& b_;
   LoopPlan& plan_;

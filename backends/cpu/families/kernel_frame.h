@@ -1,6 +1,7 @@
 // backends/cpu/families/kernel_frame.h
 //
-// What all families share: the roots of a fusion, the buffers of its kernel, cost. Internal to the families.
+// What all families share: the roots of a fusion, the buffers of its kernel, cost. Internal to the
+// families.
 #pragma once
 
 #include <vector>
@@ -25,9 +26,11 @@ struct KernelFrame {
 };
 
 // Adds the buffers of `fusion` to the kernel, and binds parameters to theirs.
-absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& b, FusionEmitter& emitter);
+absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& b,
+                                      FusionEmitter& emitter);
 
-// The instruction whose elements the fusion computes: the root of the fused computation, or the instruction itself.
+// The instruction whose elements the fusion computes: the root of the fused computation, or the
+// instruction itself.
 const Instruction* RootOf(const Instruction& fusion);
 std::vector<const Instruction*> BodyOf(const Instruction& fusion);
 
@@ -40,7 +43,8 @@ double CostInNs(const Instruction& fusion, const FamilyOptions& options);
 
 // Families; each takes what its head comment says.
 absl::StatusOr<KernelPlan> EmitLoopFamily(const Instruction& fusion, const FamilyOptions& options);
-absl::StatusOr<KernelPlan> EmitScatterFamily(const Instruction& fusion, const FamilyOptions& options);
+absl::StatusOr<KernelPlan> EmitScatterFamily(const Instruction& fusion,
+                                             const FamilyOptions& options);
 
 // Corrections of a plan after which something is wrong with it; a dozen is usual.
 inline constexpr int kMostTrials = 40;

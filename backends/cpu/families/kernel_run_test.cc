@@ -1,6 +1,9 @@
 // The harness of kernel_test.h.
+#include <llvm/IR/Function.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <cmath>
 #include <cstring>
@@ -14,10 +17,6 @@
 #include "lib/eval/evaluator.h"
 #include "lib/support/diagnostic.h"
 #include "parser/parser.h"
-
-#include <llvm/IR/Function.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/Support/raw_ostream.h>
 
 namespace hlo::cpu {
 namespace {
@@ -69,7 +68,8 @@ bool Close(double a, double b, double tolerance) {
   return std::abs(a - b) <= tolerance * std::max(1.0, std::max(std::abs(a), std::abs(b)));
 }
 
-std::string Compare(const std::vector<Literal>& actual, const std::vector<Literal>& expected, double tolerance) {
+std::string Compare(const std::vector<Literal>& actual, const std::vector<Literal>& expected,
+                    double tolerance) {
   for (size_t leaf = 0; leaf < expected.size(); ++leaf) {
     for (int64_t i = 0; i < expected[leaf].element_count(); ++i) {
       const ElementType type = expected[leaf].element_type();
@@ -83,7 +83,8 @@ std::string Compare(const std::vector<Literal>& actual, const std::vector<Litera
         good = actual[leaf].GetInt(i) == expected[leaf].GetInt(i);
       }
       if (!good) {
-        return fmt::format("result {} element {}: {} instead of {}", leaf, i, actual[leaf].ElementAt(i).ToString(),
+        return fmt::format("result {} element {}: {} instead of {}", leaf, i,
+                           actual[leaf].ElementAt(i).ToString(),
                            expected[leaf].ElementAt(i).ToString());
       }
     }
@@ -93,14 +94,17 @@ std::string Compare(const std::vector<Literal>& actual, const std::vector<Litera
 
 // A run of the kernel over fresh result buffers.
 template <class Run>
-std::string RunOver(const tile::Kernel& kernel, const std::vector<Literal>& inputs, const std::vector<Literal>& results,
-                    const std::vector<BufferPair>& shared, std::vector<Literal>& out, const Run& run) {
+std::string RunOver(const tile::Kernel& kernel, const std::vector<Literal>& inputs,
+                    const std::vector<Literal>& results, const std::vector<BufferPair>& shared,
+                    std::vector<Literal>& out, const Run& run) {
   std::vector<std::vector<uint8_t>> memory;
   std::vector<void*> buffers;
   const auto add = [&](const Literal& literal, bool fill) {
     memory.emplace_back(static_cast<size_t>(literal.byte_size()) + 128, uint8_t{0xcd});
-    auto* at = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory.back().data()) + 63) / 64 * 64);
-    if (fill && literal.byte_size() > 0) std::memcpy(at, literal.data(), static_cast<size_t>(literal.byte_size()));
+    auto* at = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory.back().data()) + 63) /
+                                          64 * 64);
+    if (fill && literal.byte_size() > 0)
+      std::memcpy(at, literal.data(), static_cast<size_t>(literal.byte_size()));
     buffers.push_back(at);
   };
   for (const Literal& input : inputs) add(input, true);
@@ -112,7 +116,8 @@ std::string RunOver(const tile::Kernel& kernel, const std::vector<Literal>& inpu
     buffers[static_cast<size_t>(pair.operand)] = result;
   }
   std::vector<uint8_t> scratch(static_cast<size_t>(kernel.scratch_bytes) + 128);
-  void* const aligned = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
+  void* const aligned =
+      reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
   const std::string problem = run(buffers, aligned);
   if (!problem.empty()) return problem;
   out.clear();
@@ -134,7 +139,8 @@ std::string RunOver(const tile::Kernel& kernel, const std::vector<Literal>& inpu
 Literal RandomLiteral(Shape shape, uint64_t seed, int64_t largest_integer) {
   if (shape.IsTuple()) {
     std::vector<Literal> elements;
-    for (const Shape& element : shape.elements()) elements.push_back(RandomLiteral(element, ++seed * 77, largest_integer));
+    for (const Shape& element : shape.elements())
+      elements.push_back(RandomLiteral(element, ++seed * 77, largest_integer));
     return Literal::Tuple(std::move(elements));
   }
   Literal literal(shape);
@@ -154,7 +160,8 @@ Literal RandomLiteral(Shape shape, uint64_t seed, int64_t largest_integer) {
       literal.SetInt(i, static_cast<int64_t>(next() % 2));
     } else {
       const int64_t low = IsSigned(shape.element_type()) ? -largest_integer : 0;
-      literal.SetInt(i, low + static_cast<int64_t>(next() % static_cast<uint64_t>(largest_integer - low + 1)));
+      literal.SetInt(
+          i, low + static_cast<int64_t>(next() % static_cast<uint64_t>(largest_integer - low + 1)));
     }
   }
   return literal;
@@ -198,7 +205,8 @@ std::string RunKernelCase(const KernelCase& test) {
   const Instruction& root = *module.entry()->root();
   std::vector<Literal> arguments = test.arguments;
   for (size_t i = arguments.size(); i < module.entry()->parameters().size(); ++i) {
-    arguments.push_back(RandomLiteral(module.entry()->parameter(static_cast<int>(i))->shape(), i + 1));
+    arguments.push_back(
+        RandomLiteral(module.entry()->parameter(static_cast<int>(i))->shape(), i + 1));
   }
   Evaluator evaluator;
   std::vector<Literal> operands, inputs, expected;
@@ -229,23 +237,27 @@ std::string RunKernelCase(const KernelCase& test) {
 
   std::vector<Literal> whole, split, interpreted;
   const std::vector<BufferPair>& shared = test.options.shared;
-  problem = RunOver(plan->kernel, inputs, expected, shared, whole, [&](std::vector<void*>& buffers, void* scratch) {
-    kernel(buffers.data(), 0, plan->task_count, scratch);
-    return std::string();
-  });
+  problem = RunOver(plan->kernel, inputs, expected, shared, whole,
+                    [&](std::vector<void*>& buffers, void* scratch) {
+                      kernel(buffers.data(), 0, plan->task_count, scratch);
+                      return std::string();
+                    });
   if (problem.empty()) problem = Compare(whole, expected, test.tolerance);
   if (!problem.empty()) return "compiled: " + problem + "\n" + text;
-  problem = RunOver(plan->kernel, inputs, expected, shared, split, [&](std::vector<void*>& buffers, void* scratch) {
-    for (int64_t task = plan->task_count; task-- > 0;) kernel(buffers.data(), task, task + 1, scratch);
-    return std::string();
-  });
+  problem = RunOver(plan->kernel, inputs, expected, shared, split,
+                    [&](std::vector<void*>& buffers, void* scratch) {
+                      for (int64_t task = plan->task_count; task-- > 0;)
+                        kernel(buffers.data(), task, task + 1, scratch);
+                      return std::string();
+                    });
   if (problem.empty()) problem = Compare(split, whole, 0);
   if (!problem.empty()) return "task by task: " + problem + "\n" + text;
   if (!test.evaluate_tile) return "";
-  problem = RunOver(plan->kernel, inputs, expected, shared, interpreted, [&](std::vector<void*>& buffers, void*) {
-    const absl::Status status = tile::Evaluate(plan->kernel, buffers, 0, plan->task_count);
-    return std::string(status.message());
-  });
+  problem = RunOver(
+      plan->kernel, inputs, expected, shared, interpreted, [&](std::vector<void*>& buffers, void*) {
+        const absl::Status status = tile::Evaluate(plan->kernel, buffers, 0, plan->task_count);
+        return std::string(status.message());
+      });
   if (problem.empty()) problem = Compare(interpreted, whole, 0);
   if (!problem.empty()) return "tile evaluator: " + problem + "\n" + text;
   return "";

@@ -1,8 +1,8 @@
 // backends/cpu/families/kernel_test.h
 //
-// For tests of the kernel families: one HLO module whose entry root is a fusion (or a single instruction) of the parameters. The
-// kernel is compiled and run, as a whole and task by task, and interpreted by the tile evaluator; all must agree with the
-// interpreter of lib/eval.
+// For tests of the kernel families: one HLO module whose entry root is a fusion (or a single
+// instruction) of the parameters. The kernel is compiled and run, as a whole and task by task, and
+// interpreted by the tile evaluator; all must agree with the interpreter of lib/eval.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,10 @@ namespace hlo::cpu {
 
 struct KernelCase {
   std::string_view hlo;
-  double tolerance = 0;     // relative and absolute; 0: bits equal (NaN equals NaN)
+  double tolerance = 0;  // relative and absolute; 0: bits equal (NaN equals NaN)
   FamilyOptions options;
-  bool evaluate_tile = true;  // also by the tile evaluator, whose bits must equal the compiled code's
+  bool evaluate_tile =
+      true;  // also by the tile evaluator, whose bits must equal the compiled code's
   std::vector<Literal> arguments;  // random when empty
 };
 

@@ -1,7 +1,8 @@
 // backends/cpu/families/loop.cc
 //
-// The family of kernels that compute every element of their outputs once, in loops over the largest output: elementwise
-// chains, movements, column reductions, and rows (softmax, normalisation), whose reductions nest inside.
+// The family of kernels that compute every element of their outputs once, in loops over the largest
+// output: elementwise chains, movements, column reductions, and rows (softmax, normalisation),
+// whose reductions nest inside.
 //
 // Tasks are blocks of the outer loops, or pieces of the only one.
 #include <algorithm>
@@ -19,7 +20,11 @@ constexpr int64_t kElementsPerTask = 2048;
 class LoopEmission {
  public:
   LoopEmission(const Instruction& fusion, const FamilyOptions& options, LoopPlan& plan)
-      : fusion_(fusion), options_(options), plan_(plan), base_lanes_(BaseLanes(fusion, options)), b_(&result_.kernel),
+      : fusion_(fusion),
+        options_(options),
+        plan_(plan),
+        base_lanes_(BaseLanes(fusion, options)),
+        b_(&result_.kernel),
         emitter_(b_, plan, base_lanes_) {}
 
   absl::StatusOr<KernelPlan> Run() {
@@ -31,12 +36,13 @@ class LoopEmission {
     }
     RETURN_IF_ERROR(EmitTasks());
     if (emitter_.recomputation() > 1 && !plan_.changed) {
-      return Unsupported(fusion_.loc(), "a reduce inside `{}` would be computed {} times", fusion_.name(),
-                         emitter_.recomputation());
+      return Unsupported(fusion_.loc(), "a reduce inside `{}` would be computed {} times",
+                         fusion_.name(), emitter_.recomputation());
     }
     if (emitter_.has_outer_reduce() && !plan_.serial) plan_.serial = plan_.changed = true;
     FindInPlace();
-    result_.cost_ns_per_task = CostInNs(fusion_, options_) / static_cast<double>(std::max<int64_t>(1, result_.task_count));
+    result_.cost_ns_per_task =
+        CostInNs(fusion_, options_) / static_cast<double>(std::max<int64_t>(1, result_.task_count));
     return std::move(result_);
   }
 
@@ -44,13 +50,15 @@ class LoopEmission {
   // The largest output gives the loops. Others have as many elements, or are one per row of it.
   absl::Status ArrangeOutputs() {
     const KernelOutput& first = frame_.outputs[0];
-    if (first.instruction->opcode() == Opcode::kDynamicUpdateSlice && SharesWanted(fusion_, options_)) {
+    if (first.instruction->opcode() == Opcode::kDynamicUpdateSlice &&
+        SharesWanted(fusion_, options_)) {
       return ArrangeUpdate(*first.instruction);
     }
-    const auto largest = std::max_element(frame_.outputs.begin(), frame_.outputs.end(),
-                                          [](const KernelOutput& a, const KernelOutput& b) {
-                                            return a.shape.element_count() < b.shape.element_count();
-                                          });
+    const auto largest =
+        std::max_element(frame_.outputs.begin(), frame_.outputs.end(),
+                         [](const KernelOutput& a, const KernelOutput& b) {
+                           return a.shape.element_count() < b.shape.element_count();
+                         });
     const auto dims = largest->shape.dims();
     main_dims_.assign(dims.begin(), dims.end());
     main_dims_zero_ = largest->shape.element_count() == 0;
@@ -61,8 +69,8 @@ class LoopEmission {
       }
       const auto own = output.shape.dims();
       if (own.size() > dims.size() || !std::equal(own.begin(), own.end(), dims.begin())) {
-        return Unsupported(fusion_.loc(), "the outputs {} and {} of `{}` have no common loops", output.shape,
-                           largest->shape, fusion_.name());
+        return Unsupported(fusion_.loc(), "the outputs {} and {} of `{}` have no common loops",
+                           output.shape, largest->shape, fusion_.name());
       }
       rows_.push_back(&output);
     }
@@ -87,14 +95,17 @@ class LoopEmission {
   }
 
   bool Contains(bool (*is)(const Instruction&)) const {
-    return std::any_of(frame_.body.begin(), frame_.body.end(), [&](const Instruction* i) { return is(*i); });
+    return std::any_of(frame_.body.begin(), frame_.body.end(),
+                       [&](const Instruction* i) { return is(*i); });
   }
 
   // Lanes that keep the processor busy without running out of registers.
   int WantedLanes(int64_t size) const {
     const bool expensive = Contains([](const Instruction& i) { return IsCostly(i); });
-    const bool reduces = Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduce; });
-    const bool windows = Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduceWindow; });
+    const bool reduces =
+        Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduce; });
+    const bool windows =
+        Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduceWindow; });
     int unroll = expensive ? 1 : frame_.body.size() <= 12 ? 2 : 1;
     if (reduces) unroll = expensive ? 1 : 8;
     if (windows) unroll = 4;
@@ -108,7 +119,8 @@ class LoopEmission {
     SeparateRows(nest);
     const size_t last = nest.groups.size() - 1;
     const int64_t last_size = nest.groups[last].size;
-    nest.levels = emitter_.LevelsFor(last_size, std::min(WantedLanes(last_size), nest.plan->lanes_limit));
+    nest.levels =
+        emitter_.LevelsFor(last_size, std::min(WantedLanes(last_size), nest.plan->lanes_limit));
     // Tiles are squares; their loop is the one around the lanes'.
     const bool tiled = ArrangeTile(nest);
     const size_t cut = tiled ? last - 1 : last;  // the group that may be cut into pieces
@@ -153,7 +165,8 @@ class LoopEmission {
     return absl::OkStatus();
   }
 
-  // Where loads are contiguous along another loop than the lanes': that loop runs in tiles around the lanes'.
+  // Where loads are contiguous along another loop than the lanes': that loop runs in tiles around
+  // the lanes'.
   bool ArrangeTile(FusionEmitter::ActiveNest& nest) {
     if (nest.plan->tile_dim < 0 || !rows_.empty() || nest.plan->lanes_limit < 2) return false;
     const int lanes = std::min(base_lanes_, 16);
@@ -178,7 +191,8 @@ class LoopEmission {
     const bool reduces = Contains([](const Instruction& i) {
       return i.opcode() == Opcode::kReduce || i.opcode() == Opcode::kReduceWindow;
     });
-    int64_t chunk = reduces || nest.tile_group >= 0 ? lanes : std::max(kElementsPerTask, size * tasks / 256);
+    int64_t chunk =
+        reduces || nest.tile_group >= 0 ? lanes : std::max(kElementsPerTask, size * tasks / 256);
     chunk = std::max(chunk, (size * tasks + 1023) / 1024);  // not more than a thousand tasks
     chunk = (chunk + lanes - 1) / lanes * lanes;
     return std::min(chunk, size);
@@ -191,7 +205,8 @@ class LoopEmission {
     for (const KernelOutput* row : rows_) {
       const int rank = row->shape.rank();
       for (size_t d = 0; d + 1 < nest.dims.size(); ++d) {
-        if (nest.dims[d].array_dim < rank && nest.dims[d + 1].array_dim >= rank) plan_.Separate(*nest.plan, d);
+        if (nest.dims[d].array_dim < rank && nest.dims[d + 1].array_dim >= rank)
+          plan_.Separate(*nest.plan, d);
       }
     }
   }
@@ -218,7 +233,8 @@ class LoopEmission {
       if (g == 0 && !plan_.serial) plan_.serial = plan_.changed = true;
       Index index = emitter_.IndexOf(nest, static_cast<int>(main_dims_.size()));
       index.resize(static_cast<size_t>(row->shape.rank()));
-      ASSIGN_OR_RETURN(const Value value, emitter_.EmitResult(row->instruction, row->result, index));
+      ASSIGN_OR_RETURN(const Value value,
+                       emitter_.EmitResult(row->instruction, row->result, index));
       b_.Store(row->buffer, emitter_.ToAddress(Linear(index, row->shape.dims())).base, value);
     }
     return absl::OkStatus();
@@ -237,11 +253,13 @@ class LoopEmission {
     Values values;
     for (const KernelOutput* output : main_) {
       const Index own = emitter_.MapReshape(main_dims_, output->shape.dims(), index);
-      ASSIGN_OR_RETURN(const Value value, emitter_.EmitResult(output->instruction, output->result, own));
+      ASSIGN_OR_RETURN(const Value value,
+                       emitter_.EmitResult(output->instruction, output->result, own));
       values.push_back(b_.Splat(value, emitter_.lanes()));
     }
     const FusionEmitter::Address address = emitter_.ToAddress(linear);
-    for (size_t i = 0; i < main_.size(); ++i) b_.Store(main_[i]->buffer, address.base, values[i], address.step);
+    for (size_t i = 0; i < main_.size(); ++i)
+      b_.Store(main_[i]->buffer, address.base, values[i], address.step);
     linear_ = linear;
     return carried;
   }

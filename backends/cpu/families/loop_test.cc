@@ -24,7 +24,8 @@ ENTRY main {{
   x = f32[{0}] parameter(0)
   y = f32[{0}] parameter(1)
   ROOT r = f32[{0}] fusion(x, y), kind=kLoop, calls=f
-}})", n);
+}})",
+                                        n);
     CAPTURE(n);
     CHECK(RunKernelCase({hlo}) == "");
   }

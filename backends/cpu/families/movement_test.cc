@@ -27,28 +27,37 @@ TEST_CASE("movements alone give the interpreter's elements", "[cpu][movement]") 
       {"p0 = f32[13,41] parameter(0)", "f32[6,13] slice(p0), slice={[1:13:2], [2:41:3]}"},
       {"p0 = f32[5,9] parameter(0)\n p1 = f32[5,20] parameter(1)\n p2 = f32[5,1] parameter(2)",
        "f32[5,30] concatenate(p0, p1, p2), dimensions={1}"},
-      {"p0 = f32[5,9] parameter(0)\n p1 = f32[2,9] parameter(1)", "f32[7,9] concatenate(p0, p1), dimensions={0}"},
-      {"p0 = f32[5,9] parameter(0)\n p1 = f32[] parameter(1)", "f32[8,23] pad(p0, p1), padding=1_2x4_10"},
-      {"p0 = f32[5,9] parameter(0)\n p1 = f32[] parameter(1)", "f32[11,25] pad(p0, p1), padding=1_1_1x-1_1_2"},
-      {"p0 = f32[5,9] parameter(0)\n p1 = f32[] parameter(1)", "f32[4,7] pad(p0, p1), padding=-1_0x-3_1"},
+      {"p0 = f32[5,9] parameter(0)\n p1 = f32[2,9] parameter(1)",
+       "f32[7,9] concatenate(p0, p1), dimensions={0}"},
+      {"p0 = f32[5,9] parameter(0)\n p1 = f32[] parameter(1)",
+       "f32[8,23] pad(p0, p1), padding=1_2x4_10"},
+      {"p0 = f32[5,9] parameter(0)\n p1 = f32[] parameter(1)",
+       "f32[11,25] pad(p0, p1), padding=1_1_1x-1_1_2"},
+      {"p0 = f32[5,9] parameter(0)\n p1 = f32[] parameter(1)",
+       "f32[4,7] pad(p0, p1), padding=-1_0x-3_1"},
       {"", "f32[5,19] iota(), iota_dimension=1"},
       {"", "s32[5,19] iota(), iota_dimension=0"},
       {"", "bf16[300] iota(), iota_dimension=0"},
       {"p0 = f32[10,33] parameter(0)\n p1 = s32[] parameter(1)\n p2 = s32[] parameter(2)",
        "f32[4,17] dynamic-slice(p0, p1, p2), dynamic_slice_sizes={4,17}"},
-      {"p0 = f32[10,33] parameter(0)\n p1 = f32[3,20] parameter(1)\n p2 = s32[] parameter(2)\n p3 = s32[] parameter(3)",
+      {"p0 = f32[10,33] parameter(0)\n p1 = f32[3,20] parameter(1)\n p2 = s32[] parameter(2)\n p3 "
+       "= s32[] parameter(3)",
        "f32[10,33] dynamic-update-slice(p0, p1, p2, p3)"},
       {"p0 = f32[20,33] parameter(0)\n p1 = s32[11] parameter(1)",
-       "f32[11,33] gather(p0, p1), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
+       "f32[11,33] gather(p0, p1), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+       "index_vector_dim=1, "
        "slice_sizes={1,33}"},
       {"p0 = f32[20,33] parameter(0)\n p1 = s32[40,2] parameter(1)",
        "f32[40] gather(p0, p1), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, "
        "index_vector_dim=1, slice_sizes={1,1}"},
       {"p0 = f32[4,20,33] parameter(0)\n p1 = s32[4,6,1] parameter(1)",
-       "f32[4,6,33] gather(p0, p1), offset_dims={2}, collapsed_slice_dims={1}, start_index_map={1}, "
-       "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, slice_sizes={1,1,33}"},
+       "f32[4,6,33] gather(p0, p1), offset_dims={2}, collapsed_slice_dims={1}, "
+       "start_index_map={1}, "
+       "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, "
+       "slice_sizes={1,1,33}"},
       {"p0 = s8[5,70] parameter(0)", "s8[70,5] transpose(p0), dimensions={1,0}"},
-      {"p0 = bf16[5,70] parameter(0)\n p1 = bf16[] parameter(1)", "bf16[8,75] pad(p0, p1), padding=1_2x2_3"},
+      {"p0 = bf16[5,70] parameter(0)\n p1 = bf16[] parameter(1)",
+       "bf16[8,75] pad(p0, p1), padding=1_2x2_3"},
       {"p0 = c64[5,9] parameter(0)", "c64[9,5] transpose(p0), dimensions={1,0}"},
       {"p0 = f64[5,9] parameter(0)", "f64[5,9] reverse(p0), dimensions={1}"},
   };

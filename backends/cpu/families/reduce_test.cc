@@ -35,30 +35,41 @@ argmax {
 std::string WithRegions(std::string_view text) { return std::string(kRegions) + std::string(text); }
 
 TEST_CASE("reductions over any dimensions agree with the interpreter", "[cpu][reduce]") {
-  for (const auto& [shape, result, dims] :
-       {std::tuple{"7,33", "7", "1"}, {"7,64", "7", "1"}, {"5,3", "5", "1"}, {"33,7", "7", "0"}, {"100,64", "64", "0"},
-        {"9,100", "100", "0"}, {"1000", "", "0"}, {"5,6,7", "6", "0,2"}, {"5,6,70", "5", "1,2"}, {"5,6,70", "70", "0,1"},
-        {"5,6,70", "5,70", "1"}, {"4,5,1", "4", "1,2"}}) {
+  for (const auto& [shape, result, dims] : {std::tuple{"7,33", "7", "1"},
+                                            {"7,64", "7", "1"},
+                                            {"5,3", "5", "1"},
+                                            {"33,7", "7", "0"},
+                                            {"100,64", "64", "0"},
+                                            {"9,100", "100", "0"},
+                                            {"1000", "", "0"},
+                                            {"5,6,7", "6", "0,2"},
+                                            {"5,6,70", "5", "1,2"},
+                                            {"5,6,70", "70", "0,1"},
+                                            {"5,6,70", "5,70", "1"},
+                                            {"4,5,1", "4", "1,2"}}) {
     CAPTURE(shape, dims);
     const std::string sum = WithRegions(fmt::format(R"(
 ENTRY main {{
   x = f32[{}] parameter(0)
   z = f32[] parameter(1)
   ROOT r = f32[{}] reduce(x, z), dimensions={{{}}}, to_apply=add
-}})", shape, result, dims));
+}})",
+                                                    shape, result, dims));
     CHECK(RunKernelCase({sum, 1e-5}) == "");
     const std::string integers = WithRegions(fmt::format(R"(
 ENTRY main {{
   x = s32[{}] parameter(0)
   z = s32[] parameter(1)
   ROOT r = s32[{}] reduce(x, z), dimensions={{{}}}, to_apply=addi
-}})", shape, result, dims));
+}})",
+                                                         shape, result, dims));
     CHECK(RunKernelCase({integers}) == "");
   }
 }
 
 TEST_CASE("arg-max reduces two operands at once", "[cpu][reduce]") {
-  for (const auto& [shape, result, dim] : {std::tuple{"7,33", "7", 1}, {"33,20", "20", 0}, {"64", "", 0}}) {
+  for (const auto& [shape, result, dim] :
+       {std::tuple{"7,33", "7", 1}, {"33,20", "20", 0}, {"64", "", 0}}) {
     CAPTURE(shape);
     CHECK(RunKernelCase({WithRegions(fmt::format(R"(
 ENTRY main {{
@@ -67,7 +78,8 @@ ENTRY main {{
   lowest = f32[] constant(-inf)
   zero = s32[] constant(2147483647)
   ROOT r = (f32[{1}], s32[{1}]) reduce(x, i, lowest, zero), dimensions={{{2}}}, to_apply=argmax
-}})", shape, result, dim))}) == "");
+}})",
+                                                 shape, result, dim))}) == "");
   }
 }
 
@@ -90,7 +102,8 @@ f {{
 ENTRY main {{
   x = {2}[{0},{1}] parameter(0)
   ROOT r = {2}[{0},{1}] fusion(x), kind=kLoop, calls=f
-}})", rows, columns, type));
+}})",
+                                 rows, columns, type));
 }
 
 TEST_CASE("softmax is one kernel of rows", "[cpu][row]") {
@@ -134,7 +147,8 @@ ENTRY main {
   g = f32[48] parameter(1)
   o = f32[48] parameter(2)
   ROOT r = (f32[5,3,48], f32[5,3], f32[5,3]) fusion(x, g, o), kind=kLoop, calls=f
-})"), 1e-5}) == "");
+})"),
+                       1e-5}) == "");
 }
 
 TEST_CASE("column statistics: two reductions with an epilogue", "[cpu][column]") {
@@ -156,7 +170,8 @@ f {
 ENTRY main {
   x = f32[6,11,100] parameter(0)
   ROOT r = (f32[100], f32[100]) fusion(x), kind=kInput, calls=f
-})"), 1e-5}) == "");
+})"),
+                       1e-5}) == "");
 }
 
 TEST_CASE("a sum of everything that is used everywhere", "[cpu][reduce]") {
@@ -171,7 +186,8 @@ f {
 ENTRY main {
   x = f32[300] parameter(0)
   ROOT r = f32[300] fusion(x), kind=kLoop, calls=f
-})"), 1e-3}) == "");
+})"),
+                       1e-3}) == "");
 }
 
 TEST_CASE("a column sum that is broadcast back is refused", "[cpu][column]") {
@@ -204,7 +220,8 @@ ENTRY main {{
   x = f32[{}] parameter(0)
   z = f32[] constant(-inf)
   ROOT r = f32[{}] reduce-window(x, z), window={{{}}}, to_apply=max
-}})", in, out, window))}) == "");
+}})",
+                                                 in, out, window))}) == "");
   }
 }
 

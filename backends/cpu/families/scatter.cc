@@ -1,10 +1,10 @@
 // backends/cpu/families/scatter.cc
 //
-// scatter: for every update window, combine it into the result at a start read from the indices. The result begins as the operand:
-// in its buffer when the two are shared, else copied first.
+// scatter: for every update window, combine it into the result at a start read from the indices.
+// The result begins as the operand: in its buffer when the two are shared, else copied first.
 //
-// Windows are taken in row-major order, so the result is deterministic. Tasks are pieces of the innermost window dimension: every task
-// takes all updates, but writes only its own columns.
+// Windows are taken in row-major order, so the result is deterministic. Tasks are pieces of the
+// innermost window dimension: every task takes all updates, but writes only its own columns.
 #include <algorithm>
 
 #include "backends/cpu/families/fusible.h"
@@ -14,13 +14,20 @@
 namespace hlo::cpu {
 namespace {
 
-bool Contains(const DimVec& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
+bool Contains(const DimVec& list, int64_t d) {
+  return std::find(list.begin(), list.end(), d) != list.end();
+}
 
 class ScatterEmission {
  public:
   ScatterEmission(const Instruction& fusion, const FamilyOptions& options, LoopPlan& plan)
-      : fusion_(fusion), options_(options), plan_(plan), scatter_(*RootOf(fusion)),
-        attrs_(scatter_.attrs<ScatterAttrs>()), count_((scatter_.operand_count() - 1) / 2), b_(&result_.kernel),
+      : fusion_(fusion),
+        options_(options),
+        plan_(plan),
+        scatter_(*RootOf(fusion)),
+        attrs_(scatter_.attrs<ScatterAttrs>()),
+        count_((scatter_.operand_count() - 1) / 2),
+        b_(&result_.kernel),
         emitter_(b_, plan, std::max(1, options.vector_bytes / 4)) {
     result_.family = "gather_scatter";
   }
@@ -40,7 +47,8 @@ class ScatterEmission {
       return std::move(result_);
     }
     const bool shared = SharesWanted(fusion_, options_);
-    FusionEmitter::ActiveNest& scatters = emitter_.Open(static_cast<int>(scatter_.id()), scatter_sizes);
+    FusionEmitter::ActiveNest& scatters =
+        emitter_.Open(static_cast<int>(scatter_.id()), scatter_sizes);
     FusionEmitter::ActiveNest& windows = emitter_.Open(-2, window_sizes);
     const int64_t columns = windows.groups.back().size;
     windows.levels = emitter_.LevelsFor(columns, LanesFor(windows));
@@ -53,7 +61,8 @@ class ScatterEmission {
     if (!shared) RETURN_IF_ERROR(CopyOperands());
     if (update.element_count() == 0) return Finish();
     const Value lo = split ? b_.Scale(b_.begin(), step) : b_.Index(0);
-    const Value hi = split ? b_.Min(b_.Scale(b_.end(), step), b_.Index(columns)) : b_.Index(columns);
+    const Value hi =
+        split ? b_.Min(b_.Scale(b_.end(), step), b_.Index(columns)) : b_.Index(columns);
     const auto each_window = [&](const Values& none) -> absl::StatusOr<Values> {
       RETURN_IF_ERROR(EmitWindow(scatters, windows, lo, hi));
       return none;
@@ -64,7 +73,8 @@ class ScatterEmission {
 
  private:
   absl::StatusOr<KernelPlan> Finish() {
-    const double updates = static_cast<double>(scatter_.operand(count_ + 1)->shape().element_count());
+    const double updates =
+        static_cast<double>(scatter_.operand(count_ + 1)->shape().element_count());
     result_.cost_ns_per_task = (updates * 0.7 + 100) / static_cast<double>(result_.task_count);
     return std::move(result_);
   }
@@ -72,8 +82,8 @@ class ScatterEmission {
   // The innermost window dimension is a run of the operand's memory.
   int LanesFor(const FusionEmitter::ActiveNest& windows) const {
     const int rank = scatter_.operand(0)->shape().rank();
-    const bool minor_is_window =
-        rank > 0 && !Contains(attrs_.inserted_window_dims, rank - 1) && !Contains(attrs_.input_batching_dims, rank - 1);
+    const bool minor_is_window = rank > 0 && !Contains(attrs_.inserted_window_dims, rank - 1) &&
+                                 !Contains(attrs_.input_batching_dims, rank - 1);
     if (!minor_is_window || attrs_.update_window_dims.empty()) return 1;
     const int last = scatter_.operand(count_ + 1)->shape().rank() - 1;
     if (attrs_.update_window_dims.back() != last) return 1;
@@ -100,13 +110,16 @@ class ScatterEmission {
 
   int Output(int k) const { return frame_.operand_buffers + k; }
 
-  // The update window at the current scatter index: read its start, skip it unless all of it is inside, combine.
-  absl::Status EmitWindow(FusionEmitter::ActiveNest& scatters, FusionEmitter::ActiveNest& windows, Value lo, Value hi) {
+  // The update window at the current scatter index: read its start, skip it unless all of it is
+  // inside, combine.
+  absl::Status EmitWindow(FusionEmitter::ActiveNest& scatters, FusionEmitter::ActiveNest& windows,
+                          Value lo, Value hi) {
     const Shape update = scatter_.operand(count_ + 1)->shape();
     const Index position = emitter_.IndexOf(scatters, update.rank());
     Index batch;
     for (int d = 0; d < update.rank(); ++d) {
-      if (!Contains(attrs_.update_window_dims, d)) batch.push_back(position[static_cast<size_t>(d)]);
+      if (!Contains(attrs_.update_window_dims, d))
+        batch.push_back(position[static_cast<size_t>(d)]);
     }
     Index start(result_dims_.size());
     ASSIGN_OR_RETURN(const Value inside, EmitStart(batch, start));
@@ -136,13 +149,15 @@ class ScatterEmission {
       Index at;
       size_t next = 0;
       for (int64_t d = 0; d < indices->shape().rank(); ++d) {
-        at.push_back(d == attrs_.index_vector_dim ? Affine::Constant(static_cast<int64_t>(k)) : batch[next++]);
+        at.push_back(d == attrs_.index_vector_dim ? Affine::Constant(static_cast<int64_t>(k))
+                                                  : batch[next++]);
       }
       ASSIGN_OR_RETURN(Value value, emitter_.Emit(indices, at));
       value = b_.Convert(value, ElementType::kS64);
       const auto d = static_cast<size_t>(attrs_.scatter_dims_to_operand_dims[k]);
       const int64_t limit = result_dims_[d] - WindowSize(static_cast<int64_t>(d));
-      inside = And(inside, b_.And(b_.LessEq(b_.Index(0), value), b_.LessEq(value, b_.Index(limit))));
+      inside =
+          And(inside, b_.And(b_.LessEq(b_.Index(0), value), b_.LessEq(value, b_.Index(limit))));
       start[d].Add(emitter_.Opaque(value, {0, std::max<int64_t>(limit, 0)}));
     }
     return inside;
@@ -151,15 +166,21 @@ class ScatterEmission {
   Value And(Value a, Value b) { return b_.ConstantOf(a) ? b : b_.And(a, b); }
 
   int64_t WindowSize(int64_t operand_dim) const {
-    if (Contains(attrs_.inserted_window_dims, operand_dim) || Contains(attrs_.input_batching_dims, operand_dim)) return 1;
+    if (Contains(attrs_.inserted_window_dims, operand_dim) ||
+        Contains(attrs_.input_batching_dims, operand_dim))
+      return 1;
     size_t position = 0;
     for (int64_t d = 0; d < operand_dim; ++d) {
-      if (!Contains(attrs_.inserted_window_dims, d) && !Contains(attrs_.input_batching_dims, d)) ++position;
+      if (!Contains(attrs_.inserted_window_dims, d) && !Contains(attrs_.input_batching_dims, d))
+        ++position;
     }
-    return scatter_.operand(count_ + 1)->shape().dim(static_cast<int>(attrs_.update_window_dims[position]));
+    return scatter_.operand(count_ + 1)
+        ->shape()
+        .dim(static_cast<int>(attrs_.update_window_dims[position]));
   }
 
-  absl::Status EmitElement(const Index& position, const Index& start, FusionEmitter::ActiveNest& windows) {
+  absl::Status EmitElement(const Index& position, const Index& start,
+                           FusionEmitter::ActiveNest& windows) {
     const Index inner = emitter_.IndexOf(windows, static_cast<int>(position.size()));
     Index update_index = position;
     for (size_t d = 0; d < inner.size(); ++d) update_index[d].Add(inner[d]);
@@ -167,20 +188,24 @@ class ScatterEmission {
     size_t next = 0;
     for (size_t d = 0; d < target.size(); ++d) {
       const auto dim = static_cast<int64_t>(d);
-      if (Contains(attrs_.inserted_window_dims, dim) || Contains(attrs_.input_batching_dims, dim)) continue;
+      if (Contains(attrs_.inserted_window_dims, dim) || Contains(attrs_.input_batching_dims, dim))
+        continue;
       target[d].Add(inner[static_cast<size_t>(attrs_.update_window_dims[next++])]);
     }
     const FusionEmitter::Address address = emitter_.ToAddress(Linear(target, result_dims_));
     Values arguments, updates;
     for (int k = 0; k < count_; ++k) {
-      ASSIGN_OR_RETURN(const Value value, emitter_.Emit(scatter_.operand(count_ + 1 + k), update_index));
+      ASSIGN_OR_RETURN(const Value value,
+                       emitter_.Emit(scatter_.operand(count_ + 1 + k), update_index));
       updates.push_back(value);
     }
-    for (int k = 0; k < count_; ++k) arguments.push_back(b_.Load(Output(k), address.base, emitter_.lanes(), address.step));
+    for (int k = 0; k < count_; ++k)
+      arguments.push_back(b_.Load(Output(k), address.base, emitter_.lanes(), address.step));
     arguments.insert(arguments.end(), updates.begin(), updates.end());
     ASSIGN_OR_RETURN(const Values combined, emitter_.EmitRegion(*scatter_.to_apply(), arguments));
     for (int k = 0; k < count_; ++k) {
-      b_.Store(Output(k), address.base, b_.Splat(combined[static_cast<size_t>(k)], emitter_.lanes()), address.step);
+      b_.Store(Output(k), address.base,
+               b_.Splat(combined[static_cast<size_t>(k)], emitter_.lanes()), address.step);
     }
     return absl::OkStatus();
   }
@@ -200,7 +225,8 @@ class ScatterEmission {
 
 }  // namespace
 
-absl::StatusOr<KernelPlan> EmitScatterFamily(const Instruction& fusion, const FamilyOptions& options) {
+absl::StatusOr<KernelPlan> EmitScatterFamily(const Instruction& fusion,
+                                             const FamilyOptions& options) {
   LoopPlan plan;
   for (int trial = 0; trial < kMostTrials; ++trial) {
     plan.BeginTrial();

@@ -53,7 +53,8 @@ ENTRY main {
   CHECK(RunKernelCase(test) == "");
 }
 
-TEST_CASE("dynamic-update-slice writes only its window when it shares the buffer", "[cpu][scatter]") {
+TEST_CASE("dynamic-update-slice writes only its window when it shares the buffer",
+          "[cpu][scatter]") {
   KernelCase test{R"(
 HloModule m
 f {
@@ -74,7 +75,8 @@ ENTRY main {
   for (const int start : {-4, 0, 2, 100}) {
     CAPTURE(start);
     test.arguments = {RandomLiteral(Shape::Array(ElementType::kF32, {10, 33}), 1),
-                      RandomLiteral(Shape::Array(ElementType::kF32, {3, 20}), 2), Indices({start}, {}), Indices({start}, {})};
+                      RandomLiteral(Shape::Array(ElementType::kF32, {3, 20}), 2),
+                      Indices({start}, {}), Indices({start}, {})};
     test.options.shared = {};
     CHECK(RunKernelCase(test) == "");
     test.options.shared = {{0, 0}};

@@ -10,12 +10,12 @@ namespace {
 constexpr int kMaxRank = 8;
 using Index = std::array<int64_t, kMaxRank>;
 
-// The layout taken apart: outer counts and strides for each dimension, and two inner blocks, the outer
-// of which may have size 1.
+// The layout taken apart: outer counts and strides for each dimension, and two inner blocks, the
+// outer of which may have size 1.
 struct Blocks {
   int rank;
   Index size, outer, outer_stride;
-  Index block;                       // elements of a dimension inside one inner block
+  Index block;                        // elements of a dimension inside one inner block
   int rows_dim = 0, columns_dim = 0;  // dimensions of the inner blocks
   int64_t rows = 1, columns = 1;
 
@@ -57,15 +57,17 @@ void CopyBlock(const float* from, int64_t row_stride, int64_t column_stride, con
 }  // namespace
 
 bool IsBlockedLayout(const dnnl_memory_desc_t& layout) {
-  if (layout.format_kind != dnnl_blocked || layout.data_type != dnnl_f32 || layout.ndims > kMaxRank) return false;
+  if (layout.format_kind != dnnl_blocked || layout.data_type != dnnl_f32 || layout.ndims > kMaxRank)
+    return false;
   const dnnl_blocking_desc_t& blocking = layout.format_desc.blocking;
-  const bool two_dims = blocking.inner_nblks != 2 || blocking.inner_idxs[0] != blocking.inner_idxs[1];
-  return (blocking.inner_nblks == 1 || blocking.inner_nblks == 2) && two_dims && layout.offset0 == 0 &&
-         layout.extra.flags == 0;
+  const bool two_dims =
+      blocking.inner_nblks != 2 || blocking.inner_idxs[0] != blocking.inner_idxs[1];
+  return (blocking.inner_nblks == 1 || blocking.inner_nblks == 2) && two_dims &&
+         layout.offset0 == 0 && layout.extra.flags == 0;
 }
 
-void CopyBlocked(const float* from, absl::Span<const int64_t> strides, const dnnl_memory_desc_t& layout,
-                 float* to, ThreadPool& pool) {
+void CopyBlocked(const float* from, absl::Span<const int64_t> strides,
+                 const dnnl_memory_desc_t& layout, float* to, ThreadPool& pool) {
   const Blocks b(layout);
   const auto rank = static_cast<size_t>(b.rank);
   int64_t count = 1;
@@ -73,9 +75,8 @@ void CopyBlocked(const float* from, absl::Span<const int64_t> strides, const dnn
   // Walks the source from its largest stride to its smallest, so that whole cache lines are used.
   std::array<size_t, kMaxRank> order{};
   for (size_t d = 0; d < rank; ++d) order[d] = d;
-  std::stable_sort(order.begin(), order.begin() + b.rank, [&](size_t x, size_t y) {
-    return std::abs(strides[x]) > std::abs(strides[y]);
-  });
+  std::stable_sort(order.begin(), order.begin() + b.rank,
+                   [&](size_t x, size_t y) { return std::abs(strides[x]) > std::abs(strides[y]); });
   const int64_t row_stride = b.rows > 1 ? strides[static_cast<size_t>(b.rows_dim)] : 0;
   const int64_t column_stride = strides[static_cast<size_t>(b.columns_dim)];
   pool.ParallelRanges(count, 64, [&](int64_t first, int64_t last, int) {
@@ -97,7 +98,8 @@ void CopyBlocked(const float* from, absl::Span<const int64_t> strides, const dnn
           valid_rows = 0;
         }
       }
-      CopyBlock(from + source, row_stride, column_stride, b, valid_rows, valid_columns, to + target);
+      CopyBlock(from + source, row_stride, column_stride, b, valid_rows, valid_columns,
+                to + target);
     }
   });
 }

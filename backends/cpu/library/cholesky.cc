@@ -1,5 +1,5 @@
-// Cholesky factors (linalg.h), by blocks of columns from the left: a block is first reduced by the product
-// of what is already factored, then factored by itself.
+// Cholesky factors (linalg.h), by blocks of columns from the left: a block is first reduced by the
+// product of what is already factored, then factored by itself.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,8 @@ constexpr int64_t kBlock = 64;
 template <class T>
 class Cholesky final : public LinalgKernel {
  public:
-  static absl::StatusOr<std::unique_ptr<LinalgKernel>> Create(const CholeskySpec& spec, const Host& host) {
+  static absl::StatusOr<std::unique_ptr<LinalgKernel>> Create(const CholeskySpec& spec,
+                                                              const Host& host) {
     std::unique_ptr<Cholesky> made(new Cholesky(spec));
     if constexpr (kHasProducts<T>) {
       for (int64_t start = kBlock; start < spec.n; start += kBlock) {
@@ -37,9 +38,12 @@ class Cholesky final : public LinalgKernel {
     return made;
   }
 
-  int64_t scratch_bytes() const override { return (matrix_bytes_ + block_bytes_ + dot_bytes_) * workers_; }
+  int64_t scratch_bytes() const override {
+    return (matrix_bytes_ + block_bytes_ + dot_bytes_) * workers_;
+  }
 
-  void Run(const void* a, const void*, void* output, void* scratch, ThreadPool& pool) const override {
+  void Run(const void* a, const void*, void* output, void* scratch,
+           ThreadPool& pool) const override {
     const int64_t each = matrix_bytes_ + block_bytes_ + dot_bytes_;
     const auto run = [&](int64_t matrix, int worker) {
       char* const memory = static_cast<char*>(scratch) + each * (workers_ > 1 ? worker : 0);
@@ -80,7 +84,8 @@ class Cholesky final : public LinalgKernel {
     }
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        access_.Write(spec_.lower ? l[i * n + j] : Conjugate(l[j * n + i]), output, base + i * n + j);
+        access_.Write(spec_.lower ? l[i * n + j] : Conjugate(l[j * n + i]), output,
+                      base + i * n + j);
       }
     }
   }
@@ -108,8 +113,8 @@ class Cholesky final : public LinalgKernel {
       buffers.lhs = buffers.rhs = l + start * n;
       buffers.out = product;
       buffers.scratch = memory + matrix_bytes_ + block_bytes_;
-      // Inside a region the product runs in this thread, with the first worker's part of its scratch
-      // only if that is this worker; each worker therefore brings scratch for all.
+      // Inside a region the product runs in this thread, with the first worker's part of its
+      // scratch only if that is this worker; each worker therefore brings scratch for all.
       products_[static_cast<size_t>(start / kBlock - 1)]->Run(buffers, pool);
       for (int64_t i = start; i < n; ++i) {
         for (int64_t j = start; j < std::min(end, i + 1); ++j) {
@@ -131,7 +136,8 @@ class Cholesky final : public LinalgKernel {
     for (int64_t i = start; i < end; ++i) {
       SolveRow(l, i, start, i);
       T& pivot = l[i * spec_.n + i];
-      for (int64_t k = start; k < i; ++k) pivot -= Times(l[i * spec_.n + k], Conjugate(l[i * spec_.n + k]));
+      for (int64_t k = start; k < i; ++k)
+        pivot -= Times(l[i * spec_.n + k], Conjugate(l[i * spec_.n + k]));
       const auto real = RealPart(pivot);
       if (!(real >= 0)) return false;
       const auto root = std::sqrt(real);
@@ -166,7 +172,8 @@ class Cholesky final : public LinalgKernel {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LinalgKernel>> MakeCholesky(const CholeskySpec& spec, const Host& host) {
+absl::StatusOr<std::unique_ptr<LinalgKernel>> MakeCholesky(const CholeskySpec& spec,
+                                                           const Host& host) {
   return WithComputeType(spec.type, [&]<class T>() { return Cholesky<T>::Create(spec, host); });
 }
 

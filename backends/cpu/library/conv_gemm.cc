@@ -1,9 +1,9 @@
-// Convolutions of every kind as matrix products (conv.h): for a block of output positions, the input
-// elements each of them sees become one row of a matrix of patches, which is multiplied by the kernel
-// written as a matrix [taps x features, output features].
+// Convolutions of every kind as matrix products (conv.h): for a block of output positions, the
+// input elements each of them sees become one row of a matrix of patches, which is multiplied by
+// the kernel written as a matrix [taps x features, output features].
 //
-// Operands whose type the product cannot read are converted first. A task is one block of positions of
-// one image and group.
+// Operands whose type the product cannot read are converted first. A task is one block of positions
+// of one image and group.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "backends/cpu/library/convert.h"
 #include "backends/cpu/library/dot.h"
 #include "backends/cpu/library/dot_engines.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu {
@@ -20,8 +21,6 @@ namespace {
 constexpr int64_t kPatchBytes = 512 << 10;  // per worker
 constexpr int64_t kMinPositions = 48;
 constexpr int64_t kMaxPositions = 1024;
-
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 using Vec = absl::InlinedVector<int64_t, 6>;
 
@@ -37,7 +36,8 @@ constexpr ElementType kTypeOf<uint64_t> = ElementType::kU64;
 template <class T>
 class GemmConv final : public ConvKernel {
  public:
-  static absl::StatusOr<std::unique_ptr<ConvKernel>> Create(const ConvSpec& spec, const Host& host) {
+  static absl::StatusOr<std::unique_ptr<ConvKernel>> Create(const ConvSpec& spec,
+                                                            const Host& host) {
     std::unique_ptr<GemmConv> conv(new GemmConv(spec));
     RETURN_IF_ERROR(conv->MakeProducts(host));
     conv->PlanScratch();
@@ -106,8 +106,8 @@ class GemmConv final : public ConvKernel {
     const int64_t element = sizeof(T);
     kernel_offset_ = AlignScratch(spec_.batch * in_positions_ * spec_.in_features * element);
     out_offset_ = kernel_offset_ + AlignScratch(depth_ * spec_.out_features * element);
-    patches_offset_ =
-        out_offset_ + AlignScratch(spec_.out_batch_size() * positions_ * spec_.out_features * element);
+    patches_offset_ = out_offset_ + AlignScratch(spec_.out_batch_size() * positions_ *
+                                                 spec_.out_features * element);
     patch_bytes_ = AlignScratch(block_ * depth_ * element);
     product_offset_ = patches_offset_ + patch_bytes_ * spec_.threads;
     product_bytes_ = std::max(product_->scratch_bytes(), tail_product_->scratch_bytes());
@@ -127,8 +127,8 @@ class GemmConv final : public ConvKernel {
     const int64_t bytes = ByteSize(spec_.lhs_type);
     pool.ParallelFor(spec_.batch, [&](int64_t image, int) {
       ReadBlock(spec_.lhs_type, spec_.out_type, Component::kReal,
-                static_cast<const char*>(source) + image * spec_.lhs_batch * bytes, {sizes, strides},
-                lhs + image * in_positions_ * spec_.in_features);
+                static_cast<const char*>(source) + image * spec_.lhs_batch * bytes,
+                {sizes, strides}, lhs + image * in_positions_ * spec_.in_features);
     });
   }
 
@@ -157,8 +157,8 @@ class GemmConv final : public ConvKernel {
     });
   }
 
-  void RunBlock(const ConvBuffers& buffers, const T* lhs, const T* kernel, T* converted, int64_t group,
-                int64_t image, int64_t block, int worker, ThreadPool& pool) const {
+  void RunBlock(const ConvBuffers& buffers, const T* lhs, const T* kernel, T* converted,
+                int64_t group, int64_t image, int64_t block, int worker, ThreadPool& pool) const {
     char* const scratch = static_cast<char*>(buffers.scratch);
     T* const patches = reinterpret_cast<T*>(scratch + patches_offset_ + patch_bytes_ * worker);
     const int64_t first = block * block_;
@@ -170,7 +170,8 @@ class GemmConv final : public ConvKernel {
                             (spec_.feature_groups > 1 ? group * group_in_ : 0);
     for (int64_t i = 0; i < count; ++i) FillPatch(source, first + i, patches + i * depth_);
 
-    T* const out = converted + (image * positions_ + first) * spec_.out_features + group * group_out_;
+    T* const out =
+        converted + (image * positions_ + first) * spec_.out_features + group * group_out_;
     const auto* bias = static_cast<const char*>(buffers.bias);
     DotBuffers product;
     product.lhs = patches;
@@ -196,7 +197,8 @@ class GemmConv final : public ConvKernel {
       for (size_t d = 0; d < rank && inside; ++d) {
         const ConvDim& dim = spec_.spatial[d];
         const int64_t dilated = at[d] + tap[d] * dim.rhs_dilation;
-        inside = dilated >= 0 && dilated % dim.lhs_dilation == 0 && dilated / dim.lhs_dilation < dim.in;
+        inside =
+            dilated >= 0 && dilated % dim.lhs_dilation == 0 && dilated / dim.lhs_dilation < dim.in;
         offset = offset * dim.in + dilated / dim.lhs_dilation;
       }
       if (inside) {
@@ -214,7 +216,8 @@ class GemmConv final : public ConvKernel {
   // Scatters a finished block to the result.
   void CopyOut(const T* from, void* out, int64_t image, int64_t first, int64_t count,
                int64_t group) const {
-    T* const base = static_cast<T*>(out) + image * spec_.out_batch + group * group_out_ * spec_.out_feature;
+    T* const base =
+        static_cast<T*>(out) + image * spec_.out_batch + group * group_out_ * spec_.out_feature;
     for (int64_t i = 0; i < count; ++i) {
       int64_t position = first + i;
       int64_t offset = 0;
@@ -246,7 +249,8 @@ class GemmConv final : public ConvKernel {
   bool converts_out_;
   int64_t block_, blocks_, tail_;  // output positions per task
   std::unique_ptr<DotKernel> product_, tail_product_;
-  int64_t kernel_offset_, out_offset_, patches_offset_, patch_bytes_, product_offset_, product_bytes_;
+  int64_t kernel_offset_, out_offset_, patches_offset_, patch_bytes_, product_offset_,
+      product_bytes_;
   int64_t total_bytes_;
 };
 

@@ -1,5 +1,5 @@
-// Convolutions with oneDNN (conv.h): forward convolutions, and those with a dilated lhs and stride 1, which
-// are its "backward data" (transposed convolutions, gradients of strided ones).
+// Convolutions with oneDNN (conv.h): forward convolutions, and those with a dilated lhs and stride
+// 1, which are its "backward data" (transposed convolutions, gradients of strided ones).
 //
 // Activations stay in the caller's layout; the kernel is copied into the layout the implementation
 // wants, once per run into scratch memory, or once for all if it is constant.
@@ -71,7 +71,8 @@ class OneDnnConv final : public ConvKernel {
     char* const scratch = static_cast<char*>(buffers.scratch);
     ASSIGN_OR_RETURN(const void* weights, Weights(buffers.rhs, scratch, pool));
     char* const inner = scratch + AlignScratch(flipped_bytes_) + AlignScratch(packed_bytes_);
-    char* const lhs = const_cast<char*>(static_cast<const char*>(buffers.lhs)) + lhs_offset_ * element_;
+    char* const lhs =
+        const_cast<char*>(static_cast<const char*>(buffers.lhs)) + lhs_offset_ * element_;
     absl::InlinedVector<void*, 4> pointers = {lhs, const_cast<void*>(weights), buffers.out};
     if (spec_.has_bias) pointers.push_back(const_cast<void*>(buffers.bias));
     return conv_->Run(pointers, inner, pool);
@@ -100,8 +101,9 @@ class OneDnnConv final : public ConvKernel {
   }
 
   // Sizes and strides of an activation: [batch, feature, spatial…].
-  absl::StatusOr<dnnl_memory_desc_t> Activation(int64_t batch, int64_t batch_stride, int64_t features,
-                                                int64_t feature_stride, int64_t ConvDim::*size,
+  absl::StatusOr<dnnl_memory_desc_t> Activation(int64_t batch, int64_t batch_stride,
+                                                int64_t features, int64_t feature_stride,
+                                                int64_t ConvDim::*size,
                                                 int64_t ConvDim::*stride) const {
     Vec sizes = {batch, features}, strides = {batch_stride, feature_stride};
     for (const ConvDim& d : spec_.spatial) {
@@ -111,8 +113,8 @@ class OneDnnConv final : public ConvKernel {
     return onednn::Strided(sizes, strides, type_);
   }
 
-  // The kernel as oneDNN sees it: [groups,] output features, input features, spatial…; of the forward
-  // convolution, where input and output trade places if this one is transposed.
+  // The kernel as oneDNN sees it: [groups,] output features, input features, spatial…; of the
+  // forward convolution, where input and output trade places if this one is transposed.
   void KernelDims(Vec& sizes, Vec& strides) const {
     const int64_t groups = spec_.feature_groups;
     const int64_t out = spec_.out_features / groups, in = spec_.in_features / groups;
@@ -155,7 +157,8 @@ class OneDnnConv final : public ConvKernel {
       dilates[d] = dim.rhs_dilation - 1;
       low[d] = dim.pad_low;
       // What the size of the result says; the given high padding may reach further.
-      high[d] = (dim.out - 1) * dim.stride + (dim.kernel - 1) * dim.rhs_dilation + 1 - dim.in - dim.pad_low;
+      high[d] = (dim.out - 1) * dim.stride + (dim.kernel - 1) * dim.rhs_dilation + 1 - dim.in -
+                dim.pad_low;
     }
     dnnl_memory_desc_t bias = {};
     if (spec_.has_bias) {
@@ -180,7 +183,8 @@ class OneDnnConv final : public ConvKernel {
 
   // out = gradient of a forward convolution with stride lhs_dilation, whose result is lhs:
   //   s = p * lhs_dilation - low + t' * rhs_dilation,  low = (kernel - 1) * rhs_dilation - pad_low
-  absl::StatusOr<bool> InitTransposed(const dnnl_memory_desc_t& lhs, const dnnl_memory_desc_t& kernel,
+  absl::StatusOr<bool> InitTransposed(const dnnl_memory_desc_t& lhs,
+                                      const dnnl_memory_desc_t& kernel,
                                       const dnnl_memory_desc_t& out) {
     dnnl_dims_t steps = {}, dilates = {}, low = {}, high = {};
     for (size_t d = 0; d < spec_.spatial.size(); ++d) {
@@ -193,11 +197,12 @@ class OneDnnConv final : public ConvKernel {
       if (low[d] < 0 || high[d] < 0) return false;
     }
     dnnl_convolution_desc_t op, hint;
-    if (dnnl_dilated_convolution_backward_data_desc_init(&op, dnnl_convolution_direct, &out, &kernel, &lhs,
-                                                         steps, dilates, low, high) != dnnl_success ||
-        dnnl_dilated_convolution_forward_desc_init(&hint, dnnl_forward_training, dnnl_convolution_direct,
-                                                   &out, &kernel, nullptr, &lhs, steps, dilates, low,
-                                                   high) != dnnl_success) {
+    if (dnnl_dilated_convolution_backward_data_desc_init(&op, dnnl_convolution_direct, &out,
+                                                         &kernel, &lhs, steps, dilates, low,
+                                                         high) != dnnl_success ||
+        dnnl_dilated_convolution_forward_desc_init(
+            &hint, dnnl_forward_training, dnnl_convolution_direct, &out, &kernel, nullptr, &lhs,
+            steps, dilates, low, high) != dnnl_success) {
       return false;
     }
     ASSIGN_OR_RETURN(conv_, Primitive::Create(&op, {}, spec_.threads, &hint));
@@ -235,7 +240,8 @@ class OneDnnConv final : public ConvKernel {
       for (size_t d = sizes.size(); d-- > 0; step *= sizes[d]) source_strides[d] = step;
       flipped_bytes_ = step * element_;
     }
-    ASSIGN_OR_RETURN(const dnnl_memory_desc_t source, onednn::Strided(sizes, source_strides, type_));
+    ASSIGN_OR_RETURN(const dnnl_memory_desc_t source,
+                     onednn::Strided(sizes, source_strides, type_));
     if (dnnl_memory_desc_equal(&source, &kernel_layout_) == 0) {
       ASSIGN_OR_RETURN(reorder_, Primitive::CreateReorder(source, kernel_layout_, spec_.threads));
       packed_bytes_ = static_cast<int64_t>(dnnl_memory_desc_get_size(&kernel_layout_));
@@ -252,13 +258,15 @@ class OneDnnConv final : public ConvKernel {
     }
     std::lock_guard<std::mutex> lock(packed_mutex_);
     if (packed_source_ == rhs) return packed_result_;
-    const auto bytes = static_cast<size_t>(AlignScratch(flipped_bytes_) + AlignScratch(packed_bytes_));
+    const auto bytes =
+        static_cast<size_t>(AlignScratch(flipped_bytes_) + AlignScratch(packed_bytes_));
     if (packed_ == nullptr) packed_.reset(std::aligned_alloc(kScratchAlignment, bytes));
     char* const memory = static_cast<char*>(packed_.get());
     if (memory == nullptr) {
       return Pack(rhs, scratch, scratch + AlignScratch(flipped_bytes_), pool, scratch);
     }
-    ASSIGN_OR_RETURN(packed_result_, Pack(rhs, memory, memory + AlignScratch(flipped_bytes_), pool, scratch));
+    ASSIGN_OR_RETURN(packed_result_,
+                     Pack(rhs, memory, memory + AlignScratch(flipped_bytes_), pool, scratch));
     packed_source_ = rhs;
     return packed_result_;
   }
@@ -278,7 +286,8 @@ class OneDnnConv final : public ConvKernel {
         ReadBlock(ElementType::kF32, ElementType::kF32, Component::kReal, start, block,
                   reinterpret_cast<float*>(flipped));
       } else {  // 2-byte elements are moved, not converted
-        CopyHalves(reinterpret_cast<const uint16_t*>(start), block, reinterpret_cast<uint16_t*>(flipped));
+        CopyHalves(reinterpret_cast<const uint16_t*>(start), block,
+                   reinterpret_cast<uint16_t*>(flipped));
       }
       source = flipped;
     }

@@ -2,12 +2,11 @@
 
 #include <dirent.h>
 
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <string>
 #include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "backends/cpu/library/omp_shim.h"
 
@@ -33,8 +32,8 @@ enum class Order { kChannelsLast, kChannelsFirst };
 ConvSpec Finish(ConvSpec spec, Order order) {
   for (ConvDim& d : spec.spatial) d.out = OutSize(d);
   const bool last = order == Order::kChannelsLast;
-  const auto lay = [&](int64_t batch, int64_t features, int64_t ConvDim::*size, int64_t ConvDim::*stride,
-                       int64_t& batch_stride, int64_t& feature_stride) {
+  const auto lay = [&](int64_t batch, int64_t features, int64_t ConvDim::*size,
+                       int64_t ConvDim::*stride, int64_t& batch_stride, int64_t& feature_stride) {
     int64_t step = 1;
     if (last) {
       feature_stride = 1;
@@ -51,7 +50,8 @@ ConvSpec Finish(ConvSpec spec, Order order) {
     batch_stride = step;
     static_cast<void>(batch);
   };
-  lay(spec.batch, spec.in_features, &ConvDim::in, &ConvDim::lhs_stride, spec.lhs_batch, spec.lhs_feature);
+  lay(spec.batch, spec.in_features, &ConvDim::in, &ConvDim::lhs_stride, spec.lhs_batch,
+      spec.lhs_feature);
   lay(spec.out_batch_size(), spec.out_features, &ConvDim::out, &ConvDim::out_stride, spec.out_batch,
       spec.out_feature);
   // The kernel: spatial, in, out; or out, in, spatial.
@@ -108,8 +108,9 @@ double Expected(const ConvSpec& s, const std::vector<T>& lhs, const std::vector<
     }
     if (!inside) continue;
     for (int64_t z = 0; z < group_in; ++z) {
-      const double x = ValueOf(lhs[static_cast<size_t>(lhs_at + (group * group_in + z) * s.lhs_feature)]) *
-                       ValueOf(rhs[static_cast<size_t>(rhs_at + z * s.rhs_in)]);
+      const double x =
+          ValueOf(lhs[static_cast<size_t>(lhs_at + (group * group_in + z) * s.lhs_feature)]) *
+          ValueOf(rhs[static_cast<size_t>(rhs_at + z * s.rhs_in)]);
       sum += x;
       size += std::abs(x);
     }
@@ -131,7 +132,8 @@ T MakeValue(int i) {
 // Runs `kernel` and compares with Expected.
 template <class T>
 void CheckKernel(const ConvSpec& s, const ConvKernel& kernel, double tolerance) {
-  int64_t lhs_count = s.batch * s.in_features, rhs_count = s.in_features * s.out_features / s.feature_groups;
+  int64_t lhs_count = s.batch * s.in_features,
+          rhs_count = s.in_features * s.out_features / s.feature_groups;
   int64_t positions = 1;
   for (const ConvDim& d : s.spatial) {
     lhs_count *= d.in;
@@ -148,7 +150,8 @@ void CheckKernel(const ConvSpec& s, const ConvKernel& kernel, double tolerance) 
   const auto bytes = static_cast<size_t>((kernel.scratch_bytes() + 128) / 64 * 64);
   void* scratch = std::aligned_alloc(64, bytes);
   for (int run = 0; run < 2; ++run) {
-    const absl::Status status = kernel.Run({lhs.data(), rhs.data(), out.data(), bias.data(), scratch}, pool);
+    const absl::Status status =
+        kernel.Run({lhs.data(), rhs.data(), out.data(), bias.data(), scratch}, pool);
     REQUIRE(status.ok());
   }
   std::free(scratch);
@@ -192,8 +195,8 @@ ConvDim Dim(int64_t in, int64_t kernel, int64_t stride = 1, int64_t low = 0, int
   return d;
 }
 
-ConvSpec Spec(std::vector<ConvDim> dims, int64_t batch, int64_t in, int64_t out, int64_t feature_groups = 1,
-              int64_t batch_groups = 1) {
+ConvSpec Spec(std::vector<ConvDim> dims, int64_t batch, int64_t in, int64_t out,
+              int64_t feature_groups = 1, int64_t batch_groups = 1) {
   ConvSpec spec;
   spec.spatial.assign(dims.begin(), dims.end());
   spec.batch = batch;
@@ -216,8 +219,10 @@ std::vector<TestConv> Cases() {
       {Spec({Dim(6, 3, 1, 1, 1), Dim(5, 2)}, 4, 3, 8, 1, 2), "batch groups"},
       {Spec({Dim(5, 3, 1, 2, 2, 2, 1, true), Dim(6, 3, 1, 1, 2, 2, 1, true)}, 2, 8, 16),
        "gradient of a strided convolution"},
-      {Spec({Dim(5, 3, 1, 1, 1, 2), Dim(4, 2, 1, 1, 0, 3)}, 1, 8, 8), "transposed, kernel forwards"},
-      {Spec({Dim(6, 3, 1, 1, 1, 1, 1, true), Dim(6, 3, 1, 1, 1)}, 1, 8, 8), "one dimension reversed"},
+      {Spec({Dim(5, 3, 1, 1, 1, 2), Dim(4, 2, 1, 1, 0, 3)}, 1, 8, 8),
+       "transposed, kernel forwards"},
+      {Spec({Dim(6, 3, 1, 1, 1, 1, 1, true), Dim(6, 3, 1, 1, 1)}, 1, 8, 8),
+       "one dimension reversed"},
       {Spec({Dim(9, 3, 1, -1, 2), Dim(9, 3, 2, 1, -2)}, 1, 8, 8), "negative padding"},
       {Spec({Dim(5, 3, 2, 4, 3, 2, 2), Dim(4, 3, 1, 5, 6)}, 1, 3, 5), "everything at once"},
       {Spec({}, 5, 6, 7), "no spatial dimension"},
@@ -297,7 +302,8 @@ TEST_CASE("oneDNN runs on our pool and starts no threads", "[cpu][conv][omp]") {
   const absl::StatusOr<Host> host = DetectHost();
   REQUIRE(host.ok());
   if (host->level < IsaLevel::kAvx2) return;
-  const ConvSpec spec = Finish(Spec({Dim(56, 3, 1, 1, 1), Dim(56, 3, 1, 1, 1)}, 1, 64, 64), Order::kChannelsLast);
+  const ConvSpec spec =
+      Finish(Spec({Dim(56, 3, 1, 1, 1), Dim(56, 3, 1, 1, 1)}, 1, 64, 64), Order::kChannelsLast);
   const auto conv = MakeOneDnnConv(spec, *host);
   REQUIRE(conv.ok());
   REQUIRE(*conv != nullptr);

@@ -9,7 +9,8 @@ namespace hlo::cpu {
 namespace {
 
 template <class S>
-constexpr bool kIsComplex = std::is_same_v<S, std::complex<float>> || std::is_same_v<S, std::complex<double>>;
+constexpr bool kIsComplex =
+    std::is_same_v<S, std::complex<float>> || std::is_same_v<S, std::complex<double>>;
 
 // One element as double (floats, complex parts) or as its two's complement bits (integers, pred).
 template <class S>
@@ -130,9 +131,9 @@ void WriteBlock(const T* source, ElementType type, Component component, const St
   });
 }
 
-#define HLO_INSTANTIATE(T)                                                                         \
-  template void ReadBlock<T>(ElementType, ElementType, Component, const void*, const StridedBlock&, \
-                             T*);                                                                   \
+#define HLO_INSTANTIATE(T)                                                     \
+  template void ReadBlock<T>(ElementType, ElementType, Component, const void*, \
+                             const StridedBlock&, T*);                         \
   template void WriteBlock<T>(const T*, ElementType, Component, const StridedBlock&, void*);
 HLO_INSTANTIATE(float)
 HLO_INSTANTIATE(double)

@@ -1,7 +1,7 @@
 // backends/cpu/library/convert.h
 //
-// Element-by-element conversion of strided blocks, for operands whose element type has no kernel of its
-// own. Correct for every array type; not fast.
+// Element-by-element conversion of strided blocks, for operands whose element type has no kernel of
+// its own. Correct for every array type; not fast.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ template <class T>
 void ReadBlock(ElementType type, ElementType through, Component component, const void* source,
                const StridedBlock& block, T* destination);
 
-// Writes consecutive elements of T to the block: one rounding for floats, the low bits for integers,
-// "not zero" for pred. For complex types only the component is written.
+// Writes consecutive elements of T to the block: one rounding for floats, the low bits for
+// integers, "not zero" for pred. For complex types only the component is written.
 template <class T>
 void WriteBlock(const T* source, ElementType type, Component component, const StridedBlock& block,
                 void* destination);

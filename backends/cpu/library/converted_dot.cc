@@ -1,6 +1,6 @@
-// Products of element types without kernels (dot_engines.h): operands are converted into scratch memory
-// once, multiplied in f32, f64 or integers, and the result is converted back. A complex product is four
-// real ones.
+// Products of element types without kernels (dot_engines.h): operands are converted into scratch
+// memory once, multiplied in f32, f64 or integers, and the result is converted back. A complex
+// product is four real ones.
 #include <utility>
 
 #include "backends/cpu/library/convert.h"
@@ -102,7 +102,8 @@ absl::StatusOr<std::unique_ptr<DotKernel>> Make(const DotSpec& spec, ElementType
                                                 const Host& host) {
   DotSpec inner = DotSpec::RowMajor(compute, spec.m, spec.n, spec.k);
   const int64_t batches = BatchCount(spec);
-  if (batches > 1) inner.batch.push_back({batches, spec.m * spec.k, spec.k * spec.n, spec.m * spec.n});
+  if (batches > 1)
+    inner.batch.push_back({batches, spec.m * spec.k, spec.k * spec.n, spec.m * spec.n});
   inner.bias = spec.bias;
   inner.relu = spec.relu;
   inner.threads = spec.threads;

@@ -120,8 +120,8 @@ std::optional<DotTypes> DirectTypes(ElementType lhs, ElementType rhs, ElementTyp
     const auto stored_rhs = StoredFor(compute, rhs);
     const auto stored_out = StoredFor(compute, out);
     if (!stored_lhs || !stored_rhs || !stored_out) continue;
-    // Operands become the type of the result first: a narrowing has to happen before the product. For
-    // integers the order does not matter, but a result narrower than a byte needs wrapping.
+    // Operands become the type of the result first: a narrowing has to happen before the product.
+    // For integers the order does not matter, but a result narrower than a byte needs wrapping.
     if (compute == ComputeType::kF32 && out != ElementType::kF32 && (lhs != out || rhs != out)) {
       return std::nullopt;
     }

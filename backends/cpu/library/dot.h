@@ -1,15 +1,16 @@
 // backends/cpu/library/dot.h
 //
-// Matrix products: out[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], with any strides, so that
-// transposed operands cost nothing to describe.
+// Matrix products: out[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], with any strides, so
+// that transposed operands cost nothing to describe.
 //
 //   DotSpec spec;  spec.m = …;  spec.lhs_m = …;
 //   ASSIGN_OR_RETURN(std::unique_ptr<DotKernel> dot, MakeDot(spec, host));
 //   dot->Run({lhs, rhs, out, /*bias=*/nullptr, scratch}, pool);
 //
-// Meaning (as HLO's dot): operands are converted to the type of the result; floats up to 32 bits are
-// multiplied and summed in f32 and rounded once at the end; f64 and complex in their own precision;
-// integers wrap; pred is "or of ands". The order of summation is the same for any number of threads.
+// Meaning (as HLO's dot): operands are converted to the type of the result; floats up to 32 bits
+// are multiplied and summed in f32 and rounded once at the end; f64 and complex in their own
+// precision; integers wrap; pred is "or of ands". The order of summation is the same for any number
+// of threads.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,8 @@ struct DotSpec {
   int64_t lhs_m = 0, lhs_k = 0;
   int64_t rhs_k = 0, rhs_n = 0;
   int64_t out_m = 0, out_n = 0;
-  // Applied to the sum before it is rounded: first the bias (f32; f64 for an f64 result), then relu.
+  // Applied to the sum before it is rounded: first the bias (f32; f64 for an f64 result), then
+  // relu.
   DotBias bias = DotBias::kNone;
   bool relu = false;
   // Runs may assume that `rhs` holds the same values whenever it has the same address, and keep a

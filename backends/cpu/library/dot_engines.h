@@ -1,7 +1,7 @@
 // backends/cpu/library/dot_engines.h
 //
-// The implementations behind dot.h. Internal to this folder. Each maker is given a spec whose numbers
-// are checked: sizes at least 1, k at least 1, strides of dimensions of size 1 set to 0.
+// The implementations behind dot.h. Internal to this folder. Each maker is given a spec whose
+// numbers are checked: sizes at least 1, k at least 1, strides of dimensions of size 1 set to 0.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "backends/cpu/library/dot.h"
 #include "backends/cpu/library/kernels.h"
+#include "lib/support/round.h"
 
 namespace hlo::cpu {
 
@@ -40,8 +41,6 @@ int64_t BatchCount(const DotSpec& spec);
 DotBatch BatchOffsets(const DotSpec& spec, int64_t index);  // `size` is unused
 
 inline constexpr int64_t kScratchAlignment = 64;
-constexpr int64_t AlignScratch(int64_t bytes) {
-  return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
-}
+constexpr int64_t AlignScratch(int64_t bytes) { return RoundUp(bytes, kScratchAlignment); }
 
 }  // namespace hlo::cpu

@@ -1,13 +1,12 @@
 #include "backends/cpu/library/dot.h"
 
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <complex>
 #include <cstdlib>
 #include <string>
 #include <type_traits>
 #include <vector>
-
-#include <catch2/catch.hpp>
 
 namespace hlo::cpu {
 namespace {
@@ -138,16 +137,20 @@ void CheckDot(DotSpec spec, double tolerance, const Host& host, int seed, bool s
         std::complex<double> sum = 0;
         double size = 0;
         for (int64_t k = 0; k < spec.k; ++k) {
-          const auto x = Value(a[static_cast<size_t>(batch * step.lhs + m * spec.lhs_m + k * spec.lhs_k)]);
-          const auto y = Value(b[static_cast<size_t>(batch * step.rhs + k * spec.rhs_k + n * spec.rhs_n)]);
+          const auto x =
+              Value(a[static_cast<size_t>(batch * step.lhs + m * spec.lhs_m + k * spec.lhs_k)]);
+          const auto y =
+              Value(b[static_cast<size_t>(batch * step.rhs + k * spec.rhs_k + n * spec.rhs_n)]);
           sum += x * y;
           size += std::abs(x * y);
         }
-        if (spec.bias == DotBias::kPerColumn) sum += static_cast<double>(bias[static_cast<size_t>(n)]);
+        if (spec.bias == DotBias::kPerColumn)
+          sum += static_cast<double>(bias[static_cast<size_t>(n)]);
         if (spec.bias == DotBias::kPerRow) sum += static_cast<double>(bias[static_cast<size_t>(m)]);
         if (spec.bias != DotBias::kNone) size += 2;
         if (spec.relu && sum.real() < 0) sum = 0;
-        const Ov& got = out[static_cast<size_t>(batch * step.out + m * spec.out_m + n * spec.out_n)];
+        const Ov& got =
+            out[static_cast<size_t>(batch * step.out + m * spec.out_m + n * spec.out_n)];
         if constexpr (std::is_same_v<O, bool>) {
           wrong += (got != 0) != (sum.real() != 0);
         } else if constexpr (std::is_integral_v<O>) {
@@ -167,14 +170,18 @@ void CheckDot(DotSpec spec, double tolerance, const Host& host, int seed, bool s
 }
 
 const Case kCases[] = {
-    {1, 1, 1, 1, {}},      {1, 3, 5, 7, {}},        {1, 6, 16, 300, {}},    {1, 64, 64, 64, {}},
-    {1, 130, 70, 600, {}}, {5, 13, 17, 19, {}},     {1, 1, 200, 90, {}},    {1, 200, 1, 90, {}},
-    {1, 4, 33, 70, {}},    {2, 33, 4, 70, {}},      {1, 2, 3, 9000, {}},   {1, 37, 300, 10, {}},
+    {1, 1, 1, 1, {}},      {1, 3, 5, 7, {}},     {1, 6, 16, 300, {}}, {1, 64, 64, 64, {}},
+    {1, 130, 70, 600, {}}, {5, 13, 17, 19, {}},  {1, 1, 200, 90, {}}, {1, 200, 1, 90, {}},
+    {1, 4, 33, 70, {}},    {2, 33, 4, 70, {}},   {1, 2, 3, 9000, {}}, {1, 37, 300, 10, {}},
     {2, 7, 129, 65, {}},   {1, 1, 1, 12500, {}},
 };
 
-const Layout kLayouts[] = {{}, {true, false, false}, {false, true, false}, {true, true, true},
-                           {false, false, true}, {false, true, false, true}};
+const Layout kLayouts[] = {{},
+                           {true, false, false},
+                           {false, true, false},
+                           {true, true, true},
+                           {false, false, true},
+                           {false, true, false, true}};
 
 std::vector<Host> Hosts() {
   std::vector<Host> hosts;
@@ -231,9 +238,10 @@ TEST_CASE("integer products are exact and wrap", "[cpu][dot]") {
 
 TEST_CASE("pred, complex and 8-bit floats", "[cpu][dot]") {
   CheckAll<bool, bool, bool>(E::kPred, E::kPred, E::kPred, 0, true);
-  CheckAll<std::complex<float>, std::complex<float>, std::complex<float>>(E::kC64, E::kC64, E::kC64, 1e-6);
-  CheckAll<std::complex<double>, std::complex<double>, std::complex<double>>(E::kC128, E::kC128, E::kC128,
-                                                                             1e-14);
+  CheckAll<std::complex<float>, std::complex<float>, std::complex<float>>(E::kC64, E::kC64, E::kC64,
+                                                                          1e-6);
+  CheckAll<std::complex<double>, std::complex<double>, std::complex<double>>(E::kC128, E::kC128,
+                                                                             E::kC128, 1e-14);
   CheckAll<F8E4M3FN, F8E5M2, float>(E::kF8E4M3FN, E::kF8E5M2, E::kF32, 1e-6);
 }
 
@@ -284,7 +292,8 @@ TEST_CASE("a product over no elements is zero", "[cpu][dot]") {
 TEST_CASE("sums do not depend on the number of threads", "[cpu][dot]") {
   const absl::StatusOr<Host> host = DetectHost();
   REQUIRE(host.ok());
-  for (const Case& c : {Case{1, 130, 70, 600, {}}, Case{1, 1, 3000, 700, {}}, Case{1, 2, 3, 50000, {}}}) {
+  for (const Case& c :
+       {Case{1, 130, 70, 600, {}}, Case{1, 1, 3000, 700, {}}, Case{1, 2, 3, 50000, {}}}) {
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 2, 5}) {
       DotSpec spec = DotSpec::RowMajor(E::kF32, c.m, c.n, c.k);

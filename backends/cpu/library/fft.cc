@@ -1,5 +1,5 @@
-// See fft.h. One line at a time: a line is copied into working memory, transformed, and copied back;
-// lines of a dimension are the tasks.
+// See fft.h. One line at a time: a line is copied into working memory, transformed, and copied
+// back; lines of a dimension are the tasks.
 #include "backends/cpu/library/fft.h"
 
 #include <algorithm>
@@ -127,17 +127,19 @@ class Fft final : public FftKernel {
 
   FftSpec spec_;
   bool is_inverse_, real_in_, real_out_;
-  std::vector<FftLine<T>> lines_;           // one for each transformed dimension
-  absl::InlinedVector<int64_t, 3> sizes_;   // of the complex side
-  int64_t total_;                           // complex elements
+  std::vector<FftLine<T>> lines_;          // one for each transformed dimension
+  absl::InlinedVector<int64_t, 3> sizes_;  // of the complex side
+  int64_t total_;                          // complex elements
   int64_t worker_bytes_, copy_bytes_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FftKernel>> MakeFft(const FftSpec& spec) {
-  RET_CHECK(!spec.length.empty() && spec.length.size() <= 3, "a transform of {} dimensions", spec.length.size());
-  for (const int64_t length : spec.length) RET_CHECK(length >= 0, "a transform of length {}", length);
+  RET_CHECK(!spec.length.empty() && spec.length.size() <= 3, "a transform of {} dimensions",
+            spec.length.size());
+  for (const int64_t length : spec.length)
+    RET_CHECK(length >= 0, "a transform of length {}", length);
   if (spec.is_double) return std::make_unique<Fft<double>>(spec);
   return std::make_unique<Fft<float>>(spec);
 }

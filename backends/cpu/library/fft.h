@@ -1,8 +1,8 @@
 // backends/cpu/library/fft.h
 //
-// Fourier transforms of any length over the last one to three dimensions, as HLO's fft: forward ones are
-// not scaled, inverse ones are divided by the length. Lengths with prime factors above 13 go by
-// Bluestein's method, so the time is O(n log n) for every length.
+// Fourier transforms of any length over the last one to three dimensions, as HLO's fft: forward
+// ones are not scaled, inverse ones are divided by the length. Lengths with prime factors above 13
+// go by Bluestein's method, so the time is O(n log n) for every length.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ enum class FftKind {
 struct FftSpec {
   FftKind kind = FftKind::kForward;
   bool is_double = false;
-  int64_t batch = 1;                           // product of the dimensions before the transformed ones
-  absl::InlinedVector<int64_t, 3> length;      // of the signal, major to minor; 1 to 3 of them
+  int64_t batch = 1;                       // product of the dimensions before the transformed ones
+  absl::InlinedVector<int64_t, 3> length;  // of the signal, major to minor; 1 to 3 of them
   int threads = 1;
 };
 

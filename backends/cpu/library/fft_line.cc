@@ -23,7 +23,8 @@ std::vector<int64_t> FactorsOf(int64_t n) {
 // exp(2 pi i * numerator / denominator * sign), computed in double.
 template <class T>
 Complex<T> Root(int64_t numerator, int64_t denominator, double sign) {
-  const double angle = 2 * std::numbers::pi * static_cast<double>(numerator) / static_cast<double>(denominator);
+  const double angle =
+      2 * std::numbers::pi * static_cast<double>(numerator) / static_cast<double>(denominator);
   return {static_cast<T>(std::cos(angle)), static_cast<T>(sign * std::sin(angle))};
 }
 
@@ -61,7 +62,8 @@ struct Pass {
 
   void Radix4() const {
     for (int64_t j = 0; j < groups; ++j) {
-      const Complex<T> w1 = roots[j * stride], w2 = roots[2 * j * stride], w3 = roots[3 * j * stride];
+      const Complex<T> w1 = roots[j * stride], w2 = roots[2 * j * stride],
+                       w3 = roots[3 * j * stride];
       const Complex<T>* a = from + stride * j;
       const int64_t step = stride * groups;
       Complex<T>* out = to + stride * 4 * j;
@@ -148,7 +150,8 @@ void FftLine<T>::RunPasses(Complex<T>* data, Complex<T>* work) const {
   Complex<T>* to = work;
   int64_t stride = 1;
   for (const int64_t radix : factors_) {
-    const Pass<T> pass{from, to, roots_.data(), length_, stride, length_ / stride / radix, is_inverse_};
+    const Pass<T> pass{from,       to, roots_.data(), length_, stride, length_ / stride / radix,
+                       is_inverse_};
     if (radix == 4) {
       pass.Radix4();
     } else if (radix == 2) {
@@ -170,7 +173,8 @@ void FftLine<T>::RunBluestein(Complex<T>* data, Complex<T>* work) const {
   for (int64_t j = 0; j < length_; ++j) padded[j] = data[j] * chirp_[static_cast<size_t>(j)];
   std::fill(padded + length_, padded + power, Complex<T>{});
   forward_->Run(padded, inner);
-  for (int64_t j = 0; j < power; ++j) padded[j] = padded[j] * chirp_transform_[static_cast<size_t>(j)];
+  for (int64_t j = 0; j < power; ++j)
+    padded[j] = padded[j] * chirp_transform_[static_cast<size_t>(j)];
   backward_->Run(padded, inner);
   for (int64_t j = 0; j < length_; ++j) data[j] = padded[j] * chirp_[static_cast<size_t>(j)];
 }

@@ -2,8 +2,9 @@
 //
 // The transform of one line of complex numbers, for fft.cc. Internal to this folder.
 //
-// Lengths made of small primes: Stockham's self-sorting passes, one per factor, radix 4, 2, 3, 5, then
-// others. Other lengths: Bluestein's method, a convolution with a chirp by transforms of a power of two.
+// Lengths made of small primes: Stockham's self-sorting passes, one per factor, radix 4, 2, 3, 5,
+// then others. Other lengths: Bluestein's method, a convolution with a chirp by transforms of a
+// power of two.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ class FftLine final {
 
   int64_t length_;
   bool is_inverse_;
-  std::vector<int64_t> factors_;  // empty for Bluestein
+  std::vector<int64_t> factors_;   // empty for Bluestein
   std::vector<Complex<T>> roots_;  // the length_-th roots of one
   // Bluestein: the chirp, the transform of its conjugate, and transforms of a power of two.
   std::vector<Complex<T>> chirp_, chirp_transform_;

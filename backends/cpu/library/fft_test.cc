@@ -1,46 +1,40 @@
 #include "backends/cpu/library/fft.h"
 
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <complex>
 #include <cstdlib>
 #include <numbers>
 #include <vector>
 
-#include <catch2/catch.hpp>
+#include "backends/cpu/library/test_scratch.h"
 
 namespace hlo::cpu {
 namespace {
 
-using Value = std::complex<double>;
+using FftValue = std::complex<double>;
 
 // The transform along dimension d of a dense array, by its definition.
-std::vector<Value> Slow(const std::vector<Value>& x, const std::vector<int64_t>& sizes, size_t d, bool inverse) {
+std::vector<FftValue> Slow(const std::vector<FftValue>& x, const std::vector<int64_t>& sizes,
+                           size_t d, bool inverse) {
   int64_t stride = 1;
   for (size_t e = d + 1; e < sizes.size(); ++e) stride *= sizes[e];
   const int64_t n = sizes[d];
-  std::vector<Value> y(x.size());
+  std::vector<FftValue> y(x.size());
   for (size_t at = 0; at < x.size(); ++at) {
     const auto i = static_cast<int64_t>(at);
     const int64_t k = i / stride % n;
     const int64_t base = i - k * stride;
-    Value sum = 0;
+    FftValue sum = 0;
     for (int64_t j = 0; j < n; ++j) {
-      const double angle = 2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n);
+      const double angle =
+          2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n);
       sum += x[static_cast<size_t>(base + j * stride)] * std::polar(1.0, inverse ? angle : -angle);
     }
     y[at] = inverse ? sum / static_cast<double>(n) : sum;
   }
   return y;
 }
-
-struct Scratch {
-  explicit Scratch(int64_t bytes)
-      : data(std::aligned_alloc(64, static_cast<size_t>((bytes + 128) / 64 * 64))) {}
-  ~Scratch() { std::free(data); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* data;
-};
 
 double Noise(size_t i) { return std::sin(static_cast<double>(i) * 12.9898) * 2; }
 
@@ -58,7 +52,7 @@ void CheckComplex(std::vector<int64_t> length, bool inverse, double tolerance) {
   size_t count = 1;
   for (const int64_t size : sizes) count *= static_cast<size_t>(size);
   std::vector<std::complex<T>> x(count), y(count);
-  std::vector<Value> want(count);
+  std::vector<FftValue> want(count);
   for (size_t i = 0; i < count; ++i) {
     x[i] = {static_cast<T>(Noise(2 * i)), static_cast<T>(Noise(2 * i + 1))};
     want[i] = x[i];
@@ -71,7 +65,7 @@ void CheckComplex(std::vector<int64_t> length, bool inverse, double tolerance) {
   (*fft)->Run(x.data(), y.data(), scratch.data, pool);
   double worst = 0, size = 0;
   for (size_t i = 0; i < count; ++i) {
-    worst = std::max(worst, std::abs(Value(y[i]) - want[i]));
+    worst = std::max(worst, std::abs(FftValue(y[i]) - want[i]));
     size = std::max(size, std::abs(want[i]));
   }
   CAPTURE(length, inverse, worst, size);
@@ -80,7 +74,8 @@ void CheckComplex(std::vector<int64_t> length, bool inverse, double tolerance) {
 
 TEST_CASE("complex transforms of any length agree with the definition", "[cpu][fft]") {
   for (const bool inverse : {false, true}) {
-    for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 16, 17, 30, 31, 64, 77, 97, 120, 169, 256, 509}) {
+    for (const int64_t n :
+         {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 16, 17, 30, 31, 64, 77, 97, 120, 169, 256, 509}) {
       CheckComplex<float>({n}, inverse, 2e-6);
       CheckComplex<double>({n}, inverse, 1e-13);
     }
@@ -96,7 +91,7 @@ TEST_CASE("real transforms agree with complex ones, and invert", "[cpu][fft]") {
     int64_t rows = 2;
     for (size_t d = 0; d + 1 < length.size(); ++d) rows *= length[d];
     std::vector<double> x(static_cast<size_t>(rows * n)), back(x.size());
-    std::vector<Value> full(x.size()), packed(static_cast<size_t>(rows * half));
+    std::vector<FftValue> full(x.size()), packed(static_cast<size_t>(rows * half));
     for (size_t i = 0; i < x.size(); ++i) full[i] = x[i] = Noise(i);
     std::vector<int64_t> sizes = {2};
     sizes.insert(sizes.end(), length.begin(), length.end());

@@ -1,10 +1,10 @@
-// The blocked matrix product of dot_engines.h, after Goto and van de Geijn: a block of rhs is packed into
-// strips that fit the third cache, a block of lhs into strips that fit the second, and the tile kernel
-// runs over pairs of strips in the first.
+// The blocked matrix product of dot_engines.h, after Goto and van de Geijn: a block of rhs is
+// packed into strips that fit the third cache, a block of lhs into strips that fit the second, and
+// the tile kernel runs over pairs of strips in the first.
 //
-// Work is split into rectangles of the result, one task each, that share nothing: a worker packs what
-// its rectangle needs. The shape of the rectangles depends on the number of threads, the order of the
-// sums does not.
+// Work is split into rectangles of the result, one task each, that share nothing: a worker packs
+// what its rectangle needs. The shape of the rectangles depends on the number of threads, the order
+// of the sums does not.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -12,18 +12,18 @@
 #include <mutex>
 
 #include "backends/cpu/library/dot_engines.h"
+#include "lib/support/round.h"
 
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kDepth = 288;         // k per block: a rhs strip of it stays in the first cache
+constexpr int64_t kDepth = 288;           // k per block: a rhs strip of it stays in the first cache
 constexpr int64_t kLhsBytes = 192 << 10;  // packed lhs block
 constexpr int64_t kRhsBytes = 2 << 20;    // packed rhs block
 constexpr int64_t kSumRows = 1024;        // rows per pass when sums need memory of their own
 constexpr int64_t kInPlaceStrips = 8;     // lhs used by fewer rhs strips than this is not packed
 constexpr int64_t kSerialWork = 20'000;   // multiply-adds below which one thread does it all
 
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 
 int64_t Bytes(StoredAs as, int64_t compute_bytes) {
@@ -80,7 +80,8 @@ class Gemm final : public DotKernel {
     auto task = [&](int64_t index, int worker) {
       const int64_t batch = index / rectangles;
       const int64_t rectangle = index % rectangles;
-      RunRectangle(buffers, packed, batch, rectangle / column_parts_, rectangle % column_parts_, worker);
+      RunRectangle(buffers, packed, batch, rectangle / column_parts_, rectangle % column_parts_,
+                   worker);
     };
     const int64_t tasks = batches_ * rectangles;
     if (tasks == 1 || batches_ * spec_.m * spec_.n * spec_.k < kSerialWork) {
@@ -105,7 +106,8 @@ class Gemm final : public DotKernel {
     swapped_ = true;
   }
 
-  // Chooses the grid of rectangles: as many as there are threads, with the least packing done twice.
+  // Chooses the grid of rectangles: as many as there are threads, with the least packing done
+  // twice.
   void Split() {
     const int64_t row_tiles = CeilDiv(spec_.m, kernels_.rows);
     const int64_t column_tiles = CeilDiv(spec_.n, kernels_.columns);
@@ -115,7 +117,8 @@ class Gemm final : public DotKernel {
       const int64_t columns = spec_.threads / rows;
       const int64_t tall = CeilDiv(row_tiles, rows) * kernels_.rows;
       const int64_t wide = CeilDiv(column_tiles, columns) * kernels_.columns;
-      // Time of a rectangle: its tiles, and packing each element at the price of a few multiply-adds.
+      // Time of a rectangle: its tiles, and packing each element at the price of a few
+      // multiply-adds.
       constexpr int64_t kPackPrice = 16;
       const bool packs_rhs = !spec_.rhs_constant;
       const int64_t price = tall * wide + kPackPrice * (tall + (packs_rhs ? wide : 0));
@@ -131,11 +134,11 @@ class Gemm final : public DotKernel {
     const int64_t columns =
         RoundUp(CeilDiv(spec_.n, column_parts_) + kernels_.columns, kernels_.columns);
     const int64_t element = sizeof(T);
-    block_rows_ = std::min(rows, std::max<int64_t>(kLhsBytes / element / depth_ / kernels_.rows, 1) *
-                                     kernels_.rows);
-    block_columns_ = std::min(
-        columns,
-        std::max<int64_t>(kRhsBytes / element / depth_ / kernels_.columns, 1) * kernels_.columns);
+    block_rows_ = std::min(
+        rows, std::max<int64_t>(kLhsBytes / element / depth_ / kernels_.rows, 1) * kernels_.rows);
+    block_columns_ =
+        std::min(columns, std::max<int64_t>(kRhsBytes / element / depth_ / kernels_.columns, 1) *
+                              kernels_.columns);
     lhs_in_place_ = types_.lhs == StoredAs::kSame && (spec_.lhs_k == 1 || spec_.k == 1) &&
                     block_columns_ <= kInPlaceStrips * kernels_.columns;
     if (keeps_sums_) pass_rows_ = RoundUp(kSumRows, block_rows_);
@@ -167,10 +170,9 @@ class Gemm final : public DotKernel {
   void RunRectangle(const DotBuffers& buffers, const T* packed, int64_t batch, int64_t row_part,
                     int64_t column_part, int worker) const {
     char* const base = static_cast<char*>(buffers.scratch) + worker_bytes_ * worker;
-    const Worker memory{reinterpret_cast<T*>(base + lhs_offset_),
-                        reinterpret_cast<T*>(base + rhs_offset_),
-                        reinterpret_cast<T*>(base + tile_offset_),
-                        reinterpret_cast<T*>(base + sums_offset_)};
+    const Worker memory{
+        reinterpret_cast<T*>(base + lhs_offset_), reinterpret_cast<T*>(base + rhs_offset_),
+        reinterpret_cast<T*>(base + tile_offset_), reinterpret_cast<T*>(base + sums_offset_)};
     const DotBatch offset = BatchOffsets(spec_, batch);
     const void* lhs = swapped_ ? buffers.rhs : buffers.lhs;
     const void* rhs = swapped_ ? buffers.lhs : buffers.rhs;
@@ -212,7 +214,8 @@ class Gemm final : public DotKernel {
     }
   }
 
-  void PackLhs(const char* lhs, int64_t m, int64_t m_end, int64_t k, int64_t depth, T* packed) const {
+  void PackLhs(const char* lhs, int64_t m, int64_t m_end, int64_t k, int64_t depth,
+               T* packed) const {
     const PackFn pack = kernels_.pack_lhs[static_cast<int>(types_.lhs)];
     for (int64_t i = m; i < m_end; i += kernels_.rows, packed += kernels_.rows * depth) {
       const auto count = static_cast<int>(std::min<int64_t>(kernels_.rows, m_end - i));
@@ -221,7 +224,8 @@ class Gemm final : public DotKernel {
     }
   }
 
-  void PackRhs(const char* rhs, int64_t n, int64_t n_end, int64_t k, int64_t depth, T* packed) const {
+  void PackRhs(const char* rhs, int64_t n, int64_t n_end, int64_t k, int64_t depth,
+               T* packed) const {
     const PackFn pack = kernels_.pack_rhs[static_cast<int>(types_.rhs)];
     for (int64_t j = n; j < n_end; j += kernels_.columns, packed += kernels_.columns * depth) {
       const auto count = static_cast<int>(std::min<int64_t>(kernels_.columns, n_end - j));
@@ -236,13 +240,15 @@ class Gemm final : public DotKernel {
   };
 
   // The sums of one tile, at (m, n).
-  void RunTile(const Rectangle& r, const Block& b, int64_t m, int rows, const T* column_strip, T* tile,
-               int64_t stride, bool accumulate, const Worker& memory) const {
+  void RunTile(const Rectangle& r, const Block& b, int64_t m, int rows, const T* column_strip,
+               T* tile, int64_t stride, bool accumulate, const Worker& memory) const {
     if (lhs_in_place_) {
       const T* const lhs = reinterpret_cast<const T*>(r.lhs) + m * spec_.lhs_m + b.k * spec_.lhs_k;
-      kernels_.tile_in_place(b.depth, lhs, spec_.lhs_m, rows, column_strip, tile, stride, accumulate);
+      kernels_.tile_in_place(b.depth, lhs, spec_.lhs_m, rows, column_strip, tile, stride,
+                             accumulate);
     } else {
-      kernels_.tile(b.depth, memory.lhs + (m - b.m) * b.depth, column_strip, tile, stride, accumulate);
+      kernels_.tile(b.depth, memory.lhs + (m - b.m) * b.depth, column_strip, tile, stride,
+                    accumulate);
     }
   }
 
@@ -263,8 +269,8 @@ class Gemm final : public DotKernel {
   }
 
   // The result holds T with unit column stride: sums accumulate in place.
-  void RunDirectTile(const Rectangle& r, const Block& b, int64_t m, int64_t n, int rows, int columns,
-                     const T* column_strip, const Worker& memory) const {
+  void RunDirectTile(const Rectangle& r, const Block& b, int64_t m, int64_t n, int rows,
+                     int columns, const T* column_strip, const Worker& memory) const {
     T* const out = reinterpret_cast<T*>(r.out) + m * spec_.out_m + n * spec_.out_n;
     if (rows == kernels_.rows && columns == kernels_.columns) {
       RunTile(r, b, m, rows, column_strip, out, spec_.out_m, b.k > 0, memory);
@@ -311,13 +317,14 @@ class Gemm final : public DotKernel {
 
   int64_t PackedColumns() const { return RoundUp(spec_.n, kernels_.columns); }
 
-  // The packed copy of a constant rhs; made at the first run with this address, null when there is no
-  // memory for it. Layout: blocks of `depth_` along k, in each the strips along n.
+  // The packed copy of a constant rhs; made at the first run with this address, null when there is
+  // no memory for it. Layout: blocks of `depth_` along k, in each the strips along n.
   const T* PackedOf(const void* rhs, ThreadPool& pool) const {
     if (swapped_) return nullptr;
     std::lock_guard<std::mutex> lock(packed_mutex_);
     if (packed_.source == rhs) return static_cast<const T*>(packed_.data.get());
-    const auto bytes = static_cast<size_t>(AlignScratch(PackedColumns() * spec_.k * int64_t{sizeof(T)}));
+    const auto bytes =
+        static_cast<size_t>(AlignScratch(PackedColumns() * spec_.k * int64_t{sizeof(T)}));
     packed_.source = nullptr;
     if (packed_.data == nullptr) packed_.data.reset(std::aligned_alloc(kScratchAlignment, bytes));
     T* const packed = static_cast<T*>(packed_.data.get());
@@ -338,9 +345,9 @@ class Gemm final : public DotKernel {
   DotSpec spec_;
   DotTypes types_;
   const GemmKernels<T>& kernels_;
-  bool swapped_ = false;     // computes the transpose
-  bool direct_ = false;      // sums accumulate in the result
-  bool keeps_sums_ = false;  // sums need memory between blocks of k
+  bool swapped_ = false;       // computes the transpose
+  bool direct_ = false;        // sums accumulate in the result
+  bool keeps_sums_ = false;    // sums need memory between blocks of k
   bool lhs_in_place_ = false;  // lhs is read where it is
   int64_t lhs_bytes_, rhs_bytes_, out_bytes_;
   int64_t batches_ = 1;

@@ -1,24 +1,23 @@
-// Products with at most four rows or four columns (dot_engines.h): the big operand is read once, at the
-// speed of memory, and never packed.
+// Products with at most four rows or four columns (dot_engines.h): the big operand is read once, at
+// the speed of memory, and never packed.
 //
-// Work is split along the long side of the result; where that side is short and k long, also along k,
-// into parts that depend on the shape only, so that sums do not depend on the number of threads.
+// Work is split along the long side of the result; where that side is short and k long, also along
+// k, into parts that depend on the shape only, so that sums do not depend on the number of threads.
 #include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/library/dot_engines.h"
+#include "lib/support/round.h"
 
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kSerialWork = 16'000;   // elements of the matrix that one thread reads alone
-constexpr int64_t kColumnChunk = 16;      // chunks of the long side are multiples of this
-constexpr int64_t kSumElements = 2048;    // sums that stay in the first cache
-constexpr int64_t kMinPartDepth = 4096;   // k per part, at least
+constexpr int64_t kSerialElements = 16'000;  // elements of the matrix that one thread reads alone
+constexpr int64_t kColumnChunk = 16;         // chunks of the long side are multiples of this
+constexpr int64_t kSumElements = 2048;       // sums that stay in the first cache
+constexpr int64_t kMinPartDepth = 4096;      // k per part, at least
 constexpr int64_t kMaxParts = 16;
-constexpr int64_t kNarrow = 512;          // results narrower than this are split along k
-
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t kNarrow = 512;  // results narrower than this are split along k
 
 int64_t BytesOf(StoredAs as) { return as == StoredAs::kSame ? 4 : 2; }
 
@@ -37,7 +36,8 @@ float ReadFloat(const void* base, StoredAs as, int64_t index) {
 
 class Gemv final : public DotKernel {
  public:
-  // `spec` has at most four rows; `swapped` tells that it is the transpose of what the caller asked.
+  // `spec` has at most four rows; `swapped` tells that it is the transpose of what the caller
+  // asked.
   Gemv(const DotSpec& spec, const DotTypes& types, bool swapped, const Host& host)
       : spec_(spec), types_(types), swapped_(swapped), kernels_(KernelsFor(host.level)) {
     by_row_ = spec_.rhs_n != 1 && (spec_.rhs_k == 1 || spec_.k == 1);
@@ -45,7 +45,7 @@ class Gemv final : public DotKernel {
     const int64_t depth_parts = std::min(kMaxParts, spec_.k / kMinPartDepth);
     parts_ = batches_ == 1 && spec_.n < kNarrow && depth_parts > 1 ? depth_parts : 1;
     chunks_ = 1;
-    if (batches_ * spec_.n * spec_.k >= kSerialWork && batches_ * parts_ < spec_.threads) {
+    if (batches_ * spec_.n * spec_.k >= kSerialElements && batches_ * parts_ < spec_.threads) {
       chunks_ = std::min<int64_t>(spec_.threads, CeilDiv(spec_.n, kColumnChunk));
     }
     copies_x_ = types_.lhs != StoredAs::kSame || (spec_.lhs_k != 1 && spec_.k > 1);
@@ -81,10 +81,11 @@ class Gemv final : public DotKernel {
                            : sums + (batch * parts_ + part) * spec_.m * spec_.n;
       const int64_t out_stride = direct_ ? spec_.out_m : spec_.n;
       const char* matrix = static_cast<const char*>(rhs) + offset.rhs * BytesOf(types_.rhs);
-      Multiply(x + (copies_x_ ? k0 : k0 * spec_.lhs_k), matrix, n0, n1, k0, k1 - k0, out, out_stride);
+      Multiply(x + (copies_x_ ? k0 : k0 * spec_.lhs_k), matrix, n0, n1, k0, k1 - k0, out,
+               out_stride);
       if (!direct_ && parts_ == 1) Finish(buffers, out, offset.out, n0, n1);
     };
-    if (tasks == 1 || batches_ * spec_.n * spec_.k < kSerialWork) {
+    if (tasks == 1 || batches_ * spec_.n * spec_.k < kSerialElements) {
       for (int64_t index = 0; index < tasks; ++index) task(index, 0);
     } else {
       pool.ParallelFor(tasks, task);
@@ -109,8 +110,8 @@ class Gemv final : public DotKernel {
   }
 
   // Columns [n0, n1) of the product over `depth` values of k from k0; x points at its k0.
-  void Multiply(const float* x, const char* matrix, int64_t n0, int64_t n1, int64_t k0, int64_t depth,
-                float* out, int64_t out_stride) const {
+  void Multiply(const float* x, const char* matrix, int64_t n0, int64_t n1, int64_t k0,
+                int64_t depth, float* out, int64_t out_stride) const {
     const int as = static_cast<int>(types_.rhs);
     const int64_t x_stride = copies_x_ ? spec_.k : spec_.lhs_m;
     const auto vectors = static_cast<int>(spec_.m);
@@ -145,7 +146,8 @@ class Gemv final : public DotKernel {
     if (spec_.bias == DotBias::kPerColumn) epilogue.bias_per_column = bias + n0;
     if (spec_.bias == DotBias::kPerRow) epilogue.bias_per_row = bias;
     epilogue.relu = spec_.relu;
-    char* out = static_cast<char*>(buffers.out) + (out_offset + n0 * spec_.out_n) * BytesOf(types_.out);
+    char* out =
+        static_cast<char*>(buffers.out) + (out_offset + n0 * spec_.out_n) * BytesOf(types_.out);
     kernels_.f32.store[static_cast<int>(types_.out)](sums + n0, spec_.n, static_cast<int>(spec_.m),
                                                      static_cast<int>(n1 - n0), out, spec_.out_m,
                                                      spec_.out_n, epilogue);

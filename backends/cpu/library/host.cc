@@ -154,8 +154,9 @@ absl::StatusOr<Host> DetectHost(std::string_view mask) {
     }
     return host;
   }
-  return Error("unknown value `{}` of `--cpu-features`, expected `native`, `sse`, `avx2`, `avx512` or `amx`",
-               mask);
+  return Error(
+      "unknown value `{}` of `--cpu-features`, expected `native`, `sse`, `avx2`, `avx512` or `amx`",
+      mask);
 }
 
 }  // namespace hlo::cpu

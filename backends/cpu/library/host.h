@@ -1,7 +1,8 @@
 // backends/cpu/library/host.h
 //
-// What the processor of this machine can do, from CPUID (never from its model name), cut down to what
-// the user allows (`--cpu-features=avx2`). Everything that chooses code by processor asks here.
+// What the processor of this machine can do, from CPUID (never from its model name), cut down to
+// what the user allows (`--cpu-features=avx2`). Everything that chooses code by processor asks
+// here.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +42,8 @@ struct Host {
   std::string ToString() const;
 };
 
-// Describes this machine. `mask` is empty or `native` (everything), `sse`, `avx2`, `avx512` or `amx`: the
-// highest level to use. A mask above what the machine has is an error.
+// Describes this machine. `mask` is empty or `native` (everything), `sse`, `avx2`, `avx512` or
+// `amx`: the highest level to use. A mask above what the machine has is an error.
 absl::StatusOr<Host> DetectHost(std::string_view mask = "");
 
 // The name of a level as a mask spells it.

@@ -1,10 +1,11 @@
 // backends/cpu/library/kernels.h
 //
-// The innermost loops of our own matrix products, once for each instruction set. kernels_impl.h holds
-// their text; kernels_{sse,avx2,avx512}.cc compile it with the flags of their instruction set.
+// The innermost loops of our own matrix products, once for each instruction set. kernels_impl.h
+// holds their text; kernels_{sse,avx2,avx512}.cc compile it with the flags of their instruction
+// set.
 //
-// Layout of packed operands: a strip holds `width` rows (of lhs) or columns (of rhs), element (i, k) of
-// a strip at k * width + i; missing rows are zero.
+// Layout of packed operands: a strip holds `width` rows (of lhs) or columns (of rhs), element (i,
+// k) of a strip at k * width + i; missing rows are zero.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,18 @@ enum class StoredAs : uint8_t { kSame, kBf16, kF16, kS8, kU8, kS16, kU16 };
 inline constexpr int kStoredAsCount = 7;
 
 // Copies a strip: dst[k * width + i] = src[i * stride_i + k * stride_k] for i < count, zero above.
-using PackFn = void (*)(const void* src, int64_t stride_i, int64_t stride_k, int count, int64_t depth,
-                        void* dst);
+using PackFn = void (*)(const void* src, int64_t stride_i, int64_t stride_k, int count,
+                        int64_t depth, void* dst);
 
-// What happens to a finished tile before it is stored. Pointers are at the tile's first row or column.
+// What happens to a finished tile before it is stored. Pointers are at the tile's first row or
+// column.
 struct TileEpilogue {
   const void* bias_per_column = nullptr;
   const void* bias_per_row = nullptr;
   bool relu = false;
-  bool is_identity() const { return bias_per_column == nullptr && bias_per_row == nullptr && !relu; }
+  bool is_identity() const {
+    return bias_per_column == nullptr && bias_per_row == nullptr && !relu;
+  }
 };
 
 // Stores tile[r * tile_stride + c] to out[r * row_stride + c * column_stride], epilogue applied.
@@ -41,10 +45,10 @@ struct GemmKernels {
   // tile (+)= lhs strip x rhs strip. `tile` is a full rows x columns tile with unit column stride.
   void (*tile)(int64_t depth, const T* lhs, const T* rhs, T* tile, int64_t stride,
                bool accumulate) = nullptr;
-  // The same with lhs where it is: row r, element k at lhs[r * row_stride + k], for r < count; rows of
-  // the tile from `count` on repeat the last one.
-  void (*tile_in_place)(int64_t depth, const T* lhs, int64_t row_stride, int count, const T* rhs, T* tile,
-                        int64_t stride, bool accumulate) = nullptr;
+  // The same with lhs where it is: row r, element k at lhs[r * row_stride + k], for r < count; rows
+  // of the tile from `count` on repeat the last one.
+  void (*tile_in_place)(int64_t depth, const T* lhs, int64_t row_stride, int count, const T* rhs,
+                        T* tile, int64_t stride, bool accumulate) = nullptr;
   PackFn pack_lhs[kStoredAsCount] = {};  // by StoredAs; null where it makes no sense for T
   PackFn pack_rhs[kStoredAsCount] = {};
   StoreFn store[kStoredAsCount] = {};
@@ -53,7 +57,8 @@ struct GemmKernels {
 // Matrix x few vectors, computed in f32, one pass over the matrix.
 struct GemvKernels {
   static constexpr int kMaxVectors = 4;
-  // out[v * out_stride + n] (+)= sum over k of vectors[v * vector_stride + k] * matrix[k * stride + n]
+  // out[v * out_stride + n] (+)= sum over k of vectors[v * vector_stride + k] * matrix[k * stride +
+  // n]
   using ByColumnFn = void (*)(int vectors, int64_t n, int64_t k, const float* x, int64_t x_stride,
                               const void* matrix, int64_t stride, float* out, int64_t out_stride);
   // out[v * out_stride + n] = sum over k of vectors[v * vector_stride + k] * matrix[n * stride + k]
@@ -73,10 +78,22 @@ struct KernelTable {
   const GemmKernels<T>& gemm() const;
 };
 
-template <> inline const GemmKernels<float>& KernelTable::gemm<float>() const { return f32; }
-template <> inline const GemmKernels<double>& KernelTable::gemm<double>() const { return f64; }
-template <> inline const GemmKernels<uint32_t>& KernelTable::gemm<uint32_t>() const { return u32; }
-template <> inline const GemmKernels<uint64_t>& KernelTable::gemm<uint64_t>() const { return u64; }
+template <>
+inline const GemmKernels<float>& KernelTable::gemm<float>() const {
+  return f32;
+}
+template <>
+inline const GemmKernels<double>& KernelTable::gemm<double>() const {
+  return f64;
+}
+template <>
+inline const GemmKernels<uint32_t>& KernelTable::gemm<uint32_t>() const {
+  return u32;
+}
+template <>
+inline const GemmKernels<uint64_t>& KernelTable::gemm<uint64_t>() const {
+  return u64;
+}
 
 // The kernels for an instruction set.
 const KernelTable& KernelsFor(IsaLevel level);

@@ -1,10 +1,10 @@
 // backends/cpu/library/kernels_impl.h
 //
 // The text of the kernels, included by one .cc file for each instruction set, which defines
-// HLO_KERNEL_VECTOR_BYTES and HLO_KERNEL_TABLE. Those files are compiled for a processor that this one
-// may not be, and with -ffp-contract=fast, which makes a * b + c one fused multiply-add. So: everything
-// here is in an unnamed namespace, and no header with inline functions is used, lest the linker keep a
-// copy of such a function that only some processors can run.
+// HLO_KERNEL_VECTOR_BYTES and HLO_KERNEL_TABLE. Those files are compiled for a processor that this
+// one may not be, and with -ffp-contract=fast, which makes a * b + c one fused multiply-add. So:
+// everything here is in an unnamed namespace, and no header with inline functions is used, lest the
+// linker keep a copy of such a function that only some processors can run.
 #pragma once
 
 #include <stdint.h>
@@ -48,8 +48,12 @@ Vector<T> Splat(T x) {
 
 // Storage types: how to read one element as T and how to write it.
 
-struct Bf16Bits { uint16_t bits; };
-struct F16Bits { uint16_t bits; };
+struct Bf16Bits {
+  uint16_t bits;
+};
+struct F16Bits {
+  uint16_t bits;
+};
 
 float AsFloat(uint32_t bits) {
   float x;
@@ -105,14 +109,18 @@ void Write(float x, F16Bits& out) {
 #endif
 
 template <class T>
-T Read(T x) { return x; }
+T Read(T x) {
+  return x;
+}
 inline uint32_t Read(int8_t x) { return static_cast<uint32_t>(int32_t{x}); }
 inline uint32_t Read(int16_t x) { return static_cast<uint32_t>(int32_t{x}); }
 inline uint32_t Read(uint8_t x) { return x; }
 inline uint32_t Read(uint16_t x) { return x; }
 
 template <class T, class S>
-void Write(T x, S& out) { out = static_cast<S>(x); }
+void Write(T x, S& out) {
+  out = static_cast<S>(x);
+}
 
 // Strips.
 
@@ -239,7 +247,9 @@ void TileInPlace(int64_t depth, const T* lhs, int64_t row_stride, int count, con
 }
 
 template <class T>
-T Relu(T x) { return x > T{} ? x : (x != x ? x : T{}); }
+T Relu(T x) {
+  return x > T{} ? x : (x != x ? x : T{});
+}
 
 template <class T, class Stored>
 void StoreTile(const void* tile, int64_t tile_stride, int rows, int columns, void* destination,
@@ -267,8 +277,8 @@ void StoreTile(const void* tile, int64_t tile_stride, int rows, int columns, voi
 
 // Matrix x few vectors.
 
-// Rows of the matrix pass by in groups of kGroup, so that the sums in `out` are read and written once a
-// group; with few vectors the matrix streams from memory at full speed.
+// Rows of the matrix pass by in groups of kGroup, so that the sums in `out` are read and written
+// once a group; with few vectors the matrix streams from memory at full speed.
 template <class Stored, int kCount>
 void ByColumn(int64_t n, int64_t k, const float* x, int64_t x_stride, const void* matrix,
               int64_t stride, float* out, int64_t out_stride) {
@@ -328,8 +338,8 @@ float SumOf(Vector<float> v) {
 
 // Several sums hide the latency of the adds; they are combined in a fixed order.
 template <class Stored, int kCount>
-void ByRow(int64_t n, int64_t k, const float* x, int64_t x_stride, const void* matrix, int64_t stride,
-           float* out, int64_t out_stride) {
+void ByRow(int64_t n, int64_t k, const float* x, int64_t x_stride, const void* matrix,
+           int64_t stride, float* out, int64_t out_stride) {
   constexpr int kLanes = VectorOf<float>::kLanes;
   constexpr int kSums = kCount == 1 ? 4 : 2;
   const Stored* m = static_cast<const Stored*>(matrix);

@@ -1,7 +1,7 @@
 // backends/cpu/library/linalg.h
 //
-// Cholesky factors and triangular systems of batches of dense row-major matrices, as HLO defines them.
-// Floats narrower than f32 are computed in f32.
+// Cholesky factors and triangular systems of batches of dense row-major matrices, as HLO defines
+// them. Floats narrower than f32 are computed in f32.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace hlo::cpu {
 
-// a = L L^H (lower) or U^H U: reads one triangle, writes it, and zeros to the other. A matrix with a
-// negative or NaN pivot becomes all NaN.
+// a = L L^H (lower) or U^H U: reads one triangle, writes it, and zeros to the other. A matrix with
+// a negative or NaN pivot becomes all NaN.
 struct CholeskySpec {
   ElementType type = ElementType::kF32;
   int64_t batch = 1;
@@ -26,7 +26,8 @@ struct CholeskySpec {
 
 enum class Transposition { kNone, kTranspose, kAdjoint };
 
-// Solves op(a) x = b (left) or x op(a) = b for x, where `a` is triangular. b and x are [rows, columns].
+// Solves op(a) x = b (left) or x op(a) = b for x, where `a` is triangular. b and x are [rows,
+// columns].
 struct TriangularSolveSpec {
   ElementType type = ElementType::kF32;
   int64_t batch = 1;
@@ -44,10 +45,12 @@ class LinalgKernel {
   virtual ~LinalgKernel() = default;
   virtual int64_t scratch_bytes() const = 0;
   // `b` is null for Cholesky. The output may be one of the inputs.
-  virtual void Run(const void* a, const void* b, void* output, void* scratch, ThreadPool& pool) const = 0;
+  virtual void Run(const void* a, const void* b, void* output, void* scratch,
+                   ThreadPool& pool) const = 0;
 };
 
-absl::StatusOr<std::unique_ptr<LinalgKernel>> MakeCholesky(const CholeskySpec& spec, const Host& host);
+absl::StatusOr<std::unique_ptr<LinalgKernel>> MakeCholesky(const CholeskySpec& spec,
+                                                           const Host& host);
 absl::StatusOr<std::unique_ptr<LinalgKernel>> MakeTriangularSolve(const TriangularSolveSpec& spec,
                                                                   const Host& host);
 

@@ -17,7 +17,8 @@
 namespace hlo::cpu {
 
 template <class T>
-constexpr bool kIsComplexType = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+constexpr bool kIsComplexType =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 template <class T>
 T Conjugate(T x) {
@@ -60,8 +61,10 @@ class ElementAccess final {
 
   void Write(T x, void* base, int64_t i) const {
     if constexpr (std::is_same_v<T, float>) {
-      if (type_ == ElementType::kBF16) return static_cast<void>(static_cast<BF16*>(base)[i] = BF16::FromFloat(x));
-      if (type_ == ElementType::kF16) return static_cast<void>(static_cast<F16*>(base)[i] = F16::FromFloat(x));
+      if (type_ == ElementType::kBF16)
+        return static_cast<void>(static_cast<BF16*>(base)[i] = BF16::FromFloat(x));
+      if (type_ == ElementType::kF16)
+        return static_cast<void>(static_cast<F16*>(base)[i] = F16::FromFloat(x));
     }
     static_cast<T*>(base)[i] = x;
   }
@@ -75,7 +78,8 @@ template <class T>
 constexpr bool kHasProducts = !kIsComplexType<T>;
 
 template <class T>
-constexpr ElementType kProductType = std::is_same_v<T, double> ? ElementType::kF64 : ElementType::kF32;
+constexpr ElementType kProductType =
+    std::is_same_v<T, double> ? ElementType::kF64 : ElementType::kF32;
 
 // Calls make.template operator()<T>() for the type that elements of `type` are computed in.
 template <class F>

@@ -1,5 +1,6 @@
 #include "backends/cpu/library/linalg.h"
 
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <complex>
 #include <cstdlib>
@@ -7,24 +8,14 @@
 #include <string>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "backends/cpu/library/linalg_common.h"
+#include "backends/cpu/library/test_scratch.h"
 
 namespace hlo::cpu {
 namespace {
 
 using E = ElementType;
-using Value = std::complex<double>;
-
-struct Scratch {
-  explicit Scratch(int64_t bytes)
-      : data(std::aligned_alloc(64, static_cast<size_t>((bytes + 128) / 64 * 64))) {}
-  ~Scratch() { std::free(data); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* data;
-};
+using LinalgValue = std::complex<double>;
 
 Host NativeHost() {
   const absl::StatusOr<Host> host = DetectHost();
@@ -35,7 +26,7 @@ Host NativeHost() {
 double Noise(int64_t i) { return std::sin(static_cast<double>(i) * 12.9898 + 1); }
 
 template <class T>
-T Make(Value x) {
+T Make(LinalgValue x) {
   if constexpr (kIsComplexType<T>) {
     using Part = typename T::value_type;
     return {static_cast<Part>(x.real()), static_cast<Part>(x.imag())};
@@ -47,7 +38,7 @@ T Make(Value x) {
 }
 
 template <class T>
-Value ValueOf(T x) {
+LinalgValue LinalgValueOf(T x) {
   if constexpr (kIsComplexType<T>) {
     return {static_cast<double>(x.real()), static_cast<double>(x.imag())};
   } else if constexpr (std::is_floating_point_v<T>) {
@@ -65,7 +56,8 @@ std::vector<T> Positive(int64_t batch, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j <= i; ++j) {
         const double imaginary = kIsComplexType<T> && i != j ? Noise(i * 3 + j * 7) : 0;
-        const Value x(Noise(b + i * n + j) + (i == j ? 2.0 * static_cast<double>(n) : 0), imaginary);
+        const LinalgValue x(Noise(b + i * n + j) + (i == j ? 2.0 * static_cast<double>(n) : 0),
+                            imaginary);
         a[static_cast<size_t>((b * n + i) * n + j)] = Make<T>(x);
         a[static_cast<size_t>((b * n + j) * n + i)] = Make<T>(std::conj(x));
       }
@@ -82,7 +74,8 @@ void CheckCholesky(ElementType type, int64_t batch, int64_t n, bool lower, doubl
   for (int64_t b = 0; b < batch; ++b) {
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        if (lower ? j > i : j < i) a[static_cast<size_t>((b * n + i) * n + j)] = Make<T>(Value(77, 77));
+        if (lower ? j > i : j < i)
+          a[static_cast<size_t>((b * n + i) * n + j)] = Make<T>(LinalgValue(77, 77));
       }
     }
   }
@@ -102,15 +95,18 @@ void CheckCholesky(ElementType type, int64_t batch, int64_t n, bool lower, doubl
   int64_t dirty = 0;
   for (int64_t b = 0; b < batch; ++b) {
     const auto at = [&](int64_t i, int64_t j) {  // of the lower factor
-      const Value x = ValueOf(l[static_cast<size_t>((b * n + (lower ? i : j)) * n + (lower ? j : i))]);
+      const LinalgValue x =
+          LinalgValueOf(l[static_cast<size_t>((b * n + (lower ? i : j)) * n + (lower ? j : i))]);
       return lower ? x : std::conj(x);
     };
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        if (j > i) dirty += at(i, j) != Value(0);
-        Value sum = 0;
+        if (j > i) dirty += at(i, j) != LinalgValue(0);
+        LinalgValue sum = 0;
         for (int64_t k = 0; k <= std::min(i, j); ++k) sum += at(i, k) * std::conj(at(j, k));
-        worst = std::max(worst, std::abs(sum - ValueOf(original[static_cast<size_t>((b * n + i) * n + j)])));
+        worst = std::max(
+            worst,
+            std::abs(sum - LinalgValueOf(original[static_cast<size_t>((b * n + i) * n + j)])));
       }
     }
   }
@@ -158,14 +154,16 @@ void CheckSolve(ElementType type, TriangularSolveSpec spec, double tolerance) {
   spec.threads = 2;
   const int64_t n = spec.left ? spec.rows : spec.columns;
   const int64_t count = spec.rows * spec.columns;
-  std::vector<T> a(static_cast<size_t>(spec.batch * n * n)), b(static_cast<size_t>(spec.batch * count)), x(b.size());
+  std::vector<T> a(static_cast<size_t>(spec.batch * n * n)),
+      b(static_cast<size_t>(spec.batch * count)), x(b.size());
   for (size_t i = 0; i < a.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
     const bool diagonal = at % (n * n) / n == at % n;
     const double scale = 1.0 / static_cast<double>(n);
-    a[i] = Make<T>(Value(Noise(at) * scale + (diagonal ? 2 : 0), Noise(at + 5) * scale));
+    a[i] = Make<T>(LinalgValue(Noise(at) * scale + (diagonal ? 2 : 0), Noise(at + 5) * scale));
   }
-  for (size_t i = 0; i < b.size(); ++i) b[i] = Make<T>(Value(Noise(static_cast<int64_t>(i) * 3), 0.5));
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = Make<T>(LinalgValue(Noise(static_cast<int64_t>(i) * 3), 0.5));
   const auto solve = MakeTriangularSolve(spec, NativeHost());
   REQUIRE(solve.ok());
   ThreadPool pool(2);
@@ -174,35 +172,42 @@ void CheckSolve(ElementType type, TriangularSolveSpec spec, double tolerance) {
 
   const auto coefficient = [&](int64_t batch, int64_t i, int64_t j) {  // of op(a)
     if (spec.transposition != Transposition::kNone) std::swap(i, j);
-    if (i == j && spec.unit_diagonal) return Value(1);
-    if (spec.lower ? j > i : j < i) return Value(0);
-    const Value v = ValueOf(a[static_cast<size_t>((batch * n + i) * n + j)]);
+    if (i == j && spec.unit_diagonal) return LinalgValue(1);
+    if (spec.lower ? j > i : j < i) return LinalgValue(0);
+    const LinalgValue v = LinalgValueOf(a[static_cast<size_t>((batch * n + i) * n + j)]);
     return spec.transposition == Transposition::kAdjoint ? std::conj(v) : v;
   };
   double worst = 0;
   for (int64_t batch = 0; batch < spec.batch; ++batch) {
     const auto unknown = [&](int64_t i, int64_t j) {
-      return ValueOf(x[static_cast<size_t>((batch * spec.rows + i) * spec.columns + j)]);
+      return LinalgValueOf(x[static_cast<size_t>((batch * spec.rows + i) * spec.columns + j)]);
     };
     for (int64_t i = 0; i < spec.rows; ++i) {
       for (int64_t j = 0; j < spec.columns; ++j) {
-        Value sum = 0;
+        LinalgValue sum = 0;
         for (int64_t k = 0; k < n; ++k) {
-          sum += spec.left ? coefficient(batch, i, k) * unknown(k, j) : unknown(i, k) * coefficient(batch, k, j);
+          sum += spec.left ? coefficient(batch, i, k) * unknown(k, j)
+                           : unknown(i, k) * coefficient(batch, k, j);
         }
-        worst = std::max(worst, std::abs(sum - ValueOf(b[static_cast<size_t>((batch * spec.rows + i) * spec.columns + j)])));
+        worst = std::max(
+            worst,
+            std::abs(
+                sum -
+                LinalgValueOf(b[static_cast<size_t>((batch * spec.rows + i) * spec.columns + j)])));
       }
     }
   }
-  CAPTURE(std::string(Text(type)), spec.rows, spec.columns, spec.left, spec.lower, spec.unit_diagonal,
-          static_cast<int>(spec.transposition), worst);
+  CAPTURE(std::string(Text(type)), spec.rows, spec.columns, spec.left, spec.lower,
+          spec.unit_diagonal, static_cast<int>(spec.transposition), worst);
   CHECK(worst <= tolerance);
 }
 
 TEST_CASE("solutions of triangular systems solve them", "[cpu][linalg]") {
   for (const int variant : {0, 1, 2, 3, 4, 5, 6, 7}) {
-    for (const Transposition op : {Transposition::kNone, Transposition::kTranspose, Transposition::kAdjoint}) {
-      for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {5, 3}, {70, 150}, {130, 1}, {0, 4}}) {
+    for (const Transposition op :
+         {Transposition::kNone, Transposition::kTranspose, Transposition::kAdjoint}) {
+      for (const auto& [rows, columns] :
+           {std::pair<int64_t, int64_t>{1, 1}, {5, 3}, {70, 150}, {130, 1}, {0, 4}}) {
         TriangularSolveSpec spec;
         spec.batch = rows < 10 ? 3 : 1;
         spec.rows = rows;

@@ -24,8 +24,8 @@ struct Team {
 struct ThreadState {
   ThreadPool* pool = nullptr;  // serves the regions of this thread
   int max_threads = 1;
-  Team* team = nullptr;        // region this thread takes part in
-  int number = 0;              // its number there
+  Team* team = nullptr;  // region this thread takes part in
+  int number = 0;        // its number there
 };
 
 thread_local ThreadState state;
@@ -41,8 +41,9 @@ void RunMember(Team& team, int number) {
   state.number = outer_number;
 }
 
-// Members wait for each other, so all of them must run at once. The pool of the run is made for that; a
-// primitive that was created for more threads than the pool has gets threads of its own, once per call.
+// Members wait for each other, so all of them must run at once. The pool of the run is made for
+// that; a primitive that was created for more threads than the pool has gets threads of its own,
+// once per call.
 void RunTeam(Team& team) {
   if (state.pool != nullptr && team.size <= state.pool->size()) {
     auto member = [](void* context, int64_t number, int) {
@@ -59,7 +60,9 @@ void RunTeam(Team& team) {
   for (std::thread& other : others) other.join();
 }
 
-bool InParallel() { return (state.team != nullptr && state.team->size > 1) || ThreadPool::InRegion(); }
+bool InParallel() {
+  return (state.team != nullptr && state.team->size > 1) || ThreadPool::InRegion();
+}
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // backends/cpu/library/omp_shim.h
 //
-// Debian's oneDNN runs its parallel regions through six functions of libgomp. omp_shim.cc defines these
-// functions in our executable, where the dynamic linker finds them before libgomp's, so that oneDNN
-// runs on the thread pool of the run and no second set of threads exists.
+// Debian's oneDNN runs its parallel regions through six functions of libgomp. omp_shim.cc defines
+// these functions in our executable, where the dynamic linker finds them before libgomp's, so that
+// oneDNN runs on the thread pool of the run and no second set of threads exists.
 //
 // A thread says which pool serves the regions it starts; without one, regions have one thread.
 #pragma once

@@ -29,11 +29,12 @@ class AttrHolder final {
   }
   absl::Status Init(const Attributes& attributes) {
     RETURN_IF_ERROR(Check(dnnl_primitive_attr_create(&attr_), "attributes"));
-    RETURN_IF_ERROR(
-        Check(dnnl_primitive_attr_set_scratchpad_mode(attr_, dnnl_scratchpad_mode_user), "scratchpad"));
+    RETURN_IF_ERROR(Check(dnnl_primitive_attr_set_scratchpad_mode(attr_, dnnl_scratchpad_mode_user),
+                          "scratchpad"));
     if (!attributes.relu) return absl::OkStatus();
     RETURN_IF_ERROR(Check(dnnl_post_ops_create(&ops_), "post-operations"));
-    RETURN_IF_ERROR(Check(dnnl_post_ops_append_eltwise(ops_, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f), "relu"));
+    RETURN_IF_ERROR(
+        Check(dnnl_post_ops_append_eltwise(ops_, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f), "relu"));
     return Check(dnnl_primitive_attr_set_post_ops(attr_, ops_), "post-operations");
   }
   const_dnnl_primitive_attr_t get() const { return attr_; }
@@ -60,40 +61,45 @@ void LimitIsa(const Host& host) {
 }
 
 absl::Status Check(dnnl_status_t status, const char* what) {
-  RET_CHECK(status == dnnl_success, "oneDNN failed at {} with code {}", what, static_cast<int>(status));
+  RET_CHECK(status == dnnl_success, "oneDNN failed at {} with code {}", what,
+            static_cast<int>(status));
   return absl::OkStatus();
 }
 
 absl::StatusOr<dnnl_memory_desc_t> Strided(absl::Span<const int64_t> sizes,
-                                           absl::Span<const int64_t> strides, dnnl_data_type_t type) {
+                                           absl::Span<const int64_t> strides,
+                                           dnnl_data_type_t type) {
   dnnl_dims_t size_array = {}, stride_array = {};
   std::copy(sizes.begin(), sizes.end(), size_array);
   std::copy(strides.begin(), strides.end(), stride_array);
   dnnl_memory_desc_t desc;
-  RETURN_IF_ERROR(Check(dnnl_memory_desc_init_by_strides(&desc, static_cast<int>(sizes.size()), size_array,
-                                                         type, stride_array),
+  RETURN_IF_ERROR(Check(dnnl_memory_desc_init_by_strides(&desc, static_cast<int>(sizes.size()),
+                                                         size_array, type, stride_array),
                         "a strided layout"));
   return desc;
 }
 
-absl::StatusOr<dnnl_memory_desc_t> AnyLayout(absl::Span<const int64_t> sizes, dnnl_data_type_t type) {
+absl::StatusOr<dnnl_memory_desc_t> AnyLayout(absl::Span<const int64_t> sizes,
+                                             dnnl_data_type_t type) {
   dnnl_dims_t size_array = {};
   std::copy(sizes.begin(), sizes.end(), size_array);
   dnnl_memory_desc_t desc;
-  RETURN_IF_ERROR(Check(dnnl_memory_desc_init_by_tag(&desc, static_cast<int>(sizes.size()), size_array,
-                                                     type, dnnl_format_tag_any),
+  RETURN_IF_ERROR(Check(dnnl_memory_desc_init_by_tag(&desc, static_cast<int>(sizes.size()),
+                                                     size_array, type, dnnl_format_tag_any),
                         "a free layout"));
   return desc;
 }
 
 absl::StatusOr<std::unique_ptr<Primitive>> Primitive::Create(const_dnnl_op_desc_t op,
-                                                             const Attributes& attributes, int threads,
+                                                             const Attributes& attributes,
+                                                             int threads,
                                                              const_dnnl_op_desc_t hint) {
   ScopedOmpThreads scope(threads);
   AttrHolder attr;
   RETURN_IF_ERROR(attr.Init(attributes));
   dnnl_primitive_desc_t forward = nullptr;
-  if (hint != nullptr && dnnl_primitive_desc_create(&forward, hint, nullptr, Engine(), nullptr) != dnnl_success) {
+  if (hint != nullptr &&
+      dnnl_primitive_desc_create(&forward, hint, nullptr, Engine(), nullptr) != dnnl_success) {
     return std::unique_ptr<Primitive>();
   }
   dnnl_primitive_desc_t descriptor = nullptr;
@@ -132,7 +138,8 @@ absl::StatusOr<std::unique_ptr<Primitive>> Primitive::Finish(dnnl_primitive_desc
   dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
   if (name != nullptr) made->implementation_ = name;
   RETURN_IF_ERROR(Check(dnnl_primitive_create(&made->primitive_, descriptor), "a primitive"));
-  RETURN_IF_ERROR(Check(dnnl_stream_create(&made->stream_, Engine(), dnnl_stream_default_flags), "a stream"));
+  RETURN_IF_ERROR(
+      Check(dnnl_stream_create(&made->stream_, Engine(), dnnl_stream_default_flags), "a stream"));
   const dnnl_memory_desc_t layout = made->Layout(dnnl_query_scratchpad_md);
   RETURN_IF_ERROR(made->AddArgument(DNNL_ARG_SCRATCHPAD, layout));
   return made;
@@ -152,7 +159,8 @@ dnnl_memory_desc_t Primitive::Layout(dnnl_query_t which) const {
 
 absl::Status Primitive::AddArgument(int id, const dnnl_memory_desc_t& layout) {
   dnnl_memory_t memory = nullptr;
-  RETURN_IF_ERROR(Check(dnnl_memory_create(&memory, &layout, Engine(), DNNL_MEMORY_NONE), "a memory object"));
+  RETURN_IF_ERROR(
+      Check(dnnl_memory_create(&memory, &layout, Engine(), DNNL_MEMORY_NONE), "a memory object"));
   // The scratchpad, added first, stays last.
   const auto at = arguments_.empty() ? arguments_.end() : arguments_.end() - 1;
   arguments_.insert(at, {id, memory});
@@ -164,14 +172,16 @@ int64_t Primitive::scratch_bytes() const {
   return static_cast<int64_t>(dnnl_memory_desc_get_size(&layout));
 }
 
-absl::Status Primitive::Run(absl::Span<void* const> pointers, void* scratch, ThreadPool& pool) const {
+absl::Status Primitive::Run(absl::Span<void* const> pointers, void* scratch,
+                            ThreadPool& pool) const {
   RET_CHECK(pointers.size() + 1 == arguments_.size(), "{} arguments for a primitive of {}",
             pointers.size(), arguments_.size() - 1);
   std::lock_guard<std::mutex> lock(mutex_);
   ScopedOmpPool omp(pool);
   for (size_t i = 0; i < arguments_.size(); ++i) {
     void* const pointer = i < pointers.size() ? pointers[i] : scratch;
-    RETURN_IF_ERROR(Check(dnnl_memory_set_data_handle(arguments_[i].memory, pointer), "an argument"));
+    RETURN_IF_ERROR(
+        Check(dnnl_memory_set_data_handle(arguments_[i].memory, pointer), "an argument"));
   }
   return Check(dnnl_primitive_execute(primitive_, stream_, static_cast<int>(arguments_.size()),
                                       arguments_.data()),

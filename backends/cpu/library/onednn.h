@@ -1,7 +1,7 @@
 // backends/cpu/library/onednn.h
 //
-// oneDNN 2.x behind a small wrapper: the only files that know its interface are those that include this.
-// Its parallel regions run on our pool (omp_shim.h). Internal to this folder.
+// oneDNN 2.x behind a small wrapper: the only files that know its interface are those that include
+// this. Its parallel regions run on our pool (omp_shim.h). Internal to this folder.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.h>
@@ -31,23 +31,26 @@ absl::Status Check(dnnl_status_t status, const char* what);
 
 // A plain memory descriptor.
 absl::StatusOr<dnnl_memory_desc_t> Strided(absl::Span<const int64_t> sizes,
-                                           absl::Span<const int64_t> strides, dnnl_data_type_t type);
+                                           absl::Span<const int64_t> strides,
+                                           dnnl_data_type_t type);
 // A descriptor whose layout oneDNN may choose.
-absl::StatusOr<dnnl_memory_desc_t> AnyLayout(absl::Span<const int64_t> sizes, dnnl_data_type_t type);
+absl::StatusOr<dnnl_memory_desc_t> AnyLayout(absl::Span<const int64_t> sizes,
+                                             dnnl_data_type_t type);
 
 // What to compute besides the operation itself.
 struct Attributes {
   bool relu = false;
 };
 
-// A compiled operation with the memory objects of its arguments. Runs may come from several threads;
-// they take turns.
+// A compiled operation with the memory objects of its arguments. Runs may come from several
+// threads; they take turns.
 class Primitive final {
  public:
-  // `op` is one of oneDNN's operation descriptors. Null if oneDNN has no implementation but the slow
-  // reference one. `hint` is the forward operation of a backward one.
+  // `op` is one of oneDNN's operation descriptors. Null if oneDNN has no implementation but the
+  // slow reference one. `hint` is the forward operation of a backward one.
   static absl::StatusOr<std::unique_ptr<Primitive>> Create(const_dnnl_op_desc_t op,
-                                                           const Attributes& attributes, int threads,
+                                                           const Attributes& attributes,
+                                                           int threads,
                                                            const_dnnl_op_desc_t hint = nullptr);
   // Copies between layouts.
   static absl::StatusOr<std::unique_ptr<Primitive>> CreateReorder(const dnnl_memory_desc_t& from,

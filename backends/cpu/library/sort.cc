@@ -1,6 +1,6 @@
-// See sort.h. A key of up to 32 bits travels with its position in one 64-bit word, so equal keys stay in
-// order by themselves; longer keys travel beside their position. Long rows are sorted by digits (least
-// first, skipping digits that are all alike), short ones by comparison.
+// See sort.h. A key of up to 32 bits travels with its position in one 64-bit word, so equal keys
+// stay in order by themselves; longer keys travel beside their position. Long rows are sorted by
+// digits (least first, skipping digits that are all alike), short ones by comparison.
 #include "backends/cpu/library/sort.h"
 
 #include <algorithm>
@@ -35,7 +35,8 @@ uint64_t KeyOf(const LongItem& item) { return item.key; }
 uint32_t IndexOf(uint64_t item) { return static_cast<uint32_t>(item); }
 uint32_t IndexOf(const LongItem& item) { return item.index; }
 
-// Sorts by digits of `kDigitBits` bits; `items` and `other` trade places. Returns where the result is.
+// Sorts by digits of `kDigitBits` bits; `items` and `other` trade places. Returns where the result
+// is.
 template <class Item>
 Item* SortByDigits(Item* items, Item* other, int64_t count, int key_bits) {
   constexpr int kDigitBits = 11;
@@ -109,7 +110,8 @@ void ReadItems(const S* row, int64_t stride, int64_t count, FloatOrder order, bo
 }
 
 template <class S>
-constexpr bool kHasOrder = !std::is_same_v<S, std::complex<float>> && !std::is_same_v<S, std::complex<double>>;
+constexpr bool kHasOrder =
+    !std::is_same_v<S, std::complex<float>> && !std::is_same_v<S, std::complex<double>>;
 
 template <class S>
 class Sort final : public SortKernel {
@@ -145,8 +147,8 @@ class Sort final : public SortKernel {
               spec_.descending, items);
     items = SortItems(items, other, spec_.size, int{sizeof(Bits)} * 8);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      PermuteBytes(ByteSize(spec_.operands[i]), inputs[i], outputs[i], start, spec_.inner, spec_.size,
-                   items, buffer);
+      PermuteBytes(ByteSize(spec_.operands[i]), inputs[i], outputs[i], start, spec_.inner,
+                   spec_.size, items, buffer);
     }
   }
 
@@ -172,7 +174,8 @@ class TopK final : public TopKKernel {
            ThreadPool& pool) const override {
     if (spec_.k == 0) return;
     pool.ParallelFor(spec_.rows, [&](int64_t row, int worker) {
-      auto* const items = reinterpret_cast<Item*>(static_cast<char*>(scratch) + worker_bytes_ * worker);
+      auto* const items =
+          reinterpret_cast<Item*>(static_cast<char*>(scratch) + worker_bytes_ * worker);
       const S* const from = static_cast<const S*>(input) + row * spec_.size;
       Select(from, items);
       for (int64_t i = 0; i < spec_.k; ++i) {
@@ -219,7 +222,8 @@ class TopK final : public TopKKernel {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SortKernel>> MakeSort(const SortSpec& spec) {
-  RET_CHECK(spec.key >= 0 && static_cast<size_t>(spec.key) < spec.operands.size(), "a sort without its key");
+  RET_CHECK(spec.key >= 0 && static_cast<size_t>(spec.key) < spec.operands.size(),
+            "a sort without its key");
   RET_CHECK(spec.size < std::numeric_limits<uint32_t>::max(), "a sort of {} elements", spec.size);
   const ElementType type = spec.operands[static_cast<size_t>(spec.key)];
   RET_CHECK(IsArrayType(type), "a sort of a type without elements");
@@ -237,7 +241,8 @@ absl::StatusOr<std::unique_ptr<TopKKernel>> MakeTopK(const TopKSpec& spec) {
   RET_CHECK(spec.k >= 0 && spec.k <= spec.size, "top {} of {} elements", spec.k, spec.size);
   RET_CHECK(spec.size <= std::numeric_limits<int32_t>::max(), "top-k of {} elements", spec.size);
   RET_CHECK(IsArrayType(spec.type), "top-k of a type without elements");
-  if (IsComplex(spec.type)) return Unsupported(SourceLoc(), "`{}` has no order for top-k", Text(spec.type));
+  if (IsComplex(spec.type))
+    return Unsupported(SourceLoc(), "`{}` has no order for top-k", Text(spec.type));
   return WithNativeType(spec.type, [&]<class S>() -> std::unique_ptr<TopKKernel> {
     if constexpr (kHasOrder<S>) {
       return std::make_unique<TopK<S>>(spec);

@@ -1,7 +1,7 @@
 // backends/cpu/library/sort.h
 //
-// Sorting along one dimension by one key, and top-k. For comparators that are a plain ordering of the
-// key; everything else needs a compiled comparator.
+// Sorting along one dimension by one key, and top-k. For comparators that are a plain ordering of
+// the key; everything else needs a compiled comparator.
 //
 // Always stable: equal keys keep their order, and operands other than the key follow it.
 #pragma once
@@ -42,15 +42,15 @@ class SortKernel {
   virtual ~SortKernel() = default;
   virtual int64_t scratch_bytes() const = 0;
   // inputs[i] and outputs[i] may be the same memory.
-  virtual void Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs, void* scratch,
-                   ThreadPool& pool) const = 0;
+  virtual void Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
+                   void* scratch, ThreadPool& pool) const = 0;
 };
 
 // Complex keys are Unsupported (they have no order).
 absl::StatusOr<std::unique_ptr<SortKernel>> MakeSort(const SortSpec& spec);
 
-// The k greatest elements of each row of [rows, size] in descending order of the total order, and their
-// positions; of equal elements the first ones.
+// The k greatest elements of each row of [rows, size] in descending order of the total order, and
+// their positions; of equal elements the first ones.
 struct TopKSpec {
   ElementType type = ElementType::kF32;
   int64_t rows = 1;

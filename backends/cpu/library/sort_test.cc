@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -9,21 +10,12 @@
 #include <numeric>
 #include <vector>
 
-#include <catch2/catch.hpp>
+#include "backends/cpu/library/test_scratch.h"
 
 namespace hlo::cpu {
 namespace {
 
 using E = ElementType;
-
-struct Scratch {
-  explicit Scratch(int64_t bytes)
-      : data(std::aligned_alloc(64, static_cast<size_t>((bytes + 128) / 64 * 64))) {}
-  ~Scratch() { std::free(data); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* data;
-};
 
 uint64_t Next(uint64_t& state) {
   state = state * 6364136223846793005u + 1442695040888963407u;
@@ -85,9 +77,13 @@ void CheckSorts(ElementType type, FloatOrder order, T (*make)(uint64_t), Less le
 }
 
 template <class T>
-T SmallInteger(uint64_t r) { return static_cast<T>(static_cast<int64_t>(r % 200) - 100); }
+T SmallInteger(uint64_t r) {
+  return static_cast<T>(static_cast<int64_t>(r % 200) - 100);
+}
 template <class T>
-T AnyInteger(uint64_t r) { return static_cast<T>(r * 0x9e3779b97f4a7c15u); }
+T AnyInteger(uint64_t r) {
+  return static_cast<T>(r * 0x9e3779b97f4a7c15u);
+}
 
 float AnyFloat(uint64_t r) { return std::bit_cast<float>(static_cast<uint32_t>(r * 0x9e3779b9u)); }
 
@@ -102,7 +98,8 @@ float SpecialFloat(uint64_t r) {
 bool TotalLess(float a, float b) {
   const auto rank = [](float x) {
     const auto bits = std::bit_cast<int32_t>(x);
-    return bits < 0 ? static_cast<int64_t>(std::numeric_limits<int32_t>::min()) - bits - 1 : int64_t{bits};
+    return bits < 0 ? static_cast<int64_t>(std::numeric_limits<int32_t>::min()) - bits - 1
+                    : int64_t{bits};
   };
   return rank(a) < rank(b);
 }
@@ -127,15 +124,18 @@ TEST_CASE("floats sort by the total or the canonical order", "[cpu][sort]") {
   CheckSorts<float>(E::kF32, FloatOrder::kTotal, AnyFloat, TotalLess);
   CheckSorts<float>(E::kF32, FloatOrder::kTotal, SpecialFloat, TotalLess);
   CheckSorts<float>(E::kF32, FloatOrder::kCanonical, SpecialFloat, CanonicalLess);
-  CheckSorts<double>(E::kF64, FloatOrder::kCanonical, [](uint64_t r) { return double{SpecialFloat(r)}; },
-                     [](double a, double b) {
-                       return CanonicalLess(static_cast<float>(a), static_cast<float>(b));
-                     });
-  CheckSorts<BF16>(E::kBF16, FloatOrder::kTotal, [](uint64_t r) { return BF16::FromFloat(SpecialFloat(r)); },
-                   [](BF16 a, BF16 b) { return TotalLess(a.ToFloat(), b.ToFloat()); });
-  CheckSorts<F8E4M3FN>(E::kF8E4M3FN, FloatOrder::kCanonical,
-                       [](uint64_t r) { return F8E4M3FN::FromBits(static_cast<uint32_t>(r & 0xff)); },
-                       [](F8E4M3FN a, F8E4M3FN b) { return CanonicalLess(a.ToFloat(), b.ToFloat()); });
+  CheckSorts<double>(
+      E::kF64, FloatOrder::kCanonical, [](uint64_t r) { return double{SpecialFloat(r)}; },
+      [](double a, double b) {
+        return CanonicalLess(static_cast<float>(a), static_cast<float>(b));
+      });
+  CheckSorts<BF16>(
+      E::kBF16, FloatOrder::kTotal, [](uint64_t r) { return BF16::FromFloat(SpecialFloat(r)); },
+      [](BF16 a, BF16 b) { return TotalLess(a.ToFloat(), b.ToFloat()); });
+  CheckSorts<F8E4M3FN>(
+      E::kF8E4M3FN, FloatOrder::kCanonical,
+      [](uint64_t r) { return F8E4M3FN::FromBits(static_cast<uint32_t>(r & 0xff)); },
+      [](F8E4M3FN a, F8E4M3FN b) { return CanonicalLess(a.ToFloat(), b.ToFloat()); });
 }
 
 TEST_CASE("sorting in place", "[cpu][sort]") {
@@ -183,8 +183,9 @@ TEST_CASE("top-k gives the greatest, first among equals first", "[cpu][topk]") {
           const float* x = input.data() + row * size;
           std::vector<int32_t> want(static_cast<size_t>(size));
           std::iota(want.begin(), want.end(), 0);
-          std::stable_sort(want.begin(), want.end(),
-                           [&](int32_t a, int32_t b) { return largest ? x[a] > x[b] : x[a] < x[b]; });
+          std::stable_sort(want.begin(), want.end(), [&](int32_t a, int32_t b) {
+            return largest ? x[a] > x[b] : x[a] < x[b];
+          });
           for (int64_t i = 0; i < k; ++i) {
             const auto at = static_cast<size_t>(row * k + i);
             wrong += indices[at] != want[static_cast<size_t>(i)] || values[at] != x[indices[at]];

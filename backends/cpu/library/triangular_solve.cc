@@ -1,6 +1,6 @@
-// Triangular systems (linalg.h). Every case becomes "lower triangular, from the left" while the operands
-// are copied into scratch memory: x op(a) = b is op(a)^T x^T = b^T, and an upper system is a lower one with
-// its rows and columns in reverse order.
+// Triangular systems (linalg.h). Every case becomes "lower triangular, from the left" while the
+// operands are copied into scratch memory: x op(a) = b is op(a)^T x^T = b^T, and an upper system is
+// a lower one with its rows and columns in reverse order.
 #include <algorithm>
 
 #include "backends/cpu/library/linalg.h"
@@ -33,7 +33,8 @@ class TriangularSolve final : public LinalgKernel {
 
   int64_t scratch_bytes() const override { return EachBytes() * workers_; }
 
-  void Run(const void* a, const void* b, void* output, void* scratch, ThreadPool& pool) const override {
+  void Run(const void* a, const void* b, void* output, void* scratch,
+           ThreadPool& pool) const override {
     const auto run = [&](int64_t index, int worker) {
       char* const memory = static_cast<char*>(scratch) + EachBytes() * (workers_ > 1 ? worker : 0);
       RunOne(a, b, output, index, memory, pool);
@@ -67,7 +68,8 @@ class TriangularSolve final : public LinalgKernel {
     const int64_t a_base = index * size_ * size_, b_base = index * size_ * systems_;
     ReadMatrix(a, a_base, l);
     for (int64_t i = 0; i < size_; ++i) {
-      for (int64_t c = 0; c < systems_; ++c) x[i * systems_ + c] = access_.Read(b, b_base + OffsetOf(i, c));
+      for (int64_t c = 0; c < systems_; ++c)
+        x[i * systems_ + c] = access_.Read(b, b_base + OffsetOf(i, c));
     }
     for (int64_t start = 0; start < size_; start += kBlock) {
       const int64_t end = std::min(size_, start + kBlock);
@@ -77,7 +79,8 @@ class TriangularSolve final : public LinalgKernel {
       });
     }
     for (int64_t i = 0; i < size_; ++i) {
-      for (int64_t c = 0; c < systems_; ++c) access_.Write(x[i * systems_ + c], output, b_base + OffsetOf(i, c));
+      for (int64_t c = 0; c < systems_; ++c)
+        access_.Write(x[i * systems_ + c], output, b_base + OffsetOf(i, c));
     }
   }
 
@@ -124,7 +127,8 @@ class TriangularSolve final : public LinalgKernel {
   // x[i] -= l[i][j] x[j] in systems [first, last).
   void Eliminate(const T* l, T* x, int64_t i, int64_t j, int64_t first, int64_t last) const {
     const T factor = l[i * size_ + j];
-    for (int64_t c = first; c < last; ++c) x[i * systems_ + c] -= Times(factor, x[j * systems_ + c]);
+    for (int64_t c = first; c < last; ++c)
+      x[i * systems_ + c] -= Times(factor, x[j * systems_ + c]);
   }
 
   void SolveBlock(const T* l, T* x, int64_t start, int64_t end, int64_t first, int64_t last) const {
@@ -148,7 +152,8 @@ class TriangularSolve final : public LinalgKernel {
 
 absl::StatusOr<std::unique_ptr<LinalgKernel>> MakeTriangularSolve(const TriangularSolveSpec& spec,
                                                                   const Host& host) {
-  return WithComputeType(spec.type, [&]<class T>() { return TriangularSolve<T>::Create(spec, host); });
+  return WithComputeType(spec.type,
+                         [&]<class T>() { return TriangularSolve<T>::Create(spec, host); });
 }
 
 }  // namespace hlo::cpu

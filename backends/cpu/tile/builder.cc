@@ -13,16 +13,19 @@ uint64_t HashOf(const Node& node, Type type) {
   uint64_t h = HashMix(static_cast<uint64_t>(node.op), static_cast<uint64_t>(node.opcode));
   h = HashMix(h, static_cast<uint64_t>(type.element) << 32 | static_cast<uint32_t>(type.lanes));
   h = HashMix(h, node.bits[0] ^ std::rotl(node.bits[1], 17));
-  h = HashMix(h, static_cast<uint64_t>(node.stride) ^ std::rotl(static_cast<uint64_t>(node.buffer), 40));
-  h = HashMix(h, static_cast<uint64_t>(node.attrs.direction) << 8 | static_cast<uint64_t>(node.attrs.comparison));
+  h = HashMix(
+      h, static_cast<uint64_t>(node.stride) ^ std::rotl(static_cast<uint64_t>(node.buffer), 40));
+  h = HashMix(h, static_cast<uint64_t>(node.attrs.direction) << 8 |
+                     static_cast<uint64_t>(node.attrs.comparison));
   for (const Value v : node.operands) h = HashMix(h, static_cast<uint64_t>(v));
   for (const int16_t lane : node.lane_list) h = HashMix(h, static_cast<uint64_t>(lane));
   return h;
 }
 
 bool Same(const Node& a, const Node& b) {
-  return a.op == b.op && a.opcode == b.opcode && a.attrs == b.attrs && a.buffer == b.buffer && a.stride == b.stride &&
-         a.bits == b.bits && a.operands == b.operands && a.lane_list == b.lane_list;
+  return a.op == b.op && a.opcode == b.opcode && a.attrs == b.attrs && a.buffer == b.buffer &&
+         a.stride == b.stride && a.bits == b.bits && a.operands == b.operands &&
+         a.lane_list == b.lane_list;
 }
 
 }  // namespace
@@ -54,7 +57,8 @@ int Builder::AddBuffer(BufferKind kind, ElementType type, int64_t elements, bool
 }
 
 int Builder::AddConstantBuffer(ElementType type, absl::Span<const uint8_t> data) {
-  const int buffer = AddBuffer(BufferKind::kConstant, type, static_cast<int64_t>(data.size()) / ByteSize(type));
+  const int buffer =
+      AddBuffer(BufferKind::kConstant, type, static_cast<int64_t>(data.size()) / ByteSize(type));
   kernel_->buffers.back().data.assign(data.begin(), data.end());
   return buffer;
 }
@@ -90,7 +94,8 @@ Value Builder::Append(Node node, Type type, Purity purity) {
   if (purity == Purity::kFixed) depth = this->depth();
   if (purity == Purity::kPure) {
     for (int d = this->depth(); d > depth; --d) {
-      if (kernel_->blocks[static_cast<size_t>(open_[static_cast<size_t>(d)])].conditional) depth = d;
+      if (kernel_->blocks[static_cast<size_t>(open_[static_cast<size_t>(d)])].conditional)
+        depth = d;
     }
   }
   uint64_t hash = 0;
@@ -98,7 +103,8 @@ Value Builder::Append(Node node, Type type, Purity purity) {
     hash = HashOf(node, type);
     if (const auto it = made_.find(hash); it != made_.end()) {
       const Node& known = kernel_->nodes[static_cast<size_t>(it->second)];
-      if (Same(known, node) && this->type(known.results[0]) == type && IsVisible(known.results[0])) {
+      if (Same(known, node) && this->type(known.results[0]) == type &&
+          IsVisible(known.results[0])) {
         return known.results[0];
       }
     }
@@ -113,7 +119,8 @@ Value Builder::Append(Node node, Type type, Purity purity) {
 
 Builder::At::At(Builder& b, int depth) : b_(b) {
   for (int d = b.depth(); d > depth; --d) {
-    if (b.kernel_->blocks[static_cast<size_t>(b.open_[static_cast<size_t>(d)])].conditional) depth = d;
+    if (b.kernel_->blocks[static_cast<size_t>(b.open_[static_cast<size_t>(d)])].conditional)
+      depth = d;
   }
   const auto first = b.open_.begin() + std::min(depth, b.depth()) + 1;
   inner_.assign(first, b.open_.end());
@@ -124,7 +131,9 @@ Builder::At::~At() { b_.open_.insert(b_.open_.end(), inner_.begin(), inner_.end(
 
 // ---- indices ----
 
-Value Builder::Index(int64_t value) { return Constant(ElementType::kS64, {static_cast<uint64_t>(value), 0}); }
+Value Builder::Index(int64_t value) {
+  return Constant(ElementType::kS64, {static_cast<uint64_t>(value), 0});
+}
 
 std::optional<int64_t> Builder::ConstantOf(Value v) const {
   const ValueInfo& info = kernel_->values[static_cast<size_t>(v)];
@@ -237,7 +246,8 @@ Value Builder::Splat(Value v, int lanes) {
   return Append(std::move(node), {type(v).element, lanes}, Purity::kIndex);
 }
 
-Value Builder::Element(Opcode opcode, ElementType result, absl::Span<const Value> operands, ElementAttrs attrs) {
+Value Builder::Element(Opcode opcode, ElementType result, absl::Span<const Value> operands,
+                       ElementAttrs attrs) {
   int lanes = 1;
   for (const Value v : operands) lanes = std::max(lanes, this->lanes(v));
   Node node;
@@ -264,7 +274,8 @@ Value Builder::Shuffle(Value a, Value b, absl::Span<const int16_t> lane_list) {
   node.op = Op::kShuffle;
   node.operands = {a, b};
   node.lane_list.assign(lane_list.begin(), lane_list.end());
-  return Append(std::move(node), {type(a).element, static_cast<int32_t>(lane_list.size())}, Purity::kPure);
+  return Append(std::move(node), {type(a).element, static_cast<int32_t>(lane_list.size())},
+                Purity::kPure);
 }
 
 Value Builder::Lane(Value v, int lane) {
@@ -289,7 +300,8 @@ Value Builder::Load(int buffer, Value index, int lanes, int64_t stride) {
   return Append(std::move(node), {type, lanes}, LoadPurity(buffer));
 }
 
-Value Builder::LoadMasked(int buffer, Value index, int lanes, int64_t stride, Value mask, Value fallback) {
+Value Builder::LoadMasked(int buffer, Value index, int lanes, int64_t stride, Value mask,
+                          Value fallback) {
   if (const auto known = ConstantOf(mask)) {
     return *known != 0 ? Load(buffer, index, lanes, stride) : Splat(fallback, lanes);
   }

@@ -57,7 +57,8 @@ class Builder {
   // `v` with `lanes` lanes; v has that many or one.
   Value Splat(Value v, int lanes);
   // An elementwise opcode; scalars meet vectors by splatting. `result` gives the element type.
-  Value Element(Opcode opcode, ElementType result, absl::Span<const Value> operands, ElementAttrs attrs = {});
+  Value Element(Opcode opcode, ElementType result, absl::Span<const Value> operands,
+                ElementAttrs attrs = {});
   Value And(Value a, Value b) { return Element(Opcode::kAnd, type(a).element, {a, b}); }
   Value Select(Value pred, Value on_true, Value on_false);
   Value Convert(Value v, ElementType type);
@@ -87,8 +88,8 @@ class Builder {
   // Depth of the block that defines `v`.
   int DepthOf(Value v) const;
 
-  // While it lives, nodes (structure included) go to the open block at `depth`, or at the innermost branch of an `if` if that is
-  // deeper. What was opened meanwhile must be closed before it ends.
+  // While it lives, nodes (structure included) go to the open block at `depth`, or at the innermost
+  // branch of an `if` if that is deeper. What was opened meanwhile must be closed before it ends.
   class At final {
    public:
     At(Builder& b, int depth);
@@ -111,8 +112,8 @@ class Builder {
   Purity LoadPurity(int buffer) const;
 
   Kernel* kernel_;
-  std::vector<int32_t> open_;  // blocks from the body to the current one
-  std::vector<Node> pending_;  // loops and ifs being built
+  std::vector<int32_t> open_;                    // blocks from the body to the current one
+  std::vector<Node> pending_;                    // loops and ifs being built
   absl::flat_hash_map<uint64_t, int32_t> made_;  // hash of a pure node -> node
 };
 

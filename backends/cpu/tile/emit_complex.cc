@@ -1,4 +1,5 @@
-// Arithmetic on complex numbers as LLVM code; a file of its own because its templates take long to compile.
+// Arithmetic on complex numbers as LLVM code; a file of its own because its templates take long to
+// compile.
 #include "backends/llvm/value.h"
 //
 #include "backends/cpu/tile/emit_element.h"
@@ -11,14 +12,17 @@ Emitted Apply(llvm::IRBuilderBase& b, Opcode op, const Emitted* x, size_t count)
   using Number = math::Complex<math::LlvmValue<T>>;
   const auto number = [&](const Emitted& e) { return Number{{&b, e.value}, {&b, e.imaginary}}; };
   if (op == Opcode::kAbs) return {math::Abs(number(x[0])).v, nullptr};
-  const Number result = count == 1 ? scalar::ComplexUnary(op, number(x[0])) : scalar::ComplexBinary(op, number(x[0]), number(x[1]));
+  const Number result = count == 1 ? scalar::ComplexUnary(op, number(x[0]))
+                                   : scalar::ComplexBinary(op, number(x[0]), number(x[1]));
   return {result.re.v, result.im.v};
 }
 
 }  // namespace
 
-Emitted EmitComplex(llvm::IRBuilderBase& b, Opcode op, ElementType type, const Emitted* operands, size_t count) {
-  return type == ElementType::kC128 ? Apply<double>(b, op, operands, count) : Apply<float>(b, op, operands, count);
+Emitted EmitComplex(llvm::IRBuilderBase& b, Opcode op, ElementType type, const Emitted* operands,
+                    size_t count) {
+  return type == ElementType::kC128 ? Apply<double>(b, op, operands, count)
+                                    : Apply<float>(b, op, operands, count);
 }
 
 }  // namespace hlo::cpu::tile

@@ -1,5 +1,5 @@
-// One `element` node of tile IR as LLVM code: the only place that knows which template of lib/eval/scalar_ops.h an opcode and
-// its element types lead to.
+// One `element` node of tile IR as LLVM code: the only place that knows which template of
+// lib/eval/scalar_ops.h an opcode and its element types lead to.
 #include "backends/cpu/tile/emit_element.h"
 
 #include "backends/llvm/value.h"
@@ -25,11 +25,12 @@ template <class Fn>
 std::invoke_result_t<Fn, BF16> WithNarrowType(ElementType type, Fn fn) {
 #define HLO_NARROW(Name) \
   if (type == ElementType::k##Name) return fn(Native<ElementType::k##Name>{});
-  HLO_NARROW(BF16) HLO_NARROW(F16) HLO_NARROW(F8E5M2) HLO_NARROW(F8E4M3FN) HLO_NARROW(F8E4M3) HLO_NARROW(F8E3M4)
-  HLO_NARROW(F8E4M3B11FNUZ) HLO_NARROW(F8E4M3FNUZ) HLO_NARROW(F8E5M2FNUZ) HLO_NARROW(F8E8M0FNU)
-  HLO_NARROW(F4E2M1FN) HLO_NARROW(F6E2M3FN) HLO_NARROW(F6E3M2FN)
+  HLO_NARROW(BF16)
+  HLO_NARROW(F16) HLO_NARROW(F8E5M2) HLO_NARROW(F8E4M3FN) HLO_NARROW(F8E4M3) HLO_NARROW(F8E3M4)
+      HLO_NARROW(F8E4M3B11FNUZ) HLO_NARROW(F8E4M3FNUZ) HLO_NARROW(F8E5M2FNUZ) HLO_NARROW(F8E8M0FNU)
+          HLO_NARROW(F4E2M1FN) HLO_NARROW(F6E2M3FN) HLO_NARROW(F6E3M2FN)
 #undef HLO_NARROW
-  HLO_UNREACHABLE();
+              HLO_UNREACHABLE();
 }
 
 class ElementEmitter {
@@ -110,11 +111,12 @@ class ElementEmitter {
       });
     }
     if (type == ElementType::kF64) {
-      return Put(scalar::CompareFloat(attrs.direction, attrs.comparison, Get<double>(x),
-                                         Get<double>(y)));
+      return Put(
+          scalar::CompareFloat(attrs.direction, attrs.comparison, Get<double>(x), Get<double>(y)));
     }
     if (IsComplex(type)) return CompareComplex(attrs.direction, type, x, y);
-    return Put(scalar::CompareFloat(attrs.direction, attrs.comparison, Widen(type, x), Widen(type, y)));
+    return Put(
+        scalar::CompareFloat(attrs.direction, attrs.comparison, Widen(type, x), Widen(type, y)));
   }
 
   Emitted Clamp(ElementType type, const Emitted& low, const Emitted& x, const Emitted& high) {
@@ -124,8 +126,7 @@ class ElementEmitter {
     }
     if (IsInteger(type)) {
       return WithIntType(type, [&]<class T>(T) {
-        return Put(
-            scalar::ClampInt(Get<T>(low), Get<T>(x), Get<T>(high)));
+        return Put(scalar::ClampInt(Get<T>(low), Get<T>(x), Get<T>(high)));
       });
     }
     if (type == ElementType::kF64) {
@@ -138,15 +139,18 @@ class ElementEmitter {
     if (type == ElementType::kF64) {
       return Put(math::ReducePrecision(Get<double>(x), attrs.exponent_bits, attrs.mantissa_bits));
     }
-    if (type == ElementType::kF32) return Put(math::ReducePrecision(Get<float>(x), attrs.exponent_bits, attrs.mantissa_bits));
+    if (type == ElementType::kF32)
+      return Put(math::ReducePrecision(Get<float>(x), attrs.exponent_bits, attrs.mantissa_bits));
     // Formats with all the codes of IEEE are rounded in their own bits, the others as f32.
     return WithNarrowType(type, [&]<class S>(S) -> Emitted {
       if constexpr (S::kFlavor == FloatFlavor::kIeee) {
         using Int = std::conditional_t<S::kBits == 16, int16_t, int8_t>;
         const math::IeeeLayout own = {S::kExponentBits, S::kMantissaBits};
-        return Put(math::ReducePrecisionBits(Get<Int>(x), own, {attrs.exponent_bits, attrs.mantissa_bits}));
+        return Put(math::ReducePrecisionBits(Get<Int>(x), own,
+                                             {attrs.exponent_bits, attrs.mantissa_bits}));
       } else {
-        return Encode<S>(math::ReducePrecision(Decode<S>(x), attrs.exponent_bits, attrs.mantissa_bits));
+        return Encode<S>(
+            math::ReducePrecision(Decode<S>(x), attrs.exponent_bits, attrs.mantissa_bits));
       }
     });
   }
@@ -169,7 +173,8 @@ class ElementEmitter {
   Emitted FromMask(ElementType to, M mask) {
     if (IsInteger(to)) {
       // The only value but 0 is -1 for the one-bit signed integer.
-      return WithIntType(to, [&]<class T>(T) { return Put(math::WrapInt(math::Cast<T>(mask), BitWidth(to))); });
+      return WithIntType(
+          to, [&]<class T>(T) { return Put(math::WrapInt(math::Cast<T>(mask), BitWidth(to))); });
     }
     if (to == ElementType::kF64) return Put(math::Cast<double>(mask));
     return Narrow(to, math::Cast<float>(mask));
@@ -247,7 +252,8 @@ class ElementEmitter {
                        Convert(part, ComponentType(to), im));
   }
 
-  Emitted CompareComplex(ComparisonDirection direction, ElementType type, const Emitted& x, const Emitted& y) {
+  Emitted CompareComplex(ComparisonDirection direction, ElementType type, const Emitted& x,
+                         const Emitted& y) {
     const auto equal = [&]<class T>(T) {
       return math::And(math::Equal(GetReal<T>(x), GetReal<T>(y)),
                        math::Equal(GetImag<T>(x), GetImag<T>(y)));
@@ -282,7 +288,8 @@ class ElementEmitter {
   template <class S>
   math::LlvmValue<float> Decode(const Emitted& x) {
     if (std::is_same_v<S, F16> && has_f16c_) {
-      llvm::Value* const half = b_.CreateBitCast(x.value, llvm_value::Shaped(b_.getHalfTy(), x.value->getType()));
+      llvm::Value* const half =
+          b_.CreateBitCast(x.value, llvm_value::Shaped(b_.getHalfTy(), x.value->getType()));
       return {&b_, b_.CreateFPExt(half, llvm_value::TypeLike<float>(x.value))};
     }
     llvm::Type* const wide = llvm_value::TypeLike<int32_t>(x.value);
@@ -291,11 +298,13 @@ class ElementEmitter {
   template <class S>
   Emitted Encode(math::LlvmValue<float> x) {
     if (std::is_same_v<S, F16> && has_f16c_) {
-      llvm::Value* const half = b_.CreateFPTrunc(x.v, llvm_value::Shaped(b_.getHalfTy(), x.v->getType()));
+      llvm::Value* const half =
+          b_.CreateFPTrunc(x.v, llvm_value::Shaped(b_.getHalfTy(), x.v->getType()));
       return {b_.CreateBitCast(half, llvm_value::TypeLike<uint16_t>(x.v)), nullptr};
     }
     const math::LlvmValue<int32_t> code = math::EncodeFloat<S>(x);
-    llvm::Type* const narrow = llvm_value::Shaped(b_.getIntNTy(S::kBits <= 8 ? 8 : 16), x.v->getType());
+    llvm::Type* const narrow =
+        llvm_value::Shaped(b_.getIntNTy(S::kBits <= 8 ? 8 : 16), x.v->getType());
     return {b_.CreateTrunc(code.v, narrow), nullptr};
   }
 
@@ -309,7 +318,8 @@ class ElementEmitter {
 
   // The bits of x as a type of the same width.
   Emitted Reinterpret(const Emitted& x, ElementType result) {
-    return {b_.CreateBitCast(x.value, llvm_value::Shaped(RegisterType(b_.getContext(), result), x.value->getType())),
+    return {b_.CreateBitCast(x.value, llvm_value::Shaped(RegisterType(b_.getContext(), result),
+                                                         x.value->getType())),
             nullptr};
   }
 

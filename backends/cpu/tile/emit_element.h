@@ -9,8 +9,8 @@
 
 namespace hlo::cpu::tile {
 
-// A tile value in LLVM: integers and f32, f64 as themselves, pred as i1, a narrow float (bf16, f8…) as the integer of its code,
-// complex as two values.
+// A tile value in LLVM: integers and f32, f64 as themselves, pred as i1, a narrow float (bf16, f8…)
+// as the integer of its code, complex as two values.
 struct Emitted {
   llvm::Value* value = nullptr;
   llvm::Value* imaginary = nullptr;
@@ -24,6 +24,7 @@ Emitted EmitElement(llvm::IRBuilderBase& b, bool has_f16c, const Node& node, Ele
                     const ElementType* types, const Emitted* operands);
 
 // The same for arithmetic on complex numbers of `type`; abs gives a real number.
-Emitted EmitComplex(llvm::IRBuilderBase& b, Opcode op, ElementType type, const Emitted* operands, size_t count);
+Emitted EmitComplex(llvm::IRBuilderBase& b, Opcode op, ElementType type, const Emitted* operands,
+                    size_t count);
 
 }  // namespace hlo::cpu::tile

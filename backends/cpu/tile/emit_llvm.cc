@@ -18,12 +18,16 @@ using LlvmValues = std::vector<llvm::Value*>;
 class KernelEmitter {
  public:
   KernelEmitter(const Kernel& kernel, const EmitOptions& options, llvm::Module& module)
-      : kernel_(kernel), options_(options), module_(module), context_(module.getContext()), b_(context_) {}
+      : kernel_(kernel),
+        options_(options),
+        module_(module),
+        context_(module.getContext()),
+        b_(context_) {}
 
   absl::StatusOr<llvm::Function*> Emit(std::string_view name) {
     llvm::Type* const pointer = b_.getPtrTy();
-    auto* const type =
-        llvm::FunctionType::get(b_.getVoidTy(), {pointer, b_.getInt64Ty(), b_.getInt64Ty(), pointer}, false);
+    auto* const type = llvm::FunctionType::get(
+        b_.getVoidTy(), {pointer, b_.getInt64Ty(), b_.getInt64Ty(), pointer}, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                                        llvm::StringRef(name.data(), name.size()), module_);
     b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
@@ -41,9 +45,12 @@ class KernelEmitter {
   // ---- types ----
 
   llvm::Type* Lanes(llvm::Type* scalar, int lanes) {
-    return lanes == 1 ? scalar : static_cast<llvm::Type*>(llvm::FixedVectorType::get(scalar, lanes));
+    return lanes == 1 ? scalar
+                      : static_cast<llvm::Type*>(llvm::FixedVectorType::get(scalar, lanes));
   }
-  llvm::Type* Register(Type type) { return Lanes(RegisterType(context_, type.element), type.lanes); }
+  llvm::Type* Register(Type type) {
+    return Lanes(RegisterType(context_, type.element), type.lanes);
+  }
   // As it lies in memory: pred is a byte.
   llvm::Type* MemoryScalar(ElementType type) {
     return IsPred(type) ? static_cast<llvm::Type*>(b_.getInt8Ty()) : RegisterType(context_, type);
@@ -56,14 +63,16 @@ class KernelEmitter {
     for (const Buffer& buffer : kernel_.buffers) {
       switch (buffer.kind) {
         case BufferKind::kArgument: {
-          llvm::Value* const slot = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(0), argument++);
+          llvm::Value* const slot =
+              b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(0), argument++);
           llvm::LoadInst* const load = b_.CreateLoad(b_.getPtrTy(), slot);
           load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
           buffers_.push_back(load);
           break;
         }
         case BufferKind::kScratch:
-          buffers_.push_back(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(3), buffer.offset));
+          buffers_.push_back(
+              b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(3), buffer.offset));
           break;
         case BufferKind::kConstant: buffers_.push_back(EmitConstantBuffer(buffer)); break;
       }
@@ -71,8 +80,8 @@ class KernelEmitter {
   }
 
   llvm::Value* EmitConstantBuffer(const Buffer& buffer) {
-    llvm::Constant* const data =
-        llvm::ConstantDataArray::get(context_, llvm::ArrayRef<uint8_t>(buffer.data.data(), buffer.data.size()));
+    llvm::Constant* const data = llvm::ConstantDataArray::get(
+        context_, llvm::ArrayRef<uint8_t>(buffer.data.data(), buffer.data.size()));
     auto* const global = new llvm::GlobalVariable(module_, data->getType(), /*isConstant=*/true,
                                                   llvm::GlobalValue::PrivateLinkage, data, "data");
     global->setAlignment(llvm::Align(64));
@@ -91,8 +100,12 @@ class KernelEmitter {
       case Op::kIota: Set(node, {EmitIota(kernel_.type(node.results[0]).lanes), nullptr}); break;
       case Op::kSplat: Set(node, EmitSplat(node)); break;
       case Op::kElement: Set(node, EmitElementNode(node)); break;
-      case Op::kIndexDiv: Set(node, {b_.CreateUDiv(Get(node, 0).value, Get(node, 1).value), nullptr}); break;
-      case Op::kIndexRem: Set(node, {b_.CreateURem(Get(node, 0).value, Get(node, 1).value), nullptr}); break;
+      case Op::kIndexDiv:
+        Set(node, {b_.CreateUDiv(Get(node, 0).value, Get(node, 1).value), nullptr});
+        break;
+      case Op::kIndexRem:
+        Set(node, {b_.CreateURem(Get(node, 0).value, Get(node, 1).value), nullptr});
+        break;
       case Op::kShuffle: Set(node, EmitShuffle(node)); break;
       case Op::kLoad: Set(node, EmitLoad(node)); break;
       case Op::kStore: EmitStore(node); break;
@@ -107,9 +120,11 @@ class KernelEmitter {
   llvm::Constant* ConstantPart(ElementType type, uint64_t bits) {
     llvm::Type* const scalar = RegisterType(context_, type);
     if (scalar->isFloatTy()) {
-      return llvm::ConstantFP::get(context_, llvm::APFloat(std::bit_cast<float>(static_cast<uint32_t>(bits))));
+      return llvm::ConstantFP::get(
+          context_, llvm::APFloat(std::bit_cast<float>(static_cast<uint32_t>(bits))));
     }
-    if (scalar->isDoubleTy()) return llvm::ConstantFP::get(context_, llvm::APFloat(std::bit_cast<double>(bits)));
+    if (scalar->isDoubleTy())
+      return llvm::ConstantFP::get(context_, llvm::APFloat(std::bit_cast<double>(bits)));
     const unsigned width = scalar->getIntegerBitWidth();
     return llvm::ConstantInt::get(scalar, width == 64 ? bits : bits & ((uint64_t{1} << width) - 1));
   }
@@ -117,9 +132,11 @@ class KernelEmitter {
   Emitted EmitConstant(const Node& node) {
     const ElementType type = kernel_.type(node.results[0]).element;
     if (type == ElementType::kC64) {
-      return {ConstantPart(type, node.bits[0] & 0xffffffff), ConstantPart(type, node.bits[0] >> 32)};
+      return {ConstantPart(type, node.bits[0] & 0xffffffff),
+              ConstantPart(type, node.bits[0] >> 32)};
     }
-    if (type == ElementType::kC128) return {ConstantPart(type, node.bits[0]), ConstantPart(type, node.bits[1])};
+    if (type == ElementType::kC128)
+      return {ConstantPart(type, node.bits[0]), ConstantPart(type, node.bits[1])};
     return {ConstantPart(type, node.bits[0]), nullptr};
   }
 
@@ -145,7 +162,8 @@ class KernelEmitter {
       types[i] = kernel_.type(node.operands[i]).element;
       operands[i] = Get(node, i);
     }
-    return EmitElement(b_, options_.has_f16c, node, kernel_.type(node.results[0]).element, types, operands);
+    return EmitElement(b_, options_.has_f16c, node, kernel_.type(node.results[0]).element, types,
+                       operands);
   }
 
   llvm::Value* ShufflePart(llvm::Value* x, llvm::Value* y, const std::vector<int16_t>& lane_list) {
@@ -167,7 +185,8 @@ class KernelEmitter {
     const Emitted& x = Get(node, 0);
     const Emitted& y = Get(node, 1);
     Emitted result = {ShufflePart(x.value, y.value, node.lane_list), nullptr};
-    if (x.imaginary != nullptr) result.imaginary = ShufflePart(x.imaginary, y.imaginary, node.lane_list);
+    if (x.imaginary != nullptr)
+      result.imaginary = ShufflePart(x.imaginary, y.imaginary, node.lane_list);
     return result;
   }
 
@@ -182,7 +201,8 @@ class KernelEmitter {
   llvm::Align AlignOf(ElementType type) const { return llvm::Align(ByteSize(ComponentType(type))); }
 
   Emitted FromMemory(ElementType type, llvm::Value* loaded) {
-    if (IsPred(type)) loaded = b_.CreateICmpNE(loaded, llvm::Constant::getNullValue(loaded->getType()));
+    if (IsPred(type))
+      loaded = b_.CreateICmpNE(loaded, llvm::Constant::getNullValue(loaded->getType()));
     return {loaded, nullptr};
   }
   llvm::Value* ToMemory(ElementType type, llvm::Value* value) {
@@ -211,15 +231,16 @@ class KernelEmitter {
     if (type.lanes > 1 && !IsContiguous(node, type.lanes)) return EmitGather(node, type, nullptr);
     llvm::Value* const address = Address(node, Get(node, 0).value, element, parts);
     if (parts == 2) return LoadComplex(address, element, type);
-    return FromMemory(type.element,
-                      b_.CreateAlignedLoad(Lanes(element, type.lanes), address, AlignOf(type.element)));
+    return FromMemory(type.element, b_.CreateAlignedLoad(Lanes(element, type.lanes), address,
+                                                         AlignOf(type.element)));
   }
 
   Emitted LoadComplex(llvm::Value* address, llvm::Type* element, Type type) {
     const llvm::Align align = AlignOf(type.element);
     llvm::Value* const both = b_.CreateAlignedLoad(Lanes(element, 2 * type.lanes), address, align);
     if (type.lanes == 1) {
-      return {b_.CreateExtractElement(both, uint64_t{0}), b_.CreateExtractElement(both, uint64_t{1})};
+      return {b_.CreateExtractElement(both, uint64_t{0}),
+              b_.CreateExtractElement(both, uint64_t{1})};
     }
     llvm::SmallVector<int, 32> even, odd;
     for (int i = 0; i < type.lanes; ++i) {
@@ -229,7 +250,8 @@ class KernelEmitter {
     return {b_.CreateShuffleVector(both, even), b_.CreateShuffleVector(both, odd)};
   }
 
-  // Lane by lane. With a mask, lanes that are off read element 0 of the buffer, which is there, and drop it.
+  // Lane by lane. With a mask, lanes that are off read element 0 of the buffer, which is there, and
+  // drop it.
   Emitted EmitGather(const Node& node, Type type, llvm::Value* mask) {
     llvm::Type* const element = MemoryScalar(type.element);
     const bool is_complex = IsComplex(type.element);
@@ -243,8 +265,8 @@ class KernelEmitter {
       result.value = Insert(result.value, loaded, lane);
       if (is_complex) {
         llvm::Value* const next = b_.CreateConstInBoundsGEP1_64(element, address, 1);
-        result.imaginary =
-            Insert(result.imaginary, b_.CreateAlignedLoad(element, next, AlignOf(type.element)), lane);
+        result.imaginary = Insert(result.imaginary,
+                                  b_.CreateAlignedLoad(element, next, AlignOf(type.element)), lane);
       }
     }
     if (is_complex) return result;
@@ -255,7 +277,8 @@ class KernelEmitter {
     return v->getType()->isVectorTy() ? b_.CreateExtractElement(v, uint64_t(lane)) : v;
   }
   llvm::Value* Insert(llvm::Value* into, llvm::Value* value, int lane) {
-    return into->getType()->isVectorTy() ? b_.CreateInsertElement(into, value, uint64_t(lane)) : value;
+    return into->getType()->isVectorTy() ? b_.CreateInsertElement(into, value, uint64_t(lane))
+                                         : value;
   }
 
   Emitted EmitMaskedLoad(const Node& node, Type type) {
@@ -264,12 +287,14 @@ class KernelEmitter {
     if (IsContiguous(node, type.lanes) && ByteSize(type.element) >= 4 && !IsComplex(type.element)) {
       llvm::Type* const element = MemoryScalar(type.element);
       llvm::Value* const address = Address(node, Get(node, 0).value, element, 1);
-      return {b_.CreateMaskedLoad(Lanes(element, type.lanes), address, AlignOf(type.element), mask, fallback.value),
+      return {b_.CreateMaskedLoad(Lanes(element, type.lanes), address, AlignOf(type.element), mask,
+                                  fallback.value),
               nullptr};
     }
     const Emitted loaded = EmitGather(node, type, mask);
     Emitted result = {b_.CreateSelect(mask, loaded.value, fallback.value), nullptr};
-    if (loaded.imaginary != nullptr) result.imaginary = b_.CreateSelect(mask, loaded.imaginary, fallback.imaginary);
+    if (loaded.imaginary != nullptr)
+      result.imaginary = b_.CreateSelect(mask, loaded.imaginary, fallback.imaginary);
     return result;
   }
 
@@ -281,15 +306,18 @@ class KernelEmitter {
     const bool is_complex = IsComplex(type.element);
     if (mask == nullptr && !is_complex && (type.lanes == 1 || IsContiguous(node, type.lanes))) {
       llvm::Value* const address = Address(node, Get(node, 0).value, element, 1);
-      const llvm::Align align = node.non_temporal ? llvm::Align(ByteSize(type.element) * type.lanes) : AlignOf(type.element);
-      llvm::StoreInst* const store = b_.CreateAlignedStore(ToMemory(type.element, value.value), address, align);
+      const llvm::Align align = node.non_temporal ? llvm::Align(ByteSize(type.element) * type.lanes)
+                                                  : AlignOf(type.element);
+      llvm::StoreInst* const store =
+          b_.CreateAlignedStore(ToMemory(type.element, value.value), address, align);
       if (node.non_temporal) {
         llvm::Metadata* const one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
         store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, one));
       }
       return;
     }
-    if (mask == nullptr && is_complex && IsContiguous(node, type.lanes)) return StoreComplex(node, value, type);
+    if (mask == nullptr && is_complex && IsContiguous(node, type.lanes))
+      return StoreComplex(node, value, type);
     for (int lane = 0; lane < type.lanes; ++lane) StoreLane(node, value, mask, type, lane);
   }
 
@@ -300,7 +328,8 @@ class KernelEmitter {
       zip.push_back(type.lanes + i);
     }
     llvm::Value* const address = Address(node, Get(node, 0).value, MemoryScalar(type.element), 2);
-    b_.CreateAlignedStore(b_.CreateShuffleVector(value.value, value.imaginary, zip), address, AlignOf(type.element));
+    b_.CreateAlignedStore(b_.CreateShuffleVector(value.value, value.imaginary, zip), address,
+                          AlignOf(type.element));
   }
 
   void StoreLane(const Node& node, const Emitted& value, llvm::Value* mask, Type type, int lane) {
@@ -314,7 +343,8 @@ class KernelEmitter {
     llvm::Type* const element = MemoryScalar(type.element);
     const bool is_complex = IsComplex(type.element);
     llvm::Value* const address = Address(node, LaneIndex(node, lane), element, is_complex ? 2 : 1);
-    b_.CreateAlignedStore(ToMemory(type.element, LaneOf(value.value, lane)), address, AlignOf(type.element));
+    b_.CreateAlignedStore(ToMemory(type.element, LaneOf(value.value, lane)), address,
+                          AlignOf(type.element));
     if (is_complex) {
       llvm::Value* const next = b_.CreateConstInBoundsGEP1_64(element, address, 1);
       b_.CreateAlignedStore(LaneOf(value.imaginary, lane), next, AlignOf(type.element));
@@ -327,10 +357,13 @@ class KernelEmitter {
 
   // ---- structure ----
 
-  llvm::PHINode* AddPhi(llvm::Value* like) { return like == nullptr ? nullptr : b_.CreatePHI(like->getType(), 2); }
+  llvm::PHINode* AddPhi(llvm::Value* like) {
+    return like == nullptr ? nullptr : b_.CreatePHI(like->getType(), 2);
+  }
   static void AddIncoming(const Emitted& phi, const Emitted& value, llvm::BasicBlock* from) {
     llvm::cast<llvm::PHINode>(phi.value)->addIncoming(value.value, from);
-    if (phi.imaginary != nullptr) llvm::cast<llvm::PHINode>(phi.imaginary)->addIncoming(value.imaginary, from);
+    if (phi.imaginary != nullptr)
+      llvm::cast<llvm::PHINode>(phi.imaginary)->addIncoming(value.imaginary, from);
   }
 
   // Whether the loop surely runs at least once, so that its test can be at the end only.
@@ -342,7 +375,8 @@ class KernelEmitter {
     };
     const Node* const lo = constant(node.operands[0]);
     const Node* const hi = constant(node.operands[1]);
-    return lo != nullptr && hi != nullptr && static_cast<int64_t>(lo->bits[0]) < static_cast<int64_t>(hi->bits[0]);
+    return lo != nullptr && hi != nullptr &&
+           static_cast<int64_t>(lo->bits[0]) < static_cast<int64_t>(hi->bits[0]);
   }
 
   void EmitLoop(const Node& node) {
@@ -373,7 +407,8 @@ class KernelEmitter {
     llvm::BasicBlock* const last = b_.GetInsertBlock();
     llvm::Value* const next = b_.CreateAdd(index, b_.getInt64(node.stride));
     index->addIncoming(next, last);
-    for (size_t i = 0; i < carried; ++i) AddIncoming(values_[body.arguments[i + 1]], values_[body.yields[i]], last);
+    for (size_t i = 0; i < carried; ++i)
+      AddIncoming(values_[body.arguments[i + 1]], values_[body.yields[i]], last);
     b_.CreateCondBr(b_.CreateICmpSLT(next, hi), loop, done);
     b_.SetInsertPoint(done);
     for (size_t i = 0; i < carried; ++i) {
@@ -422,8 +457,8 @@ class KernelEmitter {
 
 }  // namespace
 
-absl::StatusOr<llvm::Function*> EmitLlvm(const Kernel& kernel, std::string_view name, const EmitOptions& options,
-                                         llvm::Module& module) {
+absl::StatusOr<llvm::Function*> EmitLlvm(const Kernel& kernel, std::string_view name,
+                                         const EmitOptions& options, llvm::Module& module) {
   RET_CHECK(!kernel.blocks.empty(), "kernel `{}` has no body", name);
   return KernelEmitter(kernel, options, module).Emit(name);
 }

@@ -4,9 +4,9 @@
 //
 //   void name(void** buffers, int64_t begin, int64_t end, void* scratch)
 //
-// `buffers` are the kernel's argument buffers in order, each 64-byte aligned or at least aligned for its element type;
-// `scratch` has kernel.scratch_bytes bytes, 64-byte aligned, for this call alone. No LLVM pass need run on the result.
-// This header includes no LLVM header.
+// `buffers` are the kernel's argument buffers in order, each 64-byte aligned or at least aligned
+// for its element type; `scratch` has kernel.scratch_bytes bytes, 64-byte aligned, for this call
+// alone. No LLVM pass need run on the result. This header includes no LLVM header.
 #pragma once
 
 #include <string_view>
@@ -27,8 +27,9 @@ struct EmitOptions {
   bool has_f16c = true;  // the processor converts between f16 and f32
 };
 
-// Adds the function `name` to `module`. The caller gives it the attributes of its Jit (Jit::SetUpFunction).
-absl::StatusOr<llvm::Function*> EmitLlvm(const Kernel& kernel, std::string_view name, const EmitOptions& options,
-                                         llvm::Module& module);
+// Adds the function `name` to `module`. The caller gives it the attributes of its Jit
+// (Jit::SetUpFunction).
+absl::StatusOr<llvm::Function*> EmitLlvm(const Kernel& kernel, std::string_view name,
+                                         const EmitOptions& options, llvm::Module& module);
 
 }  // namespace hlo::cpu::tile

@@ -17,8 +17,12 @@ class Evaluator {
     size_t argument = 0;
     for (const Buffer& buffer : kernel.buffers) {
       switch (buffer.kind) {
-        case BufferKind::kArgument: buffers_.push_back(static_cast<uint8_t*>(buffers[argument++])); break;
-        case BufferKind::kConstant: buffers_.push_back(const_cast<uint8_t*>(buffer.data.data())); break;
+        case BufferKind::kArgument:
+          buffers_.push_back(static_cast<uint8_t*>(buffers[argument++]));
+          break;
+        case BufferKind::kConstant:
+          buffers_.push_back(const_cast<uint8_t*>(buffer.data.data()));
+          break;
         case BufferKind::kScratch: buffers_.push_back(scratch_.data() + buffer.offset); break;
       }
     }
@@ -53,7 +57,9 @@ class Evaluator {
 
   absl::Status RunNode(const Node& node) {
     switch (node.op) {
-      case Op::kConstant: FillLanes(node.results[0], reinterpret_cast<const uint8_t*>(node.bits.data())); break;
+      case Op::kConstant:
+        FillLanes(node.results[0], reinterpret_cast<const uint8_t*>(node.bits.data()));
+        break;
       case Op::kSplat: {
         const Bytes scalar = values_[node.operands[0]];
         FillLanes(node.results[0], scalar.data());
@@ -76,7 +82,8 @@ class Evaluator {
       case Op::kIf: {
         const Block& branch = kernel_.blocks[node.blocks[GetPred(node.operands[0]) ? 0 : 1]];
         RETURN_IF_ERROR(RunBlock(branch));
-        for (size_t i = 0; i < node.results.size(); ++i) values_[node.results[i]] = values_[branch.yields[i]];
+        for (size_t i = 0; i < node.results.size(); ++i)
+          values_[node.results[i]] = values_[branch.yields[i]];
         break;
       }
     }
@@ -110,7 +117,8 @@ class Evaluator {
     }
     uint8_t* const out = Fresh(node.results[0]).data();
     if (node.opcode == Opcode::kCompare) return RunCompare(node, types[0], in, out, type.lanes);
-    if (node.opcode == Opcode::kReducePrecision) return RunReducePrecision(node, types[0], in[0], out, type.lanes);
+    if (node.opcode == Opcode::kReducePrecision)
+      return RunReducePrecision(node, types[0], in[0], out, type.lanes);
     if (node.opcode == Opcode::kConvert) {
       ElementwiseOp::Convert(types[0], type.element).Run(in, out, type.lanes);
       return absl::OkStatus();
@@ -132,10 +140,12 @@ class Evaluator {
     return bytes;
   }
 
-  absl::Status RunCompare(const Node& node, ElementType type, const uint8_t* const* in, uint8_t* out, int lanes) {
+  absl::Status RunCompare(const Node& node, ElementType type, const uint8_t* const* in,
+                          uint8_t* out, int lanes) {
     const Bytes a = Widened(type, in[0], lanes), b = Widened(type, in[1], lanes);
     const uint8_t* const wide[] = {a.data(), b.data()};
-    const hlo::Kernel compare = FindCompareKernel(node.attrs.direction, node.attrs.comparison, ComputeType(type));
+    const hlo::Kernel compare =
+        FindCompareKernel(node.attrs.direction, node.attrs.comparison, ComputeType(type));
     RET_CHECK(compare != nullptr, "no comparison of {}", hlo::Text(type));
     compare(wide, out, lanes, BitWidth(type));
     return absl::OkStatus();
@@ -146,13 +156,13 @@ class Evaluator {
   static bool ReduceBits(const ElementAttrs& attrs, const uint8_t* in, uint8_t* out, int lanes) {
     for (int lane = 0; lane < lanes; ++lane) {
       const Int code = reinterpret_cast<const Int*>(in)[lane];
-      reinterpret_cast<Int*>(out)[lane] = math::ReducePrecisionBits(code, {S::kExponentBits, S::kMantissaBits},
-                                                                    {attrs.exponent_bits, attrs.mantissa_bits});
+      reinterpret_cast<Int*>(out)[lane] = math::ReducePrecisionBits(
+          code, {S::kExponentBits, S::kMantissaBits}, {attrs.exponent_bits, attrs.mantissa_bits});
     }
     return true;
   }
-  static bool ReduceNarrowPrecision(const ElementAttrs& attrs, ElementType type, const uint8_t* in, uint8_t* out,
-                                    int lanes) {
+  static bool ReduceNarrowPrecision(const ElementAttrs& attrs, ElementType type, const uint8_t* in,
+                                    uint8_t* out, int lanes) {
     if (type == ElementType::kF16) return ReduceBits<F16, int16_t>(attrs, in, out, lanes);
     if (type == ElementType::kBF16) return ReduceBits<BF16, int16_t>(attrs, in, out, lanes);
     if (type == ElementType::kF8E5M2) return ReduceBits<F8E5M2, int8_t>(attrs, in, out, lanes);
@@ -161,7 +171,8 @@ class Evaluator {
     return false;
   }
 
-  absl::Status RunReducePrecision(const Node& node, ElementType type, const uint8_t* in, uint8_t* out, int lanes) {
+  absl::Status RunReducePrecision(const Node& node, ElementType type, const uint8_t* in,
+                                  uint8_t* out, int lanes) {
     if (ReduceNarrowPrecision(node.attrs, type, in, out, lanes)) return absl::OkStatus();
     Bytes wide = Widened(type, in, lanes);
     const int e = node.attrs.exponent_bits, m = node.attrs.mantissa_bits;
@@ -189,16 +200,18 @@ class Evaluator {
     Bytes& out = Fresh(node.results[0]);
     for (size_t i = 0; i < node.lane_list.size(); ++i) {
       const auto lane = static_cast<size_t>(node.lane_list[i]);
-      std::memcpy(out.data() + i * size, lane < lanes ? &a[lane * size] : &b[(lane - lanes) * size], size);
+      std::memcpy(out.data() + i * size, lane < lanes ? &a[lane * size] : &b[(lane - lanes) * size],
+                  size);
     }
   }
 
   absl::StatusOr<uint8_t*> Locate(const Node& node, int lane) {
     const bool per_lane = kernel_.type(node.operands[0]).lanes > 1;
-    const int64_t index = GetIndex(node.operands[0], per_lane ? lane : 0) + (per_lane ? 0 : lane * node.stride);
+    const int64_t index =
+        GetIndex(node.operands[0], per_lane ? lane : 0) + (per_lane ? 0 : lane * node.stride);
     const Buffer& buffer = kernel_.buffers[node.buffer];
-    RET_CHECK(index >= 0 && index < buffer.elements, "{} of element {} of b{}, which has {}", Text(node.op), index,
-              node.buffer, buffer.elements);
+    RET_CHECK(index >= 0 && index < buffer.elements, "{} of element {} of b{}, which has {}",
+              Text(node.op), index, node.buffer, buffer.elements);
     return buffers_[node.buffer] + index * ByteSize(buffer.type);
   }
 
@@ -251,7 +264,8 @@ class Evaluator {
 
 }  // namespace
 
-absl::Status Evaluate(const Kernel& kernel, absl::Span<void* const> buffers, int64_t begin, int64_t end) {
+absl::Status Evaluate(const Kernel& kernel, absl::Span<void* const> buffers, int64_t begin,
+                      int64_t end) {
   return Evaluator(kernel, buffers).Run(begin, end);
 }
 

@@ -46,7 +46,8 @@ class Printer {
   void PrintConstant(const Node& node) {
     const ElementType type = kernel_.type(node.results[0]).element;
     Literal literal(Shape::Scalar(type));
-    std::copy_n(reinterpret_cast<const uint8_t*>(node.bits.data()), ByteSize(type), literal.mutable_data());
+    std::copy_n(reinterpret_cast<const uint8_t*>(node.bits.data()), ByteSize(type),
+                literal.mutable_data());
     Append("constant {}", literal.ToString());
   }
 
@@ -70,7 +71,8 @@ class Printer {
 
   void PrintLoop(const Node& node, int depth) {
     const Block& body = kernel_.blocks[node.blocks[0]];
-    Append("loop %{} = %{} to %{} step {}", body.arguments[0], node.operands[0], node.operands[1], node.stride);
+    Append("loop %{} = %{} to %{} step {}", body.arguments[0], node.operands[0], node.operands[1],
+           node.stride);
     for (size_t i = 1; i < body.arguments.size(); ++i) {
       Append("{}%{} = %{}", i == 1 ? " carry " : ", ", body.arguments[i], node.operands[i + 1]);
     }
@@ -113,7 +115,8 @@ class Printer {
       case Op::kLoad:
         out_ += "load ";
         PrintAddress(node);
-        if (node.operands.size() > 1) Append(", mask %{} else %{}", node.operands[1], node.operands[2]);
+        if (node.operands.size() > 1)
+          Append(", mask %{} else %{}", node.operands[1], node.operands[2]);
         break;
       case Op::kStore:
         out_ += node.non_temporal ? "store.nt " : "store ";

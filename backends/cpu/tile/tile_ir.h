@@ -2,10 +2,10 @@
 //
 // Tile IR: the small SSA vector language between fused HLO and machine code.
 //
-// A value is a vector of `lanes` elements of one HLO element type (lanes == 1: a scalar); indices are s64. A kernel is
-// a tree of blocks: nodes in order, where `loop` and `if` nodes own blocks and yield values. Meaning of `element` nodes is
-// that of the HLO opcode on one element (lib/eval/scalar_ops.h), so the emitter, the evaluator and the interpreter agree bit
-// for bit.
+// A value is a vector of `lanes` elements of one HLO element type (lanes == 1: a scalar); indices
+// are s64. A kernel is a tree of blocks: nodes in order, where `loop` and `if` nodes own blocks and
+// yield values. Meaning of `element` nodes is that of the HLO opcode on one element
+// (lib/eval/scalar_ops.h), so the emitter, the evaluator and the interpreter agree bit for bit.
 //
 //   kernel(b0: f32[64], b1: f32[64] write) tasks [%0, %1)
 //     %2 = loop %3 = %0 to %1 step 8 {
@@ -14,11 +14,13 @@
 //       store b1[%3], %5
 //     }
 //
-// Memory: buffers are dense arrays of ByteSize(type) bytes per element; an index counts elements. `load` and `store` of
-// several lanes take either one index (lane k is at index + k * stride) or one index per lane (a gather); a masked load
-// gives its fallback where the mask is false, a masked store leaves memory alone there.
+// Memory: buffers are dense arrays of ByteSize(type) bytes per element; an index counts elements.
+// `load` and `store` of several lanes take either one index (lane k is at index + k * stride) or
+// one index per lane (a gather); a masked load gives its fallback where the mask is false, a masked
+// store leaves memory alone there.
 //
-// A kernel runs tasks [begin, end), any partition of [0, task_count) in any order or at the same time.
+// A kernel runs tasks [begin, end), any partition of [0, task_count) in any order or at the same
+// time.
 #pragma once
 
 #include <array>
@@ -50,11 +52,11 @@ enum class Op : uint8_t {
   kElement,   // the HLO opcode `opcode`, lane by lane
   kIndexDiv,  // s64 quotient of a number >= 0 by one > 0
   kIndexRem,
-  kShuffle,   // lanes `lane_list` of the concatenation of both operands; one lane: a scalar
-  kLoad,      // operands: index [, mask, fallback]
-  kStore,     // operands: index, value [, mask]
-  kLoop,      // operands: lo, hi, initial…; block arguments: index, carried…; results: carried
-  kIf,        // operands: condition; two blocks
+  kShuffle,  // lanes `lane_list` of the concatenation of both operands; one lane: a scalar
+  kLoad,     // operands: index [, mask, fallback]
+  kStore,    // operands: index, value [, mask]
+  kLoop,     // operands: lo, hi, initial…; block arguments: index, carried…; results: carried
+  kIf,       // operands: condition; two blocks
 };
 std::string_view Text(Op op);
 
@@ -73,9 +75,9 @@ struct Node {
   Op op = Op::kConstant;
   Opcode opcode = Opcode::kAdd;
   ElementAttrs attrs;
-  bool non_temporal = false;  // store: past the caches
-  int16_t buffer = -1;        // load, store
-  int64_t stride = 1;         // load, store: elements between lanes; loop: step
+  bool non_temporal = false;              // store: past the caches
+  int16_t buffer = -1;                    // load, store
+  int64_t stride = 1;                     // load, store: elements between lanes; loop: step
   std::array<uint64_t, 2> bits = {0, 0};  // constant, as in memory
   Values operands;
   Values results;
@@ -125,8 +127,8 @@ struct Kernel {
 
   // The kernel as text, for reading and FileCheck.
   std::string ToString() const;
-  // Bytes that are equal for kernels that compute the same in the same way, whatever they were made from: the key of kernel
-  // caches.
+  // Bytes that are equal for kernels that compute the same in the same way, whatever they were made
+  // from: the key of kernel caches.
   std::string Key() const;
 };
 

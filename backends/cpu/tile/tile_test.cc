@@ -1,5 +1,4 @@
 #include <catch2/catch.hpp>
-
 #include <cstring>
 
 #include "backends/cpu/tile/builder.h"
@@ -80,7 +79,8 @@ TEST_CASE("the evaluator finds accesses outside of a buffer", "[tile][evaluator]
   int32_t x[16] = {}, out[17] = {};
   void* const buffers[] = {x, out};
   const absl::Status status = Evaluate(kernel, buffers, 0, 1);
-  CHECK(std::string(status.message()).find("store of element 16 of b1, which has 16") != std::string::npos);
+  CHECK(std::string(status.message()).find("store of element 16 of b1, which has 16") !=
+        std::string::npos);
 }
 
 TEST_CASE("the verifier finds broken kernels", "[tile][verifier]") {
@@ -102,7 +102,9 @@ TEST_CASE("the verifier finds broken kernels", "[tile][verifier]") {
   CHECK(message(carried).find("a loop carries 1 values and yields 0") != std::string::npos);
 }
 
-TEST_CASE("the builder moves code out of loops, but not out of branches, and makes equal nodes once", "[tile][builder]") {
+TEST_CASE(
+    "the builder moves code out of loops, but not out of branches, and makes equal nodes once",
+    "[tile][builder]") {
   Kernel kernel;
   Builder b(&kernel);
   const int x = b.AddBuffer(BufferKind::kArgument, ElementType::kF32, 64);

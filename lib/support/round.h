@@ -1,0 +1,13 @@
+// Integer division and rounding towards plus infinity, for counts and sizes (a >= 0, b > 0).
+#pragma once
+
+#include <cstdint>
+
+namespace hlo {
+
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The smallest multiple of `unit` that is not below `value`.
+constexpr int64_t RoundUp(int64_t value, int64_t unit) { return CeilDiv(value, unit) * unit; }
+
+}  // namespace hlo
