@@ -37,26 +37,25 @@ class Builder {
   Instruction* ConstantLike(const Instruction* like, double value);
   Instruction* ZeroLike(const Instruction* like) { return ConstantLike(like, 0); }
 
-#define HLO_UNARY(Name) \
-  Instruction* Name(Instruction* x) { return Op(Opcode::k##Name, {x}); }
+// clang-format off
+#define HLO_UNARY(Name) Instruction* Name(Instruction* x) { return Op(Opcode::k##Name, {x}); }
 #define HLO_BINARY(Name) \
   Instruction* Name(Instruction* x, Instruction* y) { return Op(Opcode::k##Name, {x, y}); }
-  HLO_UNARY(Abs)
-  HLO_UNARY(Ceil) HLO_UNARY(Floor) HLO_UNARY(Negate) HLO_UNARY(Not) HLO_UNARY(Sign) HLO_UNARY(Exp)
-      HLO_UNARY(Expm1) HLO_UNARY(Log) HLO_UNARY(Log1p) HLO_UNARY(Tanh) HLO_UNARY(Sqrt) HLO_UNARY(
-          Rsqrt) HLO_UNARY(Cbrt) HLO_UNARY(Sin) HLO_UNARY(Cos) HLO_UNARY(Tan) HLO_UNARY(Logistic)
-          HLO_UNARY(Erf) HLO_UNARY(IsFinite) HLO_UNARY(Real) HLO_UNARY(Imag) HLO_UNARY(Copy)
-              HLO_UNARY(RoundNearestAfz) HLO_UNARY(RoundNearestEven) HLO_UNARY(Clz)
-                  HLO_UNARY(Popcnt) HLO_BINARY(Add) HLO_BINARY(Subtract) HLO_BINARY(Multiply)
-                      HLO_BINARY(Divide) HLO_BINARY(Remainder) HLO_BINARY(Maximum)
-                          HLO_BINARY(Minimum) HLO_BINARY(Power) HLO_BINARY(And) HLO_BINARY(Or)
-                              HLO_BINARY(Xor) HLO_BINARY(ShiftLeft) HLO_BINARY(ShiftRightLogical)
-                                  HLO_BINARY(ShiftRightArithmetic) HLO_BINARY(Atan2)
-                                      HLO_BINARY(Complex)
+  HLO_UNARY(Abs) HLO_UNARY(Ceil) HLO_UNARY(Floor) HLO_UNARY(Negate) HLO_UNARY(Not) HLO_UNARY(Sign)
+  HLO_UNARY(Exp) HLO_UNARY(Expm1) HLO_UNARY(Log) HLO_UNARY(Log1p) HLO_UNARY(Tanh)
+  HLO_UNARY(Sqrt) HLO_UNARY(Rsqrt) HLO_UNARY(Cbrt) HLO_UNARY(Sin) HLO_UNARY(Cos) HLO_UNARY(Tan)
+  HLO_UNARY(Logistic) HLO_UNARY(Erf) HLO_UNARY(IsFinite) HLO_UNARY(Real) HLO_UNARY(Imag)
+  HLO_UNARY(Copy) HLO_UNARY(RoundNearestAfz) HLO_UNARY(RoundNearestEven) HLO_UNARY(Clz)
+  HLO_UNARY(Popcnt)
+  HLO_BINARY(Add) HLO_BINARY(Subtract) HLO_BINARY(Multiply) HLO_BINARY(Divide)
+  HLO_BINARY(Remainder) HLO_BINARY(Maximum) HLO_BINARY(Minimum) HLO_BINARY(Power)
+  HLO_BINARY(And) HLO_BINARY(Or) HLO_BINARY(Xor) HLO_BINARY(ShiftLeft)
+  HLO_BINARY(ShiftRightLogical) HLO_BINARY(ShiftRightArithmetic) HLO_BINARY(Atan2)
+  HLO_BINARY(Complex)
 #undef HLO_UNARY
 #undef HLO_BINARY
-                                          Instruction* Compare(Instruction* x, Instruction* y,
-                                                               ComparisonDirection direction);
+      // clang-format on
+      Instruction* Compare(Instruction* x, Instruction* y, ComparisonDirection direction);
   Instruction* Select(Instruction* pred, Instruction* on_true, Instruction* on_false);
   Instruction* Clamp(Instruction* min, Instruction* x, Instruction* max);
   Instruction* Convert(Instruction* x, ElementType type);

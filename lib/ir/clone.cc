@@ -1,5 +1,6 @@
 // Deep copies of computations and modules.
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "lib/ir/dense_map.h"
 #include "lib/ir/module.h"
 #include "lib/support/check.h"
@@ -54,16 +55,36 @@ void CopyBody(const Computation& from, Computation* to, const ComputationMap& ca
   }
 }
 
-// Callees first.
-void CollectCallees(const Computation& root, std::vector<const Computation*>& order,
-                    absl::flat_hash_map<const Computation*, bool>& seen) {
-  for (const Instruction* instruction : root.instructions()) {
-    for (const Computation* callee : instruction->calls()) {
-      if (!seen.emplace(callee, true).second) continue;
-      CollectCallees(*callee, order, seen);
-      order.push_back(callee);
+// What `root` calls, directly or not; callees first. Nesting may be deep, so this keeps its own
+// stack.
+std::vector<const Computation*> CalleesOf(const Computation& root) {
+  struct Walk {
+    const Computation* computation;
+    std::vector<const Computation*> callees;
+    size_t next = 0;
+  };
+  const auto start = [](const Computation* computation) {
+    Walk walk{computation, {}};
+    for (const Instruction* instruction : computation->instructions()) {
+      for (const Computation* callee : instruction->calls()) walk.callees.push_back(callee);
     }
+    return walk;
+  };
+  std::vector<const Computation*> order;
+  absl::flat_hash_set<const Computation*> seen;
+  std::vector<Walk> walks = {start(&root)};
+  while (!walks.empty()) {
+    Walk& top = walks.back();
+    if (top.next == top.callees.size()) {
+      order.push_back(top.computation);
+      walks.pop_back();
+      continue;
+    }
+    const Computation* callee = top.callees[top.next++];
+    if (seen.insert(callee).second) walks.push_back(start(callee));
   }
+  order.pop_back();  // `root`
+  return order;
 }
 
 }  // namespace
@@ -73,10 +94,7 @@ Computation* Module::CloneComputation(const Computation& from, std::string_view 
   InstructionMap<Instruction*> instructions(from.module().id_limit(), nullptr);
   const bool foreign = &from.module() != this;
   if (deep || foreign) {
-    std::vector<const Computation*> order;
-    absl::flat_hash_map<const Computation*, bool> seen;
-    CollectCallees(from, order, seen);
-    for (const Computation* callee : order) {
+    for (const Computation* callee : CalleesOf(from)) {
       Computation* copy = AddComputation(std::string(callee->name()) + std::string(suffix));
       CopyBody(*callee, copy, copies, /*verbatim=*/false, instructions);
       copies[callee] = copy;
@@ -92,6 +110,7 @@ std::unique_ptr<Module> Module::Clone() const {
   clone->config_ = config_;
   clone->source_ = source_;
   clone->scheduled_ = scheduled_;
+  clone->random_state_ = random_state_;
   ComputationMap copies;
   InstructionMap<Instruction*> instructions(id_limit(), nullptr);
   // Callees before callers, then the creation order of the original.

@@ -107,6 +107,54 @@ int Module::RemoveUnusedComputations() {
   return removed;
 }
 
+Instruction* Module::FindInstruction(std::string_view name) const {
+  for (const Computation* computation : order_) {
+    if (Instruction* found = computation->Find(name)) return found;
+  }
+  return nullptr;
+}
+
+void Module::ReplaceEntry(Computation* entry) {
+  HLO_CHECK(&entry->module() == this);
+  entry_ = entry;
+  ResetEntryLayout();
+  config_.aliases.clear();
+  config_.donors.clear();
+  config_.dynamic_parameters.clear();
+  config_.cross_program_prefetches.clear();
+  config_.spmd_parameter_shardings.clear();
+  config_.spmd_output_sharding.reset();
+}
+
+void Module::ReplaceComputations(
+    absl::Span<const std::pair<Computation*, Computation*>> replacements) {
+  absl::flat_hash_map<const Computation*, Computation*> next;
+  for (const auto& [from, to] : replacements) {
+    HLO_CHECK(from != to);
+    HLO_CHECK((next.emplace(from, to).second));
+  }
+  const auto last = [&next](Computation* computation) {
+    for (size_t steps = 0; steps <= next.size(); ++steps) {
+      const auto it = next.find(computation);
+      if (it == next.end()) return computation;
+      computation = it->second;
+    }
+    HLO_CHECK(false);  // they replace each other in a circle
+    return computation;
+  };
+  for (const auto& [from, to] : replacements) {
+    Computation* kept = last(to);
+    const std::vector<CallSite> callers(from->callers().begin(), from->callers().end());
+    for (const CallSite& site : callers) site.caller->SetCall(site.call_index, kept);
+    if (entry_ == from) entry_ = kept;
+  }
+  // A replaced one may still call another one that stands later in the list.
+  for (const auto& [from, to] : replacements) {
+    for (Instruction* instruction : from->instructions()) instruction->UnlinkCalls();
+  }
+  for (const auto& [from, to] : replacements) RemoveComputation(from);
+}
+
 std::vector<Computation*> Module::PostOrder() const {
   // XLA's walk: an instruction's callees go on the stack together, marked when pushed, first one on
   // top (while: body before condition); a computation is done when all its instructions have been
@@ -176,6 +224,14 @@ void Module::Sweep() {
     for (Instruction* instruction : computation->instructions()) instruction->id_ = next++;
   }
   next_id_ = next;
+}
+
+// SplitMix64: every state is good, so a plain counter is all there is to keep.
+uint64_t Module::NextRandom() {
+  uint64_t z = random_state_ += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
 }
 
 void Module::ResetEntryLayout() {

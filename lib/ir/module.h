@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -40,11 +41,20 @@ class Module final {
   // As AddComputation with the name kept; see UniquifyNames.
   Computation* AddComputationVerbatim(std::string_view name);
   Computation* AddEntry(std::string_view name) { return entry_ = AddComputation(name); }
+  // Makes `entry` the entry, its shapes the entry layout, and forgets what was said about the old
+  // one's parameters and result (aliases, donors, dynamic sizes, prefetches, shardings). The old
+  // one stays; RemoveUnusedComputations takes it if nothing calls it.
+  void ReplaceEntry(Computation* entry);
+  // Redirects all calls (and the entry) from the first to the second of each pair and removes the
+  // first ones. A second one that is itself replaced is followed.
+  void ReplaceComputations(absl::Span<const std::pair<Computation*, Computation*>> replacements);
   // Live computations in creation order. Snapshot-free: do not add or remove while iterating; copy
   // first.
   const std::vector<Computation*>& computations() const { return order_; }
   int computation_count() const { return static_cast<int>(order_.size()); }
   Computation* FindComputation(std::string_view name) const;
+  // Live instruction of this name in any computation, or null. Linear.
+  Instruction* FindInstruction(std::string_view name) const;
   // Removes a computation nobody calls.
   void RemoveComputation(Computation* computation);
   // Removes computations not reachable from the entry; returns how many.
@@ -56,12 +66,13 @@ class Module final {
   int64_t instruction_count() const;
   // Sets the creation order: `order` holds every live computation once.
   void SetComputationOrder(std::vector<Computation*> order) { order_ = std::move(order); }
-  // Moves `computation` to the end of the creation order (a callee that was made after its caller).
+  // Moves `computation` to stand before `before` in the creation order (a callee that was made after
+  // its caller).
   void MoveToFront(Computation* computation, Computation* before);
 
-  // Copies `from` (of this or another module) with everything it calls that is not in `shared`
-  // (same module: fusion bodies and called computations are cloned too when deep). Returns the new
-  // computation.
+  // Copies `from`, of this or another module. What it calls is copied as well when `deep` and when
+  // `from` is of another module, each computation once; else it is shared. Names are made unique
+  // after `suffix` has been appended to those of computations. Returns the new computation.
   Computation* CloneComputation(const Computation& from, std::string_view suffix, bool deep);
   std::unique_ptr<Module> Clone() const;
 
@@ -76,6 +87,9 @@ class Module final {
   // ---- bookkeeping ----
   uint32_t NextId() { return next_id_++; }
   uint32_t id_limit() const { return next_id_; }
+  // The next of the module's pseudo-random numbers: the same sequence in every run, continued by
+  // clones.
+  uint64_t NextRandom();
   // Frees removed instructions and renumbers ids densely, in stored order. Called between passes:
   // no pointer to a dead instruction and no id survives it.
   void Sweep();
@@ -98,6 +112,7 @@ class Module final {
   char* pool_at_ = nullptr;
   absl::flat_hash_set<std::string_view> pool_;
   uint32_t next_id_ = 0;
+  uint64_t random_state_ = 42;
 };
 
 }  // namespace hlo

@@ -27,6 +27,28 @@ struct BufferDonor {
   friend bool operator==(const BufferDonor&, const BufferDonor&) = default;
 };
 
+// Dynamic size of a parameter: the s32 scalar at `size_index` of parameter `size_parameter` says how
+// much of dimension `dim` of the array at `index` of parameter `parameter` is in use.
+struct DynamicParameterBinding {
+  int64_t size_parameter = 0;
+  ShapeIndex size_index;
+  int64_t parameter = 0;
+  ShapeIndex index;
+  int64_t dim = 0;
+  friend bool operator==(const DynamicParameterBinding&, const DynamicParameterBinding&) = default;
+};
+
+// A parameter that the previous program on the device may already bring into fast memory.
+struct CrossProgramPrefetch {
+  int64_t parameter = 0;
+  ShapeIndex index;
+  std::optional<int64_t> offset;  // in fast memory, when assigned
+  friend bool operator==(const CrossProgramPrefetch&, const CrossProgramPrefetch&) = default;
+};
+
+// Device by replica and partition.
+using DeviceAssignment = std::vector<std::vector<int64_t>>;
+
 struct EntryLayout {
   std::vector<Shape> parameters;
   Shape result;
@@ -80,9 +102,15 @@ struct ModuleConfig {
   std::vector<InputOutputAlias> aliases;  // by output index, pre-order
   std::vector<BufferDonor> donors;        // sorted
   bool alias_passthrough_params = false;
+  std::vector<DynamicParameterBinding> dynamic_parameters;
+  std::vector<CrossProgramPrefetch> cross_program_prefetches;
   EntryLayout entry_layout;
   std::vector<bool> allow_spmd_sharding_propagation_to_parameters = {false};
   std::vector<bool> allow_spmd_sharding_propagation_to_output = {false};
+  // What the SPMD partitioner did to the entry's parameters and result; empty before it ran.
+  std::vector<Sharding> spmd_parameter_shardings;
+  std::optional<Sharding> spmd_output_sharding;
+  std::optional<DeviceAssignment> device_assignment;
   FrontendAttributes frontend_attributes;
   StackFrames stack_frames;
   std::vector<RecoveryEntry> recovery_table;
