@@ -66,23 +66,47 @@ absl::Status CopyThunk::Execute(ExecuteContext& context) const {
   return absl::OkStatus();
 }
 
-// ---- while ----
+// ---- control flow ----
 
-BufferUses WhileThunk::uses() const {
+BufferUses ControlThunk::uses() const {
   BufferUses uses;
-  AppendUses(condition_, uses);
-  AppendUses(body_, uses);
-  uses.reads.push_back(predicate_);
+  for (const ThunkList& list : lists_) AppendUses(list, uses);
   return uses;
 }
 
-int64_t WhileThunk::scratch_bytes() const {
-  return std::max(ScratchBytes(condition_), ScratchBytes(body_));
+int64_t ControlThunk::scratch_bytes() const {
+  int64_t bytes = 0;
+  for (const ThunkList& list : lists_) bytes = std::max(bytes, ScratchBytes(list));
+  return bytes;
 }
 
-void WhileThunk::ForgetOperands() const {
-  hlo::ForgetOperands(condition_);
-  hlo::ForgetOperands(body_);
+void ControlThunk::ForgetOperands() const {
+  for (const ThunkList& list : lists_) hlo::ForgetOperands(list);
+}
+
+// ---- while ----
+
+namespace {
+
+std::vector<ThunkList> Pair(ThunkList first, ThunkList second) {
+  std::vector<ThunkList> lists;
+  lists.push_back(std::move(first));
+  lists.push_back(std::move(second));
+  return lists;
+}
+
+}  // namespace
+
+WhileThunk::WhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate,
+                       ThunkList body, int64_t trip_count)
+    : ControlThunk(name, Pair(std::move(condition), std::move(body))),
+      predicate_(predicate),
+      trip_count_(trip_count) {}
+
+BufferUses WhileThunk::uses() const {
+  BufferUses uses = ControlThunk::uses();
+  uses.reads.push_back(predicate_);
+  return uses;
 }
 
 absl::Status WhileThunk::Execute(ExecuteContext& context) const {
@@ -90,7 +114,7 @@ absl::Status WhileThunk::Execute(ExecuteContext& context) const {
   ForgetOperands();
   for (int64_t iteration = 0; trip_count_ < 0 || iteration < trip_count_; ++iteration) {
     if (trip_count_ < 0) {
-      RETURN_IF_ERROR(ExecuteAll(condition_, context));
+      RETURN_IF_ERROR(ExecuteAll(condition(), context));
       if (*static_cast<const uint8_t*>(context.Address(predicate_)) == 0) break;
     }
     if (context.max_loop_iterations > 0 && iteration >= context.max_loop_iterations) {
@@ -98,7 +122,7 @@ absl::Status WhileThunk::Execute(ExecuteContext& context) const {
           fmt::format("`{}` did not end within {} iterations", name(), context.max_loop_iterations)
               .c_str());
     }
-    RETURN_IF_ERROR(ExecuteAll(body_, context));
+    RETURN_IF_ERROR(ExecuteAll(body(), context));
   }
   return absl::OkStatus();
 }
@@ -110,51 +134,40 @@ void WhileThunk::AppendTo(std::string& out, int indent) const {
     out += fmt::format(" trip_count={}\n", trip_count_);
   } else {
     out += fmt::format(" predicate={}\n{}condition:\n", predicate_.ToString(), blanks);
-    for (const auto& thunk : condition_) thunk->AppendTo(out, indent + 1);
+    for (const auto& thunk : condition()) thunk->AppendTo(out, indent + 1);
   }
   out += blanks + "body:\n";
-  for (const auto& thunk : body_) thunk->AppendTo(out, indent + 1);
+  for (const auto& thunk : body()) thunk->AppendTo(out, indent + 1);
 }
 
 // ---- conditional ----
 
 BufferUses ConditionalThunk::uses() const {
-  BufferUses uses;
+  BufferUses uses = ControlThunk::uses();
   uses.reads.push_back(selector_);
-  for (const ThunkList& branch : branches_) AppendUses(branch, uses);
   return uses;
-}
-
-int64_t ConditionalThunk::scratch_bytes() const {
-  int64_t bytes = 0;
-  for (const ThunkList& branch : branches_) bytes = std::max(bytes, ScratchBytes(branch));
-  return bytes;
-}
-
-void ConditionalThunk::ForgetOperands() const {
-  for (const ThunkList& branch : branches_) hlo::ForgetOperands(branch);
 }
 
 absl::Status ConditionalThunk::Execute(ExecuteContext& context) const {
   const void* selector = context.Address(selector_);
-  size_t branch = branches_.size() - 1;
+  size_t branch = list_count() - 1;
   if (is_pred_) {
     branch = *static_cast<const uint8_t*>(selector) != 0 ? 0 : 1;
   } else {
     int32_t index;
     std::memcpy(&index, selector, sizeof index);
-    if (index >= 0 && static_cast<size_t>(index) < branches_.size())
+    if (index >= 0 && static_cast<size_t>(index) < list_count())
       branch = static_cast<size_t>(index);
   }
-  return ExecuteAll(branches_[branch], context);
+  return ExecuteAll(list(branch), context);
 }
 
 void ConditionalThunk::AppendTo(std::string& out, int indent) const {
   const std::string blanks(static_cast<size_t>(indent) * 2, ' ');
   out += blanks + fmt::format("conditional {} selector={}\n", name(), selector_.ToString());
-  for (size_t i = 0; i < branches_.size(); ++i) {
+  for (size_t i = 0; i < list_count(); ++i) {
     out += blanks + fmt::format("branch {}:\n", i);
-    for (const auto& thunk : branches_[i]) thunk->AppendTo(out, indent + 1);
+    for (const auto& thunk : list(i)) thunk->AppendTo(out, indent + 1);
   }
 }
 

@@ -90,51 +90,56 @@ class CopyThunk final : public Thunk {
   CopyList copies_;
 };
 
-// Runs `condition` and, while its result is true, `body`. A known trip count skips the condition.
-class WhileThunk final : public Thunk {
+// A thunk that runs lists of thunks.
+class ControlThunk : public Thunk {
  public:
-  WhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate, ThunkList body,
-             int64_t trip_count)
-      : Thunk(name),
-        condition_(std::move(condition)),
-        predicate_(predicate),
-        body_(std::move(body)),
-        trip_count_(trip_count) {}
-  std::string_view kind() const override { return "while"; }
+  // Of all lists; what decides between them is the subclass's to add.
   BufferUses uses() const override;
   int64_t scratch_bytes() const override;
-  absl::Status Execute(ExecuteContext& context) const override;
   void ForgetOperands() const override;
+
+ protected:
+  ControlThunk(std::string_view name, std::vector<ThunkList> lists)
+      : Thunk(name), lists_(std::move(lists)) {}
+  const ThunkList& list(size_t i) const { return lists_[i]; }
+  size_t list_count() const { return lists_.size(); }
+
+ private:
+  std::vector<ThunkList> lists_;
+};
+
+// Runs `condition` and, while its result is true, `body`. A known trip count skips the condition.
+class WhileThunk final : public ControlThunk {
+ public:
+  WhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate, ThunkList body,
+             int64_t trip_count);
+  std::string_view kind() const override { return "while"; }
+  BufferUses uses() const override;
+  absl::Status Execute(ExecuteContext& context) const override;
   void AppendTo(std::string& out, int indent) const override;
 
  private:
-  ThunkList condition_;
+  const ThunkList& condition() const { return list(0); }
+  const ThunkList& body() const { return list(1); }
   BufferSlice predicate_;
-  ThunkList body_;
   int64_t trip_count_;  // -1: unknown
 };
 
 // Runs the branch chosen by a pred (true: branch 0) or an s32 index (out of range: the last
 // branch).
-class ConditionalThunk final : public Thunk {
+class ConditionalThunk final : public ControlThunk {
  public:
   ConditionalThunk(std::string_view name, BufferSlice selector, bool selector_is_pred,
                    std::vector<ThunkList> branches)
-      : Thunk(name),
-        selector_(selector),
-        is_pred_(selector_is_pred),
-        branches_(std::move(branches)) {}
+      : ControlThunk(name, std::move(branches)), selector_(selector), is_pred_(selector_is_pred) {}
   std::string_view kind() const override { return "conditional"; }
   BufferUses uses() const override;
-  int64_t scratch_bytes() const override;
   absl::Status Execute(ExecuteContext& context) const override;
-  void ForgetOperands() const override;
   void AppendTo(std::string& out, int indent) const override;
 
  private:
   BufferSlice selector_;
   bool is_pred_;
-  std::vector<ThunkList> branches_;
 };
 
 }  // namespace hlo

@@ -43,7 +43,6 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
   library.threads = pool->size();
   library.denormals = options.denormals.value_or(Denormals::kFlush);
   library.seed = options.seed;
-  RETURN_IF_ERROR(cpu::DissolveUnfit(*module, library));
   ASSIGN_OR_RETURN(cpu::Program program, cpu::EmitProgram(*module, *jit, *pool, library, options));
   stats.codegen_ms = Milliseconds() - codegen;
 

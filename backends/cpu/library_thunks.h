@@ -1,4 +1,5 @@
-// Thunks that call the CPU library: dot, convolution, sort, top-k; and one that lets the
+// Thunks that call the CPU library: dot, convolution, sort, top-k, Fourier
+// transforms, linear algebra; and one that lets the
 // interpreter compute an operation for which there is neither a kernel family nor a library routine
 // yet (correct, not fast).
 #pragma once
@@ -40,6 +41,15 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeSortThunk(const Instruction& sort,
 absl::StatusOr<std::unique_ptr<Thunk>> MakeTopKThunk(const Instruction& topk,
                                                      const ThunkBuffers& buffers,
                                                      const LibraryOptions& options);
+absl::StatusOr<std::unique_ptr<Thunk>> MakeFftThunk(const Instruction& fft,
+                                                    const ThunkBuffers& buffers,
+                                                    const LibraryOptions& options);
+absl::StatusOr<std::unique_ptr<Thunk>> MakeCholeskyThunk(const Instruction& cholesky,
+                                                         const ThunkBuffers& buffers,
+                                                         const LibraryOptions& options);
+absl::StatusOr<std::unique_ptr<Thunk>> MakeTriangularSolveThunk(const Instruction& solve,
+                                                                const ThunkBuffers& buffers,
+                                                                const LibraryOptions& options);
 // Any instruction without side effects that the evaluator can compute.
 absl::StatusOr<std::unique_ptr<Thunk>> MakeEvalThunk(const Instruction& instruction,
                                                      const ThunkBuffers& buffers,

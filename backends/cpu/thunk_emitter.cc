@@ -5,19 +5,45 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/cpu/families/family.h"
-#include "backends/cpu/families/fusible.h"
+#include "backends/cpu/kernel_planner.h"
 #include "backends/cpu/kernel_thunk.h"
 #include "backends/cpu/show_code.h"
 #include "backends/cpu/tile/emit_llvm.h"
 #include "lib/eval/evaluator.h"
 #include "lib/ir/computation.h"
+#include "lib/support/diagnostic.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
+#include "passes/cpu/fusible.h"
 
 namespace hlo::cpu {
 namespace {
 
 // How an instruction is computed.
-enum class Means { kNothing, kKernel, kDot, kConvolution, kSort, kTopK, kEval, kControl };
+enum class Means { kNothing, kKernel, kLibrary, kEval, kControl };
+
+using MakeThunk = absl::StatusOr<std::unique_ptr<Thunk>> (*)(const Instruction&,
+                                                             const ThunkBuffers&,
+                                                             const LibraryOptions&);
+// What the library computes. A maker that returns null or kUnimplemented leaves the instruction to
+// the evaluator.
+constexpr std::pair<Opcode, MakeThunk> kLibraryThunks[] = {
+    {Opcode::kDot, MakeDotThunk},
+    {Opcode::kConvolution, MakeConvThunk},
+    {Opcode::kSort, MakeSortThunk},
+    {Opcode::kTopK, MakeTopKThunk},
+    {Opcode::kFft, MakeFftThunk},
+    {Opcode::kCholesky, MakeCholeskyThunk},
+    {Opcode::kTriangularSolve, MakeTriangularSolveThunk},
+};
+MakeThunk LibraryThunkOf(Opcode opcode) {
+  for (const auto& [key, make] : kLibraryThunks) {
+    if (key == opcode) return make;
+  }
+  return nullptr;
+}
+
+constexpr size_t kMostErrors = 10;
 
 // One unique kernel; several thunks may run it.
 struct UniqueKernel {
@@ -41,14 +67,16 @@ bool NeedsNoCode(const Instruction& instruction) {
 
 class ProgramEmitter {
  public:
-  ProgramEmitter(const Module& module, const Jit& jit, ThreadPool& pool,
-                 const LibraryOptions& library, const CompileOptions& options)
+  ProgramEmitter(Module& module, const Jit& jit, ThreadPool& pool, const LibraryOptions& library,
+                 const CompileOptions& options)
       : module_(module), jit_(jit), pool_(pool), library_(library), options_(options) {
     family_.vector_bytes = library.host.vector_bytes();
   }
 
   absl::StatusOr<Program> Run() {
+    ASSIGN_OR_RETURN(fusions_, PlanFusions(module_, family_));
     RETURN_IF_ERROR(Plan(*module_.entry()));
+    if (!unsupported_.empty()) return StatusOf(absl::StatusCode::kUnimplemented, unsupported_);
     ASSIGN_OR_RETURN(program_.buffers, BufferAssignment::Make(module_, Hooks()));
     RETURN_IF_ERROR(PlanShared());
     RETURN_IF_ERROR(Compile());
@@ -77,13 +105,11 @@ class ProgramEmitter {
       case Opcode::kWhile:
       case Opcode::kConditional:
       case Opcode::kCall: return Means::kControl;
-      case Opcode::kDot: return Means::kDot;
-      case Opcode::kConvolution: return Means::kConvolution;
-      case Opcode::kSort: return Means::kSort;
-      case Opcode::kTopK: return Means::kTopK;
       default: break;
     }
-    const Decision kernel = CanEmit(instruction);
+    if (LibraryThunkOf(instruction.opcode()) != nullptr && !instruction.shape().has_dynamic_dims())
+      return Means::kLibrary;
+    const Decision kernel = IsKernel(instruction);
     if (kernel) return Means::kKernel;
     if (instruction.opcode() == Opcode::kFusion) {
       return Unsupported(instruction.loc(), "platform `cpu` cannot compile fusion `{}`: {}",
@@ -98,27 +124,47 @@ class ProgramEmitter {
 
   // ---- kernels ----
 
-  // Emits every kernel once, without sharing, so that buffer assignment knows what may share.
+  // Emits every kernel once, without sharing, so that buffer assignment knows what may share. What
+  // cannot be compiled is collected, so that one run names all of it.
   absl::Status Plan(const Computation& computation) {
     for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
-      ASSIGN_OR_RETURN(Means means, MeansOf(*instruction));
-      if (means == Means::kKernel) {
-        absl::StatusOr<KernelPlan> plan = EmitFusion(*instruction, family_);
-        if (plan.ok()) {
-          planned_[instruction].plan = *std::move(plan);
-          kernel_order_.push_back(instruction);
-        } else if (plan.status().code() == absl::StatusCode::kUnimplemented &&
-                   instruction->opcode() != Opcode::kFusion && IsEvaluable(*instruction)) {
-          means = Means::kEval;
-        } else {
-          return plan.status();
-        }
+      const absl::Status status = PlanOne(*instruction);
+      if (status.code() == absl::StatusCode::kUnimplemented) {
+        for (Diagnostic& diagnostic : DiagnosticsOf(status))
+          unsupported_.push_back(std::move(diagnostic));
+      } else if (!status.ok()) {
+        return status;
       }
-      means_[instruction] = means;
-      if (means == Means::kControl) {
-        for (const Computation* callee : instruction->calls()) RETURN_IF_ERROR(Plan(*callee));
-      }
+      if (unsupported_.size() >= kMostErrors) break;
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status PlanOne(const Instruction& instruction) {
+    ASSIGN_OR_RETURN(Means means, MeansOf(instruction));
+    if (means == Means::kKernel) {
+      RETURN_IF_ERROR(PlanKernel(instruction, means));
+    }
+    means_[&instruction] = means;
+    if (means == Means::kControl) {
+      for (const Computation* callee : instruction.calls()) RETURN_IF_ERROR(Plan(*callee));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PlanKernel(const Instruction& instruction, Means& means) {
+    if (const auto it = fusions_.find(&instruction); it != fusions_.end()) {
+      planned_[&instruction].plan = std::move(it->second);
+    } else {
+      absl::StatusOr<KernelPlan> plan = EmitFusion(instruction, family_);
+      if (plan.status().code() == absl::StatusCode::kUnimplemented && IsEvaluable(instruction)) {
+        means = Means::kEval;
+        return absl::OkStatus();
+      }
+      if (!plan.ok()) return plan.status();
+      planned_[&instruction].plan = *std::move(plan);
+    }
+    kernel_order_.push_back(&instruction);
     return absl::OkStatus();
   }
 
@@ -213,14 +259,7 @@ class ProgramEmitter {
     switch (means_.at(&instruction)) {
       case Means::kNothing: return std::unique_ptr<Thunk>();
       case Means::kKernel: return EmitKernel(instruction);
-      case Means::kDot:
-        return OrEval(instruction, MakeDotThunk(instruction, BuffersOf(instruction), library_));
-      case Means::kConvolution:
-        return OrEval(instruction, MakeConvThunk(instruction, BuffersOf(instruction), library_));
-      case Means::kSort:
-        return OrEval(instruction, MakeSortThunk(instruction, BuffersOf(instruction), library_));
-      case Means::kTopK:
-        return OrEval(instruction, MakeTopKThunk(instruction, BuffersOf(instruction), library_));
+      case Means::kLibrary: return EmitLibrary(instruction);
       case Means::kEval: return MakeEvalThunk(instruction, BuffersOf(instruction), library_);
       case Means::kControl: return EmitControl(instruction, thunks);
     }
@@ -228,12 +267,13 @@ class ProgramEmitter {
   }
 
   // What the library declines goes to the evaluator.
-  absl::StatusOr<std::unique_ptr<Thunk>> OrEval(const Instruction& instruction,
-                                                absl::StatusOr<std::unique_ptr<Thunk>> thunk) {
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitLibrary(const Instruction& instruction) {
+    const ThunkBuffers buffers = BuffersOf(instruction);
+    absl::StatusOr<std::unique_ptr<Thunk>> thunk =
+        LibraryThunkOf(instruction.opcode())(instruction, buffers, library_);
     const bool declined =
         thunk.ok() ? *thunk == nullptr : thunk.status().code() == absl::StatusCode::kUnimplemented;
-    if (!declined) return thunk;
-    return MakeEvalThunk(instruction, BuffersOf(instruction), library_);
+    return declined ? MakeEvalThunk(instruction, buffers, library_) : std::move(thunk);
   }
 
   absl::StatusOr<std::unique_ptr<Thunk>> EmitKernel(const Instruction& instruction) {
@@ -251,7 +291,7 @@ class ProgramEmitter {
     launch.result_count = buffers.results.size();
     launch.task_count = planned.plan.task_count;
     launch.cost_ns_per_task = planned.plan.cost_ns_per_task;
-    launch.scratch_bytes = (planned.plan.kernel.scratch_bytes + 63) / 64 * 64;
+    launch.scratch_bytes = RoundUp(planned.plan.kernel.scratch_bytes, 64);
     launch.threads = library_.threads;
     return std::make_unique<KernelThunk>(instruction.name(), std::move(launch));
   }
@@ -291,12 +331,14 @@ class ProgramEmitter {
                                         std::move(body), /*trip_count=*/-1);
   }
 
-  const Module& module_;
+  Module& module_;
   const Jit& jit_;
   ThreadPool& pool_;
   const LibraryOptions& library_;
   const CompileOptions& options_;
   FamilyOptions family_;
+  KernelPlans fusions_;  // moved into planned_ when the program reaches them
+  std::vector<Diagnostic> unsupported_;
   absl::flat_hash_map<const Instruction*, Means> means_;
   absl::flat_hash_map<const Instruction*, PlannedKernel> planned_;
   std::vector<const Instruction*> kernel_order_;
@@ -307,42 +349,7 @@ class ProgramEmitter {
 
 }  // namespace
 
-absl::Status DissolveUnfit(Module& module, const LibraryOptions& library) {
-  FamilyOptions family;
-  family.vector_bytes = library.host.vector_bytes();
-  std::vector<Instruction*> unfit;
-  for (Computation* computation : module.computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kFusion &&
-          (!CanEmit(*instruction) || !EmitFusion(*instruction, family).ok())) {
-        unfit.push_back(instruction);
-      }
-    }
-  }
-  for (Instruction* fusion : unfit) {
-    Computation& parent = *fusion->parent();
-    absl::flat_hash_map<const Instruction*, Instruction*> copies;
-    for (Instruction* inner : fusion->fused_computation()->PostOrder()) {
-      if (inner->opcode() == Opcode::kParameter) {
-        copies[inner] = fusion->operand(static_cast<int>(inner->parameter_number()));
-        continue;
-      }
-      std::vector<Instruction*> operands;
-      for (const Instruction* operand : inner->operands()) operands.push_back(copies.at(operand));
-      Instruction* copy = parent.AddClone(*inner, inner->shape(), operands);
-      copies[inner] = copy;
-    }
-    parent.Replace(fusion, copies.at(fusion->fused_computation()->root()));
-  }
-  if (!unfit.empty()) {
-    module.ClearSchedule();
-    module.RemoveUnusedComputations();
-    module.Sweep();
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Program> EmitProgram(const Module& module, const Jit& jit, ThreadPool& pool,
+absl::StatusOr<Program> EmitProgram(Module& module, const Jit& jit, ThreadPool& pool,
                                     const LibraryOptions& library, const CompileOptions& options) {
   return ProgramEmitter(module, jit, pool, library, options).Run();
 }

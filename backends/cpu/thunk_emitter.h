@@ -24,11 +24,9 @@ struct Program {
   int unique_kernels = 0;  // compiled
 };
 
-// Undoes the fusions that no kernel family takes as they are; their instructions become kernels of
-// their own. Run before EmitProgram.
-absl::Status DissolveUnfit(Module& module, const LibraryOptions& library);
-
-absl::StatusOr<Program> EmitProgram(const Module& module, const Jit& jit, ThreadPool& pool,
+// Undoes fusions that no kernel family takes (kernel_planner.h) before it emits the others. Up to
+// ten instructions that the platform cannot compile are named in one kUnimplemented error.
+absl::StatusOr<Program> EmitProgram(Module& module, const Jit& jit, ThreadPool& pool,
                                     const LibraryOptions& library, const CompileOptions& options);
 
 }  // namespace hlo::cpu

@@ -103,7 +103,7 @@ class Fuser {
     }
     // Names for values that own no memory, and constants, are no kernels of their own.
     if (instruction->opcode() == Opcode::kReshape || instruction->opcode() == Opcode::kCopy ||
-        instruction->opcode() == Opcode::kConstant) {
+        instruction->opcode() == Opcode::kConstant || instruction->opcode() == Opcode::kBitcast) {
       return;
     }
     group_of_[instruction] = static_cast<int>(groups_.size());
@@ -195,6 +195,7 @@ class Fuser {
           return true;
         if (BroadcastsRows(user)) return true;
         return instruction.opcode() != Opcode::kReduce && !cpu::IsExpensive(instruction) && small;
+      case Opcode::kBitcast:
       case Opcode::kReshape:
         // What matters is who reads the reshaped value.
         return &user == group.root ||

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
-#include "lib/support/file.h"
+#include "lib/support/file_set.h"
 #include "lib/support/status.h"
 #include "tools/run/leaves.h"
 #include "tools/run/model_file.h"
@@ -68,18 +67,11 @@ std::string OutputText(const Literal& result, PrintOutputs how) {
 
 absl::Status WriteOutputs(const Literal& result, const std::string& directory) {
   RETURN_IF_ERROR(MakeFolder(directory));
-  const std::vector<Literal> leaves = ArrayLeaves(result);
-  std::vector<std::string> written;
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    const std::string path = fmt::format("{}/out{}.npy", directory, i);
-    const absl::Status status = WriteFile(path, NpyText(leaves[i]));
-    if (!status.ok()) {
-      for (const std::string& earlier : written) unlink(earlier.c_str());
-      return status;
-    }
-    written.push_back(path);
-  }
-  return absl::OkStatus();
+  FileSet files;
+  int64_t number = 0;
+  for (const Literal& leaf : ArrayLeaves(result))
+    RETURN_IF_ERROR(files.Add(fmt::format("{}/out{}.npy", directory, number++), NpyText(leaf)));
+  return files.Commit();
 }
 
 }  // namespace hlo

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/cpu/families/fusible.h"
+#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/fusion_emitter.h"
 #include "lib/support/status.h"
 

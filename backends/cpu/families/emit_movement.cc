@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/cpu/families/fusible.h"
+#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/fusion_emitter.h"
 #include "lib/support/status.h"
 

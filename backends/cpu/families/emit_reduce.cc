@@ -5,7 +5,7 @@
 // whose result does vary (column sums) accumulates a vector of results.
 #include <algorithm>
 
-#include "backends/cpu/families/fusible.h"
+#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/fusion_emitter.h"
 #include "lib/support/status.h"
 

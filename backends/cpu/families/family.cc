@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/cpu/families/fusible.h"
+#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
@@ -144,7 +144,7 @@ bool SharesWanted(const Instruction& fusion, const FamilyOptions& options) {
 }
 
 absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOptions& options) {
-  if (const Decision decision = CanEmit(fusion); !decision) {
+  if (const Decision decision = IsKernel(fusion); !decision) {
     return Unsupported(fusion.loc(), "platform `cpu` cannot run `{}` yet: {}", fusion.name(),
                        decision.reason());
   }

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "backends/cpu/families/fusible.h"
+#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/status.h"
 

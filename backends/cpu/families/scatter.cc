@@ -7,7 +7,7 @@
 // innermost window dimension: every task takes all updates, but writes only its own columns.
 #include <algorithm>
 
-#include "backends/cpu/families/fusible.h"
+#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/status.h"
 

@@ -1,0 +1,215 @@
+// Where values live: who shares, who must not, and what is copied.
+#include "backends/common/buffer_assignment.h"
+
+#include <catch2/catch.hpp>
+
+#include "lib/ir/computation.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+using Kind = Allocation::Kind;
+
+// A parsed module with its assignment.
+struct Assigned {
+  explicit Assigned(std::string_view text, bool can_share = false) {
+    auto parsed = ParseModule(text);
+    REQUIRE(parsed.ok());
+    module = *std::move(parsed);
+    AssignmentHooks hooks;
+    hooks.can_share = [can_share](const Instruction&, int, int) { return can_share; };
+    auto made = BufferAssignment::Make(*module, hooks);
+    REQUIRE(made.ok());
+    buffers = *std::move(made);
+  }
+  const Instruction& At(std::string_view name) const {
+    for (const Computation* computation : module->computations()) {
+      if (const Instruction* found = computation->Find(name)) return *found;
+    }
+    FAIL("no instruction " << name);
+    return *module->entry()->root();
+  }
+  BufferSlice SliceOf(std::string_view name) const { return buffers->slice(At(name)); }
+  Kind KindOf(const BufferSlice& slice) const {
+    return buffers->allocations()[static_cast<size_t>(slice.allocation)].kind;
+  }
+  std::unique_ptr<Module> module;
+  std::unique_ptr<BufferAssignment> buffers;
+};
+
+constexpr std::string_view kChain = R"(HloModule chain
+ENTRY main {
+  x = f32[64] parameter(0)
+  a = f32[64] negate(x)
+  b = f32[64] exponential(a)
+  c = f32[64] negate(b)
+  ROOT d = f32[64] exponential(c)
+})";
+
+}  // namespace
+
+TEST_CASE("values whose lives do not meet share the arena", "[common][buffers]") {
+  const Assigned chain(kChain);
+  CHECK(chain.KindOf(chain.SliceOf("x")) == Kind::kArgument);
+  CHECK(chain.KindOf(chain.SliceOf("d")) == Kind::kResult);
+  CHECK(chain.KindOf(chain.SliceOf("a")) == Kind::kTemp);
+  // a is read while b is written; c comes after a.
+  CHECK_FALSE(chain.SliceOf("a").Overlaps(chain.SliceOf("b")));
+  CHECK_FALSE(chain.SliceOf("b").Overlaps(chain.SliceOf("c")));
+  CHECK(chain.buffers->temp_size() <= 2 * 256);
+}
+
+TEST_CASE("an operation may write over an operand that dies there", "[common][buffers]") {
+  const Assigned chain(kChain, /*can_share=*/true);
+  CHECK(chain.SliceOf("a") == chain.SliceOf("b"));
+  CHECK(chain.SliceOf("b") == chain.SliceOf("c"));
+  // Never over an argument that is not given away.
+  CHECK(chain.KindOf(chain.SliceOf("x")) == Kind::kArgument);
+  CHECK_FALSE(chain.SliceOf("a") == chain.SliceOf("x"));
+
+  const Assigned kept(R"(HloModule kept
+ENTRY main {
+  x = f32[64] parameter(0)
+  a = f32[64] negate(x)
+  b = f32[64] exponential(a)
+  ROOT c = f32[64] add(a, b)
+})",
+                      /*can_share=*/true);
+  CHECK_FALSE(kept.SliceOf("a").Overlaps(kept.SliceOf("b")));  // a is read again
+}
+
+TEST_CASE("instructions that only rename share their operand's value", "[common][buffers]") {
+  const Assigned names(R"(HloModule names
+ENTRY main {
+  x = f32[8,8] parameter(0)
+  a = f32[8,8] negate(x)
+  r = f32[64] reshape(a)
+  t = (f32[64], f32[8,8]) tuple(r, x)
+  g = f32[64] get-tuple-element(t), index=0
+  ROOT b = f32[64] negate(g)
+})");
+  CHECK(names.SliceOf("r") == names.SliceOf("a"));
+  CHECK(names.SliceOf("g") == names.SliceOf("a"));
+  CHECK(names.buffers->slices(names.At("t"))[1] == names.SliceOf("x"));
+}
+
+TEST_CASE("a result that is an argument or a constant is copied", "[common][buffers]") {
+  const Assigned copied(R"(HloModule copied
+ENTRY main {
+  x = f32[8] parameter(0)
+  c = f32[2] constant({1, 2})
+  a = f32[8] negate(x)
+  ROOT t = (f32[8], f32[2], f32[8], f32[8]) tuple(x, c, a, a)
+})");
+  const std::vector<BufferSlice>& results = copied.buffers->results();
+  REQUIRE(results.size() == 4);
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(copied.KindOf(results[i]) == Kind::kResult);
+    for (size_t j = 0; j < i; ++j) CHECK_FALSE(results[i].Overlaps(results[j]));
+  }
+  CHECK(copied.KindOf(copied.SliceOf("c")) == Kind::kConstant);
+  // One of the two results that are `a` is computed where it is wanted; the others are copied.
+  CHECK(copied.buffers->entry_end().copies.size() == 3);
+}
+
+TEST_CASE("an argument that is given away is overwritten", "[common][buffers]") {
+  const Assigned donated(R"(HloModule donated, input_output_alias={ {}: (0, {}, must-alias) }
+ENTRY main {
+  x = f32[64] parameter(0)
+  ROOT a = f32[64] negate(x)
+})",
+                         /*can_share=*/true);
+  REQUIRE(donated.buffers->results().size() == 1);
+  const BufferSlice result = donated.buffers->results()[0];
+  CHECK(donated.KindOf(result) == Kind::kArgument);
+  CHECK(donated.buffers->allocations()[static_cast<size_t>(result.allocation)].donated);
+}
+
+TEST_CASE("a loop keeps its state in place and swaps through staging", "[common][buffers]") {
+  const Assigned loop(R"(HloModule loop
+cond {
+  p = (s32[], f32[16], f32[16]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(5)
+  ROOT lt = pred[] compare(i, n), direction=LT
+}
+body {
+  q = (s32[], f32[16], f32[16]) parameter(0)
+  j = s32[] get-tuple-element(q), index=0
+  one = s32[] constant(1)
+  k = s32[] add(j, one)
+  u = f32[16] get-tuple-element(q), index=1
+  v = f32[16] get-tuple-element(q), index=2
+  ROOT s = (s32[], f32[16], f32[16]) tuple(k, v, u)
+}
+ENTRY main {
+  a = f32[16] parameter(0)
+  b = f32[16] parameter(1)
+  z = s32[] constant(0)
+  t = (s32[], f32[16], f32[16]) tuple(z, a, b)
+  ROOT w = (s32[], f32[16], f32[16]) while(t), condition=cond, body=body
+})");
+  const std::vector<BufferSlice> state = loop.buffers->slices(loop.At("w"));
+  CHECK(loop.buffers->slices(loop.At("p")) == state);
+  CHECK(loop.buffers->slices(loop.At("q")) == state);
+  // Arguments and constants must not be overwritten: all three leaves are copied in.
+  CHECK(loop.buffers->loop_init(loop.At("w")).copies.size() == 3);
+  const CopyList& end = loop.buffers->loop_end(loop.At("w"));
+  int staged = 0;
+  for (const CopyList::Copy& copy : end.copies) {
+    staged += copy.staging.allocation >= 0;
+    for (const CopyList::Copy& other : end.copies) {
+      if (&copy != &other) CHECK_FALSE(copy.destination.Overlaps(other.destination));
+    }
+  }
+  CHECK(staged >= 1);
+}
+
+TEST_CASE("the branches of a conditional end in one place", "[common][buffers]") {
+  const Assigned branches(R"(HloModule branches
+yes {
+  x = f32[4] parameter(0)
+  ROOT a = f32[4] negate(x)
+}
+no {
+  ROOT y = f32[4] parameter(0)
+}
+ENTRY main {
+  p = pred[] parameter(0)
+  v = f32[4] parameter(1)
+  ROOT c = f32[4] conditional(p, v, v), true_computation=yes, false_computation=no
+})");
+  const BufferSlice result = branches.SliceOf("c");
+  const CopyList& copies = branches.buffers->branch_end(*branches.module->FindComputation("no"));
+  REQUIRE(copies.copies.size() == 1);
+  CHECK(copies.copies[0].destination == result);
+  CHECK(copies.copies[0].source == branches.SliceOf("v"));
+}
+
+TEST_CASE("weights are told from values that change", "[common][buffers]") {
+  const Assigned weights(R"(HloModule weights
+ENTRY main {
+  x = f32[4,4] parameter(0)
+  w = f32[4,4] parameter(1)
+  c = f32[4,4] constant({...})
+  a = f32[4,4] negate(x)
+  d = f32[4,4] dot(a, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT e = f32[4,4] dot(d, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})");
+  CHECK(weights.buffers->IsUnchanging(weights.At("w")));
+  CHECK(weights.buffers->IsUnchanging(weights.At("c")));
+  CHECK_FALSE(weights.buffers->IsUnchanging(weights.At("a")));
+}
+
+TEST_CASE("the list of buffers names allocations and values", "[common][buffers]") {
+  const Assigned chain(kChain);
+  const std::string text = chain.buffers->ToString();
+  CHECK(text.find("argument") != std::string::npos);
+  CHECK(text.find("result") != std::string::npos);
+  CHECK(text.find("temp") != std::string::npos);
+  CHECK(text.find("exponential") == std::string::npos);  // names, not opcodes
+  CHECK(text.find("b") != std::string::npos);
+}
+
+}  // namespace hlo

@@ -1,0 +1,134 @@
+// fft, cholesky and triangular-solve by the library: HLO attributes -> the routine's spec.
+#include <functional>
+#include <utility>
+
+#include "backends/cpu/library/fft.h"
+#include "backends/cpu/library/linalg.h"
+#include "backends/cpu/library_thunks.h"
+
+namespace hlo::cpu {
+namespace {
+
+// A routine of the library over whole arrays with one result.
+class RoutineThunk final : public Thunk {
+ public:
+  // Operand addresses in order; the second is null when there is one operand.
+  using Routine = std::function<void(const void* a, const void* b, void* output, void* scratch,
+                                     ThreadPool& pool)>;
+  RoutineThunk(const Instruction& instruction, const ThunkBuffers& buffers, int64_t scratch_bytes,
+               Routine routine)
+      : Thunk(instruction.name()),
+        kind_(instruction.opcode_text()),
+        output_(buffers.results[0]),
+        scratch_bytes_(scratch_bytes),
+        routine_(std::move(routine)) {
+    for (const auto& operand : buffers.operands) inputs_.push_back(operand[0]);
+  }
+  std::string_view kind() const override { return kind_; }
+  BufferUses uses() const override { return {inputs_, {output_}}; }
+  int64_t scratch_bytes() const override { return scratch_bytes_; }
+  absl::Status Execute(ExecuteContext& context) const override {
+    routine_(context.Address(inputs_[0]),
+             inputs_.size() > 1 ? context.Address(inputs_[1]) : nullptr, context.Address(output_),
+             context.scratch, *context.pool);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string_view kind_;
+  std::vector<BufferSlice> inputs_;
+  BufferSlice output_;
+  int64_t scratch_bytes_;
+  Routine routine_;
+};
+
+// The product of all dimensions but the last `minor` ones.
+int64_t BatchOf(Shape shape, int minor) {
+  int64_t batch = 1;
+  for (int d = 0; d < shape.rank() - minor; ++d) batch *= shape.dim(d);
+  return batch;
+}
+
+FftKind KindOf(FftType type) {
+  switch (type) {
+    case FftType::kFft: return FftKind::kForward;
+    case FftType::kIfft: return FftKind::kInverse;
+    case FftType::kRfft: return FftKind::kRealForward;
+    case FftType::kIrfft: return FftKind::kRealInverse;
+  }
+  return FftKind::kForward;
+}
+
+Transposition TranspositionOf(TransposeKind kind) {
+  switch (kind) {
+    case TransposeKind::kInvalid:
+    case TransposeKind::kNoTranspose: return Transposition::kNone;
+    case TransposeKind::kTranspose: return Transposition::kTranspose;
+    case TransposeKind::kAdjoint: return Transposition::kAdjoint;
+  }
+  return Transposition::kNone;
+}
+
+absl::StatusOr<std::unique_ptr<Thunk>> MakeLinalgThunk(
+    const Instruction& instruction, const ThunkBuffers& buffers,
+    absl::StatusOr<std::unique_ptr<LinalgKernel>> made) {
+  if (!made.ok()) return made.status();
+  const std::shared_ptr<LinalgKernel> kernel = *std::move(made);
+  const auto routine = [kernel](const void* a, const void* b, void* output, void* scratch,
+                                ThreadPool& pool) { kernel->Run(a, b, output, scratch, pool); };
+  return std::make_unique<RoutineThunk>(instruction, buffers, kernel->scratch_bytes(), routine);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Thunk>> MakeFftThunk(const Instruction& fft,
+                                                    const ThunkBuffers& buffers,
+                                                    const LibraryOptions& options) {
+  const FftAttrs& attrs = fft.attrs<FftAttrs>();
+  const ElementType type = fft.operand(0)->shape().element_type();
+  FftSpec spec;
+  spec.kind = KindOf(attrs.fft_type);
+  spec.is_double = type == ElementType::kF64 || type == ElementType::kC128;
+  spec.batch = BatchOf(fft.shape(), static_cast<int>(attrs.fft_length.size()));
+  spec.length.assign(attrs.fft_length.begin(), attrs.fft_length.end());
+  spec.threads = options.threads;
+  absl::StatusOr<std::unique_ptr<FftKernel>> made = MakeFft(spec);
+  if (!made.ok()) return made.status();
+  const std::shared_ptr<FftKernel> kernel = *std::move(made);
+  const auto routine = [kernel](const void* input, const void*, void* output, void* scratch,
+                                ThreadPool& pool) { kernel->Run(input, output, scratch, pool); };
+  return std::make_unique<RoutineThunk>(fft, buffers, kernel->scratch_bytes(), routine);
+}
+
+absl::StatusOr<std::unique_ptr<Thunk>> MakeCholeskyThunk(const Instruction& cholesky,
+                                                         const ThunkBuffers& buffers,
+                                                         const LibraryOptions& options) {
+  const Shape shape = cholesky.shape();
+  CholeskySpec spec;
+  spec.type = shape.element_type();
+  spec.batch = BatchOf(shape, 2);
+  spec.n = shape.dim(shape.rank() - 1);
+  spec.lower = cholesky.attrs<CholeskyAttrs>().lower;
+  spec.threads = options.threads;
+  return MakeLinalgThunk(cholesky, buffers, MakeCholesky(spec, options.host));
+}
+
+absl::StatusOr<std::unique_ptr<Thunk>> MakeTriangularSolveThunk(const Instruction& solve,
+                                                                const ThunkBuffers& buffers,
+                                                                const LibraryOptions& options) {
+  const TriangularSolveAttrs& attrs = solve.attrs<TriangularSolveAttrs>();
+  const Shape shape = solve.shape();
+  TriangularSolveSpec spec;
+  spec.type = shape.element_type();
+  spec.batch = BatchOf(shape, 2);
+  spec.rows = shape.dim(shape.rank() - 2);
+  spec.columns = shape.dim(shape.rank() - 1);
+  spec.left = attrs.left_side;
+  spec.lower = attrs.lower;
+  spec.unit_diagonal = attrs.unit_diagonal;
+  spec.transposition = TranspositionOf(attrs.transpose_a);
+  spec.threads = options.threads;
+  return MakeLinalgThunk(solve, buffers, MakeTriangularSolve(spec, options.host));
+}
+
+}  // namespace hlo::cpu
