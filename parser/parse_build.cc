@@ -24,7 +24,8 @@ bool Parser::CheckOperandCount(const Draft& draft) {
   const std::string_view text = Text(draft.opcode);
   const auto index_operands = [&](int first) {
     // One scalar per dimension, or one vector.
-    const int rank = draft.operands[0]->shape().rank();
+    const Shape updated = draft.operands[0]->shape();  // dynamic-update-slice: maybe a buffer
+    const int rank = (updated.IsBuffer() ? updated.element(0) : updated).rank();
     if (count == first + rank) return true;
     if (count == first + 1 && draft.operands[static_cast<size_t>(first)]->shape().rank() == 1)
       return true;

@@ -1,5 +1,6 @@
 #include "passes/pipeline.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "passes/registry.h"
@@ -92,6 +93,8 @@ class PipelineParser {
       option.name = std::string(Word());
       if (option.name.empty())
         return Error(Here(1), "expected an option name or `}}` in the options of `{}`", item.name);
+      // `layout-sensitive` is another spelling of `layout_sensitive`.
+      std::replace(option.name.begin(), option.name.end(), '-', '_');
       if (Eat('=')) {
         option.has_value = true;
         const size_t value = at_;

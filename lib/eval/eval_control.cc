@@ -58,6 +58,9 @@ EvalResult EvalTakeElement0(EvalContext& c) { return TakeElement(c.Take(0), 0); 
 EvalResult EvalTakeElement1(EvalContext& c) { return TakeElement(c.Take(0), 1); }
 
 EvalResult EvalCall(EvalContext& c) {
+  // A fusion may have operands that no parameter takes.
+  const auto taken = static_cast<size_t>(c.instruction.call(0)->parameter_count());
+  if (c.operands.size() > taken) c.operands.resize(taken);
   return c.evaluator.Evaluate(*c.instruction.call(0), std::move(c.operands));
 }
 

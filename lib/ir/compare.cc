@@ -1,6 +1,7 @@
 #include "lib/ir/compare.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -215,9 +216,32 @@ uint64_t ContentHash(const Computation& computation) {
   return Hasher(CompareOptions()).Of(computation);
 }
 
+std::vector<Computation*> ComputationsByContent(const Module& module) {
+  const CompareOptions options;
+  Hasher hasher(options);
+  struct Keyed {
+    int count;
+    uint64_t hash;
+    Computation* computation;
+  };
+  std::vector<Keyed> keyed;
+  for (Computation* computation : module.PostOrder())
+    keyed.push_back({computation->instruction_count(), hasher.Of(*computation), computation});
+  std::stable_sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) {
+    return std::tie(a.count, a.hash) < std::tie(b.count, b.hash);
+  });
+  std::vector<Computation*> result;
+  for (const Keyed& entry : keyed) result.push_back(entry.computation);
+  return result;
+}
+
 uint64_t ContentHash(const Module& module) {
   const ModuleConfig& config = module.config();
-  uint64_t hash = ContentHash(*module.entry());
+  const CompareOptions options;
+  Hasher hasher(options);
+  for (const Computation* computation : module.PostOrder())
+    hasher.Of(*computation);  // callees first
+  uint64_t hash = hasher.Of(*module.entry());
   hash = HashMix(hash, config.entry_layout.result.Hash());
   for (const Shape& shape : config.entry_layout.parameters) hash = HashMix(hash, shape.Hash());
   hash = HashMix(hash, static_cast<uint64_t>(config.replica_count));

@@ -29,4 +29,8 @@ bool SameNode(const Instruction& a, const Instruction& b, const CompareOptions& 
 uint64_t ContentHash(const Computation& computation);
 uint64_t ContentHash(const Module& module);
 
+// The computations of Module::PostOrder by number of instructions, then by content: equivalent
+// modules list equivalent computations in the same order, however they were built.
+std::vector<Computation*> ComputationsByContent(const Module& module);
+
 }  // namespace hlo

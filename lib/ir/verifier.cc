@@ -396,6 +396,7 @@ absl::Status Verify(const Module& module, const VerifierOptions& options) {
   if (!findings.empty()) return findings.ToStatus();
   internal::VerifyOps(context);
   internal::VerifyModuleConfig(context);
+  if (findings.empty()) internal::VerifyChannels(context);  // follows attributes and operands
   return findings.ToStatus();
 }
 

@@ -3,11 +3,12 @@
 // Chains of async-start, async-update and async-done are followed through what only passes values
 // on (tuples, get-tuple-element, opt-barrier, copies, domains, loops, calls, some custom calls):
 //
-//   async-start   its computation has no other caller and its thread; on thread `main` holds parameters and a root only, but for
+//   async-start   its computation is no other start's and runs on its thread; on thread `main` holds parameters and a root only, but for
 //                 groups of collectives (frontend attribute `_collectives_group`) and barriers of get-tuple-elements
-//   async-update  continues a start or update
+//   async-update  continues a start or update; operands that it binds have the shapes of the next parameters
 //   async-done    ends a chain that has bound all operands; has the shape of the computation's result
-//   start, update are used by the chain or passed on; a value that stays in its computation has exactly one next step
+//   start, update are used by the chain or passed on; one that stays in its computation has exactly one next step, directly or
+//                 through what passes it on, one that leaves it (a loop, a call, a result) at most one
 //   aliasing      on a start any output but the whole; on an update contexts of operand 0 only
 //
 // First-class pairs:
@@ -90,36 +91,77 @@ bool IsControlDep(const Instruction& user) {
          user.attrs<CustomCallAttrs>().custom_call_target == "control_dep";
 }
 
-// A start's or update's value is used by the next step, or carried on.
+// Where the value of a start or update goes inside its computation.
+struct Reach {
+  std::vector<const Instruction*> next;  // updates and dones, each once
+  bool leaves = false;                   // into a loop, a call, a branch, or out as a result
+};
+
+bool IsNextStep(const Instruction& user) {
+  return user.opcode() == Opcode::kAsyncUpdate || user.opcode() == Opcode::kAsyncDone;
+}
+
+Reach Follow(const Instruction& step) {
+  struct Value {
+    const Instruction* instruction;
+    std::vector<int64_t> path;  // of the step's value in it, outermost last
+  };
+  constexpr size_t kMostValues = 10000;
+  Reach reach;
+  std::vector<Value> values = {{&step, {}}};
+  for (size_t at = 0; at < values.size() && at < kMostValues; ++at) {
+    const Value value = values[at];
+    const Instruction& holder = *value.instruction;
+    if (holder.is_root() && !holder.parent()->is_entry()) reach.leaves = true;
+    for (const Use& use : holder.uses()) {
+      const Instruction* user = use.user;
+      const Opcode opcode = user->opcode();
+      if (IsNextStep(*user)) {
+        if (std::count(reach.next.begin(), reach.next.end(), user) == 0) reach.next.push_back(user);
+      } else if (opcode == Opcode::kTuple) {
+        values.push_back({user, value.path});
+        values.back().path.push_back(use.operand_index);
+      } else if (opcode == Opcode::kGetTupleElement) {
+        if (value.path.empty() || value.path.back() != user->tuple_index()) continue;
+        values.push_back({user, value.path});
+        values.back().path.pop_back();
+      } else if (PassesOperandOn(*user)) {
+        values.push_back({user, value.path});
+      } else if (CarriesOn(*user)) {
+        reach.leaves = true;
+      }
+    }
+  }
+  std::sort(reach.next.begin(), reach.next.end(),
+            [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); });
+  return reach;
+}
+
+// A start's or update's value is used by one next step, or leaves the computation.
 void CheckChainUsers(const VerifyContext& context, const Instruction& step) {
-  const Instruction* next = nullptr;
-  bool carried = step.is_root() && !step.parent()->is_entry();
   for (const Instruction* user : step.users()) {
-    if (user->opcode() == Opcode::kAsyncUpdate || user->opcode() == Opcode::kAsyncDone) {
+    if (IsNextStep(*user)) {
       for (int i = 1; i < user->operand_count(); ++i) {
         if (user->operand(i) != &step) continue;
         context.findings.Add(user->loc(), "operand {} of `{}` is `{}`, which may only be operand 0",
                              i, user->name(), step.name());
         return context.findings.NoteDefinition(step);
       }
-      if (next != nullptr) {
-        context.findings.Add(step.loc(), "`{}` is continued by both `{}` and `{}`", step.name(),
-                             next->name(), user->name());
-        return context.findings.NoteDefinition(*user);
-      }
-      next = user;
-    } else if (CarriesOn(*user)) {
-      carried = true;
-    } else if (!IsControlDep(*user)) {
+    } else if (!CarriesOn(*user) && !IsControlDep(*user)) {
       context.findings.Add(user->loc(),
                            "`{}` uses `{}`, which only an async-update or async-done can use",
                            user->name(), step.name());
       return context.findings.NoteDefinition(step);
     }
   }
-  if (next == nullptr && !carried) {
-    context.findings.Add(step.loc(), "`{}` has no async-done", step.name());
+  const Reach reach = Follow(step);
+  if (reach.next.size() > 1) {
+    context.findings.Add(step.loc(), "`{}` is continued by both `{}` and `{}`", step.name(),
+                         reach.next[0]->name(), reach.next[1]->name());
+    return context.findings.NoteDefinition(*reach.next[1]);
   }
+  if (reach.next.empty() && !reach.leaves)
+    context.findings.Add(step.loc(), "`{}` has no async-done", step.name());
 }
 
 // The async-start of the chain that `step` belongs to, or null after a message.
@@ -154,12 +196,14 @@ bool IsCollectivesGroup(const Instruction& start) {
 
 void CheckWrapped(const VerifyContext& context, const Instruction& start,
                   const Computation& wrapped) {
-  if (wrapped.callers().size() != 1) {
-    const Instruction* other =
-        wrapped.callers()[wrapped.callers()[0].caller == &start ? 1 : 0].caller;
+  const auto other =
+      std::find_if(wrapped.callers().begin(), wrapped.callers().end(), [&](const CallSite& site) {
+        return site.caller != &start && site.caller->opcode() == Opcode::kAsyncStart;
+      });
+  if (other != wrapped.callers().end()) {
     context.findings.Add(start.loc(), "computation `{}` of `{}` is also called by `{}`",
-                         wrapped.name(), start.name(), other->name());
-    return context.findings.NoteDefinition(*other);
+                         wrapped.name(), start.name(), other->caller->name());
+    return context.findings.NoteDefinition(*other->caller);
   }
   if (wrapped.execution_thread() != kMainThread || IsCollectivesGroup(start)) return;
   const Instruction* extra = nullptr;
@@ -188,29 +232,6 @@ Opcode DoneOf(Opcode start) {
   return Opcode::kRecvDone;
 }
 
-// One user, not counting control_dep: the done, or something that carries the value on.
-void CheckOneUser(const VerifyContext& context, const Instruction& start) {
-  const Opcode done = DoneOf(start.opcode());
-  const Instruction* first = nullptr;
-  for (const Instruction* user : start.users()) {
-    if (IsControlDep(*user)) continue;
-    if (first != nullptr) {
-      context.findings.Add(start.loc(), "`{}` is used by both `{}` and `{}`, expected one `{}`",
-                           start.name(), first->name(), user->name(), Text(done));
-      return context.findings.NoteDefinition(*user);
-    }
-    first = user;
-    if (user->opcode() == done || CarriesOn(*user)) continue;
-    context.findings.Add(start.loc(), "`{}` is used by `{}`, expected a `{}`", start.name(),
-                         user->name(), Text(done));
-    return context.findings.NoteDefinition(*user);
-  }
-  const bool may_be_unused = start.is_root() && !start.parent()->is_entry();
-  if (first == nullptr && !may_be_unused) {
-    context.findings.Add(start.loc(), "`{}` has no `{}`", start.name(), Text(done));
-  }
-}
-
 // The start that a first-class done waits for, or null after a message.
 const Instruction* StartOf(const VerifyContext& context, const Instruction& done) {
   const Instruction* start = Trace(done.operand(0));
@@ -226,7 +247,53 @@ const Instruction* StartOf(const VerifyContext& context, const Instruction& done
   return nullptr;
 }
 
+// What operands bound so far are called with. False after a message.
+bool CheckBound(const VerifyContext& context, const Instruction& step, const Instruction& start) {
+  const Computation& wrapped = *start.call(0);
+  const Shape bound = step.shape().element(0);
+  const int count = bound.element_count_of_tuple();
+  if (count > wrapped.parameter_count()) {
+    context.findings.Add(step.loc(),
+                         "`{}` has bound {} operands, but computation `{}` has {} parameters",
+                         step.name(), count, wrapped.name(), wrapped.parameter_count());
+    context.findings.NoteDefinition(start);
+    return false;
+  }
+  for (int i = 0; i < count; ++i) {
+    if (SameIgnoringLayout(bound.element(i), wrapped.parameter(i)->shape())) continue;
+    context.findings.Add(
+        step.loc(), "`{}` binds `{}` to parameter `{}` of computation `{}`, which has shape `{}`",
+        step.name(), bound.element(i), wrapped.parameter(i)->name(), wrapped.name(),
+        wrapped.parameter(i)->shape());
+    context.findings.NoteDefinition(*wrapped.parameter(i));
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+void CheckOneUser(const VerifyContext& context, const Instruction& start) {
+  const Opcode done = DoneOf(start.opcode());
+  const Instruction* first = nullptr;
+  for (const Instruction* user : start.users()) {
+    if (IsControlDep(*user)) continue;
+    if (first != nullptr) {
+      context.findings.Add(start.loc(), "`{}` is used by both `{}` and `{}`, expected one `{}`",
+                           start.name(), first->name(), user->name(), Text(done));
+      return context.findings.NoteDefinition(*user);
+    }
+    first = user;
+    if (user->opcode() == done || CarriesOn(*user)) continue;
+    context.findings.Add(start.loc(), "`{}` is used by `{}`, expected its `{}`", start.name(),
+                         user->name(), Text(done));
+    return context.findings.NoteDefinition(*user);
+  }
+  const bool may_be_unused = start.is_root() && !start.parent()->is_entry();
+  if (first == nullptr && !may_be_unused) {
+    context.findings.Add(start.loc(), "`{}` has no `{}`", start.name(), Text(done));
+  }
+}
 
 void VerifyAsyncStart(const VerifyContext& context, const Instruction& start) {
   const Computation& wrapped = *start.call(0);
@@ -236,7 +303,7 @@ void VerifyAsyncStart(const VerifyContext& context, const Instruction& start) {
   const OutputOperandAliases& aliases = start.attrs<AsyncAttrs>().output_to_operand_aliasing;
   for (const OutputOperandAlias& alias : aliases) {
     if (!alias.output.empty()) continue;
-    context.findings.Add(
+    return context.findings.Add(
         start.loc(), "`output_to_operand_aliasing` of `{}` names the whole output, expected a part",
         start.name());
   }
@@ -245,7 +312,7 @@ void VerifyAsyncStart(const VerifyContext& context, const Instruction& start) {
 
 void VerifyAsyncUpdate(const VerifyContext& context, const Instruction& update) {
   const Instruction* start = ChainStart(context, update);
-  if (start == nullptr) return;
+  if (start == nullptr || !CheckBound(context, update, *start)) return;
   CheckChainUsers(context, update);
   const OutputOperandAliases& aliases = update.attrs<AsyncAttrs>().output_to_operand_aliasing;
   for (const OutputOperandAlias& alias : aliases) {

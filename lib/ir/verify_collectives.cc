@@ -5,7 +5,8 @@
 //                        of both, whatever the ids count, unless the module has just one; groups are of equal size but for
 //                        all-reduce. collective-broadcast may leave devices out
 //   use_global_device_ids needs a channel, and groups
-//   channel_id           is positive
+//   channel_id           of all-reduce is positive
+//   shares               of all-gather and reduce-scatter are as many as devices in a group; so are operands of an all-to-all of tuples
 //   source_target_pairs  are in range, with each device at most once a source and once a target, times the number of slices
 #include <algorithm>
 
@@ -94,12 +95,11 @@ bool IsAllReduce(Opcode opcode) {
   return opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart;
 }
 
-}  // namespace
-
-void VerifyGroupCollective(const VerifyContext& context, const Instruction& instruction) {
+// The groups against the module's numbers of replicas and partitions.
+void CheckGroups(const VerifyContext& context, const Instruction& instruction,
+                 const GroupAttrs& attrs) {
   Findings& findings = context.findings;
-  const GroupAttrs attrs = GroupAttrsOf(instruction);
-  CheckChannel(context, instruction, attrs.channel_id);
+  if (instruction.opcode() == Opcode::kCollectiveBroadcast) return;  // any devices will do
   const bool global = attrs.use_global_device_ids.value_or(false);
   if (global && !attrs.channel_id.has_value()) {
     findings.Add(instruction.loc(), "`{}` has `use_global_device_ids` but no `channel_id`",
@@ -111,14 +111,11 @@ void VerifyGroupCollective(const VerifyContext& context, const Instruction& inst
   }
   const ReplicaGroups::Lists lists = attrs.groups.Flatten();
   if (lists.empty()) {
-    if (global) {
-      findings.Add(instruction.loc(),
-                   "`{}` has `use_global_device_ids`, so `replica_groups` cannot be empty",
-                   instruction.name());
-    }
-    return;
+    if (!global) return;
+    return findings.Add(instruction.loc(),
+                        "`{}` has `use_global_device_ids`, so `replica_groups` cannot be empty",
+                        instruction.name());
   }
-  if (instruction.opcode() == Opcode::kCollectiveBroadcast) return;
   int64_t count = 0;
   for (const std::vector<int64_t>& list : lists) count += static_cast<int64_t>(list.size());
   if (!CheckIdsAreDense(context, instruction, lists, count)) return;
@@ -138,10 +135,69 @@ void VerifyGroupCollective(const VerifyContext& context, const Instruction& inst
                instruction.name(), lists[0].size(), unlike->size());
 }
 
+// Devices that work together in one group; 1 may also mean that their number is not known.
+int64_t SubgroupSize(const GroupAttrs& attrs, const ModuleConfig& config) {
+  const ReplicaGroups::Lists lists = attrs.groups.Flatten();
+  const DeviceRange range = RangeOf(attrs, config);
+  const int64_t size = lists.empty() ? range.count : static_cast<int64_t>(lists[0].size());
+  const bool over_partitions =
+      attrs.channel_id.has_value() && attrs.use_global_device_ids == std::optional<bool>(false);
+  return over_partitions ? size * config.num_partitions : size;
+}
+
+// all-gather, reduce-scatter: the ratio of sizes is the number of devices; all-to-all of a tuple:
+// so is the number of operands.
+void CheckShares(const VerifyContext& context, const Instruction& instruction,
+                 const GroupAttrs& attrs) {
+  const Opcode opcode = instruction.opcode();
+  const bool gathers = opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart;
+  if (!gathers && opcode != Opcode::kReduceScatter && opcode != Opcode::kAllToAll) return;
+  const int64_t devices = SubgroupSize(attrs, context.module.config());
+  if (devices == 1) return;
+  if (opcode == Opcode::kAllToAll) {
+    const AllToAllAttrs& all_to_all = instruction.attrs<AllToAllAttrs>();
+    if (all_to_all.dimensions.has_value() || instruction.operand_count() == devices) return;
+    return context.findings.Add(instruction.loc(),
+                                "`{}` has {} operands, expected {}, one per device of a group",
+                                instruction.name(), instruction.operand_count(), devices);
+  }
+  const int64_t d = gathers ? instruction.attrs<AllGatherAttrs>().dimensions.value
+                            : instruction.attrs<ReduceScatterAttrs>().dimensions.value;
+  Shape results = instruction.shape();
+  if (opcode == Opcode::kAllGatherStart) results = results.element(1);
+  for (int i = 0; i < instruction.operand_count(); ++i) {
+    const Shape operand = instruction.operand(i)->shape();
+    const Shape result =
+        instruction.operand_count() == 1 && results.IsArray() ? results : results.element(i);
+    const int64_t whole = (gathers ? result : operand).dim(static_cast<int>(d));
+    const int64_t part = (gathers ? operand : result).dim(static_cast<int>(d));
+    if (whole == Shape::kUnbounded || part == Shape::kUnbounded) continue;
+    const int64_t shares = part == 0 ? devices : (whole + part - 1) / part;
+    if (shares == devices) continue;
+    context.findings.Add(instruction.loc(),
+                         "dimension {} of `{}` has size {} in operand {} and {} in the result, "
+                         "which makes {} shares for groups of {} devices",
+                         d, instruction.name(), gathers ? part : whole, i, gathers ? whole : part,
+                         shares, devices);
+    return context.findings.NoteDefinition(*instruction.operand(i));
+  }
+}
+
+}  // namespace
+
+void VerifyGroupCollective(const VerifyContext& context, const Instruction& instruction) {
+  if (HasTrait(instruction.opcode(), kAsyncStart)) CheckOneUser(context, instruction);
+  const GroupAttrs attrs = GroupAttrsOf(instruction);
+  if (IsAllReduce(instruction.opcode())) CheckChannel(context, instruction, attrs.channel_id);
+  const size_t before = context.findings.count();
+  if (context.options.check_replica_groups) CheckGroups(context, instruction, attrs);
+  if (context.findings.count() == before) CheckShares(context, instruction, attrs);
+}
+
 void VerifyCollectivePermute(const VerifyContext& context, const Instruction& permute) {
   Findings& findings = context.findings;
   const CollectivePermuteAttrs& attrs = permute.attrs<CollectivePermuteAttrs>();
-  CheckChannel(context, permute, attrs.channel_id);
+  if (permute.opcode() == Opcode::kCollectivePermuteStart) CheckOneUser(context, permute);
   const ModuleConfig& config = context.module.config();
   const int64_t limit = attrs.channel_id.has_value() ? config.num_partitions : config.replica_count;
   const int64_t allowed = std::max<int64_t>(1, static_cast<int64_t>(attrs.slice_sizes.size()));
@@ -167,7 +223,6 @@ void VerifyCollectivePermute(const VerifyContext& context, const Instruction& pe
           permute.name(), target, targets[target], allowed);
     }
   }
-  if (permute.opcode() == Opcode::kCollectivePermuteStart) VerifyPairStart(context, permute);
 }
 
 }  // namespace hlo::internal

@@ -6,7 +6,9 @@
 //   custom-call   with operand_layout_constraints has a result layout; GetRngSeed is () -> u64[]
 //   while         itself, the roots and parameters of its computations have one sharding, as far as they have any
 //   conditional   the same for itself and its branches' roots
-//   aliasing      operand numbers and indices exist, aliased values have equal shapes, no output is aliased twice
+//   layouts       with layout_sensitive, of operands and parameters and of results are the same (nested fusions: tiles and memory
+//                 space aside)
+//   aliasing      operand numbers and indices exist, aliased values have equal shapes; Pin and Unpin alias an array and its buffer
 #include <algorithm>
 #include <charconv>
 
@@ -45,6 +47,35 @@ bool HasAllLayouts(Shape shape) {
   return std::all_of(shape.elements().begin(), shape.elements().end(), HasAllLayouts);
 }
 
+bool IsPinOrUnpin(const Instruction& custom_call) {
+  const std::string_view target = custom_call.attrs<CustomCallAttrs>().custom_call_target;
+  return target == "Pin" || target == "Unpin";
+}
+
+// With layout_sensitive the layout of what is passed is that of the parameter.
+void CheckPassedLayout(const VerifyContext& context, const Instruction& caller,
+                       const Instruction& passed, const Instruction& parameter,
+                       const LayoutLeniency& leniency = {}) {
+  if (Agree(passed.shape(), parameter.shape(), ExactWhereLayoutsCount(context.options, leniency)))
+    return;
+  context.findings.Add(caller.loc(),
+                       "`{}` passes `{}`, `{:l}`, for parameter `{}` of computation `{}`, `{:l}`",
+                       caller.name(), passed.name(), passed.shape(), parameter.name(),
+                       parameter.parent()->name(), parameter.shape());
+  context.findings.NoteDefinition(parameter);
+}
+
+// With layout_sensitive the layout of a branch's or body's result is that of the caller.
+void CheckResultLayout(const VerifyContext& context, const Instruction& caller,
+                       const Computation& callee) {
+  const Instruction& root = *callee.root();
+  if (Agree(root.shape(), caller.shape(), ExactWhereLayoutsCount(context.options))) return;
+  context.findings.Add(caller.loc(),
+                       "`{}` is declared `{:l}`, but computation `{}` returns `{}`, `{:l}`",
+                       caller.name(), caller.shape(), callee.name(), root.name(), root.shape());
+  context.findings.NoteDefinition(root);
+}
+
 }  // namespace
 
 bool PassesThrough(const Instruction& custom_call) {
@@ -78,28 +109,19 @@ bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruc
           instruction.name(), ToString(alias.operand_index), alias.operand, operand);
       return false;
     }
-    for (size_t k = 0; k < i; ++k) {
-      if (aliases[k].output != alias.output) continue;
-      context.findings.Add(instruction.loc(),
-                           "`output_to_operand_aliasing` of `{}` names output {} twice",
-                           instruction.name(), ToString(alias.output));
-      return false;
-    }
     const Shape from = SubShape(operand, alias.operand_index);
     const Shape to = SubShape(output, alias.output);
     const bool skip =
         FindAttribute(instruction, "xla_skip_custom_call_alias_shape_check") != nullptr;
-    const Shape inner_from =
-        from.IsBuffer() ? from.element(0) : from;  // buffers alias the arrays they hold
-    const Shape inner_to = to.IsBuffer() ? to.element(0) : to;
-    Agreement agreement;
-    agreement.layout = agreement.layout_details =
-        context.options.layout_sensitive && !inner_to.IsScalar();
-    if (!skip && !Agree(inner_from, inner_to, agreement)) {
-      context.findings.Add(instruction.loc(),
-                           "`{}` aliases output {}, `{}`, with index {} of operand {}, `{}`",
-                           instruction.name(), ToString(alias.output), to,
-                           ToString(alias.operand_index), alias.operand, from);
+    const bool is_scalar = to.IsScalar() && from.IsScalar();
+    Agreement agreement = ExactWhereLayoutsCount(context.options, {.memory_space = is_scalar});
+    agreement.ignore_buffer =
+        instruction.opcode() != Opcode::kCustomCall || IsPinOrUnpin(instruction);
+    if (!skip && !Agree(from, to, agreement)) {
+      context.findings.Add(
+          instruction.loc(), "`{}` aliases output {}, `{}`, with index {} of operand {}, `{}`",
+          instruction.name(), ToString(alias.output), to.Text(agreement.layout),
+          ToString(alias.operand_index), alias.operand, from.Text(agreement.layout));
       return false;
     }
   }
@@ -133,11 +155,29 @@ void VerifyFusion(const VerifyContext& context, const Instruction& fusion) {
     context.findings.Add(instruction->loc(), "`{}` of fusion computation `{}` is not used",
                          instruction->name(), fused.name());
   }
+  const bool nested = fusion.parent()->is_fusion();
+  const LayoutLeniency leniency = {.tiles = nested, .memory_space = nested};
+  for (const Instruction* parameter : fused.parameters()) {
+    CheckPassedLayout(context, fusion,
+                      *fusion.operand(static_cast<int>(parameter->parameter_number())), *parameter,
+                      leniency);
+  }
+  if (!Agree(fused.root()->shape(), fusion.shape(),
+             ExactWhereLayoutsCount(context.options, leniency))) {
+    context.findings.Add(fusion.loc(),
+                         "`{}` is declared `{:l}`, but its computation returns `{:l}`",
+                         fusion.name(), fusion.shape(), fused.root()->shape());
+    context.findings.NoteDefinition(*fused.root());
+  }
   VerifyAliasIndices(context, fusion, fusion.attrs<FusionAttrs>().output_to_operand_aliasing,
                      fusion.shape());
 }
 
 void VerifyCall(const VerifyContext& context, const Instruction& call) {
+  for (const Instruction* parameter : call.to_apply()->parameters()) {
+    CheckPassedLayout(context, call, *call.operand(static_cast<int>(parameter->parameter_number())),
+                      *parameter);
+  }
   if (!call.attrs<CallAttrs>().is_composite) return;
   const std::string* name = FindAttribute(call, "composite.name");
   if (name == nullptr || name->empty()) {
@@ -177,18 +217,27 @@ void VerifyCustomCall(const VerifyContext& context, const Instruction& call) {
         "`{}` has {} operands and shape `{}`, expected none and `u64[]` for `GetRngSeed`",
         call.name(), call.operand_count(), call.shape());
   }
-  VerifyAliasIndices(context, call, attrs.output_to_operand_aliasing, call.shape());
+  if (!VerifyAliasIndices(context, call, attrs.output_to_operand_aliasing, call.shape())) return;
+  VerifyBufferTarget(context, call);
 }
 
 void VerifyWhile(const VerifyContext& context, const Instruction& loop) {
   const Computation& condition = *loop.while_condition();
   const Computation& body = *loop.while_body();
+  CheckPassedLayout(context, loop, *loop.operand(0), *condition.parameter(0));
+  CheckPassedLayout(context, loop, *loop.operand(0), *body.parameter(0));
+  CheckResultLayout(context, loop, body);
   CheckOneSharding(context, loop, {&loop, body.root(), body.parameter(0), condition.parameter(0)});
 }
 
 void VerifyConditional(const VerifyContext& context, const Instruction& conditional) {
   std::vector<const Instruction*> roots = {&conditional};
-  for (int i = 0; i < conditional.call_count(); ++i) roots.push_back(conditional.call(i)->root());
+  for (int i = 0; i < conditional.call_count(); ++i) {
+    const Computation& branch = *conditional.call(i);
+    roots.push_back(branch.root());
+    CheckPassedLayout(context, conditional, *conditional.operand(i + 1), *branch.parameter(0));
+    CheckResultLayout(context, conditional, branch);
+  }
   CheckOneSharding(context, conditional, roots);
 }
 

@@ -51,8 +51,23 @@ absl::Status Findings::ToStatus() const {
 
 // ---- shapes ----
 
+bool SameLayout(const Layout& a, const Layout& b, const LayoutLeniency& leniency) {
+  if (a.minor_to_major != b.minor_to_major) return false;
+  if (leniency.everything) return true;
+  return (leniency.tiles || a.tiles == b.tiles) &&
+         (leniency.memory_space || a.memory_space == b.memory_space) &&
+         (leniency.element_size || a.element_size_in_bits == b.element_size_in_bits) &&
+         (leniency.tail_padding || a.tail_padding_alignment == b.tail_padding_alignment) &&
+         (leniency.split_configs || a.split_configs == b.split_configs) &&
+         a.dynamic_shape_metadata_prefix_bytes == b.dynamic_shape_metadata_prefix_bytes &&
+         a.index_type == b.index_type && a.pointer_type == b.pointer_type;
+}
+
 bool Agree(Shape a, Shape b, const Agreement& agreement) {
   if (a == b) return true;
+  if (agreement.ignore_buffer && a.IsBuffer() != b.IsBuffer()) {
+    return Agree(a.IsBuffer() ? a.element(0) : a, b.IsBuffer() ? b.element(0) : b, agreement);
+  }
   if (a.elements().size() != b.elements().size()) return false;
   const ElementType type = a.element_type();
   if (type != b.element_type()) {
@@ -69,8 +84,7 @@ bool Agree(Shape a, Shape b, const Agreement& agreement) {
     if (x != y && x != Shape::kUnbounded && y != Shape::kUnbounded) return false;
   }
   if (!agreement.layout || !a.has_layout() || !b.has_layout()) return true;
-  if (agreement.layout_details) return a.layout() == b.layout();
-  return a.layout().minor_to_major == b.layout().minor_to_major;
+  return SameLayout(a.layout(), b.layout(), agreement.leniency);
 }
 
 }  // namespace hlo::internal

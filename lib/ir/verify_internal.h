@@ -26,6 +26,8 @@ class Findings {
   bool empty() const { return diagnostics_.empty(); }
   // Nothing more is wanted.
   bool full() const { return count_ >= limit_; }
+  // Messages kept so far, notes not counted.
+  size_t count() const { return static_cast<size_t>(count_); }
 
   template <class... Args>
   void Add(SourceLoc loc, fmt::format_string<Args...> format, Args&&... args) {
@@ -49,16 +51,37 @@ class Findings {
   std::vector<Diagnostic> diagnostics_;
 };
 
+// What two layouts may differ in; the order of dimensions never.
+struct LayoutLeniency {
+  bool tiles = false;
+  bool memory_space = false;
+  bool element_size = false;
+  bool tail_padding = false;
+  bool split_configs = false;
+  bool everything = false;
+};
+bool SameLayout(const Layout& a, const Layout& b, const LayoutLeniency& leniency);
+
 // How much of two shapes must agree. Dynamic dimensions always match static ones of the same size,
 // unbounded ones any size.
 struct Agreement {
-  bool float_width = true;      // f32 and bf16 differ
-  bool layout = false;          // minor_to_major
-  bool layout_details = false;  // tiles, memory space, …; only with layout
+  bool float_width = true;     // f32 and bf16 differ
+  bool layout = false;         // layouts are looked at
+  LayoutLeniency leniency;     // only with layout
+  bool ignore_buffer = false;  // an array agrees with a buffer of it
 };
 bool Agree(Shape a, Shape b, const Agreement& agreement);
 // Agree on types and sizes, layouts aside.
 inline bool SameIgnoringLayout(Shape a, Shape b) { return Agree(a, b, {}); }
+// Agree on types and sizes, with layout_sensitive on layouts to the last detail.
+inline Agreement ExactWhereLayoutsCount(const VerifierOptions& options,
+                                        const LayoutLeniency& leniency = {}) {
+  return {.float_width = true, .layout = options.layout_sensitive, .leniency = leniency};
+}
+
+constexpr int64_t kDeviceMemory = 0;
+constexpr int64_t kFastMemory = 1;
+constexpr int64_t kHostMemory = 5;
 
 struct VerifyContext {
   const Module& module;
@@ -71,13 +94,25 @@ void VerifyStructure(const VerifyContext& context);
 // verify_ops.cc: every instruction against the table, its shape rule, and the rules of its opcode,
 // some of which are below.
 void VerifyOps(const VerifyContext& context);
-// verify_module.cc: entry layout, aliases and donors, schedules; rules over all instructions of a
-// kind.
+// verify_module.cc: entry layout, aliases and donors, schedules.
 void VerifyModuleConfig(const VerifyContext& context);
+// verify_channels.cc: sends and receives of all computations together.
+void VerifyChannels(const VerifyContext& context);
+// verify_buffers.cc: buffers stand only where they may, are passed on and have one writer. Called
+// for modules that have any.
+void VerifyBuffers(const VerifyContext& context);
+bool HasBuffer(Shape shape);
+// Pin, Unpin and CreateBuffer, in any module.
+void VerifyBufferTarget(const VerifyContext& context, const Instruction& call);
 
 // A rule of one opcode, called when operands, attributes and shapes are known to be sound.
 using OpcodeRule = void (*)(const VerifyContext& context, const Instruction& instruction);
 
+// verify_layouts.cc: with layout_sensitive, and what other options ask of layouts.
+void VerifyLayouts(const VerifyContext& context, const Instruction& instruction);
+// verify_sharding.cc
+void VerifySharding(const VerifyContext& context, const Instruction& instruction);
+void VerifyOrigin(const VerifyContext& context, const Instruction& instruction);
 // verify_control.cc
 void VerifyFusion(const VerifyContext& context, const Instruction& fusion);
 void VerifyCall(const VerifyContext& context, const Instruction& call);
@@ -94,6 +129,8 @@ void VerifyTransferDone(const VerifyContext& context,
 void VerifyPairStart(const VerifyContext& context,
                      const Instruction& start);  // all-gather-start, copy-start, …
 void VerifyPairDone(const VerifyContext& context, const Instruction& done);
+// One user that is the done, or passes the value on; `control_dep` does not count.
+void CheckOneUser(const VerifyContext& context, const Instruction& start);
 // verify_collectives.cc
 void VerifyGroupCollective(const VerifyContext& context, const Instruction& instruction);
 void VerifyCollectivePermute(const VerifyContext& context, const Instruction& permute);

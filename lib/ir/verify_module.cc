@@ -7,7 +7,6 @@
 //   donors         exist, are arrays, named once and not aliased
 //   schedule       a scheduled module has a sequence for every computation that is not a fusion's; a sequence holds each instruction
 //                  once, after its operands and control predecessors
-//   buffers        are no parameters of the entry
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -24,7 +23,6 @@ class ModuleVerifier {
   void Run() {
     if (CheckEntryLayout()) CheckAliases();
     CheckSchedules();
-    CheckEntryBuffers();
   }
 
  private:
@@ -37,8 +35,8 @@ class ModuleVerifier {
                     layout.parameters.size(), entry.name(), entry.parameter_count());
       return false;
     }
-    Agreement agreement;
-    agreement.layout = context_.options.layout_sensitive;
+    const Agreement agreement = ExactWhereLayoutsCount(
+        context_.options, {.tiles = true, .memory_space = true, .tail_padding = true});
     bool sound = true;
     for (int i = 0; i < entry.parameter_count(); ++i) {
       const Instruction* parameter = entry.parameter(i);
@@ -114,13 +112,12 @@ class ModuleVerifier {
         findings_.Add(root->loc(), "`input_output_alias` names index {} of parameter {} twice",
                       ToString(alias.parameter_index), alias.parameter);
       }
-      if (alias.must_alias &&
-          !Agree(*from, to, {.float_width = true, .layout = true, .layout_details = true})) {
+      if (alias.must_alias && !Agree(*from, to, {.layout = true})) {
         findings_.Add(
             root->loc(),
             "output {}, `{:l}`, must alias index {} of parameter {}, `{:l}`; expected equal shapes",
             ToString(alias.output), to, ToString(alias.parameter_index), alias.parameter, *from);
-      } else if (context_.options.layout_sensitive && from->byte_size() != to.byte_size()) {
+      } else if (context_.options.layout_sensitive && SizeOf(*from) != SizeOf(to)) {
         findings_.Add(root->loc(),
                       "output {}, `{}`, aliases index {} of parameter {}, `{}`; expected equal "
                       "numbers of bytes",
@@ -136,6 +133,11 @@ class ModuleVerifier {
           "`buffer_donor` names index {} of parameter {}, which is donated or aliased already",
           ToString(donor.index), donor.parameter);
     }
+  }
+
+  int64_t SizeOf(Shape shape) const {
+    return context_.options.shape_size != nullptr ? context_.options.shape_size(shape)
+                                                  : shape.byte_size();
   }
 
   void CheckSchedules() {
@@ -181,19 +183,6 @@ class ModuleVerifier {
       return findings_.Add(instruction->loc(),
                            "`{}` is missing in the sequence of computation `{}`",
                            instruction->name(), computation.name());
-    }
-  }
-
-  void CheckEntryBuffers() {
-    for (const Instruction* parameter : module_.entry()->parameters()) {
-      bool has_buffer = false;
-      ForEachLeaf(parameter->shape(), [&](Shape leaf, const ShapeIndex&) {
-        has_buffer = has_buffer || leaf.IsBuffer();
-      });
-      if (!has_buffer) continue;
-      findings_.Add(parameter->loc(),
-                    "parameter `{}` of the entry has shape `{}`, expected no buffers",
-                    parameter->name(), parameter->shape());
     }
   }
 

@@ -5,13 +5,12 @@
 //   results          the declared shape is the inferred one; dynamic dimensions match static ones; floats of different width
 //                    are tolerated with allow_mixed_precision, but for opcodes that pass values through unchanged
 //   operands         without allow_mixed_precision have floats of one width, but for opcodes that take several
-//   layouts          with layout_sensitive: those opcodes' result layouts are exact, opcodes that cannot change the layout keep that
-//                    of operands of equal rank, a bitcast keeps the number of bytes
+//   to_apply         without allow_mixed_precision, of reduce, reduce-window and map, has parameters of the operands' types
+//   layouts          with layout_sensitive: results of opcodes that pass values through are exact (the others: verify_layouts.cc)
 //   result_accuracy  stands only on opcodes that have one
-//   sharding         fits the shape and the number of partitions
-//   origin           is a tree of the shape's form
+//   scheduling_name  with verify_instruction_name_unchanged, is the name
+//   threads          with verify_call_nested_computation_thread_name, `to_apply` runs on that of its caller
 //   all-reduce       all constrain their layout or none does
-//   buffers          have one user that writes
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -32,11 +31,12 @@ constexpr std::array<bool, kOpcodeCount> SetOf(const Opcode (&opcodes)[N]) {
 
 // Opcodes whose result has exactly the inferred element types, and with layout_sensitive its
 // layout.
-constexpr auto kStrict = SetOf(
-    {Opcode::kBitcast, Opcode::kCall, Opcode::kConditional, Opcode::kConstant, Opcode::kCopyDone,
-     Opcode::kCopyStart, Opcode::kCustomCall, Opcode::kGetTupleElement, Opcode::kInfeed,
-     Opcode::kOptimizationBarrier, Opcode::kOutfeed, Opcode::kParameter, Opcode::kRecv,
-     Opcode::kRecvDone, Opcode::kSend, Opcode::kSendDone, Opcode::kTuple, Opcode::kWhile});
+constexpr auto kStrict =
+    SetOf({Opcode::kBitcast, Opcode::kCall, Opcode::kConditional, Opcode::kConstant,
+           Opcode::kCopyDone, Opcode::kCopyStart, Opcode::kCustomCall, Opcode::kFusion,
+           Opcode::kGetTupleElement, Opcode::kInfeed, Opcode::kOptimizationBarrier,
+           Opcode::kOutfeed, Opcode::kParameter, Opcode::kRecv, Opcode::kRecvDone, Opcode::kSend,
+           Opcode::kSendDone, Opcode::kTuple, Opcode::kWhile});
 
 // Of these, the ones where tiles, memory space and the like may differ.
 constexpr auto kOrderOnly =
@@ -83,53 +83,6 @@ constexpr auto kTakesMixedFloats = SetOf({
     Opcode::kTuple,
     Opcode::kWhile,
 });
-
-// Opcodes whose result may be laid out unlike their operands.
-constexpr auto kChangesLayout = SetOf({Opcode::kAsyncStart,
-                                       Opcode::kAsyncUpdate,
-                                       Opcode::kAsyncDone,
-                                       Opcode::kBatchNormGrad,
-                                       Opcode::kBatchNormInference,
-                                       Opcode::kBatchNormTraining,
-                                       Opcode::kBitcast,
-                                       Opcode::kBroadcast,
-                                       Opcode::kCall,
-                                       Opcode::kCollectivePermuteStart,
-                                       Opcode::kCollectivePermuteDone,
-                                       Opcode::kConditional,
-                                       Opcode::kConstant,
-                                       Opcode::kConvolution,
-                                       Opcode::kCopy,
-                                       Opcode::kCopyStart,
-                                       Opcode::kCopyDone,
-                                       Opcode::kCustomCall,
-                                       Opcode::kDomain,
-                                       Opcode::kDot,
-                                       Opcode::kDynamicReshape,
-                                       Opcode::kFusion,
-                                       Opcode::kGather,
-                                       Opcode::kGetDimensionSize,
-                                       Opcode::kGetTupleElement,
-                                       Opcode::kInfeed,
-                                       Opcode::kIota,
-                                       Opcode::kOutfeed,
-                                       Opcode::kParameter,
-                                       Opcode::kPartitionId,
-                                       Opcode::kRaggedDot,
-                                       Opcode::kRecv,
-                                       Opcode::kRecvDone,
-                                       Opcode::kReduce,
-                                       Opcode::kReplicaId,
-                                       Opcode::kReshape,
-                                       Opcode::kRng,
-                                       Opcode::kRngBitGenerator,
-                                       Opcode::kRngGetAndUpdateState,
-                                       Opcode::kScaledDot,
-                                       Opcode::kSend,
-                                       Opcode::kSendDone,
-                                       Opcode::kAfterAll,
-                                       Opcode::kTranspose,
-                                       Opcode::kTuple});
 
 struct RuleRow {
   Opcode opcode;
@@ -188,19 +141,6 @@ void CollectFloats(Shape shape, ElementType& type, bool& mixed) {
   mixed = mixed || type != shape.element_type();
 }
 
-// `origin={}` says nothing.
-bool IsEmpty(const OriginalValue::Node& tree) { return tree.is_tuple && tree.children.empty(); }
-
-bool SameForm(Shape shape, const OriginalValue::Node& node) {
-  if (shape.IsTuple() != node.is_tuple) return false;
-  if (!node.is_tuple) return true;
-  if (shape.elements().size() != node.children.size()) return false;
-  for (size_t i = 0; i < node.children.size(); ++i) {
-    if (!SameForm(shape.elements()[i], node.children[i])) return false;
-  }
-  return true;
-}
-
 // "`f32[4]`, `f32[8]`"
 std::string OperandShapes(const Instruction& instruction, bool layouts) {
   constexpr int kMost = 4;
@@ -216,19 +156,25 @@ std::string OperandShapes(const Instruction& instruction, bool layouts) {
 class OpVerifier {
  public:
   explicit OpVerifier(const VerifyContext& context)
-      : context_(context), findings_(context.findings) {}
+      : context_(context),
+        findings_(context.findings),
+        looks_at_layouts_(context.options.layout_sensitive ||
+                          context.options.verify_no_host_memory_space ||
+                          context.options.verify_reshape_is_bitcast ||
+                          context.options.verify_broadcast_dims_order) {}
 
   void Verify(const Instruction& instruction) {
     if (!CheckAttributes(instruction) || !CheckShape(instruction) || !CheckResult(instruction))
       return;
     if (instruction.extras() != nullptr) CheckExtras(instruction);
     if (!context_.options.allow_mixed_precision) CheckOneFloatWidth(instruction);
-    if (context_.options.layout_sensitive) CheckLayouts(instruction);
-    if (instruction.shape().IsBuffer()) CheckOneWriter(instruction);
+    if (looks_at_layouts_) VerifyLayouts(context_, instruction);
+    if (context_.options.verify_call_nested_computation_thread_name) CheckThread(instruction);
     if (IsAllReduce(instruction.opcode())) CheckConstraint(instruction);
     if (const OpcodeRule rule = kRules[static_cast<size_t>(instruction.opcode())])
       rule(context_, instruction);
   }
+  bool has_buffers() const { return has_buffers_; }
 
  private:
   bool CheckAttributes(const Instruction& instruction) {
@@ -252,7 +198,8 @@ class OpVerifier {
                           AddPrefix(status, fmt::format("`{}`", instruction.name())));
       return false;
     }
-    if (!HasUnboundedDimension(shape)) {
+    has_buffers_ = has_buffers_ || HasBuffer(shape);
+    if (context_.options.allow_unbounded_dynamism || !HasUnboundedDimension(shape)) {
       known = shape;
       return true;
     }
@@ -278,7 +225,9 @@ class OpVerifier {
     if (Agree(instruction.shape(), *inferred, agreement)) {
       if (!kStrict[opcode] || !context_.options.layout_sensitive) return true;
       agreement.layout = true;
-      agreement.layout_details = !kOrderOnly[opcode];
+      agreement.leniency.everything = kOrderOnly[opcode];
+      if (instruction.opcode() == Opcode::kFusion && instruction.parent()->is_fusion())
+        agreement.leniency.tiles = agreement.leniency.memory_space = true;
       if (Agree(instruction.shape(), *inferred, agreement)) return true;
     }
     const std::string from = instruction.operand_count() == 0
@@ -311,66 +260,20 @@ class OpVerifier {
       findings_.Add(instruction.loc(), "`{}` has `result_accuracy`, which `{}` does not take",
                     instruction.name(), instruction.opcode_text());
     }
-    if (extras.sharding.has_value()) CheckSharding(instruction, *extras.sharding);
-    if (extras.origin.has_value() && !extras.origin->synthetic_call &&
-        !IsEmpty(extras.origin->tree) && !SameForm(instruction.shape(), extras.origin->tree)) {
-      findings_.Add(instruction.loc(),
-                    "the tree of `origin` of `{}` differs from that of shape `{}`",
-                    instruction.name(), instruction.shape());
-    }
+    if (extras.sharding.has_value()) VerifySharding(context_, instruction);
+    if (extras.origin.has_value()) VerifyOrigin(context_, instruction);
+    if (context_.options.verify_instruction_name_unchanged) CheckName(instruction);
   }
 
-  void CheckSharding(const Instruction& instruction, const Sharding& sharding) {
-    const Shape shape = instruction.shape();
-    if (!sharding.is_tuple) {
-      if (!shape.IsTuple()) CheckLeaf(instruction, shape, sharding.leaves[0]);
+  // `metadata={scheduling_name=…}` is the name that profiles know.
+  void CheckName(const Instruction& instruction) {
+    const std::string& known = instruction.metadata().scheduling_name;
+    const std::string_view name = instruction.name();
+    if (known.empty() || known == name || name.find(".clone") != std::string_view::npos ||
+        name.find(".remat") != std::string_view::npos)
       return;
-    }
-    if (!shape.IsTuple()) {
-      return findings_.Add(instruction.loc(), "`{}` has a tuple as sharding, but its shape is `{}`",
-                           instruction.name(), shape);
-    }
-    std::vector<Shape> leaves;
-    ForEachLeaf(shape, [&leaves](Shape leaf, const ShapeIndex&) { leaves.push_back(leaf); });
-    if (leaves.empty() && sharding.leaves.size() == 1) return;  // an empty tuple may have one
-    if (sharding.leaves.size() != leaves.size()) {
-      return findings_.Add(instruction.loc(),
-                           "the sharding of `{}` has {} leaves, but its shape `{}` has {}",
-                           instruction.name(), sharding.leaves.size(), shape, leaves.size());
-    }
-    for (size_t i = 0; i < leaves.size(); ++i)
-      CheckLeaf(instruction, leaves[i], sharding.leaves[i]);
-  }
-
-  void CheckLeaf(const Instruction& instruction, Shape shape, const Sharding::Leaf& leaf) {
-    if (const auto* named = std::get_if<NamedSharding>(&leaf)) {
-      if (shape.IsArray() && !named->dims.empty() &&
-          static_cast<int>(named->dims.size()) != shape.rank()) {
-        findings_.Add(instruction.loc(),
-                      "the sharding of `{}` has {} dimensions, but `{}` has rank {}",
-                      instruction.name(), named->dims.size(), shape, shape.rank());
-      }
-      return;
-    }
-    const TiledSharding& tiled = std::get<TiledSharding>(leaf);
-    const int64_t devices = context_.module.config().num_partitions;
-    if (tiled.kind == TiledSharding::Kind::kMaximal && devices > 1 &&
-        tiled.maximal_device >= devices) {
-      findings_.Add(instruction.loc(),
-                    "the sharding of `{}` names device {}, but there are {} partitions",
-                    instruction.name(), tiled.maximal_device, devices);
-    }
-    if (tiled.kind != TiledSharding::Kind::kTiled) return;
-    if (shape.IsArray() && tiled.data_rank() != shape.rank()) {
-      return findings_.Add(instruction.loc(),
-                           "the sharding of `{}` tiles {} dimensions, but `{}` has rank {}",
-                           instruction.name(), tiled.data_rank(), shape, shape.rank());
-    }
-    const std::optional<int64_t> tiles = CheckedProduct(tiled.tile_dims);
-    if (devices > 1 && (!tiles.has_value() || *tiles > devices)) {
-      findings_.Add(instruction.loc(), "the sharding of `{}` has more tiles than the {} partitions",
-                    instruction.name(), devices);
-    }
+    findings_.Add(instruction.loc(), "`{}` was renamed: its `scheduling_name` is `{}`", name,
+                  known);
   }
 
   void CheckOneFloatWidth(const Instruction& instruction) {
@@ -379,56 +282,41 @@ class OpVerifier {
     bool mixed = false;
     for (const Instruction* operand : instruction.operands())
       CollectFloats(operand->shape(), type, mixed);
-    if (!mixed) return;
-    findings_.Add(instruction.loc(), "`{}` mixes floats of several widths: `{}` of {}",
-                  instruction.name(), instruction.opcode_text(), OperandShapes(instruction, false));
-    findings_.NoteOperands(instruction);
+    if (mixed) {
+      findings_.Add(instruction.loc(), "`{}` mixes floats of several widths: `{}` of {}",
+                    instruction.name(), instruction.opcode_text(),
+                    OperandShapes(instruction, false));
+      findings_.NoteOperands(instruction);
+    } else if (instruction.opcode() == Opcode::kReduce ||
+               instruction.opcode() == Opcode::kReduceWindow ||
+               instruction.opcode() == Opcode::kMap) {
+      CheckParameterTypes(instruction);
+    }
   }
 
-  void CheckLayouts(const Instruction& instruction) {
-    const Shape shape = instruction.shape();
-    if (instruction.opcode() == Opcode::kBitcast) {
-      const Shape operand = instruction.operand(0)->shape();
-      if (shape.byte_size() != operand.byte_size()) {
-        findings_.Add(instruction.loc(),
-                      "bitcast `{}` from `{}` to `{}` changes the number of bytes from {} to {}",
-                      instruction.name(), operand, shape, operand.byte_size(), shape.byte_size());
-      }
-    }
-    if (instruction.opcode() == Opcode::kScan &&
-        instruction.attrs<ScanAttrs>().is_associative != true) {
+  void CheckParameterTypes(const Instruction& instruction) {
+    const Computation& callee = *instruction.to_apply();
+    for (int i = 0; i < std::min(instruction.operand_count(), callee.parameter_count()); ++i) {
+      const ElementType passed = instruction.operand(i)->shape().element_type();
+      const ElementType taken = callee.parameter(i)->shape().element_type();
+      if (passed == taken) continue;
       findings_.Add(instruction.loc(),
-                    "scan `{}` is not associative; it is expanded before layouts are assigned",
-                    instruction.name());
-    }
-    if (kChangesLayout[static_cast<size_t>(instruction.opcode())] || !shape.IsArray() ||
-        !shape.has_layout())
-      return;
-    for (const Instruction* operand : instruction.operands()) {
-      const Shape from = operand->shape();
-      if (!from.IsArray() || from.rank() != shape.rank() || !from.has_layout()) continue;
-      if (from.layout().minor_to_major == shape.layout().minor_to_major) continue;
-      findings_.Add(
-          instruction.loc(),
-          "`{}` has shape `{:l}`, but `{}` cannot change the layout of operand `{}`, `{:l}`",
-          instruction.name(), shape, instruction.opcode_text(), operand->name(), from);
-      return findings_.NoteDefinition(*operand);
+                    "parameter {} of the `to_apply` computation `{}` has element type `{}`, but "
+                    "operand `{}` has `{}`",
+                    i, callee.name(), Text(taken), instruction.operand(i)->name(), Text(passed));
+      return findings_.NoteDefinition(*callee.parameter(i));
     }
   }
 
-  // Tuples and their elements only pass a buffer on; every other user writes.
-  void CheckOneWriter(const Instruction& buffer) {
-    const Instruction* writer = nullptr;
-    for (const Instruction* user : buffer.users()) {
-      if (user->opcode() == Opcode::kTuple || user->opcode() == Opcode::kGetTupleElement) continue;
-      if (writer == nullptr) {
-        writer = user;
-        continue;
-      }
-      findings_.Add(buffer.loc(), "buffer `{}` is written by both `{}` and `{}`", buffer.name(),
-                    writer->name(), user->name());
-      return findings_.NoteDefinition(*user);
-    }
+  void CheckThread(const Instruction& instruction) {
+    const CallSpec& calls = Info(instruction.opcode()).calls;
+    if (instruction.call_count() == 0 || calls.names[0] != "to_apply") return;
+    const Computation& callee = *instruction.to_apply();
+    const std::string_view thread = instruction.parent()->execution_thread();
+    if (callee.execution_thread() == thread) return;
+    findings_.Add(instruction.loc(), "`{}` runs on thread `{}`, but computation `{}` on `{}`",
+                  instruction.name(), thread, callee.name(), callee.execution_thread());
+    findings_.NoteDefinition(callee);
   }
 
   static bool IsAllReduce(Opcode opcode) {
@@ -448,6 +336,8 @@ class OpVerifier {
 
   const VerifyContext& context_;
   Findings& findings_;
+  const bool looks_at_layouts_;
+  bool has_buffers_ = false;
   std::vector<Shape> operands_;
   std::vector<Signature> calls_;
   absl::flat_hash_map<const Computation*, std::unique_ptr<Signature>> signatures_;
@@ -466,6 +356,7 @@ void VerifyOps(const VerifyContext& context) {
       if (context.findings.full()) return;
     }
   }
+  if (verifier.has_buffers()) VerifyBuffers(context);
 }
 
 }  // namespace hlo::internal

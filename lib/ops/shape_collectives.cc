@@ -20,6 +20,14 @@ int64_t GroupSize(const ReplicaGroups& groups) {
   return static_cast<int64_t>(lists[0].size());
 }
 
+// As GroupSize; with a channel but without global ids, groups count replicas and each stands for as
+// many devices as there are partitions, a number that is not known here.
+template <class A>
+int64_t DevicesPerGroup(const A& attrs) {
+  if (attrs.channel_id.has_value() && !attrs.use_global_device_ids) return 0;
+  return GroupSize(attrs.replica_groups);
+}
+
 absl::Status CheckArrays(const ShapeArgs& args) {
   for (int i = 0; i < args.operand_count(); ++i) RETURN_IF_ERROR(args.CheckArray(i));
   return absl::OkStatus();
@@ -158,7 +166,7 @@ absl::StatusOr<Shape> PermuteResult(const ShapeArgs& args) {
 absl::StatusOr<Shape> AllGatherShape(const ShapeArgs& args) {
   const AllGatherAttrs& attrs = args.attrs<AllGatherAttrs>();
   ASSIGN_OR_RETURN(const Shape result,
-                   ScaledAlong(args, attrs.dimensions.value, GroupSize(attrs.replica_groups),
+                   ScaledAlong(args, attrs.dimensions.value, DevicesPerGroup(attrs),
                                /*gathers=*/true, args.declared()));
   return AgreeWithDeclared(args, result);
 }
@@ -171,7 +179,7 @@ absl::StatusOr<Shape> AllGatherStartShape(const ShapeArgs& args) {
     declared = args.declared()->element(1);
   }
   ASSIGN_OR_RETURN(const Shape result,
-                   ScaledAlong(args, attrs.dimensions.value, GroupSize(attrs.replica_groups),
+                   ScaledAlong(args, attrs.dimensions.value, DevicesPerGroup(attrs),
                                /*gathers=*/true, declared));
   return AgreeWithDeclared(args, Shape::Tuple({OneOrTuple(Operands(args)), result}));
 }
@@ -188,7 +196,7 @@ absl::StatusOr<Shape> ReduceScatterShape(const ShapeArgs& args) {
   const ReduceScatterAttrs& attrs = args.attrs<ReduceScatterAttrs>();
   RETURN_IF_ERROR(CheckCombiner(args));
   ASSIGN_OR_RETURN(const Shape result,
-                   ScaledAlong(args, attrs.dimensions.value, GroupSize(attrs.replica_groups),
+                   ScaledAlong(args, attrs.dimensions.value, DevicesPerGroup(attrs),
                                /*gathers=*/false, args.declared()));
   return AgreeWithDeclared(args, result);
 }

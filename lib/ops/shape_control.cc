@@ -83,8 +83,17 @@ absl::StatusOr<Shape> CallShape(const ShapeArgs& args) {
   return args.calls()[0].result;
 }
 
+// Operands that no parameter takes are let be, as XLA does.
 absl::StatusOr<Shape> FusionShape(const ShapeArgs& args) {
-  RETURN_IF_ERROR(CheckOperandsArePassed(args));
+  ASSIGN_OR_RETURN(const Signature* fused, Callee(args, 0));
+  if (fused->parameters.size() > static_cast<size_t>(args.operand_count())) {
+    return args.Error("{} has {} parameters, but there are {} operands", CalleeName(args, 0),
+                      fused->parameters.size(), args.operand_count());
+  }
+  for (size_t i = 0; i < fused->parameters.size(); ++i) {
+    RETURN_IF_ERROR(CheckParameter(args, 0, i, args.operand(static_cast<int>(i)),
+                                   fmt::format("`{}`", args.name(static_cast<int>(i)))));
+  }
   return AgreeWithDeclared(args, args.calls()[0].result);
 }
 

@@ -4,22 +4,49 @@
 // The pass manager verifies after every pass by itself; this pass is for checks with other options,
 // such as layouts:
 //
-//   --passes=layout-assignment,hlo-verifier{layout_sensitive}
+//   --passes=layout-assignment,hlo-verifier{layout-sensitive}
+//   --passes=hlo-verifier{allow-mixed-precision=true,verify-reshape-is-bitcast}
+//
+// Without options it is as strict as XLA's: floats of different widths are refused.
 #pragma once
 
 #include "passes/pass.h"
 
 namespace hlo {
 
+// Named as in VerifierOptions.
 struct HloVerifierOptions {
   bool layout_sensitive = false;
   bool allow_mixed_precision = false;
+  bool verify_broadcast_dims_order = false;
+  bool verify_reshape_is_bitcast = false;
+  bool verify_call_nested_computation_thread_name = false;
+  bool verify_sharding_device_numbers = true;
+  bool allow_bitcast_to_have_different_size = false;
+  bool allow_unbounded_dynamism = false;
+  bool verify_instruction_name_unchanged = false;
+  bool verify_no_host_memory_space = false;
+  bool verify_no_collective_deadlocks = false;
+  bool check_replica_groups = true;
   int64_t max_errors = 10;
 
   static auto Fields() {
-    return std::tuple{Optional("layout_sensitive", &HloVerifierOptions::layout_sensitive),
-                      Optional("allow_mixed_precision", &HloVerifierOptions::allow_mixed_precision),
-                      Optional("max_errors", &HloVerifierOptions::max_errors)};
+    using O = HloVerifierOptions;
+    return std::tuple{
+        Optional("layout_sensitive", &O::layout_sensitive),
+        Optional("allow_mixed_precision", &O::allow_mixed_precision),
+        Optional("verify_broadcast_dims_order", &O::verify_broadcast_dims_order),
+        Optional("verify_reshape_is_bitcast", &O::verify_reshape_is_bitcast),
+        Optional("verify_call_nested_computation_thread_name",
+                 &O::verify_call_nested_computation_thread_name),
+        Optional("verify_sharding_device_numbers", &O::verify_sharding_device_numbers),
+        Optional("allow_bitcast_to_have_different_size", &O::allow_bitcast_to_have_different_size),
+        Optional("allow_unbounded_dynamism", &O::allow_unbounded_dynamism),
+        Optional("verify_instruction_name_unchanged", &O::verify_instruction_name_unchanged),
+        Optional("verify_no_host_memory_space", &O::verify_no_host_memory_space),
+        Optional("verify_no_collective_deadlocks", &O::verify_no_collective_deadlocks),
+        Optional("check_replica_groups", &O::check_replica_groups),
+        Optional("max_errors", &O::max_errors)};
   }
 };
 

@@ -41,8 +41,11 @@ absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& 
   for (int i = 0; i < fusion.operand_count(); ++i) {
     const int first = static_cast<int>(b.kernel().buffers.size());
     RETURN_IF_ERROR(add_leaves(fusion.operand(i)->shape(), /*written=*/false));
-    emitter.BindBuffer(
-        fusion.IsFusion() ? fusion.fused_computation()->parameter(i) : fusion.operand(i), first);
+    if (!fusion.IsFusion()) {
+      emitter.BindBuffer(fusion.operand(i), first);
+    } else if (i < fusion.fused_computation()->parameter_count()) {  // more operands may be given
+      emitter.BindBuffer(fusion.fused_computation()->parameter(i), first);
+    }
   }
   frame.operand_buffers = static_cast<int>(b.kernel().buffers.size());
   RETURN_IF_ERROR(add_leaves(fusion.shape(), /*written=*/true));

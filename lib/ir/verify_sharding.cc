@@ -1,0 +1,131 @@
+// Rules of what instructions say about their values on several devices and in the source program:
+//
+//   sharding   has a leaf per leaf of the shape (or one for all); tiles as many dimensions as the array has; names each device once,
+//              and with several partitions all of them and no others
+//   origin     is a tree of the shape's form
+#include <algorithm>
+
+#include "lib/ir/verify_internal.h"
+#include "lib/types/shape_util.h"
+
+namespace hlo::internal {
+namespace {
+
+// `origin={}` says nothing.
+bool SaysNothing(const OriginalValue::Node& tree) { return tree.is_tuple && tree.children.empty(); }
+
+bool SameForm(Shape shape, const OriginalValue::Node& node) {
+  if (shape.IsTuple() != node.is_tuple) return false;
+  if (!node.is_tuple) return true;
+  if (shape.elements().size() != node.children.size()) return false;
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    if (!SameForm(shape.elements()[i], node.children[i])) return false;
+  }
+  return true;
+}
+
+// Partitions when they matter, else 0.
+int64_t KnownPartitions(const VerifyContext& context) {
+  const int64_t count = context.module.config().num_partitions;
+  return context.options.verify_sharding_device_numbers && count > 1 ? count : 0;
+}
+
+// An explicit list of devices; an iota has none twice.
+bool CheckDevices(const VerifyContext& context, const Instruction& instruction,
+                  const TiledSharding& tiled, int64_t partitions) {
+  std::vector<int64_t> devices = tiled.devices;
+  std::sort(devices.begin(), devices.end());
+  const auto twice = std::adjacent_find(devices.begin(), devices.end());
+  if (twice != devices.end()) {
+    context.findings.Add(instruction.loc(), "the sharding of `{}` names device {} twice",
+                         instruction.name(), *twice);
+    return false;
+  }
+  if (partitions == 0 || devices.empty()) return true;
+  const int64_t outside = devices.front() < 0 ? devices.front() : devices.back();
+  if (outside >= 0 && outside < partitions) return true;
+  context.findings.Add(instruction.loc(),
+                       "the sharding of `{}` names device {}, but there are {} partitions",
+                       instruction.name(), outside, partitions);
+  return false;
+}
+
+void CheckTiled(const VerifyContext& context, const Instruction& instruction, Shape shape,
+                const TiledSharding& tiled) {
+  const int64_t partitions = KnownPartitions(context);
+  if (tiled.kind == TiledSharding::Kind::kMaximal && partitions > 0 &&
+      (tiled.maximal_device < 0 || tiled.maximal_device >= partitions)) {
+    context.findings.Add(instruction.loc(),
+                         "the sharding of `{}` names device {}, but there are {} partitions",
+                         instruction.name(), tiled.maximal_device, partitions);
+  }
+  if (tiled.kind != TiledSharding::Kind::kTiled) return;
+  if (shape.IsArray() && tiled.data_rank() != shape.rank()) {
+    return context.findings.Add(instruction.loc(),
+                                "the sharding of `{}` tiles {} dimensions, but `{}` has rank {}",
+                                instruction.name(), tiled.data_rank(), shape, shape.rank());
+  }
+  if (!shape.IsArray()) return;
+  const std::optional<int64_t> tiles = CheckedProduct(tiled.tile_dims);
+  if (partitions > 0 && tiles != partitions) {
+    return context.findings.Add(
+        instruction.loc(), "the sharding of `{}` has {} tiles, but there are {} partitions",
+        instruction.name(), tiles.has_value() ? *tiles : INT64_MAX, partitions);
+  }
+  CheckDevices(context, instruction, tiled, partitions);
+}
+
+void CheckLeaf(const VerifyContext& context, const Instruction& instruction, Shape shape,
+               const Sharding::Leaf& leaf) {
+  const auto* named = std::get_if<NamedSharding>(&leaf);
+  if (named == nullptr)
+    return CheckTiled(context, instruction, shape, std::get<TiledSharding>(leaf));
+  if (!shape.IsArray() || named->dims.empty() ||
+      static_cast<int>(named->dims.size()) == shape.rank())
+    return;
+  context.findings.Add(instruction.loc(),
+                       "the sharding of `{}` has {} dimensions, but `{}` has rank {}",
+                       instruction.name(), named->dims.size(), shape, shape.rank());
+}
+
+}  // namespace
+
+void VerifySharding(const VerifyContext& context, const Instruction& instruction) {
+  const Sharding& sharding = *instruction.sharding();
+  const Shape shape = instruction.shape();
+  if (sharding.is_tuple && !shape.IsTuple()) {
+    return context.findings.Add(instruction.loc(),
+                                "`{}` has a tuple as sharding, but its shape is `{}`",
+                                instruction.name(), shape);
+  }
+  std::vector<Shape> leaves;
+  ForEachLeaf(shape, [&leaves](Shape leaf, const ShapeIndex&) { leaves.push_back(leaf); });
+  if (!sharding.is_tuple) {
+    const size_t before = context.findings.count();
+    for (const Shape leaf : leaves) {  // one for all
+      CheckLeaf(context, instruction, leaf, sharding.leaves[0]);
+      if (context.findings.count() != before) return;
+    }
+    return;
+  }
+  if (leaves.empty() && sharding.leaves.size() == 1) return;  // an empty tuple may have one
+  if (sharding.leaves.size() != leaves.size()) {
+    return context.findings.Add(instruction.loc(),
+                                "the sharding of `{}` has {} leaves, but its shape `{}` has {}",
+                                instruction.name(), sharding.leaves.size(), shape, leaves.size());
+  }
+  for (size_t i = 0; i < leaves.size(); ++i)
+    CheckLeaf(context, instruction, leaves[i], sharding.leaves[i]);
+}
+
+void VerifyOrigin(const VerifyContext& context, const Instruction& instruction) {
+  const OriginalValue& origin = *instruction.extras()->origin;
+  if (origin.synthetic_call || SaysNothing(origin.tree) ||
+      SameForm(instruction.shape(), origin.tree))
+    return;
+  context.findings.Add(instruction.loc(),
+                       "the tree of `origin` of `{}` differs from that of shape `{}`",
+                       instruction.name(), instruction.shape());
+}
+
+}  // namespace hlo::internal
