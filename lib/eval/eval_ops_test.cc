@@ -120,6 +120,17 @@ TEST_CASE("a cumulative window is linear and exact", "[eval][reduce-window]") {
   CHECK(Eval(text) == "s32[2] {1, 100000}");
 }
 
+TEST_CASE("a cumulative window from the end starts with its first element",
+          "[eval][reduce-window]") {
+  const std::string text = Entry(R"(x = s32[4] parameter(0)
+  z = s32[] constant(0)
+  ROOT w = s32[4] reduce-window(x, z), window={size=4 pad=0_3}, to_apply=first)",
+                                 "first {\n p = s32[] parameter(0)\n q = s32[] parameter(1)\n "
+                                 "t = s32[] constant(10)\n m = s32[] multiply(p, t)\n "
+                                 "ROOT s = s32[] add(m, q)\n}\n");
+  CHECK(Eval(text, {"s32[4] {1, 2, 3, 4}"}) == "s32[4] {1234, 234, 34, 4}");
+}
+
 TEST_CASE("sort is stable whatever the comparator", "[eval][sort]") {
   // By the last digit only: a comparator that is no plain comparison of keys.
   const std::string text =

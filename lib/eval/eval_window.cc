@@ -2,13 +2,16 @@
 //
 // reduce-window runs over blocks of result elements. For each window position, in row-major order,
 // the lanes whose position exists are packed, combined and put back; positions in the padding are
-// skipped. A window that covers everything up to its element (a cumulative sum) is a running
-// combination instead, which takes the same elements in the same order.
+// skipped. A window that covers everything up to its element, or from it on (a cumulative sum), is
+// a running combination instead, which takes the same elements in the same order; a plain float sum
+// is carried in f64.
 #include <cstring>
 
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region_runner.h"
 #include "lib/eval/strided.h"
+#include "lib/types/cumulative_window.h"
+#include "lib/types/element_access.h"
 
 namespace hlo {
 namespace {
@@ -25,22 +28,6 @@ int64_t Place(const WindowDim& w, int64_t out, int64_t position, int64_t size) {
 Window FilledWindow(Window window, int rank) {
   window.dims.resize(static_cast<size_t>(rank));
   return window;
-}
-
-// The dimension of a cumulative window: it alone has a window, which reaches from the start to the
-// element.
-std::optional<int> CumulativeDimension(const Window& window, Shape shape) {
-  std::optional<int> found;
-  for (int d = 0; d < shape.rank(); ++d) {
-    const WindowDim& w = window.dims[static_cast<size_t>(d)];
-    if (w == WindowDim()) continue;
-    WindowDim cumulative;
-    cumulative.size = shape.dim(d);
-    cumulative.pad_low = shape.dim(d) - 1;
-    if (found.has_value() || !(w == cumulative)) return std::nullopt;
-    found = d;
-  }
-  return found;
 }
 
 // One reduce-window: operands and results have the types of the region's parameters.
@@ -62,23 +49,55 @@ struct WindowFold {
     return static_cast<size_t>(ByteSize(inputs[k].element_type()));
   }
 
+  // Calls fn(element, neighbour) in an order in which the neighbour, whose window is one element
+  // smaller, comes first; -1 where the window is the element alone.
+  template <class Fn>
+  absl::Status ForEachCumulative(const CumulativeWindow& w, Fn&& fn) {
+    const int64_t stride = RowMajorStrides(shape.dims())[w.dimension];
+    const int64_t size = shape.dims()[w.dimension];
+    for (int64_t step = 0; step < count(); ++step) {
+      const int64_t i = w.from_end ? count() - 1 - step : step;
+      const bool is_alone = (i / stride) % size == (w.from_end ? size - 1 : 0);
+      RETURN_IF_ERROR(fn(i, is_alone ? -1 : w.from_end ? i + stride : i - stride));
+    }
+    return absl::OkStatus();
+  }
+
   // Each element continues the combination of its neighbour.
-  absl::Status RunCumulative(int dimension) {
-    const int64_t stride = RowMajorStrides(shape.dims())[static_cast<size_t>(dimension)];
+  absl::Status RunCumulative(const CumulativeWindow& w) {
+    if (IsFloatSum()) return RunCumulativeSum(w);
     std::vector<const uint8_t*> parameters(2 * n());
     std::vector<uint8_t*> accumulators(n());
-    for (int64_t i = 0; i < count(); ++i) {
-      const bool is_first = (i / stride) % shape.dim(dimension) == 0;
+    return ForEachCumulative(w, [&](int64_t i, int64_t neighbour) {
       for (size_t k = 0; k < n(); ++k) {
         const int64_t bytes = static_cast<int64_t>(ResultBytes(k));
         accumulators[k] = results[k].mutable_data() + i * bytes;
-        std::memcpy(accumulators[k], is_first ? inits[k].data() : accumulators[k] - stride * bytes,
-                    ResultBytes(k));
+        const uint8_t* before =
+            neighbour < 0 ? inits[k].data() : results[k].data() + neighbour * bytes;
+        std::memcpy(accumulators[k], before, ResultBytes(k));
         parameters[k] = accumulators[k];
         parameters[n() + k] = ElementPtr(inputs[k], i);
       }
-      RETURN_IF_ERROR(runner.Run(parameters.data(), accumulators, 1));
-    }
+      return runner.Run(parameters.data(), accumulators, 1);
+    });
+  }
+
+  bool IsFloatSum() const {
+    const RegionProgram* program = runner.program();
+    return n() == 1 && program != nullptr && program->simple_binary() == Opcode::kAdd &&
+           IsFloat(inputs[0].element_type()) &&
+           inputs[0].element_type() == results[0].element_type();
+  }
+  // In f64, each element rounded once.
+  absl::Status RunCumulativeSum(const CumulativeWindow& w) {
+    std::vector<double> sums(static_cast<size_t>(count()));
+    ReadDoubles(inputs[0].element_type(), inputs[0].data(), count(), sums.data());
+    const double init = inits[0].GetDouble();
+    RETURN_IF_ERROR(ForEachCumulative(w, [&](int64_t i, int64_t neighbour) {
+      sums[static_cast<size_t>(i)] += neighbour < 0 ? init : sums[static_cast<size_t>(neighbour)];
+      return absl::OkStatus();
+    }));
+    WriteDoubles(results[0].element_type(), sums.data(), count(), results[0].mutable_data());
     return absl::OkStatus();
   }
 
@@ -183,7 +202,12 @@ EvalResult EvalReduceWindow(EvalContext& c) {
   }
   const absl::Span<const Literal> all = c.operands;
   WindowFold fold{runner, window, shape, all.subspan(0, n), all.subspan(n), dims, results};
-  const std::optional<int> cumulative = CumulativeDimension(window, shape);
+  std::optional<CumulativeWindow> cumulative = CumulativeWindowOf(window, shape.dims());
+  // From the end, elements join in another order: only for operations that are associative.
+  if (cumulative.has_value() && cumulative->from_end &&
+      (runner.program() == nullptr || !runner.program()->simple_binary().has_value() ||
+       !HasTrait(*runner.program()->simple_binary(), kCommutative)))
+    cumulative.reset();
   RETURN_IF_ERROR(c.evaluator.Spend(fold.count() * (cumulative.has_value() ? 1 : window_size)));
   if (cumulative.has_value()) {
     RETURN_IF_ERROR(fold.RunCumulative(*cumulative));

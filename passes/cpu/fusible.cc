@@ -117,6 +117,12 @@ bool IsCostly(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kDivide && IsInteger(instruction.shape().element_type());
 }
 
+std::optional<CumulativeWindow> CumulativeWindowOf(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kReduceWindow) return std::nullopt;
+  return CumulativeWindowOf(instruction.attrs<ReduceWindowAttrs>().window,
+                            instruction.operand(0)->shape().dims());
+}
+
 bool IsFusibleScatter(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kScatter && IsScalarRegion(*instruction.to_apply());
 }

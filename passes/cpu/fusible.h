@@ -9,9 +9,12 @@
 // emit.
 #pragma once
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "lib/ir/instruction.h"
 #include "lib/support/decision.h"
+#include "lib/types/cumulative_window.h"
 
 namespace hlo::cpu {
 
@@ -31,6 +34,9 @@ bool IsRowReduce(const Instruction& instruction);
 
 // A scatter whose computation works on scalars only. In a fusion it must be the root.
 bool IsFusibleScatter(const Instruction& instruction);
+
+// Of a reduce-window; empty for all others.
+std::optional<CumulativeWindow> CumulativeWindowOf(const Instruction& instruction);
 
 // Whether a computation (to_apply, a comparator) can be computed lane by lane.
 bool IsScalarRegion(const Computation& computation);

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <vector>
 
-#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/fusion_emitter.h"
 #include "lib/support/status.h"
+#include "passes/cpu/fusible.h"
 
 namespace hlo::cpu {
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/fusion_emitter.h"
 #include "lib/support/status.h"
+#include "passes/cpu/fusible.h"
 
 namespace hlo::cpu {
 

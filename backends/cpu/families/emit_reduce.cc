@@ -5,9 +5,9 @@
 // whose result does vary (column sums) accumulates a vector of results.
 #include <algorithm>
 
-#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/fusion_emitter.h"
 #include "lib/support/status.h"
+#include "passes/cpu/fusible.h"
 
 namespace hlo::cpu {
 namespace {
@@ -53,6 +53,22 @@ bool IsChoice(const Computation& region) {
     if (logical && !IsPred(i->shape().element_type())) return false;
   }
   return true;
+}
+
+// Whether combining the initial value of a reduce-window once more changes nothing.
+bool StartsWithIdentity(const Instruction& window) {
+  const Computation& region = *window.to_apply();
+  if (IsChoice(region)) return true;
+  const std::optional<Opcode> simple = SimpleRegion(region);
+  if (!simple) return false;
+  constexpr Opcode kIdempotent[] = {Opcode::kMaximum, Opcode::kMinimum, Opcode::kAnd, Opcode::kOr};
+  if (std::find(std::begin(kIdempotent), std::end(kIdempotent), *simple) != std::end(kIdempotent))
+    return true;
+  const Instruction& init = *window.operand(1);
+  if (!init.IsConstant() || init.literal().is_elided()) return false;
+  const ElementType type = init.shape().element_type();
+  if (*simple == Opcode::kAdd) return init.literal() == Literal::Zero(type);
+  return *simple == Opcode::kMultiply && init.literal() == Literal::One(type);
 }
 
 }  // namespace
@@ -296,6 +312,7 @@ absl::StatusOr<Value> FusionEmitter::EmitReduceWindow(const Instruction* instruc
     carried.push_back(b_.Splat(value, lanes_));
   }
   const Values initial = carried;
+  const bool neutral = count == 1 && StartsWithIdentity(*instruction);
   ActiveNest& nest = Open(static_cast<int>(instruction->id()), sizes);
   const auto body = [&](const Values& before) -> absl::StatusOr<Values> {
     const Index at = IndexOf(nest, shape.rank());
@@ -328,7 +345,15 @@ absl::StatusOr<Value> FusionEmitter::EmitReduceWindow(const Instruction* instruc
       arguments.push_back(value);
     }
     ASSIGN_OR_RETURN(Values next, EmitRegion(region, arguments));
-    for (Value& v : next) v = b_.Splat(v, lanes_);
+    for (size_t i = 0; i < count; ++i) {
+      // Positions in the padding are skipped; an identity may as well be combined.
+      if (!neutral) {
+        const auto taken = [&]() -> absl::StatusOr<Value> { return next[i]; };
+        const auto skipped = [&]() -> absl::StatusOr<Value> { return before[i]; };
+        ASSIGN_OR_RETURN(next[i], Guarded(conditions, taken, skipped));
+      }
+      next[i] = b_.Splat(next[i], lanes_);
+    }
     return next;
   };
   ASSIGN_OR_RETURN(const Values done, Loop(nest, 0, carried, body));

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
+#include "passes/cpu/fusible.h"
 
 namespace hlo::cpu {
 
@@ -152,6 +152,7 @@ absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOpt
                        decision.reason());
   }
   if (RootOf(fusion)->opcode() == Opcode::kScatter) return EmitScatterFamily(fusion, options);
+  if (CumulativeWindowOf(fusion)) return EmitCumulativeFamily(fusion, options);
   return EmitLoopFamily(fusion, options);
 }
 

@@ -45,6 +45,8 @@ double CostInNs(const Instruction& fusion, const FamilyOptions& options);
 absl::StatusOr<KernelPlan> EmitLoopFamily(const Instruction& fusion, const FamilyOptions& options);
 absl::StatusOr<KernelPlan> EmitScatterFamily(const Instruction& fusion,
                                              const FamilyOptions& options);
+absl::StatusOr<KernelPlan> EmitCumulativeFamily(const Instruction& instruction,
+                                                const FamilyOptions& options);
 
 // Corrections of a plan after which something is wrong with it; a dozen is usual.
 inline constexpr int kMostTrials = 40;

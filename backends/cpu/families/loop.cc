@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/status.h"
+#include "passes/cpu/fusible.h"
 
 namespace hlo::cpu {
 namespace {

@@ -225,5 +225,32 @@ ENTRY main {{
   }
 }
 
+TEST_CASE("running combinations along any dimension, from either end", "[cpu][cumulative]") {
+  for (const auto& [init, region, window] : {std::tuple{"0", "add", "size=1x37x1 pad=0_0x36_0x0_0"},
+                                             {"0", "add", "size=1x37x1 pad=0_0x0_36x0_0"},
+                                             {"100", "add", "size=1x1x19 pad=0_0x0_0x0_18"},
+                                             {"-inf", "max", "size=1x1x19 pad=0_0x0_0x18_0"},
+                                             {"0", "add", "size=5x1x1 pad=4_0x0_0x0_0"}}) {
+    CAPTURE(init, region, window);
+    CHECK(RunKernelCase({WithRegions(fmt::format(R"(
+ENTRY main {{
+  x = f32[5,37,19] parameter(0)
+  z = f32[] constant({})
+  ROOT r = f32[5,37,19] reduce-window(x, z), window={{{}}}, to_apply={}
+}})",
+                                                 init, window, region))}) == "");
+  }
+}
+
+TEST_CASE("positions in the padding are skipped, whatever the initial value",
+          "[cpu][reduce-window]") {
+  CHECK(RunKernelCase({WithRegions(R"(
+ENTRY main {
+  x = f32[6,30] parameter(0)
+  z = f32[] constant(100)
+  ROOT r = f32[6,30] reduce-window(x, z), window={size=1x3 pad=0_0x1_1}, to_apply=add
+})")}) == "");
+}
+
 }  // namespace
 }  // namespace hlo::cpu

@@ -7,9 +7,9 @@
 // innermost window dimension: every task takes all updates, but writes only its own columns.
 #include <algorithm>
 
-#include "passes/cpu/fusible.h"
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/status.h"
+#include "passes/cpu/fusible.h"
 
 namespace hlo::cpu {
 namespace {
