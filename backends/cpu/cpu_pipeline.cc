@@ -13,6 +13,7 @@ struct Step {
 };
 
 constexpr Step kSteps[] = {
+    {"select-and-scatter-expander", "its two halves are kernels; first, its picker makes a call"},
     {"call-inliner", "kernels do not span calls; JAX wraps every jitted helper in one"},
     {"tuple-simplifier", "values should be seen, not the tuples they travel in"},
     {"dce", "less work for everything after"},
