@@ -291,6 +291,12 @@ class OpVerifier {
                instruction.opcode() == Opcode::kReduceWindow ||
                instruction.opcode() == Opcode::kMap) {
       CheckParameterTypes(instruction);
+    } else if (instruction.opcode() == Opcode::kRng &&
+               instruction.operand(0)->shape().element_type() !=
+                   instruction.shape().element_type()) {
+      findings_.Add(instruction.loc(), "`{}` is declared `{}`, but draws between bounds `{}`",
+                    instruction.name(), instruction.shape(), instruction.operand(0)->shape());
+      findings_.NoteDefinition(*instruction.operand(0));
     }
   }
 
