@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/ir/call_order.h"
 #include "lib/support/hash.h"
 
 namespace hlo {
@@ -27,6 +28,16 @@ class Comparison {
       if (!Computations(*a.call(i), *b.call(i))) return false;
     }
     return true;
+  }
+
+  // The computations and all they call. Callees are compared first, in the order in which equal ones
+  // correspond, so that no walk goes deeper than one call.
+  bool Whole(const Computation& a, const Computation& b) {
+    const std::vector<const Computation*> in_a = CalleesOf(a);
+    const std::vector<const Computation*> in_b = CalleesOf(b);
+    for (size_t i = 0; i < std::min(in_a.size(), in_b.size()); ++i)
+      Computations(*in_a[i], *in_b[i]);
+    return Computations(a, b);
   }
 
   bool Computations(const Computation& a, const Computation& b) {
@@ -116,6 +127,12 @@ class Hasher {
  public:
   explicit Hasher(const CompareOptions& options) : options_(options) {}
 
+  // Looks at callees first, so that no walk goes deeper than one call.
+  uint64_t OfWhole(const Computation& computation) {
+    for (const Computation* callee : CalleesOf(computation)) Of(*callee);
+    return Of(computation);
+  }
+
   uint64_t Of(const Computation& computation) {
     if (const auto it = memo_.find(&computation); it != memo_.end()) return it->second;
     const absl::flat_hash_map<const Instruction*, uint64_t> hashes = OfInstructions(computation);
@@ -186,7 +203,7 @@ std::vector<const Instruction*> Comparison::Rest(const Computation& computation,
 }  // namespace
 
 bool StructurallyEqual(const Computation& a, const Computation& b, const CompareOptions& options) {
-  return Comparison(options).Computations(a, b);
+  return Comparison(options).Whole(a, b);
 }
 
 bool StructurallyEqual(const Module& a, const Module& b, const CompareOptions& options) {
@@ -213,7 +230,7 @@ bool SameNode(const Instruction& a, const Instruction& b, const CompareOptions& 
 }
 
 uint64_t ContentHash(const Computation& computation) {
-  return Hasher(CompareOptions()).Of(computation);
+  return Hasher(CompareOptions()).OfWhole(computation);
 }
 
 std::vector<Computation*> ComputationsByContent(const Module& module) {

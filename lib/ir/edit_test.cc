@@ -2,6 +2,7 @@
 // numbers, what is said about the entry's parameters and result.
 #include <catch2/catch.hpp>
 
+#include "lib/ir/builder.h"
 #include "lib/ir/compare.h"
 #include "lib/ir/entry_info.h"
 #include "lib/ir/outline.h"
@@ -252,6 +253,27 @@ ENTRY begin {
   for (size_t i = 0; i < a.size(); ++i) CHECK(StructurallyEqual(*a[i], *b[i]));
   CHECK(a.back() == module->entry());
   CHECK(ContentHash(*module) == ContentHash(*other));
+}
+
+TEST_CASE("calls may be nested deep", "[ir][compare]") {
+  constexpr int kDepth = 30000;
+  Module module("deep");
+  Computation* callee = nullptr;
+  for (int i = 0; i <= kDepth; ++i) {
+    Computation* next = i == kDepth ? module.AddEntry("main") : module.AddComputation("f");
+    Builder b(next);
+    Instruction* x = b.Parameter(0, Shape::Scalar(ElementType::kF32), "x");
+    next->set_root(callee == nullptr ? b.Negate(x) : b.Call({x}, callee));
+    callee = next;
+  }
+  const auto clone = module.Clone();
+  CHECK(StructurallyEqual(module, *clone));
+  CHECK(ContentHash(module) == ContentHash(*clone));
+  CHECK(Verify(module).ok());
+  Module other("other");
+  const Computation* copy = other.CloneComputation(*module.entry(), "", true);
+  CHECK(StructurallyEqual(*copy, *module.entry()));
+  CHECK(other.computation_count() == kDepth + 1);
 }
 
 TEST_CASE("aliases and donors are kept apart and sorted", "[ir][entry]") {

@@ -290,15 +290,10 @@ absl::StatusOr<Shape> CollectivePermuteStartShape(const ShapeArgs& args) {
   ASSIGN_OR_RETURN(const Shape result, PermuteResult(args));
   const bool in_place = !args.attrs<CollectivePermuteAttrs>().slice_sizes.empty();
   std::vector<Shape> elements = {in_place ? args.operand(0) : OneOrTuple(Operands(args)), result};
-  // Any number of contexts may follow.
+  // Contexts of any number and shape may follow.
   if (args.declared().has_value() && args.declared()->IsTuple()) {
     for (int i = 2; i < args.declared()->element_count_of_tuple(); ++i) {
-      const Shape context = args.declared()->element(i);
-      if (!context.IsScalarOf(ElementType::kU32) && !context.IsScalarOf(ElementType::kS32)) {
-        return args.Error("element {} of the result is `{}`, expected the context `u32[]`", i,
-                          context);
-      }
-      elements.push_back(context);
+      elements.push_back(args.declared()->element(i));
     }
   }
   return AgreeWithDeclared(args, Shape::Tuple(elements));
