@@ -34,7 +34,8 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot,
 absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv,
                                                      const ThunkBuffers& buffers,
                                                      const LibraryOptions& options);
-// Null when the comparator is none the library knows.
+// Whether the comparator is a plain order of one operand, which the library knows.
+bool HasPlainOrder(const Instruction& sort);
 absl::StatusOr<std::unique_ptr<Thunk>> MakeSortThunk(const Instruction& sort,
                                                      const ThunkBuffers& buffers,
                                                      const LibraryOptions& options);

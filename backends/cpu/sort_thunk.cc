@@ -126,6 +126,8 @@ std::optional<PlainOrder> RecogniseOrder(const Computation& comparator) {
 
 }  // namespace
 
+bool HasPlainOrder(const Instruction& sort) { return RecogniseOrder(*sort.to_apply()).has_value(); }
+
 absl::StatusOr<std::unique_ptr<Thunk>> MakeSortThunk(const Instruction& sort,
                                                      const ThunkBuffers& buffers,
                                                      const LibraryOptions& options) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "backends/cpu/comparator_sort_thunk.h"
 #include "backends/cpu/families/family.h"
 #include "backends/cpu/kernel_planner.h"
 #include "backends/cpu/kernel_thunk.h"
@@ -20,7 +21,7 @@ namespace hlo::cpu {
 namespace {
 
 // How an instruction is computed.
-enum class Means { kNothing, kKernel, kLibrary, kEval, kControl };
+enum class Means { kNothing, kKernel, kSortByKernel, kLibrary, kEval, kControl };
 
 using MakeThunk = absl::StatusOr<std::unique_ptr<Thunk>> (*)(const Instruction&,
                                                              const ThunkBuffers&,
@@ -107,6 +108,9 @@ class ProgramEmitter {
       case Opcode::kCall: return Means::kControl;
       default: break;
     }
+    if (instruction.opcode() == Opcode::kSort && !HasPlainOrder(instruction) &&
+        !instruction.shape().has_dynamic_dims() && IsScalarRegion(*instruction.to_apply()))
+      return Means::kSortByKernel;
     if (LibraryThunkOf(instruction.opcode()) != nullptr && !instruction.shape().has_dynamic_dims())
       return Means::kLibrary;
     const Decision kernel = IsKernel(instruction);
@@ -142,7 +146,7 @@ class ProgramEmitter {
 
   absl::Status PlanOne(const Instruction& instruction) {
     ASSIGN_OR_RETURN(Means means, MeansOf(instruction));
-    if (means == Means::kKernel) {
+    if (means == Means::kKernel || means == Means::kSortByKernel) {
       RETURN_IF_ERROR(PlanKernel(instruction, means));
     }
     means_[&instruction] = means;
@@ -156,7 +160,8 @@ class ProgramEmitter {
     if (const auto it = fusions_.find(&instruction); it != fusions_.end()) {
       planned_[&instruction].plan = std::move(it->second);
     } else {
-      absl::StatusOr<KernelPlan> plan = EmitFusion(instruction, family_);
+      absl::StatusOr<KernelPlan> plan =
+          means == Means::kKernel ? EmitFusion(instruction, family_) : EmitComparator(instruction);
       if (plan.status().code() == absl::StatusCode::kUnimplemented && IsEvaluable(instruction)) {
         means = Means::kEval;
         return absl::OkStatus();
@@ -259,6 +264,7 @@ class ProgramEmitter {
     switch (means_.at(&instruction)) {
       case Means::kNothing: return std::unique_ptr<Thunk>();
       case Means::kKernel: return EmitKernel(instruction);
+      case Means::kSortByKernel: return EmitSort(instruction);
       case Means::kLibrary: return EmitLibrary(instruction);
       case Means::kEval: return MakeEvalThunk(instruction, BuffersOf(instruction), library_);
       case Means::kControl: return EmitControl(instruction, thunks);
@@ -276,14 +282,24 @@ class ProgramEmitter {
     return declined ? MakeEvalThunk(instruction, buffers, library_) : std::move(thunk);
   }
 
+  absl::StatusOr<tile::KernelFunction*> FunctionOf(const Instruction& instruction) {
+    const int unique = planned_.at(&instruction).unique;
+    tile::KernelFunction* function =
+        program_.code[static_cast<size_t>(unique)]->Function<tile::KernelFunction>(
+            SymbolOf(unique));
+    RET_CHECK(function != nullptr, "kernel of `{}` is missing in its object", instruction.name());
+    return function;
+  }
+
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitSort(const Instruction& sort) {
+    ASSIGN_OR_RETURN(tile::KernelFunction * comparator, FunctionOf(sort));
+    return MakeComparatorSortThunk(sort, BuffersOf(sort), comparator, library_.threads);
+  }
+
   absl::StatusOr<std::unique_ptr<Thunk>> EmitKernel(const Instruction& instruction) {
     const PlannedKernel& planned = planned_.at(&instruction);
     KernelLaunch launch;
-    launch.function =
-        program_.code[static_cast<size_t>(planned.unique)]->Function<tile::KernelFunction>(
-            SymbolOf(planned.unique));
-    RET_CHECK(launch.function != nullptr, "kernel of `{}` is missing in its object",
-              instruction.name());
+    ASSIGN_OR_RETURN(launch.function, FunctionOf(instruction));
     const ThunkBuffers buffers = BuffersOf(instruction);
     for (const auto& operand : buffers.operands)
       launch.buffers.insert(launch.buffers.end(), operand.begin(), operand.end());

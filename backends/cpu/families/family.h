@@ -43,6 +43,10 @@ struct KernelPlan {
 
 absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOptions& options);
 
+// The comparator of a sort (its region is one of scalars): buffers of one element each, both sides of
+// operand 0, both sides of operand 1, …, and the pred.
+absl::StatusOr<KernelPlan> EmitComparator(const Instruction& sort);
+
 // The pairs that make the kernel update its operand instead of copying it (dynamic-update-slice,
 // scatter). When buffer assignment shares them, EmitFusion must be told through `options.shared`.
 std::vector<BufferPair> WantsToShare(const Instruction& fusion);

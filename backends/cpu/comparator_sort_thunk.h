@@ -1,0 +1,18 @@
+// sort by any comparator: a stable merge sort of row numbers that calls the compiled comparator, then
+// one pass that moves the elements of each operand.
+#pragma once
+
+#include <memory>
+
+#include "backends/common/thunk.h"
+#include "backends/cpu/library_thunks.h"
+#include "backends/cpu/tile/emit_llvm.h"
+
+namespace hlo::cpu {
+
+// `comparator`: as EmitComparator (families/family.h) makes it. An order that contradicts itself
+// gives some permutation.
+std::unique_ptr<Thunk> MakeComparatorSortThunk(const Instruction& sort, const ThunkBuffers& buffers,
+                                               tile::KernelFunction* comparator, int threads);
+
+}  // namespace hlo::cpu
