@@ -46,13 +46,14 @@ const Instruction* PassedTo(const Instruction& parameter) {
   if (callers.empty()) return nullptr;
   const CallSite& site = callers[0];
   const int number = static_cast<int>(parameter.parameter_number());
-  switch (site.caller->opcode()) {  // NOLINT(clang-diagnostic-switch-enum)
-    case Opcode::kWhile: return site.caller->operand(0);
-    case Opcode::kConditional: return site.caller->operand(site.call_index + 1);
-    case Opcode::kCall:
-      return number < site.caller->operand_count() ? site.caller->operand(number) : nullptr;
-    default: return nullptr;
-  }
+  const Opcode opcode = site.caller->opcode();
+  int operand = -1;
+  if (opcode == Opcode::kWhile) operand = 0;
+  if (opcode == Opcode::kConditional) operand = site.call_index + 1;
+  if (opcode == Opcode::kCall) operand = number;
+  // The caller may be unsound itself.
+  if (operand < 0 || operand >= site.caller->operand_count()) return nullptr;
+  return site.caller->operand(operand);
 }
 
 // The instruction that makes `value`, seen through what passes it on; null when that cannot be
@@ -66,9 +67,12 @@ const Instruction* Trace(const Instruction* value) {
       path.push_back(value->tuple_index());
       value = value->operand(0);
     } else if (opcode == Opcode::kTuple && !path.empty()) {
-      value = value->operand(static_cast<int>(path.back()));
+      const int64_t index = path.back();  // of an element that may not exist
+      if (index < 0 || index >= value->operand_count()) return nullptr;
+      value = value->operand(static_cast<int>(index));
       path.pop_back();
-    } else if (PassesOperandOn(*value) || opcode == Opcode::kWhile) {
+    } else if ((PassesOperandOn(*value) || opcode == Opcode::kWhile) &&
+               value->operand_count() > 0) {
       value = value->operand(0);
     } else if (opcode == Opcode::kParameter) {
       value = PassedTo(*value);
@@ -169,6 +173,7 @@ const Instruction* ChainStart(const VerifyContext& context, const Instruction& s
   constexpr int kMostSteps = 10000;
   const Instruction* at = &step;
   for (int i = 0; i < kMostSteps; ++i) {
+    if (at->operand_count() == 0) break;  // an unsound update
     const Instruction* before = Trace(at->operand(0));
     if (before == nullptr || !IsAsync(before->opcode())) break;
     if (before->opcode() == Opcode::kAsyncStart) return before;
