@@ -3,15 +3,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "lib/ir/compare.h"
+#include "lib/ir/verifier.h"
 #include "lib/ops/ops.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
 #include "lib/support/strings.h"
+#include "parser/parser.h"
 #include "passes/pass_manager.h"
 #include "passes/registry.h"
 #include "tools/support/expected_diagnostics.h"
@@ -28,7 +31,8 @@ struct Options {
   std::string separator;
   bool list_passes = false, print_passes = false, list_ops = false;
   bool verify_diagnostics = false;
-  bool verify_each = true, check_changed_flag = false;
+  bool verify_input = true, verify_each = true, verify_only = false, check_changed_flag = false;
+  int64_t max_errors = 10;
   bool time_passes = false, stats = false, remarks = false;
   bool print_before_all = false, print_after_all = false, print_changed = false,
        print_pass_names = false;
@@ -70,6 +74,10 @@ void AddFlags(Flags& flags, Options& o) {
   flags.Add("ir-dump-directory", &o.dump_directory, "DIR",
             "the module after each pass in numbered files");
   flags.Group("Finding bugs");
+  flags.Add("verify-only", &o.verify_only, "only check the input, say everything that is wrong");
+  flags.Add("max-errors", &o.max_errors, "N", "messages of one check (default 10)");
+  flags.Add("verify-input", &o.verify_input,
+            "check the module when it is read (default on); without, anything may happen later");
   flags.Add("verify-each", &o.verify_each, "check the module after every pass (default on)");
   flags.Add("check-changed-flag", &o.check_changed_flag,
             "passes must tell the truth about having changed something");
@@ -164,6 +172,7 @@ class Session {
     ASSIGN_OR_RETURN(print_, options_.print.Options(flags_, to_file_));
     Instrumentation& in = instrumentation_;
     in.verify_each = options_.verify_each;
+    in.verifier.max_errors = MaxErrors();
     in.check_changed_flag = options_.check_changed_flag;
     in.print = print_;
     in.print_before_all = options_.print_before_all;
@@ -203,10 +212,26 @@ class Session {
     return exit_code;
   }
 
+  // Every message counts when nothing else is wanted.
+  int MaxErrors() const {
+    constexpr int64_t kAll = 1'000'000;
+    const int64_t limit =
+        options_.verify_only && !flags_.given("max-errors") ? kAll : options_.max_errors;
+    return static_cast<int>(std::clamp<int64_t>(limit, 1, kAll));
+  }
+
+  absl::StatusOr<std::unique_ptr<Module>> Load(const InputText& input) const {
+    ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source));
+    VerifierOptions verifier;
+    verifier.max_errors = MaxErrors();
+    if (options_.verify_input || options_.verify_only) RETURN_IF_ERROR(Verify(*module, verifier));
+    return module;
+  }
+
   int RunText(const InputText& input) {
-    absl::StatusOr<std::unique_ptr<Module>> module = LoadModule(input);
+    absl::StatusOr<std::unique_ptr<Module>> module = Load(input);
     absl::Status status = module.status();
-    if (status.ok()) status = Transform(input, **module);
+    if (status.ok() && !options_.verify_only) status = Transform(input, **module);
     if (options_.verify_diagnostics) {
       if (status.code() == absl::StatusCode::kInternal)
         return ReportError(status, input.source.get());
@@ -222,7 +247,7 @@ class Session {
     if (!options_.expect_equal.empty()) {
       if (const int code = CompareWithExpected(**module); code != kExitOk) return code;
     }
-    if (!options_.disable_output) Emit(ToText(**module, print_));
+    if (!options_.disable_output && !options_.verify_only) Emit(ToText(**module, print_));
     return kExitOk;
   }
 
@@ -260,7 +285,7 @@ class Session {
   // The module before the failing pass is made again: the input is read anew and the passes before
   // it are run.
   void WriteReproducer(const InputText& input, const FailureReport& failure) {
-    absl::StatusOr<std::unique_ptr<Module>> module = LoadModule(input);
+    absl::StatusOr<std::unique_ptr<Module>> module = Load(input);
     if (!module.ok()) return;
     Instrumentation before;
     before.bisect_limit = failure.passes_before;
@@ -312,7 +337,8 @@ class Session {
 
   // A file is written when everything went well, and whole.
   int Finish(int exit_code) {
-    if (!to_file_ || options_.disable_output || options_.verify_diagnostics) return kExitOk;
+    if (!to_file_ || options_.disable_output || options_.verify_only || options_.verify_diagnostics)
+      return kExitOk;
     if (exit_code != kExitOk) {
       WriteStderr(fmt::format("note: {} was not written\n", options_.output));
       return kExitOk;

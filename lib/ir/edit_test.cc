@@ -8,6 +8,7 @@
 #include "lib/ir/outline.h"
 #include "lib/ir/printer.h"
 #include "lib/ir/verifier.h"
+#include "lib/support/diagnostic.h"
 #include "parser/parser.h"
 
 namespace hlo {
@@ -79,6 +80,12 @@ ENTRY main {
 )";
 
 std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
+
+std::string AllMessagesOf(const absl::Status& status) {
+  std::string text;
+  for (const Diagnostic& diagnostic : DiagnosticsOf(status)) text += diagnostic.message + "\n";
+  return text;
+}
 
 }  // namespace
 
@@ -323,6 +330,26 @@ TEST_CASE("dynamic sizes and prefetches belong to parameters", "[ir][entry]") {
   module->config().spmd_output_sharding = Sharding::Replicated();
   module->config().spmd_parameter_shardings = {Sharding::Manual(), Sharding::Replicated()};
   module->config().device_assignment = DeviceAssignment{{0, 1}, {2, 3}};
+  CHECK(MessageOf(Verify(*module))
+            .find("the device assignment is not one of 1 replicas of 1 partitions") !=
+        std::string::npos);
+  module->config().replica_count = module->config().num_partitions = 2;
+  CHECK(Verify(*module).ok());
+  module->config().spmd_parameter_shardings.pop_back();
+  module->config().dynamic_parameters[0].dim = 3;
+  module->config().cross_program_prefetches[0].parameter = 5;
+  const std::string message = AllMessagesOf(Verify(*module));
+  INFO(message);
+  CHECK(message.find("index {} of parameter 1, `s32[]`, cannot hold the size of dimension 3 of "
+                     "`f32[4]`") != std::string::npos);
+  CHECK(message.find("`cross-program prefetch` names parameter 5, but `main` has 2") !=
+        std::string::npos);
+  CHECK(message.find("the partitioner gave shardings of 1 parameters, but `main` has 2") !=
+        std::string::npos);
+  module->config().spmd_parameter_shardings.push_back(Sharding::Replicated());
+  module->config().dynamic_parameters[0].dim = 0;
+  module->config().cross_program_prefetches[0].parameter = 0;
+  CHECK(Verify(*module).ok());
   const auto clone = module->Clone();
   CHECK(clone->config().dynamic_parameters == module->config().dynamic_parameters);
   CHECK(clone->config().cross_program_prefetches == module->config().cross_program_prefetches);

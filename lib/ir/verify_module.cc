@@ -5,6 +5,9 @@
 //   aliases        outputs and parameters exist and are arrays, each is named once; with must-alias both have one shape, layout
 //                  included
 //   donors         exist, are arrays, named once and not aliased
+//   parameters     dynamic sizes are scalars `s32[]` of dimensions that exist, prefetched parts are arrays, each parameter has a sharding
+//                  if the partitioner gave any
+//   devices        are assigned to every replica and partition, if to any
 //   schedule       a scheduled module has a sequence for every computation that is not a fusion's; a sequence holds each instruction
 //                  once, after its operands and control predecessors
 #include <algorithm>
@@ -21,7 +24,11 @@ class ModuleVerifier {
       : context_(context), module_(context.module), findings_(context.findings) {}
 
   void Run() {
-    if (CheckEntryLayout()) CheckAliases();
+    if (CheckEntryLayout()) {
+      CheckAliases();
+      CheckParameterFacts();
+    }
+    CheckDeviceAssignment();
     CheckSchedules();
   }
 
@@ -133,6 +140,44 @@ class ModuleVerifier {
           "`buffer_donor` names index {} of parameter {}, which is donated or aliased already",
           ToString(donor.index), donor.parameter);
     }
+  }
+
+  // What is kept about parts of parameters besides aliases.
+  void CheckParameterFacts() {
+    for (const DynamicParameterBinding& binding : module_.config().dynamic_parameters) {
+      const std::optional<Shape> size =
+          ParameterPart("dynamic size", binding.size_parameter, binding.size_index);
+      const std::optional<Shape> sized =
+          ParameterPart("dynamic size", binding.parameter, binding.index);
+      if (!size.has_value() || !sized.has_value()) continue;
+      if (size->IsScalarOf(ElementType::kS32) && binding.dim >= 0 && binding.dim < sized->rank())
+        continue;
+      findings_.Add(module_.entry()->loc(),
+                    "index {} of parameter {}, `{}`, cannot hold the size of dimension {} of `{}`",
+                    ToString(binding.size_index), binding.size_parameter, *size, binding.dim,
+                    *sized);
+    }
+    for (const CrossProgramPrefetch& prefetch : module_.config().cross_program_prefetches)
+      ParameterPart("cross-program prefetch", prefetch.parameter, prefetch.index);
+    const size_t shardings = module_.config().spmd_parameter_shardings.size();
+    const int parameters = module_.entry()->parameter_count();
+    if (shardings == 0 || static_cast<int>(shardings) == parameters) return;
+    findings_.Add(module_.entry()->loc(),
+                  "the partitioner gave shardings of {} parameters, but `{}` has {}", shardings,
+                  module_.entry()->name(), parameters);
+  }
+
+  void CheckDeviceAssignment() {
+    const std::optional<DeviceAssignment>& devices = module_.config().device_assignment;
+    if (!devices.has_value()) return;
+    const int64_t replicas = module_.config().replica_count;
+    const int64_t partitions = module_.config().num_partitions;
+    bool fits = static_cast<int64_t>(devices->size()) == replicas;
+    for (const std::vector<int64_t>& replica : *devices)
+      fits = fits && static_cast<int64_t>(replica.size()) == partitions;
+    if (fits) return;
+    findings_.Add({}, "the device assignment is not one of {} replicas of {} partitions", replicas,
+                  partitions);
   }
 
   int64_t SizeOf(Shape shape) const {
