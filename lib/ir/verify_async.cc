@@ -97,7 +97,7 @@ bool IsControlDep(const Instruction& user) {
 
 // Where the value of a start or update goes inside its computation.
 struct Reach {
-  std::vector<const Instruction*> next;  // updates and dones, each once
+  std::vector<const Instruction*> next;  // the next steps, each once
   bool leaves = false;                   // into a loop, a call, a branch, or out as a result
 };
 
@@ -105,7 +105,9 @@ bool IsNextStep(const Instruction& user) {
   return user.opcode() == Opcode::kAsyncUpdate || user.opcode() == Opcode::kAsyncDone;
 }
 
-Reach Follow(const Instruction& step) {
+// `is_next` tells the next steps.
+template <class IsNext>
+Reach Follow(const Instruction& step, const IsNext& is_next) {
   struct Value {
     const Instruction* instruction;
     std::vector<int64_t> path;  // of the step's value in it, outermost last
@@ -120,7 +122,7 @@ Reach Follow(const Instruction& step) {
     for (const Use& use : holder.uses()) {
       const Instruction* user = use.user;
       const Opcode opcode = user->opcode();
-      if (IsNextStep(*user)) {
+      if (is_next(*user)) {
         if (std::count(reach.next.begin(), reach.next.end(), user) == 0) reach.next.push_back(user);
       } else if (opcode == Opcode::kTuple) {
         values.push_back({user, value.path});
@@ -158,7 +160,7 @@ void CheckChainUsers(const VerifyContext& context, const Instruction& step) {
       return context.findings.NoteDefinition(step);
     }
   }
-  const Reach reach = Follow(step);
+  const Reach reach = Follow(step, IsNextStep);
   if (reach.next.size() > 1) {
     context.findings.Add(step.loc(), "`{}` is continued by both `{}` and `{}`", step.name(),
                          reach.next[0]->name(), reach.next[1]->name());
@@ -294,10 +296,15 @@ void CheckOneUser(const VerifyContext& context, const Instruction& start) {
                          user->name(), Text(done));
     return context.findings.NoteDefinition(*user);
   }
-  const bool may_be_unused = start.is_root() && !start.parent()->is_entry();
-  if (first == nullptr && !may_be_unused) {
-    context.findings.Add(start.loc(), "`{}` has no `{}`", start.name(), Text(done));
+  const Reach reach =
+      Follow(start, [done](const Instruction& user) { return user.opcode() == done; });
+  if (reach.next.size() > 1) {
+    context.findings.Add(start.loc(), "`{}` reaches both `{}` and `{}`, expected one `{}`",
+                         start.name(), reach.next[0]->name(), reach.next[1]->name(), Text(done));
+    return context.findings.NoteDefinition(*reach.next[1]);
   }
+  if (reach.next.empty() && !reach.leaves)
+    context.findings.Add(start.loc(), "`{}` has no `{}`", start.name(), Text(done));
 }
 
 void VerifyAsyncStart(const VerifyContext& context, const Instruction& start) {

@@ -6,6 +6,7 @@
 //   custom-call   with operand_layout_constraints has a result layout; GetRngSeed is () -> u64[]
 //   while         itself, the roots and parameters of its computations have one sharding, as far as they have any
 //   conditional   the same for itself and its branches' roots
+//   threads       of fusion, while and conditional are those of what they call
 //   layouts       with layout_sensitive, of operands and parameters and of results are the same (nested fusions: tiles and memory
 //                 space aside)
 //   aliasing      operand numbers and indices exist, aliased values have equal shapes; Pin and Unpin alias an array and its buffer
@@ -78,6 +79,15 @@ void CheckResultLayout(const VerifyContext& context, const Instruction& caller,
 
 }  // namespace
 
+void CheckCalleeThread(const VerifyContext& context, const Instruction& caller,
+                       const Computation& callee) {
+  const std::string_view thread = caller.parent()->execution_thread();
+  if (callee.execution_thread() == thread) return;
+  context.findings.Add(caller.loc(), "`{}` runs on thread `{}`, but computation `{}` on `{}`",
+                       caller.name(), thread, callee.name(), callee.execution_thread());
+  context.findings.NoteDefinition(callee);
+}
+
 bool PassesThrough(const Instruction& custom_call) {
   const std::string_view target = custom_call.attrs<CustomCallAttrs>().custom_call_target;
   return target.starts_with("xla.sdy.") ||
@@ -144,6 +154,7 @@ void VerifyFusion(const VerifyContext& context, const Instruction& fusion) {
     if (other != fused.callers().end()) context.findings.NoteDefinition(*other->caller);
     return;
   }
+  CheckCalleeThread(context, fusion, fused);
   if (fused.root()->has_uses()) {
     context.findings.Add(fused.root()->loc(),
                          "`{}` is the root of fusion computation `{}` and used inside",
@@ -224,6 +235,8 @@ void VerifyCustomCall(const VerifyContext& context, const Instruction& call) {
 void VerifyWhile(const VerifyContext& context, const Instruction& loop) {
   const Computation& condition = *loop.while_condition();
   const Computation& body = *loop.while_body();
+  CheckCalleeThread(context, loop, condition);
+  CheckCalleeThread(context, loop, body);
   CheckPassedLayout(context, loop, *loop.operand(0), *condition.parameter(0));
   CheckPassedLayout(context, loop, *loop.operand(0), *body.parameter(0));
   CheckResultLayout(context, loop, body);
@@ -235,6 +248,7 @@ void VerifyConditional(const VerifyContext& context, const Instruction& conditio
   for (int i = 0; i < conditional.call_count(); ++i) {
     const Computation& branch = *conditional.call(i);
     roots.push_back(branch.root());
+    CheckCalleeThread(context, conditional, branch);
     CheckPassedLayout(context, conditional, *conditional.operand(i + 1), *branch.parameter(0));
     CheckResultLayout(context, conditional, branch);
   }

@@ -135,6 +135,9 @@ void CheckOneUser(const VerifyContext& context, const Instruction& start);
 void VerifyGroupCollective(const VerifyContext& context, const Instruction& instruction);
 void VerifyCollectivePermute(const VerifyContext& context, const Instruction& permute);
 
+// The callee runs on its caller's thread.
+void CheckCalleeThread(const VerifyContext& context, const Instruction& caller,
+                       const Computation& callee);
 // The rule of each alias of `output_to_operand_aliasing` that all opcodes share: operand and
 // indices exist, no output twice.
 bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction,

@@ -317,12 +317,7 @@ class OpVerifier {
   void CheckThread(const Instruction& instruction) {
     const CallSpec& calls = Info(instruction.opcode()).calls;
     if (instruction.call_count() == 0 || calls.names[0] != "to_apply") return;
-    const Computation& callee = *instruction.to_apply();
-    const std::string_view thread = instruction.parent()->execution_thread();
-    if (callee.execution_thread() == thread) return;
-    findings_.Add(instruction.loc(), "`{}` runs on thread `{}`, but computation `{}` on `{}`",
-                  instruction.name(), thread, callee.name(), callee.execution_thread());
-    findings_.NoteDefinition(callee);
+    CheckCalleeThread(context_, instruction, *instruction.to_apply());
   }
 
   static bool IsAllReduce(Opcode opcode) {
