@@ -91,9 +91,8 @@ absl::StatusOr<Shape> InferDot(const ShapeArgs& args, const DotDims& dims) {
   return result.ToShape(type);
 }
 
-// A scale that stands for "not scaled": a scalar, or bf16 ones beside a bf16 operand.
+// A scale that stands for "not scaled": one bf16 of any rank beside a bf16 operand.
 bool IsNoScale(Shape operand, Shape scale) {
-  if (scale.rank() == 0) return true;
   return operand.element_type() == ElementType::kBF16 &&
          scale.element_type() == ElementType::kBF16 && scale.element_count() == 1;
 }
