@@ -116,4 +116,7 @@ inline DimVec Dims(const Literal& literal) {
   return DimVec(dims.begin(), dims.end());
 }
 
+// Whether EvalCustomCall computes calls to `target` from their operands alone.
+bool IsPureCustomCall(std::string_view target);
+
 }  // namespace hlo

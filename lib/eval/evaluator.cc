@@ -314,28 +314,19 @@ absl::StatusOr<Literal> Evaluator::EvaluateOwned(const Instruction& instruction,
 }
 
 bool IsEvaluable(const Instruction& instruction) {
-  constexpr Opcode kNever[] = {Opcode::kInfeed,
-                               Opcode::kOutfeed,
-                               Opcode::kSend,
-                               Opcode::kSendDone,
-                               Opcode::kRecv,
-                               Opcode::kRecvDone,
-                               Opcode::kRng,
-                               Opcode::kCustomCall,
-                               Opcode::kPartitionId,
-                               Opcode::kReplicaId,
-                               Opcode::kParameter,
-                               Opcode::kAfterAll,
-                               Opcode::kAsyncStart,
-                               Opcode::kAddDependency,
-                               Opcode::kAsyncUpdate,
-                               Opcode::kAsyncDone,
-                               Opcode::kCopyStart,
-                               Opcode::kCopyDone,
-                               Opcode::kRngGetAndUpdateState};
+  constexpr Opcode kNever[] = {
+      Opcode::kInfeed,        Opcode::kOutfeed,     Opcode::kSend,
+      Opcode::kSendDone,      Opcode::kRecv,        Opcode::kRecvDone,
+      Opcode::kRng,           Opcode::kPartitionId, Opcode::kReplicaId,
+      Opcode::kParameter,     Opcode::kAfterAll,    Opcode::kAsyncStart,
+      Opcode::kAddDependency, Opcode::kAsyncUpdate, Opcode::kAsyncDone,
+      Opcode::kCopyStart,     Opcode::kCopyDone,    Opcode::kRngGetAndUpdateState};
   for (Opcode opcode : kNever) {
     if (instruction.opcode() == opcode) return false;
   }
+  if (instruction.opcode() == Opcode::kCustomCall &&
+      !IsPureCustomCall(instruction.attrs<CustomCallAttrs>().custom_call_target))
+    return false;
   if (HasTrait(instruction.opcode(), kCollective) || instruction.HasSideEffect()) return false;
   for (const Computation* callee : instruction.calls()) {
     for (const Instruction* inner : callee->instructions()) {

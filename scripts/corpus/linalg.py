@@ -43,6 +43,14 @@ def triangular_solves(a, b):
             lax.linalg.triangular_solve(a, b, lower=True, unit_diagonal=True, transpose_a=True))
 
 
+@program(symmetric((2, 6, 6), 1), symmetric((2, 6, 3), 1))
+def factorisations(a, b):
+    """LU, QR and Cholesky by LAPACK's custom calls, batched."""
+    q, r = jnp.linalg.qr(b)
+    return (jnp.linalg.solve(a + 3 * jnp.eye(6), b), jnp.linalg.det(a), q, r,
+            jnp.linalg.cholesky(positive_definite(a[0])))
+
+
 @program(symmetric((6, 6), 1), runs=False)
 def lapack_calls(a):
     """Factorisations that JAX leaves to LAPACK: custom calls."""
