@@ -5,8 +5,12 @@
 // becomes a computation `async_wrapped` that holds a parameter per element of tuple element 0 and
 // the `slice`, and an `async-start` that calls it. `slice-update` and `slice-done` become
 // `async-update` and `async-done`; operands which an update binds late become further parameters of
-// the computation.
+// the computation. XLA writes the attributes of the wrapped operation at the start only; here an
+// update or done may repeat them, and the operands in the shape of a start or update need not stand
+// in a tuple of their own: `(f32[8], f32[4], u32[])` with one operand means
+// `((f32[8]), f32[4], u32[])`.
 #include <algorithm>
+#include <utility>
 
 #include "parser/parser_internal.h"
 
@@ -14,10 +18,19 @@ namespace hlo {
 namespace {
 
 constexpr std::string_view kSuffixes[] = {"-start", "-update", "-done"};
-// These have first-class asynchronous forms.
-constexpr Opcode kNeverSugared[] = {
-    Opcode::kAllGather, Opcode::kAllReduce, Opcode::kCollectivePermute,
-    Opcode::kCopy,      Opcode::kRecv,      Opcode::kSend};
+
+// Opcodes that have asynchronous forms of their own: the words to write.
+struct FirstClass {
+  Opcode opcode;
+  std::string_view start, done;
+};
+constexpr FirstClass kFirstClass[] = {
+    {Opcode::kAllGather, "all-gather-start", "all-gather-done"},
+    {Opcode::kAllReduce, "all-reduce-start", "all-reduce-done"},
+    {Opcode::kCollectivePermute, "collective-permute-start", "collective-permute-done"},
+    {Opcode::kCopy, "copy-start", "copy-done"},
+    {Opcode::kRecv, "recv", "recv-done"},
+    {Opcode::kSend, "send", "send-done"}};
 // Values through which a producer is looked for.
 constexpr int kMaxSteps = 1000;
 constexpr std::string_view kTransparentCalls[] = {"Sharding", "LocalToGlobalShape",
@@ -46,11 +59,11 @@ bool Parser::SplitAsyncWord(std::string_view word, Draft& draft) {
     if (!opcode)
       return Fail(loc, "unknown opcode `{}`: there is no `{}` to wrap{}", word, wrapped,
                   SuggestOpcode(wrapped));
-    if (std::find(std::begin(kNeverSugared), std::end(kNeverSugared), *opcode) !=
-        std::end(kNeverSugared)) {
-      return Fail(loc,
-                  "unknown opcode `{}`: the asynchronous forms of `{}` are opcodes of their own",
-                  word, wrapped);
+    for (const FirstClass& forms : kFirstClass) {
+      if (forms.opcode != *opcode) continue;
+      return Fail(loc, "unknown opcode `{}`: the asynchronous forms of `{}` are `{}` and `{}`{}",
+                  word, wrapped, forms.start, forms.done,
+                  i == 1 ? ", with nothing between them" : "");
     }
     const bool is_async = *opcode == Opcode::kAsyncStart || *opcode == Opcode::kAsyncUpdate ||
                           *opcode == Opcode::kAsyncDone;
@@ -66,17 +79,31 @@ bool Parser::SplitAsyncWord(std::string_view word, Draft& draft) {
   return Fail(loc, "unknown opcode `{}`{}", word, SuggestOpcode(word));
 }
 
-bool Parser::CheckAsyncShape(Draft& draft, bool is_done) {
-  const std::string_view what = is_done ? "done" : "start or update";
+// Checks the written shape of a step; puts the operands of a start or update into a tuple.
+bool Parser::CheckAsyncShape(Draft& draft, bool is_start, bool is_done) {
+  const std::string_view what = is_done ? "done" : is_start ? "start" : "update";
   if (!draft.shape.has_value())
     return Fail(draft.opcode_loc, "an asynchronous {} needs its shape written", what);
   if (is_done) return true;
   const Shape shape = *draft.shape;
-  const bool sound = shape.IsTuple() && shape.elements().size() >= 2 && shape.element(0).IsTuple();
-  if (sound) return true;
-  return Fail(draft.shape_loc,
-              "the shape of an asynchronous {} is `{}`, expected `((operands), result, context)`",
-              what, shape);
+  if (shape.IsTuple() && shape.elements().size() >= 2 && shape.element(0).IsTuple()) return true;
+  // As many elements as there are operands bound so far: those of the start, and what updates add.
+  size_t bound = draft.operands.size();
+  if (!is_start && bound > 0) {
+    const Instruction* before = FindAsync(draft.operands[0]);
+    if (before != nullptr && before->shape().IsTuple() && before->shape().element(0).IsTuple())
+      bound += before->shape().element(0).elements().size() - 1;
+  }
+  if (!shape.IsTuple() || shape.elements().size() < bound + 1) {
+    return Fail(draft.shape_loc,
+                "the shape of an asynchronous {} is `{}`, expected `((operands), result, context)`",
+                what, shape);
+  }
+  const absl::Span<const Shape> flat = shape.elements();
+  std::vector<Shape> nested = {Shape::Tuple(flat.subspan(0, bound))};
+  nested.insert(nested.end(), flat.begin() + static_cast<int64_t>(bound), flat.end());
+  draft.shape = Shape::Tuple(nested);
+  return true;
 }
 
 void Parser::SetThread(Computation* computation, std::string_view thread) {
@@ -127,6 +154,12 @@ Instruction* Parser::FindAsync(Instruction* value) const {
 Computation* Parser::WrappedBy(const Instruction* step) const {
   const auto it = async_wrapped_.find(step);
   return it == async_wrapped_.end() ? nullptr : it->second;
+}
+
+Computation* Parser::WrappedByStart(const Draft& step) const {
+  if (step.operands.empty()) return nullptr;
+  const Instruction* producer = FindAsync(step.operands[0]);
+  return producer == nullptr ? nullptr : WrappedBy(producer);
 }
 
 // Attributes of the step that also describe the wrapped operation.
@@ -190,7 +223,7 @@ bool Parser::BuildSugaredStart(Draft& draft, Computation*& wrapped) {
   op.shape = result;
   op.attrs = std::move(draft.attrs);
   op.common.calls = draft.common.calls;
-  op.common.result_accuracy = std::move(draft.common.result_accuracy);
+  op.common.result_accuracy = std::exchange(draft.common.result_accuracy, std::nullopt);
   for (size_t i = 0; i < parameters.size(); ++i) {
     op.operands.push_back(wrapped->AddVerbatim(
         Opcode::kParameter, parameters[i], {},
@@ -213,7 +246,7 @@ bool Parser::BuildAsync(Scope& scope, Draft& draft, Instruction*& out) {
   const Opcode opcode = is_start  ? Opcode::kAsyncStart
                         : is_done ? Opcode::kAsyncDone
                                   : Opcode::kAsyncUpdate;
-  if (!CheckAsyncShape(draft, is_done)) return false;
+  if (!CheckAsyncShape(draft, is_start, is_done)) return false;
   Computation* wrapped = nullptr;
   AsyncAttrs attrs = draft.async;
   if (is_start) {
@@ -236,7 +269,10 @@ bool Parser::BuildAsync(Scope& scope, Draft& draft, Instruction*& out) {
       return Note(producer->loc(), fmt::format("`{}` is defined here", producer->name()));
     }
     wrapped = producer == nullptr ? nullptr : WrappedBy(producer);
-    if (is_done) draft.operands.resize(1);
+    if (is_done && draft.operands.size() > 1) {
+      Warn(draft.opcode_loc, "an asynchronous done has one operand; the others are dropped");
+      draft.operands.resize(1);
+    }
     if (wrapped != nullptr && !CheckAsyncStep(draft, wrapped, producer)) return false;
     if (wrapped != nullptr && sugared) {
       const Shape step = is_done ? Shape() : draft.shape->element(0);
@@ -244,6 +280,7 @@ bool Parser::BuildAsync(Scope& scope, Draft& draft, Instruction*& out) {
     }
     attrs.async_execution_thread = "main";
     draft.common.calls.clear();
+    draft.common.result_accuracy.reset();  // has been compared with the start's
   }
   const std::string_view name = draft.anonymous ? AnonymousName(Text(opcode)) : draft.name;
   out = scope.computation->AddVerbatim(opcode, *draft.shape, draft.operands,
@@ -273,7 +310,8 @@ bool Parser::CheckAsyncStep(const Draft& draft, Computation* wrapped, const Inst
          draft.async.async_execution_thread, producer->name(), wrapped->execution_thread());
     return note();
   }
-  if (!draft.common.calls.empty() && draft.common.calls[0] != wrapped) {
+  if (draft.sugar == Draft::Sugar::kNone && !draft.common.calls.empty() &&
+      draft.common.calls[0] != wrapped) {
     Fail(draft.opcode_loc, "this step calls `{}`, but `{}` calls `{}`",
          draft.common.calls[0]->name(), producer->name(), wrapped->name());
     return note();

@@ -38,11 +38,17 @@ bool ReadField(Parser& parser, void* attrs) {
   return parser.ReadValue(value);
 }
 
+template <class A, size_t kIndex>
+bool SameField(const void* a, const void* b) {
+  const auto field = std::get<kIndex>(A::Fields());
+  return static_cast<const A*>(a)->*field.member == static_cast<const A*>(b)->*field.member;
+}
+
 template <class A, size_t... kIndex>
 auto MakeReaders(std::index_sequence<kIndex...>) {
-  return std::array<AttrReader, sizeof...(kIndex)>{AttrReader{std::get<kIndex>(A::Fields()).name,
-                                                              std::get<kIndex>(A::Fields()).mode,
-                                                              &ReadField<A, kIndex>}...};
+  return std::array<AttrReader, sizeof...(kIndex)>{
+      AttrReader{std::get<kIndex>(A::Fields()).name, std::get<kIndex>(A::Fields()).mode,
+                 &ReadField<A, kIndex>, &SameField<A, kIndex>}...};
 }
 
 template <class A>
@@ -50,6 +56,16 @@ AttrReaders ReadersOf() {
   static const auto kReaders =
       MakeReaders<A>(std::make_index_sequence<std::tuple_size_v<decltype(A::Fields())>>());
   return {kReaders.data(), static_cast<int>(kReaders.size())};
+}
+
+bool IsSugaredStep(const Draft& draft) {
+  return draft.sugar == Draft::Sugar::kUpdate || draft.sugar == Draft::Sugar::kDone;
+}
+
+// Whether equal texts of this attribute may be stored as different values.
+bool IsStoredOtherwise(Opcode opcode, const AttrReader& attr) {
+  return attr.mode == FieldMode::kParseOnly || opcode == Opcode::kMap ||
+         (opcode == Opcode::kCompare && attr.name == "type");
 }
 
 // `-1` stands for "absent".
@@ -69,9 +85,18 @@ bool Parser::ParseAttributesAs(Parser& parser, Scope& scope, Draft& draft) {
   AttrReaders own = ReadersOf<A>();
   AttrReaders more;
   if (draft.sugar != Draft::Sugar::kNone) more = ReadersOf<AsyncAttrs>();
-  if (draft.sugar == Draft::Sugar::kUpdate || draft.sugar == Draft::Sugar::kDone) own = {};
   if (!parser.ParseAttributeList(scope, draft, &attrs, own, &draft.async, more)) return false;
   Normalize(attrs);
+  if (IsSugaredStep(draft)) {
+    const Computation* wrapped = parser.WrappedByStart(draft);
+    if (wrapped == nullptr || wrapped->root()->opcode() != draft.opcode) return true;
+    if constexpr (std::is_same_v<A, NoAttrs>) {
+      return parser.CheckRepeated(draft, *wrapped->root(), own, &attrs, &attrs);
+    } else {
+      return parser.CheckRepeated(draft, *wrapped->root(), own, &attrs,
+                                  &wrapped->root()->template attrs<A>());
+    }
+  }
   if constexpr (std::is_same_v<A, AsyncAttrs>) draft.async = attrs;
   if constexpr (!std::is_same_v<A, NoAttrs>) draft.attrs = AttrsPtr::Make(std::move(attrs));
   return true;
@@ -93,6 +118,7 @@ bool Parser::ParseAttributes(Scope& scope, Draft& draft) {
 bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrReaders own,
                                 void* more_attrs, AttrReaders more) {
   uint32_t seen_own = 0, seen_more = 0, seen_common = 0;
+  const bool is_step = IsSugaredStep(draft);
   const auto find = [](AttrReaders readers, std::string_view name) {
     for (int i = 0; i < readers.count; ++i) {
       if (readers.begin[i].name == name && readers.begin[i].mode != FieldMode::kHidden) return i;
@@ -112,13 +138,17 @@ bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrRea
       if (again) Fail(loc, "attribute `{}` is given twice", name);
       return again;
     };
-    if (const int i = find(own, name); i >= 0) {
+    // Of an update, aliases are those of the step itself.
+    const bool of_step =
+        draft.sugar == Draft::Sugar::kUpdate && name == "output_to_operand_aliasing";
+    if (const int i = of_step ? -1 : find(own, name); i >= 0) {
       if (draft.opcode == Opcode::kAsyncDone && name == "output_to_operand_aliasing") {
         return UnknownAttribute(draft, name, loc, own, more);
       }
       if (repeated(seen_own, i)) return false;
       lex_.Next();
       if (!own.begin[i].read(*this, attrs)) return false;
+      if (is_step) draft.repeated.emplace_back(i, loc);
       if (name == "async_execution_thread") draft.async_has_thread = true;
       continue;
     }
@@ -141,7 +171,38 @@ bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrRea
   return CheckRequired(draft, own, seen_own);
 }
 
+bool Parser::CheckRepeated(const Draft& draft, const Instruction& root, AttrReaders own,
+                           const void* attrs, const void* of_start) {
+  const auto differs = [&](SourceLoc loc, std::string_view name) {
+    Fail(loc, "`{}` differs from that of the start", name);
+    return Note(root.loc(), fmt::format("the `{}` is started here", Text(draft.opcode)));
+  };
+  for (const auto& [index, loc] : draft.repeated) {
+    const AttrReader& attr = own.begin[index];
+    if (!IsStoredOtherwise(draft.opcode, attr) && !attr.same(of_start, attrs))
+      return differs(loc, attr.name);
+  }
+  const auto& calls = draft.common.calls;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i] == nullptr) continue;
+    if (static_cast<int>(i) >= root.call_count() || root.call(static_cast<int>(i)) != calls[i])
+      return differs(draft.calls_loc, "the called computation");
+  }
+  if (draft.common.has_calls && static_cast<int>(calls.size()) != root.call_count())
+    return differs(draft.calls_loc, "the list of called computations");
+  if (draft.common.result_accuracy.has_value()) {
+    const Extras* extras = root.extras();
+    const ResultAccuracy stored = extras != nullptr && extras->result_accuracy.has_value()
+                                      ? *extras->result_accuracy
+                                      : ResultAccuracy();
+    if (!(stored == *draft.common.result_accuracy))
+      return differs(draft.accuracy_loc, "result_accuracy");
+  }
+  return true;
+}
+
 bool Parser::CheckRequired(const Draft& draft, AttrReaders own, uint32_t seen) {
+  if (IsSugaredStep(draft)) return true;  // the start has them
   for (int i = 0; i < own.count; ++i) {
     if (own.begin[i].mode == FieldMode::kRequired && (seen >> i & 1) == 0) {
       return Fail(draft.opcode_loc, "`{}` needs the attribute `{}`", Text(draft.opcode),
@@ -157,7 +218,6 @@ bool Parser::CheckRequired(const Draft& draft, AttrReaders own, uint32_t seen) {
   }
   // Conditionals name their branches in one of two ways; custom calls need not call anything.
   const CallSpec& spec = Info(draft.opcode).calls;
-  if (draft.sugar == Draft::Sugar::kUpdate || draft.sugar == Draft::Sugar::kDone) return true;
   for (int i = 0; i < spec.count; ++i) {
     const auto slot = static_cast<size_t>(i);
     if (draft.common.calls.size() <= slot || draft.common.calls[slot] == nullptr) {
@@ -231,12 +291,11 @@ int Parser::ReadCommonAttribute(Scope& scope, Draft& draft, std::string_view nam
   int index = 0;
   while (index < static_cast<int>(std::size(kCommon)) && kCommon[index] != name) ++index;
   if (index == static_cast<int>(std::size(kCommon))) return 0;
-  if (index == kAccuracy &&
-      (!HasTrait(draft.opcode, kHasAccuracy) || draft.sugar > Draft::Sugar::kStart))
-    return 0;
+  if (index == kAccuracy && !HasTrait(draft.opcode, kHasAccuracy)) return 0;
   const SourceLoc loc = token().loc();
   if ((seen >> index & 1) != 0) return Fail(loc, "attribute `{}` is given twice", name) ? 1 : -1;
   seen |= 1u << index;
+  if (index == kAccuracy) draft.accuracy_loc = loc;
   lex_.Next();
   CommonAttrs& common = draft.common;
   const auto result = [](bool ok) { return ok ? 1 : -1; };
@@ -247,7 +306,10 @@ int Parser::ReadCommonAttribute(Scope& scope, Draft& draft, std::string_view nam
     case kFrontend: return result(ReadValue(common.frontend_attributes.emplace()));
     case kControl: return result(ReadControlPredecessors(scope, common.control_predecessors));
     case kOrigin: return result(ReadValue(common.origin.emplace()));
-    case kStatistics: return result(ReadValue(common.statistics.emplace()));
+    case kStatistics:
+      if (!ReadValue(common.statistics.emplace())) return -1;
+      if (common.statistics->values.empty()) Warn(loc, "statistics without a number are dropped");
+      return 1;
     default: return result(ReadValue(common.result_accuracy.emplace()));
   }
 }
@@ -267,6 +329,9 @@ bool Parser::ReadControlPredecessors(Scope& scope, std::vector<Instruction*>& ou
 
 int Parser::ReadCallAttribute(Draft& draft, std::string_view name) {
   CommonAttrs& common = draft.common;
+  // What an update or done repeats are the very computations of its start.
+  calls_by_name_ = IsSugaredStep(draft);
+  draft.calls_loc = token().loc();
   const CallSpec& spec = Info(draft.opcode).calls;
   const SourceLoc loc = token().loc();
   const auto one = [&](size_t slot) {
@@ -282,10 +347,12 @@ int Parser::ReadCallAttribute(Draft& draft, std::string_view name) {
     lex_.Next();
     return ReadComputations(common.calls) ? 1 : -1;
   };
-  if (draft.sugar == Draft::Sugar::kUpdate || draft.sugar == Draft::Sugar::kDone) return 0;
   for (size_t i = 0; i < static_cast<size_t>(spec.count); ++i) {
     if (spec.names[i] == name) return one(i);
   }
+  // What XLA writes for these when it prints whole bodies.
+  if ((draft.opcode == Opcode::kReduceScatter || draft.opcode == Opcode::kScan) && name == "calls")
+    return one(0);
   if (draft.opcode == Opcode::kConditional) {
     if (name == "branch_computations") return draft.two_branches ? 0 : list();
     if ((name != "true_computation" && name != "false_computation") || common.has_calls) return 0;
@@ -294,7 +361,7 @@ int Parser::ReadCallAttribute(Draft& draft, std::string_view name) {
   }
   if (draft.opcode == Opcode::kCustomCall && name == "called_computations") {
     if (draft.custom_to_apply == nullptr) return list();
-    // Both are given: `to_apply` wins.
+    Warn(loc, "`to_apply` is given, too, and wins over `called_computations`");
     absl::InlinedVector<Computation*, 2> ignored;
     lex_.Next();
     return ReadComputations(ignored) ? 1 : -1;
@@ -303,6 +370,8 @@ int Parser::ReadCallAttribute(Draft& draft, std::string_view name) {
     if (draft.custom_to_apply != nullptr)
       return Fail(loc, "attribute `to_apply` is given twice") ? 1 : -1;
     lex_.Next();
+    if (common.has_calls)
+      Warn(draft.calls_loc, "`to_apply` wins over `called_computations`, which is given, too");
     if (!ReadComputation(draft.custom_to_apply)) return -1;
     common.calls = {draft.custom_to_apply};
     return 1;

@@ -170,7 +170,11 @@ void Parser::RenumberStackFrames() {
       const Extras* extras = instruction->extras();
       if (extras == nullptr || extras->metadata.stack_frame_id == 0) continue;
       int32_t& id = instruction->mutable_extras().metadata.stack_frame_id;
+      const int32_t written = id;
       id = interner.Frame(id);
+      if (id == 0)
+        Warn(instruction->loc(), "stack frame {} is not in the tables, or they are broken there",
+             written);
     }
   }
   frames = std::move(used);

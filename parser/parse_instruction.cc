@@ -6,6 +6,8 @@
 //   operand     = [ shape ] name { '#' INT } | [ shape ] opcode '(' … ')' | shape        the last in single-instruction texts only
 //
 // A word in front of `(` is an opcode, any other word is a name: one token of look-ahead decides.
+#include <algorithm>
+
 #include "lib/types/shape_util.h"
 #include "parser/parser_internal.h"
 
@@ -67,6 +69,20 @@ bool Parser::ParseInstruction(Scope& scope) {
     if (Is(Tok::kAttr)) {
       return Fail(token().loc(), "expected a blank between the name `{}` and `=`", token().text);
     }
+    if (lex_.Peek().kind == Tok::kEqual) {
+      if (Is(Tok::kPrim)) {
+        return Fail(
+            token().loc(),
+            "`{0}` is an element type and cannot be the name of an instruction; `{0}_` could",
+            token().text);
+      }
+      if (Lexer::IsIdentByte(token().text.empty() ? ' ' : token().text[0]) && !Is(Tok::kInt) &&
+          !Is(Tok::kDec) && !Is(Tok::kError)) {
+        return Fail(token().loc(),
+                    "`{0}` is a reserved word; as the name of an instruction write `%{0}`",
+                    token().text);
+      }
+    }
     return Unexpected("the name of an instruction");
   }
   Draft draft;
@@ -78,6 +94,11 @@ bool Parser::ParseInstruction(Scope& scope) {
   if (!IsLegalName(draft.name)) {
     return Fail(draft.loc, "`{}` cannot be the name of an instruction; `{}` could", draft.name,
                 SanitizeName(draft.name));
+  }
+  if (scope.single && Is(Tok::kLParen)) {
+    return Unexpected(
+        "`=` behind the name of a single instruction (a module without a header starts with "
+        "`ENTRY`, or with a computation without a signature)");
   }
   if (!Expect(Tok::kEqual, "`=` behind the name of the instruction")) return false;
   Instruction* instruction = nullptr;
@@ -111,6 +132,18 @@ bool Parser::Define(Scope& scope, std::string_view name, SourceLoc loc, Instruct
 
 bool Parser::ParseOpcode(Draft& draft) {
   draft.opcode_loc = token().loc();
+  if (Is(Tok::kLBrace) && draft.shape.has_value())
+    return Fail(token().loc(), "expected an opcode, found `{{`; an empty layout is not written");
+  if (Is(Tok::kIdent) && !draft.shape.has_value() && lex_.PeekByte() == '[' &&
+      !Opcodes().Find(token().text)) {
+    static constexpr std::string_view kTypes[] = {"pred", "bf16", "f16",  "f32",   "f64",   "s8",
+                                                  "s16",  "s32",  "s64",  "u8",    "u16",   "u32",
+                                                  "u64",  "c64",  "c128", "token", "opaque"};
+    std::string lower(token().text);
+    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    return Fail(token().loc(), "`{}` is no element type{}", token().text,
+                DidYouMean(lower, kTypes));
+  }
   if (!Is(Tok::kIdent))
     return Unexpected(draft.shape.has_value() ? "an opcode" : "a shape or an opcode");
   const std::string_view word = token().text;
@@ -313,6 +346,8 @@ std::string_view Parser::AnonymousName(std::string_view opcode) {
 // ---- called computations ----
 
 bool Parser::ReadComputation(Computation*& out) {
+  if (Is(Tok::kLBrace) && calls_by_name_)
+    return Unexpected("the name of the computation that the start calls");
   if (Is(Tok::kLBrace)) return ParseNestedComputation(out);
   if (!IsNameToken()) return Unexpected("the name of a computation, or one in braces");
   const std::string_view name = token().text;
@@ -329,7 +364,9 @@ bool Parser::ReadComputation(Computation*& out) {
       candidates.push_back(computation->name());
   }
   computations_.try_emplace(name, ComputationBinding{nullptr, SourceLoc()});
-  return Fail(loc, "no computation named `{}` stands above{}", name, DidYouMean(name, candidates));
+  const bool itself = std::find(candidates.begin(), candidates.end(), name) != candidates.end();
+  return Fail(loc, "no computation named `{}` stands above{}", name,
+              itself ? ": a computation cannot call itself" : DidYouMean(name, candidates));
 }
 
 bool Parser::ReadComputations(absl::InlinedVector<Computation*, 2>& out) {

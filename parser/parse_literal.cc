@@ -81,7 +81,8 @@ class LiteralReader {
       out = Literal::Elided(shape);
       return true;
     }
-    if (shape.rank() > 0 && *at_ != '{')
+    const bool bare = BareTruthValue(shape);
+    if (shape.rank() > 0 && *at_ != '{' && !bare)
       return Expected(fmt::format("`{{` of dimension 0 of `{}`", shape));
     if (shape.element_count() > lex_.end() - at_) {
       return Stop("a constant of shape `{}` has {} elements, more than the rest of the text", shape,
@@ -93,7 +94,10 @@ class LiteralReader {
     linear_ = 0;
     type_ = shape.element_type();
     component_ = ComponentType(type_);
-    if (shape.rank() == 0) return Scalar();
+    if (bare) {
+      parser_.Warn({lex_.OffsetOf(at_), 4}, "one value for `{}`; the others are false", shape);
+    }
+    if (shape.rank() == 0 || bare) return Scalar();
     return Level(0);
   }
 
@@ -116,6 +120,12 @@ class LiteralReader {
   }
 
   void Skip() { at_ = lex_.SkipBlanks(at_); }
+
+  // `pred[2] constant(true)`: XLA takes it for {true, false}, and texts exist.
+  bool BareTruthValue(Shape shape) const {
+    return shape.rank() > 0 && shape.element_type() == ElementType::kPred && !shape.IsZeroSized() &&
+           (std::strncmp(at_, "true", 4) == 0 || std::strncmp(at_, "false", 5) == 0);
+  }
 
   bool Elided() {
     if (*at_ != '{') return false;

@@ -96,6 +96,7 @@ bool Parser::ParseComputation() {
   lex_.Next();
   std::optional<Shape> declared;
   SourceLoc declared_loc;
+  int declared_parameters = -1;
   std::unique_ptr<Scope> scope;
   // Whatever goes wrong, the name is known from here on.
   const auto bind = [&](Computation* computation) {
@@ -108,7 +109,7 @@ bool Parser::ParseComputation() {
     Fail(loc, "a second computation named `{}`", name);
     return Note(it->second.loc, fmt::format("`{}` is defined here", name));
   };
-  if (Is(Tok::kLParen) && !ParseSignature(declared, declared_loc)) {
+  if (Is(Tok::kLParen) && !ParseSignature(declared, declared_loc, declared_parameters)) {
     bind(nullptr);
     return false;
   }
@@ -116,12 +117,18 @@ bool Parser::ParseComputation() {
   scope->computation = NewComputation(name, loc);
   Computation* computation = scope->computation;
   bool ok = ParseBody(*scope) && CheckBody(*scope, loc);
+  bool has_thread = false;
   while (ok && Is(Tok::kComma)) {
     lex_.Next();
     if (!Is(Tok::kAttr) || token().text != "execution_thread") {
       ok = Unexpected("`execution_thread=`");
       break;
     }
+    if (has_thread) {
+      ok = Fail(token().loc(), "attribute `execution_thread` is given twice");
+      break;
+    }
+    has_thread = true;
     lex_.Next();
     std::string thread;
     ok = ReadValue(thread);
@@ -134,6 +141,10 @@ bool Parser::ParseComputation() {
          "computation `{}` is declared to return `{}`, but its root `{}` has shape `{}`", name,
          *declared, computation->root()->name(), computation->root()->shape());
     ok = Note(computation->root()->loc(), "the root is here");
+  }
+  if (ok && declared_parameters >= 0 && declared_parameters != computation->parameter_count()) {
+    Warn(loc, "computation `{}` is declared with {} parameters, but has {}", name,
+         declared_parameters, computation->parameter_count());
   }
   const bool skip = !scope->ended;
   Recycle(std::move(scope));
@@ -150,8 +161,9 @@ bool Parser::ParseComputation() {
   return ok || !skip;
 }
 
-bool Parser::ParseSignature(std::optional<Shape>& result, SourceLoc& loc) {
+bool Parser::ParseSignature(std::optional<Shape>& result, SourceLoc& loc, int& parameters) {
   lex_.Next();
+  parameters = 0;
   if (!Is(Tok::kRParen)) {
     do {
       if (!IsNameToken()) return Unexpected("the name of a parameter");
@@ -159,6 +171,7 @@ bool Parser::ParseSignature(std::optional<Shape>& result, SourceLoc& loc) {
       Take(Tok::kColon);  // behind `%x` it is a token of its own
       Shape shape;
       if (!ParseShape(shape)) return false;
+      ++parameters;
     } while (Take(Tok::kComma));
   }
   if (!Expect(Tok::kRParen, "`,` or `)` in the signature") ||

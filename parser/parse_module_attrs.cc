@@ -61,6 +61,12 @@ bool Parser::ParseHeader() {
 
 bool Parser::ParseHeaderAttribute(int index) {
   ModuleConfig& config = module_->config();
+  const auto bools = [&](std::vector<bool>& out) {
+    std::vector<bool> values;
+    if (!ReadBools(values)) return false;
+    if (!values.empty()) out = std::move(values);  // an empty list leaves the default
+    return true;
+  };
   switch (index) {
     case 0: return ReadValue(scheduled_);
     case 1: return ReadValue(config.replica_count);
@@ -70,8 +76,8 @@ bool Parser::ParseHeaderAttribute(int index) {
     case 5: return ReadValue(config.alias_passthrough_params);
     case 6: return ParseEntryLayout();
     case 7: return ReadValue(config.frontend_attributes);
-    case 8: return ParseBools(config.allow_spmd_sharding_propagation_to_parameters);
-    case 9: return ParseBools(config.allow_spmd_sharding_propagation_to_output);
+    case 8: return bools(config.allow_spmd_sharding_propagation_to_parameters);
+    case 9: return bools(config.allow_spmd_sharding_propagation_to_output);
     case 10: return ParseRecoveryTable();
     default: return ParseDebugAttributes();
   }
@@ -163,16 +169,12 @@ bool Parser::ParseEntryLayout() {
   return ok;
 }
 
-bool Parser::ParseBools(std::vector<bool>& out) {
-  std::vector<bool> values;
-  if (Is(Tok::kLBrace)) {
-    if (!ReadValue(values)) return false;
-  } else {
-    bool value;
-    if (!ReadValue(value)) return false;
-    values.push_back(value);
-  }
-  if (!values.empty()) out = std::move(values);
+bool Parser::ReadBools(std::vector<bool>& out) {
+  out.clear();
+  if (Is(Tok::kLBrace)) return ReadValue(out);
+  bool value;
+  if (!ReadValue(value)) return false;
+  out.push_back(value);
   return true;
 }
 
@@ -273,6 +275,12 @@ bool Parser::CheckAliases() {
     }
   }
   // The first of several aliases of one output wins.
+  absl::flat_hash_map<std::string, size_t> first;
+  for (size_t i = 0; options_.warnings != nullptr && i < aliases.size(); ++i) {
+    if (!first.try_emplace(ToString(aliases[i].output), i).second)
+      Warn(alias_locs_[i], "a second alias of output {}; the first one counts",
+           ToString(aliases[i].output));
+  }
   std::stable_sort(aliases.begin(), aliases.end(),
                    [](const InputOutputAlias& a, const InputOutputAlias& b) {
                      return Less(a.output, b.output);

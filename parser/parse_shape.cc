@@ -7,6 +7,8 @@
 //
 // Texts repeat the same few shapes thousands of times: an array shape is looked up by its text
 // first.
+#include <algorithm>
+
 #include "parser/parser_internal.h"
 
 namespace hlo {
@@ -177,7 +179,8 @@ class PropertyReader {
     return Levels() && Tiles() && Number("L", layout_.tail_padding_alignment) &&
            Type(Tok::kHash, layout_.index_type) && Type(Tok::kStar, layout_.pointer_type) &&
            Number("E", layout_.element_size_in_bits) && Number("S", layout_.memory_space) &&
-           Splits() && Physical() && Number("M", layout_.dynamic_shape_metadata_prefix_bytes);
+           Splits() && Physical() && Number("M", layout_.dynamic_shape_metadata_prefix_bytes) &&
+           Prefix();
   }
 
  private:
@@ -186,7 +189,9 @@ class PropertyReader {
 
   // D(D+~,C): levels of sparse arrays in old texts; dropped.
   bool Levels() {
+    const SourceLoc loc = parser_.token().loc();
     if (!Letter("D")) return true;
+    parser_.Warn(loc, "the level types of a layout are dropped");
     if (!parser_.Expect(Tok::kLParen, "`(` behind `D`")) return false;
     do {
       if (!(Letter("D") || Letter("C") || Letter("S") || Letter("H")))
@@ -199,6 +204,7 @@ class PropertyReader {
 
   bool Tiles() {
     if (!Letter("T")) return true;
+    if (!parser_.Is(Tok::kLParen)) return parser_.Unexpected("`(` behind `T`");
     while (parser_.Is(Tok::kLParen)) {
       lex_->Next();
       Tile tile;
@@ -259,6 +265,13 @@ class PropertyReader {
     if (!parser_.IsWord("P")) return true;
     return parser_.Fail(parser_.token().loc(),
                         "a physical shape belongs to a sparse array, which this is not");
+  }
+
+  // A negative prefix means none; XLA does not print it either.
+  bool Prefix() {
+    int64_t& bytes = layout_.dynamic_shape_metadata_prefix_bytes;
+    bytes = std::max<int64_t>(bytes, 0);
+    return true;
   }
 
   Parser& parser_;

@@ -495,7 +495,7 @@ bool Parser::ReadValue(ResultAccuracy& out) {
   }
   out.has_tolerance = true;
   if (!Expect(Tok::kLBrace, "`{` of a tolerance")) return false;
-  while (!Is(Tok::kRBrace)) {
+  for (bool more = !Is(Tok::kRBrace); more; more = Take(Tok::kComma)) {
     if (!Is(Tok::kAttr)) return Unexpected("`atol=`, `rtol=`, `ulps=` or `}`");
     const Token name = token();
     lex_.Next();
@@ -514,7 +514,6 @@ bool Parser::ReadValue(ResultAccuracy& out) {
       return Fail(name.loc(), "a tolerance has no `{}`; expected `atol`, `rtol` or `ulps`",
                   name.text);
     }
-    if (!Take(Tok::kComma)) break;
   }
   return Expect(Tok::kRBrace, "`,` or `}` in a tolerance") &&
          Expect(Tok::kRBrace, "`}` at the end of a result accuracy");

@@ -117,6 +117,12 @@ absl::StatusOr<std::unique_ptr<Module>> Parser::Run(std::shared_ptr<const Source
     return Status();
   }
   module_->set_source(std::move(source));
+  if (options_.warnings != nullptr) {
+    std::stable_sort(
+        warnings_.begin(), warnings_.end(),
+        [](const Diagnostic& a, const Diagnostic& b) { return a.loc.offset < b.loc.offset; });
+    *options_.warnings = std::move(warnings_);
+  }
   return std::move(module_);
 }
 
@@ -173,7 +179,7 @@ absl::StatusOr<Window> ParseWindow(std::string_view text) {
   return ParseValue<Window>(fmt::format("{{{}}}", text));
 }
 
-absl::StatusOr<ConvDimNumbers> ParseConvDimNumbers(std::string_view text) {
+absl::StatusOr<ConvDimNumbers> ParseConvolutionDimensionNumbers(std::string_view text) {
   return ParseValue<ConvDimNumbers>(text);
 }
 absl::StatusOr<PaddingConfig> ParsePaddingConfig(std::string_view text) {
@@ -181,6 +187,39 @@ absl::StatusOr<PaddingConfig> ParsePaddingConfig(std::string_view text) {
 }
 absl::StatusOr<ReplicaGroups> ParseReplicaGroups(std::string_view text) {
   return ParseValue<ReplicaGroups>(text);
+}
+
+absl::StatusOr<SliceRanges> ParseSliceRanges(std::string_view text) {
+  return ParseValue<SliceRanges>(text);
+}
+absl::StatusOr<PrecisionConfig> ParsePrecisionConfig(std::string_view text) {
+  return ParseValue<PrecisionConfig>(text);
+}
+absl::StatusOr<ShapeIndex> ParseShapeIndex(std::string_view text) {
+  return ParseFragment<ShapeIndex>(
+      text, {}, [](Parser& parser, ShapeIndex& out) { return parser.ReadShapeIndex(out); });
+}
+absl::StatusOr<OutputOperandAliases> ParseOutputOperandAliases(std::string_view text) {
+  return ParseValue<OutputOperandAliases>(text);
+}
+absl::StatusOr<OpMetadata> ParseMetadata(std::string_view text) {
+  return ParseValue<OpMetadata>(text);
+}
+absl::StatusOr<FrontendAttributes> ParseFrontendAttributes(std::string_view text) {
+  return ParseValue<FrontendAttributes>(text);
+}
+absl::StatusOr<Statistics> ParseStatistics(std::string_view text) {
+  return ParseValue<Statistics>(text);
+}
+absl::StatusOr<OriginalValue> ParseOriginalValue(std::string_view text) {
+  return ParseValue<OriginalValue>(text);
+}
+absl::StatusOr<ResultAccuracy> ParseResultAccuracy(std::string_view text) {
+  return ParseValue<ResultAccuracy>(text);
+}
+absl::StatusOr<std::vector<bool>> ParseBools(std::string_view text) {
+  return ParseFragment<std::vector<bool>>(
+      text, {}, [](Parser& parser, std::vector<bool>& out) { return parser.ReadBools(out); });
 }
 
 absl::StatusOr<Literal> ParseLiteral(std::string_view text, Shape shape) {

@@ -26,16 +26,17 @@ namespace hlo {
 
 class Parser;
 
-// Devices of one sharding or device list; what an iota may stand for.
 // Names that are compared for a did-you-mean; in larger scopes there is none.
 inline constexpr size_t kMaxCandidates = 5000;
+// Devices of one sharding or device list; what an iota may stand for.
 inline constexpr int64_t kMaxDevices = int64_t{1} << 20;
 
-// One attribute of one struct: its name and how to read it.
+// One attribute of one struct: its name, how to read it, and whether two structs agree in it.
 struct AttrReader {
   std::string_view name;
   FieldMode mode;
   bool (*read)(Parser& parser, void* attrs);
+  bool (*same)(const void* a, const void* b);
 };
 struct AttrReaders {
   const AttrReader* begin = nullptr;
@@ -78,6 +79,9 @@ struct Draft {
   Sugar sugar = Sugar::kNone;
   AsyncAttrs async;
   bool async_has_thread = false;
+  // Attributes of the wrapped operation that an update or done repeats: number and place.
+  std::vector<std::pair<int, SourceLoc>> repeated;
+  SourceLoc calls_loc, accuracy_loc;
   bool operand_failed = false;
   bool two_branches = false;  // conditional: true_computation and false_computation were given
   Computation* custom_to_apply = nullptr;  // custom-call
@@ -114,6 +118,12 @@ class Parser {
     return Report(loc, fmt::format(format, std::forward<Args>(args)...));
   }
   bool Report(SourceLoc loc, std::string message);
+  template <class... Args>
+  void Warn(SourceLoc loc, fmt::format_string<Args...> format, Args&&... args) {
+    if (options_.warnings != nullptr)
+      warnings_.push_back(
+          {Severity::kWarning, loc, fmt::format(format, std::forward<Args>(args)...)});
+  }
   // Adds a note to the last error.
   bool Note(SourceLoc loc, std::string message);
   bool FailWith(const absl::Status& status, SourceLoc loc);
@@ -210,6 +220,7 @@ class Parser {
   bool ReadDouble(double& out);
   bool ReadStringOrDict(std::string& out);
   bool ReadShapeIndex(ShapeIndex& out);
+  bool ReadBools(std::vector<bool>& out);  // one, or a list
   bool ReadOriginalArray(OriginalArray& out);
   bool ReadOriginTree(OriginalValue::Node& out);
   bool ReadInts(std::vector<int64_t>& out);
@@ -257,13 +268,12 @@ class Parser {
   bool ParseAliases();
   bool ParseDonors();
   bool ParseEntryLayout();
-  bool ParseBools(std::vector<bool>& out);
   bool ParseRecoveryTable();
   bool ParseDebugAttributes();
   bool ParseStackFrames();
   bool ParseSubInts(std::span<const std::string_view> names, std::span<int32_t> values);
   bool ParseComputation();
-  bool ParseSignature(std::optional<Shape>& result, SourceLoc& loc);
+  bool ParseSignature(std::optional<Shape>& result, SourceLoc& loc, int& parameters);
   bool ParseBody(Scope& scope);
   bool CheckBody(Scope& scope, SourceLoc loc);
   bool ParseSingle();
@@ -310,6 +320,9 @@ class Parser {
   int ReadCommonAttribute(Scope& scope, Draft& draft, std::string_view name, uint32_t& seen);
   int ReadCallAttribute(Draft& draft, std::string_view name);
   bool CheckRequired(const Draft& draft, AttrReaders own, uint32_t seen);
+  // What a sugared update or done repeats, against the operation that its start wraps.
+  bool CheckRepeated(const Draft& draft, const Instruction& root, AttrReaders own,
+                     const void* attrs, const void* of_start);
   bool CheckBranches(const Draft& draft);
   bool UnknownAttribute(const Draft& draft, std::string_view name, SourceLoc loc, AttrReaders own,
                         AttrReaders more);
@@ -323,12 +336,14 @@ class Parser {
   bool SplitAsyncWord(std::string_view word, Draft& draft);
   bool BuildAsync(Scope& scope, Draft& draft, Instruction*& out);
   bool BuildSugaredStart(Draft& draft, Computation*& wrapped);
-  bool CheckAsyncShape(Draft& draft, bool is_done);
+  bool CheckAsyncShape(Draft& draft, bool is_start, bool is_done);
   bool CheckAsyncStep(const Draft& draft, Computation* wrapped, const Instruction* producer);
   void SetThread(Computation* computation, std::string_view thread);
   Instruction* FindAsync(Instruction* value) const;
   // The computation that an async operation runs, or null when its start is not known.
   Computation* WrappedBy(const Instruction* step) const;
+  // The same for the update or done that is being read.
+  Computation* WrappedByStart(const Draft& step) const;
   void PatchWrapped(Computation* wrapped, absl::Span<const Shape> operands, Shape result);
   void CopyToWrapped(Computation* wrapped, const CommonAttrs& common);
 
@@ -348,6 +363,7 @@ class Parser {
   Lexer lex_;
   std::string_view text_;
   std::vector<Diagnostic> errors_;
+  std::vector<Diagnostic> warnings_;
   int error_count_ = 0;
   int depth_ = 0;
   std::unique_ptr<Module> module_;
@@ -363,6 +379,7 @@ class Parser {
   bool has_frame_ids_ = false;
   bool any_async_ = false;
   bool depth_exceeded_ = false;
+  bool calls_by_name_ = false;  // no inline computations here
   bool fill_layouts_;
   bool glued_layouts_ =
       false;  // a layout touches its shape; `f32[2] {1,2}` is a shape and a literal

@@ -188,13 +188,13 @@ TEST_CASE("windows, paddings and dimension labels", "[parser][values]") {
   CHECK(MessageOf(ParseWindow("{sice=3}")) == "a window has no `sice`; did you mean `size`?");
   CHECK(ParsePaddingConfig("0_1x2_3_1")->ToString() == "0_1_0x2_3_1");
   CHECK(MessageOf(ParsePaddingConfig("1_2_3_4")) == "expected the end of the text, found `_4`");
-  CHECK(ParseConvDimNumbers("b01f_01io->b01f")->ToString() == "b01f_01io->b01f");
-  CHECK(ParseConvDimNumbers("?b0f_0?io->b?0f")->ToString() == "?b0f_0?io->b?0f");
-  CHECK(MessageOf(ParseConvDimNumbers("bb0f_0io->b0f")) ==
+  CHECK(ParseConvolutionDimensionNumbers("b01f_01io->b01f")->ToString() == "b01f_01io->b01f");
+  CHECK(ParseConvolutionDimensionNumbers("?b0f_0?io->b?0f")->ToString() == "?b0f_0?io->b?0f");
+  CHECK(MessageOf(ParseConvolutionDimensionNumbers("bb0f_0io->b0f")) ==
         "`b` stands twice in the lhs labels `bb0f`");
-  CHECK(MessageOf(ParseConvDimNumbers("b5f_0io->b0f")) ==
+  CHECK(MessageOf(ParseConvolutionDimensionNumbers("b5f_0io->b0f")) ==
         "label `5` in the lhs labels `b5f`, which have 1 spatial dimensions");
-  CHECK(MessageOf(ParseConvDimNumbers("b01f_0io->b0f")) ==
+  CHECK(MessageOf(ParseConvolutionDimensionNumbers("b01f_0io->b0f")) ==
         "lhs, rhs and output have 2, 1 and 1 spatial dimensions, expected the same number");
 }
 

@@ -29,7 +29,7 @@ struct Options {
   bool split = false;
   bool disable_output = false;
   std::string separator;
-  bool list_passes = false, print_passes = false, list_ops = false;
+  bool list_passes = false, print_passes = false, list_ops = false, list_print_options = false;
   bool verify_diagnostics = false;
   bool verify_input = true, verify_each = true, verify_only = false, check_changed_flag = false;
   int64_t max_errors = 10;
@@ -56,6 +56,7 @@ void AddFlags(Flags& flags, Options& o) {
   flags.Add("list-passes", &o.list_passes, "the names of all passes on one line");
   flags.Add("print-passes", &o.print_passes, "the passes with summaries and options");
   flags.Add("list-ops", &o.list_ops, "the opcodes with operands and summaries");
+  flags.Add("list-print-options", &o.list_print_options);
   flags.Add("split-input-file", &o.split, "cut inputs at `// -----` lines, treat each part alone");
   flags.Add("output-separator", &o.separator, "TEXT", "line between results (default: none)");
   flags.Add("disable-output", &o.disable_output, "do not print the result");
@@ -82,7 +83,8 @@ void AddFlags(Flags& flags, Options& o) {
   flags.Add("check-changed-flag", &o.check_changed_flag,
             "passes must tell the truth about having changed something");
   flags.Add("verify-diagnostics", &o.verify_diagnostics,
-            "`// expected-error@+1 {{text}}` in the input must come true");
+            "`// expected-error@+1 {{text}}` in the input must come true (also warning, note; @-N, "
+            "@above, @below, @unknown; -re for expressions)");
   flags.Add("opt-bisect-limit,bisect-limit", &o.bisect_limit, "N", "run only the first N passes");
   flags.Add("disable-passes,disable-pass", &o.disable, "NAMES", "skip these passes");
   flags.Add("reproducer", &o.reproducer,
@@ -220,8 +222,12 @@ class Session {
     return static_cast<int>(std::clamp<int64_t>(limit, 1, kAll));
   }
 
-  absl::StatusOr<std::unique_ptr<Module>> Load(const InputText& input) const {
-    ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source));
+  // Parsed, and verified as the flags ask. `warnings` (may be null) gets those of the parser.
+  absl::StatusOr<std::unique_ptr<Module>> Load(const InputText& input,
+                                               std::vector<Diagnostic>* warnings = nullptr) const {
+    ParserOptions parser;
+    parser.warnings = warnings;
+    ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source, parser));
     VerifierOptions verifier;
     verifier.max_errors = MaxErrors();
     if (options_.verify_input || options_.verify_only) RETURN_IF_ERROR(Verify(*module, verifier));
@@ -229,16 +235,18 @@ class Session {
   }
 
   int RunText(const InputText& input) {
-    absl::StatusOr<std::unique_ptr<Module>> module = Load(input);
+    std::vector<Diagnostic> warnings;
+    absl::StatusOr<std::unique_ptr<Module>> module = Load(input, &warnings);
     absl::Status status = module.status();
     if (status.ok() && !options_.verify_only) status = Transform(input, **module);
     if (options_.verify_diagnostics) {
       if (status.code() == absl::StatusCode::kInternal)
         return ReportError(status, input.source.get());
-      const std::string mismatch = MismatchedDiagnostics(*input.source, status);
+      const std::string mismatch = MismatchedDiagnostics(*input.source, status, warnings);
       WriteStderr(mismatch);
       return mismatch.empty() ? kExitOk : kExitBadInput;
     }
+    WriteStderr(Render(warnings, input.source.get()));
     if (!status.ok()) {
       const int code = ReportError(status, input.source.get());
       WriteStderr(std::exchange(reproducer_note_, ""));
@@ -361,16 +369,22 @@ class Session {
   std::string reproducer_note_;
 };
 
+int List(std::string_view text) {
+  WriteStdout(text);
+  return kExitOk;
+}
+
 int Main(int argc, char** argv) {
   Options options;
   Flags flags("hlo-opt", "[flags] FILE...",
               "Transforms HLO modules and prints them. FILE `-` is standard input.");
   AddFlags(flags, options);
   return ToolMain(flags, argc, argv, [&] {
-    if (!options.list_passes && !options.print_passes && !options.list_ops)
-      return Session(flags, options).Run();
-    WriteStdout(options.list_passes ? PassNames() : options.print_passes ? PassTable() : OpTable());
-    return int{kExitOk};
+    if (options.list_passes) return List(PassNames());
+    if (options.print_passes) return List(PassTable());
+    if (options.list_ops) return List(OpTable());
+    if (options.list_print_options) return List(PrintFlags::Table());
+    return Session(flags, options).Run();
   });
 }
 

@@ -9,6 +9,7 @@
 #include "lib/ir/module.h"
 #include "lib/ops/attr_print.h"
 #include "lib/support/strings.h"
+#include "lib/types/append.h"
 
 namespace hlo {
 namespace {
@@ -116,9 +117,8 @@ void AppendFrontendAttributes(const FrontendAttributes& attributes, std::string&
 }
 
 void AppendOriginalArray(const OriginalArray& array, std::string& out) {
-  out += "{\"";
-  out += array.name;
-  out += '"';
+  out += '{';
+  AppendQuotedRaw(array.name, out);
   if (!array.index.empty()) {
     out += ' ';
     out += ToString(array.index);
@@ -127,29 +127,32 @@ void AppendOriginalArray(const OriginalArray& array, std::string& out) {
 }
 
 void AppendExtras(const Instruction& instruction, const PrintOptions& options, std::string& out) {
-  const Extras* extras = instruction.extras();
-  if (extras == nullptr) return;
-  if (extras->sharding) {
+  if (const Extras* extras = instruction.extras())
+    AppendExtras(*extras, instruction.module(), options, out);
+}
+
+void AppendExtras(const Extras& extras, const Module& module, const PrintOptions& options,
+                  std::string& out) {
+  if (extras.sharding) {
     out += ", sharding=";
-    out += extras->sharding->ToString(options.metadata);
+    out += extras.sharding->ToString(options.metadata);
   }
-  if (!extras->frontend_attributes.empty()) {
+  if (!extras.frontend_attributes.empty()) {
     out += ", frontend_attributes=";
-    AppendFrontendAttributes(extras->frontend_attributes, out);
+    AppendFrontendAttributes(extras.frontend_attributes, out);
   }
-  if (options.control_dependencies && !extras->control_predecessors.empty()) {
+  if (options.control_dependencies && !extras.control_predecessors.empty()) {
     out += ", control-predecessors={";
-    for (size_t i = 0; i < extras->control_predecessors.size(); ++i) {
+    for (size_t i = 0; i < extras.control_predecessors.size(); ++i) {
       if (i > 0) out += ", ";
       if (options.percent) out += '%';
-      out += extras->control_predecessors[i]->name();
+      out += extras.control_predecessors[i]->name();
     }
     out += '}';
   }
-  if (extras->statistics && !extras->statistics->values.empty()) {
-    out +=
-        fmt::format(", statistics={{visualizing_index={}", extras->statistics->visualizing_index);
-    for (const auto& [name, value] : extras->statistics->values) {
+  if (extras.statistics && !extras.statistics->values.empty()) {
+    out += fmt::format(", statistics={{visualizing_index={}", extras.statistics->visualizing_index);
+    for (const auto& [name, value] : extras.statistics->values) {
       out += ',';
       out += name;
       out += '=';
@@ -157,26 +160,26 @@ void AppendExtras(const Instruction& instruction, const PrintOptions& options, s
     }
     out += '}';
   }
-  if (extras->result_accuracy && !(*extras->result_accuracy == ResultAccuracy())) {
+  if (extras.result_accuracy && !(*extras.result_accuracy == ResultAccuracy())) {
     out += ", result_accuracy=";
-    AppendValue(out, *extras->result_accuracy);
+    AppendValue(out, *extras.result_accuracy);
   }
-  if (extras->origin) {
+  if (extras.origin) {
     out += ", origin={";
-    if (extras->origin->synthetic_call) {
+    if (extras.origin->synthetic_call) {
       out += "[synthetic_call]";
     } else {
-      AppendOriginNode(extras->origin->tree, out);
+      AppendOriginNode(extras.origin->tree, out);
     }
     out += '}';
   }
-  if (options.metadata) AppendMetadata(extras->metadata, instruction.module(), options, out);
-  if (options.backend_config && !extras->backend_config.empty()) {
+  if (options.metadata) AppendMetadata(extras.metadata, module, options, out);
+  if (options.backend_config && !extras.backend_config.empty()) {
     out += ", backend_config=";
-    if (options.sort_backend_config && LooksLikeJsonDict(extras->backend_config)) {
-      out += SortJson(extras->backend_config);
+    if (options.sort_backend_config && LooksLikeJsonDict(extras.backend_config)) {
+      out += SortJson(extras.backend_config);
     } else {
-      AppendDictOrQuoted(extras->backend_config, out);
+      AppendDictOrQuoted(extras.backend_config, out);
     }
   }
 }
@@ -225,7 +228,7 @@ void AppendBoolList(std::string_view name, const std::vector<bool>& values, std:
   AppendValue(out, values);
 }
 
-void AppendRecoveryTable(const std::vector<RecoveryEntry>& table, std::string& out) {
+void AppendRecoveryTable(const std::vector<RecoveryEntry>& table, bool lossless, std::string& out) {
   out += ", origin_recovery_table={\n";
   for (const RecoveryEntry& entry : table) {
     out += "  ";
@@ -236,7 +239,11 @@ void AppendRecoveryTable(const std::vector<RecoveryEntry>& table, std::string& o
       out += ",\n  \"\n";
       for (const std::string_view line : Split(entry.module_text, '\n')) {
         if (!line.empty()) out += "    ";
-        out += line;
+        // XLA writes the text as it stands, which ends the string at a quote.
+        for (const char c : line) {
+          if (lossless && (c == '"' || c == '\\')) out += '\\';
+          out += c;
+        }
         out += '\n';
       }
       out += "  \"";
@@ -312,7 +319,8 @@ void AppendModuleHeader(const Module& module, const PrintOptions& options, std::
     out += ", frontend_attributes=";
     AppendFrontendAttributes(config.frontend_attributes, out);
   }
-  if (!config.recovery_table.empty()) AppendRecoveryTable(config.recovery_table, out);
+  if (!config.recovery_table.empty())
+    AppendRecoveryTable(config.recovery_table, options.lossless, out);
   if (!config.debug_attributes.empty()) AppendDebugAttributes(config.debug_attributes, out);
   if (options.metadata && !config.stack_frames.frames.empty())
     AppendStackFrames(config.stack_frames, out);

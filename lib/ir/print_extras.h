@@ -15,6 +15,8 @@ void AppendFrontendAttributes(const FrontendAttributes& attributes, std::string&
 void AppendOriginalArray(const OriginalArray& array, std::string& out);
 // Everything that follows the called computations: sharding … backend_config.
 void AppendExtras(const Instruction& instruction, const PrintOptions& options, std::string& out);
+void AppendExtras(const Extras& extras, const Module& module, const PrintOptions& options,
+                  std::string& out);
 // Whether `text` is one JSON dict that XLA prints without quotes.
 bool LooksLikeJsonDict(std::string_view text);
 // JSON text with sorted keys and without blanks; other text unchanged.

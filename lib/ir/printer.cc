@@ -6,6 +6,7 @@
 #include "lib/ir/compare.h"
 #include "lib/ir/print_extras.h"
 #include "lib/support/strings.h"
+#include "lib/types/append.h"
 
 namespace hlo {
 namespace {
@@ -13,9 +14,42 @@ namespace {
 constexpr int64_t kSmallConstant = 10;
 constexpr int64_t kEssentialIntegers = 500000;
 
-// The wrapped computation when an async operation prints in its sugared form: found through operand
-// 0 and trivial (nothing but parameters beside the root).
-const Computation* SugaredComputation(const Instruction& async) {
+// What an opcode's word with `-start` is.
+enum class Sugar { kNothing, kAnotherOpcode, kSugar };
+
+Sugar SugarOf(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAsyncDone:
+    case Opcode::kParameter:
+    case Opcode::kConstant: return Sugar::kNothing;
+    case Opcode::kAllGather:
+    case Opcode::kAllReduce:
+    case Opcode::kCollectivePermute:
+    case Opcode::kCopy:
+    case Opcode::kRecv:
+    case Opcode::kSend: return Sugar::kAnotherOpcode;
+    default: return Sugar::kSugar;  // all others can be wrapped
+  }
+}
+
+// Whether the word and the attributes of the root say all of a trivial computation.
+bool SugarIsLossless(const Computation& wrapped) {
+  const Instruction* root = wrapped.root();
+  if (SugarOf(root->opcode()) != Sugar::kSugar ||
+      root->operand_count() != wrapped.parameter_count())
+    return false;
+  for (int i = 0; i < root->operand_count(); ++i) {
+    if (root->operand(i) != wrapped.parameter(i)) return false;
+  }
+  return true;
+}
+
+// The computation of an asynchronous operation that prints in its sugared form: it is found through
+// operand 0 and holds nothing but its root and parameters. XLA looks no further; the text may then
+// stand for another module, unless `lossless` is asked for.
+const Computation* SugaredComputation(const Instruction& async, bool lossless) {
   const Instruction* at = &async;
   while (at->opcode() != Opcode::kAsyncStart) {
     if ((at->opcode() != Opcode::kAsyncUpdate && at->opcode() != Opcode::kAsyncDone) ||
@@ -29,7 +63,27 @@ const Computation* SugaredComputation(const Instruction& async) {
     if (instruction != wrapped->root() && instruction->opcode() != Opcode::kParameter)
       return nullptr;
   }
-  return wrapped;
+  if (SugarOf(wrapped->root()->opcode()) == Sugar::kNothing) return nullptr;
+  return lossless && !SugarIsLossless(*wrapped) ? nullptr : wrapped;
+}
+
+// Whether the replica groups name parts of mesh axes.
+bool UsesSubAxes(const Instruction& instruction) {
+  const AttrsPtr& attrs = instruction.attrs_ptr();
+  const auto check = [](const ReplicaGroups& groups) {
+    const auto* mesh = std::get_if<MeshGroups>(&groups.form);
+    return mesh != nullptr && std::any_of(mesh->axes.begin(), mesh->axes.end(),
+                                          [](const AxisRef& axis) { return axis.is_sub_axis(); });
+  };
+  if (attrs.Is<AllGatherAttrs>()) return check(attrs.Get<AllGatherAttrs>().replica_groups);
+  if (attrs.Is<AllReduceAttrs>()) return check(attrs.Get<AllReduceAttrs>().replica_groups);
+  if (attrs.Is<ReduceScatterAttrs>()) return check(attrs.Get<ReduceScatterAttrs>().replica_groups);
+  if (attrs.Is<AllToAllAttrs>()) return check(attrs.Get<AllToAllAttrs>().replica_groups);
+  if (attrs.Is<RaggedAllToAllAttrs>())
+    return check(attrs.Get<RaggedAllToAllAttrs>().replica_groups);
+  if (attrs.Is<CollectiveBroadcastAttrs>())
+    return check(attrs.Get<CollectiveBroadcastAttrs>().replica_groups);
+  return false;
 }
 
 bool IsAsync(const Instruction& instruction) {
@@ -85,6 +139,7 @@ class Printer {
   void AppendWord(const Instruction& instruction);
   void AppendAttributes(const Instruction& instruction, int indent);
   void AppendAsyncStartAttributes(const Instruction& start, int indent);
+  void AppendRootExtras(const Instruction& root, const Instruction& start);
   void AppendCalls(const Instruction& instruction, int indent);
   void AppendCall(std::string_view name, const Computation& callee, int indent);
   void AppendCallList(std::string_view name, const Instruction& instruction, int indent);
@@ -99,6 +154,7 @@ class Printer {
     return {options_.full_replica_group_lists, options_.channel_id, options_.infeed_outfeed_config,
             options_.metadata};
   }
+  void AppendOwnAttributes(const Instruction& instruction, int indent);
 
   const PrintOptions& options_;
   std::string& out_;
@@ -108,6 +164,7 @@ class Printer {
 // ---- module and computations ----
 
 void Printer::PrintModule(const Module& module) {
+  Indent(options_.indent);
   out_ += "HloModule ";
   if (options_.ids) out_ += module.name();
   AppendModuleHeader(module, options_, out_);
@@ -126,7 +183,8 @@ void Printer::PrintModule(const Module& module) {
   for (const Computation* computation : order) {
     if (options_.syntax_sugar_async_ops && !computation->callers().empty()) {
       const Instruction* caller = computation->callers()[0].caller;
-      if (caller->opcode() == Opcode::kAsyncStart && SugaredComputation(*caller) == computation)
+      if (caller->opcode() == Opcode::kAsyncStart &&
+          SugaredComputation(*caller, options_.lossless) == computation)
         continue;
     }
     PrintComputation(*computation, /*nested=*/false, options_.indent);
@@ -141,7 +199,9 @@ void Printer::PrintComputation(const Computation& computation, bool nested, int 
   Indent(indent);
   if (!nested) {
     if (computation.is_entry()) out_ += "ENTRY ";
-    if (options_.ids) {
+    if (options_.in_nested_computation) {
+      // No name, as if the computation stood in an attribute.
+    } else if (options_.ids) {
       AppendComputationName(computation);
       out_ += ' ';
     } else if (options_.percent) {
@@ -170,9 +230,8 @@ void Printer::PrintComputation(const Computation& computation, bool nested, int 
   Indent(indent);
   out_ += '}';
   if (options_.ids && computation.execution_thread() != "main") {
-    out_ += ", execution_thread=\"";
-    out_ += computation.execution_thread();
-    out_ += '"';
+    out_ += ", execution_thread=";
+    AppendQuotedRaw(computation.execution_thread(), out_);
   }
   if (options_.name_after_closing_brace && computation.instruction_count() > 5) {
     out_ += " // ";
@@ -209,7 +268,7 @@ void Printer::PrintInstruction(const Instruction& instruction, int indent) {
 
 void Printer::AppendWord(const Instruction& instruction) {
   if (options_.syntax_sugar_async_ops && IsAsync(instruction)) {
-    if (const Computation* wrapped = SugaredComputation(instruction)) {
+    if (const Computation* wrapped = SugaredComputation(instruction, options_.lossless)) {
       out_ += wrapped->root()->opcode_text();
       out_ += instruction.opcode_text().substr(std::string_view("async").size());
       return;
@@ -302,36 +361,47 @@ void Printer::AppendAttributes(const Instruction& instruction, int indent) {
     AppendExtras(instruction, options_, out_);
     return;
   }
-  if (options_.extra_attributes)
-    instruction.attrs_ptr().Print(AttrOptions(), /*after_calls=*/false, out_);
-  AppendCalls(instruction, indent);
-  if (options_.extra_attributes)
-    instruction.attrs_ptr().Print(AttrOptions(), /*after_calls=*/true, out_);
+  AppendOwnAttributes(instruction, indent);
   AppendExtras(instruction, options_, out_);
+}
+
+// The attributes of the opcode, and what it calls.
+void Printer::AppendOwnAttributes(const Instruction& instruction, int indent) {
+  AttrPrintOptions options = AttrOptions();
+  if (!options_.replica_group_sub_axes && UsesSubAxes(instruction))
+    options.full_replica_groups = true;
+  if (options_.extra_attributes)
+    instruction.attrs_ptr().Print(options, /*after_calls=*/false, out_);
+  AppendCalls(instruction, indent);
+  if (options_.extra_attributes) instruction.attrs_ptr().Print(options, /*after_calls=*/true, out_);
+}
+
+// Of the common attributes of a wrapped operation, those that XLA prints at its start; each once.
+void Printer::AppendRootExtras(const Instruction& root, const Instruction& start) {
+  if (root.extras() == nullptr) return;
+  static const Extras kNone;
+  const Extras& own = start.extras() == nullptr ? kNone : *start.extras();
+  Extras extras;
+  if (!own.sharding) extras.sharding = root.extras()->sharding;
+  if (own.frontend_attributes.empty())
+    extras.frontend_attributes = root.extras()->frontend_attributes;
+  if (!own.statistics) extras.statistics = root.extras()->statistics;
+  extras.result_accuracy = root.extras()->result_accuracy;
+  AppendExtras(extras, root.module(), options_, out_);
 }
 
 void Printer::AppendAsyncStartAttributes(const Instruction& start, int indent) {
   const Computation* sugared =
-      options_.syntax_sugar_async_ops ? SugaredComputation(start) : nullptr;
+      options_.syntax_sugar_async_ops ? SugaredComputation(start, options_.lossless) : nullptr;
   const AsyncAttrs& attrs = start.attrs<AsyncAttrs>();
   if (attrs.async_execution_thread != "main") {
-    out_ += ", async_execution_thread=\"" + attrs.async_execution_thread + "\"";
+    out_ += ", async_execution_thread=";
+    AppendQuotedRaw(attrs.async_execution_thread, out_);
   }
   if (sugared != nullptr) {
     const Instruction& root = *sugared->root();
-    if (options_.extra_attributes) root.attrs_ptr().Print(AttrOptions(), false, out_);
-    AppendCalls(root, indent);
-    if (options_.extra_attributes) root.attrs_ptr().Print(AttrOptions(), true, out_);
-    // Of the root's common attributes XLA prints these; the frontend attributes only when the start
-    // has none.
-    if (const Extras* extras = root.extras()) {
-      if (extras->sharding) out_ += ", sharding=" + extras->sharding->ToString(options_.metadata);
-      if (!extras->frontend_attributes.empty() &&
-          (start.extras() == nullptr || start.extras()->frontend_attributes.empty())) {
-        out_ += ", frontend_attributes=";
-        AppendFrontendAttributes(extras->frontend_attributes, out_);
-      }
-    }
+    AppendOwnAttributes(root, indent);
+    AppendRootExtras(root, start);
   }
   if (options_.extra_attributes) {
     AsyncAttrs aliasing;
@@ -405,6 +475,12 @@ void Printer::AppendBody(const Computation& callee, int indent) {
 }
 
 }  // namespace
+
+PrintOptions PrintOptions::Long() {
+  PrintOptions o;
+  o.operand_shape = true;
+  return o;
+}
 
 PrintOptions PrintOptions::ShortParsable() {
   PrintOptions o;

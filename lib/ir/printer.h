@@ -29,17 +29,23 @@ struct PrintOptions {
   bool canonical_computations = false;  // sorted
   bool extra_attributes = true;
   bool syntax_sugar_async_ops = true;
+  // Where XLA's text does not read back as the same module (sugar for a wrapped computation that
+  // mixes its operands, quotes in a recovery table), write one that does.
+  bool lossless = false;
   bool compact_gte = false;
   bool full_replica_group_lists = false;
+  bool replica_group_sub_axes = true;  // off: groups over parts of mesh axes print as lists
   bool compact_operands = false;
   bool sort_backend_config = false;
   bool channel_id = true;
   bool parameter_number = true;
   bool name_after_closing_brace = false;
   bool inline_stack_frames = false;
-  int indent = 0;
+  bool in_nested_computation = false;  // computations without their names
+  int indent = 0;                      // levels of two blanks
 
   static PrintOptions Default() { return {}; }
+  static PrintOptions Long();  // Default with the shapes of operands
   static PrintOptions ShortParsable();
   static PrintOptions Canonical();
   static PrintOptions Fingerprint();

@@ -51,4 +51,16 @@ inline void AppendQuoted(std::string_view text, std::string& out) {
   out += '"';
 }
 
+// The text in double quotes as it stands, as XLA prints some names; escaped only where it would not
+// read back.
+inline void AppendQuotedRaw(std::string_view text, std::string& out) {
+  out += '"';
+  if (text.find_first_of("\"\\") == std::string_view::npos) {
+    out += text;
+  } else {
+    out += CEscape(text);
+  }
+  out += '"';
+}
+
 }  // namespace hlo

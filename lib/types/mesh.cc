@@ -46,6 +46,17 @@ absl::Status ValidateAxis(const Mesh& mesh, const AxisRef& ref) {
   return absl::OkStatus();
 }
 
+// In single quotes as it stands; escaped only where it would not read back.
+void AppendAxisName(std::string_view name, std::string& out) {
+  out += '\'';
+  if (name.find_first_of("'\\") == std::string_view::npos) {
+    out += name;
+  } else {
+    out += CEscape(name);
+  }
+  out += '\'';
+}
+
 }  // namespace
 
 int64_t Mesh::device_count() const {
@@ -123,9 +134,8 @@ std::string Mesh::ToString() const {
   out += "mesh[";
   for (size_t i = 0; i < axes.size(); ++i) {
     if (i > 0) out += ',';
-    out += '\'';
-    out += axes[i].name;
-    out += "'=";
+    AppendAxisName(axes[i].name, out);
+    out += '=';
     AppendInt(axes[i].size, out);
   }
   out += ']';
@@ -141,9 +151,7 @@ std::string Mesh::ToString() const {
 }
 
 void AxisRef::AppendTo(const Mesh& mesh, std::string& out) const {
-  out += '\'';
-  out += mesh.axes[axis].name;
-  out += '\'';
+  AppendAxisName(mesh.axes[axis].name, out);
   if (!is_sub_axis()) return;
   out += ":(";
   AppendInt(pre_size, out);

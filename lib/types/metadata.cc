@@ -21,9 +21,7 @@ class FieldWriter {
   void RawText(std::string_view name, std::string_view value) {
     if (value.empty()) return;
     Name(name);
-    out_ += '"';
-    out_ += value;
-    out_ += '"';
+    AppendQuotedRaw(value, out_);
   }
   void Number(std::string_view name, int32_t value) {
     if (value == 0) return;

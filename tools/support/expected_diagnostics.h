@@ -1,12 +1,21 @@
-// --verify-diagnostics: errors that a test file announces in comments.
+// --verify-diagnostics: messages that a test file announces in comments.
 //
 //   // expected-error@+1 {{operand `rhs` has shape `f32[8]`}}
 //   ROOT s = f32[4] add(x, y)
 //
-// The text between the braces must occur in the message; `@+N`/`@-N` count lines from the comment,
-// without it the error belongs to the comment's line; `@unknown` stands for an error without a
-// place. `expected-note` and `expected-warning` work alike. Every announced message must come, and
-// every error must be announced (notes need not).
+// What is announced is `expected-error`, `expected-warning` or `expected-note`. The text between
+// the braces must occur in the message; with `-re` behind the kind it may hold regular expressions
+// in double braces: `expected-error-re {{found {{[0-9]+}} operands}}`. The place is the comment's
+// own line, or
+//
+//   @+N, @-N    so many lines below or above the comment
+//   @N          line N of the file
+//   @above      the nearest line above without an announcement
+//   @below      the nearest line below without an announcement
+//   @unknown    no place at all
+//
+// Every announced message must come, and every error and warning must be announced (notes need
+// not). A message is announced once for each time that it comes.
 #pragma once
 
 #include <string>
@@ -23,14 +32,16 @@ struct ExpectedDiagnostic {
   Severity severity = Severity::kError;
   int line = 0;  // 0: without a place
   std::string text;
+  bool is_regex = false;  // `text` is one regular expression
   int comment_line = 0;
 };
 
 // The announcements in `text`; a malformed one is an error.
 absl::StatusOr<std::vector<ExpectedDiagnostic>> FindExpectedDiagnostics(std::string_view text);
 
-// Compares what was announced in `source` with the messages of `status` (may be OK). Empty when
-// they agree, else lines to print.
-std::string MismatchedDiagnostics(const Source& source, const absl::Status& status);
+// Compares what was announced in `source` with `warnings` and the messages of `status` (may be OK).
+// Empty when they agree, else lines to print.
+std::string MismatchedDiagnostics(const Source& source, const absl::Status& status,
+                                  const std::vector<Diagnostic>& warnings = {});
 
 }  // namespace hlo

@@ -143,8 +143,9 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
         dashes, equals == std::string::npos ? equals : equals - dashes));
     const Flag* flag = Find(name);
     bool negated = false;
-    if (flag == nullptr && name.compare(0, 3, "no-") == 0) {
-      flag = Find(std::string_view(name).substr(3));
+    for (const std::string_view no : {"no-", "no"}) {
+      if (flag != nullptr || !name.starts_with(no)) continue;
+      flag = Find(std::string_view(name).substr(no.size()));
       negated = flag != nullptr && flag->is_bool();
       if (!negated) flag = nullptr;
     }

@@ -1,9 +1,10 @@
 // Command line flags of the tools: one spelling rule, one help format, errors with suggestions.
 //
 // Accepted alike: --name=value, --name value, -name=value, -name value; `-` and `_` are the same
-// inside names. A bool flag needs no value; --no-name turns it off, --name=false too. `--` ends the
-// flags, `-` is standard input, @FILE is replaced by the words of FILE. Flags that start with
-// `xla_` and are not known are passed over with a warning. Parsing of values is cxxopts'.
+// inside names. A bool flag needs no value; --no-name and --noname turn it off, --name=false too.
+// `--` ends the flags, `-` is standard input, @FILE is replaced by the words of FILE. Flags that
+// start with `xla_` and are not known are passed over with a warning. Parsing of values is
+// cxxopts'.
 //
 //   Flags flags("hlo-opt", "[options] FILE…", "transform HLO modules and print them");
 //   flags.Group("Passes");

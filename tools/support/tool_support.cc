@@ -93,6 +93,22 @@ bool output_failed = false;  // standard output could not be written, though som
 
 std::string Shorten(std::string_view name) { return std::string(name == "-" ? "<stdin>" : name); }
 
+// Lines that look like separators, but are none: `//-----`, `// ----`, `// ----- ` and the like.
+absl::Status CheckSeparators(std::string_view text, const std::string& name) {
+  int number = 0;
+  for (std::string_view line : Split(text, '\n')) {
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::string_view trimmed = Trim(line);
+    if (!trimmed.starts_with("//") || line == "// -----") continue;
+    const std::string_view dashes = Trim(trimmed.substr(2));
+    if (dashes.size() < 3 || dashes.find_first_not_of('-') != std::string_view::npos) continue;
+    return Error("{}:{}: `{}` does not cut the file; a separator is a line `// -----`", name,
+                 number, line);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int ExitCodeOf(const absl::Status& status) {
@@ -159,6 +175,7 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
 
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split) {
   ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+  if (split) RETURN_IF_ERROR(CheckSeparators(text, Shorten(path)));
   const std::vector<SplitPart> parts = SplitInputFile(text);
   std::vector<InputText> inputs;
   if (parts.size() == 1) {
@@ -178,8 +195,11 @@ absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool 
   return inputs;
 }
 
-absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source));
+absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input,
+                                                   std::vector<Diagnostic>* warnings) {
+  ParserOptions options;
+  options.warnings = warnings;
+  ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source, options));
   RETURN_IF_ERROR(Verify(*module));
   return module;
 }

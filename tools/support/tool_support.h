@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "lib/ir/module.h"
 #include "lib/ir/printer.h"
+#include "lib/support/diagnostic.h"
 #include "lib/support/source.h"
 #include "tools/support/flags.h"
 
@@ -55,8 +56,9 @@ struct InputText {
 // Reads a file; with `split` cut at `// -----` lines. Without it, such a line is an error.
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split);
 
-// Parses and verifies.
-absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input);
+// Parses and verifies. `warnings` (may be null) gets those of the parser.
+absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input,
+                                                   std::vector<Diagnostic>* warnings = nullptr);
 
 // The print options of the tools: --print-style and a --print-… flag per option.
 class PrintFlags {
@@ -66,11 +68,19 @@ class PrintFlags {
   // lost.
   absl::StatusOr<PrintOptions> Options(const Flags& flags, bool to_file) const;
 
+  // The flags with what they do, one a line.
+  static std::string Table();
+
+  static constexpr size_t kMaxBools = 40;
+
  private:
   std::string style_ = "default";
   std::string subcomputations_;
   int64_t index_interval_ = 5;
-  PrintOptions given_;
+  int64_t indent_ = 0;
+  bool long_text_ = true;
+  bool no_metadata_ = false;
+  bool bools_[kMaxBools] = {};  // by row of the table
 };
 
 // The folder for reproducers: HLO_REPRO_DIR, TMPDIR or /tmp.
