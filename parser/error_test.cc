@@ -112,6 +112,49 @@ TEST_CASE("structural errors", "[parser][errors]") {
         "attribute `sharding` is given twice");
 }
 
+TEST_CASE("frequent mistakes are recognised", "[parser][errors]") {
+  const auto message = [](std::string_view text) { return MessageOf(ParseModule(text)); };
+  CHECK(message(Entry("s1 = f32[] parameter(0)")) ==
+        "`s1` is an element type and cannot be the name of an instruction; `s1_` could");
+  CHECK(message(Entry("true = f32[] parameter(0)")) ==
+        "`true` is a reserved word; as the name of an instruction write `%true`");
+  CHECK(message(Entry("a = F32[2] parameter(0)")) ==
+        "`F32` is no element type; did you mean `f32`?");
+  CHECK(message(Entry("a = float[2] parameter(0)")) == "`float` is no element type");
+  CHECK(message(Entry("a = f32[]{} parameter(0)")) ==
+        "expected an opcode, found `{`; an empty layout is not written");
+  CHECK(message("HloModule m ENTRY e { a = f32[] parameter(0) b = f32[] call(a), to_apply=e }") ==
+        "no computation named `e` stands above: a computation cannot call itself");
+  CHECK(message("f (x: f32[]) -> f32[] { ROOT x = f32[] parameter(0) }") ==
+        "expected `=` behind the name of a single instruction (a module without a header starts "
+        "with `ENTRY`, or with a computation without a signature), found `(`");
+}
+
+TEST_CASE("what fails silently in XLA has a message and a place", "[parser][errors]") {
+  for (const char* line :
+       {"a = f32[4]{0} parameter(0)\nr = f32[8] all-gather(a), dimensions={}",
+        "a = f32[4]{0} parameter(0)\nr = f32[4] all-to-all(a), dimensions={0,1}",
+        "a = f32[4]{0} parameter(0)\nr = f32[4] concatenate(a), dimensions={0,0}",
+        "a = f32[4]{0} parameter(0)\nr = s32[] get-dimension-size(a), dimensions={}",
+        "a = f32[4]{0} parameter(0)\nr = f32[4] negate(a), metadata={profile_type={7}}",
+        "a = (f32[2,2]{0,0}) parameter(0)", "a = b(token[]) parameter(0)",
+        "a = f32[-4] parameter(0)",
+        "a = f32[4]{0} parameter(0)\nr = f32[4] negate(a), statistics={visualizing_index=0,x=inf}",
+        "a = f32[4]{0} parameter(0), sharding={devices=[2,2]<=[4] last_tile_dims={foo}}",
+        "a = f32[4]{0} parameter(0), parameter_replication={1}",
+        "a = f32[4]{0} parameter(0), frontend_attributes={k=1}",
+        "a = s32[] parameter(0)\nr = s32[] conditional(a), branch_computations={}",
+        "a = token[] parameter(0)\nb = (f32[], u32[], token[]) recv(a), channel_id=1\n"
+        "c = (f32[], token[]) recv-done(b), channel_id=2"}) {
+    CAPTURE(line);
+    const auto module = ParseModule(Entry(line));
+    REQUIRE_FALSE(module.ok());
+    const std::vector<Diagnostic> errors = DiagnosticsOf(module.status());
+    CHECK(errors[0].loc.known());
+    CHECK(errors[0].message.size() > 10);
+  }
+}
+
 TEST_CASE("inputs on which XLA aborts are ordinary errors", "[parser][errors]") {
   for (const char* line :
        {"a = token[2] parameter(0)",

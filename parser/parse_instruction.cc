@@ -385,8 +385,17 @@ bool Parser::ParseNestedComputation(Computation*& out) {
   const SourceLoc loc = token().loc();
   std::unique_ptr<Scope> inner = NewScope();
   inner->computation = NewComputation("_", loc);
-  const bool ok = ParseBody(*inner) && CheckBody(*inner, loc);
+  bool ok = ParseBody(*inner) && CheckBody(*inner, loc);
   out = inner->computation;
+  // As XLA prints whole bodies; no instruction has an attribute of this name.
+  if (ok && Is(Tok::kComma) && lex_.Peek().kind == Tok::kAttr &&
+      lex_.Peek().text == "execution_thread") {
+    lex_.Next();
+    lex_.Next();
+    std::string thread;
+    ok = ReadValue(thread);
+    out->set_execution_thread(thread);
+  }
   Recycle(std::move(inner));
   return ok;
 }

@@ -160,7 +160,19 @@ bool Parser::ParseArrayShape(Shape& out) {
   } else if (!fill_layouts_ && !dims.empty()) {
     out = out.WithoutLayout();
   }
-  if (const absl::Status status = ValidateShape(out); !status.ok()) {
+  // What belongs to sparse arrays, and splits, are the verifier's business.
+  Shape checked = out;
+  if (has_layout) {
+    const Layout& written = *out.layout_or_null();
+    if (written.index_type || written.pointer_type || !written.split_configs.empty()) {
+      Layout plain = written;
+      plain.index_type.reset();
+      plain.pointer_type.reset();
+      plain.split_configs.clear();
+      checked = out.WithLayout(plain);
+    }
+  }
+  if (const absl::Status status = ValidateShape(checked); !status.ok()) {
     return FailWith(status, {loc.offset, end - loc.offset});
   }
   return true;
@@ -235,7 +247,8 @@ class PropertyReader {
   bool Type(Tok mark, std::optional<ElementType>& out) {
     if (!parser_.Take(mark)) return true;
     if (!parser_.Expect(Tok::kLParen, "`(` in front of a type")) return false;
-    if (!parser_.Is(Tok::kPrim)) return parser_.Unexpected("an element type");
+    if (!parser_.Is(Tok::kPrim) || !IsInteger(parser_.token().type))
+      return parser_.Unexpected("an integer type");
     out = parser_.token().type;
     lex_->Next();
     return parser_.Expect(Tok::kRParen, "`)` behind the type");

@@ -4,7 +4,7 @@
 //   body     = named | { item }                    items separated by blanks
 //   item     = 'replicated' | 'manual' | 'unknown' | 'unreduced' | 'maximal' | 'device=' INT
 //            | 'devices=' '[' ints ']' ( ints | '<=' iota ) | 'last_tile_dim_replicate' | 'last_tile_dims=' '{' types '}'
-//            | 'shard_as' INT | 'shard_like' INT | 'metadata=' metadata
+//            | 'shard_as' INT | 'shard_like' INT | 'metadata=' metadata | 'unreduced=' ( 'sum' | 'max' | 'min' )
 //   iota     = '[' ints ']' [ 'T' '(' ints ')' ]
 //   groups   = '{' lists '}' | '[' INT ',' INT ']' '<=' iota | mesh axes
 // Mesh forms are in parse_mesh.cc.
@@ -123,6 +123,10 @@ bool Parser::ParseTiledBody(TiledSharding& out) {
         }
       } else if (at.text == "metadata") {
         if (!ParseShardingMetadata(out.metadata)) return false;
+      } else if (at.text == "unreduced") {
+        // XLA's print of a mesh that is unreduced as a whole.
+        items.unreduced = true;
+        if (!ParseReductionWord(out.reduction)) return false;
       } else if (at.text == "last_tile_dims") {
         items.has_last_tile_dims = true;
         if (!Expect(Tok::kLBrace, "`{` of the subgroup types")) return false;
@@ -138,7 +142,7 @@ bool Parser::ParseTiledBody(TiledSharding& out) {
         if (!Expect(Tok::kRBrace, "`,` or `}` in the subgroup types")) return false;
       } else {
         static constexpr std::string_view kNames[] = {"device", "devices", "metadata",
-                                                      "last_tile_dims"};
+                                                      "last_tile_dims", "unreduced"};
         return Fail(at.loc(), "a sharding has no `{}`{}", at.text, DidYouMean(at.text, kNames));
       }
       continue;

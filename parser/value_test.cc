@@ -1,6 +1,7 @@
 // Shapes, layouts, literals, shardings, device lists and the other values, one by one.
 #include <catch2/catch.hpp>
 
+#include "lib/ops/attr_print.h"
 #include "parser/parser_test.h"
 
 namespace hlo {
@@ -220,6 +221,49 @@ TEST_CASE("metadata, frontend attributes, statistics and origins print back", "[
              Catch::Contains("a malformed escape in this string"));
   CHECK_THAT(ErrorsOf(Entry("p = f32[] parameter(0), metadata={profile_type={9}}")),
              Catch::Contains("profile type 9, expected 0 to 3"));
+}
+
+TEST_CASE("fragments are read by themselves", "[parser][fragments]") {
+  const auto print = [](const auto& value) {
+    std::string out;
+    AppendValue(out, value);
+    return out;
+  };
+  CHECK(ParseLayout("{1,0:T(8,128)S(1)}")->memory_space == 1);
+  CHECK(ParseLayout("{}")->minor_to_major.empty());
+  CHECK(print(*ParseSliceRanges("{[0:4], [1:9:2]}")) == "{[0:4:1], [1:9:2]}");
+  CHECK(print(*ParsePrecisionConfig("{HIGH,default}")) == "{high,default}");
+  CHECK(ToString(*ParseShapeIndex("{1,0,}")) == "{1,0}");
+  CHECK(print(*ParseOutputOperandAliases("{{0}: (1, {}),}")) == "{{0}: (1, {})}");
+  CHECK(print(*ParseResultAccuracy("{tolerance={ulps=2}}")) ==
+        "{tolerance={atol=0,rtol=0,ulps=2}}");
+  CHECK(ParseMetadata("{op_name=\"a\", source_line=3}")->ToString() ==
+        "op_name=\"a\" source_line=3");
+  CHECK(ParseFrontendAttributes("{b=\"x\",a={\"k\":1}}")->at("a") == "{\"k\":1}");
+  CHECK(ParseStatistics("{visualizing_index=1,flops=2.5}")->values[0].second == 2.5);
+  CHECK(ParseOriginalValue("{({\"a\"}, {\"b\" {1}})}")->tree.children[1].leaf.name == "b");
+  CHECK(ParseBools("true")->size() == 1);
+  CHECK(*ParseBools("{true,false}") == std::vector<bool>{true, false});
+  CHECK(ParseBools("{}")->empty());
+  CHECK(ParseLiteral("{ {1, 2}, {3, 4} }", *ParseShape("s32[2,2]"))->ToString() ==
+        "{ { 1, 2 }, { 3, 4 } }");
+}
+
+TEST_CASE("a fragment is the whole text, and errors have places in it", "[parser][fragments]") {
+  CHECK(MessageOf(ParseShape("f32[2] x")) == "expected the end of the text, found `x`");
+  CHECK(MessageOf(ParseShape("")) == "expected a shape, found the end of the text");
+  CHECK(MessageOf(ParseSharding("{replicated}}")) == "expected the end of the text, found `}`");
+  CHECK(MessageOf(ParseSharding("")) == "expected `{` of a sharding, found the end of the text");
+  CHECK(MessageOf(ParseWindow("")) == "accepted");
+  CHECK(MessageOf(ParseBools("{true,}")) == "expected one of `true`, `false`, found `}`");
+  CHECK(MessageOf(ParseReplicaGroups("{{0,1}")) ==
+        "expected `,` or `}` in replica groups, found the end of the text");
+  CHECK(MessageOf(ParseLayout("1,0")) == "expected `{` of a layout, found `1`");
+  CHECK(MessageOf(ParseMetadata("{source_line=4294967296}")) ==
+        "`4294967296` does not fit 32 bits");
+  const std::vector<Diagnostic> errors = DiagnosticsOf(ParseShape("(f32[], s3[])").status());
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].loc.offset == 8);
 }
 
 TEST_CASE("a file is cut at lines of five dashes", "[parser][split]") {

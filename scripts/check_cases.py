@@ -2,10 +2,12 @@
 """Runs a golden table of HLO texts against the parser and the printer, or of modules against the evaluator; counts what holds.
 
     scripts/check_cases.py text FILE.jsonl [--tool=build/release/bin/hlo_text_cases] [-v] [--show=ID] [--update]
+    scripts/check_cases.py text FILE.jsonl --fixed-point
     scripts/check_cases.py ops FILE.jsonl [--tool=build/release/bin/hlo_op_cases] [-v] [--update]
 
 A `text` FILE holds one JSON object per line: id, section, input, expect ("ok" or "error"), the prints `printed`, `short`, `canonical`,
 `hlo_opt`, and `quirk` for cases that document XLA rather than ask for the same. Every print given must come out byte for byte.
+`--fixed-point` asks instead whether what each style prints of an accepted case reads back and prints alike.
 Prints the counts per section and the cases that fail. Exits with 1 when a case fails that is not listed in
 testdata/{text,op}_cases_baseline.json, or when fewer pass than it says; `--update` writes that file anew.
 The table of `ops` is described in op_cases.py. Standard library only.
@@ -56,15 +58,25 @@ def main():
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--tool", type=pathlib.Path)
     parser.add_argument("--show", help="write one case with what is wanted and what comes out")
+    parser.add_argument("--fixed-point", action="store_true", help="print, read, print again")
     parser.add_argument("--update", action="store_true", help="write the baseline")
     parser.add_argument("-v", "--verbose", action="store_true", help="list the failing quirk cases, too")
     options = parser.parse_args()
     tool = options.tool or find_tool(f"hlo_{'op' if options.kind == 'ops' else options.kind}_cases")
     baseline_file = BASELINES[options.kind]
     rows = [json.loads(line) for line in options.file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    modes = ["--fixed-point"] if options.fixed_point else []
     if options.show:
-        print(run(tool, [row for row in rows if row["id"] == options.show], [f"--show={options.show}"])[1])
+        print(run(tool, [row for row in rows if row["id"] == options.show], [f"--show={options.show}", *modes])[1])
         return 0
+    if options.fixed_point:
+        rows = [row for row in rows if "drifts" not in row]  # the reason stands in the row
+        verdicts = dict(line.split("\t", 1) for line in run(tool, rows, modes)[1].splitlines())
+        failing = {row["id"]: verdicts.get(row["id"], "no verdict") for row in rows if verdicts.get(row["id"]) != "pass"}
+        for case, verdict in failing.items():
+            print(f"  FAIL {case}: {verdict}")
+        print(f"{len(rows) - len(failing)} passed, {len(failing)} failed, 0 skipped")
+        return 1 if failing else 0
     if options.kind == "ops":
         verdicts = op_cases.verdicts(tool, rows)
     else:
@@ -98,8 +110,11 @@ def main():
     total = sum(count[1] for count in sections.values())
     print(f"{passed} of {total} cases hold; {len(quirks)} quirk cases differ from XLA")
     if options.update:
-        baseline_file.write_text(json.dumps({"passed": passed, "known_different": sorted(failing)}, indent=1) + "\n")
+        reasons = json.loads(baseline_file.read_text())["known_different"] if baseline_file.exists() else {}
+        known = {case: dict(reasons).get(case, "no reason yet") if isinstance(reasons, dict) else "" for case in sorted(failing)}
+        baseline_file.write_text(json.dumps({"passed": passed, "known_different": known}, indent=1) + "\n")
         return 0
+    # A list of ids, or a map from id to the reason why we differ.
     known = set(json.loads(baseline_file.read_text())["known_different"]) if baseline_file.exists() else set()
     new = sorted(set(failing) - known)
     if new:

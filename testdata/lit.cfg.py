@@ -31,6 +31,7 @@ if bin_folder is None:
     lit_config.fatal("no hlo-opt found: run scripts/build, or name the folder with -Dbin=…")
 config.test_exec_root = os.path.join(os.path.dirname(bin_folder), "lit")
 
+config.substitutions.append(("%bin", bin_folder))
 llvm = "/usr/lib/llvm-19/bin"
 for name in ("hlo-opt", "hlo-run"):
     config.substitutions.append((rf"(?<![\w./-]){name}(?![\w.-])", os.path.join(bin_folder, name)))

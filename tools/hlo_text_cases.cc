@@ -5,12 +5,14 @@
 // <text>\n`, seven per case: id, `ok` or `error`, input, default print, short print, canonical
 // print, hlo-opt print (an empty field is not compared; `hlo-opt` is the default print without
 // sugar). Writes one line per case: id, TAB, `pass` or what is wrong. `--show=ID` writes the input,
-// the wanted and the real prints of one case.
+// the wanted and the real prints of one case. `--fixed-point` asks another question of each case
+// that parses: does every style's print, made lossless, read back and print alike?
 #include <fmt/format.h>
 
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "lib/ir/printer.h"
 #include "lib/support/diagnostic.h"
@@ -66,7 +68,61 @@ std::string Run(const Case& c, bool show) {
   return wrong.empty() ? "pass" : wrong;
 }
 
-int RunAll(std::string_view only) {
+struct Style {
+  std::string_view name;
+  PrintOptions options;
+  bool whole_module;  // else only the entry computation is compared
+};
+
+std::vector<Style> Styles() {
+  PrintOptions plain = PrintOptions::Default();
+  plain.syntax_sugar_async_ops = false;
+  // Bodies stand in every place where they are called, and once more by themselves: read again,
+  // they are computations of their own.
+  PrintOptions canonical = PrintOptions::Canonical();
+  canonical.syntax_sugar_async_ops = false;
+  std::vector<Style> styles = {{"default", PrintOptions::Default(), true},
+                               {"long", PrintOptions::Long(), true},
+                               {"short", PrintOptions::ShortParsable(), true},
+                               {"hlo-opt", PrintOptions::HloOpt(), true},
+                               {"without sugar", plain, true},
+                               {"canonical", canonical, false}};
+  for (Style& style : styles) {
+    style.options.lossless = true;
+    style.options.control_dependencies = true;  // they decide on the order
+    style.options.in_nested_computation = !style.whole_module;
+    style.options.large_constants = true;  // an elided tuple does not read back
+  }
+  return styles;
+}
+
+// "pass", or the styles whose print does not read back as it was.
+std::string CheckFixedPoint(const Case& c, bool show) {
+  std::string wrong;
+  for (const Style& style : Styles()) {
+    const auto print = [&](const Module& module) { return ToText(module, style.options); };
+    const absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(c.input);
+    if (!module.ok()) return "pass";
+    const std::string once = print(**module);
+    const auto source = std::make_shared<const Source>(std::string(style.name), once);
+    const absl::StatusOr<std::unique_ptr<Module>> again = ParseModule(source);
+    std::string problem;
+    if (!again.ok()) {
+      problem = "refused: " + DiagnosticsOf(again.status()).front().message;
+      if (show) fmt::print("{}\n", Render(again.status(), source.get()));
+    } else if (style.whole_module ? print(**again) != once
+                                  : ToText(*(*again)->entry(), style.options) !=
+                                        ToText(*(*module)->entry(), style.options)) {
+      problem = "differs";
+      if (show) fmt::print("---- {}\n{}---- again\n{}", style.name, once, print(**again));
+    }
+    if (!problem.empty())
+      wrong += fmt::format("{}{} print {}", wrong.empty() ? "" : ", ", style.name, problem);
+  }
+  return wrong.empty() ? "pass" : wrong;
+}
+
+int RunAll(std::string_view only, bool fixed_point) {
   const std::string all{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
   std::string_view stream = all;
   while (!stream.empty()) {
@@ -77,7 +133,8 @@ int RunAll(std::string_view only) {
     for (std::string_view& print : c.prints) print = TakeField(stream);
     if (!only.empty() && c.id != only) continue;
     if (!only.empty()) fmt::print("---- input\n{}\n", c.input);
-    fmt::print("{}\t{}\n", c.id, Run(c, !only.empty()));
+    fmt::print("{}\t{}\n", c.id,
+               fixed_point ? CheckFixedPoint(c, !only.empty()) : Run(c, !only.empty()));
   }
   return 0;
 }
@@ -86,6 +143,12 @@ int RunAll(std::string_view only) {
 }  // namespace hlo
 
 int main(int argc, char** argv) {
-  const std::string_view argument = argc > 1 ? argv[1] : "";
-  return hlo::RunAll(argument.starts_with("--show=") ? argument.substr(7) : "");
+  std::string_view only;
+  bool fixed_point = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--show=")) only = argument.substr(7);
+    if (argument == "--fixed-point") fixed_point = true;
+  }
+  return hlo::RunAll(only, fixed_point);
 }

@@ -146,7 +146,8 @@ void AppendExtras(const Extras& extras, const Module& module, const PrintOptions
     for (size_t i = 0; i < extras.control_predecessors.size(); ++i) {
       if (i > 0) out += ", ";
       if (options.percent) out += '%';
-      out += extras.control_predecessors[i]->name();
+      const std::string_view name = extras.control_predecessors[i]->name();
+      out += options.ids ? name : name.substr(0, name.find('.'));
     }
     out += '}';
   }

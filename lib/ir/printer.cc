@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
-#include "lib/ir/compare.h"
 #include "lib/ir/print_extras.h"
 #include "lib/support/strings.h"
 #include "lib/types/append.h"
@@ -91,6 +90,47 @@ bool IsAsync(const Instruction& instruction) {
          instruction.opcode() == Opcode::kAsyncUpdate || instruction.opcode() == Opcode::kAsyncDone;
 }
 
+// The computations in the module's order; called ones go before their callers wherever that order,
+// which passes may have disturbed, says otherwise.
+std::vector<Computation*> CalleesFirst(const Module& module) {
+  absl::flat_hash_map<const Computation*, bool> seen;
+  std::vector<Computation*> order;
+  std::vector<std::pair<Computation*, std::vector<Computation*>>> stack;
+  const auto enter = [&](Computation* computation) {
+    if (!seen.try_emplace(computation, true).second) return;
+    std::vector<Computation*> callees;
+    for (const Instruction* instruction : computation->instructions())
+      callees.insert(callees.end(), instruction->calls().begin(), instruction->calls().end());
+    std::reverse(callees.begin(), callees.end());
+    stack.emplace_back(computation, std::move(callees));
+  };
+  for (Computation* computation : module.computations()) {
+    enter(computation);
+    while (!stack.empty()) {
+      std::vector<Computation*>& callees = stack.back().second;
+      if (callees.empty()) {
+        order.push_back(stack.back().first);
+        stack.pop_back();
+      } else {
+        Computation* callee = callees.back();
+        callees.pop_back();
+        enter(callee);
+      }
+    }
+  }
+  return order;
+}
+
+// Words that are no names without a percent sign.
+bool IsReservedWord(std::string_view name) {
+  static constexpr std::string_view kWords[] = {
+      "ENTRY",      "FileLocations", "FileNames", "FunctionNames", "HloModule",
+      "ROOT",       "StackFrames",   "false",     "inf",           "last_tile_dim_replicate",
+      "manual",     "maximal",       "nan",       "replicated",    "shard_as",
+      "shard_like", "true",          "unknown",   "unreduced"};
+  return std::binary_search(std::begin(kWords), std::end(kWords), name);
+}
+
 class Printer {
  public:
   Printer(const PrintOptions& options, std::string& out) : options_(options), out_(out) {}
@@ -107,7 +147,7 @@ class Printer {
   void Indent(int levels) { out_.append(static_cast<size_t>(levels) * 2, ' '); }
   void AppendShape(Shape shape) { shape.AppendTo(out_, options_.layouts); }
   void AppendName(std::string_view name) {
-    if (options_.percent) out_ += '%';
+    if (options_.percent || (options_.lossless && IsReservedWord(name))) out_ += '%';
     out_ += options_.ids ? name : name.substr(0, name.find('.'));
   }
   void AppendInstructionName(const Instruction& instruction) {
@@ -124,10 +164,7 @@ class Printer {
     out_ += "tmp_";
     out_ += std::to_string(it->second);
   }
-  void AppendComputationName(const Computation& computation) {
-    if (options_.percent) out_ += '%';
-    out_ += computation.name();
-  }
+  void AppendComputationName(const Computation& computation) { AppendName(computation.name()); }
   bool SuppressedGte(const Instruction& instruction) const {
     return options_.compact_gte && instruction.opcode() == Opcode::kGetTupleElement &&
            !instruction.is_root();
@@ -135,6 +172,8 @@ class Printer {
   void AppendOperands(const Instruction& instruction);
   void AppendOperand(const Instruction& operand);
   void AppendConstant(const Literal& literal);
+  void AppendConstantText(const Literal& literal);
+  void MarkNegativeZeros(size_t start);
   void AppendEssentialConstant(const Literal& literal);
   void AppendWord(const Instruction& instruction);
   void AppendAttributes(const Instruction& instruction, int indent);
@@ -169,17 +208,7 @@ void Printer::PrintModule(const Module& module) {
   if (options_.ids) out_ += module.name();
   AppendModuleHeader(module, options_, out_);
   std::vector<Computation*> order = module.PostOrder();
-  if (options_.canonical_computations) {
-    std::vector<std::pair<uint64_t, Computation*>> keyed;
-    for (Computation* computation : order)
-      keyed.push_back({ContentHash(*computation), computation});
-    std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) {
-      const int x = a.second->instruction_count();
-      const int y = b.second->instruction_count();
-      return x != y ? x < y : a.first < b.first;
-    });
-    for (size_t i = 0; i < keyed.size(); ++i) order[i] = keyed[i].second;
-  }
+  if (options_.canonical_computations) order = CalleesFirst(module);
   for (const Computation* computation : order) {
     if (options_.syntax_sugar_async_ops && !computation->callers().empty()) {
       const Instruction* caller = computation->callers()[0].caller;
@@ -314,7 +343,32 @@ void Printer::AppendOperand(const Instruction& operand) {
   AppendInstructionName(operand);
 }
 
+// XLA writes -0 for -0.0 and reads it as the integer 0.
+void Printer::MarkNegativeZeros(size_t start) {
+  const auto ends_number = [&](size_t at) {
+    return at >= out_.size() || std::string_view(",) }").find(out_[at]) != std::string_view::npos;
+  };
+  std::string marked;
+  size_t copied = start;
+  for (size_t at = out_.find("-0", start); at != std::string::npos; at = out_.find("-0", at + 2)) {
+    if (!ends_number(at + 2) || (at > start && out_[at - 1] == 'e')) continue;
+    marked.append(out_, copied, at + 2 - copied);
+    marked += ".0";
+    copied = at + 2;
+  }
+  if (copied == start) return;
+  marked.append(out_, copied);
+  out_.resize(start);
+  out_ += marked;
+}
+
 void Printer::AppendConstant(const Literal& literal) {
+  const size_t start = out_.size();
+  AppendConstantText(literal);
+  if (options_.lossless) MarkNegativeZeros(start);
+}
+
+void Printer::AppendConstantText(const Literal& literal) {
   if (options_.only_essential_constants) {
     AppendEssentialConstant(literal);
     return;
@@ -499,6 +553,7 @@ PrintOptions PrintOptions::Canonical() {
   o.metadata = false;
   o.backend_config = false;
   o.operand_shape = true;
+  o.operand_names = false;  // the canonical ones stand there
   o.operand_index_interval = 0;
   o.program_shape = false;
   o.percent = false;
@@ -510,6 +565,7 @@ PrintOptions PrintOptions::Canonical() {
 PrintOptions PrintOptions::Fingerprint() {
   PrintOptions o = Canonical();
   o.only_essential_constants = true;
+  o.infeed_outfeed_config = false;
   o.ids = false;
   o.canonical_computations = true;
   o.full_replica_group_lists = true;

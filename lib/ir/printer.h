@@ -26,11 +26,12 @@ struct PrintOptions {
   bool layouts = true;
   bool ids = true;
   bool canonical_instruction_names = false;
-  bool canonical_computations = false;  // sorted
+  bool canonical_computations = false;  // in the order of the module, not of their callers
   bool extra_attributes = true;
   bool syntax_sugar_async_ops = true;
   // Where XLA's text does not read back as the same module (sugar for a wrapped computation that
-  // mixes its operands, quotes in a recovery table), write one that does.
+  // mixes its operands, -0, names that are reserved words without `%`, quotes in a recovery table),
+  // write one that does.
   bool lossless = false;
   bool compact_gte = false;
   bool full_replica_group_lists = false;

@@ -48,7 +48,7 @@ constexpr BoolOption kBoolOptions[] = {
     {"canonicalize-instruction-names", &PrintOptions::canonical_instruction_names,
      "tmp_0, tmp_1, ... instead of names"},
     {"canonicalize-computations", &PrintOptions::canonical_computations,
-     "computations sorted by content"},
+     "computations in the order of the module"},
     {"syntax-sugar-async-ops,xla-syntax-sugar-async-ops", &PrintOptions::syntax_sugar_async_ops,
      "slice-start for async-start of a slice"},
     {"lossless", &PrintOptions::lossless, "text that reads back where XLA's does not (default on)"},

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -93,6 +94,46 @@ bool output_failed = false;  // standard output could not be written, though som
 
 std::string Shorten(std::string_view name) { return std::string(name == "-" ? "<stdin>" : name); }
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// The length of a log prefix at `at`, `I0521 12:04:45.883483    1509 file.cc:186] `, or 0.
+size_t LogPrefix(std::string_view line) {
+  size_t at = 0;
+  const auto digits = [&](size_t least) {
+    const size_t start = at;
+    while (at < line.size() && IsDigit(line[at])) ++at;
+    return at - start >= least;
+  };
+  const auto take = [&](char c) {
+    if (at >= line.size() || line[at] != c) return false;
+    ++at;
+    return true;
+  };
+  if (line.size() < 20 || std::string_view("IWEF").find(line[at++]) == std::string_view::npos)
+    return 0;
+  if (!digits(4) || !take(' ') || !digits(2) || !take(':') || !digits(2) || !take(':') ||
+      !digits(2) || !take('.') || !digits(1) || !take(' '))
+    return 0;
+  while (take(' ')) {
+  }
+  if (!digits(1) || !take(' ')) return 0;
+  at = line.find_first_of(":] ", at);
+  if (at == std::string_view::npos || !take(':') || !digits(1) || !take(']')) return 0;
+  take(' ');
+  return at;
+}
+
+// Blanks out the log prefixes of a text cut from a log; columns stay those of the file.
+void BlankLogPrefixes(std::string& text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const size_t prefix = LogPrefix(std::string_view(text).substr(at, end - at));
+    for (size_t i = 0; i < prefix; ++i) text[at + i] = ' ';
+    at = end + 1;
+  }
+}
+
 // Lines that look like separators, but are none: `//-----`, `// ----`, `// ----- ` and the like.
 absl::Status CheckSeparators(std::string_view text, const std::string& name) {
   int number = 0;
@@ -175,6 +216,7 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
 
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split) {
   ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+  BlankLogPrefixes(text);
   if (split) RETURN_IF_ERROR(CheckSeparators(text, Shorten(path)));
   const std::vector<SplitPart> parts = SplitInputFile(text);
   std::vector<InputText> inputs;
