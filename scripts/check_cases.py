@@ -110,8 +110,8 @@ def main():
     total = sum(count[1] for count in sections.values())
     print(f"{passed} of {total} cases hold; {len(quirks)} quirk cases differ from XLA")
     if options.update:
-        reasons = json.loads(baseline_file.read_text())["known_different"] if baseline_file.exists() else {}
-        known = {case: dict(reasons).get(case, "no reason yet") if isinstance(reasons, dict) else "" for case in sorted(failing)}
+        old = json.loads(baseline_file.read_text())["known_different"] if baseline_file.exists() else {}
+        known = {case: old[case] if case in old and isinstance(old, dict) else "no reason given" for case in sorted(failing)}
         baseline_file.write_text(json.dumps({"passed": passed, "known_different": known}, indent=1) + "\n")
         return 0
     # A list of ids, or a map from id to the reason why we differ.

@@ -89,11 +89,25 @@ std::vector<Style> Styles() {
                                {"canonical", canonical, false}};
   for (Style& style : styles) {
     style.options.lossless = true;
-    style.options.control_dependencies = true;  // they decide on the order
-    style.options.in_nested_computation = !style.whole_module;
-    style.options.large_constants = true;  // an elided tuple does not read back
+    style.options.control_dependencies = style.whole_module;  // they decide on the order
+    style.options.large_constants = true;                     // an elided tuple does not read back
   }
   return styles;
+}
+
+bool HasControlDependencies(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!instruction->control_predecessors().empty()) return true;
+    }
+  }
+  return false;
+}
+
+// The entry computation without its name.
+std::string EntryText(const Module& module, PrintOptions options) {
+  options.in_nested_computation = true;
+  return ToText(*module.entry(), options);
 }
 
 // "pass", or the styles whose print does not read back as it was.
@@ -103,6 +117,8 @@ std::string CheckFixedPoint(const Case& c, bool show) {
     const auto print = [&](const Module& module) { return ToText(module, style.options); };
     const absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(c.input);
     if (!module.ok()) return "pass";
+    // Canonical names have no control dependencies.
+    if (!style.whole_module && HasControlDependencies(**module)) continue;
     const std::string once = print(**module);
     const auto source = std::make_shared<const Source>(std::string(style.name), once);
     const absl::StatusOr<std::unique_ptr<Module>> again = ParseModule(source);
@@ -110,9 +126,9 @@ std::string CheckFixedPoint(const Case& c, bool show) {
     if (!again.ok()) {
       problem = "refused: " + DiagnosticsOf(again.status()).front().message;
       if (show) fmt::print("{}\n", Render(again.status(), source.get()));
-    } else if (style.whole_module ? print(**again) != once
-                                  : ToText(*(*again)->entry(), style.options) !=
-                                        ToText(*(*module)->entry(), style.options)) {
+    } else if (style.whole_module
+                   ? print(**again) != once
+                   : EntryText(**again, style.options) != EntryText(**module, style.options)) {
       problem = "differs";
       if (show) fmt::print("---- {}\n{}---- again\n{}", style.name, once, print(**again));
     }

@@ -111,9 +111,10 @@ class Finder {
       if (!ParsePlace(rest.substr(0, end), line, out.line)) return false;
       rest = Trim(rest.substr(end));
     }
+    if (!TakeFront(rest, "{{")) return false;
     const size_t close = rest.rfind("}}");
-    if (!TakeFront(rest, "{{") || close < 2) return false;
-    const std::string_view text = rest.substr(0, close - 2);
+    if (close == std::string_view::npos) return false;
+    const std::string_view text = rest.substr(0, close);
     out.text = out.is_regex ? RegexOf(text) : std::string(text);
     return true;
   }
