@@ -106,6 +106,9 @@ TEST_CASE("texts without a header", "[parser][module]") {
         "f32[2]{0})->f32[2]{0}}\n\n"
         "ENTRY _ {\n  _0 = f32[2]{0} parameter(0)\n  _1 = f32[2]{0} parameter(1)\n  ROOT _ = "
         "f32[2]{0} add(_0, _1)\n}\n\n");
+  // An operand without a name is called after its number.
+  CHECK_THAT(Reprint("f32[2] clamp(f32[2] a, f32[2], f32[2])"),
+             Catch::Contains("ROOT _ = f32[2]{0} clamp(a, _1, _2)"));
   CHECK(MessageOf(ParseModule("x = f32[2] negate(y)")) ==
         "operand `y` of a single instruction needs its shape written");
 }

@@ -243,7 +243,7 @@ bool Parser::ParseOperand(Scope& scope, Draft& draft) {
 Instruction* Parser::InventParameter(Scope& scope, Shape shape, std::string_view name,
                                      SourceLoc loc) {
   const int64_t number = scope.computation->parameter_count();
-  if (name.empty()) name = module_->Intern(fmt::format("_{}", scope.unnamed_parameters++));
+  if (name.empty()) name = module_->Intern(fmt::format("_{}", number));
   Instruction* parameter = scope.computation->AddVerbatim(
       Opcode::kParameter, shape, {}, AttrsPtr::Make(ParameterAttrs{number, std::nullopt}), {},
       name);

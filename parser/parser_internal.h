@@ -250,7 +250,6 @@ class Parser {
     bool failed = false;
     bool ended = false;   // its `}` has been read
     bool single = false;  // single-instruction text: unknown operands become parameters
-    int unnamed_parameters = 0;
     std::string_view defining;  // the name whose right-hand side is being read
     SourceLoc defining_loc;
   };

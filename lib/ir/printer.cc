@@ -99,8 +99,9 @@ std::vector<Computation*> CalleesFirst(const Module& module) {
   const auto enter = [&](Computation* computation) {
     if (!seen.try_emplace(computation, true).second) return;
     std::vector<Computation*> callees;
-    for (const Instruction* instruction : computation->instructions())
-      callees.insert(callees.end(), instruction->calls().begin(), instruction->calls().end());
+    for (const Instruction* instruction : computation->instructions()) {
+      for (Computation* callee : instruction->calls()) callees.push_back(callee);
+    }
     std::reverse(callees.begin(), callees.end());
     stack.emplace_back(computation, std::move(callees));
   };
