@@ -237,11 +237,8 @@ absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool 
   return inputs;
 }
 
-absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input,
-                                                   std::vector<Diagnostic>* warnings) {
-  ParserOptions options;
-  options.warnings = warnings;
-  ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source, options));
+absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source));
   RETURN_IF_ERROR(Verify(*module));
   return module;
 }

@@ -56,9 +56,8 @@ struct InputText {
 // Reads a file; with `split` cut at `// -----` lines. Without it, such a line is an error.
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split);
 
-// Parses and verifies. `warnings` (may be null) gets those of the parser.
-absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input,
-                                                   std::vector<Diagnostic>* warnings = nullptr);
+// Parses and verifies.
+absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input);
 
 // The print options of the tools: --print-style and a --print-… flag per option.
 class PrintFlags {
