@@ -2,7 +2,7 @@
 """Runs every test of a build and closes with one line `N passed, N failed, N skipped`.
 
 Sections: unit (Catch2 programs), lit (testdata), execution (programs run on every platform and compared with stored
-values), cases (golden tables, when a folder with them is given or stands beside the project), repo (checks of the
+values), cases (golden tables, when a folder with them is given or stands beside the project), repo (README examples, checks of the
 sources themselves). Standard library only.
 """
 
@@ -148,7 +148,7 @@ def cases(build, totals, folder):
 
 
 def repo(build, totals):
-    del build
+    closing("scripts/readme_test.py", [sys.executable, "scripts/readme_test.py", f"--build={build}"], totals)
     for script in ("lint_repo.py", "update_docs.py", "hlo_models_test.py"):
         path = ROOT / "scripts" / script
         if path.exists():
