@@ -82,9 +82,9 @@ void AddFlags(Flags& flags, Options& o) {
   flags.Add("verify-each", &o.verify_each, "check the module after every pass (default on)");
   flags.Add("check-changed-flag", &o.check_changed_flag,
             "passes must tell the truth about having changed something");
-  flags.Add("verify-diagnostics", &o.verify_diagnostics,
-            "`// expected-error@+1 {{text}}` in the input must come true (also warning, note; @-N, "
-            "@above, @below, @unknown; -re for expressions)");
+  flags.Add(
+      "verify-diagnostics", &o.verify_diagnostics,
+      "what `// expected-error@+1 {{text}}` announces must come (-warning, -note, -error-re)");
   flags.Add("opt-bisect-limit,bisect-limit", &o.bisect_limit, "N", "run only the first N passes");
   flags.Add("disable-passes,disable-pass", &o.disable, "NAMES", "skip these passes");
   flags.Add("reproducer", &o.reproducer,
