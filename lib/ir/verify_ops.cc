@@ -221,7 +221,9 @@ class OpVerifier {
       return false;
     }
     Agreement agreement;
-    agreement.float_width = kStrict[opcode] || !context_.options.allow_mixed_precision;
+    // Layouts of updates: verify_layouts.cc.
+    agreement.float_width = kStrict[opcode] || !context_.options.allow_mixed_precision ||
+                            instruction.opcode() == Opcode::kDynamicUpdateSlice;
     if (Agree(instruction.shape(), *inferred, agreement)) {
       if (!kStrict[opcode] || !context_.options.layout_sensitive) return true;
       agreement.layout = true;
