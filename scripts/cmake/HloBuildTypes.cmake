@@ -33,6 +33,3 @@ if(HLO_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 
-if(HLO_ENABLE_LLVM)
-  add_compile_definitions(HLO_HAVE_LLVM=1)
-endif()
