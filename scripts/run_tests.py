@@ -145,6 +145,8 @@ def cases(build, totals, folder):
                 tool = build / "bin" / f"hlo_{'op' if mode == 'ops' else mode}_cases"
                 command = ["scripts/check_cases.py", mode, folder / table, f"--tool={tool}"]
             closing(f"golden table {table}", [sys.executable, *command], totals)
+            if mode == "text":
+                closing(f"golden table {table}, printed again", [sys.executable, *command, "--fixed-point"], totals)
 
 
 def repo(build, totals):
