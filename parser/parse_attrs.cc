@@ -80,6 +80,15 @@ void Normalize(RaggedAllToAllAttrs& attrs) { attrs.dimensions.reset(); }
 
 template <class A>
 bool Parser::ParseAttributesAs(Parser& parser, Scope& scope, Draft& draft) {
+  // Most instructions have no attributes.
+  if (!parser.Is(Tok::kComma) && draft.sugar == Draft::Sugar::kNone) {
+    if constexpr (!std::is_same_v<A, NoAttrs>) {
+      static const AttrsPtr kNone = AttrsPtr::Make(A());
+      if (!draft.attrs) draft.attrs = kNone;
+    }
+    draft.after = parser.token().loc();
+    return parser.CheckRequired(draft, ReadersOf<A>(), 0);
+  }
   // What has been read of constants and parameters already (the hidden fields) is in the draft.
   A attrs = draft.attrs ? draft.attrs.Get<A>() : A();
   AttrReaders own = ReadersOf<A>();
@@ -98,7 +107,9 @@ bool Parser::ParseAttributesAs(Parser& parser, Scope& scope, Draft& draft) {
     }
   }
   if constexpr (std::is_same_v<A, AsyncAttrs>) draft.async = attrs;
-  if constexpr (!std::is_same_v<A, NoAttrs>) draft.attrs = AttrsPtr::Make(std::move(attrs));
+  if constexpr (!std::is_same_v<A, NoAttrs>) {
+    if (draft.own_given || !draft.attrs) draft.attrs = AttrsPtr::Make(std::move(attrs));
+  }
   return true;
 }
 
@@ -146,6 +157,7 @@ bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrRea
         return UnknownAttribute(draft, name, loc, own, more);
       }
       if (repeated(seen_own, i)) return false;
+      draft.own_given = true;
       lex_.Next();
       if (!own.begin[i].read(*this, attrs)) return false;
       if (is_step) draft.repeated.emplace_back(i, loc);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/ops/shape_rules.h"
+#include "lib/types/shape_limits.h"
 #include "lib/types/shape_util.h"
 #include "parser/parser_internal.h"
 
@@ -254,6 +255,27 @@ bool Parser::CheckCustomCall(const Draft& draft) {
   return true;
 }
 
+// Shapes made of the operands' shapes double from line to line if they want to; what is written
+// cannot.
+bool Parser::CheckInferredSize(const Draft& draft) {
+  const uint64_t limit = (uint64_t{16} << 20) + 64 * uint64_t{text_.size()};
+  bool tuples = draft.opcode == Opcode::kTuple;
+  uint64_t bytes = 0;
+  for (const Instruction* operand : draft.operands) {
+    tuples = tuples || operand->shape().IsTuple();
+    bytes += operand->shape().Text().size();
+    if (NestingDepth(operand->shape()) >= options_.max_recursion_depth) {
+      return Fail(draft.opcode_loc, "the shape of `{}` nests deeper than {} levels",
+                  Text(draft.opcode), options_.max_recursion_depth);
+    }
+  }
+  if (!tuples) return true;
+  inferred_bytes_ += bytes;
+  if (inferred_bytes_ <= limit) return true;
+  return Fail(draft.opcode_loc, "the inferred tuple shapes of this text are longer than {} bytes",
+              limit);
+}
+
 bool Parser::ResultShape(Draft& draft, Shape& out) {
   const bool ignores = HasTrait(draft.opcode, kIgnoresShape);
   if (!draft.shape.has_value() && HasTrait(draft.opcode, kExplicitShape)) {
@@ -272,6 +294,7 @@ bool Parser::ResultShape(Draft& draft, Shape& out) {
     out = draft.operands[0]->shape();
     return true;
   }
+  if (!CheckInferredSize(draft)) return false;
   absl::InlinedVector<Shape, 6> operands;
   for (const Instruction* operand : draft.operands) operands.push_back(operand->shape());
   std::vector<Signature> signatures;

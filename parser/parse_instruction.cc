@@ -194,7 +194,14 @@ bool Parser::ParseParameterBody(Draft& draft) {
   ParameterAttrs attrs;
   if (!ReadValue(attrs.number)) return false;
   if (attrs.number < 0) return Fail(loc, "parameter number {}, expected at least 0", attrs.number);
-  draft.attrs = AttrsPtr::Make(attrs);
+  // The first parameters of all computations share their attributes.
+  if (attrs.number < static_cast<int64_t>(parameter_attrs_.size())) {
+    AttrsPtr& shared = parameter_attrs_[static_cast<size_t>(attrs.number)];
+    if (!shared) shared = AttrsPtr::Make(attrs);
+    draft.attrs = shared;
+  } else {
+    draft.attrs = AttrsPtr::Make(attrs);
+  }
   return Expect(Tok::kRParen, "`)` behind the parameter number");
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/support/clip.h"
 #include "lib/support/strings.h"
 #include "parser/parser_internal.h"
 
@@ -14,13 +15,13 @@ bool Parser::Report(SourceLoc loc, std::string message) {
   if (depth_exceeded_) return false;  // everything after that is noise
   ++error_count_;
   if (error_count_ <= std::max(options_.max_errors, 1))
-    errors_.push_back({Severity::kError, loc, std::move(message)});
+    errors_.push_back({Severity::kError, loc, ClipQuotes(std::move(message))});
   return false;
 }
 
 bool Parser::Note(SourceLoc loc, std::string message) {
   if (error_count_ <= std::max(options_.max_errors, 1) && !errors_.empty() && loc.known()) {
-    errors_.push_back({Severity::kNote, loc, std::move(message)});
+    errors_.push_back({Severity::kNote, loc, ClipQuotes(std::move(message))});
   }
   return false;
 }

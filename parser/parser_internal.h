@@ -7,6 +7,7 @@
 // overloads read the value of an attribute of that C++ type.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "lib/ir/module.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
+#include "lib/support/string_hash.h"
 #include "lib/support/strings.h"
 #include "parser/lexer.h"
 #include "parser/parser.h"
@@ -72,7 +74,8 @@ struct Draft {
   Operands operands;
   AttrsPtr attrs;
   CommonAttrs common;
-  bool nested = false;  // no attributes may follow
+  bool nested = false;     // no attributes may follow
+  bool own_given = false;  // some attribute of the opcode itself
 
   // Sugared async forms: `opcode` is the wrapped opcode.
   enum class Sugar : uint8_t { kNone, kStart, kUpdate, kDone };
@@ -242,14 +245,14 @@ class Parser {
   };
   struct Scope {
     Computation* computation = nullptr;
-    absl::flat_hash_map<std::string_view, Binding> names;
+    StringViewMap<Binding> names;
     absl::flat_hash_map<std::pair<const Instruction*, int64_t>, Instruction*>
         elements;  // compact get-tuple-element
     Instruction* last = nullptr;
     SourceLoc root_loc;
     bool failed = false;
-    bool ended = false;   // its `}` has been read
-    bool single = false;  // single-instruction text: unknown operands become parameters
+    bool ended = false;         // its `}` has been read
+    bool single = false;        // single-instruction text: unknown operands become parameters
     std::string_view defining;  // the name whose right-hand side is being read
     SourceLoc defining_loc;
   };
@@ -304,6 +307,7 @@ class Parser {
   bool CheckDraft(Scope& scope, Draft& draft);
   bool CheckCustomCall(const Draft& draft);
   bool ResultShape(Draft& draft, Shape& out);
+  bool CheckInferredSize(const Draft& draft);
   bool Define(Scope& scope, std::string_view name, SourceLoc loc, Instruction* instruction);
   void ApplyExtras(Instruction* instruction, CommonAttrs& common);
   std::string_view AnonymousName(std::string_view opcode);
@@ -366,8 +370,9 @@ class Parser {
   int error_count_ = 0;
   int depth_ = 0;
   std::unique_ptr<Module> module_;
-  absl::flat_hash_map<std::string_view, Shape> shapes_;  // by text
-  absl::flat_hash_map<std::string_view, ComputationBinding> computations_;
+  StringViewMap<Shape> shapes_;  // by text
+  StringViewMap<ComputationBinding> computations_;
+  std::array<AttrsPtr, 16> parameter_attrs_;  // by number
   std::vector<std::unique_ptr<Scope>> spare_scopes_;
   std::optional<NameUniquer> anonymous_names_;
   Computation* entry_ = nullptr;
@@ -378,7 +383,8 @@ class Parser {
   bool has_frame_ids_ = false;
   bool any_async_ = false;
   bool depth_exceeded_ = false;
-  bool calls_by_name_ = false;  // no inline computations here
+  uint64_t inferred_bytes_ = 0;  // text of the tuple shapes that were not written
+  bool calls_by_name_ = false;   // no inline computations here
   bool fill_layouts_;
   bool glued_layouts_ =
       false;  // a layout touches its shape; `f32[2] {1,2}` is a shape and a literal

@@ -2,8 +2,8 @@
 """Runs every test of a build and closes with one line `N passed, N failed, N skipped`.
 
 Sections: unit (Catch2 programs), lit (testdata), execution (programs run on every platform and compared with stored
-values), cases (golden tables, when a folder with them is given or stands beside the project), repo (README examples, checks of the
-sources themselves). Standard library only.
+values), fuzz (a minute of hlo-fuzz), cases (golden tables, when a folder with them is given or stands beside the
+project), repo (README examples, checks of the sources themselves). Standard library only.
 """
 
 import argparse
@@ -149,6 +149,10 @@ def cases(build, totals, folder):
                 closing(f"golden table {table}, printed again", [sys.executable, *command, "--fixed-point"], totals)
 
 
+def fuzz(build, totals):
+    closing("hlo-fuzz --mode=parser, one minute", [build / "bin/hlo-fuzz", "--mode=parser", "--seconds=60"], totals)
+
+
 def repo(build, totals):
     closing("scripts/readme_test.py", [sys.executable, "scripts/readme_test.py", f"--build={build}"], totals)
     for script in ("lint_repo.py", "update_docs.py", "hlo_models_test.py"):
@@ -163,7 +167,7 @@ def main():
     parser.add_argument("--only", default="", help="comma-separated sections")
     parser.add_argument("--cases", default="../shared/reference", help="folder of golden tables")
     options = parser.parse_args()
-    sections = {"unit": unit, "lit": lit, "execution": execution, "repo": repo}
+    sections = {"unit": unit, "lit": lit, "execution": execution, "fuzz": fuzz, "repo": repo}
     wanted = [s for s in options.only.split(",") if s] or [*sections, "cases"]
     for name in wanted:
         if name not in sections and name != "cases":

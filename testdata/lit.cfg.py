@@ -16,7 +16,7 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 config.name = "hlo"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".hlo", ".test"]
-config.excludes = ["models", "corpus", "ops", "run", "Inputs", "lit.cfg.py"]
+config.excludes = ["models", "corpus", "ops", "run", "fuzz", "Inputs", "lit.cfg.py"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -33,7 +33,7 @@ config.test_exec_root = os.path.join(os.path.dirname(bin_folder), "lit")
 
 config.substitutions.append(("%bin", bin_folder))
 llvm = "/usr/lib/llvm-19/bin"
-for name in ("hlo-opt", "hlo-run"):
+for name in ("hlo-opt", "hlo-run", "hlo-fuzz"):
     config.substitutions.append((rf"(?<![\w./-]){name}(?![\w.-])", os.path.join(bin_folder, name)))
 for name in ("FileCheck", "split-file", "count", "not"):
     config.substitutions.append((rf"(?<![\w./-]){name}(?![\w.-])(?= |$)", os.path.join(llvm, name)))

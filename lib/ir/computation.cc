@@ -9,8 +9,9 @@
 namespace hlo {
 namespace {
 
-// Instructions in slab k: most computations are tiny, so the first slabs are.
-size_t SlabCapacity(size_t k, size_t largest) { return k < 4 ? size_t{4} << k : largest; }
+// Instructions in slab k: most computations are tiny (two parameters and a root), so the first slabs
+// are.
+size_t SlabCapacity(size_t k, size_t largest) { return k < 4 ? size_t{3} << k : largest; }
 
 }  // namespace
 
@@ -79,6 +80,7 @@ Instruction* Computation::Allocate(Opcode opcode, Shape shape) {
   instruction->parent_ = this;
   instruction->id_ = module_->NextId();
   instruction->position_ = static_cast<uint32_t>(order_.size());
+  if (order_.empty()) order_.reserve(SlabCapacity(0, kSlabSize));
   order_.push_back(instruction);
   ++live_;
   return instruction;

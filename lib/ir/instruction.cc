@@ -141,10 +141,15 @@ absl::Span<Instruction* const> Instruction::control_successors() const {
 
 void Instruction::AddControlPredecessor(Instruction* predecessor) {
   auto& predecessors = mutable_extras().control_predecessors;
-  if (std::find(predecessors.begin(), predecessors.end(), predecessor) != predecessors.end())
-    return;
+  auto& successors = predecessor->mutable_extras().control_successors;
+  // An edge stands in both lists: the shorter one tells whether there is one.
+  const bool known =
+      predecessors.size() < successors.size()
+          ? std::find(predecessors.begin(), predecessors.end(), predecessor) != predecessors.end()
+          : std::find(successors.begin(), successors.end(), this) != successors.end();
+  if (known) return;
   predecessors.push_back(predecessor);
-  predecessor->mutable_extras().control_successors.push_back(this);
+  successors.push_back(this);
 }
 
 void Instruction::RemoveControlPredecessor(Instruction* predecessor) {

@@ -39,6 +39,8 @@ void Module::Rename(Instruction* instruction, std::string_view name) {
 void Module::UniquifyNames() {
   instruction_names_.Clear();
   computation_names_.Clear();
+  instruction_names_.Reserve(static_cast<size_t>(instruction_count()));
+  computation_names_.Reserve(order_.size());
   for (Computation* computation : order_) {
     if (!computation_names_.TakeAsIs(computation->name_)) {
       computation->name_ = Intern(computation_names_.Unique(computation->name_));

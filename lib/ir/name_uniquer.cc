@@ -9,7 +9,17 @@ namespace hlo {
 namespace {
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsNameChar(char c) { return IsLetter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; }
+
+struct NameChars {
+  bool in[256] = {};
+  constexpr NameChars() {
+    for (int c = 'a'; c <= 'z'; ++c) in[c] = in[c - 'a' + 'A'] = true;
+    for (int c = '0'; c <= '9'; ++c) in[c] = true;
+    in['_'] = in['.'] = in['-'] = true;
+  }
+};
+constexpr NameChars kNameChars;
+bool IsNameChar(char c) { return kNameChars.in[static_cast<unsigned char>(c)]; }
 
 // Element types are short; nearly all have a digit in second place.
 bool MayBeType(std::string_view name) {
@@ -52,6 +62,7 @@ struct Parts {
 };
 
 Parts SplitName(std::string_view name) {
+  if (name.empty() || name.back() < '0' || name.back() > '9') return {name};
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || dot + 1 >= name.size()) return {name};
   const std::string_view digits = name.substr(dot + 1);
@@ -65,41 +76,41 @@ Parts SplitName(std::string_view name) {
 
 }  // namespace
 
-NameUniquer::Root& NameUniquer::RootOf(std::string_view text) {
-  const auto it = roots_.find(ToAbsl(text));
-  if (it != roots_.end()) return it->second;
-  return roots_.emplace(std::string(text), Root{static_cast<uint32_t>(roots_.size())})
-      .first->second;
-}
-
 bool NameUniquer::TakeAsIs(std::string_view name) {
   const Parts parts = SplitName(name);
   if (!parts.canonical || !IsSanitizedName(name)) return false;
-  return taken_.insert({RootOf(parts.root).id, parts.number}).second;
+  return taken_.insert(parts.has_suffix && parts.number == 0 ? parts.root : name).second;
 }
 
 std::string NameUniquer::Unique(std::string_view name) {
   const std::string clean = IsSanitizedName(name) ? std::string(name) : SanitizeName(name);
   const Parts parts = SplitName(clean);
-  Root& root = RootOf(parts.root);
-  int64_t number = parts.number;
-  if (!taken_.insert({root.id, number}).second) {
-    while (!taken_.insert({root.id, root.next}).second) ++root.next;
-    number = root.next++;
+  const auto numbered = [&parts](int64_t number) {
+    std::string result(parts.root);
+    if (number != 0) {
+      result += '.';
+      result += std::to_string(number);
+    }
+    return result;
+  };
+  std::string result = numbered(parts.number);
+  bool is_zero = parts.number == 0;
+  if (taken_.contains(result)) {
+    int64_t& next = next_[std::string(parts.root)];
+    while (taken_.contains(result = numbered(next))) ++next;
+    is_zero = next++ == 0;
   }
-  std::string result(parts.root);
-  if (number != 0) {
-    result += '.';
-    result += std::to_string(number);
-  } else if (parts.has_suffix) {
-    result += ".0";
-  }
+  owned_.push_back(std::make_unique_for_overwrite<char[]>(result.size()));
+  result.copy(owned_.back().get(), result.size());
+  taken_.insert({owned_.back().get(), result.size()});
+  if (is_zero && parts.has_suffix) result += ".0";
   return result;
 }
 
 void NameUniquer::Clear() {
-  roots_.clear();
   taken_.clear();
+  next_.clear();
+  owned_.clear();
 }
 
 }  // namespace hlo

@@ -2,13 +2,13 @@
 // gets the next free number of its root.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "lib/support/string_hash.h"
 
 namespace hlo {
 
@@ -21,20 +21,19 @@ class NameUniquer {
  public:
   // The unique form of `name`, which is then taken.
   std::string Unique(std::string_view name);
-  // Takes `name` if it is its own unique form; changes nothing otherwise.
+  // Takes `name` if it is its own unique form; changes nothing otherwise. The text of `name` must
+  // live as long as this object (or until Clear).
   bool TakeAsIs(std::string_view name);
+  // Room for `count` names in all.
+  void Reserve(size_t count) { taken_.reserve(count); }
   void Clear();
 
  private:
-  // A name without its number, in the order of first use; the numbers taken are in taken_.
-  struct Root {
-    uint32_t id;
-    int64_t next = 0;
-  };
-  Root& RootOf(std::string_view text);
-
-  absl::flat_hash_map<std::string, Root> roots_;
-  absl::flat_hash_set<std::pair<uint32_t, int64_t>> taken_;  // root, number
+  // Taken names, written in one way: "a.0" is the same name as "a" and stands as "a".
+  StringViewSet taken_;
+  // Where the search for a free number goes on, by name without number.
+  absl::flat_hash_map<std::string, int64_t> next_;
+  std::vector<std::unique_ptr<char[]>> owned_;  // the names that Unique has made
 };
 
 }  // namespace hlo

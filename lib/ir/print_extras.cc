@@ -92,7 +92,7 @@ void AppendMetadata(const OpMetadata& metadata, const Module& module, const Prin
     }
   }
   out += ", metadata={";
-  out += metadata.ToString();
+  metadata.AppendTo(out);
   out += '}';
 }
 
@@ -135,7 +135,7 @@ void AppendExtras(const Extras& extras, const Module& module, const PrintOptions
                   std::string& out) {
   if (extras.sharding) {
     out += ", sharding=";
-    out += extras.sharding->ToString(options.metadata);
+    extras.sharding->AppendTo(out, options.metadata);
   }
   if (!extras.frontend_attributes.empty()) {
     out += ", frontend_attributes=";

@@ -33,9 +33,25 @@ Sugar SugarOf(Opcode opcode) {
   }
 }
 
-// Whether the word and the attributes of the root say all of a trivial computation.
-bool SugarIsLossless(const Computation& wrapped) {
+// Whether aliases of a start with this root would be read as those of the root.
+bool HasAliasesOfItsOwn(const Instruction& root) {
+  return root.opcode() == Opcode::kCustomCall || root.opcode() == Opcode::kFusion;
+}
+
+// Whether the word and the attributes of the root, and the shape of the start, say all of a trivial
+// computation.
+bool SugarIsLossless(const Instruction& start, const Computation& wrapped) {
   const Instruction* root = wrapped.root();
+  const Shape shape = start.shape();
+  if (!shape.IsTuple() || shape.element_count_of_tuple() < 2 || !shape.element(0).IsTuple() ||
+      shape.element(0).element_count_of_tuple() != wrapped.parameter_count() ||
+      shape.element(1) != root->shape())
+    return false;
+  for (int i = 0; i < wrapped.parameter_count(); ++i) {
+    if (shape.element(0).element(i) != wrapped.parameter(i)->shape()) return false;
+  }
+  if (HasAliasesOfItsOwn(*root) && !start.attrs<AsyncAttrs>().output_to_operand_aliasing.empty())
+    return false;
   if (SugarOf(root->opcode()) != Sugar::kSugar ||
       root->operand_count() != wrapped.parameter_count())
     return false;
@@ -45,25 +61,18 @@ bool SugarIsLossless(const Computation& wrapped) {
   return true;
 }
 
-// The computation of an asynchronous operation that prints in its sugared form: it is found through
-// operand 0 and holds nothing but its root and parameters. XLA looks no further; the text may then
-// stand for another module, unless `lossless` is asked for.
-const Computation* SugaredComputation(const Instruction& async, bool lossless) {
-  const Instruction* at = &async;
-  while (at->opcode() != Opcode::kAsyncStart) {
-    if ((at->opcode() != Opcode::kAsyncUpdate && at->opcode() != Opcode::kAsyncDone) ||
-        at->operand_count() == 0)
-      return nullptr;
-    at = at->operand(0);
-  }
-  if (at->call_count() == 0) return nullptr;
-  const Computation* wrapped = at->call(0);
+// The computation of an `async-start` that prints in its sugared form: it holds nothing but its root
+// and parameters. XLA looks no further; the text may then stand for another module, unless
+// `lossless` is asked for.
+const Computation* SugaredComputation(const Instruction& start, bool lossless) {
+  if (start.call_count() == 0) return nullptr;
+  const Computation* wrapped = start.call(0);
   for (const Instruction* instruction : wrapped->instructions()) {
     if (instruction != wrapped->root() && instruction->opcode() != Opcode::kParameter)
       return nullptr;
   }
   if (SugarOf(wrapped->root()->opcode()) == Sugar::kNothing) return nullptr;
-  return lossless && !SugarIsLossless(*wrapped) ? nullptr : wrapped;
+  return lossless && !SugarIsLossless(start, *wrapped) ? nullptr : wrapped;
 }
 
 // Whether the replica groups name parts of mesh axes.
@@ -166,13 +175,18 @@ class Printer {
     out_ += std::to_string(it->second);
   }
   void AppendComputationName(const Computation& computation) { AppendName(computation.name()); }
-  bool SuppressedGte(const Instruction& instruction) const {
+  // Whether users print `%tuple#index`. Control edges need the instruction's own name.
+  bool CompactGte(const Instruction& instruction) const {
     return options_.compact_gte && instruction.opcode() == Opcode::kGetTupleElement &&
-           !instruction.is_root();
+           !(options_.lossless && instruction.has_control_edges());
+  }
+  bool SuppressedGte(const Instruction& instruction) const {
+    return CompactGte(instruction) && !instruction.is_root();
   }
   void AppendOperands(const Instruction& instruction);
   void AppendOperand(const Instruction& operand);
   void AppendConstant(const Literal& literal);
+  void AppendLiteral(const Literal& literal);
   void AppendConstantText(const Literal& literal);
   void MarkNegativeZeros(size_t start);
   void AppendEssentialConstant(const Literal& literal);
@@ -195,10 +209,13 @@ class Printer {
             options_.metadata};
   }
   void AppendOwnAttributes(const Instruction& instruction, int indent);
+  const Computation* Sugared(const Instruction& async);
 
   const PrintOptions& options_;
   std::string& out_;
   CanonicalNames* canonical_ = nullptr;
+  // What Sugared() has found; only looked up.
+  absl::flat_hash_map<const Instruction*, const Computation*> sugared_;
 };
 
 // ---- module and computations ----
@@ -213,9 +230,7 @@ void Printer::PrintModule(const Module& module) {
   for (const Computation* computation : order) {
     if (options_.syntax_sugar_async_ops && !computation->callers().empty()) {
       const Instruction* caller = computation->callers()[0].caller;
-      if (caller->opcode() == Opcode::kAsyncStart &&
-          SugaredComputation(*caller, options_.lossless) == computation)
-        continue;
+      if (caller->opcode() == Opcode::kAsyncStart && Sugared(*caller) == computation) continue;
     }
     PrintComputation(*computation, /*nested=*/false, options_.indent);
     out_ += "\n\n";
@@ -296,9 +311,30 @@ void Printer::PrintInstruction(const Instruction& instruction, int indent) {
   AppendAttributes(instruction, indent);
 }
 
+// The computation of an asynchronous operation that prints in its sugared form, found through
+// operand 0. Steps are asked for after what they continue, so the way is short.
+const Computation* Printer::Sugared(const Instruction& async) {
+  const Computation* result = nullptr;
+  for (const Instruction* at = &async; at != nullptr;) {
+    const auto known = sugared_.find(at);
+    if (known != sugared_.end()) {
+      result = known->second;
+      break;
+    }
+    if (at->opcode() == Opcode::kAsyncStart) {
+      result = SugaredComputation(*at, options_.lossless);
+      break;
+    }
+    const bool step = at->opcode() == Opcode::kAsyncUpdate || at->opcode() == Opcode::kAsyncDone;
+    at = step && at->operand_count() > 0 ? at->operand(0) : nullptr;
+  }
+  sugared_.emplace(&async, result);
+  return result;
+}
+
 void Printer::AppendWord(const Instruction& instruction) {
   if (options_.syntax_sugar_async_ops && IsAsync(instruction)) {
-    if (const Computation* wrapped = SugaredComputation(instruction, options_.lossless)) {
+    if (const Computation* wrapped = Sugared(instruction)) {
       out_ += wrapped->root()->opcode_text();
       out_ += instruction.opcode_text().substr(std::string_view("async").size());
       return;
@@ -332,11 +368,10 @@ void Printer::AppendOperand(const Instruction& operand) {
   const bool canonical = options_.canonical_instruction_names;
   if (canonical ? canonical_ == nullptr : !options_.operand_names) return;
   if (need_space) out_ += ' ';
-  if (options_.compact_gte && operand.opcode() == Opcode::kGetTupleElement) {
+  if (CompactGte(operand)) {
     std::vector<int64_t> path;
     const Instruction* at = &operand;
-    for (; at->opcode() == Opcode::kGetTupleElement; at = at->operand(0))
-      path.push_back(at->tuple_index());
+    for (; CompactGte(*at); at = at->operand(0)) path.push_back(at->tuple_index());
     AppendInstructionName(*at);
     for (size_t i = path.size(); i-- > 0;) out_ += "#" + std::to_string(path[i]);
     return;
@@ -363,6 +398,23 @@ void Printer::MarkNegativeZeros(size_t start) {
   out_ += marked;
 }
 
+// XLA writes a negative zero as `-0`, and reads that as zero.
+void Printer::AppendLiteral(const Literal& literal) {
+  const size_t start = out_.size();
+  literal.AppendTo(out_);
+  if (!options_.lossless || out_.find("-0", start) == std::string::npos) return;
+  const std::string text = out_.substr(start);
+  const auto continues = [](char c) { return c == '.' || (c >= '0' && c <= '9') || c == 'e'; };
+  out_.resize(start);
+  for (size_t i = 0; i < text.size(); ++i) {
+    out_ += text[i];
+    const bool zero = text[i] == '0' && i > 0 && text[i - 1] == '-' &&
+                      (i < 2 || text[i - 2] != 'e') &&
+                      (i + 1 == text.size() || !continues(text[i + 1]));
+    if (zero) out_ += ".0";
+  }
+}
+
 void Printer::AppendConstant(const Literal& literal) {
   const size_t start = out_.size();
   AppendConstantText(literal);
@@ -377,9 +429,9 @@ void Printer::AppendConstantText(const Literal& literal) {
   if (literal.is_elided()) {
     out_ += "{...}";
   } else if (options_.large_constants) {
-    literal.AppendTo(out_);
+    AppendLiteral(literal);
   } else if (literal.shape().IsArray() && literal.element_count() <= kSmallConstant) {
-    literal.AppendTo(out_);
+    AppendLiteral(literal);
   } else {
     out_ += "{...}";
   }
@@ -396,7 +448,7 @@ void Printer::AppendEssentialConstant(const Literal& literal) {
   } else if (literal.IsAll(1)) {
     out_ += '1';
   } else if (IsInteger(shape.element_type()) && shape.element_count() <= kEssentialIntegers) {
-    literal.AppendTo(out_);
+    AppendLiteral(literal);
   } else {
     out_ += "{...}";
   }
@@ -446,8 +498,7 @@ void Printer::AppendRootExtras(const Instruction& root, const Instruction& start
 }
 
 void Printer::AppendAsyncStartAttributes(const Instruction& start, int indent) {
-  const Computation* sugared =
-      options_.syntax_sugar_async_ops ? SugaredComputation(start, options_.lossless) : nullptr;
+  const Computation* sugared = options_.syntax_sugar_async_ops ? Sugared(start) : nullptr;
   const AsyncAttrs& attrs = start.attrs<AsyncAttrs>();
   if (attrs.async_execution_thread != "main") {
     out_ += ", async_execution_thread=";
@@ -588,7 +639,10 @@ PrintOptions PrintOptions::HloOpt() {
 
 std::string ToText(const Module& module, const PrintOptions& options) {
   std::string out;
-  out.reserve(static_cast<size_t>(module.instruction_count()) * 128 + 256);
+  // Mostly as long as what was read.
+  const size_t known = module.source() == nullptr ? 0 : module.source()->text().size();
+  out.reserve(std::max(known + known / 16, static_cast<size_t>(module.instruction_count()) * 64) +
+              256);
   Printer(options, out).PrintModule(module);
   return out;
 }

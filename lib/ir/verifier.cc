@@ -172,6 +172,17 @@ class StructureVerifier {
     }
   }
 
+  // How often `instruction` stands in a list of control edges. Long lists are counted once for all.
+  int64_t CountIn(absl::Span<Instruction* const> list, const Instruction& instruction) {
+    if (list.size() < 64) return std::count(list.begin(), list.end(), &instruction);
+    const auto [it, fresh] = counts_.try_emplace(list.data());
+    if (fresh) {
+      for (const Instruction* item : list) ++it->second[item];
+    }
+    const auto found = it->second.find(&instruction);
+    return found == it->second.end() ? 0 : found->second;
+  }
+
   // An edge seen from the end `here`; `other_list` is that of the other end.
   void VerifyControlEdge(const Computation& computation, const Instruction& from,
                          const Instruction& to, absl::Span<Instruction* const> other_list,
@@ -184,7 +195,7 @@ class StructureVerifier {
       findings_.Add(here.loc(), "the control edge from `{}` to `{}` leaves computation `{}`",
                     from.name(), to.name(), computation.name());
       findings_.NoteDefinition(other);
-    } else if (std::count(other_list.begin(), other_list.end(), &here) != 1) {
+    } else if (CountIn(other_list, here) != 1) {
       findings_.Add(here.loc(), "the control edge from `{}` to `{}` is not known once at both ends",
                     from.name(), to.name());
     }
@@ -376,6 +387,8 @@ class StructureVerifier {
   uint32_t slots_ = 1;
   uint32_t use_entries_ = 1;
   std::vector<bool> slot_used_;
+  // Long lists of control edges by their address; only looked up.
+  absl::flat_hash_map<const void*, absl::flat_hash_map<const Instruction*, int>> counts_;
   std::vector<std::vector<const Instruction*>>
       callers_;  // by index of the computation: its instructions with calls
   std::vector<const Computation*> out_of_order_;  // some instruction stands before what it needs

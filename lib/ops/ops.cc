@@ -39,7 +39,8 @@ AttrsPtr DefaultAttrs() {
   if constexpr (std::is_same_v<A, NoAttrs>) {
     return AttrsPtr();
   } else {
-    return AttrsPtr::Make(A());
+    static const AttrsPtr kDefault = AttrsPtr::Make(A());  // immutable: shared by all
+    return kDefault;
   }
 }
 

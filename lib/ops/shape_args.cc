@@ -111,11 +111,11 @@ absl::Status ShapeArgs::CheckDimension(std::string_view what, int64_t dimension,
 absl::Status ShapeArgs::CheckDistinctDimensions(std::string_view what,
                                                 absl::Span<const int64_t> dims,
                                                 int64_t rank) const {
-  for (size_t i = 0; i < dims.size(); ++i) {
-    RETURN_IF_ERROR(CheckDimension(what, dims[i], rank));
-    for (size_t j = 0; j < i; ++j) {
-      if (dims[i] == dims[j]) return Error("`{}` names dimension {} twice", what, dims[i]);
-    }
+  absl::InlinedVector<bool, 64> seen(static_cast<size_t>(rank), false);
+  for (const int64_t dim : dims) {
+    RETURN_IF_ERROR(CheckDimension(what, dim, rank));
+    if (seen[static_cast<size_t>(dim)]) return Error("`{}` names dimension {} twice", what, dim);
+    seen[static_cast<size_t>(dim)] = true;
   }
   return absl::OkStatus();
 }

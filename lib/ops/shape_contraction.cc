@@ -72,14 +72,13 @@ void AddDotDims(const ShapeArgs& args, const DotDims& dims, const DimVec& rhs_sk
     result.Add(lhs.dim(l) == Shape::kUnbounded ? rhs.dim(r) : lhs.dim(l),
                lhs.is_dynamic(l) || rhs.is_dynamic(r));
   }
+  const NamedDims lhs_named(lhs.rank(), {&dims.lhs_batch, &dims.lhs_contracting});
   for (int d = 0; d < lhs.rank(); ++d) {
-    if (!Contains(dims.lhs_batch, d) && !Contains(dims.lhs_contracting, d)) result.Add(lhs, d);
+    if (!lhs_named[d]) result.Add(lhs, d);
   }
+  const NamedDims rhs_named(rhs.rank(), {&dims.rhs_batch, &dims.rhs_contracting, &rhs_skipped});
   for (int d = 0; d < rhs.rank(); ++d) {
-    if (!Contains(dims.rhs_batch, d) && !Contains(dims.rhs_contracting, d) &&
-        !Contains(rhs_skipped, d)) {
-      result.Add(rhs, d);
-    }
+    if (!rhs_named[d]) result.Add(rhs, d);
   }
 }
 

@@ -2,6 +2,7 @@
 // "compatible", called computations. Private to lib/ops.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 #include "lib/ops/shape_rules.h"
@@ -60,6 +61,22 @@ inline bool Contains(const DimVec& list, int64_t value) {
   }
   return false;
 }
+
+// Which dimensions some lists name; to be asked for all of them.
+class NamedDims {
+ public:
+  // The lists name dimensions below `rank`.
+  NamedDims(int rank, std::initializer_list<const DimVec*> lists)
+      : named_(static_cast<size_t>(rank), false) {
+    for (const DimVec* list : lists) {
+      for (const int64_t dim : *list) named_[static_cast<size_t>(dim)] = true;
+    }
+  }
+  bool operator[](int dim) const { return named_[static_cast<size_t>(dim)]; }
+
+ private:
+  absl::InlinedVector<bool, 64> named_;
+};
 
 // The declared shape if it agrees with what the rule found, else an error. Nothing declared:
 // `expected`. A declared float of another width gives `expected` in the declared layout, so that

@@ -179,8 +179,9 @@ absl::StatusOr<Shape> ReduceShape(const ShapeArgs& args) {
   RETURN_IF_ERROR(args.CheckDistinctDimensions("dimensions", dimensions, input.rank()));
   ASSIGN_OR_RETURN(const std::vector<ElementType> types, CheckReducer(args, n));
   DimList dims;
+  const NamedDims reduced(input.rank(), {&dimensions});
   for (int d = 0; d < input.rank(); ++d) {
-    if (!Contains(dimensions, d)) dims.Add(input, d);
+    if (!reduced[d]) dims.Add(input, d);
   }
   std::vector<Shape> results;
   for (const ElementType type : types) results.push_back(dims.ToShape(type));

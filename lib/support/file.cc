@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include "lib/support/status.h"
+#include "lib/support/unpack.h"
 
 namespace hlo {
 namespace {
@@ -35,28 +35,6 @@ absl::StatusOr<std::string> ReadAll(int fd, const std::string& path) {
   }
 }
 
-absl::StatusOr<std::string> Gunzip(const std::string& data, const std::string& path) {
-  z_stream stream{};
-  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return Error("cannot unpack `{}`", path);
-  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(data.data()));
-  stream.avail_in = static_cast<uInt>(data.size());
-  std::string out;
-  char buffer[1 << 16];
-  int code = Z_OK;
-  while (code != Z_STREAM_END) {
-    stream.next_out = reinterpret_cast<Bytef*>(buffer);
-    stream.avail_out = sizeof buffer;
-    code = inflate(&stream, Z_NO_FLUSH);
-    if (code != Z_OK && code != Z_STREAM_END) {
-      inflateEnd(&stream);
-      return Error("cannot unpack `{}`: the gzip data is damaged", path);
-    }
-    out.append(buffer, sizeof buffer - stream.avail_out);
-  }
-  inflateEnd(&stream);
-  return out;
-}
-
 absl::Status WriteAll(int fd, std::string_view contents, const std::string& path) {
   while (!contents.empty()) {
     const ssize_t n = write(fd, contents.data(), contents.size());
@@ -74,9 +52,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   if (fd < 0) return SystemError("read", path);
   absl::StatusOr<std::string> text = ReadAll(fd, path);
   if (path != "-") close(fd);
-  if (text.ok() && text->size() > 2 && (*text)[0] == '\x1f' && (*text)[1] == '\x8b')
-    return Gunzip(*text, path);
-  return text;
+  if (!text.ok()) return text;
+  return Unpack(*std::move(text), path);
 }
 
 absl::Status WriteFile(const std::string& path, std::string_view contents) {

@@ -9,7 +9,8 @@
 
 namespace hlo {
 
-// The bytes of a file, or of standard input for "-". gzip data (by its magic number) is unpacked.
+// The bytes of a file, or of standard input for "-". Compressed data is unpacked
+// (unpack.h).
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 // Writes a file whole or not at all; "-" is standard output.
 absl::Status WriteFile(const std::string& path, std::string_view contents);

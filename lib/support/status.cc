@@ -1,5 +1,6 @@
 #include "lib/support/status.h"
 
+#include "lib/support/clip.h"
 #include "lib/support/diagnostic.h"
 
 namespace hlo {
@@ -9,7 +10,7 @@ absl::Status MakeError(SourceLoc loc, std::string message) {
 }
 
 absl::Status MakeError(absl::StatusCode code, SourceLoc loc, std::string message) {
-  return StatusOf(code, {Diagnostic{Severity::kError, loc, std::move(message)}});
+  return StatusOf(code, {Diagnostic{Severity::kError, loc, ClipQuotes(std::move(message))}});
 }
 
 absl::Status MakeInternal(std::source_location where, std::string message) {

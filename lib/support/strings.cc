@@ -154,6 +154,8 @@ int EditDistance(std::string_view a, std::string_view b, int limit) {
 }
 
 std::string_view Closest(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr size_t kLongest = 64;  // nobody mistypes a longer word by three letters and asks
+  if (word.size() > kLongest) return {};
   const int limit = word.size() <= 2 ? 0 : word.size() <= 4 ? 1 : word.size() <= 8 ? 2 : 3;
   int best = limit + 1;
   std::string_view result;

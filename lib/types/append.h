@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -36,14 +37,38 @@ void AppendInts(const Range& values, std::string& out, char separator = ',') {
   }
 }
 
+namespace internal {
+
+// Whether every byte is printable ASCII and neither a quote nor a backslash; eight at a time.
+inline bool IsPlain(std::string_view text) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+  // The high bit of each byte of the result is set where the byte of `word` is zero (and perhaps
+  // above such a byte).
+  const auto zeros = [](uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+  const auto odd = [&](uint64_t word) {
+    // Below 0x20: no bit of 0x60; 0x7f: all bits of it.
+    return (word & kHighs) | zeros(word & (kOnes * 0x60)) | zeros(word ^ (kOnes * 0x7f)) |
+           zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\'')) |
+           zeros(word ^ (kOnes * '\\'));
+  };
+  const char* at = text.data();
+  size_t left = text.size();
+  uint64_t found = 0, word = 0;
+  for (; left >= 8; at += 8, left -= 8) {
+    std::memcpy(&word, at, 8);
+    found |= odd(word);
+  }
+  word = kOnes * 'a';
+  std::memcpy(&word, at, left);
+  return (found | odd(word)) == 0;
+}
+
+}  // namespace internal
+
 // The text in double quotes, C-escaped. Plain text, the usual case, is copied whole.
 inline void AppendQuoted(std::string_view text, std::string& out) {
-  bool plain = true;
-  for (const char c : text) {
-    plain = plain && c >= ' ' && c <= '~' && c != '"' && c != '\'' && c != '\\';
-  }
   out += '"';
-  if (plain) {
+  if (internal::IsPlain(text)) {
     out += text;
   } else {
     out += CEscape(text);

@@ -157,7 +157,13 @@ std::optional<IotaTiles> IotaTiles::Transposed(absl::Span<const int64_t> order) 
 }
 
 std::string IotaTiles::SourceText() const {
-  std::string out = "<=[";
+  std::string out;
+  AppendSource(out);
+  return out;
+}
+
+void IotaTiles::AppendSource(std::string& out) const {
+  out += "<=[";
   AppendInts(reshape_dims, out);
   out += ']';
   if (!is_identity()) {
@@ -165,7 +171,6 @@ std::string IotaTiles::SourceText() const {
     AppendInts(transpose, out);
     out += ')';
   }
-  return out;
 }
 
 }  // namespace hlo

@@ -34,6 +34,7 @@ struct IotaTiles {
   std::vector<int64_t> Devices() const;
   // "<=[4,2]T(1,0)" (without the dims)
   std::string SourceText() const;
+  void AppendSource(std::string& out) const;
 };
 
 // Named mesh of devices: mesh['a'=2,'b'=4], device_ids=(…)

@@ -123,7 +123,7 @@ std::string ReplicaGroups::ToString(bool as_lists) const {
     out += '[';
     AppendInts(iota->dims, out);
     out += ']';
-    out += iota->SourceText();
+    iota->AppendSource(out);
     return out;
   }
   const auto& groups = std::get<MeshGroups>(form);

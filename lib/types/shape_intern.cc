@@ -2,11 +2,13 @@
 //
 // The table of all shapes of the process. It is split by hash so that threads seldom wait for each
 // other.
+#include <algorithm>
 #include <mutex>
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/support/hash.h"
 #include "lib/types/append.h"
+#include "lib/types/shape_limits.h"
 #include "lib/types/shape_node.h"
 
 namespace hlo::internal {
@@ -33,7 +35,8 @@ Shard& ShardOf(uint64_t hash) {
 
 uint64_t HashOf(const ShapeNode& node) {
   uint64_t h = HashMix(static_cast<uint64_t>(node.type), node.dims.size());
-  for (size_t i = 0; i < node.dims.size(); ++i) h = HashMix(h, node.dims[i] * 2 + node.dynamic[i]);
+  for (size_t i = 0; i < node.dims.size(); ++i)
+    h = HashMix(h, static_cast<uint64_t>(node.dims[i]) * 2 + node.dynamic[i]);
   if (node.layout.has_value()) h = HashMix(h, node.layout->Hash());
   for (const Shape element : node.elements) h = HashMix(h, element.Hash());
   return h;
@@ -128,6 +131,8 @@ const ShapeNode* Intern(ShapeNode& candidate) {
   node->elements = std::move(candidate.elements);
   node->hash = candidate.hash;
   node->element_count = CountElements(*node);
+  for (const Shape element : node->elements)
+    node->depth = std::max(node->depth, ShapeNode::Of(element)->depth + 1);
   for (const bool dynamic : node->dynamic) node->has_dynamic_dims |= dynamic;
   for (const Shape element : node->elements) node->has_dynamic_dims |= element.has_dynamic_dims();
   node->text = MakeText(*node);
@@ -136,3 +141,9 @@ const ShapeNode* Intern(ShapeNode& candidate) {
 }
 
 }  // namespace hlo::internal
+
+namespace hlo {
+
+int NestingDepth(Shape shape) { return internal::ShapeNode::Of(shape)->depth; }
+
+}  // namespace hlo

@@ -26,6 +26,7 @@ struct ShapeNode {
   // Derived by Intern.
   uint64_t hash = 0;
   int64_t element_count = 0;
+  int32_t depth = 0;
   std::string text;
   // The same shape without layouts, found on first demand.
   mutable std::atomic<const ShapeNode*> without_layout{nullptr};

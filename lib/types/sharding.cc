@@ -62,12 +62,12 @@ constexpr std::string_view kReductionEntry = "sdy::reduction_op";
 // The reduction of an unreduced sharding has no text of its own: XLA writes it as an entry of the
 // metadata.
 std::vector<OpMetadata> MetadataToPrint(const TiledSharding& sharding) {
-  std::vector<OpMetadata> list = sharding.metadata;
   const bool unreduced = sharding.kind == TiledSharding::Kind::kUnreduced ||
                          sharding.reduction != ReductionKind::kSum ||
                          std::find(sharding.last_tile_dims.begin(), sharding.last_tile_dims.end(),
                                    SubgroupType::kUnreduced) != sharding.last_tile_dims.end();
   const auto is_entry = [](const OpMetadata& entry) { return entry.op_type == kReductionEntry; };
+  std::vector<OpMetadata> list = sharding.metadata;
   if (!unreduced || std::any_of(list.begin(), list.end(), is_entry)) return list;
   OpMetadata entry;
   entry.op_type = kReductionEntry;
@@ -81,7 +81,7 @@ void AppendTiles(const TiledSharding& sharding, std::string& out) {
   AppendInts(sharding.tile_dims, out);
   out += ']';
   if (sharding.iota.has_value()) {
-    out += sharding.iota->SourceText();
+    sharding.iota->AppendSource(out);
   } else {
     AppendInts(sharding.devices, out);
   }
@@ -113,8 +113,7 @@ void AppendLeaf(const TiledSharding& sharding, bool with_metadata, std::string& 
     AppendInt(sharding.group_id, out);
   }
   if (with_metadata) {
-    const std::vector<OpMetadata> metadata = MetadataToPrint(sharding);
-    if (!metadata.empty()) {
+    if (const auto metadata = MetadataToPrint(sharding); !metadata.empty()) {
       out += ' ';
       AppendMetadataList(metadata, /*always_list=*/false, out);
     }

@@ -1,0 +1,12 @@
+// How large a shape is as a tree. Tuples share their elements, so a few lines of text can make a
+// shape whose tree, and whose text, has no end; who builds shapes from shapes asks here first.
+#pragma once
+
+#include "lib/types/shape.h"
+
+namespace hlo {
+
+// Levels of tuples and buffers; 0 for an array. O(1).
+int NestingDepth(Shape shape);
+
+}  // namespace hlo

@@ -1,0 +1,28 @@
+// What hlo-fuzz can test: a table of modes. A mode is one function from bytes to a finding; it must
+// hold for every input, so whatever it reports is a bug. Crashes, sanitizer reports, inputs that
+// take too long or too much memory are the driver's business (driver.h).
+//
+// To add a mode: one row in fuzz_mode.cc and the function in a mode_<name>.cc.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace hlo {
+
+struct FuzzMode {
+  std::string_view name;
+  std::string_view summary;
+  // Empty when all is well; otherwise `kind: details`. Findings of one kind are taken for one bug.
+  std::string (*check)(std::string_view input);
+};
+
+std::span<const FuzzMode> FuzzModes();
+// Null when there is no such mode.
+const FuzzMode* FindFuzzMode(std::string_view name);
+
+// The checks.
+std::string CheckParser(std::string_view input);
+
+}  // namespace hlo
