@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import make_parse_modules
+from bench_models import BenchError, oracle_python
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KINDS = ["jax", "shardings", "constants", "computations"]
@@ -51,15 +52,6 @@ def processor():
     return platform.machine()
 
 
-def oracle_python():
-    """The Python that has jaxlib, if there is one beside the project."""
-    setup = ROOT.parent / "shared/oracle/setup.sh"
-    if not setup.exists():
-        return None
-    done = subprocess.run([setup], capture_output=True, text=True, check=False)
-    return done.stdout.strip().splitlines()[-1] if done.returncode == 0 and done.stdout.strip() else None
-
-
 def run_json(command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -81,9 +73,10 @@ def main():
     parser.add_argument("--build", default="build/release")
     options = parser.parse_args()
     program = ROOT / options.build / "bin/hlo_parse_bench"
-    python = options.python or (oracle_python() if options.oracle else None)
-    if options.oracle and python is None:
-        sys.exit("--oracle: no Python with jaxlib found; name one with --python")
+    try:
+        python = options.python or (oracle_python() if options.oracle else None)
+    except BenchError as error:
+        sys.exit(str(error))
     missed = []
     with tempfile.TemporaryDirectory() as folder:
         files = {}
