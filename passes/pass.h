@@ -63,6 +63,15 @@ class PassContext {
   std::function<bool()> may_rewrite_;
 };
 
+// What a rule or a pass may do to values.
+enum class RuleSafety : uint8_t {
+  kExact,           // bit-identical results
+  kExceptSpecials,  // may differ where -0, NaN or infinities are involved
+  kReassociate,     // may change rounding
+};
+using enum RuleSafety;
+
+// A class that is not exact says so: `static constexpr RuleSafety kSafety = kReassociate;`.
 class Pass {
  public:
   virtual ~Pass() = default;
@@ -110,6 +119,12 @@ concept HasOptions = requires {
 };
 
 template <class P>
+constexpr RuleSafety SafetyOf() {
+  if constexpr (requires { P::kSafety; }) return P::kSafety;
+  return kExact;
+}
+
+template <class P>
 std::vector<OptionInfo> OptionsOf() {
   std::vector<OptionInfo> result;
   if constexpr (HasOptions<P>) {
@@ -141,11 +156,12 @@ MadePass MakeWithOptions(const OptionTexts& texts, std::string_view name) {
 }
 }  // namespace internal
 
-// Defines the two functions that the row of passes.def declares.
-#define HLO_DEFINE_PASS(Class)                                              \
-  MadePass Make##Class(const OptionTexts& options, std::string_view name) { \
-    return internal::MakeWithOptions<Class>(options, name);                 \
-  }                                                                         \
-  std::vector<OptionInfo> OptionsOf##Class() { return internal::OptionsOf<Class>(); }
+// Defines the three functions that the row of passes.def declares.
+#define HLO_DEFINE_PASS(Class)                                                        \
+  MadePass Make##Class(const OptionTexts& options, std::string_view name) {           \
+    return internal::MakeWithOptions<Class>(options, name);                           \
+  }                                                                                   \
+  std::vector<OptionInfo> OptionsOf##Class() { return internal::OptionsOf<Class>(); } \
+  RuleSafety SafetyOf##Class() { return internal::SafetyOf<Class>(); }
 
 }  // namespace hlo

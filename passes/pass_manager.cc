@@ -69,6 +69,7 @@ class Runner {
     const uint64_t fingerprint = in_.check_changed_flag ? ContentHash(module_) : 0;
     ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
     ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, item.name));
+    if (in_.before_pass != nullptr) RETURN_IF_ERROR(in_.before_pass(item, module_));
     context_.set_pass(item.name);
     const double start = Now();
     absl::StatusOr<bool> changed = pass->Run(module_, context_);
@@ -81,7 +82,7 @@ class Runner {
     module_.Sweep();
     run.changed = *changed;
     run.instructions_after = module_.instruction_count();
-    if (const absl::Status status = CheckAfter(item.name, *changed, fingerprint); !status.ok()) {
+    if (const absl::Status status = CheckAfter(item, *changed, fingerprint); !status.ok()) {
       Report(item);
       return status;
     }
@@ -94,7 +95,8 @@ class Runner {
     return *changed;
   }
 
-  absl::Status CheckAfter(std::string_view pass, bool changed, uint64_t fingerprint) {
+  absl::Status CheckAfter(const PipelineItem& item, bool changed, uint64_t fingerprint) {
+    const std::string& pass = item.name;
     if (in_.verify_each) {
       const double start = Now();
       const absl::Status status = Verify(module_, in_.verifier);
@@ -104,6 +106,7 @@ class Runner {
     if (in_.check_changed_flag && !changed && ContentHash(module_) != fingerprint) {
       return Internal("pass `{}` changed the module but says that it did not", pass);
     }
+    if (in_.after_pass != nullptr) return in_.after_pass(item, module_, changed);
     return absl::OkStatus();
   }
 

@@ -27,6 +27,11 @@ struct Instrumentation {
   bool print_pass_names = false;
   std::vector<std::string> disabled;
   int64_t bisect_limit = -1;  // passes after this many are skipped; -1: none
+  // Called before and, once it is verified, after each pass that is run; an error is that of the
+  // pass.
+  std::function<absl::Status(const PipelineItem& pass, const Module& module)> before_pass;
+  std::function<absl::Status(const PipelineItem& pass, const Module& module, bool changed)>
+      after_pass;
   // Receives printed modules (default: standard error).
   std::function<void(std::string_view)> sink;
 };

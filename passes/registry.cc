@@ -9,14 +9,15 @@ namespace hlo {
 
 #define HLO_PASS(name, Class, group, summary)                               \
   MadePass Make##Class(const OptionTexts& options, std::string_view name_); \
-  std::vector<OptionInfo> OptionsOf##Class();
+  std::vector<OptionInfo> OptionsOf##Class();                               \
+  RuleSafety SafetyOf##Class();
 #include "passes/passes.def"
 
 namespace {
 
 constexpr PassInfo kPasses[] = {
 #define HLO_PASS(name, Class, group, summary) \
-  {name, #Class, PassGroup::group, summary, &Make##Class, &OptionsOf##Class},
+  {name, #Class, PassGroup::group, summary, &Make##Class, &OptionsOf##Class, &SafetyOf##Class},
 #include "passes/passes.def"
 };
 static_assert(std::is_sorted(std::begin(kPasses), std::end(kPasses),

@@ -34,6 +34,7 @@ struct PassInfo {
   std::string_view summary;
   MadePass (*make)(const OptionTexts& options, std::string_view name);
   std::vector<OptionInfo> (*options)();
+  RuleSafety (*safety)();  // how much results may change
 };
 
 // All passes, sorted by name.

@@ -24,14 +24,6 @@
 
 namespace hlo {
 
-// What a rule may do to values.
-enum class RuleSafety : uint8_t {
-  kExact,           // bit-identical results
-  kExceptSpecials,  // may differ where -0, NaN or infinities are involved
-  kReassociate,     // may change rounding
-};
-using enum RuleSafety;
-
 // Builds replacements: a Builder at the computation of the instruction being rewritten. What it
 // builds inherits place and metadata of that instruction.
 class Rewriter final : public Builder {

@@ -17,6 +17,7 @@
 #include "parser/parser.h"
 #include "passes/pass_manager.h"
 #include "passes/registry.h"
+#include "tools/support/equivalence_check.h"
 #include "tools/support/expected_diagnostics.h"
 #include "tools/support/tool_support.h"
 
@@ -39,6 +40,7 @@ struct Options {
   std::string print_before, print_after, disable;
   std::string dump_directory;
   int64_t bisect_limit = -1;
+  int64_t check_equivalence = 0, seed = kDefaultSeed;
   bool reproducer = true;
   std::string expect_equal;
   PrintFlags print;
@@ -82,6 +84,9 @@ void AddFlags(Flags& flags, Options& o) {
   flags.Add("verify-each", &o.verify_each, "check the module after every pass (default on)");
   flags.Add("check-changed-flag", &o.check_changed_flag,
             "passes must tell the truth about having changed something");
+  flags.Add("check-equivalence", &o.check_equivalence, "[1|N]",
+            "run the module on the interpreter after each pass, with N inputs (else 3)");
+  flags.Add("seed", &o.seed, "N", "of the first of these inputs (default 42)");
   flags.Add(
       "verify-diagnostics", &o.verify_diagnostics,
       "what `// expected-error@+1 {{text}}` announces must come (-warning, -note, -error-re)");
@@ -96,7 +101,7 @@ void AddFlags(Flags& flags, Options& o) {
   flags.Group("Exit codes");
   flags.Note(
       "0 ok, 1 bad input or failing pass, 2 usage, 3 not equal, 4 out of memory, 5 not supported "
-      "yet, 70 internal error");
+      "yet or not checked, 70 internal error");
 }
 
 // ---- lists ----
@@ -165,7 +170,8 @@ class Session {
     for (const std::string& path : paths) exit_code = Worse(exit_code, RunFile(path));
     if (options_.time_passes) WriteStderr(TimeTable(total_));
     if (options_.stats) PrintStats();
-    return Worse(exit_code, Finish(exit_code));
+    exit_code = Worse(exit_code, Finish(exit_code));
+    return exit_code == kExitOk && is_incomplete_ ? kExitUnsupported : exit_code;
   }
 
  private:
@@ -195,6 +201,13 @@ class Session {
       return Error("cannot make folder `{}`: {}", in.dump_directory, std::strerror(errno));
     }
     context_.set_wants_remarks(options_.remarks);
+    if (flags_.given("check-equivalence")) {
+      if (options_.check_equivalence < 1 || options_.seed < 0)
+        return Error("`--check-equivalence` expects at least 1 input and a seed from 0 on");
+      equivalence_.emplace(EquivalenceOptions{static_cast<uint64_t>(options_.seed),
+                                              options_.check_equivalence, 0, std::nullopt});
+      equivalence_->AddTo(in);
+    }
     return absl::OkStatus();
   }
 
@@ -281,12 +294,18 @@ class Session {
     if (options_.reproducer && !options_.verify_diagnostics) {
       on_failure = [&](const FailureReport& failure) { WriteReproducer(input, failure); };
     }
+    if (equivalence_) equivalence_->Start(module);
     absl::StatusOr<PipelineResult> result =
         RunPipeline(pipeline_, module, context_, instrumentation_, on_failure);
     PrintRemarks(input, first_remark);
     RETURN_IF_ERROR(result.status());
     total_.runs.insert(total_.runs.end(), result->runs.begin(), result->runs.end());
     total_.verify_milliseconds += result->verify_milliseconds;
+    if (equivalence_) {
+      WriteStderr(
+          fmt::format("{}: equivalence: {}\n", input.source->name(), equivalence_->Report()));
+      is_incomplete_ = is_incomplete_ || equivalence_->is_incomplete();
+    }
     return absl::OkStatus();
   }
 
@@ -305,8 +324,14 @@ class Session {
     whole.large_constants = true;
     const std::string path =
         fmt::format("{}/hlo-opt.{}.{}.repro.hlo", ReproducerFolder(), failure.pass, getpid());
-    const std::string text = fmt::format("// RUN: hlo-opt %s --passes='{}'\n{}", failure.pass_text,
-                                         ToText(**module, whole));
+    const std::string check =
+        !equivalence_ ? ""
+        : options_.seed == static_cast<int64_t>(kDefaultSeed)
+            ? fmt::format(" --check-equivalence={}", options_.check_equivalence)
+            : fmt::format(" --check-equivalence={} --seed={}", options_.check_equivalence,
+                          options_.seed);
+    const std::string text = fmt::format("// RUN: hlo-opt %s --passes='{}'{}\n{}",
+                                         failure.pass_text, check, ToText(**module, whole));
     if (WriteFile(path, text).ok())
       reproducer_note_ = fmt::format("note: reproducer written to {}\n", path);
   }
@@ -361,6 +386,8 @@ class Session {
   PrintOptions print_;
   Instrumentation instrumentation_;
   PassContext context_;
+  std::optional<EquivalenceCheck> equivalence_;
+  bool is_incomplete_ = false;  // something could not be checked
   PipelineResult total_;
   bool to_file_ = false;
   bool closed_ = false;

@@ -6,16 +6,11 @@
 #include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "tools/run/inputs.h"
-#include "tools/run/leaves.h"
 #include "tools/run/npy.h"
+#include "tools/support/leaves.h"
 
 namespace hlo {
 namespace {
-
-void Add(Verdict& verdict, size_t number, Shape shape, const CompareReport& report) {
-  verdict.ok = verdict.ok && report.ok();
-  verdict.report += fmt::format("output {} {}: {}", number, shape, report.ToString());
-}
 
 // The leaves of a result as if they were parameters, for the readers of inputs.
 std::vector<ParameterLeaf> OutputLeaves(Shape shape) {
@@ -38,32 +33,6 @@ absl::StatusOr<Literal> ExpectedLeaf(const std::string& path, const ParameterLea
 
 }  // namespace
 
-Tolerance DefaultTolerance(ElementType type) {
-  const ElementType part = ComponentType(type);
-  if (!IsFloat(part)) return {};
-  if (part == ElementType::kF64) return {1e-9, 1e-9, 0};
-  if (part == ElementType::kF32) return {1e-4, 1e-4, 0};
-  if (part == ElementType::kF16) return {2e-3, 2e-3, 0};
-  if (part == ElementType::kBF16) return {2e-2, 2e-2, 0};
-  return {0.25, 0.25, 0};
-}
-
-Verdict CompareOutputs(const Literal& actual, const Literal& expected,
-                       const std::optional<Tolerance>& tolerance) {
-  Verdict verdict;
-  const std::vector<Literal> got = ArrayLeaves(actual);
-  const std::vector<Literal> want = ArrayLeaves(expected);
-  if (got.size() != want.size()) {
-    return {false, fmt::format("{} outputs, expected {}: actual shape is `{}`, expected `{}`\n",
-                               got.size(), want.size(), actual.shape(), expected.shape())};
-  }
-  for (size_t i = 0; i < got.size(); ++i) {
-    Add(verdict, i, got[i].shape(),
-        Compare(got[i], want[i], tolerance.value_or(DefaultTolerance(got[i].element_type()))));
-  }
-  return verdict;
-}
-
 Verdict CompareOutputs(const Literal& actual, const ModelFile& model, const Tolerance& tolerance) {
   Verdict verdict;
   const std::vector<Literal> got = ArrayLeaves(actual);
@@ -72,7 +41,7 @@ Verdict CompareOutputs(const Literal& actual, const ModelFile& model, const Tole
                                model.outputs.size())};
   }
   for (size_t i = 0; i < got.size(); ++i) {
-    Add(verdict, i, got[i].shape(), CompareWithModel(got[i], model.outputs[i], tolerance));
+    AddReport(verdict, i, got[i].shape(), CompareWithModel(got[i], model.outputs[i], tolerance));
   }
   return verdict;
 }

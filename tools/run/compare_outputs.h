@@ -8,20 +8,10 @@
 #include "lib/types/literal_compare.h"
 #include "tools/run/model_file.h"
 #include "tools/run/options.h"
+#include "tools/support/compare_values.h"
 
 namespace hlo {
 
-struct Verdict {
-  bool ok = true;
-  std::string report;  // a line for each output, more for those that do not agree
-};
-
-// The tolerance of values of this type where nothing else is said.
-Tolerance DefaultTolerance(ElementType type);
-
-// Compares array leaf by array leaf. Without `tolerance` the default of each type is used.
-Verdict CompareOutputs(const Literal& actual, const Literal& expected,
-                       const std::optional<Tolerance>& tolerance);
 // Compares with a model's file; its tolerances are widened to `tolerance`.
 Verdict CompareOutputs(const Literal& actual, const ModelFile& model, const Tolerance& tolerance);
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/support/status.h"
-#include "tools/run/inputs.h"
+#include "tools/support/random_arguments.h"
 
 namespace hlo {
 namespace {

@@ -10,13 +10,12 @@
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "parser/parser.h"
-#include "tools/run/index_limits.h"
 #include "tools/run/npy.h"
+#include "tools/support/random_arguments.h"
 
 namespace hlo {
 namespace {
 
-constexpr uint64_t kDefaultSeed = 42;
 constexpr std::string_view kBlanks = " \t\r\n";
 
 bool IsFile(const std::string& path) {
@@ -157,15 +156,6 @@ absl::StatusOr<std::vector<Literal>> FromModel(const std::vector<ParameterLeaf>&
   return out;
 }
 
-std::vector<Literal> Assemble(const Module& module, const std::vector<Literal>& leaves) {
-  std::vector<Literal> values;
-  size_t at = 0;
-  for (const Instruction* parameter : module.entry()->parameters()) {
-    values.push_back(FromLeaves(parameter->shape(), leaves, at));
-  }
-  return values;
-}
-
 }  // namespace
 
 absl::StatusOr<Literal> ParseShapeAndLiteral(std::string_view text) {
@@ -234,30 +224,11 @@ absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word,
   return result;
 }
 
-Literal RandomLeaf(Shape shape, std::optional<int64_t> index_limit, uint64_t seed, int64_t number) {
-  const ElementType type = shape.element_type();
-  InputSpec spec;
-  if (IsInteger(type) || IsPred(type)) {
-    spec.kind = InputSpec::Kind::kRandint;
-    const int value_bits = std::min(BitWidth(type) - (IsSigned(type) ? 1 : 0), 31);
-    const int64_t most = int64_t{1} << value_bits;  // one more than the largest value
-    spec.int_lo = IsSigned(type) ? -std::min<int64_t>(most, 8) : 0;
-    spec.int_hi = IsPred(type) ? 2 : std::min<int64_t>(most, IsSigned(type) ? 8 : 16);
-    if (index_limit) {
-      spec.int_lo = 0;
-      spec.int_hi = std::min(most - 1, *index_limit) + 1;
-    }
-  } else {
-    spec.lo = type == ElementType::kF8E8M0FNU ? 0.5 : -1;  // that type has no sign
-  }
-  return GenerateInput(shape.WithoutDynamic(), spec, seed, number);
-}
-
 absl::StatusOr<std::vector<Literal>> MakeModelArguments(const Module& module,
                                                         const ModelFile& model) {
   ASSIGN_OR_RETURN(const std::vector<Literal> leaves,
                    FromModel(ParameterLeaves(*module.entry()), model));
-  return Assemble(module, leaves);
+  return AssembleArguments(module, leaves);
 }
 
 absl::StatusOr<Arguments> MakeArguments(const Module& module, const InputSources& sources) {
@@ -285,18 +256,11 @@ absl::StatusOr<Arguments> MakeArguments(const Module& module, const InputSources
           Describe(leaf), leaf.shape, arrays.size(), leaves.size());
     }
     const uint64_t seed = sources.seed.value_or(kDefaultSeed);
-    const std::map<LeafKey, int64_t> limits = IndexLimits(module);
     result.notes.push_back(fmt::format("{} of {} inputs are made from seed {}",
                                        leaves.size() - arrays.size(), leaves.size(), seed));
-    for (size_t i = arrays.size(); i < leaves.size(); ++i) {
-      const auto limit =
-          limits.find({leaves[i].parameter, {leaves[i].index.begin(), leaves[i].index.end()}});
-      std::optional<int64_t> most;
-      if (limit != limits.end()) most = limit->second;
-      arrays.push_back(RandomLeaf(leaves[i].shape, most, seed, static_cast<int64_t>(i)));
-    }
+    AppendRandomLeaves(module, leaves, seed, arrays);
   }
-  result.values = Assemble(module, arrays);
+  result.values = AssembleArguments(module, arrays);
   return result;
 }
 

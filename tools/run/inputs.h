@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "lib/ir/module.h"
 #include "lib/types/literal.h"
-#include "tools/run/leaves.h"
 #include "tools/run/model_file.h"
+#include "tools/support/leaves.h"
 
 namespace hlo {
 
@@ -34,10 +34,6 @@ absl::StatusOr<Arguments> MakeArguments(const Module& module, const InputSources
 // The arguments that a model's file describes.
 absl::StatusOr<std::vector<Literal>> MakeModelArguments(const Module& module,
                                                         const ModelFile& model);
-
-// A value of this shape from a seed: floats in [-1, 1), integers small and, where the parameter is
-// an index, in range.
-Literal RandomLeaf(Shape shape, std::optional<int64_t> index_limit, uint64_t seed, int64_t number);
 
 // All literals of a text, one after the other: "f32[2] {1, 2} s32[] 3"; `//` and `#` start
 // comments.

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "lib/types/literal.h"
 #include "lib/types/literal_compare.h"
-#include "tools/run/generator.h"
+#include "tools/support/generator.h"
 
 namespace hlo {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "lib/support/file.h"
-#include "tools/run/generator.h"
+#include "tools/support/generator.h"
 #include "tools/run/inputs.h"
 #include "tools/run/json_value.h"
 

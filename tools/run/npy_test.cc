@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "parser/parser.h"
-#include "tools/run/generator.h"
+#include "tools/support/generator.h"
 #include "tools/run/inputs.h"
 
 namespace hlo {

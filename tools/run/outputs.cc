@@ -9,7 +9,7 @@
 
 #include "lib/support/file_set.h"
 #include "lib/support/status.h"
-#include "tools/run/leaves.h"
+#include "tools/support/leaves.h"
 #include "tools/run/model_file.h"
 #include "tools/run/npy.h"
 

@@ -72,6 +72,13 @@ void Flags::AddFlag(std::string names, Target target, std::string placeholder, s
     }
   }
   flag.target = target;
+  if (placeholder.starts_with('[')) {
+    flag.has_implicit_value = true;
+    if (const size_t bar = placeholder.find('|'); bar != std::string::npos) {
+      flag.implicit_value = placeholder.substr(1, bar - 1);
+      placeholder.erase(1, bar);
+    }
+  }
   flag.placeholder = std::move(placeholder);
   flag.help = std::move(help);
   if (!flag.help.empty()) lines_.push_back({"", static_cast<int>(flags_.size()), false});
@@ -163,6 +170,8 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
       value = word.substr(equals + 1);
     } else if (flag->is_bool()) {
       value = "true";
+    } else if (!flag->needs_value()) {
+      value = flag->implicit_value;
     } else if (i + 1 < words.size()) {
       value = words[++i];
     } else {
@@ -263,7 +272,11 @@ std::string Flags::Help() const {
         if (alias.size() == 1) left += "-" + alias + ", ";
       }
       left += "--" + flag.name;
-      if (!flag.placeholder.empty()) left += "=" + flag.placeholder;
+      if (flag.has_implicit_value) {
+        left += "[=" + flag.placeholder.substr(1);
+      } else if (!flag.placeholder.empty()) {
+        left += "=" + flag.placeholder;
+      }
       if (left.size() + 1 > kHelpColumn) {
         out += left + "\n" + std::string(kHelpColumn, ' ') + flag.help + "\n";
       } else {

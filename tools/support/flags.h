@@ -33,7 +33,9 @@ class Flags {
   void Note(std::string line);
   void Example(std::string command, std::string explanation);
 
-  // `names`: the name, then aliases, separated by commas. Without help text a flag is not listed.
+  // `names`: the name, then aliases, separated by commas. Without help text a flag is not listed. A
+  // placeholder in brackets ("[N]"): the value may be left out; then it is the text in front of `|`
+  // inside the brackets ("[1|N]"), or "".
   void Add(std::string names, bool* value, std::string help = "");
   void Add(std::string names, int64_t* value, std::string placeholder = "N", std::string help = "");
   void Add(std::string names, double* value, std::string placeholder = "X", std::string help = "");
@@ -62,6 +64,9 @@ class Flags {
     std::string placeholder;
     std::string help;
     bool is_bool() const { return std::holds_alternative<bool*>(target); }
+    bool needs_value() const { return !is_bool() && !has_implicit_value; }
+    bool has_implicit_value = false;
+    std::string implicit_value;
   };
   // What the help shows: a title, a flag (by number) or a note.
   struct HelpLine {

@@ -1,4 +1,4 @@
-#include "tools/run/generator.h"
+#include "tools/support/generator.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tools/run/index_limits.h"
+#include "tools/support/index_limits.h"
 
 #include <algorithm>
 #include <set>

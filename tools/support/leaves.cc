@@ -1,4 +1,4 @@
-#include "tools/run/leaves.h"
+#include "tools/support/leaves.h"
 
 #include <fmt/format.h>
 

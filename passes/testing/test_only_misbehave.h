@@ -1,0 +1,42 @@
+// Fails, on purpose, when the module holds an instruction of the given opcode: to try out what
+// handles and reduces failures (hlo-reduce, bisecting, reproducers).
+//
+//   how=abort     a failed check ends the process
+//   how=segfault  a signal ends the process
+//   how=hang      runs for ever
+//   how=error     an error at the instruction
+//   how=internal  an error of our own
+//   how=invalid   breaks the module: the instruction's shape is no longer what its rule says
+//   how=lie       puts a copy behind the instruction but says that nothing changed
+//
+// With `operand`, only where an operand has that opcode.
+// Leaves alone: modules without such an instruction.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct TestOnlyMisbehaveOptions {
+  std::string how = "abort";
+  std::string opcode = "multiply";
+  std::string operand;
+
+  static auto Fields() {
+    using O = TestOnlyMisbehaveOptions;
+    return std::tuple{Optional("how", &O::how), Optional("opcode", &O::opcode),
+                      Optional("operand", &O::operand)};
+  }
+};
+
+class TestOnlyMisbehave final : public Pass {
+ public:
+  using Options = TestOnlyMisbehaveOptions;
+  explicit TestOnlyMisbehave(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

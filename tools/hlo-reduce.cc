@@ -1,0 +1,97 @@
+// hlo-reduce: shrinks a module as far as it still shows a failure. See --help and
+// tools/reduce/README.md.
+#include <csignal>
+
+#include "tools/reduce/options.h"
+#include "tools/reduce/reducer.h"
+#include "tools/reduce/steps.h"
+#include "tools/run/elided.h"
+#include "tools/support/tool_support.h"
+
+namespace hlo {
+namespace {
+
+constexpr int kExitInterrupted = 130;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void OnInterrupt(int) { interrupted = 1; }
+
+void WatchSignals() {
+  struct sigaction action = {};
+  action.sa_handler = OnInterrupt;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+}
+
+absl::StatusOr<std::unique_ptr<Module>> Load(const InputText& input, const ReduceOptions& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadModule(input));
+  if (module->entry() == nullptr)
+    return Error("module `{}` has no entry computation", module->name());
+  // Without values a script may still find its failure.
+  if (options.failure.kind != FailureKind::kScript || !options.fill_elided.empty())
+    RETURN_IF_ERROR(FillElided(*module, options.fill_elided).status());
+  return module;
+}
+
+std::string Summary(const Reducer& reducer, int64_t first_size, const ReduceOptions& options,
+                    const FailureTest& test) {
+  std::string out = fmt::format("hlo-reduce: {} -> {} instructions, {} tests in {:.1f} s{}\n",
+                                first_size, reducer.best_size(), reducer.tests(), reducer.seconds(),
+                                interrupted != 0    ? " (interrupted)"
+                                : reducer.is_done() ? " (stopped early)"
+                                                    : "");
+  if (options.output != "-") {
+    out += fmt::format("{} shows the failure:\n  {}\n", options.output,
+                       test.CommandFor(options.output));
+  }
+  return out;
+}
+
+int Reduce(const ReduceOptions& options) {
+  const absl::StatusOr<std::vector<InputText>> inputs = ReadInputs(options.input, /*split=*/false);
+  if (!inputs.ok()) return ReportToolError("hlo-reduce", inputs.status());
+  absl::StatusOr<std::unique_ptr<Module>> module = Load(inputs->front(), options);
+  if (!module.ok()) return ReportError(module.status(), inputs->front().source.get());
+  absl::StatusOr<FailureTest> test =
+      FailureTest::Make(options.failure, [] { return interrupted != 0; });
+  if (!test.ok()) {
+    const Source pipeline("--passes", options.passes);
+    return ReportError(test.status(), &pipeline);
+  }
+  WatchSignals();
+  const int64_t first_size = (*module)->instruction_count();
+  Reducer reducer(*std::move(module), *test,
+                  {options.output, options.max_tests, options.shows_progress});
+  const Answer first = reducer.AskFirst();
+  if (!first.shows_failure && interrupted == 0) {
+    return ReportToolError("hlo-reduce", Error("{} does not show the failure: expected {}, but {}",
+                                               options.input, test->Wanted(), first.seen));
+  }
+  if (first.shows_failure) ReduceAll(reducer);
+  reducer.ClearProgress();
+  if (!reducer.status().ok()) return ReportToolError("hlo-reduce", reducer.status());
+  if (first.shows_failure) {
+    if (options.output == "-") WriteStdout(reducer.best_text());
+    WriteStderr(Summary(reducer, first_size, options, *test));
+  }
+  return interrupted != 0 ? kExitInterrupted : kExitOk;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags("hlo-reduce", "FAILURE [flags] FILE",
+              "Shrinks an HLO module as far as it still shows a failure.");
+  ReduceOptions options;
+  AddReduceFlags(flags, options);
+  return ToolMain(flags, argc, argv, [&] {
+    if (const absl::Status status = CheckReduceOptions(flags, options); !status.ok()) {
+      ReportToolError("hlo-reduce", status);
+      return static_cast<int>(kExitUsage);
+    }
+    return Reduce(options);
+  });
+}
+
+}  // namespace
+}  // namespace hlo
+
+int main(int argc, char** argv) { return hlo::Main(argc, argv); }

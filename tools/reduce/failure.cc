@@ -1,0 +1,209 @@
+#include "tools/reduce/failure.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "lib/support/file.h"
+#include "lib/support/status.h"
+#include "lib/support/strings.h"
+#include "tools/reduce/candidate_run.h"
+#include "tools/support/tool_support.h"
+
+namespace hlo {
+namespace {
+
+// The line of a log that says what broke, without names and numbers: crashes of one kind have one.
+std::string CrashKind(const ChildResult& result) {
+  std::string line = fmt::format("signal {}", result.code);
+  for (const std::string_view mark : {"check failed", "internal error", "terminate called",
+                                      "runtime error", "SUMMARY:", "error:"}) {
+    const size_t at = result.log.find(mark);
+    if (at == std::string::npos) continue;
+    const size_t newline = result.log.rfind('\n', at);
+    const size_t begin = newline == std::string::npos ? 0 : newline + 1;
+    line = result.log.substr(begin, result.log.find('\n', at) - begin);
+    break;
+  }
+  std::string kind;
+  bool is_quoted = false;
+  for (const char c : line) {
+    if (c == '`') is_quoted = !is_quoted;
+    if (!is_quoted && (c < '0' || c > '9')) kind += c;
+  }
+  return kind;
+}
+
+std::string FirstLines(const std::string& log, int count) {
+  std::string out;
+  for (std::string_view line : Split(log, '\n')) {
+    if (line.empty() || count-- == 0) break;
+    out += fmt::format("\n  {}", line);
+  }
+  return out;
+}
+
+// What a child did, in words.
+std::string Describe(const ChildResult& result, double timeout) {
+  switch (result.end) {
+    case ChildResult::End::kTimedOut: return fmt::format("it took more than {} s", timeout);
+    case ChildResult::End::kSignalled: return fmt::format("it ended with signal {}", result.code);
+    case ChildResult::End::kCancelled: return "it was interrupted";
+    case ChildResult::End::kNotStarted: return result.log;
+    case ChildResult::End::kExited: break;
+  }
+  switch (result.code) {
+    case kExitOk: return "nothing failed";
+    case kExitMismatch: return "results differ:" + FirstLines(result.log, 3);
+    case kExitInternal: return "an internal error:" + FirstLines(result.log, 3);
+    default: return "an error:" + FirstLines(result.log, 3);
+  }
+}
+
+}  // namespace
+
+std::string ShellQuoted(const std::string& word) {
+  constexpr std::string_view kPlain = "_-./=,:@%+";
+  bool is_plain = !word.empty();
+  for (const char c : word)
+    is_plain = is_plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                            kPlain.find(c) != std::string_view::npos);
+  if (is_plain) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+absl::StatusOr<FailureTest> FailureTest::Make(FailureOptions options,
+                                              std::function<bool()> is_cancelled) {
+  FailureTest test;
+  ASSIGN_OR_RETURN(test.pipeline_, ParsePipeline(options.passes));
+  if (options.kind == FailureKind::kError) {
+    try {
+      test.regex_ = std::regex(options.regex);
+    } catch (const std::regex_error& error) {
+      return Error("`--error` expects a regular expression, found `{}`: {}", options.regex,
+                   error.what());
+    }
+  }
+  test.options_ = std::move(options);
+  test.is_cancelled_ = std::move(is_cancelled);
+  return test;
+}
+
+Answer FailureTest::Ask(const std::string& text) {
+  if (options_.kind == FailureKind::kScript) return AskScript(text);
+  const CandidateRun run{&pipeline_,    options_.platform, options_.kind == FailureKind::kMismatch,
+                         options_.seed, options_.seeds,    options_.tolerance};
+  return Judge(
+      RunInChild([&] { return RunCandidate(text, run); }, {options_.timeout, is_cancelled_}));
+}
+
+Answer FailureTest::Judge(const ChildResult& result) {
+  Answer answer;
+  answer.seconds = result.seconds;
+  answer.is_cancelled = result.end == ChildResult::End::kCancelled;
+  answer.seen = Describe(result, options_.timeout);
+  const bool has_exited = result.end == ChildResult::End::kExited;
+  switch (options_.kind) {
+    case FailureKind::kCrash: {
+      const bool is_crash = result.end == ChildResult::End::kSignalled ||
+                            (has_exited && result.code == kExitInternal);
+      if (!is_crash) break;
+      const std::string kind = CrashKind(result);
+      if (crash_kind_.empty()) crash_kind_ = kind;
+      answer.shows_failure = kind == crash_kind_;
+      break;
+    }
+    case FailureKind::kError:
+      answer.shows_failure = has_exited && result.code != kExitOk &&
+                             result.code != kExitNotReadable &&
+                             std::regex_search(result.log, regex_);
+      break;
+    case FailureKind::kMismatch:
+      answer.shows_failure = has_exited && result.code == kExitMismatch;
+      break;
+    case FailureKind::kHang:
+      answer.shows_failure = result.end == ChildResult::End::kTimedOut;
+      break;
+    case FailureKind::kScript: break;
+  }
+  return answer;
+}
+
+Answer FailureTest::AskScript(const std::string& text) {
+  const char* folder = std::getenv("TMPDIR");
+  std::string path =
+      fmt::format("{}/hlo-reduce.{}.hlo", folder == nullptr ? "/tmp" : folder, getpid());
+  Answer answer;
+  if (const absl::Status status = WriteFile(path, text); !status.ok()) {
+    answer.seen = std::string(ToStd(status.message()));
+    return answer;
+  }
+  std::vector<std::string> words = options_.script;
+  words.push_back(path);
+  const ChildResult result = RunCommand(words, {options_.timeout, is_cancelled_});
+  unlink(path.c_str());
+  answer.seconds = result.seconds;
+  answer.is_cancelled = result.end == ChildResult::End::kCancelled;
+  const bool has_exited = result.end == ChildResult::End::kExited;
+  const bool could_run = !(has_exited && result.code == 127);
+  answer.seen = has_exited
+                    ? fmt::format("`{}` ended with exit code {}{}", Join(options_.script, " "),
+                                  result.code, FirstLines(result.log, 3))
+                    : Describe(result, options_.timeout);
+  answer.shows_failure =
+      has_exited && could_run && (result.code != 0) == options_.script_fails_on_bug;
+  return answer;
+}
+
+std::string FailureTest::Wanted() const {
+  const std::string by =
+      options_.platform.empty() ? "the passes" : fmt::format("platform `{}`", options_.platform);
+  switch (options_.kind) {
+    case FailureKind::kCrash: return fmt::format("a crash of {}", by);
+    case FailureKind::kError:
+      return fmt::format("an error of {} that matches `{}`", by, options_.regex);
+    case FailureKind::kMismatch:
+      return options_.platform.empty()
+                 ? "results that the passes change"
+                 : fmt::format("results of {} that differ from the interpreter's", by);
+    case FailureKind::kHang:
+      return fmt::format("that {} take more than {} s", by, options_.timeout);
+    case FailureKind::kScript:
+      return fmt::format("an exit code {}0 of `{}`",
+                         options_.script_fails_on_bug ? "other than " : "",
+                         Join(options_.script, " "));
+  }
+  return "";
+}
+
+std::string FailureTest::CommandFor(const std::string& path) const {
+  std::vector<std::string> words;
+  if (options_.kind == FailureKind::kScript) {
+    words = options_.script;
+    words.push_back(path);
+  } else if (options_.platform.empty()) {
+    words = {"hlo-opt", path, "--passes=" + options_.passes};
+    if (options_.kind == FailureKind::kMismatch) {
+      words.push_back(options_.seeds == 1 ? "--check-equivalence"
+                                          : fmt::format("--check-equivalence={}", options_.seeds));
+      if (options_.seed != kDefaultSeed) words.push_back(fmt::format("--seed={}", options_.seed));
+    }
+  } else {
+    words = {"hlo-run", path, "--platform=" + options_.platform,
+             fmt::format("--seed={}", options_.seed)};
+    if (options_.kind == FailureKind::kMismatch) words.push_back("--reference=interpreter");
+    if (!options_.passes.empty()) words.push_back("--passes=" + options_.passes);
+    if (options_.tolerance) {
+      words.push_back(fmt::format("--abs={}", options_.tolerance->abs));
+      words.push_back(fmt::format("--rel={}", options_.tolerance->rel));
+      words.push_back(fmt::format("--ulps={}", options_.tolerance->ulps));
+    }
+  }
+  for (std::string& word : words) word = ShellQuoted(word);
+  return Join(words, " ");
+}
+
+}  // namespace hlo

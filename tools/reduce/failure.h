@@ -1,0 +1,78 @@
+// The failure that a reduced module must still show, and how a module is asked whether it does.
+//
+// Every question is answered by a child process that reads the module's text, as a user would give
+// it to hlo-opt or hlo-run: what crashes or hangs there is an answer.
+#pragma once
+
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/types/literal_compare.h"
+#include "passes/pipeline.h"
+#include "tools/reduce/child_process.h"
+#include "tools/support/random_arguments.h"
+
+namespace hlo {
+
+enum class FailureKind : char {
+  kCrash,     // a signal or an internal error
+  kError,     // an error whose message holds a regular expression
+  kMismatch,  // results differ
+  kHang,      // takes longer than the time limit
+  kScript,    // a program says so
+};
+
+struct FailureOptions {
+  FailureKind kind = FailureKind::kCrash;
+  std::string regex;                // of kError
+  std::vector<std::string> script;  // of kScript: the program and its first arguments
+  bool script_fails_on_bug = false;
+  std::string passes;
+  std::string platform;
+  uint64_t seed = kDefaultSeed;
+  int64_t seeds = 1;
+  std::optional<Tolerance> tolerance;
+  double timeout = 60;  // seconds for one question
+};
+
+// The answer to one question.
+struct Answer {
+  bool shows_failure = false;
+  bool is_cancelled = false;
+  std::string seen;  // what happened, for people
+  double seconds = 0;
+};
+
+class FailureTest {
+ public:
+  // Checks the options; `is_cancelled` is asked while a child runs. An error has its place in the
+  // text of --passes.
+  static absl::StatusOr<FailureTest> Make(FailureOptions options,
+                                          std::function<bool()> is_cancelled);
+
+  // Asks about a text. The first crash seen is the one looked for from then on: other ones do not
+  // count.
+  Answer Ask(const std::string& text);
+  // What is looked for: "a crash".
+  std::string Wanted() const;
+  // The command that shows the failure of a file.
+  std::string CommandFor(const std::string& path) const;
+
+ private:
+  Answer Judge(const ChildResult& result);
+  Answer AskScript(const std::string& text);
+
+  FailureOptions options_;
+  Pipeline pipeline_;
+  std::regex regex_;
+  std::function<bool()> is_cancelled_;
+  std::string crash_kind_;  // of the first crash
+};
+
+// The word as a shell takes it back.
+std::string ShellQuoted(const std::string& word);
+
+}  // namespace hlo

@@ -1,0 +1,138 @@
+#include "tools/reduce/options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "backends/registry.h"
+#include "lib/support/status.h"
+#include "lib/support/strings.h"
+
+namespace hlo {
+
+void AddReduceFlags(Flags& flags, ReduceOptions& o) {
+  flags.Example("hlo-reduce f.hlo --mismatch --passes=algsimp", "results that passes change");
+  flags.Example("hlo-reduce f.hlo --mismatch --platform=cpu", "results unlike the interpreter's");
+  flags.Example("hlo-reduce f.hlo --crash --passes=a,b -o g.hlo", "a crash of passes");
+  flags.Example("hlo-reduce f.hlo --test=./interesting.sh", "whatever the program finds");
+  flags.Group("The failure (one of these)");
+  flags.Add("crash", &o.crash, "a signal or an internal error; other crashes do not count");
+  flags.Add("error", &o.error, "REGEX", "an error with a message that matches");
+  flags.Add(
+      "mismatch", &o.mismatch,
+      "results differ: before and after the passes, or the platform's from the interpreter's");
+  flags.Add("hang", &o.hang, "takes longer than --timeout");
+  flags.Add("test", &o.test, "COMMAND",
+            "a program, run as `COMMAND FILE`, with exit code 0 when FILE shows the failure");
+  flags.Add("test-fails-on-bug", &o.test_fails_on_bug, "with any other exit code instead");
+  flags.Group("What is run (in a process of its own, but for --test)");
+  flags.Add("passes", &o.passes, "PIPELINE", "these passes");
+  flags.Add("platform", &o.platform, "NAME",
+            "compile for it and run; with --passes, after the passes");
+  flags.Add("seed", &o.seed, "N", "of the inputs (default 42)");
+  flags.Add("seeds", &o.seeds, "N", "run with so many inputs, seeds counting up (default 1)");
+  flags.Add("abs", &o.abs, "X", "absolute tolerance of --mismatch");
+  flags.Add("rel", &o.rel, "X", "relative tolerance");
+  flags.Add("ulps", &o.ulps, "N", "tolerance in units in the last place");
+  flags.Add("fill-elided", &o.fill_elided, "HOW",
+            "zeros, ones or random:SEED for constants whose values are left out");
+  flags.Group("The search");
+  flags.Add("output,o", &o.output, "FILE",
+            "the smallest module so far, at any time (default FILE.reduced.hlo)");
+  flags.Add("timeout", &o.timeout, "SEC",
+            "for one test (default 60); what takes longer does not count but for --hang");
+  flags.Add("max-tests", &o.max_tests, "N", "stop after so many");
+  flags.Add("progress", &o.progress, "WHEN", "auto, always or never");
+  flags.Group("Exit codes");
+  flags.Note("0 reduced, 1 bad input or it does not show the failure, 2 usage, 70 internal error,");
+  flags.Note("130 interrupted (the output holds the best so far)");
+}
+
+namespace {
+
+absl::Status ParseTolerance(std::string_view flag, const std::string& text, double& out,
+                            bool& given) {
+  if (text.empty()) return absl::OkStatus();
+  char* end = nullptr;
+  out = std::strtod(text.c_str(), &end);
+  if (*end != 0 || !(out >= 0) || std::isinf(out))
+    return Error("`--{}` expects a number that is not negative, found `{}`", flag, text);
+  given = true;
+  return absl::OkStatus();
+}
+
+absl::Status CheckFailureFlags(const Flags& flags, ReduceOptions& o) {
+  const bool by_error = flags.given("error"), by_test = flags.given("test");
+  const int kinds = int{o.crash} + int{o.mismatch} + int{o.hang} + int{by_error} + int{by_test};
+  if (kinds != 1) {
+    return Error("{} of the failures `--crash`, `--error`, `--mismatch`, `--hang` and `--test` {}",
+                 kinds == 0 ? "none" : "several",
+                 kinds == 0 ? "is chosen; say what to look for" : "are chosen; choose one");
+  }
+  if (by_test) {
+    if (!o.passes.empty() || !o.platform.empty())
+      return Error("`--test` runs a program of yours; `--passes` and `--platform` belong into it");
+    for (std::string_view word : Split(o.test, ' ')) {
+      if (!word.empty()) o.failure.script.emplace_back(word);
+    }
+    if (o.failure.script.empty()) return Error("`--test` expects a program");
+  } else if (o.passes.empty() && o.platform.empty()) {
+    return Error("nothing to run: give `--passes=` or `--platform=`");
+  }
+  if (o.test_fails_on_bug && !by_test) return Error("`--test-fails-on-bug` needs `--test`");
+  o.failure.kind = o.crash      ? FailureKind::kCrash
+                   : o.mismatch ? FailureKind::kMismatch
+                   : o.hang     ? FailureKind::kHang
+                   : by_error   ? FailureKind::kError
+                                : FailureKind::kScript;
+  return absl::OkStatus();
+}
+
+absl::Status CheckTolerances(ReduceOptions& o) {
+  Tolerance tolerance;
+  double ulps = 0;
+  bool given = false;
+  RETURN_IF_ERROR(ParseTolerance("abs", o.abs, tolerance.abs, given));
+  RETURN_IF_ERROR(ParseTolerance("rel", o.rel, tolerance.rel, given));
+  RETURN_IF_ERROR(ParseTolerance("ulps", o.ulps, ulps, given));
+  tolerance.ulps = static_cast<int64_t>(ulps);
+  if (!given) return absl::OkStatus();
+  if (!o.mismatch) return Error("a tolerance is given, but nothing to compare; add `--mismatch`");
+  o.failure.tolerance = tolerance;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckReduceOptions(const Flags& flags, ReduceOptions& o) {
+  const std::vector<std::string>& words = flags.positional();
+  if (words.empty()) return Error("no input file; see --help");
+  if (words.size() > 1) return Error("one input file is expected, found also `{}`", words[1]);
+  o.input = words[0];
+  RETURN_IF_ERROR(CheckFailureFlags(flags, o));
+  RETURN_IF_ERROR(CheckTolerances(o));
+  if (!o.platform.empty()) {
+    ASSIGN_OR_RETURN(const Backend* backend, FindBackend(o.platform));
+    o.platform = backend->name();
+  }
+  if (!(o.timeout > 0)) return Error("`--timeout` expects seconds above 0");
+  if (o.max_tests < 0) return Error("`--max-tests` expects a number that is not negative");
+  if (o.seeds < 1) return Error("`--seeds` expects at least 1");
+  if (o.seed < 0) return Error("`--seed` expects a number that is not negative");
+  if (o.progress != "auto" && o.progress != "always" && o.progress != "never")
+    return Error("`--progress` expects auto, always or never, found `{}`", o.progress);
+  o.shows_progress = o.progress == "always" || (o.progress == "auto" && isatty(STDERR_FILENO) != 0);
+  if (o.output.empty()) o.output = o.input == "-" ? "-" : o.input + ".reduced.hlo";
+  o.failure.regex = o.error;
+  o.failure.script_fails_on_bug = o.test_fails_on_bug;
+  o.failure.passes = o.passes;
+  o.failure.platform = o.platform;
+  o.failure.seed = static_cast<uint64_t>(o.seed);
+  o.failure.seeds = o.seeds;
+  o.failure.timeout = o.timeout;
+  return absl::OkStatus();
+}
+
+}  // namespace hlo

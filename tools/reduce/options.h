@@ -1,0 +1,37 @@
+// The flags of hlo-reduce.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tools/reduce/failure.h"
+#include "tools/support/flags.h"
+
+namespace hlo {
+
+struct ReduceOptions {
+  std::string output;
+  bool crash = false, mismatch = false, hang = false;
+  std::string error, test;
+  bool test_fails_on_bug = false;
+  std::string passes, platform;
+  double timeout = 60;
+  int64_t max_tests = 0;
+  int64_t seed = kDefaultSeed;
+  int64_t seeds = 1;
+  std::string abs, rel, ulps;
+  std::string fill_elided;
+  std::string progress = "auto";
+
+  // Filled by CheckReduceOptions.
+  FailureOptions failure;
+  std::string input;
+  bool shows_progress = false;
+};
+
+// Describes the flags that fill `options`.
+void AddReduceFlags(Flags& flags, ReduceOptions& options);
+// Checks the words and their combination; errors are usage errors (exit code 2).
+absl::Status CheckReduceOptions(const Flags& flags, ReduceOptions& options);
+
+}  // namespace hlo

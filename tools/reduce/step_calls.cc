@@ -1,0 +1,175 @@
+#include <algorithm>
+
+#include "tools/reduce/edits.h"
+#include "tools/reduce/steps.h"
+
+namespace hlo {
+namespace {
+
+// The bodies that may stand in the place of an instruction, with the operands of each.
+struct BodyChoice {
+  Computation* callee = nullptr;
+  std::vector<Instruction*> operands;
+};
+
+std::vector<BodyChoice> BodiesOf(const Instruction& instruction) {
+  std::vector<BodyChoice> choices;
+  if (instruction.opcode() == Opcode::kCall || instruction.opcode() == Opcode::kFusion) {
+    choices.push_back({instruction.call(0), instruction.operand_vector()});
+  } else if (instruction.opcode() == Opcode::kWhile) {
+    choices.push_back({instruction.while_body(), instruction.operand_vector()});
+  } else if (instruction.opcode() == Opcode::kConditional) {
+    for (int i = 0; i < instruction.call_count() && i + 1 < instruction.operand_count(); ++i)
+      choices.push_back({instruction.call(i), {instruction.operand(i + 1)}});
+  }
+  return choices;
+}
+
+std::vector<std::string> NamesWithBodies(const Module& module) {
+  std::vector<std::string> names;
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* instruction : computation->PostOrder()) {
+      if (!BodiesOf(*instruction).empty()) names.emplace_back(instruction->name());
+    }
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+// The body number `choice`, or the last one there is.
+bool InlineNamed(Module& module, std::span<const std::string> names, size_t choice) {
+  const int64_t limit = 2 * module.instruction_count() + 50;
+  bool changed = false;
+  for (const std::string& name : names) {
+    Instruction* instruction = module.FindInstruction(name);
+    if (instruction == nullptr) continue;
+    const std::vector<BodyChoice> choices = BodiesOf(*instruction);
+    if (choices.empty()) continue;
+    const BodyChoice& body = choices[std::min(choice, choices.size() - 1)];
+    changed |= SubstituteBody(instruction, body.callee, body.operands);
+    if (module.instruction_count() > limit) return false;  // called too often
+  }
+  ForwardTupleElements(module);
+  return changed;
+}
+
+// ---- loops ----
+
+// Whether `value` is only read element by element.
+bool IsReadByElements(const Instruction& value) {
+  if (value.is_root()) return false;
+  const std::vector<Instruction*> users = value.users();
+  return std::all_of(users.begin(), users.end(), [](const Instruction* user) {
+    return user->opcode() == Opcode::kGetTupleElement;
+  });
+}
+
+// `tuple` without element `index`, in its computation.
+Instruction* WithoutElement(Instruction* tuple, int64_t index) {
+  std::vector<Instruction*> operands = tuple->operand_vector();
+  operands.erase(operands.begin() + index);
+  std::vector<Shape> shapes;
+  for (const Instruction* operand : operands) shapes.push_back(operand->shape());
+  return tuple->parent()->Add(Opcode::kTuple, Shape::Tuple(shapes), operands);
+}
+
+// `value`, whose element `index` is going, is read in its new shape; readers of the element read
+// `instead`.
+void MoveReaders(Instruction* value, int64_t index, Instruction* instead) {
+  for (Instruction* user : value->users()) {
+    const int64_t at = user->tuple_index();
+    if (at == index) Substitute(user, instead);
+    if (at > index) user->SetAttrs(GetTupleElementAttrs{at - 1});
+  }
+}
+
+bool DropLoopElement(Instruction* loop, int64_t index) {
+  Instruction* init = loop->operand(0);
+  Computation* condition = loop->while_condition();
+  Computation* body = loop->while_body();
+  Instruction* body_root = body->root();
+  if (init->opcode() != Opcode::kTuple || body_root->opcode() != Opcode::kTuple ||
+      index >= init->operand_count() || init->operand_count() < 2 ||
+      condition->callers().size() != 1 || body->callers().size() != 1 || condition == body)
+    return false;
+  Instruction* in_condition = condition->parameter(0);
+  Instruction* in_body = body->parameter(0);
+  if (!IsReadByElements(*loop) || !IsReadByElements(*in_condition) || !IsReadByElements(*in_body))
+    return false;
+  const Shape going = init->shape().element(static_cast<int>(index));
+  for (Instruction* parameter : {in_condition, in_body}) {
+    Instruction* zero = MakeZero(*parameter->parent(), going);
+    if (zero == nullptr) return false;
+    MoveReaders(parameter, index, zero);
+  }
+  MoveReaders(loop, index, init->operand(static_cast<int>(index)));
+  Instruction* fewer = WithoutElement(init, index);
+  loop->ReplaceOperand(0, fewer);
+  loop->set_shape(fewer->shape());
+  in_condition->set_shape(fewer->shape());
+  in_body->set_shape(fewer->shape());
+  body->set_root(WithoutElement(body_root, index));
+  if (!body_root->has_uses()) body->Remove(body_root);
+  return true;
+}
+
+}  // namespace
+
+bool InlineBodies(Reducer& reducer) {
+  reducer.set_step("calls");
+  bool improved = false;
+  for (size_t choice = 0; choice < 4 && !reducer.is_done(); ++choice) {
+    const std::vector<std::string> names = NamesWithBodies(reducer.best());
+    improved |= reducer.TryChunks(names, [&](Module& module, std::span<const std::string> some) {
+      return InlineNamed(module, some, choice);
+    });
+  }
+  return improved;
+}
+
+bool NarrowLoops(Reducer& reducer) {
+  reducer.set_step("loops");
+  bool improved = false;
+  std::vector<std::pair<std::string, int64_t>> loops;
+  for (const Computation* computation : reducer.best().computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kWhile && instruction->shape().IsTuple())
+        loops.emplace_back(instruction->name(), instruction->shape().element_count_of_tuple());
+    }
+  }
+  for (const auto& [name, count] : loops) {
+    for (int64_t index = count; index-- > 0 && !reducer.is_done();) {
+      improved |= reducer.Try([&](Module& module) {
+        Instruction* loop = module.FindInstruction(name);
+        return loop != nullptr && DropLoopElement(loop, index);
+      });
+    }
+  }
+  return improved;
+}
+
+bool NarrowCalls(Reducer& reducer) {
+  reducer.set_step("operands of calls");
+  return reducer.Try([](Module& module) {
+    bool changed = false;
+    for (Computation* callee : module.computations()) {
+      const auto is_call = [](const CallSite& site) {
+        return site.caller->opcode() == Opcode::kCall || site.caller->opcode() == Opcode::kFusion;
+      };
+      if (callee->is_entry() || callee->callers().empty() ||
+          !std::all_of(callee->callers().begin(), callee->callers().end(), is_call))
+        continue;
+      for (int i = callee->parameter_count(); i-- > 0;) {
+        const Instruction* parameter = callee->parameter(i);
+        if (parameter->has_uses() || parameter->is_root() || parameter->has_control_edges())
+          continue;
+        for (const CallSite& site : callee->callers()) site.caller->RemoveOperand(i);
+        callee->RemoveParameter(i);
+        changed = true;
+      }
+    }
+    return changed;
+  });
+}
+
+}  // namespace hlo

@@ -1,0 +1,244 @@
+#include "tools/support/equivalence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "lib/eval/device_group.h"
+#include "lib/eval/evaluator.h"
+#include "passes/registry.h"
+#include "tools/support/compare_values.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMaxDevices = 64;
+
+std::string ElementText(const Literal& array, int64_t linear) {
+  std::string out;
+  AppendScalar(array, linear, /*in_array=*/false, out);
+  return out;
+}
+
+bool SameSpecial(double a, double b, RuleSafety safety) {
+  if (std::isnan(a) && std::isnan(b)) return true;  // whatever the payload
+  if (safety == kExact) return false;
+  return !std::isfinite(a) || !std::isfinite(b) || (a == 0 && b == 0);
+}
+
+// Elements with different bits that are as good as equal.
+bool MayDiffer(const Literal& actual, const Literal& expected, int64_t linear, RuleSafety safety) {
+  const ElementType type = actual.element_type();
+  if (IsComplex(type)) {
+    const std::complex<double> a = actual.GetComplex(linear), b = expected.GetComplex(linear);
+    return (a.real() == b.real() || SameSpecial(a.real(), b.real(), safety)) &&
+           (a.imag() == b.imag() || SameSpecial(a.imag(), b.imag(), safety));
+  }
+  return IsFloat(type) && SameSpecial(actual.GetDouble(linear), expected.GetDouble(linear), safety);
+}
+
+// "" or what differs between two arrays of the same shape that must agree bit by bit.
+std::string ExactDifference(const Literal& actual, const Literal& expected, RuleSafety safety) {
+  if (actual == expected) return "";
+  const auto width = static_cast<size_t>(ByteSize(actual.element_type()));
+  int64_t different = 0, first = 0;
+  for (int64_t i = 0; i < actual.element_count(); ++i) {
+    const size_t at = static_cast<size_t>(i) * width;
+    if (std::memcmp(actual.data() + at, expected.data() + at, width) == 0) continue;
+    if (MayDiffer(actual, expected, i, safety)) continue;
+    if (different++ == 0) first = i;
+  }
+  if (different == 0) return "";
+  const DimVec index = MultiIndex(first, actual.shape().dims());
+  return fmt::format("[{}] is {}, was {} ({} of {} elements differ)", fmt::join(index, ","),
+                     ElementText(actual, first), ElementText(expected, first), different,
+                     actual.element_count());
+}
+
+std::string ToleranceDifference(const Literal& actual, const Literal& expected,
+                                const Tolerance& tolerance) {
+  const CompareReport report = hlo::Compare(actual, expected, tolerance);
+  if (report.ok()) return "";
+  if (!report.shape_error.empty()) return report.shape_error;
+  return fmt::format("[{}] is {}, was {} ({} of {} elements differ)",
+                     fmt::join(report.first.index, ","), report.first.actual, report.first.expected,
+                     report.mismatched, report.compared);
+}
+
+std::string OutputDifference(const Literal& actual, const Literal& expected, RuleSafety safety,
+                             const std::optional<Tolerance>& tolerance) {
+  const std::vector<Literal> now = ArrayLeaves(actual);
+  const std::vector<Literal> before = ArrayLeaves(expected);
+  if (now.size() != before.size())
+    return fmt::format("{} outputs, there were {}", now.size(), before.size());
+  for (size_t i = 0; i < now.size(); ++i) {
+    const ElementType type = now[i].element_type();
+    std::string difference;
+    if (!Compatible(now[i].shape(), before[i].shape())) {
+      difference = fmt::format("the shape was `{}`", before[i].shape());
+    } else if (tolerance) {
+      difference = ToleranceDifference(now[i], before[i], *tolerance);
+    } else if (safety == kReassociate) {
+      difference = ToleranceDifference(now[i], before[i], DefaultTolerance(type));
+    } else {
+      difference = ExactDifference(now[i], before[i], safety);
+    }
+    if (!difference.empty()) return fmt::format("output {} {}: {}", i, now[i].shape(), difference);
+  }
+  return "";
+}
+
+absl::Status CheckTakes(const Module& module, const std::vector<Literal>& arguments) {
+  const Computation& entry = *module.entry();
+  bool same = entry.parameter_count() == static_cast<int>(arguments.size());
+  for (int i = 0; same && i < entry.parameter_count(); ++i) {
+    same = CompatibleIgnoringDynamic(arguments[static_cast<size_t>(i)].shape(),
+                                     entry.parameter(i)->shape());
+  }
+  if (same) return absl::OkStatus();
+  return Error("the parameters of `{}` are not those it had", entry.name());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint64_t seed,
+                                                      const std::vector<Literal>& arguments,
+                                                      int64_t max_work) {
+  EvalOptions options;
+  options.seed = seed;
+  options.max_work = max_work;
+  const int64_t devices = module.config().replica_count * module.config().num_partitions;
+  if (devices == 1) {
+    ASSIGN_OR_RETURN(Literal result, Evaluator(options).Run(module, arguments));
+    return std::vector<Literal>{std::move(result)};
+  }
+  if (devices < 1 || devices > kMaxDevices) {
+    return Unsupported(SourceLoc(), "the interpreter simulates at most {} devices, not {}",
+                       kMaxDevices, devices);
+  }
+  // Every device gets the same arguments.
+  const std::vector<std::vector<Literal>> by_device(static_cast<size_t>(devices), arguments);
+  return EvaluateOnDevices(module, by_device, options);
+}
+
+absl::StatusOr<ReferenceRuns> ReferenceRuns::Make(const Module& module,
+                                                  const EquivalenceOptions& options) {
+  ReferenceRuns result;
+  result.options_ = options;
+  for (int64_t i = 0; i < options.seeds; ++i) {
+    SeedRun run;
+    run.seed = options.first_seed + static_cast<uint64_t>(i);
+    run.arguments = RandomArguments(module, run.seed);
+    ASSIGN_OR_RETURN(run.results,
+                     RunOnInterpreter(module, run.seed, run.arguments, options.max_work));
+    result.runs_.push_back(std::move(run));
+  }
+  return result;
+}
+
+absl::StatusOr<std::string> ReferenceRuns::CompareRuns(const Module& module, RuleSafety safety,
+                                                       std::vector<SeedRun>& now) const {
+  for (const SeedRun& run : runs_) {
+    RETURN_IF_ERROR(CheckTakes(module, run.arguments));
+    ASSIGN_OR_RETURN(std::vector<Literal> results,
+                     RunOnInterpreter(module, run.seed, run.arguments, options_.max_work));
+    if (results.size() != run.results.size())
+      return fmt::format("runs on {} devices, not on {}", results.size(), run.results.size());
+    for (size_t device = 0; device < results.size(); ++device) {
+      const std::string difference =
+          OutputDifference(results[device], run.results[device], safety, options_.tolerance);
+      if (difference.empty()) continue;
+      const std::string where =
+          results.size() > 1 ? fmt::format(", device {}", device) : std::string();
+      return fmt::format("seed {}{}, {}", run.seed, where, difference);
+    }
+    now.push_back({run.seed, run.arguments, std::move(results)});
+  }
+  return std::string();
+}
+
+absl::StatusOr<std::string> ReferenceRuns::Compare(const Module& module, RuleSafety safety) const {
+  std::vector<SeedRun> now;
+  return CompareRuns(module, safety, now);
+}
+
+absl::StatusOr<std::string> ReferenceRuns::CompareAndMoveOn(const Module& module,
+                                                            RuleSafety safety) {
+  std::vector<SeedRun> now;
+  ASSIGN_OR_RETURN(std::string difference, CompareRuns(module, safety, now));
+  if (difference.empty()) runs_ = std::move(now);
+  return difference;
+}
+
+RuleSafety SafetyOf(const Pipeline& pipeline) {
+  RuleSafety safety = kExact;
+  for (const PipelineItem& item : pipeline) {
+    const PassInfo* info = FindPass(item.name);
+    safety = std::max(safety, item.is_fix()     ? SafetyOf(item.children)
+                              : info == nullptr ? kExact
+                                                : info->safety());
+  }
+  return safety;
+}
+
+// ---- the rewrite to blame ----
+
+namespace {
+
+// The pass run with at most `limit` rewrites.
+struct LimitedRun {
+  bool differs = false;
+  int64_t asked = 0;
+  std::map<std::pair<std::string, std::string>, int64_t> counts;
+};
+
+absl::StatusOr<LimitedRun> RunLimited(const PipelineItem& item, const Module& before,
+                                      const ReferenceRuns& runs, RuleSafety safety, int64_t limit) {
+  ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, item.name));
+  const std::unique_ptr<Module> module = before.Clone();
+  LimitedRun run;
+  PassContext context;
+  context.set_pass(item.name);
+  context.set_may_rewrite([&] { return run.asked++ < limit; });
+  RETURN_IF_ERROR(pass->Run(*module, context).status());
+  module->Sweep();
+  ASSIGN_OR_RETURN(const std::string difference, runs.Compare(*module, safety));
+  run.differs = !difference.empty();
+  run.counts = context.counts();
+  return run;
+}
+
+// What the longer run counted more of.
+std::string RuleOf(const LimitedRun& without, const LimitedRun& with) {
+  for (const auto& [key, count] : with.counts) {
+    const auto it = without.counts.find(key);
+    if (count > (it == without.counts.end() ? 0 : it->second)) return key.second;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<BadRewrite> FindBadRewrite(const PipelineItem& pass, const Module& before,
+                                         const ReferenceRuns& runs, RuleSafety safety) {
+  absl::StatusOr<LimitedRun> all = RunLimited(pass, before, runs, safety, INT64_MAX);
+  if (!all.ok() || !all->differs || all->asked == 0) return std::nullopt;
+  absl::StatusOr<LimitedRun> none = RunLimited(pass, before, runs, safety, 0);
+  if (!none.ok() || none->differs) return std::nullopt;
+  // Invariant: with `low` rewrites results agree, with `high` they do not.
+  int64_t low = 0, high = all->asked;
+  LimitedRun agrees = *none, differs = *all;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    absl::StatusOr<LimitedRun> run = RunLimited(pass, before, runs, safety, middle);
+    if (!run.ok()) return std::nullopt;
+    (run->differs ? high : low) = middle;
+    (run->differs ? differs : agrees) = *run;
+  }
+  return BadRewrite{high, all->asked, RuleOf(agrees, differs)};
+}
+
+}  // namespace hlo

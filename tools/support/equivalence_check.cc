@@ -1,0 +1,69 @@
+#include "tools/support/equivalence_check.h"
+
+#include <fmt/format.h>
+
+#include "lib/support/diagnostic.h"
+#include "lib/support/status.h"
+#include "passes/registry.h"
+
+namespace hlo {
+
+void EquivalenceCheck::AddTo(Instrumentation& instrumentation) {
+  instrumentation.before_pass = [this](const PipelineItem&, const Module& module) {
+    ++passes_;
+    if (runs_) before_ = module.Clone();
+    return absl::OkStatus();
+  };
+  instrumentation.after_pass = [this](const PipelineItem& pass, const Module& module,
+                                      bool changed) { return AfterPass(pass, module, changed); };
+}
+
+void EquivalenceCheck::Start(const Module& module) {
+  passes_ = compared_ = 0;
+  runs_.reset();
+  why_not_.clear();
+  absl::StatusOr<ReferenceRuns> runs = ReferenceRuns::Make(module, options_);
+  if (runs.ok()) {
+    runs_ = *std::move(runs);
+  } else {
+    why_not_ =
+        fmt::format("the module cannot be run: {}", DiagnosticsOf(runs.status()).front().message);
+  }
+}
+
+absl::Status EquivalenceCheck::AfterPass(const PipelineItem& pass, const Module& module,
+                                         bool changed) {
+  if (!runs_ || !changed) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const PassInfo* info, GetPass(pass.name));
+  const RuleSafety safety = info->safety();
+  const absl::StatusOr<std::string> difference = runs_->CompareAndMoveOn(module, safety);
+  if (!difference.ok()) {
+    why_not_ = fmt::format("after pass {} `{}` the module cannot be run: {}", passes_, pass.name,
+                           DiagnosticsOf(difference.status()).front().message);
+    runs_.reset();
+    return absl::OkStatus();
+  }
+  ++compared_;
+  if (difference->empty()) return absl::OkStatus();
+  const absl::Status status = MakeError(
+      absl::StatusCode::kDataLoss, SourceLoc(),
+      fmt::format("pass {} `{}` changed what the module computes: {}{}", passes_, pass.name,
+                  *difference, safety == kExact ? "; the pass is to keep every bit" : ""));
+  const std::optional<BadRewrite> rewrite = FindBadRewrite(pass, *before_, *runs_, safety);
+  if (!rewrite) return status;
+  return AddNote(
+      status, SourceLoc(),
+      fmt::format("the first of its rewrites to do so is number {} of {}{}", rewrite->number,
+                  rewrite->total,
+                  rewrite->rule.empty() ? "" : fmt::format(", rule `{}`", rewrite->rule)));
+}
+
+std::string EquivalenceCheck::Report() const {
+  std::string out = fmt::format("{} of {} passes changed the module; results agree for {} input{}",
+                                compared_, passes_, options_.seeds, options_.seeds == 1 ? "" : "s");
+  if (compared_ == 0) out = fmt::format("none of {} passes was compared", passes_);
+  if (!why_not_.empty()) out += "; not checked: " + why_not_;
+  return out;
+}
+
+}  // namespace hlo
