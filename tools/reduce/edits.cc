@@ -17,6 +17,19 @@ std::set<std::string_view> InstructionNames(const Module& module) {
   return names;
 }
 
+bool HasOnlyPlainLayouts(const Module& module) {
+  const auto is_plain = [](Shape shape) { return shape == shape.WithDefaultLayout(); };
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!is_plain(instruction->shape()) || instruction->opcode() == Opcode::kCustomCall)
+        return false;
+    }
+  }
+  const EntryLayout& layout = module.config().entry_layout;
+  return is_plain(layout.result) &&
+         std::all_of(layout.parameters.begin(), layout.parameters.end(), is_plain);
+}
+
 void RemoveDead(Module& module) {
   SideEffects effects;
   for (Computation* computation : module.computations()) {

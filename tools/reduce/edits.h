@@ -13,6 +13,9 @@ namespace hlo {
 // Names of all instructions; they live as long as the module.
 std::set<std::string_view> InstructionNames(const Module& module);
 
+// Whether everything is laid out in row-major order, the entry's parameters and result included.
+bool HasOnlyPlainLayouts(const Module& module);
+
 // Removes instructions without users, effects and control edges, in all computations.
 void RemoveDead(Module& module);
 // Removes parameters of the entry that nobody reads, and what the configuration says about them.

@@ -194,6 +194,33 @@ std::vector<int64_t> Sizes(const Module& module) {
   return {sizes.begin(), sizes.end()};
 }
 
+// Arrays of one element become scalars; that goes where nothing speaks of dimensions.
+bool MakeScalars(Module& module) {
+  bool changed = false;
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      const Shape shape = instruction->shape();
+      if (!shape.IsArray() || shape.rank() == 0 || !shape.IsEffectiveScalar()) continue;
+      if (!IsElementwise(instruction->opcode()) && !instruction->IsConstant() &&
+          instruction->opcode() != Opcode::kParameter)
+        return false;
+      const Shape scalar = Shape::Scalar(shape.element_type());
+      if (instruction->IsConstant())
+        instruction->SetAttrs(ConstantAttrs{instruction->literal().Reshaped(scalar)});
+      instruction->set_shape(scalar);
+      changed = true;
+    }
+  }
+  // Tuples follow their elements.
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->PostOrder()) {
+      if (instruction->opcode() == Opcode::kTuple)
+        instruction->set_shape(Shape::Tuple(instruction->operand_shapes()));
+    }
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool ShrinkShapes(Reducer& reducer) {
@@ -216,6 +243,7 @@ bool ShrinkShapes(Reducer& reducer) {
              attempt([=](int64_t size) { return size % from == 0 ? size / from * to : size; });
     }
   }
+  improved |= reducer.Try(MakeScalars);
   return improved;
 }
 
