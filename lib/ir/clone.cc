@@ -1,7 +1,6 @@
 // Deep copies of computations and modules.
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/call_order.h"
-#include "lib/ir/dense_map.h"
 #include "lib/ir/module.h"
 #include "lib/support/check.h"
 
@@ -12,11 +11,12 @@ using ComputationMap = absl::flat_hash_map<const Computation*, Computation*>;
 
 // Copies the body of `from` into the empty `to` in stored order, names kept when `verbatim`.
 // Callees are looked up in `callees`; those not there are shared. Operands may stand after their
-// users in stored order (passes append), so edges are added when all nodes are there. `copies` is
-// scratch: the copy of each instruction.
+// users in stored order (passes append), so edges are added when all nodes are there.
 void CopyBody(const Computation& from, Computation* to, const ComputationMap& callees,
-              bool verbatim, InstructionMap<Instruction*>& copies) {
+              bool verbatim) {
   Module& module = to->module();
+  absl::flat_hash_map<const Instruction*, Instruction*> copies;  // not by id: bodies are small
+  copies.reserve(static_cast<size_t>(from.instruction_count()));
   for (Instruction* instruction : from.instructions()) {
     std::vector<Computation*> calls = instruction->calls();
     for (Computation*& call : calls) {
@@ -59,17 +59,16 @@ void CopyBody(const Computation& from, Computation* to, const ComputationMap& ca
 
 Computation* Module::CloneComputation(const Computation& from, std::string_view suffix, bool deep) {
   ComputationMap copies;
-  InstructionMap<Instruction*> instructions(from.module().id_limit(), nullptr);
   const bool foreign = &from.module() != this;
   if (deep || foreign) {
     for (const Computation* callee : CalleesOf(from)) {
       Computation* copy = AddComputation(std::string(callee->name()) + std::string(suffix));
-      CopyBody(*callee, copy, copies, /*verbatim=*/false, instructions);
+      CopyBody(*callee, copy, copies, /*verbatim=*/false);
       copies[callee] = copy;
     }
   }
   Computation* result = AddComputation(std::string(from.name()) + std::string(suffix));
-  CopyBody(from, result, copies, /*verbatim=*/false, instructions);
+  CopyBody(from, result, copies, /*verbatim=*/false);
   return result;
 }
 
@@ -80,11 +79,10 @@ std::unique_ptr<Module> Module::Clone() const {
   clone->scheduled_ = scheduled_;
   clone->random_state_ = random_state_;
   ComputationMap copies;
-  InstructionMap<Instruction*> instructions(id_limit(), nullptr);
   // Callees before callers, then the creation order of the original.
   for (const Computation* computation : PostOrder()) {
     Computation* copy = clone->AddComputationVerbatim(computation->name());
-    CopyBody(*computation, copy, copies, /*verbatim=*/true, instructions);
+    CopyBody(*computation, copy, copies, /*verbatim=*/true);
     copies[computation] = copy;
   }
   clone->order_.clear();

@@ -233,6 +233,15 @@ uint64_t ContentHash(const Computation& computation) {
   return Hasher(CompareOptions()).OfWhole(computation);
 }
 
+std::vector<std::pair<Computation*, uint64_t>> ContentHashes(const Module& module) {
+  const CompareOptions options;
+  Hasher hasher(options);
+  std::vector<std::pair<Computation*, uint64_t>> hashes;
+  for (Computation* computation : module.PostOrder())
+    hashes.emplace_back(computation, hasher.Of(*computation));
+  return hashes;
+}
+
 std::vector<Computation*> ComputationsByContent(const Module& module) {
   const CompareOptions options;
   Hasher hasher(options);

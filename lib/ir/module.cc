@@ -154,7 +154,12 @@ void Module::ReplaceComputations(
   for (const auto& [from, to] : replacements) {
     for (Instruction* instruction : from->instructions()) instruction->UnlinkCalls();
   }
-  for (const auto& [from, to] : replacements) RemoveComputation(from);
+  const auto replaced = [&next](const Computation* computation) {
+    return next.contains(computation);
+  };
+  for (const auto& [from, to] : replacements) HLO_CHECK(from->callers().empty());
+  std::erase_if(order_, replaced);
+  std::erase_if(owned_, [&replaced](const auto& owned) { return replaced(owned.get()); });
 }
 
 std::vector<Computation*> Module::PostOrder() const {

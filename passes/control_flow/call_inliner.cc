@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "lib/ir/dense_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
 #include "passes/simplify/dce.h"
@@ -125,11 +125,12 @@ void ReplaceInSchedule(Computation& computation, const Instruction* call,
 
 }  // namespace
 
-Instruction* InlineCall(Instruction* call, bool propagate_metadata) {
+Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   Computation& computation = *call->parent();
-  const Computation& callee = *call->to_apply();
+  const Computation& callee = *call->call(0);
   FrameJoiner joiner(call->module().config().stack_frames, call->metadata().stack_frame_id);
-  InstructionMap<Instruction*> copies(call->module().id_limit(), nullptr);
+  absl::flat_hash_map<const Instruction*, Instruction*> copies;
+  copies.reserve(static_cast<size_t>(callee.instruction_count()));
   std::vector<Instruction*> inlined;
   for (Instruction* original : callee.SequenceOrPostOrder()) {
     if (original->opcode() == Opcode::kParameter) {
@@ -141,10 +142,12 @@ Instruction* InlineCall(Instruction* call, bool propagate_metadata) {
     Instruction* copy = computation.AddClone(*original, original->shape(), operands);
     for (Instruction* predecessor : original->control_predecessors())
       copy->AddControlPredecessor(copies[predecessor]);
-    for (Instruction* predecessor : call->control_predecessors())
-      copy->AddControlPredecessor(predecessor);
-    if (propagate_metadata) JoinMetadata(*call, joiner, *copy);
-    PassOnFusionRequests(*call, *copy);
+    if (options.everything_waits || original->is_root()) {
+      for (Instruction* predecessor : call->control_predecessors())
+        copy->AddControlPredecessor(predecessor);
+    }
+    if (options.propagate_metadata) JoinMetadata(*call, joiner, *copy);
+    if (options.pass_on_fusion_requests) PassOnFusionRequests(*call, *copy);
     copies[original] = copy;
     inlined.push_back(copy);
   }
@@ -205,10 +208,11 @@ absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
       }
       if (!context.MayRewrite()) break;
       Computation* callee = call->to_apply();
-      InlineCall(call, options_.propagate_metadata);
-      // Visited already (callees first); gone at once, so that it does not count as a caller of
-      // what it calls.
-      if (callee->callers().empty()) module.RemoveComputation(callee);
+      InlineBody(call, {.propagate_metadata = options_.propagate_metadata});
+      // Visited already (callees first) and dead: it does not count as a caller of what it calls.
+      if (callee->callers().empty() && !callee->is_entry()) {
+        for (Instruction* dead : callee->instructions()) dead->SetCalls({});
+      }
       context.Count("inlined");
       changed = true;
     }

@@ -44,9 +44,16 @@ class CallInliner final : public Pass {
   Options options_;
 };
 
-// Puts copies of the instructions of `call`'s callee in its place, metadata joined as above when
-// `propagate_metadata`; the callee stays. Returns the value that replaced the call. Schedules are
-// updated.
-Instruction* InlineCall(Instruction* call, bool propagate_metadata = true);
+struct InlineOptions {
+  bool propagate_metadata = true;       // as the option of the pass
+  bool pass_on_fusion_requests = true;  // MUST_FUSE and the like move to what can be fused
+  // Every copy runs after the control predecessors of the call; else only the root.
+  bool everything_waits = true;
+};
+
+// Puts copies of the instructions of the (one) computation that `call` calls in its place; the
+// callee stays. `call` may be any instruction whose operands are the callee's arguments: a call, a
+// fusion. Returns the value that replaced it. Schedules are updated.
+Instruction* InlineBody(Instruction* call, const InlineOptions& options = {});
 
 }  // namespace hlo

@@ -1,0 +1,184 @@
+#include "passes/control_flow/loop_state.h"
+
+#include <algorithm>
+
+#include "lib/support/check.h"
+
+namespace hlo {
+namespace {
+
+// Reads old elements from `state`, each made once.
+class Views {
+ public:
+  Views(const StateChange& change, Builder& builder, Instruction* state, size_t count)
+      : change_(change), builder_(builder), state_(state), made_(count, nullptr) {}
+
+  Instruction* operator[](int64_t i) {
+    Instruction*& view = made_[static_cast<size_t>(i)];
+    if (view == nullptr) view = change_.view(builder_, state_, i);
+    return view;
+  }
+
+  // The whole old state.
+  Instruction* Whole() {
+    if (whole_ == nullptr) {
+      std::vector<Instruction*> elements;
+      for (size_t i = 0; i < made_.size(); ++i)
+        elements.push_back((*this)[static_cast<int64_t>(i)]);
+      whole_ = builder_.Tuple(elements);
+    }
+    return whole_;
+  }
+
+ private:
+  const StateChange& change_;
+  Builder& builder_;
+  Instruction* state_;
+  std::vector<Instruction*> made_;
+  Instruction* whole_ = nullptr;
+};
+
+// Lets the `uses` of a value of the old form read views of the new one.
+void RedirectUses(const std::vector<Use>& uses, Views& views) {
+  for (const Use& use : uses) {
+    Instruction* user = use.user;
+    if (user->is_dead()) continue;
+    if (user->opcode() == Opcode::kGetTupleElement && !user->has_control_edges()) {
+      user->parent()->Replace(user, views[user->tuple_index()]);
+    } else {
+      user->ReplaceOperand(use.operand_index, views.Whole());
+    }
+  }
+}
+
+std::vector<Use> UsesOf(const Instruction& value) {
+  std::vector<Use> uses(value.uses().begin(), value.uses().end());
+  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+    return std::pair(a.user->id(), a.operand_index) < std::pair(b.user->id(), b.operand_index);
+  });
+  return uses;
+}
+
+// Shardings and origins of values that had the old form.
+void UpdateExtras(Instruction* state, const StateChange& change) {
+  if (state->extras() == nullptr) return;
+  Extras& extras = state->mutable_extras();
+  extras.origin.reset();
+  if (!extras.sharding || !extras.sharding->is_tuple) return;
+  std::vector<Sharding::Leaf> leaves;
+  for (int64_t leaf : change.old_leaf) {
+    const auto old = static_cast<size_t>(leaf);
+    leaves.push_back(leaf >= 0 && old < extras.sharding->leaves.size()
+                         ? extras.sharding->leaves[old]
+                         : Sharding::Replicated().leaves[0]);
+  }
+  extras.sharding = Sharding::Tuple(std::move(leaves));
+}
+
+}  // namespace
+
+Instruction* ReadElement(Builder& builder, Instruction* tuple, int64_t i) {
+  if (tuple->opcode() == Opcode::kTuple) return tuple->operand(static_cast<int>(i));
+  return builder.GetTupleElement(tuple, i);
+}
+
+bool OnlyElementsRead(const Instruction& tuple) {
+  return !tuple.is_root() &&
+         std::all_of(tuple.uses().begin(), tuple.uses().end(),
+                     [](const Use& use) { return use.user->opcode() == Opcode::kGetTupleElement; });
+}
+
+bool IsParameterElement(const Instruction& value, int64_t i) {
+  return value.opcode() == Opcode::kGetTupleElement && value.tuple_index() == i &&
+         value.operand(0)->opcode() == Opcode::kParameter;
+}
+
+absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
+  const auto old_count = static_cast<size_t>(loop->shape().element_count_of_tuple());
+  std::vector<Shape> shapes;
+  for (const Instruction* first : change.init) shapes.push_back(first->shape());
+  const Shape shape = Shape::Tuple(shapes);
+
+  for (Computation* computation : {loop->while_condition(), loop->while_body()}) {
+    RET_CHECK(computation->callers().size() == 1, "`{}` is shared", computation->name());
+    Instruction* state = computation->parameter(0);
+    const std::vector<Use> uses = UsesOf(*state);
+    state->set_shape(shape);
+    UpdateExtras(state, change);
+    Builder builder(computation);
+    Views views(change, builder, state, old_count);
+    const bool is_body = computation == loop->while_body();
+    Instruction* root = computation->root();
+    if (is_body && root == state) {
+      root = views.Whole();
+      computation->set_root(root);
+    }
+    RedirectUses(uses, views);
+    if (is_body) {
+      root = computation->root();
+      builder.set_origin(root);
+      const auto old_next = [&](int64_t i) { return ReadElement(builder, root, i); };
+      std::vector<Instruction*> elements;
+      for (size_t k = 0; k < shapes.size(); ++k)
+        elements.push_back(change.next(builder, state, old_next, static_cast<int64_t>(k)));
+      Instruction* new_root = builder.Tuple(elements);
+      if (root->sharding() != nullptr) {
+        new_root->mutable_extras().sharding = *root->sharding();
+        UpdateExtras(new_root, change);
+      }
+      computation->set_root(new_root);
+      if (!root->has_uses() && !root->has_control_edges()) computation->RemoveUnused(root);
+    }
+    RETURN_IF_ERROR(builder.status());
+  }
+
+  Computation& computation = *loop->parent();
+  Builder builder(&computation);
+  builder.set_origin(loop);
+  Instruction* old_init = loop->operand(0);
+  const std::vector<Use> uses = UsesOf(*loop);
+  loop->ReplaceOperand(0, builder.Tuple(change.init));
+  loop->set_shape(shape);
+  UpdateExtras(loop, change);
+  if (loop->backend_config().find("tuple_index") != std::string_view::npos)
+    loop->mutable_extras().backend_config.clear();
+  Views views(change, builder, loop, old_count);
+  RedirectUses(uses, views);
+  if (loop->is_root()) computation.set_root(views.Whole());
+  if (!old_init->has_uses() && !old_init->is_root() && !old_init->has_control_edges() &&
+      old_init->opcode() == Opcode::kTuple)
+    computation.RemoveUnused(old_init);
+  return builder.status();
+}
+
+absl::Status DropLoopElements(Instruction* loop, const std::vector<bool>& keep,
+                              const ViewOfDropped& view_of_dropped) {
+  Builder outer(loop->parent());
+  outer.set_origin(loop);
+  std::vector<int64_t> kept;
+  std::vector<int64_t> new_index(keep.size(), -1);
+  StateChange change;
+  int64_t leaf = 0;
+  for (size_t i = 0; i < keep.size(); ++i) {
+    const int64_t leaves = LeafCount(loop->shape().element(static_cast<int>(i)));
+    if (keep[i]) {
+      new_index[i] = static_cast<int64_t>(kept.size());
+      kept.push_back(static_cast<int64_t>(i));
+      change.init.push_back(ReadElement(outer, loop->operand(0), static_cast<int64_t>(i)));
+      for (int64_t k = 0; k < leaves; ++k) change.old_leaf.push_back(leaf + k);
+    }
+    leaf += leaves;
+  }
+  change.view = [&](Builder& builder, Instruction* state, int64_t i) {
+    const auto read = [&](int64_t old) {
+      return builder.GetTupleElement(state, new_index[static_cast<size_t>(old)]);
+    };
+    return keep[static_cast<size_t>(i)] ? read(i) : view_of_dropped(builder, i, read);
+  };
+  change.next = [&](Builder&, Instruction*, const std::function<Instruction*(int64_t)>& old_next,
+                    int64_t k) { return old_next(kept[static_cast<size_t>(k)]); };
+  RETURN_IF_ERROR(outer.status());
+  return ChangeLoopState(loop, change);
+}
+
+}  // namespace hlo

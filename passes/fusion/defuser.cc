@@ -1,0 +1,31 @@
+#include "passes/fusion/defuser.h"
+
+#include "passes/control_flow/call_inliner.h"
+
+namespace hlo {
+
+absl::StatusOr<bool> Defuser::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  std::vector<Computation*> bodies;
+  for (Computation* computation : module.PostOrder()) {  // callees first: nested ones are flat
+    for (Instruction* fusion : computation->SequenceOrPostOrder()) {
+      if (!fusion->IsFusion()) continue;
+      if (!context.MayRewrite()) break;
+      Computation* body = fusion->fused_computation();
+      InlineBody(fusion, {.propagate_metadata = false,
+                          .pass_on_fusion_requests = false,
+                          .everything_waits = false});
+      context.Count("defused");
+      changed = true;
+      if (body->callers().empty()) bodies.push_back(body);
+    }
+  }
+  for (Computation* body : bodies) {
+    if (body->callers().empty() && !body->is_entry()) module.RemoveComputation(body);
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(Defuser)
+
+}  // namespace hlo

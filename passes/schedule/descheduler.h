@@ -1,0 +1,17 @@
+// Forgets the schedule.
+//
+//   HloModule m, is_scheduled=true      =>   HloModule m
+//
+// Requires: nothing.  Ensures: the module is not scheduled.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+class Descheduler final : public Pass {
+ public:
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+};
+
+}  // namespace hlo

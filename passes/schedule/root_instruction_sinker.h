@@ -1,0 +1,22 @@
+// Makes the root of each computation the last instruction of its schedule.
+//
+//   r = f32[] negate(x)              r = f32[] negate(x)
+//   s = token[] outfeed(x, t)   =>   s = token[] outfeed(x, t)
+//                                    bitcast = f32[] bitcast(r)      // the root
+//
+// A tuple is taken apart and built again at the end.
+//
+// Requires: a schedule (an error otherwise).  Ensures: roots stand last, except where a root is neither array nor tuple.
+// Leaves alone: computations whose root stands last already; fusion bodies.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+class RootInstructionSinker final : public Pass {
+ public:
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+};
+
+}  // namespace hlo

@@ -1,0 +1,53 @@
+#include "passes/simplify/zero_sized_hlo_elimination.h"
+
+#include "lib/analysis/side_effects.h"
+
+namespace hlo {
+namespace {
+
+// Marks a change of view only; it is declared with a side effect to survive dce.
+bool IsShardyShapeMarker(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kCustomCall &&
+         instruction.attrs<CustomCallAttrs>().custom_call_target == "xla.sdy.LocalToGlobalShape";
+}
+
+bool IsZeroSizedCandidate(const Instruction& instruction, SideEffects& effects) {
+  const Shape shape = instruction.shape();
+  if (!shape.IsArray() || !shape.IsZeroSized() || shape.has_dynamic_dims()) return false;
+  if (instruction.IsConstant() || instruction.has_control_edges()) return false;
+  if (!instruction.has_uses() &&
+      (!instruction.is_root() || instruction.opcode() == Opcode::kParameter))
+    return false;
+  return IsShardyShapeMarker(instruction) || !effects.Of(instruction);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ZeroSizedHloElimination::Run(Module& module, PassContext& context) {
+  SideEffects effects;
+  bool changed = false;
+  for (Computation* computation : module.NonFusionComputations()) {
+    for (Instruction* instruction : computation->PostOrder()) {
+      if (instruction->is_dead() || !IsZeroSizedCandidate(*instruction, effects)) continue;
+      if (!context.MayRewrite()) return changed;
+      Shape shape = instruction->shape();
+      if (!shape.has_layout()) shape = shape.WithDefaultLayout();
+      Instruction* empty = computation->AddConstant(Literal(shape));
+      empty->set_loc(instruction->loc());
+      context.Count("replaced");
+      changed = true;
+      if (instruction->opcode() == Opcode::kParameter) {
+        instruction->ReplaceAllUsesWith(empty);
+        continue;
+      }
+      if (instruction->sharding() != nullptr)
+        empty->mutable_extras().sharding = *instruction->sharding();
+      computation->Replace(instruction, empty);
+    }
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(ZeroSizedHloElimination)
+
+}  // namespace hlo

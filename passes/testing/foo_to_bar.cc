@@ -1,0 +1,25 @@
+#include "passes/testing/foo_to_bar.h"
+
+namespace hlo {
+
+bool RenameInstructions(Module& module, PassContext& context, std::string_view from,
+                        std::string_view to) {
+  bool changed = false;
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->name() != from || !context.MayRewrite()) continue;
+      module.Rename(instruction, to);
+      context.Count("renamed");
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+absl::StatusOr<bool> FooToBar::Run(Module& module, PassContext& context) {
+  return RenameInstructions(module, context, "foo", "bar");
+}
+
+HLO_DEFINE_PASS(FooToBar)
+
+}  // namespace hlo
