@@ -161,7 +161,8 @@ std::optional<int64_t> InductionIndex(const Instruction& loop) {
   const std::optional<Cone> condition = ConeOf(loop.while_condition()->root());
   if (!condition || !condition->reads_state) return std::nullopt;
   const Instruction* next = ElementOf(*loop.while_body()->root(), condition->state_index);
-  if (next == nullptr) return std::nullopt;
+  if (next == nullptr || !next->shape().IsArray() || !next->shape().IsEffectiveScalar())
+    return std::nullopt;
   const std::optional<Cone> update = ConeOf(next);
   if (!update || !update->reads_state || update->state_index != condition->state_index)
     return std::nullopt;

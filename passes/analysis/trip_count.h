@@ -1,6 +1,6 @@
 // How often a loop runs.
 //
-// The induction variable of a loop is the one element of its state that the condition depends on, provided that its next value depends on
+// The induction variable of a loop is the one scalar element of its state that the condition depends on, provided that its next value depends on
 // nothing but itself:
 //
 //   condition: compare(get-tuple-element(p, 0), 10), direction=LT

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/support/check.h"
+#include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
@@ -39,12 +40,12 @@ class Views {
 };
 
 // Lets the `uses` of a value of the old form read views of the new one.
-void RedirectUses(const std::vector<Use>& uses, Views& views) {
+void RedirectUses(const std::vector<Use>& uses, Views& views, uint32_t first_new) {
   for (const Use& use : uses) {
     Instruction* user = use.user;
     if (user->is_dead()) continue;
     if (user->opcode() == Opcode::kGetTupleElement && !user->has_control_edges()) {
-      user->parent()->Replace(user, views[user->tuple_index()]);
+      ReplaceKeepingExtras(user, views[user->tuple_index()], first_new);
     } else {
       user->ReplaceOperand(use.operand_index, views.Whole());
     }
@@ -98,6 +99,7 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
   std::vector<Shape> shapes;
   for (const Instruction* first : change.init) shapes.push_back(first->shape());
   const Shape shape = Shape::Tuple(shapes);
+  const uint32_t first_new = loop->module().id_limit();
 
   for (Computation* computation : {loop->while_condition(), loop->while_body()}) {
     RET_CHECK(computation->callers().size() == 1, "`{}` is shared", computation->name());
@@ -113,7 +115,7 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
       root = views.Whole();
       computation->set_root(root);
     }
-    RedirectUses(uses, views);
+    RedirectUses(uses, views, first_new);
     if (is_body) {
       root = computation->root();
       builder.set_origin(root);
@@ -143,7 +145,7 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
   if (loop->backend_config().find("tuple_index") != std::string_view::npos)
     loop->mutable_extras().backend_config.clear();
   Views views(change, builder, loop, old_count);
-  RedirectUses(uses, views);
+  RedirectUses(uses, views, first_new);
   if (loop->is_root()) computation.set_root(views.Whole());
   if (!old_init->has_uses() && !old_init->is_root() && !old_init->has_control_edges() &&
       old_init->opcode() == Opcode::kTuple)

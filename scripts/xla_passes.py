@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Compiles HLO texts with XLA:CPU and tells what single passes did; the worker of compare_passes.py and bench_passes.py.
+
+    python scripts/xla_passes.py --to=DIR [--passes=dce,cse] [--time] FILE…
+
+Writes DIR/N/… with XLA's dumps around the named passes for the N-th file (counted from 0) and prints one JSON line for each:
+{"index": N, "ok": true, "runs": [[pass, pipeline, before, after], …], "times": {pass: [microseconds, …]}}. Needs jaxlib 0.10.2. The text goes to XLA as
+StableHLO, the only form its Python interface takes. When XLA aborts, so does this process: start it again after the last line.
+"""
+
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import sys
+
+FILE = re.compile(r"module_(\d+)\.(.*)\.(\d{4})\.([^.]+)\.after_(.+)\.before_(.+)\.txt$")
+
+
+def runs_of(folder):
+    """(pass, pipeline, file before, file after) of each run that was dumped on both sides."""
+    files = []
+    for path in glob.glob(os.path.join(folder, "*.txt")):
+        match = FILE.search(os.path.basename(path))
+        if match:
+            files.append((int(match[1]), int(match[3]), match[4], match[5], match[6], path))
+    files.sort()
+    result = []
+    for before, after in zip(files, files[1:]):
+        if before[0] == after[0] and before[1] + 1 == after[1] and before[2] == after[2] and before[4] == after[3]:
+            result.append((before[4], before[2], before[5], after[5]))
+    return result
+
+
+def times_of(folder):
+    """Pass name -> microseconds of each run, from the module metadata."""
+    times = {}
+    for path in glob.glob(os.path.join(folder, "*metadata*")):
+        text = open(path, encoding="utf-8", errors="replace").read()
+        for block in re.findall(r"pass_metadata \{(.*?)\n\}", text, re.S):
+            name = re.search(r'pass_name: "([^"]*)"', block)
+            start = re.search(r"start_timestamp_usec: (\d+)", block)
+            end = re.search(r"end_timestamp_usec: (\d+)", block)
+            if name and start and end:
+                times.setdefault(name[1], []).append(int(end[1]) - int(start[1]))
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--to", required=True)
+    parser.add_argument("--passes", default="")
+    parser.add_argument("--time", action="store_true")
+    parser.add_argument("files", nargs="+")
+    options = parser.parse_args()
+    scratch = os.path.join(options.to, "new")
+    shutil.rmtree(scratch, ignore_errors=True)
+    os.makedirs(scratch)
+    flags = [f"--xla_dump_to={scratch}", "--xla_cpu_parallel_codegen_split_count=1"]
+    if options.passes:
+        names = "|".join(re.escape(name) for name in options.passes.split(","))
+        flags.append(f"--xla_dump_hlo_pass_re=^({names})$")
+        flags.append("--xla_dump_large_constants=true")
+    if options.time:
+        flags.append("--xla_dump_module_metadata=true")
+    os.environ["XLA_FLAGS"] = " ".join(flags)
+    import jax
+    jax.config.update("jax_platforms", "cpu")
+    from jaxlib import _hlo, _jax, xla_client
+    device = jax.devices("cpu")[0]
+    for index, path in enumerate(options.files):
+        shutil.rmtree(scratch)
+        os.makedirs(scratch)
+        print(json.dumps({"index": index, "starts": True}), flush=True)
+        try:
+            module = _hlo.hlo_module_from_text(open(path, encoding="utf-8").read())
+            code = _jax.mlir.hlo_to_stablehlo(module.as_serialized_hlo_module_proto())
+            compile_options = xla_client.CompileOptions()
+            device.client.compile_and_load(code, _jax.DeviceList((device,)), compile_options)
+        except Exception as error:  # whatever XLA says: the module is not comparable
+            print(json.dumps({"index": index, "ok": False, "message": str(error).splitlines()[0]}), flush=True)
+            continue
+        folder = os.path.join(options.to, str(index))
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        for name in os.listdir(scratch):
+            if name.endswith(".txt") or "metadata" in name:
+                shutil.move(os.path.join(scratch, name), folder)
+        print(json.dumps({"index": index, "ok": True, "runs": runs_of(folder), "times": times_of(folder)}), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
