@@ -25,7 +25,12 @@ absl::Status ComparePasses(Module& module, const CandidateRun& run) {
   ASSIGN_OR_RETURN(const ReferenceRuns before, ReferenceRuns::Make(module, options));
   RETURN_IF_ERROR(RunPasses(module, run));
   ASSIGN_OR_RETURN(const std::string difference, before.Compare(module, SafetyOf(*run.pipeline)));
-  if (difference.empty()) return absl::OkStatus();
+  if (difference.empty()) {
+    // The log of a run in which nothing failed is shown when it is the first one.
+    if (const auto [nans, all] = before.CountNans(); nans > 0)
+      WriteStderr(fmt::format("{} of {} values are NaN, which hides differences\n", nans, all));
+    return absl::OkStatus();
+  }
   return MakeError(absl::StatusCode::kDataLoss, SourceLoc(), difference);
 }
 

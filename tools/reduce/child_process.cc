@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 namespace hlo {
 namespace {
@@ -29,6 +30,14 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// The processor time of a process that has not been waited for.
+double CpuSecondsOf(pid_t child) {
+  clockid_t clock;
+  timespec time{};
+  if (clock_getcpuclockid(child, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 void BecomeChild(int log) {
   setpgid(0, 0);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
@@ -43,7 +52,9 @@ void Await(pid_t child, const ChildLimits& limits, ChildResult& result) {
   int status = 0;
   useconds_t pause = 200;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    const bool is_late = SecondsSince(start) > limits.seconds;
+    result.cpu_seconds = CpuSecondsOf(child);
+    const bool is_late = SecondsSince(start) > limits.seconds ||
+                         (limits.cpu_seconds > 0 && result.cpu_seconds > limits.cpu_seconds);
     const bool is_cancelled = limits.is_cancelled != nullptr && limits.is_cancelled();
     if (is_late || is_cancelled) {
       result.end = is_late ? ChildResult::End::kTimedOut : ChildResult::End::kCancelled;
@@ -55,7 +66,6 @@ void Await(pid_t child, const ChildLimits& limits, ChildResult& result) {
     usleep(pause);
     pause = std::min<useconds_t>(pause + pause / 4, 20'000);
   }
-  result.seconds = SecondsSince(start);
   if (result.end != ChildResult::End::kExited) return;
   if (WIFSIGNALED(status)) result.end = ChildResult::End::kSignalled;
   result.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);

@@ -13,6 +13,8 @@ namespace hlo {
 
 struct ChildLimits {
   double seconds = 60;  // of wall time
+  double cpu_seconds =
+      0;  // of the child's own processor time, however busy the machine; 0: no limit
   // Asked a few times per second; true ends the child.
   std::function<bool()> is_cancelled;
 };
@@ -22,7 +24,7 @@ struct ChildResult {
   End end = End::kExited;
   int code = 0;     // exit code or signal
   std::string log;  // the start of what it wrote to standard error (and output, of a command)
-  double seconds = 0;
+  double cpu_seconds = 0;  // of the child itself
 };
 
 // Runs `body` in a copy of this process; its result is the exit code. This process must have one

@@ -54,7 +54,7 @@ std::string Describe(const ChildResult& result, double timeout) {
     case ChildResult::End::kExited: break;
   }
   switch (result.code) {
-    case kExitOk: return "nothing failed";
+    case kExitOk: return "nothing failed" + FirstLines(result.log, 1);
     case kExitMismatch: return "results differ:" + FirstLines(result.log, 3);
     case kExitInternal: return "an internal error:" + FirstLines(result.log, 3);
     default: return "an error:" + FirstLines(result.log, 3);
@@ -96,13 +96,16 @@ Answer FailureTest::Ask(const std::string& text) {
   if (options_.kind == FailureKind::kScript) return AskScript(text);
   const CandidateRun run{&pipeline_,    options_.platform, options_.kind == FailureKind::kMismatch,
                          options_.seed, options_.seeds,    options_.tolerance};
-  return Judge(
-      RunInChild([&] { return RunCandidate(text, run); }, {options_.timeout, is_cancelled_}));
+  const ChildResult result = RunInChild([&] { return RunCandidate(text, run); },
+                                        {options_.timeout, cpu_limit_, is_cancelled_});
+  // Edits make loops endless: what takes much longer than the whole module did never ends.
+  if (cpu_limit_ == 0 && options_.learns_timeout && options_.kind != FailureKind::kHang)
+    cpu_limit_ = 1 + 10 * result.cpu_seconds;
+  return Judge(result);
 }
 
 Answer FailureTest::Judge(const ChildResult& result) {
   Answer answer;
-  answer.seconds = result.seconds;
   answer.is_cancelled = result.end == ChildResult::End::kCancelled;
   answer.seen = Describe(result, options_.timeout);
   const bool has_exited = result.end == ChildResult::End::kExited;
@@ -143,9 +146,8 @@ Answer FailureTest::AskScript(const std::string& text) {
   }
   std::vector<std::string> words = options_.script;
   words.push_back(path);
-  const ChildResult result = RunCommand(words, {options_.timeout, is_cancelled_});
+  const ChildResult result = RunCommand(words, {options_.timeout, 0, is_cancelled_});
   unlink(path.c_str());
-  answer.seconds = result.seconds;
   answer.is_cancelled = result.end == ChildResult::End::kCancelled;
   const bool has_exited = result.end == ChildResult::End::kExited;
   const bool could_run = !(has_exited && result.code == 127);

@@ -35,7 +35,8 @@ struct FailureOptions {
   uint64_t seed = kDefaultSeed;
   int64_t seeds = 1;
   std::optional<Tolerance> tolerance;
-  double timeout = 60;  // seconds for one question
+  double timeout = 60;         // seconds for one question
+  bool learns_timeout = true;  // later questions may take no more than some times the first's
 };
 
 // The answer to one question.
@@ -43,7 +44,6 @@ struct Answer {
   bool shows_failure = false;
   bool is_cancelled = false;
   std::string seen;  // what happened, for people
-  double seconds = 0;
 };
 
 class FailureTest {
@@ -70,6 +70,7 @@ class FailureTest {
   std::regex regex_;
   std::function<bool()> is_cancelled_;
   std::string crash_kind_;  // of the first crash
+  double cpu_limit_ = 0;    // seconds; learnt from the first question
 };
 
 // The word as a shell takes it back.

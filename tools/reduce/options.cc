@@ -41,8 +41,9 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
   flags.Group("The search");
   flags.Add("output,o", &o.output, "FILE",
             "the smallest module so far, at any time (default FILE.reduced.hlo)");
-  flags.Add("timeout", &o.timeout, "SEC",
-            "for one test (default 60); what takes longer does not count but for --hang");
+  flags.Add(
+      "timeout", &o.timeout, "SEC",
+      "for one test (default 60, and 10 times the first); longer ones do not count but for --hang");
   flags.Add("max-tests", &o.max_tests, "N", "stop after so many");
   flags.Add("progress", &o.progress, "WHEN", "auto, always or never");
   flags.Group("Exit codes");
@@ -132,6 +133,7 @@ absl::Status CheckReduceOptions(const Flags& flags, ReduceOptions& o) {
   o.failure.seed = static_cast<uint64_t>(o.seed);
   o.failure.seeds = o.seeds;
   o.failure.timeout = o.timeout;
+  o.failure.learns_timeout = !flags.given("timeout");
   return absl::OkStatus();
 }
 

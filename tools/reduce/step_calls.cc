@@ -83,14 +83,27 @@ void MoveReaders(Instruction* value, int64_t index, Instruction* instead) {
   }
 }
 
+// The value as a tuple instruction, made of its elements where it is none.
+Instruction* AsTuple(Instruction* value) {
+  if (value->opcode() == Opcode::kTuple) return value;
+  Computation& computation = *value->parent();
+  std::vector<Instruction*> elements;
+  for (const Shape& shape : value->shape().elements()) {
+    elements.push_back(computation.Add(Opcode::kGetTupleElement, shape, {value},
+                                       AttrsPtr::Make(GetTupleElementAttrs{std::ssize(elements)})));
+  }
+  return computation.Add(Opcode::kTuple, value->shape(), elements);
+}
+
 bool DropLoopElement(Instruction* loop, int64_t index) {
-  Instruction* init = loop->operand(0);
+  if (!loop->shape().IsTuple()) return false;
+  Instruction* init = AsTuple(loop->operand(0));
   Computation* condition = loop->while_condition();
   Computation* body = loop->while_body();
   Instruction* body_root = body->root();
-  if (init->opcode() != Opcode::kTuple || body_root->opcode() != Opcode::kTuple ||
-      index >= init->operand_count() || init->operand_count() < 2 ||
-      condition->callers().size() != 1 || body->callers().size() != 1 || condition == body)
+  if (body_root->opcode() != Opcode::kTuple || index >= init->operand_count() ||
+      init->operand_count() < 2 || condition->callers().size() != 1 ||
+      body->callers().size() != 1 || condition == body)
     return false;
   Instruction* in_condition = condition->parameter(0);
   Instruction* in_body = body->parameter(0);

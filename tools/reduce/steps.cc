@@ -11,11 +11,11 @@ void ReduceAll(Reducer& reducer) {
   if (!reducer.TryTidy()) reducer.set_removes_parameters(false);
 
   using Step = bool (*)(Reducer&);
-  // The largest bites first.
-  constexpr Step kSteps[] = {
-      DropAttributes,    CutEnd,          CutStart,     DropOutputs, ReplaceInstructions,
-      SimplifyConstants, TakeTuplesApart, InlineBodies, NarrowLoops, NarrowCalls,
-      MergeParameters,   ShrinkShapes};
+  // The largest bites first; loops are unrolled before edits make them endless.
+  constexpr Step kSteps[] = {DropAttributes,    CutEnd,          CutStart,
+                             DropOutputs,       InlineBodies,    ReplaceInstructions,
+                             SimplifyConstants, TakeTuplesApart, NarrowLoops,
+                             NarrowCalls,       MergeParameters, ShrinkShapes};
   for (bool again = true; again && !reducer.is_done();) {
     again = false;
     for (const Step step : kSteps) again |= !reducer.is_done() && step(reducer);

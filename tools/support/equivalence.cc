@@ -172,6 +172,21 @@ absl::StatusOr<std::string> ReferenceRuns::CompareAndMoveOn(const Module& module
   return difference;
 }
 
+std::pair<int64_t, int64_t> ReferenceRuns::CountNans() const {
+  int64_t nans = 0, all = 0;
+  for (const SeedRun& run : runs_) {
+    for (const Literal& result : run.results) {
+      for (const Literal& array : ArrayLeaves(result)) {
+        all += array.element_count();
+        if (!IsFloat(array.element_type())) continue;
+        for (int64_t i = 0; i < array.element_count(); ++i)
+          nans += std::isnan(array.GetDouble(i)) ? 1 : 0;
+      }
+    }
+  }
+  return {nans, all};
+}
+
 RuleSafety SafetyOf(const Pipeline& pipeline) {
   RuleSafety safety = kExact;
   for (const PipelineItem& item : pipeline) {

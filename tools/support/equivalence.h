@@ -46,6 +46,9 @@ class ReferenceRuns {
   absl::StatusOr<std::string> Compare(const Module& module, RuleSafety safety) const;
   // The same; when the results agree, later ones are compared with those of `module`.
   absl::StatusOr<std::string> CompareAndMoveOn(const Module& module, RuleSafety safety);
+  // How many of the values that are compared are NaN, which hides differences; and how many there
+  // are.
+  std::pair<int64_t, int64_t> CountNans() const;
 
  private:
   struct SeedRun {

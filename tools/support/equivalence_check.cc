@@ -62,6 +62,8 @@ std::string EquivalenceCheck::Report() const {
   std::string out = fmt::format("{} of {} passes changed the module; results agree for {} input{}",
                                 compared_, passes_, options_.seeds, options_.seeds == 1 ? "" : "s");
   if (compared_ == 0) out = fmt::format("none of {} passes was compared", passes_);
+  if (const auto [nans, all] = runs_ ? runs_->CountNans() : std::pair<int64_t, int64_t>(); nans > 0)
+    out += fmt::format(" ({} of {} values are NaN)", nans, all);
   if (!why_not_.empty()) out += "; not checked: " + why_not_;
   return out;
 }
