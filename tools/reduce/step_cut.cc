@@ -120,21 +120,6 @@ bool DropOutputs(Reducer& reducer) {
       return true;
     });
   }
-  // One element of a tuple that comes from elsewhere.
-  const Shape shape = reducer.best().entry()->root()->shape();
-  for (int i = 0; shape.IsTuple() && i < shape.element_count_of_tuple(); ++i) {
-    const bool good = reducer.Try([&](Module& module) {
-      Computation& entry = *module.entry();
-      Instruction* tuple = entry.root();
-      if (tuple->opcode() == Opcode::kTuple) return false;
-      entry.set_root(entry.Add(Opcode::kGetTupleElement, shape.element(i), {tuple},
-                               AttrsPtr::Make(GetTupleElementAttrs{i})));
-      module.config().aliases.clear();
-      return true;
-    });
-    improved |= good;
-    if (good) break;
-  }
   // An operand of the root as the root, as long as that goes.
   for (bool again = true; again && !reducer.is_done();) {
     again = false;
@@ -154,6 +139,24 @@ bool DropOutputs(Reducer& reducer) {
     improved |= again;
   }
   return improved;
+}
+
+bool TakeOneElement(Reducer& reducer) {
+  reducer.set_step("one output");
+  const Shape shape = reducer.best().entry()->root()->shape();
+  for (int i = 0; shape.IsTuple() && i < shape.element_count_of_tuple(); ++i) {
+    const bool good = reducer.Try([&](Module& module) {
+      Computation& entry = *module.entry();
+      Instruction* tuple = entry.root();
+      if (tuple->opcode() == Opcode::kTuple) return false;
+      entry.set_root(entry.Add(Opcode::kGetTupleElement, shape.element(i), {tuple},
+                               AttrsPtr::Make(GetTupleElementAttrs{i})));
+      module.config().aliases.clear();
+      return true;
+    });
+    if (good) return true;
+  }
+  return false;
 }
 
 }  // namespace hlo

@@ -18,6 +18,9 @@ bool CutEnd(Reducer& reducer);
 bool CutStart(Reducer& reducer);
 // Fewer outputs.
 bool DropOutputs(Reducer& reducer);
+// One element of a tuple that a loop or a call makes. Not before bodies are inlined: it may be the
+// wrong one to see into them.
+bool TakeOneElement(Reducer& reducer);
 
 // ---- step_instructions.cc ----
 // An operand, a parameter or zeros in the place of instructions.
