@@ -14,6 +14,7 @@ namespace hlo {
 
 class ReduceWindowToReduce final : public RewritePass {
  public:
+  static constexpr RuleSafety kSafety = kReassociate;
   ReduceWindowToReduce();
 };
 

@@ -64,6 +64,8 @@ std::string Describe(const ChildResult& result, double timeout) {
 }  // namespace
 
 std::string ShellQuoted(const std::string& word) {
+  if (const size_t equals = word.find('='); word.starts_with("--") && equals != std::string::npos)
+    return word.substr(0, equals + 1) + ShellQuoted(word.substr(equals + 1));
   constexpr std::string_view kPlain = "_-./=,:@%+";
   bool is_plain = !word.empty();
   for (const char c : word)
