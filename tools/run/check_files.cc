@@ -41,10 +41,6 @@ struct Child {
   bool is_late = false;
 };
 
-bool EndsWith(std::string_view text, std::string_view suffix) {
-  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
-}
-
 // The files that a path stands for: itself, or those of a folder and the folders below with this
 // ending.
 absl::Status Collect(const std::string& path, std::string_view ending, bool named,
@@ -53,7 +49,7 @@ absl::Status Collect(const std::string& path, std::string_view ending, bool name
   if (stat(path.c_str(), &info) != 0)
     return Error("cannot read `{}`: {}", path, std::strerror(errno));
   if (!S_ISDIR(info.st_mode)) {
-    if (named || EndsWith(path, ending)) files.push_back(path);
+    if (named || path.ends_with(ending)) files.push_back(path);
     return absl::OkStatus();
   }
   DIR* directory = opendir(path.c_str());

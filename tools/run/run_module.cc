@@ -34,10 +34,6 @@ std::string_view Word(EmitStage stage) {
   return "";
 }
 
-bool EndsWith(std::string_view text, std::string_view suffix) {
-  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
-}
-
 // What --expected= and --reference= compare with.
 struct Expectation {
   std::optional<ModelFile> model;
@@ -187,7 +183,7 @@ class Runner {
 
   absl::StatusOr<Expectation> ReadExpectation(Shape result_shape) const {
     Expectation expected;
-    if (EndsWith(options_.expected, ".json")) {
+    if (options_.expected.ends_with(".json")) {
       ASSIGN_OR_RETURN(expected.model, ReadModelFile(options_.expected));
     } else {
       ASSIGN_OR_RETURN(expected.value,
