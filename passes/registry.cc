@@ -44,6 +44,7 @@ absl::StatusOr<const PassInfo*> GetPass(std::string_view name, SourceLoc loc) {
 
 std::string_view Text(PassGroup group) {
   switch (group) {
+    case PassGroup::kAlgsimp: return "algsimp";
     case PassGroup::kSimplify: return "simplify";
     case PassGroup::kExpand: return "expand";
     case PassGroup::kControlFlow: return "control_flow";

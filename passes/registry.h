@@ -11,6 +11,7 @@
 namespace hlo {
 
 enum class PassGroup {
+  kAlgsimp,
   kSimplify,
   kExpand,
   kControlFlow,

@@ -4,7 +4,7 @@
 #include <deque>
 #include <map>
 
-#include "lib/ir/dense_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "lib/support/diagnostic.h"
 
 namespace hlo {
@@ -19,7 +19,6 @@ class Driver {
         rules_(rules),
         context_(context),
         skip_(skip),
-        queued_(computation.module().id_limit(), false),
         limit_(10'000 + 100 * int64_t{computation.instruction_count()}) {}
 
   absl::StatusOr<bool> Run() {
@@ -28,7 +27,7 @@ class Driver {
     while (!worklist_.empty()) {
       Instruction* instruction = worklist_.front();
       worklist_.pop_front();
-      queued_[instruction] = false;
+      queued_.erase(instruction);
       if (instruction->is_dead() || instruction == skip_) continue;
       if (!instruction->has_uses() && !instruction->is_root())
         continue;  // nobody would see the replacement
@@ -40,10 +39,8 @@ class Driver {
 
  private:
   void Enqueue(Instruction* instruction) {
-    if (instruction->is_dead() || rules_.For(instruction->opcode()).empty() || queued_[instruction])
-      return;
-    queued_[instruction] = true;
-    worklist_.push_back(instruction);
+    if (instruction->is_dead() || rules_.For(instruction->opcode()).empty()) return;
+    if (queued_.insert(instruction).second) worklist_.push_back(instruction);
   }
 
   absl::StatusOr<bool> Visit(Instruction* instruction) {
@@ -57,6 +54,11 @@ class Driver {
                         std::string_view(Text(rewriter.status())));
       }
       if (replacement == nullptr || replacement == instruction) continue;
+      if (rules_.accept() != nullptr && !rules_.accept()(*instruction, *replacement, first_new)) {
+        if (replacement->id() >= first_new && !replacement->has_uses())
+          computation_.RemoveUnused(replacement);
+        continue;
+      }
       if (!Compatible(replacement->shape(), instruction->shape())) {
         return Internal("rule `{}` replaces `{}` of shape `{}` by a value of shape `{}`",
                         rule->name, instruction->name(), instruction->shape(),
@@ -125,7 +127,7 @@ class Driver {
   const RuleSet& rules_;
   PassContext& context_;
   const Instruction* skip_;
-  InstructionMap<bool> queued_;
+  absl::flat_hash_set<const Instruction*> queued_;
   std::deque<Instruction*> worklist_;
   std::map<std::string_view, int64_t> hits_;
   int64_t total_ = 0;

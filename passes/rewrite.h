@@ -54,12 +54,19 @@ class RuleSet {
   }
   // Adds the rules that are at most as unsafe as `allowed`.
   void Add(std::span<const Rule> rules, RuleSafety allowed = kExact);
+  // Whether `replacement` may stand for `old`; what a rule built has an id of `first_new_id` or more.
+  // A replacement that is not accepted counts as "the rule does not apply".
+  using Accept = bool (*)(const Instruction& old, const Instruction& replacement,
+                          uint32_t first_new_id);
+  void set_accept(Accept check) { accept_ = check; }
+  Accept accept() const { return accept_; }
   std::span<const Rule* const> For(Opcode opcode) const {
     return by_opcode_[static_cast<size_t>(opcode)];
   }
 
  private:
   std::array<std::vector<const Rule*>, kOpcodeCount> by_opcode_;
+  Accept accept_ = nullptr;
 };
 
 // Applies `rules` to `computation` until none applies; `skip`, if any, is left alone. Returns

@@ -1,0 +1,77 @@
+#include "passes/algsimp/algebraic_simplifier.h"
+
+#include "passes/algsimp/rules.h"
+
+namespace hlo {
+namespace {
+
+bool CarriesSharding(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
+  if (old.sharding() == nullptr || replacement.id() >= first_new) return true;
+  return replacement.sharding() != nullptr && *replacement.sharding() == *old.sharding();
+}
+
+bool MayReplace(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
+  return old.control_predecessors().empty() && Compatible(old.shape(), replacement.shape()) &&
+         CarriesSharding(old, replacement, first_new);
+}
+
+bool MayReplaceWithLayout(const Instruction& old, const Instruction& replacement,
+                          uint32_t first_new) {
+  return MayReplace(old, replacement, first_new) && old.shape() == replacement.shape();
+}
+
+}  // namespace
+
+AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
+  const RuleSafety allowed = options.exact ? kExact : kReassociate;
+  const auto add = [&](std::span<const Rule> rules) { rules_.Add(rules, allowed); };
+  if (options.enable_fast_math) {
+    add(algsimp::FastAddRules());
+    add(algsimp::FastMultiplyRules());
+    add(algsimp::FastFunctionRules());
+  }
+  add(algsimp::AddSubtractRules());
+  add(algsimp::MultiplyDivideRules());
+  add(algsimp::FunctionRules());
+  add(algsimp::LogicRules());
+  add(algsimp::OrderRules());
+  if (options.minmax_propagate_nan) add(algsimp::NanPropagatingRules());
+  add(algsimp::ConvertRules());
+  add(algsimp::StructureRules());
+  add(algsimp::MovementRules());
+  add(algsimp::DynamicSliceRules());
+  if (options.enable_dynamic_update_slice_to_pad_replacement) add(algsimp::UpdateToPadRules());
+  if (options.enable_negative_padding_replacement) add(algsimp::NegativePaddingRules());
+  add(algsimp::ReduceRules());
+  if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::WindowToReduceRules());
+  if (options.is_layout_sensitive) {
+    rules_.set_accept(MayReplaceWithLayout);
+    return;
+  }
+  rules_.set_accept(MayReplace);
+  add(algsimp::FreeMovementRules());
+  add(algsimp::FreeDynamicSliceRules());
+  add(algsimp::FreeConcatRules());
+  add(algsimp::FreeReduceRules());
+  add(algsimp::DotRules());
+  if (options.enable_dot_to_multiply_rewrite) add(algsimp::DotToMultiplyRules());
+  if (options.enable_dot_strength_reduction) add(algsimp::DotStrengthRules());
+  if (options.enable_broadcast_degenerate_dimension) add(algsimp::BroadcastDegenerateRules());
+  if (options.enable_sink_broadcast) {
+    if (options.executing_on_cpu) add(algsimp::CpuRules());
+    add(algsimp::SinkBroadcastRules());
+  }
+}
+
+absl::StatusOr<bool> AlgebraicSimplifier::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : module.NonFusionComputations()) {
+    ASSIGN_OR_RETURN(const bool rewritten, ApplyRules(*computation, rules_, context));
+    changed |= rewritten;
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(AlgebraicSimplifier)
+
+}  // namespace hlo

@@ -1,0 +1,78 @@
+// The rules of the algebraic simplifier, by family, and what they share. See README.md here for the laws.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "lib/match/pattern.h"
+#include "passes/rewrite.h"
+
+namespace hlo::algsimp {
+
+// Rules that hold whatever the layouts.
+std::span<const Rule> AddSubtractRules();
+std::span<const Rule> MultiplyDivideRules();
+std::span<const Rule> FunctionRules();   // exp, log, power, sqrt, …
+std::span<const Rule> LogicRules();      // and, or, xor, not, compare, select
+std::span<const Rule> OrderRules();      // min, max, clamp
+std::span<const Rule> ConvertRules();    // convert, bitcast-convert, complex, constants
+std::span<const Rule> StructureRules();  // tuples, barriers, collectives, map, sort
+std::span<const Rule> MovementRules();   // broadcast, reshape, transpose, slice, pad, …
+std::span<const Rule> DynamicSliceRules();
+std::span<const Rule> ReduceRules();
+// Rules that look at dimensions and forget layouts.
+std::span<const Rule> FreeMovementRules();
+std::span<const Rule> FreeDynamicSliceRules();
+std::span<const Rule> FreeReduceRules();
+std::span<const Rule> FreeConcatRules();
+std::span<const Rule> DotRules();
+// Rules for options.
+std::span<const Rule> FastAddRules();
+std::span<const Rule> FastMultiplyRules();
+std::span<const Rule> FastFunctionRules();
+std::span<const Rule> NanPropagatingRules();
+std::span<const Rule> CpuRules();
+std::span<const Rule> SinkBroadcastRules();
+std::span<const Rule> BroadcastDegenerateRules();
+std::span<const Rule> NegativePaddingRules();
+std::span<const Rule> UpdateToPadRules();
+std::span<const Rule> WindowToReduceRules();
+std::span<const Rule> DotStrengthRules();
+std::span<const Rule> DotToMultiplyRules();
+
+// ---- questions ----
+
+// The constant with one element that `x` is or broadcasts; null if it is neither.
+Instruction* ScalarConstant(Instruction* x);
+// Whether `x` is a constant or broadcasts a constant with one element.
+bool IsConstantOrSplat(const Instruction* x);
+// `opcode` of two constants, or of two broadcast ones, broadcast; null for other pairs.
+Instruction* CombineConstants(Rewriter& rewriter, Opcode opcode, Instruction* a, Instruction* b);
+// A value of the dimensions of `like` and the type of `scalar`, which has one element.
+Instruction* BroadcastLike(Rewriter& rewriter, Instruction* scalar, const Instruction* like);
+// A constant of `like`'s dimensions and another type: pred and the like.
+Instruction* SplatOf(Rewriter& rewriter, ElementType type, double value, const Instruction* like);
+
+bool IsIntegral(const Instruction* x);  // integer or pred
+bool IsFloating(const Instruction* x);
+// x >= 0 for every element, never NaN or -0 where that matters.
+bool IsNonNegative(const Instruction* x);
+// The exponent k when all elements of the constant or splat are 2^k, k >= 0, of an integer type.
+std::optional<int64_t> PowerOfTwo(Instruction* x);
+
+// Positions of dimensions that only one of the shapes has, all of size 1: the dimensions that a
+// reshape inserts into `from` (indices into `to`) or removes from it (indices into `from`). None if
+// it does anything else.
+struct DegenerateReshape {
+  DimVec inserted;
+  DimVec removed;
+};
+std::optional<DegenerateReshape> MatchDegenerate(const Instruction* reshape);
+// For each dimension of `from` the one of `to` that holds the same, or -1 if a reshape changes it.
+DimVec UnmodifiedDims(Shape from, Shape to);
+
+bool HasSize1Only(Shape shape, const DimVec& dims);
+bool Contains(const DimVec& dims, int64_t dim);
+DimVec DimsWithout(absl::Span<const int64_t> dims, absl::Span<const int64_t> positions);
+
+}  // namespace hlo::algsimp

@@ -1,0 +1,247 @@
+// Rules rooted at dynamic-slice and dynamic-update-slice.
+#include <algorithm>
+
+#include "passes/algsimp/rules.h"
+
+namespace hlo::algsimp {
+namespace {
+
+// One start per dimension; the old form has them in one array.
+bool HasScalarStarts(const Instruction* op, int first) {
+  return op->operand_count() == first + op->operand(0)->shape().rank() &&
+         (op->operand_count() == first || op->operand(first)->shape().IsScalar());
+}
+
+// clamp(0, start, limit), with limit = dimension - size
+Instruction* Clamped(Rewriter& rewriter, Instruction* start, int64_t limit) {
+  const ElementType type = start->shape().element_type();
+  return rewriter.Clamp(rewriter.ScalarConstant(type, 0), start,
+                        rewriter.ScalarConstant(type, static_cast<double>(limit)));
+}
+
+// The clamped constant start, if it is one.
+std::optional<int64_t> ConstantStart(const Instruction* start, int64_t limit) {
+  if (!start->IsConstant() || start->literal().is_elided()) return std::nullopt;
+  const int64_t value = start->literal().GetInt();
+  if (value < 0) return std::nullopt;
+  return std::min(value, limit);
+}
+
+// A slice of the whole  =>  the operand
+Instruction* DynamicSliceOfWhole(Instruction* slice, Rewriter&) {
+  return Compatible(slice->operand(0)->shape(), slice->shape()) ? slice->operand(0) : nullptr;
+}
+
+// Starts of dimensions that are taken whole  =>  0
+Instruction* ZeroStarts(Instruction* op, Rewriter& rewriter, Shape taken, int first) {
+  if (!HasScalarStarts(op, first)) return nullptr;
+  std::vector<Instruction*> operands = op->operand_vector();
+  bool changed = false;
+  for (int i = first; i < op->operand_count(); ++i) {
+    const int dim = i - first;
+    if (taken.dim(dim) != op->operand(0)->shape().dim(dim)) continue;
+    if (Match(op->operand(i), m::Zero())) continue;
+    operands[static_cast<size_t>(i)] =
+        rewriter.ScalarConstant(op->operand(i)->shape().element_type(), 0);
+    changed = true;
+  }
+  if (!changed) return nullptr;
+  return rewriter.OpWithShape(op->opcode(), op->shape(), operands, op->attrs_ptr());
+}
+Instruction* DynamicSliceZeroStarts(Instruction* slice, Rewriter& rewriter) {
+  return ZeroStarts(slice, rewriter, slice->shape(), 1);
+}
+Instruction* UpdateZeroStarts(Instruction* update, Rewriter& rewriter) {
+  return ZeroStarts(update, rewriter, update->operand(1)->shape(), 2);
+}
+
+// dynamic-slice(broadcast(x))  =>  broadcast(dynamic-slice(x))
+Instruction* DynamicSliceOfBroadcast(Instruction* slice, Rewriter& rewriter) {
+  Instruction* broadcast = slice->operand(0);
+  if (broadcast->opcode() != Opcode::kBroadcast || !HasScalarStarts(slice, 1)) return nullptr;
+  const DimVec& dims = broadcast->attrs<BroadcastAttrs>().dimensions;
+  Instruction* x = broadcast->operand(0);
+  if (!dims.empty()) {
+    std::vector<Instruction*> starts;
+    DimVec sizes;
+    for (int64_t dim : dims) {
+      starts.push_back(slice->operand(static_cast<int>(dim) + 1));
+      sizes.push_back(slice->shape().dim(static_cast<int>(dim)));
+    }
+    x = rewriter.DynamicSlice(x, starts, sizes);
+  }
+  return rewriter.Broadcast(x, slice->shape().dims(), dims);
+}
+
+// dynamic-slice with constant starts  =>  slice
+Instruction* DynamicSliceConstant(Instruction* slice, Rewriter& rewriter) {
+  if (!HasScalarStarts(slice, 1)) return nullptr;
+  DimVec starts, limits;
+  for (int i = 0; i < slice->shape().rank(); ++i) {
+    const int64_t size = slice->shape().dim(i);
+    const std::optional<int64_t> start =
+        ConstantStart(slice->operand(i + 1), slice->operand(0)->shape().dim(i) - size);
+    if (!start) return nullptr;
+    starts.push_back(*start);
+    limits.push_back(*start + size);
+  }
+  return rewriter.Slice(slice->operand(0), starts, limits);
+}
+
+// dynamic-slice(iota, i) of one element  =>  clamp(0, i, n-1);  of iota * s: that, times s
+Instruction* DynamicSliceOfIota(Instruction* slice, Rewriter& rewriter) {
+  if (slice->shape().rank() != 1 || slice->shape().dim(0) != 1 || !HasScalarStarts(slice, 1))
+    return nullptr;
+  const ElementType type = slice->shape().element_type();
+  if (type != ElementType::kS32 && type != ElementType::kU32) return nullptr;
+  Instruction* scale = nullptr;
+  Instruction* spread;
+  if (!Match(slice->operand(0), m::Iota()) &&
+      !(Match(slice->operand(0),
+              m::MultiplyAnyOrder(m::Iota(), m::Broadcast(&spread, m::Any(&scale)))) &&
+        scale->shape().IsScalar()))
+    return nullptr;
+  Instruction* value = Clamped(rewriter, slice->operand(1), slice->operand(0)->shape().dim(0) - 1);
+  if (value->shape().element_type() != type) value = rewriter.Convert(value, type);
+  if (scale != nullptr) value = rewriter.Multiply(value, scale);
+  return rewriter.Reshape(value, slice->shape().dims());
+}
+
+// dynamic-slice(dynamic-slice(x, i), j)  =>  dynamic-slice(x, clamp(0, j, …) + clamp(0, i, …))
+// Both starts are clamped as the two slices do; XLA forgets one of them.
+Instruction* DynamicSliceTwice(Instruction* slice, Rewriter& rewriter) {
+  Instruction* inner = slice->operand(0);
+  if (inner->opcode() != Opcode::kDynamicSlice || !HasScalarStarts(slice, 1) ||
+      !HasScalarStarts(inner, 1))
+    return nullptr;
+  for (int i = 0; i < slice->shape().rank(); ++i) {
+    if (slice->operand(i + 1)->shape() != inner->operand(i + 1)->shape()) return nullptr;
+  }
+  std::vector<Instruction*> starts;
+  for (int i = 0; i < slice->shape().rank(); ++i) {
+    Instruction* outer_start =
+        Clamped(rewriter, slice->operand(i + 1), inner->shape().dim(i) - slice->shape().dim(i));
+    Instruction* inner_start = Clamped(rewriter, inner->operand(i + 1),
+                                       inner->operand(0)->shape().dim(i) - inner->shape().dim(i));
+    starts.push_back(rewriter.Add(outer_start, inner_start));
+  }
+  return rewriter.DynamicSlice(inner->operand(0), starts, slice->shape().dims());
+}
+
+// dynamic-update-slice(x, dynamic-update-slice(dynamic-slice(x, i), u, j), i)
+//     =>  dynamic-update-slice(x, u, clamp(0, i, …) + clamp(0, j, …))
+Instruction* UpdateOfUpdate(Instruction* update, Rewriter& rewriter) {
+  Instruction* inner = update->operand(1);
+  if (inner->opcode() != Opcode::kDynamicUpdateSlice || !HasScalarStarts(update, 2) ||
+      !HasScalarStarts(inner, 2))
+    return nullptr;
+  const Instruction* read = inner->operand(0);
+  if (read->opcode() != Opcode::kDynamicSlice || read->operand(0) != update->operand(0) ||
+      !HasScalarStarts(read, 1))
+    return nullptr;
+  for (int i = 0; i < update->shape().rank(); ++i) {
+    if (read->operand(i + 1) != update->operand(i + 2) ||
+        inner->operand(i + 2)->shape() != update->operand(i + 2)->shape())
+      return nullptr;
+  }
+  Instruction* u = inner->operand(1);
+  std::vector<Instruction*> starts;
+  for (int i = 0; i < update->shape().rank(); ++i) {
+    Instruction* outer_start =
+        Clamped(rewriter, update->operand(i + 2), update->shape().dim(i) - inner->shape().dim(i));
+    Instruction* inner_start =
+        Clamped(rewriter, inner->operand(i + 2), inner->shape().dim(i) - u->shape().dim(i));
+    starts.push_back(rewriter.Add(outer_start, inner_start));
+  }
+  return rewriter.DynamicUpdateSlice(update->operand(0), u, starts);
+}
+
+// An update of everything  =>  the update;  of nothing  =>  the operand
+Instruction* UpdateWhole(Instruction* update, Rewriter&) {
+  if (Compatible(update->operand(1)->shape(), update->shape())) return update->operand(1);
+  return update->operand(1)->shape().IsZeroSized() ? update->operand(0) : nullptr;
+}
+
+// dynamic-update-slice(broadcast(v), u, constants)  =>  pad(u, v)
+Instruction* UpdateToPad(Instruction* update, Rewriter& rewriter) {
+  Instruction *v, *u = update->operand(1);
+  if (!Match(update->operand(0), m::Broadcast(m::Any(&v))) || !v->shape().IsScalar() ||
+      !HasScalarStarts(update, 2))
+    return nullptr;
+  PaddingConfig padding;
+  for (int i = 0; i < update->shape().rank(); ++i) {
+    const int64_t rest = update->shape().dim(i) - u->shape().dim(i);
+    const std::optional<int64_t> start = ConstantStart(update->operand(i + 2), rest);
+    if (!start) return nullptr;
+    padding.dims.push_back({*start, rest - *start, 0});
+  }
+  return rewriter.Pad(u, v, padding);
+}
+
+// dynamic-slice(transpose(x))  =>  transpose(dynamic-slice(x))
+Instruction* DynamicSliceOfTranspose(Instruction* slice, Rewriter& rewriter) {
+  Instruction* transpose = slice->operand(0);
+  if (transpose->opcode() != Opcode::kTranspose || !HasScalarStarts(slice, 1)) return nullptr;
+  const DimVec& order = transpose->attrs<TransposeAttrs>().dimensions;
+  std::vector<Instruction*> starts(order.size());
+  DimVec sizes(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    starts[static_cast<size_t>(order[i])] = slice->operand(static_cast<int>(i) + 1);
+    sizes[static_cast<size_t>(order[i])] = slice->shape().dim(static_cast<int>(i));
+  }
+  return rewriter.Transpose(rewriter.DynamicSlice(transpose->operand(0), starts, sizes), order);
+}
+
+// dynamic-slice(reshape(x)) where the reshape adds or removes dimensions of size 1
+//     =>  reshape(dynamic-slice(x))
+Instruction* DynamicSliceOfReshape(Instruction* slice, Rewriter& rewriter) {
+  Instruction* reshape = slice->operand(0);
+  if (reshape->opcode() != Opcode::kReshape || !HasScalarStarts(slice, 1)) return nullptr;
+  const std::optional<DegenerateReshape> degenerate = MatchDegenerate(reshape);
+  if (!degenerate) return nullptr;
+  Instruction* x = reshape->operand(0);
+  std::vector<Instruction*> starts;
+  DimVec sizes;
+  int from = 0;  // dimension of the slice
+  for (int i = 0; i < x->shape().rank(); ++i) {
+    if (Contains(degenerate->removed, i)) {
+      starts.push_back(rewriter.ScalarConstant(slice->operand_count() > 1
+                                                   ? slice->operand(1)->shape().element_type()
+                                                   : ElementType::kS32,
+                                               0));
+      sizes.push_back(1);
+      continue;
+    }
+    while (Contains(degenerate->inserted, from)) ++from;
+    starts.push_back(slice->operand(from + 1));
+    sizes.push_back(slice->shape().dim(from));
+    ++from;
+  }
+  return rewriter.Reshape(rewriter.DynamicSlice(x, starts, sizes), slice->shape().dims());
+}
+
+constexpr Rule kDynamicSliceRules[] = {
+    {"dynamic-slice-of-whole", Opcode::kDynamicSlice, kExact, DynamicSliceOfWhole},
+    {"dynamic-slice-zero-starts", Opcode::kDynamicSlice, kExact, DynamicSliceZeroStarts},
+    {"dynamic-slice-of-broadcast", Opcode::kDynamicSlice, kExact, DynamicSliceOfBroadcast},
+    {"dynamic-slice-constant", Opcode::kDynamicSlice, kExact, DynamicSliceConstant},
+    {"dynamic-slice-of-iota", Opcode::kDynamicSlice, kExact, DynamicSliceOfIota},
+    {"dynamic-slice-twice", Opcode::kDynamicSlice, kExact, DynamicSliceTwice},
+    {"update-whole", Opcode::kDynamicUpdateSlice, kExact, UpdateWhole},
+    {"update-of-update", Opcode::kDynamicUpdateSlice, kExact, UpdateOfUpdate},
+    {"update-zero-starts", Opcode::kDynamicUpdateSlice, kExact, UpdateZeroStarts},
+};
+constexpr Rule kUpdateToPadRules[] = {
+    {"update-to-pad", Opcode::kDynamicUpdateSlice, kExact, UpdateToPad}};
+constexpr Rule kFreeDynamicSliceRules[] = {
+    {"dynamic-slice-of-reshape", Opcode::kDynamicSlice, kExact, DynamicSliceOfReshape},
+    {"dynamic-slice-of-transpose", Opcode::kDynamicSlice, kExact, DynamicSliceOfTranspose},
+};
+
+}  // namespace
+
+std::span<const Rule> DynamicSliceRules() { return kDynamicSliceRules; }
+std::span<const Rule> UpdateToPadRules() { return kUpdateToPadRules; }
+std::span<const Rule> FreeDynamicSliceRules() { return kFreeDynamicSliceRules; }
+
+}  // namespace hlo::algsimp

@@ -1,0 +1,243 @@
+// Rules rooted at and, or, xor, not, compare and select.
+#include <algorithm>
+
+#include "passes/algsimp/rules.h"
+
+namespace hlo::algsimp {
+namespace {
+
+bool IsPred(const Instruction* x) {
+  return x->shape().IsArray() && x->shape().element_type() == ElementType::kPred;
+}
+
+// x && true  =>  x;  x & 0  =>  0
+Instruction* AndConstant(Instruction* op, Rewriter&) {
+  Instruction *x, *c;
+  if (IsPred(op) && Match(op, m::AndAnyOrder(m::Any(&x), m::One()))) return x;
+  return Match(op, m::AndAnyOrder(m::Any(), m::Zero(&c))) ? c : nullptr;
+}
+
+// The constant c of `x < c`, in either spelling, for an s32 scalar x.
+Instruction* UpperBound(Instruction* compare, Instruction** x) {
+  if (compare->opcode() != Opcode::kCompare) return nullptr;
+  const auto direction = compare->attrs<CompareAttrs>().direction;
+  int bound;
+  if (direction == ComparisonDirection::kLt) {
+    bound = 1;
+  } else if (direction == ComparisonDirection::kGt) {
+    bound = 0;
+  } else {
+    return nullptr;
+  }
+  Instruction* c = compare->operand(bound);
+  *x = compare->operand(1 - bound);
+  if (!c->IsConstant() || !c->shape().IsScalarOf(ElementType::kS32) || c->literal().is_elided())
+    return nullptr;
+  return c;
+}
+
+// x < c1 && x < c2  =>  x < min(c1, c2)
+Instruction* AndOfBounds(Instruction* op, Rewriter& rewriter) {
+  Instruction *x, *y;
+  const Instruction* c1 = UpperBound(op->operand(0), &x);
+  const Instruction* c2 = UpperBound(op->operand(1), &y);
+  if (c1 == nullptr || c2 == nullptr || x != y) return nullptr;
+  const int64_t least = std::min(c1->literal().GetInt(), c2->literal().GetInt());
+  return rewriter.Compare(x, rewriter.Constant(Literal::Scalar(ElementType::kS32, least)),
+                          ComparisonDirection::kLt);
+}
+
+// x || true  =>  true;  x | 0  =>  x
+Instruction* OrConstant(Instruction* op, Rewriter&) {
+  Instruction *x, *c;
+  if (IsPred(op) && Match(op, m::OrAnyOrder(m::Any(), m::One(&c)))) return c;
+  return Match(op, m::OrAnyOrder(m::Any(&x), m::Zero())) ? x : nullptr;
+}
+
+// x ^ x  =>  0
+Instruction* XorSame(Instruction* op, Rewriter& rewriter) {
+  return op->operand(0) == op->operand(1) ? rewriter.ZeroLike(op) : nullptr;
+}
+
+// x ^ 0  =>  x
+Instruction* XorZero(Instruction* op, Rewriter&) {
+  Instruction* x;
+  return Match(op, m::XorAnyOrder(m::Any(&x), m::Zero())) ? x : nullptr;
+}
+
+Instruction* NotTwice(Instruction* op, Rewriter&) {
+  Instruction* x;
+  return Match(op, m::Not(m::Not(m::Any(&x)))) ? x : nullptr;
+}
+
+// ---- compare ----
+
+ComparisonDirection DirectionOf(const Instruction* compare) {
+  return compare->attrs<CompareAttrs>().direction;
+}
+
+Instruction* Answer(Rewriter& rewriter, const Instruction* compare, bool value) {
+  return SplatOf(rewriter, ElementType::kPred, value ? 1 : 0, compare);
+}
+
+// x < 0  =>  false;  x >= 0  =>  true, for x that are not negative; the same with sides exchanged
+Instruction* CompareWithZero(Instruction* compare, Rewriter& rewriter) {
+  const ComparisonDirection direction = DirectionOf(compare);
+  Instruction* x;
+  bool less;
+  if (Match(compare->operand(1), m::Zero())) {
+    x = compare->operand(0);
+    if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGe)
+      return nullptr;
+    less = direction == ComparisonDirection::kLt;
+  } else if (Match(compare->operand(0), m::Zero())) {
+    x = compare->operand(1);
+    if (direction != ComparisonDirection::kGt && direction != ComparisonDirection::kLe)
+      return nullptr;
+    less = direction == ComparisonDirection::kGt;
+  } else {
+    return nullptr;
+  }
+  if (!IsUnsigned(x->shape().element_type()) && !IsNonNegative(x)) return nullptr;
+  return Answer(rewriter, compare, !less);
+}
+
+// x == x  =>  true, …, for integers
+Instruction* CompareSame(Instruction* compare, Rewriter& rewriter) {
+  if (compare->operand(0) != compare->operand(1) || !IsIntegral(compare->operand(0)))
+    return nullptr;
+  const ComparisonDirection direction = DirectionOf(compare);
+  return Answer(rewriter, compare,
+                direction == ComparisonDirection::kEq || direction == ComparisonDirection::kGe ||
+                    direction == ComparisonDirection::kLe);
+}
+
+// p != false  =>  p;  p == true  =>  p
+Instruction* ComparePred(Instruction* compare, Rewriter&) {
+  if (!IsPred(compare->operand(0))) return nullptr;
+  const ComparisonDirection direction = DirectionOf(compare);
+  for (int side = 0; side < 2; ++side) {
+    Instruction* c = compare->operand(side);
+    if ((direction == ComparisonDirection::kNe && Match(c, m::Zero())) ||
+        (direction == ComparisonDirection::kEq && Match(c, m::One())))
+      return compare->operand(1 - side);
+  }
+  return nullptr;
+}
+
+// select(a >= b, 1, 0) != 0  =>  a >= b
+Instruction* CompareSelected(Instruction* compare, Rewriter&) {
+  Instruction* inner;
+  if (DirectionOf(compare) != ComparisonDirection::kNe ||
+      !Match(compare, m::Compare(m::Select(m::Compare(&inner), m::One(), m::Zero()), m::Zero())) ||
+      DirectionOf(inner) != ComparisonDirection::kGe)
+    return nullptr;
+  return SameDimensions(inner->shape(), compare->shape()) ? inner : nullptr;
+}
+
+// max(a, b) > a  =>  b > a;  a > min(a, b)  =>  a > b
+Instruction* CompareWithExtreme(Instruction* compare, Rewriter& rewriter) {
+  if (DirectionOf(compare) != ComparisonDirection::kGt) return nullptr;
+  Instruction* l = compare->operand(0);
+  Instruction* r = compare->operand(1);
+  if (l->opcode() == Opcode::kMaximum) {
+    for (int i = 0; i < 2; ++i) {
+      if (l->operand(i) == r)
+        return rewriter.Compare(l->operand(1 - i), r, ComparisonDirection::kGt);
+    }
+  }
+  if (r->opcode() == Opcode::kMinimum) {
+    for (int i = 0; i < 2; ++i) {
+      if (r->operand(i) == l)
+        return rewriter.Compare(l, r->operand(1 - i), ComparisonDirection::kGt);
+    }
+  }
+  return nullptr;
+}
+
+// ---- select ----
+
+bool SpreadsOverAll(const Instruction* pred, const Instruction* like) {
+  return SameDimensions(pred->shape(), like->shape());
+}
+
+// select(p, y, y)  =>  y;  select(true, a, b)  =>  a;  select(false, a, b)  =>  b
+Instruction* SelectKnown(Instruction* select, Rewriter&) {
+  if (select->operand(1) == select->operand(2)) return select->operand(1);
+  if (Match(select->operand(0), m::One())) return select->operand(1);
+  if (Match(select->operand(0), m::Zero())) return select->operand(2);
+  return nullptr;
+}
+
+// select(!p, a, b)  =>  select(p, b, a)
+Instruction* SelectNot(Instruction* select, Rewriter& rewriter) {
+  Instruction* p;
+  if (!Match(select->operand(0), m::Not(m::Any(&p)))) return nullptr;
+  return rewriter.Select(p, select->operand(2), select->operand(1));
+}
+
+// select(p, true, false)  =>  p;  select(p, false, true)  =>  !p;  select(a > b, a, b)  =>  a || b, …
+Instruction* SelectPred(Instruction* select, Rewriter& rewriter) {
+  Instruction* p = select->operand(0);
+  if (!IsPred(select) || !SpreadsOverAll(p, select)) return nullptr;
+  Instruction* a = select->operand(1);
+  Instruction* b = select->operand(2);
+  if (Match(a, m::One()) && Match(b, m::Zero())) return p;
+  if (Match(a, m::Zero()) && Match(b, m::One())) return rewriter.Not(p);
+  if (p->opcode() != Opcode::kCompare || p->operand(0) != a || p->operand(1) != b) return nullptr;
+  switch (DirectionOf(p)) {
+    case ComparisonDirection::kGt:
+    case ComparisonDirection::kGe: return rewriter.Or(a, b);
+    case ComparisonDirection::kLt:
+    case ComparisonDirection::kLe: return rewriter.And(a, b);
+    case ComparisonDirection::kEq: return b;
+    case ComparisonDirection::kNe: return a;
+  }
+  return nullptr;
+}
+
+// select(p, x, dynamic-update-slice(x, u, i))
+//     =>  dynamic-update-slice(x, select(p', dynamic-slice(x, i), u), i)
+Instruction* SelectUpdate(Instruction* select, Rewriter& rewriter) {
+  for (int side = 1; side <= 2; ++side) {
+    Instruction* update = select->operand(side);
+    Instruction* x = select->operand(3 - side);
+    if (update->opcode() != Opcode::kDynamicUpdateSlice || update->operand(0) != x ||
+        !update->has_one_user() || update->operand_count() != 2 + update->shape().rank() ||
+        !update->operand(update->operand_count() - 1)->shape().IsScalar())
+      continue;
+    Instruction* u = update->operand(1);
+    std::vector<Instruction*> starts;
+    for (int i = 2; i < update->operand_count(); ++i) starts.push_back(update->operand(i));
+    Instruction* p = select->operand(0);
+    if (!p->shape().IsScalar()) p = rewriter.DynamicSlice(p, starts, u->shape().dims());
+    Instruction* old = rewriter.DynamicSlice(x, starts, u->shape().dims());
+    Instruction* chosen = side == 1 ? rewriter.Select(p, u, old) : rewriter.Select(p, old, u);
+    return rewriter.DynamicUpdateSlice(x, chosen, starts);
+  }
+  return nullptr;
+}
+
+constexpr Rule kLogicRules[] = {
+    {"and-constant", Opcode::kAnd, kExact, AndConstant},
+    {"and-of-bounds", Opcode::kAnd, kExact, AndOfBounds},
+    {"or-constant", Opcode::kOr, kExact, OrConstant},
+    {"xor-same", Opcode::kXor, kExact, XorSame},
+    {"xor-zero", Opcode::kXor, kExact, XorZero},
+    {"not-twice", Opcode::kNot, kExact, NotTwice},
+    {"compare-with-zero", Opcode::kCompare, kExact, CompareWithZero},
+    {"compare-same", Opcode::kCompare, kExact, CompareSame},
+    {"compare-pred", Opcode::kCompare, kExact, ComparePred},
+    {"compare-selected", Opcode::kCompare, kExact, CompareSelected},
+    {"compare-with-extreme", Opcode::kCompare, kExceptSpecials, CompareWithExtreme},
+    {"select-known", Opcode::kSelect, kExact, SelectKnown},
+    {"select-not", Opcode::kSelect, kExact, SelectNot},
+    {"select-pred", Opcode::kSelect, kExact, SelectPred},
+    {"select-update", Opcode::kSelect, kExact, SelectUpdate},
+};
+
+}  // namespace
+
+std::span<const Rule> LogicRules() { return kLogicRules; }
+
+}  // namespace hlo::algsimp

@@ -1,0 +1,362 @@
+// Rules rooted at slice, concatenate and pad.
+#include <algorithm>
+
+#include "passes/algsimp/rules.h"
+
+namespace hlo::algsimp {
+namespace {
+
+const SliceRanges& Ranges(const Instruction* slice) { return slice->attrs<SliceAttrs>().slice; }
+
+bool IsUnstrided(const Instruction* slice) {
+  return std::all_of(Ranges(slice).begin(), Ranges(slice).end(),
+                     [](const SliceRange& range) { return range.stride == 1; });
+}
+
+Instruction* MakeSlice(Rewriter& rewriter, Instruction* x, const SliceRanges& ranges) {
+  DimVec starts, limits, strides;
+  for (const SliceRange& range : ranges) {
+    starts.push_back(range.start);
+    limits.push_back(range.limit);
+    strides.push_back(range.stride);
+  }
+  return rewriter.Slice(x, starts, limits, strides);
+}
+
+// ---- slice ----
+
+Instruction* SliceOfWhole(Instruction* slice, Rewriter&) {
+  return Compatible(slice->operand(0)->shape(), slice->shape()) && IsUnstrided(slice)
+             ? slice->operand(0)
+             : nullptr;
+}
+
+// A stride that takes one element  =>  stride 1
+Instruction* SliceRedundantStride(Instruction* slice, Rewriter& rewriter) {
+  SliceRanges ranges = Ranges(slice);
+  bool changed = false;
+  for (SliceRange& range : ranges) {
+    if (range.stride == 1 || range.start + range.stride < range.limit || range.start >= range.limit)
+      continue;
+    range.limit = range.start + 1;
+    range.stride = 1;
+    changed = true;
+  }
+  return changed ? MakeSlice(rewriter, slice->operand(0), ranges) : nullptr;
+}
+
+// slice(slice(x))  =>  slice(x)
+Instruction* SliceOfSlice(Instruction* slice, Rewriter& rewriter) {
+  Instruction* inner = slice->operand(0);
+  if (inner->opcode() != Opcode::kSlice || !IsUnstrided(slice) || !IsUnstrided(inner))
+    return nullptr;
+  SliceRanges ranges = Ranges(slice);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    ranges[i].start += Ranges(inner)[i].start;
+    ranges[i].limit += Ranges(inner)[i].start;
+  }
+  return MakeSlice(rewriter, inner->operand(0), ranges);
+}
+
+// slice(pad(x, v))  =>  broadcast(v) in the padding, x or slice(x) where there is none
+Instruction* SliceOfPad(Instruction* slice, Rewriter& rewriter) {
+  Instruction* pad = slice->operand(0);
+  if (pad->opcode() != Opcode::kPad) return nullptr;
+  const PaddingConfig& padding = pad->attrs<PadAttrs>().padding;
+  Instruction* x = pad->operand(0);
+  SliceRanges ranges = Ranges(slice);
+  bool inside = IsUnstrided(slice);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const PaddingDim& dim = padding.dims[i];
+    const int64_t size = x->shape().dim(static_cast<int>(i));
+    const int64_t first = dim.low;
+    const int64_t last = dim.low + size + (size > 0 ? (size - 1) * dim.interior : 0);
+    if (ranges[i].limit <= first || ranges[i].start >= last)
+      return rewriter.Broadcast(pad->operand(1), slice->shape().dims(), {});
+    inside = inside && dim.interior == 0 && ranges[i].start >= first && ranges[i].limit <= last;
+    ranges[i].start -= first;
+    ranges[i].limit -= first;
+  }
+  if (!inside) return nullptr;
+  return Compatible(x->shape(), slice->shape()) ? x : MakeSlice(rewriter, x, ranges);
+}
+
+// slice(broadcast(x))  =>  broadcast(slice(x))
+Instruction* SliceOfBroadcast(Instruction* slice, Rewriter& rewriter) {
+  Instruction* broadcast = slice->operand(0);
+  if (broadcast->opcode() != Opcode::kBroadcast) return nullptr;
+  const DimVec& dims = broadcast->attrs<BroadcastAttrs>().dimensions;
+  Instruction* x = broadcast->operand(0);
+  SliceRanges ranges;
+  for (int64_t dim : dims) ranges.push_back(Ranges(slice)[static_cast<size_t>(dim)]);
+  bool whole = true;
+  for (size_t i = 0; i < ranges.size(); ++i)
+    whole = whole && ranges[i].stride == 1 && ranges[i].start == 0 &&
+            ranges[i].limit == x->shape().dim(static_cast<int>(i));
+  if (!whole) x = MakeSlice(rewriter, x, ranges);
+  return rewriter.Broadcast(x, slice->shape().dims(), dims);
+}
+
+// slice(concatenate(…)) that touches fewer operands  =>  slice of those
+Instruction* SliceOfConcat(Instruction* slice, Rewriter& rewriter) {
+  Instruction* concat = slice->operand(0);
+  if (concat->opcode() != Opcode::kConcatenate || !IsUnstrided(slice)) return nullptr;
+  const auto dim = static_cast<int>(concat->attrs<ConcatenateAttrs>().dimensions.value);
+  SliceRanges ranges = Ranges(slice);
+  SliceRange& cut = ranges[static_cast<size_t>(dim)];
+  std::vector<Instruction*> touched;
+  int64_t at = 0;
+  int64_t first = 0;
+  for (Instruction* part : concat->operands()) {
+    const int64_t end = at + part->shape().dim(dim);
+    if (end > cut.start && at < cut.limit) {
+      if (touched.empty()) first = at;
+      touched.push_back(part);
+    }
+    at = end;
+  }
+  if (touched.empty() || static_cast<int>(touched.size()) == concat->operand_count())
+    return nullptr;
+  if (touched.size() > 1 && !concat->has_one_user()) return nullptr;
+  cut.start -= first;
+  cut.limit -= first;
+  Instruction* x = touched.size() == 1 ? touched[0] : rewriter.Concatenate(touched, dim);
+  return Compatible(x->shape(), slice->shape()) ? x : MakeSlice(rewriter, x, ranges);
+}
+
+// slice(reverse(x))  =>  reverse(slice(x))
+Instruction* SliceOfReverse(Instruction* slice, Rewriter& rewriter) {
+  Instruction* reverse = slice->operand(0);
+  if (reverse->opcode() != Opcode::kReverse) return nullptr;
+  const DimVec& dims = reverse->attrs<ReverseAttrs>().dimensions;
+  SliceRanges ranges = Ranges(slice);
+  for (int64_t dim : dims) {
+    SliceRange& range = ranges[static_cast<size_t>(dim)];
+    const int64_t size = reverse->shape().dim(static_cast<int>(dim));
+    const int64_t taken = slice->shape().dim(static_cast<int>(dim));
+    if (taken == 0) return nullptr;
+    const int64_t last = range.start + (taken - 1) * range.stride;
+    range.limit = size - range.start;
+    range.start = size - 1 - last;
+  }
+  return rewriter.Reverse(MakeSlice(rewriter, reverse->operand(0), ranges), dims);
+}
+
+// ---- concatenate ----
+
+int64_t ConcatDim(const Instruction* concat) {
+  return concat->attrs<ConcatenateAttrs>().dimensions.value;
+}
+
+// One operand  =>  it; operands without elements go
+Instruction* ConcatOfOne(Instruction* concat, Rewriter& rewriter) {
+  if (concat->operand_count() == 1)
+    return Compatible(concat->operand(0)->shape(), concat->shape()) ? concat->operand(0) : nullptr;
+  std::vector<Instruction*> parts;
+  for (Instruction* part : concat->operands()) {
+    if (!part->shape().IsZeroSized() || part->shape().has_dynamic_dims()) parts.push_back(part);
+  }
+  if (static_cast<int>(parts.size()) == concat->operand_count()) return nullptr;
+  if (parts.empty()) return concat->operand(0);
+  return parts.size() == 1 ? parts[0] : rewriter.Concatenate(parts, ConcatDim(concat));
+}
+
+// concatenate(concatenate(x, y), z)  =>  concatenate(x, y, z)
+Instruction* ConcatOfConcat(Instruction* concat, Rewriter& rewriter) {
+  const auto nested = [&](const Instruction* part) {
+    return part->opcode() == Opcode::kConcatenate && ConcatDim(part) == ConcatDim(concat);
+  };
+  if (std::none_of(concat->operands().begin(), concat->operands().end(), nested)) return nullptr;
+  std::vector<Instruction*> parts;
+  for (Instruction* part : concat->operands()) {
+    if (nested(part)) {
+      for (Instruction* inner : part->operands()) parts.push_back(inner);
+    } else {
+      parts.push_back(part);
+    }
+  }
+  return rewriter.Concatenate(parts, ConcatDim(concat));
+}
+
+// Whether b starts where a ends, both slices of the same value.
+bool Touches(const Instruction* a, const Instruction* b, int64_t dim) {
+  if (a->opcode() != Opcode::kSlice || b->opcode() != Opcode::kSlice ||
+      a->operand(0) != b->operand(0) || !IsUnstrided(a) || !IsUnstrided(b))
+    return false;
+  for (size_t i = 0; i < Ranges(a).size(); ++i) {
+    const SliceRange& x = Ranges(a)[i];
+    const SliceRange& y = Ranges(b)[i];
+    if (static_cast<int64_t>(i) == dim ? x.limit != y.start : !(x == y)) return false;
+  }
+  return true;
+}
+
+// concatenate(x[1:3], x[3:7], y)  =>  concatenate(x[1:7], y)
+Instruction* ConcatOfSlices(Instruction* concat, Rewriter& rewriter) {
+  const int64_t dim = ConcatDim(concat);
+  std::vector<Instruction*> parts;
+  bool changed = false;
+  for (int i = 0; i < concat->operand_count();) {
+    int end = i + 1;
+    while (end < concat->operand_count() &&
+           Touches(concat->operand(end - 1), concat->operand(end), dim))
+      ++end;
+    Instruction* part = concat->operand(i);
+    if (end > i + 1) {
+      SliceRanges ranges = Ranges(part);
+      ranges[static_cast<size_t>(dim)].limit =
+          Ranges(concat->operand(end - 1))[static_cast<size_t>(dim)].limit;
+      part = MakeSlice(rewriter, part->operand(0), ranges);
+      changed = true;
+    }
+    parts.push_back(part);
+    i = end;
+  }
+  if (!changed) return nullptr;
+  return parts.size() == 1 ? parts[0] : rewriter.Concatenate(parts, dim);
+}
+
+// concatenate(x, broadcast(scalar))  =>  pad(x, scalar)
+Instruction* ConcatToPad(Instruction* concat, Rewriter& rewriter) {
+  if (concat->operand_count() != 2 || concat->shape().has_dynamic_dims()) return nullptr;
+  for (int side = 1; side >= 0; --side) {
+    Instruction* splat = concat->operand(side);
+    Instruction* x = concat->operand(1 - side);
+    if (splat->opcode() != Opcode::kBroadcast || !splat->operand(0)->shape().IsScalar()) continue;
+    PaddingConfig padding;
+    padding.dims.resize(static_cast<size_t>(concat->shape().rank()));
+    const int64_t dim = ConcatDim(concat);
+    const int64_t amount = splat->shape().dim(static_cast<int>(dim));
+    (side == 1 ? padding.dims[static_cast<size_t>(dim)].high
+               : padding.dims[static_cast<size_t>(dim)].low) = amount;
+    return rewriter.Pad(x, splat->operand(0), padding);
+  }
+  return nullptr;
+}
+
+// concatenate(x, x, x) along a dimension of size 1  =>  broadcast(reshape(x))
+Instruction* ConcatOfSame(Instruction* concat, Rewriter& rewriter) {
+  Instruction* x = concat->operand(0);
+  const int64_t dim = ConcatDim(concat);
+  if (concat->operand_count() < 2 || x->shape().dim(static_cast<int>(dim)) != 1 ||
+      concat->shape().has_dynamic_dims())
+    return nullptr;
+  for (const Instruction* part : concat->operands()) {
+    if (part != x) return nullptr;
+  }
+  DimVec dims;
+  for (int64_t i = 0; i < concat->shape().rank(); ++i) {
+    if (i != dim) dims.push_back(i);
+  }
+  return rewriter.Broadcast(rewriter.Reshape(x, DimsWithout(x->shape().dims(), {dim})),
+                            concat->shape().dims(), dims);
+}
+
+// ---- pad ----
+
+// pad of nothing  =>  broadcast(v);  pad by nothing  =>  x
+Instruction* PadOfNothing(Instruction* pad, Rewriter& rewriter) {
+  if (pad->operand(0)->shape().IsZeroSized() && !pad->shape().has_dynamic_dims())
+    return rewriter.Broadcast(pad->operand(1), pad->shape().dims(), {});
+  const auto& dims = pad->attrs<PadAttrs>().padding.dims;
+  const bool nothing = std::all_of(dims.begin(), dims.end(),
+                                   [](const PaddingDim& dim) { return dim == PaddingDim(); });
+  return nothing ? pad->operand(0) : nullptr;
+}
+
+// Interior padding of dimensions of size 1  =>  0
+Instruction* PadInterior(Instruction* pad, Rewriter& rewriter) {
+  PaddingConfig padding = pad->attrs<PadAttrs>().padding;
+  bool changed = false;
+  for (size_t i = 0; i < padding.dims.size(); ++i) {
+    if (padding.dims[i].interior == 0 || pad->operand(0)->shape().dim(static_cast<int>(i)) != 1)
+      continue;
+    padding.dims[i].interior = 0;
+    changed = true;
+  }
+  return changed ? rewriter.Pad(pad->operand(0), pad->operand(1), padding) : nullptr;
+}
+
+// pad(broadcast(x), v) where only x's dimensions are padded  =>  broadcast(pad(x, v))
+Instruction* PadOfBroadcast(Instruction* pad, Rewriter& rewriter) {
+  Instruction* broadcast = pad->operand(0);
+  if (broadcast->opcode() != Opcode::kBroadcast || !broadcast->has_one_user() ||
+      pad->shape().has_dynamic_dims())
+    return nullptr;
+  const DimVec& dims = broadcast->attrs<BroadcastAttrs>().dimensions;
+  if (!std::is_sorted(dims.begin(), dims.end())) return nullptr;
+  const PaddingConfig& padding = pad->attrs<PadAttrs>().padding;
+  // The dimensions that stay: those of x and others that are padded.
+  DimVec small_sizes, small_dims, kept;
+  PaddingConfig small_padding;
+  bool drops = false;
+  for (int64_t i = 0; i < pad->shape().rank(); ++i) {
+    const PaddingDim& dim = padding.dims[static_cast<size_t>(i)];
+    const bool of_x = Contains(dims, i);
+    if (!of_x && dim == PaddingDim()) {
+      drops = true;
+      continue;
+    }
+    if (of_x) small_dims.push_back(static_cast<int64_t>(kept.size()));
+    kept.push_back(i);
+    small_sizes.push_back(broadcast->shape().dim(static_cast<int>(i)));
+    small_padding.dims.push_back(dim);
+  }
+  if (!drops) return nullptr;
+  Instruction* x = broadcast->operand(0);
+  if (small_sizes.size() != dims.size()) x = rewriter.Broadcast(x, small_sizes, small_dims);
+  return rewriter.Broadcast(rewriter.Pad(x, pad->operand(1), small_padding), pad->shape().dims(),
+                            kept);
+}
+
+// Negative padding  =>  slice(pad with the rest)
+Instruction* PadNegative(Instruction* pad, Rewriter& rewriter) {
+  PaddingConfig padding = pad->attrs<PadAttrs>().padding;
+  const Shape result = pad->shape();
+  if (result.has_dynamic_dims() || result.IsZeroSized()) return nullptr;
+  SliceRanges ranges;
+  bool negative = false;
+  bool any_left = false;
+  for (size_t i = 0; i < padding.dims.size(); ++i) {
+    PaddingDim& dim = padding.dims[i];
+    const int64_t start = std::max<int64_t>(0, -dim.low);
+    negative = negative || dim.low < 0 || dim.high < 0;
+    dim.low = std::max<int64_t>(0, dim.low);
+    dim.high = std::max<int64_t>(0, dim.high);
+    any_left = any_left || !(dim == PaddingDim());
+    ranges.push_back({start, start + result.dim(static_cast<int>(i)), 1});
+  }
+  if (!negative) return nullptr;
+  Instruction* x = pad->operand(0);
+  if (any_left) x = rewriter.Pad(x, pad->operand(1), padding);
+  return MakeSlice(rewriter, x, ranges);
+}
+
+constexpr Rule kMovementRules[] = {
+    {"slice-of-whole", Opcode::kSlice, kExact, SliceOfWhole},
+    {"slice-redundant-stride", Opcode::kSlice, kExact, SliceRedundantStride},
+    {"slice-of-pad", Opcode::kSlice, kExact, SliceOfPad},
+    {"slice-of-slice", Opcode::kSlice, kExact, SliceOfSlice},
+    {"slice-of-broadcast", Opcode::kSlice, kExact, SliceOfBroadcast},
+    {"slice-of-concatenate", Opcode::kSlice, kExact, SliceOfConcat},
+    {"slice-of-reverse", Opcode::kSlice, kExact, SliceOfReverse},
+    {"concatenate-of-one", Opcode::kConcatenate, kExact, ConcatOfOne},
+    {"pad-of-nothing", Opcode::kPad, kExact, PadOfNothing},
+    {"pad-interior", Opcode::kPad, kExact, PadInterior},
+    {"pad-of-broadcast", Opcode::kPad, kExact, PadOfBroadcast},
+};
+constexpr Rule kFreeConcatRules[] = {
+    {"concatenate-of-concatenate", Opcode::kConcatenate, kExact, ConcatOfConcat},
+    {"concatenate-of-slices", Opcode::kConcatenate, kExact, ConcatOfSlices},
+    {"concatenate-to-pad", Opcode::kConcatenate, kExact, ConcatToPad},
+    {"concatenate-of-same", Opcode::kConcatenate, kExact, ConcatOfSame},
+};
+constexpr Rule kNegativePaddingRules[] = {{"pad-negative", Opcode::kPad, kExact, PadNegative}};
+
+}  // namespace
+
+std::span<const Rule> MovementRules() { return kMovementRules; }
+std::span<const Rule> FreeConcatRules() { return kFreeConcatRules; }
+std::span<const Rule> NegativePaddingRules() { return kNegativePaddingRules; }
+
+}  // namespace hlo::algsimp
