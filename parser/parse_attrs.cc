@@ -159,6 +159,7 @@ bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrRea
       if (repeated(seen_own, i)) return false;
       draft.own_given = true;
       lex_.Next();
+      attributes_of_ = draft.opcode;
       if (!own.begin[i].read(*this, attrs)) return false;
       if (is_step) draft.repeated.emplace_back(i, loc);
       if (name == "async_execution_thread") draft.async_has_thread = true;

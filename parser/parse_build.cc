@@ -321,6 +321,10 @@ bool Parser::Build(Scope& scope, Draft& draft, Instruction*& out) {
       draft.opcode == Opcode::kAsyncUpdate || draft.opcode == Opcode::kAsyncDone) {
     return BuildAsync(scope, draft, out);
   }
+  if (draft.opcode == Opcode::kDot && draft.operands.size() > 2) {
+    Warn(draft.opcode_loc, "a dot has two operands; the others are dropped");
+    draft.operands.resize(2);
+  }
   Shape shape;
   if (!CheckOperandCount(draft) || !CheckDraft(scope, draft) || !ResultShape(draft, shape))
     return false;

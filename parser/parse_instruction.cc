@@ -208,6 +208,12 @@ bool Parser::ParseParameterBody(Draft& draft) {
 bool Parser::ParseOperands(Scope& scope, Draft& draft) {
   if (Take(Tok::kRParen)) return true;
   do {
+    if (Is(Tok::kComma) || Is(Tok::kRParen)) {
+      // Some versions of XLA overlook it.
+      Warn(token().loc(), "a comma separates no operands here");
+      while (Take(Tok::kComma)) continue;
+      if (Is(Tok::kRParen)) break;
+    }
     if (!ParseOperand(scope, draft) || stopped()) return false;
   } while (Take(Tok::kComma));
   if (!Expect(Tok::kRParen, "`,` or `)` in the operands")) return false;

@@ -2,7 +2,7 @@
 //
 //   array  = scalar                                  rank 0
 //          | '{' [ item { [','] item } ] '}'         item = scalar for rank 1, an array of one dimension less otherwise
-//          | '{' '...' '}'                           rank >= 1: elided
+//          | '{' '...' '}'                           rank >= 1, or a tuple: elided
 //   tuple  = '(' [ literal { ',' literal } ] ')'
 //   scalar = INT | DEC | 'inf' | '-inf' | ['-'] 'nan' [ '(0x' hex ')' ] | 'true' | 'false' | '(' part ',' part ')'
 #include <bit>
@@ -71,11 +71,7 @@ class LiteralReader {
     const Parser::Depth depth(parser_);
     if (!depth.ok()) return false;
     if (shape.IsTuple()) return Tuple(shape, out);
-    if (!shape.IsArray()) return Stop("a constant of shape `{}` has no text", shape);
-    for (const int64_t dim : shape.dims()) {
-      if (dim == Shape::kUnbounded)
-        return Stop("a constant of shape `{}`, whose size is unbounded", shape);
-    }
+    if (!CheckArray(shape)) return false;
     shape = ConstantShapeOf(shape);
     if (shape.rank() > 0 && Elided()) {
       out = Literal::Elided(shape);
@@ -137,7 +133,37 @@ class LiteralReader {
     return true;
   }
 
+  bool CheckArray(Shape shape) {
+    if (!shape.IsArray()) return Stop("a constant of shape `{}` has no text", shape);
+    for (const int64_t dim : shape.dims()) {
+      if (dim == Shape::kUnbounded)
+        return Stop("a constant of shape `{}`, whose size is unbounded", shape);
+    }
+    return true;
+  }
+
+  // The shape that a constant tuple has; that of a tuple with other leaves than arrays has no text.
+  bool ConstantTupleShape(Shape shape, Shape& out) {
+    if (!shape.IsTuple()) {
+      if (!CheckArray(shape)) return false;
+      out = ConstantShapeOf(shape);
+      return true;
+    }
+    std::vector<Shape> elements(shape.elements().begin(), shape.elements().end());
+    for (Shape& element : elements) {
+      if (!ConstantTupleShape(element, element)) return false;
+    }
+    out = Shape::Tuple(elements);
+    return true;
+  }
+
   bool Tuple(Shape shape, Literal& out) {
+    if (Elided()) {
+      Shape constant;
+      if (!ConstantTupleShape(shape, constant)) return false;
+      out = Literal::Elided(constant);
+      return true;
+    }
     if (*at_ != '(') return Expected("`(` of a tuple literal");
     ++at_;
     std::vector<Literal> elements(shape.elements().size());

@@ -27,6 +27,13 @@ bool ToInt(std::string_view text, int64_t& out) {
   return result.ec == std::errc() && result.ptr == text.data() + text.size();
 }
 
+// XLA reads one dimension of a list for these.
+bool TakesFirstDimension(Opcode opcode) {
+  return opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart ||
+         opcode == Opcode::kReduceScatter || opcode == Opcode::kGetDimensionSize ||
+         opcode == Opcode::kSetDimensionSize;
+}
+
 }  // namespace
 
 bool Parser::BadWord(std::span<const std::string_view> words) {
@@ -160,6 +167,10 @@ bool Parser::ReadValue(BracedDim& out) {
   const SourceLoc loc = token().loc();
   DimVec dims;
   if (!ReadBracedInts(dims)) return false;
+  if (dims.size() > 1 && TakesFirstDimension(attributes_of_)) {
+    Warn(loc, "`{}` has one dimension; the others are dropped", Text(attributes_of_));
+    dims.resize(1);
+  }
   if (dims.size() != 1) return Fail(loc, "expected exactly one dimension, found {}", dims.size());
   out.value = dims[0];
   return true;

@@ -385,6 +385,7 @@ class Parser {
   bool depth_exceeded_ = false;
   uint64_t inferred_bytes_ = 0;  // text of the tuple shapes that were not written
   bool calls_by_name_ = false;   // no inline computations here
+  Opcode attributes_of_ = {};    // whose own attribute is read
   bool fill_layouts_;
   bool glued_layouts_ =
       false;  // a layout touches its shape; `f32[2] {1,2}` is a shape and a literal

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 
@@ -126,6 +127,40 @@ void AppendOriginalArray(const OriginalArray& array, std::string& out) {
   out += '}';
 }
 
+// Whether something is unreduced as a whole.
+static bool HasUnreduced(const Sharding& sharding) {
+  return std::any_of(sharding.leaves.begin(), sharding.leaves.end(), [](const auto& leaf) {
+    const auto* tiled = std::get_if<TiledSharding>(&leaf);
+    return tiled != nullptr ? tiled->kind == TiledSharding::Kind::kUnreduced
+                            : std::get<NamedSharding>(leaf).IsUnreduced();
+  });
+}
+
+Sharding ReadableSharding(Sharding sharding, bool with_metadata) {
+  for (Sharding::Leaf& leaf : sharding.leaves) {
+    const auto* named = std::get_if<NamedSharding>(&leaf);
+    const auto* tiled = std::get_if<TiledSharding>(&leaf);
+    if (named != nullptr && with_metadata && named->IsUnreduced() &&
+        named->mesh.has_default_order()) {
+      TiledSharding plain;
+      plain.kind = TiledSharding::Kind::kUnreduced;
+      plain.reduction = named->unreduced_kind;
+      plain.metadata = named->metadata;
+      leaf = std::move(plain);
+    } else if (tiled != nullptr && !with_metadata &&
+               tiled->kind == TiledSharding::Kind::kUnreduced &&
+               tiled->group_kind == ShardGroupKind::kNone &&
+               tiled->reduction != ReductionKind::kSum) {
+      NamedSharding whole;
+      whole.mesh.axes = {{"a", 1}};
+      whole.unreduced = {AxisRef{0}};
+      whole.unreduced_kind = tiled->reduction;
+      leaf = std::move(whole);
+    }
+  }
+  return sharding;
+}
+
 void AppendExtras(const Instruction& instruction, const PrintOptions& options, std::string& out) {
   if (const Extras* extras = instruction.extras())
     AppendExtras(*extras, instruction.module(), options, out);
@@ -135,7 +170,11 @@ void AppendExtras(const Extras& extras, const Module& module, const PrintOptions
                   std::string& out) {
   if (extras.sharding) {
     out += ", sharding=";
-    extras.sharding->AppendTo(out, options.metadata);
+    if (options.lossless && HasUnreduced(*extras.sharding)) {
+      ReadableSharding(*extras.sharding, options.metadata).AppendTo(out, options.metadata);
+    } else {
+      extras.sharding->AppendTo(out, options.metadata);
+    }
   }
   if (!extras.frontend_attributes.empty()) {
     out += ", frontend_attributes=";

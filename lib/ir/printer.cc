@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/ir/async_sugar.h"
+#include "lib/ir/element_names.h"
 #include "lib/ir/print_extras.h"
 #include "lib/support/strings.h"
 #include "lib/types/append.h"
@@ -12,68 +15,6 @@ namespace {
 
 constexpr int64_t kSmallConstant = 10;
 constexpr int64_t kEssentialIntegers = 500000;
-
-// What an opcode's word with `-start` is.
-enum class Sugar { kNothing, kAnotherOpcode, kSugar };
-
-Sugar SugarOf(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-    case Opcode::kParameter:
-    case Opcode::kConstant: return Sugar::kNothing;
-    case Opcode::kAllGather:
-    case Opcode::kAllReduce:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCopy:
-    case Opcode::kRecv:
-    case Opcode::kSend: return Sugar::kAnotherOpcode;
-    default: return Sugar::kSugar;  // all others can be wrapped
-  }
-}
-
-// Whether aliases of a start with this root would be read as those of the root.
-bool HasAliasesOfItsOwn(const Instruction& root) {
-  return root.opcode() == Opcode::kCustomCall || root.opcode() == Opcode::kFusion;
-}
-
-// Whether the word and the attributes of the root, and the shape of the start, say all of a trivial
-// computation.
-bool SugarIsLossless(const Instruction& start, const Computation& wrapped) {
-  const Instruction* root = wrapped.root();
-  const Shape shape = start.shape();
-  if (!shape.IsTuple() || shape.element_count_of_tuple() < 2 || !shape.element(0).IsTuple() ||
-      shape.element(0).element_count_of_tuple() != wrapped.parameter_count() ||
-      shape.element(1) != root->shape())
-    return false;
-  for (int i = 0; i < wrapped.parameter_count(); ++i) {
-    if (shape.element(0).element(i) != wrapped.parameter(i)->shape()) return false;
-  }
-  if (HasAliasesOfItsOwn(*root) && !start.attrs<AsyncAttrs>().output_to_operand_aliasing.empty())
-    return false;
-  if (SugarOf(root->opcode()) != Sugar::kSugar ||
-      root->operand_count() != wrapped.parameter_count())
-    return false;
-  for (int i = 0; i < root->operand_count(); ++i) {
-    if (root->operand(i) != wrapped.parameter(i)) return false;
-  }
-  return true;
-}
-
-// The computation of an `async-start` that prints in its sugared form: it holds nothing but its root
-// and parameters. XLA looks no further; the text may then stand for another module, unless
-// `lossless` is asked for.
-const Computation* SugaredComputation(const Instruction& start, bool lossless) {
-  if (start.call_count() == 0) return nullptr;
-  const Computation* wrapped = start.call(0);
-  for (const Instruction* instruction : wrapped->instructions()) {
-    if (instruction != wrapped->root() && instruction->opcode() != Opcode::kParameter)
-      return nullptr;
-  }
-  if (SugarOf(wrapped->root()->opcode()) == Sugar::kNothing) return nullptr;
-  return lossless && !SugarIsLossless(start, *wrapped) ? nullptr : wrapped;
-}
 
 // Whether the replica groups name parts of mesh axes.
 bool UsesSubAxes(const Instruction& instruction) {
@@ -150,6 +91,7 @@ class Printer {
   void PrintInstruction(const Instruction& instruction, int indent);
 
  private:
+  void KeepNames(const Module& module, const std::vector<Computation*>& order);
   using Subcomputations = PrintOptions::Subcomputations;
   // Canonical names (tmp_0, …) of one computation body.
   using CanonicalNames = absl::flat_hash_map<const Instruction*, int>;
@@ -178,7 +120,8 @@ class Printer {
   // Whether users print `%tuple#index`. Control edges need the instruction's own name.
   bool CompactGte(const Instruction& instruction) const {
     return options_.compact_gte && instruction.opcode() == Opcode::kGetTupleElement &&
-           !(options_.lossless && instruction.has_control_edges());
+           !(options_.lossless &&
+             (instruction.has_control_edges() || kept_elements_.contains(&instruction)));
   }
   bool SuppressedGte(const Instruction& instruction) const {
     return CompactGte(instruction) && !instruction.is_root();
@@ -208,12 +151,16 @@ class Printer {
     return {options_.full_replica_group_lists, options_.channel_id, options_.infeed_outfeed_config,
             options_.metadata};
   }
+  void AppendReplicaMode(const Instruction& instruction);
+  AttrsPtr ReadableDomain(const Instruction& instruction) const;
   void AppendOwnAttributes(const Instruction& instruction, int indent);
   const Computation* Sugared(const Instruction& async);
 
   const PrintOptions& options_;
   std::string& out_;
   CanonicalNames* canonical_ = nullptr;
+  // Elements that keep their lines.
+  absl::flat_hash_set<const Instruction*> kept_elements_;
   // What Sugared() has found; only looked up.
   absl::flat_hash_map<const Instruction*, const Computation*> sugared_;
 };
@@ -227,6 +174,7 @@ void Printer::PrintModule(const Module& module) {
   AppendModuleHeader(module, options_, out_);
   std::vector<Computation*> order = module.PostOrder();
   if (options_.canonical_computations) order = CalleesFirst(module);
+  if (options_.lossless) KeepNames(module, order);
   for (const Computation* computation : order) {
     if (options_.syntax_sugar_async_ops && !computation->callers().empty()) {
       const Instruction* caller = computation->callers()[0].caller;
@@ -235,6 +183,27 @@ void Printer::PrintModule(const Module& module) {
     PrintComputation(*computation, /*nested=*/false, options_.indent);
     out_ += "\n\n";
   }
+}
+
+// Finds what cannot be left to a reader's making, who would name it like something else.
+void Printer::KeepNames(const Module& module, const std::vector<Computation*>& order) {
+  if (options_.compact_gte) kept_elements_ = ElementsThatTakeNames(module);
+  const auto has_starts = [](const Computation* computation) {
+    return std::any_of(
+        computation->callers().begin(), computation->callers().end(),
+        [](const CallSite& site) { return site.caller->opcode() == Opcode::kAsyncStart; });
+  };
+  if (!options_.syntax_sugar_async_ops || std::none_of(order.begin(), order.end(), has_starts))
+    return;
+  std::vector<PrintedComputation> printed;
+  for (const Computation* computation : order) {
+    printed.push_back({computation, {}});
+    for (const Instruction* instruction : computation->SequenceOrPostOrder()) {
+      if (!SuppressedGte(*instruction)) printed.back().instructions.push_back(instruction);
+    }
+  }
+  for (const Instruction* start : StartsThatTakeNames(printed, options_))
+    sugared_.emplace(start, nullptr);
 }
 
 void Printer::PrintComputation(const Computation& computation, bool nested, int indent) {
@@ -322,7 +291,7 @@ const Computation* Printer::Sugared(const Instruction& async) {
       break;
     }
     if (at->opcode() == Opcode::kAsyncStart) {
-      result = SugaredComputation(*at, options_.lossless);
+      result = SugaredComputation(*at, options_);
       break;
     }
     const bool step = at->opcode() == Opcode::kAsyncUpdate || at->opcode() == Opcode::kAsyncDone;
@@ -472,13 +441,37 @@ void Printer::AppendAttributes(const Instruction& instruction, int indent) {
   AppendExtras(instruction, options_, out_);
 }
 
+// XLA drops the `mode` without which it does not read `use_global_device_ids=true`.
+void Printer::AppendReplicaMode(const Instruction& instruction) {
+  const auto append = [&](const auto& attrs) {
+    if (attrs.use_global_device_ids && !attrs.channel_id.has_value() && !attrs.mode.empty())
+      out_ += ", mode=" + attrs.mode;
+  };
+  const AttrsPtr& attrs = instruction.attrs_ptr();
+  if (attrs.Is<AllReduceAttrs>()) append(attrs.Get<AllReduceAttrs>());
+  if (attrs.Is<ReduceScatterAttrs>()) append(attrs.Get<ReduceScatterAttrs>());
+}
+
+AttrsPtr Printer::ReadableDomain(const Instruction& instruction) const {
+  DomainAttrs attrs = instruction.attrs<DomainAttrs>();
+  attrs.domain.entry = ReadableSharding(std::move(attrs.domain.entry), options_.metadata);
+  attrs.domain.exit = ReadableSharding(std::move(attrs.domain.exit), options_.metadata);
+  return AttrsPtr::Make(std::move(attrs));
+}
+
 // The attributes of the opcode, and what it calls.
 void Printer::AppendOwnAttributes(const Instruction& instruction, int indent) {
   AttrPrintOptions options = AttrOptions();
   if (!options_.replica_group_sub_axes && UsesSubAxes(instruction))
     options.full_replica_groups = true;
-  if (options_.extra_attributes)
-    instruction.attrs_ptr().Print(options, /*after_calls=*/false, out_);
+  if (options_.extra_attributes) {
+    if (options_.lossless && instruction.opcode() == Opcode::kDomain) {
+      ReadableDomain(instruction).Print(options, /*after_calls=*/false, out_);
+    } else {
+      instruction.attrs_ptr().Print(options, /*after_calls=*/false, out_);
+    }
+    if (options_.lossless) AppendReplicaMode(instruction);
+  }
   AppendCalls(instruction, indent);
   if (options_.extra_attributes) instruction.attrs_ptr().Print(options, /*after_calls=*/true, out_);
 }

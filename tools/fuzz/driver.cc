@@ -11,9 +11,9 @@
 #include "lib/support/file.h"
 #include "lib/support/hash.h"
 #include "lib/support/status.h"
-#include "parser/parser.h"
 #include "tools/fuzz/coverage.h"
 #include "tools/fuzz/mutate.h"
+#include "tools/fuzz/seeds.h"
 
 // In builds with the leak checker.
 extern "C" __attribute__((weak)) int __lsan_do_recoverable_leak_check();
@@ -27,33 +27,6 @@ constexpr uint64_t kRunsPerLeakCheck = 20000;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// The parts of all texts below `paths` that are short enough, in the order of their names.
-absl::StatusOr<std::vector<std::string>> ReadSeeds(const std::vector<std::string>& paths,
-                                                   size_t max_length) {
-  std::vector<std::string> files, seeds;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      files.push_back(path);
-      continue;
-    }
-    for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
-      if (entry.is_regular_file()) files.push_back(entry.path().string());
-    }
-    if (error) return Error("cannot read `{}`: {}", path, error.message());
-  }
-  std::sort(files.begin(), files.end());
-  for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
-    for (const SplitPart& part : SplitInputFile(text)) {
-      if (part.text.size() <= max_length) seeds.emplace_back(part.text);
-    }
-  }
-  std::sort(seeds.begin(), seeds.end());
-  seeds.erase(std::unique(seeds.begin(), seeds.end()), seeds.end());
-  return seeds;
 }
 
 std::string FileName(std::string_view input) { return fmt::format("{:016x}", HashBytes(input)); }

@@ -10,6 +10,7 @@
 #include "lib/support/file.h"
 #include "tools/fuzz/driver.h"
 #include "tools/fuzz/mutate.h"
+#include "tools/fuzz/seeds.h"
 #include "tools/fuzz/vocabulary.h"
 
 namespace hlo {
@@ -48,6 +49,14 @@ FuzzOptions Limits() {
   options.limits.seconds = 0.5;
   options.limits.megabytes = 200;
   return options;
+}
+
+TEST_CASE("tables of cases give their inputs as seeds", "[fuzz][seeds]") {
+  CHECK(InputOfCase(R"({"id": "a-1", "input": "e {\n\"x\"\\ \t}", "expect": "ok"})") ==
+        "e {\n\"x\"\\ \t}");
+  CHECK(InputOfCase(R"({"input": "\u0041\u00e9\u20ac\udcff"})") == "A\xc3\xa9\xe2\x82\xac\xff");
+  CHECK(InputOfCase(R"({"id": "a-1"})").empty());
+  CHECK(InputOfCase(R"({"input": "cut \u00)") == "cut u00");
 }
 
 }  // namespace
