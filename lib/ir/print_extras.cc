@@ -127,28 +127,37 @@ void AppendOriginalArray(const OriginalArray& array, std::string& out) {
   out += '}';
 }
 
-// Whether something is unreduced as a whole.
-static bool HasUnreduced(const Sharding& sharding) {
+namespace {
+
+// Whether the sharding prints without its mesh.
+bool IsWhole(const NamedSharding& sharding) {
+  if (!sharding.mesh.has_default_order() || !sharding.dims.empty()) return false;
+  return sharding.IsUnreduced() || (sharding.replicated.empty() && sharding.IsReplicated());
+}
+
+bool NeedsReadableForm(const Sharding& sharding) {
   return std::any_of(sharding.leaves.begin(), sharding.leaves.end(), [](const auto& leaf) {
     const auto* tiled = std::get_if<TiledSharding>(&leaf);
     return tiled != nullptr ? tiled->kind == TiledSharding::Kind::kUnreduced
-                            : std::get<NamedSharding>(leaf).IsUnreduced();
+                            : IsWhole(std::get<NamedSharding>(leaf));
   });
 }
 
+}  // namespace
+
 Sharding ReadableSharding(Sharding sharding, bool with_metadata) {
+  using Kind = TiledSharding::Kind;
   for (Sharding::Leaf& leaf : sharding.leaves) {
     const auto* named = std::get_if<NamedSharding>(&leaf);
     const auto* tiled = std::get_if<TiledSharding>(&leaf);
-    if (named != nullptr && with_metadata && named->IsUnreduced() &&
-        named->mesh.has_default_order()) {
+    if (named != nullptr && with_metadata && IsWhole(*named)) {
       TiledSharding plain;
-      plain.kind = TiledSharding::Kind::kUnreduced;
-      plain.reduction = named->unreduced_kind;
+      const bool replicated = named->unreduced.empty();
+      plain.kind = replicated ? Kind::kReplicated : Kind::kUnreduced;
+      if (!replicated) plain.reduction = named->unreduced_kind;
       plain.metadata = named->metadata;
       leaf = std::move(plain);
-    } else if (tiled != nullptr && !with_metadata &&
-               tiled->kind == TiledSharding::Kind::kUnreduced &&
+    } else if (tiled != nullptr && !with_metadata && tiled->kind == Kind::kUnreduced &&
                tiled->group_kind == ShardGroupKind::kNone &&
                tiled->reduction != ReductionKind::kSum) {
       NamedSharding whole;
@@ -170,7 +179,7 @@ void AppendExtras(const Extras& extras, const Module& module, const PrintOptions
                   std::string& out) {
   if (extras.sharding) {
     out += ", sharding=";
-    if (options.lossless && HasUnreduced(*extras.sharding)) {
+    if (options.lossless && NeedsReadableForm(*extras.sharding)) {
       ReadableSharding(*extras.sharding, options.metadata).AppendTo(out, options.metadata);
     } else {
       extras.sharding->AppendTo(out, options.metadata);

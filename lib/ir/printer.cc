@@ -170,7 +170,11 @@ class Printer {
 void Printer::PrintModule(const Module& module) {
   Indent(options_.indent);
   out_ += "HloModule ";
-  if (options_.ids) out_ += module.name();
+  if (options_.ids) {
+    const bool reserved = IsReservedWord(module.name()) || ElementTypeFromText(module.name());
+    if (options_.lossless && reserved) out_ += '%';
+    out_ += module.name();
+  }
   AppendModuleHeader(module, options_, out_);
   std::vector<Computation*> order = module.PostOrder();
   if (options_.canonical_computations) order = CalleesFirst(module);
@@ -367,21 +371,24 @@ void Printer::MarkNegativeZeros(size_t start) {
   out_ += marked;
 }
 
-// XLA writes a negative zero as `-0`, and reads that as zero.
+// XLA writes 2^-127 as 5.9e-39, which is more, and reads everything that is more as 2^-126.
 void Printer::AppendLiteral(const Literal& literal) {
+  if (options_.lossless && literal.shape().IsTuple() && !literal.is_elided()) {
+    out_ += "( ";
+    for (size_t i = 0; i < literal.elements().size(); ++i) {
+      if (i > 0) out_ += ", ";
+      AppendLiteral(literal.elements()[i]);
+    }
+    out_ += " )";
+    return;
+  }
   const size_t start = out_.size();
   literal.AppendTo(out_);
-  if (!options_.lossless || out_.find("-0", start) == std::string::npos) return;
-  const std::string text = out_.substr(start);
-  const auto continues = [](char c) { return c == '.' || (c >= '0' && c <= '9') || c == 'e'; };
-  out_.resize(start);
-  for (size_t i = 0; i < text.size(); ++i) {
-    out_ += text[i];
-    const bool zero = text[i] == '0' && i > 0 && text[i - 1] == '-' &&
-                      (i < 2 || text[i - 2] != 'e') &&
-                      (i + 1 == text.size() || !continues(text[i + 1]));
-    if (zero) out_ += ".0";
-  }
+  if (!options_.lossless || literal.shape().element_type() != ElementType::kF8E8M0FNU) return;
+  constexpr std::string_view kWritten = "5.9e-39", kRead = "5.8e-39";
+  for (size_t at = out_.find(kWritten, start); at != std::string::npos;
+       at = out_.find(kWritten, at + kRead.size()))
+    out_.replace(at, kRead.size(), kRead);
 }
 
 void Printer::AppendConstant(const Literal& literal) {
