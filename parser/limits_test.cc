@@ -122,7 +122,7 @@ TEST_CASE("a million operands", "[parser][limits]") {
   CHECK(Outcome(Entry(parameter + "  ROOT t = f32[] add" + operands)) ==
         "`add` expects 2 operands (lhs, rhs), found 1000000");
   CHECK(Outcome(Entry(parameter + "  ROOT t = f32[] add(p" + Repeat(",", kMany) + ")")) ==
-        "expected an operand, found `,`");
+        "`add` expects 2 operands (lhs, rhs), found 1");
   const std::string unknown = Series(kMany, ", ", [](int i) { return "x" + std::to_string(i); });
   CHECK(Outcome(Entry(parameter + "  ROOT t = f32[] add(" + unknown + ")")) ==
         "no instruction named `x0` stands above in this computation");

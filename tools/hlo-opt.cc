@@ -361,7 +361,9 @@ class Session {
   void Emit(std::string text) {
     if (emitted_++ > 0)
       text = (options_.separator.empty() ? "\n" : options_.separator + "\n") + text;
-    if (to_file_) {
+    if (to_file_ && file_text_.empty()) {
+      file_text_ = std::move(text);
+    } else if (to_file_) {
       file_text_ += text;
     } else if (!closed_) {
       closed_ = !WriteStdout(text);

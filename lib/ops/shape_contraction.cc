@@ -250,6 +250,9 @@ absl::StatusOr<Shape> FftShape(const ShapeArgs& args) {
   const int64_t half = length == 0 ? 0 : length / 2 + 1;
   for (int i = 0; i < length_rank; ++i) {
     const int d = operand.rank() - length_rank + i;
+    if (attrs.fft_length[i] < 0)
+      return args.Error("entry {} of `fft_length` is {}, expected at least 0", i,
+                        attrs.fft_length[i]);
     const int64_t expected =
         d == last && attrs.fft_type == FftType::kIrfft ? half : attrs.fft_length[i];
     if (!SameSize(operand.dim(d), expected)) {

@@ -37,7 +37,7 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
   flags.Add("rel", &o.rel, "X", "relative tolerance");
   flags.Add("ulps", &o.ulps, "N", "tolerance in units in the last place");
   flags.Add("fill-elided", &o.fill_elided, "HOW",
-            "zeros, ones or random:SEED for constants whose values are left out");
+            "zeros, ones, xla or random:SEED for constants whose values are left out");
   flags.Group("The search");
   flags.Add("output,o", &o.output, "FILE",
             "the smallest module so far, at any time (default FILE.reduced.hlo)");

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "lib/support/status.h"
 #include "tools/support/random_arguments.h"
 
@@ -16,18 +19,64 @@ bool HoldsElided(const Literal& literal) {
   return false;
 }
 
-// A value of the shape; `number` makes the arrays of one module differ.
-Literal Filled(Shape shape, const std::string& how, int64_t& number) {
-  if (shape.IsTuple()) {
-    std::vector<Literal> elements;
-    for (const Shape& element : shape.elements()) elements.push_back(Filled(element, how, number));
-    return Literal::Tuple(std::move(elements));
+// The values that XLA's parser puts in place of the first constants that a process reads. Arrays are
+// filled with 32-bit words 0, 1, 2, …, continued from array to array; the bytes that are left over
+// come from a count of their own, and are written not behind the words but at the byte of the
+// array's number of words.
+class XlaFiller {
+ public:
+  Literal Fill(Shape shape) {
+    Literal literal(shape);
+    const auto size = static_cast<size_t>(literal.byte_size());
+    if (size == 0) return literal;
+    const size_t words = size / sizeof(uint32_t), rest = size % sizeof(uint32_t);
+    uint8_t* data = literal.mutable_data();
+    for (size_t i = 0; i < words; ++i, ++word_)
+      std::memcpy(data + i * sizeof word_, &word_, sizeof word_);
+    for (size_t i = 0; i < rest; ++i) data[words + i] = byte_++;
+    for (size_t i = 0; i < size; ++i) data[i] = Legal(data[i], shape.element_type());
+    return literal;
   }
-  if (!shape.IsArray()) return Literal(shape);
-  if (how == "zeros") return Literal(shape);
-  if (how == "ones") return Literal::Filled(shape, 1);
-  const uint64_t seed = std::stoull(how.substr(how.find(':') + 1));
-  return RandomLeaf(shape, std::nullopt, seed, number++).WithShapeLayout(shape);
+
+ private:
+  // Of types that do not use all bits of a byte, the value that XLA takes it for.
+  static uint8_t Legal(uint8_t byte, ElementType type) {
+    const auto low = [byte](int bits) { return static_cast<uint8_t>(byte & ((1 << bits) - 1)); };
+    // A float whose sign is any of the upper bits.
+    const auto small_float = [&](int bits) {
+      return static_cast<uint8_t>(low(bits - 1) | (byte >> (bits - 1) != 0 ? 1 << (bits - 1) : 0));
+    };
+    switch (type) {
+      case ElementType::kPred: return low(1);
+      case ElementType::kS1: return low(1) != 0 ? 0xff : 0;
+      case ElementType::kU1: return low(1);
+      case ElementType::kS2: return static_cast<uint8_t>((low(2) ^ 2) - 2);
+      case ElementType::kU2: return low(2);
+      case ElementType::kS4: return static_cast<uint8_t>((low(4) ^ 8) - 8);
+      case ElementType::kU4: return low(4);
+      case ElementType::kF4E2M1FN: return small_float(4);
+      case ElementType::kF6E2M3FN:
+      case ElementType::kF6E3M2FN: return small_float(6);
+      default: return byte;  // all others use all bits
+    }
+  }
+
+  uint32_t word_ = 0;
+  uint8_t byte_ = 0;
+};
+
+// `literal` with arrays from `fill` where it has none.
+template <class Fill>
+Literal WithValues(const Literal& literal, const Fill& fill) {
+  const Shape shape = literal.shape();
+  if (!shape.IsTuple()) return literal.is_elided() ? fill(shape) : literal;
+  std::vector<Literal> elements;
+  for (int i = 0; i < shape.element_count_of_tuple(); ++i) {
+    elements.push_back(WithValues(literal.is_elided() ? Literal::Elided(shape.element(i))
+                                                      : literal.elements()[static_cast<size_t>(i)],
+                                  fill));
+  }
+  return Literal::Tuple(std::move(elements));
 }
 
 }  // namespace
@@ -48,13 +97,24 @@ absl::StatusOr<int> FillElided(Module& module, const std::string& how) {
     if (elided.size() > kMostNamed)
       names += fmt::format(" and {} more", elided.size() - kMostNamed);
     return Error(elided[0]->loc(),
-                 "the values of {} were left out (`{{...}}`); --fill-elided=random:SEED, zeros or "
-                 "ones makes some up",
+                 "the values of {} were left out (`{{...}}`); --fill-elided=random:SEED, zeros, "
+                 "ones or xla makes some up",
                  names);
   }
-  int64_t number = 0;
-  for (Instruction* inst : elided)
-    inst->SetAttrs(ConstantAttrs{Filled(inst->shape(), how, number)});
+  // In the order of the text.
+  std::stable_sort(elided.begin(), elided.end(), [](const Instruction* a, const Instruction* b) {
+    return a->loc().known() && b->loc().known() && a->loc().offset < b->loc().offset;
+  });
+  XlaFiller xla;
+  const uint64_t seed = how.starts_with("random:") ? std::stoull(how.substr(how.find(':') + 1)) : 0;
+  int64_t number = 0;  // makes the arrays of one module differ
+  const auto fill = [&](Shape shape) {
+    if (how == "xla") return xla.Fill(shape);
+    if (how == "zeros") return Literal(shape);
+    if (how == "ones") return Literal::Filled(shape, 1);
+    return RandomLeaf(shape, std::nullopt, seed, number++).WithShapeLayout(shape);
+  };
+  for (Instruction* inst : elided) inst->SetAttrs(ConstantAttrs{WithValues(inst->literal(), fill)});
   return static_cast<int>(elided.size());
 }
 

@@ -9,7 +9,8 @@
 
 namespace hlo {
 
-// Gives them values: `how` is "zeros", "ones" or "random:SEED". Without it (""), such constants are
+// Gives them values: `how` is "zeros", "ones", "random:SEED", or "xla" for those that XLA makes up
+// when the module is the first that a process reads. Without it (""), such constants are
 // an error that names them. Returns how many there were.
 absl::StatusOr<int> FillElided(Module& module, const std::string& how);
 

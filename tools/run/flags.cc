@@ -23,7 +23,7 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
             "flush (default on cpu) or keep (default elsewhere)");
   flags.Add("cpu-features", &o.cpu_features, "NAME", "use no more than avx512, avx2 or sse");
   flags.Add("fill-elided", &o.fill_elided, "HOW",
-            "values for constants `{...}`: random:SEED, zeros, ones");
+            "values for constants `{...}`: random:SEED, zeros, ones, xla (as XLA's parser)");
 }
 
 void AddInputFlags(Flags& flags, ToolOptions& o) {

@@ -86,7 +86,8 @@ absl::Status CheckWords(ToolOptions& options) {
     options.denormal_mode = options.denormals == "flush" ? Denormals::kFlush : Denormals::kKeep;
   }
   if (!options.fill_elided.empty() && !options.fill_elided.starts_with("random:")) {
-    RETURN_IF_ERROR(OneOf("fill-elided", options.fill_elided, {"random:SEED", "zeros", "ones"}));
+    RETURN_IF_ERROR(
+        OneOf("fill-elided", options.fill_elided, {"random:SEED", "zeros", "ones", "xla"}));
   }
   if (options.fill_elided.starts_with("random:")) {
     uint64_t seed = 0;
