@@ -91,8 +91,8 @@ bool Parser::ParseMesh(Mesh& out) {
         if (other.name == axis.name)
           return Fail(axis_loc, "the mesh has two axes named `{}`", axis.name);
       }
-      if (__builtin_mul_overflow(count, axis.size, &count))
-        return Fail(size_loc, "the mesh has more than 2^63 - 1 devices");
+      if (__builtin_mul_overflow(count, axis.size, &count) || count > kMaxDevices)
+        return Fail(size_loc, "the mesh has more than {} devices", kMaxDevices);
       if (out.axes.size() == kMaxAxes)
         return Fail(axis_loc, "a mesh of more than {} axes", kMaxAxes);
       out.axes.push_back(std::move(axis));
