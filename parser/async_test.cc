@@ -222,5 +222,61 @@ TEST_CASE("what is accepted but odd is warned about", "[parser][warnings]") {
   CHECK(warnings(Entry("ROOT c = f32[] constant(1)")).empty());
 }
 
+PrintOptions LosslessPrint() {
+  PrintOptions options = PrintOptions::ShortParsable();
+  options.lossless = true;
+  return options;
+}
+
+TEST_CASE("the lossless print uses the short form where it says the same", "[parser][async]") {
+  // Operands that updates bind, and threads of their own.
+  const std::string late = AsyncEntry(
+      "s = ((f32[8]), f32[8], u32[]) add-start(x), async_execution_thread=\"t\"\n"
+      "u = ((f32[8], f32[8]), f32[8], u32[]) add-update(s, y)\n"
+      "ROOT d = f32[8] add-done(u)");
+  CHECK_THAT(Reprint(late, LosslessPrint()), Catch::Contains("add-update(s, y)"));
+  CHECK(Reprint(Reprint(late, LosslessPrint()), LosslessPrint()) == Reprint(late, LosslessPrint()));
+  // The done's layout is not that of the computation.
+  CHECK_THAT(Reprint("HloModule m\n"
+                     "w { p = f32[2,2] parameter(0) ROOT n = f32[2,2] negate(p) }\n"
+                     "ENTRY e {\nx = f32[2,2] parameter(0)\n"
+                     "s = ((f32[2,2]), f32[2,2], u32[]) async-start(x), calls=w\n"
+                     "ROOT d = f32[2,2]{0,1} async-done(s)\n}\n",
+                     LosslessPrint()),
+             Catch::Contains("async-start(x), calls=w"));
+}
+
+TEST_CASE("only a start whose computation would take a name prints in full", "[parser][async]") {
+  const std::string text =
+      "HloModule m\n"
+      "v { p = f32[8] parameter(0) ROOT n = f32[8] abs(p) }\n"
+      "w { p = f32[8] parameter(0) ROOT n = f32[8] negate(p) }\n"
+      "ENTRY e {\nnegate = f32[8] parameter(0)\n"
+      "s = ((f32[8]), f32[8], u32[]) async-start(negate), calls=v\n"
+      "t = ((f32[8]), f32[8], u32[]) async-start(negate), calls=w\n"
+      "d = f32[8] async-done(s)\nf = f32[8] async-done(t)\nROOT r = f32[8] add(d, f)\n}\n";
+  const std::string printed = Reprint(text, LosslessPrint());
+  CHECK_THAT(printed, Catch::Contains("abs-start(negate)"));
+  CHECK_THAT(printed, Catch::Contains("async-start(negate), calls=w"));
+  CHECK(Reprint(printed, LosslessPrint()) == printed);
+}
+
+TEST_CASE("an element keeps its line where its name in a reader's eyes is taken",
+          "[parser][print]") {
+  PrintOptions options = LosslessPrint();
+  options.compact_gte = true;
+  const auto entry = [](std::string_view name) {
+    return fmt::format(
+        "HloModule m\nENTRY e {{\nt = (f32[4], f32[4]) parameter(0)\n"
+        "x = f32[4] get-tuple-element(t), index=0\ny = f32[4] get-tuple-element(t), index=1\n"
+        "ROOT {} = f32[4] add(x, y)\n}}\n",
+        name);
+  };
+  CHECK_THAT(Reprint(entry("sum"), options), Catch::Contains("add(t#0, t#1)"));
+  const std::string printed = Reprint(entry("t_0"), options);
+  CHECK_THAT(printed, Catch::Contains("add(x, t#1)"));
+  CHECK(Reprint(printed, options) == printed);
+}
+
 }  // namespace
 }  // namespace hlo
