@@ -106,6 +106,10 @@ Instruction* SameShapeOperand(const Instruction& instruction) {
   for (Instruction* operand : instruction.operands()) {
     if (Compatible(operand->shape(), instruction.shape())) return operand;
   }
+  if (instruction.parent()->is_entry() || instruction.operand_count() == 0) return nullptr;
+  for (Instruction* parameter : instruction.parent()->parameters()) {
+    if (Compatible(parameter->shape(), instruction.shape())) return parameter;
+  }
   return nullptr;
 }
 

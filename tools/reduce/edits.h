@@ -23,7 +23,7 @@ void RemoveUnusedParameters(Module& module);
 // Makes the entry layout that of the entry's shapes where they do not fit any more.
 void FitEntryLayout(Module& module);
 
-// An operand of the same shape, or null.
+// An operand of the same shape, or null. Inside called computations a parameter will do, too.
 Instruction* SameShapeOperand(const Instruction& instruction);
 // A value of this shape in `computation` that depends on nothing: zeros. Null for shapes that have
 // none.

@@ -20,6 +20,7 @@ std::string ReducedText(const Module& module) {
   print.percent = false;
   print.program_shape = false;
   print.operand_index_interval = 0;
+  print.syntax_sugar_async_ops = false;          // as hlo-opt
   print.layouts = !HasOnlyPlainLayouts(module);  // those are what the parser fills in
   return ToText(module, print);
 }

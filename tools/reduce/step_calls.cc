@@ -126,7 +126,55 @@ bool DropLoopElement(Instruction* loop, int64_t index) {
   return true;
 }
 
+// ---- sorts ----
+
+// Sorts without the operand `index`, which the comparison reads zeros of.
+bool DropSortOperand(Instruction* sort, int64_t index) {
+  Computation* comparison = sort->to_apply();
+  const int64_t count = sort->operand_count();
+  if (index >= count || count < 2 || comparison->callers().size() != 1 || !IsReadByElements(*sort))
+    return false;
+  for (int side = 1; side >= 0; --side) {
+    const int number = static_cast<int>(2 * index + side);
+    Instruction* parameter = comparison->parameter(number);
+    if (parameter->is_root()) return false;
+    if (parameter->has_uses()) Substitute(parameter, MakeZero(*comparison, parameter->shape()));
+    comparison->RemoveParameter(number);
+  }
+  MoveReaders(sort, index, sort->operand(static_cast<int>(index)));
+  sort->RemoveOperand(static_cast<int>(index));
+  if (count > 2) {
+    sort->set_shape(Shape::Tuple(sort->operand_shapes()));
+    return true;
+  }
+  // One operand is left: the result is no tuple any more.
+  sort->set_shape(sort->operand(0)->shape());
+  for (Instruction* user : sort->users()) Substitute(user, sort);
+  return true;
+}
+
 }  // namespace
+
+bool NarrowSorts(Reducer& reducer) {
+  reducer.set_step("sorts");
+  bool improved = false;
+  std::vector<std::pair<std::string, int>> sorts;
+  for (const Computation* computation : reducer.best().computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kSort && instruction->operand_count() > 1)
+        sorts.emplace_back(instruction->name(), instruction->operand_count());
+    }
+  }
+  for (const auto& [name, count] : sorts) {
+    for (int64_t index = count; index-- > 0 && !reducer.is_done();) {
+      improved |= reducer.Try([&](Module& module) {
+        Instruction* sort = module.FindInstruction(name);
+        return sort != nullptr && DropSortOperand(sort, index);
+      });
+    }
+  }
+  return improved;
+}
 
 bool InlineBodies(Reducer& reducer) {
   reducer.set_step("calls");

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "tools/reduce/edits.h"
@@ -81,6 +82,28 @@ bool ToHalf(Instruction* constant) {
   return SetLiteral(constant, std::move(literal));
 }
 
+// One constant in the place of several equal ones.
+bool MergeConstants(Module& module) {
+  bool changed = false;
+  for (Computation* computation : module.computations()) {
+    std::vector<Instruction*> kept;
+    for (Instruction* instruction : computation->instruction_vector()) {
+      if (!instruction->IsConstant()) continue;
+      const auto is_same = [&](const Instruction* other) {
+        return other->shape() == instruction->shape() && other->literal() == instruction->literal();
+      };
+      const auto same = std::find_if(kept.begin(), kept.end(), is_same);
+      if (same == kept.end()) {
+        kept.push_back(instruction);
+      } else {
+        Substitute(instruction, *same);
+        changed = true;
+      }
+    }
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool SimplifyConstants(Reducer& reducer) {
@@ -108,6 +131,7 @@ bool SimplifyConstants(Reducer& reducer) {
     improved |= before;
     if (!again) break;
   }
+  improved |= reducer.Try(MergeConstants);
   return improved;
 }
 

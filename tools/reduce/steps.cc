@@ -15,8 +15,8 @@ void ReduceAll(Reducer& reducer) {
   constexpr Step kSteps[] = {DropAttributes,    CutEnd,          CutStart,
                              DropOutputs,       InlineBodies,    ReplaceInstructions,
                              SimplifyConstants, TakeTuplesApart, NarrowLoops,
-                             NarrowCalls,       TakeOneElement,  MergeParameters,
-                             ShrinkShapes};
+                             NarrowSorts,       NarrowCalls,     TakeOneElement,
+                             MergeParameters,   ShrinkShapes};
   for (bool again = true; again && !reducer.is_done();) {
     again = false;
     for (const Step step : kSteps) again |= !reducer.is_done() && step(reducer);
