@@ -126,7 +126,41 @@ bool DropLoopElement(Instruction* loop, int64_t index) {
   return true;
 }
 
-// ---- sorts ----
+// ---- reductions and sorts ----
+
+// Reductions of several arrays without the one at `index`; what is computed for the others reads
+// zeros in its place.
+bool DropReduceOperand(Instruction* reduce, int64_t index) {
+  Computation* reducer = reduce->to_apply();
+  const int64_t count = reduce->operand_count() / 2;
+  Instruction* root = reducer->root();
+  if (index >= count || count < 2 || reducer->callers().size() != 1 ||
+      root->opcode() != Opcode::kTuple || !reduce->shape().IsTuple() || !IsReadByElements(*reduce))
+    return false;
+  Instruction* zero = MakeZero(*reduce->parent(), reduce->shape().element(static_cast<int>(index)));
+  if (zero == nullptr) return false;
+  std::vector<Shape> shapes(reduce->shape().elements().begin(), reduce->shape().elements().end());
+  shapes.erase(shapes.begin() + index);
+  MoveReaders(reduce, index, zero);
+  for (const int64_t number : {count + index, index}) {
+    Instruction* parameter = reducer->parameter(static_cast<int>(number));
+    if (parameter->has_uses()) Substitute(parameter, MakeZero(*reducer, parameter->shape()));
+    reduce->RemoveOperand(static_cast<int>(number));
+  }
+  Instruction* fewer = WithoutElement(root, index);
+  if (count == 2) fewer = fewer->operand(0);
+  reducer->set_root(fewer);
+  if (!root->has_uses()) reducer->Remove(root);
+  for (const int64_t number : {count + index, index})
+    reducer->RemoveParameter(static_cast<int>(number));
+  if (count > 2) {
+    reduce->set_shape(Shape::Tuple(shapes));
+    return true;
+  }
+  reduce->set_shape(shapes[0]);
+  for (Instruction* user : reduce->users()) Substitute(user, reduce);
+  return true;
+}
 
 // Sorts without the operand `index`, which the comparison reads zeros of.
 bool DropSortOperand(Instruction* sort, int64_t index) {
@@ -156,20 +190,25 @@ bool DropSortOperand(Instruction* sort, int64_t index) {
 }  // namespace
 
 bool NarrowSorts(Reducer& reducer) {
-  reducer.set_step("sorts");
+  reducer.set_step("sorts and reductions");
+  const auto drop = [](Instruction* instruction, int64_t index) {
+    if (instruction->opcode() == Opcode::kSort) return DropSortOperand(instruction, index);
+    return instruction->opcode() == Opcode::kReduce && DropReduceOperand(instruction, index);
+  };
   bool improved = false;
-  std::vector<std::pair<std::string, int>> sorts;
+  std::vector<std::pair<std::string, int>> found;
   for (const Computation* computation : reducer.best().computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kSort && instruction->operand_count() > 1)
-        sorts.emplace_back(instruction->name(), instruction->operand_count());
+      if (!instruction->shape().IsTuple()) continue;
+      if (instruction->opcode() == Opcode::kSort || instruction->opcode() == Opcode::kReduce)
+        found.emplace_back(instruction->name(), instruction->shape().element_count_of_tuple());
     }
   }
-  for (const auto& [name, count] : sorts) {
+  for (const auto& [name, count] : found) {
     for (int64_t index = count; index-- > 0 && !reducer.is_done();) {
       improved |= reducer.Try([&](Module& module) {
-        Instruction* sort = module.FindInstruction(name);
-        return sort != nullptr && DropSortOperand(sort, index);
+        Instruction* instruction = module.FindInstruction(name);
+        return instruction != nullptr && drop(instruction, index);
       });
     }
   }

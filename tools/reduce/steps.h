@@ -35,7 +35,7 @@ bool MergeParameters(Reducer& reducer);
 bool InlineBodies(Reducer& reducer);
 // Fewer values carried by loops.
 bool NarrowLoops(Reducer& reducer);
-// Fewer arrays sorted together.
+// Fewer arrays sorted or reduced together.
 bool NarrowSorts(Reducer& reducer);
 // Fewer operands of calls and fusions.
 bool NarrowCalls(Reducer& reducer);
