@@ -11,7 +11,7 @@
 // Leaves alone: fusion bodies, instructions with control predecessors, shardings that the replacement does not carry, side effects.
 // Two rules keep values where XLA's do not: nested dynamic slices clamp both starts, and a reduction of dimensions of size 1 keeps a start
 // value that is not the identity. Not here yet: the rules for convolution, gather, scatter, conditional, arg-max reductions, sums of
-// all-reduce, opt-barrier, reordering of chains of dots, and what turns reshapes, copies and transposes into bitcasts when layouts are fixed.
+// all-reduce, opt-barrier, reordering of chains of dots, slice of reshape, and what turns reshapes, copies and transposes into bitcasts when layouts are fixed.
 #pragma once
 
 #include "passes/rewrite.h"

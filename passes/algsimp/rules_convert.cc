@@ -16,6 +16,9 @@ bool Fits(ElementType from, ElementType to) {
     return type == ElementType::kF32 || type == ElementType::kF64;
   };
   if (IsFloat(from) && wide(to)) return BitWidth(from) < BitWidth(to);
+  // Eight bits have at most five of exponent and three of mantissa, except for pure exponents.
+  if (IsFloat(from) && BitWidth(from) == 8 && from != ElementType::kF8E8M0FNU)
+    return to == ElementType::kF16;
   return false;
 }
 
