@@ -21,7 +21,7 @@ from bench_models import BenchError, oracle_python
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SIZES = [20_000, 200_000, 1_000_000]
 BYTES_PER_INSTRUCTION = 127
-PASSES = ["dce", "hlo-module-dce", "cse", "tuple-simplifier", "constant_folding", "call-inliner", "map-inline", "flatten-call-graph",
+PASSES = ["algsimp", "dce", "hlo-module-dce", "cse", "tuple-simplifier", "constant_folding", "call-inliner", "map-inline", "flatten-call-graph",
           "zero_sized_hlo_elimination", "defuser", "despecializer", "control-dep-remover", "logistic-expander", "hlo-verifier",
           "hlo-trivial-scheduler", "hlo-descheduler", "hlo-trivial-scheduler,root-instruction-sinker", "subcomputation-unification",
           "simplify-sorts", "batch-dot-simplification", "while-loop-trip-count-annotator", "simplify-while-loops",
