@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 
@@ -206,6 +207,8 @@ void AppendExtras(const Extras& extras, const Module& module, const PrintOptions
       out += name;
       out += '=';
       AppendValue(out, value);
+      // XLA reads `-0` as 0.
+      if (options.lossless && value == 0 && std::signbit(value)) out += ".0";
     }
     out += '}';
   }

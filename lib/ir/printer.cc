@@ -472,12 +472,20 @@ void Printer::AppendOwnAttributes(const Instruction& instruction, int indent) {
   if (!options_.replica_group_sub_axes && UsesSubAxes(instruction))
     options.full_replica_groups = true;
   if (options_.extra_attributes) {
+    const size_t start = out_.size();
     if (options_.lossless && instruction.opcode() == Opcode::kDomain) {
       ReadableDomain(instruction).Print(options, /*after_calls=*/false, out_);
     } else {
       instruction.attrs_ptr().Print(options, /*after_calls=*/false, out_);
     }
-    if (options_.lossless) AppendReplicaMode(instruction);
+    if (options_.lossless) {
+      AppendReplicaMode(instruction);
+      if (instruction.attrs_ptr().Is<BatchNormAttrs>()) MarkNegativeZeros(start);
+      // Strings stand in front of the literal, numbers of its kind only in it.
+      const bool has_literal = instruction.opcode() == Opcode::kCustomCall &&
+                               instruction.attrs<CustomCallAttrs>().literal.has_value();
+      if (has_literal) MarkNegativeZeros(out_.rfind(", literal="));
+    }
   }
   AppendCalls(instruction, indent);
   if (options_.extra_attributes) instruction.attrs_ptr().Print(options, /*after_calls=*/true, out_);
