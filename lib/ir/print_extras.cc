@@ -213,8 +213,14 @@ void AppendExtras(const Extras& extras, const Module& module, const PrintOptions
     out += '}';
   }
   if (extras.result_accuracy && !(*extras.result_accuracy == ResultAccuracy())) {
+    const size_t start = out.size();
     out += ", result_accuracy=";
     AppendValue(out, *extras.result_accuracy);
+    if (options.lossless) {
+      for (size_t at = out.find("=-0", start); at != std::string::npos;
+           at = out.find("=-0", at + 1))
+        if (out[at + 3] == ',' || out[at + 3] == '}') out.insert(at + 3, ".0");
+    }
   }
   if (extras.origin) {
     out += ", origin={";
