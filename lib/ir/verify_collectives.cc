@@ -9,6 +9,7 @@
 //   shares               of all-gather and reduce-scatter are as many as devices in a group; so are operands of an all-to-all of tuples
 //   source_target_pairs  are in range, with each device at most once a source and once a target, times the number of slices
 #include <algorithm>
+#include <limits>
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/verify_internal.h"
@@ -48,8 +49,12 @@ struct DeviceRange {
 };
 
 DeviceRange RangeOf(const GroupAttrs& attrs, const ModuleConfig& config) {
-  if (attrs.use_global_device_ids.value_or(false))
-    return {config.replica_count * config.num_partitions, "devices"};
+  if (attrs.use_global_device_ids.value_or(false)) {
+    int64_t count;
+    if (__builtin_mul_overflow(config.replica_count, config.num_partitions, &count))
+      count = std::numeric_limits<int64_t>::max();
+    return {count, "devices"};
+  }
   if (attrs.channel_id.has_value() && !attrs.use_global_device_ids.has_value())
     return {config.num_partitions, "partitions"};
   return {config.replica_count, "replicas"};
