@@ -165,7 +165,9 @@ Computation* Parser::WrappedByStart(const Draft& step) const {
 // Attributes of the step that also describe the wrapped operation.
 void Parser::CopyToWrapped(Computation* wrapped, const CommonAttrs& common) {
   Instruction* root = wrapped->root();
-  if (common.has_metadata) root->mutable_extras().metadata = common.metadata;
+  // What does not print would be lost on the next reader, and with it what it has replaced.
+  if (common.has_metadata && common.metadata.IsPrintable())
+    root->mutable_extras().metadata = common.metadata;
   if (common.origin.has_value()) root->mutable_extras().origin = *common.origin;
   if (common.backend_config.has_value())
     root->mutable_extras().backend_config = *common.backend_config;
