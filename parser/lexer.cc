@@ -287,6 +287,14 @@ void Lexer::Nan(const char* begin, const char* after) {
 void Lexer::String(const char* begin) {
   const char quote = *begin;
   const char* at = begin + 1;
+  // Most strings have no backslash: three searches by the library.
+  if (const auto* end =
+          static_cast<const char*>(std::memchr(at, quote, static_cast<size_t>(end_ - at)));
+      end != nullptr) {
+    const auto size = static_cast<size_t>(end - at);
+    if (std::memchr(at, '\\', size) == nullptr && std::memchr(at, '\0', size) == nullptr)
+      return Finish(Tok::kString, begin, end + 1);
+  }
   while (at < end_ && *at != quote) {
     if (*at == '\0') return Fail(at, at + 1, "a NUL byte in the text");
     if (*at == '\\') {

@@ -165,16 +165,15 @@ Computation* Parser::WrappedByStart(const Draft& step) const {
 // Attributes of the step that also describe the wrapped operation.
 void Parser::CopyToWrapped(Computation* wrapped, const CommonAttrs& common) {
   Instruction* root = wrapped->root();
+  if (common.extras == nullptr) return;
+  const Extras& from = *common.extras;
+  Extras& to = root->mutable_extras();
   // What does not print would be lost on the next reader, and with it what it has replaced.
-  if (common.has_metadata && common.metadata.IsPrintable())
-    root->mutable_extras().metadata = common.metadata;
-  if (common.origin.has_value()) root->mutable_extras().origin = *common.origin;
-  if (common.backend_config.has_value())
-    root->mutable_extras().backend_config = *common.backend_config;
-  if (common.frontend_attributes.has_value())
-    root->mutable_extras().frontend_attributes = *common.frontend_attributes;
-  if (common.statistics.has_value() && !common.statistics->values.empty())
-    root->mutable_extras().statistics = *common.statistics;
+  if (from.metadata.IsPrintable()) to.metadata = from.metadata;
+  if (from.origin) to.origin = from.origin;
+  if (!from.backend_config.empty()) to.backend_config = from.backend_config;
+  if (!from.frontend_attributes.empty()) to.frontend_attributes = from.frontend_attributes;
+  if (from.statistics) to.statistics = from.statistics;
 }
 
 // Gives the wrapped computation the shapes of a sugared update or done; operands bound late become
@@ -225,7 +224,9 @@ bool Parser::BuildSugaredStart(Draft& draft, Computation*& wrapped) {
   op.shape = result;
   op.attrs = std::move(draft.attrs);
   op.common.calls = draft.common.calls;
-  op.common.result_accuracy = std::exchange(draft.common.result_accuracy, std::nullopt);
+  if (draft.common.extras != nullptr && draft.common.extras->result_accuracy) {
+    op.common.mutable_extras().result_accuracy = std::move(draft.common.extras->result_accuracy);
+  }
   for (size_t i = 0; i < parameters.size(); ++i) {
     op.operands.push_back(wrapped->AddVerbatim(
         Opcode::kParameter, parameters[i], {},
@@ -282,7 +283,8 @@ bool Parser::BuildAsync(Scope& scope, Draft& draft, Instruction*& out) {
     }
     attrs.async_execution_thread = "main";
     draft.common.calls.clear();
-    draft.common.result_accuracy.reset();  // has been compared with the start's
+    // Has been compared with the start's.
+    if (draft.common.extras != nullptr) draft.common.extras->result_accuracy.reset();
   }
   const std::string_view name = draft.anonymous ? AnonymousName(Text(opcode)) : draft.name;
   out = scope.computation->AddVerbatim(opcode, *draft.shape, draft.operands,

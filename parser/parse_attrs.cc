@@ -203,12 +203,13 @@ bool Parser::CheckRepeated(const Draft& draft, const Instruction& root, AttrRead
   }
   if (draft.common.has_calls && static_cast<int>(calls.size()) != root.call_count())
     return differs(draft.calls_loc, "the list of called computations");
-  if (draft.common.result_accuracy.has_value()) {
+  const Extras* own_extras = draft.common.extras.get();
+  if (own_extras != nullptr && own_extras->result_accuracy.has_value()) {
     const Extras* extras = root.extras();
     const ResultAccuracy stored = extras != nullptr && extras->result_accuracy.has_value()
                                       ? *extras->result_accuracy
                                       : ResultAccuracy();
-    if (!(stored == *draft.common.result_accuracy))
+    if (!(stored == *own_extras->result_accuracy))
       return differs(draft.accuracy_loc, "result_accuracy");
   }
   return true;
@@ -313,17 +314,21 @@ int Parser::ReadCommonAttribute(Scope& scope, Draft& draft, std::string_view nam
   CommonAttrs& common = draft.common;
   const auto result = [](bool ok) { return ok ? 1 : -1; };
   switch (index) {
-    case kMetadata: common.has_metadata = true; return result(ReadValue(common.metadata));
-    case kSharding: return result(ReadValue(common.sharding.emplace()));
-    case kBackendConfig: return result(ReadStringOrDict(common.backend_config.emplace()));
-    case kFrontend: return result(ReadValue(common.frontend_attributes.emplace()));
+    case kMetadata: return result(ReadValue(common.mutable_extras().metadata));
+    case kSharding: return result(ReadValue(common.mutable_extras().sharding.emplace()));
+    case kBackendConfig: return result(ReadStringOrDict(common.mutable_extras().backend_config));
+    case kFrontend: return result(ReadValue(common.mutable_extras().frontend_attributes));
     case kControl: return result(ReadControlPredecessors(scope, common.control_predecessors));
-    case kOrigin: return result(ReadValue(common.origin.emplace()));
-    case kStatistics:
-      if (!ReadValue(common.statistics.emplace())) return -1;
-      if (common.statistics->values.empty()) Warn(loc, "statistics without a number are dropped");
+    case kOrigin: return result(ReadValue(common.mutable_extras().origin.emplace()));
+    case kStatistics: {
+      Boxed<Statistics>& statistics = common.mutable_extras().statistics;
+      if (!ReadValue(statistics.emplace())) return -1;
+      if (!statistics->values.empty()) return 1;
+      Warn(loc, "statistics without a number are dropped");
+      statistics.reset();
       return 1;
-    default: return result(ReadValue(common.result_accuracy.emplace()));
+    }
+    default: return result(ReadValue(common.mutable_extras().result_accuracy.emplace()));
   }
 }
 

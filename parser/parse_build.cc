@@ -339,33 +339,21 @@ bool Parser::Build(Scope& scope, Draft& draft, Instruction*& out) {
 }
 
 void Parser::ApplyExtras(Instruction* instruction, CommonAttrs& common) {
-  for (Instruction* predecessor : common.control_predecessors)
-    instruction->AddControlPredecessor(predecessor);
-  if (common.has_metadata) {
-    has_frame_ids_ = has_frame_ids_ || common.metadata.stack_frame_id != 0;
-    instruction->mutable_extras().metadata = std::move(common.metadata);
-  }
-  if (common.sharding.has_value()) {
-    Sharding& sharding = *common.sharding;
-    const Shape shape = instruction->shape();
-    if (shape.IsTuple() && !sharding.is_tuple) {
+  if (common.extras != nullptr) {
+    Extras& extras = *common.extras;
+    has_frame_ids_ = has_frame_ids_ || extras.metadata.stack_frame_id != 0;
+    if (extras.sharding && instruction->shape().IsTuple() && !extras.sharding->is_tuple) {
       // One copy per leaf; the empty tuple has one, too.
-      const auto leaves = static_cast<size_t>(std::max<int64_t>(LeafCount(shape), 1));
+      Sharding& sharding = *extras.sharding;
+      const auto leaves =
+          static_cast<size_t>(std::max<int64_t>(LeafCount(instruction->shape()), 1));
       sharding.leaves.assign(leaves, Sharding::Leaf(sharding.leaves[0]));
       sharding.is_tuple = true;
     }
-    instruction->mutable_extras().sharding = std::move(sharding);
+    instruction->set_extras(std::move(common.extras));
   }
-  if (common.backend_config.has_value())
-    instruction->mutable_extras().backend_config = *std::move(common.backend_config);
-  if (common.frontend_attributes.has_value())
-    instruction->mutable_extras().frontend_attributes = *std::move(common.frontend_attributes);
-  if (common.statistics.has_value() && !common.statistics->values.empty()) {
-    instruction->mutable_extras().statistics = *std::move(common.statistics);
-  }
-  if (common.origin.has_value()) instruction->mutable_extras().origin = *std::move(common.origin);
-  if (common.result_accuracy.has_value())
-    instruction->mutable_extras().result_accuracy = *std::move(common.result_accuracy);
+  for (Instruction* predecessor : common.control_predecessors)
+    instruction->AddControlPredecessor(predecessor);
 }
 
 }  // namespace hlo

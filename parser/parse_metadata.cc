@@ -46,10 +46,12 @@ bool Parser::ReadValue(OpMetadata& out) {
       case 6: ok = ReadValue(out.source_end_column); break;
       case 7: {
         const SourceLoc loc = token().loc();
-        ok = ReadBracedInts(out.profile_type);
-        for (const int64_t type : out.profile_type) {
+        std::vector<int64_t> types;
+        ok = ReadBracedInts(types);
+        for (const int64_t type : types) {
           if (type < 0 || type > 3) return Fail(loc, "profile type {}, expected 0 to 3", type);
         }
+        if (!types.empty()) out.profile_type = std::move(types);
         break;
       }
       case 8: ok = ReadValue(out.deduplicated_name); break;

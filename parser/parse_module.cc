@@ -116,6 +116,7 @@ bool Parser::ParseComputation() {
   scope = NewScope();
   scope->computation = NewComputation(name, loc);
   Computation* computation = scope->computation;
+  if (is_entry && entry_ == nullptr) ReserveNames(*scope);
   bool ok = ParseBody(*scope) && CheckBody(*scope, loc);
   bool has_thread = false;
   while (ok && Is(Tok::kComma)) {
@@ -182,6 +183,18 @@ bool Parser::ParseSignature(std::optional<Shape>& result, SourceLoc& loc, int& p
   if (!ParseShape(shape)) return false;
   result = shape;
   return true;
+}
+
+// Room for the names of the entry computation, most often the largest: its lines are counted.
+void Parser::ReserveNames(Scope& scope) {
+  const size_t begin = token().begin;
+  size_t lines = 0, at = text_.find('\n', begin);
+  while (at != std::string_view::npos && at + 1 < text_.size() && text_[at + 1] != '}') {
+    ++lines;
+    at = text_.find('\n', at + 1);
+  }
+  const size_t end = std::min(at, text_.size());
+  scope.names.reserve(std::min(lines, (end - begin) / 32));
 }
 
 bool Parser::ParseBody(Scope& scope) {

@@ -135,6 +135,21 @@ bool Parser::ReadValue(std::string& out) {
   return true;
 }
 
+bool Parser::ReadValue(SharedText& out) {
+  if (!Is(Tok::kString)) return Unexpected("a string");
+  const std::string_view inside = token().text.substr(1, token().text.size() - 2);
+  if (const auto known = texts_.find(inside); known != texts_.end()) {
+    out = known->second;
+    lex_.Next();
+    return true;
+  }
+  std::string text;
+  if (!ReadValue(text)) return false;
+  out = text;
+  texts_.emplace(inside, out);
+  return true;
+}
+
 // STR | '{' raw JSON text '}'
 bool Parser::ReadStringOrDict(std::string& out) {
   if (!Is(Tok::kLBrace)) {

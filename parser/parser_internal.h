@@ -51,15 +51,12 @@ using Operands = absl::InlinedVector<Instruction*, 6>;
 struct CommonAttrs {
   absl::InlinedVector<Computation*, 2> calls;  // by CallSpec order; null: not given
   bool has_calls = false;
-  std::optional<Sharding> sharding;
-  OpMetadata metadata;
-  bool has_metadata = false;
-  std::optional<std::string> backend_config;
-  std::optional<FrontendAttributes> frontend_attributes;
-  std::optional<Statistics> statistics;
   std::vector<Instruction*> control_predecessors;
-  std::optional<OriginalValue> origin;
-  std::optional<ResultAccuracy> result_accuracy;
+  std::unique_ptr<Extras> extras;  // the instruction takes it as it is
+  Extras& mutable_extras() {
+    if (extras == nullptr) extras = std::make_unique<Extras>();
+    return *extras;
+  }
 };
 
 // An instruction while it is read.
@@ -180,6 +177,7 @@ class Parser {
   bool ReadValue(int32_t& out);
   bool ReadValue(float& out);
   bool ReadValue(std::string& out);
+  bool ReadValue(SharedText& out);
   bool ReadValue(DimVec& out);
   bool ReadValue(std::vector<DimVec>& out);
   bool ReadValue(BracedDim& out);
@@ -276,6 +274,7 @@ class Parser {
   bool ParseSubInts(std::span<const std::string_view> names, std::span<int32_t> values);
   bool ParseComputation();
   bool ParseSignature(std::optional<Shape>& result, SourceLoc& loc, int& parameters);
+  void ReserveNames(Scope& scope);
   bool ParseBody(Scope& scope);
   bool CheckBody(Scope& scope, SourceLoc loc);
   bool ParseSingle();
@@ -370,7 +369,8 @@ class Parser {
   int error_count_ = 0;
   int depth_ = 0;
   std::unique_ptr<Module> module_;
-  StringViewMap<Shape> shapes_;  // by text
+  StringViewMap<Shape> shapes_;      // by text
+  StringViewMap<SharedText> texts_;  // by what stands between the quotes
   StringViewMap<ComputationBinding> computations_;
   std::array<AttrsPtr, 16> parameter_attrs_;  // by number
   std::vector<std::unique_ptr<Scope>> spare_scopes_;

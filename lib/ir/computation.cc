@@ -21,6 +21,9 @@ Computation::~Computation() {
     if (instruction != nullptr) instruction->~Instruction();
   }
   for (Instruction* instruction : dead_) instruction->~Instruction();
+  for (size_t k = 0; k < slabs_.size(); ++k) {
+    module_->memory().Give(slabs_[k], SlabCapacity(k, kSlabSize) * sizeof(Instruction));
+  }
 }
 
 void Computation::set_execution_thread(std::string_view thread) {
@@ -70,11 +73,11 @@ Instruction* Computation::Allocate(Opcode opcode, Shape shape) {
     free_.pop_back();
   } else {
     if (slabs_.empty() || slab_used_ == SlabCapacity(slabs_.size() - 1, kSlabSize)) {
-      slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(
-          SlabCapacity(slabs_.size(), kSlabSize) * sizeof(Instruction)));
+      slabs_.push_back(static_cast<std::byte*>(
+          module_->memory().Take(SlabCapacity(slabs_.size(), kSlabSize) * sizeof(Instruction))));
       slab_used_ = 0;
     }
-    storage = slabs_.back().get() + slab_used_++ * sizeof(Instruction);
+    storage = slabs_.back() + slab_used_++ * sizeof(Instruction);
   }
   auto* instruction = new (storage) Instruction(opcode, shape);
   instruction->parent_ = this;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "lib/ir/instruction.h"
 #include "lib/ops/shape_rules.h"
@@ -137,14 +138,14 @@ class Computation final {
   Module* module_;
   std::string_view name_;
   std::string_view execution_thread_ = "main";
-  std::vector<std::unique_ptr<std::byte[]>> slabs_;
+  std::vector<std::byte*> slabs_;  // from the module's memory
   size_t slab_used_ = kSlabSize;
   std::vector<Instruction*> free_;   // storage of swept instructions
   std::vector<Instruction*> order_;  // null: hole
   std::vector<Instruction*> dead_;   // removed, not yet freed
   int live_ = 0;
   Instruction* root_ = nullptr;
-  std::vector<Instruction*> parameters_;
+  absl::InlinedVector<Instruction*, 2> parameters_;
   std::vector<CallSite> callers_;
   std::optional<std::vector<Instruction*>> schedule_;
   SourceLoc loc_;

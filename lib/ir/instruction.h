@@ -141,6 +141,8 @@ class Instruction final {
   // Extras.
   const Extras* extras() const { return extras_.get(); }  // null when there are none
   Extras& mutable_extras();
+  // Replaces what there is; not for an instruction with control edges.
+  void set_extras(std::unique_ptr<Extras> extras) { extras_ = std::move(extras); }
   const OpMetadata& metadata() const;
   void set_metadata(OpMetadata metadata) { mutable_extras().metadata = std::move(metadata); }
   const Sharding* sharding() const {

@@ -14,16 +14,9 @@ Module::~Module() = default;
 
 std::string_view Module::Intern(std::string_view text) {
   if (const auto it = pool_.find(text); it != pool_.end()) return *it;
-  if (text.size() > pool_left_) {
-    const size_t size = std::max<size_t>(1 << 14, text.size());
-    pool_chunks_.push_back(std::make_unique<char[]>(size));
-    pool_at_ = pool_chunks_.back().get();
-    pool_left_ = size;
-  }
-  if (!text.empty()) std::memcpy(pool_at_, text.data(), text.size());
-  const std::string_view copy(pool_at_, text.size());
-  pool_at_ += text.size();
-  pool_left_ -= text.size();
+  char* const chars = memory_.TakeChars(text.size());
+  if (!text.empty()) std::memcpy(chars, text.data(), text.size());
+  const std::string_view copy(chars, text.size());
   pool_.insert(copy);
   return copy;
 }
@@ -42,7 +35,7 @@ void Module::UniquifyNames() {
   instruction_names_.Reserve(static_cast<size_t>(instruction_count()));
   computation_names_.Reserve(order_.size());
   for (Computation* computation : order_) {
-    if (!computation_names_.TakeAsIs(computation->name_)) {
+    if (!IsSanitizedName(computation->name_) || !computation_names_.TakeAsIs(computation->name_)) {
       computation->name_ = Intern(computation_names_.Unique(computation->name_));
     }
     for (Instruction* instruction : computation->instructions()) {
@@ -55,8 +48,12 @@ void Module::UniquifyNames() {
 // ---- computations ----
 
 Computation* Module::AddComputationVerbatim(std::string_view name) {
-  auto* computation = new Computation(this, Intern(name));
-  owned_.emplace_back(computation, [](Computation* c) { delete c; });
+  auto* computation = new (memory_.Take(sizeof(Computation))) Computation(this, Intern(name));
+  owned_.emplace_back(computation, [](Computation* c) {
+    BumpAllocator& memory = c->module_->memory_;
+    c->~Computation();
+    memory.Give(c, sizeof(Computation));
+  });
   order_.push_back(computation);
   return computation;
 }

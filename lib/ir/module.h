@@ -8,10 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "lib/ir/computation.h"
 #include "lib/ir/module_config.h"
 #include "lib/ir/name_uniquer.h"
+#include "lib/support/bump_allocator.h"
+#include "lib/support/string_hash.h"
 
 namespace hlo {
 
@@ -77,7 +78,8 @@ class Module final {
   std::unique_ptr<Module> Clone() const;
 
   // ---- names ----
-  // Makes all names unique in XLA's order; for modules built with the Verbatim calls.
+  // Makes all names unique in XLA's order; for modules built with the Verbatim calls, whose
+  // instructions have sanitized names.
   void UniquifyNames();
   std::string_view UniqueInstructionName(std::string_view name);
   void Rename(Instruction* instruction, std::string_view name);
@@ -85,6 +87,7 @@ class Module final {
   std::string_view Intern(std::string_view text);
 
   // ---- bookkeeping ----
+  BumpAllocator& memory() { return memory_; }
   uint32_t NextId() { return next_id_++; }
   uint32_t id_limit() const { return next_id_; }
   // The next of the module's pseudo-random numbers: the same sequence in every run, continued by
@@ -104,13 +107,11 @@ class Module final {
   bool scheduled_ = false;
   Computation* entry_ = nullptr;
   std::vector<Computation*> order_;
+  BumpAllocator memory_;  // of names and instructions: outlives the computations
   std::vector<std::unique_ptr<Computation, void (*)(Computation*)>> owned_;
   NameUniquer instruction_names_;
   NameUniquer computation_names_;
-  std::vector<std::unique_ptr<char[]>> pool_chunks_;
-  size_t pool_left_ = 0;
-  char* pool_at_ = nullptr;
-  absl::flat_hash_set<std::string_view> pool_;
+  StringViewSet pool_;
   uint32_t next_id_ = 0;
   uint64_t random_state_ = 42;
 };

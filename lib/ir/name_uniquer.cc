@@ -56,30 +56,39 @@ namespace {
 // A name split at the last dot that stands before an integer.
 struct Parts {
   std::string_view root;
-  int64_t number = 0;
-  bool has_suffix = false;
-  bool canonical = true;  // the number is written the way it prints
+  std::string_view digits;  // with their sign; empty: no such dot
+  bool canonical = true;    // the number is written the way it prints
+  bool is_zero() const { return digits.empty() || digits == "0"; }  // where canonical
+  int64_t number() const {
+    int64_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+  }
 };
 
 Parts SplitName(std::string_view name) {
-  if (name.empty() || name.back() < '0' || name.back() > '9') return {name};
-  const size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos || dot == 0 || dot + 1 >= name.size()) return {name};
-  const std::string_view digits = name.substr(dot + 1);
-  Parts parts{name.substr(0, dot), 0, true, true};
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), parts.number);
-  if (error != std::errc() || end != digits.data() + digits.size()) return {name};
-  parts.canonical = digits[0] == '0' ? digits.size() == 1 : digits[0] != '-' || digits[1] != '0';
-  return parts;
+  size_t first = name.size();
+  while (first > 0 && name[first - 1] >= '0' && name[first - 1] <= '9') --first;
+  if (first == name.size()) return {name, {}};
+  size_t begin = first;  // of the digits, or of their sign
+  if (begin > 0 && name[begin - 1] == '-') --begin;
+  if (begin < 2 || name[begin - 1] != '.') return {name, {}};
+  const std::string_view digits = name.substr(begin);
+  if (name.size() - first > 18) {
+    int64_t number;
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc())
+      return {name, {}};
+  }
+  return {name.substr(0, begin - 1), digits,
+          name[first] != '0' || (first == begin && first + 1 == name.size())};
 }
 
 }  // namespace
 
 bool NameUniquer::TakeAsIs(std::string_view name) {
   const Parts parts = SplitName(name);
-  if (!parts.canonical || !IsSanitizedName(name)) return false;
-  return taken_.insert(parts.has_suffix && parts.number == 0 ? parts.root : name).second;
+  if (!parts.canonical) return false;
+  return taken_.insert(parts.is_zero() ? parts.root : name).second;
 }
 
 std::string NameUniquer::Unique(std::string_view name) {
@@ -93,8 +102,9 @@ std::string NameUniquer::Unique(std::string_view name) {
     }
     return result;
   };
-  std::string result = numbered(parts.number);
-  bool is_zero = parts.number == 0;
+  const int64_t own = parts.number();
+  std::string result = numbered(own);
+  bool is_zero = own == 0;
   if (taken_.contains(result)) {
     int64_t& next = next_[std::string(parts.root)];
     while (taken_.contains(result = numbered(next))) ++next;
@@ -103,7 +113,7 @@ std::string NameUniquer::Unique(std::string_view name) {
   owned_.push_back(std::make_unique_for_overwrite<char[]>(result.size()));
   result.copy(owned_.back().get(), result.size());
   taken_.insert({owned_.back().get(), result.size()});
-  if (is_zero && parts.has_suffix) result += ".0";
+  if (is_zero && !parts.digits.empty()) result += ".0";
   return result;
 }
 

@@ -21,8 +21,8 @@ class NameUniquer {
  public:
   // The unique form of `name`, which is then taken.
   std::string Unique(std::string_view name);
-  // Takes `name` if it is its own unique form; changes nothing otherwise. The text of `name` must
-  // live as long as this object (or until Clear).
+  // Takes the sanitized `name` if it is its own unique form; changes nothing otherwise. The text of
+  // `name` must live as long as this object (or until Clear).
   bool TakeAsIs(std::string_view name);
   // Room for `count` names in all.
   void Reserve(size_t count) { taken_.reserve(count); }

@@ -269,7 +269,7 @@ class OpVerifier {
 
   // `metadata={scheduling_name=…}` is the name that profiles know.
   void CheckName(const Instruction& instruction) {
-    const std::string& known = instruction.metadata().scheduling_name;
+    const std::string_view known = instruction.metadata().scheduling_name;
     const std::string_view name = instruction.name();
     if (known.empty() || known == name || name.find(".clone") != std::string_view::npos ||
         name.find(".remat") != std::string_view::npos)

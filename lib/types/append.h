@@ -26,15 +26,25 @@ void AppendInt(I value, std::string& out) {
   out.append(buffer, result.ptr - buffer);
 }
 
-// "1,2,3"
+// "1,2,3"; written through a buffer, as most lists are long or have short numbers.
 template <class Range>
 void AppendInts(const Range& values, std::string& out, char separator = ',') {
-  bool first = true;
+  char buffer[128];
+  char* at = buffer;
   for (const auto value : values) {
-    if (!first) out += separator;
-    first = false;
-    AppendInt(value, out);
+    if (buffer + sizeof(buffer) - at < 24) {
+      out.append(buffer, static_cast<size_t>(at - buffer));
+      at = buffer;
+    }
+    if (value >= 0 && value < 10) {
+      *at++ = static_cast<char>('0' + static_cast<int>(value));
+    } else {
+      at = std::to_chars(at, buffer + sizeof(buffer), value).ptr;
+    }
+    *at++ = separator;
   }
+  // The last separator is one too many.
+  if (at > buffer) out.append(buffer, static_cast<size_t>(at - 1 - buffer));
 }
 
 namespace internal {

@@ -87,7 +87,7 @@ TEST_CASE("metadata prints its fields in order", "[types][metadata]") {
   metadata.source_end_line = 4;
   metadata.source_column = 5;
   metadata.source_end_column = 6;
-  metadata.profile_type = {1, 2};
+  metadata.profile_type = std::vector<int64_t>{1, 2};
   metadata.deduplicated_name = "d";
   metadata.scheduling_name = "s";
   metadata.stack_frame_id = 7;

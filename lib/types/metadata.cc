@@ -65,7 +65,7 @@ void OpMetadata::AppendTo(std::string& out, bool op_name_only) const {
   fields.Number("source_end_line", source_end_line);
   fields.Number("source_column", source_column);
   fields.Number("source_end_column", source_end_column);
-  fields.Numbers("profile_type", profile_type);
+  if (profile_type.has_value()) fields.Numbers("profile_type", *profile_type);
   fields.Text("deduplicated_name", deduplicated_name);
   fields.RawText("scheduling_name", scheduling_name);  // as XLA: not escaped
   fields.Number("stack_frame_id", stack_frame_id);

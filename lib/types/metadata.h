@@ -5,21 +5,24 @@
 #include <string>
 #include <vector>
 
+#include "lib/support/boxed.h"
+#include "lib/support/shared_text.h"
+
 namespace hlo {
 
 struct OpMetadata {
-  std::string op_type;
-  std::string op_name;
-  std::string source_file;
+  SharedText op_type;
+  SharedText op_name;
+  SharedText source_file;
   int32_t source_line = 0;
   int32_t source_end_line = 0;
   int32_t source_column = 0;
   int32_t source_end_column = 0;
-  std::vector<int64_t> profile_type;
-  std::string deduplicated_name;
-  std::string scheduling_name;
+  Boxed<std::vector<int64_t>> profile_type;
+  SharedText deduplicated_name;
+  SharedText scheduling_name;
   int32_t stack_frame_id = 0;  // 1-based index into the module's frames; 0: none
-  std::string metadata_payload;
+  SharedText metadata_payload;
   friend bool operator==(const OpMetadata&, const OpMetadata&) = default;
 
   // Whether XLA would print it at all.

@@ -63,12 +63,10 @@ class FrameJoiner {
 };
 
 // "inner" under "outer"  =>  "outer/inner"; names that start with "outer" already stay.
-void PrefixOpName(const std::string& prefix, std::string& op_name) {
+void PrefixOpName(const SharedText& prefix, SharedText& op_name) {
   if (prefix.empty() || op_name.empty() || op_name == prefix) return;
-  if (op_name.size() > prefix.size() && op_name.compare(0, prefix.size(), prefix) == 0 &&
-      op_name[prefix.size()] == '/')
-    return;
-  op_name = prefix + "/" + op_name;
+  const std::string outer = fmt::format("{}/", prefix.view());
+  if (!op_name.view().starts_with(outer)) op_name = outer + std::string(op_name);
 }
 
 void JoinMetadata(const Instruction& call, FrameJoiner& joiner, Instruction& inlined) {
