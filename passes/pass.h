@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,15 +53,31 @@ class PassContext {
   bool MayRewrite() { return may_rewrite_ == nullptr || may_rewrite_(); }
   void set_may_rewrite(std::function<bool()> fn) { may_rewrite_ = std::move(fn); }
 
+  // Rules (rewrite.h) that are left out, by name.
+  bool RuleEnabled(std::string_view rule) const { return !disabled_rules_.contains(rule); }
+  void DisableRule(std::string rule) { disabled_rules_.insert(std::move(rule)); }
+  // Told of each rewrite, before it happens: the rule, the instruction and its replacement.
+  using RuleTrace =
+      std::function<void(std::string_view rule, const Instruction& old, const Instruction& to)>;
+  void set_rule_trace(RuleTrace trace) { rule_trace_ = std::move(trace); }
+  const RuleTrace& rule_trace() const { return rule_trace_; }
+
   std::string_view pass() const { return pass_; }
-  void set_pass(std::string_view pass) { pass_ = pass; }
+  int64_t pass_number() const { return pass_number_; }  // in the run of the pipeline, from 1
+  void set_pass(std::string_view pass, int64_t number = 0) {
+    pass_ = pass;
+    pass_number_ = number;
+  }
 
  private:
   std::string pass_;
+  int64_t pass_number_ = 0;
   std::map<std::pair<std::string, std::string>, int64_t> counts_;
   std::vector<RemarkEntry> remarks_;
   bool wants_remarks_ = false;
   std::function<bool()> may_rewrite_;
+  std::set<std::string, std::less<>> disabled_rules_;
+  RuleTrace rule_trace_;
 };
 
 // What a rule or a pass may do to values.

@@ -9,6 +9,8 @@
 #include "lib/ir/compare.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
+#include "lib/support/line_diff.h"
+#include "lib/support/strings.h"
 #include "passes/registry.h"
 
 namespace hlo {
@@ -30,47 +32,96 @@ class Runner {
          const std::function<void(const FailureReport&)>& on_failure)
       : module_(module), context_(context), in_(in), on_failure_(on_failure) {}
 
-  absl::StatusOr<bool> RunItems(const Pipeline& pipeline) {
-    bool changed = false;
-    for (const PipelineItem& item : pipeline) {
-      ASSIGN_OR_RETURN(const bool item_changed, item.is_fix() ? RunFix(item) : RunPass(item));
-      changed |= item_changed;
-    }
+  absl::StatusOr<bool> Run(const Pipeline& pipeline) {
+    ASSIGN_OR_RETURN(const bool changed, RunItems(pipeline));
+    RETURN_IF_ERROR(Dump("pipeline-end"));
     return changed;
   }
 
   PipelineResult result;
 
  private:
-  absl::StatusOr<bool> RunFix(const PipelineItem& item) {
+  absl::StatusOr<bool> RunItems(const Pipeline& pipeline) {
+    bool changed = false;
+    for (const PipelineItem& item : pipeline) {
+      ASSIGN_OR_RETURN(const bool item_changed, item.is_fix()      ? RunFix(item)
+                                                : item.is_repeat() ? RunRepeat(item)
+                                                                   : RunPass(item));
+      changed |= item_changed;
+    }
+    return changed;
+  }
+
+  absl::StatusOr<bool> RunRepeat(const PipelineItem& item) {
     bool changed = false;
     for (int64_t round = 0; round < item.limit; ++round) {
       ASSIGN_OR_RETURN(const bool round_changed, RunItems(item.children));
+      changed |= round_changed;
+    }
+    return changed;
+  }
+
+  absl::StatusOr<bool> RunFix(const PipelineItem& item) {
+    // Few pipelines need more rounds than this; hashing would only cost the others time.
+    constexpr int64_t kFirstHashed = 4;
+    std::map<uint64_t, int64_t> seen;  // round by content
+    bool changed = false;
+    for (int64_t round = 0; round < item.limit; ++round) {
+      const size_t first_run = result.runs.size();
+      ASSIGN_OR_RETURN(const bool round_changed, RunItems(item.children));
       if (!round_changed) return changed;
       changed = true;
+      if (round + 1 < kFirstHashed) continue;
+      const auto [it, fresh] = seen.emplace(ContentHash(module_), round);
+      if (fresh) continue;
+      return Error("`fix({})` goes in a circle: after round {} the module is as after round {}; {}",
+                   ToText(item.children), round + 1, it->second + 1, Undoing(first_run));
     }
-    return Error("`fix({})` still changes the module after {} rounds", ToText(item.children),
-                 item.limit);
+    return Error(
+        "`fix({})` still changes the module after {} rounds; {}", ToText(item.children), item.limit,
+        Undoing(result.runs.size() - std::min<size_t>(result.runs.size(), item.children.size())));
+  }
+
+  // The passes that changed something from run `first` on.
+  std::string Undoing(size_t first) const {
+    std::vector<std::string> names;
+    for (size_t i = first; i < result.runs.size(); ++i) {
+      const PassRun& run = result.runs[i];
+      if (run.changed && !Contains(names, run.name)) names.push_back(run.name);
+    }
+    return fmt::format("in the last round {} changed it", Join(names, ", "));
+  }
+
+  // Whether the pass is left out, by name or number.
+  bool Skips(const std::string& name) {
+    started_ = started_ || in_.start_at.empty() || name == in_.start_at;
+    const bool skip =
+        !started_ || stopped_ || Contains(in_.disabled, name) ||
+        (!in_.only.empty() && !Contains(in_.only, name)) ||
+        (in_.bisect_limit >= 0 && static_cast<int64_t>(result.runs.size()) >= in_.bisect_limit);
+    stopped_ = stopped_ || (!skip && name == in_.stop_after);
+    return skip;
   }
 
   absl::StatusOr<bool> RunPass(const PipelineItem& item) {
     PassRun run;
     run.name = item.name;
     run.instructions_before = run.instructions_after = module_.instruction_count();
-    const bool over_limit =
-        in_.bisect_limit >= 0 && static_cast<int64_t>(result.runs.size()) >= in_.bisect_limit;
-    if (over_limit || Contains(in_.disabled, item.name)) {
+    if (Skips(item.name)) {
       run.skipped = true;
       result.runs.push_back(std::move(run));
       return false;
     }
+    RETURN_IF_ERROR(Dump(item.name));
     if (in_.print_before_all || Contains(in_.print_before, item.name)) Show("before", item.name);
     if (in_.print_pass_names) Sink(fmt::format("running pass {}\n", item.name));
     const uint64_t fingerprint = in_.check_changed_flag ? ContentHash(module_) : 0;
+    if (in_.print_changed == PrintChanged::kDiff && diff_base_.empty())
+      diff_base_ = ToText(module_, in_.print);
     ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
     ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, item.name));
     if (in_.before_pass != nullptr) RETURN_IF_ERROR(in_.before_pass(item, module_));
-    context_.set_pass(item.name);
+    context_.set_pass(item.name, static_cast<int64_t>(result.runs.size()) + 1);
     const double start = Now();
     absl::StatusOr<bool> changed = pass->Run(module_, context_);
     run.milliseconds = Now() - start;
@@ -86,13 +137,24 @@ class Runner {
       Report(item);
       return status;
     }
-    if (in_.print_after_all || Contains(in_.print_after, item.name) ||
-        (in_.print_changed && *changed)) {
-      Show("after", item.name);
-    }
+    if (in_.print_after_all || Contains(in_.print_after, item.name)) Show("after", item.name);
+    if (*changed) ShowChange(item.name);
     result.runs.push_back(std::move(run));
-    RETURN_IF_ERROR(Dump(item.name));
+    if (*changed) changed_by_ = item.name;
     return *changed;
+  }
+
+  void ShowChange(std::string_view pass) {
+    switch (in_.print_changed) {
+      case PrintChanged::kNo: return;
+      case PrintChanged::kNames: return Sink(fmt::format("// *** HLO changed by {} ***\n", pass));
+      case PrintChanged::kModule: return Show("after", pass);
+      case PrintChanged::kDiff: break;
+    }
+    std::string text = ToText(module_, in_.print);
+    Sink(fmt::format("// *** HLO changed by {} ***\n{}", pass,
+                     LineDiff(diff_base_, text, {.color = in_.color})));
+    diff_base_ = std::move(text);
   }
 
   absl::Status CheckAfter(const PipelineItem& item, bool changed, uint64_t fingerprint) {
@@ -127,11 +189,13 @@ class Runner {
     Sink(fmt::format("// *** HLO {} {} ***\n{}", when, pass, ToText(module_, in_.print)));
   }
 
-  absl::Status Dump(std::string_view pass) {
-    if (in_.dump_directory.empty()) return absl::OkStatus();
-    const std::string path =
-        fmt::format("{}/module_0000.{}.{:04d}.after_{}.txt", in_.dump_directory, module_.name(),
-                    result.runs.size(), pass);
+  // The module after the last pass that changed it, in a file that names this pass and the next.
+  absl::Status Dump(std::string_view next) {
+    if (in_.dump_directory.empty() || changed_by_.empty()) return absl::OkStatus();
+    const std::string path = fmt::format(
+        "{}/module_{:04d}.{}.{:04d}.transforms_pipeline.after_{}.before_{}.txt", in_.dump_directory,
+        in_.dump_number, module_.name(), dumps_++, changed_by_, next);
+    changed_by_.clear();
     return WriteFile(path, ToText(module_, in_.print));
   }
 
@@ -139,6 +203,10 @@ class Runner {
   PassContext& context_;
   const Instrumentation& in_;
   const std::function<void(const FailureReport&)>& on_failure_;
+  bool started_ = false, stopped_ = false;
+  std::string diff_base_;
+  std::string changed_by_ = "pipeline-start";  // not dumped yet
+  int64_t dumps_ = 0;
 };
 
 }  // namespace
@@ -148,7 +216,7 @@ absl::StatusOr<PipelineResult> RunPipeline(
     const Instrumentation& instrumentation,
     const std::function<void(const FailureReport&)>& on_failure) {
   Runner runner(module, context, instrumentation, on_failure);
-  ASSIGN_OR_RETURN(runner.result.changed, runner.RunItems(pipeline));
+  ASSIGN_OR_RETURN(runner.result.changed, runner.Run(pipeline));
   return std::move(runner.result);
 }
 

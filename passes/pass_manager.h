@@ -11,6 +11,19 @@
 
 namespace hlo {
 
+// One execution of one pass.
+struct PassRun {
+  std::string name;
+  double milliseconds = 0;
+  bool changed = false;
+  bool skipped = false;
+  int64_t instructions_before = 0;
+  int64_t instructions_after = 0;
+};
+
+// What --print-changed shows of a pass that changed something.
+enum class PrintChanged { kNo, kNames, kModule, kDiff };
+
 struct Instrumentation {
   bool verify_each = true;
   // The changed flag that a pass returns is checked against a content hash. Costs time; on in
@@ -20,13 +33,19 @@ struct Instrumentation {
   PrintOptions print = PrintOptions::HloOpt();
   bool print_before_all = false;
   bool print_after_all = false;
-  bool print_changed = false;  // only passes that changed something
+  PrintChanged print_changed = PrintChanged::kNo;
+  bool color = false;  // of diffs
   std::vector<std::string> print_before;
   std::vector<std::string> print_after;
-  std::string dump_directory;  // XLA-style numbered files; empty: none
+  // Numbered files under XLA's names: before the first pass and after each that changed something.
+  std::string dump_directory;  // empty: none
+  int64_t dump_number = 0;     // of the module, in the names
   bool print_pass_names = false;
   std::vector<std::string> disabled;
-  int64_t bisect_limit = -1;  // passes after this many are skipped; -1: none
+  std::vector<std::string> only;  // if not empty: the others are skipped
+  std::string start_at;           // passes before the first of this name are skipped
+  std::string stop_after;         // passes after the first of this name are skipped
+  int64_t bisect_limit = -1;      // passes after this many are skipped; -1: none
   // Called before and, once it is verified, after each pass that is run; an error is that of the
   // pass.
   std::function<absl::Status(const PipelineItem& pass, const Module& module)> before_pass;
@@ -34,16 +53,6 @@ struct Instrumentation {
       after_pass;
   // Receives printed modules (default: standard error).
   std::function<void(std::string_view)> sink;
-};
-
-// One execution of one pass.
-struct PassRun {
-  std::string name;
-  double milliseconds = 0;
-  bool changed = false;
-  bool skipped = false;
-  int64_t instructions_before = 0;
-  int64_t instructions_after = 0;
 };
 
 struct PipelineResult {

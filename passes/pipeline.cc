@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "passes/pipelines.h"
 #include "passes/registry.h"
 
 namespace hlo {
@@ -50,14 +51,14 @@ class PipelineParser {
     Blanks();
     if (at_ == text_.size()) return result;
     do {
-      ASSIGN_OR_RETURN(PipelineItem item, Item());
-      result.push_back(std::move(item));
+      RETURN_IF_ERROR(Item(result));
     } while (Eat(','));
     Blanks();
     return result;
   }
 
-  absl::StatusOr<PipelineItem> Item() {
+  // Appends one item, or the items that the name of a pipeline stands for.
+  absl::Status Item(Pipeline& out) {
     if (++depth_ > kMaxDepth)
       return Error(Here(1), "the pipeline is nested more than {} deep", kMaxDepth);
     Blanks();
@@ -69,18 +70,76 @@ class PipelineParser {
       return Error(Here(1), "expected a pass name{}",
                    at_ < text_.size() ? fmt::format(", found `{}`", text_[at_]) : "");
     }
+    if (item.is_repeat()) RETURN_IF_ERROR(Rounds(item));
     RETURN_IF_ERROR(Options(item));
-    if (item.is_fix()) {
+    if (item.is_fix() || item.is_repeat()) {
       RETURN_IF_ERROR(FixOptions(item));
-      if (!Eat('(')) return Error(Here(1), "expected `(` after `fix`");
+      if (!Eat('(')) return Error(Here(1), "expected `(` after `{}`", item.name);
       ASSIGN_OR_RETURN(item.children, Items());
-      if (!Eat(')')) return Error(Here(1), "expected `)` to close `fix(`");
+      if (!Eat(')')) return Error(Here(1), "expected `)` to close `{}(`", item.name);
+    } else if (const NamedPipeline* pipeline = Named(item)) {
+      if (!item.options.empty())
+        return Error(item.options[0].loc, "pipeline `{}` takes no options", pipeline->name);
+      RETURN_IF_ERROR(Expand(*pipeline, item.loc, out));
+      --depth_;
+      return absl::OkStatus();
     } else {
       ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
       RETURN_IF_ERROR(info->make(item.options, item.name).status());
     }
+    out.push_back(std::move(item));
     --depth_;
-    return item;
+    return absl::OkStatus();
+  }
+
+  // The pipeline that the item names: `simplify`, or a word with a bracket such as `default<cpu>`.
+  const NamedPipeline* Named(PipelineItem& item) {
+    if (at_ < text_.size() && text_[at_] == '<') {
+      const size_t close = text_.find('>', at_);
+      if (close == std::string_view::npos) return nullptr;
+      const std::string name = item.name + std::string(text_.substr(at_, close + 1 - at_));
+      const NamedPipeline* found = FindPipeline(name);
+      if (found == nullptr) return nullptr;
+      at_ = close + 1;
+      item.loc.length = static_cast<uint32_t>(name.size());
+      return found;
+    }
+    return FindPipeline(item.name);
+  }
+
+  absl::Status Expand(const NamedPipeline& pipeline, SourceLoc loc, Pipeline& out) const {
+    const std::string text = pipeline.Text();
+    PipelineParser parser(text);
+    parser.depth_ = depth_;
+    absl::StatusOr<Pipeline> items = parser.Parse();
+    if (!items.ok()) return Internal("pipeline `{}`: {}", pipeline.name, items.status().ToString());
+    for (PipelineItem& item : *items) {
+      Relocate(item, loc);
+      out.push_back(std::move(item));
+    }
+    return absl::OkStatus();
+  }
+
+  static void Relocate(PipelineItem& item, SourceLoc loc) {
+    item.loc = loc;
+    for (OptionText& option : item.options) option.loc = loc;
+    for (PipelineItem& child : item.children) Relocate(child, loc);
+  }
+
+  // `<3>` of `repeat<3>(…)`.
+  absl::Status Rounds(PipelineItem& item) {
+    if (!Eat('<')) return Error(Here(1), "expected `<N>` after `repeat`");
+    const size_t start = at_;
+    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') ++at_;
+    const std::string_view digits = text_.substr(start, at_ - start);
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), item.limit);
+    if (digits.empty() || error != std::errc() || item.limit > 1'000'000) {
+      at_ = start;
+      return Error(Here(1), "expected the number of rounds of `repeat`, 0 to 1000000");
+    }
+    if (!Eat('>')) return Error(Here(1), "expected `>` behind the number of rounds");
+    return absl::OkStatus();
   }
 
   absl::Status Options(PipelineItem& item) {
@@ -110,6 +169,7 @@ class PipelineParser {
 
   static absl::Status FixOptions(PipelineItem& item) {
     for (const OptionText& option : item.options) {
+      if (item.is_repeat()) return Error(option.loc, "`repeat` takes no options");
       if (option.name != "limit")
         return Error(option.loc, "`fix` has no option `{}`; its option is limit", option.name);
       RETURN_IF_ERROR(internal::ParseOption(option, item.limit));
@@ -135,6 +195,7 @@ std::string ToText(const Pipeline& pipeline) {
   for (const PipelineItem& item : pipeline) {
     if (!out.empty()) out += ',';
     out += item.name;
+    if (item.is_repeat()) out += fmt::format("<{}>", item.limit);
     if (!item.options.empty()) {
       out += '{';
       for (size_t i = 0; i < item.options.size(); ++i) {
@@ -144,7 +205,7 @@ std::string ToText(const Pipeline& pipeline) {
       }
       out += '}';
     }
-    if (item.is_fix()) out += "(" + ToText(item.children) + ")";
+    if (item.is_fix() || item.is_repeat()) out += "(" + ToText(item.children) + ")";
   }
   return out;
 }

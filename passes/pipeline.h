@@ -1,7 +1,10 @@
 // Pipelines: what to run in which order, as a tree that has a text form.
 //
 //   pipeline = item { ',' item }
-//   item     = name [ '{' option { (',' | ' ') option } '}' ]  |  'fix' [ '{' 'limit=' N '}' ] '(' pipeline ')'
+//   item     = name [ '{' option { (',' | ' ') option } '}' ]
+//            | 'fix' [ '{' 'limit=' N '}' ] '(' pipeline ')'      until a round changes nothing
+//            | 'repeat' '<' N '>' '(' pipeline ')'                N rounds
+//            | name of a pipeline (pipelines.h)                   stands for its items
 //   option   = name [ '=' value ]
 #pragma once
 
@@ -15,12 +18,13 @@
 namespace hlo {
 
 struct PipelineItem {
-  std::string name;  // registered name, or "fix"
+  std::string name;  // registered name, "fix" or "repeat"
   OptionTexts options;
-  std::vector<PipelineItem> children;  // of fix
-  int64_t limit = 25;                  // of fix: rounds before it is an error
+  std::vector<PipelineItem> children;  // of fix and repeat
+  int64_t limit = 25;                  // of fix: rounds before it is an error; of repeat: rounds
   SourceLoc loc;
   bool is_fix() const { return name == "fix"; }
+  bool is_repeat() const { return name == "repeat"; }
 };
 using Pipeline = std::vector<PipelineItem>;
 

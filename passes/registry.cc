@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lib/support/strings.h"
+#include "passes/pipelines.h"
 
 namespace hlo {
 
@@ -24,7 +25,16 @@ static_assert(std::is_sorted(std::begin(kPasses), std::end(kPasses),
                              [](const PassInfo& a, const PassInfo& b) { return a.name < b.name; }),
               "rows of passes.def are sorted by name");
 
+constexpr std::string_view kXlaPasses[] = {
+#include "passes/xla_passes.inc"
+};
+static_assert(std::is_sorted(std::begin(kXlaPasses), std::end(kXlaPasses)));
+
 }  // namespace
+
+bool IsXlaPass(std::string_view name) {
+  return std::binary_search(std::begin(kXlaPasses), std::end(kXlaPasses), name);
+}
 
 std::span<const PassInfo> AllPasses() { return kPasses; }
 
@@ -37,8 +47,10 @@ const PassInfo* FindPass(std::string_view name) {
 
 absl::StatusOr<const PassInfo*> GetPass(std::string_view name, SourceLoc loc) {
   if (const PassInfo* info = FindPass(name)) return info;
+  if (IsXlaPass(name)) return Unsupported(loc, "pass `{}` of XLA is not implemented yet", name);
   std::vector<std::string_view> names;
   for (const PassInfo& info : kPasses) names.push_back(info.name);
+  for (const NamedPipeline& pipeline : AllPipelines()) names.push_back(pipeline.name);
   return Error(loc, "unknown pass `{}`{}", name, DidYouMean(name, names));
 }
 

@@ -42,8 +42,10 @@ struct PassInfo {
 std::span<const PassInfo> AllPasses();
 // The row of this name, or null.
 const PassInfo* FindPass(std::string_view name);
-// As FindPass; a miss is an error with a suggestion.
+// As FindPass; a miss is an error with a suggestion: kUnimplemented for a pass that XLA has.
 absl::StatusOr<const PassInfo*> GetPass(std::string_view name, SourceLoc loc = {});
+// Whether XLA's hlo-opt has, or had, a pass of this name.
+bool IsXlaPass(std::string_view name);
 std::string_view Text(PassGroup group);
 
 }  // namespace hlo

@@ -45,6 +45,7 @@ class Driver {
 
   absl::StatusOr<bool> Visit(Instruction* instruction) {
     for (const Rule* rule : rules_.For(instruction->opcode())) {
+      if (!context_.RuleEnabled(rule->name)) continue;
       const uint32_t first_new = computation_.module().id_limit();
       Rewriter rewriter(&computation_, context_);
       rewriter.set_origin(instruction);
@@ -69,6 +70,7 @@ class Driver {
         return false;
       }
       context_.Count(rule->name);
+      if (context_.rule_trace()) context_.rule_trace()(rule->name, *instruction, *replacement);
       RETURN_IF_ERROR(CountHit(*rule));
       Commit(instruction, replacement, first_new);
       return true;

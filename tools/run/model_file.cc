@@ -12,7 +12,7 @@
 #include "lib/support/strings.h"
 #include "lib/types/element_access.h"
 #include "parser/parser.h"
-#include "tools/run/json_value.h"
+#include "tools/support/json_value.h"
 
 namespace hlo {
 namespace {

@@ -8,45 +8,15 @@
 #include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "tools/support/xla_flags.h"
 
 namespace hlo {
 namespace {
-
-constexpr size_t kHelpColumn = 34;
 
 std::string WithDashes(std::string_view name) {
   std::string out(name);
   std::replace(out.begin(), out.end(), '_', '-');
   return out;
-}
-
-// Splits at blanks and newlines; '…' and "…" keep blanks.
-std::vector<std::string> WordsOf(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool in_word = false;
-  char quote = 0;
-  for (const char c : text) {
-    if (quote != 0) {
-      if (c == quote) {
-        quote = 0;
-      } else {
-        word += c;
-      }
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-      in_word = true;
-    } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
-      if (in_word) words.push_back(std::move(word));
-      word.clear();
-      in_word = false;
-    } else {
-      word += c;
-      in_word = true;
-    }
-  }
-  if (in_word) words.push_back(std::move(word));
-  return words;
 }
 
 }  // namespace
@@ -122,6 +92,60 @@ absl::Status Flags::Unknown(std::string_view word, std::string_view name) const 
                closest.empty() ? "" : fmt::format("; did you mean `--{}`?", closest));
 }
 
+absl::Status Flags::AddXlaWords(std::vector<std::string>& words) {
+  std::vector<std::string> front;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string word = WithDashes(words[i]);
+    constexpr std::string_view kName = "debug-options-file";
+    const size_t at = word.find_first_not_of('-');
+    if (at == 0 || at == std::string::npos || word.compare(at, kName.size(), kName) != 0) continue;
+    const std::string_view rest = std::string_view(words[i]).substr(at + kName.size());
+    std::string path;
+    if (rest.starts_with('=')) {
+      path = rest.substr(1);
+      words.erase(words.begin() + static_cast<int64_t>(i));
+    } else if (rest.empty() && i + 1 < words.size()) {
+      path = words[i + 1];
+      words.erase(words.begin() + static_cast<int64_t>(i),
+                  words.begin() + static_cast<int64_t>(i) + 2);
+    } else {
+      continue;
+    }
+    ASSIGN_OR_RETURN(front, XlaFlagsOfFile(path));
+    break;
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> environment, XlaFlagsOfEnvironment());
+  front.insert(front.end(), environment.begin(), environment.end());
+  // What is meant for XLA must not stop this tool.
+  std::erase_if(front, [this](const std::string& word) {
+    const std::string name = WithDashes(word);
+    if (name.starts_with("--xla-") || name.starts_with("-xla-")) return false;
+    warnings_.push_back(fmt::format("`{}` of XLA_FLAGS is not a flag of XLA", word));
+    return true;
+  });
+  // A flag that takes its value from the next word would take it from the command line.
+  for (std::string& word : front) {
+    const Flag* flag = Find(WithDashes(word.substr(word.find_first_not_of('-'))));
+    if (flag != nullptr && flag->needs_value()) word += "=";
+  }
+  words.insert(words.begin(), front.begin(), front.end());
+  return absl::OkStatus();
+}
+
+// A flag of XLA that this tool does not use.
+absl::Status Flags::CheckXlaFlag(const std::string& word, const std::string& name) {
+  std::string xla_name = name;
+  std::replace(xla_name.begin(), xla_name.end(), '-', '_');
+  if (IsXlaFlag(xla_name)) return absl::OkStatus();
+  const std::string_view closest = ClosestXlaFlag(xla_name);
+  std::string warning =
+      fmt::format("`{}` is not a flag of XLA and has no effect{}", word.substr(0, word.find('=')),
+                  closest.empty() ? "" : fmt::format("; did you mean `--{}`?", closest));
+  if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end())
+    warnings_.push_back(std::move(warning));
+  return absl::OkStatus();
+}
+
 absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::string>& out) {
   bool flags_ended = false;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -156,8 +180,8 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
       negated = flag != nullptr && flag->is_bool();
       if (!negated) flag = nullptr;
     }
-    if (flag == nullptr && name.compare(0, 4, "xla-") == 0) {
-      warnings_.push_back(fmt::format("`{}` has no effect here", word));
+    if (flag == nullptr && name.starts_with("xla-")) {
+      RETURN_IF_ERROR(CheckXlaFlag(word, name));
       continue;
     }
     if (flag == nullptr) return Unknown(word, name);
@@ -191,7 +215,9 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
 
 absl::Status Flags::Parse(int argc, const char* const* argv) {
   std::vector<std::string> normal = {program_};
-  RETURN_IF_ERROR(Normalise(std::vector<std::string>(argv + 1, argv + argc), normal));
+  std::vector<std::string> words_given(argv + 1, argv + argc);
+  RETURN_IF_ERROR(AddXlaWords(words_given));
+  RETURN_IF_ERROR(Normalise(std::move(words_given), normal));
   // cxxopts knows no one-letter long options; every flag gets a name of its own that is long.
   cxxopts::Options options(program_);
   const auto internal_name = [](const std::string& name) { return "flag-" + name; };
@@ -248,43 +274,6 @@ absl::Status Flags::Parse(int argc, const char* const* argv) {
     return Error("a flag has a value that is out of range; see --help");
   }
   return absl::OkStatus();
-}
-
-std::string Flags::Help() const {
-  std::string out = fmt::format("usage: {} {}\n{}\n", program_, arguments_, summary_);
-  if (!examples_.empty()) out += "\nexamples:\n";
-  for (const auto& [command, explanation] : examples_) {
-    if (command.size() + 4 > 58) {
-      out += fmt::format("  {}\n      {}\n", command, explanation);
-    } else {
-      out += fmt::format("  {:<56}{}\n", command, explanation);
-    }
-  }
-  for (const HelpLine& line : lines_) {
-    if (line.is_title) {
-      out += fmt::format("\n{}:\n", line.text);
-    } else if (line.flag < 0) {
-      out += fmt::format("  {}\n", line.text);
-    } else {
-      const Flag& flag = flags_[static_cast<size_t>(line.flag)];
-      std::string left = "  ";
-      for (const std::string& alias : flag.aliases) {
-        if (alias.size() == 1) left += "-" + alias + ", ";
-      }
-      left += "--" + flag.name;
-      if (flag.has_implicit_value) {
-        left += "[=" + flag.placeholder.substr(1);
-      } else if (!flag.placeholder.empty()) {
-        left += "=" + flag.placeholder;
-      }
-      if (left.size() + 1 > kHelpColumn) {
-        out += left + "\n" + std::string(kHelpColumn, ' ') + flag.help + "\n";
-      } else {
-        out += fmt::format("{:<{}}{}\n", left, kHelpColumn, flag.help);
-      }
-    }
-  }
-  return out;
 }
 
 }  // namespace hlo

@@ -2,9 +2,11 @@
 //
 // Accepted alike: --name=value, --name value, -name=value, -name value; `-` and `_` are the same
 // inside names. A bool flag needs no value; --no-name and --noname turn it off, --name=false too.
-// `--` ends the flags, `-` is standard input, @FILE is replaced by the words of FILE. Flags that
-// start with `xla_` and are not known are passed over with a warning. Parsing of values is
-// cxxopts'.
+// `--` ends the flags, `-` is standard input, @FILE is replaced by the words of FILE. Flags of XLA
+// that have no meaning here are passed over; what only looks like one (`--xla_…`) is passed over
+// with a warning. Flags of XLA are also taken from --debug_options_file (the text form of XLA's
+// DebugOptions) and from XLA_FLAGS in the environment; of several values the one of the command line
+// wins, then that of the environment. Parsing of values is cxxopts'.
 //
 //   Flags flags("hlo-opt", "[options] FILE…", "transform HLO modules and print them");
 //   flags.Group("Passes");
@@ -53,7 +55,12 @@ class Flags {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   const std::string& program() const { return program_; }
-  std::string Help() const;
+  // Whole, or the part whose title starts with `section` (in any case); empty if there is none.
+  std::string Help(std::string_view section = "") const;
+  // A page for man(1), in roff.
+  std::string ManPage() const;
+  // A script that completes flags, pass names and files in bash.
+  std::string BashCompletion() const;
 
  private:
   using Target = std::variant<bool*, int64_t*, double*, std::string*, std::vector<std::string>*>;
@@ -77,6 +84,10 @@ class Flags {
   void AddFlag(std::string names, Target target, std::string placeholder, std::string help);
   const Flag* Find(std::string_view name) const;
   absl::Status Unknown(std::string_view word, std::string_view name) const;
+  // Flags of XLA from the file that the command line names and from the environment, in front of
+  // the command line's words.
+  absl::Status AddXlaWords(std::vector<std::string>& words);
+  absl::Status CheckXlaFlag(const std::string& word, const std::string& name);
   // The words as `--name=value` with first names, flags checked; positional words go to
   // positional_.
   absl::Status Normalise(std::vector<std::string> words, std::vector<std::string>& out);

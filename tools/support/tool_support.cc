@@ -197,16 +197,35 @@ int ReportToolError(std::string_view program, const absl::Status& status) {
 
 int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& body) {
   InstallHandlers();
-  bool help = false;
-  bool version = false;
-  flags.Add("help,h", &help);
+  std::string help, completion;
+  bool version = false, man = false;
+  constexpr std::string_view kAll = "all";
+  flags.Add("help,h", &help, "[all|SECTION]");
   flags.Add("version", &version);
+  flags.Add("completion", &completion, "bash");
+  flags.Add("man", &man);
   if (const absl::Status status = flags.Parse(argc, argv); !status.ok()) {
     ReportToolError(flags.program(), status);
     return kExitUsage;
   }
-  if (help || version) {
-    WriteStdout(help ? flags.Help() : fmt::format("{} {}\n", flags.program(), HLO_VERSION));
+  if (!help.empty() || version || man || !completion.empty()) {
+    std::string text;
+    if (!help.empty()) {
+      text = flags.Help(help == kAll ? "" : help);
+    } else if (version) {
+      text = fmt::format("{} {}\n", flags.program(), HLO_VERSION);
+    } else if (man) {
+      text = flags.ManPage();
+    } else if (completion == "bash") {
+      text = flags.BashCompletion();
+    }
+    if (text.empty()) {
+      ReportToolError(flags.program(),
+                      help.empty() ? Error("no completion for `{}`, only for `bash`", completion)
+                                   : Error("the help has no section `{}`; see --help", help));
+      return kExitUsage;
+    }
+    WriteStdout(text);
     return output_failed ? kExitBadInput : kExitOk;
   }
   for (const std::string& warning : flags.warnings())

@@ -1,5 +1,5 @@
 // Grammar: RFC 8259. Nesting is limited to kMaxDepth.
-#include "tools/run/json_value.h"
+#include "tools/support/json_value.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,50 @@
+#include "passes/pipelines.h"
+
+#include <algorithm>
+
+namespace hlo {
+namespace {
+
+constexpr PipelineStep kCpu[] = {
+    {"select_and_scatter_expander", "its two halves are kernels; first, its picker makes a call"},
+    {"call-inliner", "kernels do not span calls; JAX wraps every jitted helper in one"},
+    {"tuple-simplifier", "values should be seen, not the tuples they travel in"},
+    {"dce", "less work for everything after"},
+    {"cse", "JAX repeats constants and broadcasts"},
+    {"constant_folding", "what is known now need not be computed at each run"},
+    {"dce", "operands of folded instructions"},
+    {"flatten-call-graph", "buffer assignment wants one call site per computation"},
+    {"cpu-fusion", "last: makes the kernels that the back end emits as they are"},
+    {"dce", "producers that were copied into all their users"},
+};
+
+constexpr PipelineStep kSimplify[] = {
+    {"call-inliner", "the others look at one computation at a time"},
+    {"fix(tuple-simplifier,constant_folding,cse,dce)", "each makes work for the others"},
+};
+
+constexpr NamedPipeline kPipelines[] = {
+    {"default<cpu>", "what the CPU platform runs before it generates code", kCpu},
+    {"simplify", "inline, fold and remove until nothing changes", kSimplify},
+};
+
+}  // namespace
+
+std::string NamedPipeline::Text() const {
+  std::string text;
+  for (const PipelineStep& step : steps) {
+    if (!text.empty()) text += ',';
+    text += step.text;
+  }
+  return text;
+}
+
+std::span<const NamedPipeline> AllPipelines() { return kPipelines; }
+
+const NamedPipeline* FindPipeline(std::string_view name) {
+  const auto* it = std::find_if(std::begin(kPipelines), std::end(kPipelines),
+                                [&](const NamedPipeline& row) { return row.name == name; });
+  return it == std::end(kPipelines) ? nullptr : it;
+}
+
+}  // namespace hlo

@@ -1,0 +1,102 @@
+#include "tools/opt/lists.h"
+
+#include <vector>
+
+#include "lib/ops/ops.h"
+#include "lib/support/strings.h"
+#include "lib/types/element_type.h"
+#include "passes/pipelines.h"
+#include "passes/registry.h"
+
+namespace hlo {
+namespace {
+
+constexpr StageInfo kStages[] = {
+    {"hlo", "", true},
+    {"hlo-backend", "hlo"},
+    {"buffer-assignment", "buffers"},
+    {"thunks", "thunks"},
+    {"tile", "tile"},
+    {"llvm", "llvm"},
+    {"llvm-before-optimizations", "llvm"},
+    {"llvm-after-optimizations", "llvm"},
+    {"asm", "asm"},
+};
+
+}  // namespace
+
+std::string PassNames() {
+  std::vector<std::string_view> names;
+  for (const PassInfo& info : AllPasses()) names.push_back(info.name);
+  return Join(names, ",") + "\n";
+}
+
+std::string PassTable(std::string_view part) {
+  std::string out;
+  for (const PassInfo& info : AllPasses()) {
+    if (info.name.find(part) == std::string_view::npos) continue;
+    out += fmt::format("{:<32} {:<13} {}\n", info.name, Text(info.group), info.summary);
+    for (const OptionInfo& option : info.options()) {
+      out += fmt::format(
+          "    {}=<{}>{}\n", option.name, option.type,
+          option.default_value.empty() ? "" : fmt::format(" (default {})", option.default_value));
+    }
+  }
+  for (const NamedPipeline& pipeline : AllPipelines()) {
+    if (pipeline.name.find(part) == std::string_view::npos) continue;
+    out += fmt::format("{:<32} {:<13} {}\n    {}\n", pipeline.name, "pipeline", pipeline.summary,
+                       pipeline.Text());
+  }
+  return out;
+}
+
+std::string OpTable() {
+  std::string out;
+  for (const OpInfo& info : AllOpInfos()) {
+    std::string operands;
+    for (int i = 0; i < info.operands.name_count; ++i) {
+      operands +=
+          fmt::format("{}{}", i == 0 ? "" : ", ", info.operands.names[static_cast<size_t>(i)]);
+    }
+    if (info.operands.max < 0) operands += ", …";
+    out += fmt::format("{:<26}{:<50} {}\n", info.text, "(" + operands + ")", info.summary);
+  }
+  return out;
+}
+
+std::string TypeTable() {
+  std::string out = fmt::format("{:<12} {:>5}  {}\n", "type", "bits", "kind");
+  for (int i = 0; i < kElementTypeCount; ++i) {
+    const auto type = static_cast<ElementType>(i);
+    const std::string_view kind = IsPred(type)       ? "truth value"
+                                  : IsComplex(type)  ? "complex number"
+                                  : IsFloat(type)    ? "floating-point number"
+                                  : IsSigned(type)   ? "signed integer"
+                                  : IsUnsigned(type) ? "unsigned integer"
+                                                     : "no array";
+    const int bits =
+        IsPred(type) || IsComplex(type) || IsFloat(type) || IsSigned(type) || IsUnsigned(type)
+            ? BitWidth(type)
+            : 0;
+    out +=
+        fmt::format("{:<12} {:>5}  {}\n", Text(type), bits == 0 ? "-" : std::to_string(bits), kind);
+  }
+  return out;
+}
+
+std::optional<StageInfo> FindStage(std::string_view name, std::string_view platform) {
+  for (const StageInfo& stage : kStages) {
+    if (stage.name == name && (stage.transforms || platform != "transforms")) return stage;
+  }
+  return std::nullopt;
+}
+
+std::string StageNames(std::string_view platform) {
+  std::string out;
+  for (const StageInfo& stage : kStages) {
+    if (stage.transforms || platform != "transforms") out += fmt::format("{}\n", stage.name);
+  }
+  return out;
+}
+
+}  // namespace hlo

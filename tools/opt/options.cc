@@ -1,0 +1,106 @@
+#include "tools/opt/options.h"
+
+#include "lib/support/strings.h"
+
+namespace hlo {
+
+void AddOptFlags(Flags& flags, OptOptions& o) {
+  flags.Example("hlo-opt f.hlo --passes=call-inliner,dce", "inline calls, drop dead code, print");
+  flags.Example("hlo-opt f.hlo --passes='fix(constant_folding,cse)' -o g.hlo",
+                "until nothing changes");
+  flags.Group("Common");
+  flags.Add("output,o", &o.output, "FILE",
+            "write there, whole or not at all (default -); constants in full");
+  flags.Add("output-dir", &o.output_dir, "DIR", "one file of the same name per input");
+  flags.Add("passes", &o.passes, "PIPELINE",
+            "name,name{option=value},fix(a,b),repeat<3>(a),simplify,default<cpu>,@FILE");
+  flags.Add("list-passes", &o.list_passes, "the names of all passes on one line");
+  flags.Add("print-passes", &o.print_passes, "[*|NAME]",
+            "passes and pipelines with summaries and options");
+  flags.Add("print-pipeline", &o.print_pipeline, "what --passes stands for, and no more");
+  flags.Add("list-ops", &o.list_ops, "the opcodes with operands and summaries; --list-types");
+  flags.Add("list-types", &o.list_types);
+  flags.Add("list-print-options", &o.list_print_options);
+  flags.Add("split-input-file", &o.split, "cut inputs at `// -----` lines, treat each part alone");
+  flags.Add("output-separator", &o.separator, "TEXT", "line between results (default: none)");
+  flags.Add("disable-output,no-output", &o.disable_output, "do not print the result");
+  flags.Add("platform", &o.platform, "P", "transforms (default), cpu");
+  flags.Add("stage", &o.stage, "S", "without --passes: how far to compile; --list-stages");
+  flags.Add("list-stages", &o.list_stages);
+  flags.Add("emit", &o.emit, "FORMAT", "hlo (default), dot");
+  flags.Add("format", &o.format, "FORMAT");
+  flags.Group("Watching passes (on standard error)");
+  flags.Add("print-before", &o.print_before, "NAMES",
+            "the module before these passes; --print-before-all");
+  flags.Add("print-before-all", &o.print_before_all);
+  flags.Add("print-after", &o.print_after, "NAMES",
+            "the module after these passes; --print-after-all");
+  flags.Add("print-after-all", &o.print_after_all);
+  flags.Add("print-changed", &o.print_changed, "[diff|HOW]",
+            "what each pass changed: diff (default), cdiff, module, quiet");
+  flags.Add("print-pass-names", &o.print_pass_names, "each pass as it starts");
+  flags.Add("time-passes", &o.time_passes, "[table|FORM]", "times as a table or json");
+  flags.Add("stats", &o.stats, "[table|FORM]", "what the passes counted, table or json");
+  flags.Add("remarks", &o.remarks, "[all|KINDS]",
+            "what they decided: passed,missed,analysis; KINDS:TEXT filters");
+  flags.Add("remarks-format", &o.remarks_format, "FORM", "text (default) or yaml");
+  flags.Add("trace-rules", &o.trace_rules, "each rewrite: rule, before, after");
+  flags.Add("json", &o.json, "FILE", "times, counts and remarks for machines");
+  flags.Add("ir-dump-directory", &o.dump_directory, "DIR",
+            "the module between passes in numbered files, named as XLA names them");
+  flags.Group("Finding bugs");
+  flags.Add("verify-only", &o.verify_only, "only check the input, say everything that is wrong");
+  flags.Add("max-errors", &o.max_errors, "N", "messages of one check (default 10)");
+  flags.Add("verify-input", &o.verify_input,
+            "check the module when it is read (default on); without, anything may happen later");
+  flags.Add("verify-each", &o.verify_each, "check the module after every pass (default on)");
+  flags.Add("verify-roundtrip", &o.verify_roundtrip, "the printed result must read back equal");
+  flags.Add(
+      "check-changed-flag,verify-change-flag,xla-unsupported-crash-on-hlo-pass-silent-hlo-change",
+      &o.check_changed_flag, "passes must tell the truth about having changed something");
+  flags.Add("check-equivalence", &o.check_equivalence, "[1|N]",
+            "run the module on the interpreter after each pass, with N inputs (else 3)");
+  flags.Add("seed", &o.seed, "N", "of the first of these inputs (default 42)");
+  flags.Add(
+      "verify-diagnostics", &o.verify_diagnostics,
+      "what `// expected-error@+1 {{text}}` announces must come (-warning, -note, -error-re)");
+  flags.Add("opt-bisect-limit,bisect-limit", &o.bisect_limit, "N", "run only the first N passes");
+  flags.Add("rewrite-limit", &o.rewrite_limit, "N", "allow only the first N rewrites by rules");
+  flags.Add("bisect", &o.bisect, "CMD",
+            "find the first pass, and its first rewrite, after which CMD FILE fails");
+  flags.Add("disable-passes,disable-pass,xla-disable-hlo-passes", &o.disable, "NAMES",
+            "skip these passes; --only-passes=NAMES skips the others");
+  flags.Add("only-passes,xla-enable-hlo-passes-only", &o.only, "NAMES");
+  flags.Add("disable-rule,disable-rules", &o.disable_rules, "NAMES", "leave these rules out");
+  flags.Add("start-at,xla-run-hlo-passes-starting-from", &o.start_at, "NAME",
+            "skip the passes before it; --stop-after=NAME those behind it");
+  flags.Add("stop-after", &o.stop_after, "NAME");
+  flags.Add("xla-disable-all-hlo-passes", &o.disable_all);
+  flags.Add("reproducer", &o.reproducer,
+            "on failure write a file that `hlo-opt FILE` repeats it with (default on)");
+  flags.Add("expect-equal", &o.expect_equal, "FILE",
+            "the result must be this module, names and layouts aside (else 3)");
+  flags.Add("xla-dump-to", &o.xla_dump_to, "DIR");
+  flags.Add("xla-dump-hlo-pass-re", &o.xla_dump_pass_re, "REGEX");
+  flags.Add("xla-dump-large-constants", &o.xla_dump_large_constants);
+  flags.Group("Printing");
+  o.print.AddTo(flags);
+  flags.Add("color", &o.color, "WHEN", "of diffs: auto, always, never; NO_COLOR is respected");
+  flags.Add("v,verbose", &o.verbosity, "[1|N]");
+  flags.Add("vmodule", &o.vmodule, "LIST");
+  flags.Add("logtostderr", &o.logtostderr);
+  flags.Group("Exit codes");
+  flags.Note(
+      "0 ok, 1 bad input or failing pass, 2 usage, 3 not equal, 4 out of memory, 5 not supported "
+      "yet or not checked, 70 internal error");
+}
+
+std::vector<std::string> NamesOf(std::string_view list) {
+  std::vector<std::string> names;
+  for (const std::string_view name : Split(list, ',')) {
+    if (!Trim(name).empty()) names.emplace_back(Trim(name));
+  }
+  return names;
+}
+
+}  // namespace hlo

@@ -1,0 +1,65 @@
+// The flags of hlo-opt.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/support/flags.h"
+#include "tools/support/random_arguments.h"
+#include "tools/support/tool_support.h"
+
+namespace hlo {
+
+struct OptOptions {
+  std::string output = "-";
+  std::string output_dir;
+  std::string passes;
+  std::string platform = "transforms";
+  std::string stage = "hlo";
+  std::string emit = "hlo";
+  std::string format;
+  bool split = false;
+  bool disable_output = false;
+  std::string separator;
+
+  bool list_passes = false, list_stages = false, list_ops = false, list_types = false,
+       list_print_options = false, print_pipeline = false;
+  std::string print_passes;  // a part of the names; empty: not asked for
+
+  bool verify_diagnostics = false;
+  bool verify_input = true, verify_each = true, verify_only = false, verify_roundtrip = false,
+       check_changed_flag = false;
+  int64_t max_errors = 10;
+
+  std::string time_passes, stats;  // "", "table" or "json"
+  std::string json;                // file for everything measured
+  std::string remarks;             // "" or what to show
+  std::string remarks_format = "text";
+  bool print_before_all = false, print_after_all = false, print_pass_names = false;
+  std::string print_changed;
+  std::string print_before, print_after;
+  bool trace_rules = false;
+  std::string dump_directory;
+  std::string xla_dump_to, xla_dump_pass_re;
+  bool xla_dump_large_constants = false;
+
+  std::string disable, only, disable_rules, start_at, stop_after;
+  bool disable_all = false;
+  int64_t bisect_limit = -1, rewrite_limit = -1;
+  int64_t check_equivalence = 0, seed = kDefaultSeed;
+  std::string bisect;
+  bool reproducer = true;
+  std::string expect_equal;
+  std::string color = "auto";
+  std::string verbosity, vmodule;  // of XLA; accepted
+  bool logtostderr = false;
+  PrintFlags print;
+};
+
+// Declares the flags; their values go to `options`.
+void AddOptFlags(Flags& flags, OptOptions& options);
+
+// `a, b` as {"a", "b"}.
+std::vector<std::string> NamesOf(std::string_view list);
+
+}  // namespace hlo

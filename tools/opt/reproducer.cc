@@ -1,0 +1,28 @@
+#include "tools/opt/reproducer.h"
+
+#include <fmt/core.h>
+
+#include "lib/ir/printer.h"
+#include "tools/support/xla_flags.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kMark = "// hlo-opt reproducer: ";
+
+}  // namespace
+
+std::string ReproducerText(const Module& module, std::string_view flags) {
+  PrintOptions whole = PrintOptions::Default();
+  whole.large_constants = true;
+  whole.lossless = true;
+  return fmt::format("{}{}\n// RUN: hlo-opt %s {}\n{}", kMark, flags, flags, ToText(module, whole));
+}
+
+std::optional<std::vector<std::string>> ReproducerFlags(std::string_view text) {
+  if (!text.starts_with(kMark)) return std::nullopt;
+  const std::string_view line = text.substr(0, text.find('\n'));
+  return WordsOf(line.substr(kMark.size()));
+}
+
+}  // namespace hlo

@@ -1,0 +1,144 @@
+// What Flags says about itself: the help, the man page and the completion script, all from the same
+// table.
+#include <algorithm>
+
+#include "lib/support/strings.h"
+#include "tools/support/flags.h"
+
+namespace hlo {
+namespace {
+
+constexpr size_t kHelpColumn = 34;
+
+bool StartsWithIgnoringCase(std::string_view text, std::string_view prefix) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+  return text.size() >= prefix.size() &&
+         std::equal(prefix.begin(), prefix.end(), text.begin(),
+                    [&](char a, char b) { return lower(a) == lower(b); });
+}
+
+// Text for roff: its escape character, and the characters that begin a request.
+std::string Roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else {
+      if ((c == '.' || c == '\'') && out.empty()) out += "\\&";
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string Flags::Help(std::string_view section) const {
+  std::string out;
+  if (section.empty()) {
+    out = fmt::format("usage: {} {}\n{}\n", program_, arguments_, summary_);
+    if (!examples_.empty()) out += "\nexamples:\n";
+    for (const auto& [command, explanation] : examples_) {
+      if (command.size() + 4 > 58) {
+        out += fmt::format("  {}\n      {}\n", command, explanation);
+      } else {
+        out += fmt::format("  {:<56}{}\n", command, explanation);
+      }
+    }
+  }
+  bool shown = section.empty();
+  for (const HelpLine& line : lines_) {
+    if (line.is_title) {
+      shown = section.empty() || StartsWithIgnoringCase(line.text, section);
+      if (shown) out += fmt::format("\n{}:\n", line.text);
+    } else if (!shown) {
+      continue;
+    } else if (line.flag < 0) {
+      out += fmt::format("  {}\n", line.text);
+    } else {
+      const Flag& flag = flags_[static_cast<size_t>(line.flag)];
+      std::string left = "  ";
+      for (const std::string& alias : flag.aliases) {
+        if (alias.size() == 1) left += "-" + alias + ", ";
+      }
+      left += "--" + flag.name;
+      if (flag.has_implicit_value) {
+        left += "[=" + flag.placeholder.substr(1);
+      } else if (!flag.placeholder.empty()) {
+        left += "=" + flag.placeholder;
+      }
+      if (left.size() + 1 > kHelpColumn) {
+        out += left + "\n" + std::string(kHelpColumn, ' ') + flag.help + "\n";
+      } else {
+        out += fmt::format("{:<{}}{}\n", left, kHelpColumn, flag.help);
+      }
+    }
+  }
+  return out;
+}
+
+std::string Flags::ManPage() const {
+  std::string out =
+      fmt::format(".TH {} 1\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n{}\n", Roff(program_),
+                  Roff(program_), Roff(summary_), Roff(program_), Roff(arguments_));
+  if (!examples_.empty()) out += ".SH EXAMPLES\n";
+  for (const auto& [command, explanation] : examples_)
+    out += fmt::format(".TP\n.B {}\n{}\n", Roff(command), Roff(explanation));
+  out += ".SH OPTIONS\n";
+  for (const HelpLine& line : lines_) {
+    if (line.is_title) {
+      out += fmt::format(".SS {}\n", Roff(line.text));
+    } else if (line.flag < 0) {
+      out += fmt::format(".PP\n{}\n", Roff(line.text));
+    } else {
+      const Flag& flag = flags_[static_cast<size_t>(line.flag)];
+      std::string names = Roff("--" + flag.name);
+      for (const std::string& alias : flag.aliases)
+        names += ", " + Roff((alias.size() == 1 ? "-" : "--") + alias);
+      std::string value;
+      if (!flag.placeholder.empty()) {
+        value = flag.has_implicit_value ? "[=" + Roff(flag.placeholder.substr(1))
+                                        : "=" + Roff(flag.placeholder);
+      }
+      out += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", names, value, Roff(flag.help));
+    }
+  }
+  return out;
+}
+
+std::string Flags::BashCompletion() const {
+  std::string words;
+  for (const Flag& flag : flags_) {
+    if (flag.help.empty()) continue;
+    words += fmt::format(" --{}{}", flag.name, flag.needs_value() ? "=" : "");
+  }
+  std::string function = "_" + program_;
+  std::replace(function.begin(), function.end(), '-', '_');
+  return fmt::format(
+      R"bash(# bash completion of {0}; use it with: source <({0} --completion=bash)
+{1}() {{
+  local word="${{COMP_WORDS[COMP_CWORD]}}" passes before
+  # bash cuts words at `=`; the flag then stands two words back.
+  local flag="${{COMP_WORDS[COMP_CWORD-1]}}"
+  [[ "$flag" == "=" ]] && flag="${{COMP_WORDS[COMP_CWORD-2]}}"
+  [[ "$word" == "=" ]] && word=""
+  if [[ "$flag" == --*pass* ]]; then
+    passes="$({0} --list-passes 2>/dev/null)"
+    before="${{word%"${{word##*,}}"}}"
+    COMPREPLY=($(compgen -P "$before" -W "${{passes//,/ }}" -- "${{word##*,}}"))
+    compopt -o nospace
+  elif [[ "$word" == -* ]]; then
+    COMPREPLY=($(compgen -W "{2}" -- "$word"))
+    [[ "${{COMPREPLY[0]}}" == *= ]] && compopt -o nospace
+  else
+    COMPREPLY=($(compgen -f -- "$word"))
+  fi
+}}
+complete -F {1} {0}
+)bash",
+      program_, function, words.empty() ? "" : words.substr(1));
+}
+
+}  // namespace hlo
