@@ -20,6 +20,7 @@ absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
         RET_CHECK(Compatible(replacement->shape(), instruction->shape()),
                   "expansion of `{}` changes its shape `{}` to `{}`", instruction->name(),
                   instruction->shape(), replacement->shape());
+        if (context.rule_trace()) context.rule_trace()(context.pass(), *instruction, *replacement);
         ReplaceKeepingExtras(instruction, replacement, first_new);
       }
       context.Count("expanded");

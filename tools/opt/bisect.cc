@@ -63,6 +63,7 @@ class Bisector {
     Instrumentation in = instrumentation_;
     in.bisect_limit = passes;
     rewrites_ = 0;
+    last_rewrite_.clear();
     PassContext context;
     context.set_may_rewrite([&] {
       if (context.pass_number() != passes) return true;

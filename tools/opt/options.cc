@@ -14,11 +14,12 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("output-dir", &o.output_dir, "DIR", "one file of the same name per input");
   flags.Add("passes", &o.passes, "PIPELINE",
             "name,name{option=value},fix(a,b),repeat<3>(a),simplify,default<cpu>,@FILE");
-  flags.Add("list-passes", &o.list_passes, "the names of all passes on one line");
+  flags.Add("list-passes", &o.list_passes,
+            "the names of all passes on one line; --list-ops, --list-types");
   flags.Add("print-passes", &o.print_passes, "[*|NAME]",
             "passes and pipelines with summaries and options");
   flags.Add("print-pipeline", &o.print_pipeline, "what --passes stands for, and no more");
-  flags.Add("list-ops", &o.list_ops, "the opcodes with operands and summaries; --list-types");
+  flags.Add("list-ops", &o.list_ops);
   flags.Add("list-types", &o.list_types);
   flags.Add("list-print-options", &o.list_print_options);
   flags.Add("split-input-file", &o.split, "cut inputs at `// -----` lines, treat each part alone");
@@ -59,13 +60,14 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
       "check-changed-flag,verify-change-flag,xla-unsupported-crash-on-hlo-pass-silent-hlo-change",
       &o.check_changed_flag, "passes must tell the truth about having changed something");
   flags.Add("check-equivalence", &o.check_equivalence, "[1|N]",
-            "run the module on the interpreter after each pass, with N inputs (else 3)");
-  flags.Add("seed", &o.seed, "N", "of the first of these inputs (default 42)");
+            "run it on the interpreter after each pass, with N inputs from --seed=N (else 3)");
+  flags.Add("seed", &o.seed, "N");
   flags.Add(
       "verify-diagnostics", &o.verify_diagnostics,
       "what `// expected-error@+1 {{text}}` announces must come (-warning, -note, -error-re)");
-  flags.Add("opt-bisect-limit,bisect-limit", &o.bisect_limit, "N", "run only the first N passes");
-  flags.Add("rewrite-limit", &o.rewrite_limit, "N", "allow only the first N rewrites by rules");
+  flags.Add("opt-bisect-limit,bisect-limit", &o.bisect_limit, "N",
+            "run only the first N passes; --rewrite-limit=N: of rewrites");
+  flags.Add("rewrite-limit", &o.rewrite_limit, "N");
   flags.Add("bisect", &o.bisect, "CMD",
             "find the first pass, and its first rewrite, after which CMD FILE fails");
   flags.Add("disable-passes,disable-pass,xla-disable-hlo-passes", &o.disable, "NAMES",
@@ -82,7 +84,6 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
             "the result must be this module, names and layouts aside (else 3)");
   flags.Add("xla-dump-to", &o.xla_dump_to, "DIR");
   flags.Add("xla-dump-hlo-pass-re", &o.xla_dump_pass_re, "REGEX");
-  flags.Add("xla-dump-large-constants", &o.xla_dump_large_constants);
   flags.Group("Printing");
   o.print.AddTo(flags);
   flags.Add("color", &o.color, "WHEN", "of diffs: auto, always, never; NO_COLOR is respected");

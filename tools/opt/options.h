@@ -41,7 +41,6 @@ struct OptOptions {
   bool trace_rules = false;
   std::string dump_directory;
   std::string xla_dump_to, xla_dump_pass_re;
-  bool xla_dump_large_constants = false;
 
   std::string disable, only, disable_rules, start_at, stop_after;
   bool disable_all = false;

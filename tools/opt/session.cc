@@ -61,6 +61,10 @@ class Session {
   Session(const Flags& flags, const OptOptions& options) : flags_(flags), options_(options) {}
 
   int Run() {
+    if (const absl::Status status = CheckWords(); !status.ok()) {
+      ReportToolError(flags_.program(), status);
+      return kExitUsage;
+    }
     if (const absl::Status status = Prepare(); !status.ok())
       return ReportToolError(flags_.program(), status);
     if (flags_.given("passes") || options_.print_pipeline) {
@@ -92,7 +96,6 @@ class Session {
     if (options_.output != "-" && !options_.output_dir.empty())
       return Error("`-o` and `--output-dir` cannot both be given");
     ASSIGN_OR_RETURN(print_, options_.print.Options(flags_, to_file_));
-    RETURN_IF_ERROR(CheckWords());
     RETURN_IF_ERROR(PrepareInstrumentation());
     if (!options_.remarks.empty()) {
       ASSIGN_OR_RETURN(remarks_, RemarkFilter::Parse(options_.remarks));
@@ -126,6 +129,10 @@ class Session {
          {std::pair("time-passes", &options_.time_passes), std::pair("stats", &options_.stats)}) {
       if (!value->empty()) RETURN_IF_ERROR(OneOf(flag, *value, {"table", "json", "true", "false"}));
     }
+    if (!options_.print_changed.empty()) {
+      RETURN_IF_ERROR(OneOf("print-changed", options_.print_changed,
+                            {"diff", "cdiff", "module", "quiet", "true", "false"}));
+    }
     if (!FindStage(options_.stage, options_.platform).has_value()) {
       return Error("platform `{}` has no stage `{}`; see --list-stages", options_.platform,
                    options_.stage);
@@ -143,8 +150,6 @@ class Session {
     in.print_after_all = options_.print_after_all;
     in.print_pass_names = options_.print_pass_names;
     if (!options_.print_changed.empty()) {
-      RETURN_IF_ERROR(OneOf("print-changed", options_.print_changed,
-                            {"diff", "cdiff", "module", "quiet", "true", "false"}));
       const std::string& how = options_.print_changed;
       in.print_changed = how == "module"  ? PrintChanged::kModule
                          : how == "quiet" ? PrintChanged::kNames
@@ -426,11 +431,9 @@ class Session {
   // What XLA writes for --xla_dump_to.
   absl::Status DumpModule(const Module& module, std::string_view suffix) const {
     if (options_.xla_dump_to.empty()) return absl::OkStatus();
-    PrintOptions print = print_;
-    print.large_constants = options_.xla_dump_large_constants;
     return WriteFile(fmt::format("{}/module_{:04d}.{}.{}.txt", options_.xla_dump_to, module_number_,
                                  module.name(), suffix),
-                     ToText(module, print));
+                     ToText(module, print_));
   }
 
   // The module before the failing pass is made again: the input is read anew and the passes before
@@ -487,8 +490,8 @@ class Session {
     } else {
       text =
           fmt::format("the command fails from pass {} on, `{}`", result->pass_number, result->pass);
-      if (result->rewrite > 0)
-        text += fmt::format(", at its rewrite {}: rule {}", result->rewrite, result->rule);
+      if (result->rewrite > 0) text += fmt::format(", at its rewrite {}", result->rewrite);
+      if (!result->rule.empty()) text += fmt::format(": rule {}", result->rule);
     }
     WriteStdout(fmt::format("{} ({} tries)\n", text, result->tests));
     return result->pass_number > 0 ? kExitOk : kExitMismatch;
