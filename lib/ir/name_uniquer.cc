@@ -87,7 +87,7 @@ Parts SplitName(std::string_view name) {
 
 bool NameUniquer::TakeAsIs(std::string_view name) {
   const Parts parts = SplitName(name);
-  if (!parts.canonical) return false;
+  if (name.empty() || !parts.canonical) return false;
   return taken_.insert(parts.is_zero() ? parts.root : name).second;
 }
 

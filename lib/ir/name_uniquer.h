@@ -21,7 +21,7 @@ class NameUniquer {
  public:
   // The unique form of `name`, which is then taken.
   std::string Unique(std::string_view name);
-  // Takes the sanitized `name` if it is its own unique form; changes nothing otherwise. The text of
+  // Takes the sanitized (or empty) `name` if it is its own unique form; changes nothing otherwise. The text of
   // `name` must live as long as this object (or until Clear).
   bool TakeAsIs(std::string_view name);
   // Room for `count` names in all.

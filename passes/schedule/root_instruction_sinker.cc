@@ -33,9 +33,11 @@ absl::Status SinkRoot(Computation& computation) {
 }  // namespace
 
 absl::StatusOr<bool> RootInstructionSinker::Run(Module& module, PassContext& context) {
-  if (!module.is_scheduled())
-    return Error(
-        "the module has no schedule; run a scheduler such as `hlo-trivial-scheduler` first");
+  if (!module.is_scheduled()) {
+    context.Emit(PassContext::Remark::kMissed, *module.entry()->root(),
+                 "the module has no schedule; `hlo-trivial-scheduler` makes one");
+    return false;
+  }
   bool changed = false;
   for (Computation* computation : module.NonFusionComputations()) {
     if (!computation->has_schedule() || computation->schedule().back() == computation->root())

@@ -77,7 +77,7 @@ TEST_CASE("unknown xla flags are passed over with a warning", "[tools][flags]") 
   Fixture f;
   REQUIRE(f.Parse({"--xla_cpu_new_thing=1"}).ok());
   REQUIRE(f.flags.warnings().size() == 1);
-  CHECK(f.flags.warnings()[0] == "`--xla_cpu_new_thing=1` has no effect here");
+  CHECK(f.flags.warnings()[0] == "`--xla_cpu_new_thing` is not a flag of XLA and has no effect");
 }
 
 TEST_CASE("the help lists flags with text under their titles", "[tools][flags]") {
