@@ -25,6 +25,13 @@ static_assert(std::is_sorted(std::begin(kPasses), std::end(kPasses),
                              [](const PassInfo& a, const PassInfo& b) { return a.name < b.name; }),
               "rows of passes.def are sorted by name");
 
+// Names that XLA has given up.
+struct Alias {
+  std::string_view name;
+  std::string_view pass;
+};
+constexpr Alias kAliases[] = {{"gpu-sanitize-constant-names", "sanitize-constant-names"}};
+
 constexpr std::string_view kXlaPasses[] = {
 #include "passes/xla_passes.inc"
 };
@@ -39,6 +46,9 @@ bool IsXlaPass(std::string_view name) {
 std::span<const PassInfo> AllPasses() { return kPasses; }
 
 const PassInfo* FindPass(std::string_view name) {
+  for (const Alias& alias : kAliases) {
+    if (alias.name == name) name = alias.pass;
+  }
   const auto* it =
       std::lower_bound(std::begin(kPasses), std::end(kPasses), name,
                        [](const PassInfo& info, std::string_view n) { return info.name < n; });

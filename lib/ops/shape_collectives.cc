@@ -59,8 +59,12 @@ absl::StatusOr<Shape> ScaledAlong(const ShapeArgs& args, int64_t dimension, int6
     const int64_t size = operand.dim(d);
     const Shape* written = DeclaredResult(args, declared, i);
     int64_t scaled = size;
-    if (group_size > 1 && gathers) scaled = size * group_size;
-    if (group_size > 1 && !gathers) {
+    const bool bounded = size != Shape::kUnbounded;
+    if (bounded && group_size > 1 && gathers && __builtin_mul_overflow(size, group_size, &scaled)) {
+      return args.Error("dimension {} of `{}` has size {}, too large to gather from {} devices", d,
+                        args.name(i), size, group_size);
+    }
+    if (bounded && group_size > 1 && !gathers) {
       if (size % group_size != 0) {
         return args.Error(
             "dimension {} of `{}` has size {}, which groups of {} devices do not divide", d,
@@ -68,7 +72,7 @@ absl::StatusOr<Shape> ScaledAlong(const ShapeArgs& args, int64_t dimension, int6
       }
       scaled = size / group_size;
     }
-    if (group_size <= 1 && written != nullptr && written->IsArray() &&
+    if (bounded && group_size <= 1 && written != nullptr && written->IsArray() &&
         written->rank() == operand.rank()) {
       const int64_t large = gathers ? written->dim(d) : size;
       const int64_t small = gathers ? size : written->dim(d);
