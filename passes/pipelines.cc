@@ -6,7 +6,7 @@ namespace hlo {
 namespace {
 
 constexpr PipelineStep kCpu[] = {
-    {"select_and_scatter_expander", "its two halves are kernels; first, its picker makes a call"},
+    {"select-and-scatter-expander", "its two halves are kernels; first, its picker makes a call"},
     {"call-inliner", "kernels do not span calls; JAX wraps every jitted helper in one"},
     {"tuple-simplifier", "values should be seen, not the tuples they travel in"},
     {"dce", "less work for everything after"},
