@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "lib/eval/eval_internal.h"
-#include "lib/types/element_access.h"
+#include "lib/eval/wide_values.h"
 
 namespace hlo {
 namespace {
@@ -17,29 +17,6 @@ double RealOf(std::complex<double> x) { return x.real(); }
 double Times(double a, double b) { return a * b; }
 std::complex<double> Times(std::complex<double> a, std::complex<double> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-
-template <class T>
-std::vector<T> ReadAll(const Literal& literal) {
-  std::vector<T> values(static_cast<size_t>(literal.element_count()));
-  if constexpr (std::is_same_v<T, double>) {
-    ReadDoubles(literal.element_type(), literal.data(), literal.element_count(), values.data());
-  } else {
-    ReadComplexes(literal.element_type(), literal.data(), literal.element_count(), values.data());
-  }
-  return values;
-}
-template <class T>
-Literal WriteAll(Shape shape, const std::vector<T>& values) {
-  Literal literal(shape);
-  if constexpr (std::is_same_v<T, double>) {
-    WriteDoubles(shape.element_type(), values.data(), literal.element_count(),
-                 literal.mutable_data());
-  } else {
-    WriteComplexes(shape.element_type(), values.data(), literal.element_count(),
-                   literal.mutable_data());
-  }
-  return literal;
 }
 
 // The lower factor of one n x n matrix in place. A pivot that is negative or NaN makes everything

@@ -4,7 +4,7 @@
 #include <complex>
 #include <optional>
 
-#include "lib/types/element_access.h"
+#include "lib/eval/wide_values.h"
 
 namespace hlo {
 namespace {
@@ -179,32 +179,6 @@ void Trsm(Matrix<T> a, Matrix<T> b, const TrsmAttributes& attributes) {
 }
 
 template <class T>
-std::vector<T> Read(const Literal& literal) {
-  std::vector<T> values(static_cast<size_t>(literal.element_count()));
-  if constexpr (std::is_same_v<T, double>) {
-    ReadDoubles(literal.element_type(), literal.data(), literal.element_count(), values.data());
-  } else {
-    ReadComplexes(literal.element_type(), literal.data(), literal.element_count(), values.data());
-  }
-  return values;
-}
-
-template <class T>
-Literal Write(Shape shape, const std::vector<T>& values) {
-  Literal literal(shape);
-  if constexpr (std::is_same_v<T, int32_t>) {
-    std::copy(values.begin(), values.end(), literal.mutable_values<int32_t>().begin());
-  } else if constexpr (std::is_same_v<T, double>) {
-    WriteDoubles(shape.element_type(), values.data(), literal.element_count(),
-                 literal.mutable_data());
-  } else {
-    WriteComplexes(shape.element_type(), values.data(), literal.element_count(),
-                   literal.mutable_data());
-  }
-  return literal;
-}
-
-template <class T>
 EvalResult Run(EvalContext& c, Routine routine) {
   const std::string_view config = c.instruction.backend_config();
   const Shape shape = c.instruction.shape();
@@ -213,7 +187,7 @@ EvalResult Run(EvalContext& c, Routine routine) {
   };
   // The matrix that is worked on: the only operand, or trsm's right-hand side.
   const int main = routine == Routine::kTrsm ? 1 : 0;
-  std::vector<T> values = Read<T>(c.operand(main));
+  std::vector<T> values = ReadAll<T>(c.operand(main));
   const Shape operand = c.operand(main).shape();
   const int rank = operand.rank();
   const int64_t rows = operand.dim(rank - 2), columns = operand.dim(rank - 1);
@@ -227,37 +201,37 @@ EvalResult Run(EvalContext& c, Routine routine) {
     case Routine::kPotrf: {
       std::vector<int32_t> info(result_count(1));
       for (int64_t b = 0; b < batches; ++b) info[static_cast<size_t>(b)] = Potrf(matrix(b), lower);
-      return Literal::Tuple({Write(shape.element(0), values), Write(shape.element(1), info)});
+      return Literal::Tuple({WriteAll(shape.element(0), values), WriteAll(shape.element(1), info)});
     }
     case Routine::kGetrf: {
       std::vector<int32_t> pivots(result_count(1)), info(result_count(2));
       for (int64_t b = 0; b < batches; ++b)
         info[static_cast<size_t>(b)] =
             Getrf(matrix(b), pivots.data() + b * std::min(rows, columns));
-      return Literal::Tuple({Write(shape.element(0), values), Write(shape.element(1), pivots),
-                             Write(shape.element(2), info)});
+      return Literal::Tuple({WriteAll(shape.element(0), values), WriteAll(shape.element(1), pivots),
+                             WriteAll(shape.element(2), info)});
     }
     case Routine::kGeqrf: {
       std::vector<T> taus(result_count(1));
       for (int64_t b = 0; b < batches; ++b)
         Geqrf(matrix(b), taus.data() + b * std::min(rows, columns));
-      return Literal::Tuple({Write(shape.element(0), values), Write(shape.element(1), taus)});
+      return Literal::Tuple({WriteAll(shape.element(0), values), WriteAll(shape.element(1), taus)});
     }
     case Routine::kOrgqr: {
-      const std::vector<T> taus = Read<T>(c.operand(1));
+      const std::vector<T> taus = ReadAll<T>(c.operand(1));
       const int64_t count = batches == 0 ? 0 : c.operand(1).element_count() / batches;
       for (int64_t b = 0; b < batches; ++b) Orgqr(matrix(b), taus.data() + b * count, count);
-      return Write(shape, values);
+      return WriteAll(shape, values);
     }
     case Routine::kTrsm: {
-      std::vector<T> triangles = Read<T>(c.operand(0));
+      std::vector<T> triangles = ReadAll<T>(c.operand(0));
       const TrsmAttributes attributes = {AttributeOf(config, "side", 'L') == 'L', lower,
                                          AttributeOf(config, "diag", 'N') == 'U',
                                          AttributeOf(config, "trans_x", 'N')};
       const int64_t n = attributes.left ? rows : columns;
       for (int64_t b = 0; b < batches; ++b)
         Trsm(Matrix<T>{triangles.data() + b * n * n, n, n}, matrix(b), attributes);
-      return Write(shape, values);
+      return WriteAll(shape, values);
     }
   }
   return Internal("no such routine");

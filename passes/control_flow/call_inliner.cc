@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
+#include "passes/control_flow/frontend_attribute.h"
 #include "passes/simplify/dce.h"
 
 namespace hlo {
@@ -13,17 +14,6 @@ namespace {
 
 // Requests for fusion that a call passes on to what it is replaced by.
 constexpr std::string_view kFusionKeys[] = {"MUST_FUSE", "MAXIMAL_FUSE", "mosaic_fusion_group"};
-
-// The value of a frontend attribute without quotes; empty when there is none.
-std::string_view FrontendAttribute(const Instruction& instruction, std::string_view key) {
-  if (instruction.extras() == nullptr) return "";
-  const auto it = instruction.extras()->frontend_attributes.find(key);
-  if (it == instruction.extras()->frontend_attributes.end()) return "";
-  std::string_view value = it->second;
-  if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
-    value = value.substr(1, value.size() - 2);
-  return value;
-}
 
 // ---- metadata ----
 

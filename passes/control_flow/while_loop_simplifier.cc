@@ -7,22 +7,13 @@
 #include "lib/analysis/side_effects.h"
 #include "passes/analysis/trip_count.h"
 #include "passes/control_flow/call_inliner.h"
+#include "passes/control_flow/frontend_attribute.h"
 #include "passes/control_flow/loop_dependencies.h"
 #include "passes/control_flow/loop_state.h"
 #include "passes/simplify/dce.h"
 
 namespace hlo {
 namespace {
-
-std::string_view LoopAttribute(const Instruction& instruction, std::string_view key) {
-  if (instruction.extras() == nullptr) return "";
-  const auto it = instruction.extras()->frontend_attributes.find(key);
-  if (it == instruction.extras()->frontend_attributes.end()) return "";
-  std::string_view value = it->second;
-  if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
-    value = value.substr(1, value.size() - 2);
-  return value;
-}
 
 bool CallsOpcode(const Instruction& loop, std::initializer_list<Opcode> opcodes) {
   for (const Computation* computation : loop.calls()) {
@@ -49,7 +40,7 @@ class LoopSimplifier {
   absl::StatusOr<bool> Run() {
     if (body_ == condition_ || body_->callers().size() != 1 || condition_->callers().size() != 1)
       return false;
-    if (!LoopAttribute(*loop_, "xla_disable_while_loop_dce").empty()) return false;
+    if (!FrontendAttribute(*loop_, "xla_disable_while_loop_dce").empty()) return false;
     const bool is_tuple = loop_->shape().IsTuple();
     if (is_tuple) {
       using Step = absl::StatusOr<bool> (LoopSimplifier::*)();
@@ -320,7 +311,7 @@ class LoopSimplifier {
       return true;
     }
     if (HasEffects(*body_) ||
-        LoopAttribute(*loop_, "skip-simplify-while-loops_trip-count-one") == "true") {
+        FrontendAttribute(*loop_, "skip-simplify-while-loops_trip-count-one") == "true") {
       context_.Emit(PassContext::Remark::kMissed, *loop_,
                     "it runs once, but its body must stay a loop");
       return false;

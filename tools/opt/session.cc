@@ -30,30 +30,9 @@
 namespace hlo {
 namespace {
 
-absl::Status OneOf(std::string_view flag, std::string_view value,
-                   std::initializer_list<std::string_view> words) {
-  if (std::find(words.begin(), words.end(), value) != words.end()) return absl::OkStatus();
-  const std::vector<std::string_view> list(words);
-  return Error("`--{}` expects {}, found `{}`{}", flag, Join(list, ", "), value,
-               DidYouMean(value, list));
-}
-
 absl::Status MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return absl::OkStatus();
   return Error("cannot make folder `{}`: {}", path, std::strerror(errno));
-}
-
-// For the shell, in single quotes.
-std::string ShellQuoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
 }
 
 class Session {
@@ -344,8 +323,8 @@ class Session {
     }
     absl::StatusOr<std::string> path = WriteTemporary(module);
     if (!path.ok()) return ReportToolError(flags_.program(), path.status());
-    const std::string command = fmt::format("{} {} --platform={} --emit={}", ShellQuoted(program),
-                                            ShellQuoted(*path), options_.platform, emit);
+    const std::string command = fmt::format("{} {} --platform={} --emit={}", SingleQuoted(program),
+                                            SingleQuoted(*path), options_.platform, emit);
     std::string text;
     FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr)
@@ -451,7 +430,7 @@ class Session {
     if (!RunPipeline(pipeline_, **module, context, before).ok()) return;
     const std::string path =
         fmt::format("{}/hlo-opt.{}.{}.repro.hlo", ReproducerFolder(), failure.pass, getpid());
-    std::string words = "--passes=" + ShellQuoted(failure.pass_text);
+    std::string words = "--passes=" + SingleQuoted(failure.pass_text);
     if (equivalence_) words += fmt::format(" --check-equivalence={}", options_.check_equivalence);
     if (equivalence_ && options_.seed != static_cast<int64_t>(kDefaultSeed))
       words += fmt::format(" --seed={}", options_.seed);
@@ -463,7 +442,7 @@ class Session {
     const auto load = [&] { return Load(input); };
     const auto fails = [&](const Module& module) -> absl::StatusOr<bool> {
       ASSIGN_OR_RETURN(const std::string path, WriteTemporary(module));
-      const std::string quoted = ShellQuoted(path);
+      const std::string quoted = SingleQuoted(path);
       std::string command = options_.bisect;
       const size_t hole = command.find("{}");
       if (hole == std::string::npos) {

@@ -63,20 +63,6 @@ std::string Describe(const ChildResult& result, double timeout) {
 
 }  // namespace
 
-std::string ShellQuoted(const std::string& word) {
-  if (const size_t equals = word.find('='); word.starts_with("--") && equals != std::string::npos)
-    return word.substr(0, equals + 1) + ShellQuoted(word.substr(equals + 1));
-  constexpr std::string_view kPlain = "_-./=,:@%+";
-  bool is_plain = !word.empty();
-  for (const char c : word)
-    is_plain = is_plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                            kPlain.find(c) != std::string_view::npos);
-  if (is_plain) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 absl::StatusOr<FailureTest> FailureTest::Make(FailureOptions options,
                                               std::function<bool()> is_cancelled) {
   FailureTest test;

@@ -73,7 +73,4 @@ class FailureTest {
   double cpu_limit_ = 0;    // seconds; learnt from the first question
 };
 
-// The word as a shell takes it back.
-std::string ShellQuoted(const std::string& word);
-
 }  // namespace hlo

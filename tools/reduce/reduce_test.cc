@@ -5,6 +5,7 @@
 #include "tools/reduce/edits.h"
 #include "tools/reduce/failure.h"
 #include "tools/reduce/steps.h"
+#include "tools/support/tool_support.h"
 
 namespace hlo {
 namespace {

@@ -9,6 +9,7 @@
 #include "backends/registry.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "tools/support/tool_support.h"
 
 namespace hlo {
 namespace {
@@ -25,16 +26,6 @@ template <class T>
 bool ParseNumber(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
-}
-
-absl::Status OneOf(std::string_view flag, std::string_view word,
-                   std::initializer_list<std::string_view> words) {
-  const std::vector<std::string_view> all(words);
-  for (std::string_view known : all) {
-    if (known == word) return absl::OkStatus();
-  }
-  return Error("`--{}` expects {}, found `{}`{}", flag, Join(all, ", "), word,
-               DidYouMean(word, all));
 }
 
 absl::Status CheckEmit(ToolOptions& options) {

@@ -234,6 +234,40 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
   return exit_code == kExitOk && output_failed ? kExitBadInput : exit_code;
 }
 
+absl::Status OneOf(std::string_view flag, std::string_view word,
+                   std::initializer_list<std::string_view> words) {
+  const std::vector<std::string_view> all(words);
+  for (std::string_view known : all) {
+    if (known == word) return absl::OkStatus();
+  }
+  return Error("`--{}` expects {}, found `{}`{}", flag, Join(all, ", "), word,
+               DidYouMean(word, all));
+}
+
+std::string SingleQuoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string ShellQuoted(const std::string& word) {
+  if (const size_t equals = word.find('='); word.starts_with("--") && equals != std::string::npos)
+    return word.substr(0, equals + 1) + ShellQuoted(word.substr(equals + 1));
+  constexpr std::string_view kPlain = "_-./=,:@%+";
+  bool is_plain = !word.empty();
+  for (const char c : word)
+    is_plain = is_plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                            kPlain.find(c) != std::string_view::npos);
+  if (is_plain) return word;
+  return SingleQuoted(word);
+}
+
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split) {
   ASSIGN_OR_RETURN(std::string text, ReadFile(path));
   BlankLogPrefixes(text);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,6 +48,15 @@ void WriteStderr(std::string_view text);
 int ReportError(const absl::Status& status, const Source* source = nullptr);
 // As ReportError for errors without a place in a file: "hlo-opt: error: …".
 int ReportToolError(std::string_view program, const absl::Status& status);
+
+// An error with a suggestion unless `word`, the value of `--flag`, is one of `words`.
+absl::Status OneOf(std::string_view flag, std::string_view word,
+                   std::initializer_list<std::string_view> words);
+
+// In single quotes, so that a shell takes it back as one word.
+std::string SingleQuoted(std::string_view text);
+// The word as a shell takes it back, quoted only where it must be.
+std::string ShellQuoted(const std::string& word);
 
 // One module text: a file, standard input for "-", or a part of one.
 struct InputText {
