@@ -6,17 +6,12 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/compare.h"
 #include "lib/support/hash.h"
+#include "passes/control_flow/frontend_attribute.h"
 
 namespace hlo {
 namespace {
 
 constexpr std::string_view kShardyKey = "xla.sdy.sharding";
-
-std::string_view FrontendAttribute(const Instruction& instruction, std::string_view key) {
-  if (instruction.extras() == nullptr) return "";
-  const auto it = instruction.extras()->frontend_attributes.find(key);
-  return it == instruction.extras()->frontend_attributes.end() ? "" : std::string_view(it->second);
-}
 
 class Finder {
  public:

@@ -26,6 +26,7 @@ struct CseOptions {
   static auto Fields() {
     return std::tuple{
         Optional("layout_sensitive", &CseOptions::layout_sensitive),
+        Optional("is_layout_sensitive", &CseOptions::layout_sensitive),  // as XLA calls it
         Optional("ignore_control_dependencies", &CseOptions::ignore_control_dependencies)};
   }
 };

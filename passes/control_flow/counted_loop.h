@@ -1,0 +1,23 @@
+// Loops that count.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "lib/ir/builder.h"
+
+namespace hlo {
+
+// What one iteration makes of the state, in the body of the loop; `i` is an s32 scalar.
+using CountedLoopBody = std::function<std::vector<Instruction*>(
+    Builder& builder, Instruction* i, const std::vector<Instruction*>& state)>;
+
+// for (i = 0; i < count; ++i) state = body(i, state), starting with `init`. Returns the state after the loop. Computations are named
+// `name`.body and `name`.condition; metadata is that of `origin`.
+absl::StatusOr<std::vector<Instruction*>> MakeCountedLoop(Builder& builder, int32_t count,
+                                                          const std::vector<Instruction*>& init,
+                                                          const CountedLoopBody& body,
+                                                          std::string_view name,
+                                                          const Instruction* origin);
+
+}  // namespace hlo

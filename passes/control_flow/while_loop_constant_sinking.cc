@@ -1,0 +1,113 @@
+#include "passes/control_flow/while_loop_constant_sinking.h"
+
+#include <algorithm>
+
+#include "passes/control_flow/loop_state.h"
+
+namespace hlo {
+namespace {
+
+// The reads of element `i` of the state that are used, but for the one that `root` passes on.
+std::vector<Instruction*> StateReads(const Computation& computation, int64_t i,
+                                     const Instruction* root) {
+  std::vector<Instruction*> reads;
+  for (Instruction* read : computation.parameter(0)->users()) {
+    if (read->opcode() != Opcode::kGetTupleElement || read->tuple_index() != i) continue;
+    const bool used = read->is_root() ||
+                      std::any_of(read->uses().begin(), read->uses().end(), [&](const Use& use) {
+                        return use.user != root || use.operand_index != i;
+                      });
+    if (used) reads.push_back(read);
+  }
+  return reads;
+}
+
+// The computation that call `i` of `loop` alone uses.
+Computation* OwnComputation(Instruction* loop, int i) {
+  Computation* computation = loop->call(i);
+  if (computation->callers().size() == 1) return computation;
+  Module& module = loop->module();
+  Computation* clone = module.CloneComputation(*computation, ".sunk", /*deep=*/false);
+  module.MoveToFront(clone, loop->parent());
+  loop->SetCall(i, clone);
+  return clone;
+}
+
+// A copy of the constant (or broadcast constant) `value` in `computation`.
+Instruction* CopyInto(Computation& computation, const Instruction& value) {
+  std::vector<Instruction*> operands;
+  for (const Instruction* operand : value.operands())
+    operands.push_back(CopyInto(computation, *operand));
+  return computation.AddClone(value, value.shape(), operands);
+}
+
+// Lets all that reads element `i` in `computation` read `value`, but for the root at `i` itself.
+void Substitute(Computation& computation, int64_t i, const Instruction& value,
+                const Instruction* root) {
+  Instruction* copy = nullptr;
+  for (Instruction* read : StateReads(computation, i, root)) {
+    if (copy == nullptr) copy = CopyInto(computation, value);
+    const std::vector<Use> uses(read->uses().begin(), read->uses().end());
+    for (const Use& use : uses) {
+      if (use.user != root || use.operand_index != i)
+        use.user->ReplaceOperand(use.operand_index, copy);
+    }
+    if (read->is_root()) computation.set_root(copy);
+  }
+}
+
+}  // namespace
+
+bool WhileLoopConstantSinking::MaySink(const Instruction& value) const {
+  const Instruction* constant = &value;
+  if (options_.sink_broadcast_of_constants && value.opcode() == Opcode::kBroadcast)
+    constant = value.operand(0);
+  if (!constant->IsConstant() || constant->literal().is_elided()) return false;
+  return !options_.sink_only_scalar_constants || value.shape().IsScalar();
+}
+
+absl::StatusOr<bool> WhileLoopConstantSinking::Sink(Instruction* loop, PassContext& context) const {
+  const Instruction& init = *loop->operand(0);
+  if (init.opcode() != Opcode::kTuple || loop->while_body()->root()->opcode() != Opcode::kTuple)
+    return false;
+  bool changed = false;
+  for (int64_t i = 0; i < init.operand_count(); ++i) {
+    const Instruction& value = *init.operand(static_cast<int>(i));
+    const Instruction* root = loop->while_body()->root();
+    if (!MaySink(value) || !IsParameterElement(*root->operand(static_cast<int>(i)), i)) continue;
+    const bool in_body = !StateReads(*loop->while_body(), i, root).empty();
+    const bool in_condition = !StateReads(*loop->while_condition(), i, nullptr).empty();
+    if (!in_body && !in_condition) continue;
+    if (!context.MayRewrite()) return changed;
+    if (in_body) {
+      Computation* body = OwnComputation(loop, 1);
+      Substitute(*body, i, value, body->root());
+    }
+    if (in_condition) Substitute(*OwnComputation(loop, 0), i, value, nullptr);
+    context.Count("sunk");
+    changed = true;
+  }
+  return changed;
+}
+
+absl::StatusOr<bool> WhileLoopConstantSinking::Run(Module& module, PassContext& context) {
+  // Outer loops first: what reaches the inside of a body may be a constant only then.
+  std::vector<Computation*> computations = module.PostOrder();
+  std::reverse(computations.begin(), computations.end());
+  bool changed = false;
+  for (size_t i = 0; i < computations.size(); ++i) {
+    for (Instruction* loop : computations[i]->PostOrder()) {
+      if (loop->opcode() != Opcode::kWhile) continue;
+      const Computation* body = loop->while_body();
+      ASSIGN_OR_RETURN(const bool sunk, Sink(loop, context));
+      changed |= sunk;
+      if (loop->while_body() != body) computations.push_back(loop->while_body());
+    }
+  }
+  if (changed) module.RemoveUnusedComputations();
+  return changed;
+}
+
+HLO_DEFINE_PASS(WhileLoopConstantSinking)
+
+}  // namespace hlo

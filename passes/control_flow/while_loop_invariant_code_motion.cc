@@ -1,0 +1,246 @@
+#include "passes/control_flow/while_loop_invariant_code_motion.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/analysis/side_effects.h"
+#include "passes/analysis/trip_count.h"
+#include "passes/control_flow/frontend_attribute.h"
+#include "passes/control_flow/loop_state.h"
+#include "passes/simplify/dce.h"
+#include "passes/simplify/tuple_simplifier.h"
+
+namespace hlo {
+namespace {
+
+int64_t BytesOf(Shape shape) {
+  int64_t bytes = 0;
+  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
+    if (leaf.IsArray()) bytes += leaf.byte_size();
+  });
+  return bytes;
+}
+
+bool HasTokens(Shape shape) {
+  bool found = false;
+  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) { found = found || !leaf.IsArray(); });
+  return found;
+}
+
+class LoopHoister {
+ public:
+  LoopHoister(Instruction* loop, PassContext& context, SideEffects& effects,
+              const WhileLoopInvariantCodeMotionOptions& options)
+      : loop_(loop), context_(context), effects_(effects), options_(options) {}
+
+  absl::StatusOr<bool> Run() {
+    if (!MayHoist()) return false;
+    Choose();
+    if (chosen_.empty()) return false;
+    if (OwnComputations()) Choose();
+    std::vector<Instruction*> wanted;
+    std::swap(wanted, chosen_);
+    for (Instruction* instruction : wanted) {
+      if (!context_.MayRewrite()) break;
+      Hoist(instruction);
+      chosen_.push_back(instruction);
+    }
+    if (chosen_.empty()) return false;
+    context_.Count("hoisted", static_cast<int64_t>(chosen_.size()));
+    RETURN_IF_ERROR(CarryHoisted());
+    return true;
+  }
+
+ private:
+  bool MayHoist() const {
+    const Computation& body = *loop_->while_body();
+    if (!loop_->shape().IsTuple() || body.root()->opcode() != Opcode::kTuple ||
+        loop_->while_condition() == &body)
+      return false;
+    if (!FrontendAttribute(*loop_, "_xla_disable_loop_instr_hoisting").empty()) return false;
+    for (const Instruction* instruction : body.instructions()) {
+      if (instruction->opcode() == Opcode::kDomain) return false;
+      if (instruction->opcode() != Opcode::kCustomCall) continue;
+      const std::string_view target =
+          std::string_view(instruction->attrs<CustomCallAttrs>().custom_call_target);
+      if (target == "SPMDFullToShardShape" || target == "SPMDShardShapeToFull" ||
+          target == "MoveToHost" || target == "MoveToDevice")
+        return false;
+    }
+    const std::optional<int64_t> trip_count = TripCount(*loop_, /*max_tried=*/2);
+    if (trip_count && *trip_count <= 1) return false;
+    if (options_.hoist_constants) return true;
+    for (int i = 0; i < body.root()->operand_count(); ++i) {
+      if (IsParameterElement(*body.root()->operand(i), i) &&
+          body.root()->operand(i)->shape().IsArray())
+        return true;
+    }
+    return false;
+  }
+
+  bool OwnComputations() {
+    Module& module = loop_->module();
+    bool copied = false;
+    for (int i = 0; i < 2; ++i) {
+      if (loop_->call(i)->callers().size() == 1) continue;
+      copied = true;
+      Computation* clone = module.CloneComputation(*loop_->call(i), ".clone", /*deep=*/false);
+      module.MoveToFront(clone, loop_->parent());
+      loop_->SetCall(i, clone);
+    }
+    return copied;
+  }
+
+  // What of the body can and should be computed before the loop, operands first.
+  void Choose() {
+    invariant_.clear();
+    waiting_.clear();
+    known_.clear();
+    chosen_.clear();
+    FindInvariants();
+    for (Instruction* instruction : loop_->while_body()->PostOrder()) {
+      if (!IsHoistable(*instruction)) continue;
+      (IsCheap(*instruction) ? waiting_ : known_).insert(instruction);
+      if (known_.contains(instruction)) chosen_.push_back(instruction);
+    }
+  }
+
+  // Elements that pass through, as values of the loop's initial state.
+  void FindInvariants() {
+    const Computation& body = *loop_->while_body();
+    for (Instruction* read : body.parameter(0)->users()) {
+      if (read->opcode() != Opcode::kGetTupleElement || read->has_control_edges()) continue;
+      const int64_t i = read->tuple_index();
+      if (IsParameterElement(*body.root()->operand(static_cast<int>(i)), i))
+        invariant_.insert({read, i});
+    }
+  }
+
+  bool IsKnown(Instruction* operand) const {
+    return invariant_.contains(operand) || known_.contains(operand) || waiting_.contains(operand) ||
+           operand->IsConstant();
+  }
+
+  bool IsHoistable(Instruction& instruction) const {
+    const Opcode opcode = instruction.opcode();
+    if (opcode == Opcode::kParameter || opcode == Opcode::kAfterAll ||
+        invariant_.contains(&instruction) || instruction.is_root() ||
+        instruction.has_control_edges() || HasTokens(instruction.shape()) ||
+        effects_.Of(instruction))
+      return false;
+    if (!std::all_of(instruction.operands().begin(), instruction.operands().end(),
+                     [&](Instruction* operand) { return IsKnown(operand); }))
+      return false;
+    const bool is_constant = opcode == Opcode::kConstant;
+    if (!options_.hoist_other && !is_constant && opcode != Opcode::kReshape) return false;
+    if (is_constant || options_.hoist_size_inflation_ratio < 0) return true;
+    int64_t input = 0;
+    for (const Instruction* operand : instruction.operands()) input += BytesOf(operand->shape());
+    return static_cast<double>(BytesOf(instruction.shape())) <=
+           options_.hoist_size_inflation_ratio * static_cast<double>(input);
+  }
+
+  // Not worth an element of the state on its own.
+  bool IsCheap(const Instruction& instruction) const {
+    const Opcode opcode = instruction.opcode();
+    if (opcode == Opcode::kConstant) return !options_.hoist_constants;
+    if (opcode == Opcode::kReshape) return !options_.hoist_reshapes;
+    if (opcode == Opcode::kCustomCall)
+      return instruction.attrs<CustomCallAttrs>().custom_call_target == "Sharding";
+    return opcode == Opcode::kBitcast || opcode == Opcode::kBroadcast || opcode == Opcode::kIota ||
+           opcode == Opcode::kReverse || opcode == Opcode::kSlice || opcode == Opcode::kTranspose ||
+           opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement;
+  }
+
+  // Copies `instruction` and what waited for it in front of the loop.
+  Instruction* Hoist(Instruction* instruction) {
+    if (const auto it = outside_.find(instruction); it != outside_.end()) return it->second;
+    Computation& computation = *loop_->parent();
+    std::vector<Instruction*> operands;
+    for (Instruction* operand : instruction->operands()) {
+      if (const auto it = invariant_.find(operand); it != invariant_.end()) {
+        Builder builder(&computation);
+        builder.set_origin(operand);
+        operands.push_back(ReadElement(builder, loop_->operand(0), it->second));
+      } else {
+        operands.push_back(Hoist(operand));
+      }
+    }
+    Instruction* copy = computation.AddClone(*instruction, instruction->shape(), operands);
+    copy->set_loc(instruction->loc());
+    outside_[instruction] = copy;
+    return copy;
+  }
+
+  // Adds the hoisted values to the state and lets the body read them there.
+  absl::Status CarryHoisted() {
+    const auto count = static_cast<int64_t>(loop_->shape().element_count_of_tuple());
+    StateChange change;
+    Builder outer(loop_->parent());
+    outer.set_origin(loop_);
+    for (int64_t i = 0; i < count; ++i)
+      change.init.push_back(ReadElement(outer, loop_->operand(0), i));
+    for (int64_t leaf = 0; leaf < LeafCount(loop_->shape()); ++leaf)
+      change.old_leaf.push_back(leaf);
+    for (Instruction* inner : chosen_) {
+      change.init.push_back(outside_[inner]);
+      change.old_leaf.insert(change.old_leaf.end(), static_cast<size_t>(LeafCount(inner->shape())),
+                             -1);
+    }
+    change.view = [](Builder& builder, Instruction* state, int64_t i) {
+      return builder.GetTupleElement(state, i);
+    };
+    change.next = [count](Builder& builder, Instruction* state,
+                          const std::function<Instruction*(int64_t)>& old_next, int64_t k) {
+      return k < count ? old_next(k) : builder.GetTupleElement(state, k);
+    };
+    RETURN_IF_ERROR(outer.status());
+    RETURN_IF_ERROR(ChangeLoopState(loop_, change));
+    Computation& body = *loop_->while_body();
+    Builder builder(&body);
+    for (size_t k = 0; k < chosen_.size(); ++k) {
+      builder.set_origin(chosen_[k]);
+      chosen_[k]->ReplaceAllUsesWith(
+          builder.GetTupleElement(body.parameter(0), count + static_cast<int64_t>(k)));
+    }
+    return builder.status();
+  }
+
+  Instruction* loop_;
+  PassContext& context_;
+  SideEffects& effects_;
+  const WhileLoopInvariantCodeMotionOptions& options_;
+  absl::flat_hash_map<const Instruction*, int64_t> invariant_;     // read of the state -> element
+  absl::flat_hash_set<const Instruction*> waiting_;                // cheap, invariant
+  absl::flat_hash_set<const Instruction*> known_;                  // invariant, to be hoisted
+  std::vector<Instruction*> chosen_;                               // the same in order
+  absl::flat_hash_map<const Instruction*, Instruction*> outside_;  // -> the copy
+};
+
+}  // namespace
+
+absl::StatusOr<bool> WhileLoopInvariantCodeMotion::Run(Module& module, PassContext& context) {
+  std::vector<Instruction*> loops;
+  for (Computation* computation : module.NonFusionComputations()) {
+    for (Instruction* instruction : computation->PostOrder()) {
+      if (instruction->opcode() == Opcode::kWhile) loops.push_back(instruction);
+    }
+  }
+  SideEffects effects;
+  bool changed = false;
+  for (Instruction* loop : loops) {
+    ASSIGN_OR_RETURN(const bool hoisted, LoopHoister(loop, context, effects, options_).Run());
+    changed |= hoisted;
+  }
+  if (changed) {
+    RETURN_IF_ERROR(Dce().Run(module, context).status());
+    RETURN_IF_ERROR(TupleSimplifier().Run(module, context).status());
+    RETURN_IF_ERROR(Dce().Run(module, context).status());
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(WhileLoopInvariantCodeMotion)
+
+}  // namespace hlo

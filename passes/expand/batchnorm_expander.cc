@@ -1,0 +1,114 @@
+#include "passes/expand/batchnorm_expander.h"
+
+namespace hlo {
+namespace {
+
+// One batch normalisation; all values have the element type of its first operand.
+class BatchNorm {
+ public:
+  BatchNorm(Instruction* op, Rewriter& b)
+      : op_(op), b_(b), x_(op->operand(0)), feature_(op->attrs<BatchNormAttrs>().feature_index) {
+    for (int64_t i = 0; i < x_->shape().rank(); ++i) {
+      if (i != feature_) others_.push_back(i);
+    }
+  }
+
+  Instruction* Training() {
+    zero_ = b_.ScalarConstant(type(), 0);
+    Instruction* sum = Sum(x_);
+    Instruction* sum_of_squares = Sum(b_.Multiply(x_, x_));
+    Instruction* count = Count();
+    Instruction* mean = b_.Divide(sum, Everywhere(count, sum));
+    Instruction* mean_of_squares = b_.Divide(sum_of_squares, Everywhere(count, sum));
+    Instruction* variance = b_.Subtract(mean_of_squares, b_.Multiply(mean, mean));
+    Instruction* centered = b_.Subtract(x_, PerFeature(mean));
+    Instruction* factor = b_.Rsqrt(b_.Add(PerFeature(variance), Everywhere(Epsilon(), x_)));
+    Instruction* scaled = b_.Multiply(b_.Multiply(centered, factor), PerFeature(op_->operand(1)));
+    return b_.Tuple({b_.Add(scaled, PerFeature(op_->operand(2))), mean, variance});
+  }
+
+  Instruction* Inference() {
+    Instruction* scale = op_->operand(1);
+    Instruction* factor = b_.Multiply(
+        scale, b_.Rsqrt(b_.Add(op_->operand(4), Everywhere(Epsilon(), op_->operand(4)))));
+    Instruction* shift = b_.Subtract(op_->operand(2), b_.Multiply(op_->operand(3), factor));
+    return b_.Add(b_.Multiply(x_, PerFeature(factor)), PerFeature(shift));
+  }
+
+  Instruction* Grad() {
+    zero_ = b_.ScalarConstant(type(), 0);
+    Instruction* variance = op_->operand(3);
+    Instruction* grad = op_->operand(4);
+    Instruction* epsilon = Epsilon();
+    Instruction* wide_epsilon = Everywhere(epsilon, x_);
+    Instruction* wide_variance = PerFeature(variance);
+    Instruction* wide_factor = b_.Rsqrt(b_.Add(wide_variance, wide_epsilon));
+    Instruction* factor = b_.Rsqrt(b_.Add(variance, Everywhere(epsilon, variance)));
+    Instruction* centered = b_.Subtract(x_, PerFeature(op_->operand(2)));
+    Instruction* sum_centered = Sum(b_.Multiply(grad, centered));
+    Instruction* sum_grad = Sum(grad);
+    Instruction* count = Count();
+    Instruction* scale =
+        b_.Divide(b_.Multiply(PerFeature(op_->operand(1)), wide_factor), Everywhere(count, x_));
+    Instruction* term = b_.Divide(b_.Multiply(PerFeature(sum_centered), centered),
+                                  b_.Add(wide_variance, wide_epsilon));
+    Instruction* inner = b_.Subtract(
+        b_.Subtract(b_.Multiply(grad, Everywhere(count, x_)), PerFeature(sum_grad)), term);
+    return b_.Tuple({b_.Multiply(scale, inner), b_.Multiply(sum_centered, factor), sum_grad});
+  }
+
+ private:
+  ElementType type() const { return x_->shape().element_type(); }
+
+  Instruction* Epsilon() {
+    return b_.ScalarConstant(type(), static_cast<double>(op_->attrs<BatchNormAttrs>().epsilon));
+  }
+  Instruction* Everywhere(Instruction* scalar, const Instruction* like) {
+    return b_.OpWithShape(Opcode::kBroadcast, like->shape().WithElementType(type()), {scalar},
+                          AttrsPtr::Make(BroadcastAttrs{}));
+  }
+  Instruction* PerFeature(Instruction* vector) {
+    return b_.OpWithShape(Opcode::kBroadcast, x_->shape().WithElementType(type()), {vector},
+                          AttrsPtr::Make(BroadcastAttrs{{feature_}}));
+  }
+  Instruction* Sum(Instruction* x) {
+    return b_.Reduce(x, zero_, others_, ScalarComputation(b_.module(), Opcode::kAdd, type()));
+  }
+  // How many elements each sum has.
+  Instruction* Count() {
+    Instruction* count = b_.ScalarConstant(ElementType::kS32, 1);
+    for (int64_t dim : others_) {
+      Instruction* size =
+          b_.Op(Opcode::kGetDimensionSize, {x_}, AttrsPtr::Make(DimensionAttrs{BracedDim{dim}}));
+      count = b_.Multiply(size, count);
+    }
+    return b_.Convert(count, type());
+  }
+
+  Instruction* op_;
+  Rewriter& b_;
+  Instruction* x_;
+  int64_t feature_;
+  DimVec others_;
+  Instruction* zero_ = nullptr;
+};
+
+}  // namespace
+
+bool BatchnormExpander::Matches(const Instruction& instruction) const {
+  return (instruction.opcode() == Opcode::kBatchNormTraining && options_.rewrite_training_op) ||
+         (instruction.opcode() == Opcode::kBatchNormInference && options_.rewrite_inference_op) ||
+         (instruction.opcode() == Opcode::kBatchNormGrad && options_.rewrite_grad_op);
+}
+
+absl::StatusOr<Instruction*> BatchnormExpander::Expand(Instruction* instruction,
+                                                       Rewriter& rewriter) {
+  BatchNorm norm(instruction, rewriter);
+  if (instruction->opcode() == Opcode::kBatchNormTraining) return norm.Training();
+  if (instruction->opcode() == Opcode::kBatchNormInference) return norm.Inference();
+  return norm.Grad();
+}
+
+HLO_DEFINE_PASS(BatchnormExpander)
+
+}  // namespace hlo

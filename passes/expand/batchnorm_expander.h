@@ -1,0 +1,46 @@
+// Writes batch normalisations as reductions and elementwise operations.
+//
+//   training(x, scale, offset)         =>   y = (x - mean) * rsqrt(var + eps) * scale + offset;  (y, mean, var)
+//   inference(x, scale, offset, m, v)  =>   x * s + (offset - m * s)                 with s = scale * rsqrt(v + eps)
+//   grad(x, scale, m, v, gy)           =>   (scale * rsqrt(v + eps) / n * (n * gy - sum(gy) - (x - m) * sum(gy * (x - m)) / (v + eps)),
+//                                            sum(gy * (x - m)) * rsqrt(v + eps), sum(gy))
+//
+// Sums run over all dimensions but `feature_index`; mean = sum(x) / n, var = sum(x * x) / n - mean * mean, n is computed from the sizes of
+// these dimensions at run time. One option per kind switches it off. Results are not rounded as the operations themselves round.
+//
+// Requires: nothing.  Ensures: none of the chosen operations is left outside fusion bodies. A sharding of the operation moves to the
+// result; what is inside has none.
+#pragma once
+
+#include "passes/expander.h"
+
+namespace hlo {
+
+struct BatchnormExpanderOptions {
+  bool rewrite_training_op = true;
+  bool rewrite_inference_op = true;
+  bool rewrite_grad_op = true;
+
+  static auto Fields() {
+    using O = BatchnormExpanderOptions;
+    return std::tuple{Optional("rewrite_training_op", &O::rewrite_training_op),
+                      Optional("rewrite_inference_op", &O::rewrite_inference_op),
+                      Optional("rewrite_grad_op", &O::rewrite_grad_op)};
+  }
+};
+
+class BatchnormExpander final : public ExpanderPass {
+ public:
+  using Options = BatchnormExpanderOptions;
+  static constexpr RuleSafety kSafety = kReassociate;
+  explicit BatchnormExpander(Options options = {}) : options_(options) {}
+
+ protected:
+  bool Matches(const Instruction& instruction) const override;
+  absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

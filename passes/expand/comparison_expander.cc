@@ -1,0 +1,49 @@
+#include "passes/expand/comparison_expander.h"
+
+#include <optional>
+
+namespace hlo {
+namespace {
+
+std::optional<ElementType> SignedOfWidth(int bits) {
+  if (bits == 8) return ElementType::kS8;
+  if (bits == 16) return ElementType::kS16;
+  if (bits == 32) return ElementType::kS32;
+  if (bits == 64) return ElementType::kS64;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool ComparisonExpander::Matches(const Instruction& instruction) const {
+  if (instruction.opcode() != Opcode::kCompare ||
+      instruction.attrs<CompareAttrs>().type != ComparisonType::kTotalOrder)
+    return false;
+  const ElementType type = instruction.operand(0)->shape().element_type();
+  return IsFloat(type) && instruction.operand(1)->shape().element_type() == type &&
+         SignedOfWidth(BitWidth(type)).has_value();
+}
+
+absl::StatusOr<Instruction*> ComparisonExpander::Expand(Instruction* compare, Rewriter& rewriter) {
+  const Instruction* like = compare->operand(0);
+  const ElementType type = *SignedOfWidth(BitWidth(like->shape().element_type()));
+  const auto splat = [&](Literal value) {
+    Instruction* scalar = rewriter.Constant(std::move(value));
+    return like->shape().rank() == 0 ? scalar
+                                     : rewriter.Broadcast(scalar, like->shape().dims(), {});
+  };
+  Instruction* zero = splat(Literal::Zero(type));
+  Instruction* largest = splat(Literal::MaxValue(type));
+  const auto ordered = [&](Instruction* x) {
+    Instruction* bits = rewriter.BitcastConvert(x, x->shape().WithElementType(type));
+    Instruction* negative = rewriter.Compare(bits, zero, ComparisonDirection::kLt);
+    return rewriter.Select(negative, rewriter.Xor(largest, bits), bits);
+  };
+  Instruction* lhs = ordered(compare->operand(0));
+  Instruction* rhs = ordered(compare->operand(1));
+  return rewriter.Compare(lhs, rhs, compare->attrs<CompareAttrs>().direction);
+}
+
+HLO_DEFINE_PASS(ComparisonExpander)
+
+}  // namespace hlo

@@ -1,0 +1,90 @@
+#include "passes/expand/dot_decomposer.h"
+
+#include <algorithm>
+
+namespace hlo {
+namespace {
+
+bool IsCanonicalSide(const DimVec& batch, const DimVec& contracting, Shape shape) {
+  if (contracting.size() != 1 || shape.rank() > static_cast<int>(batch.size()) + 2) return false;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+// One operand of a dot with its dimensions sorted by role.
+struct DotSide {
+  DimVec batch, free, contracting;  // dimensions of the operand
+  DimVec batch_sizes;
+  int64_t free_size = 1;
+  int64_t contracting_size = 1;
+};
+
+DotSide SplitSide(const DimVec& batch, const DimVec& contracting, Shape shape) {
+  DotSide side{batch, {}, contracting, {}, 1, 1};
+  for (int64_t dim : batch) side.batch_sizes.push_back(shape.dim(static_cast<int>(dim)));
+  for (int64_t dim : contracting) side.contracting_size *= shape.dim(static_cast<int>(dim));
+  for (int dim = 0; dim < shape.rank(); ++dim) {
+    if (std::find(batch.begin(), batch.end(), dim) != batch.end() ||
+        std::find(contracting.begin(), contracting.end(), dim) != contracting.end())
+      continue;
+    side.free.push_back(dim);
+    side.free_size *= shape.dim(dim);
+  }
+  return side;
+}
+
+Instruction* Rearranged(Rewriter& rewriter, Instruction* x, const DotSide& side, bool free_first) {
+  DimVec order = side.batch;
+  const DimVec& middle = free_first ? side.free : side.contracting;
+  const DimVec& last = free_first ? side.contracting : side.free;
+  order.insert(order.end(), middle.begin(), middle.end());
+  order.insert(order.end(), last.begin(), last.end());
+  DimVec sizes = side.batch_sizes;
+  if (free_first && side.free_size != 1) sizes.push_back(side.free_size);
+  sizes.push_back(side.contracting_size);
+  if (!free_first && side.free_size != 1) sizes.push_back(side.free_size);
+  return rewriter.Reshape(rewriter.Transpose(x, order), sizes);
+}
+
+}  // namespace
+
+bool DotDecomposer::Matches(const Instruction& instruction) const {
+  if (instruction.opcode() != Opcode::kDot) return false;
+  const auto& attrs = instruction.attrs<DotAttrs>();
+  const Shape lhs = instruction.operand(0)->shape();
+  const Shape rhs = instruction.operand(1)->shape();
+  if (lhs.has_dynamic_dims() || rhs.has_dynamic_dims()) return false;
+  return !IsCanonicalSide(attrs.lhs_batch_dims, attrs.lhs_contracting_dims, lhs) ||
+         !IsCanonicalSide(attrs.rhs_batch_dims, attrs.rhs_contracting_dims, rhs);
+}
+
+absl::StatusOr<Instruction*> DotDecomposer::Expand(Instruction* dot, Rewriter& rewriter) {
+  const auto& attrs = dot->attrs<DotAttrs>();
+  const DotSide lhs =
+      SplitSide(attrs.lhs_batch_dims, attrs.lhs_contracting_dims, dot->operand(0)->shape());
+  const DotSide rhs =
+      SplitSide(attrs.rhs_batch_dims, attrs.rhs_contracting_dims, dot->operand(1)->shape());
+  DotAttrs canonical = attrs;
+  const auto batch = static_cast<int64_t>(lhs.batch.size());
+  canonical.lhs_batch_dims.clear();
+  for (int64_t i = 0; i < batch; ++i) canonical.lhs_batch_dims.push_back(i);
+  canonical.rhs_batch_dims = canonical.lhs_batch_dims;
+  canonical.lhs_contracting_dims = {batch + (lhs.free_size != 1 ? 1 : 0)};
+  canonical.rhs_contracting_dims = {batch};
+  DimVec sizes = lhs.batch_sizes;
+  if (lhs.free_size != 1) sizes.push_back(lhs.free_size);
+  if (rhs.free_size != 1) sizes.push_back(rhs.free_size);
+  Instruction* x = Rearranged(rewriter, dot->operand(0), lhs, /*free_first=*/true);
+  Instruction* y = Rearranged(rewriter, dot->operand(1), rhs, /*free_first=*/false);
+  Instruction* product = rewriter.OpWithShape(Opcode::kDot, dot->shape().WithDimensions(sizes),
+                                              {x, y}, AttrsPtr::Make(std::move(canonical)));
+  if (!dot->backend_config().empty())
+    product->mutable_extras().backend_config = std::string(dot->backend_config());
+  return rewriter.Reshape(product, dot->shape().dims());
+}
+
+HLO_DEFINE_PASS(DotDecomposer)
+
+}  // namespace hlo

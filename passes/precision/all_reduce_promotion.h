@@ -1,0 +1,35 @@
+// Lets devices reduce narrow types as wide ones.
+//
+//   r = bf16[4] all-reduce(x), to_apply=add      =>   w = f32[4] all-reduce(f32[4] convert(x)), to_apply=add_promoted
+//                                                     r = bf16[4] convert(w)
+//
+// So for all-reduce and reduce-scatter of an array. `types` lists pairs `from:to`, separated by `;`.
+//
+// Requires: nothing.  Leaves alone: combiners that are not one operation on both parameters, several arrays at once, fusion bodies.
+#pragma once
+
+#include "passes/expander.h"
+
+namespace hlo {
+
+struct AllReducePromotionOptions {
+  std::string types = "bf16:f32";
+
+  static auto Fields() { return std::tuple{Optional("types", &AllReducePromotionOptions::types)}; }
+};
+
+class AllReducePromotion final : public ExpanderPass {
+ public:
+  using Options = AllReducePromotionOptions;
+  static constexpr RuleSafety kSafety = kReassociate;
+  explicit AllReducePromotion(Options options = {}) : options_(std::move(options)) {}
+
+ protected:
+  bool Matches(const Instruction& instruction) const override;
+  absl::StatusOr<Instruction*> Expand(Instruction* reduce, Rewriter& rewriter) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,231 @@
+#include "passes/precision/float_normalization.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/analysis/side_effects.h"
+#include "lib/support/check.h"
+#include "passes/rewrite.h"
+#include "passes/simplify/dce.h"
+#include "passes/simplify/tuple_simplifier.h"
+
+namespace hlo {
+namespace {
+
+constexpr Opcode kKeptNarrow[] = {
+    Opcode::kTuple,    Opcode::kGetTupleElement,    Opcode::kConstant,       Opcode::kDomain,
+    Opcode::kFusion,   Opcode::kParameter,          Opcode::kConvert,        Opcode::kCall,
+    Opcode::kWhile,    Opcode::kCustomCall,         Opcode::kConditional,    Opcode::kBitcast,
+    Opcode::kRng,      Opcode::kAsyncUpdate,        Opcode::kBitcastConvert, Opcode::kCopyStart,
+    Opcode::kCopyDone, Opcode::kOptimizationBarrier};
+
+constexpr Opcode kLookAtBits[] = {Opcode::kClz, Opcode::kPopcnt, Opcode::kShiftLeft,
+                                  Opcode::kShiftRightLogical, Opcode::kShiftRightArithmetic};
+
+// The narrow type that each registered name ends with, and the wide one.
+struct TypePair {
+  ElementType low;
+  ElementType high;
+};
+constexpr TypePair kTypePairs[] = {{ElementType::kBF16, ElementType::kF32},
+                                   {ElementType::kF4E2M1FN, ElementType::kF16},
+                                   {ElementType::kF8E3M4, ElementType::kF16},
+                                   {ElementType::kF8E4M3, ElementType::kF16},
+                                   {ElementType::kF8E4M3B11FNUZ, ElementType::kF16},
+                                   {ElementType::kF8E4M3FN, ElementType::kF16},
+                                   {ElementType::kF8E4M3FNUZ, ElementType::kF16},
+                                   {ElementType::kF8E5M2, ElementType::kF16},
+                                   {ElementType::kF8E5M2FNUZ, ElementType::kF16},
+                                   {ElementType::kF8E8M0FNU, ElementType::kF32},
+                                   {ElementType::kS4, ElementType::kS8},
+                                   {ElementType::kU4, ElementType::kU8}};
+
+class Normalizer {
+ public:
+  Normalizer(Module& module, PassContext& context, TypePair types)
+      : module_(module), context_(context), low_(types.low), high_(types.high) {}
+
+  absl::StatusOr<bool> Run() {
+    const std::vector<Computation*> computations = module_.NonFusionComputations();
+    FindKeptCombiners(computations);
+    bool changed = false;
+    for (Computation* computation : computations) {
+      if (kept_.contains(computation)) continue;
+      for (Instruction* instruction : computation->PostOrder()) {
+        if (!IsToChange(*instruction)) continue;
+        if (!context_.MayRewrite()) return changed;
+        RETURN_IF_ERROR(Change(instruction));
+        context_.Count("normalized");
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+ private:
+  template <size_t N>
+  static bool IsIn(Opcode opcode, const Opcode (&list)[N]) {
+    return std::find(std::begin(list), std::end(list), opcode) != std::end(list);
+  }
+  static bool CombinesDevices(const Instruction& instruction) {
+    return HasTrait(instruction.opcode(), kCollective) && instruction.call_count() > 0;
+  }
+
+  // What computes a combiner of a collective stays; others get copies of it.
+  void FindKeptCombiners(const std::vector<Computation*>& computations) {
+    for (const Computation* computation : computations) {
+      for (const Instruction* instruction : computation->instructions()) {
+        if (!CombinesDevices(*instruction)) continue;
+        for (const Computation* callee : instruction->calls()) kept_.insert(callee);
+      }
+    }
+  }
+
+  bool HasLow(Shape shape) const {
+    bool found = false;
+    ForEachLeaf(shape,
+                [&](Shape leaf, const ShapeIndex&) { found |= leaf.element_type() == low_; });
+    return found;
+  }
+
+  bool IsToChange(const Instruction& instruction) {
+    const Opcode opcode = instruction.opcode();
+    if (IsIn(opcode, kKeptNarrow) || HasTrait(opcode, kAsyncStart) ||
+        HasTrait(opcode, kAsyncDone) || (IsInteger(low_) && IsIn(opcode, kLookAtBits)))
+      return false;
+    if (!HasLow(instruction.shape()) &&
+        std::none_of(instruction.operands().begin(), instruction.operands().end(),
+                     [&](const Instruction* operand) { return HasLow(operand->shape()); }))
+      return false;
+    if (CombinesDevices(instruction) || effects_.Of(instruction)) {
+      context_.Emit(PassContext::Remark::kMissed, instruction,
+                    "it talks to other devices or has side effects");
+      return false;
+    }
+    return true;
+  }
+
+  Shape Widened(Shape shape) const {
+    if (shape.IsTuple()) {
+      for (int i = 0; i < shape.element_count_of_tuple(); ++i)
+        shape = shape.WithElement(i, Widened(shape.element(i)));
+      return shape;
+    }
+    return shape.element_type() == low_ ? shape.WithElementType(high_) : shape;
+  }
+
+  // `value` with its leaves converted to those of `shape`.
+  static Instruction* Converted(Instruction* value, Shape shape, Builder& builder) {
+    if (Compatible(value->shape(), shape)) return value;
+    if (!shape.IsTuple()) return builder.OpWithShape(Opcode::kConvert, shape, {value});
+    std::vector<Instruction*> elements;
+    for (int i = 0; i < shape.element_count_of_tuple(); ++i)
+      elements.push_back(Converted(builder.GetTupleElement(value, i), shape.element(i), builder));
+    return builder.Tuple(elements);
+  }
+
+  // Gives `value` the wide shape; who reads it gets it narrowed again. With `exact` (the value fits into the narrow type) conversions to
+  // the wide type read it as it is.
+  absl::Status Widen(Instruction* value, bool exact) {
+    Computation& computation = *value->parent();
+    const Shape narrow = value->shape();
+    const Shape wide = Widened(narrow);
+    if (Compatible(narrow, wide)) return absl::OkStatus();
+    std::vector<Use> uses(value->uses().begin(), value->uses().end());
+    std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+      return std::pair(a.user->id(), a.operand_index) < std::pair(b.user->id(), b.operand_index);
+    });
+    const bool was_root = value->is_root();
+    value->set_shape(wide);
+    Builder builder(&computation);
+    builder.set_origin(value);
+    Instruction* narrowed = nullptr;
+    const auto narrow_value = [&] {
+      if (narrowed == nullptr) narrowed = Converted(value, narrow, builder);
+      return narrowed;
+    };
+    for (const Use& use : uses) {
+      if (exact && use.user->opcode() == Opcode::kConvert && Compatible(use.user->shape(), wide) &&
+          !use.user->has_control_edges()) {
+        computation.Replace(use.user, value);
+      } else {
+        use.user->ReplaceOperand(use.operand_index, narrow_value());
+      }
+    }
+    if (was_root) computation.set_root(narrow_value());
+    return builder.status();
+  }
+
+  // A copy of `from` with wide parameters and results that rounds its results.
+  absl::StatusOr<Computation*> WideCopy(const Computation& from, Computation* caller) {
+    Computation* copy = module_.CloneComputation(from, ".clone", /*deep=*/false);
+    module_.MoveToFront(copy, caller);
+    if (kept_.contains(&from)) {  // not normalized itself
+      for (Instruction* instruction : copy->PostOrder()) {
+        if (IsToChange(*instruction)) RETURN_IF_ERROR(Change(instruction));
+      }
+    }
+    for (int i = 0; i < copy->parameter_count(); ++i)
+      RETURN_IF_ERROR(Widen(copy->parameter(i), /*exact=*/true));
+    Builder builder(copy);
+    copy->set_root(Converted(copy->root(), Widened(copy->root()->shape()), builder));
+    RETURN_IF_ERROR(builder.status());
+    return copy;
+  }
+
+  absl::Status Change(Instruction* instruction) {
+    Builder builder(instruction->parent());
+    builder.set_origin(instruction);
+    absl::flat_hash_map<const Instruction*, Instruction*> widened;  // of this instruction
+    for (int i = 0; i < instruction->operand_count(); ++i) {
+      Instruction* operand = instruction->operand(i);
+      if (!HasLow(operand->shape())) continue;
+      Instruction*& wide = widened[operand];
+      if (wide == nullptr) wide = Converted(operand, Widened(operand->shape()), builder);
+      instruction->ReplaceOperand(i, wide);
+    }
+    RETURN_IF_ERROR(builder.status());
+    for (int i = 0; i < instruction->call_count(); ++i) {
+      ASSIGN_OR_RETURN(Computation* const copy,
+                       WideCopy(*instruction->call(i), instruction->parent()));
+      instruction->SetCall(i, copy);
+    }
+    return Widen(instruction, /*exact=*/false);
+  }
+
+  Module& module_;
+  PassContext& context_;
+  ElementType low_;
+  ElementType high_;
+  SideEffects effects_;
+  absl::flat_hash_set<const Computation*> kept_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> FloatNormalization::Run(Module& module, PassContext& context) {
+  ASSIGN_OR_RETURN(const bool changed, Normalizer(module, context, {low_, high_}).Run());
+  if (changed) {
+    RETURN_IF_ERROR(TupleSimplifier().Run(module, context).status());
+    RETURN_IF_ERROR(Dce().Run(module, context).status());
+  }
+  return changed;
+}
+
+// As HLO_DEFINE_PASS, for one class under several names.
+MadePass MakeFloatNormalization(const OptionTexts& options, std::string_view name) {
+  RETURN_IF_ERROR(internal::MakeWithOptions<FloatNormalization>(options, name).status());
+  for (const TypePair& types : kTypePairs) {
+    if (name.ends_with(std::string("-") + std::string(Text(types.low))))
+      return std::unique_ptr<Pass>(std::make_unique<FloatNormalization>(types.low, types.high));
+  }
+  return Internal("`{}` names no element type", name);
+}
+std::vector<OptionInfo> OptionsOfFloatNormalization() {
+  return internal::OptionsOf<FloatNormalization>();
+}
+RuleSafety SafetyOfFloatNormalization() { return FloatNormalization::kSafety; }
+
+}  // namespace hlo

@@ -1,0 +1,47 @@
+#include "passes/precision/operand_upcaster.h"
+
+#include "lib/ops/shape_rules.h"
+
+namespace hlo {
+
+ElementType NaturalResultType(const Instruction& product) {
+  const ElementType lhs = product.operand(0)->shape().element_type();
+  const ElementType rhs = product.operand(1)->shape().element_type();
+  return BitWidth(rhs) > BitWidth(lhs) ? rhs : lhs;
+}
+
+bool AreSameKind(ElementType a, ElementType b) {
+  return a == b || (IsFloat(a) && IsFloat(b)) || (IsSigned(a) && IsSigned(b)) ||
+         (IsUnsigned(a) && IsUnsigned(b));
+}
+
+bool CanUpcast(ElementType from, ElementType to) {
+  return from == to || (AreSameKind(from, to) && BitWidth(to) > BitWidth(from));
+}
+
+bool OperandUpcaster::Matches(const Instruction& instruction) const {
+  if (instruction.opcode() != Opcode::kDot && instruction.opcode() != Opcode::kConvolution)
+    return false;
+  const ElementType result = instruction.shape().element_type();
+  const ElementType lhs = instruction.operand(0)->shape().element_type();
+  const ElementType rhs = instruction.operand(1)->shape().element_type();
+  if (lhs == result && rhs == result) return false;
+  return CanUpcast(lhs, result) && CanUpcast(rhs, result);
+}
+
+absl::StatusOr<Instruction*> OperandUpcaster::Expand(Instruction* instruction, Rewriter& rewriter) {
+  const ElementType type = instruction->shape().element_type();
+  std::vector<Instruction*> operands = instruction->operand_vector();
+  for (Instruction*& operand : operands) {
+    if (operand->shape().element_type() != type) operand = rewriter.Convert(operand, type);
+  }
+  Instruction* product = rewriter.OpWithShape(instruction->opcode(), instruction->shape(), operands,
+                                              instruction->attrs_ptr());
+  if (!instruction->backend_config().empty())
+    product->mutable_extras().backend_config = std::string(instruction->backend_config());
+  return product;
+}
+
+HLO_DEFINE_PASS(OperandUpcaster)
+
+}  // namespace hlo

@@ -1,0 +1,27 @@
+// Gives dots and convolutions whose result is wider than their operands operands of the result's type.
+//
+//   d = s32[4,3] dot(s8[4,5] x, s8[5,3] y)      =>   d = s32[4,3] dot(s32[4,5] convert(x), s32[5,3] convert(y))
+//
+// Wider means: of the same kind (float, signed, unsigned) with more bits; the results are the same.
+//
+// Requires: nothing.  Leaves alone: results that are not wider than what the operands give (`result_caster` is for those), fusion bodies.
+#pragma once
+
+#include "passes/expander.h"
+
+namespace hlo {
+
+class OperandUpcaster final : public ExpanderPass {
+ protected:
+  bool Matches(const Instruction& instruction) const override;
+  absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
+};
+
+// The element type that a dot or convolution has when none is asked for.
+ElementType NaturalResultType(const Instruction& product);
+// Both floats, both signed or both unsigned integers; or equal.
+bool AreSameKind(ElementType a, ElementType b);
+// Whether values of `from` can be computed in `to`: the same kind, not fewer bits.
+bool CanUpcast(ElementType from, ElementType to);
+
+}  // namespace hlo

@@ -1,0 +1,28 @@
+#include "passes/precision/result_caster.h"
+
+#include "passes/precision/operand_upcaster.h"
+
+namespace hlo {
+
+bool ResultCaster::Matches(const Instruction& instruction) const {
+  if (instruction.opcode() != Opcode::kDot && instruction.opcode() != Opcode::kConvolution)
+    return false;
+  const ElementType natural = NaturalResultType(instruction);
+  const ElementType result = instruction.shape().element_type();
+  return AreSameKind(instruction.operand(0)->shape().element_type(),
+                     instruction.operand(1)->shape().element_type()) &&
+         AreSameKind(natural, result) && BitWidth(result) < BitWidth(natural);
+}
+
+absl::StatusOr<Instruction*> ResultCaster::Expand(Instruction* instruction, Rewriter& rewriter) {
+  Instruction* product = rewriter.OpWithShape(
+      instruction->opcode(), instruction->shape().WithElementType(NaturalResultType(*instruction)),
+      instruction->operand_vector(), instruction->attrs_ptr());
+  if (!instruction->backend_config().empty())
+    product->mutable_extras().backend_config = std::string(instruction->backend_config());
+  return rewriter.Convert(product, instruction->shape().element_type());
+}
+
+HLO_DEFINE_PASS(ResultCaster)
+
+}  // namespace hlo

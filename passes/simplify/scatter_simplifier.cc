@@ -1,0 +1,100 @@
+#include "passes/simplify/scatter_simplifier.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "passes/expand/start_vectors.h"
+
+namespace hlo {
+namespace {
+
+DimVec CountedFrom(int64_t first, size_t size) {
+  DimVec dims(size);
+  std::iota(dims.begin(), dims.end(), first);
+  return dims;
+}
+
+bool IsSimpleScatter(const Instruction& scatter) {
+  const auto& attrs = scatter.attrs<ScatterAttrs>();
+  const int indices = scatter.operand_count() / 2;
+  return scatter.operand(indices)->shape().rank() == 2 && attrs.index_vector_dim == 1 &&
+         attrs.inserted_window_dims.empty() &&
+         attrs.update_window_dims ==
+             CountedFrom(1, static_cast<size_t>(scatter.operand(0)->shape().rank())) &&
+         attrs.scatter_dims_to_operand_dims ==
+             CountedFrom(0, attrs.scatter_dims_to_operand_dims.size());
+}
+
+Instruction* OrderedBy(Builder& builder, Instruction* x, const DimVec& order) {
+  return std::is_sorted(order.begin(), order.end()) ? x : builder.Transpose(x, order);
+}
+
+}  // namespace
+
+bool ScatterSimplifier::Matches(const Instruction& instruction) const {
+  if (instruction.opcode() != Opcode::kScatter || IsSimpleScatter(instruction) ||
+      !instruction.attrs<ScatterAttrs>().input_batching_dims.empty())
+    return false;
+  return std::none_of(
+      instruction.operands().begin(), instruction.operands().end(),
+      [](const Instruction* operand) { return operand->shape().has_dynamic_dims(); });
+}
+
+absl::StatusOr<Instruction*> ScatterSimplifier::Expand(Instruction* scatter, Rewriter& rewriter) {
+  const auto& attrs = scatter->attrs<ScatterAttrs>();
+  const int count = scatter->operand_count() / 2;
+  const int64_t rank = scatter->operand(0)->shape().rank();
+  StartVectors vectors = StartVectors::Of(scatter->operand(count)->shape(), attrs.index_vector_dim);
+  vectors.index_map = attrs.scatter_dims_to_operand_dims;
+  DimVec order = attrs.scatter_dims_to_operand_dims;  // indexed dimensions first
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (std::find(order.begin(), order.end(), dim) == order.end()) order.push_back(dim);
+  }
+  std::vector<Instruction*> operands;
+  for (int k = 0; k < count; ++k)
+    operands.push_back(OrderedBy(rewriter, scatter->operand(k), order));
+  operands.push_back(vectors.Canonical(rewriter, scatter->operand(count)));
+  for (int k = 0; k < count; ++k) {
+    Instruction* updates = scatter->operand(count + 1 + k);
+    // Scatter dimensions first, then those of the window with the inserted ones.
+    DimVec places, sizes = {vectors.count()};
+    for (int64_t dim = 0; dim < updates->shape().rank(); ++dim) {
+      if (std::find(attrs.update_window_dims.begin(), attrs.update_window_dims.end(), dim) ==
+          attrs.update_window_dims.end())
+        places.push_back(dim);
+    }
+    size_t next = 0;
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      const bool inserted =
+          std::find(attrs.inserted_window_dims.begin(), attrs.inserted_window_dims.end(), dim) !=
+          attrs.inserted_window_dims.end();
+      if (!inserted) places.push_back(attrs.update_window_dims[next++]);
+      sizes.push_back(inserted ? 1 : updates->shape().dim(static_cast<int>(places.back())));
+    }
+    updates = OrderedBy(rewriter, updates, places);
+    const auto dims = updates->shape().dims();
+    if (!std::equal(dims.begin(), dims.end(), sizes.begin(), sizes.end()))
+      updates = rewriter.Reshape(updates, sizes);
+    DimVec with_count = {0};
+    for (int64_t dim : order) with_count.push_back(dim + 1);
+    operands.push_back(OrderedBy(rewriter, updates, with_count));
+  }
+  ScatterAttrs simple = attrs;
+  simple.update_window_dims = CountedFrom(1, static_cast<size_t>(rank));
+  simple.inserted_window_dims.clear();
+  simple.scatter_dims_to_operand_dims = CountedFrom(0, attrs.scatter_dims_to_operand_dims.size());
+  simple.index_vector_dim = 1;
+  Instruction* result = rewriter.Op(Opcode::kScatter, operands, AttrsPtr::Make(std::move(simple)),
+                                    {scatter->to_apply()});
+  if (std::is_sorted(order.begin(), order.end())) return result;
+  const DimVec back = InversePermutation(order);
+  if (count == 1) return rewriter.Transpose(result, back);
+  std::vector<Instruction*> results;
+  for (int k = 0; k < count; ++k)
+    results.push_back(rewriter.Transpose(rewriter.GetTupleElement(result, k), back));
+  return rewriter.Tuple(results);
+}
+
+HLO_DEFINE_PASS(ScatterSimplifier)
+
+}  // namespace hlo
