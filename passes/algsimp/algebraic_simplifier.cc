@@ -42,18 +42,38 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
   add(algsimp::DynamicSliceRules());
   if (options.enable_dynamic_update_slice_to_pad_replacement) add(algsimp::UpdateToPadRules());
   if (options.enable_negative_padding_replacement) add(algsimp::NegativePaddingRules());
+  if (!options.disable_dynamic_slice_to_slice_conversion) add(algsimp::DynamicSliceToSliceRules());
+  add(algsimp::LateDynamicSliceRules());
   add(algsimp::ReduceRules());
+  add(algsimp::ConvolutionRules());
+  if (options.enable_folding_pad_into_convolution) add(algsimp::FoldPadRules());
+  add(algsimp::CollectiveRules());
+  add(algsimp::BitcastRules());
+  if (options.enable_conditional_simplification) add(algsimp::ConditionalRules());
+  if (options.enable_remove_no_op_reduce_precision) add(algsimp::NoOpReducePrecisionRules());
+  if (options.use_convert_constant_folding) add(algsimp::ConvertConstantRules());
   if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::WindowToReduceRules());
   if (options.is_layout_sensitive) {
     rules_.set_accept(MayReplaceWithLayout);
+    if (options.rewrite_no_op_bitcast_convert_to_bitcast)
+      add(algsimp::BitcastConvertToBitcastRules());
+    add(algsimp::LayoutRules());
+    if (options.enable_conv_simplification) add(algsimp::ConvolutionToDotRules());
     return;
   }
   rules_.set_accept(MayReplace);
+  add(algsimp::RunningRules());
+  add(algsimp::ChainRules());
   add(algsimp::FreeMovementRules());
   add(algsimp::FreeDynamicSliceRules());
   add(algsimp::FreeConcatRules());
   add(algsimp::FreeReduceRules());
+  if (options.enable_reduce_of_reshape) add(algsimp::ReduceOfReshapeRules());
   add(algsimp::DotRules());
+  add(algsimp::FreeConvolutionRules());
+  if (options.enable_conv_operand_swap) add(algsimp::ConvolutionSwapRules());
+  add(algsimp::GatherScatterRules());
+  add(algsimp::SmallGatherRules(options.very_small_gather_size));
   if (options.enable_dot_to_multiply_rewrite) add(algsimp::DotToMultiplyRules());
   if (options.enable_dot_strength_reduction) add(algsimp::DotStrengthRules());
   if (options.enable_broadcast_degenerate_dimension) add(algsimp::BroadcastDegenerateRules());

@@ -10,8 +10,8 @@
 // Requires: nothing.  Ensures: no rule of the chosen options applies outside fusion bodies; dead code that rules leave behind stays.
 // Leaves alone: fusion bodies, instructions with control predecessors, shardings that the replacement does not carry, side effects.
 // Two rules keep values where XLA's do not: nested dynamic slices clamp both starts, and a reduction of dimensions of size 1 keeps a start
-// value that is not the identity. Not here yet: the rules for convolution, gather, scatter, conditional, arg-max reductions, sums of
-// all-reduce, opt-barrier, reordering of chains of dots, slice of reshape, and what turns reshapes, copies and transposes into bitcasts when layouts are fixed.
+// value that is not the identity. Not here yet: what XLA's options for reordering chains of dots, moving slices and reductions through
+// dots, scalar factors of dots and convolutions, hoisting of transposes and reshapes as slices switch on; they are off there by default.
 #pragma once
 
 #include "passes/rewrite.h"
@@ -33,6 +33,16 @@ struct AlgebraicSimplifierOptions {
   bool enable_negative_padding_replacement = true;
   bool enable_dynamic_update_slice_to_pad_replacement = true;
   bool enable_broadcast_degenerate_dimension = true;
+  bool enable_reduce_of_reshape = true;
+  bool enable_conv_simplification = true;  // to dots, when layouts are fixed
+  bool enable_conv_operand_swap = true;    // when the kernel is larger than the input
+  bool enable_folding_pad_into_convolution = true;
+  int64_t very_small_gather_size = 4;  // at most 8: gathers that become selects
+  bool disable_dynamic_slice_to_slice_conversion = false;
+  bool enable_conditional_simplification = false;
+  bool enable_remove_no_op_reduce_precision = false;
+  bool use_convert_constant_folding = false;
+  bool rewrite_no_op_bitcast_convert_to_bitcast = false;  // when layouts are fixed
 
   static auto Fields() {
     using O = AlgebraicSimplifierOptions;
@@ -51,7 +61,19 @@ struct AlgebraicSimplifierOptions {
         Optional("enable_dynamic_update_slice_to_pad_replacement",
                  &O::enable_dynamic_update_slice_to_pad_replacement),
         Optional("enable_broadcast_degenerate_dimension",
-                 &O::enable_broadcast_degenerate_dimension)};
+                 &O::enable_broadcast_degenerate_dimension),
+        Optional("enable_reduce_of_reshape", &O::enable_reduce_of_reshape),
+        Optional("enable_conv_simplification", &O::enable_conv_simplification),
+        Optional("enable_conv_operand_swap", &O::enable_conv_operand_swap),
+        Optional("enable_folding_pad_into_convolution", &O::enable_folding_pad_into_convolution),
+        Optional("very_small_gather_size", &O::very_small_gather_size),
+        Optional("disable_dynamic_slice_to_slice_conversion",
+                 &O::disable_dynamic_slice_to_slice_conversion),
+        Optional("enable_conditional_simplification", &O::enable_conditional_simplification),
+        Optional("enable_remove_no_op_reduce_precision", &O::enable_remove_no_op_reduce_precision),
+        Optional("use_convert_constant_folding", &O::use_convert_constant_folding),
+        Optional("rewrite_no_op_bitcast_convert_to_bitcast",
+                 &O::rewrite_no_op_bitcast_convert_to_bitcast)};
   }
 };
 

@@ -19,13 +19,25 @@ std::span<const Rule> ConvertRules();    // convert, bitcast-convert, complex, c
 std::span<const Rule> StructureRules();  // tuples, barriers, collectives, map, sort
 std::span<const Rule> MovementRules();   // broadcast, reshape, transpose, slice, pad, …
 std::span<const Rule> DynamicSliceRules();
+std::span<const Rule> LateDynamicSliceRules();  // after DynamicSliceToSliceRules
 std::span<const Rule> ReduceRules();
+std::span<const Rule> ConvolutionRules();
+std::span<const Rule> CollectiveRules();  // all-reduce of constants, barriers
+std::span<const Rule> BitcastRules();
 // Rules that look at dimensions and forget layouts.
 std::span<const Rule> FreeMovementRules();
 std::span<const Rule> FreeDynamicSliceRules();
 std::span<const Rule> FreeReduceRules();
 std::span<const Rule> FreeConcatRules();
 std::span<const Rule> DotRules();
+std::span<const Rule> FreeConvolutionRules();
+std::span<const Rule> GatherScatterRules();
+std::span<const Rule> RunningRules();  // running sums, arg-max
+std::span<const Rule> ChainRules();    // several reshapes and transposes at once
+// Rules for fixed layouts.
+std::span<const Rule> LayoutRules();
+std::span<const Rule> ConvolutionToDotRules();
+std::span<const Rule> BitcastConvertToBitcastRules();
 // Rules for options.
 std::span<const Rule> FastAddRules();
 std::span<const Rule> FastMultiplyRules();
@@ -37,6 +49,14 @@ std::span<const Rule> BroadcastDegenerateRules();
 std::span<const Rule> NegativePaddingRules();
 std::span<const Rule> UpdateToPadRules();
 std::span<const Rule> WindowToReduceRules();
+std::span<const Rule> FoldPadRules();
+std::span<const Rule> ConvolutionSwapRules();
+std::span<const Rule> SmallGatherRules(int64_t size);  // of vectors of at most `size` elements
+std::span<const Rule> ConditionalRules();
+std::span<const Rule> NoOpReducePrecisionRules();
+std::span<const Rule> ConvertConstantRules();
+std::span<const Rule> DynamicSliceToSliceRules();
+std::span<const Rule> ReduceOfReshapeRules();
 std::span<const Rule> DotStrengthRules();
 std::span<const Rule> DotToMultiplyRules();
 

@@ -224,12 +224,15 @@ constexpr Rule kDynamicSliceRules[] = {
     {"dynamic-slice-of-whole", Opcode::kDynamicSlice, kExact, DynamicSliceOfWhole},
     {"dynamic-slice-zero-starts", Opcode::kDynamicSlice, kExact, DynamicSliceZeroStarts},
     {"dynamic-slice-of-broadcast", Opcode::kDynamicSlice, kExact, DynamicSliceOfBroadcast},
-    {"dynamic-slice-constant", Opcode::kDynamicSlice, kExact, DynamicSliceConstant},
-    {"dynamic-slice-of-iota", Opcode::kDynamicSlice, kExact, DynamicSliceOfIota},
-    {"dynamic-slice-twice", Opcode::kDynamicSlice, kExact, DynamicSliceTwice},
     {"update-whole", Opcode::kDynamicUpdateSlice, kExact, UpdateWhole},
     {"update-of-update", Opcode::kDynamicUpdateSlice, kExact, UpdateOfUpdate},
     {"update-zero-starts", Opcode::kDynamicUpdateSlice, kExact, UpdateZeroStarts},
+};
+constexpr Rule kDynamicSliceToSliceRules[] = {
+    {"dynamic-slice-constant", Opcode::kDynamicSlice, kExact, DynamicSliceConstant}};
+constexpr Rule kLateDynamicSliceRules[] = {
+    {"dynamic-slice-of-iota", Opcode::kDynamicSlice, kExact, DynamicSliceOfIota},
+    {"dynamic-slice-twice", Opcode::kDynamicSlice, kExact, DynamicSliceTwice},
 };
 constexpr Rule kUpdateToPadRules[] = {
     {"update-to-pad", Opcode::kDynamicUpdateSlice, kExact, UpdateToPad}};
@@ -241,6 +244,8 @@ constexpr Rule kFreeDynamicSliceRules[] = {
 }  // namespace
 
 std::span<const Rule> DynamicSliceRules() { return kDynamicSliceRules; }
+std::span<const Rule> DynamicSliceToSliceRules() { return kDynamicSliceToSliceRules; }
+std::span<const Rule> LateDynamicSliceRules() { return kLateDynamicSliceRules; }
 std::span<const Rule> UpdateToPadRules() { return kUpdateToPadRules; }
 std::span<const Rule> FreeDynamicSliceRules() { return kFreeDynamicSliceRules; }
 

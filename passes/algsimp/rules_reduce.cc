@@ -312,10 +312,11 @@ constexpr Rule kFreeReduceRules[] = {
     {"reduce-of-negate", Opcode::kReduce, kExceptSpecials, ReduceOfNegate},
     {"reduce-of-transpose", Opcode::kReduce, kReassociate, ReduceOfTranspose},
     {"reduce-of-reduce", Opcode::kReduce, kReassociate, ReduceOfReduce},
-    {"reduce-of-reshape", Opcode::kReduce, kExact, ReduceOfReshape},
     {"reduce-of-concatenate", Opcode::kReduce, kReassociate, ReduceOfConcat},
     {"reduce-of-broadcast", Opcode::kReduce, kReassociate, ReduceOfBroadcast},
 };
+constexpr Rule kReduceOfReshapeRules[] = {
+    {"reduce-of-reshape", Opcode::kReduce, kExact, ReduceOfReshape}};
 constexpr Rule kWindowToReduceRules[] = {
     {"reduce-window-to-reduce", Opcode::kReduceWindow, kExact, WindowToReduceWhole}};
 
@@ -323,6 +324,7 @@ constexpr Rule kWindowToReduceRules[] = {
 
 std::span<const Rule> ReduceRules() { return kReduceRules; }
 std::span<const Rule> FreeReduceRules() { return kFreeReduceRules; }
+std::span<const Rule> ReduceOfReshapeRules() { return kReduceOfReshapeRules; }
 std::span<const Rule> WindowToReduceRules() { return kWindowToReduceRules; }
 
 }  // namespace hlo::algsimp

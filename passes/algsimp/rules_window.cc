@@ -1,0 +1,200 @@
+// Rules about running sums (windows that grow over a whole dimension) and about reductions that also give a place.
+#include <algorithm>
+#include <optional>
+
+#include "passes/algsimp/rules.h"
+#include "passes/analysis/combiner.h"
+
+namespace hlo::algsimp {
+namespace {
+
+bool IsTrivialWindow(const WindowDim& dim) { return dim == WindowDim{}; }
+
+// Position i of the result sees elements 0 to i.
+bool IsRunningWindow(const WindowDim& dim, int64_t size) {
+  return dim.size == size && dim.stride == 1 && dim.pad_low == size - 1 && dim.pad_high == 0 &&
+         dim.base_dilation == 1 && dim.window_dilation == 1 && !dim.reversal;
+}
+
+// The dimensions of `op` along which its windows grow; none if there are other windows, or no such dimension.
+std::optional<DimVec> RunningDims(const Instruction* op) {
+  if (op->operand_count() != 2 || op->shape().has_dynamic_dims()) return std::nullopt;
+  const Window& window = op->attrs<ReduceWindowAttrs>().window;
+  DimVec running;
+  for (size_t i = 0; i < window.dims.size(); ++i) {
+    if (IsTrivialWindow(window.dims[i])) continue;
+    if (!IsRunningWindow(window.dims[i], op->operand(0)->shape().dim(static_cast<int>(i))))
+      return std::nullopt;
+    running.push_back(static_cast<int64_t>(i));
+  }
+  if (running.empty()) return std::nullopt;
+  return running;
+}
+
+// slice(running reduction) of the last position  =>  reshape(reduce(x))
+Instruction* SliceOfRunning(Instruction* slice, Rewriter& rewriter) {
+  Instruction* window = slice->operand(0);
+  if (window->opcode() != Opcode::kReduceWindow || !window->has_one_user()) return nullptr;
+  const std::optional<DimVec> running = RunningDims(window);
+  if (!running) return nullptr;
+  const SliceRanges& ranges = slice->attrs<SliceAttrs>().slice;
+  for (int i = 0; i < window->shape().rank(); ++i) {
+    const SliceRange& range = ranges[static_cast<size_t>(i)];
+    const int64_t size = window->shape().dim(i);
+    const int64_t first = Contains(*running, i) ? size - 1 : 0;
+    if (range.start != first || range.limit != size || range.stride != 1) return nullptr;
+  }
+  Instruction* whole =
+      rewriter.Reduce(window->operand(0), window->operand(1), *running, window->to_apply());
+  return rewriter.Reshape(whole, slice->shape().dims());
+}
+
+// The scalar constant that `x` has in every element, seen through what only moves or converts.
+Instruction* SplatThroughMoves(Instruction* x) {
+  while (x->opcode() == Opcode::kReshape || x->opcode() == Opcode::kBitcast ||
+         x->opcode() == Opcode::kSlice || x->opcode() == Opcode::kCopy)
+    x = x->operand(0);
+  return ScalarConstant(x);
+}
+
+// A running sum of a constant c along dimension d  =>  convert(iota + 1) * c
+Instruction* RunningSumOfSplat(Instruction* op, Rewriter& rewriter) {
+  const std::optional<DimVec> running = RunningDims(op);
+  if (!running || running->size() != 1 || CombinerOpcode(*op->to_apply()) != Opcode::kAdd ||
+      !Match(op->operand(1), m::Zero()) || op->shape().element_type() == ElementType::kPred)
+    return nullptr;
+  const Instruction* splat = SplatThroughMoves(op->operand(0));
+  const ElementType type = op->shape().element_type();
+  if (splat == nullptr || splat->shape().element_type() != type) return nullptr;
+  Instruction* places =
+      rewriter.Iota(op->shape().WithElementType(ElementType::kS32), (*running)[0]);
+  Instruction* count = rewriter.Add(places, SplatOf(rewriter, ElementType::kS32, 1, places));
+  if (type != ElementType::kS32) count = rewriter.Convert(count, type);
+  if (splat->literal().IsAll(1)) return count;
+  Literal value = splat->literal().Reshaped(Shape::Scalar(type));
+  return rewriter.Multiply(count,
+                           BroadcastLike(rewriter, rewriter.Constant(std::move(value)), count));
+}
+
+// ---- the largest or smallest element and its place ----
+
+bool IsParameter(const Instruction* x, int64_t number) {
+  return x->opcode() == Opcode::kParameter && x->parameter_number() == number;
+}
+
+bool Compares(const Instruction* x, int64_t a, int64_t b, ComparisonDirection direction) {
+  return x->opcode() == Opcode::kCompare && x->attrs<CompareAttrs>().direction == direction &&
+         IsParameter(x->operand(0), a) && IsParameter(x->operand(1), b);
+}
+
+// The comparison when `pred` says that the first value is taken: it wins, or it is NaN.
+std::optional<ComparisonDirection> WinningDirection(const Instruction* pred) {
+  for (const ComparisonDirection direction : {ComparisonDirection::kGt, ComparisonDirection::kLt}) {
+    if (Compares(pred, 0, 2, direction)) return direction;
+    if (pred->opcode() != Opcode::kOr) continue;
+    for (int side = 0; side < 2; ++side) {
+      if (Compares(pred->operand(side), 0, 2, direction) &&
+          Compares(pred->operand(1 - side), 0, 0, ComparisonDirection::kNe))
+        return direction;
+    }
+  }
+  return std::nullopt;
+}
+
+// (value, place) x (value, place) -> the larger (kGt) or smaller (kLt) value with its place, the smaller place of equal values.
+std::optional<ComparisonDirection> ArgReduction(const Computation& combiner) {
+  const Instruction* root = combiner.root();
+  if (combiner.parameter_count() != 4 || root->opcode() != Opcode::kTuple ||
+      root->operand_count() != 2)
+    return std::nullopt;
+  const Instruction* value = root->operand(0);
+  const Instruction* place = root->operand(1);
+  if (value->opcode() != Opcode::kSelect || place->opcode() != Opcode::kSelect ||
+      !IsParameter(value->operand(1), 0) || !IsParameter(value->operand(2), 2) ||
+      !IsParameter(place->operand(1), 1) || !IsParameter(place->operand(2), 3))
+    return std::nullopt;
+  const Instruction* wins = value->operand(0);
+  const std::optional<ComparisonDirection> direction = WinningDirection(wins);
+  const Instruction* stays = place->operand(0);
+  if (!direction || stays->opcode() != Opcode::kOr) return std::nullopt;
+  for (int side = 0; side < 2; ++side) {
+    const Instruction* tie = stays->operand(1 - side);
+    if (stays->operand(side) != wins || tie->opcode() != Opcode::kAnd) continue;
+    for (int k = 0; k < 2; ++k) {
+      if (Compares(tie->operand(k), 0, 2, ComparisonDirection::kEq) &&
+          Compares(tie->operand(1 - k), 1, 3, ComparisonDirection::kLt))
+        return direction;
+    }
+  }
+  return std::nullopt;
+}
+
+// A reduction of (x, iota along a reduced dimension) from (worst value, 0) to the best value and its place.
+std::optional<ComparisonDirection> MatchArgReduce(const Instruction* reduce) {
+  if (reduce->operand_count() != 4 || reduce->shape().has_dynamic_dims()) return std::nullopt;
+  const Instruction* places = reduce->operand(1);
+  const DimVec& dims = reduce->attrs<ReduceAttrs>().dimensions;
+  int64_t along = -1;
+  if (places->opcode() == Opcode::kIota) {
+    along = places->attrs<IotaAttrs>().iota_dimension;
+  } else if (places->opcode() == Opcode::kBroadcast &&
+             places->operand(0)->opcode() == Opcode::kIota &&
+             places->operand(0)->shape().rank() == 1) {
+    along = places->attrs<BroadcastAttrs>().dimensions[0];
+  }
+  if (!Contains(dims, along) || !Match(reduce->operand(3), m::Zero())) return std::nullopt;
+  const std::optional<ComparisonDirection> direction = ArgReduction(*reduce->to_apply());
+  if (!direction || !IsFloating(reduce->operand(0)) ||
+      !IsIdentityOf(*direction == ComparisonDirection::kGt ? Opcode::kMaximum : Opcode::kMinimum,
+                    *reduce->operand(2)))
+    return std::nullopt;
+  return direction;
+}
+
+// arg-max(broadcast(c))  =>  (broadcast(c), 0)
+Instruction* ArgReduceOfSplat(Instruction* reduce, Rewriter& rewriter) {
+  if (!MatchArgReduce(reduce) || reduce->operand(0)->shape().IsZeroSized()) return nullptr;
+  const Instruction* splat = ScalarConstant(reduce->operand(0));
+  if (splat == nullptr || reduce->operand(0)->opcode() != Opcode::kBroadcast) return nullptr;
+  const Shape values = reduce->shape().element(0);
+  const Shape places = reduce->shape().element(1);
+  Instruction* value =
+      rewriter.Constant(splat->literal().Reshaped(Shape::Scalar(values.element_type())));
+  Instruction* zero = rewriter.Constant(Literal::Zero(places.element_type()));
+  if (values.rank() > 0) {
+    value = rewriter.Broadcast(value, values.dims(), {});
+    zero = rewriter.Broadcast(zero, places.dims(), {});
+  }
+  return rewriter.Tuple({value, zero});
+}
+
+// max(x), where arg-max(x) over the same dimensions is computed as well  =>  its value
+Instruction* MaxBesideArgMax(Instruction* reduce, Rewriter& rewriter) {
+  if (reduce->operand_count() != 2 || !IsFloating(reduce)) return nullptr;
+  const std::optional<Opcode> opcode = CombinerOpcode(*reduce->to_apply());
+  if ((opcode != Opcode::kMaximum && opcode != Opcode::kMinimum) ||
+      !IsIdentityOf(*opcode, *reduce->operand(1)))
+    return nullptr;
+  const auto wanted =
+      opcode == Opcode::kMaximum ? ComparisonDirection::kGt : ComparisonDirection::kLt;
+  for (Instruction* other : reduce->operand(0)->users()) {
+    if (other->opcode() == Opcode::kReduce && other->operand_count() == 4 &&
+        other->operand(0) == reduce->operand(0) && other->attrs_ptr() == reduce->attrs_ptr() &&
+        other->has_uses() && MatchArgReduce(other) == wanted)
+      return rewriter.GetTupleElement(other, 0);
+  }
+  return nullptr;
+}
+
+constexpr Rule kRunningRules[] = {
+    {"slice-of-running-reduction", Opcode::kSlice, kReassociate, SliceOfRunning},
+    {"running-sum-of-splat", Opcode::kReduceWindow, kReassociate, RunningSumOfSplat},
+    {"arg-reduce-of-splat", Opcode::kReduce, kExceptSpecials, ArgReduceOfSplat},
+    {"reduce-beside-arg-reduce", Opcode::kReduce, kExceptSpecials, MaxBesideArgMax},
+};
+
+}  // namespace
+
+std::span<const Rule> RunningRules() { return kRunningRules; }
+
+}  // namespace hlo::algsimp
