@@ -9,8 +9,8 @@
 //
 // Requires: nothing.  Ensures: no rule of the chosen options applies outside fusion bodies; dead code that rules leave behind stays.
 // Leaves alone: fusion bodies, instructions with control predecessors, shardings that the replacement does not carry, side effects.
-// Two rules keep values where XLA's do not: nested dynamic slices clamp both starts, and a reduction of dimensions of size 1 keeps a start
-// value that is not the identity. Not here yet: what XLA's options for reordering chains of dots, moving slices and reductions through
+// Four rules keep values where XLA's do not: x^-1 stays for integers, nested dynamic slices clamp both starts, a reduction of dimensions of size 1 keeps a start
+// value that is not the identity, and max(clamp(lo, x, hi), lo) is the clamp only for constant bounds in order. Not here yet: what XLA's options for reordering chains of dots, moving slices and reductions through
 // dots, scalar factors of dots and convolutions, hoisting of transposes and reshapes as slices switch on; they are off there by default.
 #pragma once
 
@@ -80,6 +80,7 @@ struct AlgebraicSimplifierOptions {
 class AlgebraicSimplifier final : public Pass {
  public:
   using Options = AlgebraicSimplifierOptions;
+  static constexpr RuleSafety kSafety = kReassociate;  // without `exact`
   explicit AlgebraicSimplifier(Options options = {});
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 

@@ -54,7 +54,9 @@ Instruction* PowerConstant(Instruction* power, Rewriter& rewriter) {
   if (Match(c, m::One())) return x;
   if (Match(c, m::Splat(2))) return rewriter.Multiply(x, x);
   if (Match(c, m::Splat(3))) return rewriter.Multiply(x, rewriter.Multiply(x, x));
-  if (Match(c, m::Splat(-1))) return rewriter.Divide(rewriter.ConstantLike(x, 1), x);
+  // Of integers, 0 ^ -1 is 0, but 1 / 0 is -1. (XLA rewrites them, too.)
+  if (Match(c, m::Splat(-1)) && !IsIntegral(x))
+    return rewriter.Divide(rewriter.ConstantLike(x, 1), x);
   if (Match(c, m::Splat(0.5)) && IsNonNegative(x)) return rewriter.Sqrt(x);
   return nullptr;
 }

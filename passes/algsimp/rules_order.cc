@@ -65,13 +65,25 @@ Instruction* ExtremesToClamp(Instruction* op, Rewriter& rewriter) {
   return nullptr;
 }
 
+// Whether the bounds of a clamp are constants, the lower one not above the upper one.
+bool BoundsAreOrdered(const Instruction* clamp) {
+  const Instruction* low = ScalarConstant(clamp->operand(0));
+  const Instruction* high = ScalarConstant(clamp->operand(2));
+  if (low == nullptr || high == nullptr) return false;
+  if (IsInteger(low->shape().element_type()) && IsSigned(low->shape().element_type()))
+    return low->literal().GetInt() <= high->literal().GetInt();
+  return low->literal().GetDouble() <= high->literal().GetDouble();
+}
+
 // max(clamp(lo, x, hi), lo)  =>  clamp(lo, x, hi)
+// For constants: where lo > hi the clamp gives hi. (XLA does it for all bounds.)
 Instruction* MaxOfClamp(Instruction* max, Rewriter&) {
-  Instruction *clamp, *low;
-  if (Match(max, m::Maximum(m::Clamp(&clamp, m::Any(&low), m::Any(), m::Any()), m::Same(&low))))
-    return clamp;
-  if (max->operand(1)->opcode() == Opcode::kClamp && max->operand(1)->operand(0) == max->operand(0))
-    return max->operand(1);
+  for (int side = 0; side < 2; ++side) {
+    Instruction* clamp = max->operand(side);
+    if (clamp->opcode() == Opcode::kClamp && clamp->operand(0) == max->operand(1 - side) &&
+        BoundsAreOrdered(clamp))
+      return clamp;
+  }
   return nullptr;
 }
 

@@ -318,7 +318,7 @@ constexpr Rule kFreeReduceRules[] = {
 constexpr Rule kReduceOfReshapeRules[] = {
     {"reduce-of-reshape", Opcode::kReduce, kExact, ReduceOfReshape}};
 constexpr Rule kWindowToReduceRules[] = {
-    {"reduce-window-to-reduce", Opcode::kReduceWindow, kExact, WindowToReduceWhole}};
+    {"reduce-window-to-reduce", Opcode::kReduceWindow, kReassociate, WindowToReduceWhole}};
 
 }  // namespace
 
