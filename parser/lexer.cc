@@ -44,10 +44,7 @@ const char* MatchDxd(const char* at) {
 
 // The element type with this text; `word` is a whole identifier.
 bool ElementTypeWord(std::string_view word, ElementType& type) {
-  const size_t size = word.size();
-  if (size < 2 || size > 13) return false;
-  if (!IsDigit(word[1]) && word != "pred" && word != "bf16" && word != "token" && word != "opaque")
-    return false;
+  if (!MayBeElementType(word)) return false;
   if (word == "f32") {
     type = ElementType::kF32;
     return true;

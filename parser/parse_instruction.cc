@@ -14,11 +14,11 @@
 namespace hlo {
 namespace {
 
-// Names of instructions must be legal as they stand. Only short ones and those with leading
+// Names of instructions must be legal as they stand. Only element types and names with leading
 // underscores can be wrong here: the lexer has seen to the letters.
 bool IsLegalName(std::string_view name) {
-  if (name.size() > 13 && name[0] != '_') return true;
-  return IsSanitizedName(name);
+  const bool legal = name[0] != '_' && !MayBeElementType(name);
+  return legal || IsSanitizedName(name);
 }
 
 // Opcodes by text, in an open-addressed table.

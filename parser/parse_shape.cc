@@ -14,6 +14,8 @@
 namespace hlo {
 namespace {
 
+bool IsNameStart(char c) { return c == '%' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 // One past the array shape whose element type ends at `at`, if it is written in the usual way: no
 // blanks, no comments. Null otherwise.
 const char* PlainArrayEnd(const char* at) {
@@ -22,12 +24,12 @@ const char* PlainArrayEnd(const char* at) {
   while ((*at >= '0' && *at <= '9') || *at == ',' || *at == '<' || *at == '=' || *at == '?') ++at;
   if (*at++ != ']') return nullptr;
   if (*at != '{') {
-    // A blank could stand in front of a layout.
+    // A blank could stand in front of a layout; the brace of a body stands at the end of its line.
     if (*at != ' ') return *at == '\t' || *at == '\n' || *at == '\r' || *at == '/' ? nullptr : at;
-    return at[1] == '{' || at[1] == ' ' || at[1] == '/' || at[1] == '\n' || at[1] == '\r' ||
-                   at[1] == '\t'
-               ? nullptr
-               : at;
+    if (at[1] == '{')
+      return at[2] == '\n' && (at[3] == ' ' && at[4] == ' ') && IsNameStart(at[5]) ? at : nullptr;
+    return at[1] == ' ' || at[1] == '/' || at[1] == '\n' || at[1] == '\r' || at[1] == '\t' ? nullptr
+                                                                                           : at;
   }
   const char first = at[1];
   if (first != ':' && (first < '0' || first > '9'))

@@ -143,9 +143,14 @@ bool Parser::ReadValue(SharedText& out) {
     lex_.Next();
     return true;
   }
-  std::string text;
-  if (!ReadValue(text)) return false;
-  out = text;
+  if (inside.find('\\') == std::string_view::npos) {
+    out = inside;
+    lex_.Next();
+  } else {
+    std::string text;
+    if (!ReadValue(text)) return false;
+    out = text;
+  }
   texts_.emplace(inside, out);
   return true;
 }

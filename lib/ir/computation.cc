@@ -234,11 +234,11 @@ std::vector<Instruction*> Computation::PostOrder() const {
   std::vector<Instruction*> result;
   result.reserve(static_cast<size_t>(live_));
   enum class State : uint8_t { kNew, kOpen, kDone };
-  std::vector<State> states(order_.size(), State::kNew);
+  absl::InlinedVector<State, 64> states(order_.size(), State::kNew);
   const auto state = [&states](const Instruction* instruction) -> State& {
     return states[instruction->position_];
   };
-  std::vector<Instruction*> stack;
+  absl::InlinedVector<Instruction*, 32> stack;
   for (Instruction* start : instructions()) {
     if (start->has_uses()) continue;
     stack.push_back(start);

@@ -21,13 +21,6 @@ struct NameChars {
 constexpr NameChars kNameChars;
 bool IsNameChar(char c) { return kNameChars.in[static_cast<unsigned char>(c)]; }
 
-// Element types are short; nearly all have a digit in second place.
-bool MayBeType(std::string_view name) {
-  if (name.size() < 2 || name.size() > 13) return false;
-  return (name[1] >= '0' && name[1] <= '9') || name == "pred" || name == "bf16" ||
-         name == "token" || name == "opaque";
-}
-
 }  // namespace
 
 bool IsSanitizedName(std::string_view name) {
@@ -35,7 +28,7 @@ bool IsSanitizedName(std::string_view name) {
   for (const char c : name) {
     if (!IsNameChar(c)) return false;
   }
-  if (MayBeType(name) && ElementTypeFromText(name).has_value()) return false;
+  if (MayBeElementType(name) && ElementTypeFromText(name).has_value()) return false;
   return !(name.starts_with("__") && !name.starts_with("__xla_"));
 }
 
@@ -86,6 +79,11 @@ Parts SplitName(std::string_view name) {
 }  // namespace
 
 bool NameUniquer::TakeAsIs(std::string_view name) {
+  // Most names end in a number without a leading zero, or in none.
+  size_t first = name.size();
+  while (first > 0 && name[first - 1] >= '0' && name[first - 1] <= '9') --first;
+  const bool plain = first == name.size() || (name[first] != '0' && name.size() - first <= 18);
+  if (plain && first > 0 && name[first - 1] != '-') return taken_.insert(name).second;
   const Parts parts = SplitName(name);
   if (name.empty() || !parts.canonical) return false;
   return taken_.insert(parts.is_zero() ? parts.root : name).second;

@@ -7,6 +7,7 @@
 #include "lib/ir/async_sugar.h"
 #include "lib/ir/element_names.h"
 #include "lib/ir/print_extras.h"
+#include "lib/support/append_all.h"
 #include "lib/support/strings.h"
 #include "lib/types/append.h"
 
@@ -98,9 +99,13 @@ class Printer {
 
   void Indent(int levels) { out_.append(static_cast<size_t>(levels) * 2, ' '); }
   void AppendShape(Shape shape) { shape.AppendTo(out_, options_.layouts); }
-  void AppendName(std::string_view name) {
-    if (options_.percent || (options_.lossless && IsReservedWord(name))) out_ += '%';
-    out_ += options_.ids ? name : name.substr(0, name.find('.'));
+  void AppendName(std::string_view name) { AppendAll(out_, Percent(name), Shown(name)); }
+  std::string_view Percent(std::string_view name) const {
+    return options_.percent || (options_.lossless && IsReservedWord(name)) ? std::string_view("%")
+                                                                           : std::string_view();
+  }
+  std::string_view Shown(std::string_view name) const {
+    return options_.ids ? name : name.substr(0, name.find('.'));
   }
   void AppendInstructionName(const Instruction& instruction) {
     if (options_.canonical_instruction_names) {
@@ -127,13 +132,13 @@ class Printer {
     return CompactGte(instruction) && !instruction.is_root();
   }
   void AppendOperands(const Instruction& instruction);
-  void AppendOperand(const Instruction& operand);
+  void AppendOperand(const Instruction& operand, std::string_view comma);
   void AppendConstant(const Literal& literal);
   void AppendLiteral(const Literal& literal);
   void AppendConstantText(const Literal& literal);
   void MarkNegativeZeros(size_t start);
   void AppendEssentialConstant(const Literal& literal);
-  void AppendWord(const Instruction& instruction);
+  void AppendAsyncWord(const Instruction& instruction);
   void AppendAttributes(const Instruction& instruction, int indent);
   void AppendAsyncStartAttributes(const Instruction& start, int indent);
   void AppendRootExtras(const Instruction& root, const Instruction& start);
@@ -229,15 +234,11 @@ void Printer::PrintComputation(const Computation& computation, bool nested, int 
   if (options_.program_shape) {
     out_ += '(';
     for (int i = 0; i < computation.parameter_count(); ++i) {
-      if (i > 0) out_ += ", ";
-      const std::string_view name = computation.parameter(i)->name();
-      out_ += options_.ids ? name : name.substr(0, name.find('.'));
-      out_ += ": ";
-      computation.parameter(i)->shape().AppendTo(out_, /*with_layout=*/false);
+      AppendAll(out_, std::string_view(", ").substr(i > 0 ? 0 : 2),
+                Shown(computation.parameter(i)->name()), ": ",
+                computation.parameter(i)->shape().Text(/*with_layout=*/false));
     }
-    out_ += ") -> ";
-    computation.root()->shape().AppendTo(out_, /*with_layout=*/false);
-    out_ += ' ';
+    AppendAll(out_, ") -> ", computation.root()->shape().Text(/*with_layout=*/false), " ");
   }
   out_ += "{\n";
   for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
@@ -261,17 +262,25 @@ void Printer::PrintComputation(const Computation& computation, bool nested, int 
 // ---- instructions ----
 
 void Printer::PrintInstruction(const Instruction& instruction, int indent) {
+  using Text = std::string_view;
   Indent(indent);
-  if (instruction.is_root()) out_ += "ROOT ";
-  if (!options_.canonical_instruction_names || canonical_ != nullptr) {
-    AppendInstructionName(instruction);
-    out_ += " = ";
+  const Text root = instruction.is_root() ? Text("ROOT ") : Text();
+  const Text shape = options_.result_shape ? instruction.shape().Text(options_.layouts) : Text();
+  const Text blank = options_.result_shape ? Text(" ") : Text();
+  const bool sugar = options_.syntax_sugar_async_ops && IsAsync(instruction);
+  const Text word = sugar ? Text() : instruction.opcode_text();
+  if (!options_.canonical_instruction_names) {
+    const Text name = instruction.name();
+    AppendAll(out_, root, Percent(name), Shown(name), " = ", shape, blank, word);
+  } else {
+    out_ += root;
+    if (canonical_ != nullptr) {
+      AppendCanonicalName(instruction);
+      out_ += " = ";
+    }
+    AppendAll(out_, shape, blank, word);
   }
-  if (options_.result_shape) {
-    AppendShape(instruction.shape());
-    out_ += ' ';
-  }
-  AppendWord(instruction);
+  if (sugar) AppendAsyncWord(instruction);
   out_ += '(';
   if (instruction.opcode() == Opcode::kParameter) {
     if (options_.parameter_number) out_ += std::to_string(instruction.parameter_number());
@@ -305,51 +314,49 @@ const Computation* Printer::Sugared(const Instruction& async) {
   return result;
 }
 
-void Printer::AppendWord(const Instruction& instruction) {
-  if (options_.syntax_sugar_async_ops && IsAsync(instruction)) {
-    if (const Computation* wrapped = Sugared(instruction)) {
-      out_ += wrapped->root()->opcode_text();
-      out_ += instruction.opcode_text().substr(std::string_view("async").size());
-      return;
-    }
+void Printer::AppendAsyncWord(const Instruction& instruction) {
+  const std::string_view word = instruction.opcode_text();
+  const Computation* wrapped = Sugared(instruction);
+  if (wrapped == nullptr) {
+    out_ += word;
+  } else {
+    AppendAll(out_, wrapped->root()->opcode_text(), word.substr(std::string_view("async").size()));
   }
-  out_ += instruction.opcode_text();
 }
 
 void Printer::AppendOperands(const Instruction& instruction) {
   const int count = instruction.operand_count();
   const int shown = options_.compact_operands ? std::min(count, 4) : count;
   for (int i = 0; i < shown; ++i) {
-    if (i > 0) {
-      if (options_.operand_index_interval > 0 && i % options_.operand_index_interval == 0) {
-        out_ += fmt::format(", /*index={}*/", i);
-      } else {
-        out_ += ", ";
-      }
+    std::string_view comma = std::string_view(", ").substr(i > 0 ? 0 : 2);
+    if (i > 0 && options_.operand_index_interval > 0 && i % options_.operand_index_interval == 0) {
+      out_ += fmt::format(", /*index={}*/", i);
+      comma = "";
     }
-    AppendOperand(*instruction.operand(i));
+    AppendOperand(*instruction.operand(i), comma);
   }
   if (shown < count) out_ += fmt::format(", ...(+{})", count - shown);
 }
 
-void Printer::AppendOperand(const Instruction& operand) {
-  bool need_space = false;
-  if (options_.operand_shape) {
-    AppendShape(operand.shape());
-    need_space = true;
-  }
+void Printer::AppendOperand(const Instruction& operand, std::string_view comma) {
   const bool canonical = options_.canonical_instruction_names;
-  if (canonical ? canonical_ == nullptr : !options_.operand_names) return;
-  if (need_space) out_ += ' ';
-  if (CompactGte(operand)) {
-    std::vector<int64_t> path;
-    const Instruction* at = &operand;
-    for (; CompactGte(*at); at = at->operand(0)) path.push_back(at->tuple_index());
-    AppendInstructionName(*at);
-    for (size_t i = path.size(); i-- > 0;) out_ += "#" + std::to_string(path[i]);
+  const bool named = canonical ? canonical_ != nullptr : options_.operand_names;
+  if (named && !canonical && !CompactGte(operand)) {
+    const std::string_view shape =
+        options_.operand_shape ? operand.shape().Text(options_.layouts) : std::string_view();
+    const auto blank = options_.operand_shape ? std::string_view(" ") : std::string_view();
+    AppendAll(out_, comma, shape, blank, Percent(operand.name()), Shown(operand.name()));
     return;
   }
-  AppendInstructionName(operand);
+  out_ += comma;
+  if (options_.operand_shape) AppendShape(operand.shape());
+  if (!named) return;
+  if (options_.operand_shape) out_ += ' ';
+  std::vector<int64_t> path;
+  const Instruction* at = &operand;
+  for (; CompactGte(*at); at = at->operand(0)) path.push_back(at->tuple_index());
+  AppendInstructionName(*at);
+  for (size_t i = path.size(); i-- > 0;) out_ += "#" + std::to_string(path[i]);
 }
 
 // XLA writes -0 for -0.0 and reads it as the integer 0.

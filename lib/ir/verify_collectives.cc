@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/verify_internal.h"
+#include "lib/support/round.h"
 
 namespace hlo::internal {
 namespace {
@@ -177,7 +178,7 @@ void CheckShares(const VerifyContext& context, const Instruction& instruction,
     const int64_t whole = (gathers ? result : operand).dim(static_cast<int>(d));
     const int64_t part = (gathers ? operand : result).dim(static_cast<int>(d));
     if (whole == Shape::kUnbounded || part == Shape::kUnbounded) continue;
-    const int64_t shares = part == 0 ? devices : (whole + part - 1) / part;
+    const int64_t shares = part == 0 ? devices : CeilDiv(whole, part);
     if (shares == devices) continue;
     context.findings.Add(instruction.loc(),
                          "dimension {} of `{}` has size {} in operand {} and {} in the result, "

@@ -5,20 +5,19 @@
 namespace hlo {
 namespace {
 
-// Parameter `p` of the callee against the shape that is passed for it.
-absl::Status CheckParameter(const ShapeArgs& args, size_t callee, size_t p, Shape passed,
-                            std::string_view what) {
+// Whether parameter `p` of a callee has the shape of operand `i`.
+absl::Status CheckPassed(const ShapeArgs& args, size_t callee, size_t p, int i) {
   ASSIGN_OR_RETURN(const Signature* signature, Callee(args, callee));
+  const Shape passed = args.operand(i);
   if (Matches(signature->parameters[p], passed)) return absl::OkStatus();
-  return args.Error("parameter {} of {} has shape `{}`, but {} has `{}`", p,
-                    CalleeName(args, callee), signature->parameters[p], what, passed);
+  return args.Error("parameter {} of {} has shape `{}`, but `{}` has `{}`", p,
+                    CalleeName(args, callee), signature->parameters[p], args.name(i), passed);
 }
 
 absl::Status CheckOperandsArePassed(const ShapeArgs& args) {
   RETURN_IF_ERROR(CheckParameterCount(args, 0, static_cast<size_t>(args.operand_count())));
   for (int i = 0; i < args.operand_count(); ++i) {
-    RETURN_IF_ERROR(CheckParameter(args, 0, static_cast<size_t>(i), args.operand(i),
-                                   fmt::format("`{}`", args.name(i))));
+    RETURN_IF_ERROR(CheckPassed(args, 0, static_cast<size_t>(i), i));
   }
   return absl::OkStatus();
 }
@@ -91,8 +90,7 @@ absl::StatusOr<Shape> FusionShape(const ShapeArgs& args) {
                       fused->parameters.size(), args.operand_count());
   }
   for (size_t i = 0; i < fused->parameters.size(); ++i) {
-    RETURN_IF_ERROR(CheckParameter(args, 0, i, args.operand(static_cast<int>(i)),
-                                   fmt::format("`{}`", args.name(static_cast<int>(i)))));
+    RETURN_IF_ERROR(CheckPassed(args, 0, i, static_cast<int>(i)));
   }
   return AgreeWithDeclared(args, args.calls()[0].result);
 }
@@ -101,7 +99,7 @@ absl::StatusOr<Shape> WhileShape(const ShapeArgs& args) {
   const Shape init = args.operand(0);
   for (const size_t callee : {0, 1}) {
     RETURN_IF_ERROR(CheckParameterCount(args, callee, 1));
-    RETURN_IF_ERROR(CheckParameter(args, callee, 0, init, fmt::format("`{}`", args.name(0))));
+    RETURN_IF_ERROR(CheckPassed(args, callee, 0, 0));
   }
   const Shape condition = args.calls()[0].result;
   if (!condition.IsScalarOf(ElementType::kPred)) {
@@ -133,8 +131,7 @@ absl::StatusOr<Shape> ConditionalShape(const ShapeArgs& args) {
   for (size_t b = 0; b < branches; ++b) {
     const int operand = static_cast<int>(b) + 1;
     RETURN_IF_ERROR(CheckParameterCount(args, b, 1));
-    RETURN_IF_ERROR(
-        CheckParameter(args, b, 0, args.operand(operand), fmt::format("`{}`", args.name(operand))));
+    RETURN_IF_ERROR(CheckPassed(args, b, 0, operand));
     const Shape other = args.calls()[b].result;
     if (!Matches(other, result)) {
       return args.Error("{} returns `{}`, but branch 0 returns `{}`", CalleeName(args, b), other,
@@ -224,8 +221,7 @@ absl::StatusOr<Shape> AsyncStartShape(const ShapeArgs& args) {
                       CalleeName(args, 0), wrapped->parameters.size());
   }
   for (int i = 0; i < args.operand_count(); ++i) {
-    RETURN_IF_ERROR(CheckParameter(args, 0, static_cast<size_t>(i), args.operand(i),
-                                   fmt::format("`{}`", args.name(i))));
+    RETURN_IF_ERROR(CheckPassed(args, 0, static_cast<size_t>(i), i));
   }
   const Shape bound = Shape::Tuple(args.operands());
   if (!args.declared().has_value()) return Shape::Tuple({bound, wrapped->result});

@@ -1,5 +1,6 @@
 // The shape rule of convolution.
 #include "lib/ops/shape_helpers.h"
+#include "lib/support/saturate.h"
 
 namespace hlo {
 namespace {
@@ -109,8 +110,9 @@ int64_t OutputSize(const ConvolutionAttrs& attrs, const WindowDim& window, int64
     case ConvolutionKind::kUnset:
     case ConvolutionKind::kFprop: return window.OutputSize(size);
     case ConvolutionKind::kDgrad:
-      return (window.DilatedBase(size) - 1) * window.stride + window.DilatedWindow() -
-             window.pad_low - window.pad_high;
+      return SaturatingAdd(SaturatingAdd(SaturatingMul(window.DilatedBase(size) - 1, window.stride),
+                                         window.DilatedWindow()),
+                           SaturatingMul(SaturatingAdd(window.pad_low, window.pad_high), -1));
     case ConvolutionKind::kWgrad: return window.size;
   }
   return 0;

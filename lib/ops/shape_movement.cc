@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "lib/ops/shape_helpers.h"
+#include "lib/support/round.h"
+#include "lib/support/saturate.h"
 
 namespace hlo {
 namespace {
@@ -188,8 +190,9 @@ absl::StatusOr<Shape> ConcatenateShape(const ShapeArgs& args) {
       }
       dynamic = dynamic || other.is_dynamic(d);
       if (d == dimension) {
-        size = size == Shape::kUnbounded || other.dim(d) == Shape::kUnbounded ? Shape::kUnbounded
-                                                                              : size + other.dim(d);
+        size = size == Shape::kUnbounded || other.dim(d) == Shape::kUnbounded
+                   ? Shape::kUnbounded
+                   : SaturatingAdd(size, other.dim(d));
       } else if (!SameSize(first.dim(d), other.dim(d))) {
         return args.Error(
             "dimension {} of `{}` has size {}, but that of `{}` has {}; only dimension {} may "
@@ -242,7 +245,7 @@ absl::StatusOr<Shape> SliceShape(const ShapeArgs& args) {
       return args.Error("range {} ends at {}, but dimension {} of `{}` has size {}", d, range.limit,
                         d, args.name(0), operand.dim(d));
     }
-    dims.Add((range.limit - range.start + range.stride - 1) / range.stride, operand.is_dynamic(d));
+    dims.Add(CeilDiv(range.limit - range.start, range.stride), operand.is_dynamic(d));
   }
   return AgreeWithDeclared(args, dims.ToShape(operand.element_type()));
 }

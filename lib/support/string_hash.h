@@ -32,9 +32,16 @@ struct StringHash {
   }
 };
 
+// As operator==, which the library does not inline.
+struct StringEqual {
+  bool operator()(std::string_view a, std::string_view b) const {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+  }
+};
+
 // Keyed by text that lives elsewhere.
 template <class T>
-using StringViewMap = absl::flat_hash_map<std::string_view, T, StringHash>;
-using StringViewSet = absl::flat_hash_set<std::string_view, StringHash>;
+using StringViewMap = absl::flat_hash_map<std::string_view, T, StringHash, StringEqual>;
+using StringViewSet = absl::flat_hash_set<std::string_view, StringHash, StringEqual>;
 
 }  // namespace hlo

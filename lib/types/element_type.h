@@ -65,6 +65,12 @@ constexpr ElementType ComplexTypeOf(ElementType t) {
 // The type with this text ("f32"), if any; `tuple` and `buffer` are no type words in HLO text and
 // give nothing.
 std::optional<ElementType> ElementTypeFromText(std::string_view text);
+// False for nearly every text that is none: all but four types have a digit in second place.
+constexpr bool MayBeElementType(std::string_view text) {
+  if (text.size() < 2 || text.size() > 13) return false;
+  return (text[1] >= '0' && text[1] <= '9') || text == "pred" || text == "bf16" ||
+         text == "token" || text == "opaque";
+}
 std::optional<ElementType> ElementTypeFromProto(int number);
 
 // Sub-byte integers are stored extended in one byte; these tags keep their width in the C++ type.
@@ -105,24 +111,44 @@ struct NativeOf;
   struct NativeOf<ElementType::k##Name> { \
     using type = Cpp;                     \
   };
+// clang-format off
 HLO_NATIVE(Pred, bool)
 HLO_NATIVE(S1, S1)
-HLO_NATIVE(S2, S2) HLO_NATIVE(S4, S4) HLO_NATIVE(S8, int8_t) HLO_NATIVE(S16, int16_t)
-    HLO_NATIVE(S32, int32_t) HLO_NATIVE(S64, int64_t) HLO_NATIVE(U1, U1) HLO_NATIVE(U2, U2)
-        HLO_NATIVE(U4, U4) HLO_NATIVE(U8, uint8_t) HLO_NATIVE(U16, uint16_t)
-            HLO_NATIVE(U32, uint32_t) HLO_NATIVE(U64, uint64_t) HLO_NATIVE(F4E2M1FN, F4E2M1FN)
-                HLO_NATIVE(F6E2M3FN, F6E2M3FN) HLO_NATIVE(F6E3M2FN, F6E3M2FN)
-                    HLO_NATIVE(F8E3M4, F8E3M4) HLO_NATIVE(F8E4M3, F8E4M3)
-                        HLO_NATIVE(F8E4M3B11FNUZ, F8E4M3B11FNUZ) HLO_NATIVE(F8E4M3FN, F8E4M3FN)
-                            HLO_NATIVE(F8E4M3FNUZ, F8E4M3FNUZ) HLO_NATIVE(F8E5M2, F8E5M2)
-                                HLO_NATIVE(F8E5M2FNUZ, F8E5M2FNUZ) HLO_NATIVE(F8E8M0FNU, F8E8M0FNU)
-                                    HLO_NATIVE(F16, F16) HLO_NATIVE(BF16, BF16)
-                                        HLO_NATIVE(F32, float) HLO_NATIVE(F64, double)
-                                            HLO_NATIVE(C64, std::complex<float>)
-                                                HLO_NATIVE(C128, std::complex<double>)
+HLO_NATIVE(S2, S2)
+HLO_NATIVE(S4, S4)
+HLO_NATIVE(S8, int8_t)
+HLO_NATIVE(S16, int16_t)
+HLO_NATIVE(S32, int32_t)
+HLO_NATIVE(S64, int64_t)
+HLO_NATIVE(U1, U1)
+HLO_NATIVE(U2, U2)
+HLO_NATIVE(U4, U4)
+HLO_NATIVE(U8, uint8_t)
+HLO_NATIVE(U16, uint16_t)
+HLO_NATIVE(U32, uint32_t)
+HLO_NATIVE(U64, uint64_t)
+HLO_NATIVE(F4E2M1FN, F4E2M1FN)
+HLO_NATIVE(F6E2M3FN, F6E2M3FN)
+HLO_NATIVE(F6E3M2FN, F6E3M2FN)
+HLO_NATIVE(F8E3M4, F8E3M4)
+HLO_NATIVE(F8E4M3, F8E4M3)
+HLO_NATIVE(F8E4M3B11FNUZ, F8E4M3B11FNUZ)
+HLO_NATIVE(F8E4M3FN, F8E4M3FN)
+HLO_NATIVE(F8E4M3FNUZ, F8E4M3FNUZ)
+HLO_NATIVE(F8E5M2, F8E5M2)
+HLO_NATIVE(F8E5M2FNUZ, F8E5M2FNUZ)
+HLO_NATIVE(F8E8M0FNU, F8E8M0FNU)
+HLO_NATIVE(F16, F16)
+HLO_NATIVE(BF16, BF16)
+HLO_NATIVE(F32, float)
+HLO_NATIVE(F64, double)
+HLO_NATIVE(C64, std::complex<float>)
+HLO_NATIVE(C128, std::complex<double>)
+// clang-format on
 #undef HLO_NATIVE
-                                                    template <ElementType kType>
-                                                    using Native = typename NativeOf<kType>::type;
+
+template <ElementType kType>
+using Native = typename NativeOf<kType>::type;
 
 // Calls fn.template operator()<T>() with the C++ type of an array element type. Each call
 // instantiates fn 32 times: use it for small bodies only.

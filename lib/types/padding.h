@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/container/inlined_vector.h"
+#include "lib/support/saturate.h"
 #include "lib/types/layout.h"
 
 namespace hlo {
@@ -14,7 +15,10 @@ struct PaddingDim {
   int64_t interior = 0;
   friend bool operator==(const PaddingDim&, const PaddingDim&) = default;
   // Size of a dimension of `n` elements after padding (may come out negative for bad crops).
-  int64_t PaddedSize(int64_t n) const { return low + high + (n == 0 ? 0 : n + (n - 1) * interior); }
+  int64_t PaddedSize(int64_t n) const {
+    const int64_t inside = n == 0 ? 0 : SaturatingAdd(n, SaturatingMul(n - 1, interior));
+    return SaturatingAdd(SaturatingAdd(low, high), inside);
+  }
 };
 
 struct PaddingConfig {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/support/saturate.h"
 #include "lib/types/append.h"
 
 namespace hlo {
@@ -37,8 +38,8 @@ std::vector<Run> AddressRuns(Shape shape) {
   std::vector<Run> runs;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     if (shape.dim(i) == 1) continue;
-    if (!runs.empty() && strides[i] == runs.back().size * runs.back().stride) {
-      runs.back().size *= shape.dim(i);
+    if (!runs.empty() && strides[i] == SaturatingMul(runs.back().size, runs.back().stride)) {
+      runs.back().size = SaturatingMul(runs.back().size, shape.dim(i));
     } else {
       runs.push_back({shape.dim(i), strides[i]});
     }
@@ -102,7 +103,7 @@ DimVec RowMajorStrides(absl::Span<const int64_t> dims) {
   int64_t stride = 1;
   for (int i = static_cast<int>(dims.size()) - 1; i >= 0; --i) {
     strides[i] = stride;
-    stride *= dims[i];
+    stride = SaturatingMul(stride, dims[i]);
   }
   return strides;
 }
@@ -112,14 +113,14 @@ DimVec LayoutStrides(Shape shape) {
   int64_t stride = 1;
   for (const int64_t dim : shape.layout().minor_to_major) {
     strides[dim] = stride;
-    stride *= shape.dim(static_cast<int>(dim));
+    stride = SaturatingMul(stride, shape.dim(static_cast<int>(dim)));
   }
   return strides;
 }
 
 int64_t Product(absl::Span<const int64_t> dims) {
   int64_t product = 1;
-  for (const int64_t dim : dims) product *= dim;
+  for (const int64_t dim : dims) product = SaturatingMul(product, dim);
   return product;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/support/saturate.h"
 #include "lib/types/layout.h"
 
 namespace hlo {
@@ -19,13 +20,18 @@ struct WindowDim {
   friend bool operator==(const WindowDim&, const WindowDim&) = default;
 
   // Size of a dimension of `n` elements after base dilation: 0 or (n-1)*base_dilation+1.
-  int64_t DilatedBase(int64_t n) const { return n == 0 ? 0 : (n - 1) * base_dilation + 1; }
-  int64_t DilatedWindow() const { return size == 0 ? 0 : (size - 1) * window_dilation + 1; }
+  int64_t DilatedBase(int64_t n) const { return Dilated(n, base_dilation); }
+  int64_t DilatedWindow() const { return Dilated(size, window_dilation); }
   // Number of window positions over a dimension of `n` elements.
   int64_t OutputSize(int64_t n) const {
-    const int64_t padded = DilatedBase(n) + pad_low + pad_high;
+    const int64_t padded = SaturatingAdd(SaturatingAdd(DilatedBase(n), pad_low), pad_high);
     const int64_t window = DilatedWindow();
-    return padded < window || window == 0 ? 0 : (padded - window) / stride + 1;
+    return padded < window || window == 0 ? 0 : SaturatingAdd(padded, -window) / stride + 1;
+  }
+
+ private:
+  static int64_t Dilated(int64_t n, int64_t dilation) {
+    return n == 0 ? 0 : SaturatingAdd(SaturatingMul(n - 1, dilation), 1);
   }
 };
 
