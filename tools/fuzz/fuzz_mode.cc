@@ -8,6 +8,10 @@ constexpr FuzzMode kModes[] = {
      "parse; errors have a place; what parses is verified, printed in every style, read back and "
      "cloned",
      CheckParser},
+    {"proto",
+     "a serialized module, binary or as text, becomes HLO text or an error; texts are parsed, "
+     "written as a message and read back",
+     CheckProto},
 };
 
 }  // namespace

@@ -24,5 +24,6 @@ const FuzzMode* FindFuzzMode(std::string_view name);
 
 // The checks.
 std::string CheckParser(std::string_view input);
+std::string CheckProto(std::string_view input);
 
 }  // namespace hlo

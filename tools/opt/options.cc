@@ -28,8 +28,9 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("platform", &o.platform, "P", "transforms (default), cpu");
   flags.Add("stage", &o.stage, "S", "without --passes: how far to compile; --list-stages");
   flags.Add("list-stages", &o.list_stages);
-  flags.Add("emit", &o.emit, "FORMAT", "hlo (default), dot");
-  flags.Add("format", &o.format, "FORMAT");
+  flags.Add("emit", &o.emit, "FORMAT", "hlo (default), pb, pbtxt, json, dot; --emit-proto");
+  flags.Add("emit-proto", &o.emit_proto);
+  flags.Add("format,input-format", &o.format, "FORMAT");
   flags.Group("Watching passes (on standard error)");
   flags.Add("print-before", &o.print_before, "NAMES",
             "the module before these passes; --print-before-all");

@@ -17,7 +17,8 @@ struct OptOptions {
   std::string platform = "transforms";
   std::string stage = "hlo";
   std::string emit = "hlo";
-  std::string format;
+  std::string format;       // of the input; what it is, is seen from its bytes
+  bool emit_proto = false;  // XLA's name of --emit=pbtxt
   bool split = false;
   bool disable_output = false;
   std::string separator;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "lib/ir/compare.h"
+#include "lib/proto/proto.h"
 #include "lib/support/file.h"
 #include "lib/support/strings.h"
 #include "parser/parser.h"
@@ -33,6 +34,13 @@ namespace {
 absl::Status MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return absl::OkStatus();
   return Error("cannot make folder `{}`: {}", path, std::strerror(errno));
+}
+
+std::optional<SerialForm> FormOf(std::string_view emit) {
+  if (emit == "pb") return SerialForm::kBinary;
+  if (emit == "pbtxt") return SerialForm::kText;
+  if (emit == "json") return SerialForm::kJson;
+  return std::nullopt;
 }
 
 class Session {
@@ -71,6 +79,7 @@ class Session {
 
  private:
   absl::Status Prepare() {
+    if (options_.emit_proto) emit_ = "pbtxt";
     to_file_ = options_.output != "-" || !options_.output_dir.empty();
     if (options_.output != "-" && !options_.output_dir.empty())
       return Error("`-o` and `--output-dir` cannot both be given");
@@ -100,8 +109,9 @@ class Session {
 
   absl::Status CheckWords() const {
     RETURN_IF_ERROR(OneOf("platform", options_.platform, {"transforms", "cpu"}));
-    RETURN_IF_ERROR(OneOf("emit", options_.emit, {"hlo", "dot"}));
-    if (flags_.given("format")) RETURN_IF_ERROR(OneOf("format", options_.format, {"hlo", "txt"}));
+    RETURN_IF_ERROR(OneOf("emit", options_.emit, {"hlo", "pb", "pbtxt", "json", "dot"}));
+    if (flags_.given("format"))
+      RETURN_IF_ERROR(OneOf("format", options_.format, {"hlo", "txt", "pb", "pbtxt"}));
     RETURN_IF_ERROR(OneOf("remarks-format", options_.remarks_format, {"text", "yaml"}));
     RETURN_IF_ERROR(OneOf("color", options_.color, {"auto", "always", "never"}));
     for (const auto& [flag, value] :
@@ -299,8 +309,14 @@ class Session {
   }
 
   int Show(const InputText& input, const Module& module) {
-    if (options_.emit == "dot") {
+    if (emit_ == "dot") {
       Emit(ToDot(module));
+      return kExitOk;
+    }
+    if (const std::optional<SerialForm> form = FormOf(emit_)) {
+      absl::StatusOr<std::string> bytes = Serialize(module, *form);
+      if (!bytes.ok()) return ReportError(bytes.status(), input.source.get());
+      Emit(*std::move(bytes));
       return kExitOk;
     }
     const std::string_view emit = FindStage(options_.stage, options_.platform)->emit;
@@ -544,6 +560,7 @@ class Session {
   PipelineResult total_;
   bool to_file_ = false;
   bool closed_ = false;
+  std::string emit_ = options_.emit;
   int emitted_ = 0;
   int64_t module_number_ = 0;
   std::string file_text_;

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "lib/ir/verifier.h"
+#include "lib/proto/proto.h"
 #include "lib/support/check.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
@@ -270,6 +271,16 @@ std::string ShellQuoted(const std::string& word) {
 
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split) {
   ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+  if (IsSerialized(text)) {
+    absl::StatusOr<std::string> printed = TextOfSerialized(text);
+    if (!printed.ok()) {
+      // Of a message as text, line and column come first.
+      const std::string_view message = ToStd(printed.status().message());
+      const bool has_line = !message.empty() && message[0] >= '0' && message[0] <= '9';
+      return Error("{}:{}{}", Shorten(path), has_line ? "" : " ", message);
+    }
+    text = *std::move(printed);
+  }
   BlankLogPrefixes(text);
   if (split) RETURN_IF_ERROR(CheckSeparators(text, Shorten(path)));
   const std::vector<SplitPart> parts = SplitInputFile(text);
