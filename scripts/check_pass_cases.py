@@ -33,6 +33,7 @@ TIDY = {
 NEWER = "newer_source"
 # Rows (pass, part of the input) in which we differ on purpose.
 EXCUSES = {
+    ("convolution-group-converter", "batch_group_count=4"): "no convert to the type that the sum has",
     ("algsimp", "s32[] constant(-1)\n  %c = s32[4] broadcast(%constant), dimensions={}\n  ROOT %r = s32[4] power(%x, %c)"): "of integers, 0 ^ -1 is 0 and 1 / 0 is -1",
     ("algsimp", "maximum(%a, %l)"): "the lower bound of the clamp may be above the upper one",
     ("algsimp", "maximum(%l, %a)"): "the lower bound of the clamp may be above the upper one",
@@ -57,6 +58,9 @@ OPTIONS = {
     "algsimp": {"cpu": "executing_on_cpu,rewrite_no_op_bitcast_convert_to_bitcast", "layout_sensitive": "is_layout_sensitive", "fast_math": "enable_fast_math"},
     "all-reduce-promotion": {"bf16->f32": "types=bf16:f32"},
     "batchnorm_expander": {"training": "", "inference": "", "grad": ""},
+    "convolution-group-converter": {"groups=feature": "skip_types=f16;f32", "groups=batch": "convert_batch_groups_only"},
+    "cpu-all-reduce-combiner": {"bytes=max": "", "count=256": ""},
+    "fusion": {"cpu": "", "may_duplicate=true": ""},
     "float-normalization-bf16": {"bf16->f32": ""},
     "topk-rewriter": {"profitable=f32": "types=f32"},
     "transpose-folding": {"dot only": "convolutions=false"},

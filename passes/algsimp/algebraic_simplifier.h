@@ -10,7 +10,8 @@
 // Requires: nothing.  Ensures: no rule of the chosen options applies outside fusion bodies; dead code that rules leave behind stays.
 // Leaves alone: fusion bodies, instructions with control predecessors, shardings that the replacement does not carry, side effects.
 // Four rules keep values where XLA's do not: x^-1 stays for integers, nested dynamic slices clamp both starts, a reduction of dimensions of size 1 keeps a start
-// value that is not the identity, and max(clamp(lo, x, hi), lo) is the clamp only for constant bounds in order. Not here yet: what XLA's options for reordering chains of dots, moving slices and reductions through
+// value that is not the identity, and max(clamp(lo, x, hi), lo) is the clamp only for constant bounds in order. Slices of reshapes are moved where newer releases do it, also where
+// the result has one dimension. Not here yet: what XLA's options for reordering chains of dots, moving slices and reductions through
 // dots, scalar factors of dots and convolutions, hoisting of transposes and reshapes as slices switch on; they are off there by default.
 #pragma once
 

@@ -58,6 +58,7 @@ Instruction* ChainToStart(Instruction* root, Rewriter&) {
 }
 
 // reshape(x) of which dimension 0 is sliced along rows of x  =>  reshape(slice(x))
+// Rows are taken along the first dimension of x that is larger than 1.
 Instruction* SliceOfReshape(Instruction* slice, Rewriter& rewriter) {
   Instruction* reshape = slice->operand(0);
   if (reshape->opcode() != Opcode::kReshape || reshape->shape().has_dynamic_dims() ||
@@ -72,15 +73,17 @@ Instruction* SliceOfReshape(Instruction* slice, Rewriter& rewriter) {
         (i > 0 && (range.start != 0 || range.limit != reshape->shape().dim(i))))
       return nullptr;
   }
+  int dim = 0;
+  while (dim + 1 < x->shape().rank() && x->shape().dim(dim) == 1) ++dim;
   const int64_t row = reshape->shape().element_count() / reshape->shape().dim(0);
-  const int64_t source_row = x->shape().element_count() / x->shape().dim(0);
+  const int64_t source_row = x->shape().element_count() / x->shape().dim(dim);
   const int64_t first = ranges[0].start * row;
   const int64_t last = ranges[0].limit * row;
   if (first % source_row != 0 || last % source_row != 0) return nullptr;
   DimVec starts(static_cast<size_t>(x->shape().rank()), 0);
   DimVec limits(x->shape().dims().begin(), x->shape().dims().end());
-  starts[0] = first / source_row;
-  limits[0] = last / source_row;
+  starts[static_cast<size_t>(dim)] = first / source_row;
+  limits[static_cast<size_t>(dim)] = last / source_row;
   return rewriter.Reshape(rewriter.Slice(x, starts, limits), slice->shape().dims());
 }
 

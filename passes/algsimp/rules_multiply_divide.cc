@@ -70,7 +70,7 @@ Instruction* MultiplyConstants(Instruction* multiply, Rewriter& rewriter) {
   return product == nullptr ? nullptr : rewriter.Multiply(a, product);
 }
 
-// (a*c) * broadcast(b)  =>  a * broadcast(b*c), for scalars c and b, b not constant
+// (a*c) * broadcast(b)  =>  a * broadcast(b*c), for scalar c, b not constant
 Instruction* MultiplyScalars(Instruction* multiply, Rewriter& rewriter) {
   Instruction *a, *c, *b, *spread;
   if (!Match(multiply,
@@ -78,10 +78,13 @@ Instruction* MultiplyScalars(Instruction* multiply, Rewriter& rewriter) {
                                  m::Broadcast(&spread, m::Any(&b)))))
     return nullptr;
   Instruction* scalar = ScalarConstant(c);
-  if (scalar == nullptr || !scalar->shape().IsScalar() || !b->shape().IsScalar() || b->IsConstant())
+  if (scalar == nullptr || !scalar->shape().IsScalar() || b->IsConstant() ||
+      ScalarConstant(b) != nullptr || b->shape().has_dynamic_dims() ||
+      spread->shape().has_dynamic_dims())
     return nullptr;
-  return rewriter.Multiply(
-      a, rewriter.Broadcast(rewriter.Multiply(b, scalar), spread->shape().dims(), {}));
+  Instruction* product = rewriter.Multiply(b, BroadcastLike(rewriter, scalar, b));
+  return rewriter.Multiply(a, rewriter.Broadcast(product, spread->shape().dims(),
+                                                 spread->attrs<BroadcastAttrs>().dimensions));
 }
 
 // exp(a) * exp(b)  =>  exp(a + b)

@@ -54,7 +54,7 @@ class Normalizer {
     for (Computation* computation : computations) {
       if (kept_.contains(computation)) continue;
       for (Instruction* instruction : computation->PostOrder()) {
-        if (!IsToChange(*instruction)) continue;
+        if (instruction->is_dead() || !IsToChange(*instruction)) continue;
         if (!context_.MayRewrite()) return changed;
         RETURN_IF_ERROR(Change(instruction));
         context_.Count("normalized");
@@ -126,9 +126,8 @@ class Normalizer {
     return builder.Tuple(elements);
   }
 
-  // Gives `value` the wide shape; who reads it gets it narrowed again. With `exact` (the value fits into the narrow type) conversions to
-  // the wide type read it as it is.
-  absl::Status Widen(Instruction* value, bool exact) {
+  // Gives `value` the wide shape; who reads it gets it narrowed again, but for conversions to the wide type, which read it as it is.
+  absl::Status Widen(Instruction* value) {
     Computation& computation = *value->parent();
     const Shape narrow = value->shape();
     const Shape wide = Widened(narrow);
@@ -147,7 +146,7 @@ class Normalizer {
       return narrowed;
     };
     for (const Use& use : uses) {
-      if (exact && use.user->opcode() == Opcode::kConvert && Compatible(use.user->shape(), wide) &&
+      if (use.user->opcode() == Opcode::kConvert && Compatible(use.user->shape(), wide) &&
           !use.user->has_control_edges()) {
         computation.Replace(use.user, value);
       } else {
@@ -164,11 +163,11 @@ class Normalizer {
     module_.MoveToFront(copy, caller);
     if (kept_.contains(&from)) {  // not normalized itself
       for (Instruction* instruction : copy->PostOrder()) {
-        if (IsToChange(*instruction)) RETURN_IF_ERROR(Change(instruction));
+        if (!instruction->is_dead() && IsToChange(*instruction))
+          RETURN_IF_ERROR(Change(instruction));
       }
     }
-    for (int i = 0; i < copy->parameter_count(); ++i)
-      RETURN_IF_ERROR(Widen(copy->parameter(i), /*exact=*/true));
+    for (int i = 0; i < copy->parameter_count(); ++i) RETURN_IF_ERROR(Widen(copy->parameter(i)));
     Builder builder(copy);
     copy->set_root(Converted(copy->root(), Widened(copy->root()->shape()), builder));
     RETURN_IF_ERROR(builder.status());
@@ -192,7 +191,7 @@ class Normalizer {
                        WideCopy(*instruction->call(i), instruction->parent()));
       instruction->SetCall(i, copy);
     }
-    return Widen(instruction, /*exact=*/false);
+    return Widen(instruction);
   }
 
   Module& module_;

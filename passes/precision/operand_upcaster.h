@@ -4,6 +4,8 @@
 //
 // Wider means: of the same kind (float, signed, unsigned) with more bits; the results are the same.
 //
+// (XLA:CPU leaves dots alone that its library computes; ours knows of none.)
+//
 // Requires: nothing.  Leaves alone: results that are not wider than what the operands give (`result_caster` is for those), fusion bodies.
 #pragma once
 

@@ -20,8 +20,7 @@ bool IsSimpleGather(const Instruction& gather) {
   const auto& attrs = gather.attrs<GatherAttrs>();
   return gather.operand(1)->shape().rank() == 2 && attrs.index_vector_dim == 1 &&
          attrs.collapsed_slice_dims.empty() &&
-         CountsFrom(attrs.offset_dims, 1, gather.operand(0)->shape().rank()) &&
-         CountsFrom(attrs.start_index_map, 0, static_cast<int64_t>(attrs.start_index_map.size()));
+         CountsFrom(attrs.offset_dims, 1, gather.operand(0)->shape().rank());
 }
 
 Instruction* TransposedIfNeeded(Builder& builder, Instruction* x, const DimVec& order) {
@@ -45,35 +44,27 @@ absl::StatusOr<Instruction*> GatherSimplifier::Expand(Instruction* gather, Rewri
   StartVectors vectors = StartVectors::Of(gather->operand(1)->shape(), attrs.index_vector_dim);
   vectors.index_map = attrs.start_index_map;
   Instruction* indices = vectors.Canonical(rewriter, gather->operand(1));
-  // Indexed dimensions first.
-  DimVec order = attrs.start_index_map;
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    if (std::find(order.begin(), order.end(), dim) == order.end()) order.push_back(dim);
-  }
-  Instruction* operand = TransposedIfNeeded(rewriter, gather->operand(0), order);
-  GatherAttrs simple;
+  GatherAttrs simple = attrs;
+  simple.collapsed_slice_dims.clear();
   simple.offset_dims.resize(static_cast<size_t>(rank));
   std::iota(simple.offset_dims.begin(), simple.offset_dims.end(), 1);
-  simple.start_index_map.resize(attrs.start_index_map.size());
-  std::iota(simple.start_index_map.begin(), simple.start_index_map.end(), 0);
   simple.index_vector_dim = 1;
-  simple.slice_sizes = Permute(attrs.slice_sizes, order);
-  simple.indices_are_sorted = attrs.indices_are_sorted;
-  Instruction* slices =
-      rewriter.Op(Opcode::kGather, {operand, indices}, AttrsPtr::Make(std::move(simple)));
-  // Back to the operand's order of dimensions, without those that are collapsed, then to the places of the result.
-  DimVec back = {0};
-  for (int64_t dim : InversePermutation(order)) back.push_back(dim + 1);
-  slices = TransposedIfNeeded(rewriter, slices, back);
-  DimVec sizes = vectors.batch_sizes;
+  Instruction* slices = rewriter.Op(Opcode::kGather, {gather->operand(0), indices},
+                                    AttrsPtr::Make(std::move(simple)));
+  // Without the dimensions that are collapsed; with those of the indices; in the order of the result.
+  DimVec window;
   for (int64_t dim = 0; dim < rank; ++dim) {
     if (std::find(attrs.collapsed_slice_dims.begin(), attrs.collapsed_slice_dims.end(), dim) ==
         attrs.collapsed_slice_dims.end())
-      sizes.push_back(attrs.slice_sizes[static_cast<size_t>(dim)]);
+      window.push_back(attrs.slice_sizes[static_cast<size_t>(dim)]);
   }
-  const auto dims = slices->shape().dims();
-  if (!std::equal(dims.begin(), dims.end(), sizes.begin(), sizes.end()))
-    slices = rewriter.Reshape(slices, sizes);
+  for (const DimVec& batch : {DimVec{vectors.count()}, vectors.batch_sizes}) {
+    DimVec sizes = batch;
+    sizes.insert(sizes.end(), window.begin(), window.end());
+    const auto dims = slices->shape().dims();
+    if (!std::equal(dims.begin(), dims.end(), sizes.begin(), sizes.end()))
+      slices = rewriter.Reshape(slices, sizes);
+  }
   DimVec places;
   int64_t next_batch = 0;
   auto next_offset = static_cast<int64_t>(vectors.batch_sizes.size());

@@ -1,5 +1,4 @@
-// Gives gathers one simple form: the indices are [number of slices, size of an index vector], which indexes the first dimensions of the
-// operand in order, and the result is [number of slices, slice…].
+// Gives gathers one simple form: the indices are [number of slices, size of an index vector], and the result is [number of slices, slice…].
 //
 //   g = f32[3,6] gather(f32[5,6] x, s32[3] i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, …
 //       =>   c = f32[3,1,6] gather(x, s32[3,1] reshape(i)), offset_dims={1,2}, collapsed_slice_dims={}, start_index_map={0}, …

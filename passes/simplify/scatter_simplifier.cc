@@ -20,9 +20,7 @@ bool IsSimpleScatter(const Instruction& scatter) {
   return scatter.operand(indices)->shape().rank() == 2 && attrs.index_vector_dim == 1 &&
          attrs.inserted_window_dims.empty() &&
          attrs.update_window_dims ==
-             CountedFrom(1, static_cast<size_t>(scatter.operand(0)->shape().rank())) &&
-         attrs.scatter_dims_to_operand_dims ==
-             CountedFrom(0, attrs.scatter_dims_to_operand_dims.size());
+             CountedFrom(1, static_cast<size_t>(scatter.operand(0)->shape().rank()));
 }
 
 Instruction* OrderedBy(Builder& builder, Instruction* x, const DimVec& order) {
@@ -46,13 +44,8 @@ absl::StatusOr<Instruction*> ScatterSimplifier::Expand(Instruction* scatter, Rew
   const int64_t rank = scatter->operand(0)->shape().rank();
   StartVectors vectors = StartVectors::Of(scatter->operand(count)->shape(), attrs.index_vector_dim);
   vectors.index_map = attrs.scatter_dims_to_operand_dims;
-  DimVec order = attrs.scatter_dims_to_operand_dims;  // indexed dimensions first
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    if (std::find(order.begin(), order.end(), dim) == order.end()) order.push_back(dim);
-  }
   std::vector<Instruction*> operands;
-  for (int k = 0; k < count; ++k)
-    operands.push_back(OrderedBy(rewriter, scatter->operand(k), order));
+  for (int k = 0; k < count; ++k) operands.push_back(scatter->operand(k));
   operands.push_back(vectors.Canonical(rewriter, scatter->operand(count)));
   for (int k = 0; k < count; ++k) {
     Instruction* updates = scatter->operand(count + 1 + k);
@@ -75,24 +68,14 @@ absl::StatusOr<Instruction*> ScatterSimplifier::Expand(Instruction* scatter, Rew
     const auto dims = updates->shape().dims();
     if (!std::equal(dims.begin(), dims.end(), sizes.begin(), sizes.end()))
       updates = rewriter.Reshape(updates, sizes);
-    DimVec with_count = {0};
-    for (int64_t dim : order) with_count.push_back(dim + 1);
-    operands.push_back(OrderedBy(rewriter, updates, with_count));
+    operands.push_back(updates);
   }
   ScatterAttrs simple = attrs;
   simple.update_window_dims = CountedFrom(1, static_cast<size_t>(rank));
   simple.inserted_window_dims.clear();
-  simple.scatter_dims_to_operand_dims = CountedFrom(0, attrs.scatter_dims_to_operand_dims.size());
   simple.index_vector_dim = 1;
-  Instruction* result = rewriter.Op(Opcode::kScatter, operands, AttrsPtr::Make(std::move(simple)),
-                                    {scatter->to_apply()});
-  if (std::is_sorted(order.begin(), order.end())) return result;
-  const DimVec back = InversePermutation(order);
-  if (count == 1) return rewriter.Transpose(result, back);
-  std::vector<Instruction*> results;
-  for (int k = 0; k < count; ++k)
-    results.push_back(rewriter.Transpose(rewriter.GetTupleElement(result, k), back));
-  return rewriter.Tuple(results);
+  return rewriter.Op(Opcode::kScatter, operands, AttrsPtr::Make(std::move(simple)),
+                     {scatter->to_apply()});
 }
 
 HLO_DEFINE_PASS(ScatterSimplifier)

@@ -1,0 +1,163 @@
+#include "passes/collectives/all_reduce_combiner.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "passes/analysis/combiner.h"
+#include "passes/control_flow/frontend_attribute.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+// The all-reduces of one computation.
+class Combiner {
+ public:
+  Combiner(Computation& computation, PassContext& context, const AllReduceCombinerOptions& options)
+      : computation_(computation), context_(context), options_(options) {}
+
+  absl::StatusOr<bool> Run() {
+    Collect();
+    bool changed = false;
+    for (auto& [key, members] : groups_) {
+      while (members.size() > 1) {
+        const std::vector<Instruction*> chosen = Choose(members);
+        if (chosen.size() < 2) continue;
+        if (!context_.MayRewrite()) return changed;
+        RETURN_IF_ERROR(Combine(chosen));
+        context_.Count("combined", static_cast<int64_t>(chosen.size()));
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+ private:
+  static std::string KeyOf(const Instruction& reduce) {
+    const auto& attrs = reduce.attrs<AllReduceAttrs>();
+    return fmt::format("{} {} {} {} {}", Text(*CombinerOpcode(*reduce.to_apply())),
+                       Text(reduce.shape().element_type()), attrs.channel_id.has_value(),
+                       attrs.use_global_device_ids, attrs.replica_groups.ToString(true));
+  }
+
+  void Collect() {
+    const std::vector<Instruction*> order = computation_.PostOrder();
+    for (const Instruction* instruction : order) {
+      if (instruction->opcode() == Opcode::kDomain) return;
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+      Instruction* reduce = order[i];
+      position_[reduce] = i;
+      if (reduce->opcode() != Opcode::kAllReduce || reduce->has_control_edges() ||
+          reduce->operand_count() != 1 || !reduce->shape().IsArray() ||
+          !CombinerOpcode(*reduce->to_apply()) ||
+          !FrontendAttribute(*reduce, "_scheduling_group_id").empty() ||
+          reduce->shape().byte_size() > options_.combine_threshold_in_bytes)
+        continue;
+      groups_[KeyOf(*reduce)].push_back(reduce);
+    }
+  }
+
+  // Takes from `members` the first one and those that go with it.
+  std::vector<Instruction*> Choose(std::vector<Instruction*>& members) const {
+    std::vector<Instruction*> chosen;
+    int64_t bytes = 0;
+    for (Instruction* member : members) {
+      bytes += member->shape().byte_size();
+      if (bytes > options_.combine_threshold_in_bytes ||
+          static_cast<int64_t>(chosen.size()) >= options_.combine_threshold_count ||
+          NeedsOneOf(*member, chosen))
+        break;
+      chosen.push_back(member);
+    }
+    if (chosen.empty()) chosen.push_back(members[0]);
+    members.erase(members.begin(), members.begin() + static_cast<int64_t>(chosen.size()));
+    return chosen;
+  }
+
+  // Whether `member` depends on one of `chosen`, all of which stand before it.
+  bool NeedsOneOf(const Instruction& member, const std::vector<Instruction*>& chosen) const {
+    if (chosen.empty()) return false;
+    const size_t first = position_.at(chosen[0]);
+    absl::flat_hash_set<const Instruction*> seen;
+    std::vector<const Instruction*> stack = {&member};
+    while (!stack.empty()) {
+      const Instruction* top = stack.back();
+      stack.pop_back();
+      if (top != &member && std::find(chosen.begin(), chosen.end(), top) != chosen.end())
+        return true;
+      const auto visit = [&](const Instruction* before) {
+        // What an earlier combination made has no position; it may stand anywhere.
+        const auto at = position_.find(before);
+        if ((at == position_.end() || at->second >= first) && seen.insert(before).second)
+          stack.push_back(before);
+      };
+      for (const Instruction* operand : top->operands()) visit(operand);
+      for (const Instruction* predecessor : top->control_predecessors()) visit(predecessor);
+    }
+    return false;
+  }
+
+  absl::Status Combine(const std::vector<Instruction*>& chosen) {
+    const uint32_t first_new = computation_.module().id_limit();
+    Instruction* first = chosen[0];
+    Builder builder(&computation_);
+    builder.set_origin(first);
+    std::vector<Instruction*> operands;
+    std::vector<Shape> shapes;
+    for (const Instruction* member : chosen) {
+      operands.push_back(member->operand(0));
+      shapes.push_back(member->shape());
+    }
+    Instruction* all = builder.OpWithShape(Opcode::kAllReduce, Shape::Tuple(shapes), operands,
+                                           first->attrs_ptr(), {first->to_apply()});
+    if (std::any_of(chosen.begin(), chosen.end(),
+                    [](const Instruction* member) { return member->sharding() != nullptr; })) {
+      std::vector<Sharding::Leaf> leaves;
+      for (const Instruction* member : chosen)
+        leaves.push_back(member->sharding() != nullptr ? member->sharding()->leaves[0]
+                                                       : Sharding::Replicated().leaves[0]);
+      all->mutable_extras().sharding = Sharding::Tuple(std::move(leaves));
+    }
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      builder.set_origin(chosen[i]);
+      Instruction* element = builder.GetTupleElement(all, static_cast<int64_t>(i));
+      RETURN_IF_ERROR(builder.status());
+      ReplaceKeepingExtras(chosen[i], element, first_new);
+    }
+    return builder.status();
+  }
+
+  Computation& computation_;
+  PassContext& context_;
+  const AllReduceCombinerOptions& options_;
+  absl::flat_hash_map<const Instruction*, size_t> position_;  // in post-order
+  std::map<std::string, std::vector<Instruction*>> groups_;   // in post-order
+};
+
+}  // namespace
+
+absl::StatusOr<bool> AllReduceCombiner::Run(Module& module, PassContext& context) {
+  if (options_.combine_threshold_in_bytes <= 0 || options_.combine_threshold_count <= 0)
+    return false;
+  const std::vector<Computation*> computations = module.NonFusionComputations();
+  for (const Computation* computation : computations) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kAllReduce &&
+          instruction->attrs<AllReduceAttrs>().constrain_layout)
+        return false;
+    }
+  }
+  bool changed = false;
+  for (Computation* computation : computations) {
+    ASSIGN_OR_RETURN(const bool combined, Combiner(*computation, context, options_).Run());
+    changed |= combined;
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(AllReduceCombiner)
+
+}  // namespace hlo

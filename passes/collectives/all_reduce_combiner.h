@@ -1,0 +1,38 @@
+// Lets devices reduce several arrays at once.
+//
+//   a = f32[4] all-reduce(x), to_apply=add
+//   b = f32[5] all-reduce(y), to_apply=add   =>   t = (f32[4], f32[5]) all-reduce(x, y), to_apply=add;  a = gte(t, 0);  b = gte(t, 1)
+//
+// Combined are those with the same operation, element type, groups and kind of ids, of which none needs another, in post-order as long as
+// both limits hold. The first one gives channel and attributes.
+//
+// Requires: nothing.  Leaves alone: modules with an all-reduce that constrains layouts; computations with domains; all-reduces of
+// several arrays, with control edges, of a scheduling group, or larger than the limit alone.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct AllReduceCombinerOptions {
+  int64_t combine_threshold_in_bytes = 1024;
+  int64_t combine_threshold_count = 1024;
+
+  static auto Fields() {
+    using O = AllReduceCombinerOptions;
+    return std::tuple{Optional("combine_threshold_in_bytes", &O::combine_threshold_in_bytes),
+                      Optional("combine_threshold_count", &O::combine_threshold_count)};
+  }
+};
+
+class AllReduceCombiner final : public Pass {
+ public:
+  using Options = AllReduceCombinerOptions;
+  explicit AllReduceCombiner(Options options = {}) : options_(options) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,166 @@
+#include "passes/fusion/fusion_questions.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace hlo {
+namespace {
+
+constexpr Opcode kCheapOnCpu[] = {Opcode::kAdd,
+                                  Opcode::kAnd,
+                                  Opcode::kBitcast,
+                                  Opcode::kBroadcast,
+                                  Opcode::kCeil,
+                                  Opcode::kBitcastConvert,
+                                  Opcode::kClamp,
+                                  Opcode::kClz,
+                                  Opcode::kCompare,
+                                  Opcode::kComplex,
+                                  Opcode::kConcatenate,
+                                  Opcode::kConstant,
+                                  Opcode::kCopy,
+                                  Opcode::kDynamicSlice,
+                                  Opcode::kDynamicUpdateSlice,
+                                  Opcode::kFloor,
+                                  Opcode::kImag,
+                                  Opcode::kGetTupleElement,
+                                  Opcode::kIota,
+                                  Opcode::kIsFinite,
+                                  Opcode::kMaximum,
+                                  Opcode::kMinimum,
+                                  Opcode::kMultiply,
+                                  Opcode::kNegate,
+                                  Opcode::kNot,
+                                  Opcode::kOr,
+                                  Opcode::kOptimizationBarrier,
+                                  Opcode::kXor,
+                                  Opcode::kPad,
+                                  Opcode::kPartitionId,
+                                  Opcode::kPopcnt,
+                                  Opcode::kReal,
+                                  Opcode::kReducePrecision,
+                                  Opcode::kReplicaId,
+                                  Opcode::kReshape,
+                                  Opcode::kDynamicReshape,
+                                  Opcode::kReverse,
+                                  Opcode::kSelect,
+                                  Opcode::kRoundNearestAfz,
+                                  Opcode::kSlice,
+                                  Opcode::kShiftLeft,
+                                  Opcode::kRoundNearestEven,
+                                  Opcode::kSubtract,
+                                  Opcode::kTranspose,
+                                  Opcode::kShiftRightArithmetic,
+                                  Opcode::kTuple,
+                                  Opcode::kInfeed,
+                                  Opcode::kShiftRightLogical,
+                                  Opcode::kOutfeed,
+                                  Opcode::kStochasticConvert};
+
+constexpr Opcode kExpensiveIfComplex[] = {Opcode::kAbs, Opcode::kCos, Opcode::kSign, Opcode::kSin,
+                                          Opcode::kTan};
+
+constexpr Opcode kMovesInLoop[] = {
+    Opcode::kBitcast,  Opcode::kBroadcast, Opcode::kConcatenate, Opcode::kDynamicSlice,
+    Opcode::kGather,   Opcode::kIota,      Opcode::kPad,         Opcode::kDynamicUpdateSlice,
+    Opcode::kReduce,   Opcode::kReshape,   Opcode::kReverse,     Opcode::kSlice,
+    Opcode::kTranspose};
+
+constexpr Opcode kReadsEachOnce[] = {Opcode::kBitcast, Opcode::kConcatenate, Opcode::kReshape,
+                                     Opcode::kReverse, Opcode::kSlice,       Opcode::kTranspose};
+
+template <size_t N>
+bool IsOf(Opcode opcode, const Opcode (&list)[N]) {
+  return std::find(std::begin(list), std::end(list), opcode) != std::end(list);
+}
+
+// How often each element of a value is read.
+enum class Reads { kNone, kOnceInPlace, kOnceElsewhere, kSeveralTimes };
+
+Reads Both(Reads a, Reads b) {
+  if (a == Reads::kNone) return b;
+  if (b == Reads::kNone) return a;
+  return a == Reads::kOnceInPlace && b == Reads::kOnceInPlace ? a : Reads::kSeveralTimes;
+}
+
+using ReadsMemo = absl::flat_hash_map<const Instruction*, Reads>;
+Reads ReadsInFusion(const Instruction& value, ReadsMemo& memo);
+
+Reads ReadsBy(const Instruction& user, int i) {
+  const Opcode opcode = user.opcode();
+  const auto once = [](bool is_once) {
+    return is_once ? Reads::kOnceElsewhere : Reads::kSeveralTimes;
+  };
+  if (HasTrait(opcode, kElementwise))
+    return SameDimensions(user.operand(i)->shape(), user.shape()) ? Reads::kOnceInPlace
+                                                                  : Reads::kSeveralTimes;
+  if (IsOf(opcode, kReadsEachOnce) || opcode == Opcode::kGather) return Reads::kOnceElsewhere;
+  if (opcode == Opcode::kPad) return once(i == 0);
+  if (opcode == Opcode::kReduce) return once(i < user.operand_count() / 2);
+  if (opcode == Opcode::kDynamicUpdateSlice) return once(i <= 1);
+  if (opcode == Opcode::kDot) return once(TrueRank(user.operand(1 - i)->shape()) <= 1);
+  if (opcode == Opcode::kFusion) {
+    ReadsMemo memo;
+    return ReadsInFusion(*user.fused_computation()->parameter(i), memo);
+  }
+  return Reads::kSeveralTimes;
+}
+
+// On all ways to the root of the fusion.
+Reads ReadsInFusion(const Instruction& value, ReadsMemo& memo) {
+  if (const auto it = memo.find(&value); it != memo.end()) return it->second;
+  Reads reads = Reads::kNone;
+  for (const Use& use : value.uses()) {
+    Reads on_way = ReadsBy(*use.user, use.operand_index);
+    if (on_way == Reads::kOnceInPlace || on_way == Reads::kOnceElsewhere) {
+      const Reads later =
+          use.user->has_uses() ? ReadsInFusion(*use.user, memo) : Reads::kOnceInPlace;
+      on_way = std::max(on_way, later);
+    }
+    reads = Both(reads, on_way);
+    if (reads == Reads::kSeveralTimes) break;
+  }
+  memo[&value] = reads;
+  return reads;
+}
+
+}  // namespace
+
+int TrueRank(Shape shape) {
+  return static_cast<int>(std::count_if(shape.dims().begin(), shape.dims().end(),
+                                        [](int64_t size) { return size != 1; }));
+}
+
+bool IsElementwiseOrConstant(const Instruction& instruction) {
+  return HasTrait(instruction.opcode(), kElementwise) || instruction.IsConstant();
+}
+
+bool CanBeInLoop(const Instruction& instruction) {
+  return IsElementwiseOrConstant(instruction) || IsOf(instruction.opcode(), kMovesInLoop);
+}
+
+bool IsExpensiveOnCpu(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  if (IsOf(opcode, kCheapOnCpu)) return false;
+  if (!instruction.shape().IsArray()) return true;
+  const ElementType type = instruction.shape().element_type();
+  if (opcode == Opcode::kConvert)
+    return type == ElementType::kBF16 &&
+           instruction.operand(0)->shape().element_type() == ElementType::kF32;
+  if (IsOf(opcode, kExpensiveIfComplex))
+    return IsComplex(instruction.operand(0)->shape().element_type());
+  if (opcode == Opcode::kDivide || opcode == Opcode::kRemainder) {
+    const Instruction* dividend = instruction.operand(0);
+    if (dividend->opcode() == Opcode::kBroadcast) dividend = dividend->operand(0);
+    return !IsInteger(type) || !dividend->IsConstant();
+  }
+  return true;
+}
+
+bool ReusesElements(const Instruction& user, int i) {
+  return ReadsBy(user, i) == Reads::kSeveralTimes;
+}
+
+}  // namespace hlo

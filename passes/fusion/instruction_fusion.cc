@@ -1,0 +1,412 @@
+#include "passes/fusion/instruction_fusion.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/support/decision.h"
+#include "passes/analysis/combiner.h"
+#include "passes/fusion/fusion_questions.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+constexpr int kMostConcatenated = 8;
+constexpr int64_t kLongRow = 128;            // of a concatenation along the contiguous dimension
+constexpr int kMostReductions = 5;           // in a fusion that takes in one more
+constexpr int64_t kVectorBytes = 16 * 1024;  // that a dot keeps at hand
+
+bool IsVectorDot(const Instruction& dot) {
+  return dot.opcode() == Opcode::kDot && !IsComplex(dot.shape().element_type()) &&
+         dot.attrs<DotAttrs>().lhs_batch_dims.empty() && dot.shape().rank() <= 1;
+}
+
+// dot(x, y) + z  as an output fusion
+bool IsDotIntoAdd(const Instruction& producer, const Instruction& consumer) {
+  return consumer.opcode() == Opcode::kAdd && IsVectorDot(producer) && producer.use_count() == 1;
+}
+
+bool IsUnhandyConcatenate(const Instruction& concat) {
+  if (concat.opcode() != Opcode::kConcatenate) return false;
+  if (concat.operand_count() > kMostConcatenated) return true;
+  const int64_t dim = concat.attrs<ConcatenateAttrs>().dimensions.value;
+  const Shape shape = concat.shape();
+  return shape.rank() > 1 && shape.has_layout() && shape.layout().minor_to_major[0] == dim &&
+         shape.dim(static_cast<int>(dim)) >= kLongRow;
+}
+
+bool ConvertsToWider(const Instruction& x) {
+  return x.opcode() == Opcode::kConvert &&
+         BitWidth(x.shape().element_type()) > BitWidth(x.operand(0)->shape().element_type());
+}
+
+class ComputationFuser {
+ public:
+  ComputationFuser(Computation& computation, PassContext& context, bool may_duplicate)
+      : computation_(computation), context_(context), may_duplicate_(may_duplicate) {}
+
+  absl::StatusOr<bool> Run() {
+    queue_ = computation_.PostOrder();
+    for (size_t i = 0; i < queue_.size(); ++i) position_[queue_[i]] = i;
+    KeepBesideMaximum();
+    if (may_duplicate_) FindNotToDuplicate();
+    bool changed = false;
+    while (!queue_.empty()) {
+      Instruction* consumer = queue_.back();
+      queue_.pop_back();
+      if (consumer->is_dead() || !IsFusible(*consumer) ||
+          (consumer->IsFusion() && consumer->attrs<FusionAttrs>().kind == FusionKind::kCustom))
+        continue;
+      for (int i : OperandsLatestFirst(*consumer)) {
+        Instruction* producer = consumer->operand(i);
+        if (!IsFusible(*producer) || kept_.contains(producer)) continue;
+        if (const Decision decision = ShouldFuse(*consumer, i); !decision) {
+          if (context_.wants_remarks())
+            context_.Emit(PassContext::Remark::kMissed, *producer, decision.reason());
+          continue;
+        }
+        if (!context_.MayRewrite()) return changed;
+        ASSIGN_OR_RETURN(Instruction* const fusion, Fuse(producer, consumer));
+        context_.Count("fused");
+        queue_.push_back(fusion);
+        changed = true;
+        break;
+      }
+    }
+    return changed;
+  }
+
+ private:
+  static bool IsFusible(const Instruction& x) {
+    const Opcode opcode = x.opcode();
+    if (opcode == Opcode::kDomain || opcode == Opcode::kParameter || opcode == Opcode::kWhile ||
+        opcode == Opcode::kConditional || opcode == Opcode::kCall || x.has_control_edges())
+      return false;
+    if (opcode == Opcode::kFusion || opcode == Opcode::kMap || opcode == Opcode::kReduce ||
+        opcode == Opcode::kReduceWindow)
+      return true;
+    if (opcode == Opcode::kRng) return x.users().size() <= 1;
+    return !x.HasSideEffect();
+  }
+
+  std::vector<int> OperandsLatestFirst(const Instruction& consumer) const {
+    std::vector<int> order;
+    for (int i = 0; i < consumer.operand_count(); ++i) order.push_back(i);
+    const auto at = [&](int i) {
+      const auto it = position_.find(consumer.operand(i));
+      return it == position_.end() ? size_t{0} : it->second;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return at(a) > at(b); });
+    return order;
+  }
+
+  // x that feeds max(x) and exp(x - broadcast(max)): computed twice, it might round differently.
+  void KeepBesideMaximum() {
+    for (const Instruction* reduce : queue_) {
+      if (reduce->opcode() != Opcode::kReduce || reduce->operand_count() != 2 ||
+          CombinerOpcode(*reduce->to_apply()) != Opcode::kMaximum ||
+          !HasTrait(reduce->operand(0)->opcode(), kElementwise))
+        continue;
+      const Instruction* x = reduce->operand(0);
+      for (const Instruction* broadcast : reduce->users()) {
+        if (broadcast->opcode() != Opcode::kBroadcast) continue;
+        for (const Instruction* difference : broadcast->users()) {
+          if (difference->opcode() != Opcode::kSubtract || difference->operand(0) != x) continue;
+          for (const Instruction* user : difference->users()) {
+            if (user->opcode() == Opcode::kExp) kept_.insert(x);
+          }
+        }
+      }
+    }
+  }
+
+  // ---- what to compute once ----
+
+  // At most one operand is as large as the result.
+  static bool IsAtMostUnary(const Instruction& x) {
+    int large = 0;
+    for (const Instruction* operand : x.operands()) {
+      if (operand->opcode() == Opcode::kBroadcast || operand->opcode() == Opcode::kIota ||
+          !operand->shape().IsArray())
+        continue;
+      if (operand->IsConstant() && operand->shape().IsEffectiveScalar()) continue;
+      if (TrueRank(operand->shape()) >= TrueRank(x.shape())) ++large;
+    }
+    return large <= 1;
+  }
+
+  static bool ReadsMoreThanItGives(const Instruction& x) {
+    absl::flat_hash_set<const Instruction*> operands;
+    int64_t elements = 0;
+    for (const Instruction* operand : x.operands()) {
+      if (operand->shape().IsArray() && operands.insert(operand).second)
+        elements += operand->shape().element_count();
+    }
+    return x.shape().IsArray() && elements > x.shape().element_count();
+  }
+
+  void FindNotToDuplicate() {
+    for (size_t i = queue_.size(); i-- > 0;) {
+      Instruction* producer = queue_[i];
+      if (IsAtMostUnary(*producer) || !ReadsMoreThanItGives(*producer)) continue;
+      const std::vector<Instruction*> users = producer->users();
+      reached_.clear();
+      verdicts_.clear();
+      MarkReached(*producer);
+      if (IsFusible(*producer) &&
+          std::all_of(users.begin(), users.end(),
+                      [&](const Instruction* user) { return FusesOnAllPaths(*producer, *user); }))
+        continue;
+      kept_.insert(producer);
+    }
+  }
+
+  // All that depends on `producer`.
+  void MarkReached(const Instruction& producer) {
+    std::vector<const Instruction*> stack = {&producer};
+    while (!stack.empty()) {
+      const Instruction* top = stack.back();
+      stack.pop_back();
+      if (!reached_.insert(top).second) continue;
+      for (const Use& use : top->uses()) stack.push_back(use.user);
+    }
+  }
+
+  bool FusesOnAllPaths(const Instruction& producer, const Instruction& consumer) {
+    if (&producer == &consumer) return true;
+    if (const auto it = verdicts_.find(&consumer); it != verdicts_.end()) return it->second;
+    bool fuses = IsFusible(consumer);
+    for (int i = 0; fuses && i < consumer.operand_count(); ++i) {
+      const Instruction* operand = consumer.operand(i);
+      if (!reached_.contains(operand)) continue;
+      fuses = !kept_.contains(operand) && ShouldFuse(consumer, i) &&
+              FusesOnAllPaths(producer, *operand);
+    }
+    verdicts_[&consumer] = fuses;
+    return fuses;
+  }
+
+  // ---- legality and profit ----
+
+  Decision ShouldFuse(const Instruction& consumer, int i) const {
+    const Instruction& producer = *consumer.operand(i);
+    if (producer.IsConstant() && !producer.shape().IsEffectiveScalar())
+      return No("it is a constant array");
+    if (IsDotIntoAdd(producer, consumer)) return Yes();
+    if (producer.opcode() == Opcode::kAdd &&
+        std::any_of(producer.operands().begin(), producer.operands().end(),
+                    [&](const Instruction* x) { return IsDotIntoAdd(*x, producer); }))
+      return No("it becomes an output fusion itself");
+    if (!CanBeInLoop(producer)) return No("`{}` is no part of a loop", producer.opcode_text());
+    if (IsUnhandyConcatenate(producer) || IsUnhandyConcatenate(consumer))
+      return No("a large concatenation");
+    if (IsExpensiveOnCpu(producer) && ReusesElements(consumer, i))
+      return No("`{}` would compute its elements several times", consumer.name());
+    if (const Decision decision = MayBeInside(producer, consumer); !decision) return decision;
+    if (producer.opcode() == Opcode::kReduce && ReductionsIn(consumer) > kMostReductions)
+      return No("`{}` has {} reductions already", consumer.name(), kMostReductions + 1);
+    if (producer.IsConstant() && !consumer.IsFusion()) return No("a constant alone is no fusion");
+    if (producer.IsFusion()) return No("it is a fusion");
+    if (consumer.opcode() == Opcode::kDot && IsMatrixOfVectorDot(consumer, i)) return Yes();
+    const bool loop = consumer.IsFusion() ? consumer.attrs<FusionAttrs>().kind == FusionKind::kLoop
+                                          : CanBeInLoop(consumer);
+    return loop ? Yes() : No("`{}` is no loop", consumer.name());
+  }
+
+  Decision MayBeInside(const Instruction& producer, const Instruction& consumer) const {
+    if (producer.is_root()) return No("it is the result");
+    const bool shared = producer.users().size() > 1;
+    if (shared && (!may_duplicate_ || IsExpensiveOnCpu(producer)) &&
+        producer.opcode() != Opcode::kBroadcast && !ConvertsToWider(producer))
+      return No("it has {} users and is expensive", producer.users().size());
+    return UpdatesInPlace(producer, consumer);
+  }
+
+  // A dynamic-update-slice must not overwrite what is still read.
+  Decision UpdatesInPlace(const Instruction& producer, const Instruction& consumer) const {
+    const Instruction* update =
+        consumer.IsFusion() ? consumer.fused_computation()->root() : &consumer;
+    if (update->opcode() != Opcode::kDynamicUpdateSlice) return Yes();
+    const Instruction* buffer = update->operand(0);
+    if (consumer.IsFusion()) {
+      if (buffer->opcode() != Opcode::kParameter) return Yes();
+      buffer = consumer.operand(static_cast<int>(buffer->parameter_number()));
+    }
+    const auto uses = std::count_if(consumer.operands().begin(), consumer.operands().end(),
+                                    [&](const Instruction* x) { return x == buffer; });
+    if (uses > 1) return No("`{}` reads what it updates", consumer.name());
+    const bool reads_buffer =
+        &producer == buffer || std::any_of(producer.operands().begin(), producer.operands().end(),
+                                           [&](const Instruction* x) { return x == buffer; });
+    if (!reads_buffer) return Yes();
+    const bool elementwise =
+        IsElementwiseOrConstant(producer) || producer.opcode() == Opcode::kBitcast;
+    if (elementwise) {
+      if (!consumer.IsFusion()) return Yes();
+      for (const Instruction* inner : consumer.fused_computation()->instructions()) {
+        if (inner != update && !IsElementwiseOrConstant(*inner) &&
+            inner->opcode() != Opcode::kParameter && inner->opcode() != Opcode::kBitcast)
+          return No("`{}` moves elements besides updating", consumer.name());
+      }
+      return Yes();
+    }
+    if (&producer == buffer) return No("`{}` would not update in place", consumer.name());
+    return ReadsWhatIsUpdated(producer, consumer, *update)
+               ? Yes()
+               : No("it reads other places than `{}` updates", consumer.name());
+  }
+
+  // slice or dynamic-slice of exactly the elements that are written.
+  static bool ReadsWhatIsUpdated(const Instruction& producer, const Instruction& consumer,
+                                 const Instruction& update) {
+    if (!SameDimensions(producer.shape(), update.operand(1)->shape())) return false;
+    const auto outside = [&](const Instruction* x) -> const Instruction* {
+      if (!consumer.IsFusion() || x->opcode() != Opcode::kParameter) return x;
+      return consumer.operand(static_cast<int>(x->parameter_number()));
+    };
+    for (int d = 0; d < producer.shape().rank(); ++d) {
+      const Instruction* start = outside(update.operand(2 + d));
+      if (producer.opcode() == Opcode::kDynamicSlice) {
+        const Instruction* other = producer.operand(1 + d);
+        const bool same_constant =
+            start->IsConstant() && other->IsConstant() && start->literal() == other->literal();
+        if (start != other && !same_constant) return false;
+      } else if (producer.opcode() == Opcode::kSlice) {
+        const SliceRange& range = producer.attrs<SliceAttrs>().slice[static_cast<size_t>(d)];
+        if (range.stride != 1 || !start->IsConstant() || start->literal().is_elided() ||
+            start->literal().GetInt() != range.start)
+          return false;
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static int ReductionsIn(const Instruction& consumer) {
+    if (!consumer.IsFusion()) return consumer.opcode() == Opcode::kReduce ? 1 : 0;
+    int count = 0;
+    for (const Instruction* inner : consumer.fused_computation()->instructions())
+      count += inner->opcode() == Opcode::kReduce ? 1 : 0;
+    return count;
+  }
+
+  static bool IsMatrixOfVectorDot(const Instruction& dot, int i) {
+    const Shape other = dot.operand(1 - i)->shape();
+    return dot.shape().rank() <= 1 && other.rank() == 1 && other.byte_size() < kVectorBytes &&
+           dot.operand(i)->shape().rank() == 2;
+  }
+
+  // ---- fusing ----
+
+  absl::StatusOr<Instruction*> Fuse(Instruction* producer, Instruction* consumer) {
+    const bool output = IsDotIntoAdd(*producer, *consumer);
+    Instruction* fusion = consumer;
+    if (!consumer->IsFusion())
+      fusion = MakeFusion(consumer, output ? FusionKind::kOutput : FusionKind::kLoop);
+    TakeIn(producer, fusion);
+    if (!producer->has_uses() && !producer->is_root()) {
+      computation_.Remove(producer);
+    }
+    return fusion;
+  }
+
+  // A fusion of `consumer` alone in its place.
+  Instruction* MakeFusion(Instruction* consumer, FusionKind kind) {
+    Module& module = computation_.module();
+    Computation* fused = module.AddComputation("fused_computation");
+    module.MoveToFront(fused, &computation_);
+    std::vector<Instruction*> outside, inside;
+    for (Instruction* operand : consumer->operands()) {
+      const auto at = std::find(outside.begin(), outside.end(), operand);
+      if (at != outside.end()) {
+        inside.push_back(fused->parameter(static_cast<int>(at - outside.begin())));
+        continue;
+      }
+      inside.push_back(AddInput(fused, static_cast<int64_t>(outside.size()), operand->shape()));
+      outside.push_back(operand);
+    }
+    Instruction* root = fused->AddClone(*consumer, consumer->shape(), inside);
+    root->mutable_extras().sharding.reset();
+    fused->set_root(root);
+    FusionAttrs attrs;
+    attrs.kind = kind;
+    Instruction* fusion = computation_.Add(Opcode::kFusion, consumer->shape(), outside,
+                                           AttrsPtr::Make(std::move(attrs)), {fused},
+                                           fmt::format("{}_fusion", consumer->opcode_text()));
+    if (consumer->metadata() != OpMetadata()) fusion->set_metadata(consumer->metadata());
+    fusion->set_loc(consumer->loc());
+    if (consumer->sharding() != nullptr) fusion->mutable_extras().sharding = *consumer->sharding();
+    if (const auto at = position_.find(consumer); at != position_.end())
+      position_[fusion] = at->second;
+    computation_.Replace(consumer, fusion);
+    return fusion;
+  }
+
+  static Instruction* AddInput(Computation* fused, int64_t number, Shape shape) {
+    return fused->AddParameter(number, shape, fmt::format("param_{}", number));
+  }
+
+  // Moves a copy of `producer` into `fusion`, which reads it.
+  static void TakeIn(Instruction* producer, Instruction* fusion) {
+    Computation* fused = fusion->fused_computation();
+    int at = 0;
+    while (fusion->operand(at) != producer) ++at;
+    std::vector<Instruction*> inside;
+    for (Instruction* operand : producer->operands()) {
+      Instruction* input = nullptr;
+      for (int k = 0; k < fusion->operand_count(); ++k) {
+        if (fusion->operand(k) == operand) input = fused->parameter(k);
+      }
+      if (input == nullptr) {
+        input = AddInput(fused, fusion->operand_count(), operand->shape());
+        fusion->AppendOperand(operand);
+      }
+      inside.push_back(input);
+    }
+    Instruction* copy = fused->AddClone(*producer, producer->shape(), inside);
+    copy->mutable_extras().sharding.reset();
+    Instruction* parameter = fused->parameter(at);
+    parameter->ReplaceAllUsesWith(copy);
+    fusion->RemoveOperand(at);
+    fused->RemoveParameter(at);
+  }
+
+  Computation& computation_;
+  PassContext& context_;
+  bool may_duplicate_;
+  std::vector<Instruction*> queue_;  // taken from the back
+  absl::flat_hash_map<const Instruction*, size_t> position_;
+  absl::flat_hash_set<const Instruction*> kept_;  // never computed twice, so not fused
+  absl::flat_hash_set<const Instruction*> reached_;
+  absl::flat_hash_map<const Instruction*, bool> verdicts_;
+};
+
+// Run once per element of something, or by an operation that must find them as they are.
+bool RunsPerElement(const Computation& computation) {
+  return std::any_of(computation.callers().begin(), computation.callers().end(),
+                     [](const CallSite& site) {
+                       const Opcode opcode = site.caller->opcode();
+                       return opcode != Opcode::kWhile && opcode != Opcode::kConditional &&
+                              opcode != Opcode::kCall && opcode != Opcode::kAsyncStart;
+                     });
+}
+
+}  // namespace
+
+absl::StatusOr<bool> InstructionFusion::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : module.NonFusionComputations()) {
+    if (RunsPerElement(*computation)) continue;
+    ASSIGN_OR_RETURN(const bool fused,
+                     ComputationFuser(*computation, context, options_.may_duplicate).Run());
+    changed |= fused;
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(InstructionFusion)
+
+}  // namespace hlo
