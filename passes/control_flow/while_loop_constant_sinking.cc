@@ -75,12 +75,15 @@ absl::StatusOr<bool> WhileLoopConstantSinking::Sink(Instruction* loop, PassConte
     const Instruction& value = *init.operand(static_cast<int>(i));
     const Instruction* root = loop->while_body()->root();
     if (!MaySink(value) || !IsParameterElement(*root->operand(static_cast<int>(i)), i)) continue;
-    if (StateReads(*loop->while_body(), i, root).empty()) continue;
+    const bool in_body = !StateReads(*loop->while_body(), i, root).empty();
+    const bool in_condition = !StateReads(*loop->while_condition(), i, nullptr).empty();
+    if (!in_body && !in_condition) continue;
     if (!context.MayRewrite()) return changed;
-    Computation* body = OwnComputation(loop, 1);
-    Substitute(*body, i, value, body->root());
-    if (!StateReads(*loop->while_condition(), i, nullptr).empty())
-      Substitute(*OwnComputation(loop, 0), i, value, nullptr);
+    if (in_body) {
+      Computation* body = OwnComputation(loop, 1);
+      Substitute(*body, i, value, body->root());
+    }
+    if (in_condition) Substitute(*OwnComputation(loop, 0), i, value, nullptr);
     context.Count("sunk");
     changed = true;
   }

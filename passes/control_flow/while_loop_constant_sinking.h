@@ -3,8 +3,8 @@
 //   w = while(tuple(i, c = constant)), body=b { … add(x, gte(p, 1)) …  ROOT tuple(j, gte(p, 1)) }
 //       =>   body=b.sunk { … add(x, c' = constant) …  ROOT tuple(j, gte(p, 1)) }
 //
-// The element stays in the state; `simplify-while-loops` removes it. The condition reads the constant, too; a constant
-// that only the condition reads stays.
+// The element stays in the state; `simplify-while-loops` removes it. The condition reads the constant, too. (XLA looks
+// at the one read of the element that the root passes on; ours at all.)
 //
 // Options: `sink_broadcast_of_constants` also moves broadcasts of constants, `sink_only_scalar_constants` moves nothing but scalars.
 //
