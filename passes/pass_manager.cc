@@ -94,12 +94,14 @@ class Runner {
 
   // Whether the pass is left out, by name or number.
   bool Skips(const std::string& name) {
-    started_ = started_ || in_.start_at.empty() || name == in_.start_at;
+    started_ =
+        started_ || (in_.start_at.empty() && in_.start_after.empty()) || name == in_.start_at;
     const bool skip =
         !started_ || stopped_ || Contains(in_.disabled, name) ||
         (!in_.only.empty() && !Contains(in_.only, name)) ||
         (in_.bisect_limit >= 0 && static_cast<int64_t>(result.runs.size()) >= in_.bisect_limit);
     stopped_ = stopped_ || (!skip && name == in_.stop_after);
+    started_ = started_ || name == in_.start_after;
     return skip;
   }
 
@@ -173,6 +175,7 @@ class Runner {
   }
 
   void Report(const PipelineItem& item) {
+    if (in_.print_after_failure) Show("after failure of", item.name);
     if (on_failure_ != nullptr)
       on_failure_({item.name, ToText({item}), static_cast<int64_t>(result.runs.size())});
   }

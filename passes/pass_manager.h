@@ -38,12 +38,14 @@ struct Instrumentation {
   std::vector<std::string> print_before;
   std::vector<std::string> print_after;
   // Numbered files under XLA's names: before the first pass and after each that changed something.
-  std::string dump_directory;  // empty: none
-  int64_t dump_number = 0;     // of the module, in the names
+  std::string dump_directory;        // empty: none
+  int64_t dump_number = 0;           // of the module, in the names
+  bool print_after_failure = false;  // the module as the failing pass left it
   bool print_pass_names = false;
   std::vector<std::string> disabled;
   std::vector<std::string> only;  // if not empty: the others are skipped
   std::string start_at;           // passes before the first of this name are skipped
+  std::string start_after;        // as start_at, this one too
   std::string stop_after;         // passes after the first of this name are skipped
   int64_t bisect_limit = -1;      // passes after this many are skipped; -1: none
   // Called before and, once it is verified, after each pass that is run; an error is that of the

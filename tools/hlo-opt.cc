@@ -2,6 +2,7 @@
 // passes/README.md.
 #include "tools/opt/lists.h"
 #include "tools/opt/options.h"
+#include "tools/opt/self_check.h"
 #include "tools/opt/session.h"
 
 namespace hlo {
@@ -18,6 +19,7 @@ int Main(int argc, char** argv) {
               "Transforms HLO modules and prints them. FILE `-` is standard input.");
   AddOptFlags(flags, options);
   return ToolMain(flags, argc, argv, [&] {
+    if (options.self_test) return SelfTest();
     if (options.list_passes) return List(PassNames());
     if (!options.print_passes.empty())
       return List(PassTable(options.print_passes == "*" ? "" : options.print_passes));

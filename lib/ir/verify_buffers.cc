@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "lib/ir/verify_internal.h"
+#include "lib/types/shape_limits.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo::internal {
@@ -184,12 +185,6 @@ class BufferVerifier {
 };
 
 }  // namespace
-
-bool HasBuffer(Shape shape) {
-  if (shape.IsBuffer()) return true;
-  return shape.IsTuple() &&
-         std::any_of(shape.elements().begin(), shape.elements().end(), HasBuffer);
-}
 
 void VerifyBufferTarget(const VerifyContext& context, const Instruction& call) {
   const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;

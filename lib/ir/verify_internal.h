@@ -101,7 +101,6 @@ void VerifyChannels(const VerifyContext& context);
 // verify_buffers.cc: buffers stand only where they may, are passed on and have one writer. Called
 // for modules that have any.
 void VerifyBuffers(const VerifyContext& context);
-bool HasBuffer(Shape shape);
 // Pin, Unpin and CreateBuffer, in any module.
 void VerifyBufferTarget(const VerifyContext& context, const Instruction& call);
 

@@ -17,6 +17,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/verify_internal.h"
+#include "lib/types/shape_limits.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo::internal {

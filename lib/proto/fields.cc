@@ -1,5 +1,7 @@
 #include "lib/proto/fields.h"
 
+#include <algorithm>
+
 namespace hlo::internal {
 
 using Kind = pb::FieldDescriptor::CppType;
@@ -38,13 +40,45 @@ void FieldWriter::Real(const char* name, double value) const {
   }
 }
 
+namespace {
+
+// The length of the character at the start of `text`, or 0 when it is no UTF-8.
+size_t Utf8Length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return 1;
+  const size_t size = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < size) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what lies behind the last character.
+  const bool wrong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xed && byte(1) >= 0xa0) ||
+                     (byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) >= 0x90);
+  return wrong ? 0 : size;
+}
+
+// Texts of messages are UTF-8: any other byte becomes the replacement character.
+std::string AsUtf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t size = Utf8Length(text);
+    out += size == 0 ? "\xEF\xBF\xBD" : text.substr(0, size);
+    text.remove_prefix(std::max<size_t>(size, 1));
+  }
+  return out;
+}
+
+}  // namespace
+
 void FieldWriter::Text(const char* name, const std::string& value) const {
   if (value.empty()) return;
-  message_->GetReflection()->SetString(message_, FieldOf(*message_, name), value);
+  const pb::FieldDescriptor* field = FieldOf(*message_, name);
+  const bool is_text = field->type() == pb::FieldDescriptor::TYPE_STRING;
+  message_->GetReflection()->SetString(message_, field, is_text ? AsUtf8(value) : value);
 }
 
 void FieldWriter::AddText(const char* name, const std::string& value) const {
-  message_->GetReflection()->AddString(message_, FieldOf(*message_, name), value);
+  message_->GetReflection()->AddString(message_, FieldOf(*message_, name), AsUtf8(value));
 }
 
 int64_t FieldReader::Get(const char* name) const {

@@ -147,8 +147,7 @@ class ModuleReader {
           computation.parameter(static_cast<int>(number)) != nullptr)
         return Error("a second parameter {}", number);
     }
-    if (*opcode == Opcode::kConstant && attrs.Get<ConstantAttrs>().literal.shape() == Shape())
-      return Error("it has no literal");
+    if (*opcode == Opcode::kConstant && !io.Has("literal")) return Error("it has no literal");
     if (!IsSanitizedName(name)) name = SanitizeName(name);
     Instruction* instruction = computation.AddVerbatim(*opcode, shape, operands, std::move(attrs),
                                                        calls, module_->Intern(name));

@@ -1,6 +1,9 @@
+#include <algorithm>
+
 #include "lib/proto/attrs.h"
 #include "lib/proto/proto.h"
 #include "lib/proto/schema.h"
+#include "lib/support/saturate.h"
 #include "lib/support/status.h"
 #include "parser/parser.h"
 
@@ -226,10 +229,15 @@ class ModuleWriter {
   absl::flat_hash_map<const Computation*, int64_t> ids_;
 };
 
+bool HoldsElided(const Literal& literal) {
+  return literal.is_elided() ||
+         std::any_of(literal.elements().begin(), literal.elements().end(), HoldsElided);
+}
+
 absl::Status CheckNoneElided(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->IsConstant() && instruction->literal().is_elided()) {
+      if (instruction->IsConstant() && HoldsElided(instruction->literal())) {
         return Error(instruction->loc(),
                      "the values of `{}` are elided, and a serialized module has no way to say so",
                      instruction->name());
@@ -242,7 +250,12 @@ absl::Status CheckNoneElided(const Module& module) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<google::protobuf::Message>> ToProto(const Module& module) {
+  constexpr int64_t kMostDevices = 1 << 20;
   RETURN_IF_ERROR(CheckNoneElided(module));
+  if (SaturatingMul(module.config().replica_count, module.config().num_partitions) > kMostDevices) {
+    return Error("{} replicas of {} partitions are more than {} devices, which a message lists",
+                 module.config().replica_count, module.config().num_partitions, kMostDevices);
+  }
   std::unique_ptr<google::protobuf::Message> proto = NewProto("HloModuleProto");
   RETURN_IF_ERROR(ModuleWriter(module, *proto).Run());
   return proto;

@@ -131,10 +131,14 @@ const ShapeNode* Intern(ShapeNode& candidate) {
   node->elements = std::move(candidate.elements);
   node->hash = candidate.hash;
   node->element_count = CountElements(*node);
-  for (const Shape element : node->elements)
-    node->depth = std::max(node->depth, ShapeNode::Of(element)->depth + 1);
+  node->has_buffer = node->type == ElementType::kBuffer;
   for (const bool dynamic : node->dynamic) node->has_dynamic_dims |= dynamic;
-  for (const Shape element : node->elements) node->has_dynamic_dims |= element.has_dynamic_dims();
+  for (const Shape element : node->elements) {
+    const ShapeNode& inner = *ShapeNode::Of(element);
+    node->depth = std::max(node->depth, inner.depth + 1);
+    node->has_buffer |= inner.has_buffer;
+    node->has_dynamic_dims |= inner.has_dynamic_dims;
+  }
   node->text = MakeText(*node);
   shard.nodes.insert(node);
   return node;
@@ -145,5 +149,6 @@ const ShapeNode* Intern(ShapeNode& candidate) {
 namespace hlo {
 
 int NestingDepth(Shape shape) { return internal::ShapeNode::Of(shape)->depth; }
+bool HasBuffer(Shape shape) { return internal::ShapeNode::Of(shape)->has_buffer; }
 
 }  // namespace hlo

@@ -8,5 +8,7 @@ namespace hlo {
 
 // Levels of tuples and buffers; 0 for an array. O(1).
 int NestingDepth(Shape shape);
+// Whether a buffer stands in it at any depth. O(1).
+bool HasBuffer(Shape shape);
 
 }  // namespace hlo

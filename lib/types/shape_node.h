@@ -1,6 +1,6 @@
 // lib/types/shape_node.h
 //
-// The interned body of a Shape. Private to shape.cc and shape_intern.cc.
+// The interned body of a Shape. Private to the shape*.cc.
 //
 // A node is filled by its maker, given to Intern and never changed or freed after. Its text is made
 // once, when the node enters the table, so printing a shape is a copy of bytes.
@@ -27,9 +27,12 @@ struct ShapeNode {
   uint64_t hash = 0;
   int64_t element_count = 0;
   int32_t depth = 0;
+  bool has_buffer = false;  // here or in an element
   std::string text;
   // The same shape without layouts, found on first demand.
   mutable std::atomic<const ShapeNode*> without_layout{nullptr};
+  // Set once ValidateShape has found it sound.
+  mutable std::atomic<bool> sound{false};
 
   static Shape Wrap(const ShapeNode* node) { return Shape(node); }
   static const ShapeNode* Of(Shape shape) { return shape.node_; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/support/status.h"
+#include "lib/types/shape_node.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo {
@@ -93,7 +94,9 @@ absl::Status ValidateLayout(Shape shape, const Layout& layout) {
 
 }  // namespace
 
-absl::Status ValidateShape(Shape shape) {
+namespace {
+
+absl::Status FindFault(Shape shape) {
   if (shape.IsTuple() || shape.IsBuffer()) {
     for (const Shape element : shape.elements()) {
       if (shape.IsBuffer() && !element.IsArray()) {
@@ -107,6 +110,17 @@ absl::Status ValidateShape(Shape shape) {
   RETURN_IF_ERROR(ValidateDims(shape));
   const Layout* layout = shape.layout_or_null();
   return layout == nullptr ? absl::OkStatus() : ValidateLayout(shape, *layout);
+}
+
+}  // namespace
+
+// Asked for every instruction, so what was found sound is remembered.
+absl::Status ValidateShape(Shape shape) {
+  std::atomic<bool>& sound = internal::ShapeNode::Of(shape)->sound;
+  if (sound.load(std::memory_order_relaxed)) return absl::OkStatus();
+  RETURN_IF_ERROR(FindFault(shape));
+  sound.store(true, std::memory_order_relaxed);
+  return absl::OkStatus();
 }
 
 }  // namespace hlo

@@ -18,7 +18,10 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
             "the names of all passes on one line; --list-ops, --list-types");
   flags.Add("print-passes", &o.print_passes, "[*|NAME]",
             "passes and pipelines with summaries and options");
+  flags.Add("converge", &o.converge);
+  flags.Add("O", &o.level, "0..3");
   flags.Add("print-pipeline", &o.print_pipeline, "what --passes stands for, and no more");
+  flags.Add("self-test", &o.self_test);
   flags.Add("list-ops", &o.list_ops);
   flags.Add("list-types", &o.list_types);
   flags.Add("list-print-options", &o.list_print_options);
@@ -40,6 +43,7 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("print-after-all", &o.print_after_all);
   flags.Add("print-changed", &o.print_changed, "[diff|HOW]",
             "what each pass changed: diff (default), cdiff, module, quiet");
+  flags.Add("print-ir-after-failure", &o.print_after_failure);
   flags.Add("print-pass-names", &o.print_pass_names, "each pass as it starts");
   flags.Add("time-passes", &o.time_passes, "[table|FORM]", "times as a table or json");
   flags.Add("stats", &o.stats, "[table|FORM]", "what the passes counted, table or json");
@@ -69,6 +73,7 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("opt-bisect-limit,bisect-limit", &o.bisect_limit, "N",
             "run only the first N passes; --rewrite-limit=N: of rewrites");
   flags.Add("rewrite-limit", &o.rewrite_limit, "N");
+  flags.Add("debug-counter", &o.debug_counter, "PASS:FIRST-LAST");
   flags.Add("bisect", &o.bisect, "CMD",
             "find the first pass, and its first rewrite, after which CMD FILE fails");
   flags.Add("disable-passes,disable-pass,xla-disable-hlo-passes", &o.disable, "NAMES",
@@ -77,6 +82,7 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("disable-rule,disable-rules", &o.disable_rules, "NAMES", "leave these rules out");
   flags.Add("start-at,xla-run-hlo-passes-starting-from", &o.start_at, "NAME",
             "skip the passes before it; --stop-after=NAME those behind it");
+  flags.Add("start-after", &o.start_after, "NAME");
   flags.Add("stop-after", &o.stop_after, "NAME");
   flags.Add("xla-disable-all-hlo-passes", &o.disable_all);
   flags.Add("reproducer", &o.reproducer,

@@ -24,7 +24,7 @@ struct OptOptions {
   std::string separator;
 
   bool list_passes = false, list_stages = false, list_ops = false, list_types = false,
-       list_print_options = false, print_pipeline = false;
+       list_print_options = false, print_pipeline = false, self_test = false;
   std::string print_passes;  // a part of the names; empty: not asked for
 
   bool verify_diagnostics = false;
@@ -43,7 +43,11 @@ struct OptOptions {
   std::string dump_directory;
   std::string xla_dump_to, xla_dump_pass_re;
 
-  std::string disable, only, disable_rules, start_at, stop_after;
+  std::string disable, only, disable_rules, start_at, start_after, stop_after;
+  std::string debug_counter;  // the rewrites of a pass that are made: PASS:FIRST-LAST, from 0
+  bool converge = false;      // --passes=fix(…)
+  int64_t level = -1;         // -O: 0 nothing, 1 simplify, 2 and 3 the platform's pipeline
+  bool print_after_failure = false;
   bool disable_all = false;
   int64_t bisect_limit = -1, rewrite_limit = -1;
   int64_t check_equivalence = 0, seed = kDefaultSeed;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -54,8 +55,9 @@ class Session {
     }
     if (const absl::Status status = Prepare(); !status.ok())
       return ReportToolError(flags_.program(), status);
-    if (flags_.given("passes") || options_.print_pipeline) {
-      if (const int code = ParsePasses(options_.passes); code != kExitOk) return code;
+    if (HasPasses() || options_.print_pipeline) {
+      const std::string text = options_.converge ? "fix(" + PassesText() + ")" : PassesText();
+      if (const int code = ParsePasses(text); code != kExitOk) return code;
     }
     if (options_.print_pipeline) {
       WriteStdout(ToText(pipeline_) + "\n");
@@ -92,6 +94,7 @@ class Session {
     if (flags_.given("check-equivalence"))
       RETURN_IF_ERROR(CheckEquivalence(options_.check_equivalence, options_.seed));
     for (std::string& rule : NamesOf(options_.disable_rules)) context_.DisableRule(std::move(rule));
+    if (!options_.debug_counter.empty()) RETURN_IF_ERROR(CountRewrites());
     if (options_.rewrite_limit >= 0) {
       context_.set_may_rewrite(
           [this, left = options_.rewrite_limit]() mutable { return left > 0 && left-- > 0; });
@@ -107,7 +110,35 @@ class Session {
     return absl::OkStatus();
   }
 
+  // --debug-counter=PASS:FIRST-LAST: of the rewrites that this pass could make, only these.
+  absl::Status CountRewrites() {
+    const std::string& text = options_.debug_counter;
+    const size_t colon = text.find(':'), dash = text.find('-', colon);
+    int64_t first = 0, last = 0;
+    const auto number = [&](size_t begin, size_t end, int64_t& out) {
+      const auto result = std::from_chars(text.data() + begin, text.data() + end, out);
+      return result.ec == std::errc() && result.ptr == text.data() + end && out >= 0;
+    };
+    // A pass may have dashes in its name: they stand in front of the colon.
+    if (colon == std::string::npos || dash == std::string::npos ||
+        !number(colon + 1, dash, first) || !number(dash + 1, text.size(), last)) {
+      return Error("`--debug-counter` expects PASS:FIRST-LAST, found `{}`", text);
+    }
+    const std::string pass = text.substr(0, colon);
+    RETURN_IF_ERROR(CheckPassName(pass));
+    context_.set_may_rewrite([this, pass, first, last, at = int64_t{0}]() mutable {
+      if (context_.pass() != pass) return true;
+      const int64_t number = at++;
+      return number >= first && number <= last;
+    });
+    return absl::OkStatus();
+  }
+
   absl::Status CheckWords() const {
+    if (flags_.given("O") && (options_.level < 0 || options_.level > 3))
+      return Error("`-O` expects 0 to 3, found {}", options_.level);
+    if (flags_.given("O") && flags_.given("passes"))
+      return Error("`-O` and `--passes` cannot both be given");
     RETURN_IF_ERROR(OneOf("platform", options_.platform, {"transforms", "cpu"}));
     RETURN_IF_ERROR(OneOf("emit", options_.emit, {"hlo", "pb", "pbtxt", "json", "dot"}));
     if (flags_.given("format"))
@@ -153,6 +184,8 @@ class Session {
     in.disabled = NamesOf(options_.disable);
     in.only = NamesOf(options_.only);
     in.start_at = options_.start_at;
+    in.start_after = options_.start_after;
+    in.print_after_failure = options_.print_after_failure;
     in.stop_after = options_.stop_after;
     in.bisect_limit = options_.disable_all ? 0 : options_.bisect_limit;
     in.dump_directory = options_.dump_directory;
@@ -163,7 +196,7 @@ class Session {
          {&in.print_before, &in.print_after, &in.disabled, &in.only}) {
       for (const std::string& name : *names) RETURN_IF_ERROR(CheckPassName(name));
     }
-    for (const std::string* name : {&in.start_at, &in.stop_after}) {
+    for (const std::string* name : {&in.start_at, &in.start_after, &in.stop_after}) {
       if (!name->empty()) RETURN_IF_ERROR(CheckPassName(*name));
     }
     for (const std::string* folder : std::initializer_list<const std::string*>{
@@ -241,8 +274,15 @@ class Session {
     return module;
   }
 
+  bool HasPasses() const { return flags_.given("passes") || flags_.given("O"); }
+  std::string PassesText() const {
+    if (flags_.given("passes") || options_.level <= 0) return options_.passes;
+    if (options_.level == 1 || options_.platform == "transforms") return "simplify";
+    return fmt::format("default<{}>", options_.platform);
+  }
+
   int RunText(const InputText& input) {
-    if (!flags_.given("passes")) {
+    if (!HasPasses()) {
       if (const int code = DefaultPasses(input); code != kExitOk) return code;
     }
     std::vector<Diagnostic> warnings;
@@ -257,7 +297,7 @@ class Session {
       WriteStderr(mismatch);
       return mismatch.empty() ? kExitOk : kExitBadInput;
     }
-    WriteStderr(Render(warnings, input.source.get()));
+    WriteNote(Render(warnings, input.source.get()));
     if (!status.ok()) {
       const int code = ReportError(status, input.source.get());
       WriteStderr(std::exchange(reproducer_note_, ""));
@@ -278,8 +318,8 @@ class Session {
   int DefaultPasses(const InputText& input) {
     pipeline_.clear();
     if (const auto words = ReproducerFlags(input.source->text())) {
-      WriteStderr(fmt::format("hlo-opt: note: {} is a reproducer: running {}\n",
-                              input.source->name(), Join(*words, " ")));
+      WriteNote(fmt::format("hlo-opt: note: {} is a reproducer: running {}\n", input.source->name(),
+                            Join(*words, " ")));
       return TakeReproducerFlags(*words);
     }
     if (options_.platform == "transforms" || options_.stage != "hlo") return kExitOk;
@@ -320,7 +360,7 @@ class Session {
       return kExitOk;
     }
     const std::string_view emit = FindStage(options_.stage, options_.platform)->emit;
-    if (emit.empty() || flags_.given("passes")) {
+    if (emit.empty() || HasPasses()) {
       Emit(ToText(module, print_));
       return kExitOk;
     }
@@ -515,7 +555,7 @@ class Session {
          {&instrumentation_.disabled, &instrumentation_.only}) {
       for (const std::string& name : *names) {
         if (!total_.runs.empty() && !ran.contains(name))
-          WriteStderr(fmt::format("hlo-opt: warning: no pass `{}` in the pipeline\n", name));
+          WriteNote(fmt::format("hlo-opt: warning: no pass `{}` in the pipeline\n", name));
       }
     }
     if (options_.json.empty()) return kExitOk;

@@ -142,7 +142,7 @@ class Runner {
                          options_.seed_value};
     ASSIGN_OR_RETURN(Arguments arguments, MakeArguments(*module_, sources));
     progress_.Stage("");
-    for (const std::string& note : arguments.notes) WriteStderr("hlo-run: note: " + note + "\n");
+    for (const std::string& note : arguments.notes) WriteNote("hlo-run: note: " + note + "\n");
     return std::move(arguments.values);
   }
 

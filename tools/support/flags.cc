@@ -173,6 +173,15 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
     const std::string name = WithDashes(std::string_view(word).substr(
         dashes, equals == std::string::npos ? equals : equals - dashes));
     const Flag* flag = Find(name);
+    // `-O2`: one letter and a digit.
+    if (flag == nullptr && dashes == 1 && word.size() == 3 && word[2] >= '0' && word[2] <= '9') {
+      flag = Find(word.substr(1, 1));
+      if (flag != nullptr && flag->needs_value()) {
+        given_.insert(flag->name);
+        out.push_back(fmt::format("--{}={}", flag->name, word[2]));
+        continue;
+      }
+    }
     bool negated = false;
     for (const std::string_view no : {"no-", "no"}) {
       if (flag != nullptr || !name.starts_with(no)) continue;

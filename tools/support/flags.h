@@ -56,7 +56,10 @@ class Flags {
 
   const std::string& program() const { return program_; }
   // Whole, or the part whose title starts with `section` (in any case); empty if there is none.
-  std::string Help(std::string_view section = "") const;
+  // `all`: with the flags that the ordinary help leaves out.
+  std::string Help(std::string_view section = "", bool all = false) const;
+  // What this tool does with a flag of XLA, by its name; empty when XLA has none of that name.
+  std::string XlaFlagHelp(std::string_view name) const;
   // A page for man(1), in roff.
   std::string ManPage() const;
   // A script that completes flags, pass names and files in bash.
@@ -83,6 +86,7 @@ class Flags {
   };
   void AddFlag(std::string names, Target target, std::string placeholder, std::string help);
   const Flag* Find(std::string_view name) const;
+  std::string RestOfFlags() const;
   absl::Status Unknown(std::string_view word, std::string_view name) const;
   // Flags of XLA from the file that the command line names and from the environment, in front of
   // the command line's words.

@@ -4,6 +4,7 @@
 
 #include "lib/support/strings.h"
 #include "tools/support/flags.h"
+#include "tools/support/xla_flags.h"
 
 namespace hlo {
 namespace {
@@ -35,7 +36,7 @@ std::string Roff(std::string_view text) {
 
 }  // namespace
 
-std::string Flags::Help(std::string_view section) const {
+std::string Flags::Help(std::string_view section, bool all) const {
   std::string out;
   if (section.empty()) {
     out = fmt::format("usage: {} {}\n{}\n", program_, arguments_, summary_);
@@ -76,7 +77,40 @@ std::string Flags::Help(std::string_view section) const {
       }
     }
   }
+  if (all) out += "\nAlso, named above or in XLA's own words:\n" + RestOfFlags();
   return out;
+}
+
+// The flags without a line of their own, and the other names of those that have one.
+std::string Flags::RestOfFlags() const {
+  std::string out;
+  for (const Flag& flag : flags_) {
+    std::string aliases;
+    for (const std::string& alias : flag.aliases) {
+      if (alias.size() > 1) aliases += fmt::format("{}--{}", aliases.empty() ? "" : ", ", alias);
+    }
+    if (flag.help.empty()) {
+      out += fmt::format("  --{}{}{}{}\n", flag.name, flag.placeholder.empty() ? "" : "=",
+                         flag.placeholder, aliases.empty() ? "" : " (" + aliases + ")");
+    } else if (!aliases.empty()) {
+      out += fmt::format("  {} is --{}\n", aliases, flag.name);
+    }
+  }
+  return out;
+}
+
+std::string Flags::XlaFlagHelp(std::string_view name) const {
+  std::string dashed(name);
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  if (const Flag* flag = Find(dashed)) {
+    return fmt::format("--{} is --{} here{}{}\n", name, flag->name, flag->help.empty() ? "" : ": ",
+                       flag->help);
+  }
+  std::string xla_name(name);
+  std::replace(xla_name.begin(), xla_name.end(), '-', '_');
+  if (!IsXlaFlag(xla_name)) return "";
+  return fmt::format("--{} is a flag of XLA that {} accepts and does not use\n", xla_name,
+                     program_);
 }
 
 std::string Flags::ManPage() const {

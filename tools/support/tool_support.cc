@@ -183,6 +183,15 @@ bool WriteStdout(std::string_view text) {
 
 void WriteStderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
+namespace {
+bool is_quiet = false;
+}  // namespace
+
+void SetQuiet(bool quiet) { is_quiet = quiet; }
+void WriteNote(std::string_view text) {
+  if (!is_quiet) WriteStderr(text);
+}
+
 int ReportError(const absl::Status& status, const Source* source) {
   std::string text = Render(status, source);
   if (status.code() == absl::StatusCode::kInternal)
@@ -199,9 +208,12 @@ int ReportToolError(std::string_view program, const absl::Status& status) {
 int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& body) {
   InstallHandlers();
   std::string help, completion;
-  bool version = false, man = false;
+  bool version = false, man = false, help_all = false, quiet = false, strict = false;
   constexpr std::string_view kAll = "all";
   flags.Add("help,h", &help, "[all|SECTION]");
+  flags.Add("help-all", &help_all);
+  flags.Add("quiet,q", &quiet);
+  flags.Add("strict-flags", &strict);
   flags.Add("version", &version);
   flags.Add("completion", &completion, "bash");
   flags.Add("man", &man);
@@ -209,9 +221,13 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
     ReportToolError(flags.program(), status);
     return kExitUsage;
   }
-  if (!help.empty() || version || man || !completion.empty()) {
+  if (!help.empty() || help_all || version || man || !completion.empty()) {
     std::string text;
-    if (!help.empty()) {
+    if (help_all) {
+      text = flags.Help("", /*all=*/true);
+    } else if (help.starts_with("xla_") || help.starts_with("xla-")) {
+      text = flags.XlaFlagHelp(help);
+    } else if (!help.empty()) {
       text = flags.Help(help == kAll ? "" : help);
     } else if (version) {
       text = fmt::format("{} {}\n", flags.program(), HLO_VERSION);
@@ -229,8 +245,13 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
     WriteStdout(text);
     return output_failed ? kExitBadInput : kExitOk;
   }
+  SetQuiet(quiet);
+  if (strict && !flags.warnings().empty()) {
+    ReportToolError(flags.program(), Error("{}", flags.warnings()[0]));
+    return kExitUsage;
+  }
   for (const std::string& warning : flags.warnings())
-    WriteStderr(fmt::format("{}: warning: {}\n", flags.program(), warning));
+    WriteNote(fmt::format("{}: warning: {}\n", flags.program(), warning));
   const int exit_code = body();
   return exit_code == kExitOk && output_failed ? kExitBadInput : exit_code;
 }

@@ -44,6 +44,9 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
 // and makes the tool exit with 1.
 bool WriteStdout(std::string_view text);
 void WriteStderr(std::string_view text);
+// A warning or a note: written unless `--quiet` was given.
+void WriteNote(std::string_view text);
+void SetQuiet(bool quiet);
 // Prints a failed status with the places of `source` (may be null) and returns its exit code.
 int ReportError(const absl::Status& status, const Source* source = nullptr);
 // As ReportError for errors without a place in a file: "hlo-opt: error: …".
