@@ -29,6 +29,24 @@ void WriteOwnAttributes(const FieldWriter& io, const Instruction& instruction) {
   kWriters[static_cast<size_t>(instruction.opcode())](io, instruction.attrs_ptr());
 }
 
+bool HoldsElided(const Literal& literal) {
+  return literal.is_elided() ||
+         std::any_of(literal.elements().begin(), literal.elements().end(), HoldsElided);
+}
+
+absl::Status CheckNoneElided(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->IsConstant() && HoldsElided(instruction->literal())) {
+        return Error(instruction->loc(),
+                     "the values of `{}` are elided, and a serialized module has no way to say so",
+                     instruction->name());
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 class ModuleWriter {
  public:
   ModuleWriter(const Module& module, google::protobuf::Message& proto)
@@ -212,10 +230,8 @@ class ModuleWriter {
         Part(entry, "new_original_array", recovery.new_array);
         if (recovery.module_text.empty()) return;
         const absl::StatusOr<std::unique_ptr<Module>> inner = ParseModule(recovery.module_text);
-        if (!inner.ok()) {
-          status = inner.status();
-          return;
-        }
+        status.Update(inner.ok() ? CheckNoneElided(**inner) : inner.status());
+        if (!status.ok()) return;
         entry.Message("recovery_module", true, [&](const auto& module) {
           status.Update(ModuleWriter(**inner, module.message()).Run());
         });
@@ -228,24 +244,6 @@ class ModuleWriter {
   FieldWriter io_;
   absl::flat_hash_map<const Computation*, int64_t> ids_;
 };
-
-bool HoldsElided(const Literal& literal) {
-  return literal.is_elided() ||
-         std::any_of(literal.elements().begin(), literal.elements().end(), HoldsElided);
-}
-
-absl::Status CheckNoneElided(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->IsConstant() && HoldsElided(instruction->literal())) {
-        return Error(instruction->loc(),
-                     "the values of `{}` are elided, and a serialized module has no way to say so",
-                     instruction->name());
-      }
-    }
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace
 
