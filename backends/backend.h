@@ -33,7 +33,7 @@
 namespace hlo {
 
 // The texts a back end can show of its work, in the order of compilation.
-enum class EmitStage : uint8_t { kHlo, kBuffers, kTile, kThunks, kLlvm, kAsm };
+enum class EmitStage : uint8_t { kHlo, kBuffers, kTile, kThunks, kLlvm, kAsm, kPtx, kKernels };
 
 // How `dot` and `convolution` of f32 without `algorithm=` are computed.
 enum class DotPrecision : uint8_t {
@@ -47,6 +47,9 @@ struct CompileOptions {
   uint64_t seed = 42;                  // of `rng` and of the custom call GetRngSeed
   DotPrecision dot_precision = DotPrecision::kF32;
   std::string cpu_features;  // feature mask such as "avx2"; empty: all the host has
+  std::string gpu_target;         // "sm_90a"; empty: what the platform takes by default
+  uint64_t gpu_sim_seed = 0;      // of the simulator's schedule; 0: natural order
+  bool gpu_sim_sanitize = false;  // the simulator watches every access
   bool run_passes = true;    // false: the module is compiled as it is
   bool verify_each_pass = false;
   // Texts wanted, and who takes them; each wanted stage that the platform has is given once.

@@ -14,6 +14,13 @@
 #define HLO_HAVE_CPU_BACKEND 0
 #endif
 
+#if HLO_HAVE_LLVM && __has_include("backends/gpu/gpu_backend.h")
+#define HLO_HAVE_GPU_BACKEND 1
+#include "backends/gpu/gpu_backend.h"
+#else
+#define HLO_HAVE_GPU_BACKEND 0
+#endif
+
 namespace hlo {
 namespace {
 

@@ -18,6 +18,20 @@ constexpr PipelineStep kCpu[] = {
     {"dce", "producers that were copied into all their users"},
 };
 
+constexpr PipelineStep kGpu[] = {
+    {"select-and-scatter-expander", "its two halves are kernels; first, its picker makes a call"},
+    {"call-inliner", "kernels do not span calls; JAX wraps every jitted helper in one"},
+    {"tuple-simplifier", "values should be seen, not the tuples they travel in"},
+    {"dce", "less work for everything after"},
+    {"cse", "JAX repeats constants and broadcasts"},
+    {"constant_folding", "what is known now need not be computed at each run"},
+    {"dce", "operands of folded instructions"},
+    {"flatten-call-graph", "buffer assignment wants one call site per computation"},
+    {"cpu-fusion{fuse_rows=false}",
+     "makes kernels as for the CPU, but for rows: a reduction ends the kernel that feeds it"},
+    {"dce", "producers that were copied into all their users"},
+};
+
 constexpr PipelineStep kSimplify[] = {
     {"call-inliner", "the others look at one computation at a time"},
     {"fix(tuple-simplifier,constant_folding,cse,dce)", "each makes work for the others"},
@@ -25,6 +39,7 @@ constexpr PipelineStep kSimplify[] = {
 
 constexpr NamedPipeline kPipelines[] = {
     {"default<cpu>", "what the CPU platform runs before it generates code", kCpu},
+    {"default<gpu>", "what the GPU platform runs before it generates code", kGpu},
     {"simplify", "inline, fold and remove until nothing changes", kSimplify},
 };
 

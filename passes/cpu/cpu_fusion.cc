@@ -147,6 +147,7 @@ class Fuser {
     if (group.root->operand_count() > kMaxOperands) return false;
     const Opcode opcode = instruction.opcode();
     if (opcode == Opcode::kDynamicUpdateSlice) return false;  // updates in place, as a root
+    if (opcode == Opcode::kReduce && !options_.fuse_rows) return false;
     if (opcode == Opcode::kReduce && !ReduceMayJoin(instruction, group)) return false;
     if (opcode == Opcode::kConcatenate) return false;  // its segments are loops of their own
     for (const Use& use : instruction.uses()) {

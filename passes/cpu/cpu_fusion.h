@@ -18,8 +18,11 @@ namespace hlo {
 
 struct CpuFusionOptions {
   int64_t max_instructions = 120;  // of one kernel
+  bool fuse_rows = true;           // reductions of rows into the kernels that use them
   static auto Fields() {
-    return std::tuple{Optional("max_instructions", &CpuFusionOptions::max_instructions)};
+    using O = CpuFusionOptions;
+    return std::tuple{Optional("max_instructions", &O::max_instructions),
+                      Optional("fuse_rows", &O::fuse_rows)};
   }
 };
 

@@ -25,6 +25,9 @@ CompileOptions CompilerOptions(const ToolOptions& options, Denormals denormals) 
   compile.denormals = denormals;
   compile.seed = static_cast<uint64_t>(options.execution_seed);
   compile.cpu_features = options.cpu_features;
+  compile.gpu_target = options.gpu_target;
+  compile.gpu_sim_seed = static_cast<uint64_t>(options.gpu_sim_seed);
+  compile.gpu_sim_sanitize = options.gpu_sim_sanitize;
   compile.run_passes = options.run_passes;
   return compile;
 }
@@ -37,7 +40,9 @@ std::string OneLine(const absl::Status& status, const Source* source) {
 }
 
 CheckResult Failed(const absl::Status& status, const Source* source) {
-  const bool is_unsupported = status.code() == absl::StatusCode::kUnimplemented;
+  // What the platform cannot do yet, or a platform that this machine does not have.
+  const bool is_unsupported = status.code() == absl::StatusCode::kUnimplemented ||
+                              status.code() == absl::StatusCode::kUnavailable;
   return {is_unsupported ? Outcome::kSkipped : Outcome::kFailed, OneLine(status, source)};
 }
 

@@ -17,11 +17,15 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("passes", &o.passes, "PIPELINE", "run these passes first (hlo-opt --list-passes)");
   flags.Add("run-passes", &o.run_passes, "run the platform's own passes (default: true)");
   flags.Add("emit", &o.emit, "STAGE,...",
-            "print hlo, buffers, tile, thunks, llvm, asm; do not run");
+            "print hlo, buffers, tile, thunks, llvm, asm, ptx, kernels; do not run");
   flags.Add("threads,j", &o.threads, "N", "threads of the run (default: one for each processor)");
   flags.Add("denormals", &o.denormals, "MODE",
             "flush (default on cpu) or keep (default elsewhere)");
   flags.Add("cpu-features", &o.cpu_features, "NAME", "use no more than avx512, avx2 or sse");
+  flags.Add("target", &o.gpu_target, "NAME", "GPU to compile for: sm_80, sm_90 (default), sm_90a");
+  flags.Add("gpu-sim-seed", &o.gpu_sim_seed, "N", "order in which simulated GPU threads run");
+  flags.Add("gpu-sim-sanitize", &o.gpu_sim_sanitize,
+            "watch simulated GPU threads: races, bounds, alignment");
   flags.Add("fill-elided", &o.fill_elided, "HOW",
             "values for constants `{...}`: random:SEED, zeros, ones, xla (as XLA's parser)");
 }

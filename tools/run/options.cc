@@ -20,7 +20,8 @@ struct StageWord {
 };
 constexpr StageWord kStages[] = {{"hlo", EmitStage::kHlo},   {"buffers", EmitStage::kBuffers},
                                  {"tile", EmitStage::kTile}, {"thunks", EmitStage::kThunks},
-                                 {"llvm", EmitStage::kLlvm}, {"asm", EmitStage::kAsm}};
+                                 {"llvm", EmitStage::kLlvm}, {"asm", EmitStage::kAsm},
+                                 {"ptx", EmitStage::kPtx},   {"kernels", EmitStage::kKernels}};
 
 template <class T>
 bool ParseNumber(std::string_view text, T& value) {
@@ -31,7 +32,7 @@ bool ParseNumber(std::string_view text, T& value) {
 absl::Status CheckEmit(ToolOptions& options) {
   if (options.emit.empty()) return absl::OkStatus();
   for (std::string_view word : Split(options.emit, ',')) {
-    RETURN_IF_ERROR(OneOf("emit", word, {"hlo", "buffers", "tile", "thunks", "llvm", "asm"}));
+    RETURN_IF_ERROR(OneOf("emit", word, {"hlo", "buffers", "tile", "thunks", "llvm", "asm", "ptx", "kernels"}));
     for (const StageWord& stage : kStages) {
       if (stage.word == word) options.emit_stages.push_back(stage.stage);
     }

@@ -24,6 +24,9 @@ struct ToolOptions {
   int64_t threads = 0;
   std::string denormals;
   std::string cpu_features;
+  std::string gpu_target;
+  int64_t gpu_sim_seed = 0;
+  bool gpu_sim_sanitize = false;
   int64_t max_loop_iterations = 0;
   int64_t execution_seed = 42;
   std::string fill_elided;

@@ -30,6 +30,8 @@ std::string_view Word(EmitStage stage) {
     case EmitStage::kThunks: return "thunks";
     case EmitStage::kLlvm: return "llvm";
     case EmitStage::kAsm: return "asm";
+    case EmitStage::kPtx: return "ptx";
+    case EmitStage::kKernels: return "kernels";
   }
   return "";
 }
@@ -153,6 +155,9 @@ class Runner {
     compile.denormals = DenormalsOf(options_, options_.platform);
     compile.seed = static_cast<uint64_t>(options_.execution_seed);
     compile.cpu_features = options_.cpu_features;
+    compile.gpu_target = options_.gpu_target;
+    compile.gpu_sim_seed = static_cast<uint64_t>(options_.gpu_sim_seed);
+    compile.gpu_sim_sanitize = options_.gpu_sim_sanitize;
     compile.run_passes = options_.run_passes;
     if (emitted == nullptr || options_.emit_stages.empty()) return compile;
     compile.emit = options_.emit_stages;

@@ -158,6 +158,7 @@ int ExitCodeOf(const absl::Status& status) {
   if (status.code() == absl::StatusCode::kInternal) return kExitInternal;
   if (status.code() == absl::StatusCode::kUnimplemented) return kExitUnsupported;
   if (status.code() == absl::StatusCode::kResourceExhausted) return kExitRunFailure;
+  if (status.code() == absl::StatusCode::kUnavailable) return kExitRunFailure;
   if (status.code() == absl::StatusCode::kDataLoss) return kExitMismatch;
   return kExitBadInput;
 }

@@ -1,0 +1,33 @@
+// backends/gpu/cuda/driver.h
+//
+// The CUDA driver, loaded when it is first asked for. Nothing is linked: a machine without a driver
+// gives an error that says which names were tried.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace hlo::gpu {
+
+struct CudaDriver {
+#define HLO_CUDA_SYMBOL(name, parameters) int(*name) parameters = nullptr;
+#include "backends/gpu/cuda/driver.def"
+
+  int version = 0;   // 13000 for 13.0
+  std::string path;  // the library as it was found
+
+  // OK, or an error that names the call and what the driver says.
+  absl::Status Check(int result, const char* call) const;
+};
+
+// The loaded and initialised driver; the same answer for the life of the process.
+absl::StatusOr<const CudaDriver*> LoadCudaDriver();
+
+// Loads a driver from one library; for tests.
+absl::StatusOr<CudaDriver> LoadCudaDriverFrom(const std::string& library);
+
+}  // namespace hlo::gpu

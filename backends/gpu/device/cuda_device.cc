@@ -1,0 +1,222 @@
+#include "backends/gpu/device/cuda_device.h"
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "backends/gpu/cuda/driver.h"
+#include "lib/support/status.h"
+
+namespace hlo::gpu {
+namespace {
+
+// Numbers of cuDeviceGetAttribute.
+enum : int {
+  kMaxThreadsPerBlock = 1,
+  kMultiprocessorCount = 16,
+  kComputeMajor = 75,
+  kComputeMinor = 76,
+  kMaxSharedPerBlock = 8,
+};
+
+struct CudaKernel final : Kernel {
+  void* function = nullptr;
+};
+
+class CudaModule final : public DeviceModule {
+ public:
+  CudaModule(const CudaDriver& driver, void* module) : driver_(driver), module_(module) {}
+  ~CudaModule() override { driver_.cuModuleUnload(module_); }
+
+  absl::Status Add(const std::string& name) {
+    CudaKernel& kernel = kernels_[name];
+    return driver_.Check(driver_.cuModuleGetFunction(&kernel.function, module_, name.c_str()),
+                         "cuModuleGetFunction");
+  }
+  absl::StatusOr<const Kernel*> Find(std::string_view name) const override {
+    const auto it = kernels_.find(name);
+    RET_CHECK(it != kernels_.end(), "the module has no kernel `{}`", name);
+    return &it->second;
+  }
+
+ private:
+  const CudaDriver& driver_;
+  void* module_;
+  std::map<std::string, CudaKernel, std::less<>> kernels_;
+};
+
+class CudaEvent final : public Event {
+ public:
+  CudaEvent(const CudaDriver& driver, void* event) : driver_(driver), event_(event) {}
+  ~CudaEvent() override { driver_.cuEventDestroy_v2(event_); }
+  void* handle() const { return event_; }
+
+ private:
+  const CudaDriver& driver_;
+  void* event_;
+};
+
+class CudaStream final : public Stream {
+ public:
+  CudaStream(const CudaDriver& driver, const DeviceProperties& properties, void* stream)
+      : driver_(driver), properties_(properties), stream_(stream) {}
+  ~CudaStream() override { driver_.cuStreamDestroy_v2(stream_); }
+
+  absl::Status LaunchKernel(const Launch& launch) override {
+    RETURN_IF_ERROR(CheckLaunch(launch, properties_));
+    absl::InlinedVector<uint64_t, 16> values;
+    for (const KernelArgument& argument : launch.arguments) values.push_back(argument.value);
+    absl::InlinedVector<void*, 16> pointers;
+    for (uint64_t& value : values) pointers.push_back(&value);
+    const auto& grid = launch.dims.grid;
+    last_ = launch.name;
+    const int result = driver_.cuLaunchKernel(
+        static_cast<const CudaKernel*>(launch.kernel)->function, static_cast<unsigned>(grid[0]),
+        static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]),
+        static_cast<unsigned>(launch.dims.block), 1, 1, 0, stream_, pointers.data(), nullptr);
+    if (result == 0) return absl::OkStatus();
+    return driver_.Check(result, fmt::format("launch of `{}`", launch.name).c_str());
+  }
+  absl::Status CopyToDevice(DevicePtr destination, const void* source, int64_t bytes) override {
+    if (bytes == 0) return absl::OkStatus();
+    return driver_.Check(driver_.cuMemcpyHtoDAsync_v2(destination, source,
+                                                      static_cast<size_t>(bytes), stream_),
+                         "copy to the device");
+  }
+  absl::Status CopyToHost(void* destination, DevicePtr source, int64_t bytes) override {
+    if (bytes == 0) return absl::OkStatus();
+    return driver_.Check(driver_.cuMemcpyDtoHAsync_v2(destination, source,
+                                                      static_cast<size_t>(bytes), stream_),
+                         "copy to the host");
+  }
+  absl::Status CopyOnDevice(DevicePtr destination, DevicePtr source, int64_t bytes) override {
+    if (bytes == 0) return absl::OkStatus();
+    return driver_.Check(driver_.cuMemcpyDtoDAsync_v2(destination, source,
+                                                      static_cast<size_t>(bytes), stream_),
+                         "copy on the device");
+  }
+  absl::Status Fill(DevicePtr destination, uint8_t value, int64_t bytes) override {
+    if (bytes == 0) return absl::OkStatus();
+    return driver_.Check(
+        driver_.cuMemsetD8Async(destination, value, static_cast<size_t>(bytes), stream_), "fill");
+  }
+  absl::Status Record(Event& event) override {
+    return driver_.Check(
+        driver_.cuEventRecord(static_cast<CudaEvent&>(event).handle(), stream_), "cuEventRecord");
+  }
+  absl::Status Wait(Event& event) override {
+    return driver_.Check(
+        driver_.cuStreamWaitEvent(stream_, static_cast<CudaEvent&>(event).handle(), 0),
+        "cuStreamWaitEvent");
+  }
+  absl::Status Synchronize() override {
+    const int result = driver_.cuStreamSynchronize(stream_);
+    if (result == 0) return absl::OkStatus();
+    return driver_.Check(
+        result, fmt::format("waiting for kernels up to that of `{}`", last_).c_str());
+  }
+
+ private:
+  const CudaDriver& driver_;
+  const DeviceProperties& properties_;
+  void* stream_;
+  std::string last_;
+};
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(const CudaDriver& driver, int device) : driver_(driver), device_(device) {}
+  ~CudaDevice() override {
+    if (context_ != nullptr) driver_.cuDevicePrimaryCtxRelease_v2(device_);
+  }
+
+  absl::Status Open() {
+    RETURN_IF_ERROR(driver_.Check(driver_.cuDevicePrimaryCtxRetain(&context_, device_),
+                                  "cuDevicePrimaryCtxRetain"));
+    RETURN_IF_ERROR(driver_.Check(driver_.cuCtxSetCurrent(context_), "cuCtxSetCurrent"));
+    char name[256] = "";
+    driver_.cuDeviceGetName(name, sizeof name, device_);
+    properties_.name = name;
+    properties_.compute_major = Attribute(kComputeMajor);
+    properties_.compute_minor = Attribute(kComputeMinor);
+    properties_.multiprocessors = Attribute(kMultiprocessorCount);
+    properties_.max_threads_per_block = Attribute(kMaxThreadsPerBlock);
+    properties_.shared_bytes_per_block = Attribute(kMaxSharedPerBlock);
+    size_t bytes = 0;
+    driver_.cuDeviceTotalMem_v2(&bytes, device_);
+    properties_.memory_bytes = static_cast<int64_t>(bytes);
+    return absl::OkStatus();
+  }
+  const DeviceProperties& properties() const override { return properties_; }
+
+  absl::StatusOr<DevicePtr> Allocate(int64_t bytes) override {
+    uint64_t address = 0;
+    if (bytes == 0) return DevicePtr{0};
+    const int result = driver_.cuMemAlloc_v2(&address, static_cast<size_t>(bytes));
+    if (result == 0) return address;
+    size_t free = 0, total = 0;
+    driver_.cuMemGetInfo_v2(&free, &total);
+    return driver_.Check(
+        result,
+        fmt::format("allocation of {} bytes on the device ({} of {} free)", bytes, free, total)
+            .c_str());
+  }
+  absl::Status Free(DevicePtr address) override {
+    if (address == 0) return absl::OkStatus();
+    return driver_.Check(driver_.cuMemFree_v2(address), "cuMemFree");
+  }
+  absl::StatusOr<std::unique_ptr<DeviceModule>> LoadModule(const DeviceCode& code) override {
+    void* handle = nullptr;
+    const std::string& image = code.cubin.empty() ? code.ptx : code.cubin;
+    RETURN_IF_ERROR(driver_.Check(
+        driver_.cuModuleLoadDataEx(&handle, image.c_str(), 0, nullptr, nullptr),
+        "cuModuleLoadDataEx"));
+    auto module = std::make_unique<CudaModule>(driver_, handle);
+    for (const std::string& name : code.kernels) RETURN_IF_ERROR(module->Add(name));
+    return std::unique_ptr<DeviceModule>(std::move(module));
+  }
+  absl::StatusOr<std::unique_ptr<Stream>> CreateStream() override {
+    constexpr unsigned kNonBlocking = 1;
+    void* stream = nullptr;
+    RETURN_IF_ERROR(driver_.Check(driver_.cuStreamCreate(&stream, kNonBlocking), "cuStreamCreate"));
+    return std::unique_ptr<Stream>(std::make_unique<CudaStream>(driver_, properties_, stream));
+  }
+  absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override {
+    constexpr unsigned kNoTiming = 2;
+    void* event = nullptr;
+    RETURN_IF_ERROR(driver_.Check(driver_.cuEventCreate(&event, kNoTiming), "cuEventCreate"));
+    return std::unique_ptr<Event>(std::make_unique<CudaEvent>(driver_, event));
+  }
+
+ private:
+  int Attribute(int number) const {
+    int value = 0;
+    driver_.cuDeviceGetAttribute(&value, number, device_);
+    return value;
+  }
+  const CudaDriver& driver_;
+  int device_;
+  void* context_ = nullptr;
+  DeviceProperties properties_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> MakeCudaDevice(int ordinal) {
+  ASSIGN_OR_RETURN(const CudaDriver* const driver, LoadCudaDriver());
+  int count = 0;
+  RETURN_IF_ERROR(driver->Check(driver->cuDeviceGetCount(&count), "cuDeviceGetCount"));
+  if (ordinal >= count) {
+    return MakeError(absl::StatusCode::kUnavailable, SourceLoc(),
+                     fmt::format("platform `gpu` is not available: the driver knows {} devices",
+                                 count));
+  }
+  int number = 0;
+  RETURN_IF_ERROR(driver->Check(driver->cuDeviceGet(&number, ordinal), "cuDeviceGet"));
+  auto device = std::make_unique<CudaDevice>(*driver, number);
+  RETURN_IF_ERROR(device->Open());
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,25 @@
+#include "backends/gpu/device/device.h"
+
+#include "lib/support/status.h"
+
+namespace hlo::gpu {
+
+absl::Status CheckLaunch(const Launch& launch, const DeviceProperties& properties) {
+  const auto [x, y, z] = launch.dims.grid;
+  RET_CHECK(launch.kernel != nullptr, "launch of `{}` without a kernel", launch.name);
+  RET_CHECK(x >= 1 && x <= 2147483647 && y >= 1 && y <= 65535 && z >= 1 && z <= 65535,
+            "launch of `{}` with a grid of {} x {} x {} blocks", launch.name, x, y, z);
+  RET_CHECK(launch.dims.block >= 1 && launch.dims.block <= properties.max_threads_per_block,
+            "launch of `{}` with {} threads per block", launch.name, launch.dims.block);
+  // Parameters of a kernel take at most 4 KiB.
+  RET_CHECK(launch.arguments.size() <= 512, "launch of `{}` with {} arguments", launch.name,
+            launch.arguments.size());
+  for (const KernelArgument& argument : launch.arguments) {
+    RET_CHECK(argument.kind == KernelArgument::Kind::kInteger || argument.bytes == 0 ||
+                  argument.value != 0,
+              "launch of `{}` with a null buffer", launch.name);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,120 @@
+// backends/gpu/device/device.h
+//
+// What the GPU platform needs of a device. Three implementations: the CUDA driver (cuda_device.h),
+// a simulator that executes the kernels' LLVM IR on the CPU (simulated_device.h), and a recording
+// fake that checks how the interface is used (recording_device.h).
+//
+// The model is CUDA's: memory is a flat space of 64-bit addresses, work is put on streams in order
+// and done later, events order streams against each other, Synchronize waits. A failing kernel
+// makes the stream's Synchronize fail; what was put behind it does not run.
+//
+// Host memory given to copies must stay alive and unchanged until the stream is synchronised.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace hlo::gpu {
+
+using DevicePtr = uint64_t;
+
+struct LaunchDims {
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  int block = 1;  // threads, along x
+};
+
+// Kernels in the forms that devices take; a device uses the one it understands.
+struct DeviceCode {
+  std::string bitcode;  // LLVM IR as the emitters wrote it
+  std::string ptx;
+  std::string cubin;
+  std::vector<std::string> kernels;  // names
+};
+
+struct DeviceProperties {
+  std::string name;
+  int compute_major = 9;
+  int compute_minor = 0;
+  int multiprocessors = 1;
+  int64_t memory_bytes = 0;
+  int64_t shared_bytes_per_block = 48 * 1024;  // without opting in
+  int max_threads_per_block = 1024;
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+};
+
+// Loaded code. Must outlive all launches of its kernels.
+class DeviceModule {
+ public:
+  virtual ~DeviceModule() = default;
+  virtual absl::StatusOr<const Kernel*> Find(std::string_view name) const = 0;
+};
+
+// An argument of a kernel: a buffer, or a 64-bit integer.
+struct KernelArgument {
+  enum class Kind : uint8_t { kBuffer, kInteger };
+  Kind kind = Kind::kBuffer;
+  uint64_t value = 0;
+  int64_t bytes = 0;  // of a buffer: what the kernel may touch
+  static KernelArgument Buffer(DevicePtr address, int64_t bytes) {
+    return {Kind::kBuffer, address, bytes};
+  }
+  static KernelArgument Integer(int64_t value) {
+    return {Kind::kInteger, static_cast<uint64_t>(value), 0};
+  }
+};
+
+struct Launch {
+  const Kernel* kernel = nullptr;
+  LaunchDims dims;
+  absl::Span<const KernelArgument> arguments;
+  std::string_view name;  // the HLO instruction, for messages
+};
+
+class Event {
+ public:
+  virtual ~Event() = default;
+};
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual absl::Status LaunchKernel(const Launch& launch) = 0;
+  virtual absl::Status CopyToDevice(DevicePtr destination, const void* source, int64_t bytes) = 0;
+  virtual absl::Status CopyToHost(void* destination, DevicePtr source, int64_t bytes) = 0;
+  virtual absl::Status CopyOnDevice(DevicePtr destination, DevicePtr source, int64_t bytes) = 0;
+  virtual absl::Status Fill(DevicePtr destination, uint8_t value, int64_t bytes) = 0;
+  // Marks this point of the stream; the event may be recorded again later.
+  virtual absl::Status Record(Event& event) = 0;
+  // What follows on this stream waits for the event's last recording.
+  virtual absl::Status Wait(Event& event) = 0;
+  virtual absl::Status Synchronize() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceProperties& properties() const = 0;
+  // Memory aligned to 256 bytes. Zero bytes give address 0.
+  virtual absl::StatusOr<DevicePtr> Allocate(int64_t bytes) = 0;
+  virtual absl::Status Free(DevicePtr address) = 0;
+  virtual absl::StatusOr<std::unique_ptr<DeviceModule>> LoadModule(const DeviceCode& code) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Stream>> CreateStream() = 0;
+  virtual absl::StatusOr<std::unique_ptr<Event>> CreateEvent() = 0;
+};
+
+// Refuses launches that no device of compute capability 9.0 takes.
+absl::Status CheckLaunch(const Launch& launch, const DeviceProperties& properties);
+
+}  // namespace hlo::gpu

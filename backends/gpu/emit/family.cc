@@ -1,0 +1,173 @@
+#include "backends/gpu/emit/family.h"
+
+#include <algorithm>
+
+#include "backends/gpu/emit/frame.h"
+#include "lib/support/status.h"
+#include "passes/cpu/fusible.h"
+
+namespace hlo::gpu {
+namespace {
+
+// Everything that `value` leads to inside its computation is elementwise on arrays of `dims`.
+bool IsElementwiseChain(const Instruction& value, absl::Span<const int64_t> dims) {
+  std::vector<const Instruction*> found = {&value};
+  for (size_t next = 0; next < found.size(); ++next) {
+    for (const Use& use : found[next]->uses()) {
+      if (use.user->opcode() == Opcode::kTuple) continue;
+      if (!cpu::IsFusibleElementwise(*use.user) || use.user->shape().dims() != dims) return false;
+      if (std::find(found.begin(), found.end(), use.user) == found.end())
+        found.push_back(use.user);
+    }
+  }
+  return true;
+}
+
+// All outputs come from one kernel that computes each element on its own.
+bool IsOneLoop(const Frame& frame) {
+  for (const KernelOutput& output : frame.outputs) {
+    const Opcode op = output.instruction->opcode();
+    if (output.shape.element_count() != frame.outputs[0].shape.element_count()) return false;
+    if (op == Opcode::kReduce || op == Opcode::kTranspose || op == Opcode::kScatter) return false;
+  }
+  return true;
+}
+
+bool HasBody(const Frame& frame, Opcode opcode) {
+  return std::any_of(frame.body.begin(), frame.body.end(),
+                     [opcode](const Instruction* i) { return i->opcode() == opcode; });
+}
+
+bool IsShared(const Instruction& fusion, const FamilyOptions& options) {
+  const std::vector<BufferPair> wanted = cpu::WantsToShare(fusion);
+  return !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [&](const BufferPair& pair) {
+    return std::find(options.shared.begin(), options.shared.end(), pair) != options.shared.end();
+  });
+}
+
+}  // namespace
+
+Decision IsKernel(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kDot:
+      for (const Instruction* operand : instruction.operands()) {
+        if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
+      }
+      return instruction.operand_count() == 2 ? Yes() : No("a dot has sparse operands");
+    case Opcode::kConvolution:
+      return instruction.shape().has_dynamic_dims() ? No("the result has dynamic dimensions") : Yes();
+    case Opcode::kSort:
+      if (!cpu::IsScalarRegion(*instruction.to_apply()))
+        return No("the comparator is more than scalar arithmetic");
+      for (const Instruction* operand : instruction.operands()) {
+        if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
+      }
+      return Yes();
+    default: return cpu::IsKernel(instruction);
+  }
+}
+
+std::vector<BufferPair> InPlacePairs(const Instruction& instruction) {
+  std::vector<BufferPair> pairs = cpu::WantsToShare(instruction);
+  if (!pairs.empty()) return pairs;
+  const bool is_loop = instruction.IsFusion() || cpu::IsFusibleElementwise(instruction);
+  if (!is_loop) return {};
+  const absl::StatusOr<Frame> frame = MakeFrame(instruction, {});
+  if (!frame.ok() || !IsOneLoop(*frame)) return {};
+  for (const auto& [value, buffer] : frame->bindings) {
+    if (!value->shape().IsArray()) continue;
+    const absl::Span<const int64_t> dims = value->shape().dims();
+    if (instruction.IsFusion()) {
+      if (!IsElementwiseChain(*value, dims)) continue;
+    } else if (dims != instruction.shape().dims()) {
+      continue;
+    }
+    for (size_t o = 0; o < frame->outputs.size(); ++o) {
+      const KernelOutput& output = frame->outputs[o];
+      if (output.shape.dims() == dims && ByteSize(output.shape.element_type()) ==
+                                             ByteSize(value->shape().element_type()))
+        pairs.push_back({buffer, static_cast<int>(o)});
+    }
+  }
+  return pairs;
+}
+
+// dynamic-update-slice into its operand's buffer: only the update's elements are written.
+absl::Status EmitUpdateInPlace(const Instruction& fusion, const Frame& frame, KernelPlan& plan) {
+  plan.family = "update";
+  const Instruction* const root = RootOf(fusion);
+  const Instruction* const update = root->operand(1);
+  const int64_t count = update->shape().element_count();
+  if (count == 0 || root->shape().element_count() == 0) return absl::OkStatus();
+  return AddSimpleKernel(
+      frame, count, plan, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+        llvm::Value* const thread =
+            k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
+        return k.If(k.Less(thread, k.Index(count)), [&]() -> absl::Status {
+          const ArrayIndex index = ArrayIndex::Linear(update->shape().dims(), thread);
+          ArrayIndex::Positions target = index.positions(k);
+          for (int d = 0; d < update->shape().rank(); ++d) {
+            const int64_t limit = root->shape().dim(d) - update->shape().dim(d);
+            ASSIGN_OR_RETURN(llvm::Value* const start,
+                             emitter.ClampedStart(root->operand(2 + d), ArrayIndex(), limit));
+            target[static_cast<size_t>(d)] = k.Add(target[static_cast<size_t>(d)], start);
+          }
+          ASSIGN_OR_RETURN(const Emitted value, emitter.Emit(update, index));
+          k.Store(frame.outputs[0].buffer,
+                  ArrayIndex::At(root->shape().dims(), target).linear(k), value);
+          return absl::OkStatus();
+        });
+      });
+}
+
+absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
+                                           const FamilyOptions& options) {
+  if (const Decision decision = IsKernel(instruction); !decision) {
+    return Unsupported(instruction.loc(), "platform `gpu` cannot run `{}` yet: {}",
+                       instruction.opcode_text(), decision.reason());
+  }
+  KernelPlan plan;
+  ASSIGN_OR_RETURN(Frame frame, MakeFrame(instruction, options));
+  const Instruction* const root = RootOf(instruction);
+  bool done = true;
+  switch (root->opcode()) {
+    case Opcode::kDot: RETURN_IF_ERROR(EmitDot(*root, frame, plan)); break;
+    case Opcode::kConvolution: RETURN_IF_ERROR(EmitConvolution(*root, frame, plan)); break;
+    case Opcode::kSort: RETURN_IF_ERROR(EmitSort(*root, frame, plan)); break;
+    case Opcode::kScatter:
+      RETURN_IF_ERROR(EmitScatter(instruction, IsShared(instruction, options), frame, plan));
+      break;
+    case Opcode::kReduce: {
+      ASSIGN_OR_RETURN(done, EmitReduceFamily(instruction, frame, plan));
+      break;
+    }
+    case Opcode::kTranspose: {
+      ASSIGN_OR_RETURN(done, EmitTranspose(instruction, frame, plan));
+      break;
+    }
+    case Opcode::kDynamicUpdateSlice:
+      done = IsShared(instruction, options);
+      if (done) RETURN_IF_ERROR(EmitUpdateInPlace(instruction, frame, plan));
+      break;
+    default: done = false; break;
+  }
+  if (done) return plan;
+  RET_CHECK(!HasBody(frame, Opcode::kScatter), "a scatter inside `{}`", instruction.name());
+  // Outputs of as many elements share a kernel.
+  std::vector<bool> emitted(frame.outputs.size(), false);
+  for (size_t first = 0; first < frame.outputs.size(); ++first) {
+    if (emitted[first]) continue;
+    std::vector<KernelOutput> group;
+    for (size_t o = first; o < frame.outputs.size(); ++o) {
+      if (emitted[o] || frame.outputs[o].shape.element_count() !=
+                            frame.outputs[first].shape.element_count())
+        continue;
+      emitted[o] = true;
+      group.push_back(frame.outputs[o]);
+    }
+    RETURN_IF_ERROR(EmitLoop(frame, group, plan));
+  }
+  return plan;
+}
+
+}  // namespace hlo::gpu

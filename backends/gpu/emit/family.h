@@ -1,0 +1,61 @@
+// backends/gpu/emit/family.h
+//
+// From an instruction (a fusion, or one that counts as a fusion of itself) to kernels and the
+// launches that run them.
+//
+//   ASSIGN_OR_RETURN(KernelPlan plan, EmitInstruction(*instruction, options));
+//
+// Buffers of a plan: the leaves of the operands in order, the leaves of the result, then scratch
+// memory. Arrays are dense, row-major in logical order, one value per ByteSize(type) bytes, whatever
+// their layouts say. Results do not depend on the order in which threads and blocks run.
+// This header includes no LLVM header.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "backends/cpu/families/family.h"
+#include "backends/gpu/device/device.h"
+#include "lib/ir/instruction.h"
+#include "lib/support/decision.h"
+
+namespace hlo::gpu {
+
+using cpu::BufferPair;
+
+struct FamilyOptions {
+  // Pairs that do share a buffer. Only pairs of InPlacePairs().
+  std::vector<BufferPair> shared;
+  int multiprocessors = 132;
+};
+
+// A kernel as LLVM bitcode; its function has the name kKernelName. Equal text, equal kernel.
+inline constexpr char kKernelName[] = "kernel";
+
+struct PlanStep {
+  enum class Kind : uint8_t { kLaunch, kCopy } kind = Kind::kLaunch;
+  int kernel = 0;  // of the plan
+  LaunchDims dims;
+  std::vector<int> buffers;  // arguments, as numbers of the plan's buffers; kCopy: source, target
+  std::vector<int64_t> integers;
+};
+
+struct KernelPlan {
+  const char* family = "loop";
+  std::vector<std::string> kernels;
+  std::vector<PlanStep> steps;
+  std::vector<int64_t> scratch;  // bytes of each scratch buffer
+};
+
+// Whether a family takes the instruction.
+Decision IsKernel(const Instruction& instruction);
+absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
+                                           const FamilyOptions& options);
+// Pairs of operand and result leaves that may lie in one buffer: the kernel reads an element before,
+// and only for, the result element in its place; or it updates the operand (dynamic-update-slice,
+// scatter).
+std::vector<BufferPair> InPlacePairs(const Instruction& instruction);
+
+}  // namespace hlo::gpu

@@ -1,0 +1,139 @@
+#include "backends/gpu/emit/frame.h"
+
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+
+#include "lib/support/round.h"
+#include "lib/support/status.h"
+#include "lib/types/shape_util.h"
+
+namespace hlo::gpu {
+
+const Instruction* RootOf(const Instruction& fusion) {
+  return fusion.IsFusion() ? fusion.fused_computation()->root() : &fusion;
+}
+
+int Frame::AddScratch(KernelPlan& plan, ElementType type, int64_t elements) {
+  plan.scratch.push_back(elements * ByteSize(type));
+  buffers.push_back({type, elements, /*written=*/true, /*shared=*/false});
+  return static_cast<int>(buffers.size()) - 1;
+}
+
+std::vector<int> Frame::AllBuffers() const {
+  std::vector<int> all;
+  for (size_t i = 0; i < buffers.size(); ++i) all.push_back(static_cast<int>(i));
+  return all;
+}
+
+absl::StatusOr<Frame> MakeFrame(const Instruction& fusion, const FamilyOptions& options) {
+  Frame frame;
+  const auto add_leaves = [&](Shape shape, bool written) -> absl::Status {
+    absl::Status status;
+    ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
+      if (!leaf.IsArray() || leaf.has_dynamic_dims()) {
+        status =
+            Unsupported(fusion.loc(), "platform `gpu` cannot run `{}` with a value of shape {} yet",
+                        fusion.opcode_text(), leaf);
+        return;
+      }
+      frame.buffers.push_back({leaf.element_type(), leaf.element_count(), written, false});
+    });
+    return status;
+  };
+  const auto see = [&](Shape shape) {
+    ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
+      if (leaf.IsArray()) frame.largest = std::max(frame.largest, leaf.element_count());
+    });
+  };
+  for (int i = 0; i < fusion.operand_count(); ++i) {
+    const int first = static_cast<int>(frame.buffers.size());
+    RETURN_IF_ERROR(add_leaves(fusion.operand(i)->shape(), /*written=*/false));
+    if (!fusion.IsFusion()) {
+      frame.bindings.emplace_back(fusion.operand(i), first);
+    } else if (i < fusion.fused_computation()->parameter_count()) {
+      frame.bindings.emplace_back(fusion.fused_computation()->parameter(i), first);
+    }
+  }
+  frame.operand_buffers = static_cast<int>(frame.buffers.size());
+  RETURN_IF_ERROR(add_leaves(fusion.shape(), /*written=*/true));
+  if (fusion.IsFusion()) {
+    for (const Instruction* i : fusion.fused_computation()->instructions()) {
+      see(i->shape());
+      if (i->opcode() != Opcode::kParameter) frame.body.push_back(i);
+    }
+  } else {
+    see(fusion.shape());
+    frame.body.push_back(&fusion);
+  }
+  for (const BufferPair& pair : options.shared) {
+    frame.buffers[static_cast<size_t>(pair.operand)].shared = true;
+    frame.buffers[static_cast<size_t>(frame.operand_buffers + pair.result)].shared = true;
+  }
+  const Instruction* const root = RootOf(fusion);
+  int buffer = frame.operand_buffers;
+  if (root->shape().IsArray()) {
+    frame.outputs.push_back({root, 0, buffer, root->shape()});
+  } else if (root->opcode() == Opcode::kTuple) {
+    for (const Instruction* element : root->operands())
+      frame.outputs.push_back({element, 0, buffer++, element->shape()});
+  } else {
+    for (int i = 0; i < root->shape().element_count_of_tuple(); ++i)
+      frame.outputs.push_back({root, i, buffer++, root->shape().element(i)});
+  }
+  for (const KernelOutput& output : frame.outputs) {
+    if (!output.shape.IsArray()) {
+      return Unsupported(fusion.loc(), "platform `gpu` cannot run a fusion with nested tuples yet");
+    }
+  }
+  return frame;
+}
+
+absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integers,
+                              KernelPlan& plan, const KernelBody& body) {
+  llvm::LLVMContext context;
+  llvm::Module module("kernel", context);
+  SetDeviceTarget(module);
+  KernelBuilder kernel(module, kKernelName, frame.buffers, integers, block_threads,
+                       frame.largest);
+  FusedEmitter emitter(kernel);
+  for (const auto& [instruction, buffer] : frame.bindings) emitter.BindBuffer(instruction, buffer);
+  RETURN_IF_ERROR(body(emitter, kernel));
+  kernel.Finish();
+  std::string problem;
+  llvm::raw_string_ostream problems(problem);
+  RET_CHECK(!llvm::verifyModule(module, &problems), "the emitter wrote wrong LLVM IR: {}",
+            problems.str());
+  std::string bitcode;
+  llvm::raw_string_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(module, stream);
+  stream.flush();
+  plan.kernels.push_back(std::move(bitcode));
+  return static_cast<int>(plan.kernels.size()) - 1;
+}
+
+void AddLaunch(const Frame& frame, int kernel, int64_t blocks, int block_threads,
+               std::vector<int64_t> integers, KernelPlan& plan) {
+  PlanStep step;
+  step.kernel = kernel;
+  step.dims.grid[0] = blocks;
+  step.dims.block = block_threads;
+  step.buffers = frame.AllBuffers();
+  step.integers = std::move(integers);
+  plan.steps.push_back(std::move(step));
+}
+
+absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& plan,
+                             const KernelBody& body) {
+  constexpr int64_t kMostThreads = 128;
+  const auto block =
+      static_cast<int>(std::min(kMostThreads, RoundUp(std::max<int64_t>(threads, 1), kWarpSize)));
+  ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, block, 0, plan, body));
+  AddLaunch(frame, kernel, CeilDiv(std::max<int64_t>(threads, 1), block), block, {}, plan);
+  return absl::OkStatus();
+}
+
+}  // namespace hlo::gpu

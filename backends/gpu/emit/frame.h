@@ -1,0 +1,66 @@
+// backends/gpu/emit/frame.h
+//
+// What the kernel families have in common: which buffer holds what, and the making of one kernel.
+// Internal to this folder: includes LLVM headers.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "backends/gpu/emit/family.h"
+#include "backends/gpu/emit/fused_emitter.h"
+#include "backends/gpu/emit/kernel_builder.h"
+
+namespace hlo::gpu {
+
+struct KernelOutput {
+  const Instruction* instruction;
+  int result;  // leaf of it
+  int buffer;
+  Shape shape;
+};
+
+struct Frame {
+  std::vector<BufferParam> buffers;
+  int operand_buffers = 0;
+  std::vector<std::pair<const Instruction*, int>> bindings;  // value -> first buffer
+  std::vector<KernelOutput> outputs;
+  std::vector<const Instruction*> body;  // without parameters
+  int64_t largest = 0;                   // elements of the largest array on the way
+
+  // Adds a scratch buffer to the plan; gives its number.
+  int AddScratch(KernelPlan& plan, ElementType type, int64_t elements);
+  std::vector<int> AllBuffers() const;
+};
+
+absl::StatusOr<Frame> MakeFrame(const Instruction& fusion, const FamilyOptions& options);
+
+using KernelBody = std::function<absl::Status(FusedEmitter& emitter, KernelBuilder& kernel)>;
+// Adds a kernel to the plan; gives its number. It takes all buffers of the frame.
+absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integers,
+                              KernelPlan& plan, const KernelBody& body);
+// Adds a launch of it.
+void AddLaunch(const Frame& frame, int kernel, int64_t blocks, int block_threads,
+               std::vector<int64_t> integers, KernelPlan& plan);
+// Adds AddKernel and AddLaunch of blocks enough for `threads` threads.
+absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& plan,
+                             const KernelBody& body);
+
+// The instruction that computes the fusion's result.
+const Instruction* RootOf(const Instruction& fusion);
+
+// The families. Each takes any fusion it is named for.
+absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs,
+                      KernelPlan& plan);
+absl::StatusOr<bool> EmitReduceFamily(const Instruction& fusion, const Frame& frame,
+                                      KernelPlan& plan);
+absl::Status EmitUpdateInPlace(const Instruction& fusion, const Frame& frame, KernelPlan& plan);
+absl::Status EmitScatter(const Instruction& fusion, bool in_place, Frame& frame,
+                         KernelPlan& plan);
+absl::Status EmitDot(const Instruction& dot, const Frame& frame, KernelPlan& plan);
+absl::Status EmitConvolution(const Instruction& conv, const Frame& frame, KernelPlan& plan);
+absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan);
+absl::StatusOr<bool> EmitTranspose(const Instruction& fusion, const Frame& frame,
+                                   KernelPlan& plan);
+
+}  // namespace hlo::gpu

@@ -1,0 +1,155 @@
+// backends/gpu/emit/kernel_builder.h
+//
+// One kernel being written as LLVM IR for NVPTX: parameters are global buffers, indices are 32-bit
+// numbers where all arrays of the kernel allow it. What is written needs no optimiser: loops carry
+// values in phis, index arithmetic is folded and made once, vector loads and stores are explicit.
+//
+// Code that runs under a condition or in a loop is written inside If, Guarded and Loop, which keep
+// the books on what may be used where. Internal to this folder: includes LLVM headers.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/cpu/tile/emit_element.h"
+#include "lib/types/element_type.h"
+
+namespace hlo::gpu {
+
+using cpu::tile::Emitted;
+using EmittedList = absl::InlinedVector<Emitted, 2>;
+
+inline constexpr int kWarpSize = 32;
+
+struct BufferParam {
+  ElementType type = ElementType::kF32;
+  int64_t elements = 0;
+  bool written = false;
+  bool shared = false;  // may lie in the memory of another parameter
+};
+
+// An array of elements in the block's shared memory.
+struct SharedArray {
+  llvm::Value* base = nullptr;
+  ElementType type = ElementType::kF32;
+};
+
+class KernelBuilder final {
+ public:
+  // Begins function `name`: pointers for `buffers`, then `integers` 64-bit numbers. Indices must be
+  // able to count `largest` elements, and those of every buffer.
+  KernelBuilder(llvm::Module& module, std::string_view name, std::vector<BufferParam> buffers,
+                int integers, int block_threads, int64_t largest);
+  // Ends it. No other member may be called afterwards.
+  void Finish();
+
+  llvm::IRBuilder<>& b() { return b_; }
+  int block_threads() const { return block_threads_; }
+  llvm::Type* index_type() const { return index_type_; }
+  const BufferParam& buffer(int i) const { return buffers_[static_cast<size_t>(i)]; }
+
+  // ---- indices; all of index_type, not negative unless said ----
+  llvm::Value* Index(int64_t value);
+  llvm::Value* Add(llvm::Value* a, llvm::Value* b) { return Arithmetic(kAdd, a, b); }
+  llvm::Value* Sub(llvm::Value* a, llvm::Value* b) { return Arithmetic(kSub, a, b); }
+  llvm::Value* Mul(llvm::Value* a, llvm::Value* b) { return Arithmetic(kMul, a, b); }
+  llvm::Value* Div(llvm::Value* a, int64_t b);
+  llvm::Value* Rem(llvm::Value* a, int64_t b);
+  llvm::Value* Less(llvm::Value* a, llvm::Value* b) { return Arithmetic(kLess, a, b); }  // signed
+  llvm::Value* Offset(llvm::Value* a, int64_t b) { return Add(a, Index(b)); }
+  llvm::Value* Scale(llvm::Value* a, int64_t b) { return Mul(a, Index(b)); }
+  // A constant's value, if it is one.
+  static bool IsConstant(llvm::Value* v, int64_t* value = nullptr);
+
+  llvm::Value* ThreadIndex();  // in the block
+  llvm::Value* BlockIndex(int axis = 0);
+  // Integer parameter `i`.
+  llvm::Value* Integer(int i);
+
+  // ---- structure ----
+  using Make = std::function<absl::StatusOr<EmittedList>()>;
+  // `on_true` where the condition (i1) holds, else `on_false`; both give as many values.
+  absl::StatusOr<EmittedList> Guarded(llvm::Value* condition, const Make& on_true,
+                                      const Make& on_false);
+  // Runs `body` where the condition holds.
+  absl::Status If(llvm::Value* condition, const std::function<absl::Status()>& body);
+  // for (i = lo; i < hi; i += step): what the body returns is carried to the next iteration.
+  using Body = std::function<absl::StatusOr<EmittedList>(llvm::Value* i, const EmittedList& carried)>;
+  absl::StatusOr<EmittedList> Loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* step,
+                                   EmittedList carried, const Body& body);
+  // Ends a stretch of values that may be reused; what was made before it may still be. For memos
+  // kept by others: their entries die with the stretch.
+  int scope_count() const { return static_cast<int>(scopes_.size()); }
+  uint64_t scope_id(int i) const { return scopes_[static_cast<size_t>(i)].id; }
+
+  // ---- memory ----
+  Emitted Load(int buffer, llvm::Value* index);
+  void Store(int buffer, llvm::Value* index, const Emitted& value);
+  // `lanes` consecutive elements from a multiple of `lanes`.
+  std::vector<Emitted> LoadVector(int buffer, llvm::Value* index, int lanes);
+  void StoreVector(int buffer, llvm::Value* index, absl::Span<const Emitted> values);
+  // Element `index` of a constant array.
+  Emitted LoadConstant(ElementType type, absl::Span<const uint8_t> data, llvm::Value* index);
+  // The element with these bits in memory.
+  Emitted Constant(ElementType type, const uint8_t* bytes);
+
+  SharedArray Shared(ElementType type, int64_t elements, std::string_view name);
+  Emitted LoadShared(const SharedArray& array, llvm::Value* index);
+  void StoreShared(const SharedArray& array, llvm::Value* index, const Emitted& value);
+
+  // ---- threads together ----
+  void Barrier();
+  // The value of the lane `offset` above (of this lane where there is none). All lanes of the warp
+  // take part.
+  Emitted ShuffleDown(const Emitted& value, int offset);
+  // As ShuffleDown, from the lane whose number differs in the bits of `offset`.
+  Emitted ShuffleXor(const Emitted& value, int offset);
+
+  Emitted Select(llvm::Value* condition, const Emitted& on_true, const Emitted& on_false);
+
+ private:
+  enum Operation { kAdd, kSub, kMul, kDiv, kRem, kLess };
+  struct Scope {
+    uint64_t id;
+    std::map<std::tuple<int, llvm::Value*, llvm::Value*>, llvm::Value*> made;
+  };
+  llvm::Value* Arithmetic(Operation operation, llvm::Value* a, llvm::Value* b);
+  void OpenScope() { scopes_.push_back({++last_scope_, {}}); }
+  void CloseScope() { scopes_.pop_back(); }
+  llvm::Type* MemoryType(ElementType type);
+  llvm::Value* Address(llvm::Value* base, ElementType type, llvm::Value* index);
+  Emitted LoadFrom(llvm::Value* base, ElementType type, llvm::Value* index);
+  void StoreTo(llvm::Value* base, ElementType type, llvm::Value* index, const Emitted& value);
+  Emitted FromMemory(ElementType type, llvm::Value* loaded);
+  llvm::Value* ToMemory(ElementType type, llvm::Value* value);
+  llvm::Value* ShufflePart(llvm::Value* value, int offset, llvm::Intrinsic::ID id);
+  llvm::Value* Special(llvm::Intrinsic::ID id);
+  llvm::BasicBlock* NewBlock(const char* name);
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b_;
+  std::vector<BufferParam> buffers_;
+  int block_threads_;
+  llvm::Type* index_type_;
+  llvm::Function* function_;
+  std::vector<Scope> scopes_;
+  uint64_t last_scope_ = 0;
+  std::map<int, llvm::Value*> specials_;
+  std::map<const uint8_t*, llvm::Value*> constants_;  // looked up only
+};
+
+// The data layout and triple that kernels are written for.
+void SetDeviceTarget(llvm::Module& module);
+
+}  // namespace hlo::gpu

@@ -1,0 +1,52 @@
+// backends/gpu/emit/reducer.h
+//
+// How a reduction combines values: its computation, or, where that is one sum or product of narrow
+// floats, the same in f32 with one rounding at the end. Internal: includes LLVM headers.
+#pragma once
+
+#include <functional>
+
+#include "backends/gpu/emit/fused_emitter.h"
+
+namespace hlo::gpu {
+
+class Reducer final {
+ public:
+  Reducer(FusedEmitter& emitter, const Instruction* reduce);
+
+  int count() const { return static_cast<int>(types_.size()); }
+  // Of accumulator `i`.
+  ElementType type(int i) const {
+    return widened_ ? ElementType::kF32 : types_[static_cast<size_t>(i)];
+  }
+  EmittedList Widen(EmittedList values) const;
+  EmittedList Narrow(EmittedList values) const;
+  absl::StatusOr<EmittedList> Combine(const EmittedList& a, const EmittedList& b) const;
+
+ private:
+  FusedEmitter& emitter_;
+  const Computation& region_;
+  absl::InlinedVector<ElementType, 2> types_;
+  bool widened_ = false;
+};
+
+// Combines values of the threads of a group.
+struct RowReduction {
+  int64_t outputs = 0;
+  int64_t elements = 0;  // per output, at least 1
+  // Elements of this output, when some have more than `elements`.
+  std::function<llvm::Value*(llvm::Value* output)> limit;
+  std::vector<ElementType> types;
+  std::function<absl::StatusOr<EmittedList>(llvm::Value* output, llvm::Value* element)> input;
+  std::function<absl::StatusOr<EmittedList>(const EmittedList&, const EmittedList&)> combine;
+  std::function<absl::Status(llvm::Value* output, const EmittedList&)> store;
+};
+// Threads per output that suit it: a warp or a block.
+int RowGroup(int64_t outputs, int64_t elements);
+inline constexpr int kRowBlock = 256;
+// Writes the body of a kernel with blocks of kRowBlock threads, of which `group` serve an output.
+absl::Status EmitRows(KernelBuilder& kernel, int group, const RowReduction& rows);
+// Blocks that such a kernel needs.
+int64_t RowBlocks(int group, int64_t outputs);
+
+}  // namespace hlo::gpu

@@ -1,0 +1,175 @@
+// scatter: the result begins as the operand (in its buffer when both share one, else copied first);
+// then every update window is combined into it.
+//
+// Results are the same at every run, whatever the operation: windows that may meet in an element are
+// taken in row-major order. Where they meet only at equal window positions, a thread owns one
+// position and goes through all windows; otherwise one thread does everything. Where indices are
+// unique, every update has a thread.
+#include <algorithm>
+
+#include "backends/gpu/emit/frame.h"
+#include "lib/support/status.h"
+
+namespace hlo::gpu {
+namespace {
+
+bool IsIn(const DimVec& list, int64_t d) {
+  return std::find(list.begin(), list.end(), d) != list.end();
+}
+
+using Sizes = absl::InlinedVector<int64_t, 6>;
+
+class ScatterEmission {
+ public:
+  ScatterEmission(const Instruction& scatter, const Frame& frame, FusedEmitter& emitter)
+      : scatter_(scatter),
+        attrs_(scatter.attrs<ScatterAttrs>()),
+        frame_(frame),
+        emitter_(emitter),
+        k_(emitter.kernel()),
+        count_((scatter.operand_count() - 1) / 2) {}
+
+  // Combines the update at window position `window` (of all sizes) of scatter index `number`.
+  absl::Status Combine(llvm::Value* number, llvm::Value* window, const Sizes& scatter_sizes,
+                       const Sizes& window_sizes) {
+    const Instruction* const update = scatter_.operand(count_ + 1);
+    const auto batch = ArrayIndex::Linear(scatter_sizes, number).positions(k_);
+    const auto inner = ArrayIndex::Linear(window_sizes, window).positions(k_);
+    ArrayIndex::Positions update_at;
+    size_t next_batch = 0, next_window = 0;
+    for (int64_t d = 0; d < update->shape().rank(); ++d)
+      update_at.push_back(IsIn(attrs_.update_window_dims, d) ? inner[next_window++]
+                                                             : batch[next_batch++]);
+    ArrayIndex::Positions target;
+    ASSIGN_OR_RETURN(llvm::Value* const inside, Target(batch, inner, target));
+    return k_.If(inside, [&]() -> absl::Status {
+      const absl::Span<const int64_t> dims = scatter_.operand(0)->shape().dims();
+      llvm::Value* const place = ArrayIndex::At(dims, target).linear(k_);
+      EmittedList arguments;
+      for (int i = 0; i < count_; ++i)
+        arguments.push_back(k_.Load(frame_.outputs[static_cast<size_t>(i)].buffer, place));
+      for (int i = 0; i < count_; ++i) {
+        const Instruction* const updates = scatter_.operand(count_ + 1 + i);
+        ASSIGN_OR_RETURN(const Emitted value,
+                         emitter_.Emit(updates, ArrayIndex::At(updates->shape().dims(), update_at)));
+        arguments.push_back(value);
+      }
+      ASSIGN_OR_RETURN(const EmittedList combined,
+                       emitter_.EmitRegion(*scatter_.to_apply(), arguments));
+      for (int i = 0; i < count_; ++i)
+        k_.Store(frame_.outputs[static_cast<size_t>(i)].buffer, place,
+                 combined[static_cast<size_t>(i)]);
+      return absl::OkStatus();
+    });
+  }
+
+ private:
+  // The place in the result; whether the whole window lies inside.
+  absl::StatusOr<llvm::Value*> Target(const ArrayIndex::Positions& batch,
+                                      const ArrayIndex::Positions& inner,
+                                      ArrayIndex::Positions& target) {
+    const Instruction* const indices = scatter_.operand(count_);
+    const absl::Span<const int64_t> dims = scatter_.operand(0)->shape().dims();
+    const Shape update = scatter_.operand(count_ + 1)->shape();
+    target.assign(dims.size(), k_.Index(0));
+    Sizes window(dims.size(), 1);
+    size_t next = 0;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const auto dim = static_cast<int64_t>(d);
+      if (IsIn(attrs_.inserted_window_dims, dim) || IsIn(attrs_.input_batching_dims, dim)) continue;
+      window[d] = update.dim(static_cast<int>(attrs_.update_window_dims[next]));
+      target[d] = inner[next++];
+    }
+    for (size_t i = 0; i < attrs_.input_batching_dims.size(); ++i) {
+      const int64_t d = attrs_.scatter_indices_batching_dims[i];
+      target[static_cast<size_t>(attrs_.input_batching_dims[i])] =
+          batch[static_cast<size_t>(d < attrs_.index_vector_dim ? d : d - 1)];
+    }
+    llvm::Value* inside = k_.b().getTrue();
+    for (size_t n = 0; n < attrs_.scatter_dims_to_operand_dims.size(); ++n) {
+      ArrayIndex::Positions at;
+      size_t b = 0;
+      for (int64_t d = 0; d < indices->shape().rank(); ++d)
+        at.push_back(d == attrs_.index_vector_dim ? k_.Index(static_cast<int64_t>(n)) : batch[b++]);
+      const auto d = static_cast<size_t>(attrs_.scatter_dims_to_operand_dims[n]);
+      ASSIGN_OR_RETURN(const FusedEmitter::CheckedIndex start,
+                       emitter_.IndexElement(indices, ArrayIndex::At(indices->shape().dims(), at),
+                                             dims[d] - window[d]));
+      inside = k_.b().CreateAnd(inside, start.fits);
+      target[d] = k_.Add(target[d], start.value);
+    }
+    return inside;
+  }
+
+  const Instruction& scatter_;
+  const ScatterAttrs& attrs_;
+  const Frame& frame_;
+  FusedEmitter& emitter_;
+  KernelBuilder& k_;
+  int count_;
+};
+
+// Whether two windows can meet in an element only at the same window position: no dimension that
+// the indices move is also spanned by the window.
+bool WindowPositionsAreApart(const ScatterAttrs& attrs) {
+  return std::all_of(
+      attrs.scatter_dims_to_operand_dims.begin(), attrs.scatter_dims_to_operand_dims.end(),
+      [&](int64_t d) { return IsIn(attrs.inserted_window_dims, d); });
+}
+
+}  // namespace
+
+absl::Status EmitScatter(const Instruction& fusion, bool in_place, Frame& frame,
+                         KernelPlan& plan) {
+  plan.family = "scatter";
+  const Instruction& scatter = *RootOf(fusion);
+  const auto& attrs = scatter.attrs<ScatterAttrs>();
+  const int count = (scatter.operand_count() - 1) / 2;
+  const Shape update = scatter.operand(count + 1)->shape();
+  if (!in_place) {
+    // The outputs begin as copies of the operands, wherever those are computed.
+    for (int i = 0; i < count; ++i) {
+      const KernelOutput& output = frame.outputs[static_cast<size_t>(i)];
+      const KernelOutput copy = {scatter.operand(i), 0, output.buffer, output.shape};
+      RETURN_IF_ERROR(EmitLoop(frame, {&copy, 1}, plan));
+    }
+    plan.family = "scatter";
+  }
+  if (update.element_count() == 0 || frame.outputs[0].shape.element_count() == 0)
+    return absl::OkStatus();
+  Sizes scatter_sizes, window_sizes;
+  int64_t scatters = 1, windows = 1;
+  for (int d = 0; d < update.rank(); ++d) {
+    const bool is_window = IsIn(attrs.update_window_dims, d);
+    (is_window ? window_sizes : scatter_sizes).push_back(update.dim(d));
+    (is_window ? windows : scatters) *= update.dim(d);
+  }
+  const bool unique = attrs.unique_indices || scatters == 1;
+  const bool apart = WindowPositionsAreApart(attrs);
+  // unique indices: windows that differ in their index may still overlap when they have an extent.
+  const bool all_parallel = scatters == 1 || (unique && apart);
+  const int64_t threads = all_parallel ? scatters * windows : apart ? windows : 1;
+  return AddSimpleKernel(
+      frame, threads, plan, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+        ScatterEmission emission(scatter, frame, emitter);
+        llvm::Value* const thread =
+            k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
+        return k.If(k.Less(thread, k.Index(threads)), [&]() -> absl::Status {
+          if (all_parallel) {
+            return emission.Combine(k.Div(thread, windows), k.Rem(thread, windows), scatter_sizes,
+                                    window_sizes);
+          }
+          const auto each = [&](llvm::Value* i,
+                                const EmittedList& none) -> absl::StatusOr<EmittedList> {
+            llvm::Value* const number = apart ? i : k.Div(i, windows);
+            llvm::Value* const window = apart ? thread : k.Rem(i, windows);
+            RETURN_IF_ERROR(emission.Combine(number, window, scatter_sizes, window_sizes));
+            return none;
+          };
+          const int64_t trips = apart ? scatters : scatters * windows;
+          return k.Loop(k.Index(0), k.Index(trips), k.Index(1), {}, each).status();
+        });
+      });
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,185 @@
+// sort: stable merge sort. Sorted runs of 1, 2, 4, … elements are merged pairwise by one launch
+// each; every element finds its place in the merged run by a binary search of its neighbour run, so
+// any comparator and any number of operands will do, and no thread waits for another.
+//
+//   place of left[i]  = i + number of right elements that come before it:  right < left[i]
+//   place of right[j] = j + number of left elements that do not come after: not right[j] < left
+#include <algorithm>
+
+#include "backends/gpu/emit/frame.h"
+#include "lib/support/status.h"
+
+namespace hlo::gpu {
+namespace {
+
+class SortEmission {
+ public:
+  SortEmission(const Instruction& sort, const std::vector<int>& from, const std::vector<int>& to,
+               FusedEmitter& emitter)
+      : sort_(sort), from_(from), to_(to), emitter_(emitter), k_(emitter.kernel()) {
+    const Shape shape = sort.operand(0)->shape();
+    dim_ = static_cast<int>(sort.attrs<SortAttrs>().dimensions.value);
+    length_ = shape.dim(dim_);
+    for (int d = dim_ + 1; d < shape.rank(); ++d) stride_ *= shape.dim(d);
+    count_ = shape.element_count();
+  }
+
+  // One element per thread; integer 0 is the length of sorted runs.
+  absl::Status Emit() {
+    llvm::Value* const thread =
+        k_.Add(k_.Scale(k_.BlockIndex(), k_.block_threads()), k_.ThreadIndex());
+    return k_.If(k_.Less(thread, k_.Index(count_)), [&]() -> absl::Status {
+      // thread = (outer * length + position) * stride + inner
+      llvm::Value* const inner = k_.Rem(thread, stride_);
+      llvm::Value* const rest = k_.Div(thread, stride_);
+      llvm::Value* const position = k_.Rem(rest, length_);
+      llvm::Value* const line =
+          k_.Add(k_.Scale(k_.Div(rest, length_), length_ * stride_), inner);
+      return EmitPlace(line, position);
+    });
+  }
+
+ private:
+  llvm::Value* Least(llvm::Value* a, llvm::Value* b) {
+    return k_.b().CreateSelect(k_.Less(a, b), a, b);
+  }
+  llvm::Value* At(llvm::Value* line, llvm::Value* position) {
+    return k_.Add(line, k_.Scale(position, stride_));
+  }
+  EmittedList LoadAll(llvm::Value* place) {
+    EmittedList values;
+    for (const int buffer : from_) values.push_back(k_.Load(buffer, place));
+    return values;
+  }
+  // Whether the elements `a` come before the elements `b`.
+  absl::StatusOr<llvm::Value*> Before(const EmittedList& a, const EmittedList& b) {
+    EmittedList arguments;
+    for (size_t i = 0; i < a.size(); ++i) {
+      arguments.push_back(a[i]);
+      arguments.push_back(b[i]);
+    }
+    ASSIGN_OR_RETURN(const EmittedList result, emitter_.EmitRegion(*sort_.to_apply(), arguments));
+    return result[0].value;
+  }
+
+  absl::Status EmitPlace(llvm::Value* line, llvm::Value* position) {
+    auto& b = k_.b();
+    llvm::Value* const run = k_.Integer(0);
+    llvm::Value* const pair = k_.Add(run, run);
+    llvm::Value* const start = k_.Sub(position, b.CreateURem(position, pair));
+    llvm::Value* const middle = Least(k_.Add(start, run), k_.Index(length_));
+    llvm::Value* const end = Least(k_.Add(start, pair), k_.Index(length_));
+    llvm::Value* const is_left = k_.Less(position, middle);
+    // The other run: [low, high).
+    llvm::Value* const other = b.CreateSelect(is_left, middle, start);
+    llvm::Value* const other_end = b.CreateSelect(is_left, end, middle);
+    const EmittedList mine = LoadAll(At(line, position));
+    ASSIGN_OR_RETURN(llvm::Value* const found, Search(line, mine, is_left, other, other_end));
+    llvm::Value* const own_start = b.CreateSelect(is_left, start, middle);
+    // Both runs' parts before it, from the pair's start.
+    llvm::Value* const place = k_.Add(start, k_.Add(k_.Sub(position, own_start),
+                                                    k_.Sub(found, other)));
+    llvm::Value* const target = At(line, place);
+    for (size_t i = 0; i < to_.size(); ++i) k_.Store(to_[i], target, mine[i]);
+    return absl::OkStatus();
+  }
+
+  // The first position in [low, high) of the line whose element does not go before mine.
+  absl::StatusOr<llvm::Value*> Search(llvm::Value* line, const EmittedList& mine,
+                                      llvm::Value* is_left, llvm::Value* low, llvm::Value* high) {
+    auto& b = k_.b();
+    // Enough halvings for any run; a finished search stands still.
+    int64_t steps = 1;
+    while ((int64_t{1} << steps) <= length_) ++steps;
+    const auto halve = [&](llvm::Value*,
+                           const EmittedList& range) -> absl::StatusOr<EmittedList> {
+      llvm::Value* const lo = range[0].value;
+      llvm::Value* const hi = range[1].value;
+      const auto look = [&]() -> absl::StatusOr<EmittedList> {
+        llvm::Value* const mid = b.CreateLShr(k_.Add(lo, hi), 1);
+        const EmittedList theirs = LoadAll(At(line, mid));
+        // Left elements count what is strictly before them, right ones what is not after them.
+        EmittedList first, second;
+        for (size_t i = 0; i < mine.size(); ++i) {
+          first.push_back(k_.Select(is_left, theirs[i], mine[i]));
+          second.push_back(k_.Select(is_left, mine[i], theirs[i]));
+        }
+        ASSIGN_OR_RETURN(llvm::Value* const less, Before(first, second));
+        llvm::Value* const goes_before = b.CreateXor(less, b.CreateNot(is_left));
+        return EmittedList{{b.CreateSelect(goes_before, k_.Offset(mid, 1), lo), nullptr},
+                           {b.CreateSelect(goes_before, hi, mid), nullptr}};
+      };
+      return k_.Guarded(k_.Less(lo, hi), look,
+                        [&]() -> absl::StatusOr<EmittedList> { return range; });
+    };
+    ASSIGN_OR_RETURN(const EmittedList done,
+                     k_.Loop(k_.Index(0), k_.Index(steps), k_.Index(1),
+                             {{low, nullptr}, {high, nullptr}}, halve));
+    return done[0].value;
+  }
+
+  const Instruction& sort_;
+  const std::vector<int>& from_;
+  const std::vector<int>& to_;
+  FusedEmitter& emitter_;
+  KernelBuilder& k_;
+  int dim_ = 0;
+  int64_t length_ = 0;
+  int64_t stride_ = 1;
+  int64_t count_ = 0;
+};
+
+}  // namespace
+
+absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan) {
+  plan.family = "sort";
+  const Shape shape = sort.operand(0)->shape();
+  const int64_t length = shape.dim(static_cast<int>(sort.attrs<SortAttrs>().dimensions.value));
+  if (shape.element_count() == 0) return absl::OkStatus();
+  std::vector<int> operands, results, scratch;
+  for (int i = 0; i < sort.operand_count(); ++i) {
+    operands.push_back(i);
+    results.push_back(frame.operand_buffers + i);
+  }
+  int64_t passes = 0;
+  while ((int64_t{1} << passes) < length) ++passes;
+  if (passes > 1) {
+    for (const int i : operands) {
+      const ElementType type = sort.operand(i)->shape().element_type();
+      scratch.push_back(frame.AddScratch(plan, type, shape.element_count()));
+    }
+  }
+  const auto copy = [&] {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      PlanStep step;
+      step.kind = PlanStep::Kind::kCopy;
+      step.buffers = {operands[i], results[i]};
+      plan.steps.push_back(step);
+    }
+  };
+  if (passes == 0) {
+    copy();
+    return absl::OkStatus();
+  }
+  constexpr int kThreads = 128;
+  const int64_t blocks = (shape.element_count() + kThreads - 1) / kThreads;
+  // Pass p reads where pass p - 1 wrote; the last one writes the results.
+  int kernels[3] = {-1, -1, -1};  // operands, results, scratch as source
+  for (int64_t p = 0; p < passes; ++p) {
+    const bool into_results = (passes - 1 - p) % 2 == 0;
+    const int source = p == 0 ? 0 : into_results ? 2 : 1;
+    const std::vector<int>& from = p == 0 ? operands : into_results ? scratch : results;
+    const std::vector<int>& to = into_results ? results : scratch;
+    if (kernels[source] < 0) {
+      ASSIGN_OR_RETURN(kernels[source],
+                       AddKernel(frame, kThreads, 1, plan,
+                                 [&](FusedEmitter& emitter, KernelBuilder&) {
+                                   return SortEmission(sort, from, to, emitter).Emit();
+                                 }));
+    }
+    AddLaunch(frame, kernels[source], blocks, kThreads, {int64_t{1} << p}, plan);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hlo::gpu

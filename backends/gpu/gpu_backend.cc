@@ -1,0 +1,179 @@
+#include "backends/gpu/gpu_backend.h"
+
+#include <chrono>
+#include <functional>
+
+#include "backends/gpu/device/cuda_device.h"
+#include "backends/gpu/device/simulated_device.h"
+#include "backends/gpu/emit/family.h"
+#include "backends/gpu/gpu_executable.h"
+#include "backends/gpu/nvptx/assembler.h"
+#include "backends/gpu/nvptx/nvptx.h"
+#include "lib/ir/printer.h"
+#include "lib/support/status.h"
+#include "passes/pass_manager.h"
+
+namespace hlo {
+namespace {
+
+double NowInMilliseconds() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+absl::Status RunGpuPasses(Module& module, bool verify_each) {
+  PassContext context;
+  Instrumentation instrumentation;
+  instrumentation.verify_each = verify_each;
+  return RunPipelineText("default<gpu>", module, context, instrumentation).status();
+}
+
+std::string TargetOf(const CompileOptions& options) {
+  return options.gpu_target.empty() ? std::string(gpu::kDefaultTarget) : options.gpu_target;
+}
+
+// Texts of the kernels that were asked for.
+absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& options) {
+  if (options.Wants(EmitStage::kLlvm)) {
+    ASSIGN_OR_RETURN(const std::string text, gpu::KernelsAsText(program.kernels));
+    options.emit_sink(EmitStage::kLlvm, text);
+  }
+  if (options.Wants(EmitStage::kPtx)) {
+    ASSIGN_OR_RETURN(const std::string text,
+                     gpu::CompileToPtx(program.kernels, TargetOf(options)));
+    options.emit_sink(EmitStage::kPtx, text);
+  }
+  if (options.Wants(EmitStage::kKernels)) {
+    ASSIGN_OR_RETURN(const std::string ptx,
+                     gpu::CompileToPtx(program.kernels, TargetOf(options)));
+    ASSIGN_OR_RETURN(const gpu::Assembled assembled, gpu::Assemble(ptx, TargetOf(options)));
+    options.emit_sink(EmitStage::kKernels,
+                      gpu::ToTable(assembled.kernels) + assembled.warnings);
+  }
+  return absl::OkStatus();
+}
+
+// What the two platforms do before they differ.
+absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions& options,
+                                            CompileStats& stats) {
+  RETURN_IF_ERROR(gpu::CheckTarget(TargetOf(options)));
+  const double start = NowInMilliseconds();
+  if (options.run_passes) RETURN_IF_ERROR(RunGpuPasses(module, options.verify_each_pass));
+  stats.passes_ms = NowInMilliseconds() - start;
+  if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(module));
+  const double codegen = NowInMilliseconds();
+  ASSIGN_OR_RETURN(gpu::Program program, gpu::EmitProgram(module, options));
+  RETURN_IF_ERROR(ShowKernels(program, options));
+  stats.codegen_ms = NowInMilliseconds() - codegen;
+  return program;
+}
+
+class GpuSimBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "gpu-sim"; }
+
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
+                                                      const CompileOptions& options) override {
+    CompileStats stats;
+    ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, options, stats));
+    const double load = NowInMilliseconds();
+    gpu::SimulatorOptions simulator;
+    simulator.seed = options.gpu_sim_seed;
+    simulator.sanitize = options.gpu_sim_sanitize;
+    ASSIGN_OR_RETURN(std::shared_ptr<gpu::Device> device, gpu::MakeSimulatedDevice(simulator));
+    std::vector<gpu::DeviceCode> codes;
+    for (const gpu::UniqueKernel& kernel : program.kernels)
+      codes.push_back({kernel.bitcode, {}, {}, {gpu::kKernelName}});
+    ASSIGN_OR_RETURN(std::unique_ptr<gpu::GpuExecutable> executable,
+                     gpu::GpuExecutable::Make(std::move(module), std::move(device),
+                                              std::move(program), codes));
+    stats.load_ms = NowInMilliseconds() - load;
+    executable->SetStats(stats);
+    return std::unique_ptr<Executable>(std::move(executable));
+  }
+};
+
+// What is left of a compilation that was asked for texts alone: nothing that runs.
+class TextsOnly final : public Executable {
+ public:
+  explicit TextsOnly(std::unique_ptr<Module> module) : module_(std::move(module)) {}
+  absl::StatusOr<Literal> Run(absl::Span<const Literal>, const RunOptions&) override {
+    return Error("this module was compiled for its texts (`--emit`), not to be run");
+  }
+  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
+                                                       const RunOptions& options) override {
+    return Run(arguments, options).status();
+  }
+  const Module& module() const override { return *module_; }
+  const CompileStats& stats() const override { return stats_; }
+
+ private:
+  std::unique_ptr<Module> module_;
+  CompileStats stats_;
+};
+
+class CudaBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "gpu"; }
+
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
+                                                      const CompileOptions& options) override {
+    CompileStats stats;
+    CompileOptions own = options;
+    std::shared_ptr<gpu::Device> device;
+    // Texts can be had without a device.
+    if (options.emit.empty()) {
+      ASSIGN_OR_RETURN(device, gpu::MakeCudaDevice());
+      if (own.gpu_target.empty()) own.gpu_target = TargetOf(device->properties());
+    }
+    ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, own, stats));
+    if (device == nullptr) return std::unique_ptr<Executable>(new TextsOnly(std::move(module)));
+    const double codegen = NowInMilliseconds();
+    std::vector<gpu::DeviceCode> codes;
+    if (!program.kernels.empty()) {
+      gpu::DeviceCode code;
+      ASSIGN_OR_RETURN(code.ptx, gpu::CompileToPtx(program.kernels, TargetOf(own)));
+      for (size_t i = 0; i < program.kernels.size(); ++i)
+        code.kernels.push_back(gpu::PtxName(program.kernels[i], i));
+      // Without ptxas the driver translates the PTX.
+      if (gpu::FindPtxas().ok()) {
+        ASSIGN_OR_RETURN(gpu::Assembled assembled, gpu::Assemble(code.ptx, TargetOf(own)));
+        code.cubin = std::move(assembled.cubin);
+      }
+      codes.push_back(std::move(code));
+    }
+    stats.codegen_ms += NowInMilliseconds() - codegen;
+    return Load(std::move(module), std::move(device), std::move(program), codes, stats);
+  }
+
+ private:
+  // The newest target we know that runs on the device.
+  static std::string TargetOf(const gpu::DeviceProperties& properties) {
+    const int capability = properties.compute_major * 10 + properties.compute_minor;
+    return capability >= 90 ? "sm_90" : capability >= 89 ? "sm_89" : "sm_80";
+  }
+  static std::string TargetOf(const CompileOptions& options) { return hlo::TargetOf(options); }
+
+  static absl::StatusOr<std::unique_ptr<Executable>> Load(std::unique_ptr<Module> module,
+                                                          std::shared_ptr<gpu::Device> device,
+                                                          gpu::Program program,
+                                                          const std::vector<gpu::DeviceCode>& codes,
+                                                          CompileStats stats) {
+    const double load = NowInMilliseconds();
+    ASSIGN_OR_RETURN(std::unique_ptr<gpu::GpuExecutable> executable,
+                     gpu::GpuExecutable::Make(std::move(module), std::move(device),
+                                              std::move(program), codes));
+    stats.load_ms = NowInMilliseconds() - load;
+    executable->SetStats(stats);
+    return std::unique_ptr<Executable>(std::move(executable));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeGpuBackend() { return std::make_unique<CudaBackend>(); }
+
+std::unique_ptr<Backend> MakeGpuSimBackend() { return std::make_unique<GpuSimBackend>(); }
+
+}  // namespace hlo

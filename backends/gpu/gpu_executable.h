@@ -1,0 +1,54 @@
+// A compiled module on a device: thunks, loaded kernels, and one block of device memory with fixed
+// addresses for arguments, results, constants, temporaries and scratch.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/gpu/device/device.h"
+#include "backends/gpu/program.h"
+
+namespace hlo::gpu {
+
+class GpuExecutable final : public Executable {
+ public:
+  // `codes`: one for each kernel of the program, or one that holds them all.
+  static absl::StatusOr<std::unique_ptr<GpuExecutable>> Make(std::unique_ptr<Module> module,
+                                                             std::shared_ptr<Device> device,
+                                                             Program program,
+                                                             const std::vector<DeviceCode>& codes);
+  ~GpuExecutable() override;
+
+  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments,
+                              const RunOptions& options) override;
+  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
+                                                       const RunOptions& options) override;
+  const Module& module() const override { return *module_; }
+  const CompileStats& stats() const override { return stats_; }
+  void SetStats(const CompileStats& stats);
+
+  // For prepared runs: takes the arguments in, runs the thunks, gives the results out.
+  absl::Status LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten = false);
+  bool OverwritesArguments() const;
+  absl::Status Execute(const RunOptions& options);
+  absl::StatusOr<Literal> Results();
+
+ private:
+  GpuExecutable() = default;
+  absl::Status LoadKernels(const std::vector<DeviceCode>& codes);
+  absl::Status Allocate();
+
+  std::unique_ptr<Module> module_;
+  std::shared_ptr<Device> device_;
+  Program program_;
+  CompileStats stats_;
+  std::vector<std::unique_ptr<DeviceModule>> modules_;
+  std::vector<const Kernel*> kernels_;
+  std::unique_ptr<Stream> stream_;
+  DevicePtr memory_ = 0;
+  std::vector<std::byte*> addresses_;  // device addresses by allocation
+  std::byte* scratch_ = nullptr;
+};
+
+}  // namespace hlo::gpu

@@ -1,0 +1,151 @@
+#include "backends/gpu/nvptx/nvptx.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <mutex>
+
+#include "backends/gpu/emit/family.h"
+#include "backends/gpu/nvptx/remainder.h"
+#include "lib/support/status.h"
+
+namespace hlo::gpu {
+namespace {
+
+constexpr char kTriple[] = "nvptx64-nvidia-cuda";
+
+// The emitters write what they want; this takes out what they repeat. Loops are not rotated, peeled
+// or vectorised: LLVM's usual list makes some kernels longer.
+constexpr char kPasses[] =
+    "cgscc(inline),function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-mssa(licm),gvn,dse,adce,simplifycfg)";
+
+const llvm::Target* FindNvptx() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  std::string problem;
+  return llvm::TargetRegistry::lookupTarget(kTriple, problem);
+}
+
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeNvptxMachine(std::string_view target) {
+  const llvm::Target* const nvptx = FindNvptx();
+  RET_CHECK(nvptx != nullptr, "this LLVM has no NVPTX target");
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // fma only where the IR says so
+  std::unique_ptr<llvm::TargetMachine> machine(nvptx->createTargetMachine(
+      kTriple, llvm::StringRef(target.data(), target.size()), "+ptx85", options, std::nullopt,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  RET_CHECK(machine != nullptr, "LLVM cannot make a machine for `{}`", target);
+  return machine;
+}
+
+absl::StatusOr<std::unique_ptr<llvm::Module>> ReadKernel(const UniqueKernel& kernel, size_t i,
+                                                         llvm::LLVMContext& context) {
+  const llvm::MemoryBufferRef buffer(
+      llvm::StringRef(kernel.bitcode.data(), kernel.bitcode.size()), "kernel");
+  auto parsed = llvm::parseBitcodeFile(buffer, context);
+  if (!parsed) return Internal("cannot read bitcode: {}", llvm::toString(parsed.takeError()));
+  llvm::Function* const function = (*parsed)->getFunction(kKernelName);
+  RET_CHECK(function != nullptr, "the kernel of `{}` has no function", kernel.name);
+  function->setName(PtxName(kernel, i));
+  for (llvm::GlobalVariable& global : (*parsed)->globals()) {
+    // PTX allows no dots in names.
+    std::string name = global.getName().str();
+    for (char& c : name) c = c == '.' ? '_' : c;
+    global.setName(name);
+  }
+  return std::move(*parsed);
+}
+
+void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(passes, kPasses));
+  passes.run(module, modules);
+}
+
+}  // namespace
+
+absl::Status CheckTarget(std::string_view target) {
+  const llvm::Target* const nvptx = FindNvptx();
+  RET_CHECK(nvptx != nullptr, "this LLVM has no NVPTX target");
+  const std::unique_ptr<llvm::MCSubtargetInfo> known(
+      nvptx->createMCSubtargetInfo(kTriple, "sm_90", ""));
+  const llvm::StringRef name(target.data(), target.size());
+  if (target.starts_with("sm_") && known->isCPUStringValid(name)) return absl::OkStatus();
+  return Error("unknown target `{}`; this compiler knows sm_80, sm_86, sm_89, sm_90 and sm_90a",
+               target);
+}
+
+std::string PtxName(const UniqueKernel& kernel, size_t i) {
+  std::string name = kernel.name;
+  for (char& c : name) {
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!fits) c = '_';
+  }
+  return fmt::format("k{}_{}", i, name);
+}
+
+absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
+                                         std::string_view target) {
+  RETURN_IF_ERROR(CheckTarget(target));
+  ASSIGN_OR_RETURN(const std::unique_ptr<llvm::TargetMachine> machine, MakeNvptxMachine(target));
+  llvm::LLVMContext context;
+  llvm::Module all("kernels", context);
+  all.setTargetTriple(kTriple);
+  all.setDataLayout(machine->createDataLayout());
+  llvm::Linker linker(all);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> one, ReadKernel(kernels[i], i, context));
+    one->setDataLayout(machine->createDataLayout());
+    RET_CHECK(!linker.linkInModule(std::move(one)), "kernel of `{}` does not link",
+              kernels[i].name);
+  }
+  LowerRemainders(all);
+  RunPasses(all, *machine);
+  llvm::SmallString<16384> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  RET_CHECK(!machine->addPassesToEmitFile(passes, stream, nullptr,
+                                          llvm::CodeGenFileType::AssemblyFile),
+            "the code generator writes no PTX");
+  passes.run(all);
+  return std::string(text.data(), text.size());
+}
+
+absl::StatusOr<std::string> KernelsAsText(absl::Span<const UniqueKernel> kernels) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    llvm::LLVMContext context;
+    ASSIGN_OR_RETURN(const std::unique_ptr<llvm::Module> one, ReadKernel(kernels[i], i, context));
+    stream << "; " << kernels[i].name << "\n";
+    one->print(stream, nullptr);
+  }
+  return stream.str();
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,32 @@
+// backends/gpu/nvptx/nvptx.h
+//
+// Kernels as PTX: LLVM's NVPTX code generator after a short list of passes. No GPU and no CUDA is
+// needed. This header includes no LLVM header.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/gpu/program.h"
+
+namespace hlo::gpu {
+
+inline constexpr std::string_view kDefaultTarget = "sm_90";
+
+// Refuses a name such as "sm_12" that the code generator does not know.
+absl::Status CheckTarget(std::string_view target);
+
+// The name of kernel `i` in PTX: that of its instruction, made fit, and its number.
+std::string PtxName(const UniqueKernel& kernel, size_t i);
+
+// All kernels as one PTX module for `target` ("sm_90").
+absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
+                                         std::string_view target);
+
+// All kernels as LLVM text, as the emitters wrote them.
+absl::StatusOr<std::string> KernelsAsText(absl::Span<const UniqueKernel> kernels);
+
+}  // namespace hlo::gpu

@@ -1,0 +1,195 @@
+#include "backends/gpu/program.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/gpu/emit/family.h"
+#include "backends/gpu/gpu_thunks.h"
+#include "lib/ir/computation.h"
+#include "lib/support/diagnostic.h"
+#include "lib/support/status.h"
+
+namespace hlo::gpu {
+namespace {
+
+constexpr size_t kMostErrors = 10;
+
+bool NeedsNoCode(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kAfterAll: return true;
+    default: return instruction.opcode() != Opcode::kCall && IsAliasOp(instruction);
+  }
+}
+
+bool IsControl(Opcode op) {
+  return op == Opcode::kWhile || op == Opcode::kConditional || op == Opcode::kCall;
+}
+
+class ProgramEmitter {
+ public:
+  ProgramEmitter(Module& module, const CompileOptions& options)
+      : module_(module), options_(options) {}
+
+  absl::StatusOr<Program> Run() {
+    RETURN_IF_ERROR(CheckAll(*module_.entry()));
+    if (!unsupported_.empty()) return StatusOf(absl::StatusCode::kUnimplemented, unsupported_);
+    AssignmentHooks hooks;
+    hooks.can_share = [this](const Instruction& instruction, int operand, int leaf) {
+      return CanShare(instruction, operand, leaf);
+    };
+    ASSIGN_OR_RETURN(program_.buffers, BufferAssignment::Make(module_, hooks));
+    ASSIGN_OR_RETURN(program_.thunks, Emit(*module_.entry()));
+    if (!program_.buffers->entry_end().copies.empty()) {
+      program_.thunks.push_back(
+          std::make_unique<GpuCopyThunk>("results", program_.buffers->entry_end()));
+    }
+    if (!unsupported_.empty()) return StatusOf(absl::StatusCode::kUnimplemented, unsupported_);
+    program_.scratch_bytes = ScratchBytes(program_.thunks);
+    Show(EmitStage::kBuffers, [&] { return program_.buffers->ToString(); });
+    Show(EmitStage::kThunks, [&] { return ToString(program_.thunks); });
+    return std::move(program_);
+  }
+
+ private:
+  template <class Fn>
+  void Show(EmitStage stage, Fn&& text) {
+    if (options_.Wants(stage)) options_.emit_sink(stage, text());
+  }
+
+  void Collect(const absl::Status& status) {
+    for (Diagnostic& diagnostic : DiagnosticsOf(status)) {
+      if (unsupported_.size() < kMostErrors) unsupported_.push_back(std::move(diagnostic));
+    }
+  }
+
+  // Refuses what no family takes before memory is laid out.
+  absl::Status CheckAll(const Computation& computation) {
+    for (const Instruction* i : computation.SequenceOrPostOrder()) {
+      if (NeedsNoCode(*i)) continue;
+      if (IsControl(i->opcode())) {
+        for (const Computation* callee : i->calls()) RETURN_IF_ERROR(CheckAll(*callee));
+        continue;
+      }
+      if (const Decision decision = IsKernel(*i); !decision) {
+        Collect(Unsupported(i->loc(), "platform `gpu` cannot run `{}` yet: {}", i->opcode_text(),
+                            decision.reason()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool CanShare(const Instruction& instruction, int operand, int leaf) {
+    if (NeedsNoCode(instruction) || IsControl(instruction.opcode())) return false;
+    const auto [it, is_new] = in_place_.try_emplace(&instruction);
+    if (is_new) it->second = InPlacePairs(instruction);
+    return std::find(it->second.begin(), it->second.end(), BufferPair{operand, leaf}) !=
+           it->second.end();
+  }
+
+  absl::StatusOr<ThunkList> Emit(const Computation& computation) {
+    ThunkList thunks;
+    for (const Instruction* i : computation.SequenceOrPostOrder()) {
+      if (NeedsNoCode(*i)) continue;
+      if (IsControl(i->opcode())) {
+        RETURN_IF_ERROR(EmitControl(*i, thunks));
+        continue;
+      }
+      absl::StatusOr<std::unique_ptr<Thunk>> thunk = EmitKernels(*i);
+      if (thunk.status().code() == absl::StatusCode::kUnimplemented) {
+        Collect(thunk.status());
+      } else if (!thunk.ok()) {
+        return thunk.status();
+      } else {
+        thunks.push_back(*std::move(thunk));
+      }
+    }
+    return thunks;
+  }
+
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitKernels(const Instruction& instruction) {
+    const std::vector<BufferSlice> results = program_.buffers->slices(instruction);
+    FamilyOptions family;
+    std::vector<BufferSlice> buffers;
+    for (int o = 0; o < instruction.operand_count(); ++o) {
+      const std::vector<BufferSlice> operand = program_.buffers->slices(*instruction.operand(o));
+      for (size_t r = 0; r < results.size(); ++r) {
+        if (operand.size() == 1 && operand[0].allocation >= 0 && operand[0] == results[r])
+          family.shared.push_back({o, static_cast<int>(r)});
+      }
+      buffers.insert(buffers.end(), operand.begin(), operand.end());
+    }
+    buffers.insert(buffers.end(), results.begin(), results.end());
+    ASSIGN_OR_RETURN(KernelPlan plan, EmitInstruction(instruction, family));
+    std::vector<int> numbers;
+    for (std::string& bitcode : plan.kernels) {
+      const auto [it, is_new] =
+          by_code_.try_emplace(bitcode, static_cast<int>(program_.kernels.size()));
+      if (is_new) {
+        program_.kernels.push_back({std::string(instruction.name()), std::move(bitcode)});
+      }
+      numbers.push_back(it->second);
+    }
+    std::vector<GpuKernelThunk::Step> steps;
+    for (PlanStep& step : plan.steps) {
+      const bool is_launch = step.kind == PlanStep::Kind::kLaunch;
+      steps.push_back({step.kind, is_launch ? numbers[static_cast<size_t>(step.kernel)] : 0,
+                       step.dims, std::move(step.buffers), std::move(step.integers)});
+    }
+    return std::unique_ptr<Thunk>(std::make_unique<GpuKernelThunk>(
+        instruction.name(), plan.family, std::move(steps), std::move(buffers), results.size(),
+        std::move(plan.scratch)));
+  }
+
+  absl::Status EmitControl(const Instruction& instruction, ThunkList& thunks) {
+    if (instruction.opcode() == Opcode::kCall) {
+      ASSIGN_OR_RETURN(ThunkList inner, Emit(*instruction.to_apply()));
+      for (auto& thunk : inner) thunks.push_back(std::move(thunk));
+      return absl::OkStatus();
+    }
+    if (instruction.opcode() == Opcode::kWhile) return EmitWhile(instruction, thunks);
+    const BufferSlice selector = program_.buffers->slice(*instruction.operand(0));
+    std::vector<ThunkList> branches;
+    for (const Computation* branch : instruction.calls()) {
+      ASSIGN_OR_RETURN(ThunkList inner, Emit(*branch));
+      const CopyList& copies = program_.buffers->branch_end(*branch);
+      if (!copies.copies.empty())
+        inner.push_back(std::make_unique<GpuCopyThunk>(branch->name(), copies));
+      branches.push_back(std::move(inner));
+    }
+    const bool is_pred = IsPred(instruction.operand(0)->shape().element_type());
+    thunks.push_back(std::make_unique<GpuConditionalThunk>(instruction.name(), selector, is_pred,
+                                                           std::move(branches)));
+    return absl::OkStatus();
+  }
+
+  absl::Status EmitWhile(const Instruction& loop, ThunkList& thunks) {
+    const CopyList& init = program_.buffers->loop_init(loop);
+    if (!init.copies.empty()) thunks.push_back(std::make_unique<GpuCopyThunk>(loop.name(), init));
+    ASSIGN_OR_RETURN(ThunkList condition, Emit(*loop.while_condition()));
+    ASSIGN_OR_RETURN(ThunkList body, Emit(*loop.while_body()));
+    const CopyList& end = program_.buffers->loop_end(loop);
+    if (!end.copies.empty())
+      body.push_back(std::make_unique<GpuCopyThunk>(loop.while_body()->name(), end));
+    const BufferSlice predicate = program_.buffers->slice(*loop.while_condition()->root());
+    thunks.push_back(std::make_unique<GpuWhileThunk>(loop.name(), std::move(condition), predicate,
+                                                     std::move(body)));
+    return absl::OkStatus();
+  }
+
+  Module& module_;
+  const CompileOptions& options_;
+  Program program_;
+  std::vector<Diagnostic> unsupported_;
+  absl::flat_hash_map<const Instruction*, std::vector<BufferPair>> in_place_;  // looked up only
+  absl::flat_hash_map<std::string, int> by_code_;
+};
+
+}  // namespace
+
+absl::StatusOr<Program> EmitProgram(Module& module, const CompileOptions& options) {
+  return ProgramEmitter(module, options).Run();
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,31 @@
+// From a module after the passes to what runs: kernels, thunks, memory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/common/thunk.h"
+#include "lib/ir/module.h"
+
+namespace hlo::gpu {
+
+// One kernel that some instructions share; equal code is there once.
+struct UniqueKernel {
+  std::string name;     // of the first instruction that wants it
+  std::string bitcode;  // its function is kKernelName
+};
+
+struct Program {
+  std::unique_ptr<BufferAssignment> buffers;
+  std::vector<UniqueKernel> kernels;
+  ThunkList thunks;
+  int64_t scratch_bytes = 0;
+};
+
+// Emits every instruction of the entry and of what it runs. What no kernel family takes is refused,
+// all such places of the module at once.
+absl::StatusOr<Program> EmitProgram(Module& module, const CompileOptions& options);
+
+}  // namespace hlo::gpu
