@@ -46,11 +46,11 @@ struct CompileOptions {
   std::optional<Denormals> denormals;  // empty: what the platform does by default
   uint64_t seed = 42;                  // of `rng` and of the custom call GetRngSeed
   DotPrecision dot_precision = DotPrecision::kF32;
-  std::string cpu_features;  // feature mask such as "avx2"; empty: all the host has
+  std::string cpu_features;       // feature mask such as "avx2"; empty: all the host has
   std::string gpu_target;         // "sm_90a"; empty: what the platform takes by default
   uint64_t gpu_sim_seed = 0;      // of the simulator's schedule; 0: natural order
   bool gpu_sim_sanitize = false;  // the simulator watches every access
-  bool run_passes = true;    // false: the module is compiled as it is
+  bool run_passes = true;         // false: the module is compiled as it is
   bool verify_each_pass = false;
   // Texts wanted, and who takes them; each wanted stage that the platform has is given once.
   std::vector<EmitStage> emit;

@@ -122,6 +122,8 @@ def execution(build, totals):
     platforms = ["interpreter"]
     if re.search(r"^\s+cpu\s", run([tool, "--help"])[1], re.M):
         platforms.append("cpu")
+    if "cpu" in platforms:
+        simulated(tool, totals)
     for platform in platforms:
         for folder in ("testdata/ops", "testdata/run"):
             files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / folder).glob("*.hlo"))
@@ -130,6 +132,19 @@ def execution(build, totals):
         for folder in ("testdata/corpus", "testdata/models"):
             closing(f"{folder} on {platform}",
                     [tool, "--check-models", folder, f"--platforms={platform}", "--time-limit=60"], totals)
+
+
+def simulated(tool, totals):
+    """The same programs on the simulated GPU, every access watched; what it cannot run yet counts as skipped."""
+    flags = ["--platforms=gpu-sim", "--gpu-sim-sanitize", "--gpu-sim-seed=3"]
+    for folder in ("testdata/ops", "testdata/run", "testdata/gpu"):
+        files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / folder).glob("*.hlo"))
+        if files:
+            closing(f"{folder} on gpu-sim", [tool, "--check-file", *flags, *files], totals)
+    closing("testdata/corpus on gpu-sim", [tool, "--check-models", "testdata/corpus", *flags, "--time-limit=20"], totals)
+    tiny = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "testdata/models").glob("*_tiny.json"))
+    closing("testdata/models, small sizes, on gpu-sim",
+            [tool, "--check-models", *tiny, "--platforms=gpu-sim", "--time-limit=60"], totals)
 
 
 def cases(build, totals, folder):

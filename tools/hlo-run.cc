@@ -1,4 +1,5 @@
 // hlo-run: compiles and executes HLO modules, compares and measures. See tools/run/ for the parts.
+#include "backends/doctor.h"
 #include "backends/registry.h"
 #include "tools/run/check_files.h"
 #include "tools/run/memory_limit.h"
@@ -19,6 +20,10 @@ int Main(int argc, char** argv) {
     }
     if (options.list_platforms) {
       for (const BackendInfo& info : AllBackends()) WriteStdout(std::string(info.name) + "\n");
+      return static_cast<int>(kExitOk);
+    }
+    if (options.doctor) {
+      WriteStdout(DoctorReport());
       return static_cast<int>(kExitOk);
     }
     LimitMemory(options.memory_bytes);

@@ -40,16 +40,13 @@ absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& opti
     options.emit_sink(EmitStage::kLlvm, text);
   }
   if (options.Wants(EmitStage::kPtx)) {
-    ASSIGN_OR_RETURN(const std::string text,
-                     gpu::CompileToPtx(program.kernels, TargetOf(options)));
+    ASSIGN_OR_RETURN(const std::string text, gpu::CompileToPtx(program.kernels, TargetOf(options)));
     options.emit_sink(EmitStage::kPtx, text);
   }
   if (options.Wants(EmitStage::kKernels)) {
-    ASSIGN_OR_RETURN(const std::string ptx,
-                     gpu::CompileToPtx(program.kernels, TargetOf(options)));
+    ASSIGN_OR_RETURN(const std::string ptx, gpu::CompileToPtx(program.kernels, TargetOf(options)));
     ASSIGN_OR_RETURN(const gpu::Assembled assembled, gpu::Assemble(ptx, TargetOf(options)));
-    options.emit_sink(EmitStage::kKernels,
-                      gpu::ToTable(assembled.kernels) + assembled.warnings);
+    options.emit_sink(EmitStage::kKernels, gpu::ToTable(assembled.kernels) + assembled.warnings);
   }
   return absl::OkStatus();
 }
@@ -85,9 +82,9 @@ class GpuSimBackend final : public Backend {
     std::vector<gpu::DeviceCode> codes;
     for (const gpu::UniqueKernel& kernel : program.kernels)
       codes.push_back({kernel.bitcode, {}, {}, {gpu::kKernelName}});
-    ASSIGN_OR_RETURN(std::unique_ptr<gpu::GpuExecutable> executable,
-                     gpu::GpuExecutable::Make(std::move(module), std::move(device),
-                                              std::move(program), codes));
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<gpu::GpuExecutable> executable,
+        gpu::GpuExecutable::Make(std::move(module), std::move(device), std::move(program), codes));
     stats.load_ms = NowInMilliseconds() - load;
     executable->SetStats(stats);
     return std::unique_ptr<Executable>(std::move(executable));
@@ -161,9 +158,9 @@ class CudaBackend final : public Backend {
                                                           const std::vector<gpu::DeviceCode>& codes,
                                                           CompileStats stats) {
     const double load = NowInMilliseconds();
-    ASSIGN_OR_RETURN(std::unique_ptr<gpu::GpuExecutable> executable,
-                     gpu::GpuExecutable::Make(std::move(module), std::move(device),
-                                              std::move(program), codes));
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<gpu::GpuExecutable> executable,
+        gpu::GpuExecutable::Make(std::move(module), std::move(device), std::move(program), codes));
     stats.load_ms = NowInMilliseconds() - load;
     executable->SetStats(stats);
     return std::unique_ptr<Executable>(std::move(executable));

@@ -36,8 +36,7 @@ void AppendLeaves(const Literal& literal, std::vector<const Literal*>& leaves) {
 
 class GpuPreparedRun final : public PreparedRun {
  public:
-  GpuPreparedRun(GpuExecutable& executable, absl::Span<const Literal> arguments,
-                 RunOptions options)
+  GpuPreparedRun(GpuExecutable& executable, absl::Span<const Literal> arguments, RunOptions options)
       : executable_(executable), options_(std::move(options)) {
     if (executable_.OverwritesArguments()) arguments_.assign(arguments.begin(), arguments.end());
   }
@@ -137,8 +136,8 @@ absl::Status GpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
     const size_t first = leaves.size();
     AppendLeaves(arguments[i], leaves);
     for (size_t l = first; l < leaves.size(); ++l) {
-      RETURN_IF_ERROR(RefuseElidedValue(
-          *leaves[l], module_->entry()->parameter(static_cast<int>(i))->name()));
+      RETURN_IF_ERROR(
+          RefuseElidedValue(*leaves[l], module_->entry()->parameter(static_cast<int>(i))->name()));
     }
   }
   const std::vector<Allocation>& allocations = program_.buffers->allocations();
@@ -199,8 +198,7 @@ absl::StatusOr<Literal> GpuExecutable::Run(absl::Span<const Literal> arguments,
 absl::StatusOr<std::unique_ptr<PreparedRun>> GpuExecutable::Prepare(
     absl::Span<const Literal> arguments, const RunOptions& options) {
   RETURN_IF_ERROR(LoadArguments(arguments));
-  return std::unique_ptr<PreparedRun>(
-      std::make_unique<GpuPreparedRun>(*this, arguments, options));
+  return std::unique_ptr<PreparedRun>(std::make_unique<GpuPreparedRun>(*this, arguments, options));
 }
 
 }  // namespace hlo::gpu

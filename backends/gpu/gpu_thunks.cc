@@ -52,8 +52,8 @@ absl::Status GpuKernelThunk::Execute(ExecuteContext& context) const {
     all.push_back(KernelArgument::Buffer(gpu.DeviceAddress(slice), slice.size));
   const auto scratch = static_cast<DevicePtr>(reinterpret_cast<uintptr_t>(gpu.scratch));
   for (size_t i = 0; i < scratch_.size(); ++i) {
-    all.push_back(KernelArgument::Buffer(scratch + static_cast<DevicePtr>(scratch_offsets_[i]),
-                                         scratch_[i]));
+    all.push_back(
+        KernelArgument::Buffer(scratch + static_cast<DevicePtr>(scratch_offsets_[i]), scratch_[i]));
   }
   for (const Step& step : steps_) {
     const auto buffer = [&](size_t i) { return all[static_cast<size_t>(step.buffers[i])]; };

@@ -16,7 +16,7 @@ namespace hlo::gpu {
 
 struct GpuCase {
   std::string_view hlo;
-  double tolerance = 0;  // relative and absolute; 0: bits equal (NaN equals NaN)
+  double tolerance = 0;            // relative and absolute; 0: bits equal (NaN equals NaN)
   std::vector<Literal> arguments;  // random when empty
   bool run_passes = false;
   int64_t largest_integer = 100;  // of random arguments

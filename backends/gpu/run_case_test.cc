@@ -1,11 +1,12 @@
 // The harness of run_case.h.
+#include "backends/gpu/run_case.h"
+
 #include <cmath>
 #include <cstring>
 
 #include "backends/gpu/gpu_backend.h"
 #include "backends/gpu/nvptx/assembler.h"
 #include "backends/gpu/nvptx/nvptx.h"
-#include "backends/gpu/run_case.h"
 #include "lib/eval/evaluator.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
@@ -76,8 +77,7 @@ std::string Difference(const Literal& actual, const Literal& expected, double to
     for (int64_t i = 0; i < right[leaf]->element_count(); ++i) {
       if (IsNear(*left[leaf], *right[leaf], i, tolerance)) continue;
       return fmt::format("result {} element {}: {} instead of {}", leaf, i,
-                         left[leaf]->ElementAt(i).ToString(),
-                         right[leaf]->ElementAt(i).ToString());
+                         left[leaf]->ElementAt(i).ToString(), right[leaf]->ElementAt(i).ToString());
     }
   }
   return "";

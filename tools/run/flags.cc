@@ -22,6 +22,9 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("denormals", &o.denormals, "MODE",
             "flush (default on cpu) or keep (default elsewhere)");
   flags.Add("cpu-features", &o.cpu_features, "NAME", "use no more than avx512, avx2 or sse");
+  flags.Add("doctor", &o.doctor, "say what this machine offers, and what to install");
+  flags.Add("kernel-info", &o.kernel_info,
+            "print registers, memory and spills of GPU kernels; do not run");
   flags.Add("target", &o.gpu_target, "NAME", "GPU to compile for: sm_80, sm_90 (default), sm_90a");
   flags.Add("gpu-sim-seed", &o.gpu_sim_seed, "N", "order in which simulated GPU threads run");
   flags.Add("gpu-sim-sanitize", &o.gpu_sim_sanitize,

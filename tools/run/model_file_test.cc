@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "lib/support/file.h"
-#include "tools/support/generator.h"
 #include "tools/run/inputs.h"
+#include "tools/support/generator.h"
 #include "tools/support/json_value.h"
 
 namespace hlo {

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "parser/parser.h"
-#include "tools/support/generator.h"
 #include "tools/run/inputs.h"
+#include "tools/support/generator.h"
 
 namespace hlo {
 namespace {

@@ -32,7 +32,8 @@ bool ParseNumber(std::string_view text, T& value) {
 absl::Status CheckEmit(ToolOptions& options) {
   if (options.emit.empty()) return absl::OkStatus();
   for (std::string_view word : Split(options.emit, ',')) {
-    RETURN_IF_ERROR(OneOf("emit", word, {"hlo", "buffers", "tile", "thunks", "llvm", "asm", "ptx", "kernels"}));
+    RETURN_IF_ERROR(
+        OneOf("emit", word, {"hlo", "buffers", "tile", "thunks", "llvm", "asm", "ptx", "kernels"}));
     for (const StageWord& stage : kStages) {
       if (stage.word == word) options.emit_stages.push_back(stage.stage);
     }
@@ -140,7 +141,13 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
     return Error("`--bench-min-runs` expects at least 1, found `{}`", options.bench_min_runs);
   if (!(options.bench_min_seconds >= 0))
     return Error("`--bench-min-seconds` expects a number that is not negative");
-  if (options.list_platforms) return absl::OkStatus();
+  if (options.kernel_info) {
+    // Texts can be had without a GPU; other platforms have no such kernels.
+    if (options.platform != "gpu-sim") options.platform = "gpu";
+    RETURN_IF_ERROR(CheckPlatform(options.platform));
+    options.emit_stages.push_back(EmitStage::kKernels);
+  }
+  if (options.list_platforms || options.doctor) return absl::OkStatus();
   if (flags.positional().empty()) return Error("no input file; see --help");
   if (options.check_file && options.check_models)
     return Error("`--check-file` and `--check-models` exclude each other");

@@ -62,6 +62,8 @@ struct ToolOptions {
   bool strict = false;
   bool verbose = false;
   bool list_platforms = false;
+  bool doctor = false;
+  bool kernel_info = false;
 
   // Filled by Check from the words above.
   std::vector<EmitStage> emit_stages;

@@ -9,9 +9,9 @@
 
 #include "lib/support/file_set.h"
 #include "lib/support/status.h"
-#include "tools/support/leaves.h"
 #include "tools/run/model_file.h"
 #include "tools/run/npy.h"
+#include "tools/support/leaves.h"
 
 namespace hlo {
 namespace {

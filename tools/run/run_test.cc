@@ -5,9 +5,9 @@
 #include "tools/run/bench.h"
 #include "tools/run/check_case.h"
 #include "tools/run/compare_outputs.h"
-#include "tools/support/index_limits.h"
 #include "tools/run/inputs.h"
 #include "tools/run/run_report.h"
+#include "tools/support/index_limits.h"
 
 namespace hlo {
 namespace {

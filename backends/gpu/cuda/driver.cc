@@ -25,9 +25,8 @@ absl::Status CudaDriver::Check(int result, const char* call) const {
   if (result == 0) return absl::OkStatus();
   const char* text = nullptr;
   if (cuGetErrorString == nullptr || cuGetErrorString(result, &text) != 0) text = nullptr;
-  const std::string message =
-      fmt::format("{} failed: {}", call,
-                  text != nullptr ? std::string(text) : fmt::format("error {}", result));
+  const std::string message = fmt::format(
+      "{} failed: {}", call, text != nullptr ? std::string(text) : fmt::format("error {}", result));
   return MakeError(result == kOutOfMemory ? absl::StatusCode::kResourceExhausted
                                           : absl::StatusCode::kUnavailable,
                    SourceLoc(), message);
@@ -39,8 +38,8 @@ absl::StatusOr<CudaDriver> LoadCudaDriverFrom(const std::string& library) {
   CudaDriver driver;
   driver.path = library;
   std::string missing;
-#define HLO_CUDA_SYMBOL(name, parameters)                                                       \
-  driver.name = reinterpret_cast<decltype(driver.name)>(dlsym(handle, #name));                  \
+#define HLO_CUDA_SYMBOL(name, parameters)                                      \
+  driver.name = reinterpret_cast<decltype(driver.name)>(dlsym(handle, #name)); \
   if (driver.name == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(#name);
 #include "backends/gpu/cuda/driver.def"
   if (!missing.empty())

@@ -80,21 +80,21 @@ class CudaStream final : public Stream {
   }
   absl::Status CopyToDevice(DevicePtr destination, const void* source, int64_t bytes) override {
     if (bytes == 0) return absl::OkStatus();
-    return driver_.Check(driver_.cuMemcpyHtoDAsync_v2(destination, source,
-                                                      static_cast<size_t>(bytes), stream_),
-                         "copy to the device");
+    return driver_.Check(
+        driver_.cuMemcpyHtoDAsync_v2(destination, source, static_cast<size_t>(bytes), stream_),
+        "copy to the device");
   }
   absl::Status CopyToHost(void* destination, DevicePtr source, int64_t bytes) override {
     if (bytes == 0) return absl::OkStatus();
-    return driver_.Check(driver_.cuMemcpyDtoHAsync_v2(destination, source,
-                                                      static_cast<size_t>(bytes), stream_),
-                         "copy to the host");
+    return driver_.Check(
+        driver_.cuMemcpyDtoHAsync_v2(destination, source, static_cast<size_t>(bytes), stream_),
+        "copy to the host");
   }
   absl::Status CopyOnDevice(DevicePtr destination, DevicePtr source, int64_t bytes) override {
     if (bytes == 0) return absl::OkStatus();
-    return driver_.Check(driver_.cuMemcpyDtoDAsync_v2(destination, source,
-                                                      static_cast<size_t>(bytes), stream_),
-                         "copy on the device");
+    return driver_.Check(
+        driver_.cuMemcpyDtoDAsync_v2(destination, source, static_cast<size_t>(bytes), stream_),
+        "copy on the device");
   }
   absl::Status Fill(DevicePtr destination, uint8_t value, int64_t bytes) override {
     if (bytes == 0) return absl::OkStatus();
@@ -102,8 +102,8 @@ class CudaStream final : public Stream {
         driver_.cuMemsetD8Async(destination, value, static_cast<size_t>(bytes), stream_), "fill");
   }
   absl::Status Record(Event& event) override {
-    return driver_.Check(
-        driver_.cuEventRecord(static_cast<CudaEvent&>(event).handle(), stream_), "cuEventRecord");
+    return driver_.Check(driver_.cuEventRecord(static_cast<CudaEvent&>(event).handle(), stream_),
+                         "cuEventRecord");
   }
   absl::Status Wait(Event& event) override {
     return driver_.Check(
@@ -113,8 +113,8 @@ class CudaStream final : public Stream {
   absl::Status Synchronize() override {
     const int result = driver_.cuStreamSynchronize(stream_);
     if (result == 0) return absl::OkStatus();
-    return driver_.Check(
-        result, fmt::format("waiting for kernels up to that of `{}`", last_).c_str());
+    return driver_.Check(result,
+                         fmt::format("waiting for kernels up to that of `{}`", last_).c_str());
   }
 
  private:
@@ -157,10 +157,9 @@ class CudaDevice final : public Device {
     if (result == 0) return address;
     size_t free = 0, total = 0;
     driver_.cuMemGetInfo_v2(&free, &total);
-    return driver_.Check(
-        result,
-        fmt::format("allocation of {} bytes on the device ({} of {} free)", bytes, free, total)
-            .c_str());
+    return driver_.Check(result, fmt::format("allocation of {} bytes on the device ({} of {} free)",
+                                             bytes, free, total)
+                                     .c_str());
   }
   absl::Status Free(DevicePtr address) override {
     if (address == 0) return absl::OkStatus();
@@ -169,9 +168,9 @@ class CudaDevice final : public Device {
   absl::StatusOr<std::unique_ptr<DeviceModule>> LoadModule(const DeviceCode& code) override {
     void* handle = nullptr;
     const std::string& image = code.cubin.empty() ? code.ptx : code.cubin;
-    RETURN_IF_ERROR(driver_.Check(
-        driver_.cuModuleLoadDataEx(&handle, image.c_str(), 0, nullptr, nullptr),
-        "cuModuleLoadDataEx"));
+    RETURN_IF_ERROR(
+        driver_.Check(driver_.cuModuleLoadDataEx(&handle, image.c_str(), 0, nullptr, nullptr),
+                      "cuModuleLoadDataEx"));
     auto module = std::make_unique<CudaModule>(driver_, handle);
     for (const std::string& name : code.kernels) RETURN_IF_ERROR(module->Add(name));
     return std::unique_ptr<DeviceModule>(std::move(module));
@@ -208,9 +207,9 @@ absl::StatusOr<std::unique_ptr<Device>> MakeCudaDevice(int ordinal) {
   int count = 0;
   RETURN_IF_ERROR(driver->Check(driver->cuDeviceGetCount(&count), "cuDeviceGetCount"));
   if (ordinal >= count) {
-    return MakeError(absl::StatusCode::kUnavailable, SourceLoc(),
-                     fmt::format("platform `gpu` is not available: the driver knows {} devices",
-                                 count));
+    return MakeError(
+        absl::StatusCode::kUnavailable, SourceLoc(),
+        fmt::format("platform `gpu` is not available: the driver knows {} devices", count));
   }
   int number = 0;
   RETURN_IF_ERROR(driver->Check(driver->cuDeviceGet(&number, ordinal), "cuDeviceGet"));

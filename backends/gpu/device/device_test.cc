@@ -123,8 +123,7 @@ TEST_CASE("a shuffle takes the value of another lane, or its own at the warp's e
     const Outcome outcome = RunKernel(std::string(kWarpSum), {seed, true});
     CHECK(outcome.error == "");
     for (int i = 0; i < 64; ++i) {
-      CHECK(outcome.values[static_cast<size_t>(i)] ==
-            static_cast<float>(i % 32 < 16 ? i + 16 : i));
+      CHECK(outcome.values[static_cast<size_t>(i)] == static_cast<float>(i % 32 < 16 ? i + 16 : i));
     }
   }
 }
@@ -139,8 +138,9 @@ TEST_CASE("the sanitizer finds a removed barrier", "[gpu][sanitizer]") {
 TEST_CASE("the sanitizer finds a race of which the order hides the effect", "[gpu][sanitizer]") {
   // Thread t reads what thread t - 1 wrote: right in natural order, without a barrier.
   std::string body = Reverse("", "%prev");
-  body.replace(body.find("%rev = sub i32 63, %t"), 21, "%m = sub i32 %t, 1\n  %prev = call i32 "
-                                                       "@llvm.smax.i32(i32 %m, i32 0)");
+  body.replace(body.find("%rev = sub i32 63, %t"), 21,
+               "%m = sub i32 %t, 1\n  %prev = call i32 "
+               "@llvm.smax.i32(i32 %m, i32 0)");
   body += "\ndeclare i32 @llvm.smax.i32(i32, i32)";
   const Outcome plain = RunKernel(body, {0, false});
   CHECK(plain.values[5] == 4.0f);
@@ -168,8 +168,7 @@ define void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   store <4 x float> %v, ptr addrspace(1) %out, align 16
   ret void
 })";
-  CHECK_THAT(RunKernel(body, {0, true}, 1, 1).error,
-             Catch::Matchers::Contains("is misaligned"));
+  CHECK_THAT(RunKernel(body, {0, true}, 1, 1).error, Catch::Matchers::Contains("is misaligned"));
 }
 
 TEST_CASE("the sanitizer finds two blocks that write one element", "[gpu][sanitizer]") {

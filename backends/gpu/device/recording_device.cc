@@ -102,8 +102,7 @@ absl::StatusOr<DevicePtr> RecordingDevice::Allocate(int64_t bytes) {
   if (bytes == 0) return DevicePtr{0};
   if (fail_allocation_) {
     fail_allocation_ = false;
-    return absl::ResourceExhaustedError(
-        fmt::format("no {} bytes of device memory", bytes).c_str());
+    return absl::ResourceExhaustedError(fmt::format("no {} bytes of device memory", bytes).c_str());
   }
   const DevicePtr address = next_address_;
   next_address_ += static_cast<DevicePtr>(RoundUp(bytes, 256)) + 256;

@@ -83,8 +83,8 @@ class SimStream final : public Stream {
     int64_t wait_count = 0;
   };
   bool Ready() const {
-    return !work_.empty() &&
-           (work_.front().wait == nullptr || work_.front().wait->reached >= work_.front().wait_count);
+    return !work_.empty() && (work_.front().wait == nullptr ||
+                              work_.front().wait->reached >= work_.front().wait_count);
   }
   bool empty() const { return work_.empty(); }
   absl::Status RunOne() {
@@ -129,10 +129,10 @@ class SimulatedDevice final : public Device {
   absl::StatusOr<DevicePtr> Allocate(int64_t bytes) override {
     if (bytes == 0) return DevicePtr{0};
     constexpr int64_t kAlignment = 256;
-    void* const memory = used_ + bytes > options_.memory_bytes
-                             ? nullptr
-                             : std::aligned_alloc(kAlignment, static_cast<size_t>(RoundUp(
-                                                                  bytes, kAlignment)));
+    void* const memory =
+        used_ + bytes > options_.memory_bytes
+            ? nullptr
+            : std::aligned_alloc(kAlignment, static_cast<size_t>(RoundUp(bytes, kAlignment)));
     if (memory == nullptr) {
       return absl::ResourceExhaustedError(
           fmt::format("out of device memory: {} bytes wanted, {} of {} in use", bytes, used_,

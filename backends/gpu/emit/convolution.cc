@@ -43,11 +43,10 @@ class ConvEmission {
                          return EmittedList{next};
                        });
       };
-      return k_.Guarded(inside, features,
-                        [&]() -> absl::StatusOr<EmittedList> { return before; });
+      return k_.Guarded(inside, features, [&]() -> absl::StatusOr<EmittedList> { return before; });
     };
-    ASSIGN_OR_RETURN(const EmittedList done, k_.Loop(k_.Index(0), k_.Index(count), k_.Index(1),
-                                                     {sum_.Zero()}, position));
+    ASSIGN_OR_RETURN(const EmittedList done,
+                     k_.Loop(k_.Index(0), k_.Index(count), k_.Index(1), {sum_.Zero()}, position));
     return sum_.Finish(done[0]);
   }
 
@@ -61,14 +60,12 @@ class ConvEmission {
       const WindowDim& w = attrs_.window.dims[d];
       const int64_t size = input_.shape().dim(static_cast<int>(dn_.input_spatial[d]));
       llvm::Value* const out = at_[static_cast<size_t>(dn_.output_spatial[d])];
-      llvm::Value* place =
-          k_.Add(k_.Scale(out, w.stride), k_.Scale(window[d], w.window_dilation));
+      llvm::Value* place = k_.Add(k_.Scale(out, w.stride), k_.Scale(window[d], w.window_dilation));
       place = k_.Offset(place, -w.pad_low);
       const int64_t dilated = std::max<int64_t>((size - 1) * w.base_dilation + 1, 0);
       inside = b.CreateAnd(inside, b.CreateICmpULT(place, k_.Index(dilated)));
       if (w.base_dilation > 1) {
-        inside =
-            b.CreateAnd(inside, b.CreateICmpEQ(k_.Rem(place, w.base_dilation), k_.Index(0)));
+        inside = b.CreateAnd(inside, b.CreateICmpEQ(k_.Rem(place, w.base_dilation), k_.Index(0)));
         place = k_.Div(place, w.base_dilation);
       }
       places.push_back(place);
@@ -132,15 +129,16 @@ absl::Status EmitConvolution(const Instruction& conv, const Frame& frame, Kernel
   }
   const int64_t count = conv.shape().element_count();
   if (count == 0) return absl::OkStatus();
-  return AddSimpleKernel(frame, count, plan,
-                         [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
-    llvm::Value* const thread = k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
-    return k.If(k.Less(thread, k.Index(count)), [&]() -> absl::Status {
-      ASSIGN_OR_RETURN(const Emitted value, ConvEmission(conv, emitter).Emit(thread));
-      k.Store(frame.outputs[0].buffer, thread, value);
-      return absl::OkStatus();
-    });
-  });
+  return AddSimpleKernel(
+      frame, count, plan, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+        llvm::Value* const thread =
+            k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
+        return k.If(k.Less(thread, k.Index(count)), [&]() -> absl::Status {
+          ASSIGN_OR_RETURN(const Emitted value, ConvEmission(conv, emitter).Emit(thread));
+          k.Store(frame.outputs[0].buffer, thread, value);
+          return absl::OkStatus();
+        });
+      });
 }
 
 }  // namespace hlo::gpu

@@ -121,12 +121,12 @@ class DotEmission {
         llvm::Value* const column = k.Rem(output, rhs_.free);
         llvm::Value* const rest = k.Div(output, rhs_.free);
         llvm::Value* const batch = k.Div(rest, lhs_.free);
-        ASSIGN_OR_RETURN(const Emitted a,
-                         Element(emitter, lhs_, batch, k.Rem(rest, lhs_.free), i));
+        ASSIGN_OR_RETURN(const Emitted a, Element(emitter, lhs_, batch, k.Rem(rest, lhs_.free), i));
         ASSIGN_OR_RETURN(const Emitted b, Element(emitter, rhs_, batch, column, i));
         return EmittedList{sum.Add(sum.Zero(), sum.WidenLhs(a), sum.WidenRhs(b))};
       };
-      rows.combine = [&](const EmittedList& a, const EmittedList& b) -> absl::StatusOr<EmittedList> {
+      rows.combine = [&](const EmittedList& a,
+                         const EmittedList& b) -> absl::StatusOr<EmittedList> {
         const ElementType types[] = {sum.type(), sum.type()};
         const Emitted terms[] = {a[0], b[0]};
         const Opcode add = IsPred(sum.type()) ? Opcode::kOr : Opcode::kAdd;
@@ -153,8 +153,8 @@ class DotEmission {
     KernelBuilder& k = emitter.kernel();
     // Threads run along the dimension that is minor-most in memory.
     const int minor = side.operand->shape().rank() - 1;
-    const bool along_free = std::find(side.free_dims.begin(), side.free_dims.end(), minor) !=
-                            side.free_dims.end();
+    const bool along_free =
+        std::find(side.free_dims.begin(), side.free_dims.end(), minor) != side.free_dims.end();
     for (int first = 0; first < tile.size * tile.depth; first += tile.threads()) {
       llvm::Value* const number = k.Offset(k.ThreadIndex(), first);
       const int fast = along_free ? tile.size : tile.depth;
@@ -180,9 +180,8 @@ class DotEmission {
 
   absl::Status EmitTiled(KernelPlan& plan) {
     const bool is_wide = IsComplex(dot_.shape().element_type());
-    const TileShape tile = std::min(lhs_.free, rhs_.free) > kSmallTile.size && !is_wide
-                               ? kLargeTile
-                               : kSmallTile;
+    const TileShape tile =
+        std::min(lhs_.free, rhs_.free) > kSmallTile.size && !is_wide ? kLargeTile : kSmallTile;
     const int64_t row_tiles = CeilDiv(lhs_.free, tile.size);
     const int64_t column_tiles = CeilDiv(rhs_.free, tile.size);
     const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) {
@@ -227,25 +226,24 @@ class DotEmission {
         for (int i = 0; i < per; ++i) {
           for (int j = 0; j < per; ++j) {
             const auto n = static_cast<size_t>(i * per + j);
-            next.push_back(
-                sum.Add(inner[n], a[static_cast<size_t>(i)], b[static_cast<size_t>(j)]));
+            next.push_back(sum.Add(inner[n], a[static_cast<size_t>(i)], b[static_cast<size_t>(j)]));
           }
         }
         return next;
       };
-      ASSIGN_OR_RETURN(const EmittedList after, k.Loop(k.Index(0), k.Index(tile.depth), k.Index(1),
-                                                       before, multiply));
+      ASSIGN_OR_RETURN(const EmittedList after,
+                       k.Loop(k.Index(0), k.Index(tile.depth), k.Index(1), before, multiply));
       k.Barrier();
       return after;
     };
-    ASSIGN_OR_RETURN(sums, k.Loop(k.Index(0), k.Index(lhs_.contracted), k.Index(tile.depth), sums,
-                                  step));
+    ASSIGN_OR_RETURN(sums,
+                     k.Loop(k.Index(0), k.Index(lhs_.contracted), k.Index(tile.depth), sums, step));
     for (int i = 0; i < per; ++i) {
       for (int j = 0; j < per; ++j) {
         llvm::Value* const row = k.Add(row0, k.Offset(y, i * across));
         llvm::Value* const column = k.Add(column0, k.Offset(x, j * across));
-        llvm::Value* const inside = k.b().CreateAnd(k.Less(row, k.Index(lhs_.free)),
-                                                    k.Less(column, k.Index(rhs_.free)));
+        llvm::Value* const inside =
+            k.b().CreateAnd(k.Less(row, k.Index(lhs_.free)), k.Less(column, k.Index(rhs_.free)));
         RETURN_IF_ERROR(k.If(inside, [&] {
           llvm::Value* const place =
               k.Add(k.Scale(k.Add(k.Scale(batch, lhs_.free), row), rhs_.free), column);

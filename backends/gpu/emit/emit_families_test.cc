@@ -73,9 +73,10 @@ TEST_CASE("reductions over any dimensions, in several types", "[gpu][reduce]") {
                          {"0,5", "5", "0", "loop"}}) {
     CAPTURE(s.operand, s.dims);
     const auto reduce = [&](const char* type, const char* region) {
-      return With(fmt::format("x = {0}[{1}] parameter(0)\nz = {0}[] parameter(1)\n"
-                              "ROOT r = {0}[{2}] reduce(x, z), dimensions={{{3}}}, to_apply={4}",
-                              type, s.operand, s.result, s.dims, region));
+      return With(
+          fmt::format("x = {0}[{1}] parameter(0)\nz = {0}[] parameter(1)\n"
+                      "ROOT r = {0}[{2}] reduce(x, z), dimensions={{{3}}}, to_apply={4}",
+                      type, s.operand, s.result, s.dims, region));
     };
     CHECK(RunGpuCase({reduce("f32", "add"), 2e-5}) == "");
     CHECK(RunGpuCase({reduce("s32", "addi")}) == "");
@@ -123,7 +124,8 @@ TEST_CASE("dots of every size and type", "[gpu][dot]") {
     double tolerance;
   };
   for (const Case& c :
-       {Case{"f32", "5,7", "7,3", "5,3", "lhs_contracting_dims={1}, rhs_contracting_dims={0}", 1e-5},
+       {Case{"f32", "5,7", "7,3", "5,3", "lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+             1e-5},
         {"f32", "70,33", "33,90", "70,90", "lhs_contracting_dims={1}, rhs_contracting_dims={0}",
          1e-5},
         {"f32", "33,70", "90,33", "70,90", "lhs_contracting_dims={0}, rhs_contracting_dims={1}",
@@ -224,7 +226,7 @@ TEST_CASE("what no family takes is refused with its place", "[gpu][refusal]") {
 ENTRY main {
   x = f32[4,4] parameter(0)
   c = f32[4,4] cholesky(x), lower=true
-  ROOT r = c64[4,4] fft(x), fft_type=FFT, fft_length={4}
+  ROOT r = c64[4,4] fft(c), fft_type=FFT, fft_length={4}
 })");
   CHECK_THAT(message, Catch::Matchers::Contains("4:3") &&
                           Catch::Matchers::Contains("platform `gpu` cannot run `cholesky` yet") &&

@@ -7,7 +7,9 @@
 namespace hlo::gpu {
 namespace {
 
-std::string Module(std::string_view body) { return fmt::format("HloModule m\nENTRY main {{\n{}\n}}", body); }
+std::string MainOf(std::string_view body) {
+  return fmt::format("HloModule m\nENTRY main {{\n{}\n}}", body);
+}
 
 TEST_CASE("movements agree with the interpreter", "[gpu][movement]") {
   for (const char* body : {
@@ -15,7 +17,8 @@ TEST_CASE("movements agree with the interpreter", "[gpu][movement]") {
            "x = f32[6,35] parameter(0)\n ROOT r = f32[14,15] reshape(x)",
            "x = f32[5,7,3] parameter(0)\n ROOT r = f32[3,5,7] transpose(x), dimensions={2,0,1}",
            "x = f32[40,70] parameter(0)\n ROOT r = f32[70,40] transpose(x), dimensions={1,0}",
-           "x = c128[33,3,17] parameter(0)\n ROOT r = c128[17,3,33] transpose(x), dimensions={2,1,0}",
+           "x = c128[33,3,17] parameter(0)\n ROOT r = c128[17,3,33] transpose(x), "
+           "dimensions={2,1,0}",
            "x = s8[2,65,3,31] parameter(0)\n ROOT r = s8[2,3,31,65] transpose(x), "
            "dimensions={0,2,3,1}",
            "x = f32[9,11] parameter(0)\n ROOT r = f32[4,5] slice(x), slice={[1:9:2], [0:10:2]}",
@@ -23,7 +26,7 @@ TEST_CASE("movements agree with the interpreter", "[gpu][movement]") {
            "x = f32[3,4] parameter(0)\n y = f32[3,5] parameter(1)\n"
            "ROOT r = f32[3,13] concatenate(x, y, x), dimensions={1}",
            "x = f32[3,4] parameter(0)\n z = f32[] parameter(1)\n"
-           "ROOT r = f32[9,8] pad(x, z), padding=1_2_2x-1_3_1",
+           "ROOT r = f32[10,9] pad(x, z), padding=1_2_2x-1_3_1",
            "ROOT r = s32[4,5] iota(), iota_dimension=1",
            "ROOT r = bf16[300] iota(), iota_dimension=0",
            "x = f32[7,9] parameter(0)\n i = s32[] parameter(1)\n j = s32[] parameter(2)\n"
@@ -36,13 +39,13 @@ TEST_CASE("movements agree with the interpreter", "[gpu][movement]") {
            "x = f32[0,9] parameter(0)\n ROOT r = f32[9,0] transpose(x), dimensions={1,0}",
        }) {
     CAPTURE(body);
-    CHECK(RunGpuCase({Module(body)}) == "");
-    CHECK(RunGpuCase({Module(body), 0, {}, /*run_passes=*/true}) == "");
+    CHECK(RunGpuCase({MainOf(body)}) == "");
+    CHECK(RunGpuCase({MainOf(body), 0, {}, /*run_passes=*/true}) == "");
   }
 }
 
 TEST_CASE("chains of movements become one kernel", "[gpu][movement]") {
-  const std::string text = Module(R"(
+  const std::string text = MainOf(R"(
   x = f32[6,8] parameter(0)
   y = f32[8] parameter(1)
   a = f32[8,6] transpose(x), dimensions={1,0}
@@ -58,7 +61,7 @@ TEST_CASE("chains of movements become one kernel", "[gpu][movement]") {
 }
 
 TEST_CASE("dynamic-update-slice writes into its operand where it may", "[gpu][movement]") {
-  const std::string text = Module(R"(
+  const std::string text = MainOf(R"(
   x = f32[64,32] parameter(0)
   u = f32[3,4] parameter(1)
   i = s32[] parameter(2)

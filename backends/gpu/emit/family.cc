@@ -16,8 +16,7 @@ bool IsElementwiseChain(const Instruction& value, absl::Span<const int64_t> dims
     for (const Use& use : found[next]->uses()) {
       if (use.user->opcode() == Opcode::kTuple) continue;
       if (!cpu::IsFusibleElementwise(*use.user) || use.user->shape().dims() != dims) return false;
-      if (std::find(found.begin(), found.end(), use.user) == found.end())
-        found.push_back(use.user);
+      if (std::find(found.begin(), found.end(), use.user) == found.end()) found.push_back(use.user);
     }
   }
   return true;
@@ -55,7 +54,8 @@ Decision IsKernel(const Instruction& instruction) {
       }
       return instruction.operand_count() == 2 ? Yes() : No("a dot has sparse operands");
     case Opcode::kConvolution:
-      return instruction.shape().has_dynamic_dims() ? No("the result has dynamic dimensions") : Yes();
+      return instruction.shape().has_dynamic_dims() ? No("the result has dynamic dimensions")
+                                                    : Yes();
     case Opcode::kSort:
       if (!cpu::IsScalarRegion(*instruction.to_apply()))
         return No("the comparator is more than scalar arithmetic");
@@ -84,8 +84,8 @@ std::vector<BufferPair> InPlacePairs(const Instruction& instruction) {
     }
     for (size_t o = 0; o < frame->outputs.size(); ++o) {
       const KernelOutput& output = frame->outputs[o];
-      if (output.shape.dims() == dims && ByteSize(output.shape.element_type()) ==
-                                             ByteSize(value->shape().element_type()))
+      if (output.shape.dims() == dims &&
+          ByteSize(output.shape.element_type()) == ByteSize(value->shape().element_type()))
         pairs.push_back({buffer, static_cast<int>(o)});
     }
   }
@@ -113,8 +113,8 @@ absl::Status EmitUpdateInPlace(const Instruction& fusion, const Frame& frame, Ke
             target[static_cast<size_t>(d)] = k.Add(target[static_cast<size_t>(d)], start);
           }
           ASSIGN_OR_RETURN(const Emitted value, emitter.Emit(update, index));
-          k.Store(frame.outputs[0].buffer,
-                  ArrayIndex::At(root->shape().dims(), target).linear(k), value);
+          k.Store(frame.outputs[0].buffer, ArrayIndex::At(root->shape().dims(), target).linear(k),
+                  value);
           return absl::OkStatus();
         });
       });
@@ -159,8 +159,8 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
     if (emitted[first]) continue;
     std::vector<KernelOutput> group;
     for (size_t o = first; o < frame.outputs.size(); ++o) {
-      if (emitted[o] || frame.outputs[o].shape.element_count() !=
-                            frame.outputs[first].shape.element_count())
+      if (emitted[o] ||
+          frame.outputs[o].shape.element_count() != frame.outputs[first].shape.element_count())
         continue;
       emitted[o] = true;
       group.push_back(frame.outputs[o]);

@@ -92,13 +92,12 @@ absl::StatusOr<Frame> MakeFrame(const Instruction& fusion, const FamilyOptions& 
   return frame;
 }
 
-absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integers,
-                              KernelPlan& plan, const KernelBody& body) {
+absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integers, KernelPlan& plan,
+                              const KernelBody& body) {
   llvm::LLVMContext context;
   llvm::Module module("kernel", context);
   SetDeviceTarget(module);
-  KernelBuilder kernel(module, kKernelName, frame.buffers, integers, block_threads,
-                       frame.largest);
+  KernelBuilder kernel(module, kKernelName, frame.buffers, integers, block_threads, frame.largest);
   FusedEmitter emitter(kernel);
   for (const auto& [instruction, buffer] : frame.bindings) emitter.BindBuffer(instruction, buffer);
   RETURN_IF_ERROR(body(emitter, kernel));

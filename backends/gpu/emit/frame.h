@@ -37,8 +37,8 @@ absl::StatusOr<Frame> MakeFrame(const Instruction& fusion, const FamilyOptions& 
 
 using KernelBody = std::function<absl::Status(FusedEmitter& emitter, KernelBuilder& kernel)>;
 // Adds a kernel to the plan; gives its number. It takes all buffers of the frame.
-absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integers,
-                              KernelPlan& plan, const KernelBody& body);
+absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integers, KernelPlan& plan,
+                              const KernelBody& body);
 // Adds a launch of it.
 void AddLaunch(const Frame& frame, int kernel, int64_t blocks, int block_threads,
                std::vector<int64_t> integers, KernelPlan& plan);
@@ -50,17 +50,14 @@ absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& pl
 const Instruction* RootOf(const Instruction& fusion);
 
 // The families. Each takes any fusion it is named for.
-absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs,
-                      KernelPlan& plan);
+absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs, KernelPlan& plan);
 absl::StatusOr<bool> EmitReduceFamily(const Instruction& fusion, const Frame& frame,
                                       KernelPlan& plan);
 absl::Status EmitUpdateInPlace(const Instruction& fusion, const Frame& frame, KernelPlan& plan);
-absl::Status EmitScatter(const Instruction& fusion, bool in_place, Frame& frame,
-                         KernelPlan& plan);
+absl::Status EmitScatter(const Instruction& fusion, bool in_place, Frame& frame, KernelPlan& plan);
 absl::Status EmitDot(const Instruction& dot, const Frame& frame, KernelPlan& plan);
 absl::Status EmitConvolution(const Instruction& conv, const Frame& frame, KernelPlan& plan);
 absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan);
-absl::StatusOr<bool> EmitTranspose(const Instruction& fusion, const Frame& frame,
-                                   KernelPlan& plan);
+absl::StatusOr<bool> EmitTranspose(const Instruction& fusion, const Frame& frame, KernelPlan& plan);
 
 }  // namespace hlo::gpu

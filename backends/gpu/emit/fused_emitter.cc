@@ -34,8 +34,8 @@ const FusedEmitter::Memo* FusedEmitter::FindMemo(const Instruction* i, const Arr
   return nullptr;
 }
 
-absl::StatusOr<Emitted> FusedEmitter::Emit(const Instruction* instruction,
-                                           const ArrayIndex& index, int result) {
+absl::StatusOr<Emitted> FusedEmitter::Emit(const Instruction* instruction, const ArrayIndex& index,
+                                           int result) {
   if (const Memo* memo = FindMemo(instruction, index, result)) return memo->value;
   const uint64_t scope = k_.scope_id(k_.scope_count() - 1);
   ASSIGN_OR_RETURN(const Emitted value, EmitUncached(instruction, index, result));
@@ -245,11 +245,11 @@ absl::StatusOr<Emitted> FusedEmitter::EmitReduce(const Instruction* i, const Arr
     reduced_dims.push_back(dims[static_cast<size_t>(d)]);
     count *= reduced_dims.back();
   }
-  const auto body = [&](llvm::Value* at,
-                        const EmittedList& before) -> absl::StatusOr<EmittedList> {
+  const auto body = [&](llvm::Value* at, const EmittedList& before) -> absl::StatusOr<EmittedList> {
     const auto inner = ArrayIndex::Linear(reduced_dims, at).positions(k_);
     ArrayIndex::Positions positions(dims.size(), nullptr);
-    for (size_t r = 0; r < reduced.size(); ++r) positions[static_cast<size_t>(reduced[r])] = inner[r];
+    for (size_t r = 0; r < reduced.size(); ++r)
+      positions[static_cast<size_t>(reduced[r])] = inner[r];
     size_t next = 0;
     for (auto& position : positions) {
       if (position == nullptr) position = kept[next++];
@@ -282,21 +282,19 @@ absl::StatusOr<Emitted> FusedEmitter::EmitReduceWindow(const Instruction* i,
     sizes.push_back(dim.size);
     count *= dim.size;
   }
-  const auto body = [&](llvm::Value* at,
-                        const EmittedList& before) -> absl::StatusOr<EmittedList> {
+  const auto body = [&](llvm::Value* at, const EmittedList& before) -> absl::StatusOr<EmittedList> {
     const auto inner = ArrayIndex::Linear(sizes, at).positions(k_);
     ArrayIndex::Positions positions(dims.size(), nullptr);
     llvm::Value* inside = k_.b().getTrue();
     for (size_t d = 0; d < dims.size(); ++d) {
       const WindowDim& dim = window.dims[d];
-      llvm::Value* place = k_.Add(k_.Scale(outer[d], dim.stride),
-                                  k_.Scale(inner[d], dim.window_dilation));
+      llvm::Value* place =
+          k_.Add(k_.Scale(outer[d], dim.stride), k_.Scale(inner[d], dim.window_dilation));
       place = k_.Offset(place, -dim.pad_low);
       inside = And(inside, InRange(place, 0, (dims[d] - 1) * dim.base_dilation + 1));
       if (dim.base_dilation > 1) {
         // Unsigned remainders of negative numbers do not matter: `inside` is false for them.
-        llvm::Value* const hit =
-            k_.b().CreateICmpEQ(k_.Rem(place, dim.base_dilation), k_.Index(0));
+        llvm::Value* const hit = k_.b().CreateICmpEQ(k_.Rem(place, dim.base_dilation), k_.Index(0));
         inside = And(inside, hit);
         place = k_.Div(place, dim.base_dilation);
       }

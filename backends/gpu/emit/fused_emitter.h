@@ -53,15 +53,15 @@ class FusedEmitter final {
                   absl::Span<const Emitted> operands);
   Emitted Convert(const Emitted& value, ElementType from, ElementType to);
   // A scalar integer as an index limited to [0, limit].
-  absl::StatusOr<llvm::Value*> ClampedStart(const Instruction* instruction,
-                                            const ArrayIndex& index, int64_t limit);
+  absl::StatusOr<llvm::Value*> ClampedStart(const Instruction* instruction, const ArrayIndex& index,
+                                            int64_t limit);
   // An integer element as an index; `fits` says whether it lies in [0, limit].
   struct CheckedIndex {
     llvm::Value* value;
     llvm::Value* fits;
   };
-  absl::StatusOr<CheckedIndex> IndexElement(const Instruction* instruction,
-                                            const ArrayIndex& index, int64_t limit);
+  absl::StatusOr<CheckedIndex> IndexElement(const Instruction* instruction, const ArrayIndex& index,
+                                            int64_t limit);
 
  private:
   using Method = absl::StatusOr<Emitted> (FusedEmitter::*)(const Instruction*, const ArrayIndex&);

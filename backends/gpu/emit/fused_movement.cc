@@ -34,8 +34,7 @@ absl::StatusOr<Emitted> FusedEmitter::Choose(
   return result[0];
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitBroadcast(const Instruction* i,
-                                                    const ArrayIndex& index) {
+absl::StatusOr<Emitted> FusedEmitter::EmitBroadcast(const Instruction* i, const ArrayIndex& index) {
   const Instruction* const operand = i->operand(0);
   const ArrayIndex::Positions outer = index.positions(k_);
   ArrayIndex::Positions inner;
@@ -53,8 +52,7 @@ absl::StatusOr<Emitted> FusedEmitter::EmitReshape(const Instruction* i, const Ar
   return Emit(operand, index.Reshaped(operand->shape().dims(), k_));
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitTranspose(const Instruction* i,
-                                                    const ArrayIndex& index) {
+absl::StatusOr<Emitted> FusedEmitter::EmitTranspose(const Instruction* i, const ArrayIndex& index) {
   const DimVec& order = i->attrs<TransposeAttrs>().dimensions;
   const ArrayIndex::Positions outer = index.positions(k_);
   ArrayIndex::Positions inner(outer.size(), nullptr);
@@ -117,16 +115,14 @@ absl::StatusOr<Emitted> FusedEmitter::EmitPad(const Instruction* i, const ArrayI
     positions[d] = place;
   }
   return Choose(
-      inside,
-      [&] { return Emit(operand, ArrayIndex::At(operand->shape().dims(), positions)); },
+      inside, [&] { return Emit(operand, ArrayIndex::At(operand->shape().dims(), positions)); },
       [&] { return Emit(i->operand(1), ArrayIndex()); });
 }
 
 absl::StatusOr<Emitted> FusedEmitter::EmitIota(const Instruction* i, const ArrayIndex& index) {
   llvm::Value* const position =
       index.positions(k_)[static_cast<size_t>(i->attrs<IotaAttrs>().iota_dimension)];
-  const ElementType wide =
-      k_.index_type()->isIntegerTy(32) ? ElementType::kS32 : ElementType::kS64;
+  const ElementType wide = k_.index_type()->isIntegerTy(32) ? ElementType::kS32 : ElementType::kS64;
   return Convert({position, nullptr}, wide, i->shape().element_type());
 }
 

@@ -25,7 +25,9 @@ bool FitsIn32(const std::vector<BufferParam>& buffers, int64_t largest) {
 }
 
 // No access of a GPU is wider than 16 bytes.
-llvm::Align VectorAlign(int bytes) { return llvm::Align(static_cast<uint64_t>(std::min(bytes, 16))); }
+llvm::Align VectorAlign(int bytes) {
+  return llvm::Align(static_cast<uint64_t>(std::min(bytes, 16)));
+}
 
 }  // namespace
 
@@ -35,7 +37,8 @@ void SetDeviceTarget(llvm::Module& module) {
 }
 
 KernelBuilder::KernelBuilder(llvm::Module& module, std::string_view name,
-                             std::vector<BufferParam> buffers, int integers, int block_threads, int64_t largest)
+                             std::vector<BufferParam> buffers, int integers, int block_threads,
+                             int64_t largest)
     : module_(module),
       context_(module.getContext()),
       b_(context_),
@@ -55,10 +58,9 @@ KernelBuilder::KernelBuilder(llvm::Module& module, std::string_view name,
     if (!buffers_[i].written) function_->addParamAttr(number, llvm::Attribute::ReadOnly);
   }
   const auto annotate = [&](const char* key, int value) {
-    llvm::Metadata* const row[] = {llvm::ValueAsMetadata::get(function_),
-                                   llvm::MDString::get(context_, key),
-                                   llvm::ConstantAsMetadata::get(b_.getInt32(
-                                       static_cast<uint32_t>(value)))};
+    llvm::Metadata* const row[] = {
+        llvm::ValueAsMetadata::get(function_), llvm::MDString::get(context_, key),
+        llvm::ConstantAsMetadata::get(b_.getInt32(static_cast<uint32_t>(value)))};
     module_.getOrInsertNamedMetadata("nvvm.annotations")
         ->addOperand(llvm::MDNode::get(context_, row));
   };
@@ -142,8 +144,8 @@ llvm::Value* KernelBuilder::BlockIndex(int axis) {
 }
 
 llvm::Value* KernelBuilder::Integer(int i) {
-  llvm::Value* const value = function_->getArg(static_cast<unsigned>(buffers_.size()) +
-                                               static_cast<unsigned>(i));
+  llvm::Value* const value =
+      function_->getArg(static_cast<unsigned>(buffers_.size()) + static_cast<unsigned>(i));
   return b_.CreateIntCast(value, index_type_, true);
 }
 
@@ -209,9 +211,8 @@ absl::Status KernelBuilder::If(llvm::Value* condition, const std::function<absl:
   return absl::OkStatus();
 }
 
-absl::StatusOr<EmittedList> KernelBuilder::Loop(llvm::Value* lo, llvm::Value* hi,
-                                                llvm::Value* step, EmittedList carried,
-                                                const Body& body) {
+absl::StatusOr<EmittedList> KernelBuilder::Loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* step,
+                                                EmittedList carried, const Body& body) {
   llvm::BasicBlock* const before = b_.GetInsertBlock();
   llvm::BasicBlock* const loop = NewBlock("loop");
   llvm::BasicBlock* const done = NewBlock("done");
@@ -309,12 +310,11 @@ std::vector<Emitted> KernelBuilder::LoadVector(int buffer, llvm::Value* index, i
       llvm::FixedVectorType::get(MemoryType(type), static_cast<unsigned>(lanes * parts));
   llvm::Value* const address =
       Address(function_->getArg(static_cast<unsigned>(buffer)), type, index);
-  llvm::Value* const loaded = b_.CreateAlignedLoad(
-      vector, address, VectorAlign(lanes * ByteSize(type)));
+  llvm::Value* const loaded =
+      b_.CreateAlignedLoad(vector, address, VectorAlign(lanes * ByteSize(type)));
   std::vector<Emitted> result;
   for (int lane = 0; lane < lanes; ++lane) {
-    llvm::Value* const first =
-        b_.CreateExtractElement(loaded, static_cast<uint64_t>(lane * parts));
+    llvm::Value* const first = b_.CreateExtractElement(loaded, static_cast<uint64_t>(lane * parts));
     if (parts == 2) {
       result.push_back(
           {first, b_.CreateExtractElement(loaded, static_cast<uint64_t>(lane * parts + 1))});
@@ -347,8 +347,8 @@ Emitted KernelBuilder::Constant(ElementType type, const uint8_t* bytes) {
     std::memcpy(&bits, at, static_cast<size_t>(size));
     llvm::Type* const scalar = cpu::tile::RegisterType(context_, type);
     if (scalar->isFloatTy())
-      return llvm::ConstantFP::get(context_, llvm::APFloat(std::bit_cast<float>(
-                                                 static_cast<uint32_t>(bits))));
+      return llvm::ConstantFP::get(
+          context_, llvm::APFloat(std::bit_cast<float>(static_cast<uint32_t>(bits))));
     if (scalar->isDoubleTy())
       return llvm::ConstantFP::get(context_, llvm::APFloat(std::bit_cast<double>(bits)));
     return llvm::ConstantInt::get(scalar, IsPred(type) ? bits & 1 : bits);
@@ -364,9 +364,8 @@ Emitted KernelBuilder::LoadConstant(ElementType type, absl::Span<const uint8_t> 
   if (made == nullptr) {
     llvm::Constant* const bytes =
         llvm::ConstantDataArray::get(context_, llvm::ArrayRef<uint8_t>(data.data(), data.size()));
-    auto* const global =
-        new llvm::GlobalVariable(module_, bytes->getType(), /*isConstant=*/true,
-                                 llvm::GlobalValue::PrivateLinkage, bytes, "data");
+    auto* const global = new llvm::GlobalVariable(module_, bytes->getType(), /*isConstant=*/true,
+                                                  llvm::GlobalValue::PrivateLinkage, bytes, "data");
     global->setAlignment(llvm::Align(16));
     made = global;
   }
@@ -403,9 +402,9 @@ llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, int offset, llvm::In
   const unsigned bits = type->getPrimitiveSizeInBits();
   llvm::Type* const i32 = b_.getInt32Ty();
   const auto shuffle = [&](llvm::Value* word) {
-    return b_.CreateIntrinsic(
-        id, {}, {b_.getInt32(~0u), word, b_.getInt32(static_cast<uint32_t>(offset)),
-                 b_.getInt32(kWarpSize - 1)});
+    return b_.CreateIntrinsic(id, {},
+                              {b_.getInt32(~0u), word, b_.getInt32(static_cast<uint32_t>(offset)),
+                               b_.getInt32(kWarpSize - 1)});
   };
   llvm::Value* whole = b_.CreateBitCast(value, b_.getIntNTy(bits));
   if (bits <= 32) {

@@ -84,7 +84,8 @@ class KernelBuilder final {
   // Runs `body` where the condition holds.
   absl::Status If(llvm::Value* condition, const std::function<absl::Status()>& body);
   // for (i = lo; i < hi; i += step): what the body returns is carried to the next iteration.
-  using Body = std::function<absl::StatusOr<EmittedList>(llvm::Value* i, const EmittedList& carried)>;
+  using Body =
+      std::function<absl::StatusOr<EmittedList>(llvm::Value* i, const EmittedList& carried)>;
   absl::StatusOr<EmittedList> Loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* step,
                                    EmittedList carried, const Body& body);
   // Ends a stretch of values that may be reused; what was made before it may still be. For memos

@@ -58,8 +58,7 @@ absl::Status StoreLanes(FusedEmitter& emitter, absl::Span<const KernelOutput> ou
     ASSIGN_OR_RETURN(const EmittedList one, Values(emitter, outputs, place));
     for (size_t o = 0; o < outputs.size(); ++o) values[o].push_back(one[o]);
   }
-  for (size_t o = 0; o < outputs.size(); ++o)
-    k.StoreVector(outputs[o].buffer, base, values[o]);
+  for (size_t o = 0; o < outputs.size(); ++o) k.StoreVector(outputs[o].buffer, base, values[o]);
   emitter.SetVector({}, 0);
   return absl::OkStatus();
 }
@@ -72,8 +71,7 @@ absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs
   if (count == 0) return absl::OkStatus();
   const int lanes = LanesFor(frame, outputs);
   const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
-    llvm::Value* const thread =
-        k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
+    llvm::Value* const thread = k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
     if (lanes == 1) {
       return k.If(k.Less(thread, k.Index(count)),
                   [&] { return StoreOne(emitter, outputs, thread); });

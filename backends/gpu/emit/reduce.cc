@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kColumns = 32;
 constexpr int kParts = 8;
-constexpr int64_t kFewElements = 16;       // for one thread
+constexpr int64_t kFewElements = 16;        // for one thread
 constexpr int64_t kManyElements = 1 << 14;  // for one block
 constexpr int64_t kFewOutputs = 64;
 
@@ -123,8 +123,8 @@ class ReduceEmission {
           ASSIGN_OR_RETURN(const EmittedList value, Input(emitter, reducer, output, i));
           return reducer.Combine(before, value);
         };
-        ASSIGN_OR_RETURN(values, k.Loop(k.Offset(part, kParts), k.Index(elements_),
-                                        k.Index(kParts), values, next));
+        ASSIGN_OR_RETURN(values, k.Loop(k.Offset(part, kParts), k.Index(elements_), k.Index(kParts),
+                                        values, next));
         for (size_t i = 0; i < values.size(); ++i)
           k.StoreShared(partial[i], k.ThreadIndex(), values[i]);
         return absl::OkStatus();
@@ -206,8 +206,8 @@ class ReduceEmission {
     const int64_t share = elements_ / splits;
     const int64_t longer = elements_ % splits;
     llvm::Value* const is_longer = k.Less(split, k.Index(longer));
-    llvm::Value* const start = k.Add(
-        k.Scale(split, share), k.b().CreateSelect(is_longer, split, k.Index(longer)));
+    llvm::Value* const start =
+        k.Add(k.Scale(split, share), k.b().CreateSelect(is_longer, split, k.Index(longer)));
     RowReduction rows = Rows(emitter, reducer);
     rows.outputs = outputs_ * splits;
     rows.elements = share;

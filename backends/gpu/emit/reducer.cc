@@ -70,8 +70,7 @@ absl::StatusOr<EmittedList> CombineWarp(KernelBuilder& k, llvm::Value* lane, int
       continue;
     }
     llvm::Value* const valid = k.Less(lane, k.Index(live - offset));
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = k.Select(valid, combined[i], values[i]);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = k.Select(valid, combined[i], values[i]);
   }
   return values;
 }
@@ -88,8 +87,8 @@ absl::StatusOr<EmittedList> Collect(KernelBuilder& k, int group, llvm::Value* ou
     }
     return zeros;
   };
-  llvm::Value* const any = rows.elements >= group ? k.b().getTrue()
-                                                  : k.Less(thread, k.Index(rows.elements));
+  llvm::Value* const any =
+      rows.elements >= group ? k.b().getTrue() : k.Less(thread, k.Index(rows.elements));
   ASSIGN_OR_RETURN(EmittedList values, k.Guarded(any, first, none));
   if (rows.elements <= group && rows.limit == nullptr) return values;
   llvm::Value* const limit = rows.limit != nullptr ? rows.limit(output) : k.Index(rows.elements);
@@ -134,8 +133,7 @@ absl::Status EmitBlockRows(KernelBuilder& k, const RowReduction& rows) {
     llvm::Value* const place = k.Rem(thread, kWarps);
     for (const SharedArray& array : partial) sums.push_back(k.LoadShared(array, place));
     ASSIGN_OR_RETURN(sums, CombineWarp(k, lane, kWarps, sums, rows));
-    return k.If(k.b().CreateICmpEQ(thread, k.Index(0)),
-                [&] { return rows.store(output, sums); });
+    return k.If(k.b().CreateICmpEQ(thread, k.Index(0)), [&] { return rows.store(output, sums); });
   });
 }
 

@@ -50,8 +50,9 @@ class ScatterEmission {
         arguments.push_back(k_.Load(frame_.outputs[static_cast<size_t>(i)].buffer, place));
       for (int i = 0; i < count_; ++i) {
         const Instruction* const updates = scatter_.operand(count_ + 1 + i);
-        ASSIGN_OR_RETURN(const Emitted value,
-                         emitter_.Emit(updates, ArrayIndex::At(updates->shape().dims(), update_at)));
+        ASSIGN_OR_RETURN(
+            const Emitted value,
+            emitter_.Emit(updates, ArrayIndex::At(updates->shape().dims(), update_at)));
         arguments.push_back(value);
       }
       ASSIGN_OR_RETURN(const EmittedList combined,
@@ -112,15 +113,14 @@ class ScatterEmission {
 // Whether two windows can meet in an element only at the same window position: no dimension that
 // the indices move is also spanned by the window.
 bool WindowPositionsAreApart(const ScatterAttrs& attrs) {
-  return std::all_of(
-      attrs.scatter_dims_to_operand_dims.begin(), attrs.scatter_dims_to_operand_dims.end(),
-      [&](int64_t d) { return IsIn(attrs.inserted_window_dims, d); });
+  return std::all_of(attrs.scatter_dims_to_operand_dims.begin(),
+                     attrs.scatter_dims_to_operand_dims.end(),
+                     [&](int64_t d) { return IsIn(attrs.inserted_window_dims, d); });
 }
 
 }  // namespace
 
-absl::Status EmitScatter(const Instruction& fusion, bool in_place, Frame& frame,
-                         KernelPlan& plan) {
+absl::Status EmitScatter(const Instruction& fusion, bool in_place, Frame& frame, KernelPlan& plan) {
   plan.family = "scatter";
   const Instruction& scatter = *RootOf(fusion);
   const auto& attrs = scatter.attrs<ScatterAttrs>();

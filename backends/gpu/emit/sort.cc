@@ -33,8 +33,7 @@ class SortEmission {
       llvm::Value* const inner = k_.Rem(thread, stride_);
       llvm::Value* const rest = k_.Div(thread, stride_);
       llvm::Value* const position = k_.Rem(rest, length_);
-      llvm::Value* const line =
-          k_.Add(k_.Scale(k_.Div(rest, length_), length_ * stride_), inner);
+      llvm::Value* const line = k_.Add(k_.Scale(k_.Div(rest, length_), length_ * stride_), inner);
       return EmitPlace(line, position);
     });
   }
@@ -77,8 +76,8 @@ class SortEmission {
     ASSIGN_OR_RETURN(llvm::Value* const found, Search(line, mine, is_left, other, other_end));
     llvm::Value* const own_start = b.CreateSelect(is_left, start, middle);
     // Both runs' parts before it, from the pair's start.
-    llvm::Value* const place = k_.Add(start, k_.Add(k_.Sub(position, own_start),
-                                                    k_.Sub(found, other)));
+    llvm::Value* const place =
+        k_.Add(start, k_.Add(k_.Sub(position, own_start), k_.Sub(found, other)));
     llvm::Value* const target = At(line, place);
     for (size_t i = 0; i < to_.size(); ++i) k_.Store(to_[i], target, mine[i]);
     return absl::OkStatus();
@@ -91,8 +90,7 @@ class SortEmission {
     // Enough halvings for any run; a finished search stands still.
     int64_t steps = 1;
     while ((int64_t{1} << steps) <= length_) ++steps;
-    const auto halve = [&](llvm::Value*,
-                           const EmittedList& range) -> absl::StatusOr<EmittedList> {
+    const auto halve = [&](llvm::Value*, const EmittedList& range) -> absl::StatusOr<EmittedList> {
       llvm::Value* const lo = range[0].value;
       llvm::Value* const hi = range[1].value;
       const auto look = [&]() -> absl::StatusOr<EmittedList> {
@@ -112,9 +110,8 @@ class SortEmission {
       return k_.Guarded(k_.Less(lo, hi), look,
                         [&]() -> absl::StatusOr<EmittedList> { return range; });
     };
-    ASSIGN_OR_RETURN(const EmittedList done,
-                     k_.Loop(k_.Index(0), k_.Index(steps), k_.Index(1),
-                             {{low, nullptr}, {high, nullptr}}, halve));
+    ASSIGN_OR_RETURN(const EmittedList done, k_.Loop(k_.Index(0), k_.Index(steps), k_.Index(1),
+                                                     {{low, nullptr}, {high, nullptr}}, halve));
     return done[0].value;
   }
 
@@ -171,11 +168,11 @@ absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan) {
     const std::vector<int>& from = p == 0 ? operands : into_results ? scratch : results;
     const std::vector<int>& to = into_results ? results : scratch;
     if (kernels[source] < 0) {
-      ASSIGN_OR_RETURN(kernels[source],
-                       AddKernel(frame, kThreads, 1, plan,
-                                 [&](FusedEmitter& emitter, KernelBuilder&) {
-                                   return SortEmission(sort, from, to, emitter).Emit();
-                                 }));
+      ASSIGN_OR_RETURN(
+          kernels[source],
+          AddKernel(frame, kThreads, 1, plan, [&](FusedEmitter& emitter, KernelBuilder&) {
+            return SortEmission(sort, from, to, emitter).Emit();
+          }));
     }
     AddLaunch(frame, kernels[source], blocks, kThreads, {int64_t{1} << p}, plan);
   }

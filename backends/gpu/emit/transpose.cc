@@ -77,8 +77,7 @@ absl::StatusOr<bool> EmitTranspose(const Instruction& fusion, const Frame& frame
         const ArrayIndex::Positions from = at(row, column);
         ArrayIndex::Positions to;
         for (const int64_t d : order) to.push_back(from[static_cast<size_t>(d)]);
-        k.Store(frame.outputs[0].buffer,
-                ArrayIndex::At(root->shape().dims(), to).linear(k), value);
+        k.Store(frame.outputs[0].buffer, ArrayIndex::At(root->shape().dims(), to).linear(k), value);
         return absl::OkStatus();
       }));
     }

@@ -55,8 +55,8 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeNvptxMachine(std::strin
 
 absl::StatusOr<std::unique_ptr<llvm::Module>> ReadKernel(const UniqueKernel& kernel, size_t i,
                                                          llvm::LLVMContext& context) {
-  const llvm::MemoryBufferRef buffer(
-      llvm::StringRef(kernel.bitcode.data(), kernel.bitcode.size()), "kernel");
+  const llvm::MemoryBufferRef buffer(llvm::StringRef(kernel.bitcode.data(), kernel.bitcode.size()),
+                                     "kernel");
   auto parsed = llvm::parseBitcodeFile(buffer, context);
   if (!parsed) return Internal("cannot read bitcode: {}", llvm::toString(parsed.takeError()));
   llvm::Function* const function = (*parsed)->getFunction(kKernelName);
@@ -129,9 +129,9 @@ absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
   llvm::SmallString<16384> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
-  RET_CHECK(!machine->addPassesToEmitFile(passes, stream, nullptr,
-                                          llvm::CodeGenFileType::AssemblyFile),
-            "the code generator writes no PTX");
+  RET_CHECK(
+      !machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile),
+      "the code generator writes no PTX");
   passes.run(all);
   return std::string(text.data(), text.size());
 }

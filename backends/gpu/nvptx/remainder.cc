@@ -29,9 +29,9 @@ class RemainderEmission {
 
   llvm::Function* Emit() {
     auto* const signature = llvm::FunctionType::get(type_, {type_, type_}, false);
-    function_ = llvm::Function::Create(signature, llvm::GlobalValue::InternalLinkage,
-                                       type_->isFloatTy() ? "hlo.fmod.f32" : "hlo.fmod.f64",
-                                       module_);
+    function_ =
+        llvm::Function::Create(signature, llvm::GlobalValue::InternalLinkage,
+                               type_->isFloatTy() ? "hlo.fmod.f32" : "hlo.fmod.f64", module_);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     auto& context = module_.getContext();
     auto* const entry = llvm::BasicBlock::Create(context, "entry", function_);
@@ -124,8 +124,7 @@ class RemainderEmission {
 
   // digits * 2^(exponent - bias) with a sign. In two halves, for a power alone may be denormal.
   llvm::Value* Assemble(llvm::Value* digits, llvm::Value* exponent, llvm::Value* sign) {
-    llvm::Value* const e =
-        b_.CreateSub(exponent, Number(static_cast<uint64_t>(layout_.bias)));
+    llvm::Value* const e = b_.CreateSub(exponent, Number(static_cast<uint64_t>(layout_.bias)));
     llvm::Value* const half = b_.CreateAShr(e, Number(1));
     llvm::Value* value = b_.CreateUIToFP(digits, type_);
     value = b_.CreateFMul(b_.CreateFMul(value, Power(half)), Power(b_.CreateSub(e, half)));

@@ -25,8 +25,8 @@ class Permutation {
     if (step_ == 0) step_ = 1;
   }
   int64_t operator()(int64_t i) const {
-    return static_cast<int64_t>(
-        (static_cast<__int128>(i) * step_ + offset_) % static_cast<__int128>(count_));
+    return static_cast<int64_t>((static_cast<__int128>(i) * step_ + offset_) %
+                                static_cast<__int128>(count_));
   }
 
  private:
@@ -48,10 +48,10 @@ std::string_view Text(ShadowProblem problem) {
 
 std::string Describe(const ShadowFinding& finding, std::string_view space) {
   if (finding.problem == ShadowProblem::kUninitialised) return std::string(Text(finding.problem));
-  return fmt::format("{}, with no barrier in between (a race in {} memory)",
-                     fmt::format(fmt::runtime(Text(finding.problem)), finding.other_thread,
-                                 finding.other_block),
-                     space);
+  return fmt::format(
+      "{}, with no barrier in between (a race in {} memory)",
+      fmt::format(fmt::runtime(Text(finding.problem)), finding.other_thread, finding.other_block),
+      space);
 }
 
 }  // namespace
@@ -230,9 +230,9 @@ void SimEngine::ResolveWarp(int first, int last) {
 
 std::string SimEngine::Where(const SimThread& thread, int32_t site) const {
   const auto& sites = launch_->info->sites;
-  return fmt::format("thread {} of block {} at `{}`", thread.index, block_,
-                     static_cast<size_t>(site) < sites.size() ? sites[static_cast<size_t>(site)]
-                                                              : "?");
+  return fmt::format(
+      "thread {} of block {} at `{}`", thread.index, block_,
+      static_cast<size_t>(site) < sites.size() ? sites[static_cast<size_t>(site)] : "?");
 }
 
 absl::Status SimEngine::Stuck() {
@@ -267,11 +267,11 @@ void SimEngine::CheckShared(SimThread& thread, uint64_t address, int32_t bytes, 
                             int32_t site) {
   const auto base = reinterpret_cast<uint64_t>(shared_);
   const int64_t size = launch_->info->shared_bytes;
-  if (address < base || address + static_cast<uint64_t>(bytes) >
-                            base + static_cast<uint64_t>(size)) {
-    Fault(thread, fmt::format("{} touches {} bytes at offset {} of {} bytes of shared memory",
-                              Where(thread, site), bytes, static_cast<int64_t>(address - base),
-                              size));
+  if (address < base ||
+      address + static_cast<uint64_t>(bytes) > base + static_cast<uint64_t>(size)) {
+    Fault(thread,
+          fmt::format("{} touches {} bytes at offset {} of {} bytes of shared memory",
+                      Where(thread, site), bytes, static_cast<int64_t>(address - base), size));
   }
   const ShadowAccess access{block_, thread.index, epoch_, static_cast<ShadowAccess::Kind>(kind)};
   const auto finding =
@@ -284,8 +284,8 @@ void SimEngine::Access(SimThread& thread, uint64_t address, int32_t bytes, int32
                        SimAccess kind, int32_t argument, int32_t site) {
   constexpr int32_t kShared = -2;
   if (address % static_cast<uint64_t>(align) != 0) {
-    Fault(thread, fmt::format("{} is misaligned: address {:#x}, alignment {}",
-                              Where(thread, site), address, align));
+    Fault(thread, fmt::format("{} is misaligned: address {:#x}, alignment {}", Where(thread, site),
+                              address, align));
   }
   if (argument == kShared) return CheckShared(thread, address, bytes, kind, site);
   const uint64_t end = address + static_cast<uint64_t>(bytes);
@@ -303,8 +303,8 @@ void SimEngine::Access(SimThread& thread, uint64_t address, int32_t bytes, int32
       text = fmt::format("offset {} of argument {}, which has {} bytes",
                          static_cast<int64_t>(address - a.value), argument, a.bytes);
     }
-    Fault(thread, fmt::format("{} touches {} bytes out of bounds: {}", Where(thread, site), bytes,
-                              text));
+    Fault(thread,
+          fmt::format("{} touches {} bytes out of bounds: {}", Where(thread, site), bytes, text));
   }
   const ShadowAccess access{block_, thread.index, epoch_, static_cast<ShadowAccess::Kind>(kind)};
   if (const auto finding = global_shadow_.Touch(address, bytes, access))

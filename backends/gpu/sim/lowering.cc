@@ -105,12 +105,12 @@ class KernelLowering {
       if (uses.empty()) continue;
       const auto align = static_cast<int64_t>(global.getAlign().valueOrOne().value());
       const int64_t offset = RoundUp(info_.shared_bytes, align);
-      info_.shared_bytes = offset + static_cast<int64_t>(
-                                        module_.getDataLayout().getTypeAllocSize(
-                                            global.getValueType()));
+      info_.shared_bytes =
+          offset +
+          static_cast<int64_t>(module_.getDataLayout().getTypeAllocSize(global.getValueType()));
       b_.SetInsertPoint(llvm::cast<llvm::Instruction>(shared_)->getNextNode());
-      llvm::Value* const address = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), shared_, offset,
-                                                                 global.getName());
+      llvm::Value* const address =
+          b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), shared_, offset, global.getName());
       for (llvm::Use* use : uses) use->set(address);
     }
     return absl::OkStatus();
@@ -152,8 +152,7 @@ class KernelLowering {
   absl::StatusOr<llvm::Value*> LowerCall(llvm::IntrinsicInst& call) {
     const llvm::Intrinsic::ID id = call.getIntrinsicID();
     llvm::Type* const i32 = b_.getInt32Ty();
-    if (const auto offset = OffsetOfRegister(id))
-      return b_.CreateLoad(i32, Field(*offset));
+    if (const auto offset = OffsetOfRegister(id)) return b_.CreateLoad(i32, Field(*offset));
     if (id == llvm::Intrinsic::nvvm_barrier0) {
       info_.needs_fibres = true;
       b_.CreateCall(Runtime("hlo_sim_barrier", b_.getVoidTy(), {b_.getPtrTy(), i32}),
@@ -224,11 +223,10 @@ class KernelLowering {
       while (bytes % granule != 0) granule /= 2;
       b_.SetInsertPoint(access.at);
       const auto number = [&](int64_t v) { return b_.getInt32(static_cast<uint32_t>(v)); };
-      b_.CreateCall(callee,
-                    {thread_, b_.CreatePtrToInt(access.pointer, b_.getInt64Ty()), number(bytes),
-                     number(static_cast<int64_t>(access.align)),
-                     number(static_cast<int64_t>(access.kind)),
-                     number(shared ? -2 : ArgumentOf(access.pointer)), Site(*access.at)});
+      b_.CreateCall(callee, {thread_, b_.CreatePtrToInt(access.pointer, b_.getInt64Ty()),
+                             number(bytes), number(static_cast<int64_t>(access.align)),
+                             number(static_cast<int64_t>(access.kind)),
+                             number(shared ? -2 : ArgumentOf(access.pointer)), Site(*access.at)});
     }
   }
 
@@ -249,8 +247,7 @@ class KernelLowering {
     b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", entry));
     std::vector<llvm::Value*> values;
     for (unsigned i = 0; i < old_.arg_size(); ++i) {
-      llvm::Value* const slot =
-          b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), entry->getArg(0), i);
+      llvm::Value* const slot = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), entry->getArg(0), i);
       values.push_back(b_.CreateLoad(old_.getArg(i)->getType(), slot));
     }
     values.push_back(entry->getArg(1));

@@ -32,8 +32,7 @@ std::optional<ShadowFinding> Shadow::TouchOne(Record& r, const ShadowAccess& a,
   if (a.kind == Kind::kRead) {
     if (must_be_written && r.writer < 0)
       return ShadowFinding{ShadowProblem::kUninitialised, a.block, a.thread};
-    if (after_write)
-      return ShadowFinding{ShadowProblem::kReadAfterWrite, r.write_block, r.writer};
+    if (after_write) return ShadowFinding{ShadowProblem::kReadAfterWrite, r.write_block, r.writer};
     const bool ordered = r.reader < 0 || (r.read_block == block && r.read_epoch != a.epoch);
     if (ordered && !r.many_blocks) {
       r.many_readers = false;

@@ -1,0 +1,58 @@
+#include "backends/doctor.h"
+
+#include <fmt/format.h>
+
+#include "absl/status/status.h"
+
+#if HLO_HAVE_LLVM
+#include "backends/cpu/library/host.h"
+#include "backends/gpu/cuda/driver.h"
+#include "backends/gpu/device/cuda_device.h"
+#include "backends/gpu/nvptx/assembler.h"
+#endif
+
+namespace hlo {
+
+#if HLO_HAVE_LLVM
+
+std::string DoctorReport() {
+  std::string report;
+  const auto host = cpu::DetectHost();
+  report += fmt::format("cpu      {}\n",
+                        host.ok() ? host->ToString() : std::string(host.status().message()));
+  const auto driver = gpu::LoadCudaDriver();
+  if (driver.ok()) {
+    report += fmt::format("driver   {}, CUDA {}.{}\n", (*driver)->path, (*driver)->version / 1000,
+                          (*driver)->version % 1000 / 10);
+    const auto device = gpu::MakeCudaDevice();
+    if (device.ok()) {
+      const gpu::DeviceProperties& p = (*device)->properties();
+      report +=
+          fmt::format("device   {}, compute capability {}.{}, {} multiprocessors, {} MiB\n", p.name,
+                      p.compute_major, p.compute_minor, p.multiprocessors, p.memory_bytes >> 20);
+    } else {
+      report += fmt::format("device   none: {}\n", std::string(device.status().message()));
+    }
+  } else {
+    report += fmt::format("driver   {}; install NVIDIA's driver to run there\n",
+                          std::string(driver.status().message()));
+  }
+  const auto ptxas = gpu::FindPtxas();
+  report += fmt::format("ptxas    {}\n",
+                        ptxas.ok() ? *ptxas
+                                   : std::string(ptxas.status().message()) +
+                                         "; the driver translates PTX instead, more slowly");
+  report += "gpu-sim  available\n";
+  return report;
+}
+
+#else
+
+std::string DoctorReport() {
+  return "This program was built without LLVM: it has the platform `interpreter` alone.\n"
+         "Install llvm-19-dev and build with -DHLO_ENABLE_LLVM=ON for the others.\n";
+}
+
+#endif
+
+}  // namespace hlo

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Checks the GPU platform on a machine with a GPU.
+#   scripts/gpu_check.sh pack [BUILD] [FILE.tar.gz]   here: the programs and the cases in one archive
+#   scripts/gpu_check.sh run [OUT]                    there, inside the unpacked archive: stages, each with its JSON in OUT
+set -euo pipefail
+
+pack() {
+  cd "$(dirname "$0")/.."
+  local build=${1:-build/release} file=${2:-build/gpu_check.tar.gz} folder
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' RETURN
+  mkdir -p "$folder/gpu_check/lib" "$folder/gpu_check/testdata/gpu" "$(dirname "$file")"
+  cp "$build/bin/hlo-run" scripts/gpu_check.sh "$folder/gpu_check/"
+  strip "$folder/gpu_check/hlo-run"
+  # Libraries that other machines need not have; glibc is theirs.
+  ldd "$build/bin/hlo-run" | awk '/=> \//{print $3}' | grep -Ev '/(libc|libm|libdl|libpthread|librt)\.so' |
+    xargs -I{} cp -L {} "$folder/gpu_check/lib/"
+  cp -r testdata/corpus testdata/ops testdata/run "$folder/gpu_check/testdata/"
+  cp testdata/gpu/*.hlo "$folder/gpu_check/testdata/gpu/" 2>/dev/null || true
+  mkdir "$folder/gpu_check/testdata/models"
+  cp testdata/models/*_tiny.* testdata/models/mlp_small.* "$folder/gpu_check/testdata/models/"
+  git rev-parse HEAD > "$folder/gpu_check/commit"
+  tar -C "$folder" -czf "$file" gpu_check
+  echo "$file: $(du -h "$file" | cut -f1)"
+}
+
+# stage NAME SECONDS COMMAND...: runs it, writes OUT/NAME.log and OUT/NAME.json.
+stage() {
+  local name=$1 limit=$2 start code=0 closing
+  shift 2
+  start=$(date +%s.%N)
+  timeout "$limit" "$@" > "$OUT/$name.log" 2>&1 || code=$?
+  closing=$(tail -n 1 "$OUT/$name.log" | tr -d '"\\' | tr '\t' ' ')
+  printf '{"stage": "%s", "commit": "%s", "code": %d, "seconds": %.2f, "closing": "%s"}\n' \
+    "$name" "$(cat commit)" "$code" "$(echo "$(date +%s.%N) - $start" | bc)" "$closing" > "$OUT/$name.json"
+  cat "$OUT/$name.json"
+}
+
+# Two runs of the same program with the same inputs give the same bytes.
+determinism() {
+  local file a b bad=0 good=0
+  for file in testdata/corpus/*.hlo; do
+    a=$(./hlo-run "$file" --platform=gpu --seed=1 --print=full 2>/dev/null | sha256sum) || continue
+    b=$(./hlo-run "$file" --platform=gpu --seed=1 --print=full 2>/dev/null | sha256sum)
+    if [ "$a" = "$b" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "differs: $file"; fi
+  done
+  echo "$good passed, $bad failed"
+  [ "$bad" = 0 ]
+}
+
+# Results of the simulator and of the hardware.
+against_simulator() {
+  local file a b bad=0 good=0
+  for file in testdata/corpus/*.hlo; do
+    a=$(./hlo-run "$file" --platform=gpu --seed=1 --print=full 2>/dev/null) || continue
+    b=$(timeout 20 ./hlo-run "$file" --platform=gpu-sim --seed=1 --print=full 2>/dev/null) || continue
+    if [ "$a" = "$b" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "differs: $file"; fi
+  done
+  echo "$good passed, $bad failed"
+  [ "$bad" = 0 ]
+}
+
+run() {
+  cd "$(dirname "$0")"
+  export OUT=${1:-out} LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+  export -f determinism against_simulator
+  mkdir -p "$OUT"
+  stage environment 30 bash -c './hlo-run --doctor; nvidia-smi || true'
+  stage operations 90 ./hlo-run --check-file --platforms=gpu testdata/ops/*.hlo testdata/run/*.hlo
+  stage corpus 90 ./hlo-run --check-models testdata/corpus --platforms=gpu --time-limit=20
+  stage models 90 ./hlo-run --check-models testdata/models --platforms=gpu --time-limit=60
+  stage determinism 60 bash -c determinism
+  stage simulator 90 bash -c against_simulator
+}
+
+case "${1:-}" in
+  pack) shift; pack "$@" ;;
+  run) shift; run "$@" ;;
+  *) echo "usage: scripts/gpu_check.sh pack [BUILD] [FILE] | run [OUT]" >&2; exit 2 ;;
+esac
