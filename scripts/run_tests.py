@@ -137,7 +137,7 @@ def execution(build, totals):
 def simulated(tool, totals):
     """The same programs on the simulated GPU, every access watched; what it cannot run yet counts as skipped."""
     flags = ["--platforms=gpu-sim", "--gpu-sim-sanitize", "--gpu-sim-seed=3"]
-    for folder in ("testdata/ops", "testdata/run", "testdata/gpu"):
+    for folder in ("testdata/ops", "testdata/run"):
         files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / folder).glob("*.hlo"))
         if files:
             closing(f"{folder} on gpu-sim", [tool, "--check-file", *flags, *files], totals)

@@ -191,6 +191,33 @@ TEST_CASE("sorts are stable, of any length and number of operands", "[gpu][sort]
   }
 }
 
+TEST_CASE("top-k keeps the order of equal elements", "[gpu][topk]") {
+  for (const char* largest : {"true", "false"}) {
+    CHECK(RunGpuCase({With(fmt::format("x = f32[3,50] parameter(0)\n"
+                                       "ROOT r = (f32[3,7], s32[3,7]) topk(x), k=7, largest={}",
+                                       largest))}) == "");
+    CHECK(RunGpuCase({With(fmt::format("x = s8[3,50] parameter(0)\n"
+                                       "ROOT r = (s8[3,7], s32[3,7]) topk(x), k=7, largest={}",
+                                       largest)),
+                      0,
+                      {},
+                      false,
+                      /*largest_integer=*/9}) == "");
+  }
+}
+
+TEST_CASE("random bits are the interpreter's", "[gpu][rng]") {
+  for (const char* shape :
+       {"u32[7]", "u32[6,5]", "u32[5,3]", "u64[9]", "u8[13]", "u32[]", "f32[4]"}) {
+    for (const char* algorithm : {"rng_philox", "rng_three_fry"}) {
+      CAPTURE(shape, algorithm);
+      CHECK(RunGpuCase({With(fmt::format("s = u64[2] parameter(0)\nROOT r = (u64[2], {}) "
+                                         "rng-bit-generator(s), algorithm={}",
+                                         shape, algorithm))}) == "");
+    }
+  }
+}
+
 TEST_CASE("while and conditional are run by the host", "[gpu][control]") {
   CHECK(RunGpuCase({R"(HloModule m
 condition { p = (s32[], f32[5]) parameter(0)

@@ -63,6 +63,12 @@ Decision IsKernel(const Instruction& instruction) {
         if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
       }
       return Yes();
+    case Opcode::kTopK:
+      return IsComplex(instruction.operand(0)->shape().element_type()) ||
+                     instruction.shape().has_dynamic_dims()
+                 ? No("it sorts {}", instruction.operand(0)->shape())
+                 : Yes();
+    case Opcode::kRngBitGenerator: return CanMakeBits(instruction);
     default: return cpu::IsKernel(instruction);
   }
 }
@@ -134,6 +140,8 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
     case Opcode::kDot: RETURN_IF_ERROR(EmitDot(*root, frame, plan)); break;
     case Opcode::kConvolution: RETURN_IF_ERROR(EmitConvolution(*root, frame, plan)); break;
     case Opcode::kSort: RETURN_IF_ERROR(EmitSort(*root, frame, plan)); break;
+    case Opcode::kTopK: RETURN_IF_ERROR(EmitTopK(*root, frame, plan)); break;
+    case Opcode::kRngBitGenerator: RETURN_IF_ERROR(EmitRngBitGenerator(*root, frame, plan)); break;
     case Opcode::kScatter:
       RETURN_IF_ERROR(EmitScatter(instruction, IsShared(instruction, options), frame, plan));
       break;

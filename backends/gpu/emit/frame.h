@@ -58,6 +58,10 @@ absl::Status EmitScatter(const Instruction& fusion, bool in_place, Frame& frame,
 absl::Status EmitDot(const Instruction& dot, const Frame& frame, KernelPlan& plan);
 absl::Status EmitConvolution(const Instruction& conv, const Frame& frame, KernelPlan& plan);
 absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan);
+absl::Status EmitTopK(const Instruction& topk, const Frame& frame, KernelPlan& plan);
+// Whether EmitRngBitGenerator takes its state and result.
+Decision CanMakeBits(const Instruction& rng);
+absl::Status EmitRngBitGenerator(const Instruction& rng, const Frame& frame, KernelPlan& plan);
 absl::StatusOr<bool> EmitTranspose(const Instruction& fusion, const Frame& frame, KernelPlan& plan);
 
 }  // namespace hlo::gpu
