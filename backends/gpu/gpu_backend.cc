@@ -55,6 +55,10 @@ absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& opti
 absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions& options,
                                             CompileStats& stats) {
   RETURN_IF_ERROR(gpu::CheckTarget(TargetOf(options)));
+  if (options.denormals == Denormals::kFlush) {
+    return Unsupported(SourceLoc(),
+                       "platform `gpu` keeps denormal numbers; it has no `--denormals=flush` yet");
+  }
   const double start = NowInMilliseconds();
   if (options.run_passes) RETURN_IF_ERROR(RunGpuPasses(module, options.verify_each_pass));
   stats.passes_ms = NowInMilliseconds() - start;

@@ -7,6 +7,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -71,6 +72,45 @@ absl::StatusOr<std::unique_ptr<llvm::Module>> ReadKernel(const UniqueKernel& ker
   return std::move(*parsed);
 }
 
+// The JIT of this process turns off parts of LLVM's code generator that do not pay on a CPU
+// (backends/llvm/jit.cc), for all targets. While this lives they are on.
+class UsualCodegen final {
+ public:
+  UsualCodegen() : lock_(Mutex()) {
+    constexpr const char* kSwitches[] = {"disable-lsr",
+                                         "disable-machine-cse",
+                                         "disable-machine-sink",
+                                         "disable-early-taildup",
+                                         "disable-tail-duplicate",
+                                         "disable-constant-hoisting",
+                                         "disable-early-ifcvt",
+                                         "disable-ssc",
+                                         "disable-mergeicmps"};
+    const auto& options = llvm::cl::getRegisteredOptions();
+    for (const char* name : kSwitches) {
+      const auto it = options.find(name);
+      if (it == options.end()) continue;
+      auto* const option = static_cast<llvm::cl::opt<bool>*>(it->second);
+      if (!option->getValue()) continue;
+      option->setValue(false);
+      changed_.push_back(option);
+    }
+  }
+  ~UsualCodegen() {
+    for (llvm::cl::opt<bool>* option : changed_) option->setValue(true);
+  }
+  UsualCodegen(const UsualCodegen&) = delete;
+  UsualCodegen& operator=(const UsualCodegen&) = delete;
+
+ private:
+  static std::mutex& Mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  std::lock_guard<std::mutex> lock_;
+  std::vector<llvm::cl::opt<bool>*> changed_;
+};
+
 void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
@@ -125,6 +165,7 @@ absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
               kernels[i].name);
   }
   LowerRemainders(all);
+  const UsualCodegen usual;
   RunPasses(all, *machine);
   llvm::SmallString<16384> text;
   llvm::raw_svector_ostream stream(text);

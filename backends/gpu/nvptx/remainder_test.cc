@@ -1,6 +1,7 @@
 // The remainder that NVPTX code computes, run on the simulator: the bits of fmod.
 #include "backends/gpu/nvptx/remainder.h"
 
+#include <fmt/format.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LLVMContext.h>
