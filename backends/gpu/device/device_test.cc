@@ -27,7 +27,7 @@ declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
 @tile = internal addrspace(3) global [64 x float] poison, align 16
 )";
 
-DeviceCode Assemble(const std::string& body) {
+DeviceCode CodeOf(const std::string& body) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   const std::string text = std::string(kDeclarations) + body;
@@ -50,7 +50,7 @@ Outcome RunKernel(const std::string& body, SimulatorOptions options, int blocks 
                   int threads = 64) {
   auto device = MakeSimulatedDevice(options);
   REQUIRE(device.ok());
-  auto module = (*device)->LoadModule(Assemble(body));
+  auto module = (*device)->LoadModule(CodeOf(body));
   INFO(module.status().ToString());
   REQUIRE(module.ok());
   std::vector<float> values(64);
