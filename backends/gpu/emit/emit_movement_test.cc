@@ -28,6 +28,8 @@ TEST_CASE("movements agree with the interpreter", "[gpu][movement]") {
            "x = f32[3,4] parameter(0)\n z = f32[] parameter(1)\n"
            "ROOT r = f32[10,9] pad(x, z), padding=1_2_2x-1_3_1",
            "ROOT r = s32[4,5] iota(), iota_dimension=1",
+           "x = f32[5,3] parameter(0)\n ROOT r = u8[5,3,4] bitcast-convert(x)",
+           "x = s16[7,4] parameter(0)\n ROOT r = f64[7] bitcast-convert(x)",
            "ROOT r = bf16[300] iota(), iota_dimension=0",
            "x = f32[7,9] parameter(0)\n i = s32[] parameter(1)\n j = s32[] parameter(2)\n"
            "ROOT r = f32[3,4] dynamic-slice(x, i, j), dynamic_slice_sizes={3,4}",

@@ -63,6 +63,16 @@ Decision IsKernel(const Instruction& instruction) {
         if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
       }
       return Yes();
+    case Opcode::kBitcastConvert: {
+      const Shape operand = instruction.operand(0)->shape();
+      const auto has_pieces = [](Shape shape) {
+        const ElementType type = shape.element_type();
+        return !shape.has_dynamic_dims() && !IsComplex(type) && !IsPred(type) &&
+               BitWidth(type) >= 8;
+      };
+      if (has_pieces(operand) && has_pieces(instruction.shape())) return Yes();
+      return cpu::IsKernel(instruction);
+    }
     case Opcode::kTopK:
       return IsComplex(instruction.operand(0)->shape().element_type()) ||
                      instruction.shape().has_dynamic_dims()

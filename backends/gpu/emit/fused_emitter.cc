@@ -75,6 +75,7 @@ absl::StatusOr<Emitted> FusedEmitter::EmitUncached(const Instruction* i, const A
       {Opcode::kConcatenate, &FusedEmitter::EmitConcatenate},
       {Opcode::kPad, &FusedEmitter::EmitPad},
       {Opcode::kIota, &FusedEmitter::EmitIota},
+      {Opcode::kBitcastConvert, &FusedEmitter::EmitBitPieces},
       {Opcode::kDynamicSlice, &FusedEmitter::EmitDynamicSlice},
       {Opcode::kDynamicUpdateSlice, &FusedEmitter::EmitDynamicUpdateSlice},
       {Opcode::kGather, &FusedEmitter::EmitGather},

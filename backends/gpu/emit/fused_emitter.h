@@ -76,6 +76,8 @@ class FusedEmitter final {
   absl::StatusOr<Emitted> EmitSlice(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitConcatenate(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitPad(const Instruction* i, const ArrayIndex& index);
+  // bitcast-convert between types of different widths.
+  absl::StatusOr<Emitted> EmitBitPieces(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitIota(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitDynamicSlice(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitDynamicUpdateSlice(const Instruction* i, const ArrayIndex& index);

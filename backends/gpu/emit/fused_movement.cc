@@ -126,6 +126,43 @@ absl::StatusOr<Emitted> FusedEmitter::EmitIota(const Instruction* i, const Array
   return Convert({position, nullptr}, wide, i->shape().element_type());
 }
 
+// The elements of the narrow type are the pieces of one of the wide type, low bits first, along the
+// minor-most dimension of the narrow array.
+absl::StatusOr<Emitted> FusedEmitter::EmitBitPieces(const Instruction* i, const ArrayIndex& index) {
+  const Instruction* const operand = i->operand(0);
+  const ElementType from = operand->shape().element_type();
+  const ElementType to = i->shape().element_type();
+  auto& b = k_.b();
+  const auto bits_of = [&](llvm::Value* v) {
+    return b.CreateBitCast(v, b.getIntNTy(v->getType()->getPrimitiveSizeInBits()));
+  };
+  ArrayIndex::Positions positions = index.positions(k_);
+  llvm::Value* bits = nullptr;
+  if (BitWidth(to) < BitWidth(from)) {
+    llvm::Value* const piece = positions.back();
+    positions.pop_back();
+    ASSIGN_OR_RETURN(const Emitted wide,
+                     Emit(operand, ArrayIndex::At(operand->shape().dims(), positions)));
+    llvm::Value* const word = bits_of(wide.value);
+    llvm::Value* const shift = b.CreateZExtOrTrunc(k_.Scale(piece, BitWidth(to)), word->getType());
+    bits =
+        b.CreateTrunc(b.CreateLShr(word, shift), b.getIntNTy(static_cast<unsigned>(BitWidth(to))));
+  } else {
+    llvm::Type* const wide = b.getIntNTy(static_cast<unsigned>(BitWidth(to)));
+    positions.push_back(nullptr);
+    for (int piece = 0; piece < BitWidth(to) / BitWidth(from); ++piece) {
+      positions.back() = k_.Index(piece);
+      ASSIGN_OR_RETURN(const Emitted narrow,
+                       Emit(operand, ArrayIndex::At(operand->shape().dims(), positions)));
+      llvm::Value* const part =
+          b.CreateShl(b.CreateZExt(bits_of(narrow.value), wide),
+                      static_cast<uint64_t>(piece) * static_cast<uint64_t>(BitWidth(from)));
+      bits = bits == nullptr ? part : b.CreateOr(bits, part);
+    }
+  }
+  return Emitted{b.CreateBitCast(bits, cpu::tile::RegisterType(b.getContext(), to)), nullptr};
+}
+
 // ---- starts known at run time ----
 
 absl::StatusOr<FusedEmitter::CheckedIndex> FusedEmitter::IndexElement(
