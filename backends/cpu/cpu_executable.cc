@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/common/prepared_arguments.h"
 #include "backends/cpu/library/omp_shim.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -11,47 +12,6 @@ namespace hlo::cpu {
 namespace {
 
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, Arena::kAlignment); }
-
-// Calls fn(leaf literal) depth first.
-template <class Fn>
-void ForEachLeafLiteral(const Literal& literal, Fn&& fn) {
-  if (literal.shape().IsTuple()) {
-    for (const Literal& element : literal.elements()) ForEachLeafLiteral(element, fn);
-  } else {
-    fn(literal);
-  }
-}
-
-absl::Status RefuseElided(const Literal& literal, std::string_view name) {
-  if (!literal.is_elided()) return absl::OkStatus();
-  return Error("`{}` has no values in this text (`{{...}}`)", name);
-}
-
-class CpuPreparedRun final : public PreparedRun {
- public:
-  CpuPreparedRun(CpuExecutable& executable, absl::Span<const Literal> arguments, RunOptions options)
-      : executable_(executable), options_(std::move(options)) {
-    // Arguments that a run overwrites are needed again.
-    if (executable_.OverwritesArguments()) arguments_.assign(arguments.begin(), arguments.end());
-  }
-  absl::Status Renew() override {
-    if (!used_ || arguments_.empty()) return absl::OkStatus();
-    used_ = false;
-    return executable_.LoadArguments(arguments_, /*only_overwritten=*/true);
-  }
-  absl::Status Run() override {
-    RETURN_IF_ERROR(Renew());
-    used_ = true;
-    return executable_.Execute(options_);
-  }
-  absl::StatusOr<Literal> Result() override { return executable_.Results(); }
-
- private:
-  CpuExecutable& executable_;
-  RunOptions options_;
-  std::vector<Literal> arguments_;
-  bool used_ = false;
-};
 
 }  // namespace
 
@@ -132,16 +92,8 @@ absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
                                           bool only_overwritten) {
   RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
   RETURN_IF_ERROR(AllocateForRuns());
-  std::vector<const Literal*> leaves;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    absl::Status status;
-    ForEachLeafLiteral(arguments[i], [&](const Literal& leaf) {
-      if (status.ok())
-        status = RefuseElided(leaf, module_->entry()->parameter(static_cast<int>(i))->name());
-      leaves.push_back(&leaf);
-    });
-    RETURN_IF_ERROR(status);
-  }
+  ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves,
+                   ArgumentLeaves(*module_->entry(), arguments));
   const std::vector<Allocation>& allocations = program_.buffers->allocations();
   for (size_t i = 0; i < allocations.size(); ++i) {
     if (allocations[i].kind != Allocation::Kind::kArgument || allocations[i].size == 0) continue;
@@ -199,7 +151,7 @@ absl::StatusOr<Literal> CpuExecutable::Run(absl::Span<const Literal> arguments,
 absl::StatusOr<std::unique_ptr<PreparedRun>> CpuExecutable::Prepare(
     absl::Span<const Literal> arguments, const RunOptions& options) {
   RETURN_IF_ERROR(LoadArguments(arguments));
-  return std::make_unique<CpuPreparedRun>(*this, arguments, options);
+  return std::make_unique<RenewingRun<CpuExecutable>>(*this, arguments, options);
 }
 
 }  // namespace hlo::cpu

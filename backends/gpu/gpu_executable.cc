@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/common/prepared_arguments.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
 #include "lib/support/round.h"
@@ -19,45 +20,6 @@ std::byte* AsPointer(DevicePtr address) {
 DevicePtr AsAddress(const std::byte* pointer) {
   return static_cast<DevicePtr>(reinterpret_cast<uintptr_t>(pointer));
 }
-
-absl::Status RefuseElidedValue(const Literal& literal, std::string_view name) {
-  if (!literal.is_elided()) return absl::OkStatus();
-  return Error("`{}` has no values in this text (`{{...}}`)", name);
-}
-
-// Leaves depth first.
-void AppendLeaves(const Literal& literal, std::vector<const Literal*>& leaves) {
-  if (!literal.shape().IsTuple()) {
-    leaves.push_back(&literal);
-    return;
-  }
-  for (const Literal& element : literal.elements()) AppendLeaves(element, leaves);
-}
-
-class GpuPreparedRun final : public PreparedRun {
- public:
-  GpuPreparedRun(GpuExecutable& executable, absl::Span<const Literal> arguments, RunOptions options)
-      : executable_(executable), options_(std::move(options)) {
-    if (executable_.OverwritesArguments()) arguments_.assign(arguments.begin(), arguments.end());
-  }
-  absl::Status Renew() override {
-    if (!used_ || arguments_.empty()) return absl::OkStatus();
-    used_ = false;
-    return executable_.LoadArguments(arguments_, /*only_overwritten=*/true);
-  }
-  absl::Status Run() override {
-    RETURN_IF_ERROR(Renew());
-    used_ = true;
-    return executable_.Execute(options_);
-  }
-  absl::StatusOr<Literal> Result() override { return executable_.Results(); }
-
- private:
-  GpuExecutable& executable_;
-  RunOptions options_;
-  std::vector<Literal> arguments_;
-  bool used_ = false;
-};
 
 }  // namespace
 
@@ -110,7 +72,7 @@ absl::Status GpuExecutable::Allocate() {
   for (size_t i = 0; i < allocations.size(); ++i) {
     const Instruction* const constant = allocations[i].constant;
     if (constant == nullptr || allocations[i].size == 0) continue;
-    RETURN_IF_ERROR(RefuseElidedValue(constant->literal(), constant->name()));
+    RETURN_IF_ERROR(RefuseElided(constant->literal(), constant->name()));
     RETURN_IF_ERROR(stream_->CopyToDevice(AsAddress(addresses_[i]), constant->literal().data(),
                                           allocations[i].size));
   }
@@ -131,15 +93,8 @@ bool GpuExecutable::OverwritesArguments() const {
 absl::Status GpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
                                           bool only_overwritten) {
   RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
-  std::vector<const Literal*> leaves;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const size_t first = leaves.size();
-    AppendLeaves(arguments[i], leaves);
-    for (size_t l = first; l < leaves.size(); ++l) {
-      RETURN_IF_ERROR(
-          RefuseElidedValue(*leaves[l], module_->entry()->parameter(static_cast<int>(i))->name()));
-    }
-  }
+  ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves,
+                   ArgumentLeaves(*module_->entry(), arguments));
   const std::vector<Allocation>& allocations = program_.buffers->allocations();
   for (size_t i = 0; i < allocations.size(); ++i) {
     if (allocations[i].kind != Allocation::Kind::kArgument || allocations[i].size == 0) continue;
@@ -198,7 +153,8 @@ absl::StatusOr<Literal> GpuExecutable::Run(absl::Span<const Literal> arguments,
 absl::StatusOr<std::unique_ptr<PreparedRun>> GpuExecutable::Prepare(
     absl::Span<const Literal> arguments, const RunOptions& options) {
   RETURN_IF_ERROR(LoadArguments(arguments));
-  return std::unique_ptr<PreparedRun>(std::make_unique<GpuPreparedRun>(*this, arguments, options));
+  return std::unique_ptr<PreparedRun>(
+      std::make_unique<RenewingRun<GpuExecutable>>(*this, arguments, options));
 }
 
 }  // namespace hlo::gpu
