@@ -7,6 +7,16 @@
 
 namespace hlo {
 
+absl::Status ExecuteContext::Copy(const BufferSlice& to, const BufferSlice& from, int64_t bytes) {
+  std::memcpy(Address(to), Address(from), static_cast<size_t>(bytes));
+  return absl::OkStatus();
+}
+
+absl::Status ExecuteContext::Read(const BufferSlice& from, void* to, int64_t bytes) {
+  std::memcpy(to, Address(from), static_cast<size_t>(bytes));
+  return absl::OkStatus();
+}
+
 void Thunk::AppendTo(std::string& out, int indent) const {
   out.append(static_cast<size_t>(indent) * 2, ' ');
   out += fmt::format("{} {}", kind(), name());
@@ -55,13 +65,11 @@ BufferUses CopyThunk::uses() const {
 absl::Status CopyThunk::Execute(ExecuteContext& context) const {
   for (const CopyList::Copy& copy : copies_.copies) {
     if (copy.staging.allocation < 0) continue;
-    std::memcpy(context.Address(copy.staging), context.Address(copy.source),
-                static_cast<size_t>(copy.source.size));
+    RETURN_IF_ERROR(context.Copy(copy.staging, copy.source, copy.source.size));
   }
   for (const CopyList::Copy& copy : copies_.copies) {
     const BufferSlice& from = copy.staging.allocation < 0 ? copy.source : copy.staging;
-    std::memcpy(context.Address(copy.destination), context.Address(from),
-                static_cast<size_t>(copy.destination.size));
+    RETURN_IF_ERROR(context.Copy(copy.destination, from, copy.destination.size));
   }
   return absl::OkStatus();
 }
@@ -115,7 +123,9 @@ absl::Status WhileThunk::Execute(ExecuteContext& context) const {
   for (int64_t iteration = 0; trip_count_ < 0 || iteration < trip_count_; ++iteration) {
     if (trip_count_ < 0) {
       RETURN_IF_ERROR(ExecuteAll(condition(), context));
-      if (*static_cast<const uint8_t*>(context.Address(predicate_)) == 0) break;
+      uint8_t go_on = 0;
+      RETURN_IF_ERROR(context.Read(predicate_, &go_on, sizeof go_on));
+      if (go_on == 0) break;
     }
     if (context.max_loop_iterations > 0 && iteration >= context.max_loop_iterations) {
       return absl::DeadlineExceededError(
@@ -149,13 +159,14 @@ BufferUses ConditionalThunk::uses() const {
 }
 
 absl::Status ConditionalThunk::Execute(ExecuteContext& context) const {
-  const void* selector = context.Address(selector_);
   size_t branch = list_count() - 1;
   if (is_pred_) {
-    branch = *static_cast<const uint8_t*>(selector) != 0 ? 0 : 1;
+    uint8_t first = 0;
+    RETURN_IF_ERROR(context.Read(selector_, &first, sizeof first));
+    branch = first != 0 ? 0 : 1;
   } else {
-    int32_t index;
-    std::memcpy(&index, selector, sizeof index);
+    int32_t index = 0;
+    RETURN_IF_ERROR(context.Read(selector_, &index, sizeof index));
     if (index >= 0 && static_cast<size_t>(index) < list_count())
       branch = static_cast<size_t>(index);
   }

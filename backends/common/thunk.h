@@ -19,6 +19,8 @@ class ThreadPool;
 
 // What a run gives to every thunk.
 struct ExecuteContext {
+  virtual ~ExecuteContext() = default;
+
   std::byte* const* allocations = nullptr;  // base address of each allocation
   ThreadPool* pool = nullptr;
   std::byte* scratch = nullptr;  // Thunk::scratch_bytes() of the largest thunk, aligned to 64
@@ -30,6 +32,10 @@ struct ExecuteContext {
   void* Address(const BufferSlice& slice) const {
     return slice.allocation < 0 ? nullptr : allocations[slice.allocation] + slice.offset;
   }
+  // Copies `bytes` between slices, and from a slice to the host, which decides by them. Memory is the
+  // host's own here; devices have theirs.
+  virtual absl::Status Copy(const BufferSlice& to, const BufferSlice& from, int64_t bytes);
+  virtual absl::Status Read(const BufferSlice& from, void* to, int64_t bytes);
 };
 
 // What a thunk touches.

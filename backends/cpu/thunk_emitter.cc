@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "backends/common/control_flow.h"
 #include "backends/cpu/comparator_sort_thunk.h"
 #include "backends/cpu/families/family.h"
 #include "backends/cpu/kernel_planner.h"
@@ -267,7 +268,11 @@ class ProgramEmitter {
       case Means::kSortByKernel: return EmitSort(instruction);
       case Means::kLibrary: return EmitLibrary(instruction);
       case Means::kEval: return MakeEvalThunk(instruction, BuffersOf(instruction), library_);
-      case Means::kControl: return EmitControl(instruction, thunks);
+      case Means::kControl:
+        RETURN_IF_ERROR(EmitControlFlow(
+            instruction, *program_.buffers, [this](const Computation& c) { return Emit(c); },
+            thunks));
+        return std::unique_ptr<Thunk>();
     }
     return std::unique_ptr<Thunk>();
   }
@@ -310,41 +315,6 @@ class ProgramEmitter {
     launch.scratch_bytes = RoundUp(planned.plan.kernel.scratch_bytes, 64);
     launch.threads = library_.threads;
     return std::make_unique<KernelThunk>(instruction.name(), std::move(launch));
-  }
-
-  absl::StatusOr<std::unique_ptr<Thunk>> EmitControl(const Instruction& instruction,
-                                                     ThunkList& thunks) {
-    if (instruction.opcode() == Opcode::kCall) {
-      ASSIGN_OR_RETURN(ThunkList inner, Emit(*instruction.to_apply()));
-      for (auto& thunk : inner) thunks.push_back(std::move(thunk));
-      return std::unique_ptr<Thunk>();
-    }
-    if (instruction.opcode() == Opcode::kWhile) return EmitWhile(instruction, thunks);
-    const BufferSlice selector = program_.buffers->slice(*instruction.operand(0));
-    std::vector<ThunkList> branches;
-    for (const Computation* branch : instruction.calls()) {
-      ASSIGN_OR_RETURN(ThunkList inner, Emit(*branch));
-      const CopyList& copies = program_.buffers->branch_end(*branch);
-      if (!copies.copies.empty())
-        inner.push_back(std::make_unique<CopyThunk>(branch->name(), copies));
-      branches.push_back(std::move(inner));
-    }
-    const bool is_pred = IsPred(instruction.operand(0)->shape().element_type());
-    return std::make_unique<ConditionalThunk>(instruction.name(), selector, is_pred,
-                                              std::move(branches));
-  }
-
-  absl::StatusOr<std::unique_ptr<Thunk>> EmitWhile(const Instruction& loop, ThunkList& thunks) {
-    const CopyList& init = program_.buffers->loop_init(loop);
-    if (!init.copies.empty()) thunks.push_back(std::make_unique<CopyThunk>(loop.name(), init));
-    ASSIGN_OR_RETURN(ThunkList condition, Emit(*loop.while_condition()));
-    ASSIGN_OR_RETURN(ThunkList body, Emit(*loop.while_body()));
-    const CopyList& end = program_.buffers->loop_end(loop);
-    if (!end.copies.empty())
-      body.push_back(std::make_unique<CopyThunk>(loop.while_body()->name(), end));
-    const BufferSlice predicate = program_.buffers->slice(*loop.while_condition()->root());
-    return std::make_unique<WhileThunk>(loop.name(), std::move(condition), predicate,
-                                        std::move(body), /*trip_count=*/-1);
   }
 
   Module& module_;

@@ -11,13 +11,6 @@ constexpr int64_t kScratchAlignment = 256;
 
 GpuExecuteContext& Gpu(ExecuteContext& context) { return static_cast<GpuExecuteContext&>(context); }
 
-std::vector<ThunkList> TwoLists(ThunkList first, ThunkList second) {
-  std::vector<ThunkList> lists;
-  lists.push_back(std::move(first));
-  lists.push_back(std::move(second));
-  return lists;
-}
-
 }  // namespace
 
 // ---- kernels ----
@@ -74,93 +67,6 @@ absl::Status GpuKernelThunk::Execute(ExecuteContext& context) const {
     RETURN_IF_ERROR(gpu.stream->LaunchKernel(launch));
   }
   return absl::OkStatus();
-}
-
-// ---- copies ----
-
-absl::Status GpuCopyThunk::Execute(ExecuteContext& context) const {
-  GpuExecuteContext& gpu = Gpu(context);
-  for (const CopyList::Copy& copy : copies_.copies) {
-    if (copy.staging.allocation < 0) continue;
-    RETURN_IF_ERROR(gpu.stream->CopyOnDevice(gpu.DeviceAddress(copy.staging),
-                                             gpu.DeviceAddress(copy.source), copy.source.size));
-  }
-  for (const CopyList::Copy& copy : copies_.copies) {
-    const BufferSlice& from = copy.staging.allocation < 0 ? copy.source : copy.staging;
-    RETURN_IF_ERROR(gpu.stream->CopyOnDevice(gpu.DeviceAddress(copy.destination),
-                                             gpu.DeviceAddress(from), copy.destination.size));
-  }
-  return absl::OkStatus();
-}
-
-// ---- while ----
-
-GpuWhileThunk::GpuWhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate,
-                             ThunkList body)
-    : ControlThunk(name, TwoLists(std::move(condition), std::move(body))), predicate_(predicate) {}
-
-BufferUses GpuWhileThunk::uses() const {
-  BufferUses uses = ControlThunk::uses();
-  uses.reads.push_back(predicate_);
-  return uses;
-}
-
-absl::Status GpuWhileThunk::Execute(ExecuteContext& context) const {
-  GpuExecuteContext& gpu = Gpu(context);
-  for (int64_t iteration = 0;; ++iteration) {
-    RETURN_IF_ERROR(ExecuteAll(list(0), context));
-    uint8_t go_on = 0;
-    RETURN_IF_ERROR(gpu.stream->CopyToHost(&go_on, gpu.DeviceAddress(predicate_), 1));
-    RETURN_IF_ERROR(gpu.stream->Synchronize());
-    if (go_on == 0) return absl::OkStatus();
-    if (context.max_loop_iterations > 0 && iteration >= context.max_loop_iterations) {
-      return absl::DeadlineExceededError(
-          fmt::format("`{}` did not end within {} iterations", name(), context.max_loop_iterations)
-              .c_str());
-    }
-    RETURN_IF_ERROR(ExecuteAll(list(1), context));
-  }
-}
-
-void GpuWhileThunk::AppendTo(std::string& out, int indent) const {
-  const std::string blanks(static_cast<size_t>(indent) * 2, ' ');
-  out += fmt::format("{0}while {1} predicate={2}\n{0}condition:\n", blanks, name(),
-                     predicate_.ToString());
-  for (const auto& thunk : list(0)) thunk->AppendTo(out, indent + 1);
-  out += blanks + "body:\n";
-  for (const auto& thunk : list(1)) thunk->AppendTo(out, indent + 1);
-}
-
-// ---- conditional ----
-
-BufferUses GpuConditionalThunk::uses() const {
-  BufferUses uses = ControlThunk::uses();
-  uses.reads.push_back(selector_);
-  return uses;
-}
-
-absl::Status GpuConditionalThunk::Execute(ExecuteContext& context) const {
-  GpuExecuteContext& gpu = Gpu(context);
-  int32_t selector = 0;
-  RETURN_IF_ERROR(
-      gpu.stream->CopyToHost(&selector, gpu.DeviceAddress(selector_), is_pred_ ? 1 : 4));
-  RETURN_IF_ERROR(gpu.stream->Synchronize());
-  size_t branch = list_count() - 1;
-  if (is_pred_) {
-    branch = selector != 0 ? 0 : 1;
-  } else if (selector >= 0 && static_cast<size_t>(selector) < list_count()) {
-    branch = static_cast<size_t>(selector);
-  }
-  return ExecuteAll(list(branch), context);
-}
-
-void GpuConditionalThunk::AppendTo(std::string& out, int indent) const {
-  const std::string blanks(static_cast<size_t>(indent) * 2, ' ');
-  out += fmt::format("{}conditional {} selector={}\n", blanks, name(), selector_.ToString());
-  for (size_t i = 0; i < list_count(); ++i) {
-    out += fmt::format("{}branch {}:\n", blanks, i);
-    for (const auto& thunk : list(i)) thunk->AppendTo(out, indent + 1);
-  }
 }
 
 }  // namespace hlo::gpu

@@ -19,6 +19,14 @@ struct GpuExecuteContext : ExecuteContext {
   DevicePtr DeviceAddress(const BufferSlice& slice) const {
     return static_cast<DevicePtr>(reinterpret_cast<uintptr_t>(Address(slice)));
   }
+  absl::Status Copy(const BufferSlice& to, const BufferSlice& from, int64_t bytes) override {
+    return stream->CopyOnDevice(DeviceAddress(to), DeviceAddress(from), bytes);
+  }
+  // Waits for everything before it.
+  absl::Status Read(const BufferSlice& from, void* to, int64_t bytes) override {
+    const absl::Status status = stream->CopyToHost(to, DeviceAddress(from), bytes);
+    return status.ok() ? stream->Synchronize() : status;
+  }
 };
 
 // The launches of one instruction.
@@ -47,46 +55,6 @@ class GpuKernelThunk final : public Thunk {
   size_t result_count_;
   std::vector<int64_t> scratch_, scratch_offsets_;
   int64_t scratch_bytes_ = 0;
-};
-
-class GpuCopyThunk final : public Thunk {
- public:
-  GpuCopyThunk(std::string_view name, CopyList copies) : Thunk(name), copies_(std::move(copies)) {}
-  std::string_view kind() const override { return "copy"; }
-  BufferUses uses() const override { return CopyThunk(name(), copies_).uses(); }
-  absl::Status Execute(ExecuteContext& context) const override;
-
- private:
-  CopyList copies_;
-};
-
-// Runs `condition` and, while its result is true, `body`; the host waits for each result.
-class GpuWhileThunk final : public ControlThunk {
- public:
-  GpuWhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate, ThunkList body);
-  std::string_view kind() const override { return "while"; }
-  BufferUses uses() const override;
-  absl::Status Execute(ExecuteContext& context) const override;
-  void AppendTo(std::string& out, int indent) const override;
-
- private:
-  BufferSlice predicate_;
-};
-
-// Runs the branch chosen by a pred (true: branch 0) or an s32 index (out of range: the last one).
-class GpuConditionalThunk final : public ControlThunk {
- public:
-  GpuConditionalThunk(std::string_view name, BufferSlice selector, bool selector_is_pred,
-                      std::vector<ThunkList> branches)
-      : ControlThunk(name, std::move(branches)), selector_(selector), is_pred_(selector_is_pred) {}
-  std::string_view kind() const override { return "conditional"; }
-  BufferUses uses() const override;
-  absl::Status Execute(ExecuteContext& context) const override;
-  void AppendTo(std::string& out, int indent) const override;
-
- private:
-  BufferSlice selector_;
-  bool is_pred_;
 };
 
 }  // namespace hlo::gpu

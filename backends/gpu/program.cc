@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "backends/common/control_flow.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
 #include "lib/ir/computation.h"
@@ -43,7 +44,7 @@ class ProgramEmitter {
     ASSIGN_OR_RETURN(program_.thunks, Emit(*module_.entry()));
     if (!program_.buffers->entry_end().copies.empty()) {
       program_.thunks.push_back(
-          std::make_unique<GpuCopyThunk>("results", program_.buffers->entry_end()));
+          std::make_unique<CopyThunk>("results", program_.buffers->entry_end()));
     }
     if (!unsupported_.empty()) return StatusOf(absl::StatusCode::kUnimplemented, unsupported_);
     program_.scratch_bytes = ScratchBytes(program_.thunks);
@@ -93,7 +94,8 @@ class ProgramEmitter {
     for (const Instruction* i : computation.SequenceOrPostOrder()) {
       if (NeedsNoCode(*i)) continue;
       if (IsControl(i->opcode())) {
-        RETURN_IF_ERROR(EmitControl(*i, thunks));
+        RETURN_IF_ERROR(EmitControlFlow(
+            *i, *program_.buffers, [this](const Computation& c) { return Emit(c); }, thunks));
         continue;
       }
       absl::StatusOr<std::unique_ptr<Thunk>> thunk = EmitKernels(*i);
@@ -140,42 +142,6 @@ class ProgramEmitter {
     return std::unique_ptr<Thunk>(std::make_unique<GpuKernelThunk>(
         instruction.name(), plan.family, std::move(steps), std::move(buffers), results.size(),
         std::move(plan.scratch)));
-  }
-
-  absl::Status EmitControl(const Instruction& instruction, ThunkList& thunks) {
-    if (instruction.opcode() == Opcode::kCall) {
-      ASSIGN_OR_RETURN(ThunkList inner, Emit(*instruction.to_apply()));
-      for (auto& thunk : inner) thunks.push_back(std::move(thunk));
-      return absl::OkStatus();
-    }
-    if (instruction.opcode() == Opcode::kWhile) return EmitWhile(instruction, thunks);
-    const BufferSlice selector = program_.buffers->slice(*instruction.operand(0));
-    std::vector<ThunkList> branches;
-    for (const Computation* branch : instruction.calls()) {
-      ASSIGN_OR_RETURN(ThunkList inner, Emit(*branch));
-      const CopyList& copies = program_.buffers->branch_end(*branch);
-      if (!copies.copies.empty())
-        inner.push_back(std::make_unique<GpuCopyThunk>(branch->name(), copies));
-      branches.push_back(std::move(inner));
-    }
-    const bool is_pred = IsPred(instruction.operand(0)->shape().element_type());
-    thunks.push_back(std::make_unique<GpuConditionalThunk>(instruction.name(), selector, is_pred,
-                                                           std::move(branches)));
-    return absl::OkStatus();
-  }
-
-  absl::Status EmitWhile(const Instruction& loop, ThunkList& thunks) {
-    const CopyList& init = program_.buffers->loop_init(loop);
-    if (!init.copies.empty()) thunks.push_back(std::make_unique<GpuCopyThunk>(loop.name(), init));
-    ASSIGN_OR_RETURN(ThunkList condition, Emit(*loop.while_condition()));
-    ASSIGN_OR_RETURN(ThunkList body, Emit(*loop.while_body()));
-    const CopyList& end = program_.buffers->loop_end(loop);
-    if (!end.copies.empty())
-      body.push_back(std::make_unique<GpuCopyThunk>(loop.while_body()->name(), end));
-    const BufferSlice predicate = program_.buffers->slice(*loop.while_condition()->root());
-    thunks.push_back(std::make_unique<GpuWhileThunk>(loop.name(), std::move(condition), predicate,
-                                                     std::move(body)));
-    return absl::OkStatus();
   }
 
   Module& module_;
