@@ -7,6 +7,7 @@
 #if HLO_HAVE_LLVM
 #include "backends/cpu/library/host.h"
 #include "backends/gpu/cuda/driver.h"
+#include "backends/gpu/cuda/nvjitlink.h"
 #include "backends/gpu/device/cuda_device.h"
 #include "backends/gpu/nvptx/assembler.h"
 #endif
@@ -37,11 +38,17 @@ std::string DoctorReport() {
     report += fmt::format("driver   {}; install NVIDIA's driver to run there\n",
                           std::string(driver.status().message()));
   }
+  const auto linker = gpu::LoadNvJitLink();
+  report += linker.ok() ? fmt::format("nvjitlink {}, CUDA {}.{}\n", (*linker)->path,
+                                      (*linker)->major, (*linker)->minor)
+                        : fmt::format("nvjitlink {}; ptxas is run instead, for each module\n",
+                                      std::string(linker.status().message()));
   const auto ptxas = gpu::FindPtxas();
-  report += fmt::format("ptxas    {}\n",
-                        ptxas.ok() ? *ptxas
-                                   : std::string(ptxas.status().message()) +
-                                         "; the driver translates PTX instead, more slowly");
+  report += fmt::format(
+      "ptxas    {}\n",
+      ptxas.ok() ? *ptxas
+                 : std::string(ptxas.status().message()) +
+                       "; without it and nvjitlink the driver translates PTX, more slowly");
   report += "gpu-sim  available\n";
   return report;
 }

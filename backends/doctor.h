@@ -5,7 +5,7 @@
 
 namespace hlo {
 
-// A few lines: processor, CUDA driver, GPU, ptxas.
+// A few lines: processor, CUDA driver, GPU, nvJitLink, ptxas.
 std::string DoctorReport();
 
 }  // namespace hlo

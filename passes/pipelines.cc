@@ -20,6 +20,7 @@ constexpr PipelineStep kCpu[] = {
 
 constexpr PipelineStep kGpu[] = {
     {"select-and-scatter-expander", "its two halves are kernels; first, its picker makes a call"},
+    {"batchnorm_expander", "its statistics are reductions, the rest is elementwise"},
     {"call-inliner", "kernels do not span calls; JAX wraps every jitted helper in one"},
     {"tuple-simplifier", "values should be seen, not the tuples they travel in"},
     {"dce", "less work for everything after"},

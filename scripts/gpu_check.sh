@@ -10,7 +10,7 @@ pack() {
   folder=$(mktemp -d)
   trap 'rm -rf "$folder"' RETURN
   mkdir -p "$folder/gpu_check/lib" "$folder/gpu_check/testdata/gpu" "$(dirname "$file")"
-  cp "$build/bin/hlo-run" scripts/gpu_check.sh "$folder/gpu_check/"
+  cp "$build/bin/hlo-run" scripts/gpu_check.sh scripts/gpu_measure.py "$folder/gpu_check/"
   strip "$folder/gpu_check/hlo-run"
   # Libraries that other machines need not have; glibc is theirs.
   ldd "$build/bin/hlo-run" | awk '/=> \//{print $3}' | grep -Ev '/(libc|libm|libdl|libpthread|librt)\.so' |
@@ -24,15 +24,22 @@ pack() {
   echo "$file: $(du -h "$file" | cut -f1)"
 }
 
-# stage NAME SECONDS COMMAND...: runs it, writes OUT/NAME.log and OUT/NAME.json.
+# stage NAME SECONDS COMMAND...: runs it, writes OUT/NAME.log and OUT/NAME.json. All stages together end within BUDGET
+# seconds: what comes late has less time, or none.
+BUDGET=465
 stage() {
-  local name=$1 limit=$2 start code=0 closing
+  local name=$1 limit=$2 start code=0 closing left=$((BUDGET - SECONDS))
   shift 2
+  if [ "$left" -lt 5 ]; then
+    printf '{"stage": "%s", "commit": "%s", "skipped": "no time left"}\n' "$name" "$(cat commit)" > "$OUT/$name.json"
+    return
+  fi
+  if [ "$left" -lt "$limit" ]; then limit=$left; fi
   start=$(date +%s.%N)
   timeout "$limit" "$@" > "$OUT/$name.log" 2>&1 || code=$?
   closing=$(tail -n 1 "$OUT/$name.log" | tr -d '"\\' | tr '\t' ' ')
   printf '{"stage": "%s", "commit": "%s", "code": %d, "seconds": %.2f, "closing": "%s"}\n' \
-    "$name" "$(cat commit)" "$code" "$(echo "$(date +%s.%N) - $start" | bc)" "$closing" > "$OUT/$name.json"
+    "$name" "$(cat commit)" "$code" "$(awk "BEGIN { print $(date +%s.%N) - $start }")" "$closing" > "$OUT/$name.json"
   cat "$OUT/$name.json"
 }
 
@@ -65,12 +72,18 @@ run() {
   export OUT=${1:-out} LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
   export -f determinism against_simulator
   mkdir -p "$OUT"
-  stage environment 30 bash -c './hlo-run --doctor; nvidia-smi || true'
-  stage operations 90 ./hlo-run --check-file --platforms=gpu testdata/ops/*.hlo testdata/run/*.hlo
-  stage corpus 90 ./hlo-run --check-models testdata/corpus --platforms=gpu --time-limit=20
-  stage models 90 ./hlo-run --check-models testdata/models --platforms=gpu --time-limit=60
-  stage determinism 60 bash -c determinism
-  stage simulator 90 bash -c against_simulator
+  SECONDS=0
+  stage environment 20 bash -c './hlo-run --doctor; nvidia-smi || true'
+  stage operations 60 ./hlo-run --check-file --platforms=gpu testdata/ops/*.hlo testdata/run/*.hlo
+  stage corpus 60 ./hlo-run --check-models testdata/corpus --platforms=gpu --time-limit=20
+  stage models 60 ./hlo-run --check-models testdata/models --platforms=gpu --time-limit=60
+  # Cases of these four are in OUT/NAME.cases.json.
+  stage bandwidth 60 ./gpu_measure.py bandwidth "$OUT/bandwidth.cases.json"
+  stage gemm 50 ./gpu_measure.py gemm "$OUT/gemm.cases.json"
+  stage launch 30 ./gpu_measure.py launch "$OUT/launch.cases.json"
+  stage jax 80 ./gpu_measure.py jax "$OUT/jax.cases.json"
+  stage determinism 40 bash -c determinism
+  stage simulator 60 bash -c against_simulator
 }
 
 case "${1:-}" in

@@ -8,6 +8,8 @@
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_executable.h"
 #include "backends/gpu/nvptx/assembler.h"
+#include "backends/gpu/nvptx/compile.h"
+#include "backends/gpu/nvptx/cubin.h"
 #include "backends/gpu/nvptx/nvptx.h"
 #include "lib/ir/printer.h"
 #include "lib/support/status.h"
@@ -46,7 +48,8 @@ absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& opti
   if (options.Wants(EmitStage::kKernels)) {
     ASSIGN_OR_RETURN(const std::string ptx, gpu::CompileToPtx(program.kernels, TargetOf(options)));
     ASSIGN_OR_RETURN(const gpu::Assembled assembled, gpu::Assemble(ptx, TargetOf(options)));
-    options.emit_sink(EmitStage::kKernels, gpu::ToTable(assembled.kernels) + assembled.warnings);
+    ASSIGN_OR_RETURN(const auto kernels, gpu::ReadCubin(assembled.cubin));
+    options.emit_sink(EmitStage::kKernels, gpu::ToTable(kernels) + assembled.warnings);
   }
   return absl::OkStatus();
 }
@@ -131,19 +134,8 @@ class CudaBackend final : public Backend {
     ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, own, stats));
     if (device == nullptr) return std::unique_ptr<Executable>(new TextsOnly(std::move(module)));
     const double codegen = NowInMilliseconds();
-    std::vector<gpu::DeviceCode> codes;
-    if (!program.kernels.empty()) {
-      gpu::DeviceCode code;
-      ASSIGN_OR_RETURN(code.ptx, gpu::CompileToPtx(program.kernels, TargetOf(own)));
-      for (size_t i = 0; i < program.kernels.size(); ++i)
-        code.kernels.push_back(gpu::PtxName(program.kernels[i], i));
-      // Without ptxas the driver translates the PTX.
-      if (gpu::FindPtxas().ok()) {
-        ASSIGN_OR_RETURN(gpu::Assembled assembled, gpu::Assemble(code.ptx, TargetOf(own)));
-        code.cubin = std::move(assembled.cubin);
-      }
-      codes.push_back(std::move(code));
-    }
+    ASSIGN_OR_RETURN(const std::vector<gpu::DeviceCode> codes,
+                     gpu::CompileKernels(program.kernels, TargetOf(own), own.threads));
     stats.codegen_ms += NowInMilliseconds() - codegen;
     return Load(std::move(module), std::move(device), std::move(program), codes, stats);
   }

@@ -6,6 +6,7 @@
 
 #include "backends/gpu/gpu_backend.h"
 #include "backends/gpu/nvptx/assembler.h"
+#include "backends/gpu/nvptx/cubin.h"
 #include "backends/gpu/nvptx/nvptx.h"
 #include "lib/eval/evaluator.h"
 #include "lib/support/diagnostic.h"
@@ -96,12 +97,15 @@ std::string Assembles(const Module& module, bool run_passes) {
   auto executable = MakeGpuBackend()->Compile(module.Clone(), options);
   if (!executable.ok()) return TextOf(executable.status());
   if (ptx.find(".entry") == std::string::npos) return "";
-  const absl::StatusOr<Assembled> assembled = Assemble(ptx, kDefaultTarget);
+  const absl::StatusOr<Assembled> assembled = AssembleByPtxas(ptx, kDefaultTarget);
   if (!assembled.ok()) return TextOf(assembled.status());
   if (!assembled->warnings.empty()) return assembled->warnings;
-  for (const KernelResources& kernel : assembled->kernels) {
-    if (kernel.spill_bytes > 0)
-      return fmt::format("kernel {} spills {} bytes", kernel.name, kernel.spill_bytes);
+  const auto kernels = ReadCubin(assembled->cubin);
+  if (!kernels.ok()) return TextOf(kernels.status());
+  for (const KernelResources& kernel : *kernels) {
+    if (kernel.local_accesses > 0)
+      return fmt::format("kernel {} has {} accesses of local memory", kernel.name,
+                         kernel.local_accesses);
   }
   return "";
 }

@@ -11,9 +11,6 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int kOutOfMemory = 2;
-constexpr int kStubLibrary = 34;
-
 absl::Status NotAvailable(const std::string& reason) {
   return MakeError(absl::StatusCode::kUnavailable, SourceLoc(),
                    fmt::format("platform `gpu` is not available: {}", reason));
@@ -27,8 +24,8 @@ absl::Status CudaDriver::Check(int result, const char* call) const {
   if (cuGetErrorString == nullptr || cuGetErrorString(result, &text) != 0) text = nullptr;
   const std::string message = fmt::format(
       "{} failed: {}", call, text != nullptr ? std::string(text) : fmt::format("error {}", result));
-  return MakeError(result == kOutOfMemory ? absl::StatusCode::kResourceExhausted
-                                          : absl::StatusCode::kUnavailable,
+  return MakeError(result == kCudaErrorOutOfMemory ? absl::StatusCode::kResourceExhausted
+                                                   : absl::StatusCode::kUnavailable,
                    SourceLoc(), message);
 }
 
@@ -45,7 +42,7 @@ absl::StatusOr<CudaDriver> LoadCudaDriverFrom(const std::string& library) {
   if (!missing.empty())
     return NotAvailable(fmt::format("{} is too old: it has no {}", library, missing));
   const int result = driver.cuInit(0);
-  if (result == kStubLibrary) {
+  if (result == kCudaErrorStubLibrary) {
     return NotAvailable(
         fmt::format("{} is the toolkit's stub; the driver itself is not installed", library));
   }

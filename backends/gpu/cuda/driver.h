@@ -13,6 +13,19 @@
 
 namespace hlo::gpu {
 
+// Values of the driver's enumerations, by the names of its header (cuda/abi_test.cc compares them).
+enum : int {
+  kCudaErrorOutOfMemory = 2,
+  kCudaErrorStubLibrary = 34,
+  kCudaMaxThreadsPerBlock = 1,  // of cuDeviceGetAttribute, as are those that follow
+  kCudaMaxSharedPerBlock = 8,
+  kCudaMultiprocessorCount = 16,
+  kCudaComputeMajor = 75,
+  kCudaComputeMinor = 76,
+  kCudaStreamNonBlocking = 1,
+  kCudaEventNoTiming = 2,
+};
+
 struct CudaDriver {
 #define HLO_CUDA_SYMBOL(name, parameters) int(*name) parameters = nullptr;
 #include "backends/gpu/cuda/driver.def"

@@ -11,15 +11,6 @@
 namespace hlo::gpu {
 namespace {
 
-// Numbers of cuDeviceGetAttribute.
-enum : int {
-  kMaxThreadsPerBlock = 1,
-  kMultiprocessorCount = 16,
-  kComputeMajor = 75,
-  kComputeMinor = 76,
-  kMaxSharedPerBlock = 8,
-};
-
 struct CudaKernel final : Kernel {
   void* function = nullptr;
 };
@@ -138,11 +129,11 @@ class CudaDevice final : public Device {
     char name[256] = "";
     driver_.cuDeviceGetName(name, sizeof name, device_);
     properties_.name = name;
-    properties_.compute_major = Attribute(kComputeMajor);
-    properties_.compute_minor = Attribute(kComputeMinor);
-    properties_.multiprocessors = Attribute(kMultiprocessorCount);
-    properties_.max_threads_per_block = Attribute(kMaxThreadsPerBlock);
-    properties_.shared_bytes_per_block = Attribute(kMaxSharedPerBlock);
+    properties_.compute_major = Attribute(kCudaComputeMajor);
+    properties_.compute_minor = Attribute(kCudaComputeMinor);
+    properties_.multiprocessors = Attribute(kCudaMultiprocessorCount);
+    properties_.max_threads_per_block = Attribute(kCudaMaxThreadsPerBlock);
+    properties_.shared_bytes_per_block = Attribute(kCudaMaxSharedPerBlock);
     size_t bytes = 0;
     driver_.cuDeviceTotalMem_v2(&bytes, device_);
     properties_.memory_bytes = static_cast<int64_t>(bytes);
@@ -176,15 +167,15 @@ class CudaDevice final : public Device {
     return std::unique_ptr<DeviceModule>(std::move(module));
   }
   absl::StatusOr<std::unique_ptr<Stream>> CreateStream() override {
-    constexpr unsigned kNonBlocking = 1;
     void* stream = nullptr;
-    RETURN_IF_ERROR(driver_.Check(driver_.cuStreamCreate(&stream, kNonBlocking), "cuStreamCreate"));
+    RETURN_IF_ERROR(
+        driver_.Check(driver_.cuStreamCreate(&stream, kCudaStreamNonBlocking), "cuStreamCreate"));
     return std::unique_ptr<Stream>(std::make_unique<CudaStream>(driver_, properties_, stream));
   }
   absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override {
-    constexpr unsigned kNoTiming = 2;
     void* event = nullptr;
-    RETURN_IF_ERROR(driver_.Check(driver_.cuEventCreate(&event, kNoTiming), "cuEventCreate"));
+    RETURN_IF_ERROR(
+        driver_.Check(driver_.cuEventCreate(&event, kCudaEventNoTiming), "cuEventCreate"));
     return std::unique_ptr<Event>(std::make_unique<CudaEvent>(driver_, event));
   }
 

@@ -58,6 +58,7 @@ absl::StatusOr<std::unique_ptr<Jit>> MakeHostJit() {
   ASSIGN_OR_RETURN(std::unique_ptr<Jit> jit, Jit::Create(std::move(options)));
   jit->DefineSymbol("hlo_sim_barrier", reinterpret_cast<void*>(&hlo_sim_barrier));
   jit->DefineSymbol("hlo_sim_warp", reinterpret_cast<void*>(&hlo_sim_warp));
+  jit->DefineSymbol("hlo_sim_tensor", reinterpret_cast<void*>(&hlo_sim_tensor));
   jit->DefineSymbol("hlo_sim_access", reinterpret_cast<void*>(&hlo_sim_access));
   return jit;
 }

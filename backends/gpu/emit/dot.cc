@@ -1,31 +1,18 @@
-// dot as [batch, rows, k] x [batch, k, columns]: tiles of the result in registers, tiles of the
-// operands through shared memory. Operands are read where their dimension numbers say, so no
-// transpose is made first. Narrow results (few rows or columns) are rows of products instead, a
-// warp or a block for each element.
+// dot as [batch, rows, k] x [batch, k, columns], in tiles (gemm.h). Operands are read where their
+// dimension numbers say, so no transpose is made first. Narrow results (few rows or columns) are
+// rows of products instead, a warp or a block for each element.
 //
 // Each result element sums over ascending k (rows: in the fixed order of EmitRows).
 #include <algorithm>
 
-#include "backends/gpu/emit/contraction.h"
-#include "backends/gpu/emit/frame.h"
+#include "backends/gpu/emit/gemm.h"
 #include "backends/gpu/emit/reducer.h"
-#include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
 namespace {
 
 using Sizes = absl::InlinedVector<int64_t, 6>;
-
-// A tile of `rows` x `columns` results, `per_thread` x `per_thread` of them in each thread.
-struct TileShape {
-  int size;
-  int depth;
-  int per_thread;
-  int threads() const { return size / per_thread * (size / per_thread); }
-};
-constexpr TileShape kSmallTile = {16, 16, 1};
-constexpr TileShape kLargeTile = {64, 16, 4};
 
 class DotEmission {
  public:
@@ -74,10 +61,9 @@ class DotEmission {
     return side;
   }
 
-  // Element (batch, free, contracted) of a side.
-  absl::StatusOr<Emitted> Element(FusedEmitter& emitter, const Side& side, llvm::Value* batch,
-                                  llvm::Value* free, llvm::Value* contracted) const {
-    KernelBuilder& k = emitter.kernel();
+  // The place of element (batch, free, contracted) of a side.
+  ArrayIndex IndexOf(KernelBuilder& k, const Side& side, llvm::Value* batch, llvm::Value* free,
+                     llvm::Value* contracted) const {
     ArrayIndex::Positions at(static_cast<size_t>(side.operand->shape().rank()), nullptr);
     const auto place = [&](const DimVec& dims, const Sizes& sizes, llvm::Value* number) {
       const auto positions = ArrayIndex::Linear(sizes, number).positions(k);
@@ -86,7 +72,11 @@ class DotEmission {
     place(side.batch_dims, side.batch_sizes, batch);
     place(side.free_dims, side.free_sizes, free);
     place(side.contracted_dims, side.contracted_sizes, contracted);
-    return emitter.Emit(side.operand, ArrayIndex::At(side.operand->shape().dims(), at));
+    return ArrayIndex::At(side.operand->shape().dims(), at);
+  }
+  absl::StatusOr<Emitted> Element(FusedEmitter& emitter, const Side& side, llvm::Value* batch,
+                                  llvm::Value* free, llvm::Value* contracted) const {
+    return emitter.Emit(side.operand, IndexOf(emitter.kernel(), side, batch, free, contracted));
   }
 
   ProductSum SumFor(FusedEmitter& emitter) const {
@@ -145,114 +135,68 @@ class DotEmission {
 
   // ---- tiles ----
 
-  // Loads a tile of a side: element (depth, free) of it goes to shared[depth][free]. Zeros beyond
-  // the edges.
-  absl::Status LoadTile(FusedEmitter& emitter, const TileShape& tile, const Side& side,
-                        const SharedArray& shared, llvm::Value* batch, llvm::Value* free0,
-                        llvm::Value* depth0, const ProductSum& sum, bool is_lhs) const {
-    KernelBuilder& k = emitter.kernel();
-    // Threads run along the dimension that is minor-most in memory.
-    const int minor = side.operand->shape().rank() - 1;
-    const bool along_free =
-        std::find(side.free_dims.begin(), side.free_dims.end(), minor) != side.free_dims.end();
-    for (int first = 0; first < tile.size * tile.depth; first += tile.threads()) {
-      llvm::Value* const number = k.Offset(k.ThreadIndex(), first);
-      const int fast = along_free ? tile.size : tile.depth;
-      llvm::Value* const inner = k.Rem(number, fast);
-      llvm::Value* const outer = k.Div(number, fast);
-      llvm::Value* const free = along_free ? inner : outer;
-      llvm::Value* const depth = along_free ? outer : inner;
-      llvm::Value* const at_free = k.Add(free0, free);
-      llvm::Value* const at_depth = k.Add(depth0, depth);
-      llvm::Value* const inside = k.b().CreateAnd(k.Less(at_free, k.Index(side.free)),
-                                                  k.Less(at_depth, k.Index(side.contracted)));
-      const auto load = [&]() -> absl::StatusOr<EmittedList> {
-        ASSIGN_OR_RETURN(const Emitted value, Element(emitter, side, batch, at_free, at_depth));
-        return EmittedList{is_lhs ? sum.WidenLhs(value) : sum.WidenRhs(value)};
-      };
-      const auto zero = [&]() -> absl::StatusOr<EmittedList> { return EmittedList{sum.Zero()}; };
-      ASSIGN_OR_RETURN(const EmittedList value, k.Guarded(inside, load, zero));
-      // One column more than the tile has: threads that run along the depth meet no bank conflicts.
-      k.StoreShared(shared, k.Add(k.Scale(depth, tile.size + 1), free), value[0]);
+  // Runs that are whole along the minor-most dimension, in this order of elements.
+  void FindRuns(const Side& side, GemmSide& result) const {
+    const Shape shape = side.operand->shape();
+    const int64_t minor = shape.rank() - 1;
+    const auto ends_with = [minor](const DimVec& dims) {
+      return !dims.empty() && dims.back() == minor;
+    };
+    result.along_free = ends_with(side.free_dims);
+    if (!result.along_free && !ends_with(side.contracted_dims)) return;
+    for (const auto& [value, buffer] : frame_.bindings) {
+      if (value == side.operand) result.buffer = buffer;
     }
-    return absl::OkStatus();
+    constexpr int kLongest = 8;
+    if (result.buffer < 0) return;
+    while (result.run < kLongest && shape.dim(static_cast<int>(minor)) % (2 * result.run) == 0)
+      result.run *= 2;
+  }
+
+  GemmSide SideFor(FusedEmitter& emitter, const Side& side) const {
+    GemmSide result;
+    result.type = side.operand->shape().element_type();
+    FindRuns(side, result);
+    result.element = [this, &emitter, &side](llvm::Value* batch, llvm::Value* free,
+                                             llvm::Value* depth) {
+      return Element(emitter, side, batch, free, depth);
+    };
+    result.place = [this, &emitter, &side](llvm::Value* batch, llvm::Value* free,
+                                           llvm::Value* depth) {
+      return IndexOf(emitter.kernel(), side, batch, free, depth).linear(emitter.kernel());
+    };
+    return result;
   }
 
   absl::Status EmitTiled(KernelPlan& plan) {
-    const bool is_wide = IsComplex(dot_.shape().element_type());
-    const TileShape tile =
-        std::min(lhs_.free, rhs_.free) > kSmallTile.size && !is_wide ? kLargeTile : kSmallTile;
-    const int64_t row_tiles = CeilDiv(lhs_.free, tile.size);
-    const int64_t column_tiles = CeilDiv(rhs_.free, tile.size);
-    const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) {
-      return EmitTile(emitter, k, tile, row_tiles, column_tiles);
-    };
-    ASSIGN_OR_RETURN(const int kernel, AddKernel(frame_, tile.threads(), 0, plan, body));
-    AddLaunch(frame_, kernel, lhs_.batch * row_tiles * column_tiles, tile.threads(), {}, plan);
-    return absl::OkStatus();
-  }
-
-  absl::Status EmitTile(FusedEmitter& emitter, KernelBuilder& k, const TileShape& tile,
-                        int64_t row_tiles, int64_t column_tiles) const {
-    const ProductSum sum = SumFor(emitter);
-    const int words = (tile.size + 1) * tile.depth;
-    const SharedArray lhs_tile = k.Shared(sum.type(), words, "lhs_tile");
-    const SharedArray rhs_tile = k.Shared(sum.type(), words, "rhs_tile");
-    llvm::Value* const column0 = k.Scale(k.Rem(k.BlockIndex(), column_tiles), tile.size);
-    llvm::Value* const rest = k.Div(k.BlockIndex(), column_tiles);
-    llvm::Value* const row0 = k.Scale(k.Rem(rest, row_tiles), tile.size);
-    llvm::Value* const batch = k.Div(rest, row_tiles);
-    const int per = tile.per_thread;
-    const int across = tile.size / per;
-    // A thread's results are `across` apart, so that neighbours touch neighbouring words.
-    llvm::Value* const x = k.Rem(k.ThreadIndex(), across);
-    llvm::Value* const y = k.Div(k.ThreadIndex(), across);
-    EmittedList sums(static_cast<size_t>(per * per), sum.Zero());
-    const auto step = [&](llvm::Value* depth0,
-                          const EmittedList& before) -> absl::StatusOr<EmittedList> {
-      RETURN_IF_ERROR(
-          LoadTile(emitter, tile, lhs_, lhs_tile, batch, row0, depth0, sum, /*is_lhs=*/true));
-      RETURN_IF_ERROR(
-          LoadTile(emitter, tile, rhs_, rhs_tile, batch, column0, depth0, sum, /*is_lhs=*/false));
-      k.Barrier();
-      const auto multiply = [&](llvm::Value* depth,
-                                const EmittedList& inner) -> absl::StatusOr<EmittedList> {
-        llvm::Value* const line = k.Scale(depth, tile.size + 1);
-        EmittedList a, b, next;
-        for (int i = 0; i < per; ++i) {
-          a.push_back(k.LoadShared(lhs_tile, k.Add(line, k.Offset(y, i * across))));
-          b.push_back(k.LoadShared(rhs_tile, k.Add(line, k.Offset(x, i * across))));
+    GemmRequest request;
+    request.sizes = {lhs_.batch, lhs_.free, rhs_.free, lhs_.contracted};
+    request.mma =
+        MmaKindFor(lhs_.operand->shape().element_type(), rhs_.operand->shape().element_type(),
+                   dot_.shape().element_type(), attrs_.algorithm, request.sizes);
+    request.small_tiles = IsComplex(dot_.shape().element_type());
+    request.sum = [this](FusedEmitter& emitter) { return SumFor(emitter); };
+    request.make = [this](FusedEmitter& emitter, const ProductSum& sum) {
+      Gemm gemm;
+      gemm.lhs = SideFor(emitter, lhs_);
+      gemm.rhs = SideFor(emitter, rhs_);
+      gemm.store = [this, &k = emitter.kernel(), &sum](
+                       llvm::Value* batch, llvm::Value* row, llvm::Value* column,
+                       absl::Span<const Emitted> sums) -> absl::Status {
+        llvm::Value* const place =
+            k.Add(k.Scale(k.Add(k.Scale(batch, lhs_.free), row), rhs_.free), column);
+        EmittedList values;
+        for (const Emitted& one : sums) values.push_back(sum.Finish(one));
+        if (values.size() == 1) {
+          k.Store(output_buffer(), place, values[0]);
+        } else {
+          k.StoreVector(output_buffer(), place, values);
         }
-        for (int i = 0; i < per; ++i) {
-          for (int j = 0; j < per; ++j) {
-            const auto n = static_cast<size_t>(i * per + j);
-            next.push_back(sum.Add(inner[n], a[static_cast<size_t>(i)], b[static_cast<size_t>(j)]));
-          }
-        }
-        return next;
+        return absl::OkStatus();
       };
-      ASSIGN_OR_RETURN(const EmittedList after,
-                       k.Loop(k.Index(0), k.Index(tile.depth), k.Index(1), before, multiply));
-      k.Barrier();
-      return after;
+      return gemm;
     };
-    ASSIGN_OR_RETURN(sums,
-                     k.Loop(k.Index(0), k.Index(lhs_.contracted), k.Index(tile.depth), sums, step));
-    for (int i = 0; i < per; ++i) {
-      for (int j = 0; j < per; ++j) {
-        llvm::Value* const row = k.Add(row0, k.Offset(y, i * across));
-        llvm::Value* const column = k.Add(column0, k.Offset(x, j * across));
-        llvm::Value* const inside =
-            k.b().CreateAnd(k.Less(row, k.Index(lhs_.free)), k.Less(column, k.Index(rhs_.free)));
-        RETURN_IF_ERROR(k.If(inside, [&] {
-          llvm::Value* const place =
-              k.Add(k.Scale(k.Add(k.Scale(batch, lhs_.free), row), rhs_.free), column);
-          k.Store(output_buffer(), place, sum.Finish(sums[static_cast<size_t>(i * per + j)]));
-          return absl::OkStatus();
-        }));
-      }
-    }
-    return absl::OkStatus();
+    return AddGemm(frame_, request, plan);
   }
 
   const Instruction& dot_;

@@ -173,6 +173,26 @@ TEST_CASE("convolutions with strides, dilations and groups", "[gpu][convolution]
   }
 }
 
+TEST_CASE("many windows that meet are sorted first and combined in order", "[gpu][scatter]") {
+  const auto scatter = [](const char* type, const char* region, int rows) {
+    return With(fmt::format(
+        "x = {0}[{2},6] parameter(0)\ni = s32[150,1] parameter(1)\nu = {0}[150,6] parameter(2)\n"
+        "ROOT r = {0}[{2},6] scatter(x, i, u), update_window_dims={{1}}, "
+        "inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, "
+        "to_apply={1}",
+        type, region, rows));
+  };
+  // Indices from -33 to 66: some do not fit, most places are met several times; one is met by all.
+  CHECK(RunGpuCase({scatter("f32", "add", 40)}) == "");
+  CHECK(RunGpuCase({scatter("s32", "addi", 3)}) == "");
+  CHECK(RunGpuCase({scatter("bf16", "addb", 20)}) == "");
+  CHECK(RunGpuCase({With("x = f32[7] parameter(0)\ni = s64[100,1] parameter(1)\n"
+                         "u = f32[100] parameter(2)\nROOT r = f32[7] scatter(x, i, u), "
+                         "update_window_dims={}, inserted_window_dims={0}, "
+                         "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add")}) ==
+        "");
+}
+
 TEST_CASE("sorts are stable, of any length and number of operands", "[gpu][sort]") {
   for (const int length : {1, 2, 3, 5, 32, 100, 257}) {
     CAPTURE(length);
@@ -251,13 +271,16 @@ ENTRY main { x = f32[5] parameter(0)
 TEST_CASE("what no family takes is refused with its place", "[gpu][refusal]") {
   const std::string message = RefusalOf(R"(HloModule m
 ENTRY main {
-  x = f32[4,4] parameter(0)
-  c = f32[4,4] cholesky(x), lower=true
-  ROOT r = c64[4,4] fft(c), fft_type=FFT, fft_length={4}
+  x = f32[4] parameter(0)
+  a = f32[] constant(0)
+  b = f32[] constant(1)
+  c = f32[4] rng(a, b), distribution=rng_uniform
+  p = u32[] partition-id()
+  ROOT r = (f32[4], u32[]) tuple(c, p)
 })");
-  CHECK_THAT(message, Catch::Matchers::Contains("4:3") &&
-                          Catch::Matchers::Contains("platform `gpu` cannot run `cholesky` yet") &&
-                          Catch::Matchers::Contains("cannot run `fft` yet"));
+  CHECK_THAT(message, Catch::Matchers::Contains("6:3") &&
+                          Catch::Matchers::Contains("platform `gpu` cannot run `rng` yet") &&
+                          Catch::Matchers::Contains("cannot run `partition-id` yet"));
 }
 
 TEST_CASE("PTX has vector accesses and no local memory", "[gpu][ptx]") {

@@ -79,6 +79,14 @@ Decision IsKernel(const Instruction& instruction) {
                  ? No("it sorts {}", instruction.operand(0)->shape())
                  : Yes();
     case Opcode::kRngBitGenerator: return CanMakeBits(instruction);
+    case Opcode::kFft: return CanTransform(instruction);
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve: return CanSolve(instruction);
+    case Opcode::kScan: return CanScan(instruction);
+    case Opcode::kGetDimensionSize:
+      return instruction.operand(0)->shape().has_dynamic_dims()
+                 ? No("the operand has dynamic dimensions")
+                 : Yes();
     default: return cpu::IsKernel(instruction);
   }
 }
@@ -152,6 +160,14 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
     case Opcode::kSort: RETURN_IF_ERROR(EmitSort(*root, frame, plan)); break;
     case Opcode::kTopK: RETURN_IF_ERROR(EmitTopK(*root, frame, plan)); break;
     case Opcode::kRngBitGenerator: RETURN_IF_ERROR(EmitRngBitGenerator(*root, frame, plan)); break;
+    case Opcode::kFft: RETURN_IF_ERROR(EmitFft(*root, frame, plan)); break;
+    case Opcode::kCholesky: RETURN_IF_ERROR(EmitCholesky(*root, frame, plan)); break;
+    case Opcode::kTriangularSolve: RETURN_IF_ERROR(EmitTriangularSolve(*root, frame, plan)); break;
+    case Opcode::kScan: RETURN_IF_ERROR(EmitScan(*root, frame, plan)); break;
+    case Opcode::kReduceWindow: {
+      ASSIGN_OR_RETURN(done, EmitCumulative(instruction, frame, plan));
+      break;
+    }
     case Opcode::kScatter:
       RETURN_IF_ERROR(EmitScatter(instruction, IsShared(instruction, options), frame, plan));
       break;

@@ -62,6 +62,16 @@ absl::Status EmitTopK(const Instruction& topk, const Frame& frame, KernelPlan& p
 // Whether EmitRngBitGenerator takes its state and result.
 Decision CanMakeBits(const Instruction& rng);
 absl::Status EmitRngBitGenerator(const Instruction& rng, const Frame& frame, KernelPlan& plan);
+Decision CanTransform(const Instruction& fft);
+absl::Status EmitFft(const Instruction& fft, Frame& frame, KernelPlan& plan);
+// Whether a cholesky or triangular-solve is of a type that its family computes.
+Decision CanSolve(const Instruction& instruction);
+absl::Status EmitCholesky(const Instruction& cholesky, Frame& frame, KernelPlan& plan);
+absl::Status EmitTriangularSolve(const Instruction& solve, Frame& frame, KernelPlan& plan);
+Decision CanScan(const Instruction& scan);
+absl::Status EmitScan(const Instruction& scan, const Frame& frame, KernelPlan& plan);
+absl::StatusOr<bool> EmitCumulative(const Instruction& fusion, const Frame& frame,
+                                    KernelPlan& plan);
 absl::StatusOr<bool> EmitTranspose(const Instruction& fusion, const Frame& frame, KernelPlan& plan);
 
 }  // namespace hlo::gpu

@@ -81,6 +81,7 @@ absl::StatusOr<Emitted> FusedEmitter::EmitUncached(const Instruction* i, const A
       {Opcode::kGather, &FusedEmitter::EmitGather},
       {Opcode::kMap, &FusedEmitter::EmitMap},
       {Opcode::kGetTupleElement, &FusedEmitter::EmitElementOfTuple},
+      {Opcode::kGetDimensionSize, &FusedEmitter::EmitDimensionSize},
   };
   for (const auto& [opcode, method] : kMethods) {
     if (i->opcode() == opcode) return (this->*method)(i, index);
@@ -143,7 +144,7 @@ absl::StatusOr<EmittedList> FusedEmitter::EmitRegion(const Computation& computat
     if (op == Opcode::kConstant) return EmitConstant(i, ArrayIndex());
     if (op == Opcode::kGetTupleElement && i->operand(0)->opcode() == Opcode::kTuple)
       return value(i->operand(0)->operand(static_cast<int>(i->tuple_index())));
-    if (!i->shape().IsArray() || i->shape().rank() != 0) {
+    if (!i->shape().IsArray()) {
       return Unsupported(i->loc(), "platform `gpu` cannot run `{}` inside a scalar computation yet",
                          i->opcode_text());
     }
@@ -200,6 +201,13 @@ absl::StatusOr<Emitted> FusedEmitter::EmitMap(const Instruction* i, const ArrayI
   }
   ASSIGN_OR_RETURN(const EmittedList results, EmitRegion(*i->to_apply(), values));
   return results[0];
+}
+
+absl::StatusOr<Emitted> FusedEmitter::EmitDimensionSize(const Instruction* i,
+                                                        const ArrayIndex& /*index*/) {
+  const int64_t d = i->attrs<DimensionAttrs>().dimensions.value;
+  const auto size = static_cast<int32_t>(i->operand(0)->shape().dim(static_cast<int>(d)));
+  return Emitted{k_.b().getInt32(static_cast<uint32_t>(size)), nullptr};
 }
 
 absl::StatusOr<Emitted> FusedEmitter::EmitElementOfTuple(const Instruction* i,

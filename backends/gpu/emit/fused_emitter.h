@@ -39,7 +39,8 @@ class FusedEmitter final {
   // Element `index` of result `result` of the instruction (0 for arrays).
   absl::StatusOr<Emitted> Emit(const Instruction* instruction, const ArrayIndex& index,
                                int result = 0);
-  // The results of a scalar computation (several for a tuple root).
+  // The results of a scalar computation (several for a tuple root), or of one that works on each
+  // element of its arrays for itself: one element of all of them.
   absl::StatusOr<EmittedList> EmitRegion(const Computation& computation,
                                          absl::Span<const Emitted> arguments);
   // The elements of all operands that a reduce combines at `index` of its operands.
@@ -83,6 +84,7 @@ class FusedEmitter final {
   absl::StatusOr<Emitted> EmitDynamicUpdateSlice(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitGather(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitMap(const Instruction* i, const ArrayIndex& index);
+  absl::StatusOr<Emitted> EmitDimensionSize(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitElementOfTuple(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitReduce(const Instruction* i, const ArrayIndex& index, int result);
   absl::StatusOr<Emitted> EmitReduceWindow(const Instruction* i, const ArrayIndex& index,

@@ -15,15 +15,6 @@ constexpr unsigned kGlobalMemory = 1;
 constexpr unsigned kSharedMemory = 3;
 constexpr int64_t kLargest32 = (int64_t{1} << 31) - 4096;
 
-bool FitsIn32(const std::vector<BufferParam>& buffers, int64_t largest) {
-  if (largest * 2 >= kLargest32) return false;
-  for (const BufferParam& buffer : buffers) {
-    // Complex numbers and threads beyond the last element need some room.
-    if (buffer.elements * 2 >= kLargest32) return false;
-  }
-  return true;
-}
-
 // No access of a GPU is wider than 16 bytes.
 llvm::Align VectorAlign(int bytes) {
   return llvm::Align(static_cast<uint64_t>(std::min(bytes, 16)));
@@ -44,7 +35,7 @@ KernelBuilder::KernelBuilder(llvm::Module& module, std::string_view name,
       b_(context_),
       buffers_(std::move(buffers)),
       block_threads_(block_threads),
-      index_type_(FitsIn32(buffers_, largest) ? b_.getInt32Ty() : b_.getInt64Ty()) {
+      index_type_(IndicesFitIn32(buffers_, largest) ? b_.getInt32Ty() : b_.getInt64Ty()) {
   std::vector<llvm::Type*> types(buffers_.size(), llvm::PointerType::get(context_, kGlobalMemory));
   types.resize(types.size() + static_cast<size_t>(integers), b_.getInt64Ty());
   function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
@@ -68,6 +59,15 @@ KernelBuilder::KernelBuilder(llvm::Module& module, std::string_view name,
   annotate("maxntidx", block_threads);
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
   OpenScope();
+}
+
+bool KernelBuilder::IndicesFitIn32(const std::vector<BufferParam>& buffers, int64_t largest) {
+  if (largest * 2 >= kLargest32) return false;
+  for (const BufferParam& buffer : buffers) {
+    // Complex numbers and threads beyond the last element need some room.
+    if (buffer.elements * 2 >= kLargest32) return false;
+  }
+  return true;
 }
 
 void KernelBuilder::Finish() { b_.CreateRetVoid(); }
@@ -397,14 +397,15 @@ void KernelBuilder::StoreShared(const SharedArray& array, llvm::Value* index,
 
 void KernelBuilder::Barrier() { b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
 
-llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, int offset, llvm::Intrinsic::ID id) {
+llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, int offset, llvm::Intrinsic::ID id,
+                                        int limit) {
   llvm::Type* const type = value->getType();
   const unsigned bits = type->getPrimitiveSizeInBits();
   llvm::Type* const i32 = b_.getInt32Ty();
   const auto shuffle = [&](llvm::Value* word) {
     return b_.CreateIntrinsic(id, {},
                               {b_.getInt32(~0u), word, b_.getInt32(static_cast<uint32_t>(offset)),
-                               b_.getInt32(kWarpSize - 1)});
+                               b_.getInt32(static_cast<uint32_t>(limit))});
   };
   llvm::Value* whole = b_.CreateBitCast(value, b_.getIntNTy(bits));
   if (bits <= 32) {
@@ -418,16 +419,23 @@ llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, int offset, llvm::In
   return b_.CreateBitCast(whole, type);
 }
 
+Emitted KernelBuilder::Shuffle(const Emitted& value, int offset, llvm::Intrinsic::ID id,
+                               int limit) {
+  return {ShufflePart(value.value, offset, id, limit),
+          value.imaginary == nullptr ? nullptr : ShufflePart(value.imaginary, offset, id, limit)};
+}
+
+// The last operand of a shuffle is the last lane (up: the first one) that it may read.
 Emitted KernelBuilder::ShuffleDown(const Emitted& value, int offset) {
-  const auto id = llvm::Intrinsic::nvvm_shfl_sync_down_i32;
-  return {ShufflePart(value.value, offset, id),
-          value.imaginary == nullptr ? nullptr : ShufflePart(value.imaginary, offset, id)};
+  return Shuffle(value, offset, llvm::Intrinsic::nvvm_shfl_sync_down_i32, kWarpSize - 1);
+}
+
+Emitted KernelBuilder::ShuffleUp(const Emitted& value, int offset) {
+  return Shuffle(value, offset, llvm::Intrinsic::nvvm_shfl_sync_up_i32, 0);
 }
 
 Emitted KernelBuilder::ShuffleXor(const Emitted& value, int offset) {
-  const auto id = llvm::Intrinsic::nvvm_shfl_sync_bfly_i32;
-  return {ShufflePart(value.value, offset, id),
-          value.imaginary == nullptr ? nullptr : ShufflePart(value.imaginary, offset, id)};
+  return Shuffle(value, offset, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, kWarpSize - 1);
 }
 
 Emitted KernelBuilder::Select(llvm::Value* condition, const Emitted& on_true,

@@ -50,6 +50,8 @@ class KernelBuilder final {
   // able to count `largest` elements, and those of every buffer.
   KernelBuilder(llvm::Module& module, std::string_view name, std::vector<BufferParam> buffers,
                 int integers, int block_threads, int64_t largest);
+  // Whether indices are of 32 bits then, else of 64.
+  static bool IndicesFitIn32(const std::vector<BufferParam>& buffers, int64_t largest);
   // Ends it. No other member may be called afterwards.
   void Finish();
 
@@ -107,12 +109,17 @@ class KernelBuilder final {
   SharedArray Shared(ElementType type, int64_t elements, std::string_view name);
   Emitted LoadShared(const SharedArray& array, llvm::Value* index);
   void StoreShared(const SharedArray& array, llvm::Value* index, const Emitted& value);
+  llvm::Value* SharedAddress(const SharedArray& array, llvm::Value* index) {
+    return Address(array.base, array.type, index);
+  }
 
   // ---- threads together ----
   void Barrier();
   // The value of the lane `offset` above (of this lane where there is none). All lanes of the warp
   // take part.
   Emitted ShuffleDown(const Emitted& value, int offset);
+  // As ShuffleDown, from the lane `offset` below.
+  Emitted ShuffleUp(const Emitted& value, int offset);
   // As ShuffleDown, from the lane whose number differs in the bits of `offset`.
   Emitted ShuffleXor(const Emitted& value, int offset);
 
@@ -133,7 +140,8 @@ class KernelBuilder final {
   void StoreTo(llvm::Value* base, ElementType type, llvm::Value* index, const Emitted& value);
   Emitted FromMemory(ElementType type, llvm::Value* loaded);
   llvm::Value* ToMemory(ElementType type, llvm::Value* value);
-  llvm::Value* ShufflePart(llvm::Value* value, int offset, llvm::Intrinsic::ID id);
+  Emitted Shuffle(const Emitted& value, int offset, llvm::Intrinsic::ID id, int limit);
+  llvm::Value* ShufflePart(llvm::Value* value, int offset, llvm::Intrinsic::ID id, int limit);
   llvm::Value* Special(llvm::Intrinsic::ID id);
   llvm::BasicBlock* NewBlock(const char* name);
 

@@ -4,9 +4,9 @@
 //
 //   place of left[i]  = i + number of right elements that come before it:  right < left[i]
 //   place of right[j] = j + number of left elements that do not come after: not right[j] < left
-#include <algorithm>
+#include "backends/gpu/emit/sort.h"
 
-#include "backends/gpu/emit/frame.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -14,26 +14,21 @@ namespace {
 
 class SortEmission {
  public:
-  SortEmission(const Instruction& sort, const std::vector<int>& from, const std::vector<int>& to,
+  SortEmission(const MergeSort& sort, const std::vector<int>& from, const std::vector<int>& to,
                FusedEmitter& emitter)
-      : sort_(sort), from_(from), to_(to), emitter_(emitter), k_(emitter.kernel()) {
-    const Shape shape = sort.operand(0)->shape();
-    dim_ = static_cast<int>(sort.attrs<SortAttrs>().dimensions.value);
-    length_ = shape.dim(dim_);
-    for (int d = dim_ + 1; d < shape.rank(); ++d) stride_ *= shape.dim(d);
-    count_ = shape.element_count();
-  }
+      : sort_(sort), from_(from), to_(to), emitter_(emitter), k_(emitter.kernel()) {}
 
   // One element per thread; integer 0 is the length of sorted runs.
   absl::Status Emit() {
     llvm::Value* const thread =
         k_.Add(k_.Scale(k_.BlockIndex(), k_.block_threads()), k_.ThreadIndex());
-    return k_.If(k_.Less(thread, k_.Index(count_)), [&]() -> absl::Status {
+    return k_.If(k_.Less(thread, k_.Index(sort_.count)), [&]() -> absl::Status {
       // thread = (outer * length + position) * stride + inner
-      llvm::Value* const inner = k_.Rem(thread, stride_);
-      llvm::Value* const rest = k_.Div(thread, stride_);
-      llvm::Value* const position = k_.Rem(rest, length_);
-      llvm::Value* const line = k_.Add(k_.Scale(k_.Div(rest, length_), length_ * stride_), inner);
+      llvm::Value* const inner = k_.Rem(thread, sort_.stride);
+      llvm::Value* const rest = k_.Div(thread, sort_.stride);
+      llvm::Value* const position = k_.Rem(rest, sort_.length);
+      llvm::Value* const line =
+          k_.Add(k_.Scale(k_.Div(rest, sort_.length), sort_.length * sort_.stride), inner);
       return EmitPlace(line, position);
     });
   }
@@ -43,31 +38,20 @@ class SortEmission {
     return k_.b().CreateSelect(k_.Less(a, b), a, b);
   }
   llvm::Value* At(llvm::Value* line, llvm::Value* position) {
-    return k_.Add(line, k_.Scale(position, stride_));
+    return k_.Add(line, k_.Scale(position, sort_.stride));
   }
   EmittedList LoadAll(llvm::Value* place) {
     EmittedList values;
     for (const int buffer : from_) values.push_back(k_.Load(buffer, place));
     return values;
   }
-  // Whether the elements `a` come before the elements `b`.
-  absl::StatusOr<llvm::Value*> Before(const EmittedList& a, const EmittedList& b) {
-    EmittedList arguments;
-    for (size_t i = 0; i < a.size(); ++i) {
-      arguments.push_back(a[i]);
-      arguments.push_back(b[i]);
-    }
-    ASSIGN_OR_RETURN(const EmittedList result, emitter_.EmitRegion(*sort_.to_apply(), arguments));
-    return result[0].value;
-  }
-
   absl::Status EmitPlace(llvm::Value* line, llvm::Value* position) {
     auto& b = k_.b();
     llvm::Value* const run = k_.Integer(0);
     llvm::Value* const pair = k_.Add(run, run);
     llvm::Value* const start = k_.Sub(position, b.CreateURem(position, pair));
-    llvm::Value* const middle = Least(k_.Add(start, run), k_.Index(length_));
-    llvm::Value* const end = Least(k_.Add(start, pair), k_.Index(length_));
+    llvm::Value* const middle = Least(k_.Add(start, run), k_.Index(sort_.length));
+    llvm::Value* const end = Least(k_.Add(start, pair), k_.Index(sort_.length));
     llvm::Value* const is_left = k_.Less(position, middle);
     // The other run: [low, high).
     llvm::Value* const other = b.CreateSelect(is_left, middle, start);
@@ -89,7 +73,7 @@ class SortEmission {
     auto& b = k_.b();
     // Enough halvings for any run; a finished search stands still.
     int64_t steps = 1;
-    while ((int64_t{1} << steps) <= length_) ++steps;
+    while ((int64_t{1} << steps) <= sort_.length) ++steps;
     const auto halve = [&](llvm::Value*, const EmittedList& range) -> absl::StatusOr<EmittedList> {
       llvm::Value* const lo = range[0].value;
       llvm::Value* const hi = range[1].value;
@@ -102,7 +86,7 @@ class SortEmission {
           first.push_back(k_.Select(is_left, theirs[i], mine[i]));
           second.push_back(k_.Select(is_left, mine[i], theirs[i]));
         }
-        ASSIGN_OR_RETURN(llvm::Value* const less, Before(first, second));
+        ASSIGN_OR_RETURN(llvm::Value* const less, sort_.before(emitter_, first, second));
         llvm::Value* const goes_before = b.CreateXor(less, b.CreateNot(is_left));
         return EmittedList{{b.CreateSelect(goes_before, k_.Offset(mid, 1), lo), nullptr},
                            {b.CreateSelect(goes_before, hi, mid), nullptr}};
@@ -115,68 +99,84 @@ class SortEmission {
     return done[0].value;
   }
 
-  const Instruction& sort_;
+  const MergeSort& sort_;
   const std::vector<int>& from_;
   const std::vector<int>& to_;
   FusedEmitter& emitter_;
   KernelBuilder& k_;
-  int dim_ = 0;
-  int64_t length_ = 0;
-  int64_t stride_ = 1;
-  int64_t count_ = 0;
 };
 
 }  // namespace
 
-absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan) {
-  plan.family = "sort";
-  const Shape shape = sort.operand(0)->shape();
-  const int64_t length = shape.dim(static_cast<int>(sort.attrs<SortAttrs>().dimensions.value));
-  if (shape.element_count() == 0) return absl::OkStatus();
-  std::vector<int> operands, results, scratch;
-  for (int i = 0; i < sort.operand_count(); ++i) {
-    operands.push_back(i);
-    results.push_back(frame.operand_buffers + i);
-  }
+int64_t MergePasses(int64_t length) {
   int64_t passes = 0;
   while ((int64_t{1} << passes) < length) ++passes;
-  if (passes > 1) {
-    for (const int i : operands) {
-      const ElementType type = sort.operand(i)->shape().element_type();
-      scratch.push_back(frame.AddScratch(plan, type, shape.element_count()));
-    }
-  }
-  const auto copy = [&] {
-    for (size_t i = 0; i < operands.size(); ++i) {
-      PlanStep step;
-      step.kind = PlanStep::Kind::kCopy;
-      step.buffers = {operands[i], results[i]};
-      plan.steps.push_back(step);
-    }
-  };
-  if (passes == 0) {
-    copy();
-    return absl::OkStatus();
-  }
+  return passes;
+}
+
+absl::Status AddMergeSort(const MergeSort& sort, const Frame& frame, const std::vector<int>& from,
+                          const std::vector<int>& to, const std::vector<int>& scratch,
+                          KernelPlan& plan) {
   constexpr int kThreads = 128;
-  const int64_t blocks = (shape.element_count() + kThreads - 1) / kThreads;
+  const int64_t blocks = CeilDiv(sort.count, kThreads);
+  const int64_t passes = MergePasses(sort.length);
   // Pass p reads where pass p - 1 wrote; the last one writes the results.
-  int kernels[3] = {-1, -1, -1};  // operands, results, scratch as source
+  int kernels[3] = {-1, -1, -1};  // from, to, scratch as source
   for (int64_t p = 0; p < passes; ++p) {
     const bool into_results = (passes - 1 - p) % 2 == 0;
     const int source = p == 0 ? 0 : into_results ? 2 : 1;
-    const std::vector<int>& from = p == 0 ? operands : into_results ? scratch : results;
-    const std::vector<int>& to = into_results ? results : scratch;
+    const std::vector<int>& reads = p == 0 ? from : into_results ? scratch : to;
+    const std::vector<int>& writes = into_results ? to : scratch;
     if (kernels[source] < 0) {
       ASSIGN_OR_RETURN(
           kernels[source],
           AddKernel(frame, kThreads, 1, plan, [&](FusedEmitter& emitter, KernelBuilder&) {
-            return SortEmission(sort, from, to, emitter).Emit();
+            return SortEmission(sort, reads, writes, emitter).Emit();
           }));
     }
     AddLaunch(frame, kernels[source], blocks, kThreads, {int64_t{1} << p}, plan);
   }
   return absl::OkStatus();
+}
+
+absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan) {
+  plan.family = "sort";
+  const Shape shape = sort.operand(0)->shape();
+  const int d = static_cast<int>(sort.attrs<SortAttrs>().dimensions.value);
+  MergeSort merge;
+  merge.length = shape.dim(d);
+  merge.count = shape.element_count();
+  for (int i = d + 1; i < shape.rank(); ++i) merge.stride *= shape.dim(i);
+  merge.before = [&sort](FusedEmitter& emitter, const EmittedList& a,
+                         const EmittedList& b) -> absl::StatusOr<llvm::Value*> {
+    EmittedList arguments;
+    for (size_t i = 0; i < a.size(); ++i) {
+      arguments.push_back(a[i]);
+      arguments.push_back(b[i]);
+    }
+    ASSIGN_OR_RETURN(const EmittedList result, emitter.EmitRegion(*sort.to_apply(), arguments));
+    return result[0].value;
+  };
+  if (merge.count == 0) return absl::OkStatus();
+  std::vector<int> operands, results, scratch;
+  for (int i = 0; i < sort.operand_count(); ++i) {
+    operands.push_back(i);
+    results.push_back(frame.operand_buffers + i);
+  }
+  const int64_t passes = MergePasses(merge.length);
+  if (passes > 1) {
+    for (const int i : operands) {
+      const ElementType type = sort.operand(i)->shape().element_type();
+      scratch.push_back(frame.AddScratch(plan, type, merge.count));
+    }
+  }
+  for (size_t i = 0; passes == 0 && i < operands.size(); ++i) {
+    PlanStep step;
+    step.kind = PlanStep::Kind::kCopy;
+    step.buffers = {operands[i], results[i]};
+    plan.steps.push_back(step);
+  }
+  return AddMergeSort(merge, frame, operands, results, scratch, plan);
 }
 
 }  // namespace hlo::gpu

@@ -5,11 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <vector>
 
+#include "backends/gpu/cuda/nvjitlink.h"
 #include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
@@ -60,34 +61,13 @@ absl::StatusOr<int> RunProgram(const std::vector<std::string>& words, const std:
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-// Reads what `ptxas -v` says:
-//   ptxas info    : Compiling entry function 'k' for 'sm_90'
-//       8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
-//   ptxas info    : Used 16 registers, used 1 barriers, 4224 bytes smem
-void ReadLog(const std::string& log, Assembled& result) {
+std::string WarningsIn(const std::string& log) {
+  std::string warnings;
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);) {
-    if (const size_t at = line.find("entry function '"); at != std::string::npos) {
-      const size_t start = at + 16;
-      result.kernels.push_back({line.substr(start, line.find('\'', start) - start)});
-    } else if (line.find("warning") != std::string::npos) {
-      result.warnings += line + "\n";
-    }
-    if (result.kernels.empty()) continue;
-    KernelResources& kernel = result.kernels.back();
-    int stack = 0, stores = 0, loads = 0;
-    if (std::sscanf(line.c_str(), " %d bytes stack frame, %d bytes spill stores, %d bytes spill",
-                    &stack, &stores, &loads) == 3) {
-      kernel.stack_bytes = stack;
-      kernel.spill_bytes = stores + loads;
-    }
-    if (const size_t at = line.find("Used "); at != std::string::npos)
-      kernel.registers = std::atoi(line.c_str() + at + 5);
-    if (const size_t at = line.find(" bytes smem"); at != std::string::npos) {
-      const size_t start = line.rfind(' ', at - 1) + 1;
-      kernel.shared_bytes = std::atoi(line.c_str() + start);
-    }
+    if (line.find("warning") != std::string::npos) warnings += line + "\n";
   }
+  return warnings;
 }
 
 }  // namespace
@@ -106,7 +86,7 @@ absl::StatusOr<std::string> FindPtxas() {
   return absl::NotFoundError("ptxas not found (looked at $HLO_PTXAS, PATH, /usr/local/cuda/bin)");
 }
 
-absl::StatusOr<Assembled> Assemble(std::string_view ptx, std::string_view target) {
+absl::StatusOr<Assembled> AssembleByPtxas(std::string_view ptx, std::string_view target) {
   ASSIGN_OR_RETURN(const std::string ptxas, FindPtxas());
   const TemporaryFolder folder;
   if (folder.path().empty()) return Error("cannot make a temporary folder");
@@ -115,22 +95,23 @@ absl::StatusOr<Assembled> Assemble(std::string_view ptx, std::string_view target
   const std::string log = folder.path() + "/log";
   RETURN_IF_ERROR(WriteFile(in, ptx));
   ASSIGN_OR_RETURN(const int status,
-                   RunProgram({ptxas, "-v", fmt::format("-arch={}", target), "-o", out, in}, log));
+                   RunProgram({ptxas, fmt::format("-arch={}", target), "-o", out, in}, log));
   ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
   if (status != 0) return Internal("ptxas refuses the code for `{}`: {}", target, text);
   Assembled result;
   ASSIGN_OR_RETURN(result.cubin, ReadFile(out));
-  ReadLog(text, result);
+  result.warnings = WarningsIn(text);
   return result;
 }
 
-std::string ToTable(const std::vector<KernelResources>& kernels) {
-  std::string text = "registers  shared  stack  spills  kernel\n";
-  for (const KernelResources& kernel : kernels) {
-    text += fmt::format("{:9}  {:6}  {:5}  {:6}  {}\n", kernel.registers, kernel.shared_bytes,
-                        kernel.stack_bytes, kernel.spill_bytes, kernel.name);
-  }
-  return text;
+bool HasAssembler() { return LoadNvJitLink().ok() || FindPtxas().ok(); }
+
+absl::StatusOr<Assembled> Assemble(std::string_view ptx, std::string_view target) {
+  const absl::StatusOr<const NvJitLink*> library = LoadNvJitLink();
+  if (!library.ok()) return AssembleByPtxas(ptx, target);
+  Assembled result;
+  ASSIGN_OR_RETURN(result.cubin, (*library)->Link(ptx, target));
+  return result;
 }
 
 }  // namespace hlo::gpu

@@ -1,38 +1,29 @@
 // backends/gpu/nvptx/assembler.h
 //
-// PTX to machine code by NVIDIA's ptxas, run as a process where there is one, and what it says
-// about each kernel.
+// PTX to machine code: by nvJitLink in this process where that library is there, else by NVIDIA's
+// ptxas, run as a process.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/statusor.h"
 
 namespace hlo::gpu {
 
-struct KernelResources {
-  std::string name;
-  int registers = 0;
-  int shared_bytes = 0;
-  int stack_bytes = 0;
-  int spill_bytes = 0;  // stores and loads
-};
-
 struct Assembled {
   std::string cubin;
-  std::vector<KernelResources> kernels;
-  std::string warnings;
+  std::string warnings;  // of ptxas; nvJitLink gives none
 };
 
 // The path of ptxas: $HLO_PTXAS, the PATH, the toolkit's folder. NotFound when there is none.
 absl::StatusOr<std::string> FindPtxas();
+// By ptxas, for `target` ("sm_90").
+absl::StatusOr<Assembled> AssembleByPtxas(std::string_view ptx, std::string_view target);
 
-// Assembles for `target` ("sm_90").
+// Whether there is any assembler.
+bool HasAssembler();
+// By nvJitLink, else by ptxas. May be called by several threads at once.
 absl::StatusOr<Assembled> Assemble(std::string_view ptx, std::string_view target);
-
-// A table of the kernels, one line each.
-std::string ToTable(const std::vector<KernelResources>& kernels);
 
 }  // namespace hlo::gpu

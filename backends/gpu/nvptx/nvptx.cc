@@ -73,10 +73,12 @@ absl::StatusOr<std::unique_ptr<llvm::Module>> ReadKernel(const UniqueKernel& ker
 }
 
 // The JIT of this process turns off parts of LLVM's code generator that do not pay on a CPU
-// (backends/llvm/jit.cc), for all targets. While this lives they are on.
+// (backends/llvm/jit.cc), for all targets. While one of these lives they are on.
 class UsualCodegen final {
  public:
-  UsualCodegen() : lock_(Mutex()) {
+  UsualCodegen() {
+    const std::lock_guard<std::mutex> lock(State().mutex);
+    if (State().users++ > 0) return;
     constexpr const char* kSwitches[] = {"disable-lsr",
                                          "disable-machine-cse",
                                          "disable-machine-sink",
@@ -93,22 +95,28 @@ class UsualCodegen final {
       auto* const option = static_cast<llvm::cl::opt<bool>*>(it->second);
       if (!option->getValue()) continue;
       option->setValue(false);
-      changed_.push_back(option);
+      State().changed.push_back(option);
     }
   }
   ~UsualCodegen() {
-    for (llvm::cl::opt<bool>* option : changed_) option->setValue(true);
+    const std::lock_guard<std::mutex> lock(State().mutex);
+    if (--State().users > 0) return;
+    for (llvm::cl::opt<bool>* option : State().changed) option->setValue(true);
+    State().changed.clear();
   }
   UsualCodegen(const UsualCodegen&) = delete;
   UsualCodegen& operator=(const UsualCodegen&) = delete;
 
  private:
-  static std::mutex& Mutex() {
-    static std::mutex mutex;
-    return mutex;
+  struct Shared {
+    std::mutex mutex;
+    int users = 0;
+    std::vector<llvm::cl::opt<bool>*> changed;
+  };
+  static Shared& State() {
+    static Shared state;
+    return state;
   }
-  std::lock_guard<std::mutex> lock_;
-  std::vector<llvm::cl::opt<bool>*> changed_;
 };
 
 void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -150,7 +158,7 @@ std::string PtxName(const UniqueKernel& kernel, size_t i) {
 }
 
 absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
-                                         std::string_view target) {
+                                         std::string_view target, size_t first) {
   RETURN_IF_ERROR(CheckTarget(target));
   ASSIGN_OR_RETURN(const std::unique_ptr<llvm::TargetMachine> machine, MakeNvptxMachine(target));
   llvm::LLVMContext context;
@@ -159,7 +167,7 @@ absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
   all.setDataLayout(machine->createDataLayout());
   llvm::Linker linker(all);
   for (size_t i = 0; i < kernels.size(); ++i) {
-    ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> one, ReadKernel(kernels[i], i, context));
+    ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> one, ReadKernel(kernels[i], first + i, context));
     one->setDataLayout(machine->createDataLayout());
     RET_CHECK(!linker.linkInModule(std::move(one)), "kernel of `{}` does not link",
               kernels[i].name);

@@ -22,9 +22,10 @@ absl::Status CheckTarget(std::string_view target);
 // The name of kernel `i` in PTX: that of its instruction, made fit, and its number.
 std::string PtxName(const UniqueKernel& kernel, size_t i);
 
-// All kernels as one PTX module for `target` ("sm_90").
+// All kernels as one PTX module for `target` ("sm_90"); the first of them is number `first`. May be
+// called by several threads at once.
 absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
-                                         std::string_view target);
+                                         std::string_view target, size_t first = 0);
 
 // All kernels as LLVM text, as the emitters wrote them.
 absl::StatusOr<std::string> KernelsAsText(absl::Span<const UniqueKernel> kernels);

@@ -174,6 +174,18 @@ uint32_t SimEngine::Warp(SimThread& thread, WarpOp op, uint32_t mask, uint32_t v
   return thread.value;
 }
 
+void SimEngine::Tensor(SimThread& thread, TensorOp op, TensorPayload* payload, int32_t site) {
+  if (launch_->sanitize && LoadsMatrix(op)) {
+    constexpr int32_t kRowBytes = 16;
+    const uint64_t address = payload->in[0] | static_cast<uint64_t>(payload->in[1]) << 32;
+    CheckAligned(thread, address, kRowBytes, site);
+    CheckShared(thread, address, kRowBytes, SimAccess::kRead, site);
+  }
+  thread.payload = payload;
+  Warp(thread, static_cast<WarpOp>(op), ~0u, 0, 0, site);
+  thread.payload = nullptr;
+}
+
 bool SimEngine::ReleaseWarps() {
   bool any = false;
   for (size_t first = 0; first < threads_.size(); first += kWarp) {
@@ -196,7 +208,19 @@ bool SimEngine::ReleaseWarps() {
   return any;
 }
 
+void SimEngine::ResolveTensors(int first) {
+  std::array<TensorPayload*, kWarp> payloads;
+  for (int lane = 0; lane < kWarp; ++lane) {
+    SimThread& thread = threads_[static_cast<size_t>(first + lane)];
+    payloads[static_cast<size_t>(lane)] = thread.payload;
+    thread.state = SimThread::State::kReady;
+  }
+  ResolveTensor(static_cast<TensorOp>(threads_[static_cast<size_t>(first)].kind), payloads);
+}
+
 void SimEngine::ResolveWarp(int first, int last) {
+  // All lanes wait at one site: all have a payload, or none has.
+  if (threads_[static_cast<size_t>(first)].payload != nullptr) return ResolveTensors(first);
   uint32_t values[kWarp];
   uint32_t ballot = 0;
   uint32_t present = 0;
@@ -263,6 +287,12 @@ void SimEngine::Fault(SimThread& thread, std::string message) {
   fibres_.Yield(thread.index);
 }
 
+void SimEngine::CheckAligned(SimThread& thread, uint64_t address, int32_t align, int32_t site) {
+  if (address % static_cast<uint64_t>(align) == 0) return;
+  Fault(thread, fmt::format("{} is misaligned: address {:#x}, alignment {}", Where(thread, site),
+                            address, align));
+}
+
 void SimEngine::CheckShared(SimThread& thread, uint64_t address, int32_t bytes, SimAccess kind,
                             int32_t site) {
   const auto base = reinterpret_cast<uint64_t>(shared_);
@@ -283,10 +313,7 @@ void SimEngine::CheckShared(SimThread& thread, uint64_t address, int32_t bytes, 
 void SimEngine::Access(SimThread& thread, uint64_t address, int32_t bytes, int32_t align,
                        SimAccess kind, int32_t argument, int32_t site) {
   constexpr int32_t kShared = -2;
-  if (address % static_cast<uint64_t>(align) != 0) {
-    Fault(thread, fmt::format("{} is misaligned: address {:#x}, alignment {}", Where(thread, site),
-                              address, align));
-  }
+  CheckAligned(thread, address, align, site);
   if (argument == kShared) return CheckShared(thread, address, bytes, kind, site);
   const uint64_t end = address + static_cast<uint64_t>(bytes);
   const auto inside = [&](const KernelArgument& a) {
@@ -323,6 +350,11 @@ uint32_t hlo_sim_warp(hlo::gpu::SimThread* thread, int32_t op, uint32_t mask, ui
                       uint32_t operand, int32_t site) {
   return thread->engine->Warp(*thread, static_cast<hlo::gpu::WarpOp>(op), mask, value, operand,
                               site);
+}
+
+void hlo_sim_tensor(hlo::gpu::SimThread* thread, int32_t op, hlo::gpu::TensorPayload* payload,
+                    int32_t site) {
+  thread->engine->Tensor(*thread, static_cast<hlo::gpu::TensorOp>(op), payload, site);
 }
 
 void hlo_sim_access(hlo::gpu::SimThread* thread, uint64_t address, int32_t bytes, int32_t align,

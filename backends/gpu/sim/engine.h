@@ -22,6 +22,7 @@
 #include "backends/gpu/device/device.h"
 #include "backends/gpu/sim/fibre.h"
 #include "backends/gpu/sim/shadow.h"
+#include "backends/gpu/sim/tensor.h"
 
 namespace hlo::gpu {
 
@@ -43,7 +44,8 @@ struct SimThread {
   int32_t site;   // where it waits
   uint32_t mask;  // kInWarp: lanes that take part
   uint32_t value, operand;
-  int32_t kind;
+  int32_t kind;  // a WarpOp, or a TensorOp where there is a payload
+  TensorPayload* payload;
 };
 
 using SimEntry = void(const uint64_t* arguments, SimThread* thread);
@@ -69,6 +71,7 @@ struct SimLaunch {
 };
 
 enum class SimAccess : int32_t { kRead, kWrite, kAtomic };
+// TensorOp (tensor.h) has the operations on matrices.
 enum class WarpOp : int32_t { kShuffleDown, kShuffleUp, kShuffleXor, kShuffleIndex, kBallot };
 
 class SimEngine final {
@@ -79,6 +82,7 @@ class SimEngine final {
   void Barrier(SimThread& thread, int32_t site);
   uint32_t Warp(SimThread& thread, WarpOp op, uint32_t mask, uint32_t value, uint32_t operand,
                 int32_t site);
+  void Tensor(SimThread& thread, TensorOp op, TensorPayload* payload, int32_t site);
   void Access(SimThread& thread, uint64_t address, int32_t bytes, int32_t align, SimAccess kind,
               int32_t argument, int32_t site);
 
@@ -90,10 +94,12 @@ class SimEngine final {
   bool ReleaseBarrier();
   bool ReleaseWarps();
   void ResolveWarp(int first, int last);
+  void ResolveTensors(int first);
   absl::Status Stuck();
   // Ends the launch with an error, from inside a thread.
   void Fault(SimThread& thread, std::string message);
   std::string Where(const SimThread& thread, int32_t site) const;
+  void CheckAligned(SimThread& thread, uint64_t address, int32_t align, int32_t site);
   void CheckShared(SimThread& thread, uint64_t address, int32_t bytes, SimAccess kind,
                    int32_t site);
 
@@ -119,6 +125,8 @@ extern "C" {
 void hlo_sim_barrier(hlo::gpu::SimThread* thread, int32_t site);
 uint32_t hlo_sim_warp(hlo::gpu::SimThread* thread, int32_t op, uint32_t mask, uint32_t value,
                       uint32_t operand, int32_t site);
+void hlo_sim_tensor(hlo::gpu::SimThread* thread, int32_t op, hlo::gpu::TensorPayload* payload,
+                    int32_t site);
 void hlo_sim_access(hlo::gpu::SimThread* thread, uint64_t address, int32_t bytes, int32_t align,
                     int32_t kind, int32_t argument, int32_t site);
 }

@@ -49,6 +49,18 @@ std::optional<WarpOp> WarpOpOf(llvm::Intrinsic::ID id) {
   }
 }
 
+std::optional<TensorOp> TensorOpOf(llvm::Intrinsic::ID id) {
+  switch (id) {
+    case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16: return TensorOp::kMmaBf16;
+    case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32: return TensorOp::kMmaF16;
+    case llvm::Intrinsic::nvvm_mma_m16n8k8_row_col_tf32: return TensorOp::kMmaTf32;
+    case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16: return TensorOp::kLoadMatrix;
+    case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16:
+      return TensorOp::kLoadMatrixTrans;
+    default: return std::nullopt;
+  }
+}
+
 class KernelLowering {
  public:
   KernelLowering(llvm::Module& module, llvm::Function& kernel, const LoweringOptions& options)
@@ -169,7 +181,41 @@ class KernelLowering {
           callee, {thread_, b_.getInt32(static_cast<uint32_t>(*op)), call.getArgOperand(0), value,
                    ballot ? b_.getInt32(0) : call.getArgOperand(2), Site(call)});
     }
+    if (const auto op = TensorOpOf(id)) return LowerTensor(call, *op);
     return Internal("the simulator does not know `{}`", call.getCalledFunction()->getName().str());
+  }
+
+  // The arguments go into a TensorPayload on the stack, the results come from it.
+  llvm::Value* LowerTensor(llvm::IntrinsicInst& call, TensorOp op) {
+    info_.needs_fibres = true;
+    llvm::Type* const i32 = b_.getInt32Ty();
+    if (payload_ == nullptr) {
+      llvm::IRBuilder<> entry(llvm::cast<llvm::Instruction>(shared_)->getNextNode());
+      payload_ = entry.CreateAlloca(
+          llvm::ArrayType::get(i32, sizeof(TensorPayload) / sizeof(uint32_t)), nullptr, "payload");
+    }
+    const auto word = [&](size_t i) { return b_.CreateConstInBoundsGEP1_64(i32, payload_, i); };
+    size_t next = 0;
+    for (llvm::Value* argument : call.args()) {
+      if (argument->getType()->isPointerTy())
+        argument = b_.CreatePtrToInt(argument, b_.getInt64Ty());
+      b_.CreateAlignedStore(argument, word(next), llvm::Align(4));
+      next += argument->getType()->getPrimitiveSizeInBits() / 32;
+    }
+    b_.CreateCall(
+        Runtime("hlo_sim_tensor", b_.getVoidTy(), {b_.getPtrTy(), i32, b_.getPtrTy(), i32}),
+        {thread_, b_.getInt32(static_cast<uint32_t>(op)), payload_, Site(call)});
+    if (LoadsMatrix(op)) {
+      constexpr int kRowBytes = 16;
+      while (kRowBytes % info_.shared_granule != 0) info_.shared_granule /= 2;
+    }
+    auto* const type = llvm::cast<llvm::StructType>(call.getType());
+    llvm::Value* result = llvm::PoisonValue::get(type);
+    for (unsigned i = 0; i < type->getNumElements(); ++i) {
+      llvm::Value* const at = word(offsetof(TensorPayload, out) / sizeof(uint32_t) + i);
+      result = b_.CreateInsertValue(result, b_.CreateLoad(type->getElementType(i), at), i);
+    }
+    return result;
   }
 
   // ---- watching accesses ----
@@ -263,6 +309,7 @@ class KernelLowering {
   llvm::Function* kernel_ = nullptr;
   llvm::Value* thread_ = nullptr;
   llvm::Value* shared_ = nullptr;
+  llvm::Value* payload_ = nullptr;
   SimKernelInfo info_;
 };
 

@@ -1,0 +1,46 @@
+#include "backends/gpu/nvptx/compile.h"
+
+#include <algorithm>
+
+#include "backends/gpu/nvptx/assembler.h"
+#include "backends/gpu/nvptx/nvptx.h"
+#include "lib/support/round.h"
+#include "lib/support/status.h"
+#include "lib/support/thread_pool.h"
+
+namespace hlo::gpu {
+namespace {
+
+absl::Status CompileOne(absl::Span<const UniqueKernel> kernels, std::string_view target,
+                        size_t first, DeviceCode& code) {
+  ASSIGN_OR_RETURN(code.ptx, CompileToPtx(kernels, target, first));
+  for (size_t i = 0; i < kernels.size(); ++i)
+    code.kernels.push_back(PtxName(kernels[i], first + i));
+  if (!HasAssembler()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(Assembled assembled, Assemble(code.ptx, target));
+  code.cubin = std::move(assembled.cubin);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<DeviceCode>> CompileKernels(absl::Span<const UniqueKernel> kernels,
+                                                       std::string_view target, int threads) {
+  // Fewer kernels than this are not worth a module of their own.
+  constexpr int64_t kLeastKernels = 2;
+  const auto count = static_cast<int64_t>(kernels.size());
+  ThreadPool pool(threads);
+  const int64_t parts = std::min<int64_t>(pool.size(), CeilDiv(count, kLeastKernels));
+  std::vector<DeviceCode> codes(static_cast<size_t>(parts));
+  std::vector<absl::Status> statuses(codes.size());
+  pool.ParallelForDynamic(parts, [&](int64_t part, int /*worker*/) {
+    const auto begin = static_cast<size_t>(count * part / parts);
+    const auto end = static_cast<size_t>(count * (part + 1) / parts);
+    const auto i = static_cast<size_t>(part);
+    statuses[i] = CompileOne(kernels.subspan(begin, end - begin), target, begin, codes[i]);
+  });
+  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
+  return codes;
+}
+
+}  // namespace hlo::gpu

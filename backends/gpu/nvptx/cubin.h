@@ -1,0 +1,38 @@
+// backends/gpu/nvptx/cubin.h
+//
+// What a cubin says about its kernels: registers and shared memory from its tables, memory accesses
+// from its machine code. No GPU and no disassembler is needed. For sm_80 to sm_90a, of which an
+// instruction has 16 bytes.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace hlo::gpu {
+
+// Accesses by width: of 1, 2, 4, 8 and 16 bytes.
+using AccessWidths = std::array<int, 5>;
+
+struct KernelResources {
+  std::string name;
+  int registers = 0;
+  int shared_bytes = 0;
+  int local_accesses = 0;  // spilled registers, and arrays that no register holds
+  int instructions = 0;
+  int tensor_instructions = 0;           // products of matrices
+  AccessWidths loads = {}, stores = {};  // of global memory
+};
+
+// The kernels in the order of the file.
+absl::StatusOr<std::vector<KernelResources>> ReadCubin(std::string_view cubin);
+
+// "4x16 1x4": four accesses of 16 bytes and one of 4; "-" for none.
+std::string ToText(const AccessWidths& widths);
+// A table of the kernels, one line each.
+std::string ToTable(const std::vector<KernelResources>& kernels);
+
+}  // namespace hlo::gpu

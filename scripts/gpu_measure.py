@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Measures the GPU platform: scripts/gpu_measure.py STAGE OUT.json [--tool=hlo-run] [--platform=gpu] [--scale=1]
+
+Stages: bandwidth (bytes moved per second, and as a part of the rate of `negate`, which reads and writes once), gemm
+(operations per second), launch (microseconds per kernel and per loop step), jax (the same programs by JAX on its own, where it is
+installed: compile and run time). Every case that fails is a row with its error; the others still run. Needs Python's
+standard library alone; --scale=0.01 makes small cases, for the simulator.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ADD = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n"
+
+
+def entry(body, computations=""):
+    return f"HloModule m\n{computations}ENTRY main {{\n{body}\n}}\n"
+
+
+def bandwidth(scale):
+    """Rows: name, HLO, bytes that must move, the same for JAX (shapes and a function's text)."""
+    n = max(1024, int((64 << 20) * scale)) // 1024 * 1024
+    rows, columns = n // 1024, 1024
+    matrix, flat = f"f32[{rows},{columns}]", f"f32[{n}]"
+    yield ("negate", entry(f"x = {flat} parameter(0)\nROOT r = {flat} negate(x)"), 8 * n,
+           [("float32", (n,))], "lambda x: -x")
+    yield ("add", entry(f"x = {flat} parameter(0)\ny = {flat} parameter(1)\nROOT r = {flat} add(x, y)"), 12 * n,
+           [("float32", (n,))] * 2, "lambda x, y: x + y")
+    yield ("tanh bf16", entry(f"x = bf16[{n}] parameter(0)\nROOT r = bf16[{n}] tanh(x)"), 4 * n,
+           [("bfloat16", (n,))], "lambda x: jnp.tanh(x)")
+    yield ("row sums", entry(f"x = {matrix} parameter(0)\nz = f32[] constant(0)\n"
+                             f"ROOT r = f32[{rows}] reduce(x, z), dimensions={{1}}, to_apply=add", ADD), 4 * n,
+           [("float32", (rows, columns))], "lambda x: x.sum(1)")
+    yield ("column sums", entry(f"x = {matrix} parameter(0)\nz = f32[] constant(0)\n"
+                                f"ROOT r = f32[{columns}] reduce(x, z), dimensions={{0}}, to_apply=add", ADD), 4 * n,
+           [("float32", (rows, columns))], "lambda x: x.sum(0)")
+    yield ("sum", entry(f"x = {flat} parameter(0)\nz = f32[] constant(0)\n"
+                        "ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=add", ADD), 4 * n,
+           [("float32", (n,))], "lambda x: x.sum()")
+    yield ("transpose", entry(f"x = {matrix} parameter(0)\nROOT r = f32[{columns},{rows}] transpose(x), dimensions={{1,0}}"),
+           8 * n, [("float32", (rows, columns))], "lambda x: x.T.copy()")
+    yield ("cumulative sum", entry(f"x = {matrix} parameter(0)\nz = f32[] constant(0)\nROOT r = {matrix} reduce-window(x, z), "
+                                   f"window={{size=1x{columns} pad=0_0x{columns - 1}_0}}, to_apply=add", ADD), 8 * n,
+           [("float32", (rows, columns))], "lambda x: jnp.cumsum(x, 1)")
+
+
+def gemm(scale):
+    """Rows: name, HLO, floating-point operations, the same for JAX."""
+    def row(name, kind, m, n, k, attributes="", precision="None"):
+        m, n, k = (max(64, int(size * scale ** (1 / 3)) // 64 * 64) for size in (m, n, k))
+        text = entry(f"x = {kind}[{m},{k}] parameter(0)\ny = {kind}[{k},{n}] parameter(1)\n"
+                     f"ROOT r = {kind}[{m},{n}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{attributes}")
+        numpy_type = {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}[kind]
+        return (f"{name} {m}x{n}x{k}", text, 2 * m * n * k, [(numpy_type, (m, k)), (numpy_type, (k, n))],
+                f"lambda x, y: jnp.matmul(x, y, precision={precision})")
+    for size in (1024, 4096, 8192):
+        yield row("bf16", "bf16", size, size, size)
+    yield row("f16", "f16", 4096, 4096, 4096)
+    yield row("tf32", "f32", 4096, 4096, 4096, ", algorithm=dot_tf32_tf32_f32", "'tensorfloat32'")
+    yield row("f32", "f32", 2048, 2048, 2048, "", "'highest'")
+    yield row("bf16 few rows", "bf16", 64, 4096, 4096)
+
+
+def launch(_scale):
+    """Rows: name, HLO, kernels or loop steps in it, the same for JAX."""
+    links = 100
+    body = "".join(f"v{i + 1} = f32[8,8] dot(v{i}, v{i}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
+                   for i in range(links))
+    yield ("chain of dots", entry("v0 = f32[8,8] parameter(0)\n" + body + f"ROOT r = f32[8,8] negate(v{links})"), links + 1,
+           [("float32", (8, 8))], "lambda x: [x := x @ x for _ in range(100)][-1]")
+    loop = ("condition { p = (s32[], f32[64]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
+            " n = s32[] constant(100)\n ROOT c = pred[] compare(i, n), direction=LT }\n"
+            "body { p = (s32[], f32[64]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
+            " x = f32[64] get-tuple-element(p), index=1\n one = s32[] constant(1)\n j = s32[] add(i, one)\n"
+            " y = f32[64] sine(x)\n ROOT t = (s32[], f32[64]) tuple(j, y) }\n")
+    yield ("loop", entry("x = f32[64] parameter(0)\nz = s32[] constant(0)\ns = (s32[], f32[64]) tuple(z, x)\n"
+                         "w = (s32[], f32[64]) while(s), condition=condition, body=body\n"
+                         "ROOT r = f32[64] get-tuple-element(w), index=1", loop), 100,
+           [("float32", (64,))], "lambda x: jax.lax.fori_loop(0, 100, lambda i, y: jnp.sin(y), x)")
+
+
+STAGES = {"bandwidth": (bandwidth, "bytes"), "gemm": (gemm, "operations"), "launch": (launch, "steps")}
+
+
+def bench(tool, platform, text, seconds):
+    """Median of a run and the time to compile, in milliseconds, by hlo-run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder)
+        (path / "m.hlo").write_text(text)
+        command = [tool, str(path / "m.hlo"), f"--platform={platform}", "--bench", "--bench-min-seconds=0.3", "--print=none",
+                   f"--json={path / 'times.json'}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        if done.returncode != 0:
+            raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
+        times = json.loads((path / "times.json").read_text())
+        return times["run_ms"]["median"], times["compile_ms"]
+
+
+def jax_times(shapes, function):
+    """The same by JAX."""
+    import jax  # pylint: disable=import-outside-toplevel
+    import jax.numpy as jnp  # pylint: disable=import-outside-toplevel
+    keys = jax.random.split(jax.random.PRNGKey(0), len(shapes))
+    arguments = [jax.random.normal(key, shape).astype(kind) for key, (kind, shape) in zip(keys, shapes)]
+    start = time.perf_counter()
+    compiled = jax.jit(eval(function, {"jax": jax, "jnp": jnp})).lower(*arguments).compile()  # pylint: disable=eval-used
+    compile_ms = 1000 * (time.perf_counter() - start)
+    jax.block_until_ready(compiled(*arguments))
+    runs = []
+    while len(runs) < 10 or sum(runs) < 0.3:
+        start = time.perf_counter()
+        jax.block_until_ready(compiled(*arguments))
+        runs.append(time.perf_counter() - start)
+    return 1000 * sorted(runs)[len(runs) // 2], compile_ms
+
+
+def rates(row, unit, work, milliseconds):
+    """What a time means for work of this unit."""
+    if unit == "bytes":
+        row["gb_per_s"] = work / milliseconds / 1e6
+    elif unit == "operations":
+        row["tflops"] = work / milliseconds / 1e9
+    else:
+        row["us_per_step"] = 1000 * milliseconds / work
+
+
+def measure(args):
+    by_jax = args.stage == "jax"
+    result = {"stage": args.stage, "cases": []}
+    if by_jax:
+        try:
+            import jax  # pylint: disable=import-outside-toplevel
+            result["jax"], result["device"] = jax.__version__, str(jax.devices()[0])
+        except Exception as problem:  # pylint: disable=broad-exception-caught
+            return {**result, "skipped": f"no JAX here: {problem}"}
+    for stage, (cases, unit) in STAGES.items():
+        if args.stage not in (stage, "jax"):
+            continue
+        for name, text, work, shapes, function in cases(args.scale):
+            row = {"case": name, unit: work}
+            try:
+                row["run_ms"], row["compile_ms"] = (jax_times(shapes, function) if by_jax else
+                                                    bench(args.tool, args.platform, text, args.case_seconds))
+                rates(row, unit, work, row["run_ms"])
+            except Exception as problem:  # pylint: disable=broad-exception-caught
+                row["error"] = str(problem)
+            result["cases"].append(row)
+    if args.stage == "bandwidth" and "gb_per_s" in result["cases"][0]:
+        for row in result["cases"]:
+            if "gb_per_s" in row:
+                row["part_of_negate"] = row["gb_per_s"] / result["cases"][0]["gb_per_s"]
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stage", choices=[*STAGES, "jax"])
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--tool", default="./hlo-run")
+    parser.add_argument("--platform", default="gpu")
+    parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--case-seconds", type=float, default=30)
+    args = parser.parse_args()
+    result = measure(args)
+    args.out.write_text(json.dumps(result, indent=1) + "\n")
+    failed = sum("error" in row for row in result["cases"])
+    for row in result["cases"]:
+        print(json.dumps(row))
+    if "skipped" in result:
+        print(result["skipped"])
+    print(f"{len(result['cases']) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
