@@ -9,7 +9,7 @@ class ComputationPass : public Pass {
  public:
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override {
     bool changed = false;
-    for (Computation* computation : module.PostOrder()) {
+    for (Computation* computation : context.Computations(module)) {
       ASSIGN_OR_RETURN(const bool computation_changed, RunOnComputation(*computation, context));
       changed |= computation_changed;
     }

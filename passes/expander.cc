@@ -4,7 +4,7 @@ namespace hlo {
 
 absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : module.NonFusionComputations()) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     std::vector<Instruction*> matches;
     for (Instruction* instruction : computation->PostOrder()) {
       if (Matches(*instruction)) matches.push_back(instruction);

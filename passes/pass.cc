@@ -12,6 +12,13 @@ void PassContext::Emit(Remark kind, const Instruction& instruction, std::string 
                       instruction.loc()});
 }
 
+absl::StatusOr<bool> RunPart(Pass& pass, Module& module, PassContext& context) {
+  context.analyses().Forget();
+  absl::StatusOr<bool> changed = pass.Run(module, context);
+  context.analyses().Forget();
+  return changed;
+}
+
 namespace internal {
 namespace {
 

@@ -23,12 +23,40 @@
 #include "lib/ir/module.h"
 #include "lib/support/fields.h"
 #include "lib/support/status.h"
+#include "lib/support/thread_pool.h"
+#include "passes/analyses.h"
 
 namespace hlo {
 
-// Facts that passes share during one pipeline: statistics, remarks, limits.
+// Facts that passes share during one pipeline: analyses, statistics, remarks, limits, threads.
 class PassContext {
  public:
+  // What is known of the module (analyses.h).
+  Analyses& analyses() { return analyses_; }
+  // Callees before callers, as when this pass began: ask before you change calls.
+  std::vector<Computation*> Computations(const Module& module) {
+    return analyses_.Get<CallOrder>(module).all();
+  }
+  std::vector<Computation*> NonFusionComputations(const Module& module) {
+    return analyses_.Get<CallOrder>(module).without_fusions();
+  }
+
+  // Threads for passes that ask for them; results do not depend on how many there are. 1 (the
+  // default): none but the caller's. 0: one for each processor.
+  void set_threads(int threads) { threads_ = threads; }
+  int threads() const { return threads_; }
+  // Calls f(i) for each i in [0, count), in any order and on several threads at once. `f` must not
+  // throw, nor touch the context.
+  template <class F>
+  void ParallelFor(int64_t count, F&& f) {
+    if (threads_ == 1 || count < 2) {
+      for (int64_t i = 0; i < count; ++i) f(i);
+      return;
+    }
+    if (pool_ == nullptr) pool_ = std::make_unique<ThreadPool>(threads_);
+    pool_->ParallelForDynamic(count, [&f](int64_t i, int) { f(i); });
+  }
+
   // Adds to a named count of the running pass, shown by --stats.
   void Count(std::string_view what, int64_t by = 1) {
     counts_[{std::string(pass_), std::string(what)}] += by;
@@ -70,6 +98,9 @@ class PassContext {
   }
 
  private:
+  Analyses analyses_;
+  int threads_ = 1;
+  std::unique_ptr<ThreadPool> pool_;  // made when it is first needed
   std::string pass_;
   int64_t pass_number_ = 0;
   std::map<std::pair<std::string, std::string>, int64_t> counts_;
@@ -88,13 +119,21 @@ enum class RuleSafety : uint8_t {
 };
 using enum RuleSafety;
 
-// A class that is not exact says so: `static constexpr RuleSafety kSafety = kReassociate;`.
+// A class that is not exact says so: `static constexpr RuleSafety kSafety = kReassociate;`. One whose
+// changes keep analyses true says which: `static constexpr AnalysisSet kPreserves = …;`.
 class Pass {
  public:
   virtual ~Pass() = default;
   // Returns whether the module changed. The module is valid before and must be valid after.
   virtual absl::StatusOr<bool> Run(Module& module, PassContext& context) = 0;
 };
+
+// Runs `pass` as a part of the pass that is running. What is known of the module is found out anew
+// for it and after it: references to analyses end here.
+absl::StatusOr<bool> RunPart(Pass& pass, Module& module, PassContext& context);
+inline absl::StatusOr<bool> RunPart(Pass&& pass, Module& module, PassContext& context) {
+  return RunPart(pass, module, context);
+}
 
 // One `name=value` of a pass's option text, with its place in the pipeline text.
 struct OptionText {
@@ -142,6 +181,12 @@ constexpr RuleSafety SafetyOf() {
 }
 
 template <class P>
+constexpr AnalysisSet PreservedBy() {
+  if constexpr (requires { P::kPreserves; }) return P::kPreserves;
+  return {};
+}
+
+template <class P>
 std::vector<OptionInfo> OptionsOf() {
   std::vector<OptionInfo> result;
   if constexpr (HasOptions<P>) {
@@ -173,12 +218,13 @@ MadePass MakeWithOptions(const OptionTexts& texts, std::string_view name) {
 }
 }  // namespace internal
 
-// Defines the three functions that the row of passes.def declares.
+// Defines the functions that the row of passes.def declares.
 #define HLO_DEFINE_PASS(Class)                                                        \
   MadePass Make##Class(const OptionTexts& options, std::string_view name) {           \
     return internal::MakeWithOptions<Class>(options, name);                           \
   }                                                                                   \
   std::vector<OptionInfo> OptionsOf##Class() { return internal::OptionsOf<Class>(); } \
-  RuleSafety SafetyOf##Class() { return internal::SafetyOf<Class>(); }
+  RuleSafety SafetyOf##Class() { return internal::SafetyOf<Class>(); }                \
+  AnalysisSet PreservedBy##Class() { return internal::PreservedBy<Class>(); }
 
 }  // namespace hlo

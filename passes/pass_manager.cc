@@ -1,6 +1,9 @@
 #include "passes/pass_manager.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -26,6 +29,12 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+int64_t PeakBytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} << 10;
+}
+
 class Runner {
  public:
   Runner(Module& module, PassContext& context, const Instrumentation& in,
@@ -33,6 +42,7 @@ class Runner {
       : module_(module), context_(context), in_(in), on_failure_(on_failure) {}
 
   absl::StatusOr<bool> Run(const Pipeline& pipeline) {
+    context_.analyses().Forget();  // whoever had the module before may have changed it
     ASSIGN_OR_RETURN(const bool changed, RunItems(pipeline));
     RETURN_IF_ERROR(Dump("pipeline-end"));
     return changed;
@@ -56,6 +66,7 @@ class Runner {
     bool changed = false;
     for (int64_t round = 0; round < item.limit; ++round) {
       ASSIGN_OR_RETURN(const bool round_changed, RunItems(item.children));
+      DebugRound(item, round, round_changed);
       changed |= round_changed;
     }
     return changed;
@@ -69,9 +80,10 @@ class Runner {
     for (int64_t round = 0; round < item.limit; ++round) {
       const size_t first_run = result.runs.size();
       ASSIGN_OR_RETURN(const bool round_changed, RunItems(item.children));
+      DebugRound(item, round, round_changed);
       if (!round_changed) return changed;
       changed = true;
-      if (round + 1 < kFirstHashed) continue;
+      if (round + 1 < kFirstHashed || IsDone()) continue;
       const auto [it, fresh] = seen.emplace(ContentHash(module_), round);
       if (fresh) continue;
       return Error("`fix({})` goes in a circle: after round {} the module is as after round {}; {}",
@@ -92,24 +104,41 @@ class Runner {
     return fmt::format("in the last round {} changed it", Join(names, ", "));
   }
 
+  // Whether what follows is still among the passes that have been run.
+  bool IsDone() const { return result.runs.size() < in_.done.size(); }
+
   // Whether the pass is left out, by name or number.
   bool Skips(const std::string& name) {
-    started_ =
-        started_ || (in_.start_at.empty() && in_.start_after.empty()) || name == in_.start_at;
+    const int64_t number = ++seen_[name];
+    const auto is_at = [&](const PassPlace& place) {
+      return place.name == name && place.number == number;
+    };
+    started_ = started_ || (in_.start_at.name.empty() && in_.start_after.name.empty()) ||
+               is_at(in_.start_at);
     const bool skip =
         !started_ || stopped_ || Contains(in_.disabled, name) ||
         (!in_.only.empty() && !Contains(in_.only, name)) ||
         (in_.bisect_limit >= 0 && static_cast<int64_t>(result.runs.size()) >= in_.bisect_limit);
-    stopped_ = stopped_ || (!skip && name == in_.stop_after);
-    started_ = started_ || name == in_.start_after;
+    stopped_ = stopped_ || (!skip && is_at(in_.stop_after));
+    started_ = started_ || is_at(in_.start_after);
     return skip;
   }
 
   absl::StatusOr<bool> RunPass(const PipelineItem& item) {
+    const bool skips = Skips(item.name);
+    if (IsDone()) {
+      result.runs.push_back(in_.done[result.runs.size()]);
+      return result.runs.back().changed;
+    }
     PassRun run;
     run.name = item.name;
     run.instructions_before = run.instructions_after = module_.instruction_count();
-    if (Skips(item.name)) {
+    const auto number = static_cast<int64_t>(result.runs.size()) + 1;
+    if (in_.print_bisect) {
+      Sink(fmt::format("BISECT: {} pass ({}) {} on {}\n", skips ? "NOT running" : "running", number,
+                       item.name, module_.name()));
+    }
+    if (skips) {
       run.skipped = true;
       result.runs.push_back(std::move(run));
       return false;
@@ -123,7 +152,8 @@ class Runner {
     ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
     ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, item.name));
     if (in_.before_pass != nullptr) RETURN_IF_ERROR(in_.before_pass(item, module_));
-    context_.set_pass(item.name, static_cast<int64_t>(result.runs.size()) + 1);
+    context_.set_pass(item.name, number);
+    if (in_.check_analyses) context_.analyses().AskAll(module_);
     const double start = Now();
     absl::StatusOr<bool> changed = pass->Run(module_, context_);
     run.milliseconds = Now() - start;
@@ -133,17 +163,39 @@ class Runner {
     }
     UpdateSchedules(module_);
     module_.Sweep();
+    if (*changed) context_.analyses().Forget(info->preserved());
     run.changed = *changed;
     run.instructions_after = module_.instruction_count();
+    run.peak_bytes = PeakBytes();
     if (const absl::Status status = CheckAfter(item, *changed, fingerprint); !status.ok()) {
       Report(item);
       return status;
     }
     if (in_.print_after_all || Contains(in_.print_after, item.name)) Show("after", item.name);
     if (*changed) ShowChange(item.name);
+    DebugPass(run);
     result.runs.push_back(std::move(run));
     if (*changed) changed_by_ = item.name;
     return *changed;
+  }
+
+  void DebugPass(const PassRun& run) {
+    if (Contains(in_.debug, "passes")) {
+      Sink(fmt::format("debug: passes: {} {} in {:.3f} ms, {} -> {} instructions\n", run.name,
+                       run.changed ? "changed the module" : "changed nothing", run.milliseconds,
+                       run.instructions_before, run.instructions_after));
+    }
+    if (Contains(in_.debug, "analyses")) {
+      const std::string known = context_.analyses().Known();
+      Sink(fmt::format("debug: analyses: after {}: {}; {} made so far\n", run.name,
+                       known.empty() ? "none" : known, context_.analyses().made()));
+    }
+  }
+
+  void DebugRound(const PipelineItem& item, int64_t round, bool changed) {
+    if (!Contains(in_.debug, "fix")) return;
+    Sink(fmt::format("debug: fix: round {} of {}({}) changed {}\n", round + 1, item.name,
+                     ToText(item.children), changed ? "the module" : "nothing"));
   }
 
   void ShowChange(std::string_view pass) {
@@ -170,6 +222,13 @@ class Runner {
     if (in_.check_changed_flag && !changed && ContentHash(module_) != fingerprint) {
       return Internal("pass `{}` changed the module but says that it did not", pass);
     }
+    if (in_.check_analyses) {
+      const std::string mistake = context_.analyses().FirstMistake(module_);
+      if (!mistake.empty()) {
+        return Internal("pass `{}` says that it {}, but an analysis is wrong after it, {}", pass,
+                        changed ? "keeps what is known" : "changed nothing", mistake);
+      }
+    }
     if (in_.after_pass != nullptr) return in_.after_pass(item, module_, changed);
     return absl::OkStatus();
   }
@@ -195,11 +254,14 @@ class Runner {
   // The module after the last pass that changed it, in a file that names this pass and the next.
   absl::Status Dump(std::string_view next) {
     if (in_.dump_directory.empty() || changed_by_.empty()) return absl::OkStatus();
-    const std::string path = fmt::format(
-        "{}/module_{:04d}.{}.{:04d}.transforms_pipeline.after_{}.before_{}.txt", in_.dump_directory,
-        in_.dump_number, module_.name(), dumps_++, changed_by_, next);
+    const std::string name =
+        fmt::format("module_{:04d}.{}.{:04d}.transforms_pipeline.after_{}.before_{}.txt",
+                    in_.dump_number, module_.name(), dumps_++, changed_by_, next);
     changed_by_.clear();
-    return WriteFile(path, ToText(module_, in_.print));
+    const auto last = std::find_if(result.runs.rbegin(), result.runs.rend(),
+                                   [](const PassRun& run) { return run.changed; });
+    (last == result.runs.rend() ? result.first_dump : last->dump) = name;
+    return WriteFile(in_.dump_directory + "/" + name, ToText(module_, in_.print));
   }
 
   Module& module_;
@@ -207,6 +269,7 @@ class Runner {
   const Instrumentation& in_;
   const std::function<void(const FailureReport&)>& on_failure_;
   bool started_ = false, stopped_ = false;
+  std::map<std::string, int64_t> seen_;  // passes by name
   std::string diff_base_;
   std::string changed_by_ = "pipeline-start";  // not dumped yet
   int64_t dumps_ = 0;
@@ -214,11 +277,23 @@ class Runner {
 
 }  // namespace
 
+absl::StatusOr<PassPlace> ParsePassPlace(std::string_view text) {
+  PassPlace place{std::string(text.substr(0, text.find('#')))};
+  if (place.name.size() == text.size()) return place;
+  const std::string_view number = text.substr(place.name.size() + 1);
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), place.number);
+  if (error != std::errc() || end != number.data() + number.size() || place.number < 1)
+    return Error("expected PASS or PASS#N with N from 1, found `{}`", text);
+  return place;
+}
+
 absl::StatusOr<PipelineResult> RunPipeline(
     const Pipeline& pipeline, Module& module, PassContext& context,
     const Instrumentation& instrumentation,
     const std::function<void(const FailureReport&)>& on_failure) {
   Runner runner(module, context, instrumentation, on_failure);
+  runner.result.first_peak_bytes = PeakBytes();
   ASSIGN_OR_RETURN(runner.result.changed, runner.Run(pipeline));
   return std::move(runner.result);
 }
@@ -232,33 +307,49 @@ absl::StatusOr<PipelineResult> RunPipelineText(std::string_view text, Module& mo
   return RunPipeline(*pipeline, module, context, instrumentation);
 }
 
-std::string TimeTable(const PipelineResult& result) {
+std::string TimeTable(const PipelineResult& result, bool with_memory) {
   struct Row {
     double total = 0;
     int runs = 0;
     int changed = 0;
+    int64_t raised = 0;  // bytes that the peak of the memory grew by
   };
   std::map<std::string, Row> rows;
-  double total = 0;
+  Row all;
+  int64_t peak = result.first_peak_bytes;
   for (const PassRun& run : result.runs) {
-    Row& row = rows[run.name];
-    row.total += run.milliseconds;
-    ++row.runs;
-    row.changed += run.changed ? 1 : 0;
-    total += run.milliseconds;
+    const int64_t raised = std::max<int64_t>(0, run.peak_bytes - peak);
+    peak += raised;
+    for (Row* row : {&rows[run.name], &all}) {
+      row->total += run.milliseconds;
+      ++row->runs;
+      row->changed += run.changed ? 1 : 0;
+      row->raised += raised;
+    }
   }
   std::vector<std::pair<std::string, Row>> sorted(rows.begin(), rows.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
+  const auto mebibytes = [&](int64_t bytes) {
+    return with_memory ? fmt::format(" {:10.1f}", static_cast<double>(bytes) / (1 << 20)) : "";
+  };
   std::string out =
-      fmt::format("{:>12} {:>7} {:>6} {:>8}  {}\n", "time (ms)", "%", "runs", "changed", "pass");
+      fmt::format("{:>12} {:>7} {:>6} {:>8}{}  {}\n", "time (ms)", "%", "runs", "changed",
+                  with_memory ? fmt::format(" {:>10}", "+MiB") : "", "pass");
   for (const auto& [name, row] : sorted) {
-    out += fmt::format("{:12.3f} {:6.1f}% {:6} {:8}  {}\n", row.total,
-                       total > 0 ? 100 * row.total / total : 0, row.runs, row.changed, name);
+    out += fmt::format("{:12.3f} {:6.1f}% {:6} {:8}{}  {}\n", row.total,
+                       all.total > 0 ? 100 * row.total / all.total : 0, row.runs, row.changed,
+                       mebibytes(row.raised), name);
   }
-  out += fmt::format("{:12.3f} {:6.1f}% {:6} {:>8}  total\n", total, 100.0, result.runs.size(), "");
-  out +=
-      fmt::format("{:12.3f} {:>7} {:>6} {:>8}  verifier\n", result.verify_milliseconds, "", "", "");
+  out += fmt::format("{:12.3f} {:6.1f}% {:6} {:>8}{}  total\n", all.total, 100.0, all.runs, "",
+                     mebibytes(all.raised));
+  out += fmt::format("{:12.3f} {:>7} {:>6} {:>8}{}  verifier\n", result.verify_milliseconds, "", "",
+                     "", with_memory ? std::string(11, ' ') : "");
+  if (with_memory) {
+    out += fmt::format("peak of the process: {:.1f} MiB, {:.1f} MiB before the passes\n",
+                       static_cast<double>(peak) / (1 << 20),
+                       static_cast<double>(result.first_peak_bytes) / (1 << 20));
+  }
   return out;
 }
 

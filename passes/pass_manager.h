@@ -19,7 +19,16 @@ struct PassRun {
   bool skipped = false;
   int64_t instructions_before = 0;
   int64_t instructions_after = 0;
+  int64_t peak_bytes = 0;  // largest resident size of the process so far
+  std::string dump;        // the file of dump_directory that holds the module as this pass left it
 };
+
+// A pass by name, or by name and number: `dce#2` is the second dce of a run.
+struct PassPlace {
+  std::string name;    // empty: none
+  int64_t number = 1;  // from 1
+};
+absl::StatusOr<PassPlace> ParsePassPlace(std::string_view text);
 
 // What --print-changed shows of a pass that changed something.
 enum class PrintChanged { kNo, kNames, kModule, kDiff };
@@ -29,6 +38,8 @@ struct Instrumentation {
   // The changed flag that a pass returns is checked against a content hash. Costs time; on in
   // tests.
   bool check_changed_flag = false;
+  // What a pass keeps of the analyses (analyses.h) is compared with new ones.
+  bool check_analyses = false;
   VerifierOptions verifier;
   PrintOptions print = PrintOptions::HloOpt();
   bool print_before_all = false;
@@ -44,10 +55,15 @@ struct Instrumentation {
   bool print_pass_names = false;
   std::vector<std::string> disabled;
   std::vector<std::string> only;  // if not empty: the others are skipped
-  std::string start_at;           // passes before the first of this name are skipped
-  std::string start_after;        // as start_at, this one too
-  std::string stop_after;         // passes after the first of this name are skipped
+  PassPlace start_at;             // passes before it are skipped
+  PassPlace start_after;          // as start_at, this one too
+  PassPlace stop_after;           // passes after it are skipped
   int64_t bisect_limit = -1;      // passes after this many are skipped; -1: none
+  bool print_bisect = false;      // "BISECT: running pass (1) dce on m", as LLVM prints it
+  // The first passes of the run, which have been run: the module is as they left it.
+  std::vector<PassRun> done;
+  // Subjects (kDebugSubjects) to write lines about.
+  std::vector<std::string> debug;
   // Called before and, once it is verified, after each pass that is run; an error is that of the
   // pass.
   std::function<absl::Status(const PipelineItem& pass, const Module& module)> before_pass;
@@ -57,10 +73,23 @@ struct Instrumentation {
   std::function<void(std::string_view)> sink;
 };
 
+// What Instrumentation::debug can name, with what is written.
+struct DebugSubject {
+  std::string_view name;
+  std::string_view what;
+};
+inline constexpr DebugSubject kDebugSubjects[] = {
+    {"analyses", "what is known of the module after each pass"},
+    {"fix", "rounds of fix(…) and repeat(…)"},
+    {"passes", "each pass with its time and what it changed"},
+};
+
 struct PipelineResult {
   bool changed = false;
   std::vector<PassRun> runs;
   double verify_milliseconds = 0;
+  int64_t first_peak_bytes = 0;  // PassRun::peak_bytes before the first pass
+  std::string first_dump;        // as PassRun::dump, of the module before the passes
 };
 
 // Which pass failed, for a reproducer: running the pipeline again with `bisect_limit =
@@ -84,7 +113,7 @@ absl::StatusOr<PipelineResult> RunPipelineText(std::string_view text, Module& mo
                                                PassContext& context,
                                                const Instrumentation& instrumentation = {});
 
-// The table of --time-passes.
-std::string TimeTable(const PipelineResult& result);
+// The table of --time-passes. `with_memory`: also how far each pass raised the peak of the memory.
+std::string TimeTable(const PipelineResult& result, bool with_memory = false);
 
 }  // namespace hlo

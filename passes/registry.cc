@@ -11,14 +11,22 @@ namespace hlo {
 #define HLO_PASS(name, Class, group, summary)                               \
   MadePass Make##Class(const OptionTexts& options, std::string_view name_); \
   std::vector<OptionInfo> OptionsOf##Class();                               \
-  RuleSafety SafetyOf##Class();
+  RuleSafety SafetyOf##Class();                                             \
+  AnalysisSet PreservedBy##Class();
 #include "passes/passes.def"
 
 namespace {
 
 constexpr PassInfo kPasses[] = {
 #define HLO_PASS(name, Class, group, summary) \
-  {name, #Class, PassGroup::group, summary, &Make##Class, &OptionsOf##Class, &SafetyOf##Class},
+  {name,                                      \
+   #Class,                                    \
+   PassGroup::group,                          \
+   summary,                                   \
+   &Make##Class,                              \
+   &OptionsOf##Class,                         \
+   &SafetyOf##Class,                          \
+   &PreservedBy##Class},
 #include "passes/passes.def"
 };
 static_assert(std::is_sorted(std::begin(kPasses), std::end(kPasses),

@@ -35,7 +35,8 @@ struct PassInfo {
   std::string_view summary;
   MadePass (*make)(const OptionTexts& options, std::string_view name);
   std::vector<OptionInfo> (*options)();
-  RuleSafety (*safety)();  // how much results may change
+  RuleSafety (*safety)();      // how much results may change
+  AnalysisSet (*preserved)();  // what stays true of a module that it changed
 };
 
 // All passes, sorted by name.

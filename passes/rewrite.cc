@@ -166,7 +166,7 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
 
 absl::StatusOr<bool> RewritePass::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : module.PostOrder()) {
+  for (Computation* computation : context.Computations(module)) {
     if (skip_entry_ && computation->is_entry()) continue;
     ASSIGN_OR_RETURN(const bool rewritten, ApplyRules(*computation, rules_, context));
     changed |= rewritten;

@@ -97,7 +97,7 @@ def check(tool, row, folder):
     given.write_text(row["input"])
     wanted.write_text(row.get("output", row["input"]))
     after = TIDY.get(row["pass"], "dce")
-    common = ["--no-reproducer", "--print-large-constants"]
+    common = ["--no-reproducer", "--print-large-constants", "--check-analyses"]
     done = subprocess.run([tool, wanted, f"--passes={after}", "-o", cleaned, *common], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return f"the expected output does not load:\n{done.stderr}"

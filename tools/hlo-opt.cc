@@ -27,6 +27,10 @@ int Main(int argc, char** argv) {
     if (options.list_types) return List(TypeTable());
     if (options.list_stages) return List(StageNames(options.platform));
     if (options.list_print_options) return List(PrintFlags::Table());
+    if (!options.verbosity.empty() && options.verbosity != "0") {
+      for (const std::string& text : flags.unused())
+        WriteNote(fmt::format("hlo-opt: note: {}\n", text));
+    }
     return RunHloOpt(flags, options);
   });
 }

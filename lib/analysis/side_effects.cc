@@ -1,5 +1,9 @@
 #include "lib/analysis/side_effects.h"
 
+#include <fmt/core.h>
+
+#include <vector>
+
 namespace hlo {
 
 bool SideEffects::Of(const Instruction& instruction) {
@@ -11,16 +15,48 @@ bool SideEffects::Of(const Instruction& instruction) {
 }
 
 bool SideEffects::Of(const Computation& computation) {
-  if (const auto it = known_.find(&computation); it != known_.end()) return it->second;
+  if (const auto it = known_.find(computation.name().data()); it != known_.end()) return it->second;
+  // Not by recursion: calls may be nested as deep as a text likes.
+  std::vector<const Computation*> open = {&computation};
   bool effect = false;
-  for (const Instruction* instruction : computation.instructions()) {
-    if (Of(*instruction)) {
-      effect = true;
-      break;
+  while (!open.empty()) {
+    const Computation* top = open.back();
+    const size_t depth = open.size();
+    effect = false;
+    for (const Instruction* instruction : top->instructions()) {
+      effect = effect || instruction->HasOwnSideEffect();
+      for (int i = 0; i < instruction->call_count() && !effect; ++i) {
+        const Computation* callee = instruction->call(i);
+        const auto it = known_.find(callee->name().data());
+        if (it == known_.end()) {
+          open.push_back(callee);
+        } else {
+          effect = it->second;
+        }
+      }
+      if (effect) break;
     }
+    if (effect) open.resize(depth);  // whatever the callees are
+    if (open.size() > depth) continue;
+    known_[top->name().data()] = effect;
+    open.pop_back();
   }
-  known_[&computation] = effect;
   return effect;
+}
+
+void SideEffects::AskAll(const Module& module) {
+  for (const Computation* computation : module.computations()) Of(*computation);
+}
+
+std::string SideEffects::Mistake(const Module& module) const {
+  SideEffects fresh;
+  for (const Computation* computation : module.computations()) {
+    const auto it = known_.find(computation->name().data());
+    if (it == known_.end() || it->second == fresh.Of(*computation)) continue;
+    return fmt::format("computation `{}` has {} side effect{}", computation->name(),
+                       it->second ? "no" : "a", it->second ? " any more" : " now");
+  }
+  return "";
 }
 
 }  // namespace hlo

@@ -85,7 +85,7 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
 
 absl::StatusOr<bool> AlgebraicSimplifier::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : module.NonFusionComputations()) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     ASSIGN_OR_RETURN(const bool rewritten, ApplyRules(*computation, rules_, context));
     changed |= rewritten;
   }

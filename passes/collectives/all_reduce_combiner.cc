@@ -142,7 +142,7 @@ class Combiner {
 absl::StatusOr<bool> AllReduceCombiner::Run(Module& module, PassContext& context) {
   if (options_.combine_threshold_in_bytes <= 0 || options_.combine_threshold_count <= 0)
     return false;
-  const std::vector<Computation*> computations = module.NonFusionComputations();
+  const std::vector<Computation*> computations = context.NonFusionComputations(module);
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : computation->instructions()) {
       if (instruction->opcode() == Opcode::kAllReduce &&

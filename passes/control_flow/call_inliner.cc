@@ -97,13 +97,13 @@ void MoveControlEdges(Instruction* call, Instruction* root, bool root_is_new) {
   }
 }
 
-void ReplaceInSchedule(Computation& computation, const Instruction* call,
-                       const std::vector<Instruction*>& inlined) {
+// Puts instructions in the places of others in the schedule.
+void ReplaceInSchedule(Computation& computation, const InlinedInstructions& inlined) {
   if (!computation.has_schedule()) return;
   std::vector<Instruction*> sequence;
   for (Instruction* instruction : computation.schedule()) {
-    if (instruction == call) {
-      sequence.insert(sequence.end(), inlined.begin(), inlined.end());
+    if (const auto at = inlined.find(instruction); at != inlined.end()) {
+      sequence.insert(sequence.end(), at->second.begin(), at->second.end());
     } else {
       sequence.push_back(instruction);
     }
@@ -145,7 +145,11 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
     root->mutable_extras().sharding = *call->sharding();
   }
   MoveControlEdges(call, root, root_is_new);
-  ReplaceInSchedule(computation, call, inlined);
+  if (options.inlined != nullptr) {
+    options.inlined->emplace(call, std::move(inlined));
+  } else {
+    ReplaceInSchedule(computation, {{call, std::move(inlined)}});
+  }
   call->ReplaceAllUsesWith(root);
   if (computation.root() == call) computation.set_root(root);
   computation.Remove(call);
@@ -187,7 +191,8 @@ Decision CanInline(const Instruction& call, const CallInlinerOptions& options) {
 
 absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : module.PostOrder()) {
+  for (Computation* computation : context.Computations(module)) {
+    InlinedInstructions inlined;  // the schedule is written once: it may be long
     for (Instruction* call : computation->SequenceOrPostOrder()) {
       if (call->opcode() != Opcode::kCall) continue;
       if (const Decision decision = CanInline(*call, options_); !decision) {
@@ -196,7 +201,7 @@ absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
       }
       if (!context.MayRewrite()) break;
       Computation* callee = call->to_apply();
-      InlineBody(call, {.propagate_metadata = options_.propagate_metadata});
+      InlineBody(call, {.propagate_metadata = options_.propagate_metadata, .inlined = &inlined});
       // Visited already (callees first) and dead: it does not count as a caller of what it calls.
       if (callee->callers().empty() && !callee->is_entry()) {
         for (Instruction* dead : callee->instructions()) dead->SetCalls({});
@@ -204,8 +209,9 @@ absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
       context.Count("inlined");
       changed = true;
     }
+    if (!inlined.empty()) ReplaceInSchedule(*computation, inlined);
   }
-  if (changed) RETURN_IF_ERROR(Dce().Run(module, context).status());
+  if (changed) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
   return changed;
 }
 

@@ -15,6 +15,7 @@
 // once. Bodies of while, conditional and the like are no calls, but calls inside them are inlined.
 #pragma once
 
+#include "absl/container/flat_hash_map.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -44,11 +45,17 @@ class CallInliner final : public Pass {
   Options options_;
 };
 
+// Calls that have been replaced (and removed), with the copies in their places, in order.
+using InlinedInstructions = absl::flat_hash_map<const Instruction*, std::vector<Instruction*>>;
+
 struct InlineOptions {
   bool propagate_metadata = true;       // as the option of the pass
   bool pass_on_fusion_requests = true;  // MUST_FUSE and the like move to what can be fused
   // Every copy runs after the control predecessors of the call; else only the root.
   bool everything_waits = true;
+  // Where the schedule is to change, for a caller who changes it once for many calls; null: it is
+  // changed here.
+  InlinedInstructions* inlined = nullptr;
 };
 
 // Puts copies of the instructions of the (one) computation that `call` calls in its place; the

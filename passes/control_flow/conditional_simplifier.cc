@@ -285,14 +285,14 @@ absl::Status ShrinkParameter(Computation* branch, const std::vector<int64_t>& re
 
 absl::StatusOr<bool> ConditionalSimplifier::Run(Module& module, PassContext& context) {
   std::vector<Instruction*> conditionals;
-  for (Computation* computation : module.NonFusionComputations()) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() == Opcode::kConditional && instruction->sharding() == nullptr &&
           !CallsChannels(*instruction))
         conditionals.push_back(instruction);
     }
   }
-  SideEffects effects;
+  auto& effects = context.analyses().Get<SideEffects>(module);
   bool changed = false;
   for (Instruction* conditional : conditionals) {
     ASSIGN_OR_RETURN(const bool simplified,

@@ -30,7 +30,7 @@ Decision CanSelect(const Instruction& conditional) {
 }  // namespace
 
 absl::StatusOr<bool> ConditionalToSelect::Run(Module& module, PassContext& context) {
-  const std::vector<Computation*> callees_first = module.PostOrder();
+  const std::vector<Computation*> callees_first = context.Computations(module);
   absl::flat_hash_map<const Computation*, Reached> reached;
   for (size_t i = callees_first.size(); i-- > 0;) {
     const Computation& computation = *callees_first[i];

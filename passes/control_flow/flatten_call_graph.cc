@@ -32,7 +32,7 @@ void MoveBefore(Module& module, size_t first, Computation* caller) {
 absl::StatusOr<bool> FlattenCallGraph::Run(Module& module, PassContext& context) {
   bool changed = false;
   // Callees first: what a clone calls is a tree already, so a deep clone is one, too.
-  for (Computation* computation : module.PostOrder()) {
+  for (Computation* computation : context.Computations(module)) {
     const std::vector<CallSite> sites = SortedCallers(*computation);
     if (sites.size() < 2 || (options_.skip_calls && CalledByCallsOnly(sites))) continue;
     for (size_t i = 1; i < sites.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "passes/control_flow/loop_state.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "lib/support/check.h"
 #include "passes/rewrite.h"
@@ -76,6 +77,45 @@ void UpdateExtras(Instruction* state, const StateChange& change) {
   extras.sharding = Sharding::Tuple(std::move(leaves));
 }
 
+// The number of the first leaf of each element of a tuple.
+std::vector<int64_t> FirstLeaves(absl::Span<const Shape> elements) {
+  std::vector<int64_t> first;
+  int64_t leaf = 0;
+  for (const Shape element : elements) {
+    first.push_back(leaf);
+    leaf += LeafCount(element);
+  }
+  return first;
+}
+
+// The backend config of a loop with the state `old_elements`, for the state `new_elements`; empty
+// when it names an element that is gone.
+//   "known_induction_variable":{"tuple_index":"2"}  =>  …{"tuple_index":"1"}   when element 0 is gone
+std::string ConfigOfNewState(std::string_view config, absl::Span<const Shape> old_elements,
+                             absl::Span<const Shape> new_elements, const StateChange& change) {
+  constexpr std::string_view kKey = "\"tuple_index\":\"";
+  const std::vector<int64_t> old_first = FirstLeaves(old_elements);
+  const std::vector<int64_t> new_first = FirstLeaves(new_elements);
+  std::string out;
+  for (size_t at = 0;;) {
+    const size_t key = config.find(kKey, at);
+    if (key == std::string_view::npos) return out.append(config.substr(at));
+    const size_t begin = key + kKey.size();
+    size_t old_index = 0;
+    const auto [end, error] =
+        std::from_chars(config.data() + begin, config.data() + config.size(), old_index);
+    if (error != std::errc() || old_index >= old_elements.size()) return "";
+    size_t k = 0;
+    while (k < new_elements.size() &&
+           (new_elements[k] != old_elements[old_index] || LeafCount(new_elements[k]) == 0 ||
+            change.old_leaf[static_cast<size_t>(new_first[k])] != old_first[old_index]))
+      ++k;
+    if (k == new_elements.size()) return "";
+    out.append(config.substr(at, begin - at)).append(std::to_string(k));
+    at = static_cast<size_t>(end - config.data());
+  }
+}
+
 }  // namespace
 
 Instruction* ReadElement(Builder& builder, Instruction* tuple, int64_t i) {
@@ -99,6 +139,10 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
   std::vector<Shape> shapes;
   for (const Instruction* first : change.init) shapes.push_back(first->shape());
   const Shape shape = Shape::Tuple(shapes);
+  if (!loop->backend_config().empty()) {
+    loop->mutable_extras().backend_config = ConfigOfNewState(
+        loop->backend_config(), loop->shape().elements(), shape.elements(), change);
+  }
   const uint32_t first_new = loop->module().id_limit();
 
   for (Computation* computation : {loop->while_condition(), loop->while_body()}) {
@@ -142,8 +186,6 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
   loop->ReplaceOperand(0, builder.Tuple(change.init));
   loop->set_shape(shape);
   UpdateExtras(loop, change);
-  if (loop->backend_config().find("tuple_index") != std::string_view::npos)
-    loop->mutable_extras().backend_config.clear();
   Views views(change, builder, loop, old_count);
   RedirectUses(uses, views, first_new);
   if (loop->is_root()) computation.set_root(views.Whole());

@@ -25,8 +25,8 @@ struct StateChange {
 };
 
 // Gives `loop`, whose state is a tuple and whose computations nobody else calls, another state. What
-// is no longer needed stays for dce. Indices in the backend config would be wrong: it goes, unless it
-// has none.
+// is no longer needed stays for dce. Indices in the backend config follow `old_leaf`; when it names
+// an element that is gone, it goes.
 absl::Status ChangeLoopState(Instruction* loop, const StateChange& change);
 
 // A change that keeps the elements with `keep[i]`; `view_of_dropped` gives the others from a new

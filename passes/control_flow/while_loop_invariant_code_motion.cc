@@ -222,21 +222,21 @@ class LoopHoister {
 
 absl::StatusOr<bool> WhileLoopInvariantCodeMotion::Run(Module& module, PassContext& context) {
   std::vector<Instruction*> loops;
-  for (Computation* computation : module.NonFusionComputations()) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() == Opcode::kWhile) loops.push_back(instruction);
     }
   }
-  SideEffects effects;
+  auto& effects = context.analyses().Get<SideEffects>(module);
   bool changed = false;
   for (Instruction* loop : loops) {
     ASSIGN_OR_RETURN(const bool hoisted, LoopHoister(loop, context, effects, options_).Run());
     changed |= hoisted;
   }
   if (changed) {
-    RETURN_IF_ERROR(Dce().Run(module, context).status());
-    RETURN_IF_ERROR(TupleSimplifier().Run(module, context).status());
-    RETURN_IF_ERROR(Dce().Run(module, context).status());
+    RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
+    RETURN_IF_ERROR(RunPart(TupleSimplifier(), module, context).status());
+    RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
   }
   return changed;
 }

@@ -436,7 +436,7 @@ absl::StatusOr<bool> WhileLoopSimplifier::Run(Module& module, PassContext& conte
       if (instruction->opcode() == Opcode::kWhile) loops.push_back(instruction);
     }
   }
-  SideEffects effects;
+  auto& effects = context.analyses().Get<SideEffects>(module);
   bool changed = false;
   for (Instruction* loop : loops) {
     if (loop->is_dead() || loop->call_count() != 2) continue;
@@ -445,7 +445,7 @@ absl::StatusOr<bool> WhileLoopSimplifier::Run(Module& module, PassContext& conte
                      LoopSimplifier(loop, context, effects, options_).Run());
     changed |= loop_changed;
   }
-  if (changed) RETURN_IF_ERROR(Dce().Run(module, context).status());
+  if (changed) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
   return changed;
 }
 

@@ -17,6 +17,7 @@ namespace hlo {
 
 class WhileLoopTripCountAnnotator final : public Pass {
  public:
+  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 

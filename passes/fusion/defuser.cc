@@ -7,7 +7,8 @@ namespace hlo {
 absl::StatusOr<bool> Defuser::Run(Module& module, PassContext& context) {
   bool changed = false;
   std::vector<Computation*> bodies;
-  for (Computation* computation : module.PostOrder()) {  // callees first: nested ones are flat
+  for (Computation* computation :
+       context.Computations(module)) {  // callees first: nested ones are flat
     for (Instruction* fusion : computation->SequenceOrPostOrder()) {
       if (!fusion->IsFusion()) continue;
       if (!context.MayRewrite()) break;

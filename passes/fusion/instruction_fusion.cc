@@ -398,7 +398,7 @@ bool RunsPerElement(const Computation& computation) {
 
 absl::StatusOr<bool> InstructionFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : module.NonFusionComputations()) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     if (RunsPerElement(*computation)) continue;
     ASSIGN_OR_RETURN(const bool fused,
                      ComputationFuser(*computation, context, options_.may_duplicate).Run());

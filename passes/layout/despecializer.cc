@@ -17,7 +17,7 @@ absl::StatusOr<bool> Despecializer::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Pass* pass : std::initializer_list<Pass*>{&descheduler, &control_deps, &defuser,
                                                  &mixed_precision, &sub_bytes}) {
-    ASSIGN_OR_RETURN(const bool step_changed, pass->Run(module, context));
+    ASSIGN_OR_RETURN(const bool step_changed, RunPart(*pass, module, context));
     changed |= step_changed;
   }
   return changed;

@@ -121,11 +121,12 @@ absl::StatusOr<Computation*> HighCopy(const Computation& from) {
 
 class Remover {
  public:
-  Remover(Module& module, PassContext& context) : module_(module), context_(context) {}
+  Remover(Module& module, PassContext& context)
+      : module_(module), context_(context), effects_(context.analyses().Get<SideEffects>(module)) {}
 
   absl::StatusOr<bool> Run() {
     bool changed = false;
-    for (Computation* computation : module_.NonFusionComputations()) {
+    for (Computation* computation : context_.NonFusionComputations(module_)) {
       for (Instruction* instruction : computation->PostOrder()) {
         if (IsKeptMixed(instruction->opcode()) || !IsMixed(*instruction)) continue;
         if (effects_.Of(*instruction) ||
@@ -192,7 +193,7 @@ class Remover {
 
   Module& module_;
   PassContext& context_;
-  SideEffects effects_;
+  SideEffects& effects_;
 };
 
 }  // namespace

@@ -45,10 +45,14 @@ constexpr TypePair kTypePairs[] = {{ElementType::kBF16, ElementType::kF32},
 class Normalizer {
  public:
   Normalizer(Module& module, PassContext& context, TypePair types)
-      : module_(module), context_(context), low_(types.low), high_(types.high) {}
+      : module_(module),
+        context_(context),
+        low_(types.low),
+        high_(types.high),
+        effects_(context.analyses().Get<SideEffects>(module)) {}
 
   absl::StatusOr<bool> Run() {
-    const std::vector<Computation*> computations = module_.NonFusionComputations();
+    const std::vector<Computation*> computations = context_.NonFusionComputations(module_);
     FindKeptCombiners(computations);
     bool changed = false;
     for (Computation* computation : computations) {
@@ -198,7 +202,7 @@ class Normalizer {
   PassContext& context_;
   ElementType low_;
   ElementType high_;
-  SideEffects effects_;
+  SideEffects& effects_;
   absl::flat_hash_set<const Computation*> kept_;
 };
 
@@ -207,8 +211,8 @@ class Normalizer {
 absl::StatusOr<bool> FloatNormalization::Run(Module& module, PassContext& context) {
   ASSIGN_OR_RETURN(const bool changed, Normalizer(module, context, {low_, high_}).Run());
   if (changed) {
-    RETURN_IF_ERROR(TupleSimplifier().Run(module, context).status());
-    RETURN_IF_ERROR(Dce().Run(module, context).status());
+    RETURN_IF_ERROR(RunPart(TupleSimplifier(), module, context).status());
+    RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
   }
   return changed;
 }
@@ -226,5 +230,6 @@ std::vector<OptionInfo> OptionsOfFloatNormalization() {
   return internal::OptionsOf<FloatNormalization>();
 }
 RuleSafety SafetyOfFloatNormalization() { return FloatNormalization::kSafety; }
+AnalysisSet PreservedByFloatNormalization() { return {}; }
 
 }  // namespace hlo

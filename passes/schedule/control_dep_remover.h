@@ -11,6 +11,7 @@ namespace hlo {
 
 class ControlDepRemover final : public Pass {
  public:
+  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 

@@ -3,31 +3,20 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <set>
+#include <queue>
+#include <span>
 #include <tuple>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "lib/support/check.h"
 
 namespace hlo {
 namespace {
 
-using Sequence = std::vector<Instruction*>;
+// Instructions of the computation by their place in it.
+using Number = uint32_t;
+using Sequence = std::vector<Number>;
 
-int64_t BytesDefined(const Instruction& x) {
-  const Opcode opcode = x.opcode();
-  if (opcode == Opcode::kParameter || opcode == Opcode::kConstant || opcode == Opcode::kTuple ||
-      opcode == Opcode::kGetTupleElement || opcode == Opcode::kBitcast)
-    return 0;
-  int64_t bytes = 0;
-  ForEachLeaf(x.shape(), [&](Shape leaf, const ShapeIndex&) {
-    if (leaf.IsArray()) bytes += leaf.byte_size();
-  });
-  return bytes;
-}
-
-int64_t BytesOfShape(Shape shape) {
+int64_t ShapeBytes(Shape shape) {
   int64_t bytes = 0;
   ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
     if (leaf.IsArray()) bytes += leaf.byte_size();
@@ -35,232 +24,309 @@ int64_t BytesOfShape(Shape shape) {
   return bytes;
 }
 
+// Another name for what its operands are.
+bool GivesName(const Instruction& x) {
+  return x.opcode() == Opcode::kTuple || x.opcode() == Opcode::kGetTupleElement ||
+         x.opcode() == Opcode::kBitcast;
+}
+
+int64_t BytesDefined(const Instruction& x) {
+  if (x.opcode() == Opcode::kParameter || x.opcode() == Opcode::kConstant || GivesName(x)) return 0;
+  return ShapeBytes(x.shape());
+}
+
+// Lists of numbers, one per instruction, in one vector.
+class Lists {
+ public:
+  explicit Lists(size_t count) : ranges_(count) {}
+  std::span<const Number> operator[](Number i) const {
+    return std::span(items_).subspan(ranges_[i].first, ranges_[i].second - ranges_[i].first);
+  }
+  // The list of `i` is what has been added since the last call.
+  void Close(Number i) {
+    ranges_[i] = {open_, items_.size()};
+    open_ = items_.size();
+  }
+  void Add(Number item) { items_.push_back(item); }
+  void Share(Number i, Number with) { ranges_[i] = ranges_[with]; }
+  // The lists turned around: j is in the list of i where i was in that of j; in ascending order.
+  Lists Inverse() const {
+    Lists inverse(ranges_.size());
+    std::vector<size_t> ends(ranges_.size() + 1, 0);
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      for (const Number item : (*this)[static_cast<Number>(i)]) ++ends[item + 1];
+    }
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      ends[i + 1] += ends[i];
+      inverse.ranges_[i] = {ends[i], ends[i]};
+    }
+    inverse.items_.resize(items_.size());
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      for (const Number item : (*this)[static_cast<Number>(i)])
+        inverse.items_[inverse.ranges_[item].second++] = static_cast<Number>(i);
+    }
+    return inverse;
+  }
+
+ private:
+  std::vector<std::pair<size_t, size_t>> ranges_;
+  std::vector<Number> items_;
+  size_t open_ = 0;
+};
+
 // Sequences of one computation, and what they cost.
 class Schedules {
  public:
-  Schedules(Computation& computation,
-            const absl::flat_hash_map<const Computation*, int64_t>& peak_of_callees)
-      : computation_(computation), peak_of_callees_(peak_of_callees) {
-    order_ = computation.PostOrder();
-    for (Instruction* instruction : order_) {
-      std::vector<Instruction*>& sources = sources_[instruction];
-      if (!GivesName(*instruction)) {
-        sources.push_back(instruction);
-        continue;
+  // `number`: the place of each instruction in its computation. `peak_of`: bytes that a called
+  // computation needs.
+  template <class PeakOf>
+  Schedules(const Computation& computation, const InstructionMap<Number>& number,
+            const PeakOf& peak_of)
+      : instructions_(computation.instruction_vector()),
+        number_(number),
+        root_(number.Get(computation.root())),
+        operands_(instructions_.size()),
+        needs_(instructions_.size()),
+        reads_(instructions_.size()),
+        users_(0),
+        waiting_(0) {
+    for (const Instruction* instruction : computation.PostOrder())
+      order_.push_back(NumberOf(instruction));
+    const size_t count = instructions_.size();
+    stamp_.assign(count, 0);
+    for (Number i = 0; i < count; ++i) {
+      const Instruction& instruction = *instructions_[i];
+      defined_.push_back(BytesDefined(instruction));
+      int64_t inside = 0;
+      for (int c = 0; c < instruction.call_count(); ++c)
+        inside = std::max(inside, peak_of(*instruction.call(c)));
+      inside_.push_back(inside);
+      NewStamp();
+      for (const Instruction* operand : instruction.operands()) {
+        if (!IsNew(NumberOf(operand))) continue;
+        operands_.Add(NumberOf(operand));
+        needs_.Add(NumberOf(operand));
       }
-      for (const Instruction* operand : instruction->operands()) {
-        for (Instruction* source : sources_[operand]) AddOnce(sources, source);
+      for (const Instruction* predecessor : instruction.control_predecessors()) {
+        if (IsNew(NumberOf(predecessor))) needs_.Add(NumberOf(predecessor));
       }
+      operands_.Close(i);
+      needs_.Close(i);
     }
-    for (Instruction* instruction : order_) {
-      if (GivesName(*instruction)) continue;
-      for (Instruction* source : Read(*instruction)) ++readers_[source];
-    }
-    for (Instruction* source : sources_[computation.root()]) ++readers_[source];  // live at the end
+    users_ = operands_.Inverse();
+    waiting_ = needs_.Inverse();
+    FindReads();
   }
 
   const Sequence& PostOrder() const { return order_; }
+  std::vector<Instruction*> Instructions(const Sequence& sequence) const {
+    std::vector<Instruction*> result;
+    result.reserve(sequence.size());
+    for (const Number i : sequence) result.push_back(instructions_[i]);
+    return result;
+  }
 
   Sequence Dfs() const {
-    absl::flat_hash_map<const Instruction*, int64_t> extra_users, total_bytes;
+    struct Above {
+      int64_t extra_users = 0;
+      int64_t bytes = 0;
+    };
+    std::vector<Above> above(instructions_.size());
     int64_t all_bytes = 0;
-    for (const Instruction* instruction : order_) {
-      const auto users = static_cast<int64_t>(instruction->users().size());
-      int64_t extra = users == 0 ? 0 : users - 1;
-      int64_t bytes = BytesOfShape(instruction->shape());
-      all_bytes += bytes;
-      absl::flat_hash_set<const Instruction*> seen;
-      for (const Instruction* operand : instruction->operands()) {
-        if (!seen.insert(operand).second) continue;
-        extra += extra_users[operand];
-        bytes += total_bytes[operand];
+    for (const Number i : order_) {
+      const auto users = static_cast<int64_t>(users_[i].size());
+      Above sum{users == 0 ? 0 : users - 1, ShapeBytes(instructions_[i]->shape())};
+      all_bytes += sum.bytes;
+      for (const Number operand : operands_[i]) {
+        sum.extra_users += above[operand].extra_users;
+        sum.bytes += above[operand].bytes;
       }
-      extra_users[instruction] = std::min(extra, static_cast<int64_t>(order_.size()));
-      total_bytes[instruction] = std::min(bytes, all_bytes);
+      above[i] = {std::min(sum.extra_users, static_cast<int64_t>(order_.size())),
+                  std::min(sum.bytes, all_bytes)};
     }
-    const auto first = [&](const Instruction* a, const Instruction* b) {
-      if (extra_users[a] != extra_users[b]) return extra_users[a] > extra_users[b];
-      if (total_bytes[a] != total_bytes[b]) return total_bytes[a] > total_bytes[b];
-      return a->name() < b->name();
+    const auto first = [&](Number a, Number b) {
+      if (above[a].extra_users != above[b].extra_users)
+        return above[a].extra_users > above[b].extra_users;
+      if (above[a].bytes != above[b].bytes) return above[a].bytes > above[b].bytes;
+      return instructions_[a]->name() < instructions_[b]->name();
     };
+    enum class State : uint8_t { kNew, kEntered, kDone };
+    std::vector<State> states(instructions_.size(), State::kNew);
     Sequence sequence;
-    absl::flat_hash_set<const Instruction*> done, entered;
-    const auto visit = [&](Instruction* root) {
-      std::vector<Instruction*> stack = {root};
+    sequence.reserve(instructions_.size());
+    Sequence stack, before;
+    const auto visit = [&](Number root) {
+      stack.push_back(root);
       while (!stack.empty()) {
-        Instruction* top = stack.back();
-        if (done.contains(top)) {
+        const Number top = stack.back();
+        if (states[top] != State::kNew) {
+          if (states[top] == State::kEntered) sequence.push_back(top);
+          states[top] = State::kDone;
           stack.pop_back();
           continue;
         }
-        if (!entered.insert(top).second) {
-          done.insert(top);
-          sequence.push_back(top);
-          stack.pop_back();
-          continue;
-        }
-        std::vector<Instruction*> before = top->operand_vector();
-        before.insert(before.end(), top->control_predecessors().begin(),
-                      top->control_predecessors().end());
-        std::stable_sort(before.begin(), before.end(), first);
+        states[top] = State::kEntered;
+        before.assign(needs_[top].begin(), needs_[top].end());
+        std::sort(before.begin(), before.end(), first);
         for (size_t i = before.size(); i-- > 0;) {
-          if (!done.contains(before[i])) stack.push_back(before[i]);
+          if (states[before[i]] == State::kNew) stack.push_back(before[i]);
         }
       }
     };
-    for (Instruction* instruction : computation_.instructions()) {
-      if (!instruction->has_uses() && instruction->control_successors().empty() &&
-          !instruction->is_root())
-        visit(instruction);
+    for (Number i = 0; i < instructions_.size(); ++i) {
+      if (waiting_[i].empty() && i != root_) visit(i);
     }
-    visit(computation_.root());
-    for (Instruction* instruction : order_) visit(instruction);
+    visit(root_);
+    for (const Number i : order_) visit(i);
     return sequence;
   }
 
   Sequence Bfs() const {
-    Waiting waiting(order_);
-    std::deque<Instruction*> ready;
-    for (Instruction* instruction : computation_.instructions()) {
-      if (waiting.IsReady(*instruction)) ready.push_back(instruction);
+    std::vector<size_t> missing = Missing();
+    std::deque<Number> ready;
+    for (Number i = 0; i < instructions_.size(); ++i) {
+      if (missing[i] == 0) ready.push_back(i);
     }
     Sequence sequence;
     while (!ready.empty()) {
-      Instruction* next = ready.front();
+      const Number next = ready.front();
       ready.pop_front();
       sequence.push_back(next);
-      for (Instruction* freed : waiting.Finish(*next)) ready.push_back(freed);
+      for (const Number waiting : waiting_[next]) {
+        if (--missing[waiting] == 0) ready.push_back(waiting);
+      }
     }
     return sequence;
   }
 
   Sequence List() const {
-    Waiting waiting(order_);
-    absl::flat_hash_map<const Instruction*, int64_t> readers = readers_;
+    std::vector<size_t> missing = Missing();
+    std::vector<int64_t> readers = readers_;
     struct Candidate {
       int64_t bytes;
       int64_t users;
-      size_t number;  // later ones win ties
-      Instruction* instruction;
+      int64_t turn;  // later ones win ties
+      Number i;
       bool operator<(const Candidate& other) const {
-        return std::tie(bytes, users, number) < std::tie(other.bytes, other.users, other.number);
+        return std::tie(bytes, users, turn) < std::tie(other.bytes, other.users, other.turn);
       }
     };
-    std::set<Candidate> ready;
-    absl::flat_hash_map<const Instruction*, Candidate> candidates;
-    size_t number = 0;
-    const auto put = [&](Instruction* instruction) {
-      int64_t bytes = -BytesDefined(*instruction);
-      for (const Instruction* source : Read(*instruction)) {
-        if (readers.at(source) == 1) bytes += BytesDefined(*source);
+    std::priority_queue<Candidate> ready;
+    // Of each instruction that is ready, its newest entry in the queue; older ones do not count.
+    std::vector<int64_t> newest(instructions_.size(), -1);
+    int64_t turn = 0;
+    const auto put = [&](Number i) {
+      int64_t bytes = -defined_[i];
+      for (const Number source : reads_[i]) {
+        if (readers[source] == 1) bytes += defined_[source];
       }
-      if (instruction->shape().IsArray() && instruction->shape().IsEffectiveScalar())
-        bytes = std::numeric_limits<int64_t>::max();
-      const Candidate candidate{bytes, static_cast<int64_t>(instruction->users().size()), number++,
-                                instruction};
-      candidates[instruction] = candidate;
-      ready.insert(candidate);
+      const Shape shape = instructions_[i]->shape();
+      if (shape.IsArray() && shape.IsEffectiveScalar()) bytes = std::numeric_limits<int64_t>::max();
+      newest[i] = turn;
+      ready.push({bytes, static_cast<int64_t>(users_[i].size()), turn++, i});
     };
-    for (Instruction* instruction : order_) {
-      if (waiting.IsReady(*instruction)) put(instruction);
+    for (const Number i : order_) {
+      if (missing[i] == 0) put(i);
     }
     Sequence sequence;
     while (!ready.empty()) {
-      Instruction* next = std::prev(ready.end())->instruction;
-      ready.erase(std::prev(ready.end()));
-      candidates.erase(next);
-      sequence.push_back(next);
-      if (!GivesName(*next)) {
-        for (Instruction* source : Read(*next)) {
+      const Candidate next = ready.top();
+      ready.pop();
+      if (newest[next.i] != next.turn) continue;
+      newest[next.i] = -1;
+      sequence.push_back(next.i);
+      if (!GivesName(*instructions_[next.i])) {
+        for (const Number source : reads_[next.i]) {
           if (--readers[source] != 1) continue;
           // Its last reader now frees it.
-          for (Instruction* user : source->users()) {
-            const auto at = candidates.find(user);
-            if (at == candidates.end()) continue;
-            ready.erase(at->second);
-            put(user);
+          for (const Number user : users_[source]) {
+            if (newest[user] >= 0) put(user);
           }
         }
       }
-      for (Instruction* freed : waiting.Finish(*next)) put(freed);
+      for (const Number waiting : waiting_[next.i]) {
+        if (--missing[waiting] == 0) put(waiting);
+      }
     }
     return sequence;
   }
 
   // The largest number of bytes that are live at a time.
   int64_t Peak(const Sequence& sequence) const {
-    absl::flat_hash_map<const Instruction*, int64_t> readers = readers_;
+    std::vector<int64_t> readers = readers_;
     int64_t live = 0, peak = 0;
-    for (const Instruction* instruction : sequence) {
-      if (GivesName(*instruction)) continue;
-      live += BytesDefined(*instruction);
-      int64_t inside = 0;
-      for (const Computation* callee : instruction->calls()) {
-        const auto at = peak_of_callees_.find(callee);
-        if (at != peak_of_callees_.end()) inside = std::max(inside, at->second);
+    for (const Number i : sequence) {
+      if (GivesName(*instructions_[i])) continue;
+      live += defined_[i];
+      peak = std::max(peak, live + inside_[i]);
+      for (const Number source : reads_[i]) {
+        if (--readers[source] == 0) live -= defined_[source];
       }
-      peak = std::max(peak, live + inside);
-      for (const Instruction* source : Read(*instruction)) {
-        if (--readers[source] == 0) live -= BytesDefined(*source);
-      }
-      if (!readers.contains(instruction)) live -= BytesDefined(*instruction);  // nobody reads it
+      if (readers_[i] == 0) live -= defined_[i];  // nobody reads it
     }
     return peak;
   }
 
  private:
-  // How many operands and control predecessors each instruction still waits for.
-  class Waiting {
-   public:
-    explicit Waiting(const Sequence& order) {
-      for (const Instruction* instruction : order) {
-        absl::flat_hash_set<const Instruction*> before;
-        for (const Instruction* operand : instruction->operands()) before.insert(operand);
-        for (const Instruction* predecessor : instruction->control_predecessors())
-          before.insert(predecessor);
-        for (const Instruction* one : before)
-          after_[one].push_back(const_cast<Instruction*>(instruction));
-        missing_[instruction] = static_cast<int64_t>(before.size());
+  Number NumberOf(const Instruction* instruction) const { return number_.Get(instruction); }
+
+  // How many operands and control predecessors each instruction waits for.
+  std::vector<size_t> Missing() const {
+    std::vector<size_t> missing;
+    missing.reserve(instructions_.size());
+    for (Number i = 0; i < instructions_.size(); ++i) missing.push_back(needs_[i].size());
+    return missing;
+  }
+
+  // The values that each instruction reads, whatever they are called.
+  void FindReads() {
+    readers_.assign(instructions_.size(), 0);
+    for (const Number i : order_) {
+      const std::span<const Number> operands = operands_[i];
+      if (operands.size() == 1 && GivesName(*instructions_[operands[0]])) {
+        reads_.Share(i, operands[0]);
+      } else {
+        NewStamp();
+        for (const Number operand : operands) {
+          if (!GivesName(*instructions_[operand])) {
+            if (IsNew(operand)) reads_.Add(operand);
+            continue;
+          }
+          for (size_t k = 0; k < reads_[operand].size(); ++k) {
+            if (const Number source = reads_[operand][k]; IsNew(source)) reads_.Add(source);
+          }
+        }
+        reads_.Close(i);
       }
+      if (GivesName(*instructions_[i])) continue;
+      for (const Number source : reads_[i]) ++readers_[source];
     }
-    bool IsReady(const Instruction& instruction) const { return missing_.at(&instruction) == 0; }
-    // What becomes ready when `instruction` has run.
-    std::vector<Instruction*> Finish(const Instruction& instruction) {
-      std::vector<Instruction*> freed;
-      for (Instruction* next : after_[&instruction]) {
-        if (--missing_[next] == 0) freed.push_back(next);
-      }
-      std::sort(freed.begin(), freed.end(),
-                [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); });
-      return freed;
+    // What the computation returns is live at the end.
+    if (GivesName(*instructions_[root_])) {
+      for (const Number source : reads_[root_]) ++readers_[source];
+    } else {
+      ++readers_[root_];
     }
-
-   private:
-    absl::flat_hash_map<const Instruction*, std::vector<Instruction*>> after_;
-    absl::flat_hash_map<const Instruction*, int64_t> missing_;
-  };
-
-  static bool GivesName(const Instruction& x) {
-    return x.opcode() == Opcode::kTuple || x.opcode() == Opcode::kGetTupleElement ||
-           x.opcode() == Opcode::kBitcast;
-  }
-  static void AddOnce(std::vector<Instruction*>& list, Instruction* x) {
-    if (std::find(list.begin(), list.end(), x) == list.end()) list.push_back(x);
-  }
-  // The values that an instruction reads, whatever they are called.
-  std::vector<Instruction*> Read(const Instruction& instruction) const {
-    std::vector<Instruction*> read;
-    for (const Instruction* operand : instruction.operands()) {
-      for (Instruction* source : sources_.at(operand)) AddOnce(read, source);
-    }
-    return read;
   }
 
-  Computation& computation_;
-  const absl::flat_hash_map<const Computation*, int64_t>& peak_of_callees_;
+  // Tells apart what comes for the first time since NewStamp.
+  void NewStamp() { ++last_stamp_; }
+  bool IsNew(Number i) { return std::exchange(stamp_[i], last_stamp_) != last_stamp_; }
+
+  std::vector<Instruction*> instructions_;
+  const InstructionMap<Number>& number_;
+  Number root_;
   Sequence order_;
-  absl::flat_hash_map<const Instruction*, std::vector<Instruction*>> sources_;
-  absl::flat_hash_map<const Instruction*, int64_t> readers_;
+  Lists operands_;  // distinct
+  Lists needs_;     // distinct operands and control predecessors
+  Lists reads_;
+  Lists users_;
+  Lists waiting_;  // for whom it is a need
+  std::vector<int64_t> defined_;
+  std::vector<int64_t> inside_;  // bytes of what it calls
+  std::vector<int64_t> readers_;
+  std::vector<uint32_t> stamp_;
+  uint32_t last_stamp_ = 0;
 };
 
 }  // namespace
@@ -275,42 +341,50 @@ absl::StatusOr<bool> MemoryScheduler::Run(Module& module, PassContext& context) 
         algorithm);
   }
   if (!context.MayRewrite()) return false;
-  bool changed = !module.is_scheduled();
-  absl::flat_hash_map<const Computation*, int64_t> peaks;
-  for (Computation* computation : module.NonFusionComputations()) {
-    const Schedules schedules(*computation, peaks);
-    Sequence sequence;
-    if (algorithm == "list") {
-      sequence = schedules.List();
-    } else if (algorithm == "dfs") {
-      sequence = schedules.Dfs();
-    } else if (algorithm == "bfs") {
-      sequence = schedules.Bfs();
-    } else {
-      sequence = schedules.PostOrder();
-    }
-    if (algorithm == "default") {
-      Sequence list = schedules.List();
-      Sequence dfs = schedules.Dfs();
-      const int64_t of_list = schedules.Peak(list);
-      const int64_t of_dfs = schedules.Peak(dfs);
-      const int64_t of_post_order = schedules.Peak(sequence);
-      if (of_list <= of_dfs && of_list <= of_post_order) {
-        sequence = std::move(list);
-      } else if (of_dfs <= of_post_order) {
-        sequence = std::move(dfs);
-      }
-    }
-    peaks[computation] = schedules.Peak(sequence);
-    if (computation->has_schedule() && computation->schedule() == sequence) continue;
-    RET_CHECK(static_cast<int>(sequence.size()) == computation->instruction_count(),
-              "the schedule of `{}` is incomplete", computation->name());
-    computation->set_schedule(std::move(sequence));
-    context.Count("scheduled computations");
-    changed = true;
+  numbers_ = InstructionMap<uint32_t>(module.id_limit());
+  for (const Computation* computation : module.computations()) {
+    uint32_t number = 0;
+    for (const Instruction* instruction : computation->instructions())
+      numbers_[instruction] = number++;
   }
+  const bool was_scheduled = module.is_scheduled();
+  ASSIGN_OR_RETURN(const bool changed, PlannedPass::Run(module, context));
   module.set_scheduled(true);
-  return changed;
+  return changed || !was_scheduled;
+}
+
+absl::StatusOr<MemorySchedule> MemoryScheduler::Plan(const Computation& computation,
+                                                     const Plans& callees) const {
+  const Schedules schedules(computation, numbers_, [&](const Computation& callee) {
+    const MemorySchedule* plan = callees.Of(callee);
+    return plan == nullptr ? 0 : plan->peak_bytes;
+  });
+  const std::string& algorithm = options_.algorithm;
+  Sequence sequence = algorithm == "list"  ? schedules.List()
+                      : algorithm == "dfs" ? schedules.Dfs()
+                      : algorithm == "bfs" ? schedules.Bfs()
+                                           : schedules.PostOrder();
+  int64_t peak = schedules.Peak(sequence);
+  if (algorithm == "default") {
+    // Of equal peaks the list's, then the depth-first one's.
+    for (Sequence other : {schedules.Dfs(), schedules.List()}) {
+      const int64_t of_other = schedules.Peak(other);
+      if (of_other > peak) continue;
+      peak = of_other;
+      sequence = std::move(other);
+    }
+  }
+  RET_CHECK(static_cast<int>(sequence.size()) == computation.instruction_count(),
+            "the schedule of `{}` is incomplete", computation.name());
+  return MemorySchedule{schedules.Instructions(sequence), peak};
+}
+
+absl::StatusOr<bool> MemoryScheduler::Apply(Computation& computation, MemorySchedule plan,
+                                            PassContext& context) {
+  if (computation.has_schedule() && computation.schedule() == plan.sequence) return false;
+  computation.set_schedule(std::move(plan.sequence));
+  context.Count("scheduled computations");
+  return true;
 }
 
 HLO_DEFINE_PASS(MemoryScheduler)

@@ -16,7 +16,8 @@
 // Requires: nothing.  Ensures: the module is scheduled.  The answer "changed" is about the schedule.
 #pragma once
 
-#include "passes/pass.h"
+#include "lib/ir/dense_map.h"
+#include "passes/planned_pass.h"
 
 namespace hlo {
 
@@ -28,13 +29,26 @@ struct MemorySchedulerOptions {
   }
 };
 
-class MemoryScheduler final : public Pass {
+struct MemorySchedule {
+  std::vector<Instruction*> sequence;
+  int64_t peak_bytes = 0;
+};
+
+class MemoryScheduler final : public PlannedPass<MemorySchedule> {
  public:
+  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
   using Options = MemorySchedulerOptions;
   explicit MemoryScheduler(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
+ protected:
+  absl::StatusOr<MemorySchedule> Plan(const Computation& computation,
+                                      const Plans& callees) const override;
+  absl::StatusOr<bool> Apply(Computation& computation, MemorySchedule plan,
+                             PassContext& context) override;
+
  private:
+  InstructionMap<uint32_t> numbers_;  // the place of each instruction in its computation
   Options options_;
 };
 

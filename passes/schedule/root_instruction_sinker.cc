@@ -39,7 +39,7 @@ absl::StatusOr<bool> RootInstructionSinker::Run(Module& module, PassContext& con
     return false;
   }
   bool changed = false;
-  for (Computation* computation : module.NonFusionComputations()) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     if (!computation->has_schedule() || computation->schedule().back() == computation->root())
       continue;
     const Instruction& root = *computation->root();

@@ -16,6 +16,7 @@ namespace hlo {
 
 class RootInstructionSinker final : public Pass {
  public:
+  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 

@@ -5,7 +5,7 @@ namespace hlo {
 absl::StatusOr<bool> TrivialScheduler::Run(Module& module, PassContext& context) {
   if (!context.MayRewrite()) return false;
   bool changed = !module.is_scheduled();
-  for (Computation* computation : module.NonFusionComputations()) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     std::vector<Instruction*> sequence = computation->PostOrder();
     if (computation->has_schedule() && computation->schedule() == sequence) continue;
     computation->set_schedule(std::move(sequence));

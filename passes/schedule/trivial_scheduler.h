@@ -12,6 +12,7 @@ namespace hlo {
 
 class TrivialScheduler final : public Pass {
  public:
+  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "lib/eval/evaluator.h"
 #include "lib/support/decision.h"
 #include "lib/support/diagnostic.h"
@@ -95,11 +96,15 @@ Literal WithShape(const Literal& literal, Shape shape) {
   return Literal::Tuple(std::move(elements));
 }
 
-absl::StatusOr<Literal> ValueOf(const Instruction& value, Evaluator& evaluator) {
+// `known`, if any, has the value `known_value`.
+absl::StatusOr<Literal> ValueOf(const Instruction& value, Evaluator& evaluator,
+                                const Instruction* known = nullptr,
+                                const Literal* known_value = nullptr) {
   if (value.IsConstant()) return value.literal();
+  if (&value == known) return *known_value;
   std::vector<Literal> operands;
   for (const Instruction* operand : value.operands()) {
-    ASSIGN_OR_RETURN(Literal literal, ValueOf(*operand, evaluator));
+    ASSIGN_OR_RETURN(Literal literal, ValueOf(*operand, evaluator, known, known_value));
     operands.push_back(std::move(literal));
   }
   if (value.opcode() == Opcode::kTuple) return Literal::Tuple(std::move(operands));
@@ -115,9 +120,13 @@ class Folder {
 
   absl::StatusOr<bool> RunOn(Computation& computation) {
     bool changed = PropagateArguments(computation);
-    for (Instruction* instruction : computation.PostOrder()) {
-      if (instruction->is_dead() || (!instruction->has_uses() && !instruction->is_root())) continue;
+    const std::vector<Instruction*> order = computation.PostOrder();
+    looked_ahead_ = context_.threads() == 1 ? order.size() : 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      Instruction* instruction = order[i];
+      if (IsUnused(*instruction)) continue;
       if (!HasKnownOperands(*instruction)) continue;
+      if (i >= looked_ahead_) LookAhead(order, i);
       if (const Decision foldable = CanFold(*instruction); !foldable) {
         context_.Emit(PassContext::Remark::kMissed, *instruction, foldable.reason());
         continue;
@@ -130,6 +139,89 @@ class Folder {
   }
 
  private:
+  static bool IsUnused(const Instruction& instruction) {
+    return instruction.is_dead() || (!instruction.has_uses() && !instruction.is_root());
+  }
+
+  // ---- on several threads ----
+
+  // An instruction and those above it that become known one after the other, each read by the next
+  // one alone; their values.
+  struct Chain {
+    std::vector<Instruction*> instructions;
+    std::vector<absl::StatusOr<Literal>> values;
+  };
+
+  Chain ChainFrom(Instruction* first) {
+    constexpr size_t kLongest = 8;
+    Chain chain{{first}, {}};
+    while (chain.instructions.size() < kLongest) {
+      const Instruction* last = chain.instructions.back();
+      if (!last->shape().IsArray() || last->is_root() || !last->has_one_user()) return chain;
+      Instruction* user = last->uses()[0].user;
+      if (!HasKnownOperands(*user, last) || !CanFold(*user)) return chain;
+      chain.instructions.push_back(user);
+    }
+    return chain;
+  }
+
+  void Evaluate(Chain& chain) const {
+    EvalOptions eval;
+    eval.max_work = options_.max_work;
+    const Instruction* last = nullptr;
+    Literal last_value;
+    for (const Instruction* instruction : chain.instructions) {
+      Evaluator evaluator(eval);
+      chain.values.push_back(ValueOf(*instruction, evaluator, last, &last_value));
+      const absl::StatusOr<Literal>& value = chain.values.back();
+      if (!value.ok() || !Compatible(value->shape(), instruction->shape())) return;
+      last = instruction;
+      last_value = WithShape(*value, instruction->shape());
+    }
+  }
+
+  // Evaluates what can be folded of order[from…] on the threads of the context, when it is enough
+  // for them and not more than should be kept.
+  void LookAhead(const std::vector<Instruction*>& order, size_t from) {
+    constexpr int64_t kWorthThreads = 1 << 18;  // elements
+    constexpr int64_t kMostKept = 1 << 26;
+    ahead_.clear();
+    std::vector<Chain> chains;
+    absl::flat_hash_set<const Instruction*> taken;
+    int64_t elements = 0;
+    for (looked_ahead_ = from; looked_ahead_ < order.size() && elements < kMostKept;
+         ++looked_ahead_) {
+      Instruction* instruction = order[looked_ahead_];
+      if (IsUnused(*instruction) || taken.contains(instruction) ||
+          !HasKnownOperands(*instruction) || !CanFold(*instruction))
+        continue;
+      chains.push_back(ChainFrom(instruction));
+      for (const Instruction* link : chains.back().instructions) {
+        taken.insert(link);
+        elements += ElementsOf(link->shape());
+        for (const Instruction* operand : link->operands())
+          elements += ElementsOf(operand->shape());
+      }
+    }
+    if (chains.size() < 2 || elements < kWorthThreads) return;
+    context_.ParallelFor(static_cast<int64_t>(chains.size()),
+                         [&](int64_t i) { Evaluate(chains[static_cast<size_t>(i)]); });
+    for (Chain& chain : chains) {
+      for (size_t k = 0; k < chain.values.size(); ++k)
+        ahead_.emplace(chain.instructions[k], std::move(chain.values[k]));
+    }
+  }
+
+  // ---- one after the other ----
+
+  absl::StatusOr<Literal> ValueOfFolded(const Instruction& instruction) {
+    if (const auto at = ahead_.find(&instruction); at != ahead_.end()) return std::move(at->second);
+    EvalOptions eval;
+    eval.max_work = options_.max_work;
+    Evaluator evaluator(eval);
+    return ValueOf(instruction, evaluator);
+  }
+
   // call(x, c), call(y, c)  =>  the parameter for c reads a copy of c inside the callee
   bool PropagateArguments(Computation& computation) {
     const absl::Span<const CallSite> sites = computation.callers();
@@ -166,12 +258,14 @@ class Folder {
     });
   }
 
-  bool HasKnownOperands(const Instruction& instruction) const {
+  // `pending`, if any, is going to be a constant.
+  bool HasKnownOperands(const Instruction& instruction,
+                        const Instruction* pending = nullptr) const {
     if (IsOneOf(instruction.opcode(), kNotAlone) || instruction.operand_count() == 0) return false;
     bool has_constant = false;
     for (const Instruction* operand : instruction.operands()) {
-      if (!IsKnown(*operand)) return false;
-      has_constant |= HoldsConstant(*operand);
+      if (operand != pending && !IsKnown(*operand)) return false;
+      has_constant |= operand == pending || HoldsConstant(*operand);
     }
     return has_constant || aggressive_;
   }
@@ -240,10 +334,7 @@ class Folder {
   }
 
   absl::StatusOr<bool> Fold(Instruction& instruction) {
-    EvalOptions eval;
-    eval.max_work = options_.max_work;
-    Evaluator evaluator(eval);
-    const absl::StatusOr<Literal> value = ValueOf(instruction, evaluator);
+    const absl::StatusOr<Literal> value = ValueOfFolded(instruction);
     if (!value.ok()) {
       if (value.status().code() == absl::StatusCode::kInternal) return value.status();
       context_.Emit(PassContext::Remark::kMissed, instruction,
@@ -291,12 +382,14 @@ class Folder {
   const ConstantFoldingOptions& options_;
   bool aggressive_;
   absl::flat_hash_map<const Computation*, bool> evaluable_;
+  absl::flat_hash_map<const Instruction*, absl::StatusOr<Literal>> ahead_;  // values by LookAhead
+  size_t looked_ahead_ = 0;  // of the computation's instructions
 };
 
 }  // namespace
 
 absl::StatusOr<bool> ConstantFolding::Run(Module& module, PassContext& context) {
-  std::vector<Computation*> order = module.NonFusionComputations();
+  std::vector<Computation*> order = context.NonFusionComputations(module);
   std::reverse(order.begin(), order.end());  // callers first: arguments flow down
   Folder folder(context, options_);
   bool changed = false;

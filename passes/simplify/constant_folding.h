@@ -8,6 +8,9 @@
 // them must be a constant. Arguments that are the same constant at every call of a computation are
 // first copied into it.
 //
+// Large independent values are evaluated on the threads of the context, before they are put in place
+// in order.
+//
 // Values are those of lib/eval, bit for bit. The constant has the shape of the instruction with its
 // layout.
 //
@@ -48,6 +51,7 @@ struct ConstantFoldingOptions {
 class ConstantFolding final : public Pass {
  public:
   using Options = ConstantFoldingOptions;
+  static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
   explicit ConstantFolding(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 

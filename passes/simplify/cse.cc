@@ -16,7 +16,10 @@ constexpr std::string_view kShardyKey = "xla.sdy.sharding";
 class Finder {
  public:
   Finder(Computation& computation, PassContext& context, const CseOptions& options)
-      : computation_(computation), context_(context), options_(options) {
+      : computation_(computation),
+        context_(context),
+        options_(options),
+        effects_(context.analyses().Get<SideEffects>(computation.module())) {
     compare_.layout_sensitive = options.layout_sensitive;
     compare_.compare_frontend_attributes = false;
     compare_.compare_control_edges = false;
@@ -206,7 +209,7 @@ class Finder {
   PassContext& context_;
   const CseOptions& options_;
   CompareOptions compare_;
-  SideEffects effects_;
+  SideEffects& effects_;
 };
 
 }  // namespace

@@ -34,6 +34,7 @@ struct CseOptions {
 class Cse final : public ComputationPass {
  public:
   using Options = CseOptions;
+  static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
   explicit Cse(Options options = {}) : options_(options) {}
 
  protected:

@@ -23,11 +23,14 @@ bool ConstrainsLayout(const Instruction& instruction) {
 class DeadCode {
  public:
   DeadCode(Module& module, PassContext& context, const DceOptions& options)
-      : module_(module), context_(context), options_(options) {}
+      : module_(module),
+        context_(context),
+        options_(options),
+        effects_(context.analyses().Get<SideEffects>(module)) {}
 
   bool Run() {
     bool changed = false;
-    std::vector<Computation*> order = module_.PostOrder();
+    std::vector<Computation*> order = context_.Computations(module_);
     std::reverse(order.begin(), order.end());  // callers first: a dead call frees what it called
     for (Computation* computation : order) {
       if (!computation->is_entry() && computation->callers().empty())
@@ -38,6 +41,7 @@ class DeadCode {
     }
     const int removed = module_.RemoveUnusedComputations();
     context_.Count("computations", removed);
+    if (removed_effects_) context_.analyses().Forget();
     return changed || removed > 0;
   }
 
@@ -139,7 +143,10 @@ class DeadCode {
         HasFrontendAttribute(instruction, "xla_disable_while_loop_dce"))
       return false;
     if (AnnotatesOperand(instruction)) return false;
-    return !effects_.Of(instruction) || MayRemoveDespiteEffect(instruction);
+    if (!effects_.Of(instruction)) return true;
+    if (!MayRemoveDespiteEffect(instruction)) return false;
+    removed_effects_ = true;
+    return true;
   }
 
   // custom-call Sharding says something about its operand; it goes only with a producer of its own.
@@ -253,7 +260,8 @@ class DeadCode {
   Module& module_;
   PassContext& context_;
   const DceOptions& options_;
-  SideEffects effects_;
+  SideEffects& effects_;
+  bool removed_effects_ = false;
 };
 
 }  // namespace

@@ -38,6 +38,7 @@ struct DceOptions {
 class Dce final : public Pass {
  public:
   using Options = DceOptions;
+  static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
   explicit Dce(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 

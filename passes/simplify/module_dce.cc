@@ -57,7 +57,7 @@ absl::StatusOr<bool> ModuleDce::Run(Module& module, PassContext& context) {
   WhileLoopSimplifier loops;
   TupleSimplifier tuples;
   for (Pass* pass : std::initializer_list<Pass*>{&dce, &loops, &tuples, &dce}) {
-    ASSIGN_OR_RETURN(const bool step_changed, pass->Run(module, context));
+    ASSIGN_OR_RETURN(const bool step_changed, RunPart(*pass, module, context));
     changed |= step_changed;
   }
   return changed;

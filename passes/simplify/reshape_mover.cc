@@ -187,7 +187,7 @@ class Rearranges {
 
 absl::StatusOr<bool> ReshapeMover::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : module.NonFusionComputations()) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     ASSIGN_OR_RETURN(const bool moved, Rearranges(*computation, options_, context).Move());
     changed |= moved;
   }

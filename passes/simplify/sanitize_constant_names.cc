@@ -10,7 +10,7 @@ namespace hlo {
 absl::StatusOr<bool> SanitizeConstantNames::Run(Module& module, PassContext& context) {
   absl::flat_hash_set<std::string> taken;
   std::vector<Instruction*> constants;
-  for (Computation* computation : module.PostOrder()) {
+  for (Computation* computation : context.Computations(module)) {
     for (Instruction* instruction : computation->instructions()) {
       if (instruction->IsConstant()) {
         constants.push_back(instruction);

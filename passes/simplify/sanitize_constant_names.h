@@ -14,6 +14,7 @@ namespace hlo {
 
 class SanitizeConstantNames final : public Pass {
  public:
+  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 

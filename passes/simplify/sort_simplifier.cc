@@ -71,7 +71,7 @@ absl::Status Shrink(Instruction* sort, const std::vector<bool>& needed) {
 
 absl::StatusOr<bool> SortSimplifier::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : module.NonFusionComputations()) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     for (Instruction* sort : computation->PostOrder()) {
       if (sort->is_dead() || !IsSortOfElements(*sort)) continue;
       std::vector<bool> needed(static_cast<size_t>(sort->operand_count()), false);

@@ -25,6 +25,7 @@ struct TupleSimplifierOptions {
 class TupleSimplifier final : public RewritePass {
  public:
   using Options = TupleSimplifierOptions;
+  static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
   explicit TupleSimplifier(Options options = {});
 };
 

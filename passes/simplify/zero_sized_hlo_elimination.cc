@@ -24,9 +24,9 @@ bool IsZeroSizedCandidate(const Instruction& instruction, SideEffects& effects) 
 }  // namespace
 
 absl::StatusOr<bool> ZeroSizedHloElimination::Run(Module& module, PassContext& context) {
-  SideEffects effects;
+  auto& effects = context.analyses().Get<SideEffects>(module);
   bool changed = false;
-  for (Computation* computation : module.NonFusionComputations()) {
+  for (Computation* computation : context.NonFusionComputations(module)) {
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->is_dead() || !IsZeroSizedCandidate(*instruction, effects)) continue;
       if (!context.MayRewrite()) return changed;

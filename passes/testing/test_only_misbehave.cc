@@ -57,9 +57,21 @@ absl::StatusOr<bool> TestOnlyMisbehave::Run(Module& module, PassContext& context
         computation->AddClone(*instruction, instruction->shape(), instruction->operand_vector());
     computation->Replace(instruction, Builder(computation).Copy(same));
     return false;
+  } else if (how == "stale") {
+    if (!is_found) return false;
+    // It declares to keep what is known of side effects.
+    Computation* computation = module.FindInstruction(match->name())->parent();
+    context.analyses().Get<SideEffects>(module).Of(*computation);
+    Instruction* token = computation->Add(Opcode::kAfterAll, Shape::Token());
+    OutfeedAttrs attrs;
+    attrs.outfeed_shape = computation->root()->shape();
+    computation->Add(Opcode::kOutfeed, Shape::Token(), {computation->root(), token},
+                     AttrsPtr::Make(std::move(attrs)));
+    return true;
   } else {
     return Error(
-        "option `how` expects abort, segfault, hang, error, internal, invalid or lie, found `{}`",
+        "option `how` expects abort, segfault, hang, error, internal, invalid, lie or stale, found "
+        "`{}`",
         how);
   }
   return false;

@@ -8,6 +8,7 @@
 //   how=internal  an error of our own
 //   how=invalid   breaks the module: the instruction's shape is no longer what its rule says
 //   how=lie       puts a copy behind the instruction but says that nothing changed
+//   how=stale     writes to the host although it declares to keep what is known of side effects
 //
 // With `operand`, only where an operand has that opcode.
 // Leaves alone: modules without such an instruction.
@@ -32,6 +33,7 @@ struct TestOnlyMisbehaveOptions {
 class TestOnlyMisbehave final : public Pass {
  public:
   using Options = TestOnlyMisbehaveOptions;
+  static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
   explicit TestOnlyMisbehave(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 

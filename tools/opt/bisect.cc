@@ -1,5 +1,6 @@
 #include "tools/opt/bisect.h"
 
+#include <functional>
 #include <limits>
 
 namespace hlo {
@@ -16,26 +17,50 @@ class Bisector {
 
   absl::StatusOr<BisectResult> Run() {
     ASSIGN_OR_RETURN(const bool last_fails, Fails(-1, kAll));
-    int64_t high = static_cast<int64_t>(runs_.size());
     const std::vector<PassRun> runs = runs_;
     if (!last_fails) return Found(-1);
     ASSIGN_OR_RETURN(const bool first_fails, Fails(0, kAll));
     if (first_fails) return Found(0);
-    int64_t low = 0;
-    while (high - low > 1) {
-      const int64_t middle = low + (high - low) / 2;
-      ASSIGN_OR_RETURN(const bool fails, Fails(middle, kAll));
-      (fails ? high : low) = middle;
-    }
-    result_.pass = runs[static_cast<size_t>(high - 1)].name;
-    RETURN_IF_ERROR(FindRewrite(high));
-    return Found(high);
+    ASSIGN_OR_RETURN(const int64_t number,
+                     First(static_cast<int64_t>(runs.size()),
+                           [this](int64_t passes) { return Fails(passes, kAll); }));
+    result_.pass = runs[static_cast<size_t>(number - 1)].name;
+    RETURN_IF_ERROR(FindRewrite(number));
+    return Found(number);
   }
 
  private:
+  using Question = std::function<absl::StatusOr<bool>(int64_t)>;
+
   BisectResult Found(int64_t pass_number) {
     result_.pass_number = pass_number;
     return result_;
+  }
+
+  // The first n in (0, last] for which the answer is yes; for `last` it is.
+  static absl::StatusOr<int64_t> Halve(int64_t last, const Question& fails) {
+    int64_t low = 0, high = last;
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      ASSIGN_OR_RETURN(const bool yes, fails(middle));
+      (yes ? high : low) = middle;
+    }
+    return high;
+  }
+
+  // As Halve, with copies; what they find is asked about without them.
+  absl::StatusOr<int64_t> First(int64_t last, const Question& fails) {
+    keeps_good_ = true;
+    ASSIGN_OR_RETURN(const int64_t found, Halve(last, fails));
+    keeps_good_ = false;
+    good_.reset();
+    ASSIGN_OR_RETURN(const bool is_failing, fails(found));
+    bool fails_before = false;
+    if (found > 1) {
+      ASSIGN_OR_RETURN(fails_before, fails(found - 1));
+    }
+    if (is_failing && !fails_before) return found;
+    return Halve(last, fails);
   }
 
   // The first rewrite of pass `number` after which the command fails.
@@ -44,14 +69,13 @@ class Bisector {
     const int64_t count = rewrites_;
     ASSIGN_OR_RETURN(const bool none, Fails(number, 0));
     if (!all || none || count == 0) return absl::OkStatus();
-    int64_t low = 0, high = count;
-    while (high - low > 1) {
-      const int64_t middle = low + (high - low) / 2;
-      ASSIGN_OR_RETURN(const bool fails, Fails(number, middle));
-      (fails ? high : low) = middle;
-    }
-    RETURN_IF_ERROR(Fails(number, high).status());
-    result_.rewrite = high;
+    keeps_good_ = true;
+    RETURN_IF_ERROR(Fails(number - 1, kAll).status());
+    ASSIGN_OR_RETURN(const int64_t rewrite, First(count, [this, number](int64_t rewrites) {
+                       return Fails(number, rewrites);
+                     }));
+    RETURN_IF_ERROR(Fails(number, rewrite).status());
+    result_.rewrite = rewrite;
     result_.rule = last_rewrite_;
     return absl::OkStatus();
   }
@@ -59,9 +83,15 @@ class Bisector {
   // Whether the command fails after the first `passes` passes (-1: all), the last of which may
   // rewrite `rewrites` times.
   absl::StatusOr<bool> Fails(int64_t passes, int64_t rewrites) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, load_());
+    std::unique_ptr<Module> module;
     Instrumentation in = instrumentation_;
     in.bisect_limit = passes;
+    if (good_ != nullptr) {
+      module = good_->Clone();
+      in.done = good_runs_;
+    } else {
+      ASSIGN_OR_RETURN(module, load_());
+    }
     rewrites_ = 0;
     last_rewrite_.clear();
     PassContext context;
@@ -77,8 +107,15 @@ class Bisector {
     });
     ASSIGN_OR_RETURN(const PipelineResult result, RunPipeline(pipeline_, *module, context, in));
     runs_ = result.runs;
+    for (size_t i = in.done.size(); i < runs_.size(); ++i)
+      result_.passes_run += runs_[i].skipped ? 0 : 1;
     ++result_.tests;
-    return fails_(*module);
+    ASSIGN_OR_RETURN(const bool fails, fails_(*module));
+    if (keeps_good_ && !fails && rewrites == kAll) {
+      good_ = std::move(module);
+      good_runs_.assign(runs_.begin(), runs_.begin() + passes);
+    }
+    return fails;
   }
 
   const Pipeline& pipeline_;
@@ -87,6 +124,9 @@ class Bisector {
   const std::function<absl::StatusOr<bool>(const Module&)>& fails_;
   BisectResult result_;
   std::vector<PassRun> runs_;
+  bool keeps_good_ = false;       // good_ follows the answers
+  std::unique_ptr<Module> good_;  // after the passes of good_runs_; null: each try reads the input
+  std::vector<PassRun> good_runs_;
   int64_t rewrites_ = 0;
   std::string last_rewrite_;
 };

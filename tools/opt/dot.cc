@@ -17,21 +17,24 @@ std::string DotEscaped(std::string_view text) {
   return out;
 }
 
-std::string_view ColorOf(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kParameter: return "#ffcc80";
-    case Opcode::kConstant: return "#e0e0e0";
-    case Opcode::kDot:
-    case Opcode::kConvolution: return "#90caf9";
-    case Opcode::kFusion: return "#ce93d8";
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-    case Opcode::kCall: return "#a5d6a7";
-    default: return "#ffffff";
-  }
-}
+struct ColorRow {
+  Opcode opcode;
+  std::string_view color;
+};
+constexpr ColorRow kColors[] = {
+    {Opcode::kParameter, "#ffcc80"},   {Opcode::kConstant, "#e0e0e0"}, {Opcode::kDot, "#90caf9"},
+    {Opcode::kConvolution, "#90caf9"}, {Opcode::kFusion, "#ce93d8"},   {Opcode::kWhile, "#a5d6a7"},
+    {Opcode::kConditional, "#a5d6a7"}, {Opcode::kCall, "#a5d6a7"},
+};
 
 }  // namespace
+
+std::string_view NodeColor(const Instruction& instruction) {
+  for (const ColorRow& row : kColors) {
+    if (row.opcode == instruction.opcode()) return row.color;
+  }
+  return "#ffffff";
+}
 
 std::string ToDot(const Module& module) {
   std::string out = fmt::format(
@@ -46,7 +49,7 @@ std::string ToDot(const Module& module) {
       out +=
           fmt::format("    n{} [label=\"{{{}|{}|{}}}\", fillcolor=\"{}\"{}];\n", instruction->id(),
                       DotEscaped(instruction->name()), instruction->opcode_text(),
-                      DotEscaped(fmt::format("{}", instruction->shape())), ColorOf(*instruction),
+                      DotEscaped(fmt::format("{}", instruction->shape())), NodeColor(*instruction),
                       instruction->is_root() ? ", penwidth=2" : "");
     }
     for (const Instruction* instruction : computation->instructions()) {

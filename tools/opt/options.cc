@@ -1,6 +1,11 @@
 #include "tools/opt/options.h"
 
+#include <algorithm>
+
 #include "lib/support/strings.h"
+#include "passes/pass_manager.h"
+#include "tools/opt/emit.h"
+#include "tools/opt/lists.h"
 
 namespace hlo {
 
@@ -31,9 +36,11 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("platform", &o.platform, "P", "transforms (default), cpu");
   flags.Add("stage", &o.stage, "S", "without --passes: how far to compile; --list-stages");
   flags.Add("list-stages", &o.list_stages);
-  flags.Add("emit", &o.emit, "FORMAT", "hlo (default), pb, pbtxt, json, dot; --emit-proto");
+  flags.Add("emit", &o.emit, "FORMAT", "hlo (default), pb, pbtxt, json, dot, html; --emit-proto");
   flags.Add("emit-proto", &o.emit_proto);
   flags.Add("format,input-format", &o.format, "FORMAT");
+  flags.Add("threads,j", &o.threads, "N",
+            "threads for passes that can use them (default: all; results are the same)");
   flags.Group("Watching passes (on standard error)");
   flags.Add("print-before", &o.print_before, "NAMES",
             "the module before these passes; --print-before-all");
@@ -44,12 +51,16 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("print-changed", &o.print_changed, "[diff|HOW]",
             "what each pass changed: diff (default), cdiff, module, quiet");
   flags.Add("print-ir-after-failure", &o.print_after_failure);
-  flags.Add("print-pass-names", &o.print_pass_names, "each pass as it starts");
-  flags.Add("time-passes", &o.time_passes, "[table|FORM]", "times as a table or json");
+  flags.Add("print-pass-names", &o.print_pass_names,
+            "each pass as it starts; more: --debug-only=passes,fix,analyses");
+  flags.Add("time-passes", &o.time_passes, "[table|FORM]",
+            "times as a table or json; --track-memory adds memory");
+  flags.Add("track-memory", &o.track_memory);
+  flags.Add("debug-only", &o.debug_only, "SUBJECTS");
   flags.Add("stats", &o.stats, "[table|FORM]", "what the passes counted, table or json");
   flags.Add("remarks", &o.remarks, "[all|KINDS]",
-            "what they decided: passed,missed,analysis; KINDS:TEXT filters");
-  flags.Add("remarks-format", &o.remarks_format, "FORM", "text (default) or yaml");
+            "what they decided: passed,missed,analysis; KINDS:TEXT filters; --remarks-format=yaml");
+  flags.Add("remarks-format", &o.remarks_format, "FORM");
   flags.Add("trace-rules", &o.trace_rules, "each rewrite: rule, before, after");
   flags.Add("json", &o.json, "FILE", "times, counts and remarks for machines");
   flags.Add("ir-dump-directory", &o.dump_directory, "DIR",
@@ -64,6 +75,7 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add(
       "check-changed-flag,verify-change-flag,xla-unsupported-crash-on-hlo-pass-silent-hlo-change",
       &o.check_changed_flag, "passes must tell the truth about having changed something");
+  flags.Add("check-analyses", &o.check_analyses);
   flags.Add("check-equivalence", &o.check_equivalence, "[1|N]",
             "run it on the interpreter after each pass, with N inputs from --seed=N (else 3)");
   flags.Add("seed", &o.seed, "N");
@@ -81,7 +93,7 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("only-passes,xla-enable-hlo-passes-only", &o.only, "NAMES");
   flags.Add("disable-rule,disable-rules", &o.disable_rules, "NAMES", "leave these rules out");
   flags.Add("start-at,xla-run-hlo-passes-starting-from", &o.start_at, "NAME",
-            "skip the passes before it; --stop-after=NAME those behind it");
+            "skip the passes before it (NAME#2: the second); --stop-after: those behind");
   flags.Add("start-after", &o.start_after, "NAME");
   flags.Add("stop-after", &o.stop_after, "NAME");
   flags.Add("xla-disable-all-hlo-passes", &o.disable_all);
@@ -101,6 +113,50 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Note(
       "0 ok, 1 bad input or failing pass, 2 usage, 3 not equal, 4 out of memory, 5 not supported "
       "yet or not checked, 70 internal error");
+}
+
+absl::Status CheckOptFlags(const Flags& flags, const OptOptions& o) {
+  if (flags.given("O") && (o.level < 0 || o.level > 3))
+    return Error("`-O` expects 0 to 3, found {}", o.level);
+  if (flags.given("O") && flags.given("passes"))
+    return Error("`-O` and `--passes` cannot both be given");
+  if (o.output != "-" && !o.output_dir.empty())
+    return Error("`-o` and `--output-dir` cannot both be given");
+  constexpr int64_t kMostThreads = 1024;
+  if (o.threads < 0 || o.threads > kMostThreads)
+    return Error("`--threads` expects 0 to {}, found {}", kMostThreads, o.threads);
+  RETURN_IF_ERROR(OneOf("platform", o.platform, {"transforms", "cpu"}));
+  const std::vector<std::string_view> forms = EmitWords();
+  RETURN_IF_ERROR(OneOf("emit", o.emit, forms));
+  std::vector<std::string_view> subjects;
+  for (const DebugSubject& subject : kDebugSubjects) subjects.push_back(subject.name);
+  for (const std::string& name : NamesOf(o.debug_only))
+    RETURN_IF_ERROR(OneOf("debug-only", name, subjects));
+  if (flags.given("format"))
+    RETURN_IF_ERROR(OneOf("format", o.format, {"hlo", "txt", "pb", "pbtxt"}));
+  RETURN_IF_ERROR(OneOf("remarks-format", o.remarks_format, {"text", "yaml"}));
+  RETURN_IF_ERROR(OneOf("color", o.color, {"auto", "always", "never"}));
+  for (const auto& [flag, value] :
+       {std::pair("time-passes", &o.time_passes), std::pair("stats", &o.stats)}) {
+    if (!value->empty()) RETURN_IF_ERROR(OneOf(flag, *value, {"table", "json", "true", "false"}));
+  }
+  if (!o.print_changed.empty()) {
+    RETURN_IF_ERROR(OneOf("print-changed", o.print_changed,
+                          {"diff", "cdiff", "module", "quiet", "true", "false"}));
+  }
+  if (!FindStage(o.stage, o.platform).has_value()) {
+    return Error("platform `{}` has no stage `{}`; see --list-stages", o.platform, o.stage);
+  }
+  return absl::OkStatus();
+}
+
+int MaxErrors(const OptOptions& options) {
+  // Every message counts when nothing else is wanted.
+  constexpr int64_t kAll = 1'000'000;
+  const int64_t limit = options.max_errors > 0 ? options.max_errors
+                        : options.verify_only  ? kAll
+                                               : 10;
+  return static_cast<int>(std::min(limit, kAll));
 }
 
 std::vector<std::string> NamesOf(std::string_view list) {

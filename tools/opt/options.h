@@ -29,8 +29,8 @@ struct OptOptions {
 
   bool verify_diagnostics = false;
   bool verify_input = true, verify_each = true, verify_only = false, verify_roundtrip = false,
-       check_changed_flag = false;
-  int64_t max_errors = 10;
+       check_changed_flag = false, check_analyses = false;
+  int64_t max_errors = 0;  // 0: 10, or all with verify_only
 
   std::string time_passes, stats;  // "", "table" or "json"
   std::string json;                // file for everything measured
@@ -40,6 +40,9 @@ struct OptOptions {
   std::string print_changed;
   std::string print_before, print_after;
   bool trace_rules = false;
+  bool track_memory = false;  // in the table of times
+  std::string debug_only;     // subjects of the pass manager
+  int64_t threads = 0;        // 0: one for each processor
   std::string dump_directory;
   std::string xla_dump_to, xla_dump_pass_re;
 
@@ -62,6 +65,10 @@ struct OptOptions {
 
 // Declares the flags; their values go to `options`.
 void AddOptFlags(Flags& flags, OptOptions& options);
+// Values that are no word of their flag, and flags that exclude each other; usage errors.
+absl::Status CheckOptFlags(const Flags& flags, const OptOptions& options);
+// How many messages one check of a module may give.
+int MaxErrors(const OptOptions& options);
 
 // `a, b` as {"a", "b"}.
 std::vector<std::string> NamesOf(std::string_view list);

@@ -30,7 +30,8 @@ std::string RemarkYaml(const PassContext::RemarkEntry& remark, const Source& sou
 std::string StatsText(const PassContext& context);
 // {"pass": {"what": count}}
 std::string StatsJson(const PassContext& context);
-// [{"pass": …, "ms": …, "changed": …, "instructions_before": …, "instructions_after": …}]
+// [{"pass": …, "ms": …, "changed": …, "instructions_before": …, "instructions_after": …,
+//   "peak_bytes": …, "file": …}]; the file, of the dump, only where there is one
 std::string TimesJson(const PipelineResult& result);
 std::string RemarksJson(const PassContext& context);
 // Everything, with a schema number.

@@ -1,8 +1,11 @@
 #include "tools/opt/reproducer.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include "lib/ir/printer.h"
+#include "lib/support/file.h"
+#include "tools/support/tool_support.h"
 #include "tools/support/xla_flags.h"
 
 namespace hlo {
@@ -11,6 +14,13 @@ namespace {
 constexpr std::string_view kMark = "// hlo-opt reproducer: ";
 
 }  // namespace
+
+std::string WriteReproducer(const Module& module, std::string_view pass, std::string_view flags) {
+  const std::string path =
+      fmt::format("{}/hlo-opt.{}.{}.repro.hlo", ReproducerFolder(), pass, getpid());
+  if (!WriteFile(path, ReproducerText(module, flags)).ok()) return "";
+  return fmt::format("note: `hlo-opt {}` repeats this\n", path);
+}
 
 std::string ReproducerText(const Module& module, std::string_view flags) {
   PrintOptions whole = PrintOptions::Default();

@@ -11,7 +11,11 @@
 
 namespace hlo {
 
-// The text of a reproducer; `flags` as a shell takes them.
+// A new file of the folder for reproducers: `module`, the one before pass `pass` failed, below
+// `flags` as a shell takes them. A note that says how to repeat the failure; empty when the file
+// could not be written.
+std::string WriteReproducer(const Module& module, std::string_view pass, std::string_view flags);
+// The text of a reproducer.
 std::string ReproducerText(const Module& module, std::string_view flags);
 // The flags that the text asks for, as words, if it is that of a reproducer.
 std::optional<std::vector<std::string>> ReproducerFlags(std::string_view text);

@@ -11,15 +11,11 @@
 #include "tools/support/xla_flags.h"
 
 namespace hlo {
-namespace {
-
 std::string WithDashes(std::string_view name) {
   std::string out(name);
   std::replace(out.begin(), out.end(), '_', '-');
   return out;
 }
-
-}  // namespace
 
 Flags::Flags(std::string program, std::string arguments, std::string summary)
     : program_(std::move(program)),
@@ -92,75 +88,57 @@ absl::Status Flags::Unknown(std::string_view word, std::string_view name) const 
                closest.empty() ? "" : fmt::format("; did you mean `--{}`?", closest));
 }
 
-absl::Status Flags::AddXlaWords(std::vector<std::string>& words) {
-  std::vector<std::string> front;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string word = WithDashes(words[i]);
-    constexpr std::string_view kName = "debug-options-file";
-    const size_t at = word.find_first_not_of('-');
-    if (at == 0 || at == std::string::npos || word.compare(at, kName.size(), kName) != 0) continue;
-    const std::string_view rest = std::string_view(words[i]).substr(at + kName.size());
-    std::string path;
-    if (rest.starts_with('=')) {
-      path = rest.substr(1);
-      words.erase(words.begin() + static_cast<int64_t>(i));
-    } else if (rest.empty() && i + 1 < words.size()) {
-      path = words[i + 1];
-      words.erase(words.begin() + static_cast<int64_t>(i),
-                  words.begin() + static_cast<int64_t>(i) + 2);
-    } else {
-      continue;
-    }
-    ASSIGN_OR_RETURN(front, XlaFlagsOfFile(path));
-    break;
-  }
-  ASSIGN_OR_RETURN(const std::vector<std::string> environment, XlaFlagsOfEnvironment());
-  front.insert(front.end(), environment.begin(), environment.end());
-  // What is meant for XLA must not stop this tool.
-  std::erase_if(front, [this](const std::string& word) {
-    const std::string name = WithDashes(word);
-    if (name.starts_with("--xla-") || name.starts_with("-xla-")) return false;
-    warnings_.push_back(fmt::format("`{}` of XLA_FLAGS is not a flag of XLA", word));
-    return true;
-  });
-  // A flag that takes its value from the next word would take it from the command line.
-  for (std::string& word : front) {
-    const Flag* flag = Find(WithDashes(word.substr(word.find_first_not_of('-'))));
-    if (flag != nullptr && flag->needs_value()) word += "=";
-  }
-  words.insert(words.begin(), front.begin(), front.end());
-  return absl::OkStatus();
-}
-
 // A flag of XLA that this tool does not use.
-absl::Status Flags::CheckXlaFlag(const std::string& word, const std::string& name) {
+void Flags::CheckXlaFlag(const Word& word, const std::string& name) {
   std::string xla_name = name;
   std::replace(xla_name.begin(), xla_name.end(), '-', '_');
-  if (IsXlaFlag(xla_name)) return absl::OkStatus();
-  const std::string_view closest = ClosestXlaFlag(xla_name);
-  std::string warning =
-      fmt::format("`{}` is not a flag of XLA and has no effect{}", word.substr(0, word.find('=')),
-                  closest.empty() ? "" : fmt::format("; did you mean `--{}`?", closest));
-  if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end())
-    warnings_.push_back(std::move(warning));
-  return absl::OkStatus();
+  const std::string_view written = std::string_view(word.text).substr(0, word.text.find('='));
+  std::vector<std::string>& list = IsXlaFlag(xla_name) ? unused_ : warnings_;
+  const std::string_view closest = IsXlaFlag(xla_name) ? "" : ClosestXlaFlag(xla_name);
+  std::string text =
+      IsXlaFlag(xla_name)
+          ? fmt::format("`{}` of XLA has no effect here", written)
+          : fmt::format("`{}` is not a flag of XLA and has no effect{}", written,
+                        closest.empty() ? "" : fmt::format("; did you mean `--{}`?", closest));
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
 }
 
-absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::string>& out) {
+Flags::Named Flags::FindNamed(std::string_view name, bool one_dash) const {
+  if (const Flag* flag = Find(name)) return {flag, false, ""};
+  // `-O2`: one letter and a digit. `-vv`: as often as you like.
+  if (one_dash && name.size() == 2 && name[1] >= '0' && name[1] <= '9') {
+    const Flag* flag = Find(name.substr(0, 1));
+    if (flag != nullptr && flag->needs_value()) return {flag, false, std::string(name.substr(1))};
+  }
+  if (one_dash && !name.empty() && name.find_first_not_of('v') == std::string_view::npos) {
+    const Flag* flag = Find("v");
+    if (flag != nullptr && !flag->is_bool()) return {flag, false, std::to_string(name.size())};
+  }
+  for (const std::string_view no : {"no-", "no"}) {
+    if (!name.starts_with(no)) continue;
+    const Flag* flag = Find(name.substr(no.size()));
+    if (flag != nullptr && flag->is_bool()) return {flag, true, ""};
+  }
+  return {};
+}
+
+absl::Status Flags::Normalise(std::vector<Word> words, std::vector<std::string>& out) {
   bool flags_ended = false;
   for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
+    const std::string& word = words[i].text;
     if (!flags_ended && word == "--") {
       flags_ended = true;
       continue;
     }
     if (!flags_ended && word.size() > 1 && word[0] == '@') {
       ASSIGN_OR_RETURN(const std::string text, ReadFile(word.substr(1)));
-      const std::vector<std::string> more = WordsOf(text);
+      const std::string_view from = Place(word.substr(1));
+      std::vector<Word> more;
+      for (std::string& other : WordsOf(text)) more.push_back({std::move(other), from});
       words.erase(words.begin() + static_cast<int64_t>(i));
       words.insert(words.begin() + static_cast<int64_t>(i), more.begin(), more.end());
       if (words.size() > 100'000)
-        return Error("`{}` holds too many words; does it name itself?", word);
+        return Error("`@{}` holds too many words; does it name itself?", from);
       --i;
       continue;
     }
@@ -172,33 +150,20 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
     const size_t equals = word.find('=');
     const std::string name = WithDashes(std::string_view(word).substr(
         dashes, equals == std::string::npos ? equals : equals - dashes));
-    const Flag* flag = Find(name);
-    // `-O2`: one letter and a digit.
-    if (flag == nullptr && dashes == 1 && word.size() == 3 && word[2] >= '0' && word[2] <= '9') {
-      flag = Find(word.substr(1, 1));
-      if (flag != nullptr && flag->needs_value()) {
-        given_.insert(flag->name);
-        out.push_back(fmt::format("--{}={}", flag->name, word[2]));
-        continue;
-      }
-    }
-    bool negated = false;
-    for (const std::string_view no : {"no-", "no"}) {
-      if (flag != nullptr || !name.starts_with(no)) continue;
-      flag = Find(std::string_view(name).substr(no.size()));
-      negated = flag != nullptr && flag->is_bool();
-      if (!negated) flag = nullptr;
-    }
+    const auto [flag, negated, named_value] = FindNamed(name, dashes == 1);
     if (flag == nullptr && name.starts_with("xla-")) {
-      RETURN_IF_ERROR(CheckXlaFlag(word, name));
+      CheckXlaFlag(words[i], name);
       continue;
     }
     if (flag == nullptr) return Unknown(word, name);
-    if (negated && equals != std::string::npos)
+    if ((negated || !named_value.empty()) && equals != std::string::npos)
       return Error("`{}` takes no value", word.substr(0, equals));
     std::string value;
+    const std::string_view from = words[i].from;
     if (negated) {
       value = "false";
+    } else if (!named_value.empty()) {
+      value = named_value;
     } else if (equals != std::string::npos) {
       value = word.substr(equals + 1);
     } else if (flag->is_bool()) {
@@ -206,7 +171,7 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
     } else if (!flag->needs_value()) {
       value = flag->implicit_value;
     } else if (i + 1 < words.size()) {
-      value = words[++i];
+      value = words[++i].text;
     } else {
       return Error("`{}` needs a value: --{}={}", word, flag->name, flag->placeholder);
     }
@@ -216,16 +181,18 @@ absl::Status Flags::Normalise(std::vector<std::string> words, std::vector<std::s
       if (value != "true" && value != "false")
         return Error("`--{}` expects true or false, found `{}`", flag->name, value);
     }
-    given_.insert(flag->name);
     out.push_back(fmt::format("--{}={}", flag->name, value));
+    given_[flag->name] = {from, std::move(value)};
   }
   return absl::OkStatus();
 }
 
 absl::Status Flags::Parse(int argc, const char* const* argv) {
   std::vector<std::string> normal = {program_};
-  std::vector<std::string> words_given(argv + 1, argv + argc);
-  RETURN_IF_ERROR(AddXlaWords(words_given));
+  std::vector<Word> words_given;
+  const std::string_view here = Place("command line");
+  for (int i = 1; i < argc; ++i) words_given.push_back({argv[i], here});
+  RETURN_IF_ERROR(AddOuterWords(words_given));
   RETURN_IF_ERROR(Normalise(std::move(words_given), normal));
   // cxxopts knows no one-letter long options; every flag gets a name of its own that is long.
   cxxopts::Options options(program_);

@@ -2,11 +2,18 @@
 //
 // Accepted alike: --name=value, --name value, -name=value, -name value; `-` and `_` are the same
 // inside names. A bool flag needs no value; --no-name and --noname turn it off, --name=false too.
-// `--` ends the flags, `-` is standard input, @FILE is replaced by the words of FILE. Flags of XLA
-// that have no meaning here are passed over; what only looks like one (`--xla_…`) is passed over
-// with a warning. Flags of XLA are also taken from --debug_options_file (the text form of XLA's
-// DebugOptions) and from XLA_FLAGS in the environment; of several values the one of the command line
-// wins, then that of the environment. Parsing of values is cxxopts'.
+// `--` ends the flags, `-` is standard input, @FILE is replaced by the words of FILE, -vv is --v=2.
+// Flags of XLA that have no meaning here are passed over; what only looks like one (`--xla_…`) is
+// passed over with a warning. Parsing of values is cxxopts'.
+//
+// Flags come from, later ones winning:
+//   --debug_options_file=FILE   flags of XLA in the text form of its DebugOptions
+//   --config=FILE               our own, one or more a line, `#` begins a comment
+//   XLA_FLAGS                   of the environment: flags of XLA, or a file of them
+//   HLO_FLAGS                   of the environment: flags for all tools; those of another tool are
+//                               passed over with a warning
+//   the command line
+// --print-options says which came from where.
 //
 //   Flags flags("hlo-opt", "[options] FILE…", "transform HLO modules and print them");
 //   flags.Group("Passes");
@@ -14,8 +21,8 @@
 //   RETURN_IF_ERROR(flags.Parse(argc, argv));
 #pragma once
 
+#include <deque>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -24,6 +31,9 @@
 #include "absl/status/status.h"
 
 namespace hlo {
+
+// `a_b` as `a-b`: the spelling in which names are compared.
+std::string WithDashes(std::string_view name);
 
 class Flags {
  public:
@@ -50,9 +60,13 @@ class Flags {
   absl::Status Parse(int argc, const char* const* argv);
   // Words that are no flags, in order.
   const std::vector<std::string>& positional() const { return positional_; }
-  // Whether the flag of this (first) name was on the command line.
+  // Whether the flag of this (first) name was given, wherever.
   bool given(std::string_view name) const { return given_.contains(std::string(name)); }
+  // The flags that were given, with their values and where they came from, one a line.
+  std::string GivenOptions() const;
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // Flags of XLA that were accepted and have no effect, for who wants to know.
+  const std::vector<std::string>& unused() const { return unused_; }
 
   const std::string& program() const { return program_; }
   // Whole, or the part whose title starts with `section` (in any case); empty if there is none.
@@ -88,13 +102,29 @@ class Flags {
   const Flag* Find(std::string_view name) const;
   std::string RestOfFlags() const;
   absl::Status Unknown(std::string_view word, std::string_view name) const;
-  // Flags of XLA from the file that the command line names and from the environment, in front of
-  // the command line's words.
-  absl::Status AddXlaWords(std::vector<std::string>& words);
-  absl::Status CheckXlaFlag(const std::string& word, const std::string& name);
+  // A word of the command line or of another place that holds flags.
+  struct Word {
+    std::string text;
+    std::string_view from;  // one of places_
+  };
+  // flag_places.cc: the words of files and of the environment, in front of the command line's.
+  absl::Status AddOuterWords(std::vector<Word>& words);
+  absl::Status AddFlagsOfXla(const std::vector<std::string>& texts, std::string_view from,
+                             std::vector<Word>& out);
+  absl::Status AddOwnFlags(std::string_view text, std::string_view from, bool is_for_all_tools,
+                           std::vector<Word>& out);
+  std::string_view Place(std::string name);
+  // The flag that a word without its dashes and value names, perhaps as `no-…` or `vv`.
+  struct Named {
+    const Flag* flag = nullptr;
+    bool negated = false;
+    std::string value;  // that the name stands for: 2 of -vv, -O2
+  };
+  Named FindNamed(std::string_view name, bool one_dash) const;
+  void CheckXlaFlag(const Word& word, const std::string& name);
   // The words as `--name=value` with first names, flags checked; positional words go to
   // positional_.
-  absl::Status Normalise(std::vector<std::string> words, std::vector<std::string>& out);
+  absl::Status Normalise(std::vector<Word> words, std::vector<std::string>& out);
 
   std::string program_;
   std::string arguments_;
@@ -103,8 +133,14 @@ class Flags {
   std::vector<HelpLine> lines_;
   std::vector<std::pair<std::string, std::string>> examples_;
   std::vector<std::string> positional_;
-  std::set<std::string> given_;
+  struct Given {
+    std::string_view from;
+    std::string value;
+  };
+  std::map<std::string, Given> given_;  // by name; of several the last
+  std::deque<std::string> places_;      // keeps addresses
   std::vector<std::string> warnings_;
+  std::vector<std::string> unused_;
 };
 
 }  // namespace hlo

@@ -83,7 +83,7 @@ std::string Flags::Help(std::string_view section, bool all) const {
 
 // The flags without a line of their own, and the other names of those that have one.
 std::string Flags::RestOfFlags() const {
-  std::string out;
+  std::string out = "  --config=FILE\n  --debug-options-file=FILE\n";
   for (const Flag& flag : flags_) {
     std::string aliases;
     for (const std::string& alias : flag.aliases) {

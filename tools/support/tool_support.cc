@@ -209,12 +209,14 @@ int ReportToolError(std::string_view program, const absl::Status& status) {
 int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& body) {
   InstallHandlers();
   std::string help, completion;
-  bool version = false, man = false, help_all = false, quiet = false, strict = false;
+  bool version = false, man = false, help_all = false, quiet = false, strict = false,
+       print_options = false;
   constexpr std::string_view kAll = "all";
   flags.Add("help,h", &help, "[all|SECTION]");
   flags.Add("help-all", &help_all);
   flags.Add("quiet,q", &quiet);
   flags.Add("strict-flags", &strict);
+  flags.Add("print-options", &print_options);
   flags.Add("version", &version);
   flags.Add("completion", &completion, "bash");
   flags.Add("man", &man);
@@ -222,9 +224,11 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
     ReportToolError(flags.program(), status);
     return kExitUsage;
   }
-  if (!help.empty() || help_all || version || man || !completion.empty()) {
+  if (!help.empty() || help_all || version || man || print_options || !completion.empty()) {
     std::string text;
-    if (help_all) {
+    if (print_options) {
+      text = flags.GivenOptions();
+    } else if (help_all) {
       text = flags.Help("", /*all=*/true);
     } else if (help.starts_with("xla_") || help.starts_with("xla-")) {
       text = flags.XlaFlagHelp(help);
@@ -259,7 +263,11 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
 
 absl::Status OneOf(std::string_view flag, std::string_view word,
                    std::initializer_list<std::string_view> words) {
-  const std::vector<std::string_view> all(words);
+  return OneOf(flag, word, std::vector<std::string_view>(words));
+}
+
+absl::Status OneOf(std::string_view flag, std::string_view word,
+                   const std::vector<std::string_view>& all) {
   for (std::string_view known : all) {
     if (known == word) return absl::OkStatus();
   }

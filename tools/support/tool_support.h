@@ -55,6 +55,8 @@ int ReportToolError(std::string_view program, const absl::Status& status);
 // An error with a suggestion unless `word`, the value of `--flag`, is one of `words`.
 absl::Status OneOf(std::string_view flag, std::string_view word,
                    std::initializer_list<std::string_view> words);
+absl::Status OneOf(std::string_view flag, std::string_view word,
+                   const std::vector<std::string_view>& words);
 
 // In single quotes, so that a shell takes it back as one word.
 std::string SingleQuoted(std::string_view text);

@@ -1,0 +1,47 @@
+#include "passes/analyses.h"
+
+#include <fmt/core.h>
+
+namespace hlo {
+
+std::string CallOrder::Mistake(const Module& module) const {
+  const CallOrder fresh(module);
+  if (fresh.all_ == all_ && fresh.without_fusions_ == without_fusions_) return "";
+  return fmt::format("the {} computations of the module are not the {} it knows in their order",
+                     fresh.all_.size(), all_.size());
+}
+
+void Analyses::Forget(AnalysisSet kept) {
+  std::apply([&]<class... A>(
+                 std::unique_ptr<A>&... known) { ((kept.Has<A>() ? void() : known.reset()), ...); },
+             known_);
+}
+
+void Analyses::AskAll(const Module& module) {
+  const auto ask = [&]<class... A>(const std::tuple<A...>*) {
+    (Get<A>(module).AskAll(module), ...);
+  };
+  ask(static_cast<AnalysisTypes*>(nullptr));
+}
+
+std::string Analyses::FirstMistake(const Module& module) const {
+  std::string mistake;
+  const auto look = [&]<class A>(const std::unique_ptr<A>& known) {
+    if (known == nullptr || !mistake.empty()) return;
+    const std::string found = known->Mistake(module);
+    if (!found.empty()) mistake = fmt::format("`{}`: {}", A::kName, found);
+  };
+  std::apply([&](const auto&... known) { (look(known), ...); }, known_);
+  return mistake;
+}
+
+std::string Analyses::Known() const {
+  std::string names;
+  const auto add = [&]<class A>(const std::unique_ptr<A>& known) {
+    if (known != nullptr) names += fmt::format("{}{}", names.empty() ? "" : ", ", A::kName);
+  };
+  std::apply([&](const auto&... known) { (add(known), ...); }, known_);
+  return names;
+}
+
+}  // namespace hlo

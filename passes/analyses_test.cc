@@ -1,0 +1,109 @@
+#include "passes/analyses.h"
+
+#include <catch2/catch.hpp>
+
+#include "lib/ir/builder.h"
+#include "lib/support/strings.h"
+#include "parser/parser.h"
+#include "passes/pass_manager.h"
+
+namespace hlo {
+namespace {
+
+// One pair for cse, one dead instruction for dce, a call.
+constexpr std::string_view kPairAndDead = R"(HloModule m
+f {
+  a = f32[4] parameter(0)
+  ROOT n = f32[4] negate(a)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  s = f32[4] sine(x)
+  t = f32[4] sine(x)
+  dead = f32[4] cosine(x)
+  c = f32[4] call(s), to_apply=f
+  ROOT r = f32[4] add(c, t)
+}
+)";
+
+std::unique_ptr<Module> AnalysesModule(std::string_view text) {
+  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
+  REQUIRE(module.ok());
+  return *std::move(module);
+}
+
+TEST_CASE("an analysis is made once as long as nothing changes", "[passes][analyses]") {
+  const auto module = AnalysesModule(kPairAndDead);
+  Analyses analyses;
+  SideEffects& effects = analyses.Get<SideEffects>(*module);
+  CHECK(&analyses.Get<SideEffects>(*module) == &effects);
+  CHECK(analyses.made() == 1);
+  CHECK(analyses.Known() == "side-effects");
+  analyses.Get<CallOrder>(*module);
+  analyses.Forget(AnalysisSet::Of<SideEffects>());
+  CHECK(analyses.Known() == "side-effects");
+  analyses.Forget();
+  CHECK(analyses.Known().empty());
+}
+
+TEST_CASE("another module finds nothing known", "[passes][analyses]") {
+  const auto first = AnalysesModule(kPairAndDead), second = AnalysesModule(kPairAndDead);
+  Analyses analyses;
+  CHECK(analyses.Get<CallOrder>(*first).all().back() == first->entry());
+  CHECK(analyses.Get<CallOrder>(*second).all().back() == second->entry());
+}
+
+TEST_CASE("a pass keeps what it declares, and everything when it changes nothing",
+          "[passes][analyses]") {
+  const auto module = AnalysesModule(kPairAndDead);
+  PassContext context;
+  // cse makes both analyses and changes the module: the order of calls is made again for dce, and
+  // once more behind it.
+  REQUIRE(RunPipelineText("cse,dce,cse", *module, context).ok());
+  CHECK(context.analyses().made() == 4);
+  CHECK(context.analyses().Known() == "call-order, side-effects");
+  const int64_t made = context.analyses().made();
+  REQUIRE(RunPipelineText("cse,dce,cse,dce", *module, context).ok());
+  CHECK(context.analyses().made() == made + 2);  // a new run knows nothing
+}
+
+TEST_CASE("an answer that a pass kept wrongly is found", "[passes][analyses]") {
+  const auto module = AnalysesModule(kPairAndDead);
+  PassContext context;
+  Instrumentation in;
+  in.check_analyses = true;
+  const absl::Status status =
+      RunPipelineText("test-only-misbehave{how=stale opcode=add}", *module, context, in).status();
+  REQUIRE_FALSE(status.ok());
+  CHECK(std::string(ToStd(status.message())).find("computation `e` has a side effect now") !=
+        std::string::npos);
+}
+
+TEST_CASE("a computation that was added makes the order of calls wrong", "[passes][analyses]") {
+  const auto module = AnalysesModule(kPairAndDead);
+  Analyses analyses;
+  analyses.Get<CallOrder>(*module);
+  CHECK(analyses.FirstMistake(*module).empty());
+  module->CloneComputation(*module->computations()[0], ".copy", /*deep=*/false);
+  CHECK(analyses.FirstMistake(*module).starts_with("`call-order`: "));
+}
+
+TEST_CASE("side effects are found behind any number of calls", "[analysis][side-effects]") {
+  constexpr int kDepth = 200'000;
+  Module module("deep");
+  Computation* callee = module.AddComputation("c");
+  Instruction* token = callee->Add(Opcode::kAfterAll, Shape::Token());
+  Computation* innermost = callee;
+  for (int i = 0; i < kDepth; ++i) {
+    Computation* caller = module.AddComputation("c");
+    caller->Add(Opcode::kCall, Shape::Token(), {}, AttrsPtr::Make(CallAttrs{}), {callee});
+    callee = caller;
+  }
+  CHECK_FALSE(SideEffects().Of(*callee));
+  innermost->Add(Opcode::kOutfeed, Shape::Token(), {token, token},
+                 AttrsPtr::Make(OutfeedAttrs{Shape::Token(), {}}));
+  CHECK(SideEffects().Of(*callee));
+}
+
+}  // namespace
+}  // namespace hlo

@@ -1,0 +1,58 @@
+#include "tools/opt/bisect_command.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "tools/opt/bisect.h"
+#include "tools/opt/emit.h"
+#include "tools/support/tool_support.h"
+
+namespace hlo {
+namespace {
+
+absl::StatusOr<bool> CommandFails(const Module& module, std::string command) {
+  ASSIGN_OR_RETURN(const std::string path, WriteTemporary(module));
+  const std::string quoted = SingleQuoted(path);
+  const size_t hole = command.find("{}");
+  const std::string line = hole == std::string::npos
+                               ? command + " " + quoted
+                               : std::string(command).replace(hole, 2, quoted);
+  const int status = std::system((line + " >/dev/null 2>&1").c_str());
+  unlink(path.c_str());
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    return Error("`--bisect`: there is no command `{}`", command);
+  return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+std::string Verdict(const BisectResult& result) {
+  if (result.pass_number < 0) return "the command does not fail after the whole pipeline";
+  if (result.pass_number == 0) return "the command fails on the input itself, before any pass";
+  std::string text =
+      fmt::format("the command fails from pass {} on, `{}`", result.pass_number, result.pass);
+  if (result.rewrite > 0) text += fmt::format(", at its rewrite {}", result.rewrite);
+  if (!result.rule.empty()) text += fmt::format(": rule {}", result.rule);
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<int> BisectCommand(
+    const Pipeline& pipeline, const Instrumentation& instrumentation,
+    const std::function<absl::StatusOr<std::unique_ptr<Module>>()>& load,
+    const std::string& command) {
+  Instrumentation in;
+  in.verify_each = false;
+  in.disabled = instrumentation.disabled;
+  in.only = instrumentation.only;
+  ASSIGN_OR_RETURN(const BisectResult result,
+                   Bisect(pipeline, in, load, [&command](const Module& module) {
+                     return CommandFails(module, command);
+                   }));
+  WriteStdout(fmt::format("{} ({} tries, {} passes run)\n", Verdict(result), result.tests,
+                          result.passes_run));
+  return result.pass_number > 0 ? static_cast<int>(kExitOk) : static_cast<int>(kExitMismatch);
+}
+
+}  // namespace hlo

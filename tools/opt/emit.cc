@@ -1,0 +1,93 @@
+#include "tools/opt/emit.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "lib/proto/proto.h"
+#include "lib/support/file.h"
+#include "tools/opt/dot.h"
+#include "tools/opt/html.h"
+#include "tools/support/tool_support.h"
+
+namespace hlo {
+namespace {
+
+struct EmitForm {
+  std::string_view word;
+  absl::StatusOr<std::string> (*make)(const Module& module, const PrintOptions& print);
+};
+
+template <SerialForm form>
+absl::StatusOr<std::string> Serialized(const Module& module, const PrintOptions&) {
+  return Serialize(module, form);
+}
+
+constexpr EmitForm kEmitForms[] = {
+    {"hlo",
+     [](const Module& module, const PrintOptions& print) -> absl::StatusOr<std::string> {
+       return ToText(module, print);
+     }},
+    {"pb", Serialized<SerialForm::kBinary>},
+    {"pbtxt", Serialized<SerialForm::kText>},
+    {"json", Serialized<SerialForm::kJson>},
+    {"dot",
+     [](const Module& module, const PrintOptions&) -> absl::StatusOr<std::string> {
+       return ToDot(module);
+     }},
+    {"html",
+     [](const Module& module, const PrintOptions&) -> absl::StatusOr<std::string> {
+       return ToHtml(module);
+     }},
+};
+
+}  // namespace
+
+std::vector<std::string_view> EmitWords() {
+  std::vector<std::string_view> words;
+  for (const EmitForm& form : kEmitForms) words.push_back(form.word);
+  return words;
+}
+
+absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view emit,
+                                       const PrintOptions& print) {
+  for (const EmitForm& form : kEmitForms) {
+    if (form.word == emit) return form.make(module, print);
+  }
+  return Internal("`{}` is no form of a module", emit);
+}
+
+int EmitStage(const Module& module, std::string_view platform, std::string_view emit,
+              std::string& text) {
+  std::error_code error;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string program = (own.parent_path() / "hlo-run").string();
+  if (error || access(program.c_str(), X_OK) != 0) {
+    return ReportToolError(
+        "hlo-opt",
+        Error("a stage of a platform needs hlo-run beside hlo-opt, but there is no `{}`", program));
+  }
+  absl::StatusOr<std::string> path = WriteTemporary(module);
+  if (!path.ok()) return ReportToolError("hlo-opt", path.status());
+  const std::string command = fmt::format("{} {} --platform={} --emit={}", SingleQuoted(program),
+                                          SingleQuoted(*path), platform, emit);
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return ReportToolError("hlo-opt", Error("cannot run `{}`", program));
+  char buffer[1 << 16];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
+  const int status = pclose(pipe);
+  unlink(path->c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(kExitInternal);
+}
+
+absl::StatusOr<std::string> WriteTemporary(const Module& module) {
+  PrintOptions whole = PrintOptions::Default();
+  whole.large_constants = whole.lossless = true;
+  const std::string path = fmt::format("{}/hlo-opt.{}.hlo", ReproducerFolder(), getpid());
+  RETURN_IF_ERROR(WriteFile(path, ToText(module, whole)));
+  return path;
+}
+
+}  // namespace hlo

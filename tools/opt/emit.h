@@ -1,0 +1,28 @@
+// The forms in which hlo-opt shows a module: --emit, --stage.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/ir/module.h"
+#include "lib/ir/printer.h"
+
+namespace hlo {
+
+// The words of --emit.
+std::vector<std::string_view> EmitWords();
+// The module in the form of the word `emit`; `print` is for hlo.
+absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view emit,
+                                       const PrintOptions& print);
+
+// What hlo-run, which has the back ends, shows of the module with --emit=`emit`; hlo-run writes what
+// is wrong. The exit code; `text` gets the result.
+int EmitStage(const Module& module, std::string_view platform, std::string_view emit,
+              std::string& text);
+
+// Writes the module, whole, to a new file of the folder for reproducers.
+absl::StatusOr<std::string> WriteTemporary(const Module& module);
+
+}  // namespace hlo

@@ -1,0 +1,18 @@
+// A module as a page for browsers: no network, no other files.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/ir/module.h"
+
+namespace hlo {
+
+// One part per computation, folded but for the entry; a line per instruction, coloured by kind, with
+// links to operands and called computations. A field searches, a click on a name marks its users.
+std::string ToHtml(const Module& module);
+
+// `text` with `&`, `<`, `>` and `"` as HTML writes them.
+std::string HtmlEscaped(std::string_view text);
+
+}  // namespace hlo

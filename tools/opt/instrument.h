@@ -1,0 +1,22 @@
+// What the flags of hlo-opt ask of the pass manager and of the passes' context.
+#pragma once
+
+#include "absl/status/status.h"
+#include "passes/pass_manager.h"
+#include "tools/opt/options.h"
+
+namespace hlo {
+
+// Fills what flags decide; folders that are named are made.
+absl::Status FillInstrumentation(const OptOptions& options, const PrintOptions& print,
+                                 Instrumentation& instrumentation);
+
+// Threads, remarks, rules that are left out, limits on rewrites, --trace-rules. The context must stay
+// where it is.
+absl::Status FillContext(const OptOptions& options, PassContext& context);
+
+// A line for each place of a pass that the flags name and that `runs` does not have.
+std::string NamesWithoutPass(const Instrumentation& instrumentation,
+                             const std::vector<PassRun>& runs);
+
+}  // namespace hlo
