@@ -1,0 +1,36 @@
+#include "passes/expand/dot_normalizer.h"
+
+namespace hlo {
+namespace {
+
+// x with a last dimension of size 1.
+Instruction* WithLastDimension(Instruction* x, Rewriter& rewriter) {
+  std::vector<int64_t> sizes(x->shape().dims().begin(), x->shape().dims().end());
+  sizes.push_back(1);
+  return rewriter.Reshape(x, sizes);
+}
+
+}  // namespace
+
+bool DotNormalizer::Matches(const Instruction& instruction) const {
+  if (instruction.opcode() != Opcode::kDot || instruction.operand_count() != 2) return false;
+  for (const Instruction* operand : instruction.operands()) {
+    if (operand->shape().has_dynamic_dims()) return false;
+  }
+  return instruction.attrs<DotAttrs>().lhs_contracting_dims.empty();
+}
+
+absl::StatusOr<Instruction*> DotNormalizer::Expand(Instruction* dot, Rewriter& rewriter) {
+  Instruction *lhs = dot->operand(0), *rhs = dot->operand(1);
+  DotAttrs attrs = dot->attrs<DotAttrs>();
+  attrs.lhs_contracting_dims = {lhs->shape().rank()};
+  attrs.rhs_contracting_dims = {rhs->shape().rank()};
+  Instruction* product =
+      rewriter.Dot(WithLastDimension(lhs, rewriter), WithLastDimension(rhs, rewriter), attrs);
+  product->set_shape(dot->shape());  // with its layout, and the element type that it accumulates in
+  return product;
+}
+
+HLO_DEFINE_PASS(DotNormalizer)
+
+}  // namespace hlo
