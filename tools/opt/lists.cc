@@ -1,10 +1,12 @@
 #include "tools/opt/lists.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "lib/ops/ops.h"
 #include "lib/support/strings.h"
 #include "lib/types/element_type.h"
+#include "passes/pipeline.h"
 #include "passes/pipelines.h"
 #include "passes/registry.h"
 
@@ -23,6 +25,12 @@ constexpr StageInfo kStages[] = {
     {"asm", "asm"},
 };
 
+bool Contains(const Pipeline& pipeline, std::string_view pass) {
+  return std::any_of(pipeline.begin(), pipeline.end(), [&](const PipelineItem& item) {
+    return item.name == pass || Contains(item.children, pass);
+  });
+}
+
 }  // namespace
 
 std::string PassNames() {
@@ -30,6 +38,21 @@ std::string PassNames() {
   for (const PassInfo& info : AllPasses()) names.push_back(info.name);
   return Join(names, ",") + "\n";
 }
+
+namespace {
+
+// The pipelines that have a step of this pass, by name.
+std::string PipelinesWith(std::string_view pass) {
+  std::string names;
+  for (const NamedPipeline& pipeline : AllPipelines()) {
+    const absl::StatusOr<Pipeline> items = ParsePipeline(pipeline.Text());
+    if (items.ok() && Contains(*items, pass))
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", pipeline.name);
+  }
+  return names;
+}
+
+}  // namespace
 
 std::string PassTable(std::string_view part) {
   std::string out;
@@ -41,6 +64,8 @@ std::string PassTable(std::string_view part) {
           "    {}=<{}>{}\n", option.name, option.type,
           option.default_value.empty() ? "" : fmt::format(" (default {})", option.default_value));
     }
+    if (const std::string pipelines = PipelinesWith(info.name); !pipelines.empty())
+      out += fmt::format("    part of {}\n", pipelines);
   }
   for (const NamedPipeline& pipeline : AllPipelines()) {
     if (pipeline.name.find(part) == std::string_view::npos) continue;

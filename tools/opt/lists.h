@@ -9,7 +9,8 @@ namespace hlo {
 
 // One line, sorted, with commas between: as XLA's.
 std::string PassNames();
-// Passes and pipelines whose names contain `part`, with summaries, options and defaults.
+// Passes and pipelines whose names contain `part`, with summaries, options and defaults, and the
+// pipelines that a pass is part of.
 std::string PassTable(std::string_view part);
 std::string OpTable();
 std::string TypeTable();

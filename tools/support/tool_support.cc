@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include "lib/ir/verifier.h"
@@ -20,6 +21,7 @@
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "parser/parser.h"
+#include "tools/support/dump_folder.h"
 
 namespace hlo {
 namespace {
@@ -300,6 +302,11 @@ std::string ShellQuoted(const std::string& word) {
 }
 
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split) {
+  if (std::error_code error; std::filesystem::is_directory(path, error)) {
+    ASSIGN_OR_RETURN(const std::string file, ModuleOfDump(path));
+    WriteNote(fmt::format("note: of {} reading {}\n", path, file));
+    return ReadInputs(file, split);
+  }
   ASSIGN_OR_RETURN(std::string text, ReadFile(path));
   if (IsSerialized(text)) {
     absl::StatusOr<std::string> printed = TextOfSerialized(text);

@@ -68,7 +68,7 @@ struct InputText {
   std::string path;                      // as given
   std::shared_ptr<const Source> source;  // line numbers are those of the file
 };
-// Reads a file; with `split` cut at `// -----` lines. Without it, such a line is an error.
+// Reads a file, or the module of a folder of dumps (dump_folder.h); with `split` cut at `// -----` lines. Without it, such a line is an error.
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split);
 
 // Parses and verifies.
