@@ -5,6 +5,11 @@ namespace hlo {
 absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
+    // The order is found only where there is something to be done in it.
+    bool has_matches = false;
+    for (const Instruction* instruction : computation->instructions())
+      has_matches = has_matches || Matches(*instruction);
+    if (!has_matches) continue;
     std::vector<Instruction*> matches;
     for (Instruction* instruction : computation->PostOrder()) {
       if (Matches(*instruction)) matches.push_back(instruction);

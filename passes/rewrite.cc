@@ -22,6 +22,7 @@ class Driver {
         limit_(10'000 + 100 * int64_t{computation.instruction_count()}) {}
 
   absl::StatusOr<bool> Run() {
+    if (!HasPlaces()) return false;
     for (Instruction* instruction : computation_.PostOrder()) Enqueue(instruction);
     bool changed = false;
     while (!worklist_.empty()) {
@@ -38,6 +39,14 @@ class Driver {
   }
 
  private:
+  // Whether there is a rule for some instruction: most sets are about few opcodes.
+  bool HasPlaces() const {
+    for (const Instruction* instruction : computation_.instructions()) {
+      if (!rules_.For(instruction->opcode()).empty()) return true;
+    }
+    return false;
+  }
+
   void Enqueue(Instruction* instruction) {
     if (instruction->is_dead() || rules_.For(instruction->opcode()).empty()) return;
     if (queued_.insert(instruction).second) worklist_.push_back(instruction);

@@ -16,6 +16,8 @@ import re
 import shutil
 import sys
 
+LOG_LINE = re.compile(r"I\d{4} (\d\d):(\d\d):(\d\d\.\d+) +\d+ hlo_pass_pipeline\.cc:\d+\] *(.*)")
+ENDED = re.compile(r"HLO pass: (.+?) time: .*?\((\d+) us\)")
 FILE = re.compile(r"module_(\d+)\.(.*)\.(\d{4})\.([^.]+)\.after_(.+)\.before_(.+)\.txt$")
 
 
@@ -34,17 +36,24 @@ def runs_of(folder):
     return result
 
 
-def times_of(folder):
-    """Pass name -> microseconds of each run, from the module metadata."""
-    times = {}
-    for path in glob.glob(os.path.join(folder, "*metadata*")):
-        text = open(path, encoding="utf-8", errors="replace").read()
-        for block in re.findall(r"pass_metadata \{(.*?)\n\}", text, re.S):
-            name = re.search(r'pass_name: "([^"]*)"', block)
-            start = re.search(r"start_timestamp_usec: (\d+)", block)
-            end = re.search(r"end_timestamp_usec: (\d+)", block)
-            if name and start and end:
-                times.setdefault(name[1], []).append(int(end[1]) - int(start[1]))
+def times_of(log):
+    """Pass -> microseconds of each of its runs, from what XLA's pass pipeline logs; its checks of invariants do not count."""
+    times, checked, check_began = {}, 0, 0
+    for line in log.splitlines():
+        match = LOG_LINE.match(line)
+        if not match:
+            continue
+        hours, minutes, seconds, what = match.groups()
+        now = (int(hours) * 3600 + int(minutes) * 60 + float(seconds)) * 1e6
+        if what.startswith("Invariant checker done"):
+            checked += now - check_began
+        elif what.startswith("Invariant checker"):
+            check_began = now
+        elif what.startswith("HLO pass: "):
+            ended = ENDED.match(what)
+            times.setdefault(ended[1], []).append(max(0.0, int(ended[2]) - checked))
+        elif what.startswith("HLO pass "):
+            checked = 0
     return times
 
 
@@ -63,8 +72,10 @@ def main():
         names = "|".join(re.escape(name) for name in options.passes.split(","))
         flags.append(f"--xla_dump_hlo_pass_re=^({names})$")
         flags.append("--xla_dump_large_constants=true")
+    log = os.path.join(options.to, "log")
     if options.time:
-        flags.append("--xla_dump_module_metadata=true")
+        os.environ.update(TF_CPP_MIN_LOG_LEVEL="0", TF_CPP_MAX_VLOG_LEVEL="0", TF_CPP_VMODULE="hlo_pass_pipeline=1")
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     os.environ["XLA_FLAGS"] = " ".join(flags)
     import jax
     jax.config.update("jax_platforms", "cpu")
@@ -86,9 +97,15 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         for name in os.listdir(scratch):
-            if name.endswith(".txt") or "metadata" in name:
+            if name.endswith(".txt"):
                 shutil.move(os.path.join(scratch, name), folder)
-        print(json.dumps({"index": index, "ok": True, "runs": runs_of(folder), "times": times_of(folder)}), flush=True)
+        times = {}
+        if options.time:
+            with open(log, encoding="utf-8", errors="replace") as lines:
+                times = times_of(lines.read())
+            os.truncate(log, 0)
+            os.lseek(2, 0, os.SEEK_SET)
+        print(json.dumps({"index": index, "ok": True, "runs": runs_of(folder), "times": times}), flush=True)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ int Reduce(const ReduceOptions& options) {
   WatchSignals();
   const int64_t first_size = (*module)->instruction_count();
   Reducer reducer(*std::move(module), *test,
-                  {options.output, options.max_tests, options.shows_progress});
+                  {options.output, options.max_tests, options.jobs, options.shows_progress});
   const Answer first = reducer.AskFirst();
   if (!first.shows_failure && interrupted == 0) {
     return ReportToolError("hlo-reduce", Error("{} does not show the failure: expected {}, but {}",

@@ -46,79 +46,116 @@ void BecomeChild(int log) {
   setrlimit(RLIMIT_CORE, &no_core);
 }
 
-// Waits for `child`; ends its group when it takes too long or is not wanted any more.
-void Await(pid_t child, const ChildLimits& limits, ChildResult& result) {
-  const auto start = std::chrono::steady_clock::now();
-  int status = 0;
-  useconds_t pause = 200;
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    result.cpu_seconds = CpuSecondsOf(child);
-    const bool is_late = SecondsSince(start) > limits.seconds ||
-                         (limits.cpu_seconds > 0 && result.cpu_seconds > limits.cpu_seconds);
-    const bool is_cancelled = limits.is_cancelled != nullptr && limits.is_cancelled();
-    if (is_late || is_cancelled) {
-      result.end = is_late ? ChildResult::End::kTimedOut : ChildResult::End::kCancelled;
-      kill(-child, SIGKILL);
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      break;
-    }
-    usleep(pause);
-    pause = std::min<useconds_t>(pause + pause / 4, 20'000);
-  }
-  if (result.end != ChildResult::End::kExited) return;
-  if (WIFSIGNALED(status)) result.end = ChildResult::End::kSignalled;
-  result.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-  kill(-child, SIGKILL);  // what it left behind
+// A child that was started and has no result yet.
+struct RunningChild {
+  pid_t pid = -1;
+  int log = -1;
+  std::chrono::steady_clock::time_point start;
+  double cpu_seconds = 0;
+};
+
+void KillGroup(pid_t child) {
+  kill(-child, SIGKILL);
+  kill(child, SIGKILL);
 }
 
-ChildResult Spawn(const std::function<void(int log)>& child_main, const ChildLimits& limits) {
-  ChildResult result;
-  const int log = memfd_create("log", MFD_CLOEXEC);
+// Does the work, in the child; returns only when a program cannot be run.
+void RunWork(const ChildWork& work, int log) {
+  if (work.body != nullptr) {
+    const int code = work.body();
+    std::fflush(nullptr);
+    _exit(code);
+  }
+  dup2(log, STDOUT_FILENO);
+  if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
+  std::vector<char*> arguments;
+  for (const std::string& word : work.words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  std::fprintf(stderr, "cannot run `%s`: %s\n", arguments[0], std::strerror(errno));
+  std::fflush(stderr);
+}
+
+// Starts the work; a result says that there is no process.
+std::optional<ChildResult> StartChild(const ChildWork& work, RunningChild& child) {
+  child.log = memfd_create("log", MFD_CLOEXEC);
+  child.start = std::chrono::steady_clock::now();
   std::fflush(nullptr);
-  const pid_t child = log < 0 ? -1 : fork();
-  if (child == 0) {
-    BecomeChild(log);
-    child_main(log);
+  child.pid = child.log < 0 ? -1 : fork();
+  if (child.pid == 0) {
+    BecomeChild(child.log);
+    RunWork(work, child.log);
     _exit(127);
   }
-  if (child < 0) {
-    result.end = ChildResult::End::kNotStarted;
-    result.log = std::string("cannot start a process: ") + std::strerror(errno);
-  } else {
-    setpgid(child, child);  // also here: whoever comes first
-    Await(child, limits, result);
-    result.log = ReadChildLog(log);
+  if (child.pid > 0) {
+    setpgid(child.pid, child.pid);  // also here: whoever comes first
+    return std::nullopt;
   }
-  if (log >= 0) close(log);
+  ChildResult result;
+  result.end = ChildResult::End::kNotStarted;
+  result.log = std::string("cannot start a process: ") + std::strerror(errno);
+  return result;
+}
+
+// The result, if the child has ended or is ended now: it takes too long or is not wanted any more.
+std::optional<ChildResult> PollChild(RunningChild& child, const ChildLimits& limits) {
+  ChildResult result;
+  int status = 0;
+  if (waitpid(child.pid, &status, WNOHANG) == 0) {
+    child.cpu_seconds = CpuSecondsOf(child.pid);
+    const bool is_late = SecondsSince(child.start) > limits.seconds ||
+                         (limits.cpu_seconds > 0 && child.cpu_seconds > limits.cpu_seconds);
+    if (!is_late && (limits.is_cancelled == nullptr || !limits.is_cancelled())) return std::nullopt;
+    result.end = is_late ? ChildResult::End::kTimedOut : ChildResult::End::kCancelled;
+    KillGroup(child.pid);
+    waitpid(child.pid, &status, 0);
+  } else {
+    if (WIFSIGNALED(status)) result.end = ChildResult::End::kSignalled;
+    result.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    kill(-child.pid, SIGKILL);  // what it left behind
+  }
+  result.cpu_seconds = child.cpu_seconds;
+  result.log = ReadChildLog(child.log);
   return result;
 }
 
 }  // namespace
 
+ChildResults RunChildren(const std::vector<ChildWork>& works, const ChildLimits& limits,
+                         const std::function<bool(const ChildResults&)>& is_enough) {
+  std::vector<RunningChild> children(works.size());
+  ChildResults results(works.size());
+  for (size_t i = 0; i < works.size(); ++i) results[i] = StartChild(works[i], children[i]);
+  constexpr useconds_t kShortest = 200, kLongest = 20'000;
+  useconds_t pause = kShortest;
+  while (true) {
+    bool has_ended = false, all_ended = true;
+    for (size_t i = 0; i < works.size(); ++i) {
+      if (results[i].has_value()) continue;
+      results[i] = PollChild(children[i], limits);
+      has_ended = has_ended || results[i].has_value();
+      all_ended = all_ended && results[i].has_value();
+    }
+    if (all_ended || (has_ended && is_enough != nullptr && is_enough(results))) break;
+    usleep(pause);
+    pause = has_ended ? kShortest : std::min<useconds_t>(pause + pause / 4, kLongest);
+  }
+  for (size_t i = 0; i < works.size(); ++i) {
+    if (!results[i].has_value()) {
+      KillGroup(children[i].pid);
+      waitpid(children[i].pid, nullptr, 0);
+    }
+    if (children[i].log >= 0) close(children[i].log);
+  }
+  return results;
+}
+
 ChildResult RunInChild(const std::function<int()>& body, const ChildLimits& limits) {
-  return Spawn(
-      [&](int) {
-        const int code = body();
-        std::fflush(nullptr);
-        _exit(code);
-      },
-      limits);
+  return *RunChildren({{body, {}}}, limits, nullptr)[0];
 }
 
 ChildResult RunCommand(const std::vector<std::string>& words, const ChildLimits& limits) {
-  return Spawn(
-      [&](int log) {
-        dup2(log, STDOUT_FILENO);
-        if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
-        std::vector<char*> arguments;
-        for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-        arguments.push_back(nullptr);
-        execvp(arguments[0], arguments.data());
-        std::fprintf(stderr, "cannot run `%s`: %s\n", arguments[0], std::strerror(errno));
-        std::fflush(stderr);
-      },
-      limits);
+  return *RunChildren({{nullptr, words}}, limits, nullptr)[0];
 }
 
 }  // namespace hlo

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,21 @@ struct ChildResult {
   double cpu_seconds = 0;  // of the child itself
 };
 
-// Runs `body` in a copy of this process; its result is the exit code. This process must have one
-// thread.
-ChildResult RunInChild(const std::function<int()>& body, const ChildLimits& limits);
+// What a child does: `body` in a copy of this process, its result is the exit code; or, without
+// one, a program with arguments, found as a shell finds it, with nothing on standard input.
+struct ChildWork {
+  std::function<int()> body;
+  std::vector<std::string> words;
+};
 
-// Runs a program with arguments, found as a shell finds it. Standard input is empty.
+// Runs the works at the same time, each in a child of its own. This process must have one thread.
+// `is_enough` is asked whenever one has ended; true ends the others, which then have no result.
+using ChildResults = std::vector<std::optional<ChildResult>>;
+ChildResults RunChildren(const std::vector<ChildWork>& works, const ChildLimits& limits,
+                         const std::function<bool(const ChildResults&)>& is_enough);
+
+// The same for one.
+ChildResult RunInChild(const std::function<int()>& body, const ChildLimits& limits);
 ChildResult RunCommand(const std::vector<std::string>& words, const ChildLimits& limits);
 
 }  // namespace hlo

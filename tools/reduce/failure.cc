@@ -80,16 +80,47 @@ absl::StatusOr<FailureTest> FailureTest::Make(FailureOptions options,
   return test;
 }
 
-Answer FailureTest::Ask(const std::string& text) {
-  if (options_.kind == FailureKind::kScript) return AskScript(text);
+Answer FailureTest::Ask(const std::string& text) { return AskInOrder({text})[0]; }
+
+std::vector<Answer> FailureTest::AskInOrder(const std::vector<std::string>& texts) {
+  const bool is_script = options_.kind == FailureKind::kScript;
   const CandidateRun run{&pipeline_,    options_.platform, options_.kind == FailureKind::kMismatch,
                          options_.seed, options_.seeds,    options_.tolerance};
-  const ChildResult result = RunInChild([&] { return RunCandidate(text, run); },
-                                        {options_.timeout, cpu_limit_, is_cancelled_});
+  std::vector<ChildWork> works;
+  std::vector<std::string> files;
+  for (const std::string& text : texts) {
+    if (!is_script) {
+      works.push_back({[&text, &run] { return RunCandidate(text, run); }, {}});
+      continue;
+    }
+    const char* folder = std::getenv("TMPDIR");
+    files.push_back(fmt::format("{}/hlo-reduce.{}.{}.hlo", folder == nullptr ? "/tmp" : folder,
+                                getpid(), files.size()));
+    if (const absl::Status status = WriteFile(files.back(), text); !status.ok())
+      return {{false, false, std::string(ToStd(status.message()))}};
+    works.push_back({nullptr, options_.script});
+    works.back().words.push_back(files.back());
+  }
+  const auto answers_of = [&](const ChildResults& results) {
+    std::vector<Answer> answers;
+    for (const std::optional<ChildResult>& result : results) {
+      if (!result.has_value()) break;
+      answers.push_back(is_script ? JudgeScript(*result) : Judge(*result));
+      if (answers.back().shows_failure) break;
+    }
+    return answers;
+  };
+  const ChildResults results = RunChildren(
+      works, {options_.timeout, cpu_limit_, is_cancelled_}, [&](const ChildResults& so_far) {
+        const std::vector<Answer> answers = answers_of(so_far);
+        return !answers.empty() && answers.back().shows_failure;
+      });
+  for (const std::string& file : files) unlink(file.c_str());
   // Edits make loops endless: what takes much longer than the whole module did never ends.
-  if (cpu_limit_ == 0 && options_.learns_timeout && options_.kind != FailureKind::kHang)
-    cpu_limit_ = 1 + 10 * result.cpu_seconds;
-  return Judge(result);
+  if (cpu_limit_ == 0 && options_.learns_timeout && !is_script &&
+      options_.kind != FailureKind::kHang)
+    cpu_limit_ = 1 + 10 * results[0]->cpu_seconds;
+  return answers_of(results);
 }
 
 Answer FailureTest::Judge(const ChildResult& result) {
@@ -123,19 +154,8 @@ Answer FailureTest::Judge(const ChildResult& result) {
   return answer;
 }
 
-Answer FailureTest::AskScript(const std::string& text) {
-  const char* folder = std::getenv("TMPDIR");
-  std::string path =
-      fmt::format("{}/hlo-reduce.{}.hlo", folder == nullptr ? "/tmp" : folder, getpid());
+Answer FailureTest::JudgeScript(const ChildResult& result) const {
   Answer answer;
-  if (const absl::Status status = WriteFile(path, text); !status.ok()) {
-    answer.seen = std::string(ToStd(status.message()));
-    return answer;
-  }
-  std::vector<std::string> words = options_.script;
-  words.push_back(path);
-  const ChildResult result = RunCommand(words, {options_.timeout, 0, is_cancelled_});
-  unlink(path.c_str());
   answer.is_cancelled = result.end == ChildResult::End::kCancelled;
   const bool has_exited = result.end == ChildResult::End::kExited;
   const bool could_run = !(has_exited && result.code == 127);

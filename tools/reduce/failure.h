@@ -56,6 +56,9 @@ class FailureTest {
   // Asks about a text. The first crash seen is the one looked for from then on: other ones do not
   // count.
   Answer Ask(const std::string& text);
+  // Asks about several texts at the same time: the answers in order up to the first that shows the
+  // failure. Ask comes first.
+  std::vector<Answer> AskInOrder(const std::vector<std::string>& texts);
   // What is looked for: "a crash".
   std::string Wanted() const;
   // The command that shows the failure of a file.
@@ -63,7 +66,7 @@ class FailureTest {
 
  private:
   Answer Judge(const ChildResult& result);
-  Answer AskScript(const std::string& text);
+  Answer JudgeScript(const ChildResult& result) const;
 
   FailureOptions options_;
   Pipeline pipeline_;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <thread>
 
 #include "backends/registry.h"
 #include "lib/support/status.h"
@@ -45,6 +47,8 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
       "timeout", &o.timeout, "SEC",
       "for one test (default 60, and 10 times the first); longer ones do not count but for --hang");
   flags.Add("max-tests", &o.max_tests, "N", "stop after so many");
+  flags.Add("jobs,j", &o.jobs, "N",
+            "tests at the same time (default: one for each processor); the result is the same");
   flags.Add("progress", &o.progress, "WHEN", "auto, always or never");
   flags.Group("Exit codes");
   flags.Note("0 reduced, 1 bad input or it does not show the failure, 2 usage, 70 internal error,");
@@ -120,6 +124,8 @@ absl::Status CheckReduceOptions(const Flags& flags, ReduceOptions& o) {
   }
   if (!(o.timeout > 0)) return Error("`--timeout` expects seconds above 0");
   if (o.max_tests < 0) return Error("`--max-tests` expects a number that is not negative");
+  if (o.jobs < 0 || o.jobs > 256) return Error("`--jobs` expects 0 to 256, found {}", o.jobs);
+  if (o.jobs == 0) o.jobs = std::max<int64_t>(1, std::thread::hardware_concurrency());
   if (o.seeds < 1) return Error("`--seeds` expects at least 1");
   if (o.seed < 0) return Error("`--seed` expects a number that is not negative");
   if (o.progress != "auto" && o.progress != "always" && o.progress != "never")

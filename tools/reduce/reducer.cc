@@ -61,24 +61,44 @@ void Reducer::Tidy(Module& module) const {
   FitEntryLayout(module);
 }
 
-bool Reducer::Try(const Edit& edit) {
-  if (is_done()) return false;
-  std::unique_ptr<Module> candidate = best_->Clone();
-  if (!edit(*candidate)) return false;
-  Tidy(*candidate);
-  if (!Verify(*candidate).ok()) {
-    ++rejected_;
-    return false;
+std::optional<size_t> Reducer::TryInOrder(const std::vector<Edit>& edits) {
+  if (is_done()) return std::nullopt;
+  struct Candidate {
+    size_t place;
+    std::unique_ptr<Module> module;
+    size_t hash;  // of the text
+  };
+  std::vector<Candidate> candidates;
+  std::vector<std::string> texts;
+  std::set<size_t> hashes;
+  for (size_t i = 0; i < edits.size(); ++i) {
+    if (options_.max_tests > 0 && tests_ + static_cast<int64_t>(texts.size()) >= options_.max_tests)
+      break;
+    std::unique_ptr<Module> module = best_->Clone();
+    if (!edits[i](*module)) continue;
+    Tidy(*module);
+    if (!Verify(*module).ok()) {
+      ++rejected_;
+      continue;
+    }
+    std::string text = ReducedText(*module);
+    const size_t hash = std::hash<std::string>()(text);
+    if (asked_.contains(hash) || !hashes.insert(hash).second) continue;
+    candidates.push_back({i, std::move(module), hash});
+    texts.push_back(std::move(text));
   }
-  std::string text = ReducedText(*candidate);
-  if (!asked_.insert(std::hash<std::string>()(text)).second) return false;
+  if (texts.empty()) return std::nullopt;
   ShowProgress();
-  ++tests_;
-  const Answer answer = test_.Ask(text);
-  is_cancelled_ = is_cancelled_ || answer.is_cancelled;
-  if (!answer.shows_failure) return false;
-  Accept(std::move(candidate), std::move(text));
-  return true;
+  const std::vector<Answer> answers = test_.AskInOrder(texts);
+  for (size_t k = 0; k < answers.size(); ++k) {
+    ++tests_;
+    asked_.insert(candidates[k].hash);
+    is_cancelled_ = is_cancelled_ || answers[k].is_cancelled;
+    if (!answers[k].shows_failure) continue;
+    Accept(std::move(candidates[k].module), std::move(texts[k]));
+    return candidates[k].place;
+  }
+  return std::nullopt;
 }
 
 bool Reducer::TryTidy() {
@@ -105,15 +125,24 @@ bool Reducer::TryChunks(std::vector<std::string> names, const ChunkEdit& edit,
   for (size_t chunk = names.size(); chunk > 0 && !is_done();
        chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
     for (size_t begin = 0; begin < names.size() && !is_done();) {
-      const size_t count = std::min(chunk, names.size() - begin);
-      const std::span<const std::string> some(names.data() + begin, count);
-      if (!Try([&](Module& module) { return edit(module, some); })) {
-        begin += count;
+      std::vector<std::span<const std::string>> chunks;
+      std::vector<Edit> edits;
+      for (size_t at = begin;
+           at < names.size() && static_cast<int64_t>(edits.size()) < options_.jobs; at += chunk) {
+        const std::span<const std::string> some(names.data() + at,
+                                                std::min(chunk, names.size() - at));
+        chunks.push_back(some);
+        edits.emplace_back([&edit, some](Module& module) { return edit(module, some); });
+      }
+      const std::optional<size_t> good = TryInOrder(edits);
+      if (!good.has_value()) {
+        begin += chunks.size() * chunk;
         continue;
       }
       has_improved = true;
+      begin += *good * chunk;
       names.erase(names.begin() + static_cast<std::ptrdiff_t>(begin),
-                  names.begin() + static_cast<std::ptrdiff_t>(begin + count));
+                  names.begin() + static_cast<std::ptrdiff_t>(begin + chunks[*good].size()));
       drop_gone();
     }
   }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@ namespace hlo {
 struct ReducerOptions {
   std::string output;     // written at each improvement; "-": only at the end, by the caller
   int64_t max_tests = 0;  // 0: no limit
+  int64_t jobs = 1;  // candidates that are asked about at the same time; the result is the same
   bool shows_progress = false;
 };
 
@@ -44,7 +46,9 @@ class Reducer {
   int64_t best_size() const { return best_->instruction_count(); }
 
   // Makes the edited module the best one if it shows the failure.
-  bool Try(const Edit& edit);
+  bool Try(const Edit& edit) { return TryInOrder({edit}).has_value(); }
+  // The same for the first of several that does; its place.
+  std::optional<size_t> TryInOrder(const std::vector<Edit>& edits);
   // Whether tidying alone keeps the failure; if so, the best module is tidied.
   bool TryTidy();
   // Tries the edit with all names, then with halves, quarters and so on down to single ones; what
