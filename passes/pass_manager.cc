@@ -44,6 +44,7 @@ class Runner {
   absl::StatusOr<bool> Run(const Pipeline& pipeline) {
     context_.analyses().Forget();  // whoever had the module before may have changed it
     ASSIGN_OR_RETURN(const bool changed, RunItems(pipeline));
+    if (!unverified_.empty()) RETURN_IF_ERROR(VerifyNow(""));
     RETURN_IF_ERROR(Dump("pipeline-end"));
     return changed;
   }
@@ -211,13 +212,26 @@ class Runner {
     diff_base_ = std::move(text);
   }
 
+  // An error begins with `blame`; passes that say they changed nothing since the last time share it.
+  absl::Status VerifyNow(std::string blame) {
+    const double start = Now();
+    const absl::Status status = Verify(module_, in_.verifier);
+    result.verify_milliseconds += Now() - start;
+    if (!unverified_.empty() && !status.ok()) {
+      blame += fmt::format("{}`{}`, which {} nothing was changed", blame.empty() ? "" : ", or ",
+                           Join(unverified_, "`, `"), unverified_.size() == 1 ? "says" : "say");
+      if (blame.starts_with('`')) blame = "the module is broken by " + blame;
+    }
+    unverified_.clear();
+    return status.ok() ? status : AddPrefix(status, blame);
+  }
+
   absl::Status CheckAfter(const PipelineItem& item, bool changed, uint64_t fingerprint) {
     const std::string& pass = item.name;
-    if (in_.verify_each) {
-      const double start = Now();
-      const absl::Status status = Verify(module_, in_.verifier);
-      result.verify_milliseconds += Now() - start;
-      if (!status.ok()) return AddPrefix(status, fmt::format("pass `{}` broke the module", pass));
+    if (in_.verify_each && (changed || in_.check_changed_flag)) {
+      RETURN_IF_ERROR(VerifyNow(fmt::format("pass `{}` broke the module", pass)));
+    } else if (in_.verify_each && !Contains(unverified_, pass)) {
+      unverified_.push_back(pass);
     }
     if (in_.check_changed_flag && !changed && ContentHash(module_) != fingerprint) {
       return Internal("pass `{}` changed the module but says that it did not", pass);
@@ -270,6 +284,7 @@ class Runner {
   const std::function<void(const FailureReport&)>& on_failure_;
   bool started_ = false, stopped_ = false;
   std::map<std::string, int64_t> seen_;  // passes by name
+  std::vector<std::string> unverified_;  // passes behind the last check of the module
   std::string diff_base_;
   std::string changed_by_ = "pipeline-start";  // not dumped yet
   int64_t dumps_ = 0;

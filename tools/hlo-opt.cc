@@ -25,7 +25,10 @@ int Main(int argc, char** argv) {
       return List(PassTable(options.print_passes == "*" ? "" : options.print_passes));
     if (options.list_ops) return List(OpTable());
     if (options.list_types) return List(TypeTable());
-    if (options.list_stages) return List(StageNames(options.platform));
+    if (options.list_stages) {
+      const OptPlatform* platform = FindOptPlatform(options.platform);
+      if (platform != nullptr) return List(StageNames(platform->name));
+    }
     if (options.list_print_options) return List(PrintFlags::Table());
     if (!options.verbosity.empty() && options.verbosity != "0") {
       for (const std::string& text : flags.unused())

@@ -45,12 +45,12 @@ absl::StatusOr<bool> TestOnlyMisbehave::Run(Module& module, PassContext& context
     if (is_found) return Error(match->loc(), "cannot handle `{}`", match->name());
   } else if (how == "internal") {
     RET_CHECK(!is_found, "lost track of `{}`", match->name());
-  } else if (how == "invalid" || how == "lie") {
+  } else if (how == "invalid" || how == "hide" || how == "lie") {
     if (!is_found) return false;
     Instruction* instruction = module.FindInstruction(match->name());
-    if (how == "invalid") {
+    if (how != "lie") {
       instruction->set_shape(Shape::Tuple({instruction->shape()}));
-      return true;
+      return how == "invalid";
     }
     Computation* computation = instruction->parent();
     Instruction* same =
@@ -70,8 +70,8 @@ absl::StatusOr<bool> TestOnlyMisbehave::Run(Module& module, PassContext& context
     return true;
   } else {
     return Error(
-        "option `how` expects abort, segfault, hang, error, internal, invalid, lie or stale, found "
-        "`{}`",
+        "option `how` expects abort, segfault, hang, error, internal, invalid, hide, lie or stale, "
+        "found `{}`",
         how);
   }
   return false;

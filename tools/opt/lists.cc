@@ -13,17 +13,35 @@
 namespace hlo {
 namespace {
 
-constexpr StageInfo kStages[] = {
-    {"hlo", "", true},
-    {"hlo-backend", "hlo"},
-    {"buffer-assignment", "buffers"},
-    {"thunks", "thunks"},
-    {"tile", "tile"},
-    {"llvm", "llvm"},
-    {"llvm-before-optimizations", "llvm"},
-    {"llvm-after-optimizations", "llvm"},
-    {"asm", "asm"},
+constexpr OptPlatform kPlatforms[] = {
+    {"transforms", "", ""},
+    {"cpu", "CPU,host,Host", "default<cpu>"},
+    {"gpu", "GPU,cuda,CUDA", "default<gpu>"},
+    {"interpreter", "Interpreter", ""},
 };
+
+constexpr StageInfo kStages[] = {
+    {"hlo", "", "hlo", ""},
+    {"html", "", "html", ""},
+    {"hlo-backend", "transforms,interpreter", "hlo", ""},
+    {"hlo-backend", "cpu,gpu", "", "hlo"},
+    {"buffer-assignment", "cpu,gpu", "", "buffers"},
+    {"thunks", "cpu,gpu", "", "thunks"},
+    {"tile", "cpu", "", "tile"},
+    {"llvm", "cpu,gpu", "", "llvm"},
+    {"llvm-before-optimizations", "cpu,gpu", "", "llvm"},
+    {"llvm-after-optimizations", "cpu,gpu", "", "llvm"},
+    {"asm", "cpu", "", "asm"},
+    {"ptx", "gpu", "", "ptx", "// GPU Executable"},
+    {"kernels", "gpu", "", "kernels"},
+};
+
+bool IsListed(std::string_view list, std::string_view word) {
+  for (const std::string_view listed : Split(list, ',')) {
+    if (listed == word) return true;
+  }
+  return false;
+}
 
 bool Contains(const Pipeline& pipeline, std::string_view pass) {
   return std::any_of(pipeline.begin(), pipeline.end(), [&](const PipelineItem& item) {
@@ -109,17 +127,31 @@ std::string TypeTable() {
   return out;
 }
 
-std::optional<StageInfo> FindStage(std::string_view name, std::string_view platform) {
-  for (const StageInfo& stage : kStages) {
-    if (stage.name == name && (stage.transforms || platform != "transforms")) return stage;
+const OptPlatform* FindOptPlatform(std::string_view name) {
+  for (const OptPlatform& platform : kPlatforms) {
+    if (platform.name == name || IsListed(platform.aliases, name)) return &platform;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::vector<std::string_view> OptPlatformNames() {
+  std::vector<std::string_view> names;
+  for (const OptPlatform& platform : kPlatforms) names.push_back(platform.name);
+  return names;
+}
+
+const StageInfo* FindStage(std::string_view name, std::string_view platform) {
+  for (const StageInfo& stage : kStages) {
+    if (stage.name == name && (stage.platforms.empty() || IsListed(stage.platforms, platform)))
+      return &stage;
+  }
+  return nullptr;
 }
 
 std::string StageNames(std::string_view platform) {
   std::string out;
   for (const StageInfo& stage : kStages) {
-    if (stage.transforms || platform != "transforms") out += fmt::format("{}\n", stage.name);
+    if (FindStage(stage.name, platform) == &stage) out += fmt::format("{}\n", stage.name);
   }
   return out;
 }

@@ -1,9 +1,9 @@
 // What hlo-opt lists: passes, opcodes, types, stages.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hlo {
 
@@ -15,15 +15,26 @@ std::string PassTable(std::string_view part);
 std::string OpTable();
 std::string TypeTable();
 
-// A stage of compilation under XLA's name. `hlo` is what the platform's passes leave; the others
-// are what `hlo-run --emit=` shows.
+// A platform whose passes and stages hlo-opt knows.
+struct OptPlatform {
+  std::string_view name;
+  std::string_view aliases;   // separated by commas
+  std::string_view pipeline;  // a named one (pipelines.h); empty: the module is taken as it is
+};
+// The row of this name or alias, or null.
+const OptPlatform* FindOptPlatform(std::string_view name);
+std::vector<std::string_view> OptPlatformNames();
+
+// A stage of compilation under XLA's name.
 struct StageInfo {
   std::string_view name;
-  std::string_view emit;  // of hlo-run; empty: hlo-opt's own
-  bool transforms = false;
+  std::string_view platforms;  // separated by commas; empty: all
+  std::string_view form;       // of the module behind the platform's passes: a word of --emit; or
+  std::string_view run_emit;   // what hlo-run --emit= shows of the module before them
+  std::string_view head = "";  // a line in front
 };
-// The row of this name for the platform, or nothing.
-std::optional<StageInfo> FindStage(std::string_view name, std::string_view platform);
+// The row of this name for the platform (its own name), or null.
+const StageInfo* FindStage(std::string_view name, std::string_view platform);
 // One name a line.
 std::string StageNames(std::string_view platform);
 

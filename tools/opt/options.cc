@@ -33,7 +33,7 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("split-input-file", &o.split, "cut inputs at `// -----` lines, treat each part alone");
   flags.Add("output-separator", &o.separator, "TEXT", "line between results (default: none)");
   flags.Add("disable-output,no-output", &o.disable_output, "do not print the result");
-  flags.Add("platform", &o.platform, "P", "transforms (default), cpu");
+  flags.Add("platform", &o.platform, "P", "transforms (default), cpu, gpu, interpreter");
   flags.Add("stage", &o.stage, "S", "without --passes: how far to compile; --list-stages");
   flags.Add("list-stages", &o.list_stages);
   flags.Add("emit", &o.emit, "FORMAT", "hlo (default), pb, pbtxt, json, dot, html; --emit-proto");
@@ -125,7 +125,8 @@ absl::Status CheckOptFlags(const Flags& flags, const OptOptions& o) {
   constexpr int64_t kMostThreads = 1024;
   if (o.threads < 0 || o.threads > kMostThreads)
     return Error("`--threads` expects 0 to {}, found {}", kMostThreads, o.threads);
-  RETURN_IF_ERROR(OneOf("platform", o.platform, {"transforms", "cpu"}));
+  const OptPlatform* platform = FindOptPlatform(o.platform);
+  if (platform == nullptr) return OneOf("platform", o.platform, OptPlatformNames());
   const std::vector<std::string_view> forms = EmitWords();
   RETURN_IF_ERROR(OneOf("emit", o.emit, forms));
   std::vector<std::string_view> subjects;
@@ -144,7 +145,7 @@ absl::Status CheckOptFlags(const Flags& flags, const OptOptions& o) {
     RETURN_IF_ERROR(OneOf("print-changed", o.print_changed,
                           {"diff", "cdiff", "module", "quiet", "true", "false"}));
   }
-  if (!FindStage(o.stage, o.platform).has_value()) {
+  if (FindStage(o.stage, platform->name) == nullptr) {
     return Error("platform `{}` has no stage `{}`; see --list-stages", o.platform, o.stage);
   }
   return absl::OkStatus();

@@ -61,6 +61,8 @@ class Session {
 
  private:
   absl::Status Prepare() {
+    platform_ = *FindOptPlatform(options_.platform);
+    stage_ = *FindStage(options_.stage, platform_.name);
     if (options_.emit_proto) emit_ = "pbtxt";
     to_file_ = options_.output != "-" || !options_.output_dir.empty();
     ASSIGN_OR_RETURN(print_, options_.print.Options(flags_, to_file_));
@@ -87,8 +89,8 @@ class Session {
   bool HasPasses() const { return flags_.given("passes") || flags_.given("O"); }
   std::string PassesText() const {
     if (flags_.given("passes") || options_.level <= 0) return options_.passes;
-    if (options_.level == 1 || options_.platform == "transforms") return "simplify";
-    return fmt::format("default<{}>", options_.platform);
+    if (options_.level == 1 || platform_.pipeline.empty()) return "simplify";
+    return std::string(platform_.pipeline);
   }
 
   int ParsePasses(std::string_view text) {
@@ -127,8 +129,12 @@ class Session {
                             Join(*words, " ")));
       return TakeReproducerFlags(*words);
     }
-    if (options_.platform == "transforms" || options_.stage != "hlo") return kExitOk;
-    return ParsePasses(fmt::format("default<{}>", options_.platform));
+    if (stage_.form.empty() || platform_.pipeline.empty()) return kExitOk;
+    return ParsePasses(platform_.pipeline);
+  }
+
+  static bool IsReproducer(const InputText& input) {
+    return ReproducerFlags(input.source->text()).has_value();
   }
 
   int TakeReproducerFlags(const std::vector<std::string>& words) {
@@ -216,7 +222,9 @@ class Session {
 
   absl::Status Transform(const InputText& input, Module& module) {
     RETURN_IF_ERROR(DumpModule(module, "before_optimization"));
-    if (!pipeline_.empty()) RETURN_IF_ERROR(RunPasses(input, module));
+    // What is scheduled has been through the platform's passes.
+    const bool is_compiled = !HasPasses() && module.is_scheduled() && !IsReproducer(input);
+    if (!pipeline_.empty() && !is_compiled) RETURN_IF_ERROR(RunPasses(input, module));
     return DumpModule(module, "after_optimization");
   }
 
@@ -287,10 +295,10 @@ class Session {
   // ---- results ----
 
   int Show(const InputText& input, const Module& module) {
-    const std::string_view stage = FindStage(options_.stage, options_.platform)->emit;
-    if (emit_ == "hlo" && !stage.empty() && !HasPasses()) {
+    if (emit_ == "hlo" && stage_.form.empty() && !HasPasses()) {
       std::string text;
-      const int code = EmitStage(module, options_.platform, stage, text);
+      if (!stage_.head.empty()) text = fmt::format("{}\n", stage_.head);
+      const int code = EmitStage(module, platform_.name, stage_.run_emit, text);
       if (code == kExitOk) {
         Emit(std::move(text));
       } else {
@@ -298,7 +306,8 @@ class Session {
       }
       return code;
     }
-    absl::StatusOr<std::string> text = EmitModule(module, emit_, print_);
+    const std::string_view form = emit_ == "hlo" && !HasPasses() ? stage_.form : emit_;
+    absl::StatusOr<std::string> text = EmitModule(module, form, print_);
     if (!text.ok()) return ReportError(text.status(), input.source.get());
     Emit(*std::move(text));
     return kExitOk;
@@ -348,6 +357,8 @@ class Session {
 
   const Flags& flags_;
   const OptOptions& options_;
+  OptPlatform platform_;
+  StageInfo stage_;
   Pipeline pipeline_;
   PrintOptions print_;
   Instrumentation instrumentation_;

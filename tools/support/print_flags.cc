@@ -109,7 +109,7 @@ absl::Status NoSuchRow(std::string_view flag, std::string_view word, const Row (
 }  // namespace
 
 void PrintFlags::AddTo(Flags& flags) {
-  flags.Add("print-style", &style_, "STYLE",
+  flags.Add("print-style,print", &style_, "STYLE",
             "default (as XLA), long, short, canonical, fingerprint, hlo-opt");
   size_t i = 0;
   for (const BoolOption& option : kBoolOptions) flags.Add(option.names, &bools_[i++]);
