@@ -141,6 +141,7 @@ def simulated(tool, totals):
         files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / folder).glob("*.hlo"))
         if files:
             closing(f"{folder} on gpu-sim", [tool, "--check-file", *flags, *files], totals)
+    closing("testdata/gpu_kernels by the assembler", ["scripts/gpu_kernels.py", f"--build={tool.parent.parent}"], totals)
     closing("testdata/corpus on gpu-sim", [tool, "--check-models", "testdata/corpus", *flags, "--time-limit=20"], totals)
     tiny = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "testdata/models").glob("*_tiny.json"))
     closing("testdata/models, small sizes, on gpu-sim",

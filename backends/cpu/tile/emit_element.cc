@@ -26,16 +26,18 @@ std::invoke_result_t<Fn, BF16> WithNarrowType(ElementType type, Fn fn) {
 #define HLO_NARROW(Name) \
   if (type == ElementType::k##Name) return fn(Native<ElementType::k##Name>{});
   HLO_NARROW(BF16)
-  HLO_NARROW(F16) HLO_NARROW(F8E5M2) HLO_NARROW(F8E4M3FN) HLO_NARROW(F8E4M3) HLO_NARROW(F8E3M4)
-      HLO_NARROW(F8E4M3B11FNUZ) HLO_NARROW(F8E4M3FNUZ) HLO_NARROW(F8E5M2FNUZ) HLO_NARROW(F8E8M0FNU)
-          HLO_NARROW(F4E2M1FN) HLO_NARROW(F6E2M3FN) HLO_NARROW(F6E3M2FN)
+  HLO_NARROW(F16)
+  HLO_NARROW(F8E5M2)
+  HLO_NARROW(F8E4M3FN) HLO_NARROW(F8E4M3) HLO_NARROW(F8E3M4) HLO_NARROW(F8E4M3B11FNUZ)
+      HLO_NARROW(F8E4M3FNUZ) HLO_NARROW(F8E5M2FNUZ) HLO_NARROW(F8E8M0FNU) HLO_NARROW(F4E2M1FN)
+          HLO_NARROW(F6E2M3FN) HLO_NARROW(F6E3M2FN)
 #undef HLO_NARROW
               HLO_UNREACHABLE();
 }
 
 class ElementEmitter {
  public:
-  ElementEmitter(llvm::IRBuilderBase& b, bool has_f16c) : b_(b), has_f16c_(has_f16c) {}
+  ElementEmitter(llvm::IRBuilderBase& b, NarrowConversions has) : b_(b), has_(has) {}
 
   // `types` are the operands' element types.
   Emitted Apply(const Node& node, ElementType result, const ElementType* types, const Emitted* x) {
@@ -287,7 +289,7 @@ class ElementEmitter {
   // The f32 of a narrow float's code, and back.
   template <class S>
   math::LlvmValue<float> Decode(const Emitted& x) {
-    if (std::is_same_v<S, F16> && has_f16c_) {
+    if (std::is_same_v<S, F16> && has_.f16) {
       llvm::Value* const half =
           b_.CreateBitCast(x.value, llvm_value::Shaped(b_.getHalfTy(), x.value->getType()));
       return {&b_, b_.CreateFPExt(half, llvm_value::TypeLike<float>(x.value))};
@@ -297,10 +299,12 @@ class ElementEmitter {
   }
   template <class S>
   Emitted Encode(math::LlvmValue<float> x) {
-    if (std::is_same_v<S, F16> && has_f16c_) {
-      llvm::Value* const half =
-          b_.CreateFPTrunc(x.v, llvm_value::Shaped(b_.getHalfTy(), x.v->getType()));
-      return {b_.CreateBitCast(half, llvm_value::TypeLike<uint16_t>(x.v)), nullptr};
+    const bool is_half = std::is_same_v<S, F16> && has_.f16;
+    if (is_half || (std::is_same_v<S, BF16> && has_.bf16)) {
+      llvm::Type* const narrow = is_half ? b_.getHalfTy() : b_.getBFloatTy();
+      llvm::Value* const rounded =
+          b_.CreateFPTrunc(x.v, llvm_value::Shaped(narrow, x.v->getType()));
+      return {b_.CreateBitCast(rounded, llvm_value::TypeLike<uint16_t>(x.v)), nullptr};
     }
     const math::LlvmValue<int32_t> code = math::EncodeFloat<S>(x);
     llvm::Type* const narrow =
@@ -324,7 +328,7 @@ class ElementEmitter {
   }
 
   llvm::IRBuilderBase& b_;
-  bool has_f16c_;
+  NarrowConversions has_;
 };
 
 }  // namespace
@@ -337,9 +341,9 @@ llvm::Type* RegisterType(llvm::LLVMContext& context, ElementType type) {
   return llvm::Type::getIntNTy(context, 8 * ByteSize(type));
 }
 
-Emitted EmitElement(llvm::IRBuilderBase& b, bool has_f16c, const Node& node, ElementType result,
-                    const ElementType* types, const Emitted* operands) {
-  return ElementEmitter(b, has_f16c).Apply(node, result, types, operands);
+Emitted EmitElement(llvm::IRBuilderBase& b, NarrowConversions has, const Node& node,
+                    ElementType result, const ElementType* types, const Emitted* operands) {
+  return ElementEmitter(b, has).Apply(node, result, types, operands);
 }
 
 }  // namespace hlo::cpu::tile

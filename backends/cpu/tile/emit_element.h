@@ -19,9 +19,15 @@ struct Emitted {
 // The LLVM type of one lane (of one part, for complex).
 llvm::Type* RegisterType(llvm::LLVMContext& context, ElementType type);
 
-// `types` are the operands' element types. `has_f16c`: the processor converts between f16 and f32.
-Emitted EmitElement(llvm::IRBuilderBase& b, bool has_f16c, const Node& node, ElementType result,
-                    const ElementType* types, const Emitted* operands);
+// The types that the processor itself converts: f16 to f32 and back, f32 to bf16.
+struct NarrowConversions {
+  bool f16 = false;
+  bool bf16 = false;
+};
+
+// `types` are the operands' element types.
+Emitted EmitElement(llvm::IRBuilderBase& b, NarrowConversions has, const Node& node,
+                    ElementType result, const ElementType* types, const Emitted* operands);
 
 // The same for arithmetic on complex numbers of `type`; abs gives a real number.
 Emitted EmitComplex(llvm::IRBuilderBase& b, Opcode op, ElementType type, const Emitted* operands,

@@ -162,8 +162,8 @@ class KernelEmitter {
       types[i] = kernel_.type(node.operands[i]).element;
       operands[i] = Get(node, i);
     }
-    return EmitElement(b_, options_.has_f16c, node, kernel_.type(node.results[0]).element, types,
-                       operands);
+    return EmitElement(b_, {.f16 = options_.has_f16c}, node, kernel_.type(node.results[0]).element,
+                       types, operands);
   }
 
   llvm::Value* ShufflePart(llvm::Value* x, llvm::Value* y, const std::vector<int16_t>& lane_list) {

@@ -195,7 +195,9 @@ class ConvEmission {
     request.sizes.depth = window_ * inputs_;
     request.mma = MmaKindFor(input_.shape().element_type(), filter_.shape().element_type(), type,
                              DotAlgorithm::kUnset, request.sizes);
+    request.factor_bits = BitWidth(input_.shape().element_type());
     request.small_tiles = IsComplex(type);
+    request.large_tiles = BitWidth(type) <= 32;
     request.sum = [this](FusedEmitter& emitter) { return SumFor(emitter); };
     request.make = [this, columns](FusedEmitter& emitter, const ProductSum& sum) {
       Gemm gemm;

@@ -174,7 +174,9 @@ class DotEmission {
     request.mma =
         MmaKindFor(lhs_.operand->shape().element_type(), rhs_.operand->shape().element_type(),
                    dot_.shape().element_type(), attrs_.algorithm, request.sizes);
+    request.factor_bits = BitWidth(lhs_.operand->shape().element_type());
     request.small_tiles = IsComplex(dot_.shape().element_type());
+    request.large_tiles = BitWidth(dot_.shape().element_type()) <= 32;
     request.sum = [this](FusedEmitter& emitter) { return SumFor(emitter); };
     request.make = [this](FusedEmitter& emitter, const ProductSum& sum) {
       Gemm gemm;

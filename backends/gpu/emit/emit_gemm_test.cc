@@ -60,16 +60,22 @@ TEST_CASE("tensor cores multiply any sizes, however operands lie", "[gpu][mma]")
   }
 }
 
-TEST_CASE("large tiles of tensor cores", "[gpu][mma]") {
-  for (const MatrixKind& kind : kKinds) {
+TEST_CASE("large tiles, with and without tensor cores", "[gpu][mma]") {
+  constexpr MatrixKind kAll[] = {kKinds[0], kKinds[1], kKinds[2], kKinds[3], {"f32", ""}};
+  for (const MatrixKind& kind : kAll) {
     CAPTURE(kind.type, kind.algorithm);
-    // 10 x 12 tiles of 128; a depth that ends inside a stage.
+    // 10 x 12 tiles of 128, of which the last ones are not full; a depth that ends inside a stage.
     const std::string text = IntegerDot(
         kind.type, "1216,40", "40,1416", "1216,1416",
         fmt::format("lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{}", kind.algorithm));
-    const std::string ptx = PtxOf(text);
-    CHECK_THAT(ptx, Catch::Matchers::Contains("mma.sync.aligned") &&
-                        Catch::Matchers::Contains(".maxntid 256"));
+    // Factors that are rounded on the way have tiles of 64.
+    const bool is_rounded = &kind == &kAll[3];
+    CHECK_THAT(PtxOf(text),
+               Catch::Matchers::Contains(is_rounded ? ".maxntid 128" : ".maxntid 256"));
+    GpuCase test;
+    test.hlo = text;
+    test.largest_integer = 30;
+    CHECK(RunGpuCase(test) == "");
   }
 }
 

@@ -48,10 +48,10 @@ Emitted FusedEmitter::LoadElement(int buffer, const ArrayIndex& index) {
   const auto lane = std::find(lanes_.begin(), lanes_.end(), linear);
   if (lane == lanes_.end() || k_.buffer(buffer).elements != lane_elements_)
     return k_.Load(buffer, linear);
-  std::vector<Emitted>& vector = vectors_[buffer];
+  EmittedList& vector = vectors_[buffer];
   if (vector.empty()) {
     // Conditions may hide the place where it is first wanted from later ones: not worth a vector.
-    if (k_.scope_count() > 2) return k_.Load(buffer, linear);
+    if (k_.scope_count() > lane_scopes_) return k_.Load(buffer, linear);
     vector = k_.LoadVector(buffer, lanes_[0], static_cast<int>(lanes_.size()));
   }
   return vector[static_cast<size_t>(lane - lanes_.begin())];
@@ -98,7 +98,7 @@ Emitted FusedEmitter::Element(Opcode opcode, ElementType result,
   cpu::tile::Node node;
   node.opcode = opcode;
   node.operands.resize(operands.size());
-  return cpu::tile::EmitElement(k_.b(), /*has_f16c=*/true, node, result, types.data(),
+  return cpu::tile::EmitElement(k_.b(), kGpuConversions, node, result, types.data(),
                                 operands.data());
 }
 
@@ -117,7 +117,7 @@ absl::StatusOr<Emitted> FusedEmitter::ApplyElementwise(const Instruction* i,
   ElementType types[3] = {};
   for (size_t o = 0; o < x.size(); ++o)
     types[o] = i->operand(static_cast<int>(o))->shape().element_type();
-  return cpu::tile::EmitElement(k_.b(), /*has_f16c=*/true, node, i->shape().element_type(), types,
+  return cpu::tile::EmitElement(k_.b(), kGpuConversions, node, i->shape().element_type(), types,
                                 x.data());
 }
 

@@ -33,6 +33,7 @@ class FusedEmitter final {
   void SetVector(std::vector<llvm::Value*> lanes, int64_t elements) {
     lanes_ = std::move(lanes);
     lane_elements_ = elements;
+    lane_scopes_ = k_.scope_count();
     vectors_.clear();
   }
 
@@ -111,7 +112,8 @@ class FusedEmitter final {
   absl::flat_hash_map<const Instruction*, std::vector<Memo>> memo_;
   std::vector<llvm::Value*> lanes_;
   int64_t lane_elements_ = 0;
-  std::map<int, std::vector<Emitted>> vectors_;  // by buffer
+  int lane_scopes_ = 0;                 // of the code that uses them
+  std::map<int, EmittedList> vectors_;  // by buffer
 };
 
 // The dimensions of `shape` without those in `removed`, as ArrayIndex wants them.

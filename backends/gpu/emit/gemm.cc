@@ -10,6 +10,7 @@ namespace {
 
 constexpr SimtTile kSmallSimtTile = {16, 16, 1};
 constexpr SimtTile kLargeSimtTile = {64, 16, 4};
+constexpr SimtTile kLargestSimtTile = {128, 16, 8};
 constexpr MmaTile kSmallMmaTile = {64, 2, 2};
 constexpr MmaTile kLargeMmaTile = {128, 4, 2};
 
@@ -54,18 +55,25 @@ absl::Status AddGemm(const Frame& frame, const GemmRequest& request, KernelPlan&
     return sizes.batch * CeilDiv(sizes.rows, size) * CeilDiv(sizes.columns, size);
   };
   constexpr int64_t kEnoughBlocks = 100;
-  const MmaTile mma = std::min(sizes.rows, sizes.columns) > kSmallMmaTile.size &&
-                              tiles(kLargeMmaTile.size) >= kEnoughBlocks
-                          ? kLargeMmaTile
-                          : kSmallMmaTile;
-  const SimtTile simt =
-      std::min(sizes.rows, sizes.columns) > kSmallSimtTile.size && !request.small_tiles
-          ? kLargeSimtTile
-          : kSmallSimtTile;
+  const int64_t least = std::min(sizes.rows, sizes.columns);
+  // Factors that are rounded on the way to a tile take registers.
+  const bool as_they_are = request.mma != MmaKind::kBf16 || request.factor_bits == 16;
+  const MmaTile mma =
+      as_they_are && least > kSmallMmaTile.size && tiles(kLargeMmaTile.size) >= kEnoughBlocks
+          ? kLargeMmaTile
+          : kSmallMmaTile;
+  const SimtTile simt = least > kLargeSimtTile.size && request.large_tiles &&
+                                tiles(kLargestSimtTile.size) >= kEnoughBlocks
+                            ? kLargestSimtTile
+                        : least > kSmallSimtTile.size && !request.small_tiles ? kLargeSimtTile
+                                                                              : kSmallSimtTile;
   const int size = request.mma ? mma.size : simt.size;
   const int threads = request.mma ? mma.threads() : simt.threads();
   const int64_t row_tiles = CeilDiv(sizes.rows, size), column_tiles = CeilDiv(sizes.columns, size);
   const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) {
+    // Tiles that are not full ask where they end, which takes registers.
+    const bool is_whole = sizes.rows % size == 0 && sizes.columns % size == 0;
+    if (request.mma && size == kLargeMmaTile.size && is_whole) k.WantBlocksTogether(2);
     const ProductSum sum = request.sum(emitter);
     const Gemm gemm = request.make(emitter, sum);
     const GemmTile at = TileOf(k, size, row_tiles, column_tiles);

@@ -51,7 +51,9 @@ using MakeSum = std::function<ProductSum(FusedEmitter&)>;
 struct GemmRequest {
   GemmSizes sizes;
   std::optional<MmaKind> mma;  // none: every thread multiplies and adds
-  bool small_tiles = false;
+  int factor_bits = 32;        // of an element of the matrices
+  // Of the kernels without: sums that take many registers, or few.
+  bool small_tiles = false, large_tiles = false;
   MakeSum sum;
   MakeGemm make;
 };

@@ -2,7 +2,7 @@
 // go from memory through registers into one of two stages of shared memory while the other stage is
 // multiplied; a barrier per stage.
 //
-// A stage holds an operand as it lies in memory, [free][depth] or [depth][free], with rows long
+// Copies are of 16 bytes: four words. A stage holds an operand as it lies in memory, [free][depth] or [depth][free], with rows long
 // enough that neither the copies nor the loads of fragments meet bank conflicts. Which lane holds
 // which element of a fragment is the PTX ISA's; 16-bit fragments come by ldmatrix, tf32 by plain
 // loads.
@@ -101,10 +101,8 @@ class MmaEmission {
   int ColumnTiles() const { return warp_columns_ / kMmaColumns; }
   // Vectors of an operand's stage that a thread copies.
   int Chunks() const { return tile_.size * stage_depth_ / vector_ / tile_.threads(); }
-  llvm::Type* WordType() const { return b_.getIntNTy(static_cast<unsigned>(element_bytes_) * 8); }
   Emitted ZeroVector() const {
-    auto* const type = llvm::FixedVectorType::get(WordType(), static_cast<unsigned>(vector_));
-    return {llvm::Constant::getNullValue(type), nullptr};
+    return {llvm::Constant::getNullValue(llvm::FixedVectorType::get(b_.getInt32Ty(), 4)), nullptr};
   }
 
   // ---- from memory to shared memory ----
@@ -146,17 +144,22 @@ class MmaEmission {
   }
 
   absl::StatusOr<Emitted> LoadChunk(const Side& side, llvm::Value* free, llvm::Value* depth) {
+    // Four words from elements.
     const auto gather = [&](absl::Span<const Emitted> elements) {
-      Emitted vector = ZeroVector();
+      auto* const type = llvm::FixedVectorType::get(
+          b_.getIntNTy(static_cast<unsigned>(element_bytes_) * 8), static_cast<unsigned>(vector_));
+      llvm::Value* vector = llvm::PoisonValue::get(type);
       for (size_t i = 0; i < elements.size(); ++i)
-        vector.value = b_.CreateInsertElement(vector.value, Word(side, elements[i]), i);
-      return EmittedList{vector};
+        vector = b_.CreateInsertElement(vector, Word(side, elements[i]), i);
+      return EmittedList{{b_.CreateBitCast(vector, ZeroVector().value->getType()), nullptr}};
     };
     const auto zero = [&]() -> absl::StatusOr<EmittedList> { return EmittedList{ZeroVector()}; };
     if (side.from->run % vector_ == 0) {
       const auto load = [&]() -> absl::StatusOr<EmittedList> {
-        return gather(
-            k_.LoadVector(side.from->buffer, side.from->place(at_.batch, free, depth), vector_));
+        llvm::Value* const place = side.from->place(at_.batch, free, depth);
+        if (ByteSize(side.from->type) == 2)
+          return EmittedList{{k_.LoadWords(side.from->buffer, place), nullptr}};
+        return gather(k_.LoadVector(side.from->buffer, place, vector_));
       };
       const auto valid = [&]() -> absl::StatusOr<EmittedList> {
         if (!side.from->valid) return load();

@@ -48,17 +48,18 @@ KernelBuilder::KernelBuilder(llvm::Module& module, std::string_view name,
     if (!buffers_[i].shared) function_->addParamAttr(number, llvm::Attribute::NoAlias);
     if (!buffers_[i].written) function_->addParamAttr(number, llvm::Attribute::ReadOnly);
   }
-  const auto annotate = [&](const char* key, int value) {
-    llvm::Metadata* const row[] = {
-        llvm::ValueAsMetadata::get(function_), llvm::MDString::get(context_, key),
-        llvm::ConstantAsMetadata::get(b_.getInt32(static_cast<uint32_t>(value)))};
-    module_.getOrInsertNamedMetadata("nvvm.annotations")
-        ->addOperand(llvm::MDNode::get(context_, row));
-  };
-  annotate("kernel", 1);
-  annotate("maxntidx", block_threads);
+  Annotate("kernel", 1);
+  Annotate("maxntidx", block_threads);
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
   OpenScope();
+}
+
+void KernelBuilder::Annotate(const char* key, int value) {
+  llvm::Metadata* const row[] = {
+      llvm::ValueAsMetadata::get(function_), llvm::MDString::get(context_, key),
+      llvm::ConstantAsMetadata::get(b_.getInt32(static_cast<uint32_t>(value)))};
+  module_.getOrInsertNamedMetadata("nvvm.annotations")
+      ->addOperand(llvm::MDNode::get(context_, row));
 }
 
 bool KernelBuilder::IndicesFitIn32(const std::vector<BufferParam>& buffers, int64_t largest) {
@@ -303,7 +304,22 @@ void KernelBuilder::Store(int buffer, llvm::Value* index, const Emitted& value) 
           value);
 }
 
-std::vector<Emitted> KernelBuilder::LoadVector(int buffer, llvm::Value* index, int lanes) {
+EmittedList KernelBuilder::SplitVector(ElementType type, llvm::Value* vector, int lanes) {
+  EmittedList result;
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (IsComplex(type)) {
+      const auto at = static_cast<uint64_t>(2 * lane);
+      result.push_back(
+          {b_.CreateExtractElement(vector, at), b_.CreateExtractElement(vector, at + 1)});
+    } else {
+      result.push_back(
+          FromMemory(type, b_.CreateExtractElement(vector, static_cast<uint64_t>(lane))));
+    }
+  }
+  return result;
+}
+
+EmittedList KernelBuilder::LoadVector(int buffer, llvm::Value* index, int lanes) {
   const ElementType type = this->buffer(buffer).type;
   const int parts = IsComplex(type) ? 2 : 1;
   llvm::Type* const vector =
@@ -312,17 +328,24 @@ std::vector<Emitted> KernelBuilder::LoadVector(int buffer, llvm::Value* index, i
       Address(function_->getArg(static_cast<unsigned>(buffer)), type, index);
   llvm::Value* const loaded =
       b_.CreateAlignedLoad(vector, address, VectorAlign(lanes * ByteSize(type)));
-  std::vector<Emitted> result;
-  for (int lane = 0; lane < lanes; ++lane) {
-    llvm::Value* const first = b_.CreateExtractElement(loaded, static_cast<uint64_t>(lane * parts));
-    if (parts == 2) {
-      result.push_back(
-          {first, b_.CreateExtractElement(loaded, static_cast<uint64_t>(lane * parts + 1))});
-    } else {
-      result.push_back(FromMemory(type, first));
-    }
-  }
-  return result;
+  return SplitVector(type, loaded, lanes);
+}
+
+llvm::Value* KernelBuilder::LoadWords(int buffer, llvm::Value* index) {
+  llvm::Value* const address =
+      Address(function_->getArg(static_cast<unsigned>(buffer)), this->buffer(buffer).type, index);
+  return b_.CreateAlignedLoad(llvm::FixedVectorType::get(b_.getInt32Ty(), 4), address,
+                              llvm::Align(16));
+}
+
+EmittedList KernelBuilder::LoadSharedVector(const SharedArray& array, llvm::Value* index,
+                                            int lanes) {
+  const int parts = IsComplex(array.type) ? 2 : 1;
+  llvm::Type* const vector =
+      llvm::FixedVectorType::get(MemoryType(array.type), static_cast<unsigned>(lanes * parts));
+  llvm::Value* const loaded = b_.CreateAlignedLoad(vector, SharedAddress(array, index),
+                                                   VectorAlign(lanes * ByteSize(array.type)));
+  return SplitVector(array.type, loaded, lanes);
 }
 
 void KernelBuilder::StoreVector(int buffer, llvm::Value* index, absl::Span<const Emitted> values) {

@@ -30,6 +30,8 @@ using cpu::tile::Emitted;
 using EmittedList = absl::InlinedVector<Emitted, 2>;
 
 inline constexpr int kWarpSize = 32;
+// What the GPU converts by one instruction.
+inline constexpr cpu::tile::NarrowConversions kGpuConversions = {.f16 = true, .bf16 = true};
 
 struct BufferParam {
   ElementType type = ElementType::kF32;
@@ -54,6 +56,9 @@ class KernelBuilder final {
   static bool IndicesFitIn32(const std::vector<BufferParam>& buffers, int64_t largest);
   // Ends it. No other member may be called afterwards.
   void Finish();
+
+  // Asks for so few registers that this many blocks run on a multiprocessor at the same time.
+  void WantBlocksTogether(int blocks) { Annotate("minctasm", blocks); }
 
   llvm::IRBuilder<>& b() { return b_; }
   int block_threads() const { return block_threads_; }
@@ -99,8 +104,10 @@ class KernelBuilder final {
   Emitted Load(int buffer, llvm::Value* index);
   void Store(int buffer, llvm::Value* index, const Emitted& value);
   // `lanes` consecutive elements from a multiple of `lanes`.
-  std::vector<Emitted> LoadVector(int buffer, llvm::Value* index, int lanes);
+  EmittedList LoadVector(int buffer, llvm::Value* index, int lanes);
   void StoreVector(int buffer, llvm::Value* index, absl::Span<const Emitted> values);
+  // The 16 bytes from element `index` on, at a multiple of 16: four words.
+  llvm::Value* LoadWords(int buffer, llvm::Value* index);
   // Element `index` of a constant array.
   Emitted LoadConstant(ElementType type, absl::Span<const uint8_t> data, llvm::Value* index);
   // The element with these bits in memory.
@@ -109,6 +116,8 @@ class KernelBuilder final {
   SharedArray Shared(ElementType type, int64_t elements, std::string_view name);
   Emitted LoadShared(const SharedArray& array, llvm::Value* index);
   void StoreShared(const SharedArray& array, llvm::Value* index, const Emitted& value);
+  // `lanes` consecutive elements from a multiple of their bytes (or 16) on.
+  EmittedList LoadSharedVector(const SharedArray& array, llvm::Value* index, int lanes);
   llvm::Value* SharedAddress(const SharedArray& array, llvm::Value* index) {
     return Address(array.base, array.type, index);
   }
@@ -131,6 +140,7 @@ class KernelBuilder final {
     uint64_t id;
     std::map<std::tuple<int, llvm::Value*, llvm::Value*>, llvm::Value*> made;
   };
+  void Annotate(const char* key, int value);
   llvm::Value* Arithmetic(Operation operation, llvm::Value* a, llvm::Value* b);
   void OpenScope() { scopes_.push_back({++last_scope_, {}}); }
   void CloseScope() { scopes_.pop_back(); }
@@ -138,6 +148,7 @@ class KernelBuilder final {
   llvm::Value* Address(llvm::Value* base, ElementType type, llvm::Value* index);
   Emitted LoadFrom(llvm::Value* base, ElementType type, llvm::Value* index);
   void StoreTo(llvm::Value* base, ElementType type, llvm::Value* index, const Emitted& value);
+  EmittedList SplitVector(ElementType type, llvm::Value* vector, int lanes);
   Emitted FromMemory(ElementType type, llvm::Value* loaded);
   llvm::Value* ToMemory(ElementType type, llvm::Value* value);
   Emitted Shuffle(const Emitted& value, int offset, llvm::Intrinsic::ID id, int limit);

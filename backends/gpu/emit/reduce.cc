@@ -1,7 +1,7 @@
 // Reductions as the root of a kernel.
 //
 //   rows     the minor-most dimension is reduced: a warp or a block for each result, threads side by
-//            side along the row, then shuffles
+//            side along the row, 16 bytes each where rows lie in one piece, then shuffles
 //   columns  it is kept: 32 results side by side, 8 threads for each, then shared memory
 //   split    few results of many elements: partial results first, then rows of those
 //
@@ -12,6 +12,7 @@
 #include "backends/gpu/emit/reducer.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
+#include "passes/cpu/fusible.h"
 
 namespace hlo::gpu {
 namespace {
@@ -33,8 +34,13 @@ class ReduceEmission {
       const bool is_reduced = IsReduced(d);
       (is_reduced ? elements_ : outputs_) *= dims_[d];
       (is_reduced ? reduced_dims_ : kept_dims_).push_back(dims_[d]);
-      if (dims_[d] > 1) minor_reduced_ = is_reduced;
+      if (dims_[d] > 1) {
+        in_one_piece_ = in_one_piece_ && (is_reduced || !minor_reduced_);
+        minor_reduced_ = is_reduced;
+      }
     }
+    lanes_ = minor_reduced_ && in_one_piece_ ? Lanes() : 1;
+    chunks_ = elements_ / lanes_;
   }
 
   // False when one thread per result is the best there is.
@@ -48,6 +54,48 @@ class ReduceEmission {
  private:
   bool IsReduced(size_t d) const {
     return std::find(reduced_.begin(), reduced_.end(), static_cast<int64_t>(d)) != reduced_.end();
+  }
+
+  // Elements that a thread reads at once.
+  int Lanes() const {
+    int widest = 1;
+    for (int i = 0; i < frame_.operand_buffers; ++i) {
+      const BufferParam& buffer = frame_.buffers[static_cast<size_t>(i)];
+      if (buffer.elements == outputs_ * elements_) widest = std::max(widest, ByteSize(buffer.type));
+    }
+    // Code is written once per lane: not too much of it.
+    int weight = 0;
+    for (const Instruction* i : frame_.body) weight += cpu::IsCostly(*i) ? 16 : 1;
+    constexpr int kMostLanes = 8, kMostCode = 256;
+    int lanes = std::clamp(16 / widest, 1, kMostLanes);
+    while (lanes > 1 &&
+           (elements_ % lanes != 0 || elements_ / lanes < kWarpSize || lanes * weight > kMostCode))
+      lanes /= 2;
+    return lanes;
+  }
+
+  // The combined inputs of elements [chunk * lanes_, (chunk + 1) * lanes_) of result `output`.
+  absl::StatusOr<EmittedList> Chunk(FusedEmitter& emitter, const Reducer& reducer,
+                                    llvm::Value* output, llvm::Value* chunk) const {
+    if (lanes_ == 1) return Input(emitter, reducer, output, chunk);
+    KernelBuilder& k = emitter.kernel();
+    llvm::Value* const first = k.Scale(k.Add(k.Scale(output, chunks_), chunk), lanes_);
+    std::vector<llvm::Value*> places;
+    for (int lane = 0; lane < lanes_; ++lane) places.push_back(k.Offset(first, lane));
+    emitter.SetVector(places, outputs_ * elements_);
+    EmittedList combined;
+    for (llvm::Value* place : places) {
+      ASSIGN_OR_RETURN(EmittedList values,
+                       emitter.EmitReduceInputs(&reduce_, ArrayIndex::Linear(dims_, place)));
+      values = reducer.Widen(std::move(values));
+      if (combined.empty()) {
+        combined = values;
+      } else {
+        ASSIGN_OR_RETURN(combined, reducer.Combine(combined, values));
+      }
+    }
+    emitter.SetVector({}, 0);
+    return combined;
   }
 
   // The inputs for element `element` of result `output`.
@@ -78,10 +126,10 @@ class ReduceEmission {
   RowReduction Rows(FusedEmitter& emitter, const Reducer& reducer) const {
     RowReduction rows;
     rows.outputs = outputs_;
-    rows.elements = elements_;
+    rows.elements = chunks_;
     for (int i = 0; i < reducer.count(); ++i) rows.types.push_back(reducer.type(i));
-    rows.input = [this, &emitter, &reducer](llvm::Value* output, llvm::Value* element) {
-      return Input(emitter, reducer, output, element);
+    rows.input = [this, &emitter, &reducer](llvm::Value* output, llvm::Value* chunk) {
+      return Chunk(emitter, reducer, output, chunk);
     };
     rows.combine = [&reducer](const EmittedList& a, const EmittedList& b) {
       return reducer.Combine(a, b);
@@ -93,7 +141,7 @@ class ReduceEmission {
   }
 
   absl::Status EmitRowKernel(KernelPlan& plan) {
-    const int group = RowGroup(outputs_, elements_);
+    const int group = RowGroup(outputs_, chunks_);
     const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
       const Reducer reducer(emitter, &reduce_);
       return EmitRows(k, group, Rows(emitter, reducer));
@@ -203,8 +251,8 @@ class ReduceEmission {
                             int64_t splits, const std::vector<int>& scratch) const {
     llvm::Value* const output = k.Div(k.BlockIndex(), splits);
     llvm::Value* const split = k.Rem(k.BlockIndex(), splits);
-    const int64_t share = elements_ / splits;
-    const int64_t longer = elements_ % splits;
+    const int64_t share = chunks_ / splits;
+    const int64_t longer = chunks_ % splits;
     llvm::Value* const is_longer = k.Less(split, k.Index(longer));
     llvm::Value* const start =
         k.Add(k.Scale(split, share), k.b().CreateSelect(is_longer, split, k.Index(longer)));
@@ -214,8 +262,8 @@ class ReduceEmission {
     rows.limit = [&](llvm::Value*) {
       return k.Add(k.Index(share), k.b().CreateZExt(is_longer, k.index_type()));
     };
-    rows.input = [&](llvm::Value*, llvm::Value* element) {
-      return Input(emitter, reducer, output, k.Add(start, element));
+    rows.input = [&](llvm::Value*, llvm::Value* chunk) {
+      return Chunk(emitter, reducer, output, k.Add(start, chunk));
     };
     rows.store = [&](llvm::Value* place, const EmittedList& values) -> absl::Status {
       for (size_t i = 0; i < values.size(); ++i) k.Store(scratch[i], place, values[i]);
@@ -232,6 +280,9 @@ class ReduceEmission {
   int64_t outputs_ = 1;
   int64_t elements_ = 1;
   bool minor_reduced_ = false;
+  bool in_one_piece_ = true;  // no kept dimension behind a reduced one
+  int lanes_ = 1;
+  int64_t chunks_ = 1;  // of lanes_ elements, per output
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ llvm::Value* Ahead(FusedEmitter& emitter, ElementType type, bool largest, const 
   node.operands.resize(2);
   const ElementType types[] = {type, type};
   const Emitted operands[] = {a, b};
-  return cpu::tile::EmitElement(emitter.kernel().b(), /*has_f16c=*/true, node, ElementType::kPred,
+  return cpu::tile::EmitElement(emitter.kernel().b(), kGpuConversions, node, ElementType::kPred,
                                 types, operands)
       .value;
 }

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "lib/support/status.h"
@@ -12,6 +13,8 @@ namespace {
 constexpr size_t kInstructionBytes = 16;
 constexpr std::string_view kTextPrefix = ".text.";
 constexpr std::string_view kSharedPrefix = ".nv.shared.";
+constexpr std::string_view kParameterPrefix = ".nv.constant0.";
+constexpr std::string_view kInfo = ".nv.info";
 
 // What we count, by the low 12 bits of an instruction.
 enum class Counted { kLoad, kStore, kLocal, kTensor };
@@ -60,6 +63,25 @@ void CountInstructions(std::string_view code, KernelResources& kernel) {
   }
 }
 
+// The registers of the kernel with this symbol (the lower bytes of its section's sh_info), from the table .nv.info: entries of a format, a kind,
+// a size and so many bytes.
+int RegistersOf(std::string_view info, uint32_t symbol) {
+  constexpr uint8_t kSized = 4, kRegisterCount = 0x2f;
+  struct Entry {
+    uint8_t format, kind;
+    uint16_t size;
+  } entry;
+  for (size_t at = 0; ReadAt(info, at, entry); at += sizeof entry) {
+    if (entry.format != kSized) continue;
+    uint32_t words[2] = {};
+    if (entry.kind == kRegisterCount && ReadAt(info, at + sizeof entry, words) &&
+        words[0] == symbol)
+      return static_cast<int>(words[1]);
+    at += entry.size;
+  }
+  return 0;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<KernelResources>> ReadCubin(std::string_view cubin) {
@@ -91,11 +113,19 @@ absl::StatusOr<std::vector<KernelResources>> ReadCubin(std::string_view cubin) {
     if (!name.starts_with(kTextPrefix)) continue;
     KernelResources kernel;
     kernel.name = name.substr(kTextPrefix.size());
-    kernel.registers = static_cast<int>(section.sh_info >> 24);
+    // Kernels have parameters; functions that they call do not.
+    const auto has_parameters = [&](const Elf64_Shdr& other) {
+      const std::string_view table = name_of(other);
+      return table.starts_with(kParameterPrefix) &&
+             table.substr(kParameterPrefix.size()) == kernel.name;
+    };
+    if (std::none_of(sections.begin(), sections.end(), has_parameters)) continue;
     CountInstructions(contents(section), kernel);
     for (const Elf64_Shdr& other : sections) {
-      const std::string_view shared = name_of(other);
-      if (shared.starts_with(kSharedPrefix) && shared.substr(kSharedPrefix.size()) == kernel.name)
+      const std::string_view table = name_of(other);
+      if (table == kInfo)
+        kernel.registers = RegistersOf(contents(other), section.sh_info & 0xffffff);
+      if (table.starts_with(kSharedPrefix) && table.substr(kSharedPrefix.size()) == kernel.name)
         kernel.shared_bytes = static_cast<int>(other.sh_size);
     }
     kernels.push_back(std::move(kernel));
@@ -107,7 +137,7 @@ std::string ToText(const AccessWidths& widths) {
   std::string text;
   for (size_t i = widths.size(); i-- > 0;) {
     if (widths[i] == 0) continue;
-    text += fmt::format("{}{}x{}", text.empty() ? "" : " ", widths[i], 1 << i);
+    text += fmt::format("{}{}x{}", text.empty() ? "" : "+", widths[i], 1 << i);
   }
   return text.empty() ? "-" : text;
 }

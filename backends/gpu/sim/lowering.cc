@@ -76,6 +76,7 @@ class KernelLowering {
     AddThreadArgument();
     RETURN_IF_ERROR(LowerShared());
     RETURN_IF_ERROR(LowerIntrinsics());
+    LowerRoundings();
     if (options_.sanitize) Watch();
     MakeEntry();
     return std::move(info_);
@@ -183,6 +184,30 @@ class KernelLowering {
     }
     if (const auto op = TensorOpOf(id)) return LowerTensor(call, *op);
     return Internal("the simulator does not know `{}`", call.getCalledFunction()->getName().str());
+  }
+
+  // This processor need not have an instruction that rounds f32 to bf16.
+  void LowerRoundings() {
+    std::vector<llvm::FPTruncInst*> found;
+    for (llvm::BasicBlock& block : *kernel_) {
+      for (llvm::Instruction& instruction : block) {
+        auto* const rounding = llvm::dyn_cast<llvm::FPTruncInst>(&instruction);
+        if (rounding != nullptr && rounding->getType()->isBFloatTy()) found.push_back(rounding);
+      }
+    }
+    for (llvm::FPTruncInst* rounding : found) {
+      b_.SetInsertPoint(rounding);
+      llvm::Value* const x = rounding->getOperand(0);
+      llvm::Value* const bits = b_.CreateBitCast(x, b_.getInt32Ty());
+      // To the nearest, to even in the middle; a NaN stays one.
+      llvm::Value* const is_odd = b_.CreateAnd(b_.CreateLShr(bits, 16), 1);
+      llvm::Value* const rounded = b_.CreateAdd(bits, b_.CreateAdd(is_odd, b_.getInt32(0x7fff)));
+      llvm::Value* const code =
+          b_.CreateSelect(b_.CreateFCmpUNO(x, x), b_.CreateOr(bits, 0x400000), rounded);
+      llvm::Value* const high = b_.CreateTrunc(b_.CreateLShr(code, 16), b_.getInt16Ty());
+      rounding->replaceAllUsesWith(b_.CreateBitCast(high, b_.getBFloatTy()));
+      rounding->eraseFromParent();
+    }
   }
 
   // The arguments go into a TensorPayload on the stack, the results come from it.
