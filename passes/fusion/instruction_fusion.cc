@@ -8,6 +8,7 @@
 #include "lib/support/decision.h"
 #include "passes/analysis/combiner.h"
 #include "passes/fusion/fusion_questions.h"
+#include "passes/fusion/index_evaluation.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -190,7 +191,7 @@ class ComputationFuser {
 
   // ---- legality and profit ----
 
-  Decision ShouldFuse(const Instruction& consumer, int i) const {
+  Decision ShouldFuse(const Instruction& consumer, int i) {
     const Instruction& producer = *consumer.operand(i);
     if (producer.IsConstant() && !producer.shape().IsEffectiveScalar())
       return No("it is a constant array");
@@ -209,10 +210,22 @@ class ComputationFuser {
       return No("`{}` has {} reductions already", consumer.name(), kMostReductions + 1);
     if (producer.IsConstant() && !consumer.IsFusion()) return No("a constant alone is no fusion");
     if (producer.IsFusion()) return No("it is a fusion");
+    if (consumer.IsFusion()) {
+      const IndexEvaluation& indices = IndicesIn(consumer);
+      if (indices.IsTooOften(producer))
+        return No("`{}` would compute it for {} indices", consumer.name(),
+                  indices.IndicesOf(producer));
+    }
     if (consumer.opcode() == Opcode::kDot && IsMatrixOfVectorDot(consumer, i)) return Yes();
     const bool loop = consumer.IsFusion() ? consumer.attrs<FusionAttrs>().kind == FusionKind::kLoop
                                           : CanBeInLoop(consumer);
     return loop ? Yes() : No("`{}` is no loop", consumer.name());
+  }
+
+  // Kept up to date as long as the fusion grows.
+  const IndexEvaluation& IndicesIn(const Instruction& fusion) {
+    const auto at = indices_.find(&fusion);
+    return at != indices_.end() ? at->second : indices_.emplace(&fusion, fusion).first->second;
   }
 
   Decision MayBeInside(const Instruction& producer, const Instruction& consumer) const {
@@ -306,7 +319,9 @@ class ComputationFuser {
     Instruction* fusion = consumer;
     if (!consumer->IsFusion())
       fusion = MakeFusion(consumer, output ? FusionKind::kOutput : FusionKind::kLoop);
-    TakeIn(producer, fusion);
+    const Instruction* inside = TakeIn(producer, fusion);
+    if (const auto at = indices_.find(fusion); at != indices_.end())
+      at->second.TakenIn(*producer, *inside);
     if (!producer->has_uses() && !producer->is_root()) {
       computation_.Remove(producer);
     }
@@ -349,8 +364,8 @@ class ComputationFuser {
     return fused->AddParameter(number, shape, fmt::format("param_{}", number));
   }
 
-  // Moves a copy of `producer` into `fusion`, which reads it.
-  static void TakeIn(Instruction* producer, Instruction* fusion) {
+  // Moves a copy of `producer` into `fusion`, which reads it; the copy.
+  static Instruction* TakeIn(Instruction* producer, Instruction* fusion) {
     Computation* fused = fusion->fused_computation();
     int at = 0;
     while (fusion->operand(at) != producer) ++at;
@@ -372,6 +387,7 @@ class ComputationFuser {
     parameter->ReplaceAllUsesWith(copy);
     fusion->RemoveOperand(at);
     fused->RemoveParameter(at);
+    return copy;
   }
 
   Computation& computation_;
@@ -382,6 +398,7 @@ class ComputationFuser {
   absl::flat_hash_set<const Instruction*> kept_;  // never computed twice, so not fused
   absl::flat_hash_set<const Instruction*> reached_;
   absl::flat_hash_map<const Instruction*, bool> verdicts_;
+  absl::flat_hash_map<const Instruction*, IndexEvaluation> indices_;  // of fusions
 };
 
 // Run once per element of something, or by an operation that must find them as they are.

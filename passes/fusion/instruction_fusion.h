@@ -10,8 +10,7 @@
 // Left alone: array constants; values that are expensive where elements are read several times or by several consumers; concatenations
 // of more than 8 operands or along a long contiguous dimension; more than five reductions in one fusion; what an update in place still
 // reads; values that feed a maximum and the exponential that is normalised by it; side effects, control edges; computations that run per
-// element, and what scatters and custom calls call. XLA's estimate of how often the index computations of a large fusion are repeated is
-// not made here.
+// element, and what scatters and custom calls call; what the fusion would compute again for more than 15 indices (index_evaluation.h).
 //
 // Requires: layouts.  Ensures: fusions have one root.
 #pragma once

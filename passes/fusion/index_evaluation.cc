@@ -1,0 +1,73 @@
+#include "passes/fusion/index_evaluation.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMostIndices = 15;
+
+// Emitted with loops or branches of their own, behind which values are computed again.
+constexpr Opcode kForgetful[] = {Opcode::kConcatenate, Opcode::kDot,    Opcode::kDynamicUpdateSlice,
+                                 Opcode::kPad,         Opcode::kReduce, Opcode::kReduceWindow};
+
+}  // namespace
+
+IndexEvaluation::IndexEvaluation(const Instruction& fusion) {
+  const Computation& body = *fusion.fused_computation();
+  absl::flat_hash_map<const Instruction*, Makers> inside;
+  inside[body.root()] = {&fusion};
+  indices_[&fusion] = 1;
+  const std::vector<Instruction*> order = body.PostOrder();
+  for (size_t i = order.size(); i-- > 0;) {
+    const Instruction& instruction = *order[i];
+    const Makers makers = inside[&instruction];
+    if (instruction.opcode() == Opcode::kParameter) {
+      const Instruction* operand = fusion.operand(static_cast<int>(instruction.parameter_number()));
+      makers_[operand].insert(makers.begin(), makers.end());
+      continue;
+    }
+    indices_[&instruction] = Sum(makers);
+    for (const Instruction* operand : instruction.operands())
+      PassOn(instruction, makers, *operand, inside[operand]);
+  }
+}
+
+void IndexEvaluation::PassOn(const Instruction& instruction, const Makers& makers,
+                             const Instruction& operand, Makers& of_operand) const {
+  if (instruction.opcode() == Opcode::kTranspose || instruction.shape() == operand.shape()) {
+    of_operand.insert(makers.begin(), makers.end());
+  } else {
+    of_operand.insert(&instruction);
+  }
+}
+
+int64_t IndexEvaluation::Sum(const Makers& makers) const {
+  int64_t sum = 0;
+  for (const Instruction* maker : makers) sum += indices_.at(maker);
+  return sum;
+}
+
+int64_t IndexEvaluation::IndicesOf(const Instruction& producer) const {
+  const auto at = makers_.find(&producer);
+  return at == makers_.end() ? 0 : Sum(at->second);
+}
+
+bool IndexEvaluation::IsTooOften(const Instruction& producer) const {
+  if (producer.opcode() == Opcode::kBroadcast) return false;
+  const int64_t indices = IndicesOf(producer);
+  return indices > kMostIndices ||
+         (indices > 1 && std::find(std::begin(kForgetful), std::end(kForgetful),
+                                   producer.opcode()) != std::end(kForgetful));
+}
+
+void IndexEvaluation::TakenIn(const Instruction& producer, const Instruction& inside) {
+  const Makers makers = makers_[&producer];
+  makers_.erase(&producer);
+  indices_[&inside] = Sum(makers);
+  for (const Instruction* operand : producer.operands())
+    PassOn(inside, makers, *operand, makers_[operand]);
+}
+
+}  // namespace hlo
