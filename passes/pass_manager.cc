@@ -87,12 +87,35 @@ class Runner {
       if (round + 1 < kFirstHashed || IsDone()) continue;
       const auto [it, fresh] = seen.emplace(ContentHash(module_), round);
       if (fresh) continue;
-      return Error("`fix({})` goes in a circle: after round {} the module is as after round {}; {}",
-                   ToText(item.children), round + 1, it->second + 1, Undoing(first_run));
+      const std::string who = Undoing(first_run);
+      ASSIGN_OR_RETURN(const std::string what, OneMoreRound(item));
+      return Error(
+          "`fix({})` goes in a circle: after round {} the module is as after round {}; {}{}",
+          ToText(item.children), round + 1, it->second + 1, who, what);
     }
     return Error(
         "`fix({})` still changes the module after {} rounds; {}", ToText(item.children), item.limit,
         Undoing(result.runs.size() - std::min<size_t>(result.runs.size(), item.children.size())));
+  }
+
+  // Runs the passes of a `fix` once more: "; `a` makes `x = …` of `y = …`" for each that changes
+  // something, by the first line that it changes.
+  absl::StatusOr<std::string> OneMoreRound(const PipelineItem& item) {
+    std::string changes;
+    for (const PipelineItem& child : item.children) {
+      const std::string before = ToText(module_, PrintOptions::ShortParsable());
+      ASSIGN_OR_RETURN(const bool changed, RunItems({child}));
+      if (!changed) continue;
+      const std::string after = ToText(module_, PrintOptions::ShortParsable());
+      const std::vector<std::string_view> old_lines = Split(before, '\n');
+      const std::vector<std::string_view> new_lines = Split(after, '\n');
+      const auto [old_line, new_line] =
+          std::mismatch(old_lines.begin(), old_lines.end(), new_lines.begin(), new_lines.end());
+      if (old_line == old_lines.end() || new_line == new_lines.end()) continue;
+      changes += fmt::format("; `{}` makes `{}` of `{}`", ToText({child}), Trim(*new_line),
+                             Trim(*old_line));
+    }
+    return changes;
   }
 
   // The passes that changed something from run `first` on.

@@ -1,5 +1,6 @@
 // hlo-opt: reads HLO modules, verifies them, runs passes, prints the result. See --help and
 // passes/README.md.
+#include "lib/support/strings.h"
 #include "tools/opt/lists.h"
 #include "tools/opt/options.h"
 #include "tools/opt/self_check.h"
@@ -27,7 +28,7 @@ int Main(int argc, char** argv) {
     if (options.list_types) return List(TypeTable());
     if (options.list_stages) {
       const OptPlatform* platform = FindOptPlatform(options.platform);
-      if (platform != nullptr) return List(StageNames(platform->name));
+      if (platform != nullptr) return List(Join(StageNames(platform->name), "\n") + "\n");
     }
     if (options.list_print_options) return List(PrintFlags::Table());
     if (!options.verbosity.empty() && options.verbosity != "0") {

@@ -27,7 +27,8 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
   CompileStats stats;
   ASSIGN_OR_RETURN(const cpu::Host host, cpu::DetectHost(options.cpu_features));
   const double start = Milliseconds();
-  if (options.run_passes) RETURN_IF_ERROR(cpu::RunPasses(*module, options.verify_each_pass));
+  if (options.run_passes)
+    RETURN_IF_ERROR(cpu::RunPasses(*module, options.verify_each_pass, options.threads));
   stats.passes_ms = Milliseconds() - start;
   if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(*module));
 

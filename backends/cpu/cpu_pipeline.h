@@ -7,6 +7,7 @@
 namespace hlo::cpu {
 
 // Runs the pipeline.
-absl::Status RunPasses(Module& module, bool verify_each);
+// `threads` as in CompileOptions.
+absl::Status RunPasses(Module& module, bool verify_each, int threads);
 
 }  // namespace hlo::cpu

@@ -148,12 +148,12 @@ const StageInfo* FindStage(std::string_view name, std::string_view platform) {
   return nullptr;
 }
 
-std::string StageNames(std::string_view platform) {
-  std::string out;
+std::vector<std::string_view> StageNames(std::string_view platform) {
+  std::vector<std::string_view> names;
   for (const StageInfo& stage : kStages) {
-    if (FindStage(stage.name, platform) == &stage) out += fmt::format("{}\n", stage.name);
+    if (FindStage(stage.name, platform) == &stage) names.push_back(stage.name);
   }
-  return out;
+  return names;
 }
 
 }  // namespace hlo

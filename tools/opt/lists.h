@@ -35,7 +35,6 @@ struct StageInfo {
 };
 // The row of this name for the platform (its own name), or null.
 const StageInfo* FindStage(std::string_view name, std::string_view platform);
-// One name a line.
-std::string StageNames(std::string_view platform);
+std::vector<std::string_view> StageNames(std::string_view platform);
 
 }  // namespace hlo

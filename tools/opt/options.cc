@@ -146,7 +146,8 @@ absl::Status CheckOptFlags(const Flags& flags, const OptOptions& o) {
                           {"diff", "cdiff", "module", "quiet", "true", "false"}));
   }
   if (FindStage(o.stage, platform->name) == nullptr) {
-    return Error("platform `{}` has no stage `{}`; see --list-stages", o.platform, o.stage);
+    return Error("platform `{}` has no stage `{}`{}; see --list-stages", o.platform, o.stage,
+                 DidYouMean(o.stage, StageNames(platform->name)));
   }
   return absl::OkStatus();
 }
