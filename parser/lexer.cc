@@ -7,7 +7,6 @@ namespace hlo {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsAlpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 const char* SkipDigits(const char* at) {
   while (IsDigit(*at)) ++at;
@@ -55,26 +54,34 @@ bool ElementTypeWord(std::string_view word, ElementType& type) {
   return true;
 }
 
+// Whether a word of as many bytes as `text` is `text`.
+template <size_t kSize>
+bool Spells(std::string_view word, const char (&text)[kSize]) {
+  return std::memcmp(word.data(), text, kSize - 1) == 0;
+}
+
 Tok KeywordKind(std::string_view word) {
   switch (word.size()) {
-    case 3: return word == "inf" ? Tok::kInf : Tok::kIdent;
+    case 3: return Spells(word, "inf") ? Tok::kInf : Tok::kIdent;
     case 4:
-      if (word == "ROOT") return Tok::kRoot;
-      return word == "true" ? Tok::kTrue : Tok::kIdent;
+      if (Spells(word, "ROOT")) return Tok::kRoot;
+      return Spells(word, "true") ? Tok::kTrue : Tok::kIdent;
     case 5:
-      if (word == "false") return Tok::kFalse;
-      return word == "ENTRY" ? Tok::kEntry : Tok::kIdent;
-    case 6: return word == "manual" ? Tok::kKeyword : Tok::kIdent;
-    case 7: return word == "maximal" || word == "unknown" ? Tok::kKeyword : Tok::kIdent;
-    case 8: return word == "shard_as" ? Tok::kKeyword : Tok::kIdent;
+      if (Spells(word, "false")) return Tok::kFalse;
+      return Spells(word, "ENTRY") ? Tok::kEntry : Tok::kIdent;
+    case 6: return Spells(word, "manual") ? Tok::kKeyword : Tok::kIdent;
+    case 7: return Spells(word, "maximal") || Spells(word, "unknown") ? Tok::kKeyword : Tok::kIdent;
+    case 8: return Spells(word, "shard_as") ? Tok::kKeyword : Tok::kIdent;
     case 9:
-      if (word == "HloModule") return Tok::kHloModule;
-      return word == "FileNames" || word == "unreduced" ? Tok::kKeyword : Tok::kIdent;
-    case 10: return word == "replicated" || word == "shard_like" ? Tok::kKeyword : Tok::kIdent;
-    case 11: return word == "StackFrames" ? Tok::kKeyword : Tok::kIdent;
+      if (Spells(word, "HloModule")) return Tok::kHloModule;
+      return Spells(word, "FileNames") || Spells(word, "unreduced") ? Tok::kKeyword : Tok::kIdent;
+    case 10:
+      return Spells(word, "replicated") || Spells(word, "shard_like") ? Tok::kKeyword : Tok::kIdent;
+    case 11: return Spells(word, "StackFrames") ? Tok::kKeyword : Tok::kIdent;
     case 13:
-      return word == "FunctionNames" || word == "FileLocations" ? Tok::kKeyword : Tok::kIdent;
-    case 23: return word == "last_tile_dim_replicate" ? Tok::kKeyword : Tok::kIdent;
+      return Spells(word, "FunctionNames") || Spells(word, "FileLocations") ? Tok::kKeyword
+                                                                            : Tok::kIdent;
+    case 23: return Spells(word, "last_tile_dim_replicate") ? Tok::kKeyword : Tok::kIdent;
     default: return Tok::kIdent;
   }
 }
@@ -163,10 +170,8 @@ void Lexer::Next() {
     case '(': return single(Tok::kLParen);
     case ')': return single(Tok::kRParen);
     case '%': {
-      if (!IsAlpha(at[1])) return Fail(at, at + 1, "expected a name after `%`");
-      const char* end = at + 2;
-      while (IsIdentByte(*end)) ++end;
-      Finish(Tok::kName, at, end);
+      if (!IsIdentStart(at[1])) return Fail(at, at + 1, "expected a name after `%`");
+      Finish(Tok::kName, at, IdentEnd(at + 2));
       token_.text.remove_prefix(1);
       return;
     }
@@ -196,15 +201,14 @@ void Lexer::Next() {
       }
       return Fail(at, at + 1);
     default:
-      if (IsAlpha(*at)) return Identifier(at);
+      if (IsIdentStart(*at)) return Identifier(at);
       if (IsDigit(*at)) return Number(at);
       return Fail(at, at + 1);
   }
 }
 
 void Lexer::Identifier(const char* begin) {
-  const char* end = begin + 1;
-  while (IsIdentByte(*end)) ++end;
+  const char* end = IdentEnd(begin + 1);
   if (*end == ':' || *end == '=') {
     Finish(*end == ':' ? Tok::kName : Tok::kAttr, begin, end);
     at_ = end + 1;

@@ -5,6 +5,11 @@
 // part of it, so that looking at the byte under the cursor is always allowed.
 #pragma once
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include <bit>
 #include <string_view>
 
 #include "parser/token.h"
@@ -23,6 +28,26 @@ struct IdentBytes {
   }
 };
 inline constexpr IdentBytes kIdentBytes;
+
+#ifdef __SSE2__
+// Bit i is set when byte i of the 16 at `at` is none of IdentBytes.
+inline unsigned OtherThanIdentBytes(const char* at) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  // first, first + 1, …, first + count - 1
+  const auto in_range = [](__m128i x, char first, char count) {
+    const __m128i offset = _mm_sub_epi8(x, _mm_set1_epi8(first));
+    return _mm_cmpeq_epi8(_mm_min_epu8(offset, _mm_set1_epi8(static_cast<char>(count - 1))),
+                          offset);
+  };
+  const __m128i letters = in_range(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), 'a', 26);
+  const __m128i digits = in_range(bytes, '0', 10);
+  const __m128i minus_and_dot = in_range(bytes, '-', 2);
+  const __m128i underscores = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('_'));
+  const __m128i all =
+      _mm_or_si128(_mm_or_si128(letters, digits), _mm_or_si128(minus_and_dot, underscores));
+  return static_cast<unsigned>(_mm_movemask_epi8(all)) ^ 0xffff;
+}
+#endif
 }  // namespace internal
 
 class Lexer {
@@ -77,6 +102,21 @@ class Lexer {
 
   static bool IsIdentByte(char c) {
     return internal::kIdentBytes.in[static_cast<unsigned char>(c)];
+  }
+  static bool IsIdentStart(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  }
+  // The first byte at or after `at` that cannot stand inside an identifier.
+  const char* IdentEnd(const char* at) const {
+#ifdef __SSE2__
+    while (end_ - at >= 16) {
+      const unsigned others = internal::OtherThanIdentBytes(at);
+      if (others != 0) return at + std::countr_zero(others);
+      at += 16;
+    }
+#endif
+    while (IsIdentByte(*at)) ++at;
+    return at;
   }
 
  private:

@@ -215,7 +215,7 @@ bool Parser::BuildSugaredStart(Draft& draft, Computation*& wrapped) {
   }
   Scope inner;
   inner.computation = wrapped = NewComputation("async_wrapped", draft.loc);
-  Draft op;
+  Draft op(*module_);
   op.loc = draft.loc;
   op.opcode_loc = draft.opcode_loc;
   op.shape_loc = draft.shape_loc;

@@ -132,7 +132,8 @@ bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrRea
   const bool is_step = IsSugaredStep(draft);
   const auto find = [](AttrReaders readers, std::string_view name) {
     for (int i = 0; i < readers.count; ++i) {
-      if (readers.begin[i].name == name && readers.begin[i].mode != FieldMode::kHidden) return i;
+      if (StringEqual()(readers.begin[i].name, name) && readers.begin[i].mode != FieldMode::kHidden)
+        return i;
     }
     return -1;
   };
@@ -303,7 +304,8 @@ bool Parser::UnknownAttribute(const Draft& draft, std::string_view name, SourceL
 
 int Parser::ReadCommonAttribute(Scope& scope, Draft& draft, std::string_view name, uint32_t& seen) {
   int index = 0;
-  while (index < static_cast<int>(std::size(kCommon)) && kCommon[index] != name) ++index;
+  while (index < static_cast<int>(std::size(kCommon)) && !StringEqual()(kCommon[index], name))
+    ++index;
   if (index == static_cast<int>(std::size(kCommon))) return 0;
   if (index == kAccuracy && !HasTrait(draft.opcode, kHasAccuracy)) return 0;
   const SourceLoc loc = token().loc();
@@ -316,7 +318,12 @@ int Parser::ReadCommonAttribute(Scope& scope, Draft& draft, std::string_view nam
   switch (index) {
     case kMetadata: return result(ReadValue(common.mutable_extras().metadata));
     case kSharding: return result(ReadValue(common.mutable_extras().sharding.emplace()));
-    case kBackendConfig: return result(ReadStringOrDict(common.mutable_extras().backend_config));
+    case kBackendConfig: {
+      std::string config;
+      if (!ReadStringOrDict(config)) return -1;
+      common.mutable_extras().backend_config = config;
+      return 1;
+    }
     case kFrontend: return result(ReadValue(common.mutable_extras().frontend_attributes));
     case kControl: return result(ReadControlPredecessors(scope, common.control_predecessors));
     case kOrigin: return result(ReadValue(common.mutable_extras().origin.emplace()));

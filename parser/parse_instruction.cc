@@ -35,7 +35,7 @@ class OpcodeTable {
   }
   std::optional<Opcode> Find(std::string_view text) const {
     for (size_t slot = Slot(text); used_[slot]; slot = (slot + 1) % kSize) {
-      if (texts_[slot] == text) return opcodes_[slot];
+      if (StringEqual()(texts_[slot], text)) return opcodes_[slot];
     }
     return std::nullopt;
   }
@@ -85,22 +85,29 @@ bool Parser::ParseInstruction(Scope& scope) {
     }
     return Unexpected("the name of an instruction");
   }
-  Draft draft;
+  Draft draft(*module_);
   draft.name = token().text;
   draft.loc = token().loc();
   scope.defining = draft.name;
   scope.defining_loc = draft.loc;
+  // ` = `, most often, is no token of its own.
+  const char* behind = lex_.cursor();
+  const bool plain = behind[0] == ' ' && behind[1] == '=' && behind[2] == ' ';
+  if (plain) {
+    lex_.set_cursor(behind + 3);
+    SkipKnownShape(draft);
+  }
   lex_.Next();
   if (!IsLegalName(draft.name)) {
     return Fail(draft.loc, "`{}` cannot be the name of an instruction; `{}` could", draft.name,
                 SanitizeName(draft.name));
   }
-  if (scope.single && Is(Tok::kLParen)) {
+  if (scope.single && !plain && Is(Tok::kLParen)) {
     return Unexpected(
         "`=` behind the name of a single instruction (a module without a header starts with "
         "`ENTRY`, or with a computation without a signature)");
   }
-  if (!Expect(Tok::kEqual, "`=` behind the name of the instruction")) return false;
+  if (!plain && !Expect(Tok::kEqual, "`=` behind the name of the instruction")) return false;
   Instruction* instruction = nullptr;
   if (!ParseRhs(scope, draft, instruction)) return false;
   scope.defining = {};
@@ -159,7 +166,7 @@ bool Parser::ParseOpcode(Draft& draft) {
 bool Parser::ParseRhs(Scope& scope, Draft& draft, Instruction*& out) {
   const Depth depth(*this);
   if (!depth.ok()) return false;
-  if (StartsShape()) {
+  if (!draft.shape.has_value() && StartsShape()) {
     draft.shape_loc = token().loc();
     Shape shape;
     if (!ParseShape(shape)) return false;
@@ -173,7 +180,6 @@ bool Parser::ParseRhs(Scope& scope, Draft& draft, Instruction*& out) {
   } else if (draft.opcode == Opcode::kParameter && draft.sugar == Draft::Sugar::kNone) {
     ok = ParseParameterBody(draft);
   } else {
-    lex_.Next();
     ok = ParseOperands(scope, draft);
   }
   return ok && ParseAttributes(scope, draft) && Build(scope, draft, out);
@@ -205,8 +211,34 @@ bool Parser::ParseParameterBody(Draft& draft) {
   return Expect(Tok::kRParen, "`)` behind the parameter number");
 }
 
+// The operands as XLA writes them, `(%a, %b)`, without a token for each: true when the closing
+// parenthesis has been read. Otherwise the cursor stands in front of the first operand that looks
+// different or has no definition.
+bool Parser::ParsePlainOperands(Scope& scope, Draft& draft) {
+  const char* at = lex_.cursor();
+  while (*at == '%' && Lexer::IsIdentStart(at[1])) {
+    const char* end = lex_.IdentEnd(at + 2);
+    if (*end != ')' && (end[0] != ',' || end[1] != ' ')) break;
+    const auto known =
+        scope.names.find(std::string_view(at + 1, static_cast<size_t>(end - at - 1)));
+    if (known == scope.names.end() || known->second.instruction == nullptr) break;
+    draft.operands.push_back(known->second.instruction);
+    at = end + 1;
+    if (*end == ')') {
+      lex_.set_cursor(at);
+      return true;
+    }
+    ++at;
+  }
+  lex_.set_cursor(at);
+  return false;
+}
+
 bool Parser::ParseOperands(Scope& scope, Draft& draft) {
-  if (Take(Tok::kRParen)) return true;
+  const bool plain = !scope.single && ParsePlainOperands(scope, draft);
+  lex_.Next();
+  if (plain) return true;
+  if (draft.operands.empty() && Take(Tok::kRParen)) return true;
   do {
     if (Is(Tok::kComma) || Is(Tok::kRParen)) {
       // Some versions of XLA overlook it.
@@ -229,7 +261,7 @@ bool Parser::ParseOperand(Scope& scope, Draft& draft) {
     shape = written;
   }
   if (Is(Tok::kIdent) && lex_.PeekByte() == '(') {
-    Draft nested;
+    Draft nested(*module_);
     nested.nested = nested.anonymous = true;
     nested.loc = token().loc();
     nested.shape = shape;

@@ -27,7 +27,8 @@ bool Parser::ReadValue(OpMetadata& out) {
       return Unexpected("a metadata field behind the comma");
     if (!Is(Tok::kAttr)) return Unexpected("a metadata field or `}`");
     const std::string_view name = token().text;
-    const auto* found = std::find(std::begin(kFields), std::end(kFields), name);
+    const auto* found = std::find_if(std::begin(kFields), std::end(kFields),
+                                     [&](std::string_view f) { return StringEqual()(f, name); });
     if (found == std::end(kFields)) {
       return Fail(token().loc(), "metadata has no field `{}`{}", name, DidYouMean(name, kFields));
     }

@@ -280,7 +280,7 @@ bool Parser::ParseSingle() {
   module_->set_name("_");
   bool ok;
   if (StartsShape()) {
-    Draft draft;
+    Draft draft(*module_);
     draft.loc = loc;
     draft.name = "_";
     Instruction* instruction = nullptr;

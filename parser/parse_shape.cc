@@ -46,6 +46,21 @@ const char* PlainArrayEnd(const char* at) {
 
 }  // namespace
 
+// Reads the array shape at the cursor, of which no token has been read, if the same text has been
+// read before.
+void Parser::SkipKnownShape(Draft& draft) {
+  const char* const begin = lex_.cursor();
+  const char* at = begin;
+  while ((*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9')) ++at;
+  const char* const end = PlainArrayEnd(at);
+  if (end == nullptr) return;
+  const auto known = shapes_.find(std::string_view(begin, static_cast<size_t>(end - begin)));
+  if (known == shapes_.end()) return;
+  draft.shape = known->second;
+  draft.shape_loc = {lex_.OffsetOf(begin), static_cast<uint32_t>(at - begin)};
+  lex_.set_cursor(end);
+}
+
 bool Parser::StartsShape() const {
   return Is(Tok::kPrim) || Is(Tok::kLParen) ||
          (Is(Tok::kIdent) && token().text == "b" && lex_.PeekByte() == '(');

@@ -138,20 +138,21 @@ bool Parser::ReadValue(std::string& out) {
 bool Parser::ReadValue(SharedText& out) {
   if (!Is(Tok::kString)) return Unexpected("a string");
   const std::string_view inside = token().text.substr(1, token().text.size() - 2);
-  if (const auto known = texts_.find(inside); known != texts_.end()) {
-    out = known->second;
-    lex_.Next();
-    return true;
-  }
-  if (inside.find('\\') == std::string_view::npos) {
-    out = inside;
-    lex_.Next();
-  } else {
+  const auto [known, fresh] = texts_.try_emplace(inside);
+  if (fresh && inside.find('\\') == std::string_view::npos) {
+    known->second = inside;
+  } else if (fresh) {
     std::string text;
-    if (!ReadValue(text)) return false;
-    out = text;
+    const bool ok = ReadValue(text);
+    if (ok) {
+      known->second = out = text;
+    } else {
+      texts_.erase(known);
+    }
+    return ok;
   }
-  texts_.emplace(inside, out);
+  out = known->second;
+  lex_.Next();
   return true;
 }
 

@@ -52,15 +52,20 @@ struct CommonAttrs {
   absl::InlinedVector<Computation*, 2> calls;  // by CallSpec order; null: not given
   bool has_calls = false;
   std::vector<Instruction*> control_predecessors;
-  std::unique_ptr<Extras> extras;  // the instruction takes it as it is
+  Module* module;    // in whose memory the extras stand
+  ExtrasPtr extras;  // the instruction takes it as it is
+
+  explicit CommonAttrs(Module& m) : module(&m) {}
   Extras& mutable_extras() {
-    if (extras == nullptr) extras = std::make_unique<Extras>();
+    if (extras == nullptr) extras = module->NewExtras();
     return *extras;
   }
 };
 
 // An instruction while it is read.
 struct Draft {
+  explicit Draft(Module& module) : common(module) {}
+
   SourceLoc loc;  // of the name (or of the opcode without one)
   SourceLoc opcode_loc;
   SourceLoc shape_loc;
@@ -92,6 +97,7 @@ class Parser {
  public:
   Parser(std::string_view text, const ParserOptions& options)
       : options_(options), lex_(text), text_(text), fill_layouts_(options.fill_missing_layouts) {
+    texts_.reserve(text.size() / 512);
     lex_.Next();
   }
 
@@ -166,6 +172,7 @@ class Parser {
   bool ParseArrayShape(Shape& out);
   bool ParseLayout(Layout& out, int rank);
   bool StartsShape() const;
+  void SkipKnownShape(Draft& draft);
 
   // ---- literals (parse_literal.cc) ----
   // The current token is the one before the literal; afterwards the one behind it.
@@ -291,6 +298,7 @@ class Parser {
   bool ParseRhs(Scope& scope, Draft& draft, Instruction*& out);
   bool ParseOpcode(Draft& draft);
   bool ParseOperands(Scope& scope, Draft& draft);
+  bool ParsePlainOperands(Scope& scope, Draft& draft);
   bool ParseOperand(Scope& scope, Draft& draft);
   bool ResolveOperand(Scope& scope, std::optional<Shape> shape, SourceLoc shape_loc, Draft& draft);
   Instruction* InventParameter(Scope& scope, Shape shape, std::string_view name, SourceLoc loc);

@@ -2,7 +2,8 @@
 """Speed and memory of the parser, the printer and the verifier on four generated modules; `scripts/bench parse`.
 
 With --oracle, XLA's parser and printer read and write the same texts in the same run, through a Python with
-jaxlib. All times are processor time (medians), so that other work on the machine changes little. Targets
+jaxlib. Both take turns, several rounds each: a machine that is slow for some seconds is so for both. All times are
+processor time (medians), so that other work on the machine changes little. Targets
 (--check exits with 1 when one is missed): parse 5 times XLA's speed, print 3 times, memory 6 times the text of
 code and 1.3 times the data of constants, verifying 20,000 instructions in 30 ms.
 """
@@ -11,6 +12,7 @@ import argparse
 import json
 import pathlib
 import platform
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,7 @@ import make_parse_modules
 from bench_models import BenchError, oracle_python
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROUNDS = 3
 KINDS = ["jax", "shardings", "constants", "computations"]
 
 # What runs in the Python with jaxlib: reads file names, writes one JSON line each.
@@ -59,6 +62,11 @@ def run_json(command):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def middle(runs):
+    """The median of each figure over several processes; None without any."""
+    return {key: statistics.median(run[key] for run in runs) for key in runs[0]} if runs else None
+
+
 def speed(figures, bytes_key, time_key):
     return figures[bytes_key] / 1e3 / max(figures[time_key], 1e-3)
 
@@ -83,12 +91,15 @@ def main():
         for kind in options.only.split(","):
             files[kind] = pathlib.Path(folder) / f"{kind}.hlo"
             files[kind].write_text(make_parse_modules.module_text(kind), encoding="utf-8")
-        print(f"{processor()}, {options.repeats} repeats, medians of processor time")
+        print(f"{processor()}, {ROUNDS} rounds of {options.repeats} repeats, medians of processor time")
         print(f"{'module':14}{'MB':>7}{'parse MB/s':>12}{'XLA':>8}{'x':>7}{'print MB/s':>12}{'XLA':>8}{'x':>7}"
               f"{'memory':>9}{'of':>6}{'verify ms':>11}{'instructions':>14}")
         for kind, path in files.items():
-            own = run_json([program, path, options.repeats])[0]
-            xla = run_json([python, "-c", XLA, max(1, options.repeats // 2), path])[0] if python else None
+            own_runs, xla_runs = [], []
+            for _ in range(ROUNDS):
+                own_runs += run_json([program, path, options.repeats])
+                xla_runs += run_json([python, "-c", XLA, max(1, options.repeats // 2), path]) if python else []
+            own, xla = middle(own_runs), middle(xla_runs)
             if xla:
                 xla["bytes"] = own["bytes"]
             parse, show = speed(own, "bytes", "parse_ms"), speed(own, "printed_bytes", "print_ms")
@@ -102,7 +113,7 @@ def main():
                 return f"{a / b:7.1f}" if b else f"{'-':>7}"
 
             print(f"{kind:14}{own['bytes'] / 1e6:7.1f}{parse:12.1f}{xla_parse or 0:8.1f}{ratio(parse, xla_parse)}{show:12.1f}"
-                  f"{xla_show or 0:8.1f}{ratio(show, xla_show)}{memory:8.2f}x{base:>6}{own['verify_ms']:11.1f}{own['instructions']:14}",
+                  f"{xla_show or 0:8.1f}{ratio(show, xla_show)}{memory:8.2f}x{base:>6}{own['verify_ms']:11.1f}{own['instructions']:14.0f}",
                   flush=True)
             limits = [(xla and parse < 5 * xla_parse, "parse"), (xla and show < 3 * xla_show, "print"),
                       (memory > (1.3 if kind == "constants" else 6), "memory"), (kind == "jax" and each > 30, "verify")]

@@ -34,8 +34,7 @@ void CopyBody(const Computation& from, Computation* to, const ComputationMap& ca
     if (const Extras* extras = instruction->extras()) {
       Extras& mine = copy->mutable_extras();
       mine = *extras;
-      mine.control_predecessors.clear();
-      mine.control_successors.clear();
+      mine.control.reset();
     }
     copies[instruction] = copy;
   }

@@ -132,8 +132,7 @@ Instruction* Computation::AddClone(const Instruction& from, Shape shape,
   clone->loc_ = from.loc_;
   if (from.extras_ != nullptr) {
     clone->mutable_extras() = *from.extras_;
-    clone->extras_->control_predecessors.clear();
-    clone->extras_->control_successors.clear();
+    clone->extras_->control.reset();
   }
   return clone;
 }
@@ -220,7 +219,9 @@ void Computation::Sweep() {
   if (schedule_.has_value())
     std::erase_if(*schedule_, [](const Instruction* instruction) { return instruction->dead_; });
   for (Instruction* instruction : dead_) {
+    Extras* extras = instruction->extras_.get();
     instruction->~Instruction();
+    if (extras != nullptr) module_->memory().Give(extras, sizeof(Extras));
     free_.push_back(instruction);
   }
   dead_.clear();

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lib/ops/attr_values.h"
 #include "lib/support/boxed.h"
+#include "lib/support/shared_text.h"
 #include "lib/types/metadata.h"
 #include "lib/types/shape_util.h"
 #include "lib/types/sharding.h"
@@ -18,8 +21,37 @@ namespace hlo {
 
 class Instruction;
 
-// Sorted by key; values are plain strings or JSON dicts (kept as text with braces).
-using FrontendAttributes = std::map<std::string, std::string, std::less<>>;
+// Sorted by key; values are plain strings or JSON dicts (kept as text with braces). 8 bytes where
+// there are none.
+class FrontendAttributes {
+ public:
+  using Map = std::map<std::string, std::string, std::less<>>;
+
+  bool empty() const { return !map_.has_value() || map_->empty(); }
+  size_t size() const { return map().size(); }
+  Map::const_iterator begin() const { return map().begin(); }
+  Map::const_iterator end() const { return map().end(); }
+  Map::const_iterator find(std::string_view key) const { return map().find(key); }
+  bool contains(std::string_view key) const { return map().contains(key); }
+  const std::string& at(const std::string& key) const { return map().at(key); }
+  std::string& operator[](const std::string& key) { return mutable_map()[key]; }
+  void insert_or_assign(std::string key, std::string value) {
+    mutable_map().insert_or_assign(std::move(key), std::move(value));
+  }
+  void clear() { map_.reset(); }
+  friend bool operator==(const FrontendAttributes& a, const FrontendAttributes& b) {
+    return a.map() == b.map();
+  }
+
+ private:
+  const Map& map() const {
+    static const Map kNone;
+    return map_.has_value() ? *map_ : kNone;
+  }
+  Map& mutable_map() { return map_.has_value() ? *map_ : map_.emplace(); }
+
+  Boxed<Map> map_;
+};
 
 // `statistics={visualizing_index=0,name=1.5}`
 struct Statistics {
@@ -53,16 +85,27 @@ struct OriginalValue {
   friend bool operator==(const OriginalValue&, const OriginalValue&) = default;
 };
 
+// Control edges in both directions.
+struct ControlEdges {
+  std::vector<Instruction*> predecessors;
+  std::vector<Instruction*> successors;
+};
+
 struct Extras {
-  std::vector<Instruction*> control_predecessors;
-  std::vector<Instruction*> control_successors;
+  Boxed<ControlEdges> control;
   Boxed<Sharding> sharding;
   OpMetadata metadata;
   FrontendAttributes frontend_attributes;
-  std::string backend_config;  // JSON text with its braces, or a plain string
+  SharedText backend_config;  // JSON text with its braces, or a plain string
   Boxed<Statistics> statistics;
   Boxed<OriginalValue> origin;
   Boxed<ResultAccuracy> result_accuracy;
 };
+
+// Extras stand in the memory of their module, which goes with it.
+struct DestroyExtras {
+  void operator()(Extras* extras) const { extras->~Extras(); }
+};
+using ExtrasPtr = std::unique_ptr<Extras, DestroyExtras>;
 
 }  // namespace hlo

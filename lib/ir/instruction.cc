@@ -130,18 +130,23 @@ void Instruction::SetCall(int i, Computation* callee) {
 // ---- control edges ----
 
 absl::Span<Instruction* const> Instruction::control_predecessors() const {
-  if (extras_ == nullptr) return {};
-  return extras_->control_predecessors;
+  if (extras_ == nullptr || !extras_->control) return {};
+  return extras_->control->predecessors;
 }
 
 absl::Span<Instruction* const> Instruction::control_successors() const {
-  if (extras_ == nullptr) return {};
-  return extras_->control_successors;
+  if (extras_ == nullptr || !extras_->control) return {};
+  return extras_->control->successors;
+}
+
+ControlEdges& Instruction::mutable_control() {
+  Boxed<ControlEdges>& control = mutable_extras().control;
+  return control ? *control : control.emplace();
 }
 
 void Instruction::AddControlPredecessor(Instruction* predecessor) {
-  auto& predecessors = mutable_extras().control_predecessors;
-  auto& successors = predecessor->mutable_extras().control_successors;
+  auto& predecessors = mutable_control().predecessors;
+  auto& successors = predecessor->mutable_control().successors;
   // An edge stands in both lists: the shorter one tells whether there is one.
   const bool known =
       predecessors.size() < successors.size()
@@ -153,22 +158,22 @@ void Instruction::AddControlPredecessor(Instruction* predecessor) {
 }
 
 void Instruction::RemoveControlPredecessor(Instruction* predecessor) {
-  std::erase(mutable_extras().control_predecessors, predecessor);
-  std::erase(predecessor->mutable_extras().control_successors, this);
+  std::erase(mutable_control().predecessors, predecessor);
+  std::erase(predecessor->mutable_control().successors, this);
 }
 
 void Instruction::DropControlEdges() {
-  if (extras_ == nullptr) return;
-  while (!extras_->control_predecessors.empty())
-    RemoveControlPredecessor(extras_->control_predecessors.back());
-  while (!extras_->control_successors.empty())
-    extras_->control_successors.back()->RemoveControlPredecessor(this);
+  if (extras_ == nullptr || !extras_->control) return;
+  ControlEdges& edges = *extras_->control;
+  while (!edges.predecessors.empty()) RemoveControlPredecessor(edges.predecessors.back());
+  while (!edges.successors.empty()) edges.successors.back()->RemoveControlPredecessor(this);
+  extras_->control.reset();
 }
 
 // ---- extras ----
 
 Extras& Instruction::mutable_extras() {
-  if (extras_ == nullptr) extras_ = std::make_unique<Extras>();
+  if (extras_ == nullptr) extras_ = module().NewExtras();
   return *extras_;
 }
 

@@ -141,8 +141,8 @@ class Instruction final {
   // Extras.
   const Extras* extras() const { return extras_.get(); }  // null when there are none
   Extras& mutable_extras();
-  // Replaces what there is; not for an instruction with control edges.
-  void set_extras(std::unique_ptr<Extras> extras) { extras_ = std::move(extras); }
+  // Replaces what there is by what Module::NewExtras gave; not for an instruction with control edges.
+  void set_extras(ExtrasPtr extras) { extras_ = std::move(extras); }
   const OpMetadata& metadata() const;
   void set_metadata(OpMetadata metadata) { mutable_extras().metadata = std::move(metadata); }
   const Sharding* sharding() const {
@@ -170,6 +170,7 @@ class Instruction final {
   void LinkOperand(Instruction* producer);
   void UnlinkOperand(size_t i);
   void UnlinkCalls();
+  ControlEdges& mutable_control();
 
   Opcode opcode_;
   bool dead_ = false;
@@ -181,7 +182,7 @@ class Instruction final {
   UseList uses_;
   AttrsPtr attrs_;
   absl::InlinedVector<CallSlot, 1> calls_;
-  std::unique_ptr<Extras> extras_;
+  ExtrasPtr extras_;
   Computation* parent_ = nullptr;
   SourceLoc loc_;
 };

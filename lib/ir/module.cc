@@ -38,10 +38,21 @@ void Module::UniquifyNames() {
     if (!IsSanitizedName(computation->name_) || !computation_names_.TakeAsIs(computation->name_)) {
       computation->name_ = Intern(computation_names_.Unique(computation->name_));
     }
-    for (Instruction* instruction : computation->instructions()) {
+    // The table is larger than the caches: what a name will need is fetched while others are taken.
+    constexpr size_t kAhead = 8;
+    Instruction* waiting[kAhead];
+    size_t fetched = 0, taken = 0;
+    const auto take = [&] {
+      Instruction* instruction = waiting[taken++ % kAhead];
       if (!instruction_names_.TakeAsIs(instruction->name_))
         instruction->name_ = UniqueInstructionName(instruction->name_);
+    };
+    for (Instruction* instruction : computation->instructions()) {
+      if (fetched - taken == kAhead) take();
+      instruction_names_.Prefetch(instruction->name_);
+      waiting[fetched++ % kAhead] = instruction;
     }
+    while (taken < fetched) take();
   }
 }
 

@@ -88,6 +88,7 @@ class Module final {
 
   // ---- bookkeeping ----
   BumpAllocator& memory() { return memory_; }
+  ExtrasPtr NewExtras() { return ExtrasPtr(new (memory_.Take(sizeof(Extras))) Extras); }
   uint32_t NextId() { return next_id_++; }
   uint32_t id_limit() const { return next_id_; }
   // The next of the module's pseudo-random numbers: the same sequence in every run, continued by

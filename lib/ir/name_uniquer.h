@@ -24,6 +24,8 @@ class NameUniquer {
   // Takes the sanitized (or empty) `name` if it is its own unique form; changes nothing otherwise. The text of
   // `name` must live as long as this object (or until Clear).
   bool TakeAsIs(std::string_view name);
+  // Starts to fetch what TakeAsIs(name) will look at.
+  void Prefetch(std::string_view name) const { taken_.prefetch(name); }
   // Room for `count` names in all.
   void Reserve(size_t count) { taken_.reserve(count); }
   void Clear();

@@ -190,12 +190,13 @@ void AppendExtras(const Extras& extras, const Module& module, const PrintOptions
     out += ", frontend_attributes=";
     AppendFrontendAttributes(extras.frontend_attributes, out);
   }
-  if (options.control_dependencies && !extras.control_predecessors.empty()) {
+  if (options.control_dependencies && extras.control && !extras.control->predecessors.empty()) {
     out += ", control-predecessors={";
-    for (size_t i = 0; i < extras.control_predecessors.size(); ++i) {
+    const std::vector<Instruction*>& predecessors = extras.control->predecessors;
+    for (size_t i = 0; i < predecessors.size(); ++i) {
       if (i > 0) out += ", ";
       if (options.percent) out += '%';
-      const std::string_view name = extras.control_predecessors[i]->name();
+      const std::string_view name = predecessors[i]->name();
       out += options.ids ? name : name.substr(0, name.find('.'));
     }
     out += '}';

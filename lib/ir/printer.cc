@@ -269,21 +269,24 @@ void Printer::PrintInstruction(const Instruction& instruction, int indent) {
   const Text blank = options_.result_shape ? Text(" ") : Text();
   const bool sugar = options_.syntax_sugar_async_ops && IsAsync(instruction);
   const Text word = sugar ? Text() : instruction.opcode_text();
+  const Text open = sugar ? Text() : Text("(");
   if (!options_.canonical_instruction_names) {
     const Text name = instruction.name();
-    AppendAll(out_, root, Percent(name), Shown(name), " = ", shape, blank, word);
+    AppendAll(out_, root, Percent(name), Shown(name), " = ", shape, blank, word, open);
   } else {
     out_ += root;
     if (canonical_ != nullptr) {
       AppendCanonicalName(instruction);
       out_ += " = ";
     }
-    AppendAll(out_, shape, blank, word);
+    AppendAll(out_, shape, blank, word, open);
   }
-  if (sugar) AppendAsyncWord(instruction);
-  out_ += '(';
+  if (sugar) {
+    AppendAsyncWord(instruction);
+    out_ += '(';
+  }
   if (instruction.opcode() == Opcode::kParameter) {
-    if (options_.parameter_number) out_ += std::to_string(instruction.parameter_number());
+    if (options_.parameter_number) AppendInt(instruction.parameter_number(), out_);
   } else if (instruction.opcode() == Opcode::kConstant) {
     AppendConstant(instruction.literal());
   } else {
@@ -562,13 +565,10 @@ void Printer::AppendCalls(const Instruction& instruction, int indent) {
 }
 
 void Printer::AppendCall(std::string_view name, const Computation& callee, int indent) {
-  out_ += ", ";
-  out_ += name;
-  out_ += '=';
   if (indent < 0) {
-    AppendComputationName(callee);
+    AppendAll(out_, ", ", name, "=", Percent(callee.name()), Shown(callee.name()));
   } else {
-    out_ += '\n';
+    AppendAll(out_, ", ", name, "=\n");
     AppendBody(callee, indent);
   }
 }

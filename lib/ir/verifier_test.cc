@@ -155,7 +155,7 @@ TEST_CASE("half a control edge is found", "[ir][verifier]") {
   BadGraph g;
   Instruction* z = g.b.Abs(g.x);
   g.y->AddControlPredecessor(z);
-  z->mutable_extras().control_successors.clear();
+  z->mutable_extras().control->successors.clear();
   CHECK(Messages(g.module) ==
         "the control edge from `abs` to `negate` is not known once at both ends\n");
 }

@@ -153,7 +153,7 @@ void AppendValue(std::string& out, const ResultAccuracy& value) {
 }
 
 void AppendValue(std::string& out, const ReplicaGroups& value, const AttrPrintOptions& options) {
-  out += value.ToString(/*as_lists=*/options.full_replica_groups);
+  value.AppendTo(out, /*as_lists=*/options.full_replica_groups);
 }
 
 void AppendValue(std::string& out, const std::vector<Shape>& value) {

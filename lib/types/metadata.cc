@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "lib/support/append_all.h"
 #include "lib/types/append.h"
 
 namespace hlo {
@@ -15,8 +16,12 @@ class FieldWriter {
 
   void Text(std::string_view name, std::string_view value) {
     if (value.empty()) return;
-    Name(name);
-    AppendQuoted(value, out_);
+    if (internal::IsPlain(value)) {
+      AppendAll(out_, Blank(), name, "=\"", value, "\"");
+    } else {
+      Name(name);
+      AppendQuoted(value, out_);
+    }
   }
   void RawText(std::string_view name, std::string_view value) {
     if (value.empty()) return;
@@ -37,12 +42,12 @@ class FieldWriter {
   }
 
  private:
-  void Name(std::string_view name) {
-    if (!first_) out_ += ' ';
+  std::string_view Blank() {
+    const std::string_view blank(first_ ? "" : " ");
     first_ = false;
-    out_ += name;
-    out_ += '=';
+    return blank;
   }
+  void Name(std::string_view name) { AppendAll(out_, Blank(), name, "="); }
 
   std::string& out_;
   bool first_ = true;

@@ -64,13 +64,12 @@ Lists FlattenMesh(const MeshGroups& groups) {
 }
 
 void AppendLists(const Lists& groups, std::string& out) {
-  out += '{';
+  constexpr std::string_view kOpen = "{{", kBetween = "},{", kClose = "}}", kNone = "{}";
   for (size_t i = 0; i < groups.size(); ++i) {
-    out += i > 0 ? ",{" : "{";
+    out += i > 0 ? kBetween : kOpen;
     AppendInts(groups[i], out);
-    out += '}';
   }
-  out += '}';
+  out += groups.empty() ? kNone : kClose;
 }
 
 absl::Status ValidateIota(const IotaTiles& iota) {
@@ -115,16 +114,19 @@ absl::Status ReplicaGroups::Validate() const {
 
 std::string ReplicaGroups::ToString(bool as_lists) const {
   std::string out;
-  if (as_lists || std::holds_alternative<Lists>(form)) {
-    AppendLists(Flatten(), out);
-    return out;
-  }
+  AppendTo(out, as_lists);
+  return out;
+}
+
+void ReplicaGroups::AppendTo(std::string& out, bool as_lists) const {
+  if (const auto* lists = std::get_if<Lists>(&form)) return AppendLists(*lists, out);
+  if (as_lists) return AppendLists(Flatten(), out);
   if (const auto* iota = std::get_if<IotaTiles>(&form)) {
     out += '[';
     AppendInts(iota->dims, out);
     out += ']';
     iota->AppendSource(out);
-    return out;
+    return;
   }
   const auto& groups = std::get<MeshGroups>(form);
   out += groups.mesh.ToString();
@@ -134,7 +136,6 @@ std::string ReplicaGroups::ToString(bool as_lists) const {
     groups.axes[i].AppendTo(groups.mesh, out);
   }
   out += '}';
-  return out;
 }
 
 }  // namespace hlo

@@ -28,6 +28,7 @@ struct ReplicaGroups {
   absl::Status Validate() const;
   // "{{0,1},{2,3}}", "[2,4]<=[8]", "mesh['a'=2] {'a'}"; as_lists prints the first form always.
   std::string ToString(bool as_lists = false) const;
+  void AppendTo(std::string& out, bool as_lists = false) const;
 };
 
 }  // namespace hlo
