@@ -124,7 +124,7 @@ class ModuleWriter {
     OptionalPart(io, "sharding", extras.sharding);
     if (!extras.frontend_attributes.empty())
       Part(io, "frontend_attributes", extras.frontend_attributes);
-    io.Text("backend_config", extras.backend_config);
+    io.Text("backend_config", std::string(extras.backend_config.view()));
     OptionalPart(io, "statistics_viz", extras.statistics);
     OptionalPart(io, "original_value", extras.origin);
     OptionalPart(io, "result_accuracy", extras.result_accuracy);

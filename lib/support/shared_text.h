@@ -37,6 +37,7 @@ class SharedText {
   }
   operator std::string_view() const { return view(); }
   bool empty() const { return block_ == nullptr; }
+  void clear() { *this = SharedText(); }
 
   friend bool operator==(const SharedText& a, const SharedText& b) {
     return a.block_ == b.block_ || a.view() == b.view();

@@ -16,12 +16,8 @@ class FieldWriter {
 
   void Text(std::string_view name, std::string_view value) {
     if (value.empty()) return;
-    if (internal::IsPlain(value)) {
-      AppendAll(out_, Blank(), name, "=\"", value, "\"");
-    } else {
-      Name(name);
-      AppendQuoted(value, out_);
-    }
+    Name(name);
+    AppendQuoted(value, out_);
   }
   void RawText(std::string_view name, std::string_view value) {
     if (value.empty()) return;
