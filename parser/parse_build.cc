@@ -326,8 +326,9 @@ bool Parser::Build(Scope& scope, Draft& draft, Instruction*& out) {
     draft.operands.resize(2);
   }
   Shape shape;
-  if (!CheckOperandCount(draft) || !CheckDraft(scope, draft) || !ResultShape(draft, shape))
-    return false;
+  if (!CheckOperandCount(draft))
+    return Note(draft.nameless_shape, "this shape is no operand: a name is missing behind it");
+  if (!CheckDraft(scope, draft) || !ResultShape(draft, shape)) return false;
   const std::string_view name = draft.anonymous ? AnonymousName(Text(draft.opcode)) : draft.name;
   out = scope.computation->AddVerbatim(draft.opcode, shape, draft.operands, std::move(draft.attrs),
                                        draft.common.calls, name);

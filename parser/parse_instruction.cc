@@ -281,6 +281,12 @@ bool Parser::ParseOperand(Scope& scope, Draft& draft) {
     draft.operands.push_back(InventParameter(scope, *shape, {}, shape_loc));
     return true;
   }
+  if (shape.has_value() && Is(Tok::kComma)) {
+    // XLA overlooks it.
+    Warn(shape_loc, "a shape without a name behind it is no operand");
+    draft.nameless_shape = shape_loc;
+    return true;
+  }
   return Unexpected(shape.has_value() ? "the name of an operand behind its shape" : "an operand");
 }
 
