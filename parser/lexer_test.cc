@@ -35,6 +35,24 @@ TEST_CASE("a name swallows its colon and an attribute its equal sign", "[parser]
   CHECK(First("true=").kind == Tok::kAttr);
 }
 
+TEST_CASE("an identifier ends at the first other byte, at every length and place",
+          "[parser][lexer]") {
+  for (size_t size = 1; size <= 40; ++size) {
+    for (int byte = 1; byte < 256; ++byte) {
+      const char c = static_cast<char>(byte);
+      std::string text(size, 'Z');
+      text[size - 1] = '_';
+      text += c;
+      text += "z9-.";
+      text += std::string(20, ' ');
+      const Lexer lexer(text);
+      const char* end = lexer.IdentEnd(text.data());
+      if (end != text.data() + size + (Lexer::IsIdentByte(c) ? 5 : 0))
+        FAIL("byte " << byte << " behind " << size);
+    }
+  }
+}
+
 TEST_CASE("a percent sign makes a name of any word", "[parser][lexer]") {
   for (const std::string word : {"true", "inf", "ROOT", "f32", "a-b.c_d"})
     CHECK(First("%" + word) == Seen{Tok::kName, word});

@@ -88,7 +88,7 @@ struct Draft {
   std::vector<std::pair<int, SourceLoc>> repeated;
   SourceLoc calls_loc, accuracy_loc;
   bool operand_failed = false;
-  SourceLoc nameless_shape;  // stood where an operand should
+  SourceLoc nameless_shape;   // stood where an operand should
   bool two_branches = false;  // conditional: true_computation and false_computation were given
   Computation* custom_to_apply = nullptr;  // custom-call
   SourceLoc after;                         // first token behind the instruction

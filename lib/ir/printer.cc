@@ -101,8 +101,9 @@ class Printer {
   void AppendShape(Shape shape) { shape.AppendTo(out_, options_.layouts); }
   void AppendName(std::string_view name) { AppendAll(out_, Percent(name), Shown(name)); }
   std::string_view Percent(std::string_view name) const {
-    return options_.percent || (options_.lossless && IsReservedWord(name)) ? std::string_view("%")
-                                                                           : std::string_view();
+    constexpr std::string_view kPercent = "%";
+    if (options_.percent) return kPercent;
+    return options_.lossless && IsReservedWord(name) ? kPercent : kPercent.substr(1);
   }
   std::string_view Shown(std::string_view name) const {
     return options_.ids ? name : name.substr(0, name.find('.'));

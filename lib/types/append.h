@@ -4,6 +4,10 @@
 // values is made of.
 #pragma once
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -49,8 +53,29 @@ void AppendInts(const Range& values, std::string& out, char separator = ',') {
 
 namespace internal {
 
-// Whether every byte is printable ASCII and neither a quote nor a backslash; eight at a time.
+#ifdef __SSE2__
+// Whether the 16 bytes at `at` are plain in the sense of IsPlain.
+inline bool ArePlain16(const char* at) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  const auto is = [&](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
+  const __m128i offset = _mm_sub_epi8(bytes, _mm_set1_epi8(' '));
+  const __m128i printable = _mm_cmpeq_epi8(_mm_min_epu8(offset, _mm_set1_epi8('~' - ' ')), offset);
+  const __m128i odd = _mm_or_si128(is('\\'), _mm_or_si128(is('"'), is('\'')));
+  return _mm_movemask_epi8(_mm_andnot_si128(odd, printable)) == 0xffff;
+}
+#endif
+
+// Whether every byte is printable ASCII and neither a quote nor a backslash; many at a time.
 inline bool IsPlain(std::string_view text) {
+#ifdef __SSE2__
+  if (text.size() >= 16) {
+    const char* const last = text.data() + text.size() - 16;
+    for (const char* part = text.data(); part < last; part += 16) {
+      if (!ArePlain16(part)) return false;
+    }
+    return ArePlain16(last);
+  }
+#endif
   constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
   // The high bit of each byte of the result is set where the byte of `word` is zero (and perhaps
   // above such a byte).
