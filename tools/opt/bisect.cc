@@ -1,5 +1,6 @@
 #include "tools/opt/bisect.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
@@ -18,22 +19,33 @@ class Bisector {
   absl::StatusOr<BisectResult> Run() {
     ASSIGN_OR_RETURN(const bool last_fails, Fails(-1, kAll));
     const std::vector<PassRun> runs = runs_;
-    if (!last_fails) return Found(-1);
+    if (!last_fails) return Found({-1, 0});
     ASSIGN_OR_RETURN(const bool first_fails, Fails(0, kAll));
-    if (first_fails) return Found(0);
-    ASSIGN_OR_RETURN(const int64_t number,
-                     First(static_cast<int64_t>(runs.size()),
-                           [this](int64_t passes) { return Fails(passes, kAll); }));
-    result_.pass = runs[static_cast<size_t>(number - 1)].name;
-    RETURN_IF_ERROR(FindRewrite(number));
-    return Found(number);
+    if (first_fails) return Found({0, 0});
+    keeps_good_ = true;
+    ASSIGN_OR_RETURN(Place place, Search(static_cast<int64_t>(runs.size())));
+    keeps_good_ = false;
+    good_.reset();
+    ASSIGN_OR_RETURN(const bool is_right, IsFirst(place));
+    if (!is_right) {
+      ASSIGN_OR_RETURN(place, Search(static_cast<int64_t>(runs.size())));
+      RETURN_IF_ERROR(IsFirst(place).status());  // once more, for the rule
+    }
+    result_.pass = runs[static_cast<size_t>(place.pass - 1)].name;
+    return Found(place);
   }
 
  private:
   using Question = std::function<absl::StatusOr<bool>(int64_t)>;
+  struct Place {
+    int64_t pass = 0;     // from 1
+    int64_t rewrite = 0;  // of that pass, from 1; 0: all of them, or none is counted
+  };
 
-  BisectResult Found(int64_t pass_number) {
-    result_.pass_number = pass_number;
+  BisectResult Found(const Place& place) {
+    result_.pass_number = place.pass;
+    result_.rewrite = std::max<int64_t>(place.rewrite, 0);
+    if (place.rewrite > 0) result_.rule = last_rewrite_;
     return result_;
   }
 
@@ -48,36 +60,24 @@ class Bisector {
     return high;
   }
 
-  // As Halve, with copies; what they find is asked about without them.
-  absl::StatusOr<int64_t> First(int64_t last, const Question& fails) {
-    keeps_good_ = true;
-    ASSIGN_OR_RETURN(const int64_t found, Halve(last, fails));
-    keeps_good_ = false;
-    good_.reset();
-    ASSIGN_OR_RETURN(const bool is_failing, fails(found));
-    bool fails_before = false;
-    if (found > 1) {
-      ASSIGN_OR_RETURN(fails_before, fails(found - 1));
-    }
-    if (is_failing && !fails_before) return found;
-    return Halve(last, fails);
+  // The first of `passes` passes after which the command fails, and the first of its rewrites.
+  absl::StatusOr<Place> Search(int64_t passes) {
+    Place place;
+    ASSIGN_OR_RETURN(place.pass, Halve(passes, [&](int64_t n) { return Fails(n, kAll); }));
+    ASSIGN_OR_RETURN(const bool all, Fails(place.pass, kAll));
+    const int64_t count = rewrites_;
+    ASSIGN_OR_RETURN(const bool none, Fails(place.pass, 0));
+    if (!all || none || count == 0) return place;
+    ASSIGN_OR_RETURN(place.rewrite, Halve(count, [&](int64_t n) { return Fails(place.pass, n); }));
+    return place;
   }
 
-  // The first rewrite of pass `number` after which the command fails.
-  absl::Status FindRewrite(int64_t number) {
-    ASSIGN_OR_RETURN(const bool all, Fails(number, kAll));
-    const int64_t count = rewrites_;
-    ASSIGN_OR_RETURN(const bool none, Fails(number, 0));
-    if (!all || none || count == 0) return absl::OkStatus();
-    keeps_good_ = true;
-    RETURN_IF_ERROR(Fails(number - 1, kAll).status());
-    ASSIGN_OR_RETURN(const int64_t rewrite, First(count, [this, number](int64_t rewrites) {
-                       return Fails(number, rewrites);
-                     }));
-    RETURN_IF_ERROR(Fails(number, rewrite).status());
-    result_.rewrite = rewrite;
-    result_.rule = last_rewrite_;
-    return absl::OkStatus();
+  // Whether the command fails there and not just before.
+  absl::StatusOr<bool> IsFirst(const Place& place) {
+    ASSIGN_OR_RETURN(const bool before, place.rewrite > 0 ? Fails(place.pass, place.rewrite - 1)
+                                                          : Fails(place.pass - 1, kAll));
+    ASSIGN_OR_RETURN(const bool there, Fails(place.pass, place.rewrite > 0 ? place.rewrite : kAll));
+    return there && !before;
   }
 
   // Whether the command fails after the first `passes` passes (-1: all), the last of which may

@@ -70,7 +70,8 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("max-errors", &o.max_errors, "N", "messages of one check (default 10)");
   flags.Add("verify-input", &o.verify_input,
             "check the module when it is read (default on); without, anything may happen later");
-  flags.Add("verify-each", &o.verify_each, "check the module after every pass (default on)");
+  flags.Add("verify-each", &o.verify_each,
+            "check the module behind passes that changed it (default on)");
   flags.Add("verify-roundtrip", &o.verify_roundtrip, "the printed result must read back equal");
   flags.Add(
       "check-changed-flag,verify-change-flag,xla-unsupported-crash-on-hlo-pass-silent-hlo-change",
