@@ -32,12 +32,16 @@ absl::StatusOr<std::unique_ptr<GpuExecutable>> GpuExecutable::Make(
   executable->program_ = std::move(program);
   RETURN_IF_ERROR(executable->LoadKernels(codes));
   ASSIGN_OR_RETURN(executable->stream_, executable->device_->CreateStream());
+  ASSIGN_OR_RETURN(executable->copies_, executable->device_->CreateStream());
   RETURN_IF_ERROR(executable->Allocate());
+  executable->FindFirstUses();
   return executable;
 }
 
 GpuExecutable::~GpuExecutable() {
   stream_.reset();
+  copies_.reset();
+  loaded_.clear();
   modules_.clear();
   if (device_ != nullptr) device_->Free(memory_).IgnoreError();
 }
@@ -69,7 +73,11 @@ absl::Status GpuExecutable::Allocate() {
     offset += RoundUp(allocation.size, kAlignment);
   }
   scratch_ = program_.scratch_bytes == 0 ? nullptr : AsPointer(memory_) + scratch_offset;
+  loaded_.resize(allocations.size());
   for (size_t i = 0; i < allocations.size(); ++i) {
+    if (allocations[i].kind == Allocation::Kind::kArgument && allocations[i].size > 0) {
+      ASSIGN_OR_RETURN(loaded_[i], device_->CreateEvent());
+    }
     const Instruction* const constant = allocations[i].constant;
     if (constant == nullptr || allocations[i].size == 0) continue;
     RETURN_IF_ERROR(RefuseElided(constant->literal(), constant->name()));
@@ -77,6 +85,28 @@ absl::Status GpuExecutable::Allocate() {
                                           allocations[i].size));
   }
   return stream_->Synchronize();
+}
+
+void GpuExecutable::FindFirstUses() {
+  first_uses_.resize(program_.thunks.size() + 1);
+  std::vector<bool> seen(loaded_.size(), false);
+  const auto see = [&](size_t thunk, const std::vector<BufferSlice>& slices) {
+    for (const BufferSlice& slice : slices) {
+      if (slice.allocation < 0) continue;
+      const auto allocation = static_cast<size_t>(slice.allocation);
+      if (loaded_[allocation] == nullptr || seen[allocation]) continue;
+      seen[allocation] = true;
+      first_uses_[thunk].push_back(allocation);
+    }
+  };
+  for (size_t i = 0; i < program_.thunks.size(); ++i) {
+    const BufferUses uses = program_.thunks[i]->uses();
+    see(i, uses.reads);
+    see(i, uses.writes);
+  }
+  for (size_t i = 0; i < loaded_.size(); ++i) {
+    if (loaded_[i] != nullptr && !seen[i]) first_uses_.back().push_back(i);
+  }
 }
 
 void GpuExecutable::SetStats(const CompileStats& stats) {
@@ -90,25 +120,43 @@ bool GpuExecutable::OverwritesArguments() const {
                      [](const Allocation& a) { return a.donated; });
 }
 
+absl::StatusOr<std::vector<const Literal*>> GpuExecutable::Leaves(
+    absl::Span<const Literal> arguments) const {
+  RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
+  ASSIGN_OR_RETURN(std::vector<const Literal*> leaves,
+                   ArgumentLeaves(*module_->entry(), arguments));
+  for (const Allocation& allocation : program_.buffers->allocations()) {
+    if (allocation.kind != Allocation::Kind::kArgument || allocation.size == 0) continue;
+    const Literal& leaf = *leaves[static_cast<size_t>(allocation.leaf)];
+    RET_CHECK(leaf.byte_size() == allocation.size, "argument of {} bytes for {}", leaf.byte_size(),
+              allocation.size);
+  }
+  return leaves;
+}
+
+// The compute stream waits for it.
+absl::Status GpuExecutable::LoadArgument(size_t allocation,
+                                         const std::vector<const Literal*>& leaves) {
+  const Allocation& a = program_.buffers->allocations()[allocation];
+  RETURN_IF_ERROR(copies_->CopyToDevice(AsAddress(addresses_[allocation]),
+                                        leaves[static_cast<size_t>(a.leaf)]->data(), a.size));
+  RETURN_IF_ERROR(copies_->Record(*loaded_[allocation]));
+  return stream_->Wait(*loaded_[allocation]);
+}
+
 absl::Status GpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
                                           bool only_overwritten) {
-  RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
-  ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves,
-                   ArgumentLeaves(*module_->entry(), arguments));
-  const std::vector<Allocation>& allocations = program_.buffers->allocations();
-  for (size_t i = 0; i < allocations.size(); ++i) {
-    if (allocations[i].kind != Allocation::Kind::kArgument || allocations[i].size == 0) continue;
-    if (only_overwritten && !allocations[i].donated) continue;
-    const Literal& leaf = *leaves[static_cast<size_t>(allocations[i].leaf)];
-    RET_CHECK(leaf.byte_size() == allocations[i].size, "argument of {} bytes for {}",
-              leaf.byte_size(), allocations[i].size);
-    RETURN_IF_ERROR(
-        stream_->CopyToDevice(AsAddress(addresses_[i]), leaf.data(), allocations[i].size));
+  ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, Leaves(arguments));
+  for (size_t i = 0; i < loaded_.size(); ++i) {
+    if (loaded_[i] == nullptr) continue;
+    if (only_overwritten && !program_.buffers->allocations()[i].donated) continue;
+    RETURN_IF_ERROR(LoadArgument(i, leaves));
   }
   return stream_->Synchronize();
 }
 
-absl::Status GpuExecutable::Execute(const RunOptions& options) {
+absl::Status GpuExecutable::RunThunks(const RunOptions& options,
+                                      const std::vector<const Literal*>* leaves) {
   if (options.trace != nullptr)
     return Error("platform `gpu` keeps no single values to trace; use `--platform=interpreter`");
   GpuExecuteContext context;
@@ -119,7 +167,18 @@ absl::Status GpuExecutable::Execute(const RunOptions& options) {
   context.partition_id = options.partition_id;
   context.stream = stream_.get();
   context.kernels = &kernels_;
-  RETURN_IF_ERROR(ExecuteAll(program_.thunks, context));
+  for (size_t i = 0; i < first_uses_.size(); ++i) {
+    if (leaves != nullptr) {
+      for (const size_t allocation : first_uses_[i])
+        RETURN_IF_ERROR(LoadArgument(allocation, *leaves));
+    }
+    if (i < program_.thunks.size()) RETURN_IF_ERROR(program_.thunks[i]->Execute(context));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GpuExecutable::Execute(const RunOptions& options) {
+  RETURN_IF_ERROR(RunThunks(options, nullptr));
   return stream_->Synchronize();
 }
 
@@ -145,8 +204,12 @@ absl::StatusOr<Literal> GpuExecutable::Results() {
 
 absl::StatusOr<Literal> GpuExecutable::Run(absl::Span<const Literal> arguments,
                                            const RunOptions& options) {
-  RETURN_IF_ERROR(LoadArguments(arguments));
-  RETURN_IF_ERROR(Execute(options));
+  ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, Leaves(arguments));
+  if (absl::Status status = RunThunks(options, &leaves); !status.ok()) {
+    // Copies still read the arguments.
+    copies_->Synchronize().IgnoreError();
+    return status;
+  }
   return Results();
 }
 

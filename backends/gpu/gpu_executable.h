@@ -1,5 +1,10 @@
 // A compiled module on a device: thunks, loaded kernels, and one block of device memory with fixed
 // addresses for arguments, results, constants, temporaries and scratch.
+//
+// Run copies each argument on a stream of its own just before the first thunk that touches it, which
+// waits for that copy alone: what needs no argument, or those that are there, runs meanwhile. A
+// prepared run has its arguments in place; it asks the device for no memory, and the heap neither
+// (but for kernels of more than 64 buffers).
 #pragma once
 
 #include <memory>
@@ -38,6 +43,11 @@ class GpuExecutable final : public Executable {
   GpuExecutable() = default;
   absl::Status LoadKernels(const std::vector<DeviceCode>& codes);
   absl::Status Allocate();
+  void FindFirstUses();
+  // Runs the thunks; `leaves`: the arguments to take in on the way, or null.
+  absl::Status RunThunks(const RunOptions& options, const std::vector<const Literal*>* leaves);
+  absl::Status LoadArgument(size_t allocation, const std::vector<const Literal*>& leaves);
+  absl::StatusOr<std::vector<const Literal*>> Leaves(absl::Span<const Literal> arguments) const;
 
   std::unique_ptr<Module> module_;
   std::shared_ptr<Device> device_;
@@ -45,7 +55,10 @@ class GpuExecutable final : public Executable {
   CompileStats stats_;
   std::vector<std::unique_ptr<DeviceModule>> modules_;
   std::vector<const Kernel*> kernels_;
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Stream> stream_, copies_;
+  std::vector<std::unique_ptr<Event>> loaded_;   // by allocation; null but for arguments
+  std::vector<std::vector<size_t>> first_uses_;  // arguments by the first thunk to touch them; the
+                                                 // last list: those that no thunk touches
   DevicePtr memory_ = 0;
   std::vector<std::byte*> addresses_;  // device addresses by allocation
   std::byte* scratch_ = nullptr;

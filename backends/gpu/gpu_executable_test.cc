@@ -1,13 +1,31 @@
 // The executor against the recording fake: what it asks of a device, and that it keeps the rules.
 #include "backends/gpu/gpu_executable.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <new>
 
 #include "backends/gpu/device/recording_device.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/program.h"
 #include "lib/support/strings.h"
 #include "parser/parser.h"
+
+namespace {
+// Requests of this thread to the heap since it began.
+thread_local int64_t heap_requests = 0;
+}  // namespace
+
+// For the whole test program: counts, and does what the usual ones do.
+void* operator new(size_t bytes) {
+  ++heap_requests;
+  void* const memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace hlo::gpu {
 namespace {
@@ -28,8 +46,21 @@ ENTRY main {
 }
 )";
 
-absl::StatusOr<std::unique_ptr<GpuExecutable>> MakeOn(std::shared_ptr<RecordingDevice> device) {
-  auto module = ParseModule(kTwoKernels);
+constexpr std::string_view kTwoArguments = R"(HloModule m
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[8] parameter(1)
+  z = f32[2] parameter(2)
+  a = f32[4] negate(x)
+  b = f32[8] sine(y)
+  ROOT t = (f32[4], f32[8], f32[2]) tuple(a, b, z)
+}
+)";
+
+absl::StatusOr<std::unique_ptr<GpuExecutable>> MakeOn(std::shared_ptr<Device> device,
+                                                      std::string_view text = kTwoKernels) {
+  auto module = ParseModule(text);
   REQUIRE(module.ok());
   auto program = EmitProgram(**module, {});
   REQUIRE(program.ok());
@@ -60,6 +91,70 @@ TEST_CASE("a run launches kernels and copies, and allocates nothing", "[gpu][exe
     CHECK((*prepared)->Result().ok());
   }
   CHECK(device->live_allocations() == 0);
+}
+
+TEST_CASE("arguments are copied just before they are wanted", "[gpu][executable]") {
+  const auto device = std::make_shared<RecordingDevice>();
+  auto executable = MakeOn(device, kTwoArguments);
+  REQUIRE(executable.ok());
+  const size_t before = device->calls().size();
+  const Literal x(Shape::Array(ElementType::kF32, {4}));
+  const Literal y(Shape::Array(ElementType::kF32, {8}));
+  const Literal z(Shape::Array(ElementType::kF32, {2}));
+  REQUIRE((*executable)->Run({x, y, z}, {}).ok());
+  const std::vector<std::string> calls(
+      device->calls().begin() + static_cast<std::ptrdiff_t>(before), device->calls().end());
+  const auto place = [&calls](std::string_view call) {
+    return std::find(calls.begin(), calls.end(), call) - calls.begin();
+  };
+  // The second copy is behind the first launch, on another stream.
+  CHECK(place("s1: copy to device 16") < place("s0: launch a grid=1 block=32 arguments=2"));
+  CHECK(place("s0: launch a grid=1 block=32 arguments=2") < place("s1: copy to device 32"));
+  CHECK(place("s1: copy to device 32") < place("s0: launch b grid=1 block=32 arguments=2"));
+  CHECK(place("s1: copy to device 8") < std::ssize(calls));
+  CHECK(std::count(calls.begin(), calls.end(), "s0: wait") == 3);
+}
+
+// Does nothing, and takes no memory for it.
+class IdleStream final : public Stream {
+ public:
+  absl::Status LaunchKernel(const Launch&) override { return absl::OkStatus(); }
+  absl::Status CopyToDevice(DevicePtr, const void*, int64_t) override { return absl::OkStatus(); }
+  absl::Status CopyToHost(void*, DevicePtr, int64_t) override { return absl::OkStatus(); }
+  absl::Status CopyOnDevice(DevicePtr, DevicePtr, int64_t) override { return absl::OkStatus(); }
+  absl::Status Fill(DevicePtr, uint8_t, int64_t) override { return absl::OkStatus(); }
+  absl::Status Record(Event&) override { return absl::OkStatus(); }
+  absl::Status Wait(Event&) override { return absl::OkStatus(); }
+  absl::Status Synchronize() override { return absl::OkStatus(); }
+};
+class IdleDevice final : public Device {
+ public:
+  const DeviceProperties& properties() const override { return real_.properties(); }
+  absl::StatusOr<DevicePtr> Allocate(int64_t bytes) override { return real_.Allocate(bytes); }
+  absl::Status Free(DevicePtr address) override { return real_.Free(address); }
+  absl::StatusOr<std::unique_ptr<DeviceModule>> LoadModule(const DeviceCode& code) override {
+    return real_.LoadModule(code);
+  }
+  absl::StatusOr<std::unique_ptr<Stream>> CreateStream() override {
+    return std::unique_ptr<Stream>(std::make_unique<IdleStream>());
+  }
+  absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override { return real_.CreateEvent(); }
+
+ private:
+  RecordingDevice real_;
+};
+
+TEST_CASE("a prepared run takes nothing from the heap", "[gpu][executable]") {
+  auto executable = MakeOn(std::make_shared<IdleDevice>());
+  REQUIRE(executable.ok());
+  const Literal argument(Shape::Array(ElementType::kF32, {64}));
+  auto prepared = (*executable)->Prepare({argument}, {});
+  REQUIRE(prepared.ok());
+  const int64_t before = heap_requests;
+  const bool ok = (*prepared)->Run().ok();
+  const int64_t after = heap_requests;
+  CHECK(ok);
+  CHECK(after == before);
 }
 
 TEST_CASE("a full device is an error that says so", "[gpu][executable]") {

@@ -8,6 +8,8 @@ namespace hlo::gpu {
 namespace {
 
 constexpr int64_t kScratchAlignment = 256;
+// Kernels of more take memory from the heap at each launch.
+constexpr size_t kUsualBuffers = 64;
 
 GpuExecuteContext& Gpu(ExecuteContext& context) { return static_cast<GpuExecuteContext&>(context); }
 
@@ -40,7 +42,7 @@ BufferUses GpuKernelThunk::uses() const {
 
 absl::Status GpuKernelThunk::Execute(ExecuteContext& context) const {
   GpuExecuteContext& gpu = Gpu(context);
-  absl::InlinedVector<KernelArgument, 16> all;
+  absl::InlinedVector<KernelArgument, kUsualBuffers> all;
   for (const BufferSlice& slice : buffers_)
     all.push_back(KernelArgument::Buffer(gpu.DeviceAddress(slice), slice.size));
   const auto scratch = static_cast<DevicePtr>(reinterpret_cast<uintptr_t>(gpu.scratch));
@@ -55,7 +57,7 @@ absl::Status GpuKernelThunk::Execute(ExecuteContext& context) const {
       RETURN_IF_ERROR(gpu.stream->CopyOnDevice(buffer(1).value, buffer(0).value, buffer(0).bytes));
       continue;
     }
-    absl::InlinedVector<KernelArgument, 16> arguments;
+    absl::InlinedVector<KernelArgument, kUsualBuffers> arguments;
     for (size_t i = 0; i < step.buffers.size(); ++i) arguments.push_back(buffer(i));
     for (const int64_t integer : step.integers)
       arguments.push_back(KernelArgument::Integer(integer));

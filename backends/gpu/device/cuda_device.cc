@@ -56,9 +56,9 @@ class CudaStream final : public Stream {
 
   absl::Status LaunchKernel(const Launch& launch) override {
     RETURN_IF_ERROR(CheckLaunch(launch, properties_));
-    absl::InlinedVector<uint64_t, 16> values;
+    absl::InlinedVector<uint64_t, 64> values;
     for (const KernelArgument& argument : launch.arguments) values.push_back(argument.value);
-    absl::InlinedVector<void*, 16> pointers;
+    absl::InlinedVector<void*, 64> pointers;
     for (uint64_t& value : values) pointers.push_back(&value);
     const auto& grid = launch.dims.grid;
     last_ = launch.name;

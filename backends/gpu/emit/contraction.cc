@@ -3,11 +3,7 @@
 namespace hlo::gpu {
 
 ProductSum::ProductSum(FusedEmitter& emitter, ElementType lhs, ElementType rhs, ElementType result)
-    : emitter_(emitter),
-      lhs_(lhs),
-      rhs_(rhs),
-      result_(result),
-      type_(IsFloat(result) && BitWidth(result) < 32 ? ElementType::kF32 : result) {}
+    : emitter_(emitter), lhs_(lhs), rhs_(rhs), result_(result), type_(TypeFor(result)) {}
 
 Emitted ProductSum::Zero() const {
   constexpr uint8_t kZeros[16] = {};

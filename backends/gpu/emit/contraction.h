@@ -12,7 +12,10 @@ class ProductSum final {
  public:
   ProductSum(FusedEmitter& emitter, ElementType lhs, ElementType rhs, ElementType result);
 
-  // The type that products are summed in.
+  // The type that products are summed in, for results of `result`.
+  static ElementType TypeFor(ElementType result) {
+    return IsFloat(result) && BitWidth(result) < 32 ? ElementType::kF32 : result;
+  }
   ElementType type() const { return type_; }
   Emitted Zero() const;
   Emitted WidenLhs(const Emitted& x) const { return emitter_.Convert(x, lhs_, type_); }

@@ -1,12 +1,11 @@
-// dot as [batch, rows, k] x [batch, k, columns], in tiles (gemm.h). Operands are read where their
-// dimension numbers say, so no transpose is made first. Narrow results (few rows or columns) are
-// rows of products instead, a warp or a block for each element.
+// dot and scaled-dot as [batch, rows, k] x [batch, k, columns], in tiles (gemm.h). Operands are read where their
+// dimension numbers say, so no transpose is made first. A side of few rows or columns has kernels of
+// its own, which read the other side once (gemm_narrow.cc).
 //
-// Each result element sums over ascending k (rows: in the fixed order of EmitRows).
+// Each result element sums over ascending k (narrow ones: in another fixed order).
 #include <algorithm>
 
 #include "backends/gpu/emit/gemm.h"
-#include "backends/gpu/emit/reducer.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -26,15 +25,18 @@ class DotEmission {
   absl::Status Emit(KernelPlan& plan) {
     plan.family = "dot";
     if (lhs_.batch * lhs_.free * rhs_.free == 0) return absl::OkStatus();
-    constexpr int64_t kNarrow = 4;
-    const bool narrow = std::min(lhs_.free, rhs_.free) <= kNarrow;
     if (lhs_.contracted == 0) return EmitZero(plan);
-    return narrow && lhs_.contracted >= kWarpSize ? EmitAsRows(plan) : EmitTiled(plan);
+    const bool narrow = std::min(lhs_.free, rhs_.free) <= kNarrowRows;
+    if (narrow && lhs_.contracted >= kWarpSize)
+      return AddNarrowGemm(frame_, Request(/*swapped=*/rhs_.free < lhs_.free), plan);
+    return AddGemm(frame_, Request(/*swapped=*/false), plan);
   }
 
  private:
   struct Side {
     const Instruction* operand;
+    const Instruction* scale = nullptr;  // of blocks of the operand (scaled-dot)
+    ElementType type;                    // of its elements, scaled
     DimVec batch_dims, free_dims, contracted_dims;
     Sizes batch_sizes, free_sizes, contracted_sizes;
     int64_t batch = 1, free = 1, contracted = 1;
@@ -44,6 +46,12 @@ class DotEmission {
     Side side;
     side.operand = dot_.operand(number);
     const Shape shape = side.operand->shape();
+    side.type = shape.element_type();
+    // A scalar in the place of scales stands for none.
+    if (dot_.opcode() == Opcode::kScaledDot && dot_.operand(number + 2)->shape().rank() > 0) {
+      side.scale = dot_.operand(number + 2);
+      side.type = ProductSum::TypeFor(dot_.shape().element_type());
+    }
     const auto take = [&](int64_t d, DimVec& dims, Sizes& sizes, int64_t& product) {
       dims.push_back(d);
       sizes.push_back(shape.dim(static_cast<int>(d)));
@@ -62,8 +70,8 @@ class DotEmission {
   }
 
   // The place of element (batch, free, contracted) of a side.
-  ArrayIndex IndexOf(KernelBuilder& k, const Side& side, llvm::Value* batch, llvm::Value* free,
-                     llvm::Value* contracted) const {
+  ArrayIndex::Positions PositionsOf(KernelBuilder& k, const Side& side, llvm::Value* batch,
+                                    llvm::Value* free, llvm::Value* contracted) const {
     ArrayIndex::Positions at(static_cast<size_t>(side.operand->shape().rank()), nullptr);
     const auto place = [&](const DimVec& dims, const Sizes& sizes, llvm::Value* number) {
       const auto positions = ArrayIndex::Linear(sizes, number).positions(k);
@@ -72,16 +80,30 @@ class DotEmission {
     place(side.batch_dims, side.batch_sizes, batch);
     place(side.free_dims, side.free_sizes, free);
     place(side.contracted_dims, side.contracted_sizes, contracted);
-    return ArrayIndex::At(side.operand->shape().dims(), at);
+    return at;
   }
   absl::StatusOr<Emitted> Element(FusedEmitter& emitter, const Side& side, llvm::Value* batch,
                                   llvm::Value* free, llvm::Value* contracted) const {
-    return emitter.Emit(side.operand, IndexOf(emitter.kernel(), side, batch, free, contracted));
+    KernelBuilder& k = emitter.kernel();
+    ArrayIndex::Positions at = PositionsOf(k, side, batch, free, contracted);
+    const Shape shape = side.operand->shape();
+    ASSIGN_OR_RETURN(const Emitted value,
+                     emitter.Emit(side.operand, ArrayIndex::At(shape.dims(), at)));
+    if (side.scale == nullptr) return value;
+    const Shape blocks = side.scale->shape();
+    for (int d = 0; d < shape.rank(); ++d) {
+      llvm::Value*& position = at[static_cast<size_t>(d)];
+      position = k.Div(position, shape.dim(d) / blocks.dim(d));
+    }
+    ASSIGN_OR_RETURN(const Emitted scale,
+                     emitter.Emit(side.scale, ArrayIndex::At(blocks.dims(), at)));
+    return emitter.Element(Opcode::kMultiply, side.type, {side.type, side.type},
+                           {emitter.Convert(value, shape.element_type(), side.type),
+                            emitter.Convert(scale, blocks.element_type(), side.type)});
   }
 
   ProductSum SumFor(FusedEmitter& emitter) const {
-    return ProductSum(emitter, lhs_.operand->shape().element_type(),
-                      rhs_.operand->shape().element_type(), dot_.shape().element_type());
+    return ProductSum(emitter, lhs_.type, rhs_.type, dot_.shape().element_type());
   }
   int output_buffer() const { return frame_.outputs[0].buffer; }
 
@@ -96,41 +118,6 @@ class DotEmission {
         return absl::OkStatus();
       });
     });
-  }
-
-  absl::Status EmitAsRows(KernelPlan& plan) {
-    const int64_t outputs = dot_.shape().element_count();
-    const int group = RowGroup(outputs, lhs_.contracted);
-    const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
-      const ProductSum sum = SumFor(emitter);
-      RowReduction rows;
-      rows.outputs = outputs;
-      rows.elements = lhs_.contracted;
-      rows.types = {sum.type()};
-      rows.input = [&](llvm::Value* output, llvm::Value* i) -> absl::StatusOr<EmittedList> {
-        llvm::Value* const column = k.Rem(output, rhs_.free);
-        llvm::Value* const rest = k.Div(output, rhs_.free);
-        llvm::Value* const batch = k.Div(rest, lhs_.free);
-        ASSIGN_OR_RETURN(const Emitted a, Element(emitter, lhs_, batch, k.Rem(rest, lhs_.free), i));
-        ASSIGN_OR_RETURN(const Emitted b, Element(emitter, rhs_, batch, column, i));
-        return EmittedList{sum.Add(sum.Zero(), sum.WidenLhs(a), sum.WidenRhs(b))};
-      };
-      rows.combine = [&](const EmittedList& a,
-                         const EmittedList& b) -> absl::StatusOr<EmittedList> {
-        const ElementType types[] = {sum.type(), sum.type()};
-        const Emitted terms[] = {a[0], b[0]};
-        const Opcode add = IsPred(sum.type()) ? Opcode::kOr : Opcode::kAdd;
-        return EmittedList{emitter.Element(add, sum.type(), types, terms)};
-      };
-      rows.store = [&](llvm::Value* output, const EmittedList& values) -> absl::Status {
-        k.Store(output_buffer(), output, sum.Finish(values[0]));
-        return absl::OkStatus();
-      };
-      return EmitRows(k, group, rows);
-    };
-    ASSIGN_OR_RETURN(const int kernel, AddKernel(frame_, kRowBlock, 0, plan, body));
-    AddLaunch(frame_, kernel, RowBlocks(group, outputs), kRowBlock, {}, plan);
-    return absl::OkStatus();
   }
 
   // ---- tiles ----
@@ -148,14 +135,14 @@ class DotEmission {
       if (value == side.operand) result.buffer = buffer;
     }
     constexpr int kLongest = 8;
-    if (result.buffer < 0) return;
+    if (result.buffer < 0 || side.scale != nullptr) return;
     while (result.run < kLongest && shape.dim(static_cast<int>(minor)) % (2 * result.run) == 0)
       result.run *= 2;
   }
 
   GemmSide SideFor(FusedEmitter& emitter, const Side& side) const {
     GemmSide result;
-    result.type = side.operand->shape().element_type();
+    result.type = side.type;
     FindRuns(side, result);
     result.element = [this, &emitter, &side](llvm::Value* batch, llvm::Value* free,
                                              llvm::Value* depth) {
@@ -163,28 +150,39 @@ class DotEmission {
     };
     result.place = [this, &emitter, &side](llvm::Value* batch, llvm::Value* free,
                                            llvm::Value* depth) {
-      return IndexOf(emitter.kernel(), side, batch, free, depth).linear(emitter.kernel());
+      KernelBuilder& k = emitter.kernel();
+      return ArrayIndex::At(side.operand->shape().dims(), PositionsOf(k, side, batch, free, depth))
+          .linear(k);
     };
     return result;
   }
 
-  absl::Status EmitTiled(KernelPlan& plan) {
+  // `swapped`: (x y)^T = y^T x^T, so that the right side's columns are rows.
+  GemmRequest Request(bool swapped) const {
+    const Side& left = swapped ? rhs_ : lhs_;
+    const Side& right = swapped ? lhs_ : rhs_;
+    const ElementType type = dot_.shape().element_type();
     GemmRequest request;
-    request.sizes = {lhs_.batch, lhs_.free, rhs_.free, lhs_.contracted};
-    request.mma =
-        MmaKindFor(lhs_.operand->shape().element_type(), rhs_.operand->shape().element_type(),
-                   dot_.shape().element_type(), attrs_.algorithm, request.sizes);
-    request.factor_bits = BitWidth(lhs_.operand->shape().element_type());
-    request.small_tiles = IsComplex(dot_.shape().element_type());
-    request.large_tiles = BitWidth(dot_.shape().element_type()) <= 32;
-    request.sum = [this](FusedEmitter& emitter) { return SumFor(emitter); };
-    request.make = [this](FusedEmitter& emitter, const ProductSum& sum) {
+    request.sizes = {left.batch, left.free, right.free, left.contracted};
+    request.mma = MmaKindFor(lhs_.type, rhs_.type, type, attrs_.algorithm, request.sizes);
+    request.factor_bits = BitWidth(right.type);
+    request.sum_type = ProductSum::TypeFor(type);
+    GemmSide runs;
+    FindRuns(right, runs);
+    request.rhs = {runs.along_free, runs.run};
+    request.small_tiles = IsComplex(type);
+    request.large_tiles = BitWidth(type) <= 32;
+    request.sum = [this, &left, &right](FusedEmitter& emitter) {
+      return ProductSum(emitter, left.type, right.type, dot_.shape().element_type());
+    };
+    request.make = [this, &left, &right, swapped](FusedEmitter& emitter, const ProductSum& sum) {
       Gemm gemm;
-      gemm.lhs = SideFor(emitter, lhs_);
-      gemm.rhs = SideFor(emitter, rhs_);
-      gemm.store = [this, &k = emitter.kernel(), &sum](
+      gemm.lhs = SideFor(emitter, left);
+      gemm.rhs = SideFor(emitter, right);
+      gemm.store = [this, swapped, &k = emitter.kernel(), &sum](
                        llvm::Value* batch, llvm::Value* row, llvm::Value* column,
                        absl::Span<const Emitted> sums) -> absl::Status {
+        if (swapped) std::swap(row, column);
         llvm::Value* const place =
             k.Add(k.Scale(k.Add(k.Scale(batch, lhs_.free), row), rhs_.free), column);
         EmittedList values;
@@ -198,7 +196,7 @@ class DotEmission {
       };
       return gemm;
     };
-    return AddGemm(frame_, request, plan);
+    return request;
   }
 
   const Instruction& dot_;
@@ -208,6 +206,20 @@ class DotEmission {
 };
 
 }  // namespace
+
+Decision CanScale(const Instruction& dot) {
+  if (!IsFloat(dot.shape().element_type())) return No("the result is of {}", dot.shape());
+  for (int i = 0; i < 2; ++i) {
+    const Shape operand = dot.operand(i)->shape(), scale = dot.operand(i + 2)->shape();
+    if (operand.has_dynamic_dims() || scale.has_dynamic_dims())
+      return No("an operand has dynamic dimensions");
+    for (int d = 0; d < scale.rank(); ++d) {
+      if (scale.dim(d) == 0 || operand.dim(d) % scale.dim(d) != 0)
+        return No("{} has no whole blocks of {}", operand, scale);
+    }
+  }
+  return Yes();
+}
 
 absl::Status EmitDot(const Instruction& dot, const Frame& frame, KernelPlan& plan) {
   return DotEmission(dot, frame).Emit(plan);

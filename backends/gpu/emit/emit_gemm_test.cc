@@ -1,6 +1,7 @@
 // Products of matrices by tensor cores on the simulated GPU. Small integers are exact in bf16, f16
 // and tf32, and so are their sums in f32: results are the interpreter's bits.
 #include <catch2/catch.hpp>
+#include <cstdio>
 
 #include "backends/gpu/run_case.h"
 #include "lib/support/status.h"
@@ -87,6 +88,58 @@ TEST_CASE("narrow results are rounded once", "[gpu][mma]") {
                                   "lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n}}",
                                   type),
                       1e-2}) == "");
+  }
+}
+
+TEST_CASE("products with few rows read the other side once", "[gpu][dot]") {
+  struct Layout {
+    const char *lhs, *rhs, *result, *numbers;
+  };
+  constexpr const char* kColumns = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  constexpr const char* kRows = "lhs_contracting_dims={1}, rhs_contracting_dims={1}";
+  for (const Layout& layout :
+       {Layout{"1,70", "70,40", "1,40", kColumns},
+        {"4,600", "600,520", "4,520", kColumns},
+        {"3,2100", "2100,16", "3,16", kColumns},
+        {"2,600", "37,600", "2,37", kRows},
+        {"1,2056", "9,2056", "1,9", kRows},
+        // The right side is the narrow one.
+        {"520,600", "2,600", "520,2", kRows},
+        {"600,48", "600,3", "48,3", "lhs_contracting_dims={0}, rhs_contracting_dims={0}"},
+        {"2,3,64", "2,64,24", "2,3,24",
+         "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+         "rhs_contracting_dims={1}"},
+        {"64,48", "64", "48", "lhs_contracting_dims={0}, rhs_contracting_dims={0}"}}) {
+    for (const char* type : {"f32", "bf16", "f64", "c64", "s8"}) {
+      CAPTURE(type, layout.lhs, layout.rhs, layout.numbers);
+      std::string text = IntegerDot(type, layout.lhs, layout.rhs, layout.result, layout.numbers);
+      if (type[0] == 'c') text.replace(text.find("f32["), 3, "c64");
+      if (type[0] == 's') text.replace(text.find("f32["), 3, "s32");
+      GpuCase test;
+      test.hlo = text;
+      test.largest_integer = 10;
+      CHECK(RunGpuCase(test) == "");
+    }
+  }
+}
+
+TEST_CASE("operands with scales of blocks", "[gpu][dot]") {
+  for (const char* sizes : {"24,32 32,40 24,4 1,40", "2,64 64,3 2,2 64,1"}) {
+    CAPTURE(sizes);
+    char lhs[16], rhs[16], lhs_scale[16], rhs_scale[16];
+    REQUIRE(sscanf(sizes, "%15s %15s %15s %15s", lhs, rhs, lhs_scale, rhs_scale) == 4);
+    const std::string rows(lhs, std::string_view(lhs).find(','));
+    const std::string columns(std::string_view(rhs).substr(std::string_view(rhs).find(',') + 1));
+    for (const char* type : {"bf16", "f32", "f8e4m3fn"}) {
+      CAPTURE(type);
+      CHECK(RunGpuCase({fmt::format("HloModule m\nENTRY main {{\nx = {0}[{1}] parameter(0)\n"
+                                    "y = {0}[{2}] parameter(1)\ns = bf16[{3}] parameter(2)\n"
+                                    "t = f32[{4}] parameter(3)\nROOT r = f32[{5},{6}] "
+                                    "scaled-dot(x, y, s, t), lhs_contracting_dims={{1}}, "
+                                    "rhs_contracting_dims={{0}}\n}}",
+                                    type, lhs, rhs, lhs_scale, rhs_scale, rows, columns),
+                        1e-4}) == "");
+    }
   }
 }
 

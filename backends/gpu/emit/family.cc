@@ -53,6 +53,7 @@ Decision IsKernel(const Instruction& instruction) {
         if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
       }
       return instruction.operand_count() == 2 ? Yes() : No("a dot has sparse operands");
+    case Opcode::kScaledDot: return CanScale(instruction);
     case Opcode::kConvolution:
       return instruction.shape().has_dynamic_dims() ? No("the result has dynamic dimensions")
                                                     : Yes();
@@ -155,6 +156,7 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
   const Instruction* const root = RootOf(instruction);
   bool done = true;
   switch (root->opcode()) {
+    case Opcode::kScaledDot:
     case Opcode::kDot: RETURN_IF_ERROR(EmitDot(*root, frame, plan)); break;
     case Opcode::kConvolution: RETURN_IF_ERROR(EmitConvolution(*root, frame, plan)); break;
     case Opcode::kSort: RETURN_IF_ERROR(EmitSort(*root, frame, plan)); break;

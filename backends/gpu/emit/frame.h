@@ -55,6 +55,8 @@ absl::StatusOr<bool> EmitReduceFamily(const Instruction& fusion, const Frame& fr
                                       KernelPlan& plan);
 absl::Status EmitUpdateInPlace(const Instruction& fusion, const Frame& frame, KernelPlan& plan);
 absl::Status EmitScatter(const Instruction& fusion, bool in_place, Frame& frame, KernelPlan& plan);
+// Whether a scaled-dot is of floats, in whole blocks.
+Decision CanScale(const Instruction& dot);
 absl::Status EmitDot(const Instruction& dot, const Frame& frame, KernelPlan& plan);
 absl::Status EmitConvolution(const Instruction& conv, const Frame& frame, KernelPlan& plan);
 absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan);

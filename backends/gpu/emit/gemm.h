@@ -50,13 +50,23 @@ using MakeSum = std::function<ProductSum(FusedEmitter&)>;
 
 struct GemmRequest {
   GemmSizes sizes;
-  std::optional<MmaKind> mma;  // none: every thread multiplies and adds
-  int factor_bits = 32;        // of an element of the matrices
+  std::optional<MmaKind> mma;                // none: every thread multiplies and adds
+  int factor_bits = 32;                      // of an element of the matrices
+  ElementType sum_type = ElementType::kF32;  // ProductSum::type
+  // How the right matrix lies in memory; what make() gives says the same.
+  struct {
+    bool along_free = false;
+    int run = 1;
+  } rhs;
   // Of the kernels without: sums that take many registers, or few.
   bool small_tiles = false, large_tiles = false;
   MakeSum sum;
   MakeGemm make;
 };
+// The most rows that AddNarrowGemm takes.
+inline constexpr int64_t kNarrowRows = 4;
+// Adds the kernels of a product whose left matrix has few rows, and its depth is at least kWarpSize.
+absl::Status AddNarrowGemm(const Frame& frame, const GemmRequest& request, KernelPlan& plan);
 // Adds the kernel and its launch.
 absl::Status AddGemm(const Frame& frame, const GemmRequest& request, KernelPlan& plan);
 

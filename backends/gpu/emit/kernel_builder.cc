@@ -319,6 +319,42 @@ EmittedList KernelBuilder::SplitVector(ElementType type, llvm::Value* vector, in
   return result;
 }
 
+// The code generator takes vectors of bytes apart: they are read and written as whole numbers.
+bool KernelBuilder::IsWordOfBytes(ElementType type, int lanes) {
+  return ByteSize(type) == 1 && lanes % 4 == 0;
+}
+
+EmittedList KernelBuilder::LoadBytes(ElementType type, llvm::Value* address, int lanes) {
+  const int words = lanes / 4;
+  llvm::Value* const loaded = b_.CreateAlignedLoad(
+      llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(words)), address,
+      VectorAlign(lanes));
+  EmittedList result;
+  for (int lane = 0; lane < lanes; ++lane) {
+    llvm::Value* const word = b_.CreateExtractElement(loaded, static_cast<uint64_t>(lane / 4));
+    llvm::Value* const shifted = b_.CreateLShr(word, static_cast<uint64_t>(lane % 4 * 8));
+    result.push_back(FromMemory(type, b_.CreateTrunc(shifted, b_.getInt8Ty())));
+  }
+  return result;
+}
+
+void KernelBuilder::StoreBytes(ElementType type, llvm::Value* address,
+                               absl::Span<const Emitted> values) {
+  const auto words = static_cast<unsigned>(values.size() / 4);
+  auto* const vector = llvm::FixedVectorType::get(b_.getInt32Ty(), words);
+  llvm::Value* all = llvm::PoisonValue::get(vector);
+  for (unsigned w = 0; w < words; ++w) {
+    llvm::Value* word = nullptr;
+    for (unsigned i = 0; i < 4; ++i) {
+      llvm::Value* byte = b_.CreateZExt(ToMemory(type, values[4 * w + i].value), b_.getInt32Ty());
+      if (i > 0) byte = b_.CreateShl(byte, uint64_t{8} * i);
+      word = i == 0 ? byte : b_.CreateOr(word, byte);
+    }
+    all = b_.CreateInsertElement(all, word, uint64_t{w});
+  }
+  b_.CreateAlignedStore(all, address, VectorAlign(static_cast<int>(values.size())));
+}
+
 EmittedList KernelBuilder::LoadVector(int buffer, llvm::Value* index, int lanes) {
   const ElementType type = this->buffer(buffer).type;
   const int parts = IsComplex(type) ? 2 : 1;
@@ -326,6 +362,7 @@ EmittedList KernelBuilder::LoadVector(int buffer, llvm::Value* index, int lanes)
       llvm::FixedVectorType::get(MemoryType(type), static_cast<unsigned>(lanes * parts));
   llvm::Value* const address =
       Address(function_->getArg(static_cast<unsigned>(buffer)), type, index);
+  if (IsWordOfBytes(type, lanes)) return LoadBytes(type, address, lanes);
   llvm::Value* const loaded =
       b_.CreateAlignedLoad(vector, address, VectorAlign(lanes * ByteSize(type)));
   return SplitVector(type, loaded, lanes);
@@ -352,6 +389,9 @@ void KernelBuilder::StoreVector(int buffer, llvm::Value* index, absl::Span<const
   const ElementType type = this->buffer(buffer).type;
   const int parts = IsComplex(type) ? 2 : 1;
   const auto lanes = values.size();
+  llvm::Value* const address =
+      Address(function_->getArg(static_cast<unsigned>(buffer)), type, index);
+  if (IsWordOfBytes(type, static_cast<int>(lanes))) return StoreBytes(type, address, values);
   llvm::Value* all = llvm::PoisonValue::get(llvm::FixedVectorType::get(
       MemoryType(type), static_cast<unsigned>(lanes) * static_cast<unsigned>(parts)));
   for (size_t lane = 0; lane < lanes; ++lane) {
@@ -359,8 +399,6 @@ void KernelBuilder::StoreVector(int buffer, llvm::Value* index, absl::Span<const
     all = b_.CreateInsertElement(all, ToMemory(type, values[lane].value), at);
     if (parts == 2) all = b_.CreateInsertElement(all, values[lane].imaginary, at + 1);
   }
-  llvm::Value* const address =
-      Address(function_->getArg(static_cast<unsigned>(buffer)), type, index);
   b_.CreateAlignedStore(all, address, VectorAlign(static_cast<int>(lanes) * ByteSize(type)));
 }
 

@@ -148,6 +148,9 @@ class KernelBuilder final {
   llvm::Value* Address(llvm::Value* base, ElementType type, llvm::Value* index);
   Emitted LoadFrom(llvm::Value* base, ElementType type, llvm::Value* index);
   void StoreTo(llvm::Value* base, ElementType type, llvm::Value* index, const Emitted& value);
+  static bool IsWordOfBytes(ElementType type, int lanes);
+  EmittedList LoadBytes(ElementType type, llvm::Value* address, int lanes);
+  void StoreBytes(ElementType type, llvm::Value* address, absl::Span<const Emitted> values);
   EmittedList SplitVector(ElementType type, llvm::Value* vector, int lanes);
   Emitted FromMemory(ElementType type, llvm::Value* loaded);
   llvm::Value* ToMemory(ElementType type, llvm::Value* value);
