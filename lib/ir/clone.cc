@@ -80,7 +80,7 @@ std::unique_ptr<Module> Module::Clone() const {
   ComputationMap copies;
   // Callees before callers, then the creation order of the original.
   for (const Computation* computation : PostOrder()) {
-    Computation* copy = clone->AddComputationVerbatim(computation->name());
+    Computation* copy = clone->AddComputationVerbatim(clone->Intern(computation->name()));
     CopyBody(*computation, copy, copies, /*verbatim=*/true);
     copies[computation] = copy;
   }

@@ -138,7 +138,7 @@ class Computation final {
   Module* module_;
   std::string_view name_;
   std::string_view execution_thread_ = "main";
-  std::vector<std::byte*> slabs_;  // from the module's memory
+  absl::InlinedVector<std::byte*, 2> slabs_;  // from the module's memory
   size_t slab_used_ = kSlabSize;
   std::vector<Instruction*> free_;   // storage of swept instructions
   std::vector<Instruction*> order_;  // null: hole

@@ -59,7 +59,7 @@ void Module::UniquifyNames() {
 // ---- computations ----
 
 Computation* Module::AddComputationVerbatim(std::string_view name) {
-  auto* computation = new (memory_.Take(sizeof(Computation))) Computation(this, Intern(name));
+  auto* computation = new (memory_.Take(sizeof(Computation))) Computation(this, name);
   owned_.emplace_back(computation, [](Computation* c) {
     BumpAllocator& memory = c->module_->memory_;
     c->~Computation();
@@ -70,7 +70,7 @@ Computation* Module::AddComputationVerbatim(std::string_view name) {
 }
 
 Computation* Module::AddComputation(std::string_view name) {
-  return AddComputationVerbatim(computation_names_.Unique(name));
+  return AddComputationVerbatim(Intern(computation_names_.Unique(name)));
 }
 
 Computation* Module::FindComputation(std::string_view name) const {

@@ -39,7 +39,8 @@ class Module final {
   void set_entry(Computation* entry) { entry_ = entry; }
   // Adds an empty computation; the name is made unique.
   Computation* AddComputation(std::string_view name);
-  // As AddComputation with the name kept; see UniquifyNames.
+  // As AddComputation with the name kept, whose text lives as long as the module (in its source, or
+  // by Intern); see UniquifyNames.
   Computation* AddComputationVerbatim(std::string_view name);
   Computation* AddEntry(std::string_view name) { return entry_ = AddComputation(name); }
   // Makes `entry` the entry, its shapes the entry layout, and forgets what was said about the old
