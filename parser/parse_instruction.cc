@@ -94,8 +94,15 @@ bool Parser::ParseInstruction(Scope& scope) {
   const char* behind = lex_.cursor();
   const bool plain = behind[0] == ' ' && behind[1] == '=' && behind[2] == ' ';
   if (plain) {
-    lex_.set_cursor(behind + 3);
-    SkipKnownShape(draft);
+    behind += 3;
+    Shape shape;
+    const char* end = KnownShapeEnd(behind, shape);
+    if (end != nullptr) {
+      draft.shape = shape;
+      draft.shape_loc = {lex_.OffsetOf(behind),
+                         static_cast<uint32_t>(std::find(behind, end, '[') - behind)};
+    }
+    lex_.set_cursor(end != nullptr ? end : behind);
   }
   lex_.Next();
   if (!IsLegalName(draft.name)) {
@@ -211,17 +218,26 @@ bool Parser::ParseParameterBody(Draft& draft) {
   return Expect(Tok::kRParen, "`)` behind the parameter number");
 }
 
-// The operands as XLA writes them, `(%a, %b)`, without a token for each: true when the closing
-// parenthesis has been read. Otherwise the cursor stands in front of the first operand that looks
-// different or has no definition.
+// The operands as XLA writes them, `(%a, %b)` or `(f32[2]{0} %a, s32[] %b)`, without a token for
+// each: true when the closing parenthesis has been read. Otherwise the cursor stands in front of the
+// first operand that looks different, has no definition, or has another shape than is written.
 bool Parser::ParsePlainOperands(Scope& scope, Draft& draft) {
   const char* at = lex_.cursor();
-  while (*at == '%' && Lexer::IsIdentStart(at[1])) {
-    const char* end = lex_.IdentEnd(at + 2);
+  while (true) {
+    Shape written;
+    const char* name = at;
+    if (*at != '%') {
+      const char* behind = KnownShapeEnd(at, written);
+      if (behind == nullptr || *behind != ' ') break;
+      name = behind + 1;
+    }
+    if (name[0] != '%' || !Lexer::IsIdentStart(name[1])) break;
+    const char* end = lex_.IdentEnd(name + 2);
     if (*end != ')' && (end[0] != ',' || end[1] != ' ')) break;
     const auto known =
-        scope.names.find(std::string_view(at + 1, static_cast<size_t>(end - at - 1)));
+        scope.names.find(std::string_view(name + 1, static_cast<size_t>(end - name - 1)));
     if (known == scope.names.end() || known->second.instruction == nullptr) break;
+    if (name != at && written != known->second.instruction->shape()) break;
     draft.operands.push_back(known->second.instruction);
     at = end + 1;
     if (*end == ')') {

@@ -46,19 +46,16 @@ const char* PlainArrayEnd(const char* at) {
 
 }  // namespace
 
-// Reads the array shape at the cursor, of which no token has been read, if the same text has been
-// read before.
-void Parser::SkipKnownShape(Draft& draft) {
-  const char* const begin = lex_.cursor();
-  const char* at = begin;
-  while ((*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9')) ++at;
-  const char* const end = PlainArrayEnd(at);
-  if (end == nullptr) return;
-  const auto known = shapes_.find(std::string_view(begin, static_cast<size_t>(end - begin)));
-  if (known == shapes_.end()) return;
-  draft.shape = known->second;
-  draft.shape_loc = {lex_.OffsetOf(begin), static_cast<uint32_t>(at - begin)};
-  lex_.set_cursor(end);
+// One past the array shape at `at`, if the same text has been read before; null otherwise.
+const char* Parser::KnownShapeEnd(const char* at, Shape& out) const {
+  const char* word = at;
+  while ((*word >= 'a' && *word <= 'z') || (*word >= '0' && *word <= '9')) ++word;
+  const char* const end = PlainArrayEnd(word);
+  if (end == nullptr) return nullptr;
+  const auto known = shapes_.find(std::string_view(at, static_cast<size_t>(end - at)));
+  if (known == shapes_.end()) return nullptr;
+  out = known->second;
+  return end;
 }
 
 bool Parser::StartsShape() const {

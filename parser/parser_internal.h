@@ -173,7 +173,7 @@ class Parser {
   bool ParseArrayShape(Shape& out);
   bool ParseLayout(Layout& out, int rank);
   bool StartsShape() const;
-  void SkipKnownShape(Draft& draft);
+  const char* KnownShapeEnd(const char* at, Shape& out) const;
 
   // ---- literals (parse_literal.cc) ----
   // The current token is the one before the literal; afterwards the one behind it.

@@ -187,7 +187,9 @@ std::vector<Computation*> Module::PostOrder() const {
     return walk;
   };
   std::vector<Computation*> result;
+  result.reserve(order_.size());
   absl::flat_hash_set<const Computation*> visited;
+  visited.reserve(order_.size());
   std::vector<Walk> walks;
   for (Computation* start : order_) {
     if (!start->callers().empty() || !visited.insert(start).second) continue;
@@ -200,7 +202,8 @@ std::vector<Computation*> Module::PostOrder() const {
         continue;
       }
       const Instruction* caller = top.callers[top.next++];
-      std::vector<Computation*> callees = caller->calls();
+      absl::InlinedVector<Computation*, 2> callees;
+      for (const CallSlot& slot : caller->calls_) callees.push_back(slot.callee);
       if (caller->opcode() == Opcode::kWhile) std::reverse(callees.begin(), callees.end());
       for (size_t i = callees.size(); i-- > 0;) {
         if (visited.insert(callees[i]).second) walks.push_back(start_walk(callees[i]));
