@@ -139,18 +139,16 @@ bool Parser::ReadValue(SharedText& out) {
   if (!Is(Tok::kString)) return Unexpected("a string");
   const std::string_view inside = token().text.substr(1, token().text.size() - 2);
   const auto [known, fresh] = texts_.try_emplace(inside);
-  if (fresh && inside.find('\\') == std::string_view::npos) {
-    known->second = inside;
-  } else if (fresh) {
+  if (fresh && inside.find('\\') != std::string_view::npos) {
     std::string text;
-    const bool ok = ReadValue(text);
-    if (ok) {
-      known->second = out = text;
-    } else {
+    if (!ReadValue(text)) {
       texts_.erase(known);
+      return false;
     }
-    return ok;
+    known->second = out = text;
+    return true;
   }
+  if (fresh) known->second = inside;
   out = known->second;
   lex_.Next();
   return true;

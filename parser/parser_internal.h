@@ -7,6 +7,7 @@
 // overloads read the value of an attribute of that C++ type.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -98,7 +99,8 @@ class Parser {
  public:
   Parser(std::string_view text, const ParserOptions& options)
       : options_(options), lex_(text), text_(text), fill_layouts_(options.fill_missing_layouts) {
-    texts_.reserve(text.size() / 512);
+    // Texts of constants have few names, however long they are.
+    texts_.reserve(std::min(text.size() / 512, size_t{1} << 14));
     lex_.Next();
   }
 
