@@ -3,16 +3,20 @@
 namespace hlo {
 
 absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
+  const OpcodeSet roots = Roots();
+  const auto matches_here = [&](const Instruction& instruction) {
+    return roots.Has(instruction.opcode()) && Matches(instruction);
+  };
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
+  for (Computation* computation : context.NonFusionComputations(module, roots)) {
     // The order is found only where there is something to be done in it.
     bool has_matches = false;
     for (const Instruction* instruction : computation->instructions())
-      has_matches = has_matches || Matches(*instruction);
+      has_matches = has_matches || matches_here(*instruction);
     if (!has_matches) continue;
     std::vector<Instruction*> matches;
     for (Instruction* instruction : computation->PostOrder()) {
-      if (Matches(*instruction)) matches.push_back(instruction);
+      if (matches_here(*instruction)) matches.push_back(instruction);
     }
     for (Instruction* instruction : matches) {
       if (!context.MayRewrite()) return changed;

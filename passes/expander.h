@@ -1,5 +1,5 @@
-// A pass that writes certain instructions in terms of others: Matches says which, Expand builds the
-// replacement.
+// A pass that writes certain instructions in terms of others: Roots and Matches say which, Expand
+// builds the replacement.
 //
 //   logistic(x)  =>  1 / (1 + exp(-x))
 //
@@ -17,6 +17,8 @@ class ExpanderPass : public Pass {
   absl::StatusOr<bool> Run(Module& module, PassContext& context) final;
 
  protected:
+  // The opcodes that Matches is asked about.
+  virtual OpcodeSet Roots() const = 0;
   virtual bool Matches(const Instruction& instruction) const = 0;
   // The value that replaces `instruction`, of a compatible shape; null: it has replaced the
   // instruction itself.

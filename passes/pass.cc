@@ -12,6 +12,26 @@ void PassContext::Emit(Remark kind, const Instruction& instruction, std::string 
                       instruction.loc()});
 }
 
+std::vector<Computation*> PassContext::Computations(const Module& module,
+                                                    const OpcodeSet& holding) {
+  const auto holds_none = [&](const Computation* c) { return !c->MayHoldAny(holding); };
+  std::vector<Computation*> found;
+  for (Computation* computation : module.computations()) {
+    if (!holds_none(computation)) found.push_back(computation);
+  }
+  if (found.size() <= 1) return found;
+  found = Computations(module);
+  std::erase_if(found, holds_none);
+  return found;
+}
+
+std::vector<Computation*> PassContext::NonFusionComputations(const Module& module,
+                                                             const OpcodeSet& holding) {
+  std::vector<Computation*> found = Computations(module, holding);
+  std::erase_if(found, [](const Computation* c) { return c->is_fusion(); });
+  return found;
+}
+
 absl::StatusOr<bool> RunPart(Pass& pass, Module& module, PassContext& context) {
   context.analyses().Forget();
   absl::StatusOr<bool> changed = pass.Run(module, context);

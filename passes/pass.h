@@ -40,6 +40,10 @@ class PassContext {
   std::vector<Computation*> NonFusionComputations(const Module& module) {
     return analyses_.Get<CallOrder>(module).without_fusions();
   }
+  // Those of them that may hold one of these opcodes (Computation::MayHoldAny); asks for the order
+  // only when there are several.
+  std::vector<Computation*> Computations(const Module& module, const OpcodeSet& holding);
+  std::vector<Computation*> NonFusionComputations(const Module& module, const OpcodeSet& holding);
 
   // Threads for passes that ask for them; results do not depend on how many there are. 1 (the
   // default): none but the caller's. 0: one for each processor.

@@ -149,7 +149,9 @@ class Driver {
 
 void RuleSet::Add(std::span<const Rule> rules, RuleSafety allowed) {
   for (const Rule& rule : rules) {
-    if (rule.safety <= allowed) by_opcode_[static_cast<size_t>(rule.root)].push_back(&rule);
+    if (rule.safety > allowed) continue;
+    by_opcode_[static_cast<size_t>(rule.root)].push_back(&rule);
+    roots_.Insert(rule.root);
   }
 }
 
@@ -175,7 +177,7 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
 
 absl::StatusOr<bool> RewritePass::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.Computations(module)) {
+  for (Computation* computation : context.Computations(module, rules_.roots())) {
     if (skip_entry_ && computation->is_entry()) continue;
     ASSIGN_OR_RETURN(const bool rewritten, ApplyRules(*computation, rules_, context));
     changed |= rewritten;

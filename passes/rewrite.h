@@ -63,9 +63,12 @@ class RuleSet {
   std::span<const Rule* const> For(Opcode opcode) const {
     return by_opcode_[static_cast<size_t>(opcode)];
   }
+  // The opcodes that some rule is for.
+  const OpcodeSet& roots() const { return roots_; }
 
  private:
   std::array<std::vector<const Rule*>, kOpcodeCount> by_opcode_;
+  OpcodeSet roots_;
   Accept accept_ = nullptr;
 };
 

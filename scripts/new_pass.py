@@ -58,6 +58,7 @@ absl::StatusOr<bool> {cls}::RunOnComputation(Computation& computation, PassConte
 }}
 """),
     "expander": ("expander", "ExpanderPass", """ protected:
+  OpcodeSet Roots() const override {{ return {{Opcode::kNegate}}; }}
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 """, "", """

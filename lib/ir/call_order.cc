@@ -12,6 +12,7 @@ std::vector<const Computation*> CalleesOf(const Computation& root) {
   };
   const auto start = [](const Computation* computation) {
     Walk walk{computation, {}};
+    if (!computation->MayCall()) return walk;
     for (const Instruction* instruction : computation->instructions()) {
       for (const Computation* callee : instruction->calls()) walk.callees.push_back(callee);
     }

@@ -85,6 +85,7 @@ Instruction* Computation::Allocate(Opcode opcode, Shape shape) {
   instruction->position_ = static_cast<uint32_t>(order_.size());
   if (order_.empty()) order_.reserve(SlabCapacity(0, kSlabSize));
   order_.push_back(instruction);
+  held_.Insert(opcode);
   ++live_;
   return instruction;
 }

@@ -15,6 +15,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "lib/ir/instruction.h"
+#include "lib/ops/opcode_set.h"
 #include "lib/ops/shape_rules.h"
 
 namespace hlo {
@@ -70,6 +71,12 @@ class Computation final {
   Range instructions() const { return Range(&order_); }
   std::vector<Instruction*> instruction_vector() const;
   int instruction_count() const { return live_; }
+  // False when no such instruction was ever added. At once, so passes that look for few opcodes need
+  // not look into most computations.
+  bool MayHold(Opcode opcode) const { return held_.Has(opcode); }
+  bool MayHoldAny(const OpcodeSet& opcodes) const { return held_.Intersects(opcodes); }
+  // False when no instruction ever called a computation.
+  bool MayCall() const { return may_call_; }
   Instruction* root() const { return root_; }
   void set_root(Instruction* root) { root_ = root; }
   // Parameters by number.
@@ -143,6 +150,8 @@ class Computation final {
   std::vector<Instruction*> free_;   // storage of swept instructions
   std::vector<Instruction*> order_;  // null: hole
   std::vector<Instruction*> dead_;   // removed, not yet freed
+  OpcodeSet held_;                   // by any instruction, dead ones included
+  bool may_call_ = false;
   int live_ = 0;
   Instruction* root_ = nullptr;
   absl::InlinedVector<Instruction*, 2> parameters_;

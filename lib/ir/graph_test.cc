@@ -305,6 +305,24 @@ TEST_CASE("callers are kept like uses", "[ir][graph]") {
   CHECK(Verify(g.module).ok());
 }
 
+TEST_CASE("a computation knows which opcodes it may hold and whether it may call", "[ir][graph]") {
+  Graph g;
+  Computation* callee = g.module.AddComputation("callee");
+  Builder in_callee(callee);
+  callee->set_root(in_callee.Parameter(0, Shape::Scalar(kF32), "p"));
+  CHECK(g.entry->MayHold(Opcode::kParameter));
+  CHECK_FALSE(g.entry->MayHold(Opcode::kCall));
+  CHECK_FALSE(g.entry->MayCall());
+  Instruction* call = g.entry->Add(Opcode::kCall, Shape::Scalar(kF32), {g.p[0]}, {}, {callee});
+  CHECK(g.entry->MayHold(Opcode::kCall));
+  CHECK(g.entry->MayCall());
+  CHECK(g.module.PostOrder() == std::vector<Computation*>{callee, g.entry});
+  CHECK_FALSE(callee->MayHoldAny({Opcode::kCall, Opcode::kAdd}));
+  CHECK_FALSE(callee->MayCall());
+  g.entry->set_root(g.entry->Add(Opcode::kAdd, Shape::Scalar(kF32), {call, g.p[1]}));
+  CHECK(g.entry->MayHoldAny({Opcode::kMultiply, Opcode::kAdd}));
+}
+
 TEST_CASE("one instruction may call a computation twice", "[ir][graph]") {
   Graph g(1);
   Computation* same = g.module.AddComputation("same");

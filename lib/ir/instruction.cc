@@ -114,6 +114,7 @@ void Instruction::UnlinkCalls() {
 
 void Instruction::SetCalls(absl::Span<Computation* const> callees) {
   UnlinkCalls();
+  if (!callees.empty()) parent_->may_call_ = true;
   for (Computation* callee : callees) {
     const auto index = static_cast<int>(calls_.size());
     calls_.push_back({callee, static_cast<uint32_t>(callee->callers_.size())});

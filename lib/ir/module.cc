@@ -95,6 +95,7 @@ int Module::RemoveUnusedComputations() {
   while (!stack.empty()) {
     Computation* top = stack.back();
     stack.pop_back();
+    if (!top->MayCall()) continue;
     for (Instruction* instruction : top->instructions()) {
       for (const CallSlot& slot : instruction->calls_) {
         if (reached.insert(slot.callee).second) stack.push_back(slot.callee);
@@ -181,6 +182,7 @@ std::vector<Computation*> Module::PostOrder() const {
   };
   const auto start_walk = [](Computation* computation) {
     Walk walk{computation, {}};
+    if (!computation->MayCall()) return walk;
     for (Instruction* instruction : computation->instructions()) {
       if (!instruction->calls_.empty()) walk.callers.push_back(instruction);
     }

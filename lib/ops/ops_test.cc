@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "lib/ops/opcode_set.h"
 #include "lib/ops/shape_rules.h"
 
 namespace hlo {
@@ -41,6 +42,22 @@ TEST_CASE("traits are those of the row", "[ops][table]") {
   CHECK_FALSE(IsCommutative(Opcode::kSubtract));
   CHECK(HasTrait(Opcode::kAllReduceStart, kAsyncStart));
   CHECK_FALSE(HasTrait(Opcode::kRngBitGenerator, kSideEffect));
+}
+
+TEST_CASE("a set of opcodes holds what was put into it", "[ops][opcode-set]") {
+  const auto at = [](int i) { return static_cast<Opcode>(i); };
+  for (int i = 0; i < kOpcodeCount; ++i) {
+    const OpcodeSet one = {at(i)};
+    for (int j = 0; j < kOpcodeCount; ++j) {
+      CHECK(one.Has(at(j)) == (i == j));
+      CHECK(one.Intersects({at(j)}) == (i == j));
+    }
+  }
+  OpcodeSet set = {Opcode::kDot};
+  CHECK_FALSE(set.Intersects({Opcode::kAdd, Opcode::kWhile}));
+  set.Insert(Opcode::kWhile);
+  CHECK(set.Intersects({Opcode::kAdd, Opcode::kWhile}));
+  CHECK_FALSE(set.Intersects({}));
 }
 
 TEST_CASE("operand counts are checked against the table", "[ops][table]") {

@@ -191,7 +191,7 @@ Decision CanInline(const Instruction& call, const CallInlinerOptions& options) {
 
 absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.Computations(module)) {
+  for (Computation* computation : context.Computations(module, {Opcode::kCall})) {
     InlinedInstructions inlined;  // the schedule is written once: it may be long
     for (Instruction* call : computation->SequenceOrPostOrder()) {
       if (call->opcode() != Opcode::kCall) continue;

@@ -96,7 +96,7 @@ absl::Status Canonicalize(Instruction* conditional) {
 
 absl::StatusOr<bool> ConditionalCanonicalizer::Run(Module& module, PassContext& context) {
   std::vector<Instruction*> conditionals;
-  for (Computation* computation : context.NonFusionComputations(module)) {
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kConditional})) {
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() == Opcode::kConditional && NeedsTuples(*instruction))
         conditionals.push_back(instruction);

@@ -285,7 +285,7 @@ absl::Status ShrinkParameter(Computation* branch, const std::vector<int64_t>& re
 
 absl::StatusOr<bool> ConditionalSimplifier::Run(Module& module, PassContext& context) {
   std::vector<Instruction*> conditionals;
-  for (Computation* computation : context.NonFusionComputations(module)) {
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kConditional})) {
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() == Opcode::kConditional && instruction->sharding() == nullptr &&
           !CallsChannels(*instruction))

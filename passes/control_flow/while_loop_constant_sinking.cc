@@ -92,7 +92,7 @@ absl::StatusOr<bool> WhileLoopConstantSinking::Sink(Instruction* loop, PassConte
 
 absl::StatusOr<bool> WhileLoopConstantSinking::Run(Module& module, PassContext& context) {
   // Outer loops first: what reaches the inside of a body may be a constant only then.
-  std::vector<Computation*> computations = context.Computations(module);
+  std::vector<Computation*> computations = context.Computations(module, {Opcode::kWhile});
   std::reverse(computations.begin(), computations.end());
   bool changed = false;
   for (size_t i = 0; i < computations.size(); ++i) {

@@ -222,7 +222,7 @@ class LoopHoister {
 
 absl::StatusOr<bool> WhileLoopInvariantCodeMotion::Run(Module& module, PassContext& context) {
   std::vector<Instruction*> loops;
-  for (Computation* computation : context.NonFusionComputations(module)) {
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kWhile})) {
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() == Opcode::kWhile) loops.push_back(instruction);
     }

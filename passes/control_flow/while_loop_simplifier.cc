@@ -432,6 +432,7 @@ class LoopSimplifier {
 absl::StatusOr<bool> WhileLoopSimplifier::Run(Module& module, PassContext& context) {
   std::vector<Instruction*> loops;
   for (Computation* computation : module.computations()) {
+    if (!computation->MayHold(Opcode::kWhile)) continue;
     for (Instruction* instruction : computation->instructions()) {
       if (instruction->opcode() == Opcode::kWhile) loops.push_back(instruction);
     }

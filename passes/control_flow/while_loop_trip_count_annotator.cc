@@ -114,6 +114,7 @@ bool ForwardFinalValue(Instruction& loop, int64_t index, int64_t value) {
 absl::StatusOr<bool> WhileLoopTripCountAnnotator::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : module.computations()) {
+    if (!computation->MayHold(Opcode::kWhile)) continue;
     for (Instruction* loop : computation->instruction_vector()) {
       if (loop->opcode() != Opcode::kWhile) continue;
       const std::optional<int64_t> index = InductionIndex(*loop);

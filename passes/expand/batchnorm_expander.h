@@ -36,6 +36,9 @@ class BatchnormExpander final : public ExpanderPass {
   explicit BatchnormExpander(Options options = {}) : options_(options) {}
 
  protected:
+  OpcodeSet Roots() const override {
+    return {Opcode::kBatchNormTraining, Opcode::kBatchNormInference, Opcode::kBatchNormGrad};
+  }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 

@@ -16,9 +16,7 @@ std::optional<ElementType> SignedOfWidth(int bits) {
 }  // namespace
 
 bool ComparisonExpander::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kCompare ||
-      instruction.attrs<CompareAttrs>().type != ComparisonType::kTotalOrder)
-    return false;
+  if (instruction.attrs<CompareAttrs>().type != ComparisonType::kTotalOrder) return false;
   const ElementType type = instruction.operand(0)->shape().element_type();
   return IsFloat(type) && instruction.operand(1)->shape().element_type() == type &&
          SignedOfWidth(BitWidth(type)).has_value();

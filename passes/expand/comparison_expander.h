@@ -12,6 +12,7 @@ namespace hlo {
 
 class ComparisonExpander final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kCompare}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* compare, Rewriter& rewriter) override;
 };

@@ -41,6 +41,7 @@ class ConvolutionGroupConverter final : public ExpanderPass {
   explicit ConvolutionGroupConverter(Options options = {}) : options_(std::move(options)) {}
 
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kConvolution}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* conv, Rewriter& rewriter) override;
 

@@ -51,7 +51,6 @@ Instruction* Rearranged(Rewriter& rewriter, Instruction* x, const DotSide& side,
 }  // namespace
 
 bool DotDecomposer::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kDot) return false;
   const auto& attrs = instruction.attrs<DotAttrs>();
   const Shape lhs = instruction.operand(0)->shape();
   const Shape rhs = instruction.operand(1)->shape();

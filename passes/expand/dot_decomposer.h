@@ -20,6 +20,7 @@ namespace hlo {
 
 class DotDecomposer final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kDot}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* dot, Rewriter& rewriter) override;
 };

@@ -13,7 +13,7 @@ Instruction* WithLastDimension(Instruction* x, Rewriter& rewriter) {
 }  // namespace
 
 bool DotNormalizer::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kDot || instruction.operand_count() != 2) return false;
+  if (instruction.operand_count() != 2) return false;
   for (const Instruction* operand : instruction.operands()) {
     if (operand->shape().has_dynamic_dims()) return false;
   }

@@ -17,6 +17,7 @@ class DotNormalizer final : public ExpanderPass {
   static constexpr AnalysisSet kPreserves = AnalysisSet::All();
 
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kDot}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* dot, Rewriter& rewriter) override;
 };

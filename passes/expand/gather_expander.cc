@@ -43,8 +43,7 @@ DimVec WindowSizes(const GatherAttrs& attrs) {
 }  // namespace
 
 bool GatherExpander::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kGather || instruction.shape().IsZeroSized() ||
-      instruction.shape().has_dynamic_dims() ||
+  if (instruction.shape().IsZeroSized() || instruction.shape().has_dynamic_dims() ||
       instruction.operand(0)->shape().has_dynamic_dims() ||
       instruction.operand(1)->shape().has_dynamic_dims())
     return false;

@@ -28,6 +28,7 @@ class GatherExpander final : public ExpanderPass {
   explicit GatherExpander(Options options = {}) : options_(options) {}
 
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kGather}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* gather, Rewriter& rewriter) override;
 

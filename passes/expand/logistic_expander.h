@@ -11,6 +11,7 @@ namespace hlo {
 
 class LogisticExpander final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kLogistic}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* logistic, Rewriter& rewriter) override;
 };

@@ -93,7 +93,6 @@ Instruction* CombineAll(Builder& b, Computation* combiner, std::vector<Instructi
 }  // namespace
 
 bool ScatterExpander::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kScatter) return false;
   for (const Instruction* operand : instruction.operands()) {
     if (operand->shape().has_dynamic_dims()) return false;
   }

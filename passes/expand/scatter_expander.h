@@ -34,6 +34,7 @@ class ScatterExpander final : public ExpanderPass {
   explicit ScatterExpander(Options options = {}) : options_(options) {}
 
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kScatter}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* scatter, Rewriter& rewriter) override;
 

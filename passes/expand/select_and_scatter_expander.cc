@@ -27,8 +27,7 @@ Computation* PickComputation(Module& module, Computation* select, ElementType va
 }  // namespace
 
 bool SelectAndScatterExpander::Matches(const Instruction& instruction) const {
-  return instruction.opcode() == Opcode::kSelectAndScatter && instruction.shape().rank() > 0 &&
-         !instruction.operand(0)->shape().has_dynamic_dims() &&
+  return instruction.shape().rank() > 0 && !instruction.operand(0)->shape().has_dynamic_dims() &&
          !instruction.operand(1)->shape().has_dynamic_dims();
 }
 

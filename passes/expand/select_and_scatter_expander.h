@@ -19,6 +19,7 @@ namespace hlo {
 
 class SelectAndScatterExpander final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kSelectAndScatter}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 };

@@ -44,7 +44,7 @@ absl::Status BreakTies(Computation* comparator, int position) {
 }  // namespace
 
 bool StableSortExpander::Matches(const Instruction& instruction) const {
-  return instruction.opcode() == Opcode::kSort && instruction.attrs<SortAttrs>().is_stable &&
+  return instruction.attrs<SortAttrs>().is_stable &&
          !instruction.operand(0)->shape().has_dynamic_dims();
 }
 

@@ -16,6 +16,7 @@ namespace hlo {
 
 class StableSortExpander final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kSort}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* sort, Rewriter& rewriter) override;
 };

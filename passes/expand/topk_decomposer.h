@@ -16,6 +16,7 @@ namespace hlo {
 
 class TopkDecomposer final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kTopK, Opcode::kCustomCall}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 };

@@ -174,7 +174,7 @@ absl::Status RewriteTopk(Instruction* sort, const TopkMatch& match) {
 absl::StatusOr<bool> TopkRewriter::Run(Module& module, PassContext& context) {
   const std::vector<std::string_view> types = Split(options_.types, ';');
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kSort})) {
     for (Instruction* sort : computation->PostOrder()) {
       if (sort->opcode() != Opcode::kSort) continue;
       const Shape shape = sort->operand(0)->shape();

@@ -29,9 +29,7 @@ std::optional<ElementType> PromotedType(std::string_view pairs, ElementType type
 }  // namespace
 
 bool AllReducePromotion::Matches(const Instruction& instruction) const {
-  return (instruction.opcode() == Opcode::kAllReduce ||
-          instruction.opcode() == Opcode::kReduceScatter) &&
-         instruction.shape().IsArray() && instruction.operand_count() == 1 &&
+  return instruction.shape().IsArray() && instruction.operand_count() == 1 &&
          PromotedType(options_.types, instruction.shape().element_type()) &&
          CombinerOpcode(*instruction.to_apply());
 }

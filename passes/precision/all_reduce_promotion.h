@@ -25,6 +25,7 @@ class AllReducePromotion final : public ExpanderPass {
   explicit AllReducePromotion(Options options = {}) : options_(std::move(options)) {}
 
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kAllReduce, Opcode::kReduceScatter}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* reduce, Rewriter& rewriter) override;
 

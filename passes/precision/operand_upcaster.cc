@@ -20,8 +20,6 @@ bool CanUpcast(ElementType from, ElementType to) {
 }
 
 bool OperandUpcaster::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kDot && instruction.opcode() != Opcode::kConvolution)
-    return false;
   const ElementType result = instruction.shape().element_type();
   const ElementType lhs = instruction.operand(0)->shape().element_type();
   const ElementType rhs = instruction.operand(1)->shape().element_type();

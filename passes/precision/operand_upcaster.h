@@ -15,6 +15,7 @@ namespace hlo {
 
 class OperandUpcaster final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kDot, Opcode::kConvolution}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 };

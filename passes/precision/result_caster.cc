@@ -5,8 +5,6 @@
 namespace hlo {
 
 bool ResultCaster::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kDot && instruction.opcode() != Opcode::kConvolution)
-    return false;
   const ElementType natural = NaturalResultType(instruction);
   const ElementType result = instruction.shape().element_type();
   return AreSameKind(instruction.operand(0)->shape().element_type(),

@@ -15,6 +15,7 @@ class ResultCaster final : public ExpanderPass {
   static constexpr RuleSafety kSafety = kReassociate;
 
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kDot, Opcode::kConvolution}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 };

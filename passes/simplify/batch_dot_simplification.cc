@@ -22,7 +22,6 @@ DimVec WithoutLeadingOnes(Shape shape, int batch) {
 }  // namespace
 
 bool BatchDotSimplification::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kDot) return false;
   const auto& attrs = instruction.attrs<DotAttrs>();
   const Shape lhs = instruction.operand(0)->shape();
   if (lhs.has_dynamic_dims() || instruction.operand(1)->shape().has_dynamic_dims()) return false;

@@ -14,6 +14,7 @@ namespace hlo {
 
 class BatchDotSimplification final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kDot}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* dot, Rewriter& rewriter) override;
 };

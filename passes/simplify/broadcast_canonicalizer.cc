@@ -6,8 +6,7 @@
 namespace hlo {
 
 bool BroadcastCanonicalizer::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kBroadcast || instruction.shape().has_dynamic_dims())
-    return false;
+  if (instruction.shape().has_dynamic_dims()) return false;
   const DimVec& dims = instruction.attrs<BroadcastAttrs>().dimensions;
   return !std::is_sorted(dims.begin(), dims.end());
 }

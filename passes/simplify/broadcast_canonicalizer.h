@@ -12,6 +12,7 @@ namespace hlo {
 
 class BroadcastCanonicalizer final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kBroadcast}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* broadcast, Rewriter& rewriter) override;
 };

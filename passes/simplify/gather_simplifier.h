@@ -16,6 +16,7 @@ namespace hlo {
 
 class GatherSimplifier final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kGather}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* gather, Rewriter& rewriter) override;
 };

@@ -42,6 +42,7 @@ absl::StatusOr<bool> ModuleDce::Run(Module& module, PassContext& context) {
   const Liveness live(module);
   bool changed = false;
   for (Computation* computation : module.computations()) {
+    if (!computation->MayHold(Opcode::kWhile)) continue;
     for (Instruction* loop : computation->instruction_vector()) {
       if (loop->opcode() != Opcode::kWhile || !loop->shape().IsTuple() ||
           loop->while_body()->root()->opcode() != Opcode::kTuple ||

@@ -30,7 +30,7 @@ Instruction* OrderedBy(Builder& builder, Instruction* x, const DimVec& order) {
 }  // namespace
 
 bool ScatterSimplifier::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kScatter || IsSimpleScatter(instruction) ||
+  if (IsSimpleScatter(instruction) ||
       !instruction.attrs<ScatterAttrs>().input_batching_dims.empty())
     return false;
   return std::none_of(

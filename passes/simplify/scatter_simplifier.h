@@ -14,6 +14,7 @@ namespace hlo {
 
 class ScatterSimplifier final : public ExpanderPass {
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kScatter}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* scatter, Rewriter& rewriter) override;
 };

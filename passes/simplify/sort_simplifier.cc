@@ -67,19 +67,11 @@ absl::Status Shrink(Instruction* sort, const std::vector<bool>& needed) {
   return absl::OkStatus();
 }
 
-bool HasSort(const Computation& computation) {
-  for (const Instruction* instruction : computation.instructions()) {
-    if (instruction->opcode() == Opcode::kSort) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::StatusOr<bool> SortSimplifier::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module)) {
-    if (!HasSort(*computation)) continue;
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kSort})) {
     for (Instruction* sort : computation->PostOrder()) {
       if (sort->is_dead() || !IsSortOfElements(*sort)) continue;
       std::vector<bool> needed(static_cast<size_t>(sort->operand_count()), false);

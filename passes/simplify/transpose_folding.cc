@@ -38,8 +38,7 @@ bool TransposeFolding::Folds(const Instruction& instruction, int i) const {
 }
 
 bool TransposeFolding::Matches(const Instruction& instruction) const {
-  return (instruction.opcode() == Opcode::kDot || instruction.opcode() == Opcode::kConvolution) &&
-         (Folds(instruction, 0) || Folds(instruction, 1));
+  return Folds(instruction, 0) || Folds(instruction, 1);
 }
 
 absl::StatusOr<Instruction*> TransposeFolding::Expand(Instruction* instruction,

@@ -33,6 +33,7 @@ class TransposeFolding final : public ExpanderPass {
   explicit TransposeFolding(Options options = {}) : options_(options) {}
 
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kDot, Opcode::kConvolution}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
 

@@ -7,9 +7,7 @@
 namespace hlo {
 
 bool TreeReductionRewriter::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kReduce || instruction.operand_count() != 2 ||
-      options_.reduce_window_size < 2)
-    return false;
+  if (instruction.operand_count() != 2 || options_.reduce_window_size < 2) return false;
   const Shape shape = instruction.operand(0)->shape();
   if (shape.has_dynamic_dims() || shape.IsZeroSized()) return false;
   const DimVec& dims = instruction.attrs<ReduceAttrs>().dimensions;

@@ -32,6 +32,7 @@ class TreeReductionRewriter final : public ExpanderPass {
   explicit TreeReductionRewriter(Options options = {}) : options_(options) {}
 
  protected:
+  OpcodeSet Roots() const override { return {Opcode::kReduce}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* reduce, Rewriter& rewriter) override;
 

@@ -1,4 +1,4 @@
-# Build types: Dev (assertions, light optimisation, fast to build), Release, Asan, Ubsan, Fuzz (both sanitizers, and
+# Build types: Dev (assertions, light optimisation, fast to build), Release, Asan, Ubsan, Tsan (threads), Fuzz (the first two, and
 # marks of the code reached, which guide tools/fuzz).
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -8,7 +8,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Dev CACHE STRING "" FORCE)
 endif()
-set_property(CACHE CMAKE_BUILD_TYPE PROPERTY STRINGS Dev Release Asan Ubsan Fuzz)
+set_property(CACHE CMAKE_BUILD_TYPE PROPERTY STRINGS Dev Release Asan Ubsan Tsan Fuzz)
 
 # -ffp-contract=off: a fused multiply-add happens only where the code says Fma, so every platform rounds alike.
 set(hlo_common_flags "-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Werror=switch -Wno-missing-field-initializers -Wno-maybe-uninitialized -ffp-contract=off")
@@ -23,6 +23,8 @@ set(CMAKE_CXX_FLAGS_ASAN "-O1 -g1 -fsanitize=address -fno-omit-frame-pointer")
 set(CMAKE_EXE_LINKER_FLAGS_ASAN "-fsanitize=address")
 set(CMAKE_CXX_FLAGS_UBSAN "-O1 -g1 -fsanitize=undefined -fno-sanitize-recover=undefined")
 set(CMAKE_EXE_LINKER_FLAGS_UBSAN "-fsanitize=undefined")
+set(CMAKE_CXX_FLAGS_TSAN "-O1 -g1 -fsanitize=thread -Wno-tsan")
+set(CMAKE_EXE_LINKER_FLAGS_TSAN "-fsanitize=thread")
 # With HLO_LIBFUZZER (clang) the program is libFuzzer's; otherwise its own driver reads the marks.
 if(HLO_LIBFUZZER)
   set(hlo_coverage "-fsanitize=fuzzer-no-link")
