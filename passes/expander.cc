@@ -29,8 +29,11 @@ absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
         RET_CHECK(Compatible(replacement->shape(), instruction->shape()),
                   "expansion of `{}` changes its shape `{}` to `{}`", instruction->name(),
                   instruction->shape(), replacement->shape());
+        context.Passed(*instruction, "`{}` takes its place", replacement->name());
         if (context.rule_trace()) context.rule_trace()(context.pass(), *instruction, *replacement);
         ReplaceKeepingExtras(instruction, replacement, first_new);
+      } else {
+        context.Passed(*instruction, "rewritten");
       }
       context.Count("expanded");
       changed = true;

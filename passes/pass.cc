@@ -7,7 +7,6 @@
 namespace hlo {
 
 void PassContext::Emit(Remark kind, const Instruction& instruction, std::string message) {
-  if (!wants_remarks_) return;
   remarks_.push_back({kind, std::string(pass_), std::string(instruction.name()), std::move(message),
                       instruction.loc()});
 }

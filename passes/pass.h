@@ -67,7 +67,21 @@ class PassContext {
   }
   const std::map<std::pair<std::string, std::string>, int64_t>& counts() const { return counts_; }
 
-  // A message about a decision; `kind` is passed, missed or analysis. Shown by --remarks.
+  // Remarks about instructions, before they change, shown by --remarks: what is done to it, what is
+  // left alone and why, what was found out. The text is made only when somebody wants it.
+  template <class... A>
+  void Passed(const Instruction& instruction, fmt::format_string<A...> text, A&&... values) {
+    if (wants_remarks_)
+      Emit(Remark::kPassed, instruction, fmt::format(text, std::forward<A>(values)...));
+  }
+  template <class... A>
+  void Found(const Instruction& instruction, fmt::format_string<A...> text, A&&... values) {
+    if (wants_remarks_)
+      Emit(Remark::kAnalysis, instruction, fmt::format(text, std::forward<A>(values)...));
+  }
+  void Missed(const Instruction& instruction, std::string_view reason) {
+    if (wants_remarks_) Emit(Remark::kMissed, instruction, std::string(reason));
+  }
   enum class Remark { kPassed, kMissed, kAnalysis };
   struct RemarkEntry {
     Remark kind;
@@ -76,7 +90,6 @@ class PassContext {
     std::string message;
     SourceLoc loc;
   };
-  void Emit(Remark kind, const Instruction& instruction, std::string message);
   bool wants_remarks() const { return wants_remarks_; }
   void set_wants_remarks(bool wants) { wants_remarks_ = wants; }
   const std::vector<RemarkEntry>& remarks() const { return remarks_; }
@@ -102,6 +115,8 @@ class PassContext {
   }
 
  private:
+  void Emit(Remark kind, const Instruction& instruction, std::string message);
+
   Analyses analyses_;
   int threads_ = 1;
   std::unique_ptr<ThreadPool> pool_;  // made when it is first needed

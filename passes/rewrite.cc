@@ -79,6 +79,7 @@ class Driver {
         return false;
       }
       context_.Count(rule->name);
+      context_.Passed(*instruction, "{}: `{}` takes its place", rule->name, replacement->name());
       if (context_.rule_trace()) context_.rule_trace()(rule->name, *instruction, *replacement);
       RETURN_IF_ERROR(CountHit(*rule));
       Commit(instruction, replacement, first_new);

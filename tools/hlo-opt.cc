@@ -22,8 +22,12 @@ int Main(int argc, char** argv) {
   return ToolMain(flags, argc, argv, [&] {
     if (options.self_test) return SelfTest();
     if (options.list_passes) return List(PassNames());
-    if (!options.print_passes.empty())
-      return List(PassTable(options.print_passes == "*" ? "" : options.print_passes));
+    if (!options.print_passes.empty()) {
+      const absl::StatusOr<std::string> table = PassTable(options.print_passes);
+      if (table.ok()) return List(*table);
+      WriteStderr("hlo-opt: " + Render(table.status(), nullptr));
+      return int{kExitUsage};
+    }
     if (options.list_ops) return List(OpTable());
     if (options.list_types) return List(TypeTable());
     if (options.list_stages) {

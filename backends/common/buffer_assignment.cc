@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "lib/support/byte_count.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
 
@@ -685,7 +686,15 @@ std::vector<BufferSlice> BufferAssignment::slices(const Instruction& instruction
 }
 
 std::string BufferAssignment::ToString() const {
+  // First what XLA's statistics of buffers say, in its words.
+  int64_t sizes[4] = {};
+  for (const Allocation& a : allocations_) sizes[static_cast<size_t>(a.kind)] += a.size;
+  static constexpr const char* kWords[] = {"parameter", "maybe_live_out", "constant",
+                                           "preallocated temp"};
   std::string out;
+  for (size_t kind = 0; kind < 4; ++kind)
+    out += fmt::format("{:>28}: {:>10}\n", fmt::format("{} allocation", kWords[kind]),
+                       ByteCountText(sizes[kind]));
   for (size_t i = 0; i < allocations_.size(); ++i) {
     const Allocation& a = allocations_[i];
     static constexpr const char* kKinds[] = {"argument", "result", "constant", "temp"};

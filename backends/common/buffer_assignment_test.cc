@@ -205,6 +205,7 @@ ENTRY main {
 TEST_CASE("the list of buffers names allocations and values", "[common][buffers]") {
   const Assigned chain(kChain);
   const std::string text = chain.buffers->ToString();
+  CHECK(text.find("     parameter allocation: ") != std::string::npos);
   CHECK(text.find("argument") != std::string::npos);
   CHECK(text.find("result") != std::string::npos);
   CHECK(text.find("temp") != std::string::npos);

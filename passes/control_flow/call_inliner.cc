@@ -196,11 +196,12 @@ absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
     for (Instruction* call : computation->SequenceOrPostOrder()) {
       if (call->opcode() != Opcode::kCall) continue;
       if (const Decision decision = CanInline(*call, options_); !decision) {
-        context.Emit(PassContext::Remark::kMissed, *call, decision.reason());
+        context.Missed(*call, decision.reason());
         continue;
       }
       if (!context.MayRewrite()) break;
       Computation* callee = call->to_apply();
+      context.Passed(*call, "the body of `{}` stands in its place", callee->name());
       InlineBody(call, {.propagate_metadata = options_.propagate_metadata, .inlined = &inlined});
       // Visited already (callees first) and dead: it does not count as a caller of what it calls.
       if (callee->callers().empty() && !callee->is_entry()) {

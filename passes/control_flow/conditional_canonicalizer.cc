@@ -105,6 +105,7 @@ absl::StatusOr<bool> ConditionalCanonicalizer::Run(Module& module, PassContext& 
   // All or none: conditionals may share computations.
   if (conditionals.empty() || !context.MayRewrite()) return false;
   for (Instruction* conditional : conditionals) {
+    context.Passed(*conditional, "operands and results become tuples");
     RETURN_IF_ERROR(Canonicalize(conditional));
     context.Count("canonicalized");
   }

@@ -172,6 +172,7 @@ class OneConditional {
       return false;
     if (const std::optional<int> branch = OnlyBranch()) {
       if (!context_.MayRewrite()) return false;
+      context_.Passed(*conditional_, "it always takes branch {}", *branch);
       RETURN_IF_ERROR(TakeBranch(*branch));
       context_.Count("decided");
       return true;
@@ -181,13 +182,14 @@ class OneConditional {
       return false;
     for (const Computation* branch : conditional_->calls()) {
       if (!IsCheapToRun(*branch)) {
-        context_.Emit(PassContext::Remark::kMissed, *conditional_,
-                      fmt::format("running `{}` in vain would cost too much", branch->name()));
+        context_.Missed(*conditional_,
+                        fmt::format("running `{}` in vain would cost too much", branch->name()));
         return false;
       }
       if (OnlyPassesArray(*branch)) return false;
     }
     if (!context_.MayRewrite()) return false;
+    context_.Passed(*conditional_, "both branches run, a select takes the results");
     RETURN_IF_ERROR(ReplaceBySelect(conditional_, conditional_->operand(0)));
     context_.Count("selects");
     return true;

@@ -53,7 +53,7 @@ absl::StatusOr<bool> ConditionalToSelect::Run(Module& module, PassContext& conte
     for (Instruction* conditional : computation->PostOrder()) {
       if (conditional->opcode() != Opcode::kConditional) continue;
       if (const Decision decision = CanSelect(*conditional); !decision) {
-        context.Emit(PassContext::Remark::kMissed, *conditional, decision.reason());
+        context.Missed(*conditional, decision.reason());
         continue;
       }
       if (!context.MayRewrite()) return changed;
@@ -63,6 +63,7 @@ absl::StatusOr<bool> ConditionalToSelect::Run(Module& module, PassContext& conte
         builder.set_origin(conditional);
         pred = builder.Convert(pred, ElementType::kPred);
       }
+      context.Passed(*conditional, "both branches run, a select takes the results");
       RETURN_IF_ERROR(ReplaceBySelect(conditional, pred));
       context.Count("selects");
       changed = true;

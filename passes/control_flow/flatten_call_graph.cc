@@ -40,6 +40,7 @@ absl::StatusOr<bool> FlattenCallGraph::Run(Module& module, PassContext& context)
       const size_t first_added = module.computations().size();
       Computation* clone = module.CloneComputation(*computation, ".clone", /*deep=*/true);
       MoveBefore(module, first_added, sites[i].caller->parent());
+      context.Passed(*sites[i].caller, "calls a copy of `{}` of its own", computation->name());
       sites[i].caller->SetCall(sites[i].call_index, clone);
       context.Count("cloned computations");
       changed = true;

@@ -79,6 +79,7 @@ absl::StatusOr<bool> WhileLoopConstantSinking::Sink(Instruction* loop, PassConte
     const bool in_condition = !StateReads(*loop->while_condition(), i, nullptr).empty();
     if (!in_body && !in_condition) continue;
     if (!context.MayRewrite()) return changed;
+    context.Passed(value, "loop `{}` computes it itself", loop->name());
     if (in_body) {
       Computation* body = OwnComputation(loop, 1);
       Substitute(*body, i, value, body->root());

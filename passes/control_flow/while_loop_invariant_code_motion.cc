@@ -43,6 +43,7 @@ class LoopHoister {
     std::swap(wanted, chosen_);
     for (Instruction* instruction : wanted) {
       if (!context_.MayRewrite()) break;
+      context_.Passed(*instruction, "computed once, before loop `{}`", loop_->name());
       Hoist(instruction);
       chosen_.push_back(instruction);
     }

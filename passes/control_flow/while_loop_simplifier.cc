@@ -154,6 +154,7 @@ class LoopSimplifier {
       const Place& place = places[static_cast<size_t>(k)];
       return read(builder, old_next(place.element), place.index);
     };
+    context_.Passed(*loop_, "the tuples inside its state are flattened");
     RETURN_IF_ERROR(ChangeLoopState(loop_, change));
     context_.Count("flattened loops");
     return true;
@@ -207,6 +208,7 @@ class LoopSimplifier {
       // Nothing changes, ever: the state after the loop is the one before.
       if (effects_.Of(*loop_) || loop_->is_root() || !context_.MayRewrite()) return false;
       context_.Count("constant loops");
+      context_.Passed(*loop_, "its state never changes");
       loop_->parent()->Replace(loop_, init());
       return true;
     }
@@ -220,6 +222,7 @@ class LoopSimplifier {
                             const ViewOfDropped& view) {
     const int64_t dropped = std::count(keep.begin(), keep.end(), false);
     if (dropped == 0 || !context_.MayRewrite()) return false;
+    context_.Passed(*loop_, "{} of its {} {} dropped", dropped, keep.size(), what);
     RETURN_IF_ERROR(DropLoopElements(loop_, keep, view));
     context_.Count(what, dropped);
     return true;
@@ -307,13 +310,13 @@ class LoopSimplifier {
     if (*trip_count == 0) {
       if (!context_.MayRewrite()) return false;
       context_.Count("loops without iterations");
+      context_.Passed(*loop_, "it never runs");
       computation.Replace(loop_, init());
       return true;
     }
     if (HasEffects(*body_) ||
         FrontendAttribute(*loop_, "skip-simplify-while-loops_trip-count-one") == "true") {
-      context_.Emit(PassContext::Remark::kMissed, *loop_,
-                    "it runs once, but its body must stay a loop");
+      context_.Missed(*loop_, "it runs once, but its body must stay a loop");
       return false;
     }
     if (!context_.MayRewrite()) return false;
@@ -321,6 +324,7 @@ class LoopSimplifier {
     builder.set_origin(loop_);
     Instruction* call = builder.Call({init()}, body_);
     RETURN_IF_ERROR(builder.status());
+    context_.Passed(*loop_, "it runs once: its body stands in its place");
     computation.Replace(loop_, call);
     InlineBody(call);
     context_.Count("loops with one iteration");

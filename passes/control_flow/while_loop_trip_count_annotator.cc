@@ -119,8 +119,7 @@ absl::StatusOr<bool> WhileLoopTripCountAnnotator::Run(Module& module, PassContex
       if (loop->opcode() != Opcode::kWhile) continue;
       const std::optional<int64_t> index = InductionIndex(*loop);
       if (!index) {
-        context.Emit(PassContext::Remark::kMissed, *loop,
-                     "no single element of the loop state decides when it ends");
+        context.Missed(*loop, "no single element of the loop state decides when it ends");
         continue;
       }
       if (!context.MayRewrite()) return changed;
@@ -128,7 +127,8 @@ absl::StatusOr<bool> WhileLoopTripCountAnnotator::Run(Module& module, PassContex
       if (known.counted) changed |= ForwardFinalValue(*loop, *index, known.counted->final_value());
       if (loop->backend_config() == known.config) continue;
       if (!loop->backend_config().empty())
-        context.Emit(PassContext::Remark::kPassed, *loop, "an earlier backend config is replaced");
+        context.Passed(*loop, "an earlier backend config is replaced");
+      context.Found(*loop, "{}", known.config);
       loop->mutable_extras().backend_config = std::move(known.config);
       context.Count("annotated");
       changed = true;

@@ -183,6 +183,7 @@ absl::StatusOr<bool> TopkRewriter::Run(Module& module, PassContext& context) {
       const std::optional<TopkMatch> match = MatchTopk(*sort);
       if (!match || shape.dim(static_cast<int>(match->dim)) < options_.min_size) continue;
       if (!context.MayRewrite()) return changed;
+      context.Passed(*sort, "only the first elements are read: a top-k");
       RETURN_IF_ERROR(RewriteTopk(sort, *match));
       context.Count("rewritten");
       changed = true;

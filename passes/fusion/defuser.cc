@@ -13,6 +13,7 @@ absl::StatusOr<bool> Defuser::Run(Module& module, PassContext& context) {
       if (!fusion->IsFusion()) continue;
       if (!context.MayRewrite()) break;
       Computation* body = fusion->fused_computation();
+      context.Passed(*fusion, "its body stands in its place");
       InlineBody(fusion, {.propagate_metadata = false,
                           .pass_on_fusion_requests = false,
                           .everything_waits = false});

@@ -64,11 +64,11 @@ class ComputationFuser {
         Instruction* producer = consumer->operand(i);
         if (!IsFusible(*producer) || kept_.contains(producer)) continue;
         if (const Decision decision = ShouldFuse(*consumer, i); !decision) {
-          if (context_.wants_remarks())
-            context_.Emit(PassContext::Remark::kMissed, *producer, decision.reason());
+          context_.Missed(*producer, decision.reason());
           continue;
         }
         if (!context_.MayRewrite()) return changed;
+        context_.Passed(*producer, "fused into `{}`", consumer->name());
         ASSIGN_OR_RETURN(Instruction* const fusion, Fuse(producer, consumer));
         context_.Count("fused");
         queue_.push_back(fusion);

@@ -131,8 +131,8 @@ class Remover {
         if (IsKeptMixed(instruction->opcode()) || !IsMixed(*instruction)) continue;
         if (effects_.Of(*instruction) ||
             (HasTrait(instruction->opcode(), kCollective) && instruction->call_count() > 0)) {
-          context_.Emit(PassContext::Remark::kMissed, *instruction,
-                        "bf16 and f32 meet in an operation that talks to other devices");
+          context_.Missed(*instruction,
+                          "bf16 and f32 meet in an operation that talks to other devices");
           continue;
         }
         if (!context_.MayRewrite()) return changed;
@@ -166,6 +166,7 @@ class Remover {
     Builder builder(instruction->parent());
     builder.set_origin(instruction);
     context_.Count("lowered to bf16");
+    context_.Passed(*instruction, "now in bf16");
     return ConvertOperands(instruction, kHigh, kLow, builder);
   }
 
@@ -174,6 +175,7 @@ class Remover {
     Builder builder(&computation);
     builder.set_origin(instruction);
     context_.Count("raised to f32");
+    context_.Passed(*instruction, "now in f32");
     RETURN_IF_ERROR(ConvertOperands(instruction, kLow, kHigh, builder));
     for (int i = 0; i < instruction->call_count(); ++i) {
       ASSIGN_OR_RETURN(Computation* const high, HighCopy(*instruction->call(i)));

@@ -60,6 +60,7 @@ class Normalizer {
       for (Instruction* instruction : computation->PostOrder()) {
         if (instruction->is_dead() || !IsToChange(*instruction)) continue;
         if (!context_.MayRewrite()) return changed;
+        context_.Passed(*instruction, "its types are not supported together: converted");
         RETURN_IF_ERROR(Change(instruction));
         context_.Count("normalized");
         changed = true;
@@ -104,8 +105,7 @@ class Normalizer {
                      [&](const Instruction* operand) { return HasLow(operand->shape()); }))
       return false;
     if (CombinesDevices(instruction) || effects_.Of(instruction)) {
-      context_.Emit(PassContext::Remark::kMissed, instruction,
-                    "it talks to other devices or has side effects");
+      context_.Missed(instruction, "it talks to other devices or has side effects");
       return false;
     }
     return true;

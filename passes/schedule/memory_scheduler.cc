@@ -381,6 +381,8 @@ absl::StatusOr<MemorySchedule> MemoryScheduler::Plan(const Computation& computat
 
 absl::StatusOr<bool> MemoryScheduler::Apply(Computation& computation, MemorySchedule plan,
                                             PassContext& context) {
+  context.Found(*computation.root(), "`{}` needs {} bytes at its peak", computation.name(),
+                plan.peak_bytes);
   if (computation.has_schedule() && computation.schedule() == plan.sequence) return false;
   computation.set_schedule(std::move(plan.sequence));
   context.Count("scheduled computations");

@@ -34,8 +34,8 @@ absl::Status SinkRoot(Computation& computation) {
 
 absl::StatusOr<bool> RootInstructionSinker::Run(Module& module, PassContext& context) {
   if (!module.is_scheduled()) {
-    context.Emit(PassContext::Remark::kMissed, *module.entry()->root(),
-                 "the module has no schedule; `hlo-trivial-scheduler` makes one");
+    context.Missed(*module.entry()->root(),
+                   "the module has no schedule; `hlo-trivial-scheduler` makes one");
     return false;
   }
   bool changed = false;
@@ -44,8 +44,8 @@ absl::StatusOr<bool> RootInstructionSinker::Run(Module& module, PassContext& con
       continue;
     const Instruction& root = *computation->root();
     if (!root.shape().IsTuple() && !root.shape().IsArray()) {
-      context.Emit(PassContext::Remark::kMissed, root,
-                   fmt::format("a value of type `{}` cannot be copied to the end", root.shape()));
+      context.Missed(root,
+                     fmt::format("a value of type `{}` cannot be copied to the end", root.shape()));
       continue;
     }
     if (!context.MayRewrite()) return changed;

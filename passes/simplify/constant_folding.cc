@@ -128,7 +128,7 @@ class Folder {
       if (!HasKnownOperands(*instruction)) continue;
       if (i >= looked_ahead_) LookAhead(order, i);
       if (const Decision foldable = CanFold(*instruction); !foldable) {
-        context_.Emit(PassContext::Remark::kMissed, *instruction, foldable.reason());
+        context_.Missed(*instruction, foldable.reason());
         continue;
       }
       if (!context_.MayRewrite()) return changed;
@@ -337,8 +337,7 @@ class Folder {
     const absl::StatusOr<Literal> value = ValueOfFolded(instruction);
     if (!value.ok()) {
       if (value.status().code() == absl::StatusCode::kInternal) return value.status();
-      context_.Emit(PassContext::Remark::kMissed, instruction,
-                    DiagnosticsOf(value.status()).front().message);
+      context_.Missed(instruction, DiagnosticsOf(value.status()).front().message);
       return false;
     }
     if (!Compatible(value->shape(), instruction.shape()))
@@ -365,6 +364,7 @@ class Folder {
   }
 
   void Put(Instruction& instruction, Literal value) {
+    context_.Passed(instruction, "its value is known");
     Computation& computation = *instruction.parent();
     const std::vector<Instruction*> operands = instruction.operand_vector();
     Instruction* constant = computation.AddConstant(std::move(value));

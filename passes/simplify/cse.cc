@@ -147,6 +147,7 @@ class Finder {
 
   void Merge(Instruction* instruction, Instruction* same) {
     context_.Count("merged");
+    context_.Passed(*instruction, "`{}` is the same", same->name());
     const std::vector<Instruction*> operands = instruction->operand_vector();
     computation_.Replace(instruction, same);
     for (Instruction* operand : operands) {

@@ -127,6 +127,7 @@ class DeadCode {
       worklist.pop_back();
       if (instruction->is_dead() || !IsDead(*instruction) || !context_.MayRewrite()) continue;
       const std::vector<Instruction*> operands = instruction->operand_vector();
+      context_.Passed(*instruction, "nothing needs it");
       computation.Remove(instruction);
       context_.Count("instructions");
       changed = true;
@@ -204,6 +205,7 @@ class DeadCode {
         site.caller->RemoveOperand(i);
         RemoveIfDead(operand);
       }
+      context_.Passed(*computation.parameter(i), "nothing reads it");
       computation.RemoveParameter(i);
       context_.Count("parameters");
       changed = true;
@@ -222,6 +224,7 @@ class DeadCode {
       worklist.pop_back();
       if (next->is_dead() || !IsDead(*next)) continue;
       const std::vector<Instruction*> operands = next->operand_vector();
+      context_.Passed(*next, "nothing needs it");
       next->parent()->Remove(next);
       context_.Count("instructions");
       worklist.insert(worklist.end(), operands.begin(), operands.end());
@@ -234,6 +237,7 @@ class DeadCode {
     for (int i = entry.parameter_count(); i-- > 0;) {
       if (!IsDeadParameter(*entry.parameter(i)) || IsAliased(config, i) || !context_.MayRewrite())
         continue;
+      context_.Passed(*entry.parameter(i), "nothing reads it");
       entry.RemoveParameter(i);
       if (static_cast<size_t>(i) < config.entry_layout.parameters.size()) {
         config.entry_layout.parameters.erase(config.entry_layout.parameters.begin() + i);

@@ -81,6 +81,7 @@ absl::StatusOr<bool> SortSimplifier::Run(Module& module, PassContext& context) {
         needed[i] = needed[i] || DecidesOrder(*sort->to_apply(), static_cast<int>(i));
       const auto dropped = std::count(needed.begin(), needed.end(), false);
       if (dropped == 0 || !context.MayRewrite()) continue;
+      context.Passed(*sort, "{} of its operands neither decide the order nor are read", dropped);
       RETURN_IF_ERROR(Shrink(sort, needed));
       context.Count("dropped operands", dropped);
       changed = true;

@@ -35,6 +35,7 @@ absl::StatusOr<bool> ZeroSizedHloElimination::Run(Module& module, PassContext& c
       Instruction* empty = computation->AddConstant(Literal(shape));
       empty->set_loc(instruction->loc());
       context.Count("replaced");
+      context.Passed(*instruction, "it has no elements");
       changed = true;
       if (instruction->opcode() == Opcode::kParameter) {
         instruction->ReplaceAllUsesWith(empty);

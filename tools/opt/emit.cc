@@ -60,7 +60,7 @@ absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view em
 }
 
 int EmitStage(const Module& module, std::string_view platform, std::string_view emit,
-              std::string& text) {
+              const std::string& gpu_target, std::string& text) {
   std::error_code error;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string program = (own.parent_path() / "hlo-run").string();
@@ -71,8 +71,9 @@ int EmitStage(const Module& module, std::string_view platform, std::string_view 
   }
   absl::StatusOr<std::string> path = WriteTemporary(module);
   if (!path.ok()) return ReportToolError("hlo-opt", path.status());
-  const std::string command = fmt::format("{} {} --platform={} --emit={}", SingleQuoted(program),
-                                          SingleQuoted(*path), platform, emit);
+  std::string command = fmt::format("{} {} --platform={} --emit={}", SingleQuoted(program),
+                                    SingleQuoted(*path), platform, emit);
+  if (!gpu_target.empty()) command += " --target=" + SingleQuoted(gpu_target);
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return ReportToolError("hlo-opt", Error("cannot run `{}`", program));
   char buffer[1 << 16];

@@ -20,7 +20,7 @@ absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view em
 // What hlo-run, which has the back ends, shows of the module with --emit=`emit`; hlo-run writes what
 // is wrong. The exit code; `text` gets the result.
 int EmitStage(const Module& module, std::string_view platform, std::string_view emit,
-              std::string& text);
+              const std::string& gpu_target, std::string& text);
 
 // Writes the module, whole, to a new file of the folder for reproducers.
 absl::StatusOr<std::string> WriteTemporary(const Module& module);

@@ -9,6 +9,16 @@
 namespace hlo {
 namespace {
 
+// The page is a Python program, too, which shows itself: what stands in front of the closing quotes
+// is one text to Python, and its first line is the only thing that a browser must not show.
+constexpr std::string_view kProgramHead = "#!/usr/bin/env python3\nr'''";
+constexpr std::string_view kProgramTail = R"(<!--
+'''
+import pathlib, webbrowser
+webbrowser.open(pathlib.Path(__file__).resolve().as_uri())
+# -->
+)";
+
 constexpr std::string_view kPageHead = R"(<style>
 body { font: 13px monospace; margin: 1em; }
 summary { cursor: pointer; padding: .2em 0; }
@@ -25,6 +35,7 @@ a { color: #1565c0; text-decoration: none; }
 )";
 
 constexpr std::string_view kPageTail = R"(<script>
+document.body.firstChild.remove();
 const lines = [...document.querySelectorAll('.i')];
 document.getElementById('q').oninput = e => {
   const text = e.target.value;
@@ -98,6 +109,7 @@ std::string HtmlEscaped(std::string_view text) {
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
       default: out += c;
     }
   }
@@ -107,9 +119,9 @@ std::string HtmlEscaped(std::string_view text) {
 std::string ToHtml(const Module& module) {
   const std::string name = HtmlEscaped(module.name());
   std::string out = fmt::format(
-      "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>{0}</title>\n{1}<h1>{0}</h1>\n<p>{2} "
-      "instructions in {3} computations</p>\n",
-      name, kPageHead, module.instruction_count(), module.computation_count());
+      "{4}<meta charset=\"utf-8\">\n<title>{0}</title>\n{1}<h1>{0}</h1>\n<p>{2} instructions in "
+      "{3} computations</p>\n",
+      name, kPageHead, module.instruction_count(), module.computation_count(), kProgramHead);
   std::vector<Computation*> order = module.PostOrder();
   for (size_t i = order.size(); i-- > 0;) {  // callers first
     const Computation& computation = *order[i];
@@ -121,7 +133,9 @@ std::string ToHtml(const Module& module) {
       out += HtmlLine(*instruction);
     out += "</details>\n";
   }
-  return out + std::string(kPageTail);
+  out += kPageTail;
+  out += kProgramTail;
+  return out;
 }
 
 }  // namespace hlo

@@ -1,6 +1,7 @@
 #include "tools/opt/lists.h"
 
 #include <algorithm>
+#include <regex>
 #include <vector>
 
 #include "lib/ops/ops.h"
@@ -72,10 +73,22 @@ std::string PipelinesWith(std::string_view pass) {
 
 }  // namespace
 
-std::string PassTable(std::string_view part) {
+absl::StatusOr<std::string> PassTable(const std::string& pattern) {
+  std::regex regex;
+  try {
+    regex = std::regex(pattern);
+  } catch (const std::regex_error& error) {
+    return Error("`--print-passes` expects a regular expression, found `{}`: {}", pattern,
+                 error.what());
+  }
+  const auto is_asked = [&](std::string_view name) {
+    return std::regex_search(name.begin(), name.end(), regex);
+  };
   std::string out;
+  std::vector<std::string_view> names;
   for (const PassInfo& info : AllPasses()) {
-    if (info.name.find(part) == std::string_view::npos) continue;
+    names.push_back(info.name);
+    if (!is_asked(info.name)) continue;
     out += fmt::format("{:<32} {:<13} {}\n", info.name, Text(info.group), info.summary);
     for (const OptionInfo& option : info.options()) {
       out += fmt::format(
@@ -86,10 +99,12 @@ std::string PassTable(std::string_view part) {
       out += fmt::format("    part of {}\n", pipelines);
   }
   for (const NamedPipeline& pipeline : AllPipelines()) {
-    if (pipeline.name.find(part) == std::string_view::npos) continue;
+    names.push_back(pipeline.name);
+    if (!is_asked(pipeline.name)) continue;
     out += fmt::format("{:<32} {:<13} {}\n    {}\n", pipeline.name, "pipeline", pipeline.summary,
                        pipeline.Text());
   }
+  if (out.empty()) return Error("no pass matches `{}`{}", pattern, DidYouMean(pattern, names));
   return out;
 }
 

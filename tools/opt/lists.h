@@ -5,13 +5,15 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 namespace hlo {
 
 // One line, sorted, with commas between: as XLA's.
 std::string PassNames();
-// Passes and pipelines whose names contain `part`, with summaries, options and defaults, and the
-// pipelines that a pass is part of.
-std::string PassTable(std::string_view part);
+// Passes and pipelines in whose names the regular expression is found, with summaries, options and
+// defaults, and the pipelines that a pass is part of. An error when there is none.
+absl::StatusOr<std::string> PassTable(const std::string& pattern);
 std::string OpTable();
 std::string TypeTable();
 

@@ -21,7 +21,7 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
             "name,name{option=value},fix(a,b),repeat<3>(a),simplify,default<cpu>,@FILE");
   flags.Add("list-passes", &o.list_passes,
             "the names of all passes on one line; --list-ops, --list-types");
-  flags.Add("print-passes", &o.print_passes, "[*|NAME]",
+  flags.Add("print-passes", &o.print_passes, "[.|REGEX]",
             "passes and pipelines with summaries and options");
   flags.Add("converge", &o.converge);
   flags.Add("O", &o.level, "0..3");
@@ -36,6 +36,8 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("platform", &o.platform, "P", "transforms (default), cpu, gpu, interpreter");
   flags.Add("stage", &o.stage, "S", "without --passes: how far to compile; --list-stages");
   flags.Add("list-stages", &o.list_stages);
+  flags.Add("target", &o.gpu_target, "NAME", "GPU for its stages: sm_80, sm_90 (default), sm_90a");
+  flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, "FILE");
   flags.Add("emit", &o.emit, "FORMAT", "hlo (default), pb, pbtxt, json, dot, html; --emit-proto");
   flags.Add("emit-proto", &o.emit_proto);
   flags.Add("format,input-format", &o.format, "FORMAT");

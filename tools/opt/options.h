@@ -16,6 +16,7 @@ struct OptOptions {
   std::string passes;
   std::string platform = "transforms";
   std::string stage = "hlo";
+  std::string gpu_target, gpu_target_config;  // support/gpu_target.h
   std::string emit = "hlo";
   std::string format;       // of the input; what it is, is seen from its bytes
   bool emit_proto = false;  // XLA's name of --emit=pbtxt
@@ -25,7 +26,7 @@ struct OptOptions {
 
   bool list_passes = false, list_stages = false, list_ops = false, list_types = false,
        list_print_options = false, print_pipeline = false, self_test = false;
-  std::string print_passes;  // a part of the names; empty: not asked for
+  std::string print_passes;  // a regular expression for names; empty: not asked for
 
   bool verify_diagnostics = false;
   bool verify_input = true, verify_each = true, verify_only = false, verify_roundtrip = false,

@@ -11,7 +11,7 @@ using Remark = PassContext::Remark;
 
 std::string_view Word(Remark kind) {
   switch (kind) {
-    case Remark::kPassed: return "done";
+    case Remark::kPassed: return "passed";
     case Remark::kMissed: return "missed";
     case Remark::kAnalysis: return "analysis";
   }

@@ -20,6 +20,8 @@
 #include "tools/opt/result_checks.h"
 #include "tools/support/equivalence_check.h"
 #include "tools/support/expected_diagnostics.h"
+#include "tools/support/gpu_target.h"
+#include "tools/support/xla_flags.h"
 
 namespace hlo {
 namespace {
@@ -222,6 +224,7 @@ class Session {
 
   absl::Status Transform(const InputText& input, Module& module) {
     RETURN_IF_ERROR(DumpModule(module, "before_optimization"));
+    RETURN_IF_ERROR(DumpOptions(module));
     // What is scheduled has been through the platform's passes.
     const bool is_compiled = !HasPasses() && module.is_scheduled() && !IsReproducer(input);
     if (!pipeline_.empty() && !is_compiled) RETURN_IF_ERROR(RunPasses(input, module));
@@ -257,9 +260,14 @@ class Session {
   // What XLA writes for --xla_dump_to.
   absl::Status DumpModule(const Module& module, std::string_view suffix) const {
     if (options_.xla_dump_to.empty()) return absl::OkStatus();
-    return WriteFile(fmt::format("{}/module_{:04d}.{}.{}.txt", options_.xla_dump_to, module_number_,
-                                 module.name(), suffix),
-                     ToText(module, print_));
+    return WriteFile(DumpPath(module) + fmt::format(".{}.txt", suffix), ToText(module, print_));
+  }
+  absl::Status DumpOptions(const Module& module) const {
+    if (options_.xla_dump_to.empty()) return absl::OkStatus();
+    return WriteFile(DumpPath(module) + ".debug_options", DebugOptionsText(flags_.given_to_xla()));
+  }
+  std::string DumpPath(const Module& module) const {
+    return fmt::format("{}/module_{:04d}.{}", options_.xla_dump_to, module_number_, module.name());
   }
 
   // The module before the failing pass is made again: the input is read anew and the passes before
@@ -296,9 +304,12 @@ class Session {
 
   int Show(const InputText& input, const Module& module) {
     if (emit_ == "hlo" && stage_.form.empty() && !HasPasses()) {
+      const absl::StatusOr<std::string> target =
+          GpuTarget(options_.gpu_target, options_.gpu_target_config);
+      if (!target.ok()) return ReportToolError(flags_.program(), target.status());
       std::string text;
       if (!stage_.head.empty()) text = fmt::format("{}\n", stage_.head);
-      const int code = EmitStage(module, platform_.name, stage_.run_emit, text);
+      const int code = EmitStage(module, platform_.name, stage_.run_emit, *target, text);
       if (code == kExitOk) {
         Emit(std::move(text));
       } else {

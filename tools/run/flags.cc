@@ -26,6 +26,7 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("kernel-info", &o.kernel_info,
             "print registers, memory and spills of GPU kernels; do not run");
   flags.Add("target", &o.gpu_target, "NAME", "GPU to compile for: sm_80, sm_90 (default), sm_90a");
+  flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, "FILE");
   flags.Add("gpu-sim-seed", &o.gpu_sim_seed, "N", "order in which simulated GPU threads run");
   flags.Add("gpu-sim-sanitize", &o.gpu_sim_sanitize,
             "watch simulated GPU threads: races, bounds, alignment");

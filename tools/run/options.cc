@@ -9,6 +9,7 @@
 #include "backends/registry.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "tools/support/gpu_target.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -74,6 +75,7 @@ absl::Status CheckMemory(ToolOptions& options) {
 
 absl::Status CheckWords(ToolOptions& options) {
   RETURN_IF_ERROR(CheckEmit(options));
+  ASSIGN_OR_RETURN(options.gpu_target, GpuTarget(options.gpu_target, options.gpu_target_config));
   if (!options.denormals.empty()) {
     RETURN_IF_ERROR(OneOf("denormals", options.denormals, {"flush", "keep"}));
     options.denormal_mode = options.denormals == "flush" ? Denormals::kFlush : Denormals::kKeep;

@@ -93,14 +93,19 @@ void Flags::CheckXlaFlag(const Word& word, const std::string& name) {
   std::string xla_name = name;
   std::replace(xla_name.begin(), xla_name.end(), '-', '_');
   const std::string_view written = std::string_view(word.text).substr(0, word.text.find('='));
-  std::vector<std::string>& list = IsXlaFlag(xla_name) ? unused_ : warnings_;
-  const std::string_view closest = IsXlaFlag(xla_name) ? "" : ClosestXlaFlag(xla_name);
+  const bool is_known = FindXlaFlag(xla_name) != nullptr;
+  std::vector<std::string>& list = is_known ? unused_ : warnings_;
+  const std::string_view closest = is_known ? "" : ClosestXlaFlag(xla_name);
   std::string text =
-      IsXlaFlag(xla_name)
-          ? fmt::format("`{}` of XLA has no effect here", written)
-          : fmt::format("`{}` is not a flag of XLA and has no effect{}", written,
-                        closest.empty() ? "" : fmt::format("; did you mean `--{}`?", closest));
+      is_known ? fmt::format("`{}` of XLA has no effect here", written)
+               : fmt::format("`{}` is not a flag of XLA and has no effect{}", written,
+                             closest.empty() ? "" : fmt::format("; did you mean `--{}`?", closest));
   if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+}
+
+void Flags::GiveToXla(std::string name, std::string value) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  given_to_xla_[name] = std::move(value);
 }
 
 Flags::Named Flags::FindNamed(std::string_view name, bool one_dash) const {
@@ -153,6 +158,7 @@ absl::Status Flags::Normalise(std::vector<Word> words, std::vector<std::string>&
     const auto [flag, negated, named_value] = FindNamed(name, dashes == 1);
     if (flag == nullptr && name.starts_with("xla-")) {
       CheckXlaFlag(words[i], name);
+      GiveToXla(name, equals == std::string::npos ? "" : word.substr(equals + 1));
       continue;
     }
     if (flag == nullptr) return Unknown(word, name);
@@ -182,6 +188,7 @@ absl::Status Flags::Normalise(std::vector<Word> words, std::vector<std::string>&
         return Error("`--{}` expects true or false, found `{}`", flag->name, value);
     }
     out.push_back(fmt::format("--{}={}", flag->name, value));
+    if (name.starts_with("xla-")) GiveToXla(name, value);
     given_[flag->name] = {from, std::move(value)};
   }
   return absl::OkStatus();

@@ -68,6 +68,9 @@ class Flags {
   // Flags of XLA that were accepted and have no effect, for who wants to know.
   const std::vector<std::string>& unused() const { return unused_; }
 
+  // All flags of XLA that were given, by XLA's name, whether they have an effect or not.
+  const std::map<std::string, std::string>& given_to_xla() const { return given_to_xla_; }
+
   const std::string& program() const { return program_; }
   // Whole, or the part whose title starts with `section` (in any case); empty if there is none.
   // `all`: with the flags that the ordinary help leaves out.
@@ -121,6 +124,7 @@ class Flags {
     std::string value;  // that the name stands for: 2 of -vv, -O2
   };
   Named FindNamed(std::string_view name, bool one_dash) const;
+  void GiveToXla(std::string name, std::string value);
   void CheckXlaFlag(const Word& word, const std::string& name);
   // The words as `--name=value` with first names, flags checked; positional words go to
   // positional_.
@@ -138,7 +142,8 @@ class Flags {
     std::string value;
   };
   std::map<std::string, Given> given_;  // by name; of several the last
-  std::deque<std::string> places_;      // keeps addresses
+  std::map<std::string, std::string> given_to_xla_;
+  std::deque<std::string> places_;  // keeps addresses
   std::vector<std::string> warnings_;
   std::vector<std::string> unused_;
 };

@@ -108,9 +108,15 @@ std::string Flags::XlaFlagHelp(std::string_view name) const {
   }
   std::string xla_name(name);
   std::replace(xla_name.begin(), xla_name.end(), '-', '_');
-  if (!IsXlaFlag(xla_name)) return "";
-  return fmt::format("--{} is a flag of XLA that {} accepts and does not use\n", xla_name,
-                     program_);
+  const XlaFlag* const row = FindXlaFlag(xla_name);
+  if (row == nullptr) return "";
+  std::string text =
+      fmt::format("--{} is a flag of XLA that {} accepts and does not use\n", xla_name, program_);
+  if (row->type != XlaFlagType::kUnknown)
+    text += fmt::format("  default there: {}\n",
+                        row->default_value.empty() ? "empty" : row->default_value);
+  if (!row->enumerators.empty()) text += fmt::format("  one of {}\n", row->enumerators);
+  return text;
 }
 
 std::string Flags::ManPage() const {

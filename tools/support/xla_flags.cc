@@ -11,18 +11,69 @@
 namespace hlo {
 namespace {
 
-constexpr std::string_view kNames[] = {
+using enum XlaFlagType;
+
+constexpr XlaFlag kXlaFlags[] = {
 #include "tools/support/xla_flags.inc"
 };
-static_assert(std::is_sorted(std::begin(kNames), std::end(kNames)));
+constexpr auto kByName = [](const XlaFlag& a, const XlaFlag& b) { return a.name < b.name; };
+static_assert(std::is_sorted(std::begin(kXlaFlags), std::end(kXlaFlags), kByName));
+
+// `value` of an enumeration by its full name; XLA takes it in any case and without the part that all
+// names begin with.
+std::string Enumerator(std::string value, const XlaFlag& flag) {
+  for (char& c : value) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  for (const std::string_view name : Split(flag.enumerators, '|')) {
+    if (name == value || name.ends_with("_" + value)) return std::string(name);
+  }
+  return value;
+}
+
+std::string InOptionsText(const std::string& value, const XlaFlag& flag) {
+  switch (flag.type) {
+    case kBool: return value.empty() || value == "true" || value == "1" ? "true" : "false";
+    case kEnum: return Enumerator(value, flag);
+    case kText: return fmt::format("\"{}\"", CEscape(value));
+    default: return value;
+  }
+}
 
 }  // namespace
 
-bool IsXlaFlag(std::string_view name) {
-  return std::binary_search(std::begin(kNames), std::end(kNames), name);
+const XlaFlag* FindXlaFlag(std::string_view name) {
+  const auto* at =
+      std::lower_bound(std::begin(kXlaFlags), std::end(kXlaFlags), XlaFlag{name}, kByName);
+  return at != std::end(kXlaFlags) && at->name == name ? at : nullptr;
 }
 
-std::string_view ClosestXlaFlag(std::string_view name) { return Closest(name, kNames); }
+std::string_view ClosestXlaFlag(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const XlaFlag& flag : kXlaFlags) names.push_back(flag.name);
+  return Closest(name, names);
+}
+
+std::string DebugOptionsText(const std::map<std::string, std::string>& flags) {
+  std::map<int, std::string> lines;  // by place
+  for (const auto& [name, value] : flags) {
+    const XlaFlag* const flag = FindXlaFlag(name);
+    if (flag == nullptr || flag->place < 0) continue;
+    std::vector<std::string> texts, defaults;
+    const auto add = [&](std::string_view all, std::vector<std::string>& out) {
+      if (!flag->is_repeated) return out.push_back(InOptionsText(std::string(all), *flag));
+      for (const std::string_view one : Split(all, ','))
+        if (!one.empty()) out.push_back(InOptionsText(std::string(one), *flag));
+      std::sort(out.begin(), out.end());
+    };
+    add(value, texts);
+    add(flag->default_value, defaults);
+    if (texts == defaults) continue;
+    std::string& line = lines[flag->place];
+    for (const std::string& text : texts) line += fmt::format("{}: {}\n", name, text);
+  }
+  std::string out;
+  for (const auto& [place, line] : lines) out += line;
+  return out;
+}
 
 std::vector<std::string> WordsOf(std::string_view text) {
   std::vector<std::string> words;

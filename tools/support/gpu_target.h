@@ -1,0 +1,18 @@
+// The GPU that is compiled for, as flags name it.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace hlo {
+
+// What --target and --xla_gpu_target_config_filename ask for: `target` (sm_90a), else that of the
+// file `config`, else "".
+absl::StatusOr<std::string> GpuTarget(const std::string& target, const std::string& config);
+
+// The target that a description of a GPU, a GpuTargetConfigProto of XLA in its text form, is about:
+// `cuda_compute_capability { major: 9 minor: 0 }` is sm_90. `name` is for messages.
+absl::StatusOr<std::string> GpuTargetOfConfig(std::string_view text, std::string_view name);
+
+}  // namespace hlo
