@@ -15,6 +15,9 @@ namespace {
 // Requests for fusion that a call passes on to what it is replaced by.
 constexpr std::string_view kFusionKeys[] = {"MUST_FUSE", "MAXIMAL_FUSE", "mosaic_fusion_group"};
 
+// In the names of computations that Shardy looks for.
+constexpr std::string_view kShardyBodies[] = {"shmap_body", "xla.sdy.manual_computation_body"};
+
 // ---- metadata ----
 
 // Appends to the module's stack frames: the frames of the callee on top of those of the call.
@@ -167,6 +170,12 @@ Decision CanInline(const Instruction& call, const CallInlinerOptions& options) {
   for (const CallSite& site : call.parent()->callers()) {
     if (site.caller->opcode() == Opcode::kAsyncStart)
       return No("`{}` runs asynchronously", call.parent()->name());
+  }
+  if (options.use_shardy_partitioner) {
+    for (std::string_view body : kShardyBodies) {
+      if (callee.name().find(body) != std::string_view::npos)
+        return No("Shardy finds `{}` by its name", callee.name());
+    }
   }
   if (call.attrs<CallAttrs>().is_composite) {
     const std::string_view name = FrontendAttribute(call, "composite.name");

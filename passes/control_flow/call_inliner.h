@@ -11,8 +11,8 @@
 //
 // Requires: nothing.  Ensures: no call is left but those below; dead code is removed if anything was inlined.
 // Leaves alone: calls with a backend config; calls in computations that run asynchronously or on another thread than the callee; composite
-// calls whose `composite.name` is listed in `composites_to_preserve`; with `single_call_site`, callees that are called more than
-// once. Bodies of while, conditional and the like are no calls, but calls inside them are inlined.
+// calls whose `composite.name` is listed in `composites_to_preserve`; with `use_shardy_partitioner`, the bodies of its manual
+// computations; with `single_call_site`, callees that are called more than once. Bodies of while, conditional and the like are no calls, but calls inside them are inlined.
 #pragma once
 
 #include "absl/container/flat_hash_map.h"
@@ -22,16 +22,18 @@ namespace hlo {
 
 struct CallInlinerOptions {
   bool single_call_site = false;
-  std::string composites_to_preserve;  // names separated by ';'
-  bool ignore_inlineable = false;      // as if no call had the attribute
-  bool propagate_metadata = true;      // prefix op_name, join stack frames
+  std::string composites_to_preserve;   // names separated by ';'
+  bool ignore_inlineable = false;       // as if no call had the attribute
+  bool propagate_metadata = true;       // prefix op_name, join stack frames
+  bool use_shardy_partitioner = false;  // keep its manual computations, which it knows by name
 
   static auto Fields() {
     using O = CallInlinerOptions;
     return std::tuple{Optional("single_call_site", &O::single_call_site),
                       Optional("composites_to_preserve", &O::composites_to_preserve),
                       Optional("ignore_inlineable", &O::ignore_inlineable),
-                      Optional("propagate_metadata", &O::propagate_metadata)};
+                      Optional("propagate_metadata", &O::propagate_metadata),
+                      Optional("use_shardy_partitioner", &O::use_shardy_partitioner)};
   }
 };
 

@@ -43,8 +43,10 @@ std::optional<int64_t> ConstantInteger(const Instruction& value) {
   return value.literal().GetInt();
 }
 
-// `"init":…,"step":…` of element `index` of the state, when it grows by a constant; else empty.
-std::string AffineText(const Instruction& loop, int64_t index) {
+// `"init":…,"step":…` of element `index` of the state, when it starts with a constant and grows by one; else empty. It may also follow the
+// induction variable, element `primary`, at a constant distance from the first iteration on.
+std::string AffineText(const Instruction& loop, int64_t index, int64_t primary,
+                       const std::optional<CountedLoop>& counted) {
   const Instruction* init = loop.operand(0);
   const Instruction* root = loop.while_body()->root();
   if (init->opcode() != Opcode::kTuple || root->opcode() != Opcode::kTuple) return "";
@@ -52,11 +54,15 @@ std::string AffineText(const Instruction& loop, int64_t index) {
   const std::optional<int64_t> start = ConstantInteger(*init->operand(static_cast<int>(index)));
   if (!start || next->opcode() != Opcode::kAdd) return "";
   for (int side = 0; side < 2; ++side) {
-    const Instruction* self = next->operand(side);
-    const std::optional<int64_t> step = ConstantInteger(*next->operand(1 - side));
-    if (step && self->opcode() == Opcode::kGetTupleElement && self->tuple_index() == index &&
-        self->operand(0)->opcode() == Opcode::kParameter)
-      return InitStepText(*start, *step);
+    const Instruction* from = next->operand(side);
+    const std::optional<int64_t> delta = ConstantInteger(*next->operand(1 - side));
+    if (!delta || from->opcode() != Opcode::kGetTupleElement ||
+        from->operand(0)->opcode() != Opcode::kParameter)
+      continue;
+    if (from->tuple_index() == index) return InitStepText(*start, *delta);
+    if (from->tuple_index() == primary && counted &&
+        *start == counted->init - counted->step + *delta)
+      return InitStepText(*start, counted->step);
   }
   return "";
 }
@@ -83,7 +89,7 @@ Knowledge Describe(const Instruction& loop, int64_t index) {
   bool first = true;
   for (int64_t variable : DynamicVariables(*loop.while_body())) {
     if (variable == index) continue;
-    const std::string affine = AffineText(loop, variable);
+    const std::string affine = AffineText(loop, variable, index, result.counted);
     text += fmt::format(R"({}{{"tuple_index":"{}"{}{}}})", first ? "" : ",", variable,
                         affine.empty() ? "" : ",", affine);
     first = false;

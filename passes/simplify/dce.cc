@@ -192,10 +192,7 @@ class DeadCode {
              RemoveDeadEntryParameters(computation);
     }
     for (const CallSite& site : computation.callers()) {
-      if (!site.caller->IsFusion() ||
-          !site.caller->attrs<FusionAttrs>().output_to_operand_aliasing.empty())
-        return false;
-      if (site.caller->attrs<FusionAttrs>().kind == FusionKind::kCustom) return false;
+      if (!CanDropOperands(*site.caller)) return false;
     }
     bool changed = false;
     for (int i = computation.parameter_count(); i-- > 0;) {
@@ -211,6 +208,13 @@ class DeadCode {
       changed = true;
     }
     return changed;
+  }
+
+  bool CanDropOperands(const Instruction& caller) const {
+    if (caller.opcode() == Opcode::kCall) return options_.use_call_analysis;
+    if (!caller.IsFusion()) return false;
+    const auto& attrs = caller.attrs<FusionAttrs>();
+    return attrs.kind != FusionKind::kCustom && attrs.output_to_operand_aliasing.empty();
   }
 
   static bool IsDeadParameter(const Instruction& parameter) {

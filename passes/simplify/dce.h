@@ -7,8 +7,8 @@
 // Requires: nothing.  Ensures: every instruction is used, a root, a parameter, ordered by a control edge, or has a side effect;
 // fusion bodies have no unused parameter; every computation is reached from the entry.
 // Leaves alone: side effects (also inside called computations); instructions with control edges; custom calls `Sharding` whose operand
-// would lose its annotation; parameters of computations that are not fusion bodies; whiles with the frontend attribute
-// `xla_disable_while_loop_dce`.
+// would lose its annotation; parameters of computations that are not fusion bodies (but see `use_call_analysis`); whiles with the frontend
+// attribute `xla_disable_while_loop_dce`.
 #pragma once
 
 #include "passes/pass.h"
@@ -19,8 +19,7 @@ struct DceOptions {
   // Collectives with a channel are removed too when nobody reads them (unless they constrain
   // layouts).
   bool remove_cross_partition_collective_ops = false;
-  // Accepted for compatibility: uses of computations are exact here, so there is nothing more to
-  // find.
+  // Unused parameters of computations that only `call` calls go, with their arguments.
   bool use_call_analysis = false;
   // Unused entry parameters go and the entry layout shrinks. Aliased and donated parameters stay.
   bool remove_dead_parameters_from_entry_computation = false;

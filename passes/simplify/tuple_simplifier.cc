@@ -1,5 +1,7 @@
 #include "passes/simplify/tuple_simplifier.h"
 
+#include <algorithm>
+
 #include "lib/match/pattern.h"
 
 namespace hlo {
@@ -11,12 +13,29 @@ bool KeepsSharding(const Instruction& old, const Instruction& replacement) {
   return replacement.sharding() != nullptr && *replacement.sharding() == *old.sharding();
 }
 
+// Whether all elements of `tuple` but `element` are read elsewhere, or the tuple itself is.
+bool NothingDies(const Instruction& tuple, const Instruction& element) {
+  if (tuple.use_count() > 1) return true;
+  return std::all_of(
+      tuple.operands().begin(), tuple.operands().end(),
+      [&](const Instruction* other) { return other == &element || other->use_count() > 1; });
+}
+
 // get-tuple-element(tuple(x0, x1, …), i)  =>  xi
+// So through several levels, also where one in between has to stay because of its sharding.
 Instruction* ForwardElement(Instruction* gte, Rewriter&) {
-  Instruction* tuple;
-  if (!Match(gte, m::GetTupleElement(m::Tuple(&tuple)))) return nullptr;
-  Instruction* element = tuple->operand(static_cast<int>(gte->tuple_index()));
-  return KeepsSharding(*gte, *element) ? element : nullptr;
+  std::vector<int64_t> path;  // from the element up
+  Instruction* value = gte;
+  for (; value->opcode() == Opcode::kGetTupleElement; value = value->operand(0))
+    path.push_back(value->tuple_index());
+  for (; !path.empty(); path.pop_back()) {
+    if (value->opcode() != Opcode::kTuple) return nullptr;
+    Instruction* element = value->operand(static_cast<int>(path.back()));
+    // A fusion must read all its parameters.
+    if (gte->parent()->is_fusion() && !NothingDies(*value, *element)) return nullptr;
+    value = element;
+  }
+  return KeepsSharding(*gte, *value) ? value : nullptr;
 }
 
 // tuple(gte(t, 0), …, gte(t, n-1))  =>  t, when t has exactly n elements
