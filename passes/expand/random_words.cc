@@ -4,6 +4,7 @@
 
 #include "lib/eval/random_bits.h"
 #include "lib/types/shape_util.h"
+#include "passes/expand/unsigned_type.h"
 
 namespace hlo {
 namespace {
@@ -177,13 +178,7 @@ Instruction* AlternateHalves(Builder& b, Instruction* first, Instruction* second
 }
 
 Instruction* WordsAs(Builder& b, Instruction* words, ElementType type) {
-  const int bits = BitWidth(type);
-  ElementType whole = words->shape().element_type();
-  if (bits == 16) whole = ElementType::kU16;
-  if (bits == 8) whole = ElementType::kU8;
-  if (bits == 4) whole = ElementType::kU4;
-  if (bits == 2) whole = ElementType::kU2;
-  if (bits == 1) whole = ElementType::kU1;
+  const ElementType whole = *UnsignedOfWidth(BitWidth(type));
   Instruction* narrow = whole == words->shape().element_type() ? words : b.Convert(words, whole);
   return type == whole ? narrow : b.BitcastConvert(narrow, narrow->shape().WithElementType(type));
 }

@@ -27,7 +27,7 @@ std::vector<int64_t> HalvedSizes(absl::Span<const int64_t> dims);
 Instruction* AlternateHalves(Builder& builder, Instruction* first, Instruction* second,
                              absl::Span<const int64_t> dims);
 
-// Words as elements of `type`: the low bits.
+// Words as elements of `type`, whose width some unsigned type has: the low bits.
 Instruction* WordsAs(Builder& builder, Instruction* words, ElementType type);
 
 }  // namespace hlo

@@ -1,8 +1,7 @@
 #include "passes/expand/rng_bit_generator_expander.h"
 
-#include <bit>
-
 #include "passes/expand/random_words.h"
+#include "passes/expand/unsigned_type.h"
 
 namespace hlo {
 namespace {
@@ -28,7 +27,7 @@ RngAlgorithm RngBitGeneratorExpander::AlgorithmOf(const Instruction& generator) 
 bool RngBitGeneratorExpander::Matches(const Instruction& instruction) const {
   if (!instruction.shape().IsTuple()) return false;
   const Shape state = instruction.operand(0)->shape(), bits = instruction.shape().element(1);
-  if (!std::has_single_bit(static_cast<unsigned>(BitWidth(bits.element_type())))) return false;
+  if (!UnsignedOfWidth(BitWidth(bits.element_type()))) return false;
   if (state.element_type() != ElementType::kU64 || state.rank() != 1 || bits.has_dynamic_dims() ||
       IsPred(bits.element_type()) || IsComplex(bits.element_type()))
     return false;

@@ -6,6 +6,7 @@
 
 #include "lib/eval/random_bits.h"
 #include "passes/expand/random_words.h"
+#include "passes/expand/unsigned_type.h"
 
 namespace hlo {
 namespace {
@@ -16,10 +17,6 @@ std::optional<ElementType> DrawnType(ElementType type) {
   if (type == ElementType::kF16 || type == ElementType::kBF16) return ElementType::kF32;
   if ((IsInteger(type) || IsFloat(type)) && (bits == 32 || bits == 64)) return type;
   return std::nullopt;
-}
-
-ElementType UnsignedLike(ElementType type) {
-  return BitWidth(type) == 64 ? ElementType::kU64 : ElementType::kU32;
 }
 
 bool IsNormal(const Instruction& rng) {
@@ -119,7 +116,8 @@ absl::StatusOr<Instruction*> RngExpander::Build(const Instruction& rng,
   };
   const CounterWords counter{state_word(0), state_word(1)};
   const auto words = [&](absl::Span<const int64_t> sizes) {
-    return PhiloxWords(b, key, counter, Shape::Array(UnsignedLike(type), sizes)).first;
+    return PhiloxWords(b, key, counter, Shape::Array(*UnsignedOfWidth(BitWidth(type)), sizes))
+        .first;
   };
   const auto as_drawn = [&](Instruction* x) {
     return x->shape().element_type() == type ? x : b.Convert(x, type);

@@ -1,0 +1,346 @@
+#include "passes/cpu/cpu_multi_output_fusion.h"
+
+#include <algorithm>
+#include <queue>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/ir/builder.h"
+#include "passes/simplify/dce.h"
+
+namespace hlo {
+namespace {
+
+constexpr size_t kUserSlice = 128;     // users of one operand that are paired with each other
+constexpr size_t kMaxDistance = 4096;  // between the places of a pair
+
+bool IsMultiOutput(const Instruction& x) { return x.IsFusion() && x.shape().IsTuple(); }
+
+// The values that a loop yields.
+std::vector<Instruction*> OutputsOf(const Instruction& fusion) {
+  Instruction* root = fusion.fused_computation()->root();
+  return root->opcode() == Opcode::kTuple ? root->operand_vector()
+                                          : std::vector<Instruction*>{root};
+}
+
+bool IsLoopFusion(const Instruction& x) {
+  if (!x.IsFusion() || x.attrs<FusionAttrs>().kind != FusionKind::kLoop ||
+      !x.attrs<FusionAttrs>().output_to_operand_aliasing.empty())
+    return false;
+  const Computation& body = *x.fused_computation();
+  if (body.callers().size() != 1 || body.MayHold(Opcode::kFusion)) return false;
+  const std::vector<Instruction*> outputs = OutputsOf(x);
+  return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [](const Instruction* y) {
+    return y->shape().IsArray() && y->opcode() != Opcode::kDot && y->opcode() != Opcode::kScatter;
+  });
+}
+
+bool IsFusibleLoop(const Instruction& x) {
+  if (x.has_control_edges() || x.sharding() != nullptr || (!x.has_uses() && !x.is_root()))
+    return false;
+  if (!x.IsFusion())
+    return HasTrait(x.opcode(), kElementwise) && x.operand_count() > 0 && x.shape().IsArray() &&
+           !x.HasSideEffect();
+  if (!IsLoopFusion(x)) return false;
+  if (!IsMultiOutput(x)) return true;
+  return !x.is_root() && std::all_of(x.uses().begin(), x.uses().end(), [](const Use& use) {
+    return use.user->opcode() == Opcode::kGetTupleElement;
+  });
+}
+
+// Operands that an output of a loop overwrites a part of.
+std::vector<const Instruction*> OperandsInPlace(const Instruction& x) {
+  std::vector<const Instruction*> result;
+  if (!x.IsFusion()) return result;
+  for (const Instruction* output : OutputsOf(x)) {
+    if (output->opcode() != Opcode::kDynamicUpdateSlice) continue;
+    const Instruction* target = output->operand(0);
+    while (target->opcode() == Opcode::kBitcast) target = target->operand(0);
+    if (target->opcode() == Opcode::kParameter)
+      result.push_back(x.operand(static_cast<int>(target->parameter_number())));
+  }
+  return result;
+}
+
+// Memory need be read for it, and more than once.
+bool IsWorthSharing(const Instruction& operand) {
+  if (operand.IsConstant() && operand.shape().IsEffectiveScalar()) return false;
+  return operand.use_count() > 1;
+}
+
+std::vector<const Instruction*> SharedOperands(const Instruction& a, const Instruction& b) {
+  absl::flat_hash_set<const Instruction*> of_a, seen;
+  for (const Instruction* operand : a.operands()) of_a.insert(operand);
+  std::vector<const Instruction*> shared;
+  for (const Instruction* operand : b.operands()) {
+    if (of_a.contains(operand) && seen.insert(operand).second && IsWorthSharing(*operand))
+      shared.push_back(operand);
+  }
+  return shared;
+}
+
+int64_t BytesShared(const Instruction& a, const Instruction& b) {
+  int64_t bytes = 0;
+  for (const Instruction* operand : SharedOperands(a, b)) bytes += operand->shape().byte_size();
+  return bytes;
+}
+
+// The fused value of an outside one: its parameter, which is made if there is none.
+Instruction* InputFor(Instruction& fusion, Instruction* operand) {
+  Computation& body = *fusion.fused_computation();
+  for (int i = 0; i < fusion.operand_count(); ++i) {
+    if (fusion.operand(i) == operand) return body.parameter(i);
+  }
+  const int number = fusion.operand_count();
+  fusion.AppendOperand(operand);
+  return body.AddParameter(number, operand->shape(), fmt::format("param_{}", number));
+}
+
+// Puts a copy of what `x` computes into `fusion`; the values it yields.
+std::vector<Instruction*> CopyInto(const Instruction& x, Instruction& fusion) {
+  Computation& body = *fusion.fused_computation();
+  if (!x.IsFusion()) {
+    std::vector<Instruction*> inputs;
+    for (Instruction* operand : x.operands()) inputs.push_back(InputFor(fusion, operand));
+    return {body.AddClone(x, x.shape(), inputs)};
+  }
+  absl::flat_hash_map<const Instruction*, Instruction*> copies;
+  const std::vector<Instruction*> outputs = OutputsOf(x);
+  for (const Instruction* original : x.fused_computation()->PostOrder()) {
+    if (original->opcode() == Opcode::kParameter) {
+      copies[original] =
+          InputFor(fusion, x.operand(static_cast<int>(original->parameter_number())));
+      continue;
+    }
+    if (original->is_root() && IsMultiOutput(x)) continue;
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : original->operands()) operands.push_back(copies[operand]);
+    copies[original] = body.AddClone(*original, original->shape(), operands);
+  }
+  std::vector<Instruction*> result;
+  for (const Instruction* output : outputs) result.push_back(copies[output]);
+  return result;
+}
+
+// Lets the readers of `x` read elements `first` and on of `fusion`, which may be `x` itself.
+void ReadFrom(Instruction* x, bool was_multi_output, Instruction* fusion, int64_t first,
+              const std::vector<Use>& uses) {
+  if (was_multi_output) {
+    for (const Use& use : uses) {
+      const int64_t index = use.user->tuple_index() + first;
+      use.user->ReplaceOperand(0, fusion);
+      use.user->SetAttrs(GetTupleElementAttrs{index});
+    }
+    return;
+  }
+  Computation& computation = *fusion->parent();
+  Builder builder(&computation);
+  builder.set_origin(x);
+  Instruction* element = builder.GetTupleElement(fusion, first);
+  for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, element);
+  if (x->is_root()) computation.set_root(element);
+}
+
+// `fusion` computes what `x` does, too; `x` is gone.
+void Merge(Instruction* fusion, Instruction* x) {
+  Computation& body = *fusion->fused_computation();
+  const bool fusion_was_multi = IsMultiOutput(*fusion), x_was_multi = IsMultiOutput(*x);
+  const std::vector<Use> fusion_uses(fusion->uses().begin(), fusion->uses().end());
+  const std::vector<Use> x_uses(x->uses().begin(), x->uses().end());
+  std::vector<Instruction*> outputs = OutputsOf(*fusion);
+  const int64_t first = static_cast<int64_t>(outputs.size());
+  const std::vector<Instruction*> added = CopyInto(*x, *fusion);
+  outputs.insert(outputs.end(), added.begin(), added.end());
+  Instruction* old_root = body.root();
+  Builder builder(&body);
+  body.set_root(builder.Tuple(outputs));
+  if (fusion_was_multi) body.RemoveUnused(old_root);
+  fusion->set_shape(body.root()->shape());
+  ReadFrom(fusion, fusion_was_multi, fusion, 0, fusion_uses);
+  ReadFrom(x, x_was_multi, fusion, first, x_uses);
+  x->parent()->Remove(x);
+}
+
+class SiblingFuser {
+ public:
+  SiblingFuser(Computation& computation, PassContext& context, int64_t max_operands)
+      : computation_(computation), context_(context), max_operands_(max_operands) {}
+
+  bool Run() {
+    order_ = computation_.PostOrder();
+    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
+    FindPairs();
+    bool changed = false;
+    while (!pairs_.empty()) {
+      const Pair pair = pairs_.top();
+      pairs_.pop();
+      Instruction *a = Stands(pair.a), *b = Stands(pair.b);
+      if (a == b) continue;
+      if (a != pair.a || b != pair.b) {
+        Push(a, b);
+        continue;
+      }
+      if (!MayMerge(*a, *b)) continue;
+      if (position_[a] < position_[b]) std::swap(a, b);
+      const std::vector<bool> dependent = DependOn(b, a);
+      if (dependent.empty()) continue;
+      if (!context_.MayRewrite()) return changed;
+      const bool into_earlier = !a->IsFusion() || (IsMultiOutput(*b) && !IsMultiOutput(*a));
+      Instruction *fusion = into_earlier ? b : a, *taken = into_earlier ? a : b;
+      Reorder(b, a, fusion, dependent);
+      Merge(fusion, taken);
+      taken_[taken] = fusion;
+      context_.Count("fused");
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  struct Pair {
+    int64_t bytes;
+    int64_t number;  // of equal ones the last is taken first
+    Instruction* a;
+    Instruction* b;
+    bool operator<(const Pair& other) const {
+      return std::pair(bytes, number) < std::pair(other.bytes, other.number);
+    }
+  };
+
+  void Push(Instruction* a, Instruction* b) {
+    const int64_t bytes = BytesShared(*a, *b);
+    if (bytes > 0) pairs_.push({bytes, next_number_++, a, b});
+  }
+
+  void FindPairs() {
+    absl::flat_hash_map<const Instruction*, std::vector<Instruction*>> users_of;
+    for (Instruction* a : order_) {
+      if (!a->IsFusion() || !IsFusibleLoop(*a)) continue;
+      absl::flat_hash_set<const Instruction*> paired;
+      for (const Instruction* operand : a->operands()) {
+        if (!IsWorthSharing(*operand)) continue;
+        std::vector<Instruction*>& users = users_of[operand];
+        if (users.empty()) {
+          users = operand->users();
+          std::sort(users.begin(), users.end(), [&](const Instruction* x, const Instruction* y) {
+            return position_[x] < position_[y];
+          });
+        }
+        const size_t at =
+            static_cast<size_t>(std::find(users.begin(), users.end(), a) - users.begin());
+        const size_t begin = at / kUserSlice * kUserSlice;
+        for (size_t i = begin; i < std::min(users.size(), begin + kUserSlice); ++i) {
+          Instruction* b = users[i];
+          if (b == a || (b->IsFusion() && i > at) || !MayMerge(*a, *b)) continue;
+          if (paired.insert(b).second) Push(a, b);
+        }
+      }
+    }
+  }
+
+  // The fusion that computes now what `x` did.
+  Instruction* Stands(Instruction* x) const {
+    for (auto at = taken_.find(x); at != taken_.end(); at = taken_.find(x)) x = at->second;
+    return x;
+  }
+
+  // All that is asked of a pair but that neither needs the other.
+  bool MayMerge(const Instruction& a, const Instruction& b) const {
+    if (!a.IsFusion() && !b.IsFusion()) return false;
+    if (!IsFusibleLoop(a) || !IsFusibleLoop(b)) return false;
+    if (a.operand_count() >= max_operands_ || b.operand_count() >= max_operands_) return false;
+    const Shape of_a = a.IsFusion() ? OutputsOf(a)[0]->shape() : a.shape();
+    const Shape of_b = b.IsFusion() ? OutputsOf(b)[0]->shape() : b.shape();
+    if (of_a != of_b) return false;
+    const std::vector<const Instruction*> in_place = OperandsInPlace(a);
+    const std::vector<const Instruction*> others = OperandsInPlace(b);
+    return std::none_of(in_place.begin(), in_place.end(), [&](const Instruction* operand) {
+      return std::find(others.begin(), others.end(), operand) != others.end();
+    });
+  }
+
+  // ---- order ----
+  // `order_` stays a post-order while loops are merged. Get-tuple-elements do not count: those that merging makes have no place in it.
+
+  static const Instruction* Source(const Instruction* x) {
+    while (x->opcode() == Opcode::kGetTupleElement) x = x->operand(0);
+    return x;
+  }
+
+  // Which instructions from the place of `earlier` to that of `later` need `earlier`; empty when `later` does, or is too far away.
+  std::vector<bool> DependOn(const Instruction* earlier, const Instruction* later) const {
+    const size_t begin = position_.at(earlier), end = position_.at(later) + 1;
+    if (end - begin > kMaxDistance) return {};
+    std::vector<bool> dependent(end - begin, false);
+    dependent[0] = true;
+    const auto needs = [&](const Instruction* x) {
+      const auto at = position_.find(Source(x));
+      return at != position_.end() && at->second >= begin && at->second < end &&
+             dependent[at->second - begin];
+    };
+    for (size_t i = begin + 1; i < end; ++i) {
+      const Instruction* x = order_[i];
+      if (x == nullptr) continue;
+      dependent[i - begin] =
+          std::any_of(x->operands().begin(), x->operands().end(), needs) ||
+          std::any_of(x->control_predecessors().begin(), x->control_predecessors().end(), needs);
+    }
+    if (dependent.back()) dependent.clear();
+    return dependent;
+  }
+
+  // What does not need `earlier`, then `fusion` for both, then what does.
+  void Reorder(const Instruction* earlier, const Instruction* later, Instruction* fusion,
+               const std::vector<bool>& dependent) {
+    const size_t begin = position_.at(earlier);
+    std::vector<Instruction*> before, behind;
+    for (size_t i = 0; i < dependent.size(); ++i) {
+      Instruction* x = order_[begin + i];
+      if (x == nullptr || x == earlier || x == later) continue;
+      (dependent[i] ? behind : before).push_back(x);
+    }
+    position_.erase(earlier);
+    position_.erase(later);
+    before.push_back(fusion);
+    before.insert(before.end(), behind.begin(), behind.end());
+    before.resize(dependent.size(), nullptr);
+    for (size_t i = 0; i < before.size(); ++i) {
+      order_[begin + i] = before[i];
+      if (before[i] != nullptr) position_[before[i]] = begin + i;
+    }
+  }
+
+  Computation& computation_;
+  PassContext& context_;
+  int64_t max_operands_;
+  std::vector<Instruction*> order_;  // null: gone
+  absl::flat_hash_map<const Instruction*, size_t> position_;
+  std::priority_queue<Pair> pairs_;
+  int64_t next_number_ = 0;
+  absl::flat_hash_map<const Instruction*, Instruction*> taken_;  // into which fusion
+};
+
+bool RunsOnceForEachCall(const Computation& computation) {
+  return std::all_of(computation.callers().begin(), computation.callers().end(),
+                     [](const CallSite& site) {
+                       const Opcode opcode = site.caller->opcode();
+                       return opcode == Opcode::kWhile || opcode == Opcode::kConditional ||
+                              opcode == Opcode::kCall;
+                     });
+}
+
+}  // namespace
+
+absl::StatusOr<bool> CpuMultiOutputFusion::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kFusion})) {
+    if (RunsOnceForEachCall(*computation))
+      changed |= SiblingFuser(*computation, context, options_.max_operands).Run();
+  }
+  if (changed) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
+  return changed;
+}
+
+HLO_DEFINE_PASS(CpuMultiOutputFusion)
+
+}  // namespace hlo
