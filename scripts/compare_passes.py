@@ -19,6 +19,7 @@ import argparse
 import collections
 import hashlib
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -43,10 +44,12 @@ PASSES = [
     ("constant_folding", "", "constant_folding"),
     ("convolution-canonicalization", "", "convolution-canonicalization"),
     ("cpu-all-reduce-combiner", "", "cpu-all-reduce-combiner"),
+    ("cpu-parallel-task-assigner", "", f"cpu-parallel-task-assigner{{max_parallelism={os.cpu_count()}}}"),
     ("cse", "after_layout", "cse{layout_sensitive}"),
     ("cse", "", "cse"),
     ("dce", "", "dce"),
     ("dot_decomposer", "", "dot_decomposer"),
+    ("dynamic-dimension-simplifier", "", "dynamic-dimension-simplifier"),
     ("flatten-call-graph", "", "flatten-call-graph"),
     ("float-normalization-bf16", "", "float-normalization-bf16"),
     ("fusion", "", "fusion"),
@@ -55,6 +58,7 @@ PASSES = [
     ("logistic-expander", "", "logistic-expander"),
     ("map-inline", "", "map-inline"),
     ("operand_upcaster", "", "operand_upcaster"),
+    ("reshape-decomposer", "", "reshape-decomposer"),
     ("reshape-mover", "", "reshape-mover"),
     ("result_caster", "", "result_caster"),
     ("scatter_expander", "", "scatter_expander{simple}"),

@@ -85,8 +85,7 @@ absl::StatusOr<bool> AllGatherBroadcastReorder::Run(Module& module, PassContext&
       if (instruction->opcode() != Opcode::kAllGather ||
           !instruction->attrs<AllGatherAttrs>().constrain_layout)
         continue;
-      context.Emit(PassContext::Remark::kMissed, *instruction,
-                   "it constrains layouts: no all-gather of the module is touched");
+      context.Missed(*instruction, "it constrains layouts: no all-gather of the module is touched");
       return false;
     }
   }

@@ -69,12 +69,14 @@ void JoinMetadata(const Instruction& call, FrameJoiner& joiner, Instruction& inl
   metadata.stack_frame_id = joiner.Join(metadata.stack_frame_id);
 }
 
+// Whether a fusion may hold it; constants and tuples it may.
+bool MayBeInFusion(const Instruction& x) {
+  if (x.opcode() == Opcode::kRng) return x.users().size() <= 1;
+  return x.opcode() != Opcode::kDomain && !HasTrait(x.opcode(), kControlFlow) && !x.HasSideEffect();
+}
+
 void PassOnFusionRequests(const Instruction& call, Instruction& inlined) {
-  if (inlined.opcode() == Opcode::kConstant || inlined.opcode() == Opcode::kTuple ||
-      inlined.opcode() == Opcode::kGetTupleElement || inlined.opcode() == Opcode::kCustomCall ||
-      inlined.HasOwnSideEffect() || HasTrait(inlined.opcode(), kControlFlow)) {
-    return;  // cannot be fused
-  }
+  if (!MayBeInFusion(inlined)) return;
   for (std::string_view key : kFusionKeys) {
     if (const std::string_view value = FrontendAttribute(call, key); !value.empty()) {
       inlined.mutable_extras().frontend_attributes.insert_or_assign(std::string(key),

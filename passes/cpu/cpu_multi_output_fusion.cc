@@ -187,6 +187,7 @@ class SiblingFuser {
       if (!context_.MayRewrite()) return changed;
       const bool into_earlier = !a->IsFusion() || (IsMultiOutput(*b) && !IsMultiOutput(*a));
       Instruction *fusion = into_earlier ? b : a, *taken = into_earlier ? a : b;
+      context_.Passed(*taken, "fused into `{}`", fusion->name());
       Reorder(b, a, fusion, dependent);
       Merge(fusion, taken);
       taken_[taken] = fusion;

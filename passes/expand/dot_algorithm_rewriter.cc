@@ -34,7 +34,7 @@ Instruction* Truncated(Instruction* x, Rewriter& rewriter) {
 }
 
 // x as a sum of bf16 arrays, the largest first.
-std::vector<Instruction*> Split(Instruction* x, int parts, Rewriter& rewriter) {
+std::vector<Instruction*> SplitInParts(Instruction* x, int parts, Rewriter& rewriter) {
   std::vector<Instruction*> result;
   for (int i = 0; i + 1 < parts; ++i) {
     Instruction* high = Truncated(x, rewriter);
@@ -69,8 +69,8 @@ absl::StatusOr<Instruction*> DotAlgorithmRewriter::Expand(Instruction* dot, Rewr
   const SplitAlgorithm& split = *FindSplit(attrs.algorithm);
   attrs.algorithm = DotAlgorithm::kUnset;
   const AttrsPtr shared = AttrsPtr::Make(std::move(attrs));
-  const std::vector<Instruction*> lhs = Split(dot->operand(0), split.parts, rewriter);
-  const std::vector<Instruction*> rhs = Split(dot->operand(1), split.parts, rewriter);
+  const std::vector<Instruction*> lhs = SplitInParts(dot->operand(0), split.parts, rewriter);
+  const std::vector<Instruction*> rhs = SplitInParts(dot->operand(1), split.parts, rewriter);
   Instruction* sum = nullptr;
   for (const PartProduct& product : split.products) {
     const bool is_largest = product.lhs == 0 && product.rhs == 0;

@@ -26,6 +26,7 @@ absl::StatusOr<bool> OutliningExpander::Run(Module& module, PassContext& context
       Instruction* call = rewriter.Call(arguments, expansion);
       RETURN_IF_ERROR(rewriter.status());
       if (context.rule_trace()) context.rule_trace()(context.pass(), *instruction, *call);
+      context.Passed(*instruction, "`{}` takes its place", call->name());
       ReplaceKeepingExtras(instruction, call, first_new);
       context.Count("expanded");
       changed = true;

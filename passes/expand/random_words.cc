@@ -28,7 +28,7 @@ struct Halves {
   Instruction* high;
 };
 // The halves of u64 words, as u32.
-Halves Split(Builder& b, Instruction* words) {
+Halves SplitWords(Builder& b, Instruction* words) {
   return {b.Convert(words, ElementType::kU32),
           b.Convert(b.ShiftRightLogical(words, WordLike(b, words, 32)), ElementType::kU32)};
 }
@@ -69,12 +69,12 @@ Instruction* Interleave(Builder& b, const std::vector<Instruction*>& arrays, int
 std::array<Instruction*, 4> PhiloxBlocks(Builder& b, CounterWords counters, Instruction* key) {
   constexpr uint64_t kMultipliers[] = {0xD2511F53, 0xCD9E8D57};
   constexpr uint64_t kKeySteps[] = {0x9E3779B9, 0xBB67AE85};
-  const Halves low = Split(b, counters.low), high = Split(b, counters.high);
+  const Halves low = SplitWords(b, counters.low), high = SplitWords(b, counters.high);
   std::array<Instruction*, 4> x = {low.low, low.high, high.low, high.high};
-  Halves keys = Split(b, key);
+  Halves keys = SplitWords(b, key);
   const auto multiply = [&](Instruction* word, uint64_t by) {
     Instruction* wide = b.Convert(word, ElementType::kU64);
-    return Split(b, b.Multiply(wide, WordLike(b, wide, by)));
+    return SplitWords(b, b.Multiply(wide, WordLike(b, wide, by)));
   };
   for (int round = 0; round < 10; ++round) {
     if (round > 0) {
@@ -92,10 +92,10 @@ std::array<Instruction*, 4> PhiloxBlocks(Builder& b, CounterWords counters, Inst
 
 Halves ThreeFryBlocks(Builder& b, Instruction* counters, Instruction* key) {
   constexpr uint64_t kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  const Halves keys = Split(b, key);
+  const Halves keys = SplitWords(b, key);
   Instruction* mixed = b.Xor(b.Xor(keys.low, keys.high), Word(b, ElementType::kU32, 0x1BD11BDA));
   const std::array<Instruction*, 3> schedule = {keys.low, keys.high, mixed};
-  Halves x = Split(b, counters);
+  Halves x = SplitWords(b, counters);
   x.low = b.Add(x.low, Spread(b, schedule[0], x.low));
   x.high = b.Add(x.high, Spread(b, schedule[1], x.high));
   for (uint64_t group = 1; group <= 5; ++group) {

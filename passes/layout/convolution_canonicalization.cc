@@ -23,7 +23,9 @@ bool IsLibraryOrder(const ConvDimNumbers& dims) {
          dims.kernel_output_feature == spatial + 1;
 }
 
-bool FitsLibrary(const Instruction& conv) {
+}  // namespace
+
+bool IsLibraryConvolution(const Instruction& conv) {
   const auto& attrs = conv.attrs<ConvolutionAttrs>();
   const ElementType type = conv.shape().element_type();
   for (const Instruction* operand : conv.operands()) {
@@ -37,6 +39,8 @@ bool FitsLibrary(const Instruction& conv) {
                       [](const WindowDim& dim) { return dim.reversal; }) &&
          IsLibraryOrder(attrs.dim_labels);
 }
+
+namespace {
 
 absl::Status PutInLibraryOrder(Instruction* conv) {
   const uint32_t first_new = conv->module().id_limit();
@@ -82,7 +86,7 @@ absl::Status PutInLibraryOrder(Instruction* conv) {
 absl::StatusOr<bool> ConvolutionCanonicalization::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Instruction* conv : module.entry()->PostOrder()) {
-    if (conv->opcode() != Opcode::kConvolution || FitsLibrary(*conv) ||
+    if (conv->opcode() != Opcode::kConvolution || IsLibraryConvolution(*conv) ||
         conv->shape().has_dynamic_dims())
       continue;
     if (!context.MayRewrite()) return changed;

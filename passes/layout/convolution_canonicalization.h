@@ -19,4 +19,7 @@ class ConvolutionCanonicalization final : public Pass {
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 
+// Whether a CPU library can take the convolution as it is.
+bool IsLibraryConvolution(const Instruction& convolution);
+
 }  // namespace hlo

@@ -1,0 +1,67 @@
+#include "passes/layout/reshape_decomposer.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "lib/types/shape_util.h"
+
+namespace hlo {
+namespace {
+
+// `to` with a layout in which it is a bitcast of `from`, if there is one: groups of dimensions that are reshaped into each other stand in
+// the order of `from`, each of them in row-major order.
+std::optional<Shape> AlignedWith(Shape from, Shape to) {
+  const auto factors = CommonFactors(from.dims(), to.dims());
+  std::vector<size_t> group_of(from.dims().size());
+  for (size_t g = 0; g + 1 < factors.size(); ++g) {
+    for (int64_t d = factors[g].first; d < factors[g + 1].first; ++d)
+      group_of[static_cast<size_t>(d)] = g;
+  }
+  std::vector<size_t> groups;  // the minor one first
+  const auto add = [&](size_t group) {
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
+  };
+  for (const int64_t d : from.layout().minor_to_major) {
+    if (from.dim(static_cast<int>(d)) != 1) add(group_of[static_cast<size_t>(d)]);
+  }
+  for (size_t g = 0; g + 1 < factors.size(); ++g) add(g);  // those of size 1
+  Layout layout;
+  for (const size_t g : groups) {
+    for (int64_t d = factors[g + 1].second; d-- > factors[g].second;)
+      layout.minor_to_major.push_back(d);
+  }
+  const Shape aligned = to.WithLayout(layout);
+  if (!ReshapeIsBitcast(from, aligned)) return std::nullopt;
+  return aligned;
+}
+
+Instruction* CopyTo(Instruction* x, const Shape& shape, Rewriter& rewriter) {
+  return x->shape() == shape ? x : rewriter.OpWithShape(Opcode::kCopy, shape, {x});
+}
+
+}  // namespace
+
+bool ReshapeDecomposer::Matches(const Instruction& instruction) const {
+  for (const Shape& shape : {instruction.shape(), instruction.operand(0)->shape()}) {
+    if (!shape.has_layout() || shape.layout().HasProperties() || shape.has_dynamic_dims() ||
+        shape.IsZeroSized())
+      return false;
+  }
+  return true;
+}
+
+absl::StatusOr<Instruction*> ReshapeDecomposer::Expand(Instruction* reshape, Rewriter& rewriter) {
+  Instruction* x = reshape->operand(0);
+  const Shape from = x->shape(), to = reshape->shape();
+  if (ReshapeIsBitcast(from, to)) return rewriter.Bitcast(x, to);
+  if (const std::optional<Shape> aligned = AlignedWith(to, from))
+    return rewriter.Bitcast(CopyTo(x, *aligned, rewriter), to);
+  if (const std::optional<Shape> aligned = AlignedWith(from, to))
+    return CopyTo(rewriter.Bitcast(x, *aligned), to, rewriter);
+  Instruction* row_major = CopyTo(x, from.WithDefaultLayout(), rewriter);
+  return CopyTo(rewriter.Bitcast(row_major, to.WithDefaultLayout()), to, rewriter);
+}
+
+HLO_DEFINE_PASS(ReshapeDecomposer)
+
+}  // namespace hlo
