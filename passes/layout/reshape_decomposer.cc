@@ -8,6 +8,16 @@
 namespace hlo {
 namespace {
 
+// The layout with another order of dimensions.
+Layout WithOrder(Layout layout, DimVec minor_to_major) {
+  layout.minor_to_major = std::move(minor_to_major);
+  return layout;
+}
+
+Shape InRowMajor(Shape shape) {
+  return shape.WithLayout(WithOrder(shape.layout(), Layout::RowMajor(shape.rank()).minor_to_major));
+}
+
 // `to` with a layout in which it is a bitcast of `from`, if there is one: groups of dimensions that are reshaped into each other stand in
 // the order of `from`, each of them in row-major order.
 std::optional<Shape> AlignedWith(Shape from, Shape to) {
@@ -25,12 +35,11 @@ std::optional<Shape> AlignedWith(Shape from, Shape to) {
     if (from.dim(static_cast<int>(d)) != 1) add(group_of[static_cast<size_t>(d)]);
   }
   for (size_t g = 0; g + 1 < factors.size(); ++g) add(g);  // those of size 1
-  Layout layout;
+  DimVec order;
   for (const size_t g : groups) {
-    for (int64_t d = factors[g + 1].second; d-- > factors[g].second;)
-      layout.minor_to_major.push_back(d);
+    for (int64_t d = factors[g + 1].second; d-- > factors[g].second;) order.push_back(d);
   }
-  const Shape aligned = to.WithLayout(layout);
+  const Shape aligned = to.WithLayout(WithOrder(to.layout(), order));
   if (!ReshapeIsBitcast(from, aligned)) return std::nullopt;
   return aligned;
 }
@@ -43,11 +52,12 @@ Instruction* CopyTo(Instruction* x, const Shape& shape, Rewriter& rewriter) {
 
 bool ReshapeDecomposer::Matches(const Instruction& instruction) const {
   for (const Shape& shape : {instruction.shape(), instruction.operand(0)->shape()}) {
-    if (!shape.has_layout() || shape.layout().HasProperties() || shape.has_dynamic_dims() ||
-        shape.IsZeroSized())
+    if (!shape.has_layout() || !shape.layout().tiles.empty() ||
+        !shape.layout().split_configs.empty() || shape.has_dynamic_dims() || shape.IsZeroSized())
       return false;
   }
-  return true;
+  return WithOrder(instruction.shape().layout(), {}) ==
+         WithOrder(instruction.operand(0)->shape().layout(), {});
 }
 
 absl::StatusOr<Instruction*> ReshapeDecomposer::Expand(Instruction* reshape, Rewriter& rewriter) {
@@ -58,8 +68,8 @@ absl::StatusOr<Instruction*> ReshapeDecomposer::Expand(Instruction* reshape, Rew
     return rewriter.Bitcast(CopyTo(x, *aligned, rewriter), to);
   if (const std::optional<Shape> aligned = AlignedWith(from, to))
     return CopyTo(rewriter.Bitcast(x, *aligned), to, rewriter);
-  Instruction* row_major = CopyTo(x, from.WithDefaultLayout(), rewriter);
-  return CopyTo(rewriter.Bitcast(row_major, to.WithDefaultLayout()), to, rewriter);
+  Instruction* row_major = CopyTo(x, InRowMajor(from), rewriter);
+  return CopyTo(rewriter.Bitcast(row_major, InRowMajor(to)), to, rewriter);
 }
 
 HLO_DEFINE_PASS(ReshapeDecomposer)

@@ -6,7 +6,7 @@
 // A reshape that moves nothing becomes a bitcast. Else the operand is copied to a layout of which the result is a bitcast; where there is
 // none, a bitcast of the operand is copied; where there is none either, both are copied, by way of row-major order.
 //
-// Requires: layouts.  Ensures: no reshape outside fusion bodies, but without layouts, with more to them than an order of dimensions, or of
+// Requires: layouts.  Ensures: no reshape outside fusion bodies, but without layouts, with tiles or splits, between memory spaces, or of
 // dynamic shapes.
 #pragma once
 
