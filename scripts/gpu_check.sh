@@ -2,6 +2,7 @@
 # Checks the GPU platform on a machine with a GPU.
 #   scripts/gpu_check.sh pack [BUILD] [FILE.tar.gz]   here: the programs and the cases in one archive
 #   scripts/gpu_check.sh run [OUT]                    there, inside the unpacked archive: stages, each with its JSON in OUT
+# HLO_GPU_PLATFORM=gpu-sim HLO_GPU_SCALE=0.0001 runs the same stages, small, where there is no GPU.
 set -euo pipefail
 
 pack() {
@@ -18,7 +19,7 @@ pack() {
   cp -r testdata/corpus testdata/ops testdata/run "$folder/gpu_check/testdata/"
   cp testdata/gpu/*.hlo "$folder/gpu_check/testdata/gpu/" 2>/dev/null || true
   mkdir "$folder/gpu_check/testdata/models"
-  cp testdata/models/*_tiny.* testdata/models/mlp_small.* "$folder/gpu_check/testdata/models/"
+  cp testdata/models/*.hlo testdata/models/*.json "$folder/gpu_check/testdata/models/"
   git rev-parse HEAD > "$folder/gpu_check/commit"
   tar -C "$folder" -czf "$file" gpu_check
   echo "$file: $(du -h "$file" | cut -f1)"
@@ -27,6 +28,7 @@ pack() {
 # stage NAME SECONDS COMMAND...: runs it, writes OUT/NAME.log and OUT/NAME.json. All stages together end within BUDGET
 # seconds: what comes late has less time, or none.
 BUDGET=465
+PLATFORM=${HLO_GPU_PLATFORM:-gpu} SCALE=${HLO_GPU_SCALE:-1}
 stage() {
   local name=$1 limit=$2 start code=0 closing left=$((BUDGET - SECONDS))
   shift 2
@@ -38,8 +40,8 @@ stage() {
   start=$(date +%s.%N)
   timeout "$limit" "$@" > "$OUT/$name.log" 2>&1 || code=$?
   closing=$(tail -n 1 "$OUT/$name.log" | tr -d '"\\' | tr '\t' ' ')
-  printf '{"stage": "%s", "commit": "%s", "code": %d, "seconds": %.2f, "closing": "%s"}\n' \
-    "$name" "$(cat commit)" "$code" "$(awk "BEGIN { print $(date +%s.%N) - $start }")" "$closing" > "$OUT/$name.json"
+  printf '{"stage": "%s", "date": "%s", "device": "%s", "commit": "%s", "code": %d, "seconds": %.2f, "closing": "%s"}\n' \
+    "$name" "$(date -u +%FT%TZ)" "$DEVICE" "$(cat commit)" "$code" "$(awk "BEGIN { print $(date +%s.%N) - $start }")" "$closing" > "$OUT/$name.json"
   cat "$OUT/$name.json"
 }
 
@@ -47,8 +49,8 @@ stage() {
 determinism() {
   local file a b bad=0 good=0
   for file in testdata/corpus/*.hlo; do
-    a=$(./hlo-run "$file" --platform=gpu --seed=1 --print=full 2>/dev/null | sha256sum) || continue
-    b=$(./hlo-run "$file" --platform=gpu --seed=1 --print=full 2>/dev/null | sha256sum)
+    a=$(./hlo-run "$file" --platform=$PLATFORM --seed=1 --print=full 2>/dev/null | sha256sum) || continue
+    b=$(./hlo-run "$file" --platform=$PLATFORM --seed=1 --print=full 2>/dev/null | sha256sum)
     if [ "$a" = "$b" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "differs: $file"; fi
   done
   echo "$good passed, $bad failed"
@@ -59,7 +61,7 @@ determinism() {
 against_simulator() {
   local file a b bad=0 good=0
   for file in testdata/corpus/*.hlo; do
-    a=$(./hlo-run "$file" --platform=gpu --seed=1 --print=full 2>/dev/null) || continue
+    a=$(./hlo-run "$file" --platform=$PLATFORM --seed=1 --print=full 2>/dev/null) || continue
     b=$(timeout 20 ./hlo-run "$file" --platform=gpu-sim --seed=1 --print=full 2>/dev/null) || continue
     if [ "$a" = "$b" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "differs: $file"; fi
   done
@@ -70,18 +72,22 @@ against_simulator() {
 run() {
   cd "$(dirname "$0")"
   export OUT=${1:-out} LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+  DEVICE=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true)
+  DEVICE=${DEVICE:-none}
+  export PLATFORM
   export -f determinism against_simulator
   mkdir -p "$OUT"
   SECONDS=0
   stage environment 20 bash -c './hlo-run --doctor; nvidia-smi || true'
-  stage operations 60 ./hlo-run --check-file --platforms=gpu testdata/ops/*.hlo testdata/run/*.hlo
-  stage corpus 60 ./hlo-run --check-models testdata/corpus --platforms=gpu --time-limit=20
-  stage models 60 ./hlo-run --check-models testdata/models --platforms=gpu --time-limit=60
-  # Cases of these four are in OUT/NAME.cases.json.
-  stage bandwidth 60 ./gpu_measure.py bandwidth "$OUT/bandwidth.cases.json"
-  stage gemm 50 ./gpu_measure.py gemm "$OUT/gemm.cases.json"
-  stage launch 30 ./gpu_measure.py launch "$OUT/launch.cases.json"
-  stage jax 80 ./gpu_measure.py jax "$OUT/jax.cases.json"
+  stage operations 60 ./hlo-run --check-file --platforms=$PLATFORM testdata/ops/*.hlo testdata/run/*.hlo
+  stage corpus 60 ./hlo-run --check-models testdata/corpus --platforms=$PLATFORM --time-limit=20
+  stage models 60 ./hlo-run --check-models testdata/models --platforms=$PLATFORM --time-limit=60
+  # Cases of these five are in OUT/NAME.cases.json.
+  stage bandwidth 60 ./gpu_measure.py bandwidth "$OUT/bandwidth.cases.json" --platform=$PLATFORM --scale=$SCALE
+  stage gemm 50 ./gpu_measure.py gemm "$OUT/gemm.cases.json" --platform=$PLATFORM --scale=$SCALE
+  stage launch 30 ./gpu_measure.py launch "$OUT/launch.cases.json" --platform=$PLATFORM --scale=$SCALE
+  stage programs 60 ./gpu_measure.py models "$OUT/programs.cases.json" --platform=$PLATFORM
+  stage jax 80 ./gpu_measure.py jax "$OUT/jax.cases.json" --scale=$SCALE
   stage determinism 40 bash -c determinism
   stage simulator 60 bash -c against_simulator
 }

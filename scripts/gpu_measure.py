@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures the GPU platform: scripts/gpu_measure.py STAGE OUT.json [--tool=hlo-run] [--platform=gpu] [--scale=1]
 
-Stages: bandwidth (bytes moved per second, and as a part of the rate of `negate`, which reads and writes once), gemm
-(operations per second), launch (microseconds per kernel and per loop step), jax (the same programs by JAX on its own, where it is
-installed: compile and run time). Every case that fails is a row with its error; the others still run. Needs Python's
-standard library alone; --scale=0.01 makes small cases, for the simulator.
+Stages: bandwidth (bytes moved per second, and as a part of the rate of `copy`, which the driver does), gemm (operations per second),
+launch (microseconds per kernel and per loop step), models (milliseconds for each program of testdata/models), jax (all these as the same
+HLO text by XLA on its own device, where JAX is installed: compile and run time). Every case that fails is a row with its error; the
+others still run. Needs Python's standard library alone, and for jax its packages; --scale=0.01 makes small cases, for the simulator.
 """
 import argparse
 import json
@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+HERE = pathlib.Path(__file__).resolve().parent
+MODELS = next((f / "testdata/models" for f in (HERE, HERE.parent) if (f / "testdata/models").is_dir()), HERE)
 ADD = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n"
 
 
@@ -22,56 +24,47 @@ def entry(body, computations=""):
 
 
 def bandwidth(scale):
-    """Rows: name, HLO, bytes that must move, the same for JAX (shapes and a function's text)."""
+    """Rows: name, HLO, bytes that must move."""
     n = max(1024, int((64 << 20) * scale)) // 1024 * 1024
     rows, columns = n // 1024, 1024
     matrix, flat = f"f32[{rows},{columns}]", f"f32[{n}]"
-    yield ("negate", entry(f"x = {flat} parameter(0)\nROOT r = {flat} negate(x)"), 8 * n,
-           [("float32", (n,))], "lambda x: -x")
-    yield ("add", entry(f"x = {flat} parameter(0)\ny = {flat} parameter(1)\nROOT r = {flat} add(x, y)"), 12 * n,
-           [("float32", (n,))] * 2, "lambda x, y: x + y")
-    yield ("tanh bf16", entry(f"x = bf16[{n}] parameter(0)\nROOT r = bf16[{n}] tanh(x)"), 4 * n,
-           [("bfloat16", (n,))], "lambda x: jnp.tanh(x)")
+    yield ("copy", entry(f"x = {flat} parameter(0)\nROOT r = {flat} copy(x)"), 8 * n)
+    yield ("negate", entry(f"x = {flat} parameter(0)\nROOT r = {flat} negate(x)"), 8 * n)
+    yield ("add", entry(f"x = {flat} parameter(0)\ny = {flat} parameter(1)\nROOT r = {flat} add(x, y)"), 12 * n)
+    yield ("tanh bf16", entry(f"x = bf16[{n}] parameter(0)\nROOT r = bf16[{n}] tanh(x)"), 4 * n)
     yield ("row sums", entry(f"x = {matrix} parameter(0)\nz = f32[] constant(0)\n"
-                             f"ROOT r = f32[{rows}] reduce(x, z), dimensions={{1}}, to_apply=add", ADD), 4 * n,
-           [("float32", (rows, columns))], "lambda x: x.sum(1)")
+                             f"ROOT r = f32[{rows}] reduce(x, z), dimensions={{1}}, to_apply=add", ADD), 4 * n)
     yield ("column sums", entry(f"x = {matrix} parameter(0)\nz = f32[] constant(0)\n"
-                                f"ROOT r = f32[{columns}] reduce(x, z), dimensions={{0}}, to_apply=add", ADD), 4 * n,
-           [("float32", (rows, columns))], "lambda x: x.sum(0)")
+                                f"ROOT r = f32[{columns}] reduce(x, z), dimensions={{0}}, to_apply=add", ADD), 4 * n)
     yield ("sum", entry(f"x = {flat} parameter(0)\nz = f32[] constant(0)\n"
-                        "ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=add", ADD), 4 * n,
-           [("float32", (n,))], "lambda x: x.sum()")
+                        "ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=add", ADD), 4 * n)
     yield ("transpose", entry(f"x = {matrix} parameter(0)\nROOT r = f32[{columns},{rows}] transpose(x), dimensions={{1,0}}"),
-           8 * n, [("float32", (rows, columns))], "lambda x: x.T.copy()")
+           8 * n)
     yield ("cumulative sum", entry(f"x = {matrix} parameter(0)\nz = f32[] constant(0)\nROOT r = {matrix} reduce-window(x, z), "
-                                   f"window={{size=1x{columns} pad=0_0x{columns - 1}_0}}, to_apply=add", ADD), 8 * n,
-           [("float32", (rows, columns))], "lambda x: jnp.cumsum(x, 1)")
+                                   f"window={{size=1x{columns} pad=0_0x{columns - 1}_0}}, to_apply=add", ADD), 8 * n)
 
 
 def gemm(scale):
-    """Rows: name, HLO, floating-point operations, the same for JAX."""
-    def row(name, kind, m, n, k, attributes="", precision="None"):
+    """Rows: name, HLO, floating-point operations."""
+    def row(name, kind, m, n, k, attributes=""):
         m, n, k = (max(64, int(size * scale ** (1 / 3)) // 64 * 64) for size in (m, n, k))
         text = entry(f"x = {kind}[{m},{k}] parameter(0)\ny = {kind}[{k},{n}] parameter(1)\n"
                      f"ROOT r = {kind}[{m},{n}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{attributes}")
-        numpy_type = {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}[kind]
-        return (f"{name} {m}x{n}x{k}", text, 2 * m * n * k, [(numpy_type, (m, k)), (numpy_type, (k, n))],
-                f"lambda x, y: jnp.matmul(x, y, precision={precision})")
+        return f"{name} {m}x{n}x{k}", text, 2 * m * n * k
     for size in (1024, 4096, 8192):
         yield row("bf16", "bf16", size, size, size)
     yield row("f16", "f16", 4096, 4096, 4096)
-    yield row("tf32", "f32", 4096, 4096, 4096, ", algorithm=dot_tf32_tf32_f32", "'tensorfloat32'")
-    yield row("f32", "f32", 2048, 2048, 2048, "", "'highest'")
+    yield row("tf32", "f32", 4096, 4096, 4096, ", algorithm=dot_tf32_tf32_f32")
+    yield row("f32", "f32", 2048, 2048, 2048)
     yield row("bf16 few rows", "bf16", 64, 4096, 4096)
 
 
 def launch(_scale):
-    """Rows: name, HLO, kernels or loop steps in it, the same for JAX."""
+    """Rows: name, HLO, kernels or loop steps in it."""
     links = 100
     body = "".join(f"v{i + 1} = f32[8,8] dot(v{i}, v{i}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
                    for i in range(links))
-    yield ("chain of dots", entry("v0 = f32[8,8] parameter(0)\n" + body + f"ROOT r = f32[8,8] negate(v{links})"), links + 1,
-           [("float32", (8, 8))], "lambda x: [x := x @ x for _ in range(100)][-1]")
+    yield ("chain of dots", entry("v0 = f32[8,8] parameter(0)\n" + body + f"ROOT r = f32[8,8] negate(v{links})"), links + 1)
     loop = ("condition { p = (s32[], f32[64]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
             " n = s32[] constant(100)\n ROOT c = pred[] compare(i, n), direction=LT }\n"
             "body { p = (s32[], f32[64]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
@@ -79,41 +72,80 @@ def launch(_scale):
             " y = f32[64] sine(x)\n ROOT t = (s32[], f32[64]) tuple(j, y) }\n")
     yield ("loop", entry("x = f32[64] parameter(0)\nz = s32[] constant(0)\ns = (s32[], f32[64]) tuple(z, x)\n"
                          "w = (s32[], f32[64]) while(s), condition=condition, body=body\n"
-                         "ROOT r = f32[64] get-tuple-element(w), index=1", loop), 100,
-           [("float32", (64,))], "lambda x: jax.lax.fori_loop(0, 100, lambda i, y: jnp.sin(y), x)")
+                         "ROOT r = f32[64] get-tuple-element(w), index=1", loop), 100)
 
 
-STAGES = {"bandwidth": (bandwidth, "bytes"), "gemm": (gemm, "operations"), "launch": (launch, "steps")}
+def models(_scale):
+    """Rows: name, HLO, runs in a run. Inputs are those of the .json file beside."""
+    for path in sorted(MODELS.glob("*.hlo")):
+        yield path.stem, path.read_text(), 1
 
 
-def bench(tool, platform, text, seconds):
+STAGES = {"bandwidth": (bandwidth, "bytes"), "gemm": (gemm, "operations"), "launch": (launch, "steps"), "models": (models, "runs")}
+
+
+def bench(args, name, text):
     """Median of a run and the time to compile, in milliseconds, by hlo-run."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder)
         (path / "m.hlo").write_text(text)
-        command = [tool, str(path / "m.hlo"), f"--platform={platform}", "--bench", "--bench-min-seconds=0.3", "--print=none",
+        command = [args.tool, str(path / "m.hlo"), f"--platform={args.platform}", "--bench", "--bench-min-seconds=0.3", "--print=none",
                    f"--json={path / 'times.json'}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        if (MODELS / f"{name}.json").exists():
+            command.append(f"--inputs-from={MODELS / name}.json")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=args.case_seconds, check=False)
         if done.returncode != 0:
             raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
         times = json.loads((path / "times.json").read_text())
         return times["run_ms"]["median"], times["compile_ms"]
 
 
-def jax_times(shapes, function):
-    """The same by JAX."""
+def without_aliases(text):
+    """The text of a module whose runs leave their arguments alone."""
+    start = text.find("input_output_alias={")
+    if start < 0 or start > text.index("\n"):
+        return text
+    depth, end = 0, text.index("{", start)
+    while True:
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        end += 1
+        if depth == 0:
+            return text[:start].rstrip(", ") + text[end:]
+
+
+def xla_times(text):
+    """The same by XLA, through the modules of jaxlib that jax itself uses."""
     import jax  # pylint: disable=import-outside-toplevel
-    import jax.numpy as jnp  # pylint: disable=import-outside-toplevel
-    keys = jax.random.split(jax.random.PRNGKey(0), len(shapes))
-    arguments = [jax.random.normal(key, shape).astype(kind) for key, (kind, shape) in zip(keys, shapes)]
+    import numpy  # pylint: disable=import-outside-toplevel
+    from jaxlib import _hlo, _jax, xla_client  # pylint: disable=import-outside-toplevel
+    proto = _hlo.hlo_module_from_text(without_aliases(text)).as_serialized_hlo_module_proto()
+    device = jax.devices()[0]
+    options = xla_client.CompileOptions()
+    options.device_assignment = _jax.DeviceAssignment.create(numpy.array([[device.id]], dtype=numpy.int32))
     start = time.perf_counter()
-    compiled = jax.jit(eval(function, {"jax": jax, "jnp": jnp})).lower(*arguments).compile()  # pylint: disable=eval-used
+    program = device.client.compile_and_load(_jax.mlir.hlo_to_stablehlo(proto), _jax.DeviceList((device,)), options)
     compile_ms = 1000 * (time.perf_counter() - start)
-    jax.block_until_ready(compiled(*arguments))
+    random = numpy.random.default_rng(0)
+
+    def argument(shape):
+        kind, dims = shape.numpy_dtype(), shape.dimensions()
+        if kind == bool or numpy.issubdtype(kind, numpy.integer):
+            return jax.device_put(numpy.zeros(dims, kind), device)
+        return jax.device_put(random.standard_normal(dims).astype(kind), device)
+
+    with jax.enable_x64(True):
+        arguments = [argument(shape) for shape in _hlo.XlaComputation(proto).program_shape().parameter_shapes()]
+
+    def run():
+        for row in program.execute_sharded(arguments).disassemble_into_single_device_arrays():
+            for array in row:
+                array.block_until_ready()
+
+    run()
     runs = []
     while len(runs) < 10 or sum(runs) < 0.3:
         start = time.perf_counter()
-        jax.block_until_ready(compiled(*arguments))
+        run()
         runs.append(time.perf_counter() - start)
     return 1000 * sorted(runs)[len(runs) // 2], compile_ms
 
@@ -124,7 +156,7 @@ def rates(row, unit, work, milliseconds):
         row["gb_per_s"] = work / milliseconds / 1e6
     elif unit == "operations":
         row["tflops"] = work / milliseconds / 1e9
-    else:
+    elif unit == "steps":
         row["us_per_step"] = 1000 * milliseconds / work
 
 
@@ -140,11 +172,10 @@ def measure(args):
     for stage, (cases, unit) in STAGES.items():
         if args.stage not in (stage, "jax"):
             continue
-        for name, text, work, shapes, function in cases(args.scale):
+        for name, text, work in cases(args.scale):
             row = {"case": name, unit: work}
             try:
-                row["run_ms"], row["compile_ms"] = (jax_times(shapes, function) if by_jax else
-                                                    bench(args.tool, args.platform, text, args.case_seconds))
+                row["run_ms"], row["compile_ms"] = xla_times(text) if by_jax else bench(args, name, text)
                 rates(row, unit, work, row["run_ms"])
             except Exception as problem:  # pylint: disable=broad-exception-caught
                 row["error"] = str(problem)
@@ -152,7 +183,7 @@ def measure(args):
     if args.stage == "bandwidth" and "gb_per_s" in result["cases"][0]:
         for row in result["cases"]:
             if "gb_per_s" in row:
-                row["part_of_negate"] = row["gb_per_s"] / result["cases"][0]["gb_per_s"]
+                row["part_of_copy"] = row["gb_per_s"] / result["cases"][0]["gb_per_s"]
     return result
 
 

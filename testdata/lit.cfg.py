@@ -5,7 +5,9 @@
 #   … -Dbin=build/dev/bin                                                        with other tools
 #
 # In RUN lines hlo-opt, hlo-run, hlo-reduce, FileCheck, not, split-file and count are the programs of the build and of LLVM 19; %s is the file, %t a
-# place for results. The feature `llvm` says that the CPU platform was built. Folders whose files have no RUN lines (programs that
+# place for results. The feature `llvm` says that the CPU platform was built,
+# `fake-cuda` that the library was, too, which stands for a CUDA driver (gpu/Inputs/fake_driver.cc), `release` that the
+# build is one. Folders whose files have no RUN lines (programs that
 # hlo-run checks) are left out.
 import os
 import subprocess
@@ -37,6 +39,15 @@ for name in ("hlo-opt", "hlo-run", "hlo-reduce", "hlo-fuzz"):
     config.substitutions.append((rf"(?<![\w./-]){name}(?![\w.-])", os.path.join(bin_folder, name)))
 for name in ("FileCheck", "split-file", "count", "not"):
     config.substitutions.append((rf"(?<![\w./-]){name}(?![\w.-])(?= |$)", os.path.join(llvm, name)))
+
+cache = os.path.join(os.path.dirname(bin_folder), "CMakeCache.txt")
+if os.path.exists(cache) and "CMAKE_BUILD_TYPE:STRING=Release" in open(cache, encoding="utf-8").read():
+    config.available_features.add("release")
+
+fake_cuda = os.path.join(os.path.dirname(bin_folder), "tests", "libhlo_fake_cuda.so")
+if os.path.exists(fake_cuda):
+    config.available_features.add("fake-cuda")
+    config.substitutions.append(("%fake_cuda", fake_cuda))
 
 for name in ("HLO_ABORT", "HLO_REPRO_DIR"):
     config.environment.pop(name, None)

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 
+#include "backends/gpu/device/caching_device.h"
 #include "backends/gpu/device/cuda_device.h"
 #include "backends/gpu/device/simulated_device.h"
 #include "backends/gpu/emit/family.h"
@@ -24,10 +25,11 @@ double NowInMilliseconds() {
       .count();
 }
 
-absl::Status RunGpuPasses(Module& module, bool verify_each) {
+absl::Status RunGpuPasses(Module& module, const CompileOptions& options) {
   PassContext context;
+  context.set_threads(options.threads);
   Instrumentation instrumentation;
-  instrumentation.verify_each = verify_each;
+  instrumentation.verify_each = options.verify_each_pass;
   return RunPipelineText("default<gpu>", module, context, instrumentation).status();
 }
 
@@ -63,7 +65,7 @@ absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions
                        "platform `gpu` keeps denormal numbers; it has no `--denormals=flush` yet");
   }
   const double start = NowInMilliseconds();
-  if (options.run_passes) RETURN_IF_ERROR(RunGpuPasses(module, options.verify_each_pass));
+  if (options.run_passes) RETURN_IF_ERROR(RunGpuPasses(module, options));
   stats.passes_ms = NowInMilliseconds() - start;
   if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(module));
   const double codegen = NowInMilliseconds();
@@ -98,6 +100,16 @@ class GpuSimBackend final : public Backend {
   }
 };
 
+// The first device, with the memory that executables before gave back.
+absl::StatusOr<std::shared_ptr<gpu::Device>> CudaDeviceOfProcess() {
+  static const absl::StatusOr<std::shared_ptr<gpu::Device>> device =
+      []() -> absl::StatusOr<std::shared_ptr<gpu::Device>> {
+    ASSIGN_OR_RETURN(std::unique_ptr<gpu::Device> opened, gpu::MakeCudaDevice());
+    return std::make_shared<gpu::CachingDevice>(std::move(opened));
+  }();
+  return device;
+}
+
 // What is left of a compilation that was asked for texts alone: nothing that runs.
 class TextsOnly final : public Executable {
  public:
@@ -128,7 +140,7 @@ class CudaBackend final : public Backend {
     std::shared_ptr<gpu::Device> device;
     // Texts can be had without a device.
     if (options.emit.empty()) {
-      ASSIGN_OR_RETURN(device, gpu::MakeCudaDevice());
+      ASSIGN_OR_RETURN(device, CudaDeviceOfProcess());
       if (own.gpu_target.empty()) own.gpu_target = TargetOf(device->properties());
     }
     ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, own, stats));

@@ -4,7 +4,6 @@
 
 #include "backends/common/prepared_arguments.h"
 #include "backends/gpu/emit/family.h"
-#include "backends/gpu/gpu_thunks.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
@@ -30,6 +29,9 @@ absl::StatusOr<std::unique_ptr<GpuExecutable>> GpuExecutable::Make(
   executable->module_ = std::move(module);
   executable->device_ = std::move(device);
   executable->program_ = std::move(program);
+  executable->random_.key = executable->program_.seed;
+  executable->random_.counters.resize(static_cast<size_t>(executable->program_.counters),
+                                      Counter128{kInitialRngCounter, 0});
   RETURN_IF_ERROR(executable->LoadKernels(codes));
   ASSIGN_OR_RETURN(executable->stream_, executable->device_->CreateStream());
   ASSIGN_OR_RETURN(executable->copies_, executable->device_->CreateStream());
@@ -39,6 +41,7 @@ absl::StatusOr<std::unique_ptr<GpuExecutable>> GpuExecutable::Make(
 }
 
 GpuExecutable::~GpuExecutable() {
+  staging_.reset();
   stream_.reset();
   copies_.reset();
   loaded_.clear();
@@ -73,6 +76,7 @@ absl::Status GpuExecutable::Allocate() {
     offset += RoundUp(allocation.size, kAlignment);
   }
   scratch_ = program_.scratch_bytes == 0 ? nullptr : AsPointer(memory_) + scratch_offset;
+  ASSIGN_OR_RETURN(staging_, Staging::Make(*device_, total));
   loaded_.resize(allocations.size());
   for (size_t i = 0; i < allocations.size(); ++i) {
     if (allocations[i].kind == Allocation::Kind::kArgument && allocations[i].size > 0) {
@@ -81,8 +85,8 @@ absl::Status GpuExecutable::Allocate() {
     const Instruction* const constant = allocations[i].constant;
     if (constant == nullptr || allocations[i].size == 0) continue;
     RETURN_IF_ERROR(RefuseElided(constant->literal(), constant->name()));
-    RETURN_IF_ERROR(stream_->CopyToDevice(AsAddress(addresses_[i]), constant->literal().data(),
-                                          allocations[i].size));
+    RETURN_IF_ERROR(staging_->ToDevice(*stream_, AsAddress(addresses_[i]),
+                                       constant->literal().data(), allocations[i].size));
   }
   return stream_->Synchronize();
 }
@@ -138,8 +142,8 @@ absl::StatusOr<std::vector<const Literal*>> GpuExecutable::Leaves(
 absl::Status GpuExecutable::LoadArgument(size_t allocation,
                                          const std::vector<const Literal*>& leaves) {
   const Allocation& a = program_.buffers->allocations()[allocation];
-  RETURN_IF_ERROR(copies_->CopyToDevice(AsAddress(addresses_[allocation]),
-                                        leaves[static_cast<size_t>(a.leaf)]->data(), a.size));
+  RETURN_IF_ERROR(staging_->ToDevice(*copies_, AsAddress(addresses_[allocation]),
+                                     leaves[static_cast<size_t>(a.leaf)]->data(), a.size));
   RETURN_IF_ERROR(copies_->Record(*loaded_[allocation]));
   return stream_->Wait(*loaded_[allocation]);
 }
@@ -167,6 +171,7 @@ absl::Status GpuExecutable::RunThunks(const RunOptions& options,
   context.partition_id = options.partition_id;
   context.stream = stream_.get();
   context.kernels = &kernels_;
+  context.random = &random_;
   for (size_t i = 0; i < first_uses_.size(); ++i) {
     if (leaves != nullptr) {
       for (const size_t allocation : first_uses_[i])
@@ -182,6 +187,12 @@ absl::Status GpuExecutable::Execute(const RunOptions& options) {
   return stream_->Synchronize();
 }
 
+// The stream's own account of a failure: it names the kernel.
+absl::Status GpuExecutable::OrOfKernels(absl::Status status) {
+  if (absl::Status ran = stream_->Synchronize(); !ran.ok()) return ran;
+  return status;
+}
+
 absl::StatusOr<Literal> GpuExecutable::Results() {
   Literal result(module_->entry()->root()->shape());
   const std::vector<BufferSlice>& leaves = program_.buffers->results();
@@ -195,21 +206,20 @@ absl::StatusOr<Literal> GpuExecutable::Results() {
     if (slice.size == 0) return absl::OkStatus();
     const std::byte* const address =
         addresses_[static_cast<size_t>(slice.allocation)] + slice.offset;
-    return stream_->CopyToHost(literal.mutable_data(), AsAddress(address), slice.size);
+    return staging_->ToHost(*stream_, literal.mutable_data(), AsAddress(address), slice.size);
   };
-  RETURN_IF_ERROR(fill(fill, result));
-  RETURN_IF_ERROR(stream_->Synchronize());
+  absl::Status status = fill(fill, result);
+  // What is on its way must arrive before the result goes.
+  status.Update(staging_->Finish());
+  RETURN_IF_ERROR(OrOfKernels(std::move(status)));
   return result;
 }
 
 absl::StatusOr<Literal> GpuExecutable::Run(absl::Span<const Literal> arguments,
                                            const RunOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, Leaves(arguments));
-  if (absl::Status status = RunThunks(options, &leaves); !status.ok()) {
-    // Copies still read the arguments.
-    copies_->Synchronize().IgnoreError();
-    return status;
-  }
+  if (absl::Status status = RunThunks(options, &leaves); !status.ok())
+    return OrOfKernels(std::move(status));
   return Results();
 }
 

@@ -1,10 +1,10 @@
 // A compiled module on a device: thunks, loaded kernels, and one block of device memory with fixed
 // addresses for arguments, results, constants, temporaries and scratch.
 //
-// Run copies each argument on a stream of its own just before the first thunk that touches it, which
-// waits for that copy alone: what needs no argument, or those that are there, runs meanwhile. A
-// prepared run has its arguments in place; it asks the device for no memory, and the heap neither
-// (but for kernels of more than 64 buffers).
+// Run copies each argument, by way of pinned memory, on a stream of its own just before the first
+// thunk that touches it, which waits for that copy alone: what needs no argument, or those that are
+// there, runs meanwhile. A prepared run has its arguments in place; it asks the device for no memory,
+// and the heap neither (but for kernels of more than 64 buffers).
 #pragma once
 
 #include <memory>
@@ -12,6 +12,8 @@
 
 #include "backends/backend.h"
 #include "backends/gpu/device/device.h"
+#include "backends/gpu/device/staging.h"
+#include "backends/gpu/gpu_thunks.h"
 #include "backends/gpu/program.h"
 
 namespace hlo::gpu {
@@ -46,6 +48,7 @@ class GpuExecutable final : public Executable {
   void FindFirstUses();
   // Runs the thunks; `leaves`: the arguments to take in on the way, or null.
   absl::Status RunThunks(const RunOptions& options, const std::vector<const Literal*>* leaves);
+  absl::Status OrOfKernels(absl::Status status);
   absl::Status LoadArgument(size_t allocation, const std::vector<const Literal*>& leaves);
   absl::StatusOr<std::vector<const Literal*>> Leaves(absl::Span<const Literal> arguments) const;
 
@@ -56,12 +59,14 @@ class GpuExecutable final : public Executable {
   std::vector<std::unique_ptr<DeviceModule>> modules_;
   std::vector<const Kernel*> kernels_;
   std::unique_ptr<Stream> stream_, copies_;
+  std::unique_ptr<Staging> staging_;
   std::vector<std::unique_ptr<Event>> loaded_;   // by allocation; null but for arguments
   std::vector<std::vector<size_t>> first_uses_;  // arguments by the first thunk to touch them; the
                                                  // last list: those that no thunk touches
   DevicePtr memory_ = 0;
   std::vector<std::byte*> addresses_;  // device addresses by allocation
   std::byte* scratch_ = nullptr;
+  RandomState random_;
 };
 
 }  // namespace hlo::gpu

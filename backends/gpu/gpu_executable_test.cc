@@ -6,7 +6,10 @@
 #include <cstdlib>
 #include <new>
 
+#include "backends/gpu/device/caching_device.h"
 #include "backends/gpu/device/recording_device.h"
+#include "backends/gpu/device/simulated_device.h"
+#include "backends/gpu/device/staging.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/program.h"
 #include "lib/support/strings.h"
@@ -75,7 +78,8 @@ TEST_CASE("a run launches kernels and copies, and allocates nothing", "[gpu][exe
   {
     auto executable = MakeOn(device);
     REQUIRE(executable.ok());
-    CHECK(device->live_allocations() == 1);
+    // Device memory, and two slots of pinned memory.
+    CHECK(device->live_allocations() == 3);
     const Literal argument(Shape::Array(ElementType::kF32, {64}));
     auto prepared = (*executable)->Prepare({argument}, {});
     REQUIRE(prepared.ok());
@@ -83,11 +87,11 @@ TEST_CASE("a run launches kernels and copies, and allocates nothing", "[gpu][exe
     REQUIRE((*prepared)->Run().ok());
     const std::vector<std::string> calls(
         device->calls().begin() + static_cast<std::ptrdiff_t>(before), device->calls().end());
-    // 64 elements: six passes of the merge sort, the constant to its result, one wait.
-    CHECK(std::count(calls.begin(), calls.end(), "s0: launch s grid=1 block=128 arguments=4") == 6);
+    // 64 elements are sorted by one block; the constant to its result, one wait.
+    CHECK(std::count(calls.begin(), calls.end(), "s0: launch s grid=1 block=256 arguments=2") == 1);
     CHECK(std::count(calls.begin(), calls.end(), "s0: copy 12") == 1);
     CHECK(calls.back() == "s0: synchronize");
-    CHECK(calls.size() == 8);
+    CHECK(calls.size() == 3);
     CHECK((*prepared)->Result().ok());
   }
   CHECK(device->live_allocations() == 0);
@@ -139,6 +143,9 @@ class IdleDevice final : public Device {
     return std::unique_ptr<Stream>(std::make_unique<IdleStream>());
   }
   absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override { return real_.CreateEvent(); }
+  absl::StatusOr<void*> AllocateHost(int64_t bytes) override { return real_.AllocateHost(bytes); }
+  absl::Status FreeHost(void* memory) override { return real_.FreeHost(memory); }
+  absl::Status WaitFor(Event&) override { return absl::OkStatus(); }
 
  private:
   RecordingDevice real_;
@@ -155,6 +162,91 @@ TEST_CASE("a prepared run takes nothing from the heap", "[gpu][executable]") {
   const int64_t after = heap_requests;
   CHECK(ok);
   CHECK(after == before);
+}
+
+TEST_CASE("executables that follow each other ask the driver for no memory", "[gpu][pool]") {
+  auto owned = std::make_unique<RecordingDevice>();
+  RecordingDevice& driver = *owned;
+  const auto count = [&driver](std::string_view prefix) {
+    return std::count_if(driver.calls().begin(), driver.calls().end(),
+                         [&](const std::string& call) { return call.starts_with(prefix); });
+  };
+  const auto device = std::make_shared<CachingDevice>(std::move(owned));
+  const Literal argument(Shape::Array(ElementType::kF32, {64}));
+  for (int round = 0; round < 3; ++round) {
+    auto executable = MakeOn(device);
+    REQUIRE(executable.ok());
+    REQUIRE((*executable)->Run({argument}, {}).ok());
+    REQUIRE((*executable)->Run({argument}, {}).ok());
+    // One block on the device, two slots on the host.
+    CHECK(count("allocate") == 3);
+    CHECK(count("free") == 0);
+  }
+  CHECK(driver.live_allocations() == 3);
+  REQUIRE(device->Trim().ok());
+  CHECK(driver.live_allocations() == 0);
+}
+
+TEST_CASE("a full device gets back what is kept before it refuses", "[gpu][pool]") {
+  auto owned = std::make_unique<RecordingDevice>();
+  RecordingDevice& driver = *owned;
+  CachingDevice device(std::move(owned));
+  const auto first = device.Allocate(100000);
+  REQUIRE(first.ok());
+  REQUIRE(device.Free(*first).ok());
+  CHECK(driver.live_allocations() == 1);
+  driver.FailNextAllocation();
+  const auto other = device.Allocate(5000000);
+  REQUIRE(other.ok());
+  CHECK(driver.live_allocations() == 1);
+  CHECK_FALSE(device.Free(*first).ok());
+  // What fits the same size is the same block.
+  REQUIRE(device.Free(*other).ok());
+  const auto again = device.Allocate(4990000);
+  REQUIRE(again.ok());
+  CHECK(*again == *other);
+  REQUIRE(device.Free(*again).ok());
+}
+
+TEST_CASE("sizes are rounded to four per doubling", "[gpu][pool]") {
+  CHECK(CachingDevice::RoundedSize(1) == 4096);
+  CHECK(CachingDevice::RoundedSize(4096) == 4096);
+  CHECK(CachingDevice::RoundedSize(4097) == 5120);
+  CHECK(CachingDevice::RoundedSize(8192) == 8192);
+  CHECK(CachingDevice::RoundedSize(int64_t{1} << 40) == int64_t{1} << 40);
+  CHECK(CachingDevice::RoundedSize((int64_t{1} << 40) + 1) == int64_t{5} << 38);
+}
+
+TEST_CASE("copies by way of pinned memory arrive whole, whatever runs first", "[gpu][staging]") {
+  for (const uint64_t seed : {0, 1, 2}) {
+    SimulatorOptions options;
+    options.seed = seed;
+    auto device = MakeSimulatedDevice(options);
+    REQUIRE(device.ok());
+    auto staging = Staging::Make(**device, 1);  // the smallest slots: 64 KiB
+    REQUIRE(staging.ok());
+    auto in = (*device)->CreateStream();
+    auto out = (*device)->CreateStream();
+    auto copied = (*device)->CreateEvent();
+    REQUIRE((in.ok() && out.ok() && copied.ok()));
+    for (const size_t size : {1, 100, 65536, 65537, 300000}) {
+      CAPTURE(seed, size);
+      const auto address = (*device)->Allocate(static_cast<int64_t>(size));
+      REQUIRE(address.ok());
+      std::vector<uint8_t> source(size), result(size);
+      for (size_t i = 0; i < size; ++i) source[i] = static_cast<uint8_t>(i * 7 + seed);
+      const std::vector<uint8_t> expected = source;
+      const auto bytes = static_cast<int64_t>(size);
+      REQUIRE((*staging)->ToDevice(**in, *address, source.data(), bytes).ok());
+      source.assign(size, 0);  // it was taken
+      REQUIRE((*in)->Record(**copied).ok());
+      REQUIRE((*out)->Wait(**copied).ok());
+      REQUIRE((*staging)->ToHost(**out, result.data(), *address, bytes).ok());
+      REQUIRE((*staging)->Finish().ok());
+      CHECK(result == expected);
+      REQUIRE((*device)->Free(*address).ok());
+    }
+  }
 }
 
 TEST_CASE("a full device is an error that says so", "[gpu][executable]") {

@@ -8,8 +8,6 @@ namespace hlo::gpu {
 namespace {
 
 constexpr int64_t kScratchAlignment = 256;
-// Kernels of more take memory from the heap at each launch.
-constexpr size_t kUsualBuffers = 64;
 
 GpuExecuteContext& Gpu(ExecuteContext& context) { return static_cast<GpuExecuteContext&>(context); }
 
@@ -40,9 +38,34 @@ BufferUses GpuKernelThunk::uses() const {
   return uses;
 }
 
+void GpuKernelThunk::AddLate(const Step& step, GpuExecuteContext& context,
+                             KernelArguments& arguments) {
+  const auto add = [&arguments](uint64_t value) {
+    arguments.push_back(KernelArgument::Integer(static_cast<int64_t>(value)));
+  };
+  const auto replica = static_cast<uint64_t>(context.replica_id);
+  const auto partition = static_cast<uint64_t>(context.partition_id);
+  switch (step.late) {
+    case PlanStep::Late::kNone: break;
+    case PlanStep::Late::kDraw:
+      add(context.random->key ^ replica ^ partition << 32);
+      add(context.random->draws++);
+      break;
+    case PlanStep::Late::kCounter: {
+      Counter128& counter = context.random->counters[static_cast<size_t>(step.counter)];
+      add(counter.low);
+      add(counter.high);
+      counter.Advance(static_cast<uint64_t>(step.delta));
+      break;
+    }
+    case PlanStep::Late::kReplicaId: add(replica); break;
+    case PlanStep::Late::kPartitionId: add(partition); break;
+  }
+}
+
 absl::Status GpuKernelThunk::Execute(ExecuteContext& context) const {
   GpuExecuteContext& gpu = Gpu(context);
-  absl::InlinedVector<KernelArgument, kUsualBuffers> all;
+  KernelArguments all;
   for (const BufferSlice& slice : buffers_)
     all.push_back(KernelArgument::Buffer(gpu.DeviceAddress(slice), slice.size));
   const auto scratch = static_cast<DevicePtr>(reinterpret_cast<uintptr_t>(gpu.scratch));
@@ -57,10 +80,11 @@ absl::Status GpuKernelThunk::Execute(ExecuteContext& context) const {
       RETURN_IF_ERROR(gpu.stream->CopyOnDevice(buffer(1).value, buffer(0).value, buffer(0).bytes));
       continue;
     }
-    absl::InlinedVector<KernelArgument, kUsualBuffers> arguments;
+    KernelArguments arguments;
     for (size_t i = 0; i < step.buffers.size(); ++i) arguments.push_back(buffer(i));
     for (const int64_t integer : step.integers)
       arguments.push_back(KernelArgument::Integer(integer));
+    AddLate(step, gpu, arguments);
     Launch launch;
     launch.kernel = (*gpu.kernels)[static_cast<size_t>(step.kernel)];
     launch.dims = step.dims;

@@ -6,15 +6,25 @@
 
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "backends/common/thunk.h"
 #include "backends/gpu/device/device.h"
 #include "backends/gpu/emit/family.h"
+#include "lib/eval/random_bits.h"
 
 namespace hlo::gpu {
+
+// What an executable remembers of random numbers from run to run.
+struct RandomState {
+  uint64_t key = 0;    // the seed
+  uint64_t draws = 0;  // of `rng` so far
+  std::vector<Counter128> counters;
+};
 
 struct GpuExecuteContext : ExecuteContext {
   Stream* stream = nullptr;
   const std::vector<const Kernel*>* kernels = nullptr;
+  RandomState* random = nullptr;
 
   DevicePtr DeviceAddress(const BufferSlice& slice) const {
     return static_cast<DevicePtr>(reinterpret_cast<uintptr_t>(Address(slice)));
@@ -29,6 +39,9 @@ struct GpuExecuteContext : ExecuteContext {
   }
 };
 
+// Kernels of more take memory from the heap at each launch.
+using KernelArguments = absl::InlinedVector<KernelArgument, 64>;
+
 // The launches of one instruction.
 class GpuKernelThunk final : public Thunk {
  public:
@@ -38,6 +51,9 @@ class GpuKernelThunk final : public Thunk {
     LaunchDims dims;
     std::vector<int> buffers;
     std::vector<int64_t> integers;
+    PlanStep::Late late = PlanStep::Late::kNone;
+    int counter = -1;  // of RandomState, which it advances by `delta`
+    int64_t delta = 0;
   };
   // `buffers`: operand leaves, then result leaves; scratch memory follows in the steps' numbering.
   GpuKernelThunk(std::string_view name, std::string_view family, std::vector<Step> steps,
@@ -49,6 +65,8 @@ class GpuKernelThunk final : public Thunk {
   absl::Status Execute(ExecuteContext& context) const override;
 
  private:
+  static void AddLate(const Step& step, GpuExecuteContext& context, KernelArguments& arguments);
+
   std::string family_;
   std::vector<Step> steps_;
   std::vector<BufferSlice> buffers_;

@@ -9,6 +9,7 @@
 #include "lib/ir/computation.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
+#include "lib/support/thread_pool.h"
 
 namespace hlo::gpu {
 namespace {
@@ -31,7 +32,9 @@ bool IsControl(Opcode op) {
 class ProgramEmitter {
  public:
   ProgramEmitter(Module& module, const CompileOptions& options)
-      : module_(module), options_(options) {}
+      : module_(module), options_(options) {
+    program_.seed = options.seed;
+  }
 
   absl::StatusOr<Program> Run() {
     RETURN_IF_ERROR(CheckAll(*module_.entry()));
@@ -41,6 +44,7 @@ class ProgramEmitter {
       return CanShare(instruction, operand, leaf);
     };
     ASSIGN_OR_RETURN(program_.buffers, BufferAssignment::Make(module_, hooks));
+    EmitKernels();
     ASSIGN_OR_RETURN(program_.thunks, Emit(*module_.entry()));
     if (!program_.buffers->entry_end().copies.empty()) {
       program_.thunks.push_back(
@@ -73,6 +77,8 @@ class ProgramEmitter {
         for (const Computation* callee : i->calls()) RETURN_IF_ERROR(CheckAll(*callee));
         continue;
       }
+      plan_number_[i] = plans_.size();
+      plans_.push_back({i, KernelPlan()});
       if (const Decision decision = IsKernel(*i); !decision) {
         Collect(Unsupported(i->loc(), "platform `gpu` cannot run `{}` yet: {}", i->opcode_text(),
                             decision.reason()));
@@ -98,7 +104,7 @@ class ProgramEmitter {
             *i, *program_.buffers, [this](const Computation& c) { return Emit(c); }, thunks));
         continue;
       }
-      absl::StatusOr<std::unique_ptr<Thunk>> thunk = EmitKernels(*i);
+      absl::StatusOr<std::unique_ptr<Thunk>> thunk = MakeThunk(*i);
       if (thunk.status().code() == absl::StatusCode::kUnimplemented) {
         Collect(thunk.status());
       } else if (!thunk.ok()) {
@@ -110,20 +116,38 @@ class ProgramEmitter {
     return thunks;
   }
 
-  absl::StatusOr<std::unique_ptr<Thunk>> EmitKernels(const Instruction& instruction) {
+  // Leaves of operands that lie in the memory of a result.
+  FamilyOptions OptionsOf(const Instruction& instruction) const {
     const std::vector<BufferSlice> results = program_.buffers->slices(instruction);
     FamilyOptions family;
-    std::vector<BufferSlice> buffers;
     for (int o = 0; o < instruction.operand_count(); ++o) {
       const std::vector<BufferSlice> operand = program_.buffers->slices(*instruction.operand(o));
       for (size_t r = 0; r < results.size(); ++r) {
         if (operand.size() == 1 && operand[0].allocation >= 0 && operand[0] == results[r])
           family.shared.push_back({o, static_cast<int>(r)});
       }
-      buffers.insert(buffers.end(), operand.begin(), operand.end());
     }
+    return family;
+  }
+
+  // Kernels as LLVM IR, on several threads: each is code of its own.
+  void EmitKernels() {
+    ThreadPool pool(options_.threads);
+    pool.ParallelForDynamic(std::ssize(plans_), [this](int64_t i, int /*worker*/) {
+      Planned& planned = plans_[static_cast<size_t>(i)];
+      planned.plan = EmitInstruction(*planned.instruction, OptionsOf(*planned.instruction));
+    });
+  }
+
+  absl::StatusOr<std::unique_ptr<Thunk>> MakeThunk(const Instruction& instruction) {
+    std::vector<BufferSlice> buffers;
+    for (const Instruction* operand : instruction.operands()) {
+      const std::vector<BufferSlice> leaves = program_.buffers->slices(*operand);
+      buffers.insert(buffers.end(), leaves.begin(), leaves.end());
+    }
+    const std::vector<BufferSlice> results = program_.buffers->slices(instruction);
     buffers.insert(buffers.end(), results.begin(), results.end());
-    ASSIGN_OR_RETURN(KernelPlan plan, EmitInstruction(instruction, family));
+    ASSIGN_OR_RETURN(KernelPlan plan, std::move(plans_[plan_number_.at(&instruction)].plan));
     std::vector<int> numbers;
     for (std::string& bitcode : plan.kernels) {
       const auto [it, is_new] =
@@ -136,8 +160,10 @@ class ProgramEmitter {
     std::vector<GpuKernelThunk::Step> steps;
     for (PlanStep& step : plan.steps) {
       const bool is_launch = step.kind == PlanStep::Kind::kLaunch;
+      const bool counts = step.late == PlanStep::Late::kCounter;
       steps.push_back({step.kind, is_launch ? numbers[static_cast<size_t>(step.kernel)] : 0,
-                       step.dims, std::move(step.buffers), std::move(step.integers)});
+                       step.dims, std::move(step.buffers), std::move(step.integers), step.late,
+                       counts ? program_.counters++ : -1, step.delta});
     }
     return std::unique_ptr<Thunk>(std::make_unique<GpuKernelThunk>(
         instruction.name(), plan.family, std::move(steps), std::move(buffers), results.size(),
@@ -148,6 +174,12 @@ class ProgramEmitter {
   const CompileOptions& options_;
   Program program_;
   std::vector<Diagnostic> unsupported_;
+  struct Planned {
+    const Instruction* instruction;
+    absl::StatusOr<KernelPlan> plan;
+  };
+  std::vector<Planned> plans_;                                   // in the order of CheckAll
+  absl::flat_hash_map<const Instruction*, size_t> plan_number_;  // looked up only
   absl::flat_hash_map<const Instruction*, std::vector<BufferPair>> in_place_;  // looked up only
   absl::flat_hash_map<std::string, int> by_code_;
 };

@@ -22,6 +22,8 @@ struct Program {
   std::vector<UniqueKernel> kernels;
   ThunkList thunks;
   int64_t scratch_bytes = 0;
+  int counters = 0;   // of rng-get-and-update-state
+  uint64_t seed = 0;  // of rng
 };
 
 // Emits every instruction of the entry and of what it runs. What no kernel family takes is refused,

@@ -28,6 +28,8 @@ std::string RunGpuCase(const GpuCase& test);
 
 // The thunks of the module as text.
 std::string ThunksOf(std::string_view hlo, bool run_passes = false);
+// Its kernels as LLVM IR, or the error.
+std::string KernelsOf(std::string_view hlo, bool run_passes = false);
 // The kernels of the module as PTX, or the error.
 std::string PtxOf(std::string_view hlo, std::string_view target = "sm_90");
 // The message with which the module is refused, or "".

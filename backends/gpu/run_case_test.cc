@@ -171,6 +171,10 @@ std::string ThunksOf(std::string_view hlo, bool run_passes) {
   return EmitText(hlo, EmitStage::kThunks, run_passes, "");
 }
 
+std::string KernelsOf(std::string_view hlo, bool run_passes) {
+  return EmitText(hlo, EmitStage::kLlvm, run_passes, "");
+}
+
 std::string PtxOf(std::string_view hlo, std::string_view target) {
   return EmitText(hlo, EmitStage::kPtx, false, target);
 }

@@ -33,8 +33,6 @@ Literal FromWords(Shape shape, const std::vector<uint64_t>& words) {
   return result;
 }
 
-constexpr uint64_t kInitialState = 0x7012395;
-
 }  // namespace
 
 EvalResult EvalRngBitGenerator(EvalContext& c) {
@@ -76,7 +74,7 @@ EvalResult EvalRngBitGenerator(EvalContext& c) {
 
 EvalResult EvalRngGetAndUpdateState(EvalContext& c) {
   std::vector<uint64_t>& state = c.evaluator.RandomState(c.instruction);
-  if (state.empty()) state = {kInitialState, 0};
+  if (state.empty()) state = {kInitialRngCounter, 0};
   Literal before = Literal::Array<uint64_t>(c.instruction.shape(), state);
   Counter128 counter{state[0], state[1]};
   counter.Advance(static_cast<uint64_t>(c.attrs<RngGetAndUpdateStateAttrs>().delta));

@@ -27,6 +27,9 @@ struct Counter128 {
   }
 };
 
+// Where the counter of a `rng-get-and-update-state` begins.
+inline constexpr uint64_t kInitialRngCounter = 0x7012395;
+
 // `count` words in row-major order from the counter on, which is advanced past the blocks that were
 // used.
 std::vector<uint32_t> PhiloxWords32(uint64_t key, Counter128& counter, int64_t count);

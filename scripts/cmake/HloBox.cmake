@@ -50,7 +50,7 @@ function(hlo_unity target)
   endif()
 endfunction()
 
-# hlo_tool(name source deps…): a program in bin/. In a release it has LLVM inside.
+# hlo_tool(name source deps…): a program in bin/. In a release it has its libraries inside.
 function(hlo_tool name source)
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${source})
     return()
@@ -59,7 +59,6 @@ function(hlo_tool name source)
   target_link_libraries(${name} PRIVATE ${ARGN})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_target_properties(${name} PROPERTIES HLO_ONE_BINARY ON)
-    target_link_options(${name} PRIVATE -Wl,--gc-sections)
+    hlo_one_binary(${name})
   endif()
 endfunction()

@@ -61,6 +61,7 @@ class CudaStream final : public Stream {
     absl::InlinedVector<void*, 64> pointers;
     for (uint64_t& value : values) pointers.push_back(&value);
     const auto& grid = launch.dims.grid;
+    if (launches_++ == 0) first_ = launch.name;
     last_ = launch.name;
     const int result = driver_.cuLaunchKernel(
         static_cast<const CudaKernel*>(launch.kernel)->function, static_cast<unsigned>(grid[0]),
@@ -103,16 +104,26 @@ class CudaStream final : public Stream {
   }
   absl::Status Synchronize() override {
     const int result = driver_.cuStreamSynchronize(stream_);
-    if (result == 0) return absl::OkStatus();
-    return driver_.Check(result,
-                         fmt::format("waiting for kernels up to that of `{}`", last_).c_str());
+    if (result != 0) return driver_.Check(result, WhatRan().c_str());
+    launches_ = 0;
+    return absl::OkStatus();
   }
 
  private:
+  // Since the last time that all was well.
+  std::string WhatRan() const {
+    if (launches_ == 0) return "cuStreamSynchronize";
+    if (launches_ == 1) return fmt::format("the kernel of `{}`", last_);
+    return fmt::format(
+        "a kernel between those of `{}` and `{}` (CUDA_LAUNCH_BLOCKING=1 tells which)", first_,
+        last_);
+  }
+
   const CudaDriver& driver_;
   const DeviceProperties& properties_;
   void* stream_;
-  std::string last_;
+  int64_t launches_ = 0;
+  std::string_view first_, last_;  // names that the launches' owner keeps
 };
 
 class CudaDevice final : public Device {
@@ -155,6 +166,22 @@ class CudaDevice final : public Device {
   absl::Status Free(DevicePtr address) override {
     if (address == 0) return absl::OkStatus();
     return driver_.Check(driver_.cuMemFree_v2(address), "cuMemFree");
+  }
+  absl::StatusOr<void*> AllocateHost(int64_t bytes) override {
+    void* memory = nullptr;
+    if (bytes == 0) return memory;
+    RETURN_IF_ERROR(
+        driver_.Check(driver_.cuMemHostAlloc(&memory, static_cast<size_t>(bytes), 0),
+                      fmt::format("allocation of {} bytes of pinned host memory", bytes).c_str()));
+    return memory;
+  }
+  absl::Status FreeHost(void* memory) override {
+    if (memory == nullptr) return absl::OkStatus();
+    return driver_.Check(driver_.cuMemFreeHost(memory), "cuMemFreeHost");
+  }
+  absl::Status WaitFor(Event& event) override {
+    return driver_.Check(driver_.cuEventSynchronize(static_cast<CudaEvent&>(event).handle()),
+                         "cuEventSynchronize");
   }
   absl::StatusOr<std::unique_ptr<DeviceModule>> LoadModule(const DeviceCode& code) override {
     void* handle = nullptr;

@@ -109,9 +109,14 @@ class Device {
   // Memory aligned to 256 bytes. Zero bytes give address 0.
   virtual absl::StatusOr<DevicePtr> Allocate(int64_t bytes) = 0;
   virtual absl::Status Free(DevicePtr address) = 0;
+  // Memory of the host that the device copies from and to while the host does other things.
+  virtual absl::StatusOr<void*> AllocateHost(int64_t bytes) = 0;
+  virtual absl::Status FreeHost(void* memory) = 0;
   virtual absl::StatusOr<std::unique_ptr<DeviceModule>> LoadModule(const DeviceCode& code) = 0;
   virtual absl::StatusOr<std::unique_ptr<Stream>> CreateStream() = 0;
   virtual absl::StatusOr<std::unique_ptr<Event>> CreateEvent() = 0;
+  // Waits until the event's last recording is reached.
+  virtual absl::Status WaitFor(Event& event) = 0;
 };
 
 // Refuses launches that no device of compute capability 9.0 takes.

@@ -117,6 +117,27 @@ absl::Status RecordingDevice::Free(DevicePtr address) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<void*> RecordingDevice::AllocateHost(int64_t bytes) {
+  Note(fmt::format("allocate on the host {}", bytes));
+  auto memory = std::make_unique<std::byte[]>(static_cast<size_t>(bytes));
+  void* const address = memory.get();
+  host_[address] = std::move(memory);
+  return address;
+}
+
+absl::Status RecordingDevice::FreeHost(void* memory) {
+  Note("free on the host");
+  RET_CHECK(memory == nullptr || host_.erase(memory) == 1, "free of host memory not allocated");
+  return absl::OkStatus();
+}
+
+absl::Status RecordingDevice::WaitFor(Event& event) {
+  RET_CHECK(static_cast<RecordedEvent&>(event).recorded,
+            "the host waits for an event that was never recorded");
+  Note("wait for an event");
+  return absl::OkStatus();
+}
+
 absl::Status RecordingDevice::CheckRange(DevicePtr address, int64_t bytes,
                                          std::string_view use) const {
   if (bytes == 0) return absl::OkStatus();

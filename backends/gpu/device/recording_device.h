@@ -4,7 +4,9 @@
 // uses devices.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,9 @@ class RecordingDevice final : public Device {
   const DeviceProperties& properties() const override { return properties_; }
   absl::StatusOr<DevicePtr> Allocate(int64_t bytes) override;
   absl::Status Free(DevicePtr address) override;
+  absl::StatusOr<void*> AllocateHost(int64_t bytes) override;
+  absl::Status FreeHost(void* memory) override;
+  absl::Status WaitFor(Event& event) override;
   absl::StatusOr<std::unique_ptr<DeviceModule>> LoadModule(const DeviceCode& code) override;
   absl::StatusOr<std::unique_ptr<Stream>> CreateStream() override;
   absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override;
@@ -25,7 +30,7 @@ class RecordingDevice final : public Device {
   // One line per call: "allocate 256", "launch add grid=4 block=256 arguments=3", …
   const std::vector<std::string>& calls() const { return calls_; }
   // Allocations that were never freed.
-  int live_allocations() const { return static_cast<int>(memory_.size()); }
+  int live_allocations() const { return static_cast<int>(memory_.size() + host_.size()); }
   // Fails the next allocation, as a full device does.
   void FailNextAllocation() { fail_allocation_ = true; }
 
@@ -37,6 +42,7 @@ class RecordingDevice final : public Device {
 
   DeviceProperties properties_;
   std::map<DevicePtr, std::vector<uint8_t>> memory_;
+  std::map<void*, std::unique_ptr<std::byte[]>> host_;
   DevicePtr next_address_ = 0x10000;
   std::vector<std::string> calls_;
   int streams_ = 0;

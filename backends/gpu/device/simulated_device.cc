@@ -157,6 +157,19 @@ class SimulatedDevice final : public Device {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<void*> AllocateHost(int64_t bytes) override {
+    return bytes == 0 ? nullptr : std::malloc(static_cast<size_t>(bytes));
+  }
+  absl::Status FreeHost(void* memory) override {
+    std::free(memory);
+    return absl::OkStatus();
+  }
+  absl::Status WaitFor(Event& event) override {
+    const auto& awaited = static_cast<const SimEvent&>(event);
+    const int64_t recorded = awaited.recorded;
+    return RunUntil([&] { return awaited.reached >= recorded; });
+  }
+
   absl::StatusOr<std::unique_ptr<DeviceModule>> LoadModule(const DeviceCode& code) override {
     llvm::LLVMContext context;
     const llvm::MemoryBufferRef buffer(llvm::StringRef(code.bitcode.data(), code.bitcode.size()),
@@ -192,9 +205,10 @@ class SimulatedDevice final : public Device {
     streams_.erase(std::remove(streams_.begin(), streams_.end(), stream), streams_.end());
   }
 
-  // Runs work of all streams until `stream` has none left.
-  absl::Status RunUntilEmpty(SimStream& stream) {
-    while (!stream.empty()) {
+  // Runs work of all streams, in any order that is allowed, until `done` says so.
+  template <class Done>
+  absl::Status RunUntil(const Done& done) {
+    while (!done()) {
       std::vector<SimStream*> ready;
       for (SimStream* candidate : streams_) {
         if (candidate->Ready()) ready.push_back(candidate);
@@ -280,7 +294,9 @@ absl::Status SimStream::Wait(Event& event) {
   return absl::OkStatus();
 }
 
-absl::Status SimStream::Synchronize() { return device_.RunUntilEmpty(*this); }
+absl::Status SimStream::Synchronize() {
+  return device_.RunUntil([this] { return empty(); });
+}
 
 }  // namespace
 

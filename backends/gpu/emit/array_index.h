@@ -23,6 +23,10 @@ class ArrayIndex final {
   // Of the only element of a scalar.
   ArrayIndex() = default;
   static ArrayIndex Linear(absl::Span<const int64_t> dims, llvm::Value* linear);
+  // As Linear; of a scalar the index that elementwise operations use.
+  static ArrayIndex Element(absl::Span<const int64_t> dims, llvm::Value* linear) {
+    return dims.empty() ? ArrayIndex() : Linear(dims, linear);
+  }
   static ArrayIndex At(absl::Span<const int64_t> dims, Positions positions);
 
   absl::Span<const int64_t> dims() const { return dims_; }

@@ -7,6 +7,7 @@
 // the padding count as zeros, or are skipped.
 #include <algorithm>
 
+#include "backends/gpu/emit/epilogue.h"
 #include "backends/gpu/emit/gemm.h"
 #include "lib/support/status.h"
 
@@ -22,6 +23,7 @@ class ConvEmission {
   ConvEmission(const Instruction& conv, const Frame& frame)
       : conv_(conv),
         frame_(frame),
+        epilogue_(conv, frame),
         attrs_(conv.attrs<ConvolutionAttrs>()),
         dn_(attrs_.dim_labels),
         input_(*conv.operand(0)),
@@ -203,9 +205,10 @@ class ConvEmission {
       Gemm gemm;
       gemm.lhs = LeftSide(emitter);
       gemm.rhs = RightSide(emitter);
-      gemm.store = [this, columns, &k = emitter.kernel(), &sum](
-                       llvm::Value* group, llvm::Value* row, llvm::Value* column,
-                       absl::Span<const Emitted> sums) -> absl::Status {
+      gemm.store = [this, columns, &emitter, &sum](llvm::Value* group, llvm::Value* row,
+                                                   llvm::Value* column,
+                                                   absl::Span<const Emitted> sums) -> absl::Status {
+        KernelBuilder& k = emitter.kernel();
         EmittedList values;
         for (const Emitted& one : sums) values.push_back(sum.Finish(one));
         const auto out = ArrayIndex::Linear(row_sizes_, row).positions(k);
@@ -214,16 +217,16 @@ class ConvEmission {
         for (size_t d = 0; d < dn_.output_spatial.size(); ++d)
           at[AsSize(dn_.output_spatial[d])] = out[d + 1];
         at[AsSize(dn_.output_feature)] = k.Add(k.Scale(group, columns), column);
-        const int buffer = frame_.outputs[0].buffer;
         const bool is_minor = dn_.output_feature == conv_.shape().rank() - 1;
         if (values.size() > 1 && is_minor) {
-          k.StoreVector(buffer, ArrayIndex::At(conv_.shape().dims(), at).linear(k), values);
-          return absl::OkStatus();
+          return epilogue_.Store(emitter, ArrayIndex::At(conv_.shape().dims(), at).linear(k),
+                                 values);
         }
         llvm::Value* const first = at[AsSize(dn_.output_feature)];
         for (size_t i = 0; i < values.size(); ++i) {
           at[AsSize(dn_.output_feature)] = k.Offset(first, static_cast<int64_t>(i));
-          k.Store(buffer, ArrayIndex::At(conv_.shape().dims(), at).linear(k), values[i]);
+          RETURN_IF_ERROR(epilogue_.Store(
+              emitter, ArrayIndex::At(conv_.shape().dims(), at).linear(k), {values[i]}));
         }
         return absl::OkStatus();
       };
@@ -242,8 +245,7 @@ class ConvEmission {
                                  k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
                              return k.If(k.Less(thread, k.Index(count)), [&]() -> absl::Status {
                                ASSIGN_OR_RETURN(const Emitted value, ElementAt(emitter, thread));
-                               k.Store(frame_.outputs[0].buffer, thread, value);
-                               return absl::OkStatus();
+                               return epilogue_.Store(emitter, thread, {value});
                              });
                            });
   }
@@ -290,6 +292,7 @@ class ConvEmission {
 
   const Instruction& conv_;
   const Frame& frame_;
+  Epilogue epilogue_;
   const ConvolutionAttrs& attrs_;
   const ConvDimNumbers& dn_;
   const Instruction& input_;

@@ -5,6 +5,7 @@
 // Each result element sums over ascending k (narrow ones: in another fixed order).
 #include <algorithm>
 
+#include "backends/gpu/emit/epilogue.h"
 #include "backends/gpu/emit/gemm.h"
 #include "lib/support/status.h"
 
@@ -18,6 +19,7 @@ class DotEmission {
   DotEmission(const Instruction& dot, const Frame& frame)
       : dot_(dot),
         frame_(frame),
+        epilogue_(dot, frame),
         attrs_(dot.attrs<DotAttrs>()),
         lhs_(SideOf(0, attrs_.lhs_batch_dims, attrs_.lhs_contracting_dims)),
         rhs_(SideOf(1, attrs_.rhs_batch_dims, attrs_.rhs_contracting_dims)) {}
@@ -105,18 +107,14 @@ class DotEmission {
   ProductSum SumFor(FusedEmitter& emitter) const {
     return ProductSum(emitter, lhs_.type, rhs_.type, dot_.shape().element_type());
   }
-  int output_buffer() const { return frame_.outputs[0].buffer; }
-
   absl::Status EmitZero(KernelPlan& plan) {
     const int64_t count = dot_.shape().element_count();
     return AddSimpleKernel(frame_, count, plan, [&](FusedEmitter& emitter, KernelBuilder& k) {
       const ProductSum sum = SumFor(emitter);
       llvm::Value* const thread =
           k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
-      return k.If(k.Less(thread, k.Index(count)), [&] {
-        k.Store(output_buffer(), thread, sum.Finish(sum.Zero()));
-        return absl::OkStatus();
-      });
+      return k.If(k.Less(thread, k.Index(count)),
+                  [&] { return epilogue_.Store(emitter, thread, {sum.Finish(sum.Zero())}); });
     });
   }
 
@@ -179,20 +177,16 @@ class DotEmission {
       Gemm gemm;
       gemm.lhs = SideFor(emitter, left);
       gemm.rhs = SideFor(emitter, right);
-      gemm.store = [this, swapped, &k = emitter.kernel(), &sum](
-                       llvm::Value* batch, llvm::Value* row, llvm::Value* column,
-                       absl::Span<const Emitted> sums) -> absl::Status {
+      gemm.store = [this, swapped, &emitter, &sum](llvm::Value* batch, llvm::Value* row,
+                                                   llvm::Value* column,
+                                                   absl::Span<const Emitted> sums) -> absl::Status {
+        KernelBuilder& k = emitter.kernel();
         if (swapped) std::swap(row, column);
         llvm::Value* const place =
             k.Add(k.Scale(k.Add(k.Scale(batch, lhs_.free), row), rhs_.free), column);
         EmittedList values;
         for (const Emitted& one : sums) values.push_back(sum.Finish(one));
-        if (values.size() == 1) {
-          k.Store(output_buffer(), place, values[0]);
-        } else {
-          k.StoreVector(output_buffer(), place, values);
-        }
-        return absl::OkStatus();
+        return epilogue_.Store(emitter, place, values);
       };
       return gemm;
     };
@@ -201,6 +195,7 @@ class DotEmission {
 
   const Instruction& dot_;
   const Frame& frame_;
+  Epilogue epilogue_;
   const DotAttrs& attrs_;
   Side lhs_, rhs_;
 };

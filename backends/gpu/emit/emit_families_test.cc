@@ -194,7 +194,8 @@ TEST_CASE("many windows that meet are sorted first and combined in order", "[gpu
 }
 
 TEST_CASE("sorts are stable, of any length and number of operands", "[gpu][sort]") {
-  for (const int length : {1, 2, 3, 5, 32, 100, 257}) {
+  // Several lines in a tile, a line in one, and lines of several tiles.
+  for (const int length : {1, 2, 3, 5, 32, 100, 257, 513, 1500}) {
     CAPTURE(length);
     CHECK(RunGpuCase({With(fmt::format("k = s32[3,{0}] parameter(0)\nv = f32[3,{0}] parameter(1)\n"
                                        "ROOT r = (s32[3,{0}], f32[3,{0}]) sort(k, v), "
@@ -223,6 +224,37 @@ TEST_CASE("top-k keeps the order of equal elements", "[gpu][topk]") {
                       {},
                       false,
                       /*largest_integer=*/9}) == "");
+  }
+}
+
+TEST_CASE("sorts of more than shared memory holds have smaller tiles", "[gpu][sort]") {
+  std::string parameters, names, shapes, region;
+  for (int i = 0; i < 13; ++i) {
+    parameters += fmt::format("p{0} = f64[300] parameter({0})\n", i);
+    names += fmt::format("{}p{}", i == 0 ? "" : ", ", i);
+    shapes += fmt::format("{}f64[300]", i == 0 ? "" : ", ");
+    region += fmt::format("a{0} = f64[] parameter({1})\nb{0} = f64[] parameter({2})\n", i, 2 * i,
+                          2 * i + 1);
+  }
+  CHECK(RunGpuCase({fmt::format("HloModule m\nless {{\n{}ROOT c = pred[] compare(a0, b0), "
+                                "direction=LT }}\nENTRY main {{\n{}ROOT r = ({}) sort({}), "
+                                "dimensions={{0}}, is_stable=true, to_apply=less\n}}",
+                                region, parameters, shapes, names)}) == "");
+}
+
+TEST_CASE("top-k of rows of several tiles, and of many of them", "[gpu][topk]") {
+  struct Sizes {
+    int rows, length, k;
+  };
+  for (const Sizes& s : {Sizes{2, 600, 5}, {1, 3000, 250}, {3, 700, 300}, {5, 40, 40}, {2, 1, 1}}) {
+    CAPTURE(s.length, s.k);
+    const std::string text = With(fmt::format(
+        "x = s32[{0},{1}] parameter(0)\nROOT r = (s32[{0},{2}], s32[{0},{2}]) topk(x), k={2}, "
+        "largest=true",
+        s.rows, s.length, s.k));
+    GpuCase test{text};
+    test.largest_integer = 50;
+    CHECK(RunGpuCase(test) == "");
   }
 }
 
@@ -272,15 +304,15 @@ TEST_CASE("what no family takes is refused with its place", "[gpu][refusal]") {
   const std::string message = RefusalOf(R"(HloModule m
 ENTRY main {
   x = f32[4] parameter(0)
-  a = f32[] constant(0)
-  b = f32[] constant(1)
-  c = f32[4] rng(a, b), distribution=rng_uniform
-  p = u32[] partition-id()
-  ROOT r = (f32[4], u32[]) tuple(c, p)
+  n = s32[] constant(2)
+  c = f32[<=4] set-dimension-size(x, n), dimensions={0}
+  d = f32[4] custom-call(x), custom_call_target="nobody_knows"
+  ROOT r = (f32[<=4], f32[4]) tuple(c, d)
 })");
-  CHECK_THAT(message, Catch::Matchers::Contains("6:3") &&
-                          Catch::Matchers::Contains("platform `gpu` cannot run `rng` yet") &&
-                          Catch::Matchers::Contains("cannot run `partition-id` yet"));
+  CHECK_THAT(message,
+             Catch::Matchers::Contains("5:3") &&
+                 Catch::Matchers::Contains("platform `gpu` cannot run `set-dimension-size` yet") &&
+                 Catch::Matchers::Contains("cannot run `custom-call` yet"));
 }
 
 TEST_CASE("PTX has vector accesses and no local memory", "[gpu][ptx]") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/gpu/emit/epilogue.h"
 #include "backends/gpu/emit/frame.h"
 #include "lib/support/status.h"
 #include "passes/cpu/fusible.h"
@@ -48,12 +49,24 @@ bool IsShared(const Instruction& fusion, const FamilyOptions& options) {
 
 Decision IsKernel(const Instruction& instruction) {
   switch (instruction.opcode()) {
+    case Opcode::kFusion:
+      if (const Instruction* product = ProductOf(instruction); product != nullptr) {
+        const Decision kernel = IsKernel(*product);
+        return kernel ? CanFollow(instruction, *product) : kernel;
+      }
+      return cpu::IsKernel(instruction);
     case Opcode::kDot:
       for (const Instruction* operand : instruction.operands()) {
         if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
       }
       return instruction.operand_count() == 2 ? Yes() : No("a dot has sparse operands");
     case Opcode::kScaledDot: return CanScale(instruction);
+    case Opcode::kRaggedDot:
+      for (const Instruction* operand : instruction.operands()) {
+        if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
+      }
+      return Yes();
+    case Opcode::kStochasticConvert: return CanRoundAtRandom(instruction);
     case Opcode::kConvolution:
       return instruction.shape().has_dynamic_dims() ? No("the result has dynamic dimensions")
                                                     : Yes();
@@ -80,6 +93,10 @@ Decision IsKernel(const Instruction& instruction) {
                  ? No("it sorts {}", instruction.operand(0)->shape())
                  : Yes();
     case Opcode::kRngBitGenerator: return CanMakeBits(instruction);
+    case Opcode::kRng: return CanDraw(instruction);
+    case Opcode::kRngGetAndUpdateState:
+    case Opcode::kReplicaId:
+    case Opcode::kPartitionId: return Yes();
     case Opcode::kFft: return CanTransform(instruction);
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve: return CanSolve(instruction);
@@ -88,8 +105,21 @@ Decision IsKernel(const Instruction& instruction) {
       return instruction.operand(0)->shape().has_dynamic_dims()
                  ? No("the operand has dynamic dimensions")
                  : Yes();
-    default: return cpu::IsKernel(instruction);
+    default:
+      return HasTrait(instruction.opcode(), kCollective) ? CanRunAlone(instruction)
+                                                         : cpu::IsKernel(instruction);
   }
+}
+
+int LateIntegers(PlanStep::Late late) {
+  switch (late) {
+    case PlanStep::Late::kNone: return 0;
+    case PlanStep::Late::kDraw:
+    case PlanStep::Late::kCounter: return 2;
+    case PlanStep::Late::kReplicaId:
+    case PlanStep::Late::kPartitionId: return 1;
+  }
+  return 0;
 }
 
 std::vector<BufferPair> InPlacePairs(const Instruction& instruction) {
@@ -153,15 +183,21 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
   }
   KernelPlan plan;
   ASSIGN_OR_RETURN(Frame frame, MakeFrame(instruction, options));
-  const Instruction* const root = RootOf(instruction);
+  const Instruction* root = RootOf(instruction);
+  if (const Instruction* product = ProductOf(instruction); product != nullptr) root = product;
   bool done = true;
   switch (root->opcode()) {
     case Opcode::kScaledDot:
     case Opcode::kDot: RETURN_IF_ERROR(EmitDot(*root, frame, plan)); break;
+    case Opcode::kRaggedDot: RETURN_IF_ERROR(EmitRaggedDot(*root, frame, plan)); break;
     case Opcode::kConvolution: RETURN_IF_ERROR(EmitConvolution(*root, frame, plan)); break;
     case Opcode::kSort: RETURN_IF_ERROR(EmitSort(*root, frame, plan)); break;
     case Opcode::kTopK: RETURN_IF_ERROR(EmitTopK(*root, frame, plan)); break;
     case Opcode::kRngBitGenerator: RETURN_IF_ERROR(EmitRngBitGenerator(*root, frame, plan)); break;
+    case Opcode::kRng: RETURN_IF_ERROR(EmitRng(*root, frame, plan)); break;
+    case Opcode::kRngGetAndUpdateState:
+    case Opcode::kReplicaId:
+    case Opcode::kPartitionId: RETURN_IF_ERROR(EmitLateNumber(*root, frame, plan)); break;
     case Opcode::kFft: RETURN_IF_ERROR(EmitFft(*root, frame, plan)); break;
     case Opcode::kCholesky: RETURN_IF_ERROR(EmitCholesky(*root, frame, plan)); break;
     case Opcode::kTriangularSolve: RETURN_IF_ERROR(EmitTriangularSolve(*root, frame, plan)); break;
@@ -173,10 +209,6 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
     case Opcode::kScatter:
       RETURN_IF_ERROR(EmitScatter(instruction, IsShared(instruction, options), frame, plan));
       break;
-    case Opcode::kReduce: {
-      ASSIGN_OR_RETURN(done, EmitReduceFamily(instruction, frame, plan));
-      break;
-    }
     case Opcode::kTranspose: {
       ASSIGN_OR_RETURN(done, EmitTranspose(instruction, frame, plan));
       break;
@@ -185,12 +217,16 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
       done = IsShared(instruction, options);
       if (done) RETURN_IF_ERROR(EmitUpdateInPlace(instruction, frame, plan));
       break;
-    default: done = false; break;
+    default:
+      done = HasTrait(root->opcode(), kCollective);
+      if (done) RETURN_IF_ERROR(EmitAlone(*root, frame, plan));
+      break;
   }
   if (done) return plan;
   RET_CHECK(!HasBody(frame, Opcode::kScatter), "a scatter inside `{}`", instruction.name());
-  // Outputs of as many elements share a kernel.
   std::vector<bool> emitted(frame.outputs.size(), false);
+  if (HasBody(frame, Opcode::kReduce)) RETURN_IF_ERROR(EmitReductions(frame, emitted, plan));
+  // Others of as many elements share a kernel.
   for (size_t first = 0; first < frame.outputs.size(); ++first) {
     if (emitted[first]) continue;
     std::vector<KernelOutput> group;

@@ -40,7 +40,15 @@ struct PlanStep {
   LaunchDims dims;
   std::vector<int> buffers;  // arguments, as numbers of the plan's buffers; kCopy: source, target
   std::vector<int64_t> integers;
+  // What becomes known when the step runs: integers behind those.
+  //   kDraw     the key of the run's random numbers, and how many draws came before this one
+  //   kCounter  both words of a counter of its own, which this step advances by `delta`
+  enum class Late : uint8_t { kNone, kDraw, kCounter, kReplicaId, kPartitionId };
+  Late late = Late::kNone;
+  int64_t delta = 0;
 };
+// Integers that it stands for.
+int LateIntegers(PlanStep::Late late);
 
 struct KernelPlan {
   const char* family = "loop";

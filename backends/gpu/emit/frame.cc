@@ -114,14 +114,22 @@ absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integer
   return static_cast<int>(plan.kernels.size()) - 1;
 }
 
-void AddLaunch(const Frame& frame, int kernel, int64_t blocks, int block_threads,
-               std::vector<int64_t> integers, KernelPlan& plan) {
+PlanStep& AddLaunch(const Frame& frame, int kernel, int64_t blocks, int block_threads,
+                    std::vector<int64_t> integers, KernelPlan& plan) {
   PlanStep step;
   step.kernel = kernel;
   step.dims.grid[0] = blocks;
   step.dims.block = block_threads;
   step.buffers = frame.AllBuffers();
   step.integers = std::move(integers);
+  plan.steps.push_back(std::move(step));
+  return plan.steps.back();
+}
+
+void AddCopy(int from, int to, KernelPlan& plan) {
+  PlanStep step;
+  step.kind = PlanStep::Kind::kCopy;
+  step.buffers = {from, to};
   plan.steps.push_back(std::move(step));
 }
 

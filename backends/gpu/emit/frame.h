@@ -39,9 +39,11 @@ using KernelBody = std::function<absl::Status(FusedEmitter& emitter, KernelBuild
 // Adds a kernel to the plan; gives its number. It takes all buffers of the frame.
 absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integers, KernelPlan& plan,
                               const KernelBody& body);
-// Adds a launch of it.
-void AddLaunch(const Frame& frame, int kernel, int64_t blocks, int block_threads,
-               std::vector<int64_t> integers, KernelPlan& plan);
+// Adds a launch of it, which may be told more until the next one is added.
+PlanStep& AddLaunch(const Frame& frame, int kernel, int64_t blocks, int block_threads,
+                    std::vector<int64_t> integers, KernelPlan& plan);
+// Adds a copy of a whole buffer.
+void AddCopy(int from, int to, KernelPlan& plan);
 // Adds AddKernel and AddLaunch of blocks enough for `threads` threads.
 absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& plan,
                              const KernelBody& body);
@@ -51,19 +53,30 @@ const Instruction* RootOf(const Instruction& fusion);
 
 // The families. Each takes any fusion it is named for.
 absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs, KernelPlan& plan);
-absl::StatusOr<bool> EmitReduceFamily(const Instruction& fusion, const Frame& frame,
-                                      KernelPlan& plan);
+// Emits what the kernels of reductions store, and notes these outputs; others are loops.
+absl::Status EmitReductions(const Frame& frame, std::vector<bool>& emitted, KernelPlan& plan);
 absl::Status EmitUpdateInPlace(const Instruction& fusion, const Frame& frame, KernelPlan& plan);
 absl::Status EmitScatter(const Instruction& fusion, bool in_place, Frame& frame, KernelPlan& plan);
 // Whether a scaled-dot is of floats, in whole blocks.
 Decision CanScale(const Instruction& dot);
 absl::Status EmitDot(const Instruction& dot, const Frame& frame, KernelPlan& plan);
+absl::Status EmitRaggedDot(const Instruction& dot, const Frame& frame, KernelPlan& plan);
 absl::Status EmitConvolution(const Instruction& conv, const Frame& frame, KernelPlan& plan);
 absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan);
-absl::Status EmitTopK(const Instruction& topk, const Frame& frame, KernelPlan& plan);
+absl::Status EmitTopK(const Instruction& topk, Frame& frame, KernelPlan& plan);
 // Whether EmitRngBitGenerator takes its state and result.
 Decision CanMakeBits(const Instruction& rng);
 absl::Status EmitRngBitGenerator(const Instruction& rng, const Frame& frame, KernelPlan& plan);
+// Whether the types are ones that stochastic-convert is defined for.
+Decision CanRoundAtRandom(const Instruction& convert);
+// Whether EmitRng draws numbers of its type.
+Decision CanDraw(const Instruction& rng);
+absl::Status EmitRng(const Instruction& rng, const Frame& frame, KernelPlan& plan);
+// What is the same for a whole run: rng-get-and-update-state, replica-id, partition-id.
+absl::Status EmitLateNumber(const Instruction& instruction, const Frame& frame, KernelPlan& plan);
+// Whether a collective means something where there is one device, and what: copies, or zeros.
+Decision CanRunAlone(const Instruction& collective);
+absl::Status EmitAlone(const Instruction& collective, const Frame& frame, KernelPlan& plan);
 Decision CanTransform(const Instruction& fft);
 absl::Status EmitFft(const Instruction& fft, Frame& frame, KernelPlan& plan);
 // Whether a cholesky or triangular-solve is of a type that its family computes.

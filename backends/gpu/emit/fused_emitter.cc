@@ -80,6 +80,7 @@ absl::StatusOr<Emitted> FusedEmitter::EmitUncached(const Instruction* i, const A
       {Opcode::kDynamicUpdateSlice, &FusedEmitter::EmitDynamicUpdateSlice},
       {Opcode::kGather, &FusedEmitter::EmitGather},
       {Opcode::kMap, &FusedEmitter::EmitMap},
+      {Opcode::kStochasticConvert, &FusedEmitter::EmitStochasticConvert},
       {Opcode::kGetTupleElement, &FusedEmitter::EmitElementOfTuple},
       {Opcode::kGetDimensionSize, &FusedEmitter::EmitDimensionSize},
   };

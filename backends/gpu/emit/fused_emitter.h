@@ -40,6 +40,11 @@ class FusedEmitter final {
   // Element `index` of result `result` of the instruction (0 for arrays).
   absl::StatusOr<Emitted> Emit(const Instruction* instruction, const ArrayIndex& index,
                                int result = 0);
+  // Element `index` of a result is known: it is not computed again while code of this scope follows.
+  void SetElement(const Instruction* instruction, const ArrayIndex& index, const Emitted& value,
+                  int result = 0) {
+    memo_[instruction].push_back({k_.scope_id(k_.scope_count() - 1), index, result, value});
+  }
   // The results of a scalar computation (several for a tuple root), or of one that works on each
   // element of its arrays for itself: one element of all of them.
   absl::StatusOr<EmittedList> EmitRegion(const Computation& computation,
@@ -84,6 +89,7 @@ class FusedEmitter final {
   absl::StatusOr<Emitted> EmitDynamicSlice(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitDynamicUpdateSlice(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitGather(const Instruction* i, const ArrayIndex& index);
+  absl::StatusOr<Emitted> EmitStochasticConvert(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitMap(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitDimensionSize(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitElementOfTuple(const Instruction* i, const ArrayIndex& index);

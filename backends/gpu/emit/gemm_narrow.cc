@@ -21,8 +21,8 @@ class NarrowEmission {
  public:
   NarrowEmission(const Frame& frame, const GemmRequest& request)
       : frame_(frame), request_(request), sizes_(request.sizes) {
-    constexpr int kVectorBytes = 16;
-    vector_ = std::max(1, std::min(request.rhs.run, kVectorBytes * 8 / request.factor_bits));
+    constexpr int kLoadBytes = 16;
+    vector_ = std::max(1, std::min(request.rhs.run, kLoadBytes * 8 / request.factor_bits));
     // What a block adds up fits in its shared memory.
     constexpr int64_t kSharedBytes = 32 * 1024;
     while (sizes_.rows * kColumnThreads * kDepthParts * vector_ * ByteSize(request.sum_type) >

@@ -145,9 +145,11 @@ llvm::Value* KernelBuilder::BlockIndex(int axis) {
 }
 
 llvm::Value* KernelBuilder::Integer(int i) {
-  llvm::Value* const value =
-      function_->getArg(static_cast<unsigned>(buffers_.size()) + static_cast<unsigned>(i));
-  return b_.CreateIntCast(value, index_type_, true);
+  return b_.CreateIntCast(WideInteger(i), index_type_, true);
+}
+
+llvm::Value* KernelBuilder::WideInteger(int i) {
+  return function_->getArg(static_cast<unsigned>(buffers_.size()) + static_cast<unsigned>(i));
 }
 
 // ---- structure ----

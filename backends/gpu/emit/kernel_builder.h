@@ -80,8 +80,9 @@ class KernelBuilder final {
 
   llvm::Value* ThreadIndex();  // in the block
   llvm::Value* BlockIndex(int axis = 0);
-  // Integer parameter `i`.
+  // Integer parameter `i`; with all of its 64 bits.
   llvm::Value* Integer(int i);
+  llvm::Value* WideInteger(int i);
 
   // ---- structure ----
   using Make = std::function<absl::StatusOr<EmittedList>()>;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "backends/gpu/emit/frame.h"
+#include "backends/gpu/emit/random_words.h"
 #include "lib/eval/random_bits.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -10,26 +11,23 @@
 namespace hlo::gpu {
 namespace {
 
-using Word = llvm::Value*;
-
-class RngEmission {
+class RngEmission : RandomWords {
  public:
   RngEmission(const Instruction& rng, const Frame& frame, KernelBuilder& k)
-      : rng_(rng), frame_(frame), k_(k), b_(k.b()) {
+      : RandomWords(k.b()), rng_(rng), frame_(frame), k_(k), b_(k.b()) {
     data_ = rng.shape().IsTuple() ? rng.shape().element(1) : rng.shape();
     wide_ = BitWidth(data_.element_type()) == 64;
     state_words_ = static_cast<int>(rng.operand(0)->shape().element_count());
     key_ = StateWord(0);
   }
 
-  absl::Status Philox(int64_t blocks) {
+  absl::Status EmitPhilox(int64_t blocks) {
     const bool has_high = state_words_ == 3;
     Word const low = StateWord(1);
     Word const high = has_high ? StateWord(2) : key_;
     return ForEachBlock(blocks, [&](llvm::Value* thread) -> absl::Status {
       const auto [at_low, at_high] = Advance(low, high, b_.CreateZExtOrTrunc(thread, I64()));
-      const std::array<Word, 4> words =
-          PhiloxRounds({Low(at_low), High(at_low), Low(at_high), High(at_high)});
+      const std::array<Word, 4> words = RandomWords::Philox(at_low, at_high, key_);
       const int per_block = wide_ ? 2 : 4;
       for (int i = 0; i < per_block; ++i) {
         llvm::Value* const place = k_.Offset(k_.Scale(thread, per_block), i);
@@ -41,7 +39,7 @@ class RngEmission {
     });
   }
 
-  absl::Status ThreeFry() {
+  absl::Status EmitThreeFry() {
     Word const counter = StateWord(1);
     const absl::Span<const int64_t> dims = data_.dims();
     const int pair = wide_ ? -1 : PairDimension(dims);
@@ -51,7 +49,7 @@ class RngEmission {
     for (const int64_t size : half) blocks *= size;
     return ForEachBlock(blocks, [&](llvm::Value* thread) -> absl::Status {
       Word const t = b_.CreateAdd(counter, b_.CreateZExtOrTrunc(thread, I64()));
-      const std::array<Word, 2> words = ThreeFryRounds({Low(t), High(t)});
+      const std::array<Word, 2> words = RandomWords::ThreeFry(t, key_);
       if (pair < 0) {
         RETURN_IF_ERROR(StoreInside(thread, wide_ ? Join(words[0], words[1]) : words[0]));
       } else {
@@ -71,55 +69,7 @@ class RngEmission {
 
  private:
   llvm::Type* I64() { return b_.getInt64Ty(); }
-  llvm::Type* I32() { return b_.getInt32Ty(); }
   Word StateWord(int i) { return k_.Load(0, k_.Index(i)).value; }
-  Word Low(Word x) { return b_.CreateTrunc(x, I32()); }
-  Word High(Word x) { return b_.CreateTrunc(b_.CreateLShr(x, 32), I32()); }
-  Word Join(Word low, Word high) {
-    return b_.CreateOr(b_.CreateZExt(low, I64()), b_.CreateShl(b_.CreateZExt(high, I64()), 32));
-  }
-  // (low, high) + steps.
-  std::pair<Word, Word> Advance(Word low, Word high, Word steps) {
-    Word const sum = b_.CreateAdd(low, steps);
-    Word const carry = b_.CreateZExt(b_.CreateICmpULT(sum, steps), I64());
-    return {sum, b_.CreateAdd(high, carry)};
-  }
-
-  std::array<Word, 4> PhiloxRounds(std::array<Word, 4> x) {
-    Word k0 = Low(key_), k1 = High(key_);
-    const auto product = [&](uint64_t factor, Word w) {
-      return b_.CreateMul(b_.getInt64(factor), b_.CreateZExt(w, I64()));
-    };
-    for (int round = 0; round < 10; ++round) {
-      Word const p0 = product(0xD2511F53, x[0]);
-      Word const p1 = product(0xCD9E8D57, x[2]);
-      x = {b_.CreateXor(b_.CreateXor(High(p1), x[1]), k0), Low(p1),
-           b_.CreateXor(b_.CreateXor(High(p0), x[3]), k1), Low(p0)};
-      k0 = b_.CreateAdd(k0, b_.getInt32(0x9E3779B9));
-      k1 = b_.CreateAdd(k1, b_.getInt32(0xBB67AE85));
-    }
-    return x;
-  }
-
-  std::array<Word, 2> ThreeFryRounds(std::array<Word, 2> x) {
-    constexpr uint32_t kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-    Word const k0 = Low(key_);
-    Word const k1 = High(key_);
-    const std::array<Word, 3> schedule = {
-        k0, k1, b_.CreateXor(b_.CreateXor(k0, k1), b_.getInt32(0x1BD11BDA))};
-    x = {b_.CreateAdd(x[0], schedule[0]), b_.CreateAdd(x[1], schedule[1])};
-    for (uint32_t group = 1; group <= 5; ++group) {
-      for (const uint32_t rotation : kRotations[(group - 1) % 2]) {
-        x[0] = b_.CreateAdd(x[0], x[1]);
-        Word const turned =
-            b_.CreateIntrinsic(llvm::Intrinsic::fshl, {I32()}, {x[1], x[1], b_.getInt32(rotation)});
-        x[1] = b_.CreateXor(turned, x[0]);
-      }
-      x[0] = b_.CreateAdd(x[0], schedule[group % 3]);
-      x[1] = b_.CreateAdd(b_.CreateAdd(x[1], schedule[(group + 1) % 3]), b_.getInt32(group));
-    }
-    return x;
-  }
 
   absl::Status ForEachBlock(int64_t blocks, const std::function<absl::Status(llvm::Value*)>& body) {
     llvm::Value* const thread =
@@ -191,7 +141,7 @@ absl::Status EmitRngBitGenerator(const Instruction& rng, const Frame& frame, Ker
   return AddSimpleKernel(frame, three_fry ? count : blocks, plan,
                          [&](FusedEmitter&, KernelBuilder& k) {
                            RngEmission emission(rng, frame, k);
-                           return three_fry ? emission.ThreeFry() : emission.Philox(blocks);
+                           return three_fry ? emission.EmitThreeFry() : emission.EmitPhilox(blocks);
                          });
 }
 

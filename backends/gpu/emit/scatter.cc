@@ -213,6 +213,7 @@ absl::Status EmitSorted(const Instruction& scatter, int64_t scatters, int64_t wi
       }));
   MergeSort merge;
   merge.length = merge.count = scatters;
+  merge.types = {type, type};
   merge.before = [](FusedEmitter& emitter, const EmittedList& a,
                     const EmittedList& b) -> absl::StatusOr<llvm::Value*> {
     return emitter.kernel().b().CreateICmpSLT(a[0].value, b[0].value);

@@ -1,11 +1,14 @@
-// sort: stable merge sort. Sorted runs of 1, 2, 4, … elements are merged pairwise by one launch
-// each; every element finds its place in the merged run by a binary search of its neighbour run, so
-// any comparator and any number of operands will do, and no thread waits for another.
+// sort: stable merge sort. Blocks sort tiles in shared memory (tile_sort.h); sorted runs are then
+// merged pairwise by one launch for each doubling: every element finds its place in the merged run by
+// a binary search of its neighbour run, so any comparator and any number of operands will do.
 //
 //   place of left[i]  = i + number of right elements that come before it:  right < left[i]
 //   place of right[j] = j + number of left elements that do not come after: not right[j] < left
 #include "backends/gpu/emit/sort.h"
 
+#include <algorithm>
+
+#include "backends/gpu/emit/tile_sort.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
@@ -106,11 +109,96 @@ class SortEmission {
   KernelBuilder& k_;
 };
 
+// The places of a block's elements in lines.
+class LineTiles {
+ public:
+  explicit LineTiles(const MergeSort& sort)
+      : sort_(sort),
+        tile_(SortTileFor(sort.types)),
+        segment_(SortSegmentFor(sort.length, tile_)),
+        tiles_(CeilDiv(sort.length, segment_)),
+        lines_(sort.count / sort.length) {}
+
+  int tile() const { return tile_; }
+  int segment() const { return segment_; }
+  int64_t blocks() const { return CeilDiv(lines_ * tiles_ * segment_, tile_); }
+  struct Place {
+    llvm::Value *line, *position;
+  };
+  // Segments of all lines one behind the other.
+  Place Of(KernelBuilder& k, llvm::Value* local) const {
+    llvm::Value* const all = k.Add(k.Scale(k.BlockIndex(), tile_), local);
+    llvm::Value* const tile = k.Div(all, segment_);
+    return {k.Div(tile, tiles_),
+            k.Add(k.Scale(k.Rem(tile, tiles_), segment_), k.Rem(all, segment_))};
+  }
+  llvm::Value* IsInside(KernelBuilder& k, const Place& place) const {
+    return k.b().CreateAnd(k.Less(place.line, k.Index(lines_)),
+                           k.Less(place.position, k.Index(sort_.length)));
+  }
+  // The element's number in the arrays.
+  llvm::Value* Element(KernelBuilder& k, const Place& place) const {
+    llvm::Value* const inner = k.Rem(place.line, sort_.stride);
+    llvm::Value* const outer = k.Div(place.line, sort_.stride);
+    return k.Add(k.Add(k.Scale(outer, sort_.length * sort_.stride), inner),
+                 k.Scale(place.position, sort_.stride));
+  }
+
+ private:
+  const MergeSort& sort_;
+  int tile_, segment_;
+  int64_t tiles_, lines_;
+};
+
+absl::Status AddTiles(const MergeSort& sort, const Frame& frame, const std::vector<int>& from,
+                      const std::vector<int>& to, KernelPlan& plan) {
+  const LineTiles tiles(sort);
+  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+    TileSort tile;
+    tile.tile = tiles.tile();
+    tile.segment = tiles.segment();
+    tile.types = sort.types;
+    tile.before = sort.before;
+    tile.valid = [&](llvm::Value* local) { return tiles.IsInside(k, tiles.Of(k, local)); };
+    tile.load = [&](llvm::Value* local) -> absl::StatusOr<EmittedList> {
+      const LineTiles::Place place = tiles.Of(k, local);
+      llvm::Value* const element = tiles.Element(k, place);
+      EmittedList values;
+      for (size_t i = 0; i < from.size(); ++i) {
+        values.push_back(from[i] == kPositions ? PositionAs(k, sort.types[i], place.position)
+                                               : k.Load(from[i], element));
+      }
+      return values;
+    };
+    tile.store = [&](llvm::Value* local, const EmittedList& values) {
+      const LineTiles::Place place = tiles.Of(k, local);
+      return k.If(tiles.IsInside(k, place), [&] {
+        llvm::Value* const element = tiles.Element(k, place);
+        for (size_t i = 0; i < to.size(); ++i) k.Store(to[i], element, values[i]);
+        return absl::OkStatus();
+      });
+    };
+    return EmitTileSort(emitter, tile);
+  };
+  // What is behind the last element is counted, too.
+  Frame wider = frame;
+  wider.largest = std::max(frame.largest, tiles.blocks() * tiles.tile());
+  ASSIGN_OR_RETURN(const int kernel, AddKernel(wider, tiles.tile() / 2, 0, plan, body));
+  AddLaunch(wider, kernel, tiles.blocks(), tiles.tile() / 2, {}, plan);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-int64_t MergePasses(int64_t length) {
+Emitted PositionAs(KernelBuilder& k, ElementType type, llvm::Value* position) {
+  llvm::Type* const integer = k.b().getIntNTy(static_cast<unsigned>(BitWidth(type)));
+  return {k.b().CreateZExtOrTrunc(position, integer), nullptr};
+}
+
+int64_t MergePasses(const MergeSort& sort) {
+  const int64_t tile = SortTileFor(sort.types);
   int64_t passes = 0;
-  while ((int64_t{1} << passes) < length) ++passes;
+  while (tile << passes < sort.length) ++passes;
   return passes;
 }
 
@@ -119,22 +207,23 @@ absl::Status AddMergeSort(const MergeSort& sort, const Frame& frame, const std::
                           KernelPlan& plan) {
   constexpr int kThreads = 128;
   const int64_t blocks = CeilDiv(sort.count, kThreads);
-  const int64_t passes = MergePasses(sort.length);
-  // Pass p reads where pass p - 1 wrote; the last one writes the results.
-  int kernels[3] = {-1, -1, -1};  // from, to, scratch as source
+  const int64_t passes = MergePasses(sort);
+  const int64_t tile = SortTileFor(sort.types);
+  // Pass p reads where pass p - 1, or the tiles, wrote; the last one writes the results.
+  RETURN_IF_ERROR(AddTiles(sort, frame, from, passes % 2 == 0 ? to : scratch, plan));
+  int kernels[2] = {-1, -1};  // into the scratch memory, into the results
   for (int64_t p = 0; p < passes; ++p) {
     const bool into_results = (passes - 1 - p) % 2 == 0;
-    const int source = p == 0 ? 0 : into_results ? 2 : 1;
-    const std::vector<int>& reads = p == 0 ? from : into_results ? scratch : to;
-    const std::vector<int>& writes = into_results ? to : scratch;
-    if (kernels[source] < 0) {
+    int& kernel = kernels[into_results ? 1 : 0];
+    if (kernel < 0) {
       ASSIGN_OR_RETURN(
-          kernels[source],
-          AddKernel(frame, kThreads, 1, plan, [&](FusedEmitter& emitter, KernelBuilder&) {
-            return SortEmission(sort, reads, writes, emitter).Emit();
+          kernel, AddKernel(frame, kThreads, 1, plan, [&](FusedEmitter& emitter, KernelBuilder&) {
+            return SortEmission(sort, into_results ? scratch : to, into_results ? to : scratch,
+                                emitter)
+                .Emit();
           }));
     }
-    AddLaunch(frame, kernels[source], blocks, kThreads, {int64_t{1} << p}, plan);
+    AddLaunch(frame, kernel, blocks, kThreads, {tile << p}, plan);
   }
   return absl::OkStatus();
 }
@@ -160,21 +249,13 @@ absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan) {
   if (merge.count == 0) return absl::OkStatus();
   std::vector<int> operands, results, scratch;
   for (int i = 0; i < sort.operand_count(); ++i) {
+    merge.types.push_back(sort.operand(i)->shape().element_type());
     operands.push_back(i);
     results.push_back(frame.operand_buffers + i);
   }
-  const int64_t passes = MergePasses(merge.length);
-  if (passes > 1) {
-    for (const int i : operands) {
-      const ElementType type = sort.operand(i)->shape().element_type();
+  if (MergePasses(merge) > 0) {
+    for (const ElementType type : merge.types)
       scratch.push_back(frame.AddScratch(plan, type, merge.count));
-    }
-  }
-  for (size_t i = 0; passes == 0 && i < operands.size(); ++i) {
-    PlanStep step;
-    step.kind = PlanStep::Kind::kCopy;
-    step.buffers = {operands[i], results[i]};
-    plan.steps.push_back(step);
   }
   return AddMergeSort(merge, frame, operands, results, scratch, plan);
 }

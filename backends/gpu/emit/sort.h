@@ -4,10 +4,9 @@
 // includes LLVM headers.
 #pragma once
 
-#include <functional>
 #include <vector>
 
-#include "backends/gpu/emit/frame.h"
+#include "backends/gpu/emit/tile_sort.h"
 
 namespace hlo::gpu {
 
@@ -15,16 +14,19 @@ struct MergeSort {
   int64_t length = 0;  // of a line
   int64_t stride = 1;  // from an element of a line to the next
   int64_t count = 0;   // elements of each array
-  // Whether the elements `a` of all arrays come before the elements `b`.
-  std::function<absl::StatusOr<llvm::Value*>(FusedEmitter&, const EmittedList& a,
-                                             const EmittedList& b)>
-      before;
+  std::vector<ElementType> types;
+  ComesBefore before;
 };
 
-// Launches that a line of `length` elements takes.
-int64_t MergePasses(int64_t length);
+// In the place of a buffer to sort: the position of each element in its line.
+inline constexpr int kPositions = -1;
+// A position as an element of an integer type that holds it.
+Emitted PositionAs(KernelBuilder& k, ElementType type, llvm::Value* position);
+
+// Merging launches that the sort takes, after the one that sorts tiles.
+int64_t MergePasses(const MergeSort& sort);
 // Sorts the arrays in buffers `from` into `to`, by way of `scratch` (of the same types; not used when
-// there are fewer than two passes). There is at least one pass.
+// nothing is merged).
 absl::Status AddMergeSort(const MergeSort& sort, const Frame& frame, const std::vector<int>& from,
                           const std::vector<int>& to, const std::vector<int>& scratch,
                           KernelPlan& plan);

@@ -1,0 +1,31 @@
+// backends/gpu/emit/epilogue.h
+//
+// What a fusion computes from each result of its dot or convolution before it is stored: the
+// elementwise operations behind the product (passes/gpu/gpu_epilogue_fusion.h). Internal to this
+// folder: includes LLVM headers.
+#pragma once
+
+#include "backends/gpu/emit/frame.h"
+
+namespace hlo::gpu {
+
+// The dot, scaled-dot or convolution of a fusion; null where there is none, or more than one.
+const Instruction* ProductOf(const Instruction& fusion);
+// Whether all between the product and the fusion's root is elementwise.
+Decision CanFollow(const Instruction& fusion, const Instruction& product);
+
+class Epilogue final {
+ public:
+  Epilogue(const Instruction& product, const Frame& frame) : product_(product), frame_(frame) {}
+
+  // Stores what becomes of consecutive elements of the product from number `linear` on, a multiple
+  // of how many they are.
+  absl::Status Store(FusedEmitter& emitter, llvm::Value* linear,
+                     absl::Span<const Emitted> values) const;
+
+ private:
+  const Instruction& product_;
+  const Frame& frame_;
+};
+
+}  // namespace hlo::gpu

@@ -1,0 +1,195 @@
+#include "passes/gpu/gpu_epilogue_fusion.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "lib/ir/builder.h"
+#include "lib/ir/dense_map.h"
+#include "passes/cpu/fusible.h"
+
+namespace hlo {
+namespace {
+
+// Users further behind the product than this are not looked for.
+constexpr size_t kWindow = 4096;
+// An operand of as many times fewer elements than the result is computed inside.
+constexpr int64_t kSmallPart = 2;
+
+bool IsProduct(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kDot:
+    case Opcode::kScaledDot:
+    case Opcode::kConvolution:
+      return instruction.shape().IsArray() && !instruction.shape().has_dynamic_dims() &&
+             !instruction.HasSideEffect() && !instruction.has_control_edges();
+    default: return false;
+  }
+}
+
+class EpilogueFuser {
+ public:
+  EpilogueFuser(Computation& computation, const GpuEpilogueFusionOptions& options,
+                PassContext& context)
+      : computation_(computation),
+        options_(options),
+        context_(context),
+        order_(computation.SequenceOrPostOrder()),
+        state_(computation.module().id_limit()) {}
+
+  absl::StatusOr<bool> Run() {
+    bool changed = false;
+    for (size_t i = 0; i < order_.size(); ++i) {
+      if (order_[i]->is_dead() || !IsProduct(*order_[i])) continue;
+      const std::vector<Instruction*> group = GroupOf(i);
+      if (group.size() < 2 || !context_.MayRewrite()) continue;
+      MakeFusion(group);
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  // Depends on product number `product` (of order_, from 1), and is of its group or not.
+  struct State {
+    size_t product = 0;
+    bool is_member = false;
+  };
+
+  // The product and what joins it, operands first; the last one's value alone is used outside.
+  std::vector<Instruction*> GroupOf(size_t first) {
+    const size_t number = first + 1;
+    std::vector<Instruction*> members = {order_[first]};
+    state_[order_[first]] = {number, true};
+    size_t best = 1;
+    int64_t open = Uses(*order_[first]);  // of members by what was not looked at yet
+    int64_t outside = 0;                  // by what is no member
+    int64_t costly = 0;
+    const size_t end = std::min(order_.size(), first + kWindow);
+    for (size_t i = first + 1; i < end && open > 0; ++i) {
+      Instruction* const next = order_[i];
+      if (next->is_dead()) continue;
+      int64_t own = 0;  // uses of members
+      bool depends = false, only_members = true;
+      for (const Instruction* operand : next->operands()) {
+        const State state = state_.Get(operand);
+        if (state.product != number) continue;
+        depends = true;
+        own += state.is_member ? 1 : 0;
+        only_members = only_members && state.is_member;
+      }
+      if (!depends) continue;
+      open -= own;
+      const bool joins = only_members && MayJoin(*next, *order_[first]) &&
+                         static_cast<int64_t>(members.size()) < options_.max_instructions &&
+                         costly + (cpu::IsCostly(*next) ? 1 : 0) <= options_.max_costly;
+      state_[next] = {number, joins};
+      if (!joins) {
+        outside += own;
+        continue;
+      }
+      costly += cpu::IsCostly(*next) ? 1 : 0;
+      members.push_back(next);
+      open += Uses(*next);
+      // All uses of the others are inside.
+      if (outside == 0 && open == Uses(*next)) best = members.size();
+    }
+    members.resize(best);
+    return members;
+  }
+
+  // A root's value is used outside.
+  static int64_t Uses(const Instruction& instruction) {
+    return std::ssize(instruction.uses()) + (instruction.is_root() ? 1 : 0);
+  }
+
+  static bool MayJoin(const Instruction& next, const Instruction& product) {
+    return cpu::IsFusible(next) && cpu::IsFusibleElementwise(next) &&
+           next.shape().dims() == product.shape().dims() && !next.has_control_edges() &&
+           !next.HasSideEffect();
+  }
+
+  // Computed inside: it costs less than the memory that it would take.
+  static bool IsSmallWork(const Instruction& operand, const Instruction& product) {
+    if (!cpu::IsFusible(operand) || operand.has_control_edges() || operand.HasSideEffect())
+      return false;
+    if (operand.opcode() == Opcode::kBroadcast || operand.opcode() == Opcode::kIota ||
+        operand.opcode() == Opcode::kConstant)
+      return true;
+    return (cpu::IsFusibleElementwise(operand) || operand.opcode() == Opcode::kReshape) &&
+           !cpu::IsCostly(operand) &&
+           operand.shape().element_count() <= product.shape().element_count() / kSmallPart;
+  }
+
+  void MakeFusion(const std::vector<Instruction*>& group) {
+    Computation* const fused = computation_.module().AddComputation("fused_computation");
+    const Instruction& product = *group.front();
+    Instruction* const root = group.back();
+    std::vector<Instruction*> operands;
+    absl::flat_hash_map<const Instruction*, Instruction*> copies;
+    const auto parameter = [&](Instruction* from) {
+      const auto index = static_cast<int64_t>(operands.size());
+      operands.push_back(from);
+      return fused->AddParameter(index, from->shape(), fmt::format("param_{}", index));
+    };
+    const auto import = [&](auto&& self, Instruction* from) -> Instruction* {
+      if (const auto it = copies.find(from); it != copies.end()) return it->second;
+      Instruction* copy = nullptr;
+      if (!IsSmallWork(*from, product)) {
+        copy = parameter(from);
+      } else {
+        std::vector<Instruction*> mine;
+        for (Instruction* operand : from->operands()) mine.push_back(self(self, operand));
+        copy = fused->AddClone(*from, from->shape(), mine);
+      }
+      copies[from] = copy;
+      return copy;
+    };
+    for (Instruction* member : group) {
+      std::vector<Instruction*> mine;
+      for (Instruction* operand : member->operands()) {
+        if (const auto it = copies.find(operand); it != copies.end()) {
+          mine.push_back(it->second);
+        } else if (member == &product) {
+          mine.push_back(parameter(operand));
+          copies[operand] = mine.back();
+        } else {
+          mine.push_back(import(import, operand));
+        }
+      }
+      copies[member] = fused->AddClone(*member, member->shape(), mine);
+    }
+    fused->set_root(copies[root]);
+    Instruction* const fusion =
+        computation_.Add(Opcode::kFusion, root->shape(), operands,
+                         AttrsPtr::Make(FusionAttrs{FusionKind::kOutput, {}}), {fused},
+                         fmt::format("{}_{}_fusion", product.opcode_text(), root->opcode_text()));
+    fusion->CopyExtrasFrom(*root);
+    context_.Count("products fused");
+    context_.Count("instructions fused", std::ssize(group) - 1);
+    computation_.Replace(root, fusion);
+    for (size_t i = group.size() - 1; i-- > 0;) {
+      if (!group[i]->is_dead() && !group[i]->has_uses()) computation_.RemoveUnused(group[i]);
+    }
+  }
+
+  Computation& computation_;
+  const GpuEpilogueFusionOptions& options_;
+  PassContext& context_;
+  std::vector<Instruction*> order_;
+  InstructionMap<State> state_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> GpuEpilogueFusion::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module)) {
+    ASSIGN_OR_RETURN(const bool one, EpilogueFuser(*computation, options_, context).Run());
+    changed |= one;
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(GpuEpilogueFusion)
+
+}  // namespace hlo

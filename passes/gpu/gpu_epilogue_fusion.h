@@ -1,0 +1,42 @@
+// Puts the elementwise operations behind a product into its kernel.
+//
+//   d = bf16[m,n] dot(x, w)
+//   b = bf16[m,n] broadcast(bias)
+//   s = bf16[m,n] add(d, b)            =>   r = bf16[m,n] fusion(x, w, bias), kind=kOutput,
+//   r = bf16[m,n] maximum(s, zeros)                       calls={ maximum(add(dot(x, w), …), …) }
+//
+// From each dot, scaled-dot and convolution on, elementwise operations on arrays of its dimensions
+// join it as long as one value alone leaves the group: bias, scale, activation, residual, convert.
+// Broadcasts, scalars and small operands are computed inside. The kernel applies them to each result
+// before it is stored (backends/gpu/emit/epilogue.h), so the product itself is never in memory.
+//
+// Left alone: products whose value is used elsewhere, too; operations with side effects or control
+// edges; more than `max_instructions` of them, or more than `max_costly` such as tanh, whose code is
+// there once for each of a thread's results. Ensures: fusions have one root, an array.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct GpuEpilogueFusionOptions {
+  int64_t max_instructions = 32;
+  int64_t max_costly = 4;
+  static auto Fields() {
+    using O = GpuEpilogueFusionOptions;
+    return std::tuple{Optional("max_instructions", &O::max_instructions),
+                      Optional("max_costly", &O::max_costly)};
+  }
+};
+
+class GpuEpilogueFusion final : public Pass {
+ public:
+  using Options = GpuEpilogueFusionOptions;
+  explicit GpuEpilogueFusion(Options options = {}) : options_(options) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,221 @@
+#include "passes/gpu/gpu_joint_reductions.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/ir/builder.h"
+#include "lib/ir/dense_map.h"
+#include "passes/cpu/fusible.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kFewElements = 16;  // for one thread
+constexpr size_t kMostOperands = 32;
+constexpr size_t kMostSteps = 4096;  // of a search for paths
+
+// The reduce that an instruction is, or ends with; null for others.
+const Instruction* ReduceOf(const Instruction& instruction) {
+  const Instruction* const root =
+      instruction.IsFusion() ? instruction.fused_computation()->root() : &instruction;
+  if (root->opcode() != Opcode::kReduce || !root->shape().IsArray() ||
+      instruction.has_control_edges() || !cpu::IsKernel(instruction))
+    return nullptr;
+  int64_t elements = 1;
+  for (const int64_t d : root->attrs<ReduceAttrs>().dimensions)
+    elements *= root->operand(0)->shape().dim(static_cast<int>(d));
+  return elements > kFewElements && root->shape().element_count() > 0 ? root : nullptr;
+}
+
+bool IsSameReduction(const Instruction& a, const Instruction& b) {
+  return a.operand(0)->shape().dims() == b.operand(0)->shape().dims() &&
+         a.attrs<ReduceAttrs>().dimensions == b.attrs<ReduceAttrs>().dimensions;
+}
+
+class Joiner {
+ public:
+  Joiner(Computation& computation, const GpuJointReductionsOptions& options, PassContext& context)
+      : computation_(computation), options_(options), context_(context) {}
+
+  absl::StatusOr<bool> Run() {
+    bool changed = false;
+    const std::vector<Instruction*> order = computation_.SequenceOrPostOrder();
+    for (size_t i = 0; i < order.size(); ++i) number_[order[i]] = i;
+    for (Instruction* instruction : order) {
+      if (instruction->is_dead() || joint_.contains(instruction)) continue;
+      const Instruction* const reduce = ReduceOf(*instruction);
+      if (reduce == nullptr) continue;
+      const std::vector<Instruction*> members = MembersFor(*instruction, *reduce);
+      const auto results = std::count_if(
+          members.begin(), members.end(),
+          [&members](const Instruction* member) { return IsUsedOutside(*member, members); });
+      if (results < 2 || !context_.MayRewrite()) continue;
+      MakeFusion(members);
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  // The reduction with others of its kind, and the loops that make what they read.
+  std::vector<Instruction*> MembersFor(Instruction& first, const Instruction& reduce) {
+    std::vector<Instruction*> members = {&first};
+    const absl::Span<const int64_t> dims = reduce.operand(0)->shape().dims();
+    std::vector<Instruction*> arrays;  // that are reduced
+    for (Instruction* operand : first.operands()) {
+      if (operand->shape().IsArray() && operand->shape().dims() == dims) arrays.push_back(operand);
+    }
+    for (Instruction* array : arrays) {
+      if (IsLoop(*array)) TryAdd(array, members);
+    }
+    for (const Instruction* array : arrays) {
+      for (const Use& use : array->uses()) {
+        const Instruction* const other = ReduceOf(*use.user);
+        if (other != nullptr && IsSameReduction(*other, reduce)) TryAdd(use.user, members);
+      }
+    }
+    // What others need comes first.
+    std::sort(members.begin(), members.end(), [this](const Instruction* a, const Instruction* b) {
+      return number_.Get(a) < number_.Get(b);
+    });
+    return members;
+  }
+
+  static bool IsLoop(const Instruction& instruction) {
+    if (instruction.has_control_edges() || !instruction.shape().IsArray()) return false;
+    if (!instruction.IsFusion())
+      return cpu::IsFusibleElementwise(instruction) && cpu::IsFusible(instruction);
+    for (const Instruction* i : instruction.fused_computation()->instructions()) {
+      // What has a kernel of its own stays there.
+      if (i->opcode() == Opcode::kReduce || i->opcode() == Opcode::kScatter ||
+          i->opcode() == Opcode::kTranspose || i->opcode() == Opcode::kDynamicUpdateSlice)
+        return false;
+    }
+    return static_cast<bool>(cpu::IsKernel(instruction));
+  }
+
+  void TryAdd(Instruction* next, std::vector<Instruction*>& members) {
+    if (std::ssize(members) >= options_.max_members || joint_.contains(next) ||
+        std::find(members.begin(), members.end(), next) != members.end())
+      return;
+    members.push_back(next);
+    if (OperandsOf(members).size() > kMostOperands || HasPathOutside(members)) members.pop_back();
+  }
+
+  static bool IsUsedOutside(const Instruction& member, const std::vector<Instruction*>& members) {
+    return member.is_root() ||
+           std::any_of(member.uses().begin(), member.uses().end(), [&members](const Use& use) {
+             return std::find(members.begin(), members.end(), use.user) == members.end();
+           });
+  }
+
+  static std::vector<Instruction*> OperandsOf(const std::vector<Instruction*>& members) {
+    std::vector<Instruction*> operands;
+    for (const Instruction* member : members) {
+      for (Instruction* operand : member->operands()) {
+        const auto is_in = [operand](const std::vector<Instruction*>& list) {
+          return std::find(list.begin(), list.end(), operand) != list.end();
+        };
+        if (!is_in(members) && !is_in(operands)) operands.push_back(operand);
+      }
+    }
+    return operands;
+  }
+
+  // Whether a member needs, by way of what is no member, another: the joint kernel would wait for
+  // itself. Also where it takes long to say.
+  static bool HasPathOutside(const std::vector<Instruction*>& members) {
+    std::vector<const Instruction*> stack;
+    for (const Instruction* operand : OperandsOf(members)) stack.push_back(operand);
+    absl::flat_hash_set<const Instruction*> seen(stack.begin(), stack.end());  // looked up only
+    while (!stack.empty()) {
+      if (seen.size() > kMostSteps) return true;
+      const Instruction* const i = stack.back();
+      stack.pop_back();
+      for (const Instruction* operand : i->operands()) {
+        if (std::find(members.begin(), members.end(), operand) != members.end()) return true;
+        if (seen.insert(operand).second) stack.push_back(operand);
+      }
+    }
+    return false;
+  }
+
+  void MakeFusion(const std::vector<Instruction*>& members) {
+    Module& module = computation_.module();
+    Computation* const fused = module.AddComputation("fused_computation");
+    const std::vector<Instruction*> operands = OperandsOf(members);
+    absl::flat_hash_map<const Instruction*, Instruction*> inside;  // looked up only
+    for (size_t i = 0; i < operands.size(); ++i) {
+      inside[operands[i]] = fused->AddParameter(static_cast<int64_t>(i), operands[i]->shape(),
+                                                fmt::format("param_{}", i));
+    }
+    std::vector<Instruction*> results, roots;
+    std::vector<Shape> shapes;
+    for (Instruction* member : members) {
+      inside[member] = CloneInto(*member, inside, *fused);
+      if (!IsUsedOutside(*member, members)) continue;
+      results.push_back(member);
+      roots.push_back(inside[member]);
+      shapes.push_back(member->shape());
+    }
+    const Shape shape = Shape::Tuple(shapes);
+    fused->set_root(fused->Add(Opcode::kTuple, shape, roots, {}, {}, "tuple"));
+    Instruction* const fusion = computation_.Add(
+        Opcode::kFusion, shape, operands, AttrsPtr::Make(FusionAttrs{FusionKind::kInput, {}}),
+        {fused}, "joint_reductions");
+    for (size_t i = 0; i < results.size(); ++i) {
+      Instruction* const element = computation_.Add(
+          Opcode::kGetTupleElement, results[i]->shape(), {fusion},
+          AttrsPtr::Make(GetTupleElementAttrs{static_cast<int64_t>(i)}), {}, results[i]->name());
+      element->CopyExtrasFrom(*results[i]);
+      joint_.insert(element);
+      computation_.Replace(results[i], element);
+    }
+    for (Instruction* member : members) {
+      if (!member->is_dead() && !member->has_uses()) computation_.RemoveUnused(member);
+    }
+    joint_.insert(fusion);
+    context_.Count("kernels joined", std::ssize(members));
+  }
+
+  // The instruction, or what its fusion computes, on values inside.
+  static Instruction* CloneInto(const Instruction& member,
+                                const absl::flat_hash_map<const Instruction*, Instruction*>& inside,
+                                Computation& fused) {
+    const auto mapped = [](const Instruction& i, const auto& map) {
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : i.operands()) operands.push_back(map.at(operand));
+      return operands;
+    };
+    if (!member.IsFusion()) return fused.AddClone(member, member.shape(), mapped(member, inside));
+    absl::flat_hash_map<const Instruction*, Instruction*> body;
+    for (const Instruction* i : member.fused_computation()->PostOrder()) {
+      body[i] = i->opcode() == Opcode::kParameter
+                    ? inside.at(member.operand(static_cast<int>(i->parameter_number())))
+                    : fused.AddClone(*i, i->shape(), mapped(*i, body));
+    }
+    return body.at(member.fused_computation()->root());
+  }
+
+  Computation& computation_;
+  const GpuJointReductionsOptions& options_;
+  PassContext& context_;
+  InstructionMap<size_t> number_;                  // in the order of the computation
+  absl::flat_hash_set<const Instruction*> joint_;  // made here; looked up only
+};
+
+}  // namespace
+
+absl::StatusOr<bool> GpuJointReductions::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module)) {
+    ASSIGN_OR_RETURN(const bool one, Joiner(*computation, options_, context).Run());
+    changed |= one;
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(GpuJointReductions)
+
+}  // namespace hlo

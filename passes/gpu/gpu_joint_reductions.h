@@ -1,0 +1,35 @@
+// Puts reductions that read the same array into one kernel, with the loop that makes the array.
+//
+//   e = f32[m,n] fusion(x), kind=kLoop            t = (f32[m,n], f32[m], f32[m]) fusion(x), kind=kInput
+//   s = f32[m] reduce(e, zero)             =>     e = get-tuple-element(t), index=0
+//   q = f32[m] fusion(e), kind=kInput             s = get-tuple-element(t), index=1   …
+//
+// The array is read once, or not at all where it is made. Reductions belong together when they reduce
+// the same dimensions of arrays of the same dimensions, and none of them needs another's result.
+// Requires: reductions are the roots of their kernels (cpu-fusion{fuse_rows=false}). Ensures: joint
+// fusions have a tuple for root. Left alone: reductions of few elements, which have a thread for each
+// result; those of several operands; control edges.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct GpuJointReductionsOptions {
+  int64_t max_members = 8;
+  static auto Fields() {
+    return std::tuple{Optional("max_members", &GpuJointReductionsOptions::max_members)};
+  }
+};
+
+class GpuJointReductions final : public Pass {
+ public:
+  using Options = GpuJointReductionsOptions;
+  explicit GpuJointReductions(Options options = {}) : options_(options) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,155 @@
+// A library with the functions of the CUDA driver that keeps host memory and runs no kernel, for tests of
+// what happens around them. $HLO_FAKE_CUDA says what goes wrong:
+//
+//   old      it supports CUDA 11.8        stub     it is the toolkit's stub
+//   none     it knows no device           full     the device has 1 KiB of memory
+//   fault    kernels fail when they run   refuse   kernels fail when they are launched
+//
+// At the end it says on stderr when something was not given back.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+
+namespace {
+
+constexpr int kOutOfMemory = 2, kStub = 34, kIllegalAddress = 700, kOutOfResources = 701;
+
+bool Wants(const char* what) {
+  const char* const chosen = std::getenv("HLO_FAKE_CUDA");
+  return chosen != nullptr && std::string(chosen) == what;
+}
+
+// What is alive, by kind.
+struct Ledger {
+  std::map<std::string, int> alive;
+  ~Ledger() {
+    for (const auto& [kind, count] : alive) {
+      if (count != 0)
+        std::fprintf(stderr, "fake driver: %d %s not given back\n", count, kind.c_str());
+    }
+  }
+};
+Ledger ledger;
+bool launched = false;
+
+int Make(void** handle, const char* kind) {
+  *handle = std::malloc(1);
+  ++ledger.alive[kind];
+  return 0;
+}
+int Destroy(void* handle, const char* kind) {
+  std::free(handle);
+  --ledger.alive[kind];
+  return 0;
+}
+void* Host(uint64_t address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+
+extern "C" {
+
+int cuInit(unsigned) { return Wants("stub") ? kStub : 0; }
+int cuDriverGetVersion(int* version) {
+  *version = Wants("old") ? 11080 : 13000;
+  return 0;
+}
+int cuGetErrorName(int, const char** text) {
+  *text = "CUDA_ERROR";
+  return 0;
+}
+int cuGetErrorString(int error, const char** text) {
+  *text = error == kOutOfMemory      ? "out of memory"
+          : error == kIllegalAddress ? "an illegal memory access was encountered"
+                                     : "too many resources requested for launch";
+  return 0;
+}
+int cuDeviceGetCount(int* count) {
+  *count = Wants("none") ? 0 : 1;
+  return 0;
+}
+int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return 0;
+}
+int cuDeviceGetName(char* name, int length, int) {
+  std::snprintf(name, static_cast<size_t>(length), "fake GPU");
+  return 0;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  constexpr int kThreads = 1, kShared = 8, kMajor = 75, kMinor = 76;
+  *value = attribute == kThreads  ? 1024
+           : attribute == kShared ? 48 * 1024
+           : attribute == kMajor  ? 9
+           : attribute == kMinor  ? 0
+                                  : 4;
+  return 0;
+}
+int cuDeviceTotalMem_v2(size_t* bytes, int) {
+  *bytes = size_t{1} << 30;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int) { return Make(context, "contexts"); }
+int cuDevicePrimaryCtxRelease_v2(int) {
+  --ledger.alive["contexts"];
+  return 0;
+}
+int cuCtxSetCurrent(void*) { return 0; }
+int cuModuleLoadDataEx(void** module, const void*, unsigned, int*, void**) {
+  return Make(module, "modules");
+}
+int cuModuleUnload(void* module) { return Destroy(module, "modules"); }
+int cuModuleGetFunction(void** function, void* module, const char*) {
+  *function = module;
+  return 0;
+}
+int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   void*, void**, void**) {
+  launched = true;
+  return Wants("refuse") ? kOutOfResources : 0;
+}
+int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
+  if (Wants("full") && bytes > 1024) return kOutOfMemory;
+  *address = reinterpret_cast<uint64_t>(std::calloc(bytes, 1));
+  ++ledger.alive["blocks of memory"];
+  return 0;
+}
+int cuMemFree_v2(uint64_t address) { return Destroy(Host(address), "blocks of memory"); }
+int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  *free = *total = 1024;
+  return 0;
+}
+int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
+  *memory = std::malloc(bytes);
+  ++ledger.alive["blocks of host memory"];
+  return 0;
+}
+int cuMemFreeHost(void* memory) { return Destroy(memory, "blocks of host memory"); }
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, void*) {
+  std::memcpy(Host(to), from, bytes);
+  return 0;
+}
+int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t bytes, void*) {
+  std::memcpy(to, Host(from), bytes);
+  return 0;
+}
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void*) {
+  std::memmove(Host(to), Host(from), bytes);
+  return 0;
+}
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void*) {
+  std::memset(Host(to), value, bytes);
+  return 0;
+}
+int cuStreamCreate(void** stream, unsigned) { return Make(stream, "streams"); }
+int cuStreamSynchronize(void*) { return launched && Wants("fault") ? kIllegalAddress : 0; }
+int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
+int cuStreamDestroy_v2(void* stream) { return Destroy(stream, "streams"); }
+int cuEventCreate(void** event, unsigned) { return Make(event, "events"); }
+int cuEventRecord(void*, void*) { return 0; }
+int cuEventSynchronize(void*) { return launched && Wants("fault") ? kIllegalAddress : 0; }
+int cuEventDestroy_v2(void* event) { return Destroy(event, "events"); }
+
+}  // extern "C"
