@@ -180,6 +180,7 @@ def measure(args):
             except Exception as problem:  # pylint: disable=broad-exception-caught
                 row["error"] = str(problem)
             result["cases"].append(row)
+            args.out.write_text(json.dumps(result, indent=1) + "\n")  # a time limit loses only what comes later
     if args.stage == "bandwidth" and "gb_per_s" in result["cases"][0]:
         for row in result["cases"]:
             if "gb_per_s" in row:

@@ -1,6 +1,7 @@
 // Custom calls whose meaning is fixed by the compiler: annotations, TopK, dynamic-shape helpers;
 // and the routines of lapack.h.
 // All others are refused by name.
+#include "lib/eval/custom_calls.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/lapack.h"
 
@@ -10,7 +11,6 @@ Literal TopKOf(const Literal& operand, int64_t k, bool largest);
 
 namespace {
 
-// Targets that give operand 0 on a single device.
 constexpr std::string_view kIdentities[] = {"Sharding",
                                             "SPMDFullToShardShape",
                                             "SPMDShardToFullShape",
@@ -26,13 +26,6 @@ constexpr std::string_view kIdentities[] = {"Sharding",
                                             "SetBound",
                                             "AssumeGatherIndicesInBound",
                                             "annotate_device_placement"};
-
-bool IsIdentity(std::string_view target) {
-  for (std::string_view identity : kIdentities) {
-    if (target == identity) return true;
-  }
-  return target.starts_with("xla.sdy.");
-}
 
 // The comparator says whether the largest come first; without one they do.
 bool TakesLargest(const Instruction& call) {
@@ -57,15 +50,23 @@ Literal PadToStatic(const Literal& data, Shape bounds) {
 
 }  // namespace
 
+bool IsIdentityCustomCall(std::string_view target) {
+  for (std::string_view identity : kIdentities) {
+    if (target == identity) return true;
+  }
+  return target.starts_with("xla.sdy.");
+}
+
 bool IsPureCustomCall(std::string_view target) {
-  return IsIdentity(target) || target == "TopK" || target == "mhlo.topk" || IsLapackTarget(target);
+  return IsIdentityCustomCall(target) || target == "TopK" || target == "mhlo.topk" ||
+         IsLapackTarget(target);
 }
 
 EvalResult EvalCustomCall(EvalContext& c) {
   const std::string_view target = c.attrs<CustomCallAttrs>().custom_call_target;
   if (IsLapackTarget(target)) return EvalLapack(c);
   const Shape shape = c.instruction.shape();
-  if (IsIdentity(target) && c.operand_count() >= 1) {
+  if (IsIdentityCustomCall(target) && c.operand_count() >= 1) {
     const Literal& operand = c.operand(0);
     if (!operand.shape().IsArray() || !shape.IsArray() ||
         operand.element_count() == shape.element_count() || shape.has_dynamic_dims()) {

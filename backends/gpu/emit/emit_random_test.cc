@@ -92,6 +92,8 @@ TEST_CASE("one device is replica and partition 0, and its collectives are copies
            "collective-permute-start(x), source_target_pairs={{0,0}}\n"
            "ROOT r = f32[5] collective-permute-done(s)",
            "x = f32[5] parameter(0)\nROOT r = f32[5] collective-broadcast(x), replica_groups={{0}}",
+           "x = f32[5] parameter(0)\nROOT r = f32[5] custom-call(x), "
+           "custom_call_target=\"Sharding\"",
        }) {
     CAPTURE(body);
     CHECK(RunGpuCase({EntryOf(body)}) == "");

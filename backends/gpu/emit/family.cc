@@ -66,6 +66,7 @@ Decision IsKernel(const Instruction& instruction) {
         if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
       }
       return Yes();
+    case Opcode::kCustomCall: return IsCopyOfOperand(instruction);
     case Opcode::kStochasticConvert: return CanRoundAtRandom(instruction);
     case Opcode::kConvolution:
       return instruction.shape().has_dynamic_dims() ? No("the result has dynamic dimensions")
@@ -194,6 +195,7 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
     case Opcode::kSort: RETURN_IF_ERROR(EmitSort(*root, frame, plan)); break;
     case Opcode::kTopK: RETURN_IF_ERROR(EmitTopK(*root, frame, plan)); break;
     case Opcode::kRngBitGenerator: RETURN_IF_ERROR(EmitRngBitGenerator(*root, frame, plan)); break;
+    case Opcode::kCustomCall: AddCopy(0, frame.operand_buffers, plan); break;
     case Opcode::kRng: RETURN_IF_ERROR(EmitRng(*root, frame, plan)); break;
     case Opcode::kRngGetAndUpdateState:
     case Opcode::kReplicaId:

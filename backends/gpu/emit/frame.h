@@ -74,6 +74,8 @@ Decision CanDraw(const Instruction& rng);
 absl::Status EmitRng(const Instruction& rng, const Frame& frame, KernelPlan& plan);
 // What is the same for a whole run: rng-get-and-update-state, replica-id, partition-id.
 absl::Status EmitLateNumber(const Instruction& instruction, const Frame& frame, KernelPlan& plan);
+// Whether a custom call gives its operand, an array.
+Decision IsCopyOfOperand(const Instruction& call);
 // Whether a collective means something where there is one device, and what: copies, or zeros.
 Decision CanRunAlone(const Instruction& collective);
 absl::Status EmitAlone(const Instruction& collective, const Frame& frame, KernelPlan& plan);

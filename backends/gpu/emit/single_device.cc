@@ -1,8 +1,9 @@
-// What concerns the run and its device: ids, the counter of rng-get-and-update-state, and
-// collectives of one device, whose result is their operand.
+// What concerns the run and its device: ids, the counter of rng-get-and-update-state, and what gives its
+// operand on one device: collectives, and custom calls that annotate.
 #include <algorithm>
 
 #include "backends/gpu/emit/frame.h"
+#include "lib/eval/custom_calls.h"
 #include "lib/ir/module.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
@@ -117,6 +118,15 @@ Decision CanRunAlone(const Instruction& collective) {
     if (exchange.from[i] != exchange.to[i] || !exchange.to[i].IsArray())
       return No("its result {} is not its operand {}", exchange.to[i], exchange.from[i]);
   }
+  return Yes();
+}
+
+Decision IsCopyOfOperand(const Instruction& call) {
+  const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
+  if (!IsIdentityCustomCall(target)) return No("no kernel family takes its target `{}`", target);
+  if (call.operand_count() != 1 || !call.shape().IsArray() || call.shape().has_dynamic_dims() ||
+      call.operand(0)->shape().dims() != call.shape().dims())
+    return No("`{}` does not give its operand", target);
   return Yes();
 }
 
