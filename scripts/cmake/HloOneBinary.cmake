@@ -4,8 +4,8 @@
 # hlo_one_binary(target): links a program that way.
 function(hlo_one_binary target)
   set_target_properties(${target} PROPERTIES HLO_ONE_BINARY ON)
-  # Symbols of the archives' C++ runtime stay inside: a shared library of the process may have its own.
-  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a -Wl,--gc-sections)
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--version-script=${CMAKE_SOURCE_DIR}/scripts/cmake/one_binary.map)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${CMAKE_SOURCE_DIR}/scripts/cmake/one_binary.map)
   if(HLO_LLD)
     target_link_options(${target} PRIVATE -Wl,--icf=all)  # nothing here compares addresses of functions
   endif()
