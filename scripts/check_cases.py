@@ -4,6 +4,7 @@
     scripts/check_cases.py text FILE.jsonl [--tool=build/release/bin/hlo_text_cases] [-v] [--show=ID] [--update]
     scripts/check_cases.py text FILE.jsonl --fixed-point
     scripts/check_cases.py ops FILE.jsonl [--tool=build/release/bin/hlo_op_cases] [-v] [--update]
+    scripts/check_cases.py passes FILE.jsonl [--only=dce,cse] …          (all of check_pass_cases.py)
 
 A `text` FILE holds one JSON object per line: id, section, input, expect ("ok" or "error"), the prints `printed`, `short`, `canonical`,
 `hlo_opt`, and `quirk` for cases that document XLA rather than ask for the same. Every print given must come out byte for byte.
@@ -20,6 +21,7 @@ import pathlib
 import subprocess
 import sys
 
+import check_pass_cases
 import op_cases
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -53,6 +55,9 @@ def run(tool, rows, arguments=()):
 
 
 def main():
+    if sys.argv[1:2] == ["passes"]:
+        del sys.argv[1]
+        return check_pass_cases.main()
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("kind", choices=["text", "ops"])
     parser.add_argument("file", type=pathlib.Path)
