@@ -80,8 +80,10 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
       &o.check_changed_flag, "passes must tell the truth about having changed something");
   flags.Add("check-analyses", &o.check_analyses);
   flags.Add("check-equivalence", &o.check_equivalence, "[1|N]",
-            "run it on the interpreter after each pass, with N inputs from --seed=N (else 3)");
+            "run it on the interpreter after each pass, with N inputs from --seed=N (else 3); "
+            "loops up to --max-loop-iterations");
   flags.Add("seed", &o.seed, "N");
+  flags.Add("max-loop-iterations", &o.max_loop_iterations, "N");
   flags.Add(
       "verify-diagnostics", &o.verify_diagnostics,
       "what `// expected-error@+1 {{text}}` announces must come (-warning, -note, -error-re)");
@@ -126,6 +128,9 @@ absl::Status CheckOptFlags(const Flags& flags, const OptOptions& o) {
   if (o.output != "-" && !o.output_dir.empty())
     return Error("`-o` and `--output-dir` cannot both be given");
   constexpr int64_t kMostThreads = 1024;
+  if (o.max_loop_iterations < 0)
+    return Error("`--max-loop-iterations` expects a number from 0 on, found {}",
+                 o.max_loop_iterations);
   if (o.threads < 0 || o.threads > kMostThreads)
     return Error("`--threads` expects 0 to {}, found {}", kMostThreads, o.threads);
   const OptPlatform* platform = FindOptPlatform(o.platform);

@@ -55,6 +55,8 @@ struct OptOptions {
   bool disable_all = false;
   int64_t bisect_limit = -1, rewrite_limit = -1;
   int64_t check_equivalence = 0, seed = kDefaultSeed;
+  // Of one loop under --check-equivalence; with inputs that it was not made for it may never end.
+  int64_t max_loop_iterations = 1'000'000;
   std::string bisect;
   bool reproducer = true;
   std::string expect_equal;

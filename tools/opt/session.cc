@@ -81,7 +81,9 @@ class Session {
   absl::Status CheckEquivalence(int64_t inputs, int64_t seed) {
     if (inputs < 1 || seed < 0)
       return Error("`--check-equivalence` expects at least 1 input and a seed from 0 on");
-    equivalence_.emplace(EquivalenceOptions{static_cast<uint64_t>(seed), inputs, 0, std::nullopt});
+    equivalence_.emplace(EquivalenceOptions{.first_seed = static_cast<uint64_t>(seed),
+                                            .seeds = inputs,
+                                            .max_loop_iterations = options_.max_loop_iterations});
     equivalence_->AddTo(instrumentation_);
     return absl::OkStatus();
   }
@@ -238,7 +240,7 @@ class Session {
       on_failure = [&](const FailureReport& failure) { Reproduce(input, failure); };
     }
     instrumentation_.dump_number = module_number_;
-    if (equivalence_) equivalence_->Start(module);
+    if (equivalence_) equivalence_->Start();
     const std::string name = module.name();
     absl::StatusOr<PipelineResult> result =
         RunPipeline(pipeline_, module, context_, instrumentation_, on_failure);

@@ -105,10 +105,11 @@ absl::Status CheckTakes(const Module& module, const std::vector<Literal>& argume
 
 absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint64_t seed,
                                                       const std::vector<Literal>& arguments,
-                                                      int64_t max_work) {
+                                                      const EquivalenceOptions& limits) {
   EvalOptions options;
   options.seed = seed;
-  options.max_work = max_work;
+  options.max_work = limits.max_work;
+  options.max_loop_iterations = limits.max_loop_iterations;
   const int64_t devices = module.config().replica_count * module.config().num_partitions;
   if (devices == 1) {
     ASSIGN_OR_RETURN(Literal result, Evaluator(options).Run(module, arguments));
@@ -131,8 +132,7 @@ absl::StatusOr<ReferenceRuns> ReferenceRuns::Make(const Module& module,
     SeedRun run;
     run.seed = options.first_seed + static_cast<uint64_t>(i);
     run.arguments = RandomArguments(module, run.seed);
-    ASSIGN_OR_RETURN(run.results,
-                     RunOnInterpreter(module, run.seed, run.arguments, options.max_work));
+    ASSIGN_OR_RETURN(run.results, RunOnInterpreter(module, run.seed, run.arguments, options));
     result.runs_.push_back(std::move(run));
   }
   return result;
@@ -143,7 +143,7 @@ absl::StatusOr<std::string> ReferenceRuns::CompareRuns(const Module& module, Rul
   for (const SeedRun& run : runs_) {
     RETURN_IF_ERROR(CheckTakes(module, run.arguments));
     ASSIGN_OR_RETURN(std::vector<Literal> results,
-                     RunOnInterpreter(module, run.seed, run.arguments, options_.max_work));
+                     RunOnInterpreter(module, run.seed, run.arguments, options_));
     if (results.size() != run.results.size())
       return fmt::format("runs on {} devices, not on {}", results.size(), run.results.size());
     for (size_t device = 0; device < results.size(); ++device) {

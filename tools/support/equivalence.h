@@ -26,13 +26,15 @@ struct EquivalenceOptions {
   uint64_t first_seed = kDefaultSeed;
   int64_t seeds = 1;
   int64_t max_work = 0;                // elements that one run computes at most; 0: no limit
+  int64_t max_loop_iterations = 0;     // of one `while`; 0: no limit
   std::optional<Tolerance> tolerance;  // empty: as the safety of what changed the module says
 };
 
-// Runs `module` once, on as many devices as it wants; results by device.
+// Runs `module` once within the limits of `options`, on as many devices as it wants; results by
+// device.
 absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint64_t seed,
                                                       const std::vector<Literal>& arguments,
-                                                      int64_t max_work = 0);
+                                                      const EquivalenceOptions& options = {});
 
 class ReferenceRuns {
  public:

@@ -11,29 +11,37 @@ namespace hlo {
 void EquivalenceCheck::AddTo(Instrumentation& instrumentation) {
   instrumentation.before_pass = [this](const PipelineItem&, const Module& module) {
     ++passes_;
-    if (runs_) before_ = module.Clone();
+    if (why_not_.empty()) before_ = module.Clone();
     return absl::OkStatus();
   };
   instrumentation.after_pass = [this](const PipelineItem& pass, const Module& module,
                                       bool changed) { return AfterPass(pass, module, changed); };
 }
 
-void EquivalenceCheck::Start(const Module& module) {
+void EquivalenceCheck::Start() {
   passes_ = compared_ = 0;
   runs_.reset();
   why_not_.clear();
-  absl::StatusOr<ReferenceRuns> runs = ReferenceRuns::Make(module, options_);
-  if (runs.ok()) {
-    runs_ = *std::move(runs);
-  } else {
-    why_not_ =
-        fmt::format("the module cannot be run: {}", DiagnosticsOf(runs.status()).front().message);
-  }
 }
 
 absl::Status EquivalenceCheck::AfterPass(const PipelineItem& pass, const Module& module,
                                          bool changed) {
-  if (!runs_ || !changed) return absl::OkStatus();
+  if (!changed || !why_not_.empty()) return absl::OkStatus();
+  if (!runs_) {
+    absl::StatusOr<ReferenceRuns> runs = ReferenceRuns::Make(*before_, options_);
+    if (!runs.ok()) {
+      why_not_ =
+          fmt::format("the module cannot be run: {}", DiagnosticsOf(runs.status()).front().message);
+      if (absl::IsResourceExhausted(runs.status()))
+        why_not_ += "; --max-loop-iterations=N allows more";
+      return absl::OkStatus();
+    }
+    runs_ = *std::move(runs);
+  }
+  return Compare(pass, module);
+}
+
+absl::Status EquivalenceCheck::Compare(const PipelineItem& pass, const Module& module) {
   ASSIGN_OR_RETURN(const PassInfo* info, GetPass(pass.name));
   const RuleSafety safety = info->safety();
   const absl::StatusOr<std::string> difference = runs_->CompareAndMoveOn(module, safety);
@@ -61,7 +69,10 @@ absl::Status EquivalenceCheck::AfterPass(const PipelineItem& pass, const Module&
 std::string EquivalenceCheck::Report() const {
   std::string out = fmt::format("{} of {} passes changed the module; results agree for {} input{}",
                                 compared_, passes_, options_.seeds, options_.seeds == 1 ? "" : "s");
-  if (compared_ == 0) out = fmt::format("none of {} passes was compared", passes_);
+  if (compared_ == 0) {
+    out = fmt::format("none of {} passes {}", passes_,
+                      why_not_.empty() ? "changed the module" : "was compared");
+  }
   if (const auto [nans, all] = runs_ ? runs_->CountNans() : std::pair<int64_t, int64_t>(); nans > 0)
     out += fmt::format(" ({} of {} values are NaN)", nans, all);
   if (!why_not_.empty()) out += "; not checked: " + why_not_;

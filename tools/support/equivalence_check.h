@@ -19,8 +19,8 @@ class EquivalenceCheck {
   // outlive. A pass that changes results fails with a message that says which output and which
   // rewrite.
   void AddTo(Instrumentation& instrumentation);
-  // A new module comes; its inputs and results are made. One that cannot be run is not checked.
-  void Start(const Module& module);
+  // A new module comes. It is run when a pass changes it; one that cannot be run is not checked.
+  void Start();
 
   // What was checked of the last module, and what could not be and why; a line.
   std::string Report() const;
@@ -29,6 +29,8 @@ class EquivalenceCheck {
 
  private:
   absl::Status AfterPass(const PipelineItem& pass, const Module& module, bool changed);
+
+  absl::Status Compare(const PipelineItem& pass, const Module& module);
 
   EquivalenceOptions options_;
   std::optional<ReferenceRuns> runs_;
