@@ -313,7 +313,7 @@ Instruction* Parser::InventParameter(Scope& scope, Shape shape, std::string_view
   if (name.empty()) name = module_->Intern(fmt::format("_{}", number));
   Instruction* parameter = scope.computation->AddVerbatim(
       Opcode::kParameter, shape, {}, AttrsPtr::Make(ParameterAttrs{number, std::nullopt}), {},
-      name);
+      IsLegalName(name) ? name : module_->Intern(SanitizeName(name)));
   parameter->set_loc(loc);
   Define(scope, name, loc, parameter);
   return parameter;

@@ -1,6 +1,27 @@
 #include "passes/expander.h"
 
 namespace hlo {
+namespace {
+
+// `value` with floats as wide as those of `shape`: an instruction may be declared with another width
+// than its operands give it.
+Instruction* WithWidthsOf(Shape shape, Instruction* value, Rewriter& rewriter) {
+  if (value->shape().IsTuple() && shape.IsTuple() &&
+      value->shape().element_count_of_tuple() == shape.element_count_of_tuple()) {
+    std::vector<Instruction*> elements;
+    for (int i = 0; i < shape.element_count_of_tuple(); ++i)
+      elements.push_back(
+          WithWidthsOf(shape.element(i), rewriter.GetTupleElement(value, i), rewriter));
+    return rewriter.Tuple(elements);
+  }
+  if (!value->shape().IsArray() || !shape.IsArray() || !IsFloat(shape.element_type()) ||
+      !IsFloat(value->shape().element_type()) ||
+      shape.element_type() == value->shape().element_type())
+    return value;
+  return rewriter.Convert(value, shape.element_type());
+}
+
+}  // namespace
 
 absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
   const OpcodeSet roots = Roots();
@@ -23,12 +44,19 @@ absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
       const uint32_t first_new = module.id_limit();
       Rewriter rewriter(computation, context);
       rewriter.set_origin(instruction);
-      ASSIGN_OR_RETURN(Instruction* const replacement, Expand(instruction, rewriter));
+      ASSIGN_OR_RETURN(Instruction * replacement, Expand(instruction, rewriter));
+      if (replacement != nullptr && !Compatible(replacement->shape(), instruction->shape()))
+        replacement = WithWidthsOf(instruction->shape(), replacement, rewriter);
       RETURN_IF_ERROR(rewriter.status());
       if (replacement != nullptr) {
-        RET_CHECK(Compatible(replacement->shape(), instruction->shape()),
-                  "expansion of `{}` changes its shape `{}` to `{}`", instruction->name(),
-                  instruction->shape(), replacement->shape());
+        if (!Compatible(replacement->shape(), instruction->shape())) {
+          RET_CHECK(CompatibleIgnoringDynamic(replacement->shape(), instruction->shape()),
+                    "expansion of `{}` changes its shape `{}` to `{}`", instruction->name(),
+                    instruction->shape(), replacement->shape());
+          context.Missed(*instruction, "its shape is declared dynamic, and its operands' are not");
+          if (replacement->id() >= first_new) computation->RemoveUnused(replacement);
+          continue;
+        }
         context.Passed(*instruction, "`{}` takes its place", replacement->name());
         if (context.rule_trace()) context.rule_trace()(context.pass(), *instruction, *replacement);
         ReplaceKeepingExtras(instruction, replacement, first_new);

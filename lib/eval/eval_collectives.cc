@@ -47,7 +47,7 @@ std::vector<Group> GroupsOf(const ReplicaGroups& text, GroupMode mode, const Dev
     const auto add = [&](auto&& device_of) {
       Group group;
       for (int64_t id : list) {
-        if (id < ids) group.push_back(static_cast<int>(device_of(id)));
+        if (id >= 0 && id < ids) group.push_back(static_cast<int>(device_of(id)));
       }
       if (!group.empty()) groups.push_back(std::move(group));
     };
@@ -64,7 +64,7 @@ std::vector<Group> GroupsOf(const ReplicaGroups& text, GroupMode mode, const Dev
       case GroupMode::kCrossReplicaAndPartition: {
         Group group;
         for (int64_t id : list) {
-          for (int64_t p = 0; p < mesh.partitions && id < ids; ++p)
+          for (int64_t p = 0; p < mesh.partitions && id >= 0 && id < ids; ++p)
             group.push_back(static_cast<int>(id * mesh.partitions + p));
         }
         if (!group.empty()) groups.push_back(std::move(group));

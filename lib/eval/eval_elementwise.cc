@@ -120,9 +120,18 @@ EvalResult EvalMap(EvalContext& c) {
   return result;
 }
 
+// Some part of it.
+static bool IsElided(const Literal& literal) {
+  if (!literal.shape().IsTuple() || literal.is_elided()) return literal.is_elided();
+  for (int i = 0; i < literal.shape().element_count_of_tuple(); ++i) {
+    if (IsElided(literal.element(i))) return true;
+  }
+  return false;
+}
+
 EvalResult EvalConstant(EvalContext& c) {
   const Literal& literal = c.instruction.literal();
-  if (literal.is_elided()) {
+  if (IsElided(literal)) {
     return Error(c.loc(), "constant `{}` has no values in this text ({{...}})",
                  c.instruction.name());
   }

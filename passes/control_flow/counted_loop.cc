@@ -16,6 +16,7 @@ absl::StatusOr<std::vector<Instruction*>> MakeCountedLoop(Builder& builder, int3
   const Shape shape = start->shape();
 
   Computation* inside = module.AddComputation(fmt::format("{}.body", name));
+  inside->set_execution_thread(computation.execution_thread());
   {
     Builder b(inside);
     b.set_origin(origin);
@@ -32,6 +33,7 @@ absl::StatusOr<std::vector<Instruction*>> MakeCountedLoop(Builder& builder, int3
     RETURN_IF_ERROR(b.status());
   }
   Computation* condition = module.AddComputation(fmt::format("{}.condition", name));
+  condition->set_execution_thread(computation.execution_thread());
   {
     Builder b(condition);
     b.set_origin(origin);

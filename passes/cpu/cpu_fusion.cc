@@ -236,6 +236,7 @@ class Fuser {
   absl::Status MakeFusion(Group& group) {
     Module& module = computation_.module();
     Computation* fused = module.AddComputation("fused_computation");
+    fused->set_execution_thread(computation_.execution_thread());
     std::vector<Instruction*> operands;
     absl::flat_hash_map<const Instruction*, Instruction*> copies;
     // Members in reverse order of joining: producers first; copied instructions on demand.

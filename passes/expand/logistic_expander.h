@@ -10,6 +10,9 @@
 namespace hlo {
 
 class LogisticExpander final : public ExpanderPass {
+ public:
+  static constexpr RuleSafety kSafety = kReassociate;  // one rounding more or less
+
  protected:
   OpcodeSet Roots() const override { return {Opcode::kLogistic}; }
   bool Matches(const Instruction& instruction) const override;

@@ -21,6 +21,7 @@ absl::StatusOr<bool> OutliningExpander::Run(Module& module, PassContext& context
       if (expansion == nullptr) {
         expansion = module.AddComputation(name);
         module.MoveToFront(expansion, computation);
+        expansion->set_execution_thread(computation->execution_thread());
         RETURN_IF_ERROR(Fill(*expansion, *instruction, arguments));
       }
       Instruction* call = rewriter.Call(arguments, expansion);

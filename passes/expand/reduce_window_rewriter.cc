@@ -101,8 +101,10 @@ ReduceWindowRewriter::ReduceWindowRewriter(Options options) : options_(options) 
 }
 
 bool ReduceWindowRewriter::Matches(const Instruction& instruction) const {
-  if (instruction.operand_count() != 2 || instruction.shape().has_dynamic_dims() ||
-      instruction.operand(0)->shape().has_dynamic_dims())
+  const ElementType type = instruction.operand(0)->shape().element_type();
+  if (instruction.operand_count() != 2 || instruction.shape().element_type() != type ||
+      instruction.to_apply()->root()->shape().element_type() != type ||
+      instruction.shape().has_dynamic_dims() || instruction.operand(0)->shape().has_dynamic_dims())
     return false;
   return instruction.shape().rank() == 1 || IsLongScan(instruction);
 }

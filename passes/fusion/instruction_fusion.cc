@@ -332,6 +332,7 @@ class ComputationFuser {
   Instruction* MakeFusion(Instruction* consumer, FusionKind kind) {
     Module& module = computation_.module();
     Computation* fused = module.AddComputation("fused_computation");
+    fused->set_execution_thread(computation_.execution_thread());
     module.MoveToFront(fused, &computation_);
     std::vector<Instruction*> outside, inside;
     for (Instruction* operand : consumer->operands()) {

@@ -122,6 +122,7 @@ class EpilogueFuser {
 
   void MakeFusion(const std::vector<Instruction*>& group) {
     Computation* const fused = computation_.module().AddComputation("fused_computation");
+    fused->set_execution_thread(computation_.execution_thread());
     const Instruction& product = *group.front();
     Instruction* const root = group.back();
     std::vector<Instruction*> operands;

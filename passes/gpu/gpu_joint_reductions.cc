@@ -144,6 +144,7 @@ class Joiner {
   void MakeFusion(const std::vector<Instruction*>& members) {
     Module& module = computation_.module();
     Computation* const fused = module.AddComputation("fused_computation");
+    fused->set_execution_thread(computation_.execution_thread());
     const std::vector<Instruction*> operands = OperandsOf(members);
     absl::flat_hash_map<const Instruction*, Instruction*> inside;  // looked up only
     for (size_t i = 0; i < operands.size(); ++i) {

@@ -133,7 +133,8 @@ class Campaign {
     const std::string path =
         fmt::format("{}/{}-{}.hlo", options_.artifacts, mode_.name, FileName(input));
     WriteFile(path, input).IgnoreError();
-    WriteFile(path + ".txt", finding).IgnoreError();
+    const std::string more = mode_.describe == nullptr ? "" : mode_.describe(input);
+    WriteFile(path + ".txt", finding + "\n" + more).IgnoreError();
     fmt::print(stderr, "input written to {}\n", path);
   }
 

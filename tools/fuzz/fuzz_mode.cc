@@ -12,6 +12,10 @@ constexpr FuzzMode kModes[] = {
      "a serialized module, binary or as text, becomes HLO text or an error; texts are parsed, "
      "written as a message and read back",
      CheckProto},
+    {"passes",
+     "a few passes, chosen by the text: no pass breaks the module, changes what it computes or "
+     "is wrong about what it did",
+     CheckPasses, PassesFor},
 };
 
 }  // namespace

@@ -16,6 +16,8 @@ struct FuzzMode {
   std::string_view summary;
   // Empty when all is well; otherwise `kind: details`. Findings of one kind are taken for one bug.
   std::string (*check)(std::string_view input);
+  // What else a report of a finding says about the input; may be null.
+  std::string (*describe)(std::string_view input) = nullptr;
 };
 
 std::span<const FuzzMode> FuzzModes();
@@ -25,5 +27,7 @@ const FuzzMode* FindFuzzMode(std::string_view name);
 // The checks.
 std::string CheckParser(std::string_view input);
 std::string CheckProto(std::string_view input);
+std::string CheckPasses(std::string_view input);
+std::string PassesFor(std::string_view input);
 
 }  // namespace hlo

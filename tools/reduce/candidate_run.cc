@@ -43,6 +43,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileFor(std::string_view platform
 }
 
 absl::Status RunOnPlatform(const Module& module, const CandidateRun& run) {
+  RETURN_IF_ERROR(Verify(module, Runnable()));
   // As hlo-run: the reference treats denormals as the platform does.
   const Denormals denormals = run.platform == "cpu" ? Denormals::kFlush : Denormals::kKeep;
   ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,

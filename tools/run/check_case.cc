@@ -100,7 +100,7 @@ class PartChecker {
   }
 
   absl::Status Steps(std::string& difference) const {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadModule(input_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadModule(input_, Runnable()));
     if (module->entry() == nullptr)
       return Error("module `{}` has no entry computation", module->name());
     ASSIGN_OR_RETURN(Backend * backend, FindBackend(platform_));
@@ -153,7 +153,7 @@ absl::StatusOr<CheckResult> ModelSteps(const ModelFile& model, const std::string
   ASSIGN_OR_RETURN(const std::vector<InputText> inputs, ReadInputs(model.hlo, /*split=*/false));
   source = inputs.front().source;
   const double start = Now();
-  ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadModule(inputs.front()));
+  ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadModule(inputs.front(), Runnable()));
   ASSIGN_OR_RETURN(const int filled, FillElided(*module, options.fill_elided));
   static_cast<void>(filled);
   const double parsed = Now();

@@ -109,7 +109,8 @@ class Runner {
     ASSIGN_OR_RETURN(const std::vector<InputText> inputs, ReadInputs(path_, /*split=*/false));
     source_ = inputs.front().source;
     located_ = true;
-    ASSIGN_OR_RETURN(module_, LoadModule(inputs.front()));
+    ASSIGN_OR_RETURN(module_, LoadModule(inputs.front(),
+                                         options_.passes.empty() ? Runnable() : VerifierOptions()));
     report_.parse_ms = Now() - start;
     if (module_->entry() == nullptr)
       return Error("module `{}` has no entry computation", module_->name());
@@ -136,6 +137,7 @@ class Runner {
     PassContext context;
     ASSIGN_OR_RETURN(const PipelineResult result, RunPipeline(*pipeline, *module_, context));
     extra_passes_ms_ = Now() - start - result.verify_milliseconds;
+    RETURN_IF_ERROR(Verify(*module_, Runnable()));
     return absl::OkStatus();
   }
 

@@ -10,6 +10,7 @@
 #include "lib/eval/evaluator.h"
 #include "passes/registry.h"
 #include "tools/support/compare_values.h"
+#include "tools/support/tool_support.h"
 
 namespace hlo {
 namespace {
@@ -67,6 +68,26 @@ std::string ToleranceDifference(const Literal& actual, const Literal& expected,
                      report.mismatched, report.compared);
 }
 
+bool IsFinite(const Literal& array, int64_t linear) {
+  if (!IsComplex(array.element_type())) return std::isfinite(array.GetDouble(linear));
+  const std::complex<double> value = array.GetComplex(linear);
+  return std::isfinite(value.real()) && std::isfinite(value.imag());
+}
+
+// `actual`, but where `expected` is NaN or infinite, which no number needs to be.
+Literal WithSpecialsOf(const Literal& expected, Literal actual) {
+  const ElementType type = expected.element_type();
+  if (!IsFloat(type) && !IsComplex(type)) return actual;
+  const auto width = static_cast<size_t>(ByteSize(type));
+  uint8_t* const data = actual.mutable_data();
+  for (int64_t i = 0; i < expected.element_count(); ++i) {
+    if (IsFinite(expected, i)) continue;
+    const size_t at = static_cast<size_t>(i) * width;
+    std::memcpy(data + at, expected.data() + at, width);
+  }
+  return actual;
+}
+
 std::string OutputDifference(const Literal& actual, const Literal& expected, RuleSafety safety,
                              const std::optional<Tolerance>& tolerance) {
   const std::vector<Literal> now = ArrayLeaves(actual);
@@ -81,7 +102,8 @@ std::string OutputDifference(const Literal& actual, const Literal& expected, Rul
     } else if (tolerance) {
       difference = ToleranceDifference(now[i], before[i], *tolerance);
     } else if (safety == kReassociate) {
-      difference = ToleranceDifference(now[i], before[i], DefaultTolerance(type));
+      difference =
+          ToleranceDifference(WithSpecialsOf(before[i], now[i]), before[i], DefaultTolerance(type));
     } else {
       difference = ExactDifference(now[i], before[i], safety);
     }
@@ -106,6 +128,7 @@ absl::Status CheckTakes(const Module& module, const std::vector<Literal>& argume
 absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint64_t seed,
                                                       const std::vector<Literal>& arguments,
                                                       const EquivalenceOptions& limits) {
+  RETURN_IF_ERROR(Verify(module, Runnable()));
   EvalOptions options;
   options.seed = seed;
   options.max_work = limits.max_work;

@@ -344,9 +344,16 @@ absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool 
   return inputs;
 }
 
-absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input) {
+VerifierOptions Runnable() {
+  VerifierOptions options;
+  options.allow_mixed_precision = false;
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input,
+                                                   const VerifierOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source));
-  RETURN_IF_ERROR(Verify(*module));
+  RETURN_IF_ERROR(Verify(*module, options));
   return module;
 }
 

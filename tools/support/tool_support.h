@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "lib/ir/module.h"
 #include "lib/ir/printer.h"
+#include "lib/ir/verifier.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/source.h"
 #include "tools/support/flags.h"
@@ -71,8 +72,12 @@ struct InputText {
 // Reads a file, or the module of a folder of dumps (dump_folder.h); with `split` cut at `// -----` lines. Without it, such a line is an error.
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split);
 
+// What the platforms and the interpreter run: an instruction has floats of one width, but for the few
+// that convert (dot, convolution, …). The rules are the verifier's, and XLA's.
+VerifierOptions Runnable();
 // Parses and verifies.
-absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input);
+absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input,
+                                                   const VerifierOptions& options = {});
 
 // The print options of the tools: --print-style and a --print-… flag per option.
 class PrintFlags {

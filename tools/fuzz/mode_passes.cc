@@ -1,0 +1,121 @@
+// Mode `passes`. For every text that is a valid module, and a few passes that its bytes choose:
+//   - no pass breaks the module, or has an internal error
+//   - none says that it changed nothing when it did, or keeps an analysis that became wrong
+//   - none changes what the module computes, as far as a short run on the interpreter tells
+//   - what comes out reads back
+#include <fmt/format.h>
+
+#include "lib/ir/printer.h"
+#include "lib/ir/verifier.h"
+#include "lib/support/diagnostic.h"
+#include "lib/types/shape_util.h"
+#include "parser/parser.h"
+#include "passes/pass_manager.h"
+#include "passes/registry.h"
+#include "tools/fuzz/fuzz_mode.h"
+#include "tools/fuzz/random.h"
+#include "tools/support/equivalence_check.h"
+
+namespace hlo {
+namespace {
+
+constexpr int kMostInstructions = 400;
+constexpr int64_t kMostElements = 1 << 16;  // of one array
+constexpr size_t kMostPasses = 5;
+
+// A line of the input that names the passes itself, so that it stays the same input when passes are
+// added.
+constexpr std::string_view kPassesLine = "// PASSES: ";
+
+// FNV-1a, so that the same input gets the same passes everywhere.
+uint64_t HashOf(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+std::string ChoosePasses(std::string_view input) {
+  if (const size_t at = input.find(kPassesLine); at != std::string_view::npos) {
+    const std::string_view rest = input.substr(at + kPassesLine.size());
+    return std::string(rest.substr(0, rest.find('\n')));
+  }
+  FuzzRandom random(HashOf(input));
+  std::vector<std::string_view> names;
+  for (const PassInfo& info : AllPasses()) {
+    if (info.group != PassGroup::kTesting) names.push_back(info.name);
+  }
+  std::string text;
+  for (size_t i = random.Small(kMostPasses); i > 0; --i)
+    text += fmt::format("{}{}", text.empty() ? "" : ",", random.Pick(names));
+  return text;
+}
+
+bool IsLarge(const Module& module) {
+  if (module.instruction_count() > kMostInstructions) return true;
+  bool large = false;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      ForEachLeaf(instruction->shape(), [&](Shape leaf, const ShapeIndex&) {
+        large |= leaf.IsArray() && leaf.element_count() > kMostElements;
+      });
+    }
+  }
+  return large;
+}
+
+// Random numbers come in the order in which they are asked for, which passes may change.
+bool DrawsRandomNumbers(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    if (computation->MayHoldAny({Opcode::kRng, Opcode::kRngGetAndUpdateState})) return true;
+  }
+  return false;
+}
+
+// A pass may refuse a module, with a reason; anything else is a finding.
+bool IsRefusal(const absl::Status& status, std::string_view message) {
+  return (status.code() == absl::StatusCode::kInvalidArgument ||
+          status.code() == absl::StatusCode::kUnimplemented) &&
+         message.find("broke") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string PassesFor(std::string_view input) {
+  return fmt::format("passes: {}\n", ChoosePasses(input));
+}
+
+std::string CheckPasses(std::string_view input) {
+  const absl::StatusOr<std::unique_ptr<Module>> parsed = ParseModule(std::string(input));
+  if (!parsed.ok()) return "";
+  Module& module = **parsed;
+  if (!Verify(module).ok() || IsLarge(module)) return "";
+  const std::string passes = ChoosePasses(input);
+  const absl::StatusOr<Pipeline> pipeline = ParsePipeline(passes);
+  if (!pipeline.ok()) return "";
+  Instrumentation instrumentation;
+  instrumentation.check_changed_flag = true;
+  instrumentation.check_analyses = true;
+  EquivalenceCheck equivalence({.max_work = 200'000, .max_loop_iterations = 200});
+  equivalence.Start();
+  if (!DrawsRandomNumbers(module)) equivalence.AddTo(instrumentation);
+  std::string failed;
+  PassContext context;
+  const absl::Status status =
+      RunPipeline(*pipeline, module, context, instrumentation, [&](const FailureReport& report) {
+        failed = report.pass;
+      }).status();
+  if (!status.ok()) {
+    const std::string message = DiagnosticsOf(status).front().message;
+    if (IsRefusal(status, message)) return "";
+    return fmt::format("{}, code {}: of {}: {}", failed.empty() ? "the pipeline" : failed,
+                       static_cast<int>(status.code()), passes, message);
+  }
+  PrintOptions print;
+  print.large_constants = print.lossless = true;
+  const absl::StatusOr<std::unique_ptr<Module>> again = ParseModule(ToText(module, print));
+  if (again.ok()) return "";
+  return fmt::format("print after {} is refused: {}", passes,
+                     DiagnosticsOf(again.status()).front().message);
+}
+
+}  // namespace hlo
