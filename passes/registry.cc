@@ -38,7 +38,8 @@ struct Alias {
   std::string_view name;
   std::string_view pass;
 };
-constexpr Alias kAliases[] = {{"gpu-sanitize-constant-names", "sanitize-constant-names"}};
+constexpr Alias kAliases[] = {{"bf16-normalization", "float-normalization-bf16"},
+                              {"gpu-sanitize-constant-names", "sanitize-constant-names"}};
 
 constexpr std::string_view kXlaPasses[] = {
 #include "passes/xla_passes.inc"

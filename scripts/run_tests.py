@@ -169,7 +169,7 @@ def fuzz(build, totals):
     closing("hlo-fuzz --mode=parser, at most a minute",
             [build / "bin/hlo-fuzz", "--mode=parser", "--seconds=60", "--runs=1000000", "--seed=1"], totals)
     closing("hlo-fuzz --mode=passes, at most 20 seconds",
-            [build / "bin/hlo-fuzz", "--mode=passes", "--seconds=20", "--runs=300000", "--seed=1"], totals)
+            [build / "bin/hlo-fuzz", "--mode=passes", "--seconds=20", "--runs=60000", "--seed=1"], totals)
     closing("hlo-fuzz --mode=proto, at most 15 seconds",
             [build / "bin/hlo-fuzz", "--mode=proto", "--seconds=15", "--runs=40000", "--seed=1", "--max-length=30000",
              "--seeds=testdata/tools/Inputs", "--seeds=testdata/parser"], totals)

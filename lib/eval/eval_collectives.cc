@@ -328,6 +328,10 @@ EvalResult EvalCollective(EvalContext& c) {
                      c.instruction.name());
       }
       values.push_back(Packed(c.instruction, in[device], std::move(results[device])));
+      if (!CompatibleIgnoringDynamic(values.back().shape(), c.instruction.shape())) {
+        return Error(c.loc(), "`{}` is declared `{}`, but among {} devices it yields `{}`",
+                     c.instruction.name(), c.instruction.shape(), in.size(), values.back().shape());
+      }
     }
     return values;
   };

@@ -62,7 +62,7 @@ bool IsPureCustomCall(std::string_view target) {
          IsLapackTarget(target);
 }
 
-EvalResult EvalCustomCall(EvalContext& c) {
+static EvalResult EvalKnownCustomCall(EvalContext& c) {
   const std::string_view target = c.attrs<CustomCallAttrs>().custom_call_target;
   if (IsLapackTarget(target)) return EvalLapack(c);
   const Shape shape = c.instruction.shape();
@@ -76,7 +76,12 @@ EvalResult EvalCustomCall(EvalContext& c) {
                        target, operand.shape(), shape);
   }
   if ((target == "TopK" || target == "mhlo.topk") && c.operand_count() == 1 && shape.IsTuple()) {
-    const Shape values = shape.element(0);
+    const Shape values = shape.element(0), operand = c.operand(0).shape();
+    if (!operand.IsArray() || !values.IsArray() || operand.rank() == 0 ||
+        operand.rank() != values.rank() ||
+        values.dim(values.rank() - 1) > operand.dim(operand.rank() - 1))
+      return Error(c.loc(), "custom call `{}` yields the last dimension of `{}` cut, not `{}`",
+                   target, operand, values);
     return TopKOf(c.operand(0), values.dim(values.rank() - 1), TakesLargest(c.instruction));
   }
   if (target == "GetRngSeed") {
@@ -96,6 +101,16 @@ EvalResult EvalCustomCall(EvalContext& c) {
     return Resized(c.operand(0), dims);
   }
   return Unsupported(c.loc(), "there is no implementation of custom call `{}`", target);
+}
+
+EvalResult EvalCustomCall(EvalContext& c) {
+  const Shape shape = c.instruction.shape();
+  ASSIGN_OR_RETURN(Literal result, EvalKnownCustomCall(c));
+  if (CompatibleIgnoringDynamic(result.shape(), shape) || shape.has_dynamic_dims() ||
+      shape.IsBuffer())
+    return result;
+  return Error(c.loc(), "custom call `{}` yields `{}`, not `{}`",
+               c.attrs<CustomCallAttrs>().custom_call_target, result.shape(), shape);
 }
 
 }  // namespace hlo

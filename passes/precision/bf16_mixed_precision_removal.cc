@@ -26,7 +26,8 @@ constexpr Opcode kKeptMixed[] = {Opcode::kTuple,
                                  Opcode::kBitcast,
                                  Opcode::kAsyncUpdate,
                                  Opcode::kBitcastConvert,
-                                 Opcode::kOptimizationBarrier};
+                                 Opcode::kOptimizationBarrier,
+                                 Opcode::kScaledDot};
 
 // More precision in an operand than in the result is of no use.
 constexpr Opcode kPickValues[] = {
