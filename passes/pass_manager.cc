@@ -174,7 +174,7 @@ class Runner {
     if (in_.print_changed == PrintChanged::kDiff && diff_base_.empty())
       diff_base_ = ToText(module_, in_.print);
     ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
-    ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, item.name));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, info->name));
     if (in_.before_pass != nullptr) RETURN_IF_ERROR(in_.before_pass(item, module_));
     context_.set_pass(item.name, number);
     if (in_.check_analyses) context_.analyses().AskAll(module_);

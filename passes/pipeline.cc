@@ -85,7 +85,7 @@ class PipelineParser {
       return absl::OkStatus();
     } else {
       ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
-      RETURN_IF_ERROR(info->make(item.options, item.name).status());
+      RETURN_IF_ERROR(info->make(item.options, info->name).status());
     }
     out.push_back(std::move(item));
     --depth_;

@@ -235,7 +235,7 @@ struct LimitedRun {
 absl::StatusOr<LimitedRun> RunLimited(const PipelineItem& item, const Module& before,
                                       const ReferenceRuns& runs, RuleSafety safety, int64_t limit) {
   ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, item.name));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, info->name));
   const std::unique_ptr<Module> module = before.Clone();
   LimitedRun run;
   PassContext context;
