@@ -30,7 +30,7 @@ struct EquivalenceOptions {
   std::optional<Tolerance> tolerance;  // empty: as the safety of what changed the module says
 };
 
-// Runs `module` once within the limits of `options`, on as many devices as it wants; results by
+// Runs `module`, which must be Runnable() (tool_support.h), once within the limits of `options`, on as many devices as it wants; results by
 // device.
 absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint64_t seed,
                                                       const std::vector<Literal>& arguments,
