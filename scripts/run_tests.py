@@ -132,6 +132,8 @@ def execution(build, totals):
         for folder in ("testdata/corpus", "testdata/models"):
             closing(f"{folder} on {platform}",
                     [tool, "--check-models", folder, f"--platforms={platform}", "--time-limit=60"], totals)
+    if "cpu" in platforms:  # sizes of real use: the interpreter would take minutes
+        closing("testdata/bench on cpu", [tool, "--check-models", "testdata/bench", "--platforms=cpu", "--time-limit=60"], totals)
 
 
 def simulated(tool, totals):

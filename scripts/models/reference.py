@@ -234,17 +234,19 @@ def lower(model, platform="cpu"):
     return lowered, normal_text(there.compiler_ir("hlo").get_hlo_module().to_string(options()))
 
 
-def options():
+def options(metadata=True):
     """XLA's default style, with every constant written out."""
     chosen = _hlo.HloPrintOptions()
     chosen.print_large_constants = True
+    chosen.print_metadata = metadata
     return chosen
 
 
-def normal_text(text):
+def normal_text(text, metadata=True):
     """The text that XLA prints for itself: its parser renumbers stack frames by first use."""
+    chosen = options(metadata)
     for _ in range(8):
-        before, text = text, _hlo.hlo_module_from_text(text).to_string(options()).rstrip() + "\n"
+        before, text = text, _hlo.hlo_module_from_text(text).to_string(chosen).rstrip() + "\n"
         if text == before:
             return text
     raise ValueError("XLA's print of the module does not settle")

@@ -1,0 +1,74 @@
+"""Loops: small state over many steps, large state touched in place, bodies that are programs."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from corpus.register import program
+from models.spec import randint, symmetric, uniform
+
+
+@program(uniform((2,), 0.5, 1))
+def ode_loop(start):
+    """20,000 Runge-Kutta steps of a damped pendulum."""
+    def slope(y):
+        return jnp.stack([y[1], -jnp.sin(y[0]) - 0.25 * y[1]])
+
+    def step(_, y):
+        h = jnp.float32(2.0**-8)
+        a = slope(y)
+        b = slope(y + h / 2 * a)
+        c = slope(y + h / 2 * b)
+        d = slope(y + h * c)
+        return y + h / 6 * (a + 2 * b + 2 * c + d)
+    return lax.fori_loop(0, 20000, step, start)
+
+
+@program(symmetric((2000, 8), 1), symmetric((8, 8), 0.25), symmetric((8,), 1))
+def scan_small_steps(inputs, weights, state):
+    """A recurrence of 2,000 small steps that keeps every state."""
+    def step(state, x):
+        state = jnp.tanh(state @ weights + x)
+        return state, state
+    return lax.scan(step, state, inputs)
+
+
+@program(symmetric((100, 16, 64), 1), symmetric((64, 192), 0.125), symmetric((64, 192), 0.125))
+def scan_gru(inputs, kernel, recurrent):
+    """A GRU over 100 steps of a batch of 16."""
+    def step(state, x):
+        r, z, n = jnp.split(x @ kernel, 3, -1)
+        hr, hz, hn = jnp.split(state @ recurrent, 3, -1)
+        z = jax.nn.sigmoid(z + hz)
+        state = z * state + (1 - z) * jnp.tanh(n + jax.nn.sigmoid(r + hr) * hn)
+        return state, state
+    return lax.scan(step, jnp.zeros((16, 64), jnp.float32), inputs)
+
+
+@program(symmetric((1024, 1024), 1), randint((500,), 0, 1024))
+def update_in_place(buffer, places):
+    """500 rows of a buffer of 4 MB read, changed and written back one after another."""
+    def step(i, buffer):
+        row = lax.dynamic_slice(buffer, (places[i], 0), (1, 1024))
+        return lax.dynamic_update_slice(buffer, row * 0.5 + 1, (places[i], 0))
+    return lax.fori_loop(0, 500, step, buffer)
+
+
+@program(symmetric((256, 256), 1))
+def jacobi(grid):
+    """100 sweeps of a five-point stencil."""
+    def sweep(_, u):
+        around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+        return u.at[1:-1, 1:-1].set(0.25 * around)
+    return lax.fori_loop(0, 100, sweep, grid)
+
+
+@program(uniform((64,), 1, 64))
+def newton_until(values):
+    """Square roots by Newton's method until no element moves."""
+    def moving(state):
+        return jnp.max(jnp.abs(state[0] - state[1])) > 2.0**-18
+
+    def step(state):
+        return 0.5 * (state[0] + values / state[0]), state[0]
+    return lax.while_loop(moving, step, (values, jnp.zeros_like(values)))[0]
