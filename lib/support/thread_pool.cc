@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <climits>
+#include <system_error>
 
 #include "lib/support/denormals.h"
 
@@ -104,7 +105,13 @@ ThreadPool::ThreadPool(Options options)
       spin_nanoseconds_(int64_t{1000} * options.spin_microseconds),
       slots_(std::make_unique<Slot[]>(static_cast<size_t>(size_))) {
   threads_.reserve(static_cast<size_t>(size_ - 1));
-  for (int w = 1; w < size_; ++w) threads_.emplace_back([this, w] { WorkerLoop(w); });
+  for (int w = 1; w < size_; ++w) {
+    try {
+      threads_.emplace_back([this, w] { WorkerLoop(w); });
+    } catch (const std::system_error&) {  // the system gives no more: fewer workers do it
+      size_ = w;
+    }
+  }
 }
 
 ThreadPool::~ThreadPool() {
@@ -121,7 +128,7 @@ void ThreadPool::ParallelFor(int64_t tasks, TaskFn fn, void* context) {
     return;
   }
   const int parts = tasks < size_ ? static_cast<int>(tasks) : size_;
-  Run({fn, context, tasks, parts, Mode::kStatic, FloatControl()});
+  Run({fn, context, tasks, parts, Mode::kStatic});
 }
 
 void ThreadPool::ParallelForDynamic(int64_t tasks, TaskFn fn, void* context) {
@@ -131,7 +138,7 @@ void ThreadPool::ParallelForDynamic(int64_t tasks, TaskFn fn, void* context) {
     return;
   }
   const int parts = tasks < size_ ? static_cast<int>(tasks) : size_;
-  Run({fn, context, tasks, parts, Mode::kDynamic, FloatControl()});
+  Run({fn, context, tasks, parts, Mode::kDynamic});
 }
 
 void ThreadPool::RunTogether(int workers, TaskFn fn, void* context) {
@@ -141,12 +148,14 @@ void ThreadPool::RunTogether(int workers, TaskFn fn, void* context) {
     fn(context, 0, 0);
     return;
   }
-  Run({fn, context, workers, workers, Mode::kTogether, FloatControl()});
+  Run({fn, context, workers, workers, Mode::kTogether});
 }
 
 void ThreadPool::Run(const Job& job) {
   std::lock_guard<std::mutex> turn(turn_);
   job_ = job;
+  job_.float_control = FloatControl();
+  job_.lines = CrashLine::Innermost();
   next_task_.store(0, std::memory_order_relaxed);
   pending_.store(static_cast<uint32_t>(job.parts), std::memory_order_relaxed);
   // The caller's part and the parts nobody needs count as taken from the start, so that every slot
@@ -178,6 +187,7 @@ bool ThreadPool::Take(int part, uint32_t epoch) {
 void ThreadPool::RunPart(int part, int worker) {
   const Job& job = job_;
   ScopedRegion region(worker);
+  const CrashLinesOfOther lines(job.lines);
   switch (job.mode) {
     case Mode::kStatic: {
       const int64_t begin = job.tasks * part / job.parts;
@@ -226,6 +236,7 @@ uint32_t ThreadPool::AwaitEpoch(uint32_t seen) {
 }
 
 void ThreadPool::WorkerLoop(int worker) {
+  const CrashStack stack;
   const uint32_t own_control = FloatControl();
   uint32_t control = own_control;
   uint32_t epoch = 0;

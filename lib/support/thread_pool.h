@@ -12,6 +12,7 @@
 //  - A region started inside a region (of any pool) runs serially in the thread that starts it.
 //  - No allocation and no system call per region while the workers are awake.
 //  - Workers run a region with the floating-point control word of the caller (denormals.h).
+//  - Workers have the lines of the caller in the message of a crash (crash_context.h).
 //  - Threads that share a pool take turns: one region at a time.
 // Functions must not throw.
 #pragma once
@@ -23,6 +24,8 @@
 #include <thread>
 #include <type_traits>
 #include <vector>
+
+#include "lib/support/crash_context.h"
 
 namespace hlo {
 
@@ -41,7 +44,7 @@ class ThreadPool final {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Number of workers, the caller included.
+  // Number of workers, the caller included; less than asked for where the system gives no more threads.
   int size() const { return size_; }
 
   // Runs fn(context, task, worker) for every task in [0, tasks), split statically.
@@ -103,6 +106,7 @@ class ThreadPool final {
     int parts = 0;
     Mode mode = Mode::kStatic;
     uint32_t float_control = 0;
+    const CrashLine* lines = nullptr;
   };
 
   // One per worker, on a cache line of its own: the last epoch whose part w somebody has taken.

@@ -1,97 +1,26 @@
 #include "tools/support/tool_support.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <filesystem>
-#include <new>
 
 #include "lib/ir/verifier.h"
 #include "lib/proto/proto.h"
-#include "lib/support/check.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "parser/parser.h"
+#include "tools/support/crash_handlers.h"
 #include "tools/support/dump_folder.h"
 
 namespace hlo {
 namespace {
-
-// ---- failing well ----
-
-void WriteRaw(const char* text) {
-  // Allowed in signal handlers.
-  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
-}
-
-bool KeepsSignals() {
-  const char* value = std::getenv("HLO_ABORT");
-  return value != nullptr && std::strcmp(value, "") != 0 && std::strcmp(value, "0") != 0;
-}
-
-void OnCheckFailed() {
-  if (!KeepsSignals()) _exit(kExitInternal);
-}
-
-void OnCrash(int signal) {
-  WriteRaw("internal error: the program crashed (");
-  WriteRaw(signal == SIGSEGV   ? "invalid memory access or stack overflow"
-           : signal == SIGFPE  ? "arithmetic trap"
-           : signal == SIGILL  ? "illegal instruction"
-           : signal == SIGABRT ? "abort"
-                               : "bus error");
-  WriteRaw("); HLO_ABORT=1 keeps the signal\n");
-  _exit(kExitInternal);
-}
-
-void OnOutOfMemory() {
-  WriteRaw("error: out of memory\n");
-  _exit(kExitRunFailure);
-}
-
-[[noreturn]] void OnTerminate() {
-  WriteRaw("internal error: uncaught exception");
-  if (const std::exception_ptr current = std::current_exception()) {
-    try {
-      std::rethrow_exception(current);
-    } catch (const std::exception& e) {
-      WriteRaw(": ");
-      WriteRaw(e.what());
-    } catch (...) {
-      WriteRaw(" of an unknown type");
-    }
-  }
-  WriteRaw("\n");
-  if (KeepsSignals()) std::abort();
-  _exit(kExitInternal);
-}
-
-void InstallHandlers() {
-  std::signal(SIGPIPE, SIG_IGN);
-  std::set_new_handler(OnOutOfMemory);
-  std::set_terminate(OnTerminate);
-  SetCheckHandler(OnCheckFailed);
-  if (KeepsSignals()) return;
-  static char stack[1 << 16];  // for the handler of a stack overflow
-  stack_t alternative = {};
-  alternative.ss_sp = stack;
-  alternative.ss_size = sizeof stack;
-  sigaltstack(&alternative, nullptr);
-  struct sigaction action = {};
-  action.sa_handler = OnCrash;
-  action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESETHAND);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
-    sigaction(signal, &action, nullptr);
-}
 
 bool output_failed = false;  // standard output could not be written, though somebody reads
 
@@ -209,7 +138,7 @@ int ReportToolError(std::string_view program, const absl::Status& status) {
 }
 
 int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& body) {
-  InstallHandlers();
+  InstallCrashHandlers(flags.program());
   std::string help, completion;
   bool version = false, man = false, help_all = false, quiet = false, strict = false,
        print_options = false;

@@ -1,0 +1,91 @@
+#include "lib/support/crash_context.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "lib/support/thread_pool.h"
+
+namespace hlo {
+namespace {
+
+// What `body` writes to standard error, in a process of its own.
+template <class F>
+std::string ErrorsOf(F body) {
+  const int file = memfd_create("errors", MFD_CLOEXEC);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(file, STDERR_FILENO);
+    body();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  std::string text(4096, '\0');
+  const ssize_t n = pread(file, text.data(), text.size(), 0);
+  text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  close(file);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("lines are written innermost first and go with their scope", "[support][crash]") {
+  const std::string text = ErrorsOf([] {
+    const CrashLine outer("reading", "a.hlo");
+    { const CrashLine gone("parsing"); }
+    const int64_t number = -42;
+    const CrashLine inner(
+        [](const void* context, CrashWriter& out) {
+          out.Text("  number ").Number(*static_cast<const int64_t*>(context));
+          out.Text(" at ").Hex(reinterpret_cast<uint64_t>(out.info().address)).Text("\n");
+        },
+        &number);
+    ReportCrash("bad\n", {11, reinterpret_cast<void*>(0xab0), nullptr});
+  });
+  CHECK(text == "bad\n  number -42 at 0xab0\n  while reading `a.hlo`\n");
+  CHECK(CrashLine::Innermost() == nullptr);
+}
+
+TEST_CASE("workers of a pool have the lines of their caller", "[support][crash]") {
+  const std::string text = ErrorsOf([] {
+    ThreadPool pool(2);
+    const CrashLine line("running pass", "dce");
+    const auto work = [](void*, int64_t task, int) {
+      const CrashLine own("taking task", "second");
+      if (task == 1) ReportCrash("", {});
+    };
+    pool.RunTogether(2, work, nullptr);
+  });
+  CHECK(text == "  while taking task `second`\n  while running pass `dce`\n");
+}
+
+TEST_CASE("the newest action acts, and a crash of it does not repeat it", "[support][crash]") {
+  const std::string text = ErrorsOf([] {
+    const auto act = [](const void* name, CrashWriter& out) {
+      out.Text(static_cast<const char*>(name)).Text("\n");
+      out.Flush();
+      ReportCrash("again\n", {});
+    };
+    const CrashAction first(act, "first");
+    const CrashAction second(act, "second");
+    { const CrashAction gone(act, "third"); }
+    ReportCrash("", {});
+  });
+  CHECK(text == "second\n  (and it crashed again while this was written)\n");
+}
+
+TEST_CASE("long words and numbers at their ends are written whole", "[support][crash]") {
+  const std::string word(2000, 'x');
+  const std::string text = ErrorsOf([&] {
+    CrashWriter out({});
+    out.Text(word).Number(INT64_MIN).Text(" ").Number(0).Text(" ").Hex(UINT64_MAX);
+  });
+  CHECK(text == word + "-9223372036854775808 0 0xffffffffffffffff");
+}
+
+}  // namespace hlo
