@@ -41,9 +41,9 @@ constexpr SignalWords kSignals[] = {
 };
 
 // The start of a message; handlers may not allocate.
-class Words {
+class CrashMessage {
  public:
-  Words& operator<<(const char* text) {
+  CrashMessage& operator<<(const char* text) {
     while (*text != 0 && size_ + 1 < sizeof text_) text_[size_++] = *text++;
     return *this;
   }
@@ -69,7 +69,7 @@ void OnCrash(int signal, siginfo_t* info, void* context) {
   for (const SignalWords& words : kSignals) {
     if (words.signal == signal) what = words.text;
   }
-  Words message;
+  CrashMessage message;
   message << "internal error: the program crashed (" << what
           << "); HLO_ABORT=1 keeps the signal\n";
   ReportCrash(message, {signal, info->si_addr, ProgramCounter(context)});
@@ -77,14 +77,14 @@ void OnCrash(int signal, siginfo_t* info, void* context) {
 }
 
 void OnOutOfMemory() {
-  Words message;
+  CrashMessage message;
   message << program_name << ": error: out of memory\n";
   ReportCrash(message, {});
   _exit(kExitRunFailure);
 }
 
 [[noreturn]] void OnTerminate() {
-  Words message;
+  CrashMessage message;
   message << "internal error: uncaught exception";
   if (const std::exception_ptr current = std::current_exception()) {
     try {
