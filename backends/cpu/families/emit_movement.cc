@@ -44,8 +44,15 @@ absl::StatusOr<Value> FusionEmitter::EmitUncached(const Instruction* instruction
 
 absl::StatusOr<Value> FusionEmitter::EmitReshape(const Instruction* instruction,
                                                  const Index& index) {
-  const Instruction* const operand = instruction->operand(0);
-  return Emit(operand, MapReshape(instruction->shape().dims(), operand->shape().dims(), index));
+  const Instruction* operand = instruction->operand(0);
+  while (!buffers_.contains(operand) &&
+         (operand->opcode() == Opcode::kReshape || operand->opcode() == Opcode::kBitcast))
+    operand = operand->operand(0);
+  // In memory the place is that of the result, without any division.
+  const auto dims = instruction->shape().dims();
+  if (const auto it = buffers_.find(operand); it != buffers_.end())
+    return LoadElement(it->second, Linear(index, dims));
+  return Emit(operand, MapReshape(dims, operand->shape().dims(), index));
 }
 
 absl::StatusOr<Value> FusionEmitter::EmitTranspose(const Instruction* instruction,
@@ -122,7 +129,8 @@ absl::StatusOr<Value> FusionEmitter::EmitConcatenate(const Instruction* instruct
       return Emit(operand, inner);
     };
     if (i + 1 == instruction->operand_count()) return inside();
-    return Guarded({{index[dim], start, end}}, inside, [&] { return from(i + 1, end); });
+    return Guarded(
+        {{index[dim], start, end}}, inside, [&] { return from(i + 1, end); }, Outside::kMasked);
   };
   return from(0, 0);
 }
@@ -138,15 +146,9 @@ absl::StatusOr<Value> FusionEmitter::EmitPad(const Instruction* instruction, con
     inner[d] = index[d];
     inner[d].Add(Affine::Constant(-pad.low));
     if (pad.interior > 0) {
-      // Before the first element the quotient is not needed, but it must not be computed from a
-      // negative number.
       const int64_t step = pad.interior + 1;
-      Affine shifted = inner[d];
       conditions.push_back({inner[d], 0, (size - 1) * step + 1});
-      const int64_t lift = pad.low > 0 ? (pad.low + step - 1) / step * step : 0;
-      shifted.Add(Affine::Constant(lift));
-      auto [quotient, remainder] = DivRem(shifted, step);
-      quotient.Add(Affine::Constant(-lift / step));
+      auto [quotient, remainder] = DivRem(inner[d], step);
       conditions.push_back({remainder, 0, 1});
       inner[d] = quotient;
     } else {

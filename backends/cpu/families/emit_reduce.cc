@@ -239,7 +239,7 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   if (vectors)
     nest.levels =
         LevelsFor(nest.groups.back().size, std::min(unroll * base_lanes_, nest.plan->lanes_limit));
-  const std::vector<int> levels = nest.levels;
+  const std::vector<int> levels = LevelsOf(nest, nest.groups.size() - 1);
   Values carried;
   for (const int level : levels) {
     for (size_t i = 0; i < count; ++i) {
@@ -262,7 +262,9 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
       if (!is_reduced(d)) element[static_cast<size_t>(d)] = index[kept++];
     }
     size_t level = 0;
-    while (vectors && levels[level] != lanes_) ++level;
+    while (vectors && level < levels.size() && levels[level] != lanes_) ++level;
+    RET_CHECK(level < levels.size(), "`{}` runs in {} lanes, which it has no sums for",
+              instruction->name(), lanes_);
     Values arguments(before.begin() + static_cast<int64_t>(level * count),
                      before.begin() + static_cast<int64_t>((level + 1) * count));
     for (size_t i = 0; i < count; ++i) {
@@ -326,11 +328,7 @@ absl::StatusOr<Value> FusionEmitter::EmitReduceWindow(const Instruction* instruc
       element[d].Add(at[d], dim.window_dilation);
       if (dim.base_dilation > 1) {
         conditions.push_back({element[d], 0, (size - 1) * dim.base_dilation + 1});
-        const int64_t lift =
-            (std::max<int64_t>(dim.pad_low, 0) + dim.base_dilation - 1) / dim.base_dilation;
-        element[d].Add(Affine::Constant(lift * dim.base_dilation));
         auto [quotient, remainder] = DivRem(element[d], dim.base_dilation);
-        quotient.Add(Affine::Constant(-lift));
         conditions.push_back({remainder, 0, 1});
         element[d] = quotient;
       } else {

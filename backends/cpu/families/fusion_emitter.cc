@@ -6,6 +6,7 @@
 
 #include "lib/support/check.h"
 #include "lib/support/hash.h"
+#include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu {
@@ -174,34 +175,47 @@ std::optional<std::pair<Nest*, size_t>> FusionEmitter::LoopDimOf(int32_t variabl
   return std::pair(nests_[v.nest]->plan, v.dim);
 }
 
+bool FusionEmitter::SplitForDivision(const Term& term, int64_t divisor) {
+  const auto loop = LoopDimOf(term.variable);
+  const int64_t step = std::abs(term.coefficient);
+  if (!loop || divisor % step != 0) return false;
+  const LoopDim& dim = nests_[variables_[term.variable].nest]->dims[loop->second];
+  const int64_t inner = divisor / step;
+  if (inner <= 1 || dim.size <= inner || dim.size % inner != 0 || !dim.BreaksAreWhole(inner))
+    return false;
+  plan_.Split(*loop->first, loop->second, inner);
+  return true;
+}
+
 std::pair<Affine, Affine> FusionEmitter::DivRem(const Affine& affine, int64_t divisor) {
-  const Range range = RangeOf(affine);
-  if (range.lo >= 0 && range.hi < divisor) return {Affine::Constant(0), affine};
+  const Range whole_range = RangeOf(affine);
+  if (whole_range.lo >= 0 && whole_range.hi < divisor) return {Affine::Constant(0), affine};
   Affine quotient, rest;
+  rest.constant = affine.constant;
   // Terms that are multiples of the divisor leave the remainder alone.
-  const int64_t floor = affine.constant >= 0 ? affine.constant / divisor
-                                             : -((divisor - 1 - affine.constant) / divisor);
-  quotient.constant = floor;
-  rest.constant = affine.constant - floor * divisor;
   for (const Term& term : affine.terms) {
     const bool whole = term.coefficient % divisor == 0;
     (whole ? quotient : rest)
         .Add(
             Affine::Variable(term.variable, whole ? term.coefficient / divisor : term.coefficient));
   }
-  const Range left = RangeOf(rest);
-  if (left.lo >= 0 && left.hi < divisor) return {quotient, rest};
-  // Take a loop variable apart where its part beyond the divisor is whole.
+  const auto shift = [&](int64_t by) {
+    quotient.constant += by;
+    rest.constant -= by * divisor;
+  };
+  shift(FloorDiv(rest.constant, divisor));
+  const Range range = RangeOf(rest);
+  const int64_t first = FloorDiv(range.lo, divisor);
+  const bool same = first == FloorDiv(range.hi, divisor);
+  // What is divided is never negative: the machine's division rounds to zero, and is that of
+  // unsigned numbers.
+  if (same || first < 0) shift(first);
+  if (same) return {quotient, rest};
   for (const Term& term : rest.terms) {
-    const auto loop = LoopDimOf(term.variable);
-    if (!loop || term.coefficient <= 0 || divisor % term.coefficient != 0) continue;
-    const LoopDim& dim = nests_[variables_[term.variable].nest]->dims[loop->second];
-    const int64_t inner = divisor / term.coefficient;
-    if (inner > 1 && dim.size > inner && dim.size % inner == 0 && dim.breaks.empty()) {
-      plan_.Split(*loop->first, loop->second, inner);
+    if (SplitForDivision(term, divisor))
       return {quotient, Affine::Constant(0)};  // emitted again anyway
-    }
   }
+  const Range left = RangeOf(rest);
   const Value value = ToValue(rest);
   quotient.Add(Opaque(b_.Div(value, divisor), {left.lo / divisor, left.hi / divisor}));
   return {quotient, Opaque(b_.Rem(value, divisor), {0, divisor - 1})};
@@ -373,6 +387,15 @@ std::vector<int> FusionEmitter::LevelsFor(int64_t size, int lanes) const {
   return levels;
 }
 
+std::vector<int> FusionEmitter::LevelsOf(const ActiveNest& nest, size_t g) const {
+  std::vector<int> levels = {1};
+  if (g + 1 == nest.groups.size()) levels = nest.levels;
+  if (static_cast<int>(g) == nest.tile_group) levels = {nest.levels[0], 1};
+  // Segments between breaks need not be whole numbers of vectors, whatever the whole range is.
+  if (!nest.dims[nest.groups[g].first].breaks.empty() && levels.back() > 1) levels.push_back(1);
+  return levels;
+}
+
 absl::StatusOr<Values> FusionEmitter::Loop(ActiveNest& nest, size_t g, Values carried,
                                            const Body& body) {
   if (nest.on_enter) RETURN_IF_ERROR(nest.on_enter(g));
@@ -414,11 +437,7 @@ absl::StatusOr<Values> FusionEmitter::LoopBetween(ActiveNest& nest, size_t g, Va
 
 absl::StatusOr<Values> FusionEmitter::LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi,
                                                   Values carried, const Body& body) {
-  std::vector<int> levels = {1};
-  if (g + 1 == nest.groups.size()) levels = nest.levels;
-  if (static_cast<int>(g) == nest.tile_group) levels = {nest.levels[0], 1};
-  // Segments between breaks need not be whole numbers of vectors, whatever the whole range is.
-  if (!nest.dims[nest.groups[g].first].breaks.empty() && levels.back() > 1) levels.push_back(1);
+  const std::vector<int> levels = LevelsOf(nest, g);
   for (const int lanes : levels) {
     // The part of [lo, hi) that is a whole number of steps.
     Value end = hi;
@@ -468,8 +487,17 @@ absl::StatusOr<Values> FusionEmitter::LoopLevel(ActiveNest& nest, size_t g, Valu
 
 // ---- conditions ----
 
+absl::StatusOr<Value> FusionEmitter::Masked(Value mask, const Emission& emission) {
+  const Value outer = mask_;
+  mask_ = outer == tile::kNoValue ? mask : b_.And(outer, mask);
+  absl::StatusOr<Value> value = emission();
+  mask_ = outer;
+  return value;
+}
+
 absl::StatusOr<Value> FusionEmitter::Guarded(const std::vector<Condition>& conditions,
-                                             const Emission& on_true, const Emission& on_false) {
+                                             const Emission& on_true, const Emission& on_false,
+                                             Outside outside) {
   Value uniform = tile::kNoValue, per_lane = tile::kNoValue;
   const auto conjoin = [&](Value& all, Value pred) {
     all = all == tile::kNoValue ? pred : b_.And(all, pred);
@@ -497,20 +525,21 @@ absl::StatusOr<Value> FusionEmitter::Guarded(const std::vector<Condition>& condi
   }
   const auto masked = [&]() -> absl::StatusOr<Value> {
     if (per_lane == tile::kNoValue) return on_true();
-    const Value outer = mask_;
-    mask_ = outer == tile::kNoValue ? per_lane : b_.And(outer, per_lane);
-    absl::StatusOr<Value> inside = on_true();
-    mask_ = outer;
-    if (!inside.ok()) return inside;
-    ASSIGN_OR_RETURN(const Value outside, on_false());
-    return b_.Select(per_lane, *inside, outside);
+    ASSIGN_OR_RETURN(const Value on, Masked(per_lane, on_true));
+    if (outside == Outside::kAnywhere) {
+      ASSIGN_OR_RETURN(const Value off, on_false());
+      return b_.Select(per_lane, on, off);
+    }
+    const Value others = b_.Element(Opcode::kNot, ElementType::kPred, {per_lane});
+    ASSIGN_OR_RETURN(const Value off, Masked(others, on_false));
+    return b_.Select(per_lane, on, off);
   };
   if (uniform == tile::kNoValue) return masked();
   b_.BeginIf(uniform);
-  ASSIGN_OR_RETURN(Value inside, masked());
-  b_.Else({b_.Splat(inside, lanes_)});
-  ASSIGN_OR_RETURN(Value outside, on_false());
-  return b_.EndIf({b_.Splat(outside, lanes_)})[0];
+  ASSIGN_OR_RETURN(const Value on, masked());
+  b_.Else({b_.Splat(on, lanes_)});
+  ASSIGN_OR_RETURN(const Value off, on_false());
+  return b_.EndIf({b_.Splat(off, lanes_)})[0];
 }
 
 }  // namespace hlo::cpu

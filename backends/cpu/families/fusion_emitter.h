@@ -84,6 +84,8 @@ class FusionEmitter {
   int lanes() const { return lanes_; }
   // Lanes for the last group: at most `lanes`, so that little is left over.
   std::vector<int> LevelsFor(int64_t size, int lanes) const;
+  // Lanes of the loops that group `g` runs in, one after the other.
+  std::vector<int> LevelsOf(const ActiveNest& nest, size_t g) const;
 
   // ---- addresses ----
 
@@ -124,15 +126,18 @@ class FusionEmitter {
   Range RangeOf(const Affine& affine) const;
   // A variable for a value only known at run time.
   Affine Opaque(Value value, Range range);
-  // affine = quotient * divisor + remainder, 0 <= remainder < divisor.
+  // affine = quotient * divisor + remainder, 0 <= remainder < divisor, whatever signs there are.
   std::pair<Affine, Affine> DivRem(const Affine& affine, int64_t divisor);
   // The index in an array of `to` that has the same linear index as `index` in an array of `from`.
   Index MapReshape(absl::Span<const int64_t> from, absl::Span<const int64_t> to,
                    const Index& index);
   using Emission = std::function<absl::StatusOr<Value>()>;
-  // `on_true` where all conditions hold, else `on_false`.
+  // `on_true` where all conditions hold, else `on_false`. Where lanes differ, both are emitted for
+  // all of them, and loads of `on_true` touch memory only where the conditions hold; so do those of
+  // `on_false` where they do not hold, if it is kMasked.
+  enum class Outside { kAnywhere, kMasked };
   absl::StatusOr<Value> Guarded(const std::vector<Condition>& conditions, const Emission& on_true,
-                                const Emission& on_false);
+                                const Emission& on_false, Outside outside = Outside::kAnywhere);
   Value LoadElement(int buffer, const Affine& address);
   Value EmitLiteral(const Literal& literal, int64_t linear);
   Value Reversed(Value v);
@@ -202,7 +207,11 @@ class FusionEmitter {
   bool IsAnyCostly(const Instruction& root) const;
   std::optional<Value> LoadKept(const Instruction* instruction, const Index& index);
   std::optional<Value> LoadTransposed(int buffer, const Affine& affine, const Address& address);
+  // With loads that touch memory only where `mask` holds, too.
+  absl::StatusOr<Value> Masked(Value mask, const Emission& emission);
   bool DependsOnLanes(const Affine& affine) const;
+  // Takes the loop of `term` apart where it steps over whole multiples of the divisor.
+  bool SplitForDivision(const Term& term, int64_t divisor);
   int DepthOf(const Index& index) const;
   std::optional<std::pair<Nest*, size_t>> LoopDimOf(int32_t variable) const;
   std::optional<Value> FindMemo(const Instruction* instruction, int result,

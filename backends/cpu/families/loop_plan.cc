@@ -30,16 +30,22 @@ void LoopPlan::Separate(Nest& nest, size_t dim) {
   changed = true;
 }
 
+bool LoopDim::BreaksAreWhole(int64_t inner_size) const {
+  return std::all_of(breaks.begin(), breaks.end(),
+                     [inner_size](int64_t at) { return at % inner_size == 0; });
+}
+
 void LoopPlan::Split(Nest& nest, size_t dim, int64_t inner_size) {
   changed = true;
-  if (renumbered) return;
+  // The loop may have been cut since this emission began.
+  if (renumbered || !nest.dims[dim].BreaksAreWhole(inner_size)) return;
   renumbered = true;
   LoopDim inner = nest.dims[dim];
   LoopDim& outer = nest.dims[dim];
   outer.size /= inner_size;
   outer.stride *= inner_size;
-  outer.joined_to_next = true;
-  outer.breaks.clear();
+  outer.joined_to_next = outer.breaks.empty();
+  for (int64_t& at : outer.breaks) at /= inner_size;
   inner.size = inner_size;
   inner.breaks.clear();
   nest.dims.insert(nest.dims.begin() + static_cast<int64_t>(dim) + 1, inner);

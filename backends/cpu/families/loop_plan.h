@@ -29,6 +29,9 @@ struct LoopDim {
   int64_t stride = 1;
   bool joined_to_next = true;   // runs in one loop with the next one
   std::vector<int64_t> breaks;  // inner bounds at which the range is cut, sorted
+
+  // Cuts stay where they are when the dimension becomes two.
+  bool BreaksAreWhole(int64_t inner_size) const;
 };
 
 struct Nest {
