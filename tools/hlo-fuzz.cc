@@ -7,6 +7,7 @@
 #include "lib/support/file.h"
 #include "tools/fuzz/driver.h"
 #include "tools/fuzz/mutate.h"
+#include "tools/fuzz/platform_config.h"
 #include "tools/support/flags.h"
 
 // Reports of the sanitizers, in builds that have them: an input of a few kilobytes needs no large
@@ -74,6 +75,7 @@ struct Command {
   std::string minimize;
   bool help = false;
   bool list_modes = false;
+  std::string config;
   int64_t seed = 1;
 };
 
@@ -103,6 +105,11 @@ void AddFlags(Flags& flags, Command& c) {
             "only copy the seeds that reach new code to DIR, short ones first (build type Fuzz)");
   flags.Add("artifacts", &c.fuzz.artifacts, "DIR",
             "write the inputs of findings here, with a report beside each");
+  flags.Add("reduce", &c.fuzz.reduce_seconds, "S",
+            "with --artifacts, mode platforms: make each finding smaller for so long, into a file "
+            "beside it (60); 0: leave it");
+  flags.Add("config", &c.config, "TEXT",
+            "mode platforms: run everything so, for example `platform=cpu threads=2 inputs=7`");
   flags.Add("help,h", &c.help, "this text");
   flags.Note("Exit code: 0 nothing found, 1 findings, 2 wrong usage.");
   flags.Note(
@@ -156,6 +163,7 @@ int RunCommand(Command& c, const Flags& flags) {
   if (c.fuzz.max_length < 1 || c.fuzz.max_length > (int64_t{1} << 30))
     return Usage("--max-length expects 1 to 2^30 bytes");
   c.fuzz.seed = static_cast<uint64_t>(c.seed);
+  SetPlatformConfig(c.config);
   if (!flags.positional().empty()) return CheckFiles(*mode, c.fuzz, flags.positional());
   if (!c.minimize.empty()) {
     const absl::StatusOr<std::string> text = ReadFile(c.minimize);

@@ -88,7 +88,7 @@ bool SharedState::IsKnown(uint64_t hash) const {
   return std::find(known_, known_ + known_count_, hash) != known_ + known_count_;
 }
 
-std::string RunChild(SharedState& state, const ChildLimits& limits,
+std::string RunChild(SharedState& state, const InputLimits& limits,
                      const std::function<void()>& body, const std::function<bool()>& idle) {
   const int log = memfd_create("log", MFD_CLOEXEC);
   state.SetFinding("");

@@ -14,7 +14,7 @@
 
 namespace hlo {
 
-struct ChildLimits {
+struct InputLimits {
   double seconds = 10;       // per input
   int64_t megabytes = 1024;  // per input
 };
@@ -55,7 +55,7 @@ class SharedState {
 // Runs `body` in a child and waits for it; `idle` is called a few times per second and may end the
 // child by returning false. The result is empty when the child ended by itself and found nothing;
 // otherwise `kind: details`.
-std::string RunChild(SharedState& state, const ChildLimits& limits,
+std::string RunChild(SharedState& state, const InputLimits& limits,
                      const std::function<void()>& body, const std::function<bool()>& idle);
 
 // The kind of a finding, for comparing: without the parts that change with the input.

@@ -13,6 +13,7 @@
 #include "lib/support/status.h"
 #include "tools/fuzz/coverage.h"
 #include "tools/fuzz/mutate.h"
+#include "tools/fuzz/reduce_finding.h"
 #include "tools/fuzz/seeds.h"
 
 // In builds with the leak checker.
@@ -24,6 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kRunsPerLeakCheck = 20000;
+// Of a mode that makes inputs itself, one in so many is a changed seed.
+constexpr size_t kChangedPerGenerated = 8;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -43,10 +46,7 @@ class Worker {
     if (!options_.distill.empty()) return;
     if (corpus_.empty()) corpus_.emplace_back();
     while (!Enough()) {
-      const std::string& input = Choose();
-      if (!Try(Mutate(input, Choose(), static_cast<size_t>(options_.max_length), random_),
-               /*is_seed=*/false))
-        return;
+      if (!Try(NextInput(), /*is_seed=*/false)) return;
       if (state_.runs.load() % kRunsPerLeakCheck == 0 && !CheckLeaks()) return;
     }
     CheckLeaks();
@@ -55,6 +55,13 @@ class Worker {
  private:
   bool Enough() const {
     return options_.runs > 0 && state_.runs.load() >= static_cast<uint64_t>(options_.runs);
+  }
+
+  std::string NextInput() {
+    if (mode_.generate != nullptr && !random_.OneIn(kChangedPerGenerated))
+      return mode_.generate(random_);
+    const std::string& input = Choose();
+    return Mutate(input, Choose(), static_cast<size_t>(options_.max_length), random_);
   }
 
   // New inputs are tried more often.
@@ -120,10 +127,11 @@ class Campaign {
   }
 
   void Record(const std::string& finding) {
-    const std::string input(state_.input());
+    const std::string input =
+        mode_.pin == nullptr ? std::string(state_.input()) : mode_.pin(state_.input());
     const std::string kind = KindOfFinding(finding);
     state_.AddKnown(HashBytes(kind));
-    state_.AddKnown(HashBytes(input));  // if it is a seed, the next child leaves it out
+    state_.AddKnown(HashBytes(state_.input()));  // if it is a seed, the next child leaves it out
     if (++kinds_[kind] > kArtifactsPerKind) return;
     fmt::print(stderr, "finding: {}\n", finding.substr(0, 4000));
     if (options_.artifacts.empty()) {
@@ -136,6 +144,11 @@ class Campaign {
     const std::string more = mode_.describe == nullptr ? "" : mode_.describe(input);
     WriteFile(path + ".txt", finding + "\n" + more).IgnoreError();
     fmt::print(stderr, "input written to {}\n", path);
+    if (options_.reduce_seconds <= 0 || mode_.generate == nullptr) return;
+    const std::string small = path + ".small";
+    const std::string reduced =
+        ReduceFinding(mode_, input, finding, small, options_.reduce_seconds);
+    if (!reduced.empty()) WriteFile(small, reduced).IgnoreError();
   }
 
   int Close() {

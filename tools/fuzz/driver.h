@@ -19,10 +19,11 @@ struct FuzzOptions {
   std::string distill;    // a folder: only copy the seeds that reach new code, short ones first
   std::string artifacts;  // a folder for findings; "": they are only printed
   uint64_t seed = 1;
-  double seconds = 60;        // 0: no limit
-  int64_t runs = 0;           // 0: no limit
-  int64_t max_length = 6000;  // of an input, in bytes
-  ChildLimits limits;
+  double seconds = 60;         // 0: no limit
+  int64_t runs = 0;            // 0: no limit
+  int64_t max_length = 6000;   // of an input, in bytes
+  double reduce_seconds = 60;  // for making a finding smaller; 0: it stays as it was found
+  InputLimits limits;
 };
 
 // Runs until the limits; returns the number of different findings. Progress goes to standard error.

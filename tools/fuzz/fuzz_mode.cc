@@ -1,5 +1,7 @@
 #include "tools/fuzz/fuzz_mode.h"
 
+#include "tools/fuzz/platform_config.h"
+
 namespace hlo {
 namespace {
 
@@ -16,6 +18,9 @@ constexpr FuzzMode kModes[] = {
      "a few passes, chosen by the text: no pass breaks the module, changes what it computes or "
      "is wrong about what it did",
      CheckPasses, PassesFor},
+    {"platforms",
+     "random programs on the CPU and the simulated GPU: no crash, and the interpreter's results",
+     CheckPlatforms, DescribePlatforms, GeneratePlatforms, WithConfig},
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "tools/fuzz/random.h"
+
 namespace hlo {
 
 struct FuzzMode {
@@ -18,6 +20,11 @@ struct FuzzMode {
   std::string (*check)(std::string_view input);
   // What else a report of a finding says about the input; may be null.
   std::string (*describe)(std::string_view input) = nullptr;
+  // A new input out of nothing, for modes that seldom get far with changed seeds; may be null.
+  std::string (*generate)(FuzzRandom& random) = nullptr;
+  // The input with everything written down that its bytes decide, so that a smaller one is checked
+  // in the same way; may be null.
+  std::string (*pin)(std::string_view input) = nullptr;
 };
 
 std::span<const FuzzMode> FuzzModes();
@@ -29,5 +36,8 @@ std::string CheckParser(std::string_view input);
 std::string CheckProto(std::string_view input);
 std::string CheckPasses(std::string_view input);
 std::string PassesFor(std::string_view input);
+std::string CheckPlatforms(std::string_view input);
+std::string DescribePlatforms(std::string_view input);
+std::string GeneratePlatforms(FuzzRandom& random);
 
 }  // namespace hlo

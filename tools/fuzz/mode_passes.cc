@@ -8,19 +8,17 @@
 #include "lib/ir/printer.h"
 #include "lib/ir/verifier.h"
 #include "lib/support/diagnostic.h"
-#include "lib/types/shape_util.h"
 #include "parser/parser.h"
 #include "passes/pass_manager.h"
 #include "passes/registry.h"
 #include "tools/fuzz/fuzz_mode.h"
+#include "tools/fuzz/module_limits.h"
 #include "tools/fuzz/random.h"
 #include "tools/support/equivalence_check.h"
 
 namespace hlo {
 namespace {
 
-constexpr int kMostInstructions = 400;
-constexpr int64_t kMostElements = 1 << 16;  // of one array
 constexpr size_t kMostPasses = 5;
 
 // A line of the input that names the passes itself, so that it stays the same input when passes are
@@ -48,27 +46,6 @@ std::string ChoosePasses(std::string_view input) {
   for (size_t i = random.Small(kMostPasses); i > 0; --i)
     text += fmt::format("{}{}", text.empty() ? "" : ",", random.Pick(names));
   return text;
-}
-
-bool IsLarge(const Module& module) {
-  if (module.instruction_count() > kMostInstructions) return true;
-  bool large = false;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      ForEachLeaf(instruction->shape(), [&](Shape leaf, const ShapeIndex&) {
-        large |= leaf.IsArray() && leaf.element_count() > kMostElements;
-      });
-    }
-  }
-  return large;
-}
-
-// Random numbers come in the order in which they are asked for, which passes may change.
-bool DrawsRandomNumbers(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    if (computation->MayHoldAny({Opcode::kRng, Opcode::kRngGetAndUpdateState})) return true;
-  }
-  return false;
 }
 
 // A pass may refuse a module, with a reason; anything else is a finding.

@@ -89,6 +89,11 @@ std::vector<Answer> FailureTest::AskInOrder(const std::vector<std::string>& text
   std::vector<ChildWork> works;
   std::vector<std::string> files;
   for (const std::string& text : texts) {
+    if (options_.kind == FailureKind::kCheck) {
+      works.push_back(
+          {[&text, this] { return options_.check(text) ? kExitMismatch : kExitOk; }, {}});
+      continue;
+    }
     if (!is_script) {
       works.push_back({[&text, &run] { return RunCandidate(text, run); }, {}});
       continue;
@@ -149,6 +154,10 @@ Answer FailureTest::Judge(const ChildResult& result) {
     case FailureKind::kHang:
       answer.shows_failure = result.end == ChildResult::End::kTimedOut;
       break;
+    case FailureKind::kCheck:
+      answer.shows_failure = options_.check_dies ? !has_exited && !answer.is_cancelled
+                                                 : has_exited && result.code == kExitMismatch;
+      break;
     case FailureKind::kScript: break;
   }
   return answer;
@@ -181,6 +190,7 @@ std::string FailureTest::Wanted() const {
                  : fmt::format("results of {} that differ from the interpreter's", by);
     case FailureKind::kHang:
       return fmt::format("that {} take more than {} s", by, options_.timeout);
+    case FailureKind::kCheck: return "what was found";
     case FailureKind::kScript:
       return fmt::format("an exit code {}0 of `{}`",
                          options_.script_fails_on_bug ? "other than " : "",

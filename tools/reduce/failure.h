@@ -4,6 +4,7 @@
 // it to hlo-opt or hlo-run: what crashes or hangs there is an answer.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <regex>
 #include <string>
@@ -23,6 +24,7 @@ enum class FailureKind : char {
   kMismatch,  // results differ
   kHang,      // takes longer than the time limit
   kScript,    // a program says so
+  kCheck,     // a function of the caller says so, or the process that runs it dies
 };
 
 struct FailureOptions {
@@ -30,6 +32,9 @@ struct FailureOptions {
   std::string regex;                // of kError
   std::vector<std::string> script;  // of kScript: the program and its first arguments
   bool script_fails_on_bug = false;
+  // Of kCheck: called in a child process; whether a text shows the failure.
+  std::function<bool(const std::string&)> check;
+  bool check_dies = false;  // the failure is that the child does not return from it
   std::string passes;
   std::string platform;
   uint64_t seed = kDefaultSeed;

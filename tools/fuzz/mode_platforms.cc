@@ -1,0 +1,101 @@
+// Mode `platforms`. For every valid module, on one platform (platform_config.h):
+//   - it is compiled and run, or refused with a reason; nothing crashes, no check of ours fails
+//   - the results are the interpreter's: bit by bit, but for what sums and the like may round in
+//     another way (sensitivity.h)
+// Inputs are mostly random programs (programs/random_program.h), the rest are changed seeds.
+#include <fmt/format.h>
+
+#include "backends/registry.h"
+#include "lib/eval/evaluator.h"
+#include "lib/ir/verifier.h"
+#include "lib/support/diagnostic.h"
+#include "lib/types/shape_util.h"
+#include "parser/parser.h"
+#include "tools/fuzz/fuzz_mode.h"
+#include "tools/fuzz/module_limits.h"
+#include "tools/fuzz/platform_config.h"
+#include "tools/fuzz/programs/random_program.h"
+#include "tools/fuzz/sensitivity.h"
+#include "tools/support/random_arguments.h"
+#include "tools/support/tool_support.h"
+
+namespace hlo {
+namespace {
+
+constexpr EquivalenceOptions kLimits = {.max_work = 2'000'000, .max_loop_iterations = 200};
+
+std::vector<Literal> Arguments(const Module& module, const PlatformConfig& config) {
+  if (!config.any_indices) return RandomArguments(module, config.inputs);
+  const std::vector<ParameterLeaf> leaves = ParameterLeaves(*module.entry());
+  std::vector<Literal> arrays;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    arrays.push_back(
+        RandomLeaf(leaves[i].shape, std::nullopt, config.inputs, static_cast<int64_t>(i)));
+  }
+  return AssembleArguments(module, arrays);
+}
+
+// What a platform may say no with.
+bool IsRefusal(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kInvalidArgument ||
+         status.code() == absl::StatusCode::kUnimplemented;
+}
+
+std::string Failed(const PlatformConfig& config, std::string_view what,
+                   const absl::Status& status) {
+  if (IsRefusal(status)) return "";
+  return fmt::format("{} cannot {}, code {}: {}", config.platform, what,
+                     static_cast<int>(status.code()), DiagnosticsOf(status).front().message);
+}
+
+std::string Compare(const Module& module, const std::vector<Literal>& arguments,
+                    const PlatformConfig& config, const Literal& actual, const Literal& expected) {
+  std::string difference = DifferenceBeyondNoise(actual, expected, {});
+  if (difference.empty()) return "";
+  // The CPU reduces from left to right; the threads of a GPU in any order.
+  const NoiseOptions noise = {.limits = kLimits,
+                              .denormals = *config.Options().denormals,
+                              .reorders = config.platform != "cpu"};
+  difference = DifferenceBeyondNoise(actual, expected, NoisyRuns(module, arguments, noise));
+  if (difference.empty()) return "";
+  return fmt::format("{} computes something else: {}", config.platform, difference);
+}
+
+}  // namespace
+
+std::string DescribePlatforms(std::string_view input) {
+  return fmt::format("{}\n", ConfigFor(input).ToString());
+}
+
+std::string CheckPlatforms(std::string_view input) {
+  const absl::StatusOr<std::unique_ptr<Module>> parsed = ParseModule(std::string(input));
+  if (!parsed.ok()) return "";
+  const Module& module = **parsed;
+  if (module.entry() == nullptr || !Verify(module, Runnable()).ok() || IsLarge(module) ||
+      DrawsRandomNumbers(module) || RunsOnSeveralDevices(module))
+    return "";
+  const PlatformConfig config = ConfigFor(input);
+  const absl::StatusOr<Backend*> backend = FindBackend(config.platform);
+  if (!backend.ok()) return "";
+  const std::vector<Literal> arguments = Arguments(module, config);
+  EvalOptions eval;
+  eval.denormals = *config.Options().denormals;
+  eval.max_work = kLimits.max_work;
+  eval.max_loop_iterations = kLimits.max_loop_iterations;
+  const absl::StatusOr<Literal> expected = Evaluator(eval).Run(module, arguments);
+  // A module that the interpreter refuses or does not finish may do what it likes.
+  if (!expected.ok())
+    return IsRefusal(expected.status()) || absl::IsResourceExhausted(expected.status())
+               ? ""
+               : Failed({.platform = "interpreter"}, "run it", expected.status());
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      (*backend)->Compile(module.Clone(), config.Options());
+  if (!executable.ok()) return Failed(config, "compile it", executable.status());
+  const absl::StatusOr<Literal> actual = (*executable)->Run(arguments, {});
+  if (!actual.ok()) return Failed(config, "run it", actual.status());
+  return Compare(module, arguments, config, *actual, *expected);
+}
+
+std::string GeneratePlatforms(FuzzRandom& random) { return RandomProgram(random); }
+
+}  // namespace hlo

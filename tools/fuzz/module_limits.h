@@ -1,0 +1,15 @@
+// Which modules a check runs at all: small ones whose results depend on nothing but their inputs.
+#pragma once
+
+#include "lib/ir/module.h"
+
+namespace hlo {
+
+// Too many instructions, or an array too large, to be run thousands of times.
+bool IsLarge(const Module& module);
+// Random numbers come in the order in which they are asked for, which passes and platforms may
+// change.
+bool DrawsRandomNumbers(const Module& module);
+bool RunsOnSeveralDevices(const Module& module);
+
+}  // namespace hlo

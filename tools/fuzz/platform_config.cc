@@ -1,0 +1,95 @@
+#include "tools/fuzz/platform_config.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "backends/registry.h"
+#include "lib/support/hash.h"
+#include "lib/support/strings.h"
+#include "tools/fuzz/random.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kLine = "// CONFIG: ";
+
+std::string& CommandLineConfig() {
+  static std::string config;
+  return config;
+}
+
+uint64_t Number(std::string_view text) {
+  uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+PlatformConfig Parse(std::string_view text) {
+  PlatformConfig config;
+  for (const std::string_view word : Split(text, ' ')) {
+    const size_t equals = word.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
+    if (key == "platform") config.platform = value;
+    if (key == "threads") config.threads = static_cast<int>(Number(value));
+    if (key == "features") config.features = value;
+    if (key == "inputs") config.inputs = Number(value);
+    if (key == "indices") config.any_indices = value == "any";
+    if (key == "verify") config.verify = value == "each";
+  }
+  return config;
+}
+
+PlatformConfig Chosen(std::string_view input) {
+  FuzzRandom random(HashBytes(input));
+  PlatformConfig config;
+  config.platform = random.OneIn(3) ? "gpu-sim" : "cpu";
+  config.threads = random.OneIn(4) ? 2 : 1;
+  static constexpr std::string_view kFeatures[] = {"", "", "", "avx2", "sse"};
+  config.features = kFeatures[random.Below(std::size(kFeatures))];
+  config.inputs = 1 + random.Below(100);
+  config.any_indices = random.OneIn(3);
+  config.verify = random.OneIn(6);
+  return config;
+}
+
+}  // namespace
+
+std::string PlatformConfig::ToString() const {
+  std::string text = fmt::format("platform={} threads={} inputs={}", platform, threads, inputs);
+  if (!features.empty()) text += fmt::format(" features={}", features);
+  if (any_indices) text += " indices=any";
+  if (verify) text += " verify=each";
+  return text;
+}
+
+CompileOptions PlatformConfig::Options() const {
+  CompileOptions options;
+  options.threads = threads;
+  options.cpu_features = features;
+  options.verify_each_pass = verify;
+  options.gpu_sim_sanitize = true;
+  options.gpu_sim_seed = inputs;
+  // As hlo-run does.
+  options.denormals = platform == "cpu" ? Denormals::kFlush : Denormals::kKeep;
+  return options;
+}
+
+void SetPlatformConfig(std::string_view text) { CommandLineConfig() = text; }
+
+PlatformConfig ConfigFor(std::string_view input) {
+  if (!CommandLineConfig().empty()) return Parse(CommandLineConfig());
+  if (const size_t at = input.find(kLine); at != std::string_view::npos) {
+    const std::string_view rest = input.substr(at + kLine.size());
+    return Parse(rest.substr(0, rest.find('\n')));
+  }
+  return Chosen(input);
+}
+
+std::string WithConfig(std::string_view input) {
+  if (input.find(kLine) != std::string_view::npos) return std::string(input);
+  return fmt::format("{}{}\n{}", kLine, ConfigFor(input).ToString(), input);
+}
+
+}  // namespace hlo

@@ -1,0 +1,34 @@
+// How one input of mode `platforms` is run: on which platform, with what inputs and flags. Chosen by
+// the bytes of the input, unless the input says it in a line `// CONFIG: …`, so that a reduced input
+// keeps what showed its failure.
+//
+//   // CONFIG: platform=cpu threads=2 features=avx2 inputs=7 indices=any
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "backends/backend.h"
+
+namespace hlo {
+
+struct PlatformConfig {
+  std::string platform = "cpu";
+  int threads = 1;
+  std::string features;      // of the processor; empty: all it has
+  uint64_t inputs = 1;       // seed of the arguments
+  bool any_indices = false;  // indices may be out of range
+  bool verify = false;       // after each pass
+
+  std::string ToString() const;
+  CompileOptions Options() const;
+};
+
+// What the command line says for all inputs (`--config`); empty: each input for itself.
+void SetPlatformConfig(std::string_view text);
+PlatformConfig ConfigFor(std::string_view input);
+// The input with a line that says its configuration.
+std::string WithConfig(std::string_view input);
+
+}  // namespace hlo

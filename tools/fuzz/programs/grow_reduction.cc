@@ -1,0 +1,193 @@
+// Reductions, windows, cumulative operations, sorts.
+#include <algorithm>
+
+#include "lib/ops/attrs.h"
+#include "tools/fuzz/programs/regions.h"
+#include "tools/fuzz/programs/rows.h"
+
+namespace hlo {
+namespace {
+
+DimVec ReducedDims(Sketch& s, int rank) {
+  DimVec dims;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (s.random().OneIn(2)) dims.push_back(i);
+  }
+  if (dims.empty() && rank > 0)
+    dims.push_back(static_cast<int64_t>(s.random().Below(static_cast<size_t>(rank))));
+  return dims;
+}
+
+Instruction* Identity(Sketch& s, Opcode reducer, ElementType type) {
+  if (s.random().OneIn(5)) return s.Scalar(type);
+  return s.computation()->AddConstant(IdentityOf(reducer, type));
+}
+
+void GrowReduce(Sketch& s) {
+  Instruction* x = s.Any();
+  const ElementType type = x->shape().element_type();
+  const Opcode reducer = RandomReducer(s.random(), type);
+  const DimVec dims = ReducedDims(s, x->shape().rank());
+  Instruction* init = Identity(s, reducer, type);
+  Computation* region = ScalarComputation(s.module(), reducer, type);
+  s.Make([&](Builder& b) { return b.Reduce(x, init, dims, region); });
+}
+
+// Several arrays at once: sums of two, or the place of the largest.
+void GrowVariadicReduce(Sketch& s) {
+  Instruction* x = s.Any();
+  const ElementType type = x->shape().element_type();
+  if (x->shape().rank() == 0 || IsComplex(type)) return;
+  const DimVec dims = ReducedDims(s, x->shape().rank());
+  Instruction* y = nullptr;
+  Computation* region = nullptr;
+  Instruction* init = nullptr;
+  if (s.random().OneIn(2)) {
+    Builder b(s.computation());
+    y = b.Iota(Shape::Array(ElementType::kS32, x->shape().dims()), dims.back());
+    if (!b.status().ok()) return;
+    const bool largest = s.random().OneIn(2);
+    region = ArgRegion(s.module(), type, largest, /*breaks_ties=*/!s.random().OneIn(3));
+    init = s.computation()->AddConstant(
+        IdentityOf(largest ? Opcode::kMaximum : Opcode::kMinimum, type));
+  } else {
+    y = s.Value(Shape::Array(s.Type(), x->shape().dims()));
+    const ElementType other = y->shape().element_type();
+    const Opcode first = RandomReducer(s.random(), type), second = RandomReducer(s.random(), other);
+    region = PairRegion(s.module(), first, type, second, other);
+    init = s.computation()->AddConstant(IdentityOf(first, type));
+  }
+  Instruction* zero = s.Scalar(y->shape().element_type());
+  Instruction* both =
+      s.Op(Opcode::kReduce, {x, y, init, zero}, AttrsPtr::Make(ReduceAttrs{dims}), {region});
+  if (both == nullptr) return;
+  for (int64_t i = 0; i < 2; ++i) s.Make([&](Builder& b) { return b.GetTupleElement(both, i); });
+}
+
+Window RandomWindow(Sketch& s, const Instruction* x) {
+  Window window;
+  for (const int64_t dim : x->shape().dims()) {
+    WindowDim w;
+    if (!s.random().OneIn(3)) {
+      w.size = static_cast<int64_t>(s.random().Small(5));
+      if (s.random().OneIn(3)) w.stride = static_cast<int64_t>(s.random().Small(3));
+      if (s.random().OneIn(3)) w.pad_low = static_cast<int64_t>(s.random().Below(4));
+      if (s.random().OneIn(3)) w.pad_high = static_cast<int64_t>(s.random().Below(4));
+      if (s.random().OneIn(6)) w.base_dilation = static_cast<int64_t>(s.random().Small(3));
+      if (s.random().OneIn(6)) w.window_dilation = static_cast<int64_t>(s.random().Small(3));
+      if (s.random().OneIn(12)) w.pad_low = -1;
+    } else if (s.random().OneIn(4)) {
+      w.size = std::max<int64_t>(dim, 1);
+    }
+    window.dims.push_back(w);
+  }
+  return window;
+}
+
+void GrowReduceWindow(Sketch& s) {
+  Instruction* x = s.Any();
+  const ElementType type = x->shape().element_type();
+  const Opcode reducer = RandomReducer(s.random(), type);
+  Instruction* init = Identity(s, reducer, type);
+  s.Op(Opcode::kReduceWindow, {x, init}, AttrsPtr::Make(ReduceWindowAttrs{RandomWindow(s, x)}),
+       {ScalarComputation(s.module(), reducer, type)});
+}
+
+// Sums so far: a window as long as the dimension that looks back, or ahead.
+void GrowCumulative(Sketch& s) {
+  Instruction* x = s.Any();
+  const ElementType type = x->shape().element_type();
+  const int rank = x->shape().rank();
+  if (rank == 0) return;
+  const size_t along = s.random().Below(static_cast<size_t>(rank));
+  Window window;
+  window.dims.resize(static_cast<size_t>(rank));
+  const int64_t size = std::max<int64_t>(x->shape().dim(static_cast<int>(along)), 1);
+  window.dims[along].size = size;
+  (s.random().OneIn(3) ? window.dims[along].pad_high : window.dims[along].pad_low) = size - 1;
+  const Opcode reducer = RandomReducer(s.random(), type);
+  Instruction* init = s.computation()->AddConstant(IdentityOf(reducer, type));
+  s.Op(Opcode::kReduceWindow, {x, init}, AttrsPtr::Make(ReduceWindowAttrs{window}),
+       {ScalarComputation(s.module(), reducer, type)});
+}
+
+void GrowSelectAndScatter(Sketch& s) {
+  Instruction* x = s.AnyWhere([](const Instruction& value) {
+    return value.shape().rank() > 0 && IsFloat(value.shape().element_type());
+  });
+  if (x == nullptr) return;
+  const ElementType type = x->shape().element_type();
+  Window window;
+  DimVec dims;
+  for (const int64_t dim : x->shape().dims()) {
+    WindowDim w;
+    w.size = static_cast<int64_t>(s.random().Small(3));
+    w.stride = static_cast<int64_t>(s.random().Small(3));
+    if (s.random().OneIn(3) && w.size > 1) w.pad_low = 1;
+    window.dims.push_back(w);
+    dims.push_back(w.OutputSize(dim));
+  }
+  Instruction* source = s.Value(Shape::Array(type, dims));
+  s.Op(Opcode::kSelectAndScatter, {x, source, s.computation()->AddConstant(Literal::Zero(type))},
+       AttrsPtr::Make(SelectAndScatterAttrs{window}),
+       {CompareRegion(s.module(), type, ComparisonDirection::kGe, 1),
+        ScalarComputation(s.module(), Opcode::kAdd, type)});
+}
+
+// One array, or keys with payloads.
+void GrowSort(Sketch& s) {
+  Instruction* x = s.AnyWhere([](const Instruction& value) {
+    return value.shape().rank() > 0 && !IsComplex(value.shape().element_type());
+  });
+  if (x == nullptr) return;
+  const ElementType type = x->shape().element_type();
+  std::vector<Instruction*> operands = {x};
+  for (size_t i = s.random().Below(3); i > 0; --i)
+    operands.push_back(s.Value(Shape::Array(s.Type(), x->shape().dims())));
+  const auto dimension =
+      static_cast<int64_t>(s.random().Below(static_cast<size_t>(x->shape().rank())));
+  std::vector<ElementType> types;
+  for (const Instruction* operand : operands) types.push_back(operand->shape().element_type());
+  // Without a stable order what is equal may stand in any order.
+  const bool is_stable = operands.size() > 1 || !s.random().OneIn(3);
+  Instruction* sorted =
+      s.Op(Opcode::kSort, operands,
+           AttrsPtr::Make(SortAttrs{.dimensions = {dimension}, .is_stable = is_stable}),
+           {SortRegion(s.module(), types,
+                       s.random().OneIn(2) ? ComparisonDirection::kLt : ComparisonDirection::kGt,
+                       IsFloat(type) && s.random().OneIn(2))});
+  if (sorted == nullptr || operands.size() == 1) return;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    s.Make([&](Builder& b) { return b.GetTupleElement(sorted, static_cast<int64_t>(i)); });
+  }
+}
+
+void GrowTopK(Sketch& s) {
+  Instruction* x = s.AnyWhere([](const Instruction& value) {
+    return value.shape().rank() > 0 && !IsComplex(value.shape().element_type()) &&
+           value.shape().dim(value.shape().rank() - 1) > 0;
+  });
+  if (x == nullptr) return;
+  const auto last = static_cast<size_t>(x->shape().dim(x->shape().rank() - 1));
+  TopKAttrs attrs{.k = static_cast<int64_t>(1 + s.random().Below(last)),
+                  .largest = !s.random().OneIn(3)};
+  Instruction* both = s.Op(Opcode::kTopK, {x}, AttrsPtr::Make(attrs));
+  if (both == nullptr || !both->shape().IsTuple()) return;
+  for (int64_t i = 0; i < 2; ++i) s.Make([&](Builder& b) { return b.GetTupleElement(both, i); });
+}
+
+constexpr GrowRow kReductionRows[] = {
+    {"reduce", 9, GrowReduce},
+    {"variadic-reduce", 3, GrowVariadicReduce},
+    {"reduce-window", 4, GrowReduceWindow},
+    {"cumulative", 2, GrowCumulative},
+    {"select-and-scatter", 1, GrowSelectAndScatter},
+    {"sort", 2, GrowSort},
+    {"topk", 1, GrowTopK},
+};
+
+}  // namespace
+
+std::span<const GrowRow> ReductionRows() { return kReductionRows; }
+
+}  // namespace hlo

@@ -1,0 +1,88 @@
+// Random programs: the same for the same seed, valid, of many kinds. And what noise allows.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "lib/eval/evaluator.h"
+#include "lib/ir/verifier.h"
+#include "parser/parser.h"
+#include "tools/fuzz/platform_config.h"
+#include "tools/fuzz/programs/random_program.h"
+#include "tools/fuzz/sensitivity.h"
+#include "tools/support/random_arguments.h"
+
+namespace hlo {
+namespace {
+
+TEST_CASE("a seed has one program", "[fuzz][programs]") {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    FuzzRandom first(seed), second(seed);
+    CHECK(RandomProgram(first) == RandomProgram(second));
+  }
+}
+
+TEST_CASE("programs are valid and use most of the vocabulary", "[fuzz][programs]") {
+  FuzzRandom random(3);
+  std::set<Opcode> opcodes;
+  std::set<ElementType> types;
+  int empty = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const std::string text = RandomProgram(random);
+    empty += text.empty() ? 1 : 0;
+    if (text.empty()) continue;
+    const absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
+    REQUIRE(module.ok());
+    CHECK(Verify(**module).ok());
+    for (const Computation* computation : (*module)->computations()) {
+      for (const Instruction* instruction : computation->instructions()) {
+        opcodes.insert(instruction->opcode());
+        if (instruction->shape().IsArray()) types.insert(instruction->shape().element_type());
+      }
+    }
+  }
+  CHECK(empty < 30);
+  CHECK(opcodes.size() > 90);
+  CHECK(types.size() > 25);
+}
+
+TEST_CASE("a configuration survives in the text", "[fuzz][config]") {
+  const std::string pinned = WithConfig("HloModule m\n");
+  CHECK(ConfigFor(pinned).ToString() == ConfigFor("HloModule m\n").ToString());
+  CHECK(WithConfig(pinned) == pinned);
+  CHECK(ConfigFor("// CONFIG: platform=gpu-sim threads=2 inputs=5 indices=any\n").ToString() ==
+        "platform=gpu-sim threads=2 inputs=5 indices=any");
+}
+
+// A sum of which only the last bits are the platform's business, and what is made of it.
+constexpr std::string_view kSum = R"(
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[64] parameter(0)
+  zero = f32[] constant(0)
+  sum = f32[] reduce(x, zero), dimensions={0}, to_apply=add
+  small = f32[] constant(1e-7)
+  ROOT moved = f32[] add(sum, small)
+})";
+
+std::string Difference(std::string_view text, double by, bool with_noise) {
+  const std::unique_ptr<Module> module = *ParseModule(std::string(text));
+  const std::vector<Literal> arguments = RandomArguments(*module, 1);
+  const Literal expected = *Evaluator().Run(*module, arguments);
+  Literal actual = expected;
+  actual.SetDouble(0, expected.GetDouble(0) + by);
+  const std::vector<Literal> noisy =
+      with_noise ? NoisyRuns(*module, arguments, {}) : std::vector<Literal>();
+  return DifferenceBeyondNoise(actual, expected, noisy);
+}
+
+TEST_CASE("noise allows what rounding may do and no more", "[fuzz][sensitivity]") {
+  CHECK(Difference(kSum, 0, false).empty());
+  CHECK_FALSE(Difference(kSum, 1e-5, false).empty());
+  CHECK(Difference(kSum, 1e-5, true).empty());
+  CHECK_FALSE(Difference(kSum, 1e-2, true).empty());
+  constexpr std::string_view kExact =
+      "ENTRY e { x = f32[] parameter(0)  ROOT y = f32[] exponential(x) }";
+  CHECK_FALSE(Difference(kExact, 1e-5, true).empty());
+}
+
+}  // namespace
+}  // namespace hlo

@@ -1,0 +1,251 @@
+#include "tools/fuzz/sensitivity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "lib/eval/evaluator.h"
+#include "lib/ir/builder.h"
+#include "lib/ops/attrs.h"
+#include "lib/types/shape_util.h"
+#include "tools/fuzz/random.h"
+#include "tools/support/leaves.h"
+
+namespace hlo {
+namespace {
+
+constexpr int kRuns = 3;
+constexpr int64_t kMoreWork = 8;  // noise is work, too
+// A platform may lie this many times as far from the interpreter as the noise moved it.
+constexpr double kRoom = 8;
+
+bool IsRegionOfReducer(const Computation& computation) {
+  for (const CallSite& caller : computation.callers()) {
+    switch (caller.caller->opcode()) {
+      case Opcode::kCall:
+      case Opcode::kWhile:
+      case Opcode::kConditional:
+      case Opcode::kFusion: break;
+      default: return true;
+    }
+  }
+  return false;
+}
+
+bool OnlyChooses(const Computation& region) {
+  for (const Instruction* instruction : region.instructions()) {
+    switch (instruction->opcode()) {
+      case Opcode::kParameter:
+      case Opcode::kConstant:
+      case Opcode::kMaximum:
+      case Opcode::kMinimum:
+      case Opcode::kAnd:
+      case Opcode::kOr:
+      case Opcode::kCompare:
+      case Opcode::kSelect:
+      case Opcode::kTuple: break;
+      default: return false;
+    }
+  }
+  return true;
+}
+
+bool MayRoundOtherwise(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kScan:
+    case Opcode::kScatter:
+    case Opcode::kAllReduce:
+    case Opcode::kReduceScatter: return !OnlyChooses(*instruction.call(0));
+    case Opcode::kSelectAndScatter:
+    case Opcode::kDot:
+    case Opcode::kScaledDot:
+    case Opcode::kRaggedDot:
+    case Opcode::kConvolution:
+    case Opcode::kFft:
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+    case Opcode::kCustomCall: return true;
+    default: return false;
+  }
+}
+
+// Whether another platform may get another value out of some operation.
+bool HasChoice(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kReduce || MayRoundOtherwise(*instruction)) return true;
+    }
+  }
+  return false;
+}
+
+bool HasNoise(ElementType type) { return IsFloat(ComponentType(type)) && BitWidth(type) >= 8; }
+
+// Far above the rounding of one sum of a few thousand terms.
+double NoiseOf(ElementType type) {
+  switch (ComponentType(type)) {
+    case ElementType::kF64: return std::ldexp(1, -44);
+    case ElementType::kF32: return std::ldexp(1, -17);
+    case ElementType::kF16: return std::ldexp(1, -8);
+    case ElementType::kBF16: return std::ldexp(1, -5);
+    default: return 0.25;
+  }
+}
+
+Literal NoiseFor(Shape shape, FuzzRandom& random) {
+  Literal noise(shape.WithDefaultLayout());
+  const double size = NoiseOf(shape.element_type());
+  const auto draw = [&] { return random.OneIn(2) ? size : -size; };
+  for (int64_t i = 0; i < noise.element_count(); ++i) {
+    if (IsComplex(shape.element_type())) {
+      noise.SetComplex(i, {draw(), draw()});
+    } else {
+      noise.SetDouble(i, draw());
+    }
+  }
+  return noise;
+}
+
+// x + noise * (|x| + 1), in the element type.
+Instruction* WithNoise(Instruction* x, FuzzRandom& random) {
+  Builder b(x->parent());
+  Instruction* noise = b.Constant(NoiseFor(x->shape(), random));
+  Instruction* moved = b.Multiply(x, noise);
+  Instruction* result = b.Add(b.Add(x, moved), noise);
+  return b.status().ok() ? result : nullptr;
+}
+
+// Every reduction meets its elements from the other end.
+void Reorder(Computation& computation) {
+  std::vector<Instruction*> reductions;
+  for (Instruction* instruction : computation.instructions()) {
+    if (instruction->opcode() == Opcode::kReduce) reductions.push_back(instruction);
+  }
+  for (Instruction* reduce : reductions) {
+    for (int i = 0; i < reduce->operand_count() / 2; ++i) {
+      Builder b(&computation);
+      Instruction* reversed =
+          b.Reverse(reduce->operand(i), reduce->attrs<ReduceAttrs>().dimensions);
+      if (b.status().ok()) reduce->ReplaceOperand(i, reversed);
+    }
+  }
+}
+
+void AddNoise(Computation& computation, FuzzRandom& random) {
+  std::vector<Instruction*> choices;
+  for (Instruction* instruction : computation.instructions()) {
+    if (MayRoundOtherwise(*instruction)) choices.push_back(instruction);
+  }
+  for (Instruction* instruction : choices) {
+    std::vector<Instruction*> values = {instruction};
+    if (instruction->shape().IsTuple()) values = instruction->users();
+    for (Instruction* value : values) {
+      if (!value->shape().IsArray() || !HasNoise(value->shape().element_type()) ||
+          value->shape().has_dynamic_dims())
+        continue;
+      const std::vector<Use> uses(value->uses().begin(), value->uses().end());
+      const bool is_root = computation.root() == value;
+      Instruction* noisy = WithNoise(value, random);
+      if (noisy == nullptr) continue;
+      for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, noisy);
+      if (is_root) computation.set_root(noisy);
+    }
+  }
+}
+
+std::complex<double> At(const Literal& array, int64_t i) {
+  const ElementType type = array.element_type();
+  if (IsComplex(type)) return array.GetComplex(i);
+  if (IsFloat(type)) return array.GetDouble(i);
+  return static_cast<double>(array.GetInt(i));
+}
+
+bool SameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool Same(std::complex<double> a, std::complex<double> b) {
+  return SameNumber(a.real(), b.real()) && SameNumber(a.imag(), b.imag());
+}
+
+bool SameBits(const Literal& a, const Literal& b, int64_t i) {
+  if (!IsFloat(ComponentType(a.element_type()))) return a.GetInt(i) == b.GetInt(i);
+  return Same(At(a, i), At(b, i));
+}
+
+// Whether the element may be what it is, given where noise moved it.
+bool MayBe(const Literal& actual, const Literal& expected, const std::vector<Literal>& noisy,
+           int64_t i) {
+  const std::complex<double> want = At(expected, i), got = At(actual, i);
+  double moved = 0;
+  for (const Literal& run : noisy) {
+    if (SameBits(run, expected, i)) continue;
+    // Integers, and what noise makes infinite or NaN, move as they like.
+    if (!IsFloat(ComponentType(expected.element_type()))) return true;
+    const double distance = std::abs(At(run, i) - want);
+    if (!std::isfinite(distance)) return true;
+    moved = std::max(moved, distance);
+  }
+  return std::abs(got - want) <= kRoom * moved;
+}
+
+std::string ElementText(const Literal& array, int64_t i) {
+  std::string out;
+  AppendScalar(array, i, /*in_array=*/false, out);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
+                               const NoiseOptions& options) {
+  std::vector<Literal> results;
+  if (!HasChoice(module)) return results;
+  EvalOptions eval;
+  eval.denormals = options.denormals;
+  eval.max_work = kMoreWork * options.limits.max_work;
+  eval.max_loop_iterations = options.limits.max_loop_iterations;
+  for (int run = 0; run < kRuns; ++run) {
+    const std::unique_ptr<Module> copy = module.Clone();
+    copy->ClearSchedule();
+    FuzzRandom random(static_cast<uint64_t>(run) + 1);
+    const std::vector<Computation*> computations = copy->computations();
+    for (Computation* computation : computations) {
+      if (IsRegionOfReducer(*computation)) continue;
+      AddNoise(*computation, random);
+      if (options.reorders && run == 0) Reorder(*computation);
+    }
+    absl::StatusOr<Literal> result = Evaluator(eval).Run(*copy, arguments);
+    if (result.ok()) results.push_back(*std::move(result));
+  }
+  return results;
+}
+
+std::string DifferenceBeyondNoise(const Literal& actual, const Literal& expected,
+                                  const std::vector<Literal>& noisy) {
+  const std::vector<Literal> got = ArrayLeaves(actual), want = ArrayLeaves(expected);
+  if (got.size() != want.size()) return fmt::format("{} outputs, not {}", got.size(), want.size());
+  for (size_t k = 0; k < got.size(); ++k) {
+    if (!Compatible(got[k].shape(), want[k].shape()))
+      return fmt::format("output {} is `{}`, not `{}`", k, got[k].shape(), want[k].shape());
+    std::vector<Literal> moved;
+    for (const Literal& run : noisy) moved.push_back(ArrayLeaves(run)[k]);
+    int64_t wrong = 0, first = 0;
+    for (int64_t i = 0; i < got[k].element_count(); ++i) {
+      if (SameBits(got[k], want[k], i) || MayBe(got[k], want[k], moved, i)) continue;
+      if (wrong++ == 0) first = i;
+    }
+    if (wrong == 0) continue;
+    return fmt::format("output {} {}: [{}] is {}, expected {} ({} of {} elements differ)", k,
+                       want[k].shape(), fmt::join(MultiIndex(first, want[k].shape().dims()), ","),
+                       ElementText(got[k], first), ElementText(want[k], first), wrong,
+                       got[k].element_count());
+  }
+  return "";
+}
+
+}  // namespace hlo

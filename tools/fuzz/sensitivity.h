@@ -1,0 +1,38 @@
+// How much the results of a module may differ between platforms that compute it right.
+//
+// Elementwise operations agree bit by bit on all of them. Sums do not: the order of additions is the
+// platform's business, and what is done with a sum afterwards may enlarge a difference without limit
+// (a comparison, a quotient by something near zero). So nothing is guessed from the operations: the
+// interpreter computes the module again with a little noise added after everything that may be
+// rounded in another way, and what moves tells how far results may lie apart.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/ir/module.h"
+#include "lib/support/denormals.h"
+#include "lib/types/literal.h"
+#include "tools/support/equivalence.h"
+
+namespace hlo {
+
+struct NoiseOptions {
+  EquivalenceOptions limits;
+  Denormals denormals = Denormals::kKeep;
+  // Reductions take their elements in any order, which shows where the reducer is not associative
+  // and commutative: among equal elements it may choose by their place.
+  bool reorders = false;
+};
+
+// The results of `module` with noise: several runs, each with other noise. None when nothing in the
+// module may be rounded in another way; runs that fail are left out.
+std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
+                               const NoiseOptions& options);
+
+// "" when every element of `actual` is that of `expected`, or as near as the noisy runs say; else
+// what differs. NaN is NaN whatever its bits; zeros are equal.
+std::string DifferenceBeyondNoise(const Literal& actual, const Literal& expected,
+                                  const std::vector<Literal>& noisy);
+
+}  // namespace hlo
