@@ -51,6 +51,10 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeCholeskyThunk(const Instruction& chol
 absl::StatusOr<std::unique_ptr<Thunk>> MakeTriangularSolveThunk(const Instruction& solve,
                                                                 const ThunkBuffers& buffers,
                                                                 const LibraryOptions& options);
+// Custom calls of lib/linalg.
+absl::StatusOr<std::unique_ptr<Thunk>> MakeLinalgCallThunk(const Instruction& call,
+                                                           const ThunkBuffers& buffers,
+                                                           const LibraryOptions& options);
 // Any instruction without side effects that the evaluator can compute.
 absl::StatusOr<std::unique_ptr<Thunk>> MakeEvalThunk(const Instruction& instruction,
                                                      const ThunkBuffers& buffers,

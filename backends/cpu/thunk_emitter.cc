@@ -13,6 +13,7 @@
 #include "backends/cpu/tile/emit_llvm.h"
 #include "lib/eval/evaluator.h"
 #include "lib/ir/computation.h"
+#include "lib/linalg/call.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -38,9 +39,13 @@ constexpr std::pair<Opcode, MakeThunk> kLibraryThunks[] = {
     {Opcode::kCholesky, MakeCholeskyThunk},
     {Opcode::kTriangularSolve, MakeTriangularSolveThunk},
 };
-MakeThunk LibraryThunkOf(Opcode opcode) {
+MakeThunk LibraryThunkOf(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kCustomCall)
+    return linalg::IsLinalgTarget(instruction.attrs<CustomCallAttrs>().custom_call_target)
+               ? MakeLinalgCallThunk
+               : nullptr;
   for (const auto& [key, make] : kLibraryThunks) {
-    if (key == opcode) return make;
+    if (key == instruction.opcode()) return make;
   }
   return nullptr;
 }
@@ -112,8 +117,12 @@ class ProgramEmitter {
     if (instruction.opcode() == Opcode::kSort && !HasPlainOrder(instruction) &&
         !instruction.shape().has_dynamic_dims() && IsScalarRegion(*instruction.to_apply()))
       return Means::kSortByKernel;
-    if (LibraryThunkOf(instruction.opcode()) != nullptr && !instruction.shape().has_dynamic_dims())
+    if (LibraryThunkOf(instruction) != nullptr && !instruction.shape().has_dynamic_dims()) {
+      // What is wrong with a custom call is said with everything else that is.
+      if (instruction.opcode() == Opcode::kCustomCall)
+        RETURN_IF_ERROR(linalg::LinalgCall::Make(instruction).status());
       return Means::kLibrary;
+    }
     const Decision kernel = IsKernel(instruction);
     if (kernel) return Means::kKernel;
     if (instruction.opcode() == Opcode::kFusion) {
@@ -281,7 +290,7 @@ class ProgramEmitter {
   absl::StatusOr<std::unique_ptr<Thunk>> EmitLibrary(const Instruction& instruction) {
     const ThunkBuffers buffers = BuffersOf(instruction);
     absl::StatusOr<std::unique_ptr<Thunk>> thunk =
-        LibraryThunkOf(instruction.opcode())(instruction, buffers, library_);
+        LibraryThunkOf(instruction)(instruction, buffers, library_);
     const bool declined =
         thunk.ok() ? *thunk == nullptr : thunk.status().code() == absl::StatusCode::kUnimplemented;
     return declined ? MakeEvalThunk(instruction, buffers, library_) : std::move(thunk);

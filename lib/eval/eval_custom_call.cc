@@ -1,9 +1,9 @@
 // Custom calls whose meaning is fixed by the compiler: annotations, TopK, dynamic-shape helpers;
-// and the routines of lapack.h.
+// and linear algebra (lib/linalg).
 // All others are refused by name.
 #include "lib/eval/custom_calls.h"
 #include "lib/eval/eval_internal.h"
-#include "lib/eval/lapack.h"
+#include "lib/linalg/call.h"
 
 namespace hlo {
 
@@ -59,12 +59,12 @@ bool IsIdentityCustomCall(std::string_view target) {
 
 bool IsPureCustomCall(std::string_view target) {
   return IsIdentityCustomCall(target) || target == "TopK" || target == "mhlo.topk" ||
-         IsLapackTarget(target);
+         linalg::IsLinalgTarget(target);
 }
 
 static EvalResult EvalKnownCustomCall(EvalContext& c) {
   const std::string_view target = c.attrs<CustomCallAttrs>().custom_call_target;
-  if (IsLapackTarget(target)) return EvalLapack(c);
+  if (linalg::IsLinalgTarget(target)) return EvalLinalgCall(c);
   const Shape shape = c.instruction.shape();
   if (IsIdentityCustomCall(target) && c.operand_count() >= 1) {
     const Literal& operand = c.operand(0);

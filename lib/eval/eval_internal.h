@@ -93,6 +93,7 @@ EvalResult EvalTakeElement1(EvalContext& c);
 EvalResult EvalDeviceId(EvalContext& c);
 EvalResult EvalCollective(EvalContext& c);
 EvalResult EvalCustomCall(EvalContext& c);
+EvalResult EvalLinalgCall(EvalContext& c);  // custom calls of lib/linalg
 EvalResult EvalGetDimensionSize(EvalContext& c);
 EvalResult EvalSetDimensionSize(EvalContext& c);
 EvalResult EvalDynamicReshape(EvalContext& c);

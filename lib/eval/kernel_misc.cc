@@ -73,7 +73,7 @@ Kernel FindComplexCompareKernelOf(ComparisonDirection direction) {
   return nullptr;
 }
 
-struct Bytes16 {
+struct SixteenBytes {
   uint64_t low, high;
 };
 template <class T>
@@ -128,7 +128,7 @@ Kernel FindSelectKernel(int bytes) {
   if (bytes == 2) return SelectKernel<uint16_t>;
   if (bytes == 4) return SelectKernel<uint32_t>;
   if (bytes == 8) return SelectKernel<uint64_t>;
-  return SelectKernel<Bytes16>;
+  return SelectKernel<SixteenBytes>;
 }
 
 Kernel FindKernel(Opcode opcode, int arity, ElementType type) {
