@@ -21,9 +21,21 @@ struct SvdSizes {
 
 namespace {
 
+// LAPACK may run for ever on what is not finite, so that is said beforehand: `info` is the number
+// of the argument that is wrong, less than 0.
+template <class T>
+bool IsFinite(const Job& job, int64_t count, int argument, int32_t* info) {
+  const T* const a = job.in<T>(0);
+  const bool finite = std::all_of(
+      a, a + count, [](T x) { return std::isfinite(Re(x)) && std::isfinite(Im(x)); });
+  if (!finite) *info = -argument;
+  return finite;
+}
+
 // Results 0 to 4 of both routines. `call` runs one with (a, u, v, scratch, size).
 template <class T, class Call>
 void Decompose(const Job& job, const SvdSizes& s, Call&& call) {
+  if (!IsFinite<T>(job, int64_t{s.m} * s.n, 4, job.out<int32_t>(4))) return;
   T* const a = ByColumns<T>(job, 0, s.m, s.n);
   T* const u = job.work.Take<T>(int64_t{s.m} * s.u_columns);
   T* const v = job.work.Take<T>(int64_t{s.v_rows} * s.n);
@@ -47,12 +59,6 @@ void StoreVectors(const Job& job, int result, const R* packed, const R* imaginar
     }
     j += pair ? 1 : 0;
   }
-}
-
-template <class T>
-bool IsFinite(const T* values, int64_t count) {
-  return std::all_of(values, values + count,
-                     [](T x) { return std::isfinite(Re(x)) && std::isfinite(Im(x)); });
 }
 
 // Eigenvectors in place of `a`, eigenvalues in `values`.
@@ -122,6 +128,7 @@ void Gesvd<T>::Run(const Job& job) {
 template <class T>
 void Syevd<T>::Run(const Job& job) {
   const int64_t n = job.size('n');
+  if (!IsFinite<T>(job, n * n, 4, job.out<int32_t>(2))) return;
   T* const a = ByColumns<T>(job, 0, n, n);
   SolveSymmetric(job, job.attributes.letter("mode"), job.attributes.letter("uplo"), a,
                  job.out<Real<T>>(1), job.out<int32_t>(2));
@@ -134,7 +141,8 @@ void Eigh<T>::Run(const Job& job) {
   T* const a = ByColumns<T>(job, 0, n, n);
   Real<T>* const values = job.out<Real<T>>(1);
   int32_t info = 0;
-  SolveSymmetric(job, 'V', job.attributes["lower"] != 0 ? 'L' : 'U', a, values, &info);
+  if (IsFinite<T>(job, n * n, 4, &info))
+    SolveSymmetric(job, 'V', job.attributes["lower"] != 0 ? 'L' : 'U', a, values, &info);
   if (info != 0) {
     std::fill_n(a, n * n, T(std::numeric_limits<Real<T>>::quiet_NaN()));
     std::fill_n(values, n, std::numeric_limits<Real<T>>::quiet_NaN());
@@ -148,8 +156,7 @@ void Geev<T>::Run(const Job& job) {
   const char left = job.attributes.letter("compute_left");
   const char right = job.attributes.letter("compute_right");
   int32_t* const info = job.out<int32_t>(kIsComplex<T> ? 3 : 4);
-  // LAPACK may not end with others.
-  if (!IsFinite(job.in<T>(0), int64_t{n} * n)) return static_cast<void>(*info = -4);
+  if (!IsFinite<T>(job, int64_t{n} * n, 4, info)) return;
   T* const a = ByColumns<T>(job, 0, n, n);
   T* const vl = job.work.Take<T>(int64_t{n} * n);
   T* const vr = job.work.Take<T>(int64_t{n} * n);
@@ -177,6 +184,7 @@ void Gees<T>::Run(const Job& job) {
   const int n = static_cast<int>(job.size('n')), lead = Leading(n);
   const char mode = job.attributes.letter("mode"), sort = 'N';
   void* const no_choice = nullptr;
+  if (!IsFinite<T>(job, int64_t{n} * n, 5, job.out<int32_t>(kIsComplex<T> ? 4 : 5))) return;
   T* const a = ByColumns<T>(job, 0, n, n);
   T* const vectors = job.work.Take<T>(int64_t{n} * n);
   int* const chosen = job.work.Take<int>(n);
