@@ -42,7 +42,7 @@ class LinalgCall final {
   Attributes attributes_;
   const void* lapack_ = nullptr;
   Routine routine_ = nullptr;
-  bool empty_ = false;  // every matrix is
+  bool empty_ = false;                                 // every matrix is
   std::vector<int64_t> operand_bytes_, result_bytes_;  // of one matrix
 };
 

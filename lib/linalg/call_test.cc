@@ -40,7 +40,9 @@ struct Batch {
   T& at(int64_t b, int64_t i, int64_t j) {
     return values[static_cast<size_t>((b * rows + i) * columns + j)];
   }
-  std::string Shape() const { return fmt::format("{}[{},{},{}]", TextOf<T>(), count, rows, columns); }
+  std::string Shape() const {
+    return fmt::format("{}[{},{},{}]", TextOf<T>(), count, rows, columns);
+  }
 };
 
 template <class T>
@@ -161,7 +163,7 @@ constexpr int64_t kBatch = 3;
 TEMPLATE_TEST_CASE("A = U S V^T", "[linalg]", float, double, std::complex<float>,
                    std::complex<double>) {
   using T = TestType;
-  if (!HasLapack()) return WARN("there is no LAPACK here");
+  REQUIRE(HasLapack());  // scripts/packages.txt names one
   for (const std::string_view routine : {"gesdd", "gesvd"}) {
     for (const auto& [m, n] : {std::pair<int64_t, int64_t>{1, 1}, {5, 3}, {3, 7}, {33, 33}}) {
       const int64_t k = std::min(m, n);
@@ -170,8 +172,8 @@ TEMPLATE_TEST_CASE("A = U S V^T", "[linalg]", float, double, std::complex<float>
       std::vector<Real<T>> s(static_cast<size_t>(kBatch * k));
       std::vector<int32_t> info(kBatch, 9);
       const std::string result =
-          fmt::format("({}, {}, {}, {}, s32[{}])", a.Shape(),
-                      Vector(TextOf<Real<T>>(), kBatch, k), u.Shape(), v.Shape(), kBatch);
+          fmt::format("({}, {}, {}, {}, s32[{}])", a.Shape(), Vector(TextOf<Real<T>>(), kBatch, k),
+                      u.Shape(), v.Shape(), kBatch);
       Run(Name<T>(routine), {a.Shape()}, result, "mode = 83 : ui8", {a.values.data()},
           {scratch.values.data(), s.data(), u.values.data(), v.values.data(), info.data()});
       CHECK(info == std::vector<int32_t>(kBatch, 0));
@@ -183,7 +185,7 @@ TEMPLATE_TEST_CASE("A = U S V^T", "[linalg]", float, double, std::complex<float>
 TEMPLATE_TEST_CASE("A V = V w for Hermitian matrices", "[linalg]", float, double,
                    std::complex<float>, std::complex<double>) {
   using T = TestType;
-  if (!HasLapack()) return WARN("there is no LAPACK here");
+  REQUIRE(HasLapack());  // scripts/packages.txt names one
   for (const int64_t n : {1, 2, 7, 40}) {
     const Batch<T> a = Hermitian(Random<T>(kBatch, n, n));
     Batch<T> v{kBatch, n, n};
@@ -205,7 +207,7 @@ TEMPLATE_TEST_CASE("A V = V w for real matrices with complex eigenvalues", "[lin
                    double) {
   using T = TestType;
   using C = std::complex<T>;
-  if (!HasLapack()) return WARN("there is no LAPACK here");
+  REQUIRE(HasLapack());  // scripts/packages.txt names one
   for (const int64_t n : {1, 3, 8}) {
     const Batch<T> a = Random<T>(kBatch, n, n);
     Batch<C> vl{kBatch, n, n}, vr{kBatch, n, n}, complex{kBatch, n, n};
@@ -225,7 +227,7 @@ TEMPLATE_TEST_CASE("A V = V w for real matrices with complex eigenvalues", "[lin
 
 TEMPLATE_TEST_CASE("A = Z T Z^H", "[linalg]", float, double) {
   using T = TestType;
-  if (!HasLapack()) return WARN("there is no LAPACK here");
+  REQUIRE(HasLapack());  // scripts/packages.txt names one
   const Batch<T> a = Random<T>(kBatch, 6, 6);
   Batch<T> t = a, z = a;
   std::vector<T> re(kBatch * 6), im(kBatch * 6);
@@ -375,7 +377,8 @@ TEST_CASE("a wrong call is told what the target takes", "[linalg][errors]") {
   CHECK_THAT(ErrorOf(potrf, {"f32[2,3,3]"}, "(f32[2,3,3], s32[3])", "uplo = 76 : ui8"),
              Contains("result 1 the array `s32[3]`, not `s32[2]`"));
   CHECK_THAT(ErrorOf(potrf, {"f32[3,3]"}, good, ""), Contains("lacks the attribute `uplo`"));
-  CHECK_THAT(ErrorOf(potrf, {"f32[3,3]"}, good, "uplo = 80 : ui8"), Contains("76 ('L') or 85 ('U')"));
+  CHECK_THAT(ErrorOf(potrf, {"f32[3,3]"}, good, "uplo = 80 : ui8"),
+             Contains("76 ('L') or 85 ('U')"));
   CHECK_THAT(ErrorOf(potrf, {"f32[3,3]"}, good, "uplo = 76 : ui8, odd = 1 : i32"),
              Contains("an attribute `odd`"));
   CHECK_THAT(ErrorOf("lapack_sormqr_ffi", {"f32[4,3]", "f32[3]", "f32[4,2]"}, "f32[4,2]",

@@ -65,8 +65,7 @@ using Routine = void (*)(const Job& job);
 
 // A routine for each element type; null where there is none.
 struct RoutinesByType {
-  Routine f32 = nullptr, f64 = nullptr, c64 = nullptr, c128 = nullptr, s32 = nullptr,
-          s64 = nullptr;
+  Routine f32 = nullptr, f64 = nullptr, c64 = nullptr, c128 = nullptr, s32 = nullptr, s64 = nullptr;
 };
 
 }  // namespace hlo::linalg

@@ -58,8 +58,7 @@ std::string_view LapackAdvice() {
 }
 
 std::string LapackCore() {
-  void* const core =
-      Library() == nullptr ? nullptr : dlsym(Library(), "openblas_get_corename");
+  void* const core = Library() == nullptr ? nullptr : dlsym(Library(), "openblas_get_corename");
   return core == nullptr ? "" : reinterpret_cast<const char* (*)()>(core)();
 }
 

@@ -26,8 +26,8 @@ namespace {
 template <class T>
 bool IsFinite(const Job& job, int64_t count, int argument, int32_t* info) {
   const T* const a = job.in<T>(0);
-  const bool finite = std::all_of(
-      a, a + count, [](T x) { return std::isfinite(Re(x)) && std::isfinite(Im(x)); });
+  const bool finite =
+      std::all_of(a, a + count, [](T x) { return std::isfinite(Re(x)) && std::isfinite(Im(x)); });
   if (!finite) *info = -argument;
   return finite;
 }
@@ -91,9 +91,9 @@ void Gesdd<T>::Run(const Job& job) {
   const int64_t most = std::max(s.m, s.n), least = s.least;
   Real<T>* const reals = job.work.Take<Real<T>>(
       !kIsComplex<T> ? 1
-      : mode == 'N'  ? 7 * least
-                     : std::max(5 * least * least + 5 * least,
-                                2 * most * least + 2 * least * least + least));
+      : mode == 'N'
+          ? 7 * least
+          : std::max(5 * least * least + 5 * least, 2 * most * least + 2 * least * least + least));
   Decompose<T>(job, s, [&](T* a, T* u, T* v, T* scratch, int size) {
     Real<T>* const values = job.out<Real<T>>(1);
     int32_t* const info = job.out<int32_t>(4);

@@ -82,8 +82,7 @@ T MakeReflector(Matrix<T> a, int64_t j) {
   bool is_zero = true;
   for (int64_t i = 0; i < below; ++i) is_zero = is_zero && rest[i * a.columns] == T(0);
   if (is_zero && Im(alpha) == 0) return T(0);
-  const Real<T> length =
-      std::hypot(Length(Re(alpha), rest, a.columns, below), Im(alpha));
+  const Real<T> length = std::hypot(Length(Re(alpha), rest, a.columns, below), Im(alpha));
   const Real<T> beta = std::signbit(Re(alpha)) ? length : -length;
   T tau = (T(beta) - alpha) / beta;
   const T divisor = alpha - T(beta);
@@ -106,8 +105,7 @@ int32_t FactorLower(Matrix<T> a) {
   for (int64_t j = 0; j < a.rows; ++j) {
     T* const row = a.row(j);
     Real<T> pivot = Re(row[j]);
-    for (int64_t k = 0; k < j; ++k)
-      pivot -= Re(row[k]) * Re(row[k]) + Im(row[k]) * Im(row[k]);
+    for (int64_t k = 0; k < j; ++k) pivot -= Re(row[k]) * Re(row[k]) + Im(row[k]) * Im(row[k]);
     if (!(pivot > 0)) {
       row[j] = T(pivot);
       return static_cast<int32_t>(j + 1);
@@ -144,8 +142,7 @@ template <class T>
 void OwnPotrf<T>::Run(const Job& job) {
   const int64_t n = job.size('n');
   const Matrix<T> a = CopyTo<T>(job, 0, 0, n, n);
-  *job.out<int32_t>(1) =
-      job.attributes.letter("uplo") == 'L' ? FactorLower(a) : FactorUpper(a);
+  *job.out<int32_t>(1) = job.attributes.letter("uplo") == 'L' ? FactorLower(a) : FactorUpper(a);
 }
 
 template <class T>

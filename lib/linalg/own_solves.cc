@@ -93,9 +93,8 @@ void OwnTrsm<T>::Run(const Job& job) {
   const char transposition = job.attributes.letter("trans_x");
   const bool left = job.attributes.letter("side") == 'L';
   const bool unit = job.attributes.letter("diag") == 'U';
-  const Triangle<T> op{{job.in<T>(0), job.size('t'), job.size('t')},
-                       transposition != 'N',
-                       transposition == 'C'};
+  const Triangle<T> op{
+      {job.in<T>(0), job.size('t'), job.size('t')}, transposition != 'N', transposition == 'C'};
   const bool lower = (job.attributes.letter("uplo") == 'L') != op.transposed;
   left ? SolveLeft(op, lower, unit, x) : SolveRight(op, lower, unit, x);
 }
@@ -140,8 +139,8 @@ void Perturb(Real<T> step, T& pivot, T* row, int64_t count) {
   for (int64_t c = 0; c < count; ++c) most = std::max(most, std::abs(row[c]));
   step = std::copysign(std::max(std::abs(step), smallest), Re(pivot));
   for (Real<T> size = std::abs(pivot); size < 1; size = std::abs(pivot)) {
-    const bool overflows = size < smallest ? size == 0 || most * smallest > size
-                                           : most > size * largest;
+    const bool overflows =
+        size < smallest ? size == 0 || most * smallest > size : most > size * largest;
     if (overflows) {
       pivot += T(step);
       step *= 2;
@@ -215,8 +214,7 @@ void PerturbedTridiagonalSolve<T>::Run(const Job& job) {
   const Matrix<T> x{job.out<T>(0), job.size('n'), job.size('r')};
   std::copy_n(job.in<T>(3), x.rows * x.columns, x.data);
   const Upper<T> u{job.work.Take<T>(x.rows), job.work.Take<T>(x.rows), job.work.Take<T>(x.rows)};
-  const Real<T> step =
-      std::numeric_limits<Real<T>>::epsilon() * Triangularize(job, u, x);
+  const Real<T> step = std::numeric_limits<Real<T>>::epsilon() * Triangularize(job, u, x);
   for (int64_t k = x.rows - 1; k >= 0; --k) {
     if (k + 1 < x.rows) Subtract(x.row(k), u.first[k], x.row(k + 1), x.columns);
     if (k + 2 < x.rows) Subtract(x.row(k), u.second[k], x.row(k + 2), x.columns);

@@ -8,9 +8,9 @@
 
 namespace hlo::linalg {
 
-#define HLO_ROUTINE(Name)         \
-  template <class T>              \
-  struct Name {                   \
+#define HLO_ROUTINE(Name)            \
+  template <class T>                 \
+  struct Name {                      \
     static void Run(const Job& job); \
   }
 
@@ -52,8 +52,8 @@ struct CsrTimesDense {
 }  // namespace hlo::linalg
 
 // Instantiates a routine for the four types that LAPACK has.
-#define HLO_FOR_LAPACK_TYPES(Name)            \
-  template struct Name<float>;                \
-  template struct Name<double>;               \
-  template struct Name<std::complex<float>>;  \
+#define HLO_FOR_LAPACK_TYPES(Name)           \
+  template struct Name<float>;               \
+  template struct Name<double>;              \
+  template struct Name<std::complex<float>>; \
   template struct Name<std::complex<double>>

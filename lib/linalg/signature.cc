@@ -108,10 +108,8 @@ class Matcher {
     for (const char letter : own != '\0' ? std::string_view(&own, 1) : target_.types)
       types.push_back(Text(TypeOfLetter(letter)));
     if (std::find(types.begin(), types.end(), Text(found_.type)) == types.end())
-      return Wrong("takes operands of type {}, not `{}`", Join(types, ", "),
-                   found_.operands[0]);
-    batch_rank_ =
-        found_.operands[0].rank() - static_cast<int>(operand_patterns_[0].letters.size());
+      return Wrong("takes operands of type {}, not `{}`", Join(types, ", "), found_.operands[0]);
+    batch_rank_ = found_.operands[0].rank() - static_cast<int>(operand_patterns_[0].letters.size());
     if (batch_rank_ < 0)
       return Wrong("takes as operand 0 an array {}, not `{}`",
                    target_.operands.substr(0, target_.operands.find(' ')), found_.operands[0]);
@@ -154,8 +152,7 @@ class Matcher {
 
   ElementType TypeOf(char letter) const {
     if (letter == 'R') return ComponentType(found_.type);
-    if (letter == 'C')
-      return IsComplex(found_.type) ? found_.type : ComplexTypeOf(found_.type);
+    if (letter == 'C') return IsComplex(found_.type) ? found_.type : ComplexTypeOf(found_.type);
     if (letter == 'I') return ElementType::kS32;
     if (letter == 'J') return found_.sizes['i'] == 8 ? ElementType::kS64 : ElementType::kS32;
     return found_.type;
@@ -165,16 +162,15 @@ class Matcher {
   absl::Status CheckAll(std::string_view what, const std::vector<Pattern>& patterns,
                         const std::vector<Shape>& shapes) {
     for (size_t i = 0; i < patterns.size(); ++i) {
-      const absl::Span<const int64_t> batch = found_.operands[0].dims().first(
-          static_cast<size_t>(batch_rank_));
+      const absl::Span<const int64_t> batch =
+          found_.operands[0].dims().first(static_cast<size_t>(batch_rank_));
       std::vector<int64_t> dims(batch.begin(), batch.end());
       for (const char letter : patterns[i].letters) dims.push_back(found_.sizes[letter]);
       const Shape expected = Shape::Array(TypeOf(patterns[i].type), dims);
       if (shapes[i].element_type() != expected.element_type() ||
           shapes[i].dims() != expected.dims())
         return Wrong("has as {} {} the array `{}`, not `{}`; it takes {} and yields {}", what, i,
-                     shapes[i].WithElementType(shapes[i].element_type()), expected,
-                     target_.operands, target_.results);
+                     shapes[i], expected, target_.operands, target_.results);
       for (const int64_t dim : expected.dims()) {
         if (dim > std::numeric_limits<int32_t>::max() - 1)
           return Wrong("has an array that is too large for LAPACK: `{}`", shapes[i]);
@@ -197,8 +193,7 @@ class Matcher {
     if (target_.attributes.starts_with('=')) return ReadPositional();
     absl::StatusOr<FfiAttributes> given = ParseFfiAttributes(call_.backend_config());
     if (!given.ok()) return Wrong("has wrong attributes: {}", ToStd(given.status().message()));
-    const std::vector<std::string_view> wanted =
-        Words(target_.attributes);
+    const std::vector<std::string_view> wanted = Words(target_.attributes);
     for (const std::string_view attribute : wanted) {
       const size_t colon = attribute.find(':');
       const std::string_view name = attribute.substr(0, colon);
@@ -228,8 +223,7 @@ class Matcher {
         (!is_letter || kind.find(static_cast<char>(value)) == std::string_view::npos)) {
       std::vector<std::string> choices;
       for (const char c : kind) choices.push_back(fmt::format("{} ('{}')", static_cast<int>(c), c));
-      return Wrong("has {} for attribute `{}`, which is {}", value, name,
-                   Join(choices, " or "));
+      return Wrong("has {} for attribute `{}`, which is {}", value, name, Join(choices, " or "));
     }
     found_.attributes.Set(name, value);
     return absl::OkStatus();
@@ -270,7 +264,8 @@ class Matcher {
 }  // namespace
 
 absl::StatusOr<Signature> MatchSignature(const Instruction& call) {
-  const absl::Span<const Target> rows = FindTarget(call.attrs<CustomCallAttrs>().custom_call_target);
+  const absl::Span<const Target> rows =
+      FindTarget(call.attrs<CustomCallAttrs>().custom_call_target);
   RET_CHECK(!rows.empty(), "`{}` is no linear algebra", call.name());
   for (const Target& target : rows) {
     Matcher matcher(call, target);
