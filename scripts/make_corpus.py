@@ -23,7 +23,7 @@ from corpus import register  # noqa: E402
 from models import reference  # noqa: E402
 
 TOPICS = ("elementwise", "integers", "reductions", "indexing", "control", "linalg", "convolution",
-          "narrow", "randomness", "programs")
+          "narrow", "randomness", "programs", "shapes")
 
 
 # Also written as XLA:CPU optimises them: fusions, schedules, backend configurations.

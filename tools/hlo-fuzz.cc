@@ -76,6 +76,7 @@ struct Command {
   bool help = false;
   bool list_modes = false;
   std::string config;
+  bool oracle = false;
   int64_t seed = 1;
 };
 
@@ -110,6 +111,9 @@ void AddFlags(Flags& flags, Command& c) {
             "beside it (60); 0: leave it");
   flags.Add("config", &c.config, "TEXT",
             "mode platforms: run everything so, for example `platform=cpu threads=2 inputs=7`");
+  flags.Add("oracle", &c.oracle,
+            "mode platforms: compare the interpreter with XLA:CPU, through a Python with jaxlib "
+            "($HLO_ORACLE_PYTHON)");
   flags.Add("help,h", &c.help, "this text");
   flags.Note("Exit code: 0 nothing found, 1 findings, 2 wrong usage.");
   flags.Note(
@@ -164,6 +168,7 @@ int RunCommand(Command& c, const Flags& flags) {
     return Usage("--max-length expects 1 to 2^30 bytes");
   c.fuzz.seed = static_cast<uint64_t>(c.seed);
   SetPlatformConfig(c.config);
+  if (c.oracle) UseXla();
   if (!flags.positional().empty()) return CheckFiles(*mode, c.fuzz, flags.positional());
   if (!c.minimize.empty()) {
     const absl::StatusOr<std::string> text = ReadFile(c.minimize);

@@ -5,8 +5,11 @@
 // Inputs are mostly random programs (programs/random_program.h), the rest are changed seeds.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "backends/registry.h"
 #include "lib/eval/evaluator.h"
+#include "lib/ir/printer.h"
 #include "lib/ir/verifier.h"
 #include "lib/support/diagnostic.h"
 #include "lib/types/shape_util.h"
@@ -16,6 +19,7 @@
 #include "tools/fuzz/platform_config.h"
 #include "tools/fuzz/programs/random_program.h"
 #include "tools/fuzz/sensitivity.h"
+#include "tools/fuzz/xla_oracle.h"
 #include "tools/support/random_arguments.h"
 #include "tools/support/tool_support.h"
 
@@ -52,13 +56,55 @@ std::string Compare(const Module& module, const std::vector<Literal>& arguments,
                     const PlatformConfig& config, const Literal& actual, const Literal& expected) {
   std::string difference = DifferenceBeyondNoise(actual, expected, {});
   if (difference.empty()) return "";
-  // The CPU reduces from left to right; the threads of a GPU in any order.
+  // The CPU reduces from left to right; the threads of a GPU in any order. XLA has functions of its
+  // own.
   const NoiseOptions noise = {.limits = kLimits,
                               .denormals = *config.Options().denormals,
-                              .reorders = config.platform != "cpu"};
+                              .reorders = config.platform != "cpu",
+                              .everywhere = config.platform == kXlaPlatform};
   difference = DifferenceBeyondNoise(actual, expected, NoisyRuns(module, arguments, noise));
   if (difference.empty()) return "";
   return fmt::format("{} computes something else: {}", config.platform, difference);
+}
+
+// The results of the platform, or in `failed` what is to be said of it, if anything.
+std::optional<Literal> RunOn(const PlatformConfig& config, const Module& module,
+                             const std::vector<Literal>& arguments, std::string& failed) {
+  if (config.platform == kXlaPlatform) {
+    PrintOptions print;
+    print.large_constants = true;
+    absl::StatusOr<Literal> result =
+        RunOnXla(ToText(module, print), arguments, module.entry()->root()->shape());
+    if (result.ok()) return *std::move(result);
+    return std::nullopt;
+  }
+  const absl::StatusOr<Backend*> backend = FindBackend(config.platform);
+  if (!backend.ok()) return std::nullopt;
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      (*backend)->Compile(module.Clone(), config.Options());
+  if (!executable.ok()) {
+    failed = Failed(config, "compile it", executable.status());
+    return std::nullopt;
+  }
+  absl::StatusOr<Literal> result = (*executable)->Run(arguments, {});
+  if (result.ok()) return *std::move(result);
+  failed = Failed(config, "run it", result.status());
+  return std::nullopt;
+}
+
+// The definition of what comes out. A module that the interpreter refuses or does not finish may do
+// what it likes.
+std::optional<Literal> Reference(const Module& module, const std::vector<Literal>& arguments,
+                                 const PlatformConfig& config, std::string& failed) {
+  EvalOptions eval;
+  eval.denormals = *config.Options().denormals;
+  eval.max_work = kLimits.max_work;
+  eval.max_loop_iterations = kLimits.max_loop_iterations;
+  absl::StatusOr<Literal> result = Evaluator(eval).Run(module, arguments);
+  if (result.ok()) return *std::move(result);
+  if (!absl::IsResourceExhausted(result.status()))
+    failed = Failed({.platform = "interpreter"}, "run it", result.status());
+  return std::nullopt;
 }
 
 }  // namespace
@@ -75,24 +121,12 @@ std::string CheckPlatforms(std::string_view input) {
       DrawsRandomNumbers(module) || RunsOnSeveralDevices(module))
     return "";
   const PlatformConfig config = ConfigFor(input);
-  const absl::StatusOr<Backend*> backend = FindBackend(config.platform);
-  if (!backend.ok()) return "";
   const std::vector<Literal> arguments = Arguments(module, config);
-  EvalOptions eval;
-  eval.denormals = *config.Options().denormals;
-  eval.max_work = kLimits.max_work;
-  eval.max_loop_iterations = kLimits.max_loop_iterations;
-  const absl::StatusOr<Literal> expected = Evaluator(eval).Run(module, arguments);
-  // A module that the interpreter refuses or does not finish may do what it likes.
-  if (!expected.ok())
-    return IsRefusal(expected.status()) || absl::IsResourceExhausted(expected.status())
-               ? ""
-               : Failed({.platform = "interpreter"}, "run it", expected.status());
-  const absl::StatusOr<std::unique_ptr<Executable>> executable =
-      (*backend)->Compile(module.Clone(), config.Options());
-  if (!executable.ok()) return Failed(config, "compile it", executable.status());
-  const absl::StatusOr<Literal> actual = (*executable)->Run(arguments, {});
-  if (!actual.ok()) return Failed(config, "run it", actual.status());
+  std::string failed;
+  const std::optional<Literal> expected = Reference(module, arguments, config, failed);
+  if (!expected) return failed;
+  const std::optional<Literal> actual = RunOn(config, module, arguments, failed);
+  if (!actual) return failed;
   return Compare(module, arguments, config, *actual, *expected);
 }
 

@@ -8,6 +8,7 @@
 #include "lib/support/hash.h"
 #include "lib/support/strings.h"
 #include "tools/fuzz/random.h"
+#include "tools/fuzz/xla_oracle.h"
 
 namespace hlo {
 namespace {
@@ -18,6 +19,8 @@ std::string& CommandLineConfig() {
   static std::string config;
   return config;
 }
+
+bool uses_xla = false;
 
 uint64_t Number(std::string_view text) {
   uint64_t value = 0;
@@ -51,6 +54,7 @@ PlatformConfig Chosen(std::string_view input) {
   config.inputs = 1 + random.Below(100);
   config.any_indices = random.OneIn(3);
   config.verify = random.OneIn(6);
+  if (uses_xla) config.platform = kXlaPlatform;
   return config;
 }
 
@@ -72,11 +76,14 @@ CompileOptions PlatformConfig::Options() const {
   options.gpu_sim_sanitize = true;
   options.gpu_sim_seed = inputs;
   // As hlo-run does.
-  options.denormals = platform == "cpu" ? Denormals::kFlush : Denormals::kKeep;
+  options.denormals =
+      platform == "cpu" || platform == kXlaPlatform ? Denormals::kFlush : Denormals::kKeep;
   return options;
 }
 
 void SetPlatformConfig(std::string_view text) { CommandLineConfig() = text; }
+
+void UseXla() { uses_xla = true; }
 
 PlatformConfig ConfigFor(std::string_view input) {
   if (!CommandLineConfig().empty()) return Parse(CommandLineConfig());

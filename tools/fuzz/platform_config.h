@@ -27,6 +27,8 @@ struct PlatformConfig {
 
 // What the command line says for all inputs (`--config`); empty: each input for itself.
 void SetPlatformConfig(std::string_view text);
+// Every input that does not say otherwise runs on XLA.
+void UseXla();
 PlatformConfig ConfigFor(std::string_view input);
 // The input with a line that says its configuration.
 std::string WithConfig(std::string_view input);

@@ -76,11 +76,36 @@ bool MayRoundOtherwise(const Instruction& instruction) {
   }
 }
 
+// Arithmetic and functions of floats; what only chooses, moves or rounds by itself is exact.
+bool IsArithmetic(const Instruction& instruction) {
+  if (!instruction.shape().IsArray() || !IsFloat(ComponentType(instruction.shape().element_type())))
+    return false;
+  switch (instruction.opcode()) {
+    case Opcode::kAbs:
+    case Opcode::kNegate:
+    case Opcode::kSign:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kSelect:
+    case Opcode::kClamp:
+    case Opcode::kConvert:
+    case Opcode::kCopy:
+    case Opcode::kReal:
+    case Opcode::kImag:
+    case Opcode::kComplex:
+    case Opcode::kFloor:
+    case Opcode::kCeil: return false;
+    default: return IsElementwise(instruction.opcode());
+  }
+}
+
 // Whether another platform may get another value out of some operation.
-bool HasChoice(const Module& module) {
+bool HasChoice(const Module& module, bool everywhere) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kReduce || MayRoundOtherwise(*instruction)) return true;
+      if (instruction->opcode() == Opcode::kReduce || MayRoundOtherwise(*instruction) ||
+          (everywhere && IsArithmetic(*instruction)))
+        return true;
     }
   }
   return false;
@@ -113,6 +138,22 @@ Literal NoiseFor(Shape shape, FuzzRandom& random) {
   return noise;
 }
 
+// Numbers on a grid as wide as the noise: what lies near together becomes equal, and what lies near
+// zero becomes zero, as it may be after another order of additions.
+Instruction* OnGrid(Builder& b, Instruction* x) {
+  const double grid = NoiseOf(x->shape().element_type());
+  return b.Multiply(b.RoundNearestEven(b.Multiply(x, b.ConstantLike(x, 1 / grid))),
+                    b.ConstantLike(x, grid));
+}
+
+Instruction* Snapped(Instruction* x) {
+  Builder b(x->parent());
+  Instruction* result = IsComplex(x->shape().element_type())
+                            ? b.Complex(OnGrid(b, b.Real(x)), OnGrid(b, b.Imag(x)))
+                            : OnGrid(b, x);
+  return b.status().ok() ? result : nullptr;
+}
+
 // x + noise * (|x| + 1), in the element type.
 Instruction* WithNoise(Instruction* x, FuzzRandom& random) {
   Builder b(x->parent());
@@ -138,10 +179,11 @@ void Reorder(Computation& computation) {
   }
 }
 
-void AddNoise(Computation& computation, FuzzRandom& random) {
+void AddNoise(Computation& computation, FuzzRandom& random, bool snaps, bool everywhere) {
   std::vector<Instruction*> choices;
   for (Instruction* instruction : computation.instructions()) {
-    if (MayRoundOtherwise(*instruction)) choices.push_back(instruction);
+    if (MayRoundOtherwise(*instruction) || (everywhere && IsArithmetic(*instruction)))
+      choices.push_back(instruction);
   }
   for (Instruction* instruction : choices) {
     std::vector<Instruction*> values = {instruction};
@@ -152,7 +194,7 @@ void AddNoise(Computation& computation, FuzzRandom& random) {
         continue;
       const std::vector<Use> uses(value->uses().begin(), value->uses().end());
       const bool is_root = computation.root() == value;
-      Instruction* noisy = WithNoise(value, random);
+      Instruction* noisy = snaps ? Snapped(value) : WithNoise(value, random);
       if (noisy == nullptr) continue;
       for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, noisy);
       if (is_root) computation.set_root(noisy);
@@ -177,11 +219,24 @@ bool SameBits(const Literal& a, const Literal& b, int64_t i) {
   return Same(At(a, i), At(b, i));
 }
 
-// Whether the element may be what it is, given where noise moved it.
+// Whether noise moves any element.
+bool Moves(const Literal& expected, const std::vector<Literal>& noisy) {
+  for (const Literal& run : noisy) {
+    for (int64_t i = 0; i < expected.element_count(); ++i) {
+      if (!SameBits(run, expected, i)) return true;
+    }
+  }
+  return false;
+}
+
+// Whether the element may be what it is, given where noise moved it. Where noise reaches an array,
+// elements that happen to stay in place have a little room as well.
 bool MayBe(const Literal& actual, const Literal& expected, const std::vector<Literal>& noisy,
            int64_t i) {
   const std::complex<double> want = At(expected, i), got = At(actual, i);
   double moved = 0;
+  if (IsFloat(ComponentType(expected.element_type())) && Moves(expected, noisy))
+    moved = NoiseOf(expected.element_type()) * (std::abs(want) + 1) / (4 * kRoom);
   for (const Literal& run : noisy) {
     if (SameBits(run, expected, i)) continue;
     // Integers, and what noise makes infinite or NaN, move as they like.
@@ -204,7 +259,7 @@ std::string ElementText(const Literal& array, int64_t i) {
 std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
                                const NoiseOptions& options) {
   std::vector<Literal> results;
-  if (!HasChoice(module)) return results;
+  if (!HasChoice(module, options.everywhere)) return results;
   EvalOptions eval;
   eval.denormals = options.denormals;
   eval.max_work = kMoreWork * options.limits.max_work;
@@ -216,7 +271,7 @@ std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>&
     const std::vector<Computation*> computations = copy->computations();
     for (Computation* computation : computations) {
       if (IsRegionOfReducer(*computation)) continue;
-      AddNoise(*computation, random);
+      AddNoise(*computation, random, /*snaps=*/run == 1, options.everywhere);
       if (options.reorders && run == 0) Reorder(*computation);
     }
     absl::StatusOr<Literal> result = Evaluator(eval).Run(*copy, arguments);

@@ -23,6 +23,8 @@ struct NoiseOptions {
   // Reductions take their elements in any order, which shows where the reducer is not associative
   // and commutative: among equal elements it may choose by their place.
   bool reorders = false;
+  // Arithmetic and functions are rounded in another way, too, not only sums and the like.
+  bool everywhere = false;
 };
 
 // The results of `module` with noise: several runs, each with other noise. None when nothing in the
