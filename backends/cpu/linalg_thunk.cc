@@ -92,7 +92,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeFftThunk(const Instruction& fft,
   spec.batch = BatchOf(fft.shape(), static_cast<int>(attrs.fft_length.size()));
   spec.length.assign(attrs.fft_length.begin(), attrs.fft_length.end());
   spec.threads = options.threads;
-  absl::StatusOr<std::unique_ptr<FftKernel>> made = MakeFft(spec);
+  absl::StatusOr<std::unique_ptr<FftKernel>> made = MakeFft(spec, options.host);
   if (!made.ok()) return made.status();
   const std::shared_ptr<FftKernel> kernel = *std::move(made);
   const auto routine = [kernel](const void* input, const void*, void* output, void* scratch,

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "backends/cpu/library/test_hosts.h"
+
 namespace hlo::cpu {
 namespace {
 
@@ -183,22 +185,11 @@ const Layout kLayouts[] = {{},
                            {false, false, true},
                            {false, true, false, true}};
 
-std::vector<Host> Hosts() {
-  std::vector<Host> hosts;
-  const absl::StatusOr<Host> native = DetectHost();
-  REQUIRE(native.ok());
-  for (const IsaLevel level : {IsaLevel::kSse, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
-    if (level > native->level) continue;
-    hosts.push_back(*DetectHost(IsaName(level)));
-  }
-  return hosts;
-}
-
 template <class L, class R, class O>
 void CheckAll(ElementType l, ElementType r, ElementType o, double tolerance, bool small = false) {
   int seed = 1;
   int skipped = 0;
-  for (const Host& host : Hosts()) {
+  for (const Host& host : HostsOfEachLevel()) {
     for (Case c : kCases) {
       for (const Layout& layout : kLayouts) {
         c.layout = layout;
@@ -247,7 +238,7 @@ TEST_CASE("pred, complex and 8-bit floats", "[cpu][dot]") {
 
 TEST_CASE("bias and relu are applied to the sum", "[cpu][dot]") {
   int seed = 100;
-  for (const Host& host : Hosts()) {
+  for (const Host& host : HostsOfEachLevel()) {
     for (const Case& c : kCases) {
       for (const DotBias bias : {DotBias::kPerColumn, DotBias::kPerRow}) {
         for (const bool out_transposed : {false, true}) {
@@ -268,7 +259,7 @@ TEST_CASE("bias and relu are applied to the sum", "[cpu][dot]") {
 
 TEST_CASE("a constant rhs may be packed once", "[cpu][dot]") {
   int seed = 200;
-  for (const Host& host : Hosts()) {
+  for (const Host& host : HostsOfEachLevel()) {
     for (const Case& c : kCases) {
       DotSpec spec = SpecOf(E::kF32, E::kF32, E::kF32, c);
       spec.rhs_constant = true;

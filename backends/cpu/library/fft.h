@@ -10,6 +10,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "backends/cpu/library/host.h"
 #include "lib/support/thread_pool.h"
 
 namespace hlo::cpu {
@@ -37,6 +38,6 @@ class FftKernel {
   virtual void Run(const void* input, void* output, void* scratch, ThreadPool& pool) const = 0;
 };
 
-absl::StatusOr<std::unique_ptr<FftKernel>> MakeFft(const FftSpec& spec);
+absl::StatusOr<std::unique_ptr<FftKernel>> MakeFft(const FftSpec& spec, const Host& host);
 
 }  // namespace hlo::cpu

@@ -5,180 +5,285 @@
 #include <numbers>
 #include <utility>
 
+#include "lib/support/round.h"
+
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kLargestFactor = 13;
-
-// Factors of n, or none if one of them is too large.
-std::vector<int64_t> FactorsOf(int64_t n) {
-  std::vector<int64_t> factors;
-  for (const int64_t p : {4, 2, 3, 5, 7, 11, 13}) {
-    for (; n % p == 0 && n > 1; n /= p) factors.push_back(p);
+// Radices whose product is n, or none if a prime factor is too large.
+std::vector<int> RadicesOf(int64_t n) {
+  int twos = 0;
+  for (; n % 2 == 0; n /= 2) ++twos;
+  std::vector<int> radices;
+  for (; twos >= 5 || twos == 3; twos -= 3) radices.push_back(8);
+  for (; twos >= 2; twos -= 2) radices.push_back(4);
+  if (twos == 1) radices.push_back(2);
+  for (const int p : {3, 5, 7, 11, kLargestFftRadix}) {
+    for (; n % p == 0; n /= p) radices.push_back(p);
   }
-  if (n > kLargestFactor) factors.clear();
-  return factors;
+  if (n > 1) radices.clear();
+  return radices;
 }
 
-// exp(2 pi i * numerator / denominator * sign), computed in double.
-template <class T>
-Complex<T> Root(int64_t numerator, int64_t denominator, double sign) {
-  const double angle =
-      2 * std::numbers::pi * static_cast<double>(numerator) / static_cast<double>(denominator);
-  return {static_cast<T>(std::cos(angle)), static_cast<T>(sign * std::sin(angle))};
+bool HasSmallFactors(int64_t n) { return n == 1 || !RadicesOf(n).empty(); }
+
+int64_t PowerOfTwoFrom(int64_t n) {
+  int64_t power = 1;
+  while (power < n) power *= 2;
+  return power;
 }
 
-// Multiplication by i or -i.
-template <class T>
-Complex<T> Turn(Complex<T> x, bool is_inverse) {
-  return is_inverse ? Complex<T>{-x.im, x.re} : Complex<T>{x.im, -x.re};
+// chirp[j] = exp(+-pi i j^2 / n); the angle repeats after 2n, which keeps it exact.
+int64_t ChirpStep(int64_t j, int64_t n) {
+  return static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n));
 }
-
-// One pass: transforms of length kRadix over elements `quarter` apart, times a root for each output.
-//   to[q + stride * (radix * j + r)] = root(j * r) * sum over k of from[q + stride * (j + k * groups)] * w^(r k)
-template <class T>
-struct Pass {
-  const Complex<T>* from;
-  Complex<T>* to;
-  const Complex<T>* roots;  // of the whole length
-  int64_t length;           // the whole length
-  int64_t stride;           // product of the factors done
-  int64_t groups;           // length / stride / radix
-  bool is_inverse;
-
-  void Radix2() const {
-    for (int64_t j = 0; j < groups; ++j) {
-      const Complex<T> w1 = roots[j * stride];
-      const Complex<T>* a = from + stride * j;
-      const Complex<T>* b = from + stride * (j + groups);
-      Complex<T>* out = to + stride * 2 * j;
-      for (int64_t q = 0; q < stride; ++q) {
-        const Complex<T> x = a[q], y = b[q];
-        out[q] = x + y;
-        out[q + stride] = (x - y) * w1;
-      }
-    }
-  }
-
-  void Radix4() const {
-    for (int64_t j = 0; j < groups; ++j) {
-      const Complex<T> w1 = roots[j * stride], w2 = roots[2 * j * stride],
-                       w3 = roots[3 * j * stride];
-      const Complex<T>* a = from + stride * j;
-      const int64_t step = stride * groups;
-      Complex<T>* out = to + stride * 4 * j;
-      for (int64_t q = 0; q < stride; ++q) {
-        const Complex<T> even = a[q] + a[q + 2 * step], even_difference = a[q] - a[q + 2 * step];
-        const Complex<T> odd = a[q + step] + a[q + 3 * step];
-        const Complex<T> turned = Turn(a[q + step] - a[q + 3 * step], is_inverse);
-        out[q] = even + odd;
-        out[q + stride] = (even_difference + turned) * w1;
-        out[q + 2 * stride] = (even - odd) * w2;
-        out[q + 3 * stride] = (even_difference - turned) * w3;
-      }
-    }
-  }
-
-  void AnyRadix(int64_t radix) const {
-    Complex<T> inner[kLargestFactor];  // the radix-th roots
-    for (int64_t r = 0; r < radix; ++r) inner[r] = roots[r * (length / radix)];
-    for (int64_t j = 0; j < groups; ++j) {
-      for (int64_t q = 0; q < stride; ++q) {
-        Complex<T> x[kLargestFactor];
-        for (int64_t k = 0; k < radix; ++k) x[k] = from[q + stride * (j + k * groups)];
-        for (int64_t r = 0; r < radix; ++r) {
-          Complex<T> sum = x[0];
-          int64_t power = 0;
-          for (int64_t k = 1; k < radix; ++k) {
-            power += r;
-            if (power >= radix) power -= radix;
-            sum = sum + x[k] * inner[power];
-          }
-          to[q + stride * (radix * j + r)] = sum * roots[j * r * stride];
-        }
-      }
-    }
-  }
-};
 
 }  // namespace
 
 template <class T>
-FftLine<T>::FftLine(int64_t length, bool is_inverse)
-    : length_(length), is_inverse_(is_inverse), factors_(FactorsOf(length)) {
-  const double sign = is_inverse ? 1.0 : -1.0;
-  if (!factors_.empty() || length == 1) {
-    for (int64_t i = 0; i < length; ++i) roots_.push_back(Root<T>(i, length, sign));
+void AppendRoot(int64_t numerator, int64_t denominator, bool is_inverse, std::vector<T>& pairs) {
+  const double angle =
+      2 * std::numbers::pi * static_cast<double>(numerator) / static_cast<double>(denominator);
+  pairs.push_back(static_cast<T>(std::cos(angle)));
+  pairs.push_back(static_cast<T>(is_inverse ? std::sin(angle) : -std::sin(angle)));
+}
+
+template <class T>
+void SplitTable<T>::Append(int64_t numerator, int64_t denominator, bool is_inverse) {
+  std::vector<T> pair;
+  AppendRoot(numerator, denominator, is_inverse, pair);
+  re.push_back(pair[0]);
+  im.push_back(pair[1]);
+}
+
+template <class T>
+FftLanes<T>::FftLanes(int64_t length, bool is_inverse, const FftKernels<T>& kernels)
+    : length_(length), is_inverse_(is_inverse), kernels_(kernels) {
+  if (HasSmallFactors(length)) {
+    MakePasses();
+  } else {
+    MakeChirp();
+  }
+}
+
+template <class T>
+void FftLanes<T>::MakePasses() {
+  std::vector<size_t> starts;
+  int64_t stride = 1;
+  for (const int radix : RadicesOf(length_)) {
+    FftPass<T> pass;
+    pass.radix = radix;
+    pass.stride = stride;
+    pass.groups = length_ / stride / radix;
+    pass.is_inverse = is_inverse_;
+    passes_.push_back(pass);
+    starts.push_back(roots_.size());
+    for (int64_t j = 0; j < pass.groups; ++j) {
+      for (int64_t r = 1; r < radix; ++r) AppendRoot(j * r * stride, length_, is_inverse_, roots_);
+    }
+    starts.push_back(roots_.size());
+    for (int64_t r = 0; r < radix; ++r) AppendRoot(r, radix, is_inverse_, roots_);
+    stride *= radix;
+  }
+  for (size_t i = 0; i < passes_.size(); ++i) {
+    passes_[i].roots = roots_.data() + starts[2 * i];
+    passes_[i].inner = roots_.data() + starts[2 * i + 1];
+  }
+}
+
+template <class T>
+void FftLanes<T>::MakeChirp() {
+  const int64_t power = PowerOfTwoFrom(2 * length_ - 1);
+  forward_ = std::make_unique<FftLanes>(power, /*is_inverse=*/false, kernels_);
+  backward_ = std::make_unique<FftLanes>(power, /*is_inverse=*/true, kernels_);
+  // The transform of the conjugate chirp, in the first lane of a block.
+  std::vector<T> block(static_cast<size_t>(block_size(power) + forward_->work_size()));
+  const FftRows<T> rows = Block(block.data());
+  for (int64_t j = 0; j < length_; ++j) {
+    AppendRoot(ChirpStep(j, length_), 2 * length_, is_inverse_, chirp_);
+    const T re = chirp_[static_cast<size_t>(2 * j)], im = -chirp_[static_cast<size_t>(2 * j + 1)];
+    for (const int64_t at : {j, (power - j) % power}) {
+      rows.re[at * rows.stride] = re;
+      rows.im[at * rows.stride] = im;
+    }
+  }
+  forward_->Run(rows, rows, block.data() + block_size(power));
+  const T scale = T{1} / static_cast<T>(power);
+  for (int64_t j = 0; j < power; ++j) {
+    chirp_transform_.push_back(rows.re[j * rows.stride] * scale);
+    chirp_transform_.push_back(rows.im[j * rows.stride] * scale);
+  }
+}
+
+template <class T>
+int64_t FftLanes<T>::work_size() const {
+  if (forward_ == nullptr) return 2 * block_size(length_);
+  return block_size(forward_->length()) + forward_->work_size();
+}
+
+template <class T>
+void FftLanes<T>::Run(const FftRows<T>& from, const FftRows<T>& to, T* work) const {
+  if (forward_ == nullptr) {
+    RunPasses(from, to, work);
+  } else {
+    RunBluestein(from, to, work);
+  }
+}
+
+template <class T>
+void FftLanes<T>::RunPasses(const FftRows<T>& from, const FftRows<T>& to, T* work) const {
+  if (passes_.empty()) {
+    const T one[2] = {1, 0};
+    kernels_.scale_rows(from, 1, one, to);
     return;
   }
-  // x[j] * chirp[j], convolved with conj(chirp), times chirp; chirp[j] = exp(sign * pi i j^2 / n).
-  int64_t power = 1;
-  while (power < 2 * length - 1) power *= 2;
-  forward_ = std::make_unique<FftLine>(power, /*is_inverse=*/false);
-  backward_ = std::make_unique<FftLine>(power, /*is_inverse=*/true);
-  chirp_transform_.resize(static_cast<size_t>(power));
-  for (int64_t j = 0; j < length; ++j) {
-    const int64_t square = j * j % (2 * length);  // the angle repeats after 2n; keeps it exact
-    chirp_.push_back(Root<T>(square, 2 * length, sign));
-    const Complex<T> conjugate = {chirp_.back().re, -chirp_.back().im};
-    chirp_transform_[static_cast<size_t>(j)] = conjugate;
-    if (j > 0) chirp_transform_[static_cast<size_t>(power - j)] = conjugate;
+  const FftRows<T> between[2] = {Block(work), Block(work + block_size(length_))};
+  FftRows<T> source = from;
+  for (size_t i = 0; i < passes_.size(); ++i) {
+    const FftRows<T> target = i + 1 == passes_.size() ? to : between[i % 2];
+    kernels_.pass(passes_[i], source, target);
+    source = target;
   }
-  std::vector<Complex<T>> work(static_cast<size_t>(forward_->work_size()));
-  forward_->Run(chirp_transform_.data(), work.data());
-  for (Complex<T>& x : chirp_transform_) x = x * (T{1} / static_cast<T>(power));
+}
+
+template <class T>
+void FftLanes<T>::RunBluestein(const FftRows<T>& from, const FftRows<T>& to, T* work) const {
+  const int64_t power = forward_->length();
+  const FftRows<T> padded = Block(work);
+  T* const inner = work + block_size(power);
+  kernels_.scale_rows(from, length_, chirp_.data(), padded);
+  std::fill(work + block_size(length_), work + block_size(power), T{});
+  forward_->Run(padded, padded, inner);
+  kernels_.scale_rows(padded, power, chirp_transform_.data(), padded);
+  backward_->Run(padded, padded, inner);
+  kernels_.scale_rows(padded, length_, chirp_.data(), to);
+}
+
+template <class T>
+FftLine<T>::FftLine(int64_t length, bool is_inverse, const FftKernels<T>& kernels)
+    : length_(length), is_inverse_(is_inverse), kernels_(kernels) {
+  if (HasSmallFactors(length)) {
+    MakeMatrix();
+  } else {
+    MakeChirp();
+  }
+}
+
+template <class T>
+void FftLine<T>::MakeMatrix() {
+  // The fewest vectors, lanes that are not used included; among equals the squarest.
+  const int64_t lanes = kernels_.lanes;
+  int64_t best = 1, best_cost = -1;
+  for (int64_t rows = 1; rows * rows <= length_; ++rows) {
+    if (length_ % rows != 0) continue;
+    const int64_t columns = length_ / rows;
+    const int64_t cost = rows * RoundUp(columns, lanes) + columns * RoundUp(rows, lanes);
+    if (best_cost < 0 || cost <= best_cost) {
+      best = rows;
+      best_cost = cost;
+    }
+  }
+  rows_ = std::make_unique<FftLanes<T>>(best, is_inverse_, kernels_);
+  columns_ = std::make_unique<FftLanes<T>>(length_ / best, is_inverse_, kernels_);
+  transposed_stride_ = RoundUp(best, lanes);
+  for (int64_t first = 0; first < columns_->length(); first += lanes) {
+    for (int64_t row = 0; row < best; ++row) {
+      for (int64_t i = 0; i < lanes; ++i)
+        twist_.Append(row * (first + i) % length_, length_, is_inverse_);
+    }
+  }
+}
+
+template <class T>
+void FftLine<T>::MakeChirp() {
+  const int64_t power = PowerOfTwoFrom(2 * length_ - 1);
+  forward_ = std::make_unique<FftLine>(power, /*is_inverse=*/false, kernels_);
+  backward_ = std::make_unique<FftLine>(power, /*is_inverse=*/true, kernels_);
+  const auto size = static_cast<size_t>(forward_->part_size());
+  SplitTable<T> conjugate{std::vector<T>(size), std::vector<T>(size)};
+  for (int64_t j = 0; j < length_; ++j) {
+    chirp_.Append(ChirpStep(j, length_), 2 * length_, is_inverse_);
+    for (const int64_t at : {j, (power - j) % power}) {
+      conjugate.re[static_cast<size_t>(at)] = chirp_.re.back();
+      conjugate.im[static_cast<size_t>(at)] = -chirp_.im.back();
+    }
+  }
+  chirp_transform_ = {std::vector<T>(size), std::vector<T>(size)};
+  std::vector<T> work(static_cast<size_t>(forward_->work_size()));
+  forward_->Run(conjugate.split(), chirp_transform_.split(), work.data());
+  const T scale = T{1} / static_cast<T>(power);
+  for (std::vector<T>* part : {&chirp_transform_.re, &chirp_transform_.im}) {
+    for (T& x : *part) x *= scale;
+  }
 }
 
 template <class T>
 int64_t FftLine<T>::work_size() const {
-  return forward_ == nullptr ? length_ : forward_->length() + forward_->work_size();
+  if (forward_ != nullptr) return 4 * forward_->part_size() + forward_->work_size();
+  const int64_t block = columns_->block_size(std::max(rows_->length(), columns_->length()));
+  return 2 * transposed_stride_ * columns_->length() + block +
+         std::max(rows_->work_size(), columns_->work_size());
 }
 
 template <class T>
-void FftLine<T>::Run(Complex<T>* data, Complex<T>* work) const {
-  if (length_ == 1) return;
+void FftLine<T>::Run(const FftSplit<T>& from, const FftSplit<T>& to, T* work) const {
   if (forward_ == nullptr) {
-    RunPasses(data, work);
+    RunMatrix(from, to, work);
   } else {
-    RunBluestein(data, work);
+    RunBluestein(from, to, work);
   }
 }
 
 template <class T>
-void FftLine<T>::RunPasses(Complex<T>* data, Complex<T>* work) const {
-  Complex<T>* from = data;
-  Complex<T>* to = work;
-  int64_t stride = 1;
-  for (const int64_t radix : factors_) {
-    const Pass<T> pass{from,       to, roots_.data(), length_, stride, length_ / stride / radix,
-                       is_inverse_};
-    if (radix == 4) {
-      pass.Radix4();
-    } else if (radix == 2) {
-      pass.Radix2();
-    } else {
-      pass.AnyRadix(radix);
+void FftLine<T>::RunMatrix(const FftSplit<T>& from, const FftSplit<T>& to, T* work) const {
+  const int64_t rows = rows_->length(), columns = columns_->length(), lanes = kernels_.lanes;
+  const FftRows<T> transposed = {work, work + transposed_stride_ * columns, transposed_stride_};
+  T* const block = work + 2 * transposed_stride_ * columns;
+  T* const inner = block + columns_->block_size(std::max(rows, columns));
+  const FftRows<T> result = rows_->Block(block);
+  const FftSplit<T> twist = twist_.split();
+  for (int64_t first = 0; first < columns; first += lanes) {
+    rows_->Run({from.re + first, from.im + first, columns}, result, inner);
+    kernels_.twist(result, rows, std::min(lanes, columns - first),
+                   {twist.re + first * rows, twist.im + first * rows},
+                   {transposed.re + first * transposed.stride,
+                    transposed.im + first * transposed.stride, transposed.stride});
+  }
+  for (int64_t first = 0; first < rows; first += lanes) {
+    const FftRows<T> source = {transposed.re + first, transposed.im + first, transposed.stride};
+    const int64_t count = std::min(lanes, rows - first);
+    if (count == lanes) {
+      columns_->Run(source, {to.re + first, to.im + first, rows}, inner);
+      continue;
     }
-    std::swap(from, to);
-    stride *= radix;
+    columns_->Run(source, result, inner);
+    for (int64_t i = 0; i < columns; ++i) {
+      std::copy_n(result.re + i * result.stride, count, to.re + first + i * rows);
+      std::copy_n(result.im + i * result.stride, count, to.im + first + i * rows);
+    }
   }
-  if (from != data) std::copy_n(from, length_, data);
 }
 
 template <class T>
-void FftLine<T>::RunBluestein(Complex<T>* data, Complex<T>* work) const {
-  const int64_t power = forward_->length();
-  Complex<T>* const padded = work;
-  Complex<T>* const inner = work + power;
-  for (int64_t j = 0; j < length_; ++j) padded[j] = data[j] * chirp_[static_cast<size_t>(j)];
-  std::fill(padded + length_, padded + power, Complex<T>{});
-  forward_->Run(padded, inner);
-  for (int64_t j = 0; j < power; ++j)
-    padded[j] = padded[j] * chirp_transform_[static_cast<size_t>(j)];
-  backward_->Run(padded, inner);
-  for (int64_t j = 0; j < length_; ++j) data[j] = padded[j] * chirp_[static_cast<size_t>(j)];
+void FftLine<T>::RunBluestein(const FftSplit<T>& from, const FftSplit<T>& to, T* work) const {
+  const int64_t power = forward_->length(), part = forward_->part_size();
+  const FftSplit<T> padded = {work, work + part}, other = {work + 2 * part, work + 3 * part};
+  T* const inner = work + 4 * part;
+  kernels_.multiply(from, chirp_.split(), length_, padded);
+  std::fill(padded.re + length_, padded.re + power, T{});
+  std::fill(padded.im + length_, padded.im + power, T{});
+  forward_->Run(padded, other, inner);
+  kernels_.multiply(other, chirp_transform_.split(), power, other);
+  backward_->Run(other, padded, inner);
+  kernels_.multiply(padded, chirp_.split(), length_, to);
 }
 
+template void AppendRoot<float>(int64_t, int64_t, bool, std::vector<float>&);
+template void AppendRoot<double>(int64_t, int64_t, bool, std::vector<double>&);
+template struct SplitTable<float>;
+template struct SplitTable<double>;
+template class FftLanes<float>;
+template class FftLanes<double>;
 template class FftLine<float>;
 template class FftLine<double>;
 

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <vector>
 
+#include "backends/cpu/library/test_hosts.h"
 #include "backends/cpu/library/test_scratch.h"
 
 namespace hlo::cpu {
@@ -39,7 +40,7 @@ std::vector<FftValue> Slow(const std::vector<FftValue>& x, const std::vector<int
 double Noise(size_t i) { return std::sin(static_cast<double>(i) * 12.9898) * 2; }
 
 template <class T>
-void CheckComplex(std::vector<int64_t> length, bool inverse, double tolerance) {
+void CheckComplex(std::vector<int64_t> length, bool inverse, double tolerance, const Host& host) {
   const int64_t batch = 2;
   FftSpec spec;
   spec.kind = inverse ? FftKind::kInverse : FftKind::kForward;
@@ -58,7 +59,7 @@ void CheckComplex(std::vector<int64_t> length, bool inverse, double tolerance) {
     want[i] = x[i];
   }
   for (size_t d = 1; d < sizes.size(); ++d) want = Slow(want, sizes, d, inverse);
-  const auto fft = MakeFft(spec);
+  const auto fft = MakeFft(spec, host);
   REQUIRE(fft.ok());
   ThreadPool pool(2);
   Scratch scratch((*fft)->scratch_bytes());
@@ -68,25 +69,29 @@ void CheckComplex(std::vector<int64_t> length, bool inverse, double tolerance) {
     worst = std::max(worst, std::abs(FftValue(y[i]) - want[i]));
     size = std::max(size, std::abs(want[i]));
   }
-  CAPTURE(length, inverse, worst, size);
+  CAPTURE(length, inverse, worst, size, host.ToString());
   CHECK(worst <= tolerance * size);
 }
 
 TEST_CASE("complex transforms of any length agree with the definition", "[cpu][fft]") {
-  for (const bool inverse : {false, true}) {
-    for (const int64_t n :
-         {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 16, 17, 30, 31, 64, 77, 97, 120, 169, 256, 509}) {
-      CheckComplex<float>({n}, inverse, 2e-6);
-      CheckComplex<double>({n}, inverse, 1e-13);
+  for (const Host& host : HostsOfEachLevel()) {
+    for (const bool inverse : {false, true}) {
+      for (const int64_t n : {1,  2,  3,  4,  5,  6,  7,   8,   11,  12,  13,  16,  17,  30,  31,
+                              64, 77, 97, 96, 98, 120, 169, 256, 264, 320, 400, 509, 512, 630}) {
+        CheckComplex<float>({n}, inverse, 2e-6, host);
+        CheckComplex<double>({n}, inverse, 1e-13, host);
+      }
+      CheckComplex<float>({6, 10}, inverse, 2e-6, host);
+      CheckComplex<float>({37, 20}, inverse, 2e-6, host);
+      CheckComplex<double>({3, 17, 8}, inverse, 1e-13, host);
     }
-    CheckComplex<float>({6, 10}, inverse, 2e-6);
-    CheckComplex<double>({3, 17, 8}, inverse, 1e-13);
   }
 }
 
 TEST_CASE("real transforms agree with complex ones, and invert", "[cpu][fft]") {
   for (const std::vector<int64_t>& length :
-       {std::vector<int64_t>{1}, {2}, {8}, {15}, {34}, {6, 8}, {4, 9}, {3, 4, 5}}) {
+       {std::vector<int64_t>{1}, {2}, {8}, {15}, {34}, {512}, {600}, {525}, {1018}, {509}, {6, 8},
+        {4, 9}, {3, 4, 5}, {5, 260}}) {
     const int64_t n = length.back(), half = n / 2 + 1;
     int64_t rows = 2;
     for (size_t d = 0; d + 1 < length.size(); ++d) rows *= length[d];
@@ -104,9 +109,9 @@ TEST_CASE("real transforms agree with complex ones, and invert", "[cpu][fft]") {
     spec.threads = 2;
     ThreadPool pool(2);
     spec.kind = FftKind::kRealForward;
-    const auto forward = MakeFft(spec);
+    const auto forward = MakeFft(spec, *DetectHost());
     spec.kind = FftKind::kRealInverse;
-    const auto inverse = MakeFft(spec);
+    const auto inverse = MakeFft(spec, *DetectHost());
     REQUIRE(forward.ok());
     REQUIRE(inverse.ok());
     Scratch scratch(std::max((*forward)->scratch_bytes(), (*inverse)->scratch_bytes()));
@@ -128,7 +133,7 @@ TEST_CASE("real transforms agree with complex ones, and invert", "[cpu][fft]") {
 TEST_CASE("a transform of more than three dimensions is refused", "[cpu][fft]") {
   FftSpec spec;
   spec.length = {2, 2, 2, 2};
-  CHECK_FALSE(MakeFft(spec).ok());
+  CHECK_FALSE(MakeFft(spec, *DetectHost()).ok());
 }
 
 }  // namespace

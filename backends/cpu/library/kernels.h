@@ -1,6 +1,6 @@
 // backends/cpu/library/kernels.h
 //
-// The innermost loops of our own matrix products, once for each instruction set. kernels_impl.h
+// The innermost loops of our own matrix products and Fourier transforms, once for each instruction set. kernels_impl.h
 // holds their text; kernels_{sse,avx2,avx512}.cc compile it with the flags of their instruction
 // set.
 //
@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "backends/cpu/library/fft_kernels.h"
 #include "backends/cpu/library/host.h"
 
 namespace hlo::cpu {
@@ -73,6 +74,8 @@ struct KernelTable {
   GemmKernels<uint32_t> u32;
   GemmKernels<uint64_t> u64;
   GemvKernels gemv;
+  FftKernels<float> fft_f32;
+  FftKernels<double> fft_f64;
 
   template <class T>
   const GemmKernels<T>& gemm() const;

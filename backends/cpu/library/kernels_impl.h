@@ -392,6 +392,14 @@ void ByRowAny(int vectors, int64_t n, int64_t k, const float* x, int64_t x_strid
   if (vectors == 4) ByRow<Stored, 4>(n, k, x, x_stride, matrix, stride, out, out_stride);
 }
 
+}  // namespace
+}  // namespace hlo::cpu
+
+#include "backends/cpu/library/fft_kernels_impl.h"
+
+namespace hlo::cpu {
+namespace {
+
 // Tables.
 
 template <class T, class Stored, int kRows, int kColumns>
@@ -440,6 +448,8 @@ KernelTable MakeTable() {
   table.gemv.by_row[static_cast<int>(StoredAs::kSame)] = ByRowAny<float>;
   table.gemv.by_row[static_cast<int>(StoredAs::kBf16)] = ByRowAny<Bf16Bits>;
   table.gemv.by_row[static_cast<int>(StoredAs::kF16)] = ByRowAny<F16Bits>;
+  table.fft_f32 = MakeFftKernels<float>();
+  table.fft_f64 = MakeFftKernels<double>();
   return table;
 }
 
