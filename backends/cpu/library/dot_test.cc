@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/library/test_hosts.h"
+#include "backends/cpu/library/test_scratch.h"
 
 namespace hlo::cpu {
 namespace {
@@ -221,10 +222,30 @@ TEST_CASE("bf16 and f16 products are rounded once", "[cpu][dot]") {
 TEST_CASE("integer products are exact and wrap", "[cpu][dot]") {
   CheckAll<int32_t, int32_t, int32_t>(E::kS32, E::kS32, E::kS32, 0, true);
   CheckAll<int8_t, int8_t, int32_t>(E::kS8, E::kS8, E::kS32, 0, true);
+  CheckAll<uint8_t, int8_t, int32_t>(E::kU8, E::kS8, E::kS32, 0, true);
+  CheckAll<int16_t, int16_t, int32_t>(E::kS16, E::kS16, E::kS32, 0, true);
+  CheckAll<uint16_t, int8_t, int32_t>(E::kU16, E::kS8, E::kS32, 0, true);
   CheckAll<uint8_t, uint8_t, uint8_t>(E::kU8, E::kU8, E::kU8, 0, true);
   CheckAll<int64_t, int64_t, int64_t>(E::kS64, E::kS64, E::kS64, 0, true);
   CheckAll<S4, S4, S4>(E::kS4, E::kS4, E::kS4, 0, true);
   CheckAll<int8_t, int16_t, int64_t>(E::kS8, E::kS16, E::kS64, 0, true);
+}
+
+TEST_CASE("pairs of the smallest 16-bit integers wrap", "[cpu][dot]") {
+  // One sum of two products is 2^31.
+  const std::vector<int16_t> smallest(5 * 7, INT16_MIN);
+  std::vector<int32_t> out(49);
+  DotSpec spec = DotSpec::RowMajor(E::kS16, 7, 7, 5);
+  spec.out_type = E::kS32;
+  for (const Host& host : HostsOfEachLevel()) {
+    const auto dot = MakeDot(spec, host);
+    REQUIRE(dot.ok());
+    ThreadPool pool(1);
+    Scratch scratch((*dot)->scratch_bytes());
+    (*dot)->Run({smallest.data(), smallest.data(), out.data(), nullptr, scratch.data}, pool);
+    const auto want = static_cast<int32_t>(uint32_t{5} << 30);
+    CHECK(out == std::vector<int32_t>(49, want));
+  }
 }
 
 TEST_CASE("pred, complex and 8-bit floats", "[cpu][dot]") {

@@ -99,7 +99,7 @@ class LastDimension {
       : kernels_(kernels), format_(kind, length, kernels) {
     const int64_t count = format_.count();
     part_ = Aligned<T>(count + kernels.lanes);
-    if (count < std::max(64, kernels.lanes * kernels.lanes)) {
+    if (count < 8 * kernels.lanes) {
       lanes_ = std::make_unique<FftLanes<T>>(count, format_.is_inverse(), kernels);
     } else {
       line_ = std::make_unique<FftLine<T>>(count, format_.is_inverse(), kernels);

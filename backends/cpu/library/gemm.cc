@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <type_traits>
 
 #include "backends/cpu/library/dot_engines.h"
 #include "lib/support/round.h"
@@ -43,6 +44,17 @@ struct FreeDeleter {
   void operator()(void* p) const { std::free(p); }
 };
 
+// The kernels for a product of these types. Operands that packing turns into pairs need no others.
+template <class T>
+const GemmKernels<T>& KernelsOf(const DotTypes& types, const Host& host) {
+  const KernelTable& table = KernelsFor(host.level);
+  if constexpr (sizeof(T) == sizeof(uint32_t) && std::is_integral_v<T>) {
+    const auto has_pairs = [&](StoredAs as) { return table.pairs.pack_lhs[static_cast<int>(as)]; };
+    if (has_pairs(types.lhs) && has_pairs(types.rhs)) return table.pairs;
+  }
+  return table.gemm<T>();
+}
+
 // A packed copy of a whole constant rhs.
 struct PackedRhs {
   const void* source = nullptr;
@@ -53,14 +65,14 @@ template <class T>
 class Gemm final : public DotKernel {
  public:
   Gemm(const DotSpec& spec, const DotTypes& types, const Host& host)
-      : spec_(spec), types_(types), kernels_(KernelsFor(host.level).gemm<T>()) {
+      : spec_(spec), types_(types), kernels_(KernelsOf<T>(types, host)) {
     if (spec_.out_n != 1 && spec_.out_m == 1 && spec_.n != 1) Transpose();
     lhs_bytes_ = Bytes(types_.lhs, sizeof(T));
     rhs_bytes_ = Bytes(types_.rhs, sizeof(T));
     out_bytes_ = Bytes(types_.out, sizeof(T));
     batches_ = BatchCount(spec_);
     depth_blocks_ = CeilDiv(spec_.k, kDepth);
-    depth_ = CeilDiv(spec_.k, depth_blocks_);
+    depth_ = RoundUp(CeilDiv(spec_.k, depth_blocks_), kernels_.group);
     direct_ = types_.out == StoredAs::kSame && (spec_.out_n == 1 || spec_.n == 1);
     keeps_sums_ = !direct_ && depth_blocks_ > 1;
     Split();
@@ -133,18 +145,18 @@ class Gemm final : public DotKernel {
     const int64_t rows = RoundUp(CeilDiv(spec_.m, row_parts_) + kernels_.rows, kernels_.rows);
     const int64_t columns =
         RoundUp(CeilDiv(spec_.n, column_parts_) + kernels_.columns, kernels_.columns);
-    const int64_t element = sizeof(T);
+    const int64_t element = sizeof(T), depth = Packed(depth_);
     block_rows_ = std::min(
-        rows, std::max<int64_t>(kLhsBytes / element / depth_ / kernels_.rows, 1) * kernels_.rows);
+        rows, std::max<int64_t>(kLhsBytes / element / depth / kernels_.rows, 1) * kernels_.rows);
     block_columns_ =
-        std::min(columns, std::max<int64_t>(kRhsBytes / element / depth_ / kernels_.columns, 1) *
+        std::min(columns, std::max<int64_t>(kRhsBytes / element / depth / kernels_.columns, 1) *
                               kernels_.columns);
     lhs_in_place_ = types_.lhs == StoredAs::kSame && (spec_.lhs_k == 1 || spec_.k == 1) &&
                     block_columns_ <= kInPlaceStrips * kernels_.columns;
     if (keeps_sums_) pass_rows_ = RoundUp(kSumRows, block_rows_);
     lhs_offset_ = 0;
-    rhs_offset_ = AlignScratch(block_rows_ * depth_ * element);
-    tile_offset_ = rhs_offset_ + AlignScratch(block_columns_ * depth_ * element);
+    rhs_offset_ = AlignScratch(block_rows_ * depth * element);
+    tile_offset_ = rhs_offset_ + AlignScratch(block_columns_ * depth * element);
     sums_offset_ = tile_offset_ + AlignScratch(int64_t{kernels_.rows} * kernels_.columns * element);
     sum_rows_ = keeps_sums_ ? std::min(pass_rows_, rows) : 0;
     worker_bytes_ = sums_offset_ + AlignScratch(sum_rows_ * block_columns_ * element);
@@ -201,7 +213,7 @@ class Gemm final : public DotKernel {
         const int64_t depth = std::min(depth_, spec_.k - k);
         const T* rhs = memory.rhs;
         if (r.packed != nullptr) {
-          rhs = r.packed + k * PackedColumns() + n * depth;
+          rhs = r.packed + Packed(k) * PackedColumns() + n * Packed(depth);
         } else {
           PackRhs(r.rhs, n, n_end, k, depth, memory.rhs);
         }
@@ -217,7 +229,7 @@ class Gemm final : public DotKernel {
   void PackLhs(const char* lhs, int64_t m, int64_t m_end, int64_t k, int64_t depth,
                T* packed) const {
     const PackFn pack = kernels_.pack_lhs[static_cast<int>(types_.lhs)];
-    for (int64_t i = m; i < m_end; i += kernels_.rows, packed += kernels_.rows * depth) {
+    for (int64_t i = m; i < m_end; i += kernels_.rows, packed += kernels_.rows * Packed(depth)) {
       const auto count = static_cast<int>(std::min<int64_t>(kernels_.rows, m_end - i));
       pack(lhs + (i * spec_.lhs_m + k * spec_.lhs_k) * lhs_bytes_, spec_.lhs_m, spec_.lhs_k, count,
            depth, packed);
@@ -227,7 +239,7 @@ class Gemm final : public DotKernel {
   void PackRhs(const char* rhs, int64_t n, int64_t n_end, int64_t k, int64_t depth,
                T* packed) const {
     const PackFn pack = kernels_.pack_rhs[static_cast<int>(types_.rhs)];
-    for (int64_t j = n; j < n_end; j += kernels_.columns, packed += kernels_.columns * depth) {
+    for (int64_t j = n; j < n_end; j += kernels_.columns, packed += kernels_.columns * Packed(depth)) {
       const auto count = static_cast<int>(std::min<int64_t>(kernels_.columns, n_end - j));
       pack(rhs + (j * spec_.rhs_n + k * spec_.rhs_k) * rhs_bytes_, spec_.rhs_n, spec_.rhs_k, count,
            depth, packed);
@@ -247,15 +259,15 @@ class Gemm final : public DotKernel {
       kernels_.tile_in_place(b.depth, lhs, spec_.lhs_m, rows, column_strip, tile, stride,
                              accumulate);
     } else {
-      kernels_.tile(b.depth, memory.lhs + (m - b.m) * b.depth, column_strip, tile, stride,
-                    accumulate);
+      const int64_t depth = Packed(b.depth);
+      kernels_.tile(depth, memory.lhs + (m - b.m) * depth, column_strip, tile, stride, accumulate);
     }
   }
 
   // All tiles of one lhs block and one packed rhs block.
   void RunBlock(const Rectangle& r, const Block& b, const T* rhs, const Worker& memory) const {
     for (int64_t n = b.n; n < b.n_end; n += kernels_.columns) {
-      const T* column_strip = rhs + (n - b.n) * b.depth;
+      const T* column_strip = rhs + (n - b.n) * Packed(b.depth);
       const auto columns = static_cast<int>(std::min<int64_t>(kernels_.columns, b.n_end - n));
       for (int64_t m = b.m; m < b.m_end; m += kernels_.rows) {
         const auto rows = static_cast<int>(std::min<int64_t>(kernels_.rows, b.m_end - m));
@@ -315,6 +327,8 @@ class Gemm final : public DotKernel {
     return epilogue;
   }
 
+  // Packed elements for so many neighbours along k.
+  int64_t Packed(int64_t depth) const { return CeilDiv(depth, kernels_.group); }
   int64_t PackedColumns() const { return RoundUp(spec_.n, kernels_.columns); }
 
   // The packed copy of a constant rhs; made at the first run with this address, null when there is
@@ -324,7 +338,7 @@ class Gemm final : public DotKernel {
     std::lock_guard<std::mutex> lock(packed_mutex_);
     if (packed_.source == rhs) return static_cast<const T*>(packed_.data.get());
     const auto bytes =
-        static_cast<size_t>(AlignScratch(PackedColumns() * spec_.k * int64_t{sizeof(T)}));
+        static_cast<size_t>(AlignScratch(PackedColumns() * Packed(spec_.k) * int64_t{sizeof(T)}));
     packed_.source = nullptr;
     if (packed_.data == nullptr) packed_.data.reset(std::aligned_alloc(kScratchAlignment, bytes));
     T* const packed = static_cast<T*>(packed_.data.get());
@@ -335,7 +349,7 @@ class Gemm final : public DotKernel {
       for (int64_t k = 0; k < spec_.k; k += depth_) {
         const int64_t depth = std::min(depth_, spec_.k - k);
         PackRhs(static_cast<const char*>(rhs), n, n_end, k, depth,
-                packed + k * PackedColumns() + n * depth);
+                packed + Packed(k) * PackedColumns() + n * Packed(depth));
       }
     });
     packed_.source = rhs;

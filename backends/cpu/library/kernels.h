@@ -5,7 +5,8 @@
 // set.
 //
 // Layout of packed operands: a strip holds `width` rows (of lhs) or columns (of rhs), element (i,
-// k) of a strip at k * width + i; missing rows are zero.
+// k) of a strip at k * width + i; missing rows are zero. Where `group` is above 1, an element is a
+// word of so many neighbours along k, zero behind the last.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ enum class StoredAs : uint8_t { kSame, kBf16, kF16, kS8, kU8, kS16, kU16 };
 inline constexpr int kStoredAsCount = 7;
 
 // Copies a strip: dst[k * width + i] = src[i * stride_i + k * stride_k] for i < count, zero above.
+// `depth` counts elements of the source, for tiles it counts those of a packed strip.
 using PackFn = void (*)(const void* src, int64_t stride_i, int64_t stride_k, int count,
                         int64_t depth, void* dst);
 
@@ -43,6 +45,7 @@ template <class T>
 struct GemmKernels {
   int rows = 0;     // height of a tile, width of a packed lhs strip
   int columns = 0;  // width of a tile and of a packed rhs strip
+  int group = 1;    // neighbours along k in one packed element
   // tile (+)= lhs strip x rhs strip. `tile` is a full rows x columns tile with unit column stride.
   void (*tile)(int64_t depth, const T* lhs, const T* rhs, T* tile, int64_t stride,
                bool accumulate) = nullptr;
@@ -73,6 +76,9 @@ struct KernelTable {
   GemmKernels<double> f64;
   GemmKernels<uint32_t> u32;
   GemmKernels<uint64_t> u64;
+  // Integers of at most 16 bits, an unsigned one of at most 8: as pairs of 16 bits, which one
+  // instruction multiplies and adds.
+  GemmKernels<uint32_t> pairs;
   GemvKernels gemv;
   FftKernels<float> fft_f32;
   FftKernels<double> fft_f64;

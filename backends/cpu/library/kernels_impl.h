@@ -9,9 +9,7 @@
 
 #include <stdint.h>
 
-#if HLO_KERNEL_VECTOR_BYTES >= 32
 #include <immintrin.h>
-#endif
 
 #include "backends/cpu/library/kernels.h"
 
@@ -163,10 +161,57 @@ void Pack(const void* source, int64_t stride_i, int64_t stride_k, int count, int
   }
 }
 
+// A strip of pairs: two neighbours along k in the halves of a word.
+template <class Stored, int kWidth>
+void PackPairs(const void* source, int64_t stride_i, int64_t stride_k, int count, int64_t depth,
+               void* destination) {
+  const Stored* src = static_cast<const Stored*>(source);
+  uint32_t* dst = static_cast<uint32_t*>(destination);
+  const auto pair = [](uint32_t low, uint32_t high) { return (low & 0xffff) | high << 16; };
+  for (int64_t k = 0; k < depth; k += 2, dst += kWidth) {
+    const bool has_high = k + 1 < depth;
+    const Stored* const row = src + k * stride_k;
+    const Stored* const next = has_high ? row + stride_k : row;
+    const uint32_t mask = has_high ? 0xffff : 0;
+    if (count == kWidth && stride_i == 1) {
+      for (int i = 0; i < kWidth; ++i) dst[i] = pair(Read(row[i]), Read(next[i]) & mask);
+      continue;
+    }
+    for (int i = 0; i < count; ++i)
+      dst[i] = pair(Read(row[i * stride_i]), Read(next[i * stride_i]) & mask);
+    for (int i = count; i < kWidth; ++i) dst[i] = 0;
+  }
+}
+
 // Tiles.
 
+// What a tile does with an element of a row and one of a column.
+struct MultiplyAdd {
+  template <class V>
+  __attribute__((always_inline)) static void Run(V& sum, V row, V column) {
+    sum += row * column;
+  }
+};
+
+// Both products of two pairs of 16 bits.
+struct MultiplyAddPairs {
+  __attribute__((always_inline)) static void Run(Vector<uint32_t>& sum, Vector<uint32_t> row,
+                                                 Vector<uint32_t> column) {
+#if HLO_KERNEL_VECTOR_BYTES == 64
+    sum += reinterpret_cast<Vector<uint32_t>>(
+        _mm512_madd_epi16(reinterpret_cast<__m512i>(row), reinterpret_cast<__m512i>(column)));
+#elif HLO_KERNEL_VECTOR_BYTES == 32
+    sum += reinterpret_cast<Vector<uint32_t>>(
+        _mm256_madd_epi16(reinterpret_cast<__m256i>(row), reinterpret_cast<__m256i>(column)));
+#else
+    sum += reinterpret_cast<Vector<uint32_t>>(
+        _mm_madd_epi16(reinterpret_cast<__m128i>(row), reinterpret_cast<__m128i>(column)));
+#endif
+  }
+};
+
 // The sums of a tile, kept in registers.
-template <class T, int kRows, int kVectors>
+template <class T, int kRows, int kVectors, class Step = MultiplyAdd>
 struct TileSums {
   static constexpr int kLanes = VectorOf<T>::kLanes;
   Vector<T> sum[kRows][kVectors];
@@ -189,7 +234,7 @@ struct TileSums {
     for (int r = 0; r < kRows; ++r) {
       const Vector<T> row = Splat(lhs(r));
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sum[r][v] += row * column[v];
+      for (int v = 0; v < kVectors; ++v) Step::Run(sum[r][v], row, column[v]);
     }
   }
 
@@ -214,11 +259,11 @@ void PrefetchTile(const T* tile, int64_t stride, int columns) {
   }
 }
 
-template <class T, int kRows, int kVectors>
+template <class T, int kRows, int kVectors, class Step = MultiplyAdd>
 void Tile(int64_t depth, const T* lhs, const T* rhs, T* tile, int64_t stride, bool accumulate) {
   constexpr int kColumns = kVectors * VectorOf<T>::kLanes;
   PrefetchTile<T, kRows>(tile, stride, kColumns);
-  TileSums<T, kRows, kVectors> sums;
+  TileSums<T, kRows, kVectors, Step> sums;
   sums.Clear();
 #pragma GCC unroll 4
   for (int64_t k = 0; k < depth; ++k) {
@@ -436,12 +481,32 @@ GemmKernels<T> MakeGemm() {
   return k;
 }
 
+template <class Stored>
+void AddPairs(GemmKernels<uint32_t>& k, StoredAs as) {
+  const int i = static_cast<int>(as);
+  k.pack_lhs[i] = PackPairs<Stored, kTileRows>;
+  k.pack_rhs[i] = PackPairs<Stored, kTileVectors * VectorOf<uint32_t>::kLanes>;
+}
+
+// As the kernels of 32 bits, but for the operands.
+GemmKernels<uint32_t> MakePairs(GemmKernels<uint32_t> k) {
+  k.group = 2;
+  k.tile = Tile<uint32_t, kTileRows, kTileVectors, MultiplyAddPairs>;
+  k.tile_in_place = nullptr;
+  for (int i = 0; i < kStoredAsCount; ++i) k.pack_lhs[i] = k.pack_rhs[i] = nullptr;
+  AddPairs<int8_t>(k, StoredAs::kS8);
+  AddPairs<uint8_t>(k, StoredAs::kU8);
+  AddPairs<int16_t>(k, StoredAs::kS16);
+  return k;
+}
+
 KernelTable MakeTable() {
   KernelTable table;
   table.f32 = MakeGemm<float>();
   table.f64 = MakeGemm<double>();
   table.u32 = MakeGemm<uint32_t>();
   table.u64 = MakeGemm<uint64_t>();
+  table.pairs = MakePairs(table.u32);
   table.gemv.by_column[static_cast<int>(StoredAs::kSame)] = ByColumnAny<float>;
   table.gemv.by_column[static_cast<int>(StoredAs::kBf16)] = ByColumnAny<Bf16Bits>;
   table.gemv.by_column[static_cast<int>(StoredAs::kF16)] = ByColumnAny<F16Bits>;
