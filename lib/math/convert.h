@@ -136,6 +136,11 @@ IntOf<V> EncodeFloat(V x) {
     const I code = Lshr(Add(bits, constant(0x400000)), 23);
     const auto bad = Or(LessEq(bits, constant(0)), LessEq(constant(0x7f400000), bits));
     return Select(bad, constant(0xff), Select(LessEq(bits, constant(0x400000)), constant(0), code));
+  } else if constexpr (std::is_same_v<S, BF16>) {
+    // The upper half of the bits: a carry out of the lower one may run up to the infinity.
+    const I upper = Lshr(bits, 16);
+    const I rounded = Lshr(Add(bits, Add(And(upper, constant(1)), constant(0x7fff))), 16);
+    return Select(IsNan(x), Or(upper, constant(0x40)), rounded);
   } else {
     constexpr int kDrop = 23 - S::kMantissaBits;
     constexpr int kSignPlace = S::kBits - 1;
