@@ -131,7 +131,7 @@ def take_turns(compile_repeat):
             _, text, arrays = load(value)
             compiler = Compiler(text)
         else:
-            again = min(timed(compiler.import_again)[0] for _ in range(compile_repeat))
+            again = min(timed(compiler.import_again)[0] for _ in range(10))
             compiled = [timed(compiler.compile)[0] - again for _ in range(compile_repeat)]
             times = run_times(compiler.compile(), arrays, 3, float(value))
             answer = {"compile_ms": summary(compiled), "run_ms": summary(times)}
