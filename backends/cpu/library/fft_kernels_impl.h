@@ -1,6 +1,6 @@
 // backends/cpu/library/fft_kernels_impl.h
 //
-// The text of fft_kernels.h; the second half of kernels_impl.h, whose rules hold here.
+// The text of fft_kernels.h. Part of kernels_impl.h, whose rules hold here.
 #pragma once
 
 #include "backends/cpu/library/fft_kernels.h"
@@ -134,8 +134,7 @@ struct Butterfly<3, kInverse> {
   static void Run(Numbers<T>* x, const T*) {
     const Numbers<T> sum = x[1] + x[2];
     const Numbers<T> middle = x[0] - Scaled(sum, T(0.5));
-    const Numbers<T> turned =
-        Turned<kInverse>(Scaled(x[1] - x[2], T(0.866025403784438646763723)));
+    const Numbers<T> turned = Turned<kInverse>(Scaled(x[1] - x[2], T(0.866025403784438646763723)));
     x[0] = x[0] + sum;
     x[1] = middle + turned;
     x[2] = middle - turned;
@@ -160,10 +159,8 @@ struct Butterfly<5, kInverse> {
     const Numbers<T> difference1 = x[1] - x[4], difference2 = x[2] - x[3];
     const Numbers<T> a = x[0] + Scaled(sum1, cos1) + Scaled(sum2, cos2);
     const Numbers<T> b = x[0] + Scaled(sum1, cos2) + Scaled(sum2, cos1);
-    const Numbers<T> c =
-        Turned<kInverse>(Scaled(difference1, sin1) + Scaled(difference2, sin2));
-    const Numbers<T> d =
-        Turned<kInverse>(Scaled(difference1, sin2) - Scaled(difference2, sin1));
+    const Numbers<T> c = Turned<kInverse>(Scaled(difference1, sin1) + Scaled(difference2, sin2));
+    const Numbers<T> d = Turned<kInverse>(Scaled(difference1, sin2) - Scaled(difference2, sin1));
     x[0] = x[0] + sum1 + sum2;
     x[1] = a + c;
     x[2] = b + d;
@@ -198,8 +195,7 @@ struct Butterfly {
     Numbers<T> y[kRadix];
     for (int r = 0; r < kRadix; ++r) {
       y[r] = x[0];
-      for (int k = 1; k < kRadix; ++k)
-        y[r] = y[r] + x[k] * Broadcast(inner + 2 * (r * k % kRadix));
+      for (int k = 1; k < kRadix; ++k) y[r] = y[r] + x[k] * Broadcast(inner + 2 * (r * k % kRadix));
     }
     for (int r = 0; r < kRadix; ++r) x[r] = y[r];
   }
@@ -374,10 +370,9 @@ void Untangle(const FftSplit<T>& from, int64_t half, const FftSplit<T>& roots, T
   for (; k + kLanes <= half; k += kLanes) {
     const int64_t back = half - k - kLanes + 1;
     Numbers<T> x;
-    Untangled(Load(from.re + k), Load(from.im + k),
-              Reversed(Load(from.re + back), EachLane<T>{}),
-              Reversed(Load(from.im + back), EachLane<T>{}), Load(roots.re + k),
-              Load(roots.im + k), x.re, x.im);
+    Untangled(Load(from.re + k), Load(from.im + k), Reversed(Load(from.re + back), EachLane<T>{}),
+              Reversed(Load(from.im + back), EachLane<T>{}), Load(roots.re + k), Load(roots.im + k),
+              x.re, x.im);
     StorePairs(to + 2 * k, x);
   }
   for (; k < half; ++k) {

@@ -76,7 +76,7 @@ void CheckComplex(std::vector<int64_t> length, bool inverse, double tolerance, c
 TEST_CASE("complex transforms of any length agree with the definition", "[cpu][fft]") {
   for (const Host& host : HostsOfEachLevel()) {
     for (const bool inverse : {false, true}) {
-      for (const int64_t n : {1,  2,  3,  4,  5,  6,  7,   8,   11,  12,  13,  16,  17,  30,  31,
+      for (const int64_t n : {1,  2,  3,  4,  5,  6,   7,   8,   11,  12,  13,  16,  17,  30, 31,
                               64, 77, 97, 96, 98, 120, 169, 256, 264, 320, 400, 509, 512, 630}) {
         CheckComplex<float>({n}, inverse, 2e-6, host);
         CheckComplex<double>({n}, inverse, 1e-13, host);
@@ -89,9 +89,20 @@ TEST_CASE("complex transforms of any length agree with the definition", "[cpu][f
 }
 
 TEST_CASE("real transforms agree with complex ones, and invert", "[cpu][fft]") {
-  for (const std::vector<int64_t>& length :
-       {std::vector<int64_t>{1}, {2}, {8}, {15}, {34}, {512}, {600}, {525}, {1018}, {509}, {6, 8},
-        {4, 9}, {3, 4, 5}, {5, 260}}) {
+  for (const std::vector<int64_t>& length : {std::vector<int64_t>{1},
+                                             {2},
+                                             {8},
+                                             {15},
+                                             {34},
+                                             {512},
+                                             {600},
+                                             {525},
+                                             {1018},
+                                             {509},
+                                             {6, 8},
+                                             {4, 9},
+                                             {3, 4, 5},
+                                             {5, 260}}) {
     const int64_t n = length.back(), half = n / 2 + 1;
     int64_t rows = 2;
     for (size_t d = 0; d + 1 < length.size(); ++d) rows *= length[d];

@@ -239,7 +239,8 @@ class Gemm final : public DotKernel {
   void PackRhs(const char* rhs, int64_t n, int64_t n_end, int64_t k, int64_t depth,
                T* packed) const {
     const PackFn pack = kernels_.pack_rhs[static_cast<int>(types_.rhs)];
-    for (int64_t j = n; j < n_end; j += kernels_.columns, packed += kernels_.columns * Packed(depth)) {
+    for (int64_t j = n; j < n_end;
+         j += kernels_.columns, packed += kernels_.columns * Packed(depth)) {
       const auto count = static_cast<int>(std::min<int64_t>(kernels_.columns, n_end - j));
       pack(rhs + (j * spec_.rhs_n + k * spec_.rhs_k) * rhs_bytes_, spec_.rhs_n, spec_.rhs_k, count,
            depth, packed);
