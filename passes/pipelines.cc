@@ -29,7 +29,7 @@ constexpr PipelineStep kGpu[] = {
     {"dce", "operands of folded instructions"},
     {"flatten-call-graph", "buffer assignment wants one call site per computation"},
     {"gpu-epilogue-fusion", "first: products take what follows them, the rest is loops"},
-    {"cpu-fusion{fuse_rows=false}",
+    {"cpu-fusion{fuse_rows=false,several_outputs=false}",
      "makes kernels as for the CPU, but for rows: a reduction ends the kernel that feeds it"},
     {"gpu-joint-reductions", "behind it: what reads the same array reads it once"},
     {"dce", "producers that were copied into all their users"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/dense_map.h"
 #include "passes/cpu/fusible.h"
@@ -13,13 +14,29 @@ namespace {
 constexpr int64_t kMaxRow = 1 << 16;      // elements of a row that stays in cache
 constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do not matter
 constexpr int kMaxOperands = 48;
+constexpr size_t kMaxOutputs = 8;
+constexpr int kMaxSearch = 512;  // instructions looked at to see whether one group needs another
 
 // Instructions that become one kernel. `root` is the last one.
 struct Group {
   Instruction* root;
-  std::vector<Instruction*> members;  // in the order they joined: users before producers
+  std::vector<Instruction*> members;  // users before producers
   bool has_reduce = false;
+  // All members are elementwise over the shape of the root, or hold values for all of it: any of
+  // them may be an output.
+  bool is_plain = false;
+  std::vector<Instruction*> more_outputs = {};  // besides the root
 };
+
+bool IsPlainMember(const Instruction& instruction, Shape shape) {
+  if (instruction.opcode() == Opcode::kBroadcast || instruction.opcode() == Opcode::kConstant ||
+      instruction.opcode() == Opcode::kIota)
+    return true;
+  if (!instruction.shape().IsArray() || !shape.IsArray()) return false;
+  if (instruction.opcode() == Opcode::kReduce) return false;
+  if (instruction.shape().element_count() == 1) return true;
+  return cpu::IsFusibleElementwise(instruction) && SameDimensions(instruction.shape(), shape);
+}
 
 // Whether `reduce` takes whole trailing dimensions: rows of its operand.
 bool ReducesRows(const Instruction& reduce) {
@@ -73,6 +90,7 @@ class Fuser {
     for (size_t i = order.size(); i-- > 0;) Place(order[i]);
     bool changed = false;
     for (Group& group : groups_) {
+      if (group.members.empty()) continue;  // merged into another
       if (group.members.size() > 1 || HasCheapOperand(*group.root)) {
         RETURN_IF_ERROR(MakeFusion(group));
         changed = true;
@@ -94,13 +112,10 @@ class Fuser {
     }
     const int target = CommonGroup(*instruction);
     if (target >= 0 && MayJoin(*instruction, groups_[static_cast<size_t>(target)])) {
-      Group& group = groups_[static_cast<size_t>(target)];
-      group.members.push_back(instruction);
-      group.has_reduce |= instruction->opcode() == Opcode::kReduce;
-      group_of_[instruction] = target;
-      context_.Count("instructions fused");
+      Join(instruction, target);
       return;
     }
+    if (options_.several_outputs && JoinAsOutput(instruction)) return;
     // Names for values that own no memory, and constants, are no kernels of their own.
     if (instruction->opcode() == Opcode::kReshape || instruction->opcode() == Opcode::kCopy ||
         instruction->opcode() == Opcode::kConstant || instruction->opcode() == Opcode::kBitcast) {
@@ -108,6 +123,114 @@ class Fuser {
     }
     group_of_[instruction] = static_cast<int>(groups_.size());
     groups_.push_back({instruction, {instruction}, instruction->opcode() == Opcode::kReduce});
+    groups_.back().is_plain = IsPlainMember(*instruction, instruction->shape());
+  }
+
+  void Join(Instruction* instruction, int target) {
+    Group& group = groups_[static_cast<size_t>(target)];
+    group.members.push_back(instruction);
+    group.has_reduce |= instruction->opcode() == Opcode::kReduce;
+    group.is_plain &= IsPlainMember(*instruction, group.root->shape());
+    group_of_[instruction] = target;
+    context_.Count("instructions fused");
+  }
+
+  // ---- kernels with several outputs ----
+
+  // Puts an elementwise instruction that several kernels read, or others besides one, into these
+  // kernels, which become one: its result is then read from a register where it was from memory.
+  bool JoinAsOutput(Instruction* instruction) {
+    if (!cpu::IsFusibleElementwise(*instruction) || instruction->is_root() ||
+        instruction->shape().element_count() == 1)
+      return false;
+    std::vector<int> targets;
+    bool has_other_users = false;
+    for (const Use& use : instruction->uses()) {
+      const int group = group_of_.Get(use.user);
+      if (group < 0 || !IsPlainFor(*instruction, groups_[static_cast<size_t>(group)]) ||
+          !cpu::IsFusibleElementwise(*use.user)) {
+        has_other_users = true;
+      } else if (std::find(targets.begin(), targets.end(), group) == targets.end()) {
+        targets.push_back(group);
+      }
+    }
+    if (targets.empty() || !MayMerge(targets, *instruction, has_other_users)) return false;
+    std::sort(targets.begin(), targets.end());
+    for (size_t i = 1; i < targets.size(); ++i) Merge(targets[0], targets[i]);
+    Join(instruction, targets[0]);
+    if (has_other_users)
+      groups_[static_cast<size_t>(targets[0])].more_outputs.push_back(instruction);
+    return true;
+  }
+
+  static bool IsPlainFor(const Instruction& instruction, const Group& group) {
+    return group.is_plain && SameDimensions(group.root->shape(), instruction.shape());
+  }
+
+  // Whether the groups and the instruction are small enough, and none of them needs another by way
+  // of anything outside.
+  bool MayMerge(const std::vector<int>& targets, const Instruction& instruction,
+                bool is_output) const {
+    size_t members = 1, outputs = is_output ? 1 : 0;
+    for (const int target : targets) {
+      const Group& group = groups_[static_cast<size_t>(target)];
+      members += group.members.size();
+      outputs += 1 + group.more_outputs.size();
+    }
+    if (static_cast<int64_t>(members) > options_.max_instructions || outputs > kMaxOutputs)
+      return false;
+    return !Needs(targets, instruction);
+  }
+
+  // Whether the groups, taken as one with the instruction, would need their own results by way of
+  // anything outside. A group outside needs what any of its members does.
+  bool Needs(const std::vector<int>& targets, const Instruction& instruction) const {
+    const auto is_inside = [&](const Instruction* x) {
+      const int group = group_of_.Get(x);
+      return x == &instruction || std::find(targets.begin(), targets.end(), group) != targets.end();
+    };
+    std::vector<const Instruction*> stack;
+    absl::flat_hash_set<const Instruction*> seen;
+    const auto follow = [&](const Instruction* x, bool may_stay) {
+      for (const Use& use : x->uses()) {
+        if ((may_stay || !is_inside(use.user)) && seen.insert(use.user).second)
+          stack.push_back(use.user);
+      }
+      for (const Instruction* after : x->control_successors()) {
+        if (seen.insert(after).second) stack.push_back(after);
+      }
+    };
+    const auto follow_group = [&](const Group& group, bool may_stay) {
+      follow(group.root, may_stay);
+      for (const Instruction* output : group.more_outputs) follow(output, may_stay);
+    };
+    follow(&instruction, false);
+    for (const int target : targets) follow_group(groups_[static_cast<size_t>(target)], false);
+    while (!stack.empty()) {
+      const Instruction* x = stack.back();
+      stack.pop_back();
+      if (is_inside(x) || seen.size() > kMaxSearch) return true;
+      const int group = group_of_.Get(x);
+      if (group < 0) {
+        follow(x, true);
+      } else {
+        follow_group(groups_[static_cast<size_t>(group)], true);
+      }
+    }
+    return false;
+  }
+
+  // The second group's members join the first.
+  void Merge(int into, int from) {
+    Group& group = groups_[static_cast<size_t>(into)];
+    Group& other = groups_[static_cast<size_t>(from)];
+    group.more_outputs.push_back(other.root);
+    group.more_outputs.insert(group.more_outputs.end(), other.more_outputs.begin(),
+                              other.more_outputs.end());
+    group.members.insert(group.members.end(), other.members.begin(), other.members.end());
+    for (const Instruction* member : other.members) group_of_[member] = into;
+    other.members.clear();
+    other.more_outputs.clear();
   }
 
   bool AllUsersFusible(const Instruction& instruction) const {
@@ -260,20 +383,52 @@ class Fuser {
     };
     // Producers before users: recursion stays shallow.
     for (size_t i = group.members.size(); i-- > 0;) import(import, group.members[i]);
-    fused->set_root(copies[group.root]);
+    const std::vector<Instruction*> outputs = OutputsOf(group);
+    std::vector<Instruction*> results;
+    for (const Instruction* output : outputs) results.push_back(copies[output]);
+    fused->set_root(results.size() == 1 ? results[0] : Builder(fused).Tuple(results));
     const bool reduces = group.root->opcode() == Opcode::kReduce || group.has_reduce;
     Instruction* fusion = computation_.Add(
-        Opcode::kFusion, group.root->shape(), operands,
+        Opcode::kFusion, fused->root()->shape(), operands,
         AttrsPtr::Make(FusionAttrs{reduces ? FusionKind::kInput : FusionKind::kLoop, {}}), {fused},
         fmt::format("{}_fusion", group.root->opcode_text()));
-    fusion->CopyExtrasFrom(*group.root);
-    computation_.Replace(group.root, fusion);
+    if (outputs.size() == 1) fusion->CopyExtrasFrom(*group.root);
+    ReplaceOutputs(outputs, fusion);
     for (const Instruction* member : group.members) {
-      if (member != group.root && !member->is_dead() && !member->has_uses()) {
+      if (!member->is_dead() && !member->has_uses()) {
         computation_.RemoveUnused(const_cast<Instruction*>(member));
       }
     }
     return absl::OkStatus();
+  }
+
+  // What is read outside, which may no longer be the root where groups were merged.
+  std::vector<Instruction*> OutputsOf(const Group& group) const {
+    if (group.more_outputs.empty()) return {group.root};
+    const int number = group_of_.Get(group.root);
+    std::vector<Instruction*> outputs;
+    const auto add = [&](Instruction* x) {
+      const bool is_read = std::any_of(x->uses().begin(), x->uses().end(), [&](const Use& use) {
+        return group_of_.Get(use.user) != number;
+      });
+      if (is_read || x->is_root()) outputs.push_back(x);
+    };
+    add(group.root);
+    for (Instruction* output : group.more_outputs) add(output);
+    return outputs;
+  }
+
+  // Users outside read what the fusion yields.
+  void ReplaceOutputs(const std::vector<Instruction*>& outputs, Instruction* fusion) {
+    if (outputs.size() == 1) {
+      computation_.Replace(outputs[0], fusion);
+      return;
+    }
+    Builder builder(&computation_);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      builder.set_origin(outputs[i]);
+      computation_.Replace(outputs[i], builder.GetTupleElement(fusion, static_cast<int64_t>(i)));
+    }
   }
 
   Computation& computation_;
