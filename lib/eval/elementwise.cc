@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "lib/eval/kernel_templates.h"
+#include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "lib/types/element_access.h"
 
@@ -261,6 +262,51 @@ absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(Opcode opcode,
   return op;
 }
 
+absl::StatusOr<ElementwiseOp> ElementwiseOp::Compare(ComparisonDirection direction,
+                                                     ComparisonType order, ElementType type) {
+  const ElementType compute = ComputeType(type);
+  ElementwiseOp op;
+  op.arity_ = 2;
+  op.operands_[0] = op.operands_[1] = type;
+  op.result_ = ElementType::kPred;
+  op.kernel_ = FindCompareKernel(direction, order, compute);
+  if (op.kernel_ == nullptr) {
+    return Unsupported(SourceLoc(), "complex numbers have no order: `compare` with direction {}",
+                       Text(direction));
+  }
+  op.SetLoads(compute);
+  return op;
+}
+
+ElementwiseOp ElementwiseOp::ReducePrecision(ElementType type, int64_t exponent_bits,
+                                             int64_t mantissa_bits) {
+  ElementwiseOp op;
+  op.arity_ = 1;
+  op.operands_[0] = op.result_ = type;
+  op.bits_ = static_cast<int>(std::min<int64_t>(exponent_bits, 255) * 256 +
+                              std::min<int64_t>(mantissa_bits, 255));
+  op.kernel_ = FindNarrowReducePrecision(type);
+  if (op.kernel_ != nullptr) return op;
+  const ElementType compute = ComputeType(type);
+  op.kernel_ =
+      compute == ElementType::kF64 ? ReducePrecisionKernel<double> : ReducePrecisionKernel<float>;
+  op.store_ = FindStore(compute, type);
+  op.SetLoads(compute);
+  return op;
+}
+
+ElementwiseOp ElementwiseOp::BitcastConvert(ElementType from, ElementType to) {
+  ElementwiseOp op;
+  op.arity_ = 1;
+  op.operands_[0] = from;
+  op.result_ = to;
+  op.bits_ = IsSigned(to) ? -BitWidth(to) : BitWidth(to);
+  op.kernel_ = IsSubByte(to) ? RebitKernel
+               : IsPred(to)  ? FindConvertKernel(ElementType::kU8, to)
+                             : FindCopyKernel(ByteSize(to));
+  return op;
+}
+
 absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   const ElementType result = instruction.shape().element_type();
@@ -275,38 +321,16 @@ absl::StatusOr<ElementwiseOp> ElementwiseOp::Make(const Instruction& instruction
   op.result_ = result;
   if (opcode == Opcode::kCompare) {
     const CompareAttrs& attrs = instruction.attrs<CompareAttrs>();
-    const ElementType compute = ComputeType(types[0]);
-    op.kernel_ =
-        FindCompareKernel(attrs.direction, attrs.type.value_or(ComparisonType::kFloat), compute);
-    if (op.kernel_ == nullptr) {
-      return Unsupported(instruction.loc(),
-                         "complex numbers have no order: `compare` with direction {}",
-                         Text(attrs.direction));
-    }
-    op.SetLoads(compute);
-    return op;
+    absl::StatusOr<ElementwiseOp> compare =
+        Compare(attrs.direction, attrs.type.value_or(ComparisonType::kFloat), types[0]);
+    if (compare.ok()) return compare;
+    return AddLocation(compare.status(), instruction.loc());
   }
   if (opcode == Opcode::kReducePrecision) {
     const ReducePrecisionAttrs& attrs = instruction.attrs<ReducePrecisionAttrs>();
-    op.bits_ = static_cast<int>(std::min<int64_t>(attrs.exponent_bits, 255) * 256 +
-                                std::min<int64_t>(attrs.mantissa_bits, 255));
-    op.kernel_ = FindNarrowReducePrecision(types[0]);
-    if (op.kernel_ != nullptr) return op;
-    const ElementType compute = ComputeType(types[0]);
-    op.kernel_ =
-        compute == ElementType::kF64 ? ReducePrecisionKernel<double> : ReducePrecisionKernel<float>;
-    op.store_ = FindStore(compute, result);
-    op.SetLoads(compute);
-    return op;
+    return ReducePrecision(types[0], attrs.exponent_bits, attrs.mantissa_bits);
   }
-  if (opcode == Opcode::kBitcastConvert) {
-    const bool narrow = IsSubByte(result);
-    op.bits_ = IsSigned(result) ? -BitWidth(result) : BitWidth(result);
-    op.kernel_ = narrow           ? RebitKernel
-                 : IsPred(result) ? FindConvertKernel(ElementType::kU8, result)
-                                  : FindCopyKernel(ByteSize(result));
-    return op;
-  }
+  if (opcode == Opcode::kBitcastConvert) return BitcastConvert(types[0], result);
   if (opcode == Opcode::kStochasticConvert) {
     const ElementType compute = ComputeType(types[0]);
     const int bytes = ByteSize(types[1]);

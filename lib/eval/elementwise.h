@@ -40,6 +40,13 @@ class ElementwiseOp {
   static absl::StatusOr<ElementwiseOp> Make(Opcode opcode, absl::Span<const ElementType> operands,
                                             ElementType result);
   static ElementwiseOp Convert(ElementType from, ElementType to);
+  // `order` counts for floats. Complex numbers are only equal or not.
+  static absl::StatusOr<ElementwiseOp> Compare(ComparisonDirection direction, ComparisonType order,
+                                               ElementType type);
+  static ElementwiseOp ReducePrecision(ElementType type, int64_t exponent_bits,
+                                       int64_t mantissa_bits);
+  // Of types of one width.
+  static ElementwiseOp BitcastConvert(ElementType from, ElementType to);
 
   int arity() const { return arity_; }
   ElementType result_type() const { return result_; }
