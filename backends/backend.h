@@ -41,12 +41,37 @@ enum class DotPrecision : uint8_t {
   kBf16x3,  // f32 as two bf16 terms, three products
 };
 
+// How the CPU runs its kernels.
+enum class CpuKernels : uint8_t {
+  kLlvm,      // as machine code
+  kEvaluate,  // by the evaluator of tile IR: ready at once, slow, every access checked
+};
+
+// Which accesses of its kernels the CPU checks while they run.
+enum class CpuChecks : uint8_t {
+  kNone,
+  kUnproven,  // each load and store that is not proved to be inside its buffer
+  kAll,       // each load and store; and that memory is written before it is read
+};
+#ifdef NDEBUG
+inline constexpr CpuChecks kDefaultCpuChecks = CpuChecks::kNone;
+#else
+inline constexpr CpuChecks kDefaultCpuChecks = CpuChecks::kAll;
+#endif
+
+// Of the platform `cpu` alone.
+struct CpuOptions {
+  CpuKernels kernels = CpuKernels::kLlvm;
+  CpuChecks checks = kDefaultCpuChecks;
+};
+
 struct CompileOptions {
   int threads = 0;                     // 0: one for each processor of the process
   std::optional<Denormals> denormals;  // empty: what the platform does by default
   uint64_t seed = 42;                  // of `rng` and of the custom call GetRngSeed
   DotPrecision dot_precision = DotPrecision::kF32;
   std::string cpu_features;       // feature mask such as "avx2"; empty: all the host has
+  CpuOptions cpu;
   std::string gpu_target;         // "sm_90a"; empty: what the platform takes by default
   uint64_t gpu_sim_seed = 0;      // of the simulator's schedule; 0: natural order
   bool gpu_sim_sanitize = false;  // the simulator watches every access

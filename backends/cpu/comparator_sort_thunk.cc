@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "absl/container/inlined_vector.h"
 #include "lib/support/thread_pool.h"
 
 namespace hlo::cpu {
@@ -11,9 +12,12 @@ namespace {
 
 class ComparatorSortThunk final : public Thunk {
  public:
-  ComparatorSortThunk(const Instruction& sort, const ThunkBuffers& buffers,
-                      tile::KernelFunction* comparator, int threads)
-      : Thunk(sort.name()), outputs_(buffers.results), comparator_(comparator) {
+  ComparatorSortThunk(const Instruction& sort, const ThunkBuffers& buffers, KernelCode comparator,
+                      int threads)
+      : Thunk(sort.name()),
+        sort_(sort),
+        outputs_(buffers.results),
+        comparator_(std::move(comparator)) {
     const Shape shape = sort.operand(0)->shape();
     const auto d = static_cast<int>(sort.attrs<SortAttrs>().dimensions.value);
     size_ = shape.dim(d);
@@ -35,13 +39,16 @@ class ComparatorSortThunk final : public Thunk {
   int64_t scratch_bytes() const override { return parts_ * ScratchPerPart(); }
 
   absl::Status Execute(ExecuteContext& context) const override {
+    const CrashLine place(WriteKernelPlace, &sort_);
+    absl::InlinedVector<absl::Status, 16> statuses(static_cast<size_t>(parts_));
     context.pool->ParallelFor(parts_, [&](int64_t part, int) {
       auto* order = reinterpret_cast<int64_t*>(context.scratch + part * ScratchPerPart());
       Line line(*this, context);
       for (int64_t i = lines_ * part / parts_; i < lines_ * (part + 1) / parts_; ++i)
         line.Sort(i, order, order + size_);
+      statuses[static_cast<size_t>(part)] = line.status();
     });
-    return absl::OkStatus();
+    return FirstError(statuses);
   }
 
  private:
@@ -82,6 +89,9 @@ class ComparatorSortThunk final : public Thunk {
       }
     }
 
+    // Of the comparator: the first failure.
+    const absl::Status& status() const { return status_; }
+
    private:
     size_t Bytes(size_t k) const { return static_cast<size_t>(sort_.bytes_[k]); }
     std::byte* At(const std::vector<std::byte*>& arrays, size_t k, int64_t i) const {
@@ -108,7 +118,8 @@ class ComparatorSortThunk final : public Thunk {
       }
       uint8_t verdict = 0;
       arguments_.back() = &verdict;
-      sort_.comparator_(arguments_.data(), 0, 1, nullptr);
+      const absl::Status status = sort_.comparator_.Run(absl::MakeSpan(arguments_), 0, 1, nullptr);
+      if (!status.ok()) status_.Update(status);
       return verdict != 0;
     }
 
@@ -125,20 +136,22 @@ class ComparatorSortThunk final : public Thunk {
     std::vector<std::byte*> inputs_, outputs_;
     std::vector<void*> arguments_;
     int64_t start_ = 0;
+    absl::Status status_;
   };
 
+  const Instruction& sort_;
   std::vector<BufferSlice> inputs_, outputs_;
   std::vector<int64_t> bytes_;    // of an element, by operand
   std::vector<size_t> compared_;  // operands that the comparator looks at
-  tile::KernelFunction* comparator_;
+  KernelCode comparator_;
   int64_t size_ = 0, stride_ = 1, lines_ = 0, parts_ = 1;
 };
 
 }  // namespace
 
 std::unique_ptr<Thunk> MakeComparatorSortThunk(const Instruction& sort, const ThunkBuffers& buffers,
-                                               tile::KernelFunction* comparator, int threads) {
-  return std::make_unique<ComparatorSortThunk>(sort, buffers, comparator, threads);
+                                               KernelCode comparator, int threads) {
+  return std::make_unique<ComparatorSortThunk>(sort, buffers, std::move(comparator), threads);
 }
 
 }  // namespace hlo::cpu

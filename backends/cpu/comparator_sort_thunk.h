@@ -5,14 +5,14 @@
 #include <memory>
 
 #include "backends/common/thunk.h"
+#include "backends/cpu/kernel_code.h"
 #include "backends/cpu/library_thunks.h"
-#include "backends/cpu/tile/emit_llvm.h"
 
 namespace hlo::cpu {
 
 // `comparator`: as EmitComparator (families/family.h) makes it. An order that contradicts itself
 // gives some permutation.
 std::unique_ptr<Thunk> MakeComparatorSortThunk(const Instruction& sort, const ThunkBuffers& buffers,
-                                               tile::KernelFunction* comparator, int threads);
+                                               KernelCode comparator, int threads);
 
 }  // namespace hlo::cpu

@@ -7,6 +7,7 @@
 #include "backends/cpu/cpu_pipeline.h"
 #include "backends/cpu/library/host.h"
 #include "backends/cpu/thunk_emitter.h"
+#include "backends/cpu/tile/watch.h"
 #include "lib/ir/printer.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
@@ -18,6 +19,19 @@ double Milliseconds() {
   return std::chrono::duration<double, std::milli>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+absl::StatusOr<std::unique_ptr<Jit>> MakeJit(const cpu::Host& host) {
+  JitOptions options;
+  options.cpu = host.llvm_cpu();
+  options.features = host.llvm_features();
+  options.vector_bits = host.vector_bytes() * 8;
+  ASSIGN_OR_RETURN(std::unique_ptr<Jit> jit, Jit::Create(std::move(options)));
+  // What checked code calls.
+  jit->DefineSymbol(cpu::tile::kAllowsSymbol, reinterpret_cast<void*>(&cpu::tile::WatchAllows));
+  jit->DefineSymbol(cpu::tile::kAllowsLaneSymbol,
+                    reinterpret_cast<void*>(&cpu::tile::WatchAllowsLane));
+  return jit;
 }
 
 }  // namespace
@@ -34,17 +48,17 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
 
   const double codegen = Milliseconds();
   auto pool = std::make_unique<ThreadPool>(options.threads);
-  JitOptions jit_options;
-  jit_options.cpu = host.llvm_cpu();
-  jit_options.features = host.llvm_features();
-  jit_options.vector_bits = host.vector_bytes() * 8;
-  ASSIGN_OR_RETURN(std::unique_ptr<Jit> jit, Jit::Create(std::move(jit_options)));
+  std::unique_ptr<Jit> jit;
+  if (options.cpu.kernels == CpuKernels::kLlvm) {
+    ASSIGN_OR_RETURN(jit, MakeJit(host));
+  }
   cpu::LibraryOptions library;
   library.host = host;
   library.threads = pool->size();
   library.denormals = options.denormals.value_or(Denormals::kFlush);
   library.seed = options.seed;
-  ASSIGN_OR_RETURN(cpu::Program program, cpu::EmitProgram(*module, *jit, *pool, library, options));
+  ASSIGN_OR_RETURN(cpu::Program program,
+                   cpu::EmitProgram(*module, jit.get(), *pool, library, options));
   stats.codegen_ms = Milliseconds() - codegen;
 
   const double load = Milliseconds();

@@ -27,6 +27,8 @@ absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_p
   executable->program_ = std::move(program);
   executable->denormals_ = library.denormals;
   executable->random_state_ = library.seed;
+  if (executable->program_.tracks_states)
+    executable->states_.emplace(*executable->program_.buffers);
   RETURN_IF_ERROR(executable->Allocate());
   return executable;
 }
@@ -112,7 +114,17 @@ absl::Status CpuExecutable::Execute(const RunOptions& options) {
     return Error("platform `cpu` keeps no single values to trace; use `--platform=interpreter`");
   const ScopedDenormals denormals(denormals_);
   const ScopedOmpPool omp(*pool_);
-  ExecuteContext context;
+  if (!states_) {
+    ExecuteContext context;
+    return ExecuteIn(context, options);
+  }
+  TrackingContext context;
+  context.states = &*states_;
+  states_->Reset();
+  return ExecuteIn(context, options);
+}
+
+absl::Status CpuExecutable::ExecuteIn(ExecuteContext& context, const RunOptions& options) {
   context.allocations = addresses_.data();
   context.pool = pool_.get();
   context.scratch = scratch_;

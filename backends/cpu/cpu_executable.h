@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/backend.h"
 #include "backends/cpu/arena.h"
+#include "backends/cpu/memory_states.h"
 #include "backends/cpu/thunk_emitter.h"
 #include "lib/support/thread_pool.h"
 
@@ -39,6 +41,7 @@ class CpuExecutable final : public Executable {
   CpuExecutable() = default;
   absl::Status Allocate();
   absl::Status AllocateForRuns();
+  absl::Status ExecuteIn(ExecuteContext& context, const RunOptions& options);
   // Memory for the wanted allocations, in order, and `extra_bytes` behind them.
   absl::StatusOr<Arena> Place(int64_t extra_bytes, bool (*wanted)(const Allocation&));
 
@@ -55,6 +58,7 @@ class CpuExecutable final : public Executable {
   std::vector<std::byte*> addresses_;  // by allocation
   std::byte* scratch_ = nullptr;
   uint64_t random_state_ = 0;
+  std::optional<MemoryStates> states_;  // when accesses are checked
 };
 
 }  // namespace hlo::cpu

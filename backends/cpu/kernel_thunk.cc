@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/container/inlined_vector.h"
+#include "backends/cpu/memory_states.h"
+#include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
 
 namespace hlo::cpu {
@@ -33,17 +36,39 @@ BufferUses KernelThunk::uses() const {
 }
 
 absl::Status KernelThunk::Execute(ExecuteContext& context) const {
+  return launch_.tracks_states ? RunTracked(context) : Run(context, {});
+}
+
+absl::Status KernelThunk::Run(ExecuteContext& context,
+                              absl::Span<tile::ByteState* const> states) const {
+  const CrashLine place(WriteKernelPlace, launch_.instruction);
   absl::InlinedVector<void*, 16> addresses;
   for (const BufferSlice& slice : launch_.buffers) addresses.push_back(context.Address(slice));
-  if (parts_ == 1) {
-    launch_.function(addresses.data(), 0, launch_.task_count, context.scratch);
-    return absl::OkStatus();
-  }
+  const auto buffers = absl::MakeSpan(addresses);
+  if (parts_ == 1) return launch_.code.Run(buffers, 0, launch_.task_count, context.scratch, states);
+  absl::InlinedVector<absl::Status, 16> results(static_cast<size_t>(parts_));
   context.pool->ParallelFor(parts_, [&](int64_t part, int) {
     const int64_t begin = launch_.task_count * part / parts_;
     const int64_t end = launch_.task_count * (part + 1) / parts_;
-    launch_.function(addresses.data(), begin, end, context.scratch + part * launch_.scratch_bytes);
+    results[static_cast<size_t>(part)] = launch_.code.Run(
+        buffers, begin, end, context.scratch + part * launch_.scratch_bytes, states);
   });
+  return FirstError(results);
+}
+
+absl::Status KernelThunk::RunTracked(ExecuteContext& context) const {
+  MemoryStates& states = *static_cast<TrackingContext&>(context).states;
+  const BufferUses used = uses();
+  states.Begin(used);
+  absl::InlinedVector<tile::ByteState*, 16> of_buffers;
+  for (const BufferSlice& slice : launch_.buffers) of_buffers.push_back(states.At(slice));
+  RETURN_IF_ERROR(Run(context, of_buffers));
+  const auto least = launch_.is_update ? tile::ByteState::kWritten : tile::ByteState::kJustNow;
+  for (size_t i = 0; i < used.writes.size(); ++i) {
+    const int64_t at = states.FirstBelow(used.writes[i], least);
+    if (at >= 0) return launch_.code.LeftUnwritten(static_cast<int>(used.reads.size() + i), at);
+    states.SetWritten(used.writes[i]);
+  }
   return absl::OkStatus();
 }
 

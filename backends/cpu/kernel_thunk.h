@@ -1,22 +1,25 @@
-// A compiled tile kernel with its buffers. Splits its tasks over the pool when there is enough work
+// A tile kernel with its buffers. Splits its tasks over the pool when there is enough work
 // for it to pay.
 #pragma once
 
 #include <vector>
 
 #include "backends/common/thunk.h"
-#include "backends/cpu/tile/emit_llvm.h"
+#include "backends/cpu/kernel_code.h"
 
 namespace hlo::cpu {
 
 struct KernelLaunch {
-  tile::KernelFunction* function = nullptr;
+  KernelCode code;
+  const Instruction* instruction = nullptr;
   std::vector<BufferSlice> buffers;  // operand leaves, then result leaves
   size_t result_count = 1;           // of `buffers`, the last ones
   int64_t task_count = 1;
   double cost_ns_per_task = 0;
   int64_t scratch_bytes = 0;  // per concurrent call
   int threads = 1;
+  bool tracks_states = false;  // runs in a TrackingContext (memory_states.h)
+  bool is_update = false;      // leaves the rest of its result as it was
 };
 
 class KernelThunk final : public Thunk {
@@ -28,6 +31,9 @@ class KernelThunk final : public Thunk {
   absl::Status Execute(ExecuteContext& context) const override;
 
  private:
+  absl::Status Run(ExecuteContext& context, absl::Span<tile::ByteState* const> states) const;
+  absl::Status RunTracked(ExecuteContext& context) const;
+
   KernelLaunch launch_;
   int parts_;  // calls that run at the same time
 };

@@ -9,6 +9,7 @@
 #include "backends/cpu/families/family.h"
 #include "backends/cpu/kernel_planner.h"
 #include "backends/cpu/kernel_thunk.h"
+#include "backends/cpu/memory_states.h"
 #include "backends/cpu/show_code.h"
 #include "backends/cpu/tile/emit_llvm.h"
 #include "lib/eval/evaluator.h"
@@ -56,11 +57,13 @@ constexpr size_t kMostErrors = 10;
 struct UniqueKernel {
   tile::Kernel kernel;
   std::string name;
+  std::vector<bool> checked;  // accesses, by node; empty: none
 };
 
 struct PlannedKernel {
   KernelPlan plan;
   int unique = -1;
+  bool is_update = false;  // computes a part of its result, in its operand's buffer
 };
 
 bool NeedsNoCode(const Instruction& instruction) {
@@ -74,7 +77,7 @@ bool NeedsNoCode(const Instruction& instruction) {
 
 class ProgramEmitter {
  public:
-  ProgramEmitter(Module& module, const Jit& jit, ThreadPool& pool, const LibraryOptions& library,
+  ProgramEmitter(Module& module, const Jit* jit, ThreadPool& pool, const LibraryOptions& library,
                  const CompileOptions& options)
       : module_(module), jit_(jit), pool_(pool), library_(library), options_(options) {
     family_.vector_bytes = library.host.vector_bytes();
@@ -92,6 +95,7 @@ class ProgramEmitter {
       program_.thunks.push_back(
           std::make_unique<CopyThunk>("results", program_.buffers->entry_end()));
     }
+    program_.tracks_states = TracksStates();
     program_.scratch_bytes = ScratchBytes(program_.thunks);
     program_.kernels = static_cast<int>(planned_.size());
     program_.unique_kernels = static_cast<int>(unique_.size());
@@ -213,30 +217,57 @@ class ProgramEmitter {
       PlannedKernel& planned = planned_[instruction];
       if (!family.shared.empty()) {
         ASSIGN_OR_RETURN(planned.plan, EmitFusion(*instruction, family));
+        planned.is_update = !WantsToShare(*instruction).empty();
       }
-      const auto [it, inserted] =
-          by_key_.emplace(planned.plan.kernel.Key(), static_cast<int>(unique_.size()));
-      if (inserted) unique_.push_back({planned.plan.kernel, std::string(instruction->name())});
-      planned.unique = it->second;
       Show(EmitStage::kTile, [&] {
         return fmt::format("// {}\n{}", instruction->name(), planned.plan.kernel.ToString());
       });
+      ASSIGN_OR_RETURN(std::vector<bool> checked, CheckedAccesses(*instruction, planned.plan));
+      if (jit_ == nullptr) continue;
+      const auto [it, inserted] =
+          by_key_.emplace(KeyOf(planned.plan), static_cast<int>(unique_.size()));
+      if (inserted) {
+        unique_.push_back(
+            {planned.plan.kernel, std::string(instruction->name()), std::move(checked)});
+      }
+      planned.unique = it->second;
     }
     return absl::OkStatus();
   }
 
+  // Empty: nothing is checked.
+  absl::StatusOr<std::vector<bool>> CheckedAccesses(const Instruction& instruction,
+                                                    const KernelPlan& plan) const {
+    const CpuChecks checks = options_.cpu.checks;
+    if (checks == CpuChecks::kNone) return std::vector<bool>();
+    ASSIGN_OR_RETURN(std::vector<bool> checked,
+                     AccessesToCheck(plan.kernel, plan.task_count, checks, instruction));
+    if (std::find(checked.begin(), checked.end(), true) == checked.end()) checked.clear();
+    return checked;
+  }
+
+  // What is proved of a kernel depends on the sizes of its buffers and the number of its tasks, too.
+  std::string KeyOf(const KernelPlan& plan) const {
+    std::string key = plan.kernel.Key();
+    if (options_.cpu.checks == CpuChecks::kNone) return key;
+    for (const tile::Buffer& buffer : plan.kernel.buffers)
+      key += fmt::format(" {}", buffer.elements);
+    return key + fmt::format(" {}", plan.task_count);
+  }
+
   absl::Status Compile() {
-    const tile::EmitOptions emit{library_.host.level >= IsaLevel::kAvx2};
+    if (jit_ == nullptr) return absl::OkStatus();
     const auto build = [&](int i, llvm::Module& module) -> absl::Status {
-      ASSIGN_OR_RETURN(
-          llvm::Function * function,
-          tile::EmitLlvm(unique_[static_cast<size_t>(i)].kernel, SymbolOf(i), emit, module));
-      jit_.SetUpFunction(*function);
+      const UniqueKernel& unique = unique_[static_cast<size_t>(i)];
+      const tile::EmitOptions emit{library_.host.level >= IsaLevel::kAvx2, unique.checked};
+      ASSIGN_OR_RETURN(llvm::Function * function,
+                       tile::EmitLlvm(unique.kernel, SymbolOf(i), emit, module));
+      jit_->SetUpFunction(*function);
       return absl::OkStatus();
     };
     RETURN_IF_ERROR(ShowCode(build));
     ASSIGN_OR_RETURN(program_.code,
-                     jit_.CompileAll(pool_, static_cast<int>(unique_.size()), build));
+                     jit_->CompileAll(pool_, static_cast<int>(unique_.size()), build));
     return absl::OkStatus();
   }
 
@@ -244,7 +275,7 @@ class ProgramEmitter {
 
   absl::Status ShowCode(const std::function<absl::Status(int, llvm::Module&)>& build) {
     for (size_t i = 0; i < unique_.size(); ++i) {
-      RETURN_IF_ERROR(ShowKernelCode(jit_, static_cast<int>(i), unique_[i].name, build, options_));
+      RETURN_IF_ERROR(ShowKernelCode(*jit_, static_cast<int>(i), unique_[i].name, build, options_));
     }
     return absl::OkStatus();
   }
@@ -274,9 +305,10 @@ class ProgramEmitter {
     switch (means_.at(&instruction)) {
       case Means::kNothing: return std::unique_ptr<Thunk>();
       case Means::kKernel: return EmitKernel(instruction);
-      case Means::kSortByKernel: return EmitSort(instruction);
-      case Means::kLibrary: return EmitLibrary(instruction);
-      case Means::kEval: return MakeEvalThunk(instruction, BuffersOf(instruction), library_);
+      case Means::kSortByKernel: return Tracked(EmitSort(instruction), instruction);
+      case Means::kLibrary: return Tracked(EmitLibrary(instruction), instruction);
+      case Means::kEval:
+        return Tracked(MakeEvalThunk(instruction, BuffersOf(instruction), library_), instruction);
       case Means::kControl:
         RETURN_IF_ERROR(EmitControlFlow(
             instruction, *program_.buffers, [this](const Computation& c) { return Emit(c); },
@@ -284,6 +316,13 @@ class ProgramEmitter {
         return std::unique_ptr<Thunk>();
     }
     return std::unique_ptr<Thunk>();
+  }
+
+  bool TracksStates() const { return options_.cpu.checks == CpuChecks::kAll; }
+  absl::StatusOr<std::unique_ptr<Thunk>> Tracked(absl::StatusOr<std::unique_ptr<Thunk>> thunk,
+                                                 const Instruction& instruction) const {
+    if (!TracksStates() || !thunk.ok()) return thunk;
+    return MakeTracked(*std::move(thunk), instruction);
   }
 
   // What the library declines goes to the evaluator.
@@ -296,24 +335,28 @@ class ProgramEmitter {
     return declined ? MakeEvalThunk(instruction, buffers, library_) : std::move(thunk);
   }
 
-  absl::StatusOr<tile::KernelFunction*> FunctionOf(const Instruction& instruction) {
-    const int unique = planned_.at(&instruction).unique;
+  absl::StatusOr<KernelCode> CodeOf(const Instruction& instruction) {
+    PlannedKernel& planned = planned_.at(&instruction);
+    if (jit_ == nullptr) return KernelCode::Evaluated(std::move(planned.plan.kernel), instruction);
+    const int unique = planned.unique;
     tile::KernelFunction* function =
         program_.code[static_cast<size_t>(unique)]->Function<tile::KernelFunction>(
             SymbolOf(unique));
     RET_CHECK(function != nullptr, "kernel of `{}` is missing in its object", instruction.name());
-    return function;
+    if (unique_[static_cast<size_t>(unique)].checked.empty()) return KernelCode(function);
+    return KernelCode(function, std::move(planned.plan.kernel), instruction);
   }
 
   absl::StatusOr<std::unique_ptr<Thunk>> EmitSort(const Instruction& sort) {
-    ASSIGN_OR_RETURN(tile::KernelFunction * comparator, FunctionOf(sort));
-    return MakeComparatorSortThunk(sort, BuffersOf(sort), comparator, library_.threads);
+    ASSIGN_OR_RETURN(KernelCode comparator, CodeOf(sort));
+    return MakeComparatorSortThunk(sort, BuffersOf(sort), std::move(comparator), library_.threads);
   }
 
   absl::StatusOr<std::unique_ptr<Thunk>> EmitKernel(const Instruction& instruction) {
     const PlannedKernel& planned = planned_.at(&instruction);
-    KernelLaunch launch;
-    ASSIGN_OR_RETURN(launch.function, FunctionOf(instruction));
+    const int64_t scratch_bytes = RoundUp(planned.plan.kernel.scratch_bytes, 64);
+    ASSIGN_OR_RETURN(KernelCode code, CodeOf(instruction));
+    KernelLaunch launch{std::move(code), &instruction};
     const ThunkBuffers buffers = BuffersOf(instruction);
     for (const auto& operand : buffers.operands)
       launch.buffers.insert(launch.buffers.end(), operand.begin(), operand.end());
@@ -321,13 +364,15 @@ class ProgramEmitter {
     launch.result_count = buffers.results.size();
     launch.task_count = planned.plan.task_count;
     launch.cost_ns_per_task = planned.plan.cost_ns_per_task;
-    launch.scratch_bytes = RoundUp(planned.plan.kernel.scratch_bytes, 64);
+    launch.scratch_bytes = scratch_bytes;
     launch.threads = library_.threads;
+    launch.tracks_states = TracksStates();
+    launch.is_update = planned.is_update;
     return std::make_unique<KernelThunk>(instruction.name(), std::move(launch));
   }
 
   Module& module_;
-  const Jit& jit_;
+  const Jit* jit_;
   ThreadPool& pool_;
   const LibraryOptions& library_;
   const CompileOptions& options_;
@@ -344,7 +389,7 @@ class ProgramEmitter {
 
 }  // namespace
 
-absl::StatusOr<Program> EmitProgram(Module& module, const Jit& jit, ThreadPool& pool,
+absl::StatusOr<Program> EmitProgram(Module& module, const Jit* jit, ThreadPool& pool,
                                     const LibraryOptions& library, const CompileOptions& options) {
   return ProgramEmitter(module, jit, pool, library, options).Run();
 }

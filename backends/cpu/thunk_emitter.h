@@ -20,13 +20,15 @@ struct Program {
   ThunkList thunks;
   std::vector<std::unique_ptr<CompiledCode>> code;
   int64_t scratch_bytes = 0;
-  int kernels = 0;         // kernels in the program
-  int unique_kernels = 0;  // compiled
+  bool tracks_states = false;  // its thunks run in a TrackingContext (memory_states.h)
+  int kernels = 0;             // kernels in the program
+  int unique_kernels = 0;      // compiled
 };
 
 // Undoes fusions that no kernel family takes (kernel_planner.h) before it emits the others. Up to
-// ten instructions that the platform cannot compile are named in one kUnimplemented error.
-absl::StatusOr<Program> EmitProgram(Module& module, const Jit& jit, ThreadPool& pool,
+// ten instructions that the platform cannot compile are named in one kUnimplemented error. `jit` may
+// be null when kernels are not compiled (CpuKernels::kEvaluate).
+absl::StatusOr<Program> EmitProgram(Module& module, const Jit* jit, ThreadPool& pool,
                                     const LibraryOptions& library, const CompileOptions& options);
 
 }  // namespace hlo::cpu

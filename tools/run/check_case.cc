@@ -25,6 +25,7 @@ CompileOptions CompilerOptions(const ToolOptions& options, Denormals denormals) 
   compile.denormals = denormals;
   compile.seed = static_cast<uint64_t>(options.execution_seed);
   compile.cpu_features = options.cpu_features;
+  compile.cpu = options.cpu;
   compile.gpu_target = options.gpu_target;
   compile.gpu_sim_seed = static_cast<uint64_t>(options.gpu_sim_seed);
   compile.gpu_sim_sanitize = options.gpu_sim_sanitize;

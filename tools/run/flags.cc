@@ -22,6 +22,10 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("denormals", &o.denormals, "MODE",
             "flush (default on cpu) or keep (default elsewhere)");
   flags.Add("cpu-features", &o.cpu_features, "NAME", "use no more than avx512, avx2 or sse");
+  flags.Add("sanitize", &o.sanitize,
+            "check every access of the kernels of cpu and gpu-sim while they run");
+  flags.Add("cpu-kernels", &o.cpu_kernels, "HOW",
+            "llvm (default): compile them; evaluate: run them as tile IR");
   flags.Add("doctor", &o.doctor, "say what this machine offers, and what to install");
   flags.Add("kernel-info", &o.kernel_info,
             "print registers, memory and spills of GPU kernels; do not run");

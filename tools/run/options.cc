@@ -76,6 +76,22 @@ absl::Status CheckMemory(ToolOptions& options) {
 absl::Status CheckWords(ToolOptions& options) {
   RETURN_IF_ERROR(CheckEmit(options));
   ASSIGN_OR_RETURN(options.gpu_target, GpuTarget(options.gpu_target, options.gpu_target_config));
+  if (options.sanitize) {
+    options.cpu.checks = CpuChecks::kAll;
+    options.gpu_sim_sanitize = true;
+  }
+  if (!options.cpu_kernels.empty()) {
+    RETURN_IF_ERROR(OneOf("cpu-kernels", options.cpu_kernels, {"llvm", "evaluate"}));
+    options.cpu.kernels =
+        options.cpu_kernels == "evaluate" ? CpuKernels::kEvaluate : CpuKernels::kLlvm;
+    for (const EmitStage stage : options.emit_stages) {
+      if (options.cpu.kernels == CpuKernels::kEvaluate &&
+          (stage == EmitStage::kLlvm || stage == EmitStage::kAsm)) {
+        return Error("`--cpu-kernels=evaluate` makes no machine code; leave out `--emit={}`",
+                     options.emit);
+      }
+    }
+  }
   if (!options.denormals.empty()) {
     RETURN_IF_ERROR(OneOf("denormals", options.denormals, {"flush", "keep"}));
     options.denormal_mode = options.denormals == "flush" ? Denormals::kFlush : Denormals::kKeep;

@@ -24,6 +24,9 @@ struct ToolOptions {
   int64_t threads = 0;
   std::string denormals;
   std::string cpu_features;
+  std::string cpu_kernels;
+  bool sanitize = false;
+  CpuOptions cpu;
   std::string gpu_target, gpu_target_config;  // support/gpu_target.h
   int64_t gpu_sim_seed = 0;
   bool gpu_sim_sanitize = false;

@@ -92,7 +92,9 @@ class Runner {
     if (!options_.expected.empty()) {
       ASSIGN_OR_RETURN(expected, ReadExpectation(result_shape));
     }
+    located_ = true;
     RETURN_IF_ERROR(Execute(*executable, arguments));
+    located_ = false;
     RETURN_IF_ERROR(Report(*executable, &report_.run));
     WriteStdout(OutputText(result_, options_.print_outputs));
     if (!options_.output_dir.empty()) RETURN_IF_ERROR(WriteOutputs(result_, options_.output_dir));
@@ -157,6 +159,7 @@ class Runner {
     compile.denormals = DenormalsOf(options_, options_.platform);
     compile.seed = static_cast<uint64_t>(options_.execution_seed);
     compile.cpu_features = options_.cpu_features;
+    compile.cpu = options_.cpu;
     compile.gpu_target = options_.gpu_target;
     compile.gpu_sim_seed = static_cast<uint64_t>(options_.gpu_sim_seed);
     compile.gpu_sim_sanitize = options_.gpu_sim_sanitize;

@@ -50,7 +50,10 @@ absl::StatusOr<Value> FusionEmitter::EmitResult(const Instruction* instruction, 
                                                 const Index& index) {
   if (const std::optional<Value> known = FindMemo(instruction, result, index)) return *known;
   if (const std::optional<Value> kept = LoadKept(instruction, index)) return *kept;
-  ASSIGN_OR_RETURN(const Value value, EmitUncached(instruction, result, index));
+  const Instruction* const outer = b_.SetOrigin(instruction);
+  absl::StatusOr<Value> emitted = EmitUncached(instruction, result, index);
+  b_.SetOrigin(outer);
+  ASSIGN_OR_RETURN(const Value value, std::move(emitted));
   memo_[HashOf(instruction, result, index)].push_back({instruction, result, mask_, index, value});
   return value;
 }

@@ -252,11 +252,15 @@ std::string RunKernelCase(const KernelCase& test) {
                     });
   if (problem.empty()) problem = Compare(split, whole, 0);
   if (!problem.empty()) return "task by task: " + problem + "\n" + text;
-  if (!test.evaluate_tile) return "";
   problem = RunOver(
-      plan->kernel, inputs, expected, shared, interpreted, [&](std::vector<void*>& buffers, void*) {
-        const absl::Status status = tile::Evaluate(plan->kernel, buffers, 0, plan->task_count);
-        return std::string(status.message());
+      plan->kernel, inputs, expected, shared, interpreted,
+      [&](std::vector<void*>& buffers, void* scratch) {
+        const absl::StatusOr<tile::Evaluation> evaluation = tile::Evaluation::Make(plan->kernel);
+        if (!evaluation.ok()) return std::string(evaluation.status().message());
+        tile::Watch watch(plan->kernel, buffers.data(), scratch);
+        evaluation->Run(buffers.data(), 0, plan->task_count, scratch, watch);
+        if (!watch.fault()) return std::string();
+        return fmt::format("node {} touches element {}", watch.fault()->node, watch.fault()->index);
       });
   if (problem.empty()) problem = Compare(interpreted, whole, 0);
   if (!problem.empty()) return "tile evaluator: " + problem + "\n" + text;

@@ -20,8 +20,6 @@ struct KernelCase {
   std::string_view hlo;
   double tolerance = 0;  // relative and absolute; 0: bits equal (NaN equals NaN)
   FamilyOptions options;
-  bool evaluate_tile =
-      true;  // also by the tile evaluator, whose bits must equal the compiled code's
   std::vector<Literal> arguments;  // random when empty
 };
 

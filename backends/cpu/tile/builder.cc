@@ -81,14 +81,15 @@ int Builder::DepthOf(Value v) const {
   return kernel_->blocks[static_cast<size_t>(kernel_->values[static_cast<size_t>(v)].block)].depth;
 }
 
-int32_t Builder::Place(Node node, int32_t block) {
+int32_t Builder::Place(Node&& node, int32_t block) {
   const auto number = static_cast<int32_t>(kernel_->nodes.size());
+  node.origin = origin_;
   kernel_->nodes.push_back(std::move(node));
   kernel_->blocks[static_cast<size_t>(block)].nodes.push_back(number);
   return number;
 }
 
-Value Builder::Append(Node node, Type type, Purity purity) {
+Value Builder::Append(Node&& node, Type type, Purity purity) {
   int depth = 0;
   for (const Value v : node.operands) depth = std::max(depth, DepthOf(v));
   if (purity == Purity::kFixed) depth = this->depth();

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -66,6 +67,10 @@ class Builder {
   Value Lane(Value v, int lane);
 
   // ---- memory ----
+  // Loads are made for `instruction` from now on; gives back for whom they were before.
+  const Instruction* SetOrigin(const Instruction* instruction) {
+    return std::exchange(origin_, instruction);
+  }
   // One index with a stride, or an index per lane. Stride 0 loads once and splats.
   Value Load(int buffer, Value index, int lanes = 1, int64_t stride = 1);
   Value LoadMasked(int buffer, Value index, int lanes, int64_t stride, Value mask, Value fallback);
@@ -104,14 +109,15 @@ class Builder {
 
  private:
   enum class Purity { kIndex, kPure, kFixed };
-  Value Append(Node node, Type type, Purity purity);
-  int32_t Place(Node node, int32_t block);
+  Value Append(Node&& node, Type type, Purity purity);
+  int32_t Place(Node&& node, int32_t block);
   Value NewValue(Type type, int32_t node, int32_t block);
   int32_t OpenBlock(bool conditional);
   Value IndexElement(Opcode opcode, Value a, Value b);
   Purity LoadPurity(int buffer) const;
 
   Kernel* kernel_;
+  const Instruction* origin_ = nullptr;
   std::vector<int32_t> open_;                    // blocks from the body to the current one
   std::vector<Node> pending_;                    // loops and ifs being built
   absl::flat_hash_map<uint64_t, int32_t> made_;  // hash of a pure node -> node

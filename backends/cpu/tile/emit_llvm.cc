@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/tile/emit_element.h"
+#include "backends/cpu/tile/watch.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu::tile {
@@ -77,6 +78,11 @@ class KernelEmitter {
         case BufferKind::kConstant: buffers_.push_back(EmitConstantBuffer(buffer)); break;
       }
     }
+    if (options_.checked.empty()) return;
+    watch_ = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(
+                                              b_.getPtrTy(), function_->getArg(0), argument));
+    forbidden_ = llvm::BasicBlock::Create(context_, "forbidden", function_);
+    llvm::IRBuilder<>(forbidden_).CreateRetVoid();
   }
 
   llvm::Value* EmitConstantBuffer(const Buffer& buffer) {
@@ -190,6 +196,40 @@ class KernelEmitter {
     return result;
   }
 
+  // ---- checks ----
+
+  // 0 when the access must not happen.
+  llvm::Value* Ask(const char* symbol, std::initializer_list<llvm::Value*> arguments) {
+    llvm::SmallVector<llvm::Type*, 4> types;
+    for (const llvm::Value* argument : arguments) types.push_back(argument->getType());
+    const llvm::FunctionCallee callee =
+        module_.getOrInsertFunction(symbol, llvm::FunctionType::get(b_.getInt32Ty(), types, false));
+    return b_.CreateCall(callee, llvm::ArrayRef<llvm::Value*>(arguments));
+  }
+
+  // Before an access of `lanes`, those of `mask` if it is not null.
+  void EmitCheck(const Node& node, int lanes, llvm::Value* mask) {
+    const auto at = static_cast<size_t>(&node - kernel_.nodes.data());
+    if (options_.checked.empty() || !options_.checked[at]) return;
+    llvm::Value* const number = b_.getInt32(static_cast<uint32_t>(at));
+    llvm::Value* const index = Get(node, 0).value;
+    llvm::Value* allowed = nullptr;
+    if (mask == nullptr && !index->getType()->isVectorTy()) {
+      allowed = Ask(kAllowsSymbol, {watch_, number, index});
+    } else {
+      for (int lane = 0; lane < lanes; ++lane) {
+        llvm::Value* const is_on =
+            mask == nullptr ? b_.getInt32(1) : b_.CreateZExt(LaneOf(mask, lane), b_.getInt32Ty());
+        llvm::Value* const one =
+            Ask(kAllowsLaneSymbol, {watch_, number, LaneIndex(node, lane), is_on});
+        allowed = allowed == nullptr ? one : b_.CreateAnd(allowed, one);
+      }
+    }
+    llvm::BasicBlock* const next = llvm::BasicBlock::Create(context_, "allowed", function_);
+    b_.CreateCondBr(b_.CreateICmpNE(allowed, b_.getInt32(0)), next, forbidden_);
+    b_.SetInsertPoint(next);
+  }
+
   // ---- memory ----
 
   // The address of element `index` of a buffer of `elements` (scalars; two per complex number).
@@ -226,6 +266,7 @@ class KernelEmitter {
   Emitted EmitLoad(const Node& node) {
     const Type type = kernel_.type(node.results[0]);
     if (node.operands.size() > 1) return EmitMaskedLoad(node, type);
+    EmitCheck(node, type.lanes, nullptr);
     llvm::Type* const element = MemoryScalar(type.element);
     const int parts = IsComplex(type.element) ? 2 : 1;
     if (type.lanes > 1 && !IsContiguous(node, type.lanes)) return EmitGather(node, type, nullptr);
@@ -284,6 +325,9 @@ class KernelEmitter {
   Emitted EmitMaskedLoad(const Node& node, Type type) {
     llvm::Value* const mask = Get(node, 1).value;
     const Emitted& fallback = Get(node, 2);
+    // There is no element 0 to read in place of lanes that are off.
+    if (kernel_.buffers[node.buffer].elements == 0) return fallback;
+    EmitCheck(node, type.lanes, mask);
     if (IsContiguous(node, type.lanes) && ByteSize(type.element) >= 4 && !IsComplex(type.element)) {
       llvm::Type* const element = MemoryScalar(type.element);
       llvm::Value* const address = Address(node, Get(node, 0).value, element, 1);
@@ -302,6 +346,7 @@ class KernelEmitter {
     const Type type = kernel_.type(node.operands[1]);
     const Emitted& value = Get(node, 1);
     llvm::Value* const mask = node.operands.size() > 2 ? Get(node, 2).value : nullptr;
+    EmitCheck(node, type.lanes, mask);
     llvm::Type* const element = MemoryScalar(type.element);
     const bool is_complex = IsComplex(type.element);
     if (mask == nullptr && !is_complex && (type.lanes == 1 || IsContiguous(node, type.lanes))) {
@@ -453,6 +498,8 @@ class KernelEmitter {
   llvm::Function* function_ = nullptr;
   std::vector<llvm::Value*> buffers_;
   std::vector<Emitted> values_;
+  llvm::Value* watch_ = nullptr;           // checked code only,
+  llvm::BasicBlock* forbidden_ = nullptr;  // where it goes when an access is not allowed
 };
 
 }  // namespace

@@ -188,6 +188,7 @@ std::string Kernel::Key() const {
     Put(key, static_cast<uint8_t>(buffer.kind));
     Put(key, static_cast<uint8_t>(buffer.type));
     Put(key, static_cast<uint8_t>(buffer.written));
+    Put(key, static_cast<uint8_t>(buffer.elements == 0));
     Put(key, buffer.offset);
     PutList(key, buffer.data);
   }

@@ -33,6 +33,10 @@
 #include "lib/ops/ops.h"
 #include "lib/types/element_type.h"
 
+namespace hlo {
+class Instruction;
+}
+
 namespace hlo::cpu::tile {
 
 using Value = int32_t;
@@ -83,6 +87,7 @@ struct Node {
   Values results;
   absl::InlinedVector<int32_t, 2> blocks;
   std::vector<int16_t> lane_list;
+  const Instruction* origin = nullptr;  // whose elements it reads, for messages; may be unknown
 };
 
 struct Block {

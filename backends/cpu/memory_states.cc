@@ -1,0 +1,105 @@
+#include "backends/cpu/memory_states.h"
+
+#include <algorithm>
+
+#include "lib/support/status.h"
+
+namespace hlo::cpu {
+namespace {
+
+using tile::ByteState;
+
+class TrackedThunk final : public Thunk {
+ public:
+  TrackedThunk(std::unique_ptr<Thunk> thunk, const Instruction& instruction)
+      : Thunk(thunk->name()), thunk_(std::move(thunk)), instruction_(instruction) {}
+  std::string_view kind() const override { return thunk_->kind(); }
+  BufferUses uses() const override { return thunk_->uses(); }
+  int64_t scratch_bytes() const override { return thunk_->scratch_bytes(); }
+  void ForgetOperands() const override { thunk_->ForgetOperands(); }
+
+  absl::Status Execute(ExecuteContext& context) const override {
+    MemoryStates& states = *static_cast<TrackingContext&>(context).states;
+    const BufferUses used = thunk_->uses();
+    for (size_t i = 0; i < used.reads.size(); ++i) {
+      const int64_t at = states.FirstBelow(used.reads[i], ByteState::kWritten);
+      if (at < 0) continue;
+      return MakeError(
+          absl::StatusCode::kOutOfRange, instruction_.loc(),
+          fmt::format(
+              "{} of `{}` reads byte {} of operand leaf {} ({} bytes), which nobody has written",
+              kind(), name(), at, i, used.reads[i].size));
+    }
+    RETURN_IF_ERROR(thunk_->Execute(context));
+    for (const BufferSlice& slice : used.writes) states.SetWritten(slice);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::unique_ptr<Thunk> thunk_;
+  const Instruction& instruction_;
+};
+
+}  // namespace
+
+MemoryStates::MemoryStates(const BufferAssignment& buffers) : buffers_(buffers) {
+  for (const Allocation& allocation : buffers.allocations())
+    allocations_.emplace_back(static_cast<size_t>(allocation.size));
+}
+
+void MemoryStates::Reset() {
+  for (size_t i = 0; i < allocations_.size(); ++i) {
+    const Allocation::Kind kind = buffers_.allocations()[i].kind;
+    const bool is_there =
+        kind == Allocation::Kind::kArgument || kind == Allocation::Kind::kConstant;
+    std::fill(allocations_[i].begin(), allocations_[i].end(),
+              is_there ? ByteState::kWritten : ByteState::kUnwritten);
+  }
+}
+
+ByteState* MemoryStates::At(const BufferSlice& slice) {
+  if (slice.allocation < 0) return nullptr;
+  return allocations_[static_cast<size_t>(slice.allocation)].data() + slice.offset;
+}
+
+void MemoryStates::Begin(const BufferUses& uses) {
+  for (const BufferSlice& slice : uses.writes) {
+    const bool is_read = std::any_of(uses.reads.begin(), uses.reads.end(),
+                                     [&](const BufferSlice& read) { return read.Overlaps(slice); });
+    if (!is_read && slice.allocation >= 0)
+      std::fill_n(At(slice), slice.size, ByteState::kUnwritten);
+  }
+}
+
+void MemoryStates::SetWritten(const BufferSlice& slice) {
+  if (slice.allocation >= 0) std::fill_n(At(slice), slice.size, ByteState::kWritten);
+}
+
+int64_t MemoryStates::FirstBelow(const BufferSlice& slice, ByteState least) {
+  if (slice.allocation < 0) return -1;
+  const ByteState* const first = At(slice);
+  const ByteState* const end = first + slice.size;
+  const ByteState* const found =
+      std::find_if(first, end, [&](ByteState state) { return state < least; });
+  return found == end ? -1 : found - first;
+}
+
+absl::Status TrackingContext::Copy(const BufferSlice& to, const BufferSlice& from, int64_t bytes) {
+  if (bytes > 0 && to.allocation >= 0 && from.allocation >= 0)
+    std::copy_n(states->At(from), bytes, states->At(to));
+  return ExecuteContext::Copy(to, from, bytes);
+}
+
+absl::Status TrackingContext::Read(const BufferSlice& from, void* to, int64_t bytes) {
+  if (states->FirstBelow(from, ByteState::kWritten) >= 0) {
+    return MakeError(absl::StatusCode::kOutOfRange, SourceLoc(),
+                     "a loop or conditional is decided by a value that nobody has written");
+  }
+  return ExecuteContext::Read(from, to, bytes);
+}
+
+std::unique_ptr<Thunk> MakeTracked(std::unique_ptr<Thunk> thunk, const Instruction& instruction) {
+  return std::make_unique<TrackedThunk>(std::move(thunk), instruction);
+}
+
+}  // namespace hlo::cpu
