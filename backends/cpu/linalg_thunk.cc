@@ -1,10 +1,12 @@
 // fft, cholesky and triangular-solve by the library: HLO attributes -> the routine's spec.
+#include <algorithm>
 #include <functional>
 #include <utility>
 
 #include "backends/cpu/library/fft.h"
 #include "backends/cpu/library/linalg.h"
 #include "backends/cpu/library_thunks.h"
+#include "backends/cpu/linalg_call_thunk.h"
 
 namespace hlo::cpu {
 namespace {
@@ -79,6 +81,42 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeLinalgThunk(
   return std::make_unique<RoutineThunk>(instruction, buffers, kernel->scratch_bytes(), routine);
 }
 
+// The triangle that is not the factor's holds zeros.
+void ClearTriangle(std::byte* matrices, Shape shape, bool lower, ThreadPool& pool) {
+  const int64_t n = shape.dim(shape.rank() - 1), size = ByteSize(shape.element_type());
+  pool.ParallelRanges(BatchOf(shape, 1), 4096 / std::max<int64_t>(n, 1) + 1,
+                      [&](int64_t first, int64_t last, int) {
+                        for (int64_t row = first; row < last; ++row) {
+                          const int64_t i = row % n;
+                          std::byte* const begin = matrices + row * n * size;
+                          std::fill(begin + (lower ? (i + 1) * size : 0),
+                                    begin + (lower ? n : i) * size, std::byte{0});
+                        }
+                      });
+}
+
+// Takes `fast` where it can factor every matrix. What a matrix that is not positive becomes, the
+// kernel knows.
+absl::StatusOr<std::unique_ptr<Thunk>> MakeFastCholesky(const Instruction& cholesky,
+                                                        const ThunkBuffers& buffers,
+                                                        linalg::LinalgCall fast,
+                                                        std::unique_ptr<LinalgKernel> made) {
+  const std::shared_ptr<LinalgKernel> kernel = std::move(made);
+  const Shape shape = cholesky.shape();
+  const bool lower = cholesky.attrs<CholeskyAttrs>().lower;
+  const int64_t scratch =
+      std::max(kernel->scratch_bytes(), fast.batch() * int64_t{sizeof(int32_t)});
+  const auto routine = [=](const void* a, const void* b, void* output, void* scratch_memory,
+                           ThreadPool& pool) {
+    int32_t* const info = static_cast<int32_t*>(scratch_memory);
+    RunBatch(fast, {a}, {output, info}, pool);
+    if (std::any_of(info, info + fast.batch(), [](int32_t i) { return i != 0; }))
+      return kernel->Run(a, b, output, scratch_memory, pool);
+    ClearTriangle(static_cast<std::byte*>(output), shape, lower, pool);
+  };
+  return std::make_unique<RoutineThunk>(cholesky, buffers, scratch, routine);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Thunk>> MakeFftThunk(const Instruction& fft,
@@ -110,12 +148,23 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeCholeskyThunk(const Instruction& chol
   spec.n = shape.dim(shape.rank() - 1);
   spec.lower = cholesky.attrs<CholeskyAttrs>().lower;
   spec.threads = options.threads;
-  return MakeLinalgThunk(cholesky, buffers, MakeCholesky(spec, options.host));
+  auto kernel = MakeCholesky(spec, options.host);
+  std::optional<linalg::LinalgCall> fast = linalg::LinalgCall::ForCholesky(cholesky);
+  if (fast.has_value() && kernel.ok())
+    return MakeFastCholesky(cholesky, buffers, *std::move(fast), *std::move(kernel));
+  return MakeLinalgThunk(cholesky, buffers, std::move(kernel));
 }
 
 absl::StatusOr<std::unique_ptr<Thunk>> MakeTriangularSolveThunk(const Instruction& solve,
                                                                 const ThunkBuffers& buffers,
                                                                 const LibraryOptions& options) {
+  if (auto fast = linalg::LinalgCall::ForTriangularSolve(solve); fast.has_value()) {
+    const auto routine = [call = *std::move(fast)](const void* a, const void* b, void* output,
+                                                   void*, ThreadPool& pool) {
+      RunBatch(call, {a, b}, {output}, pool);
+    };
+    return std::make_unique<RoutineThunk>(solve, buffers, 0, routine);
+  }
   const TriangularSolveAttrs& attrs = solve.attrs<TriangularSolveAttrs>();
   const Shape shape = solve.shape();
   TriangularSolveSpec spec;

@@ -43,26 +43,78 @@ std::vector<int64_t> BytesOfOne(const std::vector<Shape>& shapes, int64_t batch)
 
 bool IsLinalgTarget(std::string_view target) { return !FindTarget(target).empty(); }
 
+LinalgCall::LinalgCall(Signature signature)
+    : batch_(signature.batch),
+      sizes_(signature.sizes),
+      attributes_(std::move(signature.attributes)),
+      operand_bytes_(BytesOfOne(signature.operands, signature.batch)),
+      result_bytes_(BytesOfOne(signature.results, signature.batch)) {
+  const Target& target = *signature.target;
+  empty_ =
+      sizes_['n'] == 0 || (sizes_['m'] == 0 && target.operands.find('m') != std::string_view::npos);
+  routine_ = ForType(target.own, signature.type);
+  const bool small = std::max(sizes_['m'], sizes_['n']) <= target.own_up_to;
+  is_best_ = target.routine.empty() || (routine_ != nullptr && small);
+  if (is_best_) return;
+  lapack_ = LapackOf(signature);
+  is_best_ = lapack_ != nullptr;
+  if (is_best_) routine_ = ForType(target.lapack, signature.type);
+}
+
 absl::StatusOr<LinalgCall> LinalgCall::Make(const Instruction& instruction) {
   ASSIGN_OR_RETURN(Signature signature, MatchSignature(instruction));
-  const Target& target = *signature.target;
-  LinalgCall call;
-  call.batch_ = signature.batch;
-  call.sizes_ = signature.sizes;
-  call.attributes_ = std::move(signature.attributes);
-  call.operand_bytes_ = BytesOfOne(signature.operands, signature.batch);
-  call.result_bytes_ = BytesOfOne(signature.results, signature.batch);
-  call.empty_ = call.sizes_['n'] == 0 || (target.results[0] == 'T' && call.sizes_['m'] == 0 &&
-                                          target.operands.find('m') != std::string_view::npos);
-  const int64_t largest = std::max(call.sizes_['m'], call.sizes_['n']);
-  call.routine_ = ForType(target.own, signature.type);
-  const bool small = call.routine_ != nullptr && largest <= target.own_up_to;
-  if (target.routine.empty() || small) return call;
-  call.lapack_ = LapackOf(signature);
-  if (call.lapack_ != nullptr) call.routine_ = ForType(target.lapack, signature.type);
+  LinalgCall call(std::move(signature));
   if (call.routine_ != nullptr) return call;
   return Unsupported(instruction.loc(), "this machine cannot compute custom call `{}`, {}",
                      instruction.attrs<CustomCallAttrs>().custom_call_target, LapackAdvice());
+}
+
+namespace {
+
+// A row of the table with everything but attributes and sizes; no target for other element types.
+Signature SignatureOf(const Instruction& instruction, std::string_view target) {
+  Signature signature;
+  signature.type = instruction.shape().element_type();
+  const Target& row = FindTarget(target).front();
+  const bool known = std::any_of(row.types.begin(), row.types.end(), [&](char letter) {
+    return TypeOfLetter(letter) == signature.type;
+  });
+  if (known) signature.target = &row;
+  for (const Instruction* operand : instruction.operands())
+    signature.operands.push_back(operand->shape());
+  signature.results.push_back(instruction.shape());
+  const Shape shape = instruction.shape();
+  for (int d = 0; d + 2 < shape.rank(); ++d) signature.batch *= shape.dim(d);
+  signature.sizes['m'] = shape.dim(shape.rank() - 2);
+  signature.sizes['n'] = shape.dim(shape.rank() - 1);
+  return signature;
+}
+
+}  // namespace
+
+std::optional<LinalgCall> LinalgCall::ForCholesky(const Instruction& cholesky) {
+  Signature signature = SignatureOf(cholesky, "lapack_spotrf_ffi");
+  if (signature.target == nullptr) return std::nullopt;
+  signature.attributes.Set("uplo", cholesky.attrs<CholeskyAttrs>().lower ? 'L' : 'U');
+  const absl::Span<const int64_t> dims = cholesky.shape().dims();
+  signature.results.push_back(Shape::Array(ElementType::kS32, dims.first(dims.size() - 2)));
+  LinalgCall call(std::move(signature));
+  return call.is_best_ ? std::optional(std::move(call)) : std::nullopt;
+}
+
+std::optional<LinalgCall> LinalgCall::ForTriangularSolve(const Instruction& solve) {
+  Signature signature = SignatureOf(solve, "lapack_strsm_ffi");
+  if (signature.target == nullptr) return std::nullopt;
+  const TriangularSolveAttrs& attrs = solve.attrs<TriangularSolveAttrs>();
+  signature.attributes.Set("side", attrs.left_side ? 'L' : 'R');
+  signature.attributes.Set("uplo", attrs.lower ? 'L' : 'U');
+  signature.attributes.Set("diag", attrs.unit_diagonal ? 'U' : 'N');
+  signature.attributes.Set("trans_x", attrs.transpose_a == TransposeKind::kTranspose ? 'T'
+                                      : attrs.transpose_a == TransposeKind::kAdjoint ? 'C'
+                                                                                     : 'N');
+  signature.sizes['t'] = signature.sizes[attrs.left_side ? 'm' : 'n'];
+  LinalgCall call(std::move(signature));
+  return call.is_best_ ? std::optional(std::move(call)) : std::nullopt;
 }
 
 int64_t LinalgCall::cost() const {

@@ -26,7 +26,7 @@ void Subtract(T* row, T factor, const T* other, int64_t count) {
 }
 
 template <class T>
-void SolveLeft(const Triangle<T>& op, bool lower, bool unit, Matrix<T> x) {
+void Solve(const Triangle<T>& op, bool lower, bool unit, Matrix<T> x) {
   for (int64_t s = 0; s < x.rows; ++s) {
     const int64_t i = lower ? s : x.rows - 1 - s;
     for (int64_t t = 0; t < s; ++t) {
@@ -36,23 +36,6 @@ void SolveLeft(const Triangle<T>& op, bool lower, bool unit, Matrix<T> x) {
     if (unit) continue;
     const T divisor = op(i, i);
     for (int64_t k = 0; k < x.columns; ++k) x(i, k) /= divisor;
-  }
-}
-
-template <class T>
-void SolveRight(const Triangle<T>& op, bool lower, bool unit, Matrix<T> x) {
-  const int64_t n = x.columns;
-  for (int64_t line = 0; line < x.rows; ++line) {
-    T* const row = x.row(line);
-    for (int64_t s = 0; s < n; ++s) {
-      const int64_t i = lower ? n - 1 - s : s;
-      if (!unit) row[i] /= op(i, i);
-      const T value = row[i];
-      for (int64_t t = s + 1; t < n; ++t) {
-        const int64_t j = lower ? n - 1 - t : t;
-        row[j] -= Times(value, op(i, j));
-      }
-    }
   }
 }
 
@@ -88,15 +71,23 @@ void Eliminate(T* lower, T* d, T* upper, T* second, int64_t n, int64_t k, Matrix
 
 template <class T>
 void OwnTrsm<T>::Run(const Job& job) {
-  const Matrix<T> x{job.out<T>(0), job.size('m'), job.size('n')};
-  std::copy_n(job.in<T>(1), x.rows * x.columns, x.data);
+  const int64_t m = job.size('m'), n = job.size('n');
   const char transposition = job.attributes.letter("trans_x");
   const bool left = job.attributes.letter("side") == 'L';
   const bool unit = job.attributes.letter("diag") == 'U';
-  const Triangle<T> op{
-      {job.in<T>(0), job.size('t'), job.size('t')}, transposition != 'N', transposition == 'C'};
+  // x op(a) = b is op(a)^T x^T = b^T, where the rows of x are solved side by side.
+  const Triangle<T> op{{job.in<T>(0), job.size('t'), job.size('t')},
+                       (transposition != 'N') == left,
+                       transposition == 'C'};
   const bool lower = (job.attributes.letter("uplo") == 'L') != op.transposed;
-  left ? SolveLeft(op, lower, unit, x) : SolveRight(op, lower, unit, x);
+  if (left) {
+    std::copy_n(job.in<T>(1), m * n, job.out<T>(0));
+    return Solve<T>(op, lower, unit, {job.out<T>(0), m, n});
+  }
+  T* const x = job.work.Take<T>(m * n);
+  Transpose(job.in<T>(1), m, n, x);
+  Solve<T>(op, lower, unit, {x, n, m});
+  Transpose(x, n, m, job.out<T>(0));
 }
 
 // Gaussian elimination with exchange of neighbouring rows. As LAPACK leaves them: `dl` has the
