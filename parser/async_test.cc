@@ -222,6 +222,27 @@ TEST_CASE("what is accepted but odd is warned about", "[parser][warnings]") {
   CHECK(warnings(Entry("ROOT c = f32[] constant(1)")).empty());
 }
 
+TEST_CASE("of one kind of warning the first few are shown and the others counted",
+          "[parser][warnings]") {
+  std::string text = "HloModule m\nENTRY e {\n";
+  for (int i = 0; i < 40; ++i) text += fmt::format("c{} = f32[2] constant({})\n", i, i);
+  text += "ROOT p = f32[2] parameter(0), statistics={}\n}\n";
+  std::vector<Diagnostic> found;
+  ParserOptions options;
+  options.warnings = &found;
+  REQUIRE(ParseModule(text, "t", options).ok());
+  REQUIRE(found.size() == 7);
+  CHECK(found[4].message == "one value for `f32[2]`; the others are 0");
+  CHECK(found[5].severity == Severity::kNote);
+  CHECK(found[5].message == "35 more like it");
+  CHECK(found[6].message == "statistics without a number are dropped");
+}
+
+TEST_CASE("a literal of its own has all its values", "[parser][literals]") {
+  CHECK_FALSE(ParseLiteralWithShape("s32[2] 7").ok());
+  CHECK_FALSE(ParseLiteral("true", Shape::Array(ElementType::kPred, {2})).ok());
+}
+
 PrintOptions LosslessPrint() {
   PrintOptions options = PrintOptions::ShortParsable();
   options.lossless = true;

@@ -167,7 +167,6 @@ TEST_CASE("inputs on which XLA aborts are ordinary errors", "[parser][errors]") 
         "a = s32[] constant(true)",
         "a = f32[] partition-id()",
         "a = f32[] tuple()",
-        "a = f32[2] constant(5)",
         "a = f32[] parameter(0), origin={{\"a\"},{\"b\"}}",
         "a = f32[] parameter(0), sharding={devices=[2,2]<=[4] last_tile_dim_replicate "
         "last_tile_dims={manual}}",

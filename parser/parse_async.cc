@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/ir/compare.h"
 #include "parser/parser_internal.h"
 
 namespace hlo {
@@ -113,7 +114,8 @@ void Parser::SetThread(Computation* computation, std::string_view thread) {
     Computation* top = stack.back();
     stack.pop_back();
     if (!seen.try_emplace(top, true).second) continue;
-    top->set_execution_thread(thread);
+    if (top->execution_thread() != thread) top->set_execution_thread(thread);
+    if (!top->MayCall()) continue;
     for (const Instruction* instruction : top->instructions()) {
       for (Computation* callee : instruction->calls()) stack.push_back(callee);
     }
@@ -122,8 +124,13 @@ void Parser::SetThread(Computation* computation, std::string_view thread) {
 
 // The async-start or -update that `value` is, seen through what only passes values on.
 Instruction* Parser::FindAsync(Instruction* value) const {
-  std::vector<int64_t> path;
-  for (int steps = 0; steps < kMaxSteps; ++steps) {
+  int steps = 0;
+  return FindAsync(value, {}, steps);
+}
+
+// `path`: indices into tuples that lead to the value, outermost last.
+Instruction* Parser::FindAsync(Instruction* value, std::vector<int64_t> path, int& steps) const {
+  while (value != nullptr && ++steps < kMaxSteps) {
     switch (value->opcode()) {
       case Opcode::kAsyncStart:
       case Opcode::kAsyncUpdate:
@@ -139,8 +146,12 @@ Instruction* Parser::FindAsync(Instruction* value) const {
         path.pop_back();
         break;
       case Opcode::kOptimizationBarrier:
-      case Opcode::kCopy:
-      case Opcode::kWhile: value = value->operand(0); break;
+      case Opcode::kCopy: value = value->operand(0); break;
+      case Opcode::kWhile:
+        // What a turn hands on comes before what the loop starts with.
+        if (Instruction* found = FindAsync(value->while_body()->root(), path, steps)) return found;
+        value = value->operand(0);
+        break;
       case Opcode::kCustomCall:
         if (!PassesThrough(*value) || value->operand_count() == 0) return nullptr;
         value = value->operand(0);
@@ -162,11 +173,18 @@ Computation* Parser::WrappedByStart(const Draft& step) const {
   return producer == nullptr ? nullptr : WrappedBy(producer);
 }
 
-// Attributes of the step that also describe the wrapped operation.
+// Attributes of the step that also describe the wrapped operation. Where that is a step itself, the
+// next reader would hand them on, so this one does.
 void Parser::CopyToWrapped(Computation* wrapped, const CommonAttrs& common) {
-  Instruction* root = wrapped->root();
   if (common.extras == nullptr) return;
-  const Extras& from = *common.extras;
+  const Extras from = *common.extras;
+  for (int steps = 0; wrapped != nullptr && steps < kMaxSteps; ++steps) {
+    CopyExtras(from, wrapped->root());
+    wrapped = WrappedBy(wrapped->root());
+  }
+}
+
+void Parser::CopyExtras(const Extras& from, Instruction* root) {
   Extras& to = root->mutable_extras();
   // What does not print would be lost on the next reader, and with it what it has replaced.
   if (from.metadata.IsPrintable()) to.metadata = from.metadata;
@@ -189,6 +207,7 @@ void Parser::PatchWrapped(Computation* wrapped, absl::Span<const Shape> operands
         Opcode::kParameter, operands[i], {},
         AttrsPtr::Make(ParameterAttrs{static_cast<int64_t>(i), std::nullopt}), {}, "async_param");
     root->AppendOperand(parameter);
+    late_bound_.insert(wrapped);
   }
   root->set_shape(result);
 }
@@ -258,7 +277,8 @@ bool Parser::BuildAsync(Scope& scope, Draft& draft, Instruction*& out) {
     } else {
       wrapped = draft.common.calls[0];
     }
-    if (wrapped->execution_thread() != attrs.async_execution_thread)
+    // What a new computation calls may be on another thread.
+    if (sugared || wrapped->execution_thread() != attrs.async_execution_thread)
       SetThread(wrapped, attrs.async_execution_thread);
   } else {
     if (draft.operands.empty())
@@ -315,7 +335,7 @@ bool Parser::CheckAsyncStep(const Draft& draft, Computation* wrapped, const Inst
     return note();
   }
   if (draft.sugar == Draft::Sugar::kNone && !draft.common.calls.empty() &&
-      draft.common.calls[0] != wrapped) {
+      draft.common.calls[0] != wrapped && !StructurallyEqual(*draft.common.calls[0], *wrapped)) {
     Fail(draft.opcode_loc, "this step calls `{}`, but `{}` calls `{}`",
          draft.common.calls[0]->name(), producer->name(), wrapped->name());
     return note();

@@ -165,6 +165,9 @@ void Parser::RenumberStackFrames() {
   StackFrames& frames = module_->config().stack_frames;
   StackFrames used;
   FrameInterner interner(frames, used);
+  const Instruction* first_lost = nullptr;  // of those whose frame the tables lack
+  int32_t first_id = 0;
+  int64_t lost = 0;
   for (Computation* computation : module_->computations()) {
     for (Instruction* instruction : computation->instructions()) {
       const Extras* extras = instruction->extras();
@@ -172,10 +175,21 @@ void Parser::RenumberStackFrames() {
       int32_t& id = instruction->mutable_extras().metadata.stack_frame_id;
       const int32_t written = id;
       id = interner.Frame(id);
-      if (id == 0)
-        Warn(instruction->loc(), "stack frame {} is not in the tables, or they are broken there",
-             written);
+      if (id != 0) continue;
+      ++lost;
+      if (first_lost != nullptr && first_lost->loc().offset < instruction->loc().offset) continue;
+      first_lost = instruction;
+      first_id = written;
     }
+  }
+  if (lost == 1) {
+    Warn(first_lost->loc(), "stack frame {} is not in the tables, or they are broken there",
+         first_id);
+  } else if (lost > 1) {
+    Warn(first_lost->loc(),
+         "{} instructions name stack frames that are not in the tables, or where those are broken; "
+         "the first is frame {}",
+         lost, first_id);
   }
   frames = std::move(used);
 }

@@ -1,10 +1,11 @@
 // Literals, read from the raw text: large constants are most of the bytes of some modules.
 //
-//   array  = scalar                                  rank 0
+//   array  = scalar                                  rank 0; of higher rank and not complex: element 0, the others are 0
 //          | '{' [ item { [','] item } ] '}'         item = scalar for rank 1, an array of one dimension less otherwise
 //          | '{' '...' '}'                           rank >= 1, or a tuple: elided
 //   tuple  = '(' [ literal { ',' literal } ] ')'
 //   scalar = INT | DEC | 'inf' | '-inf' | ['-'] 'nan' [ '(0x' hex ')' ] | 'true' | 'false' | '(' part ',' part ')'
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -77,7 +78,7 @@ class LiteralReader {
       out = Literal::Elided(shape);
       return true;
     }
-    const bool bare = BareTruthValue(shape);
+    const bool bare = StartsBareValue(shape);
     if (shape.rank() > 0 && *at_ != '{' && !bare)
       return Expected(fmt::format("`{{` of dimension 0 of `{}`", shape));
     if (shape.element_count() > lex_.end() - at_) {
@@ -91,7 +92,8 @@ class LiteralReader {
     type_ = shape.element_type();
     component_ = ComponentType(type_);
     if (bare) {
-      parser_.Warn({lex_.OffsetOf(at_), 4}, "one value for `{}`; the others are false", shape);
+      const std::string_view zero = IsPred(type_) ? "false" : "0";
+      parser_.Warn({lex_.OffsetOf(at_), 1}, "one value for `{}`; the others are {}", shape, zero);
     }
     if (shape.rank() == 0 || bare) return Scalar();
     return Level(0);
@@ -117,10 +119,17 @@ class LiteralReader {
 
   void Skip() { at_ = lex_.SkipBlanks(at_); }
 
-  // `pred[2] constant(true)`: XLA takes it for {true, false}, and texts exist.
-  bool BareTruthValue(Shape shape) const {
-    return shape.rank() > 0 && shape.element_type() == ElementType::kPred && !shape.IsZeroSized() &&
-           (std::strncmp(at_, "true", 4) == 0 || std::strncmp(at_, "false", 5) == 0);
+  // `s32[2] constant(7)`: XLA takes it for {7, 0}, and texts exist. Where a literal stands alone,
+  // as on a command line, that helps nobody.
+  bool StartsBareValue(Shape shape) const {
+    static constexpr std::string_view kWords[] = {"true", "false", "nan", "inf"};
+    if (shape.rank() == 0 || IsComplex(shape.element_type()) || shape.IsZeroSized() ||
+        !parser_.ReadsModule())
+      return false;
+    return IsDigit(*at_) || *at_ == '-' ||
+           std::any_of(std::begin(kWords), std::end(kWords), [this](std::string_view word) {
+             return std::strncmp(at_, word.data(), word.size()) == 0;
+           });
   }
 
   bool Elided() {

@@ -84,7 +84,13 @@ bool Parser::CheckAsyncCallers() {
 
 void Parser::SetSchedule() {
   for (Computation* computation : module_->computations()) {
-    if (!computation->is_fusion()) computation->set_schedule(computation->instruction_vector());
+    if (computation->is_fusion()) continue;
+    std::vector<Instruction*> sequence = computation->instruction_vector();
+    if (late_bound_.contains(computation)) {
+      std::erase(sequence, computation->root());
+      sequence.push_back(computation->root());
+    }
+    computation->set_schedule(std::move(sequence));
   }
   module_->set_scheduled(true);
 }
@@ -118,12 +124,7 @@ absl::StatusOr<std::unique_ptr<Module>> Parser::Run(std::shared_ptr<const Source
     return Status();
   }
   module_->set_source(std::move(source));
-  if (options_.warnings != nullptr) {
-    std::stable_sort(
-        warnings_.begin(), warnings_.end(),
-        [](const Diagnostic& a, const Diagnostic& b) { return a.loc.offset < b.loc.offset; });
-    *options_.warnings = std::move(warnings_);
-  }
+  if (options_.warnings != nullptr) *options_.warnings = warnings_.Take();
   return std::move(module_);
 }
 

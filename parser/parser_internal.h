@@ -16,12 +16,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "lib/ir/module.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "lib/support/string_hash.h"
 #include "lib/support/strings.h"
+#include "lib/support/warning_list.h"
 #include "parser/lexer.h"
 #include "parser/parser.h"
 
@@ -117,6 +119,8 @@ class Parser {
                            : StatusOf(absl::StatusCode::kInvalidArgument, errors_);
   }
 
+  // Not a fragment.
+  bool ReadsModule() const { return module_ != nullptr; }
   // Puts the cursor back in front of the current token, for readers of raw text.
   void SetGluedLayouts() { glued_layouts_ = true; }
   void Rewind() { lex_.set_cursor(lex_.At(token().begin)); }
@@ -129,9 +133,7 @@ class Parser {
   bool Report(SourceLoc loc, std::string message);
   template <class... Args>
   void Warn(SourceLoc loc, fmt::format_string<Args...> format, Args&&... args) {
-    if (options_.warnings != nullptr)
-      warnings_.push_back(
-          {Severity::kWarning, loc, fmt::format(format, std::forward<Args>(args)...)});
+    if (options_.warnings != nullptr) warnings_.Add(loc, format, std::forward<Args>(args)...);
   }
   // Adds a note to the last error.
   bool Note(SourceLoc loc, std::string message);
@@ -353,12 +355,14 @@ class Parser {
   bool CheckAsyncStep(const Draft& draft, Computation* wrapped, const Instruction* producer);
   void SetThread(Computation* computation, std::string_view thread);
   Instruction* FindAsync(Instruction* value) const;
+  Instruction* FindAsync(Instruction* value, std::vector<int64_t> path, int& steps) const;
   // The computation that an async operation runs, or null when its start is not known.
   Computation* WrappedBy(const Instruction* step) const;
   // The same for the update or done that is being read.
   Computation* WrappedByStart(const Draft& step) const;
   void PatchWrapped(Computation* wrapped, absl::Span<const Shape> operands, Shape result);
   void CopyToWrapped(Computation* wrapped, const CommonAttrs& common);
+  void CopyExtras(const Extras& from, Instruction* root);
 
   // ---- single shardings (parse_sharding.cc) ----
   bool ParseShardingLeaf(Sharding::Leaf& out);
@@ -376,7 +380,7 @@ class Parser {
   Lexer lex_;
   std::string_view text_;
   std::vector<Diagnostic> errors_;
-  std::vector<Diagnostic> warnings_;
+  WarningList warnings_;
   int error_count_ = 0;
   int depth_ = 0;
   std::unique_ptr<Module> module_;
@@ -403,6 +407,8 @@ class Parser {
   std::vector<SourceLoc> alias_locs_;   // of ModuleConfig::aliases
   std::vector<Computation*> finished_;  // called ones before their callers, the order of the module
   absl::flat_hash_map<const Instruction*, Computation*> async_wrapped_;
+  // Wrapped computations with parameters behind their root.
+  absl::flat_hash_set<const Computation*> late_bound_;
   friend class Depth;
 };
 

@@ -1,10 +1,13 @@
 // Walking a computation: order, lifetime of values, and the table from opcode to function.
 #include "lib/eval/evaluator.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region.h"
+#include "lib/ir/verify_meaning.h"
 #include "lib/support/status.h"
 
 namespace hlo {
@@ -291,8 +294,40 @@ absl::StatusOr<Literal> Evaluator::Evaluate(const Computation& computation,
   return std::move(values[static_cast<size_t>(plan->root_slot)]);
 }
 
+namespace {
+
+// Floats of several widths meet where values pass through as bytes. The verifier lets them pass, as
+// XLA's does; what runs a module refuses them.
+bool MixesFloats(const Instruction& instruction) {
+  constexpr OpcodeSet kMovesBytes(
+      {Opcode::kBroadcast, Opcode::kClamp, Opcode::kCompare, Opcode::kConcatenate,
+       Opcode::kDynamicReshape, Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice, Opcode::kGather,
+       Opcode::kPad, Opcode::kReducePrecision, Opcode::kReshape, Opcode::kReverse, Opcode::kScatter,
+       Opcode::kSelect, Opcode::kSelectAndScatter, Opcode::kSetDimensionSize, Opcode::kSlice,
+       Opcode::kTranspose});
+  if (!kMovesBytes.Has(instruction.opcode())) return false;
+  ElementType type = ElementType::kTuple;
+  const auto differs = [&type](Shape shape) {
+    if (!shape.IsArray() || !IsFloat(shape.element_type())) return false;
+    if (type == ElementType::kTuple) type = shape.element_type();
+    return type != shape.element_type();
+  };
+  if (differs(instruction.shape())) return true;
+  const auto operands = instruction.operands();
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](const Instruction* operand) { return differs(operand->shape()); });
+}
+
+}  // namespace
+
 absl::StatusOr<Literal> Evaluator::EvaluateInstruction(const Instruction& instruction,
                                                        absl::Span<const Literal> operands) {
+  if (MixesFloats(instruction)) {
+    return Error(instruction.loc(), "`{}` mixes floats of several widths: `{}`", instruction.name(),
+                 instruction.opcode_text());
+  }
+  if (!HasMeaning(instruction))
+    return Error(instruction.loc(), "`{}` has no meaning", instruction.name());
   const ScopedDenormals denormals(options_.denormals);
   return EvaluateOwned(instruction, std::vector<Literal>(operands.begin(), operands.end()));
 }
@@ -328,6 +363,7 @@ bool IsEvaluable(const Instruction& instruction) {
       !IsPureCustomCall(instruction.attrs<CustomCallAttrs>().custom_call_target))
     return false;
   if (HasTrait(instruction.opcode(), kCollective) || instruction.HasSideEffect()) return false;
+  if (MixesFloats(instruction) || !HasMeaning(instruction)) return false;
   for (const Computation* callee : instruction.calls()) {
     for (const Instruction* inner : callee->instructions()) {
       if (inner->opcode() != Opcode::kParameter && !IsEvaluable(*inner)) return false;

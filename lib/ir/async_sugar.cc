@@ -87,7 +87,7 @@ bool PassesParameters(const Computation& wrapped) {
 }
 
 // Whether a reader can build the operation from the shapes of a start that has only the first of
-// its operands; updates bind the others.
+// its operands, or no result yet; updates bind the others.
 bool MayBindLate(const Instruction& root) {
   switch (root.opcode()) {
     case Opcode::kCall:
@@ -110,8 +110,9 @@ bool ShapesAreSaid(const std::vector<const Instruction*>& chain, const Computati
   const auto bound = first.element(0).elements();
   std::vector<Shape> parameters(bound.begin(), bound.end());
   Shape result = first.element(1);
-  if (static_cast<int>(parameters.size()) != wrapped.parameter_count() && !MayBindLate(root))
-    return false;
+  const bool is_late =
+      static_cast<int>(parameters.size()) != wrapped.parameter_count() || result != root.shape();
+  if (is_late && !MayBindLate(root)) return false;
   const int most = Info(root.opcode()).operands.max;
   while (most > 0 && static_cast<int>(parameters.size()) < most)
     parameters.push_back(Shape::Array(ElementType::kF32, {1}));
@@ -200,8 +201,7 @@ bool SugarIsLossless(const Instruction& start, const Computation& wrapped,
     return false;
   // Reading a thread's name puts all that is called on that thread.
   const std::string& thread = attrs.async_execution_thread;
-  if (wrapped.execution_thread() != thread || (thread != "main" && !IsOnThread(wrapped, thread)))
-    return false;
+  if (!IsOnThread(wrapped, thread)) return false;
   const std::vector<const Instruction*> chain = ChainFrom(start);
   return !chain.empty() && PassesParameters(wrapped) && ShapesAreSaid(chain, wrapped) &&
          ExtrasAreSaid(chain, root, options);

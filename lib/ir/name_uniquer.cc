@@ -76,6 +76,10 @@ Parts SplitName(std::string_view name) {
           name[first] != '0' || (first == begin && first + 1 == name.size())};
 }
 
+// Whether `root` with number 0 is written with the number among the taken names. `a.0` is the same
+// as `a` and stands as `a`; `a.1.0` is not the same as `a.1`, which is number 1 of `a`.
+bool ZeroIsWritten(std::string_view root) { return !SplitName(root).digits.empty(); }
+
 }  // namespace
 
 bool NameUniquer::TakeAsIs(std::string_view name) {
@@ -86,15 +90,17 @@ bool NameUniquer::TakeAsIs(std::string_view name) {
   if (plain && first > 0 && name[first - 1] != '-') return taken_.insert(name).second;
   const Parts parts = SplitName(name);
   if (name.empty() || !parts.canonical) return false;
-  return taken_.insert(parts.is_zero() ? parts.root : name).second;
+  const bool bare = parts.is_zero() && !ZeroIsWritten(parts.root);
+  return taken_.insert(bare ? parts.root : name).second;
 }
 
 std::string NameUniquer::Unique(std::string_view name) {
   const std::string clean = IsSanitizedName(name) ? std::string(name) : SanitizeName(name);
   const Parts parts = SplitName(clean);
-  const auto numbered = [&parts](int64_t number) {
+  const bool writes_zero = !parts.digits.empty() && ZeroIsWritten(parts.root);
+  const auto numbered = [&parts, writes_zero](int64_t number) {
     std::string result(parts.root);
-    if (number != 0) {
+    if (number != 0 || writes_zero) {
       result += '.';
       result += std::to_string(number);
     }
@@ -111,7 +117,7 @@ std::string NameUniquer::Unique(std::string_view name) {
   owned_.push_back(std::make_unique_for_overwrite<char[]>(result.size()));
   result.copy(owned_.back().get(), result.size());
   taken_.insert({owned_.back().get(), result.size()});
-  if (is_zero && !parts.digits.empty()) result += ".0";
+  if (is_zero && !parts.digits.empty() && !writes_zero) result += ".0";
   return result;
 }
 

@@ -31,7 +31,8 @@ class NameUniquer {
   void Clear();
 
  private:
-  // Taken names, written in one way: "a.0" is the same name as "a" and stands as "a".
+  // Taken names, written in one way: "a.0" is the same name as "a" and stands as "a". A name loses
+  // one number only: "a.1.0" is number 0 of "a.1" and stands so.
   StringViewSet taken_;
   // Where the search for a free number goes on, by name without number.
   absl::flat_hash_map<std::string, int64_t> next_;

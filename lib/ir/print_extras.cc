@@ -171,9 +171,35 @@ Sharding ReadableSharding(Sharding sharding, bool with_metadata) {
   return sharding;
 }
 
+namespace {
+
+// An element taken out of a tuple that was just made is what was put in.
+const OriginalValue* OriginOfElement(const Instruction* instruction) {
+  while (instruction->opcode() == Opcode::kGetTupleElement) {
+    const Instruction* tuple = instruction->operand(0);
+    const int64_t index = instruction->tuple_index();
+    if (tuple->opcode() != Opcode::kTuple || index < 0 || index >= tuple->operand_count())
+      return nullptr;
+    instruction = tuple->operand(static_cast<int>(index));
+    const Extras* extras = instruction->extras();
+    if (extras != nullptr && extras->origin) return &*extras->origin;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 void AppendExtras(const Instruction& instruction, const PrintOptions& options, std::string& out) {
-  if (const Extras* extras = instruction.extras())
-    AppendExtras(*extras, instruction.module(), options, out);
+  const Extras* extras = instruction.extras();
+  if (extras == nullptr || !extras->origin) {
+    if (const OriginalValue* origin = OriginOfElement(&instruction)) {
+      Extras with_origin;
+      if (extras != nullptr) with_origin = *extras;
+      with_origin.origin = *origin;
+      return AppendExtras(with_origin, instruction.module(), options, out);
+    }
+  }
+  if (extras != nullptr) AppendExtras(*extras, instruction.module(), options, out);
 }
 
 void AppendExtras(const Extras& extras, const Module& module, const PrintOptions& options,

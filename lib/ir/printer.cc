@@ -41,9 +41,22 @@ bool IsAsync(const Instruction& instruction) {
          instruction.opcode() == Opcode::kAsyncUpdate || instruction.opcode() == Opcode::kAsyncDone;
 }
 
-// The computations in the module's order; called ones go before their callers wherever that order,
-// which passes may have disturbed, says otherwise.
-std::vector<Computation*> CalleesFirst(const Module& module) {
+// Whether every computation stands before all that call it.
+bool IsReadable(const std::vector<Computation*>& order) {
+  absl::flat_hash_map<const Computation*, size_t> place;
+  for (size_t i = 0; i < order.size(); ++i) place.emplace(order[i], i);
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const CallSite& site : order[i]->callers()) {
+      const auto caller = place.find(site.caller->parent());
+      if (caller != place.end() && caller->second < i) return false;
+    }
+  }
+  return true;
+}
+
+// The computations in the order given; called ones go before their callers wherever that order
+// says otherwise.
+std::vector<Computation*> CalleesFirst(absl::Span<Computation* const> given) {
   absl::flat_hash_map<const Computation*, bool> seen;
   std::vector<Computation*> order;
   std::vector<std::pair<Computation*, std::vector<Computation*>>> stack;
@@ -56,7 +69,7 @@ std::vector<Computation*> CalleesFirst(const Module& module) {
     std::reverse(callees.begin(), callees.end());
     stack.emplace_back(computation, std::move(callees));
   };
-  for (Computation* computation : module.computations()) {
+  for (Computation* computation : given) {
     enter(computation);
     while (!stack.empty()) {
       std::vector<Computation*>& callees = stack.back().second;
@@ -183,7 +196,11 @@ void Printer::PrintModule(const Module& module) {
   }
   AppendModuleHeader(module, options_, out_);
   std::vector<Computation*> order = module.PostOrder();
-  if (options_.canonical_computations) order = CalleesFirst(module);
+  if (options_.canonical_computations) {
+    order = CalleesFirst(module.computations());
+  } else if (options_.lossless && !IsReadable(order)) {
+    order = CalleesFirst(order);  // XLA's order, too, may put a callee last
+  }
   if (options_.lossless) KeepNames(module, order);
   for (const Computation* computation : order) {
     if (options_.syntax_sugar_async_ops && !computation->callers().empty()) {

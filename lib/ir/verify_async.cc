@@ -3,20 +3,22 @@
 // Chains of async-start, async-update and async-done are followed through what only passes values
 // on (tuples, get-tuple-element, opt-barrier, copies, domains, loops, calls, some custom calls):
 //
-//   async-start   its computation is no other start's and runs on its thread; on thread `main` holds parameters and a root only, but for
-//                 groups of collectives (frontend attribute `_collectives_group`) and barriers of get-tuple-elements
+//   async-start   its computation runs on its thread; on thread `main` holds parameters and a root only, but for groups of
+//                 collectives (frontend attribute `_collectives_group`) and barriers of get-tuple-elements
 //   async-update  continues a start or update; operands that it binds have the shapes of the next parameters
 //   async-done    ends a chain that has bound all operands; has the shape of the computation's result
 //   start, update are used by the chain or passed on; one that stays in its computation has exactly one next step, directly or
 //                 through what passes it on, one that leaves it (a loop, a call, a result) at most one
-//   aliasing      on a start any output but the whole; on an update contexts of operand 0 only
+//   aliasing      on a start any output but the whole, of the operands that the computation takes; on an update contexts of operand 0
+//                 only
+//   layouts       with layout_sensitive, operands and result in the shape of a start have those of the computation
 //
 // First-class pairs:
 //
 //   all-gather-start, all-reduce-start, collective-permute-start, copy-start   have one user, their done
 //   …-done        its operand is the matching start
 //   send, recv    have one user, their done or a tuple; as the root of an asynchronous computation none
-//   …-done        repeats channel_id and is_host_transfer of its start; the chain may go through tuples
+//   …-done        repeats channel_id and is_host_transfer of its start, if that is its operand; the chain may go through tuples
 #include <algorithm>
 
 #include "lib/ir/verify_internal.h"
@@ -39,49 +41,70 @@ bool PassesOperandOn(const Instruction& instruction) {
           PassesThrough(instruction));
 }
 
-// The value that arrives at a parameter: that of the one caller, as far as callers pass operands
-// on.
-const Instruction* PassedTo(const Instruction& parameter) {
-  const auto callers = parameter.parent()->callers();
-  if (callers.empty()) return nullptr;
-  const CallSite& site = callers[0];
-  const int number = static_cast<int>(parameter.parameter_number());
-  const Opcode opcode = site.caller->opcode();
-  int operand = -1;
-  if (opcode == Opcode::kWhile) operand = 0;
-  if (opcode == Opcode::kConditional) operand = site.call_index + 1;
-  if (opcode == Opcode::kCall) operand = number;
-  // The caller may be unsound itself.
-  if (operand < 0 || operand >= site.caller->operand_count()) return nullptr;
-  return site.caller->operand(operand);
-}
+// Finds the instruction that makes a value, through what only passes it on.
+class Tracer {
+ public:
+  // Null when the value cannot be followed.
+  static const Instruction* Trace(const Instruction* value) { return Tracer().From(value, {}); }
 
-// The instruction that makes `value`, seen through what passes it on; null when that cannot be
-// followed.
-const Instruction* Trace(const Instruction* value) {
-  constexpr int kMostSteps = 10000;
-  std::vector<int64_t> path;  // indices into tuples, outermost last
-  for (int step = 0; value != nullptr && step < kMostSteps; ++step) {
-    const Opcode opcode = value->opcode();
-    if (opcode == Opcode::kGetTupleElement) {
-      path.push_back(value->tuple_index());
-      value = value->operand(0);
-    } else if (opcode == Opcode::kTuple && !path.empty()) {
-      const int64_t index = path.back();  // of an element that may not exist
-      if (index < 0 || index >= value->operand_count()) return nullptr;
-      value = value->operand(static_cast<int>(index));
-      path.pop_back();
-    } else if ((PassesOperandOn(*value) || opcode == Opcode::kWhile) &&
-               value->operand_count() > 0) {
-      value = value->operand(0);
-    } else if (opcode == Opcode::kParameter) {
-      value = PassedTo(*value);
-    } else {
-      return path.empty() ? value : nullptr;
+ private:
+  using Path = std::vector<int64_t>;  // indices into tuples, outermost last
+
+  const Instruction* From(const Instruction* value, Path path) {
+    constexpr int kMostSteps = 10000;
+    while (value != nullptr && ++steps_ < kMostSteps) {
+      const Opcode opcode = value->opcode();
+      if (opcode == Opcode::kGetTupleElement) {
+        path.push_back(value->tuple_index());
+        value = value->operand(0);
+      } else if (opcode == Opcode::kTuple && !path.empty()) {
+        const int64_t index = path.back();  // of an element that may not exist
+        if (index < 0 || index >= value->operand_count()) return nullptr;
+        value = value->operand(static_cast<int>(index));
+        path.pop_back();
+      } else if (PassesOperandOn(*value)) {
+        value = value->operand_count() > 0 ? value->operand(0) : nullptr;
+      } else if (opcode == Opcode::kWhile) {
+        return Either(value->while_body()->root(), value->operand(0), path);
+      } else if (opcode == Opcode::kParameter) {
+        return FromParameter(*value, path);
+      } else {
+        return path.empty() ? value : nullptr;
+      }
     }
+    return nullptr;
   }
-  return nullptr;
-}
+
+  // What a loop gives is what its body returns, if that can be followed, else what it starts with;
+  // what the body takes is what it starts with, if that can be followed.
+  const Instruction* Either(const Instruction* first, const Instruction* second, const Path& path) {
+    if (++depth_ > kMostLoops) return nullptr;
+    const Instruction* found = From(first, path);
+    if (found == nullptr) found = From(second, path);
+    --depth_;
+    return found;
+  }
+
+  // The value of the one caller, as far as callers pass operands on.
+  const Instruction* FromParameter(const Instruction& parameter, const Path& path) {
+    const auto callers = parameter.parent()->callers();
+    if (callers.empty()) return nullptr;
+    const CallSite& site = callers[0];
+    const Instruction& caller = *site.caller;
+    if (caller.opcode() == Opcode::kWhile && caller.operand_count() > 0)
+      return Either(caller.operand(0), caller.while_body()->root(), path);
+    int operand = -1;
+    if (caller.opcode() == Opcode::kConditional) operand = site.call_index + 1;
+    if (caller.opcode() == Opcode::kCall) operand = static_cast<int>(parameter.parameter_number());
+    // The caller may be unsound itself.
+    if (operand < 0 || operand >= caller.operand_count()) return nullptr;
+    return From(caller.operand(operand), path);
+  }
+
+  static constexpr int kMostLoops = 100;  // one inside the other
+  int steps_ = 0;
+  int depth_ = 0;
+};
 
 // Whether a use only passes the value on, so that the chain may continue elsewhere.
 bool CarriesOn(const Instruction& user) {
@@ -176,7 +199,7 @@ const Instruction* ChainStart(const VerifyContext& context, const Instruction& s
   const Instruction* at = &step;
   for (int i = 0; i < kMostSteps; ++i) {
     if (at->operand_count() == 0) break;  // an unsound update
-    const Instruction* before = Trace(at->operand(0));
+    const Instruction* before = Tracer::Trace(at->operand(0));
     if (before == nullptr || !IsAsync(before->opcode())) break;
     if (before->opcode() == Opcode::kAsyncStart) return before;
     at = before;
@@ -203,15 +226,6 @@ bool IsCollectivesGroup(const Instruction& start) {
 
 void CheckWrapped(const VerifyContext& context, const Instruction& start,
                   const Computation& wrapped) {
-  const auto other =
-      std::find_if(wrapped.callers().begin(), wrapped.callers().end(), [&](const CallSite& site) {
-        return site.caller != &start && site.caller->opcode() == Opcode::kAsyncStart;
-      });
-  if (other != wrapped.callers().end()) {
-    context.findings.Add(start.loc(), "computation `{}` of `{}` is also called by `{}`",
-                         wrapped.name(), start.name(), other->caller->name());
-    return context.findings.NoteDefinition(*other->caller);
-  }
   if (wrapped.execution_thread() != kMainThread || IsCollectivesGroup(start)) return;
   const Instruction* extra = nullptr;
   for (const Instruction* instruction : wrapped.instructions()) {
@@ -241,7 +255,7 @@ Opcode DoneOf(Opcode start) {
 
 // The start that a first-class done waits for, or null after a message.
 const Instruction* StartOf(const VerifyContext& context, const Instruction& done) {
-  const Instruction* start = Trace(done.operand(0));
+  const Instruction* start = Tracer::Trace(done.operand(0));
   const bool is_start =
       start != nullptr && (HasTrait(start->opcode(), kAsyncStart) ||
                            start->opcode() == Opcode::kSend || start->opcode() == Opcode::kRecv);
@@ -252,6 +266,26 @@ const Instruction* StartOf(const VerifyContext& context, const Instruction& done
                        done.name(), done.operand(0)->name(), done.opcode_text());
   context.findings.NoteDefinition(*done.operand(0));
   return nullptr;
+}
+
+// A tuple of all that the computation takes.
+Shape ParametersOf(const Computation& computation) {
+  std::vector<Shape> shapes;
+  for (const Instruction* parameter : computation.parameters())
+    shapes.push_back(parameter->shape());
+  return Shape::Tuple(shapes);
+}
+
+// Whether `prefix` is `()` or the first leaves of `whole`, as exact as the options ask.
+bool IsExactPrefix(const VerifyContext& context, Shape prefix, Shape whole) {
+  if (!prefix.IsTuple() || !whole.IsTuple())
+    return prefix == Shape::Tuple({}) ||
+           Agree(prefix, whole, ExactWhereLayoutsCount(context.options));
+  if (prefix.elements().size() > whole.elements().size()) return false;
+  for (size_t i = 0; i < prefix.elements().size(); ++i) {
+    if (!IsExactPrefix(context, prefix.elements()[i], whole.elements()[i])) return false;
+  }
+  return true;
 }
 
 // What operands bound so far are called with. False after a message.
@@ -312,6 +346,14 @@ void VerifyAsyncStart(const VerifyContext& context, const Instruction& start) {
   CheckThread(context, start, wrapped);
   CheckWrapped(context, start, wrapped);
   CheckChainUsers(context, start);
+  if (!IsExactPrefix(context, start.shape().element(0), ParametersOf(wrapped)) ||
+      !IsExactPrefix(context, start.shape().element(1), wrapped.root()->shape())) {
+    context.findings.Add(start.loc(),
+                         "`{}` is declared `{:l}`, but computation `{}` is `{:l}` -> `{:l}`",
+                         start.name(), start.shape(), wrapped.name(), ParametersOf(wrapped),
+                         wrapped.root()->shape());
+    return context.findings.NoteDefinition(wrapped);
+  }
   const OutputOperandAliases& aliases = start.attrs<AsyncAttrs>().output_to_operand_aliasing;
   for (const OutputOperandAlias& alias : aliases) {
     if (!alias.output.empty()) continue;
@@ -319,7 +361,11 @@ void VerifyAsyncStart(const VerifyContext& context, const Instruction& start) {
         start.loc(), "`output_to_operand_aliasing` of `{}` names the whole output, expected a part",
         start.name());
   }
-  VerifyAliasIndices(context, start, aliases, start.shape());
+  // Against the wrapped computation, whatever is bound so far.
+  const Shape parameters = ParametersOf(wrapped);
+  const Shape output =
+      start.shape().WithElement(0, parameters).WithElement(1, wrapped.root()->shape());
+  VerifyAliasIndices(context, start, aliases, output, parameters.elements());
 }
 
 void VerifyAsyncUpdate(const VerifyContext& context, const Instruction& update) {
@@ -338,7 +384,7 @@ void VerifyAsyncUpdate(const VerifyContext& context, const Instruction& update) 
                          alias.operand);
     return;
   }
-  VerifyAliasIndices(context, update, aliases, update.shape());
+  VerifyAliasIndices(context, update, aliases);
 }
 
 void VerifyAsyncDone(const VerifyContext& context, const Instruction& done) {
@@ -366,7 +412,7 @@ void VerifyTransferStart(const VerifyContext& context, const Instruction& start)
 void VerifyTransferDone(const VerifyContext& context, const Instruction& done) {
   const Instruction* start = StartOf(context, done);
   if (start == nullptr) return;
-  if (start->attrs_ptr() == done.attrs_ptr()) return;
+  if (start != done.operand(0) || start->attrs_ptr() == done.attrs_ptr()) return;
   const auto text = [](const Instruction& half) {
     const ChannelAttrs& attrs = half.attrs<ChannelAttrs>();
     const std::string channel =

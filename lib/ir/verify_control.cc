@@ -1,7 +1,7 @@
 // Rules that join computations and their callers, on top of the shape rules (which compare
 // parameters and results):
 //
-//   fusion        its computation has no other caller and is not the entry; every instruction but the root is used, the root is not
+//   fusion        its computation is no other fusion's and not the entry; every instruction but the root is used, the root is not
 //   call          a composite names itself: frontend attributes `composite.name` (not empty), `composite.version` (not negative)
 //   custom-call   with operand_layout_constraints has a result layout; GetRngSeed is () -> u64[]
 //   while         itself, the roots and parameters of its computations have one sharding, as far as they have any
@@ -46,6 +46,11 @@ const std::string* FindAttribute(const Instruction& instruction, std::string_vie
 bool HasAllLayouts(Shape shape) {
   if (shape.IsArray()) return shape.has_layout();
   return std::all_of(shape.elements().begin(), shape.elements().end(), HasAllLayouts);
+}
+
+bool HoldsOneElement(Shape shape) {
+  return shape.IsArray() && std::all_of(shape.dims().begin(), shape.dims().end(),
+                                        [](int64_t size) { return size == 1; });
 }
 
 bool IsPinOrUnpin(const Instruction& custom_call) {
@@ -95,7 +100,8 @@ bool PassesThrough(const Instruction& custom_call) {
 }
 
 bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction,
-                        const OutputOperandAliases& aliases, Shape output) {
+                        const OutputOperandAliases& aliases, Shape output,
+                        absl::Span<const Shape> operands) {
   for (size_t i = 0; i < aliases.size(); ++i) {
     const OutputOperandAlias& alias = aliases[i];
     if (!IndexIsValid(output, alias.output)) {
@@ -105,13 +111,13 @@ bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruc
           instruction.name(), ToString(alias.output), output);
       return false;
     }
-    if (alias.operand < 0 || alias.operand >= instruction.operand_count()) {
+    if (alias.operand < 0 || alias.operand >= static_cast<int64_t>(operands.size())) {
       context.findings.Add(instruction.loc(),
                            "`output_to_operand_aliasing` of `{}` names operand {}, but it has {}",
-                           instruction.name(), alias.operand, instruction.operand_count());
+                           instruction.name(), alias.operand, operands.size());
       return false;
     }
-    const Shape operand = instruction.operand(static_cast<int>(alias.operand))->shape();
+    const Shape operand = operands[static_cast<size_t>(alias.operand)];
     if (!IndexIsValid(operand, alias.operand_index)) {
       context.findings.Add(
           instruction.loc(),
@@ -123,7 +129,7 @@ bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruc
     const Shape to = SubShape(output, alias.output);
     const bool skip =
         FindAttribute(instruction, "xla_skip_custom_call_alias_shape_check") != nullptr;
-    const bool is_scalar = to.IsScalar() && from.IsScalar();
+    const bool is_scalar = HoldsOneElement(to) && HoldsOneElement(from);
     Agreement agreement = ExactWhereLayoutsCount(context.options, {.memory_space = is_scalar});
     agreement.ignore_buffer =
         instruction.opcode() != Opcode::kCustomCall || IsPinOrUnpin(instruction);
@@ -138,6 +144,13 @@ bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruc
   return true;
 }
 
+bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction,
+                        const OutputOperandAliases& aliases) {
+  std::vector<Shape> operands;
+  for (const Instruction* operand : instruction.operands()) operands.push_back(operand->shape());
+  return VerifyAliasIndices(context, instruction, aliases, instruction.shape(), operands);
+}
+
 void VerifyFusion(const VerifyContext& context, const Instruction& fusion) {
   const Computation& fused = *fusion.fused_computation();
   if (fused.is_entry()) {
@@ -145,14 +158,14 @@ void VerifyFusion(const VerifyContext& context, const Instruction& fusion) {
                          fusion.name(), fused.name());
     return context.findings.NoteDefinition(fused);
   }
-  if (fused.callers().size() != 1) {
-    const auto other = std::find_if(fused.callers().begin(), fused.callers().end(),
-                                    [&](const CallSite& site) { return site.caller != &fusion; });
-    context.findings.Add(fusion.loc(),
-                         "computation `{}` of fusion `{}` has {} callers, expected no other",
-                         fused.name(), fusion.name(), fused.callers().size());
-    if (other != fused.callers().end()) context.findings.NoteDefinition(*other->caller);
-    return;
+  const auto other =
+      std::find_if(fused.callers().begin(), fused.callers().end(), [&](const CallSite& site) {
+        return site.caller != &fusion && site.caller->opcode() == Opcode::kFusion;
+      });
+  if (other != fused.callers().end()) {
+    context.findings.Add(fusion.loc(), "computation `{}` of fusion `{}` is also that of `{}`",
+                         fused.name(), fusion.name(), other->caller->name());
+    return context.findings.NoteDefinition(*other->caller);
   }
   CheckCalleeThread(context, fusion, fused);
   if (fused.root()->has_uses()) {
@@ -180,8 +193,7 @@ void VerifyFusion(const VerifyContext& context, const Instruction& fusion) {
                          fusion.name(), fusion.shape(), fused.root()->shape());
     context.findings.NoteDefinition(*fused.root());
   }
-  VerifyAliasIndices(context, fusion, fusion.attrs<FusionAttrs>().output_to_operand_aliasing,
-                     fusion.shape());
+  VerifyAliasIndices(context, fusion, fusion.attrs<FusionAttrs>().output_to_operand_aliasing);
 }
 
 void VerifyCall(const VerifyContext& context, const Instruction& call) {
@@ -228,7 +240,7 @@ void VerifyCustomCall(const VerifyContext& context, const Instruction& call) {
         "`{}` has {} operands and shape `{}`, expected none and `u64[]` for `GetRngSeed`",
         call.name(), call.operand_count(), call.shape());
   }
-  if (!VerifyAliasIndices(context, call, attrs.output_to_operand_aliasing, call.shape())) return;
+  if (!VerifyAliasIndices(context, call, attrs.output_to_operand_aliasing)) return;
   VerifyBufferTarget(context, call);
 }
 

@@ -138,9 +138,13 @@ void VerifyCollectivePermute(const VerifyContext& context, const Instruction& pe
 void CheckCalleeThread(const VerifyContext& context, const Instruction& caller,
                        const Computation& callee);
 // The rule of each alias of `output_to_operand_aliasing` that all opcodes share: operand and
-// indices exist, no output twice.
+// indices exist in these shapes, no output twice.
 bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction,
-                        const OutputOperandAliases& aliases, Shape output);
+                        const OutputOperandAliases& aliases, Shape output,
+                        absl::Span<const Shape> operands);
+// The same for the instruction's own operands and result.
+bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction,
+                        const OutputOperandAliases& aliases);
 // A custom call that passes operand 0 on as far as asynchronous chains are concerned.
 bool PassesThrough(const Instruction& custom_call);
 

@@ -280,7 +280,10 @@ class OpVerifier {
   }
 
   void CheckOneFloatWidth(const Instruction& instruction) {
-    if (kTakesMixedFloats[static_cast<size_t>(instruction.opcode())]) return;
+    if (kTakesMixedFloats[static_cast<size_t>(instruction.opcode())]) {
+      if (instruction.opcode() == Opcode::kReduceWindow) CheckParameterTypes(instruction);
+      return;
+    }
     ElementType type = ElementType::kTuple;
     bool mixed = false;
     for (const Instruction* operand : instruction.operands())
@@ -290,9 +293,7 @@ class OpVerifier {
                     instruction.name(), instruction.opcode_text(),
                     OperandShapes(instruction, false));
       findings_.NoteOperands(instruction);
-    } else if (instruction.opcode() == Opcode::kReduce ||
-               instruction.opcode() == Opcode::kReduceWindow ||
-               instruction.opcode() == Opcode::kMap) {
+    } else if (instruction.opcode() == Opcode::kReduce || instruction.opcode() == Opcode::kMap) {
       CheckParameterTypes(instruction);
     } else if (instruction.opcode() == Opcode::kRng &&
                instruction.operand(0)->shape().element_type() !=
@@ -318,9 +319,10 @@ class OpVerifier {
   }
 
   void CheckThread(const Instruction& instruction) {
-    const CallSpec& calls = Info(instruction.opcode()).calls;
-    if (instruction.call_count() == 0 || calls.names[0] != "to_apply") return;
-    CheckCalleeThread(context_, instruction, *instruction.to_apply());
+    if (instruction.call_count() != 1) return;
+    const bool applies = Info(instruction.opcode()).calls.names[0] == "to_apply" ||
+                         instruction.opcode() == Opcode::kCustomCall;
+    if (applies) CheckCalleeThread(context_, instruction, *instruction.call(0));
   }
 
   static bool IsAllReduce(Opcode opcode) {

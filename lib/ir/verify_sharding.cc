@@ -1,6 +1,6 @@
 // Rules of what instructions say about their values on several devices and in the source program:
 //
-//   sharding   has a leaf per leaf of the shape (or one for all); tiles as many dimensions as the array has; names each device once,
+//   sharding   of anything but a token: has a leaf per leaf of the shape (or one for all); tiles as many dimensions as the array has; names each device once,
 //              and with several partitions all of them and no others
 //   origin     is a tree of the shape's form
 #include <algorithm>
@@ -93,6 +93,7 @@ void CheckLeaf(const VerifyContext& context, const Instruction& instruction, Sha
 void VerifySharding(const VerifyContext& context, const Instruction& instruction) {
   const Sharding& sharding = *instruction.sharding();
   const Shape shape = instruction.shape();
+  if (shape.IsToken()) return;  // lies nowhere
   if (sharding.is_tuple && !shape.IsTuple()) {
     return context.findings.Add(instruction.loc(),
                                 "`{}` has a tuple as sharding, but its shape is `{}`",

@@ -89,20 +89,9 @@ absl::StatusOr<Shape> ScaledAlong(const ShapeArgs& args, int64_t dimension, int6
   return OneOrTuple(results);
 }
 
-absl::Status CheckCombiner(const ShapeArgs& args) {
-  RETURN_IF_ERROR(CheckParameterCount(args, 0, 2));
-  const Signature& combiner = args.calls()[0];
-  for (const Shape shape : {combiner.parameters[0], combiner.parameters[1], combiner.result}) {
-    if (!shape.IsScalar()) {
-      return args.Error("{} works on `{}`, expected scalars", CalleeName(args, 0), shape);
-    }
-  }
-  return absl::OkStatus();
-}
-
+// What combines the values is nothing to the shape.
 absl::StatusOr<Shape> InferAllReduce(const ShapeArgs& args) {
   RETURN_IF_ERROR(CheckArrays(args));
-  RETURN_IF_ERROR(CheckCombiner(args));
   return AgreeWithDeclared(args, OneOrTuple(Operands(args)));
 }
 
@@ -151,18 +140,44 @@ absl::Status CheckInPlacePermute(const ShapeArgs& args) {
         "found {}",
         args.operand_count());
   }
-  RETURN_IF_ERROR(CheckOffsets(args, args.operand(0), args.operand(2), "input"));
-  return CheckOffsets(args, args.operand(1), args.operand(3), "output");
+  const Shape input = args.operand(0);
+  const Shape output = args.operand(1);
+  if (input.IsTuple() != output.IsTuple() || input.elements().size() != output.elements().size()) {
+    return args.Error(
+        "the input is `{}`, but the output `{}`; expected two arrays or two tuples of "
+        "one length",
+        input, output);
+  }
+  RETURN_IF_ERROR(CheckOffsets(args, input, args.operand(2), "input"));
+  return CheckOffsets(args, output, args.operand(3), "output");
 }
 
-// What collective-permute gives to its target.
-absl::StatusOr<Shape> PermuteResult(const ShapeArgs& args) {
+// What collective-permute gives to its target. `tuples`: several operands may be tuples.
+absl::StatusOr<Shape> PermuteResult(const ShapeArgs& args, bool tuples) {
   if (!args.attrs<CollectivePermuteAttrs>().slice_sizes.empty()) {
     RETURN_IF_ERROR(CheckInPlacePermute(args));
     return args.operand(1);
   }
-  RETURN_IF_ERROR(CheckArrays(args));
+  if (!tuples || args.operand_count() == 1) RETURN_IF_ERROR(CheckArrays(args));
   return OneOrTuple(Operands(args));
+}
+
+// Equal shapes, layouts included; the memory space may differ.
+bool SameInMemory(Shape a, Shape b) {
+  if (!Matches(a, b) || a.elements().size() != b.elements().size()) return false;
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    if (!SameInMemory(a.elements()[i], b.elements()[i])) return false;
+  }
+  if (!a.has_layout() || !b.has_layout()) return true;
+  Layout layout = a.layout();
+  layout.memory_space = b.layout().memory_space;
+  return layout == b.layout();
+}
+
+absl::Status CheckSameInMemory(const ShapeArgs& args, int i, int j) {
+  if (SameInMemory(args.operand(i), args.operand(j))) return absl::OkStatus();
+  return args.Error("`{}` has shape `{:l}`, but `{}` has `{:l}`; expected equal ones", args.name(j),
+                    args.operand(j), args.name(i), args.operand(i));
 }
 
 }  // namespace
@@ -198,7 +213,6 @@ absl::StatusOr<Shape> AllReduceDoneShape(const ShapeArgs& args) {
 
 absl::StatusOr<Shape> ReduceScatterShape(const ShapeArgs& args) {
   const ReduceScatterAttrs& attrs = args.attrs<ReduceScatterAttrs>();
-  RETURN_IF_ERROR(CheckCombiner(args));
   ASSIGN_OR_RETURN(const Shape result,
                    ScaledAlong(args, attrs.dimensions.value, DevicesPerGroup(attrs),
                                /*gathers=*/false, args.declared()));
@@ -208,18 +222,15 @@ absl::StatusOr<Shape> ReduceScatterShape(const ShapeArgs& args) {
 absl::StatusOr<Shape> AllToAllShape(const ShapeArgs& args) {
   const AllToAllAttrs& attrs = args.attrs<AllToAllAttrs>();
   const int64_t group_size = GroupSize(attrs.replica_groups);
-  RETURN_IF_ERROR(CheckArrays(args));
   if (!attrs.dimensions.has_value()) {
     if (group_size > 0 && args.operand_count() != group_size) {
       return args.Error("found {} operands, expected {}, one per device of a group",
                         args.operand_count(), group_size);
     }
-    for (int i = 1; i < args.operand_count(); ++i) {
-      RETURN_IF_ERROR(args.CheckSameElementType(0, i));
-      RETURN_IF_ERROR(args.CheckSameDimensions(0, i));
-    }
+    for (int i = 1; i < args.operand_count(); ++i) RETURN_IF_ERROR(CheckSameInMemory(args, 0, i));
     return AgreeWithDeclared(args, Shape::Tuple(args.operands()));
   }
+  RETURN_IF_ERROR(CheckArrays(args));
   if (args.operand_count() != 1) {
     return args.Error("found {} operands, expected 1 with `dimensions`", args.operand_count());
   }
@@ -273,25 +284,19 @@ absl::StatusOr<Shape> CollectiveBroadcastShape(const ShapeArgs& args) {
   if (args.attrs<CollectiveBroadcastAttrs>().has_dynamic_root) {
     if (data.size() < 2)
       return args.Error("found {} operands, expected data and the roots", data.size());
-    const Shape roots = data.back();
     data.pop_back();
-    if (roots.element_type() != ElementType::kS32 || roots.rank() != 1 ||
-        roots.dim(0) != static_cast<int64_t>(data.size())) {
-      return args.Error("the roots have shape `{}`, expected `s32[{}]`, one per data operand",
-                        roots, data.size());
-    }
   }
   if (data.empty()) return args.Error("expected at least one operand");
   return AgreeWithDeclared(args, OneOrTuple(data));
 }
 
 absl::StatusOr<Shape> CollectivePermuteShape(const ShapeArgs& args) {
-  ASSIGN_OR_RETURN(const Shape result, PermuteResult(args));
+  ASSIGN_OR_RETURN(const Shape result, PermuteResult(args, /*tuples=*/false));
   return AgreeWithDeclared(args, result);
 }
 
 absl::StatusOr<Shape> CollectivePermuteStartShape(const ShapeArgs& args) {
-  ASSIGN_OR_RETURN(const Shape result, PermuteResult(args));
+  ASSIGN_OR_RETURN(const Shape result, PermuteResult(args, /*tuples=*/true));
   const bool in_place = !args.attrs<CollectivePermuteAttrs>().slice_sizes.empty();
   std::vector<Shape> elements = {in_place ? args.operand(0) : OneOrTuple(Operands(args)), result};
   // Contexts of any number and shape may follow.

@@ -85,16 +85,8 @@ TEST_CASE("all-reduce and its halves keep shapes", "[ops][shape]") {
        {},
        {kAdd},
        "f32[5]"},
-      {"all-reduce",
-       {"f32[4]"},
-       "the `to_apply` computation `f` has 1 parameters, expected 2",
-       {},
-       {"f: (f32[]) -> f32[]"}},
-      {"all-reduce",
-       {"f32[4]"},
-       "the `to_apply` computation `f` works on `f32[4]`, expected scalars",
-       {},
-       {"f: (f32[4], f32[4]) -> f32[4]"}},
+      // What it is combined with does not matter to the shape.
+      {"all-reduce", {"f32[4]"}, "f32[4]{0}", {}, {"f: (f32[4], f32[4]) -> f32[4]"}},
       {"all-reduce-start", {"f32[4]"}, "f32[4]{0}", {}, {kAdd}, "f32[4]"},
       {"all-reduce-done", {"f32[4]"}, "f32[4]{0}", {}, {}, "f32[4]"},
   });
@@ -118,8 +110,15 @@ TEST_CASE("all-to-all has an array and a tuple form", "[ops][shape]") {
        AttrsPtr::Make(tuple)},
       {"all-to-all",
        {"f32[4]", "f32[5]"},
-       "`operands[1]` has shape `f32[5]`, but `operands[0]` has `f32[4]`",
+       "`operands[1]` has shape `f32[5]{0}`, but `operands[0]` has `f32[4]{0}`; expected equal "
+       "ones",
        AttrsPtr::Make(tuple)},
+      {"all-to-all",
+       {"f32[4,2]{0,1}", "f32[4,2]{1,0}"},
+       "`operands[1]` has shape `f32[4,2]{1,0}`, but `operands[0]` has `f32[4,2]{0,1}`; expected "
+       "equal ones",
+       AttrsPtr::Make(tuple)},
+      {"all-to-all", {"(f32[4])", "(f32[4])"}, "((f32[4]{0}), (f32[4]{0}))", AttrsPtr::Make(tuple)},
   });
 }
 
@@ -148,10 +147,7 @@ TEST_CASE("broadcast and permute keep shapes", "[ops][shape]") {
   CheckAll({
       {"collective-broadcast", {"f32[4]", "s32[2]"}, "(f32[4]{0}, s32[2]{0})"},
       {"collective-broadcast", {"f32[4]", "s32[1]"}, "f32[4]{0}", AttrsPtr::Make(dynamic_root)},
-      {"collective-broadcast",
-       {"f32[4]", "s32[2]"},
-       "the roots have shape `s32[2]`, expected `s32[1]`, one per data operand",
-       AttrsPtr::Make(dynamic_root)},
+      {"collective-broadcast", {"f32[4]", "f32[2]"}, "f32[4]{0}", AttrsPtr::Make(dynamic_root)},
       {"collective-permute", {"f32[4]"}, "f32[4]{0}"},
       {"collective-permute", {"f32[4]", "s32[2]"}, "(f32[4]{0}, s32[2]{0})"},
       {"collective-permute", {"f32[4]", "f32[9]", "(s32[])", "(s32[])"}, "f32[9]{0}", InPlace()},
@@ -160,6 +156,14 @@ TEST_CASE("broadcast and permute keep shapes", "[ops][shape]") {
        "the input start indices have shape `(s32[], s32[])`, expected one integer per dimension of "
        "`f32[4]`",
        InPlace()},
+      {"collective-permute",
+       {"f32[4]", "(f32[4])", "(s32[])", "((s32[]))"},
+       "the input is `f32[4]`, but the output `(f32[4])`; expected two arrays or two tuples of one "
+       "length",
+       InPlace()},
+      {"collective-permute",
+       {"(f32[4])", "(f32[4])"},
+       "`operands[0]` has shape `(f32[4])`, expected an array"},
       {"collective-permute",
        {"f32[4]"},
        "`slice_sizes` is given, so 4 operands are expected (input, output, their start indices), "
@@ -172,6 +176,9 @@ TEST_CASE("broadcast and permute keep shapes", "[ops][shape]") {
        {},
        "(f32[4], f32[4], u32[], u32[])"},
       {"collective-permute-start", {"f32[4]"}, "(f32[4]{0}, f32[4]{0})"},
+      {"collective-permute-start",
+       {"(f32[4])", "(s8[2])"},
+       "(((f32[4]{0}), (s8[2]{0})), ((f32[4]{0}), (s8[2]{0})))"},
       {"collective-permute-start",
        {"f32[4]"},
        "(f32[4]{0}, f32[4]{0}, s8[2]{0})",

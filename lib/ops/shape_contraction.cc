@@ -245,6 +245,9 @@ absl::StatusOr<Shape> FftShape(const ShapeArgs& args) {
     return args.Error("`{}` has element type `{}`, expected {} for `{}`", args.name(0), Text(type),
                       from_real ? "`f32` or `f64`" : "`c64` or `c128`", Text(attrs.fft_type));
   }
+  // Of these the result is as large as the operand, whatever the length; whether the two agree
+  // matters when the operation runs.
+  if (attrs.fft_type == FftType::kFft || attrs.fft_type == FftType::kIfft) return operand;
   const int last = operand.rank() - 1;
   const int64_t length = attrs.fft_length.back();
   const int64_t half = length == 0 ? 0 : length / 2 + 1;
@@ -253,21 +256,17 @@ absl::StatusOr<Shape> FftShape(const ShapeArgs& args) {
     if (attrs.fft_length[i] < 0)
       return args.Error("entry {} of `fft_length` is {}, expected at least 0", i,
                         attrs.fft_length[i]);
-    const int64_t expected =
-        d == last && attrs.fft_type == FftType::kIrfft ? half : attrs.fft_length[i];
-    if (!SameSize(operand.dim(d), expected)) {
+    const bool halved = d == last && !from_real;
+    const int64_t expected = halved ? half : attrs.fft_length[i];
+    const bool empty = halved && length == 0 && operand.dim(d) == 1;  // 0 / 2 + 1
+    if (!empty && !SameSize(operand.dim(d), expected)) {
       return args.Error(
           "dimension {} of `{}` has size {}, but entry {} of `fft_length` is {}, which needs {}", d,
           args.name(0), operand.dim(d), i, attrs.fft_length[i], expected);
     }
   }
-  switch (attrs.fft_type) {
-    case FftType::kFft:
-    case FftType::kIfft: return operand;
-    case FftType::kRfft: return operand.WithDim(last, half).WithElementType(ComplexTypeOf(type));
-    case FftType::kIrfft: return operand.WithDim(last, length).WithElementType(ComponentType(type));
-  }
-  return Internal("unknown fft type {}", static_cast<int>(attrs.fft_type));
+  return from_real ? operand.WithDim(last, half).WithElementType(ComplexTypeOf(type))
+                   : operand.WithDim(last, length).WithElementType(ComponentType(type));
 }
 
 namespace {

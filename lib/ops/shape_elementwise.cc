@@ -159,18 +159,12 @@ absl::StatusOr<Shape> CompareShape(const ShapeArgs& args) {
   ASSIGN_OR_RETURN(const Shape common, InferBinary(args, kAny));
   const CompareAttrs& attrs = args.attrs<CompareAttrs>();
   const ElementType type = common.element_type();
-  const bool ordered =
-      attrs.direction != ComparisonDirection::kEq && attrs.direction != ComparisonDirection::kNe;
-  // What the operation cannot do is the verifier's to refuse, which passes the declared shape: the
-  // text may say it.
-  if (args.declared().has_value() && IsComplex(type) && ordered) {
-    return args.Error("complex numbers have no order: `direction` is `{}`, expected `EQ` or `NE`",
-                      Text(attrs.direction));
-  }
   const ComparisonType standard = IsFloat(type) || IsComplex(type) ? ComparisonType::kFloat
                                   : IsSigned(type)                 ? ComparisonType::kSigned
                                                                    : ComparisonType::kUnsigned;
   const ComparisonType asked = attrs.type.value_or(standard);
+  // What the operation cannot do is the verifier's to refuse, which passes the declared shape: the
+  // text may say it.
   if (args.declared().has_value() && asked != standard &&
       !(IsFloat(type) && asked == ComparisonType::kTotalOrder)) {
     return args.Error("`type` is `{}`, but operands of type `{}` are compared as `{}`", Text(asked),
@@ -216,7 +210,12 @@ absl::StatusOr<Shape> SelectShape(const ShapeArgs& args) {
         "`{}` has shape `{}`, but `{}` has `{}`; expected equal dimensions or a scalar",
         args.name(0), pred, args.name(1), on_true);
   }
-  return Merged(pred.WithElementType(type), values);
+  const Shape result = Merged(pred.WithElementType(type), values);
+  if (!result.has_layout() || !on_true.has_layout()) return result;
+  // The predicate's layout, but values packed as they are.
+  Layout layout = result.layout();
+  layout.element_size_in_bits = on_true.layout().element_size_in_bits;
+  return result.WithLayout(layout);
 }
 
 absl::StatusOr<Shape> CopyShape(const ShapeArgs& args) { return args.operand(0); }

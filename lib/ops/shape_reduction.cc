@@ -190,10 +190,11 @@ absl::StatusOr<Shape> ReduceShape(const ShapeArgs& args) {
 
 absl::StatusOr<Shape> ReduceWindowShape(const ShapeArgs& args) {
   ASSIGN_OR_RETURN(const int n, CheckInputsAndInits(args));
-  ASSIGN_OR_RETURN(const std::vector<ElementType> types, CheckReducer(args, n));
+  RETURN_IF_ERROR(CheckReducer(args, n).status());
   const Window& window = args.attrs<ReduceWindowAttrs>().window;
   std::vector<Shape> results;
-  for (const ElementType type : types) {
+  for (int i = 0; i < n; ++i) {
+    const ElementType type = args.operand(n + i).element_type();  // of the initial value
     ASSIGN_OR_RETURN(const Shape result, WindowedShape(args, args.operand(0), window, type));
     results.push_back(result);
   }
@@ -299,7 +300,11 @@ absl::StatusOr<Shape> ScanShape(const ShapeArgs& args) {
     }
     values.push_back(WithInsertedDimension(value, dimension, length.size, length.dynamic));
   }
-  return Together(values, body.result);
+  // One value stands alone or in a tuple of one, whichever way the computation returns it.
+  const std::optional<Shape>& declared = args.declared();
+  const bool either = values.size() == 1 && declared.has_value() &&
+                      (!declared->IsTuple() || declared->element_count_of_tuple() == 1);
+  return Together(values, either ? *declared : body.result);
 }
 
 }  // namespace hlo

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/cord.h"
+#include "lib/support/line_table.h"
 #include "lib/support/strings.h"
 
 namespace hlo {
@@ -102,9 +103,11 @@ absl::Status AddPrefix(const absl::Status& status, std::string_view prefix) {
 
 std::string Render(const std::vector<Diagnostic>& diagnostics, const Source* source) {
   std::string out;
+  std::optional<LineTable> lines;
   for (const Diagnostic& d : diagnostics) {
     if (source != nullptr && d.loc.known()) {
-      const LineColumn at = source->Locate(d.loc.offset);
+      if (!lines.has_value()) lines.emplace(*source);
+      const LineColumn at = lines->Locate(d.loc.offset);
       out += fmt::format("{}:{}:{}: ", source->name(), at.line, at.column);
     } else if (source != nullptr && !source->name().empty()) {
       out += fmt::format("{}: ", source->name());

@@ -4,23 +4,28 @@
 
 namespace hlo {
 namespace {
+
 constexpr size_t kMaxLine = 160;
+
+// Where the line that holds `at` starts.
+size_t LineStart(std::string_view text, size_t at) {
+  const size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  return newline == std::string_view::npos ? 0 : newline + 1;
+}
+
 }  // namespace
 
 LineColumn Source::Locate(uint32_t offset) const {
   const size_t end = std::min<size_t>(offset, text_.size());
   const std::string_view before = std::string_view(text_).substr(0, end);
   const int line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
-  const size_t newline = before.rfind('\n');
-  const size_t start = newline == std::string_view::npos ? 0 : newline + 1;
-  return {line, static_cast<int>(end - start) + 1};
+  return {line, static_cast<int>(end - LineStart(text_, end)) + 1};
 }
 
 std::string_view Source::LineAt(uint32_t offset) const {
   const std::string_view text = text_;
   const size_t at = std::min<size_t>(offset, text.size());
-  const size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
-  const size_t start = newline == std::string_view::npos ? 0 : newline + 1;
+  const size_t start = LineStart(text, at);
   size_t end = text.find_first_of("\r\n", at);
   if (end == std::string_view::npos) end = text.size();
   return text.substr(start, end - start);
@@ -29,7 +34,8 @@ std::string_view Source::LineAt(uint32_t offset) const {
 std::string Source::RenderCaret(SourceLoc loc) const {
   if (!loc.known()) return "";
   std::string_view line = LineAt(loc.offset);
-  size_t column = static_cast<size_t>(Locate(loc.offset).column) - 1;
+  const size_t at = std::min<size_t>(loc.offset, text_.size());
+  size_t column = at - LineStart(text_, at);
   std::string_view prefix;
   if (line.size() > kMaxLine) {
     const size_t start = column > kMaxLine / 2 ? column - kMaxLine / 2 : 0;

@@ -64,9 +64,39 @@ void TransposeTiles(TiledSharding& sharding, const DimVec& order) {
   sharding.tile_dims = std::move(dims);
 }
 
+// The iota whose groups of `copies` neighbours are listed in rising order, if that is one: the
+// groups are then whole dimensions of its source, of which the last may have to be split.
+std::optional<IotaTiles> WithSortedCopies(const IotaTiles& iota, int64_t copies) {
+  DimVec sizes = iota.reshape_dims;
+  DimVec order = iota.transpose;
+  size_t sorted_from = order.size();
+  while (copies > 1 && sorted_from > 0) {
+    const int64_t dim = order[--sorted_from];
+    const int64_t size = sizes[static_cast<size_t>(dim)];
+    if (size <= copies) {
+      if (copies % size != 0) return std::nullopt;
+      copies /= size;
+      continue;
+    }
+    if (size % copies != 0) return std::nullopt;
+    sizes[static_cast<size_t>(dim)] = size / copies;
+    sizes.insert(sizes.begin() + dim + 1, copies);
+    for (int64_t& other : order) other += other > dim ? 1 : 0;
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(++sorted_from), dim + 1);
+    copies = 1;
+  }
+  std::sort(order.begin() + static_cast<std::ptrdiff_t>(sorted_from), order.end());
+  return IotaTiles::Make(iota.dims, std::move(sizes), std::move(order));
+}
+
 // Devices that hold copies of one tile (the last dimension) are listed in rising order.
 void SortCopies(TiledSharding& sharding) {
   const int64_t copies = sharding.tile_dims.back();
+  if (sharding.iota.has_value()) {
+    std::optional<IotaTiles> sorted = WithSortedCopies(*sharding.iota, copies);
+    if (!sorted.has_value()) sharding.devices = sharding.iota->Devices();
+    sharding.iota = std::move(sorted);
+  }
   for (size_t begin = 0; begin + copies <= sharding.devices.size(); begin += copies) {
     std::sort(sharding.devices.begin() + begin, sharding.devices.begin() + begin + copies);
   }

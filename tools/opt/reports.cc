@@ -58,24 +58,26 @@ bool RemarkFilter::Shows(const PassContext::RemarkEntry& remark) const {
                   remark.message.find(contains_) != std::string::npos);
 }
 
-std::string RemarkText(const PassContext::RemarkEntry& remark, const Source& source) {
+std::string RemarkText(const PassContext::RemarkEntry& remark, const Source& source,
+                       const LineTable& lines) {
   std::string place;
   if (remark.loc.known()) {
-    const LineColumn at = source.Locate(remark.loc.offset);
+    const LineColumn at = lines.Locate(remark.loc.offset);
     place = fmt::format("{}:{}:{}: ", source.name(), at.line, at.column);
   }
   return fmt::format("{}remark: {}: {} `{}`: {}\n", place, remark.pass, Word(remark.kind),
                      remark.instruction, remark.message);
 }
 
-std::string RemarkYaml(const PassContext::RemarkEntry& remark, const Source& source) {
+std::string RemarkYaml(const PassContext::RemarkEntry& remark, const Source& source,
+                       const LineTable& lines) {
   const std::string_view tag = remark.kind == Remark::kPassed   ? "Passed"
                                : remark.kind == Remark::kMissed ? "Missed"
                                                                 : "Analysis";
   std::string out = fmt::format("--- !{}\nPass: {}\nName: {}\n", tag, YamlQuoted(remark.pass),
                                 YamlQuoted(remark.instruction));
   if (remark.loc.known()) {
-    const LineColumn at = source.Locate(remark.loc.offset);
+    const LineColumn at = lines.Locate(remark.loc.offset);
     out += fmt::format("DebugLoc: {{ File: {}, Line: {}, Column: {} }}\n",
                        YamlQuoted(source.name()), at.line, at.column);
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "lib/support/line_table.h"
 #include "lib/support/source.h"
 #include "passes/pass_manager.h"
 
@@ -23,9 +24,11 @@ class RemarkFilter {
 };
 
 // `file:2:3: remark: cse: done `x`: message`.
-std::string RemarkText(const PassContext::RemarkEntry& remark, const Source& source);
+std::string RemarkText(const PassContext::RemarkEntry& remark, const Source& source,
+                       const LineTable& lines);
 // A document `--- !Passed` in the form of LLVM's optimization records.
-std::string RemarkYaml(const PassContext::RemarkEntry& remark, const Source& source);
+std::string RemarkYaml(const PassContext::RemarkEntry& remark, const Source& source,
+                       const LineTable& lines);
 
 std::string StatsText(const PassContext& context);
 // {"pass": {"what": count}}

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "lib/ir/verify_meaning.h"
 #include "lib/support/file.h"
 #include "lib/support/strings.h"
 #include "parser/parser.h"
@@ -172,7 +173,7 @@ class Session {
     return exit_code;
   }
 
-  // Parsed, and verified as the flags ask. `warnings` (may be null) gets those of the parser.
+  // Parsed, and verified as the flags ask. `warnings` (may be null) gets those of both.
   absl::StatusOr<std::unique_ptr<Module>> Load(const InputText& input,
                                                std::vector<Diagnostic>* warnings = nullptr) const {
     ParserOptions parser;
@@ -180,8 +181,16 @@ class Session {
     ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source, parser));
     VerifierOptions verifier;
     verifier.max_errors = MaxErrors(options_);
-    if (options_.verify_input || options_.verify_only) RETURN_IF_ERROR(Verify(*module, verifier));
-    return module;
+    if (!options_.verify_input && !options_.verify_only) return module;
+    const absl::Status status = Verify(*module, verifier);
+    if (status.ok()) {
+      if (warnings == nullptr) return module;
+      const std::vector<Diagnostic> meaningless = MeaningWarnings(*module);
+      warnings->insert(warnings->end(), meaningless.begin(), meaningless.end());
+      return module;
+    }
+    if (options_.verify_only || status.code() == absl::StatusCode::kInternal) return status;
+    return AddNote(status, {}, "`--verify-input=false` reads it all the same");
   }
 
   int RunText(const InputText& input) {
@@ -240,10 +249,14 @@ class Session {
       on_failure = [&](const FailureReport& failure) { Reproduce(input, failure); };
     }
     instrumentation_.dump_number = module_number_;
+    Instrumentation instrumentation = instrumentation_;
+    // Of what was not sound before, no pass is to be blamed.
+    if (!options_.verify_input && instrumentation.verify_each)
+      instrumentation.verify_each = Verify(module, instrumentation.verifier).ok();
     if (equivalence_) equivalence_->Start();
     const std::string name = module.name();
     absl::StatusOr<PipelineResult> result =
-        RunPipeline(pipeline_, module, context_, instrumentation_, on_failure);
+        RunPipeline(pipeline_, module, context_, instrumentation, on_failure);
     if (!options_.remarks.empty()) PrintRemarks(*input.source, first_remark);
     RETURN_IF_ERROR(result.status());
     if (!instrumentation_.dump_directory.empty())
@@ -294,11 +307,13 @@ class Session {
   }
 
   void PrintRemarks(const Source& source, size_t first) {
+    if (first == context_.remarks().size()) return;
+    const LineTable lines(source);
     for (size_t i = first; i < context_.remarks().size(); ++i) {
       const PassContext::RemarkEntry& remark = context_.remarks()[i];
       if (!remarks_.Shows(remark)) continue;
-      WriteStderr(options_.remarks_format == "yaml" ? RemarkYaml(remark, source)
-                                                    : RemarkText(remark, source));
+      WriteStderr(options_.remarks_format == "yaml" ? RemarkYaml(remark, source, lines)
+                                                    : RemarkText(remark, source, lines));
     }
   }
 

@@ -7,6 +7,7 @@
 #include "passes/pass_manager.h"
 #include "tools/support/compare_values.h"
 #include "tools/support/equivalence.h"
+#include "tools/support/runnable.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -43,7 +44,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileFor(std::string_view platform
 }
 
 absl::Status RunOnPlatform(const Module& module, const CandidateRun& run) {
-  RETURN_IF_ERROR(Verify(module, Runnable()));
+  RETURN_IF_ERROR(VerifyRunnable(module));
   // As hlo-run: the reference treats denormals as the platform does.
   const Denormals denormals = run.platform == "cpu" ? Denormals::kFlush : Denormals::kKeep;
   ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,

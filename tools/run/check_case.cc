@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/registry.h"
+#include "lib/ir/verify_meaning.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
@@ -102,6 +103,7 @@ class PartChecker {
 
   absl::Status Steps(std::string& difference) const {
     ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadModule(input_, Runnable()));
+    RETURN_IF_ERROR(VerifyMeaning(*module));
     if (module->entry() == nullptr)
       return Error("module `{}` has no entry computation", module->name());
     ASSIGN_OR_RETURN(Backend * backend, FindBackend(platform_));
@@ -155,6 +157,7 @@ absl::StatusOr<CheckResult> ModelSteps(const ModelFile& model, const std::string
   source = inputs.front().source;
   const double start = Now();
   ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadModule(inputs.front(), Runnable()));
+  RETURN_IF_ERROR(VerifyMeaning(*module));
   ASSIGN_OR_RETURN(const int filled, FillElided(*module, options.fill_elided));
   static_cast<void>(filled);
   const double parsed = Now();

@@ -8,6 +8,7 @@
 
 #include "backends/registry.h"
 #include "lib/ir/verifier.h"
+#include "lib/ir/verify_meaning.h"
 #include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "passes/pass_manager.h"
@@ -17,6 +18,7 @@
 #include "tools/run/outputs.h"
 #include "tools/run/progress.h"
 #include "tools/run/run_report.h"
+#include "tools/support/runnable.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -113,6 +115,7 @@ class Runner {
     located_ = true;
     ASSIGN_OR_RETURN(module_, LoadModule(inputs.front(),
                                          options_.passes.empty() ? Runnable() : VerifierOptions()));
+    if (options_.passes.empty()) RETURN_IF_ERROR(VerifyMeaning(*module_));
     report_.parse_ms = Now() - start;
     if (module_->entry() == nullptr)
       return Error("module `{}` has no entry computation", module_->name());
@@ -139,7 +142,7 @@ class Runner {
     PassContext context;
     ASSIGN_OR_RETURN(const PipelineResult result, RunPipeline(*pipeline, *module_, context));
     extra_passes_ms_ = Now() - start - result.verify_milliseconds;
-    RETURN_IF_ERROR(Verify(*module_, Runnable()));
+    RETURN_IF_ERROR(VerifyRunnable(*module_));
     return absl::OkStatus();
   }
 

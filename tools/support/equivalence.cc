@@ -10,6 +10,7 @@
 #include "lib/eval/evaluator.h"
 #include "passes/registry.h"
 #include "tools/support/compare_values.h"
+#include "tools/support/runnable.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -151,7 +152,7 @@ absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint
 
 absl::StatusOr<ReferenceRuns> ReferenceRuns::Make(const Module& module,
                                                   const EquivalenceOptions& options) {
-  RETURN_IF_ERROR(Verify(module, Runnable()));
+  RETURN_IF_ERROR(VerifyRunnable(module));
   ReferenceRuns result;
   result.options_ = options;
   for (int64_t i = 0; i < options.seeds; ++i) {
@@ -166,7 +167,7 @@ absl::StatusOr<ReferenceRuns> ReferenceRuns::Make(const Module& module,
 
 absl::StatusOr<std::string> ReferenceRuns::CompareRuns(const Module& module, RuleSafety safety,
                                                        std::vector<SeedRun>& now) const {
-  RETURN_IF_ERROR(Verify(module, Runnable()));
+  RETURN_IF_ERROR(VerifyRunnable(module));
   for (const SeedRun& run : runs_) {
     RETURN_IF_ERROR(CheckTakes(module, run.arguments));
     ASSIGN_OR_RETURN(std::vector<Literal> results,
