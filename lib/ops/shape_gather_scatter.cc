@@ -65,8 +65,10 @@ std::vector<int> IndexDims(Shape indices, int64_t vector_dim) {
   return dims;
 }
 
-absl::Status CheckUpdates(const ShapeArgs& args, const ScatterAttrs& attrs, Shape input,
-                          Shape indices, Shape updates) {
+// Of input `i` and its updates.
+absl::Status CheckUpdates(const ShapeArgs& args, const ScatterAttrs& attrs, int i, Shape indices,
+                          Shape updates) {
+  const Shape input = args.operand(i);
   const std::vector<int> index_dims = IndexDims(indices, attrs.index_vector_dim);
   const DimVec& window = attrs.update_window_dims;
   if (updates.rank() != static_cast<int>(index_dims.size() + window.size())) {
@@ -88,7 +90,7 @@ absl::Status CheckUpdates(const ShapeArgs& args, const ScatterAttrs& attrs, Shap
     return args.Error(
         "`update_window_dims` has {} entries, expected rank {} of `{}` without {} inserted and {} "
         "batching dimensions",
-        window.size(), input.rank(), args.name(0), attrs.inserted_window_dims.size(),
+        window.size(), input.rank(), args.name(i), attrs.inserted_window_dims.size(),
         attrs.input_batching_dims.size());
   }
   size_t next_window = 0;
@@ -99,7 +101,7 @@ absl::Status CheckUpdates(const ShapeArgs& args, const ScatterAttrs& attrs, Shap
       if (input.dim(from) != Shape::kUnbounded && updates.dim(d) > input.dim(from)) {
         return args.Error(
             "window dimension {} of the updates is {}, but dimension {} of `{}` is only {}", d,
-            updates.dim(d), from, args.name(0), input.dim(from));
+            updates.dim(d), from, args.name(i), input.dim(from));
       }
       continue;
     }
@@ -226,7 +228,7 @@ absl::StatusOr<Shape> ScatterShape(const ShapeArgs& args) {
                            attrs.index_vector_dim, "inserted_window_dims", "input_batching_dims",
                            "scatter_indices_batching_dims", "scatter_dims_to_operand_dims"}));
   for (int i = 0; i < n; ++i) {
-    RETURN_IF_ERROR(CheckUpdates(args, attrs, args.operand(i), indices, args.operand(n + 1 + i)));
+    RETURN_IF_ERROR(CheckUpdates(args, attrs, i, indices, args.operand(n + 1 + i)));
   }
   if (n == 1) return input;
   return Shape::Tuple(args.operands().subspan(0, static_cast<size_t>(n)));

@@ -1,3 +1,4 @@
+// Warnings while they are collected: of each kind the first few.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,8 +12,8 @@
 
 namespace hlo {
 
-// Warnings while they are collected. Of one kind, which is the format of their text, the first few
-// are kept and the others counted: a file with one oddity has it in every line.
+// Of one kind, which is the format of their text, the first few are kept and the others counted: a
+// file with one oddity has it in every line.
 class WarningList {
  public:
   template <class... Args>
