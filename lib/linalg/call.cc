@@ -53,7 +53,8 @@ LinalgCall::LinalgCall(Signature signature)
   empty_ =
       sizes_['n'] == 0 || (sizes_['m'] == 0 && target.operands.find('m') != std::string_view::npos);
   routine_ = ForType(target.own, signature.type);
-  const bool small = std::max(sizes_['m'], sizes_['n']) <= target.own_up_to;
+  const int64_t weight = IsComplex(signature.type) ? 2 : 1;
+  const bool small = std::max(sizes_['m'], sizes_['n']) * weight <= target.own_up_to;
   is_best_ = target.routine.empty() || (routine_ != nullptr && small);
   if (is_best_) return;
   lapack_ = LapackOf(signature);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace hlo::linalg {
@@ -65,6 +66,30 @@ T Times(T a, T b) {
     return a * b;
   }
 }
+
+// Division by one number again and again. Complex ones are multiplied by the inverse, as LAPACK
+// does, unless that might overflow.
+template <class T>
+class Divisor final {
+ public:
+  explicit Divisor(T divisor) : divisor_(divisor) {
+    if constexpr (kIsComplex<T>) {
+      constexpr Real<T> kSmallest = std::numeric_limits<Real<T>>::min() * 4;
+      by_inverse_ = Size1(divisor) >= kSmallest && Size1(divisor) <= 1 / kSmallest;
+      if (by_inverse_) inverse_ = T(1) / divisor;
+    }
+  }
+  T Divide(T x) const {
+    if constexpr (kIsComplex<T>) {
+      if (by_inverse_) return Times(x, inverse_);
+    }
+    return x / divisor_;
+  }
+
+ private:
+  T divisor_, inverse_{};
+  bool by_inverse_ = false;
+};
 
 template <class T>
 struct Matrix {

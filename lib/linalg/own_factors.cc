@@ -85,8 +85,8 @@ T MakeReflector(Matrix<T> a, int64_t j) {
   const Real<T> length = std::hypot(Length(Re(alpha), rest, a.columns, below), Im(alpha));
   const Real<T> beta = std::signbit(Re(alpha)) ? length : -length;
   T tau = (T(beta) - alpha) / beta;
-  const T divisor = alpha - T(beta);
-  for (int64_t i = j + 1; i < a.rows; ++i) a(i, j) /= divisor;
+  const Divisor<T> divisor(alpha - T(beta));
+  for (int64_t i = j + 1; i < a.rows; ++i) a(i, j) = divisor.Divide(a(i, j));
   a(j, j) = T(beta);
   return tau;
 }
@@ -161,9 +161,9 @@ void OwnGetrf<T>::Run(const Job& job) {
       continue;
     }
     if (pivot != j) std::swap_ranges(a.row(j), a.row(j) + a.columns, a.row(pivot));
-    const T divisor = a(j, j);
+    const Divisor<T> divisor(a(j, j));
     for (int64_t i = j + 1; i < a.rows; ++i) {
-      const T factor = a(i, j) /= divisor;
+      const T factor = a(i, j) = divisor.Divide(a(i, j));
       Subtract(a.row(i), factor, a.row(j), j + 1, a.columns);
     }
   }

@@ -34,8 +34,8 @@ void Solve(const Triangle<T>& op, bool lower, bool unit, Matrix<T> x) {
       Subtract(x.row(i), op(i, j), x.row(j), x.columns);
     }
     if (unit) continue;
-    const T divisor = op(i, i);
-    for (int64_t k = 0; k < x.columns; ++k) x(i, k) /= divisor;
+    const Divisor<T> divisor(op(i, i));
+    for (int64_t k = 0; k < x.columns; ++k) x(i, k) = divisor.Divide(x(i, k));
   }
 }
 

@@ -21,8 +21,8 @@ constexpr RoutinesByType Numbers() {
 }
 constexpr RoutinesByType kNone;
 
-// Ours are faster up to about these sizes, measured against OpenBLAS (README.md).
-constexpr int64_t kSmall = 24, kSmallSolve = 16;
+// Ours are faster up to about these sizes, measured against OpenBLAS on a processor with AVX-512.
+constexpr int64_t kSmallCholesky = 36, kSmallLu = 40, kSmallQr = 32, kSmallSolve = 14;
 
 constexpr std::string_view kFloats = "sdcz", kReals = "sd", kComplexes = "cz";
 constexpr std::string_view kSvd = "T[m,n] R[k] T[m,u] T[v,n] I[]";
@@ -31,19 +31,19 @@ constexpr std::string_view kDiagonals = "T[n] T[n] T[n] T[n,r]";
 // clang-format off
 constexpr Target kTargets[] = {
   {"lapack_?potrf_ffi", kFloats, "T[n,n]", "T[n,n] I[]", "uplo:LU", "",
-   "?potrf", Floats<Potrf>(), Floats<OwnPotrf>(), kSmall},
+   "?potrf", Floats<Potrf>(), Floats<OwnPotrf>(), kSmallCholesky},
   {"lapack_?getrf_ffi", kFloats, "T[m,n]", "T[m,n] I[k] I[]", "", "",
-   "?getrf", Floats<Getrf>(), Floats<OwnGetrf>(), kSmall},
+   "?getrf", Floats<Getrf>(), Floats<OwnGetrf>(), kSmallLu},
   {"lapack_?geqrf_ffi", kFloats, "T[m,n]", "T[m,n] T[k]", "", "",
-   "?geqrf", Floats<Geqrf>(), Floats<OwnGeqrf>(), kSmall},
+   "?geqrf", Floats<Geqrf>(), Floats<OwnGeqrf>(), kSmallQr},
   {"lapack_?orgqr_ffi", kReals, "T[m,n] T[r]", "T[m,n]", "", "n<=m r<=n",
-   "?orgqr", Floats<Orgqr>(), Floats<OwnOrgqr>(), kSmall},
+   "?orgqr", Floats<Orgqr>(), Floats<OwnOrgqr>(), kSmallQr},
   {"lapack_?ungqr_ffi", kComplexes, "T[m,n] T[r]", "T[m,n]", "", "n<=m r<=n",
-   "?ungqr", Floats<Orgqr>(), Floats<OwnOrgqr>(), kSmall},
+   "?ungqr", Floats<Orgqr>(), Floats<OwnOrgqr>(), kSmallQr},
   {"lapack_?ormqr_ffi", kReals, "T[q,r] T[r] T[m,n]", "T[m,n]", "left:b transpose:b", "r<=q",
-   "?ormqr", Floats<Ormqr>(), Floats<OwnOrmqr>(), kSmall},
+   "?ormqr", Floats<Ormqr>(), Floats<OwnOrmqr>(), kSmallQr},
   {"lapack_?unmqr_ffi", kComplexes, "T[q,r] T[r] T[m,n]", "T[m,n]", "left:b transpose:b", "r<=q",
-   "?unmqr", Floats<Ormqr>(), Floats<OwnOrmqr>(), kSmall},
+   "?unmqr", Floats<Ormqr>(), Floats<OwnOrmqr>(), kSmallQr},
   {"lapack_?trsm_ffi", kFloats, "T[t,t] T[m,n]", "T[m,n]", "side:LR uplo:LU trans_x:NTC diag:NU", "",
    "?trsm", Floats<Trsm>(), Floats<OwnTrsm>(), kSmallSolve},
   {"lapack_?geqp3_ffi", kFloats, "T[m,n] I[n]", "T[m,n] I[n] T[k]", "", "",
@@ -79,11 +79,11 @@ constexpr Target kTargets[] = {
   {"cpu_csr_sparse_dense_ffi", "sdczil", "T[z] J[a] J[z] T[n,c]", "T[m,c]", "", "",
    "", kNone, Numbers<CsrTimesDense>(), 0},
   {"Qr", kFloats, "T[m,n]", "T[m,n] T[k]", "", "",
-   "?geqrf", Floats<Geqrf>(), Floats<OwnGeqrf>(), kSmall},
+   "?geqrf", Floats<Geqrf>(), Floats<OwnGeqrf>(), kSmallQr},
   {"ProductOfElementaryHouseholderReflectors", kReals, "T[m,n] T[r]", "T[m,n]", "", "n<=m r<=n",
-   "?orgqr", Floats<Orgqr>(), Floats<OwnOrgqr>(), kSmall},
+   "?orgqr", Floats<Orgqr>(), Floats<OwnOrgqr>(), kSmallQr},
   {"ProductOfElementaryHouseholderReflectors", kComplexes, "T[m,n] T[r]", "T[m,n]", "", "n<=m r<=n",
-   "?ungqr", Floats<Orgqr>(), Floats<OwnOrgqr>(), kSmall},
+   "?ungqr", Floats<Orgqr>(), Floats<OwnOrgqr>(), kSmallQr},
   {"Eigh", kReals, "T[n,n]", "T[n,n] R[n]", "=lower", "",
    "?syevd", Floats<Eigh>(), kNone, 0},
   {"Eigh", kComplexes, "T[n,n]", "T[n,n] R[n]", "=lower", "",
