@@ -40,6 +40,8 @@ PlatformConfig Parse(std::string_view text) {
     if (key == "inputs") config.inputs = Number(value);
     if (key == "indices") config.any_indices = value == "any";
     if (key == "verify") config.verify = value == "each";
+    if (key == "kernels") config.evaluate = value == "evaluate";
+    if (key == "checks") config.checks = value != "none";
   }
   return config;
 }
@@ -54,6 +56,8 @@ PlatformConfig Chosen(std::string_view input) {
   config.inputs = 1 + random.Below(100);
   config.any_indices = random.OneIn(3);
   config.verify = random.OneIn(6);
+  config.evaluate = config.platform == "cpu" && random.OneIn(3);
+  config.checks = !random.OneIn(3);
   if (uses_xla) config.platform = kXlaPlatform;
   return config;
 }
@@ -65,6 +69,8 @@ std::string PlatformConfig::ToString() const {
   if (!features.empty()) text += fmt::format(" features={}", features);
   if (any_indices) text += " indices=any";
   if (verify) text += " verify=each";
+  if (evaluate) text += " kernels=evaluate";
+  if (!checks) text += " checks=none";
   return text;
 }
 
@@ -73,6 +79,8 @@ CompileOptions PlatformConfig::Options() const {
   options.threads = threads;
   options.cpu_features = features;
   options.verify_each_pass = verify;
+  options.cpu.kernels = evaluate ? CpuKernels::kEvaluate : CpuKernels::kLlvm;
+  options.cpu.checks = checks ? CpuChecks::kAll : CpuChecks::kNone;
   options.gpu_sim_sanitize = true;
   options.gpu_sim_seed = inputs;
   // As hlo-run does.

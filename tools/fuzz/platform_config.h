@@ -2,7 +2,7 @@
 // the bytes of the input, unless the input says it in a line `// CONFIG: …`, so that a reduced input
 // keeps what showed its failure.
 //
-//   // CONFIG: platform=cpu threads=2 features=avx2 inputs=7 indices=any
+//   // CONFIG: platform=cpu threads=2 features=avx2 inputs=7 indices=any kernels=evaluate checks=none
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,8 @@ struct PlatformConfig {
   uint64_t inputs = 1;       // seed of the arguments
   bool any_indices = false;  // indices may be out of range
   bool verify = false;       // after each pass
+  bool evaluate = false;     // kernels of the CPU are run as tile IR
+  bool checks = true;        // every access of theirs is checked
 
   std::string ToString() const;
   CompileOptions Options() const;
