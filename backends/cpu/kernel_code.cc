@@ -98,6 +98,20 @@ absl::StatusOr<std::vector<bool>> AccessesToCheck(const tile::Kernel& kernel, in
   return wanted;
 }
 
+std::string UnprovenText(const tile::Kernel& kernel, int64_t task_count) {
+  const std::vector<tile::AccessProof> proofs = tile::ProveAccesses(kernel, task_count);
+  std::string text;
+  for (size_t n = 0; n < proofs.size(); ++n) {
+    if (proofs[n] != tile::AccessProof::kUnknown) continue;
+    const tile::Node& node = kernel.nodes[n];
+    text += fmt::format("// not proved to be inside: {} b{}[%{}]", Text(node.op), node.buffer,
+                        node.operands[0]);
+    if (node.origin != nullptr) text += fmt::format(" for `{}`", node.origin->name());
+    text += "\n";
+  }
+  return text;
+}
+
 void WriteKernelPlace(const void* context, CrashWriter& out) {
   const auto& instruction = *static_cast<const Instruction*>(context);
   out.Text("  in the kernel of `").Text(instruction.name()).Text("`");

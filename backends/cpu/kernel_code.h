@@ -53,6 +53,9 @@ class KernelCode final {
 absl::StatusOr<std::vector<bool>> AccessesToCheck(const tile::Kernel& kernel, int64_t task_count,
                                                   CpuChecks checks, const Instruction& instruction);
 
+// The accesses that are not proved to be inside their buffers, one in a line.
+std::string UnprovenText(const tile::Kernel& kernel, int64_t task_count);
+
 // For a CrashLine around the kernel of an instruction (the context): where it stands in the source.
 void WriteKernelPlace(const void* instruction, CrashWriter& out);
 

@@ -63,9 +63,10 @@ absl::Status KernelThunk::RunTracked(ExecuteContext& context) const {
   absl::InlinedVector<tile::ByteState*, 16> of_buffers;
   for (const BufferSlice& slice : launch_.buffers) of_buffers.push_back(states.At(slice));
   RETURN_IF_ERROR(Run(context, of_buffers));
-  const auto least = launch_.is_update ? tile::ByteState::kWritten : tile::ByteState::kJustNow;
   for (size_t i = 0; i < used.writes.size(); ++i) {
-    const int64_t at = states.FirstBelow(used.writes[i], least);
+    // What an update leaves as it was has been looked at when it was written.
+    const int64_t at =
+        launch_.is_update ? -1 : states.FirstBelow(used.writes[i], tile::ByteState::kJustNow);
     if (at >= 0) return launch_.code.LeftUnwritten(static_cast<int>(used.reads.size() + i), at);
     states.SetWritten(used.writes[i]);
   }

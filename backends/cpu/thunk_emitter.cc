@@ -220,7 +220,12 @@ class ProgramEmitter {
         planned.is_update = !WantsToShare(*instruction).empty();
       }
       Show(EmitStage::kTile, [&] {
-        return fmt::format("// {}\n{}", instruction->name(), planned.plan.kernel.ToString());
+        const KernelPlan& plan = planned.plan;
+        return fmt::format("// {}\n{}{}", instruction->name(),
+                           options_.cpu.checks == CpuChecks::kNone
+                               ? ""
+                               : UnprovenText(plan.kernel, plan.task_count),
+                           plan.kernel.ToString());
       });
       ASSIGN_OR_RETURN(std::vector<bool> checked, CheckedAccesses(*instruction, planned.plan));
       if (jit_ == nullptr) continue;
