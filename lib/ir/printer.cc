@@ -43,6 +43,14 @@ bool IsAsync(const Instruction& instruction) {
 
 // Whether every computation stands before all that call it.
 bool IsReadable(const std::vector<Computation*>& order) {
+  // Where each has one caller, which most have, it stands before that.
+  const auto is_shared = [](const Computation* computation) {
+    const auto callers = computation->callers();
+    return std::any_of(callers.begin(), callers.end(), [&callers](const CallSite& site) {
+      return site.caller->parent() != callers[0].caller->parent();
+    });
+  };
+  if (std::none_of(order.begin(), order.end(), is_shared)) return true;
   absl::flat_hash_map<const Computation*, size_t> place;
   for (size_t i = 0; i < order.size(); ++i) place.emplace(order[i], i);
   for (size_t i = 0; i < order.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "lib/ir/verify_internal.h"
 #include "lib/support/warning_list.h"
+#include "lib/types/shape_util.h"
 
 namespace hlo {
 namespace {
@@ -200,8 +201,29 @@ void CheckArrays(Reports& reports, const Instruction& collective) {
   }
 }
 
+// Start indices and sizes are scalars. `first`: the operand they begin at.
+void CheckScalars(Reports& reports, const Instruction& instruction, int first) {
+  for (int i = first; i < instruction.operand_count(); ++i) {
+    bool all = true;
+    ForEachLeaf(instruction.operand(i)->shape(),
+                [&all](Shape leaf, const ShapeIndex&) { all = all && leaf.IsScalar(); });
+    if (all) continue;
+    return reports.Add(instruction.loc(), "`{}` takes `{}` of shape `{}`, expected scalars",
+                       instruction.name(), instruction.operand(i)->name(),
+                       instruction.operand(i)->shape());
+  }
+}
+
+void CheckDynamicReshape(Reports& reports, const Instruction& reshape) {
+  CheckScalars(reports, reshape, 1);
+}
+
 void CheckPermute(Reports& reports, const Instruction& permute) {
-  if (permute.attrs<CollectivePermuteAttrs>().slice_sizes.empty()) CheckArrays(reports, permute);
+  if (permute.attrs<CollectivePermuteAttrs>().slice_sizes.empty()) {
+    CheckArrays(reports, permute);
+  } else {
+    CheckScalars(reports, permute, 2);
+  }
 }
 
 void CheckRoots(Reports& reports, const Instruction& broadcast) {
@@ -230,6 +252,7 @@ constexpr RuleRow kRuleRows[] = {
     {Opcode::kCollectivePermute, CheckPermute},
     {Opcode::kCollectivePermuteStart, CheckPermute},
     {Opcode::kCompare, CheckCompare},
+    {Opcode::kDynamicReshape, CheckDynamicReshape},
     {Opcode::kFft, CheckFft},
     {Opcode::kFusion, CheckFusion},
     {Opcode::kGather, CheckGather},

@@ -4,6 +4,7 @@
 //   after a mistake   broadcast that reads one dimension twice; bitcast of or to something that is no array; compare of complex
 //                     numbers by order; fft whose length is not that of the array (of no elements, or length 0, there is nothing
 //                     to transform)
+//   sizes             of dynamic-reshape and start indices of a collective-permute in place that are no scalars
 //   indexing          gather and scatter: a dimension that is both batching and indexed, collapsed or inserted; batching dimensions
 //                     of different sizes, or along the index vector; variadic scatters over arrays of different sizes
 //   control flow      while whose body returns something else than it takes; computation of a fusion that something else calls, too

@@ -118,7 +118,7 @@ absl::Status CheckOffsets(const ShapeArgs& args, Shape buffer, Shape offsets,
     }
     bool fits = offsets.element_count_of_tuple() == buffer.rank();
     for (const Shape index : offsets.elements())
-      fits = fits && index.IsScalar() && IsInteger(index.element_type());
+      fits = fits && index.IsArray() && IsInteger(index.element_type());
     if (fits) return absl::OkStatus();
   }
   if (buffer.IsTuple() && offsets.IsTuple() &&

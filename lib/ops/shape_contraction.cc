@@ -296,6 +296,10 @@ absl::StatusOr<Shape> CholeskyShape(const ShapeArgs& args) {
 }
 
 absl::StatusOr<Shape> TriangularSolveShape(const ShapeArgs& args) {
+  if (args.attrs<TriangularSolveAttrs>().transpose_a == TransposeKind::kInvalid) {
+    return args.Error("`transpose_a` is `{}`, expected one of the others",
+                      Text(TransposeKind::kInvalid));
+  }
   RETURN_IF_ERROR(CheckSquareMatrices(args, 0));
   const Shape a = args.operand(0);
   const Shape b = args.operand(1);

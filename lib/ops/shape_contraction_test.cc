@@ -33,7 +33,13 @@ AttrsPtr Grouped(int64_t feature_groups, int64_t batch_groups) {
   return AttrsPtr::Make(attrs);
 }
 AttrsPtr Fft(FftType type, DimVec length) { return AttrsPtr::Make(FftAttrs{type, length}); }
-AttrsPtr Solve(bool left_side) { return AttrsPtr::Make(TriangularSolveAttrs{left_side, true}); }
+AttrsPtr Solve(bool left_side) {
+  TriangularSolveAttrs attrs;
+  attrs.left_side = left_side;
+  attrs.lower = true;
+  attrs.transpose_a = TransposeKind::kNoTranspose;
+  return AttrsPtr::Make(attrs);
+}
 
 TEST_CASE("dot gives batch, left and right dimensions", "[ops][shape]") {
   CheckAll({

@@ -114,8 +114,9 @@ absl::StatusOr<Shape> DynamicReshapeShape(const ShapeArgs& args) {
                       args.operand_count() - 1, result.rank(), result);
   }
   for (int i = 1; i < args.operand_count(); ++i) {
-    if (!args.operand(i).IsScalarOf(ElementType::kS32)) {
-      return args.Error("`{}` has shape `{}`, expected `s32[]`", args.name(i), args.operand(i));
+    const Shape size = args.operand(i);
+    if (!size.IsArray() || size.element_type() != ElementType::kS32) {
+      return args.Error("`{}` has shape `{}`, expected `s32[]`", args.name(i), size);
     }
   }
   return result;
