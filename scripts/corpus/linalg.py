@@ -2,7 +2,9 @@
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg as jsl
 from jax import lax
+from jax.experimental import sparse
 
 from corpus.register import program
 from models.spec import symmetric, uniform
@@ -55,6 +57,49 @@ def factorisations(a, b):
 def lapack_calls(a):
     """Factorisations that JAX leaves to LAPACK: custom calls."""
     return jnp.linalg.qr(a), jnp.linalg.eigh(a), jnp.linalg.cholesky(a), jnp.linalg.svd(a)
+
+
+@program(symmetric((2, 5, 4), 1), symmetric((3, 5, 5), 1))
+def spectra(a, b):
+    """Singular values, eigenvalues and Schur forms; vectors only where their sign does not count."""
+    u, s, v = jnp.linalg.svd(a, full_matrices=False)
+    w, vectors = jnp.linalg.eigh(b)
+    values, right = jnp.linalg.eig(b)
+    form, base = jsl.schur(b[0])
+    return (s, jnp.abs(u), (u * s[:, None, :]) @ v, w, jnp.abs(vectors), values, jnp.abs(right),
+            base @ form @ base.T)
+
+
+@program(symmetric((3, 4, 4), 1), symmetric((5, 3), 1))
+def spectral_gradients(a, b):
+    """Gradients of singular values, eigenvalues and a pseudo-inverse, some of them batched."""
+    def spread(m):
+        return jnp.sum(jnp.linalg.svd(m, compute_uv=False)**3)
+
+    def energy(m):
+        w, v = jnp.linalg.eigh(m)
+        return jnp.sum((v * jnp.exp(w)) @ v.T)
+    return (jax.vmap(jax.grad(spread))(a), jax.vmap(jax.grad(energy))(a),
+            jax.grad(lambda m: jnp.sum(jnp.abs(jnp.linalg.eigvals(m))))(a[0]),
+            jax.grad(lambda m: jnp.sum(jnp.linalg.pinv(m)**2))(b))
+
+
+@program(symmetric((4, 4), 0.5), symmetric((5, 3), 1))
+def functions_of_matrices(a, b):
+    """Exponential, square root, polar form, least squares, determinants."""
+    return (jsl.expm(a), jsl.sqrtm(positive_definite(a)), *jsl.polar(b),
+            jnp.linalg.lstsq(b, b[:, :1])[0], jnp.linalg.slogdet(a), jnp.linalg.cond(b))
+
+
+@program(uniform((2, 6), 1, 2), symmetric((2, 6, 3), 1), symmetric((5, 4), 1))
+def sparse_systems(d, b, x):
+    """Tridiagonal systems and their gradients, and sparse matrices times dense ones."""
+    def total(d, b):
+        return jnp.sum(lax.linalg.tridiagonal_solve(0.2 * d, 3 * d, 0.5 * d, b)**2)
+    rows = sparse.CSR((x[:, 0], jnp.array([2, 0, 4, 1, 1]), jnp.array([0, 2, 2, 3, 5])),
+                      shape=(4, 5))
+    return (lax.linalg.tridiagonal_solve(0.2 * d, 3 * d, 0.5 * d, b),
+            jax.grad(total, argnums=(0, 1))(d, b), rows @ x, rows @ x[:, 1])
 
 
 @program(symmetric((6, 6), 0.5), symmetric((6,), 1))
