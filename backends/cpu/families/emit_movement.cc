@@ -182,11 +182,14 @@ absl::StatusOr<Affine> FusionEmitter::ClampedStart(const Instruction* instructio
                                                    const Index& index, int64_t limit) {
   if (limit == 0) return Affine();
   ASSIGN_OR_RETURN(Value start, Emit(instruction, index));
-  start = b_.Convert(start, ElementType::kS64);
-  if (!IsUnsigned(instruction->shape().element_type()) ||
-      ByteSize(instruction->shape().element_type()) == 8) {
-    start = b_.Max(start, b_.Index(0));
+  const ElementType type = instruction->shape().element_type();
+  if (type == ElementType::kU64) {
+    // Before the conversion, which would make large numbers negative.
+    const Value most = b_.Constant(type, {static_cast<uint64_t>(limit), 0});
+    start = b_.Element(Opcode::kMinimum, type, {start, most});
   }
+  start = b_.Convert(start, ElementType::kS64);
+  if (!IsUnsigned(type) || type == ElementType::kU64) start = b_.Max(start, b_.Index(0));
   return Opaque(b_.Min(start, b_.Index(limit)), {0, limit});
 }
 

@@ -189,10 +189,6 @@ absl::StatusOr<llvm::Value*> FusedEmitter::ClampedStart(const Instruction* instr
   if (IsSigned(type)) {
     wide = b.CreateSelect(b.CreateICmpSLT(wide, zero), zero, wide);
     wide = b.CreateSelect(b.CreateICmpSLT(most, wide), most, wide);
-  } else if (ByteSize(type) == 8) {
-    // As the interpreter: read as a signed number.
-    wide = b.CreateSelect(b.CreateICmpSLT(wide, zero), zero, wide);
-    wide = b.CreateSelect(b.CreateICmpSLT(most, wide), most, wide);
   } else {
     wide = b.CreateSelect(b.CreateICmpULT(most, wide), most, wide);
   }
