@@ -31,9 +31,10 @@ class BenchError(Exception):
     """A message for the user."""
 
 
-def run(command):
+def run(command, environment=None):
     """The standard output of a command, or an error with the last line of what it said."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False,
+                          env=os.environ | (environment or {}))
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()
         line = " ".join(map(str, command))

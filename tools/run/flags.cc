@@ -79,6 +79,8 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
   flags.Add("bench", &o.bench, "warm up, then run again and again, arguments in memory");
   flags.Add("bench-min-runs", &o.bench_min_runs, "N", "at least so many runs (default: 10)");
   flags.Add("bench-min-seconds", &o.bench_min_seconds, "X", "and at least so long (default: 1)");
+  flags.Add("bench-compiles", &o.bench_compiles, "N",
+            "compile so often, report the median (default: 1, which loads the compiler, too)");
   flags.Add("json", &o.json, "FILE", "write the times as JSON (- is standard output)");
   flags.Add("progress", &o.progress, "WHEN", "progress line after one second: auto, always, never");
   flags.Add("memory-limit", &o.memory_limit, "BYTES", "fail with exit code 4 beyond, e.g. 512M");

@@ -157,6 +157,8 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
     return Error("`--max-loop-iterations` expects a number that is not negative");
   if (options.bench_min_runs < 1)
     return Error("`--bench-min-runs` expects at least 1, found `{}`", options.bench_min_runs);
+  if (options.bench_compiles < 1)
+    return Error("`--bench-compiles` expects at least 1, found `{}`", options.bench_compiles);
   if (!(options.bench_min_seconds >= 0))
     return Error("`--bench-min-seconds` expects a number that is not negative");
   if (options.kernel_info) {

@@ -52,6 +52,7 @@ struct ToolOptions {
   bool bench = false;
   int64_t bench_min_runs = 10;
   double bench_min_seconds = 1;
+  int64_t bench_compiles = 1;
   std::string json;
   std::string progress = "auto";
   std::string memory_limit;

@@ -81,10 +81,7 @@ class Runner {
     std::map<EmitStage, std::string> emitted;
     CompileOptions compile = CompilerOptions(&emitted);
     const Shape result_shape = module_->entry()->root()->shape();
-    const double start = Now();
-    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
-                     backend->Compile(std::move(module_), compile));
-    report_.compile_ms = extra_passes_ms_ + Now() - start;
+    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*backend, compile));
     if (!options_.emit_stages.empty()) {
       RETURN_IF_ERROR(ShowStages(emitted));
       return Report(*executable, nullptr);
@@ -105,6 +102,23 @@ class Runner {
     }
     Judge(expected);
     return absl::OkStatus();
+  }
+
+  // The executable of the last compilation; all of them are measured.
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(Backend& backend,
+                                                      const CompileOptions& compile) {
+    std::vector<double> times;
+    const auto timed = [&](std::unique_ptr<Module> module) {
+      const double start = Now();
+      auto executable = backend.Compile(std::move(module), compile);
+      times.push_back(extra_passes_ms_ + Now() - start);
+      return executable;
+    };
+    for (int64_t i = 1; i < options_.bench_compiles; ++i)
+      RETURN_IF_ERROR(timed(module_->Clone()).status());
+    auto executable = timed(std::move(module_));
+    report_.compile_ms = Summarise(std::move(times)).median;
+    return executable;
   }
 
   absl::Status Load() {
