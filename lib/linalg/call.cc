@@ -12,6 +12,9 @@
 namespace hlo::linalg {
 namespace {
 
+// LAPACK counts the elements of its scratch memory, some times n * n, in 32 bits.
+constexpr int64_t kLargest = 16000;
+
 Routine ForType(const RoutinesByType& routines, ElementType type) {
   switch (type) {
     case ElementType::kF32: return routines.f32;
@@ -64,6 +67,12 @@ LinalgCall::LinalgCall(Signature signature)
 
 absl::StatusOr<LinalgCall> LinalgCall::Make(const Instruction& instruction) {
   ASSIGN_OR_RETURN(Signature signature, MatchSignature(instruction));
+  const Target& target = *signature.target;
+  const int64_t largest = std::max(signature.sizes['m'], signature.sizes['n']);
+  if (target.own.f32 == nullptr && largest > kLargest)
+    return Unsupported(instruction.loc(),
+                       "custom call `{}` takes matrices of up to {} rows and columns, not {}",
+                       instruction.attrs<CustomCallAttrs>().custom_call_target, kLargest, largest);
   LinalgCall call(std::move(signature));
   if (call.routine_ != nullptr) return call;
   return Unsupported(instruction.loc(), "this machine cannot compute custom call `{}`, {}",

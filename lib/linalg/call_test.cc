@@ -387,6 +387,9 @@ TEST_CASE("a wrong call is told what the target takes", "[linalg][errors]") {
   CHECK_THAT(ErrorOf("lapack_sgehrd_ffi", {"f32[3,3]"}, "(f32[3,3], f32[2], s32[])",
                      "low = 0 : i32, high = 3 : i32"),
              Contains("1 <= low <= high <= 3"));
+  CHECK_THAT(ErrorOf("lapack_ssyevd_ffi", {"f32[40000,40000]"},
+                     "(f32[40000,40000], f32[40000], s32[])", "mode = 86 : ui8, uplo = 76 : ui8"),
+             Contains("up to 16000 rows"));
   CHECK_THAT(ErrorOf("lapack_sorgqr_ffi", {"f32[2,3]", "f32[2]"}, "f32[2,3]", ""),
              Contains("needs n<=m"));
 }

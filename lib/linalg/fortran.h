@@ -5,8 +5,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "lib/linalg/job.h"
 #include "lib/linalg/matrix.h"
@@ -44,7 +46,10 @@ void WithScratch(const Job& job, Call&& call) {
   if (job.work.lapack_size == 0) {
     T wish(0);
     call(&wish, -1);
-    job.work.lapack_size = std::max(1, static_cast<int>(Re(wish)));
+    // Told as a number of the type, which may have rounded it down.
+    const double size = std::ceil(double{Re(wish)} * (1 + std::numeric_limits<Real<T>>::epsilon()));
+    job.work.lapack_size =
+        static_cast<int>(std::clamp<double>(size, 1, std::numeric_limits<int>::max()));
   }
   call(job.work.Take<T>(job.work.lapack_size), job.work.lapack_size);
 }
