@@ -79,7 +79,7 @@ std::unique_ptr<Module> Module::Clone() const {
   clone->random_state_ = random_state_;
   ComputationMap copies;
   // Callees before callers, then the creation order of the original.
-  for (const Computation* computation : PostOrder()) {
+  for (const Computation* computation : CalleesFirst(PostOrder())) {
     Computation* copy = clone->AddComputationVerbatim(clone->Intern(computation->name()));
     CopyBody(*computation, copy, copies, /*verbatim=*/true);
     copies[computation] = copy;

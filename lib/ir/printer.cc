@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/async_sugar.h"
+#include "lib/ir/call_order.h"
 #include "lib/ir/element_names.h"
 #include "lib/ir/print_extras.h"
 #include "lib/support/append_all.h"
@@ -39,59 +40,6 @@ bool UsesSubAxes(const Instruction& instruction) {
 bool IsAsync(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kAsyncStart ||
          instruction.opcode() == Opcode::kAsyncUpdate || instruction.opcode() == Opcode::kAsyncDone;
-}
-
-// Whether every computation stands before all that call it.
-bool IsReadable(const std::vector<Computation*>& order) {
-  // Where each has one caller, which most have, it stands before that.
-  const auto is_shared = [](const Computation* computation) {
-    const auto callers = computation->callers();
-    return std::any_of(callers.begin(), callers.end(), [&callers](const CallSite& site) {
-      return site.caller->parent() != callers[0].caller->parent();
-    });
-  };
-  if (std::none_of(order.begin(), order.end(), is_shared)) return true;
-  absl::flat_hash_map<const Computation*, size_t> place;
-  for (size_t i = 0; i < order.size(); ++i) place.emplace(order[i], i);
-  for (size_t i = 0; i < order.size(); ++i) {
-    for (const CallSite& site : order[i]->callers()) {
-      const auto caller = place.find(site.caller->parent());
-      if (caller != place.end() && caller->second < i) return false;
-    }
-  }
-  return true;
-}
-
-// The computations in the order given; called ones go before their callers wherever that order
-// says otherwise.
-std::vector<Computation*> CalleesFirst(absl::Span<Computation* const> given) {
-  absl::flat_hash_map<const Computation*, bool> seen;
-  std::vector<Computation*> order;
-  std::vector<std::pair<Computation*, std::vector<Computation*>>> stack;
-  const auto enter = [&](Computation* computation) {
-    if (!seen.try_emplace(computation, true).second) return;
-    std::vector<Computation*> callees;
-    for (const Instruction* instruction : computation->instructions()) {
-      for (Computation* callee : instruction->calls()) callees.push_back(callee);
-    }
-    std::reverse(callees.begin(), callees.end());
-    stack.emplace_back(computation, std::move(callees));
-  };
-  for (Computation* computation : given) {
-    enter(computation);
-    while (!stack.empty()) {
-      std::vector<Computation*>& callees = stack.back().second;
-      if (callees.empty()) {
-        order.push_back(stack.back().first);
-        stack.pop_back();
-      } else {
-        Computation* callee = callees.back();
-        callees.pop_back();
-        enter(callee);
-      }
-    }
-  }
-  return order;
 }
 
 // Words that are no names without a percent sign.
@@ -205,9 +153,9 @@ void Printer::PrintModule(const Module& module) {
   AppendModuleHeader(module, options_, out_);
   std::vector<Computation*> order = module.PostOrder();
   if (options_.canonical_computations) {
-    order = CalleesFirst(module.computations());
-  } else if (options_.lossless && !IsReadable(order)) {
-    order = CalleesFirst(order);  // XLA's order, too, may put a callee last
+    order = CalleesFirst({module.computations().begin(), module.computations().end()});
+  } else if (options_.lossless) {
+    order = CalleesFirst(std::move(order));
   }
   if (options_.lossless) KeepNames(module, order);
   for (const Computation* computation : order) {

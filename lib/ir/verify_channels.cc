@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/ir/call_order.h"
 #include "lib/ir/compare.h"
 #include "lib/ir/verify_internal.h"
 
@@ -82,7 +83,7 @@ class DeadlockVerifier {
  public:
   explicit DeadlockVerifier(const VerifyContext& context)
       : module_(context.module), findings_(context.findings) {
-    for (const Computation* computation : module_.PostOrder()) {
+    for (const Computation* computation : CalleesFirst(module_.PostOrder())) {
       if (Communicates(*computation)) communicating_.insert(computation);
     }
   }
