@@ -1,5 +1,6 @@
 // fft, cholesky and triangular-solve by the library: HLO attributes -> the routine's spec.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
@@ -95,6 +96,17 @@ void ClearTriangle(std::byte* matrices, Shape shape, bool lower, ThreadPool& poo
                       });
 }
 
+// Whether some element on the diagonals is no number: its factor is none, either.
+template <class Real>
+bool HasNanOnDiagonal(const void* matrices, Shape shape) {
+  const int64_t n = shape.dim(shape.rank() - 1), width = IsComplex(shape.element_type()) ? 2 : 1;
+  const Real* const values = static_cast<const Real*>(matrices);
+  for (int64_t row = 0; row < BatchOf(shape, 1); ++row) {
+    if (std::isnan(values[(row * n + row % n) * width])) return true;
+  }
+  return false;
+}
+
 // Takes `fast` where it can factor every matrix. What a matrix that is not positive becomes, the
 // kernel knows.
 absl::StatusOr<std::unique_ptr<Thunk>> MakeFastCholesky(const Instruction& cholesky,
@@ -104,14 +116,17 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeFastCholesky(const Instruction& chole
   const std::shared_ptr<LinalgKernel> kernel = std::move(made);
   const Shape shape = cholesky.shape();
   const bool lower = cholesky.attrs<CholeskyAttrs>().lower;
+  const bool is_double = ComponentType(shape.element_type()) == ElementType::kF64;
   const int64_t scratch =
       std::max(kernel->scratch_bytes(), fast.batch() * int64_t{sizeof(int32_t)});
   const auto routine = [=](const void* a, const void* b, void* output, void* scratch_memory,
                            ThreadPool& pool) {
     int32_t* const info = static_cast<int32_t*>(scratch_memory);
     RunBatch(fast, {a}, {output, info}, pool);
-    if (std::any_of(info, info + fast.batch(), [](int32_t i) { return i != 0; }))
-      return kernel->Run(a, b, output, scratch_memory, pool);
+    const bool failed = std::any_of(info, info + fast.batch(), [](int32_t i) { return i != 0; }) ||
+                        (is_double ? HasNanOnDiagonal<double>(output, shape)
+                                   : HasNanOnDiagonal<float>(output, shape));
+    if (failed) return kernel->Run(a, b, output, scratch_memory, pool);
     ClearTriangle(static_cast<std::byte*>(output), shape, lower, pool);
   };
   return std::make_unique<RoutineThunk>(cholesky, buffers, scratch, routine);

@@ -99,14 +99,14 @@ Matrix<T> CopyTo(const Job& job, int operand, int result, int64_t rows, int64_t 
 }
 
 // a = L L^H in the lower triangle. Returns the number (from 1) of the first leading minor that is
-// not positive, else 0.
+// not positive, else 0. What is no number is taken on, as OpenBLAS does.
 template <class T>
 int32_t FactorLower(Matrix<T> a) {
   for (int64_t j = 0; j < a.rows; ++j) {
     T* const row = a.row(j);
     Real<T> pivot = Re(row[j]);
     for (int64_t k = 0; k < j; ++k) pivot -= Re(row[k]) * Re(row[k]) + Im(row[k]) * Im(row[k]);
-    if (!(pivot > 0)) {
+    if (pivot <= 0) {
       row[j] = T(pivot);
       return static_cast<int32_t>(j + 1);
     }
@@ -127,7 +127,7 @@ int32_t FactorUpper(Matrix<T> a) {
   for (int64_t j = 0; j < a.rows; ++j) {
     T* const row = a.row(j);
     const Real<T> pivot = Re(row[j]);
-    if (!(pivot > 0)) return static_cast<int32_t>(j + 1);
+    if (pivot <= 0) return static_cast<int32_t>(j + 1);
     const Real<T> root = std::sqrt(pivot);
     row[j] = T(root);
     for (int64_t k = j + 1; k < a.columns; ++k) row[k] /= root;
