@@ -120,4 +120,11 @@ inline DimVec Dims(const Literal& literal) {
 // Whether EvalCustomCall computes calls to `target` from their operands alone.
 bool IsPureCustomCall(std::string_view target);
 
+// Reductions whose region is this one operation carry f64 and round once: sums of floats, products
+// of those under 32 bits.
+inline bool IsCarriedInDouble(std::optional<Opcode> plain, ElementType type) {
+  return IsFloat(type) &&
+         (plain == Opcode::kAdd || (plain == Opcode::kMultiply && BitWidth(type) < 32));
+}
+
 }  // namespace hlo

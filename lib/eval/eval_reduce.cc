@@ -2,6 +2,7 @@
 // of any size runs over blocks, and every result element sees its elements in the order that the
 // definition gives.
 #include <cstring>
+#include <functional>
 
 #include "lib/eval/elementwise.h"
 #include "lib/eval/eval_internal.h"
@@ -30,9 +31,10 @@ Spread SpreadOf(Shape operand, absl::Span<const int64_t> dimensions) {
   return spread;
 }
 
-// A float `add` sums in f64 and rounds once.
-Literal SumInDouble(const Literal& operand, const Literal& init, const Spread& spread,
-                    Shape shape) {
+// Combines by `combine` in f64 and rounds once.
+template <class Combine>
+Literal FoldInDouble(const Literal& operand, const Literal& init, const Spread& spread, Shape shape,
+                     Combine combine) {
   const int64_t count = operand.element_count();
   std::vector<double> values(static_cast<size_t>(count));
   const Codec load = FindLoad(operand.element_type(), ElementType::kF64);
@@ -42,23 +44,24 @@ Literal SumInDouble(const Literal& operand, const Literal& init, const Spread& s
   } else {
     load(operand.data(), count, reinterpret_cast<uint8_t*>(values.data()));
   }
-  Literal sums(shape.WithElementType(ElementType::kF64));
-  double* out = sums.mutable_values<double>().data();
+  Literal folded(shape.WithElementType(ElementType::kF64));
+  double* out = folded.mutable_values<double>().data();
   const double start = init.GetDouble();
   ForEachOffset(spread.kept_dims, spread.kept_strides, [&](int64_t base) {
-    double sum = start;
-    ForEachOffset(spread.reduced_dims, spread.reduced_strides,
-                  [&](int64_t offset) { sum += values[static_cast<size_t>(base + offset)]; });
-    *out++ = sum;
+    double result = start;
+    ForEachOffset(spread.reduced_dims, spread.reduced_strides, [&](int64_t offset) {
+      result = combine(result, values[static_cast<size_t>(base + offset)]);
+    });
+    *out++ = result;
   });
   // One rounding to the result type, also for bf16 and f16.
   Literal result(shape);
   const Codec store = FindStore(ElementType::kF64, shape.element_type());
   if (store != nullptr) {
-    store(sums.data(), result.element_count(), result.mutable_data());
+    store(folded.data(), result.element_count(), result.mutable_data());
     return result;
   }
-  return ConvertLiteral(sums, shape.element_type());
+  return ConvertLiteral(folded, shape.element_type());
 }
 
 // The region without a program: one evaluation per element.
@@ -128,8 +131,8 @@ void ReduceByProgram(const RegionProgram& program, absl::Span<const Literal> inp
   }
 }
 
-bool IsFloatSum(const RegionProgram& program, const Literal& operand, const Literal& init) {
-  return program.simple_binary() == Opcode::kAdd && IsFloat(operand.element_type()) &&
+bool IsFoldedInDouble(const RegionProgram& program, const Literal& operand, const Literal& init) {
+  return IsCarriedInDouble(program.simple_binary(), operand.element_type()) &&
          operand.element_type() == init.element_type() &&
          program.result_type(0) == operand.element_type();
 }
@@ -144,8 +147,11 @@ EvalResult EvalReduce(EvalContext& c) {
   ASSIGN_OR_RETURN(const RegionProgram* program, c.evaluator.Region(region));
   const Shape declared = c.instruction.shape();
   if (n == 1 && program != nullptr && declared.IsArray() &&
-      IsFloatSum(*program, c.operand(0), c.operand(1))) {
-    return SumInDouble(c.operand(0), c.operand(1), spread, c.ResultShape(spread.kept_dims));
+      IsFoldedInDouble(*program, c.operand(0), c.operand(1))) {
+    const Shape shape = c.ResultShape(spread.kept_dims);
+    if (program->simple_binary() == Opcode::kAdd)
+      return FoldInDouble(c.operand(0), c.operand(1), spread, shape, std::plus<>());
+    return FoldInDouble(c.operand(0), c.operand(1), spread, shape, std::multiplies<>());
   }
   // The region's parameters say in which types it computes.
   std::vector<Literal> results;

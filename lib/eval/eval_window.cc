@@ -4,12 +4,13 @@
 // the lanes whose position exists are packed, combined and put back; positions in the padding are
 // skipped. A window that covers everything up to its element, or from it on (a cumulative sum), is
 // a running combination instead, which takes the same elements in the same order; a plain float sum
-// is carried in f64.
+// is carried in f64. So are sums and products of narrow floats under any window.
 #include <cstring>
 
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region_runner.h"
 #include "lib/eval/strided.h"
+#include "lib/eval/wide_values.h"
 #include "lib/types/cumulative_window.h"
 #include "lib/types/element_access.h"
 
@@ -65,7 +66,7 @@ struct WindowFold {
 
   // Each element continues the combination of its neighbour.
   absl::Status RunCumulative(const CumulativeWindow& w) {
-    if (IsFloatSum()) return RunCumulativeSum(w);
+    if (IsInDouble()) return RunCumulativeInDouble(w);
     std::vector<const uint8_t*> parameters(2 * n());
     std::vector<uint8_t*> accumulators(n());
     return ForEachCumulative(w, [&](int64_t i, int64_t neighbour) {
@@ -82,23 +83,58 @@ struct WindowFold {
     });
   }
 
-  bool IsFloatSum() const {
+  std::optional<Opcode> plain_opcode() const {
     const RegionProgram* program = runner.program();
-    return n() == 1 && program != nullptr && program->simple_binary() == Opcode::kAdd &&
-           IsFloat(inputs[0].element_type()) &&
-           inputs[0].element_type() == results[0].element_type();
+    return n() == 1 && program != nullptr ? program->simple_binary() : std::nullopt;
+  }
+  bool IsInDouble() const {
+    const ElementType type = inputs[0].element_type();
+    return IsCarriedInDouble(plain_opcode(), type) && type == results[0].element_type();
+  }
+  double CombineInDouble(double a, double b) const {
+    return *plain_opcode() == Opcode::kAdd ? a + b : a * b;
   }
   // In f64, each element rounded once.
-  absl::Status RunCumulativeSum(const CumulativeWindow& w) {
-    std::vector<double> sums(static_cast<size_t>(count()));
-    ReadDoubles(inputs[0].element_type(), inputs[0].data(), count(), sums.data());
+  absl::Status RunCumulativeInDouble(const CumulativeWindow& w) {
+    std::vector<double> sums = ReadAll<double>(inputs[0]);
     const double init = inits[0].GetDouble();
     RETURN_IF_ERROR(ForEachCumulative(w, [&](int64_t i, int64_t neighbour) {
-      sums[static_cast<size_t>(i)] += neighbour < 0 ? init : sums[static_cast<size_t>(neighbour)];
+      double& sum = sums[static_cast<size_t>(i)];
+      sum = CombineInDouble(neighbour < 0 ? init : sums[static_cast<size_t>(neighbour)], sum);
       return absl::OkStatus();
     }));
     WriteDoubles(results[0].element_type(), sums.data(), count(), results[0].mutable_data());
     return absl::OkStatus();
+  }
+  // The same for any window: sums and products of narrow floats.
+  void RunInDouble() {
+    const std::vector<double> values = ReadAll<double>(inputs[0]);
+    const DimVec strides = RowMajorStrides(shape.dims());
+    DimVec window_dims;
+    for (const WindowDim& w : window.dims) window_dims.push_back(w.size);
+    std::vector<double> sums(static_cast<size_t>(count()), inits[0].GetDouble());
+    DimVec out(dims.size(), 0);
+    for (double& sum : sums) {
+      DimVec position(window_dims.size(), 0);
+      do {
+        const int64_t offset = OffsetOf(out, position, strides);
+        if (offset >= 0) sum = CombineInDouble(sum, values[static_cast<size_t>(offset)]);
+      } while (NextIndex(absl::MakeSpan(position), window_dims));
+      NextIndex(absl::MakeSpan(out), dims);
+    }
+    WriteDoubles(results[0].element_type(), sums.data(), count(), results[0].mutable_data());
+  }
+
+  // Where window position `position` of element `out` lies in the operands; -1: not there.
+  int64_t OffsetOf(const DimVec& out, const DimVec& position, const DimVec& strides) const {
+    int64_t offset = 0;
+    for (size_t d = 0; d < position.size(); ++d) {
+      const int64_t place =
+          Place(window.dims[d], out[d], position[d], shape.dim(static_cast<int>(d)));
+      if (place < 0) return -1;
+      offset += place * strides[d];
+    }
+    return offset;
   }
 
   // The lanes for which a window position exists, and where it lies in the operands.
@@ -110,15 +146,8 @@ struct WindowFold {
     active.lanes.clear();
     active.places.clear();
     for (size_t i = 0; i < outs.size(); ++i) {
-      int64_t offset = 0;
-      bool exists = true;
-      for (size_t d = 0; d < position.size() && exists; ++d) {
-        const int64_t place =
-            Place(window.dims[d], outs[i][d], position[d], shape.dim(static_cast<int>(d)));
-        exists = place >= 0;
-        offset += place * strides[d];
-      }
-      if (!exists) continue;
+      const int64_t offset = OffsetOf(outs[i], position, strides);
+      if (offset < 0) continue;
       active.lanes.push_back(static_cast<int64_t>(i));
       active.places.push_back(offset);
     }
@@ -211,6 +240,8 @@ EvalResult EvalReduceWindow(EvalContext& c) {
   RETURN_IF_ERROR(c.evaluator.Spend(fold.count() * (cumulative.has_value() ? 1 : window_size)));
   if (cumulative.has_value()) {
     RETURN_IF_ERROR(fold.RunCumulative(*cumulative));
+  } else if (fold.IsInDouble() && BitWidth(results[0].element_type()) < 32) {
+    fold.RunInDouble();
   } else {
     for (int64_t begin = 0; begin < fold.count(); begin += RegionProgram::kLanes) {
       RETURN_IF_ERROR(fold.RunBlock(begin, std::min(RegionProgram::kLanes, fold.count() - begin)));

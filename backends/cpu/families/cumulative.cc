@@ -2,9 +2,11 @@
 //
 // A reduce-window whose window reaches from one end of a dimension to the element (cumulative sums,
 // products, maxima): a running combination along the dimension, linear in its size. Lanes are
-// neighbours in other dimensions; tasks are pieces of those. A sum of floats is carried in f64.
+// neighbours in other dimensions; tasks are pieces of those. Sums of floats and products of narrow
+// ones are carried in f64.
 #include <algorithm>
 
+#include "backends/cpu/families/fold.h"
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -66,17 +68,17 @@ class CumulativeEmission {
  private:
   ElementType ResultType(size_t k) const { return frame_.outputs[k].shape.element_type(); }
 
-  // A plain sum of floats is carried wider than it is stored.
-  bool IsWideSum() const {
-    const Instruction& root = *instruction_.to_apply()->root();
-    return count_ == 1 && root.opcode() == Opcode::kAdd && IsFloat(ResultType(0)) &&
-           root.operand(0)->opcode() == Opcode::kParameter &&
-           root.operand(1)->opcode() == Opcode::kParameter && root.operand(0) != root.operand(1);
+  // A plain sum of floats, or a product of narrow ones, is carried wider than it is stored.
+  bool IsWide() const {
+    const std::optional<Opcode> simple = SimpleRegion(*instruction_.to_apply());
+    if (count_ != 1 || !simple) return false;
+    const ElementType type = ResultType(0);
+    return (*simple == Opcode::kAdd && IsFloat(type)) || IsCarriedWide(*simple, type);
   }
 
   // Along the dimension at `position` (0 in that dimension).
   absl::Status EmitLine(const Index& position) {
-    const bool wide = IsWideSum();
+    const bool wide = IsWide();
     Values carried;
     for (size_t k = 0; k < count_; ++k) {
       ASSIGN_OR_RETURN(Value value,
@@ -119,7 +121,8 @@ class CumulativeEmission {
     }
     if (wide) {
       const Value value = b_.Convert(values[0], ElementType::kF64);
-      return Values{b_.Element(Opcode::kAdd, ElementType::kF64, {before[0], value})};
+      const Opcode opcode = instruction_.to_apply()->root()->opcode();
+      return Values{b_.Element(opcode, ElementType::kF64, {before[0], value})};
     }
     Values arguments = window_.from_end ? values : before;
     const Values& second = window_.from_end ? before : values;

@@ -507,7 +507,9 @@ absl::StatusOr<Value> FusionEmitter::Guarded(const std::vector<Condition>& condi
   };
   for (const Condition& condition : conditions) {
     const Range range = RangeOf(condition.value);
-    if (range.lo >= condition.hi || range.hi < condition.lo) return on_false();
+    // Of an empty operand there is not even an element 0 that lanes could read in vain.
+    const bool never = range.lo >= condition.hi || range.hi < condition.lo;
+    if (never || condition.lo >= condition.hi) return on_false();
     if (range.lo >= condition.lo && range.hi < condition.hi) continue;
     const bool varies = DependsOnLanes(condition.value);
     if (varies && condition.value.terms.size() == 1 && condition.value.terms[0].coefficient == 1) {

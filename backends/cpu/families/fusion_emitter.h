@@ -28,6 +28,8 @@ namespace hlo::cpu {
 using tile::Value;
 using tile::Values;
 
+class Fold;
+
 class FusionEmitter {
  public:
   FusionEmitter(tile::Builder& b, LoopPlan& plan, int base_lanes)
@@ -185,10 +187,8 @@ class FusionEmitter {
                                          const Index& index);
   absl::StatusOr<Value> EmitRegionInstruction(
       const Instruction* instruction, absl::flat_hash_map<const Instruction*, Values>& known);
-  absl::StatusOr<Values> CombineLevels(const Instruction* reduce, const Values& carried,
-                                       const std::vector<int>& levels,
-                                       absl::Span<const Value> initial);
-  absl::StatusOr<Values> FoldLanes(const Computation& region, Values values);
+  absl::StatusOr<Values> CombineLevels(const Fold& fold, const Values& carried, size_t levels,
+                                       Values initial);
   void NoteRecomputation(const Index& index, int depth);
 
   uint64_t HashOf(const Instruction* instruction, int result, const Index& index) const;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/cpu/families/fusion_emitter.h"
+#include "backends/gpu/emit/reducer.h"
 #include "lib/support/status.h"
 #include "passes/cpu/fusible.h"
 
@@ -246,8 +247,10 @@ absl::StatusOr<EmittedList> FusedEmitter::EmitReduceInit(const Instruction* redu
 absl::StatusOr<Emitted> FusedEmitter::EmitReduce(const Instruction* i, const ArrayIndex& index,
                                                  int result) {
   const absl::Span<const int64_t> dims = i->operand(0)->shape().dims();
-  const DimVec& reduced = i->attrs<ReduceAttrs>().dimensions;
-  ASSIGN_OR_RETURN(EmittedList carried, EmitReduceInit(i));
+  const Reducer reducer(*this, i);
+  DimVec reduced = i->attrs<ReduceAttrs>().dimensions;
+  std::sort(reduced.begin(), reduced.end());  // elements are combined as they stand in memory
+  ASSIGN_OR_RETURN(EmittedList init, EmitReduceInit(i));
   const ArrayIndex::Positions kept = index.positions(k_);
   absl::InlinedVector<int64_t, 6> reduced_dims;
   int64_t count = 1;
@@ -264,14 +267,13 @@ absl::StatusOr<Emitted> FusedEmitter::EmitReduce(const Instruction* i, const Arr
     for (auto& position : positions) {
       if (position == nullptr) position = kept[next++];
     }
-    EmittedList arguments = before;
-    ASSIGN_OR_RETURN(const EmittedList values,
+    ASSIGN_OR_RETURN(EmittedList values,
                      EmitReduceInputs(i, ArrayIndex::At(dims, std::move(positions))));
-    arguments.insert(arguments.end(), values.begin(), values.end());
-    return EmitRegion(*i->to_apply(), arguments);
+    return reducer.Combine(before, reducer.Widen(std::move(values)));
   };
-  ASSIGN_OR_RETURN(const EmittedList done,
-                   k_.Loop(k_.Index(0), k_.Index(count), k_.Index(1), carried, body));
+  ASSIGN_OR_RETURN(EmittedList done, k_.Loop(k_.Index(0), k_.Index(count), k_.Index(1),
+                                             reducer.Widen(std::move(init)), body));
+  done = reducer.Narrow(std::move(done));
   const uint64_t scope = k_.scope_id(k_.scope_count() - 1);
   for (size_t r = 0; r < done.size(); ++r) {
     if (static_cast<int>(r) != result)
@@ -284,7 +286,8 @@ absl::StatusOr<Emitted> FusedEmitter::EmitReduceWindow(const Instruction* i,
                                                        const ArrayIndex& index, int result) {
   const absl::Span<const int64_t> dims = i->operand(0)->shape().dims();
   const Window& window = i->attrs<ReduceWindowAttrs>().window;
-  ASSIGN_OR_RETURN(const EmittedList initial, EmitReduceInit(i));
+  const Reducer reducer(*this, i);
+  ASSIGN_OR_RETURN(EmittedList initial, EmitReduceInit(i));
   const ArrayIndex::Positions outer = index.positions(k_);
   absl::InlinedVector<int64_t, 6> sizes;
   int64_t count = 1;
@@ -311,17 +314,14 @@ absl::StatusOr<Emitted> FusedEmitter::EmitReduceWindow(const Instruction* i,
       positions[d] = place;
     }
     const auto combine = [&]() -> absl::StatusOr<EmittedList> {
-      EmittedList arguments = before;
-      ASSIGN_OR_RETURN(const EmittedList values,
-                       EmitReduceInputs(i, ArrayIndex::At(dims, positions)));
-      arguments.insert(arguments.end(), values.begin(), values.end());
-      return EmitRegion(*i->to_apply(), arguments);
+      ASSIGN_OR_RETURN(EmittedList values, EmitReduceInputs(i, ArrayIndex::At(dims, positions)));
+      return reducer.Combine(before, reducer.Widen(std::move(values)));
     };
     return k_.Guarded(inside, combine, [&]() -> absl::StatusOr<EmittedList> { return before; });
   };
-  ASSIGN_OR_RETURN(const EmittedList done,
-                   k_.Loop(k_.Index(0), k_.Index(count), k_.Index(1), initial, body));
-  return done[static_cast<size_t>(result)];
+  ASSIGN_OR_RETURN(EmittedList done, k_.Loop(k_.Index(0), k_.Index(count), k_.Index(1),
+                                             reducer.Widen(std::move(initial)), body));
+  return reducer.Narrow(std::move(done))[static_cast<size_t>(result)];
 }
 
 }  // namespace hlo::gpu

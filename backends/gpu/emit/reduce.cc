@@ -37,7 +37,7 @@ class JointReducer {
  public:
   JointReducer(FusedEmitter& emitter, const ReduceGroup& group) : emitter_(emitter), group_(group) {
     for (const Instruction* reduce : group.reduces) {
-      parts_.emplace_back(emitter, reduce);
+      parts_.emplace_back(emitter, reduce, Reducer::Order::kAny);
       for (int i = 0; i < parts_.back().count(); ++i) types_.push_back(parts_.back().type(i));
     }
   }
@@ -49,7 +49,9 @@ class JointReducer {
     EmittedList all;
     for (size_t r = 0; r < parts_.size(); ++r) {
       ASSIGN_OR_RETURN(EmittedList values, emitter_.EmitReduceInputs(group_.reduces[r], index));
-      Append(parts_[r].Widen(std::move(values)), all);
+      llvm::Value* const position =
+          parts_[r].has_positions() ? index.linear(emitter_.kernel()) : nullptr;
+      Append(parts_[r].Widen(std::move(values), position), all);
     }
     return all;
   }
@@ -71,7 +73,8 @@ class JointReducer {
       const Reducer& part = parts_[r];
       ASSIGN_OR_RETURN(EmittedList init, emitter_.EmitReduceInit(group_.reduces[r]));
       ASSIGN_OR_RETURN(EmittedList results,
-                       part.Combine(part.Widen(std::move(init)), Part(part, values, first)));
+                       part.Combine(part.Widen(std::move(init), emitter_.kernel().Index(-1)),
+                                    Part(part, values, first)));
       results = part.Narrow(std::move(results));
       for (size_t i = 0; i < results.size(); ++i)
         emitter_.SetElement(group_.reduces[r], index, results[i], static_cast<int>(i));
@@ -115,7 +118,12 @@ class ReduceEmission {
   }
 
   // False when one thread per result is the best there is.
-  bool IsWorthIt() const { return outputs_ > 0 && elements_ > kFewElements; }
+  bool IsWorthIt() const {
+    if (outputs_ == 0 || elements_ <= kFewElements) return false;
+    return std::none_of(group_.reduces.begin(), group_.reduces.end(), [](const Instruction* i) {
+      return IsChoice(*i->to_apply()) && !TiesAmongThreads(*i->to_apply());
+    });
+  }
 
   absl::Status Emit(KernelPlan& plan) {
     if (outputs_ < kFewOutputs && elements_ >= kManyElements) return EmitSplit(plan);

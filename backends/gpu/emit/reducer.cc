@@ -19,12 +19,19 @@ bool IsPlainArithmetic(const Computation& region) {
 
 }  // namespace
 
-Reducer::Reducer(FusedEmitter& emitter, const Instruction* reduce)
+std::optional<TieOrder> TiesAmongThreads(const Computation& region) {
+  const std::optional<TieOrder> ties = TieOrderOf(region);
+  return ties ? ties : TieOrderOf(region, Nan::kNone);
+}
+
+Reducer::Reducer(FusedEmitter& emitter, const Instruction* reduce, Order order)
     : emitter_(emitter), region_(*reduce->to_apply()) {
   for (int i = 0; i < reduce->operand_count() / 2; ++i)
     types_.push_back(reduce->operand(i)->shape().element_type());
   widened_ = types_.size() == 1 && IsFloat(types_[0]) && BitWidth(types_[0]) < 32 &&
              IsPlainArithmetic(region_);
+  if (order == Order::kAny) ties_ = TiesAmongThreads(region_).value_or(TieOrder::kAny);
+  if (has_positions()) types_.push_back(ElementType::kS64);
 }
 
 EmittedList Reducer::Widen(EmittedList values) const {
@@ -32,12 +39,50 @@ EmittedList Reducer::Widen(EmittedList values) const {
   return values;
 }
 
+EmittedList Reducer::Widen(EmittedList values, llvm::Value* position) const {
+  values = Widen(std::move(values));
+  auto& b = emitter_.kernel().b();
+  if (has_positions()) values.push_back({b.CreateSExtOrTrunc(position, b.getInt64Ty()), nullptr});
+  return values;
+}
+
 EmittedList Reducer::Narrow(EmittedList values) const {
+  if (has_positions()) values.pop_back();
   if (widened_) values[0] = emitter_.Convert(values[0], ElementType::kF32, types_[0]);
   return values;
 }
 
+// The element that stands first is the first argument; whose bits the result has gives it its
+// position.
+absl::StatusOr<EmittedList> Reducer::Choose(EmittedList a, EmittedList b) const {
+  KernelBuilder& k = emitter_.kernel();
+  llvm::Value* const swap = k.b().CreateICmpSLT(b.back().value, a.back().value);
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Emitted before = k.Select(swap, b[i], a[i]);
+    b[i] = k.Select(swap, a[i], b[i]);
+    a[i] = before;
+  }
+  EmittedList arguments(a.begin(), a.end() - 1);
+  arguments.insert(arguments.end(), b.begin(), b.end() - 1);
+  ASSIGN_OR_RETURN(EmittedList chosen, emitter_.EmitRegion(region_, arguments));
+  const auto bits = [&](const Emitted& e) {
+    llvm::Type* const type = e.value->getType();
+    if (!type->isFloatingPointTy()) return e.value;
+    return k.b().CreateBitCast(e.value, k.b().getIntNTy(type->getPrimitiveSizeInBits()));
+  };
+  const EmittedList& favourite = ties_ == TieOrder::kFirst ? a : b;
+  const EmittedList& other = ties_ == TieOrder::kFirst ? b : a;
+  llvm::Value* is_favourite = k.b().getTrue();
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    llvm::Value* const same = k.b().CreateICmpEQ(bits(chosen[i]), bits(favourite[i]));
+    is_favourite = k.b().CreateAnd(is_favourite, same);
+  }
+  chosen.push_back(k.Select(is_favourite, favourite.back(), other.back()));
+  return chosen;
+}
+
 absl::StatusOr<EmittedList> Reducer::Combine(const EmittedList& a, const EmittedList& b) const {
+  if (has_positions()) return Choose(a, b);
   if (widened_) {
     const ElementType types[] = {ElementType::kF32, ElementType::kF32};
     const Emitted operands[] = {a[0], b[0]};

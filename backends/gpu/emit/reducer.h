@@ -1,32 +1,48 @@
 // backends/gpu/emit/reducer.h
 //
 // How a reduction combines values: its computation, or, where that is one sum or product of narrow
-// floats, the same in f32 with one rounding at the end. Internal: includes LLVM headers.
+// floats, the same in f32 with one rounding at the end. Choices among elements of equal rank carry
+// the position of what was chosen, where elements are shared out among threads. Internal: includes
+// LLVM headers.
 #pragma once
 
 #include <functional>
 
 #include "backends/gpu/emit/fused_emitter.h"
+#include "lib/eval/choice.h"
 
 namespace hlo::gpu {
 
+// The order of equals for threads that share elements out. One thread for each result would be right
+// with NaN under more regions, and out of all proportion slower.
+std::optional<TieOrder> TiesAmongThreads(const Computation& region);
+
 class Reducer final {
  public:
-  Reducer(FusedEmitter& emitter, const Instruction* reduce);
+  enum class Order { kAsTheyStand, kAny };  // in which elements are combined
+  Reducer(FusedEmitter& emitter, const Instruction* reduce, Order order = Order::kAsTheyStand);
 
+  // Of accumulators.
   int count() const { return static_cast<int>(types_.size()); }
   // Of accumulator `i`.
   ElementType type(int i) const {
     return widened_ ? ElementType::kF32 : types_[static_cast<size_t>(i)];
   }
   EmittedList Widen(EmittedList values) const;
+  bool has_positions() const { return ties_ != TieOrder::kAny; }
+  // The same for the element at `position` of the operand, -1 for the initial values; it is looked at
+  // only where positions decide.
+  EmittedList Widen(EmittedList values, llvm::Value* position) const;
   EmittedList Narrow(EmittedList values) const;
   absl::StatusOr<EmittedList> Combine(const EmittedList& a, const EmittedList& b) const;
 
  private:
+  absl::StatusOr<EmittedList> Choose(EmittedList a, EmittedList b) const;
+
   FusedEmitter& emitter_;
   const Computation& region_;
-  absl::InlinedVector<ElementType, 2> types_;
+  absl::InlinedVector<ElementType, 2> types_;  // the last one of positions, if they decide
+  TieOrder ties_ = TieOrder::kAny;
   bool widened_ = false;
 };
 

@@ -1,0 +1,148 @@
+#include "backends/cpu/families/fold.h"
+
+#include <limits>
+
+#include "lib/support/status.h"
+
+namespace hlo::cpu {
+namespace {
+
+// The element every value of `type` keeps when combined with it by `op`; empty if there is none
+// that we know.
+std::optional<Literal> IdentityOf(Opcode op, ElementType type) {
+  if (op == Opcode::kAdd) return Literal::Scalar(type, IsFloat(type) ? -0.0 : 0.0);
+  if (op == Opcode::kMultiply) return Literal::One(type);
+  if (op == Opcode::kMaximum && !IsComplex(type)) return Literal::MinValue(type);
+  if (op == Opcode::kMinimum && !IsComplex(type)) return Literal::MaxValue(type);
+  if (op == Opcode::kOr || op == Opcode::kXor) return Literal::Zero(type);
+  if (op == Opcode::kAnd && IsPred(type)) return Literal::One(type);
+  if (op == Opcode::kAnd && IsInteger(type)) return Literal::Scalar(type, int64_t{-1});
+  return std::nullopt;
+}
+
+ElementType BitsOf(ElementType type) {
+  switch (ByteSize(type)) {
+    case 1: return ElementType::kU8;
+    case 2: return ElementType::kU16;
+    case 4: return ElementType::kU32;
+    default: return ElementType::kU64;
+  }
+}
+
+}  // namespace
+
+std::optional<Opcode> SimpleRegion(const Computation& region) {
+  const Instruction* const root = region.root();
+  if (region.parameter_count() != 2 || root->operand_count() != 2) return std::nullopt;
+  const Instruction* const a = root->operand(0);
+  const Instruction* const b = root->operand(1);
+  if (a == b || a->opcode() != Opcode::kParameter || b->opcode() != Opcode::kParameter)
+    return std::nullopt;
+  return root->opcode();
+}
+
+bool IsCarriedWide(Opcode opcode, ElementType type) {
+  return (opcode == Opcode::kAdd || opcode == Opcode::kMultiply) && IsFloat(type) &&
+         BitWidth(type) < 32;
+}
+
+Fold::Fold(FusionEmitter& emitter, const Instruction& reduce)
+    : emitter_(emitter),
+      b_(emitter.builder()),
+      region_(*reduce.to_apply()),
+      count_(static_cast<size_t>(reduce.operand_count() / 2)),
+      type_(reduce.operand(0)->shape().element_type()),
+      simple_(count_ == 1 ? SimpleRegion(region_) : std::nullopt),
+      wide_(simple_ && IsCarriedWide(*simple_, type_) &&
+            region_.root()->shape().element_type() == type_) {}
+
+Value Fold::Carried(Value value) const {
+  return wide_ ? b_.Convert(value, ElementType::kF32) : value;
+}
+
+Values Fold::Results(Values carried) const {
+  carried.resize(count_);
+  if (wide_) carried[0] = b_.Convert(carried[0], type_);
+  return carried;
+}
+
+std::optional<Values> Fold::StartsOfLanes(const Values& initial, int64_t elements) {
+  if (simple_) {
+    const auto identity = IdentityOf(*simple_, wide_ ? ElementType::kF32 : type_);
+    if (identity) return Values{emitter_.EmitLiteral(*identity, 0)};
+  }
+  const std::optional<TieOrder> ties = TieOrderOf(region_);
+  if (!ties || elements > std::numeric_limits<int32_t>::max()) return std::nullopt;
+  ties_ = *ties;
+  Values starts = initial;
+  if (has_positions()) starts.push_back(Position({b_.Index(-1)}));
+  return starts;
+}
+
+Value Fold::Position(const FusionEmitter::Address& place) const {
+  const Value base = b_.Convert(place.base, ElementType::kS32);
+  if (place.lanes == 1 || place.per_lane) return base;
+  const Value lanes = b_.Convert(b_.Scale(b_.Iota(place.lanes), place.step), ElementType::kS32);
+  return b_.Element(Opcode::kAdd, ElementType::kS32, {base, lanes});
+}
+
+Value Fold::HasBitsOf(Value x, Value y) const {
+  const ElementType type = b_.type(x).element;
+  tile::ElementAttrs attrs;
+  attrs.direction = ComparisonDirection::kEq;
+  if (IsFloat(type)) {
+    x = b_.Element(Opcode::kBitcastConvert, BitsOf(type), {x});
+    y = b_.Element(Opcode::kBitcastConvert, BitsOf(type), {y});
+  }
+  return b_.Element(Opcode::kCompare, ElementType::kPred, {x, y}, attrs);
+}
+
+absl::StatusOr<Values> Fold::CombineInOrder(Values a, const Values& b) const {
+  if (wide_) return Values{b_.Element(*simple_, ElementType::kF32, {a[0], b[0]})};
+  if (!has_positions()) {
+    a.insert(a.end(), b.begin(), b.end());
+    return emitter_.EmitRegion(region_, a);
+  }
+  Values arguments(a.begin(), a.end() - 1);
+  arguments.insert(arguments.end(), b.begin(), b.end() - 1);
+  ASSIGN_OR_RETURN(Values chosen, emitter_.EmitRegion(region_, arguments));
+  const bool first = ties_ == TieOrder::kFirst;
+  Value is_favourite = tile::kNoValue;
+  for (size_t i = 0; i < count_; ++i) {
+    const Value same = HasBitsOf(chosen[i], first ? a[i] : b[i]);
+    is_favourite = i == 0 ? same : b_.And(is_favourite, same);
+  }
+  chosen.push_back(first ? b_.Select(is_favourite, a.back(), b.back())
+                         : b_.Select(is_favourite, b.back(), a.back()));
+  return chosen;
+}
+
+absl::StatusOr<Values> Fold::Combine(Values a, Values b) const {
+  if (has_positions()) {
+    const Value swap = b_.Less(b.back(), a.back());
+    for (size_t i = 0; i < a.size(); ++i) {
+      const Value before = b_.Select(swap, b[i], a[i]);
+      b[i] = b_.Select(swap, a[i], b[i]);
+      a[i] = before;
+    }
+  }
+  return CombineInOrder(std::move(a), b);
+}
+
+absl::StatusOr<Values> Fold::Lanes(Values values) const {
+  while (b_.lanes(values[0]) > 1) {
+    const int half = b_.lanes(values[0]) / 2;
+    std::vector<int16_t> low, high;
+    for (int lane = 0; lane < half; ++lane) {
+      low.push_back(static_cast<int16_t>(lane));
+      high.push_back(static_cast<int16_t>(half + lane));
+    }
+    Values a, b;
+    for (const Value v : values) a.push_back(b_.Shuffle(v, v, low));
+    for (const Value v : values) b.push_back(b_.Shuffle(v, v, high));
+    ASSIGN_OR_RETURN(values, Combine(std::move(a), std::move(b)));
+  }
+  return values;
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,61 @@
+// backends/cpu/families/fold.h
+//
+// How the elements of a reduction are combined, and in which types the results so far are carried:
+//
+//   sums and products of floats under 32 bits   in f32, rounded once
+//   choices among elements of equal rank        with the position of what was chosen, where elements
+//                                               are combined in another order than they stand in
+//   all others                                  as the region says
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/families/fusion_emitter.h"
+#include "lib/eval/choice.h"
+
+namespace hlo::cpu {
+
+// The opcode when the computation is one operation on its two parameters.
+std::optional<Opcode> SimpleRegion(const Computation& region);
+// Whether sums and products of `type` are carried in a wider one.
+bool IsCarriedWide(Opcode opcode, ElementType type);
+
+class Fold {
+ public:
+  // Of a reduce or a reduce-window.
+  Fold(FusionEmitter& emitter, const Instruction& reduce);
+
+  // An element or initial value as it is carried, and back.
+  Value Carried(Value value) const;
+  Values Results(Values carried) const;
+
+  // Lets the elements be shared out among lanes and loops: what each of them begins with, given
+  // the initial values; nothing where elements must be combined one after the other. From then on
+  // values carry their position behind them, if positions decide.
+  std::optional<Values> StartsOfLanes(const Values& initial, int64_t elements);
+  // The number of carried values.
+  size_t count() const { return count_ + (has_positions() ? 1 : 0); }
+  bool has_positions() const { return ties_ != TieOrder::kAny; }
+  // The position of the element at `place` among all elements.
+  Value Position(const FusionEmitter::Address& place) const;
+
+  // `a` stands before `b`; the second one finds out by the positions, if they decide.
+  absl::StatusOr<Values> CombineInOrder(Values a, const Values& b) const;
+  absl::StatusOr<Values> Combine(Values a, Values b) const;
+  // All lanes as one.
+  absl::StatusOr<Values> Lanes(Values values) const;
+
+ private:
+  Value HasBitsOf(Value x, Value y) const;
+
+  FusionEmitter& emitter_;
+  tile::Builder& b_;
+  const Computation& region_;
+  size_t count_;
+  ElementType type_;  // of the first element
+  std::optional<Opcode> simple_;
+  bool wide_;
+  TieOrder ties_ = TieOrder::kAny;
+};
+
+}  // namespace hlo::cpu
