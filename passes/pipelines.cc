@@ -7,6 +7,8 @@ namespace {
 
 constexpr PipelineStep kCpu[] = {
     {"select-and-scatter-expander", "its two halves are kernels; first, its picker makes a call"},
+    {"bitcast-expander", "arrays are row-major whatever layouts say"},
+    {"dynamic-index-splitter", "kernels take starts one by one"},
     {"call-inliner", "kernels do not span calls; JAX wraps every jitted helper in one"},
     {"tuple-simplifier", "values should be seen, not the tuples they travel in"},
     {"dce", "less work for everything after"},
@@ -21,6 +23,8 @@ constexpr PipelineStep kCpu[] = {
 constexpr PipelineStep kGpu[] = {
     {"select-and-scatter-expander", "its two halves are kernels; first, its picker makes a call"},
     {"batchnorm_expander", "its statistics are reductions, the rest is elementwise"},
+    {"bitcast-expander", "arrays are row-major whatever layouts say"},
+    {"dynamic-index-splitter", "kernels take starts one by one"},
     {"call-inliner", "kernels do not span calls; JAX wraps every jitted helper in one"},
     {"tuple-simplifier", "values should be seen, not the tuples they travel in"},
     {"dce", "less work for everything after"},

@@ -6,6 +6,7 @@
 
 #include "lib/support/byte_count.h"
 #include "lib/support/status.h"
+#include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo {
@@ -14,7 +15,6 @@ bool IsAliasOp(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kTuple:
     case Opcode::kGetTupleElement:
-    case Opcode::kBitcast:
     case Opcode::kReshape:
     case Opcode::kCopy:
     case Opcode::kOptimizationBarrier:
@@ -23,6 +23,8 @@ bool IsAliasOp(const Instruction& instruction) {
     case Opcode::kCopyStart:
     case Opcode::kCopyDone:
     case Opcode::kCall: return true;
+    case Opcode::kBitcast:
+      return KeepsRowMajorOrder(instruction.operand(0)->shape(), instruction.shape());
     default: return false;
   }
 }

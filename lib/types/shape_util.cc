@@ -7,6 +7,7 @@
 
 #include "lib/support/saturate.h"
 #include "lib/types/append.h"
+#include "lib/types/memory_order.h"
 
 namespace hlo {
 namespace {
@@ -21,30 +22,6 @@ void Visit(Shape shape, ShapeIndex& index, bool leaves_only, const ShapeVisitor&
     Visit(shape.element(i), index, leaves_only, fn);
     index.pop_back();
   }
-}
-
-// One step of an address computation: `size` consecutive values, `stride` elements apart in memory.
-struct Run {
-  int64_t size;
-  int64_t stride;
-  friend bool operator==(const Run&, const Run&) = default;
-};
-
-// Where the logical elements of a shape lie, as a mixed-radix number with as few digits as
-// possible. Two untiled arrays put every row-major linear index at the same place exactly if these
-// are equal.
-std::vector<Run> AddressRuns(Shape shape) {
-  const DimVec strides = LayoutStrides(shape);
-  std::vector<Run> runs;
-  for (int i = shape.rank() - 1; i >= 0; --i) {
-    if (shape.dim(i) == 1) continue;
-    if (!runs.empty() && strides[i] == SaturatingMul(runs.back().size, runs.back().stride)) {
-      runs.back().size = SaturatingMul(runs.back().size, shape.dim(i));
-    } else {
-      runs.push_back({shape.dim(i), strides[i]});
-    }
-  }
-  return runs;
 }
 
 // Everything of the layouts but the order of dimensions.

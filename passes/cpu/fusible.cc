@@ -5,6 +5,7 @@
 #include "lib/eval/scalar_ops.h"
 #include "lib/ir/computation.h"
 #include "lib/support/status.h"
+#include "lib/types/memory_order.h"
 
 namespace hlo::cpu {
 namespace {
@@ -21,6 +22,15 @@ bool IsArithmetic(Opcode op, ElementType type, int arity) {
   if (!IsComplex(type)) return false;
   if (op == Opcode::kAbs) return arity == 1;
   return (arity == 1 && scalar::IsComplexUnary(op)) || (arity == 2 && scalar::IsComplexBinary(op));
+}
+
+// The starts of a dynamic slice or update are one array (dynamic-index-splitter takes it apart).
+bool HasStartVector(const Instruction& instruction) {
+  const int first = instruction.opcode() == Opcode::kDynamicSlice         ? 1
+                    : instruction.opcode() == Opcode::kDynamicUpdateSlice ? 2
+                                                                          : 0;
+  return first > 0 && first < instruction.operand_count() &&
+         instruction.operand(first)->shape().rank() > 0;
 }
 
 bool IsArrayOf(const Instruction& instruction) { return instruction.shape().IsArray(); }
@@ -59,6 +69,7 @@ bool IsFusibleElementwise(const Instruction& instruction) {
 
 bool IsFusibleMovement(const Instruction& instruction) {
   if (!IsArrayOf(instruction) || instruction.shape().has_dynamic_dims()) return false;
+  if (HasStartVector(instruction)) return false;
   constexpr Opcode kMovements[] = {
       Opcode::kBroadcast,    Opcode::kReshape, Opcode::kTranspose,   Opcode::kSlice,
       Opcode::kPad,          Opcode::kReverse, Opcode::kConcatenate, Opcode::kIota,
@@ -67,7 +78,9 @@ bool IsFusibleMovement(const Instruction& instruction) {
       std::end(kMovements))
     return true;
   if (instruction.opcode() != Opcode::kBitcast) return false;
-  return instruction.shape().element_type() == instruction.operand(0)->shape().element_type();
+  const Shape from = instruction.operand(0)->shape();
+  return instruction.shape().element_type() == from.element_type() &&
+         KeepsRowMajorOrder(from, instruction.shape());
 }
 
 bool IsScalarRegion(const Computation& computation) {

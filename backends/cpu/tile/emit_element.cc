@@ -47,7 +47,9 @@ class ElementEmitter {
     if (op == Opcode::kCopy) return x[0];
     if (op == Opcode::kSelect) return SelectBits(x[0], x[1], x[2]);
     if (op == Opcode::kConvert) return Convert(types[0], result, x[0]);
-    if (op == Opcode::kBitcastConvert) return Reinterpret(x[0], result);
+    if (op == Opcode::kBitcastConvert) {
+      return types[0] == result ? x[0] : Reinterpret(x[0], result);  // the same type: also complex
+    }
     if (op == Opcode::kCompare) return Compare(node.attrs, types[0], x[0], x[1]);
     if (op == Opcode::kIsFinite) return IsFinite(types[0], x[0]);
     if (op == Opcode::kClamp) return Clamp(result, x[0], x[1], x[2]);

@@ -1,0 +1,31 @@
+#include "lib/types/memory_order.h"
+
+#include "lib/support/saturate.h"
+#include "lib/types/shape_util.h"
+
+namespace hlo {
+
+std::vector<Run> AddressRuns(Shape shape) {
+  const DimVec strides = LayoutStrides(shape);
+  std::vector<Run> runs;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape.dim(i) == 1) continue;
+    if (!runs.empty() && strides[i] == SaturatingMul(runs.back().size, runs.back().stride)) {
+      runs.back().size = SaturatingMul(runs.back().size, shape.dim(i));
+    } else {
+      runs.push_back({shape.dim(i), strides[i]});
+    }
+  }
+  return runs;
+}
+
+bool KeepsRowMajorOrder(Shape from, Shape to) {
+  if (!from.IsArray() || !to.IsArray() || from.element_count() == 0) return true;
+  const std::vector<Run> before = AddressRuns(from.WithMissingLayoutsFilled());
+  const std::vector<Run> after = AddressRuns(to.WithMissingLayoutsFilled());
+  // Of one run: the elements lie in their logical order.
+  if (from.element_type() != to.element_type()) return before.size() <= 1 && after.size() <= 1;
+  return before == after;
+}
+
+}  // namespace hlo

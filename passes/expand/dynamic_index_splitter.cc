@@ -1,0 +1,30 @@
+#include "passes/expand/dynamic_index_splitter.h"
+
+namespace hlo {
+namespace {
+
+// Where the starts stand among the operands: behind the array and, for an update, what is written.
+int FirstStart(const Instruction& slice) { return slice.opcode() == Opcode::kDynamicSlice ? 1 : 2; }
+
+}  // namespace
+
+bool DynamicIndexSplitter::Matches(const Instruction& instruction) const {
+  if (instruction.shape().rank() == 0) return true;
+  const int first = FirstStart(instruction);
+  return first < instruction.operand_count() && instruction.operand(first)->shape().rank() == 1;
+}
+
+absl::StatusOr<Instruction*> DynamicIndexSplitter::Expand(Instruction* slice, Rewriter& rewriter) {
+  const int first = FirstStart(*slice);
+  if (slice->shape().rank() == 0) return slice->operand(first - 1);
+  Instruction* const vector = slice->operand(first);
+  std::vector<Instruction*> starts;
+  for (int64_t d = 0; d < slice->shape().rank(); ++d)
+    starts.push_back(rewriter.Reshape(rewriter.Slice(vector, {d}, {d + 1}), {}));
+  if (first == 2) return rewriter.DynamicUpdateSlice(slice->operand(0), slice->operand(1), starts);
+  return rewriter.DynamicSlice(slice->operand(0), starts, slice->shape().dims());
+}
+
+HLO_DEFINE_PASS(DynamicIndexSplitter)
+
+}  // namespace hlo
