@@ -15,6 +15,8 @@ constexpr PipelineStep kCpu[] = {
     {"cse", "JAX repeats constants and broadcasts"},
     {"constant_folding", "what is known now need not be computed at each run"},
     {"dce", "operands of folded instructions"},
+    {"while-loop-invariant-code-motion", "behind the inliner: it sees whole bodies"},
+    {"convolution-operand-swap", "the library would multiply padding"},
     {"flatten-call-graph", "buffer assignment wants one call site per computation"},
     {"cpu-fusion", "last: makes the kernels that the back end emits as they are"},
     {"dce", "producers that were copied into all their users"},

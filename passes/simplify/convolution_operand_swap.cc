@@ -1,0 +1,12 @@
+#include "passes/simplify/convolution_operand_swap.h"
+
+#include "passes/algsimp/rules.h"
+
+namespace hlo {
+
+ConvolutionOperandSwap::ConvolutionOperandSwap()
+    : RewritePass(algsimp::ConvolutionSwapRules(), kReassociate) {}
+
+HLO_DEFINE_PASS(ConvolutionOperandSwap)
+
+}  // namespace hlo
