@@ -32,6 +32,8 @@
 
 namespace hlo {
 
+struct Instrumentation;  // passes/pass_manager.h
+
 // The texts a back end can show of its work, in the order of compilation.
 enum class EmitStage : uint8_t { kHlo, kBuffers, kTile, kThunks, kLlvm, kAsm, kPtx, kKernels };
 
@@ -77,7 +79,10 @@ struct CompileOptions {
   bool gpu_sim_sanitize = false;  // the simulator watches every access
   bool run_passes = true;         // false: the module is compiled as it is
   bool verify_each_pass = false;
-  // Texts wanted, and who takes them; each wanted stage that the platform has is given once.
+  // How the passes are run: what is left out, what is dumped, who is told. Null: as usual.
+  const Instrumentation* instrumentation = nullptr;
+  // Texts wanted, and who takes them; each wanted stage that the platform has is given once. Then
+  // nothing is run: no memory for it is taken.
   std::vector<EmitStage> emit;
   std::function<void(EmitStage stage, std::string_view text)> emit_sink;
 

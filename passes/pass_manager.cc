@@ -7,9 +7,12 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <optional>
+#include <regex>
 
 #include "lib/analysis/schedule.h"
 #include "lib/ir/compare.h"
+#include "lib/support/crash_context.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
 #include "lib/support/line_diff.h"
@@ -39,7 +42,9 @@ class Runner {
  public:
   Runner(Module& module, PassContext& context, const Instrumentation& in,
          const std::function<void(const FailureReport&)>& on_failure)
-      : module_(module), context_(context), in_(in), on_failure_(on_failure) {}
+      : module_(module), context_(context), in_(in), on_failure_(on_failure) {
+    if (!in_.dump_pass_regex.empty()) dumped_passes_.emplace(in_.dump_pass_regex);
+  }
 
   absl::StatusOr<bool> Run(const Pipeline& pipeline) {
     context_.analyses().Forget();  // whoever had the module before may have changed it
@@ -167,6 +172,9 @@ class Runner {
       result.runs.push_back(std::move(run));
       return false;
     }
+    const CrashLine line("running pass", item.name);
+    if (in_.on_start != nullptr) in_.on_start(item, started_passes_);
+    ++started_passes_;
     RETURN_IF_ERROR(Dump(item.name));
     if (in_.print_before_all || Contains(in_.print_before, item.name)) Show("before", item.name);
     if (in_.print_pass_names) Sink(fmt::format("running pass {}\n", item.name));
@@ -237,6 +245,7 @@ class Runner {
 
   // An error begins with `blame`; passes that say they changed nothing since the last time share it.
   absl::Status VerifyNow(std::string blame) {
+    const CrashLine line("verifying the module");
     const double start = Now();
     const absl::Status status = Verify(module_, in_.verifier);
     result.verify_milliseconds += Now() - start;
@@ -291,6 +300,11 @@ class Runner {
   // The module after the last pass that changed it, in a file that names this pass and the next.
   absl::Status Dump(std::string_view next) {
     if (in_.dump_directory.empty() || changed_by_.empty()) return absl::OkStatus();
+    if (dumped_passes_ && !std::regex_search(changed_by_, *dumped_passes_) &&
+        !std::regex_search(next.begin(), next.end(), *dumped_passes_)) {
+      changed_by_.clear();
+      return absl::OkStatus();
+    }
     const std::string name =
         fmt::format("module_{:04d}.{}.{:04d}.transforms_pipeline.after_{}.before_{}.txt",
                     in_.dump_number, module_.name(), dumps_++, changed_by_, next);
@@ -311,6 +325,8 @@ class Runner {
   std::string diff_base_;
   std::string changed_by_ = "pipeline-start";  // not dumped yet
   int64_t dumps_ = 0;
+  std::optional<std::regex> dumped_passes_;
+  int64_t started_passes_ = 0;
 };
 
 }  // namespace

@@ -52,6 +52,7 @@ struct Instrumentation {
   std::vector<std::string> print_after;
   // Numbered files under XLA's names: before the first pass and after each that changed something.
   std::string dump_directory;        // empty: none
+  std::string dump_pass_regex;       // only beside passes with such a name; empty: all
   int64_t dump_number = 0;           // of the module, in the names
   bool print_after_failure = false;  // the module as the failing pass left it
   bool print_pass_names = false;
@@ -66,6 +67,8 @@ struct Instrumentation {
   std::vector<PassRun> done;
   // Subjects (kDebugSubjects) to write lines about.
   std::vector<std::string> debug;
+  // Called as each pass that is run starts; `number` counts them from 0.
+  std::function<void(const PipelineItem& pass, int64_t number)> on_start;
   // Called before and, once it is verified, after each pass that is run; an error is that of the
   // pass.
   std::function<absl::Status(const PipelineItem& pass, const Module& module)> before_pass;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "lib/support/strings.h"
 #include "passes/pipelines.h"
 #include "passes/registry.h"
 
@@ -84,6 +85,7 @@ class PipelineParser {
       --depth_;
       return absl::OkStatus();
     } else {
+      if (at_ < text_.size() && text_[at_] == '<') return NoPipeline(item);
       ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
       RETURN_IF_ERROR(info->make(item.options, info->name).status());
     }
@@ -105,6 +107,17 @@ class PipelineParser {
       return found;
     }
     return FindPipeline(item.name);
+  }
+
+  // A word with a bracket is no pass.
+  absl::Status NoPipeline(const PipelineItem& item) const {
+    const size_t close = std::min(text_.find('>', at_), text_.size() - 1);
+    const std::string name = item.name + std::string(text_.substr(at_, close + 1 - at_));
+    std::vector<std::string_view> names;
+    for (const NamedPipeline& pipeline : AllPipelines()) names.push_back(pipeline.name);
+    return Error({item.loc.offset, static_cast<uint32_t>(name.size())},
+                 "there is no pipeline `{}`{}; pipelines are {}", name, DidYouMean(name, names),
+                 Join(names, ", "));
   }
 
   absl::Status Expand(const NamedPipeline& pipeline, SourceLoc loc, Pipeline& out) const {

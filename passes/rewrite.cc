@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <mutex>
+#include <set>
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/support/diagnostic.h"
+#include "passes/rule_names.h"
 
 namespace hlo {
 namespace {
@@ -148,8 +151,35 @@ class Driver {
 
 }  // namespace
 
+namespace {
+
+struct Noted {
+  std::mutex mutex;
+  std::set<std::string_view> names;
+};
+
+Noted& TheNoted() {
+  static Noted noted;
+  return noted;
+}
+
+}  // namespace
+
+void NoteRuleName(std::string_view name) {
+  Noted& noted = TheNoted();
+  const std::lock_guard<std::mutex> lock(noted.mutex);
+  noted.names.insert(name);
+}
+
+std::vector<std::string_view> NotedRuleNames() {
+  Noted& noted = TheNoted();
+  const std::lock_guard<std::mutex> lock(noted.mutex);
+  return {noted.names.begin(), noted.names.end()};
+}
+
 void RuleSet::Add(std::span<const Rule> rules, RuleSafety allowed) {
   for (const Rule& rule : rules) {
+    NoteRuleName(rule.name);
     if (rule.safety > allowed) continue;
     by_opcode_[static_cast<size_t>(rule.root)].push_back(&rule);
     roots_.Insert(rule.root);

@@ -80,36 +80,45 @@ struct Command {
   int64_t seed = 1;
 };
 
+std::string ModeMistake(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const FuzzMode& mode : FuzzModes()) names.push_back(mode.name);
+  return FlagValues::Words(names).Mistake(name);
+}
+
 void AddFlags(Flags& flags, Command& c) {
+  using V = FlagValues;
   flags.Group("What");
-  flags.Add("mode", &c.mode, "MODE", "what to test (parser); --list-modes tells which there are");
+  flags.Add("mode", &c.mode, V::Passing(ModeMistake), "MODE",
+            "what to test (parser); --list-modes tells which there are");
   flags.Add("list-modes", &c.list_modes, "list the modes");
-  flags.Add("minimize", &c.minimize, "FILE",
+  flags.Add("minimize", &c.minimize, V::Some(), "FILE",
             "make the input of a finding smaller, print the result");
   flags.Group("Inputs");
-  flags.Add("seeds", &c.fuzz.seeds, "PATH",
+  flags.Add("seeds", &c.fuzz.seeds, V::Some(), "PATH",
             "files or folders to start from; may be repeated (testdata)");
-  flags.Add("corpus", &c.fuzz.corpus, "DIR",
+  flags.Add("corpus", &c.fuzz.corpus, V::Some(), "DIR",
             "more inputs to start from; inputs that reach new code are added");
-  flags.Add("max-length", &c.fuzz.max_length, "BYTES",
+  flags.Add("max-length", &c.fuzz.max_length, V::Between(1, 1 << 30), "BYTES",
             "longest input; longer seeds are left out (6000)");
-  flags.Add("seed", &c.seed, "N", "of the random numbers: the same seed, the same inputs (1)");
+  flags.Add("seed", &c.seed, V::From(0), "N",
+            "of the random numbers: the same seed, the same inputs (1)");
   flags.Group("Limits");
-  flags.Add("seconds", &c.fuzz.seconds, "S", "stop after this time; 0: never (60)");
-  flags.Add("runs", &c.fuzz.runs, "N", "stop after this many inputs; 0: never (0)");
-  flags.Add("time-limit", &c.fuzz.limits.seconds, "S",
+  flags.Add("seconds", &c.fuzz.seconds, V::From(0), "S", "stop after this time; 0: never (60)");
+  flags.Add("runs", &c.fuzz.runs, V::From(0), "N", "stop after this many inputs; 0: never (0)");
+  flags.Add("time-limit", &c.fuzz.limits.seconds, V::Between(1e-3, 1e6), "S",
             "an input that takes longer is a finding (10, of processor time)");
-  flags.Add("memory-limit", &c.fuzz.limits.megabytes, "MB",
+  flags.Add("memory-limit", &c.fuzz.limits.megabytes, V::Between(1, 1e9), "MB",
             "an input that takes more is a finding (1024)");
   flags.Group("Results");
-  flags.Add("distill", &c.fuzz.distill, "DIR",
+  flags.Add("distill", &c.fuzz.distill, V::Some(), "DIR",
             "only copy the seeds that reach new code to DIR, short ones first (build type Fuzz)");
-  flags.Add("artifacts", &c.fuzz.artifacts, "DIR",
+  flags.Add("artifacts", &c.fuzz.artifacts, V::Some(), "DIR",
             "write the inputs of findings here, with a report beside each");
-  flags.Add("reduce", &c.fuzz.reduce_seconds, "S",
+  flags.Add("reduce", &c.fuzz.reduce_seconds, V::From(0), "S",
             "with --artifacts, mode platforms: make each finding smaller for so long, into a file "
             "beside it (60); 0: leave it");
-  flags.Add("config", &c.config, "TEXT",
+  flags.Add("config", &c.config, V::Some(), "TEXT",
             "mode platforms: run everything so, for example `platform=cpu threads=2 inputs=7`");
   flags.Add("oracle", &c.oracle,
             "mode platforms: compare the interpreter with XLA:CPU, through a Python with jaxlib "
@@ -162,10 +171,6 @@ int RunCommand(Command& c, const Flags& flags) {
     return 0;
   }
   const FuzzMode* mode = FindFuzzMode(c.mode);
-  if (mode == nullptr)
-    return Usage(fmt::format("there is no mode `{}`; --list-modes tells which there are", c.mode));
-  if (c.fuzz.max_length < 1 || c.fuzz.max_length > (int64_t{1} << 30))
-    return Usage("--max-length expects 1 to 2^30 bytes");
   c.fuzz.seed = static_cast<uint64_t>(c.seed);
   SetPlatformConfig(c.config);
   if (c.oracle) UseXla();

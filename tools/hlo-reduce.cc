@@ -5,7 +5,7 @@
 #include "tools/reduce/options.h"
 #include "tools/reduce/reducer.h"
 #include "tools/reduce/steps.h"
-#include "tools/run/elided.h"
+#include "tools/support/elided.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {

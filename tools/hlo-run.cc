@@ -26,6 +26,10 @@ int Main(int argc, char** argv) {
       WriteStdout(DoctorReport());
       return static_cast<int>(kExitOk);
     }
+    if (options.verbose) {
+      for (const std::string& text : flags.unused())
+        WriteNote(fmt::format("hlo-run: note: {}\n", text));
+    }
     LimitMemory(options.memory_bytes);
     const std::vector<std::string>& words = flags.positional();
     if (options.check_file || options.check_models) return CheckFiles(options, words);

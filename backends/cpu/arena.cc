@@ -4,11 +4,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "lib/support/memory_info.h"
 #include "lib/support/round.h"
 
 namespace hlo::cpu {
@@ -24,44 +23,11 @@ absl::Status TooLarge(int64_t bytes, int64_t limit) {
                   static_cast<double>(bytes) / kMiB, static_cast<double>(limit) / kMiB));
 }
 
-// The number in the first line of a file, or -1: the file is missing or says `max`.
-int64_t NumberIn(const char* path) {
-  std::FILE* file = std::fopen(path, "r");
-  if (file == nullptr) return -1;
-  long long value;
-  const bool found = std::fscanf(file, "%lld", &value) == 1;
-  std::fclose(file);
-  return found ? value : -1;
-}
-
-// What the control group of the process leaves, where it has a limit of its own.
-int64_t AvailableInGroup() {
-  const int64_t limit = NumberIn("/sys/fs/cgroup/memory.max");
-  const int64_t used = NumberIn("/sys/fs/cgroup/memory.current");
-  if (limit < 0 || used < 0) return std::numeric_limits<int64_t>::max();
-  return limit > used ? limit - used : 0;
-}
-
-int64_t AvailableOnMachine() {
-  std::FILE* file = std::fopen("/proc/meminfo", "r");
-  if (file == nullptr) return std::numeric_limits<int64_t>::max();
-  int64_t kib = -1;
-  char line[256];
-  while (kib < 0 && std::fgets(line, sizeof(line), file) != nullptr) {
-    long long value;
-    if (std::sscanf(line, "MemAvailable: %lld kB", &value) == 1) kib = value;
-  }
-  std::fclose(file);
-  return kib < 0 ? std::numeric_limits<int64_t>::max() : kib * 1024;
-}
-
 }  // namespace
-
-int64_t AvailableMemory() { return std::min(AvailableOnMachine(), AvailableInGroup()); }
 
 absl::StatusOr<Arena> Arena::Create(int64_t bytes, int64_t limit) {
   if (bytes <= 0) return Arena();
-  if (limit <= 0) limit = AvailableMemory();
+  limit = limit <= 0 ? AvailableMemory() : std::min(limit, AvailableMemory());
   if (bytes > limit) return TooLarge(bytes, limit);
 
   // Small arenas do not pay for a huge page. Larger ones map one page too many and give back the
@@ -71,7 +37,7 @@ absl::StatusOr<Arena> Arena::Create(int64_t bytes, int64_t limit) {
   const int64_t mapped = huge ? size + kHugePage : size;
   void* block = mmap(nullptr, static_cast<size_t>(mapped), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (block == MAP_FAILED) return TooLarge(bytes, limit);
+  if (block == MAP_FAILED) return TooLarge(bytes, std::min(limit, AvailableMemory()));
   auto* start = static_cast<std::byte*>(block);
   if (huge) {
     const auto address = reinterpret_cast<uintptr_t>(start);

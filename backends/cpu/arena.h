@@ -18,8 +18,8 @@ class Arena final {
   // Offsets inside an arena are multiples of this.
   static constexpr int64_t kAlignment = 64;
 
-  // Memory of at least `bytes` bytes, all zero. More than `limit` bytes is an error; limit 0 means
-  // what the machine says is available.
+  // Memory of at least `bytes` bytes, all zero. More than `limit` bytes (0: no limit), or than is
+  // available, is an error.
   static absl::StatusOr<Arena> Create(int64_t bytes, int64_t limit = 0);
 
   Arena() = default;
@@ -37,8 +37,5 @@ class Arena final {
   std::byte* data_ = nullptr;
   int64_t size_ = 0;  // as mapped: a multiple of the page size used
 };
-
-// Bytes that the machine can still give to this process, or INT64_MAX where it does not say.
-int64_t AvailableMemory();
 
 }  // namespace hlo::cpu

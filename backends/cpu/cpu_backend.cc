@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "backends/common/texts_only.h"
 #include "backends/cpu/cpu_executable.h"
 #include "backends/cpu/cpu_pipeline.h"
 #include "backends/cpu/library/host.h"
@@ -41,10 +42,11 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
   CompileStats stats;
   ASSIGN_OR_RETURN(const cpu::Host host, cpu::DetectHost(options.cpu_features));
   const double start = Milliseconds();
-  if (options.run_passes)
-    RETURN_IF_ERROR(cpu::RunPasses(*module, options.verify_each_pass, options.threads));
+  if (options.run_passes) RETURN_IF_ERROR(cpu::RunPasses(*module, options));
   stats.passes_ms = Milliseconds() - start;
   if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(*module));
+  if (options.emit == std::vector{EmitStage::kHlo})
+    return std::make_unique<TextsOnly>(std::move(module), stats);
 
   const double codegen = Milliseconds();
   auto pool = std::make_unique<ThreadPool>(options.threads);
@@ -60,6 +62,8 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
   ASSIGN_OR_RETURN(cpu::Program program,
                    cpu::EmitProgram(*module, jit.get(), *pool, library, options));
   stats.codegen_ms = Milliseconds() - codegen;
+  stats.peak_bytes = program.buffers->total_size() + program.scratch_bytes;
+  if (!options.emit.empty()) return std::make_unique<TextsOnly>(std::move(module), stats);
 
   const double load = Milliseconds();
   ASSIGN_OR_RETURN(std::unique_ptr<cpu::CpuExecutable> executable,

@@ -4,11 +4,12 @@
 
 namespace hlo::cpu {
 
-absl::Status RunPasses(Module& module, bool verify_each, int threads) {
+absl::Status RunPasses(Module& module, const CompileOptions& options) {
   PassContext context;
-  context.set_threads(threads);
+  context.set_threads(options.threads);
   Instrumentation instrumentation;
-  instrumentation.verify_each = verify_each;
+  if (options.instrumentation != nullptr) instrumentation = *options.instrumentation;
+  instrumentation.verify_each = options.verify_each_pass;
   return RunPipelineText("default<cpu>", module, context, instrumentation).status();
 }
 

@@ -2,12 +2,11 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "backends/backend.h"
 #include "lib/ir/module.h"
 
 namespace hlo::cpu {
 
-// Runs the pipeline.
-// `threads` as in CompileOptions.
-absl::Status RunPasses(Module& module, bool verify_each, int threads);
+absl::Status RunPasses(Module& module, const CompileOptions& options);
 
 }  // namespace hlo::cpu

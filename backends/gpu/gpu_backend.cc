@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 
+#include "backends/common/texts_only.h"
 #include "backends/gpu/device/caching_device.h"
 #include "backends/gpu/device/cuda_device.h"
 #include "backends/gpu/device/simulated_device.h"
@@ -29,6 +30,7 @@ absl::Status RunGpuPasses(Module& module, const CompileOptions& options) {
   PassContext context;
   context.set_threads(options.threads);
   Instrumentation instrumentation;
+  if (options.instrumentation != nullptr) instrumentation = *options.instrumentation;
   instrumentation.verify_each = options.verify_each_pass;
   return RunPipelineText("default<gpu>", module, context, instrumentation).status();
 }
@@ -72,6 +74,7 @@ absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions
   ASSIGN_OR_RETURN(gpu::Program program, gpu::EmitProgram(module, options));
   RETURN_IF_ERROR(ShowKernels(program, options));
   stats.codegen_ms = NowInMilliseconds() - codegen;
+  stats.peak_bytes = program.buffers->total_size() + program.scratch_bytes;
   return program;
 }
 
@@ -83,6 +86,8 @@ class GpuSimBackend final : public Backend {
                                                       const CompileOptions& options) override {
     CompileStats stats;
     ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, options, stats));
+    if (!options.emit.empty())
+      return std::unique_ptr<Executable>(new TextsOnly(std::move(module), stats));
     const double load = NowInMilliseconds();
     gpu::SimulatorOptions simulator;
     simulator.seed = options.gpu_sim_seed;
@@ -110,25 +115,6 @@ absl::StatusOr<std::shared_ptr<gpu::Device>> CudaDeviceOfProcess() {
   return device;
 }
 
-// What is left of a compilation that was asked for texts alone: nothing that runs.
-class TextsOnly final : public Executable {
- public:
-  explicit TextsOnly(std::unique_ptr<Module> module) : module_(std::move(module)) {}
-  absl::StatusOr<Literal> Run(absl::Span<const Literal>, const RunOptions&) override {
-    return Error("this module was compiled for its texts (`--emit`), not to be run");
-  }
-  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
-                                                       const RunOptions& options) override {
-    return Run(arguments, options).status();
-  }
-  const Module& module() const override { return *module_; }
-  const CompileStats& stats() const override { return stats_; }
-
- private:
-  std::unique_ptr<Module> module_;
-  CompileStats stats_;
-};
-
 class CudaBackend final : public Backend {
  public:
   std::string_view name() const override { return "gpu"; }
@@ -144,7 +130,8 @@ class CudaBackend final : public Backend {
       if (own.gpu_target.empty()) own.gpu_target = TargetOf(device->properties());
     }
     ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, own, stats));
-    if (device == nullptr) return std::unique_ptr<Executable>(new TextsOnly(std::move(module)));
+    if (device == nullptr)
+      return std::unique_ptr<Executable>(new TextsOnly(std::move(module), stats));
     const double codegen = NowInMilliseconds();
     ASSIGN_OR_RETURN(const std::vector<gpu::DeviceCode> codes,
                      gpu::CompileKernels(program.kernels, TargetOf(own), own.threads));

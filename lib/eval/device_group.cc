@@ -1,7 +1,9 @@
 #include "lib/eval/device_group.h"
 
+#include <system_error>
 #include <thread>
 
+#include "lib/support/crash_context.h"
 #include "lib/support/status.h"
 
 namespace hlo {
@@ -55,7 +57,9 @@ absl::StatusOr<std::vector<Literal>> EvaluateOnDevices(
                                                absl::StatusOr<Literal>(Literal()));
   std::vector<std::thread> threads;
   for (int device = 0; device < devices; ++device) {
-    threads.emplace_back([&, device] {
+    const auto run = [&, device, lines = CrashLine::Innermost()] {
+      const CrashStack stack;
+      const CrashLinesOfOther own_lines(lines);
       EvalOptions own = options;
       own.replica_id = device / partitions;
       own.partition_id = device % partitions;
@@ -68,7 +72,18 @@ absl::StatusOr<std::vector<Literal>> EvaluateOnDevices(
       rendezvous.Leave(results[d].ok()
                            ? Error("device {} has finished, others still wait for it", device)
                            : results[d].status());
-    });
+    };
+    try {
+      threads.emplace_back(run);
+    } catch (
+        const std::system_error& error) {  // the system gives no more: the others must not wait
+      results[static_cast<size_t>(device)] =
+          MakeError(absl::StatusCode::kResourceExhausted, SourceLoc(),
+                    fmt::format("cannot start a thread for device {} of {}: {}", device, devices,
+                                error.what()));
+      rendezvous.Leave(results[static_cast<size_t>(device)].status());
+      break;
+    }
   }
   for (std::thread& thread : threads) thread.join();
   std::vector<Literal> values;

@@ -8,6 +8,7 @@
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region.h"
 #include "lib/ir/verify_meaning.h"
+#include "lib/support/crash_context.h"
 #include "lib/support/status.h"
 
 namespace hlo {
@@ -334,6 +335,7 @@ absl::StatusOr<Literal> Evaluator::EvaluateInstruction(const Instruction& instru
 
 absl::StatusOr<Literal> Evaluator::EvaluateOwned(const Instruction& instruction,
                                                  std::vector<Literal> operands) {
+  const CrashLine line("evaluating", instruction.name());
   const EvalFn function = FunctionOf(instruction.opcode());
   RET_CHECK(function != nullptr, "`{}` has no value without its caller", instruction.name());
   if (instruction.shape().IsArray()) RETURN_IF_ERROR(Spend(instruction.shape().element_count()));

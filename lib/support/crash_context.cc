@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "lib/support/crash_limit.h"
+
 namespace hlo {
 namespace {
 
@@ -98,17 +100,33 @@ CrashAction::CrashAction(Act act, const void* context)
 
 CrashAction::~CrashAction() { newest_action.store(outer_); }
 
-void ReportCrash(std::string_view what, const CrashInfo& info) {
-  CrashWriter out(info);
+namespace {
+
+// False when this thread is writing a report already.
+bool WriteReport(std::string_view what, CrashWriter& out) {
   int reporting = 0;
   const int self = gettid();
   if (!reporting_thread.compare_exchange_strong(reporting, self)) {
     while (reporting != self) pause();  // the other one ends the process
-    return static_cast<void>(out.Text("  (and it crashed again while this was written)\n"));
+    out.Text("  (and it crashed again while this was written)\n");
+    return false;
   }
   out.Text(what);
   out.Flush();
   CrashLine::WriteAll(out);
+  return true;
+}
+
+}  // namespace
+
+void ReportLimit(std::string_view what) {
+  CrashWriter out({});
+  WriteReport(what, out);
+}
+
+void ReportCrash(std::string_view what, const CrashInfo& info) {
+  CrashWriter out(info);
+  if (!WriteReport(what, out)) return;
   if (const CrashAction* action = newest_action.load(); action != nullptr)
     action->act_(action->context_, out);
 }

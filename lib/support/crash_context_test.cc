@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "lib/support/crash_limit.h"
 #include "lib/support/thread_pool.h"
 
 namespace hlo {
@@ -77,6 +78,15 @@ TEST_CASE("the newest action acts, and a crash of it does not repeat it", "[supp
     ReportCrash("", {});
   });
   CHECK(text == "second\n  (and it crashed again while this was written)\n");
+}
+
+TEST_CASE("a limit is reported without the action", "[support][crash]") {
+  const std::string text = ErrorsOf([] {
+    const CrashAction action([](const void*, CrashWriter& out) { out.Text("acted\n"); }, nullptr);
+    const CrashLine line("running");
+    ReportLimit("late\n");
+  });
+  CHECK(text == "late\n  while running\n");
 }
 
 TEST_CASE("long words and numbers at their ends are written whole", "[support][crash]") {

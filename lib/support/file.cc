@@ -18,11 +18,22 @@ absl::Status SystemError(std::string_view what, const std::string& path) {
   return Error("cannot {} `{}`: {}", what, path, std::strerror(errno));
 }
 
-absl::StatusOr<std::string> ReadAll(int fd, const std::string& path) {
+// Whether this is a device such as /dev/zero, seen from its first bytes.
+bool IsEndless(int fd, std::string_view before, std::string_view first) {
+  struct stat info;
+  return before.empty() && fstat(fd, &info) == 0 && S_ISCHR(info.st_mode) && first.size() > 4096 &&
+         first.find_first_not_of('\0') == std::string_view::npos;
+}
+
+absl::StatusOr<std::string> ReadAll(int fd, const std::string& path, int64_t limit) {
   std::string text;
   struct stat info;
   if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
     return Error("cannot read `{}`: it is a folder", path);
+  const auto too_long = [&] {
+    return Error("cannot read `{}`: it has more than {} bytes, which is the limit", path, limit);
+  };
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > limit) return too_long();
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
     text.reserve(static_cast<size_t>(info.st_size) + 1);
   char buffer[1 << 16];
@@ -31,6 +42,10 @@ absl::StatusOr<std::string> ReadAll(int fd, const std::string& path) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return SystemError("read", path);
     if (n == 0) return text;
+    if (static_cast<int64_t>(text.size()) + n > limit) return too_long();
+    if (IsEndless(fd, text, {buffer, static_cast<size_t>(n)})) {
+      return Error("cannot read `{}`: it is a device that gives nothing but zeros", path);
+    }
     text.append(buffer, static_cast<size_t>(n));
   }
 }
@@ -47,13 +62,38 @@ absl::Status WriteAll(int fd, std::string_view contents, const std::string& path
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
   const int fd = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return SystemError("read", path);
-  absl::StatusOr<std::string> text = ReadAll(fd, path);
+  absl::StatusOr<std::string> text = ReadAll(fd, path, limit);
   if (path != "-") close(fd);
   if (!text.ok()) return text;
   return Unpack(*std::move(text), path);
+}
+
+absl::Status MakeFolder(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0) {
+    return S_ISDIR(info.st_mode) ? absl::OkStatus()
+                                 : Error("cannot write to `{}`: it is no folder", path);
+  }
+  if (mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return absl::OkStatus();
+  return Error("cannot make the folder `{}`: {}", path, std::strerror(errno));
+}
+
+absl::Status CheckWritable(const std::string& path) {
+  struct stat info;
+  if (path == "-") return absl::OkStatus();
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (S_ISDIR(info.st_mode)) return Error("cannot write `{}`: it is a folder", path);
+    return access(path.c_str(), W_OK) == 0 ? absl::OkStatus() : SystemError("write", path);
+  }
+  std::string temporary = path + ".XXXXXX";
+  const int fd = mkstemp(temporary.data());
+  if (fd < 0) return SystemError("write", path);
+  close(fd);
+  unlink(temporary.c_str());
+  return absl::OkStatus();
 }
 
 absl::Status WriteFile(const std::string& path, std::string_view contents) {

@@ -134,10 +134,15 @@ class Comparer {
         if (a[i] == e[i]) continue;
         const bool passes = IsComplex(type) ? CompareComplex(a[i], e[i], grid)
                                             : ComparePart(a[i].real(), e[i].real(), grid, current_);
+        if (passes && (IsNan(a[i]) || IsNan(e[i]))) ++report_.nans;
         Record(actual, expected, at + i, current_, passes);
       }
       report_.compared += n;
     }
+  }
+
+  static bool IsNan(std::complex<double> value) {
+    return std::isnan(value.real()) || std::isnan(value.imag());
   }
 
   // One real number. Fills `errors`.
@@ -231,8 +236,13 @@ std::string CompareReport::ToString() const {
   if (!shape_error.empty()) return "values cannot be compared: " + shape_error + "\n";
   std::string text;
   if (mismatched == 0) {
-    return fmt::format("all {} elements agree (largest absolute error {:.3g}, relative {:.3g})\n",
-                       compared, max_abs_error, max_rel_error);
+    const std::string what = of > 0 ? fmt::format("all {} samples of {} elements", compared, of)
+                                    : fmt::format("all {} elements", compared);
+    return fmt::format("{} agree (largest absolute error {:.3g}, relative {:.3g}){}\n", what,
+                       max_abs_error, max_rel_error,
+                       nans == 0          ? ""
+                       : nans == compared ? "; all of them are NaN, which shows nothing"
+                                          : fmt::format("; {} of them are NaN", nans));
   }
   text += fmt::format("{} of {} elements differ (largest absolute error {:.3g}, relative {:.3g})\n",
                       mismatched, compared, max_abs_error, max_rel_error);

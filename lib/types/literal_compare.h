@@ -31,6 +31,8 @@ struct Mismatch {
 
 struct CompareReport {
   int64_t compared = 0;
+  int64_t nans = 0;  // of them, NaN on both sides
+  int64_t of = 0;    // elements of the array when `compared` is a sample of them; 0: all
   int64_t mismatched = 0;
   std::vector<Mismatch> worst;  // up to `max_reported`, largest relative error first
   Mismatch first;               // first in index order, when mismatched > 0

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
+#include "passes/analysis/growth_limit.h"
 #include "passes/control_flow/frontend_attribute.h"
 #include "passes/simplify/dce.h"
 
@@ -202,6 +203,7 @@ Decision CanInline(const Instruction& call, const CallInlinerOptions& options) {
 
 absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
   bool changed = false;
+  GrowthLimit growth;
   for (Computation* computation : context.Computations(module, {Opcode::kCall})) {
     InlinedInstructions inlined;  // the schedule is written once: it may be long
     for (Instruction* call : computation->SequenceOrPostOrder()) {
@@ -212,6 +214,7 @@ absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
       }
       if (!context.MayRewrite()) break;
       Computation* callee = call->to_apply();
+      RETURN_IF_ERROR(growth.Add(callee->instruction_count(), *call));
       context.Passed(*call, "the body of `{}` stands in its place", callee->name());
       InlineBody(call, {.propagate_metadata = options_.propagate_metadata, .inlined = &inlined});
       // Visited already (callees first) and dead: it does not count as a caller of what it calls.

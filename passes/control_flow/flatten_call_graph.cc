@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/analysis/growth_limit.h"
+
 namespace hlo {
 namespace {
 
@@ -31,6 +33,7 @@ void MoveBefore(Module& module, size_t first, Computation* caller) {
 
 absl::StatusOr<bool> FlattenCallGraph::Run(Module& module, PassContext& context) {
   bool changed = false;
+  GrowthLimit growth;
   // Callees first: what a clone calls is a tree already, so a deep clone is one, too.
   for (Computation* computation : context.Computations(module)) {
     const std::vector<CallSite> sites = SortedCallers(*computation);
@@ -39,6 +42,9 @@ absl::StatusOr<bool> FlattenCallGraph::Run(Module& module, PassContext& context)
       if (!context.MayRewrite()) return changed;
       const size_t first_added = module.computations().size();
       Computation* clone = module.CloneComputation(*computation, ".clone", /*deep=*/true);
+      for (size_t added = first_added; added < module.computations().size(); ++added)
+        RETURN_IF_ERROR(
+            growth.Add(module.computations()[added]->instruction_count(), *sites[i].caller));
       MoveBefore(module, first_added, sites[i].caller->parent());
       context.Passed(*sites[i].caller, "calls a copy of `{}` of its own", computation->name());
       sites[i].caller->SetCall(sites[i].call_index, clone);

@@ -177,7 +177,7 @@ class Campaign {
   std::map<std::string, int> kinds_;
 };
 
-absl::Status MakeFolder(const std::string& path) {
+absl::Status MakeFolders(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return Error("cannot make the folder `{}`: {}", path, error.message());
@@ -189,7 +189,7 @@ absl::Status MakeFolder(const std::string& path) {
 absl::StatusOr<int> Fuzz(const FuzzMode& mode, const FuzzOptions& options) {
   std::vector<std::string> paths = options.seeds;
   for (const std::string& folder : {options.corpus, options.artifacts, options.distill}) {
-    if (!folder.empty()) RETURN_IF_ERROR(MakeFolder(folder));
+    if (!folder.empty()) RETURN_IF_ERROR(MakeFolders(folder));
   }
   if (!options.corpus.empty()) paths.push_back(options.corpus);
   SharedState* state = SharedState::Create(static_cast<size_t>(options.max_length));

@@ -1,9 +1,12 @@
 #include "tools/opt/emit.h"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "lib/proto/proto.h"
@@ -43,6 +46,16 @@ constexpr EmitForm kEmitForms[] = {
      }},
 };
 
+bool WriteAll(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(file, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string_view> EmitWords() {
@@ -59,8 +72,7 @@ absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view em
   return Internal("`{}` is no form of a module", emit);
 }
 
-int EmitStage(const Module& module, std::string_view platform, std::string_view emit,
-              const std::string& gpu_target, std::string& text) {
+int EmitStage(const Source& source, const std::vector<std::string>& words, std::string& text) {
   std::error_code error;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string program = (own.parent_path() / "hlo-run").string();
@@ -69,17 +81,21 @@ int EmitStage(const Module& module, std::string_view platform, std::string_view 
         "hlo-opt",
         Error("a stage of a platform needs hlo-run beside hlo-opt, but there is no `{}`", program));
   }
-  absl::StatusOr<std::string> path = WriteTemporary(module);
-  if (!path.ok()) return ReportToolError("hlo-opt", path.status());
-  std::string command = fmt::format("{} {} --platform={} --emit={}", SingleQuoted(program),
-                                    SingleQuoted(*path), platform, emit);
-  if (!gpu_target.empty()) command += " --target=" + SingleQuoted(gpu_target);
+  // hlo-run reads the text as it is, so that places are those of the file.
+  const int file = memfd_create("module", 0);
+  if (file < 0 || !WriteAll(file, source.text())) {
+    return ReportToolError("hlo-opt",
+                           Error("cannot make a file in memory: {}", std::strerror(errno)));
+  }
+  std::string command = fmt::format("{} /proc/self/fd/{} --source-name={}", SingleQuoted(program),
+                                    file, SingleQuoted(source.name()));
+  for (const std::string& word : words) command += " " + ShellQuoted(word);
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return ReportToolError("hlo-opt", Error("cannot run `{}`", program));
   char buffer[1 << 16];
   for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
   const int status = pclose(pipe);
-  unlink(path->c_str());
+  close(file);
   return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(kExitInternal);
 }
 

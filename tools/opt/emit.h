@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "lib/ir/module.h"
 #include "lib/ir/printer.h"
+#include "lib/support/source.h"
 
 namespace hlo {
 
@@ -17,10 +18,9 @@ std::vector<std::string_view> EmitWords();
 absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view emit,
                                        const PrintOptions& print);
 
-// What hlo-run, which has the back ends, shows of the module with --emit=`emit`; hlo-run writes what
-// is wrong. The exit code; `text` gets the result.
-int EmitStage(const Module& module, std::string_view platform, std::string_view emit,
-              const std::string& gpu_target, std::string& text);
+// What hlo-run, which has the back ends, shows of the text when it is given `words`; hlo-run writes
+// what is wrong, with the places of `source`. The exit code; `text` gets the result.
+int EmitStage(const Source& source, const std::vector<std::string>& words, std::string& text);
 
 // Writes the module, whole, to a new file of the folder for reproducers.
 absl::StatusOr<std::string> WriteTemporary(const Module& module);

@@ -1,40 +1,25 @@
 #include "tools/opt/instrument.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 
+#include "lib/support/file.h"
+#include "lib/support/strings.h"
 #include "passes/registry.h"
+#include "passes/rule_names.h"
+#include "tools/support/pass_names.h"
 
 namespace hlo {
 namespace {
 
-absl::Status MakeFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return absl::OkStatus();
-  return Error("cannot make folder `{}`: {}", path, std::strerror(errno));
-}
-
-// Passes of XLA may be named although they do not exist here: they will not run either way.
-absl::Status CheckPassName(std::string_view name) {
-  return IsXlaPass(name) ? absl::OkStatus() : GetPass(name).status();
-}
-
-absl::Status ReadPassNames(const std::string& list, std::vector<std::string>& out) {
-  out = NamesOf(list);
-  for (const std::string& name : out) RETURN_IF_ERROR(CheckPassName(name));
-  return absl::OkStatus();
-}
-
 absl::Status ReadPassPlace(const std::string& text, PassPlace& out) {
   if (text.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(out, ParsePassPlace(text));
-  return CheckPassName(out.name);
+  return absl::OkStatus();
 }
 
 PrintChanged PrintChangedOf(const std::string& how) {
@@ -49,30 +34,34 @@ bool WantsColor(const OptOptions& options) {
           std::getenv("NO_COLOR") == nullptr);
 }
 
-// --debug-counter=PASS:FIRST-LAST: of the rewrites that this pass could make, only these.
 absl::Status CountRewrites(const std::string& text, PassContext& context) {
-  const size_t colon = text.find(':'), dash = text.find('-', colon);
-  int64_t first = 0, last = 0;
-  const auto number = [&](size_t begin, size_t end, int64_t& out) {
-    const auto result = std::from_chars(text.data() + begin, text.data() + end, out);
-    return result.ec == std::errc() && result.ptr == text.data() + end && out >= 0;
-  };
-  // A pass may have dashes in its name: they stand in front of the colon.
-  if (colon == std::string::npos || dash == std::string::npos || !number(colon + 1, dash, first) ||
-      !number(dash + 1, text.size(), last)) {
-    return Error("`--debug-counter` expects PASS:FIRST-LAST, found `{}`", text);
-  }
-  const std::string pass = text.substr(0, colon);
-  RETURN_IF_ERROR(CheckPassName(pass));
-  context.set_may_rewrite([&context, pass, first, last, at = int64_t{0}]() mutable {
-    if (context.pass() != pass) return true;
+  ASSIGN_OR_RETURN(const RewriteRange range, ParseRewriteRange(text));
+  context.set_may_rewrite([&context, range, at = int64_t{0}]() mutable {
+    if (context.pass() != range.pass) return true;
     const int64_t rewrite = at++;
-    return rewrite >= first && rewrite <= last;
+    return rewrite >= range.first && rewrite <= range.last;
   });
   return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::StatusOr<RewriteRange> ParseRewriteRange(const std::string& text) {
+  const size_t colon = text.find(':'), dash = text.find('-', colon);
+  RewriteRange range;
+  const auto number = [&](size_t begin, size_t end, int64_t& out) {
+    const auto result = std::from_chars(text.data() + begin, text.data() + end, out);
+    return result.ec == std::errc() && result.ptr == text.data() + end && out >= 0;
+  };
+  // A pass may have dashes in its name: they stand in front of the colon.
+  if (colon == std::string::npos || dash == std::string::npos ||
+      !number(colon + 1, dash, range.first) || !number(dash + 1, text.size(), range.last) ||
+      range.last < range.first) {
+    return Error("expected PASS:FIRST-LAST, found `{}`", text);
+  }
+  range.pass = text.substr(0, colon);
+  return range;
+}
 
 absl::Status FillInstrumentation(const OptOptions& options, const PrintOptions& print,
                                  Instrumentation& in) {
@@ -94,13 +83,16 @@ absl::Status FillInstrumentation(const OptOptions& options, const PrintOptions& 
   in.dump_directory = options.dump_directory.empty() && !options.xla_dump_pass_re.empty()
                           ? options.xla_dump_to
                           : options.dump_directory;
-  RETURN_IF_ERROR(ReadPassNames(options.print_before, in.print_before));
-  RETURN_IF_ERROR(ReadPassNames(options.print_after, in.print_after));
-  RETURN_IF_ERROR(ReadPassNames(options.disable, in.disabled));
-  RETURN_IF_ERROR(ReadPassNames(options.only, in.only));
+  in.print_before = NamesOf(options.print_before);
+  in.print_after = NamesOf(options.print_after);
+  in.disabled = NamesOf(options.disable);
+  for (std::string& name : KnownPassNames(options.xla_disable, "hlo-opt", "xla_disable_hlo_passes"))
+    in.disabled.push_back(std::move(name));
+  in.only = NamesOf(options.only);
   RETURN_IF_ERROR(ReadPassPlace(options.start_at, in.start_at));
   RETURN_IF_ERROR(ReadPassPlace(options.start_after, in.start_after));
   RETURN_IF_ERROR(ReadPassPlace(options.stop_after, in.stop_after));
+  in.dump_pass_regex = options.dump_directory.empty() ? options.xla_dump_pass_re : "";
   for (const std::string* folder : std::initializer_list<const std::string*>{
            &in.dump_directory, &options.xla_dump_to, &options.output_dir}) {
     if (!folder->empty()) RETURN_IF_ERROR(MakeFolder(*folder));
@@ -127,6 +119,17 @@ absl::Status FillContext(const OptOptions& options, PassContext& context) {
         });
   }
   return absl::OkStatus();
+}
+
+std::string NamesWithoutRule(const OptOptions& options) {
+  const std::vector<std::string_view> known = NotedRuleNames();
+  std::string lines;
+  for (const std::string& name : NamesOf(options.disable_rules)) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    lines += fmt::format("hlo-opt: warning: no rule `{}` in the passes that ran{}\n", name,
+                         DidYouMean(name, known));
+  }
+  return lines;
 }
 
 std::string NamesWithoutPass(const Instrumentation& instrumentation,

@@ -144,7 +144,8 @@ std::string TypeTable() {
 
 const OptPlatform* FindOptPlatform(std::string_view name) {
   for (const OptPlatform& platform : kPlatforms) {
-    if (platform.name == name || IsListed(platform.aliases, name)) return &platform;
+    if (platform.name == name || (!name.empty() && IsListed(platform.aliases, name)))
+      return &platform;
   }
   return nullptr;
 }

@@ -47,7 +47,7 @@ struct OptOptions {
   std::string dump_directory;
   std::string xla_dump_to, xla_dump_pass_re;
 
-  std::string disable, only, disable_rules, start_at, start_after, stop_after;
+  std::string disable, xla_disable, only, disable_rules, start_at, start_after, stop_after;
   std::string debug_counter;  // the rewrites of a pass that are made: PASS:FIRST-LAST, from 0
   bool converge = false;      // --passes=fix(…)
   int64_t level = -1;         // -O: 0 nothing, 1 simplify, 2 and 3 the platform's pipeline
@@ -59,6 +59,13 @@ struct OptOptions {
   int64_t max_loop_iterations = 1'000'000;
   std::string bisect;
   bool reproducer = true;
+  // Of the handler of a crash: write the module before this pass (from 0) to a file, and end.
+  int64_t reproduce_before = -1;
+  std::string reproduce_to;
+  double time_limit = 0;
+  std::string progress = "auto";
+  std::string fill_elided;
+  std::string cpu_features;
   std::string expect_equal;
   std::string color = "auto";
   std::string verbosity, vmodule;  // of XLA; accepted
@@ -72,8 +79,5 @@ void AddOptFlags(Flags& flags, OptOptions& options);
 absl::Status CheckOptFlags(const Flags& flags, const OptOptions& options);
 // How many messages one check of a module may give.
 int MaxErrors(const OptOptions& options);
-
-// `a, b` as {"a", "b"}.
-std::vector<std::string> NamesOf(std::string_view list);
 
 }  // namespace hlo

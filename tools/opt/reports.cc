@@ -41,7 +41,7 @@ absl::StatusOr<RemarkFilter> RemarkFilter::Parse(std::string_view text) {
   for (const std::string_view word : Split(text, ',')) {
     const bool all = word == "all" || word.empty();
     if (!all && word != "passed" && word != "missed" && word != "analysis")
-      return Error("`--remarks` expects passed, missed, analysis or all, found `{}`{}", word,
+      return Error("expected passed, missed, analysis or all, found `{}`{}", word,
                    DidYouMean(word, kWords));
     filter.passed_ |= all || word == "passed";
     filter.missed_ |= all || word == "missed";

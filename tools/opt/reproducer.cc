@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "lib/ir/printer.h"
+#include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
 #include "tools/support/tool_support.h"
 #include "tools/support/xla_flags.h"
@@ -18,15 +19,21 @@ constexpr std::string_view kMark = "// hlo-opt reproducer: ";
 std::string WriteReproducer(const Module& module, std::string_view pass, std::string_view flags) {
   const std::string path =
       fmt::format("{}/hlo-opt.{}.{}.repro.hlo", ReproducerFolder(), pass, getpid());
-  if (!WriteFile(path, ReproducerText(module, flags)).ok()) return "";
+  if (const absl::Status status = WriteFile(path, ReproducerText(module, flags)); !status.ok()) {
+    return fmt::format("note: no file repeats this: {}; HLO_REPRO_DIR names another folder\n",
+                       DiagnosticsOf(status).front().message);
+  }
   return fmt::format("note: `hlo-opt {}` repeats this\n", path);
 }
+
+std::string ReproducerHead(std::string_view flags) { return fmt::format("{}{}\n", kMark, flags); }
 
 std::string ReproducerText(const Module& module, std::string_view flags) {
   PrintOptions whole = PrintOptions::Default();
   whole.large_constants = true;
   whole.lossless = true;
-  return fmt::format("{}{}\n// RUN: hlo-opt %s {}\n{}", kMark, flags, flags, ToText(module, whole));
+  return fmt::format("{}// RUN: hlo-opt %s {}\n{}", ReproducerHead(flags), flags,
+                     ToText(module, whole));
 }
 
 std::optional<std::vector<std::string>> ReproducerFlags(std::string_view text) {

@@ -15,6 +15,8 @@ namespace hlo {
 // `flags` as a shell takes them. A note that says how to repeat the failure; empty when the file
 // could not be written.
 std::string WriteReproducer(const Module& module, std::string_view pass, std::string_view flags);
+// The first line of a reproducer: flags as a shell takes them.
+std::string ReproducerHead(std::string_view flags);
 // The text of a reproducer.
 std::string ReproducerText(const Module& module, std::string_view flags);
 // The flags that the text asks for, as words, if it is that of a reproducer.

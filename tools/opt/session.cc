@@ -19,23 +19,50 @@
 #include "tools/opt/reports.h"
 #include "tools/opt/reproducer.h"
 #include "tools/opt/result_checks.h"
+#include "tools/support/crash_reproducer.h"
+#include "tools/support/elided.h"
 #include "tools/support/equivalence_check.h"
 #include "tools/support/expected_diagnostics.h"
 #include "tools/support/gpu_target.h"
+#include "tools/support/progress.h"
+#include "tools/support/time_limit.h"
 #include "tools/support/xla_flags.h"
 
 namespace hlo {
 namespace {
 
+// How many passes a pipeline runs; 0 when that is not known before.
+size_t StepCount(const Pipeline& pipeline) {
+  const bool has_rounds =
+      std::any_of(pipeline.begin(), pipeline.end(),
+                  [](const PipelineItem& item) { return !item.children.empty(); });
+  return has_rounds ? 0 : pipeline.size();
+}
+
+// Whether the flag, `--name=value`, decides which passes run and how.
+bool IsAboutPasses(std::string_view word) {
+  constexpr std::string_view kNames[] = {"disable-passes", "xla-disable-hlo-passes",
+                                         "only-passes",    "start-at",
+                                         "start-after",    "xla-disable-all-hlo-passes",
+                                         "stop-after",     "opt-bisect-limit",
+                                         "rewrite-limit",  "debug-counter",
+                                         "disable-rule",   "fill-elided",
+                                         "verify-input",   "threads"};
+  const std::string_view name = word.substr(2, word.find('=') - 2);
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 class Session {
  public:
-  Session(const Flags& flags, const OptOptions& options) : flags_(flags), options_(options) {}
+  Session(const Flags& flags, const OptOptions& options)
+      : flags_(flags), options_(options), progress_(ShowsProgress(options.progress)) {}
 
   int Run() {
     if (const absl::Status status = CheckOptFlags(flags_, options_); !status.ok()) {
       ReportToolError(flags_.program(), status);
       return kExitUsage;
     }
+    StartTimeLimit(options_.time_limit, flags_.program());
     if (const absl::Status status = Prepare(); !status.ok())
       return ReportToolError(flags_.program(), status);
     if (HasPasses() || options_.print_pipeline) {
@@ -75,18 +102,16 @@ class Session {
       ASSIGN_OR_RETURN(remarks_, RemarkFilter::Parse(options_.remarks));
     }
     if (flags_.given("check-equivalence"))
-      RETURN_IF_ERROR(CheckEquivalence(options_.check_equivalence, options_.seed));
+      CheckEquivalence(options_.check_equivalence, options_.seed);
     return absl::OkStatus();
   }
 
-  absl::Status CheckEquivalence(int64_t inputs, int64_t seed) {
-    if (inputs < 1 || seed < 0)
-      return Error("`--check-equivalence` expects at least 1 input and a seed from 0 on");
+  void CheckEquivalence(int64_t inputs, int64_t seed) {
     equivalence_.emplace(EquivalenceOptions{.first_seed = static_cast<uint64_t>(seed),
                                             .seeds = inputs,
-                                            .max_loop_iterations = options_.max_loop_iterations});
+                                            .max_loop_iterations = options_.max_loop_iterations,
+                                            .threads = static_cast<int>(options_.threads)});
     equivalence_->AddTo(instrumentation_);
-    return absl::OkStatus();
   }
 
   // ---- pipelines ----
@@ -146,13 +171,13 @@ class Session {
     Flags flags("the reproducer", "", "");
     std::string passes;
     int64_t inputs = 0, seed = kDefaultSeed;
-    flags.Add("passes", &passes, "PIPELINE");
-    flags.Add("check-equivalence", &inputs, "N");
-    flags.Add("seed", &seed, "N");
+    flags.Add("passes", &passes, FlagValues::Any(), "PIPELINE");
+    flags.Add("check-equivalence", &inputs, FlagValues::From(1), "N");
+    flags.Add("seed", &seed, FlagValues::From(0), "N");
     std::vector<const char*> arguments = {"hlo-opt"};
     for (const std::string& word : words) arguments.push_back(word.c_str());
-    absl::Status status = flags.Parse(static_cast<int>(arguments.size()), arguments.data());
-    if (status.ok() && flags.given("check-equivalence")) status = CheckEquivalence(inputs, seed);
+    const absl::Status status = flags.Parse(static_cast<int>(arguments.size()), arguments.data());
+    if (status.ok() && flags.given("check-equivalence")) CheckEquivalence(inputs, seed);
     return status.ok() ? ParsePasses(passes) : ReportToolError(flags_.program(), status);
   }
 
@@ -181,22 +206,42 @@ class Session {
     ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source, parser));
     VerifierOptions verifier;
     verifier.max_errors = MaxErrors(options_);
-    if (!options_.verify_input && !options_.verify_only) return module;
-    const absl::Status status = Verify(*module, verifier);
-    if (status.ok()) {
-      if (warnings == nullptr) return module;
-      const std::vector<Diagnostic> meaningless = MeaningWarnings(*module);
-      warnings->insert(warnings->end(), meaningless.begin(), meaningless.end());
-      return module;
+    if (options_.verify_input || options_.verify_only) {
+      const absl::Status status = Verify(*module, verifier);
+      if (!status.ok()) {
+        if (options_.verify_only || status.code() == absl::StatusCode::kInternal) return status;
+        return AddNote(status, {}, "`--verify-input=false` reads it all the same");
+      }
+      if (warnings != nullptr) {
+        const std::vector<Diagnostic> meaningless = MeaningWarnings(*module);
+        warnings->insert(warnings->end(), meaningless.begin(), meaningless.end());
+      }
     }
-    if (options_.verify_only || status.code() == absl::StatusCode::kInternal) return status;
-    return AddNote(status, {}, "`--verify-input=false` reads it all the same");
+    if (!options_.fill_elided.empty())
+      RETURN_IF_ERROR(FillElided(*module, options_.fill_elided).status());
+    return module;
   }
 
   int RunText(const InputText& input) {
     if (!HasPasses()) {
       if (const int code = DefaultPasses(input); code != kExitOk) return code;
     }
+    const CrashLine line("working on", input.source->name());
+    std::optional<CrashReproducer> reproducer;
+    if (options_.reproducer && options_.reproduce_to.empty()) {
+      const std::string words = ReproducerWords(ToText(pipeline_));
+      reproducer.emplace("hlo-opt", ReproducerHead(words), input.source,
+                         std::vector<std::string>());
+      reproducer->SetRefiner(RefinerWords());
+    }
+    const int code = RunText(input, reproducer ? &*reproducer : nullptr);
+    progress_.Stage("");
+    return code;
+  }
+
+  int RunText(const InputText& input, CrashReproducer* reproducer) {
+    progress_.Stage(std::string(input.source->name()));
+    FollowPasses(reproducer);
     std::vector<Diagnostic> warnings;
     absl::StatusOr<std::unique_ptr<Module>> module = Load(input, &warnings);
     absl::Status status = module.status();
@@ -232,6 +277,43 @@ class Session {
   }
 
   // ---- passes ----
+
+  // Tells the progress line and the handler of a crash which pass is running.
+  void FollowPasses(CrashReproducer* reproducer) {
+    const size_t steps = StepCount(pipeline_);
+    instrumentation_.on_start = [this, reproducer, steps](const PipelineItem& pass,
+                                                          int64_t number) {
+      progress_.Step(fmt::format("pass {} ({}{})", pass.name, number + 1,
+                                 steps > 0 ? fmt::format(" of {}", steps) : ""));
+      if (reproducer != nullptr) reproducer->InPass(pass.name, number);
+    };
+    if (options_.reproduce_to.empty()) return;
+    instrumentation_.before_pass = [this, number = int64_t{0}](const PipelineItem& pass,
+                                                               const Module& module) mutable {
+      if (number++ != options_.reproduce_before) return absl::OkStatus();
+      const absl::Status status =
+          WriteFile(options_.reproduce_to, ReproducerText(module, ReproducerWords(ToText({pass}))));
+      _exit(status.ok() ? kExitOk : kExitBadInput);
+    };
+  }
+
+  // The flags that repeat what these passes do here.
+  std::string ReproducerWords(std::string_view passes) const {
+    std::string words = "--passes=" + SingleQuoted(passes);
+    if (equivalence_) words += fmt::format(" --check-equivalence={}", options_.check_equivalence);
+    if (equivalence_ && options_.seed != static_cast<int64_t>(kDefaultSeed))
+      words += fmt::format(" --seed={}", options_.seed);
+    return words;
+  }
+
+  // The flags that make the module of before a pass again.
+  std::vector<std::string> RefinerWords() const {
+    std::vector<std::string> words = {"--passes=" + ToText(pipeline_), "--disable-output",
+                                      "--no-verify-each"};
+    for (std::string& word : flags_.GivenWords({}))
+      if (IsAboutPasses(word)) words.push_back(std::move(word));
+    return words;
+  }
 
   absl::Status Transform(const InputText& input, Module& module) {
     RETURN_IF_ERROR(DumpModule(module, "before_optimization"));
@@ -299,11 +381,7 @@ class Session {
     before.verify_each = false;
     PassContext context;
     if (!RunPipeline(pipeline_, **module, context, before).ok()) return;
-    std::string words = "--passes=" + SingleQuoted(failure.pass_text);
-    if (equivalence_) words += fmt::format(" --check-equivalence={}", options_.check_equivalence);
-    if (equivalence_ && options_.seed != static_cast<int64_t>(kDefaultSeed))
-      words += fmt::format(" --seed={}", options_.seed);
-    reproducer_note_ = WriteReproducer(**module, failure.pass, words);
+    reproducer_note_ = WriteReproducer(**module, failure.pass, ReproducerWords(failure.pass_text));
   }
 
   void PrintRemarks(const Source& source, size_t first) {
@@ -326,12 +404,8 @@ class Session {
       if (!target.ok()) return ReportToolError(flags_.program(), target.status());
       std::string text;
       if (!stage_.head.empty()) text = fmt::format("{}\n", stage_.head);
-      const int code = EmitStage(module, platform_.name, stage_.run_emit, *target, text);
-      if (code == kExitOk) {
-        Emit(std::move(text));
-      } else {
-        WriteStderr(fmt::format("note: while compiling {}\n", input.source->name()));
-      }
+      const int code = EmitStage(*input.source, StageWords(*target), text);
+      if (code == kExitOk) Emit(std::move(text));
       return code;
     }
     const std::string_view form = emit_ == "hlo" && !HasPasses() ? stage_.form : emit_;
@@ -339,6 +413,17 @@ class Session {
     if (!text.ok()) return ReportError(text.status(), input.source.get());
     Emit(*std::move(text));
     return kExitOk;
+  }
+
+  // What hlo-run is asked for a stage of a platform.
+  std::vector<std::string> StageWords(const std::string& target) const {
+    std::vector<std::string> words = {fmt::format("--platform={}", platform_.name),
+                                      fmt::format("--emit={}", stage_.run_emit)};
+    if (!target.empty() && platform_.name == "gpu") words.push_back("--target=" + target);
+    if (!options_.fill_elided.empty()) words.push_back("--fill-elided=" + options_.fill_elided);
+    if (!options_.cpu_features.empty()) words.push_back("--cpu-features=" + options_.cpu_features);
+    if (options_.threads > 0) words.push_back(fmt::format("--threads={}", options_.threads));
+    return words;
   }
 
   void Emit(std::string text) {
@@ -362,7 +447,8 @@ class Session {
     }
     if (wanted(options_.stats))
       WriteStderr(options_.stats == "json" ? StatsJson(context_) + "\n" : StatsText(context_));
-    if (!total_.runs.empty()) WriteNote(NamesWithoutPass(instrumentation_, total_.runs));
+    if (!total_.runs.empty())
+      WriteNote(NamesWithoutPass(instrumentation_, total_.runs) + NamesWithoutRule(options_));
     absl::Status status;
     if (!options_.json.empty()) status = WriteFile(options_.json, ReportJson(total_, context_));
     if (status.ok() && !options_.dump_directory.empty())
@@ -396,6 +482,7 @@ class Session {
   bool is_incomplete_ = false;  // something could not be checked
   PipelineResult total_;
   std::vector<DumpedModule> dumped_;
+  Progress progress_;
   bool to_file_ = false;
   bool closed_ = false;
   std::string emit_ = options_.emit;

@@ -80,6 +80,23 @@ absl::StatusOr<FailureTest> FailureTest::Make(FailureOptions options,
   return test;
 }
 
+namespace {
+
+// The file in the place of `{}`, or behind the words.
+std::vector<std::string> WithFile(std::vector<std::string> words, const std::string& file) {
+  bool has_place = false;
+  for (std::string& word : words) {
+    for (size_t at = 0; (at = word.find("{}", at)) != std::string::npos; at += file.size()) {
+      word.replace(at, 2, file);
+      has_place = true;
+    }
+  }
+  if (!has_place) words.push_back(file);
+  return words;
+}
+
+}  // namespace
+
 Answer FailureTest::Ask(const std::string& text) { return AskInOrder({text})[0]; }
 
 std::vector<Answer> FailureTest::AskInOrder(const std::vector<std::string>& texts) {
@@ -103,8 +120,7 @@ std::vector<Answer> FailureTest::AskInOrder(const std::vector<std::string>& text
                                 getpid(), files.size()));
     if (const absl::Status status = WriteFile(files.back(), text); !status.ok())
       return {{false, false, std::string(ToStd(status.message()))}};
-    works.push_back({nullptr, options_.script});
-    works.back().words.push_back(files.back());
+    works.push_back({nullptr, WithFile(options_.script, files.back())});
   }
   const auto answers_of = [&](const ChildResults& results) {
     std::vector<Answer> answers;
@@ -202,8 +218,7 @@ std::string FailureTest::Wanted() const {
 std::string FailureTest::CommandFor(const std::string& path) const {
   std::vector<std::string> words;
   if (options_.kind == FailureKind::kScript) {
-    words = options_.script;
-    words.push_back(path);
+    words = WithFile(options_.script, path);
   } else if (options_.platform.empty()) {
     words = {"hlo-opt", path, "--passes=" + options_.passes};
     if (options_.kind == FailureKind::kMismatch) {

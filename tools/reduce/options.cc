@@ -1,9 +1,9 @@
 #include "tools/reduce/options.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <thread>
@@ -11,45 +11,68 @@
 #include "backends/registry.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "tools/support/elided.h"
+#include "tools/support/progress.h"
 
 namespace hlo {
 
+namespace {
+
+std::string ReducePlatformMistake(const std::string& name) {
+  return name.empty() ? "needs a value" : MistakeOf(FindBackend(name).status());
+}
+
+FlagValues ReduceTolerance() {
+  return FlagValues::Passing("a number that is not negative", [](const std::string& text) {
+    double value = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() && value >= 0 &&
+           std::isfinite(value);
+  });
+}
+
+}  // namespace
+
 void AddReduceFlags(Flags& flags, ReduceOptions& o) {
+  using V = FlagValues;
   flags.Example("hlo-reduce f.hlo --mismatch --passes=algsimp", "results that passes change");
   flags.Example("hlo-reduce f.hlo --mismatch --platform=cpu", "results unlike the interpreter's");
   flags.Example("hlo-reduce f.hlo --crash --passes=a,b -o g.hlo", "a crash of passes");
   flags.Example("hlo-reduce f.hlo --test=./interesting.sh", "whatever the program finds");
   flags.Group("The failure (one of these)");
   flags.Add("crash", &o.crash, "a signal or an internal error; other crashes do not count");
-  flags.Add("error", &o.error, "REGEX", "an error with a message that matches");
+  flags.Add("error", &o.error, V::Regex(), "REGEX", "an error with a message that matches");
   flags.Add(
       "mismatch", &o.mismatch,
       "results differ: before and after the passes, or the platform's from the interpreter's");
   flags.Add("hang", &o.hang, "takes longer than --timeout");
-  flags.Add("test", &o.test, "COMMAND",
-            "a program, run as `COMMAND FILE`, with exit code 0 when FILE shows the failure");
+  flags.Add("test", &o.test, V::Some(), "COMMAND",
+            "a program, run as `COMMAND FILE` (or with FILE for {}), exit code 0 when FILE shows "
+            "the failure");
   flags.Add("test-fails-on-bug", &o.test_fails_on_bug, "with any other exit code instead");
   flags.Group("What is run (in a process of its own, but for --test)");
-  flags.Add("passes", &o.passes, "PIPELINE", "these passes");
-  flags.Add("platform", &o.platform, "NAME",
+  flags.Add("passes", &o.passes, V::Any(), "PIPELINE", "these passes");
+  flags.Add("platform", &o.platform, V::Passing(ReducePlatformMistake), "NAME",
             "compile for it and run; with --passes, after the passes");
-  flags.Add("seed", &o.seed, "N", "of the inputs (default 42)");
-  flags.Add("seeds", &o.seeds, "N", "run with so many inputs, seeds counting up (default 1)");
-  flags.Add("abs", &o.abs, "X", "absolute tolerance of --mismatch");
-  flags.Add("rel", &o.rel, "X", "relative tolerance");
-  flags.Add("ulps", &o.ulps, "N", "tolerance in units in the last place");
-  flags.Add("fill-elided", &o.fill_elided, "HOW",
+  flags.Add("seed", &o.seed, V::From(0), "N", "of the inputs (default 42)");
+  flags.Add("seeds", &o.seeds, V::Between(1, 1e6), "N",
+            "run with so many inputs, seeds counting up (default 1)");
+  flags.Add("abs", &o.abs, ReduceTolerance(), "X", "absolute tolerance of --mismatch");
+  flags.Add("rel", &o.rel, ReduceTolerance(), "X", "relative tolerance");
+  flags.Add("ulps", &o.ulps, ReduceTolerance(), "N", "tolerance in units in the last place");
+  flags.Add("fill-elided", &o.fill_elided, FillElidedValues(), "HOW",
             "zeros, ones, xla or random:SEED for constants whose values are left out");
   flags.Group("The search");
-  flags.Add("output,o", &o.output, "FILE",
+  flags.Add("output,o", &o.output, V::Some(), "FILE",
             "the smallest module so far, at any time (default FILE.reduced.hlo)");
   flags.Add(
-      "timeout", &o.timeout, "SEC",
+      "timeout", &o.timeout, V::Between(1e-3, 1e6), "SEC",
       "for one test (default 60, and 10 times the first); longer ones do not count but for --hang");
-  flags.Add("max-tests", &o.max_tests, "N", "stop after so many");
-  flags.Add("jobs,j", &o.jobs, "N",
+  flags.Add("max-tests", &o.max_tests, V::From(0), "N", "stop after so many");
+  flags.Add("jobs,j", &o.jobs, V::Between(0, 256), "N",
             "tests at the same time (default: one for each processor); the result is the same");
-  flags.Add("progress", &o.progress, "WHEN", "auto, always or never");
+  flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",
+            "auto, always or never");
   flags.Group("Exit codes");
   flags.Note("0 reduced, 1 bad input or it does not show the failure, 2 usage, 70 internal error,");
   flags.Note("130 interrupted (the output holds the best so far)");
@@ -57,15 +80,11 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
 
 namespace {
 
-absl::Status ParseTolerance(std::string_view flag, const std::string& text, double& out,
-                            bool& given) {
-  if (text.empty()) return absl::OkStatus();
-  char* end = nullptr;
-  out = std::strtod(text.c_str(), &end);
-  if (*end != 0 || !(out >= 0) || std::isinf(out))
-    return Error("`--{}` expects a number that is not negative, found `{}`", flag, text);
+// What FlagValues has seen to be a number.
+void TakeTolerance(const std::string& text, double& out, bool& given) {
+  if (text.empty()) return;
+  out = std::strtod(text.c_str(), nullptr);
   given = true;
-  return absl::OkStatus();
 }
 
 absl::Status CheckFailureFlags(const Flags& flags, ReduceOptions& o) {
@@ -99,9 +118,9 @@ absl::Status CheckTolerances(ReduceOptions& o) {
   Tolerance tolerance;
   double ulps = 0;
   bool given = false;
-  RETURN_IF_ERROR(ParseTolerance("abs", o.abs, tolerance.abs, given));
-  RETURN_IF_ERROR(ParseTolerance("rel", o.rel, tolerance.rel, given));
-  RETURN_IF_ERROR(ParseTolerance("ulps", o.ulps, ulps, given));
+  TakeTolerance(o.abs, tolerance.abs, given);
+  TakeTolerance(o.rel, tolerance.rel, given);
+  TakeTolerance(o.ulps, ulps, given);
   tolerance.ulps = static_cast<int64_t>(ulps);
   if (!given) return absl::OkStatus();
   if (!o.mismatch) return Error("a tolerance is given, but nothing to compare; add `--mismatch`");
@@ -122,15 +141,8 @@ absl::Status CheckReduceOptions(const Flags& flags, ReduceOptions& o) {
     ASSIGN_OR_RETURN(const Backend* backend, FindBackend(o.platform));
     o.platform = backend->name();
   }
-  if (!(o.timeout > 0)) return Error("`--timeout` expects seconds above 0");
-  if (o.max_tests < 0) return Error("`--max-tests` expects a number that is not negative");
-  if (o.jobs < 0 || o.jobs > 256) return Error("`--jobs` expects 0 to 256, found {}", o.jobs);
   if (o.jobs == 0) o.jobs = std::max<int64_t>(1, std::thread::hardware_concurrency());
-  if (o.seeds < 1) return Error("`--seeds` expects at least 1");
-  if (o.seed < 0) return Error("`--seed` expects a number that is not negative");
-  if (o.progress != "auto" && o.progress != "always" && o.progress != "never")
-    return Error("`--progress` expects auto, always or never, found `{}`", o.progress);
-  o.shows_progress = o.progress == "always" || (o.progress == "auto" && isatty(STDERR_FILENO) != 0);
+  o.shows_progress = ShowsProgress(o.progress);
   if (o.output.empty()) o.output = o.input == "-" ? "-" : o.input + ".reduced.hlo";
   o.failure.regex = o.error;
   o.failure.script_fails_on_bug = o.test_fails_on_bug;

@@ -13,7 +13,14 @@
 namespace hlo {
 
 struct CheckResult {
-  enum class Outcome : char { kPassed = 'P', kFailed = 'F', kSkipped = 'S' };
+  // kRan: nothing was wrong and nothing was compared. kNotMeant: the file leaves the platform out.
+  enum class Outcome : char {
+    kPassed = 'P',
+    kRan = 'R',
+    kFailed = 'F',
+    kSkipped = 'S',
+    kNotMeant = 'N'
+  };
   Outcome outcome = Outcome::kPassed;
   std::string message;
 };

@@ -105,8 +105,12 @@ class CheckRunner {
       }
     }
     if (options_.show_progress) WriteStderr("\r\033[K");
-    WriteStdout(fmt::format("{} passed, {} failed, {} skipped\n", passed_, failed_, skipped_));
-    return failed_ > 0 ? kExitMismatch : kExitOk;
+    const int64_t failed = TallyOf(Outcome::kFailed).count;
+    if (const int64_t ran = TallyOf(Outcome::kRan).count; ran > 0)
+      WriteStdout(fmt::format("{} only ran: nothing was expected or compared\n", ran));
+    WriteStdout(fmt::format("{} passed, {} failed, {} skipped\n", TallyOf(Outcome::kPassed).count,
+                            failed, TallyOf(Outcome::kSkipped).count));
+    return failed > 0 ? kExitMismatch : kExitOk;
   }
 
  private:
@@ -202,27 +206,26 @@ class CheckRunner {
   void Count(const Task& task, const CheckResult& result) {
     Outcome outcome = result.outcome;
     if (options_.strict && outcome == Outcome::kSkipped) outcome = Outcome::kFailed;
-    std::string_view word;
-    switch (outcome) {
-      case Outcome::kPassed:
-        ++passed_;
-        word = "PASS";
-        break;
-      case Outcome::kFailed:
-        ++failed_;
-        word = "FAIL";
-        break;
-      case Outcome::kSkipped:
-        ++skipped_;
-        word = "SKIP";
-        break;
+    for (Tally& tally : tallies_) {
+      if (tally.outcome == outcome) ++tally.count;
     }
-    if (outcome == Outcome::kPassed && !options_.verbose) return;
+    const bool is_quiet = outcome != Outcome::kFailed && outcome != Outcome::kSkipped;
+    if (is_quiet && !options_.verbose) return;
     std::string message = result.message;
     if (message.find(task.path) == std::string::npos)
       message = task.path + (message.empty() ? "" : ": " + message);
-    WriteStdout(fmt::format("{}{}: [{}] {}\n", options_.show_progress ? "\r\033[K" : "", word,
-                            task.platform, message));
+    WriteStdout(fmt::format("{}{}: [{}] {}\n", options_.show_progress ? "\r\033[K" : "",
+                            TallyOf(outcome).word, task.platform, message));
+  }
+
+  struct Tally {
+    Outcome outcome;
+    std::string_view word;
+    int64_t count = 0;
+  };
+  const Tally& TallyOf(Outcome outcome) const {
+    return *std::find_if(std::begin(tallies_), std::end(tallies_),
+                         [&](const Tally& tally) { return tally.outcome == outcome; });
   }
 
   const ToolOptions& options_;
@@ -231,9 +234,11 @@ class CheckRunner {
   double time_limit_ms_ = 0;
   size_t jobs_ = 1;
   size_t total_ = 0;
-  int64_t passed_ = 0;
-  int64_t failed_ = 0;
-  int64_t skipped_ = 0;
+  Tally tallies_[5] = {{Outcome::kPassed, "PASS"},
+                       {Outcome::kFailed, "FAIL"},
+                       {Outcome::kSkipped, "SKIP"},
+                       {Outcome::kRan, "RAN"},
+                       {Outcome::kNotMeant, "NOT MEANT"}};
 };
 
 absl::Status MakeTasks(const ToolOptions& options, const std::vector<std::string>& paths,

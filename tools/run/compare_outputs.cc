@@ -16,7 +16,8 @@ namespace {
 std::vector<ParameterLeaf> OutputLeaves(Shape shape) {
   std::vector<ParameterLeaf> leaves;
   ForEachLeaf(shape, [&leaves](Shape leaf, const ShapeIndex& index) {
-    if (leaf.IsArray()) leaves.push_back({0, index, leaf, fmt::format("output {}", leaves.size())});
+    if (leaf.IsArray())
+      leaves.push_back({-1, index, leaf, fmt::format("output {}", leaves.size())});
   });
   return leaves;
 }
@@ -62,8 +63,8 @@ absl::StatusOr<Literal> ReadExpected(const std::string& what, Shape shape) {
     }
   }
   if (arrays.size() != leaves.size()) {
-    return Error("`--expected` gives {} arrays, but the module has {} outputs", arrays.size(),
-                 leaves.size());
+    return Error("`--expected` gives {} array{}, but the module has {} output{}", arrays.size(),
+                 arrays.size() == 1 ? "" : "s", leaves.size(), leaves.size() == 1 ? "" : "s");
   }
   size_t at = 0;
   return FromLeaves(shape, arrays, at);

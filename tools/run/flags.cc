@@ -1,44 +1,97 @@
 // The flags of hlo-run with their help texts.
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
+#include <optional>
+
 #include "backends/registry.h"
+#include "lib/support/strings.h"
 #include "tools/run/options.h"
+#include "tools/support/elided.h"
 
 namespace hlo {
 namespace {
 
+const std::vector<std::string_view> kCheckModes = {"check-file", "check-models"};
+
+template <class T>
+std::optional<T> NumberIn(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool IsSeed(const std::string& text) { return NumberIn<uint64_t>(text).has_value(); }
+bool IsTolerance(const std::string& text) { return NumberIn<double>(text).value_or(-1) >= 0; }
+bool IsSize(const std::string& text) { return BytesOf(text) > 0; }
+
+std::string PlatformMistake(const std::string& name) {
+  return name.empty() ? "needs a value" : MistakeOf(FindBackend(name).status());
+}
+
+std::string PlatformsMistake(const std::string& names) {
+  if (names == "all") return "";
+  for (const std::string_view name : Split(names, ',')) {
+    if (std::string mistake = MistakeOf(FindBackend(name).status()); !mistake.empty())
+      return mistake;
+  }
+  return "";
+}
+
+std::vector<std::string_view> StageWords() {
+  std::vector<std::string_view> words;
+  for (const StageWord& stage : kStageWords) words.push_back(stage.word);
+  return words;
+}
+
 void AddCompilerFlags(Flags& flags, ToolOptions& o) {
+  using V = FlagValues;
   flags.Group("Platform and compilation");
-  flags.Add("platform,device-type", &o.platform, "NAME",
+  flags.Add("platform,device-type", &o.platform, V::Passing(PlatformMistake), "NAME",
             fmt::format("where to run (default: {})", DefaultPlatform()));
   for (const BackendInfo& info : AllBackends())
     flags.Note(fmt::format("  {:<14}{}", info.name, info.summary));
   flags.Add("list-platforms", &o.list_platforms, "print the names of the platforms");
-  flags.Add("passes", &o.passes, "PIPELINE", "run these passes first (hlo-opt --list-passes)");
+  flags.Add("passes", &o.passes, V::Any(), "PIPELINE",
+            "run these passes first (hlo-opt --list-passes)");
   flags.Add("run-passes", &o.run_passes, "run the platform's own passes (default: true)");
-  flags.Add("emit", &o.emit, "STAGE,...",
+  flags.Add("emit", &o.emit, V::ListOf(StageWords()), "STAGE,...",
             "print hlo, buffers, tile, thunks, llvm, asm, ptx, kernels; do not run");
-  flags.Add("threads,j", &o.threads, "N", "threads of the run (default: one for each processor)");
-  flags.Add("denormals", &o.denormals, "MODE",
+  flags.Add("threads,j", &o.threads, V::Between(0, 4096), "N",
+            "threads of the run (default: one for each processor)");
+  flags.Add("denormals", &o.denormals, V::Words({"flush", "keep"}), "MODE",
             "flush (default on cpu) or keep (default elsewhere)");
-  flags.Add("cpu-features", &o.cpu_features, "NAME", "use no more than avx512, avx2 or sse");
+  flags.Add("cpu-features", &o.cpu_features, V::Words({"native", "amx", "avx512", "avx2", "sse"}),
+            "NAME", "use no more than avx512, avx2 or sse");
   flags.Add("sanitize", &o.sanitize,
             "check every access of the kernels of cpu and gpu-sim while they run");
-  flags.Add("cpu-kernels", &o.cpu_kernels, "HOW",
+  flags.Add("cpu-kernels", &o.cpu_kernels, V::Words({"llvm", "evaluate"}), "HOW",
             "llvm (default): compile them; evaluate: run them as tile IR");
   flags.Add("doctor", &o.doctor, "say what this machine offers, and what to install");
   flags.Add("kernel-info", &o.kernel_info,
             "print registers, memory and spills of GPU kernels; do not run");
-  flags.Add("target", &o.gpu_target, "NAME", "GPU to compile for: sm_80, sm_90 (default), sm_90a");
-  flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, "FILE");
-  flags.Add("gpu-sim-seed", &o.gpu_sim_seed, "N", "order in which simulated GPU threads run");
+  flags.Add("target", &o.gpu_target, V::Some(), "NAME",
+            "GPU (sm_80, sm_90 (default), sm_90a) or CPU (x86-64-v2 to -v4) to compile for");
+  flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, V::Some(), "FILE");
+  flags.Add("gpu-sim-seed", &o.gpu_sim_seed, V::From(0), "N",
+            "order in which simulated GPU threads run");
   flags.Add("gpu-sim-sanitize", &o.gpu_sim_sanitize,
             "watch simulated GPU threads: races, bounds, alignment");
-  flags.Add("fill-elided", &o.fill_elided, "HOW",
+  flags.Add("xla-cpu-max-isa", &o.xla_cpu_max_isa, V::Some(), "ISA");
+  flags.Add("xla-dump-to", &o.xla_dump_to, V::Some(), "DIR");
+  flags.Add("xla-dump-hlo-pass-re", &o.xla_dump_pass_re, V::Regex(), "REGEX");
+  flags.Add("xla-disable-hlo-passes", &o.xla_disable, V::Any(), "NAMES");
+  flags.Add("xla-enable-hlo-passes-only", &o.xla_only, V::Any(), "NAMES");
+  flags.Add("xla-disable-all-hlo-passes", &o.xla_disable_all);
+  flags.Add("source-name", &o.source_name, V::Some(), "NAME");
+  flags.Add("fill-elided", &o.fill_elided, FillElidedValues(), "HOW",
             "values for constants `{...}`: random:SEED, zeros, ones, xla (as XLA's parser)");
 }
 
 void AddInputFlags(Flags& flags, ToolOptions& o) {
+  using V = FlagValues;
   flags.Group("Inputs");
   flags.Note(
       "Words after the file are values: literals such as 'f32[2] {1, 2}', .npy, .npz or text "
@@ -46,59 +99,76 @@ void AddInputFlags(Flags& flags, ToolOptions& o) {
   flags.Note(
       "One for each array leaf of the parameters, in order; a tuple literal stands for a whole "
       "parameter.");
-  flags.Add("input,inputs,args", &o.inputs, "VALUE",
+  flags.Add("input,inputs,args", &o.inputs, V::Any(), "VALUE",
             "as such a word; @FILE is a file; may be repeated");
-  flags.Add("input-dir", &o.input_dir, "DIR", "read DIR/arg0.npy, arg1.npy, ...");
-  flags.Add("inputs-from", &o.inputs_from, "FILE.json",
+  flags.Add("input-dir", &o.input_dir, V::Some(), "DIR", "read DIR/arg0.npy, arg1.npy, ...");
+  flags.Add("inputs-from", &o.inputs_from, V::Some(), "FILE.json",
             "make them as a file of testdata/models says");
-  flags.Add("seed,random-seed", &o.seed, "N",
+  flags.Add("seed,random-seed", &o.seed, V::Passing("an integer in [0, 2^64)", IsSeed), "N",
             "make what is missing from this seed (default: 42 when");
   flags.Note(std::string(32, ' ') + "no input is given); indices stay in range");
-  flags.Add("execution-seed", &o.execution_seed, "N", "of `rng` instructions (default: 42)");
+  flags.Add("execution-seed", &o.execution_seed, V::From(0), "N",
+            "of `rng` instructions (default: 42)");
 }
 
 void AddOutputFlags(Flags& flags, ToolOptions& o) {
+  using V = FlagValues;
   flags.Group("Outputs and comparison");
-  flags.Add("print", &o.print, "HOW", "outputs as HLO literals: none, short (default), full");
-  flags.Add("output-dir", &o.output_dir, "DIR", "write DIR/out0.npy, out1.npy, ...");
-  flags.Add("reference,reference-platform", &o.reference, "NAME", "run there, too, and compare");
-  flags.Add("expected", &o.expected, "WHAT",
+  flags.Add("print", &o.print, V::Words({"none", "short", "full"}), "HOW",
+            "outputs as HLO literals: none, short (default), full");
+  flags.Add("output-dir", &o.output_dir, V::Some(), "DIR", "write DIR/out0.npy, out1.npy, ...");
+  flags.Add("reference,reference-platform", &o.reference, V::Passing(PlatformMistake), "NAME",
+            "run there, too, and compare");
+  flags.Add("expected", &o.expected, V::Some(), "WHAT",
             "compare with a .json of testdata/models, a folder of");
   flags.Note(std::string(32, ' ') + "out0.npy, ..., an .npy or .npz file, or a literal");
-  flags.Add("abs,abs-error-bound", &o.abs, "X", "tolerances: |got - want| <= abs + rel * |want|,");
-  flags.Add("rel,rel-error-bound", &o.rel, "X", "or at most this many");
-  flags.Add("ulps,ulp", &o.ulps, "N", "units in the last place; NaN equals NaN");
+  flags.Add("abs,abs-error-bound", &o.abs, V::Passing("a number that is not negative", IsTolerance),
+            "X", "tolerances: |got - want| <= abs + rel * |want|,");
+  flags.Add("rel,rel-error-bound", &o.rel, V::Passing("a number that is not negative", IsTolerance),
+            "X", "or at most this many");
+  flags.Add("ulps,ulp", &o.ulps, V::Passing("a number that is not negative", IsTolerance), "N",
+            "units in the last place; NaN equals NaN");
   flags.Note(
       "Default: integers equal; abs = rel = 1e-9 for f64, 1e-4 for f32, 2e-3 for f16, 2e-2 for "
       "bf16, 0.25 below.");
 }
 
 void AddMeasureFlags(Flags& flags, ToolOptions& o) {
+  using V = FlagValues;
   flags.Group("Measuring");
   flags.Add("time", &o.time, "print the times of parse, passes, codegen, load and run");
   flags.Add("bench", &o.bench, "warm up, then run again and again, arguments in memory");
-  flags.Add("bench-min-runs", &o.bench_min_runs, "N", "at least so many runs (default: 10)");
-  flags.Add("bench-min-seconds", &o.bench_min_seconds, "X", "and at least so long (default: 1)");
-  flags.Add("bench-compiles", &o.bench_compiles, "N",
+  flags.Add("bench-min-runs", &o.bench_min_runs, V::From(1).With({"bench"}), "N",
+            "at least so many runs (default: 10)");
+  flags.Add("bench-min-seconds", &o.bench_min_seconds, V::From(0).With({"bench"}), "X",
+            "and at least so long (default: 1)");
+  flags.Add("bench-compiles", &o.bench_compiles, V::From(1), "N",
             "compile so often, report the median (default: 1, which loads the compiler, too)");
-  flags.Add("json", &o.json, "FILE", "write the times as JSON (- is standard output)");
-  flags.Add("progress", &o.progress, "WHEN", "progress line after one second: auto, always, never");
-  flags.Add("memory-limit", &o.memory_limit, "BYTES", "fail with exit code 4 beyond, e.g. 512M");
-  flags.Add("max-loop-iterations", &o.max_loop_iterations, "N", "stop a `while` that runs longer");
+  flags.Add("json", &o.json, V::Some(), "FILE", "write the times as JSON (- is standard output)");
+  flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",
+            "progress line after one second: auto, always, never");
+  flags.Add("memory-limit", &o.memory_limit, V::Passing("a number of bytes such as 512M", IsSize),
+            "BYTES", "fail with exit code 4 beyond, e.g. 512M");
+  flags.Add("time-limit", &o.time_limit, V::Between(1e-3, 1e9), "SECONDS",
+            "end with exit code 6 after so long; in test modes: skip a check that takes longer");
+  flags.Add("max-loop-iterations", &o.max_loop_iterations, V::From(0), "N",
+            "stop a `while` that runs longer");
 }
 
 void AddTestFlags(Flags& flags, ToolOptions& o) {
+  using V = FlagValues;
   flags.Group("Test modes");
   flags.Add("check-file", &o.check_file,
             "files say in comments what they expect (testdata/run/README.md)");
   flags.Add("check-models", &o.check_models,
             "run .json files, or all of a folder, as --inputs-from --expected");
-  flags.Add("platforms", &o.platforms, "NAME,...", "where to check (default: all)");
-  flags.Add("time-limit", &o.time_limit, "SECONDS",
-            "of each check; a slower one counts as skipped");
-  flags.Add("jobs", &o.jobs, "N", "checks at the same time (default: one for each processor)");
-  flags.Add("strict", &o.strict, "skipped checks are failures");
-  flags.Add("verbose,v", &o.verbose, "a line for every check");
+  flags.Add("platforms", &o.platforms, V::Passing(PlatformsMistake).With(kCheckModes), "NAME,...",
+            "where to check (default: all)");
+  flags.Add("jobs", &o.jobs, V::Between(1, 1024).With(kCheckModes), "N",
+            "checks at the same time (default: one for each processor)");
+  flags.AddWith(kCheckModes, "strict", &o.strict, "skipped checks are failures");
+  flags.Add("verbose,v", &o.verbose,
+            "a line for every check; say which flags of XLA have no effect");
 }
 
 }  // namespace

@@ -23,9 +23,16 @@ bool IsFile(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-// "parameter 1 `x`", and the place in a tuple.
+// "parameter 1 `x`", and the place in a tuple; "output 0".
 std::string Describe(const ParameterLeaf& leaf) {
-  return fmt::format("parameter {} `{}`", leaf.parameter, leaf.name);
+  return leaf.parameter < 0 ? leaf.name
+                            : fmt::format("parameter {} `{}`", leaf.parameter, leaf.name);
+}
+
+absl::Status TooMany(std::string_view what, const std::vector<ParameterLeaf>& leaves) {
+  const bool are_outputs = !leaves.empty() && leaves[0].parameter < 0;
+  return Error("{} is one too many: the module {} {} {}{}", what, are_outputs ? "has" : "takes",
+               leaves.size(), are_outputs ? "output" : "array", leaves.size() == 1 ? "" : "s");
 }
 
 absl::StatusOr<Literal> NpyLeaf(std::string_view text, const std::string& origin,
@@ -38,26 +45,78 @@ absl::StatusOr<Literal> NpyLeaf(std::string_view text, const std::string& origin
   return literal;
 }
 
-// The number at the end of "arg12", or -1.
-int64_t TrailingNumber(const std::string& name) {
+// The number of a member that is named by its place, "arr_1" as NumPy does, "arg12", "out0"; or -1.
+int64_t PlaceOf(std::string_view name) {
+  constexpr std::string_view kPrefixes[] = {"",      "arr", "arg",       "in",  "input",
+                                            "param", "p",   "parameter", "out", "output"};
   size_t begin = name.size();
   while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
   if (begin == name.size() || name.size() - begin > 15) return -1;
-  return std::stoll(name.substr(begin));
+  const int64_t number = std::stoll(std::string(name.substr(begin)));
+  name = name.substr(0, begin);
+  if (name.ends_with('_') || name.ends_with('.')) name.remove_suffix(1);
+  const bool is_known =
+      std::find(std::begin(kPrefixes), std::end(kPrefixes), name) != std::end(kPrefixes);
+  return is_known ? number : -1;
 }
 
-absl::StatusOr<std::vector<NpzMember>> ReadNpzFile(const std::string& path) {
+// The leaf that a member is named after; a number that made the name unique may be left out. -1: none.
+int64_t LeafNamed(std::string_view name, const std::vector<ParameterLeaf>& leaves) {
+  int64_t similar = -1, similar_count = 0;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const std::string_view leaf = leaves[i].name;
+    if (leaf == name) return static_cast<int64_t>(i);
+    const size_t dot = leaf.rfind('.');
+    const bool has_number = dot != std::string_view::npos && dot + 1 < leaf.size() &&
+                            leaf.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
+    if (!has_number || leaf.substr(0, dot) != name) continue;
+    similar = static_cast<int64_t>(i);
+    ++similar_count;
+  }
+  return similar_count == 1 ? similar : -1;
+}
+
+// The members in the order of the leaves from `at` on: named after them, or by their places.
+absl::Status SortMembers(const std::string& path, const std::vector<ParameterLeaf>& leaves,
+                         size_t at, std::vector<NpzMember>& members) {
+  std::vector<std::pair<int64_t, NpzMember>> sorted;
+  const bool by_name = std::any_of(members.begin(), members.end(), [&](const NpzMember& member) {
+    return LeafNamed(member.name, leaves) >= 0;
+  });
+  if (!by_name && members.size() == 1 && leaves.size() == 1) return absl::OkStatus();
+  for (NpzMember& member : members) {
+    const int64_t place = by_name ? LeafNamed(member.name, leaves) : PlaceOf(member.name);
+    if (place < 0) {
+      std::vector<std::string_view> names;
+      for (const ParameterLeaf& leaf : leaves) names.push_back(leaf.name);
+      return Error("`{}`: member `{}` is named after none of {} and has no number such as arr_0{}",
+                   path, member.name, Join(names, ", "), DidYouMean(member.name, names));
+    }
+    sorted.emplace_back(place, std::move(member));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  members.clear();
+  for (auto& [place, member] : sorted) {
+    const size_t wanted = at + members.size();
+    if (by_name && wanted < leaves.size() && place > static_cast<int64_t>(wanted))
+      return Error("`{}` has no member for {}", path, Describe(leaves[wanted]));
+    if (by_name && place < static_cast<int64_t>(wanted)) {
+      return Error("`{}`: member `{}` gives {} a second time", path, member.name,
+                   Describe(leaves[static_cast<size_t>(place)]));
+    }
+    members.push_back(std::move(member));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<NpzMember>> ReadNpzFile(const std::string& path,
+                                                   const std::vector<ParameterLeaf>& leaves,
+                                                   size_t at) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   absl::StatusOr<std::vector<NpzMember>> members = ReadNpz(text);
   if (!members.ok()) return Error("`{}`: {}", path, ToStd(members.status().message()));
-  const bool numbered = std::all_of(members->begin(), members->end(), [](const NpzMember& member) {
-    return TrailingNumber(member.name) >= 0;
-  });
-  if (numbered) {
-    std::stable_sort(members->begin(), members->end(), [](const NpzMember& a, const NpzMember& b) {
-      return TrailingNumber(a.name) < TrailingNumber(b.name);
-    });
-  }
+  RETURN_IF_ERROR(SortMembers(path, leaves, at, *members));
   return members;
 }
 
@@ -113,7 +172,7 @@ absl::Status Distribute(const LiteralFromWord& given, const std::vector<Paramete
                         std::vector<Literal>& out) {
   for (Literal& array : ArrayLeaves(given.value)) {
     if (out.size() == leaves.size()) {
-      return Error("{} is one too many: the module takes {} arrays", given.origin, leaves.size());
+      return TooMany(given.origin, leaves);
     }
     const ParameterLeaf& leaf = leaves[out.size()];
     if (!CompatibleIgnoringDynamic(array.shape(), leaf.shape)) {
@@ -190,11 +249,10 @@ absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word,
   const std::string path = is_marked ? word.substr(1) : word;
   std::vector<LiteralFromWord> result;
   if (path.ends_with(".npz")) {
-    ASSIGN_OR_RETURN(const std::vector<NpzMember> members, ReadNpzFile(path));
+    ASSIGN_OR_RETURN(const std::vector<NpzMember> members, ReadNpzFile(path, leaves, at));
     for (const NpzMember& member : members) {
       const std::string origin = fmt::format("{}:{}", path, member.name);
-      if (at >= leaves.size())
-        return Error("`{}` is one too many: the module takes {} arrays", origin, leaves.size());
+      if (at >= leaves.size()) return TooMany(fmt::format("`{}`", origin), leaves);
       ASSIGN_OR_RETURN(Literal literal, NpyLeaf(member.text, origin, leaves[at++]));
       result.push_back({std::move(literal), fmt::format("`{}`", origin)});
     }
@@ -206,8 +264,7 @@ absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word,
   if (is_file) {
     ASSIGN_OR_RETURN(text, ReadFile(path));
     if (text.starts_with("\x93NUMPY") || path.ends_with(".npy")) {
-      if (at >= leaves.size())
-        return Error("`{}` is one too many: the module takes {} arrays", path, leaves.size());
+      if (at >= leaves.size()) return TooMany(fmt::format("`{}`", path), leaves);
       ASSIGN_OR_RETURN(Literal literal, NpyLeaf(text, path, leaves[at]));
       result.push_back({std::move(literal), fmt::format("`{}`", path)});
       return result;

@@ -40,7 +40,8 @@ absl::StatusOr<std::vector<Literal>> MakeModelArguments(const Module& module,
 absl::StatusOr<std::vector<Literal>> ParseLiterals(const std::string& text);
 // The literal of "SHAPE VALUE". Behind a blank braces are values, never a layout: "f32[2] {1, 2}".
 absl::StatusOr<Literal> ParseShapeAndLiteral(std::string_view text);
-// The literals of one word as described above; npz members are in the order of their numbers.
+// The literals of one word as described above; npz members are found by the names of the
+// leaves, or else by their numbers.
 // `expected` are the shapes of the next leaves, which arrays of files are checked against.
 struct LiteralFromWord {
   Literal value;

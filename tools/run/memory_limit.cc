@@ -1,54 +1,24 @@
 #include "tools/run/memory_limit.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <string>
 
+#include "lib/support/memory_info.h"
+#include "lib/support/status.h"
+#include "tools/support/leaves.h"
+
 namespace hlo {
-namespace {
-
-constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
-
-// Available memory and free swap of the machine, in bytes.
-uint64_t Available() {
-  std::ifstream file("/proc/meminfo");
-  std::string name, unit;
-  uint64_t value = 0, sum = 0;
-  bool found = false;
-  while (file >> name >> value && std::getline(file, unit)) {
-    if (name != "MemAvailable:" && name != "SwapFree:") continue;
-    sum += value * 1024;
-    found = true;
-  }
-  return found ? sum : kUnlimited;
-}
-
-// What the control group of the process leaves of its limit (version 2 of control groups, seen from
-// inside a container).
-uint64_t GroupRoom() {
-  std::ifstream limit_file("/sys/fs/cgroup/memory.max"), used_file("/sys/fs/cgroup/memory.current"),
-      stat_file("/sys/fs/cgroup/memory.stat");
-  uint64_t limit = 0, used = 0;
-  if (!(limit_file >> limit) || !(used_file >> used)) return kUnlimited;
-  // Cached files are given back when memory is short.
-  std::string name;
-  uint64_t value = 0;
-  while (stat_file >> name >> value) {
-    if (name == "inactive_file") used -= std::min(used, value);
-  }
-  return limit > used ? limit - used : 0;
-}
-
-}  // namespace
 
 void LimitMemory(uint64_t bytes) {
-  if (bytes == 0) bytes = std::min(Available(), GroupRoom());
-  if (bytes == kUnlimited) return;
+  if (bytes == 0) {
+    const int64_t machine = MemoryOfMachine();
+    if (machine == std::numeric_limits<int64_t>::max()) return;
+    bytes = static_cast<uint64_t>(machine);
+  }
   // A floor: programs that need little must not fail because the machine is busy.
   constexpr uint64_t kFloor = 64u << 20;
   rlimit limit{};
@@ -56,6 +26,56 @@ void LimitMemory(uint64_t bytes) {
   const rlim_t wanted = std::max(bytes, kFloor);
   limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? wanted : std::min(wanted, limit.rlim_max);
   setrlimit(RLIMIT_DATA, &limit);
+}
+
+namespace {
+
+// Of all arrays in it; more than any machine has counts as that.
+int64_t BytesOfAll(Shape shape) {
+  double bytes = 0;
+  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
+    if (!leaf.IsArray()) return;
+    double size = ByteSize(leaf.element_type());
+    for (const int64_t dim : leaf.dims()) size *= static_cast<double>(dim);
+    bytes += size;
+  });
+  return static_cast<int64_t>(std::min(bytes, 0x1p61));
+}
+
+std::string Size(int64_t bytes) {
+  const double mib = static_cast<double>(bytes) / (1 << 20);
+  if (mib < 0.1) return fmt::format("{} bytes", bytes);
+  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
+}
+
+}  // namespace
+
+absl::Status CheckLimit(int64_t bytes, uint64_t limit, SourceLoc loc, std::string_view what) {
+  std::string than;
+  if (limit > 0 && static_cast<uint64_t>(bytes) > limit) {
+    than = fmt::format("--memory-limit, {}, allows", Size(static_cast<int64_t>(limit)));
+  } else if (const int64_t available = AvailableMemory(); bytes > available) {
+    than = fmt::format("the {} that are available", Size(available));
+  }
+  if (than.empty()) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kResourceExhausted, loc,
+                   fmt::format("out of memory: {} {}, more than {}", what, Size(bytes), than));
+}
+
+absl::Status CheckFits(const Module& module, std::string_view platform, uint64_t limit) {
+  const Computation& entry = *module.entry();
+  const Instruction* largest = entry.root();
+  int64_t bytes = BytesOfAll(largest->shape());
+  for (int i = 0; i < entry.parameter_count(); ++i) {
+    const Instruction* parameter = entry.parameter(i);
+    if (BytesOfAll(parameter->shape()) > BytesOfAll(largest->shape())) largest = parameter;
+    if (parameter != entry.root()) bytes += BytesOfAll(parameter->shape());
+  }
+  // Compiled code has memory of its own, which they are copied to and from.
+  if (platform != "interpreter") bytes *= 2;
+  return CheckLimit(
+      bytes, limit, largest->loc(),
+      fmt::format("the inputs and results (`{}`: `{}`) take", largest->name(), largest->shape()));
 }
 
 }  // namespace hlo

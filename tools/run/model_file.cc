@@ -289,6 +289,7 @@ CompareReport CompareWithModel(const Literal& actual, const ModelOutput& expecte
     scalars = std::move(samples);
   }
   report = Compare(scalars, expected.values, tolerance);
+  if (expected.sampled) report.of = actual.element_count();
   // Back to places in the array.
   const int parts = IsComplex(actual.element_type()) ? 2 : 1;
   const auto place = [&](Mismatch& mismatch) {

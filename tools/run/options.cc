@@ -1,127 +1,113 @@
 #include "tools/run/options.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "backends/registry.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/support/gpu_target.h"
+#include "tools/support/progress.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
 namespace {
 
-struct StageWord {
-  std::string_view word;
-  EmitStage stage;
+// --target= and --xla_cpu_max_isa= of the CPU, as what `cpu_features` takes; XLA's words in lower case.
+struct CpuTarget {
+  std::string_view name;
+  std::string_view features;
 };
-constexpr StageWord kStages[] = {{"hlo", EmitStage::kHlo},   {"buffers", EmitStage::kBuffers},
-                                 {"tile", EmitStage::kTile}, {"thunks", EmitStage::kThunks},
-                                 {"llvm", EmitStage::kLlvm}, {"asm", EmitStage::kAsm},
-                                 {"ptx", EmitStage::kPtx},   {"kernels", EmitStage::kKernels}};
+constexpr CpuTarget kCpuTargets[] = {
+    {"x86-64-v2", "sse"}, {"x86-64-v3", "avx2"}, {"x86-64-v4", "avx512"}, {"sse4_2", "sse"},
+    {"avx", "sse"},       {"avx2", "avx2"},      {"avx512", "avx512"},
+};
+// What these ask for beyond AVX512F is not used.
+constexpr std::string_view kMoreThanAvx512[] = {"avx512_vnni", "avx512_bf16", "amx", "amx_fp16"};
 
-template <class T>
-bool ParseNumber(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+absl::StatusOr<std::string> FeaturesOfTarget(std::string_view flag, std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  std::vector<std::string_view> names;
+  for (const CpuTarget& target : kCpuTargets) {
+    if (target.name == lower) return std::string(target.features);
+    names.push_back(target.name);
+  }
+  for (const std::string_view more : kMoreThanAvx512) {
+    if (more == lower) return std::string("avx512");
+  }
+  return Error("`--{}` expects one of {} on a CPU, found `{}`{}", flag, Join(names, ", "), name,
+               DidYouMean(lower, names));
 }
 
-absl::Status CheckEmit(ToolOptions& options) {
-  if (options.emit.empty()) return absl::OkStatus();
-  for (std::string_view word : Split(options.emit, ',')) {
-    RETURN_IF_ERROR(
-        OneOf("emit", word, {"hlo", "buffers", "tile", "thunks", "llvm", "asm", "ptx", "kernels"}));
-    for (const StageWord& stage : kStages) {
-      if (stage.word == word) options.emit_stages.push_back(stage.stage);
+// --target= names a CPU or a GPU, as the platform is one or the other.
+absl::Status ReadTarget(ToolOptions& options) {
+  const bool is_gpu =
+      options.platform.starts_with("gpu") ||
+      ((options.check_file || options.check_models) && options.gpu_target.starts_with("sm_"));
+  if (!options.xla_cpu_max_isa.empty() && options.cpu_features.empty()) {
+    ASSIGN_OR_RETURN(const std::string most,
+                     FeaturesOfTarget("xla_cpu_max_isa", options.xla_cpu_max_isa));
+    options.cpu_features = "<=" + most;  // no more, and no more than there is
+  }
+  if (is_gpu) {
+    if (const std::string mistake =
+            options.gpu_target.empty() ? "" : GpuTargetValues().Mistake(options.gpu_target);
+        !mistake.empty()) {
+      return Error("`--target` {}", mistake);
+    }
+    ASSIGN_OR_RETURN(options.gpu_target, GpuTarget(options.gpu_target, options.gpu_target_config));
+  } else if (!options.gpu_target.empty()) {
+    if (options.platform != "cpu")
+      return Error("platform `{}` has no `--target`", options.platform);
+    if (!options.cpu_features.empty())
+      return Error("`--target` and `--cpu-features` cannot both be given for platform `cpu`");
+    ASSIGN_OR_RETURN(options.cpu_features, FeaturesOfTarget("target", options.gpu_target));
+    options.gpu_target.clear();
+  }
+  return absl::OkStatus();
+}
+
+// Numbers in words; FlagValues has seen that they are some.
+template <class T>
+std::optional<T> NumberOf(const std::string& text) {
+  T value{};
+  if (text.empty()) return std::nullopt;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+absl::Status ReadWords(ToolOptions& options) {
+  for (const std::string_view word : Split(options.emit, ',')) {
+    for (const StageWord& stage : kStageWords) {
+      if (stage.word == Trim(word)) options.emit_stages.push_back(stage.stage);
     }
   }
-  return absl::OkStatus();
-}
-
-// A tolerance: not negative, not NaN.
-absl::Status CheckTolerance(std::string_view flag, const std::string& text,
-                            std::optional<double>& value) {
-  if (text.empty()) return absl::OkStatus();
-  double number = 0;
-  if (!ParseNumber(text, number) || !(number >= 0)) {
-    return Error("`--{}` expects a number that is not negative, found `{}`", flag, text);
-  }
-  value = number;
-  return absl::OkStatus();
-}
-
-// "512", "200M", "1.5G".
-absl::Status CheckMemory(ToolOptions& options) {
-  if (options.memory_limit.empty()) return absl::OkStatus();
-  std::string_view text = options.memory_limit;
-  double factor = 1;
-  constexpr std::string_view kSuffixes = "KMGT";
-  if (const size_t at = kSuffixes.find(text.back()); at != std::string_view::npos) {
-    factor = std::ldexp(1.0, 10 * static_cast<int>(at + 1));
-    text.remove_suffix(1);
-  }
-  double value = 0;
-  if (!ParseNumber(text, value) || !(value * factor >= 1)) {
-    return Error("`--memory-limit` expects a number of bytes such as 512M, found `{}`",
-                 options.memory_limit);
-  }
-  options.memory_bytes = static_cast<uint64_t>(value * factor);
-  return absl::OkStatus();
-}
-
-absl::Status CheckWords(ToolOptions& options) {
-  RETURN_IF_ERROR(CheckEmit(options));
-  ASSIGN_OR_RETURN(options.gpu_target, GpuTarget(options.gpu_target, options.gpu_target_config));
   if (options.sanitize) {
     options.cpu.checks = CpuChecks::kAll;
     options.gpu_sim_sanitize = true;
   }
-  if (!options.cpu_kernels.empty()) {
-    RETURN_IF_ERROR(OneOf("cpu-kernels", options.cpu_kernels, {"llvm", "evaluate"}));
-    options.cpu.kernels =
-        options.cpu_kernels == "evaluate" ? CpuKernels::kEvaluate : CpuKernels::kLlvm;
-    for (const EmitStage stage : options.emit_stages) {
-      if (options.cpu.kernels == CpuKernels::kEvaluate &&
-          (stage == EmitStage::kLlvm || stage == EmitStage::kAsm)) {
-        return Error("`--cpu-kernels=evaluate` makes no machine code; leave out `--emit={}`",
-                     options.emit);
-      }
+  options.cpu.kernels =
+      options.cpu_kernels == "evaluate" ? CpuKernels::kEvaluate : CpuKernels::kLlvm;
+  for (const EmitStage stage : options.emit_stages) {
+    if (options.cpu.kernels == CpuKernels::kEvaluate &&
+        (stage == EmitStage::kLlvm || stage == EmitStage::kAsm)) {
+      return Error("`--cpu-kernels=evaluate` makes no machine code; leave out `--emit={}`",
+                   options.emit);
     }
   }
-  if (!options.denormals.empty()) {
-    RETURN_IF_ERROR(OneOf("denormals", options.denormals, {"flush", "keep"}));
+  if (!options.denormals.empty())
     options.denormal_mode = options.denormals == "flush" ? Denormals::kFlush : Denormals::kKeep;
-  }
-  if (!options.fill_elided.empty() && !options.fill_elided.starts_with("random:")) {
-    RETURN_IF_ERROR(
-        OneOf("fill-elided", options.fill_elided, {"random:SEED", "zeros", "ones", "xla"}));
-  }
-  if (options.fill_elided.starts_with("random:")) {
-    uint64_t seed = 0;
-    if (!ParseNumber(std::string_view(options.fill_elided).substr(7), seed)) {
-      return Error("`--fill-elided=random:SEED` expects an integer as SEED, found `{}`",
-                   options.fill_elided.substr(7));
-    }
-  }
-  if (!options.seed.empty()) {
-    uint64_t seed = 0;
-    if (!ParseNumber(options.seed, seed))
-      return Error("`--seed` expects an integer in [0, 2^64), found `{}`", options.seed);
-    options.seed_value = seed;
-  }
-  RETURN_IF_ERROR(CheckTolerance("abs", options.abs, options.abs_value));
-  RETURN_IF_ERROR(CheckTolerance("rel", options.rel, options.rel_value));
-  std::optional<double> ulps;
-  RETURN_IF_ERROR(CheckTolerance("ulps", options.ulps, ulps));
-  if (ulps) options.ulps_value = static_cast<int64_t>(*ulps);
-  RETURN_IF_ERROR(OneOf("progress", options.progress, {"auto", "always", "never"}));
-  options.show_progress =
-      options.progress == "always" || (options.progress == "auto" && isatty(STDERR_FILENO) != 0);
-  return CheckMemory(options);
+  options.seed_value = NumberOf<uint64_t>(options.seed);
+  options.abs_value = NumberOf<double>(options.abs);
+  options.rel_value = NumberOf<double>(options.rel);
+  if (const std::optional<double> ulps = NumberOf<double>(options.ulps))
+    options.ulps_value = static_cast<int64_t>(std::min(*ulps, 0x1p62));
+  options.memory_bytes = BytesOf(options.memory_limit);
+  options.show_progress = ShowsProgress(options.progress);
+  return ReadTarget(options);
 }
 
 // Replaces an alias by the platform's name.
@@ -146,29 +132,22 @@ Denormals DenormalsOf(const ToolOptions& options, std::string_view platform) {
 }
 
 absl::Status Check(const Flags& flags, ToolOptions& options) {
-  RETURN_IF_ERROR(CheckWords(options));
   if (options.platform.empty()) options.platform = DefaultPlatform();
   RETURN_IF_ERROR(CheckPlatform(options.platform));
   if (!options.reference.empty()) RETURN_IF_ERROR(CheckPlatform(options.reference));
-  if (options.threads < 0 || options.threads > 4096) {
-    return Error("`--threads` expects a number from 0 to 4096, found `{}`", options.threads);
-  }
-  if (options.max_loop_iterations < 0)
-    return Error("`--max-loop-iterations` expects a number that is not negative");
-  if (options.bench_min_runs < 1)
-    return Error("`--bench-min-runs` expects at least 1, found `{}`", options.bench_min_runs);
-  if (options.bench_compiles < 1)
-    return Error("`--bench-compiles` expects at least 1, found `{}`", options.bench_compiles);
-  if (!(options.bench_min_seconds >= 0))
-    return Error("`--bench-min-seconds` expects a number that is not negative");
   if (options.kernel_info) {
     // Texts can be had without a GPU; other platforms have no such kernels.
     if (options.platform != "gpu-sim") options.platform = "gpu";
     RETURN_IF_ERROR(CheckPlatform(options.platform));
     options.emit_stages.push_back(EmitStage::kKernels);
   }
+  RETURN_IF_ERROR(ReadWords(options));
   if (options.list_platforms || options.doctor) return absl::OkStatus();
   if (flags.positional().empty()) return Error("no input file; see --help");
+  options.given_to_xla = flags.given_to_xla();
+  options.given_words = flags.GivenWords(
+      {"output-dir", "json", "time", "progress", "source-name", "xla-dump-to", "quiet"});
+  options.given_inputs.assign(flags.positional().begin() + 1, flags.positional().end());
   if (options.check_file && options.check_models)
     return Error("`--check-file` and `--check-models` exclude each other");
   const int sources = (options.inputs_from.empty() ? 0 : 1) + (options.input_dir.empty() ? 0 : 1) +
@@ -195,7 +174,6 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
                                 : PrintOutputs::kShort;
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(OneOf("print", options.print, {"none", "short", "full"}));
   options.print_outputs = options.print == "none"    ? PrintOutputs::kNone
                           : options.print == "short" ? PrintOutputs::kShort
                                                      : PrintOutputs::kFull;

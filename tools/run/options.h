@@ -1,6 +1,7 @@
 // The options of hlo-run, and their flags.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,16 @@ namespace hlo {
 // How much of the outputs is printed.
 enum class PrintOutputs : uint8_t { kNone, kShort, kFull };
 
+// The words of --emit.
+struct StageWord {
+  std::string_view word;
+  EmitStage stage;
+};
+inline constexpr StageWord kStageWords[] = {
+    {"hlo", EmitStage::kHlo},       {"buffers", EmitStage::kBuffers}, {"tile", EmitStage::kTile},
+    {"thunks", EmitStage::kThunks}, {"llvm", EmitStage::kLlvm},       {"asm", EmitStage::kAsm},
+    {"ptx", EmitStage::kPtx},       {"kernels", EmitStage::kKernels}};
+
 struct ToolOptions {
   // What to run.
   std::string platform;
@@ -28,6 +39,12 @@ struct ToolOptions {
   bool sanitize = false;
   CpuOptions cpu;
   std::string gpu_target, gpu_target_config;  // support/gpu_target.h
+  std::string source_name;                    // of the module in messages; empty: its path
+  std::string xla_cpu_max_isa, xla_dump_to, xla_dump_pass_re, xla_disable, xla_only;
+  bool xla_disable_all = false;
+  std::map<std::string, std::string> given_to_xla;  // all flags of XLA
+  // The command that a crash is repeated with: flags that write nothing, and the inputs.
+  std::vector<std::string> given_words, given_inputs;
   int64_t gpu_sim_seed = 0;
   bool gpu_sim_sanitize = false;
   int64_t max_loop_iterations = 0;

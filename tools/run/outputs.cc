@@ -1,12 +1,10 @@
 #include "tools/run/outputs.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
+#include "lib/support/file.h"
 #include "lib/support/file_set.h"
 #include "lib/support/status.h"
 #include "tools/run/model_file.h"
@@ -36,16 +34,6 @@ std::string Shortened(const Literal& array) {
   return text;
 }
 
-absl::Status MakeFolder(const std::string& path) {
-  struct stat info;
-  if (stat(path.c_str(), &info) == 0) {
-    return S_ISDIR(info.st_mode) ? absl::OkStatus()
-                                 : Error("cannot write to `{}`: it is no folder", path);
-  }
-  if (mkdir(path.c_str(), 0777) == 0) return absl::OkStatus();
-  return Error("cannot make the folder `{}`: {}", path, std::strerror(errno));
-}
-
 }  // namespace
 
 std::string OutputText(const Literal& result, PrintOutputs how) {
@@ -63,6 +51,11 @@ std::string OutputText(const Literal& result, PrintOutputs how) {
     text += Shortened(leaves[i]) + "\n";
   }
   return text;
+}
+
+absl::Status CheckOutputFolder(const std::string& directory) {
+  RETURN_IF_ERROR(MakeFolder(directory));
+  return CheckWritable(directory + "/out0.npy");
 }
 
 absl::Status WriteOutputs(const Literal& result, const std::string& directory) {

@@ -14,6 +14,8 @@ namespace hlo {
 std::string OutputText(const Literal& result, PrintOutputs how);
 // Writes the array leaves as `directory`/out0.npy, out1.npy, …; makes the folder. After a failure
 // none of the new files is left.
+// Whether WriteOutputs could write there; makes the folder.
+absl::Status CheckOutputFolder(const std::string& directory);
 absl::Status WriteOutputs(const Literal& result, const std::string& directory);
 
 }  // namespace hlo

@@ -13,27 +13,24 @@
 #include "lib/support/status.h"
 #include "passes/pass_manager.h"
 #include "tools/run/compare_outputs.h"
-#include "tools/run/elided.h"
 #include "tools/run/inputs.h"
+#include "tools/run/memory_limit.h"
 #include "tools/run/outputs.h"
-#include "tools/run/progress.h"
 #include "tools/run/run_report.h"
+#include "tools/run/xla_pass_flags.h"
+#include "tools/support/crash_reproducer.h"
+#include "tools/support/elided.h"
+#include "tools/support/progress.h"
 #include "tools/support/runnable.h"
+#include "tools/support/time_limit.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
 namespace {
 
 std::string_view Word(EmitStage stage) {
-  switch (stage) {
-    case EmitStage::kHlo: return "hlo";
-    case EmitStage::kBuffers: return "buffers";
-    case EmitStage::kTile: return "tile";
-    case EmitStage::kThunks: return "thunks";
-    case EmitStage::kLlvm: return "llvm";
-    case EmitStage::kAsm: return "asm";
-    case EmitStage::kPtx: return "ptx";
-    case EmitStage::kKernels: return "kernels";
+  for (const StageWord& row : kStageWords) {
+    if (row.stage == stage) return row.word;
   }
   return "";
 }
@@ -51,6 +48,8 @@ class Runner {
       : options_(options), path_(std::move(path)), progress_(options.show_progress) {}
 
   int Run() {
+    const CrashLine line("working on", path_);
+    StartTimeLimit(options_.time_limit, "hlo-run");
     const absl::Status status = Steps();
     progress_.Stage("");
     if (status.ok()) return exit_code_;
@@ -70,8 +69,19 @@ class Runner {
     }
     RETURN_IF_ERROR(Prepare());
     located_ = false;
+    const Shape result_shape = module_->entry()->root()->shape();
+    Expectation expected;
+    // What can fail without the work fails before it.
+    RETURN_IF_ERROR(CheckOutputs());
+    if (!options_.expected.empty()) {
+      ASSIGN_OR_RETURN(expected, ReadExpectation(result_shape));
+    }
     std::vector<Literal> arguments;
     if (options_.emit_stages.empty()) {
+      located_ = true;
+      RETURN_IF_ERROR(CheckFits(*module_, options_.platform, options_.memory_bytes));
+      located_ = false;
+      const CrashLine line("making inputs");
       progress_.Stage("making inputs");
       ASSIGN_OR_RETURN(arguments, Inputs());
     }
@@ -80,16 +90,20 @@ class Runner {
     progress_.Stage("compiling");
     std::map<EmitStage, std::string> emitted;
     CompileOptions compile = CompilerOptions(&emitted);
-    const Shape result_shape = module_->entry()->root()->shape();
+    ASSIGN_OR_RETURN(const XlaPassFlags passes, XlaPassFlags::Make(options_, *module_));
+    Instrumentation instrumentation = passes.instrumentation();
+    instrumentation.on_start = [this](const PipelineItem& pass, int64_t) {
+      progress_.Step("pass " + pass.name);
+    };
+    compile.instrumentation = &instrumentation;
+    RETURN_IF_ERROR(passes.Dump(*module_, "before_optimizations"));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*backend, compile));
+    RETURN_IF_ERROR(passes.Dump(executable->module(),
+                                fmt::format("{}_after_optimizations", options_.platform)));
+    RETURN_IF_ERROR(CheckRunFits(*executable, arguments));
     if (!options_.emit_stages.empty()) {
       RETURN_IF_ERROR(ShowStages(emitted));
       return Report(*executable, nullptr);
-    }
-    located_ = false;
-    Expectation expected;
-    if (!options_.expected.empty()) {
-      ASSIGN_OR_RETURN(expected, ReadExpectation(result_shape));
     }
     located_ = true;
     RETURN_IF_ERROR(Execute(*executable, arguments));
@@ -110,7 +124,7 @@ class Runner {
     std::vector<double> times;
     const auto timed = [&](std::unique_ptr<Module> module) {
       const double start = Now();
-      auto executable = backend.Compile(std::move(module), compile);
+      auto executable = CompileOnce(backend, std::move(module), compile);
       times.push_back(extra_passes_ms_ + Now() - start);
       return executable;
     };
@@ -125,10 +139,17 @@ class Runner {
     progress_.Stage("parsing " + path_);
     const double start = Now();
     ASSIGN_OR_RETURN(const std::vector<InputText> inputs, ReadInputs(path_, /*split=*/false));
-    source_ = inputs.front().source;
+    InputText input = inputs.front();
+    if (!options_.source_name.empty()) {
+      input.source =
+          std::make_shared<const Source>(options_.source_name, std::string(input.source->text()));
+    }
+    source_ = input.source;
     located_ = true;
-    ASSIGN_OR_RETURN(module_, LoadModule(inputs.front(),
-                                         options_.passes.empty() ? Runnable() : VerifierOptions()));
+    reproducer_.emplace("hlo-run", ReproducerHead(), source_, ReproducerWords());
+    const CrashLine line("reading the module");
+    ASSIGN_OR_RETURN(module_,
+                     LoadModule(input, options_.passes.empty() ? Runnable() : VerifierOptions()));
     if (options_.passes.empty()) RETURN_IF_ERROR(VerifyMeaning(*module_));
     report_.parse_ms = Now() - start;
     if (module_->entry() == nullptr)
@@ -158,6 +179,44 @@ class Runner {
     extra_passes_ms_ = Now() - start - result.verify_milliseconds;
     RETURN_IF_ERROR(VerifyRunnable(*module_));
     return absl::OkStatus();
+  }
+
+  // What a crash leaves: the text that was read, and the command without what it would write.
+  std::vector<std::string> ReproducerWords() const {
+    std::vector<std::string> words = options_.given_words;
+    words.insert(words.end(), options_.given_inputs.begin(), options_.given_inputs.end());
+    return words;
+  }
+  std::string ReproducerHead() const {
+    std::string head = "// hlo-run of this file crashed with:";
+    for (const std::string& word : ReproducerWords()) head += " " + ShellQuoted(word);
+    std::replace(head.begin(), head.end(), '\n', ' ');
+    return head + "\n";
+  }
+
+  // Files that could not be written behind a long run.
+  absl::Status CheckOutputs() const {
+    if (!options_.json.empty()) RETURN_IF_ERROR(CheckWritable(options_.json));
+    if (!options_.output_dir.empty()) RETURN_IF_ERROR(CheckOutputFolder(options_.output_dir));
+    return absl::OkStatus();
+  }
+
+  static absl::StatusOr<std::unique_ptr<Executable>> CompileOnce(Backend& backend,
+                                                                 std::unique_ptr<Module> module,
+                                                                 const CompileOptions& options) {
+    const CrashLine line("compiling for platform", backend.name());
+    return backend.Compile(std::move(module), options);
+  }
+
+  // Once the compiler knows how much memory a run takes.
+  absl::Status CheckRunFits(const Executable& executable,
+                            const std::vector<Literal>& arguments) const {
+    if (options_.memory_bytes == 0 || !options_.emit_stages.empty() ||
+        options_.platform == "interpreter")
+      return absl::OkStatus();
+    int64_t bytes = executable.stats().peak_bytes;
+    for (const Literal& argument : arguments) bytes += argument.byte_size();
+    return CheckLimit(bytes, options_.memory_bytes, SourceLoc(), "a run of this module takes");
   }
 
   absl::StatusOr<std::vector<Literal>> Inputs() {
@@ -220,6 +279,7 @@ class Runner {
   }
 
   absl::Status Execute(Executable& executable, const std::vector<Literal>& arguments) {
+    const CrashLine line("running on platform", options_.platform);
     progress_.Stage("running");
     running_ = true;
     ASSIGN_OR_RETURN(const std::unique_ptr<PreparedRun> run,
@@ -259,7 +319,8 @@ class Runner {
                                        const std::vector<Literal>& arguments) {
     progress_.Stage(fmt::format("running on {}", backend.name()));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
-                     backend.Compile(std::move(module), CompilerOptions(nullptr)));
+                     CompileOnce(backend, std::move(module), CompilerOptions(nullptr)));
+    const CrashLine line("running on platform", backend.name());
     running_ = true;
     absl::StatusOr<Literal> result = executable->Run(arguments, ExecutionOptions());
     running_ = !result.ok();
@@ -277,12 +338,20 @@ class Runner {
     progress_.Stage("");
     WriteStdout(verdict.report);
     if (!verdict.ok) exit_code_ = kExitMismatch;
+    // Values that somebody wrote down may be NaN; two platforms that make nothing else show nothing.
+    if (verdict.only_nans() && !options_.reference.empty()) {
+      WriteStderr(
+          "hlo-run: warning: every value is NaN: nothing was compared; other inputs or "
+          "another --seed may tell more\n");
+      exit_code_ = kExitUnsupported;
+    }
   }
 
   const ToolOptions& options_;
   const std::string path_;
   Progress progress_;
   std::shared_ptr<const Source> source_;
+  std::optional<CrashReproducer> reproducer_;
   std::unique_ptr<Module> module_;
   double extra_passes_ms_ = 0;
   RunReport report_;

@@ -8,6 +8,8 @@ namespace hlo {
 
 void AddReport(Verdict& verdict, size_t number, Shape shape, const CompareReport& report) {
   verdict.ok = verdict.ok && report.ok();
+  verdict.compared += report.compared;
+  verdict.nans += report.nans;
   verdict.report += fmt::format("output {} {}: {}", number, shape, report.ToString());
 }
 

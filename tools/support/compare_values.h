@@ -1,6 +1,7 @@
 // Compares the outputs of two runs, array by array.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,7 +12,10 @@ namespace hlo {
 
 struct Verdict {
   bool ok = true;
-  std::string report;  // a line for each output, more for those that do not agree
+  std::string report;    // a line for each output, more for those that do not agree
+  int64_t compared = 0;  // elements
+  int64_t nans = 0;      // of them, NaN on both sides
+  bool only_nans() const { return ok && compared > 0 && nans == compared; }
 };
 
 // Adds what is known of output `number` to a verdict.

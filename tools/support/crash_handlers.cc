@@ -11,6 +11,7 @@
 
 #include "lib/support/check.h"
 #include "lib/support/crash_context.h"
+#include "lib/support/crash_limit.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -70,8 +71,7 @@ void OnCrash(int signal, siginfo_t* info, void* context) {
     if (words.signal == signal) what = words.text;
   }
   CrashMessage message;
-  message << "internal error: the program crashed (" << what
-          << "); HLO_ABORT=1 keeps the signal\n";
+  message << "internal error: the program crashed (" << what << "); HLO_ABORT=1 keeps the signal\n";
   ReportCrash(message, {signal, info->si_addr, ProgramCounter(context)});
   _exit(kExitInternal);
 }
@@ -79,7 +79,7 @@ void OnCrash(int signal, siginfo_t* info, void* context) {
 void OnOutOfMemory() {
   CrashMessage message;
   message << program_name << ": error: out of memory\n";
-  ReportCrash(message, {});
+  ReportLimit(message);
   _exit(kExitRunFailure);
 }
 

@@ -8,6 +8,7 @@
 
 #include "lib/eval/device_group.h"
 #include "lib/eval/evaluator.h"
+#include "lib/support/thread_pool.h"
 #include "passes/registry.h"
 #include "tools/support/compare_values.h"
 #include "tools/support/runnable.h"
@@ -127,6 +128,23 @@ absl::Status CheckTakes(const Module& module, const std::vector<Literal>& argume
   return Error("the parameters of `{}` are not those it had", entry.name());
 }
 
+// Calls `work` for the number of every seed, on several threads; the error of the first that fails.
+template <class F>
+absl::Status ForEachSeed(const EquivalenceOptions& options, F&& work) {
+  const auto seeds = static_cast<size_t>(options.seeds);
+  std::vector<absl::Status> statuses(seeds);
+  if (seeds == 1 || options.threads == 1) {
+    for (size_t i = 0; i < seeds; ++i) RETURN_IF_ERROR(work(i));
+    return absl::OkStatus();
+  }
+  ThreadPool pool(options.threads);
+  pool.ParallelForDynamic(options.seeds, [&](int64_t i, int) {
+    statuses[static_cast<size_t>(i)] = work(static_cast<size_t>(i));
+  });
+  for (absl::Status& status : statuses) RETURN_IF_ERROR(std::move(status));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint64_t seed,
@@ -155,23 +173,32 @@ absl::StatusOr<ReferenceRuns> ReferenceRuns::Make(const Module& module,
   RETURN_IF_ERROR(VerifyRunnable(module));
   ReferenceRuns result;
   result.options_ = options;
-  for (int64_t i = 0; i < options.seeds; ++i) {
-    SeedRun run;
+  result.runs_.resize(static_cast<size_t>(options.seeds));
+  const auto run_seed = [&](size_t i) -> absl::Status {
+    SeedRun& run = result.runs_[i];
     run.seed = options.first_seed + static_cast<uint64_t>(i);
     run.arguments = RandomArguments(module, run.seed);
     ASSIGN_OR_RETURN(run.results, RunOnInterpreter(module, run.seed, run.arguments, options));
-    result.runs_.push_back(std::move(run));
-  }
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(ForEachSeed(options, run_seed));
   return result;
 }
 
 absl::StatusOr<std::string> ReferenceRuns::CompareRuns(const Module& module, RuleSafety safety,
                                                        std::vector<SeedRun>& now) const {
   RETURN_IF_ERROR(VerifyRunnable(module));
-  for (const SeedRun& run : runs_) {
+  std::vector<std::vector<Literal>> all(runs_.size());
+  const auto run_seed = [&](size_t i) -> absl::Status {
+    const SeedRun& run = runs_[i];
     RETURN_IF_ERROR(CheckTakes(module, run.arguments));
-    ASSIGN_OR_RETURN(std::vector<Literal> results,
-                     RunOnInterpreter(module, run.seed, run.arguments, options_));
+    ASSIGN_OR_RETURN(all[i], RunOnInterpreter(module, run.seed, run.arguments, options_));
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(ForEachSeed(options_, run_seed));
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    const SeedRun& run = runs_[i];
+    std::vector<Literal>& results = all[i];
     if (results.size() != run.results.size())
       return fmt::format("runs on {} devices, not on {}", results.size(), run.results.size());
     for (size_t device = 0; device < results.size(); ++device) {

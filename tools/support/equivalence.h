@@ -28,6 +28,7 @@ struct EquivalenceOptions {
   int64_t max_work = 0;                // elements that one run computes at most; 0: no limit
   int64_t max_loop_iterations = 0;     // of one `while`; 0: no limit
   std::optional<Tolerance> tolerance;  // empty: as the safety of what changed the module says
+  int threads = 1;                     // that share the seeds; 0: one for each processor
 };
 
 // Runs `module`, which must be Runnable() (tool_support.h), once within the limits of `options`, on as many devices as it wants; results by

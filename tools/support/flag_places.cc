@@ -82,7 +82,9 @@ absl::Status Flags::AddOuterWords(std::vector<Word>& words) {
     ASSIGN_OR_RETURN(const std::vector<std::string> texts, XlaFlagsOfFile(path));
     RETURN_IF_ERROR(AddFlagsOfXla(texts, Place(path), outer));
   }
-  for (const std::string& path : TakeFiles(words, "config")) {
+  const bool has_own_config = Find("config") != nullptr;
+  for (const std::string& path :
+       has_own_config ? std::vector<std::string>() : TakeFiles(words, "config")) {
     ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
     int number = 0;
     for (const std::string_view line : Split(text, '\n')) {
@@ -103,8 +105,9 @@ absl::Status Flags::AddOuterWords(std::vector<Word>& words) {
 std::string Flags::GivenOptions() const {
   std::string out;
   for (const auto& [name, given] : given_) {
-    if (name != "print-options")
-      out += fmt::format("{:<48} # {}\n", fmt::format("--{}={}", name, given.value), given.from);
+    if (name == "print-options") continue;
+    for (const std::string& value : given.values)
+      out += fmt::format("{:<48} # {}\n", fmt::format("--{}={}", name, value), given.from);
   }
   return out.empty() ? "every flag has its default\n" : out;
 }

@@ -1,8 +1,6 @@
 #include "tools/support/flags.h"
 
 #include <algorithm>
-
-#define CXXOPTS_VECTOR_DELIMITER '\0'
 #include <cxxopts.hpp>
 
 #include "lib/support/file.h"
@@ -11,6 +9,16 @@
 #include "tools/support/xla_flags.h"
 
 namespace hlo {
+namespace {
+
+constexpr std::string_view kCommandLine = "command line";
+
+bool IsNumber(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
 std::string WithDashes(std::string_view name) {
   std::string out(name);
   std::replace(out.begin(), out.end(), '_', '-');
@@ -28,8 +36,9 @@ void Flags::Example(std::string command, std::string explanation) {
   examples_.emplace_back(std::move(command), std::move(explanation));
 }
 
-void Flags::AddFlag(std::string names, Target target, std::string placeholder, std::string help) {
-  Flag flag;
+void Flags::AddFlag(std::string names, Target target, FlagValues values, std::string placeholder,
+                    std::string help) {
+  Flag flag{"", {}, target, std::move(values), "", "", false, ""};
   for (std::string_view name : Split(names, ',')) {
     if (flag.name.empty()) {
       flag.name = WithDashes(name);
@@ -37,7 +46,6 @@ void Flags::AddFlag(std::string names, Target target, std::string placeholder, s
       flag.aliases.push_back(WithDashes(name));
     }
   }
-  flag.target = target;
   if (placeholder.starts_with('[')) {
     flag.has_implicit_value = true;
     if (const size_t bar = placeholder.find('|'); bar != std::string::npos) {
@@ -52,20 +60,27 @@ void Flags::AddFlag(std::string names, Target target, std::string placeholder, s
 }
 
 void Flags::Add(std::string names, bool* value, std::string help) {
-  AddFlag(std::move(names), value, "", std::move(help));
+  AddWith({}, std::move(names), value, std::move(help));
 }
-void Flags::Add(std::string names, int64_t* value, std::string placeholder, std::string help) {
-  AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
+void Flags::AddWith(std::vector<std::string_view> others, std::string names, bool* value,
+                    std::string help) {
+  AddFlag(std::move(names), value, FlagValues::Any().With(std::move(others)), "", std::move(help));
 }
-void Flags::Add(std::string names, double* value, std::string placeholder, std::string help) {
-  AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
-}
-void Flags::Add(std::string names, std::string* value, std::string placeholder, std::string help) {
-  AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
-}
-void Flags::Add(std::string names, std::vector<std::string>* value, std::string placeholder,
+void Flags::Add(std::string names, int64_t* value, FlagValues values, std::string placeholder,
                 std::string help) {
-  AddFlag(std::move(names), value, std::move(placeholder), std::move(help));
+  AddFlag(std::move(names), value, std::move(values), std::move(placeholder), std::move(help));
+}
+void Flags::Add(std::string names, double* value, FlagValues values, std::string placeholder,
+                std::string help) {
+  AddFlag(std::move(names), value, std::move(values), std::move(placeholder), std::move(help));
+}
+void Flags::Add(std::string names, std::string* value, FlagValues values, std::string placeholder,
+                std::string help) {
+  AddFlag(std::move(names), value, std::move(values), std::move(placeholder), std::move(help));
+}
+void Flags::Add(std::string names, std::vector<std::string>* value, FlagValues values,
+                std::string placeholder, std::string help) {
+  AddFlag(std::move(names), value, std::move(values), std::move(placeholder), std::move(help));
 }
 
 const Flags::Flag* Flags::Find(std::string_view name) const {
@@ -113,7 +128,7 @@ Flags::Named Flags::FindNamed(std::string_view name, bool one_dash) const {
   // `-O2`: one letter and a digit. `-vv`: as often as you like.
   if (one_dash && name.size() == 2 && name[1] >= '0' && name[1] <= '9') {
     const Flag* flag = Find(name.substr(0, 1));
-    if (flag != nullptr && flag->needs_value()) return {flag, false, std::string(name.substr(1))};
+    if (flag != nullptr && !flag->is_bool()) return {flag, false, std::string(name.substr(1))};
   }
   if (one_dash && !name.empty() && name.find_first_not_of('v') == std::string_view::npos) {
     const Flag* flag = Find("v");
@@ -127,7 +142,7 @@ Flags::Named Flags::FindNamed(std::string_view name, bool one_dash) const {
   return {};
 }
 
-absl::Status Flags::Normalise(std::vector<Word> words, std::vector<std::string>& out) {
+absl::Status Flags::TakeWords(std::vector<Word> words) {
   bool flags_ended = false;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i].text;
@@ -175,88 +190,104 @@ absl::Status Flags::Normalise(std::vector<Word> words, std::vector<std::string>&
     } else if (flag->is_bool()) {
       value = "true";
     } else if (!flag->needs_value()) {
-      value = flag->implicit_value;
+      // Nobody calls a file 2: `-O 2`.
+      const bool takes_next = std::holds_alternative<int64_t*>(flag->target) &&
+                              i + 1 < words.size() && IsNumber(words[i + 1].text);
+      value = takes_next ? words[++i].text : flag->implicit_value;
     } else if (i + 1 < words.size()) {
       value = words[++i].text;
     } else {
       return Error("`{}` needs a value: --{}={}", word, flag->name, flag->placeholder);
     }
-    if (flag->is_bool()) {
-      if (value == "1" || value == "on" || value == "yes") value = "true";
-      if (value == "0" || value == "off" || value == "no") value = "false";
-      if (value != "true" && value != "false")
-        return Error("`--{}` expects true or false, found `{}`", flag->name, value);
-    }
-    out.push_back(fmt::format("--{}={}", flag->name, value));
     if (name.starts_with("xla-")) GiveToXla(name, value);
-    given_[flag->name] = {from, std::move(value)};
+    RETURN_IF_ERROR(Take(*flag, from, std::move(value)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Flags::Take(const Flag& flag, std::string_view from, std::string value) {
+  const std::string place = from == kCommandLine ? std::string() : fmt::format(" of {}", from);
+  const auto wrong = [&](std::string_view mistake) {
+    return Error("`{}{}`{}{}{}", flag.name.size() == 1 ? "-" : "--", flag.name, place,
+                 mistake.starts_with(':') ? "" : " ", mistake);
+  };
+  if (flag.is_bool()) {
+    if (value == "1" || value == "on" || value == "yes") value = "true";
+    if (value == "0" || value == "off" || value == "no") value = "false";
+    if (value != "true" && value != "false")
+      return wrong(fmt::format("expects true or false, found `{}`", value));
+  }
+  const bool is_vector = std::holds_alternative<std::vector<std::string>*>(flag.target);
+  const bool is_int = std::holds_alternative<int64_t*>(flag.target);
+  // Of several the last one counts, but for those that collect.
+  std::vector<std::string>& values = given_[flag.name].values;
+  if (!is_vector) values.clear();
+  try {
+    if (int64_t* const* target = std::get_if<int64_t*>(&flag.target)) {
+      cxxopts::values::parse_value(value, **target);
+    } else if (double* const* target = std::get_if<double*>(&flag.target)) {
+      cxxopts::values::parse_value(value, **target);
+    } else if (std::string* const* target = std::get_if<std::string*>(&flag.target)) {
+      **target = value;
+    } else if (bool* const* target = std::get_if<bool*>(&flag.target)) {
+      **target = value == "true";
+    } else {
+      std::vector<std::string>& all = *std::get<std::vector<std::string>*>(flag.target);
+      if (values.empty()) all.clear();
+      all.push_back(value);
+    }
+  } catch (const std::exception&) {
+    const std::string mistake = flag.values.Mistake(value);
+    const bool is_too_large =
+        !value.empty() && value.find_first_not_of("-0123456789") == std::string::npos;
+    if (is_too_large && !mistake.empty()) return wrong(mistake);
+    return wrong(fmt::format("expects {}, found `{}`",
+                             is_too_large ? "an integer of 64 bits"
+                             : is_int     ? "an integer"
+                                          : "a number",
+                             value));
+  }
+  if (const std::string mistake = flag.values.Mistake(value); !mistake.empty())
+    return wrong(mistake);
+  given_[flag.name].from = from;
+  values.push_back(std::move(value));
+  return absl::OkStatus();
+}
+
+absl::Status Flags::CheckCompany() const {
+  for (const auto& [name, given] : given_) {
+    const Flag& flag = *Find(name);
+    if (given.from != kCommandLine || flag.values.with().empty()) continue;
+    if (flag.is_bool() && given.values.back() == "false") continue;
+    bool has_company = false;
+    std::string others;
+    for (const std::string_view other : flag.values.with()) {
+      const auto found = given_.find(std::string(other));
+      has_company =
+          has_company || (found != given_.end() && found->second.values.back() != "false");
+      others += fmt::format("{}`--{}`", others.empty() ? "" : " or ", other);
+    }
+    if (!has_company) return Error("`--{}` has no effect without {}", name, others);
   }
   return absl::OkStatus();
 }
 
 absl::Status Flags::Parse(int argc, const char* const* argv) {
-  std::vector<std::string> normal = {program_};
-  std::vector<Word> words_given;
-  const std::string_view here = Place("command line");
-  for (int i = 1; i < argc; ++i) words_given.push_back({argv[i], here});
-  RETURN_IF_ERROR(AddOuterWords(words_given));
-  RETURN_IF_ERROR(Normalise(std::move(words_given), normal));
-  // cxxopts knows no one-letter long options; every flag gets a name of its own that is long.
-  cxxopts::Options options(program_);
-  const auto internal_name = [](const std::string& name) { return "flag-" + name; };
-  for (const Flag& flag : flags_) {
-    std::shared_ptr<cxxopts::Value> value;
-    if (flag.is_bool()) value = cxxopts::value<bool>();
-    if (std::holds_alternative<int64_t*>(flag.target)) value = cxxopts::value<int64_t>();
-    if (std::holds_alternative<double*>(flag.target)) value = cxxopts::value<double>();
-    if (std::holds_alternative<std::string*>(flag.target)) value = cxxopts::value<std::string>();
-    if (std::holds_alternative<std::vector<std::string>*>(flag.target))
-      value = cxxopts::value<std::vector<std::string>>();
-    options.add_options()(internal_name(flag.name), "", value);
+  std::vector<Word> words;
+  for (int i = 1; i < argc; ++i) words.push_back({argv[i], kCommandLine});
+  RETURN_IF_ERROR(AddOuterWords(words));
+  RETURN_IF_ERROR(TakeWords(std::move(words)));
+  return CheckCompany();
+}
+
+std::vector<std::string> Flags::GivenWords(const std::vector<std::string_view>& without) const {
+  std::vector<std::string> words;
+  for (const auto& [name, given] : given_) {
+    if (std::find(without.begin(), without.end(), name) != without.end()) continue;
+    for (const std::string& value : given.values)
+      words.push_back(fmt::format("--{}={}", name, value));
   }
-  std::vector<const char*> words;
-  for (std::string& word : normal) {
-    if (words.empty()) {
-      words.push_back(word.c_str());
-    } else {
-      word = "--" + internal_name(word.substr(2));
-      words.push_back(word.c_str());
-    }
-  }
-  const Flag* current = nullptr;
-  try {
-    const cxxopts::ParseResult result = options.parse(static_cast<int>(words.size()), words.data());
-    for (const Flag& flag : flags_) {
-      if (!given(flag.name)) continue;
-      current = &flag;
-      const cxxopts::OptionValue& value = result[internal_name(flag.name)];
-      std::visit([&value](auto* target) { *target = value.as<std::decay_t<decltype(*target)>>(); },
-                 flag.target);
-    }
-  } catch (const std::exception&) {
-    // The only failure left is a value of the wrong kind.
-    for (const std::string& word : normal) {
-      const size_t equals = word.find('=');
-      if (equals == std::string::npos) continue;
-      const Flag* flag = Find(word.substr(7, equals - 7));
-      if (flag == nullptr || (current != nullptr && flag != current)) continue;
-      const std::string value = word.substr(equals + 1);
-      const bool is_int = std::holds_alternative<int64_t*>(flag->target);
-      if (!is_int && !std::holds_alternative<double*>(flag->target)) continue;
-      char* end = nullptr;
-      if (is_int) {
-        static_cast<void>(std::strtoll(value.c_str(), &end, 0));
-      } else {
-        static_cast<void>(std::strtod(value.c_str(), &end));
-      }
-      if (value.empty() || *end != 0) {
-        return Error("`--{}` expects {}, found `{}`", flag->name,
-                     is_int ? "an integer" : "a number", value);
-      }
-    }
-    return Error("a flag has a value that is out of range; see --help");
-  }
-  return absl::OkStatus();
+  return words;
 }
 
 }  // namespace hlo

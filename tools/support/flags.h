@@ -4,7 +4,8 @@
 // inside names. A bool flag needs no value; --no-name and --noname turn it off, --name=false too.
 // `--` ends the flags, `-` is standard input, @FILE is replaced by the words of FILE, -vv is --v=2.
 // Flags of XLA that have no meaning here are passed over; what only looks like one (`--xla_…`) is
-// passed over with a warning. Parsing of values is cxxopts'.
+// passed over with a warning. Parsing of values is cxxopts', which of them are good is said with the
+// flag (flag_values.h): no number and no text comes in unchecked.
 //
 // Flags come from, later ones winning:
 //   --debug_options_file=FILE   flags of XLA in the text form of its DebugOptions
@@ -17,7 +18,7 @@
 //
 //   Flags flags("hlo-opt", "[options] FILE…", "transform HLO modules and print them");
 //   flags.Group("Passes");
-//   flags.Add("passes", &options.passes, "PIPELINE", "run these passes");
+//   flags.Add("passes", &options.passes, FlagValues::Any(), "PIPELINE", "run these passes");
 //   RETURN_IF_ERROR(flags.Parse(argc, argv));
 #pragma once
 
@@ -29,6 +30,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tools/support/flag_values.h"
 
 namespace hlo {
 
@@ -49,12 +51,18 @@ class Flags {
   // placeholder in brackets ("[N]"): the value may be left out; then it is the text in front of `|`
   // inside the brackets ("[1|N]"), or "".
   void Add(std::string names, bool* value, std::string help = "");
-  void Add(std::string names, int64_t* value, std::string placeholder = "N", std::string help = "");
-  void Add(std::string names, double* value, std::string placeholder = "X", std::string help = "");
-  void Add(std::string names, std::string* value, std::string placeholder, std::string help = "");
-  // May be given several times; values are not split.
-  void Add(std::string names, std::vector<std::string>* value, std::string placeholder,
+  // The switch needs one of these flags beside it.
+  void AddWith(std::vector<std::string_view> others, std::string names, bool* value,
+               std::string help = "");
+  void Add(std::string names, int64_t* value, FlagValues values, std::string placeholder = "N",
            std::string help = "");
+  void Add(std::string names, double* value, FlagValues values, std::string placeholder = "X",
+           std::string help = "");
+  void Add(std::string names, std::string* value, FlagValues values, std::string placeholder,
+           std::string help = "");
+  // May be given several times; values are not split.
+  void Add(std::string names, std::vector<std::string>* value, FlagValues values,
+           std::string placeholder, std::string help = "");
 
   // Fills the values. Errors are usage errors (exit code 2).
   absl::Status Parse(int argc, const char* const* argv);
@@ -62,6 +70,8 @@ class Flags {
   const std::vector<std::string>& positional() const { return positional_; }
   // Whether the flag of this (first) name was given, wherever.
   bool given(std::string_view name) const { return given_.contains(std::string(name)); }
+  // The flags that were given, as a command line takes them; without those of these names.
+  std::vector<std::string> GivenWords(const std::vector<std::string_view>& without) const;
   // The flags that were given, with their values and where they came from, one a line.
   std::string GivenOptions() const;
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -88,6 +98,7 @@ class Flags {
     std::string name;
     std::vector<std::string> aliases;
     Target target;
+    FlagValues values;
     std::string placeholder;
     std::string help;
     bool is_bool() const { return std::holds_alternative<bool*>(target); }
@@ -101,7 +112,8 @@ class Flags {
     int flag = -1;
     bool is_title = false;
   };
-  void AddFlag(std::string names, Target target, std::string placeholder, std::string help);
+  void AddFlag(std::string names, Target target, FlagValues values, std::string placeholder,
+               std::string help);
   const Flag* Find(std::string_view name) const;
   std::string RestOfFlags() const;
   absl::Status Unknown(std::string_view word, std::string_view name) const;
@@ -126,9 +138,12 @@ class Flags {
   Named FindNamed(std::string_view name, bool one_dash) const;
   void GiveToXla(std::string name, std::string value);
   void CheckXlaFlag(const Word& word, const std::string& name);
-  // The words as `--name=value` with first names, flags checked; positional words go to
-  // positional_.
-  absl::Status Normalise(std::vector<Word> words, std::vector<std::string>& out);
+  // Sorts the words into given_ and positional_, and stores the values.
+  absl::Status TakeWords(std::vector<Word> words);
+  // Checks the value and stores it.
+  absl::Status Take(const Flag& flag, std::string_view from, std::string value);
+  // Flags of the command line that mean nothing without others.
+  absl::Status CheckCompany() const;
 
   std::string program_;
   std::string arguments_;
@@ -139,9 +154,9 @@ class Flags {
   std::vector<std::string> positional_;
   struct Given {
     std::string_view from;
-    std::string value;
+    std::vector<std::string> values;  // one, but for flags that collect
   };
-  std::map<std::string, Given> given_;  // by name; of several the last
+  std::map<std::string, Given> given_;  // by name
   std::map<std::string, std::string> given_to_xla_;
   std::deque<std::string> places_;  // keeps addresses
   std::vector<std::string> warnings_;

@@ -11,7 +11,7 @@ struct Fixture {
   Flags flags{"tool", "[flags] FILE...", "A tool."};
   bool on = true;
   bool verbose = false;
-  int64_t count = 3;
+  int64_t count = 3, level = 0;
   double rate = 0.5;
   std::string name;
   std::vector<std::string> inputs;
@@ -19,10 +19,11 @@ struct Fixture {
     flags.Group("Common");
     flags.Add("on", &on, "a switch");
     flags.Add("verbose_mode,v", &verbose);
-    flags.Add("count", &count, "N", "a number");
-    flags.Add("rate", &rate);
-    flags.Add("name,n", &name, "NAME", "a text");
-    flags.Add("input", &inputs, "VALUE", "repeated");
+    flags.Add("count", &count, FlagValues::Between(-10, 10), "N", "a number");
+    flags.Add("rate", &rate, FlagValues::From(0).With({"count", "on"}));
+    flags.Add("level", &level, FlagValues::From(0), "[2|N]");
+    flags.Add("name,n", &name, FlagValues::Some(), "NAME", "a text");
+    flags.Add("input", &inputs, FlagValues::Any(), "VALUE", "repeated");
   }
   absl::Status Parse(std::vector<const char*> words) {
     words.insert(words.begin(), "tool");
@@ -63,6 +64,12 @@ TEST_CASE("what cannot be read is named", "[tools][flags]") {
       {"--no-on=true", "`--no-on` takes no value"},
       {"--no-count", "unknown flag `--no-count`"},
       {"--name", "`--name` needs a value"},
+      {"--name=", "`--name` needs a value"},
+      {"--count=11", "`--count` expects -10 to 10, found `11`"},
+      {"--count=99999999999999999999", "`--count` expects -10 to 10, found `99999999999999999999`"},
+      {"--level=99999999999999999999", "`--level` expects an integer of 64 bits"},
+      {"--level=-1", "`--level` expects a number that is not negative, found `-1`"},
+      {"--rate=1", "`--rate` has no effect without `--count` or `--on`"},
   };
   for (const auto& [word, message] : cases) {
     Fixture f;
@@ -70,6 +77,34 @@ TEST_CASE("what cannot be read is named", "[tools][flags]") {
     CAPTURE(word);
     REQUIRE_FALSE(status.ok());
     CHECK(std::string(ToStd(status.message())).find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("a number behind a flag whose value may be left out is its value", "[tools][flags]") {
+  Fixture f;
+  REQUIRE(f.Parse({"--level", "7", "-level", "file"}).ok());
+  CHECK(f.level == 2);
+  CHECK(f.flags.positional() == std::vector<std::string>{"file"});
+  Fixture g;
+  REQUIRE(g.Parse({"--level", "7"}).ok());
+  CHECK(g.level == 7);
+}
+
+TEST_CASE("the given words repeat what was given", "[tools][flags]") {
+  Fixture f;
+  REQUIRE(f.Parse({"--input=a", "--no-on", "--input", "b", "--count=1", "--count=2"}).ok());
+  CHECK(f.flags.GivenWords({"on"}) ==
+        std::vector<std::string>{"--count=2", "--input=a", "--input=b"});
+  CHECK(f.flags.GivenWords({"count", "input"}) == std::vector<std::string>{"--on=false"});
+}
+
+TEST_CASE("sizes in words", "[tools][flags]") {
+  CHECK(BytesOf("512") == 512);
+  CHECK(BytesOf("1.5K") == 1536);
+  CHECK(BytesOf("2T") == uint64_t{2} << 40);
+  for (const std::string_view wrong : {"", "K", "0", "-1M", "1MB", "much", "1e300"}) {
+    CAPTURE(wrong);
+    CHECK(BytesOf(wrong) == 0);
   }
 }
 

@@ -13,6 +13,13 @@ absl::StatusOr<std::string> GpuTarget(const std::string& target, const std::stri
   return GpuTargetOfConfig(text, config);
 }
 
+FlagValues GpuTargetValues() {
+  return FlagValues::Passing("a GPU such as sm_90 or sm_90a", [](const std::string& name) {
+    static const std::regex target("sm_[0-9]{2,3}[a-z]?");
+    return std::regex_match(name, target);
+  });
+}
+
 absl::StatusOr<std::string> GpuTargetOfConfig(std::string_view text, std::string_view name) {
   static const std::regex capability(R"(cuda_compute_capability\s*:?\s*\{([^{}]*)\})");
   static const std::regex field(R"((major|minor)\s*:\s*(\d{1,2})\b)");

@@ -4,12 +4,16 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "tools/support/flag_values.h"
 
 namespace hlo {
 
 // What --target and --xla_gpu_target_config_filename ask for: `target` (sm_90a), else that of the
 // file `config`, else "".
 absl::StatusOr<std::string> GpuTarget(const std::string& target, const std::string& config);
+
+// What --target takes: the names of GPUs; those that the compiler knows are said when it compiles.
+FlagValues GpuTargetValues();
 
 // The target that a description of a GPU, a GpuTargetConfigProto of XLA in its text form, is about:
 // `cuda_compute_capability { major: 9 minor: 0 }` is sm_90. `name` is for messages.

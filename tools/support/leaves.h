@@ -12,8 +12,8 @@ namespace hlo {
 
 // One array leaf of the parameters of a computation.
 struct ParameterLeaf {
-  int parameter = 0;
-  ShapeIndex index;  // inside the parameter
+  int parameter = 0;  // -1: an output
+  ShapeIndex index;   // inside the parameter
   Shape shape;
   std::string name;  // "x", or "x{1,0}" inside a tuple
 };

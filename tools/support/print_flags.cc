@@ -98,25 +98,34 @@ std::string Folded(std::string_view text) {
   return out;
 }
 
+// A word of the table, in any case, or, where the rows have one, XLA's name of it.
 template <class Row, size_t kCount>
-absl::Status NoSuchRow(std::string_view flag, std::string_view word, const Row (&rows)[kCount]) {
-  std::vector<std::string_view> names;
-  for (const Row& row : rows) names.push_back(row.name);
-  return Error("`--{}` expects {}, found `{}`{}", flag, Join(names, ", "), word,
-               DidYouMean(word, names));
+FlagValues FoldedWord(const Row (&rows)[kCount]) {
+  return FlagValues::Passing([&rows](const std::string& value) {
+    const std::string word = Folded(value);
+    std::vector<std::string_view> names;
+    for (const Row& row : rows) {
+      names.push_back(row.name);
+      if (row.name == word) return std::string();
+      if constexpr (requires { row.xla_name; }) {
+        if (row.xla_name == word) return std::string();
+      }
+    }
+    return FlagValues::Words(names).Mistake(value);
+  });
 }
 
 }  // namespace
 
 void PrintFlags::AddTo(Flags& flags) {
-  flags.Add("print-style,print", &style_, "STYLE",
+  flags.Add("print-style,print", &style_, FoldedWord(kStyles), "STYLE",
             "default (as XLA), long, short, canonical, fingerprint, hlo-opt");
   size_t i = 0;
   for (const BoolOption& option : kBoolOptions) flags.Add(option.names, &bools_[i++]);
-  flags.Add("print-subcomputation-mode", &subcomputations_, "MODE");
+  flags.Add("print-subcomputation-mode", &subcomputations_, FoldedWord(kModes), "MODE");
   flags.Add("print-operand-index-annotation-interval,operand-index-annotation-interval",
-            &index_interval_);
-  flags.Add("indent-amount", &indent_);
+            &index_interval_, FlagValues::Between(0, 1000));
+  flags.Add("indent-amount", &indent_, FlagValues::Between(0, 1000));
   flags.Add("xla-dump-hlo-as-long-text", &long_text_);
   flags.Add("xla-dump-disable-metadata", &no_metadata_);
   flags.Note(
@@ -146,7 +155,7 @@ absl::StatusOr<PrintOptions> PrintFlags::Options(const Flags& flags, bool to_fil
   for (const Style& row : kStyles) {
     if (row.name == style) found = &row;
   }
-  if (found == nullptr) return NoSuchRow("print-style", style_, kStyles);
+  RET_CHECK(found != nullptr, "style `{}`", style_);
   options = found->make();
   if (to_file) options.large_constants = true;
   options.lossless = true;
@@ -161,7 +170,6 @@ absl::StatusOr<PrintOptions> PrintFlags::Options(const Flags& flags, bool to_fil
                    &PrintOptions::operand_index_interval),
         std::tuple("indent-amount", indent_, &PrintOptions::indent)}) {
     if (!flags.given(name)) continue;
-    if (value < 0 || value > 1000) return Error("`--{}` expects 0 to 1000, found {}", name, value);
     options.*member = static_cast<int>(value);
   }
   if (flags.given("print-subcomputation-mode")) {
@@ -170,7 +178,7 @@ absl::StatusOr<PrintOptions> PrintFlags::Options(const Flags& flags, bool to_fil
     for (const Mode& row : kModes) {
       if (row.name == word || row.xla_name == word) mode = &row;
     }
-    if (mode == nullptr) return NoSuchRow("print-subcomputation-mode", subcomputations_, kModes);
+    RET_CHECK(mode != nullptr, "mode `{}`", subcomputations_);
     options.subcomputations = mode->mode;
   }
   return options;

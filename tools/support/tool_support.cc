@@ -143,13 +143,13 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
   bool version = false, man = false, help_all = false, quiet = false, strict = false,
        print_options = false;
   constexpr std::string_view kAll = "all";
-  flags.Add("help,h", &help, "[all|SECTION]");
+  flags.Add("help,h", &help, FlagValues::Any(), "[all|SECTION]");
   flags.Add("help-all", &help_all);
   flags.Add("quiet,q", &quiet);
   flags.Add("strict-flags", &strict);
   flags.Add("print-options", &print_options);
   flags.Add("version", &version);
-  flags.Add("completion", &completion, "bash");
+  flags.Add("completion", &completion, FlagValues::Words({"bash"}), "bash");
   flags.Add("man", &man);
   if (const absl::Status status = flags.Parse(argc, argv); !status.ok()) {
     ReportToolError(flags.program(), status);

@@ -30,6 +30,7 @@ enum ExitCode : int {
   kExitMismatch = 3,     // a comparison failed
   kExitRunFailure = 4,   // out of memory, a device or custom call failed
   kExitUnsupported = 5,  // valid HLO that this platform cannot handle yet
+  kExitTimeLimit = 6,    // --time-limit is over
   kExitInternal = 70,    // a bug of ours
 };
 // The exit code that says what went wrong: by status code.

@@ -142,8 +142,11 @@ absl::StatusOr<Host> DetectHost(std::string_view mask) {
   host.l2_bytes = CacheBytes(_SC_LEVEL2_CACHE_SIZE, host.l2_bytes);
   host.l3_bytes = CacheBytes(_SC_LEVEL3_CACHE_SIZE, host.l3_bytes);
   if (mask.empty() || mask == "native") return host;
+  const bool is_bound = mask.starts_with("<=");
+  if (is_bound) mask.remove_prefix(2);
   for (const IsaLevel level : kLevels) {
     if (mask != IsaName(level)) continue;
+    if (is_bound && level > host.level) return host;
     if (level > host.level) {
       return Error("`--cpu-features={}` asks for more than this machine has: `{}`", mask,
                    IsaName(host.level));

@@ -1,8 +1,9 @@
-#include "tools/run/elided.h"
+#include "tools/support/elided.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "lib/support/status.h"
@@ -80,6 +81,19 @@ Literal WithValues(const Literal& literal, const Fill& fill) {
 }
 
 }  // namespace
+
+FlagValues FillElidedValues() {
+  return FlagValues::Passing([](const std::string& how) -> std::string {
+    constexpr std::string_view kRandom = "random:";
+    if (!how.starts_with(kRandom))
+      return FlagValues::Words({"random:SEED", "zeros", "ones", "xla"}).Mistake(how);
+    const std::string seed = how.substr(kRandom.size());
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), number);
+    if (error == std::errc() && end == seed.data() + seed.size()) return "";
+    return fmt::format("expects an integer as SEED, found `{}`", seed);
+  });
+}
 
 absl::StatusOr<int> FillElided(Module& module, const std::string& how) {
   std::vector<Instruction*> elided;

@@ -1,4 +1,4 @@
-#include "tools/run/progress.h"
+#include "tools/support/progress.h"
 
 #include <unistd.h>
 
@@ -30,20 +30,22 @@ std::string StandardErrorOf(F fn) {
 }  // namespace
 
 TEST_CASE("a stage longer than a second is told and cleared, a short one is not",
-          "[run][progress]") {
+          "[tools][progress]") {
   const std::string text = StandardErrorOf([] {
     Progress progress(/*enabled=*/true);
     progress.Stage("parsing");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     progress.Stage("running");
-    std::this_thread::sleep_for(std::chrono::milliseconds(1800));
+    std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    progress.Step("pass dce");
+    std::this_thread::sleep_for(std::chrono::milliseconds(900));
   });
   CHECK(text.find("parsing") == std::string::npos);
-  CHECK(text.find("running ... 1 s") != std::string::npos);
+  CHECK(text.find("running: pass dce ... 1 s") != std::string::npos);
   CHECK(text.ends_with("\r\033[K"));
 }
 
-TEST_CASE("progress that is off says nothing", "[run][progress]") {
+TEST_CASE("progress that is off says nothing", "[tools][progress]") {
   CHECK(StandardErrorOf([] {
           Progress progress(/*enabled=*/false);
           progress.Stage("running");

@@ -5,9 +5,13 @@
 #include <condition_variable>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace hlo {
+
+// Whether --progress=`when` (auto, always, never) asks for it: auto is on a terminal.
+bool ShowsProgress(std::string_view when);
 
 // While it lives, and once a stage has taken a second, "stage … 3 s" stands on standard error and
 // is kept up to date.
@@ -21,16 +25,18 @@ class Progress final {
   // A new stage begins: the line of the last one is gone when this returns. "": nothing is going
   // on.
   void Stage(std::string name);
+  // What the stage is at: "stage: step … 3 s", of the same clock.
+  void Step(std::string name);
 
  private:
   using Clock = std::chrono::steady_clock;
   void Loop();
   void Clear();  // with mutex_ held
 
-  const bool enabled_;
+  bool enabled_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string stage_;
+  std::string stage_, step_;
   Clock::time_point start_;
   bool is_shown_ = false;
   bool stop_ = false;

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/ir/module.h"
+#include "tools/support/flag_values.h"
 
 namespace hlo {
 
@@ -13,5 +14,8 @@ namespace hlo {
 // when the module is the first that a process reads. Without it (""), such constants are
 // an error that names them. Returns how many there were.
 absl::StatusOr<int> FillElided(Module& module, const std::string& how);
+
+// What --fill-elided takes.
+FlagValues FillElidedValues();
 
 }  // namespace hlo

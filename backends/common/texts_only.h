@@ -1,0 +1,31 @@
+// What is left of a compilation that was asked for texts alone (CompileOptions::emit): nothing that runs,
+// and no memory for it.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "backends/backend.h"
+
+namespace hlo {
+
+class TextsOnly final : public Executable {
+ public:
+  TextsOnly(std::unique_ptr<Module> module, const CompileStats& stats)
+      : module_(std::move(module)), stats_(stats) {}
+  absl::StatusOr<Literal> Run(absl::Span<const Literal>, const RunOptions&) override {
+    return Error("this module was compiled for its texts (`--emit`), not to be run");
+  }
+  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
+                                                       const RunOptions& options) override {
+    return Run(arguments, options).status();
+  }
+  const Module& module() const override { return *module_; }
+  const CompileStats& stats() const override { return stats_; }
+
+ private:
+  std::unique_ptr<Module> module_;
+  CompileStats stats_;
+};
+
+}  // namespace hlo
