@@ -2,7 +2,7 @@
 """Runs every test of a build and closes with one line `N passed, N failed, N skipped`.
 
 Sections: unit (Catch2 programs), lit (testdata), execution (programs run on every platform and compared with stored
-values), fuzz (a minute of hlo-fuzz), cases (golden tables, when a folder with them is given or stands beside the project), repo (README examples, checks of the sources themselves). Standard library only.
+values), coverage (every opcode on every element type and platform), fuzz (a minute of hlo-fuzz), cases (golden tables, when a folder with them is given or stands beside the project), repo (README examples, checks of the sources themselves). Standard library only.
 """
 
 import argparse
@@ -136,6 +136,10 @@ def execution(build, totals):
         closing("testdata/bench on cpu", [tool, "--check-models", "testdata/bench", "--platforms=cpu", "--time-limit=60"], totals)
 
 
+def coverage(build, totals):
+    closing("scripts/coverage.py", [sys.executable, "scripts/coverage.py", f"--build={build}", "--quiet"], totals)
+
+
 def simulated(tool, totals):
     """The same programs on the simulated GPU, every access watched; what it cannot run yet counts as skipped."""
     flags = ["--platforms=gpu-sim", "--gpu-sim-sanitize", "--gpu-sim-seed=3"]
@@ -191,7 +195,7 @@ def main():
     parser.add_argument("--only", default="", help="comma-separated sections")
     parser.add_argument("--cases", default="../shared/reference", help="folder of golden tables")
     options = parser.parse_args()
-    sections = {"unit": unit, "lit": lit, "execution": execution, "fuzz": fuzz, "repo": repo}
+    sections = {"unit": unit, "lit": lit, "execution": execution, "coverage": coverage, "fuzz": fuzz, "repo": repo}
     wanted = [s for s in options.only.split(",") if s] or [*sections, "cases"]
     for name in wanted:
         if name not in sections and name != "cases":
