@@ -44,10 +44,13 @@ cache = os.path.join(os.path.dirname(bin_folder), "CMakeCache.txt")
 if os.path.exists(cache) and "CMAKE_BUILD_TYPE:STRING=Release" in open(cache, encoding="utf-8").read():
     config.available_features.add("release")
 
-fake_cuda = os.path.join(os.path.dirname(bin_folder), "tests", "libhlo_fake_cuda.so")
-if os.path.exists(fake_cuda):
-    config.available_features.add("fake-cuda")
-    config.substitutions.append(("%fake_cuda", fake_cuda))
+# Libraries that only tests load.
+for feature, substitution, library in [("fake-cuda", "%fake_cuda", "libhlo_fake_cuda.so"),
+                                       ("custom-calls", "%custom_calls", "libhlo_custom_calls.so")]:
+    path = os.path.join(os.path.dirname(bin_folder), "tests", library)
+    if os.path.exists(path):
+        config.available_features.add(feature)
+        config.substitutions.append((substitution, path))
 
 for name in ("HLO_ABORT", "HLO_REPRO_DIR"):
     config.environment.pop(name, None)

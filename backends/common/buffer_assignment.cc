@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "backends/common/stored_array.h"
 #include "lib/support/byte_count.h"
 #include "lib/support/status.h"
 #include "lib/types/memory_order.h"
@@ -13,9 +14,12 @@ namespace hlo {
 
 bool IsAliasOp(const Instruction& instruction) {
   switch (instruction.opcode()) {
+    case Opcode::kReshape:
+      // With dynamic dimensions it makes other sizes.
+      return !HasDynamicLeaf(instruction.shape()) &&
+             !HasDynamicLeaf(instruction.operand(0)->shape());
     case Opcode::kTuple:
     case Opcode::kGetTupleElement:
-    case Opcode::kReshape:
     case Opcode::kCopy:
     case Opcode::kOptimizationBarrier:
     case Opcode::kDomain:
@@ -24,21 +28,34 @@ bool IsAliasOp(const Instruction& instruction) {
     case Opcode::kCopyDone:
     case Opcode::kCall: return true;
     case Opcode::kBitcast:
-      return KeepsRowMajorOrder(instruction.operand(0)->shape(), instruction.shape());
+      return !HasDynamicLeaf(instruction.shape()) &&
+             KeepsRowMajorOrder(instruction.operand(0)->shape(), instruction.shape());
     default: return false;
   }
 }
 
 namespace {
 
-int64_t LeafBytes(Shape leaf) {
-  return leaf.IsArray() ? leaf.byte_size() : leaf.IsBuffer() ? leaf.element(0).byte_size() : 0;
-}
-
 std::vector<Shape> Leaves(Shape shape) {
   std::vector<Shape> leaves;
   ForEachLeaf(shape, [&leaves](Shape leaf, const ShapeIndex&) { leaves.push_back(leaf); });
   return leaves;
+}
+
+// The arrays of a constant, depth first; one that is elided has none.
+void AppendArrays(const Literal& value, std::vector<const Literal*>& arrays) {
+  if (!value.shape().IsTuple()) return arrays.push_back(&value);
+  for (const Literal& element : value.elements()) AppendArrays(element, arrays);
+}
+
+// Values that are handed on lie in memory as both ends see it.
+absl::Status CheckStoredAlike(Shape from, Shape to, SourceLoc loc) {
+  const std::vector<Shape> a = Leaves(from), b = Leaves(to);
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    if (StoredBytes(a[i]) != StoredBytes(b[i]))
+      return Unsupported(loc, "a value `{}` cannot be handed on as `{}` yet", a[i], b[i]);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -88,7 +105,7 @@ class Assigner {
 
   int NewValue(Shape leaf, const Instruction* def, int leaf_number) {
     Value value;
-    value.bytes = LeafBytes(leaf);
+    value.bytes = StoredBytes(leaf);
     value.storage = value.bytes == 0 ? Storage::kNone : Storage::kTemp;
     value.start = value.end = time_;
     value.def = def;
@@ -127,11 +144,15 @@ class Assigner {
     int leaf = 0;
     for (const Instruction* parameter : entry.parameters()) {
       DefineNew(parameter);
+      const std::vector<Shape> shapes = Leaves(parameter->shape());
       const int first = leaf;
       for (const int value : leaves(parameter)) {
         Value& v = values_[static_cast<size_t>(value)];
         v.allocation = static_cast<int>(out_.allocations_.size());
-        out_.allocations_.push_back({Allocation::Kind::kArgument, v.bytes, leaf++, nullptr});
+        out_.allocations_.push_back({.kind = Allocation::Kind::kArgument,
+                                     .size = v.bytes,
+                                     .leaf = leaf++,
+                                     .shape = shapes[static_cast<size_t>(v.leaf)]});
         if (v.storage == Storage::kTemp) v.storage = Storage::kArgument;
       }
       for (const InputOutputAlias& alias : module_.config().aliases) {
@@ -209,13 +230,19 @@ class Assigner {
 
   absl::Status VisitConstant(const Instruction* instruction) {
     DefineNew(instruction);
+    const Literal& literal = instruction->literal();
+    std::vector<const Literal*> arrays;
+    if (!literal.is_elided()) AppendArrays(literal, arrays);
     for (const int value : leaves(instruction)) {
       Value& v = values_[static_cast<size_t>(value)];
       if (v.storage != Storage::kTemp) continue;
-      RET_CHECK(instruction->shape().IsArray(), "constant `{}` is a tuple", instruction->name());
       v.storage = Storage::kConstant;
       v.allocation = static_cast<int>(out_.allocations_.size());
-      out_.allocations_.push_back({Allocation::Kind::kConstant, v.bytes, 0, instruction});
+      out_.allocations_.push_back(
+          {.kind = Allocation::Kind::kConstant,
+           .size = v.bytes,
+           .constant = instruction,
+           .value = literal.is_elided() ? &literal : arrays.at(static_cast<size_t>(v.leaf))});
     }
     return absl::OkStatus();
   }
@@ -244,6 +271,8 @@ class Assigner {
   absl::Status VisitCall(const Instruction* instruction) {
     const Computation& callee = *instruction->to_apply();
     for (int i = 0; i < callee.parameter_count(); ++i) {
+      RETURN_IF_ERROR(CheckStoredAlike(instruction->operand(i)->shape(),
+                                       callee.parameter(i)->shape(), instruction->loc()));
       const std::vector<int> same = leaves(instruction->operand(i));
       leaves(callee.parameter(i)) = same;
     }
@@ -321,6 +350,9 @@ class Assigner {
     const std::vector<int> state = leaves(loop);
     const Computation& condition = *loop->while_condition();
     const Computation& body = *loop->while_body();
+    for (const Shape other : {loop->operand(0)->shape(), body.root()->shape(),
+                              body.parameter(0)->shape(), condition.parameter(0)->shape()})
+      RETURN_IF_ERROR(CheckStoredAlike(other, loop->shape(), loop->loc()));
     leaves(condition.parameter(0)) = state;
     leaves(body.parameter(0)) = state;
     const int init_time = times_[loop];
@@ -429,6 +461,10 @@ class Assigner {
     const int start = time_;
     for (int i = 0; i < conditional->call_count(); ++i) {
       const Computation& branch = *conditional->call(i);
+      RETURN_IF_ERROR(CheckStoredAlike(conditional->operand(i + 1)->shape(),
+                                       branch.parameter(0)->shape(), conditional->loc()));
+      RETURN_IF_ERROR(
+          CheckStoredAlike(branch.root()->shape(), conditional->shape(), conditional->loc()));
       const std::vector<int> same = leaves(conditional->operand(i + 1));
       leaves(branch.parameter(0)) = same;
       RETURN_IF_ERROR(Walk(branch));
@@ -510,7 +546,8 @@ class Assigner {
         }
       }
       const int allocation = static_cast<int>(out_.allocations_.size());
-      out_.allocations_.push_back({Allocation::Kind::kResult, At(value).bytes, leaf, nullptr});
+      out_.allocations_.push_back(
+          {.kind = Allocation::Kind::kResult, .size = At(value).bytes, .leaf = leaf});
       out_.results_.push_back({allocation, 0, At(value).bytes});
       if (At(value).bytes == 0) continue;
       if (IsTemp(value) && !group_allocation_.contains(Find(value)) &&
@@ -593,7 +630,7 @@ class Assigner {
       live.emplace(end, std::pair(offset, size));
       slices_[root] = {out_.temp_allocation_, offset, At(root).bytes};
     }
-    out_.allocations_.push_back({Allocation::Kind::kTemp, top, 0, nullptr});
+    out_.allocations_.push_back({.kind = Allocation::Kind::kTemp, .size = top});
   }
 
   // ---- the result ----

@@ -32,7 +32,9 @@ struct Allocation {
   int64_t size = 0;
   int leaf = 0;  // number of the argument's or result's leaf over all parameters / the root
   const Instruction* constant = nullptr;  // kConstant
+  const Literal* value = nullptr;         // kConstant: the array, or the whole when it is elided
   bool donated = false;                   // kArgument: overwritten by the run (input_output_alias)
+  Shape shape = {};                       // kArgument: of the leaf
 };
 
 struct AssignmentHooks {

@@ -2,6 +2,7 @@
 // stride.
 #include "backends/cpu/library/conv.h"
 #include "backends/cpu/library_thunks.h"
+#include "lib/ops/convolution_kind.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu {
@@ -77,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv,
     dim.pad_high = window.pad_high;
     dim.lhs_dilation = window.base_dilation;
     dim.rhs_dilation = window.window_dilation;
-    dim.reversed = window.reversal;
+    dim.reversed = ReadsReversed(attrs, window);
     dim.lhs_stride = stride(ls, dims.input_spatial[i]);
     dim.rhs_stride = stride(rs, dims.kernel_spatial[i]);
     dim.out_stride = stride(os, dims.output_spatial[i]);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/common/prepared_arguments.h"
+#include "backends/common/stored_array.h"
 #include "backends/cpu/library/omp_shim.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -45,8 +46,8 @@ absl::Status CpuExecutable::Allocate() {
   scratch_ = arena_.data() + arena_used_ - Aligned(program_.scratch_bytes);
   for (size_t i = 0; i < allocations.size(); ++i) {
     if (const Instruction* constant = allocations[i].constant) {
-      RETURN_IF_ERROR(RefuseElided(constant->literal(), constant->name()));
-      std::memcpy(addresses_[i], constant->literal().data(),
+      RETURN_IF_ERROR(RefuseElided(*allocations[i].value, constant->name()));
+      std::memcpy(addresses_[i], allocations[i].value->data(),
                   static_cast<size_t>(allocations[i].size));
     }
   }
@@ -101,9 +102,7 @@ absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
     if (allocations[i].kind != Allocation::Kind::kArgument || allocations[i].size == 0) continue;
     if (only_overwritten && !allocations[i].donated) continue;
     const Literal& leaf = *leaves[static_cast<size_t>(allocations[i].leaf)];
-    RET_CHECK(leaf.byte_size() == allocations[i].size, "argument of {} bytes for {}",
-              leaf.byte_size(), allocations[i].size);
-    std::memcpy(addresses_[i], leaf.data(), static_cast<size_t>(allocations[i].size));
+    RETURN_IF_ERROR(StoreArray(leaf, allocations[i].shape, addresses_[i]));
   }
   if (!only_overwritten) ForgetOperands(program_.thunks);
   return absl::OkStatus();
@@ -136,21 +135,12 @@ absl::Status CpuExecutable::ExecuteIn(ExecuteContext& context, const RunOptions&
 }
 
 Literal CpuExecutable::Results() const {
-  Literal result(module_->entry()->root()->shape());
-  const std::vector<BufferSlice>& leaves = program_.buffers->results();
   size_t next = 0;
-  const auto fill = [&](auto&& self, Literal& literal) -> void {
-    if (literal.shape().IsTuple()) {
-      for (Literal& element : literal.mutable_elements()) self(self, element);
-      return;
-    }
-    const BufferSlice& slice = leaves[next++];
-    if (slice.size == 0) return;
-    std::memcpy(literal.mutable_data(), addresses_[static_cast<size_t>(slice.allocation)],
-                static_cast<size_t>(slice.size));
-  };
-  fill(fill, result);
-  return result;
+  return LoadValue(module_->entry()->root()->shape(), program_.buffers->results(), next,
+                   [this](const BufferSlice& slice) -> const void* {
+                     if (slice.size == 0) return nullptr;
+                     return addresses_[static_cast<size_t>(slice.allocation)] + slice.offset;
+                   });
 }
 
 absl::StatusOr<Literal> CpuExecutable::Run(absl::Span<const Literal> arguments,

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "backends/common/thunk.h"
 #include "backends/cpu/library/host.h"
+#include "lib/eval/evaluator.h"
 #include "lib/ir/instruction.h"
 #include "lib/support/denormals.h"
 
@@ -19,6 +20,9 @@ struct LibraryOptions {
   int threads = 1;
   Denormals denormals = Denormals::kFlush;
   uint64_t seed = 42;
+  // Of all instructions that the interpreter computes: it keeps plans, and the state of random
+  // numbers. An executable does one run at a time.
+  std::shared_ptr<Evaluator> evaluator;
 };
 
 // Operand slices per operand, result slices per leaf.
@@ -55,7 +59,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeTriangularSolveThunk(const Instructio
 absl::StatusOr<std::unique_ptr<Thunk>> MakeLinalgCallThunk(const Instruction& call,
                                                            const ThunkBuffers& buffers,
                                                            const LibraryOptions& options);
-// Any instruction without side effects that the evaluator can compute.
+// Any instruction that the evaluator can compute (IsEvaluableHere), of any shapes.
 absl::StatusOr<std::unique_ptr<Thunk>> MakeEvalThunk(const Instruction& instruction,
                                                      const ThunkBuffers& buffers,
                                                      const LibraryOptions& options);

@@ -138,11 +138,20 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeFftThunk(const Instruction& fft,
                                                     const ThunkBuffers& buffers,
                                                     const LibraryOptions& options) {
   const FftAttrs& attrs = fft.attrs<FftAttrs>();
-  const ElementType type = fft.operand(0)->shape().element_type();
+  const Shape operand = fft.operand(0)->shape();
+  const int axes = static_cast<int>(attrs.fft_length.size());
+  for (int i = 0; i < axes; ++i) {
+    const bool is_last_of_inverse = attrs.fft_type == FftType::kIrfft && i + 1 == axes;
+    const int64_t length = attrs.fft_length[static_cast<size_t>(i)];
+    // Nothing to transform, or a length that does not fit: the evaluator knows what to say.
+    if (length == 0 || (!is_last_of_inverse && operand.dim(operand.rank() - axes + i) != length))
+      return std::unique_ptr<Thunk>();
+  }
+  const ElementType type = operand.element_type();
   FftSpec spec;
   spec.kind = KindOf(attrs.fft_type);
   spec.is_double = type == ElementType::kF64 || type == ElementType::kC128;
-  spec.batch = BatchOf(fft.shape(), static_cast<int>(attrs.fft_length.size()));
+  spec.batch = BatchOf(fft.shape(), axes);
   spec.length.assign(attrs.fft_length.begin(), attrs.fft_length.end());
   spec.threads = options.threads;
   absl::StatusOr<std::unique_ptr<FftKernel>> made = MakeFft(spec, options.host);

@@ -5,6 +5,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/common/control_flow.h"
+#include "backends/common/refusal.h"
+#include "backends/common/stored_array.h"
 #include "backends/cpu/comparator_sort_thunk.h"
 #include "backends/cpu/families/family.h"
 #include "backends/cpu/kernel_planner.h"
@@ -75,6 +77,13 @@ bool NeedsNoCode(const Instruction& instruction) {
   }
 }
 
+// Sizes that are known at run time only: the interpreter's business.
+bool MeetsDynamicDims(const Instruction& instruction) {
+  if (HasDynamicLeaf(instruction.shape())) return true;
+  return std::any_of(instruction.operands().begin(), instruction.operands().end(),
+                     [](const Instruction* operand) { return HasDynamicLeaf(operand->shape()); });
+}
+
 class ProgramEmitter {
  public:
   ProgramEmitter(Module& module, const Jit* jit, ThreadPool& pool, const LibraryOptions& library,
@@ -118,26 +127,20 @@ class ProgramEmitter {
       case Opcode::kCall: return Means::kControl;
       default: break;
     }
-    if (instruction.opcode() == Opcode::kSort && !HasPlainOrder(instruction) &&
-        !instruction.shape().has_dynamic_dims() && IsScalarRegion(*instruction.to_apply()))
-      return Means::kSortByKernel;
-    if (LibraryThunkOf(instruction) != nullptr && !instruction.shape().has_dynamic_dims()) {
-      // What is wrong with a custom call is said with everything else that is.
-      if (instruction.opcode() == Opcode::kCustomCall)
-        RETURN_IF_ERROR(linalg::LinalgCall::Make(instruction).status());
-      return Means::kLibrary;
+    if (!MeetsDynamicDims(instruction)) {
+      if (instruction.opcode() == Opcode::kSort && !HasPlainOrder(instruction) &&
+          IsScalarRegion(*instruction.to_apply()))
+        return Means::kSortByKernel;
+      if (LibraryThunkOf(instruction) != nullptr) {
+        // What is wrong with a custom call is said with everything else that is.
+        if (instruction.opcode() == Opcode::kCustomCall)
+          RETURN_IF_ERROR(linalg::LinalgCall::Make(instruction).status());
+        return Means::kLibrary;
+      }
+      if (IsKernel(instruction)) return Means::kKernel;
     }
-    const Decision kernel = IsKernel(instruction);
-    if (kernel) return Means::kKernel;
-    if (instruction.opcode() == Opcode::kFusion) {
-      return Unsupported(instruction.loc(), "platform `cpu` cannot compile fusion `{}`: {}",
-                         instruction.name(), kernel.reason());
-    }
-    if (instruction.shape().has_dynamic_dims() || !IsEvaluable(instruction)) {
-      return Unsupported(instruction.loc(), "platform `cpu` cannot run `{}` yet: {}",
-                         instruction.opcode_text(), kernel.reason());
-    }
-    return Means::kEval;
+    if (IsEvaluableHere(instruction)) return Means::kEval;
+    return Refuse("cpu", instruction, IsKernel(instruction).reason());
   }
 
   // ---- kernels ----
@@ -176,7 +179,8 @@ class ProgramEmitter {
     } else {
       absl::StatusOr<KernelPlan> plan =
           means == Means::kKernel ? EmitFusion(instruction, family_) : EmitComparator(instruction);
-      if (plan.status().code() == absl::StatusCode::kUnimplemented && IsEvaluable(instruction)) {
+      if (plan.status().code() == absl::StatusCode::kUnimplemented &&
+          IsEvaluableHere(instruction)) {
         means = Means::kEval;
         return absl::OkStatus();
       }

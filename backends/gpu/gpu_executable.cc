@@ -84,9 +84,9 @@ absl::Status GpuExecutable::Allocate() {
     }
     const Instruction* const constant = allocations[i].constant;
     if (constant == nullptr || allocations[i].size == 0) continue;
-    RETURN_IF_ERROR(RefuseElided(constant->literal(), constant->name()));
+    RETURN_IF_ERROR(RefuseElided(*allocations[i].value, constant->name()));
     RETURN_IF_ERROR(staging_->ToDevice(*stream_, AsAddress(addresses_[i]),
-                                       constant->literal().data(), allocations[i].size));
+                                       allocations[i].value->data(), allocations[i].size));
   }
   return stream_->Synchronize();
 }

@@ -4,6 +4,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/common/control_flow.h"
+#include "backends/common/refusal.h"
+#include "backends/common/stored_array.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
 #include "lib/ir/computation.h"
@@ -37,6 +39,10 @@ class ProgramEmitter {
   }
 
   absl::StatusOr<Program> Run() {
+    for (const Instruction* parameter : module_.entry()->parameters()) {
+      if (HasDynamicLeaf(parameter->shape()))
+        Collect(Refuse("gpu", *parameter, "it has dynamic dimensions"));
+    }
     RETURN_IF_ERROR(CheckAll(*module_.entry()));
     if (!unsupported_.empty()) return StatusOf(absl::StatusCode::kUnimplemented, unsupported_);
     AssignmentHooks hooks;
@@ -79,10 +85,8 @@ class ProgramEmitter {
       }
       plan_number_[i] = plans_.size();
       plans_.push_back({i, KernelPlan()});
-      if (const Decision decision = IsKernel(*i); !decision) {
-        Collect(Unsupported(i->loc(), "platform `gpu` cannot run `{}` yet: {}", i->opcode_text(),
-                            decision.reason()));
-      }
+      if (const Decision decision = IsKernel(*i); !decision)
+        Collect(Refuse("gpu", *i, decision.reason()));
     }
     return absl::OkStatus();
   }

@@ -1,6 +1,9 @@
 // Tuples, calls, loops, branches, asynchronous forms, tokens and dynamic sizes.
+#include <cstring>
+
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/strided.h"
+#include "lib/ir/async_chain.h"
 
 namespace hlo {
 namespace {
@@ -8,15 +11,6 @@ namespace {
 // The value under a tuple index chain, taken out of its owner.
 Literal TakeElement(Literal tuple, size_t index) {
   return std::move(tuple.mutable_elements()[index]);
-}
-
-// The call that an asynchronous chain began with.
-const Instruction* FindAsyncStart(const Instruction* inst) {
-  while (inst->opcode() != Opcode::kAsyncStart) {
-    if (inst->operand_count() == 0) return nullptr;
-    inst = inst->operand(0);
-  }
-  return inst;
 }
 
 // (operands, result, contexts): the result is there as soon as all operands are.
@@ -111,7 +105,7 @@ EvalResult EvalAsyncStart(EvalContext& c) {
 
 EvalResult EvalAsyncUpdate(EvalContext& c) {
   if (c.operand_count() == 1) return c.Take(0);
-  const Instruction* start = FindAsyncStart(&c.instruction);
+  const Instruction* start = AsyncStartOf(c.instruction);
   RET_CHECK(start != nullptr, "`{}` belongs to no async-start", c.instruction.name());
   std::vector<Literal> bound = c.operand(0).element(0).elements();
   for (int i = 1; i < c.operand_count(); ++i) bound.push_back(c.operand(i));
@@ -165,11 +159,16 @@ EvalResult EvalDynamicReshape(EvalContext& c) {
                    c.instruction.name(), d, dims[d], bound);
     }
   }
-  if (Product(dims) != c.operand(0).element_count()) {
-    return Error(c.loc(), "`{}` reshapes {} elements to {}", c.instruction.name(),
-                 c.operand(0).element_count(), Product(dims));
+  // The first elements, in row-major order, make up the result.
+  Literal result(c.ResultShape(dims));
+  if (result.element_count() > c.operand(0).element_count()) {
+    return Error(c.loc(), "`{}` makes {} elements of {}", c.instruction.name(),
+                 result.element_count(), c.operand(0).element_count());
   }
-  return c.operand(0).Reshaped(c.ResultShape(dims));
+  if (result.element_count() > 0)
+    std::memcpy(result.mutable_data(), c.operand(0).data(),
+                static_cast<size_t>(result.byte_size()));
+  return result;
 }
 
 }  // namespace hlo

@@ -1,10 +1,13 @@
 // convolution: operands in the canonical order [batch, spatial…, features] and [spatial…, input
-// features, output features]. Each result element sums over window positions in row-major order,
+// features, output features]; structured sparse ones are written out first. Each result element sums over window positions in row-major order,
 // then over input features; positions in the padding are skipped, so they are no products with
 // zero.
+#include <cstring>
+
 #include "lib/eval/contraction.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/strided.h"
+#include "lib/ops/convolution_kind.h"
 
 namespace hlo {
 namespace {
@@ -60,19 +63,57 @@ struct Convolution {
   }
 };
 
+// `values` keeps one of every `m` elements along a dimension; `places` says which. Gives all of
+// them.
+EvalResult Dense(const EvalContext& c, const Literal& values, const Literal& places,
+                 const TensorSparsity& sparsity) {
+  if (sparsity.n != 1 || sparsity.stride != 1) {
+    return Error(c.loc(),
+                 "sparsity {}x{} with stride {} has no meaning here, only 1xN with stride 1",
+                 sparsity.n, sparsity.m, sparsity.stride);
+  }
+  if (places.shape().dims() != values.shape().dims() || !IsInteger(places.element_type())) {
+    return Error(c.loc(), "sparse values `{}` need integers of their dimensions, found `{}`",
+                 values.shape(), places.shape());
+  }
+  const size_t d = static_cast<size_t>(sparsity.dimension);
+  DimVec dims = Dims(values);
+  int64_t inner = 1;  // elements from one index of the dimension to the next
+  for (size_t i = d + 1; i < dims.size(); ++i) inner *= dims[i];
+  dims[d] *= sparsity.m;
+  Literal dense(Shape::Array(values.element_type(), dims));
+  const auto bytes = static_cast<size_t>(ByteSize(values.element_type()));
+  uint8_t* out = dense.mutable_data();
+  for (int64_t i = 0; i < values.element_count(); ++i) {
+    const int64_t place = ScalarIndex(places, i);
+    if (place < 0 || place >= sparsity.m) {
+      return Error(c.loc(), "the place of a sparse value is {}, expected one in [0, {})", place,
+                   sparsity.m);
+    }
+    // i = block * inner + rest; its group of m starts at block * m.
+    const int64_t at = (i / inner * sparsity.m + place) * inner + i % inner;
+    std::memcpy(out + static_cast<size_t>(at) * bytes, ElementPtr(values, i), bytes);
+  }
+  return dense;
+}
+
+absl::Status WriteOutSparse(EvalContext& c, const SparsityConfig& config) {
+  const std::optional<TensorSparsity>* const sides[] = {&config.lhs, &config.rhs};
+  for (size_t side = 0; side < 2; ++side) {
+    const std::optional<TensorSparsity>& sparsity = *sides[side];
+    if (!sparsity.has_value()) continue;
+    ASSIGN_OR_RETURN(
+        c.operands[side],
+        Dense(c, c.operands[side], c.operand(static_cast<int>(sparsity->index)), *sparsity));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 EvalResult EvalConvolution(EvalContext& c) {
   const ConvolutionAttrs& attrs = c.attrs<ConvolutionAttrs>();
-  if (attrs.convolution_kind == ConvolutionKind::kWgrad ||
-      attrs.convolution_kind == ConvolutionKind::kDgrad) {
-    return Unsupported(c.loc(),
-                       "`convolution` with convolution_kind={} has no reference semantics here",
-                       Text(attrs.convolution_kind));
-  }
-  if (c.operand_count() > 2)
-    return Unsupported(c.loc(),
-                       "`convolution` with sparse operands has no reference semantics here");
+  RETURN_IF_ERROR(WriteOutSparse(c, attrs.sparsity_config));
   const ConvDimNumbers& dn = attrs.dim_labels;
   const ElementType result_type = c.instruction.shape().element_type();
   DimVec lhs_order = {dn.input_batch}, rhs_order, out_order = {dn.output_batch};
@@ -94,6 +135,7 @@ EvalResult EvalConvolution(EvalContext& c) {
                    attrs.batch_group_count,
                    AccumulatorType(result_type)};
   conv.window.dims.resize(dn.input_spatial.size());
+  for (WindowDim& dim : conv.window.dims) dim.reversal = ReadsReversed(attrs, dim);
   conv.out_dims.push_back(conv.lhs_dims[0] / attrs.batch_group_count);
   DimVec window_dims, spatial_dims;
   for (size_t d = 0; d < conv.window.dims.size(); ++d) {

@@ -1,9 +1,16 @@
-// Custom calls whose meaning is fixed by the compiler: annotations, TopK, dynamic-shape helpers;
-// and linear algebra (lib/linalg).
+// Custom calls whose meaning is fixed by the compiler: annotations, TopK, dynamic-shape helpers,
+// halves of 64-bit numbers, scaled products; linear algebra (lib/linalg), and what a library computes.
 // All others are refused by name.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
 #include "lib/eval/custom_calls.h"
 #include "lib/eval/eval_internal.h"
+#include "lib/eval/ffi_library.h"
 #include "lib/linalg/call.h"
+#include "lib/linalg/targets.h"
 
 namespace hlo {
 
@@ -48,6 +55,145 @@ Literal PadToStatic(const Literal& data, Shape bounds) {
   return Literal::Tuple(std::move(parts));
 }
 
+EvalResult EvalAnnotation(EvalContext& c) {
+  const Shape shape = c.instruction.shape();
+  const Literal& operand = c.operand(0);
+  if (!operand.shape().IsArray() || !shape.IsArray() ||
+      operand.element_count() == shape.element_count() || shape.has_dynamic_dims())
+    return EvalIdentity(c);
+  return Unsupported(c.loc(), "custom call `{}` from `{}` to `{}` needs the other devices",
+                     c.attrs<CustomCallAttrs>().custom_call_target, operand.shape(), shape);
+}
+
+EvalResult EvalTopKCall(EvalContext& c) {
+  const std::string_view target = c.attrs<CustomCallAttrs>().custom_call_target;
+  const Shape shape = c.instruction.shape(), operand = c.operand(0).shape();
+  if (!shape.IsTuple())
+    return Error(c.loc(), "custom call `{}` yields values and places, not `{}`", target, shape);
+  const Shape values = shape.element(0);
+  if (!operand.IsArray() || !values.IsArray() || operand.rank() == 0 ||
+      operand.rank() != values.rank() ||
+      values.dim(values.rank() - 1) > operand.dim(operand.rank() - 1))
+    return Error(c.loc(), "custom call `{}` yields the last dimension of `{}` cut, not `{}`",
+                 target, operand, values);
+  return TopKOf(c.operand(0), values.dim(values.rank() - 1), TakesLargest(c.instruction));
+}
+
+EvalResult EvalRngSeed(EvalContext& c) {
+  return Literal::Scalar<int64_t>(ElementType::kU64,
+                                  static_cast<int64_t>(c.evaluator.options().seed));
+}
+
+EvalResult EvalBufferCall(EvalContext& c) {
+  const Shape shape = c.instruction.shape();
+  return Literal(shape.IsBuffer() ? shape.element(0) : shape);
+}
+
+EvalResult EvalPadToStatic(EvalContext& c) {
+  if (!c.instruction.shape().IsTuple())
+    return Error(c.loc(), "custom call `PadToStatic` yields an array and its sizes, not `{}`",
+                 c.instruction.shape());
+  return PadToStatic(c.operand(0), c.instruction.shape().element(0));
+}
+
+EvalResult EvalSliceToDynamic(EvalContext& c) {
+  DimVec dims = Dims(c.operand(0));
+  for (size_t d = 0; d < dims.size() && static_cast<int>(d) + 1 < c.operand_count(); ++d) {
+    dims[d] = std::clamp<int64_t>(ScalarIndex(c.operand(static_cast<int>(d) + 1)), 0, dims[d]);
+  }
+  return Resized(c.operand(0), dims);
+}
+
+// Which half of 64 bits a word of 32 is, counted in words.
+constexpr int64_t kLow = 0, kHigh = 1;
+
+// Each word of `narrow` to or from half of a number of `wide`.
+template <class Copy>
+void ForEachHalf(const Literal& narrow, int64_t half, const Copy& copy) {
+  for (int64_t i = 0; i < narrow.element_count(); ++i) copy(i, 2 * i + half);
+}
+
+absl::Status CheckHalves(const EvalContext& c, Shape wide, Shape narrow) {
+  if (wide.IsArray() && narrow.IsArray() && wide.dims() == narrow.dims() &&
+      IsInteger(wide.element_type()) && BitWidth(wide.element_type()) == 64 &&
+      IsInteger(narrow.element_type()) && BitWidth(narrow.element_type()) == 32)
+    return absl::OkStatus();
+  return Error(c.loc(),
+               "custom call `{}` is about integers of 64 bits and their halves, not `{}` and `{}`",
+               c.attrs<CustomCallAttrs>().custom_call_target, wide, narrow);
+}
+
+EvalResult EvalSplit(EvalContext& c, int64_t half) {
+  RETURN_IF_ERROR(CheckHalves(c, c.operand(0).shape(), c.instruction.shape()));
+  Literal result(c.instruction.shape());
+  const auto* from = reinterpret_cast<const uint32_t*>(c.operand(0).data());
+  auto* to = reinterpret_cast<uint32_t*>(result.mutable_data());
+  ForEachHalf(result, half, [&](int64_t narrow, int64_t wide) { to[narrow] = from[wide]; });
+  return result;
+}
+EvalResult EvalSplitLow(EvalContext& c) { return EvalSplit(c, kLow); }
+EvalResult EvalSplitHigh(EvalContext& c) { return EvalSplit(c, kHigh); }
+
+// (low, high)
+EvalResult EvalCombine(EvalContext& c) {
+  Literal result(c.instruction.shape());
+  auto* to = reinterpret_cast<uint32_t*>(result.mutable_data());
+  for (const int64_t half : {kLow, kHigh}) {
+    const Literal& part = c.operand(static_cast<int>(half));
+    RETURN_IF_ERROR(CheckHalves(c, result.shape(), part.shape()));
+    const auto* from = reinterpret_cast<const uint32_t*>(part.data());
+    ForEachHalf(part, half, [&](int64_t narrow, int64_t wide) { to[wide] = from[narrow]; });
+  }
+  return result;
+}
+
+// Targets but for annotations and linear algebra, sorted by name.
+struct KnownTarget {
+  std::string_view name;
+  EvalFn evaluate;
+  int least_operands;
+  int most_operands;
+  bool is_pure;  // depends on the operands alone
+};
+constexpr int kAnyNumber = 1 << 20;
+constexpr KnownTarget kTargets[] = {
+    {"AllocateBuffer", EvalBufferCall, 0, kAnyNumber, false},
+    {"CreateBuffer", EvalBufferCall, 0, kAnyNumber, false},
+    {"GetRngSeed", EvalRngSeed, 0, kAnyNumber, false},
+    {"PadToStatic", EvalPadToStatic, 1, 1, true},
+    {"SliceToDynamic", EvalSliceToDynamic, 1, kAnyNumber, true},
+    {"TopK", EvalTopKCall, 1, 1, true},
+    {"X64Combine", EvalCombine, 2, 2, true},
+    {"X64SplitHigh", EvalSplitHigh, 1, 1, true},
+    {"X64SplitLow", EvalSplitLow, 1, 1, true},
+    {"__op$block_scaled_dot", EvalBlockScaledDot, 3, 5, true},
+    {"mhlo.topk", EvalTopKCall, 1, 1, true},
+};
+const KnownTarget* FindTarget(std::string_view target) {
+  for (const KnownTarget& known : kTargets) {
+    if (known.name == target) return &known;
+  }
+  return nullptr;
+}
+
+// Calls of functions of the Python process that made the module.
+constexpr std::string_view kPythonCallbacks[] = {"xla_python_cpu_callback",
+                                                 "xla_python_gpu_callback",
+                                                 "xla_ffi_python_cpu_callback",
+                                                 "xla_ffi_python_gpu_callback",
+                                                 "xla_ffi_partitioned_python_cpu_callback",
+                                                 "xla_ffi_partitioned_python_gpu_callback"};
+
+std::string KnownNames() {
+  std::vector<std::string_view> names(std::begin(kIdentities), std::end(kIdentities));
+  names.push_back("xla.sdy.*");
+  for (const KnownTarget& known : kTargets) names.push_back(known.name);
+  for (const linalg::Target& target : linalg::Targets()) names.push_back(target.name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 bool IsIdentityCustomCall(std::string_view target) {
@@ -58,49 +204,44 @@ bool IsIdentityCustomCall(std::string_view target) {
 }
 
 bool IsPureCustomCall(std::string_view target) {
-  return IsIdentityCustomCall(target) || target == "TopK" || target == "mhlo.topk" ||
-         linalg::IsLinalgTarget(target);
+  if (IsIdentityCustomCall(target) || linalg::IsLinalgTarget(target)) return true;
+  const KnownTarget* known = FindTarget(target);
+  return known != nullptr && known->is_pure;
+}
+
+bool IsKnownCustomCall(std::string_view target) {
+  return IsPureCustomCall(target) || FindTarget(target) != nullptr || HasLoadedCustomCall(target);
+}
+
+absl::Status UnknownCustomCall(const Instruction& call) {
+  const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
+  const bool is_python = std::find(std::begin(kPythonCallbacks), std::end(kPythonCallbacks),
+                                   target) != std::end(kPythonCallbacks);
+  if (is_python) {
+    return Unsupported(call.loc(),
+                       "custom call `{}` calls Python functions of the process that made the "
+                       "module; it has no meaning outside of it",
+                       target);
+  }
+  return Unsupported(
+      call.loc(),
+      "there is no implementation of custom call `{}`; targets that run: {}; "
+      "`hlo-run --custom-call={}=zeros` (or identity, or @LIBRARY) gives it a meaning",
+      target, KnownNames(), target);
 }
 
 static EvalResult EvalKnownCustomCall(EvalContext& c) {
   const std::string_view target = c.attrs<CustomCallAttrs>().custom_call_target;
+  if (HasLoadedCustomCall(target)) return RunLoadedCustomCall(c.instruction, c.operands);
   if (linalg::IsLinalgTarget(target)) return EvalLinalgCall(c);
-  const Shape shape = c.instruction.shape();
-  if (IsIdentityCustomCall(target) && c.operand_count() >= 1) {
-    const Literal& operand = c.operand(0);
-    if (!operand.shape().IsArray() || !shape.IsArray() ||
-        operand.element_count() == shape.element_count() || shape.has_dynamic_dims()) {
-      return EvalIdentity(c);
-    }
-    return Unsupported(c.loc(), "custom call `{}` from `{}` to `{}` needs the other devices",
-                       target, operand.shape(), shape);
+  if (IsIdentityCustomCall(target) && c.operand_count() >= 1) return EvalAnnotation(c);
+  const KnownTarget* known = FindTarget(target);
+  if (known == nullptr) return UnknownCustomCall(c.instruction);
+  if (c.operand_count() < known->least_operands || c.operand_count() > known->most_operands) {
+    return Error(c.loc(), "custom call `{}` takes at least {} operands, found {}", target,
+                 known->least_operands, c.operand_count());
   }
-  if ((target == "TopK" || target == "mhlo.topk") && c.operand_count() == 1 && shape.IsTuple()) {
-    const Shape values = shape.element(0), operand = c.operand(0).shape();
-    if (!operand.IsArray() || !values.IsArray() || operand.rank() == 0 ||
-        operand.rank() != values.rank() ||
-        values.dim(values.rank() - 1) > operand.dim(operand.rank() - 1))
-      return Error(c.loc(), "custom call `{}` yields the last dimension of `{}` cut, not `{}`",
-                   target, operand, values);
-    return TopKOf(c.operand(0), values.dim(values.rank() - 1), TakesLargest(c.instruction));
-  }
-  if (target == "GetRngSeed") {
-    return Literal::Scalar<int64_t>(ElementType::kU64,
-                                    static_cast<int64_t>(c.evaluator.options().seed));
-  }
-  if ((target == "AllocateBuffer" || target == "CreateBuffer") && !shape.IsTuple()) {
-    return Literal(shape.IsBuffer() ? shape.element(0) : shape);
-  }
-  if (target == "PadToStatic" && c.operand_count() == 1 && shape.IsTuple())
-    return PadToStatic(c.operand(0), shape.element(0));
-  if (target == "SliceToDynamic" && c.operand_count() >= 1) {
-    DimVec dims = Dims(c.operand(0));
-    for (size_t d = 0; d < dims.size() && static_cast<int>(d) + 1 < c.operand_count(); ++d) {
-      dims[d] = std::clamp<int64_t>(ScalarIndex(c.operand(static_cast<int>(d) + 1)), 0, dims[d]);
-    }
-    return Resized(c.operand(0), dims);
-  }
-  return Unsupported(c.loc(), "there is no implementation of custom call `{}`", target);
+  return known->evaluate(c);
 }
 
 EvalResult EvalCustomCall(EvalContext& c) {

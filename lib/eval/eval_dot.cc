@@ -133,6 +133,20 @@ EvalResult Scaled(const EvalContext& c, const Literal& operand, const Literal& s
   return values;
 }
 
+// The product of operands in the type of their sums, of the dimensions of the result.
+Literal ProductOf(const EvalContext& c, const Literal& lhs, const Literal& rhs,
+                  const DotAttrs& attrs) {
+  const Roles l = RolesOf(lhs.shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+  const Roles r = RolesOf(rhs.shape(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+  const MatMul sizes{SizeOf(lhs.shape(), l.batch), SizeOf(lhs.shape(), l.free),
+                     SizeOf(lhs.shape(), l.contracting), SizeOf(rhs.shape(), r.free)};
+  const Literal a = Transposed(lhs, Joined({l.batch, l.free, l.contracting}));
+  const Literal b = Transposed(rhs, Joined({r.batch, r.contracting, r.free}));
+  Literal sums(Shape::Array(lhs.element_type(), c.instruction.shape().dims()));
+  RunMatMul(sizes, lhs.element_type(), a.data(), b.data(), sums.mutable_data());
+  return sums;
+}
+
 }  // namespace
 
 EvalResult EvalScaledDot(EvalContext& c) {
@@ -143,61 +157,42 @@ EvalResult EvalScaledDot(EvalContext& c) {
     return Unsupported(c.loc(), "`scaled-dot` with result `{}` is not defined", Text(type));
   ASSIGN_OR_RETURN(const Literal lhs, Scaled(c, c.operand(0), c.operand(2), compute));
   ASSIGN_OR_RETURN(const Literal rhs, Scaled(c, c.operand(1), c.operand(3), compute));
-  const Roles l = RolesOf(lhs.shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
-  const Roles r = RolesOf(rhs.shape(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
-  const MatMul sizes{SizeOf(lhs.shape(), l.batch), SizeOf(lhs.shape(), l.free),
-                     SizeOf(lhs.shape(), l.contracting), SizeOf(rhs.shape(), r.free)};
-  const Literal a = Transposed(lhs, Joined({l.batch, l.free, l.contracting}));
-  const Literal b = Transposed(rhs, Joined({r.batch, r.contracting, r.free}));
-  Literal sums(Shape::Array(compute, c.instruction.shape().dims()));
-  RunMatMul(sizes, compute, a.data(), b.data(), sums.mutable_data());
+  const Literal sums = ProductOf(c, lhs, rhs, attrs);
   return ConvertLiteral(sums, type).WithShapeLayout(c.instruction.shape());
 }
 
+// (lhs [batch, m, k], rhs [batch, n, k], scales of lhs, scales of rhs, scale of the result): the last
+// two may be left out, and so may the batch dimension.
+EvalResult EvalBlockScaledDot(EvalContext& c) {
+  const Shape shape = c.instruction.shape();
+  const int rank = c.operand(0).shape().rank();
+  if (!shape.IsArray() || !IsFloat(shape.element_type()) || rank < 2 || rank > 3 ||
+      c.operand(1).shape().rank() != rank || shape.rank() != rank)
+    return Error(c.loc(), "`__op$block_scaled_dot` of `{}` and `{}` is not defined",
+                 c.operand(0).shape(), c.operand(1).shape());
+  DotAttrs attrs;
+  attrs.lhs_contracting_dims = attrs.rhs_contracting_dims = {rank - 1};
+  if (rank == 3) attrs.lhs_batch_dims = attrs.rhs_batch_dims = {0};
+  const ElementType compute = AccumulatorType(shape.element_type());
+  ASSIGN_OR_RETURN(const Literal lhs, Scaled(c, c.operand(0), c.operand(2), compute));
+  Literal rhs = ConvertLiteral(c.operand(1), compute);
+  if (c.operand_count() > 3) {
+    ASSIGN_OR_RETURN(rhs, Scaled(c, c.operand(1), c.operand(3), compute));
+  }
+  if (SizeOf(lhs.shape(), attrs.lhs_contracting_dims) !=
+      SizeOf(rhs.shape(), attrs.rhs_contracting_dims))
+    return Error(c.loc(), "`__op$block_scaled_dot` contracts `{}` and `{}`", lhs.shape(),
+                 rhs.shape());
+  Literal sums = ProductOf(c, lhs, rhs, attrs);
+  if (c.operand_count() > 4) {
+    const double factor = c.operand(4).GetDouble();
+    for (int64_t i = 0; i < sums.element_count(); ++i)
+      sums.SetDouble(i, sums.GetDouble(i) * factor);
+  }
+  return ConvertLiteral(sums, shape.element_type()).WithShapeLayout(shape);
+}
+
 namespace {
-
-// Which rows, contracted positions or batches belong to which group: the interval of group g, from
-// running sums.
-struct GroupInterval {
-  int64_t begin, end;
-};
-GroupInterval IntervalOf(absl::Span<const int64_t> sizes, int64_t g, int64_t limit) {
-  int64_t begin = 0;
-  for (int64_t i = 0; i < g; ++i) begin += sizes[static_cast<size_t>(i)];
-  const int64_t end = begin + sizes[static_cast<size_t>(g)];
-  return {std::clamp<int64_t>(begin, 0, limit), std::clamp<int64_t>(end, 0, limit)};
-}
-
-// Zeroes the elements of `literal` whose index along `ragged` lies outside the interval of the
-// group that their prefix selects. `prefix` lists the dimensions that pick a row of group_sizes,
-// `sizes` is [prefix…, groups] or [groups].
-void KeepInterval(Literal& literal, int64_t ragged, const DimVec& prefix, const Literal& sizes,
-                  int64_t first_group, int64_t last_group) {
-  const DimVec dims = Dims(literal);
-  const int64_t groups = sizes.shape().dim(sizes.shape().rank() - 1);
-  const bool has_prefix = sizes.shape().rank() > 1;
-  const int bytes = ByteSize(literal.element_type());
-  uint8_t* data = literal.mutable_data();
-  if (literal.element_count() == 0) return;
-  DimVec index(dims.size(), 0);
-  int64_t linear = 0;
-  do {
-    int64_t row = 0;
-    if (has_prefix) {
-      for (size_t i = 0; i < prefix.size(); ++i) {
-        row = row * dims[static_cast<size_t>(prefix[i])] + index[static_cast<size_t>(prefix[i])];
-      }
-    }
-    std::vector<int64_t> own;
-    for (int64_t g = 0; g < groups; ++g) own.push_back(ScalarIndex(sizes, row * groups + g));
-    const int64_t limit = dims[static_cast<size_t>(ragged)];
-    const int64_t begin = IntervalOf(own, first_group, limit).begin,
-                  end = IntervalOf(own, last_group, limit).end;
-    const int64_t at = index[static_cast<size_t>(ragged)];
-    if (at < begin || at >= end) std::memset(data + linear * bytes, 0, static_cast<size_t>(bytes));
-    ++linear;
-  } while (NextIndex(absl::MakeSpan(index), dims));
-}
 
 // What a ragged-dot is about, from its attributes and shapes.
 struct RaggedPlan {
@@ -229,72 +224,151 @@ RaggedPlan PlanOf(const RaggedDotAttrs& attrs, Shape lhs, Shape rhs) {
   return plan;
 }
 
-// The matrices of group g of rhs [batch, k, columns]; all of rhs when it has no group dimension.
-Literal GroupOfRhs(const RaggedDotAttrs& attrs, const RaggedPlan& plan, const Literal& rhs,
-                   int64_t g) {
-  if (plan.is_batch || plan.is_contracting)
-    return Transposed(rhs, Joined({plan.rhs.batch, plan.rhs.contracting, plan.rhs.free}));
-  const Literal all = Transposed(
-      rhs, Joined({attrs.rhs_group_dims, plan.rhs.batch, plan.rhs.contracting, plan.rhs.free}));
-  const int64_t size = all.element_count() / all.shape().dim(0);
-  Literal part(Shape::Array(rhs.element_type(), {size}));
-  if (size > 0)
-    std::memcpy(part.mutable_data(), ElementPtr(all, g * size),
-                static_cast<size_t>(part.byte_size()));
-  return part;
+// For each index of `dims` (dimensions of lhs, the first slowest): the group whose interval along
+// the ragged dimension it lies in, -1 for none. The intervals follow from the running sums of a row
+// of group_sizes, which the dimensions `prefix` pick when there are several.
+std::vector<int64_t> GroupsOf(Shape lhs, const DimVec& dims, int64_t ragged, const DimVec& prefix,
+                              const Literal& sizes) {
+  const int64_t groups = sizes.shape().dim(sizes.shape().rank() - 1);
+  std::vector<int64_t> ends(static_cast<size_t>(sizes.element_count()));
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const int64_t before = i % static_cast<size_t>(groups) == 0 ? 0 : ends[i - 1];
+    ends[i] = before + std::max<int64_t>(0, ScalarIndex(sizes, static_cast<int64_t>(i)));
+  }
+  DimVec extents;
+  for (int64_t d : dims) extents.push_back(lhs.dim(static_cast<int>(d)));
+  std::vector<int64_t> result;
+  if (Product(extents) == 0) return result;
+  result.reserve(static_cast<size_t>(Product(extents)));
+  DimVec index(dims.size(), 0);
+  const auto at = [&](int64_t d) {
+    return index[static_cast<size_t>(absl::c_find(dims, d) - dims.begin())];
+  };
+  do {
+    int64_t row = 0;
+    if (sizes.shape().rank() > 1) {
+      for (int64_t d : prefix) row = row * lhs.dim(static_cast<int>(d)) + at(d);
+    }
+    const auto begin = ends.begin() + row * groups;
+    const auto found = std::upper_bound(begin, begin + groups, at(ragged));
+    result.push_back(found == begin + groups ? -1 : found - begin);
+  } while (NextIndex(absl::MakeSpan(index), extents));
+  return result;
 }
 
-// Copies the rows of `product` that belong to group g: where ones along the ragged dimension
-// survive its interval.
-void CopyRowsOfGroup(const RaggedPlan& plan, Shape lhs, int64_t ragged, const Literal& group_sizes,
-                     int64_t g, const MatMul& sizes, const Literal& product, Literal& sums) {
-  Literal marks(Shape::Array(ElementType::kU8, lhs.dims()));
-  const uint8_t one = 1;
-  FillElements(&one, 1, marks.mutable_data(), marks.element_count());
-  KeepInterval(marks, ragged, plan.prefix, group_sizes, g, g);
-  const Literal ordered =
-      Transposed(marks, Joined({plan.lhs.batch, plan.lhs.free, plan.lhs.contracting}));
-  const int64_t row_bytes = sizes.columns * ByteSize(sums.element_type());
-  for (int64_t row = 0; row < sizes.batch * sizes.rows && sizes.k > 0; ++row) {
-    if (ordered.data()[row * sizes.k] == 0) continue;
-    std::memcpy(sums.mutable_data() + row * row_bytes, product.data() + row * row_bytes,
-                static_cast<size_t>(row_bytes));
+// A ragged-dot with its operands in the order of a matrix product, batches one after the other.
+struct RaggedDot {
+  MatMul sizes;
+  ElementType type;
+  const Literal& lhs;  // [batch, rows, k]
+  const Literal& rhs;  // [groups, batch, k, columns], or without groups
+  const std::vector<int64_t>& groups;
+  Literal& sums;
+  int bytes = ByteSize(type);
+
+  const uint8_t* Lhs(int64_t batch, int64_t row) const {
+    return lhs.data() + (batch * sizes.rows + row) * sizes.k * bytes;
   }
-}
+  const uint8_t* Rhs(int64_t batch) const {
+    return rhs.data() + batch * sizes.k * sizes.columns * bytes;
+  }
+  uint8_t* Sums(int64_t batch, int64_t row) {
+    return sums.mutable_data() + (batch * sizes.rows + row) * sizes.columns * bytes;
+  }
+
+  // Rows of lhs belong to groups, each with a matrix of its own.
+  void RunByRows() {
+    for (int64_t b = 0; b < sizes.batch; ++b) {
+      const int64_t* const own = groups.data() + b * sizes.rows;
+      for (int64_t row = 0, end; row < sizes.rows; row = end) {
+        for (end = row + 1; end < sizes.rows && own[end] == own[row];) ++end;
+        if (own[row] < 0) continue;
+        RunMatMul({1, end - row, sizes.k, sizes.columns}, type, Lhs(b, row),
+                  Rhs(own[row] * sizes.batch + b), Sums(b, row));
+      }
+    }
+  }
+
+  // Batches belong to groups or to none.
+  void RunByBatches() {
+    for (int64_t b = 0; b < sizes.batch; ++b) {
+      if (groups[static_cast<size_t>(b)] < 0) continue;
+      RunMatMul({1, sizes.rows, sizes.k, sizes.columns}, type, Lhs(b, 0), Rhs(b), Sums(b, 0));
+    }
+  }
+
+  // Contracted positions belong to groups, each with a result of its own: [groups, batch, rows,
+  // columns].
+  void RunByContracted(int64_t group_count) {
+    for (int64_t b = 0; b < sizes.batch; ++b) {
+      std::vector<std::vector<int64_t>> members(static_cast<size_t>(group_count));
+      for (int64_t z = 0; z < sizes.k; ++z) {
+        const int64_t group = groups[static_cast<size_t>(b * sizes.k + z)];
+        if (group >= 0) members[static_cast<size_t>(group)].push_back(z);
+      }
+      for (int64_t g = 0; g < group_count; ++g)
+        RunOn(b, members[static_cast<size_t>(g)], Sums(g * sizes.batch + b, 0));
+    }
+  }
+  void RunOn(int64_t batch, const std::vector<int64_t>& members, uint8_t* out) const {
+    const int64_t k = std::ssize(members);
+    const auto size = static_cast<size_t>(bytes);
+    std::vector<uint8_t> left(static_cast<size_t>(sizes.rows * k) * size);
+    std::vector<uint8_t> right(static_cast<size_t>(k * sizes.columns) * size);
+    uint8_t* to = left.data();
+    for (int64_t row = 0; row < sizes.rows; ++row) {
+      for (const int64_t z : members) {
+        std::memcpy(to, Lhs(batch, row) + z * bytes, size);
+        to += bytes;
+      }
+    }
+    to = right.data();
+    const int64_t row_bytes = sizes.columns * bytes;
+    for (const int64_t z : members) {
+      std::memcpy(to, Rhs(batch) + z * row_bytes, static_cast<size_t>(row_bytes));
+      to += row_bytes;
+    }
+    RunMatMul({1, sizes.rows, k, sizes.columns}, type, left.data(), right.data(), out);
+  }
+};
 
 }  // namespace
 
-// Each group is a dot of its own in which the elements of the other groups are zero. Its results
-// stand beside those of the other groups (contracted dimension), are rows among theirs (free
-// dimension), or are all there is (batch dimension).
+// Each group is a dot of its own over its rows (free dimension), its positions (contracted
+// dimension; results stand beside those of the other groups) or its batches (batch dimension). What
+// no group has is zero.
 EvalResult EvalRaggedDot(EvalContext& c) {
   const RaggedDotAttrs& attrs = c.attrs<RaggedDotAttrs>();
   const Literal& group_sizes = c.operand(2);
-  const int64_t groups = group_sizes.shape().dim(group_sizes.shape().rank() - 1);
-  const int64_t ragged = attrs.lhs_ragged_dims[0];
   const ElementType type = c.instruction.shape().element_type(), compute = AccumulatorType(type);
-  const Literal lhs = ConvertLiteral(c.operand(0), compute),
-                rhs = ConvertLiteral(c.operand(1), compute);
-  const RaggedPlan plan = PlanOf(attrs, lhs.shape(), rhs.shape());
-  const MatMul sizes{SizeOf(lhs.shape(), plan.lhs.batch), SizeOf(lhs.shape(), plan.lhs.free),
-                     SizeOf(lhs.shape(), plan.lhs.contracting), SizeOf(rhs.shape(), plan.rhs.free)};
+  const Shape lhs = c.operand(0).shape(), rhs = c.operand(1).shape();
+  const RaggedPlan plan = PlanOf(attrs, lhs, rhs);
+  const MatMul sizes{SizeOf(lhs, plan.lhs.batch), SizeOf(lhs, plan.lhs.free),
+                     SizeOf(lhs, plan.lhs.contracting), SizeOf(rhs, plan.rhs.free)};
+  const Literal left =
+      Prepare(c.operand(0), type, Joined({plan.lhs.batch, plan.lhs.free, plan.lhs.contracting}));
+  const DimVec none;
+  const bool has_groups = !plan.is_batch && !plan.is_contracting;
+  const Literal right = Prepare(c.operand(1), type,
+                                Joined({has_groups ? attrs.rhs_group_dims : none, plan.rhs.batch,
+                                        plan.rhs.contracting, plan.rhs.free}));
   Literal sums(Shape::Array(compute, c.instruction.shape().dims()));
-  for (int64_t g = 0; g < (plan.is_batch ? std::min<int64_t>(1, groups) : groups); ++g) {
-    RETURN_IF_ERROR(c.evaluator.Spend(sizes.batch * sizes.rows * sizes.k * sizes.columns));
-    Literal own = lhs;
-    KeepInterval(own, ragged, plan.prefix, group_sizes, plan.is_batch ? 0 : g,
-                 plan.is_batch ? groups - 1 : g);
-    const Literal left =
-        Transposed(own, Joined({plan.lhs.batch, plan.lhs.free, plan.lhs.contracting}));
-    const Literal right = GroupOfRhs(attrs, plan, rhs, g);
-    Literal product(Shape::Array(compute, {sizes.batch * sizes.rows * sizes.columns}));
-    RunMatMul(sizes, compute, left.data(), right.data(), product.mutable_data());
-    if (plan.is_batch || plan.is_contracting) {
-      std::memcpy(sums.mutable_data() + g * product.byte_size(), product.data(),
-                  static_cast<size_t>(product.byte_size()));
-    } else {
-      CopyRowsOfGroup(plan, lhs.shape(), ragged, group_sizes, g, sizes, product, sums);
-    }
+  const int64_t group_count = group_sizes.shape().dim(group_sizes.shape().rank() - 1);
+  if (sums.element_count() == 0 || group_count == 0)
+    return ConvertLiteral(sums, type).WithShapeLayout(c.instruction.shape());
+  RETURN_IF_ERROR(c.evaluator.Spend(sizes.batch * sizes.rows * sizes.k * sizes.columns));
+  const DimVec& members = plan.is_batch         ? none
+                          : plan.is_contracting ? plan.lhs.contracting
+                                                : plan.lhs.free;
+  const std::vector<int64_t> groups = GroupsOf(lhs, Joined({plan.lhs.batch, members}),
+                                               attrs.lhs_ragged_dims[0], plan.prefix, group_sizes);
+  RaggedDot dot{sizes, compute, left, right, groups, sums};
+  if (plan.is_batch) {
+    dot.RunByBatches();
+  } else if (plan.is_contracting) {
+    dot.RunByContracted(group_count);
+  } else {
+    dot.RunByRows();
   }
   return ConvertLiteral(sums, type).WithShapeLayout(c.instruction.shape());
 }

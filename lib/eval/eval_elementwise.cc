@@ -1,10 +1,13 @@
 // Elementwise opcodes, map, constants, iota and the reinterpretation of bits.
+#include <complex>
 #include <cstring>
 
 #include "lib/eval/elementwise.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region.h"
 #include "lib/eval/strided.h"
+#include "lib/math/complex.h"
+#include "lib/math/native.h"
 
 namespace hlo {
 
@@ -72,9 +75,29 @@ void Align(std::vector<Literal>& operands, absl::Span<const int64_t> dims) {
   }
 }
 
+// The order of `maximum` and `minimum`. No kernel: nobody clamps many complex numbers.
+Literal ClampedComplex(const EvalContext& c, absl::Span<const int64_t> dims) {
+  const auto at = [](const Literal& literal, int64_t i) {
+    const std::complex<double> value = literal.GetComplex(i);
+    return math::Complex<double>{value.real(), value.imag()};
+  };
+  Literal result(c.ResultShape(dims));
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    const auto value =
+        math::Min(math::Max(at(c.operand(1), i), at(c.operand(0), i)), at(c.operand(2), i));
+    result.SetComplex(i, {value.re, value.im});
+  }
+  return result;
+}
+
 }  // namespace
 
 EvalResult EvalElementwise(EvalContext& c) {
+  if (c.opcode() == Opcode::kClamp && IsComplex(c.instruction.shape().element_type())) {
+    const DimVec dims = Dims(c.operand(1));
+    Align(c.operands, dims);
+    return ClampedComplex(c, dims);
+  }
   if (c.opcode() == Opcode::kCopy &&
       c.instruction.shape().element_type() == c.instruction.operand(0)->shape().element_type()) {
     return EvalIdentity(c);

@@ -3,6 +3,7 @@
 #include <complex>
 #include <numbers>
 
+#include "absl/algorithm/container.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/strided.h"
 #include "lib/types/element_access.h"
@@ -107,17 +108,18 @@ EvalResult EvalFft(EvalContext& c) {
   const size_t rank = dims.size(), axes = attrs.fft_length.size();
   if (axes > rank)
     return Error(c.loc(), "`fft` of {} dimensions on an array of rank {}", axes, rank);
+  const Shape shape = c.instruction.shape();
+  if (shape.element_count() == 0) return Literal(shape);
   for (size_t i = 0; i < axes; ++i) {
     const bool is_last = i + 1 == axes;
     int64_t expected = attrs.fft_length[i];
     if (is_last && attrs.fft_type == FftType::kIrfft) expected = expected / 2 + 1;
-    if (dims[rank - axes + i] != expected && !(expected == 1 && attrs.fft_length[i] == 0)) {
+    if (attrs.fft_length[i] != 0 && dims[rank - axes + i] != expected) {
       return Error(c.loc(), "`fft_length` is {} for dimension {} of size {}", attrs.fft_length[i],
                    rank - axes + i, dims[rank - axes + i]);
     }
   }
-  const Shape shape = c.instruction.shape();
-  if (shape.element_count() == 0) return Literal(shape);
+  if (absl::c_linear_search(attrs.fft_length, 0)) return Literal(shape);
   RETURN_IF_ERROR(c.evaluator.Spend(operand.element_count() * 16));
   Signal data(static_cast<size_t>(operand.element_count()));
   ReadComplexes(operand.element_type(), operand.data(), operand.element_count(), data.data());

@@ -67,6 +67,7 @@ EvalResult EvalTopK(EvalContext& c);
 EvalResult EvalDot(EvalContext& c);
 EvalResult EvalRaggedDot(EvalContext& c);
 EvalResult EvalScaledDot(EvalContext& c);
+EvalResult EvalBlockScaledDot(EvalContext& c);  // custom call __op$block_scaled_dot
 EvalResult EvalConvolution(EvalContext& c);
 EvalResult EvalFft(EvalContext& c);
 EvalResult EvalCholesky(EvalContext& c);

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/eval/custom_calls.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region.h"
 #include "lib/ir/verify_meaning.h"
@@ -169,6 +170,20 @@ bool IsOnlyTakenApart(const Instruction& tuple) {
     if (use.user->opcode() != Opcode::kGetTupleElement) return false;
   }
   return true;
+}
+
+// A static result of dynamic operands has its size even where they end before (a slice of what is
+// not there); the rest is zero.
+Literal AsDeclared(Literal result, const Instruction& instruction) {
+  const Shape shape = instruction.shape();
+  if (!shape.IsArray() || shape.has_dynamic_dims() || !result.shape().IsArray() ||
+      result.shape().dims() == shape.dims())
+    return result;
+  for (const Instruction* operand : instruction.operands()) {
+    if (operand->shape().IsArray() && operand->shape().has_dynamic_dims())
+      return Resized(result, shape.dims());
+  }
+  return result;
 }
 
 std::unique_ptr<ComputationPlan> MakePlan(const Computation& computation) {
@@ -347,7 +362,8 @@ absl::StatusOr<Literal> Evaluator::EvaluateOwned(const Instruction& instruction,
     }
   }
   EvalContext context{*this, instruction, operands};
-  return function(context);
+  ASSIGN_OR_RETURN(Literal result, function(context));
+  return AsDeclared(std::move(result), instruction);
 }
 
 bool IsEvaluable(const Instruction& instruction) {
@@ -369,6 +385,23 @@ bool IsEvaluable(const Instruction& instruction) {
   for (const Computation* callee : instruction.calls()) {
     for (const Instruction* inner : callee->instructions()) {
       if (inner->opcode() != Opcode::kParameter && !IsEvaluable(*inner)) return false;
+    }
+  }
+  return true;
+}
+
+bool IsEvaluableHere(const Instruction& instruction) {
+  constexpr OpcodeSet kNever = {Opcode::kInfeed,     Opcode::kOutfeed,     Opcode::kSend,
+                                Opcode::kSendDone,   Opcode::kRecv,        Opcode::kRecvDone,
+                                Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone,
+                                Opcode::kParameter};
+  if (kNever.Has(instruction.opcode())) return false;
+  if (instruction.opcode() == Opcode::kCustomCall &&
+      !IsKnownCustomCall(instruction.attrs<CustomCallAttrs>().custom_call_target))
+    return false;
+  for (const Computation* callee : instruction.calls()) {
+    for (const Instruction* inner : callee->instructions()) {
+      if (inner->opcode() != Opcode::kParameter && !IsEvaluableHere(*inner)) return false;
     }
   }
   return true;

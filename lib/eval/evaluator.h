@@ -60,6 +60,11 @@ class Evaluator {
   Evaluator& operator=(const Evaluator&) = delete;
 
   const EvalOptions& options() const { return options_; }
+  // Evaluates as another device from now on.
+  void SetDevice(int64_t replica_id, int64_t partition_id) {
+    options_.replica_id = replica_id;
+    options_.partition_id = partition_id;
+  }
 
   // Runs the entry computation.
   absl::StatusOr<Literal> Run(const Module& module, absl::Span<const Literal> arguments);
@@ -99,5 +104,10 @@ class Evaluator {
 // Whether the value depends on the operands alone: what constant folding may evaluate, if the
 // operands are constants.
 bool IsEvaluable(const Instruction& instruction);
+
+// Whether an evaluator on its own can compute the instruction from its operands: all but what talks to
+// a host, custom calls that nobody knows, and asynchronous steps. (Random numbers, ids and what one
+// device makes of a collective depend on the evaluator, too.)
+bool IsEvaluableHere(const Instruction& instruction);
 
 }  // namespace hlo

@@ -51,7 +51,8 @@ namespace hlo::scalar {
   X(Negate)                                                                                 \
   X(Sign) X(Sqrt) X(Rsqrt) X(Exp) X(Expm1) X(Log) X(Log1p) X(Logistic) X(Sin) X(Cos) X(Tan) \
       X(Tanh) X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atanh) X(Sinh) X(Cosh)
-#define HLO_SCALAR_COMPLEX_BINARY(X) X(Add) X(Subtract) X(Multiply) X(Divide) X(Power) X(Atan2)
+#define HLO_SCALAR_COMPLEX_BINARY(X) \
+  X(Add) X(Subtract) X(Multiply) X(Divide) X(Power) X(Atan2) X(Maximum) X(Minimum)
 #define HLO_SCALAR_INT_UNARY(X) X(Abs) X(Negate) X(Sign) X(Not) X(Popcnt) X(Clz)
 #define HLO_SCALAR_INT_BINARY(X)                                                                \
   X(Add)                                                                                        \
@@ -196,6 +197,8 @@ math::Complex<V> ComplexOp(math::Complex<V> x, math::Complex<V> y) {
   if constexpr (kOp == Opcode::kDivide) return math::Div(x, y);
   if constexpr (kOp == Opcode::kPower) return math::Pow(x, y);
   if constexpr (kOp == Opcode::kAtan2) return math::Atan2(x, y);
+  if constexpr (kOp == Opcode::kMaximum) return math::Max(x, y);
+  if constexpr (kOp == Opcode::kMinimum) return math::Min(x, y);
 }
 
 // ---- pred ----

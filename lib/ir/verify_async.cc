@@ -21,90 +21,13 @@
 //   …-done        repeats channel_id and is_host_transfer of its start, if that is its operand; the chain may go through tuples
 #include <algorithm>
 
+#include "lib/ir/async_chain.h"
 #include "lib/ir/verify_internal.h"
 
 namespace hlo::internal {
 namespace {
 
 constexpr std::string_view kMainThread = "main";
-
-bool IsAsync(Opcode opcode) {
-  return opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate;
-}
-
-// What only passes operand 0 on.
-bool PassesOperandOn(const Instruction& instruction) {
-  const Opcode opcode = instruction.opcode();
-  return opcode == Opcode::kCopy || opcode == Opcode::kOptimizationBarrier ||
-         opcode == Opcode::kDomain ||
-         (opcode == Opcode::kCustomCall && instruction.operand_count() > 0 &&
-          PassesThrough(instruction));
-}
-
-// Finds the instruction that makes a value, through what only passes it on.
-class Tracer {
- public:
-  // Null when the value cannot be followed.
-  static const Instruction* Trace(const Instruction* value) { return Tracer().From(value, {}); }
-
- private:
-  using Path = std::vector<int64_t>;  // indices into tuples, outermost last
-
-  const Instruction* From(const Instruction* value, Path path) {
-    constexpr int kMostSteps = 10000;
-    while (value != nullptr && ++steps_ < kMostSteps) {
-      const Opcode opcode = value->opcode();
-      if (opcode == Opcode::kGetTupleElement) {
-        path.push_back(value->tuple_index());
-        value = value->operand(0);
-      } else if (opcode == Opcode::kTuple && !path.empty()) {
-        const int64_t index = path.back();  // of an element that may not exist
-        if (index < 0 || index >= value->operand_count()) return nullptr;
-        value = value->operand(static_cast<int>(index));
-        path.pop_back();
-      } else if (PassesOperandOn(*value)) {
-        value = value->operand_count() > 0 ? value->operand(0) : nullptr;
-      } else if (opcode == Opcode::kWhile) {
-        return Either(value->while_body()->root(), value->operand(0), path);
-      } else if (opcode == Opcode::kParameter) {
-        return FromParameter(*value, path);
-      } else {
-        return path.empty() ? value : nullptr;
-      }
-    }
-    return nullptr;
-  }
-
-  // What a loop gives is what its body returns, if that can be followed, else what it starts with;
-  // what the body takes is what it starts with, if that can be followed.
-  const Instruction* Either(const Instruction* first, const Instruction* second, const Path& path) {
-    if (++depth_ > kMostLoops) return nullptr;
-    const Instruction* found = From(first, path);
-    if (found == nullptr) found = From(second, path);
-    --depth_;
-    return found;
-  }
-
-  // The value of the one caller, as far as callers pass operands on.
-  const Instruction* FromParameter(const Instruction& parameter, const Path& path) {
-    const auto callers = parameter.parent()->callers();
-    if (callers.empty()) return nullptr;
-    const CallSite& site = callers[0];
-    const Instruction& caller = *site.caller;
-    if (caller.opcode() == Opcode::kWhile && caller.operand_count() > 0)
-      return Either(caller.operand(0), caller.while_body()->root(), path);
-    int operand = -1;
-    if (caller.opcode() == Opcode::kConditional) operand = site.call_index + 1;
-    if (caller.opcode() == Opcode::kCall) operand = static_cast<int>(parameter.parameter_number());
-    // The caller may be unsound itself.
-    if (operand < 0 || operand >= caller.operand_count()) return nullptr;
-    return From(caller.operand(operand), path);
-  }
-
-  static constexpr int kMostLoops = 100;  // one inside the other
-  int steps_ = 0;
-  int depth_ = 0;
-};
 
 // Whether a use only passes the value on, so that the chain may continue elsewhere.
 bool CarriesOn(const Instruction& user) {
@@ -195,15 +118,8 @@ void CheckChainUsers(const VerifyContext& context, const Instruction& step) {
 
 // The async-start of the chain that `step` belongs to, or null after a message.
 const Instruction* ChainStart(const VerifyContext& context, const Instruction& step) {
-  constexpr int kMostSteps = 10000;
-  const Instruction* at = &step;
-  for (int i = 0; i < kMostSteps; ++i) {
-    if (at->operand_count() == 0) break;  // an unsound update
-    const Instruction* before = Tracer::Trace(at->operand(0));
-    if (before == nullptr || !IsAsync(before->opcode())) break;
-    if (before->opcode() == Opcode::kAsyncStart) return before;
-    at = before;
-  }
+  const Instruction* start = AsyncStartOf(step);
+  if (start != nullptr || step.operand_count() == 0) return start;
   context.findings.Add(step.loc(), "operand 0 of `{}`, `{}`, comes from no async-start",
                        step.name(), step.operand(0)->name());
   context.findings.NoteDefinition(*step.operand(0));
@@ -255,7 +171,7 @@ Opcode DoneOf(Opcode start) {
 
 // The start that a first-class done waits for, or null after a message.
 const Instruction* StartOf(const VerifyContext& context, const Instruction& done) {
-  const Instruction* start = Tracer::Trace(done.operand(0));
+  const Instruction* start = TraceValue(done.operand(0));
   const bool is_start =
       start != nullptr && (HasTrait(start->opcode(), kAsyncStart) ||
                            start->opcode() == Opcode::kSend || start->opcode() == Opcode::kRecv);

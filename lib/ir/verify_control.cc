@@ -18,9 +18,6 @@
 namespace hlo::internal {
 namespace {
 
-constexpr std::string_view kPassesThrough[] = {"Sharding", "LocalToGlobalShape",
-                                               "GlobalToLocalShape"};
-
 // The shardings that are present must be equal.
 void CheckOneSharding(const VerifyContext& context, const Instruction& caller,
                       absl::Span<const Instruction* const> instructions) {
@@ -91,12 +88,6 @@ void CheckCalleeThread(const VerifyContext& context, const Instruction& caller,
   context.findings.Add(caller.loc(), "`{}` runs on thread `{}`, but computation `{}` on `{}`",
                        caller.name(), thread, callee.name(), callee.execution_thread());
   context.findings.NoteDefinition(callee);
-}
-
-bool PassesThrough(const Instruction& custom_call) {
-  const std::string_view target = custom_call.attrs<CustomCallAttrs>().custom_call_target;
-  return target.starts_with("xla.sdy.") ||
-         std::count(std::begin(kPassesThrough), std::end(kPassesThrough), target) > 0;
 }
 
 bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction,

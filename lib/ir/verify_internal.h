@@ -145,7 +145,5 @@ bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruc
 // The same for the instruction's own operands and result.
 bool VerifyAliasIndices(const VerifyContext& context, const Instruction& instruction,
                         const OutputOperandAliases& aliases);
-// A custom call that passes operand 0 on as far as asynchronous chains are concerned.
-bool PassesThrough(const Instruction& custom_call);
 
 }  // namespace hlo::internal

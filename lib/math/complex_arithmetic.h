@@ -59,6 +59,20 @@ MaskOf<V> NotEqual(Complex<V> z, Complex<V> w) {
   return Or(NotEqual(z.re, w.re), NotEqual(z.im, w.im));
 }
 
+// Lexicographic: the real parts decide, then the imaginary ones. A number with a NaN wins.
+template <class V>
+MaskOf<V> Before(Complex<V> z, Complex<V> w) {
+  return Or(Less(z.re, w.re), And(Equal(z.re, w.re), Less(z.im, w.im)));
+}
+template <class V>
+Complex<V> Max(Complex<V> z, Complex<V> w) {
+  return Select(And(Not(HasNan(z)), Or(HasNan(w), Before(z, w))), w, z);
+}
+template <class V>
+Complex<V> Min(Complex<V> z, Complex<V> w) {
+  return Select(And(Not(HasNan(z)), Or(HasNan(w), Before(w, z))), w, z);
+}
+
 // z / w by Smith's method: no overflow in between. Infinities and zeros as C's Annex G wants them.
 template <class V>
 Complex<V> Div(Complex<V> z, Complex<V> w) {

@@ -1,6 +1,6 @@
-// The shape rule of convolution.
+// The shape rule of convolution. `convolution_kind` says what the convolution is for, not what its
+// shape is.
 #include "lib/ops/shape_helpers.h"
-#include "lib/support/saturate.h"
 
 namespace hlo {
 namespace {
@@ -53,7 +53,7 @@ absl::Status CheckWindow(const ShapeArgs& args, const ConvolutionAttrs& attrs) {
           i, w.size, w.stride, w.base_dilation, w.window_dilation);
     }
     const int64_t kernel = args.operand(1).dim(static_cast<int>(spatial[i]));
-    if (attrs.convolution_kind != ConvolutionKind::kWgrad && !SameSize(kernel, w.size)) {
+    if (!SameSize(kernel, w.size)) {
       return args.Error("window dimension {} has size {}, but dimension {} of `rhs` is {}", i,
                         w.size, spatial[i], kernel);
     }
@@ -105,19 +105,6 @@ absl::Status CheckSparsity(const ShapeArgs& args, const SparsityConfig& config) 
                     args.operand_count() - 2, described);
 }
 
-int64_t OutputSize(const ConvolutionAttrs& attrs, const WindowDim& window, int64_t size) {
-  switch (attrs.convolution_kind) {
-    case ConvolutionKind::kUnset:
-    case ConvolutionKind::kFprop: return window.OutputSize(size);
-    case ConvolutionKind::kDgrad:
-      return SaturatingAdd(SaturatingAdd(SaturatingMul(window.DilatedBase(size) - 1, window.stride),
-                                         window.DilatedWindow()),
-                           SaturatingMul(SaturatingAdd(window.pad_low, window.pad_high), -1));
-    case ConvolutionKind::kWgrad: return window.size;
-  }
-  return 0;
-}
-
 }  // namespace
 
 absl::StatusOr<Shape> ConvolutionShape(const ShapeArgs& args) {
@@ -150,7 +137,7 @@ absl::StatusOr<Shape> ConvolutionShape(const ShapeArgs& args) {
     const int64_t from = labels.input_spatial[i];
     const int64_t to = labels.output_spatial[i];
     const int64_t size = lhs_dim(from);
-    sizes[to] = size == Shape::kUnbounded ? size : OutputSize(attrs, attrs.window.dims[i], size);
+    sizes[to] = size == Shape::kUnbounded ? size : attrs.window.dims[i].OutputSize(size);
     dynamic[to] = lhs.is_dynamic(static_cast<int>(from));
     if (sizes[to] < 0 && sizes[to] != Shape::kUnbounded) {
       return args.Error("spatial dimension {} would have size {}", i, sizes[to]);

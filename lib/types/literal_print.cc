@@ -6,6 +6,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "lib/support/saturate.h"
 #include "lib/types/append.h"
 #include "lib/types/format_float.h"
 #include "lib/types/literal.h"
@@ -192,6 +193,21 @@ struct ArrayPrinter {
   }
 };
 
+// The braces of an array without elements say nothing that its shape does not; nobody reads more
+// than these.
+constexpr int64_t kMostEmptyBraces = 1000;
+
+bool HasTooManyEmptyBraces(Shape shape) {
+  if (!shape.IsArray() || shape.element_count() != 0) return false;
+  int64_t braces = 1;
+  for (const int64_t size : shape.dims()) {
+    if (size == 0) return false;
+    braces = SaturatingMul(braces, size);
+    if (braces > kMostEmptyBraces) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string Literal::ToString(int64_t max_elements) const {
@@ -202,7 +218,8 @@ std::string Literal::ToString(int64_t max_elements) const {
 
 void Literal::AppendTo(std::string& out, int64_t max_elements) const {
   const bool shorten = max_elements >= 0;
-  if (elided_ || (shorten && (shape_.IsTuple() || element_count() > max_elements))) {
+  if (elided_ || (shorten && (shape_.IsTuple() || element_count() > max_elements)) ||
+      HasTooManyEmptyBraces(shape_)) {
     out += "{...}";
     return;
   }

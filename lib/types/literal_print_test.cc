@@ -14,6 +14,12 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+TEST_CASE("the braces of what is empty end somewhere", "[types][literal-print]") {
+  CHECK(Literal(Shape::Array(ElementType::kF32, {1000000000000, 0})).ToString() == "{...}");
+  CHECK(Literal(Shape::Array(ElementType::kF32, {3, 1000000000, 0, 2})).ToString() == "{...}");
+  CHECK(Literal(Shape::Array(ElementType::kF32, {0, 1000000000000})).ToString() == "{  }");
+}
+
 TEST_CASE("arrays nest as their dimensions do", "[types][literal-print]") {
   struct Row {
     ElementType type;

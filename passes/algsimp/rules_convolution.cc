@@ -1,6 +1,7 @@
 // Rules rooted at convolution.
 #include <algorithm>
 
+#include "lib/ops/convolution_kind.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
@@ -17,8 +18,10 @@ Instruction* ConvOfNothing(Instruction* conv, Rewriter& rewriter) {
   return rewriter.ZeroLike(conv);
 }
 
-// The padding of operand `i` with zeros that leaves batch and feature dimensions alone; null for others.
+// The padding of operand `i` with zeros that leaves batch and feature dimensions alone; null for
+// others, and for sparse operands, whose stored values lie elsewhere.
 const PaddingConfig* ZeroPadding(const Instruction* conv, int i, int64_t a, int64_t b) {
+  if (conv->operand_count() != 2) return nullptr;
   const Instruction* pad = conv->operand(i);
   if (pad->opcode() != Opcode::kPad || pad->shape().has_dynamic_dims() ||
       !Match(pad->operand(1), m::Zero()))
@@ -166,7 +169,8 @@ Instruction* ConvToMultiply(Instruction* conv, Rewriter& rewriter) {
   for (size_t i = 0; i < attrs.window.dims.size(); ++i) {
     const WindowDim& dim = attrs.window.dims[i];
     const auto at = static_cast<size_t>(dims.output_spatial[i]);
-    if (!IsPlain(dim) || (dim.size != 1 && conv->shape().dim(static_cast<int>(at)) != 1))
+    if (!IsPlain(dim) || (dim.size != 1 && (conv->shape().dim(static_cast<int>(at)) != 1 ||
+                                            ReadsReversed(attrs, dim))))
       return nullptr;
     from_input[at] = dims.input_spatial[i];
     if (dim.size == 1) continue;

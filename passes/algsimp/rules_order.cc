@@ -44,6 +44,7 @@ Instruction* ExtremeOfLimitFloat(Instruction* op, Rewriter& rewriter) {
 
 // max(lo, min(x, hi))  =>  clamp(lo, x, hi), for broadcast constants lo < hi
 Instruction* ExtremesToClamp(Instruction* op, Rewriter& rewriter) {
+  if (IsComplex(op->shape().element_type())) return nullptr;
   const bool is_max = op->opcode() == Opcode::kMaximum;
   const Opcode inner_opcode = is_max ? Opcode::kMinimum : Opcode::kMaximum;
   for (int side = 0; side < 2; ++side) {
@@ -90,7 +91,7 @@ Instruction* MaxOfClamp(Instruction* max, Rewriter&) {
 // max(f(x), f(y))  =>  f(max(x, y)), for growing f
 Instruction* MaxOfGrowing(Instruction* max, Rewriter& rewriter) {
   const Opcode f = max->operand(0)->opcode();
-  if (f != max->operand(1)->opcode()) return nullptr;
+  if (f != max->operand(1)->opcode() || IsComplex(max->shape().element_type())) return nullptr;
   if (f != Opcode::kCbrt && f != Opcode::kErf && f != Opcode::kLogistic && f != Opcode::kTanh)
     return nullptr;
   Instruction* x = max->operand(0)->operand(0);

@@ -93,6 +93,32 @@ class BatchNorm {
   Instruction* zero_ = nullptr;
 };
 
+Instruction* ExpandAsItIs(Instruction* op, Rewriter& rewriter) {
+  BatchNorm norm(op, rewriter);
+  if (op->opcode() == Opcode::kBatchNormTraining) return norm.Training();
+  if (op->opcode() == Opcode::kBatchNormInference) return norm.Inference();
+  return norm.Grad();
+}
+
+// Types of 8 bits and fewer hold neither the counts nor the sums: the same in f32, rounded at the end.
+Instruction* ExpandInF32(Instruction* op, Rewriter& rewriter) {
+  const ElementType narrow = op->operand(0)->shape().element_type();
+  std::vector<Instruction*> operands;
+  for (Instruction* operand : op->operands())
+    operands.push_back(rewriter.Convert(operand, ElementType::kF32));
+  Instruction* wide = rewriter.Op(op->opcode(), operands, op->attrs_ptr());
+  if (!rewriter.status().ok()) return op;
+  Instruction* result = ExpandAsItIs(wide, rewriter);
+  rewriter.computation()->Remove(wide);
+  if (result->opcode() != Opcode::kTuple) return rewriter.Convert(result, narrow);
+  std::vector<Instruction*> elements;
+  for (Instruction* element : result->operands())
+    elements.push_back(rewriter.Convert(element, narrow));
+  return rewriter.Tuple(elements);
+}
+
+constexpr int kNarrowBits = 8;
+
 }  // namespace
 
 bool BatchnormExpander::Matches(const Instruction& instruction) const {
@@ -103,10 +129,8 @@ bool BatchnormExpander::Matches(const Instruction& instruction) const {
 
 absl::StatusOr<Instruction*> BatchnormExpander::Expand(Instruction* instruction,
                                                        Rewriter& rewriter) {
-  BatchNorm norm(instruction, rewriter);
-  if (instruction->opcode() == Opcode::kBatchNormTraining) return norm.Training();
-  if (instruction->opcode() == Opcode::kBatchNormInference) return norm.Inference();
-  return norm.Grad();
+  const bool is_narrow = BitWidth(instruction->operand(0)->shape().element_type()) <= kNarrowBits;
+  return is_narrow ? ExpandInF32(instruction, rewriter) : ExpandAsItIs(instruction, rewriter);
 }
 
 HLO_DEFINE_PASS(BatchnormExpander)

@@ -182,7 +182,7 @@ class GroupedConvolution {
 }  // namespace
 
 bool ConvolutionGroupConverter::Matches(const Instruction& instruction) const {
-  if (instruction.shape().has_dynamic_dims() ||
+  if (instruction.operand_count() != 2 || instruction.shape().has_dynamic_dims() ||
       instruction.operand(0)->shape().has_dynamic_dims() ||
       instruction.operand(1)->shape().has_dynamic_dims())
     return false;

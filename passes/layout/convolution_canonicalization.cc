@@ -28,6 +28,7 @@ bool IsLibraryOrder(const ConvDimNumbers& dims) {
 bool IsLibraryConvolution(const Instruction& conv) {
   const auto& attrs = conv.attrs<ConvolutionAttrs>();
   const ElementType type = conv.shape().element_type();
+  if (conv.operand_count() != 2) return false;  // sparse
   for (const Instruction* operand : conv.operands()) {
     if (operand->shape().IsZeroSized() || operand->shape().byte_size() < kLeastLibraryBytes)
       return false;

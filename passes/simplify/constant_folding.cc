@@ -344,7 +344,7 @@ class Folder {
       return false;  // a dynamic size inside a tuple
     if (instruction.shape().IsTuple() && options_.is_layout_sensitive)
       return FoldElements(instruction, *value);
-    Put(instruction, WithShape(*value, instruction.shape()));
+    Put(instruction, *value);
     return true;
   }
 
@@ -359,18 +359,34 @@ class Folder {
     }
     if (users.empty()) return false;
     for (Instruction* user : users)
-      Put(*user, WithShape(value.element(static_cast<int>(user->tuple_index())), user->shape()));
+      Put(*user, value.element(static_cast<int>(user->tuple_index())));
     return true;
   }
 
-  void Put(Instruction& instruction, Literal value) {
+  // A constant for each array of `value`, tuples of them where it has tuples: back ends give each
+  // array a place of its own, and get-tuple-elements see which one they read.
+  Instruction* MakeConstants(const Instruction& like, const Literal& value, Shape shape) {
+    Computation& computation = *like.parent();
+    Instruction* made = nullptr;
+    if (shape.IsTuple()) {
+      std::vector<Instruction*> elements;
+      for (int i = 0; i < shape.element_count_of_tuple(); ++i)
+        elements.push_back(MakeConstants(like, value.element(i), shape.element(i)));
+      made = computation.Add(Opcode::kTuple, shape, elements);
+    } else {
+      made = computation.AddConstant(value.WithShapeLayout(shape));
+    }
+    made->set_loc(like.loc());
+    return made;
+  }
+
+  void Put(Instruction& instruction, const Literal& value) {
     context_.Passed(instruction, "its value is known");
     Computation& computation = *instruction.parent();
     const std::vector<Instruction*> operands = instruction.operand_vector();
-    Instruction* constant = computation.AddConstant(std::move(value));
+    Instruction* constant = MakeConstants(instruction, value, instruction.shape());
     if (instruction.sharding() != nullptr)
       constant->mutable_extras().sharding = *instruction.sharding();
-    constant->set_loc(instruction.loc());
     computation.Replace(&instruction, constant);
     for (Instruction* operand : operands) {
       if (!operand->is_dead() && !operand->has_control_edges()) computation.RemoveUnused(operand);

@@ -88,6 +88,9 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("source-name", &o.source_name, V::Some(), "NAME");
   flags.Add("fill-elided", &o.fill_elided, FillElidedValues(), "HOW",
             "values for constants `{...}`: random:SEED, zeros, ones, xla (as XLA's parser)");
+  flags.Add("custom-call", &o.custom_calls, V::Some(), "NAME=HOW",
+            "what custom calls of a target give: identity, zeros, or what the");
+  flags.Note(std::string(32, ' ') + "function NAME in @LIBRARY computes (XLA's typed FFI)");
 }
 
 void AddInputFlags(Flags& flags, ToolOptions& o) {

@@ -8,6 +8,7 @@
 #include "backends/registry.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "tools/run/custom_calls.h"
 #include "tools/support/gpu_target.h"
 #include "tools/support/progress.h"
 #include "tools/support/tool_support.h"
@@ -80,6 +81,7 @@ std::optional<T> NumberOf(const std::string& text) {
 }
 
 absl::Status ReadWords(ToolOptions& options) {
+  RETURN_IF_ERROR(CheckMeanings(options.custom_calls));
   for (const std::string_view word : Split(options.emit, ',')) {
     for (const StageWord& stage : kStageWords) {
       if (stage.word == Trim(word)) options.emit_stages.push_back(stage.stage);

@@ -50,6 +50,7 @@ struct ToolOptions {
   int64_t max_loop_iterations = 0;
   int64_t execution_seed = 42;
   std::string fill_elided;
+  std::vector<std::string> custom_calls;
 
   // Inputs.
   std::vector<std::string> inputs;

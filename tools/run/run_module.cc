@@ -13,6 +13,7 @@
 #include "lib/support/status.h"
 #include "passes/pass_manager.h"
 #include "tools/run/compare_outputs.h"
+#include "tools/run/custom_calls.h"
 #include "tools/run/inputs.h"
 #include "tools/run/memory_limit.h"
 #include "tools/run/outputs.h"
@@ -154,6 +155,7 @@ class Runner {
     report_.parse_ms = Now() - start;
     if (module_->entry() == nullptr)
       return Error("module `{}` has no entry computation", module_->name());
+    RETURN_IF_ERROR(GiveMeanings(*module_, options_.custom_calls));
     ASSIGN_OR_RETURN(const int filled, FillElided(*module_, options_.fill_elided));
     if (filled > 0) {
       WriteStderr(fmt::format(
@@ -282,6 +284,7 @@ class Runner {
     const CrashLine line("running on platform", options_.platform);
     progress_.Stage("running");
     running_ = true;
+    located_ = true;  // what cannot be evaluated has a place
     ASSIGN_OR_RETURN(const std::unique_ptr<PreparedRun> run,
                      executable.Prepare(arguments, ExecutionOptions()));
     if (options_.bench) {
@@ -293,7 +296,7 @@ class Runner {
       report_.run = Summarise({Now() - start});
     }
     ASSIGN_OR_RETURN(result_, run->Result());
-    running_ = false;
+    running_ = located_ = false;
     return absl::OkStatus();
   }
 

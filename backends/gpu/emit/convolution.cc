@@ -9,6 +9,7 @@
 
 #include "backends/gpu/emit/epilogue.h"
 #include "backends/gpu/emit/gemm.h"
+#include "lib/ops/convolution_kind.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -77,7 +78,8 @@ class ConvEmission {
         place = k.Div(place, w.base_dilation);
       }
       spot.places.push_back(place);
-      spot.taps.push_back(w.reversal ? k.Sub(k.Index(w.size - 1), window[d]) : window[d]);
+      spot.taps.push_back(ReadsReversed(attrs_, w) ? k.Sub(k.Index(w.size - 1), window[d])
+                                                   : window[d]);
     }
     return spot;
   }
@@ -125,7 +127,7 @@ class ConvEmission {
     ArrayIndex::Positions taps;
     for (size_t d = 0; d < window.size(); ++d) {
       const WindowDim& w = attrs_.window.dims[d];
-      taps.push_back(w.reversal ? k.Sub(k.Index(w.size - 1), window[d]) : window[d]);
+      taps.push_back(ReadsReversed(attrs_, w) ? k.Sub(k.Index(w.size - 1), window[d]) : window[d]);
     }
     const int64_t columns = outputs_ / attrs_.feature_group_count;
     return FilterIndex(taps, z, k.Add(k.Scale(group, columns), column));
@@ -306,11 +308,6 @@ class ConvEmission {
 
 absl::Status EmitConvolution(const Instruction& conv, const Frame& frame, KernelPlan& plan) {
   plan.family = "convolution";
-  const auto& attrs = conv.attrs<ConvolutionAttrs>();
-  if (conv.operand_count() > 2 || attrs.convolution_kind == ConvolutionKind::kWgrad ||
-      attrs.convolution_kind == ConvolutionKind::kDgrad) {
-    return Unsupported(conv.loc(), "platform `gpu` cannot run this kind of `convolution` yet");
-  }
   if (conv.shape().element_count() == 0) return absl::OkStatus();
   return ConvEmission(conv, frame).Emit(plan);
 }

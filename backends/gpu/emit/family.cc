@@ -69,6 +69,7 @@ Decision IsKernel(const Instruction& instruction) {
     case Opcode::kCustomCall: return IsCopyOfOperand(instruction);
     case Opcode::kStochasticConvert: return CanRoundAtRandom(instruction);
     case Opcode::kConvolution:
+      if (instruction.operand_count() != 2) return No("an operand is sparse");
       return instruction.shape().has_dynamic_dims() ? No("the result has dynamic dimensions")
                                                     : Yes();
     case Opcode::kSort:

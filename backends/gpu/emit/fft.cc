@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "absl/algorithm/container.h"
 #include "backends/gpu/emit/frame.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -294,6 +295,7 @@ Decision CanTransform(const Instruction& fft) {
     const bool is_half = i + 1 == axes && attrs.fft_type == FftType::kIrfft;
     const int64_t length = attrs.fft_length[i];
     const int64_t size = operand.dim(static_cast<int>(rank - axes + i));
+    if (length == 0) continue;  // gives zeros
     if (size != (is_half ? length / 2 + 1 : length))
       return No("`fft_length` is {} for a dimension of size {}", length, size);
   }
@@ -303,6 +305,8 @@ Decision CanTransform(const Instruction& fft) {
 absl::Status EmitFft(const Instruction& fft, Frame& frame, KernelPlan& plan) {
   plan.family = "fft";
   if (fft.shape().element_count() == 0) return absl::OkStatus();
+  if (absl::c_linear_search(fft.attrs<FftAttrs>().fft_length, 0))
+    return AddZeros(frame, frame.operand_buffers, fft.shape().element_count(), plan);
   return FftEmission(fft, frame, plan).Emit();
 }
 

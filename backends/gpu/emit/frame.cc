@@ -143,4 +143,18 @@ absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& pl
   return absl::OkStatus();
 }
 
+absl::Status AddZeros(const Frame& frame, int to, int64_t elements, KernelPlan& plan) {
+  if (elements == 0) return absl::OkStatus();
+  return AddSimpleKernel(frame, elements, plan,
+                         [&](FusedEmitter&, KernelBuilder& k) -> absl::Status {
+                           llvm::Value* const thread =
+                               k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
+                           return k.If(k.Less(thread, k.Index(elements)), [&] {
+                             constexpr uint8_t kZeros[16] = {};
+                             k.Store(to, thread, k.Constant(k.buffer(to).type, kZeros));
+                             return absl::OkStatus();
+                           });
+                         });
+}
+
 }  // namespace hlo::gpu

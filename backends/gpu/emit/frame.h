@@ -44,6 +44,8 @@ PlanStep& AddLaunch(const Frame& frame, int kernel, int64_t blocks, int block_th
                     std::vector<int64_t> integers, KernelPlan& plan);
 // Adds a copy of a whole buffer.
 void AddCopy(int from, int to, KernelPlan& plan);
+// Adds a kernel that writes `elements` zeros into a buffer.
+absl::Status AddZeros(const Frame& frame, int to, int64_t elements, KernelPlan& plan);
 // Adds AddKernel and AddLaunch of blocks enough for `threads` threads.
 absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& plan,
                              const KernelBody& body);

@@ -140,17 +140,7 @@ absl::Status EmitAlone(const Instruction& collective, const Frame& frame, Kernel
       AddCopy(exchange.first_from + i, to, plan);
       continue;
     }
-    const int64_t count = exchange.to[static_cast<size_t>(i)].element_count();
-    const auto body = [&](FusedEmitter&, KernelBuilder& k) -> absl::Status {
-      llvm::Value* const thread =
-          k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
-      return k.If(k.Less(thread, k.Index(count)), [&] {
-        constexpr uint8_t kZeros[16] = {};
-        k.Store(to, thread, k.Constant(k.buffer(to).type, kZeros));
-        return absl::OkStatus();
-      });
-    };
-    if (count > 0) RETURN_IF_ERROR(AddSimpleKernel(frame, count, plan, body));
+    RETURN_IF_ERROR(AddZeros(frame, to, exchange.to[static_cast<size_t>(i)].element_count(), plan));
   }
   return absl::OkStatus();
 }

@@ -1,0 +1,153 @@
+#include "passes/control_flow/async_to_call.h"
+
+#include "lib/ir/async_chain.h"
+#include "lib/ir/builder.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kOnlyThread = "main";
+
+// A step of a chain, and what the chain runs.
+struct AsyncStep {
+  Instruction* instruction;
+  Computation* wrapped;
+};
+
+// Whether the state of a chain holds all operands and the whole result.
+bool IsComplete(Shape state, const Computation& wrapped) {
+  return state.element(0).element_count_of_tuple() == wrapped.parameter_count() &&
+         Compatible(state.element(1), wrapped.root()->shape());
+}
+
+// Stands for what nobody reads.
+absl::StatusOr<Instruction*> MakePlaceholder(Builder& builder, Shape shape, SourceLoc loc) {
+  if (shape.IsToken()) return builder.OpWithShape(Opcode::kAfterAll, shape, {});
+  if (shape.IsTuple()) {
+    std::vector<Instruction*> elements;
+    for (const Shape element : shape.elements()) {
+      ASSIGN_OR_RETURN(Instruction * placeholder, MakePlaceholder(builder, element, loc));
+      elements.push_back(placeholder);
+    }
+    return builder.Tuple(elements);
+  }
+  if (!shape.IsArray() || shape.has_dynamic_dims())
+    return Unsupported(loc, "an asynchronous operation that carries `{}` cannot run at once",
+                       shape);
+  Instruction* zero = builder.Constant(Literal::Zero(shape.element_type()));
+  return shape.rank() == 0 ? zero : builder.Broadcast(zero, shape.dims(), {});
+}
+
+class StepRewriter {
+ public:
+  explicit StepRewriter(const AsyncStep& step)
+      : step_(step.instruction), wrapped_(step.wrapped), builder_(step.instruction->parent()) {
+    builder_.set_origin(step_);
+    if (step_->opcode() != Opcode::kAsyncStart) before_ = step_->operand(0);
+  }
+
+  absl::Status Run() {
+    BindOperands();
+    const bool is_done = step_->opcode() == Opcode::kAsyncDone;
+    const bool was_complete = before_ != nullptr && IsComplete(before_->shape(), *wrapped_);
+    Instruction* result = nullptr;
+    if (was_complete) {
+      result = builder_.GetTupleElement(before_, 1);
+    } else if (is_done || IsComplete(step_->shape(), *wrapped_)) {
+      result = MakeCall();
+    } else {
+      ASSIGN_OR_RETURN(result, MakePlaceholder(builder_, step_->shape().element(1), step_->loc()));
+    }
+    Instruction* value = result;
+    if (!is_done) {
+      ASSIGN_OR_RETURN(value, MakeState(result));
+    }
+    RETURN_IF_ERROR(builder_.status());
+    step_->parent()->Replace(step_, value);
+    return absl::OkStatus();
+  }
+
+ private:
+  void BindOperands() {
+    int own = 0;
+    if (before_ != nullptr) {
+      own = 1;
+      Instruction* bound = builder_.GetTupleElement(before_, 0);
+      for (int i = 0; i < bound->shape().element_count_of_tuple(); ++i)
+        bound_.push_back(builder_.GetTupleElement(bound, i));
+    }
+    for (int i = own; i < step_->operand_count(); ++i) bound_.push_back(step_->operand(i));
+  }
+
+  // The control edges of the step are the call's: what carries its result may then go.
+  Instruction* MakeCall() {
+    Instruction* call = builder_.Call(bound_, wrapped_);
+    if (!builder_.status().ok()) return call;
+    for (Instruction* earlier : step_->control_predecessors()) call->AddControlPredecessor(earlier);
+    for (Instruction* later : step_->control_successors()) later->AddControlPredecessor(call);
+    step_->DropControlEdges();
+    return call;
+  }
+
+  absl::StatusOr<Instruction*> MakeState(Instruction* result) {
+    std::vector<Instruction*> parts = {builder_.Tuple(bound_), result};
+    const Shape shape = step_->shape();
+    for (int i = 2; i < shape.element_count_of_tuple(); ++i) {
+      const bool passed_on = before_ != nullptr && i < before_->shape().element_count_of_tuple() &&
+                             Compatible(before_->shape().element(i), shape.element(i));
+      if (passed_on) {
+        parts.push_back(builder_.GetTupleElement(before_, i));
+      } else {
+        ASSIGN_OR_RETURN(Instruction * context,
+                         MakePlaceholder(builder_, shape.element(i), step_->loc()));
+        parts.push_back(context);
+      }
+    }
+    return builder_.OpWithShape(Opcode::kTuple, shape, parts);
+  }
+
+  Instruction* step_;
+  Computation* wrapped_;
+  Instruction* before_ = nullptr;  // the state that the step continues; null for a start
+  Builder builder_;
+  std::vector<Instruction*> bound_;
+};
+
+// The computation and all it calls.
+void MoveToOnlyThread(Computation& computation) {
+  if (computation.execution_thread() != kOnlyThread) computation.set_execution_thread(kOnlyThread);
+  for (Instruction* instruction : computation.instructions()) {
+    for (Computation* callee : instruction->calls()) MoveToOnlyThread(*callee);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<bool> AsyncToCall::Run(Module& module, PassContext& context) {
+  const OpcodeSet opcodes = {Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone};
+  // All chains are followed before the first of them changes.
+  std::vector<AsyncStep> steps;
+  for (Computation* computation : context.Computations(module, opcodes)) {
+    for (Instruction* instruction : computation->PostOrder()) {
+      if (!opcodes.Has(instruction->opcode())) continue;
+      const Instruction* start =
+          instruction->opcode() == Opcode::kAsyncStart ? instruction : AsyncStartOf(*instruction);
+      if (start == nullptr)
+        return Error(instruction->loc(), "`{}` belongs to no async-start", instruction->name());
+      steps.push_back({instruction, start->call(0)});
+    }
+  }
+  // Half a chain means nothing: all of them or none.
+  if (steps.empty() || !context.MayRewrite()) return false;
+  for (const AsyncStep& step : steps) {
+    context.Passed(*step.instruction, "runs at once");
+    RETURN_IF_ERROR(StepRewriter(step).Run());
+    context.Count("steps");
+  }
+  for (const AsyncStep& step : steps) MoveToOnlyThread(*step.wrapped);
+  return true;
+}
+
+HLO_DEFINE_PASS(AsyncToCall)
+
+}  // namespace hlo
