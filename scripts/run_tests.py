@@ -179,6 +179,10 @@ def fuzz(build, totals):
     closing("hlo-fuzz --mode=proto, at most 15 seconds",
             [build / "bin/hlo-fuzz", "--mode=proto", "--seconds=15", "--runs=40000", "--seed=1", "--max-length=30000",
              "--seeds=testdata/tools/Inputs", "--seeds=testdata/parser"], totals)
+    # The same programs every time, and others every day.
+    for what, seed in (("", 1), (" and the seed of the day", int(time.strftime("%Y%m%d", time.gmtime())))):
+        closing(f"hlo-fuzz --mode=platforms, a minute{what}",
+                [build / "bin/hlo-fuzz", "--mode=platforms", "--seconds=60", f"--seed={seed}", "--seeds=testdata/run"], totals)
 
 
 def repo(build, totals):

@@ -70,6 +70,11 @@ constexpr auto EncodeKey(S x, FloatOrder order) {
     const auto sign = static_cast<Bits>(Bits{1} << sign_at);
     if (order == FloatOrder::kCanonical && bits == sign) bits = 0;
     const auto all = static_cast<Bits>(sign | static_cast<Bits>(sign - 1));
+    if constexpr (requires { S::kHasNegZero; }) {
+      // The bits of -0 that a type does not have are its NaN, which comes before all others.
+      if (S::kHasSign && !S::kHasNegZero && (bits & sign) != 0)
+        return bits == sign ? Bits{0} : static_cast<Bits>((~bits & all) + 1);
+    }
     return static_cast<Bits>((bits & sign) != 0 ? static_cast<Bits>(~bits & all)
                                                 : static_cast<Bits>(bits | sign));
   } else if constexpr (IsSignedKey<S>()) {
