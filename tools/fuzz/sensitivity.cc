@@ -239,7 +239,7 @@ bool MayBe(const Literal& actual, const Literal& expected, const std::vector<Lit
   const std::complex<double> want = At(expected, i), got = At(actual, i);
   double moved = 0;
   if (reached && IsFloat(ComponentType(expected.element_type())))
-    moved = NoiseOf(expected.element_type()) * (std::abs(want) + 1) / (4 * kRoom);
+    moved = NoiseOf(expected.element_type()) * (std::abs(want) + 1) / kRoom;
   for (const Literal& run : noisy) {
     if (SameBits(run, expected, i)) continue;
     // Integers, and what noise makes infinite or NaN, move as they like.

@@ -41,8 +41,7 @@ class CumulativeEmission {
     FusionEmitter::ActiveNest& nest = emitter_.Open(-1, sizes);
     const bool is_minor = window_.dimension + 1 == sizes.size();
     const int lanes = is_minor ? 1 : std::max(1, options_.vector_bytes / 4);
-    nest.levels =
-        emitter_.LevelsFor(nest.groups.back().size, std::min(lanes, nest.plan->lanes_limit));
+    nest.levels = emitter_.LevelsFor(nest, lanes);
     const int64_t size = nest.groups[0].size;
     const int64_t step = nest.groups.size() == 1 ? nest.levels.front() : 1;
     const int64_t chunk = RoundUp(CeilDiv(size, 256), step);

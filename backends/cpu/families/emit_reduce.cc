@@ -151,8 +151,7 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   // registers.
   const int unroll = IsAnyCostly(*instruction->operand(0)) ? 1 : 4;
   if (vectors)
-    nest.levels =
-        LevelsFor(nest.groups.back().size, std::min(unroll * base_lanes_, nest.plan->lanes_limit));
+    nest.levels = LevelsFor(nest, unroll * base_lanes_);
   const std::vector<int> levels = LevelsOf(nest, nest.groups.size() - 1);
   Values carried;
   for (const int level : levels) {

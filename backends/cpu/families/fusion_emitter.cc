@@ -374,8 +374,10 @@ Index FusionEmitter::IndexOf(const ActiveNest& nest, int rank) const {
   return index;
 }
 
-std::vector<int> FusionEmitter::LevelsFor(int64_t size, int lanes) const {
+std::vector<int> FusionEmitter::LevelsFor(const ActiveNest& nest, int lanes) const {
   std::vector<int> levels;
+  const int64_t size = nest.groups.back().size;
+  lanes = std::min(lanes, nest.plan->lanes_limit);
   int first = lanes;
   while (first > 1 && size % first != 0 && first > base_lanes_) first /= 2;
   if (size % first != 0) first = lanes;

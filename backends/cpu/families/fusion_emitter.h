@@ -84,8 +84,9 @@ class FusionEmitter {
                                      const Body& body);
   // Lanes of the loop that is being emitted.
   int lanes() const { return lanes_; }
-  // Lanes for the last group: at most `lanes`, so that little is left over.
-  std::vector<int> LevelsFor(int64_t size, int lanes) const;
+  // Lanes for the last group of the nest: at most `lanes`, and what the plan allows, so that little
+  // is left over.
+  std::vector<int> LevelsFor(const ActiveNest& nest, int lanes) const;
   // Lanes of the loops that group `g` runs in, one after the other.
   std::vector<int> LevelsOf(const ActiveNest& nest, size_t g) const;
 

@@ -119,8 +119,7 @@ class LoopEmission {
     SeparateRows(nest);
     const size_t last = nest.groups.size() - 1;
     const int64_t last_size = nest.groups[last].size;
-    nest.levels =
-        emitter_.LevelsFor(last_size, std::min(WantedLanes(last_size), nest.plan->lanes_limit));
+    nest.levels = emitter_.LevelsFor(nest, WantedLanes(last_size));
     // Tiles are squares; their loop is the one around the lanes'.
     const bool tiled = ArrangeTile(nest);
     const size_t cut = tiled ? last - 1 : last;  // the group that may be cut into pieces
@@ -178,7 +177,7 @@ class LoopEmission {
       const auto first = nest.groups.begin() + static_cast<int64_t>(g);
       std::rotate(first, first + 1, nest.groups.end() - 1);
       nest.tile_group = static_cast<int>(nest.groups.size()) - 2;
-      nest.levels = emitter_.LevelsFor(nest.groups.back().size, lanes);
+      nest.levels = emitter_.LevelsFor(nest, lanes);
       return true;
     }
     return false;

@@ -51,7 +51,7 @@ class ScatterEmission {
         emitter_.Open(static_cast<int>(scatter_.id()), scatter_sizes);
     FusionEmitter::ActiveNest& windows = emitter_.Open(-2, window_sizes);
     const int64_t columns = windows.groups.back().size;
-    windows.levels = emitter_.LevelsFor(columns, LanesFor(windows));
+    windows.levels = emitter_.LevelsFor(windows, LanesFor());
     // Pieces of the columns, if there is nothing to copy first.
     const int64_t lanes = windows.levels.front();
     const bool split = shared && windows.groups.size() == 1 && columns >= 2 * lanes;
@@ -80,21 +80,21 @@ class ScatterEmission {
   }
 
   // The innermost window dimension is a run of the operand's memory.
-  int LanesFor(const FusionEmitter::ActiveNest& windows) const {
+  int LanesFor() const {
     const int rank = scatter_.operand(0)->shape().rank();
     const bool minor_is_window = rank > 0 && !Contains(attrs_.inserted_window_dims, rank - 1) &&
                                  !Contains(attrs_.input_batching_dims, rank - 1);
     if (!minor_is_window || attrs_.update_window_dims.empty()) return 1;
     const int last = scatter_.operand(count_ + 1)->shape().rank() - 1;
     if (attrs_.update_window_dims.back() != last) return 1;
-    return std::min(2 * std::max(1, options_.vector_bytes / 4), windows.plan->lanes_limit);
+    return 2 * std::max(1, options_.vector_bytes / 4);
   }
 
   absl::Status CopyOperands() {
     for (int k = 0; k < count_; ++k) {
       const int64_t sizes[] = {scatter_.operand(k)->shape().element_count()};
       FusionEmitter::ActiveNest& nest = emitter_.Open(-3 - k, sizes);
-      nest.levels = emitter_.LevelsFor(sizes[0], std::max(1, options_.vector_bytes / 4));
+      nest.levels = emitter_.LevelsFor(nest, std::max(1, options_.vector_bytes / 4));
       const auto body = [&](const Values& none) -> absl::StatusOr<Values> {
         const Index linear = emitter_.IndexOf(nest, 1);
         const Index index = emitter_.MapReshape(sizes, result_dims_, linear);
