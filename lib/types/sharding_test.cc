@@ -90,7 +90,7 @@ TEST_CASE("subgroups are merged, sorted and simplified", "[types][sharding]") {
   CHECK(CanonicalText(Groups(Iota({2, 3, 4}, {4, 6}, {1, 0}), {kReplicated, kManual})) ==
         "{devices=[2,4,3]<=[4,2,3]T(1,0,2) last_tile_dims={manual, replicated}}");
   CHECK(CanonicalText(Groups(Iota({2, 6, 2}, {6, 4}, {1, 0}), {kReplicated, kManual})) ==
-        "{devices=[2,2,6]<=[3,2,2,2]T(2,1,3,0) last_tile_dims={manual, replicated}}");
+        "{devices=[2,2,6]<=[3,2,2,2]T(2,1,0,3) last_tile_dims={manual, replicated}}");
   CHECK(CanonicalText(Groups(Iota({2, 2, 2}, {4, 2}, {1, 0}), {kReplicated, kManual})) ==
         "{devices=[2,2,2]<=[2,2,2]T(2,1,0) last_tile_dims={manual, replicated}}");
 }

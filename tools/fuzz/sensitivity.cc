@@ -127,7 +127,10 @@ double NoiseOf(ElementType type) {
 Literal NoiseFor(Shape shape, FuzzRandom& random) {
   Literal noise(shape.WithDefaultLayout());
   const double size = NoiseOf(shape.element_type());
-  const auto draw = [&] { return random.OneIn(2) ? size : -size; };
+  // Of many sizes, so that what is added twice does not cancel.
+  const auto draw = [&] {
+    return size * (random.OneIn(2) ? 1 : -1) * (0.5 + static_cast<double>(random.Below(64)) / 128);
+  };
   for (int64_t i = 0; i < noise.element_count(); ++i) {
     if (IsComplex(shape.element_type())) {
       noise.SetComplex(i, {draw(), draw()});
