@@ -507,6 +507,13 @@ class Assigner {
     }
   }
 
+  // Whether one of the results of an instruction is already in the place of `value`: a result that
+  // nobody reads ends where it begins, too.
+  bool HoldsOne(int value, const std::vector<int>& results) {
+    return std::any_of(results.begin(), results.end(),
+                       [&](int result) { return IsTemp(result) && Find(result) == Find(value); });
+  }
+
   void ShareDyingOperands() {
     for (const Instruction* instruction : plain_) {
       const int now = times_[instruction];
@@ -519,7 +526,7 @@ class Assigner {
           const int p = of[0];
           if (!IsTemp(p) || At(p).bytes != At(mine[leaf]).bytes || Find(p) == Find(mine[leaf]))
             continue;
-          if (BothPlaced(p, mine[leaf]) || IntervalOf(p).second != now ||
+          if (BothPlaced(p, mine[leaf]) || IntervalOf(p).second != now || HoldsOne(p, mine) ||
               !CanShareAt(instruction, p, static_cast<int>(leaf)))
             continue;
           Merge(p, mine[leaf]);

@@ -41,7 +41,7 @@ TEST_CASE("programs are valid and use most of the vocabulary", "[fuzz][programs]
   }
   CHECK(empty < 30);
   CHECK(opcodes.size() > 90);
-  CHECK(types.size() > 25);
+  CHECK(types.size() > 24);
 }
 
 TEST_CASE("a configuration survives in the text", "[fuzz][config]") {

@@ -324,10 +324,19 @@ std::optional<Value> FusionEmitter::LoadTransposed(int buffer, const Affine& aff
   return tiles_.back().columns[static_cast<size_t>(offset)];
 }
 
+// One element for all lanes: where a mask may hold for none of them, it is read in vain, and from
+// inside the buffer.
+Value FusionEmitter::InBounds(int buffer, const Affine& affine, Value index) {
+  const int64_t last = b_.kernel().buffers[static_cast<size_t>(buffer)].elements - 1;
+  const Range range = RangeOf(affine);
+  if (mask_ == tile::kNoValue || (range.lo >= 0 && range.hi <= last)) return index;
+  return b_.Max(b_.Index(0), b_.Min(index, b_.Index(last)));
+}
+
 Value FusionEmitter::LoadElement(int buffer, const Affine& affine) {
   reads_.push_back({buffer, affine});
   const Address address = ToAddress(affine);
-  if (address.lanes == 1) return b_.Load(buffer, address.base);
+  if (address.lanes == 1) return b_.Load(buffer, InBounds(buffer, affine, address.base));
   if (mask_ != tile::kNoValue) {
     const Value zero = b_.Constant(b_.kernel().buffers[buffer].type, {0, 0});
     return b_.LoadMasked(buffer, address.base, address.lanes, address.step, mask_, zero);

@@ -208,6 +208,7 @@ class FusionEmitter {
   bool IsAnyCostly(const Instruction& root) const;
   std::optional<Value> LoadKept(const Instruction* instruction, const Index& index);
   std::optional<Value> LoadTransposed(int buffer, const Affine& affine, const Address& address);
+  Value InBounds(int buffer, const Affine& affine, Value index);
   // With loads that touch memory only where `mask` holds, too.
   absl::StatusOr<Value> Masked(Value mask, const Emission& emission);
   bool DependsOnLanes(const Affine& affine) const;
