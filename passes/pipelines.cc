@@ -19,6 +19,7 @@ constexpr PipelineStep kCpu[] = {
     {"dce", "operands of folded instructions"},
     {"while-loop-invariant-code-motion", "behind the inliner: it sees whole bodies"},
     {"convolution-operand-swap", "the library would multiply padding"},
+    {"cpu-small-dots", "a small loop is one function when all of it is kernels"},
     {"flatten-call-graph", "buffer assignment wants one call site per computation"},
     {"cpu-fusion", "last: makes the kernels that the back end emits as they are"},
     {"dce", "producers that were copied into all their users"},

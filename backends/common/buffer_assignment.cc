@@ -347,12 +347,13 @@ class Assigner {
     for (const int value : initial) Touch(value);
     ++time_;
     DefineNew(loop);
-    const std::vector<int> state = leaves(loop);
     const Computation& condition = *loop->while_condition();
     const Computation& body = *loop->while_body();
     for (const Shape other : {loop->operand(0)->shape(), body.root()->shape(),
                               body.parameter(0)->shape(), condition.parameter(0)->shape()})
       RETURN_IF_ERROR(CheckStoredAlike(other, loop->shape(), loop->loc()));
+    ShareInvariants(body, initial, leaves(loop));
+    const std::vector<int> state = leaves(loop);
     leaves(condition.parameter(0)) = state;
     leaves(body.parameter(0)) = state;
     const int init_time = times_[loop];
@@ -373,6 +374,24 @@ class Assigner {
     return absl::OkStatus();
   }
 
+  // What the body hands on as it is is the initial value itself, wherever that lies.
+  static void ShareInvariants(const Computation& body, const std::vector<int>& initial,
+                              std::vector<int>& state) {
+    const Instruction& root = *body.root();
+    const Instruction* const parameter = body.parameter(0);
+    if (root.opcode() != Opcode::kTuple) return;
+    size_t leaf = 0;
+    for (int i = 0; i < root.operand_count(); ++i) {
+      const Instruction& element = *root.operand(i);
+      const auto end = leaf + static_cast<size_t>(LeafCount(element.shape()));
+      const bool same = element.opcode() == Opcode::kGetTupleElement &&
+                        element.operand(0) == parameter && element.tuple_index() == i;
+      for (; leaf < end; ++leaf) {
+        if (same) state[leaf] = initial[leaf];
+      }
+    }
+  }
+
   // Lets the body compute its results in the state's slices where no one reads the old value any
   // more.
   void LinkBodyResults(const Instruction* loop, const std::vector<int>& state,
@@ -382,7 +401,7 @@ class Assigner {
     std::set<int> taken;
     std::vector<std::pair<int, int>> needed;
     for (size_t i = 0; i < state.size(); ++i) {
-      if (result[i] == state[i]) invariant_.insert(state[i]);
+      if (result[i] == state[i]) invariant_[state[i]].push_back({times_[loop], body_end});
       if (result[i] == state[i] || At(state[i]).bytes == 0) continue;
       const int r = result[i];
       const bool mergeable = IsTemp(r) && !state_set.contains(r) && !taken.contains(Find(r)) &&
@@ -434,8 +453,8 @@ class Assigner {
     CopyList& copies = out_.init_copies_[loop];
     std::set<int> taken;
     for (size_t i = 0; i < state.size(); ++i) {
-      if (At(state[i]).bytes == 0) continue;
       const int x = initial[i];
+      if (At(state[i]).bytes == 0 || x == state[i]) continue;
       if (IsTemp(x) && !BothPlaced(state[i], x) && IntervalOf(x).second <= init_time &&
           !taken.contains(Find(x)) && InCurrentScope(x, loop)) {
         taken.insert(Find(x));
@@ -656,13 +675,22 @@ class Assigner {
     return slices_[root];
   }
 
+  // Inside a loop that hands the value on unchanged.
+  bool IsInvariantAt(int value, int time) const {
+    const auto it = invariant_.find(value);
+    if (it == invariant_.end()) return false;
+    return std::any_of(it->second.begin(), it->second.end(), [time](const auto& loop) {
+      return loop.first < time && time <= loop.second;
+    });
+  }
+
   // Loop state that every iteration hands on unchanged.
   void FindUnchanging() {
     for (const auto& [instruction, values] : out_.leaf_values_) {
       if (values.size() != 1) continue;
       const Value& value = At(values[0]);
       if (value.storage == Storage::kConstant || value.storage == Storage::kArgument ||
-          (invariant_.contains(values[0]) && instruction->parent() != value.def->parent())) {
+          IsInvariantAt(values[0], times_[instruction])) {
         out_.unchanging_.insert(instruction);
       }
     }
@@ -703,7 +731,7 @@ class Assigner {
   std::vector<LoopStart> loops_;
   absl::flat_hash_map<int, std::pair<int, int>> group_;
   absl::flat_hash_map<int, int> group_allocation_;
-  std::set<int> invariant_;                   // loop state values
+  absl::flat_hash_map<int, std::vector<std::pair<int, int>>> invariant_;  // value -> loops' times
   absl::flat_hash_map<int, int> donated_to_;  // argument leaf -> result leaf
   absl::flat_hash_map<int, BufferSlice> slices_;
   std::vector<PendingCopy> pending_;

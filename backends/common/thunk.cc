@@ -94,6 +94,11 @@ void ControlThunk::ForgetOperands() const {
 
 // ---- while ----
 
+absl::Status TooManyIterations(std::string_view loop, int64_t limit) {
+  return absl::DeadlineExceededError(
+      fmt::format("`{}` did not end within {} iterations", loop, limit).c_str());
+}
+
 namespace {
 
 std::vector<ThunkList> Pair(ThunkList first, ThunkList second) {
@@ -128,9 +133,7 @@ absl::Status WhileThunk::Execute(ExecuteContext& context) const {
       if (go_on == 0) break;
     }
     if (context.max_loop_iterations > 0 && iteration >= context.max_loop_iterations) {
-      return absl::DeadlineExceededError(
-          fmt::format("`{}` did not end within {} iterations", name(), context.max_loop_iterations)
-              .c_str());
+      return TooManyIterations(name(), context.max_loop_iterations);
     }
     RETURN_IF_ERROR(ExecuteAll(body(), context));
   }

@@ -114,6 +114,9 @@ class ControlThunk : public Thunk {
   std::vector<ThunkList> lists_;
 };
 
+// What a loop says that `ExecuteContext::max_loop_iterations` stops.
+absl::Status TooManyIterations(std::string_view loop, int64_t limit);
+
 // Runs `condition` and, while its result is true, `body`. A known trip count skips the condition.
 class WhileThunk final : public ControlThunk {
  public:

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "backends/common/control_flow.h"
 #include "backends/common/refusal.h"
 #include "backends/common/stored_array.h"
@@ -11,6 +12,7 @@
 #include "backends/cpu/families/family.h"
 #include "backends/cpu/kernel_planner.h"
 #include "backends/cpu/kernel_thunk.h"
+#include "backends/cpu/loop_program.h"
 #include "backends/cpu/memory_states.h"
 #include "backends/cpu/show_code.h"
 #include "backends/cpu/tile/emit_llvm.h"
@@ -62,6 +64,12 @@ struct UniqueKernel {
   std::vector<bool> checked;  // accesses, by node; empty: none
 };
 
+// A loop that is one function.
+struct LoopFunction {
+  const Instruction* loop;
+  tile::Program program;
+};
+
 struct PlannedKernel {
   KernelPlan plan;
   int unique = -1;
@@ -98,6 +106,8 @@ class ProgramEmitter {
     if (!unsupported_.empty()) return StatusOf(absl::StatusCode::kUnimplemented, unsupported_);
     ASSIGN_OR_RETURN(program_.buffers, BufferAssignment::Make(module_, Hooks()));
     RETURN_IF_ERROR(PlanShared());
+    PlanLoops(*module_.entry());
+    RETURN_IF_ERROR(FindUniqueKernels());
     RETURN_IF_ERROR(Compile());
     ASSIGN_OR_RETURN(program_.thunks, Emit(*module_.entry()));
     if (!program_.buffers->entry_end().copies.empty()) {
@@ -231,15 +241,6 @@ class ProgramEmitter {
                                : UnprovenText(plan.kernel, plan.task_count),
                            plan.kernel.ToString());
       });
-      ASSIGN_OR_RETURN(std::vector<bool> checked, CheckedAccesses(*instruction, planned.plan));
-      if (jit_ == nullptr) continue;
-      const auto [it, inserted] =
-          by_key_.emplace(KeyOf(planned.plan), static_cast<int>(unique_.size()));
-      if (inserted) {
-        unique_.push_back(
-            {planned.plan.kernel, std::string(instruction->name()), std::move(checked)});
-      }
-      planned.unique = it->second;
     }
     return absl::OkStatus();
   }
@@ -264,30 +265,81 @@ class ProgramEmitter {
     return key + fmt::format(" {}", plan.task_count);
   }
 
-  absl::Status Compile() {
-    if (jit_ == nullptr) return absl::OkStatus();
-    const auto build = [&](int i, llvm::Module& module) -> absl::Status {
-      const UniqueKernel& unique = unique_[static_cast<size_t>(i)];
-      const tile::EmitOptions emit{library_.host.level >= IsaLevel::kAvx2, unique.checked};
-      ASSIGN_OR_RETURN(llvm::Function * function,
-                       tile::EmitLlvm(unique.kernel, SymbolOf(i), emit, module));
-      jit_->SetUpFunction(*function);
-      return absl::OkStatus();
-    };
-    RETURN_IF_ERROR(ShowCode(build));
-    ASSIGN_OR_RETURN(program_.code,
-                     jit_->CompileAll(pool_, static_cast<int>(unique_.size()), build));
-    return absl::OkStatus();
+  // ---- loops that become one function ----
+
+  std::optional<const KernelPlan*> KernelIn(const Instruction& instruction) const {
+    const auto it = means_.find(&instruction);
+    if (it == means_.end()) return std::nullopt;
+    if (it->second == Means::kNothing) return nullptr;
+    if (it->second != Means::kKernel) return std::nullopt;
+    return &planned_.at(&instruction).plan;
   }
 
-  static std::string SymbolOf(int unique) { return fmt::format("kernel_{}", unique); }
+  // The outermost ones; their kernels need no functions of their own.
+  void PlanLoops(const Computation& computation) {
+    const KernelOf kernel_of = [this](const Instruction& i) { return KernelIn(i); };
+    // What is checked is checked kernel by kernel.
+    const bool joins = jit_ != nullptr && options_.cpu.checks == CpuChecks::kNone;
+    for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
+      if (means_.at(instruction) != Means::kControl) {
+        run_alone_.insert(instruction);
+      } else if (joins && instruction->opcode() == Opcode::kWhile &&
+                 IsLoopOfSmallKernels(*instruction, kernel_of)) {
+        loop_numbers_[instruction] = static_cast<int>(loops_.size());
+        loops_.push_back(
+            {instruction, MakeLoopProgram(*instruction, *program_.buffers, kernel_of)});
+      } else {
+        for (const Computation* callee : instruction->calls()) PlanLoops(*callee);
+      }
+    }
+  }
 
-  absl::Status ShowCode(const std::function<absl::Status(int, llvm::Module&)>& build) {
-    for (size_t i = 0; i < unique_.size(); ++i) {
-      RETURN_IF_ERROR(ShowKernelCode(*jit_, static_cast<int>(i), unique_[i].name, build, options_));
+  absl::Status FindUniqueKernels() {
+    for (const Instruction* instruction : kernel_order_) {
+      if (!run_alone_.contains(instruction)) continue;
+      PlannedKernel& planned = planned_[instruction];
+      ASSIGN_OR_RETURN(std::vector<bool> checked, CheckedAccesses(*instruction, planned.plan));
+      if (jit_ == nullptr) continue;
+      const auto [it, inserted] =
+          by_key_.emplace(KeyOf(planned.plan), static_cast<int>(unique_.size()));
+      planned.unique = it->second;
+      if (!inserted) continue;
+      unique_.push_back(
+          {planned.plan.kernel, std::string(instruction->name()), std::move(checked)});
     }
     return absl::OkStatus();
   }
+
+  // ---- code ----
+
+  // Loops first: they are the largest.
+  absl::Status Compile() {
+    if (jit_ == nullptr) return absl::OkStatus();
+    const size_t loops = loops_.size();
+    const auto build = [&](int i, llvm::Module& module) -> absl::Status {
+      const auto n = static_cast<size_t>(i);
+      const std::string symbol = SymbolOf(i);
+      tile::EmitOptions emit{library_.host.level >= IsaLevel::kAvx2, {}};
+      if (n >= loops) emit.checked = unique_[n - loops].checked;
+      ASSIGN_OR_RETURN(llvm::Function * function,
+                       n < loops
+                           ? tile::EmitProgram(loops_[n].program, symbol, emit, module)
+                           : tile::EmitLlvm(unique_[n - loops].kernel, symbol, emit, module));
+      jit_->SetUpFunction(*function);
+      return absl::OkStatus();
+    };
+    const size_t count = loops + unique_.size();
+    for (size_t i = 0; i < count; ++i) {
+      const std::string name =
+          i < loops ? std::string(loops_[i].loop->name()) : unique_[i - loops].name;
+      RETURN_IF_ERROR(ShowKernelCode(*jit_, static_cast<int>(i), name, build, options_));
+    }
+    ASSIGN_OR_RETURN(program_.code, jit_->CompileAll(pool_, static_cast<int>(count), build));
+    return absl::OkStatus();
+  }
+
+  static std::string SymbolOf(int number) { return fmt::format("kernel_{}", number); }
+
   // ---- thunks ----
 
   absl::StatusOr<ThunkList> Emit(const Computation& computation) {
@@ -319,6 +371,8 @@ class ProgramEmitter {
       case Means::kEval:
         return Tracked(MakeEvalThunk(instruction, BuffersOf(instruction), library_), instruction);
       case Means::kControl:
+        if (const auto it = loop_numbers_.find(&instruction); it != loop_numbers_.end())
+          return EmitLoop(instruction, it->second);
         RETURN_IF_ERROR(EmitControlFlow(
             instruction, *program_.buffers, [this](const Computation& c) { return Emit(c); },
             thunks));
@@ -344,15 +398,28 @@ class ProgramEmitter {
     return declined ? MakeEvalThunk(instruction, buffers, library_) : std::move(thunk);
   }
 
+  template <class Function>
+  absl::StatusOr<Function*> FunctionOf(const Instruction& instruction, int number) {
+    Function* const function =
+        program_.code[static_cast<size_t>(number)]->Function<Function>(SymbolOf(number));
+    RET_CHECK(function != nullptr, "code of `{}` is missing in its object", instruction.name());
+    return function;
+  }
+
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitLoop(const Instruction& loop, int number) {
+    ASSIGN_OR_RETURN(tile::ProgramFunction * function,
+                     FunctionOf<tile::ProgramFunction>(loop, number));
+    return std::make_unique<ProgramThunk>(loop, loops_[static_cast<size_t>(number)].program,
+                                          function);
+  }
+
   absl::StatusOr<KernelCode> CodeOf(const Instruction& instruction) {
     PlannedKernel& planned = planned_.at(&instruction);
     if (jit_ == nullptr) return KernelCode::Evaluated(std::move(planned.plan.kernel), instruction);
-    const int unique = planned.unique;
-    tile::KernelFunction* function =
-        program_.code[static_cast<size_t>(unique)]->Function<tile::KernelFunction>(
-            SymbolOf(unique));
-    RET_CHECK(function != nullptr, "kernel of `{}` is missing in its object", instruction.name());
-    if (unique_[static_cast<size_t>(unique)].checked.empty()) return KernelCode(function);
+    ASSIGN_OR_RETURN(tile::KernelFunction * function,
+                     FunctionOf<tile::KernelFunction>(
+                         instruction, static_cast<int>(loops_.size()) + planned.unique));
+    if (unique_[static_cast<size_t>(planned.unique)].checked.empty()) return KernelCode(function);
     return KernelCode(function, std::move(planned.plan.kernel), instruction);
   }
 
@@ -393,6 +460,9 @@ class ProgramEmitter {
   std::vector<const Instruction*> kernel_order_;
   absl::flat_hash_map<std::string, int> by_key_;
   std::vector<UniqueKernel> unique_;
+  std::vector<LoopFunction> loops_;
+  absl::flat_hash_map<const Instruction*, int> loop_numbers_;
+  absl::flat_hash_set<const Instruction*> run_alone_;  // not part of a loop function
   Program program_;
 };
 

@@ -84,29 +84,73 @@ int BaseLanes(const Instruction& fusion, const FamilyOptions& options) {
   return std::max(1, options.vector_bytes / std::min(4, widest));
 }
 
+namespace {
+
+// Elements an instruction computes or walks over. An update in place touches its window only.
+int64_t WorkOf(const Instruction& i, bool in_place) {
+  if (i.opcode() == Opcode::kReduce) return i.operand(0)->shape().element_count();
+  if (i.opcode() == Opcode::kDynamicUpdateSlice && in_place)
+    return i.operand(1)->shape().element_count();
+  if (i.opcode() == Opcode::kScatter && in_place)
+    return i.operand(i.operand_count() - 1)->shape().element_count();
+  int64_t elements = i.shape().element_count();
+  if (i.opcode() == Opcode::kReduceWindow) {
+    for (const WindowDim& dim : i.attrs<ReduceWindowAttrs>().window.dims) elements *= dim.size;
+  }
+  return elements;
+}
+
+int64_t BytesOf(Shape shape) {
+  int64_t sum = 0;
+  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
+    sum += leaf.IsArray() ? leaf.byte_size() : 0;
+  });
+  return sum;
+}
+
+// Bytes that one reader takes from the array it has as operand `index`.
+int64_t BytesRead(const Instruction& reader, int index, bool in_place, int64_t all) {
+  switch (reader.opcode()) {
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather: return index == 0 ? std::min(all, BytesOf(reader.shape())) : all;
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kScatter: return index == 0 && in_place ? 0 : all;
+    default: return all;
+  }
+}
+
+int64_t BytesReadOf(const Instruction& fusion, int operand, bool in_place, int64_t written) {
+  const int64_t bytes = BytesOf(fusion.operand(operand)->shape());
+  const int64_t all = std::min(bytes, 4 * written + 65536);
+  if (!fusion.IsFusion()) return BytesRead(fusion, operand, in_place, all);
+  if (operand >= fusion.fused_computation()->parameter_count()) return 0;
+  int64_t sum = 0;
+  for (const Use& use : fusion.fused_computation()->parameter(operand)->uses())
+    sum += BytesRead(*use.user, use.operand_index, in_place, all);
+  return std::min(sum, all);
+}
+
+}  // namespace
+
 double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
   const double lanes = std::max(1, options.vector_bytes / 4);
+  const bool in_place = SharesWanted(fusion, options);
+  const Instruction* const root = RootOf(fusion);
   double cost = 0;
   for (const Instruction* i : BodyOf(fusion)) {
     if (!i->shape().IsArray() || i->opcode() == Opcode::kConstant) continue;
-    int64_t elements = i->shape().element_count();
-    if (i->opcode() == Opcode::kReduce) elements = i->operand(0)->shape().element_count();
-    if (i->opcode() == Opcode::kReduceWindow) {
-      for (const WindowDim& dim : i->attrs<ReduceWindowAttrs>().window.dims) elements *= dim.size;
-    }
-    cost += static_cast<double>(elements) * (IsCostly(*i) ? 6.0 : 0.3) / lanes;
+    const auto elements = static_cast<double>(WorkOf(*i, in_place && i == root));
+    cost += elements * (IsCostly(*i) ? 6.0 : 0.3) / lanes;
   }
-  const auto bytes = [](const Instruction* i) {
-    int64_t sum = 0;
-    ForEachLeaf(i->shape(), [&](Shape leaf, const ShapeIndex&) {
-      sum += leaf.IsArray() ? leaf.byte_size() : 0;
-    });
-    return static_cast<double>(sum);
-  };
-  double traffic = bytes(&fusion);
-  for (const Instruction* operand : fusion.operands())
-    traffic += std::min(bytes(operand), 4 * bytes(&fusion) + 65536);
-  return cost + traffic * 0.04;
+  int64_t written = BytesOf(fusion.shape());
+  if (in_place) written = BytesOf(root->operand(root->operand_count() - 1)->shape());
+  if (in_place && root->opcode() == Opcode::kDynamicUpdateSlice)
+    written = BytesOf(root->operand(1)->shape());
+  int64_t traffic = written;
+  for (int i = 0; i < fusion.operand_count(); ++i)
+    traffic += BytesReadOf(fusion, i, in_place, written);
+  return cost + static_cast<double>(traffic) * 0.04;
 }
 
 std::vector<BufferPair> WantsToShare(const Instruction& fusion) {

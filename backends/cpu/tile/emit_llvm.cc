@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "backends/cpu/tile/emit_body.h"
 #include "backends/cpu/tile/emit_element.h"
 #include "backends/cpu/tile/watch.h"
 #include "lib/support/status.h"
@@ -18,28 +19,21 @@ using LlvmValues = std::vector<llvm::Value*>;
 
 class KernelEmitter {
  public:
-  KernelEmitter(const Kernel& kernel, const EmitOptions& options, llvm::Module& module)
+  KernelEmitter(const Kernel& kernel, const EmitOptions& options, llvm::IRBuilder<>& b)
       : kernel_(kernel),
         options_(options),
-        module_(module),
-        context_(module.getContext()),
-        b_(context_) {}
+        function_(b.GetInsertBlock()->getParent()),
+        module_(*function_->getParent()),
+        context_(module_.getContext()),
+        b_(b) {}
 
-  absl::StatusOr<llvm::Function*> Emit(std::string_view name) {
-    llvm::Type* const pointer = b_.getPtrTy();
-    auto* const type = llvm::FunctionType::get(
-        b_.getVoidTy(), {pointer, b_.getInt64Ty(), b_.getInt64Ty(), pointer}, false);
-    function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
-                                       llvm::StringRef(name.data(), name.size()), module_);
-    b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+  void Emit(const KernelArguments& arguments) {
     values_.resize(kernel_.values.size());
-    EmitBuffers();
+    EmitBuffers(arguments);
     const Block& body = kernel_.blocks[0];
-    values_[body.arguments[0]] = {function_->getArg(1), nullptr};
-    values_[body.arguments[1]] = {function_->getArg(2), nullptr};
+    values_[body.arguments[0]] = {arguments.begin, nullptr};
+    values_[body.arguments[1]] = {arguments.end, nullptr};
     EmitBlock(body);
-    b_.CreateRetVoid();
-    return function_;
   }
 
  private:
@@ -59,21 +53,14 @@ class KernelEmitter {
 
   // ---- buffers ----
 
-  void EmitBuffers() {
-    int argument = 0;
+  void EmitBuffers(const KernelArguments& arguments) {
+    size_t argument = 0;
     for (const Buffer& buffer : kernel_.buffers) {
       switch (buffer.kind) {
-        case BufferKind::kArgument: {
-          llvm::Value* const slot =
-              b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(0), argument++);
-          llvm::LoadInst* const load = b_.CreateLoad(b_.getPtrTy(), slot);
-          load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
-          buffers_.push_back(load);
-          break;
-        }
+        case BufferKind::kArgument: buffers_.push_back(arguments.buffers[argument++]); break;
         case BufferKind::kScratch:
           buffers_.push_back(
-              b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(3), buffer.offset));
+              b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments.scratch, buffer.offset));
           break;
         case BufferKind::kConstant: buffers_.push_back(EmitConstantBuffer(buffer)); break;
       }
@@ -492,10 +479,10 @@ class KernelEmitter {
 
   const Kernel& kernel_;
   const EmitOptions& options_;
+  llvm::Function* const function_;
   llvm::Module& module_;
   llvm::LLVMContext& context_;
-  llvm::IRBuilder<> b_;
-  llvm::Function* function_ = nullptr;
+  llvm::IRBuilder<>& b_;
   std::vector<llvm::Value*> buffers_;
   std::vector<Emitted> values_;
   llvm::Value* watch_ = nullptr;           // checked code only,
@@ -504,10 +491,36 @@ class KernelEmitter {
 
 }  // namespace
 
+void EmitBody(const Kernel& kernel, const EmitOptions& options, const KernelArguments& arguments,
+              llvm::IRBuilder<>& b) {
+  KernelEmitter(kernel, options, b).Emit(arguments);
+}
+
 absl::StatusOr<llvm::Function*> EmitLlvm(const Kernel& kernel, std::string_view name,
                                          const EmitOptions& options, llvm::Module& module) {
   RET_CHECK(!kernel.blocks.empty(), "kernel `{}` has no body", name);
-  return KernelEmitter(kernel, options, module).Emit(name);
+  llvm::IRBuilder<> b(module.getContext());
+  llvm::Type* const pointer = b.getPtrTy();
+  auto* const type = llvm::FunctionType::get(
+      b.getVoidTy(), {pointer, b.getInt64Ty(), b.getInt64Ty(), pointer}, false);
+  auto* const function =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                             llvm::StringRef(name.data(), name.size()), module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  KernelArguments arguments;
+  for (int i = 0; i < kernel.argument_count(); ++i) {
+    llvm::LoadInst* const load =
+        b.CreateLoad(pointer, b.CreateConstInBoundsGEP1_64(pointer, function->getArg(0), i));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(module.getContext(), {}));
+    arguments.buffers.push_back(load);
+  }
+  arguments.begin = function->getArg(1);
+  arguments.end = function->getArg(2);
+  arguments.scratch = function->getArg(3);
+  EmitBody(kernel, options, arguments, b);
+  b.CreateRetVoid();
+  return function;
 }
 
 }  // namespace hlo::cpu::tile

@@ -1,0 +1,139 @@
+#include "passes/cpu/cpu_small_dots.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "lib/ir/builder.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMostMultiplications = 8192;
+
+bool Has(const DimVec& dims, int64_t d) {
+  return std::find(dims.begin(), dims.end(), d) != dims.end();
+}
+
+DimVec FreeDims(Shape shape, const DimVec& batch, const DimVec& contracting) {
+  DimVec free;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (!Has(batch, d) && !Has(contracting, d)) free.push_back(d);
+  }
+  return free;
+}
+
+// Computations that some loop runs.
+absl::flat_hash_set<const Computation*> LoopComputations(const Module& module) {
+  absl::flat_hash_set<const Computation*> found;
+  const auto visit = [&](auto&& self, const Computation& computation, bool in_loop) -> void {
+    if (in_loop && !found.insert(&computation).second) return;
+    for (const Instruction* i : computation.instructions()) {
+      if (i->opcode() != Opcode::kWhile && i->opcode() != Opcode::kConditional &&
+          i->opcode() != Opcode::kCall)
+        continue;
+      for (const Computation* callee : i->calls())
+        self(self, *callee, in_loop || i->opcode() == Opcode::kWhile);
+    }
+  };
+  visit(visit, *module.entry(), false);
+  return found;
+}
+
+bool IsSmall(const Instruction& dot) {
+  const DotAttrs& attrs = dot.attrs<DotAttrs>();
+  const Shape lhs = dot.operand(0)->shape();
+  if (lhs.has_dynamic_dims() || dot.operand(1)->shape().has_dynamic_dims() ||
+      dot.shape().has_dynamic_dims() || IsPred(dot.shape().element_type()) ||
+      attrs.lhs_contracting_dims.empty() || attrs.algorithm != DotAlgorithm::kUnset)
+    return false;
+  int64_t multiplications = dot.shape().element_count();
+  for (const int64_t d : attrs.lhs_contracting_dims)
+    multiplications *= lhs.dim(static_cast<int>(d));
+  return multiplications > 0 && multiplications <= kMostMultiplications;
+}
+
+// The type in which the products are made and added.
+ElementType SumType(const Instruction& dot) {
+  const ElementType type = dot.shape().element_type();
+  return IsFloat(type) && BitWidth(type) < 32 ? ElementType::kF32 : type;
+}
+
+// One operand in the dimensions of the products.
+struct Side {
+  Instruction* value;
+  DimVec order;   // its dimensions, in the order in which the products have them
+  DimVec places;  // the dimensions of the products that they are
+};
+
+Instruction* Spread(Rewriter& rewriter, const Side& side, ElementType type, const DimVec& sizes) {
+  Instruction* value = side.value;
+  if (value->shape().element_type() != type) value = rewriter.Convert(value, type);
+  if (!std::is_sorted(side.order.begin(), side.order.end()))
+    value = rewriter.Transpose(value, side.order);
+  return rewriter.Broadcast(value, sizes, side.places);
+}
+
+Instruction* AsSum(const Instruction& dot, Rewriter& rewriter) {
+  const DotAttrs& attrs = dot.attrs<DotAttrs>();
+  Side x{dot.operand(0), {}, {}}, y{dot.operand(1), {}, {}};
+  const DimVec x_free =
+      FreeDims(x.value->shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+  const DimVec y_free =
+      FreeDims(y.value->shape(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+  DimVec sizes, summed;
+  const auto add = [&](const DimVec* in_x, const DimVec* in_y) {
+    const size_t count = in_x != nullptr ? in_x->size() : in_y->size();
+    for (size_t i = 0; i < count; ++i) {
+      const auto place = static_cast<int64_t>(sizes.size());
+      const Side& from = in_x != nullptr ? x : y;
+      sizes.push_back(
+          from.value->shape().dim(static_cast<int>(in_x != nullptr ? (*in_x)[i] : (*in_y)[i])));
+      if (in_x != nullptr) x.order.push_back((*in_x)[i]), x.places.push_back(place);
+      if (in_y != nullptr) y.order.push_back((*in_y)[i]), y.places.push_back(place);
+      if (in_x == &attrs.lhs_contracting_dims) summed.push_back(place);
+    }
+  };
+  // The lanes of a vector are the last dimension: y's own where its rows lie so.
+  const bool rows_of_y = !y_free.empty() && y_free.back() == y.value->shape().rank() - 1;
+  add(&attrs.lhs_batch_dims, &attrs.rhs_batch_dims);
+  add(&x_free, nullptr);
+  if (!rows_of_y) add(nullptr, &y_free);
+  add(&attrs.lhs_contracting_dims, &attrs.rhs_contracting_dims);
+  if (rows_of_y) add(nullptr, &y_free);
+  const ElementType type = SumType(dot);
+  Instruction* products =
+      rewriter.Multiply(Spread(rewriter, x, type, sizes), Spread(rewriter, y, type, sizes));
+  Instruction* sum = rewriter.Reduce(products, rewriter.Constant(Literal::Zero(type)), summed,
+                                     ScalarComputation(rewriter.module(), Opcode::kAdd, type));
+  const ElementType result = dot.shape().element_type();
+  return type == result ? sum : rewriter.Convert(sum, result);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> CpuSmallDots::Run(Module& module, PassContext& context) {
+  const absl::flat_hash_set<const Computation*> loops = LoopComputations(module);
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kDot})) {
+    if (!loops.contains(computation)) continue;
+    for (Instruction* dot : computation->PostOrder()) {
+      if (dot->opcode() != Opcode::kDot || !IsSmall(*dot)) continue;
+      if (!context.MayRewrite()) return changed;
+      const uint32_t first_new = module.id_limit();
+      Rewriter rewriter(computation, context);
+      rewriter.set_origin(dot);
+      Instruction* const sum = AsSum(*dot, rewriter);
+      RETURN_IF_ERROR(rewriter.status());
+      context.Passed(*dot, "`{}` takes its place", sum->name());
+      context.Count("products written as sums");
+      ReplaceKeepingExtras(dot, sum, first_new);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(CpuSmallDots)
+
+}  // namespace hlo

@@ -1,0 +1,24 @@
+// Writes the small products of loops as sums, which become part of the loop's code: a call into the
+// library costs more than they do.
+//
+//   d = f32[4,6] dot(f32[4,5] x, f32[5,6] y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+//       =>   d = reduce(multiply(broadcast(x), broadcast(y))) over the middle dimension of f32[4,5,6]
+//
+// The sum runs over the dimension in the middle where the rows of y are contiguous there, else over the
+// last one. Floats narrower than f32 are multiplied and added in f32, and rounded once.
+//
+// Requires: nothing.  Leaves alone: products outside of loops, with more than 8192 multiplications, of
+// pred, of dynamic shapes, without contracting dimensions, or with an `algorithm`; fusion bodies.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+class CpuSmallDots final : public Pass {
+ public:
+  static constexpr RuleSafety kSafety = kReassociate;
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+};
+
+}  // namespace hlo
