@@ -273,10 +273,35 @@ class Fuser {
     if (opcode == Opcode::kReduce && !options_.fuse_rows) return false;
     if (opcode == Opcode::kReduce && !ReduceMayJoin(instruction, group)) return false;
     if (opcode == Opcode::kConcatenate) return false;  // its segments are loops of their own
+    if (ReadsUpdated(instruction, *group.root)) return false;
     for (const Use& use : instruction.uses()) {
       if (!UseAllowsFusion(instruction, *use.user, use.operand_index, group)) return false;
     }
     return true;
+  }
+
+  // Whether `instruction` reads the array that the root updates: a kernel that does not only write to
+  // it cannot update it in place, and the copy may be far larger than what is written.
+  static bool ReadsUpdated(const Instruction& instruction, const Instruction& root) {
+    if (root.opcode() != Opcode::kDynamicUpdateSlice && root.opcode() != Opcode::kScatter)
+      return false;
+    const int updated =
+        root.opcode() == Opcode::kDynamicUpdateSlice ? 1 : (root.operand_count() - 1) / 2;
+    for (const Instruction* operand : instruction.operands()) {
+      for (int k = 0; k < updated; ++k) {
+        if (NamedValue(operand) == NamedValue(root.operand(k))) return true;
+      }
+    }
+    return false;
+  }
+
+  // What `instruction` is another name of.
+  static const Instruction* NamedValue(const Instruction* instruction) {
+    while (instruction->opcode() == Opcode::kReshape || instruction->opcode() == Opcode::kBitcast ||
+           instruction->opcode() == Opcode::kCopy) {
+      instruction = instruction->operand(0);
+    }
+    return instruction;
   }
 
   // A reduction inside a kernel: of whole rows, each computed once for its row of the root.
