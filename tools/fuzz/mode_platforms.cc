@@ -118,7 +118,7 @@ std::string CheckPlatforms(std::string_view input) {
   if (!parsed.ok()) return "";
   const Module& module = **parsed;
   if (module.entry() == nullptr || !Verify(module, Runnable()).ok() || IsLarge(module) ||
-      DrawsRandomNumbers(module) || RunsOnSeveralDevices(module))
+      DrawsRandomNumbers(module) || TakesGroupSizes(module) || RunsOnSeveralDevices(module))
     return "";
   const PlatformConfig config = ConfigFor(input);
   const std::vector<Literal> arguments = Arguments(module, config);

@@ -1,5 +1,9 @@
 #include "tools/fuzz/module_limits.h"
 
+#include <algorithm>
+#include <initializer_list>
+#include <vector>
+
 #include "lib/types/shape_util.h"
 
 namespace hlo {
@@ -7,6 +11,13 @@ namespace {
 
 constexpr int kMostInstructions = 400;
 constexpr int64_t kMostElements = 1 << 16;  // of one array
+
+bool HoldsAny(const Module& module, std::initializer_list<Opcode> opcodes) {
+  const std::vector<Computation*>& all = module.computations();
+  return std::any_of(all.begin(), all.end(), [&](const Computation* computation) {
+    return computation->MayHoldAny(opcodes);
+  });
+}
 
 }  // namespace
 
@@ -24,11 +35,10 @@ bool IsLarge(const Module& module) {
 }
 
 bool DrawsRandomNumbers(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    if (computation->MayHoldAny({Opcode::kRng, Opcode::kRngGetAndUpdateState})) return true;
-  }
-  return false;
+  return HoldsAny(module, {Opcode::kRng, Opcode::kRngGetAndUpdateState});
 }
+
+bool TakesGroupSizes(const Module& module) { return HoldsAny(module, {Opcode::kRaggedDot}); }
 
 bool RunsOnSeveralDevices(const Module& module) {
   return module.config().replica_count * module.config().num_partitions != 1;

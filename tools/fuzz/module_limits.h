@@ -10,6 +10,8 @@ bool IsLarge(const Module& module);
 // Random numbers come in the order in which they are asked for, which passes and platforms may
 // change.
 bool DrawsRandomNumbers(const Module& module);
+// Sizes of groups that are negative or add up to too much mean nothing, and random ones are.
+bool TakesGroupSizes(const Module& module);
 bool RunsOnSeveralDevices(const Module& module);
 
 }  // namespace hlo
