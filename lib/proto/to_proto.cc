@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "lib/ir/call_order.h"
 #include "lib/proto/attrs.h"
 #include "lib/proto/proto.h"
 #include "lib/proto/schema.h"
@@ -55,7 +56,7 @@ class ModuleWriter {
   absl::Status Run() {
     std::string name = module_.name();
     io_.Text("name", name);
-    const std::vector<Computation*> order = module_.PostOrder();
+    const std::vector<Computation*> order = CalleesFirst(module_.PostOrder());
     for (const Computation* computation : order)
       ids_.emplace(computation, static_cast<int64_t>(ids_.size()) + 1);
     for (const Computation* computation : order) WriteComputation(*computation);
