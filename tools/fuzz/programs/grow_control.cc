@@ -1,7 +1,4 @@
 // Computations in computations: calls, fusions, loops, branches, maps, asynchronous calls.
-#include <algorithm>
-
-#include "lib/ir/outline.h"
 #include "lib/ops/attrs.h"
 #include "tools/fuzz/programs/rows.h"
 
@@ -128,9 +125,6 @@ void GrowMap(Sketch& s) {
   Computation* body = s.module().AddComputation("mapped");
   const std::vector<Instruction*> operands(1 + s.random().Below(2), x);
   {
-    Palette palette = s.palette();
-    palette.max_elements = 1;
-    palette.max_depth = 0;
     Builder b(body);
     Instruction* result = b.Parameter(0, Shape::Scalar(type));
     for (size_t i = 1; i < operands.size(); ++i) {
