@@ -10,6 +10,9 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMostMultiplications = 8192;
+// Per entry of a batch; above, a product's own blocking and packing pay.
+constexpr int64_t kMostInBatch = 1024;
+constexpr int64_t kFewestInBatch = 16;
 
 bool Has(const DimVec& dims, int64_t d) {
   return std::find(dims.begin(), dims.end(), d) != dims.end();
@@ -40,17 +43,41 @@ absl::flat_hash_set<const Computation*> LoopComputations(const Module& module) {
   return found;
 }
 
-bool IsSmall(const Instruction& dot) {
+bool CanBeSum(const Instruction& dot) {
+  const DotAttrs& attrs = dot.attrs<DotAttrs>();
+  return !dot.operand(0)->shape().has_dynamic_dims() &&
+         !dot.operand(1)->shape().has_dynamic_dims() && !dot.shape().has_dynamic_dims() &&
+         !IsPred(dot.shape().element_type()) && !attrs.lhs_contracting_dims.empty() &&
+         attrs.algorithm == DotAlgorithm::kUnset;
+}
+
+int64_t SizeOf(Shape shape, const DimVec& dims) {
+  int64_t size = 1;
+  for (const int64_t d : dims) size *= shape.dim(static_cast<int>(d));
+  return size;
+}
+
+// Whether neighbours in memory are summed, or lie along the rows of the second operand: what
+// vectors can read.
+bool IsContiguous(const Instruction& dot) {
+  const DotAttrs& attrs = dot.attrs<DotAttrs>();
+  const int64_t x_last = dot.operand(0)->shape().rank() - 1;
+  const int64_t y_last = dot.operand(1)->shape().rank() - 1;
+  if (!Has(attrs.rhs_contracting_dims, y_last) && !Has(attrs.rhs_batch_dims, y_last)) return true;
+  return attrs.lhs_contracting_dims.back() == x_last && attrs.rhs_contracting_dims.back() == y_last;
+}
+
+bool IsSmall(const Instruction& dot, bool in_loop) {
+  if (!CanBeSum(dot)) return false;
   const DotAttrs& attrs = dot.attrs<DotAttrs>();
   const Shape lhs = dot.operand(0)->shape();
-  if (lhs.has_dynamic_dims() || dot.operand(1)->shape().has_dynamic_dims() ||
-      dot.shape().has_dynamic_dims() || IsPred(dot.shape().element_type()) ||
-      attrs.lhs_contracting_dims.empty() || attrs.algorithm != DotAlgorithm::kUnset)
-    return false;
-  int64_t multiplications = dot.shape().element_count();
-  for (const int64_t d : attrs.lhs_contracting_dims)
-    multiplications *= lhs.dim(static_cast<int>(d));
-  return multiplications > 0 && multiplications <= kMostMultiplications;
+  const int64_t multiplications =
+      dot.shape().element_count() * SizeOf(lhs, attrs.lhs_contracting_dims);
+  if (multiplications == 0) return false;
+  if (in_loop && multiplications <= kMostMultiplications) return true;
+  const int64_t batches = SizeOf(lhs, attrs.lhs_batch_dims);
+  return batches >= kFewestInBatch && multiplications / batches <= kMostInBatch &&
+         IsContiguous(dot);
 }
 
 // The type in which the products are made and added.
@@ -116,9 +143,9 @@ absl::StatusOr<bool> CpuSmallDots::Run(Module& module, PassContext& context) {
   const absl::flat_hash_set<const Computation*> loops = LoopComputations(module);
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kDot})) {
-    if (!loops.contains(computation)) continue;
+    const bool in_loop = loops.contains(computation);
     for (Instruction* dot : computation->PostOrder()) {
-      if (dot->opcode() != Opcode::kDot || !IsSmall(*dot)) continue;
+      if (dot->opcode() != Opcode::kDot || !IsSmall(*dot, in_loop)) continue;
       if (!context.MayRewrite()) return changed;
       const uint32_t first_new = module.id_limit();
       Rewriter rewriter(computation, context);

@@ -1,5 +1,5 @@
-// Writes the small products of loops as sums, which become part of the loop's code: a call into the
-// library costs more than they do.
+// Writes small products as sums where a call into the library costs more than they do: the products
+// of loops, which become part of the loop's code, and batches of small products.
 //
 //   d = f32[4,6] dot(f32[4,5] x, f32[5,6] y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 //       =>   d = reduce(multiply(broadcast(x), broadcast(y))) over the middle dimension of f32[4,5,6]
@@ -7,8 +7,10 @@
 // The sum runs over the dimension in the middle where the rows of y are contiguous there, else over the
 // last one. Floats narrower than f32 are multiplied and added in f32, and rounded once.
 //
-// Requires: nothing.  Leaves alone: products outside of loops, with more than 8192 multiplications, of
-// pred, of dynamic shapes, without contracting dimensions, or with an `algorithm`; fusion bodies.
+// Requires: nothing.  Leaves alone: products with more than 8192 multiplications in a loop, or, anywhere,
+// more than 1024 per entry of a batch of at least 16; batches whose vectors do not lie side by side in
+// memory; those of pred, of dynamic shapes, without contracting dimensions, or with an `algorithm`;
+// fusion bodies.
 #pragma once
 
 #include "passes/pass.h"
