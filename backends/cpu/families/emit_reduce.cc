@@ -14,6 +14,8 @@ namespace {
 
 // Elements of a row that may be kept in scratch memory: it should stay in the L1 and L2 caches.
 constexpr int64_t kMostKept = 1 << 14;
+// Elements that are combined without a loop, each with code of its own.
+constexpr int64_t kMostWrittenOut = 8;
 
 }  // namespace
 
@@ -150,8 +152,8 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   // Several accumulators hide the latency of the combination, but costly elements want the
   // registers.
   const int unroll = IsAnyCostly(*instruction->operand(0)) ? 1 : 4;
-  if (vectors)
-    nest.levels = LevelsFor(nest, unroll * base_lanes_);
+  if (vectors) nest.levels = LevelsFor(nest, unroll * base_lanes_);
+  if (Product(sizes) <= kMostWrittenOut && unroll > 1) nest.most_written_out = kMostWrittenOut;
   const std::vector<int> levels = LevelsOf(nest, nest.groups.size() - 1);
   Values carried;
   for (const int level : levels) {

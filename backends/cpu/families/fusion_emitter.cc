@@ -470,33 +470,43 @@ absl::StatusOr<Values> FusionEmitter::LoopLevel(ActiveNest& nest, size_t g, Valu
                                                 int lanes, Values carried, const Body& body) {
   const std::optional<int64_t> first = b_.ConstantOf(lo), end = b_.ConstantOf(hi);
   if (first && end && *first >= *end) return carried;
-  const bool once = first && end && *end - *first == lanes;
+  Group& group = nest.groups[g];
+  const bool tiled = static_cast<int>(g) == nest.tile_group;
+  const int64_t most = lanes == 1 && !tiled ? nest.most_written_out : 1;
+  if (first && end && *end - *first <= most * lanes) {
+    for (int64_t at = *first; at < *end; at += lanes) {
+      group.index = b_.Index(at);
+      group.depth = -1;
+      ASSIGN_OR_RETURN(carried, Iteration(nest, g, lanes, std::move(carried), body));
+    }
+    return carried;
+  }
+  const Values arguments = b_.BeginLoop(lo, hi, lanes, carried);
+  group.index = arguments[0];
+  group.depth = b_.depth();
+  carried.assign(arguments.begin() + 1, arguments.end());
+  ASSIGN_OR_RETURN(const Values next, Iteration(nest, g, lanes, std::move(carried), body));
+  return b_.EndLoop(next);
+}
+
+// One iteration, or one of the tile's, of the loop whose index is set.
+absl::StatusOr<Values> FusionEmitter::Iteration(ActiveNest& nest, size_t g, int lanes,
+                                                Values carried, const Body& body) {
   Group& group = nest.groups[g];
   // What was computed for other iterations of the same variables must not be found again.
   for (size_t d = group.first; d <= group.last; ++d)
     variables_[nest.variables[d]].epoch = ++last_epoch_;
   const int outer_lanes = lanes_;
-  Values arguments;
-  if (once) {
-    group.index = lo;
-    group.depth = -1;
-  } else {
-    arguments = b_.BeginLoop(lo, hi, lanes, carried);
-    group.index = arguments[0];
-    group.depth = b_.depth();
-    carried.assign(arguments.begin() + 1, arguments.end());
-  }
   const bool tiled = static_cast<int>(g) == nest.tile_group;
   group.lanes = tiled ? 1 : lanes;
   group.tile = tiled ? lanes : 1;
   if (lanes > 1 && !tiled) lanes_ = lanes;
-  absl::StatusOr<Values> next = Loop(nest, g + 1, carried, body);
+  absl::StatusOr<Values> next = Loop(nest, g + 1, std::move(carried), body);
   lanes_ = outer_lanes;
   group.lanes = group.tile = 1;
   group.index = tile::kNoValue;
   group.depth = -1;
-  if (!next.ok() || once) return next;
-  return b_.EndLoop(*next);
+  return next;
 }
 
 // ---- conditions ----

@@ -71,6 +71,7 @@ class FusionEmitter {
     std::vector<Group> groups;
     std::vector<int> levels = {1};  // lanes of the last group's loops, descending
     int tile_group = -1;            // runs in tiles of levels[0], transposed in registers
+    int64_t most_written_out = 1;   // iterations of a loop without lanes that get no loop
     std::function<absl::Status(size_t)> on_enter;  // called where groups 0 … g - 1 are running
   };
   ActiveNest& Open(int owner, absl::Span<const int64_t> sizes);
@@ -220,6 +221,8 @@ class FusionEmitter {
                                 const Index& index) const;
   absl::StatusOr<Values> LoopSegment(ActiveNest& nest, size_t g, Value lo, Value hi, Values carried,
                                      const Body& body);
+  absl::StatusOr<Values> Iteration(ActiveNest& nest, size_t g, int lanes, Values carried,
+                                   const Body& body);
   absl::StatusOr<Values> LoopLevel(ActiveNest& nest, size_t g, Value lo, Value hi, int lanes,
                                    Values carried, const Body& body);
 

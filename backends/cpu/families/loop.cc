@@ -99,6 +99,22 @@ class LoopEmission {
                        [&](const Instruction* i) { return is(*i); });
   }
 
+  static bool IsShortReduce(const Instruction& reduce) {
+    constexpr int64_t kMostReduced = 16;
+    return reduce.shape().IsArray() && reduce.operand(0)->shape().element_count() <=
+                                           kMostReduced * reduce.shape().element_count();
+  }
+
+  // Little enough code to have it several times.
+  bool IsShort() const {
+    constexpr size_t kMostInstructions = 12;
+    return frame_.body.size() <= kMostInstructions && !Contains([](const Instruction& i) {
+             if (i.opcode() == Opcode::kReduce) return !IsShortReduce(i);
+             return IsCostly(i) || i.opcode() == Opcode::kReduceWindow ||
+                    i.opcode() == Opcode::kGather;
+           });
+  }
+
   // Lanes that keep the processor busy without running out of registers.
   int WantedLanes(int64_t size) const {
     const bool expensive = Contains([](const Instruction& i) { return IsCostly(i); });
@@ -120,6 +136,7 @@ class LoopEmission {
     const size_t last = nest.groups.size() - 1;
     const int64_t last_size = nest.groups[last].size;
     nest.levels = emitter_.LevelsFor(nest, WantedLanes(last_size));
+    if (IsShort()) nest.most_written_out = 4;
     // Tiles are squares; their loop is the one around the lanes'.
     const bool tiled = ArrangeTile(nest);
     const size_t cut = tiled ? last - 1 : last;  // the group that may be cut into pieces
