@@ -257,21 +257,29 @@ class Gemm final : public DotKernel {
                T* tile, int64_t stride, bool accumulate, const Worker& memory) const {
     if (lhs_in_place_) {
       const T* const lhs = reinterpret_cast<const T*>(r.lhs) + m * spec_.lhs_m + b.k * spec_.lhs_k;
-      kernels_.tile_in_place(b.depth, lhs, spec_.lhs_m, rows, column_strip, tile, stride,
-                             accumulate);
+      kernels_.tile_in_place[rows](b.depth, lhs, spec_.lhs_m, column_strip, tile, stride,
+                                   accumulate);
     } else {
       const int64_t depth = Packed(b.depth);
       kernels_.tile(depth, memory.lhs + (m - b.m) * depth, column_strip, tile, stride, accumulate);
     }
   }
 
+  // Rows of lhs where they are need not be whole tiles: 16 are two tiles of 8, not 12 and a rest
+  // that keeps the processor no busier than 12 would.
+  int64_t TileRows(int64_t rows) const {
+    if (!lhs_in_place_) return kernels_.rows;
+    return CeilDiv(rows, CeilDiv(rows, kernels_.rows));
+  }
+
   // All tiles of one lhs block and one packed rhs block.
   void RunBlock(const Rectangle& r, const Block& b, const T* rhs, const Worker& memory) const {
+    const int64_t most_rows = TileRows(b.m_end - b.m);
     for (int64_t n = b.n; n < b.n_end; n += kernels_.columns) {
       const T* column_strip = rhs + (n - b.n) * Packed(b.depth);
       const auto columns = static_cast<int>(std::min<int64_t>(kernels_.columns, b.n_end - n));
-      for (int64_t m = b.m; m < b.m_end; m += kernels_.rows) {
-        const auto rows = static_cast<int>(std::min<int64_t>(kernels_.rows, b.m_end - m));
+      for (int64_t m = b.m; m < b.m_end; m += most_rows) {
+        const auto rows = static_cast<int>(std::min(most_rows, b.m_end - m));
         if (direct_) {
           RunDirectTile(r, b, m, n, rows, columns, column_strip, memory);
         } else {
@@ -285,7 +293,8 @@ class Gemm final : public DotKernel {
   void RunDirectTile(const Rectangle& r, const Block& b, int64_t m, int64_t n, int rows,
                      int columns, const T* column_strip, const Worker& memory) const {
     T* const out = reinterpret_cast<T*>(r.out) + m * spec_.out_m + n * spec_.out_n;
-    if (rows == kernels_.rows && columns == kernels_.columns) {
+    const bool is_whole = lhs_in_place_ || rows == kernels_.rows;
+    if (is_whole && columns == kernels_.columns) {
       RunTile(r, b, m, rows, column_strip, out, spec_.out_m, b.k > 0, memory);
     } else {
       RunTile(r, b, m, rows, column_strip, memory.tile, kernels_.columns, false, memory);

@@ -49,10 +49,11 @@ struct GemmKernels {
   // tile (+)= lhs strip x rhs strip. `tile` is a full rows x columns tile with unit column stride.
   void (*tile)(int64_t depth, const T* lhs, const T* rhs, T* tile, int64_t stride,
                bool accumulate) = nullptr;
-  // The same with lhs where it is: row r, element k at lhs[r * row_stride + k], for r < count; rows
-  // of the tile from `count` on repeat the last one.
-  void (*tile_in_place)(int64_t depth, const T* lhs, int64_t row_stride, int count, const T* rhs,
-                        T* tile, int64_t stride, bool accumulate) = nullptr;
+  // The same for tiles of 1 … `rows` rows, with lhs where it is: row r, element k at
+  // lhs[r * row_stride + k]. By the number of rows.
+  static constexpr int kMostRows = 12;
+  void (*tile_in_place[kMostRows + 1])(int64_t depth, const T* lhs, int64_t row_stride,
+                                       const T* rhs, T* tile, int64_t stride, bool accumulate) = {};
   PackFn pack_lhs[kStoredAsCount] = {};  // by StoredAs; null where it makes no sense for T
   PackFn pack_rhs[kStoredAsCount] = {};
   StoreFn store[kStoredAsCount] = {};

@@ -274,13 +274,13 @@ void Tile(int64_t depth, const T* lhs, const T* rhs, T* tile, int64_t stride, bo
 }
 
 template <class T, int kRows, int kVectors>
-void TileInPlace(int64_t depth, const T* lhs, int64_t row_stride, int count, const T* rhs, T* tile,
+void TileInPlace(int64_t depth, const T* lhs, int64_t row_stride, const T* rhs, T* tile,
                  int64_t stride, bool accumulate) {
   constexpr int kColumns = kVectors * VectorOf<T>::kLanes;
   PrefetchTile<T, kRows>(tile, stride, kColumns);
   const T* rows[kRows];
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) rows[r] = lhs + (r < count ? r : count - 1) * row_stride;
+  for (int r = 0; r < kRows; ++r) rows[r] = lhs + r * row_stride;
   TileSums<T, kRows, kVectors> sums;
   sums.Clear();
   for (int64_t k = 0; k < depth; ++k) {
@@ -342,6 +342,12 @@ void AddStored(GemmKernels<T>& k, StoredAs as) {
 constexpr int kTileRows = kVectorBytes == 64 ? 12 : 6;
 constexpr int kTileVectors = 2;
 
+template <class T, int kRows>
+void AddTilesInPlace(GemmKernels<T>& k) {
+  k.tile_in_place[kRows] = TileInPlace<T, kRows, kTileVectors>;
+  if constexpr (kRows > 1) AddTilesInPlace<T, kRows - 1>(k);
+}
+
 template <class T>
 GemmKernels<T> MakeGemm() {
   constexpr int kColumns = kTileVectors * VectorOf<T>::kLanes;
@@ -349,7 +355,7 @@ GemmKernels<T> MakeGemm() {
   k.rows = kTileRows;
   k.columns = kColumns;
   k.tile = Tile<T, kTileRows, kTileVectors>;
-  k.tile_in_place = TileInPlace<T, kTileRows, kTileVectors>;
+  AddTilesInPlace<T, kTileRows>(k);
   AddStored<T, T, kTileRows, kColumns>(k, StoredAs::kSame);
   if constexpr (__is_same(T, float)) {
     AddStored<T, Bf16Bits, kTileRows, kColumns>(k, StoredAs::kBf16);
@@ -375,7 +381,7 @@ void AddPairs(GemmKernels<uint32_t>& k, StoredAs as) {
 GemmKernels<uint32_t> MakePairs(GemmKernels<uint32_t> k) {
   k.group = 2;
   k.tile = Tile<uint32_t, kTileRows, kTileVectors, MultiplyAddPairs>;
-  k.tile_in_place = nullptr;
+  for (auto& tile : k.tile_in_place) tile = nullptr;
   for (int i = 0; i < kStoredAsCount; ++i) k.pack_lhs[i] = k.pack_rhs[i] = nullptr;
   AddPairs<int8_t>(k, StoredAs::kS8);
   AddPairs<uint8_t>(k, StoredAs::kU8);
