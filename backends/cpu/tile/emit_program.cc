@@ -1,10 +1,12 @@
 // A program as one LLVM function.
 //
-// Slices that overlap form an area. A small area becomes a local variable: filled when the function
-// starts, written back (what is a result of it) when it ends. LLVM's SROA then makes registers of
-// those whose every access is at a fixed place; larger areas stay where they are.
+// A small slice becomes a local variable: filled when the function starts, written back (what is a
+// result of it) when it ends. LLVM's SROA then makes registers of those whose every access is at a
+// fixed place; larger slices stay where they are. Slices that share bytes without being the same hold
+// different values at different times, and are different variables.
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -12,9 +14,9 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 
-#include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "backends/cpu/tile/emit_body.h"
 #include "backends/cpu/tile/program.h"
@@ -26,12 +28,10 @@ namespace {
 // More bytes are no candidates for registers, and would have to be copied in and out.
 constexpr int64_t kMostLocalBytes = 512;
 
-// Bytes [begin, end) of an allocation that belong together.
-struct Area {
-  int64_t begin = 0;
-  int64_t end = 0;
-  llvm::Value* base = nullptr;    // where it lies while the function runs
-  llvm::Value* memory = nullptr;  // where it lies otherwise; the same unless it is a variable
+// Where a slice lies.
+struct Place {
+  llvm::Value* base = nullptr;    // while the function runs
+  llvm::Value* memory = nullptr;  // otherwise; the same unless it is a variable
 };
 
 class ProgramEmitter {
@@ -48,7 +48,7 @@ class ProgramEmitter {
     b_.SetInsertPoint(NewBlock("entry"));
     Collect(program_.steps);
     for (const BufferSlice& slice : program_.results) Add(slice);
-    MakeAreas();
+    MakePlaces();
     llvm::Value* const given = function_->getArg(2);
     llvm::Value* const none = b_.getInt64(std::numeric_limits<int64_t>::max());
     limit_ = b_.CreateSelect(b_.CreateICmpSGT(given, b_.getInt64(0)), given, none);
@@ -66,8 +66,7 @@ class ProgramEmitter {
   // ---- memory ----
 
   void Add(const BufferSlice& slice) {
-    if (slice.allocation >= 0 && slice.size > 0)
-      areas_[slice.allocation].push_back({slice.offset, slice.offset + slice.size});
+    if (slice.allocation >= 0 && slice.size > 0) places_[KeyOf(slice)] = {};
   }
 
   void Collect(const Steps& steps) {
@@ -78,54 +77,34 @@ class ProgramEmitter {
     }
   }
 
-  void MakeAreas() {
-    for (auto& [allocation, areas] : areas_) {
-      std::sort(areas.begin(), areas.end(),
-                [](const Area& a, const Area& b) { return a.begin < b.begin; });
-      std::vector<Area> joined;
-      for (const Area& area : areas) {
-        if (joined.empty() || area.begin >= joined.back().end) {
-          joined.push_back(area);
-        } else {
-          joined.back().end = std::max(joined.back().end, area.end);
-        }
+  void MakePlaces() {
+    int allocation = -1;
+    llvm::Value* start = nullptr;
+    for (auto& [key, place] : places_) {
+      const auto [number, offset, size] = key;
+      if (number != allocation) {
+        allocation = number;
+        start = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(
+                                                 b_.getPtrTy(), function_->getArg(0), number));
       }
-      areas = std::move(joined);
-      llvm::Value* const slot =
-          b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(0), allocation);
-      llvm::Value* const start = b_.CreateLoad(b_.getPtrTy(), slot);
-      for (Area& area : areas) MakeArea(area, start);
+      place = MakePlace(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), start, offset), size);
     }
   }
 
-  void MakeArea(Area& area, llvm::Value* allocation) {
-    area.memory = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), allocation, area.begin);
-    area.base = area.memory;
-    const int64_t bytes = area.end - area.begin;
-    if (bytes > kMostLocalBytes) return;
+  Place MakePlace(llvm::Value* memory, int64_t bytes) {
+    if (bytes > kMostLocalBytes) return {memory, memory};
     llvm::AllocaInst* const local =
         b_.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes)));
     local->setAlignment(llvm::Align(64));
-    area.base = local;
-    b_.CreateMemCpy(area.base, llvm::Align(64), area.memory, llvm::Align(1),
-                    static_cast<uint64_t>(bytes));
+    b_.CreateMemCpy(local, llvm::Align(64), memory, llvm::Align(1), static_cast<uint64_t>(bytes));
+    return {local, memory};
   }
 
-  const Area& AreaOf(const BufferSlice& slice) const {
-    const std::vector<Area>& areas = areas_.at(slice.allocation);
-    const auto after = std::upper_bound(areas.begin(), areas.end(), slice.offset,
-                                        [](int64_t at, const Area& a) { return at < a.begin; });
-    return *(after - 1);
-  }
-
-  llvm::Value* AddressIn(const BufferSlice& slice, bool memory) {
+  llvm::Value* AddressOf(const BufferSlice& slice) {
     if (slice.allocation < 0 || slice.size == 0)
       return llvm::ConstantPointerNull::get(b_.getPtrTy());
-    const Area& area = AreaOf(slice);
-    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory ? area.memory : area.base,
-                                         slice.offset - area.begin);
+    return places_.at(KeyOf(slice)).base;
   }
-  llvm::Value* AddressOf(const BufferSlice& slice) { return AddressIn(slice, /*memory=*/false); }
 
   void Copy(llvm::Value* to, llvm::Value* from, int64_t bytes) {
     b_.CreateMemCpy(to, llvm::Align(1), from, llvm::Align(1), static_cast<uint64_t>(bytes));
@@ -133,8 +112,8 @@ class ProgramEmitter {
 
   void WriteBack(const BufferSlice& slice) {
     if (slice.allocation < 0 || slice.size == 0) return;
-    const Area& area = AreaOf(slice);
-    if (area.base != area.memory) Copy(AddressIn(slice, true), AddressOf(slice), slice.size);
+    const Place& place = places_.at(KeyOf(slice));
+    if (place.base != place.memory) Copy(place.memory, place.base, slice.size);
   }
 
   // ---- steps ----
@@ -218,8 +197,32 @@ class ProgramEmitter {
   llvm::Function* function_ = nullptr;
   llvm::Value* limit_ = nullptr;
   int loops_ = 0;
-  std::map<int, std::vector<Area>> areas_;  // by allocation
+  using Key = std::tuple<int, int64_t, int64_t>;  // allocation, offset, size
+  static Key KeyOf(const BufferSlice& slice) {
+    return {slice.allocation, slice.offset, slice.size};
+  }
+  std::map<Key, Place> places_;
 };
+
+// What was just put into a vector need not be taken out of it again.
+void ForwardLanes(llvm::Function& function) {
+  const auto number = [](const llvm::Value* v) { return llvm::dyn_cast<llvm::ConstantInt>(v); };
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* const extract = llvm::dyn_cast<llvm::ExtractElementInst>(&instruction);
+    if (extract == nullptr || number(extract->getIndexOperand()) == nullptr) continue;
+    const uint64_t lane = number(extract->getIndexOperand())->getZExtValue();
+    auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(extract->getVectorOperand());
+    while (insert != nullptr && number(insert->getOperand(2)) != nullptr) {
+      if (number(insert->getOperand(2))->getZExtValue() == lane) {
+        extract->replaceAllUsesWith(insert->getOperand(1));
+        extract->eraseFromParent();
+        break;
+      }
+      extract->setOperand(0, insert->getOperand(0));
+      insert = llvm::dyn_cast<llvm::InsertElementInst>(insert->getOperand(0));
+    }
+  }
+}
 
 // Variables to registers, then what does not change out of the loops. Nothing that evaluates or
 // simplifies arithmetic: the processor's treatment of denormals is not LLVM's.
@@ -236,6 +239,10 @@ void PutInRegisters(llvm::Function& function) {
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.run(function, functions);
+  ForwardLanes(function);
+  passes = llvm::FunctionPassManager();
+  functions.invalidate(function, llvm::PreservedAnalyses::none());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                        /*UseMemorySSA=*/true));
   passes.run(function, functions);
