@@ -16,6 +16,8 @@ namespace {
 constexpr double kMostNanosecondsPerKernel = 3000;
 // Nodes of tile IR; what a function costs the code generator grows faster than its size.
 constexpr int64_t kMostNodes = 6000;
+// Bytes that one thread takes longer to copy than a second one takes to come.
+constexpr int64_t kLargeState = 128 << 10;
 
 bool IsControl(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional ||
@@ -48,11 +50,26 @@ class ProgramMaker {
 
   void Append(const Instruction& instruction, tile::Steps& steps) {
     switch (instruction.opcode()) {
-      case Opcode::kWhile: return AppendWhile(instruction, steps);
+      case Opcode::kWhile:
+        AppendCopies(instruction.name(), buffers_.loop_init(instruction), steps);
+        return AppendLoop(instruction, steps);
       case Opcode::kConditional: return AppendConditional(instruction, steps);
       case Opcode::kCall: return AppendAll(*instruction.to_apply(), steps);
       default: return AppendKernel(instruction, steps);
     }
+  }
+
+  // Without the copies before it.
+  void AppendLoop(const Instruction& loop, tile::Steps& steps) {
+    tile::Step step;
+    step.kind = tile::Step::Kind::kWhile;
+    step.name = std::string(loop.name());
+    step.selector = buffers_.slice(*loop.while_condition()->root());
+    step.lists.resize(2);
+    AppendAll(*loop.while_condition(), step.lists[0]);
+    AppendAll(*loop.while_body(), step.lists[1]);
+    AppendCopies(loop.while_body()->name(), buffers_.loop_end(loop), step.lists[1]);
+    steps.push_back(std::move(step));
   }
 
  private:
@@ -98,19 +115,6 @@ class ProgramMaker {
     }
   }
 
-  void AppendWhile(const Instruction& loop, tile::Steps& steps) {
-    AppendCopies(loop.name(), buffers_.loop_init(loop), steps);
-    tile::Step step;
-    step.kind = tile::Step::Kind::kWhile;
-    step.name = std::string(loop.name());
-    step.selector = buffers_.slice(*loop.while_condition()->root());
-    step.lists.resize(2);
-    AppendAll(*loop.while_condition(), step.lists[0]);
-    AppendAll(*loop.while_body(), step.lists[1]);
-    AppendCopies(loop.while_body()->name(), buffers_.loop_end(loop), step.lists[1]);
-    steps.push_back(std::move(step));
-  }
-
   void AppendConditional(const Instruction& conditional, tile::Steps& steps) {
     tile::Step step;
     step.kind = tile::Step::Kind::kConditional;
@@ -133,9 +137,8 @@ void AppendUses(const tile::Steps& steps, BufferUses& uses) {
     if (!step.lists.empty()) uses.reads.push_back(step.selector);
     for (const tile::Steps& list : step.lists) AppendUses(list, uses);
     for (size_t i = 0; i < step.buffers.size(); ++i) {
-      const bool written = step.kind == tile::Step::Kind::kCopy
-                               ? i == 0
-                               : step.kernel->buffers[i].written;
+      const bool written =
+          step.kind == tile::Step::Kind::kCopy ? i == 0 : step.kernel->buffers[i].written;
       (written ? uses.writes : uses.reads).push_back(step.buffers[i]);
     }
   }
@@ -149,10 +152,22 @@ bool IsLoopOfSmallKernels(const Instruction& loop, const KernelOf& kernel_of) {
          IsOfSmallKernels(*loop.while_body(), kernel_of, nodes);
 }
 
+bool CopiesStateBefore(const Instruction& loop, const BufferAssignment& buffers) {
+  const std::vector<CopyList::Copy>& copies = buffers.loop_init(loop).copies;
+  return std::any_of(copies.begin(), copies.end(), [](const CopyList::Copy& copy) {
+    return copy.destination.size >= kLargeState;
+  });
+}
+
 tile::Program MakeLoopProgram(const Instruction& loop, const BufferAssignment& buffers,
                               const KernelOf& kernel_of) {
   tile::Program program;
-  ProgramMaker(buffers, kernel_of).Append(loop, program.steps);
+  ProgramMaker maker(buffers, kernel_of);
+  if (CopiesStateBefore(loop, buffers)) {
+    maker.AppendLoop(loop, program.steps);
+  } else {
+    maker.Append(loop, program.steps);
+  }
   // Arguments and constants among the state are only read.
   BufferUses uses;
   AppendUses(program.steps, uses);
@@ -180,8 +195,7 @@ absl::Status ProgramThunk::Execute(ExecuteContext& context) const {
   const int64_t stopped =
       function_(context.allocations, context.scratch, context.max_loop_iterations);
   if (stopped == 0) return absl::OkStatus();
-  return TooManyIterations(loops_[static_cast<size_t>(stopped - 1)],
-                           context.max_loop_iterations);
+  return TooManyIterations(loops_[static_cast<size_t>(stopped - 1)], context.max_loop_iterations);
 }
 
 void ProgramThunk::AppendTo(std::string& out, int indent) const {

@@ -322,9 +322,8 @@ class ProgramEmitter {
       tile::EmitOptions emit{library_.host.level >= IsaLevel::kAvx2, {}};
       if (n >= loops) emit.checked = unique_[n - loops].checked;
       ASSIGN_OR_RETURN(llvm::Function * function,
-                       n < loops
-                           ? tile::EmitProgram(loops_[n].program, symbol, emit, module)
-                           : tile::EmitLlvm(unique_[n - loops].kernel, symbol, emit, module));
+                       n < loops ? tile::EmitProgram(loops_[n].program, symbol, emit, module)
+                                 : tile::EmitLlvm(unique_[n - loops].kernel, symbol, emit, module));
       jit_->SetUpFunction(*function);
       return absl::OkStatus();
     };
@@ -372,7 +371,7 @@ class ProgramEmitter {
         return Tracked(MakeEvalThunk(instruction, BuffersOf(instruction), library_), instruction);
       case Means::kControl:
         if (const auto it = loop_numbers_.find(&instruction); it != loop_numbers_.end())
-          return EmitLoop(instruction, it->second);
+          return EmitLoop(instruction, it->second, thunks);
         RETURN_IF_ERROR(EmitControlFlow(
             instruction, *program_.buffers, [this](const Computation& c) { return Emit(c); },
             thunks));
@@ -406,7 +405,11 @@ class ProgramEmitter {
     return function;
   }
 
-  absl::StatusOr<std::unique_ptr<Thunk>> EmitLoop(const Instruction& loop, int number) {
+  absl::StatusOr<std::unique_ptr<Thunk>> EmitLoop(const Instruction& loop, int number,
+                                                  ThunkList& thunks) {
+    if (CopiesStateBefore(loop, *program_.buffers)) {
+      thunks.push_back(std::make_unique<CopyThunk>(loop.name(), program_.buffers->loop_init(loop)));
+    }
     ASSIGN_OR_RETURN(tile::ProgramFunction * function,
                      FunctionOf<tile::ProgramFunction>(loop, number));
     return std::make_unique<ProgramThunk>(loop, loops_[static_cast<size_t>(number)].program,
