@@ -15,6 +15,7 @@ constexpr int64_t kMaxRow = 1 << 16;      // elements of a row that stays in cac
 constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do not matter
 constexpr int kMaxOperands = 48;
 constexpr size_t kMaxOutputs = 8;
+constexpr size_t kMaxReaders = 8;
 constexpr int kMaxSearch = 512;  // instructions looked at to see whether one group needs another
 
 // Instructions that become one kernel. `root` is the last one.
@@ -88,6 +89,7 @@ class Fuser {
   absl::StatusOr<bool> Run() {
     const std::vector<Instruction*> order = computation_.SequenceOrPostOrder();
     for (size_t i = order.size(); i-- > 0;) Place(order[i]);
+    if (options_.several_outputs) JoinReductions();
     bool changed = false;
     for (Group& group : groups_) {
       if (group.members.empty()) continue;  // merged into another
@@ -231,6 +233,60 @@ class Fuser {
     for (const Instruction* member : other.members) group_of_[member] = into;
     other.members.clear();
     other.more_outputs.clear();
+  }
+
+  // Makes one kernel of reductions over the same dimensions that read one array: what one of them
+  // has just read, the next finds in a cache.
+  void JoinReductions() {
+    absl::flat_hash_map<const Instruction*, std::vector<int>> readers;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const auto number = static_cast<int>(i);
+      if (groups_[i].root->opcode() != Opcode::kReduce || !groups_[i].root->shape().IsArray() ||
+          groups_[i].root->shape().element_count() == 1)
+        continue;
+      const std::vector<const Instruction*> arrays = ReducedArrays(number);
+      int joined = -1;
+      for (const Instruction* array : arrays) {
+        if (joined < 0) joined = JoinOne(number, readers[array]);
+      }
+      for (const Instruction* array : arrays) {
+        std::vector<int>& list = readers[array];
+        const int reader = joined < 0 ? number : joined;
+        if (list.size() < kMaxReaders && std::find(list.begin(), list.end(), reader) == list.end())
+          list.push_back(reader);
+      }
+    }
+  }
+
+  // Merges the group into the first of `others` that it goes with; which, or -1.
+  int JoinOne(int number, const std::vector<int>& others) {
+    Instruction* const root = groups_[static_cast<size_t>(number)].root;
+    for (const int other : others) {
+      Instruction* const first = groups_[static_cast<size_t>(other)].root;
+      const bool alike =
+          SameDimensions(first->operand(0)->shape(), root->operand(0)->shape()) &&
+          first->attrs<ReduceAttrs>().dimensions == root->attrs<ReduceAttrs>().dimensions;
+      if (!alike || !MayMerge({other, number}, *first, /*is_output=*/false)) continue;
+      Merge(other, number);
+      context_.Count("reductions joined");
+      return other;
+    }
+    return -1;
+  }
+
+  // What the members of a group of a reduction read in the shape that it reduces.
+  std::vector<const Instruction*> ReducedArrays(int number) const {
+    const Group& group = groups_[static_cast<size_t>(number)];
+    const Shape shape = group.root->operand(0)->shape();
+    std::vector<const Instruction*> arrays;
+    for (const Instruction* member : group.members) {
+      for (const Instruction* operand : member->operands()) {
+        if (group_of_.Get(operand) != number && !IsCopied(*operand) && operand->shape().IsArray() &&
+            SameDimensions(operand->shape(), shape))
+          arrays.push_back(operand);
+      }
+    }
+    return arrays;
   }
 
   bool AllUsersFusible(const Instruction& instruction) const {

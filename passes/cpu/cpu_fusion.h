@@ -6,7 +6,8 @@
 // An instruction joins the kernel of its users when all of them are in one kernel, so nothing is
 // computed twice and no cycle can arise. An elementwise one that several elementwise kernels of its
 // shape read, or one and something else, joins them all, as one kernel of several outputs, unless
-// that kernel would need its own results. Broadcasts, iotas, slices and scalar constants are copied
+// that kernel would need its own results. So do reductions of one array over the same dimensions to
+// more than one element. Broadcasts, iotas, slices and scalar constants are copied
 // into every kernel that reads them. A reduction is the root of its kernel (its inputs are fused
 // into it), or stands inside one whose rows are what it reduces: softmax and normalisations are one
 // kernel. Left alone: what no kernel family computes (passes/cpu/fusible.h), transposes of large
@@ -21,7 +22,7 @@ namespace hlo {
 struct CpuFusionOptions {
   int64_t max_instructions = 120;  // of one kernel
   bool fuse_rows = true;           // reductions of rows into the kernels that use them
-  bool several_outputs = true;     // of elementwise kernels
+  bool several_outputs = true;     // of elementwise kernels, and of reductions
   static auto Fields() {
     using O = CpuFusionOptions;
     return std::tuple{Optional("max_instructions", &O::max_instructions),
