@@ -33,6 +33,19 @@ def batched_inverse(a):
     return adjugate / jnp.sum(a[:, 0] * rows[0], -1)[:, None, None]
 
 
+@program(symmetric((2048, 8, 8), 1), symmetric((2048, 8, 8), 1))
+def batched_products_of_eight(a, b):
+    """2,048 products of 8 x 8 matrices, the second one transposed."""
+    return jnp.einsum("bij,bkj->bik", a, b)
+
+
+@program(symmetric((4096, 3, 3), 1), symmetric((4096, 3), 1), symmetric((4096, 3), 1))
+def rigid_transforms(rotations, points, offsets):
+    """4,096 points rotated and moved, and the lengths of the results."""
+    moved = jnp.einsum("bij,bj->bi", rotations, points) + offsets
+    return moved, jnp.sqrt(jnp.sum(moved * moved, -1))
+
+
 @program(symmetric((64, 4096), 1), symmetric((2049,), 1))
 def fft_filter(signal, response):
     """64 real signals filtered in the frequency domain."""

@@ -72,3 +72,29 @@ def newton_until(values):
     def step(state):
         return 0.5 * (state[0] + values / state[0]), state[0]
     return lax.while_loop(moving, step, (values, jnp.zeros_like(values)))[0]
+
+
+@program(symmetric((500, 64), 1), symmetric((64, 64), 0.125), symmetric((64,), 1))
+def scan_matvec(inputs, weights, state):
+    """500 steps of a matrix times a vector, and a bounded sum."""
+    def step(state, x):
+        state = jnp.tanh(weights @ state + x)
+        return state, jnp.sum(state)
+    return lax.scan(step, state, inputs)
+
+
+@program(symmetric((200, 8, 64), 1), symmetric((64, 64), 0.125), symmetric((64, 64), 0.125))
+def scan_rnn(inputs, kernel, recurrent):
+    """A recurrent layer over 200 steps of a batch of 8."""
+    def step(state, x):
+        state = jnp.tanh(x @ kernel + state @ recurrent)
+        return state, state
+    return lax.scan(step, jnp.zeros((8, 64), jnp.float32), inputs)
+
+
+@program(symmetric((1000, 16), 1), randint((200, 64), 0, 1000), symmetric((64, 16), 1))
+def scatter_add_steps(table, places, updates):
+    """200 steps that each add 64 rows to a table at given places."""
+    def step(table, at):
+        return table.at[at].add(updates), None
+    return lax.scan(step, table, places)[0]
