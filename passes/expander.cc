@@ -1,5 +1,7 @@
 #include "passes/expander.h"
 
+#include "lib/ir/verify_meaning.h"
+
 namespace hlo {
 namespace {
 
@@ -26,7 +28,7 @@ Instruction* WithWidthsOf(Shape shape, Instruction* value, Rewriter& rewriter) {
 absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
   const OpcodeSet roots = Roots();
   const auto matches_here = [&](const Instruction& instruction) {
-    return roots.Has(instruction.opcode()) && Matches(instruction);
+    return roots.Has(instruction.opcode()) && HasMeaning(instruction) && Matches(instruction);
   };
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, roots)) {

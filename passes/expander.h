@@ -4,7 +4,7 @@
 //   logistic(x)  =>  1 / (1 + exp(-x))
 //
 // Visits all computations that are not fusion bodies, callees first, each in post-order; what an
-// expansion builds is not visited again. Sharding, metadata and control edges move to the
+// expansion builds is not visited again, nor is what has no meaning (lib/ir/verify_meaning.h). Sharding, metadata and control edges move to the
 // replacement.
 #pragma once
 

@@ -78,6 +78,66 @@ void CheckFft(Reports& reports, const Instruction& fft) {
   }
 }
 
+// Regions of other floats than what they are applied to: nothing says who converts.
+
+using Types = std::vector<ElementType>;
+
+// Of the elements of operands [first, first + count).
+Types TypesOf(const Instruction& instruction, int first, int count) {
+  Types types;
+  for (int i = first; i < first + count; ++i)
+    types.push_back(instruction.operand(i)->shape().element_type());
+  return types;
+}
+
+Types Join(Types types, const Types& more) {
+  types.insert(types.end(), more.begin(), more.end());
+  return types;
+}
+
+void CheckRegion(Reports& reports, const Instruction& instruction, const Computation& region,
+                 const Types& takes, const Types& gives) {
+  const auto complain = [&](std::string_view what, size_t i, ElementType seen, ElementType wanted) {
+    reports.Add(instruction.loc(), "`{}` applies `{}`, whose {} {} is `{}`, expected `{}`",
+                instruction.name(), region.name(), what, i, Text(seen), Text(wanted));
+  };
+  for (size_t i = 0; i < takes.size() && i < region.parameters().size(); ++i) {
+    const ElementType seen = region.parameters()[i]->shape().element_type();
+    if (seen != takes[i]) return complain("parameter", i, seen, takes[i]);
+  }
+  size_t i = 0;
+  ForEachLeaf(region.root()->shape(), [&](Shape leaf, const ShapeIndex&) {
+    if (i < gives.size() && leaf.element_type() != gives[i])
+      complain("result", i, leaf.element_type(), gives[i]);
+    ++i;
+  });
+}
+
+// Accumulators, then elements, of each array.
+void CheckReduce(Reports& reports, const Instruction& reduce) {
+  const Types types = TypesOf(reduce, 0, reduce.operand_count() / 2);
+  CheckRegion(reports, reduce, *reduce.to_apply(), Join(types, types), types);
+}
+
+void CheckMap(Reports& reports, const Instruction& map) {
+  CheckRegion(reports, map, *map.to_apply(), TypesOf(map, 0, map.operand_count()),
+              {map.shape().element_type()});
+}
+
+// Two elements of each array, side by side.
+void CheckSort(Reports& reports, const Instruction& sort) {
+  Types pairs;
+  for (const ElementType type : TypesOf(sort, 0, sort.operand_count()))
+    pairs.insert(pairs.end(), {type, type});
+  CheckRegion(reports, sort, *sort.to_apply(), pairs, {ElementType::kPred});
+}
+
+void CheckSelectAndScatter(Reports& reports, const Instruction& scatter) {
+  const Types types = TypesOf(scatter, 0, 1), pair = Join(types, types);
+  CheckRegion(reports, scatter, *scatter.call(0), pair, {ElementType::kPred});
+  CheckRegion(reports, scatter, *scatter.call(1), pair, types);
+}
+
 // What gather and scatter have in common, under the names of either.
 struct Indexing {
   Shape array, indices;
@@ -142,6 +202,9 @@ void CheckScatter(Reports& reports, const Instruction& scatter) {
                          scatter.operand(first + i)->shape());
     }
   }
+  const Types types = TypesOf(scatter, 0, inputs);
+  CheckRegion(reports, scatter, *scatter.to_apply(),
+              Join(types, TypesOf(scatter, inputs + 1, inputs)), types);
   CheckIndexing(
       reports, scatter,
       {scatter.operand(0)->shape(), scatter.operand(inputs)->shape(), attrs.inserted_window_dims,
@@ -256,8 +319,13 @@ constexpr RuleRow kRuleRows[] = {
     {Opcode::kFft, CheckFft},
     {Opcode::kFusion, CheckFusion},
     {Opcode::kGather, CheckGather},
+    {Opcode::kMap, CheckMap},
+    {Opcode::kReduce, CheckReduce},
     {Opcode::kReduceScatter, CheckReducer},
+    {Opcode::kReduceWindow, CheckReduce},
     {Opcode::kScatter, CheckScatter},
+    {Opcode::kSelectAndScatter, CheckSelectAndScatter},
+    {Opcode::kSort, CheckSort},
     {Opcode::kWhile, CheckWhile},
 };
 constexpr std::array<Rule, kOpcodeCount> kRules = [] {

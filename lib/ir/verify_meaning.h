@@ -7,6 +7,7 @@
 //   sizes             of dynamic-reshape and start indices of a collective-permute in place that are no scalars
 //   indexing          gather and scatter: a dimension that is both batching and indexed, collapsed or inserted; batching dimensions
 //                     of different sizes, or along the index vector; variadic scatters over arrays of different sizes
+//   regions           of reduce, reduce-window, map, sort, scatter and select-and-scatter that compute in other floats than the elements
 //   control flow      while whose body returns something else than it takes; computation of a fusion that something else calls, too
 //   collectives       a reducer that is no function of two scalars of the operands' types; operands that are tuples; roots of a
 //                     collective-broadcast that are not s32 with one entry per operand

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "lib/analysis/side_effects.h"
+#include "lib/ir/verify_meaning.h"
 #include "passes/analysis/trip_count.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/control_flow/frontend_attribute.h"
@@ -40,6 +41,7 @@ class LoopSimplifier {
   absl::StatusOr<bool> Run() {
     if (body_ == condition_ || body_->callers().size() != 1 || condition_->callers().size() != 1)
       return false;
+    if (!HasMeaning(*loop_)) return false;  // its body returns another tuple than it takes
     if (!FrontendAttribute(*loop_, "xla_disable_while_loop_dce").empty()) return false;
     const bool is_tuple = loop_->shape().IsTuple();
     if (is_tuple) {

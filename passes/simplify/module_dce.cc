@@ -1,6 +1,7 @@
 #include "passes/simplify/module_dce.h"
 
 #include "lib/ir/builder.h"
+#include "lib/ir/verify_meaning.h"
 #include "passes/analysis/liveness.h"
 #include "passes/control_flow/loop_state.h"
 #include "passes/control_flow/while_loop_simplifier.h"
@@ -46,7 +47,8 @@ absl::StatusOr<bool> ModuleDce::Run(Module& module, PassContext& context) {
     for (Instruction* loop : computation->instruction_vector()) {
       if (loop->opcode() != Opcode::kWhile || !loop->shape().IsTuple() ||
           loop->while_body()->root()->opcode() != Opcode::kTuple ||
-          loop->while_body()->root()->has_uses() || loop->while_body()->callers().size() != 1)
+          loop->while_body()->root()->has_uses() || loop->while_body()->callers().size() != 1 ||
+          !HasMeaning(*loop))
         continue;
       const int64_t passed = PassThroughDeadElements(*loop, live, context);
       if (passed == 0) continue;

@@ -10,7 +10,6 @@
 #include "backends/registry.h"
 #include "lib/eval/evaluator.h"
 #include "lib/ir/printer.h"
-#include "lib/ir/verifier.h"
 #include "lib/support/diagnostic.h"
 #include "lib/types/shape_util.h"
 #include "parser/parser.h"
@@ -21,7 +20,7 @@
 #include "tools/fuzz/sensitivity.h"
 #include "tools/fuzz/xla_oracle.h"
 #include "tools/support/random_arguments.h"
-#include "tools/support/tool_support.h"
+#include "tools/support/runnable.h"
 
 namespace hlo {
 namespace {
@@ -117,7 +116,7 @@ std::string CheckPlatforms(std::string_view input) {
   const absl::StatusOr<std::unique_ptr<Module>> parsed = ParseModule(std::string(input));
   if (!parsed.ok()) return "";
   const Module& module = **parsed;
-  if (module.entry() == nullptr || !Verify(module, Runnable()).ok() || IsLarge(module) ||
+  if (module.entry() == nullptr || !VerifyRunnable(module).ok() || IsLarge(module) ||
       DrawsRandomNumbers(module) || TakesGroupSizes(module) || RunsOnSeveralDevices(module))
     return "";
   const PlatformConfig config = ConfigFor(input);

@@ -4,10 +4,9 @@
 
 #include "lib/ir/outline.h"
 #include "lib/ir/printer.h"
-#include "lib/ir/verifier.h"
 #include "lib/types/shape_util.h"
 #include "tools/fuzz/programs/rows.h"
-#include "tools/support/tool_support.h"
+#include "tools/support/runnable.h"
 
 namespace hlo {
 namespace {
@@ -81,7 +80,7 @@ std::string Attempt(FuzzRandom& random) {
   if (random.OneIn(4)) Relayout(module, random);
   module.ResetEntryLayout();
   module.Sweep();
-  if (!Verify(module, Runnable()).ok()) return "";
+  if (!VerifyRunnable(module).ok()) return "";
   PrintOptions print;
   print.large_constants = print.lossless = true;
   return ToText(module, print);
