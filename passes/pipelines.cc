@@ -6,7 +6,8 @@ namespace hlo {
 namespace {
 
 constexpr PipelineStep kCpu[] = {
-    {"async-to-call", "one thing at a time; first, so that all else sees plain calls"},
+    {"buffers-to-arrays", "buffer assignment decides what is written in place"},
+    {"async-to-call", "one thing at a time; early, so that all else sees plain calls"},
     {"annotation-remover", "partitioning is over; what only annotates is in the way of fusion"},
     {"select-and-scatter-expander", "its two halves are kernels; first, its picker makes a call"},
     {"bitcast-expander", "arrays are row-major whatever layouts say"},
@@ -26,7 +27,8 @@ constexpr PipelineStep kCpu[] = {
 };
 
 constexpr PipelineStep kGpu[] = {
-    {"async-to-call", "one thing at a time; first, so that all else sees plain calls"},
+    {"buffers-to-arrays", "buffer assignment decides what is written in place"},
+    {"async-to-call", "one thing at a time; early, so that all else sees plain calls"},
     {"annotation-remover", "partitioning is over; what only annotates is in the way of fusion"},
     {"select-and-scatter-expander", "its two halves are kernels; first, its picker makes a call"},
     {"batchnorm_expander", "its statistics are reductions, the rest is elementwise"},

@@ -2,6 +2,7 @@
 
 #include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
+#include "lib/types/shape_limits.h"
 
 namespace hlo {
 namespace {
@@ -134,6 +135,12 @@ absl::StatusOr<bool> AsyncToCall::Run(Module& module, PassContext& context) {
           instruction->opcode() == Opcode::kAsyncStart ? instruction : AsyncStartOf(*instruction);
       if (start == nullptr)
         return Error(instruction->loc(), "`{}` belongs to no async-start", instruction->name());
+      if (HasBuffer(instruction->shape())) {
+        return Unsupported(instruction->loc(),
+                           "`{}` carries a buffer, which no call can give: `{}`; make arrays of "
+                           "buffers before (pass `buffers-to-arrays`)",
+                           instruction->name(), instruction->shape());
+      }
       steps.push_back({instruction, start->call(0)});
     }
   }
