@@ -17,7 +17,9 @@
 namespace hlo {
 namespace {
 
-constexpr int kRuns = 6;
+// Pairs of runs with opposite noise, so that every element moves both ways (over a branch cut, say),
+// and one on a grid.
+constexpr int kRuns = 7;
 constexpr int64_t kMoreWork = 8;  // noise is work, too
 // A platform may lie this many times as far from the interpreter as the noise moved it.
 constexpr double kRoom = 8;
@@ -125,9 +127,18 @@ double NoiseOf(ElementType type) {
   }
 }
 
-Literal NoiseFor(Shape shape, FuzzRandom& random) {
+// How one run differs from the others.
+struct NoisyRun {
+  FuzzRandom random;
+  double sign;
+  bool snaps;       // to a grid
+  bool everywhere;  // not only where sums and the like may round in another way
+};
+
+Literal NoiseFor(Shape shape, NoisyRun& run) {
+  FuzzRandom& random = run.random;
   Literal noise(shape.WithDefaultLayout());
-  const double size = NoiseOf(shape.element_type());
+  const double size = run.sign * NoiseOf(shape.element_type());
   // Of many sizes, so that what is added twice does not cancel.
   const auto draw = [&] {
     return size * (random.OneIn(2) ? 1 : -1) * (0.5 + static_cast<double>(random.Below(64)) / 128);
@@ -159,12 +170,30 @@ Instruction* Snapped(Instruction* x) {
 }
 
 // x + noise * (|x| + 1), in the element type.
-Instruction* WithNoise(Instruction* x, FuzzRandom& random) {
+Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   Builder b(x->parent());
-  Instruction* noise = b.Constant(NoiseFor(x->shape(), random));
+  Instruction* noise = b.Constant(NoiseFor(x->shape(), run));
   Instruction* moved = b.Multiply(x, noise);
   Instruction* result = b.Add(b.Add(x, moved), noise);
   return b.status().ok() ? result : nullptr;
+}
+
+// An array with noise, or with its numbers on a grid; the value itself where there is none to add.
+Instruction* Moved(Instruction* value, NoisyRun& run) {
+  const Shape shape = value->shape();
+  if (!shape.IsArray() || !HasNoise(shape.element_type()) || shape.has_dynamic_dims()) return value;
+  Instruction* noisy = run.snaps ? Snapped(value) : WithNoise(value, run);
+  return noisy == nullptr ? value : noisy;
+}
+
+// The same of each element of a tuple.
+Instruction* MovedTuple(Instruction* tuple, NoisyRun& run) {
+  Builder b(tuple->parent());
+  std::vector<Instruction*> elements;
+  for (int i = 0; i < tuple->shape().element_count_of_tuple(); ++i)
+    elements.push_back(Moved(b.GetTupleElement(tuple, i), run));
+  Instruction* moved = b.Tuple(elements);
+  return b.status().ok() ? moved : tuple;
 }
 
 // Every reduction meets its elements from the other end.
@@ -183,26 +212,21 @@ void Reorder(Computation& computation) {
   }
 }
 
-void AddNoise(Computation& computation, FuzzRandom& random, bool snaps, bool everywhere) {
+void AddNoise(Computation& computation, NoisyRun& run) {
   std::vector<Instruction*> choices;
   for (Instruction* instruction : computation.instructions()) {
-    if (MayRoundOtherwise(*instruction) || (everywhere && IsArithmetic(*instruction)))
+    if (MayRoundOtherwise(*instruction) || (run.everywhere && IsArithmetic(*instruction)))
       choices.push_back(instruction);
   }
   for (Instruction* instruction : choices) {
-    std::vector<Instruction*> values = {instruction};
-    if (instruction->shape().IsTuple()) values = instruction->users();
-    for (Instruction* value : values) {
-      if (!value->shape().IsArray() || !HasNoise(value->shape().element_type()) ||
-          value->shape().has_dynamic_dims())
-        continue;
-      const std::vector<Use> uses(value->uses().begin(), value->uses().end());
-      const bool is_root = computation.root() == value;
-      Instruction* noisy = snaps ? Snapped(value) : WithNoise(value, random);
-      if (noisy == nullptr) continue;
-      for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, noisy);
-      if (is_root) computation.set_root(noisy);
-    }
+    // A tuple as a whole: it may be a result, or go through a loop.
+    const std::vector<Use> uses(instruction->uses().begin(), instruction->uses().end());
+    const bool is_root = computation.root() == instruction;
+    Instruction* moved =
+        instruction->shape().IsTuple() ? MovedTuple(instruction, run) : Moved(instruction, run);
+    if (moved == instruction) continue;
+    for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, moved);
+    if (is_root) computation.set_root(moved);
   }
 }
 
@@ -289,11 +313,12 @@ std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>&
   for (int run = 0; run < kRuns; ++run) {
     const std::unique_ptr<Module> copy = module.Clone();
     copy->ClearSchedule();
-    FuzzRandom random(static_cast<uint64_t>(run) + 1);
+    NoisyRun noise{FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
+                   /*snaps=*/run == kRuns - 1, options.everywhere};
     const std::vector<Computation*> computations = copy->computations();
     for (Computation* computation : computations) {
       if (IsRegionOfReducer(*computation)) continue;
-      AddNoise(*computation, random, /*snaps=*/run == 1, options.everywhere);
+      AddNoise(*computation, noise);
       if (options.reorders && run == 0) Reorder(*computation);
     }
     absl::StatusOr<Literal> result = Evaluator(eval).Run(*copy, arguments);
