@@ -193,10 +193,16 @@ std::unique_ptr<llvm::Module> Jit::NewModule(llvm::LLVMContext& context,
 
 void Jit::SetUpFunction(llvm::Function& function) const {
   const std::string bits = std::to_string(options_.vector_bits);
-  function.addFnAttr("prefer-vector-width", bits);
-  // Without this, the type legaliser splits 512-bit values even if the processor has them.
-  function.addFnAttr("min-legal-vector-width", bits);
-  function.addFnAttr(llvm::Attribute::NoUnwind);
+  const auto set_up = [&](llvm::Function& one) {
+    one.addFnAttr("prefer-vector-width", bits);
+    // Without this, the type legaliser splits 512-bit values even if the processor has them.
+    one.addFnAttr("min-legal-vector-width", bits);
+    one.addFnAttr(llvm::Attribute::NoUnwind);
+  };
+  set_up(function);
+  for (llvm::Function& part : *function.getParent()) {
+    if (part.hasInternalLinkage()) set_up(part);
+  }
 }
 
 absl::Status Jit::Check(const llvm::Module& module) const {
