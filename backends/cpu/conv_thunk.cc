@@ -2,6 +2,7 @@
 // stride.
 #include "backends/cpu/library/conv.h"
 #include "backends/cpu/library_thunks.h"
+#include "lib/eval/contraction.h"
 #include "lib/ops/convolution_kind.h"
 #include "lib/support/status.h"
 
@@ -43,6 +44,8 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv,
   const Shape lhs = conv.operand(0)->shape();
   const Shape rhs = conv.operand(1)->shape();
   const Shape out = conv.shape();
+  if (ProductType(lhs.element_type(), rhs.element_type(), out.element_type()) != out.element_type())
+    return Unsupported(conv.loc(), "platform `cpu` sums convolutions in one kind of number");
   const DimVec ls = RowMajorStrides(lhs.dims());
   const DimVec rs = RowMajorStrides(rhs.dims());
   const DimVec os = RowMajorStrides(out.dims());

@@ -100,6 +100,17 @@ void MatMulOf(const MatMul& s, const uint8_t* lhs, const uint8_t* rhs, uint8_t* 
 
 }  // namespace
 
+ElementType ProductType(ElementType lhs, ElementType rhs, ElementType result) {
+  for (bool (*is_kind)(ElementType) : {+[](ElementType type) { return IsComplex(type); },
+                                       +[](ElementType type) { return IsFloat(type); }}) {
+    if (is_kind(result)) return result;
+    if (!is_kind(lhs) && !is_kind(rhs)) continue;
+    if (!is_kind(lhs) || !is_kind(rhs)) return is_kind(lhs) ? lhs : rhs;
+    return BitWidth(rhs) > BitWidth(lhs) ? rhs : lhs;
+  }
+  return result;
+}
+
 ElementType AccumulatorType(ElementType result) {
   if (IsPred(result) || IsComplex(result) || result == ElementType::kF64) return result;
   if (IsFloat(result)) return ElementType::kF32;

@@ -19,6 +19,11 @@ struct MatMul {
 // floats up to f32, u32 or u64 for integers (which wrap).
 ElementType AccumulatorType(ElementType result);
 
+// The type of the values of a dot or convolution before the last conversion: the result's, but what
+// the widest float operand gives where the result has no fraction, and the widest complex one where
+// it is not complex.
+ElementType ProductType(ElementType lhs, ElementType rhs, ElementType result);
+
 // Runs on arrays of an accumulator type. For pred, products are `and` and sums `or`.
 void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const uint8_t* rhs,
                uint8_t* out);

@@ -116,6 +116,8 @@ EvalResult EvalConvolution(EvalContext& c) {
   RETURN_IF_ERROR(WriteOutSparse(c, attrs.sparsity_config));
   const ConvDimNumbers& dn = attrs.dim_labels;
   const ElementType result_type = c.instruction.shape().element_type();
+  const ElementType type = ProductType(c.operand(0).shape().element_type(),
+                                       c.operand(1).shape().element_type(), result_type);
   DimVec lhs_order = {dn.input_batch}, rhs_order, out_order = {dn.output_batch};
   lhs_order.insert(lhs_order.end(), dn.input_spatial.begin(), dn.input_spatial.end());
   lhs_order.push_back(dn.input_feature);
@@ -124,8 +126,8 @@ EvalResult EvalConvolution(EvalContext& c) {
   rhs_order.push_back(dn.kernel_output_feature);
   out_order.insert(out_order.end(), dn.output_spatial.begin(), dn.output_spatial.end());
   out_order.push_back(dn.output_feature);
-  const Literal lhs = Canonical(c.operand(0), result_type, lhs_order);
-  const Literal rhs = Canonical(c.operand(1), result_type, rhs_order);
+  const Literal lhs = Canonical(c.operand(0), type, lhs_order);
+  const Literal rhs = Canonical(c.operand(1), type, rhs_order);
 
   Convolution conv{attrs.window,
                    Dims(lhs),
@@ -133,7 +135,7 @@ EvalResult EvalConvolution(EvalContext& c) {
                    {},
                    attrs.feature_group_count,
                    attrs.batch_group_count,
-                   AccumulatorType(result_type)};
+                   AccumulatorType(type)};
   conv.window.dims.resize(dn.input_spatial.size());
   for (WindowDim& dim : conv.window.dims) dim.reversal = ReadsReversed(attrs, dim);
   conv.out_dims.push_back(conv.lhs_dims[0] / attrs.batch_group_count);
@@ -162,7 +164,7 @@ EvalResult EvalConvolution(EvalContext& c) {
       } while (NextIndex(absl::MakeSpan(at), spatial_dims));
     }
   }
-  const Literal values = ConvertLiteral(sums, result_type);
+  const Literal values = ConvertLiteral(ConvertLiteral(sums, type), result_type);
   const DimVec back = InversePermutation(out_order);
   const DimVec dims = Permute(conv.out_dims, back);
   Literal result(c.ResultShape(dims));

@@ -81,7 +81,8 @@ EvalResult EvalDot(EvalContext& c) {
   const Shape lhs = c.operand(0).shape(), rhs = c.operand(1).shape();
   const Roles l = RolesOf(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
   const Roles r = RolesOf(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
-  const ElementType type = c.instruction.shape().element_type();
+  const ElementType result = c.instruction.shape().element_type();
+  const ElementType type = ProductType(lhs.element_type(), rhs.element_type(), result);
   DimVec dims;
   for (int64_t d : l.batch) dims.push_back(lhs.dim(static_cast<int>(d)));
   for (int64_t d : l.free) dims.push_back(lhs.dim(static_cast<int>(d)));
@@ -93,7 +94,7 @@ EvalResult EvalDot(EvalContext& c) {
   const Literal b = Prepare(c.operand(1), type, Joined({r.batch, r.contracting, r.free}));
   Literal sums(Shape::Array(AccumulatorType(type), dims));
   RunMatMul(sizes, AccumulatorType(type), a.data(), b.data(), sums.mutable_data());
-  return ConvertLiteral(sums, type).WithShapeLayout(c.ResultShape(dims));
+  return ConvertLiteral(ConvertLiteral(sums, type), result).WithShapeLayout(c.ResultShape(dims));
 }
 
 namespace {

@@ -1,21 +1,37 @@
 #include "passes/precision/result_caster.h"
 
+#include "lib/eval/contraction.h"
 #include "passes/precision/operand_upcaster.h"
 
 namespace hlo {
 
+namespace {
+
+ElementType ProductType(const Instruction& product) {
+  return hlo::ProductType(product.operand(0)->shape().element_type(),
+                          product.operand(1)->shape().element_type(),
+                          product.shape().element_type());
+}
+
+}  // namespace
+
 bool ResultCaster::Matches(const Instruction& instruction) const {
   const ElementType natural = NaturalResultType(instruction);
   const ElementType result = instruction.shape().element_type();
-  return AreSameKind(instruction.operand(0)->shape().element_type(),
+  if (ProductType(instruction) != result) return true;
+  return !options_.other_kinds_only &&
+         AreSameKind(instruction.operand(0)->shape().element_type(),
                      instruction.operand(1)->shape().element_type()) &&
          AreSameKind(natural, result) && BitWidth(result) < BitWidth(natural);
 }
 
 absl::StatusOr<Instruction*> ResultCaster::Expand(Instruction* instruction, Rewriter& rewriter) {
-  Instruction* product = rewriter.OpWithShape(
-      instruction->opcode(), instruction->shape().WithElementType(NaturalResultType(*instruction)),
-      instruction->operand_vector(), instruction->attrs_ptr());
+  const ElementType other = ProductType(*instruction);
+  const ElementType type =
+      other != instruction->shape().element_type() ? other : NaturalResultType(*instruction);
+  Instruction* product =
+      rewriter.OpWithShape(instruction->opcode(), instruction->shape().WithElementType(type),
+                           instruction->operand_vector(), instruction->attrs_ptr());
   if (!instruction->backend_config().empty())
     product->mutable_extras().backend_config = std::string(instruction->backend_config());
   return rewriter.Convert(product, instruction->shape().element_type());

@@ -2,6 +2,12 @@
 //
 //   d = bf16[4,3] dot(f32[4,5] x, f32[5,3] y)      =>   d = bf16[4,3] convert(f32[4,3] dot(x, y))
 //
+// So do those of floats with an integer result, and those of complex numbers with a real one:
+//
+//   d = s32[4,3] dot(f32[4,5] x, f32[5,3] y)       =>   d = s32[4,3] convert(f32[4,3] dot(x, y))
+//
+// With `other_kinds_only` these are the only ones.
+//
 // Requires: nothing.  Ensures: outside fusion bodies, no result has fewer bits than its operands, if all are of one kind (float, signed,
 // unsigned). Floats are rounded twice then.
 #pragma once
@@ -10,14 +16,27 @@
 
 namespace hlo {
 
+struct ResultCasterOptions {
+  bool other_kinds_only = false;
+
+  static auto Fields() {
+    return std::tuple{Optional("other_kinds_only", &ResultCasterOptions::other_kinds_only)};
+  }
+};
+
 class ResultCaster final : public ExpanderPass {
  public:
+  using Options = ResultCasterOptions;
   static constexpr RuleSafety kSafety = kReassociate;
+  explicit ResultCaster(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kDot, Opcode::kConvolution}; }
   bool Matches(const Instruction& instruction) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* instruction, Rewriter& rewriter) override;
+
+ private:
+  Options options_;
 };
 
 }  // namespace hlo

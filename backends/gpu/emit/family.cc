@@ -4,6 +4,7 @@
 
 #include "backends/gpu/emit/epilogue.h"
 #include "backends/gpu/emit/frame.h"
+#include "lib/eval/contraction.h"
 #include "lib/support/status.h"
 #include "passes/cpu/fusible.h"
 
@@ -45,6 +46,16 @@ bool IsShared(const Instruction& fusion, const FamilyOptions& options) {
   });
 }
 
+// result_caster makes it so.
+Decision SumsInOneKind(const Instruction& product) {
+  const ElementType result = product.shape().element_type();
+  const ElementType sum = ProductType(product.operand(0)->shape().element_type(),
+                                      product.operand(1)->shape().element_type(), result);
+  return sum == result
+             ? Yes()
+             : No("products of `{}` are cut to `{}` after their sum", Text(sum), Text(result));
+}
+
 }  // namespace
 
 Decision IsKernel(const Instruction& instruction) {
@@ -59,7 +70,8 @@ Decision IsKernel(const Instruction& instruction) {
       for (const Instruction* operand : instruction.operands()) {
         if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
       }
-      return instruction.operand_count() == 2 ? Yes() : No("a dot has sparse operands");
+      if (instruction.operand_count() != 2) return No("a dot has sparse operands");
+      return SumsInOneKind(instruction);
     case Opcode::kScaledDot: return CanScale(instruction);
     case Opcode::kRaggedDot:
       for (const Instruction* operand : instruction.operands()) {
@@ -70,8 +82,8 @@ Decision IsKernel(const Instruction& instruction) {
     case Opcode::kStochasticConvert: return CanRoundAtRandom(instruction);
     case Opcode::kConvolution:
       if (instruction.operand_count() != 2) return No("an operand is sparse");
-      return instruction.shape().has_dynamic_dims() ? No("the result has dynamic dimensions")
-                                                    : Yes();
+      if (instruction.shape().has_dynamic_dims()) return No("the result has dynamic dimensions");
+      return SumsInOneKind(instruction);
     case Opcode::kSort:
       if (!cpu::IsScalarRegion(*instruction.to_apply()))
         return No("the comparator is more than scalar arithmetic");
