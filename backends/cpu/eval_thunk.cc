@@ -35,8 +35,15 @@ class EvalThunk final : public Thunk {
     }
     evaluator_->SetDevice(context.replica_id, context.partition_id);
     ASSIGN_OR_RETURN(const Literal result, evaluator_->EvaluateInstruction(instruction_, operands));
+    const Shape shape = instruction_.shape();
+    // set-dimension-size may be declared with a fixed size, and then set another one.
+    if (shape.IsArray() && !shape.has_dynamic_dims() &&
+        !CompatibleIgnoringDynamic(result.shape(), shape)) {
+      return Error(instruction_.loc(), "`{}` is declared `{}`, but has shape `{}` now",
+                   instruction_.name(), shape, result.shape());
+    }
     size_t next = 0;
-    return StoreValue(result, instruction_.shape(), buffers_.results, next, address);
+    return StoreValue(result, shape, buffers_.results, next, address);
   }
 
  private:

@@ -19,7 +19,44 @@ bool HoldsAny(const Module& module, std::initializer_list<Opcode> opcodes) {
   });
 }
 
+// Reads only elements and what was combined before, converted at most.
+bool ReadsParameters(const Instruction& instruction) {
+  return std::all_of(instruction.operands().begin(), instruction.operands().end(),
+                     [](const Instruction* operand) {
+                       while (operand->opcode() == Opcode::kConvert) operand = operand->operand(0);
+                       return operand->opcode() == Opcode::kParameter;
+                     });
+}
+
+// Whether the region gives the same (but for rounding) in whatever order it meets the elements: one
+// associative operation for each array, or a choice among them.
+bool IsFreeOfOrder(const Computation& region) {
+  constexpr OpcodeSet kHarmless = {Opcode::kParameter, Opcode::kConstant, Opcode::kConvert,
+                                   Opcode::kTuple};
+  constexpr OpcodeSet kChooses = {Opcode::kCompare, Opcode::kSelect,  Opcode::kAnd,
+                                  Opcode::kOr,      Opcode::kMaximum, Opcode::kMinimum};
+  for (const Instruction* instruction : region.instructions()) {
+    const Opcode opcode = instruction->opcode();
+    if (kHarmless.Has(opcode) || kChooses.Has(opcode)) continue;
+    if (!HasTrait(opcode, kAssociative) || !ReadsParameters(*instruction)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool DependsOnOrder(const Module& module) {
+  constexpr OpcodeSet kCombines = {Opcode::kReduce, Opcode::kReduceWindow, Opcode::kScatter,
+                                   Opcode::kSelectAndScatter};
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (kCombines.Has(instruction->opcode()) &&
+          !IsFreeOfOrder(*instruction->call(instruction->call_count() - 1)))
+        return true;
+    }
+  }
+  return false;
+}
 
 bool IsLarge(const Module& module) {
   if (module.instruction_count() > kMostInstructions) return true;

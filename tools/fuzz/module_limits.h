@@ -12,6 +12,9 @@ bool IsLarge(const Module& module);
 bool DrawsRandomNumbers(const Module& module);
 // Sizes of groups that are negative or add up to too much mean nothing, and random ones are.
 bool TakesGroupSizes(const Module& module);
+// A reduction or scatter whose region gives something else in another order of the elements, which
+// platforms with threads are free to choose.
+bool DependsOnOrder(const Module& module);
 bool RunsOnSeveralDevices(const Module& module);
 
 }  // namespace hlo
