@@ -49,7 +49,7 @@ absl::StatusOr<EmittedList> ElementsFrom(FusedEmitter& emitter, const Instructio
 absl::StatusOr<bool> EmitTranspose(const Instruction& fusion, const Frame& frame,
                                    KernelPlan& plan) {
   const Instruction* const root = RootOf(fusion);
-  if (root->opcode() != Opcode::kTranspose) return false;
+  if (root->opcode() != Opcode::kTranspose || root->shape().IsZeroSized()) return false;
   const Instruction* const operand = root->operand(0);
   const DimVec& order = root->attrs<TransposeAttrs>().dimensions;
   const absl::Span<const int64_t> dims = operand->shape().dims();
