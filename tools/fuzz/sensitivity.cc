@@ -173,8 +173,11 @@ Instruction* Snapped(Instruction* x) {
 Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   Builder b(x->parent());
   Instruction* noise = b.Constant(NoiseFor(x->shape(), run));
-  Instruction* moved = b.Multiply(x, noise);
-  Instruction* result = b.Add(b.Add(x, moved), noise);
+  // Without the absolute value the two parts would cancel near -1; complex ones have noise of their own.
+  const bool is_complex = IsComplex(x->shape().element_type());
+  Instruction* moved = b.Multiply(is_complex ? x : b.Abs(x), noise);
+  Instruction* rest = is_complex ? b.Constant(NoiseFor(x->shape(), run)) : noise;
+  Instruction* result = b.Add(b.Add(x, moved), rest);
   return b.status().ok() ? result : nullptr;
 }
 
