@@ -84,7 +84,7 @@ uint64_t HashOf(std::string_view text) { return ContentHash(*Parse(text)); }
 
 }  // namespace
 
-TEST_CASE("computations stand behind their callees", "[ir][module]") {
+TEST_CASE("computations stand after their callees", "[ir][module]") {
   const auto module = Parse(kLoop);
   CHECK(Names(module->PostOrder()) == Strings{"add", "fused", "body", "condition", "main"});
   CHECK(Names(module->NonFusionComputations()) == Strings{"add", "body", "condition", "main"});
@@ -149,7 +149,7 @@ TEST_CASE("clones print, compare and hash like the original", "[ir][clone]") {
   CHECK(Verify(*clone).ok());
 }
 
-TEST_CASE("clones keep the stored order when operands stand behind their users", "[ir][clone]") {
+TEST_CASE("clones keep the stored order when operands stand after their users", "[ir][clone]") {
   const auto module = Parse(kLoop);
   Computation* entry = module->entry();
   Builder b(entry);

@@ -113,7 +113,7 @@ class StructureVerifier {
       slots_ += static_cast<uint32_t>(instruction->operand_count());
       if (findings_.full()) return;
     }
-    // Most computations list every instruction behind its operands, which shows that there is no
+    // Most computations list every instruction after its operands, which shows that there is no
     // cycle.
     if (!in_order) out_of_order_.push_back(&computation);
     if (count != computation.instruction_count()) {

@@ -120,6 +120,12 @@ TEST_CASE("parameters are numbered without gaps", "[ir][verifier]") {
         "computation `main` has two parameters 1, `again` and `parameter.1`\n");
 }
 
+TEST_CASE("parameters are listed at their numbers", "[ir][verifier]") {
+  BadGraph g;
+  g.x->SetAttrs(ParameterAttrs{1, std::nullopt});
+  CHECK(Messages(g.module) == "parameter 1 of computation `main` is not listed there\n");
+}
+
 TEST_CASE("data and control edges make no cycle", "[ir][verifier]") {
   BadGraph g;
   Instruction* z = g.b.Abs(g.y);
@@ -134,7 +140,7 @@ TEST_CASE("data and control edges make no cycle", "[ir][verifier]") {
   CHECK(Messages(g.module) == "computation `main` has a cycle: `negate` -> `negate`\n");
 }
 
-TEST_CASE("operands may stand behind their users", "[ir][verifier]") {
+TEST_CASE("operands may stand after their users", "[ir][verifier]") {
   BadGraph g;
   Instruction* late = g.b.Abs(g.x);
   g.y->ReplaceOperand(0, late);
@@ -149,6 +155,17 @@ TEST_CASE("control edges stay inside", "[ir][verifier]") {
   CHECK(Messages(g.module) ==
         "the control edge from `z` to `negate` leaves computation `main`\n"
         "the control edge from `z` to `negate` leaves computation `f`\n");
+}
+
+TEST_CASE("control edges end at instructions that are there", "[ir][verifier]") {
+  BadGraph g;
+  Instruction* z = g.b.Abs(g.x);
+  g.y->AddControlPredecessor(z);
+  g.entry->Remove(z);
+  CHECK(Messages(g.module) == "");
+  g.y->mutable_extras().control = ControlEdges{.predecessors = {z}, .successors = {}};
+  CHECK(Messages(g.module) ==
+        "the control edge from `abs` to `negate` ends at a removed instruction\n");
 }
 
 TEST_CASE("half a control edge is found", "[ir][verifier]") {
@@ -217,6 +234,14 @@ TEST_CASE("the entry layout is checked when there is one", "[ir][verifier]") {
         "`f32[]`\n");
 }
 
+TEST_CASE("an output has one alias", "[ir][verifier]") {
+  BadGraph g;
+  g.entry->AddParameter(1, Shape::Scalar(kFloat));
+  g.module.config().aliases.resize(2);
+  g.module.config().aliases[1].parameter = 1;
+  CHECK(Messages(g.module) == "`input_output_alias` names output {} twice\n");
+}
+
 TEST_CASE("a schedule holds every instruction once and in order", "[ir][verifier]") {
   BadGraph g;
   g.module.set_scheduled(true);
@@ -229,6 +254,10 @@ TEST_CASE("a schedule holds every instruction once and in order", "[ir][verifier
   CHECK(Messages(g.module) == "`negate` is missing in the sequence of computation `main`\n");
   g.entry->set_schedule({g.x, g.y, g.y});
   CHECK(Messages(g.module) == "`negate` is twice in the sequence of computation `main`\n");
+  BadGraph other;
+  g.entry->set_schedule({g.x, other.y});
+  CHECK(Messages(g.module) ==
+        "the sequence of computation `main` names `negate`, which is not in it\n");
   Instruction* z = g.b.Abs(g.x);
   g.y->AddControlPredecessor(z);
   g.entry->set_schedule({g.x, g.y, z});

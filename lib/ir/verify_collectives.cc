@@ -68,10 +68,9 @@ void CheckChannel(const VerifyContext& context, const Instruction& instruction,
                        instruction.name(), *channel_id);
 }
 
-// Each id of 0 … n-1 in one group, n being the number of ids.
+// Each id of 0 … n-1 in one group, n being the number of ids, which are known to differ.
 bool CheckIdsAreDense(const VerifyContext& context, const Instruction& instruction,
                       const ReplicaGroups::Lists& lists, int64_t count) {
-  std::vector<bool> seen(static_cast<size_t>(count), false);
   for (const std::vector<int64_t>& list : lists) {
     if (list.empty()) {
       context.findings.Add(instruction.loc(), "`replica_groups` of `{}` has an empty group",
@@ -86,12 +85,6 @@ bool CheckIdsAreDense(const VerifyContext& context, const Instruction& instructi
             instruction.name(), count, id, count - 1);
         return false;
       }
-      if (seen[static_cast<size_t>(id)]) {
-        context.findings.Add(instruction.loc(), "`replica_groups` of `{}` names {} twice",
-                             instruction.name(), id);
-        return false;
-      }
-      seen[static_cast<size_t>(id)] = true;
     }
   }
   return true;

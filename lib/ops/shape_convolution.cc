@@ -1,6 +1,7 @@
 // The shape rule of convolution. `convolution_kind` says what the convolution is for, not what its
 // shape is.
 #include "lib/ops/shape_helpers.h"
+#include "lib/support/saturate.h"
 
 namespace hlo {
 namespace {
@@ -9,8 +10,10 @@ namespace {
 // kept.
 int64_t DenseSize(const std::optional<TensorSparsity>& sparsity, int64_t dimension,
                   int64_t stored) {
-  if (!sparsity.has_value() || sparsity->dimension != dimension || sparsity->n == 0) return stored;
-  return stored / sparsity->n * sparsity->m;
+  if (!sparsity.has_value() || sparsity->dimension != dimension || sparsity->n == 0 ||
+      stored == Shape::kUnbounded)
+    return stored;
+  return SaturatingMul(stored / sparsity->n, sparsity->m);
 }
 
 absl::Status CheckRoles(const ShapeArgs& args, std::string_view what, int64_t a, int64_t b,
@@ -72,11 +75,11 @@ absl::Status CheckGroups(const ShapeArgs& args, const ConvolutionAttrs& attrs, i
         groups, batch_groups);
   }
   if (in_features != Shape::kUnbounded && kernel_in != Shape::kUnbounded &&
-      in_features != kernel_in * groups) {
+      in_features != SaturatingMul(kernel_in, groups)) {
     return args.Error(
         "the feature dimension of `lhs` is {}, expected {}: {} groups of the {} input features of "
         "`rhs`",
-        in_features, kernel_in * groups, groups, kernel_in);
+        in_features, SaturatingMul(kernel_in, groups), groups, kernel_in);
   }
   if (kernel_out != Shape::kUnbounded &&
       (kernel_out % groups != 0 || kernel_out % batch_groups != 0)) {
@@ -96,7 +99,7 @@ absl::Status CheckSparsity(const ShapeArgs& args, const SparsityConfig& config) 
     if (!side->has_value()) continue;
     ++described;
     if ((*side)->index < 2 || (*side)->index >= args.operand_count()) {
-      return args.Error("`sparsity_config` names operand {}, expected one in [2, {})",
+      return args.Error("`sparsity_config` names operand {} of {}, expected one after `rhs`",
                         (*side)->index, args.operand_count());
     }
   }
@@ -139,9 +142,6 @@ absl::StatusOr<Shape> ConvolutionShape(const ShapeArgs& args) {
     const int64_t size = lhs_dim(from);
     sizes[to] = size == Shape::kUnbounded ? size : attrs.window.dims[i].OutputSize(size);
     dynamic[to] = lhs.is_dynamic(static_cast<int>(from));
-    if (sizes[to] < 0 && sizes[to] != Shape::kUnbounded) {
-      return args.Error("spatial dimension {} would have size {}", i, sizes[to]);
-    }
   }
   DimList dims;
   for (int d = 0; d < lhs.rank(); ++d) dims.Add(sizes[d], dynamic[d]);

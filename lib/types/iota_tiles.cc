@@ -104,9 +104,9 @@ absl::StatusOr<IotaTiles> IotaTiles::MakeChecked(DimVec dims, DimVec reshape_dim
   }
   const std::optional<int64_t> tiles = CheckedProduct(dims), devices = CheckedProduct(reshape_dims);
   if (!tiles.has_value() || !devices.has_value() || *tiles != *devices) {
-    return Error("iota of {} devices does not match the {} tiles in front of it",
-                 devices.has_value() ? std::to_string(*devices) : "too many",
-                 tiles.has_value() ? std::to_string(*tiles) : "too many");
+    return Error("an iota has {} devices, but the dimensions in front of it hold {}",
+                 devices.has_value() ? std::to_string(*devices) : "more than 2^63 - 1",
+                 tiles.has_value() ? std::to_string(*tiles) : "more than 2^63 - 1");
   }
   if (!transpose.empty() && transpose.size() != reshape_dims.size()) {
     return Error("transpose of an iota has {} entries, expected {}", transpose.size(),

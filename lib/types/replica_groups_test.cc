@@ -17,6 +17,8 @@ Mesh MeshOf(std::vector<MeshAxis> axes) {
   return mesh;
 }
 
+std::string Said(const absl::Status& status) { return std::string(status.message()); }
+
 // Devices of an iota as written, without any simplification.
 std::vector<int64_t> PlainDevices(const DimVec& reshape_dims, const DimVec& transpose) {
   const DimVec strides = Permute(RowMajorStrides(reshape_dims), transpose);
@@ -111,12 +113,26 @@ TEST_CASE("a transposed iota has the devices of the transposed array", "[types][
 }
 
 TEST_CASE("unsound iotas are refused", "[types][iota]") {
-  CHECK_FALSE(IotaTiles::MakeChecked({2, 2}, {8}, {}).ok());
-  CHECK_FALSE(IotaTiles::MakeChecked({8}, {4, 2}, {0}).ok());
-  CHECK_FALSE(IotaTiles::MakeChecked({8}, {4, 2}, {0, 0}).ok());
-  CHECK_FALSE(IotaTiles::MakeChecked({8}, {4, 2}, {0, 2}).ok());
-  CHECK_FALSE(IotaTiles::MakeChecked({0}, {0}, {}).ok());
-  CHECK_FALSE(IotaTiles::MakeChecked({int64_t{1} << 62, 4}, {4}, {}).ok());
+  const auto problem = [](DimVec dims, DimVec reshape, DimVec transpose) {
+    return Said(IotaTiles::MakeChecked(dims, reshape, transpose).status());
+  };
+  CHECK(problem({2, 2}, {8}, {}) ==
+        "an iota has 8 devices, but the dimensions in front of it hold 4");
+  CHECK(problem({8}, {4, 2}, {0}) == "transpose of an iota has 1 entries, expected 2");
+  CHECK(problem({8}, {4, 2}, {0, 0}) == "`T(0,0)` is not a permutation");
+  CHECK(problem({8}, {4, 2}, {0, 2}) == "`T(0,2)` is not a permutation");
+  CHECK(problem({0}, {0}, {}) == "device dimension of size 0, expected at least 1");
+  CHECK(problem({int64_t{1} << 62, 4}, {4}, {}) ==
+        "an iota has 4 devices, but the dimensions in front of it hold more than 2^63 - 1");
+}
+
+TEST_CASE("iotas of replica groups have two dimensions", "[types][groups]") {
+  ReplicaGroups groups;
+  groups.form = IotaTiles::Make({2, 2, 2}, {8}, {0});
+  CHECK(Said(groups.Validate()) ==
+        "replica groups have 3 dimensions, expected groups and devices of a group");
+  groups.form = IotaTiles{{2, 2}, {8}, {0}};
+  CHECK(Said(groups.Validate()) == "replica groups name 8 devices, but their dimensions hold 4");
 }
 
 TEST_CASE("meshes print and check themselves", "[types][mesh]") {
@@ -135,17 +151,27 @@ TEST_CASE("meshes print and check themselves", "[types][mesh]") {
   CHECK(square.ToString() == "mesh['a'=2,'b'=2], device_ids=(0,2,1,3)");
   CHECK(square.Validate().ok());
   square.device_ids = {0, 1, 2, 3};
-  CHECK_FALSE(square.Validate().ok());
+  CHECK(Said(square.Validate()) ==
+        "`device_ids` of `mesh['a'=2,'b'=2], device_ids=(0,1,2,3)` is the default order; leave it "
+        "out");
   square.device_ids = {0, 1, 2};
-  CHECK_FALSE(square.Validate().ok());
+  CHECK(Said(square.Validate()) ==
+        "`device_ids` of `mesh['a'=2,'b'=2], device_ids=(0,1,2)` has 3 devices, expected 4 as the "
+        "axes have");
   square.device_ids = {0, 1, 3, 3};
-  CHECK_FALSE(square.Validate().ok());
-  CHECK_FALSE(MeshOf({{"a", 2}, {"a", 2}}).Validate().ok());
-  CHECK_FALSE(MeshOf({{"a", 0}}).Validate().ok());
+  CHECK(Said(square.Validate()) ==
+        "`device_ids` of `mesh['a'=2,'b'=2], device_ids=(0,1,3,3)` is not a permutation of 0 to 3");
+  CHECK(Said(MeshOf({{"a", 2}, {"a", 2}}).Validate()) == "`mesh['a'=2,'a'=2]` has two axes `a`");
+  CHECK(Said(MeshOf({{"a", 0}}).Validate()) ==
+        "axis `a` of `mesh['a'=0]` has size 0, expected at least 1");
+  CHECK(Said(MeshOf({{"a", INT64_MAX}, {"b", 2}}).Validate()) ==
+        "size of `mesh['a'=9223372036854775807,'b'=2]` overflows 64 bits");
   Mesh one;
   one.maximal_device = 5;
   CHECK(one.ToString() == "maximal_mesh[device_id=5]");
   CHECK(one.Devices() == std::vector<int64_t>{5});
+  one.maximal_device = -1;
+  CHECK(Said(one.Validate()) == "device -1 of `maximal_mesh[device_id=-1]` is negative");
 }
 
 TEST_CASE("parts of axes", "[types][mesh]") {
@@ -154,14 +180,21 @@ TEST_CASE("parts of axes", "[types][mesh]") {
   CHECK(whole.ToString(mesh) == "'a'");
   CHECK(middle.ToString(mesh) == "'a':(2)2");
   CHECK(ValidateAxes(mesh, {low, high, b}).ok());
-  CHECK_FALSE(ValidateAxes(mesh, {low, middle}).ok());  // could be 'a':(1)4
-  CHECK(ValidateAxes(mesh, {middle, low}).ok());        // in this order they are not one part
+  CHECK(Said(ValidateAxes(mesh, {low, middle})) ==  // could be 'a':(1)4
+        "`'a':(1)2` and `'a':(2)2` are neighbours; write them as one part");
+  CHECK(ValidateAxes(mesh, {middle, low}).ok());  // in this order they are not one part
   CHECK_FALSE(ValidateAxes(mesh, {whole, high}).ok());
   CHECK_FALSE(ValidateAxes(mesh, {b, b}).ok());
-  CHECK_FALSE(ValidateAxes(mesh, {AxisRef{0, 1, 8}}).ok());
-  CHECK_FALSE(ValidateAxes(mesh, {AxisRef{0, 1, 3}}).ok());
-  CHECK_FALSE(ValidateAxes(mesh, {AxisRef{0, 0, 2}}).ok());
-  CHECK_FALSE(ValidateAxes(mesh, {AxisRef{2}}).ok());
+  CHECK(Said(ValidateAxes(mesh, {AxisRef{0, 1, 8}})) ==
+        "`'a':(1)8` has size 8, expected less than the whole axis (8)");
+  CHECK(Said(ValidateAxes(mesh, {AxisRef{0, 1, 3}})) ==
+        "`'a':(1)3` does not divide axis `a` of size 8");
+  CHECK(Said(ValidateAxes(mesh, {AxisRef{0, 2, 1}})) ==
+        "`'a':(2)1` has size 1, expected at least 2");
+  CHECK(Said(ValidateAxes(mesh, {AxisRef{0, 0, 2}})) ==
+        "`'a':(0)2` begins at 0, expected at least 1");
+  CHECK(Said(ValidateAxes(mesh, {AxisRef{2}})) ==
+        "axis 2 is not one of the 2 axes of `mesh['a'=8,'b'=2]`");
   CHECK(SplitAxes(mesh, {middle}) == std::vector<AxisRef>{low, middle, high, {1, 1, 2}});
 }
 

@@ -82,7 +82,8 @@ absl::Status ValidateLayout(Shape shape, const Layout& layout) {
                  shape);
   }
   if (layout.element_size_in_bits < 0) {
-    return Error("layout of `{:l}` has element size {}", shape, layout.element_size_in_bits);
+    return Error("layout of `{:l}` has element size {}, expected at least 0", shape,
+                 layout.element_size_in_bits);
   }
   if (layout.memory_space < 0 || layout.memory_space > 127) {
     return Error("layout of `{:l}` has memory space {}, expected 0 to 127", shape,

@@ -124,16 +124,24 @@ TEST_CASE("lists of devices are moved and sorted where they hold copies", "[type
 }
 
 TEST_CASE("unsound classic shardings are refused", "[types][sharding]") {
-  CHECK_FALSE(List({2, 2}, {0, 1, 2}).Validate().ok());
-  CHECK_FALSE(List({1}, {0}).Validate().ok());
-  CHECK_FALSE(List({}, {}).Validate().ok());
-  CHECK_FALSE(Iota({2, 2}, {8}).Validate().ok());
-  CHECK_FALSE(Iota({2, 0}, {8}).Validate().ok());
-  CHECK_FALSE(Groups(Partial(Iota({2, 2}, {4})), {kManual}).Validate().ok());
-  CHECK_FALSE(Groups(Iota({4}, {4}), {kManual, kManual}).Validate().ok());
+  const auto problem = [](const TiledSharding& sharding) {
+    return std::string(sharding.Validate().message());
+  };
+  CHECK(problem(List({2, 2}, {0, 1, 2})) == "sharding lists 3 devices, expected 4 as the tiles");
+  CHECK(problem(List({1}, {0})) ==
+        "tiled sharding lists one device, expected several (or `maximal device=0`)");
+  CHECK(problem(List({}, {})) == "a tiled sharding needs `devices=[…]`");
+  CHECK(problem(Iota({2, 2}, {8})) == "sharding lists 8 devices, expected 4 as the tiles");
+  CHECK(problem(List({2, 0}, {})) ==
+        "sharding has a tile dimension of size 0, expected at least 1");
+  CHECK(problem(List({INT64_MAX, 2}, {})) == "number of tiles of a sharding overflows 64 bits");
+  CHECK(problem(Groups(Partial(Iota({2, 2}, {4})), {kManual})) ==
+        "sharding has both `last_tile_dim_replicate` and `last_tile_dims`");
+  CHECK(problem(Groups(Iota({4}, {4}), {kManual, kManual})) ==
+        "sharding has 2 subgroups, but only 1 tile dimensions");
   TiledSharding manual = List({2}, {0, 1});
   manual.kind = TiledSharding::Kind::kManual;
-  CHECK_FALSE(manual.Validate().ok());
+  CHECK(problem(manual) == "`manual` sharding has a list of devices");
 }
 
 OpMetadata Named(std::string name) {
