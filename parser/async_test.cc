@@ -98,7 +98,7 @@ TEST_CASE("an update or done may repeat the attributes of the wrapped operation"
   }
   CHECK(AsyncMessage("s = ((f32[8]), f32[4], u32[]) reduce-scatter-start(x), dimensions={0}, "
                      "to_apply=sum\nd = f32[4] reduce-scatter-done(s), to_apply=twice") ==
-        "`the called computation` differs from that of the start");
+        "the called computation differs from that of the start");
   CHECK(AsyncMessage("s = ((f32[8]), f32[8], u32[]) tanh-start(x)\nd = f32[8] tanh-done(s), "
                      "result_accuracy={mode=highest}") ==
         "`result_accuracy` differs from that of the start");

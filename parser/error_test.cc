@@ -112,6 +112,35 @@ TEST_CASE("structural errors", "[parser][errors]") {
         "attribute `sharding` is given twice");
 }
 
+TEST_CASE("a NUL byte is an error wherever it stands", "[parser][errors]") {
+  const auto message = [](std::string_view text) { return MessageOf(ParseModule(text)); };
+  using namespace std::string_view_literals;
+  CHECK(message("HloModule m\n\0"sv) == "a NUL byte in the text");
+  CHECK(message("HloModule m, frontend_attributes={a=\"b\0\"}"sv) == "a NUL byte in the text");
+}
+
+TEST_CASE("a mesh has so many axes", "[parser][errors]") {
+  std::string axes = "\"a\"=1";
+  for (int i = 0; i < 1024; ++i) axes += fmt::format(",\"a{}\"=1", i);
+  CHECK(MessageOf(ParseSharding("{mesh[" + axes + "], replicated}")) ==
+        "a mesh of more than 1024 axes");
+}
+
+TEST_CASE("layouts that are not filled in are missed in custom calls", "[parser][errors]") {
+  const auto message = [](std::string_view call) {
+    ParserOptions options;
+    options.fill_missing_layouts = false;
+    const std::string text = Entry(
+        fmt::format("x = f32[4]{{0}} parameter(0)\nROOT y = {}, custom_call_target=\"f\"", call));
+    return MessageOf(ParseModule(text, "t", options));
+  };
+  CHECK(message("f32[4] custom-call(x), operand_layout_constraints={f32[4]{0}}") ==
+        "the result of a custom call with `operand_layout_constraints` needs a layout, found "
+        "`f32[4]`");
+  CHECK(message("f32[4]{0} custom-call(x), operand_layout_constraints={f32[4]}") ==
+        "operand layout constraint 0, `f32[4]`, has no layout");
+}
+
 TEST_CASE("frequent mistakes are recognised", "[parser][errors]") {
   const auto message = [](std::string_view text) { return MessageOf(ParseModule(text)); };
   CHECK(message(Entry("s1 = f32[] parameter(0)")) ==
@@ -126,7 +155,7 @@ TEST_CASE("frequent mistakes are recognised", "[parser][errors]") {
   CHECK(message("HloModule m ENTRY e { a = f32[] parameter(0) b = f32[] call(a), to_apply=e }") ==
         "no computation named `e` stands above: a computation cannot call itself");
   CHECK(message("f (x: f32[]) -> f32[] { ROOT x = f32[] parameter(0) }") ==
-        "expected `=` behind the name of a single instruction (a module without a header starts "
+        "expected `=` after the name of a single instruction (a module without a header starts "
         "with `ENTRY`, or with a computation without a signature), found `(`");
 }
 
@@ -157,17 +186,11 @@ TEST_CASE("what fails silently in XLA has a message and a place", "[parser][erro
 
 TEST_CASE("inputs on which XLA aborts are ordinary errors", "[parser][errors]") {
   for (const char* line :
-       {"a = token[2] parameter(0)",
-        "a = token[]{:S(1)} parameter(0)",
-        "a = opaque[2] parameter(0)",
-        "a = f32[2]{0:L(0)} parameter(0)",
-        "a = f32[2]{0:T(-1)} parameter(0)",
-        "a = f32[2,2]{0,0} parameter(0)",
-        "a = token[] constant(1)",
-        "a = s32[] constant(true)",
-        "a = f32[] partition-id()",
-        "a = f32[] tuple()",
-        "a = f32[] parameter(0), origin={{\"a\"},{\"b\"}}",
+       {"a = token[2] parameter(0)", "a = token[]{:S(1)} parameter(0)",
+        "a = opaque[2] parameter(0)", "a = f32[2]{0:L(0)} parameter(0)",
+        "a = f32[2]{0:T(-1)} parameter(0)", "a = f32[2,2]{0,0} parameter(0)",
+        "a = token[] constant(1)", "a = s32[] constant(true)", "a = f32[] partition-id()",
+        "a = f32[] tuple()", "a = f32[] parameter(0), origin={{\"a\"},{\"b\"}}",
         "a = f32[] parameter(0), sharding={devices=[2,2]<=[4] last_tile_dim_replicate "
         "last_tile_dims={manual}}",
         "a = f32[] parameter(0)\nb = f32[] negate(a), parameter_replication={true}",

@@ -1,7 +1,7 @@
 // Splits HLO text into tokens, one at a time, without copying. Also gives the raw cursor to the
 // parts of the parser that read long lists (integers, literals, metadata) character by character.
 //
-// Invariant: cursor() stands right behind the current token. The text ends in a NUL that is not
+// Invariant: cursor() stands right after the current token. The text ends in a NUL that is not
 // part of it, so that looking at the byte under the cursor is always allowed.
 #pragma once
 

@@ -48,7 +48,7 @@ TEST_CASE("an identifier ends at the first other byte, at every length and place
       const Lexer lexer(text);
       const char* end = lexer.IdentEnd(text.data());
       if (end != text.data() + size + (Lexer::IsIdentByte(c) ? 5 : 0))
-        FAIL("byte " << byte << " behind " << size);
+        FAIL("byte " << byte << " after " << size);
     }
   }
 }

@@ -204,7 +204,7 @@ TEST_CASE("tuples that share their elements do not grow without end", "[parser][
   };
   CHECK_THAT(
       Outcome(Entry("  t0 = f32[] parameter(0)\n" + Series(60, "\n", doubled))),
-      Catch::Matchers::StartsWith("the inferred tuple shapes of this text are longer than "));
+      Catch::Matchers::Matches("the inferred tuple shapes of this text are longer than .* bytes"));
   const auto wrapped = [](int i) {
     return "  t" + std::to_string(i + 1) + " = tuple(t" + std::to_string(i) + ")";
   };

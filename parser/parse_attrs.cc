@@ -1,4 +1,4 @@
-// Attributes: `{ ',' NAME '=' value }` behind the operands.
+// Attributes: `{ ',' NAME '=' value }` after the operands.
 //
 // Which attributes an opcode takes follows from its row in the opcode table: the fields of its
 // attribute struct, the names of its called computations, and the common ones. No opcode has code
@@ -187,14 +187,14 @@ bool Parser::ParseAttributeList(Scope& scope, Draft& draft, void* attrs, AttrRea
 
 bool Parser::CheckRepeated(const Draft& draft, const Instruction& root, AttrReaders own,
                            const void* attrs, const void* of_start) {
-  const auto differs = [&](SourceLoc loc, std::string_view name) {
-    Fail(loc, "`{}` differs from that of the start", name);
+  const auto differs = [&](SourceLoc loc, std::string_view what) {
+    Fail(loc, "{} differs from that of the start", what);
     return Note(root.loc(), fmt::format("the `{}` is started here", Text(draft.opcode)));
   };
   for (const auto& [index, loc] : draft.repeated) {
     const AttrReader& attr = own.begin[index];
     if (!IsStoredOtherwise(draft.opcode, attr) && !attr.same(of_start, attrs))
-      return differs(loc, attr.name);
+      return differs(loc, fmt::format("`{}`", attr.name));
   }
   const auto& calls = draft.common.calls;
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -211,7 +211,7 @@ bool Parser::CheckRepeated(const Draft& draft, const Instruction& root, AttrRead
                                       ? *extras->result_accuracy
                                       : ResultAccuracy();
     if (!(stored == *own_extras->result_accuracy))
-      return differs(draft.accuracy_loc, "result_accuracy");
+      return differs(draft.accuracy_loc, "`result_accuracy`");
   }
   return true;
 }

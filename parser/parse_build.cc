@@ -327,7 +327,7 @@ bool Parser::Build(Scope& scope, Draft& draft, Instruction*& out) {
   }
   Shape shape;
   if (!CheckOperandCount(draft))
-    return Note(draft.nameless_shape, "this shape is no operand: a name is missing behind it");
+    return Note(draft.nameless_shape, "this shape is no operand: a name is missing after it");
   if (!CheckDraft(scope, draft) || !ResultShape(draft, shape)) return false;
   const std::string_view name = draft.anonymous ? AnonymousName(Text(draft.opcode)) : draft.name;
   out = scope.computation->AddVerbatim(draft.opcode, shape, draft.operands, std::move(draft.attrs),

@@ -107,10 +107,10 @@ class FrameInterner {
 // '{' { NAME '=' INT [','] } '}' with every name of `names` once
 bool Parser::ParseSubInts(std::span<const std::string_view> names, std::span<int32_t> values) {
   const SourceLoc loc = token().loc();
-  if (!Expect(Tok::kLBrace, "`{`")) return false;
+  if (!Expect(Tok::kLBrace, "`{` of an entry of the table")) return false;
   uint32_t seen = 0;
   while (!Is(Tok::kRBrace)) {
-    if (Take(Tok::kComma) && Is(Tok::kRBrace)) return Unexpected("a field behind the comma");
+    if (Take(Tok::kComma) && Is(Tok::kRBrace)) return Unexpected("a field after the comma");
     if (!Is(Tok::kAttr)) return Unexpected("a field such as `line=`, or `}`");
     const auto found = std::find(names.begin(), names.end(), token().text);
     if (found == names.end())

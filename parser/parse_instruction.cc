@@ -91,18 +91,18 @@ bool Parser::ParseInstruction(Scope& scope) {
   scope.defining = draft.name;
   scope.defining_loc = draft.loc;
   // ` = `, most often, is no token of its own.
-  const char* behind = lex_.cursor();
-  const bool plain = behind[0] == ' ' && behind[1] == '=' && behind[2] == ' ';
+  const char* after = lex_.cursor();
+  const bool plain = after[0] == ' ' && after[1] == '=' && after[2] == ' ';
   if (plain) {
-    behind += 3;
+    after += 3;
     Shape shape;
-    const char* end = KnownShapeEnd(behind, shape);
+    const char* end = KnownShapeEnd(after, shape);
     if (end != nullptr) {
       draft.shape = shape;
-      draft.shape_loc = {lex_.OffsetOf(behind),
-                         static_cast<uint32_t>(std::find(behind, end, '[') - behind)};
+      draft.shape_loc = {lex_.OffsetOf(after),
+                         static_cast<uint32_t>(std::find(after, end, '[') - after)};
     }
-    lex_.set_cursor(end != nullptr ? end : behind);
+    lex_.set_cursor(end != nullptr ? end : after);
   }
   lex_.Next();
   if (!IsLegalName(draft.name)) {
@@ -111,10 +111,10 @@ bool Parser::ParseInstruction(Scope& scope) {
   }
   if (scope.single && !plain && Is(Tok::kLParen)) {
     return Unexpected(
-        "`=` behind the name of a single instruction (a module without a header starts with "
+        "`=` after the name of a single instruction (a module without a header starts with "
         "`ENTRY`, or with a computation without a signature)");
   }
-  if (!plain && !Expect(Tok::kEqual, "`=` behind the name of the instruction")) return false;
+  if (!plain && !Expect(Tok::kEqual, "`=` after the name of the instruction")) return false;
   Instruction* instruction = nullptr;
   if (!ParseRhs(scope, draft, instruction)) return false;
   scope.defining = {};
@@ -180,7 +180,7 @@ bool Parser::ParseRhs(Scope& scope, Draft& draft, Instruction*& out) {
     draft.shape = shape;
   }
   if (!ParseOpcode(draft)) return false;
-  if (!Is(Tok::kLParen)) return Unexpected(fmt::format("`(` behind `{}`", Text(draft.opcode)));
+  if (!Is(Tok::kLParen)) return Unexpected(fmt::format("`(` after `{}`", Text(draft.opcode)));
   bool ok = false;
   if (draft.opcode == Opcode::kConstant && draft.sugar == Draft::Sugar::kNone) {
     ok = ParseConstantBody(draft);
@@ -198,7 +198,7 @@ bool Parser::ParseConstantBody(Draft& draft) {
   if (!ParseLiteral(*draft.shape, attrs.literal)) return false;
   draft.shape = attrs.literal.shape();
   draft.attrs = AttrsPtr::Make(std::move(attrs));
-  return Expect(Tok::kRParen, "`)` behind the literal");
+  return Expect(Tok::kRParen, "`)` after the literal");
 }
 
 bool Parser::ParseParameterBody(Draft& draft) {
@@ -215,7 +215,7 @@ bool Parser::ParseParameterBody(Draft& draft) {
   } else {
     draft.attrs = AttrsPtr::Make(attrs);
   }
-  return Expect(Tok::kRParen, "`)` behind the parameter number");
+  return Expect(Tok::kRParen, "`)` after the parameter number");
 }
 
 // The operands as XLA writes them, `(%a, %b)` or `(f32[2]{0} %a, s32[] %b)`, without a token for
@@ -227,9 +227,9 @@ bool Parser::ParsePlainOperands(Scope& scope, Draft& draft) {
     Shape written;
     const char* name = at;
     if (*at != '%') {
-      const char* behind = KnownShapeEnd(at, written);
-      if (behind == nullptr || *behind != ' ') break;
-      name = behind + 1;
+      const char* after = KnownShapeEnd(at, written);
+      if (after == nullptr || *after != ' ') break;
+      name = after + 1;
     }
     if (name[0] != '%' || !Lexer::IsIdentStart(name[1])) break;
     const char* end = lex_.IdentEnd(name + 2);
@@ -299,11 +299,11 @@ bool Parser::ParseOperand(Scope& scope, Draft& draft) {
   }
   if (shape.has_value() && Is(Tok::kComma)) {
     // XLA overlooks it.
-    Warn(shape_loc, "a shape without a name behind it is no operand");
+    Warn(shape_loc, "a shape without a name after it is no operand");
     draft.nameless_shape = shape_loc;
     return true;
   }
-  return Unexpected(shape.has_value() ? "the name of an operand behind its shape" : "an operand");
+  return Unexpected(shape.has_value() ? "the name of an operand after its shape" : "an operand");
 }
 
 // An unnamed or undeclared operand of a single-instruction text.

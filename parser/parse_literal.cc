@@ -99,7 +99,7 @@ class LiteralReader {
     return Level(0);
   }
 
-  // Makes the token behind the literal current.
+  // Makes the token after the literal current.
   void Leave() {
     lex_.set_cursor(at_);
     lex_.Next();

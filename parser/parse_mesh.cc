@@ -53,7 +53,7 @@ std::string AxesProblem(const Mesh& mesh, const std::vector<const std::vector<Ax
       }
       if (k >= sorted_from &&
           std::pair(part.axis, part.pre) < std::pair(previous.axis, previous.pre)) {
-        return fmt::format("{} stands behind {}, expected axes in the order of the mesh",
+        return fmt::format("{} stands after {}, expected axes in the order of the mesh",
                            ref.ToString(mesh), before.ToString(mesh));
       }
     }
@@ -65,23 +65,22 @@ std::string AxesProblem(const Mesh& mesh, const std::vector<const std::vector<Ax
 
 bool Parser::ParseMesh(Mesh& out) {
   if (TakeWord("maximal_mesh")) {
-    if (!Expect(Tok::kLSquare, "`[` behind `maximal_mesh`")) return false;
+    if (!Expect(Tok::kLSquare, "`[` after `maximal_mesh`")) return false;
     if (!Is(Tok::kAttr) || token().text != "device_id") return Unexpected("`device_id=`");
     lex_.Next();
     int64_t device;
     if (!ReadValue(device)) return false;
     out.maximal_device = device;
-    return Expect(Tok::kRSquare, "`]`");
+    return Expect(Tok::kRSquare, "`]` after the device");
   }
-  const SourceLoc loc = token().loc();
-  if (!TakeWord("mesh")) return Unexpected("`mesh`");
-  if (!Expect(Tok::kLSquare, "`[` behind `mesh`")) return false;
+  lex_.Next();  // `mesh`
+  if (!Expect(Tok::kLSquare, "`[` after `mesh`")) return false;
   int64_t count = 1;
   if (!Is(Tok::kRSquare)) {
     do {
       MeshAxis axis;
       const SourceLoc axis_loc = token().loc();
-      if (!ReadValue(axis.name) || !Expect(Tok::kEqual, "`=` behind the name of an axis"))
+      if (!ReadValue(axis.name) || !Expect(Tok::kEqual, "`=` after the name of an axis"))
         return false;
       const SourceLoc size_loc = token().loc();
       if (!ReadValue(axis.size)) return false;
@@ -105,6 +104,7 @@ bool Parser::ParseMesh(Mesh& out) {
   lex_.Next();
   lex_.Next();
   if (!Expect(Tok::kLParen, "`(` of the device ids")) return false;
+  const SourceLoc ids_loc = token().loc();
   if (Is(Tok::kLSquare)) {
     DimVec dims;
     for (const MeshAxis& axis : out.axes) dims.push_back(axis.size);
@@ -113,14 +113,14 @@ bool Parser::ParseMesh(Mesh& out) {
     if (!ReadInts(out.device_ids)) return false;
     const auto listed = static_cast<int64_t>(out.device_ids.size());
     if (listed != count)
-      return Fail(loc, "the mesh has {} devices, but {} ids are listed", count, listed);
+      return Fail(ids_loc, "the mesh has {} devices, but {} ids are listed", count, listed);
     if (!IsPermutation(out.device_ids, listed))
-      return Fail(loc, "the device ids are no permutation of 0 to {}", listed - 1);
+      return Fail(ids_loc, "the device ids are no permutation of 0 to {}", listed - 1);
     if (std::is_sorted(out.device_ids.begin(), out.device_ids.end())) {
-      return Fail(loc, "the device ids are in the default order; leave `device_ids` out");
+      return Fail(ids_loc, "the device ids are in the default order; leave `device_ids` out");
     }
   }
-  return Expect(Tok::kRParen, "`)` behind the device ids");
+  return Expect(Tok::kRParen, "`)` after the device ids");
 }
 
 bool Parser::ParseAxisRef(const Mesh& mesh, AxisRef& out) {
@@ -178,13 +178,13 @@ std::vector<AxisRef> AllAxes(const Mesh& mesh) {
 }  // namespace
 
 bool Parser::ParseNamedDims(NamedSharding& out) {
-  if (!Expect(Tok::kLSquare, "`[` of the dimensions")) return false;
+  lex_.Next();  // `[`
   if (Take(Tok::kRSquare)) return true;
   do {
     NamedSharding::Dim& dim = out.dims.emplace_back();
     if (!Expect(Tok::kLBrace, "`{` of a dimension's axes")) return false;
     while (!Is(Tok::kRBrace)) {
-      if (dim.open) return Fail(token().loc(), "an axis stands behind `?`, which must be last");
+      if (dim.open) return Fail(token().loc(), "an axis stands after `?`, which must be last");
       if (Take(Tok::kQuestion)) {
         dim.open = true;
       } else if (!ParseAxisRef(out.mesh, dim.axes.emplace_back())) {
@@ -250,7 +250,10 @@ bool Parser::ParseNamedBody(NamedSharding& out) {
     } else if (name.text == "metadata") {
       ok = ParseShardingMetadata(out.metadata);
     } else {
-      return Fail(name.loc(), "a named sharding has no `{}`", name.text);
+      static constexpr std::string_view kNames[] = {"replicated", "unreduced", "manual",
+                                                    "metadata"};
+      return Fail(name.loc(), "a named sharding has no `{}`{}", name.text,
+                  DidYouMean(name.text, kNames));
     }
     if (!ok) return false;
   }

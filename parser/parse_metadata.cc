@@ -24,7 +24,7 @@ bool Parser::ReadValue(OpMetadata& out) {
   uint32_t seen = 0;
   while (!Is(Tok::kRBrace)) {
     if (Take(Tok::kComma) && Is(Tok::kRBrace))
-      return Unexpected("a metadata field behind the comma");
+      return Unexpected("a metadata field after the comma");
     if (!Is(Tok::kAttr)) return Unexpected("a metadata field or `}`");
     const std::string_view name = token().text;
     const auto* found = std::find_if(std::begin(kFields), std::end(kFields),
@@ -70,7 +70,7 @@ bool Parser::ReadValue(FrontendAttributes& out) {
   if (!Expect(Tok::kLBrace, "`{` of frontend attributes")) return false;
   if (Take(Tok::kRBrace)) return true;
   do {
-    if (!Is(Tok::kAttr)) return Unexpected("a name glued to `=`");
+    if (!Is(Tok::kAttr)) return Unexpected("`name=`, without quotes or blanks");
     std::string key(token().text);
     lex_.Next();
     std::string value;
@@ -124,7 +124,8 @@ bool Parser::ReadValue(OriginalValue& out) {
   if (Take(Tok::kLSquare)) {
     out.synthetic_call = true;
     if (!TakeWord("synthetic_call")) return Unexpected("`synthetic_call`");
-    return Expect(Tok::kRSquare, "`]`") && Expect(Tok::kRBrace, "`}` at the end of an origin");
+    return Expect(Tok::kRSquare, "`]` after `synthetic_call`") &&
+           Expect(Tok::kRBrace, "`}` at the end of an origin");
   }
   if (Take(Tok::kRBrace)) {
     out.tree.is_tuple = true;

@@ -33,9 +33,9 @@ LineKind LookAtLine(const char* at, const char* end) {
   const char* name = at;
   while (at < end && Lexer::IsIdentByte(*at)) ++at;
   if (at == name) return LineKind::kOther;
-  const char* behind = at;
+  const char* after = at;
   while (at < end && IsBlank(*at)) ++at;
-  if (at < end && *at == '=' && (percent || at > behind)) return LineKind::kInstruction;
+  if (at < end && *at == '=' && (percent || at > after)) return LineKind::kInstruction;
   const char* last = std::find(at, end, '\n');
   while (last > at && IsBlank(last[-1])) --last;
   return last > at && last[-1] == '{' ? LineKind::kComputation : LineKind::kOther;
@@ -118,23 +118,8 @@ bool Parser::ParseComputation() {
   Computation* computation = scope->computation;
   if (is_entry && entry_ == nullptr) ReserveNames(*scope);
   bool ok = ParseBody(*scope) && CheckBody(*scope, loc);
-  bool has_thread = false;
-  while (ok && Is(Tok::kComma)) {
-    lex_.Next();
-    if (!Is(Tok::kAttr) || token().text != "execution_thread") {
-      ok = Unexpected("`execution_thread=`");
-      break;
-    }
-    if (has_thread) {
-      ok = Fail(token().loc(), "attribute `execution_thread` is given twice");
-      break;
-    }
-    has_thread = true;
-    lex_.Next();
-    std::string thread;
-    ok = ReadValue(thread);
-    computation->set_execution_thread(thread);
-  }
+  const bool bad_attribute = ok && !ParseThread(*computation);
+  ok = ok && !bad_attribute;
   if (ok && declared.has_value() && *declared != computation->root()->shape() &&
       !Compatible(*declared, computation->root()->shape()) &&
       !CompatibleIgnoringDynamic(*declared, computation->root()->shape())) {
@@ -147,7 +132,7 @@ bool Parser::ParseComputation() {
     Warn(loc, "computation `{}` is declared with {} parameters, but has {}", name,
          declared_parameters, computation->parameter_count());
   }
-  const bool skip = !scope->ended;
+  const bool skip = !scope->ended || bad_attribute;
   Recycle(std::move(scope));
   if (!bind(ok ? computation : nullptr)) return !skip;
   if (is_entry) {
@@ -162,6 +147,22 @@ bool Parser::ParseComputation() {
   return ok || !skip;
 }
 
+// { ',' 'execution_thread=' STR }
+bool Parser::ParseThread(Computation& computation) {
+  bool has_thread = false;
+  while (Take(Tok::kComma)) {
+    if (!Is(Tok::kAttr) || token().text != "execution_thread")
+      return Unexpected("`execution_thread=`");
+    if (has_thread) return Fail(token().loc(), "attribute `execution_thread` is given twice");
+    has_thread = true;
+    lex_.Next();
+    std::string thread;
+    if (!ReadValue(thread)) return false;
+    computation.set_execution_thread(thread);
+  }
+  return true;
+}
+
 bool Parser::ParseSignature(std::optional<Shape>& result, SourceLoc& loc, int& parameters) {
   lex_.Next();
   parameters = 0;
@@ -169,7 +170,7 @@ bool Parser::ParseSignature(std::optional<Shape>& result, SourceLoc& loc, int& p
     do {
       if (!IsNameToken()) return Unexpected("the name of a parameter");
       lex_.Next();
-      Take(Tok::kColon);  // behind `%x` it is a token of its own
+      Take(Tok::kColon);  // after `%x` it is a token of its own
       Shape shape;
       if (!ParseShape(shape)) return false;
       ++parameters;
@@ -289,7 +290,7 @@ bool Parser::ParseSingle() {
     ok = ParseInstruction(scope);
   }
   if (!ok) return false;
-  if (!Is(Tok::kEof)) return Unexpected("the end of the text behind a single instruction");
+  if (!Is(Tok::kEof)) return Unexpected("the end of the text after a single instruction");
   scope.computation->set_root(scope.last);
   finished_.push_back(scope.computation);
   entry_ = last_computation_ = scope.computation;

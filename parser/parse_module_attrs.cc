@@ -90,14 +90,14 @@ bool Parser::ParseAliases() {
   while (!Is(Tok::kRBrace)) {
     InputOutputAlias alias;
     const SourceLoc loc = token().loc();
-    if (!ReadShapeIndex(alias.output) || !Expect(Tok::kColon, "`:` behind the output index"))
+    if (!ReadShapeIndex(alias.output) || !Expect(Tok::kColon, "`:` after the output index"))
       return false;
     const SourceLoc parameter_loc = token().loc();
     if (Is(Tok::kInt)) {
       if (!ReadValue(alias.parameter)) return false;
     } else {
       if (!Expect(Tok::kLParen, "`(` in front of the parameter number") ||
-          !ReadValue(alias.parameter) || !Expect(Tok::kComma, "`,` behind the parameter number") ||
+          !ReadValue(alias.parameter) || !Expect(Tok::kComma, "`,` after the parameter number") ||
           !ReadShapeIndex(alias.parameter_index)) {
         return false;
       }
@@ -127,7 +127,7 @@ bool Parser::ParseDonors() {
     if (!ReadValue(donor.parameter)) return false;
     if (donor.parameter < 0)
       return Fail(loc, "parameter number {}, expected at least 0", donor.parameter);
-    if (!Expect(Tok::kComma, "`,` behind the parameter number") || !ReadShapeIndex(donor.index) ||
+    if (!Expect(Tok::kComma, "`,` after the parameter number") || !ReadShapeIndex(donor.index) ||
         !Expect(Tok::kRParen, "`)` at the end of a donor")) {
       return false;
     }
@@ -209,7 +209,8 @@ bool Parser::ParseRecoveryTable() {
     return a.old_array == b.old_array;
   };
   table.erase(std::unique(table.begin(), table.end(), same), table.end());
-  return Expect(Tok::kRBrace, "`}` at the end of the recovery table");
+  lex_.Next();  // `}`
+  return true;
 }
 
 bool Parser::ParseDebugItems(DebugAttributes::Item& item) {
@@ -233,7 +234,10 @@ bool Parser::ParseDebugItems(DebugAttributes::Item& item) {
     } else if (name.text == "op_id") {
       ok = ReadValue(item.op_id);
     } else {
-      return Fail(name.loc(), "debug attributes have no `{}`", name.text);
+      return Fail(name.loc(),
+                  "debug attributes have no `{}`; expected `log_mode`, `callback_id`, "
+                  "`partitioned` or `op_id`",
+                  name.text);
     }
     if (!ok) return false;
   } while (Take(Tok::kComma));
@@ -245,7 +249,7 @@ bool Parser::ParseDebugAttributes() {
   std::vector<DebugAttributes>& table = module_->config().debug_attributes;
   while (!Is(Tok::kRBrace)) {
     DebugAttributes& entry = table.emplace_back();
-    if (!ReadOriginalArray(entry.array) || !Expect(Tok::kColon, "`:` behind an original array"))
+    if (!ReadOriginalArray(entry.array) || !Expect(Tok::kColon, "`:` after an original array"))
       return false;
     if (Take(Tok::kLParen)) {
       if (!Is(Tok::kRParen)) {

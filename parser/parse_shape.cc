@@ -127,7 +127,7 @@ bool Parser::ParseArrayShape(Shape& out) {
   const ElementType type = token().type;
   const SourceLoc loc = token().loc();
   lex_.Next();
-  if (!Expect(Tok::kLSquare, "`[` behind the element type")) return false;
+  if (!Expect(Tok::kLSquare, "`[` after the element type")) return false;
   DimVec dims;
   absl::InlinedVector<bool, 6> dynamic;
   while (!Is(Tok::kRSquare)) {
@@ -148,10 +148,10 @@ bool Parser::ParseArrayShape(Shape& out) {
     lex_.Next();
   }
   const uint32_t end = token().end;
-  const char* behind = lex_.SkipBlanks(lex_.cursor());
+  const char* after = lex_.SkipBlanks(lex_.cursor());
   const bool has_layout = [&] {
-    if (*behind != '{' || (glued_layouts_ && behind != lex_.cursor())) return false;
-    const char* inside = lex_.SkipBlanks(behind + 1);
+    if (*after != '{' || (glued_layouts_ && after != lex_.cursor())) return false;
+    const char* inside = lex_.SkipBlanks(after + 1);
     return *inside == ':' || (*inside >= '0' && *inside <= '9') || *inside == '-';
   }();
   lex_.Next();
@@ -194,7 +194,7 @@ bool Parser::ParseArrayShape(Shape& out) {
 
 namespace {
 
-// Reads what stands in the parentheses behind a property letter.
+// Reads what stands in the parentheses after a property letter.
 class PropertyReader {
  public:
   PropertyReader(Parser& parser, Layout& layout) : parser_(parser), layout_(layout) {}
@@ -218,19 +218,19 @@ class PropertyReader {
     const SourceLoc loc = parser_.token().loc();
     if (!Letter("D")) return true;
     parser_.Warn(loc, "the level types of a layout are dropped");
-    if (!parser_.Expect(Tok::kLParen, "`(` behind `D`")) return false;
+    if (!parser_.Expect(Tok::kLParen, "`(` after `D`")) return false;
     do {
       if (!(Letter("D") || Letter("C") || Letter("S") || Letter("H")))
         return parser_.Unexpected("a level `D`, `C`, `S` or `H`");
       parser_.Take(Tok::kPlus);
       parser_.Take(Tok::kTilde);
     } while (parser_.Take(Tok::kComma));
-    return parser_.Expect(Tok::kRParen, "`)` behind the levels");
+    return parser_.Expect(Tok::kRParen, "`)` after the levels");
   }
 
   bool Tiles() {
     if (!Letter("T")) return true;
-    if (!parser_.Is(Tok::kLParen)) return parser_.Unexpected("`(` behind `T`");
+    if (!parser_.Is(Tok::kLParen)) return parser_.Unexpected("`(` after `T`");
     while (parser_.Is(Tok::kLParen)) {
       lex_->Next();
       Tile tile;
@@ -254,8 +254,8 @@ class PropertyReader {
 
   bool Number(std::string_view letter, int64_t& out) {
     if (!Letter(letter)) return true;
-    if (!parser_.Expect(Tok::kLParen, "`(` behind the layout property")) return false;
-    return Int(out) && parser_.Expect(Tok::kRParen, "`)` behind the layout property");
+    if (!parser_.Expect(Tok::kLParen, "`(` after the layout property")) return false;
+    return Int(out) && parser_.Expect(Tok::kRParen, "`)` after the layout property");
   }
 
   bool Type(Tok mark, std::optional<ElementType>& out) {
@@ -265,7 +265,7 @@ class PropertyReader {
       return parser_.Unexpected("an integer type");
     out = parser_.token().type;
     lex_->Next();
-    return parser_.Expect(Tok::kRParen, "`)` behind the type");
+    return parser_.Expect(Tok::kRParen, "`)` after the type");
   }
 
   bool Splits() {
@@ -273,7 +273,7 @@ class PropertyReader {
     do {
       if (!parser_.Expect(Tok::kLParen, "`(` in front of a split")) return false;
       SplitConfig split;
-      if (!Int(split.dimension) || !parser_.Expect(Tok::kColon, "`:` behind the split dimension"))
+      if (!Int(split.dimension) || !parser_.Expect(Tok::kColon, "`:` after the split dimension"))
         return false;
       while (!parser_.Is(Tok::kRParen)) {
         if (!split.indices.empty() && !parser_.Expect(Tok::kComma, "`,` or `)` in a split"))
@@ -320,7 +320,12 @@ bool Parser::ParseLayout(Layout& out, int rank) {
     if (!Take(Tok::kComma)) break;
     if (!Is(Tok::kInt)) return Unexpected("a dimension of the layout");
   }
-  if (Take(Tok::kColon) && !PropertyReader(*this, out).Run(lex_)) return false;
+  if (Take(Tok::kColon)) {
+    return PropertyReader(*this, out).Run(lex_) &&
+           Expect(Tok::kRBrace,
+                  "`}`, or layout properties in the order `D`, `T`, `L`, `#`, `*`, `E`, `S`, `SC`, "
+                  "`M`");
+  }
   return Expect(Tok::kRBrace, "`}` at the end of the layout");
 }
 

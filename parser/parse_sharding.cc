@@ -44,7 +44,7 @@ std::string_view Word(Kind kind) {
 
 // '[' INT { ',' INT } ']'
 bool Parser::ParseSquareInts(DimVec& out) {
-  if (!Expect(Tok::kLSquare, "`[`")) return false;
+  if (!Expect(Tok::kLSquare, "`[` of a list of sizes")) return false;
   out.clear();
   do {
     const SourceLoc loc = token().loc();
@@ -53,7 +53,7 @@ bool Parser::ParseSquareInts(DimVec& out) {
     if (value < 1) return Fail(loc, "a size of {}, expected at least 1", value);
     out.push_back(value);
   } while (Take(Tok::kComma));
-  return Expect(Tok::kRSquare, "`,` or `]`");
+  return Expect(Tok::kRSquare, "`,` or `]` in a list of sizes");
 }
 
 // '[' ints ']' [ 'T' '(' ints ')' ]; `dims` are those of the device array.
@@ -64,7 +64,7 @@ bool Parser::ParseIotaSource(DimVec dims, IotaTiles& out) {
   const auto rank = static_cast<int64_t>(reshape.size());
   if (reshape.size() > 1) {
     if (!TakeWord("T")) return Unexpected("`T(` and the order of the dimensions");
-    if (!Expect(Tok::kLParen, "`(` behind `T`")) return false;
+    if (!Expect(Tok::kLParen, "`(` after `T`")) return false;
     do {
       const SourceLoc at = token().loc();
       int64_t value;
@@ -82,7 +82,8 @@ bool Parser::ParseIotaSource(DimVec dims, IotaTiles& out) {
     transpose.push_back(0);
   }
   const std::optional<int64_t> have = CheckedProduct(reshape), want = CheckedProduct(dims);
-  if (!have || !want || *have > kMaxDevices) return Fail(loc, "more than {} devices", kMaxDevices);
+  if (!have || !want || *have > kMaxDevices)
+    return Fail(loc, "the iota has more than {} devices", kMaxDevices);
   if (*have != *want)
     return Fail(loc, "the iota has {} devices, but the tiles need {}", *have, *want);
   out = IotaTiles::Make(std::move(dims), std::move(reshape), std::move(transpose));

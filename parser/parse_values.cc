@@ -355,9 +355,7 @@ bool Parser::ReadValue(PaddingConfig& out) {
            k >= 2;
   };
   if (!ForEachPiece(token().text, 'x', read_dim)) {
-    return Fail(token().loc(),
-                "expected `low_high` or `low_high_interior` per dimension, found `{}`",
-                token().text);
+    return Fail(token().loc(), "`{}` holds a number that does not fit 64 bits", token().text);
   }
   lex_.Next();
   return true;
@@ -411,9 +409,9 @@ bool Parser::ReadValue(OutputOperandAliases& out) {
   if (!Expect(Tok::kLBrace, "`{` of a list of aliases")) return false;
   while (!Is(Tok::kRBrace)) {
     OutputOperandAlias& alias = out.emplace_back();
-    if (!ReadShapeIndex(alias.output) || !Expect(Tok::kColon, "`:` behind the output index") ||
+    if (!ReadShapeIndex(alias.output) || !Expect(Tok::kColon, "`:` after the output index") ||
         !Expect(Tok::kLParen, "`(` in front of the operand number") || !ReadValue(alias.operand) ||
-        !Expect(Tok::kComma, "`,` behind the operand number") ||
+        !Expect(Tok::kComma, "`,` after the operand number") ||
         !ReadShapeIndex(alias.operand_index) ||
         !Expect(Tok::kRParen, "`)` at the end of an alias")) {
       return false;
@@ -449,7 +447,9 @@ bool Parser::ReadValue(DomainConfig& out) {
                  : name.text == "entry" ? &entry
                  : name.text == "exit"  ? &exit
                                         : nullptr;
-    if (seen == nullptr) return Fail(name.loc(), "a domain has no `{}`", name.text);
+    if (seen == nullptr)
+      return Fail(name.loc(), "a domain has no `{}`; expected `kind`, `entry` or `exit`",
+                  name.text);
     if (*seen) return Fail(name.loc(), "`{}` is given twice", name.text);
     *seen = true;
     if (name.text == "kind") {
@@ -502,7 +502,10 @@ bool Parser::ReadValue(SparsityConfig& out) {
                         : name.text == "stride"  ? &side->stride
                         : name.text == "idx"     ? &side->index
                                                  : nullptr;
-      if (number == nullptr) return Fail(name.loc(), "a sparsity has no `{}`", name.text);
+      if (number == nullptr)
+        return Fail(name.loc(),
+                    "a sparsity has no `{}`; expected `sparsity`, `dimension`, `stride` or `idx`",
+                    name.text);
       if (!ReadValue(*number)) return false;
     }
     lex_.Next();
@@ -538,7 +541,7 @@ bool Parser::ReadValue(ResultAccuracy& out) {
     } else if (name.text == "rtol") {
       out.rtol = value;
     } else if (name.text == "ulps") {
-      if (value >= 9e18) return Fail(loc, "a tolerance of {} ulps", value);
+      if (value >= 9e18) return Fail(loc, "a tolerance of {} ulps, expected less than 9e18", value);
       out.ulps = static_cast<int64_t>(value);
     } else {
       return Fail(name.loc(), "a tolerance has no `{}`; expected `atol`, `rtol` or `ulps`",

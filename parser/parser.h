@@ -60,7 +60,7 @@ absl::StatusOr<ResultAccuracy> ParseResultAccuracy(std::string_view text);
 absl::StatusOr<std::vector<bool>> ParseBools(std::string_view text);
 // The literal of a known shape: "{1, 2}".
 absl::StatusOr<Literal> ParseLiteral(std::string_view text, Shape shape);
-// A literal behind its shape: "f32[2] {1, 2}", "(f32[], s32[2]) (1, {2, 3})".
+// A literal after its shape: "f32[2] {1, 2}", "(f32[], s32[2]) (1, {2, 3})".
 absl::StatusOr<Literal> ParseLiteralWithShape(std::string_view text);
 
 // One part of a file that holds several texts.

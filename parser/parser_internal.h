@@ -2,7 +2,7 @@
 // grammar area; each file starts with the grammar it reads.
 //
 // Conventions: a Parse… function is called with its first token as the current one and leaves the
-// token behind its text current. It returns false after a failure, which has then been reported (or
+// token after its text current. It returns false after a failure, which has then been reported (or
 // belongs to a name whose definition has failed, and is not to be reported again). ReadValue
 // overloads read the value of an attribute of that C++ type.
 #pragma once
@@ -50,7 +50,7 @@ struct AttrReaders {
 
 using Operands = absl::InlinedVector<Instruction*, 6>;
 
-// What stands behind the operands of an instruction, besides the opcode's own attributes.
+// What stands after the operands of an instruction, besides the opcode's own attributes.
 struct CommonAttrs {
   absl::InlinedVector<Computation*, 2> calls;  // by CallSpec order; null: not given
   bool has_calls = false;
@@ -94,7 +94,7 @@ struct Draft {
   SourceLoc nameless_shape;   // stood where an operand should
   bool two_branches = false;  // conditional: true_computation and false_computation were given
   Computation* custom_to_apply = nullptr;  // custom-call
-  SourceLoc after;                         // first token behind the instruction
+  SourceLoc after;                         // first token after the instruction
 };
 
 class Parser {
@@ -180,7 +180,7 @@ class Parser {
   const char* KnownShapeEnd(const char* at, Shape& out) const;
 
   // ---- literals (parse_literal.cc) ----
-  // The current token is the one before the literal; afterwards the one behind it.
+  // The current token is the one before the literal; afterwards the one after it.
   bool ParseLiteral(Shape shape, Literal& out);
 
   // ---- values (parse_values.cc, parse_sharding.cc, parse_metadata.cc) ----
@@ -285,6 +285,7 @@ class Parser {
   bool ParseStackFrames();
   bool ParseSubInts(std::span<const std::string_view> names, std::span<int32_t> values);
   bool ParseComputation();
+  bool ParseThread(Computation& computation);
   bool ParseSignature(std::optional<Shape>& result, SourceLoc& loc, int& parameters);
   void ReserveNames(Scope& scope);
   bool ParseBody(Scope& scope);
@@ -407,7 +408,7 @@ class Parser {
   std::vector<SourceLoc> alias_locs_;   // of ModuleConfig::aliases
   std::vector<Computation*> finished_;  // called ones before their callers, the order of the module
   absl::flat_hash_map<const Instruction*, Computation*> async_wrapped_;
-  // Wrapped computations with parameters behind their root.
+  // Wrapped computations with parameters after their root.
   absl::flat_hash_set<const Computation*> late_bound_;
   friend class Depth;
 };
@@ -418,7 +419,7 @@ bool ToDouble(std::string_view text, double& out);
 // ---- templates ----
 template <class Vec>
 bool Parser::ReadBracedInts(Vec& out) {
-  if (!Is(Tok::kLBrace)) return Unexpected("`{`");
+  if (!Is(Tok::kLBrace)) return Unexpected("`{` of a list of integers");
   const char* at = lex_.SkipBlanks(lex_.cursor());
   out.clear();
   if (*at == '}') {

@@ -58,7 +58,9 @@ TEST_CASE("wrong shapes are refused with a reason", "[parser][shape]") {
   CHECK(ShapeBack("f32[2,2]{1,1}") ==
         "layout of `f32[2,2]{1,1}` is not a permutation of the dimensions");
   CHECK(ShapeBack("f32[2]{0:T(0)}") == "a tile of size 0, expected a positive one");
-  CHECK(ShapeBack("f32[2]{0:S(1)T(8)}") == "expected `}` at the end of the layout, found `T`");
+  CHECK(ShapeBack("f32[2]{0:S(1)T(8)}") ==
+        "expected `}`, or layout properties in the order `D`, `T`, `L`, `#`, `*`, `E`, `S`, `SC`, "
+        "`M`, found `T`");
   CHECK(ShapeBack("f32[2]{}") == "expected the end of the text, found `{`");
   CHECK(ShapeBack("token[2]") == "`token` has no dimensions");
   CHECK(ShapeBack("b((f32[]))") == "a buffer holds an array, not `(f32[])`");
@@ -175,7 +177,8 @@ TEST_CASE("device lists keep the form they were written in", "[parser][replica-g
         "expected the number of groups and their size, found 3 numbers");
   CHECK(MessageOf(ParseReplicaGroups("[2,2]<=[8]")) ==
         "the iota has 8 devices, but the tiles need 4");
-  CHECK(MessageOf(ParseReplicaGroups("{{0,1},}")) == "expected `{`, found `}`");
+  CHECK(MessageOf(ParseReplicaGroups("{{0,1},}")) ==
+        "expected `{` of a list of integers, found `}`");
 }
 
 TEST_CASE("windows, paddings and dimension labels", "[parser][values]") {

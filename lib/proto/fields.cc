@@ -51,7 +51,7 @@ size_t Utf8Length(std::string_view text) {
   for (size_t i = 1; i < size; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates, and what lies behind the last character.
+  // Overlong forms, surrogates, and what lies after the last character.
   const bool wrong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xed && byte(1) >= 0xa0) ||
                      (byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) >= 0x90);
   return wrong ? 0 : size;

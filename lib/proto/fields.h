@@ -26,7 +26,7 @@ inline const pb::FieldDescriptor* FieldOf(const pb::Message& message, const char
   return field;
 }
 
-// The word of an enumeration in upper case, behind the prefix that messages give it.
+// The word of an enumeration in upper case, after the prefix that messages give it.
 template <TextEnum E>
 std::string ProtoWord(E value, std::string_view prefix) {
   std::string word(prefix);
