@@ -79,6 +79,7 @@ def main():
     if sources and shutil.which("clang-format"):
         steps.append(("format", ["clang-format", "--dry-run", "-Werror", *sources], "clang-format -i FILES"))
     steps.append(("lint", [python, "scripts/lint_repo.py"], "each line names a file and what is wrong with it"))
+    steps.append(("messages", [python, "scripts/check_diagnostics.py"], "write a test that expects the message (parser/README.md)"))
     steps.append(("documents", [python, "scripts/update_docs.py", "--check"], "scripts/update_docs.py"))
     if (options.build / "build.ninja").exists():
         steps.append(("build", ["ninja", "-C", options.build], "see the first error above"))
