@@ -242,7 +242,7 @@ def ask_oracle(oracle, opcode):
 
 def write_table(path, table):
     lines = ["# Opcodes and the element types for which XLA's CPU runs a case of scripts/coverage_cases.py; written by",
-             "# scripts/coverage.py --oracle."]
+             "# scripts/coverage.py --oracle. The modules go to XLA as StableHLO: what has no form there, or needs several devices, is empty."]
     lines += [f"{opcode}: {' '.join(k for k in coverage_cases.TYPES if k in kinds)}" for opcode, kinds in sorted(table.items())]
     path.write_text("\n".join(lines) + "\n")
 
