@@ -37,6 +37,8 @@ absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::shared_ptr<const Source
 absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::string_view text,
                                                     std::string_view name = "<text>",
                                                     const ParserOptions& options = {});
+// The same as a function of a text alone, for those who take one (lib/proto/proto.h).
+inline constexpr auto kParseText = [](std::string_view text) { return ParseModule(text); };
 
 // Fragments: values of attributes without the name in front. A fragment is the whole text. Places in
 // errors are offsets into `text`.

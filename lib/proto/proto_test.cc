@@ -29,7 +29,7 @@ std::string Whole(const Module& module) {
 void CheckTrip(std::string_view text) {
   const std::unique_ptr<Module> module = ParsedForProto(text);
   for (const SerialForm form : {SerialForm::kBinary, SerialForm::kText}) {
-    const absl::StatusOr<std::string> bytes = Serialize(*module, form);
+    const absl::StatusOr<std::string> bytes = Serialize(*module, form, kParseText);
     REQUIRE(bytes.ok());
     CHECK(IsSerialized(*bytes));
     const absl::StatusOr<std::string> again = TextOfSerialized(*bytes);
@@ -83,7 +83,8 @@ TEST_CASE("a literal in another order of dimensions is written in that order", "
       "HloModule m\nENTRY e {\n  ROOT c = s32[2,3]{0,1} constant({ { 1, 2, 3 }, { 4, 5, 6 } "
       "})\n}\n";
   CheckTrip(kText);
-  const absl::StatusOr<std::string> text = Serialize(*ParsedForProto(kText), SerialForm::kText);
+  const absl::StatusOr<std::string> text =
+      Serialize(*ParsedForProto(kText), SerialForm::kText, kParseText);
   REQUIRE(text.ok());
   size_t at = 0;
   for (const char* value :
@@ -184,7 +185,7 @@ TEST_CASE("HLO text is no message", "[proto]") {
 
 TEST_CASE("elided constants have no message", "[proto]") {
   const auto module = ParsedForProto("HloModule m\nENTRY e { ROOT c = f32[99] constant({...}) }");
-  CHECK_FALSE(Serialize(*module, SerialForm::kBinary).ok());
+  CHECK_FALSE(Serialize(*module, SerialForm::kBinary, kParseText).ok());
 }
 
 }  // namespace

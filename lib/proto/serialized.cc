@@ -155,8 +155,8 @@ absl::StatusOr<std::string> TextOfSerialized(std::string_view bytes) {
   return ToText(*module, options);
 }
 
-absl::StatusOr<std::string> Serialize(const Module& module, SerialForm form) {
-  ASSIGN_OR_RETURN(std::unique_ptr<pb::Message> inner, ToProto(module));
+absl::StatusOr<std::string> Serialize(const Module& module, SerialForm form, TextReader read) {
+  ASSIGN_OR_RETURN(std::unique_ptr<pb::Message> inner, ToProto(module, read));
   const std::unique_ptr<pb::Message> message = NewProto("HloProto");
   message->GetReflection()->SetAllocatedMessage(message.get(), inner.release(),
                                                 internal::FieldOf(*message, "hlo_module"));

@@ -6,7 +6,6 @@
 #include "lib/proto/schema.h"
 #include "lib/support/saturate.h"
 #include "lib/support/status.h"
-#include "parser/parser.h"
 
 namespace hlo {
 namespace {
@@ -50,8 +49,8 @@ absl::Status CheckNoneElided(const Module& module) {
 
 class ModuleWriter {
  public:
-  ModuleWriter(const Module& module, google::protobuf::Message& proto)
-      : module_(module), io_(proto) {}
+  ModuleWriter(const Module& module, google::protobuf::Message& proto, TextReader read)
+      : module_(module), io_(proto), read_(read) {}
 
   absl::Status Run() {
     std::string name = module_.name();
@@ -230,11 +229,11 @@ class ModuleWriter {
         Part(entry, "old_original_array", recovery.old_array);
         Part(entry, "new_original_array", recovery.new_array);
         if (recovery.module_text.empty()) return;
-        const absl::StatusOr<std::unique_ptr<Module>> inner = ParseModule(recovery.module_text);
+        const absl::StatusOr<std::unique_ptr<Module>> inner = read_(recovery.module_text);
         status.Update(inner.ok() ? CheckNoneElided(**inner) : inner.status());
         if (!status.ok()) return;
         entry.Message("recovery_module", true, [&](const auto& module) {
-          status.Update(ModuleWriter(**inner, module.message()).Run());
+          status.Update(ModuleWriter(**inner, module.message(), read_).Run());
         });
       });
     });
@@ -243,12 +242,14 @@ class ModuleWriter {
 
   const Module& module_;
   FieldWriter io_;
+  TextReader read_;
   absl::flat_hash_map<const Computation*, int64_t> ids_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<google::protobuf::Message>> ToProto(const Module& module) {
+absl::StatusOr<std::unique_ptr<google::protobuf::Message>> ToProto(const Module& module,
+                                                                   TextReader read) {
   constexpr int64_t kMostDevices = 1 << 20;
   RETURN_IF_ERROR(CheckNoneElided(module));
   if (SaturatingMul(module.config().replica_count, module.config().num_partitions) > kMostDevices) {
@@ -256,7 +257,7 @@ absl::StatusOr<std::unique_ptr<google::protobuf::Message>> ToProto(const Module&
                  module.config().replica_count, module.config().num_partitions, kMostDevices);
   }
   std::unique_ptr<google::protobuf::Message> proto = NewProto("HloModuleProto");
-  RETURN_IF_ERROR(ModuleWriter(module, *proto).Run());
+  RETURN_IF_ERROR(ModuleWriter(module, *proto, read).Run());
   return proto;
 }
 

@@ -19,7 +19,7 @@ std::string CheckProto(std::string_view input) {
   }
   const absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
   if (!module.ok() || !Verify(**module).ok()) return "";
-  const absl::StatusOr<std::string> bytes = Serialize(**module, SerialForm::kBinary);
+  const absl::StatusOr<std::string> bytes = Serialize(**module, SerialForm::kBinary, kParseText);
   if (!bytes.ok()) return "";
   const absl::StatusOr<std::string> again = TextOfSerialized(*bytes);
   if (!again.ok())

@@ -11,6 +11,7 @@
 
 #include "lib/proto/proto.h"
 #include "lib/support/file.h"
+#include "parser/parser.h"
 #include "tools/opt/dot.h"
 #include "tools/opt/html.h"
 #include "tools/support/tool_support.h"
@@ -25,7 +26,7 @@ struct EmitForm {
 
 template <SerialForm form>
 absl::StatusOr<std::string> Serialized(const Module& module, const PrintOptions&) {
-  return Serialize(module, form);
+  return Serialize(module, form, kParseText);
 }
 
 constexpr EmitForm kEmitForms[] = {

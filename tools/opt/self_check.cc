@@ -38,7 +38,7 @@ class SelfTester {
     const std::string text = ToText(*module);
     RETURN_IF_ERROR(Check(ToText(**Read(text)) == text, "a printed module reads back the same"));
     for (const SerialForm form : {SerialForm::kBinary, SerialForm::kText}) {
-      ASSIGN_OR_RETURN(const std::string bytes, Serialize(*module, form));
+      ASSIGN_OR_RETURN(const std::string bytes, Serialize(*module, form, kParseText));
       ASSIGN_OR_RETURN(const std::string again, TextOfSerialized(bytes));
       ASSIGN_OR_RETURN(const std::unique_ptr<Module> second, Read(again));
       RETURN_IF_ERROR(Check(ToText(*second) == text, "a serialized module reads back the same"));
