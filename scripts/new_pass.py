@@ -69,6 +69,7 @@ absl::StatusOr<Instruction*> {cls}::Expand(Instruction* instruction, Rewriter&) 
 }}
 """),
     "rewrite": ("rewrite", "RewritePass", """ public:
+  static constexpr RuleSafety kSafety = kExact;  // as the least safe of its rules
   {cls}();
 """, """
 #include "lib/match/pattern.h"
@@ -84,7 +85,7 @@ constexpr Rule k{cls}Rules[] = {{{{"negate-negate", Opcode::kNegate, kExact, {cl
 
 }}  // namespace
 
-{cls}::{cls}() : RewritePass(k{cls}Rules) {{}}
+{cls}::{cls}() : RewritePass(this, k{cls}Rules) {{}}
 """),
 }
 
@@ -105,6 +106,17 @@ def snake(name):
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
+def aligned(row, lines):
+    """The row with its columns where those of the other rows are."""
+    fields = re.match(r'HLO_PASS\(("[^"]+"), (\w+), (\w+), (".*"\))', row).groups()
+    others = [re.match(r'HLO_PASS\(("[^"]+"),(\s*)(\w+),(\s*)(\w+),(\s*)', line) for line in lines]
+    widths = [0, 0, 0]
+    for other in filter(None, others):
+        for i in range(3):
+            widths[i] = max(widths[i], len(other.group(2 * i + 1)) + len(other.group(2 * i + 2)))
+    return "HLO_PASS(" + "".join(f"{field},".ljust(width + 1) for field, width in zip(fields, widths)) + fields[3]
+
+
 def add_row(path, name, row):
     lines = path.read_text().splitlines()
     rows = [i for i, line in enumerate(lines) if ROW.match(line)]
@@ -112,7 +124,7 @@ def add_row(path, name, row):
     if name in names:
         sys.exit(f"{path}: there is a row for {name} already")
     later = [i for i, other in zip(rows, names) if other > name]
-    lines.insert(later[0] if later else rows[-1] + 1, row)
+    lines.insert(later[0] if later else rows[-1] + 1, aligned(row, lines))
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -145,7 +157,7 @@ def main():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.format(**values))
         print(path.relative_to(ROOT))
-    print("passes/passes.def: row added; align its columns")
+    print("passes/passes.def: row added\nedit what it does, then: scripts/update_docs.py, scripts/update_checks.py on the test")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ values), coverage (every opcode on every element type and platform), fuzz (a min
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -16,6 +17,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+FILTERED = ("unit", "lit")  # sections that --filter works in
 CLOSING = re.compile(r"^(?:.*: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 
 
@@ -47,29 +49,46 @@ def run(command, timeout=1800, env=None):
     return code, output, time.time() - start
 
 
-def unit(build, totals):
-    programs = sorted((build / "tests").glob("*_test"))
+def run_shard(program, names):
+    """Runs these tests of a Catch2 program: (passed, failed, output). A test that did not answer has failed."""
+    with tempfile.NamedTemporaryFile(suffix=".xml") as report, tempfile.NamedTemporaryFile("w", suffix=".txt") as wanted:
+        wanted.write("".join(re.sub(r"([\\,\[\]\"*~])", r"\\\1", name) + "\n" for name in names))
+        wanted.flush()
+        command = [program, "-f", wanted.name, "-r", "xml", "-o", report.name]
+        code, output, _ = run(command)
+        good, seen = 0, set()
+        try:
+            for case in ElementTree.parse(report.name).getroot().iter("TestCase"):
+                seen.add(case.get("name"))
+                if case.find("OverallResult").get("success") == "true":
+                    good += 1
+                else:
+                    output += f"\n{case.get('filename')}: {case.get('name')}"
+        except (ElementTree.ParseError, AttributeError):  # it died: the report ends in the middle
+            pass
+        failed = max(len(names) - good, int(code != 0))
+        if failed:
+            output += run(command[:3])[1] + "".join(f"\nno answer: {name}" for name in names if name not in seen)
+    return good, failed, output
+
+
+def unit(build, totals, wanted="", only=()):
+    """All programs, or only these; with a pattern, the tests with such a name."""
+    programs = [p for p in sorted((build / "tests").glob("*_test")) if not only or p.name in only]
     if not programs:
         totals.add("unit tests (none were built)", 0, 1, 0, 0.0)
-    for program in programs:
-        with tempfile.NamedTemporaryFile(suffix=".xml") as report:
-            code, output, seconds = run([program, "-r", "junit", "-o", report.name])
-            passed = failed = 0
-            try:
-                for suite in ElementTree.parse(report.name).getroot().iter("testsuite"):
-                    for case in suite.iter("testcase"):
-                        bad = case.find("failure") is not None or case.find("error") is not None
-                        failed += bad
-                        passed += not bad
-                        if bad:
-                            output += f"\n{case.get('classname')}: {case.get('name')}"
-            except ElementTree.ParseError:
-                failed += 1
-            if code != 0 and failed == 0:
-                failed = 1
-        if failed:
-            output += run([program])[1]
-        totals.add(program.name, passed, failed, 0, seconds, output)
+    jobs = os.cpu_count() or 1
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for program in programs:
+            start = time.time()
+            names = [name for name in run([program, "--list-test-names-only"])[1].splitlines() if re.search(wanted, name)]
+            if wanted and not names:
+                continue
+            shards = [names[i::jobs] for i in range(jobs) if names[i::jobs]]
+            results = list(pool.map(lambda shard, program=program: run_shard(program, shard), shards)) or [(0, 1, "no tests")]
+            passed, failed = (sum(result[i] for result in results) for i in (0, 1))
+            output = "\n".join(result[2] for result in results if result[1])
+            totals.add(program.name, passed, failed, 0, time.time() - start, output)
 
 
 def find_lit():
@@ -79,16 +98,18 @@ def find_lit():
     return None
 
 
-def lit(build, totals):
+def lit(build, totals, wanted=""):
+    """All files; with a pattern, those with such a path."""
     runner = find_lit()
     if runner is None:
         totals.add("lit (llvm-19-tools is not installed; run scripts/setup)", 0, 1, 0, 0.0)
         return
     env = dict(os.environ, HLO_BIN=str(build / "bin"))
     counts = {"tests": 0, "failures": 0, "skipped": 0}
+    chosen = [f"--filter={wanted}", "--allow-empty-runs"] if wanted else []
     with tempfile.NamedTemporaryFile(suffix=".xml") as report:
         code, output, seconds = run(runner + ["-v", "--no-progress-bar", "-j2", f"-Dbin={build / 'bin'}",
-                                              f"--xunit-xml-output={report.name}", "testdata"], env=env)
+                                              f"--xunit-xml-output={report.name}", *chosen, "testdata"], env=env)
         try:
             for suite in ElementTree.parse(report.name).getroot().iter("testsuite"):
                 for key in counts:
@@ -196,11 +217,14 @@ def repo(build, totals):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build/release", help="build folder (default build/release)")
+    parser.add_argument("--sanitized", default="", help="build folder with sanitizers: its unit and lit tests are run, too")
     parser.add_argument("--only", default="", help="comma-separated sections")
+    parser.add_argument("--filter", default="", metavar="REGEX", help="only unit tests with such a name and lit files with such a path")
+    parser.add_argument("--programs", default="", help="comma-separated: only these programs of section unit")
     parser.add_argument("--cases", default="../shared/reference", help="folder of golden tables")
     options = parser.parse_args()
     sections = {"unit": unit, "lit": lit, "execution": execution, "coverage": coverage, "fuzz": fuzz, "repo": repo}
-    wanted = [s for s in options.only.split(",") if s] or [*sections, "cases"]
+    wanted = [s for s in options.only.split(",") if s] or (["unit", "lit"] if options.filter else [*sections, "cases"])
     for name in wanted:
         if name not in sections and name != "cases":
             parser.error(f"unknown section {name}; there are {', '.join([*sections, 'cases'])}")
@@ -209,12 +233,25 @@ def main():
     start = time.time()
     for name in wanted:
         print(f"== {name}", flush=True)
-        if name == "cases":
+        if options.programs and name == "unit":
+            unit(build, totals, options.filter, options.programs.split(","))
+        elif name == "cases":
             cases(build, totals, (ROOT / options.cases).resolve())
+        elif options.filter:
+            if name not in FILTERED:
+                parser.error(f"--filter chooses among {' and '.join(FILTERED)}, not in {name}")
+            sections[name](build, totals, options.filter)
         else:
             sections[name](build, totals)
+    if options.sanitized:
+        for name in ("unit", "lit"):
+            print(f"== {name}, sanitized", flush=True)
+            sections[name]((ROOT / options.sanitized).resolve(), totals)
     print(f"== all, {time.time() - start:.0f} s")
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
+    if options.filter and not totals.passed + totals.failed + totals.skipped:
+        print(f"no test has a name like {options.filter}")
+        return 1
     return 1 if totals.failed else 0
 
 

@@ -12,12 +12,15 @@ namespace hlo {
 void SetCheckHandler(void (*handler)());
 }  // namespace hlo
 
-#define HLO_CHECK(condition)              \
-  (static_cast<bool>(condition) ? void(0) \
-                                : ::hlo::internal::CheckFailed(__FILE__, __LINE__, #condition))
+// __builtin_FILE, for the preprocessed text shall not depend on where the project lies.
+#define HLO_CHECK(condition)    \
+  (static_cast<bool>(condition) \
+       ? void(0)                \
+       : ::hlo::internal::CheckFailed(__builtin_FILE(), __LINE__, #condition))
 #ifdef NDEBUG
 #define HLO_DCHECK(condition) static_cast<void>(sizeof(static_cast<bool>(condition)))
 #else
 #define HLO_DCHECK(condition) HLO_CHECK(condition)
 #endif
-#define HLO_UNREACHABLE() ::hlo::internal::CheckFailed(__FILE__, __LINE__, "unreachable code")
+#define HLO_UNREACHABLE() \
+  ::hlo::internal::CheckFailed(__builtin_FILE(), __LINE__, "unreachable code")

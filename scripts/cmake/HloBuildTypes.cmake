@@ -1,5 +1,5 @@
-# Build types: Dev (assertions, light optimisation, fast to build), Release, Asan, Ubsan, Tsan (threads), Fuzz (the first two, and
-# marks of the code reached, which guide tools/fuzz).
+# Build types: Dev (assertions, light optimisation, fast to build), Release, Sanitize (assertions; addresses and undefined behaviour
+# are watched), Tsan (threads), Fuzz (as Sanitize, with marks of the code reached, which guide tools/fuzz).
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -8,21 +8,22 @@ set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Dev CACHE STRING "" FORCE)
 endif()
-set_property(CACHE CMAKE_BUILD_TYPE PROPERTY STRINGS Dev Release Asan Ubsan Tsan Fuzz)
+set_property(CACHE CMAKE_BUILD_TYPE PROPERTY STRINGS Dev Release Sanitize Tsan Fuzz)
 
 # -ffp-contract=off: a fused multiply-add happens only where the code says Fma, so every platform rounds alike.
 set(hlo_common_flags "-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Werror=switch -Wno-missing-field-initializers -Wno-maybe-uninitialized -ffp-contract=off")
 if(HLO_WERROR)
   string(APPEND hlo_common_flags " -Werror")
 endif()
+# Places in messages are relative to the project.
+string(APPEND hlo_common_flags " -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
 set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} ${hlo_common_flags}")
 set(CMAKE_CXX_FLAGS_DEV "-O1")
 set(CMAKE_C_FLAGS_DEV "-O1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
-set(CMAKE_CXX_FLAGS_ASAN "-O1 -g1 -fsanitize=address -fno-omit-frame-pointer")
-set(CMAKE_EXE_LINKER_FLAGS_ASAN "-fsanitize=address")
-set(CMAKE_CXX_FLAGS_UBSAN "-O1 -g1 -fsanitize=undefined -fno-sanitize-recover=undefined")
-set(CMAKE_EXE_LINKER_FLAGS_UBSAN "-fsanitize=undefined")
+set(hlo_sanitize "-fsanitize=address,undefined")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 ${hlo_sanitize} -fno-sanitize-recover=undefined -fno-omit-frame-pointer")
+set(CMAKE_EXE_LINKER_FLAGS_SANITIZE "${hlo_sanitize}")
 set(CMAKE_CXX_FLAGS_TSAN "-O1 -g1 -fsanitize=thread -Wno-tsan")
 set(CMAKE_EXE_LINKER_FLAGS_TSAN "-fsanitize=thread")
 # With HLO_LIBFUZZER (clang) the program is libFuzzer's; otherwise its own driver reads the marks.
@@ -31,8 +32,8 @@ if(HLO_LIBFUZZER)
 else()
   set(hlo_coverage "-fsanitize-coverage=trace-pc")
 endif()
-set(CMAKE_CXX_FLAGS_FUZZ "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer ${hlo_coverage}")
-set(CMAKE_EXE_LINKER_FLAGS_FUZZ "-fsanitize=address,undefined")
+set(CMAKE_CXX_FLAGS_FUZZ "${CMAKE_CXX_FLAGS_SANITIZE} ${hlo_coverage}")
+set(CMAKE_EXE_LINKER_FLAGS_FUZZ "${hlo_sanitize}")
 
 find_program(HLO_CCACHE ccache)
 if(HLO_CCACHE)
