@@ -65,7 +65,10 @@ struct OpInfo {
   std::string_view summary;
 };
 
-inline constexpr int kOpcodeCount = 133;
+inline constexpr int kOpcodeCount = 0
+#define HLO_OP(...) +1
+#include "lib/ops/ops.def"
+    ;
 
 const OpInfo& Info(Opcode opcode);
 std::span<const OpInfo> AllOpInfos();

@@ -9,7 +9,7 @@ namespace hlo {
 namespace {
 
 TEST_CASE("the table has every opcode once, under its text", "[ops][table]") {
-  CHECK(AllOpInfos().size() == 133);
+  CHECK(AllOpInfos().size() == kOpcodeCount);
   for (size_t i = 0; i < AllOpInfos().size(); ++i) {
     const OpInfo& info = AllOpInfos()[i];
     CAPTURE(info.text);
