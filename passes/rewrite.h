@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "lib/ir/builder.h"
+#include "lib/support/check.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -82,11 +83,18 @@ absl::StatusOr<bool> ApplyRules(Computation& computation, const RuleSet& rules,
 // `old`. Control edges move over.
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id);
 
-// A pass that is a set of rules, run on every computation, callees first.
+// A pass that is a set of rules, run on every computation, callees first:
+//
+//   AddZeroRemover::AddZeroRemover() : RewritePass(this, kRules) {}
+//
+// No rule may be less safe than the class says (`kSafety`): it could never run, or the pass would lie.
 class RewritePass : public Pass {
  public:
-  explicit RewritePass(std::span<const Rule> rules, RuleSafety allowed = kExact)
-      : rules_(rules, allowed) {}
+  template <class P>
+  RewritePass(const P* /*its class*/, std::span<const Rule> rules)
+      : rules_(rules, internal::SafetyOf<P>()) {
+    for (const Rule& rule : rules) HLO_CHECK(rule.safety <= internal::SafetyOf<P>());
+  }
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  protected:

@@ -76,7 +76,7 @@ constexpr Rule kGatherRules[] = {
 
 }  // namespace
 
-AllGatherBroadcastReorder::AllGatherBroadcastReorder() : RewritePass(kGatherRules) {}
+AllGatherBroadcastReorder::AllGatherBroadcastReorder() : RewritePass(this, kGatherRules) {}
 
 absl::StatusOr<bool> AllGatherBroadcastReorder::Run(Module& module, PassContext& context) {
   for (const Computation* computation : module.computations()) {

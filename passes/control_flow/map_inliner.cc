@@ -53,7 +53,7 @@ constexpr Rule kMapInlinerRules[] = {
 
 }  // namespace
 
-MapInliner::MapInliner() : RewritePass(kMapInlinerRules) {}
+MapInliner::MapInliner() : RewritePass(this, kMapInlinerRules) {}
 
 HLO_DEFINE_PASS(MapInliner)
 

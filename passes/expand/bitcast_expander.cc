@@ -47,7 +47,7 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-BitcastExpander::BitcastExpander() : RewritePass(kRules) {}
+BitcastExpander::BitcastExpander() : RewritePass(this, kRules) {}
 
 HLO_DEFINE_PASS(BitcastExpander)
 

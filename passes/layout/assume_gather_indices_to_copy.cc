@@ -17,7 +17,7 @@ constexpr Rule kPromiseRules[] = {{"promise-to-copy", Opcode::kCustomCall, kExac
 
 }  // namespace
 
-AssumeGatherIndicesToCopy::AssumeGatherIndicesToCopy() : RewritePass(kPromiseRules) {}
+AssumeGatherIndicesToCopy::AssumeGatherIndicesToCopy() : RewritePass(this, kPromiseRules) {}
 
 HLO_DEFINE_PASS(AssumeGatherIndicesToCopy)
 

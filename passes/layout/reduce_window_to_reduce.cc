@@ -44,7 +44,7 @@ constexpr Rule kWindowRules[] = {
 
 }  // namespace
 
-ReduceWindowToReduce::ReduceWindowToReduce() : RewritePass(kWindowRules, kReassociate) {}
+ReduceWindowToReduce::ReduceWindowToReduce() : RewritePass(this, kWindowRules) {}
 
 HLO_DEFINE_PASS(ReduceWindowToReduce)
 

@@ -18,7 +18,7 @@ constexpr Rule kAnnotationRules[] = {
 
 }  // namespace
 
-AnnotationRemover::AnnotationRemover() : RewritePass(kAnnotationRules) {}
+AnnotationRemover::AnnotationRemover() : RewritePass(this, kAnnotationRules) {}
 
 HLO_DEFINE_PASS(AnnotationRemover)
 

@@ -5,7 +5,7 @@
 namespace hlo {
 
 ConvolutionOperandSwap::ConvolutionOperandSwap()
-    : RewritePass(algsimp::ConvolutionSwapRules(), kReassociate) {}
+    : RewritePass(this, algsimp::ConvolutionSwapRules()) {}
 
 HLO_DEFINE_PASS(ConvolutionOperandSwap)
 

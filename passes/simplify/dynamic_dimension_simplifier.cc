@@ -81,7 +81,7 @@ constexpr Rule kDimensionRules[] = {
 
 }  // namespace
 
-DynamicDimensionSimplifier::DynamicDimensionSimplifier() : RewritePass(kDimensionRules) {}
+DynamicDimensionSimplifier::DynamicDimensionSimplifier() : RewritePass(this, kDimensionRules) {}
 
 HLO_DEFINE_PASS(DynamicDimensionSimplifier)
 

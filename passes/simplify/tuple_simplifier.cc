@@ -60,7 +60,7 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-TupleSimplifier::TupleSimplifier(Options options) : RewritePass(kRules) {
+TupleSimplifier::TupleSimplifier(Options options) : RewritePass(this, kRules) {
   if (options.exclude_entry_computation) SkipEntryComputation();
 }
 
