@@ -1,5 +1,7 @@
 #include "passes/layout/sub_byte_size_removal.h"
 
+#include "passes/layout/literal_layout.h"
+
 namespace hlo {
 namespace {
 
@@ -18,15 +20,6 @@ Shape WithoutElementSize(Shape shape) {
   return shape.WithLayout(plain);
 }
 
-Literal LiteralWithShape(const Literal& literal, Shape shape) {
-  if (literal.is_elided()) return Literal::Elided(shape);
-  if (!shape.IsTuple()) return literal.WithShapeLayout(shape);
-  std::vector<Literal> elements;
-  for (int i = 0; i < shape.element_count_of_tuple(); ++i)
-    elements.push_back(LiteralWithShape(literal.element(i), shape.element(i)));
-  return Literal::Tuple(std::move(elements));
-}
-
 }  // namespace
 
 absl::StatusOr<bool> SubByteSizeRemoval::Run(Module& module, PassContext& context) {
@@ -38,7 +31,7 @@ absl::StatusOr<bool> SubByteSizeRemoval::Run(Module& module, PassContext& contex
       if (shape == instruction->shape()) continue;
       instruction->set_shape(shape);
       if (instruction->IsConstant())
-        instruction->SetAttrs(ConstantAttrs{LiteralWithShape(instruction->literal(), shape)});
+        instruction->SetAttrs(ConstantAttrs{LiteralWithLayouts(instruction->literal(), shape)});
       context.Count("shapes");
       changed = true;
     }

@@ -1,0 +1,52 @@
+#include "passes/layout/row_major_layouts.h"
+
+#include "absl/container/flat_hash_set.h"
+#include "lib/types/memory_order.h"
+#include "passes/layout/literal_layout.h"
+
+namespace hlo {
+namespace {
+
+using Instructions = absl::flat_hash_set<const Instruction*>;
+
+// What bitcasts see that would mean something else between row-major arrays.
+Instructions ReadByLayout(const Module& module) {
+  Instructions read;
+  for (const Computation* computation : module.computations()) {
+    if (!computation->MayHoldAny({Opcode::kBitcast})) continue;
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kBitcast || !instruction->shape().IsArray()) continue;
+      const Instruction* from = instruction->operand(0);
+      if (KeepsRowMajorOrder(from->shape().WithMissingLayoutsFilled(),
+                             instruction->shape().WithMissingLayoutsFilled()))
+        continue;
+      read.insert(instruction);
+      read.insert(from);
+    }
+  }
+  return read;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> RowMajorLayouts::Run(Module& module, PassContext& context) {
+  if (!context.MayRewrite()) return false;
+  const Instructions read = ReadByLayout(module);
+  bool changed = false;
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      const Shape shape = instruction->shape().WithDefaultLayout();
+      if (shape == instruction->shape() || read.contains(instruction)) continue;
+      instruction->set_shape(shape);
+      if (instruction->IsConstant())
+        instruction->SetAttrs(ConstantAttrs{LiteralWithLayouts(instruction->literal(), shape)});
+      context.Count("shapes");
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(RowMajorLayouts)
+
+}  // namespace hlo
