@@ -118,11 +118,31 @@ bool Parser::Finish() {
   return true;
 }
 
+namespace {
+
+// Each `rng` draws from a stream of its own, which clones share, so that its numbers depend neither on
+// the passes that run nor on other instructions.
+void NumberRandomStreams(Module& module) {
+  int64_t streams = 0;
+  for (Computation* computation : module.computations()) {
+    if (!computation->MayHoldAny({Opcode::kRng})) continue;
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kRng) continue;
+      RngAttrs attrs = instruction->attrs<RngAttrs>();
+      attrs.stream = ++streams;
+      instruction->SetAttrs(std::move(attrs));
+    }
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Module>> Parser::Run(std::shared_ptr<const Source> source) {
   if (!ParseText() || !errors_.empty() || !Finish()) {
     if (errors_.empty()) return Internal("the parser failed without a message");
     return Status();
   }
+  NumberRandomStreams(*module_);
   module_->set_source(std::move(source));
   if (options_.warnings != nullptr) *options_.warnings = warnings_.Take();
   return std::move(module_);

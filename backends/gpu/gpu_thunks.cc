@@ -49,7 +49,7 @@ void GpuKernelThunk::AddLate(const Step& step, GpuExecuteContext& context,
     case PlanStep::Late::kNone: break;
     case PlanStep::Late::kDraw:
       add(context.random->key ^ replica ^ partition << 32);
-      add(context.random->draws++);
+      add(context.random->draws[step.integers.front()]++);
       break;
     case PlanStep::Late::kCounter: {
       Counter128& counter = context.random->counters[static_cast<size_t>(step.counter)];

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "backends/common/thunk.h"
 #include "backends/gpu/device/device.h"
@@ -16,8 +17,8 @@ namespace hlo::gpu {
 
 // What an executable remembers of random numbers from run to run.
 struct RandomState {
-  uint64_t key = 0;    // the seed
-  uint64_t draws = 0;  // of `rng` so far
+  uint64_t key = 0;                              // the seed
+  absl::flat_hash_map<int64_t, uint64_t> draws;  // of `rng` so far, by stream
   std::vector<Counter128> counters;
 };
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "lib/eval/kernel_templates.h"
+#include "lib/math/convert.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
 #include "lib/types/element_access.h"
@@ -87,34 +88,12 @@ Kernel FindNarrowReducePrecision(ElementType type) {
   return nullptr;
 }
 
-// Rounds |x| up with the probability of its fraction: the random number, as a fraction of 2^w, is
-// below it.
 template <class Float, class Random, class Result>
 void StochasticConvertKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int) {
   const Float* x = Input<Float>(in, 0);
   const Random* random = Input<Random>(in, 1);
   Result* z = Output<Result>(out);
-  constexpr Result kMax = std::numeric_limits<Result>::max(),
-                   kMin = std::numeric_limits<Result>::min();
-  for (int64_t i = 0; i < count; ++i) {
-    const bool negative = math::SignBit(x[i]);
-    const Float magnitude = math::Abs(x[i]), whole = math::Trunc(magnitude);
-    if (magnitude != magnitude) {
-      z[i] = 0;
-    } else if (whole >= std::ldexp(Float(1), std::numeric_limits<Result>::digits)) {
-      z[i] = negative ? kMin : kMax;
-    } else {
-      const Float scaled = std::ldexp(magnitude - whole, std::numeric_limits<Random>::digits);
-      const bool up = random[i] < static_cast<Random>(scaled);
-      const Result kept = static_cast<Result>(whole);
-      if (up && kept == kMax) {
-        z[i] = negative ? kMin : kMax;
-      } else {
-        const Result rounded = static_cast<Result>(kept + (up ? 1 : 0));
-        z[i] = negative ? static_cast<Result>(-rounded) : rounded;
-      }
-    }
-  }
+  for (int64_t i = 0; i < count; ++i) z[i] = math::StochasticConvert<Result>(x[i], random[i]);
 }
 template <class Float, class Random>
 Kernel FindStochasticConvert(ElementType to) {

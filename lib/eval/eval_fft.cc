@@ -1,11 +1,12 @@
 // fft in c128: mixed radix by recursion on the smallest prime factor, the definition for prime lengths (Bluestein's convolution beyond
 // 64). Rounded once at the end.
 #include <complex>
-#include <numbers>
 
 #include "absl/algorithm/container.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/strided.h"
+#include "lib/math/native.h"
+#include "lib/math/roots_of_unity.h"
 #include "lib/types/element_access.h"
 
 namespace hlo {
@@ -16,8 +17,8 @@ using Signal = std::vector<Complex>;
 
 // e^(sign 2 pi i k / n), with the angle reduced first.
 Complex Root(int64_t k, int64_t n, int sign) {
-  const double angle = 2 * std::numbers::pi * static_cast<double>(k % n) / static_cast<double>(n);
-  return {std::cos(angle), sign * std::sin(angle)};
+  const auto root = math::RootOfUnity(static_cast<double>(k % n) / static_cast<double>(n));
+  return {root.re, sign * root.im};
 }
 
 Signal Transform(const Signal& x, int sign);

@@ -1,11 +1,11 @@
 // Random numbers: the pure generator, the module's counter, and the stateful `rng`, which is
 // deterministic given the seed of the options.
-#include <cmath>
 #include <cstring>
-#include <numbers>
 
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/random_bits.h"
+#include "lib/math/native.h"
+#include "lib/math/random.h"
 #include "lib/types/element_access.h"
 
 namespace hlo {
@@ -86,8 +86,9 @@ EvalResult EvalRng(EvalContext& c) {
   const Shape shape = c.instruction.shape();
   const ElementType type = shape.element_type();
   const int64_t count = shape.element_count();
-  // One stream of blocks for each evaluation of each `rng`.
-  Counter128 counter{c.evaluator.NextRandomCounter() << 32, c.instruction.id()};
+  // Blocks of their own for each draw of each stream.
+  const int64_t stream = c.attrs<RngAttrs>().stream;
+  Counter128 counter{c.evaluator.NextDraw(stream) << 32, static_cast<uint64_t>(stream)};
   const uint64_t key = c.evaluator.options().seed ^
                        static_cast<uint64_t>(c.evaluator.options().replica_id) ^
                        static_cast<uint64_t>(c.evaluator.options().partition_id) << 32;
@@ -96,18 +97,13 @@ EvalResult EvalRng(EvalContext& c) {
   if (IsFloat(type)) {
     const double a = c.operand(0).GetDouble(), b = c.operand(1).GetDouble();
     const auto words = PhiloxWords64(key, counter, normal ? 2 * count : count);
-    // 23 bits for types up to f32, so that the numbers are below 1 when rounded; 52 for f64.
     const int bits = type == ElementType::kF64 ? 52 : 23;
-    const auto uniform = [&](int64_t i) {
-      return std::ldexp(static_cast<double>(words[static_cast<size_t>(i)] >> (64 - bits)), -bits);
+    const auto unit = [&](int64_t i) {
+      return math::UnitInterval(words[static_cast<size_t>(i)], bits);
     };
     for (int64_t i = 0; i < count; ++i) {
-      double value = uniform(i) * (b - a) + a;
-      if (normal) {
-        const double radius = std::sqrt(-2 * std::log(std::max(uniform(2 * i), 1e-7)));
-        value = a + b * radius * std::sin(2 * std::numbers::pi * uniform(2 * i + 1));
-      }
-      result.SetDouble(i, value);
+      result.SetDouble(i, normal ? math::NormalFloat(unit(2 * i), unit(2 * i + 1), a, b)
+                                 : math::UniformFloat(unit(i), a, b));
     }
     return result;
   }
@@ -117,11 +113,10 @@ EvalResult EvalRng(EvalContext& c) {
   }
   const uint64_t a = static_cast<uint64_t>(c.operand(0).GetInt()),
                  b = static_cast<uint64_t>(c.operand(1).GetInt());
-  const uint64_t range = b - a;
   const auto words = PhiloxWords64(key, counter, count);
   for (int64_t i = 0; i < count; ++i) {
-    const uint64_t word = words[static_cast<size_t>(i)];
-    result.SetInt(i, static_cast<int64_t>(a + (range == 0 ? 0 : word % range)));
+    const uint64_t number = math::UniformInteger(words[static_cast<size_t>(i)], a, b);
+    result.SetInt(i, static_cast<int64_t>(number));
   }
   return result;
 }

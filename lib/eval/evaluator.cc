@@ -137,6 +137,7 @@ struct Evaluator::Caches {
   absl::flat_hash_map<const Computation*, std::unique_ptr<ComputationPlan>> plans;
   absl::flat_hash_map<const Computation*, std::unique_ptr<RegionProgram>> regions;
   absl::flat_hash_map<const Instruction*, std::vector<uint64_t>> random_states;
+  absl::flat_hash_map<int64_t, uint64_t> draws;  // of `rng`, by stream
 };
 
 Evaluator::Evaluator() : Evaluator(EvalOptions()) {}
@@ -241,6 +242,8 @@ absl::StatusOr<const RegionProgram*> Evaluator::Region(const Computation& comput
   caches_->regions[&computation] = std::move(program);
   return result;
 }
+
+uint64_t Evaluator::NextDraw(int64_t stream) { return caches_->draws[stream]++; }
 
 std::vector<uint64_t>& Evaluator::RandomState(const Instruction& instruction) {
   return caches_->random_states[&instruction];

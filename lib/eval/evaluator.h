@@ -86,7 +86,8 @@ class Evaluator {
   absl::StatusOr<const RegionProgram*> Region(const Computation& computation);
   // Counts work against max_work.
   absl::Status Spend(int64_t elements);
-  uint64_t NextRandomCounter() { return random_counter_++; }
+  // How many draws of `rng` this evaluator has made from the stream before this one.
+  uint64_t NextDraw(int64_t stream);
   // The counter of `rng-get-and-update-state`, per instruction.
   std::vector<uint64_t>& RandomState(const Instruction& instruction);
 
@@ -97,7 +98,6 @@ class Evaluator {
   EvalOptions options_;
   std::unique_ptr<Caches> caches_;
   int64_t work_ = 0;
-  uint64_t random_counter_ = 0;
   int depth_ = 0;
 };
 

@@ -1,22 +1,15 @@
 // lib/eval/random_bits.h
 //
-// The two counter-based generators of HLO. They are defined bit for bit: a state and a shape give
-// the same words everywhere.
+// How the words of the two counter-based generators (lib/math/random.h) fill an array: a state and a
+// shape give the same words everywhere.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
 
 namespace hlo {
-
-// Philox4x32-10.
-std::array<uint32_t, 4> PhiloxBlock(std::array<uint32_t, 4> counter, uint64_t key);
-// Threefry2x32-20.
-std::array<uint32_t, 2> ThreeFryBlock(std::array<uint32_t, 2> counter, uint64_t key);
 
 struct Counter128 {
   uint64_t low = 0;

@@ -451,6 +451,9 @@ struct ReshapeAttrs {
 
 struct RngAttrs {
   RngDistribution distribution = RngDistribution::kUniform;
+  // Which numbers it draws: the parser counts the module's `rng` instructions, clones keep the number.
+  // No part of the text, nor of what makes two attributes equal.
+  int64_t stream = 0;
   static auto Fields() { return std::tuple{Required("distribution", &RngAttrs::distribution)}; }
 };
 struct RngBitGeneratorAttrs {

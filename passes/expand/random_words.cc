@@ -3,10 +3,25 @@
 #include <array>
 
 #include "lib/eval/random_bits.h"
+#include "lib/math/random.h"
 #include "lib/types/shape_util.h"
 #include "passes/expand/unsigned_type.h"
 
 namespace hlo {
+namespace {
+
+template <class T>
+struct Built;
+
+}  // namespace
+
+template <class T>
+struct math::ValueTraits<Built<T>> {
+  using Scalar = T;
+  template <class U>
+  using Rebind = Built<U>;
+};
+
 namespace {
 
 // A scalar constant, exact for all 64 bits.
@@ -23,20 +38,60 @@ Instruction* WordLike(Builder& b, const Instruction* like, uint64_t value) {
   return Spread(b, Word(b, like->shape().element_type(), value), like);
 }
 
-struct Halves {
-  Instruction* low;
-  Instruction* high;
+// An array of T, or a scalar that stands for one, as a value type of lib/math/random.h.
+template <class T>
+struct Built {
+  Builder* b;
+  Instruction* x;
 };
-// The halves of u64 words, as u32.
-Halves SplitWords(Builder& b, Instruction* words) {
-  return {b.Convert(words, ElementType::kU32),
-          b.Convert(b.ShiftRightLogical(words, WordLike(b, words, 32)), ElementType::kU32)};
+using Words32 = Built<uint32_t>;
+using Words64 = Built<uint64_t>;
+
+template <class T>
+constexpr ElementType kTypeOf = sizeof(T) == 8 ? ElementType::kU64 : ElementType::kU32;
+
+// `y` in the sizes of `x`.
+template <class T>
+Instruction* Fitted(Built<T> y, Built<T> x) {
+  return y.x->shape().rank() == x.x->shape().rank() ? y.x : Spread(*y.b, y.x, x.x);
 }
 
-Instruction* Join(Builder& b, Instruction* low, Instruction* high) {
-  Instruction* wide = b.Convert(high, ElementType::kU64);
-  return b.Or(b.Convert(low, ElementType::kU64), b.ShiftLeft(wide, WordLike(b, wide, 32)));
+template <class T>
+Built<T> IntConst(Built<T> like, int64_t value) {
+  return {like.b, WordLike(*like.b, like.x, static_cast<uint64_t>(value))};
 }
+template <class T>
+Built<T> Add(Built<T> x, Built<T> y) {
+  return {x.b, x.b->Add(x.x, Fitted(y, x))};
+}
+template <class T>
+Built<T> Mul(Built<T> x, Built<T> y) {
+  return {x.b, x.b->Multiply(x.x, y.x)};
+}
+template <class T>
+Built<T> Xor(Built<T> x, Built<T> y) {
+  return {x.b, x.b->Xor(x.x, Fitted(y, x))};
+}
+template <class T>
+Built<T> Or(Built<T> x, Built<T> y) {
+  return {x.b, x.b->Or(x.x, y.x)};
+}
+template <class T>
+Built<T> Shl(Built<T> x, int count) {
+  return {x.b, x.b->ShiftLeft(x.x, IntConst(x, count).x)};
+}
+template <class T>
+Built<T> Lshr(Built<T> x, int count) {
+  return {x.b, x.b->ShiftRightLogical(x.x, IntConst(x, count).x)};
+}
+template <class To, class From>
+Built<To> Cast(Built<From> x) {
+  return {x.b, x.b->Convert(x.x, kTypeOf<To>)};
+}
+
+Words64 Wide(Builder& b, Instruction* words) { return {&b, words}; }
+
+Instruction* Join(Words32 low, Words32 high) { return math::JoinWord(low, high).x; }
 
 // counter + steps for each of `steps`, a u64 array or scalar.
 CounterWords Advance(Builder& b, CounterWords counter, Instruction* steps) {
@@ -63,56 +118,22 @@ Instruction* Interleave(Builder& b, const std::vector<Instruction*>& arrays, int
   return dims.size() == 1 ? flat : b.Reshape(flat, dims);
 }
 
-// ---- Philox4x32-10 ----
-
 // One block of four u32 words for each counter.
-std::array<Instruction*, 4> PhiloxBlocks(Builder& b, CounterWords counters, Instruction* key) {
-  constexpr uint64_t kMultipliers[] = {0xD2511F53, 0xCD9E8D57};
-  constexpr uint64_t kKeySteps[] = {0x9E3779B9, 0xBB67AE85};
-  const Halves low = SplitWords(b, counters.low), high = SplitWords(b, counters.high);
-  std::array<Instruction*, 4> x = {low.low, low.high, high.low, high.high};
-  Halves keys = SplitWords(b, key);
-  const auto multiply = [&](Instruction* word, uint64_t by) {
-    Instruction* wide = b.Convert(word, ElementType::kU64);
-    return SplitWords(b, b.Multiply(wide, WordLike(b, wide, by)));
-  };
-  for (int round = 0; round < 10; ++round) {
-    if (round > 0) {
-      keys.low = b.Add(keys.low, Word(b, ElementType::kU32, kKeySteps[0]));
-      keys.high = b.Add(keys.high, Word(b, ElementType::kU32, kKeySteps[1]));
-    }
-    const Halves p0 = multiply(x[0], kMultipliers[0]), p1 = multiply(x[2], kMultipliers[1]);
-    x = {b.Xor(b.Xor(p1.high, x[1]), Spread(b, keys.low, x[1])), p1.low,
-         b.Xor(b.Xor(p0.high, x[3]), Spread(b, keys.high, x[3])), p0.low};
-  }
-  return x;
+std::array<Words32, 4> PhiloxBlocks(Builder& b, CounterWords counters, Instruction* key) {
+  const auto low = math::SplitWord(Wide(b, counters.low));
+  const auto high = math::SplitWord(Wide(b, counters.high));
+  const auto keys = math::SplitWord(Wide(b, key));
+  return math::PhiloxBlock<Words32>({low.low, low.high, high.low, high.high}, keys.low, keys.high);
 }
 
-// ---- Threefry2x32-20 ----
-
-Halves ThreeFryBlocks(Builder& b, Instruction* counters, Instruction* key) {
-  constexpr uint64_t kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  const Halves keys = SplitWords(b, key);
-  Instruction* mixed = b.Xor(b.Xor(keys.low, keys.high), Word(b, ElementType::kU32, 0x1BD11BDA));
-  const std::array<Instruction*, 3> schedule = {keys.low, keys.high, mixed};
-  Halves x = SplitWords(b, counters);
-  x.low = b.Add(x.low, Spread(b, schedule[0], x.low));
-  x.high = b.Add(x.high, Spread(b, schedule[1], x.high));
-  for (uint64_t group = 1; group <= 5; ++group) {
-    for (const uint64_t rotation : kRotations[(group - 1) % 2]) {
-      x.low = b.Add(x.low, x.high);
-      Instruction* rotated = b.Or(b.ShiftLeft(x.high, WordLike(b, x.high, rotation)),
-                                  b.ShiftRightLogical(x.high, WordLike(b, x.high, 32 - rotation)));
-      x.high = b.Xor(rotated, x.low);
-    }
-    Instruction* step = b.Add(schedule[(group + 1) % 3], Word(b, ElementType::kU32, group));
-    x.low = b.Add(x.low, Spread(b, schedule[group % 3], x.low));
-    x.high = b.Add(x.high, Spread(b, step, x.high));
-  }
-  return x;
+// One block of two u32 words for each counter.
+std::array<Words32, 2> ThreeFryBlocks(Builder& b, Instruction* counters, Instruction* key) {
+  const auto keys = math::SplitWord(Wide(b, key));
+  const auto x = math::SplitWord(Wide(b, counters));
+  return math::ThreeFryBlock<Words32>({x.low, x.high}, keys.low, keys.high);
 }
 
-// counter + number of the block, for blocks in the sizes `dims`; and the counter behind them.
+// counter + number of the block, for blocks in the sizes `dims`; and the counter after them.
 std::pair<Instruction*, Instruction*> BlockCounters(Builder& b, Instruction* counter,
                                                     absl::Span<const int64_t> dims) {
   const int64_t count = Product(dims);
@@ -134,9 +155,9 @@ std::pair<Instruction*, CounterWords> PhiloxWords(Builder& b, Instruction* key,
   const auto x = PhiloxBlocks(b, Advance(b, counter, Numbers(b, blocks)), key);
   Instruction* words = nullptr;
   if (IsWide(shape)) {
-    words = Interleave(b, {Join(b, x[0], x[1]), Join(b, x[2], x[3])}, count, shape.dims());
+    words = Interleave(b, {Join(x[0], x[1]), Join(x[2], x[3])}, count, shape.dims());
   } else {
-    words = Interleave(b, {x.begin(), x.end()}, count, shape.dims());
+    words = Interleave(b, {x[0].x, x[1].x, x[2].x, x[3].x}, count, shape.dims());
   }
   return {words, Advance(b, counter, Word(b, ElementType::kU64, static_cast<uint64_t>(blocks)))};
 }
@@ -146,16 +167,16 @@ std::pair<Instruction*, Instruction*> ThreeFryWords(Builder& b, Instruction* key
   const absl::Span<const int64_t> dims = shape.dims();
   if (IsWide(shape)) {
     const auto [counters, next] = BlockCounters(b, counter, dims);
-    const Halves x = ThreeFryBlocks(b, counters, key);
-    return {Join(b, x.low, x.high), next};
+    const auto x = ThreeFryBlocks(b, counters, key);
+    return {Join(x[0], x[1]), next};
   }
   if (dims.empty()) {
     const auto [counters, next] = BlockCounters(b, counter, dims);
-    return {ThreeFryBlocks(b, counters, key).low, next};
+    return {ThreeFryBlocks(b, counters, key)[0].x, next};
   }
   const auto [counters, next] = BlockCounters(b, counter, HalvedSizes(dims));
-  const Halves x = ThreeFryBlocks(b, counters, key);
-  return {AlternateHalves(b, x.low, x.high, dims), next};
+  const auto x = ThreeFryBlocks(b, counters, key);
+  return {AlternateHalves(b, x[0].x, x[1].x, dims), next};
 }
 
 std::vector<int64_t> HalvedSizes(absl::Span<const int64_t> dims) {

@@ -14,7 +14,7 @@ struct CounterWords {
   Instruction* high = nullptr;
 };
 
-// Words in the sizes of `shape`, u64 for element types of 64 bits and else u32, and the counter behind them. `key` is a u64 scalar.
+// Words in the sizes of `shape`, u64 for element types of 64 bits and else u32, and the counter after them. `key` is a u64 scalar.
 std::pair<Instruction*, CounterWords> PhiloxWords(Builder& builder, Instruction* key,
                                                   CounterWords counter, Shape shape);
 // The same with a counter of 64 bits, a u64 scalar.

@@ -71,8 +71,8 @@ bool IsLarge(const Module& module) {
   return large;
 }
 
-bool DrawsRandomNumbers(const Module& module) {
-  return HoldsAny(module, {Opcode::kRng, Opcode::kRngGetAndUpdateState});
+bool KeepsRandomState(const Module& module) {
+  return HoldsAny(module, {Opcode::kRngGetAndUpdateState});
 }
 
 bool TakesGroupSizes(const Module& module) { return HoldsAny(module, {Opcode::kRaggedDot}); }

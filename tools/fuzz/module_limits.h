@@ -7,9 +7,8 @@ namespace hlo {
 
 // Too many instructions, or an array too large, to be run thousands of times.
 bool IsLarge(const Module& module);
-// Random numbers come in the order in which they are asked for, which passes and platforms may
-// change.
-bool DrawsRandomNumbers(const Module& module);
+// A state of the program that outlives a run, and that copies of an instruction do not share.
+bool KeepsRandomState(const Module& module);
 // Sizes of groups that are negative or add up to too much mean nothing, and random ones are.
 bool TakesGroupSizes(const Module& module);
 // A reduction or scatter whose region gives something else in another order of the elements, which

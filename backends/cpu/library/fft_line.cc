@@ -1,10 +1,10 @@
 #include "backends/cpu/library/fft_line.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <utility>
 
+#include "lib/math/native.h"
+#include "lib/math/roots_of_unity.h"
 #include "lib/support/round.h"
 
 namespace hlo::cpu {
@@ -42,10 +42,10 @@ int64_t ChirpStep(int64_t j, int64_t n) {
 
 template <class T>
 void AppendRoot(int64_t numerator, int64_t denominator, bool is_inverse, std::vector<T>& pairs) {
-  const double angle =
-      2 * std::numbers::pi * static_cast<double>(numerator) / static_cast<double>(denominator);
-  pairs.push_back(static_cast<T>(std::cos(angle)));
-  pairs.push_back(static_cast<T>(is_inverse ? std::sin(angle) : -std::sin(angle)));
+  const auto root =
+      math::RootOfUnity(static_cast<double>(numerator) / static_cast<double>(denominator));
+  pairs.push_back(static_cast<T>(root.re));
+  pairs.push_back(static_cast<T>(is_inverse ? root.im : -root.im));
 }
 
 template <class T>

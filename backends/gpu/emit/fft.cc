@@ -7,10 +7,11 @@
 // in place [s, k] -> s * l + k. A thread computes one element: p products. The roots are computed
 // once per length, in f64, and rounded. A prime length n costs n products per element.
 #include <algorithm>
-#include <numbers>
 
 #include "absl/algorithm/container.h"
 #include "backends/gpu/emit/frame.h"
+#include "backends/llvm/value.h"
+#include "lib/math/roots_of_unity.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
@@ -158,16 +159,11 @@ class FftEmission {
       llvm::Value* const turn =
           b.CreateFDiv(b.CreateSIToFP(thread, b.getDoubleTy()),
                        llvm::ConstantFP::get(b.getDoubleTy(), static_cast<double>(n)));
-      const Emitted angle = {
-          b.CreateFMul(turn, llvm::ConstantFP::get(b.getDoubleTy(), 2 * std::numbers::pi)),
-          nullptr};
-      const auto part = [&](Opcode opcode) {
-        return emitter
-            .Convert(emitter.Element(opcode, ElementType::kF64, {ElementType::kF64}, {angle}),
-                     ElementType::kF64, real_)
-            .value;
+      const auto root = math::RootOfUnity(math::LlvmValue<double>{&b, turn});
+      const auto part = [&](math::LlvmValue<double> x) {
+        return emitter.Convert({x.v, nullptr}, ElementType::kF64, real_).value;
       };
-      k.Store(0, thread, {part(Opcode::kCos), part(Opcode::kSin)});
+      k.Store(0, thread, {part(root.re), part(root.im)});
       return absl::OkStatus();
     };
     return AddThreads(n, 0, {{complex_, n, /*written=*/true}}, {roots_}, {}, body);

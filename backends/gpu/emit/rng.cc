@@ -1,20 +1,23 @@
-// rng-bit-generator: Philox4x32-10 and Threefry2x32-20, the words of lib/eval/random_bits.h. A thread
+// rng-bit-generator: the words of lib/math/random.h as lib/eval/random_bits.h lays them out. A thread
 // makes one block of words and stores what falls into the array.
 #include <array>
 
 #include "backends/gpu/emit/frame.h"
-#include "backends/gpu/emit/random_words.h"
+#include "backends/llvm/value.h"
 #include "lib/eval/random_bits.h"
+#include "lib/math/random.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
 namespace {
 
-class RngEmission : RandomWords {
+using Word = math::LlvmValue<uint64_t>;
+
+class RngEmission {
  public:
   RngEmission(const Instruction& rng, const Frame& frame, KernelBuilder& k)
-      : RandomWords(k.b()), rng_(rng), frame_(frame), k_(k), b_(k.b()) {
+      : rng_(rng), frame_(frame), k_(k), b_(k.b()) {
     data_ = rng.shape().IsTuple() ? rng.shape().element(1) : rng.shape();
     wide_ = BitWidth(data_.element_type()) == 64;
     state_words_ = static_cast<int>(rng.operand(0)->shape().element_count());
@@ -23,24 +26,27 @@ class RngEmission : RandomWords {
 
   absl::Status EmitPhilox(int64_t blocks) {
     const bool has_high = state_words_ == 3;
-    Word const low = StateWord(1);
-    Word const high = has_high ? StateWord(2) : key_;
+    const Word low = StateWord(1);
+    const Word high = has_high ? StateWord(2) : key_;
     return ForEachBlock(blocks, [&](llvm::Value* thread) -> absl::Status {
-      const auto [at_low, at_high] = Advance(low, high, b_.CreateZExtOrTrunc(thread, I64()));
-      const std::array<Word, 4> words = RandomWords::Philox(at_low, at_high, key_);
+      const auto [at_low, at_high] = math::Advance(low, high, Wide(thread));
+      const auto [x0, x1] = math::SplitWord(at_low);
+      const auto [x2, x3] = math::SplitWord(at_high);
+      const auto keys = math::SplitWord(key_);
+      const auto words = math::PhiloxBlock(std::array{x0, x1, x2, x3}, keys.low, keys.high);
       const int per_block = wide_ ? 2 : 4;
       for (int i = 0; i < per_block; ++i) {
         llvm::Value* const place = k_.Offset(k_.Scale(thread, per_block), i);
         const auto w = static_cast<size_t>(i);
-        Word const word = wide_ ? Join(words[2 * w], words[2 * w + 1]) : words[w];
-        RETURN_IF_ERROR(StoreInside(place, word));
+        RETURN_IF_ERROR(StoreInside(
+            place, wide_ ? math::JoinWord(words[2 * w], words[2 * w + 1]).v : words[w].v));
       }
       return StoreState(thread, low, high, has_high, blocks);
     });
   }
 
   absl::Status EmitThreeFry() {
-    Word const counter = StateWord(1);
+    const Word counter = StateWord(1);
     const absl::Span<const int64_t> dims = data_.dims();
     const int pair = wide_ ? -1 : PairDimension(dims);
     absl::InlinedVector<int64_t, 6> half(dims.begin(), dims.end());
@@ -48,28 +54,31 @@ class RngEmission : RandomWords {
     int64_t blocks = 1;
     for (const int64_t size : half) blocks *= size;
     return ForEachBlock(blocks, [&](llvm::Value* thread) -> absl::Status {
-      Word const t = b_.CreateAdd(counter, b_.CreateZExtOrTrunc(thread, I64()));
-      const std::array<Word, 2> words = RandomWords::ThreeFry(t, key_);
+      const auto [x0, x1] = math::SplitWord(math::Add(counter, Wide(thread)));
+      const auto keys = math::SplitWord(key_);
+      const auto words = math::ThreeFryBlock(std::array{x0, x1}, keys.low, keys.high);
       if (pair < 0) {
-        RETURN_IF_ERROR(StoreInside(thread, wide_ ? Join(words[0], words[1]) : words[0]));
+        RETURN_IF_ERROR(
+            StoreInside(thread, wide_ ? math::JoinWord(words[0], words[1]).v : words[0].v));
       } else {
         const auto p = static_cast<size_t>(pair);
         ArrayIndex::Positions at = ArrayIndex::Linear(half, thread).positions(k_);
         at[p] = k_.Scale(at[p], 2);
-        StoreWord(ArrayIndex::At(dims, at).linear(k_), words[0]);
+        StoreWord(ArrayIndex::At(dims, at).linear(k_), words[0].v);
         at[p] = k_.Offset(at[p], 1);
         RETURN_IF_ERROR(k_.If(k_.Less(at[p], k_.Index(dims[p])), [&] {
-          StoreWord(ArrayIndex::At(dims, at).linear(k_), words[1]);
+          StoreWord(ArrayIndex::At(dims, at).linear(k_), words[1].v);
           return absl::OkStatus();
         }));
       }
-      return StoreState(thread, counter, nullptr, false, blocks);
+      return StoreState(thread, counter, Number(0), false, blocks);
     });
   }
 
  private:
-  llvm::Type* I64() { return b_.getInt64Ty(); }
-  Word StateWord(int i) { return k_.Load(0, k_.Index(i)).value; }
+  Word Wide(llvm::Value* x) { return {&b_, b_.CreateZExtOrTrunc(x, b_.getInt64Ty())}; }
+  Word Number(int64_t x) { return {&b_, b_.getInt64(static_cast<uint64_t>(x))}; }
+  Word StateWord(int i) { return {&b_, k_.Load(0, k_.Index(i)).value}; }
 
   absl::Status ForEachBlock(int64_t blocks, const std::function<absl::Status(llvm::Value*)>& body) {
     llvm::Value* const thread =
@@ -77,7 +86,7 @@ class RngEmission : RandomWords {
     return k_.If(k_.Less(thread, k_.Index(blocks)), [&] { return body(thread); });
   }
 
-  absl::Status StoreInside(llvm::Value* place, Word word) {
+  absl::Status StoreInside(llvm::Value* place, llvm::Value* word) {
     return k_.If(k_.Less(place, k_.Index(data_.element_count())), [&] {
       StoreWord(place, word);
       return absl::OkStatus();
@@ -85,9 +94,9 @@ class RngEmission : RandomWords {
   }
 
   // Narrow types keep the low bits of a word.
-  void StoreWord(llvm::Value* place, Word word) {
+  void StoreWord(llvm::Value* place, llvm::Value* word) {
     llvm::Type* const type = cpu::tile::RegisterType(b_.getContext(), data_.element_type());
-    Word const cut = b_.CreateTrunc(word, b_.getIntNTy(type->getPrimitiveSizeInBits()));
+    llvm::Value* const cut = b_.CreateTrunc(word, b_.getIntNTy(type->getPrimitiveSizeInBits()));
     k_.Store(frame_.outputs.back().buffer, place, {b_.CreateBitCast(cut, type), nullptr});
   }
 
@@ -96,12 +105,10 @@ class RngEmission : RandomWords {
     if (!rng_.shape().IsTuple()) return absl::OkStatus();
     return k_.If(b_.CreateICmpEQ(thread, k_.Index(0)), [&] {
       const int buffer = frame_.outputs[0].buffer;
-      Word const steps = b_.getInt64(static_cast<uint64_t>(blocks));
-      const auto [next_low, next_high] =
-          Advance(low, high == nullptr ? b_.getInt64(0) : high, steps);
-      k_.Store(buffer, k_.Index(0), {key_, nullptr});
-      k_.Store(buffer, k_.Index(1), {next_low, nullptr});
-      if (has_high) k_.Store(buffer, k_.Index(2), {next_high, nullptr});
+      const auto [next_low, next_high] = math::Advance(low, high, Number(blocks));
+      k_.Store(buffer, k_.Index(0), {key_.v, nullptr});
+      k_.Store(buffer, k_.Index(1), {next_low.v, nullptr});
+      if (has_high) k_.Store(buffer, k_.Index(2), {next_high.v, nullptr});
       return absl::OkStatus();
     });
   }
@@ -113,7 +120,7 @@ class RngEmission : RandomWords {
   Shape data_;
   bool wide_ = false;
   int state_words_ = 0;
-  Word key_ = nullptr;
+  Word key_ = {nullptr, nullptr};
 };
 
 }  // namespace

@@ -1,14 +1,18 @@
 // rng: the numbers of lib/eval/eval_rng.cc. Word i of a stream of its own is element i (normal: words
 // 2 i and 2 i + 1); a thread makes one block of two words.
-#include <numbers>
+#include <array>
 
 #include "backends/gpu/emit/frame.h"
-#include "backends/gpu/emit/random_words.h"
+#include "backends/llvm/value.h"
+#include "lib/math/random.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
 namespace {
+
+using Word = math::LlvmValue<uint64_t>;
+using Double = math::LlvmValue<double>;
 
 class DrawEmission {
  public:
@@ -20,18 +24,21 @@ class DrawEmission {
         b_(k_.b()),
         type_(rng.shape().element_type()) {}
 
-  // Integers: the instruction's number, the key, draws before this one.
+  // Integers: the stream, the key, draws from the stream before this one.
   absl::Status Emit() {
     const bool is_normal = rng_.attrs<RngAttrs>().distribution == RngDistribution::kNormal;
     const int64_t count = rng_.shape().element_count();
     llvm::Value* const thread =
         k_.Add(k_.Scale(k_.BlockIndex(), k_.block_threads()), k_.ThreadIndex());
     return k_.If(k_.Less(thread, k_.Index(Threads(rng_))), [&]() -> absl::Status {
-      const RandomWords words(b_);
-      const auto [low, high] = words.Advance(b_.CreateShl(k_.WideInteger(2), 32), k_.WideInteger(0),
-                                             b_.CreateZExtOrTrunc(thread, b_.getInt64Ty()));
-      const std::array<Word, 4> x = words.Philox(low, high, k_.WideInteger(1));
-      Word const first = words.Join(x[0], x[1]), second = words.Join(x[2], x[3]);
+      const auto [low, high] =
+          math::Advance(math::Shl(Argument(2), 32), Argument(0),
+                        Word{&b_, b_.CreateZExtOrTrunc(thread, b_.getInt64Ty())});
+      const auto [x0, x1] = math::SplitWord(low);
+      const auto [x2, x3] = math::SplitWord(high);
+      const auto keys = math::SplitWord(Argument(1));
+      const auto x = math::PhiloxBlock(std::array{x0, x1, x2, x3}, keys.low, keys.high);
+      const Word first = math::JoinWord(x[0], x[1]), second = math::JoinWord(x[2], x[3]);
       ASSIGN_OR_RETURN(const Emitted a, emitter_.Emit(rng_.operand(0), ArrayIndex()));
       ASSIGN_OR_RETURN(const Emitted c, emitter_.Emit(rng_.operand(1), ArrayIndex()));
       if (is_normal) {
@@ -56,56 +63,25 @@ class DrawEmission {
   void Store(llvm::Value* place, const Emitted& value) {
     k_.Store(frame_.outputs[0].buffer, place, value);
   }
-  llvm::Value* Wide(const Emitted& x) {
-    return emitter_.Convert(x, type_, ElementType::kF64).value;
+  Word Argument(int i) { return {&b_, k_.WideInteger(i)}; }
+  Double Unit(Word word) { return math::UnitInterval(word, type_ == ElementType::kF64 ? 52 : 23); }
+  Double Wide(const Emitted& x) {
+    return {&b_, emitter_.Convert(x, type_, ElementType::kF64).value};
   }
-  Emitted Narrow(llvm::Value* x) {
-    return emitter_.Convert({x, nullptr}, ElementType::kF64, type_);
-  }
-  llvm::Value* Number(double x) { return llvm::ConstantFP::get(b_.getDoubleTy(), x); }
-
-  // In [0, 1): 23 bits for types up to f32, which stay below 1 when they are rounded.
-  llvm::Value* Unit(Word word) {
-    const int bits = type_ == ElementType::kF64 ? 52 : 23;
-    llvm::Value* const number =
-        b_.CreateUIToFP(b_.CreateLShr(word, static_cast<uint64_t>(64 - bits)), b_.getDoubleTy());
-    return b_.CreateFMul(number, Number(1.0 / static_cast<double>(int64_t{1} << bits)));
-  }
+  Emitted Narrow(Double x) { return emitter_.Convert({x.v, nullptr}, ElementType::kF64, type_); }
 
   Emitted Uniform(Word word, const Emitted& a, const Emitted& c) {
-    if (IsFloat(type_)) {
-      llvm::Value* const low = Wide(a);
-      llvm::Value* const range = b_.CreateFSub(Wide(c), low);
-      return Narrow(b_.CreateFAdd(b_.CreateFMul(Unit(word), range), low));
-    }
-    // low + word % (high - low) in 64 bits; an empty range gives low.
-    const auto wide = [this](const Emitted& x) {
-      const ElementType to = IsSigned(type_) ? ElementType::kS64 : ElementType::kU64;
-      return emitter_.Convert(x, type_, to).value;
+    if (IsFloat(type_)) return Narrow(math::UniformFloat(Unit(word), Wide(a), Wide(c)));
+    const ElementType wide = IsSigned(type_) ? ElementType::kS64 : ElementType::kU64;
+    const auto widened = [&](const Emitted& x) -> Word {
+      return {&b_, emitter_.Convert(x, type_, wide).value};
     };
-    llvm::Value* const low = wide(a);
-    llvm::Value* const range = b_.CreateSub(wide(c), low);
-    llvm::Value* const is_empty = b_.CreateICmpEQ(range, b_.getInt64(0));
-    llvm::Value* const some = b_.CreateSelect(is_empty, b_.getInt64(1), range);
-    llvm::Value* const step = b_.CreateURem(word, some);
-    const ElementType from = IsSigned(type_) ? ElementType::kS64 : ElementType::kU64;
-    return emitter_.Convert({b_.CreateAdd(low, step), nullptr}, from, type_);
+    const Word number = math::UniformInteger(word, widened(a), widened(c));
+    return emitter_.Convert({number.v, nullptr}, wide, type_);
   }
 
-  // Box and Muller.
   Emitted Normal(Word first, Word second, const Emitted& mean, const Emitted& deviation) {
-    const auto of = [this](Opcode opcode, llvm::Value* x) {
-      return emitter_.Element(opcode, ElementType::kF64, {ElementType::kF64}, {{x, nullptr}}).value;
-    };
-    llvm::Value* const least = Number(1e-7);
-    llvm::Value* const u = Unit(first);
-    llvm::Value* const positive = b_.CreateSelect(b_.CreateFCmpOLT(u, least), least, u);
-    llvm::Value* const radius =
-        of(Opcode::kSqrt, b_.CreateFMul(Number(-2), of(Opcode::kLog, positive)));
-    llvm::Value* const sine =
-        of(Opcode::kSin, b_.CreateFMul(Number(2 * std::numbers::pi), Unit(second)));
-    llvm::Value* const scaled = b_.CreateFMul(b_.CreateFMul(Wide(deviation), radius), sine);
-    return Narrow(b_.CreateFAdd(Wide(mean), scaled));
+    return Narrow(math::NormalFloat(Unit(first), Unit(second), Wide(mean), Wide(deviation)));
   }
 
   const Instruction& rng_;
@@ -138,7 +114,7 @@ absl::Status EmitRng(const Instruction& rng, const Frame& frame, KernelPlan& pla
   ASSIGN_OR_RETURN(const int kernel,
                    AddKernel(frame, kThreads, 1 + LateIntegers(kLate), plan, body));
   const int64_t blocks = CeilDiv(DrawEmission::Threads(rng), kThreads);
-  AddLaunch(frame, kernel, blocks, kThreads, {static_cast<int64_t>(rng.id())}, plan).late = kLate;
+  AddLaunch(frame, kernel, blocks, kThreads, {rng.attrs<RngAttrs>().stream}, plan).late = kLate;
   return absl::OkStatus();
 }
 

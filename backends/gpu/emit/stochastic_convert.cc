@@ -1,11 +1,28 @@
-// stochastic-convert: |x| is rounded up where the random number, as a fraction of 2^w, is below the
-// fraction of |x|; what does not fit becomes the largest or smallest number, NaN becomes 0.
-#include <cmath>
-
+// stochastic-convert: math::StochasticConvert on the types of an instruction.
 #include "backends/gpu/emit/frame.h"
+#include "backends/llvm/value.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
+namespace {
+
+// Wide is the type of x, a float; `random` and `to` are unsigned and signed integers.
+template <class Wide>
+llvm::Value* RoundAtRandom(math::LlvmValue<Wide> x, llvm::Value* word, ElementType random,
+                           ElementType to) {
+  return WithNativeType(random, [&]<class Random>() -> llvm::Value* {
+    if constexpr (std::is_unsigned_v<Random> && !std::is_same_v<Random, bool>) {
+      return WithNativeType(to, [&]<class To>() -> llvm::Value* {
+        if constexpr (std::is_integral_v<To> && std::is_signed_v<To>)
+          return math::StochasticConvert<To>(x, math::LlvmValue<Random>{x.b, word}).v;
+        HLO_UNREACHABLE();
+      });
+    }
+    HLO_UNREACHABLE();
+  });
+}
+
+}  // namespace
 
 Decision CanRoundAtRandom(const Instruction& convert) {
   const ElementType from = convert.operand(0)->shape().element_type();
@@ -23,46 +40,17 @@ Decision CanRoundAtRandom(const Instruction& convert) {
 
 absl::StatusOr<Emitted> FusedEmitter::EmitStochasticConvert(const Instruction* i,
                                                             const ArrayIndex& index) {
-  auto& b = k_.b();
   const ElementType from = i->operand(0)->shape().element_type();
-  const ElementType wide = from == ElementType::kF64 ? from : ElementType::kF32;
-  const auto bits = static_cast<unsigned>(BitWidth(i->shape().element_type()));
-  const int random_bits = BitWidth(i->operand(1)->shape().element_type());
+  const ElementType random = i->operand(1)->shape().element_type();
+  const ElementType to = i->shape().element_type();
   ASSIGN_OR_RETURN(const Emitted narrow, Emit(i->operand(0), index));
-  ASSIGN_OR_RETURN(const Emitted random, Emit(i->operand(1), index));
-  llvm::Value* const x = Convert(narrow, from, wide).value;
-  llvm::Type* const type = x->getType();
-  const auto number = [type](double value) { return llvm::ConstantFP::get(type, value); };
-  llvm::Type* const integer = b.getIntNTy(bits);
-
-  llvm::Value* const as_bits =
-      b.CreateBitCast(x, b.getIntNTy(static_cast<unsigned>(BitWidth(wide))));
-  llvm::Value* const is_negative =
-      b.CreateICmpSLT(as_bits, llvm::ConstantInt::get(as_bits->getType(), 0));
-  llvm::Value* const magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-  llvm::Value* const whole = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, magnitude);
-  llvm::Value* const is_nan = b.CreateFCmpUNO(x, x);
-  llvm::Value* const is_large =
-      b.CreateFCmpOGE(whole, number(std::ldexp(1.0, static_cast<int>(bits) - 1)));
-  llvm::Value* const fits = b.CreateNot(b.CreateOr(is_nan, is_large));
-
-  // Conversions to integers are defined for what fits alone.
-  llvm::Value* const fraction = b.CreateSelect(fits, b.CreateFSub(magnitude, whole), number(0));
-  llvm::Value* const threshold = b.CreateFPToUI(
-      b.CreateFMul(fraction, number(std::ldexp(1.0, random_bits))), random.value->getType());
-  llvm::Value* const is_up = b.CreateICmpULT(random.value, threshold);
-  llvm::Value* const kept = b.CreateFPToSI(b.CreateSelect(fits, whole, number(0)), integer);
-  llvm::Value* const largest =
-      llvm::ConstantInt::get(integer, llvm::APInt::getSignedMaxValue(bits));
-  llvm::Value* const smallest =
-      llvm::ConstantInt::get(integer, llvm::APInt::getSignedMinValue(bits));
-  llvm::Value* const overflows =
-      b.CreateOr(is_large, b.CreateAnd(is_up, b.CreateICmpEQ(kept, largest)));
-  llvm::Value* const rounded = b.CreateAdd(kept, b.CreateZExt(is_up, integer));
-  llvm::Value* const with_sign = b.CreateSelect(is_negative, b.CreateNeg(rounded), rounded);
-  llvm::Value* const limit = b.CreateSelect(is_negative, smallest, largest);
-  llvm::Value* const result = b.CreateSelect(overflows, limit, with_sign);
-  return Emitted{b.CreateSelect(is_nan, llvm::ConstantInt::get(integer, 0), result), nullptr};
+  ASSIGN_OR_RETURN(const Emitted word, Emit(i->operand(1), index));
+  if (from == ElementType::kF64) {
+    const math::LlvmValue<double> x = {&k_.b(), narrow.value};
+    return Emitted{RoundAtRandom(x, word.value, random, to), nullptr};
+  }
+  const math::LlvmValue<float> x = {&k_.b(), Convert(narrow, from, ElementType::kF32).value};
+  return Emitted{RoundAtRandom(x, word.value, random, to), nullptr};
 }
 
 }  // namespace hlo::gpu

@@ -155,12 +155,27 @@ void GrowRandomBits(Sketch& s) {
   for (int64_t i = 0; i < 2; ++i) s.Make([&](Builder& e) { return e.GetTupleElement(both, i); });
 }
 
+// Uniform numbers between two constants; normal ones of floats.
+void GrowRandomNumbers(Sketch& s) {
+  const auto drawn = [](ElementType type) { return IsFloat(type) || IsInteger(type); };
+  const ElementType type = s.TypeWhere(drawn, ElementType::kF32);
+  const bool normal = IsFloat(type) && s.random().OneIn(3);
+  Instruction *first = s.Scalar(type), *second = s.Scalar(type);
+  const Shape shape = Shape::Array(type, s.Dims());
+  const RngAttrs attrs = {.distribution =
+                              normal ? RngDistribution::kNormal : RngDistribution::kUniform};
+  s.Make([&](Builder& b) {
+    return b.OpWithShape(Opcode::kRng, shape, {first, second}, AttrsPtr::Make(attrs));
+  });
+}
+
 constexpr GrowRow kControlRows[] = {
     {"call", 2, GrowCall},
     {"while", 3, GrowWhile},
     {"conditional", 2, GrowConditional},
     {"map", 1, GrowMap},
     {"rng-bit-generator", 1, GrowRandomBits},
+    {"rng", 1, GrowRandomNumbers},
 };
 
 }  // namespace

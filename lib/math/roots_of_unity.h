@@ -1,0 +1,20 @@
+// lib/math/roots_of_unity.h
+//
+// The factors of Fourier transforms.
+#pragma once
+
+#include <numbers>
+
+#include "lib/math/complex.h"
+#include "lib/math/trig.h"
+
+namespace hlo::math {
+
+// e^(2 pi i turn). Callers bring `turn` into [0, 1) first, where it is exact.
+template <class V>
+Complex<V> RootOfUnity(V turn) {
+  const V angle = Mul(Const(turn, 2 * std::numbers::pi), turn);
+  return {Cos(angle), Sin(angle)};
+}
+
+}  // namespace hlo::math

@@ -1,0 +1,49 @@
+#include "tools/fuzz/xla_differences.h"
+
+#include <algorithm>
+
+#include "lib/ops/attrs.h"
+
+namespace hlo {
+namespace {
+
+struct Difference {
+  std::string_view reason;
+  bool (*shows)(const Instruction& instruction);
+};
+
+constexpr Difference kDifferences[] = {
+    {"XLA:CPU reads the kernel of a dgrad forwards, XLA:GPU backwards; here it is read backwards",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kConvolution &&
+              instruction.attrs<ConvolutionAttrs>().convolution_kind == ConvolutionKind::kDgrad;
+     }},
+    {"XLA returns the operand of a reduce over no dimensions and forgets the initial value",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kReduce &&
+              instruction.attrs<ReduceAttrs>().dimensions.empty();
+     }},
+    {"the numbers of `rng` depend on the generator",
+     [](const Instruction& instruction) { return instruction.opcode() == Opcode::kRng; }},
+    {"jaxlib hands out the room of a dynamic array, not the part in use",
+     [](const Instruction& instruction) {
+       const Computation& computation = *instruction.parent();
+       return computation.root() == &instruction && computation.is_entry() &&
+              instruction.shape().has_dynamic_dims();
+     }},
+};
+
+}  // namespace
+
+std::string_view KnownXlaDifference(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      for (const Difference& difference : kDifferences) {
+        if (difference.shows(*instruction)) return difference.reason;
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace hlo
