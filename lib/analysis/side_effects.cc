@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <vector>
-
 namespace hlo {
 
 bool SideEffects::Of(const Instruction& instruction) {
@@ -15,7 +13,9 @@ bool SideEffects::Of(const Instruction& instruction) {
 }
 
 bool SideEffects::Of(const Computation& computation) {
-  if (const auto it = known_.find(computation.name().data()); it != known_.end()) return it->second;
+  if (const Answer known = Known(computation); known != Answer::kUnknown)
+    return known == Answer::kYes;
+  known_.resize(computation.module().serial_limit(), Answer::kUnknown);
   // Not by recursion: calls may be nested as deep as a text likes.
   std::vector<const Computation*> open = {&computation};
   bool effect = false;
@@ -27,18 +27,18 @@ bool SideEffects::Of(const Computation& computation) {
       effect = effect || instruction->HasOwnSideEffect();
       for (int i = 0; i < instruction->call_count() && !effect; ++i) {
         const Computation* callee = instruction->call(i);
-        const auto it = known_.find(callee->name().data());
-        if (it == known_.end()) {
+        const Answer known = Known(*callee);
+        if (known == Answer::kUnknown) {
           open.push_back(callee);
         } else {
-          effect = it->second;
+          effect = known == Answer::kYes;
         }
       }
       if (effect) break;
     }
     if (effect) open.resize(depth);  // whatever the callees are
     if (open.size() > depth) continue;
-    known_[top->name().data()] = effect;
+    known_[top->serial()] = effect ? Answer::kYes : Answer::kNo;
     open.pop_back();
   }
   return effect;
@@ -51,12 +51,25 @@ void SideEffects::AskAll(const Module& module) {
 std::string SideEffects::Mistake(const Module& module) const {
   SideEffects fresh;
   for (const Computation* computation : module.computations()) {
-    const auto it = known_.find(computation->name().data());
-    if (it == known_.end() || it->second == fresh.Of(*computation)) continue;
+    const Answer known = Known(*computation);
+    if (known == Answer::kUnknown || (known == Answer::kYes) == fresh.Of(*computation)) continue;
     return fmt::format("computation `{}` has {} side effect{}", computation->name(),
-                       it->second ? "no" : "a", it->second ? " any more" : " now");
+                       known == Answer::kYes ? "no" : "a",
+                       known == Answer::kYes ? " any more" : " now");
   }
   return "";
+}
+
+std::string SideEffects::ToString(const Module& module) {
+  SideEffects effects;
+  std::string text;
+  for (const Computation* computation : module.PostOrder()) {
+    text += fmt::format("{}: {}\n", computation->name(), effects.Of(*computation) ? "yes" : "no");
+    for (const Instruction* instruction : computation->PostOrder()) {
+      if (effects.Of(*instruction)) text += fmt::format("  {}\n", instruction->name());
+    }
+  }
+  return text;
 }
 
 }  // namespace hlo

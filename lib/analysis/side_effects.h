@@ -4,13 +4,14 @@
 //
 // An answer about a computation is kept: do not add effects to computations that have been asked
 // about. Removing is safe (answers stay "yes" at worst). Answers survive the removal of
-// computations: a module gives a name, and the memory that holds it, to one computation only.
+// computations and sweeps: they are kept by Computation::serial. One object, one module.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "lib/ir/module.h"
 
 namespace hlo {
@@ -26,9 +27,16 @@ class SideEffects {
   void AskAll(const Module& module);
   // What it says of `module` that is not so (any more), as text; empty when every answer is right.
   std::string Mistake(const Module& module) const;
+  // The computations and instructions with effects of their own or by what they call.
+  static std::string ToString(const Module& module);
 
  private:
-  absl::flat_hash_map<const char*, bool> known_;  // by address of the computation's name
+  enum class Answer : uint8_t { kUnknown, kNo, kYes };
+  Answer Known(const Computation& computation) const {
+    return computation.serial() < known_.size() ? known_[computation.serial()] : Answer::kUnknown;
+  }
+
+  std::vector<Answer> known_;  // by serial
 };
 
 }  // namespace hlo

@@ -27,6 +27,9 @@ class Computation final {
   Computation& operator=(const Computation&) = delete;
 
   std::string_view name() const { return name_; }
+  // The place among all computations the module ever had. Unlike addresses and ids it is not given
+  // to another one: a key for what is remembered across sweeps.
+  uint32_t serial() const { return serial_; }
   Module& module() const { return *module_; }
   std::string_view execution_thread() const { return execution_thread_; }
   void set_execution_thread(std::string_view thread);
@@ -137,13 +140,15 @@ class Computation final {
  private:
   friend class Module;
   friend class Instruction;
-  Computation(Module* module, std::string_view name) : module_(module), name_(name) {}
+  Computation(Module* module, std::string_view name, uint32_t serial)
+      : module_(module), name_(name), serial_(serial) {}
   Instruction* Allocate(Opcode opcode, Shape shape);
   void Unlink(Instruction* instruction);
 
   static constexpr size_t kSlabSize = 64;
   Module* module_;
   std::string_view name_;
+  uint32_t serial_;
   std::string_view execution_thread_ = "main";
   absl::InlinedVector<std::byte*, 2> slabs_;  // from the module's memory
   size_t slab_used_ = kSlabSize;

@@ -59,7 +59,8 @@ void Module::UniquifyNames() {
 // ---- computations ----
 
 Computation* Module::AddComputationVerbatim(std::string_view name) {
-  auto* computation = new (memory_.Take(sizeof(Computation))) Computation(this, name);
+  auto* computation =
+      new (memory_.Take(sizeof(Computation))) Computation(this, name, next_serial_++);
   owned_.emplace_back(computation, [](Computation* c) {
     BumpAllocator& memory = c->module_->memory_;
     c->~Computation();

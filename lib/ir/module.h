@@ -92,6 +92,8 @@ class Module final {
   ExtrasPtr NewExtras() { return ExtrasPtr(new (memory_.Take(sizeof(Extras))) Extras); }
   uint32_t NextId() { return next_id_++; }
   uint32_t id_limit() const { return next_id_; }
+  // Above every Computation::serial so far.
+  uint32_t serial_limit() const { return next_serial_; }
   // The next of the module's pseudo-random numbers: the same sequence in every run, continued by
   // clones.
   uint64_t NextRandom();
@@ -115,6 +117,7 @@ class Module final {
   NameUniquer computation_names_;
   StringViewSet pool_;
   uint32_t next_id_ = 0;
+  uint32_t next_serial_ = 0;
   uint64_t random_state_ = 42;
 };
 
