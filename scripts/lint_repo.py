@@ -21,7 +21,7 @@ ALLOWED = {
     "lib/ops": ["lib/support", "lib/types"],
     "lib/ir": ["lib/support", "lib/types", "lib/ops"],
     "lib/match": ["lib/support", "lib/types", "lib/ops", "lib/ir"],
-    "lib/analysis": ["lib/support", "lib/types", "lib/ops", "lib/ir"],
+    "lib/analysis": ["lib/support", "lib/types", "lib/ops", "lib/ir", "lib/match", "lib/eval"],
     "lib/linalg": ["lib/support", "lib/types", "lib/ops", "lib/ir"],
     "lib/proto": ["lib/support", "lib/types", "lib/ops", "lib/ir"],
     "lib/eval": ["lib/support", "lib/types", "lib/ops", "lib/ir", "lib/math", "lib/linalg"],
