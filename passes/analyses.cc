@@ -4,13 +4,6 @@
 
 namespace hlo {
 
-std::string CallOrder::Mistake(const Module& module) const {
-  const CallOrder fresh(module);
-  if (fresh.all_ == all_ && fresh.without_fusions_ == without_fusions_) return "";
-  return fmt::format("the {} computations of the module are not the {} it knows in their order",
-                     fresh.all_.size(), all_.size());
-}
-
 void Analyses::Forget(AnalysisSet kept) {
   std::apply([&]<class... A>(
                  std::unique_ptr<A>&... known) { ((kept.Has<A>() ? void() : known.reset()), ...); },

@@ -11,8 +11,8 @@
 // each pass, and the answers that were kept are compared with new ones behind it; a wrong one is an
 // error that names the pass.
 //
-// A new analysis is an entry of AnalysisTypes and a class with `kName`, a constructor that takes the
-// module or nothing, `AskAll(module)` and `Mistake(module)`.
+// A new analysis is an entry of AnalysisTypes and a class of lib/analysis with `kName`, a constructor
+// that takes the module or nothing, `AskAll(module)` and `Mistake(module)`.
 #pragma once
 
 #include <cstdint>
@@ -22,34 +22,16 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
+#include "lib/analysis/call_graph.h"
+#include "lib/analysis/reachability.h"
 #include "lib/analysis/side_effects.h"
+#include "lib/analysis/values.h"
 #include "lib/ir/module.h"
 
 namespace hlo {
 
-// The computations in the order in which most passes take them.
-class CallOrder {
- public:
-  static constexpr std::string_view kName = "call-order";
-
-  explicit CallOrder(const Module& module) : all_(module.PostOrder()), without_fusions_(all_) {
-    std::erase_if(without_fusions_, [](const Computation* c) { return c->is_fusion(); });
-  }
-  // As Module::PostOrder and Module::NonFusionComputations; copies, which outlive changes.
-  std::vector<Computation*> all() const { return all_; }
-  std::vector<Computation*> without_fusions() const { return without_fusions_; }
-
-  void AskAll(const Module&) {}  // knows all it can
-  std::string Mistake(const Module& module) const;
-
- private:
-  std::vector<Computation*> all_;
-  std::vector<Computation*> without_fusions_;
-};
-
-using AnalysisTypes = std::tuple<CallOrder, SideEffects>;
+using AnalysisTypes = std::tuple<CallGraph, Reachabilities, SideEffects, Values>;
 
 namespace internal {
 template <class A, class... All>
@@ -113,7 +95,7 @@ class Analyses {
   void AskAll(const Module& module);
   // The first wrong answer about `module`: "`side-effects`: computation `c` …"; empty if none is.
   std::string FirstMistake(const Module& module) const;
-  // The names of what is known, for those who watch: "call-order, side-effects".
+  // The names of what is known, for those who watch: "call-graph, side-effects".
   std::string Known() const;
   // How often an analysis was made rather than found.
   int64_t made() const { return made_; }

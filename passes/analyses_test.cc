@@ -39,7 +39,7 @@ TEST_CASE("an analysis is made once as long as nothing changes", "[passes][analy
   CHECK(&analyses.Get<SideEffects>(*module) == &effects);
   CHECK(analyses.made() == 1);
   CHECK(analyses.Known() == "side-effects");
-  analyses.Get<CallOrder>(*module);
+  analyses.Get<CallGraph>(*module);
   analyses.Forget(AnalysisSet::Of<SideEffects>());
   CHECK(analyses.Known() == "side-effects");
   analyses.Forget();
@@ -49,8 +49,8 @@ TEST_CASE("an analysis is made once as long as nothing changes", "[passes][analy
 TEST_CASE("another module finds nothing known", "[passes][analyses]") {
   const auto first = AnalysesModule(kPairAndDead), second = AnalysesModule(kPairAndDead);
   Analyses analyses;
-  CHECK(analyses.Get<CallOrder>(*first).all().back() == first->entry());
-  CHECK(analyses.Get<CallOrder>(*second).all().back() == second->entry());
+  CHECK(analyses.Get<CallGraph>(*first).all().back() == first->entry());
+  CHECK(analyses.Get<CallGraph>(*second).all().back() == second->entry());
 }
 
 TEST_CASE("a pass keeps what it declares, and everything when it changes nothing",
@@ -61,7 +61,7 @@ TEST_CASE("a pass keeps what it declares, and everything when it changes nothing
   // once more behind it.
   REQUIRE(RunPipelineText("cse,dce,cse", *module, context).ok());
   CHECK(context.analyses().made() == 4);
-  CHECK(context.analyses().Known() == "call-order, side-effects");
+  CHECK(context.analyses().Known() == "call-graph, side-effects");
   const int64_t made = context.analyses().made();
   REQUIRE(RunPipelineText("cse,dce,cse,dce", *module, context).ok());
   CHECK(context.analyses().made() == made + 2);  // a new run knows nothing
@@ -82,10 +82,25 @@ TEST_CASE("an answer that a pass kept wrongly is found", "[passes][analyses]") {
 TEST_CASE("a computation that was added makes the order of calls wrong", "[passes][analyses]") {
   const auto module = AnalysesModule(kPairAndDead);
   Analyses analyses;
-  analyses.Get<CallOrder>(*module);
+  analyses.Get<CallGraph>(*module);
   CHECK(analyses.FirstMistake(*module).empty());
   module->CloneComputation(*module->computations()[0], ".copy", /*deep=*/false);
-  CHECK(analyses.FirstMistake(*module).starts_with("`call-order`: "));
+  CHECK(analyses.FirstMistake(*module).starts_with("`call-graph`: "));
+}
+
+TEST_CASE("edges that were changed make paths and values wrong", "[passes][analyses]") {
+  const auto module = AnalysesModule(kPairAndDead);
+  Instruction* const r = module->FindInstruction("r");
+  Analyses paths, values;
+  paths.Get<Reachabilities>(*module).AskAll(*module);
+  values.Get<Values>(*module);
+  CHECK(paths.FirstMistake(*module).empty());
+  CHECK(values.FirstMistake(*module).empty());
+  r->AddControlPredecessor(module->FindInstruction("dead"));
+  CHECK(paths.FirstMistake(*module) == "`reachability`: computation `e` has other paths now");
+  Instruction* const copy = r->parent()->Add(Opcode::kCopy, r->shape(), {r});
+  r->parent()->set_root(copy);
+  CHECK(values.FirstMistake(*module).starts_with("`values`: "));
 }
 
 TEST_CASE("side effects are found behind any number of calls", "[analysis][side-effects]") {

@@ -35,10 +35,10 @@ class PassContext {
   Analyses& analyses() { return analyses_; }
   // Callees before callers, as when this pass began: ask before you change calls.
   std::vector<Computation*> Computations(const Module& module) {
-    return analyses_.Get<CallOrder>(module).all();
+    return analyses_.Get<CallGraph>(module).all();
   }
   std::vector<Computation*> NonFusionComputations(const Module& module) {
-    return analyses_.Get<CallOrder>(module).without_fusions();
+    return analyses_.Get<CallGraph>(module).without_fusions();
   }
   // Those of them that may hold one of these opcodes (Computation::MayHoldAny); asks for the order
   // only when there are several.

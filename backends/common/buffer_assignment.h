@@ -3,9 +3,9 @@
 // reused once their values are dead.
 //
 // Values, not instructions, own memory. Instructions that only rearrange names (tuple, get-tuple-element, bitcast, reshape, copy, call, …)
-// share the value of their operand; arrays are dense row-major, so a reshape moves nothing. The entry computation and everything it
-// calls is laid out on one time line, which gives each value a closed interval. Two values share memory when
-//   - their intervals do not meet, or
+// share the value of their operand; arrays are dense row-major, so a reshape moves nothing (lib/analysis/values.h). Each value has a
+// range of time in which it is needed (lib/analysis/live_range.h). Two values share memory when
+//   - their ranges do not meet, or
 //   - an operation may write over an operand that dies there (AssignmentHooks::can_share).
 // Arguments that `input_output_alias` gives away take part in this like temporaries.
 // A while loop's state has one slice per leaf for the whole loop; the initial value and the body's result are computed
@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "backends/common/buffer_slice.h"
+#include "lib/analysis/values.h"
 #include "lib/ir/module.h"
 
 namespace hlo {
@@ -76,6 +78,10 @@ class BufferAssignment {
   // The slice of an array-shaped instruction.
   BufferSlice slice(const Instruction& instruction) const { return slices(instruction).at(0); }
 
+  // The values that were given memory, and the slice of each.
+  const Values& values() const { return *values_; }
+  BufferSlice slice_of(ValueId value) const { return value_slices_[static_cast<size_t>(value)]; }
+
   // Where the leaves of the entry's result are after a run: result allocations, or arguments given
   // away.
   const std::vector<BufferSlice>& results() const { return results_; }
@@ -118,7 +124,7 @@ class BufferAssignment {
   std::vector<Allocation> allocations_;
   int temp_allocation_ = -1;
   std::vector<BufferSlice> value_slices_;
-  absl::flat_hash_map<const Instruction*, std::vector<int>> leaf_values_;
+  std::optional<Values> values_;
   // Looked up only, never walked; the lists must not move while they are filled.
   std::map<const Instruction*, CopyList> init_copies_;
   std::map<const Instruction*, CopyList> end_copies_;
@@ -129,8 +135,8 @@ class BufferAssignment {
   std::vector<ValueText> texts_;
 };
 
-// Whether the instruction's result is its operand's value under another name (see the head of this
-// file).
-bool IsAliasOp(const Instruction& instruction);
+// Whether nothing is to be done at run time for the instruction: it is there from the start, or its
+// result is its operand's value under another name.
+bool NeedsNoCode(const Instruction& instruction);
 
 }  // namespace hlo

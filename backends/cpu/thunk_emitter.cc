@@ -76,15 +76,6 @@ struct PlannedKernel {
   bool is_update = false;  // computes a part of its result, in its operand's buffer
 };
 
-bool NeedsNoCode(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kAfterAll: return true;
-    default: return instruction.opcode() != Opcode::kCall && IsAliasOp(instruction);
-  }
-}
-
 // Sizes that are known at run time only: the interpreter's business.
 bool MeetsDynamicDims(const Instruction& instruction) {
   if (HasDynamicLeaf(instruction.shape())) return true;

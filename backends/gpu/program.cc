@@ -18,15 +18,6 @@ namespace {
 
 constexpr size_t kMostErrors = 10;
 
-bool NeedsNoCode(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kAfterAll: return true;
-    default: return instruction.opcode() != Opcode::kCall && IsAliasOp(instruction);
-  }
-}
-
 bool IsControl(Opcode op) {
   return op == Opcode::kWhile || op == Opcode::kConditional || op == Opcode::kCall;
 }

@@ -48,6 +48,11 @@ enum Trait : uint32_t {
   kHasAccuracy = 1 << 9,     // takes result_accuracy
   kExplicitShape = 1 << 10,  // the text must give the shape
   kIgnoresShape = 1 << 11,   // a written shape is replaced by the rule's
+  // Owns no memory: the result is its operands, or parts of them, under another name. What else owns
+  // none depends on where things lie: see lib/analysis/alias.h.
+  kAlias = 1 << 12,
+  kKeepsBytes = 1 << 13,      // of dense row-major arrays: the result may be the operand
+  kTranscendental = 1 << 14,  // costs a polynomial, a division or a root for each element
 };
 
 class ShapeArgs;

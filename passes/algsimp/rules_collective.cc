@@ -1,8 +1,8 @@
 // Rules rooted at all-reduce and reduce-scatter, and for what optimization barriers hold back.
 #include <algorithm>
 
+#include "lib/analysis/region.h"
 #include "passes/algsimp/rules.h"
-#include "passes/analysis/combiner.h"
 
 namespace hlo::algsimp {
 namespace {

@@ -1,8 +1,8 @@
 // Rules rooted at gather and scatter, and sums of scatters.
 #include <algorithm>
 
+#include "lib/analysis/region.h"
 #include "passes/algsimp/rules.h"
-#include "passes/analysis/combiner.h"
 
 namespace hlo::algsimp {
 namespace {

@@ -1,6 +1,7 @@
 // Rules rooted at reduce and reduce-window.
 #include <algorithm>
 
+#include "lib/analysis/region.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
@@ -10,28 +11,7 @@ const DimVec& ReducedDims(const Instruction* reduce) {
   return reduce->attrs<ReduceAttrs>().dimensions;
 }
 
-// The opcode of a combiner that is one commutative operation on its two parameters.
-std::optional<Opcode> CombinerOf(const Instruction* op) {
-  const Instruction* root = op->to_apply()->root();
-  if (root->operand_count() != 2 || !IsCommutative(root->opcode()) ||
-      root->operand(0)->opcode() != Opcode::kParameter ||
-      root->operand(1)->opcode() != Opcode::kParameter || root->operand(0) == root->operand(1))
-    return std::nullopt;
-  return root->opcode();
-}
-
-bool IsIdentityOf(Opcode opcode, Instruction* init) {
-  const ElementType type = init->shape().element_type();
-  const Instruction* scalar = ScalarConstant(init);
-  if (scalar == nullptr) return false;
-  const Literal& value = scalar->literal();
-  if (opcode == Opcode::kAdd || opcode == Opcode::kOr || opcode == Opcode::kXor)
-    return value.IsAll(0);
-  if (opcode == Opcode::kMultiply) return value.IsAll(1);
-  if (opcode == Opcode::kMaximum && !IsComplex(type)) return value == Literal::MinValue(type);
-  if (opcode == Opcode::kMinimum && !IsComplex(type)) return value == Literal::MaxValue(type);
-  return opcode == Opcode::kAnd && Match(init, m::AllOnes());
-}
+std::optional<Opcode> CombinerOf(const Instruction* op) { return CombinerOpcode(*op->to_apply()); }
 
 bool IsPlainReduce(const Instruction* reduce) { return reduce->operand_count() == 2; }
 
@@ -42,7 +22,7 @@ Instruction* SameReduce(Rewriter& rewriter, const Instruction* like, Instruction
 
 // x combined with a scalar; x alone when that is the identity.
 Instruction* CombineWith(Rewriter& rewriter, Opcode opcode, Instruction* x, Instruction* init) {
-  if (IsIdentityOf(opcode, init)) return x;
+  if (IsIdentityOf(opcode, *init)) return x;
   return rewriter.Op(opcode, {x, BroadcastLike(rewriter, init, x)});
 }
 
@@ -109,7 +89,7 @@ Instruction* ReduceOfReduce(Instruction* reduce, Rewriter& rewriter) {
   if (!opcode || CombinerOf(inner) != opcode ||
       (*opcode != Opcode::kAdd && *opcode != Opcode::kMultiply && *opcode != Opcode::kAnd &&
        *opcode != Opcode::kOr && inner->to_apply() != reduce->to_apply()) ||
-      !IsIdentityOf(*opcode, reduce->operand(1)))
+      !IsIdentityOf(*opcode, *reduce->operand(1)))
     return nullptr;
   DimVec left;  // dimensions of x after the inner reduction
   for (int64_t i = 0; i < inner->operand(0)->shape().rank(); ++i) {
@@ -154,7 +134,7 @@ Instruction* ReduceOfConcat(Instruction* reduce, Rewriter& rewriter) {
       !Contains(ReducedDims(reduce), concat->attrs<ConcatenateAttrs>().dimensions.value))
     return nullptr;
   const std::optional<Opcode> opcode = CombinerOf(reduce);
-  if (!opcode || !IsIdentityOf(*opcode, reduce->operand(1))) return nullptr;
+  if (!opcode || !IsIdentityOf(*opcode, *reduce->operand(1))) return nullptr;
   Instruction* result = nullptr;
   for (Instruction* part : concat->operands()) {
     Instruction* partial = SameReduce(rewriter, reduce, part, ReducedDims(reduce));
@@ -200,7 +180,7 @@ Instruction* ReduceOfBroadcast(Instruction* reduce, Rewriter& rewriter) {
   if (all_own && !own.empty())
     return rewriter.Broadcast(SameReduce(rewriter, reduce, x, own), reduce->shape().dims(), kept);
   if (!own.empty() || *opcode != Opcode::kAdd) return nullptr;
-  const bool identity = IsIdentityOf(*opcode, reduce->operand(1));
+  const bool identity = IsIdentityOf(*opcode, *reduce->operand(1));
   Instruction* one = x;
   if (!SameDimensions(x->shape(), reduce->shape()))
     one = rewriter.Broadcast(x, reduce->shape().dims(), kept);
@@ -237,7 +217,7 @@ Instruction* WindowOfOnes(Instruction* op, Rewriter& rewriter) {
     padding.dims.push_back({dim.pad_low, dim.pad_high, 0});
     pads = pads || dim.pad_low != 0 || dim.pad_high != 0;
   }
-  if (pads && !IsIdentityOf(*opcode, op->operand(1))) return nullptr;
+  if (pads && !IsIdentityOf(*opcode, *op->operand(1))) return nullptr;
   Instruction* x = CombineWith(rewriter, *opcode, op->operand(0), op->operand(1));
   return pads ? rewriter.Pad(x, op->operand(1), padding) : x;
 }

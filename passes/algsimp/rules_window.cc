@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lib/analysis/region.h"
 #include "passes/algsimp/rules.h"
-#include "passes/analysis/combiner.h"
 
 namespace hlo::algsimp {
 namespace {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "passes/analysis/combiner.h"
+#include "lib/analysis/reachability.h"
+#include "lib/analysis/region.h"
 #include "passes/control_flow/frontend_attribute.h"
 #include "passes/rewrite.h"
 
@@ -23,6 +22,9 @@ class Combiner {
     bool changed = false;
     for (auto& [key, members] : groups_) {
       while (members.size() > 1) {
+        if (!reachability_)
+          reachability_ =
+              context_.analyses().Get<Reachabilities>(computation_.module()).Of(computation_);
         const std::vector<Instruction*> chosen = Choose(members);
         if (chosen.size() < 2) continue;
         if (!context_.MayRewrite()) return changed;
@@ -47,9 +49,7 @@ class Combiner {
     for (const Instruction* instruction : order) {
       if (instruction->opcode() == Opcode::kDomain) return;
     }
-    for (size_t i = 0; i < order.size(); ++i) {
-      Instruction* reduce = order[i];
-      position_[reduce] = i;
+    for (Instruction* reduce : order) {
       if (reduce->opcode() != Opcode::kAllReduce || reduce->has_control_edges() ||
           reduce->operand_count() != 1 || !reduce->shape().IsArray() ||
           !CombinerOpcode(*reduce->to_apply()) ||
@@ -77,30 +77,14 @@ class Combiner {
     return chosen;
   }
 
-  // Whether `member` depends on one of `chosen`, all of which stand before it.
   bool NeedsOneOf(const Instruction& member, const std::vector<Instruction*>& chosen) const {
-    if (chosen.empty()) return false;
-    const size_t first = position_.at(chosen[0]);
-    absl::flat_hash_set<const Instruction*> seen;
-    std::vector<const Instruction*> stack = {&member};
-    while (!stack.empty()) {
-      const Instruction* top = stack.back();
-      stack.pop_back();
-      if (top != &member && std::find(chosen.begin(), chosen.end(), top) != chosen.end())
-        return true;
-      const auto visit = [&](const Instruction* before) {
-        // What an earlier combination made has no position; it may stand anywhere.
-        const auto at = position_.find(before);
-        if ((at == position_.end() || at->second >= first) && seen.insert(before).second)
-          stack.push_back(before);
-      };
-      for (const Instruction* operand : top->operands()) visit(operand);
-      for (const Instruction* predecessor : top->control_predecessors()) visit(predecessor);
-    }
-    return false;
+    return std::any_of(chosen.begin(), chosen.end(), [&](const Instruction* other) {
+      return reachability_->DependsOn(&member, other);
+    });
   }
 
   absl::Status Combine(const std::vector<Instruction*>& chosen) {
+    reachability_->Merge(chosen);
     const uint32_t first_new = computation_.module().id_limit();
     Instruction* first = chosen[0];
     Builder builder(&computation_);
@@ -113,6 +97,7 @@ class Combiner {
     }
     Instruction* all = builder.OpWithShape(Opcode::kAllReduce, Shape::Tuple(shapes), operands,
                                            first->attrs_ptr(), {first->to_apply()});
+    reachability_->StandsFor(all, first);
     if (std::any_of(chosen.begin(), chosen.end(),
                     [](const Instruction* member) { return member->sharding() != nullptr; })) {
       std::vector<Sharding::Leaf> leaves;
@@ -133,8 +118,8 @@ class Combiner {
   Computation& computation_;
   PassContext& context_;
   const AllReduceCombinerOptions& options_;
-  absl::flat_hash_map<const Instruction*, size_t> position_;  // in post-order
-  std::map<std::string, std::vector<Instruction*>> groups_;   // in post-order
+  std::map<std::string, std::vector<Instruction*>> groups_;  // in post-order
+  std::optional<Reachability> reachability_;                 // when there is something to combine
 };
 
 }  // namespace

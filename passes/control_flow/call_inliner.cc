@@ -6,8 +6,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
-#include "passes/analysis/growth_limit.h"
 #include "passes/control_flow/frontend_attribute.h"
+#include "passes/growth_limit.h"
 #include "passes/simplify/dce.h"
 
 namespace hlo {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/analysis/growth_limit.h"
+#include "passes/growth_limit.h"
 
 namespace hlo {
 namespace {

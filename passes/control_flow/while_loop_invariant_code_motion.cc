@@ -5,7 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/side_effects.h"
-#include "passes/analysis/trip_count.h"
+#include "lib/analysis/trip_count.h"
 #include "passes/control_flow/frontend_attribute.h"
 #include "passes/control_flow/loop_state.h"
 #include "passes/simplify/dce.h"

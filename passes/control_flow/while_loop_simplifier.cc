@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "lib/analysis/side_effects.h"
+#include "lib/analysis/trip_count.h"
 #include "lib/ir/verify_meaning.h"
-#include "passes/analysis/trip_count.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/control_flow/frontend_attribute.h"
 #include "passes/control_flow/loop_dependencies.h"

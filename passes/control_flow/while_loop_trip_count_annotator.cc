@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "passes/analysis/trip_count.h"
+#include "lib/analysis/trip_count.h"
 
 namespace hlo {
 namespace {

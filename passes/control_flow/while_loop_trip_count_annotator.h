@@ -9,7 +9,7 @@
 // constant. `dynamic_variables`: the other elements of the state that choose slices of buffers in host memory, with start and step where
 // both are constant. An earlier config is overwritten.
 //
-// Requires: nothing.  Leaves alone: loops without an induction variable (passes/analysis/trip_count.h). The computations do not change.
+// Requires: nothing.  Leaves alone: loops without an induction variable (lib/analysis/trip_count.h). The computations do not change.
 #pragma once
 
 #include "passes/pass.h"
@@ -18,7 +18,7 @@ namespace hlo {
 
 class WhileLoopTripCountAnnotator final : public Pass {
  public:
-  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
+  static constexpr AnalysisSet kPreserves = AnalysisSet::Of<CallGraph, SideEffects>();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 

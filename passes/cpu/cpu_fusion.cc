@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/alias.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/dense_map.h"
 #include "passes/cpu/fusible.h"
@@ -119,10 +120,7 @@ class Fuser {
     }
     if (options_.several_outputs && JoinAsOutput(instruction)) return;
     // Names for values that own no memory, and constants, are no kernels of their own.
-    if (instruction->opcode() == Opcode::kReshape || instruction->opcode() == Opcode::kCopy ||
-        instruction->opcode() == Opcode::kConstant || instruction->opcode() == Opcode::kBitcast) {
-      return;
-    }
+    if (IsAliasWhenDense(*instruction) || instruction->IsConstant()) return;
     group_of_[instruction] = static_cast<int>(groups_.size());
     groups_.push_back({instruction, {instruction}, instruction->opcode() == Opcode::kReduce});
     groups_.back().is_plain = IsPlainMember(*instruction, instruction->shape());

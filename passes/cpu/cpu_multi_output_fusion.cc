@@ -5,6 +5,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/call_graph.h"
+#include "lib/analysis/reachability.h"
 #include "lib/ir/builder.h"
 #include "passes/simplify/dce.h"
 
@@ -164,11 +166,12 @@ void Merge(Instruction* fusion, Instruction* x) {
 class SiblingFuser {
  public:
   SiblingFuser(Computation& computation, PassContext& context, int64_t max_operands)
-      : computation_(computation), context_(context), max_operands_(max_operands) {}
+      : computation_(computation),
+        context_(context),
+        max_operands_(max_operands),
+        reachability_(computation) {}
 
   bool Run() {
-    order_ = computation_.PostOrder();
-    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
     FindPairs();
     bool changed = false;
     while (!pairs_.empty()) {
@@ -181,14 +184,14 @@ class SiblingFuser {
         continue;
       }
       if (!MayMerge(*a, *b)) continue;
-      if (position_[a] < position_[b]) std::swap(a, b);
-      const std::vector<bool> dependent = DependOn(b, a);
-      if (dependent.empty()) continue;
+      if (reachability_.PlaceOf(a) < reachability_.PlaceOf(b)) std::swap(a, b);
+      if (MustStayApart(b, a)) continue;
       if (!context_.MayRewrite()) return changed;
       const bool into_earlier = !a->IsFusion() || (IsMultiOutput(*b) && !IsMultiOutput(*a));
       Instruction *fusion = into_earlier ? b : a, *taken = into_earlier ? a : b;
       context_.Passed(*taken, "fused into `{}`", fusion->name());
-      Reorder(b, a, fusion, dependent);
+      reachability_.Merge({b, a});
+      reachability_.StandsFor(fusion, b);
       Merge(fusion, taken);
       taken_[taken] = fusion;
       context_.Count("fused");
@@ -215,7 +218,7 @@ class SiblingFuser {
 
   void FindPairs() {
     absl::flat_hash_map<const Instruction*, std::vector<Instruction*>> users_of;
-    for (Instruction* a : order_) {
+    for (Instruction* a : computation_.PostOrder()) {
       if (!a->IsFusion() || !IsFusibleLoop(*a)) continue;
       absl::flat_hash_set<const Instruction*> paired;
       for (const Instruction* operand : a->operands()) {
@@ -224,7 +227,7 @@ class SiblingFuser {
         if (users.empty()) {
           users = operand->users();
           std::sort(users.begin(), users.end(), [&](const Instruction* x, const Instruction* y) {
-            return position_[x] < position_[y];
+            return reachability_.PlaceOf(x) < reachability_.PlaceOf(y);
           });
         }
         const size_t at =
@@ -260,82 +263,27 @@ class SiblingFuser {
     });
   }
 
-  // ---- order ----
-  // `order_` stays a post-order while loops are merged. Get-tuple-elements do not count: those that merging makes have no place in it.
-
-  static const Instruction* Source(const Instruction* x) {
-    while (x->opcode() == Opcode::kGetTupleElement) x = x->operand(0);
-    return x;
-  }
-
-  // Which instructions from the place of `earlier` to that of `later` need `earlier`; empty when `later` does, or is too far away.
-  std::vector<bool> DependOn(const Instruction* earlier, const Instruction* later) const {
-    const size_t begin = position_.at(earlier), end = position_.at(later) + 1;
-    if (end - begin > kMaxDistance) return {};
-    std::vector<bool> dependent(end - begin, false);
-    dependent[0] = true;
-    const auto needs = [&](const Instruction* x) {
-      const auto at = position_.find(Source(x));
-      return at != position_.end() && at->second >= begin && at->second < end &&
-             dependent[at->second - begin];
-    };
-    for (size_t i = begin + 1; i < end; ++i) {
-      const Instruction* x = order_[i];
-      if (x == nullptr) continue;
-      dependent[i - begin] =
-          std::any_of(x->operands().begin(), x->operands().end(), needs) ||
-          std::any_of(x->control_predecessors().begin(), x->control_predecessors().end(), needs);
-    }
-    if (dependent.back()) dependent.clear();
-    return dependent;
-  }
-
-  // What does not need `earlier`, then `fusion` for both, then what does.
-  void Reorder(const Instruction* earlier, const Instruction* later, Instruction* fusion,
-               const std::vector<bool>& dependent) {
-    const size_t begin = position_.at(earlier);
-    std::vector<Instruction*> before, behind;
-    for (size_t i = 0; i < dependent.size(); ++i) {
-      Instruction* x = order_[begin + i];
-      if (x == nullptr || x == earlier || x == later) continue;
-      (dependent[i] ? behind : before).push_back(x);
-    }
-    position_.erase(earlier);
-    position_.erase(later);
-    before.push_back(fusion);
-    before.insert(before.end(), behind.begin(), behind.end());
-    before.resize(dependent.size(), nullptr);
-    for (size_t i = 0; i < before.size(); ++i) {
-      order_[begin + i] = before[i];
-      if (before[i] != nullptr) position_[before[i]] = begin + i;
-    }
+  // Whether one needs the other, or they are too far apart to look.
+  bool MustStayApart(const Instruction* earlier, const Instruction* later) const {
+    return reachability_.PlaceOf(later) - reachability_.PlaceOf(earlier) >= kMaxDistance ||
+           reachability_.DependsOn(later, earlier);
   }
 
   Computation& computation_;
   PassContext& context_;
   int64_t max_operands_;
-  std::vector<Instruction*> order_;  // null: gone
-  absl::flat_hash_map<const Instruction*, size_t> position_;
+  Reachability reachability_;
   std::priority_queue<Pair> pairs_;
   int64_t next_number_ = 0;
   absl::flat_hash_map<const Instruction*, Instruction*> taken_;  // into which fusion
 };
-
-bool RunsOnceForEachCall(const Computation& computation) {
-  return std::all_of(computation.callers().begin(), computation.callers().end(),
-                     [](const CallSite& site) {
-                       const Opcode opcode = site.caller->opcode();
-                       return opcode == Opcode::kWhile || opcode == Opcode::kConditional ||
-                              opcode == Opcode::kCall;
-                     });
-}
 
 }  // namespace
 
 absl::StatusOr<bool> CpuMultiOutputFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kFusion})) {
-    if (RunsOnceForEachCall(*computation))
+    if (DirectContext(*computation) == CallContext::kControlFlow)
       changed |= SiblingFuser(*computation, context, options_.max_operands).Run();
   }
   if (changed) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());

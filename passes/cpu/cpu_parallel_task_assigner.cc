@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/cost.h"
 #include "lib/ops/opcode_set.h"
-#include "passes/analysis/cost.h"
 #include "passes/layout/convolution_canonicalization.h"
 
 namespace hlo {

@@ -3,7 +3,7 @@
 //   r = f32[4096,4096] exponential(x)
 //     =>   r = f32[4096,4096] exponential(x), backend_config={"outer_dimension_partitions":["2"]}
 //
-// The number of parts follows from the cost (passes/analysis/cost.h): one for every 256 KiB of memory where memory is what it waits for (no
+// The number of parts follows from the cost (lib/analysis/cost.h): one for every 256 KiB of memory where memory is what it waits for (no
 // more operations than bytes), at most as many as the root of the number of threads, rounded up; else one for every 100000 units, an
 // operation counting 1, a transcendental one 2 and a byte 10. Dimensions are divided from the outermost on until there are enough parts.
 //

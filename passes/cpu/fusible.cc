@@ -117,17 +117,12 @@ bool IsRowReduce(const Instruction& instruction) {
 }
 
 bool IsCostly(const Instruction& instruction) {
-  constexpr Opcode kExpensive[] = {
-      Opcode::kExp,      Opcode::kExpm1, Opcode::kLog,   Opcode::kLog1p, Opcode::kLogistic,
-      Opcode::kSin,      Opcode::kCos,   Opcode::kTan,   Opcode::kTanh,  Opcode::kErf,
-      Opcode::kPower,    Opcode::kAtan2, Opcode::kCbrt,  Opcode::kAcos,  Opcode::kAcosh,
-      Opcode::kAsin,     Opcode::kAsinh, Opcode::kAtanh, Opcode::kSinh,  Opcode::kCosh,
-      Opcode::kRemainder};
-  if (std::find(std::begin(kExpensive), std::end(kExpensive), instruction.opcode()) !=
-      std::end(kExpensive))
-    return true;
+  const Opcode opcode = instruction.opcode();
+  // Processors have roots as instructions.
+  const bool is_root = opcode == Opcode::kSqrt || opcode == Opcode::kRsqrt;
+  if ((HasTrait(opcode, kTranscendental) && !is_root) || opcode == Opcode::kRemainder) return true;
   // Integer division has no vector instruction.
-  return instruction.opcode() == Opcode::kDivide && IsInteger(instruction.shape().element_type());
+  return opcode == Opcode::kDivide && IsInteger(instruction.shape().element_type());
 }
 
 std::optional<CumulativeWindow> CumulativeWindowOf(const Instruction& instruction) {

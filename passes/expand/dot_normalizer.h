@@ -14,7 +14,7 @@ namespace hlo {
 
 class DotNormalizer final : public ExpanderPass {
  public:
-  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
+  static constexpr AnalysisSet kPreserves = AnalysisSet::Of<CallGraph, SideEffects>();
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kDot}; }

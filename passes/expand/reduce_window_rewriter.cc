@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lib/analysis/region.h"
 #include "lib/types/cumulative_window.h"
-#include "passes/analysis/combiner.h"
 
 namespace hlo {
 namespace {

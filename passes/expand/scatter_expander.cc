@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "passes/analysis/combiner.h"
+#include "lib/analysis/region.h"
 #include "passes/control_flow/counted_loop.h"
 #include "passes/expand/start_vectors.h"
 

@@ -5,8 +5,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/call_graph.h"
+#include "lib/analysis/reachability.h"
+#include "lib/analysis/region.h"
 #include "lib/support/decision.h"
-#include "passes/analysis/combiner.h"
 #include "passes/fusion/fusion_questions.h"
 #include "passes/fusion/index_evaluation.h"
 #include "passes/rewrite.h"
@@ -149,29 +151,19 @@ class ComputationFuser {
   }
 
   void FindNotToDuplicate() {
+    std::optional<Reachability> reachability;
     for (size_t i = queue_.size(); i-- > 0;) {
       Instruction* producer = queue_[i];
       if (IsAtMostUnary(*producer) || !ReadsMoreThanItGives(*producer)) continue;
       const std::vector<Instruction*> users = producer->users();
-      reached_.clear();
+      if (!reachability) reachability.emplace(computation_);
+      reached_ = reachability->DependentsOf(producer);
       verdicts_.clear();
-      MarkReached(*producer);
       if (IsFusible(*producer) &&
           std::all_of(users.begin(), users.end(),
                       [&](const Instruction* user) { return FusesOnAllPaths(*producer, *user); }))
         continue;
       kept_.insert(producer);
-    }
-  }
-
-  // All that depends on `producer`.
-  void MarkReached(const Instruction& producer) {
-    std::vector<const Instruction*> stack = {&producer};
-    while (!stack.empty()) {
-      const Instruction* top = stack.back();
-      stack.pop_back();
-      if (!reached_.insert(top).second) continue;
-      for (const Use& use : top->uses()) stack.push_back(use.user);
     }
   }
 
@@ -181,7 +173,7 @@ class ComputationFuser {
     bool fuses = IsFusible(consumer);
     for (int i = 0; fuses && i < consumer.operand_count(); ++i) {
       const Instruction* operand = consumer.operand(i);
-      if (!reached_.contains(operand)) continue;
+      if (operand != &producer && !reached_.Has(operand)) continue;
       fuses = !kept_.contains(operand) && ShouldFuse(consumer, i) &&
               FusesOnAllPaths(producer, *operand);
     }
@@ -397,27 +389,17 @@ class ComputationFuser {
   std::vector<Instruction*> queue_;  // taken from the back
   absl::flat_hash_map<const Instruction*, size_t> position_;
   absl::flat_hash_set<const Instruction*> kept_;  // never computed twice, so not fused
-  absl::flat_hash_set<const Instruction*> reached_;
+  Reachability::Dependents reached_;
   absl::flat_hash_map<const Instruction*, bool> verdicts_;
   absl::flat_hash_map<const Instruction*, IndexEvaluation> indices_;  // of fusions
 };
-
-// Run once per element of something, or by an operation that must find them as they are.
-bool RunsPerElement(const Computation& computation) {
-  return std::any_of(computation.callers().begin(), computation.callers().end(),
-                     [](const CallSite& site) {
-                       const Opcode opcode = site.caller->opcode();
-                       return opcode != Opcode::kWhile && opcode != Opcode::kConditional &&
-                              opcode != Opcode::kCall && opcode != Opcode::kAsyncStart;
-                     });
-}
 
 }  // namespace
 
 absl::StatusOr<bool> InstructionFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    if (RunsPerElement(*computation)) continue;
+    if (DirectContext(*computation) != CallContext::kControlFlow) continue;
     ASSIGN_OR_RETURN(const bool fused,
                      ComputationFuser(*computation, context, options_.may_duplicate).Run());
     changed |= fused;

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/reachability.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/dense_map.h"
 #include "passes/cpu/fusible.h"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr int64_t kFewElements = 16;  // for one thread
 constexpr size_t kMostOperands = 32;
-constexpr size_t kMostSteps = 4096;  // of a search for paths
 
 // The reduce that an instruction is, or ends with; null for others.
 const Instruction* ReduceOf(const Instruction& instruction) {
@@ -123,22 +123,10 @@ class Joiner {
     return operands;
   }
 
-  // Whether a member needs, by way of what is no member, another: the joint kernel would wait for
-  // itself. Also where it takes long to say.
-  static bool HasPathOutside(const std::vector<Instruction*>& members) {
-    std::vector<const Instruction*> stack;
-    for (const Instruction* operand : OperandsOf(members)) stack.push_back(operand);
-    absl::flat_hash_set<const Instruction*> seen(stack.begin(), stack.end());  // looked up only
-    while (!stack.empty()) {
-      if (seen.size() > kMostSteps) return true;
-      const Instruction* const i = stack.back();
-      stack.pop_back();
-      for (const Instruction* operand : i->operands()) {
-        if (std::find(members.begin(), members.end(), operand) != members.end()) return true;
-        if (seen.insert(operand).second) stack.push_back(operand);
-      }
-    }
-    return false;
+  // The joint kernel would wait for itself.
+  bool HasPathOutside(const std::vector<Instruction*>& members) {
+    if (!reachability_) reachability_.emplace(computation_);
+    return reachability_->WouldMakeCycle(members);
   }
 
   void MakeFusion(const std::vector<Instruction*>& members) {
@@ -160,11 +148,13 @@ class Joiner {
       roots.push_back(inside[member]);
       shapes.push_back(member->shape());
     }
+    reachability_->Merge(members);
     const Shape shape = Shape::Tuple(shapes);
     fused->set_root(fused->Add(Opcode::kTuple, shape, roots, {}, {}, "tuple"));
     Instruction* const fusion = computation_.Add(
         Opcode::kFusion, shape, operands, AttrsPtr::Make(FusionAttrs{FusionKind::kInput, {}}),
         {fused}, "joint_reductions");
+    reachability_->StandsFor(fusion, members[0]);
     for (size_t i = 0; i < results.size(); ++i) {
       Instruction* const element = computation_.Add(
           Opcode::kGetTupleElement, results[i]->shape(), {fusion},
@@ -203,6 +193,7 @@ class Joiner {
   const GpuJointReductionsOptions& options_;
   PassContext& context_;
   InstructionMap<size_t> number_;                  // in the order of the computation
+  std::optional<Reachability> reachability_;       // when there is something to join
   absl::flat_hash_set<const Instruction*> joint_;  // made here; looked up only
 };
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "lib/analysis/region.h"
 #include "lib/support/strings.h"
-#include "passes/analysis/combiner.h"
 
 namespace hlo {
 namespace {

@@ -11,7 +11,7 @@ namespace hlo {
 
 class ControlDepRemover final : public Pass {
  public:
-  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
+  static constexpr AnalysisSet kPreserves = AnalysisSet::Of<CallGraph, SideEffects>();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 

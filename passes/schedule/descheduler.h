@@ -11,7 +11,8 @@ namespace hlo {
 
 class Descheduler final : public Pass {
  public:
-  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
+  static constexpr AnalysisSet kPreserves =
+      AnalysisSet::Of<CallGraph, Reachabilities, SideEffects>();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 
+#include "lib/analysis/alias.h"
 #include "lib/support/check.h"
 
 namespace hlo {
@@ -24,14 +25,8 @@ int64_t ShapeBytes(Shape shape) {
   return bytes;
 }
 
-// Another name for what its operands are.
-bool GivesName(const Instruction& x) {
-  return x.opcode() == Opcode::kTuple || x.opcode() == Opcode::kGetTupleElement ||
-         x.opcode() == Opcode::kBitcast;
-}
-
 int64_t BytesDefined(const Instruction& x) {
-  if (x.opcode() == Opcode::kParameter || x.opcode() == Opcode::kConstant || GivesName(x)) return 0;
+  if (x.opcode() == Opcode::kParameter || x.opcode() == Opcode::kConstant || IsAlias(x)) return 0;
   return ShapeBytes(x.shape());
 }
 
@@ -235,7 +230,7 @@ class Schedules {
       if (newest[next.i] != next.turn) continue;
       newest[next.i] = -1;
       sequence.push_back(next.i);
-      if (!GivesName(*instructions_[next.i])) {
+      if (!IsAlias(*instructions_[next.i])) {
         for (const Number source : reads_[next.i]) {
           if (--readers[source] != 1) continue;
           // Its last reader now frees it.
@@ -256,7 +251,7 @@ class Schedules {
     std::vector<int64_t> readers = readers_;
     int64_t live = 0, peak = 0;
     for (const Number i : sequence) {
-      if (GivesName(*instructions_[i])) continue;
+      if (IsAlias(*instructions_[i])) continue;
       live += defined_[i];
       peak = std::max(peak, live + inside_[i]);
       for (const Number source : reads_[i]) {
@@ -283,12 +278,12 @@ class Schedules {
     readers_.assign(instructions_.size(), 0);
     for (const Number i : order_) {
       const std::span<const Number> operands = operands_[i];
-      if (operands.size() == 1 && GivesName(*instructions_[operands[0]])) {
+      if (operands.size() == 1 && IsAlias(*instructions_[operands[0]])) {
         reads_.Share(i, operands[0]);
       } else {
         NewStamp();
         for (const Number operand : operands) {
-          if (!GivesName(*instructions_[operand])) {
+          if (!IsAlias(*instructions_[operand])) {
             if (IsNew(operand)) reads_.Add(operand);
             continue;
           }
@@ -298,11 +293,11 @@ class Schedules {
         }
         reads_.Close(i);
       }
-      if (GivesName(*instructions_[i])) continue;
+      if (IsAlias(*instructions_[i])) continue;
       for (const Number source : reads_[i]) ++readers_[source];
     }
     // What the computation returns is live at the end.
-    if (GivesName(*instructions_[root_])) {
+    if (IsAlias(*instructions_[root_])) {
       for (const Number source : reads_[root_]) ++readers_[source];
     } else {
       ++readers_[root_];

@@ -36,7 +36,8 @@ struct MemorySchedule {
 
 class MemoryScheduler final : public PlannedPass<MemorySchedule> {
  public:
-  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
+  static constexpr AnalysisSet kPreserves =
+      AnalysisSet::Of<CallGraph, Reachabilities, SideEffects>();
   using Options = MemorySchedulerOptions;
   explicit MemoryScheduler(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;

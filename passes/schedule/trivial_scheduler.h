@@ -12,7 +12,8 @@ namespace hlo {
 
 class TrivialScheduler final : public Pass {
  public:
-  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
+  static constexpr AnalysisSet kPreserves =
+      AnalysisSet::Of<CallGraph, Reachabilities, SideEffects>();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 

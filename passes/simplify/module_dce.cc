@@ -1,8 +1,8 @@
 #include "passes/simplify/module_dce.h"
 
+#include "lib/analysis/liveness.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/verify_meaning.h"
-#include "passes/analysis/liveness.h"
 #include "passes/control_flow/loop_state.h"
 #include "passes/control_flow/while_loop_simplifier.h"
 #include "passes/simplify/dce.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/analysis/combiner.h"
+#include "lib/analysis/region.h"
 
 namespace hlo {
 

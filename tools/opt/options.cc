@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/analysis/print.h"
 #include "lib/support/strings.h"
 #include "passes/pass_manager.h"
 #include "tools/opt/emit.h"
@@ -22,6 +23,14 @@ std::vector<std::string_view> DebugSubjects() {
   for (const DebugSubject& subject : kDebugSubjects) names.push_back(subject.name);
   return names;
 }
+
+std::vector<std::string_view> AnalysisNames() {
+  std::vector<std::string_view> names;
+  for (const AnalysisPrinter& printer : AllAnalysisPrinters()) names.push_back(printer.name);
+  return names;
+}
+
+std::string AnalysisHelp() { return Join(AnalysisNames(), ", "); }
 
 std::string PlatformMistake(const std::string& name) {
   if (FindOptPlatform(name) != nullptr) return "";
@@ -63,6 +72,8 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
             "name,name{option=value},fix(a,b),repeat<3>(a),simplify,default<cpu>,@FILE");
   flags.Add("list-passes", &o.list_passes,
             "the names of all passes on one line; --list-ops, --list-types");
+  flags.Add("print-analysis", &o.print_analysis, V::ListOf(AnalysisNames()), "NAMES",
+            "not the result but what is known of it: " + AnalysisHelp());
   flags.Add("print-passes", &o.print_passes, V::Regex(), "[.|REGEX]",
             "passes and pipelines with summaries and options");
   flags.Add("converge", &o.converge);

@@ -26,7 +26,8 @@ struct OptOptions {
 
   bool list_passes = false, list_stages = false, list_ops = false, list_types = false,
        list_print_options = false, print_pipeline = false, self_test = false;
-  std::string print_passes;  // a regular expression for names; empty: not asked for
+  std::string print_analysis;  // names of lib/analysis/print.h, instead of the module
+  std::string print_passes;    // a regular expression for names; empty: not asked for
 
   bool verify_diagnostics = false;
   bool verify_input = true, verify_each = true, verify_only = false, verify_roundtrip = false,

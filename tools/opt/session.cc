@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "lib/analysis/print.h"
 #include "lib/ir/verify_meaning.h"
 #include "lib/support/file.h"
 #include "lib/support/strings.h"
@@ -398,6 +399,10 @@ class Session {
   // ---- results ----
 
   int Show(const InputText& input, const Module& module) {
+    if (!options_.print_analysis.empty()) {
+      Emit(AnalysesText(module));
+      return kExitOk;
+    }
     if (emit_ == "hlo" && stage_.form.empty() && !HasPasses()) {
       const absl::StatusOr<std::string> target =
           GpuTarget(options_.gpu_target, options_.gpu_target_config);
@@ -413,6 +418,17 @@ class Session {
     if (!text.ok()) return ReportError(text.status(), input.source.get());
     Emit(*std::move(text));
     return kExitOk;
+  }
+
+  // Each analysis under its name where there are several.
+  std::string AnalysesText(const Module& module) const {
+    const std::vector<std::string_view> names = Split(options_.print_analysis, ',');
+    std::string text;
+    for (const std::string_view name : names) {
+      if (names.size() > 1) text += fmt::format("== {} ==\n", name);
+      text += FindAnalysisPrinter(Trim(name))->print(module);
+    }
+    return text;
   }
 
   // What hlo-run is asked for a stage of a platform.

@@ -69,7 +69,7 @@ class CumulativeEmission {
 
   // A plain sum of floats, or a product of narrow ones, is carried wider than it is stored.
   bool IsWide() const {
-    const std::optional<Opcode> simple = SimpleRegion(*instruction_.to_apply());
+    const std::optional<Opcode> simple = CombinerOpcode(*instruction_.to_apply());
     if (count_ != 1 || !simple) return false;
     const ElementType type = ResultType(0);
     return (*simple == Opcode::kAdd && IsFloat(type)) || IsCarriedWide(*simple, type);

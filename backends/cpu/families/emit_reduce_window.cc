@@ -1,6 +1,4 @@
 // Emission of reduce-window: a loop over the window for each element.
-#include <algorithm>
-
 #include "backends/cpu/families/fold.h"
 #include "lib/support/status.h"
 
@@ -10,20 +8,13 @@ namespace {
 // Whether combining the initial value of a reduce-window once more changes nothing.
 bool StartsWithIdentity(const Instruction& window) {
   const Computation& region = *window.to_apply();
-  const std::optional<Opcode> simple = SimpleRegion(region);
+  const std::optional<Opcode> simple = CombinerOpcode(region);
   if (!simple) {
     // The initial value stands before the elements: it loses against equals, but the last one wins.
     const std::optional<TieOrder> ties = TieOrderOf(region);
     return ties && *ties != TieOrder::kLast;
   }
-  constexpr Opcode kIdempotent[] = {Opcode::kMaximum, Opcode::kMinimum, Opcode::kAnd, Opcode::kOr};
-  if (std::find(std::begin(kIdempotent), std::end(kIdempotent), *simple) != std::end(kIdempotent))
-    return true;
-  const Instruction& init = *window.operand(1);
-  if (!init.IsConstant() || init.literal().is_elided()) return false;
-  const ElementType type = init.shape().element_type();
-  if (*simple == Opcode::kAdd) return init.literal() == Literal::Zero(type);
-  return *simple == Opcode::kMultiply && init.literal() == Literal::One(type);
+  return IsIdempotent(*simple) || IsIdentityOf(*simple, *window.operand(1));
 }
 
 }  // namespace

@@ -7,19 +7,6 @@
 namespace hlo::cpu {
 namespace {
 
-// The element every value of `type` keeps when combined with it by `op`; empty if there is none
-// that we know.
-std::optional<Literal> IdentityOf(Opcode op, ElementType type) {
-  if (op == Opcode::kAdd) return Literal::Scalar(type, IsFloat(type) ? -0.0 : 0.0);
-  if (op == Opcode::kMultiply) return Literal::One(type);
-  if (op == Opcode::kMaximum && !IsComplex(type)) return Literal::MinValue(type);
-  if (op == Opcode::kMinimum && !IsComplex(type)) return Literal::MaxValue(type);
-  if (op == Opcode::kOr || op == Opcode::kXor) return Literal::Zero(type);
-  if (op == Opcode::kAnd && IsPred(type)) return Literal::One(type);
-  if (op == Opcode::kAnd && IsInteger(type)) return Literal::Scalar(type, int64_t{-1});
-  return std::nullopt;
-}
-
 ElementType BitsOf(ElementType type) {
   switch (ByteSize(type)) {
     case 1: return ElementType::kU8;
@@ -30,16 +17,6 @@ ElementType BitsOf(ElementType type) {
 }
 
 }  // namespace
-
-std::optional<Opcode> SimpleRegion(const Computation& region) {
-  const Instruction* const root = region.root();
-  if (region.parameter_count() != 2 || root->operand_count() != 2) return std::nullopt;
-  const Instruction* const a = root->operand(0);
-  const Instruction* const b = root->operand(1);
-  if (a == b || a->opcode() != Opcode::kParameter || b->opcode() != Opcode::kParameter)
-    return std::nullopt;
-  return root->opcode();
-}
 
 bool IsCarriedWide(Opcode opcode, ElementType type) {
   return (opcode == Opcode::kAdd || opcode == Opcode::kMultiply) && IsFloat(type) &&
@@ -52,7 +29,7 @@ Fold::Fold(FusionEmitter& emitter, const Instruction& reduce)
       region_(*reduce.to_apply()),
       count_(static_cast<size_t>(reduce.operand_count() / 2)),
       type_(reduce.operand(0)->shape().element_type()),
-      simple_(count_ == 1 ? SimpleRegion(region_) : std::nullopt),
+      simple_(count_ == 1 ? CombinerOpcode(region_) : std::nullopt),
       wide_(simple_ && IsCarriedWide(*simple_, type_) &&
             region_.root()->shape().element_type() == type_) {}
 

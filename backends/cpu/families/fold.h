@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "backends/cpu/families/fusion_emitter.h"
+#include "lib/analysis/region.h"
 #include "lib/eval/choice.h"
 
 namespace hlo::cpu {
 
-// The opcode when the computation is one operation on its two parameters.
-std::optional<Opcode> SimpleRegion(const Computation& region);
 // Whether sums and products of `type` are carried in a wider one.
 bool IsCarriedWide(Opcode opcode, ElementType type);
 

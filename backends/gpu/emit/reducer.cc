@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/analysis/region.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
@@ -10,11 +11,8 @@ namespace {
 
 // The region is one sum or product of its two parameters.
 bool IsPlainArithmetic(const Computation& region) {
-  const Instruction* const root = region.root();
-  if (root->opcode() != Opcode::kAdd && root->opcode() != Opcode::kMultiply) return false;
-  return region.parameter_count() == 2 && root->operand(0) != root->operand(1) &&
-         root->operand(0)->opcode() == Opcode::kParameter &&
-         root->operand(1)->opcode() == Opcode::kParameter;
+  const std::optional<Opcode> opcode = CombinerOpcode(region);
+  return opcode == Opcode::kAdd || opcode == Opcode::kMultiply;
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ void Mask(Sketch& s) {
 Instruction* ReducedAndBack(Sketch& s, Builder& b, Instruction* x, Opcode reducer,
                             int64_t dimension) {
   const ElementType type = x->shape().element_type();
-  Instruction* init = s.computation()->AddConstant(IdentityOf(reducer, type));
+  Instruction* init = s.computation()->AddConstant(StartOf(reducer, type));
   Instruction* reduced =
       b.Reduce(x, init, {dimension}, ScalarComputation(s.module(), reducer, type));
   DimVec at;

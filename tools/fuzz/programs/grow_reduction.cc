@@ -20,7 +20,7 @@ DimVec ReducedDims(Sketch& s, int rank) {
 
 Instruction* Identity(Sketch& s, Opcode reducer, ElementType type) {
   if (s.random().OneIn(5)) return s.Scalar(type);
-  return s.computation()->AddConstant(IdentityOf(reducer, type));
+  return s.computation()->AddConstant(StartOf(reducer, type));
 }
 
 void GrowReduce(Sketch& s) {
@@ -48,8 +48,8 @@ void GrowVariadicReduce(Sketch& s) {
     if (!b.status().ok()) return;
     const bool largest = s.random().OneIn(2);
     region = ArgRegion(s.module(), type, largest, /*breaks_ties=*/!s.random().OneIn(3));
-    init = s.computation()->AddConstant(
-        IdentityOf(largest ? Opcode::kMaximum : Opcode::kMinimum, type));
+    init =
+        s.computation()->AddConstant(StartOf(largest ? Opcode::kMaximum : Opcode::kMinimum, type));
   } else {
     y = s.Value(Shape::Array(s.Type(), x->shape().dims()));
     const ElementType other = y->shape().element_type();
@@ -57,7 +57,7 @@ void GrowVariadicReduce(Sketch& s) {
     if ((IsFloat(type) && BitWidth(type) <= 8) || (IsFloat(other) && BitWidth(other) <= 8)) return;
     const Opcode first = RandomReducer(s.random(), type), second = RandomReducer(s.random(), other);
     region = PairRegion(s.module(), first, type, second, other);
-    init = s.computation()->AddConstant(IdentityOf(first, type));
+    init = s.computation()->AddConstant(StartOf(first, type));
   }
   Instruction* zero = s.Scalar(y->shape().element_type());
   Instruction* both =
@@ -108,7 +108,7 @@ void GrowCumulative(Sketch& s) {
   window.dims[along].size = size;
   (s.random().OneIn(3) ? window.dims[along].pad_high : window.dims[along].pad_low) = size - 1;
   const Opcode reducer = RandomReducer(s.random(), type);
-  Instruction* init = s.computation()->AddConstant(IdentityOf(reducer, type));
+  Instruction* init = s.computation()->AddConstant(StartOf(reducer, type));
   s.Op(Opcode::kReduceWindow, {x, init}, AttrsPtr::Make(ReduceWindowAttrs{window}),
        {ScalarComputation(s.module(), reducer, type)});
 }

@@ -19,7 +19,7 @@ Opcode RandomReducer(FuzzRandom& random, ElementType type) {
                                        : kInteger);
 }
 
-Literal IdentityOf(Opcode reducer, ElementType type) {
+Literal StartOf(Opcode reducer, ElementType type) {
   if (reducer == Opcode::kMaximum) return Literal::MinValue(type);
   if (reducer == Opcode::kMinimum) return Literal::MaxValue(type);
   if (reducer == Opcode::kMultiply) return Literal::One(type);

@@ -11,8 +11,8 @@ namespace hlo {
 
 // An operation that reduces values of the type: add, multiply, maximum, and, …
 Opcode RandomReducer(FuzzRandom& random, ElementType type);
-// What it leaves as it is.
-Literal IdentityOf(Opcode reducer, ElementType type);
+// What reductions by it usually start with: it leaves values as they are.
+Literal StartOf(Opcode reducer, ElementType type);
 
 // (value, place) x (value, place) -> the larger value and its place. Without `breaks_ties` the first
 // operand wins by the comparison alone, as some frontends write it.

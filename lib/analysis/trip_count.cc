@@ -1,4 +1,6 @@
-#include "passes/analysis/trip_count.h"
+#include "lib/analysis/trip_count.h"
+
+#include <fmt/core.h>
 
 #include <limits>
 
@@ -209,6 +211,26 @@ std::optional<int64_t> TripCount(const Instruction& loop, int64_t max_tried) {
     if (!value) return std::nullopt;
   }
   return std::nullopt;
+}
+
+std::string TripCountsToString(const Module& module) {
+  std::string text;
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* loop : computation->PostOrder()) {
+      if (loop->opcode() != Opcode::kWhile) continue;
+      const std::optional<int64_t> count = TripCount(*loop);
+      text += fmt::format("{}: {}", loop->name(), count ? fmt::format("{}", *count) : "unknown");
+      if (const std::optional<int64_t> index = InductionIndex(*loop)) {
+        text += fmt::format("; counts in element {}", *index);
+        if (const std::optional<CountedLoop> counted = MatchCountedLoop(*loop, *index)) {
+          text += fmt::format(" from {} by {} to {}", counted->init, counted->step,
+                              counted->final_value());
+        }
+      }
+      text += "\n";
+    }
+  }
+  return text;
 }
 
 }  // namespace hlo

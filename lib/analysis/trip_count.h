@@ -11,6 +11,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "lib/ir/module.h"
 
@@ -37,5 +38,8 @@ std::optional<int64_t> TripCount(const Instruction& loop, int64_t max_tried = kM
 // The constant that `instruction` is known to be, through tuples and operations on constants; only
 // cheap evaluations are tried.
 std::optional<Literal> KnownValue(const Instruction& instruction);
+
+// A line for each loop.
+std::string TripCountsToString(const Module& module);
 
 }  // namespace hlo

@@ -1,17 +1,19 @@
-#include "passes/analysis/liveness.h"
+#include "lib/analysis/liveness.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "lib/analysis/call_graph.h"
+#include "lib/analysis/leaves.h"
 #include "lib/analysis/side_effects.h"
 
 namespace hlo {
 namespace {
 
-// The number of the first leaf of element `element` of a tuple.
-int64_t FirstLeaf(Shape tuple, int64_t element) {
-  int64_t leaf = 0;
-  for (int64_t i = 0; i < element; ++i) leaf += LeafCount(tuple.element(static_cast<int>(i)));
-  return leaf;
+// Whether a leaf of the result needs leaves of what is called rather than all of it.
+bool SeesThroughCall(Opcode opcode) {
+  return CallKindOf(opcode) == CallKind::kControlFlow && opcode != Opcode::kAsyncStart;
 }
 
 }  // namespace
@@ -39,8 +41,7 @@ void Liveness::Seed(const Module& module) {
   MarkAll(module.entry()->root());
   for (const Computation* computation : module.computations()) {
     for (const CallSite& site : computation->callers()) {
-      const Opcode opcode = site.caller->opcode();
-      if (opcode != Opcode::kWhile && opcode != Opcode::kCall && opcode != Opcode::kConditional)
+      if (!SeesThroughCall(site.caller->opcode()))
         MarkAll(computation->root());  // needed as a whole, if at all
     }
     for (const Instruction* instruction : computation->instructions()) {
@@ -115,6 +116,30 @@ void Liveness::PropagateToCallers(const Instruction& parameter, const Pending& p
     }
     // Others mark their operands themselves when they are live.
   }
+}
+
+std::string Liveness::ToString(const Module& module) {
+  const Liveness liveness(module);
+  std::string text;
+  for (const Computation* computation : module.PostOrder()) {
+    text += fmt::format("{}:\n", computation->name());
+    for (const Instruction* instruction : computation->PostOrder()) {
+      std::vector<int64_t> live;
+      const int64_t count = LeafCount(instruction->shape());
+      for (int64_t leaf = 0; liveness.AnyLive(*instruction) && leaf < count; ++leaf) {
+        if (liveness.IsLive(*instruction, leaf)) live.push_back(leaf);
+      }
+      text += fmt::format("  {}: ", instruction->name());
+      if (!liveness.AnyLive(*instruction)) {
+        text += "dead\n";
+      } else if (std::ssize(live) == count) {
+        text += "live\n";
+      } else {
+        text += fmt::format("leaves {} of {}\n", fmt::join(live, ", "), count);
+      }
+    }
+  }
+  return text;
 }
 
 }  // namespace hlo

@@ -1,29 +1,19 @@
-#include "passes/analysis/cost.h"
+#include "lib/analysis/cost.h"
+
+#include <fmt/core.h>
 
 #include <algorithm>
 
-#include "lib/ops/opcode_set.h"
+#include "lib/analysis/alias.h"
 
 namespace hlo {
 namespace {
 
 constexpr double kPointerBytes = 8;  // of an element of a tuple
 
-bool IsTranscendental(Opcode opcode) {
-  static const OpcodeSet table = {Opcode::kAcos,  Opcode::kAcosh, Opcode::kAsin,     Opcode::kAsinh,
-                                  Opcode::kAtan2, Opcode::kAtanh, Opcode::kCbrt,     Opcode::kCos,
-                                  Opcode::kCosh,  Opcode::kErf,   Opcode::kExp,      Opcode::kExpm1,
-                                  Opcode::kLog,   Opcode::kLog1p, Opcode::kLogistic, Opcode::kPower,
-                                  Opcode::kRsqrt, Opcode::kSin,   Opcode::kSinh,     Opcode::kSqrt,
-                                  Opcode::kTan,   Opcode::kTanh};
-  return table.Has(opcode);
-}
-
 // Neither reads nor writes memory.
-bool IsFree(Opcode opcode) {
-  static const OpcodeSet table = {Opcode::kBitcast, Opcode::kConstant, Opcode::kGetTupleElement,
-                                  Opcode::kParameter, Opcode::kTuple};
-  return table.Has(opcode);
+bool IsFree(const Instruction& x) {
+  return IsAlias(x) || x.opcode() == Opcode::kConstant || x.opcode() == Opcode::kParameter;
 }
 
 bool TakesSlice(Opcode opcode) {
@@ -78,7 +68,7 @@ double FusionBytes(const Computation& body) {
 }
 
 double MemoryOf(const Instruction& x) {
-  if (IsFree(x.opcode())) return 0;
+  if (IsFree(x)) return 0;
   if (x.IsFusion()) return FusionBytes(*x.fused_computation());
   double bytes = MemoryBytes(x.shape());
   if (TakesSlice(x.opcode()) || x.opcode() == Opcode::kDynamicUpdateSlice) {
@@ -102,6 +92,14 @@ double Combinations(const Instruction& x) {
   return results * (window - 1);
 }
 
+// A multiplication and an addition for each element of the contracted dimensions.
+double DotFlops(const Instruction& x) {
+  double contracted = 1;
+  for (const int64_t d : x.attrs<DotAttrs>().lhs_contracting_dims)
+    contracted *= static_cast<double>(x.operand(0)->shape().dim(static_cast<int>(d)));
+  return 2 * ElementsOf(x.shape()) * contracted;
+}
+
 // A multiplication and an addition for each element of the window and each input feature.
 double ConvolutionFlops(const Instruction& x) {
   const Shape kernel = x.operand(1)->shape();
@@ -123,15 +121,30 @@ Cost CostOf(const Instruction& x) {
     const double times = Combinations(x);
     cost.flops *= times;
     cost.transcendentals *= times;
+  } else if (x.opcode() == Opcode::kDot) {
+    cost.flops = DotFlops(x);
   } else if (x.opcode() == Opcode::kConvolution) {
     cost.flops = ConvolutionFlops(x);
-  } else if (IsTranscendental(x.opcode())) {
+  } else if (HasTrait(x.opcode(), kTranscendental)) {
     cost.transcendentals = ElementsOf(x.shape());
   } else if (HasTrait(x.opcode(), kElementwise) && x.operand_count() > 0) {
     cost.flops = ElementsOf(x.shape());
   }
   cost.bytes = MemoryOf(x);
   return cost;
+}
+
+std::string CostsToString(const Module& module) {
+  std::string text;
+  for (const Computation* computation : module.NonFusionComputations()) {
+    text += fmt::format("{}:\n", computation->name());
+    for (const Instruction* instruction : computation->SequenceOrPostOrder()) {
+      const Cost cost = CostOf(*instruction);
+      text += fmt::format("  {}: {} flops, {} transcendentals, {} bytes\n", instruction->name(),
+                          cost.flops, cost.transcendentals, cost.bytes);
+    }
+  }
+  return text;
 }
 
 }  // namespace hlo

@@ -5,6 +5,7 @@
 // other instruction with a live leaf needs its operands as a whole.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "lib/ir/module.h"
@@ -17,6 +18,9 @@ class Liveness {
   // Whether leaf `leaf` of the value is live.
   bool IsLive(const Instruction& instruction, int64_t leaf) const;
   bool AnyLive(const Instruction& instruction) const;
+
+  // A line for each instruction: the numbers of its leaves that are live.
+  static std::string ToString(const Module& module);
 
  private:
   struct Pending {
