@@ -1,0 +1,20 @@
+// backends/common/poisoned_run.h
+//
+// The check of a buffer assignment that does not believe it: runs the module on the interpreter,
+// instruction by instruction, with every value in the memory that it was given. Memory whose values
+// are no longer needed (lib/analysis/live_range.h) is filled with garbage, so that a value that was
+// given up too early, two values in one place, or a copy that is missing show in the results.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/common/buffer_assignment.h"
+#include "lib/types/literal.h"
+
+namespace hlo {
+
+// The result of the entry. Errors: what the interpreter does not evaluate one by one.
+absl::StatusOr<Literal> PoisonedRun(const Module& module, const BufferAssignment& buffers,
+                                    absl::Span<const Literal> arguments);
+
+}  // namespace hlo
