@@ -18,6 +18,15 @@ Reachability::Reachability(const Computation& computation, size_t matrix_limit) 
     order_.push_back(node);
   }
   const size_t count = instructions_.size();
+  made_for_ = instructions_;
+  const auto by_id = [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); };
+  const auto [first, last] = std::minmax_element(made_for_.begin(), made_for_.end(), by_id);
+  // The ids of a computation follow each other as long as nothing is added elsewhere.
+  if (count > 0 && (*last)->id() - (*first)->id() < 2 * count) {
+    first_id_ = (*first)->id();
+    by_id_.assign((*last)->id() - first_id_ + 1, kNone);
+    for (Node node = 0; node < count; ++node) by_id_[made_for_[node]->id() - first_id_] = node;
+  }
   if (count > matrix_limit) return;
   words_ = (count + 63) / 64;
   rows_.assign(count * words_, 0);
@@ -26,10 +35,17 @@ Reachability::Reachability(const Computation& computation, size_t matrix_limit) 
   }
 }
 
+Reachability::Node Reachability::Known(const Instruction* instruction) const {
+  const size_t at = instruction->id() - first_id_;
+  if (at < by_id_.size() && by_id_[at] != kNone && made_for_[by_id_[at]] == instruction)
+    return by_id_[at];
+  const auto it = nodes_.find(instruction);
+  return it == nodes_.end() ? kNone : it->second;
+}
+
 Reachability::Node Reachability::NodeOf(const Instruction* instruction) const {
   while (true) {
-    if (const auto it = nodes_.find(instruction); it != nodes_.end()) {
-      Node node = it->second;
+    if (Node node = Known(instruction); node != kNone) {
       while (merged_into_[node] != node) node = merged_into_[node];
       return node;
     }
@@ -88,13 +104,25 @@ std::vector<bool> Reachability::Dependent(size_t begin, size_t end,
 Reachability::Dependents Reachability::DependentsOf(const Instruction* producer) const {
   const Node from = NodeOf(producer);
   HLO_CHECK(from != kNone);
-  const size_t begin = places_[from];
-  const std::vector<bool> dependent = Dependent(begin, order_.size(), {from});
   Dependents result;
   result.of_ = this;
   result.nodes_.assign(instructions_.size(), false);
-  for (size_t i = 1; i < dependent.size(); ++i) {
-    if (dependent[i]) result.nodes_[order_[begin + i]] = true;
+  std::vector<const Instruction*> stack = {instructions_[from]};
+  const auto visit = [&](const Instruction* user) {
+    const Node node = NodeOf(user);
+    if (node == kNone) return;
+    if (Known(user) == kNone) {  // an element that was added since: its users are those of the node
+      stack.push_back(user);
+    } else if (node != from && !result.nodes_[node]) {
+      result.nodes_[node] = true;
+      stack.push_back(instructions_[node]);
+    }
+  };
+  while (!stack.empty()) {
+    const Instruction* const top = stack.back();
+    stack.pop_back();
+    for (const Use& use : top->uses()) visit(use.user);
+    for (const Instruction* after : top->control_successors()) visit(after);
   }
   return result;
 }

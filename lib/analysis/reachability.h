@@ -8,7 +8,7 @@
 //
 //   question            with the matrix    without
 //   DependsOn           O(1)               O(edges between the places of the two)
-//   DependentsOf        O(n)               O(edges)
+//   DependentsOf        O(edges of what depends on it)
 //   Merge               O(n^2 / 64)        O(edges between the places of the members)
 //   made in             O(edges * n / 64)  O(edges)
 //
@@ -76,6 +76,7 @@ class Reachability {
   static constexpr Node kNone = ~Node{0};
 
   Node NodeOf(const Instruction* instruction) const;
+  Node Known(const Instruction* instruction) const;
   bool has_matrix() const { return words_ != 0; }
   bool Bit(Node row, Node column) const {
     return (rows_[row * words_ + column / 64] >> (column % 64) & 1) != 0;
@@ -92,12 +93,16 @@ class Reachability {
   void MergeRows(Node into, const std::vector<Node>& nodes);
 
   absl::flat_hash_map<const Instruction*, Node> nodes_;  // looked up only
-  std::vector<Node> merged_into_;                        // by node: itself, or the next to ask
-  std::vector<const Instruction*> instructions_;         // by node: whose operands count
-  std::vector<size_t> places_;                           // by node
-  std::vector<Node> order_;                              // by place; kNone: merged into another
-  size_t words_ = 0;                                     // of a row; 0: no matrix
-  std::vector<uint64_t> rows_;                           // what each node depends on
+  // A short cut to nodes_: by id from first_id_ on, where that is still whose node it was.
+  uint32_t first_id_ = 0;
+  std::vector<Node> by_id_;
+  std::vector<const Instruction*> made_for_;      // by node
+  std::vector<Node> merged_into_;                 // by node: itself, or the next to ask
+  std::vector<const Instruction*> instructions_;  // by node: whose operands count
+  std::vector<size_t> places_;                    // by node
+  std::vector<Node> order_;                       // by place; kNone: merged into another
+  size_t words_ = 0;                              // of a row; 0: no matrix
+  std::vector<uint64_t> rows_;                    // what each node depends on
 };
 
 // Of all computations of a module, each made when it is first asked for. Passes that merge take a

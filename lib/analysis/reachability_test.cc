@@ -101,6 +101,17 @@ TEST_CASE("what is merged needs what its members need", "[analysis][reachability
     CHECK(r.PlaceOf(element) == r.PlaceOf(both));
     CHECK(r.DependsOn(c.Find("e"), element));
     CHECK(r.WouldMakeCycle({both, c.Find("h")}));
+    // What reads the elements depends on the node, and what waits for it.
+    g->RemoveControlPredecessor(s);
+    g->AddControlPredecessor(both);
+    b->ReplaceAllUsesWith(element);
+    s->ReplaceAllUsesWith(element);
+    const Reachability::Dependents dependents = r.DependentsOf(both);
+    for (const std::string_view name : {"d", "g", "h", "e"}) {
+      INFO(name << " with a matrix of up to " << limit);
+      CHECK(dependents.Has(c.Find(name)));
+    }
+    CHECK_FALSE(dependents.Has(c.Find("f")));
   }
 }
 
