@@ -3,7 +3,7 @@
 
 A request is the line `TEXT_BYTES ARGUMENTS`, the text, and for each argument the line `TYPE DIM…` and its values, one in so many bytes
 as the type needs. The answer is the line `ok OUTPUTS` and the outputs in the same form, or the line `no REASON`. When XLA aborts, so
-does this process. Needs `pip install jax==0.10.2 jaxlib==0.10.2`; the text goes to XLA as StableHLO, the only form its Python takes.
+does this process. $XLA_WORKER_LOG names a file that gets a line `ok` or `no REASON` for each request. Needs `pip install jax==0.10.2 jaxlib==0.10.2`; the text goes to XLA as StableHLO, the only form its Python takes.
 """
 
 import os
@@ -34,10 +34,19 @@ def read_array(stream):
     return numpy.frombuffer(data, dtype=dtype).reshape(shape)
 
 
+def options():
+    """Each program runs once: optimised code would cost more than it saves."""
+    chosen = xla_client.CompileOptions()
+    debug = chosen.executable_build_options.debug_options
+    debug.xla_backend_optimization_level = 0
+    debug.xla_llvm_disable_expensive_passes = True
+    return chosen
+
+
 def run(text, arguments, device):
     module = _hlo.hlo_module_from_text(text)
     code = _jax.mlir.hlo_to_stablehlo(module.as_serialized_hlo_module_proto())
-    executable = device.client.compile_and_load(code, _jax.DeviceList((device,)), xla_client.CompileOptions())
+    executable = device.client.compile_and_load(code, _jax.DeviceList((device,)), options())
     buffers = [jax.device_put(a, device) for a in arguments]
     outputs = executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
     return [numpy.asarray(pieces[0]) for pieces in outputs]
@@ -47,6 +56,7 @@ def main():
     jax.config.update("jax_enable_x64", True)
     device = jax.devices("cpu")[0]
     source, sink = sys.stdin.buffer, sys.stdout.buffer
+    log = open(os.environ.get("XLA_WORKER_LOG", os.devnull), "a", buffering=1)  # noqa: SIM115: as long as the process
     while line := source.readline():
         text_bytes, count = (int(word) for word in line.split())
         text = source.read(text_bytes).decode()
@@ -54,8 +64,11 @@ def main():
             arguments = [read_array(source) for _ in range(count)]
             outputs = run(text, arguments, device)
         except Exception as error:  # what XLA refuses comes in many classes
-            sink.write(f"no {' '.join(str(error).split())[:300]}\n".encode())
+            answer = f"no {' '.join(str(error).split())[:300]}\n"
+            sink.write(answer.encode())
+            log.write(answer)
         else:
+            log.write("ok\n")
             sink.write(f"ok {len(outputs)}\n".encode())
             for output in outputs:
                 dims = "".join(f" {dim}" for dim in output.shape)
