@@ -8,7 +8,7 @@
 //   static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
 //
 // A pass that changed nothing keeps everything. With --check-analyses every question is asked before
-// each pass, and the answers that were kept are compared with new ones behind it; a wrong one is an
+// each pass, and the answers that were kept are compared with new ones after it; a wrong one is an
 // error that names the pass.
 //
 // A new analysis is an entry of AnalysisTypes and a class of lib/analysis with `kName`, a constructor

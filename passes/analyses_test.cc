@@ -58,7 +58,7 @@ TEST_CASE("a pass keeps what it declares, and everything when it changes nothing
   const auto module = AnalysesModule(kPairAndDead);
   PassContext context;
   // cse makes both analyses and changes the module: the order of calls is made again for dce, and
-  // once more behind it.
+  // once more after it.
   REQUIRE(RunPipelineText("cse,dce,cse", *module, context).ok());
   CHECK(context.analyses().made() == 4);
   CHECK(context.analyses().Known() == "call-graph, side-effects");
@@ -103,7 +103,7 @@ TEST_CASE("edges that were changed make paths and values wrong", "[passes][analy
   CHECK(values.FirstMistake(*module).starts_with("`values`: "));
 }
 
-TEST_CASE("side effects are found behind any number of calls", "[analysis][side-effects]") {
+TEST_CASE("side effects are found through any number of calls", "[analysis][side-effects]") {
   constexpr int kDepth = 200'000;
   Module module("deep");
   Computation* callee = module.AddComputation("c");

@@ -321,7 +321,7 @@ class Runner {
   const std::function<void(const FailureReport&)>& on_failure_;
   bool started_ = false, stopped_ = false;
   std::map<std::string, int64_t> seen_;  // passes by name
-  std::vector<std::string> unverified_;  // passes behind the last check of the module
+  std::vector<std::string> unverified_;  // passes after the last check of the module
   std::string diff_base_;
   std::string changed_by_ = "pipeline-start";  // not dumped yet
   int64_t dumps_ = 0;

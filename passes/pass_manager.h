@@ -34,7 +34,7 @@ absl::StatusOr<PassPlace> ParsePassPlace(std::string_view text);
 enum class PrintChanged { kNo, kNames, kModule, kDiff };
 
 struct Instrumentation {
-  // The module is verified after each pass that changed it, and once at the end behind passes that
+  // The module is verified after each pass that changed it, and once at the end after passes that
   // say they did not.
   bool verify_each = true;
   // The changed flag that a pass returns is checked against a content hash. Costs time; on in

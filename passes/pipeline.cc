@@ -151,7 +151,7 @@ class PipelineParser {
       at_ = start;
       return Error(Here(1), "expected the number of rounds of `repeat`, 0 to 1000000");
     }
-    if (!Eat('>')) return Error(Here(1), "expected `>` behind the number of rounds");
+    if (!Eat('>')) return Error(Here(1), "expected `>` after the number of rounds");
     return absl::OkStatus();
   }
 

@@ -55,7 +55,7 @@ TEST_CASE("the summary of a pass is one short line without a full stop", "[passe
   }
 }
 
-TEST_CASE("a bisect limit skips the passes behind it", "[passes][manager]") {
+TEST_CASE("a bisect limit skips the passes after it", "[passes][manager]") {
   const auto module = ParseModule(
       "HloModule m\nENTRY e {\n  x = f32[1] parameter(0)\n  d = f32[1] sine(x)\n  ROOT n = f32[1] "
       "negate(x)\n}\n");

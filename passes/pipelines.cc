@@ -20,7 +20,7 @@ constexpr PipelineStep kCpu[] = {
     {"cse", "JAX repeats constants and broadcasts"},
     {"constant_folding", "what is known now need not be computed at each run"},
     {"dce", "operands of folded instructions"},
-    {"while-loop-invariant-code-motion", "behind the inliner: it sees whole bodies"},
+    {"while-loop-invariant-code-motion", "after the inliner: it sees whole bodies"},
     {"convolution-operand-swap", "the library would multiply padding"},
     {"cpu-small-dots", "a small loop is one function when all of it is kernels"},
     {"flatten-call-graph", "buffer assignment wants one call site per computation"},
@@ -48,7 +48,7 @@ constexpr PipelineStep kGpu[] = {
     {"gpu-epilogue-fusion", "first: products take what follows them, the rest is loops"},
     {"cpu-fusion{fuse_rows=false,several_outputs=false}",
      "makes kernels as for the CPU, but for rows: a reduction ends the kernel that feeds it"},
-    {"gpu-joint-reductions", "behind it: what reads the same array reads it once"},
+    {"gpu-joint-reductions", "after it: what reads the same array reads it once"},
     {"dce", "producers that were copied into all their users"},
 };
 

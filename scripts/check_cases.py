@@ -87,7 +87,7 @@ def main():
     else:
         code, output = run(tool, rows)
         if code != 0:
-            print(f"check_cases.py: the tool ended with code {code} behind this case:\n{output.splitlines()[-1:]}")
+            print(f"check_cases.py: the tool ended with code {code} after this case:\n{output.splitlines()[-1:]}")
             return 1
         verdicts = dict(line.split("\t", 1) for line in output.splitlines())
     sections = collections.defaultdict(lambda: [0, 0])

@@ -97,7 +97,7 @@ def modules(arguments, folder):
 
 
 def xla_runs(python, names, files, folder):
-    """Yields (name of the module, pass, pipeline, text before, text after); restarts XLA behind a module on which it aborts."""
+    """Yields (name of the module, pass, pipeline, text before, text after); restarts XLA after a module on which it aborts."""
     done = 0
     while done < len(files):
         target = folder / f"xla{done}"

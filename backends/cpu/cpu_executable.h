@@ -42,7 +42,7 @@ class CpuExecutable final : public Executable {
   absl::Status Allocate();
   absl::Status AllocateForRuns();
   absl::Status ExecuteIn(ExecuteContext& context, const RunOptions& options);
-  // Memory for the wanted allocations, in order, and `extra_bytes` behind them.
+  // Memory for the wanted allocations, in order, and `extra_bytes` after them.
   absl::StatusOr<Arena> Place(int64_t extra_bytes, bool (*wanted)(const Allocation&));
 
   std::unique_ptr<Module> module_;

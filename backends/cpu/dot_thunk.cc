@@ -1,5 +1,5 @@
 // HLO dot -> DotSpec. Any number of batch, free and contracting dimensions is brought to one m, n
-// and k by joining dimensions that lie behind one another in every operand; what cannot be joined
+// and k by joining dimensions that lie one after another in every operand; what cannot be joined
 // of m and n becomes a batch dimension.
 #include <algorithm>
 

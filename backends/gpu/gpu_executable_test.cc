@@ -111,7 +111,7 @@ TEST_CASE("arguments are copied just before they are wanted", "[gpu][executable]
   const auto place = [&calls](std::string_view call) {
     return std::find(calls.begin(), calls.end(), call) - calls.begin();
   };
-  // The second copy is behind the first launch, on another stream.
+  // The second copy is after the first launch, on another stream.
   CHECK(place("s1: copy to device 16") < place("s0: launch a grid=1 block=32 arguments=2"));
   CHECK(place("s0: launch a grid=1 block=32 arguments=2") < place("s1: copy to device 32"));
   CHECK(place("s1: copy to device 32") < place("s0: launch b grid=1 block=32 arguments=2"));

@@ -34,7 +34,7 @@ TEST_CASE("what regions that choose do among equals", "[eval][choice]") {
   CHECK(OrderOf(ArgMax("GE", true, false)) == TieOrder::kFirst);
   // The last one of equals, but the first NaN.
   CHECK(OrderOf(ArgMax("GT", true, false)) == std::nullopt);
-  // NaN is equal to nothing: it hides what came before it, and is hidden by what comes behind.
+  // NaN is equal to nothing: it hides what came before it, and is hidden by what comes after.
   CHECK(OrderOf(ArgMax("GT", false, false)) == std::nullopt);
   CHECK(OrderOf(ArgMax("GE", false, true)) == std::nullopt);
   CHECK(OrderOf(ArgMax("GT", false, false), Nan::kNone) == TieOrder::kLast);

@@ -36,7 +36,7 @@ class AttributeParser {
       return absl::OkStatus();
     }
     RETURN_IF_ERROR(ParseDictionary(table));
-    return rest_.empty() ? absl::OkStatus() : Bad("nothing behind the attributes");
+    return rest_.empty() ? absl::OkStatus() : Bad("nothing after the attributes");
   }
 
  private:

@@ -11,7 +11,7 @@ namespace hlo {
 
 namespace internal {
 
-// Copies `text` to `to` and returns the byte behind it; short texts without a call.
+// Copies `text` to `to` and returns the byte after it; short texts without a call.
 inline char* PutShort(char* to, std::string_view text) {
   const char* from = text.data();
   const size_t size = text.size();

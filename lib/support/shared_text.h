@@ -50,7 +50,7 @@ class SharedText {
   }
 
  private:
-  // The characters stand behind it. There is none for the empty text.
+  // The characters stand after it. There is none for the empty text.
   struct Block {
     std::atomic<uint32_t> references{1};
     size_t size = 0;

@@ -25,7 +25,7 @@ class WarningList {
     kind.last = kept_.size() - 1;
   }
   bool empty() const { return kept_.empty(); }
-  // In the order of the text; behind the last one kept of a kind a note counts those that were not.
+  // In the order of the text; after the last one kept of a kind a note counts those that were not.
   std::vector<Diagnostic> Take();
 
  private:

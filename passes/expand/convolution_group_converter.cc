@@ -133,7 +133,7 @@ class GroupedConvolution {
     return b_.Reshape(x, SplitShape(x->shape(), dim, groups).dims());
   }
 
-  // Numbers of dimensions when one more stands before or behind `at`.
+  // Numbers of dimensions when one more stands before or after `at`.
   static DimVec ShiftedFor(int64_t at, DimVec dims, int64_t& other) {
     for (int64_t& dim : dims) dim += dim > at ? 1 : 0;
     other += other > at ? 1 : 0;

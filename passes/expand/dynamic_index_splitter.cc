@@ -3,7 +3,7 @@
 namespace hlo {
 namespace {
 
-// Where the starts stand among the operands: behind the array and, for an update, what is written.
+// Where the starts stand among the operands: after the array and, for an update, what is written.
 int FirstStart(const Instruction& slice) { return slice.opcode() == Opcode::kDynamicSlice ? 1 : 2; }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kMostIndices = 15;
 
-// Emitted with loops or branches of their own, behind which values are computed again.
+// Emitted with loops or branches of their own, after which values are computed again.
 constexpr Opcode kForgetful[] = {Opcode::kConcatenate, Opcode::kDot,    Opcode::kDynamicUpdateSlice,
                                  Opcode::kPad,         Opcode::kReduce, Opcode::kReduceWindow};
 

@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Users further behind the product than this are not looked for.
+// Users further from the product than this are not looked for.
 constexpr size_t kWindow = 4096;
 // An operand of as many times fewer elements than the result is computed inside.
 constexpr int64_t kSmallPart = 2;

@@ -1,4 +1,4 @@
-// Puts the elementwise operations behind a product into its kernel.
+// Puts the elementwise operations after a product into its kernel.
 //
 //   d = bf16[m,n] dot(x, w)
 //   b = bf16[m,n] broadcast(bias)

@@ -21,7 +21,7 @@ class Rearranges {
     for (Instruction* candidate : candidates_) {
       if (!chosen_.contains(candidate)) continue;
       if (!context_.MayRewrite()) return changed;
-      context_.Passed(*candidate, "the reshapes of its operands move behind it");
+      context_.Passed(*candidate, "the reshapes of its operands move after it");
       RETURN_IF_ERROR(Sink(candidate));
       context_.Count("moved");
       changed = true;

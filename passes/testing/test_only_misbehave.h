@@ -8,7 +8,7 @@
 //   how=internal  an error of our own
 //   how=invalid   breaks the module: the instruction's shape is no longer what its rule says
 //   how=hide      the same, but says that nothing changed
-//   how=lie       puts a copy behind the instruction but says that nothing changed
+//   how=lie       puts a copy after the instruction but says that nothing changed
 //   how=stale     writes to the host although it declares to keep what is known of side effects
 //
 // With `operand`, only where an operand has that opcode.

@@ -79,7 +79,7 @@ std::string Difference(std::string_view a, std::string_view b) {
   return fmt::format("`{}` becomes `{}`", line(a), line(b));
 }
 
-// Bodies that are written in full behind these operations are not read there.
+// Bodies that are written in full after these operations are not read there.
 bool HasUnreadableBodies(const Module& module) {
   for (const Computation* computation : module.computations()) {
     if (computation->execution_thread() != "main") return true;

@@ -149,7 +149,7 @@ void TakeToken(Change& c) {
   c.Replace(to.begin, to.end, c.other.substr(from.begin, from.end - from.begin));
 }
 
-// The balanced bracket group that opens at or behind a random place; empty when there is none.
+// The balanced bracket group that opens at or after a random place; empty when there is none.
 TextToken Group(std::string_view text, char open, FuzzRandom& random) {
   std::vector<size_t> opens;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -224,7 +224,7 @@ void TakeLine(Change& c) {
             c.other.substr(from.begin, from.end - from.begin));
 }
 
-// An attribute of another line put behind a line.
+// An attribute of another line put after a line.
 void TakeAttribute(Change& c) {
   const TextToken from = Line(c.other, c.random);
   const std::string_view line = c.other.substr(from.begin, from.end - from.begin);

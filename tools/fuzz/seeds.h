@@ -14,7 +14,7 @@ namespace hlo {
 absl::StatusOr<std::vector<std::string>> ReadSeeds(const std::vector<std::string>& paths,
                                                    size_t max_length);
 
-// The string behind `"input": ` in a line of JSON; "" when there is none.
+// The string after `"input": ` in a line of JSON; "" when there is none.
 std::string InputOfCase(std::string_view line);
 
 }  // namespace hlo

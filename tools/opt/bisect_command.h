@@ -12,7 +12,7 @@
 namespace hlo {
 
 // Prints which pass of `pipeline`, and which of its rewrites, makes `command` fail. The command gets
-// a file in the place of `{}`, or behind it. The exit code: a mismatch when no pass is to blame.
+// a file in the place of `{}`, or after it. The exit code: a mismatch when no pass is to blame.
 absl::StatusOr<int> BisectCommand(
     const Pipeline& pipeline, const Instrumentation& instrumentation,
     const std::function<absl::StatusOr<std::unique_ptr<Module>>()>& load,

@@ -31,7 +31,7 @@ std::vector<std::string_view> OptPlatformNames();
 struct StageInfo {
   std::string_view name;
   std::string_view platforms;  // separated by commas; empty: all
-  std::string_view form;       // of the module behind the platform's passes: a word of --emit; or
+  std::string_view form;       // of the module after the platform's passes: a word of --emit; or
   std::string_view run_emit;   // what hlo-run --emit= shows of the module before them
   std::string_view head = "";  // a line in front
 };

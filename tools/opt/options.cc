@@ -136,7 +136,7 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("verify-input", &o.verify_input,
             "check the module when it is read (default on); without, anything may happen later");
   flags.Add("verify-each", &o.verify_each,
-            "check the module behind passes that changed it (default on)");
+            "check the module after passes that changed it (default on)");
   flags.Add("verify-roundtrip", &o.verify_roundtrip, "the printed result must read back equal");
   flags.Add(
       "check-changed-flag,verify-change-flag,xla-unsupported-crash-on-hlo-pass-silent-hlo-change",
@@ -164,7 +164,7 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("disable-rule,disable-rules", &o.disable_rules, V::Some(), "NAMES",
             "leave these rules out");
   flags.Add("start-at,xla-run-hlo-passes-starting-from", &o.start_at, V::Passing(PassPlaceMistake),
-            "NAME", "skip the passes before it (NAME#2: the second); --stop-after: those behind");
+            "NAME", "skip the passes before it (NAME#2: the second); --stop-after: those after");
   flags.Add("start-after", &o.start_after, V::Passing(PassPlaceMistake), "NAME");
   flags.Add("stop-after", &o.stop_after, V::Passing(PassPlaceMistake), "NAME");
   flags.Add("xla-disable-all-hlo-passes", &o.disable_all);

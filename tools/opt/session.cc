@@ -454,7 +454,7 @@ class Session {
     }
   }
 
-  // Tables behind the last input; names that were given for nothing.
+  // Tables after the last input; names that were given for nothing.
   int Report() {
     const auto wanted = [](const std::string& form) { return !form.empty() && form != "false"; };
     if (wanted(options_.time_passes) || options_.track_memory) {

@@ -82,7 +82,7 @@ absl::StatusOr<FailureTest> FailureTest::Make(FailureOptions options,
 
 namespace {
 
-// The file in the place of `{}`, or behind the words.
+// The file in the place of `{}`, or after the words.
 std::vector<std::string> WithFile(std::vector<std::string> words, const std::string& file) {
   bool has_place = false;
   for (std::string& word : words) {

@@ -196,7 +196,7 @@ class Runner {
     return head + "\n";
   }
 
-  // Files that could not be written behind a long run.
+  // Files that could not be written after a long run.
   absl::Status CheckOutputs() const {
     if (!options_.json.empty()) RETURN_IF_ERROR(CheckWritable(options_.json));
     if (!options_.output_dir.empty()) RETURN_IF_ERROR(CheckOutputFolder(options_.output_dir));

@@ -4,7 +4,7 @@
 //   ROOT s = f32[4] add(x, y)
 //
 // What is announced is `expected-error`, `expected-warning` or `expected-note`. The text between
-// the braces must occur in the message; with `-re` behind the kind it may hold regular expressions
+// the braces must occur in the message; with `-re` after the kind it may hold regular expressions
 // in double braces: `expected-error-re {{found {{[0-9]+}} operands}}`. The place is the comment's
 // own line, or
 //

@@ -17,7 +17,7 @@ namespace hlo {
 
 class FlagValues {
  public:
-  // What is wrong with a value, as it stands behind "`--flag`": "expects …, found `x`", or ": …".
+  // What is wrong with a value, as it stands after "`--flag`": "expects …, found `x`", or ": …".
   // Empty: nothing.
   using Test = std::function<std::string(const std::string& value)>;
 

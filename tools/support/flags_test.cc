@@ -80,7 +80,7 @@ TEST_CASE("what cannot be read is named", "[tools][flags]") {
   }
 }
 
-TEST_CASE("a number behind a flag whose value may be left out is its value", "[tools][flags]") {
+TEST_CASE("a number after a flag whose value may be left out is its value", "[tools][flags]") {
   Fixture f;
   REQUIRE(f.Parse({"--level", "7", "-level", "file"}).ok());
   CHECK(f.level == 2);

@@ -22,7 +22,7 @@ struct ParameterLeaf {
 std::vector<ParameterLeaf> ParameterLeaves(const Computation& computation);
 // The array leaves of a value, in order; they share its data.
 std::vector<Literal> ArrayLeaves(const Literal& value);
-// The value of this shape made of array leaves, taken in order from `at` on; `at` moves behind
+// The value of this shape made of array leaves, taken in order from `at` on; `at` moves past
 // them.
 Literal FromLeaves(Shape shape, const std::vector<Literal>& leaves, size_t& at);
 

@@ -30,7 +30,7 @@ class Fold {
 
   // Lets the elements be shared out among lanes and loops: what each of them begins with, given
   // the initial values; nothing where elements must be combined one after the other. From then on
-  // values carry their position behind them, if positions decide.
+  // values carry their position after them, if positions decide.
   std::optional<Values> StartsOfLanes(const Values& initial, int64_t elements);
   // The number of carried values.
   size_t count() const { return count_ + (has_positions() ? 1 : 0); }

@@ -69,7 +69,7 @@ class FftLine final {
   FftLine(int64_t length, bool is_inverse, const FftKernels<T>& kernels);
 
   int64_t length() const { return length_; }
-  // Numbers of T that each part of a line takes: whole vectors may be read behind its end.
+  // Numbers of T that each part of a line takes: whole vectors may be read past its end.
   int64_t part_size() const { return length_ + kernels_.lanes; }
   int64_t work_size() const;
 

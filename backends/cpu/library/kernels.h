@@ -6,7 +6,7 @@
 //
 // Layout of packed operands: a strip holds `width` rows (of lhs) or columns (of rhs), element (i,
 // k) of a strip at k * width + i; missing rows are zero. Where `group` is above 1, an element is a
-// word of so many neighbours along k, zero behind the last.
+// word of so many neighbours along k, zero after the last.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ struct KernelArguments {
   llvm::Value* scratch = nullptr;
 };
 
-// Appends the code at the insertion point of `b`, and leaves it behind what was appended.
+// Appends the code at the insertion point of `b`, and leaves it after what was appended.
 void EmitBody(const Kernel& kernel, const EmitOptions& options, const KernelArguments& arguments,
               llvm::IRBuilder<>& b);
 

@@ -6,7 +6,7 @@
 //
 // The model is CUDA's: memory is a flat space of 64-bit addresses, work is put on streams in order
 // and done later, events order streams against each other, Synchronize waits. A failing kernel
-// makes the stream's Synchronize fail; what was put behind it does not run.
+// makes the stream's Synchronize fail; what was put after it does not run.
 //
 // Host memory given to copies must stay alive and unchanged until the stream is synchronised.
 #pragma once

@@ -27,7 +27,7 @@ class Staging final {
  private:
   struct Slot {
     std::byte* memory = nullptr;
-    std::unique_ptr<Event> event;  // behind the copies of the slot
+    std::unique_ptr<Event> event;  // after the copies of the slot
     bool pending = false;          // the event was recorded, and nobody has waited for it
     int64_t used = 0;              // bytes of it that hold something for the device
     void* destination = nullptr;   // of what the device writes into it

@@ -68,7 +68,7 @@ TEST_CASE("products take bias, scale, activation, residual and convert in", "[gp
   }
 }
 
-TEST_CASE("a product that is used twice behind itself is computed once", "[gpu][epilogue]") {
+TEST_CASE("a product that is used twice after itself is computed once", "[gpu][epilogue]") {
   for (const char* type : {"f32", "bf16"}) {
     const std::string text = fmt::format(R"(HloModule m
 ENTRY main {{
@@ -135,7 +135,7 @@ TEST_CASE("convolutions take what follows them in", "[gpu][epilogue]") {
   }
 }
 
-TEST_CASE("what no kernel computes behind a product is refused with its name", "[gpu][epilogue]") {
+TEST_CASE("what no kernel computes after a product is refused with its name", "[gpu][epilogue]") {
   const std::string message = RefusalOf(R"(HloModule m
 f { x = f32[8,4] parameter(0)
   w = f32[4,8] parameter(1)
@@ -145,7 +145,7 @@ ENTRY main { x = f32[8,4] parameter(0)
   w = f32[4,8] parameter(1)
   ROOT r = f32[8,8] fusion(x, w), kind=kOutput, calls=f
 })");
-  CHECK_THAT(message, Catch::Matchers::Contains("`r` behind the product is not elementwise"));
+  CHECK_THAT(message, Catch::Matchers::Contains("`r` after the product is not elementwise"));
 }
 
 // ---- reductions ----

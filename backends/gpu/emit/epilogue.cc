@@ -36,7 +36,7 @@ Decision CanFollow(const Instruction& fusion, const Instruction& product) {
     for (const Instruction* operand : i->operands()) after = after || depends[operand];
     depends[i] = after;
     if (after && (!cpu::IsFusibleElementwise(*i) || i->shape().dims() != product.shape().dims()))
-      return No("`{}` behind the product is not elementwise", i->name());
+      return No("`{}` after the product is not elementwise", i->name());
     if (const Decision kernel = cpu::IsKernel(*i); !kernel) return kernel;
   }
   return depends[body.root()] ? Yes() : No("its result does not depend on the product");

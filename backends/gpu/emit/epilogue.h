@@ -1,7 +1,7 @@
 // backends/gpu/emit/epilogue.h
 //
 // What a fusion computes from each result of its dot or convolution before it is stored: the
-// elementwise operations behind the product (passes/gpu/gpu_epilogue_fusion.h). Internal to this
+// elementwise operations after the product (passes/gpu/gpu_epilogue_fusion.h). Internal to this
 // folder: includes LLVM headers.
 #pragma once
 

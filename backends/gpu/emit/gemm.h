@@ -25,7 +25,7 @@ struct GemmSide {
   // Neighbours in memory differ in the free index, else in the depth.
   bool along_free = false;
   // Where runs of neighbours that begin at a multiple of `run` and are as long lie in one buffer,
-  // one behind the other: the buffer and the place of an element. run = 1: nothing is known.
+  // one after the other: the buffer and the place of an element. run = 1: nothing is known.
   int run = 1;
   int buffer = -1;
   std::function<llvm::Value*(llvm::Value*, llvm::Value*, llvm::Value*)> place;

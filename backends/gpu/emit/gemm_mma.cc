@@ -220,7 +220,7 @@ class MmaEmission {
   // ---- fragments and products ----
 
   // The four words of a 16 (free) x 16 (depth) fragment by ldmatrix. Lanes 8 i to 8 i + 7 point to
-  // the rows of 8 x 8 matrix i; `free_first`: matrix 1 lies behind matrix 0 along the free index,
+  // the rows of 8 x 8 matrix i; `free_first`: matrix 1 lies after matrix 0 along the free index,
   // else along the depth.
   Words LoadPairs(const Side& side, llvm::Value* stage, llvm::Value* free0, int depth0,
                   bool free_first) {

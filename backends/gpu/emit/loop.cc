@@ -81,7 +81,7 @@ absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs
                          [&] { return StoreLanes(emitter, outputs, base, lanes); }));
     const int64_t rest = count % lanes;
     if (rest == 0) return absl::OkStatus();
-    // The thread behind the last full one takes what is left.
+    // The thread after the last full one takes what is left.
     llvm::Value* const is_last = k.b().CreateICmpEQ(base, k.Index(count - rest));
     return k.If(is_last, [&]() -> absl::Status {
       const auto one = [&](llvm::Value* i, const EmittedList&) -> absl::StatusOr<EmittedList> {

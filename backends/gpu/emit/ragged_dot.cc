@@ -1,5 +1,5 @@
 // ragged-dot: a thread for each result element. Groups are intervals of the ragged dimension of the
-// left side, one behind the other, of the sizes in operand 2:
+// left side, one after the other, of the sizes in operand 2:
 //
 //   of rows         rows of group g meet matrix g of the right side; rows of no group give zeros
 //   contracted      result g sums over the positions of group g

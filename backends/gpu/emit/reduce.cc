@@ -1,5 +1,5 @@
 // Reductions that end a kernel: those of the same dimensions of arrays of the same dimensions
-// together, with what is elementwise behind them, and with results of the size of what they reduce.
+// together, with what is elementwise after them, and with results of the size of what they reduce.
 //
 //   rows     the minor-most dimension is reduced: a warp or a block for each result, threads side by
 //            side along the row, 16 bytes each where rows lie in one piece, then shuffles
@@ -28,7 +28,7 @@ constexpr int64_t kFewOutputs = 64;
 // Reductions of one shape, and the fusion's outputs that their kernel stores.
 struct ReduceGroup {
   std::vector<const Instruction*> reduces;
-  std::vector<KernelOutput> results;   // the reductions, or elementwise operations behind them
+  std::vector<KernelOutput> results;   // the reductions, or elementwise operations after them
   std::vector<KernelOutput> elements;  // of the dimensions of what is reduced
 };
 
@@ -370,7 +370,7 @@ class ReduceEmission {
   int64_t outputs_ = 1;
   int64_t elements_ = 1;
   bool minor_reduced_ = false;
-  bool in_one_piece_ = true;  // no kept dimension behind a reduced one
+  bool in_one_piece_ = true;  // no kept dimension after a reduced one
   int lanes_ = 1;
   int64_t chunks_ = 1;  // of lanes_ elements, per output
 };

@@ -53,7 +53,7 @@ Exchange ExchangeOf(const Instruction& collective) {
         std::vector<Shape>(exchange.to.begin() + static_cast<std::ptrdiff_t>(operands),
                            exchange.to.begin() + static_cast<std::ptrdiff_t>(2 * operands));
   }
-  // What a -done form reads: the results behind the operands.
+  // What a -done form reads: the results after the operands.
   const Opcode source = collective.operand_count() > 0 ? collective.operand(0)->opcode() : opcode;
   if (IsDone(opcode) &&
       (source == Opcode::kAllGatherStart || source == Opcode::kCollectivePermuteStart)) {

@@ -125,7 +125,7 @@ class LineTiles {
   struct Place {
     llvm::Value *line, *position;
   };
-  // Segments of all lines one behind the other.
+  // Segments of all lines one after the other.
   Place Of(KernelBuilder& k, llvm::Value* local) const {
     llvm::Value* const all = k.Add(k.Scale(k.BlockIndex(), tile_), local);
     llvm::Value* const tile = k.Div(all, segment_);
@@ -180,7 +180,7 @@ absl::Status AddTiles(const MergeSort& sort, const Frame& frame, const std::vect
     };
     return EmitTileSort(emitter, tile);
   };
-  // What is behind the last element is counted, too.
+  // What is after the last element is counted, too.
   Frame wider = frame;
   wider.largest = std::max(frame.largest, tiles.blocks() * tiles.tile());
   ASSIGN_OR_RETURN(const int kernel, AddKernel(wider, tiles.tile() / 2, 0, plan, body));

@@ -39,7 +39,7 @@ class TileSortEmission {
     ASSIGN_OR_RETURN(const EmittedList values, k_.Guarded(
                                                    valid, [&] { return sort_.load(local); }, none));
     Write(local, values);
-    // The place where it was; behind all of these where there is nothing.
+    // The place where it was; after all of these where there is nothing.
     llvm::Value* const order = k_.b().CreateSelect(valid, local, k_.Offset(local, sort_.tile));
     k_.StoreShared(order_, local, {order, nullptr});
     return absl::OkStatus();

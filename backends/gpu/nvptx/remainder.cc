@@ -16,7 +16,7 @@ namespace {
 
 struct Layout {
   unsigned bits;      // of the type
-  unsigned fraction;  // digits behind the leading one
+  unsigned fraction;  // digits after the leading one
   int bias;           // of m * 2^(e - bias)
 };
 
