@@ -92,7 +92,11 @@ Literal Literal::Filled(Shape shape, double value) {
   return literal;
 }
 
-Literal Literal::One(ElementType type) { return Filled(Shape::Scalar(type), 1); }
+// What keeps every value it is multiplied by: of s1, which has no 1, the value with the bits of 1.
+Literal Literal::One(ElementType type) {
+  if (IsInteger(type)) return Scalar(type, int64_t{1});
+  return Filled(Shape::Scalar(type), 1);
+}
 Literal Literal::MinValue(ElementType type) { return ExtremeValue(type, /*largest=*/false); }
 Literal Literal::MaxValue(ElementType type) { return ExtremeValue(type, /*largest=*/true); }
 

@@ -152,6 +152,9 @@ TEST_CASE("extreme values", "[types][literal]") {
   CHECK(Literal::MaxValue(ElementType::kU64).GetInt() == -1);
   CHECK(Literal::MaxValue(ElementType::kPred).GetInt() == 1);
   CHECK(Literal::MinValue(ElementType::kU2).GetInt() == 0);
+  CHECK(Literal::One(ElementType::kS1).GetInt(0) == -1);
+  CHECK(Literal::One(ElementType::kU1).GetInt(0) == 1);
+  CHECK(Literal::One(ElementType::kS64).GetInt(0) == 1);
   CHECK(Literal::One(ElementType::kC64).GetComplex() == std::complex<double>(1, 0));
 }
 
