@@ -52,6 +52,11 @@ def run(text, arguments, device):
     return [numpy.asarray(pieces[0]) for pieces in outputs]
 
 
+def data_of(array):
+    """A byte for each number of few bits, with its sign in all of them: in memory the upper ones are not defined."""
+    return array.astype(numpy.int8) if NAMES[array.dtype] in ("s2", "s4") else array
+
+
 def main():
     jax.config.update("jax_enable_x64", True)
     device = jax.devices("cpu")[0]
@@ -72,7 +77,7 @@ def main():
             sink.write(f"ok {len(outputs)}\n".encode())
             for output in outputs:
                 dims = "".join(f" {dim}" for dim in output.shape)
-                sink.write(f"{NAMES[output.dtype]}{dims}\n".encode() + numpy.ascontiguousarray(output).tobytes())
+                sink.write(f"{NAMES[output.dtype]}{dims}\n".encode() + numpy.ascontiguousarray(data_of(output)).tobytes())
         sink.flush()
 
 

@@ -17,16 +17,28 @@ constexpr Difference kDifferences[] = {
        return instruction.opcode() == Opcode::kConvolution &&
               instruction.attrs<ConvolutionAttrs>().convolution_kind == ConvolutionKind::kDgrad;
      }},
-    {"XLA returns the operand of a reduce over no dimensions and forgets the initial value",
+    {"XLA makes a reshape of a reduce over one element each, and forgets the initial value",
      [](const Instruction& instruction) {
        return instruction.opcode() == Opcode::kReduce &&
-              instruction.attrs<ReduceAttrs>().dimensions.empty();
+              absl::c_all_of(instruction.attrs<ReduceAttrs>().dimensions, [&](int64_t dimension) {
+                return instruction.operand(0)->shape().dim(static_cast<int>(dimension)) == 1;
+              });
      }},
     {"XLA:CPU returns memory that nobody wrote for a transform of length 0",
      [](const Instruction& instruction) {
        if (instruction.opcode() != Opcode::kFft) return false;
        const DimVec& lengths = instruction.attrs<FftAttrs>().fft_length;
        return absl::c_linear_search(lengths, 0);
+     }},
+    {"XLA folds count-leading-zeros of negative constants to negative numbers",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kClz && IsSigned(instruction.shape().element_type());
+     }},
+    {"XLA drops updates whose index vectors have no elements, though each has its place",
+     [](const Instruction& instruction) {
+       if (instruction.opcode() != Opcode::kScatter) return false;
+       const int indices = instruction.operand_count() / 2;
+       return instruction.operand(indices)->shape().IsZeroSized();
      }},
     {"the numbers of `rng` depend on the generator",
      [](const Instruction& instruction) { return instruction.opcode() == Opcode::kRng; }},

@@ -143,6 +143,14 @@ void GrowSort(Sketch& s) {
   });
   if (x == nullptr) return;
   const ElementType type = x->shape().element_type();
+  const bool total_order = IsFloat(type) && s.random().OneIn(2);
+  // A NaN is neither before nor after anything: only the total order has a place for it.
+  if (IsFloat(type) && !total_order) {
+    x = s.Make([&](Builder& b) {
+      return b.Select(b.Compare(x, x, ComparisonDirection::kEq), x, b.ConstantLike(x, 1));
+    });
+    if (x == nullptr) return;
+  }
   std::vector<Instruction*> operands = {x};
   for (size_t i = s.random().Below(3); i > 0; --i)
     operands.push_back(s.Value(Shape::Array(s.Type(), x->shape().dims())));
@@ -157,7 +165,7 @@ void GrowSort(Sketch& s) {
            AttrsPtr::Make(SortAttrs{.dimensions = {dimension}, .is_stable = is_stable}),
            {SortRegion(s.module(), types,
                        s.random().OneIn(2) ? ComparisonDirection::kLt : ComparisonDirection::kGt,
-                       IsFloat(type) && s.random().OneIn(2))});
+                       total_order)});
   if (sorted == nullptr || operands.size() == 1) return;
   for (size_t i = 0; i < operands.size(); ++i) {
     s.Make([&](Builder& b) { return b.GetTupleElement(sorted, static_cast<int64_t>(i)); });
