@@ -198,10 +198,7 @@ class ProgramEmitter {
       const auto it = planned_.find(&instruction);
       if (it == planned_.end()) return false;
       const BufferPair pair{operand, leaf};
-      const auto has = [&pair](const std::vector<BufferPair>& pairs) {
-        return std::find(pairs.begin(), pairs.end(), pair) != pairs.end();
-      };
-      return has(it->second.plan.in_place) || has(WantsToShare(instruction));
+      return Contains(it->second.plan.in_place, pair) || Contains(WantsToShare(instruction), pair);
     };
     return hooks;
   }
@@ -209,16 +206,8 @@ class ProgramEmitter {
   // Emits the kernels again whose operand and result came to lie in one buffer.
   absl::Status PlanShared() {
     for (const Instruction* instruction : kernel_order_) {
-      const std::vector<BufferSlice> results = program_.buffers->slices(*instruction);
       FamilyOptions family = family_;
-      for (int o = 0; o < instruction->operand_count(); ++o) {
-        const std::vector<BufferSlice> operand = program_.buffers->slices(*instruction->operand(o));
-        for (size_t r = 0; r < results.size(); ++r) {
-          if (operand.size() == 1 && operand[0].allocation >= 0 && operand[0] == results[r]) {
-            family.shared.push_back({o, static_cast<int>(r)});
-          }
-        }
-      }
+      family.shared = SharedPairs(*instruction, *program_.buffers);
       PlannedKernel& planned = planned_[instruction];
       if (!family.shared.empty()) {
         ASSIGN_OR_RETURN(planned.plan, EmitFusion(*instruction, family));

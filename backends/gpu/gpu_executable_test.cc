@@ -8,10 +8,10 @@
 
 #include "backends/gpu/device/caching_device.h"
 #include "backends/gpu/device/recording_device.h"
-#include "backends/gpu/device/simulated_device.h"
 #include "backends/gpu/device/staging.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/program.h"
+#include "backends/gpu/sim/simulated_device.h"
 #include "lib/support/strings.h"
 #include "parser/parser.h"
 

@@ -86,8 +86,7 @@ class ProgramEmitter {
     if (NeedsNoCode(instruction) || IsControl(instruction.opcode())) return false;
     const auto [it, is_new] = in_place_.try_emplace(&instruction);
     if (is_new) it->second = InPlacePairs(instruction);
-    return std::find(it->second.begin(), it->second.end(), BufferPair{operand, leaf}) !=
-           it->second.end();
+    return Contains(it->second, {operand, leaf});
   }
 
   absl::StatusOr<ThunkList> Emit(const Computation& computation) {
@@ -111,26 +110,14 @@ class ProgramEmitter {
     return thunks;
   }
 
-  // Leaves of operands that lie in the memory of a result.
-  FamilyOptions OptionsOf(const Instruction& instruction) const {
-    const std::vector<BufferSlice> results = program_.buffers->slices(instruction);
-    FamilyOptions family;
-    for (int o = 0; o < instruction.operand_count(); ++o) {
-      const std::vector<BufferSlice> operand = program_.buffers->slices(*instruction.operand(o));
-      for (size_t r = 0; r < results.size(); ++r) {
-        if (operand.size() == 1 && operand[0].allocation >= 0 && operand[0] == results[r])
-          family.shared.push_back({o, static_cast<int>(r)});
-      }
-    }
-    return family;
-  }
-
   // Kernels as LLVM IR, on several threads: each is code of its own.
   void EmitKernels() {
     ThreadPool pool(options_.threads);
     pool.ParallelForDynamic(std::ssize(plans_), [this](int64_t i, int /*worker*/) {
       Planned& planned = plans_[static_cast<size_t>(i)];
-      planned.plan = EmitInstruction(*planned.instruction, OptionsOf(*planned.instruction));
+      FamilyOptions family;
+      family.shared = SharedPairs(*planned.instruction, *program_.buffers);
+      planned.plan = EmitInstruction(*planned.instruction, family);
     });
   }
 
@@ -173,9 +160,9 @@ class ProgramEmitter {
     const Instruction* instruction;
     absl::StatusOr<KernelPlan> plan;
   };
-  std::vector<Planned> plans_;                                   // in the order of CheckAll
-  absl::flat_hash_map<const Instruction*, size_t> plan_number_;  // looked up only
-  absl::flat_hash_map<const Instruction*, std::vector<BufferPair>> in_place_;  // looked up only
+  std::vector<Planned> plans_;                                     // in the order of CheckAll
+  absl::flat_hash_map<const Instruction*, size_t> plan_number_;    // looked up only
+  absl::flat_hash_map<const Instruction*, BufferPairs> in_place_;  // looked up only
   absl::flat_hash_map<std::string, int> by_code_;
 };
 

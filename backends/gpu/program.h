@@ -7,15 +7,10 @@
 
 #include "backends/backend.h"
 #include "backends/common/thunk.h"
+#include "backends/gpu/device/device.h"
 #include "lib/ir/module.h"
 
 namespace hlo::gpu {
-
-// One kernel that some instructions share; equal code is there once.
-struct UniqueKernel {
-  std::string name;     // of the first instruction that wants it
-  std::string bitcode;  // its function is kKernelName
-};
 
 struct Program {
   std::unique_ptr<BufferAssignment> buffers;

@@ -9,22 +9,6 @@
 
 namespace hlo::cpu {
 
-tile::ElementAttrs ElementAttrsOf(const Instruction& instruction) {
-  tile::ElementAttrs attrs;
-  if (instruction.opcode() == Opcode::kCompare) {
-    const auto& compare = instruction.attrs<CompareAttrs>();
-    attrs.direction = compare.direction;
-    const bool total = compare.type == ComparisonType::kTotalOrder;
-    attrs.comparison = total ? ComparisonType::kTotalOrder : ComparisonType::kFloat;
-  }
-  if (instruction.opcode() == Opcode::kReducePrecision) {
-    const auto& precision = instruction.attrs<ReducePrecisionAttrs>();
-    attrs.exponent_bits = static_cast<int8_t>(precision.exponent_bits);
-    attrs.mantissa_bits = static_cast<int8_t>(precision.mantissa_bits);
-  }
-  return attrs;
-}
-
 Value FusionEmitter::EmitLiteral(const Literal& literal, int64_t linear) {
   std::array<uint64_t, 2> bits = {0, 0};
   const int bytes = ByteSize(literal.element_type());

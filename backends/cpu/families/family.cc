@@ -9,64 +9,14 @@
 
 namespace hlo::cpu {
 
-const Instruction* RootOf(const Instruction& fusion) {
-  return fusion.IsFusion() ? fusion.fused_computation()->root() : &fusion;
-}
-
-std::vector<const Instruction*> BodyOf(const Instruction& fusion) {
-  if (!fusion.IsFusion()) return {&fusion};
-  std::vector<const Instruction*> body;
-  for (const Instruction* i : fusion.fused_computation()->instructions()) {
-    if (i->opcode() != Opcode::kParameter) body.push_back(i);
-  }
-  return body;
-}
-
 absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& b,
                                       FusionEmitter& emitter) {
-  KernelFrame frame;
-  const auto add_leaves = [&](Shape shape, bool written) -> absl::Status {
-    absl::Status status;
-    ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
-      if (!leaf.IsArray() || leaf.has_dynamic_dims()) {
-        status =
-            Unsupported(fusion.loc(), "platform `cpu` cannot run `{}` with a value of shape {} yet",
-                        fusion.opcode_text(), leaf);
-        return;
-      }
-      b.AddBuffer(tile::BufferKind::kArgument, leaf.element_type(), leaf.element_count(), written);
-    });
-    return status;
-  };
-  for (int i = 0; i < fusion.operand_count(); ++i) {
-    const int first = static_cast<int>(b.kernel().buffers.size());
-    RETURN_IF_ERROR(add_leaves(fusion.operand(i)->shape(), /*written=*/false));
-    if (!fusion.IsFusion()) {
-      emitter.BindBuffer(fusion.operand(i), first);
-    } else if (i < fusion.fused_computation()->parameter_count()) {  // more operands may be given
-      emitter.BindBuffer(fusion.fused_computation()->parameter(i), first);
-    }
+  ASSIGN_OR_RETURN(KernelFrame frame, MakeKernelFrame(fusion, "cpu"));
+  for (const Shape array : frame.arrays) {
+    const bool written = std::ssize(b.kernel().buffers) >= frame.operand_buffers;
+    b.AddBuffer(tile::BufferKind::kArgument, array.element_type(), array.element_count(), written);
   }
-  frame.operand_buffers = static_cast<int>(b.kernel().buffers.size());
-  RETURN_IF_ERROR(add_leaves(fusion.shape(), /*written=*/true));
-  frame.body = BodyOf(fusion);
-  const Instruction* const root = RootOf(fusion);
-  int buffer = frame.operand_buffers;
-  if (root->shape().IsArray()) {
-    frame.outputs.push_back({root, 0, buffer, root->shape()});
-  } else if (root->opcode() == Opcode::kTuple) {
-    for (const Instruction* element : root->operands())
-      frame.outputs.push_back({element, 0, buffer++, element->shape()});
-  } else {
-    for (int i = 0; i < root->shape().element_count_of_tuple(); ++i) {
-      frame.outputs.push_back({root, i, buffer++, root->shape().element(i)});
-    }
-  }
-  for (const KernelOutput& output : frame.outputs) {
-    if (!output.shape.IsArray()) {
-      return Unsupported(fusion.loc(), "platform `cpu` cannot run a fusion with nested tuples yet");
-    }
-  }
+  for (const auto& [value, buffer] : frame.bindings) emitter.BindBuffer(value, buffer);
   return frame;
 }
 
@@ -102,9 +52,8 @@ int64_t WorkOf(const Instruction& i, bool in_place) {
 
 int64_t BytesOf(Shape shape) {
   int64_t sum = 0;
-  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
-    sum += leaf.IsArray() ? leaf.byte_size() : 0;
-  });
+  ForEachLeaf(shape,
+              [&](Shape leaf, const ShapeIndex&) { sum += leaf.IsArray() ? leaf.byte_size() : 0; });
   return sum;
 }
 
@@ -135,7 +84,7 @@ int64_t BytesReadOf(const Instruction& fusion, int operand, bool in_place, int64
 
 double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
   const double lanes = std::max(1, options.vector_bytes / 4);
-  const bool in_place = SharesWanted(fusion, options);
+  const bool in_place = SharesWanted(fusion, options.shared);
   const Instruction* const root = RootOf(fusion);
   double cost = 0;
   for (const Instruction* i : BodyOf(fusion)) {
@@ -151,43 +100,6 @@ double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
   for (int i = 0; i < fusion.operand_count(); ++i)
     traffic += BytesReadOf(fusion, i, in_place, written);
   return cost + static_cast<double>(traffic) * 0.04;
-}
-
-std::vector<BufferPair> WantsToShare(const Instruction& fusion) {
-  const Instruction* const root = RootOf(fusion);
-  const bool is_update = root->opcode() == Opcode::kDynamicUpdateSlice;
-  if (!is_update && root->opcode() != Opcode::kScatter) return {};
-  const int updated = is_update ? 1 : (root->operand_count() - 1) / 2;
-  std::vector<BufferPair> pairs;
-  for (int k = 0; k < updated; ++k) {
-    const Instruction* const operand = root->operand(k);
-    int position = k;
-    if (fusion.IsFusion()) {
-      // What else the kernel reads from the buffer might already be overwritten.
-      if (operand->opcode() != Opcode::kParameter || operand->use_count() != 1) return {};
-      position = static_cast<int>(operand->parameter_number());
-      for (int i = 0; i < fusion.operand_count(); ++i) {
-        if (i != position && fusion.operand(i) == fusion.operand(position)) return {};
-      }
-    } else {
-      for (int i = 0; i < root->operand_count(); ++i) {
-        if (i != k && root->operand(i) == operand) return {};
-      }
-    }
-    int leaf = 0;
-    for (int i = 0; i < position; ++i)
-      leaf += static_cast<int>(LeafCount(fusion.operand(i)->shape()));
-    pairs.push_back({leaf, k});
-  }
-  return pairs;
-}
-
-bool SharesWanted(const Instruction& fusion, const FamilyOptions& options) {
-  const std::vector<BufferPair> wanted = WantsToShare(fusion);
-  const auto is_shared = [&](const BufferPair& pair) {
-    return std::find(options.shared.begin(), options.shared.end(), pair) != options.shared.end();
-  };
-  return !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), is_shared);
 }
 
 absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOptions& options) {

@@ -65,7 +65,7 @@ Value Fold::Position(const FusionEmitter::Address& place) const {
 
 Value Fold::HasBitsOf(Value x, Value y) const {
   const ElementType type = b_.type(x).element;
-  tile::ElementAttrs attrs;
+  ElementAttrs attrs;
   attrs.direction = ComparisonDirection::kEq;
   if (IsFloat(type)) {
     x = b_.Element(Opcode::kBitcastConvert, BitsOf(type), {x});

@@ -251,7 +251,4 @@ class FusionEmitter {
   absl::flat_hash_map<const Instruction*, int> reduce_depths_;
 };
 
-// The HLO attributes an element node keeps.
-tile::ElementAttrs ElementAttrsOf(const Instruction& instruction);
-
 }  // namespace hlo::cpu

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "backends/cpu/families/kernel_test.h"
-#include "backends/cpu/host.h"
+#include "backends/cpu/library/host.h"
 #include "backends/cpu/tile/emit_llvm.h"
 #include "backends/cpu/tile/evaluator.h"
 #include "backends/cpu/tile/verifier.h"
@@ -95,7 +95,7 @@ std::string Compare(const std::vector<Literal>& actual, const std::vector<Litera
 // A run of the kernel over fresh result buffers.
 template <class Run>
 std::string RunOver(const tile::Kernel& kernel, const std::vector<Literal>& inputs,
-                    const std::vector<Literal>& results, const std::vector<BufferPair>& shared,
+                    const std::vector<Literal>& results, const BufferPairs& shared,
                     std::vector<Literal>& out, const Run& run) {
   std::vector<std::vector<uint8_t>> memory;
   std::vector<void*> buffers;
@@ -236,7 +236,7 @@ std::string RunKernelCase(const KernelCase& test) {
   auto* const kernel = code->Function<tile::KernelFunction>("kernel");
 
   std::vector<Literal> whole, split, interpreted;
-  const std::vector<BufferPair>& shared = test.options.shared;
+  const BufferPairs& shared = test.options.shared;
   problem = RunOver(plan->kernel, inputs, expected, shared, whole,
                     [&](std::vector<void*>& buffers, void* scratch) {
                       kernel(buffers.data(), 0, plan->task_count, scratch);

@@ -51,7 +51,7 @@ class LoopEmission {
   absl::Status ArrangeOutputs() {
     const KernelOutput& first = frame_.outputs[0];
     if (first.instruction->opcode() == Opcode::kDynamicUpdateSlice &&
-        SharesWanted(fusion_, options_)) {
+        SharesWanted(fusion_, options_.shared)) {
       return ArrangeUpdate(*first.instruction);
     }
     const auto largest =

@@ -46,7 +46,7 @@ class ScatterEmission {
       result_.task_count = 0;
       return std::move(result_);
     }
-    const bool shared = SharesWanted(fusion_, options_);
+    const bool shared = SharesWanted(fusion_, options_.shared);
     FusionEmitter::ActiveNest& scatters =
         emitter_.Open(static_cast<int>(scatter_.id()), scatter_sizes);
     FusionEmitter::ActiveNest& windows = emitter_.Open(-2, window_sizes);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "backends/cpu/tile/emit_body.h"
-#include "backends/cpu/tile/emit_element.h"
 #include "backends/cpu/tile/watch.h"
+#include "backends/llvm/element.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu::tile {
@@ -155,8 +155,10 @@ class KernelEmitter {
       types[i] = kernel_.type(node.operands[i]).element;
       operands[i] = Get(node, i);
     }
-    return EmitElement(b_, {.f16 = options_.has_f16c}, node, kernel_.type(node.results[0]).element,
-                       types, operands);
+    const size_t count = node.operands.size();
+    return EmitElement(b_, {.f16 = options_.has_f16c},
+                       {node.opcode, kernel_.type(node.results[0]).element, node.attrs},
+                       absl::MakeConstSpan(types, count), absl::MakeConstSpan(operands, count));
   }
 
   llvm::Value* ShufflePart(llvm::Value* x, llvm::Value* y, const std::vector<int16_t>& lane_list) {
@@ -503,9 +505,8 @@ absl::StatusOr<llvm::Function*> EmitLlvm(const Kernel& kernel, std::string_view 
   llvm::Type* const pointer = b.getPtrTy();
   auto* const type = llvm::FunctionType::get(
       b.getVoidTy(), {pointer, b.getInt64Ty(), b.getInt64Ty(), pointer}, false);
-  auto* const function =
-      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
-                             llvm::StringRef(name.data(), name.size()), module);
+  auto* const function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                                llvm::StringRef(name.data(), name.size()), module);
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
   KernelArguments arguments;
   for (int i = 0; i < kernel.argument_count(); ++i) {

@@ -29,13 +29,9 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "lib/ops/enums.h"
+#include "lib/eval/element_attrs.h"
 #include "lib/ops/ops.h"
 #include "lib/types/element_type.h"
-
-namespace hlo {
-class Instruction;
-}
 
 namespace hlo::cpu::tile {
 
@@ -63,15 +59,6 @@ enum class Op : uint8_t {
   kIf,       // operands: condition; two blocks
 };
 std::string_view Text(Op op);
-
-// What an elementwise opcode needs besides its operands.
-struct ElementAttrs {
-  ComparisonDirection direction = ComparisonDirection::kEq;
-  ComparisonType comparison = ComparisonType::kFloat;
-  int8_t exponent_bits = 0;  // reduce-precision
-  int8_t mantissa_bits = 0;
-  friend bool operator==(const ElementAttrs&, const ElementAttrs&) = default;
-};
 
 using Values = absl::InlinedVector<Value, 4>;
 

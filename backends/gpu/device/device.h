@@ -1,7 +1,7 @@
 // backends/gpu/device/device.h
 //
 // What the GPU platform needs of a device. Three implementations: the CUDA driver (cuda_device.h),
-// a simulator that executes the kernels' LLVM IR on the CPU (simulated_device.h), and a recording
+// a simulator that executes the kernels' LLVM IR on the CPU (sim/simulated_device.h), and a recording
 // fake that checks how the interface is used (recording_device.h).
 //
 // The model is CUDA's: memory is a flat space of 64-bit addresses, work is put on streams in order
@@ -30,6 +30,13 @@ struct LaunchDims {
   std::array<int64_t, 3> grid = {1, 1, 1};
   int block = 1;  // threads, along x
 };
+
+// A kernel as the emitters wrote it. Equal bitcode, equal kernel: some instructions share it.
+struct UniqueKernel {
+  std::string name;     // of the first instruction that wants it
+  std::string bitcode;  // its function is kKernelName
+};
+inline constexpr char kKernelName[] = "kernel";
 
 // Kernels in the forms that devices take; a device uses the one it understands.
 struct DeviceCode {

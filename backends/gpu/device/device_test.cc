@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backends/gpu/device/recording_device.h"
-#include "backends/gpu/device/simulated_device.h"
+#include "backends/gpu/sim/simulated_device.h"
 #include "lib/support/strings.h"
 
 namespace hlo::gpu {

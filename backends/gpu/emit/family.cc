@@ -39,13 +39,6 @@ bool HasBody(const Frame& frame, Opcode opcode) {
                      [opcode](const Instruction* i) { return i->opcode() == opcode; });
 }
 
-bool IsShared(const Instruction& fusion, const FamilyOptions& options) {
-  const std::vector<BufferPair> wanted = cpu::WantsToShare(fusion);
-  return !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [&](const BufferPair& pair) {
-    return std::find(options.shared.begin(), options.shared.end(), pair) != options.shared.end();
-  });
-}
-
 // result_caster makes it so.
 Decision SumsInOneKind(const Instruction& product) {
   const ElementType result = product.shape().element_type();
@@ -136,8 +129,8 @@ int LateIntegers(PlanStep::Late late) {
   return 0;
 }
 
-std::vector<BufferPair> InPlacePairs(const Instruction& instruction) {
-  std::vector<BufferPair> pairs = cpu::WantsToShare(instruction);
+BufferPairs InPlacePairs(const Instruction& instruction) {
+  BufferPairs pairs = WantsToShare(instruction);
   if (!pairs.empty()) return pairs;
   const bool is_loop = instruction.IsFusion() || cpu::IsFusibleElementwise(instruction);
   if (!is_loop) return {};
@@ -222,14 +215,15 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
       break;
     }
     case Opcode::kScatter:
-      RETURN_IF_ERROR(EmitScatter(instruction, IsShared(instruction, options), frame, plan));
+      RETURN_IF_ERROR(
+          EmitScatter(instruction, SharesWanted(instruction, options.shared), frame, plan));
       break;
     case Opcode::kTranspose: {
       ASSIGN_OR_RETURN(done, EmitTranspose(instruction, frame, plan));
       break;
     }
     case Opcode::kDynamicUpdateSlice:
-      done = IsShared(instruction, options);
+      done = SharesWanted(instruction, options.shared);
       if (done) RETURN_IF_ERROR(EmitUpdateInPlace(instruction, frame, plan));
       break;
     default:

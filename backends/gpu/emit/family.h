@@ -5,9 +5,8 @@
 //
 //   ASSIGN_OR_RETURN(KernelPlan plan, EmitInstruction(*instruction, options));
 //
-// Buffers of a plan: the leaves of the operands in order, the leaves of the result, then scratch
-// memory. Arrays are dense, row-major in logical order, one value per ByteSize(type) bytes, whatever
-// their layouts say. Results do not depend on the order in which threads and blocks run.
+// Buffers of a plan: those of backends/codegen/kernel_frame.h, then scratch memory. Results do not
+// depend on the order in which threads and blocks run.
 // This header includes no LLVM header.
 #pragma once
 
@@ -16,23 +15,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "backends/cpu/families/family.h"
+#include "backends/codegen/in_place.h"
 #include "backends/gpu/device/device.h"
 #include "lib/ir/instruction.h"
 #include "lib/support/decision.h"
 
 namespace hlo::gpu {
 
-using cpu::BufferPair;
-
 struct FamilyOptions {
   // Pairs that do share a buffer. Only pairs of InPlacePairs().
-  std::vector<BufferPair> shared;
+  BufferPairs shared;
   int multiprocessors = 132;
 };
-
-// A kernel as LLVM bitcode; its function has the name kKernelName. Equal text, equal kernel.
-inline constexpr char kKernelName[] = "kernel";
 
 struct PlanStep {
   enum class Kind : uint8_t { kLaunch, kCopy } kind = Kind::kLaunch;
@@ -53,7 +47,7 @@ int LateIntegers(PlanStep::Late late);
 
 struct KernelPlan {
   const char* family = "loop";
-  std::vector<std::string> kernels;
+  std::vector<std::string> kernels;  // as bitcode (UniqueKernel)
   std::vector<PlanStep> steps;
   std::vector<int64_t> scratch;  // bytes of each scratch buffer
 };
@@ -62,9 +56,7 @@ struct KernelPlan {
 Decision IsKernel(const Instruction& instruction);
 absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
                                            const FamilyOptions& options);
-// Pairs of operand and result leaves that may lie in one buffer: the kernel reads an element before,
-// and only for, the result element in its place; or it updates the operand (dynamic-update-slice,
-// scatter).
-std::vector<BufferPair> InPlacePairs(const Instruction& instruction);
+// The pairs that may share a buffer.
+BufferPairs InPlacePairs(const Instruction& instruction);
 
 }  // namespace hlo::gpu

@@ -13,10 +13,6 @@
 
 namespace hlo::gpu {
 
-const Instruction* RootOf(const Instruction& fusion) {
-  return fusion.IsFusion() ? fusion.fused_computation()->root() : &fusion;
-}
-
 int Frame::AddScratch(KernelPlan& plan, ElementType type, int64_t elements) {
   plan.scratch.push_back(elements * ByteSize(type));
   buffers.push_back({type, elements, /*written=*/true, /*shared=*/false});
@@ -31,63 +27,23 @@ std::vector<int> Frame::AllBuffers() const {
 
 absl::StatusOr<Frame> MakeFrame(const Instruction& fusion, const FamilyOptions& options) {
   Frame frame;
-  const auto add_leaves = [&](Shape shape, bool written) -> absl::Status {
-    absl::Status status;
-    ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
-      if (!leaf.IsArray() || leaf.has_dynamic_dims()) {
-        status =
-            Unsupported(fusion.loc(), "platform `gpu` cannot run `{}` with a value of shape {} yet",
-                        fusion.opcode_text(), leaf);
-        return;
-      }
-      frame.buffers.push_back({leaf.element_type(), leaf.element_count(), written, false});
-    });
-    return status;
-  };
-  const auto see = [&](Shape shape) {
-    ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
-      if (leaf.IsArray()) frame.largest = std::max(frame.largest, leaf.element_count());
-    });
-  };
-  for (int i = 0; i < fusion.operand_count(); ++i) {
-    const int first = static_cast<int>(frame.buffers.size());
-    RETURN_IF_ERROR(add_leaves(fusion.operand(i)->shape(), /*written=*/false));
-    if (!fusion.IsFusion()) {
-      frame.bindings.emplace_back(fusion.operand(i), first);
-    } else if (i < fusion.fused_computation()->parameter_count()) {
-      frame.bindings.emplace_back(fusion.fused_computation()->parameter(i), first);
-    }
-  }
-  frame.operand_buffers = static_cast<int>(frame.buffers.size());
-  RETURN_IF_ERROR(add_leaves(fusion.shape(), /*written=*/true));
-  if (fusion.IsFusion()) {
-    for (const Instruction* i : fusion.fused_computation()->instructions()) {
-      see(i->shape());
-      if (i->opcode() != Opcode::kParameter) frame.body.push_back(i);
-    }
-  } else {
-    see(fusion.shape());
-    frame.body.push_back(&fusion);
+  ASSIGN_OR_RETURN(static_cast<KernelFrame&>(frame), MakeKernelFrame(fusion, "gpu"));
+  for (const Shape array : frame.arrays) {
+    const bool written = std::ssize(frame.buffers) >= frame.operand_buffers;
+    frame.buffers.push_back({array.element_type(), array.element_count(), written, false});
   }
   for (const BufferPair& pair : options.shared) {
     frame.buffers[static_cast<size_t>(pair.operand)].shared = true;
     frame.buffers[static_cast<size_t>(frame.operand_buffers + pair.result)].shared = true;
   }
-  const Instruction* const root = RootOf(fusion);
-  int buffer = frame.operand_buffers;
-  if (root->shape().IsArray()) {
-    frame.outputs.push_back({root, 0, buffer, root->shape()});
-  } else if (root->opcode() == Opcode::kTuple) {
-    for (const Instruction* element : root->operands())
-      frame.outputs.push_back({element, 0, buffer++, element->shape()});
-  } else {
-    for (int i = 0; i < root->shape().element_count_of_tuple(); ++i)
-      frame.outputs.push_back({root, i, buffer++, root->shape().element(i)});
-  }
-  for (const KernelOutput& output : frame.outputs) {
-    if (!output.shape.IsArray()) {
-      return Unsupported(fusion.loc(), "platform `gpu` cannot run a fusion with nested tuples yet");
-    }
+  const auto see = [&frame](const Instruction& value) {
+    ForEachLeaf(value.shape(), [&](Shape leaf, const ShapeIndex&) {
+      if (leaf.IsArray()) frame.largest = std::max(frame.largest, leaf.element_count());
+    });
+  };
+  for (const Instruction* i : frame.body) see(*i);
+  if (fusion.IsFusion()) {
+    for (const Instruction* parameter : fusion.fused_computation()->parameters()) see(*parameter);
   }
   return frame;
 }

@@ -7,26 +7,16 @@
 #include <functional>
 #include <vector>
 
+#include "backends/codegen/kernel_frame.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/emit/fused_emitter.h"
 #include "backends/gpu/emit/kernel_builder.h"
 
 namespace hlo::gpu {
 
-struct KernelOutput {
-  const Instruction* instruction;
-  int result;  // leaf of it
-  int buffer;
-  Shape shape;
-};
-
-struct Frame {
-  std::vector<BufferParam> buffers;
-  int operand_buffers = 0;
-  std::vector<std::pair<const Instruction*, int>> bindings;  // value -> first buffer
-  std::vector<KernelOutput> outputs;
-  std::vector<const Instruction*> body;  // without parameters
-  int64_t largest = 0;                   // elements of the largest array on the way
+struct Frame : KernelFrame {
+  std::vector<BufferParam> buffers;  // with scratch memory
+  int64_t largest = 0;               // elements of the largest array on the way
 
   // Adds a scratch buffer to the plan; gives its number.
   int AddScratch(KernelPlan& plan, ElementType type, int64_t elements);
@@ -49,9 +39,6 @@ absl::Status AddZeros(const Frame& frame, int to, int64_t elements, KernelPlan& 
 // Adds AddKernel and AddLaunch of blocks enough for `threads` threads.
 absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& plan,
                              const KernelBody& body);
-
-// The instruction that computes the fusion's result.
-const Instruction* RootOf(const Instruction& fusion);
 
 // The families. Each takes any fusion it is named for.
 absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs, KernelPlan& plan);

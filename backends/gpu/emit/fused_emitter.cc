@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/cpu/families/fusion_emitter.h"
 #include "backends/gpu/emit/reducer.h"
 #include "lib/support/status.h"
 #include "passes/cpu/fusible.h"
@@ -97,11 +96,7 @@ absl::StatusOr<Emitted> FusedEmitter::EmitUncached(const Instruction* i, const A
 Emitted FusedEmitter::Element(Opcode opcode, ElementType result,
                               absl::Span<const ElementType> types,
                               absl::Span<const Emitted> operands) {
-  cpu::tile::Node node;
-  node.opcode = opcode;
-  node.operands.resize(operands.size());
-  return cpu::tile::EmitElement(k_.b(), kGpuConversions, node, result, types.data(),
-                                operands.data());
+  return EmitElement(k_.b(), kGpuConversions, {opcode, result}, types, operands);
 }
 
 Emitted FusedEmitter::Convert(const Emitted& value, ElementType from, ElementType to) {
@@ -111,16 +106,10 @@ Emitted FusedEmitter::Convert(const Emitted& value, ElementType from, ElementTyp
 absl::StatusOr<Emitted> FusedEmitter::ApplyElementwise(const Instruction* i,
                                                        absl::Span<const Emitted> x) {
   if (i->opcode() == Opcode::kCopy || i->opcode() == Opcode::kOptimizationBarrier) return x[0];
-  RET_CHECK(x.size() <= 3, "`{}` has {} operands", i->name(), x.size());
-  cpu::tile::Node node;
-  node.opcode = i->opcode();
-  node.attrs = cpu::ElementAttrsOf(*i);
-  node.operands.resize(x.size());
-  ElementType types[3] = {};
-  for (size_t o = 0; o < x.size(); ++o)
-    types[o] = i->operand(static_cast<int>(o))->shape().element_type();
-  return cpu::tile::EmitElement(k_.b(), kGpuConversions, node, i->shape().element_type(), types,
-                                x.data());
+  absl::InlinedVector<ElementType, 3> types;
+  for (const Instruction* operand : i->operands()) types.push_back(operand->shape().element_type());
+  return EmitElement(k_.b(), kGpuConversions,
+                     {i->opcode(), i->shape().element_type(), ElementAttrsOf(*i)}, types, x);
 }
 
 absl::StatusOr<Emitted> FusedEmitter::EmitElementwise(const Instruction* i,

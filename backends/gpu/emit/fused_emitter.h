@@ -2,7 +2,7 @@
 //
 // One element of fused HLO as code: Emit(instruction, index) is the value of an element, computed
 // from elements of operands down to the kernel's buffers. Movements rewrite the index, arithmetic
-// is that of the interpreter and the CPU (backends/cpu/tile/emit_element.h). Values already made
+// is that of the interpreter and the CPU (backends/llvm/element.h). Values already made
 // are used again where control flow allows it. Internal to this folder: includes LLVM headers.
 #pragma once
 

@@ -160,7 +160,7 @@ absl::StatusOr<Emitted> FusedEmitter::EmitBitPieces(const Instruction* i, const 
       bits = bits == nullptr ? part : b.CreateOr(bits, part);
     }
   }
-  return Emitted{b.CreateBitCast(bits, cpu::tile::RegisterType(b.getContext(), to)), nullptr};
+  return Emitted{b.CreateBitCast(bits, RegisterType(b.getContext(), to)), nullptr};
 }
 
 // ---- starts known at run time ----

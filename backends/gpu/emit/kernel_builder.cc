@@ -253,8 +253,7 @@ absl::StatusOr<EmittedList> KernelBuilder::Loop(llvm::Value* lo, llvm::Value* hi
 // ---- memory ----
 
 llvm::Type* KernelBuilder::MemoryType(ElementType type) {
-  return IsPred(type) ? static_cast<llvm::Type*>(b_.getInt8Ty())
-                      : cpu::tile::RegisterType(context_, type);
+  return IsPred(type) ? static_cast<llvm::Type*>(b_.getInt8Ty()) : RegisterType(context_, type);
 }
 
 llvm::Value* KernelBuilder::Address(llvm::Value* base, ElementType type, llvm::Value* index) {
@@ -408,7 +407,7 @@ Emitted KernelBuilder::Constant(ElementType type, const uint8_t* bytes) {
   const auto part = [&](const uint8_t* at, int size) -> llvm::Value* {
     uint64_t bits = 0;
     std::memcpy(&bits, at, static_cast<size_t>(size));
-    llvm::Type* const scalar = cpu::tile::RegisterType(context_, type);
+    llvm::Type* const scalar = RegisterType(context_, type);
     if (scalar->isFloatTy())
       return llvm::ConstantFP::get(
           context_, llvm::APFloat(std::bit_cast<float>(static_cast<uint32_t>(bits))));

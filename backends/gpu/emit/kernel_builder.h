@@ -21,17 +21,16 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "backends/cpu/tile/emit_element.h"
+#include "backends/llvm/element.h"
 #include "lib/types/element_type.h"
 
 namespace hlo::gpu {
 
-using cpu::tile::Emitted;
 using EmittedList = absl::InlinedVector<Emitted, 2>;
 
 inline constexpr int kWarpSize = 32;
 // What the GPU converts by one instruction.
-inline constexpr cpu::tile::NarrowConversions kGpuConversions = {.f16 = true, .bf16 = true};
+inline constexpr NarrowConversions kGpuConversions = {.f16 = true, .bf16 = true};
 
 struct BufferParam {
   ElementType type = ElementType::kF32;

@@ -95,7 +95,7 @@ class RngEmission {
 
   // Narrow types keep the low bits of a word.
   void StoreWord(llvm::Value* place, llvm::Value* word) {
-    llvm::Type* const type = cpu::tile::RegisterType(b_.getContext(), data_.element_type());
+    llvm::Type* const type = RegisterType(b_.getContext(), data_.element_type());
     llvm::Value* const cut = b_.CreateTrunc(word, b_.getIntNTy(type->getPrimitiveSizeInBits()));
     k_.Store(frame_.outputs.back().buffer, place, {b_.CreateBitCast(cut, type), nullptr});
   }

@@ -49,15 +49,13 @@ class TopKEmission {
   ComesBefore Ahead() const {
     return [this](FusedEmitter& emitter, const EmittedList& a,
                   const EmittedList& b) -> absl::StatusOr<llvm::Value*> {
-      cpu::tile::Node node;
-      node.opcode = Opcode::kCompare;
-      node.attrs.direction = largest_ ? ComparisonDirection::kGt : ComparisonDirection::kLt;
-      node.attrs.comparison = ComparisonType::kTotalOrder;
-      node.operands.resize(2);
-      const ElementType types[] = {type_, type_};
-      const Emitted operands[] = {a[0], b[0]};
-      return cpu::tile::EmitElement(emitter.kernel().b(), kGpuConversions, node, ElementType::kPred,
-                                    types, operands)
+      const ElementOp compare = {
+          Opcode::kCompare,
+          ElementType::kPred,
+          {.direction = largest_ ? ComparisonDirection::kGt : ComparisonDirection::kLt,
+           .comparison = ComparisonType::kTotalOrder}};
+      return EmitElement(emitter.kernel().b(), kGpuConversions, compare, {type_, type_},
+                         {a[0], b[0]})
           .value;
     };
   }

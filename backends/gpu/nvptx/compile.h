@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/gpu/device/device.h"
-#include "backends/gpu/program.h"
 
 namespace hlo::gpu {
 

@@ -15,7 +15,6 @@
 
 #include <mutex>
 
-#include "backends/gpu/emit/family.h"
 #include "backends/gpu/nvptx/remainder.h"
 #include "lib/support/status.h"
 

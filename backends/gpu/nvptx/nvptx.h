@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "backends/gpu/program.h"
+#include "backends/gpu/device/device.h"
 
 namespace hlo::gpu {
 

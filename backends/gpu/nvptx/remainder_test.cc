@@ -14,7 +14,7 @@
 #include <limits>
 #include <vector>
 
-#include "backends/gpu/device/simulated_device.h"
+#include "backends/gpu/sim/simulated_device.h"
 
 namespace hlo::gpu {
 namespace {

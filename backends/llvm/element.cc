@@ -1,13 +1,13 @@
-// One `element` node of tile IR as LLVM code: the only place that knows which template of
-// lib/eval/scalar_ops.h an opcode and its element types lead to.
-#include "backends/cpu/tile/emit_element.h"
+// See element.h: the only place that knows which template of lib/eval/scalar_ops.h an opcode and its
+// element types lead to.
+#include "backends/llvm/element.h"
 
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include "backends/llvm/value.h"
 
-namespace hlo::cpu::tile {
+namespace hlo {
 namespace {
 
 // ---- dispatch from an element type to a C++ type ----
@@ -35,36 +35,38 @@ std::invoke_result_t<Fn, BF16> WithNarrowType(ElementType type, Fn fn) {
   HLO_NARROW(F8E4M3)
   HLO_NARROW(F8E3M4)
   HLO_NARROW(F8E4M3B11FNUZ)
-  HLO_NARROW(F8E4M3FNUZ) HLO_NARROW(F8E5M2FNUZ) HLO_NARROW(F8E8M0FNU) HLO_NARROW(F4E2M1FN)
-      HLO_NARROW(F6E2M3FN) HLO_NARROW(F6E3M2FN)
+  HLO_NARROW(F8E4M3FNUZ)
+  HLO_NARROW(F8E5M2FNUZ)
+  HLO_NARROW(F8E8M0FNU) HLO_NARROW(F4E2M1FN) HLO_NARROW(F6E2M3FN) HLO_NARROW(F6E3M2FN)
 #undef HLO_NARROW
-          HLO_UNREACHABLE();
+      HLO_UNREACHABLE();
 }
 
 class ElementEmitter {
  public:
   ElementEmitter(llvm::IRBuilderBase& b, NarrowConversions has) : b_(b), has_(has) {}
 
-  // `types` are the operands' element types.
-  Emitted Apply(const Node& node, ElementType result, const ElementType* types, const Emitted* x) {
-    const Opcode op = node.opcode;
+  Emitted Apply(const ElementOp& element, absl::Span<const ElementType> types,
+                absl::Span<const Emitted> x) {
+    const Opcode op = element.opcode;
+    const ElementType result = element.result;
     if (op == Opcode::kCopy) return x[0];
     if (op == Opcode::kSelect) return SelectBits(x[0], x[1], x[2]);
     if (op == Opcode::kConvert) return Convert(types[0], result, x[0]);
     if (op == Opcode::kBitcastConvert) {
       return types[0] == result ? x[0] : Reinterpret(x[0], result);  // the same type: also complex
     }
-    if (op == Opcode::kCompare) return Compare(node.attrs, types[0], x[0], x[1]);
+    if (op == Opcode::kCompare) return Compare(element.attrs, types[0], x[0], x[1]);
     if (op == Opcode::kIsFinite) return IsFinite(types[0], x[0]);
     if (op == Opcode::kClamp) return Clamp(result, x[0], x[1], x[2]);
-    if (op == Opcode::kReducePrecision) return ReducePrecision(node.attrs, result, x[0]);
+    if (op == Opcode::kReducePrecision) return ReducePrecision(element.attrs, result, x[0]);
     if (op == Opcode::kComplex) return MakeComplex(types[0], x[0], x[1]);
     if (op == Opcode::kReal) return IsComplex(types[0]) ? Part(types[0], x[0], false) : x[0];
     if (op == Opcode::kImag) return Imag(types[0], result, x[0]);
-    if (IsPred(types[0])) return Pred(op, x, node.operands.size());
-    if (IsInteger(types[0])) return Int(op, types[0], x, node.operands.size());
-    if (IsComplex(types[0])) return EmitComplex(b_, op, types[0], x, node.operands.size());
-    return Float(op, result, x, node.operands.size());
+    if (IsPred(types[0])) return Pred(op, x);
+    if (IsInteger(types[0])) return Int(op, types[0], x);
+    if (IsComplex(types[0])) return EmitComplex(b_, op, types[0], x);
+    return Float(op, result, x);
   }
 
   // A float of at most 32 bits as f32.
@@ -80,29 +82,29 @@ class ElementEmitter {
   }
 
  private:
-  Emitted Pred(Opcode op, const Emitted* x, size_t count) {
+  Emitted Pred(Opcode op, absl::Span<const Emitted> x) {
     const auto a = Get<bool>(x[0]);
-    if (count == 1) return op == Opcode::kNot ? Put(math::Not(a)) : x[0];
+    if (x.size() == 1) return op == Opcode::kNot ? Put(math::Not(a)) : x[0];
     return Put(scalar::PredBinary(op, a, Get<bool>(x[1])));
   }
 
-  Emitted Int(Opcode op, ElementType type, const Emitted* x, size_t count) {
+  Emitted Int(Opcode op, ElementType type, absl::Span<const Emitted> x) {
     const int bits = BitWidth(type);
     return WithIntType(type, [&]<class T>(T) {
       const auto a = Get<T>(x[0]);
-      if (count == 1) return Put(scalar::IntUnary(op, a, bits));
+      if (x.size() == 1) return Put(scalar::IntUnary(op, a, bits));
       return Put(scalar::IntBinary(op, a, Get<T>(x[1]), bits));
     });
   }
 
-  Emitted Float(Opcode op, ElementType type, const Emitted* x, size_t count) {
+  Emitted Float(Opcode op, ElementType type, absl::Span<const Emitted> x) {
     if (type == ElementType::kF64) {
       const auto a = Get<double>(x[0]);
-      if (count == 1) return Put(FloatUnary(op, a));
+      if (x.size() == 1) return Put(FloatUnary(op, a));
       return Put(scalar::FloatBinary(op, a, Get<double>(x[1])));
     }
     const auto a = Widen(type, x[0]);
-    if (count == 1) return Narrow(type, FloatUnary(op, a));
+    if (x.size() == 1) return Narrow(type, FloatUnary(op, a));
     return Narrow(type, scalar::FloatBinary(op, a, Widen(type, x[1])));
   }
 
@@ -393,9 +395,9 @@ llvm::Type* RegisterType(llvm::LLVMContext& context, ElementType type) {
   return llvm::Type::getIntNTy(context, 8 * ByteSize(type));
 }
 
-Emitted EmitElement(llvm::IRBuilderBase& b, NarrowConversions has, const Node& node,
-                    ElementType result, const ElementType* types, const Emitted* operands) {
-  return ElementEmitter(b, has).Apply(node, result, types, operands);
+Emitted EmitElement(llvm::IRBuilderBase& b, NarrowConversions has, const ElementOp& op,
+                    absl::Span<const ElementType> types, absl::Span<const Emitted> operands) {
+  return ElementEmitter(b, has).Apply(op, types, operands);
 }
 
-}  // namespace hlo::cpu::tile
+}  // namespace hlo

@@ -1,4 +1,4 @@
-#include "backends/gpu/device/simulated_device.h"
+#include "backends/gpu/sim/simulated_device.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/LLVMContext.h>

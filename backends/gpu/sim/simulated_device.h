@@ -1,4 +1,4 @@
-// backends/gpu/device/simulated_device.h
+// backends/gpu/sim/simulated_device.h
 //
 // A GPU that is this processor: kernels run as their LLVM IR says, thread by thread (sim/). Streams
 // really are queues: work is done at Synchronize, taken from all streams of the device in an order

@@ -1,0 +1,35 @@
+// backends/codegen/in_place.h
+//
+// The contract about results that lie in the buffer of an operand. A kernel says which pairs may
+// share; buffer assignment decides; the kernel is emitted for the pairs that do. A pair may share
+// where the kernel reads each element before, and only for, the result element in its place, or
+// where it updates the operand (dynamic-update-slice, scatter).
+#pragma once
+
+#include <vector>
+
+#include "backends/common/buffer_assignment.h"
+#include "lib/ir/instruction.h"
+
+namespace hlo {
+
+// Operand leaf and result leaf (numbered from 0 each) that lie, or may lie, in one buffer.
+struct BufferPair {
+  int operand = 0;
+  int result = 0;
+  friend bool operator==(const BufferPair&, const BufferPair&) = default;
+};
+using BufferPairs = std::vector<BufferPair>;
+
+bool Contains(const BufferPairs& pairs, const BufferPair& pair);
+
+// The pairs that make a kernel update its operand instead of copying it (dynamic-update-slice,
+// scatter).
+BufferPairs WantsToShare(const Instruction& fusion);
+// There are such pairs, and `shared` has all of them.
+bool SharesWanted(const Instruction& fusion, const BufferPairs& shared);
+
+// The pairs that buffer assignment has put into one buffer.
+BufferPairs SharedPairs(const Instruction& instruction, const BufferAssignment& buffers);
+
+}  // namespace hlo
