@@ -1,5 +1,5 @@
-// Emission of opcodes that move elements: mostly arithmetic on the index.
-#include <algorithm>
+// Emission of opcodes that move elements, as far as the CPU has something of its own to say; the
+// others are in backends/codegen/movement.h.
 #include <utility>
 
 #include "backends/cpu/families/fusion_emitter.h"
@@ -17,22 +17,14 @@ absl::StatusOr<Value> FusionEmitter::EmitUncached(const Instruction* instruction
   if (instruction->opcode() == Opcode::kReduce) return EmitReduce(instruction, result, index);
   if (instruction->opcode() == Opcode::kReduceWindow)
     return EmitReduceWindow(instruction, result, index);
+  if (const auto rule = Movement<FusionEmitter>::RuleOf(instruction->opcode()))
+    return rule(*this, *instruction, index);
   using Method = absl::StatusOr<Value> (FusionEmitter::*)(const Instruction*, const Index&);
   static constexpr std::pair<Opcode, Method> kMethods[] = {
       {Opcode::kConstant, &FusionEmitter::EmitConstant},
-      {Opcode::kBroadcast, &FusionEmitter::EmitBroadcast},
       {Opcode::kReshape, &FusionEmitter::EmitReshape},
       {Opcode::kBitcast, &FusionEmitter::EmitReshape},
-      {Opcode::kTranspose, &FusionEmitter::EmitTranspose},
-      {Opcode::kReverse, &FusionEmitter::EmitReverse},
-      {Opcode::kSlice, &FusionEmitter::EmitSlice},
-      {Opcode::kConcatenate, &FusionEmitter::EmitConcatenate},
-      {Opcode::kPad, &FusionEmitter::EmitPad},
       {Opcode::kIota, &FusionEmitter::EmitIota},
-      {Opcode::kDynamicSlice, &FusionEmitter::EmitDynamicSlice},
-      {Opcode::kDynamicUpdateSlice, &FusionEmitter::EmitDynamicUpdateSlice},
-      {Opcode::kGather, &FusionEmitter::EmitGather},
-      {Opcode::kMap, &FusionEmitter::EmitMap},
       {Opcode::kGetTupleElement, &FusionEmitter::EmitElementOfTuple},
   };
   for (const auto& [opcode, method] : kMethods) {
@@ -55,35 +47,6 @@ absl::StatusOr<Value> FusionEmitter::EmitReshape(const Instruction* instruction,
   return Emit(operand, MapReshape(dims, operand->shape().dims(), index));
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitTranspose(const Instruction* instruction,
-                                                   const Index& index) {
-  const DimVec& order = instruction->attrs<TransposeAttrs>().dimensions;
-  Index inner(index.size());
-  for (size_t d = 0; d < order.size(); ++d) inner[static_cast<size_t>(order[d])] = index[d];
-  return Emit(instruction->operand(0), inner);
-}
-
-absl::StatusOr<Value> FusionEmitter::EmitReverse(const Instruction* instruction,
-                                                 const Index& index) {
-  Index inner = index;
-  for (const int64_t d : instruction->attrs<ReverseAttrs>().dimensions) {
-    Affine& from_end = inner[static_cast<size_t>(d)];
-    from_end = Affine::Constant(instruction->shape().dim(static_cast<int>(d)) - 1);
-    from_end.Add(index[static_cast<size_t>(d)], -1);
-  }
-  return Emit(instruction->operand(0), inner);
-}
-
-absl::StatusOr<Value> FusionEmitter::EmitMap(const Instruction* instruction, const Index& index) {
-  Values values;
-  for (const Instruction* operand : instruction->operands()) {
-    ASSIGN_OR_RETURN(const Value value, Emit(operand, index));
-    values.push_back(value);
-  }
-  ASSIGN_OR_RETURN(const Values results, EmitRegion(*instruction->to_apply(), values));
-  return results[0];
-}
-
 absl::StatusOr<Value> FusionEmitter::EmitElementOfTuple(const Instruction* instruction,
                                                         const Index& index) {
   const Instruction* const tuple = instruction->operand(0);
@@ -93,71 +56,6 @@ absl::StatusOr<Value> FusionEmitter::EmitElementOfTuple(const Instruction* instr
   }
   if (tuple->opcode() == Opcode::kTuple) return Emit(tuple->operand(element), index);
   return EmitResult(tuple, element, index);
-}
-
-absl::StatusOr<Value> FusionEmitter::EmitBroadcast(const Instruction* instruction,
-                                                   const Index& index) {
-  Index inner;
-  for (const int64_t d : instruction->attrs<BroadcastAttrs>().dimensions) {
-    // A size-1 operand dimension is spread, too.
-    const bool spread = instruction->operand(0)->shape().dim(static_cast<int>(inner.size())) == 1;
-    inner.push_back(spread ? Affine() : index[static_cast<size_t>(d)]);
-  }
-  return Emit(instruction->operand(0), inner);
-}
-
-absl::StatusOr<Value> FusionEmitter::EmitSlice(const Instruction* instruction, const Index& index) {
-  const SliceRanges& ranges = instruction->attrs<SliceAttrs>().slice;
-  Index inner(index.size());
-  for (size_t d = 0; d < index.size(); ++d) {
-    inner[d] = Affine::Constant(ranges[d].start);
-    inner[d].Add(index[d], ranges[d].stride);
-  }
-  return Emit(instruction->operand(0), inner);
-}
-
-absl::StatusOr<Value> FusionEmitter::EmitConcatenate(const Instruction* instruction,
-                                                     const Index& index) {
-  const auto dim = static_cast<size_t>(instruction->attrs<ConcatenateAttrs>().dimensions.value);
-  const std::function<absl::StatusOr<Value>(int, int64_t)> from =
-      [&](int i, int64_t start) -> absl::StatusOr<Value> {
-    const Instruction* const operand = instruction->operand(i);
-    const int64_t end = start + operand->shape().dim(static_cast<int>(dim));
-    const auto inside = [&] {
-      Index inner = index;
-      inner[dim].Add(Affine::Constant(-start));
-      return Emit(operand, inner);
-    };
-    if (i + 1 == instruction->operand_count()) return inside();
-    return Guarded(
-        {{index[dim], start, end}}, inside, [&] { return from(i + 1, end); }, Outside::kMasked);
-  };
-  return from(0, 0);
-}
-
-absl::StatusOr<Value> FusionEmitter::EmitPad(const Instruction* instruction, const Index& index) {
-  const PaddingConfig& padding = instruction->attrs<PadAttrs>().padding;
-  const Instruction* const operand = instruction->operand(0);
-  std::vector<Condition> conditions;
-  Index inner(index.size());
-  for (size_t d = 0; d < index.size(); ++d) {
-    const PaddingDim& pad = padding[static_cast<int>(d)];
-    const int64_t size = operand->shape().dim(static_cast<int>(d));
-    inner[d] = index[d];
-    inner[d].Add(Affine::Constant(-pad.low));
-    if (pad.interior > 0) {
-      const int64_t step = pad.interior + 1;
-      conditions.push_back({inner[d], 0, (size - 1) * step + 1});
-      auto [quotient, remainder] = DivRem(inner[d], step);
-      conditions.push_back({remainder, 0, 1});
-      inner[d] = quotient;
-    } else {
-      conditions.push_back({inner[d], 0, size});
-    }
-  }
-  return Guarded(
-      conditions, [&] { return Emit(operand, inner); },
-      [&] { return Emit(instruction->operand(1), {}); });
 }
 
 absl::StatusOr<Value> FusionEmitter::EmitIota(const Instruction* instruction, const Index& index) {
@@ -191,80 +89,6 @@ absl::StatusOr<Affine> FusionEmitter::ClampedStart(const Instruction* instructio
   start = b_.Convert(start, ElementType::kS64);
   if (!IsUnsigned(type) || type == ElementType::kU64) start = b_.Max(start, b_.Index(0));
   return Opaque(b_.Min(start, b_.Index(limit)), {0, limit});
-}
-
-absl::StatusOr<Value> FusionEmitter::EmitDynamicSlice(const Instruction* instruction,
-                                                      const Index& index) {
-  const Instruction* const operand = instruction->operand(0);
-  Index inner = index;
-  for (int d = 0; d < operand->shape().rank(); ++d) {
-    const int64_t limit = operand->shape().dim(d) - instruction->shape().dim(d);
-    ASSIGN_OR_RETURN(const Affine start, ClampedStart(instruction->operand(1 + d), {}, limit));
-    inner[static_cast<size_t>(d)].Add(start);
-  }
-  return Emit(operand, inner);
-}
-
-absl::StatusOr<Value> FusionEmitter::EmitDynamicUpdateSlice(const Instruction* instruction,
-                                                            const Index& index) {
-  const Instruction* const update = instruction->operand(1);
-  std::vector<Condition> conditions;
-  Index inner = index;
-  for (int d = 0; d < update->shape().rank(); ++d) {
-    const int64_t size = update->shape().dim(d);
-    ASSIGN_OR_RETURN(const Affine start, ClampedStart(instruction->operand(2 + d), {},
-                                                      instruction->shape().dim(d) - size));
-    inner[static_cast<size_t>(d)].Add(start, -1);
-    conditions.push_back({inner[static_cast<size_t>(d)], 0, size});
-  }
-  return Guarded(
-      conditions, [&] { return Emit(update, inner); },
-      [&] { return Emit(instruction->operand(0), index); });
-}
-
-absl::StatusOr<Value> FusionEmitter::EmitGather(const Instruction* instruction,
-                                                const Index& index) {
-  const auto& attrs = instruction->attrs<GatherAttrs>();
-  const Instruction* const operand = instruction->operand(0);
-  const Instruction* const indices = instruction->operand(1);
-  const auto contains = [](const DimVec& list, int64_t d) {
-    return std::find(list.begin(), list.end(), d) != list.end();
-  };
-  // The result's dimensions: those of the batch, and those inside the slice.
-  Index batch, offset;
-  for (size_t d = 0; d < index.size(); ++d) {
-    (contains(attrs.offset_dims, static_cast<int64_t>(d)) ? offset : batch).push_back(index[d]);
-  }
-  Index inner(static_cast<size_t>(operand->shape().rank()));
-  size_t next = 0;
-  for (size_t d = 0; d < inner.size(); ++d) {
-    const auto dim = static_cast<int64_t>(d);
-    if (!contains(attrs.collapsed_slice_dims, dim) && !contains(attrs.operand_batching_dims, dim))
-      inner[d] = offset[next++];
-  }
-  // Position `k` of the start vector of this batch element.
-  const auto start_index = [&](int64_t k) {
-    Index at;
-    size_t b = 0;
-    for (int64_t d = 0; d < indices->shape().rank(); ++d) {
-      at.push_back(d == attrs.index_vector_dim ? Affine::Constant(k) : batch[b++]);
-    }
-    return at;
-  };
-  for (size_t i = 0; i < attrs.operand_batching_dims.size(); ++i) {
-    const int64_t d = attrs.start_indices_batching_dims[i];
-    inner[static_cast<size_t>(attrs.operand_batching_dims[i])] =
-        batch[static_cast<size_t>(d < attrs.index_vector_dim ? d : d - 1)];
-  }
-  for (size_t k = 0; k < attrs.start_index_map.size(); ++k) {
-    const int64_t d = attrs.start_index_map[k];
-    const int64_t limit =
-        operand->shape().dim(static_cast<int>(d)) - attrs.slice_sizes[static_cast<size_t>(d)];
-    ASSIGN_OR_RETURN(const Affine start,
-                     ClampedStart(indices, start_index(static_cast<int64_t>(k)), limit));
-    inner[static_cast<size_t>(d)].Add(start);
-  }
-  return Emit(operand, inner);
 }
 
 }  // namespace hlo::cpu

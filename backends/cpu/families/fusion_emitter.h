@@ -17,6 +17,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "backends/codegen/movement.h"
 #include "backends/cpu/families/affine.h"
 #include "backends/cpu/families/loop_plan.h"
 #include "backends/cpu/tile/builder.h"
@@ -123,10 +124,7 @@ class FusionEmitter {
   struct Range {
     int64_t lo, hi;  // inclusive
   };
-  struct Condition {
-    Affine value;  // lo <= value < hi
-    int64_t lo, hi;
-  };
+  using Condition = PositionRange<Affine>;
   Range RangeOf(const Affine& affine) const;
   // A variable for a value only known at run time.
   Affine Opaque(Value value, Range range);
@@ -139,9 +137,20 @@ class FusionEmitter {
   // `on_true` where all conditions hold, else `on_false`. Where lanes differ, both are emitted for
   // all of them, and loads of `on_true` touch memory only where the conditions hold; so do those of
   // `on_false` where they do not hold, if it is kMasked.
-  enum class Outside { kAnywhere, kMasked };
   absl::StatusOr<Value> Guarded(const std::vector<Condition>& conditions, const Emission& on_true,
                                 const Emission& on_false, Outside outside = Outside::kAnywhere);
+  // What Movement wants to know.
+  using ValueType = Value;
+  using ValueList = Values;
+  using IndexType = Index;
+  using PositionType = Affine;
+  using PositionList = Index;
+  static const Index& PositionsOf(const Index& index) { return index; }
+  static Index IndexAt(const Instruction&, Index positions) { return positions; }
+  static Affine Number(int64_t value) { return Affine::Constant(value); }
+  static Affine Plus(const Affine& a, const Affine& b) { return Sum(a, b, 1); }
+  static Affine Minus(const Affine& a, const Affine& b) { return Sum(a, b, -1); }
+  static Affine Times(const Affine& a, int64_t n) { return Sum(Affine(), a, n); }
   Value LoadElement(int buffer, const Affine& address);
   Value EmitLiteral(const Literal& literal, int64_t linear);
   Value Reversed(Value v);
@@ -152,6 +161,11 @@ class FusionEmitter {
                                       int64_t limit);
 
  private:
+  // a + scale * b
+  static Affine Sum(Affine a, const Affine& b, int64_t scale) {
+    a.Add(b, scale);
+    return a;
+  }
   struct Variable {
     Range range;
     Value value = tile::kNoValue;  // opaque variables
@@ -171,17 +185,7 @@ class FusionEmitter {
                                      const Index& index);
   absl::StatusOr<Value> EmitElementwise(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitReshape(const Instruction* instruction, const Index& index);
-  absl::StatusOr<Value> EmitTranspose(const Instruction* instruction, const Index& index);
-  absl::StatusOr<Value> EmitReverse(const Instruction* instruction, const Index& index);
-  absl::StatusOr<Value> EmitMap(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitElementOfTuple(const Instruction* instruction, const Index& index);
-  absl::StatusOr<Value> EmitBroadcast(const Instruction* instruction, const Index& index);
-  absl::StatusOr<Value> EmitConcatenate(const Instruction* instruction, const Index& index);
-  absl::StatusOr<Value> EmitPad(const Instruction* instruction, const Index& index);
-  absl::StatusOr<Value> EmitSlice(const Instruction* instruction, const Index& index);
-  absl::StatusOr<Value> EmitDynamicSlice(const Instruction* instruction, const Index& index);
-  absl::StatusOr<Value> EmitDynamicUpdateSlice(const Instruction* instruction, const Index& index);
-  absl::StatusOr<Value> EmitGather(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitIota(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitConstant(const Instruction* instruction, const Index& index);
   absl::StatusOr<Value> EmitReduce(const Instruction* instruction, int result, const Index& index);

@@ -64,22 +64,13 @@ absl::StatusOr<Emitted> FusedEmitter::EmitUncached(const Instruction* i, const A
   if (cpu::IsFusibleElementwise(*i)) return EmitElementwise(i, index);
   if (i->opcode() == Opcode::kReduce) return EmitReduce(i, index, result);
   if (i->opcode() == Opcode::kReduceWindow) return EmitReduceWindow(i, index, result);
+  if (const auto rule = Movement<FusedEmitter>::RuleOf(i->opcode())) return rule(*this, *i, index);
   static constexpr std::pair<Opcode, Method> kMethods[] = {
       {Opcode::kConstant, &FusedEmitter::EmitConstant},
-      {Opcode::kBroadcast, &FusedEmitter::EmitBroadcast},
       {Opcode::kReshape, &FusedEmitter::EmitReshape},
       {Opcode::kBitcast, &FusedEmitter::EmitReshape},
-      {Opcode::kTranspose, &FusedEmitter::EmitTranspose},
-      {Opcode::kReverse, &FusedEmitter::EmitReverse},
-      {Opcode::kSlice, &FusedEmitter::EmitSlice},
-      {Opcode::kConcatenate, &FusedEmitter::EmitConcatenate},
-      {Opcode::kPad, &FusedEmitter::EmitPad},
       {Opcode::kIota, &FusedEmitter::EmitIota},
       {Opcode::kBitcastConvert, &FusedEmitter::EmitBitPieces},
-      {Opcode::kDynamicSlice, &FusedEmitter::EmitDynamicSlice},
-      {Opcode::kDynamicUpdateSlice, &FusedEmitter::EmitDynamicUpdateSlice},
-      {Opcode::kGather, &FusedEmitter::EmitGather},
-      {Opcode::kMap, &FusedEmitter::EmitMap},
       {Opcode::kStochasticConvert, &FusedEmitter::EmitStochasticConvert},
       {Opcode::kGetTupleElement, &FusedEmitter::EmitElementOfTuple},
       {Opcode::kGetDimensionSize, &FusedEmitter::EmitDimensionSize},
@@ -182,16 +173,6 @@ absl::StatusOr<Emitted> FusedEmitter::EmitConstant(const Instruction* i, const A
   return k_.LoadConstant(literal.element_type(),
                          {literal.data(), static_cast<size_t>(literal.byte_size())},
                          index.linear(k_));
-}
-
-absl::StatusOr<Emitted> FusedEmitter::EmitMap(const Instruction* i, const ArrayIndex& index) {
-  EmittedList values;
-  for (const Instruction* operand : i->operands()) {
-    ASSIGN_OR_RETURN(const Emitted value, Emit(operand, index));
-    values.push_back(value);
-  }
-  ASSIGN_OR_RETURN(const EmittedList results, EmitRegion(*i->to_apply(), values));
-  return results[0];
 }
 
 absl::StatusOr<Emitted> FusedEmitter::EmitDimensionSize(const Instruction* i,

@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "backends/codegen/movement.h"
 #include "backends/gpu/emit/array_index.h"
 #include "backends/gpu/emit/kernel_builder.h"
 #include "lib/ir/computation.h"
@@ -70,37 +71,46 @@ class FusedEmitter final {
   absl::StatusOr<CheckedIndex> IndexElement(const Instruction* instruction, const ArrayIndex& index,
                                             int64_t limit);
 
+  // What Movement wants to know.
+  using ValueType = Emitted;
+  using ValueList = EmittedList;
+  using IndexType = ArrayIndex;
+  using PositionType = llvm::Value*;
+  using PositionList = ArrayIndex::Positions;
+  using Ranges = std::vector<PositionRange<llvm::Value*>>;
+  using Emission = std::function<absl::StatusOr<Emitted>()>;
+  PositionList PositionsOf(const ArrayIndex& index) { return index.positions(k_); }
+  static ArrayIndex IndexAt(const Instruction& array, PositionList positions) {
+    return ArrayIndex::At(array.shape().dims(), std::move(positions));
+  }
+  llvm::Value* Number(int64_t value) { return k_.Index(value); }
+  llvm::Value* Plus(llvm::Value* a, llvm::Value* b) { return k_.Add(a, b); }
+  llvm::Value* Minus(llvm::Value* a, llvm::Value* b) { return k_.Sub(a, b); }
+  llvm::Value* Times(llvm::Value* a, int64_t n) { return k_.Scale(a, n); }
+  std::pair<llvm::Value*, llvm::Value*> DivRem(llvm::Value* a, int64_t n) {
+    return {k_.Div(a, n), k_.Rem(a, n)};
+  }
+  // A branch: what is outside never runs where it must not.
+  absl::StatusOr<Emitted> Guarded(const Ranges& ranges, const Emission& on_true,
+                                  const Emission& on_false, Outside outside);
+
  private:
   using Method = absl::StatusOr<Emitted> (FusedEmitter::*)(const Instruction*, const ArrayIndex&);
   absl::StatusOr<Emitted> EmitUncached(const Instruction* i, const ArrayIndex& index, int result);
   absl::StatusOr<Emitted> EmitElementwise(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> ApplyElementwise(const Instruction* i, absl::Span<const Emitted> x);
   absl::StatusOr<Emitted> EmitConstant(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> EmitBroadcast(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitReshape(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> EmitTranspose(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> EmitReverse(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> EmitSlice(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> EmitConcatenate(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> EmitPad(const Instruction* i, const ArrayIndex& index);
   // bitcast-convert between types of different widths.
   absl::StatusOr<Emitted> EmitBitPieces(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitIota(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> EmitDynamicSlice(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> EmitDynamicUpdateSlice(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> EmitGather(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitStochasticConvert(const Instruction* i, const ArrayIndex& index);
-  absl::StatusOr<Emitted> EmitMap(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitDimensionSize(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitElementOfTuple(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> EmitReduce(const Instruction* i, const ArrayIndex& index, int result);
   absl::StatusOr<Emitted> EmitReduceWindow(const Instruction* i, const ArrayIndex& index,
                                            int result);
   Emitted LoadElement(int buffer, const ArrayIndex& index);
-  // One value from a Guarded.
-  absl::StatusOr<Emitted> Choose(llvm::Value* condition,
-                                 const std::function<absl::StatusOr<Emitted>()>& on_true,
-                                 const std::function<absl::StatusOr<Emitted>()>& on_false);
   llvm::Value* And(llvm::Value* a, llvm::Value* b);
   // lo <= v < hi, for v that may be negative.
   llvm::Value* InRange(llvm::Value* v, int64_t lo, int64_t hi);

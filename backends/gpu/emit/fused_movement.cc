@@ -1,4 +1,5 @@
-// Emission of opcodes that move elements: arithmetic on the index.
+// Emission of opcodes that move elements, as far as the GPU has something of its own to say; the
+// others are in backends/codegen/movement.h.
 #include <algorithm>
 #include <utility>
 
@@ -20,103 +21,27 @@ llvm::Value* FusedEmitter::InRange(llvm::Value* v, int64_t lo, int64_t hi) {
   return k_.b().CreateICmpULT(from_low, k_.Index(std::max<int64_t>(hi - lo, 0)));
 }
 
-absl::StatusOr<Emitted> FusedEmitter::Choose(
-    llvm::Value* condition, const std::function<absl::StatusOr<Emitted>()>& on_true,
-    const std::function<absl::StatusOr<Emitted>()>& on_false) {
-  const auto listed = [](const std::function<absl::StatusOr<Emitted>()>& make) {
+absl::StatusOr<Emitted> FusedEmitter::Guarded(const Ranges& ranges, const Emission& on_true,
+                                              const Emission& on_false, Outside /*outside*/) {
+  llvm::Value* inside = k_.b().getTrue();
+  for (const PositionRange<llvm::Value*>& range : ranges) {
+    inside = And(inside, range.is_above ? k_.Less(range.value, k_.Index(range.hi))
+                                        : InRange(range.value, range.lo, range.hi));
+  }
+  const auto listed = [](const Emission& make) {
     return [&make]() -> absl::StatusOr<EmittedList> {
       ASSIGN_OR_RETURN(const Emitted value, make());
       return EmittedList{value};
     };
   };
-  ASSIGN_OR_RETURN(const EmittedList result,
-                   k_.Guarded(condition, listed(on_true), listed(on_false)));
+  ASSIGN_OR_RETURN(const EmittedList result, k_.Guarded(inside, listed(on_true), listed(on_false)));
   return result[0];
-}
-
-absl::StatusOr<Emitted> FusedEmitter::EmitBroadcast(const Instruction* i, const ArrayIndex& index) {
-  const Instruction* const operand = i->operand(0);
-  const ArrayIndex::Positions outer = index.positions(k_);
-  ArrayIndex::Positions inner;
-  for (const int64_t d : i->attrs<BroadcastAttrs>().dimensions) {
-    const bool spread = operand->shape().dim(static_cast<int>(inner.size())) == 1;
-    inner.push_back(spread ? k_.Index(0) : outer[static_cast<size_t>(d)]);
-  }
-  if (inner.empty()) return Emit(operand, ArrayIndex());
-  return Emit(operand, ArrayIndex::At(operand->shape().dims(), std::move(inner)));
 }
 
 absl::StatusOr<Emitted> FusedEmitter::EmitReshape(const Instruction* i, const ArrayIndex& index) {
   const Instruction* const operand = i->operand(0);
   if (operand->shape().rank() == 0) return Emit(operand, ArrayIndex());
   return Emit(operand, index.Reshaped(operand->shape().dims(), k_));
-}
-
-absl::StatusOr<Emitted> FusedEmitter::EmitTranspose(const Instruction* i, const ArrayIndex& index) {
-  const DimVec& order = i->attrs<TransposeAttrs>().dimensions;
-  const ArrayIndex::Positions outer = index.positions(k_);
-  ArrayIndex::Positions inner(outer.size(), nullptr);
-  for (size_t d = 0; d < order.size(); ++d) inner[static_cast<size_t>(order[d])] = outer[d];
-  return Emit(i->operand(0), ArrayIndex::At(i->operand(0)->shape().dims(), std::move(inner)));
-}
-
-absl::StatusOr<Emitted> FusedEmitter::EmitReverse(const Instruction* i, const ArrayIndex& index) {
-  ArrayIndex::Positions positions = index.positions(k_);
-  for (const int64_t d : i->attrs<ReverseAttrs>().dimensions) {
-    llvm::Value*& position = positions[static_cast<size_t>(d)];
-    position = k_.Sub(k_.Index(i->shape().dim(static_cast<int>(d)) - 1), position);
-  }
-  return Emit(i->operand(0), ArrayIndex::At(i->shape().dims(), std::move(positions)));
-}
-
-absl::StatusOr<Emitted> FusedEmitter::EmitSlice(const Instruction* i, const ArrayIndex& index) {
-  const SliceRanges& ranges = i->attrs<SliceAttrs>().slice;
-  ArrayIndex::Positions positions = index.positions(k_);
-  for (size_t d = 0; d < positions.size(); ++d)
-    positions[d] = k_.Offset(k_.Scale(positions[d], ranges[d].stride), ranges[d].start);
-  return Emit(i->operand(0), ArrayIndex::At(i->operand(0)->shape().dims(), std::move(positions)));
-}
-
-absl::StatusOr<Emitted> FusedEmitter::EmitConcatenate(const Instruction* i,
-                                                      const ArrayIndex& index) {
-  const auto dim = static_cast<size_t>(i->attrs<ConcatenateAttrs>().dimensions.value);
-  const ArrayIndex::Positions outer = index.positions(k_);
-  const std::function<absl::StatusOr<Emitted>(int, int64_t)> from =
-      [&](int o, int64_t start) -> absl::StatusOr<Emitted> {
-    const Instruction* const operand = i->operand(o);
-    const int64_t end = start + operand->shape().dim(static_cast<int>(dim));
-    const auto inside = [&]() -> absl::StatusOr<Emitted> {
-      ArrayIndex::Positions inner = outer;
-      inner[dim] = k_.Offset(outer[dim], -start);
-      return Emit(operand, ArrayIndex::At(operand->shape().dims(), std::move(inner)));
-    };
-    if (o + 1 == i->operand_count()) return inside();
-    return Choose(k_.Less(outer[dim], k_.Index(end)), inside, [&] { return from(o + 1, end); });
-  };
-  return from(0, 0);
-}
-
-absl::StatusOr<Emitted> FusedEmitter::EmitPad(const Instruction* i, const ArrayIndex& index) {
-  const PaddingConfig& padding = i->attrs<PadAttrs>().padding;
-  const Instruction* const operand = i->operand(0);
-  ArrayIndex::Positions positions = index.positions(k_);
-  llvm::Value* inside = k_.b().getTrue();
-  for (size_t d = 0; d < positions.size(); ++d) {
-    const PaddingDim& pad = padding[static_cast<int>(d)];
-    const int64_t size = operand->shape().dim(static_cast<int>(d));
-    if (pad.low == 0 && pad.high == 0 && pad.interior == 0) continue;
-    const int64_t step = pad.interior + 1;
-    llvm::Value* place = k_.Offset(positions[d], -pad.low);
-    inside = And(inside, InRange(place, 0, (size - 1) * step + 1));
-    if (step > 1) {
-      inside = And(inside, k_.b().CreateICmpEQ(k_.Rem(place, step), k_.Index(0)));
-      place = k_.Div(place, step);
-    }
-    positions[d] = place;
-  }
-  return Choose(
-      inside, [&] { return Emit(operand, ArrayIndex::At(operand->shape().dims(), positions)); },
-      [&] { return Emit(i->operand(1), ArrayIndex()); });
 }
 
 absl::StatusOr<Emitted> FusedEmitter::EmitIota(const Instruction* i, const ArrayIndex& index) {
@@ -193,81 +118,6 @@ absl::StatusOr<llvm::Value*> FusedEmitter::ClampedStart(const Instruction* instr
     wide = b.CreateSelect(b.CreateICmpULT(most, wide), most, wide);
   }
   return b.CreateTrunc(wide, k_.index_type());
-}
-
-absl::StatusOr<Emitted> FusedEmitter::EmitDynamicSlice(const Instruction* i,
-                                                       const ArrayIndex& index) {
-  const Instruction* const operand = i->operand(0);
-  ArrayIndex::Positions positions = index.positions(k_);
-  for (int d = 0; d < operand->shape().rank(); ++d) {
-    const int64_t limit = operand->shape().dim(d) - i->shape().dim(d);
-    ASSIGN_OR_RETURN(llvm::Value* const start,
-                     ClampedStart(i->operand(1 + d), ArrayIndex(), limit));
-    positions[static_cast<size_t>(d)] = k_.Add(start, positions[static_cast<size_t>(d)]);
-  }
-  return Emit(operand, ArrayIndex::At(operand->shape().dims(), std::move(positions)));
-}
-
-absl::StatusOr<Emitted> FusedEmitter::EmitDynamicUpdateSlice(const Instruction* i,
-                                                             const ArrayIndex& index) {
-  const Instruction* const update = i->operand(1);
-  ArrayIndex::Positions positions = index.positions(k_);
-  llvm::Value* inside = k_.b().getTrue();
-  for (int d = 0; d < update->shape().rank(); ++d) {
-    const int64_t size = update->shape().dim(d);
-    ASSIGN_OR_RETURN(llvm::Value* const start,
-                     ClampedStart(i->operand(2 + d), ArrayIndex(), i->shape().dim(d) - size));
-    llvm::Value*& position = positions[static_cast<size_t>(d)];
-    position = k_.Sub(position, start);
-    if (size != i->shape().dim(d)) inside = And(inside, InRange(position, 0, size));
-  }
-  return Choose(
-      inside, [&] { return Emit(update, ArrayIndex::At(update->shape().dims(), positions)); },
-      [&] { return Emit(i->operand(0), index); });
-}
-
-absl::StatusOr<Emitted> FusedEmitter::EmitGather(const Instruction* i, const ArrayIndex& index) {
-  const auto& attrs = i->attrs<GatherAttrs>();
-  const Instruction* const operand = i->operand(0);
-  const Instruction* const indices = i->operand(1);
-  const auto contains = [](const DimVec& list, int64_t d) {
-    return std::find(list.begin(), list.end(), d) != list.end();
-  };
-  const ArrayIndex::Positions outer = index.positions(k_);
-  // The result's dimensions: those of the batch, and those inside the slice.
-  ArrayIndex::Positions batch, offset;
-  for (size_t d = 0; d < outer.size(); ++d)
-    (contains(attrs.offset_dims, static_cast<int64_t>(d)) ? offset : batch).push_back(outer[d]);
-  const auto rank = static_cast<size_t>(operand->shape().rank());
-  ArrayIndex::Positions inner(rank, k_.Index(0));
-  size_t next = 0;
-  for (size_t d = 0; d < rank; ++d) {
-    const auto dim = static_cast<int64_t>(d);
-    if (!contains(attrs.collapsed_slice_dims, dim) && !contains(attrs.operand_batching_dims, dim))
-      inner[d] = offset[next++];
-  }
-  // Position `n` of the start vector of this batch element.
-  const auto start_index = [&](int64_t n) {
-    ArrayIndex::Positions at;
-    size_t b = 0;
-    for (int64_t d = 0; d < indices->shape().rank(); ++d)
-      at.push_back(d == attrs.index_vector_dim ? k_.Index(n) : batch[b++]);
-    return ArrayIndex::At(indices->shape().dims(), std::move(at));
-  };
-  for (size_t n = 0; n < attrs.operand_batching_dims.size(); ++n) {
-    const int64_t d = attrs.start_indices_batching_dims[n];
-    inner[static_cast<size_t>(attrs.operand_batching_dims[n])] =
-        batch[static_cast<size_t>(d < attrs.index_vector_dim ? d : d - 1)];
-  }
-  for (size_t n = 0; n < attrs.start_index_map.size(); ++n) {
-    const int64_t d = attrs.start_index_map[n];
-    const int64_t limit =
-        operand->shape().dim(static_cast<int>(d)) - attrs.slice_sizes[static_cast<size_t>(d)];
-    ASSIGN_OR_RETURN(llvm::Value* const start,
-                     ClampedStart(indices, start_index(static_cast<int64_t>(n)), limit));
-    inner[static_cast<size_t>(d)] = k_.Add(inner[static_cast<size_t>(d)], start);
-  }
-  return Emit(operand, ArrayIndex::At(operand->shape().dims(), std::move(inner)));
 }
 
 }  // namespace hlo::gpu
