@@ -7,7 +7,6 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -71,53 +70,6 @@ absl::StatusOr<std::unique_ptr<llvm::Module>> ReadKernel(const UniqueKernel& ker
   return std::move(*parsed);
 }
 
-// The JIT of this process turns off parts of LLVM's code generator that do not pay on a CPU
-// (backends/llvm/jit.cc), for all targets. While one of these lives they are on.
-class UsualCodegen final {
- public:
-  UsualCodegen() {
-    const std::lock_guard<std::mutex> lock(State().mutex);
-    if (State().users++ > 0) return;
-    constexpr const char* kSwitches[] = {"disable-lsr",
-                                         "disable-machine-cse",
-                                         "disable-machine-sink",
-                                         "disable-early-taildup",
-                                         "disable-tail-duplicate",
-                                         "disable-constant-hoisting",
-                                         "disable-early-ifcvt",
-                                         "disable-ssc",
-                                         "disable-mergeicmps"};
-    const auto& options = llvm::cl::getRegisteredOptions();
-    for (const char* name : kSwitches) {
-      const auto it = options.find(name);
-      if (it == options.end()) continue;
-      auto* const option = static_cast<llvm::cl::opt<bool>*>(it->second);
-      if (!option->getValue()) continue;
-      option->setValue(false);
-      State().changed.push_back(option);
-    }
-  }
-  ~UsualCodegen() {
-    const std::lock_guard<std::mutex> lock(State().mutex);
-    if (--State().users > 0) return;
-    for (llvm::cl::opt<bool>* option : State().changed) option->setValue(true);
-    State().changed.clear();
-  }
-  UsualCodegen(const UsualCodegen&) = delete;
-  UsualCodegen& operator=(const UsualCodegen&) = delete;
-
- private:
-  struct Shared {
-    std::mutex mutex;
-    int users = 0;
-    std::vector<llvm::cl::opt<bool>*> changed;
-  };
-  static Shared& State() {
-    static Shared state;
-    return state;
-  }
-};
-
 void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
@@ -172,7 +124,6 @@ absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
               kernels[i].name);
   }
   LowerRemainders(all);
-  const UsualCodegen usual;
   RunPasses(all, *machine);
   llvm::SmallString<16384> text;
   llvm::raw_svector_ostream stream(text);
