@@ -1,58 +1,29 @@
 #include "backends/cpu/cpu_backend.h"
 
-#include <chrono>
-#include <cstring>
-
+#include "backends/codegen/platform_passes.h"
 #include "backends/common/texts_only.h"
 #include "backends/cpu/cpu_executable.h"
-#include "backends/cpu/cpu_pipeline.h"
 #include "backends/cpu/library/host.h"
 #include "backends/cpu/thunk_emitter.h"
-#include "backends/cpu/tile/watch.h"
-#include "lib/ir/printer.h"
 #include "lib/support/status.h"
+#include "lib/support/stopwatch.h"
 #include "lib/support/thread_pool.h"
 
 namespace hlo {
-namespace {
-
-double Milliseconds() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-absl::StatusOr<std::unique_ptr<Jit>> MakeJit(const cpu::Host& host) {
-  JitOptions options;
-  options.cpu = host.llvm_cpu();
-  options.features = host.llvm_features();
-  options.vector_bits = host.vector_bytes() * 8;
-  ASSIGN_OR_RETURN(std::unique_ptr<Jit> jit, Jit::Create(std::move(options)));
-  // What checked code calls.
-  jit->DefineSymbol(cpu::tile::kAllowsSymbol, reinterpret_cast<void*>(&cpu::tile::WatchAllows));
-  jit->DefineSymbol(cpu::tile::kAllowsLaneSymbol,
-                    reinterpret_cast<void*>(&cpu::tile::WatchAllowsLane));
-  return jit;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<Module> module,
                                                                 const CompileOptions& options) {
   CompileStats stats;
   ASSIGN_OR_RETURN(const cpu::Host host, cpu::DetectHost(options.cpu_features));
-  const double start = Milliseconds();
-  if (options.run_passes) RETURN_IF_ERROR(cpu::RunPasses(*module, options));
-  stats.passes_ms = Milliseconds() - start;
-  if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(*module));
+  RETURN_IF_ERROR(RunPlatformPasses("default<cpu>", *module, options, stats));
   if (options.emit == std::vector{EmitStage::kHlo})
     return std::make_unique<TextsOnly>(std::move(module), stats);
 
-  const double codegen = Milliseconds();
+  const Stopwatch codegen;
   auto pool = std::make_unique<ThreadPool>(options.threads);
-  std::unique_ptr<Jit> jit;
+  std::unique_ptr<cpu::KernelCompiler> compiler = cpu::MakeEvaluatedKernels();
   if (options.cpu.kernels == CpuKernels::kLlvm) {
-    ASSIGN_OR_RETURN(jit, MakeJit(host));
+    ASSIGN_OR_RETURN(compiler, cpu::MakeLlvmKernelCompiler(host, *pool, options));
   }
   cpu::LibraryOptions library;
   library.host = host;
@@ -63,17 +34,16 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
   eval.denormals = library.denormals;
   eval.seed = options.seed;
   library.evaluator = std::make_shared<Evaluator>(std::move(eval));
-  ASSIGN_OR_RETURN(cpu::Program program,
-                   cpu::EmitProgram(*module, jit.get(), *pool, library, options));
-  stats.codegen_ms = Milliseconds() - codegen;
+  ASSIGN_OR_RETURN(cpu::Program program, cpu::EmitProgram(*module, *compiler, library, options));
+  stats.codegen_ms = codegen.milliseconds();
   stats.peak_bytes = program.buffers->total_size() + program.scratch_bytes;
   if (!options.emit.empty()) return std::make_unique<TextsOnly>(std::move(module), stats);
 
-  const double load = Milliseconds();
-  ASSIGN_OR_RETURN(std::unique_ptr<cpu::CpuExecutable> executable,
-                   cpu::CpuExecutable::Make(std::move(module), std::move(jit), std::move(pool),
-                                            std::move(program), library));
-  stats.load_ms = Milliseconds() - load;
+  const Stopwatch load;
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<cpu::CpuExecutable> executable,
+      cpu::CpuExecutable::Make(std::move(module), std::move(pool), std::move(program), library));
+  stats.load_ms = load.milliseconds();
   executable->SetStats(stats);
   return executable;
 }

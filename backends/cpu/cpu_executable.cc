@@ -1,9 +1,7 @@
 #include "backends/cpu/cpu_executable.h"
 
-#include <algorithm>
 #include <cstring>
 
-#include "backends/common/prepared_arguments.h"
 #include "backends/common/stored_array.h"
 #include "backends/cpu/library/omp_shim.h"
 #include "lib/support/round.h"
@@ -17,13 +15,10 @@ int64_t Aligned(int64_t bytes) { return RoundUp(bytes, Arena::kAlignment); }
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_ptr<Module> module,
-                                                                   std::unique_ptr<Jit> jit,
                                                                    std::unique_ptr<ThreadPool> pool,
                                                                    Program program,
                                                                    const LibraryOptions& library) {
-  std::unique_ptr<CpuExecutable> executable(new CpuExecutable());
-  executable->module_ = std::move(module);
-  executable->jit_ = std::move(jit);
+  std::unique_ptr<CpuExecutable> executable(new CpuExecutable(std::move(module)));
   executable->pool_ = std::move(pool);
   executable->program_ = std::move(program);
   executable->denormals_ = library.denormals;
@@ -37,18 +32,17 @@ absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_p
 // Constants, temporaries and scratch memory belong to the executable; arguments and results to its
 // runs.
 absl::Status CpuExecutable::Allocate() {
-  const std::vector<Allocation>& allocations = program_.buffers->allocations();
-  addresses_.assign(allocations.size(), nullptr);
+  addresses_.assign(allocations().size(), nullptr);
   ASSIGN_OR_RETURN(arena_, Place(program_.scratch_bytes, [](const Allocation& a) {
                      return a.kind == Allocation::Kind::kConstant ||
                             a.kind == Allocation::Kind::kTemp;
                    }));
   scratch_ = arena_.data() + arena_used_ - Aligned(program_.scratch_bytes);
-  for (size_t i = 0; i < allocations.size(); ++i) {
-    if (const Instruction* constant = allocations[i].constant) {
-      RETURN_IF_ERROR(RefuseElided(*allocations[i].value, constant->name()));
-      std::memcpy(addresses_[i], allocations[i].value->data(),
-                  static_cast<size_t>(allocations[i].size));
+  for (size_t i = 0; i < allocations().size(); ++i) {
+    if (const Instruction* constant = allocations()[i].constant) {
+      RETURN_IF_ERROR(RefuseElided(*allocations()[i].value, constant->name()));
+      std::memcpy(addresses_[i], allocations()[i].value->data(),
+                  static_cast<size_t>(allocations()[i].size));
     }
   }
   return absl::OkStatus();
@@ -65,52 +59,36 @@ absl::Status CpuExecutable::AllocateForRuns() {
 }
 
 absl::StatusOr<Arena> CpuExecutable::Place(int64_t extra_bytes, bool (*wanted)(const Allocation&)) {
-  const std::vector<Allocation>& allocations = program_.buffers->allocations();
   int64_t total = Aligned(extra_bytes);
-  for (const Allocation& allocation : allocations)
+  for (const Allocation& allocation : allocations())
     total += wanted(allocation) ? Aligned(allocation.size) : 0;
   ASSIGN_OR_RETURN(Arena arena, Arena::Create(total));
   arena_used_ = total;
   int64_t offset = 0;
-  for (size_t i = 0; i < allocations.size(); ++i) {
-    if (!wanted(allocations[i])) continue;
+  for (size_t i = 0; i < allocations().size(); ++i) {
+    if (!wanted(allocations()[i])) continue;
     addresses_[i] = arena.data() + offset;
-    offset += Aligned(allocations[i].size);
+    offset += Aligned(allocations()[i].size);
   }
   return arena;
 }
 
-void CpuExecutable::SetStats(const CompileStats& stats) {
-  stats_ = stats;
-  stats_.peak_bytes = program_.buffers->total_size() + program_.scratch_bytes;
-}
-
-bool CpuExecutable::OverwritesArguments() const {
-  const std::vector<Allocation>& allocations = program_.buffers->allocations();
-  return std::any_of(allocations.begin(), allocations.end(),
-                     [](const Allocation& a) { return a.donated; });
-}
-
 absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
                                           bool only_overwritten) {
-  RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
+  ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, LeavesOf(arguments));
   RETURN_IF_ERROR(AllocateForRuns());
-  ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves,
-                   ArgumentLeaves(*module_->entry(), arguments));
-  const std::vector<Allocation>& allocations = program_.buffers->allocations();
-  for (size_t i = 0; i < allocations.size(); ++i) {
-    if (allocations[i].kind != Allocation::Kind::kArgument || allocations[i].size == 0) continue;
-    if (only_overwritten && !allocations[i].donated) continue;
-    const Literal& leaf = *leaves[static_cast<size_t>(allocations[i].leaf)];
-    RETURN_IF_ERROR(StoreArray(leaf, allocations[i].shape, addresses_[i]));
+  for (size_t i = 0; i < allocations().size(); ++i) {
+    const Allocation& allocation = allocations()[i];
+    if (allocation.kind != Allocation::Kind::kArgument || allocation.size == 0) continue;
+    if (only_overwritten && !allocation.donated) continue;
+    const Literal& leaf = *leaves[static_cast<size_t>(allocation.leaf)];
+    RETURN_IF_ERROR(StoreArray(leaf, allocation.shape, addresses_[i]));
   }
   if (!only_overwritten) ForgetOperands(program_.thunks);
   return absl::OkStatus();
 }
 
 absl::Status CpuExecutable::Execute(const RunOptions& options) {
-  if (options.trace != nullptr)
-    return Error("platform `cpu` keeps no single values to trace; use `--platform=interpreter`");
   const ScopedDenormals denormals(denormals_);
   const ScopedOmpPool omp(*pool_);
   if (!states_) {
@@ -124,19 +102,15 @@ absl::Status CpuExecutable::Execute(const RunOptions& options) {
 }
 
 absl::Status CpuExecutable::ExecuteIn(ExecuteContext& context, const RunOptions& options) {
-  context.allocations = addresses_.data();
+  RETURN_IF_ERROR(SetUp(context, options));
   context.pool = pool_.get();
-  context.scratch = scratch_;
-  context.max_loop_iterations = options.max_loop_iterations;
   context.random_state = &random_state_;
-  context.replica_id = options.replica_id;
-  context.partition_id = options.partition_id;
   return ExecuteAll(program_.thunks, context);
 }
 
-Literal CpuExecutable::Results() const {
+absl::StatusOr<Literal> CpuExecutable::Results() {
   size_t next = 0;
-  return LoadValue(module_->entry()->root()->shape(), program_.buffers->results(), next,
+  return LoadValue(module().entry()->root()->shape(), program_.buffers->results(), next,
                    [this](const BufferSlice& slice) -> const void* {
                      if (slice.size == 0) return nullptr;
                      return addresses_[static_cast<size_t>(slice.allocation)] + slice.offset;
@@ -145,15 +119,9 @@ Literal CpuExecutable::Results() const {
 
 absl::StatusOr<Literal> CpuExecutable::Run(absl::Span<const Literal> arguments,
                                            const RunOptions& options) {
-  RETURN_IF_ERROR(LoadArguments(arguments));
+  RETURN_IF_ERROR(LoadArguments(arguments, /*only_overwritten=*/false));
   RETURN_IF_ERROR(Execute(options));
   return Results();
-}
-
-absl::StatusOr<std::unique_ptr<PreparedRun>> CpuExecutable::Prepare(
-    absl::Span<const Literal> arguments, const RunOptions& options) {
-  RETURN_IF_ERROR(LoadArguments(arguments));
-  return std::make_unique<RenewingRun<CpuExecutable>>(*this, arguments, options);
 }
 
 }  // namespace hlo::cpu

@@ -1,8 +1,6 @@
 #include "backends/gpu/gpu_backend.h"
 
-#include <chrono>
-#include <functional>
-
+#include "backends/codegen/platform_passes.h"
 #include "backends/common/texts_only.h"
 #include "backends/gpu/device/caching_device.h"
 #include "backends/gpu/device/cuda_device.h"
@@ -13,27 +11,11 @@
 #include "backends/gpu/nvptx/cubin.h"
 #include "backends/gpu/nvptx/nvptx.h"
 #include "backends/gpu/sim/simulated_device.h"
-#include "lib/ir/printer.h"
 #include "lib/support/status.h"
-#include "passes/pass_manager.h"
+#include "lib/support/stopwatch.h"
 
 namespace hlo {
 namespace {
-
-double NowInMilliseconds() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-absl::Status RunGpuPasses(Module& module, const CompileOptions& options) {
-  PassContext context;
-  context.set_threads(options.threads);
-  Instrumentation instrumentation;
-  if (options.instrumentation != nullptr) instrumentation = *options.instrumentation;
-  instrumentation.verify_each = options.verify_each_pass;
-  return RunPipelineText("default<gpu>", module, context, instrumentation).status();
-}
 
 std::string TargetOf(const CompileOptions& options) {
   return options.gpu_target.empty() ? std::string(gpu::kDefaultTarget) : options.gpu_target;
@@ -66,42 +48,66 @@ absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions
     return Unsupported(SourceLoc(),
                        "platform `gpu` keeps denormal numbers; it has no `--denormals=flush` yet");
   }
-  const double start = NowInMilliseconds();
-  if (options.run_passes) RETURN_IF_ERROR(RunGpuPasses(module, options));
-  stats.passes_ms = NowInMilliseconds() - start;
-  if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(module));
-  const double codegen = NowInMilliseconds();
+  RETURN_IF_ERROR(RunPlatformPasses("default<gpu>", module, options, stats));
+  const Stopwatch codegen;
   ASSIGN_OR_RETURN(gpu::Program program, gpu::EmitProgram(module, options));
   RETURN_IF_ERROR(ShowKernels(program, options));
-  stats.codegen_ms = NowInMilliseconds() - codegen;
+  stats.codegen_ms = codegen.milliseconds();
   stats.peak_bytes = program.buffers->total_size() + program.scratch_bytes;
   return program;
 }
 
-class GpuSimBackend final : public Backend {
+// The platforms differ in the device and the code that it takes.
+class GpuBackend : public Backend {
  public:
-  std::string_view name() const override { return "gpu-sim"; }
-
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
-                                                      const CompileOptions& options) override {
+                                                      const CompileOptions& options) final {
     CompileStats stats;
-    ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, options, stats));
-    if (!options.emit.empty())
+    CompileOptions own = options;
+    std::shared_ptr<gpu::Device> device;
+    // Texts can be had without a device.
+    if (options.emit.empty()) {
+      ASSIGN_OR_RETURN(device, OpenDevice(own));
+    }
+    ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, own, stats));
+    if (device == nullptr)
       return std::unique_ptr<Executable>(new TextsOnly(std::move(module), stats));
-    const double load = NowInMilliseconds();
-    gpu::SimulatorOptions simulator;
-    simulator.seed = options.gpu_sim_seed;
-    simulator.sanitize = options.gpu_sim_sanitize;
-    ASSIGN_OR_RETURN(std::shared_ptr<gpu::Device> device, gpu::MakeSimulatedDevice(simulator));
-    std::vector<gpu::DeviceCode> codes;
-    for (const gpu::UniqueKernel& kernel : program.kernels)
-      codes.push_back({kernel.bitcode, {}, {}, {gpu::kKernelName}});
+    const Stopwatch codegen;
+    ASSIGN_OR_RETURN(const std::vector<gpu::DeviceCode> codes, CompileCode(program.kernels, own));
+    stats.codegen_ms += codegen.milliseconds();
+    const Stopwatch load;
     ASSIGN_OR_RETURN(
         std::unique_ptr<gpu::GpuExecutable> executable,
         gpu::GpuExecutable::Make(std::move(module), std::move(device), std::move(program), codes));
-    stats.load_ms = NowInMilliseconds() - load;
+    stats.load_ms = load.milliseconds();
     executable->SetStats(stats);
     return std::unique_ptr<Executable>(std::move(executable));
+  }
+
+ protected:
+  // May choose what `options` leave open.
+  virtual absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) = 0;
+  virtual absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
+      absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& options) = 0;
+};
+
+class GpuSimBackend final : public GpuBackend {
+ public:
+  std::string_view name() const override { return "gpu-sim"; }
+
+ private:
+  absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) override {
+    gpu::SimulatorOptions simulator;
+    simulator.seed = options.gpu_sim_seed;
+    simulator.sanitize = options.gpu_sim_sanitize;
+    return gpu::MakeSimulatedDevice(simulator);
+  }
+  absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
+      absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& /*options*/) override {
+    std::vector<gpu::DeviceCode> codes;
+    for (const gpu::UniqueKernel& kernel : kernels)
+      codes.push_back({kernel.bitcode, {}, {}, {gpu::kKernelName}});
+    return codes;
   }
 };
 
@@ -115,50 +121,25 @@ absl::StatusOr<std::shared_ptr<gpu::Device>> CudaDeviceOfProcess() {
   return device;
 }
 
-class CudaBackend final : public Backend {
+class CudaBackend final : public GpuBackend {
  public:
   std::string_view name() const override { return "gpu"; }
 
-  absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
-                                                      const CompileOptions& options) override {
-    CompileStats stats;
-    CompileOptions own = options;
-    std::shared_ptr<gpu::Device> device;
-    // Texts can be had without a device.
-    if (options.emit.empty()) {
-      ASSIGN_OR_RETURN(device, CudaDeviceOfProcess());
-      if (own.gpu_target.empty()) own.gpu_target = TargetOf(device->properties());
-    }
-    ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, own, stats));
-    if (device == nullptr)
-      return std::unique_ptr<Executable>(new TextsOnly(std::move(module), stats));
-    const double codegen = NowInMilliseconds();
-    ASSIGN_OR_RETURN(const std::vector<gpu::DeviceCode> codes,
-                     gpu::CompileKernels(program.kernels, TargetOf(own), own.threads));
-    stats.codegen_ms += NowInMilliseconds() - codegen;
-    return Load(std::move(module), std::move(device), std::move(program), codes, stats);
+ private:
+  absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) override {
+    ASSIGN_OR_RETURN(std::shared_ptr<gpu::Device> device, CudaDeviceOfProcess());
+    if (options.gpu_target.empty()) options.gpu_target = NewestTargetOf(device->properties());
+    return device;
+  }
+  absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
+      absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& options) override {
+    return gpu::CompileKernels(kernels, TargetOf(options), options.threads);
   }
 
- private:
   // The newest target we know that runs on the device.
-  static std::string TargetOf(const gpu::DeviceProperties& properties) {
+  static std::string NewestTargetOf(const gpu::DeviceProperties& properties) {
     const int capability = properties.compute_major * 10 + properties.compute_minor;
     return capability >= 90 ? "sm_90" : capability >= 89 ? "sm_89" : "sm_80";
-  }
-  static std::string TargetOf(const CompileOptions& options) { return hlo::TargetOf(options); }
-
-  static absl::StatusOr<std::unique_ptr<Executable>> Load(std::unique_ptr<Module> module,
-                                                          std::shared_ptr<gpu::Device> device,
-                                                          gpu::Program program,
-                                                          const std::vector<gpu::DeviceCode>& codes,
-                                                          CompileStats stats) {
-    const double load = NowInMilliseconds();
-    ASSIGN_OR_RETURN(
-        std::unique_ptr<gpu::GpuExecutable> executable,
-        gpu::GpuExecutable::Make(std::move(module), std::move(device), std::move(program), codes));
-    stats.load_ms = NowInMilliseconds() - load;
-    executable->SetStats(stats);
-    return std::unique_ptr<Executable>(std::move(executable));
   }
 };
 

@@ -1,8 +1,5 @@
 #include "backends/gpu/gpu_executable.h"
 
-#include <algorithm>
-
-#include "backends/common/prepared_arguments.h"
 #include "backends/gpu/emit/family.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -25,8 +22,7 @@ DevicePtr AsAddress(const std::byte* pointer) {
 absl::StatusOr<std::unique_ptr<GpuExecutable>> GpuExecutable::Make(
     std::unique_ptr<Module> module, std::shared_ptr<Device> device, Program program,
     const std::vector<DeviceCode>& codes) {
-  std::unique_ptr<GpuExecutable> executable(new GpuExecutable());
-  executable->module_ = std::move(module);
+  std::unique_ptr<GpuExecutable> executable(new GpuExecutable(std::move(module)));
   executable->device_ = std::move(device);
   executable->program_ = std::move(program);
   executable->random_.key = executable->program_.seed;
@@ -64,29 +60,28 @@ absl::Status GpuExecutable::LoadKernels(const std::vector<DeviceCode>& codes) {
 }
 
 absl::Status GpuExecutable::Allocate() {
-  const std::vector<Allocation>& allocations = program_.buffers->allocations();
   int64_t total = 0;
-  for (const Allocation& allocation : allocations) total += RoundUp(allocation.size, kAlignment);
+  for (const Allocation& allocation : allocations()) total += RoundUp(allocation.size, kAlignment);
   const int64_t scratch_offset = total;
   total += RoundUp(program_.scratch_bytes, kAlignment);
   ASSIGN_OR_RETURN(memory_, device_->Allocate(total));
   int64_t offset = 0;
-  for (const Allocation& allocation : allocations) {
+  for (const Allocation& allocation : allocations()) {
     addresses_.push_back(allocation.size == 0 ? nullptr : AsPointer(memory_) + offset);
     offset += RoundUp(allocation.size, kAlignment);
   }
   scratch_ = program_.scratch_bytes == 0 ? nullptr : AsPointer(memory_) + scratch_offset;
   ASSIGN_OR_RETURN(staging_, Staging::Make(*device_, total));
-  loaded_.resize(allocations.size());
-  for (size_t i = 0; i < allocations.size(); ++i) {
-    if (allocations[i].kind == Allocation::Kind::kArgument && allocations[i].size > 0) {
+  loaded_.resize(allocations().size());
+  for (size_t i = 0; i < allocations().size(); ++i) {
+    if (allocations()[i].kind == Allocation::Kind::kArgument && allocations()[i].size > 0) {
       ASSIGN_OR_RETURN(loaded_[i], device_->CreateEvent());
     }
-    const Instruction* const constant = allocations[i].constant;
-    if (constant == nullptr || allocations[i].size == 0) continue;
-    RETURN_IF_ERROR(RefuseElided(*allocations[i].value, constant->name()));
+    const Instruction* const constant = allocations()[i].constant;
+    if (constant == nullptr || allocations()[i].size == 0) continue;
+    RETURN_IF_ERROR(RefuseElided(*allocations()[i].value, constant->name()));
     RETURN_IF_ERROR(staging_->ToDevice(*stream_, AsAddress(addresses_[i]),
-                                       allocations[i].value->data(), allocations[i].size));
+                                       allocations()[i].value->data(), allocations()[i].size));
   }
   return stream_->Synchronize();
 }
@@ -113,23 +108,10 @@ void GpuExecutable::FindFirstUses() {
   }
 }
 
-void GpuExecutable::SetStats(const CompileStats& stats) {
-  stats_ = stats;
-  stats_.peak_bytes = program_.buffers->total_size() + program_.scratch_bytes;
-}
-
-bool GpuExecutable::OverwritesArguments() const {
-  const std::vector<Allocation>& allocations = program_.buffers->allocations();
-  return std::any_of(allocations.begin(), allocations.end(),
-                     [](const Allocation& a) { return a.donated; });
-}
-
 absl::StatusOr<std::vector<const Literal*>> GpuExecutable::Leaves(
     absl::Span<const Literal> arguments) const {
-  RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
-  ASSIGN_OR_RETURN(std::vector<const Literal*> leaves,
-                   ArgumentLeaves(*module_->entry(), arguments));
-  for (const Allocation& allocation : program_.buffers->allocations()) {
+  ASSIGN_OR_RETURN(std::vector<const Literal*> leaves, LeavesOf(arguments));
+  for (const Allocation& allocation : allocations()) {
     if (allocation.kind != Allocation::Kind::kArgument || allocation.size == 0) continue;
     const Literal& leaf = *leaves[static_cast<size_t>(allocation.leaf)];
     RET_CHECK(leaf.byte_size() == allocation.size, "argument of {} bytes for {}", leaf.byte_size(),
@@ -141,7 +123,7 @@ absl::StatusOr<std::vector<const Literal*>> GpuExecutable::Leaves(
 // The compute stream waits for it.
 absl::Status GpuExecutable::LoadArgument(size_t allocation,
                                          const std::vector<const Literal*>& leaves) {
-  const Allocation& a = program_.buffers->allocations()[allocation];
+  const Allocation& a = allocations()[allocation];
   RETURN_IF_ERROR(staging_->ToDevice(*copies_, AsAddress(addresses_[allocation]),
                                      leaves[static_cast<size_t>(a.leaf)]->data(), a.size));
   RETURN_IF_ERROR(copies_->Record(*loaded_[allocation]));
@@ -153,7 +135,7 @@ absl::Status GpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
   ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, Leaves(arguments));
   for (size_t i = 0; i < loaded_.size(); ++i) {
     if (loaded_[i] == nullptr) continue;
-    if (only_overwritten && !program_.buffers->allocations()[i].donated) continue;
+    if (only_overwritten && !allocations()[i].donated) continue;
     RETURN_IF_ERROR(LoadArgument(i, leaves));
   }
   return stream_->Synchronize();
@@ -161,14 +143,8 @@ absl::Status GpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
 
 absl::Status GpuExecutable::RunThunks(const RunOptions& options,
                                       const std::vector<const Literal*>* leaves) {
-  if (options.trace != nullptr)
-    return Error("platform `gpu` keeps no single values to trace; use `--platform=interpreter`");
   GpuExecuteContext context;
-  context.allocations = addresses_.data();
-  context.scratch = scratch_;
-  context.max_loop_iterations = options.max_loop_iterations;
-  context.replica_id = options.replica_id;
-  context.partition_id = options.partition_id;
+  RETURN_IF_ERROR(SetUp(context, options));
   context.stream = stream_.get();
   context.kernels = &kernels_;
   context.random = &random_;
@@ -194,7 +170,7 @@ absl::Status GpuExecutable::OrOfKernels(absl::Status status) {
 }
 
 absl::StatusOr<Literal> GpuExecutable::Results() {
-  Literal result(module_->entry()->root()->shape());
+  Literal result(module().entry()->root()->shape());
   const std::vector<BufferSlice>& leaves = program_.buffers->results();
   size_t next = 0;
   const auto fill = [&](auto&& self, Literal& literal) -> absl::Status {
@@ -221,13 +197,6 @@ absl::StatusOr<Literal> GpuExecutable::Run(absl::Span<const Literal> arguments,
   if (absl::Status status = RunThunks(options, &leaves); !status.ok())
     return OrOfKernels(std::move(status));
   return Results();
-}
-
-absl::StatusOr<std::unique_ptr<PreparedRun>> GpuExecutable::Prepare(
-    absl::Span<const Literal> arguments, const RunOptions& options) {
-  RETURN_IF_ERROR(LoadArguments(arguments));
-  return std::unique_ptr<PreparedRun>(
-      std::make_unique<RenewingRun<GpuExecutable>>(*this, arguments, options));
 }
 
 }  // namespace hlo::gpu

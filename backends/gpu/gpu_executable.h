@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/codegen/compiled_executable.h"
 #include "backends/gpu/device/device.h"
 #include "backends/gpu/device/staging.h"
 #include "backends/gpu/gpu_thunks.h"
@@ -18,7 +18,7 @@
 
 namespace hlo::gpu {
 
-class GpuExecutable final : public Executable {
+class GpuExecutable final : public CompiledExecutable {
  public:
   // `codes`: one for each kernel of the program, or one that holds them all.
   static absl::StatusOr<std::unique_ptr<GpuExecutable>> Make(std::unique_ptr<Module> module,
@@ -29,20 +29,14 @@ class GpuExecutable final : public Executable {
 
   absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments,
                               const RunOptions& options) override;
-  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
-                                                       const RunOptions& options) override;
-  const Module& module() const override { return *module_; }
-  const CompileStats& stats() const override { return stats_; }
-  void SetStats(const CompileStats& stats);
-
-  // For prepared runs: takes the arguments in, runs the thunks, gives the results out.
-  absl::Status LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten = false);
-  bool OverwritesArguments() const;
-  absl::Status Execute(const RunOptions& options);
-  absl::StatusOr<Literal> Results();
+  absl::Status LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten) override;
+  absl::Status Execute(const RunOptions& options) override;
+  absl::StatusOr<Literal> Results() override;
 
  private:
-  GpuExecutable() = default;
+  explicit GpuExecutable(std::unique_ptr<Module> module)
+      : CompiledExecutable("gpu", std::move(module)) {}
+  const CompiledProgram& program() const override { return program_; }
   absl::Status LoadKernels(const std::vector<DeviceCode>& codes);
   absl::Status Allocate();
   void FindFirstUses();
@@ -52,10 +46,8 @@ class GpuExecutable final : public Executable {
   absl::Status LoadArgument(size_t allocation, const std::vector<const Literal*>& leaves);
   absl::StatusOr<std::vector<const Literal*>> Leaves(absl::Span<const Literal> arguments) const;
 
-  std::unique_ptr<Module> module_;
   std::shared_ptr<Device> device_;
   Program program_;
-  CompileStats stats_;
   std::vector<std::unique_ptr<DeviceModule>> modules_;
   std::vector<const Kernel*> kernels_;
   std::unique_ptr<Stream> stream_, copies_;
@@ -64,8 +56,6 @@ class GpuExecutable final : public Executable {
   std::vector<std::vector<size_t>> first_uses_;  // arguments by the first thunk to touch them; the
                                                  // last list: those that no thunk touches
   DevicePtr memory_ = 0;
-  std::vector<std::byte*> addresses_;  // device addresses by allocation
-  std::byte* scratch_ = nullptr;
   RandomState random_;
 };
 

@@ -1,22 +1,17 @@
 // From a module after the passes to what runs: kernels, thunks, memory.
 #pragma once
 
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/common/thunk.h"
+#include "backends/codegen/compiled_executable.h"
 #include "backends/gpu/device/device.h"
 #include "lib/ir/module.h"
 
 namespace hlo::gpu {
 
-struct Program {
-  std::unique_ptr<BufferAssignment> buffers;
+struct Program : CompiledProgram {
   std::vector<UniqueKernel> kernels;
-  ThunkList thunks;
-  int64_t scratch_bytes = 0;
   int counters = 0;   // of rng-get-and-update-state
   uint64_t seed = 0;  // of rng
 };

@@ -1,0 +1,26 @@
+#include "backends/codegen/platform_passes.h"
+
+#include "lib/ir/printer.h"
+#include "lib/support/status.h"
+#include "lib/support/stopwatch.h"
+#include "passes/pass_manager.h"
+
+namespace hlo {
+
+absl::Status RunPlatformPasses(std::string_view pipeline, Module& module,
+                               const CompileOptions& options, CompileStats& stats) {
+  const Stopwatch passes;
+  if (options.run_passes) {
+    PassContext context;
+    context.set_threads(options.threads);
+    Instrumentation instrumentation;
+    if (options.instrumentation != nullptr) instrumentation = *options.instrumentation;
+    instrumentation.verify_each = options.verify_each_pass;
+    RETURN_IF_ERROR(RunPipelineText(pipeline, module, context, instrumentation).status());
+  }
+  stats.passes_ms = passes.milliseconds();
+  if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(module));
+  return absl::OkStatus();
+}
+
+}  // namespace hlo

@@ -1,0 +1,104 @@
+#include "backends/codegen/program_emitter.h"
+
+#include <utility>
+
+#include "backends/common/control_flow.h"
+#include "lib/ir/computation.h"
+#include "lib/support/status.h"
+
+namespace hlo {
+namespace {
+
+constexpr size_t kMostErrors = 10;
+
+}  // namespace
+
+bool ProgramEmitter::IsControl(const Instruction& instruction) {
+  const Opcode op = instruction.opcode();
+  return op == Opcode::kWhile || op == Opcode::kConditional || op == Opcode::kCall;
+}
+
+absl::Status ProgramEmitter::Collect(const absl::Status& status) {
+  if (status.code() != absl::StatusCode::kUnimplemented) return status;
+  for (Diagnostic& diagnostic : DiagnosticsOf(status)) {
+    if (refused_.size() < kMostErrors) refused_.push_back(std::move(diagnostic));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramEmitter::RefuseCollected() const {
+  if (refused_.empty()) return absl::OkStatus();
+  return StatusOf(absl::StatusCode::kUnimplemented, refused_);
+}
+
+absl::Status ProgramEmitter::EmitInto(CompiledProgram& program) {
+  program_ = &program;
+  RETURN_IF_ERROR(PlanAll(*module_.entry()));
+  RETURN_IF_ERROR(RefuseCollected());
+  AssignmentHooks hooks;
+  hooks.can_share = [this](const Instruction& instruction, int operand, int leaf) {
+    return !NeedsNoCode(instruction) && !IsControl(instruction) &&
+           MayShare(instruction, {operand, leaf});
+  };
+  ASSIGN_OR_RETURN(program.buffers, BufferAssignment::Make(module_, hooks));
+  RETURN_IF_ERROR(CompileKernels());
+  ASSIGN_OR_RETURN(program.thunks, Emit(*module_.entry()));
+  RETURN_IF_ERROR(RefuseCollected());
+  if (!program.buffers->entry_end().copies.empty()) {
+    program.thunks.push_back(std::make_unique<CopyThunk>("results", program.buffers->entry_end()));
+  }
+  program.scratch_bytes = ScratchBytes(program.thunks);
+  Show(EmitStage::kBuffers, [&] { return program.buffers->ToString(); });
+  Show(EmitStage::kThunks, [&] { return ToString(program.thunks); });
+  return absl::OkStatus();
+}
+
+absl::Status ProgramEmitter::PlanAll(const Computation& computation) {
+  for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
+    if (refused_.size() >= kMostErrors) break;
+    if (NeedsNoCode(*instruction)) continue;
+    if (!IsControl(*instruction)) {
+      RETURN_IF_ERROR(Collect(Plan(*instruction)));
+      continue;
+    }
+    for (const Computation* callee : instruction->calls()) RETURN_IF_ERROR(PlanAll(*callee));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramEmitter::EmitControl(const Instruction& instruction, ThunkList& thunks) {
+  if (instruction.opcode() == Opcode::kWhile) {
+    ASSIGN_OR_RETURN(const bool is_done, EmitLoop(instruction, thunks));
+    if (is_done) return absl::OkStatus();
+  }
+  return EmitControlFlow(
+      instruction, buffers(), [this](const Computation& c) { return Emit(c); }, thunks);
+}
+
+absl::StatusOr<ThunkList> ProgramEmitter::Emit(const Computation& computation) {
+  ThunkList thunks;
+  for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
+    if (NeedsNoCode(*instruction)) continue;
+    if (IsControl(*instruction)) {
+      RETURN_IF_ERROR(EmitControl(*instruction, thunks));
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<Thunk>> thunk = MakeThunk(*instruction);
+    RETURN_IF_ERROR(Collect(thunk.status()));
+    if (thunk.ok()) thunks.push_back(*std::move(thunk));
+  }
+  return thunks;
+}
+
+std::vector<BufferSlice> ProgramEmitter::SlicesOf(const Instruction& instruction) const {
+  std::vector<BufferSlice> slices;
+  const auto append = [&](const Instruction& value) {
+    const std::vector<BufferSlice> leaves = buffers().slices(value);
+    slices.insert(slices.end(), leaves.begin(), leaves.end());
+  };
+  for (const Instruction* operand : instruction.operands()) append(*operand);
+  append(instruction);
+  return slices;
+}
+
+}  // namespace hlo

@@ -1,0 +1,141 @@
+#include "backends/cpu/kernel_compiler.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/cpu/tile/watch.h"
+#include "lib/support/status.h"
+#include "lib/support/thread_pool.h"
+
+namespace hlo::cpu {
+namespace {
+
+class LlvmKernelCompiler final : public KernelCompiler {
+ public:
+  LlvmKernelCompiler(std::unique_ptr<Jit> jit, bool has_f16c, ThreadPool& pool,
+                     const CompileOptions& options)
+      : jit_(std::move(jit)), has_f16c_(has_f16c), pool_(pool), options_(options) {}
+
+  // What is checked is checked kernel by kernel.
+  bool TakesLoops() const override { return options_.cpu.checks == CpuChecks::kNone; }
+
+  absl::StatusOr<KernelFunctions> Compile(absl::Span<const LoopSource> loops,
+                                          absl::Span<const KernelSource> kernels) override {
+    std::vector<const KernelSource*> unique;
+    std::vector<size_t> numbers;  // in `unique`, by kernel
+    absl::flat_hash_map<std::string, size_t> by_key;
+    for (const KernelSource& kernel : kernels) {
+      const auto [it, is_new] = by_key.try_emplace(KeyOf(*kernel.plan), unique.size());
+      numbers.push_back(it->second);
+      if (is_new) unique.push_back(&kernel);
+    }
+    // Loops first: they are the largest.
+    const auto build = [&](int i, llvm::Module& module) -> absl::Status {
+      const auto n = static_cast<size_t>(i);
+      tile::EmitOptions emit{has_f16c_, {}};
+      if (n >= loops.size()) emit.checked = unique[n - loops.size()]->checked;
+      ASSIGN_OR_RETURN(
+          llvm::Function * function,
+          n < loops.size()
+              ? tile::EmitProgram(loops[n].program, SymbolOf(n), emit, module)
+              : tile::EmitLlvm(unique[n - loops.size()]->plan->kernel, SymbolOf(n), emit, module));
+      jit_->SetUpFunction(*function);
+      return absl::OkStatus();
+    };
+    const auto count = static_cast<int>(loops.size() + unique.size());
+    for (int i = 0; i < count; ++i) {
+      const auto n = static_cast<size_t>(i);
+      const Instruction* const source =
+          n < loops.size() ? loops[n].loop : unique[n - loops.size()]->instruction;
+      RETURN_IF_ERROR(ShowCode(i, source->name(), build));
+    }
+    KernelFunctions functions;
+    ASSIGN_OR_RETURN(functions.codes, jit_->CompileAll(pool_, count, build));
+    for (size_t n = 0; n < loops.size(); ++n) {
+      ASSIGN_OR_RETURN(auto* const function, FunctionOf<tile::ProgramFunction>(functions, n));
+      functions.loops.push_back(function);
+    }
+    for (const size_t number : numbers) {
+      ASSIGN_OR_RETURN(auto* const function,
+                       FunctionOf<tile::KernelFunction>(functions, loops.size() + number));
+      functions.kernels.push_back(function);
+    }
+    return functions;
+  }
+
+ private:
+  static std::string SymbolOf(size_t number) { return fmt::format("kernel_{}", number); }
+
+  template <class Function>
+  static absl::StatusOr<Function*> FunctionOf(const KernelFunctions& functions, size_t number) {
+    Function* const function = functions.codes[number]->Function<Function>(SymbolOf(number));
+    RET_CHECK(function != nullptr, "`{}` is missing in its object", SymbolOf(number));
+    return function;
+  }
+
+  // What is proved of a kernel depends on the sizes of its buffers and the number of its tasks, too.
+  std::string KeyOf(const KernelPlan& plan) const {
+    std::string key = plan.kernel.Key();
+    if (options_.cpu.checks == CpuChecks::kNone) return key;
+    for (const tile::Buffer& buffer : plan.kernel.buffers)
+      key += fmt::format(" {}", buffer.elements);
+    return key + fmt::format(" {}", plan.task_count);
+  }
+
+  // `--emit=llvm|asm`: code `number` as text, in the form that is compiled.
+  absl::Status ShowCode(int number, std::string_view name,
+                        const std::function<absl::Status(int, llvm::Module&)>& build) const {
+    if (!options_.Wants(EmitStage::kLlvm) && !options_.Wants(EmitStage::kAsm))
+      return absl::OkStatus();
+    llvm::LLVMContext context;
+    const std::unique_ptr<llvm::Module> module = jit_->NewModule(context, name);
+    RETURN_IF_ERROR(build(number, *module));
+    if (options_.Wants(EmitStage::kLlvm))
+      options_.emit_sink(EmitStage::kLlvm, Jit::ToText(*module));
+    if (!options_.Wants(EmitStage::kAsm)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string text, jit_->EmitAssembly(*module));
+    options_.emit_sink(EmitStage::kAsm, text);
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<Jit> jit_;
+  bool has_f16c_;
+  ThreadPool& pool_;
+  const CompileOptions& options_;
+};
+
+class EvaluatedKernels final : public KernelCompiler {
+ public:
+  bool TakesLoops() const override { return false; }
+  absl::StatusOr<KernelFunctions> Compile(absl::Span<const LoopSource> /*loops*/,
+                                          absl::Span<const KernelSource> kernels) override {
+    KernelFunctions functions;
+    functions.kernels.resize(kernels.size(), nullptr);
+    return functions;
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KernelCompiler>> MakeLlvmKernelCompiler(
+    const Host& host, ThreadPool& pool, const CompileOptions& options) {
+  JitOptions settings;
+  settings.cpu = host.llvm_cpu();
+  settings.features = host.llvm_features();
+  settings.vector_bits = host.vector_bytes() * 8;
+  ASSIGN_OR_RETURN(std::unique_ptr<Jit> jit, Jit::Create(std::move(settings)));
+  // What checked code calls.
+  jit->DefineSymbol(tile::kAllowsSymbol, reinterpret_cast<void*>(&tile::WatchAllows));
+  jit->DefineSymbol(tile::kAllowsLaneSymbol, reinterpret_cast<void*>(&tile::WatchAllowsLane));
+  return std::unique_ptr<KernelCompiler>(std::make_unique<LlvmKernelCompiler>(
+      std::move(jit), host.level >= IsaLevel::kAvx2, pool, options));
+}
+
+std::unique_ptr<KernelCompiler> MakeEvaluatedKernels() {
+  return std::make_unique<EvaluatedKernels>();
+}
+
+}  // namespace hlo::cpu
