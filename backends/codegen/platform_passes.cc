@@ -1,5 +1,6 @@
 #include "backends/codegen/platform_passes.h"
 
+#include "backends/codegen/row_major.h"
 #include "lib/ir/printer.h"
 #include "lib/support/status.h"
 #include "lib/support/stopwatch.h"
@@ -20,7 +21,7 @@ absl::Status RunPlatformPasses(std::string_view pipeline, Module& module,
   }
   stats.passes_ms = passes.milliseconds();
   if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(module));
-  return absl::OkStatus();
+  return CheckRowMajor(module);
 }
 
 }  // namespace hlo
