@@ -1,7 +1,9 @@
 #include "tools/fuzz/xla_differences.h"
 
 #include "absl/algorithm/container.h"
+#include "lib/analysis/region.h"
 #include "lib/ops/attrs.h"
+#include "lib/types/memory_order.h"
 
 namespace hlo {
 namespace {
@@ -17,12 +19,30 @@ constexpr Difference kDifferences[] = {
        return instruction.opcode() == Opcode::kConvolution &&
               instruction.attrs<ConvolutionAttrs>().convolution_kind == ConvolutionKind::kDgrad;
      }},
-    {"XLA makes a reshape of a reduce over one element each, and forgets the initial value",
+    {"XLA takes the initial value of a reduction for one that changes nothing, and leaves it out "
+     "or "
+     "adds it several times",
      [](const Instruction& instruction) {
-       return instruction.opcode() == Opcode::kReduce &&
-              absl::c_all_of(instruction.attrs<ReduceAttrs>().dimensions, [&](int64_t dimension) {
-                return instruction.operand(0)->shape().dim(static_cast<int>(dimension)) == 1;
-              });
+       if (instruction.opcode() != Opcode::kReduce && instruction.opcode() != Opcode::kReduceWindow)
+         return false;
+       const std::optional<Opcode> combiner = CombinerOpcode(*instruction.to_apply());
+       return !combiner ||
+              !IsIdentityOf(*combiner, *instruction.operand(instruction.operand_count() / 2));
+     }},
+    {"XLA rounds sums of floats below 16 bits at each step; here they are rounded once",
+     [](const Instruction& instruction) {
+       const ElementType type =
+           instruction.shape().IsArray() ? instruction.shape().element_type() : ElementType::kF32;
+       return instruction.opcode() == Opcode::kReduce && IsFloat(type) && BitWidth(type) < 16;
+     }},
+    {"a bitcast between layouts has no form in StableHLO",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kBitcast &&
+              !KeepsRowMajorOrder(instruction.operand(0)->shape(), instruction.shape());
+     }},
+    {"XLA:CPU reads the padding of a convolution inside a fusion",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kConvolution && instruction.parent()->is_fusion();
      }},
     {"XLA:CPU returns memory that nobody wrote for a transform of length 0",
      [](const Instruction& instruction) {
