@@ -41,9 +41,12 @@ Sources OperandsAsElement(const Instruction& instruction, int64_t element) {
   return sources;
 }
 
+// All leaves of operand 0, in order; none where the result has another number of them, as a bitcast
+// without meaning may.
 Sources Same(const Instruction& instruction) {
   Sources sources;
   AppendAll(instruction, 0, sources);
+  if (std::ssize(sources) != LeafCount(instruction.shape())) sources.clear();
   return sources;
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/analysis/trip_count.h"
 #include "lib/ir/verify_meaning.h"
@@ -113,11 +114,31 @@ class LoopSimplifier {
 
   // ---- 2 ----
 
+  // Whether element `i` is what an asynchronous operation started: its end wants it as it came.
+  bool CarriesAsyncChain(int64_t i) const {
+    const auto starts = [](const Instruction* value) {
+      return HasTrait(value->opcode(), kAsyncStart) || value->opcode() == Opcode::kAsyncUpdate;
+    };
+    const auto ends = [](const Instruction* value) {
+      return HasTrait(value->opcode(), kAsyncDone) || value->opcode() == Opcode::kAsyncUpdate;
+    };
+    const auto is_ended = [&](const Instruction* state) {
+      return absl::c_any_of(state->users(), [&](const Instruction* element) {
+        return element->opcode() == Opcode::kGetTupleElement && element->tuple_index() == i &&
+               absl::c_any_of(element->users(), ends);
+      });
+    };
+    return starts(init(i)) || starts(next(i)) || is_ended(loop_) || is_ended(body_->parameter(0));
+  }
+
   absl::StatusOr<bool> Flatten() {
     const auto elements = loop_->shape().elements();
     if (std::none_of(elements.begin(), elements.end(), [](Shape s) { return s.IsTuple(); }))
       return false;
     if (!TuplesAreBuilt() || !context_.MayRewrite()) return false;
+    for (int64_t i = 0; i < count(); ++i) {
+      if (CarriesAsyncChain(i)) return false;
+    }
     StateChange change;
     Builder outer(loop_->parent());
     outer.set_origin(loop_);

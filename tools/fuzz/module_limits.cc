@@ -72,7 +72,11 @@ bool IsLarge(const Module& module) {
 }
 
 bool KeepsRandomState(const Module& module) {
-  return HoldsAny(module, {Opcode::kRngGetAndUpdateState});
+  const std::vector<Computation*>& all = module.computations();
+  return HoldsAny(module, {Opcode::kRngGetAndUpdateState}) ||
+         std::any_of(all.begin(), all.end(), [](const Computation* computation) {
+           return !computation->is_entry() && computation->MayHoldAny({Opcode::kRng});
+         });
 }
 
 bool TakesGroupSizes(const Module& module) { return HoldsAny(module, {Opcode::kRaggedDot}); }
