@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
 #include "passes/control_flow/frontend_attribute.h"
@@ -119,6 +120,23 @@ void ReplaceInSchedule(Computation& computation, const InlinedInstructions& inli
 
 }  // namespace
 
+namespace {
+
+// The schedule, if it is one of all that is there: within a pass it may be old.
+std::vector<Instruction*> OrderOf(const Computation& callee) {
+  if (!callee.has_schedule()) return callee.PostOrder();
+  const absl::flat_hash_set<const Instruction*> scheduled(callee.schedule().begin(),
+                                                          callee.schedule().end());
+  for (const Instruction* instruction : callee.instructions()) {
+    if (!instruction->is_dead() && !scheduled.contains(instruction)) return callee.PostOrder();
+  }
+  std::vector<Instruction*> order = callee.schedule();
+  std::erase_if(order, [](const Instruction* instruction) { return instruction->is_dead(); });
+  return order;
+}
+
+}  // namespace
+
 Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   Computation& computation = *call->parent();
   const Computation& callee = *call->call(0);
@@ -126,7 +144,7 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   absl::flat_hash_map<const Instruction*, Instruction*> copies;
   copies.reserve(static_cast<size_t>(callee.instruction_count()));
   std::vector<Instruction*> inlined;
-  for (Instruction* original : callee.SequenceOrPostOrder()) {
+  for (Instruction* original : OrderOf(callee)) {
     if (original->opcode() == Opcode::kParameter) {
       copies[original] = call->operand(static_cast<int>(original->parameter_number()));
       continue;

@@ -106,7 +106,7 @@ class Fuser {
   // Puts `instruction` into the group of its users, or starts one.
   void Place(Instruction* instruction) {
     if (!cpu::IsFusible(*instruction) || instruction->HasSideEffect() ||
-        instruction->has_control_edges())
+        instruction->has_control_edges() || !(instruction->has_uses() || instruction->is_root()))
       return;
     if (cpu::IsCheapToRepeat(*instruction) && !instruction->is_root() &&
         AllUsersFusible(*instruction)) {

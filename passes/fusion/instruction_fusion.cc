@@ -85,7 +85,8 @@ class ComputationFuser {
   static bool IsFusible(const Instruction& x) {
     const Opcode opcode = x.opcode();
     if (opcode == Opcode::kDomain || opcode == Opcode::kParameter || opcode == Opcode::kWhile ||
-        opcode == Opcode::kConditional || opcode == Opcode::kCall || x.has_control_edges())
+        opcode == Opcode::kConditional || opcode == Opcode::kCall || x.has_control_edges() ||
+        x.shape().IsBuffer())
       return false;
     if (opcode == Opcode::kFusion || opcode == Opcode::kMap || opcode == Opcode::kReduce ||
         opcode == Opcode::kReduceWindow)
