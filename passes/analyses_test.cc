@@ -4,7 +4,7 @@
 
 #include "lib/ir/builder.h"
 #include "lib/support/strings.h"
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 #include "passes/pass_manager.h"
 
 namespace hlo {
@@ -26,14 +26,8 @@ ENTRY e {
 }
 )";
 
-std::unique_ptr<Module> AnalysesModule(std::string_view text) {
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
-  REQUIRE(module.ok());
-  return *std::move(module);
-}
-
 TEST_CASE("an analysis is made once as long as nothing changes", "[passes][analyses]") {
-  const auto module = AnalysesModule(kPairAndDead);
+  const auto module = ParsedModule(kPairAndDead);
   Analyses analyses;
   SideEffects& effects = analyses.Get<SideEffects>(*module);
   CHECK(&analyses.Get<SideEffects>(*module) == &effects);
@@ -47,7 +41,7 @@ TEST_CASE("an analysis is made once as long as nothing changes", "[passes][analy
 }
 
 TEST_CASE("another module finds nothing known", "[passes][analyses]") {
-  const auto first = AnalysesModule(kPairAndDead), second = AnalysesModule(kPairAndDead);
+  const auto first = ParsedModule(kPairAndDead), second = ParsedModule(kPairAndDead);
   Analyses analyses;
   CHECK(analyses.Get<CallGraph>(*first).all().back() == first->entry());
   CHECK(analyses.Get<CallGraph>(*second).all().back() == second->entry());
@@ -55,7 +49,7 @@ TEST_CASE("another module finds nothing known", "[passes][analyses]") {
 
 TEST_CASE("a pass keeps what it declares, and everything when it changes nothing",
           "[passes][analyses]") {
-  const auto module = AnalysesModule(kPairAndDead);
+  const auto module = ParsedModule(kPairAndDead);
   PassContext context;
   // cse makes both analyses and changes the module: the order of calls is made again for dce, and
   // once more after it.
@@ -68,7 +62,7 @@ TEST_CASE("a pass keeps what it declares, and everything when it changes nothing
 }
 
 TEST_CASE("an answer that a pass kept wrongly is found", "[passes][analyses]") {
-  const auto module = AnalysesModule(kPairAndDead);
+  const auto module = ParsedModule(kPairAndDead);
   PassContext context;
   Instrumentation in;
   in.check_analyses = true;
@@ -80,7 +74,7 @@ TEST_CASE("an answer that a pass kept wrongly is found", "[passes][analyses]") {
 }
 
 TEST_CASE("a computation that was added makes the order of calls wrong", "[passes][analyses]") {
-  const auto module = AnalysesModule(kPairAndDead);
+  const auto module = ParsedModule(kPairAndDead);
   Analyses analyses;
   analyses.Get<CallGraph>(*module);
   CHECK(analyses.FirstMistake(*module).empty());
@@ -89,7 +83,7 @@ TEST_CASE("a computation that was added makes the order of calls wrong", "[passe
 }
 
 TEST_CASE("edges that were changed make paths and values wrong", "[passes][analyses]") {
-  const auto module = AnalysesModule(kPairAndDead);
+  const auto module = ParsedModule(kPairAndDead);
   Instruction* const r = module->FindInstruction("r");
   Analyses paths, values;
   paths.Get<Reachabilities>(*module).AskAll(*module);

@@ -8,15 +8,13 @@
 #include "backends/codegen/kernel_frame.h"
 #include "lib/ir/computation.h"
 #include "lib/ir/module.h"
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 
 namespace hlo {
 namespace {
 
 std::unique_ptr<Module> Parse(std::string_view body) {
-  auto module = ParseModule(fmt::format("HloModule m\n{}", body));
-  REQUIRE(module.ok());
-  return *std::move(module);
+  return ParsedModule(fmt::format("HloModule m\n{}", body));
 }
 
 // "x->0 y->1 | a@3 b@4": values and their first buffers, results and theirs.

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "lib/support/strings.h"
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 
 namespace hlo {
 namespace {
@@ -11,9 +11,7 @@ namespace {
 absl::Status Checked(std::string_view shape) {
   const std::string text = std::string("HloModule m\nENTRY e {\n  p = ") + std::string(shape) +
                            " parameter(0)\n  ROOT r = " + std::string(shape) + " copy(p)\n}\n";
-  const auto module = ParseModule(text);
-  REQUIRE(module.ok());
-  return CheckRowMajor(**module);
+  return CheckRowMajor(*ParsedModule(text));
 }
 
 TEST_CASE("code generators take row-major arrays", "[codegen][layout]") {

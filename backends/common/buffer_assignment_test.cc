@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "lib/ir/computation.h"
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 
 namespace hlo {
 namespace {
@@ -14,9 +14,7 @@ using Kind = Allocation::Kind;
 // A parsed module with its assignment.
 struct Assigned {
   explicit Assigned(std::string_view text, bool can_share = false) {
-    auto parsed = ParseModule(text);
-    REQUIRE(parsed.ok());
-    module = *std::move(parsed);
+    module = ParsedModule(text);
     AssignmentHooks hooks;
     hooks.can_share = [can_share](const Instruction&, int, int) { return can_share; };
     auto made = BufferAssignment::Make(*module, hooks);

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "lib/support/strings.h"
+#include "parser/parse_test_util.h"
 #include "parser/parser.h"
 
 namespace hlo {
@@ -17,11 +18,6 @@ ENTRY main {
 }
 )";
 
-std::unique_ptr<Module> Parse(std::string_view text) {
-  auto module = ParseModule(text);
-  REQUIRE(module.ok());
-  return *std::move(module);
-}
 Literal Value(std::string_view text) {
   auto literal = ParseLiteralWithShape(text);
   REQUIRE(literal.ok());
@@ -30,7 +26,7 @@ Literal Value(std::string_view text) {
 
 TEST_CASE("a module runs once and again with prepared arguments", "[interpreter]") {
   const auto backend = MakeInterpreterBackend();
-  auto executable = backend->Compile(Parse(kSquare), {});
+  auto executable = backend->Compile(ParsedModule(kSquare), {});
   REQUIRE(executable.ok());
   const Literal x = Value("f32[3] {1, -2, 3}");
   auto result = (*executable)->Run({x}, {});
@@ -46,7 +42,7 @@ TEST_CASE("a module runs once and again with prepared arguments", "[interpreter]
 
 TEST_CASE("arguments that do not fit are refused", "[interpreter]") {
   const auto backend = MakeInterpreterBackend();
-  auto executable = backend->Compile(Parse(kSquare), {});
+  auto executable = backend->Compile(ParsedModule(kSquare), {});
   REQUIRE(executable.ok());
   const auto none = (*executable)->Run({}, {});
   CHECK_THAT(std::string(ToStd(none.status().message())),
@@ -58,7 +54,7 @@ TEST_CASE("arguments that do not fit are refused", "[interpreter]") {
 
 TEST_CASE("the trace sees the values of the entry computation", "[interpreter]") {
   const auto backend = MakeInterpreterBackend();
-  auto executable = backend->Compile(Parse(kSquare), {});
+  auto executable = backend->Compile(ParsedModule(kSquare), {});
   REQUIRE(executable.ok());
   std::string seen;
   RunOptions options;
@@ -75,14 +71,16 @@ TEST_CASE("the text of the module is emitted on request", "[interpreter]") {
   std::string text;
   options.emit = {EmitStage::kHlo};
   options.emit_sink = [&](EmitStage, std::string_view emitted) { text = emitted; };
-  REQUIRE(backend->Compile(Parse(kSquare), options).ok());
+  REQUIRE(backend->Compile(ParsedModule(kSquare), options).ok());
   CHECK_THAT(text, Contains("HloModule square"));
 }
 
 TEST_CASE("a module for several devices is refused", "[interpreter]") {
   const auto backend = MakeInterpreterBackend();
   const auto executable = backend->Compile(
-      Parse("HloModule m, num_partitions=8\nENTRY e {\n  ROOT i = u32[] partition-id()\n}\n"), {});
+      ParsedModule(
+          "HloModule m, num_partitions=8\nENTRY e {\n  ROOT i = u32[] partition-id()\n}\n"),
+      {});
   REQUIRE_FALSE(executable.ok());
   CHECK_THAT(std::string(ToStd(executable.status().message())), Contains("runs on 8 devices"));
 }

@@ -6,7 +6,7 @@
 
 #include "lib/eval/evaluator.h"
 #include "lib/types/shape_util.h"
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 
 namespace hlo {
 namespace {
@@ -24,10 +24,7 @@ std::unique_ptr<Module> IndexingModule(const IndexingCase& c) {
       "HloModule m\nsum {{\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"
       "  ROOT s = s32[] add(a, b)\n}}\nENTRY e {{\n  x = {} parameter(0)\n{}  ROOT r = {}\n}}\n",
       c.x, c.parameters, c.root);
-  INFO(text);
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
-  REQUIRE(module.ok());
-  return *std::move(module);
+  return ParsedModule(text);
 }
 
 // The sum of what element `index` reads.

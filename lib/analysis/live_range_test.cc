@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "lib/analysis/alias.h"
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 
 namespace hlo {
 namespace {
@@ -11,10 +11,7 @@ namespace {
 // A module with its values and their ranges.
 struct Ranged {
   explicit Ranged(std::string_view text) {
-    absl::StatusOr<std::unique_ptr<Module>> parsed = ParseModule(text);
-    INFO(text);
-    REQUIRE(parsed.ok());
-    module = *std::move(parsed);
+    module = ParsedModule(text);
     values.emplace(*module);
     ranges.emplace(*values);
   }

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 
 namespace hlo {
 namespace {
@@ -21,12 +21,6 @@ ENTRY e {
 }
 )";
 
-std::unique_ptr<Module> ReachabilityModule(std::string_view text) {
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
-  REQUIRE(module.ok());
-  return *std::move(module);
-}
-
 // Both forms of the answer, with and without the matrix.
 template <class Check>
 void InBothForms(const Computation& computation, const Check& check) {
@@ -36,7 +30,7 @@ void InBothForms(const Computation& computation, const Check& check) {
 }
 
 TEST_CASE("paths are found along operands and control edges", "[analysis][reachability]") {
-  const auto module = ReachabilityModule(kDiamond);
+  const auto module = ParsedModule(kDiamond);
   const Computation& c = *module->entry();
   InBothForms(c, [&](const Reachability& r) {
     const auto depends = [&](std::string_view user, std::string_view producer) {
@@ -60,7 +54,7 @@ TEST_CASE("paths are found along operands and control edges", "[analysis][reacha
 
 TEST_CASE("members that need each other by way of others make a cycle",
           "[analysis][reachability]") {
-  const auto module = ReachabilityModule(kDiamond);
+  const auto module = ParsedModule(kDiamond);
   const Computation& c = *module->entry();
   InBothForms(c, [&](const Reachability& r) {
     Instruction *a = c.Find("a"), *b = c.Find("b"), *s = c.Find("c"), *d = c.Find("d"),
@@ -78,7 +72,7 @@ TEST_CASE("members that need each other by way of others make a cycle",
 
 TEST_CASE("what is merged needs what its members need", "[analysis][reachability]") {
   for (const size_t limit : {size_t{0}, Reachability::kMatrixLimit}) {
-    const auto module = ReachabilityModule(kDiamond);
+    const auto module = ParsedModule(kDiamond);
     Computation& c = *module->entry();
     Reachability r(c, limit);
     Instruction *b = c.Find("b"), *s = c.Find("c"), *d = c.Find("d"), *g = c.Find("g");
@@ -117,7 +111,7 @@ TEST_CASE("what is merged needs what its members need", "[analysis][reachability
 
 TEST_CASE("merging moves what must come after behind the merged node", "[analysis][reachability]") {
   // Post-order: p, x, y (needs x), q, z: merging x and z leaves q before and y after them.
-  const auto module = ReachabilityModule(R"(HloModule m
+  const auto module = ParsedModule(R"(HloModule m
 ENTRY e {
   p = f32[4] parameter(0)
   x = f32[4] negate(p)

@@ -4,18 +4,17 @@
 
 #include "lib/analysis/call_graph.h"
 #include "lib/eval/evaluator.h"
+#include "parser/parse_test_util.h"
 #include "parser/parser.h"
 
 namespace hlo {
 namespace {
 
 std::unique_ptr<Module> RegionModule(std::string_view type, std::string_view root) {
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(
+  return ParsedModule(
       fmt::format("HloModule m\nENTRY e {{\n  a = {0}[] parameter(0)\n  b = {0}[] parameter(1)\n"
                   "  ROOT r = {0}[] {1}\n}}\n",
                   type, root));
-  REQUIRE(module.ok());
-  return *std::move(module);
 }
 
 TEST_CASE("a region is one operation on its two parameters", "[analysis][region]") {

@@ -9,17 +9,15 @@
 #include "lib/ir/printer.h"
 #include "lib/ir/verifier.h"
 #include "lib/support/diagnostic.h"
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 
 namespace hlo {
 namespace {
 
 std::unique_ptr<Module> Read(std::string_view text) {
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
-  INFO(std::string(module.status().message()));
-  REQUIRE(module.ok());
-  REQUIRE(Verify(**module).ok());
-  return *std::move(module);
+  std::unique_ptr<Module> module = ParsedModule(text);
+  REQUIRE(Verify(*module).ok());
+  return module;
 }
 
 std::vector<std::string> NamesOf(const std::vector<Computation*>& computations) {

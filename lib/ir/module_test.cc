@@ -5,17 +5,10 @@
 #include "lib/ir/compare.h"
 #include "lib/ir/printer.h"
 #include "lib/ir/verifier.h"
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 
 namespace hlo {
 namespace {
-
-std::unique_ptr<Module> Parse(std::string_view text) {
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
-  INFO(std::string(module.status().message()));
-  REQUIRE(module.ok());
-  return *std::move(module);
-}
 
 template <class T>
 std::vector<std::string> Names(const std::vector<T*>& nodes) {
@@ -78,14 +71,14 @@ std::string With(std::string text, std::string_view from, std::string_view to) {
 }
 
 bool Equal(std::string_view a, std::string_view b, const CompareOptions& options = {}) {
-  return StructurallyEqual(*Parse(a), *Parse(b), options);
+  return StructurallyEqual(*ParsedModule(a), *ParsedModule(b), options);
 }
-uint64_t HashOf(std::string_view text) { return ContentHash(*Parse(text)); }
+uint64_t HashOf(std::string_view text) { return ContentHash(*ParsedModule(text)); }
 
 }  // namespace
 
 TEST_CASE("computations stand after their callees", "[ir][module]") {
-  const auto module = Parse(kLoop);
+  const auto module = ParsedModule(kLoop);
   CHECK(Names(module->PostOrder()) == Strings{"add", "fused", "body", "condition", "main"});
   CHECK(Names(module->NonFusionComputations()) == Strings{"add", "body", "condition", "main"});
   CHECK(module->FindComputation("fused")->is_fusion());
@@ -94,7 +87,7 @@ TEST_CASE("computations stand after their callees", "[ir][module]") {
 }
 
 TEST_CASE("post-order starts from unused instructions in stored order", "[ir][module]") {
-  const auto module = Parse(R"(HloModule m
+  const auto module = ParsedModule(R"(HloModule m
 ENTRY main {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
@@ -110,7 +103,7 @@ ENTRY main {
 }
 
 TEST_CASE("appended instructions take their place in post-order", "[ir][module]") {
-  const auto module = Parse(kLoop);
+  const auto module = ParsedModule(kLoop);
   Computation* entry = module->entry();
   Instruction* y = entry->Find("y");
   Builder b(entry);
@@ -129,7 +122,7 @@ TEST_CASE("appended instructions take their place in post-order", "[ir][module]"
 }
 
 TEST_CASE("clones print, compare and hash like the original", "[ir][clone]") {
-  const auto module = Parse(kLoop);
+  const auto module = ParsedModule(kLoop);
   const auto clone = module->Clone();
   CHECK(ToText(*clone) == ToText(*module));
   CHECK(StructurallyEqual(*module, *clone));
@@ -150,7 +143,7 @@ TEST_CASE("clones print, compare and hash like the original", "[ir][clone]") {
 }
 
 TEST_CASE("clones keep the stored order when operands stand after their users", "[ir][clone]") {
-  const auto module = Parse(kLoop);
+  const auto module = ParsedModule(kLoop);
   Computation* entry = module->entry();
   Builder b(entry);
   entry->Find("sum")->ReplaceOperand(1, b.Exp(entry->Find("c")));
@@ -162,7 +155,7 @@ TEST_CASE("clones keep the stored order when operands stand after their users", 
 
 TEST_CASE("clones keep the schedule", "[ir][clone]") {
   const auto module =
-      Parse(With(std::string(kLoop), "HloModule loop", "HloModule loop, is_scheduled=true"));
+      ParsedModule(With(std::string(kLoop), "HloModule loop", "HloModule loop, is_scheduled=true"));
   const auto clone = module->Clone();
   CHECK(clone->is_scheduled());
   REQUIRE(clone->entry()->has_schedule());
@@ -174,7 +167,7 @@ TEST_CASE("clones keep the schedule", "[ir][clone]") {
 }
 
 TEST_CASE("computations are cloned shallow and deep, and into other modules", "[ir][clone]") {
-  const auto module = Parse(kLoop);
+  const auto module = ParsedModule(kLoop);
   const Computation* body = module->FindComputation("body");
   Computation* shallow = module->CloneComputation(*body, ".clone", false);
   CHECK(shallow->name() == "body.clone");
@@ -199,7 +192,7 @@ TEST_CASE("computations are cloned shallow and deep, and into other modules", "[
 }
 
 TEST_CASE("single instructions are copied", "[ir][clone]") {
-  const auto module = Parse(kLoop);
+  const auto module = ParsedModule(kLoop);
   Computation* entry = module->entry();
   Instruction* c = entry->Find("c");
   Instruction* copy =
@@ -334,7 +327,7 @@ TEST_CASE("instructions with the same operands are the same operation", "[ir][co
 }
 
 TEST_CASE("computations that nothing reaches are removed", "[ir][module]") {
-  const auto module = Parse(kLoop);
+  const auto module = ParsedModule(kLoop);
   Computation* entry = module->entry();
   entry->set_root(entry->Find("late"));
   entry->RemoveUnused(entry->Find("sum"));
@@ -397,7 +390,7 @@ TEST_CASE("the builder keeps its first error and makes nothing", "[ir][builder]"
 }
 
 TEST_CASE("new instructions get metadata and place of their origin", "[ir][builder]") {
-  const auto module = Parse(kLoop);
+  const auto module = ParsedModule(kLoop);
   Computation* entry = module->entry();
   const Instruction* late = entry->Find("late");
   Builder b(entry);

@@ -5,17 +5,10 @@
 #include "lib/ir/builder.h"
 #include "lib/ir/verifier.h"
 #include "lib/support/diagnostic.h"
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 
 namespace hlo {
 namespace {
-
-std::unique_ptr<Module> ParseOnly(std::string_view text) {
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
-  INFO(std::string(module.status().message()));
-  REQUIRE(module.ok());
-  return *std::move(module);
-}
 
 // All messages, one a line; empty when the module is sound.
 std::string FindingsOf(const Module& module, const VerifierOptions& options = {}) {
@@ -29,7 +22,7 @@ std::string FindingsOf(const Module& module, const VerifierOptions& options = {}
 }  // namespace
 
 TEST_CASE("unbounded dimensions on request", "[ir][verifier]") {
-  const auto module = ParseOnly(R"(HloModule m
+  const auto module = ParsedModule(R"(HloModule m
 ENTRY e {
   x = f32[?,4] parameter(0)
   ROOT y = f32[?,4] negate(x)
@@ -42,7 +35,7 @@ ENTRY e {
 }
 
 TEST_CASE("groups of other numbers of devices on request", "[ir][verifier]") {
-  const auto module = ParseOnly(R"(HloModule m, replica_count=4
+  const auto module = ParsedModule(R"(HloModule m, replica_count=4
 sum {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
@@ -59,7 +52,7 @@ ENTRY e {
 }
 
 TEST_CASE("shardings of other numbers of devices on request", "[ir][verifier]") {
-  const auto module = ParseOnly(R"(HloModule m, num_partitions=4
+  const auto module = ParsedModule(R"(HloModule m, num_partitions=4
 ENTRY e {
   x = f32[4] parameter(0), sharding={devices=[2]<=[2]}
   ROOT y = f32[4] negate(x), sharding={maximal device=7}
@@ -72,7 +65,7 @@ ENTRY e {
 }
 
 TEST_CASE("bitcasts are measured by the caller's function", "[ir][verifier]") {
-  const auto module = ParseOnly(R"(HloModule m
+  const auto module = ParsedModule(R"(HloModule m
 ENTRY e {
   x = f32[3] parameter(0)
   ROOT y = f32[3,1] bitcast(x)
@@ -92,7 +85,7 @@ ENTRY e {
 }
 
 TEST_CASE("a back end says which opcodes change layouts", "[ir][verifier]") {
-  const auto module = ParseOnly(R"(HloModule m
+  const auto module = ParsedModule(R"(HloModule m
 ENTRY e {
   x = f32[2,3]{1,0} parameter(0)
   y = f32[2,3]{0,1} negate(x)
@@ -124,7 +117,7 @@ TEST_CASE("no fusion calls the entry", "[ir][verifier]") {
 }
 
 TEST_CASE("custom calls with layouts have one for their result", "[ir][verifier]") {
-  const auto module = ParseOnly(R"(HloModule m
+  const auto module = ParsedModule(R"(HloModule m
 ENTRY e {
   x = f32[4]{0} parameter(0)
   ROOT y = f32[4]{0} custom-call(x), custom_call_target="f", operand_layout_constraints={f32[4]{0}}
@@ -138,7 +131,7 @@ ENTRY e {
 }
 
 TEST_CASE("accuracy is an attribute of few opcodes", "[ir][verifier]") {
-  const auto module = ParseOnly(R"(HloModule m
+  const auto module = ParsedModule(R"(HloModule m
 ENTRY e {
   x = f32[4] parameter(0)
   ROOT y = f32[4] negate(x)

@@ -6,19 +6,12 @@
 
 #include "lib/ir/builder.h"
 #include "lib/support/diagnostic.h"
-#include "parser/parser.h"
+#include "parser/parse_test_util.h"
 
 namespace hlo {
 namespace {
 
 constexpr ElementType kFloat = ElementType::kF32;
-
-std::unique_ptr<Module> ParseUnverified(std::string_view text) {
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
-  INFO(std::string(module.status().message()));
-  REQUIRE(module.ok());
-  return *std::move(module);
-}
 
 // All messages, one a line; empty when the module is sound.
 std::string Messages(const Module& module, const VerifierOptions& options = {}) {
@@ -274,7 +267,7 @@ TEST_CASE("messages stop at the limit", "[ir][verifier]") {
 }
 
 TEST_CASE("messages have places and notes", "[ir][verifier]") {
-  const auto module = ParseUnverified(
+  const auto module = ParsedModule(
       "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[8] negate(x)\n}\n");
   CHECK(Render(Verify(*module), module->source().get()) ==
         "<text>:4:8: error: `y` is declared `f32[8]` but `negate` of `f32[4]` yields `f32[4]`\n"
@@ -286,7 +279,7 @@ TEST_CASE("messages have places and notes", "[ir][verifier]") {
 }
 
 TEST_CASE("floats of one width on request", "[ir][verifier]") {
-  const auto module = ParseUnverified(R"(HloModule m
+  const auto module = ParsedModule(R"(HloModule m
 ENTRY e {
   x = f32[4] parameter(0)
   b = bf16[4] parameter(1)
@@ -301,7 +294,7 @@ ENTRY e {
 
 TEST_CASE("layouts on request", "[ir][verifier]") {
   const VerifierOptions strict{.layout_sensitive = true};
-  const auto elementwise = ParseUnverified(R"(HloModule m
+  const auto elementwise = ParsedModule(R"(HloModule m
 ENTRY e {
   x = f32[2,3]{1,0} parameter(0)
   y = f32[2,3]{0,1} negate(x)
@@ -313,7 +306,7 @@ ENTRY e {
         "`y` has shape `f32[2,3]{0,1}`, but `negate` cannot change the layout of operand `x`, "
         "`f32[2,3]{1,0}`\n");
 
-  const auto tuple = ParseUnverified(R"(HloModule m
+  const auto tuple = ParsedModule(R"(HloModule m
 ENTRY e {
   x = f32[2,3]{1,0} parameter(0)
   ROOT t = (f32[2,3]{0,1}) tuple(x)
@@ -325,7 +318,7 @@ ENTRY e {
         "`(f32[2,3]{1,0})`\n");
 
   const auto entry =
-      ParseUnverified(R"(HloModule m, entry_computation_layout={(f32[2,3]{0,1})->f32[2,3]{1,0}}
+      ParsedModule(R"(HloModule m, entry_computation_layout={(f32[2,3]{0,1})->f32[2,3]{1,0}}
 ENTRY e {
   x = f32[2,3]{1,0} parameter(0)
   ROOT y = f32[2,3]{1,0} negate(x)
@@ -336,7 +329,7 @@ ENTRY e {
         "parameter 0 of `entry_computation_layout` is `f32[2,3]{0,1}`, but `x` has shape "
         "`f32[2,3]{1,0}`\n");
 
-  const auto sound = ParseUnverified(R"(HloModule m
+  const auto sound = ParsedModule(R"(HloModule m
 ENTRY e {
   x = f32[2,3]{1,0} parameter(0)
   y = f32[2,3]{0,1} copy(x)

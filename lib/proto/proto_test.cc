@@ -7,17 +7,11 @@
 #include "lib/ir/printer.h"
 #include "lib/proto/schema.h"
 #include "lib/support/strings.h"
+#include "parser/parse_test_util.h"
 #include "parser/parser.h"
 
 namespace hlo {
 namespace {
-
-std::unique_ptr<Module> ParsedForProto(std::string_view text) {
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
-  INFO(module.status());
-  REQUIRE(module.ok());
-  return *std::move(module);
-}
 
 std::string Whole(const Module& module) {
   PrintOptions options;
@@ -27,7 +21,7 @@ std::string Whole(const Module& module) {
 
 // The text of the module after a trip through each form.
 void CheckTrip(std::string_view text) {
-  const std::unique_ptr<Module> module = ParsedForProto(text);
+  const std::unique_ptr<Module> module = ParsedModule(text);
   for (const SerialForm form : {SerialForm::kBinary, SerialForm::kText}) {
     const absl::StatusOr<std::string> bytes = Serialize(*module, form, kParseText);
     REQUIRE(bytes.ok());
@@ -84,7 +78,7 @@ TEST_CASE("a literal in another order of dimensions is written in that order", "
       "})\n}\n";
   CheckTrip(kText);
   const absl::StatusOr<std::string> text =
-      Serialize(*ParsedForProto(kText), SerialForm::kText, kParseText);
+      Serialize(*ParsedModule(kText), SerialForm::kText, kParseText);
   REQUIRE(text.ok());
   size_t at = 0;
   for (const char* value :
@@ -184,7 +178,7 @@ TEST_CASE("HLO text is no message", "[proto]") {
 }
 
 TEST_CASE("elided constants have no message", "[proto]") {
-  const auto module = ParsedForProto("HloModule m\nENTRY e { ROOT c = f32[99] constant({...}) }");
+  const auto module = ParsedModule("HloModule m\nENTRY e { ROOT c = f32[99] constant({...}) }");
   CHECK_FALSE(Serialize(*module, SerialForm::kBinary, kParseText).ok());
 }
 

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "lib/ir/verifier.h"
+#include "parser/parse_test_util.h"
 #include "parser/parser.h"
 #include "tools/reduce/edits.h"
 #include "tools/reduce/failure.h"
@@ -10,11 +11,10 @@
 namespace hlo {
 namespace {
 
-std::unique_ptr<Module> ParsedModule(std::string_view text) {
-  auto module = ParseModule(text);
-  REQUIRE(module.ok());
-  REQUIRE(Verify(**module).ok());
-  return *std::move(module);
+std::unique_ptr<Module> VerifiedModule(std::string_view text) {
+  std::unique_ptr<Module> module = ParsedModule(text);
+  REQUIRE(Verify(*module).ok());
+  return module;
 }
 
 int64_t ElementsOf(const Module& module) {
@@ -37,7 +37,7 @@ TEST_CASE("a shell takes quoted words back", "[reduce][failure]") {
 
 TEST_CASE("removing a parameter takes what the configuration says about it along",
           "[reduce][edits]") {
-  const auto module = ParsedModule(R"(HloModule m, input_output_alias={ {}: (2, {}, may-alias) }
+  const auto module = VerifiedModule(R"(HloModule m, input_output_alias={ {}: (2, {}, may-alias) }
 ENTRY main {
   a = f32[2] parameter(0)
   b = f32[3] parameter(1)
@@ -54,7 +54,7 @@ ENTRY main {
 }
 
 TEST_CASE("a body takes the place of its caller", "[reduce][edits]") {
-  const auto module = ParsedModule(R"(HloModule m
+  const auto module = VerifiedModule(R"(HloModule m
 f {
   p = f32[2] parameter(0)
   q = f32[2] parameter(1)
@@ -78,7 +78,7 @@ ENTRY main {
 }
 
 TEST_CASE("sizes shrink together, through shapes, slices and constants", "[reduce][shapes]") {
-  auto module = ParsedModule(R"(HloModule m
+  auto module = VerifiedModule(R"(HloModule m
 sum {
   a = f32[] parameter(0)
   b = f32[] parameter(1)

@@ -1,6 +1,7 @@
 // Directives, inputs, index limits, comparison and statistics of hlo-run.
 #include <catch2/catch.hpp>
 
+#include "parser/parse_test_util.h"
 #include "parser/parser.h"
 #include "tools/run/bench.h"
 #include "tools/run/check_case.h"
@@ -11,13 +12,6 @@
 
 namespace hlo {
 namespace {
-
-std::unique_ptr<Module> Parse(std::string_view text) {
-  absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text);
-  INFO(text);
-  REQUIRE(module.ok());
-  return *std::move(module);
-}
 
 constexpr std::string_view kPair = R"(
 ENTRY main {
@@ -43,7 +37,7 @@ TEST_CASE("literals of a text are read one after the other", "[run][inputs]") {
 }
 
 TEST_CASE("arrays go to the leaves of the parameters in order", "[run][inputs]") {
-  const auto module = Parse(kPair);
+  const auto module = ParsedModule(kPair);
   const auto make = [&module](std::vector<std::string> words) {
     return MakeArguments(*module, {std::move(words), "", "", {}});
   };
@@ -66,7 +60,7 @@ TEST_CASE("arrays go to the leaves of the parameters in order", "[run][inputs]")
 }
 
 TEST_CASE("random inputs are the same every time and differ by seed", "[run][inputs]") {
-  const auto module = Parse(kPair);
+  const auto module = ParsedModule(kPair);
   const auto make = [&module](uint64_t seed) {
     return MakeArguments(*module, {{}, "", "", seed})->values;
   };
@@ -75,7 +69,7 @@ TEST_CASE("random inputs are the same every time and differ by seed", "[run][inp
 }
 
 TEST_CASE("indices are traced to parameters and limited", "[run][limits]") {
-  const auto module = Parse(R"(
+  const auto module = ParsedModule(R"(
 wrap {
   ROOT i = s32[4,1] parameter(0)
 }
@@ -106,7 +100,7 @@ ENTRY main {
 }
 
 TEST_CASE("indices are traced through scatter, loops and branches", "[run][limits]") {
-  const auto module = Parse(R"(
+  const auto module = ParsedModule(R"(
 add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
 cond { p = (s32[], s32[1,1], f32[8]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(3)  ROOT lt = pred[] compare(i, n), direction=LT }
 body {
