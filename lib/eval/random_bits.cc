@@ -1,32 +1,18 @@
 #include "lib/eval/random_bits.h"
 
-#include <array>
+#include <tuple>
 
 #include "lib/math/random.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo {
-namespace {
 
-std::array<uint32_t, 4> Philox(const Counter128& counter, uint64_t key) {
-  const auto [c0, c1] = math::SplitWord(counter.low);
-  const auto [c2, c3] = math::SplitWord(counter.high);
-  const auto [k0, k1] = math::SplitWord(key);
-  return math::PhiloxBlock<uint32_t>({c0, c1, c2, c3}, k0, k1);
-}
-
-std::array<uint32_t, 2> ThreeFry(uint64_t counter, uint64_t key) {
-  const auto [c0, c1] = math::SplitWord(counter);
-  const auto [k0, k1] = math::SplitWord(key);
-  return math::ThreeFryBlock<uint32_t>({c0, c1}, k0, k1);
-}
-
-}  // namespace
+void Counter128::Advance(uint64_t steps) { std::tie(low, high) = math::Advance(low, high, steps); }
 
 std::vector<uint32_t> PhiloxWords32(uint64_t key, Counter128& counter, int64_t count) {
   std::vector<uint32_t> words;
   for (int64_t i = 0; i < count; i += 4) {
-    const auto block = Philox(counter, key);
+    const auto block = math::PhiloxBlock(counter.low, counter.high, key);
     words.insert(words.end(), block.begin(), block.end());
     counter.Advance(1);
   }
@@ -37,7 +23,7 @@ std::vector<uint32_t> PhiloxWords32(uint64_t key, Counter128& counter, int64_t c
 std::vector<uint64_t> PhiloxWords64(uint64_t key, Counter128& counter, int64_t count) {
   std::vector<uint64_t> words;
   for (int64_t i = 0; i < count; i += 2) {
-    const auto block = Philox(counter, key);
+    const auto block = math::PhiloxBlock(counter.low, counter.high, key);
     words.push_back(math::JoinWord(block[0], block[1]));
     words.push_back(math::JoinWord(block[2], block[3]));
     counter.Advance(1);
@@ -59,7 +45,7 @@ std::vector<uint32_t> ThreeFryWords32(uint64_t key, uint64_t& counter,
                                       absl::Span<const int64_t> dims) {
   const int pair = PairDimension(dims);
   std::vector<uint32_t> words(static_cast<size_t>(Product(dims)));
-  const auto next = [&] { return ThreeFry(counter++, key); };
+  const auto next = [&] { return math::ThreeFryBlock(counter++, key); };
   if (pair < 0) {
     words[0] = next()[0];
     return words;
@@ -82,7 +68,7 @@ std::vector<uint32_t> ThreeFryWords32(uint64_t key, uint64_t& counter,
 std::vector<uint64_t> ThreeFryWords64(uint64_t key, uint64_t& counter, int64_t count) {
   std::vector<uint64_t> words;
   for (int64_t i = 0; i < count; ++i) {
-    const auto block = ThreeFry(counter++, key);
+    const auto block = math::ThreeFryBlock(counter++, key);
     words.push_back(math::JoinWord(block[0], block[1]));
   }
   return words;

@@ -14,10 +14,7 @@ namespace hlo {
 struct Counter128 {
   uint64_t low = 0;
   uint64_t high = 0;
-  void Advance(uint64_t steps) {
-    low += steps;
-    if (low < steps) ++high;
-  }
+  void Advance(uint64_t steps);
 };
 
 // Where the counter of a `rng-get-and-update-state` begins.

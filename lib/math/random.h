@@ -80,6 +80,21 @@ std::array<V, 2> ThreeFryBlock(std::array<V, 2> x, V key0, V key1) {
   return x;
 }
 
+// The same of u64 words: a counter of two, or of one, and a key.
+template <class W>
+auto PhiloxBlock(W low, W high, W key) {
+  const auto [x0, x1] = SplitWord(low);
+  const auto [x2, x3] = SplitWord(high);
+  const auto keys = SplitWord(key);
+  return PhiloxBlock(std::array{x0, x1, x2, x3}, keys.low, keys.high);
+}
+template <class W>
+auto ThreeFryBlock(W counter, W key) {
+  const auto keys = SplitWord(key);
+  const auto [x0, x1] = SplitWord(counter);
+  return ThreeFryBlock(std::array{x0, x1}, keys.low, keys.high);
+}
+
 // ---- what `rng` draws ----
 
 // A double in [0, 1) with so many bits of the u64 word: 23 for types up to f32, which stay below 1

@@ -120,17 +120,12 @@ Instruction* Interleave(Builder& b, const std::vector<Instruction*>& arrays, int
 
 // One block of four u32 words for each counter.
 std::array<Words32, 4> PhiloxBlocks(Builder& b, CounterWords counters, Instruction* key) {
-  const auto low = math::SplitWord(Wide(b, counters.low));
-  const auto high = math::SplitWord(Wide(b, counters.high));
-  const auto keys = math::SplitWord(Wide(b, key));
-  return math::PhiloxBlock<Words32>({low.low, low.high, high.low, high.high}, keys.low, keys.high);
+  return math::PhiloxBlock(Wide(b, counters.low), Wide(b, counters.high), Wide(b, key));
 }
 
 // One block of two u32 words for each counter.
 std::array<Words32, 2> ThreeFryBlocks(Builder& b, Instruction* counters, Instruction* key) {
-  const auto keys = math::SplitWord(Wide(b, key));
-  const auto x = math::SplitWord(Wide(b, counters));
-  return math::ThreeFryBlock<Words32>({x.low, x.high}, keys.low, keys.high);
+  return math::ThreeFryBlock(Wide(b, counters), Wide(b, key));
 }
 
 // counter + number of the block, for blocks in the sizes `dims`; and the counter after them.

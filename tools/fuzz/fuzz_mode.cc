@@ -1,6 +1,7 @@
 #include "tools/fuzz/fuzz_mode.h"
 
 #include "tools/fuzz/platform_config.h"
+#include "tools/fuzz/programs/random_program.h"
 
 namespace hlo {
 namespace {
@@ -20,7 +21,7 @@ constexpr FuzzMode kModes[] = {
      CheckPasses, PassesFor},
     {"platforms",
      "random programs on the CPU and the simulated GPU: no crash, and the interpreter's results",
-     CheckPlatforms, DescribePlatforms, GeneratePlatforms, WithConfig},
+     CheckPlatforms, DescribePlatforms, RandomProgram, WithConfig},
 };
 
 }  // namespace

@@ -38,6 +38,5 @@ std::string CheckPasses(std::string_view input);
 std::string PassesFor(std::string_view input);
 std::string CheckPlatforms(std::string_view input);
 std::string DescribePlatforms(std::string_view input);
-std::string GeneratePlatforms(FuzzRandom& random);
 
 }  // namespace hlo

@@ -16,7 +16,6 @@
 #include "tools/fuzz/fuzz_mode.h"
 #include "tools/fuzz/module_limits.h"
 #include "tools/fuzz/platform_config.h"
-#include "tools/fuzz/programs/random_program.h"
 #include "tools/fuzz/sensitivity.h"
 #include "tools/fuzz/xla_differences.h"
 #include "tools/fuzz/xla_oracle.h"
@@ -131,7 +130,5 @@ std::string CheckPlatforms(std::string_view input) {
   if (!actual) return failed;
   return Compare(module, arguments, config, *actual, *expected);
 }
-
-std::string GeneratePlatforms(FuzzRandom& random) { return RandomProgram(random); }
 
 }  // namespace hlo

@@ -1,7 +1,5 @@
 // rng-bit-generator: the words of lib/math/random.h as lib/eval/random_bits.h lays them out. A thread
 // makes one block of words and stores what falls into the array.
-#include <array>
-
 #include "backends/gpu/emit/frame.h"
 #include "backends/llvm/value.h"
 #include "lib/eval/random_bits.h"
@@ -30,10 +28,7 @@ class RngEmission {
     const Word high = has_high ? StateWord(2) : key_;
     return ForEachBlock(blocks, [&](llvm::Value* thread) -> absl::Status {
       const auto [at_low, at_high] = math::Advance(low, high, Wide(thread));
-      const auto [x0, x1] = math::SplitWord(at_low);
-      const auto [x2, x3] = math::SplitWord(at_high);
-      const auto keys = math::SplitWord(key_);
-      const auto words = math::PhiloxBlock(std::array{x0, x1, x2, x3}, keys.low, keys.high);
+      const auto words = math::PhiloxBlock(at_low, at_high, key_);
       const int per_block = wide_ ? 2 : 4;
       for (int i = 0; i < per_block; ++i) {
         llvm::Value* const place = k_.Offset(k_.Scale(thread, per_block), i);
@@ -54,9 +49,7 @@ class RngEmission {
     int64_t blocks = 1;
     for (const int64_t size : half) blocks *= size;
     return ForEachBlock(blocks, [&](llvm::Value* thread) -> absl::Status {
-      const auto [x0, x1] = math::SplitWord(math::Add(counter, Wide(thread)));
-      const auto keys = math::SplitWord(key_);
-      const auto words = math::ThreeFryBlock(std::array{x0, x1}, keys.low, keys.high);
+      const auto words = math::ThreeFryBlock(math::Add(counter, Wide(thread)), key_);
       if (pair < 0) {
         RETURN_IF_ERROR(
             StoreInside(thread, wide_ ? math::JoinWord(words[0], words[1]).v : words[0].v));

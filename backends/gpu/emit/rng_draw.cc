@@ -1,7 +1,5 @@
 // rng: the numbers of lib/eval/eval_rng.cc. Word i of a stream of its own is element i (normal: words
 // 2 i and 2 i + 1); a thread makes one block of two words.
-#include <array>
-
 #include "backends/gpu/emit/frame.h"
 #include "backends/llvm/value.h"
 #include "lib/math/random.h"
@@ -34,10 +32,7 @@ class DrawEmission {
       const auto [low, high] =
           math::Advance(math::Shl(Argument(2), 32), Argument(0),
                         Word{&b_, b_.CreateZExtOrTrunc(thread, b_.getInt64Ty())});
-      const auto [x0, x1] = math::SplitWord(low);
-      const auto [x2, x3] = math::SplitWord(high);
-      const auto keys = math::SplitWord(Argument(1));
-      const auto x = math::PhiloxBlock(std::array{x0, x1, x2, x3}, keys.low, keys.high);
+      const auto x = math::PhiloxBlock(low, high, Argument(1));
       const Word first = math::JoinWord(x[0], x[1]), second = math::JoinWord(x[2], x[3]);
       ASSIGN_OR_RETURN(const Emitted a, emitter_.Emit(rng_.operand(0), ArrayIndex()));
       ASSIGN_OR_RETURN(const Emitted c, emitter_.Emit(rng_.operand(1), ArrayIndex()));
