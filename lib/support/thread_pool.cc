@@ -7,12 +7,16 @@
 #include "lib/support/thread_pool.h"
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
+#include <fstream>
 #include <system_error>
 
 #include "lib/support/denormals.h"
@@ -74,6 +78,32 @@ int ProcessorsOfProcess() {
   return count == 0 ? 1 : static_cast<int>(count);
 }
 
+// Bytes of address space that this process has, from /proc; 0 where that says nothing.
+int64_t AddressSpaceInUse() {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+// How many threads may run under the limit of the address space (`ulimit -v`). A thread takes its
+// stack and, once it allocates, 64 MiB of glibc's malloc; threads that took all there is would
+// leave the next allocation of the program itself nothing, so they get half of what is left.
+int ThreadsThatFit(int wanted) {
+  constexpr int64_t kArena = int64_t{64} << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  pthread_attr_t attributes;
+  size_t stack = size_t{8} << 20;
+  if (pthread_getattr_default_np(&attributes) == 0) {
+    pthread_attr_getstacksize(&attributes, &stack);
+    pthread_attr_destroy(&attributes);
+  }
+  const auto most = static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, INT64_MAX));
+  const int64_t left = std::max<int64_t>(most - AddressSpaceInUse(), 0);
+  const int64_t others = left / 2 / (static_cast<int64_t>(stack) + kArena);
+  return static_cast<int>(std::min<int64_t>(wanted, 1 + others));
+}
+
 // Spins until `done()` or until `limit` nanoseconds are over. On a machine with more runnable
 // threads than processors a spinning thread is preempted; that shows as a jump of the clock and
 // ends the spin.
@@ -101,7 +131,7 @@ int ThreadPool::CurrentWorker() { return current_worker; }
 bool ThreadPool::InRegion() { return in_region; }
 
 ThreadPool::ThreadPool(Options options)
-    : size_(options.threads > 0 ? options.threads : ProcessorsOfProcess()),
+    : size_(ThreadsThatFit(options.threads > 0 ? options.threads : ProcessorsOfProcess())),
       spin_nanoseconds_(int64_t{1000} * options.spin_microseconds),
       slots_(std::make_unique<Slot[]>(static_cast<size_t>(size_))) {
   threads_.reserve(static_cast<size_t>(size_ - 1));
