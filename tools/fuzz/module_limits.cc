@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "lib/types/element_type.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo {
@@ -28,6 +29,14 @@ bool ReadsParameters(const Instruction& instruction) {
                      });
 }
 
+// A sum or product that rounds to a narrow float at every step: it stops growing where an element is
+// less than half a unit in its last place, and when that happens depends on the order. Alone in its
+// region it is carried wide.
+bool StopsGrowing(const Instruction& instruction) {
+  const ElementType type = instruction.shape().element_type();
+  return IsFloat(type) && BitWidth(type) < 32 && instruction.parent()->root() != &instruction;
+}
+
 // Whether the region gives the same (but for rounding) in whatever order it meets the elements: one
 // associative operation for each array, or a choice among them.
 bool IsFreeOfOrder(const Computation& region) {
@@ -38,7 +47,9 @@ bool IsFreeOfOrder(const Computation& region) {
   for (const Instruction* instruction : region.instructions()) {
     const Opcode opcode = instruction->opcode();
     if (kHarmless.Has(opcode) || kChooses.Has(opcode)) continue;
-    if (!HasTrait(opcode, kAssociative) || !ReadsParameters(*instruction)) return false;
+    if (!HasTrait(opcode, kAssociative) || !ReadsParameters(*instruction) ||
+        StopsGrowing(*instruction))
+      return false;
   }
   return true;
 }
