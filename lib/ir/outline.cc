@@ -11,25 +11,27 @@ namespace {
 
 class Outliner {
  public:
-  Outliner(absl::Span<Instruction* const> instructions, std::string_view name)
-      : parent_(*instructions[0]->parent()), members_(instructions.begin(), instructions.end()) {
-    for (Instruction* instruction : parent_.PostOrder()) {
-      if (members_.contains(instruction)) order_.push_back(instruction);
-    }
-    name_ = name;
-  }
+  // `instructions` stand in their order, operands first.
+  Outliner(absl::Span<Instruction* const> instructions, const OutlineOptions& options)
+      : parent_(*instructions[0]->parent()),
+        options_(options),
+        members_(instructions.begin(), instructions.end()),
+        order_(instructions.begin(), instructions.end()) {}
 
-  absl::StatusOr<Instruction*> Run() {
-    for (const Instruction* member : members_) {
+  absl::Status Check() const {
+    for (const Instruction* member : order_) {
       if (member->parent() != &parent_ || member->opcode() == Opcode::kParameter) {
         return Error(member->loc(), "`{}` cannot be outlined from computation `{}`: it {}",
                      member->name(), parent_.name(),
                      member->parent() == &parent_ ? "is a parameter" : "is not in it");
       }
     }
-    RETURN_IF_ERROR(CheckNothingBetween());
+    return CheckNothingBetween();
+  }
+
+  Instruction* Run() {
     Module& module = parent_.module();
-    Computation* outlined = module.AddComputation(name_);
+    Computation* outlined = module.AddComputation(options_.computation);
     module.MoveToFront(outlined, &parent_);
     outlined->set_execution_thread(parent_.execution_thread());
     outlined->set_loc(order_.back()->loc());
@@ -77,7 +79,8 @@ class Outliner {
   void Copy(Computation& outlined) {
     for (Instruction* member : order_) {
       std::vector<Instruction*> operands;
-      for (Instruction* operand : member->operands()) operands.push_back(Inside(outlined, operand));
+      for (Instruction* operand : member->operands())
+        operands.push_back(Inside(outlined, operand, *member));
       Instruction* copy = outlined.AddClone(*member, member->shape(), operands);
       inside_[member] = copy;
       for (Instruction* before : member->control_predecessors()) {
@@ -101,22 +104,35 @@ class Outliner {
     outlined.set_root(outlined.Add(Opcode::kTuple, Shape::Tuple(shapes), elements));
   }
 
-  // What stands for `operand` in the outlined computation.
-  Instruction* Inside(Computation& outlined, Instruction* operand) {
-    Instruction*& inside = inside_[operand];
-    if (inside == nullptr) {
-      const int number = static_cast<int>(arguments_.size());
-      inside = outlined.AddParameter(number, operand->shape(), fmt::format("p.{}", number));
-      arguments_.push_back(operand);
+  // What stands for `value` in the outlined computation, for one that reads it.
+  Instruction* Inside(Computation& outlined, Instruction* value, const Instruction& reader) {
+    if (const auto it = inside_.find(value); it != inside_.end()) return it->second;
+    Instruction* inside = nullptr;
+    if (options_.is_copied && options_.is_copied(*value, reader)) {
+      std::vector<Instruction*> operands;
+      for (Instruction* operand : value->operands())
+        operands.push_back(Inside(outlined, operand, *value));
+      inside = outlined.AddClone(*value, value->shape(), operands);
+      copied_.push_back(value);
+    } else {
+      const auto number = std::ssize(arguments_);
+      inside = outlined.AddParameter(number, value->shape(),
+                                     fmt::format("{}{}", options_.parameter, number));
+      arguments_.push_back(value);
     }
+    inside_[value] = inside;
     return inside;
   }
 
   Instruction* Replace(Computation& outlined) {
-    Instruction* call =
-        parent_.Add(Opcode::kCall, outlined.root()->shape(), arguments_, {}, {&outlined}, "call");
-    call->set_loc(order_.back()->loc());
-    call->set_metadata(order_.back()->metadata());
+    Instruction* call = parent_.Add(options_.opcode, outlined.root()->shape(), arguments_,
+                                    options_.attrs, {&outlined}, options_.name);
+    if (results_.size() == 1) {
+      call->CopyExtrasFrom(*results_[0]);
+    } else {
+      call->set_loc(order_.back()->loc());
+      call->set_metadata(order_.back()->metadata());
+    }
     for (Instruction* member : order_) {
       const std::vector<Instruction*> before(member->control_predecessors().begin(),
                                              member->control_predecessors().end());
@@ -136,21 +152,23 @@ class Outliner {
         const auto index = static_cast<int64_t>(i);
         value = parent_.Add(Opcode::kGetTupleElement, member->shape(), {call},
                             AttrsPtr::Make(GetTupleElementAttrs{index}));
-        value->set_loc(member->loc());
+        value->CopyExtrasFrom(*member);
       }
       const bool is_root = member->is_root();
       member->ReplaceAllUsesWith(value);
       if (is_root) parent_.set_root(value);
     }
     for (size_t i = order_.size(); i-- > 0;) parent_.Remove(order_[i]);
+    for (Instruction* original : copied_) parent_.RemoveUnused(original);
     return call;
   }
 
   Computation& parent_;
+  const OutlineOptions& options_;
   absl::flat_hash_set<Instruction*> members_;
   std::vector<Instruction*> order_;  // operands first
-  std::string_view name_;
   std::vector<Instruction*> arguments_;
+  std::vector<Instruction*> copied_;
   std::vector<Instruction*> results_;
   absl::flat_hash_map<const Instruction*, Instruction*> inside_;
 };
@@ -160,7 +178,24 @@ class Outliner {
 absl::StatusOr<Instruction*> Outline(absl::Span<Instruction* const> instructions,
                                      std::string_view name) {
   if (instructions.empty()) return Error("nothing to outline into computation `{}`", name);
-  return Outliner(instructions, name).Run();
+  const absl::flat_hash_set<const Instruction*> members(instructions.begin(), instructions.end());
+  // What is in another computation comes last, for Check.
+  std::vector<Instruction*> order;
+  for (Instruction* instruction : instructions[0]->parent()->PostOrder()) {
+    if (members.contains(instruction)) order.push_back(instruction);
+  }
+  for (Instruction* instruction : instructions) {
+    if (instruction->parent() != instructions[0]->parent()) order.push_back(instruction);
+  }
+  const OutlineOptions options{.computation = name};
+  Outliner outliner(order, options);
+  RETURN_IF_ERROR(outliner.Check());
+  return outliner.Run();
+}
+
+Instruction* OutlineInOrder(absl::Span<Instruction* const> instructions,
+                            const OutlineOptions& options) {
+  return Outliner(instructions, options).Run();
 }
 
 }  // namespace hlo

@@ -5,9 +5,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
-#include "lib/ir/builder.h"
 #include "lib/ir/dense_map.h"
 #include "passes/cpu/fusible.h"
+#include "passes/fusion/fuse.h"
 
 namespace hlo {
 namespace {
@@ -87,15 +87,15 @@ class Fuser {
         context_(context),
         group_of_(computation.module().id_limit(), -1) {}
 
-  absl::StatusOr<bool> Run() {
+  bool Run() {
     const std::vector<Instruction*> order = computation_.SequenceOrPostOrder();
     for (size_t i = order.size(); i-- > 0;) Place(order[i]);
     if (options_.several_outputs) JoinReductions();
     bool changed = false;
-    for (Group& group : groups_) {
+    for (const Group& group : groups_) {
       if (group.members.empty()) continue;  // merged into another
       if (group.members.size() > 1 || HasCheapOperand(*group.root)) {
-        RETURN_IF_ERROR(MakeFusion(group));
+        MakeFusion(group);
         changed = true;
       }
     }
@@ -111,7 +111,7 @@ class Fuser {
     if (cpu::IsCheapToRepeat(*instruction) && !instruction->is_root() &&
         AllUsersFusible(*instruction)) {
       copied_[instruction] = true;
-      return;  // copied into its users' kernels by MakeFusion
+      return;  // copied into its users' kernels
     }
     const int target = CommonGroup(*instruction);
     if (target >= 0 && MayJoin(*instruction, groups_[static_cast<size_t>(target)])) {
@@ -435,79 +435,15 @@ class Fuser {
                        [this](const Instruction* operand) { return IsCopied(*operand); });
   }
 
-  absl::Status MakeFusion(Group& group) {
-    Module& module = computation_.module();
-    Computation* fused = module.AddComputation("fused_computation");
-    fused->set_execution_thread(computation_.execution_thread());
-    std::vector<Instruction*> operands;
-    absl::flat_hash_map<const Instruction*, Instruction*> copies;
-    // Members in reverse order of joining: producers first; copied instructions on demand.
-    const int number = group_of_[group.root];
-    const auto import = [&](auto&& self, Instruction* from) -> Instruction* {
-      if (const auto it = copies.find(from); it != copies.end()) return it->second;
-      const bool inside = group_of_.Get(from) == number || IsCopied(*from);
-      if (!inside) {
-        const auto index = static_cast<int64_t>(operands.size());
-        operands.push_back(from);
-        Instruction* parameter =
-            fused->AddParameter(index, from->shape(), fmt::format("param_{}", index));
-        copies[from] = parameter;
-        return parameter;
-      }
-      std::vector<Instruction*> mine;
-      for (Instruction* operand : from->operands()) mine.push_back(self(self, operand));
-      Instruction* copy = fused->AddClone(*from, from->shape(), mine);
-      copies[from] = copy;
-      return copy;
-    };
-    // Producers before users: recursion stays shallow.
-    for (size_t i = group.members.size(); i-- > 0;) import(import, group.members[i]);
-    const std::vector<Instruction*> outputs = OutputsOf(group);
-    std::vector<Instruction*> results;
-    for (const Instruction* output : outputs) results.push_back(copies[output]);
-    fused->set_root(results.size() == 1 ? results[0] : Builder(fused).Tuple(results));
+  void MakeFusion(const Group& group) {
+    const std::vector<Instruction*> members(group.members.rbegin(), group.members.rend());
     const bool reduces = group.root->opcode() == Opcode::kReduce || group.has_reduce;
-    Instruction* fusion = computation_.Add(
-        Opcode::kFusion, fused->root()->shape(), operands,
-        AttrsPtr::Make(FusionAttrs{reduces ? FusionKind::kInput : FusionKind::kLoop, {}}), {fused},
-        fmt::format("{}_fusion", group.root->opcode_text()));
-    if (outputs.size() == 1) fusion->CopyExtrasFrom(*group.root);
-    ReplaceOutputs(outputs, fusion);
-    for (const Instruction* member : group.members) {
-      if (!member->is_dead() && !member->has_uses()) {
-        computation_.RemoveUnused(const_cast<Instruction*>(member));
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  // What is read outside, which may no longer be the root where groups were merged.
-  std::vector<Instruction*> OutputsOf(const Group& group) const {
-    if (group.more_outputs.empty()) return {group.root};
-    const int number = group_of_.Get(group.root);
-    std::vector<Instruction*> outputs;
-    const auto add = [&](Instruction* x) {
-      const bool is_read = std::any_of(x->uses().begin(), x->uses().end(), [&](const Use& use) {
-        return group_of_.Get(use.user) != number;
-      });
-      if (is_read || x->is_root()) outputs.push_back(x);
-    };
-    add(group.root);
-    for (Instruction* output : group.more_outputs) add(output);
-    return outputs;
-  }
-
-  // Users outside read what the fusion yields.
-  void ReplaceOutputs(const std::vector<Instruction*>& outputs, Instruction* fusion) {
-    if (outputs.size() == 1) {
-      computation_.Replace(outputs[0], fusion);
-      return;
-    }
-    Builder builder(&computation_);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      builder.set_origin(outputs[i]);
-      computation_.Replace(outputs[i], builder.GetTupleElement(fusion, static_cast<int64_t>(i)));
-    }
+    const std::string name = fmt::format("{}_fusion", group.root->opcode_text());
+    Fuse(members, {.kind = reduces ? FusionKind::kInput : FusionKind::kLoop,
+                   .name = name,
+                   .is_copied = [this](const Instruction& value, const Instruction& /*reader*/) {
+                     return IsCopied(value);
+                   }});
   }
 
   Computation& computation_;
@@ -540,8 +476,7 @@ std::vector<Computation*> ThunkComputations(Module& module) {
 absl::StatusOr<bool> CpuFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : ThunkComputations(module)) {
-    ASSIGN_OR_RETURN(const bool one, Fuser(*computation, options_, context).Run());
-    changed |= one;
+    changed |= Fuser(*computation, options_, context).Run();
   }
   return changed;
 }

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/call_graph.h"
 #include "lib/analysis/reachability.h"
-#include "lib/ir/builder.h"
+#include "passes/fusion/fuse.h"
 #include "passes/simplify/dce.h"
 
 namespace hlo {
@@ -18,20 +18,13 @@ constexpr size_t kMaxDistance = 4096;  // between the places of a pair
 
 bool IsMultiOutput(const Instruction& x) { return x.IsFusion() && x.shape().IsTuple(); }
 
-// The values that a loop yields.
-std::vector<Instruction*> OutputsOf(const Instruction& fusion) {
-  Instruction* root = fusion.fused_computation()->root();
-  return root->opcode() == Opcode::kTuple ? root->operand_vector()
-                                          : std::vector<Instruction*>{root};
-}
-
 bool IsLoopFusion(const Instruction& x) {
   if (!x.IsFusion() || x.attrs<FusionAttrs>().kind != FusionKind::kLoop ||
       !x.attrs<FusionAttrs>().output_to_operand_aliasing.empty())
     return false;
   const Computation& body = *x.fused_computation();
   if (body.callers().size() != 1 || body.MayHold(Opcode::kFusion)) return false;
-  const std::vector<Instruction*> outputs = OutputsOf(x);
+  const std::vector<Instruction*> outputs = FusionOutputs(x);
   return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [](const Instruction* y) {
     return y->shape().IsArray() && y->opcode() != Opcode::kDot && y->opcode() != Opcode::kScatter;
   });
@@ -54,7 +47,7 @@ bool IsFusibleLoop(const Instruction& x) {
 std::vector<const Instruction*> OperandsInPlace(const Instruction& x) {
   std::vector<const Instruction*> result;
   if (!x.IsFusion()) return result;
-  for (const Instruction* output : OutputsOf(x)) {
+  for (const Instruction* output : FusionOutputs(x)) {
     if (output->opcode() != Opcode::kDynamicUpdateSlice) continue;
     const Instruction* target = output->operand(0);
     while (target->opcode() == Opcode::kBitcast) target = target->operand(0);
@@ -87,82 +80,6 @@ int64_t BytesShared(const Instruction& a, const Instruction& b) {
   return bytes;
 }
 
-// The fused value of an outside one: its parameter, which is made if there is none.
-Instruction* InputFor(Instruction& fusion, Instruction* operand) {
-  Computation& body = *fusion.fused_computation();
-  for (int i = 0; i < fusion.operand_count(); ++i) {
-    if (fusion.operand(i) == operand) return body.parameter(i);
-  }
-  const int number = fusion.operand_count();
-  fusion.AppendOperand(operand);
-  return body.AddParameter(number, operand->shape(), fmt::format("param_{}", number));
-}
-
-// Puts a copy of what `x` computes into `fusion`; the values it yields.
-std::vector<Instruction*> CopyInto(const Instruction& x, Instruction& fusion) {
-  Computation& body = *fusion.fused_computation();
-  if (!x.IsFusion()) {
-    std::vector<Instruction*> inputs;
-    for (Instruction* operand : x.operands()) inputs.push_back(InputFor(fusion, operand));
-    return {body.AddClone(x, x.shape(), inputs)};
-  }
-  absl::flat_hash_map<const Instruction*, Instruction*> copies;
-  const std::vector<Instruction*> outputs = OutputsOf(x);
-  for (const Instruction* original : x.fused_computation()->PostOrder()) {
-    if (original->opcode() == Opcode::kParameter) {
-      copies[original] =
-          InputFor(fusion, x.operand(static_cast<int>(original->parameter_number())));
-      continue;
-    }
-    if (original->is_root() && IsMultiOutput(x)) continue;
-    std::vector<Instruction*> operands;
-    for (const Instruction* operand : original->operands()) operands.push_back(copies[operand]);
-    copies[original] = body.AddClone(*original, original->shape(), operands);
-  }
-  std::vector<Instruction*> result;
-  for (const Instruction* output : outputs) result.push_back(copies[output]);
-  return result;
-}
-
-// Lets the readers of `x` read elements `first` and on of `fusion`, which may be `x` itself.
-void ReadFrom(Instruction* x, bool was_multi_output, Instruction* fusion, int64_t first,
-              const std::vector<Use>& uses) {
-  if (was_multi_output) {
-    for (const Use& use : uses) {
-      const int64_t index = use.user->tuple_index() + first;
-      use.user->ReplaceOperand(0, fusion);
-      use.user->SetAttrs(GetTupleElementAttrs{index});
-    }
-    return;
-  }
-  Computation& computation = *fusion->parent();
-  Builder builder(&computation);
-  builder.set_origin(x);
-  Instruction* element = builder.GetTupleElement(fusion, first);
-  for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, element);
-  if (x->is_root()) computation.set_root(element);
-}
-
-// `fusion` computes what `x` does, too; `x` is gone.
-void Merge(Instruction* fusion, Instruction* x) {
-  Computation& body = *fusion->fused_computation();
-  const bool fusion_was_multi = IsMultiOutput(*fusion), x_was_multi = IsMultiOutput(*x);
-  const std::vector<Use> fusion_uses(fusion->uses().begin(), fusion->uses().end());
-  const std::vector<Use> x_uses(x->uses().begin(), x->uses().end());
-  std::vector<Instruction*> outputs = OutputsOf(*fusion);
-  const int64_t first = static_cast<int64_t>(outputs.size());
-  const std::vector<Instruction*> added = CopyInto(*x, *fusion);
-  outputs.insert(outputs.end(), added.begin(), added.end());
-  Instruction* old_root = body.root();
-  Builder builder(&body);
-  body.set_root(builder.Tuple(outputs));
-  if (fusion_was_multi) body.RemoveUnused(old_root);
-  fusion->set_shape(body.root()->shape());
-  ReadFrom(fusion, fusion_was_multi, fusion, 0, fusion_uses);
-  ReadFrom(x, x_was_multi, fusion, first, x_uses);
-  x->parent()->Remove(x);
-}
-
 class SiblingFuser {
  public:
   SiblingFuser(Computation& computation, PassContext& context, int64_t max_operands)
@@ -192,7 +109,7 @@ class SiblingFuser {
       context_.Passed(*taken, "fused into `{}`", fusion->name());
       reachability_.Merge({b, a});
       reachability_.StandsFor(fusion, b);
-      Merge(fusion, taken);
+      MergeOutputs(fusion, taken);
       taken_[taken] = fusion;
       context_.Count("fused");
       changed = true;
@@ -253,8 +170,8 @@ class SiblingFuser {
     if (!a.IsFusion() && !b.IsFusion()) return false;
     if (!IsFusibleLoop(a) || !IsFusibleLoop(b)) return false;
     if (a.operand_count() >= max_operands_ || b.operand_count() >= max_operands_) return false;
-    const Shape of_a = a.IsFusion() ? OutputsOf(a)[0]->shape() : a.shape();
-    const Shape of_b = b.IsFusion() ? OutputsOf(b)[0]->shape() : b.shape();
+    const Shape of_a = a.IsFusion() ? FusionOutputs(a)[0]->shape() : a.shape();
+    const Shape of_b = b.IsFusion() ? FusionOutputs(b)[0]->shape() : b.shape();
     if (of_a != of_b) return false;
     const std::vector<const Instruction*> in_place = OperandsInPlace(a);
     const std::vector<const Instruction*> others = OperandsInPlace(b);

@@ -1,6 +1,6 @@
 #include "passes/fusion/defuser.h"
 
-#include "passes/control_flow/call_inliner.h"
+#include "passes/fusion/fuse.h"
 
 namespace hlo {
 
@@ -14,9 +14,7 @@ absl::StatusOr<bool> Defuser::Run(Module& module, PassContext& context) {
       if (!context.MayRewrite()) break;
       Computation* body = fusion->fused_computation();
       context.Passed(*fusion, "its body stands in its place");
-      InlineBody(fusion, {.propagate_metadata = false,
-                          .pass_on_fusion_requests = false,
-                          .everything_waits = false});
+      Unfuse(fusion);
       context.Count("defused");
       changed = true;
       if (body->callers().empty()) bodies.push_back(body);

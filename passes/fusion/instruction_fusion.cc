@@ -9,6 +9,7 @@
 #include "lib/analysis/reachability.h"
 #include "lib/analysis/region.h"
 #include "lib/support/decision.h"
+#include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_questions.h"
 #include "passes/fusion/index_evaluation.h"
 #include "passes/rewrite.h"
@@ -50,7 +51,7 @@ class ComputationFuser {
   ComputationFuser(Computation& computation, PassContext& context, bool may_duplicate)
       : computation_(computation), context_(context), may_duplicate_(may_duplicate) {}
 
-  absl::StatusOr<bool> Run() {
+  bool Run() {
     queue_ = computation_.PostOrder();
     for (size_t i = 0; i < queue_.size(); ++i) position_[queue_[i]] = i;
     KeepBesideMaximum();
@@ -71,9 +72,8 @@ class ComputationFuser {
         }
         if (!context_.MayRewrite()) return changed;
         context_.Passed(*producer, "fused into `{}`", consumer->name());
-        ASSIGN_OR_RETURN(Instruction* const fusion, Fuse(producer, consumer));
+        queue_.push_back(FuseInto(producer, consumer));
         context_.Count("fused");
-        queue_.push_back(fusion);
         changed = true;
         break;
       }
@@ -307,81 +307,21 @@ class ComputationFuser {
 
   // ---- fusing ----
 
-  absl::StatusOr<Instruction*> Fuse(Instruction* producer, Instruction* consumer) {
-    const bool output = IsDotIntoAdd(*producer, *consumer);
+  Instruction* FuseInto(Instruction* producer, Instruction* consumer) {
     Instruction* fusion = consumer;
-    if (!consumer->IsFusion())
-      fusion = MakeFusion(consumer, output ? FusionKind::kOutput : FusionKind::kLoop);
-    const Instruction* inside = TakeIn(producer, fusion);
+    if (!consumer->IsFusion()) {
+      const bool output = IsDotIntoAdd(*producer, *consumer);
+      const std::string name = fmt::format("{}_fusion", consumer->opcode_text());
+      const auto at = position_.find(consumer);
+      fusion = Fuse({&consumer, 1},
+                    {.kind = output ? FusionKind::kOutput : FusionKind::kLoop, .name = name});
+      if (at != position_.end()) position_[fusion] = size_t{at->second};
+    }
+    const Instruction* inside = Absorb(producer, fusion);
     if (const auto at = indices_.find(fusion); at != indices_.end())
       at->second.TakenIn(*producer, *inside);
-    if (!producer->has_uses() && !producer->is_root()) {
-      computation_.Remove(producer);
-    }
+    if (!producer->has_uses() && !producer->is_root()) computation_.Remove(producer);
     return fusion;
-  }
-
-  // A fusion of `consumer` alone in its place.
-  Instruction* MakeFusion(Instruction* consumer, FusionKind kind) {
-    Module& module = computation_.module();
-    Computation* fused = module.AddComputation("fused_computation");
-    fused->set_execution_thread(computation_.execution_thread());
-    module.MoveToFront(fused, &computation_);
-    std::vector<Instruction*> outside, inside;
-    for (Instruction* operand : consumer->operands()) {
-      const auto at = std::find(outside.begin(), outside.end(), operand);
-      if (at != outside.end()) {
-        inside.push_back(fused->parameter(static_cast<int>(at - outside.begin())));
-        continue;
-      }
-      inside.push_back(AddInput(fused, static_cast<int64_t>(outside.size()), operand->shape()));
-      outside.push_back(operand);
-    }
-    Instruction* root = fused->AddClone(*consumer, consumer->shape(), inside);
-    root->mutable_extras().sharding.reset();
-    fused->set_root(root);
-    FusionAttrs attrs;
-    attrs.kind = kind;
-    Instruction* fusion = computation_.Add(Opcode::kFusion, consumer->shape(), outside,
-                                           AttrsPtr::Make(std::move(attrs)), {fused},
-                                           fmt::format("{}_fusion", consumer->opcode_text()));
-    if (consumer->metadata() != OpMetadata()) fusion->set_metadata(consumer->metadata());
-    fusion->set_loc(consumer->loc());
-    if (consumer->sharding() != nullptr) fusion->mutable_extras().sharding = *consumer->sharding();
-    if (const auto at = position_.find(consumer); at != position_.end())
-      position_[fusion] = at->second;
-    computation_.Replace(consumer, fusion);
-    return fusion;
-  }
-
-  static Instruction* AddInput(Computation* fused, int64_t number, Shape shape) {
-    return fused->AddParameter(number, shape, fmt::format("param_{}", number));
-  }
-
-  // Moves a copy of `producer` into `fusion`, which reads it; the copy.
-  static Instruction* TakeIn(Instruction* producer, Instruction* fusion) {
-    Computation* fused = fusion->fused_computation();
-    int at = 0;
-    while (fusion->operand(at) != producer) ++at;
-    std::vector<Instruction*> inside;
-    for (Instruction* operand : producer->operands()) {
-      Instruction* input = nullptr;
-      for (int k = 0; k < fusion->operand_count(); ++k) {
-        if (fusion->operand(k) == operand) input = fused->parameter(k);
-      }
-      if (input == nullptr) {
-        input = AddInput(fused, fusion->operand_count(), operand->shape());
-        fusion->AppendOperand(operand);
-      }
-      inside.push_back(input);
-    }
-    Instruction* copy = fused->AddClone(*producer, producer->shape(), inside);
-    copy->mutable_extras().sharding.reset();
-    Instruction* parameter = fused->parameter(at);
-    parameter->ReplaceAllUsesWith(copy);
-    fusion->RemoveOperand(at);
-    fused->RemoveParameter(at);
-    return copy;
   }
 
   Computation& computation_;
@@ -401,9 +341,7 @@ absl::StatusOr<bool> InstructionFusion::Run(Module& module, PassContext& context
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
     if (DirectContext(*computation) != CallContext::kControlFlow) continue;
-    ASSIGN_OR_RETURN(const bool fused,
-                     ComputationFuser(*computation, context, options_.may_duplicate).Run());
-    changed |= fused;
+    changed |= ComputationFuser(*computation, context, options_.may_duplicate).Run();
   }
   return changed;
 }

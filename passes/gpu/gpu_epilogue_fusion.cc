@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
-#include "lib/ir/builder.h"
 #include "lib/ir/dense_map.h"
 #include "passes/cpu/fusible.h"
+#include "passes/fusion/fuse.h"
 
 namespace hlo {
 namespace {
@@ -36,7 +35,7 @@ class EpilogueFuser {
         order_(computation.SequenceOrPostOrder()),
         state_(computation.module().id_limit()) {}
 
-  absl::StatusOr<bool> Run() {
+  bool Run() {
     bool changed = false;
     for (size_t i = 0; i < order_.size(); ++i) {
       if (order_[i]->is_dead() || !IsProduct(*order_[i])) continue;
@@ -122,56 +121,16 @@ class EpilogueFuser {
   }
 
   void MakeFusion(const std::vector<Instruction*>& group) {
-    Computation* const fused = computation_.module().AddComputation("fused_computation");
-    fused->set_execution_thread(computation_.execution_thread());
-    const Instruction& product = *group.front();
-    Instruction* const root = group.back();
-    std::vector<Instruction*> operands;
-    absl::flat_hash_map<const Instruction*, Instruction*> copies;
-    const auto parameter = [&](Instruction* from) {
-      const auto index = static_cast<int64_t>(operands.size());
-      operands.push_back(from);
-      return fused->AddParameter(index, from->shape(), fmt::format("param_{}", index));
-    };
-    const auto import = [&](auto&& self, Instruction* from) -> Instruction* {
-      if (const auto it = copies.find(from); it != copies.end()) return it->second;
-      Instruction* copy = nullptr;
-      if (!IsSmallWork(*from, product)) {
-        copy = parameter(from);
-      } else {
-        std::vector<Instruction*> mine;
-        for (Instruction* operand : from->operands()) mine.push_back(self(self, operand));
-        copy = fused->AddClone(*from, from->shape(), mine);
-      }
-      copies[from] = copy;
-      return copy;
-    };
-    for (Instruction* member : group) {
-      std::vector<Instruction*> mine;
-      for (Instruction* operand : member->operands()) {
-        if (const auto it = copies.find(operand); it != copies.end()) {
-          mine.push_back(it->second);
-        } else if (member == &product) {
-          mine.push_back(parameter(operand));
-          copies[operand] = mine.back();
-        } else {
-          mine.push_back(import(import, operand));
-        }
-      }
-      copies[member] = fused->AddClone(*member, member->shape(), mine);
-    }
-    fused->set_root(copies[root]);
-    Instruction* const fusion =
-        computation_.Add(Opcode::kFusion, root->shape(), operands,
-                         AttrsPtr::Make(FusionAttrs{FusionKind::kOutput, {}}), {fused},
-                         fmt::format("{}_{}_fusion", product.opcode_text(), root->opcode_text()));
-    fusion->CopyExtrasFrom(*root);
     context_.Count("products fused");
     context_.Count("instructions fused", std::ssize(group) - 1);
-    computation_.Replace(root, fusion);
-    for (size_t i = group.size() - 1; i-- > 0;) {
-      if (!group[i]->is_dead() && !group[i]->has_uses()) computation_.RemoveUnused(group[i]);
-    }
+    const Instruction& product = *group.front();
+    const std::string name =
+        fmt::format("{}_{}_fusion", product.opcode_text(), group.back()->opcode_text());
+    Fuse(group, {.kind = FusionKind::kOutput,
+                 .name = name,
+                 .is_copied = [&product](const Instruction& value, const Instruction& reader) {
+                   return &reader != &product && IsSmallWork(value, product);
+                 }});
   }
 
   Computation& computation_;
@@ -186,8 +145,7 @@ class EpilogueFuser {
 absl::StatusOr<bool> GpuEpilogueFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    ASSIGN_OR_RETURN(const bool one, EpilogueFuser(*computation, options_, context).Run());
-    changed |= one;
+    changed |= EpilogueFuser(*computation, options_, context).Run();
   }
   return changed;
 }

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/reachability.h"
-#include "lib/ir/builder.h"
 #include "lib/ir/dense_map.h"
 #include "passes/cpu/fusible.h"
+#include "passes/fusion/fuse.h"
 
 namespace hlo {
 namespace {
@@ -38,7 +37,7 @@ class Joiner {
   Joiner(Computation& computation, const GpuJointReductionsOptions& options, PassContext& context)
       : computation_(computation), options_(options), context_(context) {}
 
-  absl::StatusOr<bool> Run() {
+  bool Run() {
     bool changed = false;
     const std::vector<Instruction*> order = computation_.SequenceOrPostOrder();
     for (size_t i = 0; i < order.size(); ++i) number_[order[i]] = i;
@@ -130,63 +129,13 @@ class Joiner {
   }
 
   void MakeFusion(const std::vector<Instruction*>& members) {
-    Module& module = computation_.module();
-    Computation* const fused = module.AddComputation("fused_computation");
-    fused->set_execution_thread(computation_.execution_thread());
-    const std::vector<Instruction*> operands = OperandsOf(members);
-    absl::flat_hash_map<const Instruction*, Instruction*> inside;  // looked up only
-    for (size_t i = 0; i < operands.size(); ++i) {
-      inside[operands[i]] = fused->AddParameter(static_cast<int64_t>(i), operands[i]->shape(),
-                                                fmt::format("param_{}", i));
-    }
-    std::vector<Instruction*> results, roots;
-    std::vector<Shape> shapes;
-    for (Instruction* member : members) {
-      inside[member] = CloneInto(*member, inside, *fused);
-      if (!IsUsedOutside(*member, members)) continue;
-      results.push_back(member);
-      roots.push_back(inside[member]);
-      shapes.push_back(member->shape());
-    }
-    reachability_->Merge(members);
-    const Shape shape = Shape::Tuple(shapes);
-    fused->set_root(fused->Add(Opcode::kTuple, shape, roots, {}, {}, "tuple"));
-    Instruction* const fusion = computation_.Add(
-        Opcode::kFusion, shape, operands, AttrsPtr::Make(FusionAttrs{FusionKind::kInput, {}}),
-        {fused}, "joint_reductions");
-    reachability_->StandsFor(fusion, members[0]);
-    for (size_t i = 0; i < results.size(); ++i) {
-      Instruction* const element = computation_.Add(
-          Opcode::kGetTupleElement, results[i]->shape(), {fusion},
-          AttrsPtr::Make(GetTupleElementAttrs{static_cast<int64_t>(i)}), {}, results[i]->name());
-      element->CopyExtrasFrom(*results[i]);
-      joint_.insert(element);
-      computation_.Replace(results[i], element);
-    }
-    for (Instruction* member : members) {
-      if (!member->is_dead() && !member->has_uses()) computation_.RemoveUnused(member);
-    }
-    joint_.insert(fusion);
     context_.Count("kernels joined", std::ssize(members));
-  }
-
-  // The instruction, or what its fusion computes, on values inside.
-  static Instruction* CloneInto(const Instruction& member,
-                                const absl::flat_hash_map<const Instruction*, Instruction*>& inside,
-                                Computation& fused) {
-    const auto mapped = [](const Instruction& i, const auto& map) {
-      std::vector<Instruction*> operands;
-      for (const Instruction* operand : i.operands()) operands.push_back(map.at(operand));
-      return operands;
-    };
-    if (!member.IsFusion()) return fused.AddClone(member, member.shape(), mapped(member, inside));
-    absl::flat_hash_map<const Instruction*, Instruction*> body;
-    for (const Instruction* i : member.fused_computation()->PostOrder()) {
-      body[i] = i->opcode() == Opcode::kParameter
-                    ? inside.at(member.operand(static_cast<int>(i->parameter_number())))
-                    : fused.AddClone(*i, i->shape(), mapped(*i, body));
-    }
-    return body.at(member.fused_computation()->root());
+    reachability_->Merge(members);
+    Instruction* const fusion =
+        Fuse(members, {.kind = FusionKind::kInput, .name = "joint_reductions"});
+    reachability_->StandsFor(fusion, members[0]);
+    joint_.insert(fusion);
+    for (const Instruction* element : fusion->users()) joint_.insert(element);
   }
 
   Computation& computation_;
@@ -202,8 +151,7 @@ class Joiner {
 absl::StatusOr<bool> GpuJointReductions::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    ASSIGN_OR_RETURN(const bool one, Joiner(*computation, options_, context).Run());
-    changed |= one;
+    changed |= Joiner(*computation, options_, context).Run();
   }
   return changed;
 }

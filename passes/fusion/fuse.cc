@@ -1,0 +1,135 @@
+#include "passes/fusion/fuse.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "lib/ir/builder.h"
+#include "lib/ir/outline.h"
+#include "passes/control_flow/call_inliner.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kParameter = "param_";
+
+// The fused value of an outside one: its parameter, which is made if there is none.
+Instruction* InputFor(Instruction& fusion, Instruction* operand) {
+  Computation& body = *fusion.fused_computation();
+  for (int i = 0; i < fusion.operand_count(); ++i) {
+    if (fusion.operand(i) == operand) return body.parameter(i);
+  }
+  const int number = fusion.operand_count();
+  fusion.AppendOperand(operand);
+  return body.AddParameter(number, operand->shape(), fmt::format("{}{}", kParameter, number));
+}
+
+Instruction* CloneInto(const Instruction& x, Instruction& fusion) {
+  std::vector<Instruction*> inputs;
+  for (Instruction* operand : x.operands()) inputs.push_back(InputFor(fusion, operand));
+  return fusion.fused_computation()->AddClone(x, x.shape(), inputs);
+}
+
+// Puts a copy of what `x` computes into `fusion`; the values it yields.
+std::vector<Instruction*> CopyOutputs(const Instruction& x, Instruction& fusion) {
+  if (!x.IsFusion()) return {CloneInto(x, fusion)};
+  absl::flat_hash_map<const Instruction*, Instruction*> copies;
+  for (const Instruction* original : x.fused_computation()->PostOrder()) {
+    if (original->opcode() == Opcode::kParameter) {
+      copies[original] =
+          InputFor(fusion, x.operand(static_cast<int>(original->parameter_number())));
+      continue;
+    }
+    if (original->is_root() && x.shape().IsTuple()) continue;
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : original->operands()) operands.push_back(copies[operand]);
+    copies[original] = fusion.fused_computation()->AddClone(*original, original->shape(), operands);
+  }
+  std::vector<Instruction*> outputs;
+  for (const Instruction* output : FusionOutputs(x)) outputs.push_back(copies[output]);
+  return outputs;
+}
+
+// Lets the readers of `x` read elements `first` and on of `fusion`, which may be `x` itself.
+void ReadFrom(Instruction* x, bool was_tuple, Instruction* fusion, int64_t first,
+              const std::vector<Use>& uses) {
+  if (was_tuple) {
+    for (const Use& use : uses) {
+      const int64_t index = use.user->tuple_index() + first;
+      use.user->ReplaceOperand(0, fusion);
+      use.user->SetAttrs(GetTupleElementAttrs{index});
+    }
+    return;
+  }
+  Computation& computation = *fusion->parent();
+  Builder builder(&computation);
+  builder.set_origin(x);
+  Instruction* const element = builder.GetTupleElement(fusion, first);
+  for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, element);
+  if (x->is_root()) computation.set_root(element);
+}
+
+}  // namespace
+
+std::vector<Instruction*> FusionOutputs(const Instruction& fusion) {
+  Instruction* const root = fusion.fused_computation()->root();
+  return root->opcode() == Opcode::kTuple ? root->operand_vector() : std::vector{root};
+}
+
+Instruction* Fuse(absl::Span<Instruction* const> members, const FuseOptions& options) {
+  Instruction* const fusion =
+      OutlineInOrder(members, {.computation = "fused_computation",
+                               .parameter = kParameter,
+                               .opcode = Opcode::kFusion,
+                               .attrs = AttrsPtr::Make(FusionAttrs{options.kind, {}}),
+                               .name = options.name,
+                               .is_copied = options.is_copied});
+  Computation* const body = fusion->fused_computation();
+  std::vector<Instruction*> inner;
+  for (Instruction* i : body->instructions()) {
+    if (i->IsFusion()) inner.push_back(i);
+  }
+  for (Instruction* i : inner) {
+    Computation* const unfused = i->fused_computation();
+    Unfuse(i);
+    if (unfused->callers().empty()) unfused->module().RemoveComputation(unfused);
+  }
+  // The fusion has its sharding now.
+  if (fusion->sharding() != nullptr) body->root()->mutable_extras().sharding.reset();
+  return fusion;
+}
+
+Instruction* Absorb(Instruction* producer, Instruction* fusion) {
+  Computation* const body = fusion->fused_computation();
+  int at = 0;
+  while (fusion->operand(at) != producer) ++at;
+  Instruction* const copy = CloneInto(*producer, *fusion);
+  copy->mutable_extras().sharding.reset();
+  body->parameter(at)->ReplaceAllUsesWith(copy);
+  fusion->RemoveOperand(at);
+  body->RemoveParameter(at);
+  return copy;
+}
+
+void MergeOutputs(Instruction* fusion, Instruction* x) {
+  Computation& body = *fusion->fused_computation();
+  const bool fusion_was_tuple = fusion->shape().IsTuple(), x_was_tuple = x->shape().IsTuple();
+  const std::vector<Use> fusion_uses(fusion->uses().begin(), fusion->uses().end());
+  const std::vector<Use> x_uses(x->uses().begin(), x->uses().end());
+  std::vector<Instruction*> outputs = FusionOutputs(*fusion);
+  const auto first = std::ssize(outputs);
+  const std::vector<Instruction*> added = CopyOutputs(*x, *fusion);
+  outputs.insert(outputs.end(), added.begin(), added.end());
+  Instruction* const old_root = body.root();
+  body.set_root(Builder(&body).Tuple(outputs));
+  if (fusion_was_tuple) body.RemoveUnused(old_root);
+  fusion->set_shape(body.root()->shape());
+  ReadFrom(fusion, fusion_was_tuple, fusion, 0, fusion_uses);
+  ReadFrom(x, x_was_tuple, fusion, first, x_uses);
+  x->parent()->Remove(x);
+}
+
+Instruction* Unfuse(Instruction* fusion) {
+  return InlineBody(
+      fusion,
+      {.propagate_metadata = false, .pass_on_fusion_requests = false, .everything_waits = false});
+}
+
+}  // namespace hlo

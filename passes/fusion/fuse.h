@@ -1,0 +1,50 @@
+// Making, growing, merging and undoing fusions. Whether a fusion is possible, good for anything, or one
+// that a platform has a kernel for (fusion_target.h), is for the caller to know.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/ir/module.h"
+
+namespace hlo {
+
+struct FuseOptions {
+  FusionKind kind = FusionKind::kLoop;
+  std::string_view name = "fusion";
+  // As OutlineOptions::is_copied: what is computed again inside instead of being read.
+  std::function<bool(const Instruction& value, const Instruction& reader)> is_copied = nullptr;
+};
+
+// Makes one fusion of `members`, which have their operands before them:
+//
+//   e = exponential(x)                     f { p = parameter(0)  e = exponential(p)
+//   r = add(e, x)               =>             ROOT r = add(e, p) }
+//                                          r_fusion = fusion(x), kind=kLoop, calls=f
+//
+// Several values that are read outside become a tuple, in the order of `members`, and
+// get-tuple-elements of it. Fusions among the members are taken apart inside; they have one output.
+// Nothing outside may stand between members.
+Instruction* Fuse(absl::Span<Instruction* const> members, const FuseOptions& options);
+
+// `fusion` computes its operand `producer` itself; what it computes it with. The producer stays for
+// others that read it.
+//
+//   e = exponential(x)
+//   r = fusion(e), calls={ p0, negate(p0) }    =>    r = fusion(x), calls={ p0, negate(exponential(p0)) }
+Instruction* Absorb(Instruction* producer, Instruction* fusion);
+
+// `fusion` yields what `x` does, too, after its own outputs; `x`, another fusion or an instruction of
+// one result, is gone. Neither needs the other, and tuples that they yield are read element by element.
+void MergeOutputs(Instruction* fusion, Instruction* x);
+
+// Puts the fused instructions in the place of `fusion`; the value that replaced it, a tuple for
+// several outputs. The computation stays, for others that may call it.
+Instruction* Unfuse(Instruction* fusion);
+
+// The values that a fusion yields, one or several.
+std::vector<Instruction*> FusionOutputs(const Instruction& fusion);
+
+}  // namespace hlo
