@@ -8,6 +8,8 @@
 //   iota     = '[' ints ']' [ 'T' '(' ints ')' ]
 //   groups   = '{' lists '}' | '[' INT ',' INT ']' '<=' iota | mesh axes
 // Mesh forms are in parse_mesh.cc.
+#include <iterator>
+
 #include "lib/types/shape_util.h"
 #include "parser/parser_internal.h"
 
@@ -20,13 +22,9 @@ constexpr std::string_view kSubgroupWords[] = {"manual", "replicated", "maximal"
 constexpr SubgroupType kSubgroupTypes[] = {SubgroupType::kManual, SubgroupType::kReplicated,
                                            SubgroupType::kMaximal, SubgroupType::kUnreduced};
 
-// What the items of one classic sharding have said.
-struct Items {
-  bool replicated = false, maximal = false, manual = false, unknown = false, unreduced = false;
-  bool last_tile_dim_replicate = false, has_last_tile_dims = false;
-  std::optional<int64_t> device;
-  bool has_devices = false;
-};
+// Kinds that are a word, the one that counts first.
+constexpr Kind kKindsByRank[] = {Kind::kReplicated, Kind::kMaximal, Kind::kManual, Kind::kUnknown,
+                                 Kind::kUnreduced};
 
 std::string_view Word(Kind kind) {
   switch (kind) {
@@ -41,6 +39,23 @@ std::string_view Word(Kind kind) {
 }
 
 }  // namespace
+
+// What the items of one classic sharding have said.
+struct Parser::ShardingItems {
+  bool said[std::size(kKindsByRank)] = {};
+  bool last_tile_dim_replicate = false, has_last_tile_dims = false, has_devices = false;
+  std::optional<int64_t> device;
+
+  void Say(Kind kind) {
+    for (size_t i = 0; i < std::size(said); ++i) said[i] |= kKindsByRank[i] == kind;
+  }
+  Kind kind() const {
+    for (size_t i = 0; i < std::size(said); ++i) {
+      if (said[i]) return kKindsByRank[i];
+    }
+    return Kind::kTiled;
+  }
+};
 
 // '[' INT { ',' INT } ']'
 bool Parser::ParseSquareInts(DimVec& out) {
@@ -103,80 +118,82 @@ bool Parser::ParseShardingMetadata(std::vector<OpMetadata>& out) {
 
 bool Parser::ParseTiledBody(TiledSharding& out) {
   const SourceLoc loc = token().loc();
-  Items items;
+  ShardingItems items;
   while (!Is(Tok::kRBrace)) {
     const Token at = token();
-    if (at.kind == Tok::kAttr) {
-      lex_.Next();
-      if (at.text == "device") {
-        int64_t device;
-        if (!ReadValue(device)) return false;
-        items.device = device;
-      } else if (at.text == "devices") {
-        out.devices.clear();
-        out.iota.reset();
-        if (!ParseSquareInts(out.tile_dims)) return false;
-        items.has_devices = true;
-        if (Take(Tok::kLeq)) {
-          if (!ParseIotaSource(out.tile_dims, out.iota.emplace())) return false;
-        } else if (!ReadInts(out.devices)) {
-          return false;
-        }
-      } else if (at.text == "metadata") {
-        if (!ParseShardingMetadata(out.metadata)) return false;
-      } else if (at.text == "unreduced") {
-        // XLA's print of a mesh that is unreduced as a whole.
-        items.unreduced = true;
-        if (!ParseReductionWord(out.reduction)) return false;
-      } else if (at.text == "last_tile_dims") {
-        items.has_last_tile_dims = true;
-        if (!Expect(Tok::kLBrace, "`{` of the subgroup types")) return false;
-        if (!Is(Tok::kRBrace)) {
-          do {
-            size_t k = 0;
-            while (k < 4 && !IsWord(kSubgroupWords[k])) ++k;
-            if (k == 4) return BadWord(kSubgroupWords);
-            lex_.Next();
-            out.last_tile_dims.push_back(kSubgroupTypes[k]);
-          } while (Take(Tok::kComma));
-        }
-        if (!Expect(Tok::kRBrace, "`,` or `}` in the subgroup types")) return false;
-      } else {
-        static constexpr std::string_view kNames[] = {"device", "devices", "metadata",
-                                                      "last_tile_dims", "unreduced"};
-        return Fail(at.loc(), "a sharding has no `{}`{}", at.text, DidYouMean(at.text, kNames));
-      }
-      continue;
-    }
-    if (at.kind != Tok::kKeyword) return Unexpected("a part of a sharding, or `}`");
+    if (at.kind != Tok::kAttr && at.kind != Tok::kKeyword)
+      return Unexpected("a part of a sharding, or `}`");
     lex_.Next();
-    if (at.text == "replicated") {
-      items.replicated = true;
-    } else if (at.text == "maximal") {
-      items.maximal = true;
-    } else if (at.text == "manual") {
-      items.manual = true;
-    } else if (at.text == "unknown") {
-      items.unknown = true;
-    } else if (at.text == "unreduced") {
-      items.unreduced = true;
-    } else if (at.text == "last_tile_dim_replicate") {
-      items.last_tile_dim_replicate = true;
-    } else if (at.text == "shard_as" || at.text == "shard_like") {
-      if (at.text == "shard_as" || out.group_kind == ShardGroupKind::kNone) {
-        out.group_kind = at.text == "shard_as" ? ShardGroupKind::kAs : ShardGroupKind::kLike;
-      }
-      if (!ReadValue(out.group_id)) return false;
-    } else {
-      return Fail(at.loc(), "`{}` is no part of a sharding", at.text);
-    }
+    if (!(at.kind == Tok::kAttr ? ParseShardingField(at, items, out)
+                                : ParseShardingWord(at, items, out)))
+      return false;
   }
-  out.kind = items.replicated  ? Kind::kReplicated
-             : items.maximal   ? Kind::kMaximal
-             : items.manual    ? Kind::kManual
-             : items.unknown   ? Kind::kUnknown
-             : items.unreduced ? Kind::kUnreduced
-                               : Kind::kTiled;
+  return FinishTiledBody(loc, items, out);
+}
+
+// What stands after `at`, one of `device=`, `devices=`, …
+bool Parser::ParseShardingField(const Token& at, ShardingItems& items, TiledSharding& out) {
+  if (at.text == "device") return ReadValue(items.device.emplace());
+  if (at.text == "devices") {
+    out.devices.clear();
+    out.iota.reset();
+    if (!ParseSquareInts(out.tile_dims)) return false;
+    items.has_devices = true;
+    if (Take(Tok::kLeq)) return ParseIotaSource(out.tile_dims, out.iota.emplace());
+    return ReadInts(out.devices);
+  }
+  if (at.text == "metadata") return ParseShardingMetadata(out.metadata);
+  if (at.text == "unreduced") {
+    // XLA's print of a mesh that is unreduced as a whole.
+    items.Say(Kind::kUnreduced);
+    return ParseReductionWord(out.reduction);
+  }
+  if (at.text == "last_tile_dims") {
+    items.has_last_tile_dims = true;
+    return ParseSubgroupTypes(out);
+  }
+  static constexpr std::string_view kNames[] = {"device", "devices", "metadata", "last_tile_dims",
+                                                "unreduced"};
+  return Fail(at.loc(), "a sharding has no `{}`{}", at.text, DidYouMean(at.text, kNames));
+}
+
+// '{' [ type { ',' type } ] '}'
+bool Parser::ParseSubgroupTypes(TiledSharding& out) {
+  if (!Expect(Tok::kLBrace, "`{` of the subgroup types")) return false;
+  if (Take(Tok::kRBrace)) return true;
+  do {
+    size_t k = 0;
+    while (k < std::size(kSubgroupWords) && !IsWord(kSubgroupWords[k])) ++k;
+    if (k == std::size(kSubgroupWords)) return BadWord(kSubgroupWords);
+    lex_.Next();
+    out.last_tile_dims.push_back(kSubgroupTypes[k]);
+  } while (Take(Tok::kComma));
+  return Expect(Tok::kRBrace, "`,` or `}` in the subgroup types");
+}
+
+bool Parser::ParseShardingWord(const Token& at, ShardingItems& items, TiledSharding& out) {
+  for (const Kind kind : kKindsByRank) {
+    if (at.text != Word(kind)) continue;
+    items.Say(kind);
+    return true;
+  }
+  if (at.text == "last_tile_dim_replicate") {
+    items.last_tile_dim_replicate = true;
+    return true;
+  }
+  if (at.text != "shard_as" && at.text != "shard_like")
+    return Fail(at.loc(), "`{}` is no part of a sharding", at.text);
+  if (at.text == "shard_as") {
+    out.group_kind = ShardGroupKind::kAs;
+  } else if (out.group_kind == ShardGroupKind::kNone) {
+    out.group_kind = ShardGroupKind::kLike;
+  }
+  return ReadValue(out.group_id);
+}
+
+// What the items mean together; `loc` is where the first one stands.
+bool Parser::FinishTiledBody(SourceLoc loc, const ShardingItems& items, TiledSharding& out) {
+  out.kind = items.kind();
   if (out.kind == Kind::kMaximal) {
     std::vector<int64_t> devices = out.iota ? out.iota->Devices() : out.devices;
     if (items.device) devices = {*items.device};
@@ -184,42 +201,43 @@ bool Parser::ParseTiledBody(TiledSharding& out) {
       return Fail(loc, "a maximal sharding is on {} devices, expected one `device=`",
                   devices.size());
     out.maximal_device = devices[0];
-    out.tile_dims.clear();
     out.devices.clear();
-    out.iota.reset();
-    return true;
   }
   if (out.kind != Kind::kTiled) {
-    if (items.device || !out.devices.empty())
+    if (out.kind != Kind::kMaximal && (items.device || !out.devices.empty()))
       return Fail(loc, "a `{}` sharding has no devices", Word(out.kind));
     out.tile_dims.clear();
     out.iota.reset();
     return true;
   }
+  if (!CheckTiles(loc, items, out)) return false;
+  out.last_tile_dim_replicate = items.last_tile_dim_replicate;
+  out = TiledSharding::Canonical(std::move(out));
+  return true;
+}
+
+bool Parser::CheckTiles(SourceLoc loc, const ShardingItems& items, const TiledSharding& tiled) {
   if (!items.has_devices) {
     if (items.device)
       return Fail(loc, "only a maximal sharding has `device=`; a tiled one has `devices=[...]`");
     return Fail(loc, "expected a sharding such as `{{replicated}}` or `{{devices=[2,2]<=[4]}}`");
   }
-  if (!out.iota) {
-    if (out.devices.size() == 1)
+  if (!tiled.iota) {
+    if (tiled.devices.size() == 1)
       return Fail(loc, "a tiling of one device; write `{{maximal device={}}}` or an iota",
-                  out.devices[0]);
-    const std::optional<int64_t> want = CheckedProduct(out.tile_dims);
-    if (!want || *want != static_cast<int64_t>(out.devices.size())) {
-      return Fail(loc, "{} devices are listed, but the tiles need {}", out.devices.size(),
+                  tiled.devices[0]);
+    const std::optional<int64_t> want = CheckedProduct(tiled.tile_dims);
+    if (!want || *want != static_cast<int64_t>(tiled.devices.size())) {
+      return Fail(loc, "{} devices are listed, but the tiles need {}", tiled.devices.size(),
                   want.value_or(INT64_MAX));
     }
   }
-  if (items.last_tile_dim_replicate && items.has_last_tile_dims) {
+  if (items.last_tile_dim_replicate && items.has_last_tile_dims)
     return Fail(loc, "`last_tile_dim_replicate` and `last_tile_dims` exclude each other");
+  if (tiled.last_tile_dims.size() > tiled.tile_dims.size()) {
+    return Fail(loc, "{} subgroup types, but only {} dimensions", tiled.last_tile_dims.size(),
+                tiled.tile_dims.size());
   }
-  if (out.last_tile_dims.size() > out.tile_dims.size()) {
-    return Fail(loc, "{} subgroup types, but only {} dimensions", out.last_tile_dims.size(),
-                out.tile_dims.size());
-  }
-  out.last_tile_dim_replicate = items.last_tile_dim_replicate;
-  out = TiledSharding::Canonical(std::move(out));
   return true;
 }
 

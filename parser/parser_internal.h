@@ -85,6 +85,7 @@ struct Draft {
   // Sugared async forms: `opcode` is the wrapped opcode.
   enum class Sugar : uint8_t { kNone, kStart, kUpdate, kDone };
   Sugar sugar = Sugar::kNone;
+  bool IsSugared() const { return sugar != Sugar::kNone; }
   AsyncAttrs async;
   bool async_has_thread = false;
   // Attributes of the wrapped operation that an update or done repeats: number and place.
@@ -96,6 +97,12 @@ struct Draft {
   Computation* custom_to_apply = nullptr;  // custom-call
   SourceLoc after;                         // first token after the instruction
 };
+
+// Whether an instruction of this opcode may have so many operands, and what its opcode asks for
+// beyond that; the second may complete the written shape and the attributes (check_draft.cc). Errors
+// go to the parser.
+bool CheckOperandCount(Parser& parser, const Draft& draft);
+bool CheckDraft(Parser& parser, const Computation& computation, Draft& draft);
 
 class Parser {
  public:
@@ -141,6 +148,8 @@ class Parser {
   // "expected `what`, found `token`" at the current token.
   bool Unexpected(std::string_view what);
   std::string Describe(const Token& token) const;
+
+  size_t text_size() const { return text_.size(); }
 
   // ---- tokens ----
   const Token& token() const { return lex_.token(); }
@@ -316,9 +325,6 @@ class Parser {
   bool ReadComputation(Computation*& out);
   bool ReadComputations(absl::InlinedVector<Computation*, 2>& out);
   bool Build(Scope& scope, Draft& draft, Instruction*& out);
-  bool CheckOperandCount(const Draft& draft);
-  bool CheckDraft(Scope& scope, Draft& draft);
-  bool CheckCustomCall(const Draft& draft);
   bool ResultShape(Draft& draft, Shape& out);
   bool CheckInferredSize(const Draft& draft);
   bool Define(Scope& scope, std::string_view name, SourceLoc loc, Instruction* instruction);
@@ -367,7 +373,13 @@ class Parser {
 
   // ---- single shardings (parse_sharding.cc) ----
   bool ParseShardingLeaf(Sharding::Leaf& out);
+  struct ShardingItems;
   bool ParseTiledBody(TiledSharding& out);
+  bool ParseShardingField(const Token& at, ShardingItems& items, TiledSharding& out);
+  bool ParseShardingWord(const Token& at, ShardingItems& items, TiledSharding& out);
+  bool ParseSubgroupTypes(TiledSharding& out);
+  bool FinishTiledBody(SourceLoc loc, const ShardingItems& items, TiledSharding& out);
+  bool CheckTiles(SourceLoc loc, const ShardingItems& items, const TiledSharding& tiled);
   bool ParseNamedBody(NamedSharding& out);
   bool ParseNamedDims(NamedSharding& out);
   bool ParseReductionWord(ReductionKind& out);

@@ -2,6 +2,7 @@
 #include "lib/eval/evaluator.h"
 
 #include <algorithm>
+#include <array>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -17,100 +18,104 @@ namespace {
 
 constexpr int kMaxDepth = 200;  // of calls
 
-// The function of an opcode. Null: parameters, which the caller sets.
-// clang-format off
-EvalFn FunctionOf(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAbs: case Opcode::kAcos: case Opcode::kAcosh: case Opcode::kAdd:
-    case Opcode::kAnd: case Opcode::kAsin:
-    case Opcode::kAsinh: case Opcode::kAtan2: case Opcode::kAtanh: case Opcode::kCbrt:
-    case Opcode::kCeil:
-    case Opcode::kClamp: case Opcode::kCompare: case Opcode::kComplex: case Opcode::kConvert:
-    case Opcode::kCosh:
-    case Opcode::kCos: case Opcode::kClz: case Opcode::kDivide: case Opcode::kErf:
-    case Opcode::kExp: case Opcode::kExpm1:
-    case Opcode::kFloor: case Opcode::kImag: case Opcode::kIsFinite: case Opcode::kLog:
-    case Opcode::kLog1p:
-    case Opcode::kLogistic: case Opcode::kMaximum: case Opcode::kMinimum: case Opcode::kMulHi:
-    case Opcode::kMultiply:
-    case Opcode::kNegate: case Opcode::kNot: case Opcode::kOr: case Opcode::kPopcnt:
-    case Opcode::kPower:
-    case Opcode::kReal: case Opcode::kReducePrecision: case Opcode::kRemainder:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven: case Opcode::kRsqrt: case Opcode::kSelect:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic: case Opcode::kShiftRightLogical: case Opcode::kSign:
-    case Opcode::kSin:
-    case Opcode::kSinh: case Opcode::kSqrt: case Opcode::kStochasticConvert:
-    case Opcode::kSubtract: case Opcode::kTan:
-    case Opcode::kTanh: case Opcode::kXor: case Opcode::kCopy: return EvalElementwise;
-    case Opcode::kBitcast: return EvalBitcast;
-    case Opcode::kBitcastConvert: return EvalBitcastConvert;
-    case Opcode::kConstant: return EvalConstant;
-    case Opcode::kIota: return EvalIota;
-    case Opcode::kMap: return EvalMap;
-    case Opcode::kBroadcast: return EvalBroadcast;
-    case Opcode::kReshape: return EvalReshape;
-    case Opcode::kTranspose: return EvalTranspose;
-    case Opcode::kReverse: return EvalReverse;
-    case Opcode::kSlice: return EvalSlice;
-    case Opcode::kPad: return EvalPad;
-    case Opcode::kConcatenate: return EvalConcatenate;
-    case Opcode::kDynamicSlice: return EvalDynamicSlice;
-    case Opcode::kDynamicUpdateSlice: return EvalDynamicUpdateSlice;
-    case Opcode::kGather: return EvalGather;
-    case Opcode::kScatter: return EvalScatter;
-    case Opcode::kReduce: return EvalReduce;
-    case Opcode::kReduceWindow: return EvalReduceWindow;
-    case Opcode::kSelectAndScatter: return EvalSelectAndScatter;
-    case Opcode::kScan: return EvalScan;
-    case Opcode::kSort: return EvalSort;
-    case Opcode::kTopK: return EvalTopK;
-    case Opcode::kDot: return EvalDot;
-    case Opcode::kRaggedDot: return EvalRaggedDot;
-    case Opcode::kScaledDot: return EvalScaledDot;
-    case Opcode::kConvolution: return EvalConvolution;
-    case Opcode::kFft: return EvalFft;
-    case Opcode::kCholesky: return EvalCholesky;
-    case Opcode::kTriangularSolve: return EvalTriangularSolve;
-    case Opcode::kBatchNormGrad: case Opcode::kBatchNormInference: case Opcode::kBatchNormTraining:
-    return EvalBatchNorm;
-    case Opcode::kRng: return EvalRng;
-    case Opcode::kRngBitGenerator: return EvalRngBitGenerator;
-    case Opcode::kRngGetAndUpdateState: return EvalRngGetAndUpdateState;
-    case Opcode::kTuple: return EvalTuple;
-    case Opcode::kGetTupleElement: return EvalGetTupleElement;
-    case Opcode::kCall: case Opcode::kFusion: return EvalCall;
-    case Opcode::kWhile: return EvalWhile;
-    case Opcode::kConditional: return EvalConditional;
-    case Opcode::kOptimizationBarrier: case Opcode::kDomain: case Opcode::kAddDependency:
-    case Opcode::kAllReduceDone:
-      return EvalIdentity;
-    case Opcode::kAfterAll: return EvalAfterAll;
-    case Opcode::kAsyncStart: return EvalAsyncStart;
-    case Opcode::kAsyncUpdate: return EvalAsyncUpdate;
-    case Opcode::kAsyncDone: return EvalAsyncDone;
-    case Opcode::kCopyStart: return EvalCopyStart;
-    case Opcode::kCopyDone: return EvalTakeElement0;
-    case Opcode::kAllGatherDone: case Opcode::kCollectivePermuteDone: return EvalTakeElement1;
-    case Opcode::kPartitionId: case Opcode::kReplicaId: return EvalDeviceId;
-    case Opcode::kAllGather: case Opcode::kAllGatherStart: case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllToAll: case Opcode::kCollectiveBroadcast: case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart: case Opcode::kRaggedAllToAll: case Opcode::kReduceScatter:
-      return EvalCollective;
-    case Opcode::kCustomCall: return EvalCustomCall;
-    case Opcode::kGetDimensionSize: return EvalGetDimensionSize;
-    case Opcode::kSetDimensionSize: return EvalSetDimensionSize;
-    case Opcode::kDynamicReshape: return EvalDynamicReshape;
-    case Opcode::kInfeed: case Opcode::kOutfeed: case Opcode::kSend: case Opcode::kSendDone:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone: return EvalHostTransfer;
-    case Opcode::kParameter: return nullptr;
-  }
-  return nullptr;
-}
+// The functions of opcodes that are not elementwise. clang-format off
+constexpr struct {
+  Opcode opcode;
+  EvalFn function;
+} kFunctions[] = {
+    {Opcode::kBitcast, EvalBitcast},
+    {Opcode::kBitcastConvert, EvalBitcastConvert},
+    {Opcode::kConstant, EvalConstant},
+    {Opcode::kIota, EvalIota},
+    {Opcode::kMap, EvalMap},
+    {Opcode::kBroadcast, EvalBroadcast},
+    {Opcode::kReshape, EvalReshape},
+    {Opcode::kTranspose, EvalTranspose},
+    {Opcode::kReverse, EvalReverse},
+    {Opcode::kSlice, EvalSlice},
+    {Opcode::kPad, EvalPad},
+    {Opcode::kConcatenate, EvalConcatenate},
+    {Opcode::kDynamicSlice, EvalDynamicSlice},
+    {Opcode::kDynamicUpdateSlice, EvalDynamicUpdateSlice},
+    {Opcode::kGather, EvalGather},
+    {Opcode::kScatter, EvalScatter},
+    {Opcode::kReduce, EvalReduce},
+    {Opcode::kReduceWindow, EvalReduceWindow},
+    {Opcode::kSelectAndScatter, EvalSelectAndScatter},
+    {Opcode::kScan, EvalScan},
+    {Opcode::kSort, EvalSort},
+    {Opcode::kTopK, EvalTopK},
+    {Opcode::kDot, EvalDot},
+    {Opcode::kRaggedDot, EvalRaggedDot},
+    {Opcode::kScaledDot, EvalScaledDot},
+    {Opcode::kConvolution, EvalConvolution},
+    {Opcode::kFft, EvalFft},
+    {Opcode::kCholesky, EvalCholesky},
+    {Opcode::kTriangularSolve, EvalTriangularSolve},
+    {Opcode::kBatchNormGrad, EvalBatchNorm},
+    {Opcode::kBatchNormInference, EvalBatchNorm},
+    {Opcode::kBatchNormTraining, EvalBatchNorm},
+    {Opcode::kRng, EvalRng},
+    {Opcode::kRngBitGenerator, EvalRngBitGenerator},
+    {Opcode::kRngGetAndUpdateState, EvalRngGetAndUpdateState},
+    {Opcode::kTuple, EvalTuple},
+    {Opcode::kGetTupleElement, EvalGetTupleElement},
+    {Opcode::kCall, EvalCall},
+    {Opcode::kFusion, EvalCall},
+    {Opcode::kWhile, EvalWhile},
+    {Opcode::kConditional, EvalConditional},
+    {Opcode::kOptimizationBarrier, EvalIdentity},
+    {Opcode::kDomain, EvalIdentity},
+    {Opcode::kAddDependency, EvalIdentity},
+    {Opcode::kAllReduceDone, EvalIdentity},
+    {Opcode::kAfterAll, EvalAfterAll},
+    {Opcode::kAsyncStart, EvalAsyncStart},
+    {Opcode::kAsyncUpdate, EvalAsyncUpdate},
+    {Opcode::kAsyncDone, EvalAsyncDone},
+    {Opcode::kCopyStart, EvalCopyStart},
+    {Opcode::kCopyDone, EvalTakeElement0},
+    {Opcode::kAllGatherDone, EvalTakeElement1},
+    {Opcode::kCollectivePermuteDone, EvalTakeElement1},
+    {Opcode::kPartitionId, EvalDeviceId},
+    {Opcode::kReplicaId, EvalDeviceId},
+    {Opcode::kAllGather, EvalCollective},
+    {Opcode::kAllGatherStart, EvalCollective},
+    {Opcode::kAllReduce, EvalCollective},
+    {Opcode::kAllReduceStart, EvalCollective},
+    {Opcode::kAllToAll, EvalCollective},
+    {Opcode::kCollectiveBroadcast, EvalCollective},
+    {Opcode::kCollectivePermute, EvalCollective},
+    {Opcode::kCollectivePermuteStart, EvalCollective},
+    {Opcode::kRaggedAllToAll, EvalCollective},
+    {Opcode::kReduceScatter, EvalCollective},
+    {Opcode::kCustomCall, EvalCustomCall},
+    {Opcode::kGetDimensionSize, EvalGetDimensionSize},
+    {Opcode::kSetDimensionSize, EvalSetDimensionSize},
+    {Opcode::kDynamicReshape, EvalDynamicReshape},
+    {Opcode::kInfeed, EvalHostTransfer},
+    {Opcode::kOutfeed, EvalHostTransfer},
+    {Opcode::kSend, EvalHostTransfer},
+    {Opcode::kSendDone, EvalHostTransfer},
+    {Opcode::kRecv, EvalHostTransfer},
+    {Opcode::kRecvDone, EvalHostTransfer},
+};
 // clang-format on
+
+consteval std::array<EvalFn, kOpcodeCount> FunctionsByOpcode() {
+  std::array<EvalFn, kOpcodeCount> functions = {};
+#define HLO_OP(Name, text, operands, calls, attributes, rule, traits, summary) \
+  if (((traits)&kElementwise) != 0)                                            \
+    functions[static_cast<size_t>(Opcode::k##Name)] = EvalElementwise;
+#include "lib/ops/ops.def"
+#undef HLO_OP
+  for (const auto& row : kFunctions) functions[static_cast<size_t>(row.opcode)] = row.function;
+  return functions;
+}
+// By opcode; null for parameters, which the caller sets.
+constexpr std::array<EvalFn, kOpcodeCount> kFunctionOf = FunctionsByOpcode();
+static_assert(std::count(kFunctionOf.begin(), kFunctionOf.end(), nullptr) == 1 &&
+                  kFunctionOf[static_cast<size_t>(Opcode::kParameter)] == nullptr,
+              "an opcode is neither elementwise nor in kFunctions");
 
 }  // namespace
 
@@ -354,7 +359,7 @@ absl::StatusOr<Literal> Evaluator::EvaluateInstruction(const Instruction& instru
 absl::StatusOr<Literal> Evaluator::EvaluateOwned(const Instruction& instruction,
                                                  std::vector<Literal> operands) {
   const CrashLine line("evaluating", instruction.name());
-  const EvalFn function = FunctionOf(instruction.opcode());
+  const EvalFn function = kFunctionOf[static_cast<size_t>(instruction.opcode())];
   RET_CHECK(function != nullptr, "`{}` has no value without its caller", instruction.name());
   if (instruction.shape().IsArray()) RETURN_IF_ERROR(Spend(instruction.shape().element_count()));
   for (const Literal& operand : operands) {

@@ -16,6 +16,8 @@
 namespace hlo {
 namespace {
 
+using V = FlagValues;
+
 std::vector<std::string_view> TableForms() { return {"table", "json", "true", "false"}; }
 
 std::vector<std::string_view> DebugSubjects() {
@@ -57,13 +59,7 @@ std::string VerbosityMistake(const std::string& level) {
   return is_number ? "" : fmt::format("expects a number, found `{}`", level);
 }
 
-}  // namespace
-
-void AddOptFlags(Flags& flags, OptOptions& o) {
-  using V = FlagValues;
-  flags.Example("hlo-opt f.hlo --passes=call-inliner,dce", "inline calls, drop dead code, print");
-  flags.Example("hlo-opt f.hlo --passes='fix(constant_folding,cse)' -o g.hlo",
-                "until nothing changes");
+void AddCommonFlags(Flags& flags, OptOptions& o) {
   flags.Group("Common");
   flags.Add("output,o", &o.output, V::Some(), "FILE",
             "write there, whole or not at all (default -); constants in full");
@@ -103,6 +99,9 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("format,input-format", &o.format, V::Words({"hlo", "txt", "pb", "pbtxt"}), "FORMAT");
   flags.Add("threads,j", &o.threads, V::Between(0, 1024), "N",
             "threads for passes that can use them (default: all; results are the same)");
+}
+
+void AddWatchingFlags(Flags& flags, OptOptions& o) {
   flags.Group("Watching passes (on standard error)");
   flags.Add("print-before", &o.print_before, V::Names(CheckPassName), "NAMES",
             "the module before these passes; --print-before-all");
@@ -130,6 +129,9 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("json", &o.json, V::Some(), "FILE", "times, counts and remarks for machines");
   flags.Add("ir-dump-directory", &o.dump_directory, V::Some(), "DIR",
             "the module between passes in numbered files, named as XLA names them");
+}
+
+void AddDebuggingFlags(Flags& flags, OptOptions& o) {
   flags.Group("Finding bugs");
   flags.Add("verify-only", &o.verify_only, "only check the input, say everything that is wrong");
   flags.Add("max-errors", &o.max_errors, V::From(1), "N", "messages of one check (default 10)");
@@ -180,6 +182,9 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("xla-dump-hlo-pass-re", &o.xla_dump_pass_re, V::Regex(), "REGEX");
   flags.Add("fill-elided", &o.fill_elided, FillElidedValues(), "HOW",
             "values for constants `{...}`: random:SEED, zeros, ones, xla (as XLA's parser)");
+}
+
+void AddPrintingFlags(Flags& flags, OptOptions& o) {
   flags.Group("Printing");
   o.print.AddTo(flags);
   flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",
@@ -189,6 +194,18 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   flags.Add("v,verbose", &o.verbosity, V::Passing(VerbosityMistake), "[1|N]");
   flags.Add("vmodule", &o.vmodule, V::Any(), "LIST");
   flags.Add("logtostderr", &o.logtostderr);
+}
+
+}  // namespace
+
+void AddOptFlags(Flags& flags, OptOptions& o) {
+  flags.Example("hlo-opt f.hlo --passes=call-inliner,dce", "inline calls, drop dead code, print");
+  flags.Example("hlo-opt f.hlo --passes='fix(constant_folding,cse)' -o g.hlo",
+                "until nothing changes");
+  AddCommonFlags(flags, o);
+  AddWatchingFlags(flags, o);
+  AddDebuggingFlags(flags, o);
+  AddPrintingFlags(flags, o);
   flags.Group("Exit codes");
   flags.Note(
       "0 ok, 1 bad input or failing pass, 2 usage, 3 not equal, 4 out of memory, 5 not supported "

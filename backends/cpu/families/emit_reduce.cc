@@ -92,127 +92,163 @@ absl::StatusOr<Values> FusionEmitter::CombineLevels(const Fold& fold, const Valu
   return total;
 }
 
-absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, int result,
-                                                const Index& index) {
-  Fold fold(*this, *instruction);
-  const auto count = static_cast<size_t>(instruction->operand_count() / 2);
-  const Shape shape = instruction->operand(0)->shape();
-  const DimVec& reduced = instruction->attrs<ReduceAttrs>().dimensions;
-  const auto is_reduced = [&](int d) {
-    return std::find(reduced.begin(), reduced.end(), d) != reduced.end();
-  };
-  std::vector<int64_t> sizes(static_cast<size_t>(shape.rank()), 1);  // kept dimensions do not loop
-  int minor = shape.rank() - 1;
-  while (minor > 0 && shape.dim(minor) == 1) --minor;
-  for (int d = 0; d < shape.rank(); ++d) {
-    if (is_reduced(d)) sizes[static_cast<size_t>(d)] = shape.dim(d);
+// One reduction while it is emitted.
+struct FusionEmitter::Reduction {
+  const Instruction& reduce;
+  const Index& index;  // of the result
+  Fold fold;
+  size_t count;                // of arrays
+  std::vector<int64_t> sizes;  // of the reduced dimensions, 1 for the others
+  bool varies = false;         // the result does, over the lanes of the loops around it
+  bool vectors = false;        // the elements are shared out among lanes, each with sums of its own
+  std::vector<int> levels;     // lanes of each loop over the minor-most dimension
+  std::vector<KeptRow> rows;
+
+  Reduction(FusionEmitter& emitter, const Instruction& instruction, const Index& at)
+      : reduce(instruction),
+        index(at),
+        fold(emitter, instruction),
+        count(static_cast<size_t>(instruction.operand_count() / 2)),
+        sizes(static_cast<size_t>(shape().rank()), 1) {
+    for (const int64_t d : reduce.attrs<ReduceAttrs>().dimensions)
+      sizes[static_cast<size_t>(d)] = shape().dim(static_cast<int>(d));
+    for (const Affine& affine : index) varies = varies || emitter.DependsOnLanes(affine);
   }
-  bool varies = false;
-  for (const Affine& affine : index) varies = varies || DependsOnLanes(affine);
-  const bool has_minor = minor >= 0 && is_reduced(minor);
-  if (varies && has_minor && shape.dim(minor) > 1) {
-    // Rows: the lanes belong to the reduced dimension, not to the results; unless the results vary
-    // only with outer dimensions of a loop over several, which then is two loops.
-    for (const auto& nest : nests_) {
-      const Group& group = nest->groups.back();
-      if (group.lanes == 1) continue;
-      const auto is_used = [&](size_t d) {
-        return std::any_of(index.begin(), index.end(), [&](const Affine& a) {
-          return a.CoefficientOf(nest->variables[d]) != 0;
-        });
-      };
-      if (is_used(group.last)) plan_.LimitLanes(*nest->plan, 1);
-      for (size_t d = group.first; d < group.last; ++d) {
-        if (is_used(d) != is_used(d + 1)) plan_.Separate(*nest->plan, d);
-      }
+
+  Shape shape() const { return reduce.operand(0)->shape(); }
+  bool IsReduced(int d) const {
+    const DimVec& reduced = reduce.attrs<ReduceAttrs>().dimensions;
+    return std::find(reduced.begin(), reduced.end(), d) != reduced.end();
+  }
+  // The minor-most dimension larger than 1, -1 of a scalar.
+  int Minor() const {
+    int minor = shape().rank() - 1;
+    while (minor > 0 && shape().dim(minor) == 1) --minor;
+    return minor;
+  }
+  // Where `fold.count()` carried values of a level begin.
+  ptrdiff_t First(size_t level) const { return static_cast<ptrdiff_t>(level * fold.count()); }
+};
+
+// Rows: the lanes belong to the reduced dimension, not to the results; unless the results vary only
+// with outer dimensions of a loop over several, which then is two loops.
+void FusionEmitter::KeepLanesForRows(const Index& index) {
+  for (const auto& nest : nests_) {
+    const Group& group = nest->groups.back();
+    if (group.lanes == 1) continue;
+    const auto is_used = [&](size_t d) {
+      return std::any_of(index.begin(), index.end(),
+                         [&](const Affine& a) { return a.CoefficientOf(nest->variables[d]) != 0; });
+    };
+    if (is_used(group.last)) plan_.LimitLanes(*nest->plan, 1);
+    for (size_t d = group.first; d < group.last; ++d) {
+      if (is_used(d) != is_used(d + 1)) plan_.Separate(*nest->plan, d);
     }
   }
+}
+
+// Combines the elements of one iteration with what the lanes have carried so far.
+absl::StatusOr<Values> FusionEmitter::ReduceStep(Reduction& r, const ActiveNest& nest,
+                                                 const Values& before) {
+  const int rank = r.shape().rank();
+  Index element = IndexOf(nest, rank);
+  const bool wants_place = !r.rows.empty() || r.fold.has_positions();
+  const Address place = wants_place ? ToAddress(Linear(element, r.sizes)) : Address();
+  size_t kept = 0;
+  for (int d = 0; d < rank; ++d) {
+    if (!r.IsReduced(d)) element[static_cast<size_t>(d)] = r.index[kept++];
+  }
+  size_t level = 0;
+  while (r.vectors && level < r.levels.size() && r.levels[level] != lanes_) ++level;
+  RET_CHECK(level < r.levels.size(), "`{}` runs in {} lanes, which it has no sums for",
+            r.reduce.name(), lanes_);
+  Values values;
+  for (size_t i = 0; i < r.count; ++i) {
+    ASSIGN_OR_RETURN(const Value value, Emit(r.reduce.operand(static_cast<int>(i)), element));
+    values.push_back(r.fold.Carried(value));
+  }
+  if (r.fold.has_positions()) values.push_back(r.fold.Position(place));
+  for (KeptRow& row : r.rows) {
+    ASSIGN_OR_RETURN(const Value value, Emit(row.instruction, element));
+    b_.Store(row.buffer, place.base, b_.Splat(value, lanes_), place.step);
+    row.index = element;
+  }
+  const auto mine = before.begin() + r.First(level);
+  ASSIGN_OR_RETURN(
+      const Values next,
+      r.fold.CombineInOrder(Values(mine, mine + static_cast<ptrdiff_t>(r.fold.count())), values));
+  Values after = before;
+  for (size_t i = 0; i < r.fold.count(); ++i)
+    after[level * r.fold.count() + i] = b_.Splat(next[i], lanes_);
+  return after;
+}
+
+// The loop over the reduced elements: the results of all arrays.
+absl::StatusOr<Values> FusionEmitter::ReduceLoop(Reduction& r, Values initial) {
+  ActiveNest& nest = Open(static_cast<int>(r.reduce.id()), r.sizes);
+  const int minor = r.Minor();
+  std::optional<Values> starts;
+  if (!r.varies && minor >= 0 && r.IsReduced(minor))
+    starts = r.fold.StartsOfLanes(initial, Product(r.sizes));
+  r.vectors = starts.has_value();
+  // Several accumulators hide the latency of the combination, but costly elements want the
+  // registers.
+  const int unroll = IsAnyCostly(*r.reduce.operand(0)) ? 1 : 4;
+  if (r.vectors) nest.levels = LevelsFor(nest, unroll * base_lanes_);
+  if (Product(r.sizes) <= kMostWrittenOut && unroll > 1) nest.most_written_out = kMostWrittenOut;
+  r.levels = LevelsOf(nest, nest.groups.size() - 1);
+  Values carried;
+  for (const int level : r.levels) {
+    for (const Value value : r.vectors ? *starts : initial)
+      carried.push_back(b_.Splat(value, r.vectors ? level : lanes_));
+  }
+  if (r.vectors && Product(r.sizes) <= kMostKept) {
+    for (const Instruction* i : RowsToKeep(&r.reduce)) {
+      const int buffer = b_.AddBuffer(tile::BufferKind::kScratch, i->shape().element_type(),
+                                      Product(r.sizes), true);
+      r.rows.push_back({i, {}, r.sizes, buffer, tile::kNoValue});
+    }
+  }
+  const auto body = [&](const Values& before) { return ReduceStep(r, nest, before); };
+  ASSIGN_OR_RETURN(Values done, Loop(nest, 0, carried, body));
+  if (r.vectors) {
+    if (r.fold.has_positions()) initial.push_back(starts->back());
+    ASSIGN_OR_RETURN(done, CombineLevels(r.fold, done, r.levels.size(), std::move(initial)));
+  }
+  return r.fold.Results(std::move(done));
+}
+
+absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, int result,
+                                                const Index& index) {
+  Reduction r(*this, *instruction, index);
+  const int minor = r.Minor();
+  if (r.varies && minor >= 0 && r.IsReduced(minor) && r.shape().dim(minor) > 1)
+    KeepLanesForRows(index);
 
   const int depth = DepthOf(index);
   NoteRecomputation(index, depth);
-  const tile::Builder::At at(b_, varies ? b_.depth() : depth);
+  const tile::Builder::At at(b_, r.varies ? b_.depth() : depth);
   if (b_.depth() == 0) has_outer_reduce_ = true;
   const int outer_lanes = lanes_;
   const Value outer_mask = mask_;
-  if (!varies) {
+  if (!r.varies) {
     lanes_ = 1;
     mask_ = tile::kNoValue;
   }
   Values initial;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < r.count; ++i) {
     ASSIGN_OR_RETURN(const Value value,
-                     Emit(instruction->operand(static_cast<int>(count + i)), {}));
-    initial.push_back(fold.Carried(value));
+                     Emit(instruction->operand(static_cast<int>(r.count + i)), {}));
+    initial.push_back(r.fold.Carried(value));
   }
-
-  ActiveNest& nest = Open(static_cast<int>(instruction->id()), sizes);
-  std::optional<Values> starts;
-  if (!varies && has_minor) starts = fold.StartsOfLanes(initial, Product(sizes));
-  const bool vectors = starts.has_value();
-  // Several accumulators hide the latency of the combination, but costly elements want the
-  // registers.
-  const int unroll = IsAnyCostly(*instruction->operand(0)) ? 1 : 4;
-  if (vectors) nest.levels = LevelsFor(nest, unroll * base_lanes_);
-  if (Product(sizes) <= kMostWrittenOut && unroll > 1) nest.most_written_out = kMostWrittenOut;
-  const std::vector<int> levels = LevelsOf(nest, nest.groups.size() - 1);
-  Values carried;
-  for (const int level : levels) {
-    for (const Value value : vectors ? *starts : initial)
-      carried.push_back(b_.Splat(value, vectors ? level : lanes_));
-  }
-  std::vector<KeptRow> rows;
-  if (vectors && sizes.size() == static_cast<size_t>(shape.rank()) && Product(sizes) <= kMostKept) {
-    for (const Instruction* i : RowsToKeep(instruction)) {
-      const int buffer =
-          b_.AddBuffer(tile::BufferKind::kScratch, i->shape().element_type(), Product(sizes), true);
-      rows.push_back({i, {}, sizes, buffer, tile::kNoValue});
-    }
-  }
-  const auto body = [&](const Values& before) -> absl::StatusOr<Values> {
-    Index element = IndexOf(nest, shape.rank());
-    const bool wants_place = !rows.empty() || fold.has_positions();
-    const Address place = wants_place ? ToAddress(Linear(element, sizes)) : Address();
-    size_t kept = 0;
-    for (int d = 0; d < shape.rank(); ++d) {
-      if (!is_reduced(d)) element[static_cast<size_t>(d)] = index[kept++];
-    }
-    size_t level = 0;
-    while (vectors && level < levels.size() && levels[level] != lanes_) ++level;
-    RET_CHECK(level < levels.size(), "`{}` runs in {} lanes, which it has no sums for",
-              instruction->name(), lanes_);
-    const auto mine = before.begin() + static_cast<int64_t>(level * fold.count());
-    Values values;
-    for (size_t i = 0; i < count; ++i) {
-      ASSIGN_OR_RETURN(const Value value, Emit(instruction->operand(static_cast<int>(i)), element));
-      values.push_back(fold.Carried(value));
-    }
-    if (fold.has_positions()) values.push_back(fold.Position(place));
-    for (KeptRow& row : rows) {
-      ASSIGN_OR_RETURN(const Value value, Emit(row.instruction, element));
-      b_.Store(row.buffer, place.base, b_.Splat(value, lanes_), place.step);
-      row.index = element;
-    }
-    ASSIGN_OR_RETURN(
-        const Values next,
-        fold.CombineInOrder(Values(mine, mine + static_cast<int64_t>(fold.count())), values));
-    Values after = before;
-    for (size_t i = 0; i < fold.count(); ++i)
-      after[level * fold.count() + i] = b_.Splat(next[i], lanes_);
-    return after;
-  };
-  ASSIGN_OR_RETURN(Values done, Loop(nest, 0, carried, body));
-  if (vectors) {
-    if (fold.has_positions()) initial.push_back(starts->back());
-    ASSIGN_OR_RETURN(done, CombineLevels(fold, done, levels.size(), std::move(initial)));
-  }
-  done = fold.Results(std::move(done));
-  for (KeptRow& row : rows) {
+  ASSIGN_OR_RETURN(const Values done, ReduceLoop(r, std::move(initial)));
+  for (KeptRow& row : r.rows) {
     row.made = done[0];
     kept_rows_.push_back(row);
   }
   lanes_ = outer_lanes;
   mask_ = outer_mask;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < r.count; ++i) {
     if (static_cast<int>(i) == result) continue;
     memo_[HashOf(instruction, static_cast<int>(i), index)].push_back(
         {instruction, static_cast<int>(i), mask_, index, done[i]});

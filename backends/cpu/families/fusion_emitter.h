@@ -193,6 +193,10 @@ class FusionEmitter {
                                          const Index& index);
   absl::StatusOr<Value> EmitRegionInstruction(
       const Instruction* instruction, absl::flat_hash_map<const Instruction*, Values>& known);
+  struct Reduction;
+  void KeepLanesForRows(const Index& index);
+  absl::StatusOr<Values> ReduceStep(Reduction& r, const ActiveNest& nest, const Values& before);
+  absl::StatusOr<Values> ReduceLoop(Reduction& r, Values initial);
   absl::StatusOr<Values> CombineLevels(const Fold& fold, const Values& carried, size_t levels,
                                        Values initial);
   void NoteRecomputation(const Index& index, int depth);

@@ -4,6 +4,7 @@
 //   block (batch, i, j):   read operand rows  -> tile (a word wider: no bank conflicts) -> barrier
 //                          write result rows, which are the tile's columns
 #include <algorithm>
+#include <optional>
 
 #include "backends/gpu/emit/frame.h"
 #include "lib/support/round.h"
@@ -44,97 +45,145 @@ absl::StatusOr<EmittedList> ElementsFrom(FusedEmitter& emitter, const Instructio
   return elements;
 }
 
-}  // namespace
-
-absl::StatusOr<bool> EmitTranspose(const Instruction& fusion, const Frame& frame,
-                                   KernelPlan& plan) {
-  const Instruction* const root = RootOf(fusion);
-  if (root->opcode() != Opcode::kTranspose || root->shape().IsZeroSized()) return false;
-  const Instruction* const operand = root->operand(0);
-  const DimVec& order = root->attrs<TransposeAttrs>().dimensions;
-  const absl::Span<const int64_t> dims = operand->shape().dims();
-  // Minor-most dimensions (larger than 1) of the operand and of the result, as operand dimensions.
+// A transpose as tiles of its two minor-most dimensions, those of the operand and of the result, and
+// a batch of all others. Dimensions are those of the operand.
+struct Tiling {
+  const Instruction* root;
   int64_t read_dim = -1, write_dim = -1;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] > 1) read_dim = static_cast<int64_t>(d);
-    if (dims[static_cast<size_t>(order[d])] > 1) write_dim = order[d];
-  }
-  if (read_dim < 0 || read_dim == write_dim) return false;
-  const int64_t columns = dims[static_cast<size_t>(read_dim)];
-  const int64_t rows = dims[static_cast<size_t>(write_dim)];
-  if (columns < kTileWords / 2 || rows < kTileWords / 2) return false;
-  const ElementType type = operand->shape().element_type();
-  const int lanes = LanesOf(type, rows, columns);
-  const int tile_size = kTileWords * lanes;
-  absl::InlinedVector<int64_t, 6> batch_dims(dims.begin(), dims.end());
-  batch_dims[static_cast<size_t>(read_dim)] = batch_dims[static_cast<size_t>(write_dim)] = 1;
+  int64_t rows = 0, columns = 0;
+  int lanes = 1;  // elements of a word
+  absl::InlinedVector<int64_t, 6> batch_dims;
   int64_t batch = 1;
-  for (const int64_t size : batch_dims) batch *= size;
-  const int64_t column_tiles = CeilDiv(columns, tile_size);
-  const int64_t row_tiles = CeilDiv(rows, tile_size);
-  plan.family = "transpose";
-  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
-    const int line = tile_size + lanes;
-    const SharedArray tile = k.Shared(type, int64_t{tile_size} * line, "tile");
-    llvm::Value* const x = k.Scale(k.Rem(k.ThreadIndex(), kTileWords), lanes);
-    llvm::Value* const y = k.Div(k.ThreadIndex(), kTileWords);
-    llvm::Value* const column0 = k.Scale(k.Rem(k.BlockIndex(), column_tiles), tile_size);
-    llvm::Value* const rest = k.Div(k.BlockIndex(), column_tiles);
-    llvm::Value* const row0 = k.Scale(k.Rem(rest, row_tiles), tile_size);
-    const auto outer = ArrayIndex::Linear(batch_dims, k.Div(rest, row_tiles)).positions(k);
-    const auto at = [&](llvm::Value* row, llvm::Value* column) {
-      ArrayIndex::Positions positions = outer;
-      positions[static_cast<size_t>(read_dim)] = column;
-      positions[static_cast<size_t>(write_dim)] = row;
-      return positions;
-    };
-    const auto inside = [&](llvm::Value* row, llvm::Value* column) {
-      return k.b().CreateAnd(k.Less(row, k.Index(rows)), k.Less(column, k.Index(columns)));
-    };
-    // Words are whole: their first element says whether all are inside.
-    for (int step = 0; step < tile_size; step += kTileRows) {
-      llvm::Value* const tile_row = k.Offset(y, step);
-      llvm::Value* const row = k.Add(row0, tile_row);
-      llvm::Value* const column = k.Add(column0, x);
-      RETURN_IF_ERROR(k.If(inside(row, column), [&]() -> absl::Status {
-        ASSIGN_OR_RETURN(
-            const EmittedList values,
-            ElementsFrom(emitter, *operand, ArrayIndex::At(dims, at(row, column)), lanes));
-        for (int i = 0; i < lanes; ++i) {
-          k.StoreShared(tile, k.Offset(k.Add(k.Scale(tile_row, line), x), i),
-                        values[static_cast<size_t>(i)]);
-        }
-        return absl::OkStatus();
-      }));
-    }
-    k.Barrier();
-    for (int step = 0; step < tile_size; step += kTileRows) {
-      llvm::Value* const tile_column = k.Offset(y, step);
-      llvm::Value* const row = k.Add(row0, x);
-      llvm::Value* const column = k.Add(column0, tile_column);
-      RETURN_IF_ERROR(k.If(inside(row, column), [&] {
-        EmittedList values;
-        for (int i = 0; i < lanes; ++i) {
-          llvm::Value* const tile_row = k.Scale(k.Offset(x, i), line);
-          values.push_back(k.LoadShared(tile, k.Add(tile_row, tile_column)));
-        }
-        const ArrayIndex::Positions from = at(row, column);
-        ArrayIndex::Positions to;
-        for (const int64_t d : order) to.push_back(from[static_cast<size_t>(d)]);
-        llvm::Value* const place = ArrayIndex::At(root->shape().dims(), to).linear(k);
-        if (lanes == 1) {
-          k.Store(frame.outputs[0].buffer, place, values[0]);
-        } else {
-          k.StoreVector(frame.outputs[0].buffer, place, values);
+
+  const Instruction& operand() const { return *root->operand(0); }
+  int size() const { return kTileWords * lanes; }  // of a tile's side
+  int64_t column_tiles() const { return CeilDiv(columns, size()); }
+  int64_t row_tiles() const { return CeilDiv(rows, size()); }
+};
+
+// None where the minor-most dimension stays or tiles would be mostly empty.
+std::optional<Tiling> TilingOf(const Instruction* root) {
+  if (root->opcode() != Opcode::kTranspose || root->shape().IsZeroSized()) return std::nullopt;
+  Tiling t{root};
+  const DimVec& order = root->attrs<TransposeAttrs>().dimensions;
+  const absl::Span<const int64_t> dims = t.operand().shape().dims();
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] > 1) t.read_dim = static_cast<int64_t>(d);
+    if (dims[static_cast<size_t>(order[d])] > 1) t.write_dim = order[d];
+  }
+  if (t.read_dim < 0 || t.read_dim == t.write_dim) return std::nullopt;
+  t.columns = dims[static_cast<size_t>(t.read_dim)];
+  t.rows = dims[static_cast<size_t>(t.write_dim)];
+  if (t.columns < kTileWords / 2 || t.rows < kTileWords / 2) return std::nullopt;
+  t.lanes = LanesOf(root->shape().element_type(), t.rows, t.columns);
+  t.batch_dims.assign(dims.begin(), dims.end());
+  t.batch_dims[static_cast<size_t>(t.read_dim)] = t.batch_dims[static_cast<size_t>(t.write_dim)] =
+      1;
+  for (const int64_t size : t.batch_dims) t.batch *= size;
+  return t;
+}
+
+// The kernel's body: a block reads and writes one tile.
+class TileEmitter final {
+ public:
+  TileEmitter(const Tiling& tiling, FusedEmitter& emitter)
+      : t_(tiling),
+        emitter_(emitter),
+        k_(emitter.kernel()),
+        line_(t_.size() + t_.lanes),
+        tile_(k_.Shared(t_.root->shape().element_type(), int64_t{t_.size()} * line_, "tile")) {
+    x_ = k_.Scale(k_.Rem(k_.ThreadIndex(), kTileWords), t_.lanes);
+    y_ = k_.Div(k_.ThreadIndex(), kTileWords);
+    column0_ = k_.Scale(k_.Rem(k_.BlockIndex(), t_.column_tiles()), t_.size());
+    llvm::Value* const rest = k_.Div(k_.BlockIndex(), t_.column_tiles());
+    row0_ = k_.Scale(k_.Rem(rest, t_.row_tiles()), t_.size());
+    outer_ = ArrayIndex::Linear(t_.batch_dims, k_.Div(rest, t_.row_tiles())).positions(k_);
+  }
+
+  absl::Status Read() {
+    for (int step = 0; step < t_.size(); step += kTileRows) {
+      llvm::Value* const tile_row = k_.Offset(y_, step);
+      llvm::Value* const row = k_.Add(row0_, tile_row);
+      llvm::Value* const column = k_.Add(column0_, x_);
+      RETURN_IF_ERROR(k_.If(IsInside(row, column), [&]() -> absl::Status {
+        const auto from = ArrayIndex::At(t_.operand().shape().dims(), At(row, column));
+        ASSIGN_OR_RETURN(const EmittedList values,
+                         ElementsFrom(emitter_, t_.operand(), from, t_.lanes));
+        for (int i = 0; i < t_.lanes; ++i) {
+          k_.StoreShared(tile_, k_.Offset(k_.Add(k_.Scale(tile_row, line_), x_), i),
+                         values[static_cast<size_t>(i)]);
         }
         return absl::OkStatus();
       }));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status Write(int buffer) {
+    for (int step = 0; step < t_.size(); step += kTileRows) {
+      llvm::Value* const tile_column = k_.Offset(y_, step);
+      llvm::Value* const row = k_.Add(row0_, x_);
+      llvm::Value* const column = k_.Add(column0_, tile_column);
+      RETURN_IF_ERROR(k_.If(IsInside(row, column), [&] {
+        EmittedList values;
+        for (int i = 0; i < t_.lanes; ++i) {
+          llvm::Value* const tile_row = k_.Scale(k_.Offset(x_, i), line_);
+          values.push_back(k_.LoadShared(tile_, k_.Add(tile_row, tile_column)));
+        }
+        const ArrayIndex::Positions from = At(row, column);
+        ArrayIndex::Positions to;
+        for (const int64_t d : t_.root->attrs<TransposeAttrs>().dimensions)
+          to.push_back(from[static_cast<size_t>(d)]);
+        llvm::Value* const place = ArrayIndex::At(t_.root->shape().dims(), to).linear(k_);
+        if (t_.lanes == 1) {
+          k_.Store(buffer, place, values[0]);
+        } else {
+          k_.StoreVector(buffer, place, values);
+        }
+        return absl::OkStatus();
+      }));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  ArrayIndex::Positions At(llvm::Value* row, llvm::Value* column) const {
+    ArrayIndex::Positions positions = outer_;
+    positions[static_cast<size_t>(t_.read_dim)] = column;
+    positions[static_cast<size_t>(t_.write_dim)] = row;
+    return positions;
+  }
+  // Words are whole: their first element says whether all are inside.
+  llvm::Value* IsInside(llvm::Value* row, llvm::Value* column) {
+    return k_.b().CreateAnd(k_.Less(row, k_.Index(t_.rows)), k_.Less(column, k_.Index(t_.columns)));
+  }
+
+  const Tiling& t_;
+  FusedEmitter& emitter_;
+  KernelBuilder& k_;
+  int line_;  // a word longer than a row: no bank conflicts
+  SharedArray tile_;
+  llvm::Value *x_, *y_, *column0_, *row0_;
+  ArrayIndex::Positions outer_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> EmitTranspose(const Instruction& fusion, const Frame& frame,
+                                   KernelPlan& plan) {
+  const std::optional<Tiling> tiling = TilingOf(RootOf(fusion));
+  if (!tiling.has_value()) return false;
+  plan.family = "transpose";
+  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+    TileEmitter tile(*tiling, emitter);
+    RETURN_IF_ERROR(tile.Read());
+    k.Barrier();
+    return tile.Write(frame.outputs[0].buffer);
   };
   constexpr int kThreads = kTileWords * kTileRows;
   ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, kThreads, 0, plan, body));
-  AddLaunch(frame, kernel, column_tiles * row_tiles * batch, kThreads, {}, plan);
+  AddLaunch(frame, kernel, tiling->column_tiles() * tiling->row_tiles() * tiling->batch, kThreads,
+            {}, plan);
   return true;
 }
 

@@ -1,0 +1,56 @@
+"""What the repository check says of the text of a C++ file: long functions, `default:` over enums that say all there is,
+wide comments, tabs and odd indentation.
+
+Works on clang-formatted sources with a scanner of its own (strings and comments blanked out, braces followed), so that it
+takes no compiler. Standard library only.
+"""
+
+import re
+
+MAX_FUNCTION_LINES = 80
+MAX_COMMENT_COLUMNS = 100
+
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
+SCOPE = re.compile(r'\b(?:namespace|class|struct|union|enum|extern)\b')
+SWITCH = re.compile(r'\bswitch \(')
+
+
+def blanked(text):
+    """The text with comments and literals as blanks, line for line and column for column."""
+    return TOKEN.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
+
+
+def closing(code, start):
+    """The position of the brace that closes the one at `start`."""
+    depth = 0
+    for match in re.compile(r"[{}]").finditer(code, start):
+        depth += 1 if match.group(0) == "{" else -1
+        if depth == 0:
+            return match.start()
+    return len(code)
+
+
+def functions(code):
+    """(first line, last line) of each function defined in a namespace or class; lambdas and locals are part of theirs."""
+    position, header = 0, 0
+    pattern = re.compile(r"[{};]|^#.*?(?<!\\)$|\b(?:public|private|protected):", re.MULTILINE | re.DOTALL)
+    while match := pattern.search(code, position):
+        position = match.end()
+        if match.group(0) == "{":
+            text = code[header:match.start()]
+            if "(" in text and not re.search(r"^\s*(?:namespace|extern)\b", text) or not SCOPE.search(text):
+                end = closing(code, match.start())
+                if "(" in text:
+                    first = header + len(text) - len(text.lstrip())
+                    yield code.count("\n", 0, first) + 1, code.count("\n", 0, end) + 1
+                position = end + 1
+        header = position
+
+
+def defaults(code, enums):
+    """Lines of `default:` in switches over one of `enums`."""
+    for match in SWITCH.finditer(code):
+        body_start = code.index("{", match.end())
+        body = code[body_start:closing(code, body_start)]
+        if re.search(rf"\bcase (?:\w+::)*(?:{'|'.join(enums)})::", body) and (found := re.search(r"\bdefault:", body)):
+            yield code.count("\n", 0, body_start + found.start()) + 1
