@@ -64,6 +64,7 @@ TEMPLATE_TEST_CASE("complex functions keep their error", "[math][complex]", floa
   {#F, [](Complex<T> z) { return F(z); }, [](Reference z) -> Reference { return reference; }, \
    range, sizeof(T) == 4 ? f32_limit : f64_limit},
   const Row<T> rows[] = {HLO_COMPLEX_ROWS(HLO_ROW)};
+#undef HLO_ROW
   for (const Row<T>& row : rows) {
     std::mt19937_64 random(5);
     const auto unit = [&] { return static_cast<double>(random() >> 11) * 0x1p-52 - 1; };
