@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "lib/ir/compare.h"
+#include "lib/ops/opcode_set.h"
 #include "parser/parser_internal.h"
 
 namespace hlo {
@@ -37,8 +38,15 @@ constexpr int kMaxSteps = 1000;
 constexpr std::string_view kTransparentCalls[] = {"Sharding", "LocalToGlobalShape",
                                                   "GlobalToLocalShape"};
 
-bool PassesThrough(const Instruction& call) {
-  const std::string_view target = call.attrs<CustomCallAttrs>().custom_call_target;
+constexpr OpcodeSet kAsyncOps = {Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone};
+// Hand values of an operand on; all others make values of their own.
+constexpr OpcodeSet kPassThrough = {Opcode::kGetTupleElement, Opcode::kTuple,
+                                    Opcode::kOptimizationBarrier, Opcode::kCopy, Opcode::kWhile};
+
+bool PassesThrough(const Instruction& value) {
+  if (value.opcode() != Opcode::kCustomCall) return kPassThrough.Has(value.opcode());
+  if (value.operand_count() == 0) return false;
+  const std::string_view target = value.attrs<CustomCallAttrs>().custom_call_target;
   return target.starts_with("xla.sdy.") ||
          std::find(std::begin(kTransparentCalls), std::end(kTransparentCalls), target) !=
              std::end(kTransparentCalls);
@@ -131,33 +139,21 @@ Instruction* Parser::FindAsync(Instruction* value) const {
 // `path`: indices into tuples that lead to the value, outermost last.
 Instruction* Parser::FindAsync(Instruction* value, std::vector<int64_t> path, int& steps) const {
   while (value != nullptr && ++steps < kMaxSteps) {
-    switch (value->opcode()) {
-      case Opcode::kAsyncStart:
-      case Opcode::kAsyncUpdate:
-      case Opcode::kAsyncDone: return path.empty() ? value : nullptr;
-      case Opcode::kGetTupleElement:
-        path.push_back(value->tuple_index());
-        value = value->operand(0);
-        break;
-      case Opcode::kTuple:
-        if (path.empty() || path.back() < 0 || path.back() >= value->operand_count())
-          return nullptr;
-        value = value->operand(static_cast<int>(path.back()));
-        path.pop_back();
-        break;
-      case Opcode::kOptimizationBarrier:
-      case Opcode::kCopy: value = value->operand(0); break;
-      case Opcode::kWhile:
-        // What a turn hands on comes before what the loop starts with.
-        if (Instruction* found = FindAsync(value->while_body()->root(), path, steps)) return found;
-        value = value->operand(0);
-        break;
-      case Opcode::kCustomCall:
-        if (!PassesThrough(*value) || value->operand_count() == 0) return nullptr;
-        value = value->operand(0);
-        break;
-      default: return nullptr;  // every other opcode makes a value of its own
+    const Opcode opcode = value->opcode();
+    if (kAsyncOps.Has(opcode)) return path.empty() ? value : nullptr;
+    if (!PassesThrough(*value)) return nullptr;
+    int operand = 0;
+    if (opcode == Opcode::kGetTupleElement) path.push_back(value->tuple_index());
+    if (opcode == Opcode::kTuple) {
+      if (path.empty() || path.back() < 0 || path.back() >= value->operand_count()) return nullptr;
+      operand = static_cast<int>(path.back());
+      path.pop_back();
     }
+    if (opcode == Opcode::kWhile) {
+      // What a turn hands on comes before what the loop starts with.
+      if (Instruction* found = FindAsync(value->while_body()->root(), path, steps)) return found;
+    }
+    value = value->operand(operand);
   }
   return nullptr;
 }

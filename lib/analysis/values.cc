@@ -155,16 +155,13 @@ void Values::Leave(const ProgramStep& step) {
 }
 
 void Values::End(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kConditional: {
-      const Ids result = NewLeaves(instruction, Value::Kind::kBranch);
-      for (const Computation* branch : instruction.calls()) AddInputs(result, Of(*branch->root()));
-      return Set(instruction, result);
-    }
-    case Opcode::kCall: return EndCall(instruction);
-    case Opcode::kAsyncStart: return EndAsyncStart(instruction);
-    default: return;  // loops are complete when their bodies are left
-  }
+  // Loops are complete when their bodies are left.
+  if (instruction.opcode() == Opcode::kCall) return EndCall(instruction);
+  if (instruction.opcode() == Opcode::kAsyncStart) return EndAsyncStart(instruction);
+  if (instruction.opcode() != Opcode::kConditional) return;
+  const Ids result = NewLeaves(instruction, Value::Kind::kBranch);
+  for (const Computation* branch : instruction.calls()) AddInputs(result, Of(*branch->root()));
+  Set(instruction, result);
 }
 
 void Values::EndCall(const Instruction& call) {
@@ -247,13 +244,9 @@ absl::Span<const ValueId> Values::Of(const Instruction& instruction) const {
 }
 
 bool Values::Reads(const Instruction& instruction) const {
-  switch (instruction.opcode()) {
-    case Opcode::kWhile:
-    case Opcode::kConditional: return true;
-    case Opcode::kCall:
-    case Opcode::kParameter: return false;
-    default: break;
-  }
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kWhile || opcode == Opcode::kConditional) return true;
+  if (opcode == Opcode::kCall || opcode == Opcode::kParameter) return false;
   const absl::Span<const ValueId> leaves = Of(instruction);
   if (leaves.empty()) return LeafCount(instruction.shape()) > 0 || instruction.HasSideEffect();
   return std::any_of(leaves.begin(), leaves.end(), [&](ValueId value) {

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/instruction.h"
 #include "lib/ir/name_uniquer.h"
+#include "lib/ops/opcode_set.h"
 
 namespace hlo {
 namespace {
@@ -13,20 +14,13 @@ namespace {
 enum class Word { kNothing, kAnotherOpcode, kSugar };
 
 Word WordOf(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-    case Opcode::kParameter:
-    case Opcode::kConstant: return Word::kNothing;
-    case Opcode::kAllGather:
-    case Opcode::kAllReduce:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCopy:
-    case Opcode::kRecv:
-    case Opcode::kSend: return Word::kAnotherOpcode;
-    default: return Word::kSugar;  // all others can be wrapped
-  }
+  constexpr OpcodeSet kUnwrapped = {Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone,
+                                    Opcode::kParameter, Opcode::kConstant};
+  constexpr OpcodeSet kWithOwnStart = {
+      Opcode::kAllGather, Opcode::kAllReduce, Opcode::kCollectivePermute,
+      Opcode::kCopy,      Opcode::kRecv,      Opcode::kSend};
+  if (kUnwrapped.Has(opcode)) return Word::kNothing;
+  return kWithOwnStart.Has(opcode) ? Word::kAnotherOpcode : Word::kSugar;
 }
 
 // Holds nothing but parameters and its root.
@@ -89,14 +83,12 @@ bool PassesParameters(const Computation& wrapped) {
 // Whether a reader can build the operation from the shapes of a start that has only the first of
 // its operands, or no result yet; updates bind the others.
 bool MayBindLate(const Instruction& root) {
-  switch (root.opcode()) {
-    case Opcode::kCall:
-    case Opcode::kFusion: return true;  // their computations have the shapes
-    case Opcode::kCustomCall:
-      return !root.attrs<CustomCallAttrs>().operand_layout_constraints.has_value();
-    case Opcode::kCompare: return false;  // reads the type of an operand
-    default: return IsElementwise(root.opcode());
-  }
+  const Opcode opcode = root.opcode();
+  if (opcode == Opcode::kCall || opcode == Opcode::kFusion) return true;  // by their computations
+  if (opcode == Opcode::kCustomCall)
+    return !root.attrs<CustomCallAttrs>().operand_layout_constraints.has_value();
+  // A comparison reads the type of an operand.
+  return IsElementwise(opcode) && opcode != Opcode::kCompare;
 }
 
 // Whether the shapes of the chain say those of the wrapped computation.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "lib/linalg/lapack_library.h"
 #include "lib/linalg/signature.h"
@@ -16,15 +17,14 @@ namespace {
 constexpr int64_t kLargest = 16000;
 
 Routine ForType(const RoutinesByType& routines, ElementType type) {
-  switch (type) {
-    case ElementType::kF32: return routines.f32;
-    case ElementType::kF64: return routines.f64;
-    case ElementType::kC64: return routines.c64;
-    case ElementType::kC128: return routines.c128;
-    case ElementType::kS32: return routines.s32;
-    case ElementType::kS64: return routines.s64;
-    default: return nullptr;
+  const std::pair<ElementType, Routine> known[] = {
+      {ElementType::kF32, routines.f32}, {ElementType::kF64, routines.f64},
+      {ElementType::kC64, routines.c64}, {ElementType::kC128, routines.c128},
+      {ElementType::kS32, routines.s32}, {ElementType::kS64, routines.s64}};
+  for (const auto& [of, routine] : known) {
+    if (of == type) return routine;
   }
+  return nullptr;
 }
 
 const void* LapackOf(const Signature& signature) {

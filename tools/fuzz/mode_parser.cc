@@ -83,14 +83,8 @@ std::string Difference(std::string_view a, std::string_view b) {
 bool HasUnreadableBodies(const Module& module) {
   for (const Computation* computation : module.computations()) {
     if (computation->execution_thread() != "main") return true;
-    for (const Instruction* instruction : computation->instructions()) {
-      switch (instruction->opcode()) {
-        case Opcode::kAsyncStart:
-        case Opcode::kReduceScatter:
-        case Opcode::kScan: return true;
-        default: break;
-      }
-    }
+    if (computation->MayHoldAny({Opcode::kAsyncStart, Opcode::kReduceScatter, Opcode::kScan}))
+      return true;
   }
   return false;
 }

@@ -10,6 +10,7 @@
 #include "lib/eval/evaluator.h"
 #include "lib/ir/builder.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
 #include "tools/fuzz/random.h"
 #include "tools/support/leaves.h"
@@ -24,82 +25,51 @@ constexpr int64_t kMoreWork = 8;  // noise is work, too
 // A platform may lie this many times as far from the interpreter as the noise moved it.
 constexpr double kRoom = 8;
 
+constexpr OpcodeSet kRunsCallees = {Opcode::kCall, Opcode::kWhile, Opcode::kConditional,
+                                    Opcode::kFusion};
+constexpr OpcodeSet kChooses = {Opcode::kParameter, Opcode::kConstant, Opcode::kMaximum,
+                                Opcode::kMinimum,   Opcode::kAnd,      Opcode::kOr,
+                                Opcode::kCompare,   Opcode::kSelect,   Opcode::kTuple};
+// Sums in an order of their own, by their region and always.
+constexpr OpcodeSet kSumsByRegion = {Opcode::kReduce,    Opcode::kReduceWindow,
+                                     Opcode::kScan,      Opcode::kScatter,
+                                     Opcode::kAllReduce, Opcode::kReduceScatter};
+constexpr OpcodeSet kSums = {Opcode::kSelectAndScatter,  Opcode::kDot,
+                             Opcode::kScaledDot,         Opcode::kRaggedDot,
+                             Opcode::kConvolution,       Opcode::kFft,
+                             Opcode::kCholesky,          Opcode::kTriangularSolve,
+                             Opcode::kBatchNormGrad,     Opcode::kBatchNormInference,
+                             Opcode::kBatchNormTraining, Opcode::kCustomCall};
+// Elementwise, and rounded in no way or in one way only.
+constexpr OpcodeSet kExact = {Opcode::kAbs,     Opcode::kNegate, Opcode::kSign,  Opcode::kMaximum,
+                              Opcode::kMinimum, Opcode::kSelect, Opcode::kClamp, Opcode::kConvert,
+                              Opcode::kCopy,    Opcode::kReal,   Opcode::kImag,  Opcode::kComplex,
+                              Opcode::kFloor,   Opcode::kCeil};
+
 bool IsRegionOfReducer(const Computation& computation) {
   for (const CallSite& caller : computation.callers()) {
-    switch (caller.caller->opcode()) {
-      case Opcode::kCall:
-      case Opcode::kWhile:
-      case Opcode::kConditional:
-      case Opcode::kFusion: break;
-      default: return true;
-    }
+    if (!kRunsCallees.Has(caller.caller->opcode())) return true;
   }
   return false;
 }
 
 bool OnlyChooses(const Computation& region) {
   for (const Instruction* instruction : region.instructions()) {
-    switch (instruction->opcode()) {
-      case Opcode::kParameter:
-      case Opcode::kConstant:
-      case Opcode::kMaximum:
-      case Opcode::kMinimum:
-      case Opcode::kAnd:
-      case Opcode::kOr:
-      case Opcode::kCompare:
-      case Opcode::kSelect:
-      case Opcode::kTuple: break;
-      default: return false;
-    }
+    if (!kChooses.Has(instruction->opcode())) return false;
   }
   return true;
 }
 
 bool MayRoundOtherwise(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kScan:
-    case Opcode::kScatter:
-    case Opcode::kAllReduce:
-    case Opcode::kReduceScatter: return !OnlyChooses(*instruction.call(0));
-    case Opcode::kSelectAndScatter:
-    case Opcode::kDot:
-    case Opcode::kScaledDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kConvolution:
-    case Opcode::kFft:
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-    case Opcode::kCustomCall: return true;
-    default: return false;
-  }
+  if (kSumsByRegion.Has(instruction.opcode())) return !OnlyChooses(*instruction.call(0));
+  return kSums.Has(instruction.opcode());
 }
 
 // Arithmetic and functions of floats; what only chooses, moves or rounds by itself is exact.
 bool IsArithmetic(const Instruction& instruction) {
   if (!instruction.shape().IsArray() || !IsFloat(ComponentType(instruction.shape().element_type())))
     return false;
-  switch (instruction.opcode()) {
-    case Opcode::kAbs:
-    case Opcode::kNegate:
-    case Opcode::kSign:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kSelect:
-    case Opcode::kClamp:
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-    case Opcode::kReal:
-    case Opcode::kImag:
-    case Opcode::kComplex:
-    case Opcode::kFloor:
-    case Opcode::kCeil: return false;
-    default: return IsElementwise(instruction.opcode());
-  }
+  return IsElementwise(instruction.opcode()) && !kExact.Has(instruction.opcode());
 }
 
 // Whether another platform may get another value out of some operation.

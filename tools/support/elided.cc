@@ -47,19 +47,13 @@ class XlaFiller {
     const auto small_float = [&](int bits) {
       return static_cast<uint8_t>(low(bits - 1) | (byte >> (bits - 1) != 0 ? 1 << (bits - 1) : 0));
     };
-    switch (type) {
-      case ElementType::kPred: return low(1);
-      case ElementType::kS1: return low(1) != 0 ? 0xff : 0;
-      case ElementType::kU1: return low(1);
-      case ElementType::kS2: return static_cast<uint8_t>((low(2) ^ 2) - 2);
-      case ElementType::kU2: return low(2);
-      case ElementType::kS4: return static_cast<uint8_t>((low(4) ^ 8) - 8);
-      case ElementType::kU4: return low(4);
-      case ElementType::kF4E2M1FN: return small_float(4);
-      case ElementType::kF6E2M3FN:
-      case ElementType::kF6E3M2FN: return small_float(6);
-      default: return byte;  // all others use all bits
-    }
+    const int bits = BitWidth(type);
+    if (IsPred(type)) return low(1);
+    if (bits >= 8) return byte;  // all bits count
+    if (IsFloat(type)) return small_float(bits);
+    if (IsUnsigned(type)) return low(bits);
+    const int sign = 1 << (bits - 1);
+    return static_cast<uint8_t>((low(bits) ^ sign) - sign);
   }
 
   uint32_t word_ = 0;

@@ -41,31 +41,26 @@ class LimitFinder {
 
   // The limits that `inst` itself sets on its operands.
   void Visit(const Instruction& inst) {
-    const auto room = [](int64_t size, int64_t window) {
-      return std::max<int64_t>(size - window, 0);
-    };
-    switch (inst.opcode()) {
-      case Opcode::kGather: {
-        const auto& attrs = inst.attrs<GatherAttrs>();
-        int64_t limit = INT64_MAX;
-        for (const int64_t d : attrs.start_index_map) {
-          limit = std::min(limit, room(inst.operand(0)->shape().dim(static_cast<int>(d)),
-                                       attrs.slice_sizes[static_cast<size_t>(d)]));
-        }
-        if (limit != INT64_MAX) Push(inst.operand(1), {}, limit);
-        return;
-      }
-      case Opcode::kScatter: return VisitScatter(inst);
-      case Opcode::kDynamicSlice:
-        return VisitStarts(inst, 1, inst.attrs<DynamicSliceAttrs>().dynamic_slice_sizes);
-      case Opcode::kDynamicUpdateSlice:
-        return VisitStarts(inst, 2, inst.operand(1)->shape().dims());
-      case Opcode::kConditional:
-        if (IsInteger(inst.operand(0)->shape().element_type()))
-          Push(inst.operand(0), {}, inst.call_count() - 1);
-        return;
-      default: return;  // not an opcode that takes indices
+    const Opcode opcode = inst.opcode();
+    if (opcode == Opcode::kGather) return VisitGather(inst);
+    if (opcode == Opcode::kScatter) return VisitScatter(inst);
+    if (opcode == Opcode::kDynamicSlice)
+      return VisitStarts(inst, 1, inst.attrs<DynamicSliceAttrs>().dynamic_slice_sizes);
+    if (opcode == Opcode::kDynamicUpdateSlice)
+      return VisitStarts(inst, 2, inst.operand(1)->shape().dims());
+    if (opcode == Opcode::kConditional && IsInteger(inst.operand(0)->shape().element_type()))
+      Push(inst.operand(0), {}, inst.call_count() - 1);
+  }
+
+  void VisitGather(const Instruction& inst) {
+    const auto& attrs = inst.attrs<GatherAttrs>();
+    int64_t limit = INT64_MAX;
+    for (const int64_t d : attrs.start_index_map) {
+      const int64_t size = inst.operand(0)->shape().dim(static_cast<int>(d));
+      const int64_t room = size - attrs.slice_sizes[static_cast<size_t>(d)];
+      limit = std::min(limit, std::max<int64_t>(room, 0));
     }
+    if (limit != INT64_MAX) Push(inst.operand(1), {}, limit);
   }
 
   void VisitStarts(const Instruction& inst, int first, absl::Span<const int64_t> sizes) {
@@ -109,52 +104,47 @@ class LimitFinder {
   void Step(const Item& item) {
     const Instruction& inst = *item.inst;
     const auto operand = [&](int i) { Push(inst.operand(i), item.path, item.limit); };
-    switch (inst.opcode()) {
-      case Opcode::kParameter: return StepParameter(item);
-      case Opcode::kBitcast:
-      case Opcode::kBroadcast:
-      case Opcode::kConvert:
-      case Opcode::kCopy:
-      case Opcode::kReshape:
-      case Opcode::kReverse:
-      case Opcode::kSlice:
-      case Opcode::kTranspose:
-      case Opcode::kDynamicSlice:
-      case Opcode::kGather:
-      case Opcode::kReducePrecision:
-      case Opcode::kOptimizationBarrier: return operand(0);
-      case Opcode::kDynamicUpdateSlice:
-      case Opcode::kPad: operand(0); return operand(1);
-      case Opcode::kSelect: operand(1); return operand(2);
-      case Opcode::kClamp: return operand(1);
-      case Opcode::kConcatenate:
-      case Opcode::kMaximum:
-      case Opcode::kMinimum:
-        for (int i = 0; i < inst.operand_count(); ++i) operand(i);
-        return;
-      case Opcode::kSort:
-        if (item.path.empty()) return operand(0);
-        return Push(inst.operand(static_cast<int>(item.path[0])), {}, item.limit);
-      case Opcode::kTuple:
-        if (item.path.empty()) return;
-        return Push(inst.operand(static_cast<int>(item.path[0])),
-                    Path(item.path.begin() + 1, item.path.end()), item.limit);
-      case Opcode::kGetTupleElement: {
-        Path path = item.path;
-        path.insert(path.begin(), inst.tuple_index());
-        return Push(inst.operand(0), std::move(path), item.limit);
-      }
-      case Opcode::kCall:
-      case Opcode::kFusion: return Push(inst.call(0)->root(), item.path, item.limit);
-      case Opcode::kWhile:
-        operand(0);
-        return Push(inst.while_body()->root(), item.path, item.limit);
-      case Opcode::kConditional:
-        for (int i = 0; i < inst.call_count(); ++i)
-          Push(inst.call(i)->root(), item.path, item.limit);
-        return;
-      default: return;  // computed: not to be traced
+    // Which operands the elements of a result come from; from others they are computed.
+    constexpr OpcodeSet kOfFirst = {
+        Opcode::kBitcast,      Opcode::kBroadcast,       Opcode::kConvert,
+        Opcode::kCopy,         Opcode::kReshape,         Opcode::kReverse,
+        Opcode::kSlice,        Opcode::kTranspose,       Opcode::kGather,
+        Opcode::kDynamicSlice, Opcode::kReducePrecision, Opcode::kWhile,
+        Opcode::kPad,          Opcode::kConcatenate,     Opcode::kDynamicUpdateSlice,
+        Opcode::kMaximum,      Opcode::kMinimum,         Opcode::kOptimizationBarrier};
+    constexpr OpcodeSet kOfSecond = {Opcode::kPad, Opcode::kDynamicUpdateSlice, Opcode::kSelect,
+                                     Opcode::kClamp};
+    constexpr OpcodeSet kOfAll = {Opcode::kConcatenate, Opcode::kMaximum, Opcode::kMinimum};
+    const Opcode opcode = inst.opcode();
+    if (kOfFirst.Has(opcode)) operand(0);
+    if (kOfSecond.Has(opcode)) operand(1);
+    if (opcode == Opcode::kSelect) operand(2);
+    if (kOfAll.Has(opcode)) {
+      for (int i = 1; i < inst.operand_count(); ++i) operand(i);
     }
+    if (opcode == Opcode::kParameter) StepParameter(item);
+    if (opcode == Opcode::kSort || opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement)
+      StepTuple(item);
+    if (opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kConditional) {
+      for (const Computation* callee : inst.calls()) Push(callee->root(), item.path, item.limit);
+    }
+    if (opcode == Opcode::kWhile) Push(inst.while_body()->root(), item.path, item.limit);
+  }
+
+  // Operations that make tuples of arrays, or take them apart.
+  void StepTuple(const Item& item) {
+    const Instruction& inst = *item.inst;
+    Path path = item.path;
+    if (inst.opcode() == Opcode::kGetTupleElement) {
+      path.insert(path.begin(), inst.tuple_index());
+      return Push(inst.operand(0), std::move(path), item.limit);
+    }
+    if (path.empty()) {  // of a tuple as a whole nothing is known
+      if (inst.opcode() == Opcode::kSort) Push(inst.operand(0), {}, item.limit);
+      return;
+    }
+    const Instruction* element = inst.operand(static_cast<int>(path[0]));
+    Push(element, Path(path.begin() + 1, path.end()), item.limit);
   }
 
   void StepParameter(const Item& item) {

@@ -242,20 +242,15 @@ class Prover {
     if (node.op == Op::kIndexDiv || node.op == Op::kIndexRem) return LimitDivision(node, limits);
     if (node.op != Op::kElement) return;
     const auto operand = [&](size_t i) { return SumOf(node.operands[i]); };
-    switch (node.opcode) {
-      case Opcode::kMinimum:
-        limits.any_upper = {operand(0), operand(1)};
-        limits.one_lower = {operand(0), operand(1)};
-        break;
-      case Opcode::kMaximum:
-        limits.any_lower = {operand(0), operand(1)};
-        limits.one_upper = {operand(0), operand(1)};
-        break;
-      case Opcode::kSelect:
-        limits.one_lower = {operand(1), operand(2)};
-        limits.one_upper = {operand(1), operand(2)};
-        break;
-      default: break;
+    if (node.opcode == Opcode::kMinimum) {
+      limits.any_upper = {operand(0), operand(1)};
+      limits.one_lower = {operand(0), operand(1)};
+    } else if (node.opcode == Opcode::kMaximum) {
+      limits.any_lower = {operand(0), operand(1)};
+      limits.one_upper = {operand(0), operand(1)};
+    } else if (node.opcode == Opcode::kSelect) {
+      limits.one_lower = {operand(1), operand(2)};
+      limits.one_upper = {operand(1), operand(2)};
     }
   }
 

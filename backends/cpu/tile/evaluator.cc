@@ -218,15 +218,15 @@ absl::StatusOr<ElementwiseOp> Evaluation::OperationOf(const Node& node) const {
   absl::InlinedVector<ElementType, ElementwiseOp::kMaxArity> types;
   for (const Value operand : node.operands) types.push_back(kernel_->type(operand).element);
   const ElementType result = kernel_->type(node.results[0]).element;
-  switch (node.opcode) {
-    case Opcode::kCompare:
-      return ElementwiseOp::Compare(node.attrs.direction, node.attrs.comparison, types[0]);
-    case Opcode::kReducePrecision:
-      return ElementwiseOp::ReducePrecision(types[0], node.attrs.exponent_bits,
-                                            node.attrs.mantissa_bits);
-    case Opcode::kBitcastConvert: return ElementwiseOp::BitcastConvert(types[0], result);
-    default: return ElementwiseOp::Make(node.opcode, types, result);
+  if (node.opcode == Opcode::kCompare)
+    return ElementwiseOp::Compare(node.attrs.direction, node.attrs.comparison, types[0]);
+  if (node.opcode == Opcode::kReducePrecision) {
+    return ElementwiseOp::ReducePrecision(types[0], node.attrs.exponent_bits,
+                                          node.attrs.mantissa_bits);
   }
+  if (node.opcode == Opcode::kBitcastConvert)
+    return ElementwiseOp::BitcastConvert(types[0], result);
+  return ElementwiseOp::Make(node.opcode, types, result);
 }
 
 absl::Status Evaluation::Prepare() {
