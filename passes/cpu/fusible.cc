@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/analysis/region.h"
 #include "lib/eval/scalar_ops.h"
 #include "lib/ir/computation.h"
 #include "lib/support/status.h"
@@ -127,8 +128,11 @@ bool IsCostly(const Instruction& instruction) {
 
 std::optional<CumulativeWindow> CumulativeWindowOf(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kReduceWindow) return std::nullopt;
-  return CumulativeWindowOf(instruction.attrs<ReduceWindowAttrs>().window,
-                            instruction.operand(0)->shape().dims());
+  const std::optional<CumulativeWindow> window = CumulativeWindowOf(
+      instruction.attrs<ReduceWindowAttrs>().window, instruction.operand(0)->shape().dims());
+  // From the end elements join in another order.
+  const bool keeps_order = window.has_value() && !window->from_end;
+  return keeps_order || CombinerOpcode(*instruction.to_apply()) ? window : std::nullopt;
 }
 
 bool IsFusibleScatter(const Instruction& instruction) {

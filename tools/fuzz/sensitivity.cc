@@ -72,6 +72,19 @@ bool IsArithmetic(const Instruction& instruction) {
   return IsElementwise(instruction.opcode()) && !kExact.Has(instruction.opcode());
 }
 
+// Something looks at the bits of floats.
+bool LooksAtBits(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kBitcastConvert) return true;
+      if (instruction->opcode() == Opcode::kCompare &&
+          instruction->attrs<CompareAttrs>().type == ComparisonType::kTotalOrder)
+        return true;
+    }
+  }
+  return false;
+}
+
 // Whether another platform may get another value out of some operation.
 bool HasChoice(const Module& module, bool everywhere) {
   for (const Computation* computation : module.computations()) {
@@ -86,6 +99,12 @@ bool HasChoice(const Module& module, bool everywhere) {
 
 bool HasNoise(ElementType type) { return IsFloat(ComponentType(type)) && BitWidth(type) >= 8; }
 
+// What is smaller may be flushed to zero; floats under 32 bits are computed in f32.
+double SmallestNormal(ElementType type) {
+  return ComponentType(type) == ElementType::kF64 ? std::numeric_limits<double>::min()
+                                                  : double{std::numeric_limits<float>::min()};
+}
+
 // Far above the rounding of one sum of a few thousand terms.
 double NoiseOf(ElementType type) {
   switch (ComponentType(type)) {
@@ -99,9 +118,14 @@ double NoiseOf(ElementType type) {
 
 // How one run differs from the others.
 struct NoisyRun {
+  enum class Kind {
+    kNoise,
+    kGrid,  // numbers snap to it
+    kBits,  // what a platform likes: the signs of NaNs, and with a positive `sign` no denormals
+  };
+  Kind kind;
   FuzzRandom random;
   double sign;
-  bool snaps;       // to a grid
   bool everywhere;  // not only where sums and the like may round in another way
 };
 
@@ -139,6 +163,28 @@ Instruction* Snapped(Instruction* x) {
   return b.status().ok() ? result : nullptr;
 }
 
+// Nobody says which bits a NaN has that arithmetic makes, or whether it makes denormals.
+Instruction* WithOtherBits(Instruction* x, NoisyRun& run) {
+  Builder b(x->parent());
+  const auto fixed = [&](Instruction* part) {
+    Literal nans(part->shape().WithDefaultLayout());
+    for (int64_t i = 0; i < nans.element_count(); ++i) {
+      const double sign = run.random.OneIn(2) ? run.sign : -run.sign;
+      nans.SetDouble(i, std::copysign(std::numeric_limits<double>::quiet_NaN(), sign));
+    }
+    Instruction* result = b.Select(b.Compare(part, part, ComparisonDirection::kNe),
+                                   b.Constant(std::move(nans)), part);
+    if (run.sign < 0) return result;
+    Instruction* smallest = b.ConstantLike(part, SmallestNormal(part->shape().element_type()));
+    return b.Select(b.Compare(b.Abs(part), smallest, ComparisonDirection::kLt),
+                    b.Multiply(part, b.ZeroLike(part)), result);
+  };
+  Instruction* result = IsComplex(x->shape().element_type())
+                            ? b.Complex(fixed(b.Real(x)), fixed(b.Imag(x)))
+                            : fixed(x);
+  return b.status().ok() ? result : nullptr;
+}
+
 // x + noise * (|x| + 1), in the element type.
 Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   Builder b(x->parent());
@@ -151,11 +197,13 @@ Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   return b.status().ok() ? result : nullptr;
 }
 
-// An array with noise, or with its numbers on a grid; the value itself where there is none to add.
+// An array with what the run adds to it; the value itself where there is nothing to add.
 Instruction* Moved(Instruction* value, NoisyRun& run) {
   const Shape shape = value->shape();
   if (!shape.IsArray() || !HasNoise(shape.element_type()) || shape.has_dynamic_dims()) return value;
-  Instruction* noisy = run.snaps ? Snapped(value) : WithNoise(value, run);
+  Instruction* noisy = run.kind == NoisyRun::Kind::kGrid   ? Snapped(value)
+                       : run.kind == NoisyRun::Kind::kBits ? WithOtherBits(value, run)
+                                                           : WithNoise(value, run);
   return noisy == nullptr ? value : noisy;
 }
 
@@ -206,12 +254,7 @@ void AddNoise(Computation& computation, NoisyRun& run) {
 bool SameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 // Whether an operation reads or writes denormals as zeros is its platform's business.
-double Normal(double x, ElementType type) {
-  const double smallest = type == ElementType::kF64 || type == ElementType::kC128
-                              ? std::numeric_limits<double>::min()
-                              : double{std::numeric_limits<float>::min()};
-  return std::abs(x) < smallest ? 0 : x;
-}
+double Normal(double x, ElementType type) { return std::abs(x) < SmallestNormal(type) ? 0 : x; }
 
 std::complex<double> At(const Literal& array, int64_t i) {
   const ElementType type = array.element_type();
@@ -278,21 +321,30 @@ std::string ElementText(const Literal& array, int64_t i) {
 std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
                                const NoiseOptions& options) {
   std::vector<Literal> results;
-  if (!HasChoice(module, options.everywhere)) return results;
+  std::vector<NoisyRun> runs;
+  if (HasChoice(module, options.everywhere)) {
+    for (int run = 0; run < kRuns; ++run) {
+      runs.push_back({run == kRuns - 1 ? NoisyRun::Kind::kGrid : NoisyRun::Kind::kNoise,
+                      FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
+                      options.everywhere});
+    }
+  }
+  if (LooksAtBits(module)) {
+    for (const double sign : {1.0, -1.0})
+      runs.push_back({NoisyRun::Kind::kBits, FuzzRandom(1), sign, /*everywhere=*/true});
+  }
   EvalOptions eval;
   eval.denormals = options.denormals;
   eval.max_work = kMoreWork * options.limits.max_work;
   eval.max_loop_iterations = options.limits.max_loop_iterations;
-  for (int run = 0; run < kRuns; ++run) {
+  for (NoisyRun& run : runs) {
     const std::unique_ptr<Module> copy = module.Clone();
     copy->ClearSchedule();
-    NoisyRun noise{FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
-                   /*snaps=*/run == kRuns - 1, options.everywhere};
     const std::vector<Computation*> computations = copy->computations();
     for (Computation* computation : computations) {
       if (IsRegionOfReducer(*computation)) continue;
-      AddNoise(*computation, noise);
-      if (options.reorders && run == 0) Reorder(*computation);
+      AddNoise(*computation, run);
+      if (options.reorders && &run == runs.data()) Reorder(*computation);
     }
     absl::StatusOr<Literal> result = Evaluator(eval).Run(*copy, arguments);
     if (result.ok()) results.push_back(*std::move(result));

@@ -151,14 +151,6 @@ class CumulativeEmission {
   int64_t length_ = 0, stride_ = 1, lines_ = 0;
 };
 
-// From the end, elements join in another order: only for one commutative operation.
-bool MayJoinBackwards(const Computation& region) {
-  const Instruction& root = *region.root();
-  return HasTrait(root.opcode(), kCommutative) && region.parameter_count() == 2 &&
-         root.operand(0) != root.operand(1) && root.operand(0)->opcode() == Opcode::kParameter &&
-         root.operand(1)->opcode() == Opcode::kParameter;
-}
-
 }  // namespace
 
 absl::StatusOr<bool> EmitCumulative(const Instruction& fusion, const Frame& frame,
@@ -166,7 +158,6 @@ absl::StatusOr<bool> EmitCumulative(const Instruction& fusion, const Frame& fram
   const Instruction& window = *RootOf(fusion);
   const std::optional<CumulativeWindow> cumulative = cpu::CumulativeWindowOf(window);
   if (!cumulative.has_value() || window.operand(0)->shape().element_count() == 0) return false;
-  if (cumulative->from_end && !MayJoinBackwards(*window.to_apply())) return false;
   plan.family = "cumulative";
   RETURN_IF_ERROR(CumulativeEmission(window, *cumulative, frame).Emit(plan));
   return true;
