@@ -191,6 +191,35 @@ TEST_CASE("several results of an outlined computation come as a tuple", "[ir][ou
   CHECK((*call)->to_apply()->instruction_count() == 7);  // 3 parameters, 3 outlined, the tuple
 }
 
+TEST_CASE("what is cheap is copied, and its original is no user outside", "[ir][outline]") {
+  const auto module = Read(R"(HloModule copies
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  n = f32[4] negate(x)
+  b = f32[2,4] broadcast(n), dimensions={1}
+  z = f32[] constant(0)
+  w = f32[2,4] broadcast(z), dimensions={}
+  m = f32[2,4] maximum(b, w)
+  e = f32[2,4] exponential(w)
+  ROOT r = f32[2,4] add(m, e)
+}
+)");
+  Computation* main = module->entry();
+  const Instruction* const call = OutlineInOrder(
+      {main->Find("n"), main->Find("m")},
+      {.computation = "f",
+       .is_copied = [](const Instruction& value, const Instruction& /*reader*/) {
+         return value.opcode() == Opcode::kBroadcast || value.opcode() == Opcode::kConstant;
+       }});
+  CHECK(Verify(*module).ok());
+  // Not n, although a broadcast outside read it: that one is gone. w is read outside.
+  CHECK(call->shape().ToString(false) == "f32[2,4]");
+  CHECK(call->operand_vector() == std::vector<Instruction*>{main->Find("x")});
+  CHECK(main->Find("b") == nullptr);
+  CHECK(main->Find("w") != nullptr);
+}
+
 TEST_CASE("a root is outlined, control edges move to the call", "[ir][outline]") {
   const auto module = Read(R"(HloModule edges
 

@@ -86,11 +86,8 @@ class Outliner {
       for (Instruction* before : member->control_predecessors()) {
         if (IsMember(before)) copy->AddControlPredecessor(inside_.at(before));
       }
-      const bool used_outside =
-          member->is_root() || std::any_of(member->uses().begin(), member->uses().end(),
-                                           [&](const Use& use) { return !IsMember(use.user); });
-      if (used_outside) results_.push_back(member);
     }
+    FindResults();
     if (results_.size() == 1) {
       outlined.set_root(inside_.at(results_[0]));
       return;
@@ -102,6 +99,22 @@ class Outliner {
       elements.push_back(inside_.at(result));
     }
     outlined.set_root(outlined.Add(Opcode::kTuple, Shape::Tuple(shapes), elements));
+  }
+
+  // What is used outside, but for originals of copies that nothing else uses: they go, too.
+  void FindResults() {
+    absl::flat_hash_set<const Instruction*> gone(members_.begin(), members_.end());
+    const auto is_used = [&gone](const Instruction* value) {
+      return value->is_root() ||
+             std::any_of(value->uses().begin(), value->uses().end(),
+                         [&gone](const Use& use) { return !gone.contains(use.user); });
+    };
+    for (size_t i = copied_.size(); i-- > 0;) {  // users before what they read
+      if (!is_used(copied_[i])) gone.insert(copied_[i]);
+    }
+    for (Instruction* member : order_) {
+      if (is_used(member)) results_.push_back(member);
+    }
   }
 
   // What stands for `value` in the outlined computation, for one that reads it.
@@ -158,7 +171,7 @@ class Outliner {
       member->ReplaceAllUsesWith(value);
       if (is_root) parent_.set_root(value);
     }
-    for (size_t i = order_.size(); i-- > 0;) parent_.Remove(order_[i]);
+    for (size_t i = order_.size(); i-- > 0;) parent_.RemoveUnused(order_[i]);
     for (Instruction* original : copied_) parent_.RemoveUnused(original);
     return call;
   }

@@ -1,0 +1,503 @@
+#include "passes/fusion/kernel_fusion.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/analysis/alias.h"
+#include "lib/ir/dense_map.h"
+#include "passes/fusion/fuse.h"
+#include "passes/fusion/kernel_support.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMaxRow = 1 << 16;      // elements of a row that stays in cache
+constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do not matter
+constexpr size_t kMaxReaders = 8;
+constexpr int kMaxSearch = 512;  // instructions looked at to see whether one group needs another
+
+// Instructions that become one kernel. `root` is the last one.
+struct Group {
+  Instruction* root;
+  std::vector<Instruction*> members;  // users before producers
+  bool has_reduce = false;
+  // All members are elementwise over the shape of the root, or hold values for all of it: any of
+  // them may be an output.
+  bool is_plain = false;
+  std::vector<Instruction*> more_outputs = {};  // besides the root
+};
+
+bool IsPlainMember(const Instruction& instruction, Shape shape) {
+  if (instruction.opcode() == Opcode::kBroadcast || instruction.opcode() == Opcode::kConstant ||
+      instruction.opcode() == Opcode::kIota)
+    return true;
+  if (!instruction.shape().IsArray() || !shape.IsArray()) return false;
+  if (instruction.opcode() == Opcode::kReduce) return false;
+  if (instruction.shape().element_count() == 1) return true;
+  return IsFusibleElementwise(instruction) && SameDimensions(instruction.shape(), shape);
+}
+
+// Whether `reduce` takes whole trailing dimensions: rows of its operand.
+bool ReducesRows(const Instruction& reduce) {
+  const auto& dims = reduce.attrs<ReduceAttrs>().dimensions;
+  const Shape operand = reduce.operand(0)->shape();
+  const int64_t first = operand.rank() - static_cast<int64_t>(dims.size());
+  for (const int64_t d : dims) {
+    if (d < first) return false;
+  }
+  return true;
+}
+
+int64_t RowSize(const Instruction& reduce) {
+  int64_t size = 1;
+  for (const int64_t d : reduce.attrs<ReduceAttrs>().dimensions)
+    size *= reduce.operand(0)->shape().dim(static_cast<int>(d));
+  return size;
+}
+
+// Whether operand dimensions are the leading ones of the result: each element serves a contiguous
+// run.
+bool BroadcastsRows(const Instruction& broadcast) {
+  const DimVec& dims = broadcast.attrs<BroadcastAttrs>().dimensions;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+// Whether the most minor dimension larger than 1 goes elsewhere.
+bool MovesMinorDimension(const Instruction& transpose) {
+  const DimVec& permutation = transpose.attrs<TransposeAttrs>().dimensions;
+  const Shape operand = transpose.operand(0)->shape();
+  int in = operand.rank() - 1;
+  while (in >= 0 && operand.dim(in) == 1) --in;
+  int out = transpose.shape().rank() - 1;
+  while (out >= 0 && transpose.shape().dim(out) == 1) --out;
+  return in >= 0 && permutation[static_cast<size_t>(out)] != in;
+}
+
+class Fuser {
+ public:
+  Fuser(Computation& computation, const FusionTarget& target, const KernelFusionOptions& options,
+        PassContext& context)
+      : computation_(computation),
+        target_(target),
+        options_(options),
+        context_(context),
+        group_of_(computation.module().id_limit(), -1) {}
+
+  bool Run() {
+    const std::vector<Instruction*> order = computation_.SequenceOrPostOrder();
+    for (size_t i = order.size(); i-- > 0;) Place(order[i]);
+    if (target_.max_outputs > 1) JoinReductions();
+    bool changed = false;
+    for (const Group& group : groups_) {
+      if (group.members.empty()) continue;  // merged into another
+      if (group.members.size() > 1 || HasCheapOperand(*group.root)) {
+        MakeFusion(group);
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+ private:
+  // Puts `instruction` into the group of its users, or starts one.
+  void Place(Instruction* instruction) {
+    if (!IsFusible(*instruction) || instruction->HasSideEffect() ||
+        instruction->has_control_edges() || !(instruction->has_uses() || instruction->is_root()))
+      return;
+    if (IsCheapToRepeat(*instruction) && !instruction->is_root() && AllUsersFusible(*instruction)) {
+      copied_[instruction] = true;
+      return;  // copied into its users' kernels
+    }
+    const int target = CommonGroup(*instruction);
+    if (target >= 0 && MayJoin(*instruction, groups_[static_cast<size_t>(target)])) {
+      Join(instruction, target);
+      return;
+    }
+    if (target_.max_outputs > 1 && JoinAsOutput(instruction)) return;
+    // Names for values that own no memory, and constants, are no kernels of their own.
+    if (IsAliasWhenDense(*instruction) || instruction->IsConstant()) return;
+    group_of_[instruction] = static_cast<int>(groups_.size());
+    groups_.push_back({instruction, {instruction}, instruction->opcode() == Opcode::kReduce});
+    groups_.back().is_plain = IsPlainMember(*instruction, instruction->shape());
+  }
+
+  void Join(Instruction* instruction, int target) {
+    Group& group = groups_[static_cast<size_t>(target)];
+    group.members.push_back(instruction);
+    group.has_reduce |= instruction->opcode() == Opcode::kReduce;
+    group.is_plain &= IsPlainMember(*instruction, group.root->shape());
+    group_of_[instruction] = target;
+    context_.Count("instructions fused");
+  }
+
+  // ---- kernels with several outputs ----
+
+  // Puts an elementwise instruction that several kernels read, or others besides one, into these
+  // kernels, which become one: its result is then read from a register where it was from memory.
+  bool JoinAsOutput(Instruction* instruction) {
+    if (!IsFusibleElementwise(*instruction) || instruction->is_root() ||
+        instruction->shape().element_count() == 1)
+      return false;
+    std::vector<int> targets;
+    bool has_other_users = false;
+    for (const Use& use : instruction->uses()) {
+      const int group = group_of_.Get(use.user);
+      if (group < 0 || !IsPlainFor(*instruction, groups_[static_cast<size_t>(group)]) ||
+          !IsFusibleElementwise(*use.user)) {
+        has_other_users = true;
+      } else if (std::find(targets.begin(), targets.end(), group) == targets.end()) {
+        targets.push_back(group);
+      }
+    }
+    if (targets.empty() || !MayMerge(targets, *instruction, has_other_users)) return false;
+    std::sort(targets.begin(), targets.end());
+    for (size_t i = 1; i < targets.size(); ++i) Merge(targets[0], targets[i]);
+    Join(instruction, targets[0]);
+    if (has_other_users)
+      groups_[static_cast<size_t>(targets[0])].more_outputs.push_back(instruction);
+    return true;
+  }
+
+  static bool IsPlainFor(const Instruction& instruction, const Group& group) {
+    return group.is_plain && SameDimensions(group.root->shape(), instruction.shape());
+  }
+
+  // Whether the groups and the instruction are small enough, and none of them needs another by way
+  // of anything outside.
+  bool MayMerge(const std::vector<int>& targets, const Instruction& instruction,
+                bool is_output) const {
+    size_t members = 1;
+    int outputs = is_output ? 1 : 0;
+    for (const int target : targets) {
+      const Group& group = groups_[static_cast<size_t>(target)];
+      members += group.members.size();
+      outputs += 1 + static_cast<int>(group.more_outputs.size());
+    }
+    if (static_cast<int64_t>(members) > options_.max_instructions || outputs > target_.max_outputs)
+      return false;
+    return !Needs(targets, instruction);
+  }
+
+  // Whether the groups, taken as one with the instruction, would need their own results by way of
+  // anything outside. A group outside needs what any of its members does.
+  bool Needs(const std::vector<int>& targets, const Instruction& instruction) const {
+    const auto is_inside = [&](const Instruction* x) {
+      const int group = group_of_.Get(x);
+      return x == &instruction || std::find(targets.begin(), targets.end(), group) != targets.end();
+    };
+    std::vector<const Instruction*> stack;
+    absl::flat_hash_set<const Instruction*> seen;
+    const auto follow = [&](const Instruction* x, bool may_stay) {
+      for (const Use& use : x->uses()) {
+        if ((may_stay || !is_inside(use.user)) && seen.insert(use.user).second)
+          stack.push_back(use.user);
+      }
+      for (const Instruction* after : x->control_successors()) {
+        if (seen.insert(after).second) stack.push_back(after);
+      }
+    };
+    const auto follow_group = [&](const Group& group, bool may_stay) {
+      follow(group.root, may_stay);
+      for (const Instruction* output : group.more_outputs) follow(output, may_stay);
+    };
+    follow(&instruction, false);
+    for (const int target : targets) follow_group(groups_[static_cast<size_t>(target)], false);
+    while (!stack.empty()) {
+      const Instruction* x = stack.back();
+      stack.pop_back();
+      if (is_inside(x) || seen.size() > kMaxSearch) return true;
+      const int group = group_of_.Get(x);
+      if (group < 0) {
+        follow(x, true);
+      } else {
+        follow_group(groups_[static_cast<size_t>(group)], true);
+      }
+    }
+    return false;
+  }
+
+  // The second group's members join the first.
+  void Merge(int into, int from) {
+    Group& group = groups_[static_cast<size_t>(into)];
+    Group& other = groups_[static_cast<size_t>(from)];
+    group.more_outputs.push_back(other.root);
+    group.more_outputs.insert(group.more_outputs.end(), other.more_outputs.begin(),
+                              other.more_outputs.end());
+    group.members.insert(group.members.end(), other.members.begin(), other.members.end());
+    for (const Instruction* member : other.members) group_of_[member] = into;
+    other.members.clear();
+    other.more_outputs.clear();
+  }
+
+  // Makes one kernel of reductions over the same dimensions that read one array: what one of them
+  // has just read, the next finds in a cache.
+  void JoinReductions() {
+    absl::flat_hash_map<const Instruction*, std::vector<int>> readers;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const auto number = static_cast<int>(i);
+      if (groups_[i].root->opcode() != Opcode::kReduce || !groups_[i].root->shape().IsArray() ||
+          groups_[i].root->shape().element_count() == 1)
+        continue;
+      const std::vector<const Instruction*> arrays = ReducedArrays(number);
+      int joined = -1;
+      for (const Instruction* array : arrays) {
+        if (joined < 0) joined = JoinOne(number, readers[array]);
+      }
+      for (const Instruction* array : arrays) {
+        std::vector<int>& list = readers[array];
+        const int reader = joined < 0 ? number : joined;
+        if (list.size() < kMaxReaders && std::find(list.begin(), list.end(), reader) == list.end())
+          list.push_back(reader);
+      }
+    }
+  }
+
+  // Merges the group into the first of `others` that it goes with; which, or -1.
+  int JoinOne(int number, const std::vector<int>& others) {
+    Instruction* const root = groups_[static_cast<size_t>(number)].root;
+    for (const int other : others) {
+      Instruction* const first = groups_[static_cast<size_t>(other)].root;
+      const bool alike =
+          SameDimensions(first->operand(0)->shape(), root->operand(0)->shape()) &&
+          first->attrs<ReduceAttrs>().dimensions == root->attrs<ReduceAttrs>().dimensions;
+      if (!alike || !MayMerge({other, number}, *first, /*is_output=*/false)) continue;
+      Merge(other, number);
+      context_.Count("reductions joined");
+      return other;
+    }
+    return -1;
+  }
+
+  // What the members of a group of a reduction read in the shape that it reduces.
+  std::vector<const Instruction*> ReducedArrays(int number) const {
+    const Group& group = groups_[static_cast<size_t>(number)];
+    const Shape shape = group.root->operand(0)->shape();
+    std::vector<const Instruction*> arrays;
+    for (const Instruction* member : group.members) {
+      for (const Instruction* operand : member->operands()) {
+        if (group_of_.Get(operand) != number && !IsCopied(*operand) && operand->shape().IsArray() &&
+            SameDimensions(operand->shape(), shape))
+          arrays.push_back(operand);
+      }
+    }
+    return arrays;
+  }
+
+  bool AllUsersFusible(const Instruction& instruction) const {
+    for (const Use& use : instruction.uses()) {
+      if (group_of_.Get(use.user) < 0 && !IsCopied(*use.user)) return false;
+    }
+    return instruction.has_uses();
+  }
+  // Computed again in each kernel that reads it.
+  bool IsCopied(const Instruction& instruction) const { return copied_.Get(&instruction); }
+
+  // The group that holds all users, also through copied instructions; -1 when there is none.
+  int CommonGroup(const Instruction& instruction) const {
+    if (!instruction.has_uses() || instruction.is_root()) return -1;
+    int common = -1;
+    std::vector<const Instruction*> stack;
+    for (const Use& use : instruction.uses()) stack.push_back(use.user);
+    int steps = 0;
+    while (!stack.empty()) {
+      const Instruction* user = stack.back();
+      stack.pop_back();
+      if (++steps > 256) return -1;
+      const int group = group_of_.Get(user);
+      if (group < 0) {
+        if (!IsCopied(*user)) return -1;
+        for (const Use& use : user->uses()) stack.push_back(use.user);
+        continue;
+      }
+      if (common >= 0 && group != common) return -1;
+      common = group;
+    }
+    return common;
+  }
+
+  bool MayJoin(const Instruction& instruction, const Group& group) const {
+    if (static_cast<int64_t>(group.members.size()) >= options_.max_instructions) return false;
+    if (group.root->operand_count() > target_.max_operands) return false;
+    const Opcode opcode = instruction.opcode();
+    if (opcode == Opcode::kDynamicUpdateSlice) return false;  // updates in place, as a root
+    if (opcode == Opcode::kReduce && !target_.keeps_rows) return false;
+    if (opcode == Opcode::kReduce && !ReduceMayJoin(instruction, group)) return false;
+    if (opcode == Opcode::kConcatenate) return false;  // its segments are loops of their own
+    if (ReadsUpdated(instruction, *group.root)) return false;
+    for (const Use& use : instruction.uses()) {
+      if (!UseAllowsFusion(instruction, *use.user, use.operand_index, group)) return false;
+    }
+    return true;
+  }
+
+  // Whether `instruction` reads the array that the root updates: a kernel that does not only write to
+  // it cannot update it in place, and the copy may be far larger than what is written.
+  static bool ReadsUpdated(const Instruction& instruction, const Instruction& root) {
+    if (root.opcode() != Opcode::kDynamicUpdateSlice && root.opcode() != Opcode::kScatter)
+      return false;
+    const int updated =
+        root.opcode() == Opcode::kDynamicUpdateSlice ? 1 : (root.operand_count() - 1) / 2;
+    for (const Instruction* operand : instruction.operands()) {
+      for (int k = 0; k < updated; ++k) {
+        if (NamedValue(operand) == NamedValue(root.operand(k))) return true;
+      }
+    }
+    return false;
+  }
+
+  // What `instruction` is another name of.
+  static const Instruction* NamedValue(const Instruction* instruction) {
+    while (instruction->opcode() == Opcode::kReshape || instruction->opcode() == Opcode::kBitcast ||
+           instruction->opcode() == Opcode::kCopy) {
+      instruction = instruction->operand(0);
+    }
+    return instruction;
+  }
+
+  // A reduction inside a kernel: of whole rows, each computed once for its row of the root.
+  static bool ReduceMayJoin(const Instruction& reduce, const Group& group) {
+    if (!reduce.shape().IsArray() || !ReducesRows(reduce) || RowSize(reduce) > kMaxRow)
+      return false;
+    const Shape input = reduce.operand(0)->shape();
+    const Instruction& root = *group.root;
+    if (root.opcode() == Opcode::kReduce) return false;
+    if (!root.shape().IsArray() || root.shape().element_count() != input.element_count())
+      return false;
+    // The root's rows are the reduced rows.
+    const int rows = input.rank() - static_cast<int>(reduce.attrs<ReduceAttrs>().dimensions.size());
+    if (rows == 0) return input.byte_size() <= kSmallBytes;
+    int64_t row_count = 1;
+    for (int i = 0; i < rows; ++i) {
+      if (i >= root.shape().rank() || root.shape().dim(i) != input.dim(i)) return false;
+      row_count *= input.dim(i);
+    }
+    if (row_count < 4 && input.byte_size() > kSmallBytes) return false;
+    for (const Instruction* member : group.members) {
+      if (member->opcode() == Opcode::kTranspose || member->opcode() == Opcode::kReverse ||
+          member->opcode() == Opcode::kConcatenate || member->opcode() == Opcode::kPad ||
+          member->opcode() == Opcode::kGather) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether computing `instruction` where `user` reads it repeats no work and keeps loads
+  // contiguous.
+  bool UseAllowsFusion(const Instruction& instruction, const Instruction& user, int operand_index,
+                       const Group& group) const {
+    const bool small =
+        instruction.shape().IsArray() && instruction.shape().byte_size() <= kSmallBytes / 8;
+    switch (user.opcode()) {
+      case Opcode::kBroadcast:
+        if (instruction.shape().element_count() == 1 && instruction.opcode() != Opcode::kReduce)
+          return true;
+        if (BroadcastsRows(user)) return true;
+        return instruction.opcode() != Opcode::kReduce && !IsExpensive(instruction) && small;
+      case Opcode::kBitcast:
+      case Opcode::kReshape:
+        // What matters is who reads the reshaped value.
+        return &user == group.root ||
+               std::all_of(user.uses().begin(), user.uses().end(), [&](const Use& use) {
+                 return UseAllowsFusion(instruction, *use.user, use.operand_index, group);
+               });
+      case Opcode::kTranspose:
+        return !MovesMinorDimension(user) || (small && !IsExpensive(instruction)) ||
+               user.is_root() || group.root == &user;
+      case Opcode::kGather:
+        // Indices are read once per slice; the operand only where it is gathered.
+        return instruction.opcode() != Opcode::kReduce &&
+               (operand_index == 1 || !IsExpensive(instruction));
+      case Opcode::kDynamicUpdateSlice:
+        return operand_index != 0 && instruction.opcode() != Opcode::kReduce;
+      case Opcode::kReduce:
+        // Init values are scalars; inputs are read once.
+        return instruction.opcode() != Opcode::kReduce;
+      case Opcode::kConcatenate:
+      case Opcode::kPad:
+      case Opcode::kDynamicSlice:
+      case Opcode::kSlice:
+      case Opcode::kReverse: return instruction.opcode() != Opcode::kReduce;
+      default: break;
+    }
+    if (instruction.opcode() == Opcode::kTranspose && MovesMinorDimension(instruction)) {
+      return instruction.shape().byte_size() <= kSmallBytes;
+    }
+    return true;
+  }
+
+  bool HasCheapOperand(const Instruction& instruction) const {
+    return std::any_of(instruction.operands().begin(), instruction.operands().end(),
+                       [this](const Instruction* operand) { return IsCopied(*operand); });
+  }
+
+  void MakeFusion(const Group& group) {
+    const std::vector<Instruction*> members(group.members.rbegin(), group.members.rend());
+    const bool reduces = group.root->opcode() == Opcode::kReduce || group.has_reduce;
+    const std::string name = fmt::format("{}_fusion", group.root->opcode_text());
+    Instruction* const fusion = Fuse(
+        members, {.kind = reduces ? FusionKind::kInput : FusionKind::kLoop,
+                  .name = name,
+                  .is_copied = [this](const Instruction& value, const Instruction& /*reader*/) {
+                    return IsCopied(value);
+                  }});
+    // Members see their users only: that all fits together shows at the end.
+    if (const Decision taken = Takes(target_, *fusion); !taken) {
+      context_.Missed(*fusion, taken.reason());
+      Unfuse(fusion);
+    }
+  }
+
+  Computation& computation_;
+  const FusionTarget& target_;
+  const KernelFusionOptions& options_;
+  PassContext& context_;
+  InstructionMap<int> group_of_;
+  InstructionMap<bool> copied_{0, false};
+  std::vector<Group> groups_;
+};
+
+// Computations whose instructions become thunks: the entry and what while, conditional and call
+// run.
+std::vector<Computation*> ThunkComputations(Module& module) {
+  std::vector<Computation*> result = {module.entry()};
+  for (size_t i = 0; i < result.size(); ++i) {
+    for (const Instruction* instruction : result[i]->instructions()) {
+      if (HasTrait(instruction->opcode(), kControlFlow) && instruction->opcode() != Opcode::kScan) {
+        for (Computation* callee : instruction->calls()) {
+          if (std::find(result.begin(), result.end(), callee) == result.end())
+            result.push_back(callee);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> KernelFusion::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : ThunkComputations(module))
+    changed |= Fuser(*computation, *target_, options_, context).Run();
+  return changed;
+}
+
+// As HLO_DEFINE_PASS, for one class under a name for each platform.
+MadePass MakeKernelFusion(const OptionTexts& options, std::string_view name) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Pass> pass,
+                   internal::MakeWithOptions<KernelFusion>(options, name));
+  ASSIGN_OR_RETURN(const FusionTarget* const target,
+                   GetFusionTarget(name.substr(0, name.find("-fusion"))));
+  static_cast<KernelFusion&>(*pass).set_target(*target);
+  return pass;
+}
+std::vector<OptionInfo> OptionsOfKernelFusion() { return internal::OptionsOf<KernelFusion>(); }
+RuleSafety SafetyOfKernelFusion() { return internal::SafetyOf<KernelFusion>(); }
+AnalysisSet PreservedByKernelFusion() { return internal::PreservedBy<KernelFusion>(); }
+
+}  // namespace hlo
