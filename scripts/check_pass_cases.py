@@ -64,6 +64,7 @@ OPTIONS = {
     "all-reduce-promotion": {"bf16->f32": "types=bf16:f32"},
     "batchnorm_expander": {"training": "", "inference": "", "grad": ""},
     "convolution-group-converter": {"groups=feature": "skip_types=f16;f32", "groups=batch": "convert_batch_groups_only"},
+    "copy-insertion": {"defaults": ""},
     "cpu-all-reduce-combiner": {"bytes=max": "", "count=256": ""},
     "cpu_multi_output_fusion": {"after fusion-wrapper": ""},
     "fusion": {"cpu": "", "may_duplicate=true": ""},

@@ -4,6 +4,7 @@
 #include "lib/analysis/call_graph.h"
 #include "lib/analysis/cost.h"
 #include "lib/analysis/indexing.h"
+#include "lib/analysis/interference.h"
 #include "lib/analysis/live_range.h"
 #include "lib/analysis/liveness.h"
 #include "lib/analysis/reachability.h"
@@ -21,6 +22,7 @@ constexpr AnalysisPrinter kPrinters[] = {
     {"call-graph",   "how computations are used, and who calls them",            CallGraph::ToString},
     {"cost",         "operations and bytes of each instruction",                 CostsToString},
     {"indexing",     "which elements of its operands each result reads",         IndexingToString},
+    {"interference", "which values of one place are needed at one time",         Interference::ToString},
     {"live-range",   "when each value is needed",                                LiveRanges::ToString},
     {"liveness",     "which parts of which values are needed",                   Liveness::ToString},
     {"reachability", "which instructions depend on which",                       Reachability::ToString},

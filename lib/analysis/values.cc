@@ -26,8 +26,8 @@ bool IsShared(const Computation& computation) {
 
 // Of each leaf of a loop's state, whether the body hands it on as it is.
 std::vector<bool> Invariant(const Computation& body, size_t leaves) {
-  std::vector<bool> invariant(leaves, false);
   const Instruction& root = *body.root();
+  std::vector<bool> invariant(leaves, &root == body.parameter(0));
   if (root.opcode() != Opcode::kTuple) return invariant;
   size_t leaf = 0;
   for (int i = 0; i < root.operand_count(); ++i) {

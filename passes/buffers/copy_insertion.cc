@@ -1,0 +1,297 @@
+#include "passes/buffers/copy_insertion.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/analysis/leaves.h"
+#include "lib/analysis/place_sets.h"
+#include "lib/analysis/schedule.h"
+#include "lib/analysis/values.h"
+#include "passes/buffers/copy_adder.h"
+#include "passes/simplify/dce.h"
+#include "passes/simplify/tuple_simplifier.h"
+
+namespace hlo {
+namespace {
+
+// Parts of a result that are to be written over operands. That an elementwise operation may is not
+// enough.
+std::vector<InPlacePair> ForcedPairs(const Instruction& instruction) {
+  if (HasTrait(instruction.opcode(), kElementwise) ||
+      instruction.opcode() == Opcode::kSetDimensionSize)
+    return {};
+  return InPlacePairs(instruction);
+}
+
+bool MayWriteOver(const Instruction& instruction, const InPlacePair& wanted) {
+  const std::vector<InPlacePair> pairs = InPlacePairs(instruction);
+  return std::any_of(pairs.begin(), pairs.end(), [&](const InPlacePair& pair) {
+    return pair.operand == wanted.operand && pair.operand_leaf == wanted.operand_leaf &&
+           pair.leaf == wanted.leaf;
+  });
+}
+
+bool IsReadOnly(const Value& value, const Module& module) {
+  if (value.def->IsConstant()) return true;
+  if (value.def->opcode() != Opcode::kParameter || !value.def->parent()->is_entry()) return false;
+  int64_t leaf = 0;
+  bool is_given = false;
+  ForEachLeaf(value.def->shape(), [&](Shape, const ShapeIndex& index) {
+    if (leaf++ != value.leaf) return;
+    for (const InputOutputAlias& alias : module.config().aliases) {
+      is_given = is_given || (alias.parameter == value.def->parameter_number() &&
+                              alias.parameter_index == index);
+    }
+  });
+  return !is_given;
+}
+
+class Inserter {
+ public:
+  Inserter(Module& module, PassContext& context, bool dense)
+      : module_(module), context_(context), dense_(dense) {}
+
+  absl::StatusOr<bool> Run() {
+    RETURN_IF_ERROR(CheckFlat());
+    if (dense_) ScheduleAsItStands();
+    RETURN_IF_ERROR(Add());
+    RETURN_IF_ERROR(Remove());
+    if (!dense_) RETURN_IF_ERROR(AddSpecialCases());
+    const auto copies = std::count_if(added_.begin(), added_.end(),
+                                      [](const Instruction* copy) { return !copy->is_dead(); });
+    context_.Count("copies", copies);
+    return changed_ || copies > 0;
+  }
+
+ private:
+  absl::Status CheckFlat() const {
+    for (const ProgramStep& step : ProgramOrder(module_)) {
+      if (step.kind != ProgramStep::Kind::kEnter || !step.again) continue;
+      return Error(step.instruction->loc(),
+                   "computation `{}` is called more than once; run `flatten-call-graph` before",
+                   step.callee().name());
+    }
+    return absl::OkStatus();
+  }
+
+  void ScheduleAsItStands() {
+    if (module_.is_scheduled()) return;
+    module_.set_scheduled(true);
+    UpdateSchedules(module_);
+    changed_ = true;
+  }
+
+  // Pieces of program that run on the main thread.
+  std::vector<Computation*> Program(const Values& values) {
+    std::vector<Computation*> program;
+    for (Computation* computation : context_.NonFusionComputations(module_)) {
+      const bool is_main = computation->execution_thread() == module_.entry()->execution_thread();
+      if (is_main && (computation->is_entry() || values.Has(*computation->root())))
+        program.push_back(computation);
+    }
+    return program;
+  }
+
+  absl::Status Tidy() {
+    if (dense_) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool simpler, RunPart(TupleSimplifier(), module_, context_));
+    ASSIGN_OR_RETURN(const bool smaller, RunPart(Dce(), module_, context_));
+    UpdateSchedules(module_);
+    changed_ = changed_ || simpler || smaller;
+    return absl::OkStatus();
+  }
+
+  // ---- adding ----
+
+  absl::Status Add() {
+    const Values values(module_, {.dense = dense_});
+    CopyAdder adder(module_, values, dense_);
+    for (Computation* computation : Program(values)) {
+      for (Instruction* instruction : computation->PostOrder()) AddFor(instruction, adder);
+    }
+    if (dense_) {
+      adder.AddForResults();
+    } else {
+      adder.AddForEntryAliases();
+    }
+    return Finish(adder);
+  }
+
+  void AddFor(Instruction* instruction, CopyAdder& adder) {
+    if (instruction->is_dead()) return;
+    if (instruction->opcode() == Opcode::kWhile) return adder.AddForLoop(instruction);
+    if (instruction->opcode() == Opcode::kConditional) return adder.AddForConditional(instruction);
+    if (!dense_ && !ForcedPairs(*instruction).empty()) adder.AddForUpdate(instruction);
+  }
+
+  absl::Status Finish(CopyAdder& adder) {
+    if (module_.is_scheduled()) {
+      adder.Schedule();
+      UpdateSchedules(module_);
+    }
+    for (const Instruction* copy : adder.copies()) added_.insert(copy);
+    tuples_ = adder.tuples();
+    return Tidy();
+  }
+
+  // ---- removing ----
+
+  void UniteUpdates(const Values& values, PlaceSets& sets) const {
+    const auto leaf = [&values](const Instruction& instruction, int64_t number) {
+      return values.Of(instruction)[static_cast<size_t>(number)];
+    };
+    for (const ProgramStep& step : values.order()) {
+      if (step.kind != ProgramStep::Kind::kVisit) continue;
+      for (const InPlacePair& pair : ForcedPairs(*step.instruction))
+        sets.Unite(leaf(*step.instruction, pair.leaf),
+                   leaf(*step.instruction->operand(pair.operand), pair.operand_leaf));
+    }
+  }
+
+  void UniteEntryAliases(const Values& values, PlaceSets& sets) const {
+    const Computation& entry = *module_.entry();
+    for (const InputOutputAlias& alias : module_.config().aliases) {
+      const Instruction& parameter = *entry.parameter(static_cast<int>(alias.parameter));
+      const int64_t from = LeafNumber(parameter.shape(), alias.parameter_index);
+      const int64_t to = LeafNumber(entry.root()->shape(), alias.output);
+      if (from < 0 || to < 0) continue;
+      sets.Unite(values.Of(parameter)[static_cast<size_t>(from)],
+                 values.Of(*entry.root())[static_cast<size_t>(to)]);
+    }
+  }
+
+  // The sets of places as control flow, updates and aliases force them.
+  void Fill(const Values& values, PlaceSets& sets) const {
+    if (dense_) sets.TieEnds();
+    sets.UniteControlFlow();
+    if (dense_) return;
+    UniteUpdates(values, sets);
+    UniteEntryAliases(values, sets);
+  }
+
+  absl::Status Remove() {
+    std::vector<Instruction*> dropped;
+    {
+      const Values values(module_, {.dense = dense_});
+      Interference interference(
+          values,
+          module_.is_scheduled() ? Interference::Order::kProgram : Interference::Order::kDependency,
+          dense_ ? Interference::MayShare() : MayWriteOver);
+      PlaceSets sets(values, interference);
+      Fill(values, sets);
+      std::vector<Instruction*> copies;
+      for (Computation* computation : module_.computations()) {
+        if (!computation->MayHold(Opcode::kCopy)) continue;
+        for (Instruction* instruction : computation->instructions()) {
+          if (instruction->opcode() == Opcode::kCopy && values.Has(*instruction))
+            copies.push_back(instruction);
+        }
+      }
+      // One that goes may let others go.
+      for (size_t before = copies.size() + 1; before != copies.size();) {
+        before = copies.size();
+        std::erase_if(copies, [&](Instruction* copy) {
+          if (!sets.TryDrop(*copy)) return false;
+          dropped.push_back(copy);
+          return true;
+        });
+      }
+    }
+    for (Instruction* copy : dropped) {
+      changed_ = changed_ || !added_.contains(copy);
+      Drop(copy);
+    }
+    CollapseTuples(tuples_);
+    if (module_.is_scheduled()) UpdateSchedules(module_);
+    return absl::OkStatus();
+  }
+
+  void Drop(Instruction* copy) {
+    Instruction* const operand = copy->operand(0);
+    copy->ReplaceAllUsesWith(operand);
+    if (copy->is_root()) copy->parent()->set_root(operand);
+    copy->DropControlEdges();
+    copy->parent()->Remove(copy);
+  }
+
+  // ---- what is left ----
+
+  absl::Status AddSpecialCases() {
+    const Values values(module_);
+    Interference interference(values, Interference::Order::kProgram);
+    PlaceSets sets(values, interference);
+    Fill(values, sets);
+    CopyAdder adder(module_, values, dense_);
+    const std::vector<Computation*> program = Program(values);
+    // Roots first: copies where values are made do not change what is known of them.
+    for (Computation* computation : program) AddForSharedResults(*computation, values, sets, adder);
+    std::vector<std::pair<Instruction*, std::vector<bool>>> made;
+    for (ValueId id = 0; id < values.count(); ++id) {
+      const Value& value = values[id];
+      if (!value.shape.IsArray() || !IsReadOnly(value, module_) || sets.MembersOf(id).size() < 2)
+        continue;
+      auto* const def = const_cast<Instruction*>(value.def);
+      if (made.empty() || made.back().first != def)
+        made.emplace_back(def, std::vector<bool>(values.Of(*def).size(), false));
+      made.back().second[static_cast<size_t>(value.leaf)] = true;
+    }
+    for (const auto& [def, wanted] : made) adder.AddForUsers(def, wanted);
+    return Finish(adder);
+  }
+
+  // Leaves of results that are read-only, or lie where an earlier one does.
+  void AddForSharedResults(Computation& computation, const Values& values, const PlaceSets& sets,
+                           CopyAdder& adder) const {
+    const bool is_entry = computation.is_entry();
+    const Instruction* conditional = nullptr;
+    for (const CallSite& site : computation.callers()) {
+      if (site.caller->opcode() == Opcode::kConditional) conditional = site.caller;
+    }
+    if (!is_entry && conditional == nullptr) return;
+    const absl::Span<const ValueId> leaves = values.Of(*computation.root());
+    if (!is_entry && values.Of(*conditional).size() != leaves.size()) return;
+    std::vector<bool> wanted(leaves.size(), false);
+    absl::flat_hash_map<ValueId, size_t> first;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      const ValueId value = leaves[i];
+      if (!values[value].shape.IsArray()) continue;
+      if (is_entry && IsReadOnly(values[value], module_)) {
+        wanted[i] = true;
+      } else if (!is_entry && values[values.Of(*conditional)[i]].def != conditional) {
+        continue;
+      } else if (const auto [it, is_new] = first.try_emplace(sets.SetOf(value), i); !is_new) {
+        // The one that has the memory of an argument keeps it.
+        const size_t copied = is_entry && IsAliasedResult(i) ? it->second : i;
+        wanted[copied] = true;
+      }
+    }
+    adder.AddForRoot(&computation, wanted);
+  }
+
+  bool IsAliasedResult(size_t leaf) const {
+    const Shape shape = module_.entry()->root()->shape();
+    const auto& aliases = module_.config().aliases;
+    return std::any_of(aliases.begin(), aliases.end(), [&](const InputOutputAlias& alias) {
+      return LeafNumber(shape, alias.output) == static_cast<int64_t>(leaf);
+    });
+  }
+
+  Module& module_;
+  PassContext& context_;
+  const bool dense_;
+  bool changed_ = false;
+  absl::flat_hash_set<const Instruction*> added_;  // copies; looked up and counted only
+  std::vector<Instruction*> tuples_;               // that hold some
+};
+
+}  // namespace
+
+absl::StatusOr<bool> CopyInsertion::Run(Module& module, PassContext& context) {
+  if (!context.MayRewrite()) return false;
+  return Inserter(module, context, options_.dense).Run();
+}
+
+HLO_DEFINE_PASS(CopyInsertion)
+
+}  // namespace hlo
