@@ -31,13 +31,15 @@ std::string FrameOf(const Instruction& instruction) {
 }
 
 // "0=1": operand leaf 0 and result leaf 1.
-std::string Wanted(std::string_view body) {
+std::string PairsOf(BufferPairs (*pairs_of)(const Instruction&), std::string_view body) {
   const std::unique_ptr<Module> module = Parse(body);
   std::string text;
-  for (const BufferPair& pair : WantsToShare(*module->entry()->root()))
+  for (const BufferPair& pair : pairs_of(*module->entry()->root()))
     text += fmt::format("{}={} ", pair.operand, pair.result);
   return text;
 }
+std::string Wanted(std::string_view body) { return PairsOf(WantsToShare, body); }
+std::string InPlace(std::string_view body) { return PairsOf(SamePlacePairs, body); }
 
 TEST_CASE("the frame of a fusion numbers leaves of operands, then of the result") {
   const std::unique_ptr<Module> module = Parse(R"(
@@ -124,6 +126,94 @@ ENTRY e {{
   CHECK(Wanted(fmt::format(kFusion, "y", "b")) == "0=0 ");
   CHECK(Wanted(fmt::format(kFusion, "x", "b")) == "");
   CHECK(Wanted(fmt::format(kFusion, "y", "a")) == "");
+}
+
+TEST_CASE("what is read in its own place only may be overwritten") {
+  CHECK(InPlace(R"(
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  ROOT r = f32[4] add(x, y)
+})") == "0=0 1=0 ");
+  // Elements of one size: a narrower one lies elsewhere.
+  CHECK(InPlace(R"(
+ENTRY e {
+  x = f32[4] parameter(0)
+  ROOT r = bf16[4] convert(x)
+})") == "");
+  CHECK(InPlace(R"(
+ENTRY e {
+  x = f32[4] parameter(0)
+  ROOT r = f32[4] reverse(x), dimensions={0}
+})") == "");
+}
+
+TEST_CASE("the place of an element survives reshapes, not sums") {
+  constexpr std::string_view kFusion = R"(
+sum {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}}
+f {{
+  x = f32[2,6] parameter(0)
+  y = f32[3,4] parameter(1)
+  z = f32[] constant(0)
+  {}
+}}
+ENTRY e {{
+  x = f32[2,6] parameter(0)
+  y = f32[3,4] parameter(1)
+  ROOT r = {} fusion(x, y), kind=kLoop, calls=f
+}})";
+  CHECK(InPlace(fmt::format(kFusion, R"(
+  v = f32[3,4] reshape(x)
+  w = f32[3,4] negate(v)
+  ROOT r = f32[3,4] add(w, y))",
+                            "f32[3,4]")) == "0=0 1=0 ");
+  // Each element of a row needs all of it, but y only its own.
+  CHECK(InPlace(fmt::format(kFusion, R"(
+  s = f32[2] reduce(x, z), dimensions={1}, to_apply=sum
+  b = f32[2,6] broadcast(s), dimensions={0}
+  v = f32[2,6] reshape(y)
+  ROOT r = f32[2,6] divide(v, b))",
+                            "f32[2,6]")) == "1=0 ");
+  // Backwards and back again; a value of the row is not read once it is complete.
+  CHECK(InPlace(fmt::format(kFusion, R"(
+  v = f32[3,4] reverse(y), dimensions={0}
+  w = f32[3,4] negate(v)
+  ROOT r = f32[3,4] reverse(w), dimensions={0})",
+                            "f32[3,4]")) == "1=0 ");
+  CHECK(InPlace(R"(
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+f {
+  x = f32[2,6] parameter(0)
+  m = f32[2] parameter(1)
+  z = f32[] constant(0)
+  b = f32[2,6] broadcast(m), dimensions={0}
+  d = f32[2,6] subtract(x, b)
+  ROOT s = f32[2] reduce(d, z), dimensions={1}, to_apply=sum
+}
+ENTRY e {
+  x = f32[2,6] parameter(0)
+  m = f32[2] parameter(1)
+  ROOT r = f32[2] fusion(x, m), kind=kInput, calls=f
+})") == "1=0 ");
+  // Its own and another: not free when its own result is written.
+  CHECK(InPlace(fmt::format(kFusion, R"(
+  v = f32[3,4] reverse(y), dimensions={0}
+  ROOT r = f32[3,4] add(v, y))",
+                            "f32[3,4]")) == "");
+  // The other output reads it elsewhere.
+  CHECK(InPlace(fmt::format(kFusion, R"(
+  n = f32[3,4] negate(y)
+  v = f32[3,4] reverse(y), dimensions={0}
+  ROOT r = (f32[3,4], f32[3,4]) tuple(n, v))",
+                            "(f32[3,4], f32[3,4])")) == "");
 }
 
 }  // namespace

@@ -1,11 +1,175 @@
 #include "backends/codegen/in_place.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "backends/codegen/kernel_frame.h"
+#include "lib/analysis/indexing.h"
 #include "lib/types/shape_util.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo {
+namespace {
+
+constexpr size_t kMostVisits = 2048;
+
+// The index of an element of some value, for element (v0, v1, …) of a result: sums of these and of
+// variables that reductions run over. Empty: not known, or not of this form.
+using PlaceOf = std::optional<IndexingMap>;
+
+PlaceOf IdentityOf(absl::Span<const int64_t> dims) {
+  IndexingMap map;
+  for (const int64_t size : dims) {
+    map.results.push_back(IndexExpr::Variable(static_cast<int>(map.variables.size())));
+    map.variables.push_back({IndexVariable::Kind::kOutput, size});
+  }
+  return map;
+}
+
+// to += scale * from
+void Add(IndexExpr& to, const IndexExpr& from, int64_t scale) {
+  to.offset += scale * from.offset;
+  for (const IndexExpr::Term& term : from.terms) {
+    const auto it = std::find_if(to.terms.begin(), to.terms.end(), [&](const IndexExpr::Term& t) {
+      return t.variable == term.variable;
+    });
+    if (it == to.terms.end()) {
+      to.terms.push_back({term.variable, scale * term.coefficient});
+    } else if ((it->coefficient += scale * term.coefficient) == 0) {
+      to.terms.erase(it);
+    }
+  }
+}
+
+// The index of the operand that `step` reads at `index`. Constraints only leave reads out.
+PlaceOf Compose(const IndexingMap& index, const IndexingMap& step, absl::Span<const int64_t> from,
+                absl::Span<const int64_t> to) {
+  // A reshape keeps places: as good as the identity of another shape.
+  if (!step.IsAffine())
+    return step.KeepsPlace(to) && index.KeepsPlace(from) ? IdentityOf(to) : std::nullopt;
+  IndexingMap result;
+  result.variables = index.variables;
+  std::vector<IndexExpr> values;  // of the variables of `step`
+  for (const IndexVariable& variable : step.variables) {
+    if (variable.kind == IndexVariable::Kind::kOutput) {
+      values.push_back(index.results[values.size()]);
+    } else if (variable.size <= 1) {
+      values.push_back(IndexExpr());
+    } else if (variable.kind == IndexVariable::Kind::kRange) {
+      values.push_back(IndexExpr::Variable(static_cast<int>(result.variables.size())));
+      result.variables.push_back(variable);
+    } else {
+      return std::nullopt;
+    }
+  }
+  for (const IndexExpr& expr : step.results) {
+    IndexExpr& sum = result.results.emplace_back(IndexExpr::Constant(expr.offset));
+    for (const IndexExpr::Term& term : expr.terms)
+      Add(sum, values[static_cast<size_t>(term.variable)], term.coefficient);
+  }
+  return result;
+}
+
+// How the elements of operand buffers are read by what computes the elements of results.
+class PlaceReader {
+ public:
+  explicit PlaceReader(const KernelFrame& frame) : places_(frame.arrays.size()) {
+    for (const auto& [value, buffer] : frame.bindings) buffers_[value].push_back(buffer);
+  }
+
+  // `value`, or its leaf, is read there.
+  void Read(const Instruction& value, int leaf, const PlaceOf& place) {
+    const auto it = buffers_.find(&value);
+    if (it == buffers_.end()) return ReadOperands(value, leaf, place);
+    const Shape shape = value.shape().IsTuple() ? value.shape().element(leaf) : value.shape();
+    for (const int buffer : it->second) {
+      Place& found = places_[static_cast<size_t>(buffer + leaf)];
+      (place && place->KeepsPlace(shape.dims()) ? found.same : found.other) = true;
+    }
+  }
+
+  // The same of what `value` is computed from.
+  void ReadOperands(const Instruction& value, int leaf, const PlaceOf& place) {
+    if (!IsNew(value, leaf, place)) return;
+    if (value.opcode() == Opcode::kGetTupleElement)
+      return Read(*value.operand(0), static_cast<int>(value.tuple_index()), place);
+    if (value.opcode() == Opcode::kTuple) return Read(*value.operand(leaf), 0, place);
+    // Kernels of others (products, scatters) read in an order of their own.
+    const bool is_known = place && value.opcode() != Opcode::kScatter && IsKernelOp(value);
+    const Shape from = value.shape().IsTuple() ? value.shape().element(leaf) : value.shape();
+    for (int i = 0; i < value.operand_count(); ++i) {
+      const Instruction& operand = *value.operand(i);
+      const std::optional<IndexingMap> step =
+          is_known ? OperandIndexing(value, i, leaf) : std::nullopt;
+      const bool fits = step && step->output_rank() == std::ssize(place->results);
+      Read(operand, 0,
+           fits ? Compose(*place, *step, from.dims(), operand.shape().dims()) : std::nullopt);
+    }
+  }
+
+  bool IsReadInPlace(int buffer) const {
+    const Place& place = places_[static_cast<size_t>(buffer)];
+    return place.same && !place.other && seen_.size() < kMostVisits;
+  }
+
+ private:
+  struct Place {
+    bool same = false, other = false;
+  };
+
+  bool IsNew(const Instruction& value, int leaf, const PlaceOf& place) {
+    if (seen_.size() >= kMostVisits) return false;
+    std::vector<int64_t> key = {value.id(), leaf, place ? 1 : 0};
+    for (const IndexExpr& expr : place ? place->results : std::vector<IndexExpr>()) {
+      key.insert(key.end(), {-1, expr.offset});
+      for (const IndexExpr::Term& term : expr.terms)
+        key.insert(key.end(), {term.variable, term.coefficient});
+    }
+    if (place) {
+      for (const IndexVariable& variable : place->variables) key.push_back(variable.size);
+    }
+    return seen_.insert(std::move(key)).second;
+  }
+
+  std::vector<Place> places_;  // by buffer
+  absl::flat_hash_map<const Instruction*, std::vector<int>> buffers_;
+  absl::flat_hash_set<std::vector<int64_t>> seen_;
+};
+
+}  // namespace
+
+BufferPairs SamePlacePairs(const Instruction& fusion) {
+  const absl::StatusOr<KernelFrame> frame = MakeKernelFrame(fusion, "");
+  if (!frame.ok()) return {};
+  int64_t most = 0;
+  for (const KernelOutput& output : frame->outputs)
+    most = std::max(most, output.shape.element_count());
+  PlaceReader reader(*frame);
+  for (const KernelOutput& output : frame->outputs) {
+    const bool is_largest = output.shape.element_count() == most;
+    const PlaceOf place = is_largest ? IdentityOf(output.shape.dims()) : std::nullopt;
+    if (fusion.IsFusion()) {
+      reader.Read(*output.instruction, output.result, place);
+    } else {
+      reader.ReadOperands(*output.instruction, output.result, place);
+    }
+  }
+  BufferPairs pairs;
+  for (int o = 0; o < frame->operand_buffers; ++o) {
+    const Shape operand = frame->arrays[static_cast<size_t>(o)];
+    if (most == 0 || !reader.IsReadInPlace(o)) continue;
+    for (size_t r = 0; r < frame->outputs.size(); ++r) {
+      const Shape result = frame->outputs[r].shape;
+      if (operand.element_count() == most && result.element_count() == most &&
+          ByteSize(operand.element_type()) == ByteSize(result.element_type()))
+        pairs.push_back({o, static_cast<int>(r)});
+    }
+  }
+  return pairs;
+}
 
 bool Contains(const BufferPairs& pairs, const BufferPair& pair) {
   return std::find(pairs.begin(), pairs.end(), pair) != pairs.end();

@@ -53,10 +53,18 @@ absl::Status ProgramEmitter::EmitInto(CompiledProgram& program) {
   return absl::OkStatus();
 }
 
+absl::Status ProgramEmitter::CheckFusion(const Instruction& fusion) const {
+  const Decision taken = Takes(target_, fusion);
+  return taken ? absl::OkStatus()
+               : Internal("the kernels of `{}` do not take fusion `{}`: {}", target_.name,
+                          fusion.name(), taken.reason());
+}
+
 absl::Status ProgramEmitter::PlanAll(const Computation& computation) {
   for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
     if (refused_.size() >= kMostErrors) break;
     if (NeedsNoCode(*instruction)) continue;
+    if (instruction->IsFusion()) RETURN_IF_ERROR(CheckFusion(*instruction));
     if (!IsControl(*instruction)) {
       RETURN_IF_ERROR(Collect(Plan(*instruction)));
       continue;

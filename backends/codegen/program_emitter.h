@@ -2,7 +2,8 @@
 //
 // From a module after the passes to a program, in steps that are the same for every target:
 //
-//   1. Plan each instruction; what the target cannot run is collected, and refused with its places
+//   1. Plan each instruction; what the target cannot run is collected, and refused with its places.
+//      A fusion that its kernels do not take is an internal error: passes decided fusions
 //   2. lay out memory; the target says which operands and results may share it
 //   3. compile the kernels
 //   4. line up thunks in program order, control flow as thunks that hold lists
@@ -22,13 +23,14 @@
 #include "backends/codegen/in_place.h"
 #include "lib/ir/module.h"
 #include "lib/support/diagnostic.h"
+#include "passes/fusion/fusion_target.h"
 
 namespace hlo {
 
 class ProgramEmitter {
  protected:
-  ProgramEmitter(Module& module, const CompileOptions& options)
-      : module_(module), options_(options) {}
+  ProgramEmitter(const FusionTarget& target, Module& module, const CompileOptions& options)
+      : module_(module), options_(options), target_(target) {}
   virtual ~ProgramEmitter() = default;
   ProgramEmitter(const ProgramEmitter&) = delete;
   ProgramEmitter& operator=(const ProgramEmitter&) = delete;
@@ -66,11 +68,13 @@ class ProgramEmitter {
   const CompileOptions& options_;
 
  private:
+  absl::Status CheckFusion(const Instruction& fusion) const;
   absl::Status PlanAll(const Computation& computation);
   absl::StatusOr<ThunkList> Emit(const Computation& computation);
   absl::Status EmitControl(const Instruction& instruction, ThunkList& thunks);
   absl::Status RefuseCollected() const;
 
+  const FusionTarget& target_;
   CompiledProgram* program_ = nullptr;
   std::vector<Diagnostic> refused_;
 };

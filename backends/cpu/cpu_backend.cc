@@ -34,7 +34,8 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
   eval.denormals = library.denormals;
   eval.seed = options.seed;
   library.evaluator = std::make_shared<Evaluator>(std::move(eval));
-  ASSIGN_OR_RETURN(cpu::Program program, cpu::EmitProgram(*module, *compiler, library, options));
+  ASSIGN_OR_RETURN(cpu::Program program,
+                   cpu::EmitProgram(*module, *compiler, *pool, library, options));
   stats.codegen_ms = codegen.milliseconds();
   stats.peak_bytes = program.buffers->total_size() + program.scratch_bytes;
   if (!options.emit.empty()) return std::make_unique<TextsOnly>(std::move(module), stats);

@@ -3,6 +3,8 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,6 +14,36 @@
 
 namespace hlo::cpu {
 namespace {
+
+// Functions of one batch are one LLVM module: a module costs as much as a small kernel. A few more
+// than threads, so that these end at about the same time.
+constexpr int kBatchesPerThread = 2;
+
+struct Batches {
+  std::vector<std::vector<int>> members;
+  std::vector<size_t> batch_of;  // by member
+};
+
+// Sources of these sizes in at most `most` batches of about the same size, the largest first.
+Batches BatchesOf(const std::vector<size_t>& sizes, size_t most) {
+  std::vector<int> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&sizes](int a, int b) {
+    return sizes[static_cast<size_t>(a)] > sizes[static_cast<size_t>(b)];
+  });
+  Batches batches;
+  batches.members.resize(std::min(most, sizes.size()));
+  batches.batch_of.resize(sizes.size());
+  std::vector<size_t> filled(batches.members.size(), 0);
+  for (const int i : order) {
+    const auto least =
+        static_cast<size_t>(std::min_element(filled.begin(), filled.end()) - filled.begin());
+    filled[least] += sizes[static_cast<size_t>(i)];
+    batches.members[least].push_back(i);
+    batches.batch_of[static_cast<size_t>(i)] = least;
+  }
+  return batches;
+}
 
 class LlvmKernelCompiler final : public KernelCompiler {
  public:
@@ -32,7 +64,6 @@ class LlvmKernelCompiler final : public KernelCompiler {
       numbers.push_back(it->second);
       if (is_new) unique.push_back(&kernel);
     }
-    // Loops first: they are the largest.
     const auto build = [&](int i, llvm::Module& module) -> absl::Status {
       const auto n = static_cast<size_t>(i);
       tile::EmitOptions emit{has_f16c_, {}};
@@ -52,15 +83,30 @@ class LlvmKernelCompiler final : public KernelCompiler {
           n < loops.size() ? loops[n].loop : unique[n - loops.size()]->instruction;
       RETURN_IF_ERROR(ShowCode(i, source->name(), build));
     }
+    std::vector<size_t> sizes;
+    for (const LoopSource& loop : loops)
+      sizes.push_back(static_cast<size_t>(loop.program.node_count()));
+    for (const KernelSource* kernel : unique) sizes.push_back(kernel->plan->kernel.nodes.size());
+    const Batches batches = BatchesOf(sizes, static_cast<size_t>(kBatchesPerThread * pool_.size()));
     KernelFunctions functions;
-    ASSIGN_OR_RETURN(functions.codes, jit_->CompileAll(pool_, count, build));
+    ASSIGN_OR_RETURN(
+        functions.codes,
+        jit_->CompileAll(pool_, static_cast<int>(batches.members.size()),
+                         [&](int batch, llvm::Module& module) -> absl::Status {
+                           for (const int i : batches.members[static_cast<size_t>(batch)])
+                             RETURN_IF_ERROR(build(i, module));
+                           return absl::OkStatus();
+                         }));
+    const auto code_of = [&](size_t n) -> const CompiledCode& {
+      return *functions.codes[batches.batch_of[n]];
+    };
     for (size_t n = 0; n < loops.size(); ++n) {
-      ASSIGN_OR_RETURN(auto* const function, FunctionOf<tile::ProgramFunction>(functions, n));
+      ASSIGN_OR_RETURN(auto* const function, FunctionOf<tile::ProgramFunction>(code_of(n), n));
       functions.loops.push_back(function);
     }
     for (const size_t number : numbers) {
-      ASSIGN_OR_RETURN(auto* const function,
-                       FunctionOf<tile::KernelFunction>(functions, loops.size() + number));
+      const size_t n = loops.size() + number;
+      ASSIGN_OR_RETURN(auto* const function, FunctionOf<tile::KernelFunction>(code_of(n), n));
       functions.kernels.push_back(function);
     }
     return functions;
@@ -70,8 +116,8 @@ class LlvmKernelCompiler final : public KernelCompiler {
   static std::string SymbolOf(size_t number) { return fmt::format("kernel_{}", number); }
 
   template <class Function>
-  static absl::StatusOr<Function*> FunctionOf(const KernelFunctions& functions, size_t number) {
-    Function* const function = functions.codes[number]->Function<Function>(SymbolOf(number));
+  static absl::StatusOr<Function*> FunctionOf(const CompiledCode& code, size_t number) {
+    Function* const function = code.Function<Function>(SymbolOf(number));
     RET_CHECK(function != nullptr, "`{}` is missing in its object", SymbolOf(number));
     return function;
   }

@@ -10,7 +10,6 @@
 #include "backends/common/stored_array.h"
 #include "backends/cpu/comparator_sort_thunk.h"
 #include "backends/cpu/families/family.h"
-#include "backends/cpu/kernel_planner.h"
 #include "backends/cpu/kernel_thunk.h"
 #include "backends/cpu/loop_program.h"
 #include "backends/cpu/memory_states.h"
@@ -19,7 +18,7 @@
 #include "lib/linalg/call.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::cpu {
 namespace {
@@ -53,6 +52,7 @@ MakeThunk LibraryThunkOf(const Instruction& instruction) {
 }
 
 struct PlannedKernel {
+  BufferPairs in_place;  // may share a buffer
   KernelPlan plan;
   size_t number = 0;       // of its code, if it has some of its own
   bool is_update = false;  // computes a part of its result, in its operand's buffer
@@ -67,14 +67,16 @@ bool MeetsDynamicDims(const Instruction& instruction) {
 
 class CpuProgramEmitter final : public ProgramEmitter {
  public:
-  CpuProgramEmitter(Module& module, KernelCompiler& compiler, const LibraryOptions& library,
-                    const CompileOptions& options)
-      : ProgramEmitter(module, options), compiler_(compiler), library_(library) {
+  CpuProgramEmitter(Module& module, KernelCompiler& compiler, ThreadPool& pool,
+                    const LibraryOptions& library, const CompileOptions& options)
+      : ProgramEmitter(*FindFusionTarget("cpu"), module, options),
+        compiler_(compiler),
+        pool_(pool),
+        library_(library) {
     family_.vector_bytes = library.host.vector_bytes();
   }
 
   absl::StatusOr<Program> Run() {
-    ASSIGN_OR_RETURN(fusions_, PlanFusions(module_, family_));
     RETURN_IF_ERROR(EmitInto(program_));
     program_.tracks_states = TracksStates();
     return std::move(program_);
@@ -92,49 +94,32 @@ class CpuProgramEmitter final : public ProgramEmitter {
           RETURN_IF_ERROR(linalg::LinalgCall::Make(instruction).status());
         return Means::kLibrary;
       }
-      if (IsKernel(instruction)) return Means::kKernel;
+      if (instruction.IsFusion() || IsKernelOp(instruction)) return Means::kKernel;
     }
     if (IsEvaluableHere(instruction)) return Means::kEval;
-    return Refuse("cpu", instruction, IsKernel(instruction).reason());
+    return Refuse("cpu", instruction, IsKernelOp(instruction).reason());
   }
 
   // ---- kernels ----
 
-  // Emits every kernel once, without sharing, so that buffer assignment knows what may share.
   absl::Status Plan(const Instruction& instruction) override {
-    ASSIGN_OR_RETURN(Means means, MeansOf(instruction));
-    if (means == Means::kKernel || means == Means::kSortByKernel)
-      RETURN_IF_ERROR(PlanKernel(instruction, means));
+    ASSIGN_OR_RETURN(const Means means, MeansOf(instruction));
     means_[&instruction] = means;
-    return absl::OkStatus();
-  }
-
-  absl::Status PlanKernel(const Instruction& instruction, Means& means) {
-    if (const auto it = fusions_.find(&instruction); it != fusions_.end()) {
-      planned_[&instruction].plan = std::move(it->second);
-    } else {
-      absl::StatusOr<KernelPlan> plan =
-          means == Means::kKernel ? EmitFusion(instruction, family_) : EmitComparator(instruction);
-      if (plan.status().code() == absl::StatusCode::kUnimplemented &&
-          IsEvaluableHere(instruction)) {
-        means = Means::kEval;
-        return absl::OkStatus();
-      }
-      if (!plan.ok()) return plan.status();
-      planned_[&instruction].plan = *std::move(plan);
+    if (means == Means::kKernel || means == Means::kSortByKernel) {
+      PlannedKernel& planned = planned_[&instruction];
+      if (means == Means::kKernel) planned.in_place = InPlacePairs(instruction);
+      kernel_order_.push_back(&instruction);
     }
-    kernel_order_.push_back(&instruction);
     return absl::OkStatus();
   }
 
   bool MayShare(const Instruction& instruction, const BufferPair& pair) override {
     const auto it = planned_.find(&instruction);
-    return it != planned_.end() &&
-           (Contains(it->second.plan.in_place, pair) || Contains(WantsToShare(instruction), pair));
+    return it != planned_.end() && Contains(it->second.in_place, pair);
   }
 
   absl::Status CompileKernels() override {
-    RETURN_IF_ERROR(PlanShared());
+    RETURN_IF_ERROR(EmitKernels());
     PlanLoops(*module_.entry());
     RETURN_IF_ERROR(AddKernels());
     ASSIGN_OR_RETURN(functions_, compiler_.Compile(loops_, kernels_));
@@ -142,25 +127,38 @@ class CpuProgramEmitter final : public ProgramEmitter {
     return absl::OkStatus();
   }
 
-  // Emits the kernels again whose operand and result came to lie in one buffer.
-  absl::Status PlanShared() {
-    for (const Instruction* instruction : kernel_order_) {
-      FamilyOptions family = family_;
-      family.shared = SharedPairs(*instruction, buffers());
-      PlannedKernel& planned = planned_[instruction];
-      if (!family.shared.empty()) {
-        ASSIGN_OR_RETURN(planned.plan, EmitFusion(*instruction, family));
-        planned.is_update = !WantsToShare(*instruction).empty();
-      }
+  // Tile IR, on several threads: a kernel knows nothing of others.
+  absl::Status EmitKernels() {
+    std::vector<PlannedKernel*> kernels;
+    for (const Instruction* instruction : kernel_order_) kernels.push_back(&planned_[instruction]);
+    std::vector<absl::Status> statuses(kernels.size());
+    pool_.ParallelForDynamic(std::ssize(kernels), [&](int64_t i, int /*worker*/) {
+      const auto n = static_cast<size_t>(i);
+      statuses[n] = EmitKernel(*kernel_order_[n], *kernels[n]);
+    });
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      RETURN_IF_ERROR(statuses[i]);
+      const KernelPlan& plan = kernels[i]->plan;
       Show(EmitStage::kTile, [&] {
-        const KernelPlan& plan = planned.plan;
-        return fmt::format("// {}\n{}{}", instruction->name(),
+        return fmt::format("// {}\n{}{}", kernel_order_[i]->name(),
                            options_.cpu.checks == CpuChecks::kNone
                                ? ""
                                : UnprovenText(plan.kernel, plan.task_count),
                            plan.kernel.ToString());
       });
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status EmitKernel(const Instruction& instruction, PlannedKernel& planned) const {
+    if (means_.at(&instruction) == Means::kSortByKernel) {
+      ASSIGN_OR_RETURN(planned.plan, EmitComparator(instruction));
+      return absl::OkStatus();
+    }
+    FamilyOptions family = family_;
+    family.shared = SharedPairs(instruction, buffers());
+    planned.is_update = SharesWanted(instruction, family.shared);
+    ASSIGN_OR_RETURN(planned.plan, EmitFusion(instruction, family));
     return absl::OkStatus();
   }
 
@@ -225,7 +223,7 @@ class CpuProgramEmitter final : public ProgramEmitter {
 
   absl::StatusOr<std::unique_ptr<Thunk>> MakeThunk(const Instruction& instruction) override {
     switch (means_.at(&instruction)) {
-      case Means::kKernel: return EmitKernel(instruction);
+      case Means::kKernel: return LaunchOf(instruction);
       case Means::kSortByKernel: return Tracked(EmitSort(instruction), instruction);
       case Means::kLibrary: return Tracked(EmitLibrary(instruction), instruction);
       case Means::kEval: break;
@@ -274,7 +272,7 @@ class CpuProgramEmitter final : public ProgramEmitter {
     return MakeComparatorSortThunk(sort, BuffersOf(sort), std::move(comparator), library_.threads);
   }
 
-  absl::StatusOr<std::unique_ptr<Thunk>> EmitKernel(const Instruction& instruction) {
+  absl::StatusOr<std::unique_ptr<Thunk>> LaunchOf(const Instruction& instruction) {
     const PlannedKernel& planned = planned_.at(&instruction);
     const int64_t scratch_bytes = RoundUp(planned.plan.kernel.scratch_bytes, 64);
     ASSIGN_OR_RETURN(KernelCode code, CodeOf(instruction));
@@ -291,9 +289,9 @@ class CpuProgramEmitter final : public ProgramEmitter {
   }
 
   KernelCompiler& compiler_;
+  ThreadPool& pool_;
   const LibraryOptions& library_;
   FamilyOptions family_;
-  KernelPlans fusions_;  // moved into planned_ when the program reaches them
   absl::flat_hash_map<const Instruction*, Means> means_;
   absl::flat_hash_map<const Instruction*, PlannedKernel> planned_;
   std::vector<const Instruction*> kernel_order_;
@@ -307,9 +305,9 @@ class CpuProgramEmitter final : public ProgramEmitter {
 
 }  // namespace
 
-absl::StatusOr<Program> EmitProgram(Module& module, KernelCompiler& compiler,
+absl::StatusOr<Program> EmitProgram(Module& module, KernelCompiler& compiler, ThreadPool& pool,
                                     const LibraryOptions& library, const CompileOptions& options) {
-  return CpuProgramEmitter(module, compiler, library, options).Run();
+  return CpuProgramEmitter(module, compiler, pool, library, options).Run();
 }
 
 }  // namespace hlo::cpu

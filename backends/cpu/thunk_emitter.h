@@ -11,6 +11,7 @@
 #include "backends/cpu/kernel_compiler.h"
 #include "backends/cpu/library_thunks.h"
 #include "lib/ir/module.h"
+#include "lib/support/thread_pool.h"
 
 namespace hlo::cpu {
 
@@ -19,8 +20,8 @@ struct Program : CompiledProgram {
   bool tracks_states = false;  // its thunks run in a TrackingContext (memory_states.h)
 };
 
-// Undoes fusions that no kernel family takes (kernel_planner.h) before it emits the others.
-absl::StatusOr<Program> EmitProgram(Module& module, KernelCompiler& compiler,
+// Kernels are emitted on the threads of `pool`.
+absl::StatusOr<Program> EmitProgram(Module& module, KernelCompiler& compiler, ThreadPool& pool,
                                     const LibraryOptions& library, const CompileOptions& options);
 
 }  // namespace hlo::cpu

@@ -16,7 +16,7 @@ namespace {
 class GpuProgramEmitter final : public ProgramEmitter {
  public:
   GpuProgramEmitter(Module& module, const CompileOptions& options)
-      : ProgramEmitter(module, options) {
+      : ProgramEmitter(*FindFusionTarget("gpu"), module, options) {
     program_.seed = options.seed;
   }
 

@@ -64,6 +64,27 @@ bool IndexingMap::IsIdentity() const {
   return true;
 }
 
+bool IndexingMap::KeepsPlace(absl::Span<const int64_t> operand_dims) const {
+  std::vector<int64_t> steps(variables.size(), 0);  // of the place in the operand
+  int64_t offset = 0, step = 1;
+  for (size_t k = results.size(); k-- > 0; step *= operand_dims[k]) {
+    offset += step * results[k].offset;
+    for (const IndexExpr::Term& term : results[k].terms)
+      steps[static_cast<size_t>(term.variable)] += step * term.coefficient;
+  }
+  int64_t elements = 1;
+  bool is_same = offset == 0;
+  for (size_t i = variables.size(); i-- > 0;) {
+    const IndexVariable& variable = variables[i];
+    if (variable.size <= 1) continue;
+    const bool is_output = variable.kind == IndexVariable::Kind::kOutput;
+    is_same = is_same && steps[i] == (is_output ? elements : 0);
+    if (is_output) elements *= variable.size;
+  }
+  // What is not affine is a reshape.
+  return elements == step && constraints.empty() && (is_same || !IsAffine());
+}
+
 // Each output dimension that has several indices is told from one operand dimension that depends on
 // it alone, and nothing is run over; or all dimensions together number the elements (reshapes).
 bool IndexingMap::ReadsEachOnce() const {

@@ -84,6 +84,9 @@ struct IndexingMap {
   bool IsAffine() const;
   // Element i of the output reads element i of the operand and no other.
   bool IsIdentity() const;
+  // Element number i of the output, counted in row-major order, reads number i of the operand, of these
+  // dimensions, and no other: reshapes do, too.
+  bool KeepsPlace(absl::Span<const int64_t> operand_dims) const;
   // Elements of the output that differ read different elements of the operand, each one at most.
   bool ReadsEachOnce() const;
   // What becomes of a dimension. Kept: the operand's dimension runs along this one of the output, by

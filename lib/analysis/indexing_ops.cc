@@ -250,7 +250,8 @@ bool DynamicSlice(Maker& m) {
     if (m.output.dim(d) != m.operand.dim(d)) index.terms.push_back({start, 1});
     m.Push(index);
   }
-  return m.op.operand(1)->shape().rank() == 0;
+  return m.op.operand_count() == 1 ||
+         m.op.operand(1)->shape().rank() == 0;  // a scalar has no starts
 }
 
 bool DynamicUpdateSlice(Maker& m) {

@@ -129,6 +129,7 @@ TEST_CASE("places that are data are runtime variables", "[analysis][indexing]") 
   constexpr std::string_view kStarts = "  i = s32[] constant(2)\n  j = s32[] constant(1)\n";
   CheckMap(
       {"s32[2,3] dynamic-slice(x, i, j), dynamic_slice_sizes={2,3}", kStarts, "s32[5,4]", {2, 1}});
+  CheckMap({"s32[] dynamic-slice(x), dynamic_slice_sizes={}", "", "s32[]"});
   CheckMap({"s32[5,4] dynamic-update-slice(b, x, i, j)",
             "  i = s32[] constant(2)\n  j = s32[] constant(1)\n  z = s32[] constant(0)\n"
             "  b = s32[5,4] broadcast(z), dimensions={}\n",
@@ -198,6 +199,29 @@ TEST_CASE("what cannot be known has no map", "[analysis][indexing]") {
                       "  u = s32[2] constant({1,2})\n",
                       "s32[4]"});
   CHECK_FALSE(OperandIndexing(*module->entry()->root(), 0).has_value());
+}
+
+TEST_CASE("maps that keep the place of elements", "[analysis][indexing]") {
+  const auto keeps = [](const IndexingCase& c) {
+    INFO(c.root);
+    const auto module = IndexingModule(c);
+    const Instruction& root = *module->entry()->root();
+    const std::optional<IndexingMap> map = OperandIndexing(root, c.operand);
+    return map && map->KeepsPlace(root.operand(c.operand)->shape().dims());
+  };
+  CHECK(keeps({"s32[2,3] negate(x)", "", "s32[2,3]"}));
+  CHECK(keeps({"s32[6] reshape(x)", "", "s32[2,3]"}));
+  CHECK(keeps({"s32[4,3] reshape(x)", "", "s32[2,6]"}));
+  CHECK(keeps({"s32[2,1,3] broadcast(x), dimensions={0,2}", "", "s32[2,3]"}));
+  CHECK(keeps({"s32[3,1] transpose(x), dimensions={1,0}", "", "s32[1,3]"}));
+  CHECK(keeps({"s32[1,3] reverse(x), dimensions={0}", "", "s32[1,3]"}));
+  CHECK(!keeps({"s32[3,2] transpose(x), dimensions={1,0}", "", "s32[2,3]"}));
+  CHECK(!keeps({"s32[3] reverse(x), dimensions={0}", "", "s32[3]"}));
+  CHECK(!keeps({"s32[3] slice(x), slice={[1:4]}", "", "s32[4]"}));
+  CHECK(!keeps({"s32[4] pad(x, z), padding=1_0", kZero, "s32[3]"}));
+  CHECK(!keeps({"s32[4] pad(x, z), padding=1_-1", kZero, "s32[4]"}));
+  CHECK(!keeps({"s32[2,3] broadcast(x), dimensions={1}", "", "s32[3]"}));
+  CHECK(!keeps({"s32[3] reduce(x, z), dimensions={1}, to_apply=sum", kZero, "s32[3,3]"}));
 }
 
 }  // namespace

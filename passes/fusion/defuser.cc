@@ -1,19 +1,28 @@
 #include "passes/fusion/defuser.h"
 
 #include "passes/fusion/fuse.h"
+#include "passes/fusion/fusion_target.h"
 
 namespace hlo {
 
 absl::StatusOr<bool> Defuser::Run(Module& module, PassContext& context) {
+  const FusionTarget* target = nullptr;
+  if (!options_.target.empty()) {
+    ASSIGN_OR_RETURN(target, GetFusionTarget(options_.target));
+  }
   bool changed = false;
   std::vector<Computation*> bodies;
   for (Computation* computation :
        context.Computations(module)) {  // callees first: nested ones are flat
     for (Instruction* fusion : computation->SequenceOrPostOrder()) {
       if (!fusion->IsFusion()) continue;
+      const Decision kept = computation->is_fusion() || target == nullptr
+                                ? No("its body stands in its place")
+                                : Takes(*target, *fusion);
+      if (kept) continue;
       if (!context.MayRewrite()) break;
       Computation* body = fusion->fused_computation();
-      context.Passed(*fusion, "its body stands in its place");
+      context.Passed(*fusion, "{}", kept.reason());
       Unfuse(fusion);
       context.Count("defused");
       changed = true;

@@ -5,18 +5,30 @@
 //                                                       r = f32[4] exponential(n)
 //
 // Fusions of several outputs leave a tuple, which `tuple-simplifier` removes. The root takes over the
-// control edges of the fusion.
+// control edges of the fusion. With `target`, the name of a platform, fusions that its kernels take
+// (fusion_target.h) stay, once fusions inside them are gone.
 //
-// Requires: nothing.  Ensures: no fusion is left, no computation that only fusions called.
+// Requires: nothing.  Ensures: no fusion is left, or none that `target` does not take; no computation
+// that only fusions called.
 #pragma once
 
 #include "passes/pass.h"
 
 namespace hlo {
 
+struct DefuserOptions {
+  std::string target;  // empty: all fusions go
+  static auto Fields() { return std::tuple{Optional("target", &DefuserOptions::target)}; }
+};
+
 class Defuser final : public Pass {
  public:
+  using Options = DefuserOptions;
+  explicit Defuser(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
 };
 
 }  // namespace hlo

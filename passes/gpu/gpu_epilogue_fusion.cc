@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "lib/ir/dense_map.h"
-#include "passes/cpu/fusible.h"
 #include "passes/fusion/fuse.h"
+#include "passes/fusion/fusion_target.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo {
 namespace {
@@ -14,15 +15,10 @@ constexpr size_t kWindow = 4096;
 // An operand of as many times fewer elements than the result is computed inside.
 constexpr int64_t kSmallPart = 2;
 
-bool IsProduct(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kDot:
-    case Opcode::kScaledDot:
-    case Opcode::kConvolution:
-      return instruction.shape().IsArray() && !instruction.shape().has_dynamic_dims() &&
-             !instruction.HasSideEffect() && !instruction.has_control_edges();
-    default: return false;
-  }
+bool IsStaticProduct(const Instruction& instruction) {
+  return IsProduct(instruction.opcode()) && instruction.shape().IsArray() &&
+         !instruction.shape().has_dynamic_dims() && !instruction.HasSideEffect() &&
+         !instruction.has_control_edges();
 }
 
 class EpilogueFuser {
@@ -38,7 +34,7 @@ class EpilogueFuser {
   bool Run() {
     bool changed = false;
     for (size_t i = 0; i < order_.size(); ++i) {
-      if (order_[i]->is_dead() || !IsProduct(*order_[i])) continue;
+      if (order_[i]->is_dead() || !IsStaticProduct(*order_[i])) continue;
       const std::vector<Instruction*> group = GroupOf(i);
       if (group.size() < 2 || !context_.MayRewrite()) continue;
       MakeFusion(group);
@@ -81,13 +77,13 @@ class EpilogueFuser {
       const bool is_needed = next->has_uses() || next->is_root();  // the rest is for dce
       const bool joins = only_members && is_needed && MayJoin(*next, *order_[first]) &&
                          static_cast<int64_t>(members.size()) < options_.max_instructions &&
-                         costly + (cpu::IsCostly(*next) ? 1 : 0) <= options_.max_costly;
+                         costly + (IsCostly(*next) ? 1 : 0) <= options_.max_costly;
       state_[next] = {number, joins};
       if (!joins) {
         outside += own;
         continue;
       }
-      costly += cpu::IsCostly(*next) ? 1 : 0;
+      costly += IsCostly(*next) ? 1 : 0;
       members.push_back(next);
       open += Uses(*next);
       // All uses of the others are inside.
@@ -103,20 +99,19 @@ class EpilogueFuser {
   }
 
   static bool MayJoin(const Instruction& next, const Instruction& product) {
-    return cpu::IsFusible(next) && cpu::IsFusibleElementwise(next) &&
+    return IsFusible(next) && IsFusibleElementwise(next) &&
            next.shape().dims() == product.shape().dims() && !next.has_control_edges() &&
            !next.HasSideEffect();
   }
 
   // Computed inside: it costs less than the memory that it would take.
   static bool IsSmallWork(const Instruction& operand, const Instruction& product) {
-    if (!cpu::IsFusible(operand) || operand.has_control_edges() || operand.HasSideEffect())
-      return false;
+    if (!IsFusible(operand) || operand.has_control_edges() || operand.HasSideEffect()) return false;
     if (operand.opcode() == Opcode::kBroadcast || operand.opcode() == Opcode::kIota ||
         operand.opcode() == Opcode::kConstant)
       return true;
-    return (cpu::IsFusibleElementwise(operand) || operand.opcode() == Opcode::kReshape) &&
-           !cpu::IsCostly(operand) &&
+    return (IsFusibleElementwise(operand) || operand.opcode() == Opcode::kReshape) &&
+           !IsCostly(operand) &&
            operand.shape().element_count() <= product.shape().element_count() / kSmallPart;
   }
 

@@ -5,8 +5,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/reachability.h"
 #include "lib/ir/dense_map.h"
-#include "passes/cpu/fusible.h"
 #include "passes/fusion/fuse.h"
+#include "passes/fusion/fusion_target.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo {
 namespace {
@@ -14,12 +15,18 @@ namespace {
 constexpr int64_t kFewElements = 16;  // for one thread
 constexpr size_t kMostOperands = 32;
 
+bool HasKernel(const Instruction& instruction) {
+  if (!instruction.IsFusion()) return static_cast<bool>(IsKernelOp(instruction));
+  // A product has a kernel of its own.
+  return ProductOf(instruction) == nullptr && Takes(*FindFusionTarget("gpu"), instruction);
+}
+
 // The reduce that an instruction is, or ends with; null for others.
 const Instruction* ReduceOf(const Instruction& instruction) {
   const Instruction* const root =
       instruction.IsFusion() ? instruction.fused_computation()->root() : &instruction;
   if (root->opcode() != Opcode::kReduce || !root->shape().IsArray() ||
-      instruction.has_control_edges() || !cpu::IsKernel(instruction))
+      instruction.has_control_edges() || !HasKernel(instruction))
     return nullptr;
   int64_t elements = 1;
   for (const int64_t d : root->attrs<ReduceAttrs>().dimensions)
@@ -83,15 +90,14 @@ class Joiner {
 
   static bool IsLoop(const Instruction& instruction) {
     if (instruction.has_control_edges() || !instruction.shape().IsArray()) return false;
-    if (!instruction.IsFusion())
-      return cpu::IsFusibleElementwise(instruction) && cpu::IsFusible(instruction);
+    if (!instruction.IsFusion()) return IsFusibleElementwise(instruction) && IsFusible(instruction);
     for (const Instruction* i : instruction.fused_computation()->instructions()) {
       // What has a kernel of its own stays there.
       if (i->opcode() == Opcode::kReduce || i->opcode() == Opcode::kScatter ||
           i->opcode() == Opcode::kTranspose || i->opcode() == Opcode::kDynamicUpdateSlice)
         return false;
     }
-    return static_cast<bool>(cpu::IsKernel(instruction));
+    return HasKernel(instruction);
   }
 
   void TryAdd(Instruction* next, std::vector<Instruction*>& members) {

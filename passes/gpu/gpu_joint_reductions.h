@@ -6,7 +6,7 @@
 //
 // The array is read once, or not at all where it is made. Reductions belong together when they reduce
 // the same dimensions of arrays of the same dimensions, and none of them needs another's result.
-// Requires: reductions are the roots of their kernels (cpu-fusion{fuse_rows=false}). Ensures: joint
+// Requires: reductions are the roots of their kernels (gpu-fusion). Ensures: joint
 // fusions have a tuple for root. Left alone: reductions of few elements, which have a thread for each
 // result; those of several operands; control edges.
 #pragma once

@@ -10,7 +10,7 @@
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::cpu {
 namespace {
@@ -55,12 +55,6 @@ class CumulativeEmission {
       return none;
     };
     RETURN_IF_ERROR(emitter_.LoopBetween(nest, 0, lo, hi, {}, body).status());
-    // An element is read just before its own result is written.
-    for (int k = 0; k < static_cast<int>(count_); ++k) {
-      const ElementType from = instruction_.operand(k)->shape().element_type();
-      if (ByteSize(from) == ByteSize(ResultType(static_cast<size_t>(k))))
-        result_.in_place.push_back({k, k});
-    }
     return std::move(result_);
   }
 
@@ -143,6 +137,17 @@ class CumulativeEmission {
 };
 
 }  // namespace
+
+BufferPairs CumulativePairs(const Instruction& instruction) {
+  BufferPairs pairs;
+  for (int k = 0; k < instruction.operand_count() / 2; ++k) {
+    const Shape shape = instruction.shape();
+    const Shape result = shape.IsTuple() ? shape.element(k) : shape;
+    if (ByteSize(instruction.operand(k)->shape().element_type()) == ByteSize(result.element_type()))
+      pairs.push_back({k, k});
+  }
+  return pairs;
+}
 
 absl::StatusOr<KernelPlan> EmitCumulativeFamily(const Instruction& instruction,
                                                 const FamilyOptions& options) {

@@ -5,7 +5,7 @@
 
 #include "backends/cpu/families/fusion_emitter.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::cpu {
 
@@ -44,7 +44,6 @@ int FusionEmitter::ReduceDepth(const Instruction* instruction) {
 
 absl::StatusOr<Value> FusionEmitter::EmitElementwise(const Instruction* instruction,
                                                      const Index& index) {
-  RETURN_IF_ERROR(CheckElementTypes(*instruction));
   // Reductions first: on their way they keep rows of what other operands need.
   std::vector<int> order;
   for (int i = 0; i < instruction->operand_count(); ++i) order.push_back(i);

@@ -4,7 +4,7 @@
 
 #include "backends/cpu/families/fusion_emitter.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::cpu {
 

@@ -7,7 +7,7 @@
 
 #include "backends/cpu/families/fold.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::cpu {
 namespace {
@@ -18,22 +18,6 @@ constexpr int64_t kMostKept = 1 << 14;
 constexpr int64_t kMostWrittenOut = 8;
 
 }  // namespace
-
-void FusionEmitter::NoteRecomputation(const Index& index, int depth) {
-  int64_t factor = 1;
-  for (const auto& nest : nests_) {
-    for (const Group& group : nest->groups) {
-      if (group.depth < 0 || group.depth > depth) continue;
-      bool used = false;
-      for (size_t d = group.first; d <= group.last; ++d) {
-        for (const Affine& affine : index)
-          used = used || affine.CoefficientOf(nest->variables[d]) != 0;
-      }
-      if (!used) factor *= group.size;
-    }
-  }
-  recomputation_ = std::max(recomputation_, factor);
-}
 
 // ---- rows kept in scratch memory ----
 
@@ -226,7 +210,6 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
     KeepLanesForRows(index);
 
   const int depth = DepthOf(index);
-  NoteRecomputation(index, depth);
   const tile::Builder::At at(b_, r.varies ? b_.depth() : depth);
   if (b_.depth() == 0) has_outer_reduce_ = true;
   const int outer_lanes = lanes_;

@@ -5,7 +5,7 @@
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::cpu {
 
@@ -102,8 +102,17 @@ double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
   return cost + static_cast<double>(traffic) * 0.04;
 }
 
+BufferPairs InPlacePairs(const Instruction& fusion) {
+  BufferPairs pairs = WantsToShare(fusion);
+  if (RootOf(fusion)->opcode() == Opcode::kScatter) return pairs;
+  if (CumulativeWindowOf(fusion)) return CumulativePairs(fusion);
+  const BufferPairs same = SamePlacePairs(fusion);
+  pairs.insert(pairs.end(), same.begin(), same.end());
+  return pairs;
+}
+
 absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOptions& options) {
-  if (const Decision decision = IsKernel(fusion); !decision) {
+  if (const Decision decision = fusion.IsFusion() ? Yes() : IsKernelOp(fusion); !decision) {
     return Unsupported(fusion.loc(), "platform `cpu` cannot run `{}` yet: {}", fusion.name(),
                        decision.reason());
   }

@@ -20,7 +20,7 @@ namespace hlo::cpu {
 
 struct FamilyOptions {
   int vector_bytes = 32;
-  // Pairs that do share a buffer. Only pairs of KernelPlan::in_place, or WantsToShare().
+  // Pairs that do share a buffer. Only pairs of InPlacePairs().
   BufferPairs shared;
 };
 
@@ -29,10 +29,12 @@ struct KernelPlan {
   const char* family = "loop";
   int64_t task_count = 1;
   double cost_ns_per_task = 0;  // an estimate, one core
-  BufferPairs in_place;         // may share a buffer
 };
 
 absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOptions& options);
+
+// Operands and results of a kernel that may share a buffer.
+BufferPairs InPlacePairs(const Instruction& fusion);
 
 // The comparator of a sort (its region is one of scalars): buffers of one element each, both sides of
 // operand 0, both sides of operand 1, …, and the pred.

@@ -338,7 +338,6 @@ Value FusionEmitter::InBounds(int buffer, const Affine& affine, Value index) {
 }
 
 Value FusionEmitter::LoadElement(int buffer, const Affine& affine) {
-  reads_.push_back({buffer, affine});
   const Address address = ToAddress(affine);
   if (address.lanes == 1) return b_.Load(buffer, InBounds(buffer, affine, address.base));
   if (mask_ != tile::kNoValue) {

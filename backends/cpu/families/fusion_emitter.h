@@ -105,16 +105,8 @@ class FusionEmitter {
   // The value of `affine` in every lane.
   Value ToValue(const Affine& affine);
 
-  // Facts about the emission, for the plan's cost and for in-place buffers.
-  struct BufferRead {
-    int buffer = 0;
-    Affine address;
-  };
-  const std::vector<BufferRead>& reads() const { return reads_; }
   // A reduce runs outside all loops: the kernel must be one task.
   bool has_outer_reduce() const { return has_outer_reduce_; }
-  // How often the most repeated reduce is computed again by a loop its index does not depend on.
-  int64_t recomputation() const { return recomputation_; }
 
   tile::Builder& builder() { return b_; }
   LoopPlan& plan() { return plan_; }
@@ -199,7 +191,6 @@ class FusionEmitter {
   absl::StatusOr<Values> ReduceLoop(Reduction& r, Values initial);
   absl::StatusOr<Values> CombineLevels(const Fold& fold, const Values& carried, size_t levels,
                                        Values initial);
-  void NoteRecomputation(const Index& index, int depth);
 
   uint64_t HashOf(const Instruction* instruction, int result, const Index& index) const;
   // Costly elements of a row that are wanted again after the reduction that computes them are kept
@@ -241,12 +232,10 @@ class FusionEmitter {
   Value mask_ = tile::kNoValue;  // lanes whose loads must not touch memory, when conditional
   uint64_t last_epoch_ = 0;
   bool has_outer_reduce_ = false;
-  int64_t recomputation_ = 1;
   std::vector<Variable> variables_;
   std::vector<std::unique_ptr<ActiveNest>> nests_;  // by number
   absl::flat_hash_map<const Instruction*, int> buffers_;
   absl::flat_hash_map<uint64_t, std::vector<Memo>> memo_;
-  std::vector<BufferRead> reads_;
   absl::flat_hash_map<const Instruction*, int> constant_buffers_;
   struct TransposedTile {
     int buffer;

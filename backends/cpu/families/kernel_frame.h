@@ -24,6 +24,8 @@ absl::StatusOr<KernelPlan> EmitScatterFamily(const Instruction& fusion,
                                              const FamilyOptions& options);
 absl::StatusOr<KernelPlan> EmitCumulativeFamily(const Instruction& instruction,
                                                 const FamilyOptions& options);
+// Of the cumulative family: it reads an element just before it writes its own result.
+BufferPairs CumulativePairs(const Instruction& instruction);
 
 // Corrections of a plan after which something is wrong with it; a dozen is usual.
 inline constexpr int kMostTrials = 40;

@@ -10,7 +10,7 @@
 
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::cpu {
 namespace {
@@ -35,19 +35,15 @@ class LoopEmission {
       return std::move(result_);
     }
     RETURN_IF_ERROR(EmitTasks());
-    if (emitter_.recomputation() > 1 && !plan_.changed) {
-      return Unsupported(fusion_.loc(), "a reduce inside `{}` would be computed {} times",
-                         fusion_.name(), emitter_.recomputation());
-    }
     if (emitter_.has_outer_reduce() && !plan_.serial) plan_.serial = plan_.changed = true;
-    FindInPlace();
     result_.cost_ns_per_task =
         CostInNs(fusion_, options_) / static_cast<double>(std::max<int64_t>(1, result_.task_count));
     return std::move(result_);
   }
 
  private:
-  // The largest output gives the loops. Others have as many elements, or are one per row of it.
+  // The largest output gives the loops. Others have as many elements, or are one per row of it
+  // (fusion_target.h).
   absl::Status ArrangeOutputs() {
     const KernelOutput& first = frame_.outputs[0];
     if (first.instruction->opcode() == Opcode::kDynamicUpdateSlice &&
@@ -66,11 +62,6 @@ class LoopEmission {
       if (output.shape.element_count() == largest->shape.element_count()) {
         main_.push_back(&output);
         continue;
-      }
-      const auto own = output.shape.dims();
-      if (own.size() > dims.size() || !std::equal(own.begin(), own.end(), dims.begin())) {
-        return Unsupported(fusion_.loc(), "the outputs {} and {} of `{}` have no common loops",
-                           output.shape, largest->shape, fusion_.name());
       }
       rows_.push_back(&output);
     }
@@ -276,28 +267,7 @@ class LoopEmission {
     const FusionEmitter::Address address = emitter_.ToAddress(linear);
     for (size_t i = 0; i < main_.size(); ++i)
       b_.Store(main_[i]->buffer, address.base, values[i], address.step);
-    linear_ = linear;
     return carried;
-  }
-
-  void FindInPlace() {
-    if (whole_) return;
-    for (int operand = 0; operand < frame_.operand_buffers; ++operand) {
-      bool read = false, same = true;
-      for (const auto& access : emitter_.reads()) {
-        if (access.buffer != operand) continue;
-        read = true;
-        same = same && access.address == linear_;
-      }
-      if (!read || !same) continue;
-      const tile::Buffer& in = result_.kernel.buffers[static_cast<size_t>(operand)];
-      for (const KernelOutput* output : main_) {
-        const tile::Buffer& out = result_.kernel.buffers[static_cast<size_t>(output->buffer)];
-        if (in.elements == out.elements && ByteSize(in.type) == ByteSize(out.type)) {
-          result_.in_place.push_back({operand, output->buffer - frame_.operand_buffers});
-        }
-      }
-    }
   }
 
   const Instruction& fusion_;
@@ -314,7 +284,6 @@ class LoopEmission {
   KernelOutput update_;         // in-place dynamic-update-slice: the window,
   std::optional<Shape> whole_;  // the array it lies in,
   Index window_start_;          // and where
-  Affine linear_;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::cpu {
 namespace {

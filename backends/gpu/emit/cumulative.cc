@@ -8,7 +8,7 @@
 #include "backends/gpu/emit/reducer.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::gpu {
 namespace {
@@ -156,7 +156,7 @@ class CumulativeEmission {
 absl::StatusOr<bool> EmitCumulative(const Instruction& fusion, const Frame& frame,
                                     KernelPlan& plan) {
   const Instruction& window = *RootOf(fusion);
-  const std::optional<CumulativeWindow> cumulative = cpu::CumulativeWindowOf(window);
+  const std::optional<CumulativeWindow> cumulative = CumulativeWindowOf(window);
   if (!cumulative.has_value() || window.operand(0)->shape().element_count() == 0) return false;
   plan.family = "cumulative";
   RETURN_IF_ERROR(CumulativeEmission(window, *cumulative, frame).Emit(plan));

@@ -1,47 +1,8 @@
 #include "backends/gpu/emit/epilogue.h"
 
-#include "absl/container/flat_hash_map.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
 
 namespace hlo::gpu {
-namespace {
-
-bool IsProductOpcode(Opcode opcode) {
-  return opcode == Opcode::kDot || opcode == Opcode::kScaledDot || opcode == Opcode::kConvolution;
-}
-
-}  // namespace
-
-const Instruction* ProductOf(const Instruction& fusion) {
-  if (!fusion.IsFusion()) return IsProductOpcode(fusion.opcode()) ? &fusion : nullptr;
-  const Instruction* product = nullptr;
-  for (const Instruction* i : fusion.fused_computation()->instructions()) {
-    if (!IsProductOpcode(i->opcode())) continue;
-    if (product != nullptr) return nullptr;
-    product = i;
-  }
-  return product;
-}
-
-Decision CanFollow(const Instruction& fusion, const Instruction& product) {
-  const Computation& body = *fusion.fused_computation();
-  if (!body.root()->shape().IsArray() || body.root()->shape().dims() != product.shape().dims())
-    return No("its result has not the product's dimensions");
-  absl::flat_hash_map<const Instruction*, bool> depends;  // on the product; looked up only
-  depends[&product] = true;
-  for (const Instruction* i : body.PostOrder()) {
-    if (i == &product || i->opcode() == Opcode::kParameter) continue;
-    bool after = false;
-    for (const Instruction* operand : i->operands()) after = after || depends[operand];
-    depends[i] = after;
-    if (after && (!cpu::IsFusibleElementwise(*i) || i->shape().dims() != product.shape().dims()))
-      return No("`{}` after the product is not elementwise", i->name());
-    if (const Decision kernel = cpu::IsKernel(*i); !kernel) return kernel;
-  }
-  return depends[body.root()] ? Yes() : No("its result does not depend on the product");
-}
-
 absl::Status Epilogue::Store(FusedEmitter& emitter, llvm::Value* linear,
                              absl::Span<const Emitted> values) const {
   KernelBuilder& k = emitter.kernel();

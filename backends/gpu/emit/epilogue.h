@@ -9,11 +9,6 @@
 
 namespace hlo::gpu {
 
-// The dot, scaled-dot or convolution of a fusion; null where there is none, or more than one.
-const Instruction* ProductOf(const Instruction& fusion);
-// Whether all between the product and the fusion's root is elementwise.
-Decision CanFollow(const Instruction& fusion, const Instruction& product);
-
 class Epilogue final {
  public:
   Epilogue(const Instruction& product, const Frame& frame) : product_(product), frame_(frame) {}

@@ -6,23 +6,11 @@
 #include "backends/gpu/emit/frame.h"
 #include "lib/eval/contraction.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/fusion_target.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::gpu {
 namespace {
-
-// Everything that `value` leads to inside its computation is elementwise on arrays of `dims`.
-bool IsElementwiseChain(const Instruction& value, absl::Span<const int64_t> dims) {
-  std::vector<const Instruction*> found = {&value};
-  for (size_t next = 0; next < found.size(); ++next) {
-    for (const Use& use : found[next]->uses()) {
-      if (use.user->opcode() == Opcode::kTuple) continue;
-      if (!cpu::IsFusibleElementwise(*use.user) || use.user->shape().dims() != dims) return false;
-      if (std::find(found.begin(), found.end(), use.user) == found.end()) found.push_back(use.user);
-    }
-  }
-  return true;
-}
 
 // All outputs come from one kernel that computes each element on its own.
 bool IsOneLoop(const Frame& frame) {
@@ -54,11 +42,9 @@ Decision SumsInOneKind(const Instruction& product) {
 Decision IsKernel(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kFusion:
-      if (const Instruction* product = ProductOf(instruction); product != nullptr) {
-        const Decision kernel = IsKernel(*product);
-        return kernel ? CanFollow(instruction, *product) : kernel;
-      }
-      return cpu::IsKernel(instruction);
+      // Passes decided what is in it (fusion_target.h), but for what only some products can be.
+      if (const Instruction* product = ProductOf(instruction)) return IsKernel(*product);
+      return Yes();
     case Opcode::kDot:
       for (const Instruction* operand : instruction.operands()) {
         if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
@@ -78,7 +64,7 @@ Decision IsKernel(const Instruction& instruction) {
       if (instruction.shape().has_dynamic_dims()) return No("the result has dynamic dimensions");
       return SumsInOneKind(instruction);
     case Opcode::kSort:
-      if (!cpu::IsScalarRegion(*instruction.to_apply()))
+      if (!IsScalarRegion(*instruction.to_apply()))
         return No("the comparator is more than scalar arithmetic");
       for (const Instruction* operand : instruction.operands()) {
         if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
@@ -92,7 +78,7 @@ Decision IsKernel(const Instruction& instruction) {
                BitWidth(type) >= 8;
       };
       if (has_pieces(operand) && has_pieces(instruction.shape())) return Yes();
-      return cpu::IsKernel(instruction);
+      return IsKernelOp(instruction);
     }
     case Opcode::kTopK:
       return IsComplex(instruction.operand(0)->shape().element_type()) ||
@@ -114,7 +100,7 @@ Decision IsKernel(const Instruction& instruction) {
                  : Yes();
     default:
       return HasTrait(instruction.opcode(), kCollective) ? CanRunAlone(instruction)
-                                                         : cpu::IsKernel(instruction);
+                                                         : IsKernelOp(instruction);
   }
 }
 
@@ -130,28 +116,12 @@ int LateIntegers(PlanStep::Late late) {
 }
 
 BufferPairs InPlacePairs(const Instruction& instruction) {
-  BufferPairs pairs = WantsToShare(instruction);
-  if (!pairs.empty()) return pairs;
-  const bool is_loop = instruction.IsFusion() || cpu::IsFusibleElementwise(instruction);
+  if (BufferPairs pairs = WantsToShare(instruction); !pairs.empty()) return pairs;
+  const bool is_loop = instruction.IsFusion() || IsFusibleElementwise(instruction);
   if (!is_loop) return {};
   const absl::StatusOr<Frame> frame = MakeFrame(instruction, {});
   if (!frame.ok() || !IsOneLoop(*frame)) return {};
-  for (const auto& [value, buffer] : frame->bindings) {
-    if (!value->shape().IsArray()) continue;
-    const absl::Span<const int64_t> dims = value->shape().dims();
-    if (instruction.IsFusion()) {
-      if (!IsElementwiseChain(*value, dims)) continue;
-    } else if (dims != instruction.shape().dims()) {
-      continue;
-    }
-    for (size_t o = 0; o < frame->outputs.size(); ++o) {
-      const KernelOutput& output = frame->outputs[o];
-      if (output.shape.dims() == dims &&
-          ByteSize(output.shape.element_type()) == ByteSize(value->shape().element_type()))
-        pairs.push_back({buffer, static_cast<int>(o)});
-    }
-  }
-  return pairs;
+  return SamePlacePairs(instruction);
 }
 
 // dynamic-update-slice into its operand's buffer: only the update's elements are written.

@@ -5,7 +5,7 @@
 
 #include "backends/gpu/emit/reducer.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::gpu {
 
@@ -61,7 +61,7 @@ absl::StatusOr<Emitted> FusedEmitter::EmitUncached(const Instruction* i, const A
                                                    int result) {
   if (const auto it = buffers_.find(i); it != buffers_.end())
     return LoadElement(it->second + result, index);
-  if (cpu::IsFusibleElementwise(*i)) return EmitElementwise(i, index);
+  if (IsFusibleElementwise(*i)) return EmitElementwise(i, index);
   if (i->opcode() == Opcode::kReduce) return EmitReduce(i, index, result);
   if (i->opcode() == Opcode::kReduceWindow) return EmitReduceWindow(i, index, result);
   if (const auto rule = Movement<FusedEmitter>::RuleOf(i->opcode())) return rule(*this, *i, index);
@@ -142,7 +142,7 @@ absl::StatusOr<EmittedList> FusedEmitter::EmitRegion(const Computation& computat
     } else if (op == Opcode::kCall || op == Opcode::kMap || op == Opcode::kFusion) {
       ASSIGN_OR_RETURN(const EmittedList results, EmitRegion(*i->call(0), operands));
       result = results[0];
-    } else if (cpu::IsFusibleElementwise(*i)) {
+    } else if (IsFusibleElementwise(*i)) {
       ASSIGN_OR_RETURN(result, ApplyElementwise(i, operands));
     } else {
       return Unsupported(i->loc(), "platform `gpu` cannot run `{}` inside a scalar computation yet",

@@ -5,7 +5,7 @@
 #include "backends/gpu/emit/frame.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::gpu {
 namespace {
@@ -19,7 +19,7 @@ int LanesFor(const Frame& frame, absl::Span<const KernelOutput> outputs) {
   // Code is written once per element: not too much of it.
   int weight = 0;
   for (const Instruction* i : frame.body) {
-    weight += cpu::IsCostly(*i) ? 16 : 1;
+    weight += IsCostly(*i) ? 16 : 1;
     if (i->opcode() == Opcode::kReduce || i->opcode() == Opcode::kReduceWindow) weight += 128;
   }
   while (lanes > 1 && lanes * weight > 256) lanes /= 2;

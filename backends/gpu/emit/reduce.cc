@@ -14,7 +14,7 @@
 #include "backends/gpu/emit/reducer.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::gpu {
 namespace {
@@ -143,7 +143,7 @@ class ReduceEmission {
     }
     // Code is written once per lane: not too much of it.
     int weight = 0;
-    for (const Instruction* i : frame_.body) weight += cpu::IsCostly(*i) ? 16 : 1;
+    for (const Instruction* i : frame_.body) weight += IsCostly(*i) ? 16 : 1;
     constexpr int kMostLanes = 8, kMostCode = 256;
     int lanes = std::clamp(16 / widest, 1, kMostLanes);
     while (lanes > 1 &&
@@ -443,7 +443,7 @@ class ReduceGrouping {
         continue;
       }
       if (!Reduces(*i)) continue;
-      if (!cpu::IsFusibleElementwise(*i) ||
+      if (!IsFusibleElementwise(*i) ||
           i->shape().dims() != KeptDims(group.reduces[0]->operand(0)->shape().dims(),
                                         group.reduces[0]->attrs<ReduceAttrs>().dimensions))
         return false;

@@ -4,7 +4,7 @@
 
 #include "backends/gpu/emit/frame.h"
 #include "lib/support/status.h"
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo::gpu {
 namespace {
@@ -25,7 +25,7 @@ Decision WorksByElement(const Computation& computation, absl::Span<const int64_t
     const bool is_given = i->opcode() == Opcode::kParameter ||
                           (i->opcode() == Opcode::kConstant && i->shape().rank() == 0);
     const bool spreads = i->opcode() == Opcode::kBroadcast && i->operand(0)->shape().rank() == 0;
-    if (!is_given && !spreads && !cpu::IsFusibleElementwise(*i))
+    if (!is_given && !spreads && !IsFusibleElementwise(*i))
       return No("`{}` in its computation is more than elementwise", i->name());
   }
   return Yes();

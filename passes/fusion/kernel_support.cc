@@ -1,14 +1,13 @@
-#include "passes/cpu/fusible.h"
+#include "passes/fusion/kernel_support.h"
 
 #include <algorithm>
 
 #include "lib/analysis/region.h"
 #include "lib/eval/scalar_ops.h"
 #include "lib/ir/computation.h"
-#include "lib/support/status.h"
 #include "lib/types/memory_order.h"
 
-namespace hlo::cpu {
+namespace hlo {
 namespace {
 
 bool IsArithmetic(Opcode op, ElementType type, int arity) {
@@ -25,16 +24,67 @@ bool IsArithmetic(Opcode op, ElementType type, int arity) {
   return (arity == 1 && scalar::IsComplexUnary(op)) || (arity == 2 && scalar::IsComplexBinary(op));
 }
 
-// The starts of a dynamic slice or update are one array (dynamic-index-splitter takes it apart).
-bool HasStartVector(const Instruction& instruction) {
-  const int first = instruction.opcode() == Opcode::kDynamicSlice         ? 1
-                    : instruction.opcode() == Opcode::kDynamicUpdateSlice ? 2
-                                                                          : 0;
-  return first > 0 && first < instruction.operand_count() &&
-         instruction.operand(first)->shape().rank() > 0;
+template <size_t n>
+bool Has(const Opcode (&opcodes)[n], Opcode opcode) {
+  return std::find(std::begin(opcodes), std::end(opcodes), opcode) != std::end(opcodes);
 }
 
 bool IsArrayOf(const Instruction& instruction) { return instruction.shape().IsArray(); }
+
+// ---- what kernels hold besides elementwise instructions ----
+
+bool IsAny(const Instruction&) { return true; }
+
+// The starts of a dynamic slice or update are scalars (dynamic-index-splitter makes them so).
+bool HasScalarStarts(const Instruction& instruction) {
+  const int first = instruction.opcode() == Opcode::kDynamicSlice ? 1 : 2;
+  return first >= instruction.operand_count() || instruction.operand(first)->shape().rank() == 0;
+}
+
+bool KeepsElements(const Instruction& bitcast) {
+  const Shape from = bitcast.operand(0)->shape();
+  return bitcast.shape().element_type() == from.element_type() &&
+         KeepsRowMajorOrder(from, bitcast.shape());
+}
+
+bool HasScalarRegion(const Instruction& instruction) {
+  return IsScalarRegion(*instruction.to_apply());
+}
+
+struct KernelOp {
+  Opcode opcode;
+  KernelPlace place;
+  bool moves;  // gives elements of its operands, at other places
+  bool (*is_supported)(const Instruction&);
+};
+
+constexpr KernelOp kKernelOps[] = {
+    {Opcode::kBroadcast, KernelPlace::kAnywhere, true, IsAny},
+    {Opcode::kReshape, KernelPlace::kAnywhere, true, IsAny},
+    {Opcode::kBitcast, KernelPlace::kAnywhere, true, KeepsElements},
+    {Opcode::kTranspose, KernelPlace::kAnywhere, true, IsAny},
+    {Opcode::kSlice, KernelPlace::kAnywhere, true, IsAny},
+    {Opcode::kPad, KernelPlace::kAnywhere, true, IsAny},
+    {Opcode::kReverse, KernelPlace::kAnywhere, true, IsAny},
+    {Opcode::kConcatenate, KernelPlace::kAnywhere, true, IsAny},
+    {Opcode::kIota, KernelPlace::kAnywhere, true, IsAny},
+    {Opcode::kConstant, KernelPlace::kAnywhere, true, IsAny},
+    {Opcode::kGather, KernelPlace::kAnywhere, true, IsAny},
+    {Opcode::kDynamicSlice, KernelPlace::kAnywhere, true, HasScalarStarts},
+    // Inside a kernel it copies its whole operand.
+    {Opcode::kDynamicUpdateSlice, KernelPlace::kAnywhere, true, HasScalarStarts},
+    {Opcode::kReduce, KernelPlace::kAnywhere, false, HasScalarRegion},
+    {Opcode::kScatter, KernelPlace::kRoot, false, HasScalarRegion},
+    {Opcode::kMap, KernelPlace::kAlone, false, HasScalarRegion},
+    {Opcode::kReduceWindow, KernelPlace::kAlone, false, HasScalarRegion},
+};
+
+const KernelOp* KernelOpOf(Opcode opcode) {
+  const auto* const row =
+      std::find_if(std::begin(kKernelOps), std::end(kKernelOps),
+                   [opcode](const KernelOp& op) { return op.opcode == opcode; });
+  return row == std::end(kKernelOps) ? nullptr : row;
+}
 
 }  // namespace
 
@@ -70,18 +120,13 @@ bool IsFusibleElementwise(const Instruction& instruction) {
 
 bool IsFusibleMovement(const Instruction& instruction) {
   if (!IsArrayOf(instruction) || instruction.shape().has_dynamic_dims()) return false;
-  if (HasStartVector(instruction)) return false;
-  constexpr Opcode kMovements[] = {
-      Opcode::kBroadcast,    Opcode::kReshape, Opcode::kTranspose,   Opcode::kSlice,
-      Opcode::kPad,          Opcode::kReverse, Opcode::kConcatenate, Opcode::kIota,
-      Opcode::kDynamicSlice, Opcode::kGather,  Opcode::kConstant,    Opcode::kDynamicUpdateSlice};
-  if (std::find(std::begin(kMovements), std::end(kMovements), instruction.opcode()) !=
-      std::end(kMovements))
-    return true;
-  if (instruction.opcode() != Opcode::kBitcast) return false;
-  const Shape from = instruction.operand(0)->shape();
-  return instruction.shape().element_type() == from.element_type() &&
-         KeepsRowMajorOrder(from, instruction.shape());
+  const KernelOp* const op = KernelOpOf(instruction.opcode());
+  return op != nullptr && op->moves && op->is_supported(instruction);
+}
+
+KernelPlace KernelPlaceOf(Opcode opcode) {
+  if (const KernelOp* const op = KernelOpOf(opcode)) return op->place;
+  return IsElementwise(opcode) ? KernelPlace::kAnywhere : KernelPlace::kNone;
 }
 
 bool IsScalarRegion(const Computation& computation) {
@@ -95,24 +140,6 @@ bool IsScalarRegion(const Computation& computation) {
         (i->opcode() == Opcode::kCall || i->opcode() == Opcode::kMap || i->IsFusion()) &&
         IsScalarRegion(*i->call(0));
     if (!is_simple && !is_call && !IsFusibleElementwise(*i)) return false;
-  }
-  return true;
-}
-
-bool IsFusibleReduce(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kReduce && IsScalarRegion(*instruction.to_apply());
-}
-
-bool IsRowReduce(const Instruction& instruction) {
-  if (instruction.opcode() != Opcode::kReduce) return false;
-  const DimVec& dims = instruction.attrs<ReduceAttrs>().dimensions;
-  const int rank = instruction.operand(0)->shape().rank();
-  // Every dimension from the first reduced one on is reduced, or has size 1.
-  bool seen = false;
-  for (int d = 0; d < rank; ++d) {
-    const bool reduced = std::find(dims.begin(), dims.end(), d) != dims.end();
-    if (seen && !reduced && instruction.operand(0)->shape().dim(d) != 1) return false;
-    seen = seen || (reduced && instruction.operand(0)->shape().dim(d) != 1);
   }
   return true;
 }
@@ -135,99 +162,67 @@ std::optional<CumulativeWindow> CumulativeWindowOf(const Instruction& instructio
   return keeps_order || CombinerOpcode(*instruction.to_apply()) ? window : std::nullopt;
 }
 
-bool IsFusibleScatter(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kScatter && IsScalarRegion(*instruction.to_apply());
-}
-
-Decision IsKernel(const Instruction& instruction) {
-  if (instruction.IsFusion()) {
-    for (const Instruction* i : instruction.fused_computation()->instructions()) {
-      if (i->opcode() == Opcode::kParameter || i->opcode() == Opcode::kTuple ||
-          i->opcode() == Opcode::kGetTupleElement)
-        continue;
-      if (i->IsFusion()) return No("`{}` is a fusion inside a fusion", i->name());
-      if (i->opcode() == Opcode::kScatter && !i->is_root())
-        return No("scatter `{}` is not the root", i->name());
-      if (Decision inner = IsKernel(*i); !inner) return inner;
-    }
-    return Yes();
-  }
+Decision IsKernelOp(const Instruction& instruction) {
   for (const Instruction* operand : instruction.operands()) {
     if (!operand->shape().IsArray() || operand->shape().has_dynamic_dims())
       return No("operand `{}` is no static array", operand->name());
   }
   if (instruction.shape().has_dynamic_dims()) return No("the result has dynamic dimensions");
-  if (IsFusibleElementwise(instruction) || IsFusibleMovement(instruction) ||
-      IsFusibleReduce(instruction) || IsFusibleScatter(instruction))
-    return Yes();
-  const bool has_region =
-      instruction.opcode() == Opcode::kMap || instruction.opcode() == Opcode::kReduceWindow;
-  if (has_region && IsScalarRegion(*instruction.to_apply())) return Yes();
+  if (IsFusibleElementwise(instruction) || IsFusibleMovement(instruction)) return Yes();
+  const KernelOp* const op = KernelOpOf(instruction.opcode());
+  if (op != nullptr && !op->moves && op->is_supported(instruction)) return Yes();
   return No("no kernel family takes `{}`", instruction.opcode_text());
 }
 
 Decision IsFusible(const Instruction& instruction) {
-  constexpr Opcode kAlone[] = {Opcode::kFusion, Opcode::kScatter, Opcode::kMap,
-                               Opcode::kReduceWindow};
-  if (std::find(std::begin(kAlone), std::end(kAlone), instruction.opcode()) != std::end(kAlone))
+  const KernelPlace place = KernelPlaceOf(instruction.opcode());
+  if (instruction.IsFusion() || place == KernelPlace::kRoot || place == KernelPlace::kAlone)
     return No("`{}` is a kernel of its own", instruction.opcode_text());
   if (instruction.opcode() == Opcode::kOptimizationBarrier)
     return No("an optimization barrier keeps its operands apart from its users");
   if (instruction.opcode() == Opcode::kConstant &&
       (instruction.shape().element_count() != 1 || instruction.literal().is_elided()))
     return No("a constant array is a buffer");
-  return IsKernel(instruction);
+  return IsKernelOp(instruction);
 }
 
 bool IsCheapToRepeat(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kBroadcast:
-    case Opcode::kIota:
-    case Opcode::kReshape:
-    case Opcode::kSlice: return true;
-    case Opcode::kConstant: return instruction.shape().element_count() == 1;
-    default: return false;
-  }
+  constexpr Opcode kCheap[] = {Opcode::kBroadcast, Opcode::kIota, Opcode::kReshape, Opcode::kSlice};
+  return instruction.opcode() == Opcode::kConstant ? instruction.shape().element_count() == 1
+                                                   : Has(kCheap, instruction.opcode());
 }
 
 bool IsExpensive(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-    case Opcode::kNot:
-    case Opcode::kNegate:
-    case Opcode::kAbs:
-    case Opcode::kSelect:
-    case Opcode::kCompare:
-    case Opcode::kClamp:
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-    case Opcode::kReal:
-    case Opcode::kImag:
-    case Opcode::kComplex:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kFloor:
-    case Opcode::kCeil:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kSign:
-    case Opcode::kIsFinite:
-    case Opcode::kBitcastConvert: return IsComplex(instruction.shape().element_type());
-    default: return IsElementwise(instruction.opcode());
-  }
+  constexpr Opcode kFew[] = {Opcode::kAdd,
+                             Opcode::kSubtract,
+                             Opcode::kMultiply,
+                             Opcode::kMaximum,
+                             Opcode::kMinimum,
+                             Opcode::kAnd,
+                             Opcode::kOr,
+                             Opcode::kXor,
+                             Opcode::kNot,
+                             Opcode::kNegate,
+                             Opcode::kAbs,
+                             Opcode::kSelect,
+                             Opcode::kCompare,
+                             Opcode::kClamp,
+                             Opcode::kConvert,
+                             Opcode::kCopy,
+                             Opcode::kReal,
+                             Opcode::kImag,
+                             Opcode::kComplex,
+                             Opcode::kShiftLeft,
+                             Opcode::kFloor,
+                             Opcode::kCeil,
+                             Opcode::kSign,
+                             Opcode::kRoundNearestEven,
+                             Opcode::kIsFinite,
+                             Opcode::kBitcastConvert,
+                             Opcode::kShiftRightLogical,
+                             Opcode::kShiftRightArithmetic};
+  if (Has(kFew, instruction.opcode())) return IsComplex(instruction.shape().element_type());
+  return IsElementwise(instruction.opcode());
 }
 
-absl::Status CheckElementTypes(const Instruction& instruction) {
-  if (IsFusibleElementwise(instruction)) return absl::OkStatus();
-  return Unsupported(instruction.loc(), "platform `cpu` cannot run `{}` of {} yet",
-                     instruction.opcode_text(), instruction.operand(0)->shape());
-}
-
-}  // namespace hlo::cpu
+}  // namespace hlo

@@ -1,4 +1,4 @@
-#include "passes/cpu/cpu_fusion.h"
+#include "passes/fusion/kernel_fusion.h"
 
 #include <algorithm>
 
@@ -6,16 +6,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
 #include "lib/ir/dense_map.h"
-#include "passes/cpu/fusible.h"
 #include "passes/fusion/fuse.h"
+#include "passes/fusion/kernel_support.h"
 
 namespace hlo {
 namespace {
 
 constexpr int64_t kMaxRow = 1 << 16;      // elements of a row that stays in cache
 constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do not matter
-constexpr int kMaxOperands = 48;
-constexpr size_t kMaxOutputs = 8;
 constexpr size_t kMaxReaders = 8;
 constexpr int kMaxSearch = 512;  // instructions looked at to see whether one group needs another
 
@@ -37,7 +35,7 @@ bool IsPlainMember(const Instruction& instruction, Shape shape) {
   if (!instruction.shape().IsArray() || !shape.IsArray()) return false;
   if (instruction.opcode() == Opcode::kReduce) return false;
   if (instruction.shape().element_count() == 1) return true;
-  return cpu::IsFusibleElementwise(instruction) && SameDimensions(instruction.shape(), shape);
+  return IsFusibleElementwise(instruction) && SameDimensions(instruction.shape(), shape);
 }
 
 // Whether `reduce` takes whole trailing dimensions: rows of its operand.
@@ -81,8 +79,10 @@ bool MovesMinorDimension(const Instruction& transpose) {
 
 class Fuser {
  public:
-  Fuser(Computation& computation, const CpuFusionOptions& options, PassContext& context)
+  Fuser(Computation& computation, const FusionTarget& target, const KernelFusionOptions& options,
+        PassContext& context)
       : computation_(computation),
+        target_(target),
         options_(options),
         context_(context),
         group_of_(computation.module().id_limit(), -1) {}
@@ -90,7 +90,7 @@ class Fuser {
   bool Run() {
     const std::vector<Instruction*> order = computation_.SequenceOrPostOrder();
     for (size_t i = order.size(); i-- > 0;) Place(order[i]);
-    if (options_.several_outputs) JoinReductions();
+    if (target_.max_outputs > 1) JoinReductions();
     bool changed = false;
     for (const Group& group : groups_) {
       if (group.members.empty()) continue;  // merged into another
@@ -105,11 +105,10 @@ class Fuser {
  private:
   // Puts `instruction` into the group of its users, or starts one.
   void Place(Instruction* instruction) {
-    if (!cpu::IsFusible(*instruction) || instruction->HasSideEffect() ||
+    if (!IsFusible(*instruction) || instruction->HasSideEffect() ||
         instruction->has_control_edges() || !(instruction->has_uses() || instruction->is_root()))
       return;
-    if (cpu::IsCheapToRepeat(*instruction) && !instruction->is_root() &&
-        AllUsersFusible(*instruction)) {
+    if (IsCheapToRepeat(*instruction) && !instruction->is_root() && AllUsersFusible(*instruction)) {
       copied_[instruction] = true;
       return;  // copied into its users' kernels
     }
@@ -118,7 +117,7 @@ class Fuser {
       Join(instruction, target);
       return;
     }
-    if (options_.several_outputs && JoinAsOutput(instruction)) return;
+    if (target_.max_outputs > 1 && JoinAsOutput(instruction)) return;
     // Names for values that own no memory, and constants, are no kernels of their own.
     if (IsAliasWhenDense(*instruction) || instruction->IsConstant()) return;
     group_of_[instruction] = static_cast<int>(groups_.size());
@@ -140,7 +139,7 @@ class Fuser {
   // Puts an elementwise instruction that several kernels read, or others besides one, into these
   // kernels, which become one: its result is then read from a register where it was from memory.
   bool JoinAsOutput(Instruction* instruction) {
-    if (!cpu::IsFusibleElementwise(*instruction) || instruction->is_root() ||
+    if (!IsFusibleElementwise(*instruction) || instruction->is_root() ||
         instruction->shape().element_count() == 1)
       return false;
     std::vector<int> targets;
@@ -148,7 +147,7 @@ class Fuser {
     for (const Use& use : instruction->uses()) {
       const int group = group_of_.Get(use.user);
       if (group < 0 || !IsPlainFor(*instruction, groups_[static_cast<size_t>(group)]) ||
-          !cpu::IsFusibleElementwise(*use.user)) {
+          !IsFusibleElementwise(*use.user)) {
         has_other_users = true;
       } else if (std::find(targets.begin(), targets.end(), group) == targets.end()) {
         targets.push_back(group);
@@ -171,13 +170,14 @@ class Fuser {
   // of anything outside.
   bool MayMerge(const std::vector<int>& targets, const Instruction& instruction,
                 bool is_output) const {
-    size_t members = 1, outputs = is_output ? 1 : 0;
+    size_t members = 1;
+    int outputs = is_output ? 1 : 0;
     for (const int target : targets) {
       const Group& group = groups_[static_cast<size_t>(target)];
       members += group.members.size();
-      outputs += 1 + group.more_outputs.size();
+      outputs += 1 + static_cast<int>(group.more_outputs.size());
     }
-    if (static_cast<int64_t>(members) > options_.max_instructions || outputs > kMaxOutputs)
+    if (static_cast<int64_t>(members) > options_.max_instructions || outputs > target_.max_outputs)
       return false;
     return !Needs(targets, instruction);
   }
@@ -321,10 +321,10 @@ class Fuser {
 
   bool MayJoin(const Instruction& instruction, const Group& group) const {
     if (static_cast<int64_t>(group.members.size()) >= options_.max_instructions) return false;
-    if (group.root->operand_count() > kMaxOperands) return false;
+    if (group.root->operand_count() > target_.max_operands) return false;
     const Opcode opcode = instruction.opcode();
     if (opcode == Opcode::kDynamicUpdateSlice) return false;  // updates in place, as a root
-    if (opcode == Opcode::kReduce && !options_.fuse_rows) return false;
+    if (opcode == Opcode::kReduce && !target_.keeps_rows) return false;
     if (opcode == Opcode::kReduce && !ReduceMayJoin(instruction, group)) return false;
     if (opcode == Opcode::kConcatenate) return false;  // its segments are loops of their own
     if (ReadsUpdated(instruction, *group.root)) return false;
@@ -397,7 +397,7 @@ class Fuser {
         if (instruction.shape().element_count() == 1 && instruction.opcode() != Opcode::kReduce)
           return true;
         if (BroadcastsRows(user)) return true;
-        return instruction.opcode() != Opcode::kReduce && !cpu::IsExpensive(instruction) && small;
+        return instruction.opcode() != Opcode::kReduce && !IsExpensive(instruction) && small;
       case Opcode::kBitcast:
       case Opcode::kReshape:
         // What matters is who reads the reshaped value.
@@ -406,12 +406,12 @@ class Fuser {
                  return UseAllowsFusion(instruction, *use.user, use.operand_index, group);
                });
       case Opcode::kTranspose:
-        return !MovesMinorDimension(user) || (small && !cpu::IsExpensive(instruction)) ||
+        return !MovesMinorDimension(user) || (small && !IsExpensive(instruction)) ||
                user.is_root() || group.root == &user;
       case Opcode::kGather:
         // Indices are read once per slice; the operand only where it is gathered.
         return instruction.opcode() != Opcode::kReduce &&
-               (operand_index == 1 || !cpu::IsExpensive(instruction));
+               (operand_index == 1 || !IsExpensive(instruction));
       case Opcode::kDynamicUpdateSlice:
         return operand_index != 0 && instruction.opcode() != Opcode::kReduce;
       case Opcode::kReduce:
@@ -439,15 +439,22 @@ class Fuser {
     const std::vector<Instruction*> members(group.members.rbegin(), group.members.rend());
     const bool reduces = group.root->opcode() == Opcode::kReduce || group.has_reduce;
     const std::string name = fmt::format("{}_fusion", group.root->opcode_text());
-    Fuse(members, {.kind = reduces ? FusionKind::kInput : FusionKind::kLoop,
-                   .name = name,
-                   .is_copied = [this](const Instruction& value, const Instruction& /*reader*/) {
-                     return IsCopied(value);
-                   }});
+    Instruction* const fusion = Fuse(
+        members, {.kind = reduces ? FusionKind::kInput : FusionKind::kLoop,
+                  .name = name,
+                  .is_copied = [this](const Instruction& value, const Instruction& /*reader*/) {
+                    return IsCopied(value);
+                  }});
+    // Members see their users only: that all fits together shows at the end.
+    if (const Decision taken = Takes(target_, *fusion); !taken) {
+      context_.Missed(*fusion, taken.reason());
+      Unfuse(fusion);
+    }
   }
 
   Computation& computation_;
-  const CpuFusionOptions& options_;
+  const FusionTarget& target_;
+  const KernelFusionOptions& options_;
   PassContext& context_;
   InstructionMap<int> group_of_;
   InstructionMap<bool> copied_{0, false};
@@ -473,14 +480,24 @@ std::vector<Computation*> ThunkComputations(Module& module) {
 
 }  // namespace
 
-absl::StatusOr<bool> CpuFusion::Run(Module& module, PassContext& context) {
+absl::StatusOr<bool> KernelFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : ThunkComputations(module)) {
-    changed |= Fuser(*computation, options_, context).Run();
-  }
+  for (Computation* computation : ThunkComputations(module))
+    changed |= Fuser(*computation, *target_, options_, context).Run();
   return changed;
 }
 
-HLO_DEFINE_PASS(CpuFusion)
+// As HLO_DEFINE_PASS, for one class under a name for each platform.
+MadePass MakeKernelFusion(const OptionTexts& options, std::string_view name) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Pass> pass,
+                   internal::MakeWithOptions<KernelFusion>(options, name));
+  ASSIGN_OR_RETURN(const FusionTarget* const target,
+                   GetFusionTarget(name.substr(0, name.find("-fusion"))));
+  static_cast<KernelFusion&>(*pass).set_target(*target);
+  return pass;
+}
+std::vector<OptionInfo> OptionsOfKernelFusion() { return internal::OptionsOf<KernelFusion>(); }
+RuleSafety SafetyOfKernelFusion() { return internal::SafetyOf<KernelFusion>(); }
+AnalysisSet PreservedByKernelFusion() { return internal::PreservedBy<KernelFusion>(); }
 
 }  // namespace hlo
