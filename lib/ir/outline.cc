@@ -32,7 +32,6 @@ class Outliner {
   Instruction* Run() {
     Module& module = parent_.module();
     Computation* outlined = module.AddComputation(options_.computation);
-    module.MoveToFront(outlined, &parent_);
     outlined->set_execution_thread(parent_.execution_thread());
     outlined->set_loc(order_.back()->loc());
     Copy(*outlined);
@@ -203,7 +202,9 @@ absl::StatusOr<Instruction*> Outline(absl::Span<Instruction* const> instructions
   const OutlineOptions options{.computation = name};
   Outliner outliner(order, options);
   RETURN_IF_ERROR(outliner.Check());
-  return outliner.Run();
+  Instruction* const call = outliner.Run();
+  call->module().MoveToFront(call->call(0), call->parent());
+  return call;
 }
 
 Instruction* OutlineInOrder(absl::Span<Instruction* const> instructions,

@@ -37,7 +37,8 @@ struct OutlineOptions {
 };
 
 // The same without a look at what is outside, in time linear in what moves: for passes that know
-// that nothing stands between. `instructions` have their operands before them.
+// that nothing stands between. `instructions` have their operands before them; the computation comes
+// last in the module.
 Instruction* OutlineInOrder(absl::Span<Instruction* const> instructions,
                             const OutlineOptions& options);
 
