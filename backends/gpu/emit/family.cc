@@ -12,19 +12,21 @@
 namespace hlo::gpu {
 namespace {
 
+bool HasBody(const Frame& frame, Opcode opcode) {
+  return std::any_of(frame.body.begin(), frame.body.end(),
+                     [opcode](const Instruction* i) { return i->opcode() == opcode; });
+}
+
 // All outputs come from one kernel that computes each element on its own.
 bool IsOneLoop(const Frame& frame) {
+  // Each group of reductions has a kernel, and what comes after them is in it.
+  if (frame.outputs.size() > 1 && HasBody(frame, Opcode::kReduce)) return false;
   for (const KernelOutput& output : frame.outputs) {
     const Opcode op = output.instruction->opcode();
     if (output.shape.element_count() != frame.outputs[0].shape.element_count()) return false;
     if (op == Opcode::kReduce || op == Opcode::kTranspose || op == Opcode::kScatter) return false;
   }
   return true;
-}
-
-bool HasBody(const Frame& frame, Opcode opcode) {
-  return std::any_of(frame.body.begin(), frame.body.end(),
-                     [opcode](const Instruction* i) { return i->opcode() == opcode; });
 }
 
 // result_caster makes it so.
