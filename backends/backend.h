@@ -6,9 +6,10 @@
 //   ASSIGN_OR_RETURN(auto executable, backend->Compile(std::move(module), options));
 //   ASSIGN_OR_RETURN(Literal result, executable->Run(arguments, {}));
 //
-// An Executable is immutable after Compile except for statistics and the state of random numbers;
-// it is run by one thread at a time (which may use a pool). For timing, Prepare() puts the
-// arguments into the executable's own memory once; PreparedRun::Run() then does the computation and
+// An Executable is constant: several threads may run it at the same time. What runs change (memory,
+// packed operands, random numbers, streams) is in an ExecutionState, which serves one run at a time
+// and is used again by the next one; Run() makes one for a single run. For timing, Prepare() puts
+// the arguments into the state's memory once; ExecutionState::Run() then does the computation and
 // nothing else.
 //
 // Header only, so that a back end links nothing of the registry that knows it.
@@ -72,7 +73,7 @@ struct CompileOptions {
   std::optional<Denormals> denormals;  // empty: what the platform does by default
   uint64_t seed = 42;                  // of `rng` and of the custom call GetRngSeed
   DotPrecision dot_precision = DotPrecision::kF32;
-  std::string cpu_features;       // feature mask such as "avx2"; empty: all the host has
+  std::string cpu_features;  // feature mask such as "avx2"; empty: all the host has
   CpuOptions cpu;
   std::string gpu_target;         // "sm_90a"; empty: what the platform takes by default
   uint64_t gpu_sim_seed = 0;      // of the simulator's schedule; 0: natural order
@@ -110,14 +111,22 @@ struct RunOptions {
   std::function<void(const Instruction& instruction, const Literal& value)> trace;
 };
 
-// Arguments in place, ready to run again and again.
-class PreparedRun {
+// What runs of an executable change, of one run at a time. Runs follow each other: random numbers go
+// on where the last run ended, and what was packed of constants stays packed.
+class ExecutionState {
  public:
-  virtual ~PreparedRun() = default;
-  PreparedRun() = default;
-  PreparedRun(const PreparedRun&) = delete;
-  PreparedRun& operator=(const PreparedRun&) = delete;
+  virtual ~ExecutionState() = default;
+  ExecutionState() = default;
+  ExecutionState(const ExecutionState&) = delete;
+  ExecutionState& operator=(const ExecutionState&) = delete;
 
+  // Runs the entry computation. The arguments must have the shapes of its parameters, layouts
+  // aside.
+  virtual absl::StatusOr<Literal> Execute(absl::Span<const Literal> arguments,
+                                          const RunOptions& options);
+
+  // The steps of Execute, for repeated runs with the same arguments. Takes them in:
+  virtual absl::Status Prepare(absl::Span<const Literal> arguments, const RunOptions& options) = 0;
   // Puts back arguments that the last run has overwritten (input_output_alias); Run does it when
   // nobody else has. Called off the clock by benchmarks.
   virtual absl::Status Renew() { return absl::OkStatus(); }
@@ -134,13 +143,13 @@ class Executable {
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
-  // Runs the entry computation. The arguments must have the shapes of its parameters, layouts
-  // aside.
-  virtual absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments,
-                                      const RunOptions& options) = 0;
-  // Takes the arguments in for repeated runs. The executable must outlive the result.
-  virtual absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
-                                                               const RunOptions& options) = 0;
+  // A state for runs of this executable, which must outlive it.
+  virtual absl::StatusOr<std::unique_ptr<ExecutionState>> MakeState() const = 0;
+  // Runs in a state of its own.
+  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const RunOptions& options) const;
+  // A state with arguments in it.
+  absl::StatusOr<std::unique_ptr<ExecutionState>> Prepare(absl::Span<const Literal> arguments,
+                                                          const RunOptions& options) const;
   // The module as it is executed, after the passes.
   virtual const Module& module() const = 0;
   virtual const CompileStats& stats() const = 0;
@@ -163,7 +172,27 @@ class Backend {
 // Refuses arguments whose number, shapes or contents do not fit the entry computation.
 absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> arguments);
 
-// ---- definition ----
+// ---- definitions ----
+
+inline absl::StatusOr<Literal> ExecutionState::Execute(absl::Span<const Literal> arguments,
+                                                       const RunOptions& options) {
+  RETURN_IF_ERROR(Prepare(arguments, options));
+  RETURN_IF_ERROR(Run());
+  return Result();
+}
+
+inline absl::StatusOr<Literal> Executable::Run(absl::Span<const Literal> arguments,
+                                               const RunOptions& options) const {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ExecutionState> state, MakeState());
+  return state->Execute(arguments, options);
+}
+
+inline absl::StatusOr<std::unique_ptr<ExecutionState>> Executable::Prepare(
+    absl::Span<const Literal> arguments, const RunOptions& options) const {
+  ASSIGN_OR_RETURN(std::unique_ptr<ExecutionState> state, MakeState());
+  RETURN_IF_ERROR(state->Prepare(arguments, options));
+  return state;
+}
 
 inline absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> arguments) {
   if (static_cast<int>(arguments.size()) != entry.parameter_count()) {

@@ -20,34 +20,6 @@ absl::Status AppendLeaves(const Literal& literal, std::string_view name,
   return absl::OkStatus();
 }
 
-// A run whose arguments lie in the executable's memory.
-class RenewingRun final : public PreparedRun {
- public:
-  RenewingRun(CompiledExecutable& executable, absl::Span<const Literal> arguments,
-              RunOptions options)
-      : executable_(executable), options_(std::move(options)) {
-    // Arguments that a run overwrites are needed again.
-    if (executable_.OverwritesArguments()) arguments_.assign(arguments.begin(), arguments.end());
-  }
-  absl::Status Renew() override {
-    if (!used_ || arguments_.empty()) return absl::OkStatus();
-    used_ = false;
-    return executable_.LoadArguments(arguments_, /*only_overwritten=*/true);
-  }
-  absl::Status Run() override {
-    RETURN_IF_ERROR(Renew());
-    used_ = true;
-    return executable_.Execute(options_);
-  }
-  absl::StatusOr<Literal> Result() override { return executable_.Results(); }
-
- private:
-  CompiledExecutable& executable_;
-  RunOptions options_;
-  std::vector<Literal> arguments_;
-  bool used_ = false;
-};
-
 }  // namespace
 
 absl::Status RefuseElided(const Literal& literal, std::string_view name) {
@@ -77,23 +49,36 @@ absl::StatusOr<std::vector<const Literal*>> CompiledExecutable::LeavesOf(
   return leaves;
 }
 
-absl::Status CompiledExecutable::SetUp(ExecuteContext& context, const RunOptions& options) const {
+absl::Status CompiledExecutable::SetUp(const RunOptions& options, DeviceState& device) const {
   if (options.trace != nullptr) {
     return Error("platform `{}` keeps no single values to trace; use `--platform=interpreter`",
                  platform_);
   }
-  context.allocations = addresses_.data();
-  context.scratch = scratch_;
-  context.max_loop_iterations = options.max_loop_iterations;
-  context.replica_id = options.replica_id;
-  context.partition_id = options.partition_id;
+  device.max_loop_iterations = options.max_loop_iterations;
+  device.replica_id = options.replica_id;
+  device.partition_id = options.partition_id;
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<PreparedRun>> CompiledExecutable::Prepare(
-    absl::Span<const Literal> arguments, const RunOptions& options) {
+absl::Status CompiledState::Prepare(absl::Span<const Literal> arguments,
+                                    const RunOptions& options) {
+  RETURN_IF_ERROR(compiled_.SetUp(options, device()));
   RETURN_IF_ERROR(LoadArguments(arguments, /*only_overwritten=*/false));
-  return std::unique_ptr<PreparedRun>(std::make_unique<RenewingRun>(*this, arguments, options));
+  if (compiled_.OverwritesArguments()) arguments_.assign(arguments.begin(), arguments.end());
+  used_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status CompiledState::Renew() {
+  if (!used_ || arguments_.empty()) return absl::OkStatus();
+  used_ = false;
+  return LoadArguments(arguments_, /*only_overwritten=*/true);
+}
+
+absl::Status CompiledState::Run() {
+  RETURN_IF_ERROR(Renew());
+  used_ = true;
+  return RunThunks();
 }
 
 }  // namespace hlo

@@ -1,7 +1,8 @@
 // backends/codegen/compiled_executable.h
 //
-// What the executables of all code generators have in common: a program of thunks over the allocations
-// of its buffer assignment, memory for them, and runs whose arguments lie in that memory.
+// What the executables of all code generators have in common: a constant program of thunks over the
+// allocations of its buffer assignment, and states with memory for them, in which runs find their
+// arguments.
 #pragma once
 
 #include <memory>
@@ -27,35 +28,46 @@ class CompiledExecutable : public Executable {
   const Module& module() const final { return *module_; }
   const CompileStats& stats() const final { return stats_; }
   void SetStats(const CompileStats& stats);
-  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
-                                                       const RunOptions& options) final;
 
-  // The parts of a prepared run: takes the arguments in, runs the thunks, gives the results out.
-  virtual absl::Status LoadArguments(absl::Span<const Literal> arguments,
-                                     bool only_overwritten) = 0;
-  virtual absl::Status Execute(const RunOptions& options) = 0;
-  virtual absl::StatusOr<Literal> Results() = 0;
+  // For states.
+  virtual const CompiledProgram& program() const = 0;
+  const std::vector<Allocation>& allocations() const { return program().buffers->allocations(); }
+  // The arrays of all arguments, tuples depth first. Refuses arguments that do not fit.
+  absl::StatusOr<std::vector<const Literal*>> LeavesOf(absl::Span<const Literal> arguments) const;
+  // What every thunk is told, whatever the target.
+  absl::Status SetUp(const RunOptions& options, DeviceState& device) const;
   // Whether a run writes into arguments (input_output_alias).
   bool OverwritesArguments() const;
 
  protected:
   CompiledExecutable(std::string_view platform, std::unique_ptr<Module> module)
       : platform_(platform), module_(std::move(module)) {}
-  virtual const CompiledProgram& program() const = 0;
-  const std::vector<Allocation>& allocations() const { return program().buffers->allocations(); }
-
-  // The arrays of all arguments, tuples depth first. Refuses arguments that do not fit.
-  absl::StatusOr<std::vector<const Literal*>> LeavesOf(absl::Span<const Literal> arguments) const;
-  // What every thunk is told, whatever the target.
-  absl::Status SetUp(ExecuteContext& context, const RunOptions& options) const;
-
-  std::vector<std::byte*> addresses_;  // by allocation
-  std::byte* scratch_ = nullptr;
 
  private:
   std::string_view platform_;
   std::unique_ptr<Module> module_;
   CompileStats stats_;
+};
+
+// A state whose memory holds the arguments of its runs. Targets take them in, run the thunks, and give
+// the results out.
+class CompiledState : public ExecutionState {
+ public:
+  absl::Status Prepare(absl::Span<const Literal> arguments, const RunOptions& options) final;
+  absl::Status Renew() final;
+  absl::Status Run() final;
+
+ protected:
+  explicit CompiledState(const CompiledExecutable& executable) : compiled_(executable) {}
+  virtual DeviceState& device() = 0;
+  virtual absl::Status LoadArguments(absl::Span<const Literal> arguments,
+                                     bool only_overwritten) = 0;
+  virtual absl::Status RunThunks() = 0;
+
+ private:
+  const CompiledExecutable& compiled_;
+  std::vector<Literal> arguments_;  // that a run overwrites: they are needed again
+  bool used_ = false;
 };
 
 // An error when the text that the value came from had left it out.

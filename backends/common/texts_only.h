@@ -13,12 +13,8 @@ class TextsOnly final : public Executable {
  public:
   TextsOnly(std::unique_ptr<Module> module, const CompileStats& stats)
       : module_(std::move(module)), stats_(stats) {}
-  absl::StatusOr<Literal> Run(absl::Span<const Literal>, const RunOptions&) override {
+  absl::StatusOr<std::unique_ptr<ExecutionState>> MakeState() const override {
     return Error("this module was compiled for its texts (`--emit`), not to be run");
-  }
-  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
-                                                       const RunOptions& options) override {
-    return Run(arguments, options).status();
   }
   const Module& module() const override { return *module_; }
   const CompileStats& stats() const override { return stats_; }

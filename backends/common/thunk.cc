@@ -1,37 +1,10 @@
 #include "backends/common/thunk.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "lib/support/status.h"
-#include "lib/support/thread_pool.h"
 
 namespace hlo {
-
-namespace {
-
-// Fewer bytes per thread are copied before another one is at hand.
-constexpr int64_t kBytesPerThread = 64 << 10;
-
-}  // namespace
-
-absl::Status ExecuteContext::Copy(const BufferSlice& to, const BufferSlice& from, int64_t bytes) {
-  auto* const target = static_cast<std::byte*>(Address(to));
-  const auto* const source = static_cast<const std::byte*>(Address(from));
-  if (pool == nullptr || bytes < 2 * kBytesPerThread) {
-    std::memcpy(target, source, static_cast<size_t>(bytes));
-    return absl::OkStatus();
-  }
-  pool->ParallelRanges(bytes, kBytesPerThread, [&](int64_t begin, int64_t end, int) {
-    std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
-  });
-  return absl::OkStatus();
-}
-
-absl::Status ExecuteContext::Read(const BufferSlice& from, void* to, int64_t bytes) {
-  std::memcpy(to, Address(from), static_cast<size_t>(bytes));
-  return absl::OkStatus();
-}
 
 void Thunk::AppendTo(std::string& out, int indent) const {
   out.append(static_cast<size_t>(indent) * 2, ' ');
@@ -48,8 +21,8 @@ int64_t ScratchBytes(const ThunkList& thunks) {
   return bytes;
 }
 
-void ForgetOperands(const ThunkList& thunks) {
-  for (const auto& thunk : thunks) thunk->ForgetOperands();
+void ForgetOperands(const ThunkList& thunks, DeviceState& state) {
+  for (const auto& thunk : thunks) thunk->ForgetOperands(state);
 }
 
 void AppendUses(const ThunkList& thunks, BufferUses& uses) {
@@ -78,16 +51,16 @@ BufferUses CopyThunk::uses() const {
   return uses;
 }
 
-absl::Status CopyThunk::Execute(ExecuteContext& context) const {
+absl::StatusOr<ExecuteEvent> CopyThunk::Execute(DeviceState& state, Stream& stream) const {
   for (const CopyList::Copy& copy : copies_.copies) {
     if (copy.staging.allocation < 0) continue;
-    RETURN_IF_ERROR(context.Copy(copy.staging, copy.source, copy.source.size));
+    RETURN_IF_ERROR(state.Copy(stream, copy.staging, copy.source, copy.source.size));
   }
   for (const CopyList::Copy& copy : copies_.copies) {
     const BufferSlice& from = copy.staging.allocation < 0 ? copy.source : copy.staging;
-    RETURN_IF_ERROR(context.Copy(copy.destination, from, copy.destination.size));
+    RETURN_IF_ERROR(state.Copy(stream, copy.destination, from, copy.destination.size));
   }
-  return absl::OkStatus();
+  return ExecuteEvent(stream);
 }
 
 // ---- control flow ----
@@ -104,8 +77,8 @@ int64_t ControlThunk::scratch_bytes() const {
   return bytes;
 }
 
-void ControlThunk::ForgetOperands() const {
-  for (const ThunkList& list : lists_) hlo::ForgetOperands(list);
+void ControlThunk::ForgetOperands(DeviceState& state) const {
+  for (const ThunkList& list : lists_) hlo::ForgetOperands(list, state);
 }
 
 // ---- while ----
@@ -138,22 +111,23 @@ BufferUses WhileThunk::uses() const {
   return uses;
 }
 
-absl::Status WhileThunk::Execute(ExecuteContext& context) const {
+absl::StatusOr<ExecuteEvent> WhileThunk::Execute(DeviceState& state, Stream& stream) const {
   // What does not change during the loop may differ from what the last loop had.
-  ForgetOperands();
+  ForgetOperands(state);
+  ExecuteEvent event;
   for (int64_t iteration = 0; trip_count_ < 0 || iteration < trip_count_; ++iteration) {
     if (trip_count_ < 0) {
-      RETURN_IF_ERROR(ExecuteAll(condition(), context));
+      RETURN_IF_ERROR(ExecuteAll(condition(), state, stream).status());
       uint8_t go_on = 0;
-      RETURN_IF_ERROR(context.Read(predicate_, &go_on, sizeof go_on));
+      RETURN_IF_ERROR(state.Read(stream, predicate_, &go_on, sizeof go_on));
       if (go_on == 0) break;
     }
-    if (context.max_loop_iterations > 0 && iteration >= context.max_loop_iterations) {
-      return TooManyIterations(name(), context.max_loop_iterations);
+    if (state.max_loop_iterations > 0 && iteration >= state.max_loop_iterations) {
+      return TooManyIterations(name(), state.max_loop_iterations);
     }
-    RETURN_IF_ERROR(ExecuteAll(body(), context));
+    ASSIGN_OR_RETURN(event, ExecuteAll(body(), state, stream));
   }
-  return absl::OkStatus();
+  return event;
 }
 
 void WhileThunk::AppendTo(std::string& out, int indent) const {
@@ -177,19 +151,19 @@ BufferUses ConditionalThunk::uses() const {
   return uses;
 }
 
-absl::Status ConditionalThunk::Execute(ExecuteContext& context) const {
+absl::StatusOr<ExecuteEvent> ConditionalThunk::Execute(DeviceState& state, Stream& stream) const {
   size_t branch = list_count() - 1;
   if (is_pred_) {
     uint8_t first = 0;
-    RETURN_IF_ERROR(context.Read(selector_, &first, sizeof first));
+    RETURN_IF_ERROR(state.Read(stream, selector_, &first, sizeof first));
     branch = first != 0 ? 0 : 1;
   } else {
     int32_t index = 0;
-    RETURN_IF_ERROR(context.Read(selector_, &index, sizeof index));
+    RETURN_IF_ERROR(state.Read(stream, selector_, &index, sizeof index));
     if (index >= 0 && static_cast<size_t>(index) < list_count())
       branch = static_cast<size_t>(index);
   }
-  return ExecuteAll(list(branch), context);
+  return ExecuteAll(list(branch), state, stream);
 }
 
 void ConditionalThunk::AppendTo(std::string& out, int indent) const {

@@ -1,6 +1,6 @@
-// The unit of execution. Immutable after it is made; refers to slices, never to addresses; says
-// what it reads and writes. An executable is a flat array of thunks; control flow is a thunk that
-// holds arrays.
+// The unit of execution. Constant; refers to slices, never to addresses; says what it reads and
+// writes. A program is a flat array of thunks; control flow is a thunk that holds arrays. What a run
+// changes is in a DeviceState, so that several runs may share a program.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +10,26 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "backends/common/buffer_assignment.h"
 #include "backends/common/buffer_slice.h"
+#include "backends/common/stream.h"
 
 namespace hlo {
 
-class ThreadPool;
+// What the thunks of a run share and change: the state of a program on one device, for one run at a
+// time. Platforms add memory and what else they have.
+struct DeviceState {
+  virtual ~DeviceState() = default;
 
-// What a run gives to every thunk.
-struct ExecuteContext {
-  virtual ~ExecuteContext() = default;
-
-  std::byte* const* allocations = nullptr;  // base address of each allocation
-  ThreadPool* pool = nullptr;
-  std::byte* scratch = nullptr;  // Thunk::scratch_bytes() of the largest thunk, aligned to 64
   int64_t max_loop_iterations = 0;
-  uint64_t* random_state = nullptr;  // of rng and rng-get-and-update-state
   int64_t replica_id = 0;
   int64_t partition_id = 0;
 
-  void* Address(const BufferSlice& slice) const {
-    return slice.allocation < 0 ? nullptr : allocations[slice.allocation] + slice.offset;
-  }
-  // Copies `bytes` between slices, and from a slice to the host, which decides by them. Memory is the
-  // host's own here; devices have theirs.
-  virtual absl::Status Copy(const BufferSlice& to, const BufferSlice& from, int64_t bytes);
-  virtual absl::Status Read(const BufferSlice& from, void* to, int64_t bytes);
+  // Copies `bytes` between slices, and from a slice to the host, which decides by them.
+  virtual absl::Status Copy(Stream& stream, const BufferSlice& to, const BufferSlice& from,
+                            int64_t bytes) = 0;
+  virtual absl::Status Read(Stream& stream, const BufferSlice& from, void* to, int64_t bytes) = 0;
 };
 
 // What a thunk touches.
@@ -56,9 +50,10 @@ class Thunk {
   virtual std::string_view kind() const = 0;
   virtual BufferUses uses() const = 0;
   virtual int64_t scratch_bytes() const { return 0; }
-  virtual absl::Status Execute(ExecuteContext& context) const = 0;
+  // Puts its work on `stream`; an error is one that is known already.
+  virtual absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, Stream& stream) const = 0;
   // Operands that were promised not to change between runs have changed: drops copies made of them.
-  virtual void ForgetOperands() const {}
+  virtual void ForgetOperands(DeviceState& /*state*/) const {}
   // One line (control flow: one per inner thunk, too), indented.
   virtual void AppendTo(std::string& out, int indent) const;
 
@@ -71,14 +66,18 @@ class Thunk {
 
 using ThunkList = std::vector<std::unique_ptr<Thunk>>;
 
-inline absl::Status ExecuteAll(const ThunkList& thunks, ExecuteContext& context) {
+// The event is that of the last thunk, after which all of them are done.
+inline absl::StatusOr<ExecuteEvent> ExecuteAll(const ThunkList& thunks, DeviceState& state,
+                                               Stream& stream) {
+  absl::StatusOr<ExecuteEvent> event = ExecuteEvent();
   for (const std::unique_ptr<Thunk>& thunk : thunks) {
-    if (absl::Status status = thunk->Execute(context); !status.ok()) return status;
+    event = thunk->Execute(state, stream);
+    if (!event.ok()) break;
   }
-  return absl::OkStatus();
+  return event;
 }
 
-void ForgetOperands(const ThunkList& thunks);
+void ForgetOperands(const ThunkList& thunks, DeviceState& state);
 // Largest scratch need of a list.
 int64_t ScratchBytes(const ThunkList& thunks);
 void AppendUses(const ThunkList& thunks, BufferUses& uses);
@@ -90,7 +89,7 @@ class CopyThunk final : public Thunk {
   CopyThunk(std::string_view name, CopyList copies) : Thunk(name), copies_(std::move(copies)) {}
   std::string_view kind() const override { return "copy"; }
   BufferUses uses() const override;
-  absl::Status Execute(ExecuteContext& context) const override;
+  absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, Stream& stream) const override;
 
  private:
   CopyList copies_;
@@ -102,7 +101,7 @@ class ControlThunk : public Thunk {
   // Of all lists; what decides between them is the subclass's to add.
   BufferUses uses() const override;
   int64_t scratch_bytes() const override;
-  void ForgetOperands() const override;
+  void ForgetOperands(DeviceState& state) const override;
 
  protected:
   ControlThunk(std::string_view name, std::vector<ThunkList> lists)
@@ -114,7 +113,7 @@ class ControlThunk : public Thunk {
   std::vector<ThunkList> lists_;
 };
 
-// What a loop says that `ExecuteContext::max_loop_iterations` stops.
+// What a loop says that `DeviceState::max_loop_iterations` stops.
 absl::Status TooManyIterations(std::string_view loop, int64_t limit);
 
 // Runs `condition` and, while its result is true, `body`. A known trip count skips the condition.
@@ -124,7 +123,7 @@ class WhileThunk final : public ControlThunk {
              int64_t trip_count);
   std::string_view kind() const override { return "while"; }
   BufferUses uses() const override;
-  absl::Status Execute(ExecuteContext& context) const override;
+  absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, Stream& stream) const override;
   void AppendTo(std::string& out, int indent) const override;
 
  private:
@@ -143,7 +142,7 @@ class ConditionalThunk final : public ControlThunk {
       : ControlThunk(name, std::move(branches)), selector_(selector), is_pred_(selector_is_pred) {}
   std::string_view kind() const override { return "conditional"; }
   BufferUses uses() const override;
-  absl::Status Execute(ExecuteContext& context) const override;
+  absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, Stream& stream) const override;
   void AppendTo(std::string& out, int indent) const override;
 
  private:

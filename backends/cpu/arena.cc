@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "lib/support/memory_info.h"
 #include "lib/support/round.h"
+#include "lib/support/status.h"
 
 namespace hlo::cpu {
 namespace {
@@ -25,10 +26,14 @@ absl::Status TooLarge(int64_t bytes, int64_t limit) {
 
 }  // namespace
 
+absl::Status Arena::CheckRoom(int64_t bytes, int64_t limit) {
+  limit = limit <= 0 ? AvailableMemory() : std::min(limit, AvailableMemory());
+  return bytes > limit ? TooLarge(bytes, limit) : absl::OkStatus();
+}
+
 absl::StatusOr<Arena> Arena::Create(int64_t bytes, int64_t limit) {
   if (bytes <= 0) return Arena();
-  limit = limit <= 0 ? AvailableMemory() : std::min(limit, AvailableMemory());
-  if (bytes > limit) return TooLarge(bytes, limit);
+  RETURN_IF_ERROR(CheckRoom(bytes, limit));
 
   // Small arenas do not pay for a huge page. Larger ones map one page too many and give back the
   // ends.
@@ -37,7 +42,7 @@ absl::StatusOr<Arena> Arena::Create(int64_t bytes, int64_t limit) {
   const int64_t mapped = huge ? size + kHugePage : size;
   void* block = mmap(nullptr, static_cast<size_t>(mapped), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (block == MAP_FAILED) return TooLarge(bytes, std::min(limit, AvailableMemory()));
+  if (block == MAP_FAILED) return TooLarge(bytes, AvailableMemory());
   auto* start = static_cast<std::byte*>(block);
   if (huge) {
     const auto address = reinterpret_cast<uintptr_t>(start);

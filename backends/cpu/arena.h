@@ -1,6 +1,6 @@
 // backends/cpu/arena.h
 //
-// The memory of one executable: a single block for every buffer the compiler has placed.
+// Memory for buffers that the compiler has placed: a single block.
 //
 // The block starts at a multiple of 2 MiB, asks for huge pages, and is touched once when it is
 // made, so that no page fault falls into a run. Too large a request is an error, not an abort.
@@ -21,6 +21,9 @@ class Arena final {
   // Memory of at least `bytes` bytes, all zero. More than `limit` bytes (0: no limit), or than is
   // available, is an error.
   static absl::StatusOr<Arena> Create(int64_t bytes, int64_t limit = 0);
+
+  // The error of Create, before it is needed.
+  static absl::Status CheckRoom(int64_t bytes, int64_t limit = 0);
 
   Arena() = default;
   ~Arena();

@@ -10,11 +10,11 @@
 namespace hlo::cpu {
 namespace {
 
-class ComparatorSortThunk final : public Thunk {
+class ComparatorSortThunk final : public CpuThunk {
  public:
   ComparatorSortThunk(const Instruction& sort, const ThunkBuffers& buffers, KernelCode comparator,
                       int threads)
-      : Thunk(sort.name()),
+      : CpuThunk(sort.name()),
         sort_(sort),
         outputs_(buffers.results),
         comparator_(std::move(comparator)) {
@@ -38,12 +38,12 @@ class ComparatorSortThunk final : public Thunk {
   BufferUses uses() const override { return {inputs_, outputs_}; }
   int64_t scratch_bytes() const override { return parts_ * ScratchPerPart(); }
 
-  absl::Status Execute(ExecuteContext& context) const override {
+  absl::Status Run(CpuState& state) const override {
     const CrashLine place(WriteKernelPlace, &sort_);
     absl::InlinedVector<absl::Status, 16> statuses(static_cast<size_t>(parts_));
-    context.pool->ParallelFor(parts_, [&](int64_t part, int) {
-      auto* order = reinterpret_cast<int64_t*>(context.scratch + part * ScratchPerPart());
-      Line line(*this, context);
+    state.pool->ParallelFor(parts_, [&](int64_t part, int) {
+      auto* order = reinterpret_cast<int64_t*>(state.scratch + part * ScratchPerPart());
+      Line line(*this, state);
       for (int64_t i = lines_ * part / parts_; i < lines_ * (part + 1) / parts_; ++i)
         line.Sort(i, order, order + size_);
       statuses[static_cast<size_t>(part)] = line.status();
@@ -57,11 +57,11 @@ class ComparatorSortThunk final : public Thunk {
   // One run of elements along the sorted dimension.
   class Line {
    public:
-    Line(const ComparatorSortThunk& sort, ExecuteContext& context) : sort_(sort) {
+    Line(const ComparatorSortThunk& sort, CpuState& state) : sort_(sort) {
       for (const BufferSlice& slice : sort.inputs_)
-        inputs_.push_back(static_cast<std::byte*>(context.Address(slice)));
+        inputs_.push_back(static_cast<std::byte*>(state.Address(slice)));
       for (const BufferSlice& slice : sort.outputs_)
-        outputs_.push_back(static_cast<std::byte*>(context.Address(slice)));
+        outputs_.push_back(static_cast<std::byte*>(state.Address(slice)));
       arguments_.resize(2 * inputs_.size() + 1);
       for (size_t k = 0; k < inputs_.size(); ++k)
         arguments_[2 * k] = arguments_[2 * k + 1] = inputs_[k];

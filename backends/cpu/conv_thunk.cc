@@ -1,39 +1,12 @@
 // HLO convolution -> ConvSpec: arrays are dense row-major, so every role of a dimension becomes a
 // stride.
 #include "backends/cpu/library/conv.h"
-#include "backends/cpu/library_thunks.h"
+#include "backends/cpu/product_thunk.h"
 #include "lib/eval/contraction.h"
 #include "lib/ops/convolution_kind.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu {
-namespace {
-
-class ConvThunk final : public Thunk {
- public:
-  ConvThunk(std::string_view name, std::unique_ptr<ConvKernel> kernel, const ThunkBuffers& buffers)
-      : Thunk(name),
-        kernel_(std::move(kernel)),
-        lhs_(buffers.operands[0][0]),
-        rhs_(buffers.operands[1][0]),
-        out_(buffers.results[0]) {}
-  std::string_view kind() const override { return "convolution"; }
-  BufferUses uses() const override { return {{lhs_, rhs_}, {out_}}; }
-  int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
-  void ForgetOperands() const override { kernel_->Forget(); }
-  absl::Status Execute(ExecuteContext& context) const override {
-    return kernel_->Run({context.Address(lhs_), context.Address(rhs_), context.Address(out_),
-                         nullptr, context.scratch},
-                        *context.pool);
-  }
-
- private:
-  std::unique_ptr<ConvKernel> kernel_;
-  BufferSlice lhs_, rhs_, out_;
-};
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv,
                                                      const ThunkBuffers& buffers,
                                                      const LibraryOptions& options) {
@@ -88,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv,
     spec.spatial.push_back(dim);
   }
   ASSIGN_OR_RETURN(std::unique_ptr<ConvKernel> kernel, MakeConv(spec, options.host));
-  return std::make_unique<ConvThunk>(conv.name(), std::move(kernel), buffers);
+  return std::make_unique<ProductThunk<ConvKernel, ConvBuffers>>(conv, std::move(kernel), buffers);
 }
 
 }  // namespace hlo::cpu

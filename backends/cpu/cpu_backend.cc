@@ -30,10 +30,6 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
   library.threads = pool->size();
   library.denormals = options.denormals.value_or(Denormals::kFlush);
   library.seed = options.seed;
-  EvalOptions eval;
-  eval.denormals = library.denormals;
-  eval.seed = options.seed;
-  library.evaluator = std::make_shared<Evaluator>(std::move(eval));
   ASSIGN_OR_RETURN(cpu::Program program,
                    cpu::EmitProgram(*module, *compiler, *pool, library, options));
   stats.codegen_ms = codegen.milliseconds();

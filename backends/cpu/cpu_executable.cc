@@ -3,7 +3,9 @@
 #include <cstring>
 
 #include "backends/common/stored_array.h"
+#include "backends/cpu/cpu_state.h"
 #include "backends/cpu/library/omp_shim.h"
+#include "backends/cpu/memory_states.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
@@ -12,7 +14,78 @@ namespace {
 
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, Arena::kAlignment); }
 
+bool IsConstant(const Allocation& a) { return a.kind == Allocation::Kind::kConstant; }
+bool IsOfState(const Allocation& a) { return !IsConstant(a); }
+
 }  // namespace
+
+class CpuExecutable::State final : public CompiledState {
+ public:
+  explicit State(const CpuExecutable& executable)
+      : CompiledState(executable), executable_(executable), program_(executable.program_) {
+    if (program_.tracks_states) {
+      auto tracking = std::make_unique<TrackingState>(*program_.buffers);
+      written_ = &tracking->states;
+      state_ = std::move(tracking);
+    } else {
+      state_ = std::make_unique<CpuState>();
+    }
+  }
+
+  absl::Status Allocate() {
+    state_->addresses = executable_.constants_;
+    ASSIGN_OR_RETURN(arena_,
+                     executable_.Place(IsOfState, program_.scratch_bytes, state_->addresses));
+    state_->scratch = arena_.data();
+    state_->pool = executable_.pool_.get();
+    state_->kernels.resize(static_cast<size_t>(program_.kernel_states));
+    state_->evaluator.mutable_options().denormals = executable_.library_.denormals;
+    state_->evaluator.mutable_options().seed = executable_.library_.seed;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Literal> Result() override {
+    size_t next = 0;
+    return LoadValue(executable_.module().entry()->root()->shape(), program_.buffers->results(),
+                     next, [this](const BufferSlice& slice) -> const void* {
+                       return slice.size == 0 ? nullptr : state_->Address(slice);
+                     });
+  }
+
+ private:
+  DeviceState& device() override { return *state_; }
+
+  absl::Status LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten) override {
+    ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, executable_.LeavesOf(arguments));
+    const std::vector<Allocation>& allocations = executable_.allocations();
+    for (size_t i = 0; i < allocations.size(); ++i) {
+      const Allocation& allocation = allocations[i];
+      if (allocation.kind != Allocation::Kind::kArgument || allocation.size == 0) continue;
+      if (only_overwritten && !allocation.donated) continue;
+      const Literal& leaf = *leaves[static_cast<size_t>(allocation.leaf)];
+      RETURN_IF_ERROR(StoreArray(leaf, allocation.shape, state_->addresses[i]));
+    }
+    if (!only_overwritten) ForgetOperands(program_.thunks, *state_);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunThunks() override {
+    const ScopedDenormals denormals(executable_.library_.denormals);
+    const ScopedOmpPool omp(*executable_.pool_);
+    state_->evaluator.mutable_options().replica_id = state_->replica_id;
+    state_->evaluator.mutable_options().partition_id = state_->partition_id;
+    if (written_ != nullptr) written_->Reset();
+    HostStream stream;
+    ASSIGN_OR_RETURN(const ExecuteEvent done, ExecuteAll(program_.thunks, *state_, stream));
+    return done.Wait();
+  }
+
+  const CpuExecutable& executable_;
+  const Program& program_;
+  Arena arena_;
+  std::unique_ptr<CpuState> state_;
+  MemoryStates* written_ = nullptr;  // of `state_`, when accesses are checked
+};
 
 absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_ptr<Module> module,
                                                                    std::unique_ptr<ThreadPool> pool,
@@ -21,107 +94,43 @@ absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_p
   std::unique_ptr<CpuExecutable> executable(new CpuExecutable(std::move(module)));
   executable->pool_ = std::move(pool);
   executable->program_ = std::move(program);
-  executable->denormals_ = library.denormals;
-  executable->random_state_ = library.seed;
-  if (executable->program_.tracks_states)
-    executable->states_.emplace(*executable->program_.buffers);
-  RETURN_IF_ERROR(executable->Allocate());
+  executable->library_ = library;
+  RETURN_IF_ERROR(executable->LoadConstants());
   return executable;
 }
 
-// Constants, temporaries and scratch memory belong to the executable; arguments and results to its
-// runs.
-absl::Status CpuExecutable::Allocate() {
-  addresses_.assign(allocations().size(), nullptr);
-  ASSIGN_OR_RETURN(arena_, Place(program_.scratch_bytes, [](const Allocation& a) {
-                     return a.kind == Allocation::Kind::kConstant ||
-                            a.kind == Allocation::Kind::kTemp;
-                   }));
-  scratch_ = arena_.data() + arena_used_ - Aligned(program_.scratch_bytes);
+absl::Status CpuExecutable::LoadConstants() {
+  // What no run has room for is refused now.
+  RETURN_IF_ERROR(Arena::CheckRoom(program_.buffers->total_size() + program_.scratch_bytes));
+  constants_.assign(allocations().size(), nullptr);
+  ASSIGN_OR_RETURN(constant_arena_, Place(IsConstant, 0, constants_));
   for (size_t i = 0; i < allocations().size(); ++i) {
-    if (const Instruction* constant = allocations()[i].constant) {
-      RETURN_IF_ERROR(RefuseElided(*allocations()[i].value, constant->name()));
-      std::memcpy(addresses_[i], allocations()[i].value->data(),
-                  static_cast<size_t>(allocations()[i].size));
-    }
+    const Allocation& allocation = allocations()[i];
+    if (allocation.constant == nullptr) continue;
+    RETURN_IF_ERROR(RefuseElided(*allocation.value, allocation.constant->name()));
+    std::memcpy(constants_[i], allocation.value->data(), static_cast<size_t>(allocation.size));
   }
   return absl::OkStatus();
 }
 
-absl::Status CpuExecutable::AllocateForRuns() {
-  if (has_run_memory_) return absl::OkStatus();
-  ASSIGN_OR_RETURN(run_arena_, Place(0, [](const Allocation& a) {
-                     return a.kind == Allocation::Kind::kArgument ||
-                            a.kind == Allocation::Kind::kResult;
-                   }));
-  has_run_memory_ = true;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Arena> CpuExecutable::Place(int64_t extra_bytes, bool (*wanted)(const Allocation&)) {
-  int64_t total = Aligned(extra_bytes);
+absl::StatusOr<Arena> CpuExecutable::Place(bool (*wanted)(const Allocation&), int64_t first_bytes,
+                                           std::vector<std::byte*>& addresses) const {
+  int64_t offset = Aligned(first_bytes), total = offset;
   for (const Allocation& allocation : allocations())
     total += wanted(allocation) ? Aligned(allocation.size) : 0;
   ASSIGN_OR_RETURN(Arena arena, Arena::Create(total));
-  arena_used_ = total;
-  int64_t offset = 0;
   for (size_t i = 0; i < allocations().size(); ++i) {
     if (!wanted(allocations()[i])) continue;
-    addresses_[i] = arena.data() + offset;
+    addresses[i] = arena.data() + offset;
     offset += Aligned(allocations()[i].size);
   }
   return arena;
 }
 
-absl::Status CpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
-                                          bool only_overwritten) {
-  ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, LeavesOf(arguments));
-  RETURN_IF_ERROR(AllocateForRuns());
-  for (size_t i = 0; i < allocations().size(); ++i) {
-    const Allocation& allocation = allocations()[i];
-    if (allocation.kind != Allocation::Kind::kArgument || allocation.size == 0) continue;
-    if (only_overwritten && !allocation.donated) continue;
-    const Literal& leaf = *leaves[static_cast<size_t>(allocation.leaf)];
-    RETURN_IF_ERROR(StoreArray(leaf, allocation.shape, addresses_[i]));
-  }
-  if (!only_overwritten) ForgetOperands(program_.thunks);
-  return absl::OkStatus();
-}
-
-absl::Status CpuExecutable::Execute(const RunOptions& options) {
-  const ScopedDenormals denormals(denormals_);
-  const ScopedOmpPool omp(*pool_);
-  if (!states_) {
-    ExecuteContext context;
-    return ExecuteIn(context, options);
-  }
-  TrackingContext context;
-  context.states = &*states_;
-  states_->Reset();
-  return ExecuteIn(context, options);
-}
-
-absl::Status CpuExecutable::ExecuteIn(ExecuteContext& context, const RunOptions& options) {
-  RETURN_IF_ERROR(SetUp(context, options));
-  context.pool = pool_.get();
-  context.random_state = &random_state_;
-  return ExecuteAll(program_.thunks, context);
-}
-
-absl::StatusOr<Literal> CpuExecutable::Results() {
-  size_t next = 0;
-  return LoadValue(module().entry()->root()->shape(), program_.buffers->results(), next,
-                   [this](const BufferSlice& slice) -> const void* {
-                     if (slice.size == 0) return nullptr;
-                     return addresses_[static_cast<size_t>(slice.allocation)] + slice.offset;
-                   });
-}
-
-absl::StatusOr<Literal> CpuExecutable::Run(absl::Span<const Literal> arguments,
-                                           const RunOptions& options) {
-  RETURN_IF_ERROR(LoadArguments(arguments, /*only_overwritten=*/false));
-  RETURN_IF_ERROR(Execute(options));
-  return Results();
+absl::StatusOr<std::unique_ptr<ExecutionState>> CpuExecutable::MakeState() const {
+  auto state = std::make_unique<State>(*this);
+  RETURN_IF_ERROR(state->Allocate());
+  return std::unique_ptr<ExecutionState>(std::move(state));
 }
 
 }  // namespace hlo::cpu

@@ -1,14 +1,12 @@
-// A compiled module on the CPU: thunks, machine code, and one arena that holds arguments, results,
-// constants and temporaries.
+// A compiled module on the CPU: thunks, machine code, constants and the threads that run them. A run's
+// memory, one arena for arguments, results and temporaries, is in its state.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "backends/codegen/compiled_executable.h"
 #include "backends/cpu/arena.h"
-#include "backends/cpu/memory_states.h"
 #include "backends/cpu/thunk_emitter.h"
 #include "lib/support/thread_pool.h"
 
@@ -21,31 +19,26 @@ class CpuExecutable final : public CompiledExecutable {
                                                              Program program,
                                                              const LibraryOptions& library);
 
-  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments,
-                              const RunOptions& options) override;
-  absl::Status LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten) override;
-  absl::Status Execute(const RunOptions& options) override;
-  absl::StatusOr<Literal> Results() override;
+  absl::StatusOr<std::unique_ptr<ExecutionState>> MakeState() const override;
+
+  const Program& program() const override { return program_; }
 
  private:
+  class State;
+
   explicit CpuExecutable(std::unique_ptr<Module> module)
       : CompiledExecutable("cpu", std::move(module)) {}
-  const CompiledProgram& program() const override { return program_; }
-  absl::Status Allocate();
-  absl::Status AllocateForRuns();
-  absl::Status ExecuteIn(ExecuteContext& context, const RunOptions& options);
-  // Memory for the wanted allocations, in order, and `extra_bytes` after them.
-  absl::StatusOr<Arena> Place(int64_t extra_bytes, bool (*wanted)(const Allocation&));
+  absl::Status LoadConstants();
+  // Memory for `first_bytes`, and after them the wanted allocations in order, whose places it notes in
+  // `addresses`.
+  absl::StatusOr<Arena> Place(bool (*wanted)(const Allocation&), int64_t first_bytes,
+                              std::vector<std::byte*>& addresses) const;
 
   std::unique_ptr<ThreadPool> pool_;
   Program program_;
-  Denormals denormals_ = Denormals::kFlush;
-  Arena arena_;      // constants, temporaries, scratch
-  Arena run_arena_;  // arguments and results, made at the first run
-  bool has_run_memory_ = false;
-  int64_t arena_used_ = 0;
-  uint64_t random_state_ = 0;
-  std::optional<MemoryStates> states_;  // when accesses are checked
+  LibraryOptions library_;
+  Arena constant_arena_;
+  std::vector<std::byte*> constants_;  // by allocation; null but for constants
 };
 
 }  // namespace hlo::cpu

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/library/dot.h"
-#include "backends/cpu/library_thunks.h"
+#include "backends/cpu/product_thunk.h"
 #include "lib/eval/contraction.h"
 #include "lib/support/status.h"
 
@@ -111,30 +111,6 @@ absl::StatusOr<DotSpec> SpecOf(const Instruction& dot, int threads) {
   return spec;
 }
 
-class DotThunk final : public Thunk {
- public:
-  DotThunk(std::string_view name, std::unique_ptr<DotKernel> kernel, const ThunkBuffers& buffers)
-      : Thunk(name),
-        kernel_(std::move(kernel)),
-        lhs_(buffers.operands[0][0]),
-        rhs_(buffers.operands[1][0]),
-        out_(buffers.results[0]) {}
-  std::string_view kind() const override { return "dot"; }
-  BufferUses uses() const override { return {{lhs_, rhs_}, {out_}}; }
-  int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
-  void ForgetOperands() const override { kernel_->Forget(); }
-  absl::Status Execute(ExecuteContext& context) const override {
-    kernel_->Run({context.Address(lhs_), context.Address(rhs_), context.Address(out_), nullptr,
-                  context.scratch},
-                 *context.pool);
-    return absl::OkStatus();
-  }
-
- private:
-  std::unique_ptr<DotKernel> kernel_;
-  BufferSlice lhs_, rhs_, out_;
-};
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot,
@@ -143,7 +119,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot,
   ASSIGN_OR_RETURN(DotSpec spec, SpecOf(dot, options.threads));
   spec.rhs_constant = buffers.rhs_unchanging;
   ASSIGN_OR_RETURN(std::unique_ptr<DotKernel> kernel, MakeDot(spec, options.host));
-  return std::make_unique<DotThunk>(dot.name(), std::move(kernel), buffers);
+  return std::make_unique<ProductThunk<DotKernel, DotBuffers>>(dot, std::move(kernel), buffers);
 }
 
 }  // namespace hlo::cpu

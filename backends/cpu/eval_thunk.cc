@@ -2,21 +2,16 @@
 // the result is copied back.
 #include "backends/common/stored_array.h"
 #include "backends/cpu/library_thunks.h"
-#include "lib/eval/evaluator.h"
 #include "lib/ir/module.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu {
 namespace {
 
-class EvalThunk final : public Thunk {
+class EvalThunk final : public CpuThunk {
  public:
-  EvalThunk(const Instruction& instruction, const ThunkBuffers& buffers,
-            const LibraryOptions& options)
-      : Thunk(instruction.name()),
-        instruction_(instruction),
-        buffers_(buffers),
-        evaluator_(options.evaluator) {}
+  EvalThunk(const Instruction& instruction, const ThunkBuffers& buffers)
+      : CpuThunk(instruction.name()), instruction_(instruction), buffers_(buffers) {}
   std::string_view kind() const override { return "eval"; }
   BufferUses uses() const override {
     BufferUses uses;
@@ -25,16 +20,16 @@ class EvalThunk final : public Thunk {
     uses.writes = buffers_.results;
     return uses;
   }
-  absl::Status Execute(ExecuteContext& context) const override {
-    const auto address = [&context](const BufferSlice& slice) { return context.Address(slice); };
+  absl::Status Run(CpuState& state) const override {
+    const auto address = [&state](const BufferSlice& slice) { return state.Address(slice); };
     std::vector<Literal> operands;
     for (int i = 0; i < instruction_.operand_count(); ++i) {
       size_t next = 0;
       operands.push_back(LoadValue(instruction_.operand(i)->shape(),
                                    buffers_.operands[static_cast<size_t>(i)], next, address));
     }
-    evaluator_->SetDevice(context.replica_id, context.partition_id);
-    ASSIGN_OR_RETURN(const Literal result, evaluator_->EvaluateInstruction(instruction_, operands));
+    ASSIGN_OR_RETURN(const Literal result,
+                     state.evaluator.EvaluateInstruction(instruction_, operands));
     const Shape shape = instruction_.shape();
     // set-dimension-size may be declared with a fixed size, and then set another one.
     if (shape.IsArray() && !shape.has_dynamic_dims() &&
@@ -49,15 +44,13 @@ class EvalThunk final : public Thunk {
  private:
   const Instruction& instruction_;
   ThunkBuffers buffers_;
-  std::shared_ptr<Evaluator> evaluator_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Thunk>> MakeEvalThunk(const Instruction& instruction,
-                                                     const ThunkBuffers& buffers,
-                                                     const LibraryOptions& options) {
-  return std::make_unique<EvalThunk>(instruction, buffers, options);
+                                                     const ThunkBuffers& buffers) {
+  return std::make_unique<EvalThunk>(instruction, buffers);
 }
 
 }  // namespace hlo::cpu

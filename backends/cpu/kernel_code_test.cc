@@ -187,8 +187,9 @@ TEST_CASE("a crash inside a kernel says where its instruction stands", "[cpu][cr
     dup2(file, STDERR_FILENO);
     KernelLaunch launch{KernelCode(&CrashingKernel), module->entry()->root()};
     launch.result_count = 0;
-    ExecuteContext context;
-    static_cast<void>(KernelThunk("y", std::move(launch)).Execute(context));
+    CpuState state;
+    HostStream stream;
+    static_cast<void>(KernelThunk("y", std::move(launch)).Execute(state, stream));
     _exit(0);
   }
   int status = 0;

@@ -23,7 +23,7 @@ int PartsFor(const KernelLaunch& launch) {
 }  // namespace
 
 KernelThunk::KernelThunk(std::string_view name, KernelLaunch launch)
-    : Thunk(name), launch_(std::move(launch)), parts_(PartsFor(launch_)) {}
+    : CpuThunk(name), launch_(std::move(launch)), parts_(PartsFor(launch_)) {}
 
 BufferUses KernelThunk::uses() const {
   BufferUses uses;
@@ -35,34 +35,34 @@ BufferUses KernelThunk::uses() const {
   return uses;
 }
 
-absl::Status KernelThunk::Execute(ExecuteContext& context) const {
-  return launch_.tracks_states ? RunTracked(context) : Run(context, {});
+absl::Status KernelThunk::Run(CpuState& state) const {
+  return launch_.tracks_states ? RunTracked(state) : RunKernel(state, {});
 }
 
-absl::Status KernelThunk::Run(ExecuteContext& context,
-                              absl::Span<tile::ByteState* const> states) const {
+absl::Status KernelThunk::RunKernel(CpuState& state,
+                                    absl::Span<tile::ByteState* const> states) const {
   const CrashLine place(WriteKernelPlace, launch_.instruction);
   absl::InlinedVector<void*, 16> addresses;
-  for (const BufferSlice& slice : launch_.buffers) addresses.push_back(context.Address(slice));
+  for (const BufferSlice& slice : launch_.buffers) addresses.push_back(state.Address(slice));
   const auto buffers = absl::MakeSpan(addresses);
-  if (parts_ == 1) return launch_.code.Run(buffers, 0, launch_.task_count, context.scratch, states);
+  if (parts_ == 1) return launch_.code.Run(buffers, 0, launch_.task_count, state.scratch, states);
   absl::InlinedVector<absl::Status, 16> results(static_cast<size_t>(parts_));
-  context.pool->ParallelFor(parts_, [&](int64_t part, int) {
+  state.pool->ParallelFor(parts_, [&](int64_t part, int) {
     const int64_t begin = launch_.task_count * part / parts_;
     const int64_t end = launch_.task_count * (part + 1) / parts_;
-    results[static_cast<size_t>(part)] = launch_.code.Run(
-        buffers, begin, end, context.scratch + part * launch_.scratch_bytes, states);
+    results[static_cast<size_t>(part)] =
+        launch_.code.Run(buffers, begin, end, state.scratch + part * launch_.scratch_bytes, states);
   });
   return FirstError(results);
 }
 
-absl::Status KernelThunk::RunTracked(ExecuteContext& context) const {
-  MemoryStates& states = *static_cast<TrackingContext&>(context).states;
+absl::Status KernelThunk::RunTracked(CpuState& state) const {
+  MemoryStates& states = static_cast<TrackingState&>(state).states;
   const BufferUses used = uses();
   states.Begin(used);
   absl::InlinedVector<tile::ByteState*, 16> of_buffers;
   for (const BufferSlice& slice : launch_.buffers) of_buffers.push_back(states.At(slice));
-  RETURN_IF_ERROR(Run(context, of_buffers));
+  RETURN_IF_ERROR(RunKernel(state, of_buffers));
   for (size_t i = 0; i < used.writes.size(); ++i) {
     // What an update leaves as it was has been looked at when it was written.
     const int64_t at =

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "backends/common/thunk.h"
+#include "backends/cpu/cpu_state.h"
 #include "backends/cpu/kernel_code.h"
 
 namespace hlo::cpu {
@@ -18,21 +18,23 @@ struct KernelLaunch {
   double cost_ns_per_task = 0;
   int64_t scratch_bytes = 0;  // per concurrent call
   int threads = 1;
-  bool tracks_states = false;  // runs in a TrackingContext (memory_states.h)
+  bool tracks_states = false;  // runs in a TrackingState (memory_states.h)
   bool is_update = false;      // leaves the rest of its result as it was
 };
 
-class KernelThunk final : public Thunk {
+class KernelThunk final : public CpuThunk {
  public:
   KernelThunk(std::string_view name, KernelLaunch launch);
   std::string_view kind() const override { return "kernel"; }
   BufferUses uses() const override;
   int64_t scratch_bytes() const override { return launch_.scratch_bytes * parts_; }
-  absl::Status Execute(ExecuteContext& context) const override;
+
+ protected:
+  absl::Status Run(CpuState& state) const override;
 
  private:
-  absl::Status Run(ExecuteContext& context, absl::Span<tile::ByteState* const> states) const;
-  absl::Status RunTracked(ExecuteContext& context) const;
+  absl::Status RunKernel(CpuState& state, absl::Span<tile::ByteState* const> states) const;
+  absl::Status RunTracked(CpuState& state) const;
 
   KernelLaunch launch_;
   int parts_;  // calls that run at the same time

@@ -7,9 +7,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "backends/common/thunk.h"
+#include "backends/cpu/cpu_state.h"
 #include "backends/cpu/library/host.h"
-#include "lib/eval/evaluator.h"
 #include "lib/ir/instruction.h"
 #include "lib/support/denormals.h"
 
@@ -20,9 +19,6 @@ struct LibraryOptions {
   int threads = 1;
   Denormals denormals = Denormals::kFlush;
   uint64_t seed = 42;
-  // Of all instructions that the interpreter computes: it keeps plans, and the state of random
-  // numbers. An executable does one run at a time.
-  std::shared_ptr<Evaluator> evaluator;
 };
 
 // Operand slices per operand, result slices per leaf.
@@ -30,6 +26,8 @@ struct ThunkBuffers {
   std::vector<std::vector<BufferSlice>> operands;
   std::vector<BufferSlice> results;
   bool rhs_unchanging = false;  // operand 1 keeps its contents until ForgetOperands
+  bool rhs_constant = false;    // and after that, too
+  int kernel_state = -1;        // number in CpuState::kernels
 };
 
 absl::StatusOr<std::unique_ptr<Thunk>> MakeDotThunk(const Instruction& dot,
@@ -61,7 +59,6 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeLinalgCallThunk(const Instruction& ca
                                                            const LibraryOptions& options);
 // Any instruction that the evaluator can compute (IsEvaluableHere), of any shapes.
 absl::StatusOr<std::unique_ptr<Thunk>> MakeEvalThunk(const Instruction& instruction,
-                                                     const ThunkBuffers& buffers,
-                                                     const LibraryOptions& options);
+                                                     const ThunkBuffers& buffers);
 
 }  // namespace hlo::cpu

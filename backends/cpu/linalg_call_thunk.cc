@@ -11,21 +11,21 @@
 namespace hlo::cpu {
 namespace {
 
-class LinalgCallThunk final : public Thunk {
+class LinalgCallThunk final : public CpuThunk {
  public:
   LinalgCallThunk(const Instruction& instruction, const ThunkBuffers& buffers,
                   linalg::LinalgCall call)
-      : Thunk(instruction.name()), results_(buffers.results), call_(std::move(call)) {
+      : CpuThunk(instruction.name()), results_(buffers.results), call_(std::move(call)) {
     for (const auto& operand : buffers.operands) operands_.push_back(operand[0]);
   }
   std::string_view kind() const override { return "linear algebra"; }
   BufferUses uses() const override { return {operands_, results_}; }
-  absl::Status Execute(ExecuteContext& context) const override {
+  absl::Status Run(CpuState& state) const override {
     std::vector<const void*> operands;
-    for (const BufferSlice& slice : operands_) operands.push_back(context.Address(slice));
+    for (const BufferSlice& slice : operands_) operands.push_back(state.Address(slice));
     std::vector<void*> results;
-    for (const BufferSlice& slice : results_) results.push_back(context.Address(slice));
-    RunBatch(call_, operands, results, *context.pool);
+    for (const BufferSlice& slice : results_) results.push_back(state.Address(slice));
+    RunBatch(call_, operands, results, *state.pool);
     return absl::OkStatus();
   }
 

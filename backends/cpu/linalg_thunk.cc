@@ -13,14 +13,14 @@ namespace hlo::cpu {
 namespace {
 
 // A routine of the library over whole arrays with one result.
-class RoutineThunk final : public Thunk {
+class RoutineThunk final : public CpuThunk {
  public:
   // Operand addresses in order; the second is null when there is one operand.
   using Routine = std::function<void(const void* a, const void* b, void* output, void* scratch,
                                      ThreadPool& pool)>;
   RoutineThunk(const Instruction& instruction, const ThunkBuffers& buffers, int64_t scratch_bytes,
                Routine routine)
-      : Thunk(instruction.name()),
+      : CpuThunk(instruction.name()),
         kind_(instruction.opcode_text()),
         output_(buffers.results[0]),
         scratch_bytes_(scratch_bytes),
@@ -30,10 +30,9 @@ class RoutineThunk final : public Thunk {
   std::string_view kind() const override { return kind_; }
   BufferUses uses() const override { return {inputs_, {output_}}; }
   int64_t scratch_bytes() const override { return scratch_bytes_; }
-  absl::Status Execute(ExecuteContext& context) const override {
-    routine_(context.Address(inputs_[0]),
-             inputs_.size() > 1 ? context.Address(inputs_[1]) : nullptr, context.Address(output_),
-             context.scratch, *context.pool);
+  absl::Status Run(CpuState& state) const override {
+    routine_(state.Address(inputs_[0]), inputs_.size() > 1 ? state.Address(inputs_[1]) : nullptr,
+             state.Address(output_), state.scratch, *state.pool);
     return absl::OkStatus();
   }
 

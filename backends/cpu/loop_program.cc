@@ -181,7 +181,7 @@ tile::Program MakeLoopProgram(const Instruction& loop, const BufferAssignment& b
 
 ProgramThunk::ProgramThunk(const Instruction& loop, const tile::Program& program,
                            tile::ProgramFunction* function)
-    : Thunk(loop.name()),
+    : CpuThunk(loop.name()),
       loop_(&loop),
       function_(function),
       scratch_bytes_(RoundUp(program.scratch_bytes(), 64)),
@@ -190,12 +190,12 @@ ProgramThunk::ProgramThunk(const Instruction& loop, const tile::Program& program
   AppendUses(program.steps, uses_);
 }
 
-absl::Status ProgramThunk::Execute(ExecuteContext& context) const {
+absl::Status ProgramThunk::Run(CpuState& state) const {
   const CrashLine place(WriteKernelPlace, loop_);
   const int64_t stopped =
-      function_(context.allocations, context.scratch, context.max_loop_iterations);
+      function_(state.addresses.data(), state.scratch, state.max_loop_iterations);
   if (stopped == 0) return absl::OkStatus();
-  return TooManyIterations(loops_[static_cast<size_t>(stopped - 1)], context.max_loop_iterations);
+  return TooManyIterations(loops_[static_cast<size_t>(stopped - 1)], state.max_loop_iterations);
 }
 
 void ProgramThunk::AppendTo(std::string& out, int indent) const {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "backends/common/buffer_assignment.h"
-#include "backends/common/thunk.h"
+#include "backends/cpu/cpu_state.h"
 #include "backends/cpu/families/family.h"
 #include "backends/cpu/tile/program.h"
 
@@ -29,14 +29,14 @@ bool CopiesStateBefore(const Instruction& loop, const BufferAssignment& buffers)
 tile::Program MakeLoopProgram(const Instruction& loop, const BufferAssignment& buffers,
                               const KernelOf& kernel_of);
 
-class ProgramThunk final : public Thunk {
+class ProgramThunk final : public CpuThunk {
  public:
   ProgramThunk(const Instruction& loop, const tile::Program& program,
                tile::ProgramFunction* function);
   std::string_view kind() const override { return "program"; }
   BufferUses uses() const override { return uses_; }
   int64_t scratch_bytes() const override { return scratch_bytes_; }
-  absl::Status Execute(ExecuteContext& context) const override;
+  absl::Status Run(CpuState& state) const override;
   void AppendTo(std::string& out, int indent) const override;
 
  private:

@@ -17,10 +17,10 @@ class TrackedThunk final : public Thunk {
   std::string_view kind() const override { return thunk_->kind(); }
   BufferUses uses() const override { return thunk_->uses(); }
   int64_t scratch_bytes() const override { return thunk_->scratch_bytes(); }
-  void ForgetOperands() const override { thunk_->ForgetOperands(); }
+  void ForgetOperands(DeviceState& state) const override { thunk_->ForgetOperands(state); }
 
-  absl::Status Execute(ExecuteContext& context) const override {
-    MemoryStates& states = *static_cast<TrackingContext&>(context).states;
+  absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, Stream& stream) const override {
+    MemoryStates& states = static_cast<TrackingState&>(state).states;
     const BufferUses used = thunk_->uses();
     for (size_t i = 0; i < used.reads.size(); ++i) {
       const int64_t at = states.FirstBelow(used.reads[i], ByteState::kWritten);
@@ -31,9 +31,9 @@ class TrackedThunk final : public Thunk {
               "{} of `{}` reads byte {} of operand leaf {} ({} bytes), which nobody has written",
               kind(), name(), at, i, used.reads[i].size));
     }
-    RETURN_IF_ERROR(thunk_->Execute(context));
+    ASSIGN_OR_RETURN(const ExecuteEvent event, thunk_->Execute(state, stream));
     for (const BufferSlice& slice : used.writes) states.SetWritten(slice);
-    return absl::OkStatus();
+    return event;
   }
 
  private:
@@ -94,18 +94,19 @@ int64_t MemoryStates::FirstBelow(const BufferSlice& slice, ByteState least) {
   return at == slice.size ? -1 : at;
 }
 
-absl::Status TrackingContext::Copy(const BufferSlice& to, const BufferSlice& from, int64_t bytes) {
+absl::Status TrackingState::Copy(Stream& stream, const BufferSlice& to, const BufferSlice& from,
+                                 int64_t bytes) {
   if (bytes > 0 && to.allocation >= 0 && from.allocation >= 0)
-    std::copy_n(states->At(from), bytes, states->At(to));
-  return ExecuteContext::Copy(to, from, bytes);
+    std::copy_n(states.At(from), bytes, states.At(to));
+  return CpuState::Copy(stream, to, from, bytes);
 }
 
-absl::Status TrackingContext::Read(const BufferSlice& from, void* to, int64_t bytes) {
-  if (states->FirstBelow(from, ByteState::kWritten) >= 0) {
+absl::Status TrackingState::Read(Stream& stream, const BufferSlice& from, void* to, int64_t bytes) {
+  if (states.FirstBelow(from, ByteState::kWritten) >= 0) {
     return MakeError(absl::StatusCode::kOutOfRange, SourceLoc(),
                      "a loop or conditional is decided by a value that nobody has written");
   }
-  return ExecuteContext::Read(from, to, bytes);
+  return CpuState::Read(stream, from, to, bytes);
 }
 
 std::unique_ptr<Thunk> MakeTracked(std::unique_ptr<Thunk> thunk, const Instruction& instruction) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "backends/common/thunk.h"
+#include "backends/cpu/cpu_state.h"
 #include "backends/cpu/tile/watch.h"
 #include "lib/ir/instruction.h"
 
@@ -39,17 +39,20 @@ class MemoryStates final {
   std::vector<std::vector<tile::ByteState>> allocations_;
 };
 
-// The context of a run with states.
-struct TrackingContext final : ExecuteContext {
-  MemoryStates* states = nullptr;
+// With the states of its memory.
+struct TrackingState final : CpuState {
+  explicit TrackingState(const BufferAssignment& buffers) : states(buffers) {}
+
+  MemoryStates states;
 
   // What is copied has the states of its source.
-  absl::Status Copy(const BufferSlice& to, const BufferSlice& from, int64_t bytes) override;
-  absl::Status Read(const BufferSlice& from, void* to, int64_t bytes) override;
+  absl::Status Copy(Stream& stream, const BufferSlice& to, const BufferSlice& from,
+                    int64_t bytes) override;
+  absl::Status Read(Stream& stream, const BufferSlice& from, void* to, int64_t bytes) override;
 };
 
 // A thunk that knows nothing of states, with what it reads and writes checked and noted. It runs in a
-// TrackingContext.
+// TrackingState.
 std::unique_ptr<Thunk> MakeTracked(std::unique_ptr<Thunk> thunk, const Instruction& instruction);
 
 }  // namespace hlo::cpu

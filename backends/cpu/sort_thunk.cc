@@ -7,21 +7,21 @@
 namespace hlo::cpu {
 namespace {
 
-class SortThunk final : public Thunk {
+class SortThunk final : public CpuThunk {
  public:
   SortThunk(std::string_view name, std::unique_ptr<SortKernel> kernel, const ThunkBuffers& buffers)
-      : Thunk(name), kernel_(std::move(kernel)), outputs_(buffers.results) {
+      : CpuThunk(name), kernel_(std::move(kernel)), outputs_(buffers.results) {
     for (const auto& operand : buffers.operands) inputs_.push_back(operand[0]);
   }
   std::string_view kind() const override { return "sort"; }
   BufferUses uses() const override { return {inputs_, outputs_}; }
   int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
-  absl::Status Execute(ExecuteContext& context) const override {
+  absl::Status Run(CpuState& state) const override {
     absl::InlinedVector<const void*, 4> inputs;
     absl::InlinedVector<void*, 4> outputs;
-    for (const BufferSlice& slice : inputs_) inputs.push_back(context.Address(slice));
-    for (const BufferSlice& slice : outputs_) outputs.push_back(context.Address(slice));
-    kernel_->Run(inputs, absl::MakeSpan(outputs), context.scratch, *context.pool);
+    for (const BufferSlice& slice : inputs_) inputs.push_back(state.Address(slice));
+    for (const BufferSlice& slice : outputs_) outputs.push_back(state.Address(slice));
+    kernel_->Run(inputs, absl::MakeSpan(outputs), state.scratch, *state.pool);
     return absl::OkStatus();
   }
 
@@ -30,10 +30,10 @@ class SortThunk final : public Thunk {
   std::vector<BufferSlice> inputs_, outputs_;
 };
 
-class TopKThunk final : public Thunk {
+class TopKThunk final : public CpuThunk {
  public:
   TopKThunk(std::string_view name, std::unique_ptr<TopKKernel> kernel, const ThunkBuffers& buffers)
-      : Thunk(name),
+      : CpuThunk(name),
         kernel_(std::move(kernel)),
         input_(buffers.operands[0][0]),
         values_(buffers.results[0]),
@@ -41,9 +41,9 @@ class TopKThunk final : public Thunk {
   std::string_view kind() const override { return "topk"; }
   BufferUses uses() const override { return {{input_}, {values_, indices_}}; }
   int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
-  absl::Status Execute(ExecuteContext& context) const override {
-    kernel_->Run(context.Address(input_), context.Address(values_),
-                 static_cast<int32_t*>(context.Address(indices_)), context.scratch, *context.pool);
+  absl::Status Run(CpuState& state) const override {
+    kernel_->Run(state.Address(input_), state.Address(values_),
+                 static_cast<int32_t*>(state.Address(indices_)), state.scratch, *state.pool);
     return absl::OkStatus();
   }
 

@@ -216,9 +216,18 @@ class CpuProgramEmitter final : public ProgramEmitter {
     for (const Instruction* operand : instruction.operands())
       own.operands.push_back(buffers().slices(*operand));
     own.results = buffers().slices(instruction);
-    own.rhs_unchanging =
-        instruction.operand_count() > 1 && buffers().IsUnchanging(*instruction.operand(1));
+    if (instruction.operand_count() > 1) {
+      own.rhs_unchanging = buffers().IsUnchanging(*instruction.operand(1));
+      own.rhs_constant = own.rhs_unchanging && IsConstant(own.operands[1]);
+    }
     return own;
+  }
+
+  // Whether the first leaf is a constant of the program.
+  bool IsConstant(const std::vector<BufferSlice>& slices) const {
+    const int allocation = slices.empty() ? -1 : slices[0].allocation;
+    return allocation >= 0 && buffers().allocations()[static_cast<size_t>(allocation)].kind ==
+                                  Allocation::Kind::kConstant;
   }
 
   absl::StatusOr<std::unique_ptr<Thunk>> MakeThunk(const Instruction& instruction) override {
@@ -228,7 +237,7 @@ class CpuProgramEmitter final : public ProgramEmitter {
       case Means::kLibrary: return Tracked(EmitLibrary(instruction), instruction);
       case Means::kEval: break;
     }
-    return Tracked(MakeEvalThunk(instruction, BuffersOf(instruction), library_), instruction);
+    return Tracked(MakeEvalThunk(instruction, BuffersOf(instruction)), instruction);
   }
 
   bool TracksStates() const { return options_.cpu.checks == CpuChecks::kAll; }
@@ -240,12 +249,13 @@ class CpuProgramEmitter final : public ProgramEmitter {
 
   // What the library declines goes to the evaluator.
   absl::StatusOr<std::unique_ptr<Thunk>> EmitLibrary(const Instruction& instruction) {
-    const ThunkBuffers own = BuffersOf(instruction);
+    ThunkBuffers own = BuffersOf(instruction);
+    own.kernel_state = program_.kernel_states++;
     absl::StatusOr<std::unique_ptr<Thunk>> thunk =
         LibraryThunkOf(instruction)(instruction, own, library_);
     const bool declined =
         thunk.ok() ? *thunk == nullptr : thunk.status().code() == absl::StatusCode::kUnimplemented;
-    return declined ? MakeEvalThunk(instruction, own, library_) : std::move(thunk);
+    return declined ? MakeEvalThunk(instruction, own) : std::move(thunk);
   }
 
   absl::StatusOr<bool> EmitLoop(const Instruction& loop, ThunkList& thunks) override {

@@ -17,7 +17,8 @@ namespace hlo::cpu {
 
 struct Program : CompiledProgram {
   std::vector<std::unique_ptr<CompiledCode>> code;
-  bool tracks_states = false;  // its thunks run in a TrackingContext (memory_states.h)
+  int kernel_states = 0;       // of CpuState::kernels
+  bool tracks_states = false;  // its thunks run in a TrackingState (memory_states.h)
 };
 
 // Kernels are emitted on the threads of `pool`.

@@ -1,6 +1,8 @@
 #include "backends/gpu/gpu_executable.h"
 
+#include "backends/gpu/device/staging.h"
 #include "backends/gpu/emit/family.h"
+#include "backends/gpu/gpu_thunks.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
@@ -9,15 +11,156 @@ namespace {
 
 constexpr int64_t kAlignment = 256;
 
-std::byte* AsPointer(DevicePtr address) {
-  return reinterpret_cast<std::byte*>(static_cast<uintptr_t>(address));  // NOLINT: not followed
-}
-
-DevicePtr AsAddress(const std::byte* pointer) {
-  return static_cast<DevicePtr>(reinterpret_cast<uintptr_t>(pointer));
-}
+bool IsConstant(const Allocation& a) { return a.kind == Allocation::Kind::kConstant; }
+bool IsOfState(const Allocation& a) { return !IsConstant(a); }
+bool IsLoaded(const Allocation& a) { return a.kind == Allocation::Kind::kArgument && a.size > 0; }
 
 }  // namespace
+
+// ---- states ----
+
+class GpuExecutable::State final : public CompiledState {
+ public:
+  explicit State(const GpuExecutable& executable)
+      : CompiledState(executable),
+        executable_(executable),
+        device_(*executable.device_),
+        program_(executable.program_) {}
+  ~State() override {
+    device_.Enter().IgnoreError();
+    staging_.reset();
+    stream_.reset();
+    copies_.reset();
+    device_.Free(memory_).IgnoreError();
+  }
+
+  absl::Status Allocate() {
+    ASSIGN_OR_RETURN(stream_, device_.CreateStream());
+    ASSIGN_OR_RETURN(copies_, device_.CreateStream());
+    ASSIGN_OR_RETURN(copied_, device_.CreateEvent());
+    state_.addresses = executable_.constants_;
+    int64_t bytes = program_.scratch_bytes;
+    ASSIGN_OR_RETURN(memory_, executable_.Place(IsOfState, bytes, state_.addresses));
+    state_.scratch = memory_;
+    state_.kernels = &executable_.kernels_;
+    state_.random.key = program_.seed;
+    state_.random.counters.resize(static_cast<size_t>(program_.counters),
+                                  Counter128{kInitialRngCounter, 0});
+    for (const Allocation& allocation : executable_.allocations()) bytes += allocation.size;
+    ASSIGN_OR_RETURN(staging_, Staging::Make(device_, bytes));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Literal> Execute(absl::Span<const Literal> arguments,
+                                  const RunOptions& options) override {
+    RETURN_IF_ERROR(device_.Enter());
+    RETURN_IF_ERROR(executable_.SetUp(options, state_));
+    ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, Leaves(arguments));
+    if (absl::Status status = Launch(&leaves).status(); !status.ok())
+      return OrOfKernels(std::move(status));
+    return Result();
+  }
+
+  absl::StatusOr<Literal> Result() override {
+    RETURN_IF_ERROR(device_.Enter());
+    Literal result(executable_.module().entry()->root()->shape());
+    const std::vector<BufferSlice>& leaves = program_.buffers->results();
+    size_t next = 0;
+    const auto fill = [&](auto&& self, Literal& literal) -> absl::Status {
+      if (literal.shape().IsTuple()) {
+        for (Literal& element : literal.mutable_elements()) RETURN_IF_ERROR(self(self, element));
+        return absl::OkStatus();
+      }
+      const BufferSlice& slice = leaves[next++];
+      if (slice.size == 0) return absl::OkStatus();
+      return staging_->ToHost(*stream_, literal.mutable_data(), state_.Address(slice), slice.size);
+    };
+    absl::Status status = fill(fill, result);
+    // What is on its way must arrive before the result goes.
+    status.Update(staging_->Finish());
+    RETURN_IF_ERROR(OrOfKernels(std::move(status)));
+    return result;
+  }
+
+ private:
+  DeviceState& device() override { return state_; }
+
+  absl::Status LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten) override {
+    RETURN_IF_ERROR(device_.Enter());
+    ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, Leaves(arguments));
+    const std::vector<Allocation>& allocations = executable_.allocations();
+    for (size_t i = 0; i < allocations.size(); ++i) {
+      if (!IsLoaded(allocations[i]) || (only_overwritten && !allocations[i].donated)) continue;
+      RETURN_IF_ERROR(LoadArgument(i, leaves));
+    }
+    return stream_->Synchronize();
+  }
+
+  absl::Status RunThunks() override {
+    RETURN_IF_ERROR(device_.Enter());
+    ASSIGN_OR_RETURN(const ExecuteEvent done, Launch(nullptr));
+    return done.Wait();
+  }
+
+  absl::StatusOr<std::vector<const Literal*>> Leaves(absl::Span<const Literal> arguments) const {
+    ASSIGN_OR_RETURN(std::vector<const Literal*> leaves, executable_.LeavesOf(arguments));
+    for (const Allocation& allocation : executable_.allocations()) {
+      if (!IsLoaded(allocation)) continue;
+      const Literal& leaf = *leaves[static_cast<size_t>(allocation.leaf)];
+      RET_CHECK(leaf.byte_size() == allocation.size, "argument of {} bytes for {}",
+                leaf.byte_size(), allocation.size);
+    }
+    return leaves;
+  }
+
+  // The compute stream waits for it.
+  absl::Status LoadArgument(size_t allocation, const std::vector<const Literal*>& leaves) {
+    const Allocation& a = executable_.allocations()[allocation];
+    RETURN_IF_ERROR(staging_->ToDevice(*copies_, state_.addresses[allocation],
+                                       leaves[static_cast<size_t>(a.leaf)]->data(), a.size));
+    RETURN_IF_ERROR(copies_->Record(*copied_));
+    return stream_->Wait(*copied_);
+  }
+
+  // Puts the thunks on the stream; `leaves`: the arguments to take in on the way, or null.
+  absl::StatusOr<ExecuteEvent> Launch(const std::vector<const Literal*>* leaves) {
+    const std::vector<std::vector<size_t>>& first_uses = executable_.first_uses_;
+    ExecuteEvent done;
+    for (size_t i = 0; i < first_uses.size(); ++i) {
+      if (leaves != nullptr) {
+        for (const size_t allocation : first_uses[i])
+          RETURN_IF_ERROR(LoadArgument(allocation, *leaves));
+      }
+      if (i == program_.thunks.size()) break;
+      ASSIGN_OR_RETURN(done, program_.thunks[i]->Execute(state_, *stream_));
+    }
+    return done;
+  }
+
+  // The stream's own account of a failure: it names the kernel.
+  absl::Status OrOfKernels(absl::Status status) {
+    if (absl::Status ran = stream_->Synchronize(); !ran.ok()) return ran;
+    return status;
+  }
+
+  const GpuExecutable& executable_;
+  Device& device_;
+  const Program& program_;
+  GpuState state_;
+  DevicePtr memory_ = 0;
+  std::unique_ptr<Stream> stream_, copies_;
+  std::unique_ptr<Event> copied_;  // the last argument
+  std::unique_ptr<Staging> staging_;
+};
+
+absl::StatusOr<std::unique_ptr<ExecutionState>> GpuExecutable::MakeState() const {
+  RETURN_IF_ERROR(device_->Enter());
+  auto state = std::make_unique<State>(*this);
+  RETURN_IF_ERROR(state->Allocate());
+  return std::unique_ptr<ExecutionState>(std::move(state));
+}
+
+// ---- programs ----
 
 absl::StatusOr<std::unique_ptr<GpuExecutable>> GpuExecutable::Make(
     std::unique_ptr<Module> module, std::shared_ptr<Device> device, Program program,
@@ -25,24 +168,18 @@ absl::StatusOr<std::unique_ptr<GpuExecutable>> GpuExecutable::Make(
   std::unique_ptr<GpuExecutable> executable(new GpuExecutable(std::move(module)));
   executable->device_ = std::move(device);
   executable->program_ = std::move(program);
-  executable->random_.key = executable->program_.seed;
-  executable->random_.counters.resize(static_cast<size_t>(executable->program_.counters),
-                                      Counter128{kInitialRngCounter, 0});
+  RETURN_IF_ERROR(executable->device_->Enter());
   RETURN_IF_ERROR(executable->LoadKernels(codes));
-  ASSIGN_OR_RETURN(executable->stream_, executable->device_->CreateStream());
-  ASSIGN_OR_RETURN(executable->copies_, executable->device_->CreateStream());
-  RETURN_IF_ERROR(executable->Allocate());
+  RETURN_IF_ERROR(executable->LoadConstants());
   executable->FindFirstUses();
   return executable;
 }
 
 GpuExecutable::~GpuExecutable() {
-  staging_.reset();
-  stream_.reset();
-  copies_.reset();
-  loaded_.clear();
+  if (device_ == nullptr) return;
+  device_->Enter().IgnoreError();
   modules_.clear();
-  if (device_ != nullptr) device_->Free(memory_).IgnoreError();
+  device_->Free(constant_memory_).IgnoreError();
 }
 
 absl::Status GpuExecutable::LoadKernels(const std::vector<DeviceCode>& codes) {
@@ -59,41 +196,49 @@ absl::Status GpuExecutable::LoadKernels(const std::vector<DeviceCode>& codes) {
   return absl::OkStatus();
 }
 
-absl::Status GpuExecutable::Allocate() {
-  int64_t total = 0;
-  for (const Allocation& allocation : allocations()) total += RoundUp(allocation.size, kAlignment);
-  const int64_t scratch_offset = total;
-  total += RoundUp(program_.scratch_bytes, kAlignment);
-  ASSIGN_OR_RETURN(memory_, device_->Allocate(total));
-  int64_t offset = 0;
-  for (const Allocation& allocation : allocations()) {
-    addresses_.push_back(allocation.size == 0 ? nullptr : AsPointer(memory_) + offset);
+absl::StatusOr<DevicePtr> GpuExecutable::Place(bool (*wanted)(const Allocation&),
+                                               int64_t first_bytes,
+                                               std::vector<DevicePtr>& addresses) const {
+  int64_t offset = RoundUp(first_bytes, kAlignment), total = offset;
+  for (const Allocation& allocation : allocations())
+    total += wanted(allocation) ? RoundUp(allocation.size, kAlignment) : 0;
+  ASSIGN_OR_RETURN(const DevicePtr memory, device_->Allocate(total));
+  for (size_t i = 0; i < allocations().size(); ++i) {
+    const Allocation& allocation = allocations()[i];
+    if (!wanted(allocation) || allocation.size == 0) continue;
+    addresses[i] = memory + static_cast<DevicePtr>(offset);
     offset += RoundUp(allocation.size, kAlignment);
   }
-  scratch_ = program_.scratch_bytes == 0 ? nullptr : AsPointer(memory_) + scratch_offset;
-  ASSIGN_OR_RETURN(staging_, Staging::Make(*device_, total));
-  loaded_.resize(allocations().size());
+  return memory;
+}
+
+absl::Status GpuExecutable::LoadConstants() {
+  constants_.assign(allocations().size(), 0);
+  ASSIGN_OR_RETURN(constant_memory_, Place(IsConstant, 0, constants_));
+  if (constant_memory_ == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_->CreateStream());
+  int64_t total = 0;
+  for (const Allocation& allocation : allocations())
+    total += IsConstant(allocation) ? allocation.size : 0;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Staging> staging, Staging::Make(*device_, total));
   for (size_t i = 0; i < allocations().size(); ++i) {
-    if (allocations()[i].kind == Allocation::Kind::kArgument && allocations()[i].size > 0) {
-      ASSIGN_OR_RETURN(loaded_[i], device_->CreateEvent());
-    }
-    const Instruction* const constant = allocations()[i].constant;
-    if (constant == nullptr || allocations()[i].size == 0) continue;
-    RETURN_IF_ERROR(RefuseElided(*allocations()[i].value, constant->name()));
-    RETURN_IF_ERROR(staging_->ToDevice(*stream_, AsAddress(addresses_[i]),
-                                       allocations()[i].value->data(), allocations()[i].size));
+    const Allocation& allocation = allocations()[i];
+    if (!IsConstant(allocation) || allocation.size == 0) continue;
+    RETURN_IF_ERROR(RefuseElided(*allocation.value, allocation.constant->name()));
+    RETURN_IF_ERROR(
+        staging->ToDevice(*stream, constants_[i], allocation.value->data(), allocation.size));
   }
-  return stream_->Synchronize();
+  return stream->Synchronize();
 }
 
 void GpuExecutable::FindFirstUses() {
   first_uses_.resize(program_.thunks.size() + 1);
-  std::vector<bool> seen(loaded_.size(), false);
+  std::vector<bool> seen(allocations().size(), false);
   const auto see = [&](size_t thunk, const std::vector<BufferSlice>& slices) {
     for (const BufferSlice& slice : slices) {
       if (slice.allocation < 0) continue;
       const auto allocation = static_cast<size_t>(slice.allocation);
-      if (loaded_[allocation] == nullptr || seen[allocation]) continue;
+      if (!IsLoaded(allocations()[allocation]) || seen[allocation]) continue;
       seen[allocation] = true;
       first_uses_[thunk].push_back(allocation);
     }
@@ -103,100 +248,9 @@ void GpuExecutable::FindFirstUses() {
     see(i, uses.reads);
     see(i, uses.writes);
   }
-  for (size_t i = 0; i < loaded_.size(); ++i) {
-    if (loaded_[i] != nullptr && !seen[i]) first_uses_.back().push_back(i);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (IsLoaded(allocations()[i]) && !seen[i]) first_uses_.back().push_back(i);
   }
-}
-
-absl::StatusOr<std::vector<const Literal*>> GpuExecutable::Leaves(
-    absl::Span<const Literal> arguments) const {
-  ASSIGN_OR_RETURN(std::vector<const Literal*> leaves, LeavesOf(arguments));
-  for (const Allocation& allocation : allocations()) {
-    if (allocation.kind != Allocation::Kind::kArgument || allocation.size == 0) continue;
-    const Literal& leaf = *leaves[static_cast<size_t>(allocation.leaf)];
-    RET_CHECK(leaf.byte_size() == allocation.size, "argument of {} bytes for {}", leaf.byte_size(),
-              allocation.size);
-  }
-  return leaves;
-}
-
-// The compute stream waits for it.
-absl::Status GpuExecutable::LoadArgument(size_t allocation,
-                                         const std::vector<const Literal*>& leaves) {
-  const Allocation& a = allocations()[allocation];
-  RETURN_IF_ERROR(staging_->ToDevice(*copies_, AsAddress(addresses_[allocation]),
-                                     leaves[static_cast<size_t>(a.leaf)]->data(), a.size));
-  RETURN_IF_ERROR(copies_->Record(*loaded_[allocation]));
-  return stream_->Wait(*loaded_[allocation]);
-}
-
-absl::Status GpuExecutable::LoadArguments(absl::Span<const Literal> arguments,
-                                          bool only_overwritten) {
-  ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, Leaves(arguments));
-  for (size_t i = 0; i < loaded_.size(); ++i) {
-    if (loaded_[i] == nullptr) continue;
-    if (only_overwritten && !allocations()[i].donated) continue;
-    RETURN_IF_ERROR(LoadArgument(i, leaves));
-  }
-  return stream_->Synchronize();
-}
-
-absl::Status GpuExecutable::RunThunks(const RunOptions& options,
-                                      const std::vector<const Literal*>* leaves) {
-  GpuExecuteContext context;
-  RETURN_IF_ERROR(SetUp(context, options));
-  context.stream = stream_.get();
-  context.kernels = &kernels_;
-  context.random = &random_;
-  for (size_t i = 0; i < first_uses_.size(); ++i) {
-    if (leaves != nullptr) {
-      for (const size_t allocation : first_uses_[i])
-        RETURN_IF_ERROR(LoadArgument(allocation, *leaves));
-    }
-    if (i < program_.thunks.size()) RETURN_IF_ERROR(program_.thunks[i]->Execute(context));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status GpuExecutable::Execute(const RunOptions& options) {
-  RETURN_IF_ERROR(RunThunks(options, nullptr));
-  return stream_->Synchronize();
-}
-
-// The stream's own account of a failure: it names the kernel.
-absl::Status GpuExecutable::OrOfKernels(absl::Status status) {
-  if (absl::Status ran = stream_->Synchronize(); !ran.ok()) return ran;
-  return status;
-}
-
-absl::StatusOr<Literal> GpuExecutable::Results() {
-  Literal result(module().entry()->root()->shape());
-  const std::vector<BufferSlice>& leaves = program_.buffers->results();
-  size_t next = 0;
-  const auto fill = [&](auto&& self, Literal& literal) -> absl::Status {
-    if (literal.shape().IsTuple()) {
-      for (Literal& element : literal.mutable_elements()) RETURN_IF_ERROR(self(self, element));
-      return absl::OkStatus();
-    }
-    const BufferSlice& slice = leaves[next++];
-    if (slice.size == 0) return absl::OkStatus();
-    const std::byte* const address =
-        addresses_[static_cast<size_t>(slice.allocation)] + slice.offset;
-    return staging_->ToHost(*stream_, literal.mutable_data(), AsAddress(address), slice.size);
-  };
-  absl::Status status = fill(fill, result);
-  // What is on its way must arrive before the result goes.
-  status.Update(staging_->Finish());
-  RETURN_IF_ERROR(OrOfKernels(std::move(status)));
-  return result;
-}
-
-absl::StatusOr<Literal> GpuExecutable::Run(absl::Span<const Literal> arguments,
-                                           const RunOptions& options) {
-  ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, Leaves(arguments));
-  if (absl::Status status = RunThunks(options, &leaves); !status.ok())
-    return OrOfKernels(std::move(status));
-  return Results();
 }
 
 }  // namespace hlo::gpu

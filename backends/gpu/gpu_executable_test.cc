@@ -78,19 +78,20 @@ TEST_CASE("a run launches kernels and copies, and allocates nothing", "[gpu][exe
   {
     auto executable = MakeOn(device);
     REQUIRE(executable.ok());
-    // Device memory, and two slots of pinned memory.
-    CHECK(device->live_allocations() == 3);
+    CHECK(device->live_allocations() == 1);  // constants
     const Literal argument(Shape::Array(ElementType::kF32, {64}));
     auto prepared = (*executable)->Prepare({argument}, {});
     REQUIRE(prepared.ok());
+    // The memory of the state, and two slots of pinned memory.
+    CHECK(device->live_allocations() == 4);
     const size_t before = device->calls().size();
     REQUIRE((*prepared)->Run().ok());
     const std::vector<std::string> calls(
         device->calls().begin() + static_cast<std::ptrdiff_t>(before), device->calls().end());
     // 64 elements are sorted by one block; the constant to its result, one wait.
-    CHECK(std::count(calls.begin(), calls.end(), "s0: launch s grid=1 block=256 arguments=2") == 1);
-    CHECK(std::count(calls.begin(), calls.end(), "s0: copy 12") == 1);
-    CHECK(calls.back() == "s0: synchronize");
+    CHECK(std::count(calls.begin(), calls.end(), "s1: launch s grid=1 block=256 arguments=2") == 1);
+    CHECK(std::count(calls.begin(), calls.end(), "s1: copy 12") == 1);
+    CHECK(calls.back() == "s1: synchronize");
     CHECK(calls.size() == 3);
     CHECK((*prepared)->Result().ok());
   }
@@ -178,11 +179,11 @@ TEST_CASE("executables that follow each other ask the driver for no memory", "[g
     REQUIRE(executable.ok());
     REQUIRE((*executable)->Run({argument}, {}).ok());
     REQUIRE((*executable)->Run({argument}, {}).ok());
-    // One block on the device, two slots on the host.
-    CHECK(count("allocate") == 3);
+    // Two blocks on the device, two slots on the host.
+    CHECK(count("allocate") == 4);
     CHECK(count("free") == 0);
   }
-  CHECK(driver.live_allocations() == 3);
+  CHECK(driver.live_allocations() == 4);
   REQUIRE(device->Trim().ok());
   CHECK(driver.live_allocations() == 0);
 }

@@ -9,8 +9,6 @@ namespace {
 
 constexpr int64_t kScratchAlignment = 256;
 
-GpuExecuteContext& Gpu(ExecuteContext& context) { return static_cast<GpuExecuteContext&>(context); }
-
 }  // namespace
 
 // ---- kernels ----
@@ -38,21 +36,20 @@ BufferUses GpuKernelThunk::uses() const {
   return uses;
 }
 
-void GpuKernelThunk::AddLate(const Step& step, GpuExecuteContext& context,
-                             KernelArguments& arguments) {
+void GpuKernelThunk::AddLate(const Step& step, GpuState& state, KernelArguments& arguments) {
   const auto add = [&arguments](uint64_t value) {
     arguments.push_back(KernelArgument::Integer(static_cast<int64_t>(value)));
   };
-  const auto replica = static_cast<uint64_t>(context.replica_id);
-  const auto partition = static_cast<uint64_t>(context.partition_id);
+  const auto replica = static_cast<uint64_t>(state.replica_id);
+  const auto partition = static_cast<uint64_t>(state.partition_id);
   switch (step.late) {
     case PlanStep::Late::kNone: break;
     case PlanStep::Late::kDraw:
-      add(context.random->key ^ replica ^ partition << 32);
-      add(context.random->draws[step.integers.front()]++);
+      add(state.random.key ^ replica ^ partition << 32);
+      add(state.random.draws[step.integers.front()]++);
       break;
     case PlanStep::Late::kCounter: {
-      Counter128& counter = context.random->counters[static_cast<size_t>(step.counter)];
+      Counter128& counter = state.random.counters[static_cast<size_t>(step.counter)];
       add(counter.low);
       add(counter.high);
       counter.Advance(static_cast<uint64_t>(step.delta));
@@ -63,36 +60,37 @@ void GpuKernelThunk::AddLate(const Step& step, GpuExecuteContext& context,
   }
 }
 
-absl::Status GpuKernelThunk::Execute(ExecuteContext& context) const {
-  GpuExecuteContext& gpu = Gpu(context);
+absl::StatusOr<ExecuteEvent> GpuKernelThunk::Execute(DeviceState& device,
+                                                     hlo::Stream& any_stream) const {
+  auto& state = static_cast<GpuState&>(device);
+  auto& stream = static_cast<Stream&>(any_stream);
   KernelArguments all;
   for (const BufferSlice& slice : buffers_)
-    all.push_back(KernelArgument::Buffer(gpu.DeviceAddress(slice), slice.size));
-  const auto scratch = static_cast<DevicePtr>(reinterpret_cast<uintptr_t>(gpu.scratch));
+    all.push_back(KernelArgument::Buffer(state.Address(slice), slice.size));
   for (size_t i = 0; i < scratch_.size(); ++i) {
-    all.push_back(
-        KernelArgument::Buffer(scratch + static_cast<DevicePtr>(scratch_offsets_[i]), scratch_[i]));
+    all.push_back(KernelArgument::Buffer(
+        state.scratch + static_cast<DevicePtr>(scratch_offsets_[i]), scratch_[i]));
   }
   for (const Step& step : steps_) {
     const auto buffer = [&](size_t i) { return all[static_cast<size_t>(step.buffers[i])]; };
     if (step.kind == PlanStep::Kind::kCopy) {
       if (buffer(0).value == buffer(1).value) continue;
-      RETURN_IF_ERROR(gpu.stream->CopyOnDevice(buffer(1).value, buffer(0).value, buffer(0).bytes));
+      RETURN_IF_ERROR(stream.CopyOnDevice(buffer(1).value, buffer(0).value, buffer(0).bytes));
       continue;
     }
     KernelArguments arguments;
     for (size_t i = 0; i < step.buffers.size(); ++i) arguments.push_back(buffer(i));
     for (const int64_t integer : step.integers)
       arguments.push_back(KernelArgument::Integer(integer));
-    AddLate(step, gpu, arguments);
+    AddLate(step, state, arguments);
     Launch launch;
-    launch.kernel = (*gpu.kernels)[static_cast<size_t>(step.kernel)];
+    launch.kernel = (*state.kernels)[static_cast<size_t>(step.kernel)];
     launch.dims = step.dims;
     launch.arguments = arguments;
     launch.name = name();
-    RETURN_IF_ERROR(gpu.stream->LaunchKernel(launch));
+    RETURN_IF_ERROR(stream.LaunchKernel(launch));
   }
-  return absl::OkStatus();
+  return ExecuteEvent(stream);
 }
 
 }  // namespace hlo::gpu

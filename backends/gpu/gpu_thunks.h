@@ -1,7 +1,5 @@
-// The units of execution on a device: kernels, copies, and control flow decided by the host.
-//
-// They are thunks like those of the CPU; `ExecuteContext::allocations` hold device addresses, and
-// the context is a GpuExecuteContext.
+// The units of execution on a device: kernels, copies, and control flow decided by the host. They are
+// thunks like those of the CPU; their state is a GpuState, their stream one of the device.
 #pragma once
 
 #include <vector>
@@ -15,28 +13,32 @@
 
 namespace hlo::gpu {
 
-// What an executable remembers of random numbers from run to run.
+// What a state remembers of random numbers from run to run.
 struct RandomState {
   uint64_t key = 0;                              // the seed
   absl::flat_hash_map<int64_t, uint64_t> draws;  // of `rng` so far, by stream
   std::vector<Counter128> counters;
 };
 
-struct GpuExecuteContext : ExecuteContext {
-  Stream* stream = nullptr;
+struct GpuState final : DeviceState {
+  std::vector<DevicePtr> addresses;  // of the allocations
+  DevicePtr scratch = 0;             // Thunk::scratch_bytes() of the largest thunk
   const std::vector<const Kernel*>* kernels = nullptr;
-  RandomState* random = nullptr;
+  RandomState random;
 
-  DevicePtr DeviceAddress(const BufferSlice& slice) const {
-    return static_cast<DevicePtr>(reinterpret_cast<uintptr_t>(Address(slice)));
+  DevicePtr Address(const BufferSlice& slice) const {
+    if (slice.allocation < 0) return 0;
+    return addresses[static_cast<size_t>(slice.allocation)] + static_cast<DevicePtr>(slice.offset);
   }
-  absl::Status Copy(const BufferSlice& to, const BufferSlice& from, int64_t bytes) override {
-    return stream->CopyOnDevice(DeviceAddress(to), DeviceAddress(from), bytes);
+  absl::Status Copy(hlo::Stream& stream, const BufferSlice& to, const BufferSlice& from,
+                    int64_t bytes) override {
+    return static_cast<Stream&>(stream).CopyOnDevice(Address(to), Address(from), bytes);
   }
   // Waits for everything before it.
-  absl::Status Read(const BufferSlice& from, void* to, int64_t bytes) override {
-    const absl::Status status = stream->CopyToHost(to, DeviceAddress(from), bytes);
-    return status.ok() ? stream->Synchronize() : status;
+  absl::Status Read(hlo::Stream& stream, const BufferSlice& from, void* to,
+                    int64_t bytes) override {
+    const absl::Status status = static_cast<Stream&>(stream).CopyToHost(to, Address(from), bytes);
+    return status.ok() ? stream.Synchronize() : status;
   }
 };
 
@@ -63,10 +65,10 @@ class GpuKernelThunk final : public Thunk {
   std::string_view kind() const override { return family_; }
   BufferUses uses() const override;
   int64_t scratch_bytes() const override { return scratch_bytes_; }
-  absl::Status Execute(ExecuteContext& context) const override;
+  absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, hlo::Stream& stream) const override;
 
  private:
-  static void AddLate(const Step& step, GpuExecuteContext& context, KernelArguments& arguments);
+  static void AddLate(const Step& step, GpuState& state, KernelArguments& arguments);
 
   std::string family_;
   std::vector<Step> steps_;

@@ -28,66 +28,58 @@ int64_t BoundOfMemory(const Computation& computation) {
 class InterpreterExecutable final : public Executable {
  public:
   InterpreterExecutable(std::unique_ptr<Module> module, const CompileOptions& options)
-      : module_(std::move(module)), options_(options) {
+      : module_(std::move(module)) {
+    options_.seed = options.seed;
+    options_.denormals = options.denormals.value_or(Denormals::kKeep);
     stats_.peak_bytes = BoundOfMemory(*module_->entry());
   }
 
-  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments,
-                              const RunOptions& options) override {
-    RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
-    EvalOptions eval;
-    eval.seed = options_.seed;
-    eval.denormals = options_.denormals.value_or(Denormals::kKeep);
-    eval.max_loop_iterations = options.max_loop_iterations;
-    eval.replica_id = options.replica_id;
-    eval.partition_id = options.partition_id;
-    if (options.trace) {
-      const Computation* entry = module_->entry();
-      eval.hook = [entry, trace = options.trace](const Instruction& inst, const Literal& value) {
-        if (inst.parent() == entry) trace(inst, value);
-      };
-    }
-    Evaluator evaluator(std::move(eval));
-    return evaluator.Run(*module_, arguments);
-  }
-
-  absl::StatusOr<std::unique_ptr<PreparedRun>> Prepare(absl::Span<const Literal> arguments,
-                                                       const RunOptions& options) override;
+  absl::StatusOr<std::unique_ptr<ExecutionState>> MakeState() const override;
   const Module& module() const override { return *module_; }
   const CompileStats& stats() const override { return stats_; }
 
  private:
   std::unique_ptr<Module> module_;
-  CompileOptions options_;
+  EvalOptions options_;
   CompileStats stats_;
 };
 
-class InterpreterRun final : public PreparedRun {
+class InterpreterState final : public ExecutionState {
  public:
-  InterpreterRun(InterpreterExecutable& executable, absl::Span<const Literal> arguments,
-                 const RunOptions& options)
-      : executable_(executable),
-        arguments_(arguments.begin(), arguments.end()),
-        options_(options) {}
+  InterpreterState(const Module& module, const EvalOptions& options)
+      : module_(module), evaluator_(options) {}
+
+  absl::Status Prepare(absl::Span<const Literal> arguments, const RunOptions& options) override {
+    const Computation* const entry = module_.entry();
+    RETURN_IF_ERROR(CheckArguments(*entry, arguments));
+    arguments_.assign(arguments.begin(), arguments.end());
+    EvalOptions& eval = evaluator_.mutable_options();
+    eval.max_loop_iterations = options.max_loop_iterations;
+    eval.replica_id = options.replica_id;
+    eval.partition_id = options.partition_id;
+    eval.hook = nullptr;
+    if (options.trace) {
+      eval.hook = [entry, trace = options.trace](const Instruction& inst, const Literal& value) {
+        if (inst.parent() == entry) trace(inst, value);
+      };
+    }
+    return absl::OkStatus();
+  }
   absl::Status Run() override {
-    absl::StatusOr<Literal> result = executable_.Run(arguments_, options_);
-    if (!result.ok()) return result.status();
-    result_ = *std::move(result);
+    ASSIGN_OR_RETURN(result_, evaluator_.Run(module_, arguments_));
     return absl::OkStatus();
   }
   absl::StatusOr<Literal> Result() override { return result_; }
 
  private:
-  InterpreterExecutable& executable_;
+  const Module& module_;
+  Evaluator evaluator_;
   std::vector<Literal> arguments_;
-  RunOptions options_;
   Literal result_;
 };
 
-absl::StatusOr<std::unique_ptr<PreparedRun>> InterpreterExecutable::Prepare(
-    absl::Span<const Literal> arguments, const RunOptions& options) {
-  RETURN_IF_ERROR(CheckArguments(*module_->entry(), arguments));
-  return std::unique_ptr<PreparedRun>(std::make_unique<InterpreterRun>(*this, arguments, options));
+absl::StatusOr<std::unique_ptr<ExecutionState>> InterpreterExecutable::MakeState() const {
+  return std::make_unique<InterpreterState>(*module_, options_);
 }
 
 class InterpreterBackend final : public Backend {

@@ -60,11 +60,8 @@ class Evaluator {
   Evaluator& operator=(const Evaluator&) = delete;
 
   const EvalOptions& options() const { return options_; }
-  // Evaluates as another device from now on.
-  void SetDevice(int64_t replica_id, int64_t partition_id) {
-    options_.replica_id = replica_id;
-    options_.partition_id = partition_id;
-  }
+  // For other options from the next evaluation on; plans and random numbers stay.
+  EvalOptions& mutable_options() { return options_; }
 
   // Runs the entry computation.
   absl::StatusOr<Literal> Run(const Module& module, absl::Span<const Literal> arguments);

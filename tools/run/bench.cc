@@ -30,19 +30,19 @@ double Now() {
       .count();
 }
 
-absl::StatusOr<RunTimes> Bench(PreparedRun& run, const BenchOptions& options) {
+absl::StatusOr<RunTimes> Bench(ExecutionState& state, const BenchOptions& options) {
   const double start = Now();
   do {
-    RETURN_IF_ERROR(run.Run());
+    RETURN_IF_ERROR(state.Run());
   } while (Now() - start < options.warm_up_seconds * 1000);
   std::vector<double> times;
   const double begin = Now();
   double now = begin;
   while (static_cast<int64_t>(times.size()) < options.min_runs ||
          now - begin < options.min_seconds * 1000) {
-    RETURN_IF_ERROR(run.Renew());  // arguments given away are put back off the clock
+    RETURN_IF_ERROR(state.Renew());  // arguments given away are put back off the clock
     const double before = Now();
-    RETURN_IF_ERROR(run.Run());
+    RETURN_IF_ERROR(state.Run());
     now = Now();
     times.push_back(now - before);
   }

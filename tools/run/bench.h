@@ -30,6 +30,6 @@ RunTimes Summarise(std::vector<double> milliseconds);
 double Now();
 
 // Runs a prepared module until both minima are reached; every run starts from the same arguments.
-absl::StatusOr<RunTimes> Bench(PreparedRun& run, const BenchOptions& options);
+absl::StatusOr<RunTimes> Bench(ExecutionState& state, const BenchOptions& options);
 
 }  // namespace hlo

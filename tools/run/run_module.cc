@@ -280,22 +280,22 @@ class Runner {
     return expected;
   }
 
-  absl::Status Execute(Executable& executable, const std::vector<Literal>& arguments) {
+  absl::Status Execute(const Executable& executable, const std::vector<Literal>& arguments) {
     const CrashLine line("running on platform", options_.platform);
     progress_.Stage("running");
     running_ = true;
     located_ = true;  // what cannot be evaluated has a place
-    ASSIGN_OR_RETURN(const std::unique_ptr<PreparedRun> run,
+    ASSIGN_OR_RETURN(const std::unique_ptr<ExecutionState> state,
                      executable.Prepare(arguments, ExecutionOptions()));
     if (options_.bench) {
       ASSIGN_OR_RETURN(report_.run,
-                       Bench(*run, {options_.bench_min_runs, options_.bench_min_seconds}));
+                       Bench(*state, {options_.bench_min_runs, options_.bench_min_seconds}));
     } else {
       const double start = Now();
-      RETURN_IF_ERROR(run->Run());
+      RETURN_IF_ERROR(state->Run());
       report_.run = Summarise({Now() - start});
     }
-    ASSIGN_OR_RETURN(result_, run->Result());
+    ASSIGN_OR_RETURN(result_, state->Result());
     running_ = located_ = false;
     return absl::OkStatus();
   }

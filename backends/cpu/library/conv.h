@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backends/cpu/library/host.h"
+#include "backends/cpu/library/kernel_state.h"
 #include "lib/support/thread_pool.h"
 #include "lib/types/element_type.h"
 
@@ -65,7 +66,8 @@ struct ConvBuffers {
   const void* rhs = nullptr;
   void* out = nullptr;
   const void* bias = nullptr;
-  void* scratch = nullptr;  // scratch_bytes(), aligned to 64
+  void* scratch = nullptr;       // scratch_bytes(), aligned to 64
+  KernelState* state = nullptr;  // from MakeState
 };
 
 class ConvKernel {
@@ -73,8 +75,10 @@ class ConvKernel {
   virtual ~ConvKernel() = default;
   virtual int64_t scratch_bytes() const = 0;
   virtual absl::Status Run(const ConvBuffers& buffers, ThreadPool& pool) const = 0;
-  // Drops what was kept of a constant `rhs`: its contents have changed. Not during a run.
-  virtual void Forget() const {}
+  // For runs that follow each other (ConvBuffers::state); null where the kernel keeps nothing.
+  virtual absl::StatusOr<std::unique_ptr<KernelState>> MakeState() const {
+    return std::unique_ptr<KernelState>();
+  }
   // "onednn", "gemm", "zero".
   virtual std::string_view engine() const = 0;
 };

@@ -2,10 +2,9 @@
 // 1, which are its "backward data" (transposed convolutions, gradients of strided ones).
 //
 // Activations stay in the caller's layout; the kernel is copied into the layout the implementation
-// wants, once per run into scratch memory, or once for all if it is constant.
+// wants, once per run into scratch memory, or once for all runs of a state if it is constant.
 #include <algorithm>
 #include <cstdlib>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -23,8 +22,14 @@ using Vec = absl::InlinedVector<int64_t, 6>;
 using onednn::Check;
 using onednn::Primitive;
 
-struct FreeDeleter {
-  void operator()(void* p) const { std::free(p); }
+// What the runs of one caller keep: arguments, and a constant kernel in the layout that is wanted.
+struct ConvState final : KernelState {
+  onednn::Arguments conv, reorder;
+  AlignedMemory memory;
+  const void* source = nullptr;
+  const void* packed = nullptr;
+
+  void ForgetOperands() override { source = nullptr; }
 };
 
 // Turns negative padding into a smaller lhs. False if nothing would be left.
@@ -58,9 +63,13 @@ class OneDnnConv final : public ConvKernel {
     return conv;
   }
 
-  void Forget() const override {
-    std::lock_guard<std::mutex> lock(packed_mutex_);
-    packed_source_ = nullptr;
+  absl::StatusOr<std::unique_ptr<KernelState>> MakeState() const override {
+    auto state = std::make_unique<ConvState>();
+    ASSIGN_OR_RETURN(state->conv, conv_->MakeArguments());
+    if (reorder_ != nullptr) {
+      ASSIGN_OR_RETURN(state->reorder, reorder_->MakeArguments());
+    }
+    return std::unique_ptr<KernelState>(std::move(state));
   }
   int64_t scratch_bytes() const override {
     return AlignScratch(flipped_bytes_) + AlignScratch(packed_bytes_) + AlignScratch(inner_bytes_);
@@ -69,13 +78,15 @@ class OneDnnConv final : public ConvKernel {
 
   absl::Status Run(const ConvBuffers& buffers, ThreadPool& pool) const override {
     char* const scratch = static_cast<char*>(buffers.scratch);
-    ASSIGN_OR_RETURN(const void* weights, Weights(buffers.rhs, scratch, pool));
+    RET_CHECK(buffers.state != nullptr, "a convolution of oneDNN runs without a state");
+    ConvState& state = static_cast<ConvState&>(*buffers.state);
+    ASSIGN_OR_RETURN(const void* weights, Weights(buffers.rhs, scratch, state, pool));
     char* const inner = scratch + AlignScratch(flipped_bytes_) + AlignScratch(packed_bytes_);
     char* const lhs =
         const_cast<char*>(static_cast<const char*>(buffers.lhs)) + lhs_offset_ * element_;
     absl::InlinedVector<void*, 4> pointers = {lhs, const_cast<void*>(weights), buffers.out};
     if (spec_.has_bias) pointers.push_back(const_cast<void*>(buffers.bias));
-    return conv_->Run(pointers, inner, pool);
+    return conv_->Run(state.conv, pointers, inner, pool);
   }
 
  private:
@@ -174,10 +185,10 @@ class OneDnnConv final : public ConvKernel {
     ASSIGN_OR_RETURN(conv_, Primitive::Create(&op, {spec_.relu}, spec_.threads));
     if (conv_ == nullptr) return false;
     kernel_layout_ = conv_->Layout(dnnl_query_weights_md);
-    RETURN_IF_ERROR(conv_->AddArgument(DNNL_ARG_SRC, lhs));
-    RETURN_IF_ERROR(conv_->AddArgument(DNNL_ARG_WEIGHTS, kernel_layout_));
-    RETURN_IF_ERROR(conv_->AddArgument(DNNL_ARG_DST, out));
-    if (spec_.has_bias) RETURN_IF_ERROR(conv_->AddArgument(DNNL_ARG_BIAS, bias));
+    conv_->AddArgument(DNNL_ARG_SRC, lhs);
+    conv_->AddArgument(DNNL_ARG_WEIGHTS, kernel_layout_);
+    conv_->AddArgument(DNNL_ARG_DST, out);
+    if (spec_.has_bias) conv_->AddArgument(DNNL_ARG_BIAS, bias);
     return true;
   }
 
@@ -208,9 +219,9 @@ class OneDnnConv final : public ConvKernel {
     ASSIGN_OR_RETURN(conv_, Primitive::Create(&op, {}, spec_.threads, &hint));
     if (conv_ == nullptr) return false;
     kernel_layout_ = conv_->Layout(dnnl_query_weights_md);
-    RETURN_IF_ERROR(conv_->AddArgument(DNNL_ARG_DIFF_DST, lhs));
-    RETURN_IF_ERROR(conv_->AddArgument(DNNL_ARG_WEIGHTS, kernel_layout_));
-    RETURN_IF_ERROR(conv_->AddArgument(DNNL_ARG_DIFF_SRC, out));
+    conv_->AddArgument(DNNL_ARG_DIFF_DST, lhs);
+    conv_->AddArgument(DNNL_ARG_WEIGHTS, kernel_layout_);
+    conv_->AddArgument(DNNL_ARG_DIFF_SRC, out);
     return true;
   }
 
@@ -251,28 +262,28 @@ class OneDnnConv final : public ConvKernel {
   }
 
   // The kernel in the wanted layout.
-  absl::StatusOr<const void*> Weights(const void* rhs, char* scratch, ThreadPool& pool) const {
+  absl::StatusOr<const void*> Weights(const void* rhs, char* scratch, ConvState& state,
+                                      ThreadPool& pool) const {
     if (!flips_ && reorder_ == nullptr && !copies_blocked_) return rhs;
-    if (!spec_.rhs_constant) {
-      return Pack(rhs, scratch, scratch + AlignScratch(flipped_bytes_), pool, scratch);
+    if (spec_.rhs_constant && state.source == rhs) return state.packed;
+    state.source = nullptr;
+    char* memory = scratch;
+    if (spec_.rhs_constant) {
+      const int64_t bytes = AlignScratch(flipped_bytes_) + AlignScratch(packed_bytes_);
+      if (state.memory == nullptr)
+        state.memory.reset(std::aligned_alloc(kScratchAlignment, static_cast<size_t>(bytes)));
+      if (state.memory != nullptr) memory = static_cast<char*>(state.memory.get());
     }
-    std::lock_guard<std::mutex> lock(packed_mutex_);
-    if (packed_source_ == rhs) return packed_result_;
-    const auto bytes =
-        static_cast<size_t>(AlignScratch(flipped_bytes_) + AlignScratch(packed_bytes_));
-    if (packed_ == nullptr) packed_.reset(std::aligned_alloc(kScratchAlignment, bytes));
-    char* const memory = static_cast<char*>(packed_.get());
-    if (memory == nullptr) {
-      return Pack(rhs, scratch, scratch + AlignScratch(flipped_bytes_), pool, scratch);
-    }
-    ASSIGN_OR_RETURN(packed_result_,
-                     Pack(rhs, memory, memory + AlignScratch(flipped_bytes_), pool, scratch));
-    packed_source_ = rhs;
-    return packed_result_;
+    ASSIGN_OR_RETURN(const void* const packed, Pack(rhs, memory, scratch, state, pool));
+    state.packed = packed;
+    if (memory != scratch) state.source = rhs;
+    return packed;
   }
 
-  absl::StatusOr<const void*> Pack(const void* rhs, char* flipped, char* packed, ThreadPool& pool,
-                                   char* scratch) const {
+  // Into `flipped`, and what follows it.
+  absl::StatusOr<const void*> Pack(const void* rhs, char* flipped, char* scratch, ConvState& state,
+                                   ThreadPool& pool) const {
+    char* const packed = flipped + AlignScratch(flipped_bytes_);
     const void* source = rhs;
     if (copies_blocked_) {
       CopyBlocked(static_cast<const float*>(rhs) + flip_start_, flip_strides_, kernel_layout_,
@@ -293,7 +304,7 @@ class OneDnnConv final : public ConvKernel {
     }
     if (reorder_ == nullptr) return source;
     char* const inner = scratch + AlignScratch(flipped_bytes_) + AlignScratch(packed_bytes_);
-    RETURN_IF_ERROR(reorder_->Run({const_cast<void*>(source), packed}, inner, pool));
+    RETURN_IF_ERROR(reorder_->Run(state.reorder, {const_cast<void*>(source), packed}, inner, pool));
     return packed;
   }
 
@@ -319,10 +330,6 @@ class OneDnnConv final : public ConvKernel {
   Vec flip_sizes_, flip_strides_;
   int64_t flip_start_ = 0;
   int64_t flipped_bytes_ = 0, packed_bytes_ = 0, inner_bytes_ = 0;
-  mutable std::mutex packed_mutex_;
-  mutable std::unique_ptr<void, FreeDeleter> packed_;
-  mutable const void* packed_source_ = nullptr;
-  mutable const void* packed_result_ = nullptr;
 };
 
 }  // namespace

@@ -149,9 +149,11 @@ void CheckKernel(const ConvSpec& s, const ConvKernel& kernel, double tolerance) 
   static ThreadPool pool(2);
   const auto bytes = static_cast<size_t>((kernel.scratch_bytes() + 128) / 64 * 64);
   void* scratch = std::aligned_alloc(64, bytes);
+  const auto state = kernel.MakeState();
+  REQUIRE(state.ok());
   for (int run = 0; run < 2; ++run) {
     const absl::Status status =
-        kernel.Run({lhs.data(), rhs.data(), out.data(), bias.data(), scratch}, pool);
+        kernel.Run({lhs.data(), rhs.data(), out.data(), bias.data(), scratch, state->get()}, pool);
     REQUIRE(status.ok());
   }
   std::free(scratch);

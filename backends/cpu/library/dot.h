@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backends/cpu/library/host.h"
+#include "backends/cpu/library/kernel_state.h"
 #include "lib/support/thread_pool.h"
 #include "lib/types/element_type.h"
 
@@ -51,8 +52,8 @@ struct DotSpec {
   // relu.
   DotBias bias = DotBias::kNone;
   bool relu = false;
-  // Runs may assume that `rhs` holds the same values whenever it has the same address, and keep a
-  // packed copy.
+  // Runs with one state may assume that `rhs` holds the same values whenever it has the same address,
+  // and keep a packed copy.
   bool rhs_constant = false;
   // Size of the pool it will run on.
   int threads = 1;
@@ -65,8 +66,9 @@ struct DotBuffers {
   const void* lhs = nullptr;
   const void* rhs = nullptr;
   void* out = nullptr;
-  const void* bias = nullptr;  // contiguous; null without a bias
-  void* scratch = nullptr;     // scratch_bytes(), aligned to 64
+  const void* bias = nullptr;    // contiguous; null without a bias
+  void* scratch = nullptr;       // scratch_bytes(), aligned to 64
+  KernelState* state = nullptr;  // from MakeState; null: nothing is kept
 };
 
 class DotKernel {
@@ -79,8 +81,10 @@ class DotKernel {
   // Computes `buffers.out`. Requires pool.size() <= the `threads` of the spec.
   virtual void Run(const DotBuffers& buffers, ThreadPool& pool) const = 0;
 
-  // Drops what was kept of a constant `rhs`: its contents have changed. Not during a run.
-  virtual void Forget() const {}
+  // For runs that follow each other (DotBuffers::state); null where the kernel keeps nothing.
+  virtual absl::StatusOr<std::unique_ptr<KernelState>> MakeState() const {
+    return std::unique_ptr<KernelState>();
+  }
 
   // Which implementation this is, for dumps: "gemm", "gemv", "converted", "zero".
   virtual std::string_view engine() const = 0;

@@ -127,8 +127,10 @@ void CheckDot(DotSpec spec, double tolerance, const Host& host, int seed, bool s
   CAPTURE(std::string((*dot)->engine()), batches, spec.m, spec.n, spec.k, spec.lhs_k, spec.rhs_k,
           spec.out_n, std::string(Text(spec.out_type)), std::string(IsaName(host.level)));
   AlignedBytes scratch((*dot)->scratch_bytes());
+  const auto kept = (*dot)->MakeState();
+  REQUIRE(kept.ok());
   for (int run = 0; run < 2; ++run) {
-    (*dot)->Run({a.data(), b.data(), out.data(), bias.data(), scratch.data}, pool);
+    (*dot)->Run({a.data(), b.data(), out.data(), bias.data(), scratch.data, kept->get()}, pool);
   }
 
   int64_t wrong = 0;
@@ -287,6 +289,32 @@ TEST_CASE("a constant rhs may be packed once", "[cpu][dot]") {
       CheckDot<float, float, float>(spec, 1e-6, host, ++seed, false);
     }
   }
+}
+
+TEST_CASE("a state keeps a constant rhs packed until it is to forget it", "[cpu][dot]") {
+  const absl::StatusOr<Host> host = DetectHost();
+  REQUIRE(host.ok());
+  DotSpec spec = DotSpec::RowMajor(E::kF32, 32, 32, 32);
+  spec.rhs_constant = true;
+  const auto dot = MakeDot(spec, *host);
+  REQUIRE(dot.ok());
+  REQUIRE(std::string((*dot)->engine()) == "gemm");
+  const auto one = (*dot)->MakeState(), other = (*dot)->MakeState();
+  REQUIRE((one.ok() && other.ok()));
+  std::vector<float> a(32 * 32, 1.0f), b(32 * 32, 1.0f), out(32 * 32);
+  AlignedBytes scratch((*dot)->scratch_bytes());
+  ThreadPool pool(1);
+  const auto run = [&](KernelState* state) {
+    (*dot)->Run({a.data(), b.data(), out.data(), nullptr, scratch.data, state}, pool);
+    return out[0];
+  };
+  CHECK(run(one->get()) == 32.0f);
+  b.assign(b.size(), 2.0f);  // it was promised not to change
+  CHECK(run(one->get()) == 32.0f);
+  CHECK(run(other->get()) == 64.0f);
+  CHECK(run(nullptr) == 64.0f);
+  (*one)->ForgetOperands();
+  CHECK(run(one->get()) == 64.0f);
 }
 
 TEST_CASE("a product over no elements is zero", "[cpu][dot]") {

@@ -6,10 +6,8 @@
 // what its rectangle needs. The shape of the rectangles depends on the number of threads, the order
 // of the sums does not.
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <type_traits>
 
 #include "backends/cpu/library/dot_engines.h"
@@ -40,10 +38,6 @@ int64_t Bytes(StoredAs as, int64_t compute_bytes) {
   return compute_bytes;
 }
 
-struct FreeDeleter {
-  void operator()(void* p) const { std::free(p); }
-};
-
 // The kernels for a product of these types. Operands that packing turns into pairs need no others.
 template <class T>
 const GemmKernels<T>& KernelsOf(const DotTypes& types, const Host& host) {
@@ -56,9 +50,11 @@ const GemmKernels<T>& KernelsOf(const DotTypes& types, const Host& host) {
 }
 
 // A packed copy of a whole constant rhs.
-struct PackedRhs {
+struct PackedRhs final : KernelState {
   const void* source = nullptr;
-  std::unique_ptr<void, FreeDeleter> data;
+  AlignedMemory data;
+
+  void ForgetOperands() override { source = nullptr; }
 };
 
 template <class T>
@@ -81,13 +77,16 @@ class Gemm final : public DotKernel {
 
   int64_t scratch_bytes() const override { return worker_bytes_ * spec_.threads; }
   std::string_view engine() const override { return "gemm"; }
-  void Forget() const override {
-    std::lock_guard<std::mutex> lock(packed_mutex_);
-    packed_.source = nullptr;
+  absl::StatusOr<std::unique_ptr<KernelState>> MakeState() const override {
+    std::unique_ptr<KernelState> state;
+    if (spec_.rhs_constant && batches_ == 1 && !swapped_) state = std::make_unique<PackedRhs>();
+    return state;
   }
 
   void Run(const DotBuffers& buffers, ThreadPool& pool) const override {
-    const T* packed = spec_.rhs_constant && batches_ == 1 ? PackedOf(buffers.rhs, pool) : nullptr;
+    const T* packed = nullptr;
+    if (buffers.state != nullptr)
+      packed = PackedOf(buffers.rhs, static_cast<PackedRhs&>(*buffers.state), pool);
     const int64_t rectangles = row_parts_ * column_parts_;
     auto task = [&](int64_t index, int worker) {
       const int64_t batch = index / rectangles;
@@ -199,7 +198,7 @@ class Gemm final : public DotKernel {
     r.rhs = static_cast<const char*>(rhs) + offset.rhs * rhs_bytes_;
     r.out = static_cast<char*>(buffers.out) + offset.out * out_bytes_;
     r.bias = static_cast<const T*>(buffers.bias);
-    r.packed = swapped_ ? nullptr : packed;
+    r.packed = packed;
     for (int64_t m = r.m0; m < r.m1; m += pass_rows_) {
       RunPass(r, m, std::min(r.m1, m + pass_rows_), memory);
     }
@@ -343,15 +342,13 @@ class Gemm final : public DotKernel {
 
   // The packed copy of a constant rhs; made at the first run with this address, null when there is
   // no memory for it. Layout: blocks of `depth_` along k, in each the strips along n.
-  const T* PackedOf(const void* rhs, ThreadPool& pool) const {
-    if (swapped_) return nullptr;
-    std::lock_guard<std::mutex> lock(packed_mutex_);
-    if (packed_.source == rhs) return static_cast<const T*>(packed_.data.get());
+  const T* PackedOf(const void* rhs, PackedRhs& kept, ThreadPool& pool) const {
+    if (kept.source == rhs) return static_cast<const T*>(kept.data.get());
     const auto bytes =
         static_cast<size_t>(AlignScratch(PackedColumns() * Packed(spec_.k) * int64_t{sizeof(T)}));
-    packed_.source = nullptr;
-    if (packed_.data == nullptr) packed_.data.reset(std::aligned_alloc(kScratchAlignment, bytes));
-    T* const packed = static_cast<T*>(packed_.data.get());
+    kept.source = nullptr;
+    if (kept.data == nullptr) kept.data.reset(std::aligned_alloc(kScratchAlignment, bytes));
+    T* const packed = static_cast<T*>(kept.data.get());
     if (packed == nullptr) return nullptr;
     pool.ParallelFor(CeilDiv(spec_.n, kernels_.columns), [&](int64_t strip, int) {
       const int64_t n = strip * kernels_.columns;
@@ -362,7 +359,7 @@ class Gemm final : public DotKernel {
                 packed + Packed(k) * PackedColumns() + n * Packed(depth));
       }
     });
-    packed_.source = rhs;
+    kept.source = rhs;
     return packed;
   }
 
@@ -381,8 +378,6 @@ class Gemm final : public DotKernel {
   int64_t pass_rows_ = INT64_MAX / 4;
   int64_t sum_rows_ = 0;
   int64_t lhs_offset_, rhs_offset_, tile_offset_, sums_offset_, worker_bytes_;
-  mutable std::mutex packed_mutex_;
-  mutable PackedRhs packed_;
 };
 
 }  // namespace

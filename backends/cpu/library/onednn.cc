@@ -127,8 +127,8 @@ absl::StatusOr<std::unique_ptr<Primitive>> Primitive::CreateReorder(const dnnl_m
       dnnl_reorder_primitive_desc_create(&descriptor, &from, Engine(), &to, Engine(), attr.get()),
       "a reorder"));
   ASSIGN_OR_RETURN(std::unique_ptr<Primitive> reorder, Finish(descriptor));
-  RETURN_IF_ERROR(reorder->AddArgument(DNNL_ARG_FROM, from));
-  RETURN_IF_ERROR(reorder->AddArgument(DNNL_ARG_TO, to));
+  reorder->AddArgument(DNNL_ARG_FROM, from);
+  reorder->AddArgument(DNNL_ARG_TO, to);
   return reorder;
 }
 
@@ -138,16 +138,21 @@ absl::StatusOr<std::unique_ptr<Primitive>> Primitive::Finish(dnnl_primitive_desc
   dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
   if (name != nullptr) made->implementation_ = name;
   RETURN_IF_ERROR(Check(dnnl_primitive_create(&made->primitive_, descriptor), "a primitive"));
-  RETURN_IF_ERROR(
-      Check(dnnl_stream_create(&made->stream_, Engine(), dnnl_stream_default_flags), "a stream"));
-  const dnnl_memory_desc_t layout = made->Layout(dnnl_query_scratchpad_md);
-  RETURN_IF_ERROR(made->AddArgument(DNNL_ARG_SCRATCHPAD, layout));
   return made;
 }
 
-Primitive::~Primitive() {
-  for (const dnnl_exec_arg_t& argument : arguments_) dnnl_memory_destroy(argument.memory);
+Arguments::~Arguments() {
+  for (const dnnl_exec_arg_t& argument : list_) dnnl_memory_destroy(argument.memory);
   if (stream_ != nullptr) dnnl_stream_destroy(stream_);
+}
+
+Arguments& Arguments::operator=(Arguments&& other) noexcept {
+  std::swap(list_, other.list_);
+  std::swap(stream_, other.stream_);
+  return *this;
+}
+
+Primitive::~Primitive() {
   if (primitive_ != nullptr) dnnl_primitive_destroy(primitive_);
   dnnl_primitive_desc_destroy(descriptor_);
 }
@@ -157,14 +162,20 @@ dnnl_memory_desc_t Primitive::Layout(dnnl_query_t which) const {
   return layout == nullptr ? dnnl_memory_desc_t{} : *layout;
 }
 
-absl::Status Primitive::AddArgument(int id, const dnnl_memory_desc_t& layout) {
-  dnnl_memory_t memory = nullptr;
+absl::StatusOr<Arguments> Primitive::MakeArguments() const {
+  Arguments made;
+  const auto add = [&made](int id, const dnnl_memory_desc_t& layout) {
+    dnnl_memory_t memory = nullptr;
+    RETURN_IF_ERROR(
+        Check(dnnl_memory_create(&memory, &layout, Engine(), DNNL_MEMORY_NONE), "a memory object"));
+    made.list_.push_back({id, memory});
+    return absl::OkStatus();
+  };
+  for (const auto& [id, layout] : layouts_) RETURN_IF_ERROR(add(id, layout));
+  RETURN_IF_ERROR(add(DNNL_ARG_SCRATCHPAD, Layout(dnnl_query_scratchpad_md)));
   RETURN_IF_ERROR(
-      Check(dnnl_memory_create(&memory, &layout, Engine(), DNNL_MEMORY_NONE), "a memory object"));
-  // The scratchpad, added first, stays last.
-  const auto at = arguments_.empty() ? arguments_.end() : arguments_.end() - 1;
-  arguments_.insert(at, {id, memory});
-  return absl::OkStatus();
+      Check(dnnl_stream_create(&made.stream_, Engine(), dnnl_stream_default_flags), "a stream"));
+  return made;
 }
 
 int64_t Primitive::scratch_bytes() const {
@@ -172,19 +183,18 @@ int64_t Primitive::scratch_bytes() const {
   return static_cast<int64_t>(dnnl_memory_desc_get_size(&layout));
 }
 
-absl::Status Primitive::Run(absl::Span<void* const> pointers, void* scratch,
+absl::Status Primitive::Run(Arguments& arguments, absl::Span<void* const> pointers, void* scratch,
                             ThreadPool& pool) const {
-  RET_CHECK(pointers.size() + 1 == arguments_.size(), "{} arguments for a primitive of {}",
-            pointers.size(), arguments_.size() - 1);
-  std::lock_guard<std::mutex> lock(mutex_);
+  const std::vector<dnnl_exec_arg_t>& list = arguments.list_;
+  RET_CHECK(pointers.size() + 1 == list.size(), "{} arguments for a primitive of {}",
+            pointers.size(), layouts_.size());
   ScopedOmpPool omp(pool);
-  for (size_t i = 0; i < arguments_.size(); ++i) {
+  for (size_t i = 0; i < list.size(); ++i) {
     void* const pointer = i < pointers.size() ? pointers[i] : scratch;
-    RETURN_IF_ERROR(
-        Check(dnnl_memory_set_data_handle(arguments_[i].memory, pointer), "an argument"));
+    RETURN_IF_ERROR(Check(dnnl_memory_set_data_handle(list[i].memory, pointer), "an argument"));
   }
-  return Check(dnnl_primitive_execute(primitive_, stream_, static_cast<int>(arguments_.size()),
-                                      arguments_.data()),
+  return Check(dnnl_primitive_execute(primitive_, arguments.stream_, static_cast<int>(list.size()),
+                                      list.data()),
                "execution");
 }
 

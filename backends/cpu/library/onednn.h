@@ -7,8 +7,8 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include <memory>
-#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,8 +42,21 @@ struct Attributes {
   bool relu = false;
 };
 
-// A compiled operation with the memory objects of its arguments. Runs may come from several
-// threads; they take turns.
+// The memory objects and the stream of a primitive's runs, for one run at a time.
+class Arguments final {
+ public:
+  Arguments() = default;
+  ~Arguments();
+  Arguments(Arguments&& other) noexcept { *this = std::move(other); }
+  Arguments& operator=(Arguments&& other) noexcept;
+
+ private:
+  friend class Primitive;
+  std::vector<dnnl_exec_arg_t> list_;  // the last one is the scratchpad
+  dnnl_stream_t stream_ = nullptr;
+};
+
+// A compiled operation. Several threads may run it, each with arguments of its own.
 class Primitive final {
  public:
   // `op` is one of oneDNN's operation descriptors. Null if oneDNN has no implementation but the
@@ -64,13 +77,16 @@ class Primitive final {
   dnnl_memory_desc_t Layout(dnnl_query_t which) const;
 
   // Names an argument that each run will give; in the order of the pointers given to Run.
-  absl::Status AddArgument(int id, const dnnl_memory_desc_t& layout);
+  void AddArgument(int id, const dnnl_memory_desc_t& layout) { layouts_.emplace_back(id, layout); }
+  // After the last one was added.
+  absl::StatusOr<Arguments> MakeArguments() const;
 
   int64_t scratch_bytes() const;
   const std::string& implementation() const { return implementation_; }
 
   // Runs on `pool`; `pointers` are the arguments, in the order they were added.
-  absl::Status Run(absl::Span<void* const> pointers, void* scratch, ThreadPool& pool) const;
+  absl::Status Run(Arguments& arguments, absl::Span<void* const> pointers, void* scratch,
+                   ThreadPool& pool) const;
 
  private:
   explicit Primitive(dnnl_primitive_desc_t descriptor) : descriptor_(descriptor) {}
@@ -78,10 +94,8 @@ class Primitive final {
 
   dnnl_primitive_desc_t descriptor_ = nullptr;
   dnnl_primitive_t primitive_ = nullptr;
-  dnnl_stream_t stream_ = nullptr;
   std::string implementation_;
-  std::vector<dnnl_exec_arg_t> arguments_;  // the last one is the scratchpad
-  mutable std::mutex mutex_;
+  std::vector<std::pair<int, dnnl_memory_desc_t>> layouts_;  // of arguments
 };
 
 }  // namespace hlo::cpu::onednn

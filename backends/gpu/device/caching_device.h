@@ -18,6 +18,7 @@ class CachingDevice final : public Device {
   ~CachingDevice() override;
 
   const DeviceProperties& properties() const override { return device_->properties(); }
+  absl::Status Enter() override { return device_->Enter(); }
   absl::StatusOr<DevicePtr> Allocate(int64_t bytes) override;
   absl::Status Free(DevicePtr address) override;
   absl::StatusOr<void*> AllocateHost(int64_t bytes) override;

@@ -136,7 +136,7 @@ class CudaDevice final : public Device {
   absl::Status Open() {
     RETURN_IF_ERROR(driver_.Check(driver_.cuDevicePrimaryCtxRetain(&context_, device_),
                                   "cuDevicePrimaryCtxRetain"));
-    RETURN_IF_ERROR(driver_.Check(driver_.cuCtxSetCurrent(context_), "cuCtxSetCurrent"));
+    RETURN_IF_ERROR(Enter());
     char name[256] = "";
     driver_.cuDeviceGetName(name, sizeof name, device_);
     properties_.name = name;
@@ -151,6 +151,9 @@ class CudaDevice final : public Device {
     return absl::OkStatus();
   }
   const DeviceProperties& properties() const override { return properties_; }
+  absl::Status Enter() override {
+    return driver_.Check(driver_.cuCtxSetCurrent(context_), "cuCtxSetCurrent");
+  }
 
   absl::StatusOr<DevicePtr> Allocate(int64_t bytes) override {
     uint64_t address = 0;

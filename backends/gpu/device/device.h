@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/common/stream.h"
 
 namespace hlo::gpu {
 
@@ -94,9 +95,8 @@ class Event {
   virtual ~Event() = default;
 };
 
-class Stream {
+class Stream : public hlo::Stream {
  public:
-  virtual ~Stream() = default;
   virtual absl::Status LaunchKernel(const Launch& launch) = 0;
   virtual absl::Status CopyToDevice(DevicePtr destination, const void* source, int64_t bytes) = 0;
   virtual absl::Status CopyToHost(void* destination, DevicePtr source, int64_t bytes) = 0;
@@ -106,12 +106,14 @@ class Stream {
   virtual absl::Status Record(Event& event) = 0;
   // What follows on this stream waits for the event's last recording.
   virtual absl::Status Wait(Event& event) = 0;
-  virtual absl::Status Synchronize() = 0;
 };
 
 class Device {
  public:
   virtual ~Device() = default;
+  // Makes the calling thread one that may use the device. Any number of threads may at the same time,
+  // each with streams and events of its own.
+  virtual absl::Status Enter() { return absl::OkStatus(); }
   virtual const DeviceProperties& properties() const = 0;
   // Memory aligned to 256 bytes. Zero bytes give address 0.
   virtual absl::StatusOr<DevicePtr> Allocate(int64_t bytes) = 0;

@@ -12,6 +12,8 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <mutex>
+#include <utility>
 
 #include "backends/gpu/sim/lowering.h"
 #include "backends/llvm/jit.h"
@@ -38,11 +40,12 @@ class SimModule final : public DeviceModule {
   }
 };
 
-// Counts how often it was recorded and how often that was reached.
+// Counts how often it was recorded and how often that was reached, with what had failed before.
 class SimEvent final : public Event {
  public:
   int64_t recorded = 0;
   int64_t reached = 0;
+  absl::Status status;
 };
 
 absl::StatusOr<std::unique_ptr<Jit>> MakeHostJit() {
@@ -80,28 +83,36 @@ class SimStream final : public Stream {
   absl::Status Wait(Event& event) override;
   absl::Status Synchronize() override;
 
+  // One of them: something to run, a wait until an event has been reached `count` times, or a note
+  // that it has.
   struct Work {
     std::function<absl::Status()> run;
-    SimEvent* wait = nullptr;  // work is ready when this event has been reached `wait_count` times
-    int64_t wait_count = 0;
+    SimEvent* wait = nullptr;
+    SimEvent* record = nullptr;
+    int64_t count = 0;
   };
+  // For the device, which has its lock.
   bool Ready() const {
-    return !work_.empty() && (work_.front().wait == nullptr ||
-                              work_.front().wait->reached >= work_.front().wait_count);
+    return !work_.empty() &&
+           (work_.front().wait == nullptr || work_.front().wait->reached >= work_.front().count);
   }
   bool empty() const { return work_.empty(); }
-  absl::Status RunOne() {
-    Work work = std::move(work_.front());
+  // After a failure the stream does nothing more until it has been told.
+  void RunOne() {
+    const Work work = std::move(work_.front());
     work_.pop_front();
-    return work.run ? work.run() : absl::OkStatus();
+    if (work.wait != nullptr) failure_.Update(work.wait->status);
+    if (work.run && failure_.ok()) failure_ = work.run();
+    if (work.record != nullptr && work.record->reached < work.count) {
+      work.record->reached = work.count;
+      work.record->status = failure_;
+    }
   }
-  void Clear() { work_.clear(); }
+  absl::Status TakeFailure() { return std::exchange(failure_, absl::OkStatus()); }
 
  private:
-  absl::Status Put(std::function<absl::Status()> run) {
-    work_.push_back({std::move(run)});
-    return absl::OkStatus();
-  }
+  absl::Status Put(Work work);
+  absl::Status Put(std::function<absl::Status()> run) { return Put(Work{std::move(run)}); }
   absl::Status Copy(void* destination, const void* source, int64_t bytes) {
     return Put([=] {
       if (bytes > 0) std::memmove(destination, source, static_cast<size_t>(bytes));
@@ -110,12 +121,14 @@ class SimStream final : public Stream {
   }
   SimulatedDevice& device_;
   std::deque<Work> work_;
+  absl::Status failure_;
 };
 
 void* Host(DevicePtr address) {
   return reinterpret_cast<void*>(static_cast<uintptr_t>(address));  // NOLINT: the simulated memory
 }
 
+// One thread at a time: whoever waits runs the work of all streams.
 class SimulatedDevice final : public Device {
  public:
   SimulatedDevice(const SimulatorOptions& options, std::unique_ptr<Jit> jit)
@@ -132,6 +145,7 @@ class SimulatedDevice final : public Device {
   absl::StatusOr<DevicePtr> Allocate(int64_t bytes) override {
     if (bytes == 0) return DevicePtr{0};
     constexpr int64_t kAlignment = 256;
+    const std::lock_guard<std::mutex> lock(mutex_);
     void* const memory =
         used_ + bytes > options_.memory_bytes
             ? nullptr
@@ -151,6 +165,7 @@ class SimulatedDevice final : public Device {
 
   absl::Status Free(DevicePtr address) override {
     if (address == 0) return absl::OkStatus();
+    const std::lock_guard<std::mutex> lock(mutex_);
     const auto it = memory_.find(address);
     RET_CHECK(it != memory_.end(), "free of {:#x}, which is not allocated", address);
     used_ -= it->second;
@@ -167,9 +182,10 @@ class SimulatedDevice final : public Device {
     return absl::OkStatus();
   }
   absl::Status WaitFor(Event& event) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
     const auto& awaited = static_cast<const SimEvent&>(event);
-    const int64_t recorded = awaited.recorded;
-    return RunUntil([&] { return awaited.reached >= recorded; });
+    RETURN_IF_ERROR(RunUntil([&] { return awaited.reached >= awaited.recorded; }));
+    return awaited.status;
   }
 
   absl::StatusOr<std::unique_ptr<DeviceModule>> LoadModule(const DeviceCode& code) override {
@@ -202,12 +218,19 @@ class SimulatedDevice final : public Device {
     return std::unique_ptr<Event>(std::make_unique<SimEvent>());
   }
 
-  void Add(SimStream* stream) { streams_.push_back(stream); }
+  void Add(SimStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    streams_.push_back(stream);
+  }
   void Remove(SimStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     streams_.erase(std::remove(streams_.begin(), streams_.end(), stream), streams_.end());
   }
 
-  // Runs work of all streams, in any order that is allowed, until `done` says so.
+  std::mutex& mutex() { return mutex_; }
+
+  // Runs work of all streams, in any order that is allowed, until `done` says so. The caller has the
+  // lock.
   template <class Done>
   absl::Status RunUntil(const Done& done) {
     while (!done()) {
@@ -218,10 +241,7 @@ class SimulatedDevice final : public Device {
       RET_CHECK(!ready.empty(), "streams wait for events that no one records");
       random_ = random_ * 6364136223846793005u + 1442695040888963407u;
       const size_t choice = options_.seed == 0 ? 0 : (random_ >> 33) % ready.size();
-      if (absl::Status status = ready[choice]->RunOne(); !status.ok()) {
-        for (SimStream* each : streams_) each->Clear();
-        return status;
-      }
+      ready[choice]->RunOne();
     }
     return absl::OkStatus();
   }
@@ -233,6 +253,7 @@ class SimulatedDevice final : public Device {
   SimulatorOptions options_;
   std::unique_ptr<Jit> jit_;
   DeviceProperties properties_;
+  std::mutex mutex_;  // of all that follows
   std::map<DevicePtr, int64_t> memory_;
   int64_t used_ = 0;
   std::vector<SimStream*> streams_;
@@ -242,6 +263,17 @@ class SimulatedDevice final : public Device {
 
 SimStream::SimStream(SimulatedDevice& device) : device_(device) { device_.Add(this); }
 SimStream::~SimStream() { device_.Remove(this); }
+
+absl::Status SimStream::Put(Work work) {
+  const std::lock_guard<std::mutex> lock(device_.mutex());
+  if (work.record != nullptr) work.count = ++work.record->recorded;
+  if (work.wait != nullptr) {
+    RET_CHECK(work.wait->recorded > 0, "a stream waits for an event that was never recorded");
+    work.count = work.wait->recorded;
+  }
+  work_.push_back(std::move(work));
+  return absl::OkStatus();
+}
 
 absl::Status SimStream::LaunchKernel(const Launch& launch) {
   RETURN_IF_ERROR(CheckLaunch(launch, device_.properties()));
@@ -281,23 +313,17 @@ absl::Status SimStream::Fill(DevicePtr destination, uint8_t value, int64_t bytes
 }
 
 absl::Status SimStream::Record(Event& event) {
-  auto& recorded = static_cast<SimEvent&>(event);
-  const int64_t number = ++recorded.recorded;
-  return Put([&recorded, number] {
-    recorded.reached = std::max(recorded.reached, number);
-    return absl::OkStatus();
-  });
+  return Put(Work{nullptr, nullptr, &static_cast<SimEvent&>(event)});
 }
 
 absl::Status SimStream::Wait(Event& event) {
-  auto& awaited = static_cast<SimEvent&>(event);
-  RET_CHECK(awaited.recorded > 0, "a stream waits for an event that was never recorded");
-  work_.push_back({nullptr, &awaited, awaited.recorded});
-  return absl::OkStatus();
+  return Put(Work{nullptr, &static_cast<SimEvent&>(event)});
 }
 
 absl::Status SimStream::Synchronize() {
-  return device_.RunUntil([this] { return empty(); });
+  const std::lock_guard<std::mutex> lock(device_.mutex());
+  RETURN_IF_ERROR(device_.RunUntil([this] { return empty(); }));
+  return TakeFailure();
 }
 
 }  // namespace
