@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "backends/registry.h"
+#include "lib/eval/device_group.h"
 #include "lib/support/status.h"
 #include "lib/types/literal_compare.h"
 #include "parser/parse_test_util.h"
@@ -168,6 +169,53 @@ ENTRY main {
     CHECK(draw(**other) == second);
     // A run without a state begins anew.
     CHECK((*executable)->Run({}, {})->ToString() == first);
+  }
+}
+
+TEST_CASE("devices with a state each run one executable together", "[backends][state]") {
+  constexpr std::string_view kText = R"(HloModule m, replica_count=2, num_partitions=2
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[2] parameter(0)
+  twice = f32[2] add(x, x)
+  all = f32[2] all-reduce(twice), replica_groups={{0,1}}, to_apply=sum
+  p = u32[] partition-id()
+  f = f32[] convert(p)
+  b = f32[2] broadcast(f), dimensions={}
+  y = f32[2] multiply(all, b)
+  ROOT t = f32[2] collective-permute(y), channel_id=1, source_target_pairs={{0,1},{1,0}}
+}
+)";
+  for (const std::string_view platform : {"interpreter", "cpu"}) {
+    const auto backend = FindBackend(platform);
+    if (!backend.ok()) continue;
+    INFO(platform);
+    const std::unique_ptr<Module> module = ParsedModule(kText);
+    const auto executable = (*backend)->Compile(module->Clone(), {});
+    REQUIRE(executable.ok());
+    const auto results =
+        RunOnDevices(*module, [&](int64_t replica, int64_t partition, Communicator& communicator) {
+          RunOptions options;
+          options.replica_id = replica;
+          options.partition_id = partition;
+          options.communicator = &communicator;
+          const auto device = static_cast<double>(replica * 2 + partition);
+          return (*executable)
+              ->Run({Literal::Filled(Shape::Array(ElementType::kF32, {2}), device)}, options);
+        });
+    INFO(results.status());
+    REQUIRE(results.ok());
+    // Partition 0 gets 2 * (1 + 3) of partition 1, which gets nothing of partition 0.
+    CHECK((*results)[0].ToString() == "{8, 8}");
+    CHECK((*results)[1].ToString() == "{0, 0}");
+    CHECK((*results)[2].ToString() == "{8, 8}");
+    CHECK((*results)[3].ToString() == "{0, 0}");
   }
 }
 

@@ -57,6 +57,7 @@ absl::Status CompiledExecutable::SetUp(const RunOptions& options, DeviceState& d
   device.max_loop_iterations = options.max_loop_iterations;
   device.replica_id = options.replica_id;
   device.partition_id = options.partition_id;
+  device.communicator = options.communicator;
   return absl::OkStatus();
 }
 

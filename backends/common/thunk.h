@@ -17,6 +17,8 @@
 
 namespace hlo {
 
+class Communicator;
+
 // What the thunks of a run share and change: the state of a program on one device, for one run at a
 // time. Platforms add memory and what else they have.
 struct DeviceState {
@@ -25,6 +27,7 @@ struct DeviceState {
   int64_t max_loop_iterations = 0;
   int64_t replica_id = 0;
   int64_t partition_id = 0;
+  Communicator* communicator = nullptr;  // to the other devices; null: there are none
 
   // Copies `bytes` between slices, and from a slice to the host, which decides by them.
   virtual absl::Status Copy(Stream& stream, const BufferSlice& to, const BufferSlice& from,

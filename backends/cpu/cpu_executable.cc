@@ -74,6 +74,7 @@ class CpuExecutable::State final : public CompiledState {
     const ScopedOmpPool omp(*executable_.pool_);
     state_->evaluator.mutable_options().replica_id = state_->replica_id;
     state_->evaluator.mutable_options().partition_id = state_->partition_id;
+    state_->evaluator.mutable_options().communicator = state_->communicator;
     if (written_ != nullptr) written_->Reset();
     HostStream stream;
     ASSIGN_OR_RETURN(const ExecuteEvent done, ExecuteAll(program_.thunks, *state_, stream));

@@ -52,11 +52,13 @@ class InterpreterState final : public ExecutionState {
   absl::Status Prepare(absl::Span<const Literal> arguments, const RunOptions& options) override {
     const Computation* const entry = module_.entry();
     RETURN_IF_ERROR(CheckArguments(*entry, arguments));
+    RETURN_IF_ERROR(CheckDevices(options));
     arguments_.assign(arguments.begin(), arguments.end());
     EvalOptions& eval = evaluator_.mutable_options();
     eval.max_loop_iterations = options.max_loop_iterations;
     eval.replica_id = options.replica_id;
     eval.partition_id = options.partition_id;
+    eval.communicator = options.communicator;
     eval.hook = nullptr;
     if (options.trace) {
       eval.hook = [entry, trace = options.trace](const Instruction& inst, const Literal& value) {
@@ -72,6 +74,16 @@ class InterpreterState final : public ExecutionState {
   absl::StatusOr<Literal> Result() override { return result_; }
 
  private:
+  absl::Status CheckDevices(const RunOptions& options) const {
+    const ModuleConfig& config = module_.config();
+    const int64_t devices = config.replica_count * config.num_partitions;
+    if (devices <= 1 || options.communicator != nullptr) return absl::OkStatus();
+    return Unsupported(
+        SourceLoc(),
+        "module `{}` runs on {} devices (replica_count={}, num_partitions={}); this run has one",
+        module_.name(), devices, config.replica_count, config.num_partitions);
+  }
+
   const Module& module_;
   Evaluator evaluator_;
   std::vector<Literal> arguments_;
@@ -90,13 +102,6 @@ class InterpreterBackend final : public Backend {
                                                       const CompileOptions& options) override {
     if (module->entry() == nullptr)
       return Error("module `{}` has no entry computation", module->name());
-    const int64_t devices = module->config().replica_count * module->config().num_partitions;
-    if (devices > 1) {
-      return Unsupported(
-          SourceLoc(),
-          "module `{}` runs on {} devices (replica_count={}, num_partitions={}); this run has one",
-          module->name(), devices, module->config().replica_count, module->config().num_partitions);
-    }
     if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(*module));
     return std::unique_ptr<Executable>(
         std::make_unique<InterpreterExecutable>(std::move(module), options));

@@ -1,7 +1,6 @@
 // lib/eval/device_group.h
 //
-// Several logical devices of one module in one process: a thread with an evaluator for each,
-// meeting at collectives.
+// Several logical devices of one module in one process: a thread for each, meeting at collectives.
 #pragma once
 
 #include <condition_variable>
@@ -9,31 +8,27 @@
 #include <mutex>
 #include <vector>
 
+#include "lib/eval/communicator.h"
 #include "lib/eval/evaluator.h"
 
 namespace hlo {
 
-// Where the devices exchange operands. Device number = replica · partitions + partition.
-class Rendezvous {
+// A rendezvous of threads: the last one to come computes the results of all.
+class InProcessCommunicator final : public Communicator {
  public:
-  explicit Rendezvous(int devices) : devices_(devices), operands_(static_cast<size_t>(devices)) {}
+  explicit InProcessCommunicator(const DeviceMesh& mesh)
+      : mesh_(mesh), operands_(static_cast<size_t>(mesh.devices())) {}
 
-  using Compute = std::function<absl::StatusOr<std::vector<Literal>>(
-      const std::vector<std::vector<Literal>>& operands_by_device)>;
-
-  // Blocks until every device has come to the same instruction; the last one computes the results
-  // of all. Devices that wait at different instructions, and a device that has given up, are errors
-  // for everyone.
-  absl::StatusOr<Literal> Meet(int device, const Instruction& instruction,
-                               std::vector<Literal> operands, const Compute& compute);
-  // This device will not come any more; those that wait for it get `status`.
-  void Leave(absl::Status status);
+  DeviceMesh mesh() const override { return mesh_; }
+  absl::StatusOr<Literal> Meet(int64_t device, const Instruction& instruction,
+                               std::vector<Literal> operands, const Compute& compute) override;
+  void Leave(absl::Status status) override;
 
  private:
+  DeviceMesh mesh_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int devices_;
-  int arrived_ = 0;
+  int64_t arrived_ = 0;
   int64_t round_ = 0;
   const Instruction* instruction_ = nullptr;
   std::vector<std::vector<Literal>> operands_;
@@ -42,8 +37,13 @@ class Rendezvous {
   absl::Status left_;
 };
 
-// Runs the entry computation on all replica_count · num_partitions devices of the module; arguments
-// and results by device.
+// What one device does, in a thread of its own.
+using RunDevice = std::function<absl::StatusOr<Literal>(int64_t replica, int64_t partition,
+                                                        Communicator& communicator)>;
+// Runs all replica_count · num_partitions devices of the module; results by device.
+absl::StatusOr<std::vector<Literal>> RunOnDevices(const Module& module, const RunDevice& run);
+
+// Evaluates the entry computation on all of them; arguments by device.
 absl::StatusOr<std::vector<Literal>> EvaluateOnDevices(
     const Module& module, const std::vector<std::vector<Literal>>& arguments_by_device,
     const EvalOptions& options);

@@ -2,7 +2,7 @@
 // most of them are the identity then.
 #include <cstring>
 
-#include "lib/eval/device_group.h"
+#include "lib/eval/communicator.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region_runner.h"
 #include "lib/eval/strided.h"
@@ -12,11 +12,6 @@ namespace {
 
 using Operands = std::vector<std::vector<Literal>>;  // by device
 using Group = std::vector<int>;                      // device numbers, in the order of the text
-
-struct DeviceMesh {
-  int64_t replicas, partitions;
-  int devices() const { return static_cast<int>(replicas * partitions); }
-};
 
 // Which ids replica_groups and source_target_pairs hold, and what a group of them is.
 enum class GroupMode { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattened };
@@ -318,7 +313,8 @@ Literal Packed(const Instruction& inst, const std::vector<Literal>& operands,
 
 EvalResult EvalCollective(EvalContext& c) {
   const EvalOptions& options = c.evaluator.options();
-  const DeviceMesh mesh{options.replica_count, options.partition_count};
+  Communicator* const communicator = options.communicator;
+  const DeviceMesh mesh = communicator == nullptr ? DeviceMesh() : communicator->mesh();
   const auto compute = [&](const Operands& in) -> absl::StatusOr<std::vector<Literal>> {
     ASSIGN_OR_RETURN(Results results, RunCollective(c.instruction, in, mesh, c.evaluator));
     std::vector<Literal> values;
@@ -335,16 +331,12 @@ EvalResult EvalCollective(EvalContext& c) {
     }
     return values;
   };
-  if (options.rendezvous == nullptr) {
-    if (mesh.devices() != 1)
-      return Error(c.loc(), "`{}` needs the other {} devices", c.instruction.name(),
-                   mesh.devices() - 1);
+  if (communicator == nullptr) {
     ASSIGN_OR_RETURN(std::vector<Literal> values, compute({c.operands}));
     return std::move(values[0]);
   }
-  const int device =
-      static_cast<int>(options.replica_id * options.partition_count + options.partition_id);
-  return options.rendezvous->Meet(device, c.instruction, std::move(c.operands), compute);
+  return communicator->Meet(options.replica_id * mesh.partitions + options.partition_id,
+                            c.instruction, std::move(c.operands), compute);
 }
 
 }  // namespace hlo

@@ -32,8 +32,8 @@
 
 namespace hlo {
 
+class Communicator;
 struct ComputationPlan;
-class Rendezvous;
 class RegionProgram;
 
 struct EvalOptions {
@@ -45,10 +45,8 @@ struct EvalOptions {
   int64_t max_loop_iterations = 0;  // of one while; 0: no limit
   int64_t replica_id = 0;
   int64_t partition_id = 0;
-  int64_t replica_count = 1;
-  int64_t partition_count = 1;
-  // Where the devices of a simulated group meet; null when this is the only device.
-  Rendezvous* rendezvous = nullptr;
+  // To the other devices; null when this is the only one.
+  Communicator* communicator = nullptr;
 };
 
 class Evaluator {
