@@ -125,7 +125,7 @@ class ExecutionState {
   ExecutionState& operator=(const ExecutionState&) = delete;
 
   // Runs the entry computation. The arguments must have the shapes of its parameters, layouts
-  // aside.
+  // aside; they take the place of those of Prepare.
   virtual absl::StatusOr<Literal> Execute(absl::Span<const Literal> arguments,
                                           const RunOptions& options);
 
@@ -134,7 +134,7 @@ class ExecutionState {
   // Puts back arguments that the last run has overwritten (input_output_alias); Run does it when
   // nobody else has. Called off the clock by benchmarks.
   virtual absl::Status Renew() { return absl::OkStatus(); }
-  // Runs once. Every call starts from the arguments given to Prepare.
+  // Runs once. Every call after Prepare starts from the arguments given to it.
   virtual absl::Status Run() = 0;
   // The result of the last Run.
   virtual absl::StatusOr<Literal> Result() = 0;
