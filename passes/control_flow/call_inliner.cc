@@ -104,24 +104,6 @@ void MoveControlEdges(Instruction* call, Instruction* root, bool root_is_new) {
   }
 }
 
-// Puts instructions in the places of others in the schedule.
-void ReplaceInSchedule(Computation& computation, const InlinedInstructions& inlined) {
-  if (!computation.has_schedule()) return;
-  std::vector<Instruction*> sequence;
-  for (Instruction* instruction : computation.schedule()) {
-    if (const auto at = inlined.find(instruction); at != inlined.end()) {
-      sequence.insert(sequence.end(), at->second.begin(), at->second.end());
-    } else {
-      sequence.push_back(instruction);
-    }
-  }
-  computation.set_schedule(std::move(sequence));
-}
-
-}  // namespace
-
-namespace {
-
 // The schedule, if it is one of all that is there: within a pass it may be old.
 std::vector<Instruction*> OrderOf(const Computation& callee) {
   if (!callee.has_schedule()) return callee.PostOrder();
@@ -136,6 +118,19 @@ std::vector<Instruction*> OrderOf(const Computation& callee) {
 }
 
 }  // namespace
+
+void ReplaceInSchedule(Computation& computation, const InlinedInstructions& inlined) {
+  if (!computation.has_schedule()) return;
+  std::vector<Instruction*> sequence;
+  for (Instruction* instruction : computation.schedule()) {
+    if (const auto at = inlined.find(instruction); at != inlined.end()) {
+      sequence.insert(sequence.end(), at->second.begin(), at->second.end());
+    } else {
+      sequence.push_back(instruction);
+    }
+  }
+  computation.set_schedule(std::move(sequence));
+}
 
 Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   Computation& computation = *call->parent();

@@ -65,4 +65,7 @@ struct InlineOptions {
 // fusion. Returns the value that replaced it. Schedules are updated.
 Instruction* InlineBody(Instruction* call, const InlineOptions& options = {});
 
+// Puts the copies into the schedule, in the places of the calls.
+void ReplaceInSchedule(Computation& computation, const InlinedInstructions& inlined);
+
 }  // namespace hlo

@@ -12,8 +12,9 @@ absl::StatusOr<bool> Defuser::Run(Module& module, PassContext& context) {
   }
   bool changed = false;
   std::vector<Computation*> bodies;
-  for (Computation* computation :
-       context.Computations(module)) {  // callees first: nested ones are flat
+  // Callees first: nested ones are flat.
+  for (Computation* computation : context.Computations(module)) {
+    InlinedInstructions inlined;  // the schedule is written once: it may be long
     for (Instruction* fusion : computation->SequenceOrPostOrder()) {
       if (!fusion->IsFusion()) continue;
       const Decision kept = computation->is_fusion() || target == nullptr
@@ -23,11 +24,12 @@ absl::StatusOr<bool> Defuser::Run(Module& module, PassContext& context) {
       if (!context.MayRewrite()) break;
       Computation* body = fusion->fused_computation();
       context.Passed(*fusion, "{}", kept.reason());
-      Unfuse(fusion);
+      Unfuse(fusion, &inlined);
       context.Count("defused");
       changed = true;
       if (body->callers().empty()) bodies.push_back(body);
     }
+    if (!inlined.empty()) ReplaceInSchedule(*computation, inlined);
   }
   for (Computation* body : bodies) {
     if (body->callers().empty() && !body->is_entry()) module.RemoveComputation(body);

@@ -3,7 +3,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/outline.h"
-#include "passes/control_flow/call_inliner.h"
 
 namespace hlo {
 namespace {
@@ -126,10 +125,11 @@ void MergeOutputs(Instruction* fusion, Instruction* x) {
   x->parent()->Remove(x);
 }
 
-Instruction* Unfuse(Instruction* fusion) {
-  return InlineBody(
-      fusion,
-      {.propagate_metadata = false, .pass_on_fusion_requests = false, .everything_waits = false});
+Instruction* Unfuse(Instruction* fusion, InlinedInstructions* inlined) {
+  return InlineBody(fusion, {.propagate_metadata = false,
+                             .pass_on_fusion_requests = false,
+                             .everything_waits = false,
+                             .inlined = inlined});
 }
 
 }  // namespace hlo

@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "lib/ir/module.h"
+#include "passes/control_flow/call_inliner.h"
 
 namespace hlo {
 
@@ -41,8 +42,9 @@ Instruction* Absorb(Instruction* producer, Instruction* fusion);
 void MergeOutputs(Instruction* fusion, Instruction* x);
 
 // Puts the fused instructions in the place of `fusion`; the value that replaced it, a tuple for
-// several outputs. The computation stays, for others that may call it.
-Instruction* Unfuse(Instruction* fusion);
+// several outputs. The computation stays, for others that may call it. With `inlined` the schedule is
+// left to the caller (ReplaceInSchedule in call_inliner.h).
+Instruction* Unfuse(Instruction* fusion, InlinedInstructions* inlined = nullptr);
 
 // The values that a fusion yields, one or several.
 std::vector<Instruction*> FusionOutputs(const Instruction& fusion);
