@@ -27,6 +27,7 @@ constexpr PipelineStep kCpu[] = {
     {"flatten-call-graph", "buffer assignment wants one call site per computation"},
     {"cpu-fusion", "last: makes the kernels that the back end emits as they are"},
     {"dce", "producers that were copied into all their users"},
+    {"copy-insertion{dense}", "fixes the order, and copies what would be overwritten"},
 };
 
 constexpr PipelineStep kGpu[] = {
@@ -51,6 +52,7 @@ constexpr PipelineStep kGpu[] = {
     {"gpu-fusion", "makes the kernels; a reduction ends the one that feeds it"},
     {"gpu-joint-reductions", "after it: what reads the same array reads it once"},
     {"dce", "producers that were copied into all their users"},
+    {"copy-insertion{dense}", "fixes the order, and copies what would be overwritten"},
 };
 
 constexpr PipelineStep kSimplify[] = {

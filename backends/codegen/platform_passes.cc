@@ -7,18 +7,24 @@
 #include "passes/pass_manager.h"
 
 namespace hlo {
+namespace {
+
+// What buffer assignment cannot do without; changes nothing where it has run before.
+constexpr std::string_view kAlways = "copy-insertion{dense}";
+
+}  // namespace
 
 absl::Status RunPlatformPasses(std::string_view pipeline, Module& module,
                                const CompileOptions& options, CompileStats& stats) {
   const Stopwatch passes;
-  if (options.run_passes) {
-    PassContext context;
-    context.set_threads(options.threads);
-    Instrumentation instrumentation;
-    if (options.instrumentation != nullptr) instrumentation = *options.instrumentation;
-    instrumentation.verify_each = options.verify_each_pass;
-    RETURN_IF_ERROR(RunPipelineText(pipeline, module, context, instrumentation).status());
-  }
+  PassContext context;
+  context.set_threads(options.threads);
+  Instrumentation instrumentation;
+  if (options.instrumentation != nullptr) instrumentation = *options.instrumentation;
+  instrumentation.verify_each = options.verify_each_pass;
+  RETURN_IF_ERROR(
+      RunPipelineText(options.run_passes ? pipeline : kAlways, module, context, instrumentation)
+          .status());
   stats.passes_ms = passes.milliseconds();
   if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(module));
   return CheckRowMajor(module);

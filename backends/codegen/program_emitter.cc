@@ -44,9 +44,6 @@ absl::Status ProgramEmitter::EmitInto(CompiledProgram& program) {
   RETURN_IF_ERROR(CompileKernels());
   ASSIGN_OR_RETURN(program.thunks, Emit(*module_.entry()));
   RETURN_IF_ERROR(RefuseCollected());
-  if (!program.buffers->entry_end().copies.empty()) {
-    program.thunks.push_back(std::make_unique<CopyThunk>("results", program.buffers->entry_end()));
-  }
   program.scratch_bytes = ScratchBytes(program.thunks);
   Show(EmitStage::kBuffers, [&] { return program.buffers->ToString(); });
   Show(EmitStage::kThunks, [&] { return ToString(program.thunks); });
@@ -63,7 +60,7 @@ absl::Status ProgramEmitter::CheckFusion(const Instruction& fusion) const {
 absl::Status ProgramEmitter::PlanAll(const Computation& computation) {
   for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
     if (refused_.size() >= kMostErrors) break;
-    if (NeedsNoCode(*instruction)) continue;
+    if (NeedsNoCode(*instruction) || instruction->opcode() == Opcode::kCopy) continue;
     if (instruction->IsFusion()) RETURN_IF_ERROR(CheckFusion(*instruction));
     if (!IsControl(*instruction)) {
       RETURN_IF_ERROR(Collect(Plan(*instruction)));
@@ -83,10 +80,20 @@ absl::Status ProgramEmitter::EmitControl(const Instruction& instruction, ThunkLi
       instruction, buffers(), [this](const Computation& c) { return Emit(c); }, thunks);
 }
 
+// Nothing where buffer assignment has put both ends into one place.
+void ProgramEmitter::EmitCopy(const Instruction& copy, ThunkList& thunks) {
+  const BufferSlice from = buffers().slice(*copy.operand(0)), to = buffers().slice(copy);
+  if (from != to) thunks.push_back(std::make_unique<CopyThunk>(copy.name(), from, to));
+}
+
 absl::StatusOr<ThunkList> ProgramEmitter::Emit(const Computation& computation) {
   ThunkList thunks;
   for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
     if (NeedsNoCode(*instruction)) continue;
+    if (instruction->opcode() == Opcode::kCopy) {
+      EmitCopy(*instruction, thunks);
+      continue;
+    }
     if (IsControl(*instruction)) {
       RETURN_IF_ERROR(EmitControl(*instruction, thunks));
       continue;

@@ -8,8 +8,8 @@
 //   3. compile the kernels
 //   4. line up thunks in program order, control flow as thunks that hold lists
 //
-// A target derives from it and says what its instructions are. Calls, loops and branches, and what
-// only gives a value another name, are none of its business.
+// A target derives from it and says what its instructions are. Calls, loops and branches, copies, and
+// what only gives a value another name, are none of its business.
 #pragma once
 
 #include <memory>
@@ -71,6 +71,7 @@ class ProgramEmitter {
   absl::Status CheckFusion(const Instruction& fusion) const;
   absl::Status PlanAll(const Computation& computation);
   absl::StatusOr<ThunkList> Emit(const Computation& computation);
+  void EmitCopy(const Instruction& copy, ThunkList& thunks);
   absl::Status EmitControl(const Instruction& instruction, ThunkList& thunks);
   absl::Status RefuseCollected() const;
 

@@ -2,18 +2,20 @@
 // allocation: an argument, a result, a constant, or the one arena of temporaries, where slices are
 // reused once their values are dead.
 //
-// Values, not instructions, own memory. Instructions that only rearrange names (tuple, get-tuple-element, bitcast, reshape, copy, call, …)
+// Values, not instructions, own memory. Instructions that only rearrange names (tuple, get-tuple-element, bitcast, reshape, call, …)
 // share the value of their operand; arrays are dense row-major, so a reshape moves nothing (lib/analysis/values.h). Each value has a
 // range of time in which it is needed (lib/analysis/live_range.h). Two values share memory when
 //   - their ranges do not meet, or
-//   - an operation may write over an operand that dies there (AssignmentHooks::can_share).
-// Arguments that `input_output_alias` gives away take part in this like temporaries.
-// A while loop's state has one slice per leaf for the whole loop; the initial value and the body's result are computed
-// right there when that is safe, else copied (`Copies`). Results of the entry are computed into the result allocations when possible.
+//   - an operation may write over an operand that dies there (AssignmentHooks::can_share), or
+//   - they have to: the state of a loop lies where it starts and where the body leaves it, what branches return where the
+//     conditional's result does.
+// Nothing is copied here. The pass copy-insertion has put copies where values that have to share would overwrite each other; that this
+// is so is checked. A copy whose two ends may lie in one place is left without work to do.
+// Arguments that `input_output_alias` gives away take part in this like temporaries. Results of the entry are computed into the result
+// allocations.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,25 +47,13 @@ struct AssignmentHooks {
   std::function<bool(const Instruction& instruction, int operand, int leaf)> can_share;
 };
 
-// Copies between slices that happen together: all sources are read before any destination is
-// written.
-struct CopyList {
-  struct Copy {
-    BufferSlice source;
-    BufferSlice destination;
-    // used when the source is overwritten by another copy of the list; allocation -1 otherwise
-    BufferSlice staging;
-  };
-  std::vector<Copy> copies;
-};
-
 class BufferAssignment {
  public:
   static constexpr int64_t kAlignment = 64;
 
   // Assigns the entry computation of `module` and everything that it calls. Each called computation
   // (but regions of reduce, sort, fusion and the like) has one call site: run `flatten-call-graph`
-  // before.
+  // and `copy-insertion{dense}` before.
   static absl::StatusOr<std::unique_ptr<BufferAssignment>> Make(const Module& module,
                                                                 const AssignmentHooks& hooks);
 
@@ -91,30 +81,11 @@ class BufferAssignment {
   // loop, what the loop passes on as it is.
   bool IsUnchanging(const Instruction& operand) const { return unchanging_.contains(&operand); }
 
-  // Copies before a loop starts, after each run of its body, after a branch, at the end of the
-  // entry.
-  const CopyList& loop_init(const Instruction& while_op) const {
-    return Find(init_copies_, &while_op);
-  }
-  const CopyList& loop_end(const Instruction& while_op) const {
-    return Find(end_copies_, &while_op);
-  }
-  const CopyList& branch_end(const Computation& branch) const {
-    return Find(branch_copies_, &branch);
-  }
-  const CopyList& entry_end() const { return entry_copies_; }
-
   // A readable list: allocations, then each value with its slice and interval.
   std::string ToString() const;
 
  private:
   friend class Assigner;
-  template <class Map, class Key>
-  static const CopyList& Find(const Map& map, const Key* key) {
-    static const CopyList kNone;
-    const auto it = map.find(key);
-    return it == map.end() ? kNone : it->second;
-  }
 
   struct ValueText {
     std::string name;
@@ -125,11 +96,6 @@ class BufferAssignment {
   int temp_allocation_ = -1;
   std::vector<BufferSlice> value_slices_;
   std::optional<Values> values_;
-  // Looked up only, never walked; the lists must not move while they are filled.
-  std::map<const Instruction*, CopyList> init_copies_;
-  std::map<const Instruction*, CopyList> end_copies_;
-  std::map<const Computation*, CopyList> branch_copies_;
-  CopyList entry_copies_;
   std::vector<BufferSlice> results_;
   absl::flat_hash_set<const Instruction*> unchanging_;
   std::vector<ValueText> texts_;

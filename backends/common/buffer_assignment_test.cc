@@ -1,5 +1,7 @@
-// Where values live: who shares, who must not, and what is copied.
+// Where values live: who shares, and who must not.
 #include "backends/common/buffer_assignment.h"
+
+#include <fmt/core.h>
 
 #include <catch2/catch.hpp>
 
@@ -92,13 +94,34 @@ ENTRY main {
   CHECK(names.buffers->slices(names.At("t"))[1] == names.SliceOf("x"));
 }
 
-TEST_CASE("a result that is an argument or a constant is copied", "[common][buffers]") {
+TEST_CASE("a result without memory of its own is an error", "[common][buffers]") {
+  for (const std::string_view root : {"x", "c", "tuple(a, a)", "tuple(a, x)"}) {
+    const bool is_tuple = root.starts_with("tuple");
+    const std::string text =
+        fmt::format(R"(HloModule m
+ENTRY main {{
+  {}x = f32[8] parameter(0)
+  {}c = f32[8] constant({{1, 2, 3, 4, 5, 6, 7, 8}})
+  a = f32[8] negate(x)
+  {}
+}})",
+                    root == "x" ? "ROOT " : "", root == "c" ? "ROOT " : "",
+                    is_tuple ? fmt::format("ROOT t = (f32[8], f32[8]) {}", root) : "");
+    const std::unique_ptr<Module> module = ParsedModule(text);
+    CHECK(BufferAssignment::Make(*module, {}).status().code() == absl::StatusCode::kInternal);
+  }
+}
+
+TEST_CASE("copies have memory of their own", "[common][buffers]") {
   const Assigned copied(R"(HloModule copied
 ENTRY main {
   x = f32[8] parameter(0)
   c = f32[2] constant({1, 2})
   a = f32[8] negate(x)
-  ROOT t = (f32[8], f32[2], f32[8], f32[8]) tuple(x, c, a, a)
+  x2 = f32[8] copy(x)
+  c2 = f32[2] copy(c)
+  a2 = f32[8] copy(a)
+  ROOT t = (f32[8], f32[2], f32[8], f32[8]) tuple(x2, c2, a, a2)
 })");
   const std::vector<BufferSlice>& results = copied.buffers->results();
   REQUIRE(results.size() == 4);
@@ -107,8 +130,7 @@ ENTRY main {
     for (size_t j = 0; j < i; ++j) CHECK_FALSE(results[i].Overlaps(results[j]));
   }
   CHECK(copied.KindOf(copied.SliceOf("c")) == Kind::kConstant);
-  // One of the two results that are `a` is computed where it is wanted; the others are copied.
-  CHECK(copied.buffers->entry_end().copies.size() == 3);
+  CHECK(copied.SliceOf("x2") == results[0]);
 }
 
 TEST_CASE("an argument that is given away is overwritten", "[common][buffers]") {
@@ -124,44 +146,59 @@ ENTRY main {
   CHECK(donated.buffers->allocations()[static_cast<size_t>(result.allocation)].donated);
 }
 
-TEST_CASE("a loop keeps its state in place and swaps through staging", "[common][buffers]") {
-  const Assigned loop(R"(HloModule loop
-cond {
+constexpr std::string_view kSwap = R"(HloModule loop
+cond {{
   p = (s32[], f32[16], f32[16]) parameter(0)
   i = s32[] get-tuple-element(p), index=0
   n = s32[] constant(5)
   ROOT lt = pred[] compare(i, n), direction=LT
-}
-body {
+}}
+body {{
   q = (s32[], f32[16], f32[16]) parameter(0)
   j = s32[] get-tuple-element(q), index=0
   one = s32[] constant(1)
   k = s32[] add(j, one)
   u = f32[16] get-tuple-element(q), index=1
   v = f32[16] get-tuple-element(q), index=2
-  ROOT s = (s32[], f32[16], f32[16]) tuple(k, v, u)
-}
-ENTRY main {
+  {}
+}}
+ENTRY main {{
   a = f32[16] parameter(0)
   b = f32[16] parameter(1)
   z = s32[] constant(0)
-  t = (s32[], f32[16], f32[16]) tuple(z, a, b)
+  a2 = f32[16] copy(a)
+  b2 = f32[16] copy(b)
+  z2 = s32[] copy(z)
+  t = (s32[], f32[16], f32[16]) tuple(z2, a2, b2)
   ROOT w = (s32[], f32[16], f32[16]) while(t), condition=cond, body=body
-})");
-  const std::vector<BufferSlice> state = loop.buffers->slices(loop.At("w"));
-  CHECK(loop.buffers->slices(loop.At("p")) == state);
-  CHECK(loop.buffers->slices(loop.At("q")) == state);
-  // Arguments and constants must not be overwritten: all three leaves are copied in.
-  CHECK(loop.buffers->loop_init(loop.At("w")).copies.size() == 3);
-  const CopyList& end = loop.buffers->loop_end(loop.At("w"));
-  int staged = 0;
-  for (const CopyList::Copy& copy : end.copies) {
-    staged += copy.staging.allocation >= 0;
-    for (const CopyList::Copy& other : end.copies) {
-      if (&copy != &other) CHECK_FALSE(copy.destination.Overlaps(other.destination));
-    }
+}})";
+
+TEST_CASE("a loop keeps its state in place", "[common][buffers]") {
+  const std::string text = fmt::format(fmt::runtime(kSwap), R"(ux = f32[16] copy(u)
+  v2 = f32[16] copy(v), control-predecessors={ux}
+  uy = f32[16] copy(ux)
+  k2 = s32[] copy(k)
+  ROOT s = (s32[], f32[16], f32[16]) tuple(k2, v2, uy))");
+  for (const bool can_share : {false, true}) {
+    const Assigned loop(text, can_share);
+    const std::vector<BufferSlice> state = loop.buffers->slices(loop.At("w"));
+    CHECK(loop.buffers->slices(loop.At("p")) == state);
+    CHECK(loop.buffers->slices(loop.At("q")) == state);
+    CHECK(loop.buffers->slices(loop.At("s")) == state);
+    CHECK(loop.SliceOf("a2") == state[1]);
+    CHECK_FALSE(loop.SliceOf("ux").Overlaps(state[1]));
+    CHECK_FALSE(loop.SliceOf("ux").Overlaps(state[2]));
+    // The sum is made in the state when that may be written over what it reads.
+    CHECK((loop.SliceOf("k") == state[0]) == can_share);
   }
-  CHECK(staged >= 1);
+}
+
+TEST_CASE("values that would overwrite each other are an error", "[common][buffers]") {
+  const std::unique_ptr<Module> module = ParsedModule(
+      fmt::format(fmt::runtime(kSwap), "ROOT s = (s32[], f32[16], f32[16]) tuple(k, v, u)"));
+  const auto made = BufferAssignment::Make(*module, {});
+  REQUIRE(made.status().code() == absl::StatusCode::kInternal);
+  CHECK(std::string(made.status().message()).find("would lie in one place") != std::string::npos);
 }
 
 TEST_CASE("the branches of a conditional end in one place", "[common][buffers]") {
@@ -171,7 +208,8 @@ yes {
   ROOT a = f32[4] negate(x)
 }
 no {
-  ROOT y = f32[4] parameter(0)
+  y = f32[4] parameter(0)
+  ROOT z = f32[4] copy(y)
 }
 ENTRY main {
   p = pred[] parameter(0)
@@ -179,10 +217,9 @@ ENTRY main {
   ROOT c = f32[4] conditional(p, v, v), true_computation=yes, false_computation=no
 })");
   const BufferSlice result = branches.SliceOf("c");
-  const CopyList& copies = branches.buffers->branch_end(*branches.module->FindComputation("no"));
-  REQUIRE(copies.copies.size() == 1);
-  CHECK(copies.copies[0].destination == result);
-  CHECK(copies.copies[0].source == branches.SliceOf("v"));
+  CHECK(branches.SliceOf("a") == result);
+  CHECK(branches.SliceOf("z") == result);
+  CHECK(branches.SliceOf("y") == branches.SliceOf("v"));
 }
 
 TEST_CASE("weights are told from values that change", "[common][buffers]") {

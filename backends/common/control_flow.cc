@@ -7,16 +7,10 @@ namespace {
 
 using EmitComputation = std::function<absl::StatusOr<ThunkList>(const Computation&)>;
 
-void AddCopies(std::string_view name, const CopyList& copies, ThunkList& thunks) {
-  if (!copies.copies.empty()) thunks.push_back(std::make_unique<CopyThunk>(name, copies));
-}
-
 absl::Status EmitWhileLoop(const Instruction& loop, const BufferAssignment& buffers,
                            const EmitComputation& emit, ThunkList& thunks) {
-  AddCopies(loop.name(), buffers.loop_init(loop), thunks);
   ASSIGN_OR_RETURN(ThunkList condition, emit(*loop.while_condition()));
   ASSIGN_OR_RETURN(ThunkList body, emit(*loop.while_body()));
-  AddCopies(loop.while_body()->name(), buffers.loop_end(loop), body);
   const BufferSlice predicate = buffers.slice(*loop.while_condition()->root());
   thunks.push_back(std::make_unique<WhileThunk>(loop.name(), std::move(condition), predicate,
                                                 std::move(body), /*trip_count=*/-1));
@@ -37,7 +31,6 @@ absl::Status EmitControlFlow(const Instruction& instruction, const BufferAssignm
   std::vector<ThunkList> branches;
   for (const Computation* branch : instruction.calls()) {
     ASSIGN_OR_RETURN(ThunkList inner, emit(*branch));
-    AddCopies(branch->name(), buffers.branch_end(*branch), inner);
     branches.push_back(std::move(inner));
   }
   const Instruction& selector = *instruction.operand(0);

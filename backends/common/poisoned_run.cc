@@ -34,7 +34,6 @@ class Runner {
           StoreArray(*allocation.value, allocation.value->shape(), memory_[place].data()));
     }
     RETURN_IF_ERROR(RunComputation(*module_.entry()));
-    Copy(buffers_.entry_end());
     size_t next = 0;
     return LoadValue(module_.entry()->root()->shape(), buffers_.results(), next, Address{this});
   }
@@ -111,16 +110,6 @@ class Runner {
     }
   }
 
-  void Copy(const CopyList& list) {
-    std::vector<std::vector<uint8_t>> sources;
-    for (const CopyList::Copy& copy : list.copies) {
-      const uint8_t* from = At(copy.source);
-      sources.emplace_back(from, from + copy.source.size);
-    }
-    for (size_t i = 0; i < sources.size(); ++i)
-      std::copy(sources[i].begin(), sources[i].end(), At(list.copies[i].destination));
-  }
-
   absl::Status RunComputation(const Computation& computation) {
     for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
       RETURN_IF_ERROR(RunInstruction(*instruction));
@@ -140,9 +129,7 @@ class Runner {
         if (IsPred(selector.element_type())) branch = branch != 0 ? 0 : 1;
         const int64_t last = instruction.call_count() - 1;
         if (branch < 0 || branch > last) branch = last;
-        RETURN_IF_ERROR(RunComputation(*instruction.call(static_cast<int>(branch))));
-        Copy(buffers_.branch_end(*instruction.call(static_cast<int>(branch))));
-        return absl::OkStatus();
+        return RunComputation(*instruction.call(static_cast<int>(branch)));
       }
       default: break;
     }
@@ -153,12 +140,10 @@ class Runner {
   }
 
   absl::Status RunLoop(const Instruction& loop) {
-    Copy(buffers_.loop_init(loop));
     for (int64_t i = 0; i < kMostIterations; ++i) {
       RETURN_IF_ERROR(RunComputation(*loop.while_condition()));
       if (Load(*loop.while_condition()->root()).GetInt() == 0) return absl::OkStatus();
       RETURN_IF_ERROR(RunComputation(*loop.while_body()));
-      Copy(buffers_.loop_end(loop));
     }
     return Unsupported(loop.loc(), "a loop of more than {} iterations", kMostIterations);
   }

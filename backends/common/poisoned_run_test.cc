@@ -25,7 +25,7 @@ constexpr int64_t kMostWork = 1 << 22;     // elements of a run: the test is to 
 
 // What buffer assignment requires of a module.
 constexpr std::string_view kBefore =
-    "buffers-to-arrays,async-to-call,bitcast-expander,flatten-call-graph";
+    "buffers-to-arrays,async-to-call,bitcast-expander,flatten-call-graph,copy-insertion{dense}";
 
 // Above the folder the test runs in.
 fs::path Testdata() {

@@ -41,25 +41,10 @@ std::string ToString(const ThunkList& thunks) {
 
 // ---- copies ----
 
-BufferUses CopyThunk::uses() const {
-  BufferUses uses;
-  for (const CopyList::Copy& copy : copies_.copies) {
-    uses.reads.push_back(copy.source);
-    uses.writes.push_back(copy.destination);
-    if (copy.staging.allocation >= 0) uses.writes.push_back(copy.staging);
-  }
-  return uses;
-}
+BufferUses CopyThunk::uses() const { return {.reads = {from_}, .writes = {to_}}; }
 
 absl::StatusOr<ExecuteEvent> CopyThunk::Execute(DeviceState& state, Stream& stream) const {
-  for (const CopyList::Copy& copy : copies_.copies) {
-    if (copy.staging.allocation < 0) continue;
-    RETURN_IF_ERROR(state.Copy(stream, copy.staging, copy.source, copy.source.size));
-  }
-  for (const CopyList::Copy& copy : copies_.copies) {
-    const BufferSlice& from = copy.staging.allocation < 0 ? copy.source : copy.staging;
-    RETURN_IF_ERROR(state.Copy(stream, copy.destination, from, copy.destination.size));
-  }
+  RETURN_IF_ERROR(state.Copy(stream, to_, from_, to_.size));
   return ExecuteEvent(stream);
 }
 

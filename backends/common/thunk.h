@@ -86,16 +86,17 @@ int64_t ScratchBytes(const ThunkList& thunks);
 void AppendUses(const ThunkList& thunks, BufferUses& uses);
 std::string ToString(const ThunkList& thunks);
 
-// Runs the copies of a list, through staging where one overwrites another's source.
+// Copies one slice to another that does not overlap it.
 class CopyThunk final : public Thunk {
  public:
-  CopyThunk(std::string_view name, CopyList copies) : Thunk(name), copies_(std::move(copies)) {}
+  CopyThunk(std::string_view name, const BufferSlice& from, const BufferSlice& to)
+      : Thunk(name), from_(from), to_(to) {}
   std::string_view kind() const override { return "copy"; }
   BufferUses uses() const override;
   absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, Stream& stream) const override;
 
  private:
-  CopyList copies_;
+  BufferSlice from_, to_;
 };
 
 // A thunk that runs lists of thunks.

@@ -16,8 +16,6 @@ namespace {
 constexpr double kMostNanosecondsPerKernel = 3000;
 // Nodes of tile IR; what a function costs the code generator grows faster than its size.
 constexpr int64_t kMostNodes = 6000;
-// Bytes that one thread takes longer to copy than a second one takes to come.
-constexpr int64_t kLargeState = 128 << 10;
 
 bool IsControl(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional ||
@@ -33,6 +31,7 @@ bool IsOfSmallKernels(const Computation& computation, const KernelOf& kernel_of,
       }
       continue;
     }
+    if (instruction->opcode() == Opcode::kCopy) continue;
     const std::optional<const KernelPlan*> plan = kernel_of(*instruction);
     if (!plan) return false;
     if (*plan == nullptr) continue;
@@ -50,16 +49,14 @@ class ProgramMaker {
 
   void Append(const Instruction& instruction, tile::Steps& steps) {
     switch (instruction.opcode()) {
-      case Opcode::kWhile:
-        AppendCopies(instruction.name(), buffers_.loop_init(instruction), steps);
-        return AppendLoop(instruction, steps);
+      case Opcode::kWhile: return AppendLoop(instruction, steps);
       case Opcode::kConditional: return AppendConditional(instruction, steps);
       case Opcode::kCall: return AppendAll(*instruction.to_apply(), steps);
+      case Opcode::kCopy: return AppendCopy(instruction, steps);
       default: return AppendKernel(instruction, steps);
     }
   }
 
-  // Without the copies before it.
   void AppendLoop(const Instruction& loop, tile::Steps& steps) {
     tile::Step step;
     step.kind = tile::Step::Kind::kWhile;
@@ -68,7 +65,6 @@ class ProgramMaker {
     step.lists.resize(2);
     AppendAll(*loop.while_condition(), step.lists[0]);
     AppendAll(*loop.while_body(), step.lists[1]);
-    AppendCopies(loop.while_body()->name(), buffers_.loop_end(loop), step.lists[1]);
     steps.push_back(std::move(step));
   }
 
@@ -95,24 +91,14 @@ class ProgramMaker {
     step.buffers.insert(step.buffers.end(), slices.begin(), slices.end());
   }
 
-  static void AppendCopy(std::string_view name, const BufferSlice& to, const BufferSlice& from,
-                         tile::Steps& steps) {
+  void AppendCopy(const Instruction& copy, tile::Steps& steps) {
+    const BufferSlice from = buffers_.slice(*copy.operand(0)), to = buffers_.slice(copy);
+    if (from == to) return;
     tile::Step step;
     step.kind = tile::Step::Kind::kCopy;
-    step.name = std::string(name);
+    step.name = std::string(copy.name());
     step.buffers = {to, from};
     steps.push_back(std::move(step));
-  }
-
-  // All sources are read before any destination is written.
-  static void AppendCopies(std::string_view name, const CopyList& list, tile::Steps& steps) {
-    for (const CopyList::Copy& copy : list.copies) {
-      if (copy.staging.allocation >= 0) AppendCopy(name, copy.staging, copy.source, steps);
-    }
-    for (const CopyList::Copy& copy : list.copies) {
-      const BufferSlice& from = copy.staging.allocation < 0 ? copy.source : copy.staging;
-      AppendCopy(name, copy.destination, from, steps);
-    }
   }
 
   void AppendConditional(const Instruction& conditional, tile::Steps& steps) {
@@ -123,7 +109,6 @@ class ProgramMaker {
     step.selector_is_pred = IsPred(conditional.operand(0)->shape().element_type());
     for (const Computation* branch : conditional.calls()) {
       AppendAll(*branch, step.lists.emplace_back());
-      AppendCopies(branch->name(), buffers_.branch_end(*branch), step.lists.back());
     }
     steps.push_back(std::move(step));
   }
@@ -152,22 +137,11 @@ bool IsLoopOfSmallKernels(const Instruction& loop, const KernelOf& kernel_of) {
          IsOfSmallKernels(*loop.while_body(), kernel_of, nodes);
 }
 
-bool CopiesStateBefore(const Instruction& loop, const BufferAssignment& buffers) {
-  const std::vector<CopyList::Copy>& copies = buffers.loop_init(loop).copies;
-  return std::any_of(copies.begin(), copies.end(), [](const CopyList::Copy& copy) {
-    return copy.destination.size >= kLargeState;
-  });
-}
-
 tile::Program MakeLoopProgram(const Instruction& loop, const BufferAssignment& buffers,
                               const KernelOf& kernel_of) {
   tile::Program program;
   ProgramMaker maker(buffers, kernel_of);
-  if (CopiesStateBefore(loop, buffers)) {
-    maker.AppendLoop(loop, program.steps);
-  } else {
-    maker.Append(loop, program.steps);
-  }
+  maker.Append(loop, program.steps);
   // Arguments and constants among the state are only read.
   BufferUses uses;
   AppendUses(program.steps, uses);

@@ -22,10 +22,7 @@ using KernelOf = std::function<std::optional<const KernelPlan*>(const Instructio
 // such, and little enough code for one function.
 bool IsLoopOfSmallKernels(const Instruction& loop, const KernelOf& kernel_of);
 
-// Whether the loop's initial state is large enough to be copied by several threads, before the program.
-bool CopiesStateBefore(const Instruction& loop, const BufferAssignment& buffers);
-
-// The loop, with the copies before it unless CopiesStateBefore. The kernels must outlive the program.
+// The kernels must outlive the program.
 tile::Program MakeLoopProgram(const Instruction& loop, const BufferAssignment& buffers,
                               const KernelOf& kernel_of);
 

@@ -261,8 +261,6 @@ class CpuProgramEmitter final : public ProgramEmitter {
   absl::StatusOr<bool> EmitLoop(const Instruction& loop, ThunkList& thunks) override {
     const auto it = loop_numbers_.find(&loop);
     if (it == loop_numbers_.end()) return false;
-    if (CopiesStateBefore(loop, buffers()))
-      thunks.push_back(std::make_unique<CopyThunk>(loop.name(), buffers().loop_init(loop)));
     thunks.push_back(std::make_unique<ProgramThunk>(loop, loops_[it->second].program,
                                                     functions_.loops[it->second]));
     return true;

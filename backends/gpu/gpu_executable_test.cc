@@ -45,7 +45,8 @@ ENTRY main {
   x = f32[64] parameter(0)
   c = f32[3] constant({1, 2, 3})
   s = f32[64] sort(x), dimensions={0}, to_apply=less
-  ROOT t = (f32[64], f32[3]) tuple(s, c)
+  d = f32[3] copy(c)
+  ROOT t = (f32[64], f32[3]) tuple(s, d)
 }
 )";
 
@@ -57,7 +58,8 @@ ENTRY main {
   z = f32[2] parameter(2)
   a = f32[4] negate(x)
   b = f32[8] sine(y)
-  ROOT t = (f32[4], f32[8], f32[2]) tuple(a, b, z)
+  c = f32[2] copy(z)
+  ROOT t = (f32[4], f32[8], f32[2]) tuple(a, b, c)
 }
 )";
 

@@ -26,7 +26,7 @@ inline bool IsAlias(const Instruction& instruction) {
 }
 
 // The same where arrays are dense and row-major whatever their layouts say, as the back ends store
-// them: also reshapes and copies, not bitcasts that reorder elements. Arrays with dynamic dimensions
+// them: also reshapes, not bitcasts that reorder elements. A copy is one. Arrays with dynamic dimensions
 // have their sizes beside them, so that a reshape of one makes something new.
 bool IsAliasWhenDense(const Instruction& instruction);
 

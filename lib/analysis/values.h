@@ -41,7 +41,7 @@ struct Value {
 };
 
 struct ValuesOptions {
-  // Arrays are dense and row-major, so that reshapes and copies pass values on (alias.h).
+  // Arrays are dense and row-major, so that reshapes pass values on (alias.h).
   bool dense = false;
 };
 

@@ -182,7 +182,9 @@ void CopyAdder::Place(Computation* computation, const Instruction* before, bool 
 // ---- where they are needed ----
 
 void CopyAdder::AddForLoop(Instruction* loop) {
-  if (FrontendAttribute(*loop, kNoLoopCopies) == "true" || !IsOfOneState(*loop)) return;
+  // A program for another back end may say that it has seen to this itself; ours check it.
+  if (!dense_ && FrontendAttribute(*loop, kNoLoopCopies) == "true") return;
+  if (!IsOfOneState(*loop)) return;
   const absl::Span<const ValueId> state = values_.Of(*loop),
                                   initial = values_.Of(*loop->operand(0));
   std::vector<bool> wanted = AllOf(loop->shape());

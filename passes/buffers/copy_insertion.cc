@@ -9,6 +9,7 @@
 #include "lib/analysis/schedule.h"
 #include "lib/analysis/values.h"
 #include "passes/buffers/copy_adder.h"
+#include "passes/buffers/late_updates.h"
 #include "passes/simplify/dce.h"
 #include "passes/simplify/tuple_simplifier.h"
 
@@ -79,7 +80,7 @@ class Inserter {
     if (module_.is_scheduled()) return;
     module_.set_scheduled(true);
     UpdateSchedules(module_);
-    changed_ = true;
+    changed_ = orders_ = true;
   }
 
   // Pieces of program that run on the main thread.
@@ -106,6 +107,7 @@ class Inserter {
 
   absl::Status Add() {
     const Values values(module_, {.dense = dense_});
+    if (orders_) MoveUpdatesLate(values);
     CopyAdder adder(module_, values, dense_);
     for (Computation* computation : Program(values)) {
       for (Instruction* instruction : computation->PostOrder()) AddFor(instruction, adder);
@@ -281,6 +283,7 @@ class Inserter {
   PassContext& context_;
   const bool dense_;
   bool changed_ = false;
+  bool orders_ = false;                            // it is for us to say what comes first
   absl::flat_hash_set<const Instruction*> added_;  // copies; looked up and counted only
   std::vector<Instruction*> tuples_;               // that hold some
 };

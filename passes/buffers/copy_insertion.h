@@ -11,7 +11,7 @@
 // share memory where they are returned.
 //
 // Options: `dense` is for our back ends, whose arrays are dense and row-major and whose instructions run in the order in which they stand:
-// that order becomes the module's schedule, reshapes make nothing, no operation has to write over its operands, and results are copied at
+// that order, with updates of loop state as late as they may be (late_updates.h), becomes the module's schedule, reshapes make nothing, no operation has to write over its operands, and results are copied at
 // the end. It says what buffer assignment (backends/common) relies on. `use_region_based_live_range_analysis` is known and has no effect:
 // what it finds out about loops and branches is always asked.
 //

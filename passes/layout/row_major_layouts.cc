@@ -27,6 +27,19 @@ Instructions ReadByLayout(const Module& module) {
   return read;
 }
 
+// A copy between layouts does nothing any more. One that is to keep two values apart comes later
+// (copy-insertion).
+bool DropCopy(Instruction* copy) {
+  if (copy->opcode() != Opcode::kCopy || copy->has_control_edges() || copy->sharding() != nullptr)
+    return false;
+  Instruction* const operand = copy->operand(0);
+  if (operand->shape().WithDefaultLayout() != copy->shape().WithDefaultLayout()) return false;
+  copy->ReplaceAllUsesWith(operand);
+  if (copy->is_root()) copy->parent()->set_root(operand);
+  copy->parent()->Remove(copy);
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> RowMajorLayouts::Run(Module& module, PassContext& context) {
@@ -35,6 +48,11 @@ absl::StatusOr<bool> RowMajorLayouts::Run(Module& module, PassContext& context) 
   bool changed = false;
   for (Computation* computation : module.computations()) {
     for (Instruction* instruction : computation->instructions()) {
+      if (!read.contains(instruction) && DropCopy(instruction)) {
+        context.Count("copies");
+        changed = true;
+        continue;
+      }
       const Shape shape = instruction->shape().WithDefaultLayout();
       if (shape == instruction->shape() || read.contains(instruction)) continue;
       instruction->set_shape(shape);

@@ -1,0 +1,20 @@
+// Puts blocks that are needed for a time each into one piece of memory, such that blocks which are
+// needed at the same time do not overlap: linear scan over time, best fit among the holes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace hlo {
+
+struct TimedBlock {
+  int start = 0, end = 0;  // needed from and to, both included
+  int64_t size = 0;
+  int64_t offset = 0;  // the result
+};
+
+// Sizes are rounded up to `alignment`. Returns the size of the whole. O(n log n); blocks that start
+// together are placed in the order given.
+int64_t PackIntervals(std::vector<TimedBlock>& blocks, int64_t alignment);
+
+}  // namespace hlo
