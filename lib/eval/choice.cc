@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kMostElements = 128;  // combinations of the values of all components
 
-// Values of `type`, three of them in order, so that three arguments can stand in any order. Zeros are
-// one value: which of them a maximum of equals is does not matter.
+// Values of `type`, three of them in order, so that three arguments can stand in any order. Zeros
+// are one value: which of them a maximum of equals is does not matter.
 std::vector<Literal> Sample(ElementType type, Nan nan) {
   std::vector<Literal> values;
   if (IsPred(type)) return {Literal::Scalar(type, 0.0), Literal::Scalar(type, 1.0)};

@@ -1,8 +1,8 @@
 // lib/eval/choice.h
 //
-// What a region that only compares and selects (maximum, arg-max, …) makes of elements of equal rank.
-// Found by running it on all pairs of a few values: the answer cannot depend on more than the order
-// of its arguments.
+// What a region that only compares and selects (maximum, arg-max, …) makes of elements of equal
+// rank. Found by running it on all pairs of a few values: the answer cannot depend on more than the
+// order of its arguments.
 #pragma once
 
 #include <optional>
@@ -20,10 +20,10 @@ enum class TieOrder {
   kLast,   // or the last one
 };
 
-// Elements may be combined in any grouping, with any number of initial values in between, as long as
-// ties are kept in this order; nothing when the region is no such choice: then only one element after
-// the other is right. So it is where comparisons forget NaN (a >= b ? a : b); kNone asks about arrays
-// without.
+// Elements may be combined in any grouping, with any number of initial values in between, as long
+// as ties are kept in this order; nothing when the region is no such choice: then only one element
+// after the other is right. So it is where comparisons forget NaN (a >= b ? a : b); kNone asks
+// about arrays without.
 enum class Nan { kSome, kNone };
 std::optional<TieOrder> TieOrderOf(const Computation& region, Nan nan = Nan::kSome);
 

@@ -1,8 +1,8 @@
 // lib/eval/communicator.h
 //
 // How the devices that run one module together meet at its collectives: in one process
-// (device_group.h), or by whatever carries values from one to another. Every run of a device is given
-// one (EvalOptions, RunOptions); without, a device is alone.
+// (device_group.h), or by whatever carries values from one to another. Every run of a device is
+// given one (EvalOptions, RunOptions); without, a device is alone.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // convolution: operands in the canonical order [batch, spatial…, features] and [spatial…, input
-// features, output features]; structured sparse ones are written out first. Each result element sums over window positions in row-major order,
-// then over input features; positions in the padding are skipped, so they are no products with
-// zero.
+// features, output features]; structured sparse ones are written out first. Each result element
+// sums over window positions in row-major order, then over input features; positions in the padding
+// are skipped, so they are no products with zero.
 #include <cstring>
 
 #include "lib/eval/contraction.h"

@@ -1,6 +1,6 @@
 // Custom calls whose meaning is fixed by the compiler: annotations, TopK, dynamic-shape helpers,
-// halves of 64-bit numbers, scaled products; linear algebra (lib/linalg), and what a library computes.
-// All others are refused by name.
+// halves of 64-bit numbers, scaled products; linear algebra (lib/linalg), and what a library
+// computes. All others are refused by name.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -162,8 +162,8 @@ EvalResult EvalScaledDot(EvalContext& c) {
   return ConvertLiteral(sums, type).WithShapeLayout(c.instruction.shape());
 }
 
-// (lhs [batch, m, k], rhs [batch, n, k], scales of lhs, scales of rhs, scale of the result): the last
-// two may be left out, and so may the batch dimension.
+// (lhs [batch, m, k], rhs [batch, n, k], scales of lhs, scales of rhs, scale of the result): the
+// last two may be left out, and so may the batch dimension.
 EvalResult EvalBlockScaledDot(EvalContext& c) {
   const Shape shape = c.instruction.shape();
   const int rank = c.operand(0).shape().rank();

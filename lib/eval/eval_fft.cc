@@ -1,5 +1,5 @@
-// fft in c128: mixed radix by recursion on the smallest prime factor, the definition for prime lengths (Bluestein's convolution beyond
-// 64). Rounded once at the end.
+// fft in c128: mixed radix by recursion on the smallest prime factor, the definition for prime
+// lengths (Bluestein's convolution beyond 64). Rounded once at the end.
 #include <complex>
 
 #include "absl/algorithm/container.h"

@@ -37,68 +37,12 @@ struct EvalContext {
 using EvalResult = absl::StatusOr<Literal>;
 using EvalFn = EvalResult (*)(EvalContext&);
 
-// ---- opcodes, by family ----
 EvalResult EvalElementwise(EvalContext& c);
-EvalResult EvalConstant(EvalContext& c);
-EvalResult EvalIota(EvalContext& c);
-EvalResult EvalBitcast(EvalContext& c);
-EvalResult EvalBitcastConvert(EvalContext& c);
-EvalResult EvalMap(EvalContext& c);
-
-EvalResult EvalBroadcast(EvalContext& c);
-EvalResult EvalReshape(EvalContext& c);
-EvalResult EvalTranspose(EvalContext& c);
-EvalResult EvalReverse(EvalContext& c);
-EvalResult EvalSlice(EvalContext& c);
-EvalResult EvalPad(EvalContext& c);
-EvalResult EvalConcatenate(EvalContext& c);
-EvalResult EvalDynamicSlice(EvalContext& c);
-EvalResult EvalDynamicUpdateSlice(EvalContext& c);
-
-EvalResult EvalGather(EvalContext& c);
-EvalResult EvalScatter(EvalContext& c);
-EvalResult EvalReduce(EvalContext& c);
-EvalResult EvalReduceWindow(EvalContext& c);
-EvalResult EvalSelectAndScatter(EvalContext& c);
-EvalResult EvalScan(EvalContext& c);
-EvalResult EvalSort(EvalContext& c);
-EvalResult EvalTopK(EvalContext& c);
-
-EvalResult EvalDot(EvalContext& c);
-EvalResult EvalRaggedDot(EvalContext& c);
-EvalResult EvalScaledDot(EvalContext& c);
-EvalResult EvalBlockScaledDot(EvalContext& c);  // custom call __op$block_scaled_dot
-EvalResult EvalConvolution(EvalContext& c);
-EvalResult EvalFft(EvalContext& c);
-EvalResult EvalCholesky(EvalContext& c);
-EvalResult EvalTriangularSolve(EvalContext& c);
-EvalResult EvalBatchNorm(EvalContext& c);
-
-EvalResult EvalRng(EvalContext& c);
-EvalResult EvalRngBitGenerator(EvalContext& c);
-EvalResult EvalRngGetAndUpdateState(EvalContext& c);
-
-EvalResult EvalIdentity(EvalContext& c);  // operand 0
-EvalResult EvalTuple(EvalContext& c);
-EvalResult EvalGetTupleElement(EvalContext& c);
-EvalResult EvalCall(EvalContext& c);  // call, fusion
-EvalResult EvalWhile(EvalContext& c);
-EvalResult EvalConditional(EvalContext& c);
-EvalResult EvalAfterAll(EvalContext& c);
-EvalResult EvalAsyncStart(EvalContext& c);
-EvalResult EvalAsyncUpdate(EvalContext& c);
-EvalResult EvalAsyncDone(EvalContext& c);
-EvalResult EvalCopyStart(EvalContext& c);
-EvalResult EvalTakeElement0(EvalContext& c);
-EvalResult EvalTakeElement1(EvalContext& c);
-EvalResult EvalDeviceId(EvalContext& c);
-EvalResult EvalCollective(EvalContext& c);
-EvalResult EvalCustomCall(EvalContext& c);
-EvalResult EvalLinalgCall(EvalContext& c);  // custom calls of lib/linalg
-EvalResult EvalGetDimensionSize(EvalContext& c);
-EvalResult EvalSetDimensionSize(EvalContext& c);
-EvalResult EvalDynamicReshape(EvalContext& c);
-EvalResult EvalHostTransfer(EvalContext& c);  // refuses
+#define HLO_EVAL(Name, function) EvalResult function(EvalContext& c);
+#include "lib/eval/eval_functions.def"
+// Custom calls: __op$block_scaled_dot, and those of lib/linalg.
+EvalResult EvalBlockScaledDot(EvalContext& c);
+EvalResult EvalLinalgCall(EvalContext& c);
 
 // ---- helpers ----
 

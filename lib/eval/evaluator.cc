@@ -18,104 +18,21 @@ namespace {
 
 constexpr int kMaxDepth = 200;  // of calls
 
-// The functions of opcodes that are not elementwise. clang-format off
-constexpr struct {
-  Opcode opcode;
-  EvalFn function;
-} kFunctions[] = {
-    {Opcode::kBitcast, EvalBitcast},
-    {Opcode::kBitcastConvert, EvalBitcastConvert},
-    {Opcode::kConstant, EvalConstant},
-    {Opcode::kIota, EvalIota},
-    {Opcode::kMap, EvalMap},
-    {Opcode::kBroadcast, EvalBroadcast},
-    {Opcode::kReshape, EvalReshape},
-    {Opcode::kTranspose, EvalTranspose},
-    {Opcode::kReverse, EvalReverse},
-    {Opcode::kSlice, EvalSlice},
-    {Opcode::kPad, EvalPad},
-    {Opcode::kConcatenate, EvalConcatenate},
-    {Opcode::kDynamicSlice, EvalDynamicSlice},
-    {Opcode::kDynamicUpdateSlice, EvalDynamicUpdateSlice},
-    {Opcode::kGather, EvalGather},
-    {Opcode::kScatter, EvalScatter},
-    {Opcode::kReduce, EvalReduce},
-    {Opcode::kReduceWindow, EvalReduceWindow},
-    {Opcode::kSelectAndScatter, EvalSelectAndScatter},
-    {Opcode::kScan, EvalScan},
-    {Opcode::kSort, EvalSort},
-    {Opcode::kTopK, EvalTopK},
-    {Opcode::kDot, EvalDot},
-    {Opcode::kRaggedDot, EvalRaggedDot},
-    {Opcode::kScaledDot, EvalScaledDot},
-    {Opcode::kConvolution, EvalConvolution},
-    {Opcode::kFft, EvalFft},
-    {Opcode::kCholesky, EvalCholesky},
-    {Opcode::kTriangularSolve, EvalTriangularSolve},
-    {Opcode::kBatchNormGrad, EvalBatchNorm},
-    {Opcode::kBatchNormInference, EvalBatchNorm},
-    {Opcode::kBatchNormTraining, EvalBatchNorm},
-    {Opcode::kRng, EvalRng},
-    {Opcode::kRngBitGenerator, EvalRngBitGenerator},
-    {Opcode::kRngGetAndUpdateState, EvalRngGetAndUpdateState},
-    {Opcode::kTuple, EvalTuple},
-    {Opcode::kGetTupleElement, EvalGetTupleElement},
-    {Opcode::kCall, EvalCall},
-    {Opcode::kFusion, EvalCall},
-    {Opcode::kWhile, EvalWhile},
-    {Opcode::kConditional, EvalConditional},
-    {Opcode::kOptimizationBarrier, EvalIdentity},
-    {Opcode::kDomain, EvalIdentity},
-    {Opcode::kAddDependency, EvalIdentity},
-    {Opcode::kAllReduceDone, EvalIdentity},
-    {Opcode::kAfterAll, EvalAfterAll},
-    {Opcode::kAsyncStart, EvalAsyncStart},
-    {Opcode::kAsyncUpdate, EvalAsyncUpdate},
-    {Opcode::kAsyncDone, EvalAsyncDone},
-    {Opcode::kCopyStart, EvalCopyStart},
-    {Opcode::kCopyDone, EvalTakeElement0},
-    {Opcode::kAllGatherDone, EvalTakeElement1},
-    {Opcode::kCollectivePermuteDone, EvalTakeElement1},
-    {Opcode::kPartitionId, EvalDeviceId},
-    {Opcode::kReplicaId, EvalDeviceId},
-    {Opcode::kAllGather, EvalCollective},
-    {Opcode::kAllGatherStart, EvalCollective},
-    {Opcode::kAllReduce, EvalCollective},
-    {Opcode::kAllReduceStart, EvalCollective},
-    {Opcode::kAllToAll, EvalCollective},
-    {Opcode::kCollectiveBroadcast, EvalCollective},
-    {Opcode::kCollectivePermute, EvalCollective},
-    {Opcode::kCollectivePermuteStart, EvalCollective},
-    {Opcode::kRaggedAllToAll, EvalCollective},
-    {Opcode::kReduceScatter, EvalCollective},
-    {Opcode::kCustomCall, EvalCustomCall},
-    {Opcode::kGetDimensionSize, EvalGetDimensionSize},
-    {Opcode::kSetDimensionSize, EvalSetDimensionSize},
-    {Opcode::kDynamicReshape, EvalDynamicReshape},
-    {Opcode::kInfeed, EvalHostTransfer},
-    {Opcode::kOutfeed, EvalHostTransfer},
-    {Opcode::kSend, EvalHostTransfer},
-    {Opcode::kSendDone, EvalHostTransfer},
-    {Opcode::kRecv, EvalHostTransfer},
-    {Opcode::kRecvDone, EvalHostTransfer},
-};
-// clang-format on
-
 consteval std::array<EvalFn, kOpcodeCount> FunctionsByOpcode() {
   std::array<EvalFn, kOpcodeCount> functions = {};
-#define HLO_OP(Name, text, operands, calls, attributes, rule, traits, summary) \
-  if (((traits)&kElementwise) != 0)                                            \
+#define HLO_OP(Name, text, operands, calls, attributes, rule, types, traits, summary) \
+  if (((traits)&kElementwise) != 0)                                                   \
     functions[static_cast<size_t>(Opcode::k##Name)] = EvalElementwise;
 #include "lib/ops/ops.def"
-#undef HLO_OP
-  for (const auto& row : kFunctions) functions[static_cast<size_t>(row.opcode)] = row.function;
+#define HLO_EVAL(Name, function) functions[static_cast<size_t>(Opcode::k##Name)] = function;
+#include "lib/eval/eval_functions.def"
   return functions;
 }
 // By opcode; null for parameters, which the caller sets.
 constexpr std::array<EvalFn, kOpcodeCount> kFunctionOf = FunctionsByOpcode();
 static_assert(std::count(kFunctionOf.begin(), kFunctionOf.end(), nullptr) == 1 &&
                   kFunctionOf[static_cast<size_t>(Opcode::kParameter)] == nullptr,
-              "an opcode is neither elementwise nor in kFunctions");
+              "an opcode is neither elementwise nor in eval_functions.def");
 
 }  // namespace
 

@@ -7,16 +7,21 @@
 //   ASSIGN_OR_RETURN(Literal result, evaluator.Run(module, arguments));
 //
 // Guarantees
-//  - Deterministic: the same module, arguments and options give the same bits, random numbers included.
+//  - Deterministic: the same module, arguments and options give the same bits, random
+//    numbers included.
 //  - Elementwise results are those of lib/eval/scalar_ops.h, hence of every code generator.
-//  - A dot or convolution of f32 accumulates in f32, one rounded product and one rounded sum at a time, in ascending order of the
-//    contracted index (convolution: window positions row-major, then input features). Narrow floats do the same in f32
-//    and round once; f64 in f64; integers wrap.
-//  - A reduce starts from init and takes elements in row-major order; a plain float `add` accumulates in f64 and rounds once.
-//  - Values are freed after their last use. dynamic-update-slice and scatter write in place when their operand has no other user, so
-//    loops that build an array are linear.
-//  - A dynamic dimension has its run-time size: the literal of such a value is as small as its contents.
-//  - What cannot be evaluated (elided constants, host transfers, unknown custom calls) is an error that names it.
+//  - A dot or convolution of f32 accumulates in f32, one rounded product and one rounded sum at
+//    a time, in ascending order of the contracted index (convolution: window positions
+//    row-major, then input features). Narrow floats do the same in f32 and round once; f64 in
+//    f64; integers wrap.
+//  - A reduce starts from init and takes elements in row-major order; a plain float `add`
+//    accumulates in f64 and rounds once.
+//  - Values are freed after their last use. dynamic-update-slice and scatter write in place when
+//    their operand has no other user, so loops that build an array are linear.
+//  - A dynamic dimension has its run-time size: the literal of such a value is as small
+//    as its contents.
+//  - What cannot be evaluated (elided constants, host transfers, unknown custom calls) is an
+//    error that names it.
 #pragma once
 
 #include <cstdint>
@@ -100,9 +105,9 @@ class Evaluator {
 // operands are constants.
 bool IsEvaluable(const Instruction& instruction);
 
-// Whether an evaluator on its own can compute the instruction from its operands: all but what talks to
-// a host, custom calls that nobody knows, and asynchronous steps. (Random numbers, ids and what one
-// device makes of a collective depend on the evaluator, too.)
+// Whether an evaluator on its own can compute the instruction from its operands: all but what talks
+// to a host, custom calls that nobody knows, and asynchronous steps. (Random numbers, ids and what
+// one device makes of a collective depend on the evaluator, too.)
 bool IsEvaluableHere(const Instruction& instruction);
 
 }  // namespace hlo

@@ -1,8 +1,8 @@
 // lib/eval/ffi_abi.h
 //
-// The binary interface of XLA's typed custom calls (FFI 0.3) as a caller needs it: what a handler is
-// given, and the functions that it may call back. Names are ours; order, sizes and numbers are the
-// interface's.
+// The binary interface of XLA's typed custom calls (FFI 0.3) as a caller needs it: what a handler
+// is given, and the functions that it may call back. Names are ours; order, sizes and numbers are
+// the interface's.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // lib/eval/ffi_attributes.h
 //
-// The attributes of a typed custom call: from the text of its backend_config to what a handler reads.
+// The attributes of a typed custom call: from the text of its backend_config to what a
+// handler reads.
 #pragma once
 
 #include <deque>

@@ -88,7 +88,7 @@ void SelectKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int) {
 }  // namespace
 
 Kernel FindPredKernel(Opcode opcode, int arity) {
-#define HLO_KERNEL_CASE(Op) \
+#define HLO_KERNEL_CASE(Op, meaning) \
   if (opcode == Opcode::k##Op && arity == 2) return PredKernel<Opcode::k##Op>;
   HLO_SCALAR_PRED_BINARY(HLO_KERNEL_CASE)
 #undef HLO_KERNEL_CASE

@@ -89,11 +89,11 @@ void IntClampKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int) 
 // The kernels of one float type.
 template <class T>
 Kernel FindFloatKernelOf(Opcode opcode, int arity) {
-#define HLO_KERNEL_CASE(Op) \
+#define HLO_KERNEL_CASE(Op, meaning) \
   if (opcode == Opcode::k##Op && arity == 1) return FloatUnaryKernel<T, Opcode::k##Op>;
   HLO_SCALAR_FLOAT_UNARY(HLO_KERNEL_CASE)
 #undef HLO_KERNEL_CASE
-#define HLO_KERNEL_CASE(Op) \
+#define HLO_KERNEL_CASE(Op, meaning) \
   if (opcode == Opcode::k##Op && arity == 2) return FloatBinaryKernel<T, Opcode::k##Op>;
   HLO_SCALAR_FLOAT_BINARY(HLO_KERNEL_CASE)
 #undef HLO_KERNEL_CASE
@@ -107,11 +107,11 @@ Kernel FindFloatKernelOf(Opcode opcode, int arity) {
 // The kernels of one integer type.
 template <class T>
 Kernel FindIntKernelOf(Opcode opcode, int arity) {
-#define HLO_KERNEL_CASE(Op) \
+#define HLO_KERNEL_CASE(Op, meaning) \
   if (opcode == Opcode::k##Op && arity == 1) return IntUnaryKernel<T, Opcode::k##Op>;
   HLO_SCALAR_INT_UNARY(HLO_KERNEL_CASE)
 #undef HLO_KERNEL_CASE
-#define HLO_KERNEL_CASE(Op) \
+#define HLO_KERNEL_CASE(Op, meaning) \
   if (opcode == Opcode::k##Op && arity == 2) return IntBinaryKernel<T, Opcode::k##Op>;
   HLO_SCALAR_INT_BINARY(HLO_KERNEL_CASE)
 #undef HLO_KERNEL_CASE

@@ -1,7 +1,7 @@
 // lib/eval/random_bits.h
 //
-// How the words of the two counter-based generators (lib/math/random.h) fill an array: a state and a
-// shape give the same words everywhere.
+// How the words of the two counter-based generators (lib/math/random.h) fill an array: a state and
+// a shape give the same words everywhere.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@
 //   IntBinaryOp<Opcode::kDivide>(x, y, bits)  x: values of an integer type; its signedness counts
 //   Pred<Opcode::kAnd>(x, y)                  x: masks
 //   CompareFloat(direction, type, x, y), Compare(direction, x, y), ComparePred(direction, x, y)
-//   ComplexOp<Opcode::kExp>(x)                x: math::Complex of float or double values; abs, real and imag are math::Abs, x.re, x.im
+//   ComplexOp<Opcode::kExp>(x)                x: math::Complex of float or double values; abs, real
+//                                             and imag are math::Abs, x.re, x.im
 //   FloatUnary(opcode, x), …                  the same with the opcode at run time, for emitters
 //
 // Changes of type are in lib/math/convert.h; clamp, reduce-precision and stochastic-convert are
@@ -19,8 +20,8 @@
 // pred is a mask. The kernels of the interpreter take the opcode as a template argument, so nothing
 // is decided per element.
 //
-// HLO_SCALAR_… list the opcodes of each family; a new elementwise opcode is one line there and one
-// `if constexpr` here.
+// HLO_SCALAR_… list the opcodes of each family with their meaning: a new elementwise opcode is one
+// line there.
 #pragma once
 
 #include "lib/math/complex.h"
@@ -38,123 +39,142 @@
 
 namespace hlo::scalar {
 
+// clang-format off
 // Float operand, float result.
-#define HLO_SCALAR_FLOAT_UNARY(X)                                                             \
-  X(Abs)                                                                                      \
-  X(Negate) X(Sign) X(Floor) X(Ceil) X(RoundNearestAfz) X(RoundNearestEven) X(Sqrt) X(Rsqrt)  \
-      X(Cbrt) X(Exp) X(Expm1) X(Log) X(Log1p) X(Logistic) X(Sin) X(Cos) X(Tan) X(Tanh) X(Erf) \
-          X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atanh) X(Sinh) X(Cosh)
+#define HLO_SCALAR_FLOAT_UNARY(X) \
+  X(Abs,              math::Abs(x)) \
+  X(Negate,           math::Neg(x)) \
+  X(Sign,             math::Sign(x)) \
+  X(Floor,            math::Floor(x)) \
+  X(Ceil,             math::Ceil(x)) \
+  X(RoundNearestAfz,  math::RoundNearestAfz(x)) \
+  X(RoundNearestEven, math::RoundEven(x)) \
+  X(Sqrt,             math::Sqrt(x)) \
+  X(Rsqrt,            math::Rsqrt(x)) \
+  X(Cbrt,             math::Cbrt(x)) \
+  X(Exp,              math::Exp(x)) \
+  X(Expm1,            math::Expm1(x)) \
+  X(Log,              math::Log(x)) \
+  X(Log1p,            math::Log1p(x)) \
+  X(Logistic,         math::Logistic(x)) \
+  X(Sin,              math::Sin(x)) \
+  X(Cos,              math::Cos(x)) \
+  X(Tan,              math::Tan(x)) \
+  X(Tanh,             math::Tanh(x)) \
+  X(Erf,              math::Erf(x)) \
+  X(Acos,             math::Acos(x)) \
+  X(Acosh,            math::Acosh(x)) \
+  X(Asin,             math::Asin(x)) \
+  X(Asinh,            math::Asinh(x)) \
+  X(Atanh,            math::Atanh(x)) \
+  X(Sinh,             math::Sinh(x)) \
+  X(Cosh,             math::Cosh(x))
 #define HLO_SCALAR_FLOAT_BINARY(X) \
-  X(Add) X(Subtract) X(Multiply) X(Divide) X(Remainder) X(Power) X(Atan2) X(Maximum) X(Minimum)
+  X(Add,       math::Add(x, y)) \
+  X(Subtract,  math::Sub(x, y)) \
+  X(Multiply,  math::Mul(x, y)) \
+  X(Divide,    math::Div(x, y)) \
+  X(Remainder, math::Rem(x, y)) \
+  X(Power,     math::Pow(x, y)) \
+  X(Atan2,     math::Atan2(x, y)) \
+  X(Maximum,   math::Max(x, y)) \
+  X(Minimum,   math::Min(x, y))
 // Complex operand, complex result. `abs`, `real` and `imag` give the component.
-#define HLO_SCALAR_COMPLEX_UNARY(X)                                                         \
-  X(Negate)                                                                                 \
-  X(Sign) X(Sqrt) X(Rsqrt) X(Exp) X(Expm1) X(Log) X(Log1p) X(Logistic) X(Sin) X(Cos) X(Tan) \
-      X(Tanh) X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atanh) X(Sinh) X(Cosh)
+#define HLO_SCALAR_COMPLEX_UNARY(X) \
+  X(Negate,   math::Neg(x)) \
+  X(Sign,     math::Sign(x)) \
+  X(Sqrt,     math::Sqrt(x)) \
+  X(Rsqrt,    math::Rsqrt(x)) \
+  X(Exp,      math::Exp(x)) \
+  X(Expm1,    math::Expm1(x)) \
+  X(Log,      math::Log(x)) \
+  X(Log1p,    math::Log1p(x)) \
+  X(Logistic, math::Logistic(x)) \
+  X(Sin,      math::Sin(x)) \
+  X(Cos,      math::Cos(x)) \
+  X(Tan,      math::Tan(x)) \
+  X(Tanh,     math::Tanh(x)) \
+  X(Acos,     math::Acos(x)) \
+  X(Acosh,    math::Acosh(x)) \
+  X(Asin,     math::Asin(x)) \
+  X(Asinh,    math::Asinh(x)) \
+  X(Atanh,    math::Atanh(x)) \
+  X(Sinh,     math::Sinh(x)) \
+  X(Cosh,     math::Cosh(x))
 #define HLO_SCALAR_COMPLEX_BINARY(X) \
-  X(Add) X(Subtract) X(Multiply) X(Divide) X(Power) X(Atan2) X(Maximum) X(Minimum)
-#define HLO_SCALAR_INT_UNARY(X) X(Abs) X(Negate) X(Sign) X(Not) X(Popcnt) X(Clz)
-#define HLO_SCALAR_INT_BINARY(X)                                                                \
-  X(Add)                                                                                        \
-  X(Subtract) X(Multiply) X(Divide) X(Remainder) X(Power) X(Maximum) X(Minimum) X(MulHi) X(And) \
-      X(Or) X(Xor) X(ShiftLeft) X(ShiftRightArithmetic) X(ShiftRightLogical)
+  X(Add,      math::Add(x, y)) \
+  X(Subtract, math::Sub(x, y)) \
+  X(Multiply, math::Mul(x, y)) \
+  X(Divide,   math::Div(x, y)) \
+  X(Power,    math::Pow(x, y)) \
+  X(Atan2,    math::Atan2(x, y)) \
+  X(Maximum,  math::Max(x, y)) \
+  X(Minimum,  math::Min(x, y))
+// `bits` is the width of the element type; values of fewer bits than V lie extended by their
+// signedness, and stay so.
+#define HLO_SCALAR_INT_UNARY(X) \
+  X(Abs,    math::IntAbs(x, bits)) \
+  X(Negate, math::WrapInt(math::Neg(x), bits)) \
+  X(Sign,   math::IntSign(x)) \
+  X(Not,    math::WrapInt(math::Not(x), bits)) \
+  X(Popcnt, math::PopulationCount(x, bits)) \
+  X(Clz,    math::CountLeadingZeros(x, bits))
+#define HLO_SCALAR_INT_BINARY(X) \
+  X(Add,                  math::WrapInt(math::Add(x, y), bits)) \
+  X(Subtract,             math::WrapInt(math::Sub(x, y), bits)) \
+  X(Multiply,             math::WrapInt(math::Mul(x, y), bits)) \
+  X(Divide,               math::IntDivide(x, y, bits)) \
+  X(Remainder,            math::IntRemainder(x, y, bits)) \
+  X(Power,                math::IntPower(x, y, bits)) \
+  X(Maximum,              math::IntMax(x, y)) \
+  X(Minimum,              math::IntMin(x, y)) \
+  X(MulHi,                math::IntMulHigh(x, y, bits)) \
+  X(And,                  math::And(x, y)) \
+  X(Or,                   math::Or(x, y)) \
+  X(Xor,                  math::Xor(x, y)) \
+  X(ShiftLeft,            math::ShiftLeft(x, y, bits)) \
+  X(ShiftRightArithmetic, math::ShiftRightArithmetic(x, y, bits)) \
+  X(ShiftRightLogical,    math::ShiftRightLogical(x, y, bits))
 // pred: `not`, and these, of which `add` and `maximum` are the logical or, `multiply` and `minimum`
 // the logical and.
-#define HLO_SCALAR_PRED_BINARY(X) X(Add) X(Multiply) X(Maximum) X(Minimum) X(And) X(Or) X(Xor)
+#define HLO_SCALAR_PRED_BINARY(X) \
+  X(Add,      math::Or(x, y)) \
+  X(Multiply, math::And(x, y)) \
+  X(Maximum,  math::Or(x, y)) \
+  X(Minimum,  math::And(x, y)) \
+  X(And,      math::And(x, y)) \
+  X(Or,       math::Or(x, y)) \
+  X(Xor,      math::Xor(x, y))
+// clang-format on
+
+#define HLO_SCALAR_MEANING(Op, result) \
+  if constexpr (kOp == Opcode::k##Op) return result;
 
 // ---- floats ----
 
 template <Opcode kOp, class V>
 V Float(V x) {
-  if constexpr (kOp == Opcode::kAbs) return math::Abs(x);
-  if constexpr (kOp == Opcode::kNegate) return math::Neg(x);
-  if constexpr (kOp == Opcode::kSign) return math::Sign(x);
-  if constexpr (kOp == Opcode::kFloor) return math::Floor(x);
-  if constexpr (kOp == Opcode::kCeil) return math::Ceil(x);
-  if constexpr (kOp == Opcode::kRoundNearestAfz) return math::RoundNearestAfz(x);
-  if constexpr (kOp == Opcode::kRoundNearestEven) return math::RoundEven(x);
-  if constexpr (kOp == Opcode::kSqrt) return math::Sqrt(x);
-  if constexpr (kOp == Opcode::kRsqrt) return math::Rsqrt(x);
-  if constexpr (kOp == Opcode::kCbrt) return math::Cbrt(x);
-  if constexpr (kOp == Opcode::kExp) return math::Exp(x);
-  if constexpr (kOp == Opcode::kExpm1) return math::Expm1(x);
-  if constexpr (kOp == Opcode::kLog) return math::Log(x);
-  if constexpr (kOp == Opcode::kLog1p) return math::Log1p(x);
-  if constexpr (kOp == Opcode::kLogistic) return math::Logistic(x);
-  if constexpr (kOp == Opcode::kSin) return math::Sin(x);
-  if constexpr (kOp == Opcode::kCos) return math::Cos(x);
-  if constexpr (kOp == Opcode::kTan) return math::Tan(x);
-  if constexpr (kOp == Opcode::kTanh) return math::Tanh(x);
-  if constexpr (kOp == Opcode::kErf) return math::Erf(x);
-  if constexpr (kOp == Opcode::kAcos) return math::Acos(x);
-  if constexpr (kOp == Opcode::kAcosh) return math::Acosh(x);
-  if constexpr (kOp == Opcode::kAsin) return math::Asin(x);
-  if constexpr (kOp == Opcode::kAsinh) return math::Asinh(x);
-  if constexpr (kOp == Opcode::kAtanh) return math::Atanh(x);
-  if constexpr (kOp == Opcode::kSinh) return math::Sinh(x);
-  if constexpr (kOp == Opcode::kCosh) return math::Cosh(x);
+  HLO_SCALAR_FLOAT_UNARY(HLO_SCALAR_MEANING)
 }
 
 template <Opcode kOp, class V>
 V Float(V x, V y) {
-  if constexpr (kOp == Opcode::kAdd) return math::Add(x, y);
-  if constexpr (kOp == Opcode::kSubtract) return math::Sub(x, y);
-  if constexpr (kOp == Opcode::kMultiply) return math::Mul(x, y);
-  if constexpr (kOp == Opcode::kDivide) return math::Div(x, y);
-  if constexpr (kOp == Opcode::kRemainder) return math::Rem(x, y);
-  if constexpr (kOp == Opcode::kPower) return math::Pow(x, y);
-  if constexpr (kOp == Opcode::kAtan2) return math::Atan2(x, y);
-  if constexpr (kOp == Opcode::kMaximum) return math::Max(x, y);
-  if constexpr (kOp == Opcode::kMinimum) return math::Min(x, y);
+  HLO_SCALAR_FLOAT_BINARY(HLO_SCALAR_MEANING)
 }
 
 // ---- integers ----
-//
-// `bits` is the width of the element type; values of fewer bits than V lie extended by their
-// signedness, and stay so.
 
 template <class V>
 inline constexpr int kIntBits = math::kIntWidth<V>;
 
 template <Opcode kOp, class V>
 V IntUnaryOp(V x, int bits = kIntBits<V>) {
-  if constexpr (kOp == Opcode::kAbs) {
-    if constexpr (math::kIsSignedInt<V>) {
-      return math::IntAbs(x, bits);
-    } else {
-      return x;
-    }
-  }
-  if constexpr (kOp == Opcode::kNegate) return math::WrapInt(math::Neg(x), bits);
-  if constexpr (kOp == Opcode::kSign) {
-    if constexpr (math::kIsSignedInt<V>) {
-      return math::IntSign(x);
-    } else {
-      return math::Select(math::Equal(x, math::IntZero(x)), x, math::IntConst(x, 1));
-    }
-  }
-  if constexpr (kOp == Opcode::kNot) return math::WrapInt(math::Not(x), bits);
-  if constexpr (kOp == Opcode::kPopcnt) return math::PopulationCount(x, bits);
-  if constexpr (kOp == Opcode::kClz) return math::CountLeadingZeros(x, bits);
+  HLO_SCALAR_INT_UNARY(HLO_SCALAR_MEANING)
 }
 
 template <Opcode kOp, class V>
 V IntBinaryOp(V x, V y, int bits = kIntBits<V>) {
-  if constexpr (kOp == Opcode::kAdd) return math::WrapInt(math::Add(x, y), bits);
-  if constexpr (kOp == Opcode::kSubtract) return math::WrapInt(math::Sub(x, y), bits);
-  if constexpr (kOp == Opcode::kMultiply) return math::WrapInt(math::Mul(x, y), bits);
-  if constexpr (kOp == Opcode::kDivide) return math::IntDivide(x, y, bits);
-  if constexpr (kOp == Opcode::kRemainder) return math::IntRemainder(x, y, bits);
-  if constexpr (kOp == Opcode::kPower) return math::IntPower(x, y, bits);
-  if constexpr (kOp == Opcode::kMaximum) return math::IntMax(x, y);
-  if constexpr (kOp == Opcode::kMinimum) return math::IntMin(x, y);
-  if constexpr (kOp == Opcode::kMulHi) return math::IntMulHigh(x, y, bits);
-  if constexpr (kOp == Opcode::kAnd) return math::And(x, y);
-  if constexpr (kOp == Opcode::kOr) return math::Or(x, y);
-  if constexpr (kOp == Opcode::kXor) return math::Xor(x, y);
-  if constexpr (kOp == Opcode::kShiftLeft) return math::ShiftLeft(x, y, bits);
-  if constexpr (kOp == Opcode::kShiftRightArithmetic) return math::ShiftRightArithmetic(x, y, bits);
-  if constexpr (kOp == Opcode::kShiftRightLogical) return math::ShiftRightLogical(x, y, bits);
+  HLO_SCALAR_INT_BINARY(HLO_SCALAR_MEANING)
 }
 
 // min(max(x, low), high) by the signedness of V.
@@ -167,50 +187,22 @@ V ClampInt(V low, V x, V high) {
 
 template <Opcode kOp, class V>
 math::Complex<V> ComplexOp(math::Complex<V> x) {
-  if constexpr (kOp == Opcode::kNegate) return math::Neg(x);
-  if constexpr (kOp == Opcode::kSign) return math::Sign(x);
-  if constexpr (kOp == Opcode::kSqrt) return math::Sqrt(x);
-  if constexpr (kOp == Opcode::kRsqrt) return math::Rsqrt(x);
-  if constexpr (kOp == Opcode::kExp) return math::Exp(x);
-  if constexpr (kOp == Opcode::kExpm1) return math::Expm1(x);
-  if constexpr (kOp == Opcode::kLog) return math::Log(x);
-  if constexpr (kOp == Opcode::kLog1p) return math::Log1p(x);
-  if constexpr (kOp == Opcode::kLogistic) return math::Logistic(x);
-  if constexpr (kOp == Opcode::kSin) return math::Sin(x);
-  if constexpr (kOp == Opcode::kCos) return math::Cos(x);
-  if constexpr (kOp == Opcode::kTan) return math::Tan(x);
-  if constexpr (kOp == Opcode::kTanh) return math::Tanh(x);
-  if constexpr (kOp == Opcode::kAcos) return math::Acos(x);
-  if constexpr (kOp == Opcode::kAcosh) return math::Acosh(x);
-  if constexpr (kOp == Opcode::kAsin) return math::Asin(x);
-  if constexpr (kOp == Opcode::kAsinh) return math::Asinh(x);
-  if constexpr (kOp == Opcode::kAtanh) return math::Atanh(x);
-  if constexpr (kOp == Opcode::kSinh) return math::Sinh(x);
-  if constexpr (kOp == Opcode::kCosh) return math::Cosh(x);
+  HLO_SCALAR_COMPLEX_UNARY(HLO_SCALAR_MEANING)
 }
 
 template <Opcode kOp, class V>
 math::Complex<V> ComplexOp(math::Complex<V> x, math::Complex<V> y) {
-  if constexpr (kOp == Opcode::kAdd) return math::Add(x, y);
-  if constexpr (kOp == Opcode::kSubtract) return math::Sub(x, y);
-  if constexpr (kOp == Opcode::kMultiply) return math::Mul(x, y);
-  if constexpr (kOp == Opcode::kDivide) return math::Div(x, y);
-  if constexpr (kOp == Opcode::kPower) return math::Pow(x, y);
-  if constexpr (kOp == Opcode::kAtan2) return math::Atan2(x, y);
-  if constexpr (kOp == Opcode::kMaximum) return math::Max(x, y);
-  if constexpr (kOp == Opcode::kMinimum) return math::Min(x, y);
+  HLO_SCALAR_COMPLEX_BINARY(HLO_SCALAR_MEANING)
 }
 
 // ---- pred ----
 
 template <Opcode kOp, class M>
 M Pred(M x, M y) {
-  if constexpr (kOp == Opcode::kAnd || kOp == Opcode::kMultiply || kOp == Opcode::kMinimum)
-    return math::And(x, y);
-  if constexpr (kOp == Opcode::kOr || kOp == Opcode::kAdd || kOp == Opcode::kMaximum)
-    return math::Or(x, y);
-  if constexpr (kOp == Opcode::kXor) return math::Xor(x, y);
+  HLO_SCALAR_PRED_BINARY(HLO_SCALAR_MEANING)
 }
+
+#undef HLO_SCALAR_MEANING
 
 // ---- comparisons ----
 
@@ -272,7 +264,7 @@ math::MaskOf<V> CompareFloat(ComparisonDirection direction, ComparisonType type,
 
 // ---- the opcode at run time; which opcodes there are is asked first ----
 
-#define HLO_SCALAR_IS(Op) || op == Opcode::k##Op
+#define HLO_SCALAR_IS(Op, result) || op == Opcode::k##Op
 constexpr bool IsFloatUnary(Opcode op) { return false HLO_SCALAR_FLOAT_UNARY(HLO_SCALAR_IS); }
 constexpr bool IsFloatBinary(Opcode op) { return false HLO_SCALAR_FLOAT_BINARY(HLO_SCALAR_IS); }
 constexpr bool IsComplexUnary(Opcode op) { return false HLO_SCALAR_COMPLEX_UNARY(HLO_SCALAR_IS); }
@@ -285,7 +277,7 @@ constexpr bool IsPredBinary(Opcode op) { return false HLO_SCALAR_PRED_BINARY(HLO
 // Requires IsFloatUnary(op).
 template <class V>
 V FloatUnary(Opcode op, V x) {
-#define HLO_SCALAR_CASE(Op) \
+#define HLO_SCALAR_CASE(Op, result) \
   if (op == Opcode::k##Op) return Float<Opcode::k##Op>(x);
   HLO_SCALAR_FLOAT_UNARY(HLO_SCALAR_CASE)
 #undef HLO_SCALAR_CASE
@@ -294,7 +286,7 @@ V FloatUnary(Opcode op, V x) {
 // Requires IsFloatBinary(op).
 template <class V>
 V FloatBinary(Opcode op, V x, V y) {
-#define HLO_SCALAR_CASE(Op) \
+#define HLO_SCALAR_CASE(Op, result) \
   if (op == Opcode::k##Op) return Float<Opcode::k##Op>(x, y);
   HLO_SCALAR_FLOAT_BINARY(HLO_SCALAR_CASE)
 #undef HLO_SCALAR_CASE
@@ -303,7 +295,7 @@ V FloatBinary(Opcode op, V x, V y) {
 // Requires IsIntUnary(op). `bits` is the width of the element type.
 template <class V>
 V IntUnary(Opcode op, V x, int bits = kIntBits<V>) {
-#define HLO_SCALAR_CASE(Op) \
+#define HLO_SCALAR_CASE(Op, result) \
   if (op == Opcode::k##Op) return IntUnaryOp<Opcode::k##Op>(x, bits);
   HLO_SCALAR_INT_UNARY(HLO_SCALAR_CASE)
 #undef HLO_SCALAR_CASE
@@ -312,7 +304,7 @@ V IntUnary(Opcode op, V x, int bits = kIntBits<V>) {
 // Requires IsIntBinary(op). `bits` is the width of the element type.
 template <class V>
 V IntBinary(Opcode op, V x, V y, int bits = kIntBits<V>) {
-#define HLO_SCALAR_CASE(Op) \
+#define HLO_SCALAR_CASE(Op, result) \
   if (op == Opcode::k##Op) return IntBinaryOp<Opcode::k##Op>(x, y, bits);
   HLO_SCALAR_INT_BINARY(HLO_SCALAR_CASE)
 #undef HLO_SCALAR_CASE
@@ -321,7 +313,7 @@ V IntBinary(Opcode op, V x, V y, int bits = kIntBits<V>) {
 // Requires IsComplexUnary(op).
 template <class V>
 math::Complex<V> ComplexUnary(Opcode op, math::Complex<V> x) {
-#define HLO_SCALAR_CASE(Op) \
+#define HLO_SCALAR_CASE(Op, result) \
   if (op == Opcode::k##Op) return ComplexOp<Opcode::k##Op>(x);
   HLO_SCALAR_COMPLEX_UNARY(HLO_SCALAR_CASE)
 #undef HLO_SCALAR_CASE
@@ -330,7 +322,7 @@ math::Complex<V> ComplexUnary(Opcode op, math::Complex<V> x) {
 // Requires IsComplexBinary(op).
 template <class V>
 math::Complex<V> ComplexBinary(Opcode op, math::Complex<V> x, math::Complex<V> y) {
-#define HLO_SCALAR_CASE(Op) \
+#define HLO_SCALAR_CASE(Op, result) \
   if (op == Opcode::k##Op) return ComplexOp<Opcode::k##Op>(x, y);
   HLO_SCALAR_COMPLEX_BINARY(HLO_SCALAR_CASE)
 #undef HLO_SCALAR_CASE
@@ -339,7 +331,7 @@ math::Complex<V> ComplexBinary(Opcode op, math::Complex<V> x, math::Complex<V> y
 // Requires IsPredBinary(op).
 template <class M>
 M PredBinary(Opcode op, M x, M y) {
-#define HLO_SCALAR_CASE(Op) \
+#define HLO_SCALAR_CASE(Op, result) \
   if (op == Opcode::k##Op) return Pred<Opcode::k##Op>(x, y);
   HLO_SCALAR_PRED_BINARY(HLO_SCALAR_CASE)
 #undef HLO_SCALAR_CASE

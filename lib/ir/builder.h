@@ -37,25 +37,32 @@ class Builder {
   Instruction* ConstantLike(const Instruction* like, double value);
   Instruction* ZeroLike(const Instruction* like) { return ConstantLike(like, 0); }
 
-// clang-format off
-#define HLO_UNARY(Name) Instruction* Name(Instruction* x) { return Op(Opcode::k##Name, {x}); }
+  // A method for each opcode of one or two operands of one shape: Abs(x), Add(x, y).
+#define HLO_UNARY(Name) \
+  Instruction* Name(Instruction* x) { return Op(Opcode::k##Name, {x}); }
 #define HLO_BINARY(Name) \
   Instruction* Name(Instruction* x, Instruction* y) { return Op(Opcode::k##Name, {x, y}); }
-  HLO_UNARY(Abs) HLO_UNARY(Ceil) HLO_UNARY(Floor) HLO_UNARY(Negate) HLO_UNARY(Not) HLO_UNARY(Sign)
-  HLO_UNARY(Exp) HLO_UNARY(Expm1) HLO_UNARY(Log) HLO_UNARY(Log1p) HLO_UNARY(Tanh)
-  HLO_UNARY(Sqrt) HLO_UNARY(Rsqrt) HLO_UNARY(Cbrt) HLO_UNARY(Sin) HLO_UNARY(Cos) HLO_UNARY(Tan)
-  HLO_UNARY(Logistic) HLO_UNARY(Erf) HLO_UNARY(IsFinite) HLO_UNARY(Real) HLO_UNARY(Imag)
-  HLO_UNARY(Copy) HLO_UNARY(RoundNearestAfz) HLO_UNARY(RoundNearestEven) HLO_UNARY(Clz)
-  HLO_UNARY(Popcnt)
-  HLO_BINARY(Add) HLO_BINARY(Subtract) HLO_BINARY(Multiply) HLO_BINARY(Divide)
-  HLO_BINARY(Remainder) HLO_BINARY(Maximum) HLO_BINARY(Minimum) HLO_BINARY(Power)
-  HLO_BINARY(And) HLO_BINARY(Or) HLO_BINARY(Xor) HLO_BINARY(ShiftLeft)
-  HLO_BINARY(ShiftRightLogical) HLO_BINARY(ShiftRightArithmetic) HLO_BINARY(Atan2)
-  HLO_BINARY(Complex)
-#undef HLO_UNARY
+#define HLO_OTHER(Name)
+#define HLO_METHOD_UnaryShape ~, HLO_UNARY
+#define HLO_METHOD_CopyShape ~, HLO_UNARY
+#define HLO_METHOD_BinaryShape ~, HLO_BINARY
+#define HLO_METHOD_ComplexShape ~, HLO_BINARY
+  // The second argument: HLO_OTHER unless the rule is one of those above, which puts one before it.
+#define HLO_SECOND(first, second, ...) second
+#define HLO_CHOOSE(...) HLO_SECOND(__VA_ARGS__)
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, ...) \
+  HLO_CHOOSE(HLO_METHOD_##shape_rule, HLO_OTHER, ~)(Name)
+#include "lib/ops/ops.def"
+#undef HLO_CHOOSE
+#undef HLO_SECOND
+#undef HLO_METHOD_UnaryShape
+#undef HLO_METHOD_CopyShape
+#undef HLO_METHOD_BinaryShape
+#undef HLO_METHOD_ComplexShape
+#undef HLO_OTHER
 #undef HLO_BINARY
-      // clang-format on
-      Instruction* Compare(Instruction* x, Instruction* y, ComparisonDirection direction);
+#undef HLO_UNARY
+  Instruction* Compare(Instruction* x, Instruction* y, ComparisonDirection direction);
   Instruction* Select(Instruction* pred, Instruction* on_true, Instruction* on_false);
   Instruction* Clamp(Instruction* min, Instruction* x, Instruction* max);
   Instruction* Convert(Instruction* x, ElementType type);

@@ -451,8 +451,8 @@ struct ReshapeAttrs {
 
 struct RngAttrs {
   RngDistribution distribution = RngDistribution::kUniform;
-  // Which numbers it draws: the parser counts the module's `rng` instructions, clones keep the number.
-  // No part of the text, nor of what makes two attributes equal.
+  // Which numbers it draws: the parser counts the module's `rng` instructions, clones keep the
+  // number. No part of the text, nor of what makes two attributes equal.
   int64_t stream = 0;
   static auto Fields() { return std::tuple{Required("distribution", &RngAttrs::distribution)}; }
 };
@@ -521,20 +521,23 @@ struct TriangularSolveAttrs {
 // X(A) for each attribute struct.
 #define HLO_FOR_EACH_ATTRS(X)                                                                      \
   X(NoAttrs)                                                                                       \
-  X(AllGatherAttrs) X(AllReduceAttrs) X(ReduceScatterAttrs) X(AllToAllAttrs)                       \
-      X(RaggedAllToAllAttrs) X(CollectiveBroadcastAttrs) X(CollectivePermuteAttrs) X(AsyncAttrs)   \
-          X(BatchNormAttrs) X(BroadcastAttrs) X(TransposeAttrs) X(ReverseAttrs) X(ReduceAttrs)     \
-              X(MapAttrs) X(DimensionAttrs) X(ConcatenateAttrs) X(CallAttrs) X(CholeskyAttrs)      \
-                  X(CompareAttrs) X(ConstantAttrs) X(ConvolutionAttrs) X(CopyStartAttrs)           \
-                      X(CustomCallAttrs) X(DomainAttrs) X(DotAttrs) X(RaggedDotAttrs)              \
-                          X(DynamicSliceAttrs) X(FftAttrs) X(FusionAttrs) X(GatherAttrs)           \
-                              X(ScatterAttrs) X(GetTupleElementAttrs) X(InfeedAttrs)               \
-                                  X(OutfeedAttrs) X(IotaAttrs) X(PadAttrs) X(ParameterAttrs)       \
-                                      X(ChannelAttrs) X(ReducePrecisionAttrs) X(ReduceWindowAttrs) \
-                                          X(SelectAndScatterAttrs) X(ReshapeAttrs) X(RngAttrs)     \
-                                              X(RngBitGeneratorAttrs) X(RngGetAndUpdateStateAttrs) \
-                                                  X(ScanAttrs) X(SliceAttrs) X(SortAttrs)          \
-                                                      X(TopKAttrs) X(TriangularSolveAttrs)
+  X(AllGatherAttrs)                                                                                \
+  X(AllReduceAttrs)                                                                                \
+  X(ReduceScatterAttrs)                                                                            \
+  X(AllToAllAttrs)                                                                                 \
+  X(RaggedAllToAllAttrs) X(CollectiveBroadcastAttrs) X(CollectivePermuteAttrs) X(AsyncAttrs)       \
+      X(BatchNormAttrs) X(BroadcastAttrs) X(TransposeAttrs) X(ReverseAttrs) X(ReduceAttrs)         \
+          X(MapAttrs) X(DimensionAttrs) X(ConcatenateAttrs) X(CallAttrs) X(CholeskyAttrs)          \
+              X(CompareAttrs) X(ConstantAttrs) X(ConvolutionAttrs) X(CopyStartAttrs)               \
+                  X(CustomCallAttrs) X(DomainAttrs) X(DotAttrs) X(RaggedDotAttrs)                  \
+                      X(DynamicSliceAttrs) X(FftAttrs) X(FusionAttrs) X(GatherAttrs)               \
+                          X(ScatterAttrs) X(GetTupleElementAttrs) X(InfeedAttrs) X(OutfeedAttrs)   \
+                              X(IotaAttrs) X(PadAttrs) X(ParameterAttrs) X(ChannelAttrs)           \
+                                  X(ReducePrecisionAttrs) X(ReduceWindowAttrs)                     \
+                                      X(SelectAndScatterAttrs) X(ReshapeAttrs) X(RngAttrs)         \
+                                          X(RngBitGeneratorAttrs) X(RngGetAndUpdateStateAttrs)     \
+                                              X(ScanAttrs) X(SliceAttrs) X(SortAttrs) X(TopKAttrs) \
+                                                  X(TriangularSolveAttrs)
 
 #define HLO_DECLARE_ATTRS_INFO(A) \
   template <>                     \

@@ -45,9 +45,9 @@ AttrsPtr DefaultAttrs() {
 }
 
 constexpr std::array<OpInfo, kOpcodeCount> kOps = {{
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, traits, summary)          \
-  {#Name,       text,   operands, calls, &AttrsInfoOf<attributes>, &DefaultAttrs<attributes>, \
-   &shape_rule, traits, summary},
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary)   \
+  {#Name,       text,  operands, calls,  &AttrsInfoOf<attributes>, &DefaultAttrs<attributes>, \
+   &shape_rule, types, traits,   summary},
 #include "lib/ops/ops.def"
 }};
 static_assert(std::is_sorted(kOps.begin(), kOps.end(),

@@ -15,7 +15,7 @@
 namespace hlo {
 
 enum class Opcode : uint8_t {
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, traits, summary) k##Name,
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary) k##Name,
 #include "lib/ops/ops.def"
 };
 
@@ -34,6 +34,22 @@ struct CallSpec {
   bool is_list = false;  // `name={%a, %b}`
 };
 
+// Classes of element types, as a set.
+enum TypeSet : uint8_t {
+  kByRule = 0,  // the shape rule says more than a set can
+  kPredTypes = 1 << 0,
+  kSignedTypes = 1 << 1,
+  kUnsignedTypes = 1 << 2,
+  kFloatTypes = 1 << 3,
+  kComplexTypes = 1 << 4,
+  kIntTypes = kSignedTypes | kUnsignedTypes,
+  kBitTypes = kPredTypes | kIntTypes,
+  kInexactTypes = kFloatTypes | kComplexTypes,
+  kSignedNumberTypes = kSignedTypes | kInexactTypes,
+  kNumberTypes = kIntTypes | kInexactTypes,
+  kAnyTypes = kPredTypes | kNumberTypes,
+};
+
 enum Trait : uint32_t {
   kNoTraits = 0,
   kElementwise = 1 << 0,  // element i of the result depends on element i of the operands only
@@ -48,8 +64,8 @@ enum Trait : uint32_t {
   kHasAccuracy = 1 << 9,     // takes result_accuracy
   kExplicitShape = 1 << 10,  // the text must give the shape
   kIgnoresShape = 1 << 11,   // a written shape is replaced by the rule's
-  // Owns no memory: the result is its operands, or parts of them, under another name. What else owns
-  // none depends on where things lie: see lib/analysis/alias.h.
+  // Owns no memory: the result is its operands, or parts of them, under another name. What else
+  // owns none depends on where things lie: see lib/analysis/alias.h.
   kAlias = 1 << 12,
   kKeepsBytes = 1 << 13,      // of dense row-major arrays: the result may be the operand
   kTranscendental = 1 << 14,  // costs a polynomial, a division or a root for each element
@@ -66,6 +82,7 @@ struct OpInfo {
   const AttrsInfo& (*attrs)();
   AttrsPtr (*default_attrs)();  // null pointer for NoAttrs
   ShapeRule shape_rule;
+  TypeSet types;
   uint32_t traits;
   std::string_view summary;
 };

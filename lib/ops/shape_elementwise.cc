@@ -7,71 +7,22 @@
 namespace hlo {
 namespace {
 
-// Classes of element types that an opcode accepts.
-enum TypeSet : uint8_t {
-  kPredSet = 1,
-  kSignedSet = 2,
-  kUnsignedSet = 4,
-  kFloatSet = 8,
-  kComplexSet = 16
-};
-constexpr uint8_t kIntSet = kSignedSet | kUnsignedSet;
-constexpr uint8_t kRealOrComplex = kFloatSet | kComplexSet;
-constexpr uint8_t kNumbers = kIntSet | kRealOrComplex;
-constexpr uint8_t kAny = kPredSet | kNumbers;
-
-struct Accepts {
-  Opcode opcode;
-  uint8_t types;
-};
-
-// Opcodes that take neither all types nor just floats and complex numbers.
-constexpr Accepts kUnaryTypes[] = {
-    {Opcode::kAbs, kSignedSet | kRealOrComplex},
-    {Opcode::kNegate, kNumbers},
-    {Opcode::kSign, kSignedSet | kRealOrComplex},
-    {Opcode::kNot, kPredSet | kIntSet},
-    {Opcode::kPopcnt, kIntSet},
-    {Opcode::kClz, kIntSet},
-    {Opcode::kIsFinite, kFloatSet},
-    {Opcode::kFloor, kFloatSet},
-    {Opcode::kCeil, kFloatSet},
-    {Opcode::kRoundNearestAfz, kFloatSet},
-    {Opcode::kRoundNearestEven, kFloatSet},
-    {Opcode::kCbrt, kFloatSet},
-    {Opcode::kErf, kFloatSet},
-};
-constexpr Accepts kBinaryTypes[] = {
-    {Opcode::kSubtract, kNumbers},          {Opcode::kDivide, kNumbers},
-    {Opcode::kRemainder, kNumbers},         {Opcode::kPower, kNumbers},
-    {Opcode::kShiftLeft, kNumbers},         {Opcode::kShiftRightArithmetic, kNumbers},
-    {Opcode::kShiftRightLogical, kNumbers}, {Opcode::kAtan2, kRealOrComplex},
-    {Opcode::kAnd, kPredSet | kIntSet},     {Opcode::kOr, kPredSet | kIntSet},
-    {Opcode::kXor, kPredSet | kIntSet},
-};
-
-uint8_t Accepted(absl::Span<const Accepts> table, Opcode opcode, uint8_t otherwise) {
-  const auto it = std::find_if(table.begin(), table.end(),
-                               [&](const Accepts& row) { return row.opcode == opcode; });
-  return it == table.end() ? otherwise : it->types;
-}
-
-uint8_t SetOf(ElementType type) {
-  if (IsPred(type)) return kPredSet;
-  if (IsSigned(type)) return kSignedSet;
-  if (IsUnsigned(type)) return kUnsignedSet;
-  return IsFloat(type) ? kFloatSet : kComplexSet;
+TypeSet SetOf(ElementType type) {
+  if (IsPred(type)) return kPredTypes;
+  if (IsSigned(type)) return kSignedTypes;
+  if (IsUnsigned(type)) return kUnsignedTypes;
+  return IsFloat(type) ? kFloatTypes : kComplexTypes;
 }
 
 // "integer, float or complex"
-std::string Describe(uint8_t types) {
+std::string Describe(TypeSet types) {
   std::string_view words[4];
   int count = 0;
-  if ((types & kPredSet) != 0) words[count++] = "pred";
-  if ((types & kIntSet) == kIntSet) words[count++] = "integer";
-  if ((types & kIntSet) == kSignedSet) words[count++] = "signed integer";
-  if ((types & kFloatSet) != 0) words[count++] = "float";
-  if ((types & kComplexSet) != 0) words[count++] = "complex";
+  if ((types & kPredTypes) != 0) words[count++] = "pred";
+  if ((types & kIntTypes) == kIntTypes) words[count++] = "integer";
+  if ((types & kIntTypes) == kSignedTypes) words[count++] = "signed integer";
+  if ((types & kFloatTypes) != 0) words[count++] = "float";
+  if ((types & kComplexTypes) != 0) words[count++] = "complex";
   std::string text;
   for (int i = 0; i < count; ++i) {
     if (i > 0) text += i + 1 == count ? " or " : ", ";
@@ -80,8 +31,10 @@ std::string Describe(uint8_t types) {
   return text;
 }
 
-absl::Status CheckTypes(const ShapeArgs& args, int i, uint8_t types) {
+// Operand i has a type that the opcode's row names.
+absl::Status CheckTypes(const ShapeArgs& args, int i) {
   RETURN_IF_ERROR(args.CheckArray(i));
+  const TypeSet types = Info(args.opcode()).types;
   const ElementType type = args.operand(i).element_type();
   if ((SetOf(type) & types) != 0) return absl::OkStatus();
   return args.Error("`{}` has element type `{}`, expected {}", args.name(i), Text(type),
@@ -129,9 +82,9 @@ absl::StatusOr<Shape> CommonDimensions(const ShapeArgs& args) {
   return dims.ToShape(lhs.element_type());
 }
 
-absl::StatusOr<Shape> InferBinary(const ShapeArgs& args, uint8_t types) {
-  RETURN_IF_ERROR(CheckTypes(args, 0, types));
-  RETURN_IF_ERROR(CheckTypes(args, 1, types));
+absl::StatusOr<Shape> InferBinary(const ShapeArgs& args) {
+  RETURN_IF_ERROR(CheckTypes(args, 0));
+  RETURN_IF_ERROR(CheckTypes(args, 1));
   RETURN_IF_ERROR(CheckSameTypeUpToFloatWidth(args, 0, 1));
   ASSIGN_OR_RETURN(const Shape common, CommonDimensions(args));
   return common.WithElementType(
@@ -141,7 +94,7 @@ absl::StatusOr<Shape> InferBinary(const ShapeArgs& args, uint8_t types) {
 }  // namespace
 
 absl::StatusOr<Shape> UnaryShape(const ShapeArgs& args) {
-  RETURN_IF_ERROR(CheckTypes(args, 0, Accepted(kUnaryTypes, args.opcode(), kRealOrComplex)));
+  RETURN_IF_ERROR(CheckTypes(args, 0));
   const Shape operand = args.operand(0);
   const Opcode opcode = args.opcode();
   if (opcode == Opcode::kIsFinite) return operand.WithElementType(ElementType::kPred);
@@ -151,12 +104,10 @@ absl::StatusOr<Shape> UnaryShape(const ShapeArgs& args) {
   return operand;
 }
 
-absl::StatusOr<Shape> BinaryShape(const ShapeArgs& args) {
-  return InferBinary(args, Accepted(kBinaryTypes, args.opcode(), kAny));
-}
+absl::StatusOr<Shape> BinaryShape(const ShapeArgs& args) { return InferBinary(args); }
 
 absl::StatusOr<Shape> CompareShape(const ShapeArgs& args) {
-  ASSIGN_OR_RETURN(const Shape common, InferBinary(args, kAny));
+  ASSIGN_OR_RETURN(const Shape common, InferBinary(args));
   const CompareAttrs& attrs = args.attrs<CompareAttrs>();
   const ElementType type = common.element_type();
   const ComparisonType standard = IsFloat(type) || IsComplex(type) ? ComparisonType::kFloat
@@ -229,7 +180,7 @@ absl::StatusOr<Shape> ConvertShape(const ShapeArgs& args) {
 }
 
 absl::StatusOr<Shape> ReducePrecisionShape(const ShapeArgs& args) {
-  RETURN_IF_ERROR(CheckTypes(args, 0, kFloatSet));
+  RETURN_IF_ERROR(CheckTypes(args, 0));
   const ReducePrecisionAttrs& attrs = args.attrs<ReducePrecisionAttrs>();
   if (attrs.exponent_bits < 1) {
     return args.Error("`exponent_bits` is {}, expected at least 1", attrs.exponent_bits);
@@ -241,7 +192,7 @@ absl::StatusOr<Shape> ReducePrecisionShape(const ShapeArgs& args) {
 }
 
 absl::StatusOr<Shape> StochasticConvertShape(const ShapeArgs& args) {
-  RETURN_IF_ERROR(CheckTypes(args, 0, kFloatSet));
+  RETURN_IF_ERROR(CheckTypes(args, 0));
   RETURN_IF_ERROR(args.CheckSameDimensions(0, 1));
   const ElementType random = args.operand(1).element_type();
   if (!IsUnsigned(random) || BitWidth(random) != BitWidth(args.operand(0).element_type())) {

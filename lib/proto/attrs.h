@@ -438,7 +438,8 @@ template <class Io>
 void Map(const Io& io, TopKAttrs& a) {
   io.Int("k", a.k);
   io.Int("largest", a.largest);
-  // Writers that know nothing of stability leave it out: what is read is stable, which nobody minds.
+  // Writers that know nothing of stability leave it out: what is read is stable, which
+  // nobody minds.
   if constexpr (!Io::kReads) io.Int("is_stable", a.is_stable);
 }
 template <class Io>

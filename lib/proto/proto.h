@@ -1,7 +1,7 @@
 // Modules as messages and as the bytes of files: `HloModuleProto` of XLA.
 //
-// A module read from a message is printed and its text parsed again by ReadSerialized(): what a text
-// may not say, a message may not say either, and every complaint has a line to point at.
+// A module read from a message is printed and its text parsed again by ReadSerialized(): what a
+// text may not say, a message may not say either, and every complaint has a line to point at.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -15,8 +15,8 @@
 
 namespace hlo {
 
-// Makes a module of a text. A message holds as modules what a text keeps as texts (recovery tables),
-// and the parser is above this box, so the caller brings it.
+// Makes a module of a text. A message holds as modules what a text keeps as texts (recovery
+// tables), and the parser is above this box, so the caller brings it.
 using TextReader = absl::StatusOr<std::unique_ptr<Module>> (*)(std::string_view text);
 
 // An `HloModuleProto`. Values of elided constants are not there: use such a module's text.

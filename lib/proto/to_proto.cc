@@ -22,7 +22,7 @@ void WriteAttrs(const FieldWriter& io, const AttrsPtr& attrs) {
 void WriteOwnAttributes(const FieldWriter& io, const Instruction& instruction) {
   using Writer = void (*)(const FieldWriter&, const AttrsPtr&);
   static constexpr Writer kWriters[] = {
-#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, traits, summary) \
+#define HLO_OP(Name, text, operands, calls, attributes, shape_rule, types, traits, summary) \
   &WriteAttrs<attributes>,
 #include "lib/ops/ops.def"
   };

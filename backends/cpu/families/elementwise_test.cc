@@ -6,7 +6,7 @@
 namespace hlo::cpu {
 namespace {
 
-#define HLO_COUNT_NAME(Op) Opcode::k##Op,
+#define HLO_COUNT_NAME(Op, meaning) Opcode::k##Op,
 constexpr Opcode kFloatUnary[] = {HLO_SCALAR_FLOAT_UNARY(HLO_COUNT_NAME)};
 constexpr Opcode kFloatBinary[] = {HLO_SCALAR_FLOAT_BINARY(HLO_COUNT_NAME)};
 constexpr Opcode kIntUnary[] = {HLO_SCALAR_INT_UNARY(HLO_COUNT_NAME)};

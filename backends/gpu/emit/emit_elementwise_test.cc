@@ -9,7 +9,7 @@
 namespace hlo::gpu {
 namespace {
 
-#define HLO_OPCODE_OF(Op) Opcode::k##Op,
+#define HLO_OPCODE_OF(Op, meaning) Opcode::k##Op,
 constexpr Opcode kUnaryOfFloats[] = {HLO_SCALAR_FLOAT_UNARY(HLO_OPCODE_OF)};
 constexpr Opcode kBinaryOfFloats[] = {HLO_SCALAR_FLOAT_BINARY(HLO_OPCODE_OF)};
 constexpr Opcode kUnaryOfInts[] = {HLO_SCALAR_INT_UNARY(HLO_OPCODE_OF)};
