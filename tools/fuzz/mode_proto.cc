@@ -1,5 +1,5 @@
-// The check of `--mode=proto`: bytes of messages never break the reader, and a module that is written
-// as a message reads back as the same text.
+// The check of `--mode=proto`: bytes of messages never break the reader, and a module that is
+// written as a message reads back as the same text.
 #include "lib/ir/printer.h"
 #include "lib/ir/verifier.h"
 #include "lib/proto/proto.h"

@@ -29,9 +29,9 @@ bool ReadsParameters(const Instruction& instruction) {
                      });
 }
 
-// A sum or product that rounds to a narrow float at every step: it stops growing where an element is
-// less than half a unit in its last place, and when that happens depends on the order. Alone in its
-// region it is carried wide.
+// A sum or product that rounds to a narrow float at every step: it stops growing where an element
+// is less than half a unit in its last place, and when that happens depends on the order. Alone in
+// its region it is carried wide.
 bool StopsGrowing(const Instruction& instruction) {
   const ElementType type = instruction.shape().element_type();
   return IsFloat(type) && BitWidth(type) < 32 && instruction.parent()->root() != &instruction;

@@ -7,8 +7,8 @@ namespace hlo {
 
 // Too many instructions, or an array too large, to be run thousands of times.
 bool IsLarge(const Module& module);
-// Random numbers that depend on more than the program says: a state that outlives a run, and draws in
-// computations, which come in the order of the calls, and that is free.
+// Random numbers that depend on more than the program says: a state that outlives a run, and draws
+// in computations, which come in the order of the calls, and that is free.
 bool KeepsRandomState(const Module& module);
 // Sizes of groups that are negative or add up to too much mean nothing, and random ones are.
 bool TakesGroupSizes(const Module& module);

@@ -1,6 +1,6 @@
-// How one input of mode `platforms` is run: on which platform, with what inputs and flags. Chosen by
-// the bytes of the input, unless the input says it in a line `// CONFIG: …`, so that a reduced input
-// keeps what showed its failure.
+// How one input of mode `platforms` is run: on which platform, with what inputs and flags. Chosen
+// by the bytes of the input, unless the input says it in a line `// CONFIG: …`, so that a reduced
+// input keeps what showed its failure.
 //
 //   // CONFIG: platform=cpu threads=2 features=avx2 inputs=7 indices=any kernels=evaluate checks=none
 #pragma once

@@ -10,7 +10,8 @@
 namespace hlo {
 
 // All texts below `paths` of at most `max_length` bytes, sorted, each once: files, cut at their
-// `// -----` lines (not *.json, *.py), and of files named *.jsonl the strings `"input"` of each line.
+// `// -----` lines (not *.json, *.py), and of files named *.jsonl the strings
+// `"input"` of each line.
 absl::StatusOr<std::vector<std::string>> ReadSeeds(const std::vector<std::string>& paths,
                                                    size_t max_length);
 

@@ -18,8 +18,8 @@
 namespace hlo {
 namespace {
 
-// Pairs of runs with opposite noise, so that every element moves both ways (over a branch cut, say),
-// and one on a grid.
+// Pairs of runs with opposite noise, so that every element moves both ways (over a branch cut,
+// say), and one on a grid.
 constexpr int kRuns = 7;
 constexpr int64_t kMoreWork = 8;  // noise is work, too
 // A platform may lie this many times as far from the interpreter as the noise moved it.
@@ -30,6 +30,8 @@ constexpr OpcodeSet kRunsCallees = {Opcode::kCall, Opcode::kWhile, Opcode::kCond
 constexpr OpcodeSet kChooses = {Opcode::kParameter, Opcode::kConstant, Opcode::kMaximum,
                                 Opcode::kMinimum,   Opcode::kAnd,      Opcode::kOr,
                                 Opcode::kCompare,   Opcode::kSelect,   Opcode::kTuple};
+// NaNs with either sign have a place in the order of top-k.
+constexpr OpcodeSet kReadsBits = {Opcode::kBitcastConvert, Opcode::kTopK};
 // Sums in an order of their own, by their region and always.
 constexpr OpcodeSet kSumsByRegion = {Opcode::kReduce,    Opcode::kReduceWindow,
                                      Opcode::kScan,      Opcode::kScatter,
@@ -76,7 +78,7 @@ bool IsArithmetic(const Instruction& instruction) {
 bool LooksAtBits(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kBitcastConvert) return true;
+      if (kReadsBits.Has(instruction->opcode())) return true;
       if (instruction->opcode() == Opcode::kCompare &&
           instruction->attrs<CompareAttrs>().type == ComparisonType::kTotalOrder)
         return true;
@@ -107,13 +109,14 @@ double SmallestNormal(ElementType type) {
 
 // Far above the rounding of one sum of a few thousand terms.
 double NoiseOf(ElementType type) {
-  switch (ComponentType(type)) {
-    case ElementType::kF64: return std::ldexp(1, -44);
-    case ElementType::kF32: return std::ldexp(1, -17);
-    case ElementType::kF16: return std::ldexp(1, -8);
-    case ElementType::kBF16: return std::ldexp(1, -5);
-    default: return 0.25;
+  constexpr std::pair<ElementType, int> kExponents[] = {{ElementType::kF64, -44},
+                                                        {ElementType::kF32, -17},
+                                                        {ElementType::kF16, -8},
+                                                        {ElementType::kBF16, -5}};
+  for (const auto& [of, exponent] : kExponents) {
+    if (of == ComponentType(type)) return std::ldexp(1, exponent);
   }
+  return 0.25;  // 8 bits
 }
 
 // How one run differs from the others.
@@ -126,7 +129,8 @@ struct NoisyRun {
   Kind kind;
   FuzzRandom random;
   double sign;
-  bool everywhere;  // not only where sums and the like may round in another way
+  bool everywhere;          // not only where sums and the like may round in another way
+  bool alternates = false;  // of kBits: signs from element to element, else at random
 };
 
 Literal NoiseFor(Shape shape, NoisyRun& run) {
@@ -169,7 +173,8 @@ Instruction* WithOtherBits(Instruction* x, NoisyRun& run) {
   const auto fixed = [&](Instruction* part) {
     Literal nans(part->shape().WithDefaultLayout());
     for (int64_t i = 0; i < nans.element_count(); ++i) {
-      const double sign = run.random.OneIn(2) ? run.sign : -run.sign;
+      const bool flips = run.alternates ? i % 2 != 0 : run.random.OneIn(2);
+      const double sign = flips ? -run.sign : run.sign;
       nans.SetDouble(i, std::copysign(std::numeric_limits<double>::quiet_NaN(), sign));
     }
     Instruction* result = b.Select(b.Compare(part, part, ComparisonDirection::kNe),
@@ -185,14 +190,29 @@ Instruction* WithOtherBits(Instruction* x, NoisyRun& run) {
   return b.status().ok() ? result : nullptr;
 }
 
+// The largest |x| of all elements, at least 1, for each of them.
+Instruction* LargestOf(Builder& b, Instruction* x) {
+  Instruction* sizes = b.Abs(x);
+  const Shape shape = sizes->shape();
+  Computation* maximum = ScalarComputation(x->module(), Opcode::kMaximum, shape.element_type());
+  DimVec all;
+  for (int64_t d = 0; d < shape.rank(); ++d) all.push_back(d);
+  Instruction* largest = b.Reduce(sizes, b.ScalarConstant(shape.element_type(), 1), all, maximum);
+  return b.Convert(b.Broadcast(largest, shape.dims(), {}), x->shape().element_type());
+}
+
 // x + noise * (|x| + 1), in the element type.
 Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   Builder b(x->parent());
   Instruction* noise = b.Constant(NoiseFor(x->shape(), run));
-  // Without the absolute value the two parts would cancel near -1; complex ones have noise of their own.
+  // Without the absolute value the two parts would cancel near -1; complex ones have
+  // noise of their own.
   const bool is_complex = IsComplex(x->shape().element_type());
   Instruction* moved = b.Multiply(is_complex ? x : b.Abs(x), noise);
   Instruction* rest = is_complex ? b.Constant(NoiseFor(x->shape(), run)) : noise;
+  // Each result of a transform is rounded as often as the largest one, and may be
+  // where they cancel.
+  if (x->opcode() == Opcode::kFft) rest = b.Multiply(rest, LargestOf(b, x));
   Instruction* result = b.Add(b.Add(x, moved), rest);
   return b.status().ok() ? result : nullptr;
 }
@@ -330,8 +350,11 @@ std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>&
     }
   }
   if (LooksAtBits(module)) {
-    for (const double sign : {1.0, -1.0})
-      runs.push_back({NoisyRun::Kind::kBits, FuzzRandom(1), sign, /*everywhere=*/true});
+    for (const bool alternates : {true, false}) {
+      for (const double sign : {1.0, -1.0})
+        runs.push_back(
+            {NoisyRun::Kind::kBits, FuzzRandom(1), sign, /*everywhere=*/true, alternates});
+    }
   }
   EvalOptions eval;
   eval.denormals = options.denormals;

@@ -1,10 +1,10 @@
 // How much the results of a module may differ between platforms that compute it right.
 //
-// Elementwise operations agree bit by bit on all of them. Sums do not: the order of additions is the
-// platform's business, and what is done with a sum afterwards may enlarge a difference without limit
-// (a comparison, a quotient by something near zero). So nothing is guessed from the operations: the
-// interpreter computes the module again with a little noise added after everything that may be
-// rounded in another way, and what moves tells how far results may lie apart.
+// Elementwise operations agree bit by bit on all of them. Sums do not: the order of additions is
+// the platform's business, and what is done with a sum afterwards may enlarge a difference without
+// limit (a comparison, a quotient by something near zero). So nothing is guessed from the
+// operations: the interpreter computes the module again with a little noise added after everything
+// that may be rounded in another way, and what moves tells how far results may lie apart.
 #pragma once
 
 #include <string>

@@ -25,7 +25,8 @@ bool MayBeFused(const Instruction& instruction) {
          std::find(std::begin(kNever), std::end(kNever), instruction.opcode()) == std::end(kNever);
 }
 
-// A random connected part becomes a fusion: an instruction and what it reads, as far as chance goes.
+// A random connected part becomes a fusion: an instruction and what it reads, as far
+// as chance goes.
 void Fuse(Module& module, FuzzRandom& random) {
   Computation* entry = module.entry();
   std::vector<Instruction*> seeds;

@@ -14,8 +14,8 @@ Opcode RandomReducer(FuzzRandom& random, ElementType type);
 // What reductions by it usually start with: it leaves values as they are.
 Literal StartOf(Opcode reducer, ElementType type);
 
-// (value, place) x (value, place) -> the larger value and its place. Without `breaks_ties` the first
-// operand wins by the comparison alone, as some frontends write it.
+// (value, place) x (value, place) -> the larger value and its place. Without `breaks_ties` the
+// first operand wins by the comparison alone, as some frontends write it.
 Computation* ArgRegion(Module& module, ElementType type, bool largest, bool breaks_ties);
 // Two reductions side by side.
 Computation* PairRegion(Module& module, Opcode first, ElementType first_type, Opcode second,

@@ -1,5 +1,5 @@
-// The table of what a random program may grow: each row adds one operation, or one idiom of several,
-// to a sketch. A row that finds nothing to work on adds nothing.
+// The table of what a random program may grow: each row adds one operation, or one idiom of
+// several, to a sketch. A row that finds nothing to work on adds nothing.
 #pragma once
 
 #include <span>
