@@ -1,10 +1,11 @@
-// A compiled module on a device: thunks, loaded kernels, constants. A run's memory, one block with fixed
-// addresses for arguments, results, temporaries and scratch, is in its state, and its streams are.
+// A compiled module on a device: thunks, loaded kernels, constants. A run's memory, one block
+// with fixed addresses for arguments, results, temporaries and scratch, is in its state, and
+// its streams are.
 //
-// ExecutionState::Execute copies each argument, by way of pinned memory, on a stream of its own just
-// before the first thunk that touches it, which waits for that copy alone: what needs no argument, or
-// those that are there, runs meanwhile. A prepared run has its arguments in place; it asks the device for
-// no memory, and the heap neither (but for kernels of more than 64 buffers).
+// ExecutionState::Execute copies each argument, by way of pinned memory, on a stream of its own
+// just before the first thunk that touches it, which waits for that copy alone: what needs no
+// argument, or those that are there, runs meanwhile. A prepared run has its arguments in place; it
+// asks the device for no memory, and the heap neither (but for kernels of more than 64 buffers).
 #pragma once
 
 #include <memory>

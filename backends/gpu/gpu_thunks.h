@@ -1,5 +1,5 @@
-// The units of execution on a device: kernels, copies, and control flow decided by the host. They are
-// thunks like those of the CPU; their state is a GpuState, their stream one of the device.
+// The units of execution on a device: kernels, copies, and control flow decided by the host. They
+// are thunks like those of the CPU; their state is a GpuState, their stream one of the device.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Our tables of NVIDIA's functions against the toolkit's headers, where those are: the same number of
-// parameters, each of the same size and kind. And the libraries themselves, where they are.
+// Our tables of NVIDIA's functions against the toolkit's headers, where those are: the same number
+// of parameters, each of the same size and kind. And the libraries themselves, where they are.
 #include <catch2/catch.hpp>
 #include <type_traits>
 

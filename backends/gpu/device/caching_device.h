@@ -1,6 +1,6 @@
-// A device that keeps freed memory, of its own and pinned memory of the host, and gives it out again:
-// executables that follow each other, or are made again, ask the driver for none. Sizes are rounded
-// up to one of four per doubling. When the device is full, what is kept is freed first.
+// A device that keeps freed memory, of its own and pinned memory of the host, and gives it out
+// again: executables that follow each other, or are made again, ask the driver for none. Sizes are
+// rounded up to one of four per doubling. When the device is full, what is kept is freed first.
 #pragma once
 
 #include <map>

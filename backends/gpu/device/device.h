@@ -1,8 +1,8 @@
 // backends/gpu/device/device.h
 //
 // What the GPU platform needs of a device. Three implementations: the CUDA driver (cuda_device.h),
-// a simulator that executes the kernels' LLVM IR on the CPU (sim/simulated_device.h), and a recording
-// fake that checks how the interface is used (recording_device.h).
+// a simulator that executes the kernels' LLVM IR on the CPU (sim/simulated_device.h), and a
+// recording fake that checks how the interface is used (recording_device.h).
 //
 // The model is CUDA's: memory is a flat space of 64-bit addresses, work is put on streams in order
 // and done later, events order streams against each other, Synchronize waits. A failing kernel
@@ -111,8 +111,8 @@ class Stream : public hlo::Stream {
 class Device {
  public:
   virtual ~Device() = default;
-  // Makes the calling thread one that may use the device. Any number of threads may at the same time,
-  // each with streams and events of its own.
+  // Makes the calling thread one that may use the device. Any number of threads may at the same
+  // time, each with streams and events of its own.
   virtual absl::Status Enter() { return absl::OkStatus(); }
   virtual const DeviceProperties& properties() const = 0;
   // Memory aligned to 256 bytes. Zero bytes give address 0.

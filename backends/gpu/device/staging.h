@@ -1,6 +1,6 @@
-// Copies between memory of the host and the device by way of pinned memory, which the device reads and
-// writes at full speed while the host does other things. A few slots are used in turns; nothing is
-// allocated once it is made.
+// Copies between memory of the host and the device by way of pinned memory, which the device reads
+// and writes at full speed while the host does other things. A few slots are used in turns; nothing
+// is allocated once it is made.
 #pragma once
 
 #include <array>

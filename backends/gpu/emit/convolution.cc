@@ -3,8 +3,8 @@
 //   rows: batch and output positions   columns: output features of a group
 //   depth: window positions, then input features of a group   batch: feature groups
 //
-// Others (few features in a group, batch groups) have a thread for each result element. Positions in
-// the padding count as zeros, or are skipped.
+// Others (few features in a group, batch groups) have a thread for each result element. Positions
+// in the padding count as zeros, or are skipped.
 #include <algorithm>
 
 #include "backends/gpu/emit/epilogue.h"

@@ -1,7 +1,8 @@
 // Cumulative reduce-windows (running sums, products, maxima): a warp or a block goes along a line.
 // Of each stretch of as many elements as it has threads, warps combine theirs in log2(32) shuffles,
-// warps are combined through shared memory, and the last value is carried to the next stretch. Lines
-// that are many, or not consecutive in memory, have a thread each, so that neighbours read neighbours.
+// warps are combined through shared memory, and the last value is carried to the next stretch.
+// Lines that are many, or not consecutive in memory, have a thread each, so that neighbours
+// read neighbours.
 #include <algorithm>
 
 #include "backends/gpu/emit/frame.h"

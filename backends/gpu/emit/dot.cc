@@ -1,6 +1,6 @@
-// dot and scaled-dot as [batch, rows, k] x [batch, k, columns], in tiles (gemm.h). Operands are read where their
-// dimension numbers say, so no transpose is made first. A side of few rows or columns has kernels of
-// its own, which read the other side once (gemm_narrow.cc).
+// dot and scaled-dot as [batch, rows, k] x [batch, k, columns], in tiles (gemm.h). Operands are
+// read where their dimension numbers say, so no transpose is made first. A side of few rows or
+// columns has kernels of its own, which read the other side once (gemm_narrow.cc).
 //
 // Each result element sums over ascending k (narrow ones: in another fixed order).
 #include <algorithm>
@@ -202,7 +202,7 @@ class DotEmission {
 
 }  // namespace
 
-Decision CanScale(const Instruction& dot) {
+Decision TakesScaledDot(const Instruction& dot) {
   if (!IsFloat(dot.shape().element_type())) return No("the result is of {}", dot.shape());
   for (int i = 0; i < 2; ++i) {
     const Shape operand = dot.operand(i)->shape(), scale = dot.operand(i + 2)->shape();

@@ -1,5 +1,5 @@
-// Every kernel family in every element type that it takes, at sizes that are multiples of nothing, on
-// the simulated GPU under three schedules. The elementwise opcodes have a test of their own
+// Every kernel family in every element type that it takes, at sizes that are multiples of nothing,
+// on the simulated GPU under three schedules. The elementwise opcodes have a test of their own
 // (emit_elementwise_test.cc).
 #include <catch2/catch.hpp>
 #include <functional>

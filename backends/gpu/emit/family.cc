@@ -1,10 +1,12 @@
 #include "backends/gpu/emit/family.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "backends/gpu/emit/epilogue.h"
 #include "backends/gpu/emit/frame.h"
 #include "lib/eval/contraction.h"
+#include "lib/ops/opcode_set.h"
 #include "lib/support/status.h"
 #include "passes/fusion/fusion_target.h"
 #include "passes/fusion/kernel_support.h"
@@ -39,91 +41,46 @@ Decision SumsInOneKind(const Instruction& product) {
              : No("products of `{}` are cut to `{}` after their sum", Text(sum), Text(result));
 }
 
-}  // namespace
-
-Decision IsKernel(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kFusion:
-      // Passes decided what is in it (fusion_target.h), but for what only some products can be.
-      if (const Instruction* product = ProductOf(instruction)) return IsKernel(*product);
-      return Yes();
-    case Opcode::kDot:
-      for (const Instruction* operand : instruction.operands()) {
-        if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
-      }
-      if (instruction.operand_count() != 2) return No("a dot has sparse operands");
-      return SumsInOneKind(instruction);
-    case Opcode::kScaledDot: return CanScale(instruction);
-    case Opcode::kRaggedDot:
-      for (const Instruction* operand : instruction.operands()) {
-        if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
-      }
-      return Yes();
-    case Opcode::kCustomCall: return IsCopyOfOperand(instruction);
-    case Opcode::kStochasticConvert: return CanRoundAtRandom(instruction);
-    case Opcode::kConvolution:
-      if (instruction.operand_count() != 2) return No("an operand is sparse");
-      if (instruction.shape().has_dynamic_dims()) return No("the result has dynamic dimensions");
-      return SumsInOneKind(instruction);
-    case Opcode::kSort:
-      if (!IsScalarRegion(*instruction.to_apply()))
-        return No("the comparator is more than scalar arithmetic");
-      for (const Instruction* operand : instruction.operands()) {
-        if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
-      }
-      return Yes();
-    case Opcode::kBitcastConvert: {
-      const Shape operand = instruction.operand(0)->shape();
-      const auto has_pieces = [](Shape shape) {
-        const ElementType type = shape.element_type();
-        return !shape.has_dynamic_dims() && !IsComplex(type) && !IsPred(type) &&
-               BitWidth(type) >= 8;
-      };
-      if (has_pieces(operand) && has_pieces(instruction.shape())) return Yes();
-      return IsKernelOp(instruction);
-    }
-    case Opcode::kTopK:
-      return IsComplex(instruction.operand(0)->shape().element_type()) ||
-                     instruction.shape().has_dynamic_dims()
-                 ? No("it sorts {}", instruction.operand(0)->shape())
-                 : Yes();
-    case Opcode::kRngBitGenerator: return CanMakeBits(instruction);
-    case Opcode::kRng: return CanDraw(instruction);
-    case Opcode::kRngGetAndUpdateState:
-    case Opcode::kReplicaId:
-    case Opcode::kPartitionId: return Yes();
-    case Opcode::kFft: return CanTransform(instruction);
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve: return CanSolve(instruction);
-    case Opcode::kScan: return CanScan(instruction);
-    case Opcode::kGetDimensionSize:
-      return instruction.operand(0)->shape().has_dynamic_dims()
-                 ? No("the operand has dynamic dimensions")
-                 : Yes();
-    default:
-      return HasTrait(instruction.opcode(), kCollective) ? CanRunAlone(instruction)
-                                                         : IsKernelOp(instruction);
+Decision HasStaticOperands(const Instruction& instruction) {
+  for (const Instruction* operand : instruction.operands()) {
+    if (operand->shape().has_dynamic_dims()) return No("an operand has dynamic dimensions");
   }
+  return Yes();
 }
 
-int LateIntegers(PlanStep::Late late) {
-  switch (late) {
-    case PlanStep::Late::kNone: return 0;
-    case PlanStep::Late::kDraw:
-    case PlanStep::Late::kCounter: return 2;
-    case PlanStep::Late::kReplicaId:
-    case PlanStep::Late::kPartitionId: return 1;
-  }
-  return 0;
+// ---- which instructions a family takes, of its opcodes ----
+
+Decision TakesAll(const Instruction&) { return Yes(); }
+
+Decision TakesDot(const Instruction& dot) {
+  if (const Decision decision = HasStaticOperands(dot); !decision) return decision;
+  return dot.operand_count() == 2 ? SumsInOneKind(dot) : No("a dot has sparse operands");
 }
 
-BufferPairs InPlacePairs(const Instruction& instruction) {
-  if (BufferPairs pairs = WantsToShare(instruction); !pairs.empty()) return pairs;
-  const bool is_loop = instruction.IsFusion() || IsFusibleElementwise(instruction);
-  if (!is_loop) return {};
-  const absl::StatusOr<Frame> frame = MakeFrame(instruction, {});
-  if (!frame.ok() || !IsOneLoop(*frame)) return {};
-  return SamePlacePairs(instruction);
+Decision TakesConvolution(const Instruction& convolution) {
+  if (convolution.operand_count() != 2) return No("an operand is sparse");
+  if (convolution.shape().has_dynamic_dims()) return No("the result has dynamic dimensions");
+  return SumsInOneKind(convolution);
+}
+
+Decision TakesSort(const Instruction& sort) {
+  return IsScalarRegion(*sort.to_apply()) ? HasStaticOperands(sort)
+                                          : No("the comparator is more than scalar arithmetic");
+}
+
+Decision TakesBitcastConvert(const Instruction& convert) {
+  const auto has_pieces = [](Shape shape) {
+    const ElementType type = shape.element_type();
+    return !shape.has_dynamic_dims() && !IsComplex(type) && !IsPred(type) && BitWidth(type) >= 8;
+  };
+  if (has_pieces(convert.operand(0)->shape()) && has_pieces(convert.shape())) return Yes();
+  return IsKernelOp(convert);
+}
+
+Decision TakesTopK(const Instruction& topk) {
+  const Shape operand = topk.operand(0)->shape();
+  if (!IsComplex(operand.element_type()) && !topk.shape().has_dynamic_dims()) return Yes();
+  return No("it sorts {}", operand);
 }
 
 // dynamic-update-slice into its operand's buffer: only the update's elements are written.
@@ -154,56 +111,86 @@ absl::Status EmitUpdateInPlace(const Instruction& fusion, const Frame& frame, Ke
       });
 }
 
-absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
-                                           const FamilyOptions& options) {
-  if (const Decision decision = IsKernel(instruction); !decision) {
-    return Unsupported(instruction.loc(), "platform `gpu` cannot run `{}` yet: {}",
-                       instruction.opcode_text(), decision.reason());
-  }
-  KernelPlan plan;
-  ASSIGN_OR_RETURN(Frame frame, MakeFrame(instruction, options));
-  const Instruction* root = RootOf(instruction);
-  if (const Instruction* product = ProductOf(instruction); product != nullptr) root = product;
-  bool done = true;
-  switch (root->opcode()) {
-    case Opcode::kScaledDot:
-    case Opcode::kDot: RETURN_IF_ERROR(EmitDot(*root, frame, plan)); break;
-    case Opcode::kRaggedDot: RETURN_IF_ERROR(EmitRaggedDot(*root, frame, plan)); break;
-    case Opcode::kConvolution: RETURN_IF_ERROR(EmitConvolution(*root, frame, plan)); break;
-    case Opcode::kSort: RETURN_IF_ERROR(EmitSort(*root, frame, plan)); break;
-    case Opcode::kTopK: RETURN_IF_ERROR(EmitTopK(*root, frame, plan)); break;
-    case Opcode::kRngBitGenerator: RETURN_IF_ERROR(EmitRngBitGenerator(*root, frame, plan)); break;
-    case Opcode::kCustomCall: AddCopy(0, frame.operand_buffers, plan); break;
-    case Opcode::kRng: RETURN_IF_ERROR(EmitRng(*root, frame, plan)); break;
-    case Opcode::kRngGetAndUpdateState:
-    case Opcode::kReplicaId:
-    case Opcode::kPartitionId: RETURN_IF_ERROR(EmitLateNumber(*root, frame, plan)); break;
-    case Opcode::kFft: RETURN_IF_ERROR(EmitFft(*root, frame, plan)); break;
-    case Opcode::kCholesky: RETURN_IF_ERROR(EmitCholesky(*root, frame, plan)); break;
-    case Opcode::kTriangularSolve: RETURN_IF_ERROR(EmitTriangularSolve(*root, frame, plan)); break;
-    case Opcode::kScan: RETURN_IF_ERROR(EmitScan(*root, frame, plan)); break;
-    case Opcode::kReduceWindow: {
-      ASSIGN_OR_RETURN(done, EmitCumulative(instruction, frame, plan));
-      break;
-    }
-    case Opcode::kScatter:
-      RETURN_IF_ERROR(
-          EmitScatter(instruction, SharesWanted(instruction, options.shared), frame, plan));
-      break;
-    case Opcode::kTranspose: {
-      ASSIGN_OR_RETURN(done, EmitTranspose(instruction, frame, plan));
-      break;
-    }
-    case Opcode::kDynamicUpdateSlice:
-      done = SharesWanted(instruction, options.shared);
-      if (done) RETURN_IF_ERROR(EmitUpdateInPlace(instruction, frame, plan));
-      break;
-    default:
-      done = HasTrait(root->opcode(), kCollective);
-      if (done) RETURN_IF_ERROR(EmitAlone(*root, frame, plan));
-      break;
-  }
-  if (done) return plan;
+// ---- and what emits them ----
+
+struct Request {
+  const Instruction& instruction;  // a fusion, or one that counts as a fusion of itself
+  const Instruction& root;         // of a fused product the product
+  const FamilyOptions& options;
+  Frame& frame;
+  KernelPlan& plan;
+};
+// False: not this time, it becomes loops and reductions.
+using EmitFamily = absl::StatusOr<bool> (*)(const Request& request);
+
+template <auto kEmit>
+absl::StatusOr<bool> Root(const Request& r) {
+  RETURN_IF_ERROR(kEmit(r.root, r.frame, r.plan));
+  return true;
+}
+template <auto kEmit>
+absl::StatusOr<bool> FusionIfItFits(const Request& r) {
+  return kEmit(r.instruction, r.frame, r.plan);
+}
+absl::StatusOr<bool> Copied(const Request& r) {
+  AddCopy(0, r.frame.operand_buffers, r.plan);
+  return true;
+}
+absl::StatusOr<bool> Scattered(const Request& r) {
+  RETURN_IF_ERROR(
+      EmitScatter(r.instruction, SharesWanted(r.instruction, r.options.shared), r.frame, r.plan));
+  return true;
+}
+absl::StatusOr<bool> UpdatedInPlace(const Request& r) {
+  if (!SharesWanted(r.instruction, r.options.shared)) return false;
+  RETURN_IF_ERROR(EmitUpdateInPlace(r.instruction, r.frame, r.plan));
+  return true;
+}
+absl::StatusOr<bool> AsLoops(const Request&) { return false; }
+
+// By opcode of the root; all others are loops and reductions that IsKernelOp takes.
+constexpr struct Family {
+  OpcodeSet opcodes;
+  Decision (*takes)(const Instruction& instruction);
+  EmitFamily emit;
+} kFamilies[] = {
+    {{Opcode::kDot}, TakesDot, Root<EmitDot>},
+    {{Opcode::kScaledDot}, TakesScaledDot, Root<EmitDot>},
+    {{Opcode::kRaggedDot}, HasStaticOperands, Root<EmitRaggedDot>},
+    {{Opcode::kConvolution}, TakesConvolution, Root<EmitConvolution>},
+    {{Opcode::kSort}, TakesSort, Root<EmitSort>},
+    {{Opcode::kTopK}, TakesTopK, Root<EmitTopK>},
+    {{Opcode::kFft}, TakesFft, Root<EmitFft>},
+    {{Opcode::kCholesky}, TakesSolve, Root<EmitCholesky>},
+    {{Opcode::kTriangularSolve}, TakesSolve, Root<EmitTriangularSolve>},
+    {{Opcode::kScan}, TakesScan, Root<EmitScan>},
+    {{Opcode::kRng}, TakesRng, Root<EmitRng>},
+    {{Opcode::kRngBitGenerator}, TakesRngBitGenerator, Root<EmitRngBitGenerator>},
+    {{Opcode::kRngGetAndUpdateState, Opcode::kReplicaId, Opcode::kPartitionId},
+     TakesAll,
+     Root<EmitRuntimeNumber>},
+    {{Opcode::kCustomCall}, IsCopyOfOperand, Copied},
+    {{Opcode::kReduceWindow}, IsKernelOp, FusionIfItFits<EmitCumulative>},
+    {{Opcode::kTranspose}, IsKernelOp, FusionIfItFits<EmitTranspose>},
+    {{Opcode::kScatter}, IsKernelOp, Scattered},
+    {{Opcode::kDynamicUpdateSlice}, IsKernelOp, UpdatedInPlace},
+    {{Opcode::kBitcastConvert}, TakesBitcastConvert, AsLoops},
+    {{Opcode::kStochasticConvert}, TakesStochasticConvert, AsLoops},
+    {{Opcode::kGetDimensionSize}, HasStaticOperands, AsLoops},
+};
+constexpr Family kCollectiveFamily = {{}, TakesOnOneDevice, Root<EmitOnOneDevice>};
+constexpr Family kLoopFamily = {{}, IsKernelOp, AsLoops};
+
+const Family& FamilyOf(Opcode opcode) {
+  const auto* const found =
+      std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                   [opcode](const Family& family) { return family.opcodes.Has(opcode); });
+  if (found != std::end(kFamilies)) return *found;
+  return HasTrait(opcode, kCollective) ? kCollectiveFamily : kLoopFamily;
+}
+
+// Reductions, and loops for what computes each element on its own.
+absl::Status EmitLoops(const Instruction& instruction, Frame& frame, KernelPlan& plan) {
   RET_CHECK(!HasBody(frame, Opcode::kScatter), "a scatter inside `{}`", instruction.name());
   std::vector<bool> emitted(frame.outputs.size(), false);
   if (HasBody(frame, Opcode::kReduce)) RETURN_IF_ERROR(EmitReductions(frame, emitted, plan));
@@ -220,6 +207,51 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
     }
     RETURN_IF_ERROR(EmitLoop(frame, group, plan));
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Decision IsKernel(const Instruction& instruction) {
+  if (!instruction.IsFusion()) return FamilyOf(instruction.opcode()).takes(instruction);
+  // Passes decided what is in it (fusion_target.h), but for what only some products can be.
+  if (const Instruction* product = ProductOf(instruction)) return IsKernel(*product);
+  return Yes();
+}
+
+int LateIntegers(PlanStep::Late late) {
+  switch (late) {
+    case PlanStep::Late::kNone: return 0;
+    case PlanStep::Late::kDraw:
+    case PlanStep::Late::kCounter: return 2;
+    case PlanStep::Late::kReplicaId:
+    case PlanStep::Late::kPartitionId: return 1;
+  }
+  return 0;
+}
+
+BufferPairs InPlacePairs(const Instruction& instruction) {
+  if (BufferPairs pairs = WantsToShare(instruction); !pairs.empty()) return pairs;
+  const bool is_loop = instruction.IsFusion() || IsFusibleElementwise(instruction);
+  if (!is_loop) return {};
+  const absl::StatusOr<Frame> frame = MakeFrame(instruction, {});
+  if (!frame.ok() || !IsOneLoop(*frame)) return {};
+  return SamePlacePairs(instruction);
+}
+
+absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
+                                           const FamilyOptions& options) {
+  if (const Decision decision = IsKernel(instruction); !decision) {
+    return Unsupported(instruction.loc(), "platform `gpu` cannot run `{}` yet: {}",
+                       instruction.opcode_text(), decision.reason());
+  }
+  KernelPlan plan;
+  ASSIGN_OR_RETURN(Frame frame, MakeFrame(instruction, options));
+  const Instruction* root = RootOf(instruction);
+  if (const Instruction* product = ProductOf(instruction); product != nullptr) root = product;
+  const EmitFamily emit = FamilyOf(root->opcode()).emit;
+  ASSIGN_OR_RETURN(const bool done, emit({instruction, *root, options, frame, plan}));
+  if (!done) RETURN_IF_ERROR(EmitLoops(instruction, frame, plan));
   return plan;
 }
 

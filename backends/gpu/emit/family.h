@@ -35,8 +35,8 @@ struct PlanStep {
   std::vector<int> buffers;  // arguments, as numbers of the plan's buffers; kCopy: source, target
   std::vector<int64_t> integers;
   // What becomes known when the step runs: integers after those.
-  //   kDraw     the key of the run's random numbers, and how many draws came before this one from its
-  //             stream, the first of the integers
+  //   kDraw     the key of the run's random numbers, and how many draws came before this one from
+  //             its stream, the first of the integers
   //   kCounter  both words of a counter of its own, which this step advances by `delta`
   enum class Late : uint8_t { kNone, kDraw, kCounter, kReplicaId, kPartitionId };
   Late late = Late::kNone;

@@ -281,7 +281,7 @@ class FftEmission {
 
 }  // namespace
 
-Decision CanTransform(const Instruction& fft) {
+Decision TakesFft(const Instruction& fft) {
   const FftAttrs& attrs = fft.attrs<FftAttrs>();
   const Shape operand = fft.operand(0)->shape();
   if (operand.has_dynamic_dims()) return No("its operand has dynamic dimensions");

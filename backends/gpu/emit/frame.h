@@ -44,37 +44,37 @@ absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& pl
 absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs, KernelPlan& plan);
 // Emits what the kernels of reductions store, and notes these outputs; others are loops.
 absl::Status EmitReductions(const Frame& frame, std::vector<bool>& emitted, KernelPlan& plan);
-absl::Status EmitUpdateInPlace(const Instruction& fusion, const Frame& frame, KernelPlan& plan);
 absl::Status EmitScatter(const Instruction& fusion, bool in_place, Frame& frame, KernelPlan& plan);
 // Whether a scaled-dot is of floats, in whole blocks.
-Decision CanScale(const Instruction& dot);
+Decision TakesScaledDot(const Instruction& dot);
 absl::Status EmitDot(const Instruction& dot, const Frame& frame, KernelPlan& plan);
 absl::Status EmitRaggedDot(const Instruction& dot, const Frame& frame, KernelPlan& plan);
 absl::Status EmitConvolution(const Instruction& conv, const Frame& frame, KernelPlan& plan);
 absl::Status EmitSort(const Instruction& sort, Frame& frame, KernelPlan& plan);
 absl::Status EmitTopK(const Instruction& topk, Frame& frame, KernelPlan& plan);
 // Whether EmitRngBitGenerator takes its state and result.
-Decision CanMakeBits(const Instruction& rng);
+Decision TakesRngBitGenerator(const Instruction& rng);
 absl::Status EmitRngBitGenerator(const Instruction& rng, const Frame& frame, KernelPlan& plan);
 // Whether the types are ones that stochastic-convert is defined for.
-Decision CanRoundAtRandom(const Instruction& convert);
+Decision TakesStochasticConvert(const Instruction& convert);
 // Whether EmitRng draws numbers of its type.
-Decision CanDraw(const Instruction& rng);
+Decision TakesRng(const Instruction& rng);
 absl::Status EmitRng(const Instruction& rng, const Frame& frame, KernelPlan& plan);
 // What is the same for a whole run: rng-get-and-update-state, replica-id, partition-id.
-absl::Status EmitLateNumber(const Instruction& instruction, const Frame& frame, KernelPlan& plan);
+absl::Status EmitRuntimeNumber(const Instruction& instruction, const Frame& frame,
+                               KernelPlan& plan);
 // Whether a custom call gives its operand, an array.
 Decision IsCopyOfOperand(const Instruction& call);
 // Whether a collective means something where there is one device, and what: copies, or zeros.
-Decision CanRunAlone(const Instruction& collective);
-absl::Status EmitAlone(const Instruction& collective, const Frame& frame, KernelPlan& plan);
-Decision CanTransform(const Instruction& fft);
+Decision TakesOnOneDevice(const Instruction& collective);
+absl::Status EmitOnOneDevice(const Instruction& collective, const Frame& frame, KernelPlan& plan);
+Decision TakesFft(const Instruction& fft);
 absl::Status EmitFft(const Instruction& fft, Frame& frame, KernelPlan& plan);
 // Whether a cholesky or triangular-solve is of a type that its family computes.
-Decision CanSolve(const Instruction& instruction);
+Decision TakesSolve(const Instruction& instruction);
 absl::Status EmitCholesky(const Instruction& cholesky, Frame& frame, KernelPlan& plan);
 absl::Status EmitTriangularSolve(const Instruction& solve, Frame& frame, KernelPlan& plan);
-Decision CanScan(const Instruction& scan);
+Decision TakesScan(const Instruction& scan);
 absl::Status EmitScan(const Instruction& scan, const Frame& frame, KernelPlan& plan);
 absl::StatusOr<bool> EmitCumulative(const Instruction& fusion, const Frame& frame,
                                     KernelPlan& plan);

@@ -41,7 +41,8 @@ class FusedEmitter final {
   // Element `index` of result `result` of the instruction (0 for arrays).
   absl::StatusOr<Emitted> Emit(const Instruction* instruction, const ArrayIndex& index,
                                int result = 0);
-  // Element `index` of a result is known: it is not computed again while code of this scope follows.
+  // Element `index` of a result is known: it is not computed again while code of this
+  // scope follows.
   void SetElement(const Instruction* instruction, const ArrayIndex& index, const Emitted& value,
                   int result = 0) {
     memo_[instruction].push_back({k_.scope_id(k_.scope_count() - 1), index, result, value});

@@ -65,7 +65,8 @@ struct GemmRequest {
 };
 // The most rows that AddNarrowGemm takes.
 inline constexpr int64_t kNarrowRows = 4;
-// Adds the kernels of a product whose left matrix has few rows, and its depth is at least kWarpSize.
+// Adds the kernels of a product whose left matrix has few rows, and its depth is at
+// least kWarpSize.
 absl::Status AddNarrowGemm(const Frame& frame, const GemmRequest& request, KernelPlan& plan);
 // Adds the kernel and its launch.
 absl::Status AddGemm(const Frame& frame, const GemmRequest& request, KernelPlan& plan);

@@ -1,11 +1,11 @@
-// Tiles by tensor cores (mma.sync): each warp keeps a part of the tile's sums in registers, operands
-// go from memory through registers into one of two stages of shared memory while the other stage is
-// multiplied; a barrier per stage.
+// Tiles by tensor cores (mma.sync): each warp keeps a part of the tile's sums in registers,
+// operands go from memory through registers into one of two stages of shared memory while the other
+// stage is multiplied; a barrier per stage.
 //
-// Copies are of 16 bytes: four words. A stage holds an operand as it lies in memory, [free][depth] or [depth][free], with rows long
-// enough that neither the copies nor the loads of fragments meet bank conflicts. Which lane holds
-// which element of a fragment is the PTX ISA's; 16-bit fragments come by ldmatrix, tf32 by plain
-// loads.
+// Copies are of 16 bytes: four words. A stage holds an operand as it lies in memory, [free][depth]
+// or [depth][free], with rows long enough that neither the copies nor the loads of fragments meet
+// bank conflicts. Which lane holds which element of a fragment is the PTX ISA's; 16-bit fragments
+// come by ldmatrix, tf32 by plain loads.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "backends/gpu/emit/gemm.h"

@@ -1,8 +1,8 @@
 // Products with a matrix of few rows: the other one is read once, as fast as memory gives it.
 //
-//   columns  neighbours in memory are columns: a thread has a run of them and all rows, 8 threads share
-//            the depth, shared memory adds them up; where columns are few, blocks share the depth,
-//            too, and a second kernel adds up
+//   columns  neighbours in memory are columns: a thread has a run of them and all rows, 8 threads
+//            share the depth, shared memory adds them up; where columns are few, blocks share the
+//            depth, too, and a second kernel adds up
 //   rows     neighbours in memory lie along the depth: a warp or a block for each result (EmitRows)
 #include <algorithm>
 

@@ -155,7 +155,8 @@ class SimtEmission {
     llvm::Value* const row = k_.Add(at_.row, k_.Offset(y_, PlaceOf(i)));
     llvm::Value* const column = k_.Add(at_.column, k_.Offset(x_, PlaceOf(j)));
     llvm::Value* const has_row = k_.Less(row, k_.Index(sizes_.rows));
-    // Groups begin at a multiple of their size: of such a number of columns all are inside, or none.
+    // Groups begin at a multiple of their size: of such a number of columns all are
+    // inside, or none.
     if (sizes_.columns % group_ == 0) {
       return k_.If(k_.b().CreateAnd(has_row, k_.Less(column, k_.Index(sizes_.columns))),
                    [&] { return gemm_.store(at_.batch, row, column, sums); });

@@ -71,8 +71,8 @@ absl::Status ForShare(KernelBuilder& k, llvm::Value* first, llvm::Value* count, 
       .status();
 }
 
-// The matrix w = (a's triangle) is eliminated in place. With w(i, k) for i >= k the lower factor, or
-// the upper one's element (k, i):
+// The matrix w = (a's triangle) is eliminated in place. With w(i, k) for i >= k the lower factor,
+// or the upper one's element (k, i):
 //
 //   w(i, k) -= w(i, j) * conj(w(k, j)) / w(j, j)   for j < k <= i, j ascending
 //   l(i, j) = w(i, j) / sqrt(w(j, j))
@@ -286,7 +286,7 @@ int WorkBuffer(ElementType type, int64_t count, Frame& frame, KernelPlan& plan) 
 
 }  // namespace
 
-Decision CanSolve(const Instruction& instruction) {
+Decision TakesSolve(const Instruction& instruction) {
   const Shape shape = instruction.shape();
   const ElementType type = shape.element_type();
   if (shape.has_dynamic_dims()) return No("the result has dynamic dimensions");

@@ -1,8 +1,8 @@
 // Reductions that end a kernel: those of the same dimensions of arrays of the same dimensions
 // together, with what is elementwise after them, and with results of the size of what they reduce.
 //
-//   rows     the minor-most dimension is reduced: a warp or a block for each result, threads side by
-//            side along the row, 16 bytes each where rows lie in one piece, then shuffles
+//   rows     the minor-most dimension is reduced: a warp or a block for each result, threads side
+//            by side along the row, 16 bytes each where rows lie in one piece, then shuffles
 //   columns  it is kept: 32 results side by side, 8 threads for each, then shared memory
 //   split    few results of many elements: partial results first, then rows of those
 //
@@ -426,8 +426,8 @@ class ReduceGrouping {
     }
   }
 
-  // Whether the value is elementwise in results of the group, and of at least one, which are added to
-  // `used`.
+  // Whether the value is elementwise in results of the group, and of at least one, which are
+  // added to `used`.
   bool Follows(const Instruction& value, const ReduceGroup& group,
                std::vector<const Instruction*>& used) {
     std::vector<const Instruction*> found;

@@ -13,8 +13,8 @@
 
 namespace hlo::gpu {
 
-// The order of equals for threads that share elements out. One thread for each result would be right
-// with NaN under more regions, and out of all proportion slower.
+// The order of equals for threads that share elements out. One thread for each result would be
+// right with NaN under more regions, and out of all proportion slower.
 std::optional<TieOrder> TiesAmongThreads(const Computation& region);
 
 class Reducer final {
@@ -30,8 +30,8 @@ class Reducer final {
   }
   EmittedList Widen(EmittedList values) const;
   bool has_positions() const { return ties_ != TieOrder::kAny; }
-  // The same for the element at `position` of the operand, -1 for the initial values; it is looked at
-  // only where positions decide.
+  // The same for the element at `position` of the operand, -1 for the initial values; it is looked
+  // at only where positions decide.
   EmittedList Widen(EmittedList values, llvm::Value* position) const;
   EmittedList Narrow(EmittedList values) const;
   absl::StatusOr<EmittedList> Combine(const EmittedList& a, const EmittedList& b) const;

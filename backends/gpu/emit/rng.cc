@@ -1,5 +1,5 @@
-// rng-bit-generator: the words of lib/math/random.h as lib/eval/random_bits.h lays them out. A thread
-// makes one block of words and stores what falls into the array.
+// rng-bit-generator: the words of lib/math/random.h as lib/eval/random_bits.h lays them out. A
+// thread makes one block of words and stores what falls into the array.
 #include "backends/gpu/emit/frame.h"
 #include "backends/llvm/value.h"
 #include "lib/eval/random_bits.h"
@@ -118,7 +118,7 @@ class RngEmission {
 
 }  // namespace
 
-Decision CanMakeBits(const Instruction& rng) {
+Decision TakesRngBitGenerator(const Instruction& rng) {
   const Shape state = rng.operand(0)->shape();
   const Shape data = rng.shape().IsTuple() ? rng.shape().element(1) : rng.shape();
   const bool three_fry = rng.attrs<RngBitGeneratorAttrs>().algorithm == RngAlgorithm::kThreeFry;

@@ -1,5 +1,5 @@
-// rng: the numbers of lib/eval/eval_rng.cc. Word i of a stream of its own is element i (normal: words
-// 2 i and 2 i + 1); a thread makes one block of two words.
+// rng: the numbers of lib/eval/eval_rng.cc. Word i of a stream of its own is element i (normal:
+// words 2 i and 2 i + 1); a thread makes one block of two words.
 #include "backends/gpu/emit/frame.h"
 #include "backends/llvm/value.h"
 #include "lib/math/random.h"
@@ -89,7 +89,7 @@ class DrawEmission {
 
 }  // namespace
 
-Decision CanDraw(const Instruction& rng) {
+Decision TakesRng(const Instruction& rng) {
   const ElementType type = rng.shape().element_type();
   const bool is_normal = rng.attrs<RngAttrs>().distribution == RngDistribution::kNormal;
   if (rng.shape().has_dynamic_dims() || IsComplex(type) || (is_normal && !IsFloat(type)))

@@ -33,7 +33,7 @@ Decision WorksByElement(const Computation& computation, absl::Span<const int64_t
 
 }  // namespace
 
-Decision CanScan(const Instruction& scan) {
+Decision TakesScan(const Instruction& scan) {
   const ScanAttrs& attrs = scan.attrs<ScanAttrs>();
   if (attrs.num_carries >= scan.operand_count()) return No("it has no inputs");
   for (const Instruction* operand : scan.operands()) {

@@ -1,11 +1,11 @@
 // scatter: the result begins as the operand (in its buffer when both share one, else copied first);
 // then every update window is combined into it.
 //
-// Results are the same at every run, whatever the operation: windows that may meet in an element are
-// taken in row-major order. Where indices are unique, every update has a thread. Where windows meet
-// only at equal window positions, they are sorted by where they go (stably), and the first of each
-// place combines all of that place, with a thread for each window position; a few windows are gone
-// through by a thread for each position instead. Otherwise one thread does everything.
+// Results are the same at every run, whatever the operation: windows that may meet in an element
+// are taken in row-major order. Where indices are unique, every update has a thread. Where windows
+// meet only at equal window positions, they are sorted by where they go (stably), and the first of
+// each place combines all of that place, with a thread for each window position; a few windows are
+// gone through by a thread for each position instead. Otherwise one thread does everything.
 #include <algorithm>
 
 #include "backends/gpu/emit/frame.h"

@@ -1,5 +1,5 @@
-// What concerns the run and its device: ids, the counter of rng-get-and-update-state, and what gives its
-// operand on one device: collectives, and custom calls that annotate.
+// What concerns the run and its device: ids, the counter of rng-get-and-update-state, and what
+// gives its operand on one device: collectives, and custom calls that annotate.
 #include <algorithm>
 
 #include "backends/gpu/emit/frame.h"
@@ -76,7 +76,8 @@ bool GivesZeros(const Instruction& collective) {
 
 }  // namespace
 
-absl::Status EmitLateNumber(const Instruction& instruction, const Frame& frame, KernelPlan& plan) {
+absl::Status EmitRuntimeNumber(const Instruction& instruction, const Frame& frame,
+                               KernelPlan& plan) {
   plan.family = "number";
   const PlanStep::Late late = LateOf(instruction.opcode());
   const int integers = LateIntegers(late);
@@ -99,7 +100,7 @@ absl::Status EmitLateNumber(const Instruction& instruction, const Frame& frame, 
   return absl::OkStatus();
 }
 
-Decision CanRunAlone(const Instruction& collective) {
+Decision TakesOnOneDevice(const Instruction& collective) {
   const ModuleConfig& config = collective.module().config();
   if (config.replica_count * config.num_partitions != 1)
     return No("the module is for {} devices", config.replica_count * config.num_partitions);
@@ -130,7 +131,7 @@ Decision IsCopyOfOperand(const Instruction& call) {
   return Yes();
 }
 
-absl::Status EmitAlone(const Instruction& collective, const Frame& frame, KernelPlan& plan) {
+absl::Status EmitOnOneDevice(const Instruction& collective, const Frame& frame, KernelPlan& plan) {
   plan.family = "collective";
   const Exchange exchange = ExchangeOf(collective);
   for (const int leaf : exchange.also_to) AddCopy(leaf, frame.operand_buffers + leaf, plan);

@@ -1,6 +1,6 @@
 // sort: stable merge sort. Blocks sort tiles in shared memory (tile_sort.h); sorted runs are then
-// merged pairwise by one launch for each doubling: every element finds its place in the merged run by
-// a binary search of its neighbour run, so any comparator and any number of operands will do.
+// merged pairwise by one launch for each doubling: every element finds its place in the merged run
+// by a binary search of its neighbour run, so any comparator and any number of operands will do.
 //
 //   place of left[i]  = i + number of right elements that come before it:  right < left[i]
 //   place of right[j] = j + number of left elements that do not come after: not right[j] < left

@@ -1,7 +1,7 @@
 // backends/gpu/emit/sort.h
 //
-// Stable merge sort of the lines of arrays, for the families that need one. Internal to this folder:
-// includes LLVM headers.
+// Stable merge sort of the lines of arrays, for the families that need one. Internal to this
+// folder: includes LLVM headers.
 #pragma once
 
 #include <vector>
@@ -25,8 +25,8 @@ Emitted PositionAs(KernelBuilder& k, ElementType type, llvm::Value* position);
 
 // Merging launches that the sort takes, after the one that sorts tiles.
 int64_t MergePasses(const MergeSort& sort);
-// Sorts the arrays in buffers `from` into `to`, by way of `scratch` (of the same types; not used when
-// nothing is merged).
+// Sorts the arrays in buffers `from` into `to`, by way of `scratch` (of the same types; not used
+// when nothing is merged).
 absl::Status AddMergeSort(const MergeSort& sort, const Frame& frame, const std::vector<int>& from,
                           const std::vector<int>& to, const std::vector<int>& scratch,
                           KernelPlan& plan);

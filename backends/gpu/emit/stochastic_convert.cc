@@ -24,7 +24,7 @@ llvm::Value* RoundAtRandom(math::LlvmValue<Wide> x, llvm::Value* word, ElementTy
 
 }  // namespace
 
-Decision CanRoundAtRandom(const Instruction& convert) {
+Decision TakesStochasticConvert(const Instruction& convert) {
   const ElementType from = convert.operand(0)->shape().element_type();
   const ElementType random = convert.operand(1)->shape().element_type();
   const ElementType to = convert.shape().element_type();

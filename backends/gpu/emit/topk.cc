@@ -1,6 +1,6 @@
-// topk. Blocks sort tiles of a row in shared memory (tile_sort.h) and keep the first k of each, until a
-// row fits one tile. For a k that this does not shrink, rows are sorted. Equal elements keep their
-// order; floats are in total order.
+// topk. Blocks sort tiles of a row in shared memory (tile_sort.h) and keep the first k of each,
+// until a row fits one tile. For a k that this does not shrink, rows are sorted. Equal elements
+// keep their order; floats are in total order.
 #include <algorithm>
 
 #include "backends/gpu/emit/sort.h"
@@ -67,7 +67,8 @@ class TopKEmission {
             emitter.Convert(values[1], index_type_, frame_.outputs[1].shape.element_type()));
   }
 
-  // Keeps the first k of each tile: `kept` of the `length` elements of a row. `to`: -1 for the result.
+  // Keeps the first k of each tile: `kept` of the `length` elements of a row. `to`: -1
+  // for the result.
   absl::Status AddLevel(int64_t length, int64_t kept, const std::vector<int>& from,
                         const std::vector<int>& to) {
     const int segment = SortSegmentFor(length, tile_);

@@ -1,5 +1,6 @@
-// Transposes that move the minor-most dimension: tiles of 32 x 32 words go through shared memory, so
-// that reads and writes both run along memory. A word is an element, or 4 bytes of narrower ones.
+// Transposes that move the minor-most dimension: tiles of 32 x 32 words go through shared
+// memory, so that reads and writes both run along memory. A word is an element, or 4 bytes
+// of narrower ones.
 //
 //   block (batch, i, j):   read operand rows  -> tile (a word wider: no bank conflicts) -> barrier
 //                          write result rows, which are the tile's columns
@@ -45,8 +46,8 @@ absl::StatusOr<EmittedList> ElementsFrom(FusedEmitter& emitter, const Instructio
   return elements;
 }
 
-// A transpose as tiles of its two minor-most dimensions, those of the operand and of the result, and
-// a batch of all others. Dimensions are those of the operand.
+// A transpose as tiles of its two minor-most dimensions, those of the operand and of the result,
+// and a batch of all others. Dimensions are those of the operand.
 struct Tiling {
   const Instruction* root;
   int64_t read_dim = -1, write_dim = -1;

@@ -63,8 +63,8 @@ void CountInstructions(std::string_view code, KernelResources& kernel) {
   }
 }
 
-// The registers of the kernel with this symbol (the lower bytes of its section's sh_info), from the table .nv.info: entries of a format, a kind,
-// a size and so many bytes.
+// The registers of the kernel with this symbol (the lower bytes of its section's sh_info), from the
+// table .nv.info: entries of a format, a kind, a size and so many bytes.
 int RegistersOf(std::string_view info, uint32_t symbol) {
   constexpr uint8_t kSized = 4, kRegisterCount = 0x2f;
   struct Entry {

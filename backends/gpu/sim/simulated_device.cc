@@ -58,7 +58,8 @@ absl::StatusOr<std::unique_ptr<Jit>> MakeHostJit() {
   // Emitters write scalars and vectors of 16 bytes.
   options.vector_bits = 128;
   options.verify = true;
-  // The host's code is not what is tested, and most kernels run once: half the time with the others.
+  // The host's code is not what is tested, and most kernels run once: half the time
+  // with the others.
   options.level = CodegenLevel::kNone;
   ASSIGN_OR_RETURN(std::unique_ptr<Jit> jit, Jit::Create(std::move(options)));
   jit->DefineSymbol("hlo_sim_barrier", reinterpret_cast<void*>(&hlo_sim_barrier));
@@ -229,8 +230,8 @@ class SimulatedDevice final : public Device {
 
   std::mutex& mutex() { return mutex_; }
 
-  // Runs work of all streams, in any order that is allowed, until `done` says so. The caller has the
-  // lock.
+  // Runs work of all streams, in any order that is allowed, until `done` says so. The
+  // caller has the lock.
   template <class Done>
   absl::Status RunUntil(const Done& done) {
     while (!done()) {
