@@ -115,8 +115,8 @@ struct RunOptions {
   std::function<void(const Instruction& instruction, const Literal& value)> trace;
 };
 
-// What runs of an executable change, of one run at a time. Runs follow each other: random numbers go
-// on where the last run ended, and what was packed of constants stays packed.
+// What runs of an executable change, of one run at a time. Runs follow each other: random numbers
+// go on where the last run ended, and what was packed of constants stays packed.
 class ExecutionState {
  public:
   virtual ~ExecutionState() = default;

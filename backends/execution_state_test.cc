@@ -22,8 +22,8 @@ std::string Numbers(int count) {
   return text + "}";
 }
 
-// A product and a convolution with constant weights, which are kept packed; the same product with an
-// argument in a loop; random numbers; a sort.
+// A product and a convolution with constant weights, which are kept packed; the same product with
+// an argument in a loop; random numbers; a sort.
 std::string Text() {
   std::string text = R"(HloModule m
 

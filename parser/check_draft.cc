@@ -1,5 +1,5 @@
-// What single opcodes ask for, before their result shape is worked out: how many operands, attributes
-// that go together, the form of a written shape.
+// What single opcodes ask for, before their result shape is worked out: how many operands,
+// attributes that go together, the form of a written shape.
 #include <algorithm>
 #include <array>
 

@@ -1,6 +1,6 @@
 // Texts that try to take for ever, or all memory, or to overflow something: deep, wide, long, huge.
-// Each is read (and, if it is a module, verified and printed) in a few seconds of processor time, or
-// refused with a place.
+// Each is read (and, if it is a module, verified and printed) in a few seconds of processor time,
+// or refused with a place.
 #include <catch2/catch.hpp>
 #include <ctime>
 #include <functional>

@@ -2,7 +2,8 @@
 //
 //   FileNames      { INT STR }
 //   FunctionNames  { INT STR }
-//   FileLocations  { INT '{' file_name_id= function_name_id= line= end_line= column= end_column= '}' }
+//   FileLocations  { INT '{' file_name_id= function_name_id= line= end_line= column=
+//                  end_column= '}' }
 //   StackFrames    { INT '{' file_location_id= parent_frame_id= '}' }
 //
 // The numbers in front are ignored: entries count by position, from 1. The parent in the text is

@@ -219,8 +219,8 @@ bool Parser::ParseParameterBody(Draft& draft) {
 }
 
 // The operands as XLA writes them, `(%a, %b)` or `(f32[2]{0} %a, s32[] %b)`, without a token for
-// each: true when the closing parenthesis has been read. Otherwise the cursor stands in front of the
-// first operand that looks different, has no definition, or has another shape than is written.
+// each: true when the closing parenthesis has been read. Otherwise the cursor stands in front of
+// the first operand that looks different, has no definition, or has another shape than is written.
 bool Parser::ParsePlainOperands(Scope& scope, Draft& draft) {
   const char* at = lex_.cursor();
   while (true) {

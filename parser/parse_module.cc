@@ -1,6 +1,7 @@
 // Modules and computations.
 //
-//   text        = [ 'HloModule' name { ',' header-attribute } ] [ frames ] computation { computation } | single
+//   text        = [ 'HloModule' name { ',' header-attribute } ] [ frames ] computation {
+//               computation } | single
 //   computation = [ 'ENTRY' ] name [ signature ] '{' instruction { instruction } '}' { ',' 'execution_thread=' STR }
 //   signature   = '(' [ name shape { ',' name shape } ] ')' '->' shape
 //   single      = [ [ 'ROOT' ] name '=' ] rhs

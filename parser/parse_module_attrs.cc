@@ -1,7 +1,8 @@
 // What stands between `HloModule` and the first computation.
 //
 //   header      = 'HloModule' name { ',' ATTR value }
-//   aliases     = '{' [ index ':' '(' INT ',' index [ ',' ( 'may-alias' | 'must-alias' ) ] ')' { ',' … } [','] ] '}'
+//   aliases     = '{' [ index ':' '(' INT ',' index [ ',' ( 'may-alias' | 'must-alias' ) ] ')' {
+//               ',' … } [','] ] '}'
 //                 and, as XLA documents it, `index ':' INT`
 //   donors      = '{' [ '(' INT ',' index ')' { ',' … } [','] ] '}'
 //   layout      = '{' '(' [ shape { ',' shape } [','] ] ')' '->' shape '}'

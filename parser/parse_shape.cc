@@ -3,7 +3,8 @@
 //   shape  = PRIM '[' [ dim { ',' dim } ] ']' [ layout ]      dim = INT | '<=' INT | '?'
 //          | '(' [ shape { ',' shape } ] ')'                  tuple
 //          | 'b' '(' shape ')'                                buffer
-//   layout = '{' [ INT { ',' INT } ] [ ':' properties ] '}'   only when `{` is followed by an integer or `:`
+//   layout = '{' [ INT { ',' INT } ] [ ':' properties ] '}'   only when `{` is followed by
+//                                                             an integer or `:`
 //
 // Texts repeat the same few shapes thousands of times: an array shape is looked up by its text
 // first.

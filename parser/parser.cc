@@ -120,8 +120,8 @@ bool Parser::Finish() {
 
 namespace {
 
-// Each `rng` draws from a stream of its own, which clones share, so that its numbers depend neither on
-// the passes that run nor on other instructions.
+// Each `rng` draws from a stream of its own, which clones share, so that its numbers depend neither
+// on the passes that run nor on other instructions.
 void NumberRandomStreams(Module& module) {
   int64_t streams = 0;
   for (Computation* computation : module.computations()) {

@@ -40,8 +40,8 @@ absl::StatusOr<std::unique_ptr<Module>> ParseModule(std::string_view text,
 // The same as a function of a text alone, for those who take one (lib/proto/proto.h).
 inline constexpr auto kParseText = [](std::string_view text) { return ParseModule(text); };
 
-// Fragments: values of attributes without the name in front. A fragment is the whole text. Places in
-// errors are offsets into `text`.
+// Fragments: values of attributes without the name in front. A fragment is the whole text. Places
+// in errors are offsets into `text`.
 absl::StatusOr<Shape> ParseShape(std::string_view text, const ParserOptions& options = {});
 absl::StatusOr<Layout> ParseLayout(std::string_view text);  // "{1,0:T(8,128)}"
 absl::StatusOr<Sharding> ParseSharding(std::string_view text);

@@ -99,8 +99,8 @@ struct Draft {
 };
 
 // Whether an instruction of this opcode may have so many operands, and what its opcode asks for
-// beyond that; the second may complete the written shape and the attributes (check_draft.cc). Errors
-// go to the parser.
+// beyond that; the second may complete the written shape and the attributes (check_draft.cc).
+// Errors go to the parser.
 bool CheckOperandCount(Parser& parser, const Draft& draft);
 bool CheckDraft(Parser& parser, const Computation& computation, Draft& draft);
 

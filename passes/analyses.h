@@ -7,12 +7,12 @@
 //
 //   static constexpr AnalysisSet kPreserves = AnalysisSet::Of<SideEffects>();
 //
-// A pass that changed nothing keeps everything. With --check-analyses every question is asked before
-// each pass, and the answers that were kept are compared with new ones after it; a wrong one is an
-// error that names the pass.
+// A pass that changed nothing keeps everything. With --check-analyses every question is asked
+// before each pass, and the answers that were kept are compared with new ones after it; a wrong one
+// is an error that names the pass.
 //
-// A new analysis is an entry of AnalysisTypes and a class of lib/analysis with `kName`, a constructor
-// that takes the module or nothing, `AskAll(module)` and `Mistake(module)`.
+// A new analysis is an entry of AnalysisTypes and a class of lib/analysis with `kName`, a
+// constructor that takes the module or nothing, `AskAll(module)` and `Mistake(module)`.
 #pragma once
 
 #include <cstdint>

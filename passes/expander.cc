@@ -5,8 +5,8 @@
 namespace hlo {
 namespace {
 
-// `value` with floats as wide as those of `shape`: an instruction may be declared with another width
-// than its operands give it.
+// `value` with floats as wide as those of `shape`: an instruction may be declared with another
+// width than its operands give it.
 Instruction* WithWidthsOf(Shape shape, Instruction* value, Rewriter& rewriter) {
   if (value->shape().IsTuple() && shape.IsTuple() &&
       value->shape().element_count_of_tuple() == shape.element_count_of_tuple()) {

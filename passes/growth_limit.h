@@ -1,5 +1,5 @@
-// A bound of how much a pass may make a module grow by copying computations. Calls that call twice, in
-// forty levels, are a small text and 2^40 instructions.
+// A bound of how much a pass may make a module grow by copying computations. Calls that call twice,
+// in forty levels, are a small text and 2^40 instructions.
 #pragma once
 
 #include "absl/status/status.h"

@@ -138,8 +138,8 @@ enum class RuleSafety : uint8_t {
 };
 using enum RuleSafety;
 
-// A class that is not exact says so: `static constexpr RuleSafety kSafety = kReassociate;`. One whose
-// changes keep analyses true says which: `static constexpr AnalysisSet kPreserves = …;`.
+// A class that is not exact says so: `static constexpr RuleSafety kSafety = kReassociate;`. One
+// whose changes keep analyses true says which: `static constexpr AnalysisSet kPreserves = …;`.
 class Pass {
  public:
   virtual ~Pass() = default;

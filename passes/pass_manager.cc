@@ -243,7 +243,8 @@ class Runner {
     diff_base_ = std::move(text);
   }
 
-  // An error begins with `blame`; passes that say they changed nothing since the last time share it.
+  // An error begins with `blame`; passes that say they changed nothing since the last
+  // time share it.
   absl::Status VerifyNow(std::string blame) {
     const CrashLine line("verifying the module");
     const double start = Now();

@@ -6,10 +6,10 @@
 //     absl::StatusOr<bool> Apply(Computation& computation, Schedule schedule, PassContext& context) override;
 //   };
 //
-// Plans are made on the threads of the context (hlo-opt --threads), at the same time for computations
-// that do not call each other; the module does not change meanwhile. Then they are carried out one by
-// one, callees first. So the result does not depend on the number of threads. Fusion bodies are left
-// out.
+// Plans are made on the threads of the context (hlo-opt --threads), at the same time for
+// computations that do not call each other; the module does not change meanwhile. Then they are
+// carried out one by one, callees first. So the result does not depend on the number of threads.
+// Fusion bodies are left out.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@
 namespace hlo {
 
 namespace internal {
-// Cuts `order` (callees first) into groups of indices; what a computation calls stands in an earlier
-// group.
+// Cuts `order` (callees first) into groups of indices; what a computation calls stands in
+// an earlier group.
 std::vector<std::vector<size_t>> GroupsByDepth(const std::vector<Computation*>& order);
 }  // namespace internal
 

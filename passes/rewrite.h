@@ -55,8 +55,8 @@ class RuleSet {
   }
   // Adds the rules that are at most as unsafe as `allowed`.
   void Add(std::span<const Rule> rules, RuleSafety allowed = kExact);
-  // Whether `replacement` may stand for `old`; what a rule built has an id of `first_new_id` or more.
-  // A replacement that is not accepted counts as "the rule does not apply".
+  // Whether `replacement` may stand for `old`; what a rule built has an id of `first_new_id` or
+  // more. A replacement that is not accepted counts as "the rule does not apply".
   using Accept = bool (*)(const Instruction& old, const Instruction& replacement,
                           uint32_t first_new_id);
   void set_accept(Accept check) { accept_ = check; }
@@ -87,7 +87,8 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
 //
 //   AddZeroRemover::AddZeroRemover() : RewritePass(this, kRules) {}
 //
-// No rule may be less safe than the class says (`kSafety`): it could never run, or the pass would lie.
+// No rule may be less safe than the class says (`kSafety`): it could never run, or the
+// pass would lie.
 class RewritePass : public Pass {
  public:
   template <class P>

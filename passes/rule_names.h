@@ -1,4 +1,5 @@
-// The names of the rules (rewrite.h) of all passes that were made so far, for flags that name rules.
+// The names of the rules (rewrite.h) of all passes that were made so far, for flags
+// that name rules.
 #pragma once
 
 #include <string_view>

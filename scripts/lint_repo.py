@@ -11,6 +11,8 @@ import statistics
 import subprocess
 import sys
 
+import lint_source
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 BELOW_BACKENDS = ["lib", "passes", "backends/backend.h"]
@@ -146,6 +148,23 @@ def check_columns(lint):
         lint.check(not wide, f"{name}:{wide[0] if wide else 1}", "over 100 columns; run clang-format")
 
 
+def check_sources(lint):
+    """Functions that nobody sees whole, and switches that do not notice a new opcode or element type."""
+    for name in lint.files:
+        if pathlib.Path(name).suffix not in (".cc", ".h") or name.endswith("_test.cc"):
+            continue
+        text = lint.text(name)
+        code = lint_source.blanked(text)
+        for first, last in lint_source.functions(code):
+            lint.check(last - first < lint_source.MAX_FUNCTION_LINES, f"{name}:{first}",
+                       f"a function of {last - first + 1} lines; at most {lint_source.MAX_FUNCTION_LINES}")
+        for line in lint_source.defaults(code, ("Opcode", "ElementType")):
+            lint.check(False, f"{name}:{line}", "`default:` over opcodes or element types; take an OpcodeSet, a table or `if`")
+        for line in lint_source.wide_comments(text):
+            lint.check(False, f"{name}:{line}", f"a comment over {lint_source.MAX_COMMENT_COLUMNS} columns")
+        lint.checks += 1
+
+
 def check_words(lint):
     for name in lint.files:
         if pathlib.Path(name).suffix not in SOURCE or name == "scripts/lint_repo.py":
@@ -184,6 +203,9 @@ def check_passes(lint):
 
 def check_ops(lint):
     rows = re.findall(r'^HLO_OP\(\w+,\s*"([^"]+)"', lint.text("lib/ops/ops.def"), re.M)
+    for name in lint.files:
+        if name.startswith(("lib/ops/", "lib/eval/")):
+            lint.check("started by scripts/new_op.py" not in lint.text(name), name, "still the text of scripts/new_op.py")
     for text in rows:
         lint.check(f"testdata/ops/{text}.hlo" in lint.files, "lib/ops/ops.def", f"`{text}` has no testdata/ops/{text}.hlo")
 
@@ -204,7 +226,7 @@ def main():
     if "--stats" in sys.argv[1:]:
         stats(lint)
         return 0
-    for check in (check_includes, check_sizes, check_columns, check_words, check_heads, check_passes, check_ops):
+    for check in (check_includes, check_sizes, check_columns, check_sources, check_words, check_heads, check_passes, check_ops):
         check(lint)
     for finding in lint.findings:
         print(finding)

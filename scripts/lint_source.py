@@ -1,5 +1,5 @@
-"""What the repository check says of the text of a C++ file: long functions, `default:` over enums that say all there is,
-wide comments, tabs and odd indentation.
+"""What the repository check says of the text of a C++ file: long functions, `default:` in switches over the project's
+vocabularies, wide comments.
 
 Works on clang-formatted sources with a scanner of its own (strings and comments blanked out, braces followed), so that it
 takes no compiler. Standard library only.
@@ -54,3 +54,10 @@ def defaults(code, enums):
         body = code[body_start:closing(code, body_start)]
         if re.search(rf"\bcase (?:\w+::)*(?:{'|'.join(enums)})::", body) and (found := re.search(r"\bdefault:", body)):
             yield code.count("\n", 0, body_start + found.start()) + 1
+
+
+def wide_comments(text):
+    """Lines of prose over the limit. What is indented after `//` is an example, a grammar or a table and may be wider."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MAX_COMMENT_COLUMNS and re.match(r"\s*// ?\S", line):
+            yield number

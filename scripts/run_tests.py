@@ -10,6 +10,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -176,11 +177,10 @@ def simulated(tool, totals):
 
 
 def cases(build, totals, folder):
-    if not folder.is_dir():
-        print(f"     golden tables: no folder {folder}", flush=True)
-        return
     for mode, table in (("text", "text_cases.jsonl"), ("ops", "op_cases.jsonl"), ("passes", "pass_cases.jsonl")):
-        if (folder / table).is_file():
+        if not (folder / table).is_file():
+            totals.add(f"golden table {table}, which is not in {folder}", 0, 0, 1, 0)
+        else:
             if mode == "passes":
                 command = ["scripts/check_pass_cases.py", folder / table, f"--build={build}"]
             else:
@@ -206,7 +206,17 @@ def fuzz(build, totals):
                 [build / "bin/hlo-fuzz", "--mode=platforms", "--seconds=60", f"--seed={seed}", "--seeds=testdata/run"], totals)
 
 
+def formatting(totals):
+    """Every source is as clang-format writes it; one test, skipped where the tool is not installed."""
+    if shutil.which("clang-format") is None:
+        return totals.add("clang-format, which is not installed", 0, 0, 1, 0)
+    code, listed, _ = run(["git", "ls-files", "*.cc", "*.h"])
+    code, output, seconds = run(["clang-format", "--dry-run", "-Werror", *listed.split()])
+    totals.add("clang-format", int(code == 0), int(code != 0), 0, seconds, "\n".join(re.findall(r"^.* error: .*$", output, re.M)))
+
+
 def repo(build, totals):
+    formatting(totals)
     closing("scripts/readme_test.py", [sys.executable, "scripts/readme_test.py", f"--build={build}"], totals)
     for script in ("lint_repo.py", "check_diagnostics.py", "update_docs.py", "hlo_models_test.py"):
         path = ROOT / "scripts" / script

@@ -1,4 +1,5 @@
-// The frame of a kernel and the contract about shared buffers, which every code generator relies on.
+// The frame of a kernel and the contract about shared buffers, which every code
+// generator relies on.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>

@@ -49,8 +49,8 @@ class CompiledExecutable : public Executable {
   CompileStats stats_;
 };
 
-// A state whose memory holds the arguments of its runs. Targets take them in, run the thunks, and give
-// the results out.
+// A state whose memory holds the arguments of its runs. Targets take them in, run the thunks, and
+// give the results out.
 class CompiledState : public ExecutionState {
  public:
   absl::Status Prepare(absl::Span<const Literal> arguments, const RunOptions& options) final;

@@ -1,10 +1,10 @@
 // backends/codegen/in_place.h
 //
-// The contract about results that lie in the buffer of an operand. Which pairs may share is known from
-// indexing maps before anything is emitted; buffer assignment decides; the kernel is emitted once, for
-// the pairs that do. A pair may share where the kernel reads each element of the operand before, and
-// only for, the result element in its place, or where it updates the operand (dynamic-update-slice,
-// scatter).
+// The contract about results that lie in the buffer of an operand. Which pairs may share is known
+// from indexing maps before anything is emitted; buffer assignment decides; the kernel is emitted
+// once, for the pairs that do. A pair may share where the kernel reads each element of the operand
+// before, and only for, the result element in its place, or where it updates the operand
+// (dynamic-update-slice, scatter).
 #pragma once
 
 #include <vector>
@@ -24,9 +24,9 @@ using BufferPairs = std::vector<BufferPair>;
 
 bool Contains(const BufferPairs& pairs, const BufferPair& pair);
 
-// The pairs where each element of the result takes no element of the operand but the one in its place,
-// for kernels that compute all results of as many elements as the largest in one loop, and read before
-// they write.
+// The pairs where each element of the result takes no element of the operand but the one in its
+// place, for kernels that compute all results of as many elements as the largest in one loop, and
+// read before they write.
 BufferPairs SamePlacePairs(const Instruction& fusion);
 
 // The pairs that make a kernel update its operand instead of copying it (dynamic-update-slice,

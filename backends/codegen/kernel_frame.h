@@ -1,7 +1,7 @@
 // backends/codegen/kernel_frame.h
 //
-// What the kernel of a fusion (or of a single instruction, which counts as a fusion of one) has to do
-// with memory, for every code generator: its buffers, which values they hold, what it writes.
+// What the kernel of a fusion (or of a single instruction, which counts as a fusion of one) has to
+// do with memory, for every code generator: its buffers, which values they hold, what it writes.
 //
 // Buffers: the leaves of the operands in order, then the leaves of the result. Arrays are dense,
 // row-major in logical order, one value per ByteSize(type) bytes, whatever their layouts say.

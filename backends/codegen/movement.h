@@ -1,8 +1,8 @@
 // backends/codegen/movement.h
 //
 // Operations that move elements, for every emitter of fused code: an element of the result is an
-// element of an operand at another index, so each rule here is arithmetic on the index. What an index
-// is made of is the emitter's: sums of loop variables on the CPU, LLVM values on the GPU.
+// element of an operand at another index, so each rule here is arithmetic on the index. What an
+// index is made of is the emitter's: sums of loop variables on the CPU, LLVM values on the GPU.
 //
 //   if (const auto rule = Movement<MyEmitter>::RuleOf(opcode)) return rule(emitter, *i, index);
 //

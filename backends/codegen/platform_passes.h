@@ -9,8 +9,8 @@
 
 namespace hlo {
 
-// Runs `pipeline` (passes/pipelines.cc), or just copy-insertion when `options` say so, shows the module after it
-// (EmitStage::kHlo), and verifies what code generators rely on (row_major.h).
+// Runs `pipeline` (passes/pipelines.cc), or just copy-insertion when `options` say so, shows the
+// module after it (EmitStage::kHlo), and verifies what code generators rely on (row_major.h).
 absl::Status RunPlatformPasses(std::string_view pipeline, Module& module,
                                const CompileOptions& options, CompileStats& stats);
 

@@ -8,8 +8,8 @@
 //   3. compile the kernels
 //   4. line up thunks in program order, control flow as thunks that hold lists
 //
-// A target derives from it and says what its instructions are. Calls, loops and branches, copies, and
-// what only gives a value another name, are none of its business.
+// A target derives from it and says what its instructions are. Calls, loops and branches, copies,
+// and what only gives a value another name, are none of its business.
 #pragma once
 
 #include <memory>

@@ -184,7 +184,8 @@ class Assigner {
 
   // ---- sets that must share ----
 
-  // Whether the hook lets a result leaf be written over an operand. A copy onto itself does nothing.
+  // Whether the hook lets a result leaf be written over an operand. A copy onto itself
+  // does nothing.
   bool MayShare(const Instruction& instruction, int operand, int64_t leaf) const {
     if (instruction.opcode() == Opcode::kCopy) return true;
     return hooks_.can_share != nullptr && leaves(instruction.operand(operand)).size() == 1 &&

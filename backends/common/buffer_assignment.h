@@ -2,17 +2,18 @@
 // allocation: an argument, a result, a constant, or the one arena of temporaries, where slices are
 // reused once their values are dead.
 //
-// Values, not instructions, own memory. Instructions that only rearrange names (tuple, get-tuple-element, bitcast, reshape, call, …)
-// share the value of their operand; arrays are dense row-major, so a reshape moves nothing (lib/analysis/values.h). Each value has a
-// range of time in which it is needed (lib/analysis/live_range.h). Two values share memory when
+// Values, not instructions, own memory. Instructions that only rearrange names (tuple,
+// get-tuple-element, bitcast, reshape, call, …) share the value of their operand; arrays are dense
+// row-major, so a reshape moves nothing (lib/analysis/values.h). Each value has a range of time in
+// which it is needed (lib/analysis/live_range.h). Two values share memory when
 //   - their ranges do not meet, or
 //   - an operation may write over an operand that dies there (AssignmentHooks::can_share), or
-//   - they have to: the state of a loop lies where it starts and where the body leaves it, what branches return where the
-//     conditional's result does.
-// Nothing is copied here. The pass copy-insertion has put copies where values that have to share would overwrite each other; that this
-// is so is checked. A copy whose two ends may lie in one place is left without work to do.
-// Arguments that `input_output_alias` gives away take part in this like temporaries. Results of the entry are computed into the result
-// allocations.
+//   - they have to: the state of a loop lies where it starts and where the body leaves it, what
+//     branches return where the conditional's result does.
+// Nothing is copied here. The pass copy-insertion has put copies where values that have to share
+// would overwrite each other; that this is so is checked. A copy whose two ends may lie in one
+// place is left without work to do. Arguments that `input_output_alias` gives away take part in
+// this like temporaries. Results of the entry are computed into the result allocations.
 #pragma once
 
 #include <functional>

@@ -120,23 +120,23 @@ class Runner {
 
   absl::Status RunInstruction(const Instruction& instruction) {
     if (NeedsNoCode(instruction)) return absl::OkStatus();
-    switch (instruction.opcode()) {
-      case Opcode::kCall: return RunComputation(*instruction.to_apply());
-      case Opcode::kWhile: return RunLoop(instruction);
-      case Opcode::kConditional: {
-        const Literal selector = Load(*instruction.operand(0));
-        int64_t branch = selector.GetInt();
-        if (IsPred(selector.element_type())) branch = branch != 0 ? 0 : 1;
-        const int64_t last = instruction.call_count() - 1;
-        if (branch < 0 || branch > last) branch = last;
-        return RunComputation(*instruction.call(static_cast<int>(branch)));
-      }
-      default: break;
-    }
+    const Opcode opcode = instruction.opcode();
+    if (opcode == Opcode::kCall) return RunComputation(*instruction.to_apply());
+    if (opcode == Opcode::kWhile) return RunLoop(instruction);
+    if (opcode == Opcode::kConditional) return RunBranch(instruction);
     std::vector<Literal> operands;
     for (const Instruction* operand : instruction.operands()) operands.push_back(Load(*operand));
     ASSIGN_OR_RETURN(const Literal value, evaluator_.EvaluateInstruction(instruction, operands));
     return Store(value, instruction);
+  }
+
+  absl::Status RunBranch(const Instruction& conditional) {
+    const Literal selector = Load(*conditional.operand(0));
+    int64_t branch = selector.GetInt();
+    if (IsPred(selector.element_type())) branch = branch != 0 ? 0 : 1;
+    const int64_t last = conditional.call_count() - 1;
+    if (branch < 0 || branch > last) branch = last;
+    return RunComputation(*conditional.call(static_cast<int>(branch)));
   }
 
   absl::Status RunLoop(const Instruction& loop) {

@@ -32,7 +32,8 @@ inline const Instruction* FindBeyondReach(const Instruction& instruction) {
   return nullptr;
 }
 
-// kUnimplemented at the instruction to blame. `reason`: what the platform's kernels have against it.
+// kUnimplemented at the instruction to blame. `reason`: what the platform's kernels
+// have against it.
 inline absl::Status Refuse(std::string_view platform, const Instruction& instruction,
                            std::string_view reason) {
   const Instruction* cause = FindBeyondReach(instruction);

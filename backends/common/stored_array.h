@@ -1,6 +1,6 @@
-// How arrays lie in memory at run time: dense and row-major. An array with dynamic dimensions has room
-// for its bounds; its elements are dense in the sizes that it has just then, which follow as 64-bit
-// numbers, one for each dimension. Code that only moves values need not know.
+// How arrays lie in memory at run time: dense and row-major. An array with dynamic dimensions has
+// room for its bounds; its elements are dense in the sizes that it has just then, which follow as
+// 64-bit numbers, one for each dimension. Code that only moves values need not know.
 #pragma once
 
 #include <cstdint>
@@ -68,8 +68,8 @@ inline Literal LoadArray(Shape declared, const void* from) {
   return value;
 }
 
-// A whole value, `slices` holding its leaves depth first from `next` on; `address` gives the place of
-// a slice.
+// A whole value, `slices` holding its leaves depth first from `next` on; `address` gives the
+// place of a slice.
 template <class Address>
 Literal LoadValue(Shape shape, const std::vector<BufferSlice>& slices, size_t& next,
                   const Address& address) {

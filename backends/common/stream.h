@@ -13,7 +13,8 @@ class Stream {
   virtual absl::Status Synchronize() = 0;
 };
 
-// When the work of a thunk is done: at once, or when a stream has done what it was given until then.
+// When the work of a thunk is done: at once, or when a stream has done what it was
+// given until then.
 class ExecuteEvent final {
  public:
   ExecuteEvent() = default;

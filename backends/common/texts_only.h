@@ -1,5 +1,5 @@
-// What is left of a compilation that was asked for texts alone (CompileOptions::emit): nothing that runs,
-// and no memory for it.
+// What is left of a compilation that was asked for texts alone (CompileOptions::emit): nothing that
+// runs, and no memory for it.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // The unit of execution. Constant; refers to slices, never to addresses; says what it reads and
-// writes. A program is a flat array of thunks; control flow is a thunk that holds arrays. What a run
-// changes is in a DeviceState, so that several runs may share a program.
+// writes. A program is a flat array of thunks; control flow is a thunk that holds arrays. What a
+// run changes is in a DeviceState, so that several runs may share a program.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// sort by any comparator: a stable merge sort of row numbers that calls the compiled comparator, then
-// one pass that moves the elements of each operand.
+// sort by any comparator: a stable merge sort of row numbers that calls the compiled comparator,
+// then one pass that moves the elements of each operand.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// A compiled module on the CPU: thunks, machine code, constants and the threads that run them. A run's
-// memory, one arena for arguments, results and temporaries, is in its state.
+// A compiled module on the CPU: thunks, machine code, constants and the threads that run them. A
+// run's memory, one arena for arguments, results and temporaries, is in its state.
 #pragma once
 
 #include <memory>
@@ -29,8 +29,8 @@ class CpuExecutable final : public CompiledExecutable {
   explicit CpuExecutable(std::unique_ptr<Module> module)
       : CompiledExecutable("cpu", std::move(module)) {}
   absl::Status LoadConstants();
-  // Memory for `first_bytes`, and after them the wanted allocations in order, whose places it notes in
-  // `addresses`.
+  // Memory for `first_bytes`, and after them the wanted allocations in order, whose places it
+  // notes in `addresses`.
   absl::StatusOr<Arena> Place(bool (*wanted)(const Allocation&), int64_t first_bytes,
                               std::vector<std::byte*>& addresses) const;
 

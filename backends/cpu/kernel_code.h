@@ -1,6 +1,6 @@
-// A kernel of tile IR that can be run: machine code, or the evaluator. Either may check its accesses;
-// what it finds is an error (code kOutOfRange) that names the kernel, the instruction with its place,
-// the buffer and the element.
+// A kernel of tile IR that can be run: machine code, or the evaluator. Either may check its
+// accesses; what it finds is an error (code kOutOfRange) that names the kernel, the instruction
+// with its place, the buffer and the element.
 #pragma once
 
 #include <memory>
@@ -22,14 +22,14 @@ class KernelCode final {
  public:
   // Machine code, which belongs to the program.
   explicit KernelCode(tile::KernelFunction* function) : function_(function) {}
-  // The same with checks (EmitOptions::checked): `kernel` is what it was made of, `instruction` what it
-  // computes.
+  // The same with checks (EmitOptions::checked): `kernel` is what it was made of, `instruction`
+  // what it computes.
   KernelCode(tile::KernelFunction* function, tile::Kernel kernel, const Instruction& instruction);
   // By evaluation, always with checks.
   static absl::StatusOr<KernelCode> Evaluated(tile::Kernel kernel, const Instruction& instruction);
 
-  // Tasks [begin, end), with memory as emit_llvm.h says. `states`: those of the buffers' bytes, null
-  // where nobody tracks them; empty: nowhere. Machine code without checks does not fail.
+  // Tasks [begin, end), with memory as emit_llvm.h says. `states`: those of the buffers' bytes,
+  // null where nobody tracks them; empty: nowhere. Machine code without checks does not fail.
   absl::Status Run(absl::Span<void*> buffers, int64_t begin, int64_t end, void* scratch,
                    absl::Span<tile::ByteState* const> states = {}) const {
     if (checked_ != nullptr) return RunChecked(buffers, begin, end, scratch, states);
@@ -48,8 +48,8 @@ class KernelCode final {
   std::shared_ptr<const Checked> checked_;
 };
 
-// Verifies a kernel that is to be checked, and says which of its accesses need a check at run time, by
-// node. An access that is proved to be outside of its buffer is an error.
+// Verifies a kernel that is to be checked, and says which of its accesses need a check at run time,
+// by node. An access that is proved to be outside of its buffer is an error.
 absl::StatusOr<std::vector<bool>> AccessesToCheck(const tile::Kernel& kernel, int64_t task_count,
                                                   CpuChecks checks, const Instruction& instruction);
 

@@ -122,7 +122,8 @@ class LlvmKernelCompiler final : public KernelCompiler {
     return function;
   }
 
-  // What is proved of a kernel depends on the sizes of its buffers and the number of its tasks, too.
+  // What is proved of a kernel depends on the sizes of its buffers and the number of
+  // its tasks, too.
   std::string KeyOf(const KernelPlan& plan) const {
     std::string key = plan.kernel.Key();
     if (options_.cpu.checks == CpuChecks::kNone) return key;

@@ -1,8 +1,8 @@
 // backends/cpu/kernel_compiler.h
 //
 // Kernels in, code out: what stands between tile IR and the units of execution. By LLVM to machine
-// code; or not at all, and the evaluator of tile IR runs the kernels as they are, which is what machine
-// code is compared with.
+// code; or not at all, and the evaluator of tile IR runs the kernels as they are, which is what
+// machine code is compared with.
 #pragma once
 
 #include <memory>

@@ -48,13 +48,12 @@ class ProgramMaker {
       : buffers_(buffers), kernel_of_(kernel_of) {}
 
   void Append(const Instruction& instruction, tile::Steps& steps) {
-    switch (instruction.opcode()) {
-      case Opcode::kWhile: return AppendLoop(instruction, steps);
-      case Opcode::kConditional: return AppendConditional(instruction, steps);
-      case Opcode::kCall: return AppendAll(*instruction.to_apply(), steps);
-      case Opcode::kCopy: return AppendCopy(instruction, steps);
-      default: return AppendKernel(instruction, steps);
-    }
+    const Opcode opcode = instruction.opcode();
+    if (opcode == Opcode::kWhile) return AppendLoop(instruction, steps);
+    if (opcode == Opcode::kConditional) return AppendConditional(instruction, steps);
+    if (opcode == Opcode::kCall) return AppendAll(*instruction.to_apply(), steps);
+    if (opcode == Opcode::kCopy) return AppendCopy(instruction, steps);
+    AppendKernel(instruction, steps);
   }
 
   void AppendLoop(const Instruction& loop, tile::Steps& steps) {

@@ -15,11 +15,12 @@
 
 namespace hlo::cpu {
 
-// The kernel of an instruction; null for one that needs no code, nothing for what no kernel computes.
+// The kernel of an instruction; null for one that needs no code, nothing for what no
+// kernel computes.
 using KernelOf = std::function<std::optional<const KernelPlan*>(const Instruction&)>;
 
-// Whether everything that `loop` does is kernels too small for several threads, loops and branches of
-// such, and little enough code for one function.
+// Whether everything that `loop` does is kernels too small for several threads, loops and branches
+// of such, and little enough code for one function.
 bool IsLoopOfSmallKernels(const Instruction& loop, const KernelOf& kernel_of);
 
 // The kernels must outlive the program.

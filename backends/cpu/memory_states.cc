@@ -41,7 +41,8 @@ class TrackedThunk final : public Thunk {
   const Instruction& instruction_;
 };
 
-// Of eight states at once: 1 and 2 differ from 0 in their two low bits, 2 from the others in the second.
+// Of eight states at once: 1 and 2 differ from 0 in their two low bits, 2 from the
+// others in the second.
 bool AllAtLeast(const ByteState* states, ByteState least) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   uint64_t word;

@@ -1,12 +1,12 @@
 // backends/cpu/memory_states.h
 //
 // What `--sanitize` knows of the memory of a run: whether each byte has been written since it was
-// given to the value that it holds. Kernels keep the states of their own accesses (tile/watch.h); for
-// all other thunks the slices of Thunk::uses() stand, read before they run and written after.
+// given to the value that it holds. Kernels keep the states of their own accesses (tile/watch.h);
+// for all other thunks the slices of Thunk::uses() stand, read before they run and written after.
 //
-// Found so: a value read before it is computed, an element that a kernel forgets to compute, one that
-// it reads after it has written over it. Not found: a read of memory that holds another value, whole
-// and alive or not.
+// Found so: a value read before it is computed, an element that a kernel forgets to compute, one
+// that it reads after it has written over it. Not found: a read of memory that holds another value,
+// whole and alive or not.
 #pragma once
 
 #include <memory>
@@ -51,8 +51,8 @@ struct TrackingState final : CpuState {
   absl::Status Read(Stream& stream, const BufferSlice& from, void* to, int64_t bytes) override;
 };
 
-// A thunk that knows nothing of states, with what it reads and writes checked and noted. It runs in a
-// TrackingState.
+// A thunk that knows nothing of states, with what it reads and writes checked and noted. It runs in
+// a TrackingState.
 std::unique_ptr<Thunk> MakeTracked(std::unique_ptr<Thunk> thunk, const Instruction& instruction);
 
 }  // namespace hlo::cpu

@@ -1,5 +1,5 @@
-// A library call for two operands and one result, the second of which the kernel may keep packed: dot
-// and convolution.
+// A library call for two operands and one result, the second of which the kernel may keep packed:
+// dot and convolution.
 #pragma once
 
 #include <memory>

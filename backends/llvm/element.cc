@@ -1,5 +1,5 @@
-// See element.h: the only place that knows which template of lib/eval/scalar_ops.h an opcode and its
-// element types lead to.
+// See element.h: the only place that knows which template of lib/eval/scalar_ops.h an opcode and
+// its element types lead to.
 #include "backends/llvm/element.h"
 
 #include <llvm/IR/Module.h>
@@ -37,9 +37,12 @@ std::invoke_result_t<Fn, BF16> WithNarrowType(ElementType type, Fn fn) {
   HLO_NARROW(F8E4M3B11FNUZ)
   HLO_NARROW(F8E4M3FNUZ)
   HLO_NARROW(F8E5M2FNUZ)
-  HLO_NARROW(F8E8M0FNU) HLO_NARROW(F4E2M1FN) HLO_NARROW(F6E2M3FN) HLO_NARROW(F6E3M2FN)
+  HLO_NARROW(F8E8M0FNU)
+  HLO_NARROW(F4E2M1FN)
+  HLO_NARROW(F6E2M3FN)
+  HLO_NARROW(F6E3M2FN)
 #undef HLO_NARROW
-      HLO_UNREACHABLE();
+  HLO_UNREACHABLE();
 }
 
 class ElementEmitter {
@@ -121,8 +124,9 @@ class ElementEmitter {
     return !x->getType()->isVectorTy() && !target.isNVPTX();
   }
 
-  // One angle, as in a loop whose steps wait for each other. Below pi/4 the reduction to quarter turns
-  // gives the angle itself: where the processor foresees the branch around it, that time is saved.
+  // One angle, as in a loop whose steps wait for each other. Below pi/4 the reduction to
+  // quarter turns gives the angle itself: where the processor foresees the branch around it,
+  // that time is saved.
   template <class T>
   math::LlvmValue<T> SinOrCosOfOne(Opcode op, math::LlvmValue<T> x) {
     constexpr double kSmall = 0.75;

@@ -45,10 +45,10 @@ void InitializeLlvm() {
   });
 }
 
-// Passes of the code generator that are left out, by the names that LLVM's options use. Addresses come
-// strength-reduced from the emitter and code in the order it wants; what the others do pays for code
-// that was not written with the loop in mind: together 10-15 % of the time, and no difference in the
-// kernels measured.
+// Passes of the code generator that are left out, by the names that LLVM's options use. Addresses
+// come strength-reduced from the emitter and code in the order it wants; what the others do pays
+// for code that was not written with the loop in mind: together 10-15 % of the time, and no
+// difference in the kernels measured.
 constexpr std::string_view kLeftOut[] = {
     "canon-freeze",      "loop-reduce",  // loop strength reduction
     "machine-scheduler", "machine-cse",           "machine-sink",

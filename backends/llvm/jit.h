@@ -80,7 +80,8 @@ class Jit final {
   // An empty module for the target.
   std::unique_ptr<llvm::Module> NewModule(llvm::LLVMContext& context, std::string_view name) const;
 
-  // Gives a function and the internal ones of its module our attributes: vector width, no unwinding.
+  // Gives a function and the internal ones of its module our attributes: vector width,
+  // no unwinding.
   void SetUpFunction(llvm::Function& function) const;
 
   // Compiles to a relocatable object file (which may be kept on disk), and puts such a file in

@@ -73,9 +73,9 @@ namespace {
 
 constexpr llvm::StringLiteral kRareName = "rare";
 
-// Puts the code of `block`, which yields `result`, into a function, and calls that: so each kernel has
-// code that hardly ever runs once, however often it is needed. All goes through memory, so that no
-// calling convention has to know wide vectors.
+// Puts the code of `block`, which yields `result`, into a function, and calls that: so each kernel
+// has code that hardly ever runs once, however often it is needed. All goes through memory, so that
+// no calling convention has to know wide vectors.
 class RareFunction final {
  public:
   RareFunction(llvm::BasicBlock* block, llvm::Value* result)
@@ -84,7 +84,8 @@ class RareFunction final {
         caller_(block->getParent()),
         module_(*caller_->getParent()) {}
 
-  // Code for one element is short, and would rather have all registers. A mask has no size in memory.
+  // Code for one element is short, and would rather have all registers. A mask has no
+  // size in memory.
   bool IsWanted() {
     if (!result_->getType()->isVectorTy()) return false;
     for (llvm::Instruction& instruction : *block_) {

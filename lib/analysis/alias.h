@@ -26,8 +26,8 @@ inline bool IsAlias(const Instruction& instruction) {
 }
 
 // The same where arrays are dense and row-major whatever their layouts say, as the back ends store
-// them: also reshapes, not bitcasts that reorder elements. A copy is one. Arrays with dynamic dimensions
-// have their sizes beside them, so that a reshape of one makes something new.
+// them: also reshapes, not bitcasts that reorder elements. A copy is one. Arrays with dynamic
+// dimensions have their sizes beside them, so that a reshape of one makes something new.
 bool IsAliasWhenDense(const Instruction& instruction);
 
 // A part of a result that may be written over a part of an operand.

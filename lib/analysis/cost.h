@@ -16,8 +16,8 @@ struct Cost {
 
 // One execution. Fusions count all that is in them, but only their inputs and outputs as memory;
 // slices count what they take; dots and convolutions a multiplication and an addition per product.
-// Loops, calls, and what libraries and devices do (sorts, collectives, …) count as memory alone. What
-// owns no memory costs nothing.
+// Loops, calls, and what libraries and devices do (sorts, collectives, …) count as memory alone.
+// What owns no memory costs nothing.
 Cost CostOf(const Instruction& instruction);
 
 // A line for each instruction outside of fusions.

@@ -1,5 +1,5 @@
-// Where the elements of a result come from: per operand a map from the index of an output element to
-// the indices of the operand that it reads, as data.
+// Where the elements of a result come from: per operand a map from the index of an output element
+// to the indices of the operand that it reads, as data.
 //
 //   transpose, dimensions={1,0}        (d0, d1) -> (d1, d0)
 //   broadcast, dimensions={0}          (d0, d1) -> (d0)
@@ -11,16 +11,16 @@
 //   pad low 1, of 4 elements           (d0) -> (d0 - 1), 0 <= d0 - 1 < 4
 //   dynamic-slice                      (d0)[r0 <= 12] -> (d0 + r0)
 //
-// Variables: d the dimensions of the output; s what the operation runs over for one element (reduced
-// and contracted dimensions, windows): it reads the operand for every value; r numbers that are known
-// at run time only, with the range that they have after clamping.
+// Variables: d the dimensions of the output; s what the operation runs over for one element
+// (reduced and contracted dimensions, windows): it reads the operand for every value; r numbers
+// that are known at run time only, with the range that they have after clamping.
 //
 // Index arithmetic is exact division and remainder towards minus infinity with known ranges, so a
-// negative coefficient is nothing special. An element whose constraints do not hold reads nothing of
-// this operand (padding, another operand of a concatenation, outside of a window).
+// negative coefficient is nothing special. An element whose constraints do not hold reads nothing
+// of this operand (padding, another operand of a concatenation, outside of a window).
 //
-// Layouts, tiles and dynamic sizes are not looked at: indices are logical. Making a map is O(rank of
-// the operand and the output).
+// Layouts, tiles and dynamic sizes are not looked at: indices are logical. Making a map is O(rank
+// of the operand and the output).
 #pragma once
 
 #include <cstdint>
@@ -84,13 +84,13 @@ struct IndexingMap {
   bool IsAffine() const;
   // Element i of the output reads element i of the operand and no other.
   bool IsIdentity() const;
-  // Element number i of the output, counted in row-major order, reads number i of the operand, of these
-  // dimensions, and no other: reshapes do, too.
+  // Element number i of the output, counted in row-major order, reads number i of the operand, of
+  // these dimensions, and no other: reshapes do, too.
   bool KeepsPlace(absl::Span<const int64_t> operand_dims) const;
   // Elements of the output that differ read different elements of the operand, each one at most.
   bool ReadsEachOnce() const;
-  // What becomes of a dimension. Kept: the operand's dimension runs along this one of the output, by
-  // a constant step from a constant start; -1 if there is none.
+  // What becomes of a dimension. Kept: the operand's dimension runs along this one of the output,
+  // by a constant step from a constant start; -1 if there is none.
   int OperandDimOf(int output_dim) const;
   int OutputDimOf(int operand_dim) const;
   // The operand is the same all along this dimension of the output.

@@ -1,5 +1,5 @@
-// Maps are checked against the interpreter: an operation that adds up what it reads gives, for every
-// element, the sum of what its map says that it reads.
+// Maps are checked against the interpreter: an operation that adds up what it reads gives, for
+// every element, the sum of what its map says that it reads.
 #include "lib/analysis/indexing.h"
 
 #include <catch2/catch.hpp>

@@ -9,13 +9,13 @@
 //
 // Two values do not interfere when one is over before the other is made: each of its readings
 // happens before, or is by the instruction that makes the other and may write over what it reads.
-// Handing a value on, to the next iteration, out of a branch, to the caller, is a reading at the end
-// of the computation. Branches of one conditional never meet. What an asynchronous computation
+// Handing a value on, to the next iteration, out of a branch, to the caller, is a reading at the
+// end of the computation. Branches of one conditional never meet. What an asynchronous computation
 // touches is needed until its done.
 //
 // "Before" is the order in which the program stands, or, where no order is fixed yet, what operands
-// and control edges say. Each called computation has one call site. O(readings * depth of calls) for
-// a pair.
+// and control edges say. Each called computation has one call site. O(readings * depth of
+// calls) for a pair.
 #pragma once
 
 #include <functional>

@@ -1,14 +1,14 @@
 // When each value is needed.
 //
 // What may happen at the same time is a partial order: between a start and its done anything else
-// runs, and so does the computation of an async-start, on its own thread. It is laid on one time line
-// (program_order.h: a tick for each instruction, and for the ends of what it calls) such that two
-// values that may be needed at the same time have ranges that meet:
+// runs, and so does the computation of an async-start, on its own thread. It is laid on one time
+// line (program_order.h: a tick for each instruction, and for the ends of what it calls) such that
+// two values that may be needed at the same time have ranges that meet:
 //
 //   - what a start reads and makes is needed until its done,
 //   - all values of the computation of an async-start are needed from the start to the done,
-//   - the state of a loop is needed from its beginning to its end, what a branch reads until the last
-//     branch has ended,
+//   - the state of a loop is needed from its beginning to its end, what a branch reads until the
+//     last branch has ended,
 //   - values of a computation with several calls are needed from the first to the last of them.
 //
 // A range is closed: a value is made and read at one time by one instruction, which may then write

@@ -1,8 +1,9 @@
 // Which parts of which values are needed, across computations.
 //
-// A leaf (array or token inside nested tuples, counted in order) of a value is live when the result of the module, a side effect, a
-// decision or a control edge depends on it. Tuples, get-tuple-elements, calls, loops and conditionals are seen through leaf by leaf; any
-// other instruction with a live leaf needs its operands as a whole.
+// A leaf (array or token inside nested tuples, counted in order) of a value is live when the result
+// of the module, a side effect, a decision or a control edge depends on it. Tuples,
+// get-tuple-elements, calls, loops and conditionals are seen through leaf by leaf; any other
+// instruction with a live leaf needs its operands as a whole.
 #pragma once
 
 #include <string>

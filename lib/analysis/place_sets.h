@@ -2,8 +2,8 @@
 //
 // A set may be tied to memory that is there before or after the run: that of an argument, of a
 // constant, of a result. What is tied to two of them needs a copy in between, but for an argument
-// that the module gives away for just that result. Arguments that are not given away, and constants,
-// keep what they hold: no other value is made in their place.
+// that the module gives away for just that result. Arguments that are not given away, and
+// constants, keep what they hold: no other value is made in their place.
 #pragma once
 
 #include <utility>

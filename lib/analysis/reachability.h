@@ -57,9 +57,9 @@ class Reachability {
   // A place in a topological order: what an instruction needs has a smaller one.
   size_t PlaceOf(const Instruction* instruction) const;
 
-  // From now on `members` are one node, which needs what they need and is needed by what needs them;
-  // they are not to make a cycle. Called while they have their operands. What does not depend on them
-  // goes before them in the order, the rest after them.
+  // From now on `members` are one node, which needs what they need and is needed by what needs
+  // them; they are not to make a cycle. Called while they have their operands. What does not depend
+  // on them goes before them in the order, the rest after them.
   void Merge(absl::Span<Instruction* const> members);
   // `added` has the place of `known` and is asked for its operands from now on.
   void StandsFor(const Instruction* added, const Instruction* known);

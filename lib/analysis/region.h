@@ -29,11 +29,12 @@ std::optional<Opcode> CombinerOpcode(const Computation& combiner);
 
 // Whether combining a value with itself gives that value.
 bool IsIdempotent(Opcode opcode);
-// The scalar that every value of `type` keeps all its bits by when combined with it; none if there is
-// no such value. For sums of floats it is -0: +0 makes +0 of -0.
+// The scalar that every value of `type` keeps all its bits by when combined with it; none if there
+// is no such value. For sums of floats it is -0: +0 makes +0 of -0.
 std::optional<Literal> IdentityOf(Opcode opcode, ElementType type);
-// Whether `init`, a constant or a broadcast of one, is the value that reductions by `opcode` usually
-// start with, which changes nothing; of a sum that is +0, which a sum that starts with it keeps.
+// Whether `init`, a constant or a broadcast of one, is the value that reductions by
+// `opcode` usually start with, which changes nothing; of a sum that is +0, which a sum that
+// starts with it keeps.
 bool IsIdentityOf(Opcode opcode, const Instruction& init);
 
 // A line for each computation that is called as part of an operation.

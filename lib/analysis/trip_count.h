@@ -1,13 +1,13 @@
 // How often a loop runs.
 //
-// The induction variable of a loop is the one scalar element of its state that the condition depends on, provided that its next value depends on
-// nothing but itself:
+// The induction variable of a loop is the one scalar element of its state that the condition
+// depends on, provided that its next value depends on nothing but itself:
 //
 //   condition: compare(get-tuple-element(p, 0), 10), direction=LT
 //   body:      tuple(add(get-tuple-element(p, 0), 1), …)                => element 0
 //
-// Loops that count up by a constant to a constant bound are solved; others are tried out on the interpreter, for a limited number of
-// iterations.
+// Loops that count up by a constant to a constant bound are solved; others are tried out on the
+// interpreter, for a limited number of iterations.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// The values of a program: what makes each leaf (array or token inside nested tuples) of each result.
+// The values of a program: what makes each leaf (array or token inside nested tuples)
+// of each result.
 //
 // Every leaf of every instruction that runs on its own holds exactly one value. What only passes
 // values on has those of its operands (forwarding.h); calls and asynchronous computations are seen

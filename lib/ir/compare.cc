@@ -30,8 +30,8 @@ class Comparison {
     return true;
   }
 
-  // The computations and all they call. Callees are compared first, in the order in which equal ones
-  // correspond, so that no walk goes deeper than one call.
+  // The computations and all they call. Callees are compared first, in the order in which equal
+  // ones correspond, so that no walk goes deeper than one call.
   bool Whole(const Computation& a, const Computation& b) {
     const std::vector<const Computation*> in_a = CalleesOf(a);
     const std::vector<const Computation*> in_b = CalleesOf(b);

@@ -29,7 +29,8 @@ bool SameNode(const Instruction& a, const Instruction& b, const CompareOptions& 
 uint64_t ContentHash(const Computation& computation);
 uint64_t ContentHash(const Module& module);
 
-// The computations of Module::PostOrder, in that order, with their ContentHash; linear in the module.
+// The computations of Module::PostOrder, in that order, with their ContentHash; linear
+// in the module.
 std::vector<std::pair<Computation*, uint64_t>> ContentHashes(const Module& module);
 
 // The computations of Module::PostOrder by number of instructions, then by content: equivalent

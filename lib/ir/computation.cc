@@ -9,8 +9,8 @@
 namespace hlo {
 namespace {
 
-// Instructions in slab k: most computations are tiny (two parameters and a root), so the first slabs
-// are.
+// Instructions in slab k: most computations are tiny (two parameters and a root), so the
+// first slabs are.
 size_t SlabCapacity(size_t k, size_t largest) { return k < 4 ? size_t{3} << k : largest; }
 
 }  // namespace

@@ -74,8 +74,8 @@ class Computation final {
   Range instructions() const { return Range(&order_); }
   std::vector<Instruction*> instruction_vector() const;
   int instruction_count() const { return live_; }
-  // False when no such instruction was ever added. At once, so passes that look for few opcodes need
-  // not look into most computations.
+  // False when no such instruction was ever added. At once, so passes that look for few opcodes
+  // need not look into most computations.
   bool MayHold(Opcode opcode) const { return held_.Has(opcode); }
   bool MayHoldAny(const OpcodeSet& opcodes) const { return held_.Intersects(opcodes); }
   // False when no instruction ever called a computation.

@@ -1,7 +1,7 @@
 // What a module says about the parameters and the result of its entry computation: which outputs
-// live in the memory of which parameters, which parameters may be overwritten, which dimensions have
-// their size in another parameter, what may be fetched early. Kept in ModuleConfig; these functions
-// keep its lists sorted and refuse what does not fit the entry.
+// live in the memory of which parameters, which parameters may be overwritten, which dimensions
+// have their size in another parameter, what may be fetched early. Kept in ModuleConfig; these
+// functions keep its lists sorted and refuse what does not fit the entry.
 #pragma once
 
 #include "absl/status/status.h"
@@ -30,8 +30,8 @@ absl::Status BindDynamicParameter(Module& module, DynamicParameterBinding bindin
 const DynamicParameterBinding* FindDynamicParameter(const Module& module, int64_t parameter,
                                                     const ShapeIndex& index, int64_t dim);
 
-// Marks a part of a parameter for fetching before the program starts; returns nothing new when it is
-// marked already, but for the offset, which is set.
+// Marks a part of a parameter for fetching before the program starts; returns nothing new when it
+// is marked already, but for the offset, which is set.
 absl::Status AddCrossProgramPrefetch(Module& module, CrossProgramPrefetch prefetch);
 
 }  // namespace hlo

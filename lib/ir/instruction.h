@@ -141,7 +141,8 @@ class Instruction final {
   // Extras.
   const Extras* extras() const { return extras_.get(); }  // null when there are none
   Extras& mutable_extras();
-  // Replaces what there is by what Module::NewExtras gave; not for an instruction with control edges.
+  // Replaces what there is by what Module::NewExtras gave; not for an instruction with
+  // control edges.
   void set_extras(ExtrasPtr extras) { extras_ = std::move(extras); }
   const OpMetadata& metadata() const;
   void set_metadata(OpMetadata metadata) { mutable_extras().metadata = std::move(metadata); }

@@ -68,8 +68,8 @@ class Module final {
   int64_t instruction_count() const;
   // Sets the creation order: `order` holds every live computation once.
   void SetComputationOrder(std::vector<Computation*> order) { order_ = std::move(order); }
-  // Moves `computation` to stand before `before` in the creation order (a callee that was made after
-  // its caller).
+  // Moves `computation` to stand before `before` in the creation order (a callee that was made
+  // after its caller).
   void MoveToFront(Computation* computation, Computation* before);
 
   // Copies `from`, of this or another module. What it calls is copied as well when `deep` and when

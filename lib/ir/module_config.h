@@ -27,8 +27,8 @@ struct BufferDonor {
   friend bool operator==(const BufferDonor&, const BufferDonor&) = default;
 };
 
-// Dynamic size of a parameter: the s32 scalar at `size_index` of parameter `size_parameter` says how
-// much of dimension `dim` of the array at `index` of parameter `parameter` is in use.
+// Dynamic size of a parameter: the s32 scalar at `size_index` of parameter `size_parameter` says
+// how much of dimension `dim` of the array at `index` of parameter `parameter` is in use.
 struct DynamicParameterBinding {
   int64_t size_parameter = 0;
   ShapeIndex size_index;

@@ -21,8 +21,8 @@ class NameUniquer {
  public:
   // The unique form of `name`, which is then taken.
   std::string Unique(std::string_view name);
-  // Takes the sanitized (or empty) `name` if it is its own unique form; changes nothing otherwise. The text of
-  // `name` must live as long as this object (or until Clear).
+  // Takes the sanitized (or empty) `name` if it is its own unique form; changes nothing otherwise.
+  // The text of `name` must live as long as this object (or until Clear).
   bool TakeAsIs(std::string_view name);
   // Starts to fetch what TakeAsIs(name) will look at.
   void Prefetch(std::string_view name) const { taken_.prefetch(name); }

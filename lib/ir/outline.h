@@ -19,8 +19,9 @@ namespace hlo {
 //
 // Parameters are the values from outside in the order of their first use. A single value that is
 // used outside is the result, and the call has what is known of it (metadata, sharding, …); several
-// become a tuple whose elements take their places, none an empty tuple. Control edges to the outside move to the call. It is an error when something outside
-// stands between the instructions, that is, needs one of them and is needed by another.
+// become a tuple whose elements take their places, none an empty tuple. Control edges to the
+// outside move to the call. It is an error when something outside stands between the instructions,
+// that is, needs one of them and is needed by another.
 absl::StatusOr<Instruction*> Outline(absl::Span<Instruction* const> instructions,
                                      std::string_view name);
 
@@ -37,8 +38,8 @@ struct OutlineOptions {
 };
 
 // The same without a look at what is outside, in time linear in what moves: for passes that know
-// that nothing stands between. `instructions` have their operands before them; the computation comes
-// last in the module.
+// that nothing stands between. `instructions` have their operands before them; the computation
+// comes last in the module.
 Instruction* OutlineInOrder(absl::Span<Instruction* const> instructions,
                             const OutlineOptions& options);
 

@@ -17,8 +17,8 @@ void AppendOriginalArray(const OriginalArray& array, std::string& out);
 void AppendExtras(const Instruction& instruction, const PrintOptions& options, std::string& out);
 void AppendExtras(const Extras& extras, const Module& module, const PrintOptions& options,
                   std::string& out);
-// A sharding that prints so that it reads back, in place of one whose text XLA does not read: what is
-// alike on a whole mesh. The reduction stands in the metadata if these print.
+// A sharding that prints so that it reads back, in place of one whose text XLA does not read: what
+// is alike on a whole mesh. The reduction stands in the metadata if these print.
 Sharding ReadableSharding(Sharding sharding, bool with_metadata);
 // Whether `text` is one JSON dict that XLA prints without quotes.
 bool LooksLikeJsonDict(std::string_view text);

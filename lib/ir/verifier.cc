@@ -1,11 +1,15 @@
 // The verifier's order of work, and the rules that hold the graph together:
 //
 //   module        has a name and an entry computation, which no fusion calls
-//   computations  lie in the module that lists them, once each; have distinct names and a root of their own; are not recursive
+//   computations  lie in the module that lists them, once each; have distinct names and a root of
+//                 their own; are not recursive
 //   parameters    are numbered 0, 1, … without gap or repetition, and listed by number
-//   instructions  belong to the computation that lists them; have an id of their own and a name that is unique in the module
-//   operands      are live instructions of the same computation; every operand slot has one entry in the use list of its producer
-//   calls         go to computations of the module and are listed among the callee's callers; their number is the table's
+//   instructions  belong to the computation that lists them; have an id of their own and a name
+//                 that is unique in the module
+//   operands      are live instructions of the same computation; every operand slot has one entry
+//                 in the use list of its producer
+//   calls         go to computations of the module and are listed among the callee's callers; their
+//                 number is the table's
 //   control edges join instructions of one computation, are known at both ends, and make no cycle together with operands
 //
 // Everything else relies on these, so the other rules (verify_*.cc) are looked at only when these

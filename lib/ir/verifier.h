@@ -1,9 +1,9 @@
 // Checks that a module is what every pass and back end may rely on. The rules are listed at the top
 // of verifier.cc (the graph), verify_ops.cc (single instructions), verify_layouts.cc (layouts and
-// memory spaces), verify_sharding.cc (shardings, origins), verify_control.cc (computations and their
-// callers), verify_async.cc (operations in two halves), verify_channels.cc (sends and receives),
-// verify_collectives.cc (device groups), verify_buffers.cc (`b(…)` values) and verify_module.cc
-// (entry layout, aliases, schedule). Reports up to `max_errors` located messages.
+// memory spaces), verify_sharding.cc (shardings, origins), verify_control.cc (computations and
+// their callers), verify_async.cc (operations in two halves), verify_channels.cc (sends and
+// receives), verify_collectives.cc (device groups), verify_buffers.cc (`b(…)` values) and
+// verify_module.cc (entry layout, aliases, schedule). Reports up to `max_errors` located messages.
 #pragma once
 
 #include <functional>

@@ -3,22 +3,28 @@
 // Chains of async-start, async-update and async-done are followed through what only passes values
 // on (tuples, get-tuple-element, opt-barrier, copies, domains, loops, calls, some custom calls):
 //
-//   async-start   its computation runs on its thread; on thread `main` holds parameters and a root only, but for groups of
-//                 collectives (frontend attribute `_collectives_group`) and barriers of get-tuple-elements
-//   async-update  continues a start or update; operands that it binds have the shapes of the next parameters
-//   async-done    ends a chain that has bound all operands; has the shape of the computation's result
+//   async-start   its computation runs on its thread; on thread `main` holds parameters and a root
+//                 only, but for groups of collectives (frontend attribute `_collectives_group`) and
+//                 barriers of get-tuple-elements
+//   async-update  continues a start or update; operands that it binds have the shapes of
+//                 the next parameters
+//   async-done    ends a chain that has bound all operands; has the shape of the
+//                 computation's result
 //   start, update are used by the chain or passed on; one that stays in its computation has exactly one next step, directly or
 //                 through what passes it on, one that leaves it (a loop, a call, a result) at most one
-//   aliasing      on a start any output but the whole, of the operands that the computation takes; on an update contexts of operand 0
-//                 only
-//   layouts       with layout_sensitive, operands and result in the shape of a start have those of the computation
+//   aliasing      on a start any output but the whole, of the operands that the computation takes;
+//                 on an update contexts of operand 0 only
+//   layouts       with layout_sensitive, operands and result in the shape of a start have those
+//                 of the computation
 //
 // First-class pairs:
 //
 //   all-gather-start, all-reduce-start, collective-permute-start, copy-start   have one user, their done
 //   …-done        its operand is the matching start
-//   send, recv    have one user, their done or a tuple; as the root of an asynchronous computation none
-//   …-done        repeats channel_id and is_host_transfer of its start, if that is its operand; the chain may go through tuples
+//   send, recv    have one user, their done or a tuple; as the root of an asynchronous
+//                 computation none
+//   …-done        repeats channel_id and is_host_transfer of its start, if that is its operand; the
+//                 chain may go through tuples
 #include <algorithm>
 
 #include "lib/ir/async_chain.h"

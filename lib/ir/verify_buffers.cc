@@ -1,14 +1,16 @@
 // Rules of buffers, values of type `b(f32[4])` that stand for memory which is updated in place:
 //
-//   where          only custom calls, while, parameters (not of the entry), tuple, get-tuple-element, dynamic-update-slice and
-//                  async-start, -update, -done take or give them, and calls with the frontend attribute `_xla_stream_annotation`;
+//   where          only custom calls, while, parameters (not of the entry), tuple,
+//                  get-tuple-element, dynamic-update-slice and async-start, -update, -done take or
+//                  give them, and calls with the frontend attribute `_xla_stream_annotation`;
 //                  asynchronous computations with a call as root are not looked at
-//   custom call    passes each buffer operand on by exactly one entry of output_to_operand_aliasing; each buffer in its result has one
+//   custom call    passes each buffer operand on by exactly one entry of
+//                  output_to_operand_aliasing; each buffer in its result has one
 //   Pin            one array in, a buffer of it out, aliased
 //   Unpin          one buffer in, its array out, aliased
 //   CreateBuffer   nothing in, a buffer out
-//   writers        a buffer is used by at most one instruction besides tuple and get-tuple-element, through which it is followed;
-//                  being in the root of a loop's body counts
+//   writers        a buffer is used by at most one instruction besides tuple and get-tuple-element,
+//                  through which it is followed; being in the root of a loop's body counts
 #include <algorithm>
 
 #include "lib/ir/verify_internal.h"

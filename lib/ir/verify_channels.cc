@@ -1,14 +1,17 @@
 // Rules of sends and receives of the whole module:
 //
-//   host transfers   that share a channel do the same: opcode, shapes, attributes and frontend attributes are equal
+//   host transfers   that share a channel do the same: opcode, shapes, attributes and frontend
+//                    attributes are equal
 //
-// With verify_no_collective_deadlocks, from the entry through what it calls, in the order of the schedule, for sends and receives
-// between devices (those to the host and pipelined ones, with the frontend attribute `_xla_send_recv_pipeline`, aside):
+// With verify_no_collective_deadlocks, from the entry through what it calls, in the order of the
+// schedule, for sends and receives between devices (those to the host and pipelined ones, with the
+// frontend attribute `_xla_send_recv_pipeline`, aside):
 //
-//   pairs   `_xla_send_recv_source_target_pairs` of all pending sends (or receives) together name each device at most once as source
-//           and once as target, and form no cycle
-//   order   a send takes out the pending receive of the same pairs, a receive the send; no other collective comes while one is
-//           pending. Groups of collectives (`_collectives_group`) are looked at on their own, when something is pending outside
+//   pairs   `_xla_send_recv_source_target_pairs` of all pending sends (or receives) together name
+//           each device at most once as source and once as target, and form no cycle
+//   order   a send takes out the pending receive of the same pairs, a receive the send; no other
+//           collective comes while one is pending. Groups of collectives (`_collectives_group`) are
+//           looked at on their own, when something is pending outside
 #include <algorithm>
 #include <charconv>
 #include <map>

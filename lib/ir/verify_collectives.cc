@@ -1,13 +1,16 @@
 // Rules of collectives that the shape rules leave open, because they depend on how many devices the
 // module runs on:
 //
-//   replica_groups       form is sound, no group is empty, ids are 0 … n-1 once each; n is the number of replicas, of partitions or
-//                        of both, whatever the ids count, unless the module has just one; groups are of equal size but for
+//   replica_groups       form is sound, no group is empty, ids are 0 … n-1 once each; n is the
+//                        number of replicas, of partitions or of both, whatever the ids count,
+//                        unless the module has just one; groups are of equal size but for
 //                        all-reduce. collective-broadcast may leave devices out
 //   use_global_device_ids needs a channel, and groups
 //   channel_id           of all-reduce is positive
-//   shares               of all-gather and reduce-scatter are as many as devices in a group; so are operands of an all-to-all of tuples
-//   source_target_pairs  are in range, with each device at most once a source and once a target, times the number of slices
+//   shares               of all-gather and reduce-scatter are as many as devices in a group; so are
+//                        operands of an all-to-all of tuples
+//   source_target_pairs  are in range, with each device at most once a source and once a target,
+//                        times the number of slices
 #include <algorithm>
 #include <limits>
 

@@ -1,15 +1,19 @@
 // Rules that join computations and their callers, on top of the shape rules (which compare
 // parameters and results):
 //
-//   fusion        its computation is no other fusion's and not the entry; every instruction but the root is used, the root is not
-//   call          a composite names itself: frontend attributes `composite.name` (not empty), `composite.version` (not negative)
+//   fusion        its computation is no other fusion's and not the entry; every instruction but the
+//                 root is used, the root is not
+//   call          a composite names itself: frontend attributes `composite.name` (not empty),
+//                 `composite.version` (not negative)
 //   custom-call   with operand_layout_constraints has a result layout; GetRngSeed is () -> u64[]
-//   while         itself, the roots and parameters of its computations have one sharding, as far as they have any
+//   while         itself, the roots and parameters of its computations have one sharding, as far
+//                 as they have any
 //   conditional   the same for itself and its branches' roots
 //   threads       of fusion, while and conditional are those of what they call
-//   layouts       with layout_sensitive, of operands and parameters and of results are the same (nested fusions: tiles and memory
-//                 space aside)
-//   aliasing      operand numbers and indices exist, aliased values have equal shapes; Pin and Unpin alias an array and its buffer
+//   layouts       with layout_sensitive, of operands and parameters and of results are the same
+//                 (nested fusions: tiles and memory space aside)
+//   aliasing      operand numbers and indices exist, aliased values have equal shapes; Pin and
+//                 Unpin alias an array and its buffer
 #include <algorithm>
 #include <charconv>
 

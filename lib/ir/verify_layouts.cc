@@ -2,14 +2,18 @@
 //
 // With layout_sensitive:
 //
-//   most opcodes     cannot change the layout: operands of the result's rank have the result's layout, tiles and memory space aside
-//                    (element sizes as well for convert, compare, is-finite, the predicate of select, scatter)
-//   dynamic-slice, dynamic-update-slice   change the memory space only between device and host: a slice is not put into host memory
+//   most opcodes     cannot change the layout: operands of the result's rank have the result's
+//                    layout, tiles and memory space aside (element sizes as well for convert,
+//                    compare, is-finite, the predicate of select, scatter)
+//   dynamic-slice, dynamic-update-slice   change the memory space only between device and host: a
+//                                         slice is not put into host memory
 //                    and an update of host memory does not yield device memory; fast memory is neither entered nor left
 //   dynamic-update-slice   has the layout of operand 0 (in fusions tiles and memory space aside)
-//   copy             from host to device memory changes nothing else; to host memory it keeps the type
+//   copy             from host to device memory changes nothing else; to host memory
+//                    it keeps the type
 //   copy-start, send   hand the operand on in its layout; a copy-done has that of its start
-//   bitcast          keeps the number of bytes and does not leave or enter host memory (constants may)
+//   bitcast          keeps the number of bytes and does not leave or enter host memory
+//                    (constants may)
 //   fusion, call     see verify_control.cc
 //   scan             is associative; others are expanded before
 //

@@ -1,16 +1,21 @@
 // What XLA's verifier lets pass though nothing can evaluate it: a warning when a module is read, an
 // error when it is to run.
 //
-//   after a mistake   broadcast that reads one dimension twice; bitcast of or to something that is no array; compare of complex
-//                     numbers by order; fft whose length is not that of the array (of no elements, or length 0, there is nothing
-//                     to transform)
-//   sizes             of dynamic-reshape and start indices of a collective-permute in place that are no scalars
-//   indexing          gather and scatter: a dimension that is both batching and indexed, collapsed or inserted; batching dimensions
-//                     of different sizes, or along the index vector; variadic scatters over arrays of different sizes
-//   regions           of reduce, reduce-window, map, sort, scatter and select-and-scatter that compute in other floats than the elements
-//   control flow      while whose body returns something else than it takes; computation of a fusion that something else calls, too
-//   collectives       a reducer that is no function of two scalars of the operands' types; operands that are tuples; roots of a
-//                     collective-broadcast that are not s32 with one entry per operand
+//   after a mistake   broadcast that reads one dimension twice; bitcast of or to something that is
+//                     no array; compare of complex numbers by order; fft whose length is not that
+//                     of the array (of no elements, or length 0, there is nothing to transform)
+//   sizes             of dynamic-reshape and start indices of a collective-permute in place
+//                     that are no scalars
+//   indexing          gather and scatter: a dimension that is both batching and indexed, collapsed
+//                     or inserted; batching dimensions of different sizes, or along the index
+//                     vector; variadic scatters over arrays of different sizes
+//   regions           of reduce, reduce-window, map, sort, scatter and select-and-scatter that
+//                     compute in other floats than the elements
+//   control flow      while whose body returns something else than it takes; computation of a
+//                     fusion that something else calls, too
+//   collectives       a reducer that is no function of two scalars of the operands' types; operands
+//                     that are tuples; roots of a collective-broadcast that are not s32 with one
+//                     entry per operand
 #pragma once
 
 #include <vector>

@@ -1,15 +1,17 @@
 // Rules of the module as a whole:
 //
-//   entry layout   has a shape per parameter of the entry and one for its result, equal to theirs (layouts: with layout_sensitive the
-//                  order of dimensions); a module that never got one is let through
-//   aliases        outputs and parameters exist and are arrays, each is named once; with must-alias both have one shape, layout
-//                  included
+//   entry layout   has a shape per parameter of the entry and one for its result, equal to theirs
+//                  (layouts: with layout_sensitive the order of dimensions); a module that never
+//                  got one is let through
+//   aliases        outputs and parameters exist and are arrays, each is named once; with must-alias
+//                  both have one shape, layout included
 //   donors         exist, are arrays, named once and not aliased
-//   parameters     dynamic sizes are scalars `s32[]` of dimensions that exist, prefetched parts are arrays, each parameter has a sharding
-//                  if the partitioner gave any
+//   parameters     dynamic sizes are scalars `s32[]` of dimensions that exist, prefetched parts are
+//                  arrays, each parameter has a sharding if the partitioner gave any
 //   devices        are assigned to every replica and partition, if to any
-//   schedule       a scheduled module has a sequence for every computation that is not a fusion's; a sequence holds each instruction
-//                  once, after its operands and control predecessors
+//   schedule       a scheduled module has a sequence for every computation that is not a
+//                  fusion's; a sequence holds each instruction once, after its operands and
+//                  control predecessors
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"

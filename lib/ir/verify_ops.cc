@@ -1,15 +1,21 @@
 // Rules of single instructions, on top of the opcode table and the shape rules (lib/ops):
 //
-//   every opcode     has the attribute struct, the number of operands and the called computations of its table row
+//   every opcode     has the attribute struct, the number of operands and the called computations
+//                    of its table row
 //   shapes           sizes are not negative, layouts are permutations; no dimension is unbounded
-//   results          the declared shape is the inferred one; dynamic dimensions match static ones; floats of different width
-//                    are tolerated with allow_mixed_precision, but for opcodes that pass values through unchanged
-//   operands         without allow_mixed_precision have floats of one width, but for opcodes that take several
-//   to_apply         without allow_mixed_precision, of reduce, reduce-window and map, has parameters of the operands' types
-//   layouts          with layout_sensitive: results of opcodes that pass values through are exact (the others: verify_layouts.cc)
+//   results          the declared shape is the inferred one; dynamic dimensions match static ones;
+//                    floats of different width are tolerated with allow_mixed_precision, but for
+//                    opcodes that pass values through unchanged
+//   operands         without allow_mixed_precision have floats of one width, but for opcodes
+//                    that take several
+//   to_apply         without allow_mixed_precision, of reduce, reduce-window and map, has
+//                    parameters of the operands' types
+//   layouts          with layout_sensitive: results of opcodes that pass values through are exact
+//                    (the others: verify_layouts.cc)
 //   result_accuracy  stands only on opcodes that have one
 //   scheduling_name  with verify_instruction_name_unchanged, is the name
-//   threads          with verify_call_nested_computation_thread_name, `to_apply` runs on that of its caller
+//   threads          with verify_call_nested_computation_thread_name, `to_apply` runs on
+//                    that of its caller
 //   all-reduce       all constrain their layout or none does
 #include <algorithm>
 #include <array>

@@ -1,7 +1,8 @@
 // Rules of what instructions say about their values on several devices and in the source program:
 //
-//   sharding   of anything but a token: has a leaf per leaf of the shape (or one for all); tiles as many dimensions as the array has; names each device once,
-//              and with several partitions all of them and no others
+//   sharding   of anything but a token: has a leaf per leaf of the shape (or one for all); tiles as
+//              many dimensions as the array has; names each device once, and with several
+//              partitions all of them and no others
 //   origin     is a tree of the shape's form
 #include <algorithm>
 

@@ -32,7 +32,8 @@ struct Target {
   std::string_view routine;  // LAPACK's name; empty: none is needed
   RoutinesByType lapack;
   RoutinesByType own;
-  // Where there are both: the largest m or n on which ours is faster; half of it for complex numbers.
+  // Where there are both: the largest m or n on which ours is faster; half of it for
+  // complex numbers.
   int64_t own_up_to;
 };
 

@@ -10,7 +10,7 @@
 #include "lib/math/hyperbolic.h"
 #include "lib/math/integer.h"
 #include "lib/math/random.h"
-#include "lib/math/roots_powers.h"
 #include "lib/math/roots_of_unity.h"
+#include "lib/math/roots_powers.h"
 #include "lib/math/rounding.h"
 #include "lib/math/trig.h"

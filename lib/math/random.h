@@ -1,9 +1,10 @@
 // lib/math/random.h
 //
-// The counter-based generators of HLO, and the numbers that `rng` makes of their words, for any value
-// type V of u32 words and W of u64 words (README.md). The words are defined bit for bit.
+// The counter-based generators of HLO, and the numbers that `rng` makes of their words, for any
+// value type V of u32 words and W of u64 words (README.md). The words are defined bit for bit.
 //
-// Source of the rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
+// Source of the rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy
+// as 1, 2, 3", 2011.
 #pragma once
 
 #include <array>

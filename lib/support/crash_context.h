@@ -10,7 +10,8 @@
 // A line costs three writes to memory. Its words must live as long as it does. Threads of a
 // ThreadPool have the lines of the thread whose region they work on.
 //
-// A crash may happen anywhere, also inside malloc: what runs here allocates nothing and takes no lock.
+// A crash may happen anywhere, also inside malloc: what runs here allocates nothing
+// and takes no lock.
 #pragma once
 
 #include <cstdint>
@@ -82,8 +83,8 @@ class CrashLinesOfOther {
   const CrashLine* saved_;
 };
 
-// What is to be done after the lines of a crash are written, such as writing a reproducer. Belongs to
-// the whole process; of several, the newest.
+// What is to be done after the lines of a crash are written, such as writing a reproducer. Belongs
+// to the whole process; of several, the newest.
 class CrashAction {
  public:
   using Act = void (*)(const void* context, CrashWriter& out);
@@ -101,11 +102,12 @@ class CrashAction {
 };
 
 // Writes `what` happened and the lines of this thread, and then acts. For handlers, which end the
-// process afterwards. Only the first crash is reported: another thread that crashes meanwhile waits for
-// ever, a crash of the reporting itself ends it.
+// process afterwards. Only the first crash is reported: another thread that crashes meanwhile waits
+// for ever, a crash of the reporting itself ends it.
 void ReportCrash(std::string_view what, const CrashInfo& info);
 
-// Memory on which this thread can handle the overflow of its stack. The main thread's is the tools'.
+// Memory on which this thread can handle the overflow of its stack. The main thread's
+// is the tools'.
 class CrashStack {
  public:
   CrashStack();

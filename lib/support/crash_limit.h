@@ -1,4 +1,5 @@
-// The end of a program at a limit of memory or time, which is no bug: crash_context.h without its action.
+// The end of a program at a limit of memory or time, which is no bug: crash_context.h
+// without its action.
 #pragma once
 
 #include <string_view>

@@ -12,8 +12,8 @@ struct LineDiffOptions {
 };
 
 // Hunks `@@ -line,count +line,count @@` with lines that start with ` `, `-` or `+`; empty when the
-// texts are equal. The shortest such script (Myers, "An O(ND) difference algorithm", 1986) for up to
-// some thousand differences, beyond that a correct but longer one.
+// texts are equal. The shortest such script (Myers, "An O(ND) difference algorithm", 1986) for up
+// to some thousand differences, beyond that a correct but longer one.
 std::string LineDiff(std::string_view before, std::string_view after,
                      const LineDiffOptions& options = {});
 

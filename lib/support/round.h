@@ -1,5 +1,5 @@
-// Integer division and rounding: towards plus infinity for counts and sizes (a >= 0, b > 0), towards
-// minus infinity for indices of any sign (b > 0).
+// Integer division and rounding: towards plus infinity for counts and sizes (a >= 0, b > 0),
+// towards minus infinity for indices of any sign (b > 0).
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,9 @@
 //   pool.ParallelFor(rows, [&](int64_t row, int worker) { … });
 //
 // Guarantees
-//  - ParallelFor splits the tasks into one contiguous range per worker, the same for every call with
-//    the same number of tasks, so that data stay in the cache of the core that touched them. A range
-//    whose worker has not woken up when the caller is done with its own is run by the caller.
+//  - ParallelFor splits the tasks into one contiguous range per worker, the same for every call
+//    with the same number of tasks, so that data stay in the cache of the core that touched them. A
+//    range whose worker has not woken up when the caller is done with its own is run by the caller.
 //  - A region started inside a region (of any pool) runs serially in the thread that starts it.
 //  - No allocation and no system call per region while the workers are awake.
 //  - Workers run a region with the floating-point control word of the caller (denormals.h).
@@ -44,7 +44,8 @@ class ThreadPool final {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Number of workers, the caller included; less than asked for where the system gives no more threads.
+  // Number of workers, the caller included; less than asked for where the system gives
+  // no more threads.
   int size() const { return size_; }
 
   // Runs fn(context, task, worker) for every task in [0, tasks), split statically.

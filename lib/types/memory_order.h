@@ -22,7 +22,8 @@ struct Run {
 std::vector<Run> AddressRuns(Shape shape);
 
 // Whether a bitcast between these shapes leaves the bytes of an array that is row-major in logical
-// order, whatever its layout says, where they are. Missing layouts are row-major, tiles do not count.
+// order, whatever its layout says, where they are. Missing layouts are row-major,
+// tiles do not count.
 bool KeepsRowMajorOrder(Shape from, Shape to);
 
 }  // namespace hlo

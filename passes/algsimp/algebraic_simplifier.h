@@ -4,15 +4,20 @@
 //   t = f32[6] reshape(f32[2,3] reshape(x))         =>   reshape(x)
 //   r = f32[4] divide(a, exponential(b))            =>   multiply(a, exponential(negate(b)))
 //
-// The rules stand, each with its equation, in rules_*.cc; README.md says what they have in common. Some change rounding or differ on -0, NaN
-// and infinities, as the rules of XLA do: `safety` in their tables.
+// The rules stand, each with its equation, in rules_*.cc; README.md says what they have in
+// common. Some change rounding or differ on -0, NaN and infinities, as the rules of XLA do:
+// `safety` in their tables.
 //
-// Requires: nothing.  Ensures: no rule of the chosen options applies outside fusion bodies; dead code that rules leave behind stays.
-// Leaves alone: fusion bodies, instructions with control predecessors, shardings that the replacement does not carry, side effects.
-// Four rules keep values where XLA's do not: x^-1 stays for integers, nested dynamic slices clamp both starts, a reduction of dimensions of size 1 keeps a start
-// value that is not the identity, and max(clamp(lo, x, hi), lo) is the clamp only for constant bounds in order. Slices of reshapes are moved where newer releases do it, also where
-// the result has one dimension. Not here yet: what XLA's options for reordering chains of dots, moving slices and reductions through
-// dots, scalar factors of dots and convolutions, hoisting of transposes and reshapes as slices switch on; they are off there by default.
+// Requires: nothing.  Ensures: no rule of the chosen options applies outside fusion bodies; dead
+// code that rules leave behind stays.
+// Leaves alone: fusion bodies, instructions with control predecessors, shardings that the
+// replacement does not carry, side effects. Four rules keep values where XLA's do not: x^-1 stays
+// for integers, nested dynamic slices clamp both starts, a reduction of dimensions of size 1 keeps
+// a start value that is not the identity, and max(clamp(lo, x, hi), lo) is the clamp only for
+// constant bounds in order. Slices of reshapes are moved where newer releases do it, also where the
+// result has one dimension. Not here yet: what XLA's options for reordering chains of dots, moving
+// slices and reductions through dots, scalar factors of dots and convolutions, hoisting of
+// transposes and reshapes as slices switch on; they are off there by default.
 #pragma once
 
 #include "passes/rewrite.h"

@@ -1,4 +1,5 @@
-// The rules of the algebraic simplifier, by family, and what they share. See README.md here for the laws.
+// The rules of the algebraic simplifier, by family, and what they share. See README.md
+// here for the laws.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Rules rooted at add and subtract. Canonical form: constants on the right, subtracting a constant is
-// adding its negation.
+// Rules rooted at add and subtract. Canonical form: constants on the right, subtracting a constant
+// is adding its negation.
 #include <cmath>
 
 #include "passes/algsimp/rules.h"

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kMaxChain = 16;
 
-// Which of the root's dimensions larger than 1, in order, each dimension of a value in the chain is; -1 for size 1.
+// Which of the root's dimensions larger than 1, in order, each dimension of a value in the chain
+// is; -1 for size 1.
 DimVec LabelsOf(Shape shape) {
   DimVec labels;
   int64_t next = 0;
@@ -17,7 +18,8 @@ DimVec LabelsOf(Shape shape) {
   return labels;
 }
 
-// Labels of the operand of `step`, a transpose or a reshape that only moves dimensions of size 1; false for others.
+// Labels of the operand of `step`, a transpose or a reshape that only moves dimensions of size 1;
+// false for others.
 bool StepUp(const Instruction* step, DimVec& labels) {
   if (step->opcode() != Opcode::kTranspose && step->opcode() != Opcode::kReshape) return false;
   const Shape from = step->operand(0)->shape();
@@ -40,7 +42,8 @@ bool StepUp(const Instruction* step, DimVec& labels) {
   return true;
 }
 
-// A chain of transposes and reshapes of dimensions of size 1 that comes back to where it started  =>  its start
+// A chain of transposes and reshapes of dimensions of size 1 that comes back to where it
+//     started  =>  its start
 Instruction* ChainToStart(Instruction* root, Rewriter&) {
   DimVec labels = LabelsOf(root->shape());
   Instruction* start = nullptr;
@@ -87,7 +90,8 @@ Instruction* SliceOfReshape(Instruction* slice, Rewriter& rewriter) {
   return rewriter.Reshape(rewriter.Slice(x, starts, limits), slice->shape().dims());
 }
 
-// The dimensions [first, last) of `from` that a reshape melts into the one dimension `dim` of `to`; none if it does more.
+// The dimensions [first, last) of `from` that a reshape melts into the one dimension `dim` of `to`;
+// none if it does more.
 std::optional<std::pair<int64_t, int64_t>> MeltedInto(Shape from, Shape to, int64_t dim) {
   if (from.rank() < to.rank()) return std::nullopt;
   const int64_t extra = from.rank() - to.rank();
@@ -99,7 +103,8 @@ std::optional<std::pair<int64_t, int64_t>> MeltedInto(Shape from, Shape to, int6
   return std::pair(dim, dim + extra + 1);
 }
 
-// dot(reshape(transpose(x)), c), contracting the melted dimensions that the transpose permutes, c constant
+// dot(reshape(transpose(x)), c), contracting the melted dimensions that the transpose
+// permutes, c constant
 //     =>  dot(reshape(x), reshape(transpose(reshape(c))))
 Instruction* DotOfPermuted(Instruction* dot, Rewriter& rewriter) {
   const auto& attrs = dot->attrs<DotAttrs>();
@@ -124,7 +129,8 @@ Instruction* DotOfPermuted(Instruction* dot, Rewriter& rewriter) {
       within = within && (inside ? from >= melted->first && from < melted->second : from == i);
     }
     if (!within || std::is_sorted(order.begin(), order.end())) continue;
-    // The constant with the contracted dimension taken apart, put into the order of x, and melted again.
+    // The constant with the contracted dimension taken apart, put into the order of x,
+    // and melted again.
     DimVec apart, into(constant->shape().dims().begin(), constant->shape().dims().end());
     const int64_t count = melted->second - melted->first;
     for (int64_t i = 0; i < constant->shape().rank(); ++i) {

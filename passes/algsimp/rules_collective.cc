@@ -33,7 +33,8 @@ std::optional<int64_t> GroupSize(const Instruction* op) {
   return static_cast<int64_t>(groups[0].size());
 }
 
-// all-reduce(broadcast(c))  =>  broadcast(c) for max and min, broadcast(c * size of the group) for sums
+// all-reduce(broadcast(c))  =>  broadcast(c) for max and min, broadcast(c * size of
+//     the group) for sums
 Instruction* ReduceOfSplat(Instruction* op, Rewriter& rewriter) {
   const Instruction* scalar = SplatOperand(op);
   if (scalar == nullptr) return nullptr;
@@ -53,7 +54,8 @@ Instruction* ReduceOfSplat(Instruction* op, Rewriter& rewriter) {
   return rewriter.Broadcast(rewriter.Constant(std::move(total)), op->shape().dims(), {});
 }
 
-// The elements of a barrier on a tuple that must stay: those that are read, and those that do something or that others read.
+// The elements of a barrier on a tuple that must stay: those that are read, and those that do
+// something or that others read.
 std::vector<Instruction*> HeldElements(const Instruction* barrier, DimVec& new_index) {
   const Instruction* tuple = barrier->operand(0);
   std::vector<bool> read(static_cast<size_t>(tuple->operand_count()), false);

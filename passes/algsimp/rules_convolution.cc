@@ -88,7 +88,8 @@ bool IsPlain(const WindowDim& dim) {
 }
 
 // convolution(x, k) where the kernel is larger than the input  =>  convolution(reverse(k), x)
-// The window then runs over the kernel: it starts where the last element of the input meets the first of the kernel.
+// The window then runs over the kernel: it starts where the last element of the input meets the
+// first of the kernel.
 Instruction* ConvSwapped(Instruction* conv, Rewriter& rewriter) {
   const ConvolutionAttrs& attrs = Conv(conv);
   if (attrs.feature_group_count != 1 || attrs.batch_group_count != 1 ||
@@ -203,7 +204,8 @@ int64_t PlaceInLayout(Shape shape, int64_t dim) {
   return std::find(order.begin(), order.end(), dim) - order.begin();
 }
 
-// A convolution with a kernel of one point, features being contiguous  =>  bitcast(dot(bitcast(x), bitcast(k)))
+// A convolution with a kernel of one point, features being contiguous  =>
+//     bitcast(dot(bitcast(x), bitcast(k)))
 Instruction* ConvToDot(Instruction* conv, Rewriter& rewriter) {
   const ConvolutionAttrs& attrs = Conv(conv);
   const ConvDimNumbers& dims = attrs.dim_labels;

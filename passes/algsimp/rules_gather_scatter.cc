@@ -24,7 +24,8 @@ Instruction* GatherOfScalar(Instruction* gather, Rewriter& rewriter) {
   return rewriter.Broadcast(x, gather->shape().dims(), {});
 }
 
-// A gather of single elements of a short vector  =>  select(i >= n-1, x[n-1], … select(i >= 0, x[0], x[0]))
+// A gather of single elements of a short vector  =>  select(i >= n-1, x[n-1], … select(i
+//     >= 0, x[0], x[0]))
 template <int kSize>
 Instruction* GatherOfFew(Instruction* gather, Rewriter& rewriter) {
   Instruction* x = gather->operand(0);
@@ -49,7 +50,8 @@ Instruction* GatherOfFew(Instruction* gather, Rewriter& rewriter) {
   return result;
 }
 
-// gather(pad(x)), or gather(reshape(pad(x))), that takes the padded dimensions as a whole  =>  pad(gather(x))
+// gather(pad(x)), or gather(reshape(pad(x))), that takes the padded dimensions as a whole
+//     =>  pad(gather(x))
 Instruction* GatherOfPad(Instruction* gather, Rewriter& rewriter) {
   Instruction* operand = gather->operand(0);
   const bool reshaped = operand->opcode() == Opcode::kReshape;
@@ -136,8 +138,8 @@ Instruction* ScatterInto(Rewriter& rewriter, const Instruction* scatter, Instruc
                               scatter->attrs_ptr(), {scatter->to_apply()});
 }
 
-// The dimension along which the indices of two scatters are put together: the one that differs, else the last one that may. None if they
-// differ in several.
+// The dimension along which the indices of two scatters are put together: the one that differs,
+// else the last one that may. None if they differ in several.
 std::optional<int64_t> JoinedDim(const Instruction* a, const Instruction* b) {
   const Shape x = a->operand(1)->shape();
   const Shape y = b->operand(1)->shape();
@@ -172,7 +174,8 @@ bool CanJoin(const Instruction* a, const Instruction* b) {
          });
 }
 
-// scatter-add(a, i, u) + scatter-add(b, j, v)  =>  scatter-add(a + b, concatenate(i, j), concatenate(u, v))
+// scatter-add(a, i, u) + scatter-add(b, j, v)  =>  scatter-add(a + b, concatenate(i, j),
+//     concatenate(u, v))
 // x + scatter-add(o, i, u)  =>  scatter-add(x + o, i, u)
 Instruction* AddOfScatters(Instruction* add, Rewriter& rewriter) {
   Instruction* lhs = add->operand(0);

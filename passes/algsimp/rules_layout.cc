@@ -1,5 +1,5 @@
-// Rules for fixed layouts: what moves no byte is a bitcast, and bitcasts melt together. Rooted at reshape, transpose, copy, bitcast,
-// bitcast-convert and custom-call.
+// Rules for fixed layouts: what moves no byte is a bitcast, and bitcasts melt together. Rooted at
+// reshape, transpose, copy, bitcast, bitcast-convert and custom-call.
 #include <algorithm>
 
 #include "passes/algsimp/rules.h"

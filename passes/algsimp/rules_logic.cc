@@ -176,7 +176,8 @@ Instruction* SelectNot(Instruction* select, Rewriter& rewriter) {
   return rewriter.Select(p, select->operand(2), select->operand(1));
 }
 
-// select(p, true, false)  =>  p;  select(p, false, true)  =>  !p;  select(a > b, a, b)  =>  a || b, …
+// select(p, true, false)  =>  p;  select(p, false, true)  =>  !p;  select(a > b, a, b)
+//     =>  a || b, …
 Instruction* SelectPred(Instruction* select, Rewriter& rewriter) {
   Instruction* p = select->operand(0);
   if (!IsPred(select) || !SpreadsOverAll(p, select)) return nullptr;

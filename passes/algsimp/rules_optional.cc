@@ -6,7 +6,8 @@
 namespace hlo::algsimp {
 namespace {
 
-// conditional(convert(p), x, y), branch_computations={f, g}  =>  conditional(p, y, x), true_computation=g, false_computation=f
+// conditional(convert(p), x, y), branch_computations={f, g}  =>  conditional(p, y, x),
+//     true_computation=g, false_computation=f
 Instruction* ConditionalOnPred(Instruction* conditional, Rewriter& rewriter) {
   const Instruction* index = conditional->operand(0);
   if (conditional->call_count() != 2 || index->opcode() != Opcode::kConvert ||
@@ -40,7 +41,8 @@ Instruction* ReducePrecisionToSame(Instruction* reduce, Rewriter&) {
   return reduce->operand(0);
 }
 
-// convert(c)  =>  a constant, when it is not wider than c, has at least 8 bits, and nobody else reads c
+// convert(c)  =>  a constant, when it is not wider than c, has at least 8 bits, and
+//     nobody else reads c
 Instruction* ConvertOfConstant(Instruction* convert, Rewriter& rewriter) {
   const Instruction* constant = convert->operand(0);
   const ElementType type = convert->shape().element_type();

@@ -101,7 +101,8 @@ Instruction* ReduceOfReduce(Instruction* reduce, Rewriter& rewriter) {
   return SameReduce(rewriter, reduce, inner->operand(0), dims);
 }
 
-// reduce(reshape(x))  =>  reduce(x), when what is kept or what is reduced is left alone by the reshape
+// reduce(reshape(x))  =>  reduce(x), when what is kept or what is reduced is left
+//     alone by the reshape
 Instruction* ReduceOfReshape(Instruction* reduce, Rewriter& rewriter) {
   Instruction* reshape = reduce->operand(0);
   if (!IsPlainReduce(reduce) || reshape->opcode() != Opcode::kReshape ||

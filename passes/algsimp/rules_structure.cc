@@ -1,4 +1,5 @@
-// Rules rooted at get-tuple-element, optimization-barrier, map, sort, copy, custom-call and collectives.
+// Rules rooted at get-tuple-element, optimization-barrier, map, sort, copy, custom-call
+// and collectives.
 #include <algorithm>
 
 #include "passes/algsimp/rules.h"

@@ -1,4 +1,5 @@
-// Rules about running sums (windows that grow over a whole dimension) and about reductions that also give a place.
+// Rules about running sums (windows that grow over a whole dimension) and about reductions that
+// also give a place.
 #include <algorithm>
 #include <optional>
 
@@ -16,7 +17,8 @@ bool IsRunningWindow(const WindowDim& dim, int64_t size) {
          dim.base_dilation == 1 && dim.window_dilation == 1 && !dim.reversal;
 }
 
-// The dimensions of `op` along which its windows grow; none if there are other windows, or no such dimension.
+// The dimensions of `op` along which its windows grow; none if there are other windows, or
+// no such dimension.
 std::optional<DimVec> RunningDims(const Instruction* op) {
   if (op->operand_count() != 2 || op->shape().has_dynamic_dims()) return std::nullopt;
   const Window& window = op->attrs<ReduceWindowAttrs>().window;
@@ -101,7 +103,8 @@ std::optional<ComparisonDirection> WinningDirection(const Instruction* pred) {
   return std::nullopt;
 }
 
-// (value, place) x (value, place) -> the larger (kGt) or smaller (kLt) value with its place, the smaller place of equal values.
+// (value, place) x (value, place) -> the larger (kGt) or smaller (kLt) value with its place, the
+// smaller place of equal values.
 std::optional<ComparisonDirection> ArgReduction(const Computation& combiner) {
   const Instruction* root = combiner.root();
   if (combiner.parameter_count() != 4 || root->opcode() != Opcode::kTuple ||
@@ -129,7 +132,8 @@ std::optional<ComparisonDirection> ArgReduction(const Computation& combiner) {
   return std::nullopt;
 }
 
-// A reduction of (x, iota along a reduced dimension) from (worst value, 0) to the best value and its place.
+// A reduction of (x, iota along a reduced dimension) from (worst value, 0) to the best
+// value and its place.
 std::optional<ComparisonDirection> MatchArgReduce(const Instruction* reduce) {
   if (reduce->operand_count() != 4 || reduce->shape().has_dynamic_dims()) return std::nullopt;
   const Instruction* places = reduce->operand(1);

@@ -6,7 +6,8 @@
 //
 //   b = b(f32[4]) custom-call(), custom_call_target="CreateBuffer"    =>   b = f32[4] broadcast(0)
 //
-// A buffer has one writer (the verifier says so), so what reads it afterwards reads the written value.
+// A buffer has one writer (the verifier says so), so what reads it afterwards reads
+// the written value.
 //
 // Requires: nothing.  Ensures: no shape has a buffer in it.
 #pragma once

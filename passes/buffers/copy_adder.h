@@ -15,10 +15,10 @@ namespace hlo {
 
 // Copies of the leaves of one value.
 struct LeafCopies {
-  Instruction* value = nullptr;         // with copies in the places of the leaves
-  std::vector<Instruction*> by_leaf;    // null: not copied
-  std::vector<Instruction*> elements;   // get-tuple-elements that they read
-  std::vector<Instruction*> tuples;     // that hold the copies, inner ones first
+  Instruction* value = nullptr;        // with copies in the places of the leaves
+  std::vector<Instruction*> by_leaf;   // null: not copied
+  std::vector<Instruction*> elements;  // get-tuple-elements that they read
+  std::vector<Instruction*> tuples;    // that hold the copies, inner ones first
 };
 
 class CopyAdder {

@@ -5,19 +5,23 @@
 //   ROOT t = tuple(y, y, x)       x an argument            =>   ROOT t = tuple(y, copy(y), copy(x))
 //   body that swaps two elements of its state              =>   copies at its begin and end, with control edges
 //
-// Copies are added at the borders of loops, for the results of branches, for operands that are to be written over (in-place pairs of
-// lib/analysis/alias.h) and for aliases of the entry; then those are removed, the module's own included, without which no two values of
-// one place interfere (lib/analysis/interference.h). What remains for arguments and constants is copied where they are made, results that
-// share memory where they are returned.
+// Copies are added at the borders of loops, for the results of branches, for operands that are to
+// be written over (in-place pairs of lib/analysis/alias.h) and for aliases of the entry; then those
+// are removed, the module's own included, without which no two values of one place interfere
+// (lib/analysis/interference.h). What remains for arguments and constants is copied where they are
+// made, results that share memory where they are returned.
 //
-// Options: `dense` is for our back ends, whose arrays are dense and row-major and whose instructions run in the order in which they stand:
-// that order, with updates of loop state as late as they may be (late_updates.h), becomes the module's schedule, reshapes make nothing, no operation has to write over its operands, and results are copied at
-// the end. It says what buffer assignment (backends/common) relies on. `use_region_based_live_range_analysis` is known and has no effect:
-// what it finds out about loops and branches is always asked.
+// Options: `dense` is for our back ends, whose arrays are dense and row-major and whose
+// instructions run in the order in which they stand: that order, with updates of loop state as late
+// as they may be (late_updates.h), becomes the module's schedule, reshapes make nothing, no
+// operation has to write over its operands, and results are copied at the end. It says what buffer
+// assignment (backends/common) relies on. `use_region_based_live_range_analysis` is known and has
+// no effect: what it finds out about loops and branches is always asked.
 //
 // Requires: flatten-call-graph has run.  Ensures: values that must share memory do not interfere.
-// Leaves alone: tokens and other opaque values; loops with the frontend attribute xla_disable_while_loop_copies; updates with
-// xla.disjoint_read_write_regions; what a start holds for its done; asynchronous computations.
+// Leaves alone: tokens and other opaque values; loops with the frontend attribute
+// xla_disable_while_loop_copies; updates with xla.disjoint_read_write_regions; what a start holds
+// for its done; asynchronous computations.
 #pragma once
 
 #include "passes/pass.h"
@@ -30,9 +34,9 @@ struct CopyInsertionOptions {
 
   static auto Fields() {
     using O = CopyInsertionOptions;
-    return std::tuple{Optional("dense", &O::dense),
-                      Optional("use_region_based_live_range_analysis",
-                               &O::use_region_based_live_range_analysis)};
+    return std::tuple{
+        Optional("dense", &O::dense),
+        Optional("use_region_based_live_range_analysis", &O::use_region_based_live_range_analysis)};
   }
 };
 

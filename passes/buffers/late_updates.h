@@ -9,8 +9,8 @@
 
 namespace hlo {
 
-// Changes the schedules of loop bodies: what makes an element of the next state, and is read by nothing
-// else, goes after the last reader of that element. Returns whether any did.
+// Changes the schedules of loop bodies: what makes an element of the next state, and is read by
+// nothing else, goes after the last reader of that element. Returns whether any did.
 bool MoveUpdatesLate(const Values& values);
 
 }  // namespace hlo

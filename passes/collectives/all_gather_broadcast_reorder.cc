@@ -5,7 +5,8 @@
 namespace hlo {
 namespace {
 
-// The broadcast that `gather` reads, when it repeats its operand along another dimension than the gathered one.
+// The broadcast that `gather` reads, when it repeats its operand along another dimension than
+// the gathered one.
 Instruction* RepeatingOperand(const Instruction& gather) {
   if (!gather.shape().IsArray() || gather.shape().has_dynamic_dims()) return nullptr;
   Instruction* broadcast = gather.operand(0);
@@ -45,8 +46,8 @@ Instruction* GatherAlongOperand(Instruction* gather, Rewriter& rewriter) {
   return rewriter.Broadcast(smaller, gather->shape().dims(), kept);
 }
 
-// all-gather(broadcast(x)) along a new dimension  =>  reshape(broadcast(all-gather(reshape(x)))): the shards side by side, then the
-// repetitions within a shard
+// all-gather(broadcast(x)) along a new dimension  =>  reshape(broadcast(all-gather(reshape(x)))):
+//     the shards side by side, then the repetitions within a shard
 Instruction* GatherAlongRepetition(Instruction* gather, Rewriter& rewriter) {
   const Instruction* broadcast = RepeatingOperand(*gather);
   if (broadcast == nullptr) return nullptr;

@@ -9,9 +9,10 @@
 //   r = f32[32,64] all-gather(b), dimensions={0}       =>   g = f32[4,64] all-gather(f32[1,64] reshape(x)), dimensions={0}
 //                                                           r = f32[32,64] reshape(f32[4,8,64] broadcast(g), dimensions={0,2})
 //
-// Requires: nothing.  Ensures: no all-gather of one operand reads a broadcast that repeats along another dimension than the gathered one.
-// Leaves alone: modules where some all-gather constrains layouts (they are somebody's choice already), all-gathers of several operands,
-// broadcasts of size 1 only, dynamic shapes.
+// Requires: nothing.  Ensures: no all-gather of one operand reads a broadcast that repeats along
+// another dimension than the gathered one.
+// Leaves alone: modules where some all-gather constrains layouts (they are somebody's choice
+// already), all-gathers of several operands, broadcasts of size 1 only, dynamic shapes.
 #pragma once
 
 #include "passes/rewrite.h"

@@ -9,10 +9,13 @@
 // the call's as prefix, their stack frames continue in the call's, and schedules keep the callee's
 // order.
 //
-// Requires: nothing.  Ensures: no call is left but those below; dead code is removed if anything was inlined.
-// Leaves alone: calls with a backend config; calls in computations that run asynchronously or on another thread than the callee; composite
-// calls whose `composite.name` is listed in `composites_to_preserve`; with `use_shardy_partitioner`, the bodies of its manual
-// computations; with `single_call_site`, callees that are called more than once. Bodies of while, conditional and the like are no calls, but calls inside them are inlined.
+// Requires: nothing.  Ensures: no call is left but those below; dead code is removed if
+// anything was inlined.
+// Leaves alone: calls with a backend config; calls in computations that run asynchronously or on
+// another thread than the callee; composite calls whose `composite.name` is listed in
+// `composites_to_preserve`; with `use_shardy_partitioner`, the bodies of its manual computations;
+// with `single_call_site`, callees that are called more than once. Bodies of while, conditional and
+// the like are no calls, but calls inside them are inlined.
 #pragma once
 
 #include "absl/container/flat_hash_map.h"

@@ -58,7 +58,8 @@ bool NeedsTuples(const Instruction& conditional) {
   return false;
 }
 
-// The computation whose root is not a tuple is changed for all its conditionals at once: so are they.
+// The computation whose root is not a tuple is changed for all its conditionals at
+// once: so are they.
 absl::Status Canonicalize(Instruction* conditional) {
   Module& module = conditional->module();
   Computation& computation = *conditional->parent();

@@ -6,7 +6,8 @@
 // Branch computations take and give one-element tuples where they took and gave other values; one
 // that others call, too, is copied first.
 //
-// Requires: nothing.  Ensures: operands (but the index), branch parameters and results of conditionals outside fusion bodies are tuples.
+// Requires: nothing.  Ensures: operands (but the index), branch parameters and results of
+// conditionals outside fusion bodies are tuples.
 #pragma once
 
 #include "passes/pass.h"

@@ -224,7 +224,8 @@ class OneConditional {
   SideEffects& effects_;
 };
 
-// 5. Whether `branch` is called by conditionals without shardings only, reads its parameter by element and not all of it.
+// 5. Whether `branch` is called by conditionals without shardings only, reads its parameter by
+//    element and not all of it.
 bool HasUnreadOperands(const Computation& branch, std::vector<int64_t>& read) {
   const Instruction& parameter = *branch.parameter(0);
   if (!parameter.shape().IsTuple() || !OnlyElementsRead(parameter)) return false;
@@ -236,7 +237,8 @@ bool HasUnreadOperands(const Computation& branch, std::vector<int64_t>& read) {
   return read.size() < used.size();
 }
 
-// Makes `branch`, which reads the elements `read` of its parameter, take only these from all conditionals that call it.
+// Makes `branch`, which reads the elements `read` of its parameter, take only these from all
+// conditionals that call it.
 absl::Status ShrinkParameter(Computation* branch, const std::vector<int64_t>& read) {
   Module& module = branch->module();
   std::vector<CallSite> sites;

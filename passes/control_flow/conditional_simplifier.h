@@ -7,15 +7,17 @@
 //   1. Elements of the result that are the same value in every branch become one.
 //   2. Elements of the result that nobody reads go.
 //   3. A result that nobody reads becomes ().
-//   4. A conditional with one branch, or with a constant index, becomes that branch (a number out of range: the last one). One on a
-//      predicate with two cheap branches (elementwise operations, constants, broadcast, concatenate, dynamic-slice, reduce, reshape, pad,
-//      slice and tuples) runs both and selects.
+//   4. A conditional with one branch, or with a constant index, becomes that branch (a number out
+//      of range: the last one). One on a predicate with two cheap branches (elementwise operations,
+//      constants, broadcast, concatenate, dynamic-slice, reduce, reshape, pad, slice and tuples)
+//      runs both and selects.
 // At last, for all:
 //   5. Elements of a branch's tuple parameter that the branch does not read go.
 //
-// Requires: nothing.  Leaves alone: conditionals with shardings, with sends, receives or other instructions on channels in a branch; in 4
-// those with control edges, with side effects, or of a scheduling group, and branches that only pass an array on, which cost nothing;
-// branches that `inlineable="false"` keeps as calls. Unused computations are left to `dce`.
+// Requires: nothing.  Leaves alone: conditionals with shardings, with sends, receives or other
+// instructions on channels in a branch; in 4 those with control edges, with side effects, or of a
+// scheduling group, and branches that only pass an array on, which cost nothing; branches that
+// `inlineable="false"` keeps as calls. Unused computations are left to `dce`.
 #pragma once
 
 #include "passes/pass.h"

@@ -12,8 +12,8 @@ namespace hlo {
 using CountedLoopBody = std::function<std::vector<Instruction*>(
     Builder& builder, Instruction* i, const std::vector<Instruction*>& state)>;
 
-// for (i = 0; i < count; ++i) state = body(i, state), starting with `init`. Returns the state after the loop. Computations are named
-// `name`.body and `name`.condition; metadata is that of `origin`.
+// for (i = 0; i < count; ++i) state = body(i, state), starting with `init`. Returns the state after
+// the loop. Computations are named `name`.body and `name`.condition; metadata is that of `origin`.
 absl::StatusOr<std::vector<Instruction*>> MakeCountedLoop(Builder& builder, int32_t count,
                                                           const std::vector<Instruction*>& init,
                                                           const CountedLoopBody& body,

@@ -7,7 +7,8 @@
 // first call site (by id) keeps the computation, the others get clones of it and of all that it
 // calls. Schedules are cloned along.
 //
-// Requires: nothing.  Ensures: every computation but the entry has exactly one call site, if it had one.
+// Requires: nothing.  Ensures: every computation but the entry has exactly one call
+// site, if it had one.
 // Leaves alone: with `skip_calls`, computations that are called by `call` only.
 #pragma once
 

@@ -8,9 +8,9 @@
 
 namespace hlo {
 
-// For each element of the state of `loop` whether it can go: nothing that happens and nothing that is
-// read afterwards depends on it, directly or through other elements in later iterations; an element
-// that only passes through may be read afterwards (its first value is its last one).
+// For each element of the state of `loop` whether it can go: nothing that happens and nothing that
+// is read afterwards depends on it, directly or through other elements in later iterations; an
+// element that only passes through may be read afterwards (its first value is its last one).
 //
 // Requires a body whose root is a tuple instruction and computations that read their parameter by
 // get-tuple-element only.

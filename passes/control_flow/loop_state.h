@@ -24,9 +24,9 @@ struct StateChange {
       next;
 };
 
-// Gives `loop`, whose state is a tuple and whose computations nobody else calls, another state. What
-// is no longer needed stays for dce. Indices in the backend config follow `old_leaf`; when it names
-// an element that is gone, it goes.
+// Gives `loop`, whose state is a tuple and whose computations nobody else calls, another state.
+// What is no longer needed stays for dce. Indices in the backend config follow `old_leaf`; when it
+// names an element that is gone, it goes.
 absl::Status ChangeLoopState(Instruction* loop, const StateChange& change);
 
 // A change that keeps the elements with `keep[i]`; `view_of_dropped` gives the others from a new

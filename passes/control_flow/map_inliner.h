@@ -5,9 +5,10 @@
 //
 // A root that is a parameter gives the operand itself, a constant root a broadcast of it.
 //
-// Requires: nothing.  Ensures: no map is left whose computation is one elementwise operation on parameters, a parameter or a constant.
-// Leaves alone: computations of several operations, operations whose array form is another one (broadcast, iota, device numbers, …), side
-// effects. The computations stay; `dce` removes them.
+// Requires: nothing.  Ensures: no map is left whose computation is one elementwise operation on
+// parameters, a parameter or a constant.
+// Leaves alone: computations of several operations, operations whose array form is another one
+// (broadcast, iota, device numbers, …), side effects. The computations stay; `dce` removes them.
 #pragma once
 
 #include "passes/rewrite.h"

@@ -2,17 +2,19 @@
 //
 //   while (i, x, y) { x' = x + exp(y) }      =>   h = exp(y);  while (i, x, y, h) { x' = x + h }
 //
-// What is hoisted becomes an element of the state. Values that are cheap to make and large to carry (broadcast, iota, reshape, slice,
-// transpose, tuple, constants, …) are hoisted only together with something that reads them. A loop without iterations computes what was
-// hoisted all the same.
+// What is hoisted becomes an element of the state. Values that are cheap to make and large to carry
+// (broadcast, iota, reshape, slice, transpose, tuple, constants, …) are hoisted only together with
+// something that reads them. A loop without iterations computes what was hoisted all the same.
 //
-// Options: `hoist_constants` and `hoist_reshapes` hoist those on their own as well, `hoist_other` all the rest; with
-// `hoist_size_inflation_ratio` r >= 0 nothing is hoisted that is more than r times as large as its operands.
+// Options: `hoist_constants` and `hoist_reshapes` hoist those on their own as well, `hoist_other`
+// all the rest; with `hoist_size_inflation_ratio` r >= 0 nothing is hoisted that is more than r
+// times as large as its operands.
 //
 // Requires: nothing.  Ensures: `tuple-simplifier` and `dce` have run if anything was hoisted.
-// Leaves alone: loops marked `_xla_disable_loop_instr_hoisting`; loops that are known to run at most once; loops with domains, or with
-// custom calls that move to host memory or change what a shard is; instructions with side effects, control edges, or on tokens. Bodies and
-// conditions that others call, too, are copied first.
+// Leaves alone: loops marked `_xla_disable_loop_instr_hoisting`; loops that are known to run at
+// most once; loops with domains, or with custom calls that move to host memory or change what a
+// shard is; instructions with side effects, control edges, or on tokens. Bodies and conditions that
+// others call, too, are copied first.
 #pragma once
 
 #include "passes/pass.h"

@@ -43,8 +43,9 @@ std::optional<int64_t> ConstantInteger(const Instruction& value) {
   return value.literal().GetInt();
 }
 
-// `"init":…,"step":…` of element `index` of the state, when it starts with a constant and grows by one; else empty. It may also follow the
-// induction variable, element `primary`, at a constant distance from the first iteration on.
+// `"init":…,"step":…` of element `index` of the state, when it starts with a constant and grows by
+// one; else empty. It may also follow the induction variable, element `primary`, at a constant
+// distance from the first iteration on.
 std::string AffineText(const Instruction& loop, int64_t index, int64_t primary,
                        const std::optional<CountedLoop>& counted) {
   const Instruction* init = loop.operand(0);

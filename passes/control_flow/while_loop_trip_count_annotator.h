@@ -4,12 +4,14 @@
 //       =>   w = while(t), condition=c, body=b, backend_config={"known_trip_count":{"n":"10"},"known_init_step":{"init":"0","step":"1"},
 //                                                 "known_induction_variable":{"tuple_index":"0"},"dynamic_variables":[]}
 //
-// `known_trip_count`: the exact number, solved or tried out in up to 128 iterations (XLA's pass does not try loops whose condition computes
-// with the variable). `known_init_step`: of loops that count up from a start >= 0; the value of the variable after such a loop becomes a
-// constant. `dynamic_variables`: the other elements of the state that choose slices of buffers in host memory, with start and step where
-// both are constant. An earlier config is overwritten.
+// `known_trip_count`: the exact number, solved or tried out in up to 128 iterations (XLA's pass
+// does not try loops whose condition computes with the variable). `known_init_step`: of loops that
+// count up from a start >= 0; the value of the variable after such a loop becomes a constant.
+// `dynamic_variables`: the other elements of the state that choose slices of buffers in host
+// memory, with start and step where both are constant. An earlier config is overwritten.
 //
-// Requires: nothing.  Leaves alone: loops without an induction variable (lib/analysis/trip_count.h). The computations do not change.
+// Requires: nothing.  Leaves alone: loops without an induction variable
+// (lib/analysis/trip_count.h). The computations do not change.
 #pragma once
 
 #include "passes/pass.h"

@@ -100,7 +100,8 @@ Instruction* ExpandAsItIs(Instruction* op, Rewriter& rewriter) {
   return norm.Grad();
 }
 
-// Types of 8 bits and fewer hold neither the counts nor the sums: the same in f32, rounded at the end.
+// Types of 8 bits and fewer hold neither the counts nor the sums: the same in f32,
+// rounded at the end.
 Instruction* ExpandInF32(Instruction* op, Rewriter& rewriter) {
   const ElementType narrow = op->operand(0)->shape().element_type();
   std::vector<Instruction*> operands;

@@ -5,11 +5,12 @@
 //   grad(x, scale, m, v, gy)           =>   (scale * rsqrt(v + eps) / n * (n * gy - sum(gy) - (x - m) * sum(gy * (x - m)) / (v + eps)),
 //                                            sum(gy * (x - m)) * rsqrt(v + eps), sum(gy))
 //
-// Sums run over all dimensions but `feature_index`; mean = sum(x) / n, var = sum(x * x) / n - mean * mean, n is computed from the sizes of
-// these dimensions at run time. One option per kind switches it off. Results are not rounded as the operations themselves round.
+// Sums run over all dimensions but `feature_index`; mean = sum(x) / n, var = sum(x * x) / n - mean
+// * mean, n is computed from the sizes of these dimensions at run time. One option per kind
+// switches it off. Results are not rounded as the operations themselves round.
 //
-// Requires: nothing.  Ensures: none of the chosen operations is left outside fusion bodies. A sharding of the operation moves to the
-// result; what is inside has none.
+// Requires: nothing.  Ensures: none of the chosen operations is left outside fusion bodies. A
+// sharding of the operation moves to the result; what is inside has none.
 #pragma once
 
 #include "passes/expander.h"

@@ -5,7 +5,8 @@
 //
 //   r = f32[n] bitcast-convert(u8[n,4] x)    =>   r = the bits of reduce(u32[n,4] convert(x) << 8 * (0, 1, 2, 3), or)
 //
-// Requires: nothing.  Ensures: outside fusion bodies, bitcast-converts keep the number of dimensions, but for those below.
+// Requires: nothing.  Ensures: outside fusion bodies, bitcast-converts keep the number of
+// dimensions, but for those below.
 // Leaves alone: complex numbers and pred, widths above 64 bits, dynamic shapes.
 #pragma once
 

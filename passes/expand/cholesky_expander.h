@@ -8,8 +8,9 @@
 //   d = factor of p[:k], column by column in a loop
 //   l[i:i+k, i:i+k] = d,  l[i+k:, i:i+k] = p[k:] · inverse(conj(d)ᵀ)
 //
-// The last one is a triangular-solve: run `triangular_solve_expander` after. `lower=false` is the transpose of the factor of the transpose.
-// Where a pivot is the root of a negative number or of NaN, the whole matrix becomes NaN. What is not of the triangle is 0.
+// The last one is a triangular-solve: run `triangular_solve_expander` after. `lower=false` is the
+// transpose of the factor of the transpose. Where a pivot is the root of a negative number or of
+// NaN, the whole matrix becomes NaN. What is not of the triangle is 0.
 //
 // Requires: nothing.  Ensures: no cholesky outside fusion bodies, but on dynamic shapes.
 // Rounding differs from that of other orders. Products are of the highest precision.

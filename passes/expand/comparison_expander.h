@@ -3,7 +3,8 @@
 //   compare(x, y), direction=LT, type=TOTALORDER
 //       =>   compare(i(x), i(y)), direction=LT      where i(x) = b < 0 ? ~b without the sign : b,  b = bitcast-convert(x)
 //
-// Ensures: no comparison of type TOTALORDER of floats of 8, 16, 32 or 64 bits outside fusion bodies.  Leaves alone: other widths.
+// Ensures: no comparison of type TOTALORDER of floats of 8, 16, 32 or 64 bits outside fusion
+// bodies.  Leaves alone: other widths.
 #pragma once
 
 #include "passes/expander.h"

@@ -58,7 +58,8 @@ class GroupedConvolution {
     return Merged(Convolve(SplitShape(conv_->shape(), result_feature, groups), x_, kernel_));
   }
 
-  // Feature groups as a spatial dimension: a dilated window meets one group of the input at each place.
+  // Feature groups as a spatial dimension: a dilated window meets one group of the
+  // input at each place.
   Instruction* WithFeatureGroupsInSpace() {
     const int64_t groups = attrs_.feature_group_count;
     attrs_.feature_group_count = 1;
@@ -77,7 +78,8 @@ class GroupedConvolution {
     return WithKernelGroupsInSpace(groups);
   }
 
-  // One sample and one output feature per group: all pairs, of which those of a group are summed up.
+  // One sample and one output feature per group: all pairs, of which those of a group
+  // are summed up.
   Instruction* WithMaskedOutput() {
     const int64_t groups = attrs_.batch_group_count;
     attrs_.batch_group_count = 1;
@@ -109,7 +111,8 @@ class GroupedConvolution {
     return b_.Broadcast(b_.Constant(Literal::Zero(shape.element_type())), shape.dims(), {});
   }
 
-  // Whether the numbers along `a` and `b` of an array of these sizes are of the same of `groups` groups.
+  // Whether the numbers along `a` and `b` of an array of these sizes are of the same of
+  // `groups` groups.
   Instruction* SameGroup(const DimVec& sizes, int64_t a, int64_t b, int64_t groups) {
     const auto numbers = [&](int64_t dim) {
       const int64_t size = sizes[static_cast<size_t>(dim)];

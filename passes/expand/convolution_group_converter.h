@@ -3,16 +3,20 @@
 //   convolution(x, k), feature_group_count=4, one input feature per group
 //       =>   convolution(x, select(same group, broadcast(k), 0))
 //   convolution(x, k), feature_group_count=2, more of them
-//       =>   reshape(convolution(reshape(x), reshape(k))), the groups being a spatial dimension that meets group by group
+//       =>   reshape(convolution(reshape(x), reshape(k))), the groups being a spatial dimension
+//            that meets group by group
 //   convolution(x, k), batch_group_count=G
-//       =>   the same with the groups of the batch, or, where each group is one sample and one output feature,
-//            reduce-window(select(same group, convolution(x, k), 0))
+//       =>   the same with the groups of the batch, or, where each group is one sample and one
+//            output feature, reduce-window(select(same group, convolution(x, k), 0))
 //
-// Options: `convert_batch_groups_only` treats batch groups, else feature groups (a back end runs the pass twice); with `filter_expansion`
-// off, kernels of one input feature get a spatial dimension for the outputs of a group instead of zeros where `is_cost_viable`, and are
-// left alone if each group has one output; `skip_types` lists element types that are left alone, separated by `;`.
+// Options: `convert_batch_groups_only` treats batch groups, else feature groups (a back end runs
+// the pass twice); with `filter_expansion` off, kernels of one input feature get a spatial
+// dimension for the outputs of a group instead of zeros where `is_cost_viable`, and are left
+// alone if each group has one output; `skip_types` lists element types that are left alone,
+// separated by `;`.
 //
-// Requires: nothing.  Ensures: with the default options, the chosen kind of groups is left only on dynamic shapes and in fusion bodies.
+// Requires: nothing.  Ensures: with the default options, the chosen kind of groups is left only on
+// dynamic shapes and in fusion bodies.
 #pragma once
 
 #include "passes/expander.h"

@@ -4,9 +4,11 @@
 //     =>   x = xh + xl, y = yh + yl, in bf16
 //          r = number(dot(xl, yh) + dot(xh, yl)) + dot(xh, yh)
 //
-// x6 splits in three and leaves out the products of the two smaller parts with the smallest one. `xh` is x with its low 16 bits cleared,
-// the next part that of the rest, and the last the rest rounded; the products are summed in f32, from the smallest to the largest. Where
-// the sum of the small products is NaN it counts as 0 (`number`): an infinite x or y leaves NaN for the rest, which x * y does not have.
+// x6 splits in three and leaves out the products of the two smaller parts with the smallest one.
+// `xh` is x with its low 16 bits cleared, the next part that of the rest, and the last the rest
+// rounded; the products are summed in f32, from the smallest to the largest. Where the sum of the
+// small products is NaN it counts as 0 (`number`): an infinite x or y leaves NaN for the rest,
+// which x * y does not have.
 //
 // Requires: nothing.  Ensures: outside fusion bodies no dot of f32 has the algorithm x3 or x6.
 // Leaves alone: other algorithms, other types.

@@ -9,8 +9,8 @@
 // contracting dimensions gets one of size 1. Batch sizes follow the listed order of the batch
 // dimensions on both sides (XLA's text of the reshape mixes two orders).
 //
-// Requires: nothing.  Ensures: each operand of each dot of static shapes is (batch…, free, contracting)
-// or (batch…, contracting, free), without the free dimension where it has one element.
+// Requires: nothing.  Ensures: each operand of each dot of static shapes is (batch…, free,
+// contracting) or (batch…, contracting, free), without the free dimension where it has one element.
 // Leaves alone: dots in that form, dynamic shapes, fusion bodies.
 #pragma once
 

@@ -4,7 +4,8 @@
 //       =>   d = f32[3,2,4] dot(f32[3,2,1] reshape(x), f32[3,4,1] reshape(y)), lhs_batch_dims={0}, lhs_contracting_dims={2},
 //                rhs_batch_dims={0}, rhs_contracting_dims={2}
 //
-// Requires: nothing.  Ensures: each dot of dense operands of static shapes contracts at least one dimension.
+// Requires: nothing.  Ensures: each dot of dense operands of static shapes contracts at
+// least one dimension.
 // Leaves alone: dots that do, sparse operands, dynamic shapes, fusion bodies.
 #pragma once
 

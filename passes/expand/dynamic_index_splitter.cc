@@ -9,7 +9,8 @@ int FirstStart(const Instruction& slice) { return slice.opcode() == Opcode::kDyn
 }  // namespace
 
 bool DynamicIndexSplitter::Matches(const Instruction& instruction) const {
-  // The starts of buffers are scalars already, and what is written into one does not take its place.
+  // The starts of buffers are scalars already, and what is written into one does not
+  // take its place.
   if (!instruction.shape().IsArray()) return false;
   if (instruction.shape().rank() == 0) return true;
   const int first = FirstStart(instruction);

@@ -5,7 +5,8 @@
 //   dynamic-slice(f32[] x)                  =>   x
 //   dynamic-update-slice(f32[] x, f32[] u)  =>   u
 //
-// Requires: nothing.  Ensures: outside fusion bodies, both opcodes have one scalar for each dimension, and there is one.
+// Requires: nothing.  Ensures: outside fusion bodies, both opcodes have one scalar for each
+// dimension, and there is one.
 #pragma once
 
 #include "passes/expander.h"

@@ -4,12 +4,15 @@
 //       =>   for (i = 0; i < number of index vectors; ++i) rows[i] = dynamic-slice(x, start i)
 //            g = transpose(reshape(rows))
 //
-// A gather whose slices are the whole operand becomes a broadcast. Starts are clamped by dynamic-slice as gather clamps them.
+// A gather whose slices are the whole operand becomes a broadcast. Starts are clamped by
+// dynamic-slice as gather clamps them.
 //
-// `simple`: only gathers of one slice (after `simplify-while-loops` no loop is left) and those of the whole operand.
+// `simple`: only gathers of one slice (after `simplify-while-loops` no loop is left) and those of
+// the whole operand.
 //
 // Requires: nothing.  Ensures: without `simple`, no gather is left outside fusion bodies.
-// Leaves alone: dynamic shapes and gathers without elements; more than 2^31 - 1 index vectors are an error.
+// Leaves alone: dynamic shapes and gathers without elements; more than 2^31 - 1 index
+// vectors are an error.
 #pragma once
 
 #include "passes/expander.h"

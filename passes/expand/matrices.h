@@ -1,4 +1,5 @@
-// Arrays of two or more dimensions as batches of matrices: the last two dimensions are rows and columns.
+// Arrays of two or more dimensions as batches of matrices: the last two dimensions are
+// rows and columns.
 #pragma once
 
 #include "lib/ir/builder.h"
@@ -38,7 +39,8 @@ Instruction* MatrixProductTransposed(Builder& builder, Instruction* x, Instructi
 // One number for each matrix, [batch…, 1, 1], in the sizes of `like`.
 Instruction* SpreadOverMatrix(Builder& builder, Instruction* number, const Instruction* like);
 
-// pred of the sizes of `x`: where the number of the row and that of the column, in this order, compare as said.
+// pred of the sizes of `x`: where the number of the row and that of the column, in this order,
+// compare as said.
 Instruction* CompareRowAndColumn(Builder& builder, const Instruction* x,
                                  ComparisonDirection direction);
 

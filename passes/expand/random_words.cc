@@ -106,7 +106,8 @@ Instruction* Numbers(Builder& b, int64_t count) {
   return b.Iota(Shape::Array(ElementType::kU64, std::vector<int64_t>{count}), 0);
 }
 
-// The words of arrays of one dimension in turn: a0, b0, …, a1, b1, …; the first `count`, in sizes `dims`.
+// The words of arrays of one dimension in turn: a0, b0, …, a1, b1, …; the first `count`,
+// in sizes `dims`.
 Instruction* Interleave(Builder& b, const std::vector<Instruction*>& arrays, int64_t count,
                         absl::Span<const int64_t> dims) {
   const int64_t length = arrays[0]->shape().dim(0);

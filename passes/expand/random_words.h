@@ -1,5 +1,5 @@
-// The counter-based generators of random bits as HLO: the same words, bit for bit, as the interpreter's (lib/eval/random_bits.h, where
-// their layout is described).
+// The counter-based generators of random bits as HLO: the same words, bit for bit, as the
+// interpreter's (lib/eval/random_bits.h, where their layout is described).
 #pragma once
 
 #include <utility>
@@ -14,16 +14,19 @@ struct CounterWords {
   Instruction* high = nullptr;
 };
 
-// Words in the sizes of `shape`, u64 for element types of 64 bits and else u32, and the counter after them. `key` is a u64 scalar.
+// Words in the sizes of `shape`, u64 for element types of 64 bits and else u32, and the counter
+// after them. `key` is a u64 scalar.
 std::pair<Instruction*, CounterWords> PhiloxWords(Builder& builder, Instruction* key,
                                                   CounterWords counter, Shape shape);
 // The same with a counter of 64 bits, a u64 scalar.
 std::pair<Instruction*, Instruction*> ThreeFryWords(Builder& builder, Instruction* key,
                                                     Instruction* counter, Shape shape);
 
-// `dims` with half the size, rounded up, of the dimension along which pairs lie (PairDimension of lib/eval/random_bits.h). Not for scalars.
+// `dims` with half the size, rounded up, of the dimension along which pairs lie (PairDimension of
+// lib/eval/random_bits.h). Not for scalars.
 std::vector<int64_t> HalvedSizes(absl::Span<const int64_t> dims);
-// Two arrays of halved sizes, whose elements alternate along the halved dimension, as one of sizes `dims`.
+// Two arrays of halved sizes, whose elements alternate along the halved dimension, as one
+// of sizes `dims`.
 Instruction* AlternateHalves(Builder& builder, Instruction* first, Instruction* second,
                              absl::Span<const int64_t> dims);
 

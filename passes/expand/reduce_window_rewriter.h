@@ -5,11 +5,13 @@
 //          s = cumulative sum of p[:, 15], without the part itself
 //          r = reshape(p + broadcast(s))
 //
-// Parts have `base_length` elements; their sums are accumulated in the same way, so that n elements take about n * base_length steps instead
-// of n^2. Windows from the end, too. Other windows over arrays of one dimension become windows over two, the second of size 1.
+// Parts have `base_length` elements; their sums are accumulated in the same way, so that n elements
+// take about n * base_length steps instead of n^2. Windows from the end, too. Other windows over
+// arrays of one dimension become windows over two, the second of size 1.
 //
-// Requires: nothing.  Ensures: no cumulative reduce-window of one array along more than `base_length` elements, but with computations that
-// are not one commutative operation, with other initial values than those that change nothing, and of dynamic shapes; outside fusion bodies.
+// Requires: nothing.  Ensures: no cumulative reduce-window of one array along more than
+// `base_length` elements, but with computations that are not one commutative operation, with other
+// initial values than those that change nothing, and of dynamic shapes; outside fusion bodies.
 // Floats are added in another order.
 #pragma once
 

@@ -3,13 +3,16 @@
 //   r = (u64[2], u32[4]) rng-bit-generator(s), algorithm=rng_three_fry
 //     =>   r = (u64[2], u32[4]) call(s), to_apply=xla.rng_three_fry_u64_2__u32_4
 //
-// The called computation draws the bits from the key and the counter in the state and returns the counter after them, bit for bit as
-// lib/eval/random_bits.h describes; a philox state of two words is both key and counter.
+// The called computation draws the bits from the key and the counter in the state and returns the
+// counter after them, bit for bit as lib/eval/random_bits.h describes; a philox state of two words
+// is both key and counter.
 //
-// `default_algorithm` (philox, three_fry) stands for rng_default. It is philox as on our platforms and on XLA's; XLA's hlo-opt takes three_fry.
+// `default_algorithm` (philox, three_fry) stands for rng_default. It is philox as on our platforms
+// and on XLA's; XLA's hlo-opt takes three_fry.
 //
-// Requires: nothing.  Ensures: no rng-bit-generator outside fusion bodies, but with states that the algorithm does not take (the error is
-// that of running it), of pred, complex, or six-bit elements, or without a state in the result.
+// Requires: nothing.  Ensures: no rng-bit-generator outside fusion bodies, but with states that the
+// algorithm does not take (the error is that of running it), of pred, complex, or six-bit elements,
+// or without a state in the result.
 #pragma once
 
 #include "passes/expand/outlining_expander.h"

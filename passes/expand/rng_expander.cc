@@ -51,7 +51,8 @@ Instruction* UniformFloats(Builder& b, Instruction* words, ElementType type) {
   return b.Multiply(numbers, b.ConstantLike(numbers, std::ldexp(1.0, -fraction)));
 }
 
-// a + word mod (b - a). The remainder is added in two halves: each of them is in the range of a signed type.
+// a + word mod (b - a). The remainder is added in two halves: each of them is in the range
+// of a signed type.
 Instruction* UniformIntegers(Builder& b, Instruction* words, Instruction* low, Instruction* high) {
   const ElementType type = low->shape().element_type();
   const ElementType unsigned_type = words->shape().element_type();

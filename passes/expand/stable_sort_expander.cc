@@ -18,7 +18,8 @@ int PositionOperand(const Instruction& sort) {
   return -1;
 }
 
-// Lets `comparator` decide by parameters 2 * position and 2 * position + 1 where it gives the same for both orders of its arguments.
+// Lets `comparator` decide by parameters 2 * position and 2 * position + 1 where it gives the same
+// for both orders of its arguments.
 absl::Status BreakTies(Computation* comparator, int position) {
   Builder b(comparator);
   absl::flat_hash_map<const Instruction*, Instruction*> mirrored;

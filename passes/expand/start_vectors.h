@@ -21,7 +21,8 @@ struct StartVectors {
   Instruction* Canonical(Builder& builder, Instruction* indices) const;
   // The same in a type that can hold every size: s32 for narrower ones.
   Instruction* WideCanonical(Builder& builder, Instruction* indices) const;
-  // Where the slice of vector `i` of canonical `indices` starts: one number per dimension of the operand; null for scalars.
+  // Where the slice of vector `i` of canonical `indices` starts: one number per dimension of the
+  // operand; null for scalars.
   Instruction* Start(Builder& builder, Instruction* indices, Instruction* i) const;
 };
 

@@ -10,8 +10,8 @@
 namespace hlo {
 namespace {
 
-// The parameter that `x` orders as floats are ordered, -1 if it is something else: the parameter itself, or its bits with those of negative
-// values flipped.
+// The parameter that `x` orders as floats are ordered, -1 if it is something else: the parameter
+// itself, or its bits with those of negative values flipped.
 int64_t OrderedParameter(const Instruction* x) {
   const auto parameter = [](const Instruction* value) -> int64_t {
     while (value->opcode() == Opcode::kConvert && IsFloat(value->shape().element_type()) &&

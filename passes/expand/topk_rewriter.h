@@ -8,16 +8,18 @@
 //
 // (Older releases of XLA do not write the backend config.)
 //
-// The sort has one operand, or a second one that is an s32 iota along the sorted dimension (or the broadcast of one); its comparator is
-// "greater than" on the first two parameters, taken as they are, as integers in the order of floats (bitcast-convert with the bits of
-// negative values flipped), or chosen by a constant predicate. Every reader is a slice of stride 1 of the first k along the sorted dimension and
-// of everything along the others, with the same k. A sort along the first dimension goes through transposes, more than two dimensions
-// through reshapes.
+// The sort has one operand, or a second one that is an s32 iota along the sorted dimension (or the
+// broadcast of one); its comparator is "greater than" on the first two parameters, taken as they
+// are, as integers in the order of floats (bitcast-convert with the bits of negative values
+// flipped), or chosen by a constant predicate. Every reader is a slice of stride 1 of the first k
+// along the sorted dimension and of everything along the others, with the same k. A sort along the
+// first dimension goes through transposes, more than two dimensions through reshapes.
 //
-// Options: `types` lists the element types for which it is done, separated by `;`; `min_size` is the least size of the sorted dimension.
+// Options: `types` lists the element types for which it is done, separated by `;`; `min_size` is
+// the least size of the sorted dimension.
 //
-// Requires: nothing.  Leaves alone: slices that do not start at 0, sorts along inner dimensions, other comparators. What is unused
-// then is left to `dce`.
+// Requires: nothing.  Leaves alone: slices that do not start at 0, sorts along inner dimensions,
+// other comparators. What is unused then is left to `dce`.
 #pragma once
 
 #include "passes/pass.h"

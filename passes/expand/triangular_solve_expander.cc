@@ -51,9 +51,10 @@ Instruction* DiagonalBlocks(Builder& b, Instruction* a, int64_t size) {
   return blocks.size() == 1 ? blocks[0] : b.Concatenate(blocks, rank - 2);
 }
 
-// The inverses of lower triangular matrices. With a = u · diag(d), u of unit diagonal, inverse(a) = inverse(u) / d by rows, and row i of
-// the inverse of u is e_i - u[i, :i] · inverse[:i]. A loop cannot take a part of a row, so the rows that are not known yet hold the
-// negative identity: -(u[i] · rows) is row i.
+// The inverses of lower triangular matrices. With a = u · diag(d), u of unit diagonal, inverse(a) =
+// inverse(u) / d by rows, and row i of the inverse of u is e_i - u[i, :i] · inverse[:i]. A loop
+// cannot take a part of a row, so the rows that are not known yet hold the negative identity:
+// -(u[i] · rows) is row i.
 absl::StatusOr<Instruction*> InvertLower(Builder& b, Instruction* blocks,
                                          const Instruction* origin) {
   const ElementType type = blocks->shape().element_type();

@@ -2,14 +2,15 @@
 //
 //   x = triangular-solve(a, b), left_side=true, lower=true     =>   x = call(a, b), to_apply=xla.triangular_solve_…
 //
-// Every case becomes "lower triangular, from the left" first, by transposing, conjugating and reversing. Then, with blocks of
-// `block_size` rows:
+// Every case becomes "lower triangular, from the left" first, by transposing, conjugating and
+// reversing. Then, with blocks of `block_size` rows:
 //
-//   inv_j = inverse of the j-th block on the diagonal      // all blocks at once, row by row in a loop
+//   inv_j = inverse of the j-th block on the diagonal      // all blocks at once, row
+//                                                          by row in a loop
 //   x_j = inv_j · (b_j - a[j, :j] · x[:j])                 // block by block, unrolled
 //
-// Small systems in large batches (a smaller than block_size / 4, more than block_size / 16 of them) are solved row by row without a loop; of
-// 1x1 matrices, x = b / a.
+// Small systems in large batches (a smaller than block_size / 4, more than block_size / 16 of them)
+// are solved row by row without a loop; of 1x1 matrices, x = b / a.
 //
 // Requires: nothing.  Ensures: no triangular-solve outside fusion bodies, but on dynamic shapes.
 // Rounding differs from that of substitution. Products are of the highest precision.

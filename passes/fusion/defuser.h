@@ -4,12 +4,12 @@
 //   r = f32[4] fusion(x), kind=kLoop, calls=f      =>   n = f32[4] negate(x)
 //                                                       r = f32[4] exponential(n)
 //
-// Fusions of several outputs leave a tuple, which `tuple-simplifier` removes. The root takes over the
-// control edges of the fusion. With `target`, the name of a platform, fusions that its kernels take
-// (fusion_target.h) stay, once fusions inside them are gone.
+// Fusions of several outputs leave a tuple, which `tuple-simplifier` removes. The root takes over
+// the control edges of the fusion. With `target`, the name of a platform, fusions that its kernels
+// take (fusion_target.h) stay, once fusions inside them are gone.
 //
-// Requires: nothing.  Ensures: no fusion is left, or none that `target` does not take; no computation
-// that only fusions called.
+// Requires: nothing.  Ensures: no fusion is left, or none that `target` does not take; no
+// computation that only fusions called.
 #pragma once
 
 #include "passes/pass.h"

@@ -1,5 +1,5 @@
-// Making, growing, merging and undoing fusions. Whether a fusion is possible, good for anything, or one
-// that a platform has a kernel for (fusion_target.h), is for the caller to know.
+// Making, growing, merging and undoing fusions. Whether a fusion is possible, good for anything, or
+// one that a platform has a kernel for (fusion_target.h), is for the caller to know.
 #pragma once
 
 #include <functional>
@@ -37,13 +37,14 @@ Instruction* Fuse(absl::Span<Instruction* const> members, const FuseOptions& opt
 //   r = fusion(e), calls={ p0, negate(p0) }    =>    r = fusion(x), calls={ p0, negate(exponential(p0)) }
 Instruction* Absorb(Instruction* producer, Instruction* fusion);
 
-// `fusion` yields what `x` does, too, after its own outputs; `x`, another fusion or an instruction of
-// one result, is gone. Neither needs the other, and tuples that they yield are read element by element.
+// `fusion` yields what `x` does, too, after its own outputs; `x`, another fusion or an
+// instruction of one result, is gone. Neither needs the other, and tuples that they yield are
+// read element by element.
 void MergeOutputs(Instruction* fusion, Instruction* x);
 
 // Puts the fused instructions in the place of `fusion`; the value that replaced it, a tuple for
-// several outputs. The computation stays, for others that may call it. With `inlined` the schedule is
-// left to the caller (ReplaceInSchedule in call_inliner.h).
+// several outputs. The computation stays, for others that may call it. With `inlined` the schedule
+// is left to the caller (ReplaceInSchedule in call_inliner.h).
 Instruction* Unfuse(Instruction* fusion, InlinedInstructions* inlined = nullptr);
 
 // The values that a fusion yields, one or several.

@@ -1,4 +1,5 @@
-// What a fusion of loops costs: is a value expensive to compute again, and is each of its elements read once?
+// What a fusion of loops costs: is a value expensive to compute again, and is each of its
+// elements read once?
 #pragma once
 
 #include "lib/ir/module.h"

@@ -1,5 +1,6 @@
-// What the kernels of a platform take, as data: fusion passes ask it what to build, `defuser` what to
-// take apart, and the back end relies on the answer: a fusion that it meets and does not take is a bug.
+// What the kernels of a platform take, as data: fusion passes ask it what to build, `defuser`
+// what to take apart, and the back end relies on the answer: a fusion that it meets and does
+// not take is a bug.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,9 @@ std::span<const FusionTarget> AllFusionTargets();
 const FusionTarget* FindFusionTarget(std::string_view name);
 absl::StatusOr<const FusionTarget*> GetFusionTarget(std::string_view name);
 
-// Whether the kernels of `target` compute `fusion` as it is: they know each instruction in its place
-// (kernel_support.h), its outputs can be computed together, and no reduction in it more than once.
+// Whether the kernels of `target` compute `fusion` as it is: they know each instruction in
+// its place (kernel_support.h), its outputs can be computed together, and no reduction in
+// it more than once.
 Decision Takes(const FusionTarget& target, const Instruction& fusion);
 
 // Dots, scaled dots, convolutions.

@@ -1,8 +1,8 @@
 // How often a loop fusion computes elements of its operands.
 //
-// An emitter keeps what it has computed for an index. An instruction that passes its own index on to
-// an operand (the same shape, or a transpose) asks for nothing new; any other, such as a slice, makes
-// an index of its own for each one that it is asked for:
+// An emitter keeps what it has computed for an index. An instruction that passes its own index on
+// to an operand (the same shape, or a transpose) asks for nothing new; any other, such as a slice,
+// makes an index of its own for each one that it is asked for:
 //
 //   fusion { s = slice(x)   t = slice(x)   r = add(s, t) }     x: 2     s, t: 1
 //
@@ -21,8 +21,8 @@ class IndexEvaluation {
 
   // For how many indices the fusion computes an element of its operand `producer`.
   int64_t IndicesOf(const Instruction& producer) const;
-  // Whether `producer` would be repeated too often inside: more than 15 times; more than once when it
-  // makes an emitter forget what it has computed. Broadcasts cost nothing.
+  // Whether `producer` would be repeated too often inside: more than 15 times; more than once when
+  // it makes an emitter forget what it has computed. Broadcasts cost nothing.
   bool IsTooOften(const Instruction& producer) const;
   // The fusion has taken in its operand `producer`, as `inside`.
   void TakenIn(const Instruction& producer, const Instruction& inside);

@@ -334,8 +334,8 @@ class Fuser {
     return true;
   }
 
-  // Whether `instruction` reads the array that the root updates: a kernel that does not only write to
-  // it cannot update it in place, and the copy may be far larger than what is written.
+  // Whether `instruction` reads the array that the root updates: a kernel that does not only write
+  // to it cannot update it in place, and the copy may be far larger than what is written.
   static bool ReadsUpdated(const Instruction& instruction, const Instruction& root) {
     if (root.opcode() != Opcode::kDynamicUpdateSlice && root.opcode() != Opcode::kScatter)
       return false;
@@ -392,37 +392,32 @@ class Fuser {
                        const Group& group) const {
     const bool small =
         instruction.shape().IsArray() && instruction.shape().byte_size() <= kSmallBytes / 8;
-    switch (user.opcode()) {
-      case Opcode::kBroadcast:
-        if (instruction.shape().element_count() == 1 && instruction.opcode() != Opcode::kReduce)
-          return true;
-        if (BroadcastsRows(user)) return true;
-        return instruction.opcode() != Opcode::kReduce && !IsExpensive(instruction) && small;
-      case Opcode::kBitcast:
-      case Opcode::kReshape:
-        // What matters is who reads the reshaped value.
-        return &user == group.root ||
-               std::all_of(user.uses().begin(), user.uses().end(), [&](const Use& use) {
-                 return UseAllowsFusion(instruction, *use.user, use.operand_index, group);
-               });
-      case Opcode::kTranspose:
-        return !MovesMinorDimension(user) || (small && !IsExpensive(instruction)) ||
-               user.is_root() || group.root == &user;
-      case Opcode::kGather:
-        // Indices are read once per slice; the operand only where it is gathered.
-        return instruction.opcode() != Opcode::kReduce &&
-               (operand_index == 1 || !IsExpensive(instruction));
-      case Opcode::kDynamicUpdateSlice:
-        return operand_index != 0 && instruction.opcode() != Opcode::kReduce;
-      case Opcode::kReduce:
-        // Init values are scalars; inputs are read once.
-        return instruction.opcode() != Opcode::kReduce;
-      case Opcode::kConcatenate:
-      case Opcode::kPad:
-      case Opcode::kDynamicSlice:
-      case Opcode::kSlice:
-      case Opcode::kReverse: return instruction.opcode() != Opcode::kReduce;
-      default: break;
+    // These read elements once, but not where a reduction has just made them.
+    constexpr OpcodeSet kNotOfReductions = {
+        Opcode::kReduce,  Opcode::kConcatenate,  Opcode::kPad,    Opcode::kSlice,
+        Opcode::kReverse, Opcode::kDynamicSlice, Opcode::kGather, Opcode::kDynamicUpdateSlice};
+    const Opcode reader = user.opcode();
+    const bool reduces = instruction.opcode() == Opcode::kReduce;
+    if (reader == Opcode::kBroadcast) {
+      if (instruction.shape().element_count() == 1 && !reduces) return true;
+      return BroadcastsRows(user) || (!reduces && !IsExpensive(instruction) && small);
+    }
+    if (reader == Opcode::kBitcast || reader == Opcode::kReshape) {
+      // What matters is who reads the reshaped value.
+      return &user == group.root ||
+             std::all_of(user.uses().begin(), user.uses().end(), [&](const Use& use) {
+               return UseAllowsFusion(instruction, *use.user, use.operand_index, group);
+             });
+    }
+    if (reader == Opcode::kTranspose) {
+      return !MovesMinorDimension(user) || (small && !IsExpensive(instruction)) || user.is_root() ||
+             group.root == &user;
+    }
+    if (kNotOfReductions.Has(reader)) {
+      if (reduces) return false;
+      // Indices are read once per slice; the operand only where it is gathered.
+      if (reader == Opcode::kGather) return operand_index == 1 || !IsExpensive(instruction);
+      return reader != Opcode::kDynamicUpdateSlice || operand_index != 0;
     }
     if (instruction.opcode() == Opcode::kTranspose && MovesMinorDimension(instruction)) {
       return instruction.shape().byte_size() <= kSmallBytes;

@@ -1,5 +1,5 @@
-// Groups instructions into `fusion` instructions that become one kernel each, of the platform that the
-// name of the pass says: cpu-fusion, gpu-fusion.
+// Groups instructions into `fusion` instructions that become one kernel each, of the platform that
+// the name of the pass says: cpu-fusion, gpu-fusion.
 //
 //   e = f32[n] exponential(x)
 //   y = f32[n] multiply(e, s)        =>   y = f32[n] fusion(x, s), kind=kLoop, calls={ … }
@@ -7,15 +7,16 @@
 // An instruction joins the kernel of its users when all of them are in one kernel, so nothing is
 // computed twice and no cycle can arise. An elementwise one that several elementwise kernels of its
 // shape read, or one and something else, joins them all, as one kernel of several outputs, unless
-// that kernel would need its own results (cpu). So do reductions of one array over the same dimensions
-// to more than one element. Broadcasts, iotas, slices and scalar constants are copied
+// that kernel would need its own results (cpu). So do reductions of one array over the same
+// dimensions to more than one element. Broadcasts, iotas, slices and scalar constants are copied
 // into every kernel that reads them. A reduction is the root of its kernel (its inputs are fused
-// into it), or stands inside one whose rows are what it reduces (cpu): softmax and normalisations are
-// one kernel. Left alone: what no kernel computes (kernel_support.h), transposes of large arrays (a
-// kernel of their own moves them through registers), anything with a side effect or control edges.
+// into it), or stands inside one whose rows are what it reduces (cpu): softmax and
+// normalisations are one kernel. Left alone: what no kernel computes (kernel_support.h),
+// transposes of large arrays (a kernel of their own moves them through registers), anything with
+// a side effect or control edges.
 //
-// Requires: calls inlined. Ensures: parameters of fusions are arrays; the platform takes the fusions
-// that were made (fusion_target.h).
+// Requires: calls inlined. Ensures: parameters of fusions are arrays; the platform takes the
+// fusions that were made (fusion_target.h).
 #pragma once
 
 #include "passes/fusion/fusion_target.h"

@@ -1,6 +1,6 @@
-// What kernels can compute: cheap questions about one instruction, the same for all code generators.
-// What a fusion may be is for the target to say (fusion_target.h), whether a group of instructions
-// makes a good kernel for the fusion pass.
+// What kernels can compute: cheap questions about one instruction, the same for all code
+// generators. What a fusion may be is for the target to say (fusion_target.h), whether a group of
+// instructions makes a good kernel for the fusion pass.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,8 @@ struct Loop {
   int64_t size = 1;
 };
 
-// The digits of a loop's variable between `low` and `high`: (variable floordiv low) mod (high / low).
+// The digits of a loop's variable between `low` and `high`: (variable floordiv low)
+// mod (high / low).
 struct Part {
   int loop = 0;
   int64_t low = 1;

@@ -4,11 +4,12 @@
 //   s = f32[m] reduce(e, zero)             =>     e = get-tuple-element(t), index=0
 //   q = f32[m] fusion(e), kind=kInput             s = get-tuple-element(t), index=1   …
 //
-// The array is read once, or not at all where it is made. Reductions belong together when they reduce
-// the same dimensions of arrays of the same dimensions, and none of them needs another's result.
+// The array is read once, or not at all where it is made. Reductions belong together when they
+// reduce the same dimensions of arrays of the same dimensions, and none of them needs
+// another's result.
 // Requires: reductions are the roots of their kernels (gpu-fusion). Ensures: joint
-// fusions have a tuple for root. Left alone: reductions of few elements, which have a thread for each
-// result; those of several operands; control edges.
+// fusions have a tuple for root. Left alone: reductions of few elements, which have a thread for
+// each result; those of several operands; control edges.
 #pragma once
 
 #include "passes/pass.h"

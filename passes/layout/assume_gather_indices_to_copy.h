@@ -4,7 +4,8 @@
 //
 // The same for the target `GatherScatterIndicesBitpacked`. An optional part of `despecializer`.
 //
-// Requires: nothing.  Ensures: no custom call of these targets with one operand of its own shape is left.
+// Requires: nothing.  Ensures: no custom call of these targets with one operand of its
+// own shape is left.
 #pragma once
 
 #include "passes/rewrite.h"

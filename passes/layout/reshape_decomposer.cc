@@ -18,8 +18,8 @@ Shape InRowMajor(Shape shape) {
   return shape.WithLayout(WithOrder(shape.layout(), Layout::RowMajor(shape.rank()).minor_to_major));
 }
 
-// `to` with a layout in which it is a bitcast of `from`, if there is one: groups of dimensions that are reshaped into each other stand in
-// the order of `from`, each of them in row-major order.
+// `to` with a layout in which it is a bitcast of `from`, if there is one: groups of dimensions that
+// are reshaped into each other stand in the order of `from`, each of them in row-major order.
 std::optional<Shape> AlignedWith(Shape from, Shape to) {
   const auto factors = CommonFactors(from.dims(), to.dims());
   std::vector<size_t> group_of(from.dims().size());

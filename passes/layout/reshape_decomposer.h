@@ -3,11 +3,12 @@
 //   r = f32[24]{0} reshape(f32[4,6]{0,1} x)     =>   c = f32[4,6]{1,0} copy(x)
 //                                                    r = f32[24]{0} bitcast(c)
 //
-// A reshape that moves nothing becomes a bitcast. Else the operand is copied to a layout of which the result is a bitcast; where there is
-// none, a bitcast of the operand is copied; where there is none either, both are copied, by way of row-major order.
+// A reshape that moves nothing becomes a bitcast. Else the operand is copied to a layout of which
+// the result is a bitcast; where there is none, a bitcast of the operand is copied; where there is
+// none either, both are copied, by way of row-major order.
 //
-// Requires: layouts.  Ensures: no reshape outside fusion bodies, but without layouts, with tiles or splits, between memory spaces, or of
-// dynamic shapes.
+// Requires: layouts.  Ensures: no reshape outside fusion bodies, but without layouts, with tiles or
+// splits, between memory spaces, or of dynamic shapes.
 #pragma once
 
 #include "passes/expander.h"

@@ -3,9 +3,11 @@
 //   r = bf16[4] all-reduce(x), to_apply=add      =>   w = f32[4] all-reduce(f32[4] convert(x)), to_apply=add_promoted
 //                                                     r = bf16[4] convert(w)
 //
-// So for all-reduce and reduce-scatter of an array. `types` lists pairs `from:to`, separated by `;`.
+// So for all-reduce and reduce-scatter of an array. `types` lists pairs `from:to`,
+// separated by `;`.
 //
-// Requires: nothing.  Leaves alone: combiners that are not one operation on both parameters, several arrays at once, fusion bodies.
+// Requires: nothing.  Leaves alone: combiners that are not one operation on both parameters,
+// several arrays at once, fusion bodies.
 #pragma once
 
 #include "passes/expander.h"

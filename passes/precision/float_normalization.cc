@@ -130,7 +130,8 @@ class Normalizer {
     return builder.Tuple(elements);
   }
 
-  // Gives `value` the wide shape; who reads it gets it narrowed again, but for conversions to the wide type, which read it as it is.
+  // Gives `value` the wide shape; who reads it gets it narrowed again, but for conversions to the
+  // wide type, which read it as it is.
   absl::Status Widen(Instruction* value) {
     Computation& computation = *value->parent();
     const Shape narrow = value->shape();

@@ -1,4 +1,5 @@
-// Gives dots and convolutions whose result is wider than their operands operands of the result's type.
+// Gives dots and convolutions whose result is wider than their operands operands of
+// the result's type.
 //
 //   d = s32[4,3] dot(s8[4,5] x, s8[5,3] y)      =>   d = s32[4,3] dot(s32[4,5] convert(x), s32[5,3] convert(y))
 //
@@ -6,7 +7,8 @@
 //
 // (XLA:CPU leaves dots alone that its library computes; ours knows of none.)
 //
-// Requires: nothing.  Leaves alone: results that are not wider than what the operands give (`result_caster` is for those), fusion bodies.
+// Requires: nothing.  Leaves alone: results that are not wider than what the operands give
+// (`result_caster` is for those), fusion bodies.
 #pragma once
 
 #include "passes/expander.h"

@@ -1,4 +1,5 @@
-// Lets dots and convolutions whose result is narrower than what their operands give compute in the wider type.
+// Lets dots and convolutions whose result is narrower than what their operands give compute
+// in the wider type.
 //
 //   d = bf16[4,3] dot(f32[4,5] x, f32[5,3] y)      =>   d = bf16[4,3] convert(f32[4,3] dot(x, y))
 //
@@ -8,8 +9,8 @@
 //
 // With `other_kinds_only` these are the only ones.
 //
-// Requires: nothing.  Ensures: outside fusion bodies, no result has fewer bits than its operands, if all are of one kind (float, signed,
-// unsigned). Floats are rounded twice then.
+// Requires: nothing.  Ensures: outside fusion bodies, no result has fewer bits than its operands,
+// if all are of one kind (float, signed, unsigned). Floats are rounded twice then.
 #pragma once
 
 #include "passes/expander.h"

@@ -5,15 +5,17 @@
 //
 // `algorithm`:
 //   list       of what is ready, what frees most bytes, then what has most users
-//   dfs        depth first from the root; of operands first that with most further users above it, then that with most bytes above it, then
-//              by name
+//   dfs        depth first from the root; of operands first that with most further users above it,
+//              then that with most bytes above it, then by name
 //   postorder  the order of text
 //   bfs        what becomes ready first runs first: much may run at the same time
 //   default    the one of list, dfs and postorder with the smallest peak
-// The peak counts the bytes of values that somebody still reads, and that of called computations; parameters, constants and what only gives
-// another name to a value count nothing. Buffers that are shared are not known here.
+// The peak counts the bytes of values that somebody still reads, and that of called computations;
+// parameters, constants and what only gives another name to a value count nothing. Buffers that are
+// shared are not known here.
 //
-// Requires: nothing.  Ensures: the module is scheduled.  The answer "changed" is about the schedule.
+// Requires: nothing.  Ensures: the module is scheduled.  The answer "changed" is about
+// the schedule.
 #pragma once
 
 #include "lib/ir/dense_map.h"

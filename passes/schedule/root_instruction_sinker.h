@@ -6,7 +6,8 @@
 //
 // A tuple is taken apart and built again at the end.
 //
-// Without a schedule nothing happens; a remark says so.  Ensures: roots stand last, except where a root is neither array nor tuple.
+// Without a schedule nothing happens; a remark says so.  Ensures: roots stand last, except where a
+// root is neither array nor tuple.
 // Leaves alone: computations whose root stands last already; fusion bodies.
 #pragma once
 

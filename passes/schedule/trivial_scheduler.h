@@ -2,8 +2,9 @@
 //
 //   HloModule m      =>   HloModule m, is_scheduled=true
 //
-// Requires: nothing.  Ensures: the module is scheduled; each computation that is not a fusion body runs in post-order.
-// An earlier schedule is replaced. The answer "changed" is about the schedule: running it twice changes nothing.
+// Requires: nothing.  Ensures: the module is scheduled; each computation that is not a fusion body
+// runs in post-order. An earlier schedule is replaced. The answer "changed" is about the schedule:
+// running it twice changes nothing.
 #pragma once
 
 #include "passes/pass.h"

@@ -2,11 +2,12 @@
 //
 //   y = f32[4] custom-call(x), custom_call_target="Sharding"     =>     y = x
 //
-// What they say was for partitioners and schedulers; an attribute `custom_call_has_side_effect=true`
-// only kept them until these had read it. The targets: lib/eval/custom_calls.h.
+// What they say was for partitioners and schedulers; an attribute
+// `custom_call_has_side_effect=true` only kept them until these had read it. The targets:
+// lib/eval/custom_calls.h.
 //
-// Requires: nothing that is still to come reads the annotations.  Ensures: no such custom call of the
-// shape of its first operand is left.
+// Requires: nothing that is still to come reads the annotations.  Ensures: no such custom call of
+// the shape of its first operand is left.
 #pragma once
 
 #include "passes/rewrite.h"

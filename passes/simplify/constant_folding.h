@@ -8,8 +8,8 @@
 // them must be a constant. Arguments that are the same constant at every call of a computation are
 // first copied into it.
 //
-// Large independent values are evaluated on the threads of the context, before they are put in place
-// in order.
+// Large independent values are evaluated on the threads of the context, before they are put
+// in place in order.
 //
 // Values are those of lib/eval, bit for bit. The constant has the shape of the instruction with its
 // layout.

@@ -4,16 +4,17 @@
 //   b = f32[4] add(y, x)      =>   uses of b become uses of a
 //
 // Equal: same opcode, shape (layouts only with `layout_sensitive`), attributes, result accuracy,
-// sharding, and backend config; called computations that are the same graph, with the same shardings
-// (which XLA's pass overlooks in there); the same operands, in either order where the opcode
-// commutes. Equal iotas count as the same operand. Equal constants are merged first, by their bits;
-// repeated outputs of fusions are read from their first occurrence (`dce` drops the rest); operands
-// of one instruction that are equal iotas become one.
+// sharding, and backend config; called computations that are the same graph, with the same
+// shardings (which XLA's pass overlooks in there); the same operands, in either order where the
+// opcode commutes. Equal iotas count as the same operand. Equal constants are merged first, by
+// their bits; repeated outputs of fusions are read from their first occurrence (`dce` drops the
+// rest); operands of one instruction that are equal iotas become one.
 //
 // Requires: nothing.  Ensures: per computation, no two instructions with operands are equal.
-// Leaves alone: side effects (rng among them), instructions with control edges (unless `ignore_control_dependencies`) or marked
-// `MUST_FUSE`, constants whose value was elided, instructions without operands except constants, partition-id and replica-id.
-// Near-linear: candidates meet in a hash table.
+// Leaves alone: side effects (rng among them), instructions with control edges (unless
+// `ignore_control_dependencies`) or marked `MUST_FUSE`, constants whose value was elided,
+// instructions without operands except constants, partition-id and replica-id. Near-linear:
+// candidates meet in a hash table.
 #pragma once
 
 #include "passes/computation_pass.h"

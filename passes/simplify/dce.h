@@ -4,11 +4,13 @@
 //   f = (f32[4], f32[4]) fusion(x), calls={ tuple(negate(p), exponential(p)) }
 //   g = f32[4] get-tuple-element(f), index=1               =>   g = f32[4] fusion(x), calls={ exponential(p) }
 //
-// Requires: nothing.  Ensures: every instruction is used, a root, a parameter, ordered by a control edge, or has a side effect;
-// fusion bodies have no unused parameter; every computation is reached from the entry.
-// Leaves alone: side effects (also inside called computations); instructions with control edges; custom calls `Sharding` whose operand
-// would lose its annotation; parameters of computations that are not fusion bodies (but see `use_call_analysis`); whiles with the frontend
-// attribute `xla_disable_while_loop_dce`.
+// Requires: nothing.  Ensures: every instruction is used, a root, a parameter, ordered by a
+// control edge, or has a side effect; fusion bodies have no unused parameter; every computation is
+// reached from the entry.
+// Leaves alone: side effects (also inside called computations); instructions with control edges;
+// custom calls `Sharding` whose operand would lose its annotation; parameters of computations that
+// are not fusion bodies (but see `use_call_analysis`); whiles with the frontend attribute
+// `xla_disable_while_loop_dce`.
 #pragma once
 
 #include "passes/pass.h"

@@ -1,4 +1,5 @@
-// Simplifies what programs compute from sizes of dimensions: scalars that are put into vectors and taken out again.
+// Simplifies what programs compute from sizes of dimensions: scalars that are put into vectors and
+// taken out again.
 //
 //   v = s32[3] concatenate(reshape(a), reshape(b), reshape(c))
 //   s = s32[] reshape(slice(v), slice={[1:2]})                     =>   s = b

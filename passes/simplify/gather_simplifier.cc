@@ -50,7 +50,8 @@ absl::StatusOr<Instruction*> GatherSimplifier::Expand(Instruction* gather, Rewri
   simple.index_vector_dim = 1;
   Instruction* slices = rewriter.Op(Opcode::kGather, {gather->operand(0), indices},
                                     AttrsPtr::Make(std::move(simple)));
-  // Without the dimensions that are collapsed; with those of the indices; in the order of the result.
+  // Without the dimensions that are collapsed; with those of the indices; in the order
+  // of the result.
   DimVec window;
   for (int64_t dim = 0; dim < rank; ++dim) {
     if (std::find(attrs.collapsed_slice_dims.begin(), attrs.collapsed_slice_dims.end(), dim) ==

@@ -1,4 +1,5 @@
-// Gives gathers one simple form: the indices are [number of slices, size of an index vector], and the result is [number of slices, slice…].
+// Gives gathers one simple form: the indices are [number of slices, size of an index vector], and
+// the result is [number of slices, slice…].
 //
 //   g = f32[3,6] gather(f32[5,6] x, s32[3] i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, …
 //       =>   c = f32[3,1,6] gather(x, s32[3,1] reshape(i)), offset_dims={1,2}, collapsed_slice_dims={}, start_index_map={0}, …
@@ -6,7 +7,8 @@
 //
 // Transposes and reshapes around it are made only where they do something.
 //
-// Requires: nothing.  Ensures: gathers outside fusion bodies, but those below, have that form; a second run changes nothing.
+// Requires: nothing.  Ensures: gathers outside fusion bodies, but those below, have that form; a
+// second run changes nothing.
 // Leaves alone: gathers with batching dimensions, dynamic shapes, gathers without elements.
 #pragma once
 

@@ -3,11 +3,11 @@
 //   w = (s32[], f32[4], f32[4]) while(t), body={ tuple(add(i, 1), negate(x), exponential(y)) }      // only element 1 is read
 //       =>   w = (s32[], f32[4]) while(t'), body={ tuple(add(i, 1), negate(x)) }
 //
-// Elements that are not live (lib/analysis/liveness.h) are first made to pass through; then `simplify-while-loops`,
-// `tuple-simplifier` and `dce` remove them.
+// Elements that are not live (lib/analysis/liveness.h) are first made to pass through; then
+// `simplify-while-loops`, `tuple-simplifier` and `dce` remove them.
 //
-// Requires: nothing.  Ensures: loops carry no element that neither the result of the module nor a side effect depends on, unless the loop
-// is one that `simplify-while-loops` leaves alone.
+// Requires: nothing.  Ensures: loops carry no element that neither the result of the module nor a
+// side effect depends on, unless the loop is one that `simplify-while-loops` leaves alone.
 #pragma once
 
 #include "passes/pass.h"

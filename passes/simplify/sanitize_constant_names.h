@@ -2,10 +2,12 @@
 //
 //   the-constant.1 = f32[] constant(1)      =>   the_constant_1 = f32[] constant(1)
 //
-// `.` and `-` become `_`; a name that another instruction has gets a suffix `_1`, `_2`, …, and it is always the constant that gives way.
+// `.` and `-` become `_`; a name that another instruction has gets a suffix `_1`, `_2`, …, and it
+// is always the constant that gives way.
 //
 // Requires: nothing.  Ensures: no constant has `.` or `-` in its name; names stay unique.
-// The answer "changed" is about names: a module whose constants have such names already is left as it is.
+// The answer "changed" is about names: a module whose constants have such names already
+// is left as it is.
 #pragma once
 
 #include "passes/pass.h"

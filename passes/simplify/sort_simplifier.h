@@ -3,8 +3,10 @@
 //   s = (f32[8], s32[8]) sort(x, y), to_apply={compare(p0, p1)}      s = f32[8] sort(x), to_apply={compare(p0, p1)}
 //   g = f32[8] get-tuple-element(s), index=0                    =>   (uses of g become uses of s)
 //
-// Requires: nothing.  Ensures: of a sort that only get-tuple-elements read, each operand is read or compared.
-// Leaves alone: sorts that are the root, are read as a whole or have control edges. The old comparator stays; `dce` removes it.
+// Requires: nothing.  Ensures: of a sort that only get-tuple-elements read, each operand is
+// read or compared.
+// Leaves alone: sorts that are the root, are read as a whole or have control edges. The old
+// comparator stays; `dce` removes it.
 #pragma once
 
 #include "passes/pass.h"

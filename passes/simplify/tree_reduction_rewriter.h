@@ -7,9 +7,9 @@
 // Sums of floats become more accurate, and rounding differs. One run splits once.
 //
 // Requires: nothing.  Ensures: no reduction of the form below is longer than it was.
-// Leaves alone: reductions of several arrays at once, of dynamic shapes, over no dimension longer than
-// `reduce_window_size`; reductions whose start value would count several times (it is neither known to
-// be the identity of the operation nor is the operation idempotent); fusion bodies.
+// Leaves alone: reductions of several arrays at once, of dynamic shapes, over no dimension longer
+// than `reduce_window_size`; reductions whose start value would count several times (it is neither
+// known to be the identity of the operation nor is the operation idempotent); fusion bodies.
 #pragma once
 
 #include "passes/expander.h"

@@ -5,9 +5,11 @@
 //
 //   t' = tuple(gte(t, 0), gte(t, 1))              =>   uses of t' become uses of t
 //
-// Requires: nothing.  Ensures: no get-tuple-element has a tuple as operand, except where a sharding would get lost.
-// Leaves alone: instructions whose sharding the replacement does not carry; in fusion bodies, elements beside which others are read nowhere
-// else (parameters of fusions must be read); the entry computation with `exclude_entry_computation`.
+// Requires: nothing.  Ensures: no get-tuple-element has a tuple as operand, except where a
+// sharding would get lost.
+// Leaves alone: instructions whose sharding the replacement does not carry; in fusion bodies,
+// elements beside which others are read nowhere else (parameters of fusions must be read); the
+// entry computation with `exclude_entry_computation`.
 #pragma once
 
 #include "passes/rewrite.h"

@@ -1,4 +1,5 @@
-// Renames instructions called `foo` to `bar`: a pass that does the least possible, for tests of the tools.
+// Renames instructions called `foo` to `bar`: a pass that does the least possible, for
+// tests of the tools.
 //
 //   foo = f32[] negate(x)      =>   bar = f32[] negate(x)
 //

@@ -23,9 +23,9 @@ struct BisectResult {
 // Runs `pipeline` on copies of the module that `load` makes, cut off after some pass, and asks
 // `fails` about the result: halving finds the first pass after which it does, then the first of its
 // rewrites. `fails` must not fail on results before some point and fail on all after it; otherwise
-// some point is found at which its answer changes. Each try goes on from the last good module, a copy
-// of which is kept; copies may number new names otherwise, so the place that is found is looked at
-// once more from the start, and looked for without copies if it is not the same.
+// some point is found at which its answer changes. Each try goes on from the last good module, a
+// copy of which is kept; copies may number new names otherwise, so the place that is found is
+// looked at once more from the start, and looked for without copies if it is not the same.
 absl::StatusOr<BisectResult> Bisect(
     const Pipeline& pipeline, const Instrumentation& instrumentation,
     const std::function<absl::StatusOr<std::unique_ptr<Module>>()>& load,

@@ -11,8 +11,9 @@
 
 namespace hlo {
 
-// Prints which pass of `pipeline`, and which of its rewrites, makes `command` fail. The command gets
-// a file in the place of `{}`, or after it. The exit code: a mismatch when no pass is to blame.
+// Prints which pass of `pipeline`, and which of its rewrites, makes `command` fail. The
+// command gets a file in the place of `{}`, or after it. The exit code: a mismatch when no
+// pass is to blame.
 absl::StatusOr<int> BisectCommand(
     const Pipeline& pipeline, const Instrumentation& instrumentation,
     const std::function<absl::StatusOr<std::unique_ptr<Module>>()>& load,

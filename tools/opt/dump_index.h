@@ -1,5 +1,5 @@
-// index.html and index.json of --ir-dump-directory: the passes of each module with their times, what
-// they did to the number of instructions, and the files.
+// index.html and index.json of --ir-dump-directory: the passes of each module with their times,
+// what they did to the number of instructions, and the files.
 #pragma once
 
 #include <string>

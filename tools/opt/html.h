@@ -8,8 +8,9 @@
 
 namespace hlo {
 
-// One part per computation, folded but for the entry; a line per instruction, coloured by kind, with
-// links to operands and called computations. A field searches, a click on a name marks its users.
+// One part per computation, folded but for the entry; a line per instruction, coloured by
+// kind, with links to operands and called computations. A field searches, a click on a name
+// marks its users.
 std::string ToHtml(const Module& module);
 
 // `text` with `&`, `<`, `>` and `"` as HTML writes them.

@@ -18,8 +18,8 @@ absl::StatusOr<RewriteRange> ParseRewriteRange(const std::string& text);
 absl::Status FillInstrumentation(const OptOptions& options, const PrintOptions& print,
                                  Instrumentation& instrumentation);
 
-// Threads, remarks, rules that are left out, limits on rewrites, --trace-rules. The context must stay
-// where it is.
+// Threads, remarks, rules that are left out, limits on rewrites, --trace-rules. The context must
+// stay where it is.
 absl::Status FillContext(const OptOptions& options, PassContext& context);
 
 // A line for each place of a pass that the flags name and that `runs` does not have.

@@ -1,5 +1,5 @@
-// Runs work in a child process, so that a crash, an endless loop or a memory hog is a result and not
-// the end of this program.
+// Runs work in a child process, so that a crash, an endless loop or a memory hog is a result and
+// not the end of this program.
 //
 // The child is the leader of a process group of its own: what it starts ends with it, and ctrl-C on
 // the terminal does not reach it.

@@ -1,5 +1,5 @@
-// Edits of modules that the steps are made of. None of them keeps the meaning of the module: that is
-// the point.
+// Edits of modules that the steps are made of. None of them keeps the meaning of the module:
+// that is the point.
 #pragma once
 
 #include <set>
@@ -39,7 +39,8 @@ Instruction* SubstituteParameter(Instruction* instruction);
 bool SubstituteBody(Instruction* instruction, Computation* callee,
                     const std::vector<Instruction*>& operands);
 
-// Elements of tuples that are made in the same computation are read directly. False: there was none.
+// Elements of tuples that are made in the same computation are read directly. False:
+// there was none.
 bool ForwardTupleElements(Module& module);
 
 }  // namespace hlo

@@ -60,7 +60,8 @@ int64_t PlaceOf(std::string_view name) {
   return is_known ? number : -1;
 }
 
-// The leaf that a member is named after; a number that made the name unique may be left out. -1: none.
+// The leaf that a member is named after; a number that made the name unique may be
+// left out. -1: none.
 int64_t LeafNamed(std::string_view name, const std::vector<ParameterLeaf>& leaves) {
   int64_t similar = -1, similar_count = 0;
   for (size_t i = 0; i < leaves.size(); ++i) {

@@ -16,7 +16,8 @@
 namespace hlo {
 namespace {
 
-// --target= and --xla_cpu_max_isa= of the CPU, as what `cpu_features` takes; XLA's words in lower case.
+// --target= and --xla_cpu_max_isa= of the CPU, as what `cpu_features` takes; XLA's words in
+// lower case.
 struct CpuTarget {
   std::string_view name;
   std::string_view features;

@@ -341,7 +341,8 @@ class Runner {
     progress_.Stage("");
     WriteStdout(verdict.report);
     if (!verdict.ok) exit_code_ = kExitMismatch;
-    // Values that somebody wrote down may be NaN; two platforms that make nothing else show nothing.
+    // Values that somebody wrote down may be NaN; two platforms that make nothing else
+    // show nothing.
     if (verdict.only_nans() && !options_.reference.empty()) {
       WriteStderr(
           "hlo-run: warning: every value is NaN: nothing was compared; other inputs or "

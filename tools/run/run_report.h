@@ -18,7 +18,7 @@ struct RunReport {
   int64_t peak_bytes = 0;
 };
 
-// {"schema":1,"stages_ms":{"parse":…,"passes":…,"codegen":…,"load":…},"compile_ms":…,"run_ms":{…},"iterations":…,…}
+//   {"schema":1,"stages_ms":{"parse":…,"passes":…,"codegen":…,"load":…},"compile_ms":…,"run_ms":{…},"iterations":…,…}
 std::string ToJson(const RunReport& report);
 // A few lines with one number each.
 std::string ToTable(const RunReport& report);

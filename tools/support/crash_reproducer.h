@@ -1,8 +1,8 @@
-// The file that a crash leaves: the text that was read below a line of how to repeat the crash. It is
-// written by the handler of the crash, so everything is made in advance and kept as plain bytes.
+// The file that a crash leaves: the text that was read below a line of how to repeat the crash. It
+// is written by the handler of the crash, so everything is made in advance and kept as plain bytes.
 //
-// A crash of a pass then starts the tool again, in a process of its own, to write the module as it was
-// before this pass, and only this pass to run (hlo-opt --reproduce-before).
+// A crash of a pass then starts the tool again, in a process of its own, to write the module as it
+// was before this pass, and only this pass to run (hlo-opt --reproduce-before).
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ class CrashReproducer {
   CrashReproducer(std::string program, std::string head, std::shared_ptr<const Source> source,
                   const std::vector<std::string>& words);
 
-  // The program with these words after the file, and --reproduce-before=N --reproduce-to=FILE, writes
-  // the module before pass N.
+  // The program with these words after the file, and --reproduce-before=N --reproduce-to=FILE,
+  // writes the module before pass N.
   void SetRefiner(std::vector<std::string> words);
   // Pass `name`, the one of this number, starts or, with an empty name, is over.
   void InPass(std::string_view name, int64_t number);

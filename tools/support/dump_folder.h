@@ -1,5 +1,5 @@
-// A folder of dumps in the place of an input file: the module before the passes, as XLA's --xla_dump_to
-// and ours name it.
+// A folder of dumps in the place of an input file: the module before the passes, as XLA's
+// --xla_dump_to and ours name it.
 //
 //   module_0000.jit_f.before_optimizations.txt      also .hlo, .pb, .pbtxt, with one s less, packed
 #pragma once

@@ -20,9 +20,9 @@ bool HoldsElided(const Literal& literal) {
   return false;
 }
 
-// The values that XLA's parser puts in place of the first constants that a process reads. Arrays are
-// filled with 32-bit words 0, 1, 2, …, continued from array to array; the bytes that are left over
-// come from a count of their own, and are written not after the words but at the byte of the
+// The values that XLA's parser puts in place of the first constants that a process reads. Arrays
+// are filled with 32-bit words 0, 1, 2, …, continued from array to array; the bytes that are left
+// over come from a count of their own, and are written not after the words but at the byte of the
 // array's number of words.
 class XlaFiller {
  public:

@@ -31,8 +31,8 @@ struct EquivalenceOptions {
   int threads = 1;                     // that share the seeds; 0: one for each processor
 };
 
-// Runs `module`, which must be Runnable() (tool_support.h), once within the limits of `options`, on as many devices as it wants; results by
-// device.
+// Runs `module`, which must be Runnable() (tool_support.h), once within the limits of `options`, on
+// as many devices as it wants; results by device.
 absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint64_t seed,
                                                       const std::vector<Literal>& arguments,
                                                       const EquivalenceOptions& options = {});
@@ -44,8 +44,8 @@ class ReferenceRuns {
                                             const EquivalenceOptions& options);
 
   // Runs `module`, which is the last one changed by something of this safety, on the same inputs.
-  // Empty when the results agree; else a line that says the seed, the output, the index, the values.
-  // A module that cannot be run or takes other arguments is an error.
+  // Empty when the results agree; else a line that says the seed, the output, the index, the
+  // values. A module that cannot be run or takes other arguments is an error.
   absl::StatusOr<std::string> Compare(const Module& module, RuleSafety safety) const;
   // The same; when the results agree, later ones are compared with those of `module`.
   absl::StatusOr<std::string> CompareAndMoveOn(const Module& module, RuleSafety safety);

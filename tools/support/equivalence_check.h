@@ -1,5 +1,5 @@
-// --check-equivalence: after every pass that changed a module, the module must still compute what it
-// computed. Hangs on the hooks of the pass manager.
+// --check-equivalence: after every pass that changed a module, the module must still compute what
+// it computed. Hangs on the hooks of the pass manager.
 #pragma once
 
 #include <memory>

@@ -4,8 +4,8 @@
 // inside names. A bool flag needs no value; --no-name and --noname turn it off, --name=false too.
 // `--` ends the flags, `-` is standard input, @FILE is replaced by the words of FILE, -vv is --v=2.
 // Flags of XLA that have no meaning here are passed over; what only looks like one (`--xla_…`) is
-// passed over with a warning. Parsing of values is cxxopts', which of them are good is said with the
-// flag (flag_values.h): no number and no text comes in unchecked.
+// passed over with a warning. Parsing of values is cxxopts', which of them are good is said with
+// the flag (flag_values.h): no number and no text comes in unchecked.
 //
 // Flags come from, later ones winning:
 //   --debug_options_file=FILE   flags of XLA in the text form of its DebugOptions

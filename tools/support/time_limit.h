@@ -1,5 +1,5 @@
-// --time-limit: the process ends with kExitTimeLimit when its time is over, and says what it was doing
-// (lib/support/crash_context.h).
+// --time-limit: the process ends with kExitTimeLimit when its time is over, and says what it was
+// doing (lib/support/crash_context.h).
 #pragma once
 
 #include <string_view>

@@ -70,11 +70,12 @@ struct InputText {
   std::string path;                      // as given
   std::shared_ptr<const Source> source;  // line numbers are those of the file
 };
-// Reads a file, or the module of a folder of dumps (dump_folder.h); with `split` cut at `// -----` lines. Without it, such a line is an error.
+// Reads a file, or the module of a folder of dumps (dump_folder.h); with `split` cut at `// -----`
+// lines. Without it, such a line is an error.
 absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool split);
 
-// What the platforms and the interpreter run: an instruction has floats of one width, but for the few
-// that convert (dot, convolution, …). The rules are the verifier's, and XLA's.
+// What the platforms and the interpreter run: an instruction has floats of one width, but for the
+// few that convert (dot, convolution, …). The rules are the verifier's, and XLA's.
 VerifierOptions Runnable();
 // Parses and verifies.
 absl::StatusOr<std::unique_ptr<Module>> LoadModule(const InputText& input,

@@ -19,8 +19,8 @@ constexpr XlaFlag kXlaFlags[] = {
 constexpr auto kByName = [](const XlaFlag& a, const XlaFlag& b) { return a.name < b.name; };
 static_assert(std::is_sorted(std::begin(kXlaFlags), std::end(kXlaFlags), kByName));
 
-// `value` of an enumeration by its full name; XLA takes it in any case and without the part that all
-// names begin with.
+// `value` of an enumeration by its full name; XLA takes it in any case and without the part that
+// all names begin with.
 std::string Enumerator(std::string value, const XlaFlag& flag) {
   for (char& c : value) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   for (const std::string_view name : Split(flag.enumerators, '|')) {

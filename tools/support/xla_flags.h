@@ -1,5 +1,5 @@
-// Flags of XLA: which exist, the two places besides the command line that hold them, and the file in
-// which a dump keeps them.
+// Flags of XLA: which exist, the two places besides the command line that hold them, and the file
+// in which a dump keeps them.
 #pragma once
 
 #include <cstdint>

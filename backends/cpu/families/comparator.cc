@@ -1,7 +1,7 @@
 // backends/cpu/families/comparator.cc
 //
-// The comparator of a sort as a kernel on one pair of rows: two one-element buffers per operand (the
-// row that may come first, the other), then a pred.
+// The comparator of a sort as a kernel on one pair of rows: two one-element buffers per operand
+// (the row that may come first, the other), then a pred.
 #include "backends/cpu/families/kernel_frame.h"
 #include "lib/support/status.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/families/kernel_frame.h"
+#include "lib/ops/opcode_set.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
 #include "passes/fusion/kernel_support.h"
@@ -59,14 +60,11 @@ int64_t BytesOf(Shape shape) {
 
 // Bytes that one reader takes from the array it has as operand `index`.
 int64_t BytesRead(const Instruction& reader, int index, bool in_place, int64_t all) {
-  switch (reader.opcode()) {
-    case Opcode::kSlice:
-    case Opcode::kDynamicSlice:
-    case Opcode::kGather: return index == 0 ? std::min(all, BytesOf(reader.shape())) : all;
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kScatter: return index == 0 && in_place ? 0 : all;
-    default: return all;
-  }
+  constexpr OpcodeSet kParts = {Opcode::kSlice, Opcode::kDynamicSlice, Opcode::kGather};
+  constexpr OpcodeSet kUpdates = {Opcode::kDynamicUpdateSlice, Opcode::kScatter};
+  if (index != 0) return all;
+  if (kParts.Has(reader.opcode())) return std::min(all, BytesOf(reader.shape()));
+  return in_place && kUpdates.Has(reader.opcode()) ? 0 : all;
 }
 
 int64_t BytesReadOf(const Instruction& fusion, int operand, bool in_place, int64_t written) {

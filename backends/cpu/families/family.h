@@ -5,8 +5,8 @@
 //   ASSIGN_OR_RETURN(KernelPlan plan, EmitFusion(*fusion, options));
 //   // plan.kernel -> tile::EmitLlvm -> Jit; run tasks [0, plan.task_count) in any partition.
 //
-// Buffers of the kernel: those of backends/codegen/kernel_frame.h. Results do not depend on how tasks
-// are split.
+// Buffers of the kernel: those of backends/codegen/kernel_frame.h. Results do not depend on how
+// tasks are split.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ absl::StatusOr<KernelPlan> EmitFusion(const Instruction& fusion, const FamilyOpt
 // Operands and results of a kernel that may share a buffer.
 BufferPairs InPlacePairs(const Instruction& fusion);
 
-// The comparator of a sort (its region is one of scalars): buffers of one element each, both sides of
-// operand 0, both sides of operand 1, …, and the pred.
+// The comparator of a sort (its region is one of scalars): buffers of one element each, both sides
+// of operand 0, both sides of operand 1, …, and the pred.
 absl::StatusOr<KernelPlan> EmitComparator(const Instruction& sort);
 
 }  // namespace hlo::cpu

@@ -3,8 +3,9 @@
 // How the elements of a reduction are combined, and in which types the results so far are carried:
 //
 //   sums and products of floats under 32 bits   in f32, rounded once
-//   choices among elements of equal rank        with the position of what was chosen, where elements
-//                                               are combined in another order than they stand in
+//   choices among elements of equal rank        with the position of what was chosen,
+//                                               where elements are combined in another
+//                                               order than they stand in
 //   all others                                  as the region says
 #pragma once
 

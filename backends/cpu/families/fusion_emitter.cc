@@ -284,7 +284,8 @@ std::vector<Value> FusionEmitter::Transposed(std::vector<Value> rows) {
 // A load that strides along the lanes, but is contiguous along another loop of the same nest.
 std::optional<Value> FusionEmitter::LoadTransposed(int buffer, const Affine& affine,
                                                    const Address& address) {
-  // The tile reads whole rows, also where a condition, such as a pad's, keeps this load from a part.
+  // The tile reads whole rows, also where a condition, such as a pad's, keeps this
+  // load from a part.
   const int64_t last = b_.kernel().buffers[static_cast<size_t>(buffer)].elements - 1;
   const Range range = RangeOf(affine);
   if (range.lo < 0 || range.hi > last) return std::nullopt;

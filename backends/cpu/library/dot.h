@@ -52,8 +52,8 @@ struct DotSpec {
   // relu.
   DotBias bias = DotBias::kNone;
   bool relu = false;
-  // Runs with one state may assume that `rhs` holds the same values whenever it has the same address,
-  // and keep a packed copy.
+  // Runs with one state may assume that `rhs` holds the same values whenever it has the same
+  // address, and keep a packed copy.
   bool rhs_constant = false;
   // Size of the pool it will run on.
   int threads = 1;

@@ -1,7 +1,7 @@
 // backends/cpu/library/gemv_kernels_impl.h
 //
-// The text of GemvKernels (kernels.h): matrix x few vectors. Part of kernels_impl.h, whose rules hold
-// here.
+// The text of GemvKernels (kernels.h): matrix x few vectors. Part of kernels_impl.h, whose
+// rules hold here.
 #pragma once
 
 #include "backends/cpu/library/kernels.h"

@@ -43,8 +43,8 @@ struct Host {
 };
 
 // Describes this machine. `mask` is empty or `native` (everything), `sse`, `avx2`, `avx512` or
-// `amx`: the highest level to use. A mask above what the machine has is an error, but for one such as
-// `<=avx512`, which is a bound.
+// `amx`: the highest level to use. A mask above what the machine has is an error, but for one such
+// as `<=avx512`, which is a bound.
 absl::StatusOr<Host> DetectHost(std::string_view mask = "");
 
 // The name of a level as a mask spells it.

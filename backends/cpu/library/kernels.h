@@ -1,8 +1,8 @@
 // backends/cpu/library/kernels.h
 //
-// The innermost loops of our own matrix products and Fourier transforms, once for each instruction set. kernels_impl.h
-// holds their text; kernels_{sse,avx2,avx512}.cc compile it with the flags of their instruction
-// set.
+// The innermost loops of our own matrix products and Fourier transforms, once for each instruction
+// set. kernels_impl.h holds their text; kernels_{sse,avx2,avx512}.cc compile it with the flags of
+// their instruction set.
 //
 // Layout of packed operands: a strip holds `width` rows (of lhs) or columns (of rhs), element (i,
 // k) of a strip at k * width + i; missing rows are zero. Where `group` is above 1, an element is a

@@ -1,4 +1,5 @@
-// Scratch memory for the library's tests: aligned as the routines ask for, freed at the end of the scope.
+// Scratch memory for the library's tests: aligned as the routines ask for, freed at the
+// end of the scope.
 #pragma once
 
 #include <cstdint>

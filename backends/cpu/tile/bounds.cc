@@ -285,7 +285,8 @@ class Prover {
     limits.any_upper.push_back(Sum::Number((is_signed ? span / 2 : span) - 1));
   }
 
-  // Whether the sum is surely a multiple of `unit`: x - x % unit is one, and so is a minimum of two.
+  // Whether the sum is surely a multiple of `unit`: x - x % unit is one, and so is a
+  // minimum of two.
   bool IsMultiple(Sum sum, int64_t unit, int depth = 0) {
     if (unit == 1) return true;
     if (depth > 8) return false;

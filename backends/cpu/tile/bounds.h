@@ -1,8 +1,9 @@
 // backends/cpu/tile/bounds.h
 //
-// Proves, where it can, that accesses of a kernel stay inside their buffers: every index is taken as
-// a sum of constants times symbols, and symbols (loop indices, quotients, remainders, minima, values
-// read from memory) are replaced one by one by what bounds them, until only a number is left.
+// Proves, where it can, that accesses of a kernel stay inside their buffers: every index is
+// taken as a sum of constants times symbols, and symbols (loop indices, quotients,
+// remainders, minima, values read from memory) are replaced one by one by what bounds them,
+// until only a number is left.
 #pragma once
 
 #include <vector>

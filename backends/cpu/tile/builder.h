@@ -2,8 +2,8 @@
 //
 // Builds a kernel node by node and keeps it tidy on the way, so that no pass need run afterwards:
 //
-//   * a pure node goes to the outermost open block where its operands are known (loop-invariant code is never in a loop);
-//     arithmetic and loads do not leave a branch of `if`;
+//   * a pure node goes to the outermost open block where its operands are known (loop-invariant
+//     code is never in a loop); arithmetic and loads do not leave a branch of `if`;
 //   * equal pure nodes are made once;
 //   * index arithmetic on constants is folded.
 //

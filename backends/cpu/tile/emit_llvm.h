@@ -27,8 +27,8 @@ using KernelFunction = void(void** buffers, int64_t begin, int64_t end, void* sc
 struct EmitOptions {
   bool has_f16c = true;  // the processor converts between f16 and f32
   // Accesses of the nodes that are marked (`checked` by number; none when it is empty) ask a Watch
-  // (watch.h), whose address stands after the last of `buffers`; the code returns at the first that is
-  // not allowed. Needs the symbols of watch.h.
+  // (watch.h), whose address stands after the last of `buffers`; the code returns at the first that
+  // is not allowed. Needs the symbols of watch.h.
   std::vector<bool> checked;
 };
 

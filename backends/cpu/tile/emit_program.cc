@@ -2,8 +2,8 @@
 //
 // A small slice becomes a local variable: filled when the function starts, written back (what is a
 // result of it) when it ends. LLVM's SROA then makes registers of those whose every access is at a
-// fixed place; larger slices stay where they are. Slices that share bytes without being the same hold
-// different values at different times, and are different variables.
+// fixed place; larger slices stay where they are. Slices that share bytes without being the same
+// hold different values at different times, and are different variables.
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>

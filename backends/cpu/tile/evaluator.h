@@ -26,8 +26,8 @@ class Evaluation final {
   // `kernel` must outlive it.
   static absl::StatusOr<Evaluation> Make(const Kernel& kernel);
 
-  // As the compiled kernel (emit_llvm.h): argument buffers in order, tasks [begin, end). Stops at the
-  // first access that `watch` does not allow.
+  // As the compiled kernel (emit_llvm.h): argument buffers in order, tasks [begin, end). Stops at
+  // the first access that `watch` does not allow.
   void Run(void* const* buffers, int64_t begin, int64_t end, void* scratch, Watch& watch) const;
 
  private:

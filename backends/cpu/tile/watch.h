@@ -81,7 +81,8 @@ class Watch final {
   std::optional<AccessFault> fault_;
 };
 
-// The names by which checked machine code knows these; the functions return 0 for "must not happen".
+// The names by which checked machine code knows these; the functions return 0 for
+// "must not happen".
 inline constexpr char kAllowsSymbol[] = "hlo_watch_allows";
 inline constexpr char kAllowsLaneSymbol[] = "hlo_watch_allows_lane";
 int32_t WatchAllows(Watch* watch, int32_t node, int64_t index);

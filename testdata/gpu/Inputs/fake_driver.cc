@@ -1,5 +1,5 @@
-// A library with the functions of the CUDA driver that keeps host memory and runs no kernel, for tests of
-// what happens around them. $HLO_FAKE_CUDA says what goes wrong:
+// A library with the functions of the CUDA driver that keeps host memory and runs no kernel, for
+// tests of what happens around them. $HLO_FAKE_CUDA says what goes wrong:
 //
 //   old      it supports CUDA 11.8        stub     it is the toolkit's stub
 //   none     it knows no device           full     the device has 1 KiB of memory
