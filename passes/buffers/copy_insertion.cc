@@ -83,12 +83,17 @@ class Inserter {
     changed_ = orders_ = true;
   }
 
-  // Pieces of program that run on the main thread.
+  // Pieces of program that run on the main thread, but for what is in asynchronous operations: those
+  // hold parameters and a root, and no copies.
   std::vector<Computation*> Program(const Values& values) {
     std::vector<Computation*> program;
     for (Computation* computation : context_.NonFusionComputations(module_)) {
       const bool is_main = computation->execution_thread() == module_.entry()->execution_thread();
-      if (is_main && (computation->is_entry() || values.Has(*computation->root())))
+      const auto callers = computation->callers();
+      const bool is_async = std::any_of(callers.begin(), callers.end(), [](const CallSite& site) {
+        return site.caller->opcode() == Opcode::kAsyncStart;
+      });
+      if (is_main && !is_async && (computation->is_entry() || values.Has(*computation->root())))
         program.push_back(computation);
     }
     return program;
