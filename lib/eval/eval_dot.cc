@@ -171,6 +171,12 @@ EvalResult EvalBlockScaledDot(EvalContext& c) {
       c.operand(1).shape().rank() != rank || shape.rank() != rank)
     return Error(c.loc(), "`__op$block_scaled_dot` of `{}` and `{}` is not defined",
                  c.operand(0).shape(), c.operand(1).shape());
+  const Shape x = c.operand(0).shape(), y = c.operand(1).shape();
+  DimVec product = {x.dim(rank - 2), y.dim(rank - 2)};
+  if (rank == 3) product.insert(product.begin(), x.dim(0));
+  if (shape.dims() != absl::MakeConstSpan(product) || (rank == 3 && x.dim(0) != y.dim(0)))
+    return Error(c.loc(), "`__op$block_scaled_dot` of `{}` and `{}` has {} elements, not `{}`", x,
+                 y, fmt::join(product, " x "), shape);
   DotAttrs attrs;
   attrs.lhs_contracting_dims = attrs.rhs_contracting_dims = {rank - 1};
   if (rank == 3) attrs.lhs_batch_dims = attrs.rhs_batch_dims = {0};

@@ -40,25 +40,30 @@ std::vector<T> FloatSamples() {
   return samples;
 }
 
-#define HLO_UNARY_FUNCTIONS(X)                                                                   \
-  X(Exp)                                                                                         \
-  X(Expm1)                                                                                       \
-  X(Log)                                                                                         \
-  X(Log1p)                                                                                       \
-  X(Logistic)                                                                                    \
-  X(Tanh)                                                                                        \
-  X(Erf) X(Sin) X(Cos) X(Tan) X(Asin) X(Acos) X(Atan) X(Sinh) X(Cosh) X(Asinh) X(Acosh) X(Atanh) \
-      X(Rsqrt) X(Cbrt) X(Sign) X(RoundNearestAfz)
+#define HLO_UNARY_FUNCTIONS(X) \
+  X(Exp)                       \
+  X(Expm1)                     \
+  X(Log)                       \
+  X(Log1p)                     \
+  X(Logistic)                  \
+  X(Tanh)                      \
+  X(Erf)                       \
+  X(Sin)                       \
+  X(Cos)                       \
+  X(Tan)                       \
+  X(Asin)                      \
+  X(Acos)                      \
+  X(Atan) X(Sinh) X(Cosh) X(Asinh) X(Acosh) X(Atanh) X(Rsqrt) X(Cbrt) X(Sign) X(RoundNearestAfz)
 #define HLO_BINARY_FUNCTIONS(X) X(Pow) X(Atan2) X(Min) X(Max)
-#define HLO_COMPLEX_FUNCTIONS(X)                                                                   \
-  X(Exp)                                                                                           \
-  X(Expm1)                                                                                         \
-  X(Log)                                                                                           \
-  X(Log1p)                                                                                         \
-  X(Logistic)                                                                                      \
-  X(Sqrt)                                                                                          \
-  X(Rsqrt) X(Sin) X(Cos) X(Tan) X(Tanh) X(Sinh) X(Cosh) X(Asin) X(Acos) X(Asinh) X(Acosh) X(Atanh) \
-      X(Sign)
+#define HLO_COMPLEX_FUNCTIONS(X) \
+  X(Exp)                         \
+  X(Expm1)                       \
+  X(Log)                         \
+  X(Log1p)                       \
+  X(Logistic)                    \
+  X(Sqrt)                        \
+  X(Rsqrt)                       \
+  X(Sin) X(Cos) X(Tan) X(Tanh) X(Sinh) X(Cosh) X(Asin) X(Acos) X(Asinh) X(Acosh) X(Atanh) X(Sign)
 
 TEMPLATE_TEST_CASE("float functions use primitives only", "[math][traced]", float, double) {
   using T = TestType;

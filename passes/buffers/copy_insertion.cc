@@ -83,8 +83,8 @@ class Inserter {
     changed_ = orders_ = true;
   }
 
-  // Pieces of program that run on the main thread, but for what is in asynchronous operations: those
-  // hold parameters and a root, and no copies.
+  // Pieces of program that run on the main thread. Computations of asynchronous operations hold
+  // parameters and a root, and no copies.
   std::vector<Computation*> Program(const Values& values) {
     std::vector<Computation*> program;
     for (Computation* computation : context_.NonFusionComputations(module_)) {

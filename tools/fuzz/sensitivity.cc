@@ -256,7 +256,10 @@ void Reorder(Computation& computation) {
 void AddNoise(Computation& computation, NoisyRun& run) {
   std::vector<Instruction*> choices;
   for (Instruction* instruction : computation.instructions()) {
-    if (MayRoundOtherwise(*instruction) || (run.everywhere && IsArithmetic(*instruction)))
+    const bool makes_floats =
+        run.kind == NoisyRun::Kind::kBits && instruction->opcode() == Opcode::kBitcastConvert;
+    if (makes_floats || MayRoundOtherwise(*instruction) ||
+        (run.everywhere && IsArithmetic(*instruction)))
       choices.push_back(instruction);
   }
   for (Instruction* instruction : choices) {
@@ -369,6 +372,8 @@ std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>&
       AddNoise(*computation, run);
       if (options.reorders && &run == runs.data()) Reorder(*computation);
     }
+    if (run.kind == NoisyRun::Kind::kBits)
+      eval.denormals = run.sign > 0 ? Denormals::kFlush : Denormals::kKeep;
     absl::StatusOr<Literal> result = Evaluator(eval).Run(*copy, arguments);
     if (result.ok()) results.push_back(*std::move(result));
   }
