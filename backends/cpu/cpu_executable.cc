@@ -39,8 +39,8 @@ class CpuExecutable::State final : public CompiledState {
     state_->scratch = arena_.data();
     state_->pool = executable_.pool_.get();
     state_->kernels.resize(static_cast<size_t>(program_.kernel_states));
-    state_->evaluator.mutable_options().denormals = executable_.library_.denormals;
-    state_->evaluator.mutable_options().seed = executable_.library_.seed;
+    state_->evaluator.mutable_options().denormals = executable_.options_.denormals;
+    state_->evaluator.mutable_options().seed = executable_.options_.seed;
     return absl::OkStatus();
   }
 
@@ -70,7 +70,7 @@ class CpuExecutable::State final : public CompiledState {
   }
 
   absl::Status RunThunks() override {
-    const ScopedDenormals denormals(executable_.library_.denormals);
+    const ScopedDenormals denormals(executable_.options_.denormals);
     const ScopedOmpPool omp(*executable_.pool_);
     state_->evaluator.mutable_options().replica_id = state_->replica_id;
     state_->evaluator.mutable_options().partition_id = state_->partition_id;
@@ -95,7 +95,7 @@ absl::StatusOr<std::unique_ptr<CpuExecutable>> CpuExecutable::Make(std::unique_p
   std::unique_ptr<CpuExecutable> executable(new CpuExecutable(std::move(module)));
   executable->pool_ = std::move(pool);
   executable->program_ = std::move(program);
-  executable->library_ = library;
+  executable->options_ = library;
   RETURN_IF_ERROR(executable->LoadConstants());
   return executable;
 }

@@ -36,7 +36,7 @@ class CpuExecutable final : public CompiledExecutable {
 
   std::unique_ptr<ThreadPool> pool_;
   Program program_;
-  LibraryOptions library_;
+  LibraryOptions options_;
   Arena constant_arena_;
   std::vector<std::byte*> constants_;  // by allocation; null but for constants
 };
