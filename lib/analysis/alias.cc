@@ -88,10 +88,9 @@ std::vector<InPlacePair> InPlacePairs(const Instruction& instruction) {
 
 // ---- sets ----
 
-AliasSets::AliasSets(const Values& values) {
-  for (ValueId id = 0; id < values.count(); ++id) parents_.push_back(id);
+AliasSets::AliasSets(const Values& values) : sets_(values.count()) {
   for (ValueId id = 0; id < values.count(); ++id) {
-    for (const ValueId input : values[id].inputs) Unite(id, input);
+    for (const ValueId input : values[id].inputs) sets_.Unite(id, input);
   }
   for (const ProgramStep& step : values.order()) {
     const Instruction& instruction = *step.instruction;
@@ -99,8 +98,9 @@ AliasSets::AliasSets(const Values& values) {
     if (!instruction.IsFusion() && instruction.opcode() != Opcode::kCustomCall) continue;
     for (const InPlacePair& pair : InPlacePairs(instruction)) {
       if (!pair.must) continue;
-      Unite(values.Of(instruction)[static_cast<size_t>(pair.leaf)],
-            values.Of(*instruction.operand(pair.operand))[static_cast<size_t>(pair.operand_leaf)]);
+      sets_.Unite(
+          values.Of(instruction)[static_cast<size_t>(pair.leaf)],
+          values.Of(*instruction.operand(pair.operand))[static_cast<size_t>(pair.operand_leaf)]);
     }
   }
   const Computation& entry = *values.module().entry();
@@ -109,24 +109,9 @@ AliasSets::AliasSets(const Values& values) {
     const int64_t from = LeafNumber(parameter.shape(), alias.parameter_index);
     const int64_t to = LeafNumber(entry.root()->shape(), alias.output);
     if (from < 0 || to < 0) continue;
-    Unite(values.Of(parameter)[static_cast<size_t>(from)],
-          values.Of(*entry.root())[static_cast<size_t>(to)]);
+    sets_.Unite(values.Of(parameter)[static_cast<size_t>(from)],
+                values.Of(*entry.root())[static_cast<size_t>(to)]);
   }
-}
-
-ValueId AliasSets::SetOf(ValueId value) const {
-  auto at = static_cast<size_t>(value);
-  while (parents_[at] != static_cast<ValueId>(at)) {
-    parents_[at] = parents_[static_cast<size_t>(parents_[at])];
-    at = static_cast<size_t>(parents_[at]);
-  }
-  return static_cast<ValueId>(at);
-}
-
-void AliasSets::Unite(ValueId a, ValueId b) {
-  a = SetOf(a);
-  b = SetOf(b);
-  parents_[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
 }
 
 std::string AliasSets::ToString(const Module& module) {

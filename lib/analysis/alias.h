@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/analysis/disjoint_values.h"
 #include "lib/analysis/values.h"
 #include "lib/ir/module.h"
 
@@ -51,16 +52,14 @@ class AliasSets {
   explicit AliasSets(const Values& values);
 
   // The representative of the values that share memory with `value`: the one made first.
-  ValueId SetOf(ValueId value) const;
+  ValueId SetOf(ValueId value) const { return sets_.SetOf(value); }
   bool MustAlias(ValueId a, ValueId b) const { return SetOf(a) == SetOf(b); }
 
   // The sets of more than one value, then the in-place pairs.
   static std::string ToString(const Module& module);
 
  private:
-  void Unite(ValueId a, ValueId b);
-
-  mutable std::vector<ValueId> parents_;
+  DisjointValues sets_;
 };
 
 }  // namespace hlo

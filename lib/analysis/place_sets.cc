@@ -12,20 +12,13 @@ bool NeedsMemory(Shape leaf) {
 }
 
 PlaceSets::PlaceSets(const Values& values, Interference& interference)
-    : values_(values), interference_(interference), ties_(static_cast<size_t>(values.count())) {
+    : values_(values),
+      interference_(interference),
+      sets_(values.count()),
+      ties_(static_cast<size_t>(values.count())) {
   for (ValueId value = 0; value < values.count(); ++value) {
-    parents_.push_back(value);
     members_.push_back({value});
   }
-}
-
-ValueId PlaceSets::SetOf(ValueId value) const {
-  auto at = static_cast<size_t>(value);
-  while (parents_[at] != static_cast<ValueId>(at)) {
-    parents_[at] = parents_[static_cast<size_t>(parents_[at])];
-    at = static_cast<size_t>(parents_[at]);
-  }
-  return static_cast<ValueId>(at);
 }
 
 // ---- ties ----
@@ -98,12 +91,9 @@ void PlaceSets::UniteControlFlow() {
 }
 
 void PlaceSets::Unite(ValueId a, ValueId b) {
-  a = SetOf(a);
-  b = SetOf(b);
-  if (a == b) return;
-  if (b < a) std::swap(a, b);
-  const auto to = static_cast<size_t>(a), from = static_cast<size_t>(b);
-  parents_[from] = a;
+  const auto [kept, gone] = sets_.Unite(a, b);
+  if (kept == gone) return;
+  const auto to = static_cast<size_t>(kept), from = static_cast<size_t>(gone);
   members_[to].insert(members_[to].end(), members_[from].begin(), members_[from].end());
   members_[from].clear();
   const Tie &x = ties_[to], &y = ties_[from];

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/analysis/disjoint_values.h"
 #include "lib/analysis/interference.h"
 #include "lib/analysis/values.h"
 
@@ -20,7 +21,7 @@ class PlaceSets {
   PlaceSets(const Values& values, Interference& interference);
 
   // The representative of the values in one place with `value`.
-  ValueId SetOf(ValueId value) const;
+  ValueId SetOf(ValueId value) const { return sets_.SetOf(value); }
   absl::Span<const ValueId> MembersOf(ValueId value) const {
     return members_[static_cast<size_t>(SetOf(value))];
   }
@@ -58,7 +59,7 @@ class PlaceSets {
 
   const Values& values_;
   Interference& interference_;
-  mutable std::vector<ValueId> parents_;
+  DisjointValues sets_;
   std::vector<std::vector<ValueId>> members_;  // by representative
   std::vector<Tie> ties_;                      // by representative
   std::vector<int> given_for_;                 // by leaf of the arguments: of which result
