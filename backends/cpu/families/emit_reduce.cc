@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backends/cpu/families/fold.h"
+#include "lib/support/hash.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 
@@ -48,9 +49,20 @@ bool FusionEmitter::IsAnyCostly(const Instruction& root) const {
   return false;
 }
 
+uint64_t FusionEmitter::EpochsOf(const Index& index, const std::vector<int64_t>& row_sizes) const {
+  uint64_t epochs = 0;
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (row_sizes[d] > 1) continue;
+    for (const Term& term : index[d].terms)
+      epochs = HashMix(epochs, variables_[term.variable].epoch);
+  }
+  return epochs;
+}
+
 std::optional<Value> FusionEmitter::LoadKept(const Instruction* instruction, const Index& index) {
   for (const KeptRow& row : kept_rows_) {
     if (row.instruction != instruction || !b_.IsVisible(row.made)) continue;
+    if (row.epochs != EpochsOf(index, row.sizes)) continue;
     bool same = true;
     Index inside = index;
     for (size_t d = 0; d < index.size(); ++d) {
@@ -227,6 +239,7 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   ASSIGN_OR_RETURN(const Values done, ReduceLoop(r, std::move(initial)));
   for (KeptRow& row : r.rows) {
     row.made = done[0];
+    row.epochs = EpochsOf(row.index, row.sizes);
     kept_rows_.push_back(row);
   }
   lanes_ = outer_lanes;

@@ -200,8 +200,11 @@ class FusionEmitter {
     Index index;                 // of the row; entries of the reduced dimensions are not looked at
     std::vector<int64_t> sizes;  // of the reduced dimensions, 1 for the others
     int buffer;
-    Value made;  // visible where the row is complete
+    Value made;           // visible where the row is complete
+    uint64_t epochs = 0;  // of the row's variables: written-out iterations see each other's values
   };
+  // A hash of the epochs of the variables in `index`, but for those along the row.
+  uint64_t EpochsOf(const Index& index, const std::vector<int64_t>& row_sizes) const;
   std::vector<const Instruction*> RowsToKeep(const Instruction* reduce) const;
   // Reduces on the longest way from `instruction` to its operands.
   int ReduceDepth(const Instruction* instruction);
