@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "lib/ops/attrs.h"
 #include "lib/types/element_type.h"
 #include "lib/types/shape_util.h"
 
@@ -37,6 +38,21 @@ bool StopsGrowing(const Instruction& instruction) {
   return IsFloat(type) && BitWidth(type) < 32 && instruction.parent()->root() != &instruction;
 }
 
+// Chooses by an order that NaNs have no place in: what it chose before is lost where it meets one.
+bool LosesItsPlaceAtNan(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kCompare) return false;
+  const auto& attrs = instruction.attrs<CompareAttrs>();
+  if (!IsFloat(instruction.operand(0)->shape().element_type()) ||
+      attrs.type == ComparisonType::kTotalOrder || attrs.direction == ComparisonDirection::kNe)
+    return false;
+  for (const Instruction* other : instruction.parent()->instructions()) {
+    if (other->opcode() == Opcode::kCompare && other->operand(0) == other->operand(1) &&
+        other->attrs<CompareAttrs>().direction == ComparisonDirection::kNe)
+      return false;
+  }
+  return true;
+}
+
 // Whether the region gives the same (but for rounding) in whatever order it meets the elements: one
 // associative operation for each array, or a choice among them.
 bool IsFreeOfOrder(const Computation& region) {
@@ -46,6 +62,7 @@ bool IsFreeOfOrder(const Computation& region) {
                                   Opcode::kOr,      Opcode::kMaximum, Opcode::kMinimum};
   for (const Instruction* instruction : region.instructions()) {
     const Opcode opcode = instruction->opcode();
+    if (LosesItsPlaceAtNan(*instruction)) return false;
     if (kHarmless.Has(opcode) || kChooses.Has(opcode)) continue;
     if (!HasTrait(opcode, kAssociative) || !ReadsParameters(*instruction) ||
         StopsGrowing(*instruction))

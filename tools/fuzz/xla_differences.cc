@@ -50,6 +50,12 @@ constexpr Difference kDifferences[] = {
        const DimVec& lengths = instruction.attrs<FftAttrs>().fft_length;
        return absl::c_linear_search(lengths, 0);
      }},
+    {"XLA's evaluator says 0 for -1 to a negative power, its code -1 or 1; its code reads six bits "
+     "of the exponent",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kPower &&
+              IsInteger(instruction.shape().element_type());
+     }},
     {"XLA folds count-leading-zeros of negative constants to negative numbers",
      [](const Instruction& instruction) {
        return instruction.opcode() == Opcode::kClz && IsSigned(instruction.shape().element_type());

@@ -226,8 +226,10 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   if (b_.depth() == 0) has_outer_reduce_ = true;
   const int outer_lanes = lanes_;
   const Value outer_mask = mask_;
+  const bool outer_in_vain = in_vain_;
   if (!r.varies) {
     lanes_ = 1;
+    in_vain_ = in_vain_ || mask_ != tile::kNoValue;
     mask_ = tile::kNoValue;
   }
   Values initial;
@@ -244,6 +246,7 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
   }
   lanes_ = outer_lanes;
   mask_ = outer_mask;
+  in_vain_ = outer_in_vain;
   for (size_t i = 0; i < r.count; ++i) {
     if (static_cast<int>(i) == result) continue;
     memo_[HashOf(instruction, static_cast<int>(i), index)].push_back(

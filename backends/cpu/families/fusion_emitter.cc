@@ -329,18 +329,28 @@ std::optional<Value> FusionEmitter::LoadTransposed(int buffer, const Affine& aff
   return tiles_.back().columns[static_cast<size_t>(offset)];
 }
 
-// One element for all lanes: where a mask may hold for none of them, it is read in vain, and from
-// inside the buffer.
-Value FusionEmitter::InBounds(int buffer, const Affine& affine, Value index) {
+// What all lanes share may be wanted by none of them: then it is read in vain, and from inside the
+// buffer.
+FusionEmitter::Address FusionEmitter::InBounds(int buffer, const Affine& affine, Address address) {
   const int64_t last = b_.kernel().buffers[static_cast<size_t>(buffer)].elements - 1;
   const Range range = RangeOf(affine);
-  if (mask_ == tile::kNoValue || (range.lo >= 0 && range.hi <= last)) return index;
-  return b_.Max(b_.Index(0), b_.Min(index, b_.Index(last)));
+  const bool is_shared = in_vain_ || (mask_ != tile::kNoValue && address.lanes == 1);
+  if (!is_shared || (range.lo >= 0 && range.hi <= last)) return address;
+  // The other lanes of a vector are as far away as ever.
+  const int64_t reach = address.per_lane ? 0 : (address.lanes - 1) * address.step;
+  Value lowest = b_.Index(std::max<int64_t>(0, -reach));
+  Value highest = b_.Index(last - std::max<int64_t>(0, reach));
+  if (address.per_lane) {
+    lowest = b_.Splat(lowest, address.lanes);
+    highest = b_.Splat(highest, address.lanes);
+  }
+  address.base = b_.Max(lowest, b_.Min(address.base, highest));
+  return address;
 }
 
 Value FusionEmitter::LoadElement(int buffer, const Affine& affine) {
-  const Address address = ToAddress(affine);
-  if (address.lanes == 1) return b_.Load(buffer, InBounds(buffer, affine, address.base));
+  const Address address = InBounds(buffer, affine, ToAddress(affine));
+  if (address.lanes == 1) return b_.Load(buffer, address.base);
   if (mask_ != tile::kNoValue) {
     const Value zero = b_.Constant(b_.kernel().buffers[buffer].type, {0, 0});
     return b_.LoadMasked(buffer, address.base, address.lanes, address.step, mask_, zero);

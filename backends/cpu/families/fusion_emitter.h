@@ -211,7 +211,7 @@ class FusionEmitter {
   bool IsAnyCostly(const Instruction& root) const;
   std::optional<Value> LoadKept(const Instruction* instruction, const Index& index);
   std::optional<Value> LoadTransposed(int buffer, const Affine& affine, const Address& address);
-  Value InBounds(int buffer, const Affine& affine, Value index);
+  Address InBounds(int buffer, const Affine& affine, Address address);
   // With loads that touch memory only where `mask` holds, too.
   absl::StatusOr<Value> Masked(Value mask, const Emission& emission);
   bool DependsOnLanes(const Affine& affine) const;
@@ -233,6 +233,7 @@ class FusionEmitter {
   int base_lanes_;
   int lanes_ = 1;
   Value mask_ = tile::kNoValue;  // lanes whose loads must not touch memory, when conditional
+  bool in_vain_ = false;         // what is emitted may be wanted by no lane, and of no element
   uint64_t last_epoch_ = 0;
   bool has_outer_reduce_ = false;
   std::vector<Variable> variables_;

@@ -47,6 +47,11 @@ Computation* ArgRegion(Module& module, ElementType type, bool largest, bool brea
     Instruction* equal = b.Compare(x, y, ComparisonDirection::kEq);
     Instruction* earlier = b.Compare(i, j, ComparisonDirection::kLt);
     place = b.Or(strictly, b.And(equal, earlier));
+    if (IsFloat(type)) {  // the first NaN wins, as frontends have it
+      Instruction* is_nan = b.Compare(x, x, ComparisonDirection::kNe);
+      first = b.Or(first, is_nan);
+      place = b.Or(place, is_nan);
+    }
   }
   region->set_root(b.Tuple({b.Select(first, x, y), b.Select(place, i, j)}));
   return region;
