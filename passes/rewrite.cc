@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/support/diagnostic.h"
+#include "passes/layout_copy.h"
 #include "passes/rule_names.h"
 
 namespace hlo {
@@ -203,28 +204,11 @@ bool IsLayoutRead(const Instruction& value) {
   return false;
 }
 
-// `value` with elements where `shape` says.
-Instruction* InLayoutsOf(Shape shape, Instruction* value) {
-  const Shape own = value->shape();
-  if (own.WithMissingLayoutsFilled() == shape.WithMissingLayoutsFilled()) return value;
-  Builder b(value->parent());
-  Instruction* result = nullptr;
-  if (own.IsTuple()) {
-    std::vector<Instruction*> elements;
-    for (int i = 0; i < own.element_count_of_tuple(); ++i)
-      elements.push_back(InLayoutsOf(shape.element(i), b.GetTupleElement(value, i)));
-    result = b.Tuple(elements);
-  } else if (own.IsArray() && Compatible(own, shape)) {
-    result = b.Copy(value);
-    result->set_shape(shape);
-  }
-  return result != nullptr && b.status().ok() ? result : value;
-}
-
 }  // namespace
 
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
-  if (IsLayoutRead(*old)) replacement = InLayoutsOf(old->shape(), replacement);
+  if (IsLayoutRead(*old) && Compatible(old->shape(), replacement->shape()))
+    replacement = CopyWithLayouts(replacement, old->shape());
   const Extras* from = old->extras();
   if (from != nullptr && replacement->id() >= first_new_id) {
     if (from->sharding && replacement->sharding() == nullptr)

@@ -34,6 +34,8 @@ TIDY = {
 VALUES = {"bitcast_dtypes_expander": 0, "cholesky_expander": 1e-4, "reduce-window-rewriter": 1e-4, "rng-bit-generator-expander": 0, "rng-expander": 0,
           "select_and_scatter_expander": 0, "triangular_solve_expander": 1e-4}
 EXECUTION_SEED = 42
+# Passes that make layouts: both sides must have the same.
+LAYOUTS_COUNT = {"layout-assignment"}
 # Rows in which ours follows newer sources than the table's release.
 NEWER = "newer_source"
 # Rows (pass, part of the input) in which we differ on purpose.
@@ -67,6 +69,7 @@ OPTIONS = {
     "copy-insertion": {"defaults": ""},
     "cpu-all-reduce-combiner": {"bytes=max": "", "count=256": ""},
     "cpu_multi_output_fusion": {"after fusion-wrapper": ""},
+    "layout-assignment": {"cpu": ""},
     "fusion": {"cpu": "", "may_duplicate=true": ""},
     "float-normalization-bf16": {"bf16->f32": ""},
     "rng-bit-generator-expander": {"default=philox": "default_algorithm=philox"},
@@ -150,7 +153,8 @@ def check(tool, row, folder):
     done = subprocess.run([tool, wanted, f"--passes={after}", "-o", cleaned, *common], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return f"the expected output does not load:\n{done.stderr}"
-    done = subprocess.run([tool, given, f"--passes={pipeline_of(row)},{after}", f"--expect-equal={cleaned}", *common],
+    layouts = ["--expect-equal-layouts"] if row["pass"] in LAYOUTS_COUNT else []
+    done = subprocess.run([tool, given, f"--passes={pipeline_of(row)},{after}", f"--expect-equal={cleaned}", *layouts, *common],
                           capture_output=True, text=True, check=False)
     if done.returncode == 0 and "is_scheduled=true" in row.get("output", ""):
         ours = subprocess.run([tool, given, f"--passes={pipeline_of(row)}", *common], capture_output=True, text=True, check=False).stdout

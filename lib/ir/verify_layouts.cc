@@ -22,65 +22,17 @@
 //   verify_no_host_memory_space   no layout is in host memory
 //   verify_reshape_is_bitcast     reshapes outside fusions move no bytes
 //   verify_broadcast_dims_order   `dimensions` of broadcasts ascend
+#include "lib/ir/layout_change.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo::internal {
 namespace {
 
-// Opcodes whose result may be laid out unlike their operands.
-constexpr OpcodeSet kMayChangeLayout({Opcode::kAsyncStart,
-                                      Opcode::kAsyncUpdate,
-                                      Opcode::kAsyncDone,
-                                      Opcode::kBatchNormGrad,
-                                      Opcode::kBatchNormInference,
-                                      Opcode::kBatchNormTraining,
-                                      Opcode::kBitcast,
-                                      Opcode::kBroadcast,
-                                      Opcode::kCall,
-                                      Opcode::kCollectivePermuteStart,
-                                      Opcode::kCollectivePermuteDone,
-                                      Opcode::kConditional,
-                                      Opcode::kConstant,
-                                      Opcode::kConvolution,
-                                      Opcode::kCopy,
-                                      Opcode::kCopyStart,
-                                      Opcode::kCopyDone,
-                                      Opcode::kCustomCall,
-                                      Opcode::kDomain,
-                                      Opcode::kDot,
-                                      Opcode::kDynamicReshape,
-                                      Opcode::kFusion,
-                                      Opcode::kGather,
-                                      Opcode::kGetDimensionSize,
-                                      Opcode::kGetTupleElement,
-                                      Opcode::kInfeed,
-                                      Opcode::kIota,
-                                      Opcode::kOutfeed,
-                                      Opcode::kParameter,
-                                      Opcode::kPartitionId,
-                                      Opcode::kRaggedDot,
-                                      Opcode::kRecv,
-                                      Opcode::kRecvDone,
-                                      Opcode::kReduce,
-                                      Opcode::kReplicaId,
-                                      Opcode::kReshape,
-                                      Opcode::kRng,
-                                      Opcode::kRngBitGenerator,
-                                      Opcode::kRngGetAndUpdateState,
-                                      Opcode::kScaledDot,
-                                      Opcode::kSend,
-                                      Opcode::kSendDone,
-                                      Opcode::kAfterAll,
-                                      Opcode::kTranspose,
-                                      Opcode::kTuple});
-
 bool MayChangeLayout(const VerifyContext& context, const Instruction& instruction) {
   if (context.options.instruction_can_change_layout != nullptr)
     return context.options.instruction_can_change_layout(instruction);
-  if (instruction.opcode() == Opcode::kCustomCall)
-    return instruction.attrs<CustomCallAttrs>().custom_call_target != "LayoutConstraint";
-  return kMayChangeLayout.Has(instruction.opcode());
+  return hlo::MayChangeLayout(instruction);
 }
 
 // Whether operand `i` may have elements of another size in memory.

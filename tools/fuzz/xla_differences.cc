@@ -56,6 +56,11 @@ constexpr Difference kDifferences[] = {
        return instruction.opcode() == Opcode::kPower &&
               IsInteger(instruction.shape().element_type());
      }},
+    {"XLA:CPU computes atan2(x, x) at 0 as NaN where it knows x",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kAtan2 &&
+              instruction.operand(0) == instruction.operand(1);
+     }},
     {"XLA folds count-leading-zeros of negative constants to negative numbers",
      [](const Instruction& instruction) {
        return instruction.opcode() == Opcode::kClz && IsSigned(instruction.shape().element_type());

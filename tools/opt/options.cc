@@ -178,6 +178,8 @@ void AddDebuggingFlags(Flags& flags, OptOptions& o) {
             "end with exit code 6 after so long");
   flags.Add("expect-equal", &o.expect_equal, V::Some(), "FILE",
             "the result must be this module, names and layouts aside (else 3)");
+  flags.AddWith({"expect-equal"}, "expect-equal-layouts", &o.expect_equal_layouts,
+                "layouts must be equal, too");
   flags.Add("xla-dump-to", &o.xla_dump_to, V::Some(), "DIR");
   flags.Add("xla-dump-hlo-pass-re", &o.xla_dump_pass_re, V::Regex(), "REGEX");
   flags.Add("fill-elided", &o.fill_elided, FillElidedValues(), "HOW",

@@ -68,6 +68,7 @@ struct OptOptions {
   std::string fill_elided;
   std::string cpu_features;
   std::string expect_equal;
+  bool expect_equal_layouts = false;
   std::string color = "auto";
   std::string verbosity, vmodule;  // of XLA; accepted
   bool logtostderr = false;

@@ -19,14 +19,14 @@ int CheckRoundtrip(const Module& module, PrintOptions options) {
   return kExitInternal;
 }
 
-int CheckEqualTo(const std::string& path, const Module& module) {
+int CheckEqualTo(const std::string& path, bool with_layouts, const Module& module) {
   absl::StatusOr<std::vector<InputText>> inputs = ReadInputs(path, /*split=*/false);
   if (!inputs.ok()) return ReportToolError("hlo-opt", inputs.status());
   const InputText& input = inputs->front();
   const absl::StatusOr<std::unique_ptr<Module>> expected = LoadModule(input);
   if (!expected.ok()) return ReportError(expected.status(), input.source.get());
   CompareOptions compare;
-  compare.layout_sensitive = false;
+  compare.layout_sensitive = with_layouts;
   if (StructurallyEqual(module, **expected, compare)) return kExitOk;
   WriteStderr(
       fmt::format("hlo-opt: the result differs from the module of {}\n", input.source->name()));

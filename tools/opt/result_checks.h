@@ -12,6 +12,6 @@ namespace hlo {
 // --verify-roundtrip: printed with `options` and read again, the module prints the same.
 int CheckRoundtrip(const Module& module, PrintOptions options);
 // --expect-equal: the module of `path`, names and layouts aside.
-int CheckEqualTo(const std::string& path, const Module& module);
+int CheckEqualTo(const std::string& path, bool with_layouts, const Module& module);
 
 }  // namespace hlo

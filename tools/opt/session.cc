@@ -269,7 +269,9 @@ class Session {
       if (const int code = CheckRoundtrip(**module, print_); code != kExitOk) return code;
     }
     if (!options_.expect_equal.empty()) {
-      if (const int code = CheckEqualTo(options_.expect_equal, **module); code != kExitOk)
+      if (const int code =
+              CheckEqualTo(options_.expect_equal, options_.expect_equal_layouts, **module);
+          code != kExitOk)
         return code;
     }
     ++module_number_;

@@ -1,0 +1,336 @@
+#include "passes/layout/layout_assignment.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "lib/ops/attrs.h"
+#include "passes/layout/layout_constraints.h"
+#include "passes/layout/layout_preferences.h"
+#include "passes/layout/literal_layout.h"
+#include "passes/layout_copy.h"
+
+namespace hlo {
+namespace {
+
+using Strength = LayoutConstraints::Strength;
+
+// Each round tells callees what their callers know; two are enough for what calls each other once.
+constexpr int kMostRounds = 8;
+
+// These lie as the text says; bitcasts would mean something else in other layouts.
+constexpr OpcodeSet kGiven = {Opcode::kBitcast,     Opcode::kInfeed,   Opcode::kOutfeed,
+                              Opcode::kSend,        Opcode::kRecv,     Opcode::kAsyncStart,
+                              Opcode::kAsyncUpdate, Opcode::kAsyncDone};
+
+bool HasAllLayouts(Shape shape) { return shape == shape.WithMissingLayoutsFilled(); }
+
+bool ConstrainsLayout(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart)
+    return instruction.attrs<AllGatherAttrs>().constrain_layout;
+  if (opcode == Opcode::kAllReduce || opcode == Opcode::kAllReduceStart)
+    return instruction.attrs<AllReduceAttrs>().constrain_layout;
+  if (opcode == Opcode::kReduceScatter)
+    return instruction.attrs<ReduceScatterAttrs>().constrain_layout;
+  return opcode == Opcode::kAllToAll && instruction.attrs<AllToAllAttrs>().constrain_layout;
+}
+
+// The branch whose result the others take on.
+Computation* LargestBranch(const Instruction& conditional) {
+  Computation* largest = conditional.call(0);
+  for (Computation* branch : conditional.calls()) {
+    if (branch->instruction_count() > largest->instruction_count()) largest = branch;
+  }
+  return largest;
+}
+
+// Finds out the layouts of a whole module, then writes them down.
+class Assigner {
+ public:
+  Assigner(Module& module, std::vector<Computation*> computations, bool has_preferences)
+      : module_(module),
+        computations_(std::move(computations)),
+        has_preferences_(has_preferences) {}
+
+  void Solve() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      told_something_new_ = false;
+      for (Computation* computation : computations_) SolveOne(computation);
+      if (round > 0 && !told_something_new_) break;
+    }
+  }
+
+  bool Write() {
+    for (Computation* computation : computations_) {
+      SetShapes(computation);
+      CopyOperands(computation);
+      CopyRoot(computation);
+    }
+    FillEntryLayout();
+    return changed_;
+  }
+
+ private:
+  // What is known of a computation from outside, or from the last look at it.
+  struct Signature {
+    std::vector<Shape> parameters;
+    Shape result;
+    bool parameters_are_told = false;
+    bool result_is_told = false;
+    std::unique_ptr<LayoutConstraints> constraints;
+  };
+
+  void SolveOne(Computation* computation) {
+    Signature& own = signatures_[computation];
+    own.constraints = std::make_unique<LayoutConstraints>(*computation);
+    constraints_ = own.constraints.get();
+    for (int i = 0; i < computation->parameter_count(); ++i) {
+      if (const std::optional<Shape> shape = ParameterOf(computation, i))
+        constraints_->SetResult(*computation->parameter(i), *shape, Strength::kMandatory);
+    }
+    for (const Instruction* instruction : computation->instructions()) AddGiven(*instruction);
+    if (has_preferences_) {
+      AddCpuPreferences(*computation, *constraints_);
+      constraints_->Propagate();  // before what the callers would like
+    }
+    if (const std::optional<Shape> result = ResultOf(computation))
+      constraints_->WishForRoot(*result);
+    constraints_->Propagate();
+    constraints_->FillIn();
+
+    if (!own.parameters_are_told) {
+      own.parameters.clear();
+      for (const Instruction* parameter : computation->parameters())
+        own.parameters.push_back(constraints_->ShapeOf(*parameter));
+    }
+    if (!own.result_is_told) {
+      own.result = constraints_->ShapeOf(*computation->root());
+      // Callers have been told.
+      own.result_is_told = !computation->is_entry();
+    }
+  }
+
+  std::optional<Shape> ParameterOf(Computation* computation, int i) const {
+    if (computation->is_entry()) {
+      const Shape shape = module_.config().entry_layout.parameters[static_cast<size_t>(i)];
+      return HasAllLayouts(shape) ? std::optional(shape) : std::nullopt;
+    }
+    const Signature& own = signatures_.at(computation);
+    if (!own.parameters_are_told) return std::nullopt;
+    return own.parameters[static_cast<size_t>(i)];
+  }
+
+  std::optional<Shape> ResultOf(Computation* computation) const {
+    if (computation->is_entry()) {
+      const Shape shape = module_.config().entry_layout.result;
+      return HasAllLayouts(shape) ? std::optional(shape) : std::nullopt;
+    }
+    const Signature& own = signatures_.at(computation);
+    return own.result_is_told ? std::optional(own.result) : std::nullopt;
+  }
+
+  void TellParameters(Computation* computation, const std::vector<Shape>& shapes) {
+    Signature& callee = signatures_[computation];
+    told_something_new_ |= !callee.parameters_are_told || callee.parameters != shapes;
+    callee.parameters = shapes;
+    callee.parameters_are_told = true;
+  }
+
+  void TellResult(Computation* computation, Shape shape) {
+    Signature& callee = signatures_[computation];
+    told_something_new_ |= !callee.result_is_told || !(callee.result == shape);
+    callee.result = shape;
+    callee.result_is_told = true;
+  }
+
+  // What must be as it is, or as callees have it.
+  void AddGiven(const Instruction& instruction) {
+    const auto operand = [&](int i, Shape shape) {
+      constraints_->SetOperand(instruction, i, shape, Strength::kMandatory);
+    };
+    const auto result = [&](Shape shape) {
+      constraints_->SetResult(instruction, shape, Strength::kMandatory);
+    };
+    if (instruction.opcode() == Opcode::kWhile) {
+      const Shape state = signatures_.at(instruction.while_body()).result;
+      TellParameters(instruction.while_body(), {state});
+      TellParameters(instruction.while_condition(), {state});
+      operand(0, state);
+      result(state);
+    } else if (instruction.opcode() == Opcode::kConditional) {
+      const Shape shape = signatures_.at(LargestBranch(instruction)).result;
+      for (int k = 0; k < instruction.call_count(); ++k) {
+        TellResult(instruction.call(k), shape);
+        operand(k + 1, signatures_.at(instruction.call(k)).parameters[0]);
+      }
+      result(shape);
+    } else if (instruction.opcode() == Opcode::kCall) {
+      const Signature& callee = signatures_.at(instruction.to_apply());
+      for (int i = 0; i < instruction.operand_count(); ++i)
+        operand(i, callee.parameters[static_cast<size_t>(i)]);
+      result(callee.result);
+    } else if (instruction.IsFusion()) {
+      const Computation& fused = *instruction.fused_computation();
+      for (int i = 0; i < instruction.operand_count(); ++i) operand(i, fused.parameter(i)->shape());
+      result(fused.root()->shape());
+    } else if (instruction.opcode() == Opcode::kCustomCall) {
+      AddCustomCall(instruction);
+    } else if (kGiven.Has(instruction.opcode()) || ConstrainsLayout(instruction)) {
+      for (int i = 0; i < instruction.operand_count(); ++i) {
+        if (!constraints_->HandsOn(instruction, i)) operand(i, instruction.operand(i)->shape());
+      }
+      if (instruction.opcode() == Opcode::kOutfeed)
+        operand(0, instruction.attrs<OutfeedAttrs>().outfeed_shape);
+      result(instruction.shape());
+      for (Computation* callee : instruction.calls()) KeepSignature(callee);
+    }
+  }
+
+  void AddCustomCall(const Instruction& call) {
+    const CustomCallAttrs& attrs = call.attrs<CustomCallAttrs>();
+    if (attrs.custom_call_target == "LayoutConstraint" && call.operand_count() == 1) {
+      constraints_->SetOperand(call, 0, call.shape(), Strength::kMandatory);
+      constraints_->SetResult(call, call.shape(), Strength::kMandatory);
+    } else if (attrs.operand_layout_constraints) {
+      for (int i = 0; i < call.operand_count(); ++i)
+        constraints_->SetOperand(call, i,
+                                 (*attrs.operand_layout_constraints)[static_cast<size_t>(i)],
+                                 Strength::kMandatory);
+      constraints_->SetResult(call, call.shape(), Strength::kMandatory);
+    }
+  }
+
+  // Of an asynchronous computation: its start says in one shape what goes in and comes out.
+  void KeepSignature(Computation* computation) {
+    std::vector<Shape> shapes;
+    for (const Instruction* parameter : computation->parameters())
+      shapes.push_back(parameter->shape());
+    TellParameters(computation, shapes);
+    TellResult(computation, computation->root()->shape());
+  }
+
+  // ---- writing it down ----
+
+  void SetShape(Instruction* instruction, Shape shape) {
+    if (instruction->shape() == shape) return;
+    instruction->set_shape(shape);
+    if (instruction->IsConstant())
+      instruction->SetAttrs(ConstantAttrs{LiteralWithLayouts(instruction->literal(), shape)});
+    changed_ = true;
+  }
+
+  void SetShapes(Computation* computation) {
+    const LayoutConstraints& constraints = *signatures_.at(computation).constraints;
+    for (Instruction* instruction : computation->instruction_vector())
+      SetShape(instruction, constraints.ShapeOf(*instruction));
+    if (!computation->is_entry()) return;
+    for (int i = 0; i < computation->parameter_count(); ++i) {
+      if (const std::optional<Shape> shape = ParameterOf(computation, i))
+        SetShape(computation->parameter(i), *shape);
+    }
+  }
+
+  Instruction* Copy(Instruction* value, Shape wanted) {
+    const Shape own = value->shape();
+    if (SameLayouts(WithOrdersOf(own, own), WithOrdersOf(own, wanted))) return value;
+    changed_ = true;
+    return CopyWithLayouts(value, WithOrdersOf(own, wanted));
+  }
+
+  void CopyOperands(Computation* computation) {
+    const LayoutConstraints& constraints = *signatures_.at(computation).constraints;
+    for (Instruction* user : computation->instruction_vector()) {
+      for (int i = 0; i < user->operand_count(); ++i) {
+        const std::optional<Shape> wanted = constraints.WantedOperand(*user, i);
+        if (!wanted || CopiedInBranch(*user, i, *wanted)) continue;
+        Instruction* copy = Copy(user->operand(i), *wanted);
+        if (copy != user->operand(i)) user->ReplaceOperand(i, copy);
+      }
+    }
+  }
+
+  // An operand that nothing but conditionals read is copied only when it is needed.
+  bool CopiedInBranch(const Instruction& conditional, int i, Shape wanted) {
+    if (conditional.opcode() != Opcode::kConditional || i == 0) return false;
+    Instruction* const operand = conditional.operand(i);
+    Computation* const branch = conditional.call(i - 1);
+    if (branch->callers().size() != 1) return false;
+    for (const Use& use : operand->uses()) {
+      if (use.user->opcode() != Opcode::kConditional || use.operand_index == 0) return false;
+    }
+    Instruction* const parameter = branch->parameter(0);
+    const std::vector<Use> uses(parameter->uses().begin(), parameter->uses().end());
+    parameter->set_shape(operand->shape());
+    Instruction* const copy = Copy(parameter, wanted);
+    if (copy == parameter) return true;
+    for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, copy);
+    if (branch->root() == parameter) branch->set_root(copy);
+    return true;
+  }
+
+  void CopyRoot(Computation* computation) {
+    const std::optional<Shape> result = ResultOf(computation);
+    if (!result) return;
+    Instruction* root = Copy(computation->root(), *result);
+    computation->set_root(root);
+    // Tiles and the like of the entry's result.
+    if (computation->is_entry() && root->shape().IsArray() && root->opcode() != Opcode::kParameter)
+      SetShape(root, *result);
+  }
+
+  void FillEntryLayout() {
+    EntryLayout layout = module_.config().entry_layout;
+    for (size_t i = 0; i < layout.parameters.size(); ++i) {
+      if (!HasAllLayouts(layout.parameters[i]))
+        layout.parameters[i] = module_.entry()->parameter(static_cast<int>(i))->shape();
+    }
+    if (!HasAllLayouts(layout.result)) layout.result = module_.entry()->root()->shape();
+    changed_ |= !(layout == module_.config().entry_layout);
+    module_.config().entry_layout = layout;
+  }
+
+  Module& module_;
+  const std::vector<Computation*> computations_;  // callees first
+  const bool has_preferences_;
+  absl::flat_hash_map<const Computation*, Signature> signatures_;  // looked up only
+  LayoutConstraints* constraints_ = nullptr;  // of the computation that is looked at
+  bool told_something_new_ = false;
+  bool changed_ = false;
+};
+
+// A branch that several conditionals run may have to return different layouts.
+bool CloneSharedBranches(Module& module, const std::vector<Computation*>& computations) {
+  bool changed = false;
+  for (Computation* computation : computations) {
+    if (!computation->MayHoldAny({Opcode::kConditional})) continue;
+    for (Instruction* instruction : computation->instruction_vector()) {
+      if (instruction->opcode() != Opcode::kConditional) continue;
+      for (int k = 0; k < instruction->call_count(); ++k) {
+        if (instruction->call(k)->callers().size() == 1) continue;
+        instruction->SetCall(
+            k, module.CloneComputation(*instruction->call(k), ".clone", /*deep=*/true));
+        changed = true;
+      }
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> LayoutAssignment::Run(Module& module, PassContext& context) {
+  if (options_.platform != "cpu" && options_.platform != "none") {
+    return absl::InvalidArgumentError(fmt::format(
+        "unknown platform `{}` of layout-assignment; there are cpu, none", options_.platform));
+  }
+  if (module.entry() == nullptr || !context.MayRewrite()) return false;
+  bool changed = CloneSharedBranches(module, context.NonFusionComputations(module));
+  // With the clones.
+  const CallGraph calls(module);
+  Assigner assigner(module, calls.without_fusions(), options_.platform == "cpu");
+  assigner.Solve();
+  changed |= assigner.Write();
+  return changed;
+}
+
+HLO_DEFINE_PASS(LayoutAssignment)
+
+}  // namespace hlo
