@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeConvThunk(const Instruction& conv,
   const Shape lhs = conv.operand(0)->shape();
   const Shape rhs = conv.operand(1)->shape();
   const Shape out = conv.shape();
-  if (ProductType(lhs.element_type(), rhs.element_type(), out.element_type()) != out.element_type())
+  if (ProductType(conv) != out.element_type())
     return Unsupported(conv.loc(), "platform `cpu` sums convolutions in one kind of number");
   const DimVec ls = RowMajorStrides(lhs.dims());
   const DimVec rs = RowMajorStrides(rhs.dims());

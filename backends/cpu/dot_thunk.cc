@@ -40,8 +40,7 @@ absl::StatusOr<DotSpec> SpecOf(const Instruction& dot, int threads) {
   const DotAttrs& attrs = dot.attrs<DotAttrs>();
   const Shape lhs = dot.operand(0)->shape();
   const Shape rhs = dot.operand(1)->shape();
-  const ElementType out_type = dot.shape().element_type();
-  if (ProductType(lhs.element_type(), rhs.element_type(), out_type) != out_type)
+  if (ProductType(dot) != dot.shape().element_type())
     return Unsupported(dot.loc(), "platform `cpu` sums dots in one kind of number");
   const DimVec ls = RowMajorStrides(lhs.dims());
   const DimVec rs = RowMajorStrides(rhs.dims());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "lib/math/accumulator.h"
 #include "lib/support/check.h"
 
 namespace hlo {
@@ -111,10 +112,14 @@ ElementType ProductType(ElementType lhs, ElementType rhs, ElementType result) {
   return result;
 }
 
-ElementType AccumulatorType(ElementType result) {
-  if (IsPred(result) || IsComplex(result) || result == ElementType::kF64) return result;
-  if (IsFloat(result)) return ElementType::kF32;
-  return BitWidth(result) <= 32 ? ElementType::kU32 : ElementType::kU64;
+ElementType ProductType(const Instruction& product) {
+  return ProductType(product.operand(0)->shape().element_type(),
+                     product.operand(1)->shape().element_type(), product.shape().element_type());
+}
+
+ElementType MatMulType(ElementType result) {
+  if (IsInteger(result)) return BitWidth(result) <= 32 ? ElementType::kU32 : ElementType::kU64;
+  return AccumulatorType(math::Accumulation::kDot, result, math::Carrier::kInterpreter);
 }
 
 void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const uint8_t* rhs,

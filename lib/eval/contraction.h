@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "lib/types/element_type.h"
+#include "lib/ir/instruction.h"
 
 namespace hlo {
 
@@ -15,16 +15,18 @@ struct MatMul {
   int64_t batch, rows, k, columns;
 };
 
-// The type in which products of a result type are summed: pred and complex themselves, f32 for
-// floats up to f32, u32 or u64 for integers (which wrap).
-ElementType AccumulatorType(ElementType result);
+// The type in which RunMatMul sums products of a result type: as lib/math/accumulator.h says, of
+// integers u32 or u64.
+ElementType MatMulType(ElementType result);
 
 // The type of the values of a dot or convolution before the last conversion: the result's, but what
 // the widest float operand gives where the result has no fraction, and the widest complex one where
 // it is not complex.
 ElementType ProductType(ElementType lhs, ElementType rhs, ElementType result);
+// Of a dot or convolution.
+ElementType ProductType(const Instruction& product);
 
-// Runs on arrays of an accumulator type. For pred, products are `and` and sums `or`.
+// Runs on arrays of a MatMulType. For pred, products are `and` and sums `or`.
 void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const uint8_t* rhs,
                uint8_t* out);
 

@@ -13,7 +13,7 @@ namespace hlo {
 namespace {
 
 Literal Canonical(const Literal& operand, ElementType result, const DimVec& order) {
-  const Literal values = ConvertLiteral(operand, AccumulatorType(result));
+  const Literal values = ConvertLiteral(operand, MatMulType(result));
   const DimVec dims = Permute(values.shape().dims(), order);
   Literal ordered(Shape::Array(values.element_type(), dims));
   RunStridedCopy(
@@ -129,13 +129,9 @@ EvalResult EvalConvolution(EvalContext& c) {
   const Literal lhs = Canonical(c.operand(0), type, lhs_order);
   const Literal rhs = Canonical(c.operand(1), type, rhs_order);
 
-  Convolution conv{attrs.window,
-                   Dims(lhs),
-                   Dims(rhs),
-                   {},
-                   attrs.feature_group_count,
-                   attrs.batch_group_count,
-                   AccumulatorType(type)};
+  Convolution conv{
+      attrs.window,    Dims(lhs), Dims(rhs), {}, attrs.feature_group_count, attrs.batch_group_count,
+      MatMulType(type)};
   conv.window.dims.resize(dn.input_spatial.size());
   for (WindowDim& dim : conv.window.dims) dim.reversal = ReadsReversed(attrs, dim);
   conv.out_dims.push_back(conv.lhs_dims[0] / attrs.batch_group_count);

@@ -70,7 +70,7 @@ void CutToCommon(EvalContext& c, const DotAttrs& attrs) {
 // The literal as accumulator values. (Floats wider than the result keep their digits up to f32:
 // XLA's CPU does not round them first.)
 Literal Prepare(const Literal& operand, ElementType result, const DimVec& order) {
-  return Transposed(ConvertLiteral(operand, AccumulatorType(result)), order);
+  return Transposed(ConvertLiteral(operand, MatMulType(result)), order);
 }
 
 }  // namespace
@@ -92,8 +92,8 @@ EvalResult EvalDot(EvalContext& c) {
   RETURN_IF_ERROR(c.evaluator.Spend(sizes.batch * sizes.rows * sizes.k * sizes.columns));
   const Literal a = Prepare(c.operand(0), type, Joined({l.batch, l.free, l.contracting}));
   const Literal b = Prepare(c.operand(1), type, Joined({r.batch, r.contracting, r.free}));
-  Literal sums(Shape::Array(AccumulatorType(type), dims));
-  RunMatMul(sizes, AccumulatorType(type), a.data(), b.data(), sums.mutable_data());
+  Literal sums(Shape::Array(MatMulType(type), dims));
+  RunMatMul(sizes, MatMulType(type), a.data(), b.data(), sums.mutable_data());
   return ConvertLiteral(ConvertLiteral(sums, type), result).WithShapeLayout(c.ResultShape(dims));
 }
 
@@ -153,7 +153,7 @@ Literal ProductOf(const EvalContext& c, const Literal& lhs, const Literal& rhs,
 EvalResult EvalScaledDot(EvalContext& c) {
   const DotAttrs& attrs = c.attrs<DotAttrs>();
   const ElementType type = c.instruction.shape().element_type();
-  const ElementType compute = AccumulatorType(type);
+  const ElementType compute = MatMulType(type);
   if (!IsFloat(type))
     return Unsupported(c.loc(), "`scaled-dot` with result `{}` is not defined", Text(type));
   ASSIGN_OR_RETURN(const Literal lhs, Scaled(c, c.operand(0), c.operand(2), compute));
@@ -180,7 +180,7 @@ EvalResult EvalBlockScaledDot(EvalContext& c) {
   DotAttrs attrs;
   attrs.lhs_contracting_dims = attrs.rhs_contracting_dims = {rank - 1};
   if (rank == 3) attrs.lhs_batch_dims = attrs.rhs_batch_dims = {0};
-  const ElementType compute = AccumulatorType(shape.element_type());
+  const ElementType compute = MatMulType(shape.element_type());
   ASSIGN_OR_RETURN(const Literal lhs, Scaled(c, c.operand(0), c.operand(2), compute));
   Literal rhs = ConvertLiteral(c.operand(1), compute);
   if (c.operand_count() > 3) {
@@ -347,7 +347,7 @@ struct RaggedDot {
 EvalResult EvalRaggedDot(EvalContext& c) {
   const RaggedDotAttrs& attrs = c.attrs<RaggedDotAttrs>();
   const Literal& group_sizes = c.operand(2);
-  const ElementType type = c.instruction.shape().element_type(), compute = AccumulatorType(type);
+  const ElementType type = c.instruction.shape().element_type(), compute = MatMulType(type);
   const Shape lhs = c.operand(0).shape(), rhs = c.operand(1).shape();
   const RaggedPlan plan = PlanOf(attrs, lhs, rhs);
   const MatMul sizes{SizeOf(lhs, plan.lhs.batch), SizeOf(lhs, plan.lhs.free),

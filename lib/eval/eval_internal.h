@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "lib/eval/accumulation.h"
 #include "lib/eval/evaluator.h"
 #include "lib/support/status.h"
 
@@ -65,11 +66,10 @@ inline DimVec Dims(const Literal& literal) {
 // Whether EvalCustomCall computes calls to `target` from their operands alone.
 bool IsPureCustomCall(std::string_view target);
 
-// Reductions whose region is this one operation carry f64 and round once: sums of floats, products
-// of those under 32 bits.
+// Whether reductions whose region is this one operation are sums or products that carry f64.
 inline bool IsCarriedInDouble(std::optional<Opcode> plain, ElementType type) {
-  return IsFloat(type) &&
-         (plain == Opcode::kAdd || (plain == Opcode::kMultiply && BitWidth(type) < 32));
+  return (plain == Opcode::kAdd || plain == Opcode::kMultiply) &&
+         CarriedType(plain, type, math::Carrier::kInterpreter) == ElementType::kF64;
 }
 
 }  // namespace hlo

@@ -1,6 +1,7 @@
 // Rules rooted at dot.
 #include <algorithm>
 
+#include "lib/math/accumulator.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
@@ -79,10 +80,8 @@ Instruction* DotToReduce(Instruction* dot, Rewriter& rewriter) {
       InOrder(rewriter, dot->operand(1), attrs.rhs_batch_dims, {}, attrs.rhs_contracting_dims);
   Instruction* product = rewriter.Multiply(x, y);
   ElementType type = product->shape().element_type();
-  if (IsFloat(type) && type != ElementType::kF64) {
-    type = ElementType::kF32;
-    if (product->shape().element_type() != type) product = rewriter.Convert(product, type);
-  }
+  type = AccumulatorType(math::Accumulation::kDot, type, math::Carrier::kInterpreter);
+  if (product->shape().element_type() != type) product = rewriter.Convert(product, type);
   DimVec dims;
   for (auto i = static_cast<int64_t>(attrs.lhs_batch_dims.size()); i < product->shape().rank(); ++i)
     dims.push_back(i);

@@ -5,16 +5,6 @@
 
 namespace hlo {
 
-namespace {
-
-ElementType ProductType(const Instruction& product) {
-  return hlo::ProductType(product.operand(0)->shape().element_type(),
-                          product.operand(1)->shape().element_type(),
-                          product.shape().element_type());
-}
-
-}  // namespace
-
 bool ResultCaster::Matches(const Instruction& instruction) const {
   const ElementType natural = NaturalResultType(instruction);
   const ElementType result = instruction.shape().element_type();

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/families/fold.h"
 #include "backends/cpu/families/kernel_frame.h"
+#include "lib/eval/accumulation.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
@@ -61,22 +62,22 @@ class CumulativeEmission {
  private:
   ElementType ResultType(size_t k) const { return frame_.outputs[k].shape.element_type(); }
 
-  // A plain sum of floats, or a product of narrow ones, is carried wider than it is stored.
-  bool IsWide() const {
+  // In which type the first value is carried; `wide`, where it is not stored so.
+  ElementType CarriedFirst() const {
     const std::optional<Opcode> simple = CombinerOpcode(*instruction_.to_apply());
-    if (count_ != 1 || !simple) return false;
-    const ElementType type = ResultType(0);
-    return (*simple == Opcode::kAdd && IsFloat(type)) || IsCarriedWide(*simple, type);
+    return CarriedType(count_ == 1 ? simple : std::nullopt, ResultType(0), math::Carrier::kCpu,
+                       Running::kYes);
   }
 
   // Along the dimension at `position` (0 in that dimension).
   absl::Status EmitLine(const Index& position) {
-    const bool wide = IsWide();
+    const ElementType carrier = CarriedFirst();
+    const bool wide = carrier != ResultType(0);
     Values carried;
     for (size_t k = 0; k < count_; ++k) {
       ASSIGN_OR_RETURN(Value value,
                        emitter_.Emit(instruction_.operand(static_cast<int>(count_ + k)), {}));
-      if (wide) value = b_.Convert(value, ElementType::kF64);
+      if (wide) value = b_.Convert(value, carrier);
       carried.push_back(b_.Splat(value, emitter_.lanes()));
     }
     std::vector<int64_t> sizes(dims_.size(), 1);
@@ -113,9 +114,9 @@ class CumulativeEmission {
       values.push_back(b_.Splat(value, emitter_.lanes()));
     }
     if (wide) {
-      const Value value = b_.Convert(values[0], ElementType::kF64);
+      const ElementType carrier = b_.type(before[0]).element;
       const Opcode opcode = instruction_.to_apply()->root()->opcode();
-      return Values{b_.Element(opcode, ElementType::kF64, {before[0], value})};
+      return Values{b_.Element(opcode, carrier, {before[0], b_.Convert(values[0], carrier)})};
     }
     Values arguments = window_.from_end ? values : before;
     const Values& second = window_.from_end ? before : values;

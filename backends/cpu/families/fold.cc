@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "lib/eval/accumulation.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu {
@@ -18,34 +19,29 @@ ElementType BitsOf(ElementType type) {
 
 }  // namespace
 
-bool IsCarriedWide(Opcode opcode, ElementType type) {
-  return (opcode == Opcode::kAdd || opcode == Opcode::kMultiply) && IsFloat(type) &&
-         BitWidth(type) < 32;
-}
-
 Fold::Fold(FusionEmitter& emitter, const Instruction& reduce)
     : emitter_(emitter),
       b_(emitter.builder()),
       region_(*reduce.to_apply()),
       count_(static_cast<size_t>(reduce.operand_count() / 2)),
       type_(reduce.operand(0)->shape().element_type()),
-      simple_(count_ == 1 ? CombinerOpcode(region_) : std::nullopt),
-      wide_(simple_ && IsCarriedWide(*simple_, type_) &&
-            region_.root()->shape().element_type() == type_) {}
-
-Value Fold::Carried(Value value) const {
-  return wide_ ? b_.Convert(value, ElementType::kF32) : value;
+      carried_(type_),
+      simple_(count_ == 1 ? CombinerOpcode(region_) : std::nullopt) {
+  if (simple_ && region_.root()->shape().element_type() == type_)
+    carried_ = CarriedType(simple_, type_, math::Carrier::kCpu);
 }
+
+Value Fold::Carried(Value value) const { return is_wide() ? b_.Convert(value, carried_) : value; }
 
 Values Fold::Results(Values carried) const {
   carried.resize(count_);
-  if (wide_) carried[0] = b_.Convert(carried[0], type_);
+  if (is_wide()) carried[0] = b_.Convert(carried[0], type_);
   return carried;
 }
 
 std::optional<Values> Fold::StartsOfLanes(const Values& initial, int64_t elements) {
   if (simple_) {
-    const auto identity = IdentityOf(*simple_, wide_ ? ElementType::kF32 : type_);
+    const auto identity = IdentityOf(*simple_, carried_);
     if (identity) return Values{emitter_.EmitLiteral(*identity, 0)};
   }
   const std::optional<TieOrder> ties = TieOrderOf(region_);
@@ -75,7 +71,7 @@ Value Fold::HasBitsOf(Value x, Value y) const {
 }
 
 absl::StatusOr<Values> Fold::CombineInOrder(Values a, const Values& b) const {
-  if (wide_) return Values{b_.Element(*simple_, ElementType::kF32, {a[0], b[0]})};
+  if (is_wide()) return Values{b_.Element(*simple_, carried_, {a[0], b[0]})};
   if (!has_positions()) {
     a.insert(a.end(), b.begin(), b.end());
     return emitter_.EmitRegion(region_, a);

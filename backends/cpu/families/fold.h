@@ -2,7 +2,7 @@
 //
 // How the elements of a reduction are combined, and in which types the results so far are carried:
 //
-//   sums and products of floats under 32 bits   in f32, rounded once
+//   sums and products of floats                 as lib/math/accumulator.h says, rounded once
 //   choices among elements of equal rank        with the position of what was chosen,
 //                                               where elements are combined in another
 //                                               order than they stand in
@@ -16,9 +16,6 @@
 #include "lib/eval/choice.h"
 
 namespace hlo::cpu {
-
-// Whether sums and products of `type` are carried in a wider one.
-bool IsCarriedWide(Opcode opcode, ElementType type);
 
 class Fold {
  public:
@@ -46,15 +43,16 @@ class Fold {
   absl::StatusOr<Values> Lanes(Values values) const;
 
  private:
+  bool is_wide() const { return carried_ != type_; }
   Value HasBitsOf(Value x, Value y) const;
 
   FusionEmitter& emitter_;
   tile::Builder& b_;
   const Computation& region_;
   size_t count_;
-  ElementType type_;  // of the first element
+  ElementType type_;     // of the first element
+  ElementType carried_;  // of the first value on the way
   std::optional<Opcode> simple_;
-  bool wide_;
   TieOrder ties_ = TieOrder::kAny;
 };
 

@@ -117,11 +117,13 @@ absl::StatusOr<std::unique_ptr<DotKernel>> MakeConvertedDot(const DotSpec& spec,
   const ElementType out = spec.out_type;
   const bool has_epilogue = spec.bias != DotBias::kNone || spec.relu;
   RET_CHECK(!(IsComplex(out) && has_epilogue), "a complex dot with bias or relu");
-  if (ComponentType(out) == ElementType::kF64) return Make<double>(spec, ElementType::kF64, host);
-  if (IsFloat(out) || IsComplex(out)) return Make<float>(spec, ElementType::kF32, host);
-  // Counts of "true and true" stay below 2^32 in any pred dot that fits in memory.
-  if (IsPred(out) || BitWidth(out) <= 32) return Make<uint32_t>(spec, ElementType::kU32, host);
-  return Make<uint64_t>(spec, ElementType::kU64, host);
+  switch (ComputeTypeFor(out)) {
+    case ComputeType::kF32: return Make<float>(spec, ElementType::kF32, host);
+    case ComputeType::kF64: return Make<double>(spec, ElementType::kF64, host);
+    case ComputeType::kU32: return Make<uint32_t>(spec, ElementType::kU32, host);
+    case ComputeType::kU64: return Make<uint64_t>(spec, ElementType::kU64, host);
+  }
+  return Internal("a dot of `{}`", Text(out));
 }
 
 }  // namespace hlo::cpu

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/cpu/library/dot_engines.h"
+#include "lib/math/accumulator.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu {
@@ -113,22 +114,26 @@ DotBatch BatchOffsets(const DotSpec& spec, int64_t index) {
   return offsets;
 }
 
+ComputeType ComputeTypeFor(ElementType out) {
+  const ElementType sum =
+      AccumulatorType(math::Accumulation::kDot, ComponentType(out), math::Carrier::kCpu);
+  if (IsFloat(sum)) return sum == ElementType::kF64 ? ComputeType::kF64 : ComputeType::kF32;
+  // Counts of "true and true" stay below 2^32 in any pred dot that fits in memory.
+  return IsPred(sum) || BitWidth(sum) <= 32 ? ComputeType::kU32 : ComputeType::kU64;
+}
+
 std::optional<DotTypes> DirectTypes(ElementType lhs, ElementType rhs, ElementType out) {
-  for (const ComputeType compute :
-       {ComputeType::kF32, ComputeType::kF64, ComputeType::kU32, ComputeType::kU64}) {
-    const auto stored_lhs = StoredFor(compute, lhs);
-    const auto stored_rhs = StoredFor(compute, rhs);
-    const auto stored_out = StoredFor(compute, out);
-    if (!stored_lhs || !stored_rhs || !stored_out) continue;
-    // Operands become the type of the result first: a narrowing has to happen before the product.
-    // For integers the order does not matter, but a result narrower than a byte needs wrapping.
-    if (compute == ComputeType::kF32 && out != ElementType::kF32 && (lhs != out || rhs != out)) {
-      return std::nullopt;
-    }
-    if (IsInteger(out) && BitWidth(out) < 8) return std::nullopt;
-    return DotTypes{compute, *stored_lhs, *stored_rhs, *stored_out};
-  }
-  return std::nullopt;
+  const ComputeType compute = ComputeTypeFor(out);
+  const auto stored_lhs = StoredFor(compute, lhs);
+  const auto stored_rhs = StoredFor(compute, rhs);
+  const auto stored_out = StoredFor(compute, out);
+  if (!stored_lhs || !stored_rhs || !stored_out) return std::nullopt;
+  // Operands become the type of the result first: a narrowing has to happen before the product.
+  // For integers the order does not matter, but a result narrower than a byte needs wrapping.
+  if (compute == ComputeType::kF32 && out != ElementType::kF32 && (lhs != out || rhs != out))
+    return std::nullopt;
+  if (IsInteger(out) && BitWidth(out) < 8) return std::nullopt;
+  return DotTypes{compute, *stored_lhs, *stored_rhs, *stored_out};
 }
 
 absl::StatusOr<std::unique_ptr<DotKernel>> MakeDot(const DotSpec& asked, const Host& host) {

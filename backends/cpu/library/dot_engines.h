@@ -23,6 +23,8 @@ struct DotTypes {
   StoredAs out = StoredAs::kSame;
 };
 
+// What sums for results of a type are computed in; of complex ones, their components.
+ComputeType ComputeTypeFor(ElementType out);
 // The types of a dot if our packed kernels read and write all of them directly.
 std::optional<DotTypes> DirectTypes(ElementType lhs, ElementType rhs, ElementType out);
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backends/gpu/emit/fused_emitter.h"
+#include "lib/math/accumulator.h"
 
 namespace hlo::gpu {
 
@@ -14,7 +15,7 @@ class ProductSum final {
 
   // The type that products are summed in, for results of `result`.
   static ElementType TypeFor(ElementType result) {
-    return IsFloat(result) && BitWidth(result) < 32 ? ElementType::kF32 : result;
+    return AccumulatorType(math::Accumulation::kDot, result, math::Carrier::kGpu);
   }
   ElementType type() const { return type_; }
   Emitted Zero() const;

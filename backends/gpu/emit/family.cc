@@ -34,8 +34,7 @@ bool IsOneLoop(const Frame& frame) {
 // result_caster makes it so.
 Decision SumsInOneKind(const Instruction& product) {
   const ElementType result = product.shape().element_type();
-  const ElementType sum = ProductType(product.operand(0)->shape().element_type(),
-                                      product.operand(1)->shape().element_type(), result);
+  const ElementType sum = ProductType(product);
   return sum == result
              ? Yes()
              : No("products of `{}` are cut to `{}` after their sum", Text(sum), Text(result));

@@ -14,10 +14,6 @@ namespace {
 
 constexpr int kMostThreads = 256;
 
-ElementType WideOf(ElementType type) {
-  return IsFloat(type) && BitWidth(type) < 32 ? ElementType::kF32 : type;
-}
-
 // Arithmetic on elements of one type.
 class Numbers {
  public:
@@ -92,7 +88,7 @@ class CholeskyEmission {
   }
 
   absl::Status Emit(FusedEmitter& emitter, KernelBuilder& k) const {
-    const ElementType wide = WideOf(type_);
+    const ElementType wide = ProductSum::TypeFor(type_);
     const Numbers numbers(emitter, wide);
     llvm::Value* const base = k.Mul(k.BlockIndex(), k.Index(n_ * n_));
     const auto all =
@@ -206,7 +202,7 @@ class SolveEmission {
   int64_t groups() const { return CeilDiv(lines_, across_); }
 
   absl::Status Emit(FusedEmitter& emitter, KernelBuilder& k) const {
-    const ElementType wide = WideOf(type_);
+    const ElementType wide = ProductSum::TypeFor(type_);
     const Numbers numbers(emitter, wide);
     llvm::Value* const batch = k.Div(k.BlockIndex(), groups());
     llvm::Value* const line =
@@ -280,7 +276,7 @@ class SolveEmission {
 
 // Where narrow floats are computed: in memory of their own.
 int WorkBuffer(ElementType type, int64_t count, Frame& frame, KernelPlan& plan) {
-  const ElementType wide = WideOf(type);
+  const ElementType wide = ProductSum::TypeFor(type);
   return wide == type ? frame.operand_buffers : frame.AddScratch(plan, wide, count);
 }
 

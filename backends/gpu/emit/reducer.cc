@@ -3,19 +3,11 @@
 #include <algorithm>
 
 #include "lib/analysis/region.h"
+#include "lib/eval/accumulation.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
-namespace {
-
-// The region is one sum or product of its two parameters.
-bool IsPlainArithmetic(const Computation& region) {
-  const std::optional<Opcode> opcode = CombinerOpcode(region);
-  return opcode == Opcode::kAdd || opcode == Opcode::kMultiply;
-}
-
-}  // namespace
 
 std::optional<TieOrder> TiesAmongThreads(const Computation& region) {
   const std::optional<TieOrder> ties = TieOrderOf(region);
@@ -26,14 +18,14 @@ Reducer::Reducer(FusedEmitter& emitter, const Instruction* reduce, Order order)
     : emitter_(emitter), region_(*reduce->to_apply()) {
   for (int i = 0; i < reduce->operand_count() / 2; ++i)
     types_.push_back(reduce->operand(i)->shape().element_type());
-  widened_ = types_.size() == 1 && IsFloat(types_[0]) && BitWidth(types_[0]) < 32 &&
-             IsPlainArithmetic(region_);
+  const std::optional<Opcode> one = types_.size() == 1 ? CombinerOpcode(region_) : std::nullopt;
+  carried_ = CarriedType(one, types_[0], math::Carrier::kGpu);
   if (order == Order::kAny) ties_ = TiesAmongThreads(region_).value_or(TieOrder::kAny);
   if (has_positions()) types_.push_back(ElementType::kS64);
 }
 
 EmittedList Reducer::Widen(EmittedList values) const {
-  if (widened_) values[0] = emitter_.Convert(values[0], types_[0], ElementType::kF32);
+  if (is_widened()) values[0] = emitter_.Convert(values[0], types_[0], carried_);
   return values;
 }
 
@@ -46,7 +38,7 @@ EmittedList Reducer::Widen(EmittedList values, llvm::Value* position) const {
 
 EmittedList Reducer::Narrow(EmittedList values) const {
   if (has_positions()) values.pop_back();
-  if (widened_) values[0] = emitter_.Convert(values[0], ElementType::kF32, types_[0]);
+  if (is_widened()) values[0] = emitter_.Convert(values[0], carried_, types_[0]);
   return values;
 }
 
@@ -81,11 +73,10 @@ absl::StatusOr<EmittedList> Reducer::Choose(EmittedList a, EmittedList b) const 
 
 absl::StatusOr<EmittedList> Reducer::Combine(const EmittedList& a, const EmittedList& b) const {
   if (has_positions()) return Choose(a, b);
-  if (widened_) {
-    const ElementType types[] = {ElementType::kF32, ElementType::kF32};
+  if (is_widened()) {
+    const ElementType types[] = {carried_, carried_};
     const Emitted operands[] = {a[0], b[0]};
-    return EmittedList{
-        emitter_.Element(region_.root()->opcode(), ElementType::kF32, types, operands)};
+    return EmittedList{emitter_.Element(region_.root()->opcode(), carried_, types, operands)};
   }
   EmittedList arguments = a;
   arguments.insert(arguments.end(), b.begin(), b.end());

@@ -1,9 +1,9 @@
 // backends/gpu/emit/reducer.h
 //
 // How a reduction combines values: its computation, or, where that is one sum or product of narrow
-// floats, the same in f32 with one rounding at the end. Choices among elements of equal rank carry
-// the position of what was chosen, where elements are shared out among threads. Internal: includes
-// LLVM headers.
+// floats, the same in the type of lib/math/accumulator.h with one rounding at the end. Choices
+// among elements of equal rank carry the position of what was chosen, where elements are shared out
+// among threads. Internal: includes LLVM headers.
 #pragma once
 
 #include <functional>
@@ -25,9 +25,7 @@ class Reducer final {
   // Of accumulators.
   int count() const { return static_cast<int>(types_.size()); }
   // Of accumulator `i`.
-  ElementType type(int i) const {
-    return widened_ ? ElementType::kF32 : types_[static_cast<size_t>(i)];
-  }
+  ElementType type(int i) const { return i == 0 ? carried_ : types_[static_cast<size_t>(i)]; }
   EmittedList Widen(EmittedList values) const;
   bool has_positions() const { return ties_ != TieOrder::kAny; }
   // The same for the element at `position` of the operand, -1 for the initial values; it is looked
@@ -37,13 +35,14 @@ class Reducer final {
   absl::StatusOr<EmittedList> Combine(const EmittedList& a, const EmittedList& b) const;
 
  private:
+  bool is_widened() const { return carried_ != types_[0]; }
   absl::StatusOr<EmittedList> Choose(EmittedList a, EmittedList b) const;
 
   FusedEmitter& emitter_;
   const Computation& region_;
+  ElementType carried_;                        // of the first
   absl::InlinedVector<ElementType, 2> types_;  // the last one of positions, if they decide
   TieOrder ties_ = TieOrder::kAny;
-  bool widened_ = false;
 };
 
 // Combines values of the threads of a group.
