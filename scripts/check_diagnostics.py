@@ -159,10 +159,11 @@ def main():
         if any(part.strip() for part in parts) and text not in unreachable and not tests.hold(parts):
             print(f"{path}:{line}: no test expects `{'{}'.join(parts)}`")
             failed += 1
+    passed = len(listed) - failed
     for text in sorted(unreachable - {text for _, _, text, _ in listed}):
         print(f"scripts/check_diagnostics.py: there is no message `{text}` any more")
         failed += 1
-    print(f"{len(listed) - failed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 
