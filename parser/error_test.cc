@@ -1,6 +1,7 @@
 // Messages and places, exactly as a user sees them.
 #include <catch2/catch.hpp>
 
+#include "lib/types/reserved_words.h"
 #include "parser/parser_test.h"
 
 namespace hlo {
@@ -139,6 +140,17 @@ TEST_CASE("layouts that are not filled in are missed in custom calls", "[parser]
         "`f32[4]`");
   CHECK(message("f32[4]{0} custom-call(x), operand_layout_constraints={f32[4]}") ==
         "operand layout constraint 0, `f32[4]`, has no layout");
+}
+
+TEST_CASE("each reserved word is a name with `%` only, and is printed so", "[parser][errors]") {
+  PrintOptions lossless = PrintOptions::ShortParsable();
+  lossless.lossless = true;
+  for (const std::string_view word : kReservedWords) {
+    CAPTURE(word);
+    const std::string line = fmt::format("{} = f32[] parameter(0)", word);
+    CHECK(Reprint(Entry(line)).find("error") != std::string::npos);
+    CHECK(Reprint(Entry("ROOT %" + line), lossless).find("ROOT %" + line) != std::string::npos);
+  }
 }
 
 TEST_CASE("frequent mistakes are recognised", "[parser][errors]") {

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "lib/types/reserved_words.h"
+
 namespace hlo {
 namespace {
 
@@ -54,36 +56,13 @@ bool ElementTypeWord(std::string_view word, ElementType& type) {
   return true;
 }
 
-// Whether a word of as many bytes as `text` is `text`.
-template <size_t kSize>
-bool Spells(std::string_view word, const char (&text)[kSize]) {
-  return std::memcmp(word.data(), text, kSize - 1) == 0;
-}
-
 Tok KeywordKind(std::string_view word) {
-  switch (word.size()) {
-    case 3: return Spells(word, "inf") ? Tok::kInf : Tok::kIdent;
-    case 4:
-      if (Spells(word, "ROOT")) return Tok::kRoot;
-      return Spells(word, "true") ? Tok::kTrue : Tok::kIdent;
-    case 5:
-      if (Spells(word, "false")) return Tok::kFalse;
-      return Spells(word, "ENTRY") ? Tok::kEntry : Tok::kIdent;
-    case 6: return Spells(word, "manual") ? Tok::kKeyword : Tok::kIdent;
-    case 7: return Spells(word, "maximal") || Spells(word, "unknown") ? Tok::kKeyword : Tok::kIdent;
-    case 8: return Spells(word, "shard_as") ? Tok::kKeyword : Tok::kIdent;
-    case 9:
-      if (Spells(word, "HloModule")) return Tok::kHloModule;
-      return Spells(word, "FileNames") || Spells(word, "unreduced") ? Tok::kKeyword : Tok::kIdent;
-    case 10:
-      return Spells(word, "replicated") || Spells(word, "shard_like") ? Tok::kKeyword : Tok::kIdent;
-    case 11: return Spells(word, "StackFrames") ? Tok::kKeyword : Tok::kIdent;
-    case 13:
-      return Spells(word, "FunctionNames") || Spells(word, "FileLocations") ? Tok::kKeyword
-                                                                            : Tok::kIdent;
-    case 23: return Spells(word, "last_tile_dim_replicate") ? Tok::kKeyword : Tok::kIdent;
-    default: return Tok::kIdent;
-  }
+  constexpr Tok kTokens[] = {
+#define HLO_RESERVED_WORD(token, text) Tok::token,
+#include "lib/types/reserved_words.def"
+  };
+  const int found = FindReservedWord(word);
+  return found < 0 ? Tok::kIdent : kTokens[found];
 }
 
 // At least two of `letters` or digits from `at`; null when there are fewer.

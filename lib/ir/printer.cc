@@ -11,6 +11,7 @@
 #include "lib/support/append_all.h"
 #include "lib/support/strings.h"
 #include "lib/types/append.h"
+#include "lib/types/reserved_words.h"
 
 namespace hlo {
 namespace {
@@ -40,16 +41,6 @@ bool UsesSubAxes(const Instruction& instruction) {
 bool IsAsync(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kAsyncStart ||
          instruction.opcode() == Opcode::kAsyncUpdate || instruction.opcode() == Opcode::kAsyncDone;
-}
-
-// Words that are no names without a percent sign.
-bool IsReservedWord(std::string_view name) {
-  static constexpr std::string_view kWords[] = {
-      "ENTRY",      "FileLocations", "FileNames", "FunctionNames", "HloModule",
-      "ROOT",       "StackFrames",   "false",     "inf",           "last_tile_dim_replicate",
-      "manual",     "maximal",       "nan",       "replicated",    "shard_as",
-      "shard_like", "true",          "unknown",   "unreduced"};
-  return std::binary_search(std::begin(kWords), std::end(kWords), name);
 }
 
 class Printer {

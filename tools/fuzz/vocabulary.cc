@@ -7,6 +7,7 @@
 #include "lib/ops/enums.h"
 #include "lib/ops/ops.h"
 #include "lib/types/element_type.h"
+#include "lib/types/reserved_words.h"
 
 namespace hlo {
 namespace {
@@ -136,22 +137,7 @@ constexpr std::string_view kNumbers[] = {"0",
                                          "<=8",
                                          "{...}"};
 
-constexpr std::string_view kOthers[] = {"HloModule",
-                                        "ENTRY",
-                                        "ROOT",
-                                        "FileNames",
-                                        "FunctionNames",
-                                        "FileLocations",
-                                        "StackFrames",
-                                        "maximal",
-                                        "replicated",
-                                        "manual",
-                                        "unreduced",
-                                        "unknown",
-                                        "last_tile_dim_replicate",
-                                        "last_tile_dims",
-                                        "shard_as",
-                                        "shard_like",
+constexpr std::string_view kOthers[] = {"last_tile_dims",
                                         "mesh",
                                         "b",
                                         "parameter_replication",
@@ -209,6 +195,7 @@ struct Vocabulary {
 #include "lib/types/element_types.def"
     of(WordKind::kNumber).assign(std::begin(kNumbers), std::end(kNumbers));
     of(WordKind::kOther).assign(std::begin(kOthers), std::end(kOthers));
+    for (const std::string_view word : kReservedWords) of(WordKind::kOther).emplace_back(word);
     for (auto& list : words) {
       std::sort(list.begin(), list.end());
       list.erase(std::unique(list.begin(), list.end()), list.end());
