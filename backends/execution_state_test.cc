@@ -128,7 +128,7 @@ void CheckPlatform(std::string_view platform, const CompileOptions& options) {
 TEST_CASE("threads run one executable at the same time", "[backends][state]") {
   CompileOptions options;
   options.threads = 2;
-  for (const BackendInfo& info : AllBackends()) {
+  for (const PlatformInfo& info : AllBackends()) {
     if (info.name != "gpu") CheckPlatform(info.name, options);
   }
 }
@@ -150,7 +150,7 @@ ENTRY main {
   ROOT t = (f32[4], u64[2]) tuple(random, counter)
 }
 )";
-  for (const BackendInfo& info : AllBackends()) {
+  for (const PlatformInfo& info : AllBackends()) {
     if (info.name == "gpu") continue;
     INFO(info.name);
     const auto executable = (*FindBackend(info.name))->Compile(ParsedModule(kText), {});

@@ -24,35 +24,28 @@
 namespace hlo {
 namespace {
 
-constexpr BackendInfo kInfos[] = {
-#define HLO_BACKEND(name, maker, aliases, summary) {name, aliases, summary},
+constexpr PlatformInfo kInfos[] = {
+#define HLO_BACKEND(name, maker, aliases, pipeline, denormals, stages, summary) \
+  {name, aliases, pipeline, Denormals::denormals, stages, summary},
 #include "backends/backends.def"
 };
 
 using Maker = std::unique_ptr<Backend> (*)();
 constexpr Maker kMakers[] = {
-#define HLO_BACKEND(name, maker, aliases, summary) maker,
+#define HLO_BACKEND(name, maker, ...) maker,
 #include "backends/backends.def"
 };
 
-bool Answers(const BackendInfo& info, std::string_view name) {
-  if (info.name == name) return true;
-  for (std::string_view alias : Split(info.aliases, ',')) {
-    if (alias == name) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
-std::span<const BackendInfo> AllBackends() { return kInfos; }
+std::span<const PlatformInfo> AllBackends() { return kInfos; }
 
 absl::StatusOr<Backend*> FindBackend(std::string_view name) {
   static std::mutex mutex;
   static std::array<std::unique_ptr<Backend>, std::size(kInfos)> made;
   std::vector<std::string_view> names;
   for (size_t i = 0; i < std::size(kInfos); ++i) {
-    if (Answers(kInfos[i], name)) {
+    if (kInfos[i].name == name || IsListed(kInfos[i].aliases, name)) {
       const std::lock_guard<std::mutex> lock(mutex);
       if (made[i] == nullptr) made[i] = kMakers[i]();
       return made[i].get();

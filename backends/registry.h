@@ -7,17 +7,22 @@
 
 #include "absl/status/statusor.h"
 #include "backends/backend.h"
+#include "backends/platforms.h"
 
 namespace hlo {
 
-struct BackendInfo {
-  std::string_view name;
-  std::string_view aliases;  // separated by commas
-  std::string_view summary;
+// The words of --emit, and of the column `stages` of backends.def.
+struct StageWord {
+  std::string_view word;
+  EmitStage stage;
 };
+inline constexpr StageWord kStageWords[] = {
+    {"hlo", EmitStage::kHlo},       {"buffers", EmitStage::kBuffers}, {"tile", EmitStage::kTile},
+    {"thunks", EmitStage::kThunks}, {"llvm", EmitStage::kLlvm},       {"asm", EmitStage::kAsm},
+    {"ptx", EmitStage::kPtx},       {"kernels", EmitStage::kKernels}};
 
-// All rows of the table.
-std::span<const BackendInfo> AllBackends();
+// The rows of the platforms that are built.
+std::span<const PlatformInfo> AllBackends();
 // The back end of this name or alias; the error names the close one and lists all.
 absl::StatusOr<Backend*> FindBackend(std::string_view name);
 

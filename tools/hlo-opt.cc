@@ -31,8 +31,8 @@ int Main(int argc, char** argv) {
     if (options.list_ops) return List(OpTable());
     if (options.list_types) return List(TypeTable());
     if (options.list_stages) {
-      const OptPlatform* platform = FindOptPlatform(options.platform);
-      if (platform != nullptr) return List(Join(StageNames(platform->name), "\n") + "\n");
+      const PlatformInfo* platform = FindOptPlatform(options.platform);
+      if (platform != nullptr) return List(Join(StageNames(*platform), "\n") + "\n");
     }
     if (options.list_print_options) return List(PrintFlags::Table());
     if (!options.verbosity.empty() && options.verbosity != "0") {

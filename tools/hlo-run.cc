@@ -19,7 +19,7 @@ int Main(int argc, char** argv) {
       return static_cast<int>(kExitUsage);
     }
     if (options.list_platforms) {
-      for (const BackendInfo& info : AllBackends()) WriteStdout(std::string(info.name) + "\n");
+      for (const PlatformInfo& info : AllBackends()) WriteStdout(std::string(info.name) + "\n");
       return static_cast<int>(kExitOk);
     }
     if (options.doctor) {

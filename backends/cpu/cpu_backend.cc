@@ -5,6 +5,7 @@
 #include "backends/cpu/cpu_executable.h"
 #include "backends/cpu/library/host.h"
 #include "backends/cpu/thunk_emitter.h"
+#include "backends/platforms.h"
 #include "lib/support/status.h"
 #include "lib/support/stopwatch.h"
 #include "lib/support/thread_pool.h"
@@ -15,7 +16,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
                                                                 const CompileOptions& options) {
   CompileStats stats;
   ASSIGN_OR_RETURN(const cpu::Host host, cpu::DetectHost(options.cpu_features));
-  RETURN_IF_ERROR(RunPlatformPasses("default<cpu>", *module, options, stats));
+  RETURN_IF_ERROR(RunPlatformPasses(FindPlatform(name())->pipeline, *module, options, stats));
   if (options.emit == std::vector{EmitStage::kHlo})
     return std::make_unique<TextsOnly>(std::move(module), stats);
 
@@ -28,7 +29,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
   cpu::LibraryOptions library;
   library.host = host;
   library.threads = pool->size();
-  library.denormals = options.denormals.value_or(Denormals::kFlush);
+  library.denormals = options.denormals.value_or(DefaultDenormals(name()));
   library.seed = options.seed;
   ASSIGN_OR_RETURN(cpu::Program program,
                    cpu::EmitProgram(*module, *compiler, *pool, library, options));

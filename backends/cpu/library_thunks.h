@@ -9,15 +9,15 @@
 #include "absl/status/statusor.h"
 #include "backends/cpu/cpu_state.h"
 #include "backends/cpu/library/host.h"
+#include "backends/platforms.h"
 #include "lib/ir/instruction.h"
-#include "lib/support/denormals.h"
 
 namespace hlo::cpu {
 
 struct LibraryOptions {
   Host host;
   int threads = 1;
-  Denormals denormals = Denormals::kFlush;
+  Denormals denormals = DefaultDenormals("cpu");
   uint64_t seed = 42;
 };
 

@@ -11,6 +11,7 @@
 #include "backends/gpu/nvptx/cubin.h"
 #include "backends/gpu/nvptx/nvptx.h"
 #include "backends/gpu/sim/simulated_device.h"
+#include "backends/platforms.h"
 #include "lib/support/status.h"
 #include "lib/support/stopwatch.h"
 
@@ -48,7 +49,7 @@ absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions
     return Unsupported(SourceLoc(),
                        "platform `gpu` keeps denormal numbers; it has no `--denormals=flush` yet");
   }
-  RETURN_IF_ERROR(RunPlatformPasses("default<gpu>", module, options, stats));
+  RETURN_IF_ERROR(RunPlatformPasses(FindPlatform("gpu")->pipeline, module, options, stats));
   const Stopwatch codegen;
   ASSIGN_OR_RETURN(gpu::Program program, gpu::EmitProgram(module, options));
   RETURN_IF_ERROR(ShowKernels(program, options));

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "backends/platforms.h"
 #include "lib/eval/evaluator.h"
 #include "lib/ir/printer.h"
 
@@ -30,7 +31,7 @@ class InterpreterExecutable final : public Executable {
   InterpreterExecutable(std::unique_ptr<Module> module, const CompileOptions& options)
       : module_(std::move(module)) {
     options_.seed = options.seed;
-    options_.denormals = options.denormals.value_or(Denormals::kKeep);
+    options_.denormals = options.denormals.value_or(DefaultDenormals("interpreter"));
     stats_.peak_bytes = BoundOfMemory(*module_->entry());
   }
 

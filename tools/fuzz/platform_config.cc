@@ -90,8 +90,7 @@ CompileOptions PlatformConfig::Options() const {
   options.gpu_sim_sanitize = true;
   options.gpu_sim_seed = inputs;
   // As hlo-run does.
-  options.denormals =
-      platform == "cpu" || platform == kXlaPlatform ? Denormals::kFlush : Denormals::kKeep;
+  options.denormals = DefaultDenormals(platform == kXlaPlatform ? "cpu" : platform);
   return options;
 }
 

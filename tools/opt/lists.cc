@@ -14,35 +14,25 @@
 namespace hlo {
 namespace {
 
-constexpr OptPlatform kPlatforms[] = {
-    {"transforms", "", ""},
-    {"cpu", "CPU,host,Host", "default<cpu>"},
-    {"gpu", "GPU,cuda,CUDA", "default<gpu>"},
-    {"interpreter", "Interpreter", ""},
-};
+constexpr PlatformInfo kTransforms = {"transforms",     "", "",
+                                      Denormals::kKeep, "", "no platform: the module as it is"};
 
 constexpr StageInfo kStages[] = {
-    {"hlo", "", "hlo", ""},
-    {"html", "", "html", ""},
-    {"hlo-backend", "transforms,interpreter", "hlo", ""},
-    {"hlo-backend", "cpu,gpu", "", "hlo"},
-    {"buffer-assignment", "cpu,gpu", "", "buffers"},
-    {"thunks", "cpu,gpu", "", "thunks"},
-    {"tile", "cpu", "", "tile"},
-    {"llvm", "cpu,gpu", "", "llvm"},
-    {"llvm-before-optimizations", "cpu,gpu", "", "llvm"},
-    {"llvm-after-optimizations", "cpu,gpu", "", "llvm"},
-    {"asm", "cpu", "", "asm"},
-    {"ptx", "gpu", "", "ptx", "// GPU Executable"},
-    {"kernels", "gpu", "", "kernels"},
+    {"hlo", "hlo", ""},
+    {"html", "html", ""},
+    {"hlo-backend", "", "hlo"},
+    {"buffer-assignment", "", "buffers"},
+    {"thunks", "", "thunks"},
+    {"tile", "", "tile"},
+    {"llvm", "", "llvm"},
+    {"llvm-before-optimizations", "", "llvm"},
+    {"llvm-after-optimizations", "", "llvm"},
+    {"asm", "", "asm"},
+    {"ptx", "", "ptx", "// GPU Executable"},
+    {"kernels", "", "kernels"},
 };
-
-bool IsListed(std::string_view list, std::string_view word) {
-  for (const std::string_view listed : Split(list, ',')) {
-    if (listed == word) return true;
-  }
-  return false;
-}
+// Of platforms that run no passes of their own.
+constexpr StageInfo kUnchanged = {"hlo-backend", "hlo", ""};
 
 bool Contains(const Pipeline& pipeline, std::string_view pass) {
   return std::any_of(pipeline.begin(), pipeline.end(), [&](const PipelineItem& item) {
@@ -142,32 +132,29 @@ std::string TypeTable() {
   return out;
 }
 
-const OptPlatform* FindOptPlatform(std::string_view name) {
-  for (const OptPlatform& platform : kPlatforms) {
-    if (platform.name == name || (!name.empty() && IsListed(platform.aliases, name)))
-      return &platform;
-  }
-  return nullptr;
+const PlatformInfo* FindOptPlatform(std::string_view name) {
+  return name == kTransforms.name ? &kTransforms : FindPlatform(name);
 }
 
 std::vector<std::string_view> OptPlatformNames() {
-  std::vector<std::string_view> names;
-  for (const OptPlatform& platform : kPlatforms) names.push_back(platform.name);
+  std::vector<std::string_view> names = {kTransforms.name};
+  for (const PlatformInfo& platform : kPlatforms) names.push_back(platform.name);
   return names;
 }
 
-const StageInfo* FindStage(std::string_view name, std::string_view platform) {
+const StageInfo* FindStage(std::string_view name, const PlatformInfo& platform) {
+  if (name == kUnchanged.name && platform.pipeline.empty()) return &kUnchanged;
   for (const StageInfo& stage : kStages) {
-    if (stage.name == name && (stage.platforms.empty() || IsListed(stage.platforms, platform)))
+    if (stage.name == name && (!stage.form.empty() || IsListed(platform.stages, stage.run_emit)))
       return &stage;
   }
   return nullptr;
 }
 
-std::vector<std::string_view> StageNames(std::string_view platform) {
+std::vector<std::string_view> StageNames(const PlatformInfo& platform) {
   std::vector<std::string_view> names;
   for (const StageInfo& stage : kStages) {
-    if (FindStage(stage.name, platform) == &stage) names.push_back(stage.name);
+    if (FindStage(stage.name, platform) != nullptr) names.push_back(stage.name);
   }
   return names;
 }

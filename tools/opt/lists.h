@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "backends/platforms.h"
 
 namespace hlo {
 
@@ -17,26 +18,19 @@ absl::StatusOr<std::string> PassTable(const std::string& pattern);
 std::string OpTable();
 std::string TypeTable();
 
-// A platform whose passes and stages hlo-opt knows.
-struct OptPlatform {
-  std::string_view name;
-  std::string_view aliases;   // separated by commas
-  std::string_view pipeline;  // a named one (pipelines.h); empty: the module is taken as it is
-};
-// The row of this name or alias, or null.
-const OptPlatform* FindOptPlatform(std::string_view name);
+// The platforms, and `transforms`, which is none: the module is taken as it is.
+const PlatformInfo* FindOptPlatform(std::string_view name);
 std::vector<std::string_view> OptPlatformNames();
 
 // A stage of compilation under XLA's name.
 struct StageInfo {
   std::string_view name;
-  std::string_view platforms;  // separated by commas; empty: all
   std::string_view form;       // of the module after the platform's passes: a word of --emit; or
   std::string_view run_emit;   // what hlo-run --emit= shows of the module before them
   std::string_view head = "";  // a line in front
 };
-// The row of this name for the platform (its own name), or null.
-const StageInfo* FindStage(std::string_view name, std::string_view platform);
-std::vector<std::string_view> StageNames(std::string_view platform);
+// The row of this name for the platform, or null.
+const StageInfo* FindStage(std::string_view name, const PlatformInfo& platform);
+std::vector<std::string_view> StageNames(const PlatformInfo& platform);
 
 }  // namespace hlo

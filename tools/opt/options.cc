@@ -223,10 +223,10 @@ absl::Status CheckOptFlags(const Flags& flags, const OptOptions& o) {
                    std::string_view(one).size() == 1 ? "" : "-", one, other);
     }
   }
-  const OptPlatform& platform = *FindOptPlatform(o.platform);
-  if (FindStage(o.stage, platform.name) == nullptr) {
+  const PlatformInfo& platform = *FindOptPlatform(o.platform);
+  if (FindStage(o.stage, platform) == nullptr) {
     return Error("platform `{}` has no stage `{}`{}; see --list-stages", o.platform, o.stage,
-                 DidYouMean(o.stage, StageNames(platform.name)));
+                 DidYouMean(o.stage, StageNames(platform)));
   }
   return absl::OkStatus();
 }

@@ -93,7 +93,7 @@ class Session {
  private:
   absl::Status Prepare() {
     platform_ = *FindOptPlatform(options_.platform);
-    stage_ = *FindStage(options_.stage, platform_.name);
+    stage_ = *FindStage(options_.stage, platform_);
     if (options_.emit_proto) emit_ = "pbtxt";
     to_file_ = options_.output != "-" || !options_.output_dir.empty();
     ASSIGN_OR_RETURN(print_, options_.print.Options(flags_, to_file_));
@@ -489,7 +489,7 @@ class Session {
 
   const Flags& flags_;
   const OptOptions& options_;
-  OptPlatform platform_;
+  PlatformInfo platform_ = {};
   StageInfo stage_;
   Pipeline pipeline_;
   PrintOptions print_;

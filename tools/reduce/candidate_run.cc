@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileFor(std::string_view platform
 absl::Status RunOnPlatform(const Module& module, const CandidateRun& run) {
   RETURN_IF_ERROR(VerifyRunnable(module));
   // As hlo-run: the reference treats denormals as the platform does.
-  const Denormals denormals = run.platform == "cpu" ? Denormals::kFlush : Denormals::kKeep;
+  const Denormals denormals = DefaultDenormals(run.platform);
   ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                    CompileFor(run.platform, module, denormals));
   std::unique_ptr<Executable> reference;

@@ -245,7 +245,7 @@ absl::Status MakeTasks(const ToolOptions& options, const std::vector<std::string
                        std::vector<Task>& tasks) {
   std::vector<std::string> platforms;
   if (options.platforms.empty() || options.platforms == "all") {
-    for (const BackendInfo& info : AllBackends()) platforms.emplace_back(info.name);
+    for (const PlatformInfo& info : AllBackends()) platforms.emplace_back(info.name);
   } else {
     for (std::string_view name : Split(options.platforms, ',')) {
       ASSIGN_OR_RETURN(const Backend* backend, FindBackend(name));

@@ -51,7 +51,7 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Group("Platform and compilation");
   flags.Add("platform,device-type", &o.platform, V::Passing(PlatformMistake), "NAME",
             fmt::format("where to run (default: {})", DefaultPlatform()));
-  for (const BackendInfo& info : AllBackends())
+  for (const PlatformInfo& info : AllBackends())
     flags.Note(fmt::format("  {:<14}{}", info.name, info.summary));
   flags.Add("list-platforms", &o.list_platforms, "print the names of the platforms");
   flags.Add("passes", &o.passes, V::Any(), "PIPELINE",

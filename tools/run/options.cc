@@ -123,7 +123,7 @@ absl::Status CheckPlatform(std::string& name) {
 }  // namespace
 
 std::string_view DefaultPlatform() {
-  for (const BackendInfo& info : AllBackends()) {
+  for (const PlatformInfo& info : AllBackends()) {
     if (info.name == "cpu") return info.name;
   }
   return AllBackends().front().name;
@@ -131,7 +131,7 @@ std::string_view DefaultPlatform() {
 
 Denormals DenormalsOf(const ToolOptions& options, std::string_view platform) {
   if (options.denormal_mode) return *options.denormal_mode;
-  return platform == "cpu" ? Denormals::kFlush : Denormals::kKeep;
+  return DefaultDenormals(platform);
 }
 
 absl::Status Check(const Flags& flags, ToolOptions& options) {

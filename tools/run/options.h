@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "backends/backend.h"
+#include "backends/registry.h"
 #include "lib/types/literal_compare.h"
 #include "tools/support/flags.h"
 
@@ -15,16 +15,6 @@ namespace hlo {
 
 // How much of the outputs is printed.
 enum class PrintOutputs : uint8_t { kNone, kShort, kFull };
-
-// The words of --emit.
-struct StageWord {
-  std::string_view word;
-  EmitStage stage;
-};
-inline constexpr StageWord kStageWords[] = {
-    {"hlo", EmitStage::kHlo},       {"buffers", EmitStage::kBuffers}, {"tile", EmitStage::kTile},
-    {"thunks", EmitStage::kThunks}, {"llvm", EmitStage::kLlvm},       {"asm", EmitStage::kAsm},
-    {"ptx", EmitStage::kPtx},       {"kernels", EmitStage::kKernels}};
 
 struct ToolOptions {
   // What to run.
