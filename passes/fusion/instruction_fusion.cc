@@ -60,7 +60,9 @@ class ComputationFuser {
     while (!queue_.empty()) {
       Instruction* consumer = queue_.back();
       queue_.pop_back();
-      if (consumer->is_dead() || !IsFusible(*consumer) ||
+      // What nobody reads is left to dce: a fusion of it would have no result.
+      const bool is_read = consumer->has_uses() || consumer->is_root();
+      if (consumer->is_dead() || !is_read || !IsFusible(*consumer) ||
           (consumer->IsFusion() && consumer->attrs<FusionAttrs>().kind == FusionKind::kCustom))
         continue;
       for (int i : OperandsLatestFirst(*consumer)) {
