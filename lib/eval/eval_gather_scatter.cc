@@ -57,6 +57,7 @@ EvalResult EvalGather(EvalContext& c) {
   const GatherAttrs& attrs = c.attrs<GatherAttrs>();
   const Literal& operand = c.operand(0);
   const int rank = operand.shape().rank();
+  const DimVec sizes = CommonCorner(attrs.slice_sizes, operand.shape().dims());
   const StartIndices starts(c.operand(1), attrs.index_vector_dim, attrs.start_index_map,
                             attrs.operand_batching_dims, attrs.start_indices_batching_dims, rank);
   // The dimensions of the result: batch dimensions where no offset dimension stands.
@@ -70,20 +71,20 @@ EvalResult EvalGather(EvalContext& c) {
   size_t next_batch = 0, next_window = 0;
   for (size_t d = 0; d < result_rank; ++d) {
     if (absl::c_linear_search(attrs.offset_dims, static_cast<int64_t>(d))) {
-      dims.push_back(attrs.slice_sizes[static_cast<size_t>(window_operand_dims[next_window++])]);
+      dims.push_back(sizes[static_cast<size_t>(window_operand_dims[next_window++])]);
     } else {
       batch_positions.push_back(static_cast<int64_t>(d));
       dims.push_back(starts.batch_dims()[next_batch++]);
     }
   }
   Literal result(c.ResultShape(dims));
-  if (result.element_count() == 0) return result;
+  if (result.element_count() == 0 || Product(sizes) == 0) return result;
   const DimVec strides = RowMajorStrides(operand.shape().dims()),
                result_strides = RowMajorStrides(dims);
   StridedCopy copy;
   for (size_t w = 0; w < window_operand_dims.size(); ++w) {
     const size_t d = static_cast<size_t>(window_operand_dims[w]);
-    copy.dims.push_back(attrs.slice_sizes[d]);
+    copy.dims.push_back(sizes[d]);
     copy.from_strides.push_back(strides[d]);
     copy.to_strides.push_back(result_strides[static_cast<size_t>(attrs.offset_dims[w])]);
   }
@@ -96,8 +97,7 @@ EvalResult EvalGather(EvalContext& c) {
     DimVec start = starts.StartAt(batch);
     for (int d = 0; d < rank; ++d) {
       const size_t s = static_cast<size_t>(d);
-      start[s] =
-          std::max<int64_t>(0, std::min(start[s], operand.shape().dim(d) - attrs.slice_sizes[s]));
+      start[s] = std::max<int64_t>(0, std::min(start[s], operand.shape().dim(d) - sizes[s]));
     }
     RunStridedCopy(copy, bytes, ElementPtr(operand, Offset(start, strides)),
                    out + Offset(batch, batch_strides) * bytes);

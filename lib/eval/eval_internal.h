@@ -47,12 +47,17 @@ EvalResult EvalLinalgCall(EvalContext& c);
 
 // ---- helpers ----
 
+// Before an opcode is evaluated whose operands have dynamic dimensions (dynamic_sizes.cc).
+absl::Status FitRuntimeSizes(EvalContext& c);
+
 // A scalar integer, mathematically; u64 beyond 2^63 gives the largest int64.
 int64_t ScalarIndex(const Literal& literal, int64_t linear = 0);
 // The literal converted as `convert` does.
 Literal ConvertLiteral(const Literal& literal, ElementType type);
 // The corner [0, dims) of a literal; larger dimensions are filled with zeros.
 Literal Resized(const Literal& literal, absl::Span<const int64_t> dims);
+// What both have: a dynamic dimension may end before an attribute says.
+DimVec CommonCorner(absl::Span<const int64_t> sizes, absl::Span<const int64_t> dims);
 // Pointer to element `linear`.
 inline const uint8_t* ElementPtr(const Literal& literal, int64_t linear) {
   return literal.data() + linear * ByteSize(literal.element_type());

@@ -23,6 +23,12 @@ DimVec ClampedStarts(const EvalContext& c, int first, absl::Span<const int64_t> 
 
 }  // namespace
 
+DimVec CommonCorner(absl::Span<const int64_t> sizes, absl::Span<const int64_t> dims) {
+  DimVec common(sizes.begin(), sizes.end());
+  for (size_t d = 0; d < common.size(); ++d) common[d] = std::min(common[d], dims[d]);
+  return common;
+}
+
 EvalResult EvalBroadcast(EvalContext& c) {
   const Literal& operand = c.operand(0);
   const auto& dimensions = c.attrs<BroadcastAttrs>().dimensions;
@@ -123,7 +129,9 @@ EvalResult EvalPad(EvalContext& c) {
   const PaddingConfig& padding = c.attrs<PadAttrs>().padding;
   const int rank = operand.shape().rank();
   DimVec dims;
-  for (int d = 0; d < rank; ++d) dims.push_back(padding[d].PaddedSize(operand.shape().dim(d)));
+  // Of a dynamic dimension more may be cut off than there is.
+  for (int d = 0; d < rank; ++d)
+    dims.push_back(std::max<int64_t>(padding[d].PaddedSize(operand.shape().dim(d)), 0));
   Literal result(c.ResultShape(dims));
   FillElements(c.operand(1).data(), BytesOf(operand), result.mutable_data(),
                result.element_count());
@@ -174,14 +182,14 @@ EvalResult EvalConcatenate(EvalContext& c) {
 
 EvalResult EvalDynamicSlice(EvalContext& c) {
   const Literal& operand = c.operand(0);
-  const auto& sizes = c.attrs<DynamicSliceAttrs>().dynamic_slice_sizes;
+  const DimVec sizes =
+      CommonCorner(c.attrs<DynamicSliceAttrs>().dynamic_slice_sizes, operand.shape().dims());
   const DimVec starts = ClampedStarts(c, 1, operand.shape().dims(), sizes);
   Literal result(c.ResultShape(sizes));
   const DimVec strides = RowMajorStrides(operand.shape().dims());
   if (result.element_count() > 0) {
-    RunStridedCopy({DimVec(sizes.begin(), sizes.end()), strides, RowMajorStrides(sizes)},
-                   BytesOf(operand), ElementPtr(operand, Offset(starts, strides)),
-                   result.mutable_data());
+    RunStridedCopy({sizes, strides, RowMajorStrides(sizes)}, BytesOf(operand),
+                   ElementPtr(operand, Offset(starts, strides)), result.mutable_data());
   }
   return result;
 }
@@ -189,11 +197,12 @@ EvalResult EvalDynamicSlice(EvalContext& c) {
 EvalResult EvalDynamicUpdateSlice(EvalContext& c) {
   Literal result = c.Take(0);
   const Literal& update = c.operand(1);
-  const DimVec sizes = Dims(update);
+  const DimVec sizes = CommonCorner(update.shape().dims(), result.shape().dims());
   const DimVec starts = ClampedStarts(c, 2, result.shape().dims(), sizes);
   const DimVec strides = RowMajorStrides(result.shape().dims());
-  if (update.element_count() > 0) {
-    RunStridedCopy({sizes, RowMajorStrides(sizes), strides}, BytesOf(update), update.data(),
+  if (Product(sizes) > 0) {
+    RunStridedCopy({sizes, RowMajorStrides(update.shape().dims()), strides}, BytesOf(update),
+                   update.data(),
                    result.mutable_data() + Offset(starts, strides) * BytesOf(update));
   }
   return result;

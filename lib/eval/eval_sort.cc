@@ -130,6 +130,7 @@ Literal TopKOf(const Literal& operand, int64_t k, bool largest) {
   const std::vector<int64_t> keys = OrderKeys(operand);
   DimVec dims = Dims(operand);
   const int64_t length = dims.back();
+  k = std::min(k, length);  // a dynamic dimension may have fewer
   dims.back() = k;
   Literal values(Shape::Array(operand.element_type(), dims)),
       places(Shape::Array(ElementType::kS32, dims));

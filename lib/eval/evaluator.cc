@@ -95,18 +95,28 @@ bool IsOnlyTakenApart(const Instruction& tuple) {
   return true;
 }
 
+bool HasDynamicOperand(const Instruction& instruction) {
+  const auto operands = instruction.operands();
+  return std::any_of(operands.begin(), operands.end(), [](const Instruction* operand) {
+    return operand->shape().has_dynamic_dims();
+  });
+}
+
 // A static result of dynamic operands has its size even where they end before (a slice of what is
 // not there); the rest is zero.
-Literal AsDeclared(Literal result, const Instruction& instruction) {
-  const Shape shape = instruction.shape();
-  if (!shape.IsArray() || shape.has_dynamic_dims() || !result.shape().IsArray() ||
-      result.shape().dims() == shape.dims())
+Literal AsDeclared(Literal result, Shape shape) {
+  if (result.shape().IsTuple() && shape.IsTuple()) {
+    for (size_t i = 0; i < result.elements().size(); ++i) {
+      Literal& element = result.mutable_elements()[i];
+      element = AsDeclared(std::move(element), shape.element(static_cast<int>(i)));
+    }
     return result;
-  for (const Instruction* operand : instruction.operands()) {
-    if (operand->shape().IsArray() && operand->shape().has_dynamic_dims())
-      return Resized(result, shape.dims());
   }
-  return result;
+  if (!shape.IsArray() || !result.shape().IsArray()) return result;
+  if (result.shape().has_dynamic_dims())  // its sizes are known now
+    result = result.Reshaped(result.shape().WithoutDynamic());
+  const bool fits = shape.has_dynamic_dims() || result.shape().dims() == shape.dims();
+  return fits ? result : Resized(result, shape.dims());
 }
 
 std::unique_ptr<ComputationPlan> MakePlan(const Computation& computation) {
@@ -287,8 +297,10 @@ absl::StatusOr<Literal> Evaluator::EvaluateOwned(const Instruction& instruction,
     }
   }
   EvalContext context{*this, instruction, operands};
+  RETURN_IF_ERROR(FitRuntimeSizes(context));
   ASSIGN_OR_RETURN(Literal result, function(context));
-  return AsDeclared(std::move(result), instruction);
+  return HasDynamicOperand(instruction) ? AsDeclared(std::move(result), instruction.shape())
+                                        : std::move(result);
 }
 
 bool IsEvaluable(const Instruction& instruction) {
