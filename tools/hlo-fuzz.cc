@@ -8,6 +8,8 @@
 #include "tools/fuzz/driver.h"
 #include "tools/fuzz/mutate.h"
 #include "tools/fuzz/platform_config.h"
+#include "tools/fuzz/programs/census.h"
+#include "tools/fuzz/programs/random_program.h"
 #include "tools/support/flags.h"
 
 // Reports of the sanitizers, in builds that have them: an input of a few kilobytes needs no large
@@ -77,6 +79,7 @@ struct Command {
   bool list_modes = false;
   std::string config;
   bool oracle = false;
+  int64_t census = 0;
   int64_t seed = 1;
 };
 
@@ -123,6 +126,9 @@ void AddFlags(Flags& flags, Command& c) {
   flags.Add("oracle", &c.oracle,
             "mode platforms: compare the interpreter with XLA:CPU, through a Python with jaxlib "
             "($HLO_ORACLE_PYTHON)");
+  flags.Add("census", &c.census, V::From(0), "N",
+            "mode platforms: only make N random programs, and print which opcodes they have of "
+            "which element types");
   flags.Add("help,h", &c.help, "this text");
   flags.Note("Exit code: 0 nothing found, 1 findings, 2 wrong usage.");
   flags.Note(
@@ -156,6 +162,14 @@ int CheckFiles(const FuzzMode& mode, const FuzzOptions& options,
   return failed == 0 ? 0 : 1;
 }
 
+int PrintCensus(uint64_t seed, int64_t programs) {
+  FuzzRandom random(seed);
+  Census census;
+  for (; programs > 0; --programs) census.Add(RandomProgram(random));
+  fmt::print("{}", census.ToText());
+  return 0;
+}
+
 int Usage(std::string_view message) {
   fmt::print(stderr, "hlo-fuzz: error: {}\n", message);
   return 2;
@@ -174,6 +188,7 @@ int RunCommand(Command& c, const Flags& flags) {
   c.fuzz.seed = static_cast<uint64_t>(c.seed);
   SetPlatformConfig(c.config);
   if (c.oracle) UseXla();
+  if (c.census > 0) return PrintCensus(c.fuzz.seed, c.census);
   if (!flags.positional().empty()) return CheckFiles(*mode, c.fuzz, flags.positional());
   if (!c.minimize.empty()) {
     const absl::StatusOr<std::string> text = ReadFile(c.minimize);

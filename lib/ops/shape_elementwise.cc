@@ -3,16 +3,10 @@
 #include <algorithm>
 
 #include "lib/ops/shape_helpers.h"
+#include "lib/ops/type_sets.h"
 
 namespace hlo {
 namespace {
-
-TypeSet SetOf(ElementType type) {
-  if (IsPred(type)) return kPredTypes;
-  if (IsSigned(type)) return kSignedTypes;
-  if (IsUnsigned(type)) return kUnsignedTypes;
-  return IsFloat(type) ? kFloatTypes : kComplexTypes;
-}
 
 // "integer, float or complex"
 std::string Describe(TypeSet types) {
@@ -36,7 +30,7 @@ absl::Status CheckTypes(const ShapeArgs& args, int i) {
   RETURN_IF_ERROR(args.CheckArray(i));
   const TypeSet types = Info(args.opcode()).types;
   const ElementType type = args.operand(i).element_type();
-  if ((SetOf(type) & types) != 0) return absl::OkStatus();
+  if ((TypeSetOf(type) & types) != 0) return absl::OkStatus();
   return args.Error("`{}` has element type `{}`, expected {}", args.name(i), Text(type),
                     Describe(types));
 }

@@ -118,7 +118,7 @@ std::string CheckPlatforms(std::string_view input) {
   if (!parsed.ok()) return "";
   const Module& module = **parsed;
   if (module.entry() == nullptr || !VerifyRunnable(module).ok() || IsLarge(module) ||
-      KeepsRandomState(module) || TakesGroupSizes(module) || RunsOnSeveralDevices(module))
+      TakesGroupSizes(module) || RunsOnSeveralDevices(module))
     return "";
   const PlatformConfig config = ConfigFor(input);
   if (config.platform == kXlaPlatform && !KnownXlaDifference(module).empty()) return "";

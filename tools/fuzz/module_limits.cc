@@ -71,6 +71,20 @@ bool IsFreeOfOrder(const Computation& region) {
   return true;
 }
 
+// Constants that are no more than there is to be shared out.
+bool HasFittingGroups(const Instruction& ragged_dot) {
+  const Instruction& sizes = *ragged_dot.operand(2);
+  if (!sizes.IsConstant() || sizes.shape().rank() != 1) return false;
+  const auto ragged = ragged_dot.attrs<RaggedDotAttrs>().lhs_ragged_dims[0];
+  int64_t rest = ragged_dot.operand(0)->shape().dim(static_cast<int>(ragged));
+  for (int64_t i = 0; i < sizes.literal().element_count(); ++i) {
+    const int64_t size = sizes.literal().GetInt(i);
+    if (size < 0 || size > rest) return false;
+    rest -= size;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool DependsOnOrder(const Module& module) {
@@ -107,7 +121,15 @@ bool KeepsRandomState(const Module& module) {
          });
 }
 
-bool TakesGroupSizes(const Module& module) { return HoldsAny(module, {Opcode::kRaggedDot}); }
+bool TakesGroupSizes(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kRaggedDot && !HasFittingGroups(*instruction))
+        return true;
+    }
+  }
+  return false;
+}
 
 bool RunsOnSeveralDevices(const Module& module) {
   return module.config().replica_count * module.config().num_partitions != 1;

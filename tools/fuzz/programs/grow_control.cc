@@ -34,15 +34,27 @@ void GrowCall(Sketch& s) {
   const std::vector<Instruction*> values = SomeValues(s, 3);
   Computation* body = Body(s, "callee", ShapesOf(values), 1 + s.random().Below(4),
                            s.random().Pick(values)->shape());
-  if (s.random().OneIn(4)) {
+  if (s.random().OneIn(2)) {
     // As an asynchronous call, which is over at once or later.
     AsyncAttrs attrs;
-    std::vector<Shape> operands = ShapesOf(values);
+    const std::vector<Shape> operands = ShapesOf(values);
     const Shape chain = Shape::Tuple(
         {Shape::Tuple(operands), body->root()->shape(), Shape::Scalar(ElementType::kU32)});
     Builder b(s.computation());
-    Instruction* start =
-        b.OpWithShape(Opcode::kAsyncStart, chain, values, AttrsPtr::Make(attrs), {body});
+    // The last operand may come late.
+    const size_t bound = values.size() - (s.random().OneIn(3) ? 1 : 0);
+    const absl::Span<Instruction* const> all = values;
+    Instruction* start = nullptr;
+    if (bound == values.size()) {
+      start = b.OpWithShape(Opcode::kAsyncStart, chain, values, AttrsPtr::Make(attrs), {body});
+    } else {
+      const Shape begun = Shape::Tuple({Shape::Tuple(absl::MakeConstSpan(operands).first(bound)),
+                                        Shape::Tuple({}), Shape::Scalar(ElementType::kU32)});
+      start = b.OpWithShape(Opcode::kAsyncStart, begun, all.first(bound), AttrsPtr::Make(attrs),
+                            {body});
+      start =
+          b.OpWithShape(Opcode::kAsyncUpdate, chain, {start, values.back()}, AttrsPtr::Make(attrs));
+    }
     if (!b.status().ok()) return;
     s.Make([&](Builder& done) {
       return done.OpWithShape(Opcode::kAsyncDone, body->root()->shape(), {start},
@@ -140,11 +152,12 @@ void GrowMap(Sketch& s) {
 }
 
 void GrowRandomBits(Sketch& s) {
-  static const std::vector<ElementType> kTypes = {ElementType::kU32, ElementType::kU64,
-                                                  ElementType::kU8, ElementType::kU16};
+  const auto drawn = [](ElementType type) { return IsFloat(type) || IsInteger(type); };
+  const ElementType type =
+      s.random().OneIn(2) ? ElementType::kU32 : s.TypeWhere(drawn, ElementType::kU64);
   const bool threefry = s.random().OneIn(2);
   Instruction* state = s.Value(Shape::Array(ElementType::kU64, {threefry ? 2 : 3}));
-  const Shape bits = Shape::Array(s.random().Pick(kTypes), s.Dims());
+  const Shape bits = Shape::Array(type, s.Dims());
   if (bits.element_count() > s.palette().max_elements) return;
   Builder b(s.computation());
   Instruction* both =
@@ -169,13 +182,24 @@ void GrowRandomNumbers(Sketch& s) {
   });
 }
 
+// A counter of the module that goes on from one to the next.
+void GrowRandomState(Sketch& s) {
+  const Shape state = Shape::Array(ElementType::kU64, {2});
+  const auto delta = static_cast<int64_t>(s.random().Small(100));
+  s.Make([&](Builder& b) {
+    return b.OpWithShape(Opcode::kRngGetAndUpdateState, state, {},
+                         AttrsPtr::Make(RngGetAndUpdateStateAttrs{delta}));
+  });
+}
+
 constexpr GrowRow kControlRows[] = {
-    {"call", 2, GrowCall},
+    {"call", 3, GrowCall},
     {"while", 3, GrowWhile},
     {"conditional", 2, GrowConditional},
     {"map", 1, GrowMap},
     {"rng-bit-generator", 1, GrowRandomBits},
     {"rng", 1, GrowRandomNumbers},
+    {"rng-get-and-update-state", 1, GrowRandomState},
 };
 
 }  // namespace

@@ -2,92 +2,28 @@
 #include <vector>
 
 #include "lib/ops/attrs.h"
+#include "tools/fuzz/programs/computed_types.h"
 #include "tools/fuzz/programs/rows.h"
 
 namespace hlo {
 namespace {
 
-const std::vector<Opcode>& UnaryOf(ElementType type) {
-  static const std::vector<Opcode> kFloat = {Opcode::kAbs,
-                                             Opcode::kNegate,
-                                             Opcode::kSign,
-                                             Opcode::kFloor,
-                                             Opcode::kCeil,
-                                             Opcode::kRoundNearestAfz,
-                                             Opcode::kRoundNearestEven,
-                                             Opcode::kExp,
-                                             Opcode::kExpm1,
-                                             Opcode::kLog,
-                                             Opcode::kLog1p,
-                                             Opcode::kTanh,
-                                             Opcode::kSqrt,
-                                             Opcode::kRsqrt,
-                                             Opcode::kCbrt,
-                                             Opcode::kSin,
-                                             Opcode::kCos,
-                                             Opcode::kTan,
-                                             Opcode::kLogistic,
-                                             Opcode::kErf,
-                                             Opcode::kAsin,
-                                             Opcode::kAcos,
-                                             Opcode::kAsinh,
-                                             Opcode::kAcosh,
-                                             Opcode::kAtanh,
-                                             Opcode::kSinh,
-                                             Opcode::kCosh,
-                                             Opcode::kNegate,
-                                             Opcode::kAbs,
-                                             Opcode::kTanh,
-                                             Opcode::kExp};
-  static const std::vector<Opcode> kInteger = {Opcode::kAbs,   Opcode::kNegate, Opcode::kSign,
-                                               Opcode::kNot,   Opcode::kClz,    Opcode::kPopcnt,
-                                               Opcode::kNegate};
-  static const std::vector<Opcode> kBool = {Opcode::kNot};
-  static const std::vector<Opcode> kComplexOps = {
-      Opcode::kNegate, Opcode::kAbs,  Opcode::kExp, Opcode::kLog, Opcode::kTanh, Opcode::kSqrt,
-      Opcode::kReal,   Opcode::kImag, Opcode::kSin, Opcode::kCos, Opcode::kSign, Opcode::kRsqrt};
-  return IsPred(type) ? kBool : IsFloat(type) ? kFloat : IsComplex(type) ? kComplexOps : kInteger;
-}
-
-const std::vector<Opcode>& BinaryOf(ElementType type) {
-  static const std::vector<Opcode> kFloat = {
-      Opcode::kAdd,     Opcode::kSubtract, Opcode::kMultiply,  Opcode::kDivide,
-      Opcode::kMaximum, Opcode::kMinimum,  Opcode::kRemainder, Opcode::kPower,
-      Opcode::kAtan2,   Opcode::kAdd,      Opcode::kMultiply,  Opcode::kSubtract};
-  static const std::vector<Opcode> kInteger = {Opcode::kAdd,
-                                               Opcode::kSubtract,
-                                               Opcode::kMultiply,
-                                               Opcode::kDivide,
-                                               Opcode::kMaximum,
-                                               Opcode::kMinimum,
-                                               Opcode::kRemainder,
-                                               Opcode::kPower,
-                                               Opcode::kAnd,
-                                               Opcode::kOr,
-                                               Opcode::kXor,
-                                               Opcode::kShiftLeft,
-                                               Opcode::kShiftRightLogical,
-                                               Opcode::kShiftRightArithmetic,
-                                               Opcode::kAdd,
-                                               Opcode::kMultiply};
-  static const std::vector<Opcode> kBool = {Opcode::kAnd,     Opcode::kOr,      Opcode::kXor,
-                                            Opcode::kMaximum, Opcode::kMinimum, Opcode::kAdd,
-                                            Opcode::kMultiply};
-  static const std::vector<Opcode> kComplexOps = {
-      Opcode::kAdd, Opcode::kSubtract, Opcode::kMultiply, Opcode::kDivide, Opcode::kPower};
-  return IsPred(type) ? kBool : IsFloat(type) ? kFloat : IsComplex(type) ? kComplexOps : kInteger;
+// Of opcodes that take nothing but arrays of one type; none when there are none.
+void GrowAnyOf(Sketch& s, const std::vector<Opcode>& opcodes,
+               absl::Span<Instruction* const> operands) {
+  if (!opcodes.empty()) s.Op(s.random().Pick(opcodes), operands);
 }
 
 void GrowUnary(Sketch& s) {
   Instruction* x = s.Any();
-  s.Op(s.random().Pick(UnaryOf(x->shape().element_type())), {x});
+  GrowAnyOf(s, UnaryOpcodes(x->shape().element_type()), {x});
 }
 
 void GrowBinary(Sketch& s) {
   Instruction* x = s.Any();
   Instruction* y = s.Like(x);
   if (s.random().OneIn(2)) std::swap(x, y);
-  s.Op(s.random().Pick(BinaryOf(x->shape().element_type())), {x, y});
+  GrowAnyOf(s, BinaryOpcodes(x->shape().element_type()), {x, y});
 }
 
 // With a scalar, as frontends write it.
@@ -97,7 +33,7 @@ void GrowWithScalar(Sketch& s) {
   Instruction* y = s.Make([&](Builder& b) { return b.Broadcast(scalar, x->shape().dims(), {}); });
   if (y == nullptr) return;
   if (s.random().OneIn(3)) std::swap(x, y);
-  s.Op(s.random().Pick(BinaryOf(x->shape().element_type())), {x, y});
+  GrowAnyOf(s, BinaryOpcodes(x->shape().element_type()), {x, y});
 }
 
 ComparisonDirection RandomDirection(Sketch& s, ElementType type) {
@@ -143,24 +79,22 @@ void GrowClamp(Sketch& s) {
 
 void GrowConvert(Sketch& s) {
   Instruction* x = s.Any();
-  const ElementType to = s.random().OneIn(3) ? ElementType::kF32 : s.Type();
+  const ElementType to = s.random().OneIn(3)   ? ElementType::kF32
+                         : s.random().OneIn(4) ? s.random().Pick(ArrayTypes())
+                                               : s.Type();
   if (IsComplex(x->shape().element_type()) && !IsComplex(to)) return;
   s.Make([&](Builder& b) { return b.Convert(x, to); });
 }
 
 // The same width, or one dimension more or less.
 void GrowBitcastConvert(Sketch& s) {
-  static const std::vector<ElementType> kTypes = {
-      ElementType::kS8,  ElementType::kU8,   ElementType::kS16, ElementType::kU16,
-      ElementType::kF16, ElementType::kBF16, ElementType::kS32, ElementType::kU32,
-      ElementType::kF32, ElementType::kS64,  ElementType::kU64, ElementType::kF64};
   Instruction* x = s.Any();
   const ElementType from = x->shape().element_type();
-  if (IsComplex(from)) {
+  if (IsComplex(from) || IsPred(from)) {
     s.Make([&](Builder& b) { return b.BitcastConvert(x, x->shape()); });
     return;
   }
-  const ElementType to = s.random().Pick(kTypes);
+  const ElementType to = s.random().Pick(ArrayTypes());
   DimVec dims(x->shape().dims().begin(), x->shape().dims().end());
   if (BitWidth(from) > BitWidth(to)) {
     dims.push_back(BitWidth(from) / BitWidth(to));
@@ -169,6 +103,26 @@ void GrowBitcastConvert(Sketch& s) {
     dims.pop_back();
   }
   s.Make([&](Builder& b) { return b.BitcastConvert(x, Shape::Array(to, dims)); });
+}
+
+// Random bits as wide as the floats say how each is rounded.
+void GrowStochasticConvert(Sketch& s) {
+  Instruction* x =
+      s.AnyWhere([](const Instruction& value) { return IsFloat(value.shape().element_type()); });
+  if (x == nullptr) return;
+  const int width = BitWidth(x->shape().element_type());
+  std::vector<ElementType> words, results;
+  for (const ElementType type : ArrayTypes()) {
+    if (IsUnsigned(type) && BitWidth(type) == width) words.push_back(type);
+    if (IsFloat(type) || IsSigned(type)) results.push_back(type);
+  }
+  if (words.empty()) return;
+  const Shape shape = x->shape().WithDefaultLayout();
+  Instruction* random = s.Value(shape.WithElementType(words.front()));
+  const Shape result = shape.WithElementType(s.random().Pick(results));
+  s.Make([&](Builder& b) {
+    return b.OpWithShape(Opcode::kStochasticConvert, result, {x, random});
+  });
 }
 
 void GrowComplex(Sketch& s) {
@@ -188,14 +142,8 @@ void GrowReducePrecision(Sketch& s) {
                                            static_cast<int64_t>(s.random().Below(24))}));
 }
 
-void GrowIsFinite(Sketch& s) {
-  Instruction* x =
-      s.AnyWhere([](const Instruction& value) { return IsFloat(value.shape().element_type()); });
-  if (x != nullptr) s.Op(Opcode::kIsFinite, {x});
-}
-
 constexpr GrowRow kElementwiseRows[] = {
-    {"unary", 5, GrowUnary},
+    {"unary", 9, GrowUnary},
     {"binary", 9, GrowBinary},
     {"with-scalar", 4, GrowWithScalar},
     {"compare", 2, GrowCompare},
@@ -205,7 +153,7 @@ constexpr GrowRow kElementwiseRows[] = {
     {"bitcast-convert", 2, GrowBitcastConvert},
     {"complex", 1, GrowComplex},
     {"reduce-precision", 1, GrowReducePrecision},
-    {"is-finite", 1, GrowIsFinite},
+    {"stochastic-convert", 1, GrowStochasticConvert},
 };
 
 }  // namespace

@@ -15,10 +15,6 @@ Instruction* AnyOfRank(Sketch& s, int least) {
   });
 }
 
-int64_t SomeDim(Sketch& s, const Instruction* x) {
-  return static_cast<int64_t>(s.random().Below(static_cast<size_t>(x->shape().rank())));
-}
-
 Instruction* Part(Builder& b, Instruction* x, int64_t dimension, int64_t start, int64_t limit) {
   DimVec starts(static_cast<size_t>(x->shape().rank()), 0);
   DimVec limits(x->shape().dims().begin(), x->shape().dims().end());
@@ -42,7 +38,7 @@ void Ravel(Sketch& s) {
 void Roll(Sketch& s) {
   Instruction* x = AnyOfRank(s, 1);
   if (x == nullptr) return;
-  const int64_t dimension = SomeDim(s, x), size = x->shape().dim(static_cast<int>(dimension));
+  const int64_t dimension = s.SomeDimension(x), size = x->shape().dim(static_cast<int>(dimension));
   const auto by = static_cast<int64_t>(s.random().Below(static_cast<size_t>(size)));
   s.Make([&](Builder& b) {
     return b.Concatenate(
@@ -54,7 +50,7 @@ void Roll(Sketch& s) {
 void Tile(Sketch& s) {
   Instruction* x = AnyOfRank(s, 1);
   if (x == nullptr) return;
-  const int64_t dimension = SomeDim(s, x);
+  const int64_t dimension = s.SomeDimension(x);
   const auto times = static_cast<int64_t>(s.random().Small(4));
   const bool repeats = s.random().OneIn(2);  // each element, not the whole
   DimVec wide(x->shape().dims().begin(), x->shape().dims().end()), joined = wide, at;
@@ -129,7 +125,7 @@ Instruction* AnyFloat(Sketch& s) {
 void Softmax(Sketch& s) {
   Instruction* x = AnyFloat(s);
   if (x == nullptr) return;
-  const int64_t dimension = SomeDim(s, x);
+  const int64_t dimension = s.SomeDimension(x);
   s.Make([&](Builder& b) {
     Instruction* e = b.Exp(b.Subtract(x, ReducedAndBack(s, b, x, Opcode::kMaximum, dimension)));
     return b.Divide(e, ReducedAndBack(s, b, e, Opcode::kAdd, dimension));
@@ -139,7 +135,7 @@ void Softmax(Sketch& s) {
 void Normalize(Sketch& s) {
   Instruction* x = AnyFloat(s);
   if (x == nullptr) return;
-  const int64_t dimension = SomeDim(s, x);
+  const int64_t dimension = s.SomeDimension(x);
   const auto size = static_cast<double>(x->shape().dim(static_cast<int>(dimension)));
   s.Make([&](Builder& b) {
     Instruction* mean =
@@ -168,7 +164,7 @@ void OneHot(Sketch& s) {
 void Strided(Sketch& s) {
   Instruction* x = AnyOfRank(s, 1);
   if (x == nullptr) return;
-  const int64_t dimension = SomeDim(s, x);
+  const int64_t dimension = s.SomeDimension(x);
   s.Make([&](Builder& b) {
     DimVec starts(static_cast<size_t>(x->shape().rank()), 0), strides(starts.size(), 1);
     DimVec limits(x->shape().dims().begin(), x->shape().dims().end());

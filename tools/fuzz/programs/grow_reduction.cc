@@ -23,10 +23,23 @@ Instruction* Identity(Sketch& s, Opcode reducer, ElementType type) {
   return s.computation()->AddConstant(StartOf(reducer, type));
 }
 
+// Factors of a product of so many: long products of any numbers overflow or vanish elsewhere in
+// another order, so these are near one.
+Instruction* Factors(Sketch& s, Instruction* x, Opcode reducer, int64_t count) {
+  const ElementType type = x->shape().element_type();
+  if (reducer != Opcode::kMultiply || !IsFloat(type) || type == ElementType::kF8E8M0FNU) return x;
+  const double most = count <= 8 ? 1.5 : 1 + 1.0 / static_cast<double>(count);
+  Instruction* low = s.computation()->AddConstant(Literal::Scalar(type, 2 - most));
+  Instruction* high = s.computation()->AddConstant(Literal::Scalar(type, most));
+  Instruction* factors = s.Op(Opcode::kClamp, {low, x, high});
+  return factors == nullptr ? x : factors;
+}
+
 void GrowReduce(Sketch& s) {
   Instruction* x = s.Any();
   const ElementType type = x->shape().element_type();
   const Opcode reducer = RandomReducer(s.random(), type);
+  x = Factors(s, x, reducer, x->shape().element_count());
   const DimVec dims = ReducedDims(s, x->shape().rank());
   Instruction* init = Identity(s, reducer, type);
   Computation* region = ScalarComputation(s.module(), reducer, type);
@@ -53,9 +66,9 @@ void GrowVariadicReduce(Sketch& s) {
   } else {
     y = s.Value(Shape::Array(s.Type(), x->shape().dims()));
     const ElementType other = y->shape().element_type();
-    // Platforms differ in whether several sums of 8-bit floats are carried wider.
-    if ((IsFloat(type) && BitWidth(type) <= 8) || (IsFloat(other) && BitWidth(other) <= 8)) return;
     const Opcode first = RandomReducer(s.random(), type), second = RandomReducer(s.random(), other);
+    x = Factors(s, x, first, x->shape().element_count());
+    y = Factors(s, y, second, y->shape().element_count());
     region = PairRegion(s.module(), first, type, second, other);
     init = s.computation()->AddConstant(StartOf(first, type));
   }
@@ -90,6 +103,7 @@ void GrowReduceWindow(Sketch& s) {
   Instruction* x = s.Any();
   const ElementType type = x->shape().element_type();
   const Opcode reducer = RandomReducer(s.random(), type);
+  x = Factors(s, x, reducer, x->shape().element_count());
   Instruction* init = Identity(s, reducer, type);
   s.Op(Opcode::kReduceWindow, {x, init}, AttrsPtr::Make(ReduceWindowAttrs{RandomWindow(s, x)}),
        {ScalarComputation(s.module(), reducer, type)});
@@ -108,6 +122,7 @@ void GrowCumulative(Sketch& s) {
   window.dims[along].size = size;
   (s.random().OneIn(3) ? window.dims[along].pad_high : window.dims[along].pad_low) = size - 1;
   const Opcode reducer = RandomReducer(s.random(), type);
+  x = Factors(s, x, reducer, size);
   Instruction* init = s.computation()->AddConstant(StartOf(reducer, type));
   s.Op(Opcode::kReduceWindow, {x, init}, AttrsPtr::Make(ReduceWindowAttrs{window}),
        {ScalarComputation(s.module(), reducer, type)});
@@ -115,7 +130,7 @@ void GrowCumulative(Sketch& s) {
 
 void GrowSelectAndScatter(Sketch& s) {
   Instruction* x = s.AnyWhere([](const Instruction& value) {
-    return value.shape().rank() > 0 && IsFloat(value.shape().element_type());
+    return value.shape().rank() > 0 && !IsComplex(value.shape().element_type());
   });
   if (x == nullptr) return;
   const ElementType type = x->shape().element_type();
@@ -134,6 +149,86 @@ void GrowSelectAndScatter(Sketch& s) {
        AttrsPtr::Make(SelectAndScatterAttrs{window}),
        {CompareRegion(s.module(), type, ComparisonDirection::kGe, 1),
         ScalarComputation(s.module(), Opcode::kAdd, type)});
+}
+
+// A step for each slice along a dimension: sums so far, or any small computation.
+void GrowScan(Sketch& s) {
+  Instruction* x = s.AnyWhere(
+      [](const Instruction& v) { return v.shape().rank() > 0 && !v.shape().has_dynamic_dims(); });
+  if (x == nullptr || !s.MayNest()) return;
+  const auto dimension =
+      static_cast<int64_t>(s.random().Below(static_cast<size_t>(x->shape().rank())));
+  const ElementType type = x->shape().element_type();
+  DimVec dims(x->shape().dims().begin(), x->shape().dims().end());
+  dims.erase(dims.begin() + dimension);
+  const Shape slice = Shape::Array(type, dims);
+  Instruction* init = s.Value(slice);
+  Computation* step = s.module().AddComputation("step");
+  {
+    Sketch inner(s.module(), step, s.palette(), s.random(), s.depth() + 1);
+    Builder b(step);
+    Instruction* part = b.Parameter(0, slice);
+    Instruction* so_far = b.Parameter(1, slice);
+    inner.Keep(part);
+    inner.Keep(so_far);
+    Instruction* next = b.Op(RandomReducer(s.random(), type), {so_far, part});
+    if (!b.status().ok()) return;
+    inner.Keep(next);
+    if (s.random().OneIn(2)) GrowSome(inner, 1 + s.random().Below(3));
+    Instruction* output = inner.AnyWhere([](const Instruction& v) { return v.shape().IsArray(); });
+    if (s.random().OneIn(2) || output->shape().rank() < dimension ||
+        output->shape().has_dynamic_dims())
+      output = next;
+    step->set_root(b.Tuple({output, next}));
+  }
+  ScanAttrs attrs;
+  attrs.dimensions = {dimension};
+  attrs.num_carries = 1;
+  attrs.is_reverse = s.random().OneIn(3);
+  const Shape output = step->root()->operand(0)->shape();
+  DimVec stacked(output.dims().begin(), output.dims().end());
+  stacked.insert(stacked.begin() + dimension, x->shape().dim(static_cast<int>(dimension)));
+  Instruction* both = s.Make([&](Builder& b) {
+    return b.OpWithShape(Opcode::kScan,
+                         Shape::Tuple({Shape::Array(output.element_type(), stacked), slice}),
+                         {x, init}, AttrsPtr::Make(attrs), {step});
+  });
+  if (both == nullptr) return;
+  for (int64_t i = 0; i < 2; ++i) s.Make([&](Builder& b) { return b.GetTupleElement(both, i); });
+}
+
+// The three of them; statistics that are given have a variance above zero.
+void GrowBatchNorm(Sketch& s) {
+  Instruction* x = s.AnyWhere([](const Instruction& v) {
+    return v.shape().rank() > 0 && IsFloat(v.shape().element_type());
+  });
+  if (x == nullptr) return;
+  const auto feature = s.random().Below(static_cast<size_t>(x->shape().rank()));
+  const Shape features =
+      Shape::Array(x->shape().element_type(), {x->shape().dim(static_cast<int>(feature))});
+  const AttrsPtr attrs =
+      AttrsPtr::Make(BatchNormAttrs{.epsilon = s.random().OneIn(2) ? 0.5F : 0.001F,
+                                    .feature_index = static_cast<int64_t>(feature)});
+  const size_t kind = s.random().Below(3);
+  Instruction* scale = s.Value(features);
+  if (kind == 0) {
+    Instruction* all = s.Op(Opcode::kBatchNormTraining, {x, scale, s.Value(features)}, attrs);
+    if (all == nullptr) return;
+    for (int64_t i = 0; i < 3; ++i) s.Make([&](Builder& b) { return b.GetTupleElement(all, i); });
+    return;
+  }
+  Instruction* mean = s.Value(features);
+  Instruction* any = s.Value(features);
+  Instruction* variance =
+      s.Make([&](Builder& b) { return b.Add(b.Abs(any), b.ConstantLike(any, 0.5)); });
+  if (variance == nullptr) return;
+  if (kind == 1) {
+    s.Op(Opcode::kBatchNormInference, {x, scale, s.Value(features), mean, variance}, attrs);
+    return;
+  }
+  Instruction* all = s.Op(Opcode::kBatchNormGrad, {x, scale, mean, variance, s.Like(x)}, attrs);
+  if (all == nullptr) return;
+  for (int64_t i = 0; i < 3; ++i) s.Make([&](Builder& b) { return b.GetTupleElement(all, i); });
 }
 
 // One array, or keys with payloads.
@@ -192,6 +287,8 @@ constexpr GrowRow kReductionRows[] = {
     {"reduce-window", 4, GrowReduceWindow},
     {"cumulative", 2, GrowCumulative},
     {"select-and-scatter", 1, GrowSelectAndScatter},
+    {"scan", 1, GrowScan},
+    {"batch-norm", 1, GrowBatchNorm},
     {"sort", 2, GrowSort},
     {"topk", 1, GrowTopK},
 };

@@ -5,9 +5,9 @@
 namespace hlo {
 
 Opcode RandomReducer(FuzzRandom& random, ElementType type) {
-  // No products of floats: in another order they overflow or vanish elsewhere.
-  static const std::vector<Opcode> kFloat = {Opcode::kAdd, Opcode::kAdd, Opcode::kMaximum,
-                                             Opcode::kMinimum};
+  static const std::vector<Opcode> kFloat = {Opcode::kAdd,     Opcode::kAdd,     Opcode::kAdd,
+                                             Opcode::kMaximum, Opcode::kMaximum, Opcode::kMinimum,
+                                             Opcode::kMinimum, Opcode::kMultiply};
   static const std::vector<Opcode> kInteger = {
       Opcode::kAdd,      Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum,
       Opcode::kMultiply, Opcode::kAnd, Opcode::kOr,      Opcode::kXor};

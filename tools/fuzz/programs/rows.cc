@@ -9,7 +9,7 @@ std::vector<const GrowRow*> AllRowsByWeight() {
   std::vector<const GrowRow*> rows;
   for (const std::span<const GrowRow> table :
        {ElementwiseRows(), MovementRows(), ReductionRows(), IndexRows(), ContractionRows(),
-        ControlRows(), IdiomRows()}) {
+        ControlRows(), IdiomRows(), DeviceRows(), DynamicRows(), CallRows()}) {
     for (const GrowRow& row : table) rows.insert(rows.end(), static_cast<size_t>(row.weight), &row);
   }
   return rows;

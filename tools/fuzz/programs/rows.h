@@ -23,6 +23,9 @@ std::span<const GrowRow> IndexRows();
 std::span<const GrowRow> ContractionRows();
 std::span<const GrowRow> ControlRows();
 std::span<const GrowRow> IdiomRows();
+std::span<const GrowRow> DeviceRows();
+std::span<const GrowRow> DynamicRows();
+std::span<const GrowRow> CallRows();
 
 // Any row of all tables, by weight.
 const GrowRow& PickRow(FuzzRandom& random);

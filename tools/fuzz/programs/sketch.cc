@@ -1,8 +1,10 @@
 #include "tools/fuzz/programs/sketch.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/types/shape_util.h"
+#include "tools/fuzz/programs/computed_types.h"
 
 namespace hlo {
 namespace {
@@ -20,28 +22,16 @@ Palette RandomPalette(FuzzRandom& random) {
       ElementType::kF64, ElementType::kBF16, ElementType::kF16, ElementType::kPred,
       ElementType::kS8,  ElementType::kU8,   ElementType::kS64, ElementType::kU32,
       ElementType::kC64};
-  // f8e8m0fnu has no zero, and its smallest values are denormal in the types it is computed in.
-  static const std::vector<ElementType> kRare = {ElementType::kS1,
-                                                 ElementType::kS2,
-                                                 ElementType::kS4,
-                                                 ElementType::kU1,
-                                                 ElementType::kU2,
-                                                 ElementType::kU4,
-                                                 ElementType::kS16,
-                                                 ElementType::kU16,
-                                                 ElementType::kU64,
-                                                 ElementType::kC128,
-                                                 ElementType::kF8E4M3FN,
-                                                 ElementType::kF8E5M2,
-                                                 ElementType::kF8E4M3,
-                                                 ElementType::kF8E3M4,
-                                                 ElementType::kF8E4M3FNUZ,
-                                                 ElementType::kF8E5M2FNUZ,
-                                                 ElementType::kF8E4M3B11FNUZ,
-                                                 ElementType::kF4E2M1FN};
+  static const std::vector<ElementType> kRare = [] {
+    std::vector<ElementType> types;
+    for (const ElementType type : ArrayTypes()) {
+      if (std::find(kCommon.begin(), kCommon.end(), type) == kCommon.end()) types.push_back(type);
+    }
+    return types;
+  }();
   Palette palette;
   for (size_t i = 1 + random.Below(3); i > 0; --i)
-    palette.types.push_back(random.Pick(random.OneIn(5) ? kRare : kCommon));
+    palette.types.push_back(random.Pick(random.OneIn(4) ? kRare : kCommon));
   static constexpr int64_t kMost[] = {40, 300, 300, 600, 2500, 20000};
   palette.max_elements = kMost[random.Below(random.OneIn(4) ? 6 : 5)];
   palette.max_depth = static_cast<int>(random.Below(3));
@@ -78,6 +68,13 @@ Instruction* Sketch::Value(Shape shape) {
   return found != nullptr && !random_.OneIn(3) ? found : Fresh(shape);
 }
 
+Instruction* Sketch::Like(Instruction* x) {
+  if (!x->shape().has_dynamic_dims()) return Value(x->shape().WithDefaultLayout());
+  Instruction* found =
+      AnyWhere([&](const Instruction& value) { return Compatible(value.shape(), x->shape()); });
+  return found != nullptr ? found : x;
+}
+
 Literal Sketch::RandomLiteral(Shape shape) {
   Literal literal(shape);
   const ElementType type = shape.element_type();
@@ -88,7 +85,10 @@ Literal Sketch::RandomLiteral(Shape shape) {
     } else if (IsComplex(type)) {
       literal.SetComplex(i, {static_cast<double>(draw) / 4, static_cast<double>(draw % 3)});
     } else {
-      literal.SetDouble(i, type == ElementType::kF8E8M0FNU ? 1.0 : static_cast<double>(draw) / 4);
+      // f8e8m0fnu has powers of two only.
+      literal.SetDouble(i, type == ElementType::kF8E8M0FNU
+                               ? std::ldexp(1, static_cast<int>(draw) / 2)
+                               : static_cast<double>(draw) / 4);
     }
   }
   return literal;
@@ -102,10 +102,11 @@ Instruction* Sketch::Scalar(ElementType type) {
 }
 
 Instruction* Sketch::Fresh(Shape shape) {
+  shape = shape.WithoutDynamic();
   Instruction* made = nullptr;
   const size_t kind = random_.Below(8);
   const ElementType type = shape.element_type();
-  const bool has_iota = shape.rank() > 0 && !IsPred(type) && !IsSubByte(type);
+  const bool has_iota = shape.rank() > 0 && !IsPred(type);
   if (depth_ == 0 && kind < 5) {
     made = computation_->AddParameter(computation_->parameter_count(), shape);
   } else if (kind == 5 && has_iota) {

@@ -49,7 +49,8 @@ class Sketch {
   Instruction* AnyWhere(const std::function<bool(const Instruction&)>& takes);
   // One of this shape: there already, or fresh.
   Instruction* Value(Shape shape);
-  Instruction* Like(const Instruction* x) { return Value(x->shape().WithDefaultLayout()); }
+  // Of dynamic sizes there is only what has them already: `x` itself, if nothing else.
+  Instruction* Like(Instruction* x);
   // A new leaf: a parameter (of the entry), a constant, an iota or a broadcast.
   Instruction* Fresh(Shape shape);
   // A random scalar constant or a scalar parameter.
@@ -57,6 +58,10 @@ class Sketch {
   // Dimensions whose product is in bounds.
   DimVec Dims();
   int64_t Dim(int64_t most);
+  // The number of one of its dimensions, of which it has some.
+  int64_t SomeDimension(const Instruction* x) {
+    return static_cast<int64_t>(random_.Below(static_cast<size_t>(x->shape().rank())));
+  }
   ElementType Type();
   // An element type of the palette that the predicate takes, else `otherwise`.
   ElementType TypeWhere(bool (*takes)(ElementType), ElementType otherwise);
