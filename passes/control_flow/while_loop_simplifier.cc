@@ -8,6 +8,7 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/analysis/trip_count.h"
 #include "lib/ir/verify_meaning.h"
+#include "lib/ops/opcode_set.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/control_flow/frontend_attribute.h"
 #include "passes/control_flow/loop_dependencies.h"
@@ -114,13 +115,16 @@ class LoopSimplifier {
 
   // ---- 2 ----
 
-  // Whether element `i` is what an asynchronous operation started: its end wants it as it came.
+  // Whether element `i` is what an asynchronous operation or a transfer started: its end wants it
+  // as it came.
   bool CarriesAsyncChain(int64_t i) const {
-    const auto starts = [](const Instruction* value) {
-      return HasTrait(value->opcode(), kAsyncStart) || value->opcode() == Opcode::kAsyncUpdate;
+    constexpr OpcodeSet kStarts = {Opcode::kAsyncUpdate, Opcode::kSend, Opcode::kRecv};
+    constexpr OpcodeSet kEnds = {Opcode::kAsyncUpdate, Opcode::kSendDone, Opcode::kRecvDone};
+    const auto starts = [&](const Instruction* value) {
+      return HasTrait(value->opcode(), kAsyncStart) || kStarts.Has(value->opcode());
     };
-    const auto ends = [](const Instruction* value) {
-      return HasTrait(value->opcode(), kAsyncDone) || value->opcode() == Opcode::kAsyncUpdate;
+    const auto ends = [&](const Instruction* value) {
+      return HasTrait(value->opcode(), kAsyncDone) || kEnds.Has(value->opcode());
     };
     const auto is_ended = [&](const Instruction* state) {
       return absl::c_any_of(state->users(), [&](const Instruction* element) {
