@@ -45,7 +45,11 @@ absl::Status OutliningExpander::Fill(Computation& expansion, const Instruction& 
                                            std::string(1, static_cast<char>('a' + i))));
   }
   builder.set_origin(&instruction);
-  ASSIGN_OR_RETURN(Instruction* const root, Build(instruction, parameters, builder));
+  ASSIGN_OR_RETURN(Instruction * root, Build(instruction, parameters, builder));
+  // Floats of another width may be declared than the operands have.
+  if (IsFloat(instruction.shape().element_type()) && IsFloat(root->shape().element_type()) &&
+      root->shape().element_type() != instruction.shape().element_type())
+    root = builder.Convert(root, instruction.shape().element_type());
   RETURN_IF_ERROR(builder.status());
   RET_CHECK(Compatible(root->shape(), instruction.shape()),
             "expansion of `{}` changes its shape `{}` to `{}`", instruction.name(),
