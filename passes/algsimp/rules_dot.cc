@@ -47,7 +47,13 @@ Instruction* DotToMultiply(Instruction* dot, Rewriter& rewriter) {
   const DimVec rhs_free = FreeDims(dot->operand(1)->shape(), attrs.rhs_batch_dims, {});
   Instruction* x = InOrder(rewriter, dot->operand(0), attrs.lhs_batch_dims, lhs_free, {});
   Instruction* y = InOrder(rewriter, dot->operand(1), attrs.rhs_batch_dims, rhs_free, {});
-  const ElementType type = dot->shape().element_type();
+  // A dot rounds its results, not what it reads: products of wider floats are made in their type.
+  const ElementType result = dot->shape().element_type();
+  ElementType type = result;
+  for (const Instruction* operand : {x, y}) {
+    const ElementType wider = operand->shape().element_type();
+    if (IsFloat(type) && IsFloat(wider) && BitWidth(wider) > BitWidth(type)) type = wider;
+  }
   if (x->shape().element_type() != type) x = rewriter.Convert(x, type);
   if (y->shape().element_type() != type) y = rewriter.Convert(y, type);
   DimVec x_dims, y_dims;
@@ -59,7 +65,8 @@ Instruction* DotToMultiply(Instruction* dot, Rewriter& rewriter) {
   }
   if (x->shape().rank() != rank) x = rewriter.Broadcast(x, dot->shape().dims(), x_dims);
   if (y->shape().rank() != rank) y = rewriter.Broadcast(y, dot->shape().dims(), y_dims);
-  return rewriter.Multiply(x, y);
+  Instruction* product = rewriter.Multiply(x, y);
+  return type == result ? product : rewriter.Convert(product, result);
 }
 
 // A dot of vectors (of batches of them)  =>  reduce(multiply(x, y))
