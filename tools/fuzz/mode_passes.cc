@@ -1,7 +1,8 @@
 // Mode `passes`. For every text that is a valid module, and a few passes that its bytes choose:
 //   - no pass breaks the module, or has an internal error
 //   - none says that it changed nothing when it did, or keeps an analysis that became wrong
-//   - none changes what the module computes, as far as a short run on the interpreter tells
+//   - none changes what the module computes, as far as a short run on the interpreter tells; what
+//     may round in another way (kReassociate) moves no result further than noise does
 //   - what comes out reads back
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include "tools/fuzz/fuzz_mode.h"
 #include "tools/fuzz/module_limits.h"
 #include "tools/fuzz/random.h"
+#include "tools/fuzz/sensitivity.h"
 #include "tools/support/equivalence_check.h"
 
 namespace hlo {
@@ -55,6 +57,28 @@ bool IsRefusal(const absl::Status& status, std::string_view message) {
          message.find("broke") == std::string_view::npos;
 }
 
+// Whether results that are beyond the tolerance of their type are what the passes may make of them:
+// where small differences grow, noise in every operation moves the results as far.
+bool IsWithinNoise(std::string_view input, const Pipeline& pipeline,
+                   const EquivalenceOptions& limits) {
+  const absl::StatusOr<std::unique_ptr<Module>> before = ParseModule(std::string(input));
+  const absl::StatusOr<std::unique_ptr<Module>> after = ParseModule(std::string(input));
+  if (SafetyOf(pipeline) != kReassociate || !before.ok() || !after.ok() ||
+      RunsOnSeveralDevices(**before))
+    return false;
+  PassContext context;
+  if (!RunPipeline(pipeline, **after, context).ok()) return false;
+  const std::vector<Literal> arguments = RandomArguments(**before, limits.first_seed);
+  const auto run = [&](const Module& module) {
+    return RunOnInterpreter(module, limits.first_seed, arguments, limits);
+  };
+  const absl::StatusOr<std::vector<Literal>> expected = run(**before), actual = run(**after);
+  if (!expected.ok() || !actual.ok()) return false;
+  const std::vector<Literal> noisy =
+      NoisyRuns(**before, arguments, {.limits = limits, .everywhere = true});
+  return DifferenceBeyondNoise(actual->front(), expected->front(), noisy).empty();
+}
+
 }  // namespace
 
 std::string PassesFor(std::string_view input) {
@@ -72,7 +96,8 @@ std::string CheckPasses(std::string_view input) {
   Instrumentation instrumentation;
   instrumentation.check_changed_flag = true;
   instrumentation.check_analyses = true;
-  EquivalenceCheck equivalence({.max_work = 200'000, .max_loop_iterations = 200});
+  const EquivalenceOptions limits = {.max_work = 200'000, .max_loop_iterations = 200};
+  EquivalenceCheck equivalence(limits);
   equivalence.Start();
   // rng-expander draws XLA's numbers, which are others than the interpreter's.
   const bool redraws = passes.find("rng-expander") != std::string::npos;
@@ -86,6 +111,7 @@ std::string CheckPasses(std::string_view input) {
   if (!status.ok()) {
     const std::string message = DiagnosticsOf(status).front().message;
     if (IsRefusal(status, message)) return "";
+    if (absl::IsDataLoss(status) && IsWithinNoise(input, *pipeline, limits)) return "";
     return fmt::format("{}, code {}: of {}: {}", failed.empty() ? "the pipeline" : failed,
                        static_cast<int>(status.code()), passes, message);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "lib/linalg/call.h"
 #include "lib/linalg/targets.h"
@@ -14,8 +15,10 @@ namespace hlo {
 namespace {
 
 Instruction* Call(Builder& b, std::string_view target, Shape result,
-                  absl::Span<Instruction* const> operands, std::string_view config = "") {
+                  absl::Span<Instruction* const> operands, std::string_view config = "",
+                  std::optional<std::vector<Shape>> layouts = std::nullopt) {
   CustomCallAttrs attrs;
+  attrs.operand_layout_constraints = std::move(layouts);
   attrs.custom_call_target = std::string(target);
   if (!config.empty()) attrs.api_version = ApiVersion::kTypedFfi;
   Instruction* call =
@@ -88,10 +91,22 @@ Shape ShapeOf(std::string_view text, const Chosen& chosen, int64_t batch) {
   return Shape::Array(element, dims);
 }
 
-std::vector<Shape> ShapesOf(std::string_view text, const Chosen& chosen, int64_t batch) {
+// LAPACK has its matrices column by column.
+Shape ByColumns(Shape shape) {
+  if (shape.rank() < 2) return shape.WithDefaultLayout();
+  Layout layout = shape.WithDefaultLayout().layout();
+  std::swap(layout.minor_to_major[0], layout.minor_to_major[1]);
+  return shape.WithLayout(layout);
+}
+
+std::vector<Shape> ShapesOf(std::string_view text, const Chosen& chosen, int64_t batch,
+                            bool by_columns) {
   std::vector<Shape> shapes;
-  for (const std::string_view word : Split(text, ' '))
-    shapes.push_back(ShapeOf(word, chosen, batch));
+  for (const std::string_view word : Split(text, ' ')) {
+    const bool is_matrix = word.find(',') != std::string_view::npos;
+    const Shape shape = ShapeOf(word, chosen, batch).WithDefaultLayout();
+    shapes.push_back(by_columns && is_matrix ? ByColumns(shape) : shape);
+  }
   return shapes;
 }
 
@@ -110,15 +125,16 @@ void GrowLinearAlgebra(Sketch& s) {
   const bool is_sparse = name.find("csr") != std::string::npos;
   const int64_t batch =
       is_sparse || s.random().OneIn(2) ? 0 : static_cast<int64_t>(s.random().Small(3));
+  const bool by_columns = name.starts_with("lapack_") || name.starts_with("tridiagonal_");
+  const std::vector<Shape> layouts = ShapesOf(target.operands, chosen, batch, by_columns);
   std::vector<Instruction*> operands;
-  for (const Shape& shape : ShapesOf(target.operands, chosen, batch))
-    operands.push_back(OperandOf(s, shape));
-  const std::vector<Shape> results = ShapesOf(target.results, chosen, batch);
+  for (const Shape& shape : layouts) operands.push_back(OperandOf(s, shape.WithDefaultLayout()));
+  const std::vector<Shape> results = ShapesOf(target.results, chosen, batch, by_columns);
   const bool is_typed = target.attributes.find(':') != std::string_view::npos ||
                         name.find("ffi") != std::string::npos;
   Builder b(s.computation());
   Instruction* call = Call(b, name, results.size() == 1 ? results.front() : Shape::Tuple(results),
-                           operands, is_typed ? chosen.config : "lower");
+                           operands, is_typed ? chosen.config : "lower", layouts);
   if (!b.status().ok()) return;
   if (!linalg::LinalgCall::Make(*call).ok()) return;  // nobody uses it
   if (results.size() == 1) return s.Keep(call);
