@@ -15,6 +15,9 @@ namespace {
 
 // Elements of a row that may be kept in scratch memory: it should stay in the L1 and L2 caches.
 constexpr int64_t kMostKept = 1 << 14;
+// Elements of a sum that one lane may add up before it counts as long: in f32, each addition is off
+// by a part of what is there so far.
+constexpr int64_t kMostAdded = 1 << 13;
 // Elements that are combined without a loop, each with code of its own.
 constexpr int64_t kMostWrittenOut = 8;
 
@@ -97,7 +100,10 @@ struct FusionEmitter::Reduction {
   std::vector<int64_t> sizes;  // of the reduced dimensions, 1 for the others
   bool varies = false;         // the result does, over the lanes of the loops around it
   bool vectors = false;        // the elements are shared out among lanes, each with sums of its own
-  std::vector<int> levels;     // lanes of each loop over the minor-most dimension
+  // Several accumulators hide the latency of the combination, but costly elements want the
+  // registers.
+  int unroll = 4;
+  std::vector<int> levels;  // lanes of each loop over the minor-most dimension
   std::vector<KeptRow> rows;
 
   Reduction(FusionEmitter& emitter, const Instruction& instruction, const Index& at)
@@ -187,11 +193,8 @@ absl::StatusOr<Values> FusionEmitter::ReduceLoop(Reduction& r, Values initial) {
   if (!r.varies && minor >= 0 && r.IsReduced(minor))
     starts = r.fold.StartsOfLanes(initial, Product(r.sizes));
   r.vectors = starts.has_value();
-  // Several accumulators hide the latency of the combination, but costly elements want the
-  // registers.
-  const int unroll = IsAnyCostly(*r.reduce.operand(0)) ? 1 : 4;
-  if (r.vectors) nest.levels = LevelsFor(nest, unroll * base_lanes_);
-  if (Product(r.sizes) <= kMostWrittenOut && unroll > 1) nest.most_written_out = kMostWrittenOut;
+  if (r.vectors) nest.levels = LevelsFor(nest, r.unroll * base_lanes_);
+  if (Product(r.sizes) <= kMostWrittenOut && r.unroll > 1) nest.most_written_out = kMostWrittenOut;
   r.levels = LevelsOf(nest, nest.groups.size() - 1);
   Values carried;
   for (const int level : r.levels) {
@@ -232,6 +235,8 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
     in_vain_ = in_vain_ || mask_ != tile::kNoValue;
     mask_ = tile::kNoValue;
   }
+  if (IsAnyCostly(*instruction->operand(0))) r.unroll = 1;
+  if (!r.varies && Product(r.sizes) / (r.unroll * base_lanes_) > kMostAdded) r.fold.CarryLong();
   Values initial;
   for (size_t i = 0; i < r.count; ++i) {
     ASSIGN_OR_RETURN(const Value value,

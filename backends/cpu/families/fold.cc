@@ -31,6 +31,10 @@ Fold::Fold(FusionEmitter& emitter, const Instruction& reduce)
     carried_ = CarriedType(simple_, type_, math::Carrier::kCpu);
 }
 
+void Fold::CarryLong() {
+  if (simple_ == Opcode::kAdd && carried_ == ElementType::kF32) carried_ = ElementType::kF64;
+}
+
 Value Fold::Carried(Value value) const { return is_wide() ? b_.Convert(value, carried_) : value; }
 
 Values Fold::Results(Values carried) const {

@@ -22,6 +22,8 @@ class Fold {
   // Of a reduce or a reduce-window.
   Fold(FusionEmitter& emitter, const Instruction& reduce);
 
+  // Carries a sum in f64 that would be carried in f32. To be said before anything is carried.
+  void CarryLong();
   // An element or initial value as it is carried, and back.
   Value Carried(Value value) const;
   Values Results(Values carried) const;
