@@ -65,6 +65,12 @@ Computation* Module::CloneComputation(const Computation& from, std::string_view 
       CopyBody(*callee, copy, copies, /*verbatim=*/false);
       copies[callee] = copy;
     }
+  } else {
+    for (const Instruction* instruction : from.instructions()) {
+      if (!instruction->IsFusion()) continue;
+      const Computation* body = instruction->fused_computation();
+      copies[body] = CloneComputation(*body, suffix, deep);
+    }
   }
   Computation* result = AddComputation(std::string(from.name()) + std::string(suffix));
   CopyBody(from, result, copies, /*verbatim=*/false);

@@ -172,7 +172,7 @@ TEST_CASE("computations are cloned shallow and deep, and into other modules", "[
   Computation* shallow = module->CloneComputation(*body, ".clone", false);
   CHECK(shallow->name() == "body.clone");
   CHECK(StructurallyEqual(*body, *shallow));
-  CHECK(shallow->root()->operand(1)->operand(0)->fused_computation() ==
+  CHECK(shallow->root()->operand(1)->operand(0)->fused_computation() !=
         module->FindComputation("fused"));
   Computation* deep = module->CloneComputation(*body, ".clone", true);
   CHECK(deep->name() == "body.clone.1");

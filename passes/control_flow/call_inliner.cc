@@ -135,6 +135,7 @@ void ReplaceInSchedule(Computation& computation, const InlinedInstructions& inli
 Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   Computation& computation = *call->parent();
   const Computation& callee = *call->call(0);
+  const bool is_shared = callee.callers().size() > 1;
   FrameJoiner joiner(call->module().config().stack_frames, call->metadata().stack_frame_id);
   absl::flat_hash_map<const Instruction*, Instruction*> copies;
   copies.reserve(static_cast<size_t>(callee.instruction_count()));
@@ -147,6 +148,10 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
     std::vector<Instruction*> operands;
     for (Instruction* operand : original->operands()) operands.push_back(copies[operand]);
     Instruction* copy = computation.AddClone(*original, original->shape(), operands);
+    // The fusion that stays behind keeps its body to itself.
+    if (original->IsFusion() && is_shared)
+      copy->SetCall(0, computation.module().CloneComputation(*original->fused_computation(),
+                                                             ".clone", /*deep=*/false));
     for (Instruction* predecessor : original->control_predecessors())
       copy->AddControlPredecessor(copies[predecessor]);
     if (options.everything_waits || original->is_root()) {
