@@ -40,8 +40,12 @@ Instruction* GatherOfFew(Instruction* gather, Rewriter& rewriter) {
     return rewriter.Broadcast(rewriter.Reshape(rewriter.Slice(x, {i}, {i + 1}), {}),
                               gather->shape().dims(), {});
   };
+  // Elements that no index reaches are out: their numbers are others in its type.
+  const int64_t largest = Literal::MaxValue(indices->shape().element_type()).GetInt();
+  const int64_t count =
+      largest < 0 ? x->shape().dim(0) : std::min(x->shape().dim(0) - 1, largest) + 1;
   Instruction* result = element(0);
-  for (int64_t i = 0; i < x->shape().dim(0); ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     Instruction* number =
         SplatOf(rewriter, indices->shape().element_type(), static_cast<double>(i), indices);
     result = rewriter.Select(rewriter.Compare(indices, number, ComparisonDirection::kGe),
