@@ -49,7 +49,10 @@ ALLOWED = {
     "backends/gpu/device": ["lib", "backends/common/stream.h", "backends/gpu/cuda"],
     "backends/gpu/sim": [*BELOW_TARGETS, "backends/gpu/device"],
     "backends/gpu/nvptx": [*BELOW_TARGETS, "backends/gpu/cuda", "backends/gpu/device"],
-    "backends/gpu/emit": [*BELOW_TARGETS, "backends/gpu/device"],
+    "backends/gpu/emit": [*BELOW_TARGETS, "backends/gpu/device", "backends/gpu/emit"],
+    "backends/gpu/emit/index": BELOW_TARGETS,
+    "backends/gpu/emit/core": [*BELOW_TARGETS, "backends/gpu/device", "backends/gpu/emit/index"],
+    "backends/gpu/emit/families": [*BELOW_TARGETS, "backends/gpu/device", "backends/gpu/emit/index", "backends/gpu/emit/core"],
     "tools": ["lib", "parser", "passes", "backends", "tools"],
 }
 # Headers of packages and the folders that may include them.
@@ -212,6 +215,24 @@ def check_ops(lint):
         lint.check(f"testdata/ops/{text}.hlo" in lint.files, "lib/ops/ops.def", f"`{text}` has no testdata/ops/{text}.hlo")
 
 
+def check_families(lint):
+    """Each row of the GPU's kernel families has its source, and each family a test that sees it among the thunks."""
+    table = "backends/gpu/emit/families.def"
+    if table not in lint.files:
+        return
+    sources = {name: lint.text(name) for name in lint.files if name.startswith("backends/gpu/emit/") and name.endswith(".cc")}
+    tests = {name: lint.text(name) for name in lint.files if name.startswith("testdata/codegen/")}
+    for name, text in {**sources, **tests}.items():
+        lint.check("started by scripts/new_family.py" not in text, name, "still the text of scripts/new_family.py")
+    for emit in sorted(set(re.findall(r"^HLO_GPU_FAMILY\(\w+,\s*(\w+),", lint.text(table), re.M))):
+        found = [name for name, text in sources.items() if "/families/" in name and f"absl::Status {emit}(" in text]
+        lint.check(len(found) == 1, table, f"no file of families/ defines `{emit}`")
+    for name, text in sources.items():
+        for word in re.findall(r'plan\.family = "([^"]+)"', text):
+            seen = any(re.search(rf"^// GPU(?:-NEXT)?: +{re.escape(word)}\b", test, re.M) for test in tests.values())
+            lint.check(seen, name, f"no test of testdata/codegen/ sees a thunk `{word}` of the GPU")
+
+
 def stats(lint):
     sizes = {}
     for name in lint.files:
@@ -228,7 +249,7 @@ def main():
     if "--stats" in sys.argv[1:]:
         stats(lint)
         return 0
-    for check in (check_includes, check_sizes, check_columns, check_sources, check_words, check_heads, check_passes, check_ops):
+    for check in (check_includes, check_sizes, check_columns, check_sources, check_words, check_heads, check_passes, check_ops, check_families):
         check(lint)
     for finding in lint.findings:
         print(finding)

@@ -8,7 +8,7 @@
 // From each dot, scaled-dot and convolution on, elementwise operations on arrays of its dimensions
 // join it as long as one value alone leaves the group: bias, scale, activation, residual, convert.
 // Broadcasts, scalars and small operands are computed inside. The kernel applies them to
-// each result before it is stored (backends/gpu/emit/epilogue.h), so the product itself is
+// each result before it is stored (backends/gpu/emit/families/epilogue.h), so the product itself is
 // never in memory.
 //
 // Left alone: products whose value is used elsewhere, too; operations with side effects or control

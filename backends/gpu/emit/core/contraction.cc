@@ -1,0 +1,28 @@
+#include "backends/gpu/emit/core/contraction.h"
+
+namespace hlo::gpu {
+
+ProductSum::ProductSum(FusedEmitter& emitter, ElementType lhs, ElementType rhs, ElementType result)
+    : emitter_(emitter), lhs_(lhs), rhs_(rhs), result_(result), type_(TypeFor(result)) {}
+
+Emitted ProductSum::Zero() const {
+  constexpr uint8_t kZeros[16] = {};
+  return emitter_.kernel().Constant(type_, kZeros);
+}
+
+Emitted ProductSum::Add(const Emitted& sum, const Emitted& a, const Emitted& b) const {
+  if (IsFloat(type_)) {
+    auto& builder = emitter_.kernel().b();
+    llvm::Value* const value = builder.CreateIntrinsic(llvm::Intrinsic::fma, {sum.value->getType()},
+                                                       {a.value, b.value, sum.value});
+    return {value, nullptr};
+  }
+  const ElementType types[] = {type_, type_};
+  const Emitted factors[] = {a, b};
+  const Emitted product =
+      emitter_.Element(IsPred(type_) ? Opcode::kAnd : Opcode::kMultiply, type_, types, factors);
+  const Emitted terms[] = {sum, product};
+  return emitter_.Element(IsPred(type_) ? Opcode::kOr : Opcode::kAdd, type_, types, terms);
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,16 @@
+#include "backends/gpu/emit/core/kernel_plan.h"
+
+namespace hlo::gpu {
+
+int LateIntegers(PlanStep::Late late) {
+  switch (late) {
+    case PlanStep::Late::kNone: return 0;
+    case PlanStep::Late::kDraw:
+    case PlanStep::Late::kCounter: return 2;
+    case PlanStep::Late::kReplicaId:
+    case PlanStep::Late::kPartitionId: return 1;
+  }
+  return 0;
+}
+
+}  // namespace hlo::gpu

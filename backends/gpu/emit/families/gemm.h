@@ -1,0 +1,95 @@
+// backends/gpu/emit/families/gemm.h
+//
+// Products of matrices [batch, rows, depth] x [batch, depth, columns] in tiles, whatever the
+// matrices are made of: dot and convolution say where an element comes from and where it goes.
+// Each result element sums over ascending depth. Internal to emit/: includes LLVM headers.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "backends/gpu/emit/core/contraction.h"
+#include "backends/gpu/emit/core/frame.h"
+
+namespace hlo::gpu {
+
+struct GemmSizes {
+  int64_t batch = 1, rows = 0, columns = 0, depth = 0;
+};
+
+// The left matrix (free index: the row) or the right one (free index: the column).
+struct GemmSide {
+  ElementType type = ElementType::kF32;
+  // The element at (batch, free, depth), all inside.
+  std::function<absl::StatusOr<Emitted>(llvm::Value*, llvm::Value*, llvm::Value*)> element;
+  // Neighbours in memory differ in the free index, else in the depth.
+  bool along_free = false;
+  // Where runs of neighbours that begin at a multiple of `run` and are as long lie in one buffer,
+  // one after the other: the buffer and the place of an element. run = 1: nothing is known.
+  int run = 1;
+  int buffer = -1;
+  std::function<llvm::Value*(llvm::Value*, llvm::Value*, llvm::Value*)> place;
+  // Whether the run holds elements, else zeros; empty: all do.
+  std::function<llvm::Value*(llvm::Value*, llvm::Value*, llvm::Value*)> valid;
+};
+
+// Kernels of tensor cores by the type of their factors.
+enum class MmaKind { kBf16, kF16, kTf32 };
+// The kind that multiplies such elements as asked: f32 only where the algorithm says so.
+std::optional<MmaKind> MmaKindFor(ElementType lhs, ElementType rhs, ElementType result,
+                                  DotAlgorithm algorithm, const GemmSizes& sizes);
+
+struct Gemm {
+  GemmSide lhs, rhs;
+  // Stores sums (of ProductSum::type) of consecutive columns at (batch, row, column).
+  std::function<absl::Status(llvm::Value*, llvm::Value*, llvm::Value*, absl::Span<const Emitted>)>
+      store;
+};
+using MakeGemm = std::function<Gemm(FusedEmitter&, const ProductSum&)>;
+using MakeSum = std::function<ProductSum(FusedEmitter&)>;
+
+struct GemmRequest {
+  GemmSizes sizes;
+  std::optional<MmaKind> mma;                // none: every thread multiplies and adds
+  int factor_bits = 32;                      // of an element of the matrices
+  ElementType sum_type = ElementType::kF32;  // ProductSum::type
+  // How the right matrix lies in memory; what make() gives says the same.
+  struct {
+    bool along_free = false;
+    int run = 1;
+  } rhs;
+  // Of the kernels without: sums that take many registers, or few.
+  bool small_tiles = false, large_tiles = false;
+  MakeSum sum;
+  MakeGemm make;
+};
+// The most rows that AddNarrowGemm takes.
+inline constexpr int64_t kNarrowRows = 4;
+// Adds the kernels of a product whose left matrix has few rows, and its depth is at
+// least kWarpSize.
+absl::Status AddNarrowGemm(const Frame& frame, const GemmRequest& request, KernelPlan& plan);
+// Adds the kernel and its launch.
+absl::Status AddGemm(const Frame& frame, const GemmRequest& request, KernelPlan& plan);
+
+// ---- inside AddGemm ----
+
+// A block's place: its tile's first row and column.
+struct GemmTile {
+  llvm::Value *batch, *row, *column;
+};
+// Threads and shared memory of the kernels.
+struct SimtTile {
+  int size, depth, per_thread;
+  int threads() const { return size / per_thread * (size / per_thread); }
+};
+struct MmaTile {
+  int size;  // rows, and columns
+  int warps_by_row, warps_by_column;
+  int threads() const { return warps_by_row * warps_by_column * kWarpSize; }
+};
+absl::Status EmitSimtGemm(FusedEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
+                          const ProductSum& sum, const SimtTile& tile, const GemmTile& at);
+absl::Status EmitMmaGemm(FusedEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
+                         MmaKind kind, const MmaTile& tile, const GemmTile& at);
+
+}  // namespace hlo::gpu

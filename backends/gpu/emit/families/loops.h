@@ -1,0 +1,19 @@
+// backends/gpu/emit/families/loops.h
+//
+// The families of everything that is computed element by element, and of reductions: what others
+// fall back to. Internal to emit/: includes LLVM headers.
+#pragma once
+
+#include <vector>
+
+#include "backends/gpu/emit/core/frame.h"
+
+namespace hlo::gpu {
+
+absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs, KernelPlan& plan);
+// Emits what the kernels of reductions store, and notes these outputs; others are loops.
+absl::Status EmitReductions(const Frame& frame, std::vector<bool>& emitted, KernelPlan& plan);
+// All outputs, by reductions and loops.
+absl::Status EmitLoops(const FamilyRequest& request);
+
+}  // namespace hlo::gpu

@@ -1,0 +1,306 @@
+// scatter: the result begins as the operand (in its buffer when both share one, else copied first);
+// then every update window is combined into it.
+//
+// Results are the same at every run, whatever the operation: windows that may meet in an element
+// are taken in row-major order. Where indices are unique, every update has a thread. Where windows
+// meet only at equal window positions, they are sorted by where they go (stably), and the first of
+// each place combines all of that place, with a thread for each window position; a few windows are
+// gone through by a thread for each position instead. Otherwise one thread does everything.
+#include <algorithm>
+
+#include "backends/gpu/emit/families/loops.h"
+#include "backends/gpu/emit/families/sort.h"
+#include "lib/support/status.h"
+#include "passes/fusion/kernel_support.h"
+
+namespace hlo::gpu {
+namespace {
+
+bool IsIn(const DimVec& list, int64_t d) {
+  return std::find(list.begin(), list.end(), d) != list.end();
+}
+
+using Sizes = absl::InlinedVector<int64_t, 6>;
+
+class ScatterEmission {
+ public:
+  ScatterEmission(const Instruction& scatter, const Frame& frame, FusedEmitter& emitter)
+      : scatter_(scatter),
+        attrs_(scatter.attrs<ScatterAttrs>()),
+        frame_(frame),
+        emitter_(emitter),
+        k_(emitter.kernel()),
+        count_((scatter.operand_count() - 1) / 2) {}
+
+  // Combines the update at window position `window` (of all sizes) of scatter index `number`.
+  absl::Status Combine(llvm::Value* number, llvm::Value* window, const Sizes& scatter_sizes,
+                       const Sizes& window_sizes) {
+    const auto batch = ArrayIndex::Linear(scatter_sizes, number).positions(k_);
+    const auto inner = ArrayIndex::Linear(window_sizes, window).positions(k_);
+    ArrayIndex::Positions target;
+    ASSIGN_OR_RETURN(llvm::Value* const inside, Target(batch, inner, target));
+    return k_.If(inside, [&]() -> absl::Status {
+      const absl::Span<const int64_t> dims = scatter_.operand(0)->shape().dims();
+      llvm::Value* const place = ArrayIndex::At(dims, target).linear(k_);
+      ASSIGN_OR_RETURN(const EmittedList combined, Apply(LoadAt(place), batch, inner));
+      StoreAt(place, combined);
+      return absl::OkStatus();
+    });
+  }
+
+  // Where windows of scatter index `number` go, as a number; -1 for those that do not fit.
+  absl::StatusOr<llvm::Value*> KeyOf(llvm::Value* number, const Sizes& scatter_sizes,
+                                     const Sizes& window_sizes) {
+    const auto batch = ArrayIndex::Linear(scatter_sizes, number).positions(k_);
+    const auto inner = ArrayIndex::Positions(window_sizes.size(), k_.Index(0));
+    ArrayIndex::Positions target;
+    ASSIGN_OR_RETURN(llvm::Value* const inside, Target(batch, inner, target));
+    const absl::Span<const int64_t> dims = scatter_.operand(0)->shape().dims();
+    return k_.b().CreateSelect(inside, ArrayIndex::At(dims, target).linear(k_), k_.Index(-1));
+  }
+
+  // Combines, at window position `window`, the sorted indices [first, end), which go to one place.
+  absl::Status CombineRun(llvm::Value* first, llvm::Value* end, llvm::Value* window, int numbers,
+                          const Sizes& scatter_sizes, const Sizes& window_sizes) {
+    const auto inner = ArrayIndex::Linear(window_sizes, window).positions(k_);
+    const auto batch_of = [&](llvm::Value* i) {
+      llvm::Value* const number = k_.Load(numbers, i).value;
+      return ArrayIndex::Linear(scatter_sizes, number).positions(k_);
+    };
+    ArrayIndex::Positions target;
+    RETURN_IF_ERROR(Target(batch_of(first), inner, target).status());
+    const absl::Span<const int64_t> dims = scatter_.operand(0)->shape().dims();
+    llvm::Value* const place = ArrayIndex::At(dims, target).linear(k_);
+    ASSIGN_OR_RETURN(const EmittedList done,
+                     k_.Loop(first, end, k_.Index(1), LoadAt(place),
+                             [&](llvm::Value* i, const EmittedList& before) {
+                               return Apply(before, batch_of(i), inner);
+                             }));
+    StoreAt(place, done);
+    return absl::OkStatus();
+  }
+
+ private:
+  EmittedList LoadAt(llvm::Value* place) {
+    EmittedList values;
+    for (int i = 0; i < count_; ++i)
+      values.push_back(k_.Load(frame_.outputs[static_cast<size_t>(i)].buffer, place));
+    return values;
+  }
+  void StoreAt(llvm::Value* place, const EmittedList& values) {
+    for (size_t i = 0; i < values.size(); ++i) k_.Store(frame_.outputs[i].buffer, place, values[i]);
+  }
+  // `before` combined with the updates of one index at one window position.
+  absl::StatusOr<EmittedList> Apply(const EmittedList& before, const ArrayIndex::Positions& batch,
+                                    const ArrayIndex::Positions& inner) {
+    const Instruction* const update = scatter_.operand(count_ + 1);
+    ArrayIndex::Positions update_at;
+    size_t next_batch = 0, next_window = 0;
+    for (int64_t d = 0; d < update->shape().rank(); ++d)
+      update_at.push_back(IsIn(attrs_.update_window_dims, d) ? inner[next_window++]
+                                                             : batch[next_batch++]);
+    EmittedList arguments = before;
+    for (int i = 0; i < count_; ++i) {
+      const Instruction* const updates = scatter_.operand(count_ + 1 + i);
+      ASSIGN_OR_RETURN(const Emitted value,
+                       emitter_.Emit(updates, ArrayIndex::At(updates->shape().dims(), update_at)));
+      arguments.push_back(value);
+    }
+    return emitter_.EmitRegion(*scatter_.to_apply(), arguments);
+  }
+
+  // The place in the result; whether the whole window lies inside.
+  absl::StatusOr<llvm::Value*> Target(const ArrayIndex::Positions& batch,
+                                      const ArrayIndex::Positions& inner,
+                                      ArrayIndex::Positions& target) {
+    const Instruction* const indices = scatter_.operand(count_);
+    const absl::Span<const int64_t> dims = scatter_.operand(0)->shape().dims();
+    const Shape update = scatter_.operand(count_ + 1)->shape();
+    target.assign(dims.size(), k_.Index(0));
+    Sizes window(dims.size(), 1);
+    size_t next = 0;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const auto dim = static_cast<int64_t>(d);
+      if (IsIn(attrs_.inserted_window_dims, dim) || IsIn(attrs_.input_batching_dims, dim)) continue;
+      window[d] = update.dim(static_cast<int>(attrs_.update_window_dims[next]));
+      target[d] = inner[next++];
+    }
+    for (size_t i = 0; i < attrs_.input_batching_dims.size(); ++i) {
+      const int64_t d = attrs_.scatter_indices_batching_dims[i];
+      target[static_cast<size_t>(attrs_.input_batching_dims[i])] =
+          batch[static_cast<size_t>(d < attrs_.index_vector_dim ? d : d - 1)];
+    }
+    llvm::Value* inside = k_.b().getTrue();
+    for (size_t n = 0; n < attrs_.scatter_dims_to_operand_dims.size(); ++n) {
+      ArrayIndex::Positions at;
+      size_t b = 0;
+      for (int64_t d = 0; d < indices->shape().rank(); ++d)
+        at.push_back(d == attrs_.index_vector_dim ? k_.Index(static_cast<int64_t>(n)) : batch[b++]);
+      const auto d = static_cast<size_t>(attrs_.scatter_dims_to_operand_dims[n]);
+      ASSIGN_OR_RETURN(const FusedEmitter::CheckedIndex start,
+                       emitter_.IndexElement(indices, ArrayIndex::At(indices->shape().dims(), at),
+                                             dims[d] - window[d]));
+      inside = k_.b().CreateAnd(inside, start.fits);
+      target[d] = k_.Add(target[d], start.value);
+    }
+    return inside;
+  }
+
+  const Instruction& scatter_;
+  const ScatterAttrs& attrs_;
+  const Frame& frame_;
+  FusedEmitter& emitter_;
+  KernelBuilder& k_;
+  int count_;
+};
+
+// Whether two windows can meet in an element only at the same window position: no dimension that
+// the indices move is also spanned by the window.
+bool WindowPositionsAreApart(const ScatterAttrs& attrs) {
+  return std::all_of(attrs.scatter_dims_to_operand_dims.begin(),
+                     attrs.scatter_dims_to_operand_dims.end(),
+                     [&](int64_t d) { return IsIn(attrs.inserted_window_dims, d); });
+}
+
+// The first position in (first, count] of the sorted keys that holds another key.
+absl::StatusOr<llvm::Value*> EndOfRun(KernelBuilder& k, int keys, llvm::Value* first,
+                                      llvm::Value* key, int64_t count) {
+  auto& b = k.b();
+  int64_t steps = 1;
+  while ((int64_t{1} << steps) <= count) ++steps;
+  const auto halve = [&](llvm::Value*, const EmittedList& range) -> absl::StatusOr<EmittedList> {
+    llvm::Value* const lo = range[0].value;
+    llvm::Value* const hi = range[1].value;
+    const auto look = [&]() -> absl::StatusOr<EmittedList> {
+      llvm::Value* const mid = b.CreateLShr(k.Add(lo, hi), 1);
+      llvm::Value* const same = b.CreateICmpEQ(k.Load(keys, mid).value, key);
+      return EmittedList{{b.CreateSelect(same, k.Offset(mid, 1), lo), nullptr},
+                         {b.CreateSelect(same, hi, mid), nullptr}};
+    };
+    return k.Guarded(k.Less(lo, hi), look, [&]() -> absl::StatusOr<EmittedList> { return range; });
+  };
+  ASSIGN_OR_RETURN(const EmittedList done,
+                   k.Loop(k.Index(0), k.Index(steps), k.Index(1),
+                          {{k.Offset(first, 1), nullptr}, {k.Index(count), nullptr}}, halve));
+  return done[0].value;
+}
+
+// Sorts the windows by where they go, then combines those of each place.
+absl::Status EmitSorted(const Instruction& scatter, int64_t scatters, int64_t windows,
+                        const Sizes& scatter_sizes, const Sizes& window_sizes, Frame& frame,
+                        KernelPlan& plan) {
+  // The type of the indices that kernels of this frame compute with.
+  const ElementType type = KernelBuilder::IndicesFitIn32(frame.buffers, frame.largest)
+                               ? ElementType::kS32
+                               : ElementType::kS64;
+  std::vector<int> fresh, between, sorted;
+  for (std::vector<int>* pair : {&fresh, &between, &sorted}) {
+    for (int i = 0; i < 2; ++i) pair->push_back(frame.AddScratch(plan, type, scatters));
+  }
+  const auto thread_of = [](KernelBuilder& k) {
+    return k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
+  };
+  RETURN_IF_ERROR(AddSimpleKernel(
+      frame, scatters, plan, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+        ScatterEmission emission(scatter, frame, emitter);
+        llvm::Value* const thread = thread_of(k);
+        return k.If(k.Less(thread, k.Index(scatters)), [&]() -> absl::Status {
+          ASSIGN_OR_RETURN(llvm::Value* const key,
+                           emission.KeyOf(thread, scatter_sizes, window_sizes));
+          k.Store(fresh[0], thread, {key, nullptr});
+          k.Store(fresh[1], thread, {thread, nullptr});
+          return absl::OkStatus();
+        });
+      }));
+  MergeSort merge;
+  merge.length = merge.count = scatters;
+  merge.types = {type, type};
+  merge.before = [](FusedEmitter& emitter, const EmittedList& a,
+                    const EmittedList& b) -> absl::StatusOr<llvm::Value*> {
+    return emitter.kernel().b().CreateICmpSLT(a[0].value, b[0].value);
+  };
+  RETURN_IF_ERROR(AddMergeSort(merge, frame, fresh, sorted, between, plan));
+  return AddSimpleKernel(
+      frame, scatters * windows, plan, [&](FusedEmitter& emitter, KernelBuilder& k) {
+        ScatterEmission emission(scatter, frame, emitter);
+        auto& b = k.b();
+        llvm::Value* const thread = thread_of(k);
+        llvm::Value* const first = k.Div(thread, windows);
+        return k.If(k.Less(thread, k.Index(scatters * windows)), [&]() -> absl::Status {
+          llvm::Value* const key = k.Load(sorted[0], first).value;
+          llvm::Value* const at_start = b.CreateICmpEQ(first, k.Index(0));
+          llvm::Value* const before = b.CreateSelect(at_start, first, k.Offset(first, -1));
+          llvm::Value* const begins =
+              b.CreateOr(at_start, b.CreateICmpNE(k.Load(sorted[0], before).value, key));
+          llvm::Value* const is_first = b.CreateAnd(begins, b.CreateICmpSGE(key, k.Index(0)));
+          return k.If(is_first, [&]() -> absl::Status {
+            ASSIGN_OR_RETURN(llvm::Value* const end, EndOfRun(k, sorted[0], first, key, scatters));
+            return emission.CombineRun(first, end, k.Rem(thread, windows), sorted[1], scatter_sizes,
+                                       window_sizes);
+          });
+        });
+      });
+}
+
+}  // namespace
+
+Decision TakesScatter(const Instruction& scatter) { return IsKernelOp(scatter); }
+
+absl::Status EmitScatter(const FamilyRequest& request) {
+  Frame& frame = request.frame;
+  KernelPlan& plan = request.plan;
+  const Instruction& scatter = *RootOf(request.instruction);
+  const auto& attrs = scatter.attrs<ScatterAttrs>();
+  const int count = (scatter.operand_count() - 1) / 2;
+  const Shape update = scatter.operand(count + 1)->shape();
+  if (!SharesWanted(request.instruction, request.options.shared)) {
+    // The outputs begin as copies of the operands, wherever those are computed.
+    for (int i = 0; i < count; ++i) {
+      const KernelOutput& output = frame.outputs[static_cast<size_t>(i)];
+      const KernelOutput copy = {scatter.operand(i), 0, output.buffer, output.shape};
+      RETURN_IF_ERROR(EmitLoop(frame, {&copy, 1}, plan));
+    }
+  }
+  plan.family = "scatter";
+  if (update.element_count() == 0 || frame.outputs[0].shape.element_count() == 0)
+    return absl::OkStatus();
+  Sizes scatter_sizes, window_sizes;
+  int64_t scatters = 1, windows = 1;
+  for (int d = 0; d < update.rank(); ++d) {
+    const bool is_window = IsIn(attrs.update_window_dims, d);
+    (is_window ? window_sizes : scatter_sizes).push_back(update.dim(d));
+    (is_window ? windows : scatters) *= update.dim(d);
+  }
+  const bool unique = attrs.unique_indices || scatters == 1;
+  const bool apart = WindowPositionsAreApart(attrs);
+  // unique indices: windows that differ in their index may still overlap when they have an extent.
+  const bool all_parallel = scatters == 1 || (unique && apart);
+  constexpr int64_t kFewScatters = 64;
+  if (!all_parallel && apart && scatters > kFewScatters) {
+    return EmitSorted(scatter, scatters, windows, scatter_sizes, window_sizes, frame, plan);
+  }
+  const int64_t threads = all_parallel ? scatters * windows : apart ? windows : 1;
+  return AddSimpleKernel(
+      frame, threads, plan, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+        ScatterEmission emission(scatter, frame, emitter);
+        llvm::Value* const thread =
+            k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
+        return k.If(k.Less(thread, k.Index(threads)), [&]() -> absl::Status {
+          if (all_parallel) {
+            return emission.Combine(k.Div(thread, windows), k.Rem(thread, windows), scatter_sizes,
+                                    window_sizes);
+          }
+          const auto each = [&](llvm::Value* i,
+                                const EmittedList& none) -> absl::StatusOr<EmittedList> {
+            llvm::Value* const number = apart ? i : k.Div(i, windows);
+            llvm::Value* const window = apart ? thread : k.Rem(i, windows);
+            RETURN_IF_ERROR(emission.Combine(number, window, scatter_sizes, window_sizes));
+            return none;
+          };
+          const int64_t trips = apart ? scatters : scatters * windows;
+          return k.Loop(k.Index(0), k.Index(trips), k.Index(1), {}, each).status();
+        });
+      });
+}
+
+}  // namespace hlo::gpu
