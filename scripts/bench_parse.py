@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 import make_parse_modules
-from bench_models import BenchError, oracle_python
+from bench_common import BenchError, oracle_python
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROUNDS = 3

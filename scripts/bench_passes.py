@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench_models import BenchError, oracle_python
+from bench_common import BenchError, oracle_python
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SIZES = [20_000, 200_000, 1_000_000]

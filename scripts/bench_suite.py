@@ -14,7 +14,6 @@ Exit codes: 0 none is too slow, 1 one is, or failed, or was wrong, 2 wrong usage
 """
 
 import argparse
-import datetime
 import json
 import os
 import pathlib
@@ -23,9 +22,9 @@ import subprocess
 import sys
 import tempfile
 
-from bench_models import BenchError, cpu_name, oracle_python, run
+import bench_common
+from bench_common import BenchError, ROOT, run
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "testdata" / "bench"
 PARTS = ("compile", "run")
 NO_CACHE = {"DNNL_PRIMITIVE_CACHE_CAPACITY": "0"}  # oneDNN: else only the first compilation is one
@@ -35,7 +34,7 @@ class Xla:
     """A process that keeps XLA ready and times one turn when asked."""
 
     def __init__(self, threads):
-        command = [oracle_python(), ROOT / "scripts" / "xla_times.py", "--turns",
+        command = [bench_common.oracle_python(), ROOT / "scripts" / "xla_times.py", "--turns",
                    f"--threads={threads}", "--compile-repeat=2"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
@@ -77,8 +76,7 @@ class Times:
 
 
 def our_turn(name, args):
-    base = [args.hlo_run, FOLDER / f"{name}.hlo", f"--inputs-from={FOLDER / name}.json",
-            f"--threads={args.threads}", f"--platform={args.platform}"]
+    base = bench_common.command(FOLDER, name, args)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "bench.json"
         run([*base, "--bench", "--bench-compiles=3", "--bench-min-runs=3",
@@ -89,9 +87,7 @@ def our_turn(name, args):
 
 
 def check(name, args):
-    run([args.hlo_run, FOLDER / f"{name}.hlo", f"--inputs-from={FOLDER / name}.json",
-         f"--expected={FOLDER / name}.json", f"--threads={args.threads}",
-         f"--platform={args.platform}"])
+    run([*bench_common.command(FOLDER, name, args), f"--expected={FOLDER / name}.json"])
 
 
 def measure(name, xla, rounds, args):
@@ -153,34 +149,18 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     known = sorted(p.stem for p in FOLDER.glob("*.json"))
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: all of testdata/bench")
-    parser.add_argument("--oracle", action="store_true", help="time XLA:CPU in turns")
-    parser.add_argument("--threads", type=int, default=min(2, len(os.sched_getaffinity(0))))
+    bench_common.add_flags(parser, min(2, len(os.sched_getaffinity(0))), "in turns")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each (3)")
     parser.add_argument("--seconds", type=float, default=0.25, help="of runs in a turn (0.25)")
     parser.add_argument("--limit", type=float, default=0.95, help="least ratio (0.95)")
-    parser.add_argument("--platform", default="cpu", help="of hlo-run (cpu)")
-    parser.add_argument("--hlo-run", default=ROOT / "build" / "release" / "bin" / "hlo-run",
-                        help="the tool to time (build/release/bin/hlo-run)")
-    parser.add_argument("--no-check", action="store_true", help="do not compare the values")
-    parser.add_argument("--json", metavar="FILE", help="also write all figures")
-    args = parser.parse_args()
-    for name in args.names:
-        if name not in known:
-            parser.error(f"unknown program {name}; there are: {', '.join(known)}")
+    args = bench_common.parse(parser, known, "program")
     args.names = args.names or known
     return args
 
 
 def main():
     args = arguments()
-    try:
-        if not os.access(args.hlo_run, os.X_OK):
-            raise BenchError(f"{args.hlo_run}: no such program; build it with scripts/build")
-        xla = Xla(args.threads) if args.oracle else None
-    except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    print(f"{datetime.date.today()}, {cpu_name()}, {args.threads} threads, times in ms")
+    xla = bench_common.start(args, lambda: Xla(args.threads))
     print(heading(args.oracle))
     results, failed, slow_names = {}, [], []
     for name in args.names:
@@ -196,10 +176,7 @@ def main():
         xla.close()
         print(f"{len(results) - len(slow_names)} of {len(args.names)} programs at or above "
               f"{args.limit}, {len(slow_names)} below, {len(failed)} failed")
-    if args.json:
-        report = {"date": str(datetime.date.today()), "cpu": cpu_name(), "threads": args.threads,
-                  "load": os.getloadavg()[0], "programs": results}
-        pathlib.Path(args.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    bench_common.write_report(args, "programs", results)
     return 1 if failed or slow_names else 0
 
 

@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench_models import BenchError, oracle_python
+from bench_common import BenchError, oracle_python
 from check_pass_cases import TIDY, find_bin
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

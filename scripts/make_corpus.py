@@ -8,9 +8,7 @@ Needs `pip install jax==0.10.2 jaxlib==0.10.2`; nothing else in this repository 
 are in scripts/corpus/; the files have the form of testdata/models (see its README.md).
 """
 
-import argparse
 import contextlib
-import importlib
 import os
 import sys
 
@@ -39,9 +37,9 @@ def write_optimised(path, lowered):
         file.write(reference.normal_text(module.to_string(reference.options())))
 
 
-def write(name, item, folder, save_inputs):
+def write(name, item, folder):
     """The two files of one program; a program that does not run has no JSON."""
-    path = os.path.join(folder, name)
+    path, arrays = os.path.join(folder, name), None
     with contextlib.ExitStack() as stack:
         if item.x64:
             stack.enter_context(jax.enable_x64(True))
@@ -49,8 +47,6 @@ def write(name, item, folder, save_inputs):
             _, values, arrays, _ = reference.evaluate(
                 name, item.model, item.platform, item.wide)
             reference.write_json(path + ".json", values)
-            if save_inputs:
-                reference.save_inputs(os.path.join(save_inputs, name), arrays)
         jax.clear_caches()
         lowered, text = reference.lower(item.model, item.platform)
         if name in OPTIMISED:
@@ -58,25 +54,8 @@ def write(name, item, folder, save_inputs):
             write_optimised(os.path.join(folder, "optimised", name + ".hlo"), lowered)
     with open(path + ".hlo", "w", encoding="utf-8") as file:
         file.write(text)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all programs")
-    parser.add_argument("--output-dir", default=os.path.join(HERE, "..", "testdata", "corpus"))
-    parser.add_argument("--save-inputs", metavar="DIR", help="also write the inputs as .npy files")
-    args = parser.parse_args()
-    reference.configure("corpus")
-    for topic in TOPICS:
-        importlib.import_module(f"corpus.{topic}")
-    unknown = [n for n in args.names if n not in register.PROGRAMS]
-    if unknown:
-        parser.error(f"unknown program {unknown[0]}; there are: {', '.join(register.PROGRAMS)}")
-    os.makedirs(args.output_dir, exist_ok=True)
-    for name in args.names or register.PROGRAMS:
-        print(name, flush=True)
-        write(name, register.PROGRAMS[name], args.output_dir, args.save_inputs)
+    return arrays
 
 
 if __name__ == "__main__":
-    main()
+    register.write_all(__doc__, "corpus", TOPICS, os.path.join(HERE, "..", "testdata", "corpus"), write)

@@ -9,8 +9,6 @@ are in scripts/suite/; the files have the form of testdata/models (see its READM
 `scripts/bench suite` times them.
 """
 
-import argparse
-import importlib
 import os
 import sys
 
@@ -25,29 +23,13 @@ TOPICS = ("loops", "linear", "reductions", "elements")
 
 def write(name, item, folder):
     """The text, without the source places that make up most of it, and the values."""
-    text, values, _, _ = reference.evaluate(name, item.model, item.platform, item.wide)
+    text, values, arrays, _ = reference.evaluate(name, item.model, item.platform, item.wide)
     path = os.path.join(folder, name)
     reference.write_json(path + ".json", values)
     with open(path + ".hlo", "w", encoding="utf-8") as file:
         file.write(reference.normal_text(text, metadata=False))
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all programs")
-    parser.add_argument("--output-dir", default=os.path.join(HERE, "..", "testdata", "bench"))
-    args = parser.parse_args()
-    reference.configure("suite")
-    for topic in TOPICS:
-        importlib.import_module(f"suite.{topic}")
-    unknown = [n for n in args.names if n not in register.PROGRAMS]
-    if unknown:
-        parser.error(f"unknown program {unknown[0]}; there are: {', '.join(register.PROGRAMS)}")
-    os.makedirs(args.output_dir, exist_ok=True)
-    for name in args.names or register.PROGRAMS:
-        print(name, flush=True)
-        write(name, register.PROGRAMS[name], args.output_dir)
+    return arrays
 
 
 if __name__ == "__main__":
-    main()
+    register.write_all(__doc__, "suite", TOPICS, os.path.join(HERE, "..", "testdata", "bench"), write)

@@ -1,8 +1,11 @@
 """The list of corpus programs: a decorator states a program's arguments and how to treat it."""
 
+import argparse
 import dataclasses
+import importlib
+import os
 
-from models import spec
+from models import reference, spec
 
 PROGRAMS = {}
 
@@ -33,3 +36,25 @@ def program(*arguments, exact=False, platform="cpu", runs=True, x64=False, wide=
                                  platform, runs, x64, wide)
         return function
     return add
+
+
+def write_all(about, package, topics, folder, write):
+    """The program of a script that writes the programs of package.topic, or those it is asked for:
+    write(name, program, folder) gives the arrays, if there are some."""
+    parser = argparse.ArgumentParser(description=about.split("\n", 1)[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all programs")
+    parser.add_argument("--output-dir", default=folder)
+    parser.add_argument("--save-inputs", metavar="DIR", help="also write the inputs as .npy files")
+    args = parser.parse_args()
+    reference.configure(package)
+    for topic in topics:
+        importlib.import_module(f"{package}.{topic}")
+    unknown = [n for n in args.names if n not in PROGRAMS]
+    if unknown:
+        parser.error(f"unknown program {unknown[0]}; there are: {', '.join(PROGRAMS)}")
+    os.makedirs(args.output_dir, exist_ok=True)
+    for name in args.names or PROGRAMS:
+        print(name, flush=True)
+        arrays = write(name, PROGRAMS[name], args.output_dir)
+        if args.save_inputs and arrays is not None:
+            reference.save_inputs(os.path.join(args.save_inputs, name), arrays)
