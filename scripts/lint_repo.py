@@ -110,7 +110,7 @@ def check_includes(lint):
         if pathlib.Path(name).suffix not in {".cc", ".h", ".def"}:
             continue
         box = box_of(name)
-        is_test = name.endswith("_test.cc") or "test_util" in name or name.endswith("test_main.cc")
+        is_test = name.startswith("testdata/") or name.endswith("_test.cc") or "test_util" in name or name.endswith("test_main.cc")
         for number, line in enumerate(lint.text(name).split("\n"), 1):
             match = pattern.match(line)
             if not match:

@@ -17,7 +17,7 @@ import lit.formats
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 config.name = "hlo"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".hlo", ".test"]
+config.suffixes = [".hlo", ".test", ".ll"]
 config.excludes = ["models", "corpus", "bench", "ops", "run", "fuzz", "gpu_kernels", "Inputs", "lit.cfg.py"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 
@@ -44,9 +44,10 @@ cache = os.path.join(os.path.dirname(bin_folder), "CMakeCache.txt")
 if os.path.exists(cache) and "CMAKE_BUILD_TYPE:STRING=Release" in open(cache, encoding="utf-8").read():
     config.available_features.add("release")
 
-# Libraries that only tests load.
+# Libraries that only tests load, and a program that only tests run.
 for feature, substitution, library in [("fake-cuda", "%fake_cuda", "libhlo_fake_cuda.so"),
-                                       ("custom-calls", "%custom_calls", "libhlo_custom_calls.so")]:
+                                       ("custom-calls", "%custom_calls", "libhlo_custom_calls.so"),
+                                       ("sim-kernel", "%sim_kernel", "sim_kernel")]:
     path = os.path.join(os.path.dirname(bin_folder), "tests", library)
     if os.path.exists(path):
         config.available_features.add(feature)
