@@ -30,11 +30,11 @@ Decision Takes{cls}(const Instruction& instruction) {{ return IsKernelOp(instruc
 
 absl::Status Emit{cls}(const FamilyRequest& request) {{
   request.plan.family = "{name}";
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   const Shape shape = request.root.shape();
   const int64_t count = shape.element_count();
   if (count == 0) return absl::OkStatus();
-  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {{
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {{
     llvm::Value* const thread = k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
     return k.If(k.Less(thread, k.Index(count)), [&]() -> absl::Status {{
       const ArrayIndex index = ArrayIndex::Element(shape.dims(), thread);

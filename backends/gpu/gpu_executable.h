@@ -46,7 +46,7 @@ class GpuExecutable final : public CompiledExecutable {
   std::shared_ptr<Device> device_;
   Program program_;
   std::vector<std::unique_ptr<DeviceModule>> modules_;
-  std::vector<const Kernel*> kernels_;
+  std::vector<const DeviceKernel*> kernels_;
   DevicePtr constant_memory_ = 0;
   std::vector<DevicePtr> constants_;             // by allocation; 0 but for constants
   std::vector<std::vector<size_t>> first_uses_;  // arguments by the first thunk to touch them; the

@@ -23,7 +23,7 @@ struct RandomState {
 struct GpuState final : DeviceState {
   std::vector<DevicePtr> addresses;  // of the allocations
   DevicePtr scratch = 0;             // Thunk::scratch_bytes() of the largest thunk
-  const std::vector<const Kernel*>* kernels = nullptr;
+  const std::vector<const DeviceKernel*>* kernels = nullptr;
   RandomState random;
 
   DevicePtr Address(const BufferSlice& slice) const {

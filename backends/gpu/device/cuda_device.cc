@@ -11,7 +11,7 @@
 namespace hlo::gpu {
 namespace {
 
-struct CudaKernel final : Kernel {
+struct CudaKernel final : DeviceKernel {
   void* function = nullptr;
 };
 
@@ -25,7 +25,7 @@ class CudaModule final : public DeviceModule {
     return driver_.Check(driver_.cuModuleGetFunction(&kernel.function, module_, name.c_str()),
                          "cuModuleGetFunction");
   }
-  absl::StatusOr<const Kernel*> Find(std::string_view name) const override {
+  absl::StatusOr<const DeviceKernel*> Find(std::string_view name) const override {
     const auto it = kernels_.find(name);
     RET_CHECK(it != kernels_.end(), "the module has no kernel `{}`", name);
     return &it->second;

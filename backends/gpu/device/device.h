@@ -57,16 +57,16 @@ struct DeviceProperties {
   int max_threads_per_block = 1024;
 };
 
-class Kernel {
+class DeviceKernel {
  public:
-  virtual ~Kernel() = default;
+  virtual ~DeviceKernel() = default;
 };
 
 // Loaded code. Must outlive all launches of its kernels.
 class DeviceModule {
  public:
   virtual ~DeviceModule() = default;
-  virtual absl::StatusOr<const Kernel*> Find(std::string_view name) const = 0;
+  virtual absl::StatusOr<const DeviceKernel*> Find(std::string_view name) const = 0;
 };
 
 // An argument of a kernel: a buffer, or a 64-bit integer.
@@ -84,7 +84,7 @@ struct KernelArgument {
 };
 
 struct Launch {
-  const Kernel* kernel = nullptr;
+  const DeviceKernel* kernel = nullptr;
   LaunchDims dims;
   absl::Span<const KernelArgument> arguments;
   std::string_view name;  // the HLO instruction, for messages

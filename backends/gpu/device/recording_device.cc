@@ -9,12 +9,12 @@
 namespace hlo::gpu {
 namespace {
 
-class RecordedKernel final : public Kernel {};
+class RecordedKernel final : public DeviceKernel {};
 
 class RecordedModule final : public DeviceModule {
  public:
   explicit RecordedModule(const DeviceCode& code) : names_(code.kernels) {}
-  absl::StatusOr<const Kernel*> Find(std::string_view name) const override {
+  absl::StatusOr<const DeviceKernel*> Find(std::string_view name) const override {
     RET_CHECK(std::find(names_.begin(), names_.end(), name) != names_.end(),
               "the module has no kernel `{}`", name);
     return &kernel_;

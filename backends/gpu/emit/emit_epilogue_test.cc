@@ -188,8 +188,8 @@ f { x = f32[SIZES] parameter(0)
   m = f32[KEPT] reduce(x, lowest), dimensions={DIM}, to_apply=max
   am = (f32[KEPT], s32[KEPT]) reduce(x, i, lowest, big), dimensions={DIM}, to_apply=argmax
   place = s32[KEPT] get-tuple-element(am), index=1
-  behind = f32[KEPT] multiply(m, y)
-  both = f32[KEPT] add(behind, m)
+  after = f32[KEPT] multiply(m, y)
+  both = f32[KEPT] add(after, m)
   ROOT t = (f32[KEPT], f32[KEPT], s32[KEPT], f32[SIZES]) tuple(s, both, place, n) }
 ENTRY main { x = f32[SIZES] parameter(0)
   y = f32[KEPT] parameter(1)

@@ -44,7 +44,7 @@ const Family& FamilyOf(Opcode opcode) {
 }
 
 // All outputs come from one kernel that computes each element on its own.
-bool IsOneLoop(const Frame& frame) {
+bool IsOneLoop(const GpuFrame& frame) {
   // Each group of reductions has a kernel, and what comes after them is in it.
   if (frame.outputs.size() > 1 && frame.Has(Opcode::kReduce)) return false;
   for (const KernelOutput& output : frame.outputs) {
@@ -68,7 +68,7 @@ BufferPairs InPlacePairs(const Instruction& instruction) {
   if (BufferPairs pairs = WantsToShare(instruction); !pairs.empty()) return pairs;
   const bool is_loop = instruction.IsFusion() || IsFusibleElementwise(instruction);
   if (!is_loop) return {};
-  const absl::StatusOr<Frame> frame = MakeFrame(instruction, {});
+  const absl::StatusOr<GpuFrame> frame = MakeGpuFrame(instruction, {});
   if (!frame.ok() || !IsOneLoop(*frame)) return {};
   return SamePlacePairs(instruction);
 }
@@ -80,7 +80,7 @@ absl::StatusOr<KernelPlan> EmitInstruction(const Instruction& instruction,
                        instruction.opcode_text(), decision.reason());
   }
   KernelPlan plan;
-  ASSIGN_OR_RETURN(Frame frame, MakeFrame(instruction, options));
+  ASSIGN_OR_RETURN(GpuFrame frame, MakeGpuFrame(instruction, options));
   const Instruction* root = RootOf(instruction);
   if (const Instruction* product = ProductOf(instruction); product != nullptr) root = product;
   RETURN_IF_ERROR(FamilyOf(root->opcode()).emit({instruction, *root, options, frame, plan}));

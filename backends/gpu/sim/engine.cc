@@ -63,9 +63,9 @@ absl::Status SimEngine::Run(const SimLaunch& launch) {
   fault_ = absl::OkStatus();
   const int64_t blocks = launch.dims.grid[0] * launch.dims.grid[1] * launch.dims.grid[2];
   const int threads = launch.dims.block;
-  use_fibres_ = launch.info->needs_fibres || launch.sanitize;
-  if (use_fibres_) RETURN_IF_ERROR(fibres_.Reserve(threads));
-  RET_CHECK(!launch.info->needs_fibres || threads % kWarp == 0,
+  use_fibers_ = launch.info->needs_fibers || launch.sanitize;
+  if (use_fibers_) RETURN_IF_ERROR(fibers_.Reserve(threads));
+  RET_CHECK(!launch.info->needs_fibers || threads % kWarp == 0,
             "kernel `{}` works with warps, but has {} threads per block", launch.name, threads);
   threads_.resize(static_cast<size_t>(threads));
   argument_values_.clear();
@@ -82,7 +82,7 @@ absl::Status SimEngine::Run(const SimLaunch& launch) {
   for (int i = 0; i < threads; ++i) order_.push_back(static_cast<int>(thread_order(i)));
   const Permutation block_order(blocks, launch.seed);
   for (int64_t i = 0; i < blocks; ++i) {
-    RETURN_IF_ERROR(use_fibres_ ? RunBlock(block_order(i)) : RunPlain(block_order(i)));
+    RETURN_IF_ERROR(use_fibers_ ? RunBlock(block_order(i)) : RunPlain(block_order(i)));
   }
   return absl::OkStatus();
 }
@@ -116,7 +116,7 @@ void SimEngine::Entry(void* argument) {
   SimEngine& engine = *thread.engine;
   engine.launch_->entry(engine.argument_values_.data(), &thread);
   thread.state = SimThread::State::kEnded;
-  engine.fibres_.Yield(thread.index);
+  engine.fibers_.Yield(thread.index);
 }
 
 absl::Status SimEngine::RunBlock(int64_t block) {
@@ -129,13 +129,13 @@ absl::Status SimEngine::RunBlock(int64_t block) {
   const auto count = static_cast<int>(threads_.size());
   for (int i = 0; i < count; ++i) {
     SetUp(threads_[static_cast<size_t>(i)], i, block);
-    fibres_.Prepare(i, &Entry, &threads_[static_cast<size_t>(i)]);
+    fibers_.Prepare(i, &Entry, &threads_[static_cast<size_t>(i)]);
   }
   while (true) {
     bool ended = true;
     for (const int i : order_) {
       SimThread& thread = threads_[static_cast<size_t>(i)];
-      if (thread.state == SimThread::State::kReady) fibres_.Resume(i);
+      if (thread.state == SimThread::State::kReady) fibers_.Resume(i);
       if (!fault_.ok()) return fault_;
       ended = ended && thread.state == SimThread::State::kEnded;
     }
@@ -149,7 +149,7 @@ absl::Status SimEngine::RunBlock(int64_t block) {
 void SimEngine::Barrier(SimThread& thread, int32_t site) {
   thread.state = SimThread::State::kAtBarrier;
   thread.site = site;
-  fibres_.Yield(thread.index);
+  fibers_.Yield(thread.index);
 }
 
 bool SimEngine::ReleaseBarrier() {
@@ -170,7 +170,7 @@ uint32_t SimEngine::Warp(SimThread& thread, WarpOp op, uint32_t mask, uint32_t v
   thread.value = value;
   thread.operand = operand;
   thread.site = site;
-  fibres_.Yield(thread.index);
+  fibers_.Yield(thread.index);
   return thread.value;
 }
 
@@ -284,7 +284,7 @@ absl::Status SimEngine::Stuck() {
 void SimEngine::Fault(SimThread& thread, std::string message) {
   fault_ = MakeError(SourceLoc(), fmt::format("kernel of `{}`: {}", launch_->name, message));
   thread.state = SimThread::State::kEnded;
-  fibres_.Yield(thread.index);
+  fibers_.Yield(thread.index);
 }
 
 void SimEngine::CheckAligned(SimThread& thread, uint64_t address, int32_t align, int32_t site) {

@@ -1,6 +1,6 @@
 // backends/gpu/sim/engine.h
 //
-// Executes the blocks of one launch on the calling thread: a fibre per GPU thread when the kernel
+// Executes the blocks of one launch on the calling thread: a fiber per GPU thread when the kernel
 // has barriers, shuffles or votes (or is watched), else a plain loop. The kernel is code made by
 // lowering.h, which calls the functions declared at the end of this file.
 //
@@ -20,7 +20,7 @@
 
 #include "absl/status/status.h"
 #include "backends/gpu/device/device.h"
-#include "backends/gpu/sim/fibre.h"
+#include "backends/gpu/sim/fiber.h"
 #include "backends/gpu/sim/shadow.h"
 #include "backends/gpu/sim/tensor.h"
 
@@ -54,7 +54,7 @@ using SimEntry = void(const uint64_t* arguments, SimThread* thread);
 struct SimKernelInfo {
   std::string name;
   int64_t shared_bytes = 0;
-  bool needs_fibres = false;
+  bool needs_fibers = false;
   int global_granule = 16;  // bytes of the narrowest access
   int shared_granule = 16;
   std::vector<std::string> sites;  // texts of the accesses and barriers
@@ -107,8 +107,8 @@ class SimEngine final {
   std::vector<uint64_t> argument_values_;
   std::vector<SimThread> threads_;
   std::vector<int> order_;
-  FibreSet fibres_;
-  bool use_fibres_ = false;
+  FiberSet fibers_;
+  bool use_fibers_ = false;
   std::vector<std::byte> shared_memory_;
   std::byte* shared_ = nullptr;
   int64_t block_ = 0;

@@ -167,13 +167,13 @@ class KernelLowering {
     llvm::Type* const i32 = b_.getInt32Ty();
     if (const auto offset = OffsetOfRegister(id)) return b_.CreateLoad(i32, Field(*offset));
     if (id == llvm::Intrinsic::nvvm_barrier0) {
-      info_.needs_fibres = true;
+      info_.needs_fibers = true;
       b_.CreateCall(Runtime("hlo_sim_barrier", b_.getVoidTy(), {b_.getPtrTy(), i32}),
                     {thread_, Site(call)});
       return nullptr;
     }
     if (const auto op = WarpOpOf(id)) {
-      info_.needs_fibres = true;
+      info_.needs_fibers = true;
       const bool ballot = *op == WarpOp::kBallot;
       llvm::Value* value = call.getArgOperand(1);
       if (ballot) value = b_.CreateZExt(value, i32);
@@ -212,7 +212,7 @@ class KernelLowering {
 
   // The arguments go into a TensorPayload on the stack, the results come from it.
   llvm::Value* LowerTensor(llvm::IntrinsicInst& call, TensorOp op) {
-    info_.needs_fibres = true;
+    info_.needs_fibers = true;
     llvm::Type* const i32 = b_.getInt32Ty();
     if (payload_ == nullptr) {
       llvm::IRBuilder<> entry(llvm::cast<llvm::Instruction>(shared_)->getNextNode());

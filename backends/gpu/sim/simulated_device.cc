@@ -23,7 +23,7 @@
 namespace hlo::gpu {
 namespace {
 
-struct SimKernel final : Kernel {
+struct SimKernel final : DeviceKernel {
   SimKernelInfo info;
   SimEntry* entry = nullptr;
 };
@@ -33,7 +33,7 @@ class SimModule final : public DeviceModule {
   std::map<std::string, SimKernel, std::less<>> kernels;
   std::unique_ptr<CompiledCode> code;
 
-  absl::StatusOr<const Kernel*> Find(std::string_view name) const override {
+  absl::StatusOr<const DeviceKernel*> Find(std::string_view name) const override {
     const auto it = kernels.find(name);
     RET_CHECK(it != kernels.end(), "the module has no kernel `{}`", name);
     return &it->second;

@@ -2,7 +2,8 @@
 
 namespace hlo::gpu {
 
-ProductSum::ProductSum(FusedEmitter& emitter, ElementType lhs, ElementType rhs, ElementType result)
+ProductSum::ProductSum(GpuFusionEmitter& emitter, ElementType lhs, ElementType rhs,
+                       ElementType result)
     : emitter_(emitter), lhs_(lhs), rhs_(rhs), result_(result), type_(TypeFor(result)) {}
 
 Emitted ProductSum::Zero() const {

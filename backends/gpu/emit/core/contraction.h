@@ -4,14 +4,14 @@
 // and the sum is rounded once; floats use fused multiply-add. Internal: includes LLVM headers.
 #pragma once
 
-#include "backends/gpu/emit/core/fused_emitter.h"
+#include "backends/gpu/emit/core/fusion_emitter.h"
 #include "lib/math/accumulator.h"
 
 namespace hlo::gpu {
 
 class ProductSum final {
  public:
-  ProductSum(FusedEmitter& emitter, ElementType lhs, ElementType rhs, ElementType result);
+  ProductSum(GpuFusionEmitter& emitter, ElementType lhs, ElementType rhs, ElementType result);
 
   // The type that products are summed in, for results of `result`.
   static ElementType TypeFor(ElementType result) {
@@ -26,7 +26,7 @@ class ProductSum final {
   Emitted Finish(const Emitted& sum) const { return emitter_.Convert(sum, type_, result_); }
 
  private:
-  FusedEmitter& emitter_;
+  GpuFusionEmitter& emitter_;
   ElementType lhs_, rhs_, result_, type_;
 };
 

@@ -14,19 +14,19 @@
 
 namespace hlo::gpu {
 
-int Frame::AddScratch(KernelPlan& plan, ElementType type, int64_t elements) {
+int GpuFrame::AddScratch(KernelPlan& plan, ElementType type, int64_t elements) {
   plan.scratch.push_back(elements * ByteSize(type));
   buffers.push_back({type, elements, /*written=*/true, /*shared=*/false});
   return static_cast<int>(buffers.size()) - 1;
 }
 
-std::vector<int> Frame::AllBuffers() const {
+std::vector<int> GpuFrame::AllBuffers() const {
   std::vector<int> all;
   for (size_t i = 0; i < buffers.size(); ++i) all.push_back(static_cast<int>(i));
   return all;
 }
 
-bool Frame::Has(Opcode opcode) const {
+bool GpuFrame::Has(Opcode opcode) const {
   return std::any_of(body.begin(), body.end(),
                      [opcode](const Instruction* i) { return i->opcode() == opcode; });
 }
@@ -46,8 +46,8 @@ Decision SumsInOneKind(const Instruction& product) {
              : No("products of `{}` are cut to `{}` after their sum", Text(sum), Text(result));
 }
 
-absl::StatusOr<Frame> MakeFrame(const Instruction& fusion, const FamilyOptions& options) {
-  Frame frame;
+absl::StatusOr<GpuFrame> MakeGpuFrame(const Instruction& fusion, const FamilyOptions& options) {
+  GpuFrame frame;
   ASSIGN_OR_RETURN(static_cast<KernelFrame&>(frame), MakeKernelFrame(fusion, "gpu"));
   for (const Shape array : frame.arrays) {
     const bool written = std::ssize(frame.buffers) >= frame.operand_buffers;
@@ -69,13 +69,13 @@ absl::StatusOr<Frame> MakeFrame(const Instruction& fusion, const FamilyOptions& 
   return frame;
 }
 
-absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integers, KernelPlan& plan,
-                              const KernelBody& body) {
+absl::StatusOr<int> AddKernel(const GpuFrame& frame, int block_threads, int integers,
+                              KernelPlan& plan, const KernelBody& body) {
   llvm::LLVMContext context;
   llvm::Module module("kernel", context);
   SetDeviceTarget(module);
   KernelBuilder kernel(module, kKernelName, frame.buffers, integers, block_threads, frame.largest);
-  FusedEmitter emitter(kernel);
+  GpuFusionEmitter emitter(kernel);
   for (const auto& [instruction, buffer] : frame.bindings) emitter.BindBuffer(instruction, buffer);
   RETURN_IF_ERROR(body(emitter, kernel));
   kernel.Finish();
@@ -91,7 +91,7 @@ absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integer
   return static_cast<int>(plan.kernels.size()) - 1;
 }
 
-PlanStep& AddLaunch(const Frame& frame, int kernel, int64_t blocks, int block_threads,
+PlanStep& AddLaunch(const GpuFrame& frame, int kernel, int64_t blocks, int block_threads,
                     std::vector<int64_t> integers, KernelPlan& plan) {
   PlanStep step;
   step.kernel = kernel;
@@ -110,7 +110,7 @@ void AddCopy(int from, int to, KernelPlan& plan) {
   plan.steps.push_back(std::move(step));
 }
 
-absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& plan,
+absl::Status AddSimpleKernel(const GpuFrame& frame, int64_t threads, KernelPlan& plan,
                              const KernelBody& body) {
   constexpr int64_t kMostThreads = 128;
   const auto block =
@@ -120,10 +120,10 @@ absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& pl
   return absl::OkStatus();
 }
 
-absl::Status AddZeros(const Frame& frame, int to, int64_t elements, KernelPlan& plan) {
+absl::Status AddZeros(const GpuFrame& frame, int to, int64_t elements, KernelPlan& plan) {
   if (elements == 0) return absl::OkStatus();
   return AddSimpleKernel(frame, elements, plan,
-                         [&](FusedEmitter&, KernelBuilder& k) -> absl::Status {
+                         [&](GpuFusionEmitter&, KernelBuilder& k) -> absl::Status {
                            llvm::Value* const thread =
                                k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
                            return k.If(k.Less(thread, k.Index(elements)), [&] {

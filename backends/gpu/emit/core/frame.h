@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "backends/codegen/kernel_frame.h"
-#include "backends/gpu/emit/core/fused_emitter.h"
+#include "backends/gpu/emit/core/fusion_emitter.h"
 #include "backends/gpu/emit/core/kernel_builder.h"
 #include "backends/gpu/emit/core/kernel_plan.h"
 #include "lib/support/decision.h"
 
 namespace hlo::gpu {
 
-struct Frame : KernelFrame {
+struct GpuFrame : KernelFrame {
   std::vector<BufferParam> buffers;  // with scratch memory
   int64_t largest = 0;               // elements of the largest array on the way
 
@@ -26,21 +26,21 @@ struct Frame : KernelFrame {
   bool Has(Opcode opcode) const;
 };
 
-absl::StatusOr<Frame> MakeFrame(const Instruction& fusion, const FamilyOptions& options);
+absl::StatusOr<GpuFrame> MakeGpuFrame(const Instruction& fusion, const FamilyOptions& options);
 
-using KernelBody = std::function<absl::Status(FusedEmitter& emitter, KernelBuilder& kernel)>;
+using KernelBody = std::function<absl::Status(GpuFusionEmitter& emitter, KernelBuilder& kernel)>;
 // Adds a kernel to the plan; gives its number. It takes all buffers of the frame.
-absl::StatusOr<int> AddKernel(const Frame& frame, int block_threads, int integers, KernelPlan& plan,
-                              const KernelBody& body);
+absl::StatusOr<int> AddKernel(const GpuFrame& frame, int block_threads, int integers,
+                              KernelPlan& plan, const KernelBody& body);
 // Adds a launch of it, which may be told more until the next one is added.
-PlanStep& AddLaunch(const Frame& frame, int kernel, int64_t blocks, int block_threads,
+PlanStep& AddLaunch(const GpuFrame& frame, int kernel, int64_t blocks, int block_threads,
                     std::vector<int64_t> integers, KernelPlan& plan);
 // Adds a copy of a whole buffer.
 void AddCopy(int from, int to, KernelPlan& plan);
 // Adds a kernel that writes `elements` zeros into a buffer.
-absl::Status AddZeros(const Frame& frame, int to, int64_t elements, KernelPlan& plan);
+absl::Status AddZeros(const GpuFrame& frame, int to, int64_t elements, KernelPlan& plan);
 // Adds AddKernel and AddLaunch of blocks enough for `threads` threads.
-absl::Status AddSimpleKernel(const Frame& frame, int64_t threads, KernelPlan& plan,
+absl::Status AddSimpleKernel(const GpuFrame& frame, int64_t threads, KernelPlan& plan,
                              const KernelBody& body);
 
 // What a family is asked for (families.def).
@@ -48,7 +48,7 @@ struct FamilyRequest {
   const Instruction& instruction;  // a fusion, or one that counts as a fusion of itself
   const Instruction& root;         // of a fused product the product
   const FamilyOptions& options;
-  Frame& frame;
+  GpuFrame& frame;
   KernelPlan& plan;
 };
 

@@ -451,10 +451,6 @@ Emitted KernelBuilder::ShuffleUp(const Emitted& value, int offset) {
   return Shuffle(value, offset, llvm::Intrinsic::nvvm_shfl_sync_up_i32, 0);
 }
 
-Emitted KernelBuilder::ShuffleXor(const Emitted& value, int offset) {
-  return Shuffle(value, offset, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, kWarpSize - 1);
-}
-
 Emitted KernelBuilder::Select(llvm::Value* condition, const Emitted& on_true,
                               const Emitted& on_false) {
   Emitted result = {b_.CreateSelect(condition, on_true.value, on_false.value), nullptr};

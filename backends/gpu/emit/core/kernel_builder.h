@@ -111,8 +111,6 @@ class KernelBuilder final : public IndexBuilder {
   Emitted ShuffleDown(const Emitted& value, int offset);
   // As ShuffleDown, from the lane `offset` below.
   Emitted ShuffleUp(const Emitted& value, int offset);
-  // As ShuffleDown, from the lane whose number differs in the bits of `offset`.
-  Emitted ShuffleXor(const Emitted& value, int offset);
 
   Emitted Select(llvm::Value* condition, const Emitted& on_true, const Emitted& on_false);
 

@@ -14,7 +14,7 @@ std::optional<TieOrder> TiesAmongThreads(const Computation& region) {
   return ties ? ties : TieOrderOf(region, Nan::kNone);
 }
 
-Reducer::Reducer(FusedEmitter& emitter, const Instruction* reduce, Order order)
+Reducer::Reducer(GpuFusionEmitter& emitter, const Instruction* reduce, Order order)
     : emitter_(emitter), region_(*reduce->to_apply()) {
   for (int i = 0; i < reduce->operand_count() / 2; ++i)
     types_.push_back(reduce->operand(i)->shape().element_type());

@@ -8,7 +8,7 @@
 
 #include <functional>
 
-#include "backends/gpu/emit/core/fused_emitter.h"
+#include "backends/gpu/emit/core/fusion_emitter.h"
 #include "lib/eval/choice.h"
 
 namespace hlo::gpu {
@@ -20,7 +20,7 @@ std::optional<TieOrder> TiesAmongThreads(const Computation& region);
 class Reducer final {
  public:
   enum class Order { kAsTheyStand, kAny };  // in which elements are combined
-  Reducer(FusedEmitter& emitter, const Instruction* reduce, Order order = Order::kAsTheyStand);
+  Reducer(GpuFusionEmitter& emitter, const Instruction* reduce, Order order = Order::kAsTheyStand);
 
   // Of accumulators.
   int count() const { return static_cast<int>(types_.size()); }
@@ -38,7 +38,7 @@ class Reducer final {
   bool is_widened() const { return carried_ != types_[0]; }
   absl::StatusOr<EmittedList> Choose(EmittedList a, EmittedList b) const;
 
-  FusedEmitter& emitter_;
+  GpuFusionEmitter& emitter_;
   const Computation& region_;
   ElementType carried_;                        // of the first
   absl::InlinedVector<ElementType, 2> types_;  // the last one of positions, if they decide

@@ -38,8 +38,8 @@ Decision TakesStochasticConvert(const Instruction& convert) {
   return No("it converts {} to {} by {}", Text(from), Text(to), Text(random));
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitStochasticConvert(const Instruction* i,
-                                                            const ArrayIndex& index) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitStochasticConvert(const Instruction* i,
+                                                                const ArrayIndex& index) {
   const ElementType from = i->operand(0)->shape().element_type();
   const ElementType random = i->operand(1)->shape().element_type();
   const ElementType to = i->shape().element_type();

@@ -21,7 +21,7 @@ size_t AsSize(int64_t d) { return static_cast<size_t>(d); }
 
 class ConvEmission {
  public:
-  ConvEmission(const Instruction& conv, const Frame& frame)
+  ConvEmission(const Instruction& conv, const GpuFrame& frame)
       : conv_(conv),
         frame_(frame),
         epilogue_(conv, frame),
@@ -48,7 +48,7 @@ class ConvEmission {
   }
 
  private:
-  ProductSum SumFor(FusedEmitter& emitter) const {
+  ProductSum SumFor(GpuFusionEmitter& emitter) const {
     return ProductSum(emitter, input_.shape().element_type(), filter_.shape().element_type(),
                       conv_.shape().element_type());
   }
@@ -143,7 +143,7 @@ class ConvEmission {
     while (side.buffer >= 0 && side.run < kLongest && size % (2 * side.run) == 0) side.run *= 2;
   }
 
-  GemmSide LeftSide(FusedEmitter& emitter) const {
+  GemmSide LeftSide(GpuFusionEmitter& emitter) const {
     GemmSide side;
     side.type = input_.shape().element_type();
     side.along_free = dn_.input_feature != input_.shape().rank() - 1;
@@ -172,7 +172,7 @@ class ConvEmission {
     return side;
   }
 
-  GemmSide RightSide(FusedEmitter& emitter) const {
+  GemmSide RightSide(GpuFusionEmitter& emitter) const {
     GemmSide side;
     side.type = filter_.shape().element_type();
     side.along_free = dn_.kernel_input_feature != filter_.shape().rank() - 1;
@@ -202,8 +202,8 @@ class ConvEmission {
     request.factor_bits = BitWidth(input_.shape().element_type());
     request.small_tiles = IsComplex(type);
     request.large_tiles = BitWidth(type) <= 32;
-    request.sum = [this](FusedEmitter& emitter) { return SumFor(emitter); };
-    request.make = [this, columns](FusedEmitter& emitter, const ProductSum& sum) {
+    request.sum = [this](GpuFusionEmitter& emitter) { return SumFor(emitter); };
+    request.make = [this, columns](GpuFusionEmitter& emitter, const ProductSum& sum) {
       Gemm gemm;
       gemm.lhs = LeftSide(emitter);
       gemm.rhs = RightSide(emitter);
@@ -242,7 +242,7 @@ class ConvEmission {
   absl::Status EmitDirect(KernelPlan& plan) const {
     const int64_t count = conv_.shape().element_count();
     return AddSimpleKernel(frame_, count, plan,
-                           [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+                           [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
                              llvm::Value* const thread =
                                  k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
                              return k.If(k.Less(thread, k.Index(count)), [&]() -> absl::Status {
@@ -252,7 +252,7 @@ class ConvEmission {
                            });
   }
 
-  absl::StatusOr<Emitted> ElementAt(FusedEmitter& emitter, llvm::Value* linear) const {
+  absl::StatusOr<Emitted> ElementAt(GpuFusionEmitter& emitter, llvm::Value* linear) const {
     KernelBuilder& k = emitter.kernel();
     const ProductSum sum = SumFor(emitter);
     const auto at = ArrayIndex::Linear(conv_.shape().dims(), linear).positions(k);
@@ -293,7 +293,7 @@ class ConvEmission {
   }
 
   const Instruction& conv_;
-  const Frame& frame_;
+  const GpuFrame& frame_;
   Epilogue epilogue_;
   const ConvolutionAttrs& attrs_;
   const ConvDimNumbers& dn_;
@@ -314,7 +314,7 @@ Decision TakesConvolution(const Instruction& convolution) {
 
 absl::Status EmitConvolution(const FamilyRequest& request) {
   const Instruction& conv = request.root;
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "convolution";
   if (conv.shape().element_count() == 0) return absl::OkStatus();

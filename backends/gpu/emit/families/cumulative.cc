@@ -20,7 +20,7 @@ constexpr int kWarps = kThreads / kWarpSize;
 class CumulativeEmission {
  public:
   CumulativeEmission(const Instruction& window, const CumulativeWindow& cumulative,
-                     const Frame& frame)
+                     const GpuFrame& frame)
       : window_(window), frame_(frame), from_end_(cumulative.from_end) {
     const absl::Span<const int64_t> dims = window.operand(0)->shape().dims();
     dims_.assign(dims.begin(), dims.end());
@@ -33,14 +33,14 @@ class CumulativeEmission {
     constexpr int64_t kManyLines = 4096;
     if (length_ <= kWarpSize || (stride_ > 1 && lines_ >= kManyLines)) {
       return AddSimpleKernel(
-          frame_, lines_, plan, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+          frame_, lines_, plan, [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
             llvm::Value* const thread =
                 k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
             return k.If(k.Less(thread, k.Index(lines_)),
                         [&] { return EmitLine(emitter, k, thread); });
           });
     }
-    const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) {
+    const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
       return EmitBlock(emitter, k);
     };
     ASSIGN_OR_RETURN(const int kernel, AddKernel(frame_, kThreads, 0, plan, body));
@@ -56,7 +56,7 @@ class CumulativeEmission {
     llvm::Value* const at = from_end_ ? k.Sub(k.Index(length_ - 1), i) : i;
     return k.Add(start, k.Scale(at, stride_));
   }
-  absl::StatusOr<EmittedList> Input(FusedEmitter& emitter, const Reducer& reducer,
+  absl::StatusOr<EmittedList> Input(GpuFusionEmitter& emitter, const Reducer& reducer,
                                     llvm::Value* place) const {
     ASSIGN_OR_RETURN(EmittedList values,
                      emitter.EmitReduceInputs(&window_, ArrayIndex::Linear(dims_, place)));
@@ -67,12 +67,12 @@ class CumulativeEmission {
     values = reducer.Narrow(std::move(values));
     for (size_t i = 0; i < values.size(); ++i) k.Store(frame_.outputs[i].buffer, place, values[i]);
   }
-  absl::StatusOr<EmittedList> Init(FusedEmitter& emitter, const Reducer& reducer) const {
+  absl::StatusOr<EmittedList> Init(GpuFusionEmitter& emitter, const Reducer& reducer) const {
     ASSIGN_OR_RETURN(EmittedList init, emitter.EmitReduceInit(&window_));
     return reducer.Widen(std::move(init));
   }
 
-  absl::Status EmitLine(FusedEmitter& emitter, KernelBuilder& k, llvm::Value* line) const {
+  absl::Status EmitLine(GpuFusionEmitter& emitter, KernelBuilder& k, llvm::Value* line) const {
     const Reducer reducer(emitter, &window_);
     ASSIGN_OR_RETURN(const EmittedList init, Init(emitter, reducer));
     const auto step = [&](llvm::Value* i, const EmittedList& sum) -> absl::StatusOr<EmittedList> {
@@ -85,7 +85,7 @@ class CumulativeEmission {
     return k.Loop(k.Index(0), k.Index(length_), k.Index(1), init, step).status();
   }
 
-  absl::Status EmitBlock(FusedEmitter& emitter, KernelBuilder& k) const {
+  absl::Status EmitBlock(GpuFusionEmitter& emitter, KernelBuilder& k) const {
     const Reducer reducer(emitter, &window_);
     std::vector<SharedArray> totals;
     for (int i = 0; i < reducer.count(); ++i)
@@ -118,11 +118,11 @@ class CumulativeEmission {
       EmittedList ahead = carry;  // of this warp's elements
       EmittedList next = carry;
       for (int w = 0; w < kWarps; ++w) {
-        llvm::Value* const behind = k.Less(k.Index(w), warp);
+        llvm::Value* const is_before = k.Less(k.Index(w), warp);
         EmittedList total;
         for (const SharedArray& array : totals) total.push_back(k.LoadShared(array, k.Index(w)));
         ASSIGN_OR_RETURN(next, reducer.Combine(next, total));
-        for (size_t n = 0; n < ahead.size(); ++n) ahead[n] = k.Select(behind, next[n], ahead[n]);
+        for (size_t n = 0; n < ahead.size(); ++n) ahead[n] = k.Select(is_before, next[n], ahead[n]);
       }
       ASSIGN_OR_RETURN(const EmittedList result, reducer.Combine(ahead, values));
       RETURN_IF_ERROR(k.If(inside, [&] {
@@ -146,7 +146,7 @@ class CumulativeEmission {
   }
 
   const Instruction& window_;
-  const Frame& frame_;
+  const GpuFrame& frame_;
   bool from_end_;
   absl::InlinedVector<int64_t, 6> dims_;
   int64_t length_ = 0, stride_ = 1, lines_ = 0;

@@ -16,7 +16,7 @@ using Sizes = absl::InlinedVector<int64_t, 6>;
 
 class DotEmission {
  public:
-  DotEmission(const Instruction& dot, const Frame& frame)
+  DotEmission(const Instruction& dot, const GpuFrame& frame)
       : dot_(dot),
         frame_(frame),
         epilogue_(dot, frame),
@@ -84,7 +84,7 @@ class DotEmission {
     place(side.contracted_dims, side.contracted_sizes, contracted);
     return at;
   }
-  absl::StatusOr<Emitted> Element(FusedEmitter& emitter, const Side& side, llvm::Value* batch,
+  absl::StatusOr<Emitted> Element(GpuFusionEmitter& emitter, const Side& side, llvm::Value* batch,
                                   llvm::Value* free, llvm::Value* contracted) const {
     KernelBuilder& k = emitter.kernel();
     ArrayIndex::Positions at = PositionsOf(k, side, batch, free, contracted);
@@ -104,12 +104,12 @@ class DotEmission {
                             emitter.Convert(scale, blocks.element_type(), side.type)});
   }
 
-  ProductSum SumFor(FusedEmitter& emitter) const {
+  ProductSum SumFor(GpuFusionEmitter& emitter) const {
     return ProductSum(emitter, lhs_.type, rhs_.type, dot_.shape().element_type());
   }
   absl::Status EmitZero(KernelPlan& plan) {
     const int64_t count = dot_.shape().element_count();
-    return AddSimpleKernel(frame_, count, plan, [&](FusedEmitter& emitter, KernelBuilder& k) {
+    return AddSimpleKernel(frame_, count, plan, [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
       const ProductSum sum = SumFor(emitter);
       llvm::Value* const thread =
           k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
@@ -138,7 +138,7 @@ class DotEmission {
       result.run *= 2;
   }
 
-  GemmSide SideFor(FusedEmitter& emitter, const Side& side) const {
+  GemmSide SideFor(GpuFusionEmitter& emitter, const Side& side) const {
     GemmSide result;
     result.type = side.type;
     FindRuns(side, result);
@@ -170,10 +170,11 @@ class DotEmission {
     request.rhs = {runs.along_free, runs.run};
     request.small_tiles = IsComplex(type);
     request.large_tiles = BitWidth(type) <= 32;
-    request.sum = [this, &left, &right](FusedEmitter& emitter) {
+    request.sum = [this, &left, &right](GpuFusionEmitter& emitter) {
       return ProductSum(emitter, left.type, right.type, dot_.shape().element_type());
     };
-    request.make = [this, &left, &right, swapped](FusedEmitter& emitter, const ProductSum& sum) {
+    request.make = [this, &left, &right, swapped](GpuFusionEmitter& emitter,
+                                                  const ProductSum& sum) {
       Gemm gemm;
       gemm.lhs = SideFor(emitter, left);
       gemm.rhs = SideFor(emitter, right);
@@ -194,7 +195,7 @@ class DotEmission {
   }
 
   const Instruction& dot_;
-  const Frame& frame_;
+  const GpuFrame& frame_;
   Epilogue epilogue_;
   const DotAttrs& attrs_;
   Side lhs_, rhs_;

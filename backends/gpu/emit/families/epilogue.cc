@@ -3,7 +3,7 @@
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
-absl::Status Epilogue::Store(FusedEmitter& emitter, llvm::Value* linear,
+absl::Status Epilogue::Store(GpuFusionEmitter& emitter, llvm::Value* linear,
                              absl::Span<const Emitted> values) const {
   KernelBuilder& k = emitter.kernel();
   const KernelOutput& output = frame_.outputs[0];

@@ -11,16 +11,16 @@ namespace hlo::gpu {
 
 class Epilogue final {
  public:
-  Epilogue(const Instruction& product, const Frame& frame) : product_(product), frame_(frame) {}
+  Epilogue(const Instruction& product, const GpuFrame& frame) : product_(product), frame_(frame) {}
 
   // Stores what becomes of consecutive elements of the product from number `linear` on, a multiple
   // of how many they are.
-  absl::Status Store(FusedEmitter& emitter, llvm::Value* linear,
+  absl::Status Store(GpuFusionEmitter& emitter, llvm::Value* linear,
                      absl::Span<const Emitted> values) const;
 
  private:
   const Instruction& product_;
-  const Frame& frame_;
+  const GpuFrame& frame_;
 };
 
 }  // namespace hlo::gpu

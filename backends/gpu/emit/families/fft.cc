@@ -31,7 +31,7 @@ std::vector<int64_t> FactorsOf(int64_t n) {
 
 class FftEmission {
  public:
-  FftEmission(const Instruction& fft, Frame& frame, KernelPlan& plan)
+  FftEmission(const Instruction& fft, GpuFrame& frame, KernelPlan& plan)
       : attrs_(fft.attrs<FftAttrs>()),
         plan_(plan),
         operand_(fft.operand(0)->shape()),
@@ -135,12 +135,12 @@ class FftEmission {
   absl::Status AddThreads(
       int64_t threads, int64_t largest, std::vector<BufferParam> params, std::vector<int> buffers,
       std::vector<int64_t> integers,
-      const std::function<absl::Status(FusedEmitter&, KernelBuilder&, llvm::Value*)>& body) {
-    Frame frame;
+      const std::function<absl::Status(GpuFusionEmitter&, KernelBuilder&, llvm::Value*)>& body) {
+    GpuFrame frame;
     frame.buffers = std::move(params);
     frame.largest = std::max(threads, largest);
     constexpr int kThreads = 128;
-    const auto all = [&](FusedEmitter& emitter, KernelBuilder& k) {
+    const auto all = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
       llvm::Value* const thread =
           k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
       return k.If(k.Less(thread, k.Index(threads)), [&] { return body(emitter, k, thread); });
@@ -154,7 +154,7 @@ class FftEmission {
 
   // The table of e^(2 pi i k / n).
   absl::Status AddRoots(int64_t n) {
-    const auto body = [&](FusedEmitter& emitter, KernelBuilder& k, llvm::Value* thread) {
+    const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k, llvm::Value* thread) {
       auto& b = k.b();
       llvm::Value* const turn =
           b.CreateFDiv(b.CreateSIToFP(thread, b.getDoubleTy()),
@@ -176,21 +176,22 @@ class FftEmission {
     std::vector<BufferParam> params = {{from, most}, {to, most, /*written=*/true}};
     if (pass.kind != PassKind::kFactor) {
       return AddThreads(pass.elements, 0, std::move(params), {source, target}, {},
-                        [&](FusedEmitter&, KernelBuilder& k, llvm::Value* thread) {
+                        [&](GpuFusionEmitter&, KernelBuilder& k, llvm::Value* thread) {
                           k.Store(1, thread, Moved(pass, k, thread));
                           return absl::OkStatus();
                         });
     }
     params.push_back({complex_, pass.n});
     // Numbers of roots are reduced from as much as n * factor.
-    return AddThreads(pass.elements, pass.n * pass.factor, std::move(params),
-                      {source, target, roots_}, {pass.before, pass.n / (pass.before * pass.factor)},
-                      [&](FusedEmitter&, KernelBuilder& k, llvm::Value* thread) -> absl::Status {
-                        ASSIGN_OR_RETURN(Emitted value, Factor(pass, k, thread));
-                        if (is_last) value = Scaled(k, value);
-                        k.Store(1, thread, value);
-                        return absl::OkStatus();
-                      });
+    return AddThreads(
+        pass.elements, pass.n * pass.factor, std::move(params), {source, target, roots_},
+        {pass.before, pass.n / (pass.before * pass.factor)},
+        [&](GpuFusionEmitter&, KernelBuilder& k, llvm::Value* thread) -> absl::Status {
+          ASSIGN_OR_RETURN(Emitted value, Factor(pass, k, thread));
+          if (is_last) value = Scaled(k, value);
+          k.Store(1, thread, value);
+          return absl::OkStatus();
+        });
   }
 
   Emitted Scaled(KernelBuilder& k, const Emitted& value) const {
@@ -300,7 +301,7 @@ Decision TakesFft(const Instruction& fft) {
 
 absl::Status EmitFft(const FamilyRequest& request) {
   const Instruction& fft = request.root;
-  Frame& frame = request.frame;
+  GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "fft";
   if (fft.shape().element_count() == 0) return absl::OkStatus();

@@ -48,7 +48,7 @@ std::optional<MmaKind> MmaKindFor(ElementType lhs, ElementType rhs, ElementType 
   return std::nullopt;
 }
 
-absl::Status AddGemm(const Frame& frame, const GemmRequest& request, KernelPlan& plan) {
+absl::Status AddGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan) {
   const GemmSizes& sizes = request.sizes;
   // Large tiles where they fill the multiprocessors.
   const auto tiles = [&](int64_t size) {
@@ -70,7 +70,7 @@ absl::Status AddGemm(const Frame& frame, const GemmRequest& request, KernelPlan&
   const int size = request.mma ? mma.size : simt.size;
   const int threads = request.mma ? mma.threads() : simt.threads();
   const int64_t row_tiles = CeilDiv(sizes.rows, size), column_tiles = CeilDiv(sizes.columns, size);
-  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) {
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
     // Tiles that are not full ask where they end, which takes registers.
     const bool is_whole = sizes.rows % size == 0 && sizes.columns % size == 0;
     if (request.mma && size == kLargeMmaTile.size && is_whole) k.WantBlocksTogether(2);

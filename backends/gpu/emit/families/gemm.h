@@ -45,8 +45,8 @@ struct Gemm {
   std::function<absl::Status(llvm::Value*, llvm::Value*, llvm::Value*, absl::Span<const Emitted>)>
       store;
 };
-using MakeGemm = std::function<Gemm(FusedEmitter&, const ProductSum&)>;
-using MakeSum = std::function<ProductSum(FusedEmitter&)>;
+using MakeGemm = std::function<Gemm(GpuFusionEmitter&, const ProductSum&)>;
+using MakeSum = std::function<ProductSum(GpuFusionEmitter&)>;
 
 struct GemmRequest {
   GemmSizes sizes;
@@ -67,9 +67,9 @@ struct GemmRequest {
 inline constexpr int64_t kNarrowRows = 4;
 // Adds the kernels of a product whose left matrix has few rows, and its depth is at
 // least kWarpSize.
-absl::Status AddNarrowGemm(const Frame& frame, const GemmRequest& request, KernelPlan& plan);
+absl::Status AddNarrowGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan);
 // Adds the kernel and its launch.
-absl::Status AddGemm(const Frame& frame, const GemmRequest& request, KernelPlan& plan);
+absl::Status AddGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan);
 
 // ---- inside AddGemm ----
 
@@ -87,9 +87,9 @@ struct MmaTile {
   int warps_by_row, warps_by_column;
   int threads() const { return warps_by_row * warps_by_column * kWarpSize; }
 };
-absl::Status EmitSimtGemm(FusedEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
+absl::Status EmitSimtGemm(GpuFusionEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
                           const ProductSum& sum, const SimtTile& tile, const GemmTile& at);
-absl::Status EmitMmaGemm(FusedEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
+absl::Status EmitMmaGemm(GpuFusionEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
                          MmaKind kind, const MmaTile& tile, const GemmTile& at);
 
 }  // namespace hlo::gpu

@@ -23,7 +23,7 @@ using Words = absl::InlinedVector<llvm::Value*, 4>;
 
 class MmaEmission {
  public:
-  MmaEmission(FusedEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm, MmaKind kind,
+  MmaEmission(GpuFusionEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm, MmaKind kind,
               const MmaTile& tile, const GemmTile& at)
       : emitter_(emitter),
         k_(emitter.kernel()),
@@ -337,7 +337,7 @@ class MmaEmission {
     });
   }
 
-  FusedEmitter& emitter_;
+  GpuFusionEmitter& emitter_;
   KernelBuilder& k_;
   llvm::IRBuilder<>& b_;
   const GemmSizes& sizes_;
@@ -353,7 +353,7 @@ class MmaEmission {
 
 }  // namespace
 
-absl::Status EmitMmaGemm(FusedEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
+absl::Status EmitMmaGemm(GpuFusionEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
                          MmaKind kind, const MmaTile& tile, const GemmTile& at) {
   return MmaEmission(emitter, sizes, gemm, kind, tile, at).Emit();
 }

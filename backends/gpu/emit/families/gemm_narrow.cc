@@ -19,7 +19,7 @@ constexpr int kDepthParts = 8;      // threads that share a depth
 
 class NarrowEmission {
  public:
-  NarrowEmission(const Frame& frame, const GemmRequest& request)
+  NarrowEmission(const GpuFrame& frame, const GemmRequest& request)
       : frame_(frame), request_(request), sizes_(request.sizes) {
     constexpr int kLoadBytes = 16;
     vector_ = std::max(1, std::min(request.rhs.run, kLoadBytes * 8 / request.factor_bits));
@@ -57,7 +57,7 @@ class NarrowEmission {
     // Less than a run for each lane of a warp would leave lanes idle.
     const int lanes = sizes_.depth / vector_ >= kWarpSize ? vector_ : 1;
     const int group = RowGroup(outputs, sizes_.depth / lanes);
-    const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) {
+    const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
       return EmitRowsBody(emitter, k, outputs, lanes, group);
     };
     ASSIGN_OR_RETURN(const int kernel, AddKernel(frame_, kRowBlock, 0, plan, body));
@@ -65,7 +65,7 @@ class NarrowEmission {
     return absl::OkStatus();
   }
 
-  absl::Status EmitRowsBody(FusedEmitter& emitter, KernelBuilder& k, int64_t outputs, int lanes,
+  absl::Status EmitRowsBody(GpuFusionEmitter& emitter, KernelBuilder& k, int64_t outputs, int lanes,
                             int group) const {
     const ProductSum sum = request_.sum(emitter);
     const Gemm gemm = request_.make(emitter, sum);
@@ -109,7 +109,7 @@ class NarrowEmission {
     return EmitRows(k, group, rows);
   }
 
-  static Emitted Plus(FusedEmitter& emitter, const ProductSum& sum, const Emitted& a,
+  static Emitted Plus(GpuFusionEmitter& emitter, const ProductSum& sum, const Emitted& a,
                       const Emitted& b) {
     const Opcode add = IsPred(sum.type()) ? Opcode::kOr : Opcode::kAdd;
     return emitter.Element(add, sum.type(), {sum.type(), sum.type()}, {a, b});
@@ -124,12 +124,12 @@ class NarrowEmission {
     constexpr int64_t kEnoughBlocks = 264, kLeastDepth = 8 * kDepthParts;
     const int64_t splits = std::clamp<int64_t>(CeilDiv(kEnoughBlocks, sizes_.batch * column_blocks),
                                                1, std::max<int64_t>(1, sizes_.depth / kLeastDepth));
-    Frame frame = frame_;
+    GpuFrame frame = frame_;
     const int64_t outputs = sizes_.batch * sizes_.rows * sizes_.columns;
     const int scratch =
         splits == 1 ? -1 : frame.AddScratch(plan, request_.sum_type, outputs * splits);
     frame.largest = std::max(frame.largest, outputs * splits);
-    const auto first = [&](FusedEmitter& emitter, KernelBuilder& k) {
+    const auto first = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
       return EmitColumnsBody(emitter, k, column_blocks, splits, scratch);
     };
     ASSIGN_OR_RETURN(const int kernel,
@@ -138,7 +138,7 @@ class NarrowEmission {
               {}, plan);
     if (splits == 1) return absl::OkStatus();
     return AddSimpleKernel(
-        frame, outputs, plan, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+        frame, outputs, plan, [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
           llvm::Value* const thread =
               k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
           return k.If(k.Less(thread, k.Index(outputs)),
@@ -146,7 +146,7 @@ class NarrowEmission {
         });
   }
 
-  absl::Status AddSplits(FusedEmitter& emitter, KernelBuilder& k, llvm::Value* output,
+  absl::Status AddSplits(GpuFusionEmitter& emitter, KernelBuilder& k, llvm::Value* output,
                          int64_t outputs, int64_t splits, int scratch) const {
     const ProductSum sum = request_.sum(emitter);
     const Gemm gemm = request_.make(emitter, sum);
@@ -162,7 +162,7 @@ class NarrowEmission {
                       k.Rem(output, sizes_.columns), total);
   }
 
-  absl::Status EmitColumnsBody(FusedEmitter& emitter, KernelBuilder& k, int64_t column_blocks,
+  absl::Status EmitColumnsBody(GpuFusionEmitter& emitter, KernelBuilder& k, int64_t column_blocks,
                                int64_t splits, int scratch) const {
     const ProductSum sum = request_.sum(emitter);
     const Gemm gemm = request_.make(emitter, sum);
@@ -240,7 +240,7 @@ class NarrowEmission {
     return after;
   }
 
-  const Frame& frame_;
+  const GpuFrame& frame_;
   const GemmRequest& request_;
   const GemmSizes& sizes_;
   int vector_;
@@ -248,7 +248,7 @@ class NarrowEmission {
 
 }  // namespace
 
-absl::Status AddNarrowGemm(const Frame& frame, const GemmRequest& request, KernelPlan& plan) {
+absl::Status AddNarrowGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan) {
   return NarrowEmission(frame, request).Emit(plan);
 }
 

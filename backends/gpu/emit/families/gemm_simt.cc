@@ -12,7 +12,7 @@ namespace {
 
 class SimtEmission {
  public:
-  SimtEmission(FusedEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
+  SimtEmission(GpuFusionEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
                const ProductSum& sum, const SimtTile& tile, const GemmTile& at)
       : k_(emitter.kernel()), sizes_(sizes), gemm_(gemm), sum_(sum), tile_(tile), at_(at) {
     group_ = std::min(tile.per_thread, 4);
@@ -184,7 +184,7 @@ class SimtEmission {
 
 }  // namespace
 
-absl::Status EmitSimtGemm(FusedEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
+absl::Status EmitSimtGemm(GpuFusionEmitter& emitter, const GemmSizes& sizes, const Gemm& gemm,
                           const ProductSum& sum, const SimtTile& tile, const GemmTile& at) {
   return SimtEmission(emitter, sizes, gemm, sum, tile, at).Emit();
 }

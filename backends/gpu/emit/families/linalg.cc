@@ -17,7 +17,7 @@ constexpr int kMostThreads = 256;
 // Arithmetic on elements of one type.
 class Numbers {
  public:
-  Numbers(FusedEmitter& emitter, ElementType type)
+  Numbers(GpuFusionEmitter& emitter, ElementType type)
       : emitter_(emitter), type_(type), sum_(emitter, type, type, type) {}
   llvm::IRBuilder<>& b() const { return emitter_.kernel().b(); }
   Emitted Zero() const { return sum_.Zero(); }
@@ -50,7 +50,7 @@ class Numbers {
   }
 
  private:
-  FusedEmitter& emitter_;
+  GpuFusionEmitter& emitter_;
   ElementType type_;
   ProductSum sum_;
 };
@@ -87,7 +87,7 @@ class CholeskyEmission {
     return static_cast<int>(std::min<int64_t>(RoundUp(n_ * n_, kWarpSize), kMostThreads));
   }
 
-  absl::Status Emit(FusedEmitter& emitter, KernelBuilder& k) const {
+  absl::Status Emit(GpuFusionEmitter& emitter, KernelBuilder& k) const {
     const ElementType wide = ProductSum::TypeFor(type_);
     const Numbers numbers(emitter, wide);
     llvm::Value* const base = k.Mul(k.BlockIndex(), k.Index(n_ * n_));
@@ -201,7 +201,7 @@ class SolveEmission {
   }
   int64_t groups() const { return CeilDiv(lines_, across_); }
 
-  absl::Status Emit(FusedEmitter& emitter, KernelBuilder& k) const {
+  absl::Status Emit(GpuFusionEmitter& emitter, KernelBuilder& k) const {
     const ElementType wide = ProductSum::TypeFor(type_);
     const Numbers numbers(emitter, wide);
     llvm::Value* const batch = k.Div(k.BlockIndex(), groups());
@@ -275,7 +275,7 @@ class SolveEmission {
 };
 
 // Where narrow floats are computed: in memory of their own.
-int WorkBuffer(ElementType type, int64_t count, Frame& frame, KernelPlan& plan) {
+int WorkBuffer(ElementType type, int64_t count, GpuFrame& frame, KernelPlan& plan) {
   const ElementType wide = ProductSum::TypeFor(type);
   return wide == type ? frame.operand_buffers : frame.AddScratch(plan, wide, count);
 }
@@ -293,7 +293,7 @@ Decision TakesCholesky(const Instruction& cholesky) { return TakesSolve(cholesky
 
 absl::Status EmitCholesky(const FamilyRequest& request) {
   const Instruction& cholesky = request.root;
-  Frame& frame = request.frame;
+  GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "cholesky";
   const Shape shape = cholesky.shape();
@@ -303,7 +303,7 @@ absl::Status EmitCholesky(const FamilyRequest& request) {
   const int result = frame.operand_buffers;
   const CholeskyEmission emission(cholesky, WorkBuffer(shape.element_type(), count, frame, plan),
                                   result);
-  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) {
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
     return emission.Emit(emitter, k);
   };
   ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, emission.threads(), 0, plan, body));
@@ -315,7 +315,7 @@ Decision TakesTriangularSolve(const Instruction& solve) { return TakesSolve(solv
 
 absl::Status EmitTriangularSolve(const FamilyRequest& request) {
   const Instruction& solve = request.root;
-  Frame& frame = request.frame;
+  GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "triangular-solve";
   const Shape shape = solve.shape();
@@ -324,7 +324,7 @@ absl::Status EmitTriangularSolve(const FamilyRequest& request) {
   const int64_t each = shape.dim(shape.rank() - 2) * shape.dim(shape.rank() - 1);
   const int result = frame.operand_buffers;
   const SolveEmission emission(solve, WorkBuffer(shape.element_type(), count, frame, plan), result);
-  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) {
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
     return emission.Emit(emitter, k);
   };
   ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, emission.threads(), 0, plan, body));

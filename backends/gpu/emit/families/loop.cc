@@ -11,7 +11,7 @@ namespace hlo::gpu {
 namespace {
 
 // Elements per thread.
-int LanesFor(const Frame& frame, absl::Span<const KernelOutput> outputs) {
+int LanesFor(const GpuFrame& frame, absl::Span<const KernelOutput> outputs) {
   int widest = 1;
   for (const KernelOutput& output : outputs)
     widest = std::max(widest, ByteSize(output.shape.element_type()));
@@ -28,8 +28,8 @@ int LanesFor(const Frame& frame, absl::Span<const KernelOutput> outputs) {
 }
 
 // The values of all outputs at element `linear`.
-absl::StatusOr<EmittedList> Values(FusedEmitter& emitter, absl::Span<const KernelOutput> outputs,
-                                   llvm::Value* linear) {
+absl::StatusOr<EmittedList> Values(GpuFusionEmitter& emitter,
+                                   absl::Span<const KernelOutput> outputs, llvm::Value* linear) {
   EmittedList values;
   for (const KernelOutput& output : outputs) {
     const ArrayIndex index = ArrayIndex::Linear(output.shape.dims(), linear);
@@ -39,7 +39,7 @@ absl::StatusOr<EmittedList> Values(FusedEmitter& emitter, absl::Span<const Kerne
   return values;
 }
 
-absl::Status StoreOne(FusedEmitter& emitter, absl::Span<const KernelOutput> outputs,
+absl::Status StoreOne(GpuFusionEmitter& emitter, absl::Span<const KernelOutput> outputs,
                       llvm::Value* linear) {
   ASSIGN_OR_RETURN(const EmittedList values, Values(emitter, outputs, linear));
   for (size_t o = 0; o < outputs.size(); ++o)
@@ -47,7 +47,7 @@ absl::Status StoreOne(FusedEmitter& emitter, absl::Span<const KernelOutput> outp
   return absl::OkStatus();
 }
 
-absl::Status StoreLanes(FusedEmitter& emitter, absl::Span<const KernelOutput> outputs,
+absl::Status StoreLanes(GpuFusionEmitter& emitter, absl::Span<const KernelOutput> outputs,
                         llvm::Value* base, int lanes) {
   KernelBuilder& k = emitter.kernel();
   std::vector<llvm::Value*> places;
@@ -65,12 +65,12 @@ absl::Status StoreLanes(FusedEmitter& emitter, absl::Span<const KernelOutput> ou
 
 }  // namespace
 
-absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs,
+absl::Status EmitLoop(const GpuFrame& frame, absl::Span<const KernelOutput> outputs,
                       KernelPlan& plan) {
   const int64_t count = outputs[0].shape.element_count();
   if (count == 0) return absl::OkStatus();
   const int lanes = LanesFor(frame, outputs);
-  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
     llvm::Value* const thread = k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
     if (lanes == 1) {
       return k.If(k.Less(thread, k.Index(count)),
@@ -106,7 +106,7 @@ Decision TakesBitcastConvert(const Instruction& convert) {
 Decision TakesDimensionSize(const Instruction& size) { return HasStaticOperands(size); }
 
 absl::Status EmitLoops(const FamilyRequest& request) {
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   RET_CHECK(!frame.Has(Opcode::kScatter), "a scatter inside `{}`", request.instruction.name());
   std::vector<bool> emitted(frame.outputs.size(), false);
   if (frame.Has(Opcode::kReduce)) RETURN_IF_ERROR(EmitReductions(frame, emitted, request.plan));

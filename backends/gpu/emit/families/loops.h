@@ -10,9 +10,10 @@
 
 namespace hlo::gpu {
 
-absl::Status EmitLoop(const Frame& frame, absl::Span<const KernelOutput> outputs, KernelPlan& plan);
+absl::Status EmitLoop(const GpuFrame& frame, absl::Span<const KernelOutput> outputs,
+                      KernelPlan& plan);
 // Emits what the kernels of reductions store, and notes these outputs; others are loops.
-absl::Status EmitReductions(const Frame& frame, std::vector<bool>& emitted, KernelPlan& plan);
+absl::Status EmitReductions(const GpuFrame& frame, std::vector<bool>& emitted, KernelPlan& plan);
 // All outputs, by reductions and loops.
 absl::Status EmitLoops(const FamilyRequest& request);
 

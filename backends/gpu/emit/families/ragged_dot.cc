@@ -8,16 +8,13 @@
 
 #include "backends/gpu/emit/core/contraction.h"
 #include "backends/gpu/emit/core/frame.h"
+#include "lib/support/contains.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
 namespace {
 
 using Sizes = absl::InlinedVector<int64_t, 6>;
-
-bool HasDim(const DimVec& dims, int64_t d) {
-  return std::find(dims.begin(), dims.end(), d) != dims.end();
-}
 
 // Some dimensions of an operand, as one number.
 struct RaggedDims {
@@ -40,7 +37,7 @@ DimVec OtherDims(Shape shape, std::initializer_list<const DimVec*> taken) {
   DimVec free;
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (std::none_of(taken.begin(), taken.end(),
-                     [d](const DimVec* dims) { return HasDim(*dims, d); }))
+                     [d](const DimVec* dims) { return Contains(*dims, d); }))
       free.push_back(d);
   }
   return free;
@@ -48,7 +45,7 @@ DimVec OtherDims(Shape shape, std::initializer_list<const DimVec*> taken) {
 
 class RaggedEmission {
  public:
-  RaggedEmission(const Instruction& dot, const Frame& frame, FusedEmitter& emitter)
+  RaggedEmission(const Instruction& dot, const GpuFrame& frame, GpuFusionEmitter& emitter)
       : dot_(dot),
         frame_(frame),
         emitter_(emitter),
@@ -59,8 +56,8 @@ class RaggedEmission {
         sizes_(dot.operand(2)->shape()),
         ragged_(attrs_.lhs_ragged_dims[0]),
         groups_(sizes_.dim(sizes_.rank() - 1)),
-        of_batches_(HasDim(attrs_.lhs_batch_dims, ragged_)),
-        contracted_(HasDim(attrs_.lhs_contracting_dims, ragged_)),
+        of_batches_(Contains(attrs_.lhs_batch_dims, ragged_)),
+        contracted_(Contains(attrs_.lhs_contracting_dims, ragged_)),
         batch_(attrs_.lhs_batch_dims, lhs_),
         rows_(OtherDims(lhs_, {&attrs_.lhs_batch_dims, &attrs_.lhs_contracting_dims}), lhs_),
         depth_(attrs_.lhs_contracting_dims, lhs_),
@@ -187,8 +184,8 @@ class RaggedEmission {
   }
 
   const Instruction& dot_;
-  const Frame& frame_;
-  FusedEmitter& emitter_;
+  const GpuFrame& frame_;
+  GpuFusionEmitter& emitter_;
   KernelBuilder& k_;
   const RaggedDotAttrs& attrs_;
   Shape lhs_, rhs_, sizes_;
@@ -205,12 +202,12 @@ Decision TakesRaggedDot(const Instruction& dot) { return HasStaticOperands(dot);
 
 absl::Status EmitRaggedDot(const FamilyRequest& request) {
   const Instruction& dot = request.root;
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "ragged-dot";
   const int64_t count = dot.shape().element_count();
   if (count == 0) return absl::OkStatus();
-  return AddSimpleKernel(frame, count, plan, [&](FusedEmitter& emitter, KernelBuilder&) {
+  return AddSimpleKernel(frame, count, plan, [&](GpuFusionEmitter& emitter, KernelBuilder&) {
     return RaggedEmission(dot, frame, emitter).Emit();
   });
 }

@@ -35,7 +35,8 @@ struct ReduceGroup {
 // The reductions of a group as one: lists of values are those of the first, of the second, ….
 class JointReducer {
  public:
-  JointReducer(FusedEmitter& emitter, const ReduceGroup& group) : emitter_(emitter), group_(group) {
+  JointReducer(GpuFusionEmitter& emitter, const ReduceGroup& group)
+      : emitter_(emitter), group_(group) {
     for (const Instruction* reduce : group.reduces) {
       parts_.emplace_back(emitter, reduce, Reducer::Order::kAny);
       for (int i = 0; i < parts_.back().count(); ++i) types_.push_back(parts_.back().type(i));
@@ -91,7 +92,7 @@ class JointReducer {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
     return EmittedList(begin, begin + part.count());
   }
-  FusedEmitter& emitter_;
+  GpuFusionEmitter& emitter_;
   const ReduceGroup& group_;
   std::vector<Reducer> parts_;
   std::vector<ElementType> types_;
@@ -99,7 +100,7 @@ class JointReducer {
 
 class ReduceEmission {
  public:
-  ReduceEmission(const ReduceGroup& group, const Frame& frame)
+  ReduceEmission(const ReduceGroup& group, const GpuFrame& frame)
       : group_(group),
         frame_(frame),
         dims_(group.reduces[0]->operand(0)->shape().dims()),
@@ -153,7 +154,7 @@ class ReduceEmission {
   }
 
   // The combined inputs of elements [chunk * lanes_, (chunk + 1) * lanes_) of result `output`.
-  absl::StatusOr<EmittedList> Chunk(FusedEmitter& emitter, const JointReducer& reducer,
+  absl::StatusOr<EmittedList> Chunk(GpuFusionEmitter& emitter, const JointReducer& reducer,
                                     llvm::Value* output, llvm::Value* chunk) const {
     if (lanes_ == 1) return Input(emitter, reducer, output, chunk);
     KernelBuilder& k = emitter.kernel();
@@ -182,13 +183,13 @@ class ReduceEmission {
     return combined;
   }
 
-  static absl::StatusOr<Emitted> ElementOf(FusedEmitter& emitter, const KernelOutput& output,
+  static absl::StatusOr<Emitted> ElementOf(GpuFusionEmitter& emitter, const KernelOutput& output,
                                            const ArrayIndex& index) {
     return emitter.Emit(output.instruction, index, output.result);
   }
 
   // The inputs for element `element` of result `output`.
-  absl::StatusOr<EmittedList> Input(FusedEmitter& emitter, const JointReducer& reducer,
+  absl::StatusOr<EmittedList> Input(GpuFusionEmitter& emitter, const JointReducer& reducer,
                                     llvm::Value* output, llvm::Value* element) const {
     KernelBuilder& k = emitter.kernel();
     const auto kept = ArrayIndex::Linear(kept_dims_, output).positions(k);
@@ -205,8 +206,8 @@ class ReduceEmission {
     return reducer.Inputs(index);
   }
 
-  absl::Status StoreResult(FusedEmitter& emitter, const JointReducer& reducer, llvm::Value* output,
-                           const EmittedList& values) const {
+  absl::Status StoreResult(GpuFusionEmitter& emitter, const JointReducer& reducer,
+                           llvm::Value* output, const EmittedList& values) const {
     const ArrayIndex index = ArrayIndex::Element(kept_dims_, output);
     RETURN_IF_ERROR(reducer.Finish(index, values));
     for (const KernelOutput& result : group_.results) {
@@ -216,7 +217,7 @@ class ReduceEmission {
     return absl::OkStatus();
   }
 
-  RowReduction Rows(FusedEmitter& emitter, const JointReducer& reducer) const {
+  RowReduction Rows(GpuFusionEmitter& emitter, const JointReducer& reducer) const {
     RowReduction rows;
     rows.outputs = outputs_;
     rows.elements = chunks_;
@@ -235,7 +236,7 @@ class ReduceEmission {
 
   absl::Status EmitRowKernel(KernelPlan& plan) {
     const int group = RowGroup(outputs_, chunks_);
-    const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+    const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
       const JointReducer reducer(emitter, group_);
       return EmitRows(k, group, Rows(emitter, reducer));
     };
@@ -247,7 +248,7 @@ class ReduceEmission {
   // ---- columns ----
 
   absl::Status EmitColumns(KernelPlan& plan) {
-    const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+    const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
       const JointReducer reducer(emitter, group_);
       llvm::Value* const column = k.Rem(k.ThreadIndex(), kColumns);
       llvm::Value* const part = k.Div(k.ThreadIndex(), kColumns);
@@ -297,17 +298,17 @@ class ReduceEmission {
   absl::Status EmitSplit(KernelPlan& plan) {
     constexpr int64_t kElementsPerSplit = 4096;
     const int64_t splits = std::min<int64_t>(CeilDiv(elements_, kElementsPerSplit), 512);
-    Frame frame = frame_;
+    GpuFrame frame = frame_;
     std::vector<int> scratch;
     for (const ElementType type : ScratchTypes())
       scratch.push_back(frame.AddScratch(plan, type, outputs_ * splits));
-    const auto first = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+    const auto first = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
       const JointReducer reducer(emitter, group_);
       return EmitPartials(emitter, k, reducer, splits, scratch);
     };
     ASSIGN_OR_RETURN(const int partials, AddKernel(frame, kRowBlock, 0, plan, first));
     AddLaunch(frame, partials, outputs_ * splits, kRowBlock, {}, plan);
-    const auto second = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+    const auto second = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
       const JointReducer reducer(emitter, group_);
       RowReduction rows = Rows(emitter, reducer);
       rows.elements = splits;
@@ -329,7 +330,7 @@ class ReduceEmission {
     llvm::LLVMContext context;
     llvm::Module module("types", context);
     KernelBuilder kernel(module, "types", {}, 0, kWarpSize, 0);
-    FusedEmitter emitter(kernel);
+    GpuFusionEmitter emitter(kernel);
     const JointReducer reducer(emitter, group_);
     kernel.Finish();
     return reducer.types();
@@ -337,8 +338,9 @@ class ReduceEmission {
 
   // Block `split` of a result combines its share of the elements; the first ones take one more each
   // where it does not come out even.
-  absl::Status EmitPartials(FusedEmitter& emitter, KernelBuilder& k, const JointReducer& reducer,
-                            int64_t splits, const std::vector<int>& scratch) const {
+  absl::Status EmitPartials(GpuFusionEmitter& emitter, KernelBuilder& k,
+                            const JointReducer& reducer, int64_t splits,
+                            const std::vector<int>& scratch) const {
     llvm::Value* const output = k.Div(k.BlockIndex(), splits);
     llvm::Value* const split = k.Rem(k.BlockIndex(), splits);
     const int64_t share = chunks_ / splits;
@@ -363,7 +365,7 @@ class ReduceEmission {
   }
 
   const ReduceGroup& group_;
-  const Frame& frame_;
+  const GpuFrame& frame_;
   absl::Span<const int64_t> dims_;
   const DimVec& reduced_;
   absl::InlinedVector<int64_t, 6> kept_dims_, reduced_dims_;
@@ -378,7 +380,7 @@ class ReduceEmission {
 // Which outputs of a fusion the kernels of its reductions store.
 class ReduceGrouping {
  public:
-  explicit ReduceGrouping(const Frame& frame) : frame_(frame) {}
+  explicit ReduceGrouping(const GpuFrame& frame) : frame_(frame) {}
 
   // Groups that store something; `taken` says for each output whether one does.
   std::vector<ReduceGroup> Run(std::vector<bool>& taken) {
@@ -463,13 +465,13 @@ class ReduceGrouping {
     return reduces_[&value] = any;
   }
 
-  const Frame& frame_;
+  const GpuFrame& frame_;
   absl::flat_hash_map<const Instruction*, bool> reduces_;  // looked up only
 };
 
 }  // namespace
 
-absl::Status EmitReductions(const Frame& frame, std::vector<bool>& emitted, KernelPlan& plan) {
+absl::Status EmitReductions(const GpuFrame& frame, std::vector<bool>& emitted, KernelPlan& plan) {
   for (const ReduceGroup& group : ReduceGrouping(frame).Run(emitted)) {
     plan.family = "reduce";
     RETURN_IF_ERROR(ReduceEmission(group, frame).Emit(plan));

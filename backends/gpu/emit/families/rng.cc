@@ -14,7 +14,7 @@ using Word = math::LlvmValue<uint64_t>;
 
 class RngEmission {
  public:
-  RngEmission(const Instruction& rng, const Frame& frame, KernelBuilder& k)
+  RngEmission(const Instruction& rng, const GpuFrame& frame, KernelBuilder& k)
       : rng_(rng), frame_(frame), k_(k), b_(k.b()) {
     data_ = rng.shape().IsTuple() ? rng.shape().element(1) : rng.shape();
     wide_ = BitWidth(data_.element_type()) == 64;
@@ -107,7 +107,7 @@ class RngEmission {
   }
 
   const Instruction& rng_;
-  const Frame& frame_;
+  const GpuFrame& frame_;
   KernelBuilder& k_;
   llvm::IRBuilder<>& b_;
   Shape data_;
@@ -132,7 +132,7 @@ Decision TakesRngBitGenerator(const Instruction& rng) {
 
 absl::Status EmitRngBitGenerator(const FamilyRequest& request) {
   const Instruction& rng = request.root;
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "rng";
   const Shape data = rng.shape().IsTuple() ? rng.shape().element(1) : rng.shape();
@@ -142,7 +142,7 @@ absl::Status EmitRngBitGenerator(const FamilyRequest& request) {
   const int64_t blocks = CeilDiv(count, BitWidth(data.element_type()) == 64 ? 2 : 4);
   // Threefry has a thread for up to every element; those beyond its blocks do nothing.
   return AddSimpleKernel(frame, three_fry ? count : blocks, plan,
-                         [&](FusedEmitter&, KernelBuilder& k) {
+                         [&](GpuFusionEmitter&, KernelBuilder& k) {
                            RngEmission emission(rng, frame, k);
                            return three_fry ? emission.EmitThreeFry() : emission.EmitPhilox(blocks);
                          });

@@ -14,7 +14,7 @@ using Double = math::LlvmValue<double>;
 
 class DrawEmission {
  public:
-  DrawEmission(const Instruction& rng, const Frame& frame, FusedEmitter& emitter)
+  DrawEmission(const Instruction& rng, const GpuFrame& frame, GpuFusionEmitter& emitter)
       : rng_(rng),
         frame_(frame),
         emitter_(emitter),
@@ -80,8 +80,8 @@ class DrawEmission {
   }
 
   const Instruction& rng_;
-  const Frame& frame_;
-  FusedEmitter& emitter_;
+  const GpuFrame& frame_;
+  GpuFusionEmitter& emitter_;
   KernelBuilder& k_;
   llvm::IRBuilder<>& b_;
   ElementType type_;
@@ -100,13 +100,13 @@ Decision TakesRng(const Instruction& rng) {
 
 absl::Status EmitRng(const FamilyRequest& request) {
   const Instruction& rng = request.root;
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "rng";
   if (rng.shape().element_count() == 0) return absl::OkStatus();
   constexpr int kThreads = 128;
   constexpr PlanStep::Late kLate = PlanStep::Late::kDraw;
-  const auto body = [&](FusedEmitter& emitter, KernelBuilder&) {
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder&) {
     return DrawEmission(rng, frame, emitter).Emit();
   };
   ASSIGN_OR_RETURN(const int kernel,

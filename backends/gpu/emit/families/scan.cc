@@ -54,7 +54,7 @@ Decision TakesScan(const Instruction& scan) {
 
 absl::Status EmitScan(const FamilyRequest& request) {
   const Instruction& scan = request.root;
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "scan";
   const ScanAttrs& attrs = scan.attrs<ScanAttrs>();
@@ -71,7 +71,7 @@ absl::Status EmitScan(const FamilyRequest& request) {
   }
   if (lines == 0) return absl::OkStatus();
   return AddSimpleKernel(
-      frame, lines, plan, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+      frame, lines, plan, [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
         llvm::Value* const thread =
             k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
         const auto step = [&](llvm::Value* i,

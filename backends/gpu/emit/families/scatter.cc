@@ -10,21 +10,18 @@
 
 #include "backends/gpu/emit/families/loops.h"
 #include "backends/gpu/emit/families/sort.h"
+#include "lib/support/contains.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 
 namespace hlo::gpu {
 namespace {
 
-bool IsIn(const DimVec& list, int64_t d) {
-  return std::find(list.begin(), list.end(), d) != list.end();
-}
-
 using Sizes = absl::InlinedVector<int64_t, 6>;
 
 class ScatterEmission {
  public:
-  ScatterEmission(const Instruction& scatter, const Frame& frame, FusedEmitter& emitter)
+  ScatterEmission(const Instruction& scatter, const GpuFrame& frame, GpuFusionEmitter& emitter)
       : scatter_(scatter),
         attrs_(scatter.attrs<ScatterAttrs>()),
         frame_(frame),
@@ -97,8 +94,8 @@ class ScatterEmission {
     ArrayIndex::Positions update_at;
     size_t next_batch = 0, next_window = 0;
     for (int64_t d = 0; d < update->shape().rank(); ++d)
-      update_at.push_back(IsIn(attrs_.update_window_dims, d) ? inner[next_window++]
-                                                             : batch[next_batch++]);
+      update_at.push_back(Contains(attrs_.update_window_dims, d) ? inner[next_window++]
+                                                                 : batch[next_batch++]);
     EmittedList arguments = before;
     for (int i = 0; i < count_; ++i) {
       const Instruction* const updates = scatter_.operand(count_ + 1 + i);
@@ -121,7 +118,8 @@ class ScatterEmission {
     size_t next = 0;
     for (size_t d = 0; d < dims.size(); ++d) {
       const auto dim = static_cast<int64_t>(d);
-      if (IsIn(attrs_.inserted_window_dims, dim) || IsIn(attrs_.input_batching_dims, dim)) continue;
+      if (Contains(attrs_.inserted_window_dims, dim) || Contains(attrs_.input_batching_dims, dim))
+        continue;
       window[d] = update.dim(static_cast<int>(attrs_.update_window_dims[next]));
       target[d] = inner[next++];
     }
@@ -137,7 +135,7 @@ class ScatterEmission {
       for (int64_t d = 0; d < indices->shape().rank(); ++d)
         at.push_back(d == attrs_.index_vector_dim ? k_.Index(static_cast<int64_t>(n)) : batch[b++]);
       const auto d = static_cast<size_t>(attrs_.scatter_dims_to_operand_dims[n]);
-      ASSIGN_OR_RETURN(const FusedEmitter::CheckedIndex start,
+      ASSIGN_OR_RETURN(const GpuFusionEmitter::CheckedIndex start,
                        emitter_.IndexElement(indices, ArrayIndex::At(indices->shape().dims(), at),
                                              dims[d] - window[d]));
       inside = k_.b().CreateAnd(inside, start.fits);
@@ -148,8 +146,8 @@ class ScatterEmission {
 
   const Instruction& scatter_;
   const ScatterAttrs& attrs_;
-  const Frame& frame_;
-  FusedEmitter& emitter_;
+  const GpuFrame& frame_;
+  GpuFusionEmitter& emitter_;
   KernelBuilder& k_;
   int count_;
 };
@@ -159,7 +157,7 @@ class ScatterEmission {
 bool WindowPositionsAreApart(const ScatterAttrs& attrs) {
   return std::all_of(attrs.scatter_dims_to_operand_dims.begin(),
                      attrs.scatter_dims_to_operand_dims.end(),
-                     [&](int64_t d) { return IsIn(attrs.inserted_window_dims, d); });
+                     [&](int64_t d) { return Contains(attrs.inserted_window_dims, d); });
 }
 
 // The first position in (first, count] of the sorted keys that holds another key.
@@ -187,7 +185,7 @@ absl::StatusOr<llvm::Value*> EndOfRun(KernelBuilder& k, int keys, llvm::Value* f
 
 // Sorts the windows by where they go, then combines those of each place.
 absl::Status EmitSorted(const Instruction& scatter, int64_t scatters, int64_t windows,
-                        const Sizes& scatter_sizes, const Sizes& window_sizes, Frame& frame,
+                        const Sizes& scatter_sizes, const Sizes& window_sizes, GpuFrame& frame,
                         KernelPlan& plan) {
   // The type of the indices that kernels of this frame compute with.
   const ElementType type = KernelBuilder::IndicesFitIn32(frame.buffers, frame.largest)
@@ -201,7 +199,7 @@ absl::Status EmitSorted(const Instruction& scatter, int64_t scatters, int64_t wi
     return k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
   };
   RETURN_IF_ERROR(AddSimpleKernel(
-      frame, scatters, plan, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+      frame, scatters, plan, [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
         ScatterEmission emission(scatter, frame, emitter);
         llvm::Value* const thread = thread_of(k);
         return k.If(k.Less(thread, k.Index(scatters)), [&]() -> absl::Status {
@@ -215,13 +213,13 @@ absl::Status EmitSorted(const Instruction& scatter, int64_t scatters, int64_t wi
   MergeSort merge;
   merge.length = merge.count = scatters;
   merge.types = {type, type};
-  merge.before = [](FusedEmitter& emitter, const EmittedList& a,
+  merge.before = [](GpuFusionEmitter& emitter, const EmittedList& a,
                     const EmittedList& b) -> absl::StatusOr<llvm::Value*> {
     return emitter.kernel().b().CreateICmpSLT(a[0].value, b[0].value);
   };
   RETURN_IF_ERROR(AddMergeSort(merge, frame, fresh, sorted, between, plan));
   return AddSimpleKernel(
-      frame, scatters * windows, plan, [&](FusedEmitter& emitter, KernelBuilder& k) {
+      frame, scatters * windows, plan, [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
         ScatterEmission emission(scatter, frame, emitter);
         auto& b = k.b();
         llvm::Value* const thread = thread_of(k);
@@ -247,7 +245,7 @@ absl::Status EmitSorted(const Instruction& scatter, int64_t scatters, int64_t wi
 Decision TakesScatter(const Instruction& scatter) { return IsKernelOp(scatter); }
 
 absl::Status EmitScatter(const FamilyRequest& request) {
-  Frame& frame = request.frame;
+  GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   const Instruction& scatter = *RootOf(request.instruction);
   const auto& attrs = scatter.attrs<ScatterAttrs>();
@@ -267,7 +265,7 @@ absl::Status EmitScatter(const FamilyRequest& request) {
   Sizes scatter_sizes, window_sizes;
   int64_t scatters = 1, windows = 1;
   for (int d = 0; d < update.rank(); ++d) {
-    const bool is_window = IsIn(attrs.update_window_dims, d);
+    const bool is_window = Contains(attrs.update_window_dims, d);
     (is_window ? window_sizes : scatter_sizes).push_back(update.dim(d));
     (is_window ? windows : scatters) *= update.dim(d);
   }
@@ -281,7 +279,7 @@ absl::Status EmitScatter(const FamilyRequest& request) {
   }
   const int64_t threads = all_parallel ? scatters * windows : apart ? windows : 1;
   return AddSimpleKernel(
-      frame, threads, plan, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+      frame, threads, plan, [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
         ScatterEmission emission(scatter, frame, emitter);
         llvm::Value* const thread =
             k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());

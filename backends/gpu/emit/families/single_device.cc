@@ -80,12 +80,12 @@ Decision TakesRuntimeNumber(const Instruction&) { return Yes(); }
 
 absl::Status EmitRuntimeNumber(const FamilyRequest& request) {
   const Instruction& instruction = request.root;
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "number";
   const PlanStep::Late late = LateOf(instruction.opcode());
   const int integers = LateIntegers(late);
-  const auto body = [&](FusedEmitter&, KernelBuilder& k) -> absl::Status {
+  const auto body = [&](GpuFusionEmitter&, KernelBuilder& k) -> absl::Status {
     return k.If(k.b().CreateICmpEQ(k.ThreadIndex(), k.Index(0)), [&] {
       const int buffer = frame.outputs[0].buffer;
       const auto bits = static_cast<unsigned>(BitWidth(frame.outputs[0].shape.element_type()));
@@ -142,7 +142,7 @@ absl::Status EmitCopyOfOperand(const FamilyRequest& request) {
 
 absl::Status EmitOnOneDevice(const FamilyRequest& request) {
   const Instruction& collective = request.root;
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "collective";
   const Exchange exchange = ExchangeOf(collective);

@@ -19,7 +19,7 @@ namespace {
 class SortEmission {
  public:
   SortEmission(const MergeSort& sort, const std::vector<int>& from, const std::vector<int>& to,
-               FusedEmitter& emitter)
+               GpuFusionEmitter& emitter)
       : sort_(sort), from_(from), to_(to), emitter_(emitter), k_(emitter.kernel()) {}
 
   // One element per thread; integer 0 is the length of sorted runs.
@@ -106,7 +106,7 @@ class SortEmission {
   const MergeSort& sort_;
   const std::vector<int>& from_;
   const std::vector<int>& to_;
-  FusedEmitter& emitter_;
+  GpuFusionEmitter& emitter_;
   KernelBuilder& k_;
 };
 
@@ -151,10 +151,10 @@ class LineTiles {
   int64_t tiles_, lines_;
 };
 
-absl::Status AddTiles(const MergeSort& sort, const Frame& frame, const std::vector<int>& from,
+absl::Status AddTiles(const MergeSort& sort, const GpuFrame& frame, const std::vector<int>& from,
                       const std::vector<int>& to, KernelPlan& plan) {
   const LineTiles tiles(sort);
-  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
     TileSort tile;
     tile.tile = tiles.tile();
     tile.segment = tiles.segment();
@@ -182,7 +182,7 @@ absl::Status AddTiles(const MergeSort& sort, const Frame& frame, const std::vect
     return EmitTileSort(emitter, tile);
   };
   // What is after the last element is counted, too.
-  Frame wider = frame;
+  GpuFrame wider = frame;
   wider.largest = std::max(frame.largest, tiles.blocks() * tiles.tile());
   ASSIGN_OR_RETURN(const int kernel, AddKernel(wider, tiles.tile() / 2, 0, plan, body));
   AddLaunch(wider, kernel, tiles.blocks(), tiles.tile() / 2, {}, plan);
@@ -203,9 +203,9 @@ int64_t MergePasses(const MergeSort& sort) {
   return passes;
 }
 
-absl::Status AddMergeSort(const MergeSort& sort, const Frame& frame, const std::vector<int>& from,
-                          const std::vector<int>& to, const std::vector<int>& scratch,
-                          KernelPlan& plan) {
+absl::Status AddMergeSort(const MergeSort& sort, const GpuFrame& frame,
+                          const std::vector<int>& from, const std::vector<int>& to,
+                          const std::vector<int>& scratch, KernelPlan& plan) {
   constexpr int kThreads = 128;
   const int64_t blocks = CeilDiv(sort.count, kThreads);
   const int64_t passes = MergePasses(sort);
@@ -217,12 +217,12 @@ absl::Status AddMergeSort(const MergeSort& sort, const Frame& frame, const std::
     const bool into_results = (passes - 1 - p) % 2 == 0;
     int& kernel = kernels[into_results ? 1 : 0];
     if (kernel < 0) {
-      ASSIGN_OR_RETURN(
-          kernel, AddKernel(frame, kThreads, 1, plan, [&](FusedEmitter& emitter, KernelBuilder&) {
-            return SortEmission(sort, into_results ? scratch : to, into_results ? to : scratch,
-                                emitter)
-                .Emit();
-          }));
+      ASSIGN_OR_RETURN(kernel, AddKernel(frame, kThreads, 1, plan,
+                                         [&](GpuFusionEmitter& emitter, KernelBuilder&) {
+                                           return SortEmission(sort, into_results ? scratch : to,
+                                                               into_results ? to : scratch, emitter)
+                                               .Emit();
+                                         }));
     }
     AddLaunch(frame, kernel, blocks, kThreads, {tile << p}, plan);
   }
@@ -236,7 +236,7 @@ Decision TakesSort(const Instruction& sort) {
 
 absl::Status EmitSort(const FamilyRequest& request) {
   const Instruction& sort = request.root;
-  Frame& frame = request.frame;
+  GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "sort";
   const Shape shape = sort.operand(0)->shape();
@@ -245,7 +245,7 @@ absl::Status EmitSort(const FamilyRequest& request) {
   merge.length = shape.dim(d);
   merge.count = shape.element_count();
   for (int i = d + 1; i < shape.rank(); ++i) merge.stride *= shape.dim(i);
-  merge.before = [&sort](FusedEmitter& emitter, const EmittedList& a,
+  merge.before = [&sort](GpuFusionEmitter& emitter, const EmittedList& a,
                          const EmittedList& b) -> absl::StatusOr<llvm::Value*> {
     EmittedList arguments;
     for (size_t i = 0; i < a.size(); ++i) {

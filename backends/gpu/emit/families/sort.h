@@ -27,8 +27,8 @@ Emitted PositionAs(KernelBuilder& k, ElementType type, llvm::Value* position);
 int64_t MergePasses(const MergeSort& sort);
 // Sorts the arrays in buffers `from` into `to`, by way of `scratch` (of the same types; not used
 // when nothing is merged).
-absl::Status AddMergeSort(const MergeSort& sort, const Frame& frame, const std::vector<int>& from,
-                          const std::vector<int>& to, const std::vector<int>& scratch,
-                          KernelPlan& plan);
+absl::Status AddMergeSort(const MergeSort& sort, const GpuFrame& frame,
+                          const std::vector<int>& from, const std::vector<int>& to,
+                          const std::vector<int>& scratch, KernelPlan& plan);
 
 }  // namespace hlo::gpu

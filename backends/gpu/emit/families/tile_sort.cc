@@ -7,7 +7,7 @@ namespace {
 
 class TileSortEmission {
  public:
-  TileSortEmission(FusedEmitter& emitter, const TileSort& sort)
+  TileSortEmission(GpuFusionEmitter& emitter, const TileSort& sort)
       : emitter_(emitter), k_(emitter.kernel()), sort_(sort) {
     for (const ElementType type : sort.types) arrays_.push_back(k_.Shared(type, sort.tile, "tile"));
     order_type_ = k_.index_type()->isIntegerTy(32) ? ElementType::kS32 : ElementType::kS64;
@@ -110,7 +110,7 @@ class TileSortEmission {
     return b.CreateSelect(both, b.CreateOr(less, tie), earlier);
   }
 
-  FusedEmitter& emitter_;
+  GpuFusionEmitter& emitter_;
   KernelBuilder& k_;
   const TileSort& sort_;
   std::vector<SharedArray> arrays_;
@@ -136,7 +136,7 @@ int SortSegmentFor(int64_t length, int tile) {
   return segment;
 }
 
-absl::Status EmitTileSort(FusedEmitter& emitter, const TileSort& sort) {
+absl::Status EmitTileSort(GpuFusionEmitter& emitter, const TileSort& sort) {
   return TileSortEmission(emitter, sort).Emit();
 }
 

@@ -12,8 +12,8 @@
 namespace hlo::gpu {
 
 // Whether the elements `a` of all arrays come before the elements `b`.
-using ComesBefore = std::function<absl::StatusOr<llvm::Value*>(FusedEmitter&, const EmittedList& a,
-                                                               const EmittedList& b)>;
+using ComesBefore = std::function<absl::StatusOr<llvm::Value*>(
+    GpuFusionEmitter&, const EmittedList& a, const EmittedList& b)>;
 
 struct TileSort {
   int tile = 0;  // elements of a block, which has half as many threads
@@ -35,6 +35,6 @@ int SortTileFor(absl::Span<const ElementType> types);
 // The segment for lines of `length` elements.
 int SortSegmentFor(int64_t length, int tile);
 // Writes the body of a kernel with blocks of `tile` / 2 threads.
-absl::Status EmitTileSort(FusedEmitter& emitter, const TileSort& sort);
+absl::Status EmitTileSort(GpuFusionEmitter& emitter, const TileSort& sort);
 
 }  // namespace hlo::gpu

@@ -12,7 +12,7 @@ namespace {
 
 class TopKEmission {
  public:
-  TopKEmission(const Instruction& topk, Frame& frame, KernelPlan& plan)
+  TopKEmission(const Instruction& topk, GpuFrame& frame, KernelPlan& plan)
       : frame_(frame),
         plan_(plan),
         type_(topk.operand(0)->shape().element_type()),
@@ -47,7 +47,7 @@ class TopKEmission {
  private:
   // Whether `a` is larger than `b` (smaller, if the smallest are wanted).
   ComesBefore Ahead() const {
-    return [this](FusedEmitter& emitter, const EmittedList& a,
+    return [this](GpuFusionEmitter& emitter, const EmittedList& a,
                   const EmittedList& b) -> absl::StatusOr<llvm::Value*> {
       const ElementOp compare = {
           Opcode::kCompare,
@@ -60,7 +60,7 @@ class TopKEmission {
     };
   }
 
-  void StoreResult(FusedEmitter& emitter, llvm::Value* place, const EmittedList& values) const {
+  void StoreResult(GpuFusionEmitter& emitter, llvm::Value* place, const EmittedList& values) const {
     KernelBuilder& k = emitter.kernel();
     k.Store(frame_.outputs[0].buffer, place, values[0]);
     k.Store(frame_.outputs[1].buffer, place,
@@ -74,7 +74,7 @@ class TopKEmission {
     const int segment = SortSegmentFor(length, tile_);
     const int64_t tiles = CeilDiv(length, segment);  // of a row
     const int64_t blocks = CeilDiv(rows_ * tiles * segment, tile_);
-    const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) {
+    const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
       struct Place {
         llvm::Value *row, *tile, *local, *position;
       };
@@ -119,7 +119,7 @@ class TopKEmission {
       };
       return EmitTileSort(emitter, sort);
     };
-    Frame wider = frame_;
+    GpuFrame wider = frame_;
     wider.largest = std::max(frame_.largest, blocks * tile_);
     ASSIGN_OR_RETURN(const int kernel, AddKernel(wider, tile_ / 2, 0, plan_, body));
     AddLaunch(wider, kernel, blocks, tile_ / 2, {}, plan_);
@@ -139,7 +139,8 @@ class TopKEmission {
     }
     RETURN_IF_ERROR(AddMergeSort(merge, frame_, {0, kPositions}, sorted, between, plan_));
     return AddSimpleKernel(
-        frame_, rows_ * k_, plan_, [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+        frame_, rows_ * k_, plan_,
+        [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
           llvm::Value* const thread =
               k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
           return k.If(k.Less(thread, k.Index(rows_ * k_)), [&] {
@@ -150,7 +151,7 @@ class TopKEmission {
         });
   }
 
-  Frame& frame_;
+  GpuFrame& frame_;
   KernelPlan& plan_;
   ElementType type_;
   int64_t k_;
@@ -171,7 +172,7 @@ Decision TakesTopK(const Instruction& topk) {
 
 absl::Status EmitTopK(const FamilyRequest& request) {
   const Instruction& topk = request.root;
-  Frame& frame = request.frame;
+  GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "topk";
   if (topk.operand(0)->shape().element_count() == 0 || topk.attrs<TopKAttrs>().k == 0)

@@ -27,7 +27,7 @@ int LanesOf(ElementType type, int64_t rows, int64_t columns) {
 }
 
 // Elements of `value` from `index` on, a multiple of how many they are.
-absl::StatusOr<EmittedList> ElementsFrom(FusedEmitter& emitter, const Instruction& value,
+absl::StatusOr<EmittedList> ElementsFrom(GpuFusionEmitter& emitter, const Instruction& value,
                                          const ArrayIndex& index, int lanes) {
   EmittedList elements;
   if (lanes == 1) {
@@ -88,7 +88,7 @@ std::optional<Tiling> TilingOf(const Instruction* root) {
 // The kernel's body: a block reads and writes one tile.
 class TileEmitter final {
  public:
-  TileEmitter(const Tiling& tiling, FusedEmitter& emitter)
+  TileEmitter(const Tiling& tiling, GpuFusionEmitter& emitter)
       : t_(tiling),
         emitter_(emitter),
         k_(emitter.kernel()),
@@ -161,7 +161,7 @@ class TileEmitter final {
   }
 
   const Tiling& t_;
-  FusedEmitter& emitter_;
+  GpuFusionEmitter& emitter_;
   KernelBuilder& k_;
   int line_;  // a word longer than a row: no bank conflicts
   SharedArray tile_;
@@ -176,10 +176,10 @@ Decision TakesTranspose(const Instruction& transpose) { return IsKernelOp(transp
 absl::Status EmitTranspose(const FamilyRequest& request) {
   const std::optional<Tiling> tiling = TilingOf(RootOf(request.instruction));
   if (!tiling.has_value()) return EmitLoops(request);
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
   plan.family = "transpose";
-  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
     TileEmitter tile(*tiling, emitter);
     RETURN_IF_ERROR(tile.Read());
     k.Barrier();

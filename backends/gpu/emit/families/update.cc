@@ -10,13 +10,13 @@ Decision TakesUpdate(const Instruction& update) { return IsKernelOp(update); }
 
 absl::Status EmitUpdate(const FamilyRequest& request) {
   if (!SharesWanted(request.instruction, request.options.shared)) return EmitLoops(request);
-  const Frame& frame = request.frame;
+  const GpuFrame& frame = request.frame;
   request.plan.family = "update";
   const Instruction* const root = RootOf(request.instruction);
   const Instruction* const update = root->operand(1);
   const int64_t count = update->shape().element_count();
   if (count == 0 || root->shape().element_count() == 0) return absl::OkStatus();
-  const auto body = [&](FusedEmitter& emitter, KernelBuilder& k) -> absl::Status {
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
     llvm::Value* const thread = k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
     return k.If(k.Less(thread, k.Index(count)), [&]() -> absl::Status {
       const ArrayIndex index = ArrayIndex::Linear(update->shape().dims(), thread);

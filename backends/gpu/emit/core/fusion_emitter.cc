@@ -1,4 +1,4 @@
-#include "backends/gpu/emit/core/fused_emitter.h"
+#include "backends/gpu/emit/core/fusion_emitter.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,8 +21,9 @@ absl::InlinedVector<int64_t, 6> KeptDims(absl::Span<const int64_t> dims,
 
 // ---- values made before ----
 
-const FusedEmitter::Memo* FusedEmitter::FindMemo(const Instruction* i, const ArrayIndex& index,
-                                                 int result) const {
+const GpuFusionEmitter::Memo* GpuFusionEmitter::FindMemo(const Instruction* i,
+                                                         const ArrayIndex& index,
+                                                         int result) const {
   const auto it = memo_.find(i);
   if (it == memo_.end()) return nullptr;
   for (const Memo& memo : it->second) {
@@ -34,8 +35,8 @@ const FusedEmitter::Memo* FusedEmitter::FindMemo(const Instruction* i, const Arr
   return nullptr;
 }
 
-absl::StatusOr<Emitted> FusedEmitter::Emit(const Instruction* instruction, const ArrayIndex& index,
-                                           int result) {
+absl::StatusOr<Emitted> GpuFusionEmitter::Emit(const Instruction* instruction,
+                                               const ArrayIndex& index, int result) {
   if (const Memo* memo = FindMemo(instruction, index, result)) return memo->value;
   const uint64_t scope = k_.scope_id(k_.scope_count() - 1);
   ASSIGN_OR_RETURN(const Emitted value, EmitUncached(instruction, index, result));
@@ -43,7 +44,7 @@ absl::StatusOr<Emitted> FusedEmitter::Emit(const Instruction* instruction, const
   return value;
 }
 
-Emitted FusedEmitter::LoadElement(int buffer, const ArrayIndex& index) {
+Emitted GpuFusionEmitter::LoadElement(int buffer, const ArrayIndex& index) {
   llvm::Value* const linear = index.linear(k_);
   const auto lane = std::find(lanes_.begin(), lanes_.end(), linear);
   if (lane == lanes_.end() || k_.buffer(buffer).elements != lane_elements_)
@@ -57,23 +58,24 @@ Emitted FusedEmitter::LoadElement(int buffer, const ArrayIndex& index) {
   return vector[static_cast<size_t>(lane - lanes_.begin())];
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitUncached(const Instruction* i, const ArrayIndex& index,
-                                                   int result) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitUncached(const Instruction* i,
+                                                       const ArrayIndex& index, int result) {
   if (const auto it = buffers_.find(i); it != buffers_.end())
     return LoadElement(it->second + result, index);
   if (IsFusibleElementwise(*i)) return EmitElementwise(i, index);
   if (i->opcode() == Opcode::kReduce) return EmitReduce(i, index, result);
   if (i->opcode() == Opcode::kReduceWindow) return EmitReduceWindow(i, index, result);
-  if (const auto rule = Movement<FusedEmitter>::RuleOf(i->opcode())) return rule(*this, *i, index);
+  if (const auto rule = Movement<GpuFusionEmitter>::RuleOf(i->opcode()))
+    return rule(*this, *i, index);
   static constexpr std::pair<Opcode, Method> kMethods[] = {
-      {Opcode::kConstant, &FusedEmitter::EmitConstant},
-      {Opcode::kReshape, &FusedEmitter::EmitReshape},
-      {Opcode::kBitcast, &FusedEmitter::EmitReshape},
-      {Opcode::kIota, &FusedEmitter::EmitIota},
-      {Opcode::kBitcastConvert, &FusedEmitter::EmitBitPieces},
-      {Opcode::kStochasticConvert, &FusedEmitter::EmitStochasticConvert},
-      {Opcode::kGetTupleElement, &FusedEmitter::EmitElementOfTuple},
-      {Opcode::kGetDimensionSize, &FusedEmitter::EmitDimensionSize},
+      {Opcode::kConstant, &GpuFusionEmitter::EmitConstant},
+      {Opcode::kReshape, &GpuFusionEmitter::EmitReshape},
+      {Opcode::kBitcast, &GpuFusionEmitter::EmitReshape},
+      {Opcode::kIota, &GpuFusionEmitter::EmitIota},
+      {Opcode::kBitcastConvert, &GpuFusionEmitter::EmitBitPieces},
+      {Opcode::kStochasticConvert, &GpuFusionEmitter::EmitStochasticConvert},
+      {Opcode::kGetTupleElement, &GpuFusionEmitter::EmitElementOfTuple},
+      {Opcode::kGetDimensionSize, &GpuFusionEmitter::EmitDimensionSize},
   };
   for (const auto& [opcode, method] : kMethods) {
     if (i->opcode() == opcode) return (this->*method)(i, index);
@@ -84,18 +86,18 @@ absl::StatusOr<Emitted> FusedEmitter::EmitUncached(const Instruction* i, const A
 
 // ---- arithmetic ----
 
-Emitted FusedEmitter::Element(Opcode opcode, ElementType result,
-                              absl::Span<const ElementType> types,
-                              absl::Span<const Emitted> operands) {
+Emitted GpuFusionEmitter::Element(Opcode opcode, ElementType result,
+                                  absl::Span<const ElementType> types,
+                                  absl::Span<const Emitted> operands) {
   return EmitElement(k_.b(), kGpuConversions, {opcode, result}, types, operands);
 }
 
-Emitted FusedEmitter::Convert(const Emitted& value, ElementType from, ElementType to) {
+Emitted GpuFusionEmitter::Convert(const Emitted& value, ElementType from, ElementType to) {
   return from == to ? value : Element(Opcode::kConvert, to, {from}, {value});
 }
 
-absl::StatusOr<Emitted> FusedEmitter::ApplyElementwise(const Instruction* i,
-                                                       absl::Span<const Emitted> x) {
+absl::StatusOr<Emitted> GpuFusionEmitter::ApplyElementwise(const Instruction* i,
+                                                           absl::Span<const Emitted> x) {
   if (i->opcode() == Opcode::kCopy || i->opcode() == Opcode::kOptimizationBarrier) return x[0];
   absl::InlinedVector<ElementType, 3> types;
   for (const Instruction* operand : i->operands()) types.push_back(operand->shape().element_type());
@@ -103,8 +105,8 @@ absl::StatusOr<Emitted> FusedEmitter::ApplyElementwise(const Instruction* i,
                      {i->opcode(), i->shape().element_type(), ElementAttrsOf(*i)}, types, x);
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitElementwise(const Instruction* i,
-                                                      const ArrayIndex& index) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitElementwise(const Instruction* i,
+                                                          const ArrayIndex& index) {
   EmittedList operands;
   for (const Instruction* operand : i->operands()) {
     // A scalar predicate or limit goes with every element.
@@ -115,8 +117,8 @@ absl::StatusOr<Emitted> FusedEmitter::EmitElementwise(const Instruction* i,
   return ApplyElementwise(i, operands);
 }
 
-absl::StatusOr<EmittedList> FusedEmitter::EmitRegion(const Computation& computation,
-                                                     absl::Span<const Emitted> arguments) {
+absl::StatusOr<EmittedList> GpuFusionEmitter::EmitRegion(const Computation& computation,
+                                                         absl::Span<const Emitted> arguments) {
   absl::flat_hash_map<const Instruction*, Emitted> known;
   const std::function<absl::StatusOr<Emitted>(const Instruction*)> value =
       [&](const Instruction* i) -> absl::StatusOr<Emitted> {
@@ -165,7 +167,8 @@ absl::StatusOr<EmittedList> FusedEmitter::EmitRegion(const Computation& computat
   return results;
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitConstant(const Instruction* i, const ArrayIndex& index) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitConstant(const Instruction* i,
+                                                       const ArrayIndex& index) {
   const Literal& literal = i->literal();
   if (literal.is_elided()) return Error(i->loc(), "the value of `{}` is elided", i->name());
   if (literal.element_count() == 1 || literal.IsUniform())
@@ -175,15 +178,15 @@ absl::StatusOr<Emitted> FusedEmitter::EmitConstant(const Instruction* i, const A
                          index.linear(k_));
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitDimensionSize(const Instruction* i,
-                                                        const ArrayIndex& /*index*/) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitDimensionSize(const Instruction* i,
+                                                            const ArrayIndex& /*index*/) {
   const int64_t d = i->attrs<DimensionAttrs>().dimensions.value;
   const auto size = static_cast<int32_t>(i->operand(0)->shape().dim(static_cast<int>(d)));
   return Emitted{k_.b().getInt32(static_cast<uint32_t>(size)), nullptr};
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitElementOfTuple(const Instruction* i,
-                                                         const ArrayIndex& index) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitElementOfTuple(const Instruction* i,
+                                                             const ArrayIndex& index) {
   const Instruction* const tuple = i->operand(0);
   const auto element = static_cast<int>(i->tuple_index());
   if (const auto it = buffers_.find(tuple); it != buffers_.end())
@@ -194,8 +197,8 @@ absl::StatusOr<Emitted> FusedEmitter::EmitElementOfTuple(const Instruction* i,
 
 // ---- reductions by one thread ----
 
-absl::StatusOr<EmittedList> FusedEmitter::EmitReduceInputs(const Instruction* reduce,
-                                                           const ArrayIndex& index) {
+absl::StatusOr<EmittedList> GpuFusionEmitter::EmitReduceInputs(const Instruction* reduce,
+                                                               const ArrayIndex& index) {
   EmittedList values;
   for (int o = 0; o < reduce->operand_count() / 2; ++o) {
     ASSIGN_OR_RETURN(const Emitted value, Emit(reduce->operand(o), index));
@@ -204,7 +207,7 @@ absl::StatusOr<EmittedList> FusedEmitter::EmitReduceInputs(const Instruction* re
   return values;
 }
 
-absl::StatusOr<EmittedList> FusedEmitter::EmitReduceInit(const Instruction* reduce) {
+absl::StatusOr<EmittedList> GpuFusionEmitter::EmitReduceInit(const Instruction* reduce) {
   EmittedList values;
   const int count = reduce->operand_count() / 2;
   for (int o = 0; o < count; ++o) {
@@ -214,8 +217,8 @@ absl::StatusOr<EmittedList> FusedEmitter::EmitReduceInit(const Instruction* redu
   return values;
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitReduce(const Instruction* i, const ArrayIndex& index,
-                                                 int result) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitReduce(const Instruction* i, const ArrayIndex& index,
+                                                     int result) {
   const absl::Span<const int64_t> dims = i->operand(0)->shape().dims();
   const Reducer reducer(*this, i);
   DimVec reduced = i->attrs<ReduceAttrs>().dimensions;
@@ -252,8 +255,8 @@ absl::StatusOr<Emitted> FusedEmitter::EmitReduce(const Instruction* i, const Arr
   return done[static_cast<size_t>(result)];
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitReduceWindow(const Instruction* i,
-                                                       const ArrayIndex& index, int result) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitReduceWindow(const Instruction* i,
+                                                           const ArrayIndex& index, int result) {
   const absl::Span<const int64_t> dims = i->operand(0)->shape().dims();
   const Window& window = i->attrs<ReduceWindowAttrs>().window;
   const Reducer reducer(*this, i);

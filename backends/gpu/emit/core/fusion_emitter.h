@@ -1,4 +1,4 @@
-// backends/gpu/emit/core/fused_emitter.h
+// backends/gpu/emit/core/fusion_emitter.h
 //
 // One element of fused HLO as code: Emit(instruction, index) is the value of an element, computed
 // from elements of operands down to the kernel's buffers. Movements rewrite the index, arithmetic
@@ -20,9 +20,9 @@
 
 namespace hlo::gpu {
 
-class FusedEmitter final {
+class GpuFusionEmitter final {
  public:
-  explicit FusedEmitter(KernelBuilder& kernel) : k_(kernel) {}
+  explicit GpuFusionEmitter(KernelBuilder& kernel) : k_(kernel) {}
 
   // The elements of `instruction` lie in a buffer of the kernel (a tuple's leaves in consecutive
   // ones).
@@ -96,7 +96,8 @@ class FusedEmitter final {
                                   const Emission& on_false, Outside outside);
 
  private:
-  using Method = absl::StatusOr<Emitted> (FusedEmitter::*)(const Instruction*, const ArrayIndex&);
+  using Method = absl::StatusOr<Emitted> (GpuFusionEmitter::*)(const Instruction*,
+                                                               const ArrayIndex&);
   absl::StatusOr<Emitted> EmitUncached(const Instruction* i, const ArrayIndex& index, int result);
   absl::StatusOr<Emitted> EmitElementwise(const Instruction* i, const ArrayIndex& index);
   absl::StatusOr<Emitted> ApplyElementwise(const Instruction* i, absl::Span<const Emitted> x);

@@ -3,26 +3,26 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/gpu/emit/core/fused_emitter.h"
+#include "backends/gpu/emit/core/fusion_emitter.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
 
-llvm::Value* FusedEmitter::And(llvm::Value* a, llvm::Value* b) {
+llvm::Value* GpuFusionEmitter::And(llvm::Value* a, llvm::Value* b) {
   int64_t known = 0;
   if (KernelBuilder::IsConstant(a, &known) && known != 0) return b;
   if (KernelBuilder::IsConstant(b, &known) && known != 0) return a;
   return k_.b().CreateAnd(a, b);
 }
 
-llvm::Value* FusedEmitter::InRange(llvm::Value* v, int64_t lo, int64_t hi) {
+llvm::Value* GpuFusionEmitter::InRange(llvm::Value* v, int64_t lo, int64_t hi) {
   llvm::Value* const from_low = k_.Offset(v, -lo);
   // One unsigned comparison answers both questions.
   return k_.b().CreateICmpULT(from_low, k_.Index(std::max<int64_t>(hi - lo, 0)));
 }
 
-absl::StatusOr<Emitted> FusedEmitter::Guarded(const Ranges& ranges, const Emission& on_true,
-                                              const Emission& on_false, Outside /*outside*/) {
+absl::StatusOr<Emitted> GpuFusionEmitter::Guarded(const Ranges& ranges, const Emission& on_true,
+                                                  const Emission& on_false, Outside /*outside*/) {
   llvm::Value* inside = k_.b().getTrue();
   for (const PositionRange<llvm::Value*>& range : ranges) {
     inside = And(inside, range.is_above ? k_.Less(range.value, k_.Index(range.hi))
@@ -38,13 +38,14 @@ absl::StatusOr<Emitted> FusedEmitter::Guarded(const Ranges& ranges, const Emissi
   return result[0];
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitReshape(const Instruction* i, const ArrayIndex& index) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitReshape(const Instruction* i,
+                                                      const ArrayIndex& index) {
   const Instruction* const operand = i->operand(0);
   if (operand->shape().rank() == 0) return Emit(operand, ArrayIndex());
   return Emit(operand, index.Reshaped(operand->shape().dims(), k_));
 }
 
-absl::StatusOr<Emitted> FusedEmitter::EmitIota(const Instruction* i, const ArrayIndex& index) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitIota(const Instruction* i, const ArrayIndex& index) {
   llvm::Value* const position =
       index.positions(k_)[static_cast<size_t>(i->attrs<IotaAttrs>().iota_dimension)];
   const ElementType wide = k_.index_type()->isIntegerTy(32) ? ElementType::kS32 : ElementType::kS64;
@@ -53,7 +54,8 @@ absl::StatusOr<Emitted> FusedEmitter::EmitIota(const Instruction* i, const Array
 
 // The elements of the narrow type are the pieces of one of the wide type, low bits first, along the
 // minor-most dimension of the narrow array.
-absl::StatusOr<Emitted> FusedEmitter::EmitBitPieces(const Instruction* i, const ArrayIndex& index) {
+absl::StatusOr<Emitted> GpuFusionEmitter::EmitBitPieces(const Instruction* i,
+                                                        const ArrayIndex& index) {
   const Instruction* const operand = i->operand(0);
   const ElementType from = operand->shape().element_type();
   const ElementType to = i->shape().element_type();
@@ -90,7 +92,7 @@ absl::StatusOr<Emitted> FusedEmitter::EmitBitPieces(const Instruction* i, const 
 
 // ---- starts known at run time ----
 
-absl::StatusOr<FusedEmitter::CheckedIndex> FusedEmitter::IndexElement(
+absl::StatusOr<GpuFusionEmitter::CheckedIndex> GpuFusionEmitter::IndexElement(
     const Instruction* instruction, const ArrayIndex& index, int64_t limit) {
   ASSIGN_OR_RETURN(const Emitted start, Emit(instruction, index));
   const ElementType type = instruction->shape().element_type();
@@ -102,8 +104,9 @@ absl::StatusOr<FusedEmitter::CheckedIndex> FusedEmitter::IndexElement(
   return CheckedIndex{b.CreateTrunc(wide, k_.index_type()), cut};
 }
 
-absl::StatusOr<llvm::Value*> FusedEmitter::ClampedStart(const Instruction* instruction,
-                                                        const ArrayIndex& index, int64_t limit) {
+absl::StatusOr<llvm::Value*> GpuFusionEmitter::ClampedStart(const Instruction* instruction,
+                                                            const ArrayIndex& index,
+                                                            int64_t limit) {
   if (limit == 0) return k_.Index(0);
   ASSIGN_OR_RETURN(const Emitted start, Emit(instruction, index));
   const ElementType type = instruction->shape().element_type();

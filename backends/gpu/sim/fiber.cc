@@ -1,11 +1,11 @@
-#include "backends/gpu/sim/fibre.h"
+#include "backends/gpu/sim/fiber.h"
 
 #include <sys/mman.h>
 
 #include "lib/support/status.h"
 
 // void hlo_gpu_switch(void** save /*rdi*/, void* load /*rsi*/)
-// hlo_gpu_fibre_start: r12 holds the entry, r13 its argument.
+// hlo_gpu_fiber_start: r12 holds the entry, r13 its argument.
 asm(R"(
   .text
   .p2align 4
@@ -28,26 +28,26 @@ hlo_gpu_switch:
   ret
   .size hlo_gpu_switch, .-hlo_gpu_switch
   .p2align 4
-  .type hlo_gpu_fibre_start, @function
-hlo_gpu_fibre_start:
+  .type hlo_gpu_fiber_start, @function
+hlo_gpu_fiber_start:
   movq %r13, %rdi
   callq *%r12
   ud2
-  .size hlo_gpu_fibre_start, .-hlo_gpu_fibre_start
+  .size hlo_gpu_fiber_start, .-hlo_gpu_fiber_start
 )");
 
 extern "C" {
 void hlo_gpu_switch(void** save, void* load);
-void hlo_gpu_fibre_start();
+void hlo_gpu_fiber_start();
 }
 
 namespace hlo::gpu {
 
-FibreSet::~FibreSet() {
+FiberSet::~FiberSet() {
   if (stacks_ != nullptr) munmap(stacks_, static_cast<size_t>(capacity_) * kStackBytes);
 }
 
-absl::Status FibreSet::Reserve(int count) {
+absl::Status FiberSet::Reserve(int count) {
   if (count <= capacity_) return absl::OkStatus();
   const size_t bytes = static_cast<size_t>(count) * kStackBytes;
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -63,7 +63,7 @@ absl::Status FibreSet::Reserve(int count) {
   return absl::OkStatus();
 }
 
-void FibreSet::Prepare(int i, void (*entry)(void*), void* argument) {
+void FiberSet::Prepare(int i, void (*entry)(void*), void* argument) {
   auto** top = reinterpret_cast<void**>(stacks_ + static_cast<size_t>(i + 1) * kStackBytes);
   // As hlo_gpu_switch leaves a stack: r15, r14, r13, r12, rbx, rbp, return address. The entry is
   // called with the stack pointer at a multiple of 16.
@@ -72,13 +72,13 @@ void FibreSet::Prepare(int i, void (*entry)(void*), void* argument) {
   frame[2] = argument;
   frame[3] = reinterpret_cast<void*>(entry);
   frame[4] = frame[5] = nullptr;
-  frame[6] = reinterpret_cast<void*>(&hlo_gpu_fibre_start);
+  frame[6] = reinterpret_cast<void*>(&hlo_gpu_fiber_start);
   frame[7] = frame[8] = nullptr;
   saved_[static_cast<size_t>(i)] = frame;
 }
 
-void FibreSet::Resume(int i) { hlo_gpu_switch(&home_, saved_[static_cast<size_t>(i)]); }
+void FiberSet::Resume(int i) { hlo_gpu_switch(&home_, saved_[static_cast<size_t>(i)]); }
 
-void FibreSet::Yield(int i) { hlo_gpu_switch(&saved_[static_cast<size_t>(i)], home_); }
+void FiberSet::Yield(int i) { hlo_gpu_switch(&saved_[static_cast<size_t>(i)], home_); }
 
 }  // namespace hlo::gpu
