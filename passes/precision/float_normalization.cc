@@ -5,10 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/region.h"
 #include "lib/analysis/side_effects.h"
-#include "lib/eval/accumulation.h"
-#include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/dce.h"
@@ -57,7 +54,6 @@ class Normalizer {
   absl::StatusOr<bool> Run() {
     const std::vector<Computation*> computations = context_.NonFusionComputations(module_);
     FindKeptCombiners(computations);
-    FindPlainCombiners();
     bool changed = false;
     for (Computation* computation : computations) {
       if (kept_.contains(computation)) continue;
@@ -89,14 +85,6 @@ class Normalizer {
         if (!CombinesDevices(*instruction)) continue;
         for (const Computation* callee : instruction->calls()) kept_.insert(callee);
       }
-    }
-  }
-
-  // Before operations in them are changed.
-  void FindPlainCombiners() {
-    for (const Computation* computation : module_.computations()) {
-      if (computation->root()->shape().element_type() == low_)
-        plain_[computation] = CombinerOpcode(*computation);
     }
   }
 
@@ -191,20 +179,6 @@ class Normalizer {
     return copy;
   }
 
-  absl::StatusOr<Computation*> WideCallee(const Instruction& caller, int i) {
-    const Computation& callee = *caller.call(i);
-    // What is carried wide by its reduction is not rounded in between (lib/eval/accumulation.h). By
-    // now the operation itself may be the wide one.
-    constexpr OpcodeSet kReductions = {Opcode::kReduce, Opcode::kReduceWindow};
-    if (kReductions.Has(caller.opcode()) && caller.operand_count() == 2) {
-      const auto plain = plain_.find(&callee);
-      if (plain != plain_.end() &&
-          CarriedType(plain->second, low_, math::Carrier::kInterpreter) != low_)
-        return ScalarComputation(module_, *plain->second, high_);
-    }
-    return WideCopy(callee, caller.parent());
-  }
-
   absl::Status Change(Instruction* instruction) {
     Builder builder(instruction->parent());
     builder.set_origin(instruction);
@@ -218,7 +192,8 @@ class Normalizer {
     }
     RETURN_IF_ERROR(builder.status());
     for (int i = 0; i < instruction->call_count(); ++i) {
-      ASSIGN_OR_RETURN(Computation* const copy, WideCallee(*instruction, i));
+      ASSIGN_OR_RETURN(Computation* const copy,
+                       WideCopy(*instruction->call(i), instruction->parent()));
       instruction->SetCall(i, copy);
     }
     return Widen(instruction);
@@ -230,7 +205,6 @@ class Normalizer {
   ElementType high_;
   SideEffects& effects_;
   absl::flat_hash_set<const Computation*> kept_;
-  absl::flat_hash_map<const Computation*, std::optional<Opcode>> plain_;
 };
 
 }  // namespace

@@ -5,12 +5,11 @@
 //
 // The name of the pass says which type: float-normalization-bf16 (bf16 becomes f32), -f8e8m0fnu
 // (f32), -f8e5m2 and the other f8 and f4e2m1fn (f16), -s4 (s8), -u4 (u8). Combiners and
-// comparators are copied, take wide parameters and round their results; but for sums and products
-// that reductions carry wide (lib/eval/accumulation.h): they are rounded at the end only. Where the
-// module converts a result to the wide type, the value that was not rounded is read (XLA's excess
-// precision). Results of the f8 types are rounded twice where f16 rounds: they may differ from
-// those of the narrow operation. (XLA:CPU leaves dots alone that its library computes; ours knows
-// of none.)
+// comparators are copied, take wide parameters and round their results. Where the module converts
+// a result to the wide type, the value that was not rounded is read (XLA's excess precision).
+// Results of the f8 types are rounded twice where f16 rounds, sums of a reduction once per step:
+// they may differ from those of the narrow operation. (XLA:CPU leaves dots alone that its library
+// computes; ours knows of none.)
 //
 // Requires: nothing.  Ensures: outside fusion bodies only the instructions below have values of the
 // narrow type; `tuple-simplifier` and `dce` have run if anything changed.
