@@ -100,6 +100,19 @@ bool DependsOnOrder(const Module& module) {
   return false;
 }
 
+bool ReducesNarrowFloats(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kReduce &&
+          instruction->opcode() != Opcode::kReduceWindow)
+        continue;
+      const ElementType type = instruction->operand(0)->shape().element_type();
+      if (IsFloat(type) && BitWidth(type) < 32) return true;
+    }
+  }
+  return false;
+}
+
 bool IsLarge(const Module& module) {
   if (module.instruction_count() > kMostInstructions) return true;
   bool large = false;

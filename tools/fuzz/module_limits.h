@@ -15,6 +15,8 @@ bool TakesGroupSizes(const Module& module);
 // A reduction or scatter whose region gives something else in another order of the elements, which
 // platforms with threads are free to choose.
 bool DependsOnOrder(const Module& module);
+// A reduction of floats under 32 bits.
+bool ReducesNarrowFloats(const Module& module);
 bool RunsOnSeveralDevices(const Module& module);
 
 }  // namespace hlo
