@@ -73,6 +73,7 @@ OPTIONS = {
     "fusion": {"cpu": "", "may_duplicate=true": ""},
     "float-normalization-bf16": {"bf16->f32": ""},
     "rng-bit-generator-expander": {"default=philox": "default_algorithm=philox"},
+    "sharding-propagation": {"to_output=false": "", "to_parameters=false": ""},
     "topk-rewriter": {"profitable=f32": "types=f32"},
     "transpose-folding": {"dot only": "convolutions=false"},
     "tree_reduction_rewriter": {"window=32": "reduce_window_size=32"},

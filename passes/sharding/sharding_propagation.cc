@@ -1,0 +1,313 @@
+#include "passes/sharding/sharding_propagation.h"
+
+#include <map>
+
+#include "absl/algorithm/container.h"
+#include "lib/ops/attrs.h"
+#include "lib/types/shape_util.h"
+#include "passes/sharding/entry_boundary.h"
+#include "passes/sharding/propagator.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kCsePreventionMark = "_sharding_propagation_cse_prevention";
+
+bool IsCsePreventionMark(const Sharding& sharding) {
+  const auto* leaf = std::get_if<TiledSharding>(&sharding.leaves[0]);
+  return leaf != nullptr && !sharding.is_tuple && leaf->metadata.size() == 1 &&
+         leaf->metadata[0].op_name == kCsePreventionMark;
+}
+
+// A broadcast of a scalar: the same in many unrelated places.
+bool IsScalarBroadcast(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kBroadcast && instruction.operand(0)->shape().rank() == 0;
+}
+
+template <class Fn>
+void ForEachInstruction(Module& module, Fn&& fn) {
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) fn(*instruction);
+  }
+}
+
+// What each instruction had, to tell what changed, and as it was written.
+class ShardingsBefore {
+ public:
+  explicit ShardingsBefore(Module& module) : written_(module.id_limit()), given_(written_.size()) {
+    ForEachInstruction(module, [&](const Instruction& instruction) {
+      if (instruction.sharding() != nullptr) written_[instruction.id()] = *instruction.sharding();
+    });
+  }
+  // The same in the form in which they are compared.
+  void Given(const Instruction& instruction) { given_[instruction.id()] = *instruction.sharding(); }
+  const std::optional<Sharding>& written(const Instruction& instruction) const {
+    static const std::optional<Sharding> kNone;
+    return instruction.id() < written_.size() ? written_[instruction.id()] : kNone;
+  }
+  // Gives those that are still what they were their text back; returns whether others changed.
+  bool Settle(Module& module, PassContext& context) {
+    bool changed = false;
+    int64_t set_count = 0;
+    ForEachInstruction(module, [&](Instruction& instruction) {
+      const std::optional<Sharding>& before = written(instruction);
+      const Sharding* now = instruction.sharding();
+      if (now == nullptr) {
+        changed |= before.has_value();
+        return;
+      }
+      if (before.has_value() && *now == given_[instruction.id()]) {
+        SetSharding(instruction, *before);
+      } else if (!before.has_value() || *now != *before) {
+        changed = true;
+        ++set_count;
+        if (context.wants_remarks()) context.Passed(instruction, "sharded as {}", now->ToString());
+      }
+    });
+    context.Count("shardings set", set_count);
+    return changed;
+  }
+
+ private:
+  std::vector<std::optional<Sharding>> written_, given_;  // by id
+};
+
+// Where shardings come from: each gets that of its instruction, or all are forgotten.
+void SetShardingMetadata(Module& module, bool propagate) {
+  ForEachInstruction(module, [&](Instruction& instruction) {
+    if (instruction.sharding() == nullptr) return;
+    for (Sharding::Leaf& leaf : instruction.mutable_extras().sharding->leaves) {
+      std::vector<OpMetadata>& metadata = std::get<TiledSharding>(leaf).metadata;
+      if (!propagate) {
+        metadata.clear();
+      } else if (metadata.empty() && instruction.metadata() != OpMetadata()) {
+        metadata.push_back(instruction.metadata());
+      }
+    }
+  });
+}
+
+bool IsChannel(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv)
+    return !instruction.attrs<ChannelAttrs>().is_host_transfer;
+  if (instruction.opcode() == Opcode::kAllReduce)
+    return instruction.attrs<AllReduceAttrs>().channel_id.has_value();
+  return instruction.opcode() == Opcode::kReduceScatter &&
+         instruction.attrs<ReduceScatterAttrs>().channel_id.has_value();
+}
+
+std::optional<int64_t> OnlyDevice(const Instruction& instruction) {
+  if (instruction.sharding() == nullptr) return std::nullopt;
+  std::optional<int64_t> device;
+  for (size_t i = 0; i < instruction.sharding()->leaves.size(); ++i) {
+    const TiledSharding& leaf = LeafAt(*instruction.sharding(), i);
+    if (leaf.kind != TiledSharding::Kind::kMaximal) return std::nullopt;
+    if (device.has_value() && *device != leaf.maximal_device) return std::nullopt;
+    device = leaf.maximal_device;
+  }
+  return device;
+}
+
+// A loop whose body talks to other devices through a channel runs on the device of the channel,
+// whole: its root says so.
+absl::Status PlaceLoop(Instruction& loop) {
+  const Instruction* channel = nullptr;
+  Computation& body = *loop.while_body();
+  for (const Instruction* instruction : body.instructions()) {
+    if (channel == nullptr && IsChannel(*instruction) && OnlyDevice(*instruction).has_value())
+      channel = instruction;
+  }
+  if (channel == nullptr) return absl::OkStatus();
+  const int64_t device = *OnlyDevice(*channel);
+  const auto check = [&](const Instruction& instruction) -> absl::Status {
+    const std::optional<int64_t> other = OnlyDevice(instruction);
+    if (!other.has_value() || *other == device) return absl::OkStatus();
+    return Error(instruction.loc(), "`{}` is on device {}, but `{}` of the same loop on device {}",
+                 instruction.name(), *other, channel->name(), device);
+  };
+  for (const Instruction* instruction : body.instructions()) RETURN_IF_ERROR(check(*instruction));
+  RETURN_IF_ERROR(check(loop));
+  if (!OnlyDevice(*body.root()).has_value()) {
+    TiledSharding there;
+    there.kind = TiledSharding::Kind::kMaximal;
+    there.maximal_device = device;
+    SetSharding(*body.root(), Uniform(body.root()->shape(), there));
+  }
+  return absl::OkStatus();
+}
+
+constexpr OpcodeSet kRunOthers = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall};
+
+// Of instructions that hand a value to each other, the first sharding is that of all.
+ShardedCallers TieComputations(Module& module) {
+  ShardedCallers callers(module);
+  ForEachInstruction(module, [&](Instruction& caller) {
+    if (!kRunOthers.Has(caller.opcode())) return;
+    const std::vector<Instruction*> related = RelatedInstructions(caller, callers);
+    const auto sharded =
+        absl::c_find_if(related, [](const Instruction* i) { return i->sharding() != nullptr; });
+    if (sharded != related.end()) {
+      const Sharding sharding = *(*sharded)->sharding();
+      for (Instruction* other : related) SetSharding(*other, sharding);
+    }
+    for (const Computation* callee : caller.calls()) callers.Add(*callee, &caller);
+  });
+  return callers;
+}
+
+// The result of a loop that is that of the entry is copied: the loop may then be sharded.
+bool CopyLoopAtRoot(Module& module, bool to_output) {
+  Computation& entry = *module.entry();
+  Instruction* root = entry.root();
+  const bool is_known = root->sharding() == nullptr || !AllUnknown(*root->sharding());
+  if (to_output || !is_known || root->opcode() != Opcode::kWhile) return false;
+  Instruction* operands[] = {root};
+  Instruction* copy = entry.Add(Opcode::kCopy, root->shape(), operands);
+  copy->set_loc(root->loc());
+  if (root->sharding() != nullptr) SetSharding(*copy, *root->sharding());
+  entry.set_root(copy);
+  return true;
+}
+
+void FixGivenShardings(Module& module, const EntryBoundary& boundary, Propagator& propagator) {
+  const Instruction* root = module.entry()->root();
+  ForEachInstruction(module, [&](Instruction& instruction) {
+    const Sharding* sharding = instruction.sharding();
+    const bool is_known = sharding != nullptr && !AllUnknown(*sharding);
+    const bool is_parameter = instruction.opcode() == Opcode::kParameter;
+    const bool is_entry_parameter = is_parameter && instruction.parent() == module.entry();
+    if (&instruction == root) {
+      if (!boundary.any_output() && (sharding == nullptr || is_known)) propagator.Fix(instruction);
+    }
+    if (is_known &&
+        (is_entry_parameter ? !boundary.any_parameter() : !is_parameter && &instruction != root))
+      propagator.Fix(instruction);
+    for (size_t i = 0; sharding != nullptr && i < sharding->leaves.size(); ++i) {
+      TiledSharding& leaf = LeafAt(*instruction.mutable_extras().sharding, i);
+      if (leaf.kind == TiledSharding::Kind::kUnknown) leaf.kind = TiledSharding::Kind::kReplicated;
+    }
+  });
+}
+
+// All members of a shard_as group get one sharding that the most of them agree with.
+void AlignGroups(const ShardingAnnotations& annotations, const Propagator& propagator) {
+  for (const auto& [id, group] : annotations.as_groups()) {
+    TiledSharding otherwise;
+    std::vector<TiledSharding> shardings;
+    for (const Instruction* member : group) {
+      const TiledSharding* sharding = LeafSharding(*member);
+      if (sharding == nullptr) continue;
+      shardings.push_back(*sharding);
+      if (!IsCustomCall(*member, kBarrierFrom) && IsReplicated(otherwise)) otherwise = *sharding;
+    }
+    const bool can_merge = absl::c_none_of(shardings, [](const auto& s) { return IsManual(s); });
+    const TiledSharding common =
+        shardings.empty() || !can_merge ? otherwise : CommonSharding(shardings, otherwise);
+    for (Instruction* member : group) {
+      const bool is_given = propagator.IsFixed(*member) && LeafSharding(*member) != nullptr &&
+                            IsTiled(*LeafSharding(*member)) &&
+                            annotations.OpenDims(*member) == nullptr;
+      if (!IsCustomCall(*member, kBarrierTo) && !is_given)
+        SetSharding(*member, Sharding::Of(common));
+    }
+  }
+}
+
+// A barrier in a shard_as group passes what the group has on to its operand.
+void RelayThroughBarriers(Module& module, const ShardingAnnotations& annotations) {
+  ForEachInstruction(module, [&](Instruction& barrier) {
+    if (!IsCustomCall(barrier, kBarrierFrom) || !annotations.IsInAsGroup(barrier) ||
+        LeafSharding(barrier) == nullptr)
+      return;
+    TiledSharding sharding = *LeafSharding(barrier);
+    Instruction& operand = *barrier.operand(0);
+    if (const TiledSharding* given = LeafSharding(operand);
+        given != nullptr && !IsManual(*given) && !IsManual(sharding))
+      MergeIfCompatible(*given, DataTiles(sharding), sharding);
+    SetSharding(operand, Sharding::Of(std::move(sharding)));
+  });
+}
+
+bool RemoveBarriers(Module& module) {
+  std::vector<Instruction*> barriers;
+  ForEachInstruction(module, [&](Instruction& instruction) {
+    if (IsCustomCall(instruction, kBarrierFrom) || IsCustomCall(instruction, kBarrierTo))
+      barriers.push_back(&instruction);
+  });
+  for (Instruction* barrier : barriers) barrier->parent()->Replace(barrier, barrier->operand(0));
+  return !barriers.empty();
+}
+
+void KeepCsePreventionOnly(Module& module, const ShardingsBefore& before) {
+  ForEachInstruction(module, [&](Instruction& instruction) {
+    if (instruction.sharding() == nullptr) return;
+    const std::optional<Sharding>& written = before.written(instruction);
+    if (IsScalarBroadcast(instruction) && !written.has_value()) {
+      Sharding marked = *instruction.sharding();
+      OpMetadata mark;
+      mark.op_name = kCsePreventionMark;
+      LeafAt(marked, 0).metadata = {mark};
+      SetSharding(instruction, std::move(marked));
+    } else if (written.has_value()) {
+      SetSharding(instruction, *written);
+    } else {
+      ClearSharding(instruction);
+    }
+  });
+}
+
+std::vector<bool> Allowed(bool all, const std::vector<bool>& by_module) {
+  return all ? std::vector<bool>{true} : by_module;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& context) {
+  bool is_sharded = false;
+  ForEachInstruction(module, [&](const Instruction& i) { is_sharded |= i.sharding() != nullptr; });
+  if (!is_sharded || !context.MayRewrite()) return false;
+  ShardingsBefore before(module);
+  ForEachInstruction(module, [&](Instruction& instruction) {
+    if (instruction.sharding() == nullptr) return;
+    if (!options_.cse_prevention_only && IsCsePreventionMark(*instruction.sharding()))
+      return ClearSharding(instruction);
+    ToClassicForms(*instruction.mutable_extras().sharding, instruction.shape());
+    before.Given(instruction);
+  });
+  SetShardingMetadata(module, options_.propagate_metadata);
+
+  const ModuleConfig& config = module.config();
+  ShardingAnnotations annotations;
+  ASSIGN_OR_RETURN(bool changed, annotations.Take(module, !options_.cse_prevention_only));
+  EntryBoundary boundary(module,
+                         Allowed(options_.allow_spmd_sharding_propagation_to_output,
+                                 config.allow_spmd_sharding_propagation_to_output),
+                         Allowed(options_.allow_spmd_sharding_propagation_to_parameters,
+                                 config.allow_spmd_sharding_propagation_to_parameters));
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kWhile) RETURN_IF_ERROR(PlaceLoop(*instruction));
+    }
+  }
+  const ShardedCallers callers = TieComputations(module);
+  changed |= CopyLoopAtRoot(module, boundary.any_output());
+
+  Propagator propagator(module, {options_.is_spmd, boundary.any_output(), boundary.any_parameter()},
+                        callers, annotations);
+  FixGivenShardings(module, boundary, propagator);
+  for (int level = 0; level <= kBoldestLevel; ++level) propagator.RunToFixPoint(level);
+  AlignGroups(annotations, propagator);
+  RelayThroughBarriers(module, annotations);
+  propagator.RunToFixPoint(kBoldestLevel);
+  RelayThroughBarriers(module, annotations);
+  changed |= RemoveBarriers(module);
+  if (options_.cse_prevention_only) KeepCsePreventionOnly(module, before);
+  boundary.Restore();
+  context.Count("from operands", propagator.forward_count());
+  context.Count("from users", propagator.backward_count());
+  return before.Settle(module, context) || changed;
+}
+
+HLO_DEFINE_PASS(ShardingPropagation)
+
+}  // namespace hlo
