@@ -71,6 +71,11 @@ bool MayRoundOtherwise(const Instruction& instruction) {
 bool IsArithmetic(const Instruction& instruction) {
   if (!instruction.shape().IsArray() || !IsFloat(ComponentType(instruction.shape().element_type())))
     return false;
+  // Of complex numbers they are a root and a quotient.
+  constexpr OpcodeSet kRoundedOfComplex = {Opcode::kAbs, Opcode::kSign};
+  if (kRoundedOfComplex.Has(instruction.opcode()) &&
+      IsComplex(instruction.operand(0)->shape().element_type()))
+    return true;
   return IsElementwise(instruction.opcode()) && !kExact.Has(instruction.opcode());
 }
 

@@ -79,6 +79,13 @@ constexpr Difference kDifferences[] = {
        const int indices = instruction.operand_count() / 2;
        return instruction.operand(indices)->shape().IsZeroSized();
      }},
+    {"XLA:CPU reads numbers narrower than a byte from a byte each when it takes wider ones apart",
+     [](const Instruction& instruction) {
+       if (instruction.opcode() != Opcode::kBitcastConvert) return false;
+       const ElementType from = instruction.operand(0)->shape().element_type();
+       const ElementType to = instruction.shape().element_type();
+       return IsSubByte(from) != IsSubByte(to);
+     }},
     {"XLA:CPU's TopK takes matrices only and leaves the rest unwritten",
      [](const Instruction& instruction) {
        return Calls(instruction, {"TopK"}) && instruction.operand(0)->shape().rank() > 2;
