@@ -23,17 +23,21 @@ std::vector<Instruction*> CopiesOf(const LeafCopies& copies) {
   return list;
 }
 
+bool IsStart(const Instruction& value) {
+  const Opcode opcode = value.opcode();
+  return HasTrait(opcode, kAsyncStart) || opcode == Opcode::kAsyncUpdate ||
+         opcode == Opcode::kSend || opcode == Opcode::kRecv;
+}
+
 // What a start holds until its done is not to be copied in between.
-void LeaveStarts(const Instruction& tuple, std::vector<bool>& wanted) {
-  if (tuple.opcode() != Opcode::kTuple) return;
+void LeaveStarts(const Instruction& state, std::vector<bool>& wanted) {
+  if (IsStart(state)) wanted.assign(wanted.size(), false);
+  if (state.opcode() != Opcode::kTuple) return;
   size_t leaf = 0;
-  for (const Instruction* operand : tuple.operands()) {
-    const Opcode opcode = operand->opcode();
-    const bool is_start =
-        HasTrait(opcode, kAsyncStart) || opcode == Opcode::kSend || opcode == Opcode::kRecv;
+  for (const Instruction* operand : state.operands()) {
     const auto end = leaf + static_cast<size_t>(LeafCount(operand->shape()));
     for (; leaf < end; ++leaf) {
-      if (is_start) wanted[leaf] = false;
+      if (IsStart(*operand)) wanted[leaf] = false;
     }
   }
 }
