@@ -1,5 +1,7 @@
 #include "passes/sharding/entry_boundary.h"
 
+#include <algorithm>
+
 #include "absl/algorithm/container.h"
 #include "lib/types/shape_util.h"
 
@@ -27,13 +29,18 @@ size_t Elements(const Instruction& instruction) {
   return instruction.shape().IsTuple() ? instruction.shape().elements().size() : 0;
 }
 
+// One permission stands for all.
+std::vector<bool> ForEach(const std::vector<bool>& allowed, size_t count) {
+  return allowed == std::vector<bool>{true} ? std::vector<bool>(count, true) : allowed;
+}
+
 }  // namespace
 
-EntryBoundary::EntryBoundary(Module& module, std::vector<bool> to_output,
-                             std::vector<bool> to_parameters)
+EntryBoundary::EntryBoundary(Module& module, const std::vector<bool>& to_output,
+                             const std::vector<bool>& to_parameters)
     : entry_(*module.entry()),
-      to_output_(std::move(to_output)),
-      to_parameters_(std::move(to_parameters)),
+      to_output_(ForEach(to_output, std::max<size_t>(1, Elements(*entry_.root())))),
+      to_parameters_(ForEach(to_parameters, entry_.parameters().size())),
       output_(ShardingBefore(*entry_.root())) {
   for (const Instruction* parameter : entry_.parameters())
     parameters_.push_back(ShardingBefore(*parameter));

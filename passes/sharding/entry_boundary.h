@@ -12,7 +12,8 @@ namespace hlo {
 class EntryBoundary {
  public:
   // One flag for all, or one for each parameter (element of the only parameter, of the result).
-  EntryBoundary(Module& module, std::vector<bool> to_output, std::vector<bool> to_parameters);
+  EntryBoundary(Module& module, const std::vector<bool>& to_output,
+                const std::vector<bool>& to_parameters);
   bool any_output() const;
   bool any_parameter() const;
   // Puts back what may not change, and replicates what is not divided evenly.

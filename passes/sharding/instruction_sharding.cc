@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "lib/ops/attrs.h"
 #include "lib/types/shape_util.h"
+#include "passes/sharding/mesh_forms.h"
 
 namespace hlo {
 namespace {

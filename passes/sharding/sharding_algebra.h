@@ -59,7 +59,4 @@ TiledSharding ReplicateAllDims(const TiledSharding& sharding, int64_t rank);
 // Of the array read backwards along `dims`.
 TiledSharding ReverseDims(const TiledSharding& sharding, absl::Span<const int64_t> dims);
 
-// The classic form of a sharding in terms of mesh axes, for an array of `rank` dimensions.
-TiledSharding ClassicForm(const NamedSharding& sharding, int64_t rank);
-
 }  // namespace hlo

@@ -6,6 +6,7 @@
 #include "lib/ops/attrs.h"
 #include "lib/types/shape_util.h"
 #include "passes/sharding/entry_boundary.h"
+#include "passes/sharding/mesh_forms.h"
 #include "passes/sharding/propagator.h"
 
 namespace hlo {
@@ -31,12 +32,44 @@ void ForEachInstruction(Module& module, Fn&& fn) {
   }
 }
 
+// Looks for the one mesh that all given shardings with tiles are written in.
+class CommonMesh {
+ public:
+  void Look(const Sharding& sharding) {
+    for (const Sharding::Leaf& leaf : sharding.leaves) {
+      const auto* named = std::get_if<NamedSharding>(&leaf);
+      if (named == nullptr) {
+        is_common_ &= !IsTiled(std::get<TiledSharding>(leaf));
+      } else if (!mesh_.has_value()) {
+        mesh_ = named->mesh;
+      } else {
+        is_common_ &= named->mesh == *mesh_;
+      }
+    }
+  }
+  // Gives what was found the form of what was given.
+  void Write(Sharding& sharding) const {
+    if (!is_common_ || !mesh_.has_value()) return;
+    for (Sharding::Leaf& leaf : sharding.leaves) {
+      const auto* tiled = std::get_if<TiledSharding>(&leaf);
+      if (tiled == nullptr) continue;
+      if (std::optional<NamedSharding> named = MeshForm(*tiled, *mesh_)) leaf = *std::move(named);
+    }
+  }
+
+ private:
+  std::optional<Mesh> mesh_;
+  bool is_common_ = true;
+};
+
 // What each instruction had, to tell what changed, and as it was written.
 class ShardingsBefore {
  public:
   explicit ShardingsBefore(Module& module) : written_(module.id_limit()), given_(written_.size()) {
     ForEachInstruction(module, [&](const Instruction& instruction) {
-      if (instruction.sharding() != nullptr) written_[instruction.id()] = *instruction.sharding();
+      if (instruction.sharding() == nullptr) return;
+      written_[instruction.id()] = *instruction.sharding();
+      mesh_.Look(*instruction.sharding());
     });
   }
   // The same in the form in which they are compared.
@@ -57,8 +90,10 @@ class ShardingsBefore {
         return;
       }
       if (before.has_value() && *now == given_[instruction.id()]) {
-        SetSharding(instruction, *before);
-      } else if (!before.has_value() || *now != *before) {
+        return SetSharding(instruction, *before);
+      }
+      mesh_.Write(*instruction.mutable_extras().sharding);
+      if (!before.has_value() || *now != *before) {
         changed = true;
         ++set_count;
         if (context.wants_remarks()) context.Passed(instruction, "sharded as {}", now->ToString());
@@ -70,6 +105,7 @@ class ShardingsBefore {
 
  private:
   std::vector<std::optional<Sharding>> written_, given_;  // by id
+  CommonMesh mesh_;
 };
 
 // Where shardings come from: each gets that of its instruction, or all are forgotten.
