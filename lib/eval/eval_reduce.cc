@@ -3,11 +3,14 @@
 // definition gives.
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <optional>
 
 #include "lib/eval/elementwise.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region.h"
 #include "lib/eval/strided.h"
+#include "lib/eval/wide_region.h"
 
 namespace hlo {
 namespace {
@@ -141,10 +144,21 @@ bool IsFoldedInDouble(const RegionProgram& program, const Literal& operand, cons
 
 EvalResult EvalReduce(EvalContext& c) {
   const size_t n = c.operands.size() / 2;
-  const Computation& region = *c.instruction.to_apply();
+  std::optional<Module> scratch;
+  const bool is_wide = HasWideRegion(c.instruction);
+  if (is_wide) scratch.emplace("wide");
+  const Computation& region =
+      is_wide ? *AddWideRegion(*scratch, *c.instruction.to_apply()) : *c.instruction.to_apply();
   const Spread spread = SpreadOf(c.operand(0).shape(), c.attrs<ReduceAttrs>().dimensions);
   RETURN_IF_ERROR(c.evaluator.Spend(static_cast<int64_t>(n) * c.operand(0).element_count()));
-  ASSIGN_OR_RETURN(const RegionProgram* program, c.evaluator.Region(region));
+  std::unique_ptr<RegionProgram> wide_program;  // not in the cache, which knows it by its address
+  if (is_wide) {
+    ASSIGN_OR_RETURN(wide_program, RegionProgram::Compile(region));
+  }
+  const RegionProgram* program = wide_program.get();
+  if (!is_wide) {
+    ASSIGN_OR_RETURN(program, c.evaluator.Region(region));
+  }
   const Shape declared = c.instruction.shape();
   if (n == 1 && program != nullptr && declared.IsArray() &&
       IsFoldedInDouble(*program, c.operand(0), c.operand(1))) {
