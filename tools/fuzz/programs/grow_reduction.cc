@@ -46,6 +46,17 @@ void GrowReduce(Sketch& s) {
   s.Make([&](Builder& b) { return b.Reduce(x, init, dims, region); });
 }
 
+void GrowReduceBySeveral(Sketch& s) {
+  Instruction* x = s.Any();
+  const ElementType type = x->shape().element_type();
+  const DimVec dims = ReducedDims(s, x->shape().rank());
+  x = Factors(s, x, Opcode::kMultiply, x->shape().element_count());
+  Computation* region = SeveralRegion(s.module(), s.random(), type);
+  if (region == nullptr) return;
+  Instruction* init = s.Scalar(type);
+  s.Make([&](Builder& b) { return b.Reduce(x, init, dims, region); });
+}
+
 // Several arrays at once: sums of two, or the place of the largest.
 void GrowVariadicReduce(Sketch& s) {
   Instruction* x = s.Any();
@@ -283,6 +294,7 @@ void GrowTopK(Sketch& s) {
 
 constexpr GrowRow kReductionRows[] = {
     {"reduce", 9, GrowReduce},
+    {"reduce-by-several", 2, GrowReduceBySeveral},
     {"variadic-reduce", 3, GrowVariadicReduce},
     {"reduce-window", 4, GrowReduceWindow},
     {"cumulative", 2, GrowCumulative},

@@ -1,6 +1,7 @@
 #include "tools/fuzz/programs/regions.h"
 
 #include "lib/ir/builder.h"
+#include "tools/fuzz/programs/computed_types.h"
 
 namespace hlo {
 
@@ -67,6 +68,19 @@ Computation* PairRegion(Module& module, Opcode first, ElementType first_type, Op
   Instruction* y1 = b.Parameter(3, Shape::Scalar(second_type));
   region->set_root(b.Tuple({b.Op(first, {x0, x1}), b.Op(second, {y0, y1})}));
   return region;
+}
+
+Computation* SeveralRegion(Module& module, FuzzRandom& random, ElementType type) {
+  Computation* region = module.AddComputation("several");
+  Builder b(region);
+  Instruction* so_far = b.Parameter(0, Shape::Scalar(type));
+  Instruction* element = b.Parameter(1, Shape::Scalar(type));
+  const std::vector<Opcode>& unary = UnaryOpcodes(type);
+  Instruction* made = IsPred(type) ? b.Not(element) : b.Op(random.Pick(unary), {element});
+  if (made->shape() != element->shape()) made = element;
+  Instruction* first = b.Op(RandomReducer(random, type), {so_far, made});
+  region->set_root(random.OneIn(2) ? first : b.Op(RandomReducer(random, type), {first, element}));
+  return b.status().ok() ? region : nullptr;
 }
 
 Computation* CompareRegion(Module& module, ElementType type, ComparisonDirection direction,
