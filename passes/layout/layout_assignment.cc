@@ -1,5 +1,8 @@
 #include "passes/layout/layout_assignment.h"
 
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "lib/ops/attrs.h"
 #include "passes/layout/layout_constraints.h"
@@ -51,6 +54,10 @@ class Assigner {
         has_preferences_(has_preferences) {}
 
   void Solve() {
+    // Computations of fusions that something else calls, too, stay as they are.
+    for (Computation* computation : module_.computations()) {
+      if (computation->is_fusion() && computation->callers().size() > 1) KeepSignature(computation);
+    }
     for (int round = 0; round < kMostRounds; ++round) {
       told_something_new_ = false;
       for (Computation* computation : computations_) SolveOne(computation);
@@ -86,7 +93,14 @@ class Assigner {
       if (const std::optional<Shape> shape = ParameterOf(computation, i))
         constraints_->SetResult(*computation->parameter(i), *shape, Strength::kMandatory);
     }
-    for (const Instruction* instruction : computation->instructions()) AddGiven(*instruction);
+    const bool is_asynchronous = IsAsynchronous(*computation);
+    for (const Instruction* instruction : computation->instructions()) {
+      if (is_asynchronous) {
+        Keep(*instruction);
+      } else {
+        AddGiven(*instruction);
+      }
+    }
     if (has_preferences_) {
       AddCpuPreferences(*computation, *constraints_);
       constraints_->Propagate();  // before what the callers would like
@@ -169,7 +183,9 @@ class Assigner {
       result(callee.result);
     } else if (instruction.IsFusion()) {
       const Computation& fused = *instruction.fused_computation();
-      for (int i = 0; i < instruction.operand_count(); ++i) operand(i, fused.parameter(i)->shape());
+      // Operands that nobody takes may be too many.
+      const int count = std::min(instruction.operand_count(), fused.parameter_count());
+      for (int i = 0; i < count; ++i) operand(i, fused.parameter(i)->shape());
       result(fused.root()->shape());
     } else if (instruction.opcode() == Opcode::kCustomCall) {
       AddCustomCall(instruction);
@@ -182,6 +198,20 @@ class Assigner {
       result(instruction.shape());
       for (Computation* callee : instruction.calls()) KeepSignature(callee);
     }
+  }
+
+  // There is no place for copies.
+  static bool IsAsynchronous(const Computation& computation) {
+    return absl::c_any_of(computation.callers(), [](const CallSite& site) {
+      return site.caller->opcode() == Opcode::kAsyncStart;
+    });
+  }
+  void Keep(const Instruction& instruction) {
+    for (int i = 0; i < instruction.operand_count(); ++i)
+      constraints_->SetOperand(instruction, i, instruction.operand(i)->shape(),
+                               Strength::kMandatory);
+    constraints_->SetResult(instruction, instruction.shape(), Strength::kMandatory);
+    for (Computation* callee : instruction.calls()) KeepSignature(callee);
   }
 
   void AddCustomCall(const Instruction& call) {

@@ -117,6 +117,8 @@ std::optional<DimOrder> OperandOrder(const Instruction& instruction, int operand
       const auto at = absl::c_find(dims, d);
       if (at != dims.end()) kept.push_back(at - dims.begin());
     }
+    // One that reads a dimension of the result twice says nothing.
+    if (static_cast<int>(kept.size()) != from.rank()) return std::nullopt;
     return kept;
   }
   if (!MayChangeLayout(instruction) && from.rank() == to.rank()) return order;
