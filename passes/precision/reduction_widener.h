@@ -1,5 +1,5 @@
-// Says in the module what reductions of narrow floats by several operations mean: they carry f32 and
-// round once (lib/eval/wide_region.h), which code generators need not know then.
+// Says in the module what reductions of narrow floats by several operations mean: they carry
+// f32 and round once (lib/eval/wide_region.h), which code generators need not know then.
 //
 //   y = bf16[] reduce(bf16[9] x, bf16[] z), dimensions={0}, to_apply=maximum(add(a, b), b)
 //     =>   y = bf16[] convert(f32[] reduce(f32[9] convert(x), f32[] convert(z))), to_apply=…
