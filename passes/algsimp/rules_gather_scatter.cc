@@ -33,8 +33,9 @@ Instruction* GatherOfFew(Instruction* gather, Rewriter& rewriter) {
   const GatherAttrs& attrs = Gathered(gather);
   if (x->shape().rank() != 1 || x->shape().dim(0) > kSize || x->shape().IsZeroSized() ||
       attrs.collapsed_slice_dims != DimVec{0} || attrs.start_index_map != DimVec{0} ||
-      attrs.index_vector_dim != indices->shape().rank() || gather->shape().has_dynamic_dims() ||
-      x->shape().has_dynamic_dims() || !SameDimensions(gather->shape(), indices->shape()))
+      attrs.slice_sizes != DimVec{1} || attrs.index_vector_dim != indices->shape().rank() ||
+      gather->shape().has_dynamic_dims() || x->shape().has_dynamic_dims() ||
+      !SameDimensions(gather->shape(), indices->shape()))
     return nullptr;
   const auto element = [&](int64_t i) {
     return rewriter.Broadcast(rewriter.Reshape(rewriter.Slice(x, {i}, {i + 1}), {}),
