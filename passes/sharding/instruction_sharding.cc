@@ -36,10 +36,16 @@ const TiledSharding& LeafAt(const Sharding& sharding, size_t i) {
 int64_t ShardingLeaves(Shape shape) { return std::max<int64_t>(1, LeafCount(shape)); }
 
 int64_t FirstLeafOf(Shape tuple, int64_t element) {
-  int64_t first = 0;
-  for (const Shape shape : tuple.elements().first(static_cast<size_t>(element)))
-    first += shape.IsTuple() ? LeafCount(shape) : 1;
-  return first;
+  // Elements of one tuple are asked for one after the other, and there may be thousands.
+  thread_local Shape last;
+  thread_local std::vector<int64_t> first_leaves;
+  if (last != tuple || first_leaves.empty()) {
+    last = tuple;
+    first_leaves.assign(1, 0);
+    for (const Shape shape : tuple.elements())
+      first_leaves.push_back(first_leaves.back() + (shape.IsTuple() ? LeafCount(shape) : 1));
+  }
+  return first_leaves[static_cast<size_t>(element)];
 }
 
 Sharding ElementSharding(const Sharding& sharding, Shape tuple, int64_t element) {

@@ -1,5 +1,6 @@
 #include "passes/sharding/reshape_rule.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "absl/algorithm/container.h"
@@ -142,48 +143,54 @@ TiledSharding FromIntervals(absl::Span<const int64_t> from, absl::Span<const int
   return result;
 }
 
-// Each manual group by itself: its devices are numbered, the numbers are sharded, and stand for the
-// devices of every group.
+// The tiles of one manual group, of devices that are numbered within it, for the reshaped array.
+TiledSharding OfOneGroup(absl::Span<const int64_t> from, absl::Span<const int64_t> to,
+                         const DimVec& tiles) {
+  TiledSharding group;
+  group.tile_dims = tiles;
+  group.iota = IotaTiles::Make(tiles, {Product(tiles)}, {0});
+  group = WithSubgroups(std::move(group), std::vector<SubgroupType>(tiles.size() - from.size(),
+                                                                    SubgroupType::kReplicated));
+  if (IsTiled(group)) group = FromIntervals(from, to, group);
+  if (IsTiled(group)) return group;
+  // All copies of one tile.
+  group.tile_dims.assign(to.size(), 1);
+  group.tile_dims.push_back(Product(tiles));
+  group.iota = IotaTiles::Make(group.tile_dims, {Product(tiles)}, {0});
+  return group;
+}
+
+// Each manual group by itself: what becomes of one becomes of the devices of every other.
 TiledSharding FromManualGroups(absl::Span<const int64_t> from, absl::Span<const int64_t> to,
                                const TiledSharding& sharding) {
   const int64_t manual = SubgroupDim(sharding, SubgroupType::kManual);
-  const int64_t groups = sharding.tile_dims[manual], size = DeviceCount(sharding) / groups;
-  DimVec order = {manual}, inner_dims;
+  const int64_t groups = sharding.tile_dims[manual];
+  DimVec order = {manual}, tiles;
   for (int64_t d = 0; d < static_cast<int64_t>(sharding.tile_dims.size()); ++d) {
     if (d == manual) continue;
     order.push_back(d);
-    inner_dims.push_back(sharding.tile_dims[d]);
+    tiles.push_back(sharding.tile_dims[d]);
   }
-  TiledSharding inner;
-  inner.tile_dims = inner_dims;
-  inner.iota = IotaTiles::Make(inner_dims, {size}, {0});
-  std::vector<SubgroupType> types(inner_dims.size() - from.size(), SubgroupType::kReplicated);
-  inner = FromIntervals(from, to, WithSubgroups(std::move(inner), types));
-  DimVec dims = inner.tile_dims;
-  if (!IsTiled(inner)) dims.assign(to.size(), 1);
-  if (!IsTiled(inner)) dims.push_back(size);
-  const std::vector<int64_t> numbers = IsTiled(inner) ? inner.Devices() : std::vector<int64_t>();
+  const TiledSharding group = OfOneGroup(from, to, tiles);
   TiledSharding result = WithTilesTransposed(sharding, order);
-  if (IsTiled(inner) && !(inner.iota.has_value() && inner.iota->is_identity())) {
-    const std::vector<int64_t> devices = result.Devices();
+  if (!group.iota.has_value() || !group.iota->is_identity()) {
+    const std::vector<int64_t> devices = result.Devices(), numbers = group.Devices();
     result.iota.reset();
     result.devices.clear();
     for (int64_t g = 0; g < groups; ++g) {
-      for (const int64_t number : numbers) result.devices.push_back(devices[g * size + number]);
+      for (const int64_t number : numbers)
+        result.devices.push_back(devices[g * static_cast<int64_t>(numbers.size()) + number]);
     }
   }
+  DimVec dims = group.tile_dims;
   dims.insert(dims.begin(), groups);
-  result = WithTileDims(std::move(result), dims);
   // The groups go between the data and the copies.
-  DimVec back;
-  for (size_t d = 1; d <= to.size(); ++d) back.push_back(static_cast<int64_t>(d));
-  back.push_back(0);
-  types = {SubgroupType::kManual};
-  for (size_t d = to.size() + 1; d < dims.size(); ++d) {
-    back.push_back(static_cast<int64_t>(d));
-    types.push_back(SubgroupType::kReplicated);
-  }
-  return WithSubgroups(WithTilesTransposed(result, back), std::move(types));
+  DimVec back = IdentityMap(static_cast<int64_t>(dims.size()));
+  std::rotate(back.begin(), back.begin() + 1, back.begin() + 1 + static_cast<int>(to.size()));
+  std::vector<SubgroupType> types(dims.size() - to.size(), SubgroupType::kReplicated);
+  types[0] = SubgroupType::kManual;
+  return WithSubgroups(WithTilesTransposed(WithTileDims(std::move(result), dims), back),
+                       std::move(types));
 }
 
 }  // namespace
