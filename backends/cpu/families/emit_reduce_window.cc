@@ -7,6 +7,8 @@ namespace {
 
 // Whether combining the initial value of a reduce-window once more changes nothing.
 bool StartsWithIdentity(const Instruction& window) {
+  // The smallest number is denormal in f32, in which it is compared, and flushed; there is no zero.
+  if (window.operand(1)->shape().element_type() == ElementType::kF8E8M0FNU) return false;
   const Computation& region = *window.to_apply();
   const std::optional<Opcode> simple = CombinerOpcode(region);
   if (!simple) {
