@@ -113,7 +113,8 @@ std::optional<Sharding> Improved(Sharding proposed, const Sharding* existing, Sh
   }
   if (!IsSpread(proposed)) return std::nullopt;
   if (existing == nullptr) return proposed;
-  // Elements of a tuple come from different places: each takes the better one.
+  // Elements of a tuple come from different places: each takes the better one. (XLA takes the whole
+  // tuple if one element is better, and may lose others.)
   options.may_reshard = true;
   bool is_better = false;
   for (size_t i = 0; i < proposed.leaves.size(); ++i) {
