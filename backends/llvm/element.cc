@@ -26,23 +26,10 @@ Emitted WithIntType(ElementType type, Fn fn) {
 // Calls fn(S{}) with the SmallFloat type of a narrow float.
 template <class Fn>
 std::invoke_result_t<Fn, BF16> WithNarrowType(ElementType type, Fn fn) {
-#define HLO_NARROW(Name) \
-  if (type == ElementType::k##Name) return fn(Native<ElementType::k##Name>{});
-  HLO_NARROW(BF16)
-  HLO_NARROW(F16)
-  HLO_NARROW(F8E5M2)
-  HLO_NARROW(F8E4M3FN)
-  HLO_NARROW(F8E4M3)
-  HLO_NARROW(F8E3M4)
-  HLO_NARROW(F8E4M3B11FNUZ)
-  HLO_NARROW(F8E4M3FNUZ)
-  HLO_NARROW(F8E5M2FNUZ)
-  HLO_NARROW(F8E8M0FNU)
-  HLO_NARROW(F4E2M1FN)
-  HLO_NARROW(F6E2M3FN)
-  HLO_NARROW(F6E3M2FN)
-#undef HLO_NARROW
-  HLO_UNREACHABLE();
+  return WithNativeType(type, [&]<class S>() -> std::invoke_result_t<Fn, BF16> {
+    if constexpr (requires { S::kFlavor; }) return fn(S{});
+    HLO_UNREACHABLE();
+  });
 }
 
 class ElementEmitter {
@@ -181,8 +168,7 @@ class ElementEmitter {
 
   Emitted Clamp(ElementType type, const Emitted& low, const Emitted& x, const Emitted& high) {
     if (IsPred(type)) {
-      const auto raised = math::Or(Get<bool>(x), Get<bool>(low));
-      return Put(math::And(raised, Get<bool>(high)));
+      return Put(scalar::ClampPred(Get<bool>(low), Get<bool>(x), Get<bool>(high)));
     }
     if (IsInteger(type)) {
       return WithIntType(type, [&]<class T>(T) {
@@ -314,13 +300,14 @@ class ElementEmitter {
 
   Emitted CompareComplex(ComparisonDirection direction, ElementType type, const Emitted& x,
                          const Emitted& y) {
-    const auto equal = [&]<class T>(T) {
-      return math::And(math::Equal(GetReal<T>(x), GetReal<T>(y)),
-                       math::Equal(GetImag<T>(x), GetImag<T>(y)));
+    const auto compare = [&]<class T>(T) {
+      using Number = math::Complex<math::LlvmValue<T>>;
+      return Put(scalar::CompareComplex(direction, Number{GetReal<T>(x), GetImag<T>(x)},
+                                        Number{GetReal<T>(y), GetImag<T>(y)}));
     };
-    const auto same = type == ElementType::kC128 ? equal(double{}) : equal(float{});
-    return Put(direction == ComparisonDirection::kEq ? same : math::Not(same));
+    return type == ElementType::kC128 ? compare(double{}) : compare(float{});
   }
+
   // ---- values ----
 
   template <class T>

@@ -55,7 +55,7 @@ template <int kBytes>
 void CopyBytesKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int) {
   if (in[0] != out) std::memmove(out, in[0], static_cast<size_t>(count * kBytes));
 }
-Kernel FindCopyKernel(int bytes) {
+ElementwiseKernel FindCopyKernel(int bytes) {
   if (bytes == 1) return CopyBytesKernel<1>;
   if (bytes == 2) return CopyBytesKernel<2>;
   if (bytes == 4) return CopyBytesKernel<4>;
@@ -79,7 +79,7 @@ void ReduceNarrowPrecisionKernel(const uint8_t* const* in, uint8_t* out, int64_t
 }
 // Formats with all the codes of IEEE are rounded in their own bits, the others as f32 (the second
 // result false).
-Kernel FindNarrowReducePrecision(ElementType type) {
+ElementwiseKernel FindNarrowReducePrecision(ElementType type) {
   if (type == ElementType::kF16) return ReduceNarrowPrecisionKernel<F16, int16_t>;
   if (type == ElementType::kBF16) return ReduceNarrowPrecisionKernel<BF16, int16_t>;
   if (type == ElementType::kF8E5M2) return ReduceNarrowPrecisionKernel<F8E5M2, int8_t>;
@@ -96,7 +96,7 @@ void StochasticConvertKernel(const uint8_t* const* in, uint8_t* out, int64_t cou
   for (int64_t i = 0; i < count; ++i) z[i] = math::StochasticConvert<Result>(x[i], random[i]);
 }
 template <class Float, class Random>
-Kernel FindStochasticConvert(ElementType to) {
+ElementwiseKernel FindStochasticConvert(ElementType to) {
   if (to == ElementType::kS8) return StochasticConvertKernel<Float, Random, int8_t>;
   if (to == ElementType::kS16) return StochasticConvertKernel<Float, Random, int16_t>;
   if (to == ElementType::kS32) return StochasticConvertKernel<Float, Random, int32_t>;

@@ -59,7 +59,7 @@ class ElementwiseOp {
   void RunBlocks(const uint8_t* const* in, uint8_t* out, int64_t count) const;
   void SetLoads(ElementType compute);
 
-  Kernel kernel_ = nullptr;
+  ElementwiseKernel kernel_ = nullptr;
   int arity_ = 0;
   int bits_ = 0;
   ElementType result_ = ElementType::kF32;

@@ -18,28 +18,28 @@
 namespace hlo {
 
 // out[i] = op(in[0][i], in[1][i], …) for i < count. `out` may be one of the inputs.
-using Kernel = void (*)(const uint8_t* const* in, uint8_t* out, int64_t count, int bits);
+using ElementwiseKernel = void (*)(const uint8_t* const* in, uint8_t* out, int64_t count, int bits);
 
 // The kernel of an opcode with `arity` operands of one compute type (kF32 stands for all narrow
 // floats), null when the opcode is not defined on the type. Results have the type of the operands,
 // but pred for is-finite, the component for abs, real and imag of complex, and the complex type for
 // `complex`.
-Kernel FindKernel(Opcode opcode, int arity, ElementType compute_type);
-Kernel FindCompareKernel(ComparisonDirection direction, ComparisonType order,
-                         ElementType compute_type);
+ElementwiseKernel FindKernel(Opcode opcode, int arity, ElementType compute_type);
+ElementwiseKernel FindCompareKernel(ComparisonDirection direction, ComparisonType order,
+                                    ElementType compute_type);
 // select(pred, on_true, on_false) on elements of `bytes` bytes.
-Kernel FindSelectKernel(int bytes);
+ElementwiseKernel FindSelectKernel(int bytes);
 // Compute type to compute type; `bits` is the width of the result. Float to integer saturates,
 // integer to integer wraps.
-Kernel FindConvertKernel(ElementType from, ElementType to);
+ElementwiseKernel FindConvertKernel(ElementType from, ElementType to);
 
 // The families, each in a file of its own; null where the family does not have the opcode.
-Kernel FindF32Kernel(Opcode opcode, int arity);
-Kernel FindF64Kernel(Opcode opcode, int arity);
-Kernel FindSignedKernel(Opcode opcode, int arity, int bytes);
-Kernel FindUnsignedKernel(Opcode opcode, int arity, int bytes);
-Kernel FindPredKernel(Opcode opcode, int arity);
-Kernel FindC64Kernel(Opcode opcode, int arity);
-Kernel FindC128Kernel(Opcode opcode, int arity);
+ElementwiseKernel FindF32Kernel(Opcode opcode, int arity);
+ElementwiseKernel FindF64Kernel(Opcode opcode, int arity);
+ElementwiseKernel FindSignedKernel(Opcode opcode, int arity, int bytes);
+ElementwiseKernel FindUnsignedKernel(Opcode opcode, int arity, int bytes);
+ElementwiseKernel FindPredKernel(Opcode opcode, int arity);
+ElementwiseKernel FindC64Kernel(Opcode opcode, int arity);
+ElementwiseKernel FindC128Kernel(Opcode opcode, int arity);
 
 }  // namespace hlo

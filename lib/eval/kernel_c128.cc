@@ -2,7 +2,7 @@
 
 namespace hlo {
 
-Kernel FindC128Kernel(Opcode opcode, int arity) {
+ElementwiseKernel FindC128Kernel(Opcode opcode, int arity) {
   return FindComplexKernelOf<double>(opcode, arity);
 }
 

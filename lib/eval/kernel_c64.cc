@@ -2,6 +2,8 @@
 
 namespace hlo {
 
-Kernel FindC64Kernel(Opcode opcode, int arity) { return FindComplexKernelOf<float>(opcode, arity); }
+ElementwiseKernel FindC64Kernel(Opcode opcode, int arity) {
+  return FindComplexKernelOf<float>(opcode, arity);
+}
 
 }  // namespace hlo

@@ -38,7 +38,7 @@ void MakeComplexKernel(const uint8_t* const* in, uint8_t* out, int64_t count, in
 }
 
 template <class T>
-Kernel FindComplexKernelOf(Opcode opcode, int arity) {
+ElementwiseKernel FindComplexKernelOf(Opcode opcode, int arity) {
 #define HLO_KERNEL_CASE(Op, meaning) \
   if (opcode == Opcode::k##Op && arity == 1) return ComplexUnaryKernel<T, Opcode::k##Op>;
   HLO_SCALAR_COMPLEX_UNARY(HLO_KERNEL_CASE)

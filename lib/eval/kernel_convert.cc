@@ -46,7 +46,7 @@ void ConvertKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int bi
 }
 
 template <class From>
-Kernel FindConvertKernelFrom(ElementType to) {
+ElementwiseKernel FindConvertKernelFrom(ElementType to) {
   if (IsPred(to)) return ConvertKernel<From, bool>;
   if (to == ElementType::kF64) return ConvertKernel<From, double>;
   if (to == ElementType::kC64) return ConvertKernel<From, std::complex<float>>;
@@ -65,7 +65,7 @@ Kernel FindConvertKernelFrom(ElementType to) {
 
 }  // namespace
 
-Kernel FindConvertKernel(ElementType from, ElementType to) {
+ElementwiseKernel FindConvertKernel(ElementType from, ElementType to) {
   if (IsPred(from)) return FindConvertKernelFrom<bool>(to);
   if (from == ElementType::kF64) return FindConvertKernelFrom<double>(to);
   if (from == ElementType::kC64) return FindConvertKernelFrom<std::complex<float>>(to);

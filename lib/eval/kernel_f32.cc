@@ -2,6 +2,8 @@
 
 namespace hlo {
 
-Kernel FindF32Kernel(Opcode opcode, int arity) { return FindFloatKernelOf<float>(opcode, arity); }
+ElementwiseKernel FindF32Kernel(Opcode opcode, int arity) {
+  return FindFloatKernelOf<float>(opcode, arity);
+}
 
 }  // namespace hlo

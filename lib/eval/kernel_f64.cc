@@ -2,6 +2,8 @@
 
 namespace hlo {
 
-Kernel FindF64Kernel(Opcode opcode, int arity) { return FindFloatKernelOf<double>(opcode, arity); }
+ElementwiseKernel FindF64Kernel(Opcode opcode, int arity) {
+  return FindFloatKernelOf<double>(opcode, arity);
+}
 
 }  // namespace hlo

@@ -21,7 +21,7 @@ void PredClampKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int)
   const bool* x = Input<bool>(in, 1);
   const bool* high = Input<bool>(in, 2);
   bool* z = Output<bool>(out);
-  for (int64_t i = 0; i < count; ++i) z[i] = math::And(math::Or(x[i], low[i]), high[i]);
+  for (int64_t i = 0; i < count; ++i) z[i] = scalar::ClampPred(low[i], x[i], high[i]);
 }
 
 template <class T, ComparisonDirection kDirection, bool kTotalOrder>
@@ -40,21 +40,19 @@ void CompareKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int) {
   }
 }
 
-// Complex numbers have no order, only equality of both parts.
-template <class T, bool kEqual>
-void ComplexEqualKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int) {
+template <class T, ComparisonDirection kDirection>
+void CompareComplexKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int) {
   const T* x = Input<T>(in, 0);
   const T* y = Input<T>(in, 1);
   bool* z = Output<bool>(out);
   for (int64_t i = 0; i < count; ++i) {
-    const bool equal =
-        math::And(math::Equal(x[2 * i], y[2 * i]), math::Equal(x[2 * i + 1], y[2 * i + 1]));
-    z[i] = equal == kEqual;
+    z[i] = scalar::CompareComplex(kDirection, math::Complex<T>{x[2 * i], x[2 * i + 1]},
+                                  math::Complex<T>{y[2 * i], y[2 * i + 1]});
   }
 }
 
 template <class T, bool kTotalOrder = false>
-Kernel FindCompareKernelOf(ComparisonDirection direction) {
+ElementwiseKernel FindCompareKernelOf(ComparisonDirection direction) {
   switch (direction) {
     case ComparisonDirection::kEq: return CompareKernel<T, ComparisonDirection::kEq, kTotalOrder>;
     case ComparisonDirection::kNe: return CompareKernel<T, ComparisonDirection::kNe, kTotalOrder>;
@@ -67,9 +65,11 @@ Kernel FindCompareKernelOf(ComparisonDirection direction) {
 }
 
 template <class T>
-Kernel FindComplexCompareKernelOf(ComparisonDirection direction) {
-  if (direction == ComparisonDirection::kEq) return ComplexEqualKernel<T, true>;
-  if (direction == ComparisonDirection::kNe) return ComplexEqualKernel<T, false>;
+ElementwiseKernel FindComplexCompareKernelOf(ComparisonDirection direction) {
+  if (direction == ComparisonDirection::kEq)
+    return CompareComplexKernel<T, ComparisonDirection::kEq>;
+  if (direction == ComparisonDirection::kNe)
+    return CompareComplexKernel<T, ComparisonDirection::kNe>;
   return nullptr;
 }
 
@@ -87,7 +87,7 @@ void SelectKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int) {
 
 }  // namespace
 
-Kernel FindPredKernel(Opcode opcode, int arity) {
+ElementwiseKernel FindPredKernel(Opcode opcode, int arity) {
 #define HLO_KERNEL_CASE(Op, meaning) \
   if (opcode == Opcode::k##Op && arity == 2) return PredKernel<Opcode::k##Op>;
   HLO_SCALAR_PRED_BINARY(HLO_KERNEL_CASE)
@@ -97,7 +97,8 @@ Kernel FindPredKernel(Opcode opcode, int arity) {
   return nullptr;
 }
 
-Kernel FindCompareKernel(ComparisonDirection direction, ComparisonType order, ElementType type) {
+ElementwiseKernel FindCompareKernel(ComparisonDirection direction, ComparisonType order,
+                                    ElementType type) {
   const int bytes = ByteSize(type);
   const bool total = order == ComparisonType::kTotalOrder;
   if (IsPred(type)) return FindCompareKernelOf<bool>(direction);
@@ -123,7 +124,7 @@ Kernel FindCompareKernel(ComparisonDirection direction, ComparisonType order, El
                     : FindCompareKernelOf<uint64_t>(direction);
 }
 
-Kernel FindSelectKernel(int bytes) {
+ElementwiseKernel FindSelectKernel(int bytes) {
   if (bytes == 1) return SelectKernel<uint8_t>;
   if (bytes == 2) return SelectKernel<uint16_t>;
   if (bytes == 4) return SelectKernel<uint32_t>;
@@ -131,7 +132,7 @@ Kernel FindSelectKernel(int bytes) {
   return SelectKernel<SixteenBytes>;
 }
 
-Kernel FindKernel(Opcode opcode, int arity, ElementType type) {
+ElementwiseKernel FindKernel(Opcode opcode, int arity, ElementType type) {
   if (IsPred(type)) return FindPredKernel(opcode, arity);
   if (IsSigned(type)) return FindSignedKernel(opcode, arity, ByteSize(type));
   if (IsUnsigned(type))

@@ -88,7 +88,7 @@ void IntClampKernel(const uint8_t* const* in, uint8_t* out, int64_t count, int) 
 
 // The kernels of one float type.
 template <class T>
-Kernel FindFloatKernelOf(Opcode opcode, int arity) {
+ElementwiseKernel FindFloatKernelOf(Opcode opcode, int arity) {
 #define HLO_KERNEL_CASE(Op, meaning) \
   if (opcode == Opcode::k##Op && arity == 1) return FloatUnaryKernel<T, Opcode::k##Op>;
   HLO_SCALAR_FLOAT_UNARY(HLO_KERNEL_CASE)
@@ -106,7 +106,7 @@ Kernel FindFloatKernelOf(Opcode opcode, int arity) {
 
 // The kernels of one integer type.
 template <class T>
-Kernel FindIntKernelOf(Opcode opcode, int arity) {
+ElementwiseKernel FindIntKernelOf(Opcode opcode, int arity) {
 #define HLO_KERNEL_CASE(Op, meaning) \
   if (opcode == Opcode::k##Op && arity == 1) return IntUnaryKernel<T, Opcode::k##Op>;
   HLO_SCALAR_INT_UNARY(HLO_KERNEL_CASE)

@@ -182,6 +182,10 @@ template <class V>
 V ClampInt(V low, V x, V high) {
   return math::IntMin(math::IntMax(x, low), high);
 }
+template <class M>
+M ClampPred(M low, M x, M high) {
+  return math::And(math::Or(x, low), high);
+}
 
 // ---- complex numbers ----
 
@@ -226,6 +230,13 @@ M ComparePredAs(M x, M y) {
   if constexpr (kDirection == ComparisonDirection::kGt) return math::And(x, math::Not(y));
   if constexpr (kDirection == ComparisonDirection::kLe) return math::Or(math::Not(x), y);
   if constexpr (kDirection == ComparisonDirection::kLt) return math::And(math::Not(x), y);
+}
+
+// Complex numbers have no order, only equality of both parts.
+template <class V>
+math::MaskOf<V> CompareComplex(ComparisonDirection direction, math::Complex<V> x,
+                               math::Complex<V> y) {
+  return direction == ComparisonDirection::kEq ? math::Equal(x, y) : math::NotEqual(x, y);
 }
 
 template <class V>
