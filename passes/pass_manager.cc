@@ -12,6 +12,7 @@
 
 #include "lib/analysis/schedule.h"
 #include "lib/ir/compare.h"
+#include "lib/support/contains.h"
 #include "lib/support/crash_context.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
@@ -26,10 +27,6 @@ double Now() {
   return std::chrono::duration<double, std::milli>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-bool Contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 int64_t PeakBytes() {

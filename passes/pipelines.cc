@@ -52,7 +52,7 @@ constexpr PipelineStep kGpu[] = {
     {"flatten-call-graph", "buffer assignment wants one call site per computation"},
     {"gpu-epilogue-fusion", "first: products take what follows them, the rest is loops"},
     {"gpu-fusion", "makes the kernels; a reduction ends the one that feeds it"},
-    {"gpu-joint-reductions", "after it: what reads the same array reads it once"},
+    {"gpu-multi-output-fusion", "after it: what reads the same array reads it once"},
     {"dce", "producers that were copied into all their users"},
     {"copy-insertion{dense}", "fixes the order, and copies what would be overwritten"},
 };

@@ -206,6 +206,18 @@ def check_passes(lint):
                 lint.check(defined in classes, name, f"`{defined}` has no row in passes/passes.def")
 
 
+def check_pass_groups(lint):
+    """What a group of passes takes of another one is a pass, or belongs to passes/util or the toolkit passes/fusion."""
+    classes = re.findall(r'^HLO_PASS\("[^"]+",\s*(\w+),', lint.text("passes/passes.def"), re.M)
+    passes = {re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower() for name in classes}
+    for name in lint.files:
+        if not (place := re.match(r"passes/(\w+)/\w+\.(?:cc|h)$", name)) or name.endswith("_test.cc"):
+            continue
+        for group, stem in re.findall(r'^#include "passes/(\w+)/(\w+)\.h"', lint.text(name), re.M):
+            ok = group in (place.group(1), "util") or (place.group(1) != "util" and (group == "fusion" or stem in passes))
+            lint.check(ok, name, f"`passes/{group}/{stem}.h` is no pass; what several groups use belongs in passes/util")
+
+
 def check_ops(lint):
     rows = re.findall(r'^HLO_OP\(\w+,\s*"([^"]+)"', lint.text("lib/ops/ops.def"), re.M)
     for name in lint.files:
@@ -249,7 +261,7 @@ def main():
     if "--stats" in sys.argv[1:]:
         stats(lint)
         return 0
-    for check in (check_includes, check_sizes, check_columns, check_sources, check_words, check_heads, check_passes, check_ops, check_families):
+    for check in (check_includes, check_sizes, check_columns, check_sources, check_words, check_heads, check_passes, check_pass_groups, check_ops, check_families):
         check(lint)
     for finding in lint.findings:
         print(finding)

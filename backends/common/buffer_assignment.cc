@@ -132,7 +132,7 @@ class Assigner {
     return absl::OkStatus();
   }
 
-  // Arguments are read-only, but for those the module's alias table gives away: their memory is a
+  // Arguments are read-only, but for those the module's alias table donates: their memory is a
   // result's to overwrite.
   void PlaceArguments(const Computation& entry) {
     int leaf = 0;
@@ -211,7 +211,7 @@ class Assigner {
     }
   }
 
-  // Lets results be made in the memory that is given away for them.
+  // Lets results be made in the memory that is donated for them.
   void ReuseArguments(const Computation& entry) {
     for (const InputOutputAlias& alias : module_.config().aliases) {
       const Instruction& parameter = *entry.parameter(static_cast<int>(alias.parameter));
@@ -458,7 +458,7 @@ std::string BufferAssignment::ToString() const {
     out += fmt::format("a{}: {} {} bytes", i, kKinds[static_cast<int>(a.kind)], a.size);
     if (a.kind == Allocation::Kind::kArgument || a.kind == Allocation::Kind::kResult)
       out += fmt::format(", leaf {}", a.leaf);
-    if (a.donated) out += ", given away";
+    if (a.donated) out += ", donated";
     if (a.constant != nullptr) out += fmt::format(", {}", a.constant->name());
     out += '\n';
   }

@@ -64,7 +64,7 @@ TEST_CASE("an operation may write over an operand that dies there", "[common][bu
   const Assigned chain(kChain, /*can_share=*/true);
   CHECK(chain.SliceOf("a") == chain.SliceOf("b"));
   CHECK(chain.SliceOf("b") == chain.SliceOf("c"));
-  // Never over an argument that is not given away.
+  // Never over an argument that is not donated.
   CHECK(chain.KindOf(chain.SliceOf("x")) == Kind::kArgument);
   CHECK_FALSE(chain.SliceOf("a") == chain.SliceOf("x"));
 
@@ -133,7 +133,7 @@ ENTRY main {
   CHECK(copied.SliceOf("x2") == results[0]);
 }
 
-TEST_CASE("an argument that is given away is overwritten", "[common][buffers]") {
+TEST_CASE("a donated argument is overwritten", "[common][buffers]") {
   const Assigned donated(R"(HloModule donated, input_output_alias={ {}: (0, {}, must-alias) }
 ENTRY main {
   x = f32[64] parameter(0)

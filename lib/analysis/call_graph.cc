@@ -44,7 +44,7 @@ void CallGraph::FindContexts(const Module& module) {
   contexts_.assign(module.serial_limit(), CallContext::kUnreached);
   contexts_[module.entry()->serial()] = CallContext::kControlFlow;
   // Callers first, so that each is final when its callees are told. Not the order of the text,
-  // which may list a callee behind one of its callers.
+  // which may list a callee after one of its callers.
   const std::vector<Computation*> order = CalleesFirst(all_);
   for (size_t i = order.size(); i-- > 0;) {
     const CallContext from = contexts_[order[i]->serial()];

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/analysis/indexing.h"
+#include "lib/support/contains.h"
 #include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 
@@ -33,9 +34,6 @@ struct Maker {
   }
 };
 
-bool Has(const DimVec& dims, int64_t d) {
-  return std::find(dims.begin(), dims.end(), d) != dims.end();
-}
 int PlaceIn(const DimVec& dims, int64_t d) {
   return static_cast<int>(std::find(dims.begin(), dims.end(), d) - dims.begin());
 }
@@ -61,7 +59,7 @@ bool Transpose(Maker& m) {
 bool Reverse(Maker& m) {
   const DimVec& dims = m.op.attrs<ReverseAttrs>().dimensions;
   for (int d = 0; d < m.operand.rank(); ++d)
-    m.Push(Has(dims, d) ? Expr::Variable(d, -1, m.operand.dim(d) - 1) : Expr::Variable(d));
+    m.Push(Contains(dims, d) ? Expr::Variable(d, -1, m.operand.dim(d) - 1) : Expr::Variable(d));
   return true;
 }
 
@@ -156,7 +154,7 @@ bool Reduce(Maker& m) {
   const DimVec& dims = m.op.attrs<ReduceAttrs>().dimensions;
   int kept = 0;
   for (int d = 0; d < m.operand.rank(); ++d)
-    m.Push(Expr::Variable(Has(dims, d) ? m.Range(m.operand.dim(d)) : kept++));
+    m.Push(Expr::Variable(Contains(dims, d) ? m.Range(m.operand.dim(d)) : kept++));
   return true;
 }
 
@@ -173,9 +171,9 @@ bool Dot(Maker& m) {
       m.op.operand(0)->shape().rank() - static_cast<int>(batch.size() + contracting.size());
   int free = static_cast<int>(batch.size()) + (is_left ? 0 : of_left);
   for (int d = 0; d < m.operand.rank(); ++d) {
-    if (Has(batch, d)) {
+    if (Contains(batch, d)) {
       m.Push(Expr::Variable(PlaceIn(batch, d)));
-    } else if (Has(contracting, d)) {
+    } else if (Contains(contracting, d)) {
       m.Push(Expr::Variable(ranges[static_cast<size_t>(PlaceIn(contracting, d))]));
     } else {
       m.Push(Expr::Variable(free++));
@@ -274,7 +272,7 @@ bool Gather(Maker& m) {
   const Shape indices = m.op.operand(1)->shape();
   std::vector<int> batch;  // output dimensions that are not offsets
   for (int d = 0; d < m.output.rank(); ++d) {
-    if (!Has(attrs.offset_dims, d)) batch.push_back(d);
+    if (!Contains(attrs.offset_dims, d)) batch.push_back(d);
   }
   // The output dimension along which dimension `d` of the indices runs.
   const auto batch_of = [&](int64_t d) {
@@ -296,10 +294,11 @@ bool Gather(Maker& m) {
       continue;
     }
     Expr index;
-    if (!Has(attrs.collapsed_slice_dims, d))
+    if (!Contains(attrs.collapsed_slice_dims, d))
       index.terms.push_back({static_cast<int>(attrs.offset_dims[offset++]), 1});
     const int64_t starts = m.operand.dim(d) - attrs.slice_sizes[static_cast<size_t>(d)] + 1;
-    if (Has(attrs.start_index_map, d) && starts > 1) index.terms.push_back({m.Runtime(starts), 1});
+    if (Contains(attrs.start_index_map, d) && starts > 1)
+      index.terms.push_back({m.Runtime(starts), 1});
     m.Push(index);
   }
   return true;

@@ -2,7 +2,7 @@
 //
 // A set may be tied to memory that is there before or after the run: that of an argument, of a
 // constant, of a result. What is tied to two of them needs a copy in between, but for an argument
-// that the module gives away for just that result. Arguments that are not given away, and
+// that the module donates for just that result. Arguments that are not donated, and
 // constants, keep what they hold: no other value is made in their place.
 #pragma once
 
@@ -45,7 +45,7 @@ class PlaceSets {
   struct Tie {
     int argument = -1;
     int result = -1;
-    bool is_kept = false;  // a constant, or an argument that is not given away
+    bool is_kept = false;  // a constant, or an argument that is not donated
   };
   const Tie& TieOf(ValueId value) const { return ties_[static_cast<size_t>(SetOf(value))]; }
   // Whether something can be tied to both.

@@ -109,7 +109,8 @@ TEST_CASE("what is merged needs what its members need", "[analysis][reachability
   }
 }
 
-TEST_CASE("merging moves what must come after behind the merged node", "[analysis][reachability]") {
+TEST_CASE("merging moves what must come after to after the merged node",
+          "[analysis][reachability]") {
   // Post-order: p, x, y (needs x), q, z: merging x and z leaves q before and y after them.
   const auto module = ParsedModule(R"(HloModule m
 ENTRY e {

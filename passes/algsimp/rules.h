@@ -6,6 +6,7 @@
 #include <span>
 
 #include "lib/match/pattern.h"
+#include "lib/support/contains.h"
 #include "passes/rewrite.h"
 
 namespace hlo::algsimp {
@@ -93,7 +94,6 @@ std::optional<DegenerateReshape> MatchDegenerate(const Instruction* reshape);
 DimVec UnmodifiedDims(Shape from, Shape to);
 
 bool HasSize1Only(Shape shape, const DimVec& dims);
-bool Contains(const DimVec& dims, int64_t dim);
 DimVec DimsWithout(absl::Span<const int64_t> dims, absl::Span<const int64_t> positions);
 
 }  // namespace hlo::algsimp

@@ -119,10 +119,6 @@ std::optional<int64_t> PowerOfTwo(Instruction* x) {
   return std::countr_zero(bits);
 }
 
-bool Contains(const DimVec& dims, int64_t dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 DimVec DimsWithout(absl::Span<const int64_t> dims, absl::Span<const int64_t> positions) {
   DimVec result;
   for (size_t i = 0; i < dims.size(); ++i) {

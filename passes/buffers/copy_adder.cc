@@ -7,7 +7,7 @@
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/place_sets.h"
 #include "lib/ir/builder.h"
-#include "passes/control_flow/frontend_attribute.h"
+#include "passes/util/frontend_attribute.h"
 
 namespace hlo {
 namespace {

@@ -31,7 +31,7 @@ class CopyAdder {
   void AddForConditional(Instruction* conditional);
   // Copies of operands that an instruction is to write over.
   void AddForUpdate(Instruction* instruction);
-  // Copies of arguments that are given away, and of the results that take their memory.
+  // Copies of donated arguments, and of the results that take their memory.
   void AddForEntryAliases();
   // Copies of the results of the entry.
   void AddForResults();

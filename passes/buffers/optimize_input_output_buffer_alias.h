@@ -1,4 +1,4 @@
-// Lets results take the memory of parameters that the caller gives away.
+// Lets results take the memory of parameters that the caller donates.
 //
 //   buffer_donor={ (0, {}) }, (f32[8] p0, s32[8] p1) -> (s32[8], f32[3])      =>   input_output_alias={ {0}: (0, {}, may-alias) }
 //

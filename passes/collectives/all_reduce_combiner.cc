@@ -5,8 +5,8 @@
 
 #include "lib/analysis/reachability.h"
 #include "lib/analysis/region.h"
-#include "passes/control_flow/frontend_attribute.h"
 #include "passes/rewrite.h"
+#include "passes/util/frontend_attribute.h"
 
 namespace hlo {
 namespace {

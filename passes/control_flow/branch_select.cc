@@ -1,8 +1,8 @@
 #include "passes/control_flow/branch_select.h"
 
 #include "passes/control_flow/call_inliner.h"
-#include "passes/control_flow/loop_state.h"
 #include "passes/rewrite.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {

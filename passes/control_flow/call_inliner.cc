@@ -7,9 +7,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
-#include "passes/control_flow/frontend_attribute.h"
-#include "passes/growth_limit.h"
 #include "passes/simplify/dce.h"
+#include "passes/util/frontend_attribute.h"
+#include "passes/util/growth_limit.h"
 
 namespace hlo {
 namespace {

@@ -5,9 +5,9 @@
 #include "lib/analysis/side_effects.h"
 #include "passes/control_flow/branch_select.h"
 #include "passes/control_flow/call_inliner.h"
-#include "passes/control_flow/frontend_attribute.h"
-#include "passes/control_flow/loop_state.h"
 #include "passes/rewrite.h"
+#include "passes/util/frontend_attribute.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/growth_limit.h"
+#include "passes/util/growth_limit.h"
 
 namespace hlo {
 namespace {

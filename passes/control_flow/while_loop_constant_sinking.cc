@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/control_flow/loop_state.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {

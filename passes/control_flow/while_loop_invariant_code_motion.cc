@@ -6,10 +6,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/analysis/trip_count.h"
-#include "passes/control_flow/frontend_attribute.h"
-#include "passes/control_flow/loop_state.h"
 #include "passes/simplify/dce.h"
 #include "passes/simplify/tuple_simplifier.h"
+#include "passes/util/frontend_attribute.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {

@@ -10,10 +10,10 @@
 #include "lib/ir/verify_meaning.h"
 #include "lib/ops/opcode_set.h"
 #include "passes/control_flow/call_inliner.h"
-#include "passes/control_flow/frontend_attribute.h"
-#include "passes/control_flow/loop_dependencies.h"
-#include "passes/control_flow/loop_state.h"
 #include "passes/simplify/dce.h"
+#include "passes/util/frontend_attribute.h"
+#include "passes/util/loop_dependencies.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {

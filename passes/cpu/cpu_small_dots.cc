@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/builder.h"
+#include "lib/support/contains.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -14,14 +15,10 @@ constexpr int64_t kMostMultiplications = 8192;
 constexpr int64_t kMostInBatch = 1024;
 constexpr int64_t kFewestInBatch = 16;
 
-bool Has(const DimVec& dims, int64_t d) {
-  return std::find(dims.begin(), dims.end(), d) != dims.end();
-}
-
 DimVec FreeDims(Shape shape, const DimVec& batch, const DimVec& contracting) {
   DimVec free;
   for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (!Has(batch, d) && !Has(contracting, d)) free.push_back(d);
+    if (!Contains(batch, d) && !Contains(contracting, d)) free.push_back(d);
   }
   return free;
 }
@@ -63,7 +60,8 @@ bool IsContiguous(const Instruction& dot) {
   const DotAttrs& attrs = dot.attrs<DotAttrs>();
   const int64_t x_last = dot.operand(0)->shape().rank() - 1;
   const int64_t y_last = dot.operand(1)->shape().rank() - 1;
-  if (!Has(attrs.rhs_contracting_dims, y_last) && !Has(attrs.rhs_batch_dims, y_last)) return true;
+  if (!Contains(attrs.rhs_contracting_dims, y_last) && !Contains(attrs.rhs_batch_dims, y_last))
+    return true;
   return attrs.lhs_contracting_dims.back() == x_last && attrs.rhs_contracting_dims.back() == y_last;
 }
 

@@ -1,6 +1,6 @@
 #include "passes/expand/bitcast_dtypes_expander.h"
 
-#include "passes/expand/unsigned_type.h"
+#include "passes/util/unsigned_type.h"
 
 namespace hlo {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "passes/control_flow/counted_loop.h"
-#include "passes/expand/matrices.h"
+#include "passes/util/counted_loop.h"
+#include "passes/util/matrices.h"
 
 namespace hlo {
 namespace {

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "passes/control_flow/counted_loop.h"
-#include "passes/expand/start_vectors.h"
+#include "lib/support/contains.h"
+#include "passes/util/counted_loop.h"
+#include "passes/util/start_vectors.h"
 
 namespace hlo {
 namespace {
-
-bool HasDim(const DimVec& dims, int64_t dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
 
 bool SlicesAreWholeOperand(const Instruction& gather) {
   const auto dims = gather.operand(0)->shape().dims();
@@ -34,7 +31,7 @@ DimVec WindowSizes(const GatherAttrs& attrs) {
   DimVec sizes;
   for (size_t i = 0; i < attrs.slice_sizes.size(); ++i) {
     const auto dim = static_cast<int64_t>(i);
-    if (!HasDim(attrs.collapsed_slice_dims, dim) && !HasDim(attrs.operand_batching_dims, dim))
+    if (!Contains(attrs.collapsed_slice_dims, dim) && !Contains(attrs.operand_batching_dims, dim))
       sizes.push_back(attrs.slice_sizes[i]);
   }
   return sizes;
@@ -93,7 +90,7 @@ absl::StatusOr<Instruction*> GatherExpander::Expand(Instruction* gather, Rewrite
   int64_t next_batch = 0;
   auto next_offset = static_cast<int64_t>(vectors.batch_sizes.size());
   for (int64_t dim = 0; dim < gather->shape().rank(); ++dim)
-    order.push_back(HasDim(attrs.offset_dims, dim) ? next_offset++ : next_batch++);
+    order.push_back(Contains(attrs.offset_dims, dim) ? next_offset++ : next_batch++);
   Instruction* result = rewriter.Reshape(after[2], sizes);
   return std::is_sorted(order.begin(), order.end()) ? result : rewriter.Transpose(result, order);
 }

@@ -1,7 +1,7 @@
 #include "passes/expand/rng_bit_generator_expander.h"
 
-#include "passes/expand/random_words.h"
-#include "passes/expand/unsigned_type.h"
+#include "passes/util/random_words.h"
+#include "passes/util/unsigned_type.h"
 
 namespace hlo {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "lib/eval/random_bits.h"
-#include "passes/expand/random_words.h"
-#include "passes/expand/unsigned_type.h"
+#include "passes/util/random_words.h"
+#include "passes/util/unsigned_type.h"
 
 namespace hlo {
 namespace {

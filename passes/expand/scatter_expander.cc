@@ -4,15 +4,12 @@
 #include <limits>
 
 #include "lib/analysis/region.h"
-#include "passes/control_flow/counted_loop.h"
-#include "passes/expand/start_vectors.h"
+#include "lib/support/contains.h"
+#include "passes/util/counted_loop.h"
+#include "passes/util/start_vectors.h"
 
 namespace hlo {
 namespace {
-
-bool IsListed(const DimVec& dims, int64_t dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
 
 int OperandsOf(const Instruction& scatter) { return scatter.operand_count() / 2; }
 
@@ -35,7 +32,7 @@ DimVec SliceSizes(const Instruction& scatter) {
   size_t next = 0;
   for (int64_t dim = 0; dim < scatter.operand(0)->shape().rank(); ++dim) {
     const bool degenerate =
-        IsListed(attrs.inserted_window_dims, dim) || IsListed(attrs.input_batching_dims, dim);
+        Contains(attrs.inserted_window_dims, dim) || Contains(attrs.input_batching_dims, dim);
     sizes.push_back(degenerate ? 1
                                : updates.dim(static_cast<int>(attrs.update_window_dims[next++])));
   }
@@ -47,7 +44,7 @@ Instruction* CanonicalUpdates(Builder& builder, Instruction* updates, const Scat
                               int64_t count) {
   DimVec order, sizes = {count};
   for (int64_t dim = 0; dim < updates->shape().rank(); ++dim) {
-    if (!IsListed(attrs.update_window_dims, dim)) order.push_back(dim);
+    if (!Contains(attrs.update_window_dims, dim)) order.push_back(dim);
   }
   for (int64_t dim : attrs.update_window_dims) {
     order.push_back(dim);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "passes/control_flow/counted_loop.h"
-#include "passes/expand/matrices.h"
+#include "passes/util/counted_loop.h"
+#include "passes/util/matrices.h"
 
 namespace hlo {
 namespace {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/support/contains.h"
 
 namespace hlo {
 namespace {
@@ -71,11 +72,6 @@ constexpr Opcode kMovesInLoop[] = {
 constexpr Opcode kReadsEachOnce[] = {Opcode::kBitcast, Opcode::kConcatenate, Opcode::kReshape,
                                      Opcode::kReverse, Opcode::kSlice,       Opcode::kTranspose};
 
-template <size_t N>
-bool IsOf(Opcode opcode, const Opcode (&list)[N]) {
-  return std::find(std::begin(list), std::end(list), opcode) != std::end(list);
-}
-
 // How often each element of a value is read.
 enum class Reads { kNone, kOnceInPlace, kOnceElsewhere, kSeveralTimes };
 
@@ -96,7 +92,7 @@ Reads ReadsBy(const Instruction& user, int i) {
   if (HasTrait(opcode, kElementwise))
     return SameDimensions(user.operand(i)->shape(), user.shape()) ? Reads::kOnceInPlace
                                                                   : Reads::kSeveralTimes;
-  if (IsOf(opcode, kReadsEachOnce) || opcode == Opcode::kGather) return Reads::kOnceElsewhere;
+  if (Contains(kReadsEachOnce, opcode) || opcode == Opcode::kGather) return Reads::kOnceElsewhere;
   if (opcode == Opcode::kPad) return once(i == 0);
   if (opcode == Opcode::kReduce) return once(i < user.operand_count() / 2);
   if (opcode == Opcode::kDynamicUpdateSlice) return once(i <= 1);
@@ -138,18 +134,18 @@ bool IsElementwiseOrConstant(const Instruction& instruction) {
 }
 
 bool CanBeInLoop(const Instruction& instruction) {
-  return IsElementwiseOrConstant(instruction) || IsOf(instruction.opcode(), kMovesInLoop);
+  return IsElementwiseOrConstant(instruction) || Contains(kMovesInLoop, instruction.opcode());
 }
 
 bool IsExpensiveOnCpu(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
-  if (IsOf(opcode, kCheapOnCpu)) return false;
+  if (Contains(kCheapOnCpu, opcode)) return false;
   if (!instruction.shape().IsArray()) return true;
   const ElementType type = instruction.shape().element_type();
   if (opcode == Opcode::kConvert)
     return type == ElementType::kBF16 &&
            instruction.operand(0)->shape().element_type() == ElementType::kF32;
-  if (IsOf(opcode, kExpensiveIfComplex))
+  if (Contains(kExpensiveIfComplex, opcode))
     return IsComplex(instruction.operand(0)->shape().element_type());
   if (opcode == Opcode::kDivide || opcode == Opcode::kRemainder) {
     const Instruction* dividend = instruction.operand(0);

@@ -5,6 +5,7 @@
 #include "lib/analysis/region.h"
 #include "lib/eval/scalar_ops.h"
 #include "lib/ir/computation.h"
+#include "lib/support/contains.h"
 #include "lib/types/memory_order.h"
 
 namespace hlo {
@@ -22,11 +23,6 @@ bool IsArithmetic(Opcode op, ElementType type, int arity) {
   if (!IsComplex(type)) return false;
   if (op == Opcode::kAbs) return arity == 1;
   return (arity == 1 && scalar::IsComplexUnary(op)) || (arity == 2 && scalar::IsComplexBinary(op));
-}
-
-template <size_t n>
-bool Has(const Opcode (&opcodes)[n], Opcode opcode) {
-  return std::find(std::begin(opcodes), std::end(opcodes), opcode) != std::end(opcodes);
 }
 
 bool IsArrayOf(const Instruction& instruction) { return instruction.shape().IsArray(); }
@@ -189,7 +185,7 @@ Decision IsFusible(const Instruction& instruction) {
 bool IsCheapToRepeat(const Instruction& instruction) {
   constexpr Opcode kCheap[] = {Opcode::kBroadcast, Opcode::kIota, Opcode::kReshape, Opcode::kSlice};
   return instruction.opcode() == Opcode::kConstant ? instruction.shape().element_count() == 1
-                                                   : Has(kCheap, instruction.opcode());
+                                                   : Contains(kCheap, instruction.opcode());
 }
 
 bool IsExpensive(const Instruction& instruction) {
@@ -221,7 +217,7 @@ bool IsExpensive(const Instruction& instruction) {
                              Opcode::kBitcastConvert,
                              Opcode::kShiftRightLogical,
                              Opcode::kShiftRightArithmetic};
-  if (Has(kFew, instruction.opcode())) return IsComplex(instruction.shape().element_type());
+  if (Contains(kFew, instruction.opcode())) return IsComplex(instruction.shape().element_type());
   return IsElementwise(instruction.opcode());
 }
 

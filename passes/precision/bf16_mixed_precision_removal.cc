@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "lib/analysis/side_effects.h"
+#include "lib/support/contains.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -36,13 +37,8 @@ constexpr Opcode kPickValues[] = {
     Opcode::kConcatenate, Opcode::kMinimum,   Opcode::kPad,      Opcode::kCollectivePermute,
     Opcode::kReshape,     Opcode::kReverse,   Opcode::kSlice,    Opcode::kTranspose};
 
-template <size_t N>
-bool IsAmong(Opcode opcode, const Opcode (&list)[N]) {
-  return std::find(std::begin(list), std::end(list), opcode) != std::end(list);
-}
-
 bool IsKeptMixed(Opcode opcode) {
-  return IsAmong(opcode, kKeptMixed) || HasTrait(opcode, kAsyncStart) ||
+  return Contains(kKeptMixed, opcode) || HasTrait(opcode, kAsyncStart) ||
          HasTrait(opcode, kAsyncDone);
 }
 
@@ -67,7 +63,7 @@ bool NeedsOnlyResultPrecision(const Instruction& instruction, int operand) {
   if (opcode == Opcode::kDynamicSlice || opcode == Opcode::kGather) return operand == 0;
   if (opcode == Opcode::kDynamicUpdateSlice) return operand <= 1;
   if (opcode == Opcode::kSelect) return operand >= 1;
-  return IsAmong(opcode, kPickValues);
+  return Contains(kPickValues, opcode);
 }
 
 bool CanLower(const Instruction& instruction) {

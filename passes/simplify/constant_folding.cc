@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/eval/evaluator.h"
+#include "lib/support/contains.h"
 #include "lib/support/decision.h"
 #include "lib/support/diagnostic.h"
 
@@ -43,11 +44,6 @@ constexpr Opcode kDataMovement[] = {
     Opcode::kCopy,    Opcode::kDynamicSlice,   Opcode::kDynamicUpdateSlice,
     Opcode::kPad,     Opcode::kReshape,        Opcode::kReverse,
     Opcode::kSelect,  Opcode::kSlice,          Opcode::kTranspose};
-
-template <size_t N>
-bool IsOneOf(Opcode opcode, const Opcode (&list)[N]) {
-  return std::find(std::begin(list), std::end(list), opcode) != std::end(list);
-}
 
 bool IsKnown(const Instruction& value) {
   if (value.opcode() == Opcode::kTuple) {
@@ -261,7 +257,7 @@ class Folder {
   // `pending`, if any, is going to be a constant.
   bool HasKnownOperands(const Instruction& instruction,
                         const Instruction* pending = nullptr) const {
-    if (IsOneOf(instruction.opcode(), kNotAlone) || instruction.operand_count() == 0) return false;
+    if (Contains(kNotAlone, instruction.opcode()) || instruction.operand_count() == 0) return false;
     bool has_constant = false;
     for (const Instruction* operand : instruction.operands()) {
       if (operand != pending && !IsKnown(*operand)) return false;
@@ -283,7 +279,7 @@ class Folder {
     if (ChangesSubByteWidth(instruction))
       return No("it regroups the bits of `{}`",
                 Text(instruction.operand(0)->shape().element_type()));
-    if (!options_.fold_float_arithmetic && !IsOneOf(opcode, kDataMovement) &&
+    if (!options_.fold_float_arithmetic && !Contains(kDataMovement, opcode) &&
         ComputesWithFloats(instruction)) {
       return No("arithmetic on floats is not folded");
     }
@@ -293,7 +289,7 @@ class Folder {
   // Structure only; the answers for called computations are kept.
   bool Evaluable(const Instruction& instruction) {
     const Opcode opcode = instruction.opcode();
-    if (IsOneOf(opcode, kUnfoldable) || HasTrait(opcode, kCollective) ||
+    if (Contains(kUnfoldable, opcode) || HasTrait(opcode, kCollective) ||
         instruction.HasOwnSideEffect())
       return false;
     if (opcode == Opcode::kWhile && !aggressive_) return false;

@@ -6,7 +6,7 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/ir/compare.h"
 #include "lib/support/hash.h"
-#include "passes/control_flow/frontend_attribute.h"
+#include "passes/util/frontend_attribute.h"
 
 namespace hlo {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "passes/expand/start_vectors.h"
+#include "passes/util/start_vectors.h"
 
 namespace hlo {
 namespace {

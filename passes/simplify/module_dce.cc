@@ -3,10 +3,10 @@
 #include "lib/analysis/liveness.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/verify_meaning.h"
-#include "passes/control_flow/loop_state.h"
 #include "passes/control_flow/while_loop_simplifier.h"
 #include "passes/simplify/dce.h"
 #include "passes/simplify/tuple_simplifier.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {

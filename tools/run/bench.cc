@@ -40,7 +40,7 @@ absl::StatusOr<RunTimes> Bench(ExecutionState& state, const BenchOptions& option
   double now = begin;
   while (static_cast<int64_t>(times.size()) < options.min_runs ||
          now - begin < options.min_seconds * 1000) {
-    RETURN_IF_ERROR(state.Renew());  // arguments given away are put back off the clock
+    RETURN_IF_ERROR(state.Renew());  // donated arguments are put back off the clock
     const double before = Now();
     RETURN_IF_ERROR(state.Run());
     now = Now();

@@ -1,4 +1,4 @@
-#include "passes/layout/despecializer.h"
+#include "passes/simplify/despecializer.h"
 
 #include "passes/fusion/defuser.h"
 #include "passes/layout/sub_byte_size_removal.h"

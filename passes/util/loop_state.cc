@@ -1,4 +1,4 @@
-#include "passes/control_flow/loop_state.h"
+#include "passes/util/loop_state.h"
 
 #include <algorithm>
 #include <charconv>

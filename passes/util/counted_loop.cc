@@ -1,4 +1,4 @@
-#include "passes/control_flow/counted_loop.h"
+#include "passes/util/counted_loop.h"
 
 namespace hlo {
 

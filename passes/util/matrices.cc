@@ -1,4 +1,4 @@
-#include "passes/expand/matrices.h"
+#include "passes/util/matrices.h"
 
 #include <numeric>
 

@@ -1,4 +1,4 @@
-#include "passes/layout/assume_gather_indices_to_copy.h"
+#include "passes/simplify/assume_gather_indices_to_copy.h"
 
 namespace hlo {
 namespace {

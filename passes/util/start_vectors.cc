@@ -1,4 +1,4 @@
-#include "passes/expand/start_vectors.h"
+#include "passes/util/start_vectors.h"
 
 #include <algorithm>
 

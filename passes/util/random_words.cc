@@ -1,11 +1,11 @@
-#include "passes/expand/random_words.h"
+#include "passes/util/random_words.h"
 
 #include <array>
 
 #include "lib/eval/random_bits.h"
 #include "lib/math/random.h"
 #include "lib/types/shape_util.h"
-#include "passes/expand/unsigned_type.h"
+#include "passes/util/unsigned_type.h"
 
 namespace hlo {
 namespace {

@@ -1,4 +1,4 @@
-#include "passes/layout/reduce_window_to_reduce.h"
+#include "passes/simplify/reduce_window_to_reduce.h"
 
 namespace hlo {
 namespace {

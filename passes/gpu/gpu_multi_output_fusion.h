@@ -16,17 +16,17 @@
 
 namespace hlo {
 
-struct GpuJointReductionsOptions {
+struct GpuMultiOutputFusionOptions {
   int64_t max_members = 8;
   static auto Fields() {
-    return std::tuple{Optional("max_members", &GpuJointReductionsOptions::max_members)};
+    return std::tuple{Optional("max_members", &GpuMultiOutputFusionOptions::max_members)};
   }
 };
 
-class GpuJointReductions final : public Pass {
+class GpuMultiOutputFusion final : public Pass {
  public:
-  using Options = GpuJointReductionsOptions;
-  explicit GpuJointReductions(Options options = {}) : options_(options) {}
+  using Options = GpuMultiOutputFusionOptions;
+  explicit GpuMultiOutputFusion(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:

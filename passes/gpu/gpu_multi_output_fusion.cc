@@ -1,4 +1,4 @@
-#include "passes/gpu/gpu_joint_reductions.h"
+#include "passes/gpu/gpu_multi_output_fusion.h"
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ bool IsSameReduction(const Instruction& a, const Instruction& b) {
 
 class Joiner {
  public:
-  Joiner(Computation& computation, const GpuJointReductionsOptions& options, PassContext& context)
+  Joiner(Computation& computation, const GpuMultiOutputFusionOptions& options, PassContext& context)
       : computation_(computation), options_(options), context_(context) {}
 
   bool Run() {
@@ -138,14 +138,14 @@ class Joiner {
     context_.Count("kernels joined", std::ssize(members));
     reachability_->Merge(members);
     Instruction* const fusion =
-        Fuse(members, {.kind = FusionKind::kInput, .name = "joint_reductions"});
+        Fuse(members, {.kind = FusionKind::kInput, .name = "multi_output_fusion"});
     reachability_->StandsFor(fusion, members[0]);
     joint_.insert(fusion);
     for (const Instruction* element : fusion->users()) joint_.insert(element);
   }
 
   Computation& computation_;
-  const GpuJointReductionsOptions& options_;
+  const GpuMultiOutputFusionOptions& options_;
   PassContext& context_;
   InstructionMap<size_t> number_;                  // in the order of the computation
   std::optional<Reachability> reachability_;       // when there is something to join
@@ -154,7 +154,7 @@ class Joiner {
 
 }  // namespace
 
-absl::StatusOr<bool> GpuJointReductions::Run(Module& module, PassContext& context) {
+absl::StatusOr<bool> GpuMultiOutputFusion::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
     changed |= Joiner(*computation, options_, context).Run();
@@ -162,6 +162,6 @@ absl::StatusOr<bool> GpuJointReductions::Run(Module& module, PassContext& contex
   return changed;
 }
 
-HLO_DEFINE_PASS(GpuJointReductions)
+HLO_DEFINE_PASS(GpuMultiOutputFusion)
 
 }  // namespace hlo

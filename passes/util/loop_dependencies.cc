@@ -1,9 +1,9 @@
-#include "passes/control_flow/loop_dependencies.h"
+#include "passes/util/loop_dependencies.h"
 
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
-#include "passes/control_flow/loop_state.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {

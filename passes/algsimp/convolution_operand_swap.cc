@@ -1,4 +1,4 @@
-#include "passes/simplify/convolution_operand_swap.h"
+#include "passes/algsimp/convolution_operand_swap.h"
 
 #include "passes/algsimp/rules.h"
 
