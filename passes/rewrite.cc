@@ -34,8 +34,7 @@ class Driver {
       worklist_.pop_front();
       queued_.erase(instruction);
       if (instruction->is_dead() || instruction == skip_) continue;
-      if (!instruction->has_uses() && !instruction->is_root())
-        continue;  // nobody would see the replacement
+      if (!instruction->is_used()) continue;  // nobody would see the replacement
       ASSIGN_OR_RETURN(const bool rewritten, Visit(instruction));
       changed |= rewritten;
     }

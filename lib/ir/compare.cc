@@ -138,7 +138,7 @@ class Hasher {
     const absl::flat_hash_map<const Instruction*, uint64_t> hashes = OfInstructions(computation);
     uint64_t unused = 0;  // order of instructions nobody uses does not matter
     for (const Instruction* instruction : computation.instructions()) {
-      if (!instruction->has_uses() && !instruction->is_root()) unused += hashes.at(instruction);
+      if (!instruction->is_used()) unused += hashes.at(instruction);
     }
     uint64_t result = HashMix(hashes.at(computation.root()), unused);
     result = HashMix(result, HashBytes(computation.execution_thread()));

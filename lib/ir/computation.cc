@@ -167,8 +167,7 @@ int Computation::RemoveUnused(Instruction* instruction) {
   while (!worklist.empty()) {
     Instruction* next = worklist.back();
     worklist.pop_back();
-    if (next->dead_ || next->has_uses() || next == root_ || next->opcode_ == Opcode::kParameter)
-      continue;
+    if (next->dead_ || next->is_used() || next->opcode_ == Opcode::kParameter) continue;
     if (next != instruction && (next->HasSideEffect() || next->has_control_edges())) continue;
     const std::vector<Instruction*> operands = next->operand_vector();
     Unlink(next);

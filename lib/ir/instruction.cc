@@ -11,6 +11,7 @@ namespace hlo {
 Module& Instruction::module() const { return parent_->module(); }
 
 bool Instruction::is_root() const { return parent_ != nullptr && parent_->root() == this; }
+bool Instruction::is_used() const { return has_uses() || is_root(); }
 
 // ---- operands ----
 

@@ -94,6 +94,8 @@ class Instruction final {
   // Uses.
   absl::Span<const Use> uses() const { return uses_; }
   bool has_uses() const { return !uses_.empty(); }
+  // Somebody sees the result: another instruction reads it, or it is its computation's.
+  bool is_used() const;
   int use_count() const { return static_cast<int>(uses_.size()); }
   // Distinct users, sorted by id.
   std::vector<Instruction*> users() const;

@@ -164,7 +164,7 @@ LeafCopies CopyAdder::CopyForUsers(Instruction* value, const std::vector<bool>& 
     }
   }
   if (was_root) value->parent()->set_root(copies.value);
-  if (!copies.tuples.empty() && !copies.value->has_uses() && !copies.value->is_root())
+  if (!copies.tuples.empty() && !copies.value->is_used())
     value->parent()->RemoveUnused(copies.value);
   std::erase_if(copies.elements, [](const Instruction* i) { return i->is_dead(); });
   std::erase_if(copies.tuples, [](const Instruction* i) { return i->is_dead(); });
@@ -382,7 +382,7 @@ void CollapseTuples(absl::Span<Instruction* const> tuples) {
   for (Instruction* tuple : tuples) {
     if (tuple->is_dead() || tuple->opcode() != Opcode::kTuple) continue;
     Computation* const computation = tuple->parent();
-    if (!tuple->has_uses() && !tuple->is_root()) {
+    if (!tuple->is_used()) {
       computation->RemoveUnused(tuple);
       continue;
     }

@@ -278,8 +278,7 @@ absl::Status ShrinkParameter(Computation* branch, const std::vector<int64_t>& re
     site.caller->ReplaceOperand(site.call_index + 1, builder.Tuple(elements));
     site.caller->SetCall(site.call_index, branch);
     RETURN_IF_ERROR(builder.status());
-    if (operand->opcode() == Opcode::kTuple && !operand->has_uses() && !operand->is_root() &&
-        !operand->has_control_edges())
+    if (operand->opcode() == Opcode::kTuple && !operand->is_used() && !operand->has_control_edges())
       operand->parent()->RemoveUnused(operand);
   }
   return absl::OkStatus();

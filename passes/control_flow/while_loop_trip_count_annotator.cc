@@ -104,7 +104,7 @@ bool ForwardFinalValue(Instruction& loop, int64_t index, int64_t value) {
   bool changed = false;
   for (Instruction* user : loop.users()) {
     if (user->opcode() != Opcode::kGetTupleElement || user->tuple_index() != index) continue;
-    if (!user->has_uses() && !user->is_root()) continue;
+    if (!user->is_used()) continue;
     Literal literal(user->shape());
     for (int64_t i = 0; i < literal.element_count(); ++i) literal.SetInt(i, value);
     Instruction* constant = loop.parent()->AddConstant(std::move(literal));

@@ -31,8 +31,7 @@ bool IsLoopFusion(const Instruction& x) {
 }
 
 bool IsFusibleLoop(const Instruction& x) {
-  if (x.has_control_edges() || x.sharding() != nullptr || (!x.has_uses() && !x.is_root()))
-    return false;
+  if (x.has_control_edges() || x.sharding() != nullptr || !x.is_used()) return false;
   if (!x.IsFusion())
     return HasTrait(x.opcode(), kElementwise) && x.operand_count() > 0 && x.shape().IsArray() &&
            !x.HasSideEffect();

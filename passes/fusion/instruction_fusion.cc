@@ -61,7 +61,7 @@ class ComputationFuser {
       Instruction* consumer = queue_.back();
       queue_.pop_back();
       // What nobody reads is left to dce: a fusion of it would have no result.
-      const bool is_read = consumer->has_uses() || consumer->is_root();
+      const bool is_read = consumer->is_used();
       if (consumer->is_dead() || !is_read || !IsFusible(*consumer) ||
           (consumer->IsFusion() && consumer->attrs<FusionAttrs>().kind == FusionKind::kCustom))
         continue;
@@ -322,7 +322,7 @@ class ComputationFuser {
     const Instruction* inside = Absorb(producer, fusion);
     if (const auto at = indices_.find(fusion); at != indices_.end())
       at->second.TakenIn(*producer, *inside);
-    if (!producer->has_uses() && !producer->is_root()) computation_.Remove(producer);
+    if (!producer->is_used()) computation_.Remove(producer);
     return fusion;
   }
 

@@ -106,7 +106,7 @@ class Fuser {
   // Puts `instruction` into the group of its users, or starts one.
   void Place(Instruction* instruction) {
     if (!IsFusible(*instruction) || instruction->HasSideEffect() ||
-        instruction->has_control_edges() || !(instruction->has_uses() || instruction->is_root()))
+        instruction->has_control_edges() || !instruction->is_used())
       return;
     if (IsCheapToRepeat(*instruction) && !instruction->is_root() && AllUsersFusible(*instruction)) {
       copied_[instruction] = true;

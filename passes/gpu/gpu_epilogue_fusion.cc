@@ -74,8 +74,7 @@ class EpilogueFuser {
       }
       if (!depends) continue;
       open -= own;
-      const bool is_needed = next->has_uses() || next->is_root();  // the rest is for dce
-      const bool joins = only_members && is_needed && MayJoin(*next, *order_[first]) &&
+      const bool joins = only_members && next->is_used() && MayJoin(*next, *order_[first]) &&
                          static_cast<int64_t>(members.size()) < options_.max_instructions &&
                          costly + (IsCostly(*next) ? 1 : 0) <= options_.max_costly;
       state_[next] = {number, joins};

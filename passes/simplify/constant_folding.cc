@@ -136,7 +136,7 @@ class Folder {
 
  private:
   static bool IsUnused(const Instruction& instruction) {
-    return instruction.is_dead() || (!instruction.has_uses() && !instruction.is_root());
+    return instruction.is_dead() || !instruction.is_used();
   }
 
   // ---- on several threads ----

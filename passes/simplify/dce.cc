@@ -137,8 +137,7 @@ class DeadCode {
   }
 
   bool IsDead(const Instruction& instruction) {
-    if (instruction.has_uses() || instruction.is_root() || instruction.has_control_edges())
-      return false;
+    if (instruction.is_used() || instruction.has_control_edges()) return false;
     if (instruction.opcode() == Opcode::kParameter) return false;
     if (instruction.opcode() == Opcode::kWhile &&
         HasFrontendAttribute(instruction, "xla_disable_while_loop_dce"))
@@ -218,7 +217,7 @@ class DeadCode {
   }
 
   static bool IsDeadParameter(const Instruction& parameter) {
-    return !parameter.has_uses() && !parameter.is_root() && !parameter.has_control_edges();
+    return !parameter.is_used() && !parameter.has_control_edges();
   }
 
   void RemoveIfDead(Instruction* instruction) {

@@ -169,9 +169,8 @@ class Rearranges {
     if (context_.rule_trace()) context_.rule_trace()(context_.pass(), *op, *result);
     ReplaceKeepingExtras(op, result, first_new);
     for (Instruction* operand : before) {
-      if (!operand->is_dead() && !operand->has_uses() && !operand->is_root() &&
-          !operand->has_control_edges() && operand->opcode() != Opcode::kParameter &&
-          !operand->HasSideEffect())
+      if (!operand->is_dead() && !operand->is_used() && !operand->has_control_edges() &&
+          operand->opcode() != Opcode::kParameter && !operand->HasSideEffect())
         computation_.RemoveUnused(operand);
     }
     return absl::OkStatus();

@@ -18,7 +18,7 @@ bool IsSortOfElements(const Instruction& sort) {
 bool DecidesOrder(const Computation& comparator, int operand) {
   for (int side = 0; side < 2; ++side) {
     const Instruction* parameter = comparator.parameter(2 * operand + side);
-    if (parameter->has_uses() || parameter->is_root()) return true;
+    if (parameter->is_used()) return true;
   }
   return false;
 }

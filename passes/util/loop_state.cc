@@ -189,7 +189,7 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
   Views views(change, builder, loop, old_count);
   RedirectUses(uses, views, first_new);
   if (loop->is_root()) computation.set_root(views.Whole());
-  if (!old_init->has_uses() && !old_init->is_root() && !old_init->has_control_edges() &&
+  if (!old_init->is_used() && !old_init->has_control_edges() &&
       old_init->opcode() == Opcode::kTuple)
     computation.RemoveUnused(old_init);
   return builder.status();

@@ -93,9 +93,7 @@ bool HasUnreadableBodies(const Module& module) {
 bool LosesElements(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kGetTupleElement && !instruction->has_uses() &&
-          !instruction->is_root())
-        return true;
+      if (instruction->opcode() == Opcode::kGetTupleElement && !instruction->is_used()) return true;
     }
   }
   return false;

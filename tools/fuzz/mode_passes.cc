@@ -9,6 +9,7 @@
 #include "lib/ir/printer.h"
 #include "lib/ir/verifier.h"
 #include "lib/support/diagnostic.h"
+#include "lib/support/hash.h"
 #include "parser/parser.h"
 #include "passes/pass_manager.h"
 #include "passes/registry.h"
@@ -27,19 +28,12 @@ constexpr size_t kMostPasses = 5;
 // added.
 constexpr std::string_view kPassesLine = "// PASSES: ";
 
-// FNV-1a, so that the same input gets the same passes everywhere.
-uint64_t HashOf(std::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
-
 std::string ChoosePasses(std::string_view input) {
   if (const size_t at = input.find(kPassesLine); at != std::string_view::npos) {
     const std::string_view rest = input.substr(at + kPassesLine.size());
     return std::string(rest.substr(0, rest.find('\n')));
   }
-  FuzzRandom random(HashOf(input));
+  FuzzRandom random(HashBytes(input));
   std::vector<std::string_view> names;
   for (const PassInfo& info : AllPasses()) {
     if (info.group != PassGroup::kTesting) names.push_back(info.name);

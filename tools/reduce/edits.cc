@@ -37,9 +37,8 @@ void RemoveDead(Module& module) {
     while (!worklist.empty()) {
       Instruction* instruction = worklist.back();
       worklist.pop_back();
-      if (instruction->is_dead() || instruction->has_uses() || instruction->is_root() ||
-          instruction->has_control_edges() || instruction->opcode() == Opcode::kParameter ||
-          effects.Of(*instruction)) {
+      if (instruction->is_dead() || instruction->is_used() || instruction->has_control_edges() ||
+          instruction->opcode() == Opcode::kParameter || effects.Of(*instruction)) {
         continue;
       }
       const std::vector<Instruction*> operands = instruction->operand_vector();
@@ -86,7 +85,7 @@ void RemoveUnusedParameters(Module& module) {
   Computation& entry = *module.entry();
   for (int i = entry.parameter_count(); i-- > 0;) {
     const Instruction* parameter = entry.parameter(i);
-    if (parameter->has_uses() || parameter->is_root() || parameter->has_control_edges()) continue;
+    if (parameter->is_used() || parameter->has_control_edges()) continue;
     entry.RemoveParameter(i);
     ForgetEntryParameter(module, i);
   }

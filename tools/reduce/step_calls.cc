@@ -261,8 +261,7 @@ bool NarrowCalls(Reducer& reducer) {
         continue;
       for (int i = callee->parameter_count(); i-- > 0;) {
         const Instruction* parameter = callee->parameter(i);
-        if (parameter->has_uses() || parameter->is_root() || parameter->has_control_edges())
-          continue;
+        if (parameter->is_used() || parameter->has_control_edges()) continue;
         for (const CallSite& site : callee->callers()) site.caller->RemoveOperand(i);
         callee->RemoveParameter(i);
         changed = true;

@@ -32,8 +32,7 @@ bool ForNamed(Module& module, std::span<const std::string> names, const Fn& fn) 
 }
 
 bool ToParameter(Instruction* constant) {
-  if (!constant->parent()->is_entry() || (!constant->has_uses() && !constant->is_root()))
-    return false;
+  if (!constant->parent()->is_entry() || !constant->is_used()) return false;
   SubstituteParameter(constant);
   return true;
 }

@@ -40,7 +40,7 @@ bool KeepOnly(Module& module, const std::set<std::string_view>& kept) {
   for (size_t i = order.size(); i-- > 0;) {
     if (stays(order[i])) continue;
     order[i]->DropControlEdges();
-    if (!order[i]->has_uses() && !order[i]->is_root()) entry.Remove(order[i]);
+    if (!order[i]->is_used()) entry.Remove(order[i]);
   }
   module.config().aliases.clear();  // they name outputs
   return true;

@@ -16,7 +16,7 @@ enum class Stand : char {
 
 bool Replace(Instruction* instruction, Stand stand) {
   Computation& computation = *instruction->parent();
-  if (!instruction->has_uses() && !instruction->is_root()) {
+  if (!instruction->is_used()) {
     instruction->DropControlEdges();
     computation.Remove(instruction);
     return true;
@@ -135,7 +135,7 @@ bool MergeParameters(Reducer& reducer) {
     for (const std::string& name : going) {
       const auto is_it = [&](const Instruction* p) { return p->name() == name; };
       const auto it = std::find_if(parameters.begin(), parameters.end(), is_it);
-      if (it == parameters.end() || (!(*it)->has_uses() && !(*it)->is_root())) continue;
+      if (it == parameters.end() || !(*it)->is_used()) continue;
       const auto same = std::find_if(parameters.begin(), it, [&](const Instruction* other) {
         return Compatible(other->shape(), (*it)->shape());
       });
