@@ -20,57 +20,12 @@ constexpr size_t kMostVisits = 2048;
 // variables that reductions run over. Empty: not known, or not of this form.
 using PlaceOf = std::optional<IndexingMap>;
 
-PlaceOf IdentityOf(absl::Span<const int64_t> dims) {
-  IndexingMap map;
-  for (const int64_t size : dims) {
-    map.results.push_back(IndexExpr::Variable(static_cast<int>(map.variables.size())));
-    map.variables.push_back({IndexVariable::Kind::kOutput, size});
-  }
-  return map;
-}
-
-// to += scale * from
-void Add(IndexExpr& to, const IndexExpr& from, int64_t scale) {
-  to.offset += scale * from.offset;
-  for (const IndexExpr::Term& term : from.terms) {
-    const auto it = std::find_if(to.terms.begin(), to.terms.end(), [&](const IndexExpr::Term& t) {
-      return t.variable == term.variable;
-    });
-    if (it == to.terms.end()) {
-      to.terms.push_back({term.variable, scale * term.coefficient});
-    } else if ((it->coefficient += scale * term.coefficient) == 0) {
-      to.terms.erase(it);
-    }
-  }
-}
-
-// The index of the operand that `step` reads at `index`. Constraints only leave reads out.
-PlaceOf Compose(const IndexingMap& index, const IndexingMap& step, absl::Span<const int64_t> from,
-                absl::Span<const int64_t> to) {
-  // A reshape keeps places: as good as the identity of another shape.
-  if (!step.IsAffine())
-    return step.KeepsPlace(to) && index.KeepsPlace(from) ? IdentityOf(to) : std::nullopt;
-  IndexingMap result;
-  result.variables = index.variables;
-  std::vector<IndexExpr> values;  // of the variables of `step`
-  for (const IndexVariable& variable : step.variables) {
-    if (variable.kind == IndexVariable::Kind::kOutput) {
-      values.push_back(index.results[values.size()]);
-    } else if (variable.size <= 1) {
-      values.push_back(IndexExpr());
-    } else if (variable.kind == IndexVariable::Kind::kRange) {
-      values.push_back(IndexExpr::Variable(static_cast<int>(result.variables.size())));
-      result.variables.push_back(variable);
-    } else {
-      return std::nullopt;
-    }
-  }
-  for (const IndexExpr& expr : step.results) {
-    IndexExpr& sum = result.results.emplace_back(IndexExpr::Constant(expr.offset));
-    for (const IndexExpr::Term& term : expr.terms)
-      Add(sum, values[static_cast<size_t>(term.variable)], term.coefficient);
-  }
-  return result;
+// The place in the operand that `step` reads for one at `place`. Constraints only leave reads out.
+PlaceOf PlaceIn(const PlaceOf& place, const std::optional<IndexingMap>& step, Shape operand) {
+  if (!place || !step || step->output_rank() != std::ssize(place->results)) return std::nullopt;
+  IndexingMap unconstrained = *step;
+  if (step->IsAffine()) unconstrained.constraints.clear();
+  return Compose(*place, unconstrained, operand.dims());
 }
 
 // How the elements of operand buffers are read by what computes the elements of results.
@@ -99,14 +54,11 @@ class PlaceReader {
     if (value.opcode() == Opcode::kTuple) return Read(*value.operand(leaf), 0, place);
     // Kernels of others (products, scatters) read in an order of their own.
     const bool is_known = place && value.opcode() != Opcode::kScatter && IsKernelOp(value);
-    const Shape from = value.shape().IsTuple() ? value.shape().element(leaf) : value.shape();
     for (int i = 0; i < value.operand_count(); ++i) {
       const Instruction& operand = *value.operand(i);
       const std::optional<IndexingMap> step =
           is_known ? OperandIndexing(value, i, leaf) : std::nullopt;
-      const bool fits = step && step->output_rank() == std::ssize(place->results);
-      Read(operand, 0,
-           fits ? Compose(*place, *step, from.dims(), operand.shape().dims()) : std::nullopt);
+      Read(operand, 0, PlaceIn(place, step, operand.shape()));
     }
   }
 
@@ -150,7 +102,7 @@ BufferPairs SamePlacePairs(const Instruction& fusion) {
   PlaceReader reader(*frame);
   for (const KernelOutput& output : frame->outputs) {
     const bool is_largest = output.shape.element_count() == most;
-    const PlaceOf place = is_largest ? IdentityOf(output.shape.dims()) : std::nullopt;
+    const PlaceOf place = is_largest ? PlaceOf(IdentityMap(output.shape.dims())) : std::nullopt;
     if (fusion.IsFusion()) {
       reader.Read(*output.instruction, output.result, place);
     } else {

@@ -114,6 +114,33 @@ struct IndexingMap {
 std::optional<IndexingMap> OperandIndexing(const Instruction& instruction, int operand,
                                            int output = 0);
 
+// What the variables of `map` stand for where the index of the output is known: the output's
+// `outputs`, the others what `other` says of them.
+template <class T, class Other>
+std::vector<T> BindVariables(const IndexingMap& map, const std::vector<T>& outputs,
+                             const Other& other) {
+  std::vector<T> values;
+  for (const IndexVariable& variable : map.variables) {
+    values.push_back(variable.kind == IndexVariable::Kind::kOutput ? outputs[values.size()]
+                                                                   : other(variable));
+  }
+  return values;
+}
+
+// Reading by way of a value between: `outer` says at which of its elements it is read, `inner`,
+// which elements of an operand of dimensions `operand_dims` each of these reads.
+//
+//   transpose of slice={[2:5], [0:4]}        (d0, d1) -> (d1 + 2, d0)
+//   row sums of transpose, dimensions={1,0}  (d0)[s0 < 8] -> (s0, d0)
+//
+// Variables that the two run over run one inside the other: those of `outer` come first. A
+// reshape between keeps only the place of an element, so that both have to; then the outcome is
+// the identity on `operand_dims`. None where it is not affine otherwise.
+std::optional<IndexingMap> Compose(const IndexingMap& outer, const IndexingMap& inner,
+                                   absl::Span<const int64_t> operand_dims);
+// Element i of an array of these dimensions reads element i.
+IndexingMap IdentityMap(absl::Span<const int64_t> dims);
+
 // The maps of every instruction with operands.
 std::string IndexingToString(const Module& module);
 

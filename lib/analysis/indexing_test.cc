@@ -54,21 +54,26 @@ int64_t SumOfRead(const IndexingMap& map, const Literal& x, absl::Span<const int
   return sum;
 }
 
+// The module sums what `map` says that its result reads of its parameter.
+void CheckReads(const Module& module, const IndexingMap& map, const std::vector<int64_t>& runtime) {
+  INFO(map.ToString());
+  Literal x(module.entry()->parameter(0)->shape());
+  for (int64_t i = 0; i < x.element_count(); ++i) x.SetInt(i, i * i + 1);
+  const absl::StatusOr<Literal> result = Evaluator().Run(module, {x});
+  REQUIRE(result.ok());
+  for (int64_t i = 0; i < result->element_count(); ++i) {
+    const DimVec index = MultiIndex(i, result->shape().dims());
+    CHECK(SumOfRead(map, x, index, runtime) == result->GetInt(i));
+  }
+}
+
 void CheckMap(const IndexingCase& c) {
   INFO(c.root);
   const auto module = IndexingModule(c);
   const Instruction& root = *module->entry()->root();
   const std::optional<IndexingMap> map = OperandIndexing(root, c.operand);
   REQUIRE(map.has_value());
-  INFO(map->ToString());
-  Literal x(module->entry()->parameter(0)->shape());
-  for (int64_t i = 0; i < x.element_count(); ++i) x.SetInt(i, i * i + 1);
-  const absl::StatusOr<Literal> result = Evaluator().Run(*module, {x});
-  REQUIRE(result.ok());
-  for (int64_t i = 0; i < result->element_count(); ++i) {
-    const DimVec index = MultiIndex(i, result->shape().dims());
-    CHECK(SumOfRead(*map, x, index, c.runtime) == result->GetInt(i));
-  }
+  CheckReads(*module, *map, c.runtime);
 }
 
 constexpr std::string_view kZero = "  z = s32[] constant(0)\n";
@@ -222,6 +227,49 @@ TEST_CASE("maps that keep the place of elements", "[analysis][indexing]") {
   CHECK(!keeps({"s32[4] pad(x, z), padding=1_-1", kZero, "s32[4]"}));
   CHECK(!keeps({"s32[2,3] broadcast(x), dimensions={1}", "", "s32[3]"}));
   CHECK(!keeps({"s32[3] reduce(x, z), dimensions={1}, to_apply=sum", kZero, "s32[3,3]"}));
+}
+
+// The map of `root`, which reads `y`, by way of y, which reads `x`.
+std::optional<IndexingMap> Composed(const Module& module) {
+  const Instruction& root = *module.entry()->root();
+  const Instruction& y = *module.FindInstruction("y");
+  return Compose(*OperandIndexing(root, 0), *OperandIndexing(y, 0), y.operand(0)->shape().dims());
+}
+
+void CheckComposed(std::string_view x, std::string_view y, std::string_view root,
+                   std::string_view map, const std::vector<int64_t>& runtime = {}) {
+  INFO(y << ", " << root);
+  const std::string between = fmt::format("{}  y = {}\n", kZero, y);
+  const auto module = IndexingModule({root, between, x});
+  const std::optional<IndexingMap> composed = Composed(*module);
+  REQUIRE(composed.has_value());
+  CHECK(composed->ToString() == map);
+  CheckReads(*module, *composed, runtime);
+}
+
+TEST_CASE("maps compose to what two operations read", "[analysis][indexing]") {
+  CheckComposed("s32[9,4]", "s32[3,4] slice(x), slice={[2:8:2],[0:4]}",
+                "s32[4,3] transpose(y), dimensions={1,0}", "(d0, d1) -> (2 * d1 + 2, d0)");
+  CheckComposed("s32[3,5]", "s32[5,3] transpose(x), dimensions={1,0}",
+                "s32[5] reduce(y, z), dimensions={1}, to_apply=sum", "(d0)[s0 < 3] -> (s0, d0)");
+  CheckComposed("s32[3,5]", "s32[3] reduce(x, z), dimensions={1}, to_apply=sum",
+                "s32[] reduce(y, z), dimensions={0}, to_apply=sum",
+                "()[s0 < 3, s1 < 5] -> (s0, s1)");
+  CheckComposed("s32[4]", "s32[6] pad(x, z), padding=1_1", "s32[4] slice(y), slice={[2:6]}",
+                "(d0) -> (d0 + 1), 0 <= d0 + 1 <= 3");
+  CheckComposed("s32[3]", "s32[3,2] broadcast(x), dimensions={0}",
+                "s32[2,2] slice(y), slice={[1:3],[0:2]}", "(d0, d1) -> (d0 + 1)");
+  CheckComposed("s32[3,4]", "s32[12] reshape(x)", "s32[3,4] reshape(y)", "(d0, d1) -> (d0, d1)");
+}
+
+TEST_CASE("reading through a reshape that moves elements has no map", "[analysis][indexing]") {
+  const auto module = IndexingModule(
+      {"s32[3,4] transpose(y), dimensions={1,0}", "  y = s32[4,3] reshape(x)\n", "s32[12]"});
+  // Row-major numbers of transposed elements are sums of both dimensions.
+  CHECK(Composed(*module)->ToString() == "(d0, d1) -> (d0 + 3 * d1)");
+  const auto flat = IndexingModule(
+      {"s32[12] reshape(y)", "  y = s32[4,3] transpose(x), dimensions={1,0}\n", "s32[3,4]"});
+  CHECK_FALSE(Composed(*flat).has_value());
 }
 
 }  // namespace

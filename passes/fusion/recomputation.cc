@@ -130,7 +130,9 @@ class Recomputation {
     }
   }
 
-  // The index of an operand; what the instruction runs over becomes loops inside of `loops`.
+  // The index of an operand; what the instruction runs over becomes loops inside of `loops`. No
+  // composition of maps (indexing.h), which ends where a reshape does not keep places: digits of
+  // loops are less than an index and outlast any number of reshapes.
   std::vector<Parts> IndexOf(const Instruction& instruction, int operand,
                              const std::vector<Parts>& index, std::vector<Loop>& loops) {
     Parts all;
@@ -139,18 +141,14 @@ class Recomputation {
     const auto rank = shape.IsArray() ? static_cast<size_t>(shape.rank()) : 0;
     const std::optional<IndexingMap> map = OperandIndexing(instruction, operand);
     if (!map || map->output_rank() != std::ssize(index)) return std::vector<Parts>(rank, all);
-    std::vector<Parts> variables;
-    for (const IndexVariable& variable : map->variables) {
-      if (variable.kind == IndexVariable::Kind::kOutput) {
-        variables.push_back(index[variables.size()]);
-      } else if (variable.kind == IndexVariable::Kind::kRange) {
-        loops.push_back({next_loop_++, variable.size});
-        variables.push_back({{loops.back().id, 1, variable.size}});
-      } else {
-        // Starts of a slice are the same for all of it, those of a gather are not.
-        variables.push_back(instruction.opcode() == Opcode::kGather ? all : Parts());
-      }
-    }
+    const std::vector<Parts> variables =
+        BindVariables(*map, index, [&](const IndexVariable& variable) {
+          // Starts of a slice are the same for all of it, those of a gather are not.
+          if (variable.kind == IndexVariable::Kind::kRuntime)
+            return instruction.opcode() == Opcode::kGather ? all : Parts();
+          loops.push_back({next_loop_++, variable.size});
+          return Parts{{loops.back().id, 1, variable.size}};
+        });
     std::vector<Parts> result;
     for (const IndexExpr& expr : map->results) {
       Parts& parts = result.emplace_back();
