@@ -192,7 +192,7 @@ class Assigner {
            hooks_.can_share(instruction, operand, static_cast<int>(leaf));
   }
 
-  absl::Status CheckSets() const {
+  absl::Status CheckSets() {
     const auto [a, b] = sets_.Conflict();
     if (a == b) return absl::OkStatus();
     return Internal("`{}` and `{}` would lie in one place; copy-insertion puts a copy in between",

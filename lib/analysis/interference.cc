@@ -29,6 +29,7 @@ Interference::Interference(const Values& values, Order order, MayShare may_share
   }
   const Computation* entry = values.module().entry();
   ReadAll(*entry->root(), {entry, nullptr});
+  for (ValueId value = 0; value < values.count(); ++value) is_local_.push_back(FindLocal(value));
 }
 
 // ---- readings ----
@@ -122,6 +123,21 @@ bool Interference::IsInLoop(const Computation* computation, const Instruction* l
          IsInside(computation, loop->while_body());
 }
 
+// Without a bit matrix a path is a search, over all that stands between the two. Those that are far
+// from each other are mostly asked about one producer, that is needed all along.
+bool Interference::DependsOn(const Instruction* user, const Instruction* producer) const {
+  constexpr size_t kNear = 64, kMostKnown = 32;
+  const Computation& in = *producer->parent();
+  const Reachability& paths = reachabilities_.Of(in);
+  if (static_cast<size_t>(in.instruction_count()) <= Reachability::kMatrixLimit ||
+      paths.PlaceOf(user) <= paths.PlaceOf(producer) + kNear)
+    return paths.DependsOn(user, producer);
+  const auto known = dependents_.find(producer);
+  if (known != dependents_.end()) return known->second.Has(user);
+  if (dependents_.size() == kMostKnown) dependents_.clear();
+  return dependents_.emplace(producer, paths.DependentsOf(producer)).first->second.Has(user);
+}
+
 // Of one computation.
 bool Interference::StandsBefore(const Instruction* a, const Instruction* b) const {
   if (order_ == Order::kProgram) return positions_.Get(a) < positions_.Get(b);
@@ -129,7 +145,11 @@ bool Interference::StandsBefore(const Instruction* a, const Instruction* b) cons
     return i->opcode() == Opcode::kParameter && i->parent()->is_entry();
   };
   if (is_argument(a)) return !is_argument(b);
-  return reachabilities_.Of(*a->parent()).DependsOn(b, a);
+  if (DependsOn(b, a)) return true;
+  // Nothing is to come after a result.
+  if (!assumes_ || a->is_root() || positions_.Get(a) >= positions_.Get(b)) return false;
+  assumed_.emplace_back(a, b);
+  return true;
 }
 
 bool Interference::IsBefore(Point a, Point b) const {
@@ -171,21 +191,36 @@ bool Interference::SpansIterations(ValueId value, const Point& read, const Point
 
 // ---- questions ----
 
-// Whether `value` is not needed any more when `other` is made.
+bool Interference::FindLocal(ValueId value) const {
+  const Value& v = values_[value];
+  const Computation* const in = v.def->parent();
+  const std::vector<Point>& reads = reads_[static_cast<size_t>(value)];
+  return v.kind == Value::Kind::kDefined && !PlaceOf(in).is_async &&
+         std::all_of(reads.begin(), reads.end(), [in](const Point& read) { return read.in == in; });
+}
+
 bool Interference::IsOver(ValueId value, ValueId other) const {
+  const size_t assumed = assumed_.size();
   const Value& v = values_[value];
   const Point made = MadeAt(other), begun = MadeAt(value);
-  if (PlaceOf(begun.in).is_async || PlaceOf(made.in).is_async || !IsBefore(begun, made))
-    return false;
+  if (PlaceOf(begun.in).is_async || PlaceOf(made.in).is_async) return false;
   // The state of a loop is made anew after each run of the body, and the condition looks at it
   // before.
   const bool is_own_loop = v.kind == Value::Kind::kLoopState && IsInLoop(made.in, v.def);
   if (is_own_loop && !IsInside(made.in, v.def->while_body())) return false;
-  for (const Point& read : reads_[static_cast<size_t>(value)]) {
-    if (IsGone(read) || (is_own_loop && !IsInside(read.in, v.def->while_body()))) continue;
-    if (!IsReadBefore(value, read, other, made)) return false;
-  }
-  return true;
+  if (IsBefore(begun, made) && AreReadsBefore(value, other, made, is_own_loop)) return true;
+  assumed_.resize(assumed);
+  return false;
+}
+
+bool Interference::AreReadsBefore(ValueId value, ValueId other, const Point& made,
+                                  bool is_own_loop) const {
+  const Value& v = values_[value];
+  const std::vector<Point>& reads = reads_[static_cast<size_t>(value)];
+  return std::all_of(reads.begin(), reads.end(), [&](const Point& read) {
+    return IsGone(read) || (is_own_loop && !IsInside(read.in, v.def->while_body())) ||
+           IsReadBefore(value, read, other, made);
+  });
 }
 
 // A reading by a copy that was joined.
@@ -226,12 +261,16 @@ void Interference::Join(ValueId copy, ValueId source) {
   std::vector<Point>& reads = reads_[static_cast<size_t>(source)];
   reads.insert(reads.end(), more.begin(), more.end());
   joined_[static_cast<size_t>(copy)] = source;
+  is_local_[static_cast<size_t>(source)] =
+      IsLocal(source) && IsLocal(copy) &&
+      values_[source].def->parent() == values_[copy].def->parent();
 }
 
 void Interference::Restore(ValueId copy, ValueId source) {
   std::vector<Point>& reads = reads_[static_cast<size_t>(source)];
   reads.resize(reads.size() - reads_[static_cast<size_t>(copy)].size());
   joined_[static_cast<size_t>(copy)] = copy;
+  if (!IsLocal(source)) is_local_[static_cast<size_t>(source)] = FindLocal(source);
 }
 
 ValueId Interference::Resolve(ValueId value) const {

@@ -21,6 +21,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -43,11 +44,24 @@ class Interference {
   Interference(const Values& values, Order order, MayShare may_share = nullptr);
 
   bool Interfere(ValueId a, ValueId b) const { return !IsOver(a, b) && !IsOver(b, a); }
+  // Whether `value` is not needed any more when `other` is made.
+  bool IsOver(ValueId value, ValueId other) const;
+
+  // Made and read in one computation. Of such values, being over is transitive along the order in
+  // which they are made: where each is over before the next one, none interfere.
+  bool IsLocal(ValueId value) const { return is_local_[static_cast<size_t>(value)]; }
+  // What is made later has a larger place.
+  int PlaceInOrder(ValueId value) const { return positions_.Get(values_[value].def); }
 
   // What a copy makes becomes another name of what it reads: its readers read that, and the copy
   // itself reads no more. Undone by Restore, last first.
   void Join(ValueId copy, ValueId source);
   void Restore(ValueId copy, ValueId source);
+  // Where dependencies do not say which of two comes first, an edge can: with Assume, what stands
+  // first does. TakeAssumed gives the edges that answers since then rely on.
+  using Edge = std::pair<const Instruction*, const Instruction*>;  // first, second
+  void Assume(bool assumes) { assumes_ = assumes; }
+  std::vector<Edge> TakeAssumed() { return std::exchange(assumed_, {}); }
   // Itself, or what it was joined to.
   ValueId Resolve(ValueId value) const;
 
@@ -82,9 +96,11 @@ class Interference {
   bool IsInside(const Computation* computation, const Computation* of) const;
   bool IsInLoop(const Computation* computation, const Instruction* loop) const;
   bool StandsBefore(const Instruction* a, const Instruction* b) const;
+  bool DependsOn(const Instruction* user, const Instruction* producer) const;
   bool IsBefore(Point a, Point b) const;
-  bool IsOver(ValueId value, ValueId other) const;
+  bool FindLocal(ValueId value) const;
   bool IsGone(const Point& read) const;
+  bool AreReadsBefore(ValueId value, ValueId other, const Point& made, bool is_own_loop) const;
   bool IsReadBefore(ValueId value, const Point& read, ValueId other, const Point& made) const;
   bool MayWriteOver(const Instruction& instruction, ValueId value, int64_t leaf) const;
   bool SpansIterations(ValueId value, const Point& read, const Point& made) const;
@@ -94,9 +110,14 @@ class Interference {
   const MayShare may_share_;
   std::vector<std::vector<Point>> reads_;  // by value
   std::vector<ValueId> joined_;            // by value
+  std::vector<bool> is_local_;             // by value
   std::vector<Place> places_;              // by serial
   InstructionMap<int> positions_;          // within computations; kProgram
   mutable Reachabilities reachabilities_;  // kDependency
+  // Of few producers, in large computations; looked up only.
+  mutable absl::flat_hash_map<const Instruction*, Reachability::Dependents> dependents_;
+  bool assumes_ = false;  // kDependency
+  mutable std::vector<Edge> assumed_;
 };
 
 }  // namespace hlo

@@ -1,6 +1,7 @@
 #include "lib/analysis/place_sets.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/analysis/leaves.h"
 
@@ -17,7 +18,7 @@ PlaceSets::PlaceSets(const Values& values, Interference& interference)
       sets_(values.count()),
       ties_(static_cast<size_t>(values.count())) {
   for (ValueId value = 0; value < values.count(); ++value) {
-    members_.push_back({value});
+    members_.emplace_back(value);
   }
 }
 
@@ -70,7 +71,7 @@ bool PlaceSets::Fit(const Tie& a, const Tie& b) const {
 void PlaceSets::Tied(ValueId value, const Tie& tie) {
   if (!NeedsMemory(values_[value].shape)) return;
   Tie& mine = ties_[static_cast<size_t>(SetOf(value))];
-  if (!Fit(mine, tie)) tied_twice_ = {value, MembersOf(value)[0]};
+  if (!Fit(mine, tie)) tied_twice_ = {value, MembersOf(value).values()[0]};
   mine = {std::max(mine.argument, tie.argument), std::max(mine.result, tie.result),
           mine.is_kept || tie.is_kept};
 }
@@ -90,71 +91,88 @@ void PlaceSets::UniteControlFlow() {
   }
 }
 
-void PlaceSets::Unite(ValueId a, ValueId b) {
+void PlaceSets::Unite(ValueId a, ValueId b, bool are_disjoint) {
   const auto [kept, gone] = sets_.Unite(a, b);
   if (kept == gone) return;
   const auto to = static_cast<size_t>(kept), from = static_cast<size_t>(gone);
-  members_[to].insert(members_[to].end(), members_[from].begin(), members_[from].end());
-  members_[from].clear();
+  members_[to].Add(std::exchange(members_[from], {}), interference_, are_disjoint);
   const Tie &x = ties_[to], &y = ties_[from];
   ties_[to] = {std::max(x.argument, y.argument), std::max(x.result, y.result),
                x.is_kept || y.is_kept};
 }
 
-std::pair<ValueId, ValueId> PlaceSets::Conflict() const {
+std::pair<ValueId, ValueId> PlaceSets::Conflict() {
   if (tied_twice_.first != tied_twice_.second) return tied_twice_;
-  for (const std::vector<ValueId>& set : members_) {
-    for (size_t i = 0; i < set.size(); ++i) {
-      for (size_t j = i + 1; j < set.size(); ++j) {
-        if (interference_.Interfere(set[i], set[j])) return {set[i], set[j]};
-      }
-    }
+  for (PlaceMembers& set : members_) {
+    const auto conflict = set.Conflict(interference_);
+    if (conflict.first != conflict.second) return conflict;
   }
   return {-1, -1};
-}
-
-bool PlaceSets::AreDisjoint(absl::Span<const ValueId> a, absl::Span<const ValueId> b) const {
-  for (const ValueId x : a) {
-    for (const ValueId y : b) {
-      if (interference_.Interfere(x, y)) return false;
-    }
-  }
-  return true;
 }
 
 bool PlaceSets::TryUnite(ValueId a, ValueId b) {
   if (SetOf(a) == SetOf(b)) return true;
   const Tie &x = TieOf(a), &y = TieOf(b);
-  if (x.is_kept || y.is_kept || !Fit(x, y) || !AreDisjoint(MembersOf(a), MembersOf(b)))
+  if (x.is_kept || y.is_kept || !Fit(x, y) ||
+      !MembersOf(a).AreDisjoint(MembersOf(b), interference_))
     return false;
-  Unite(a, b);
+  Unite(a, b, /*are_disjoint=*/true);
   return true;
 }
 
-bool PlaceSets::TryDrop(const Instruction& copy) {
-  if (copy.shape() != copy.operand(0)->shape() || !copy.shape().IsArray()) return false;
+// Whether the copy and the memory that its two values are tied to allow it.
+std::optional<PlaceSets::Copied> PlaceSets::MayDrop(const Instruction& copy) const {
+  if (copy.shape() != copy.operand(0)->shape() || !copy.shape().IsArray()) return std::nullopt;
   const ValueId made = values_.Of(copy)[0];
   const ValueId read = interference_.Resolve(values_.Of(*copy.operand(0))[0]);
-  if (made == read) return false;  // it never was a value of its own
-  const bool is_within = SetOf(made) == SetOf(read);
-  std::vector<ValueId> others(MembersOf(read).begin(), MembersOf(read).end());
-  std::erase_if(others, [&](ValueId value) { return value == made || value == read; });
-  std::vector<ValueId> with_made;
-  if (!is_within) {
-    with_made.assign(MembersOf(made).begin(), MembersOf(made).end());
-    std::erase(with_made, made);
+  if (made == read) return std::nullopt;  // it never was a value of its own
+  if (SetOf(made) != SetOf(read)) {
     const Tie &x = TieOf(read), &y = TieOf(made);
-    if (!Fit(x, y) || (x.is_kept && !with_made.empty())) return false;
+    if (!Fit(x, y) || (x.is_kept && IsShared(made))) return std::nullopt;
   }
+  return Copied{made, read};
+}
+
+bool PlaceSets::TryJoin(const Copied& copied) {
+  const auto [made, read] = copied;
+  PlaceMembers &of_made = MembersOf(made), &of_read = MembersOf(read);
+  of_made.Erase(made, interference_);
+  of_read.Erase(read, interference_);
   interference_.Join(made, read);
-  if (!AreDisjoint({&read, 1}, others) || !AreDisjoint({&read, 1}, with_made) ||
-      !AreDisjoint(others, with_made)) {
-    interference_.Restore(made, read);
-    return false;
+  PlaceMembers joined(read);
+  const bool are_one = joined.AreDisjoint(of_read, interference_) &&
+                       (&of_made == &of_read || (joined.AreDisjoint(of_made, interference_) &&
+                                                 of_read.AreDisjoint(of_made, interference_)));
+  if (!are_one) interference_.Restore(made, read);
+  of_read.Add(PlaceMembers(read), interference_, /*are_disjoint=*/true);
+  if (are_one) {
+    Unite(made, read, /*are_disjoint=*/true);
+  } else {
+    of_made.Add(PlaceMembers(made), interference_, /*are_disjoint=*/true);
   }
-  Unite(made, read);
-  std::erase(members_[static_cast<size_t>(SetOf(read))], made);
-  return true;
+  return are_one;
+}
+
+bool PlaceSets::TryDrop(const Instruction& copy) {
+  const std::optional<Copied> copied = MayDrop(copy);
+  return copied && TryJoin(*copied);
+}
+
+bool PlaceSets::TryDropByEdges(const Instruction& copy, int64_t limit,
+                               std::vector<Interference::Edge>& edges) {
+  const std::optional<Copied> copied = MayDrop(copy);
+  if (!copied) return false;
+  PlaceMembers &of_made = MembersOf(copied->made), &of_read = MembersOf(copied->read);
+  if (std::ssize(of_made.values()) > limit / std::ssize(of_read.values())) return false;
+  // What they are without edges is to stay.
+  of_made.Arrange(interference_);
+  of_read.Arrange(interference_);
+  interference_.Assume(true);
+  const bool are_one = TryJoin(*copied);
+  interference_.Assume(false);
+  const std::vector<Interference::Edge> assumed = interference_.TakeAssumed();
+  if (are_one) edges.insert(edges.end(), assumed.begin(), assumed.end());
+  return are_one;
 }
 
 }  // namespace hlo

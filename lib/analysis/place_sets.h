@@ -6,11 +6,13 @@
 // constants, keep what they hold: no other value is made in their place.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "lib/analysis/disjoint_values.h"
 #include "lib/analysis/interference.h"
+#include "lib/analysis/place_members.h"
 #include "lib/analysis/values.h"
 
 namespace hlo {
@@ -22,9 +24,8 @@ class PlaceSets {
 
   // The representative of the values in one place with `value`.
   ValueId SetOf(ValueId value) const { return sets_.SetOf(value); }
-  absl::Span<const ValueId> MembersOf(ValueId value) const {
-    return members_[static_cast<size_t>(SetOf(value))];
-  }
+  // Whether other values lie in its place, but those of copies that were dropped.
+  bool IsShared(ValueId value) const { return MembersOf(value).values().size() > 1; }
 
   // Ties arguments, constants and results.
   void TieEnds();
@@ -32,14 +33,18 @@ class PlaceSets {
   // the conditional's result does.
   void UniteControlFlow();
   // Whatever it means for the values.
-  void Unite(ValueId a, ValueId b);
+  void Unite(ValueId a, ValueId b) { Unite(a, b, /*are_disjoint=*/false); }
   // Two values of one set that interfere, or that are tied to different memory; equal: none.
-  std::pair<ValueId, ValueId> Conflict() const;
+  std::pair<ValueId, ValueId> Conflict();
 
   // Unites the sets of two values if nothing speaks against it.
   bool TryUnite(ValueId a, ValueId b);
   // Lets what a copy makes be what it reads if nothing speaks against it.
   bool TryDrop(const Instruction& copy);
+  // The same if edges can see to that; which ones is added to `edges`. Not where the two sets have
+  // more than `limit` pairs of values.
+  bool TryDropByEdges(const Instruction& copy, int64_t limit,
+                      std::vector<Interference::Edge>& edges);
 
   // Numbers of leaves of all arguments, and of the result; -1: not tied.
   struct Tie {
@@ -55,14 +60,23 @@ class PlaceSets {
   void TieArguments();
   void TieResults();
   void Tied(ValueId value, const Tie& tie);
-  bool AreDisjoint(absl::Span<const ValueId> a, absl::Span<const ValueId> b) const;
+  PlaceMembers& MembersOf(ValueId value) { return members_[static_cast<size_t>(SetOf(value))]; }
+  const PlaceMembers& MembersOf(ValueId value) const {
+    return members_[static_cast<size_t>(SetOf(value))];
+  }
+  void Unite(ValueId a, ValueId b, bool are_disjoint);
+  struct Copied {
+    ValueId made, read;
+  };
+  std::optional<Copied> MayDrop(const Instruction& copy) const;
+  bool TryJoin(const Copied& copied);
 
   const Values& values_;
   Interference& interference_;
   DisjointValues sets_;
-  std::vector<std::vector<ValueId>> members_;  // by representative
-  std::vector<Tie> ties_;                      // by representative
-  std::vector<int> given_for_;                 // by leaf of the arguments: of which result
+  std::vector<PlaceMembers> members_;  // by representative
+  std::vector<Tie> ties_;              // by representative
+  std::vector<int> given_for_;         // by leaf of the arguments: of which result
   std::pair<ValueId, ValueId> tied_twice_ = {-1, -1};
 };
 

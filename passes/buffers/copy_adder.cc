@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/place_sets.h"
+#include "lib/analysis/reachability.h"
 #include "lib/ir/builder.h"
 #include "passes/util/frontend_attribute.h"
 
@@ -299,6 +300,26 @@ void CopyAdder::AddForUpdate(Instruction* instruction) {
     instruction->ReplaceOperand(i, copies.value);
     Place(instruction->parent(), instruction, false, copies, CopiesOf(copies));
   }
+}
+
+void CopyAdder::AddForChain(const StartedChain& chain) {
+  Instruction* const begin = chain.begin;
+  std::vector<Instruction*> taken;
+  if (begin->operand_count() > 0) {
+    const LeafCopies copies =
+        CopyLeaves(begin->operand(0), AllOf(begin->operand(0)->shape()), /*may_reuse=*/false);
+    begin->ReplaceOperand(0, copies.value);
+    taken = CopiesOf(copies);
+    Place(begin->parent(), begin, false, copies, taken);
+  }
+  Instruction* const end = chain.end;
+  // A program may say itself that the next one begins before this one ends.
+  if (end == nullptr || Reachability(*begin->parent()).DependsOn(end, begin)) return;
+  begin->AddControlPredecessor(end);
+  for (Instruction* copy : taken) copy->AddControlPredecessor(end);
+  const std::vector<bool> given = AllOf(end->shape());
+  if (!Any(given)) return;
+  for (Instruction* copy : CopiesOf(CopyForUsers(end, given))) begin->AddControlPredecessor(copy);
 }
 
 void CopyAdder::AddForEntryAliases() {

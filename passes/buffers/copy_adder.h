@@ -10,6 +10,7 @@
 #include "lib/analysis/alias.h"
 #include "lib/analysis/values.h"
 #include "lib/ir/module.h"
+#include "passes/buffers/started_chains.h"
 
 namespace hlo {
 
@@ -31,6 +32,9 @@ class CopyAdder {
   void AddForConditional(Instruction* conditional);
   // Copies of operands that an instruction is to write over.
   void AddForUpdate(Instruction* instruction);
+  // Copies of what is handed over across the border of a loop, and of what comes back, with edges
+  // that keep the two iterations apart.
+  void AddForChain(const StartedChain& chain);
   // Copies of donated arguments, and of the results that take their memory.
   void AddForEntryAliases();
   // Copies of the results of the entry.

@@ -1,6 +1,7 @@
 #include "passes/buffers/copy_insertion.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -48,16 +49,27 @@ bool IsReadOnly(const Value& value, const Module& module) {
   return !is_given;
 }
 
+// How many pairs of values edges may keep apart for one copy; 0: there are to be no edges.
+int64_t EdgeLimit(const CopyInsertionOptions& options, const Module& module) {
+  if (options.dense || module.is_scheduled()) return 0;
+  const int64_t limit = options.use_region_based_live_range_analysis;
+  return limit < 0 ? std::numeric_limits<int64_t>::max() : limit;
+}
+
 class Inserter {
  public:
-  Inserter(Module& module, PassContext& context, bool dense)
-      : module_(module), context_(context), dense_(dense) {}
+  Inserter(Module& module, PassContext& context, const CopyInsertionOptions& options)
+      : module_(module),
+        context_(context),
+        dense_(options.dense),
+        edge_limit_(EdgeLimit(options, module)) {}
 
   absl::StatusOr<bool> Run() {
     RETURN_IF_ERROR(CheckFlat());
-    if (dense_) ScheduleAsItStands();
+    if (dense_ || edge_limit_ > 0) ScheduleAsItStands();
     RETURN_IF_ERROR(Add());
-    RETURN_IF_ERROR(Remove());
+    Remove();
+    if (edge_limit_ > 0) module_.ClearSchedule();
     if (!dense_) RETURN_IF_ERROR(AddSpecialCases());
     const auto copies = std::count_if(added_.begin(), added_.end(),
                                       [](const Instruction* copy) { return !copy->is_dead(); });
@@ -80,7 +92,8 @@ class Inserter {
     if (module_.is_scheduled()) return;
     module_.set_scheduled(true);
     UpdateSchedules(module_);
-    changed_ = orders_ = true;
+    orders_ = true;
+    changed_ = dense_;
   }
 
   // Pieces of program that run on the main thread. Computations of asynchronous operations hold
@@ -113,6 +126,7 @@ class Inserter {
   absl::Status Add() {
     const Values values(module_, {.dense = dense_});
     if (orders_) MoveUpdatesLate(values);
+    if (edge_limit_ > 0) MoveUpdatesLate(values, ForcedPairs);
     CopyAdder adder(module_, values, dense_);
     for (Computation* computation : Program(values)) {
       for (Instruction* instruction : computation->PostOrder()) AddFor(instruction, adder);
@@ -129,7 +143,10 @@ class Inserter {
     if (instruction->is_dead()) return;
     if (instruction->opcode() == Opcode::kWhile) return adder.AddForLoop(instruction);
     if (instruction->opcode() == Opcode::kConditional) return adder.AddForConditional(instruction);
-    if (!dense_ && !ForcedPairs(*instruction).empty()) adder.AddForUpdate(instruction);
+    if (dense_) return;
+    if (const std::optional<StartedChain> chain = ChainAcrossLoop(instruction))
+      return adder.AddForChain(*chain);
+    if (!ForcedPairs(*instruction).empty()) adder.AddForUpdate(instruction);
   }
 
   absl::Status Finish(CopyAdder& adder) {
@@ -177,29 +194,28 @@ class Inserter {
     UniteEntryAliases(values, sets);
   }
 
-  absl::Status Remove() {
+  void Remove() {
     std::vector<Instruction*> dropped;
+    std::vector<Interference::Edge> edges;
     {
       const Values values(module_, {.dense = dense_});
+      const bool has_order = module_.is_scheduled() && edge_limit_ == 0;
       Interference interference(
-          values,
-          module_.is_scheduled() ? Interference::Order::kProgram : Interference::Order::kDependency,
+          values, has_order ? Interference::Order::kProgram : Interference::Order::kDependency,
           dense_ ? Interference::MayShare() : MayWriteOver);
       PlaceSets sets(values, interference);
       Fill(values, sets);
-      std::vector<Instruction*> copies;
-      for (Computation* computation : module_.computations()) {
-        if (!computation->MayHold(Opcode::kCopy)) continue;
-        for (Instruction* instruction : computation->instructions()) {
-          if (instruction->opcode() == Opcode::kCopy && values.Has(*instruction))
-            copies.push_back(instruction);
-        }
-      }
+      std::vector<Instruction*> copies = Copies(values);
       // One that goes may let others go.
       for (size_t before = copies.size() + 1; before != copies.size();) {
         before = copies.size();
         std::erase_if(copies, [&](Instruction* copy) {
-          if (!sets.TryDrop(*copy)) return false;
+          // A broadcast is made again for less than a place to keep it.
+          const bool may_add_edges =
+              edge_limit_ > 0 && copy->operand(0)->opcode() != Opcode::kBroadcast;
+          if (!sets.TryDrop(*copy) &&
+              !(may_add_edges && sets.TryDropByEdges(*copy, edge_limit_, edges)))
+            return false;
           dropped.push_back(copy);
           return true;
         });
@@ -209,9 +225,30 @@ class Inserter {
       changed_ = changed_ || !added_.contains(copy);
       Drop(copy);
     }
+    AddEdges(edges);
     CollapseTuples(tuples_);
     if (module_.is_scheduled()) UpdateSchedules(module_);
-    return absl::OkStatus();
+  }
+
+  std::vector<Instruction*> Copies(const Values& values) const {
+    std::vector<Instruction*> copies;
+    for (Computation* computation : module_.computations()) {
+      if (!computation->MayHold(Opcode::kCopy)) continue;
+      for (Instruction* instruction : computation->instructions()) {
+        if (instruction->opcode() == Opcode::kCopy && values.Has(*instruction))
+          copies.push_back(instruction);
+      }
+    }
+    return copies;
+  }
+
+  void AddEdges(absl::Span<const Interference::Edge> edges) {
+    for (const auto& [first, second] : edges) {
+      // Of copies that went later, others speak.
+      if (first->is_dead() || second->is_dead()) continue;
+      const_cast<Instruction*>(second)->AddControlPredecessor(const_cast<Instruction*>(first));
+      changed_ = true;
+    }
   }
 
   void Drop(Instruction* copy) {
@@ -236,8 +273,7 @@ class Inserter {
     std::vector<std::pair<Instruction*, std::vector<bool>>> made;
     for (ValueId id = 0; id < values.count(); ++id) {
       const Value& value = values[id];
-      if (!value.shape.IsArray() || !IsReadOnly(value, module_) || sets.MembersOf(id).size() < 2)
-        continue;
+      if (!value.shape.IsArray() || !IsReadOnly(value, module_) || !sets.IsShared(id)) continue;
       auto* const def = const_cast<Instruction*>(value.def);
       if (made.empty() || made.back().first != def)
         made.emplace_back(def, std::vector<bool>(values.Of(*def).size(), false));
@@ -287,6 +323,7 @@ class Inserter {
   Module& module_;
   PassContext& context_;
   const bool dense_;
+  const int64_t edge_limit_;
   bool changed_ = false;
   bool orders_ = false;                            // it is for us to say what comes first
   absl::flat_hash_set<const Instruction*> added_;  // copies; looked up and counted only
@@ -297,7 +334,7 @@ class Inserter {
 
 absl::StatusOr<bool> CopyInsertion::Run(Module& module, PassContext& context) {
   if (!context.MayRewrite()) return false;
-  return Inserter(module, context, options_.dense).Run();
+  return Inserter(module, context, options_).Run();
 }
 
 HLO_DEFINE_PASS(CopyInsertion)

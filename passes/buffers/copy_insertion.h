@@ -6,7 +6,8 @@
 //   body that swaps two elements of its state              =>   copies at its begin and end, with control edges
 //
 // Copies are added at the borders of loops, for the results of branches, for operands that are to
-// be written over (in-place pairs of lib/analysis/alias.h) and for aliases of the entry; then those
+// be written over (in-place pairs of lib/analysis/alias.h), for what a loop hands to its next
+// iteration while it is under way (started_chains.h) and for aliases of the entry; then those
 // are removed, the module's own included, without which no two values of one place interfere
 // (lib/analysis/interference.h). What remains for arguments and constants is copied where they are
 // made, results that share memory where they are returned.
@@ -15,8 +16,12 @@
 // instructions run in the order in which they stand: that order, with updates of loop state as late
 // as they may be (late_updates.h), becomes the module's schedule, reshapes make nothing, no
 // operation has to write over its operands, and results are copied at the end. It says what buffer
-// assignment (backends/common) relies on. `use_region_based_live_range_analysis` is known and has
-// no effect: what it finds out about loops and branches is always asked.
+// assignment (backends/common) relies on.
+// `use_region_based_live_range_analysis`: a copy also goes where control edges can keep two values
+// apart that nothing orders; 0 never, -1 always, n for up to n pairs of values of the two places.
+// What happens in loops and branches is asked in any case.
+//
+//   body: s = sine(x)  y = exponential(x)  returns (s, y)      =>      y after s, written over x
 //
 // Requires: flatten-call-graph has run.  Ensures: values that must share memory do not interfere.
 // Leaves alone: tokens and other opaque values; loops with the frontend attribute
