@@ -10,6 +10,10 @@ using Kind = ProgramStep::Kind;
 class Walker {
  public:
   explicit Walker(const Module& module) : walked_(module.serial_limit(), false) {
+    size_t instructions = 0;
+    for (const Computation* computation : module.computations())
+      instructions += static_cast<size_t>(computation->instruction_count());
+    steps_.reserve(instructions);
     Enter(*module.entry());
     while (!stack_.empty()) Step();
   }

@@ -44,6 +44,9 @@ std::vector<bool> Invariant(const Computation& body, size_t leaves) {
 
 Values::Values(const Module& module, ValuesOptions options)
     : module_(&module), options_(options), order_(ProgramOrder(module)) {
+  values_.reserve(order_.size());
+  leaves_.reserve(order_.size());
+  ranges_.reserve(order_.size());
   for (const Instruction* parameter : module.entry()->parameters())
     Set(*parameter, NewLeaves(*parameter));
   for (const ProgramStep& step : order_) {
@@ -99,6 +102,10 @@ void Values::Visit(const Instruction& instruction) {
   if (opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone)
     return VisitAsync(instruction);
   const std::vector<LeafSource> sources = ForwardedLeaves(instruction, options_.dense);
+  if (sources.empty() && instruction.shape().IsArray()) {
+    const ValueId id = New(instruction, 0, instruction.shape(), Value::Kind::kDefined);
+    return Set(instruction, {&id, 1});
+  }
   if (sources.empty()) return Set(instruction, NewLeaves(instruction));
   Ids ids;
   size_t leaf = 0;

@@ -7,7 +7,8 @@
 #include <span>
 #include <tuple>
 
-#include "lib/analysis/alias.h"
+#include "absl/container/flat_hash_map.h"
+#include "lib/analysis/values.h"
 #include "lib/support/check.h"
 
 namespace hlo {
@@ -18,6 +19,7 @@ using Number = uint32_t;
 using Sequence = std::vector<Number>;
 
 int64_t ShapeBytes(Shape shape) {
+  if (shape.IsArray()) return shape.byte_size();
   int64_t bytes = 0;
   ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
     if (leaf.IsArray()) bytes += leaf.byte_size();
@@ -25,12 +27,7 @@ int64_t ShapeBytes(Shape shape) {
   return bytes;
 }
 
-int64_t BytesDefined(const Instruction& x) {
-  if (x.opcode() == Opcode::kParameter || x.opcode() == Opcode::kConstant || IsAlias(x)) return 0;
-  return ShapeBytes(x.shape());
-}
-
-// Lists of numbers, one per instruction, in one vector.
+// Lists of numbers, in one vector.
 class Lists {
  public:
   explicit Lists(size_t count) : ranges_(count) {}
@@ -39,19 +36,26 @@ class Lists {
   }
   // The list of `i` is what has been added since the last call.
   void Close(Number i) {
-    ranges_[i] = {open_, items_.size()};
-    open_ = items_.size();
+    ranges_[i] = {open_, static_cast<Number>(items_.size())};
+    open_ = ranges_[i].second;
   }
   void Add(Number item) { items_.push_back(item); }
-  void Share(Number i, Number with) { ranges_[i] = ranges_[with]; }
-  // The lists turned around: j is in the list of i where i was in that of j; in ascending order.
-  Lists Inverse() const {
-    Lists inverse(ranges_.size());
-    std::vector<size_t> ends(ranges_.size() + 1, 0);
+  // How many of the list of `i` there are; they stand first from now on.
+  template <class Is>
+  Number MoveToFront(Number i, const Is& is) {
+    const auto begin = items_.begin() + ranges_[i].first;
+    return static_cast<Number>(
+        std::stable_partition(begin, items_.begin() + ranges_[i].second, is) - begin);
+  }
+  // The lists turned around: j is in the list of i, of `count`, where i was in that of j; in
+  // ascending order.
+  Lists Inverse(size_t count) const {
+    Lists inverse(count);
+    std::vector<Number> ends(count + 1, 0);
     for (size_t i = 0; i < ranges_.size(); ++i) {
       for (const Number item : (*this)[static_cast<Number>(i)]) ++ends[item + 1];
     }
-    for (size_t i = 0; i < ranges_.size(); ++i) {
+    for (size_t i = 0; i < count; ++i) {
       ends[i + 1] += ends[i];
       inverse.ranges_[i] = {ends[i], ends[i]};
     }
@@ -64,53 +68,51 @@ class Lists {
   }
 
  private:
-  std::vector<std::pair<size_t, size_t>> ranges_;
+  std::vector<std::pair<Number, Number>> ranges_;
   std::vector<Number> items_;
-  size_t open_ = 0;
+  Number open_ = 0;
 };
 
 // Sequences of one computation, and what they cost.
 class Schedules {
  public:
-  // `number`: the place of each instruction in its computation. `peak_of`: bytes that a called
-  // computation needs.
+  // `number`: the place of each instruction in its computation; those of values that are made here
+  // are filled in. `peak_of`: bytes that a called computation needs.
   template <class PeakOf>
-  Schedules(const Computation& computation, const InstructionMap<Number>& number,
+  Schedules(const Computation& computation, Sequence post_order, const Values& values,
+            const InstructionMap<Number>& number, std::vector<Number>& numbers_of_values,
             const PeakOf& peak_of)
       : instructions_(computation.instruction_vector()),
+        order_(std::move(post_order)),
         number_(number),
         root_(number.Get(computation.root())),
         operands_(instructions_.size()),
-        needs_(instructions_.size()),
-        reads_(instructions_.size()),
         users_(0),
-        waiting_(0) {
-    for (const Instruction* instruction : computation.PostOrder())
-      order_.push_back(NumberOf(instruction));
+        needs_(instructions_.size()),
+        waiting_(0),
+        makes_(instructions_.size()),
+        made_bytes_(instructions_.size(), 0),
+        reads_(instructions_.size()),
+        handed_(instructions_.size(), 0),
+        readers_(0) {
     const size_t count = instructions_.size();
     stamp_.assign(count, 0);
     for (Number i = 0; i < count; ++i) {
       const Instruction& instruction = *instructions_[i];
-      defined_.push_back(BytesDefined(instruction));
       int64_t inside = 0;
       for (int c = 0; c < instruction.call_count(); ++c)
         inside = std::max(inside, peak_of(*instruction.call(c)));
       inside_.push_back(inside);
       NewStamp();
       for (const Instruction* operand : instruction.operands()) {
-        if (!IsNew(NumberOf(operand))) continue;
-        operands_.Add(NumberOf(operand));
-        needs_.Add(NumberOf(operand));
-      }
-      for (const Instruction* predecessor : instruction.control_predecessors()) {
-        if (IsNew(NumberOf(predecessor))) needs_.Add(NumberOf(predecessor));
+        if (IsNew(NumberOf(operand))) operands_.Add(NumberOf(operand));
       }
       operands_.Close(i);
-      needs_.Close(i);
+      has_edges_ = has_edges_ || !instruction.control_predecessors().empty();
     }
-    users_ = operands_.Inverse();
-    waiting_ = needs_.Inverse();
-    FindReads();
+    users_ = operands_.Inverse(count);
+    if (has_edges_) FindNeeds();
+    FindValues(values, numbers_of_values);
   }
 
   const Sequence& PostOrder() const { return order_; }
@@ -161,7 +163,7 @@ class Schedules {
           continue;
         }
         states[top] = State::kEntered;
-        before.assign(needs_[top].begin(), needs_[top].end());
+        before.assign(Needs(top).begin(), Needs(top).end());
         std::sort(before.begin(), before.end(), first);
         for (size_t i = before.size(); i-- > 0;) {
           if (states[before[i]] == State::kNew) stack.push_back(before[i]);
@@ -169,7 +171,7 @@ class Schedules {
       }
     };
     for (Number i = 0; i < instructions_.size(); ++i) {
-      if (waiting_[i].empty() && i != root_) visit(i);
+      if (Waiting(i).empty() && i != root_) visit(i);
     }
     visit(root_);
     for (const Number i : order_) visit(i);
@@ -187,7 +189,7 @@ class Schedules {
       const Number next = ready.front();
       ready.pop_front();
       sequence.push_back(next);
-      for (const Number waiting : waiting_[next]) {
+      for (const Number waiting : Waiting(next)) {
         if (--missing[waiting] == 0) ready.push_back(waiting);
       }
     }
@@ -196,7 +198,7 @@ class Schedules {
 
   Sequence List() const {
     std::vector<size_t> missing = Missing();
-    std::vector<int64_t> readers = readers_;
+    std::vector<int64_t> readers = reader_counts_;
     struct Candidate {
       int64_t bytes;
       int64_t users;
@@ -211,9 +213,9 @@ class Schedules {
     std::vector<int64_t> newest(instructions_.size(), -1);
     int64_t turn = 0;
     const auto put = [&](Number i) {
-      int64_t bytes = -defined_[i];
-      for (const Number source : reads_[i]) {
-        if (readers[source] == 1) bytes += defined_[source];
+      int64_t bytes = -made_bytes_[i];
+      for (const Number value : reads_[i]) {
+        if (readers[value] == 1) bytes += bytes_[value];
       }
       const Shape shape = instructions_[i]->shape();
       if (shape.IsArray() && shape.IsEffectiveScalar()) bytes = std::numeric_limits<int64_t>::max();
@@ -230,16 +232,14 @@ class Schedules {
       if (newest[next.i] != next.turn) continue;
       newest[next.i] = -1;
       sequence.push_back(next.i);
-      if (!IsAlias(*instructions_[next.i])) {
-        for (const Number source : reads_[next.i]) {
-          if (--readers[source] != 1) continue;
-          // Its last reader now frees it.
-          for (const Number user : users_[source]) {
-            if (newest[user] >= 0) put(user);
-          }
+      for (const Number value : reads_[next.i]) {
+        if (--readers[value] != 1) continue;
+        // Its last reader now frees it.
+        for (const Number reader : readers_[value]) {
+          if (newest[reader] >= 0) put(reader);
         }
       }
-      for (const Number waiting : waiting_[next.i]) {
+      for (const Number waiting : Waiting(next.i)) {
         if (--missing[waiting] == 0) put(waiting);
       }
     }
@@ -248,16 +248,23 @@ class Schedules {
 
   // The largest number of bytes that are live at a time.
   int64_t Peak(const Sequence& sequence) const {
-    std::vector<int64_t> readers = readers_;
+    std::vector<int64_t> readers = reader_counts_;
     int64_t live = 0, peak = 0;
     for (const Number i : sequence) {
-      if (IsAlias(*instructions_[i])) continue;
-      live += defined_[i];
+      const std::span<const Number> reads = reads_[i];
+      const auto free = [&](std::span<const Number> values) {
+        for (const Number value : values) {
+          if (--readers[value] == 0) live -= bytes_[value];
+        }
+      };
+      free(reads.first(handed_[i]));
+      live += made_bytes_[i];
       peak = std::max(peak, live + inside_[i]);
-      for (const Number source : reads_[i]) {
-        if (--readers[source] == 0) live -= defined_[source];
+      free(reads.subspan(handed_[i]));
+      const auto [first, end] = makes_[i];
+      for (Number value = first; value < end; ++value) {
+        if (readers[value] == 0) live -= bytes_[value];  // nobody reads it
       }
-      if (readers_[i] == 0) live -= defined_[i];  // nobody reads it
     }
     return peak;
   }
@@ -265,42 +272,90 @@ class Schedules {
  private:
   Number NumberOf(const Instruction* instruction) const { return number_.Get(instruction); }
 
+  void FindNeeds() {
+    for (Number i = 0; i < instructions_.size(); ++i) {
+      NewStamp();
+      for (const Number operand : operands_[i]) {
+        if (IsNew(operand)) needs_.Add(operand);
+      }
+      for (const Instruction* predecessor : instructions_[i]->control_predecessors()) {
+        if (IsNew(NumberOf(predecessor))) needs_.Add(NumberOf(predecessor));
+      }
+      needs_.Close(i);
+    }
+    waiting_ = needs_.Inverse(instructions_.size());
+  }
+  // Operands and control predecessors, distinct, and for whom an instruction is one.
+  std::span<const Number> Needs(Number i) const { return has_edges_ ? needs_[i] : operands_[i]; }
+  std::span<const Number> Waiting(Number i) const { return has_edges_ ? waiting_[i] : users_[i]; }
+
   // How many operands and control predecessors each instruction waits for.
   std::vector<size_t> Missing() const {
     std::vector<size_t> missing;
     missing.reserve(instructions_.size());
-    for (Number i = 0; i < instructions_.size(); ++i) missing.push_back(needs_[i].size());
+    for (Number i = 0; i < instructions_.size(); ++i) missing.push_back(Needs(i).size());
     return missing;
   }
 
-  // The values that each instruction reads, whatever they are called.
-  void FindReads() {
-    readers_.assign(instructions_.size(), 0);
+  // Which values each instruction makes and reads, whatever they are called. What comes from
+  // outside, and constants, need no memory here; what a call returns does.
+  void FindValues(const Values& all, std::vector<Number>& numbers) {
+    std::vector<absl::Span<const ValueId>> of(instructions_.size());
+    // Of values that are made here, and of others.
+    const Computation* const here = instructions_[root_]->parent();
+    absl::flat_hash_map<ValueId, Number> foreign;  // looked up only
+    const auto number_of = [&](ValueId id) -> Number& {
+      if (all[id].def->parent() == here) return numbers[static_cast<size_t>(id)];
+      return foreign.try_emplace(id, kUnknown).first->second;
+    };
     for (const Number i : order_) {
-      const std::span<const Number> operands = operands_[i];
-      if (operands.size() == 1 && IsAlias(*instructions_[operands[0]])) {
-        reads_.Share(i, operands[0]);
-      } else {
-        NewStamp();
-        for (const Number operand : operands) {
-          if (!IsAlias(*instructions_[operand])) {
-            if (IsNew(operand)) reads_.Add(operand);
-            continue;
-          }
-          for (size_t k = 0; k < reads_[operand].size(); ++k) {
-            if (const Number source = reads_[operand][k]; IsNew(source)) reads_.Add(source);
-          }
-        }
-        reads_.Close(i);
+      const Instruction& instruction = *instructions_[i];
+      of[i] = all.Of(instruction);
+      const bool is_outside =
+          instruction.opcode() == Opcode::kParameter || instruction.IsConstant();
+      makes_[i].first = static_cast<Number>(bytes_.size());
+      for (const ValueId id : of[i]) {
+        Number& number = number_of(id);
+        if (number != kUnknown) continue;
+        number = is_outside ? kOutside : static_cast<Number>(bytes_.size());
+        if (is_outside) continue;
+        const Shape shape = all[id].shape;
+        bytes_.push_back(shape.IsArray() ? shape.byte_size() : 0);
+        made_bytes_[i] += bytes_.back();
       }
-      if (IsAlias(*instructions_[i])) continue;
-      for (const Number source : reads_[i]) ++readers_[source];
+      makes_[i].second = static_cast<Number>(bytes_.size());
     }
+    stamp_.assign(bytes_.size(), 0);
+    reader_counts_.assign(bytes_.size(), 0);
+    const auto is_new_here = [&](Number value) { return value != kOutside && IsNew(value); };
+    const auto read_values_of = [&](Number instruction) {
+      for (const ValueId id : of[instruction]) {
+        const Number value = number_of(id);
+        if (!is_new_here(value)) continue;
+        reads_.Add(value);
+        ++reader_counts_[value];
+      }
+    };
+    for (const Number i : order_) {
+      NewStamp();
+      const Instruction& instruction = *instructions_[i];
+      // What a start holds is needed until its done.
+      if (all.Reads(instruction) || HasTrait(instruction.opcode(), kAsyncDone)) {
+        for (const Number operand : operands_[i]) read_values_of(operand);
+      }
+      reads_.Close(i);
+      // What stays as it is in a loop is no beginning of a state.
+      if (instruction.opcode() == Opcode::kWhile) {
+        NewStamp();
+        for (const ValueId id : of[i]) is_new_here(number_of(id));
+        handed_[i] = reads_.MoveToFront(i, [this](Number value) { return IsNew(value); });
+      }
+    }
+    readers_ = reads_.Inverse(bytes_.size());
     // What the computation returns is live at the end.
-    if (IsAlias(*instructions_[root_])) {
-      for (const Number source : reads_[root_]) ++readers_[source];
-    } else {
-      ++readers_[root_];
+    NewStamp();
+    for (const ValueId id : of[root_]) {
+      if (const Number value = number_of(id); is_new_here(value)) ++reader_counts_[value];
     }
   }
 
@@ -309,17 +364,25 @@ class Schedules {
   bool IsNew(Number i) { return std::exchange(stamp_[i], last_stamp_) != last_stamp_; }
 
   std::vector<Instruction*> instructions_;
+  Sequence order_;
   const InstructionMap<Number>& number_;
   Number root_;
-  Sequence order_;
   Lists operands_;  // distinct
-  Lists needs_;     // distinct operands and control predecessors
-  Lists reads_;
   Lists users_;
-  Lists waiting_;  // for whom it is a need
-  std::vector<int64_t> defined_;
+  Lists needs_;    // where there are control edges; else like operands_
+  Lists waiting_;  // likewise
+  bool has_edges_ = false;
   std::vector<int64_t> inside_;  // bytes of what it calls
-  std::vector<int64_t> readers_;
+  // Values, numbered in the order in which they come up.
+  static constexpr Number kUnknown = MemoryScheduler::kUnknown;
+  static constexpr Number kOutside = kUnknown - 1;
+  std::vector<std::pair<Number, Number>> makes_;  // by instruction: from, to
+  std::vector<int64_t> made_bytes_;               // by instruction
+  Lists reads_;                                   // by instruction, distinct
+  std::vector<Number> handed_;  // by instruction: how many reads, the first, become its state
+  Lists readers_;               // by value
+  std::vector<int64_t> bytes_;  // by value
+  std::vector<int64_t> reader_counts_;  // by value, the end included
   std::vector<uint32_t> stamp_;
   uint32_t last_stamp_ = 0;
 };
@@ -342,18 +405,37 @@ absl::StatusOr<bool> MemoryScheduler::Run(Module& module, PassContext& context) 
     for (const Instruction* instruction : computation->instructions())
       numbers_[instruction] = number++;
   }
+  values_ = &context.analyses().Get<Values>(module);
+  numbers_of_values_.assign(static_cast<size_t>(values_->count()), kUnknown);
   const bool was_scheduled = module.is_scheduled();
+  TakeOrders(module);
   ASSIGN_OR_RETURN(const bool changed, PlannedPass::Run(module, context));
   module.set_scheduled(true);
   return changed || !was_scheduled;
 }
 
+// The values were found along the post-order of each computation, where there is no schedule yet.
+void MemoryScheduler::TakeOrders(const Module& module) {
+  orders_.assign(module.serial_limit(), {});
+  if (module.is_scheduled()) return;
+  for (const ProgramStep& step : values_->order()) {
+    if (step.kind == ProgramStep::Kind::kVisit || step.kind == ProgramStep::Kind::kBegin)
+      orders_[step.instruction->parent()->serial()].push_back(numbers_.Get(step.instruction));
+  }
+}
+
 absl::StatusOr<MemorySchedule> MemoryScheduler::Plan(const Computation& computation,
                                                      const Plans& callees) const {
-  const Schedules schedules(computation, numbers_, [&](const Computation& callee) {
-    const MemorySchedule* plan = callees.Of(callee);
-    return plan == nullptr ? 0 : plan->peak_bytes;
-  });
+  Sequence order = std::move(orders_[computation.serial()]);
+  if (order.empty()) {
+    for (const Instruction* instruction : computation.PostOrder())
+      order.push_back(numbers_.Get(instruction));
+  }
+  const Schedules schedules(computation, std::move(order), *values_, numbers_, numbers_of_values_,
+                            [&](const Computation& callee) {
+                              const MemorySchedule* plan = callees.Of(callee);
+                              return plan == nullptr ? 0 : plan->peak_bytes;
+                            });
   const std::string& algorithm = options_.algorithm;
   Sequence sequence = algorithm == "list"  ? schedules.List()
                       : algorithm == "dfs" ? schedules.Dfs()

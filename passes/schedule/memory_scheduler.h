@@ -10,14 +10,16 @@
 //   postorder  the order of text
 //   bfs        what becomes ready first runs first: much may run at the same time
 //   default    the one of list, dfs and postorder with the smallest peak
-// The peak counts the bytes of values that somebody still reads, and that of called computations;
-// parameters, constants and what only gives another name to a value count nothing. Buffers that are
-// shared are not known here.
+// The peak counts the bytes of values (lib/analysis/values.h) that somebody still reads, each leaf
+// by itself and under whatever name, and that of called computations. Parameters and constants
+// count nothing, what a loop begins with becomes its state; other memory that values may share is
+// not known here.
 //
 // Requires: nothing.  Ensures: the module is scheduled.  The answer "changed" is about
 // the schedule.
 #pragma once
 
+#include "lib/analysis/values.h"
 #include "lib/ir/dense_map.h"
 #include "passes/planned_pass.h"
 
@@ -41,6 +43,7 @@ class MemoryScheduler final : public PlannedPass<MemorySchedule> {
   static constexpr AnalysisSet kPreserves =
       AnalysisSet::Of<CallGraph, Reachabilities, SideEffects>();
   using Options = MemorySchedulerOptions;
+  static constexpr uint32_t kUnknown = ~uint32_t{0};
   explicit MemoryScheduler(Options options = {}) : options_(std::move(options)) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
@@ -51,7 +54,14 @@ class MemoryScheduler final : public PlannedPass<MemorySchedule> {
                              PassContext& context) override;
 
  private:
+  void TakeOrders(const Module& module);
+
+  const Values* values_ = nullptr;    // while it runs
   InstructionMap<uint32_t> numbers_;  // the place of each instruction in its computation
+  // Each computation looks at its own alone: the number of each value in the computation that makes
+  // it; the post-order, by serial, where it is known.
+  mutable std::vector<uint32_t> numbers_of_values_;
+  mutable std::vector<std::vector<uint32_t>> orders_;
   Options options_;
 };
 
