@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "lib/analysis/alias.h"
+#include "lib/ops/opcode_set.h"
+#include "lib/support/check.h"
 
 namespace hlo {
 namespace {
@@ -40,45 +42,30 @@ Cost CostOfBody(const Computation& body) {
   return sum;
 }
 
-// What is read of a parameter of a fusion.
-double BytesReadOf(const Instruction& parameter) {
-  const double whole = MemoryBytes(parameter.shape());
-  double read = 0;
-  for (const Use& use : parameter.uses()) {
-    const Opcode opcode = use.user->opcode();
-    if (use.operand_index == 0 && opcode == Opcode::kDynamicUpdateSlice) continue;  // in place
-    if (use.operand_index != 0 || !TakesSlice(opcode)) return whole;
-    read += MemoryBytes(use.user->shape());
-  }
-  return std::min(read, whole);
+// The updates that an operation writes over its operands: of dynamic-update-slice one, of
+// scatters as many as operands.
+int UpdateOf(const Instruction& x, int operand) {
+  if (x.opcode() == Opcode::kDynamicUpdateSlice) return operand == 0 ? 1 : -1;
+  if (x.opcode() != Opcode::kScatter) return -1;
+  const int updated = x.operand_count() / 2;
+  return operand < updated ? updated + 1 + operand : -1;
 }
 
-double BytesWrittenTo(const Instruction& output) {
-  return MemoryBytes(output.opcode() == Opcode::kDynamicUpdateSlice ? output.operand(1)->shape()
-                                                                    : output.shape());
+double BytesReadBy(const Instruction& reader, int operand, Updates updates) {
+  const double whole = MemoryBytes(reader.operand(operand)->shape());
+  if (operand == 0 && TakesSlice(reader.opcode()))
+    return std::min(whole, MemoryBytes(reader.shape()));
+  const int update = updates == Updates::kInPlace ? UpdateOf(reader, operand) : -1;
+  if (update < 0) return whole;
+  const bool combines = reader.opcode() == Opcode::kScatter;
+  return combines ? MemoryBytes(reader.operand(update)->shape()) : 0;
 }
 
-double FusionBytes(const Computation& body) {
+double BytesWrittenTo(const Instruction& output, Updates updates) {
+  if (updates == Updates::kCopy || UpdateOf(output, 0) < 0) return MemoryBytes(output.shape());
   double bytes = 0;
-  for (int i = 0; i < body.parameter_count(); ++i) bytes += BytesReadOf(*body.parameter(i));
-  const Instruction* root = body.root();
-  if (root->opcode() != Opcode::kTuple) return bytes + BytesWrittenTo(*root);
-  for (const Instruction* output : root->operands()) bytes += BytesWrittenTo(*output);
-  return bytes;
-}
-
-double MemoryOf(const Instruction& x) {
-  if (IsFree(x)) return 0;
-  if (x.IsFusion()) return FusionBytes(*x.fused_computation());
-  double bytes = MemoryBytes(x.shape());
-  if (TakesSlice(x.opcode()) || x.opcode() == Opcode::kDynamicUpdateSlice) {
-    const int first_index = x.opcode() == Opcode::kDynamicUpdateSlice ? 2 : 1;
-    bytes = 2 * (first_index == 2 ? MemoryBytes(x.operand(1)->shape()) : bytes);
-    for (int i = first_index; i < x.operand_count(); ++i)
-      bytes += MemoryBytes(x.operand(i)->shape());
-    return bytes;
-  }
-  for (const Instruction* operand : x.operands()) bytes += MemoryBytes(operand->shape());
+  for (int i = 0; UpdateOf(output, i) >= 0; ++i)
+    bytes += MemoryBytes(output.operand(UpdateOf(output, i))->shape());
   return bytes;
 }
 
@@ -130,19 +117,139 @@ Cost CostOf(const Instruction& x) {
   } else if (HasTrait(x.opcode(), kElementwise) && x.operand_count() > 0) {
     cost.flops = ElementsOf(x.shape());
   }
-  cost.bytes = MemoryOf(x);
+  cost.bytes = BytesWritten(x);
+  for (int i = 0; i < x.operand_count(); ++i) cost.bytes += BytesRead(x, i);
   return cost;
 }
+
+double BytesRead(const Instruction& x, int operand, Updates updates) {
+  if (IsFree(x)) return 0;
+  if (!x.IsFusion()) return BytesReadBy(x, operand, updates);
+  const Computation& body = *x.fused_computation();
+  if (operand >= body.parameter_count()) return 0;
+  const Instruction& parameter = *body.parameter(operand);
+  double bytes = 0;
+  for (const Use& use : parameter.uses())
+    bytes += BytesReadBy(*use.user, use.operand_index, updates);
+  return std::min(bytes, MemoryBytes(parameter.shape()));
+}
+
+double BytesWritten(const Instruction& x, Updates updates) {
+  if (IsFree(x)) return 0;
+  if (!x.IsFusion()) return BytesWrittenTo(x, updates);
+  const Instruction& root = *x.fused_computation()->root();
+  if (root.opcode() != Opcode::kTuple) return BytesWrittenTo(root, updates);
+  double bytes = 0;
+  for (const Instruction* output : root.operands()) bytes += BytesWrittenTo(*output, updates);
+  return bytes;
+}
+
+// ---- classes ----
+
+CostClass CostClassOf(Opcode opcode) {
+  static constexpr OpcodeSet kNone = {Opcode::kBitcast,         Opcode::kConstant,
+                                      Opcode::kGetTupleElement, Opcode::kTuple,
+                                      Opcode::kReplicaId,       Opcode::kOptimizationBarrier,
+                                      Opcode::kPartitionId};
+  static constexpr OpcodeSet kMove = {
+      Opcode::kBroadcast, Opcode::kConcatenate, Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice,
+      Opcode::kIota,      Opcode::kPad,         Opcode::kReshape,      Opcode::kDynamicReshape,
+      Opcode::kReverse,   Opcode::kSlice,       Opcode::kTranspose};
+  static constexpr OpcodeSet kSimple = {
+      Opcode::kAbs,      Opcode::kAdd,       Opcode::kAnd,
+      Opcode::kCeil,     Opcode::kClamp,     Opcode::kBitcastConvert,
+      Opcode::kCompare,  Opcode::kComplex,   Opcode::kConvert,
+      Opcode::kCopy,     Opcode::kFloor,     Opcode::kImag,
+      Opcode::kIsFinite, Opcode::kMaximum,   Opcode::kMinimum,
+      Opcode::kMultiply, Opcode::kNegate,    Opcode::kNot,
+      Opcode::kOr,       Opcode::kReal,      Opcode::kRoundNearestEven,
+      Opcode::kSelect,   Opcode::kShiftLeft, Opcode::kShiftRightArithmetic,
+      Opcode::kSign,     Opcode::kSubtract,  Opcode::kShiftRightLogical,
+      Opcode::kXor};
+  static constexpr OpcodeSet kShort = {Opcode::kClz, Opcode::kPopcnt, Opcode::kReducePrecision,
+                                       Opcode::kRoundNearestAfz, Opcode::kStochasticConvert};
+  if (kNone.Has(opcode)) return CostClass::kNone;
+  if (kMove.Has(opcode)) return CostClass::kMove;
+  if (kSimple.Has(opcode)) return CostClass::kSimple;
+  return kShort.Has(opcode) ? CostClass::kShort : CostClass::kLong;
+}
+
+bool IsCostly(const Instruction& x) {
+  // Processors have roots as instructions.
+  const bool is_root = x.opcode() == Opcode::kSqrt || x.opcode() == Opcode::kRsqrt;
+  if (HasTrait(x.opcode(), kTranscendental)) return !is_root;
+  // Integer division has no vector instruction.
+  return x.opcode() == Opcode::kRemainder ||
+         (x.opcode() == Opcode::kDivide && IsInteger(x.shape().element_type()));
+}
+
+// ---- platforms ----
+
+absl::Span<const PlatformRates> AllPlatformRates() {
+  // A core with vectors of 256 bits, as measured on kernels of one thread; a device with 132
+  // multiprocessors of 128 lanes at 2 GHz, as its data sheet says.
+  static constexpr PlatformRates kRates[] = {
+      {.platform = "cpu",
+       .lanes = 8,
+       .flops = 1e9 / 0.3,
+       .transcendentals = 1e9 / 6,
+       .bytes = 25e9},
+      {.platform = "gpu",
+       .lanes = 132 * 128,
+       .flops = 4e9,
+       .transcendentals = 4e9 / 16,
+       .bytes = 4.8e12},
+  };
+  return kRates;
+}
+
+const PlatformRates& RatesOf(std::string_view platform) {
+  const absl::Span<const PlatformRates> all = AllPlatformRates();
+  const auto it = std::find_if(all.begin(), all.end(), [platform](const PlatformRates& rates) {
+    return rates.platform == platform;
+  });
+  HLO_CHECK(it != all.end());
+  return *it;
+}
+
+double SecondsOf(const Cost& cost, const PlatformRates& rates, double lanes) {
+  return (cost.flops / rates.flops + cost.transcendentals / rates.transcendentals) / lanes +
+         cost.bytes / rates.bytes;
+}
+
+// ---- text ----
+
+namespace {
+
+std::string BytesText(const Instruction& x) {
+  std::string text;
+  for (int i = 0; i < x.operand_count(); ++i)
+    text += fmt::format("{}{}", i == 0 ? " = " : " + ", BytesRead(x, i));
+  return text + fmt::format("{}{} written", text.empty() ? " = " : " read, ", BytesWritten(x));
+}
+
+}  // namespace
 
 std::string CostsToString(const Module& module) {
   std::string text;
   for (const Computation* computation : module.NonFusionComputations()) {
     text += fmt::format("{}:\n", computation->name());
+    Cost sum;
     for (const Instruction* instruction : computation->SequenceOrPostOrder()) {
       const Cost cost = CostOf(*instruction);
-      text += fmt::format("  {}: {} flops, {} transcendentals, {} bytes\n", instruction->name(),
-                          cost.flops, cost.transcendentals, cost.bytes);
+      text += fmt::format("  {}: {} flops, {} transcendentals, {} bytes{}\n", instruction->name(),
+                          cost.flops, cost.transcendentals, cost.bytes,
+                          cost.bytes > 0 ? BytesText(*instruction) : "");
+      sum.flops += cost.flops;
+      sum.transcendentals += cost.transcendentals;
+      sum.bytes += cost.bytes;
     }
+    text += "  together:";
+    for (const PlatformRates& rates : AllPlatformRates()) {
+      text += fmt::format("{} {} {:.3g} us", &rates == AllPlatformRates().data() ? "" : ",",
+                          rates.platform, SecondsOf(sum, rates, rates.lanes) * 1e6);
+    }
+    text += "\n";
   }
   return text;
 }

@@ -39,7 +39,8 @@ bool CallsChannels(const Instruction& instruction) {
   return false;
 }
 
-// What is cheap to run besides elementwise operations.
+// What is cheap to run besides elementwise operations; the list of XLA, whose answer is to be given
+// here (lib/analysis/cost.h would count transposes as cheap, too).
 constexpr Opcode kCheapInBranch[] = {
     Opcode::kConstant,        Opcode::kBroadcast, Opcode::kConcatenate, Opcode::kDynamicSlice,
     Opcode::kGetTupleElement, Opcode::kReduce,    Opcode::kReshape,     Opcode::kPad,

@@ -142,7 +142,7 @@ class LoopHoister {
            options_.hoist_size_inflation_ratio * static_cast<double>(input);
   }
 
-  // Not worth an element of the state on its own.
+  // Not worth an element of the state on its own; no question of cost, but XLA's list.
   bool IsCheap(const Instruction& instruction) const {
     const Opcode opcode = instruction.opcode();
     if (opcode == Opcode::kConstant) return !options_.hoist_constants;

@@ -4,61 +4,11 @@
 #include <iterator>
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/analysis/cost.h"
 #include "lib/support/contains.h"
 
 namespace hlo {
 namespace {
-
-constexpr Opcode kCheapOnCpu[] = {Opcode::kAdd,
-                                  Opcode::kAnd,
-                                  Opcode::kBitcast,
-                                  Opcode::kBroadcast,
-                                  Opcode::kCeil,
-                                  Opcode::kBitcastConvert,
-                                  Opcode::kClamp,
-                                  Opcode::kClz,
-                                  Opcode::kCompare,
-                                  Opcode::kComplex,
-                                  Opcode::kConcatenate,
-                                  Opcode::kConstant,
-                                  Opcode::kCopy,
-                                  Opcode::kDynamicSlice,
-                                  Opcode::kDynamicUpdateSlice,
-                                  Opcode::kFloor,
-                                  Opcode::kImag,
-                                  Opcode::kGetTupleElement,
-                                  Opcode::kIota,
-                                  Opcode::kIsFinite,
-                                  Opcode::kMaximum,
-                                  Opcode::kMinimum,
-                                  Opcode::kMultiply,
-                                  Opcode::kNegate,
-                                  Opcode::kNot,
-                                  Opcode::kOr,
-                                  Opcode::kOptimizationBarrier,
-                                  Opcode::kXor,
-                                  Opcode::kPad,
-                                  Opcode::kPartitionId,
-                                  Opcode::kPopcnt,
-                                  Opcode::kReal,
-                                  Opcode::kReducePrecision,
-                                  Opcode::kReplicaId,
-                                  Opcode::kReshape,
-                                  Opcode::kDynamicReshape,
-                                  Opcode::kReverse,
-                                  Opcode::kSelect,
-                                  Opcode::kRoundNearestAfz,
-                                  Opcode::kSlice,
-                                  Opcode::kShiftLeft,
-                                  Opcode::kRoundNearestEven,
-                                  Opcode::kSubtract,
-                                  Opcode::kTranspose,
-                                  Opcode::kShiftRightArithmetic,
-                                  Opcode::kTuple,
-                                  Opcode::kInfeed,
-                                  Opcode::kShiftRightLogical,
-                                  Opcode::kOutfeed,
-                                  Opcode::kStochasticConvert};
 
 constexpr Opcode kExpensiveIfComplex[] = {Opcode::kAbs, Opcode::kCos, Opcode::kSign, Opcode::kSin,
                                           Opcode::kTan};
@@ -139,18 +89,18 @@ bool CanBeInLoop(const Instruction& instruction) {
 
 bool IsExpensiveOnCpu(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
-  if (Contains(kCheapOnCpu, opcode)) return false;
-  if (!instruction.shape().IsArray()) return true;
-  const ElementType type = instruction.shape().element_type();
   if (opcode == Opcode::kConvert)
-    return type == ElementType::kBF16 &&
+    return instruction.shape().element_type() == ElementType::kBF16 &&
            instruction.operand(0)->shape().element_type() == ElementType::kF32;
   if (Contains(kExpensiveIfComplex, opcode))
     return IsComplex(instruction.operand(0)->shape().element_type());
+  if (CostClassOf(opcode) != CostClass::kLong || opcode == Opcode::kInfeed ||
+      opcode == Opcode::kOutfeed)
+    return false;
   if (opcode == Opcode::kDivide || opcode == Opcode::kRemainder) {
     const Instruction* dividend = instruction.operand(0);
     if (dividend->opcode() == Opcode::kBroadcast) dividend = dividend->operand(0);
-    return !IsInteger(type) || !dividend->IsConstant();
+    return !IsInteger(instruction.shape().element_type()) || !dividend->IsConstant();
   }
   return true;
 }

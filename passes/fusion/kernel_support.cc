@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/analysis/cost.h"
 #include "lib/analysis/region.h"
 #include "lib/eval/scalar_ops.h"
 #include "lib/ir/computation.h"
@@ -140,15 +141,6 @@ bool IsScalarRegion(const Computation& computation) {
   return true;
 }
 
-bool IsCostly(const Instruction& instruction) {
-  const Opcode opcode = instruction.opcode();
-  // Processors have roots as instructions.
-  const bool is_root = opcode == Opcode::kSqrt || opcode == Opcode::kRsqrt;
-  if ((HasTrait(opcode, kTranscendental) && !is_root) || opcode == Opcode::kRemainder) return true;
-  // Integer division has no vector instruction.
-  return opcode == Opcode::kDivide && IsInteger(instruction.shape().element_type());
-}
-
 std::optional<CumulativeWindow> CumulativeWindowOf(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kReduceWindow) return std::nullopt;
   const std::optional<CumulativeWindow> window = CumulativeWindowOf(
@@ -189,35 +181,8 @@ bool IsCheapToRepeat(const Instruction& instruction) {
 }
 
 bool IsExpensive(const Instruction& instruction) {
-  constexpr Opcode kFew[] = {Opcode::kAdd,
-                             Opcode::kSubtract,
-                             Opcode::kMultiply,
-                             Opcode::kMaximum,
-                             Opcode::kMinimum,
-                             Opcode::kAnd,
-                             Opcode::kOr,
-                             Opcode::kXor,
-                             Opcode::kNot,
-                             Opcode::kNegate,
-                             Opcode::kAbs,
-                             Opcode::kSelect,
-                             Opcode::kCompare,
-                             Opcode::kClamp,
-                             Opcode::kConvert,
-                             Opcode::kCopy,
-                             Opcode::kReal,
-                             Opcode::kImag,
-                             Opcode::kComplex,
-                             Opcode::kShiftLeft,
-                             Opcode::kFloor,
-                             Opcode::kCeil,
-                             Opcode::kSign,
-                             Opcode::kRoundNearestEven,
-                             Opcode::kIsFinite,
-                             Opcode::kBitcastConvert,
-                             Opcode::kShiftRightLogical,
-                             Opcode::kShiftRightArithmetic};
-  if (Contains(kFew, instruction.opcode())) return IsComplex(instruction.shape().element_type());
+  if (CostClassOf(instruction.opcode()) == CostClass::kSimple)
+    return IsComplex(instruction.shape().element_type());
   return IsElementwise(instruction.opcode());
 }
 

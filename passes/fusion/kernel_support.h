@@ -46,10 +46,7 @@ Decision IsFusible(const Instruction& instruction);
 // Costs about as much as a load: worth computing again in each consumer.
 bool IsCheapToRepeat(const Instruction& instruction);
 
-// More than an addition or two: computed again only where the array is small.
+// More than an addition or two (lib/analysis/cost.h): computed again only where the array is small.
 bool IsExpensive(const Instruction& instruction);
-
-// Costs about as much as ten additions or more: not to be computed twice.
-bool IsCostly(const Instruction& instruction);
 
 }  // namespace hlo

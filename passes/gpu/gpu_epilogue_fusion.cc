@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/analysis/cost.h"
 #include "lib/ir/dense_map.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_target.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backends/cpu/families/fold.h"
+#include "lib/analysis/cost.h"
 #include "lib/support/hash.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/families/kernel_frame.h"
-#include "lib/ops/opcode_set.h"
+#include "lib/analysis/cost.h"
 #include "lib/support/status.h"
 #include "lib/types/shape_util.h"
 #include "passes/fusion/kernel_support.h"
@@ -58,46 +58,30 @@ int64_t BytesOf(Shape shape) {
   return sum;
 }
 
-// Bytes that one reader takes from the array it has as operand `index`.
-int64_t BytesRead(const Instruction& reader, int index, bool in_place, int64_t all) {
-  constexpr OpcodeSet kParts = {Opcode::kSlice, Opcode::kDynamicSlice, Opcode::kGather};
-  constexpr OpcodeSet kUpdates = {Opcode::kDynamicUpdateSlice, Opcode::kScatter};
-  if (index != 0) return all;
-  if (kParts.Has(reader.opcode())) return std::min(all, BytesOf(reader.shape()));
-  return in_place && kUpdates.Has(reader.opcode()) ? 0 : all;
-}
-
-int64_t BytesReadOf(const Instruction& fusion, int operand, bool in_place, int64_t written) {
-  const int64_t bytes = BytesOf(fusion.operand(operand)->shape());
-  const int64_t all = std::min(bytes, 4 * written + 65536);
-  if (!fusion.IsFusion()) return BytesRead(fusion, operand, in_place, all);
-  if (operand >= fusion.fused_computation()->parameter_count()) return 0;
-  int64_t sum = 0;
-  for (const Use& use : fusion.fused_computation()->parameter(operand)->uses())
-    sum += BytesRead(*use.user, use.operand_index, in_place, all);
-  return std::min(sum, all);
+// What a gather reads of a large table depends on its indices.
+double BytesReadOf(const Instruction& fusion, int operand, Updates updates, double written) {
+  const Shape shape = fusion.operand(operand)->shape();
+  const double all = std::min(static_cast<double>(BytesOf(shape)), 4 * written + 65536);
+  return shape.IsArray() ? std::min(all, BytesRead(fusion, operand, updates)) : all;
 }
 
 }  // namespace
 
 double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
-  const double lanes = std::max(1, options.vector_bytes / 4);
   const bool in_place = SharesWanted(fusion, options.shared);
   const Instruction* const root = RootOf(fusion);
-  double cost = 0;
+  Cost cost;
   for (const Instruction* i : BodyOf(fusion)) {
     if (!i->shape().IsArray() || i->opcode() == Opcode::kConstant) continue;
-    const auto elements = static_cast<double>(WorkOf(*i, in_place && i == root));
-    cost += elements * (IsCostly(*i) ? 6.0 : 0.3) / lanes;
+    (IsCostly(*i) ? cost.transcendentals : cost.flops) +=
+        static_cast<double>(WorkOf(*i, in_place && i == root));
   }
-  int64_t written = BytesOf(fusion.shape());
-  if (in_place) written = BytesOf(root->operand(root->operand_count() - 1)->shape());
-  if (in_place && root->opcode() == Opcode::kDynamicUpdateSlice)
-    written = BytesOf(root->operand(1)->shape());
-  int64_t traffic = written;
+  const Updates updates = in_place ? Updates::kInPlace : Updates::kCopy;
+  const double written = BytesWritten(fusion, updates);
+  cost.bytes = written;
   for (int i = 0; i < fusion.operand_count(); ++i)
-    traffic += BytesReadOf(fusion, i, in_place, written);
-  return cost + static_cast<double>(traffic) * 0.04;
+    cost.bytes += BytesReadOf(fusion, i, updates, written);
+  return SecondsOf(cost, RatesOf("cpu"), std::max(1, options.vector_bytes / 4)) * 1e9;
 }
 
 BufferPairs InPlacePairs(const Instruction& fusion) {

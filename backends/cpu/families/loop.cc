@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "backends/cpu/families/kernel_frame.h"
+#include "lib/analysis/cost.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/gpu/emit/families/loops.h"
+#include "lib/analysis/cost.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/gpu/emit/core/reducer.h"
 #include "backends/gpu/emit/families/loops.h"
+#include "lib/analysis/cost.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
