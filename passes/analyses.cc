@@ -5,9 +5,12 @@
 namespace hlo {
 
 void Analyses::Forget(AnalysisSet kept) {
-  std::apply([&]<class... A>(
-                 std::unique_ptr<A>&... known) { ((kept.Has<A>() ? void() : known.reset()), ...); },
-             known_);
+  const auto forget = [&]<class A>(std::unique_ptr<A>& known) {
+    bool is_kept = kept.Has<A>();
+    if constexpr (requires { typename A::Over; }) is_kept = is_kept && kept.Has<typename A::Over>();
+    if (!is_kept) known.reset();
+  };
+  std::apply([&](auto&... known) { (forget(known), ...); }, known_);
 }
 
 void Analyses::AskAll(const Module& module) {

@@ -12,7 +12,8 @@
 // is an error that names the pass.
 //
 // A new analysis is an entry of AnalysisTypes and a class of lib/analysis with `kName`, a
-// constructor that takes the module or nothing, `AskAll(module)` and `Mistake(module)`.
+// constructor that takes the module or nothing, `AskAll(module)` and `Mistake(module)`. One that
+// is made of another names it, `using Over = Values;`, and takes that; it is void without it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "lib/analysis/alias.h"
 #include "lib/analysis/call_graph.h"
+#include "lib/analysis/live_range.h"
+#include "lib/analysis/liveness.h"
 #include "lib/analysis/reachability.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/analysis/values.h"
@@ -31,7 +35,8 @@
 
 namespace hlo {
 
-using AnalysisTypes = std::tuple<CallGraph, Reachabilities, SideEffects, Values>;
+using AnalysisTypes =
+    std::tuple<AliasSets, CallGraph, LiveRanges, Liveness, Reachabilities, SideEffects, Values>;
 
 namespace internal {
 template <class A, class... All>
@@ -80,7 +85,9 @@ class Analyses {
     std::unique_ptr<A>& known = std::get<std::unique_ptr<A>>(known_);
     if (known == nullptr) {
       ++made_;
-      if constexpr (std::is_constructible_v<A, const Module&>) {
+      if constexpr (requires { typename A::Over; }) {
+        known = std::make_unique<A>(Get<typename A::Over>(module));
+      } else if constexpr (std::is_constructible_v<A, const Module&>) {
         known = std::make_unique<A>(module);
       } else {
         known = std::make_unique<A>();

@@ -97,6 +97,37 @@ TEST_CASE("edges that were changed make paths and values wrong", "[passes][analy
   CHECK(values.FirstMistake(*module).starts_with("`values`: "));
 }
 
+TEST_CASE("what is made of another analysis goes with it", "[passes][analyses]") {
+  const auto module = ParsedModule(kPairAndDead);
+  Analyses analyses;
+  const LiveRanges& ranges = analyses.Get<LiveRanges>(*module);
+  CHECK(&analyses.Get<LiveRanges>(*module) == &ranges);
+  CHECK(analyses.made() == 2);
+  CHECK(analyses.Known() == "live-range, values");
+  analyses.Get<AliasSets>(*module);
+  CHECK(analyses.made() == 3);
+  analyses.Forget(AnalysisSet::Of<LiveRanges, Values>());
+  CHECK(analyses.Known() == "live-range, values");
+  analyses.Forget(AnalysisSet::Of<LiveRanges>());
+  CHECK(analyses.Known().empty());
+}
+
+TEST_CASE("what was kept of values and their times is compared", "[passes][analyses]") {
+  const auto module = ParsedModule(kPairAndDead);
+  Instruction* const r = module->FindInstruction("r");
+  Analyses live, ranges, places;
+  live.Get<Liveness>(*module);
+  ranges.Get<LiveRanges>(*module);
+  places.Get<AliasSets>(*module);
+  for (const Analyses* known : {&live, &ranges, &places})
+    CHECK(known->FirstMistake(*module).empty());
+  module->config().aliases.push_back({.parameter = 0});
+  CHECK(places.FirstMistake(*module) == "`alias`: value `r` has another place now");
+  r->ReplaceOperand(1, r->operand(0));
+  CHECK(ranges.FirstMistake(*module).starts_with("`live-range`: value `"));
+  CHECK(live.FirstMistake(*module) == "`liveness`: other leaves of `t` are needed now");
+}
+
 TEST_CASE("side effects are found through any number of calls", "[analysis][side-effects]") {
   constexpr int kDepth = 200'000;
   Module module("deep");

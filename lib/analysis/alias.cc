@@ -114,6 +114,18 @@ AliasSets::AliasSets(const Values& values) : sets_(values.count()) {
   }
 }
 
+std::string AliasSets::Mistake(const Module& module) const {
+  const Values values(module);
+  const AliasSets fresh(values);
+  if (fresh.sets_.count() != sets_.count())
+    return fmt::format("there are {} values, not {}", fresh.sets_.count(), sets_.count());
+  for (ValueId id = 0; id < values.count(); ++id) {
+    if (fresh.SetOf(id) != SetOf(id))
+      return fmt::format("value `{}` has another place now", values.NameOf(id));
+  }
+  return "";
+}
+
 std::string AliasSets::ToString(const Module& module) {
   const Values values(module);
   const AliasSets sets(values);

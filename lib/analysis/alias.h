@@ -47,13 +47,17 @@ std::vector<InPlacePair> InPlacePairs(const Instruction& instruction);
 class AliasSets {
  public:
   static constexpr std::string_view kName = "alias";
+  using Over = Values;
 
-  // O(values); `values` must outlive it.
+  // O(values).
   explicit AliasSets(const Values& values);
 
   // The representative of the values that share memory with `value`: the one made first.
   ValueId SetOf(ValueId value) const { return sets_.SetOf(value); }
   bool MustAlias(ValueId a, ValueId b) const { return SetOf(a) == SetOf(b); }
+
+  void AskAll(const Module&) {}  // knows all it can
+  std::string Mistake(const Module& module) const;
 
   // The sets of more than one value, then the in-place pairs.
   static std::string ToString(const Module& module);

@@ -17,6 +17,8 @@ class DisjointValues {
     std::iota(parents_.begin(), parents_.end(), ValueId{0});
   }
 
+  int count() const { return static_cast<int>(parents_.size()); }
+  // The representative of its set.
   ValueId SetOf(ValueId value) const {
     auto at = static_cast<size_t>(value);
     while (parents_[at] != static_cast<ValueId>(at)) {

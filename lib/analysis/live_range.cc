@@ -152,6 +152,18 @@ int64_t LiveRanges::PeakBytes() const {
   return peak;
 }
 
+std::string LiveRanges::Mistake(const Module& module) const {
+  const Values values(module);
+  const LiveRanges fresh(values);
+  if (fresh.ranges_.size() != ranges_.size())
+    return fmt::format("there are {} values, not {}", fresh.ranges_.size(), ranges_.size());
+  for (ValueId value = 0; value < values.count(); ++value) {
+    if (!(fresh.Of(value) == Of(value)))
+      return fmt::format("value `{}` is needed at other times now", values.NameOf(value));
+  }
+  return "";
+}
+
 std::string LiveRanges::ToString(const Module& module) {
   const Values values(module);
   const LiveRanges ranges(values);

@@ -35,6 +35,7 @@ struct LiveRange {
 class LiveRanges {
  public:
   static constexpr std::string_view kName = "live-range";
+  using Over = Values;
 
   // `values` must outlive it.
   explicit LiveRanges(const Values& values);
@@ -52,6 +53,9 @@ class LiveRanges {
   // The largest number of bytes of values that are needed at one time, arguments and constants
   // included.
   int64_t PeakBytes() const;
+
+  void AskAll(const Module&) {}  // knows all it can
+  std::string Mistake(const Module& module) const;
 
   // A line per value.
   static std::string ToString(const Module& module);

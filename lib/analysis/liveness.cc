@@ -118,6 +118,19 @@ void Liveness::PropagateToCallers(const Instruction& parameter, const Pending& p
   }
 }
 
+std::string Liveness::Mistake(const Module& module) const {
+  const Liveness fresh(module);
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      const uint32_t id = instruction->id();
+      const bool is_same =
+          id < live_.size() ? live_[id] == fresh.live_[id] : fresh.live_[id].empty();
+      if (!is_same) return fmt::format("other leaves of `{}` are needed now", instruction->name());
+    }
+  }
+  return "";
+}
+
 std::string Liveness::ToString(const Module& module) {
   const Liveness liveness(module);
   std::string text;

@@ -183,7 +183,9 @@ class Fuser {
   }
 
   // Whether the groups, taken as one with the instruction, would need their own results by way of
-  // anything outside. A group outside needs what any of its members does.
+  // anything outside. A group outside needs what any of its members does. Groups grow by one
+  // instruction at a time, most of which need no look at all: a Reachability (lib/analysis) would
+  // merge them for more than these searches cost.
   bool Needs(const std::vector<int>& targets, const Instruction& instruction) const {
     const auto is_inside = [&](const Instruction* x) {
       const int group = group_of_.Get(x);

@@ -40,7 +40,7 @@ int64_t PassThroughDeadElements(Instruction& loop, const Liveness& live, PassCon
 }  // namespace
 
 absl::StatusOr<bool> ModuleDce::Run(Module& module, PassContext& context) {
-  const Liveness live(module);
+  const Liveness& live = context.analyses().Get<Liveness>(module);
   bool changed = false;
   for (Computation* computation : module.computations()) {
     if (!computation->MayHold(Opcode::kWhile)) continue;

@@ -12,6 +12,11 @@ namespace hlo {
 // is read afterwards depends on it, directly or through other elements in later iterations; an
 // element that only passes through may be read afterwards (its first value is its last one).
 //
+// Liveness (lib/analysis) asks something else: it looks at the whole module, where an element is
+// needed when something needed reads it after the loop, and sees no difference between the first
+// and the last value of one that passes through. This is about one loop, at the cost of that loop,
+// for passes that change one after the other.
+//
 // Requires a body whose root is a tuple instruction and computations that read their parameter by
 // get-tuple-element only.
 std::vector<bool> UnneededElements(const Instruction& loop, SideEffects& effects);
