@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "lib/ir/layout_change.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo {
