@@ -1,0 +1,45 @@
+#include "passes/collectives/all_gather_decomposer.h"
+
+#include "lib/analysis/region.h"
+#include "passes/collectives/group_position.h"
+
+namespace hlo {
+
+bool AllGatherDecomposer::Matches(const Instruction& instruction) const {
+  return !instruction.shape().has_dynamic_dims() && instruction.operand_count() > 0 &&
+         GroupSize(instruction).has_value();
+}
+
+absl::StatusOr<Instruction*> AllGatherDecomposer::Expand(Instruction* gather, Rewriter& rewriter) {
+  const auto& attrs = gather->attrs<AllGatherAttrs>();
+  AllReduceAttrs reduce_attrs;
+  reduce_attrs.channel_id = attrs.channel_id;
+  reduce_attrs.replica_groups = attrs.replica_groups;
+  reduce_attrs.constrain_layout = attrs.constrain_layout;
+  reduce_attrs.use_global_device_ids = attrs.use_global_device_ids;
+  Instruction* const position = PositionInGroup(*gather, rewriter);
+  Instruction* zero = nullptr;  // made where there are other dimensions
+  std::vector<Instruction*> results;
+  for (int i = 0; i < gather->operand_count(); ++i) {
+    Instruction* part = gather->operand(i);
+    const Shape whole = gather->shape().IsTuple() ? gather->shape().element(i) : gather->shape();
+    const ElementType type = whole.element_type();
+    const Opcode combine = IsPred(type) ? Opcode::kOr : Opcode::kAdd;
+    const int64_t size = part->shape().dim(static_cast<int>(attrs.dimensions.value));
+    if (zero == nullptr && whole.rank() > 1) zero = rewriter.ScalarConstant(ElementType::kU32, 0);
+    std::vector<Instruction*> starts(static_cast<size_t>(whole.rank()), zero);
+    starts[static_cast<size_t>(attrs.dimensions.value)] = rewriter.Multiply(
+        position, rewriter.ScalarConstant(ElementType::kU32, static_cast<double>(size)));
+    Instruction* nothing =
+        rewriter.Broadcast(rewriter.Constant(*IdentityOf(combine, type)), whole.dims(), {});
+    results.push_back(rewriter.OpWithShape(Opcode::kAllReduce, whole.WithDefaultLayout(),
+                                           {rewriter.DynamicUpdateSlice(nothing, part, starts)},
+                                           AttrsPtr::Make(reduce_attrs),
+                                           {ScalarComputation(rewriter.module(), combine, type)}));
+  }
+  return gather->shape().IsTuple() ? rewriter.Tuple(results) : results[0];
+}
+
+HLO_DEFINE_PASS(AllGatherDecomposer)
+
+}  // namespace hlo

@@ -1,0 +1,18 @@
+// Computes before it gathers: less to compute, and one array to gather instead of two.
+//
+//   add(all-gather(a), all-gather(b))      =>   all-gather(add(a, b))
+//
+// Requires: nothing.  Leaves alone: all-gathers that differ in dimension, groups or kind of ids, or
+// that something else reads; several arrays at once.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+class AllGatherOptimizer final : public Pass {
+ public:
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+};
+
+}  // namespace hlo

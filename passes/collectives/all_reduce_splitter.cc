@@ -1,0 +1,136 @@
+#include "passes/collectives/all_reduce_splitter.h"
+
+#include <algorithm>
+
+#include "lib/analysis/region.h"
+#include "passes/collectives/channels.h"
+#include "passes/collectives/own_part.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+using GroupLists = ReplicaGroups::Lists;
+
+struct Steps {
+  GroupLists first;   // devices that take different parts, each in the order of the parts
+  GroupLists second;  // devices that take the same part
+};
+
+// How the ids of one group fall apart; parts are taken in turn.
+std::optional<Steps> FindSteps(const std::vector<int64_t>& ids, const OwnPart& part,
+                               int64_t parts) {
+  const auto count = static_cast<int64_t>(ids.size());
+  if (parts < 2 || parts >= count || count % parts != 0) return std::nullopt;
+  Steps steps;
+  steps.first.resize(static_cast<size_t>(count / parts));
+  steps.second.resize(static_cast<size_t>(parts));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto id = static_cast<size_t>(ids[i]);
+    const int64_t place = static_cast<int64_t>(i) % parts;
+    if (id >= part.place_of_device.size() || part.place_of_device[id] != place) return std::nullopt;
+    steps.first[i / static_cast<size_t>(parts)].push_back(ids[i]);
+    steps.second[static_cast<size_t>(place)].push_back(ids[i]);
+  }
+  return steps;
+}
+
+// The number of ids that groups may hold where there is one list for all.
+std::vector<int64_t> IdsOf(const Instruction& reduce) {
+  const GroupLists lists = ReplicaGroupsOf(reduce).Flatten();
+  if (lists.size() > 1) return {};
+  return DeviceGroups(reduce)[0];
+}
+
+class ReduceSplitter {
+ public:
+  ReduceSplitter(Computation& computation, PassContext& context)
+      : computation_(computation), context_(context) {}
+
+  absl::StatusOr<bool> Run() {
+    bool changed = false;
+    const std::vector<Instruction*> order = computation_.PostOrder();
+    for (Instruction* slice : order) {
+      if (slice->opcode() != Opcode::kDynamicSlice ||
+          slice->operand(0)->opcode() != Opcode::kAllReduce)
+        continue;
+      const std::optional<Steps> steps = Find(*slice);
+      if (!steps) continue;
+      if (!HasOther(order, steps->first, *slice->operand(0))) {
+        context_.Missed(*slice->operand(0), "no other all-reduce has the groups of its first step");
+        continue;
+      }
+      if (!context_.MayRewrite()) return changed;
+      context_.Passed(*slice->operand(0), "reduced in two steps");
+      Split(slice, *steps);
+      context_.Count("split");
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  std::optional<Steps> Find(const Instruction& slice) const {
+    const Instruction& reduce = *slice.operand(0);
+    const GroupMode mode = *GroupModeOf(reduce);
+    // Ids are devices, or replicas that are devices.
+    const bool ids_are_devices =
+        mode == GroupMode::kFlattened || reduce.module().config().num_partitions == 1;
+    if (!reduce.shape().IsArray() || !reduce.has_one_user() || reduce.is_root() ||
+        !ids_are_devices || !CombinerOpcode(*reduce.to_apply()))
+      return std::nullopt;
+    const std::optional<OwnPart> part = FindOwnPart(slice);
+    if (!part) return std::nullopt;
+    const int64_t whole = reduce.shape().dim(static_cast<int>(part->dimension));
+    return FindSteps(IdsOf(reduce), *part, whole / part->size);
+  }
+
+  static bool HasOther(const std::vector<Instruction*>& order, const GroupLists& groups,
+                       const Instruction& reduce) {
+    return std::any_of(order.begin(), order.end(), [&](const Instruction* other) {
+      return other != &reduce && !other->is_dead() && other->opcode() == Opcode::kAllReduce &&
+             ReplicaGroupsOf(*other).Flatten() == groups;
+    });
+  }
+
+  Instruction* Reduce(const Instruction& like, Instruction* x, const GroupLists& groups,
+                      bool is_second) const {
+    Instruction* reduce = computation_.AddClone(like, x->shape(), {x});
+    reduce->SetCalls({like.to_apply()});
+    AllReduceAttrs attrs = like.attrs<AllReduceAttrs>();
+    attrs.replica_groups.form = groups;
+    if (is_second && attrs.channel_id) attrs.channel_id = NextChannelId(like.module());
+    reduce->SetAttrs(std::move(attrs));
+    return reduce;
+  }
+
+  void Split(Instruction* slice, const Steps& steps) const {
+    Instruction* const reduce = slice->operand(0);
+    const uint32_t first_new = computation_.module().id_limit();
+    Instruction* first = Reduce(*reduce, reduce->operand(0), steps.first, false);
+    std::vector<Instruction*> operands = slice->operand_vector();
+    operands[0] = first;
+    Instruction* part = computation_.AddClone(*slice, slice->shape(), operands);
+    Instruction* second = Reduce(*reduce, part, steps.second, true);
+    ReplaceKeepingExtras(slice, second, first_new);
+    computation_.Replace(reduce, first);  // control edges
+  }
+
+  Computation& computation_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> AllReduceSplitter::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kAllReduce})) {
+    ASSIGN_OR_RETURN(const bool split, ReduceSplitter(*computation, context).Run());
+    changed |= split;
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(AllReduceSplitter)
+
+}  // namespace hlo

@@ -1,0 +1,50 @@
+// Makes one reduction over all devices of one over partitions and one over replicas that follow
+// each other, with linear operations in between.
+//
+//   a = f32[4] all-reduce(x), channel_id=1, replica_groups={{0},{1}}, to_apply=add
+//   m = f32[4] multiply(a, c)                              =>   m = f32[4] multiply(x, c)
+//   r = f32[4] all-reduce(m), replica_groups={{0,1}}, to_apply=add     r = f32[4] all-reduce(m), channel_id=1, …
+//
+// In between may be bitcasts, reshapes, transposes, conversions of one kind of number and, of
+// floats, sums, differences and products. What is added is divided by the number of partitions, for
+// each adds it now; another reduction over partitions that is added is dropped, too. All in between
+// must be the same on all partitions of a replica (lib/analysis/replication.h). Of several
+// reductions over partitions that lead to the same one over replicas the farthest one counts.
+//
+// With many replicas, at least 8 for each partition, a sum of f32 over all replicas that is the
+// same on all partitions is done over all devices as well and divided: larger groups have faster
+// ways.
+//
+// Options: `spmd_partition`: all partitions run this program, the only form there is here;
+// `num_spatial_partitions`: the number of programs otherwise.
+// Requires: nothing.  Leaves alone: other combiners than add, asynchronous ones, groups of anything
+// but the partitions of a replica, values with several users.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct ArCrsCombinerOptions {
+  int64_t num_spatial_partitions = 0;
+  bool spmd_partition = true;
+
+  static auto Fields() {
+    using O = ArCrsCombinerOptions;
+    return std::tuple{Optional("num_spatial_partitions", &O::num_spatial_partitions),
+                      Optional("spmd_partition", &O::spmd_partition)};
+  }
+};
+
+class ArCrsCombiner final : public Pass {
+ public:
+  using Options = ArCrsCombinerOptions;
+  static constexpr RuleSafety kSafety = kReassociate;
+  explicit ArCrsCombiner(Options options = {}) : options_(options) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,27 @@
+// The part of a whole that a device takes for itself, as programs say it: a dynamic-slice that
+// starts at the place of the device in its group times the size of a part.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lib/analysis/device_groups.h"
+
+namespace hlo {
+
+struct OwnPart {
+  int64_t dimension = 0;                 // along which the whole is divided
+  int64_t size = 0;                      // of a part, along it
+  std::vector<int64_t> place_of_device;  // which part each device takes
+};
+
+// What `slice`, a dynamic-slice, takes of its operand on each device of the module; none when it is
+// not known, not a part of equal ones, or when several dimensions are divided.
+std::optional<OwnPart> FindOwnPart(const Instruction& slice);
+
+// Whether in each group the devices take the parts in the order of the group, all of them.
+bool TakesPartsInOrder(const OwnPart& part, const std::vector<std::vector<int64_t>>& groups,
+                       int64_t whole);
+
+}  // namespace hlo

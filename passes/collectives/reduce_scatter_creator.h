@@ -1,0 +1,23 @@
+// Reduces only the part that a device wants.
+//
+//   r = f32[8] all-reduce(x), replica_groups={}, to_apply=add      =>   p = f32[4] reduce-scatter(x), dimensions={0}, to_apply=add
+//   p = f32[4] dynamic-slice(r, multiply(replica-id, 4))
+//
+// Each device of a group takes the part that has its place in the group: starts are computed for
+// each device (lib/analysis/device_values.h).
+//
+// Requires: nothing.  Leaves alone: all-reduces of several arrays, those that something else reads;
+// slices along several dimensions, or whose starts depend on more than the device.
+#pragma once
+
+#include "passes/rewrite.h"
+
+namespace hlo {
+
+class ReduceScatterCreator final : public RewritePass {
+ public:
+  ReduceScatterCreator();
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+};
+
+}  // namespace hlo

@@ -1,0 +1,64 @@
+#include "passes/collectives/reduce_scatter_reassociate.h"
+
+#include "lib/analysis/region.h"
+#include "passes/collectives/unused_collectives.h"
+
+namespace hlo {
+namespace {
+
+bool ReadOnceOnly(const Instruction& scatter) {
+  return scatter.opcode() == Opcode::kReduceScatter && scatter.shape().IsArray() &&
+         scatter.use_count() == 1 && !scatter.is_root() && !scatter.has_control_edges();
+}
+
+bool ScatterAlike(const Instruction& a, const Instruction& b) {
+  ReduceScatterAttrs mine = a.attrs<ReduceScatterAttrs>();
+  const auto& other = b.attrs<ReduceScatterAttrs>();
+  if (mine.channel_id.has_value() != other.channel_id.has_value()) return false;
+  mine.channel_id = other.channel_id;
+  return AttrsPtr::Make(std::move(mine)) == b.attrs_ptr() &&
+         Compatible(a.operand(0)->shape(), b.operand(0)->shape());
+}
+
+// op(reduce-scatter(x), reduce-scatter(y))  =>  reduce-scatter(op(x, y))
+Instruction* CombineFirst(Instruction* op, Rewriter& rewriter) {
+  Instruction *a = op->operand(0), *b = op->operand(1);
+  if (!ReadOnceOnly(*a) || !ReadOnceOnly(*b) || a == b) return nullptr;
+  if (!ScatterAlike(*a, *b)) {
+    rewriter.context().Missed(*op, "its operands are scattered in different ways");
+    return nullptr;
+  }
+  if (CombinerOpcode(*a->to_apply()) != op->opcode() ||
+      CombinerOpcode(*b->to_apply()) != op->opcode()) {
+    rewriter.context().Missed(*op, "its operands are reduced by another operation");
+    return nullptr;
+  }
+  Instruction* combined = rewriter.Op(op->opcode(), {a->operand(0), b->operand(0)});
+  rewriter.set_origin(a);
+  return rewriter.OpWithShape(Opcode::kReduceScatter, op->shape(), {combined}, a->attrs_ptr(),
+                              {a->to_apply()});
+}
+
+constexpr Rule kReassociateRules[] = {
+    {"combine-sums", Opcode::kAdd, kReassociate, CombineFirst},
+    {"combine-products", Opcode::kMultiply, kReassociate, CombineFirst},
+    {"combine-maxima", Opcode::kMaximum, kExact, CombineFirst},
+    {"combine-minima", Opcode::kMinimum, kExact, CombineFirst},
+    {"combine-conjunctions", Opcode::kAnd, kExact, CombineFirst},
+    {"combine-disjunctions", Opcode::kOr, kExact, CombineFirst},
+};
+
+}  // namespace
+
+ReduceScatterReassociate::ReduceScatterReassociate() : RewritePass(this, kReassociateRules) {}
+
+absl::StatusOr<bool> ReduceScatterReassociate::Run(Module& module, PassContext& context) {
+  const UnusedCollectives unused(module);
+  ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
+  if (changed) unused.RemoveOthers(module);
+  return changed;
+}
+
+HLO_DEFINE_PASS(ReduceScatterReassociate)
+
+}  // namespace hlo

@@ -1,0 +1,20 @@
+// Combines before it scatters, so that devices talk once.
+//
+//   add(reduce-scatter(x), reduce-scatter(y)), both to_apply=add      =>   reduce-scatter(add(x, y)), to_apply=add
+//
+// Requires: nothing.  Leaves alone: reduce-scatters that differ in more than their channel, that
+// something else reads, or that combine by another operation; several arrays at once.
+#pragma once
+
+#include "passes/rewrite.h"
+
+namespace hlo {
+
+class ReduceScatterReassociate final : public RewritePass {
+ public:
+  static constexpr RuleSafety kSafety = kReassociate;
+  ReduceScatterReassociate();
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+};
+
+}  // namespace hlo
