@@ -1,0 +1,37 @@
+// Lets values be bf16 where everything that reads them rounds them to it anyway.
+//
+//   a = f32[4,3] add(x, y)                                a = bf16[4,3] add(x, y)
+//   t = f32[3,4] transpose(a), dimensions={1,0}     =>    t = bf16[3,4] transpose(a), dimensions={1,0}
+//   d = f32[3,5] dot(t, z)                                d = f32[3,5] dot(t, z)
+//
+// The dot is one that rounds its operands, add one that takes f32 and gives bf16.
+//
+// Which operations round their operands, take bf16 and mix it with f32 is for the back end to say
+// (options, float_support.h): by default none. A value is bf16 when it can be made so and each
+// reader rounds it, or hands it on unchanged (float_support.h, KeepsPrecision) to a value that is
+// bf16. What is one place in memory is one type: elements of tuples, loop states, what branches and
+// calls take and return, parameters and results of fusions. Constants are rounded, conversions to
+// the type that a value already has go.
+//
+// Requires: nothing.  Ensures: `tuple-simplifier` and `dce` have run if anything changed.
+// Leaves alone: parameters and result of the entry, what has side effects, custom calls,
+// asynchronous operations, bitcasts between types, regions of anything but single operations.
+#pragma once
+
+#include "passes/pass.h"
+#include "passes/precision/float_support.h"
+
+namespace hlo {
+
+class Bfloat16Propagation final : public Pass {
+ public:
+  using Options = FloatSupportOptions;
+  static constexpr RuleSafety kSafety = kReassociate;
+  explicit Bfloat16Propagation(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,108 @@
+#include "passes/precision/element_type_converter.h"
+
+#include <algorithm>
+
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+// What carries values, means their bits, or is the business of what it calls.
+constexpr OpcodeSet kLeftAlone = {Opcode::kParameter,      Opcode::kConstant,
+                                  Opcode::kTuple,          Opcode::kConvert,
+                                  Opcode::kBitcast,        Opcode::kInfeed,
+                                  Opcode::kBitcastConvert, Opcode::kGetTupleElement,
+                                  Opcode::kOutfeed,        Opcode::kCustomCall,
+                                  Opcode::kDomain,         Opcode::kWhile,
+                                  Opcode::kCall,           Opcode::kConditional,
+                                  Opcode::kFusion,         Opcode::kMap,
+                                  Opcode::kReduce,         Opcode::kScatter,
+                                  Opcode::kReduceWindow,   Opcode::kSelectAndScatter,
+                                  Opcode::kSort,           Opcode::kAllReduce,
+                                  Opcode::kReduceScatter,  Opcode::kAsyncUpdate,
+                                  Opcode::kAllReduceStart, Opcode::kScaledDot};
+
+absl::StatusOr<ElementType> TypeNamed(std::string_view option, std::string_view text) {
+  const std::optional<ElementType> type = ElementTypeFromText(text);
+  if (!type || !IsArrayType(*type)) return Error("{}: `{}` is no element type", option, text);
+  return *type;
+}
+
+bool IsLeftAlone(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  return kLeftAlone.Has(opcode) || HasTrait(opcode, kAsyncStart) || HasTrait(opcode, kAsyncDone) ||
+         instruction.call_count() > 0;
+}
+
+Shape WithType(Shape shape, ElementType from, ElementType to) {
+  if (shape.IsTuple()) {
+    for (int i = 0; i < shape.element_count_of_tuple(); ++i)
+      shape = shape.WithElement(i, WithType(shape.element(i), from, to));
+    return shape;
+  }
+  return shape.element_type() == from ? shape.WithElementType(to) : shape;
+}
+
+// `value` with its arrays converted to those of `shape`.
+Instruction* ConvertedTo(Shape shape, Instruction* value, Builder& builder) {
+  if (Compatible(value->shape(), shape)) return value;
+  if (!shape.IsTuple()) return builder.OpWithShape(Opcode::kConvert, shape, {value});
+  std::vector<Instruction*> elements;
+  for (int i = 0; i < shape.element_count_of_tuple(); ++i)
+    elements.push_back(ConvertedTo(shape.element(i), builder.GetTupleElement(value, i), builder));
+  return builder.Tuple(elements);
+}
+
+bool HoldsType(Shape shape, ElementType type) {
+  bool found = false;
+  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) { found |= leaf.element_type() == type; });
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ElementTypeConverter::Run(Module& module, PassContext& context) {
+  ASSIGN_OR_RETURN(from_, TypeNamed("eliminate_type", options_.eliminate_type));
+  ASSIGN_OR_RETURN(to_, TypeNamed("replace_with_type", options_.replace_with_type));
+  if (from_ == to_) return false;
+  return ComputationPass::Run(module, context);
+}
+
+absl::StatusOr<bool> ElementTypeConverter::RunOnComputation(Computation& computation,
+                                                            PassContext& context) {
+  bool changed = false;
+  for (Instruction* instruction : computation.PostOrder()) {
+    if (IsLeftAlone(*instruction)) continue;
+    const std::vector<Instruction*> operands = instruction->operand_vector();
+    const bool reads = std::any_of(operands.begin(), operands.end(), [&](const Instruction* x) {
+      return x->shape().element_type() == from_;
+    });
+    if (!reads && !HoldsType(instruction->shape(), from_)) continue;
+    // A product may sum in another type than its operands'; nothing else makes one of another.
+    const bool is_product =
+        instruction->opcode() == Opcode::kDot || instruction->opcode() == Opcode::kConvolution;
+    if (!reads && !operands.empty() && !is_product)
+      return Error(instruction->loc(), "`{}` makes {} of operands of other types",
+                   instruction->name(), Text(from_));
+    if (!context.MayRewrite()) return changed;
+    context.Passed(*instruction, "computed in {}", Text(to_));
+    const uint32_t first_new = computation.module().id_limit();
+    Rewriter rewriter(&computation, context);
+    rewriter.set_origin(instruction);
+    std::vector<Instruction*> converted;
+    for (Instruction* operand : operands)
+      converted.push_back(ConvertedTo(WithType(operand->shape(), from_, to_), operand, rewriter));
+    Instruction* wide =
+        computation.AddClone(*instruction, WithType(instruction->shape(), from_, to_), converted);
+    Instruction* result = ConvertedTo(instruction->shape(), wide, rewriter);
+    RETURN_IF_ERROR(rewriter.status());
+    ReplaceKeepingExtras(instruction, result, first_new);
+    context.Count("converted");
+    changed = true;
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(ElementTypeConverter)
+
+}  // namespace hlo

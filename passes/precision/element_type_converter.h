@@ -1,0 +1,44 @@
+// Computes in another element type what would compute in one that a back end does not know.
+//
+//   s = bf16[4] add(x, y)      =>   w = f32[4] add(f32[4] convert(x), f32[4] convert(y));   s = bf16[4] convert(w)
+//
+// Operands of `eliminate_type` become `replace_with_type`, results are converted back. What calls
+// computations stays, they are rewritten inside: so sums of a reduction are rounded at each step.
+//
+// Requires: nothing.  Ensures: instructions of the eliminated type are those listed below.
+// Leaves alone: parameters, constants, tuples, conversions, infeed, outfeed, custom calls, domains,
+// bitcasts, control flow, what applies a computation, asynchronous operations, scaled-dots.
+#pragma once
+
+#include "passes/computation_pass.h"
+
+namespace hlo {
+
+struct ElementTypeConverterOptions {
+  std::string eliminate_type = "bf16";
+  std::string replace_with_type = "f32";
+
+  static auto Fields() {
+    using O = ElementTypeConverterOptions;
+    return std::tuple{Optional("eliminate_type", &O::eliminate_type),
+                      Optional("replace_with_type", &O::replace_with_type)};
+  }
+};
+
+class ElementTypeConverter final : public ComputationPass {
+ public:
+  using Options = ElementTypeConverterOptions;
+  static constexpr RuleSafety kSafety = kReassociate;
+  explicit ElementTypeConverter(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ protected:
+  absl::StatusOr<bool> RunOnComputation(Computation& computation, PassContext& context) override;
+
+ private:
+  Options options_;
+  ElementType from_ = ElementType::kBF16;
+  ElementType to_ = ElementType::kF32;
+};
+
+}  // namespace hlo
