@@ -1,0 +1,195 @@
+#include "passes/simplify/dot_merger.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "lib/analysis/reachability.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+// A dot seen from one of its operands.
+struct SharedDot {
+  Instruction* dot;
+  int other;     // which operand is not shared
+  int own = -1;  // the dimension of it that the result keeps
+};
+
+int64_t OwnDimension(const DotAttrs& attrs, int other, Shape shape) {
+  const DimVec& batch = other == 0 ? attrs.lhs_batch_dims : attrs.rhs_batch_dims;
+  const DimVec& contracted = other == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
+  int64_t own = -1;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (std::find(batch.begin(), batch.end(), d) != batch.end() ||
+        std::find(contracted.begin(), contracted.end(), d) != contracted.end())
+      continue;
+    if (own >= 0) return -1;
+    own = d;
+  }
+  return own;
+}
+
+bool IsMergeableDot(const Instruction& dot) {
+  return dot.opcode() == Opcode::kDot && dot.operand_count() == 2 && !dot.has_control_edges() &&
+         dot.operand(0) != dot.operand(1) && !dot.shape().has_dynamic_dims() &&
+         !dot.operand(0)->shape().has_dynamic_dims() && !dot.operand(1)->shape().has_dynamic_dims();
+}
+
+// What two dots must have in common, as text: all but the size along the dimension of their own.
+std::string MergeKey(const SharedDot& shared) {
+  const Instruction& dot = *shared.dot;
+  std::string key = fmt::format("{}|{}|", shared.other, Info(Opcode::kDot).text);
+  const Shape other = dot.operand(shared.other)->shape().WithDim(shared.own, 1);
+  const DotAttrs& attrs = dot.attrs<DotAttrs>();
+  for (const DimVec* dims : {&attrs.lhs_batch_dims, &attrs.lhs_contracting_dims,
+                             &attrs.rhs_batch_dims, &attrs.rhs_contracting_dims}) {
+    for (const int64_t d : *dims) key += fmt::format("{},", d);
+    key += '|';
+  }
+  for (const Precision precision : attrs.operand_precision.values)
+    key += fmt::format("{},", Text(precision));
+  const Layout* layout = dot.shape().layout_or_null();
+  return fmt::format("{}{}|{}|{}|{}", key, Text(attrs.algorithm), other.Text(),
+                     Text(dot.shape().element_type()), layout ? layout->ToString() : "");
+}
+
+int64_t DotBytes(const Instruction& dot) {
+  return dot.shape().byte_size() + dot.operand(0)->shape().byte_size() +
+         dot.operand(1)->shape().byte_size();
+}
+
+class DotsMerger {
+ public:
+  DotsMerger(Computation& computation, PassContext& context, int64_t limit)
+      : computation_(computation), context_(context), limit_(limit) {}
+
+  absl::StatusOr<bool> Run() {
+    Collect();
+    bool changed = false;
+    for (const auto& [shared, key] : order_) {
+      std::vector<SharedDot>& members = groups_[{shared, key}];
+      while (members.size() > 1) {
+        const std::vector<SharedDot> chosen = Choose(members);
+        if (chosen.size() < 2) continue;
+        if (!context_.MayRewrite()) return changed;
+        RETURN_IF_ERROR(Merge(chosen));
+        context_.Count("merged", static_cast<int64_t>(chosen.size()));
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+ private:
+  void Collect() {
+    for (Instruction* dot : computation_.PostOrder()) {
+      if (!IsMergeableDot(*dot)) continue;
+      for (const int other : {1, 0}) {
+        SharedDot shared{dot, other};
+        shared.own = static_cast<int>(
+            OwnDimension(dot->attrs<DotAttrs>(), other, dot->operand(other)->shape()));
+        if (shared.own < 0) continue;
+        const std::pair<uint32_t, std::string> key{dot->operand(1 - other)->id(), MergeKey(shared)};
+        auto& members = groups_[key];
+        if (members.empty()) order_.push_back(key);
+        members.push_back(shared);
+      }
+    }
+  }
+
+  // Takes from `members` the first one that is left and those that go with it.
+  std::vector<SharedDot> Choose(std::vector<SharedDot>& members) {
+    std::vector<SharedDot> chosen;
+    std::vector<SharedDot> left;
+    int64_t bytes = 0;
+    for (const SharedDot& member : members) {
+      if (member.dot->is_dead()) continue;  // merged by its other operand
+      const int64_t more = DotBytes(*member.dot);
+      if (!chosen.empty() && (std::min(bytes, more) > limit_ || !IsIndependent(chosen, member))) {
+        left.push_back(member);
+        continue;
+      }
+      bytes += more;
+      chosen.push_back(member);
+    }
+    members = std::move(left);
+    if (chosen.size() == 1 && !members.empty())
+      context_.Missed(*chosen[0].dot, "others with its operand depend on it, or are too large");
+    return chosen;
+  }
+
+  bool IsIndependent(const std::vector<SharedDot>& chosen, const SharedDot& member) {
+    if (!reachability_)
+      reachability_ =
+          context_.analyses().Get<Reachabilities>(computation_.module()).Of(computation_);
+    return std::none_of(chosen.begin(), chosen.end(), [&](const SharedDot& other) {
+      return reachability_->AreConnected(member.dot, other.dot);
+    });
+  }
+
+  absl::Status Merge(const std::vector<SharedDot>& chosen) {
+    std::vector<Instruction*> dots;
+    std::vector<Instruction*> parts;
+    const int other = chosen[0].other;
+    for (const SharedDot& shared : chosen) {
+      dots.push_back(shared.dot);
+      parts.push_back(shared.dot->operand(other));
+      context_.Passed(*shared.dot, "merged with others that share an operand");
+    }
+    reachability_->Merge(dots);
+    const uint32_t first_new = computation_.module().id_limit();
+    Rewriter b(&computation_, context_);
+    Instruction* const first = dots[0];
+    b.set_origin(first);
+    Instruction* joined = b.Concatenate(parts, chosen[0].own);
+    const DotAttrs& attrs = first->attrs<DotAttrs>();
+    // The result: batch, what the left operand keeps, what the right one keeps.
+    const int dim =
+        other == 1 ? first->shape().rank() - 1 : static_cast<int>(attrs.lhs_batch_dims.size());
+    const Shape whole = first->shape().WithDim(dim, joined->shape().dim(chosen[0].own));
+    std::vector<Instruction*> operands = first->operand_vector();
+    operands[static_cast<size_t>(other)] = joined;
+    Instruction* product = b.OpWithShape(Opcode::kDot, whole, operands, first->attrs_ptr());
+    reachability_->StandsFor(product, first);
+    int64_t start = 0;
+    for (Instruction* dot : dots) {
+      b.set_origin(dot);
+      std::vector<int64_t> starts(static_cast<size_t>(whole.rank()), 0);
+      std::vector<int64_t> limits(whole.dims().begin(), whole.dims().end());
+      starts[static_cast<size_t>(dim)] = start;
+      limits[static_cast<size_t>(dim)] = start += dot->shape().dim(dim);
+      Instruction* part = b.Slice(product, starts, limits);
+      reachability_->StandsFor(part, first);
+      RETURN_IF_ERROR(b.status());
+      part->set_shape(dot->shape());
+      ReplaceKeepingExtras(dot, part, first_new);
+    }
+    return b.status();
+  }
+
+  using Key = std::pair<uint32_t, std::string>;  // id of the shared operand
+  Computation& computation_;
+  PassContext& context_;
+  int64_t limit_;
+  std::vector<Key> order_;
+  std::map<Key, std::vector<SharedDot>> groups_;
+  std::optional<Reachability> reachability_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> DotMerger::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kDot})) {
+    ASSIGN_OR_RETURN(const bool merged,
+                     DotsMerger(*computation, context, options_.max_size_to_merge).Run());
+    changed |= merged;
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(DotMerger)
+
+}  // namespace hlo
