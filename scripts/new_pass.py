@@ -2,7 +2,7 @@
 """Starts a pass: its pair of files, its row in passes.def, its lit test.
 
     scripts/new_pass.py NAME CLASS GROUP SUMMARY [--base=BASE]
-    scripts/new_pass.py dot-merger DotMerger simplify "merge dots that share an operand"
+    scripts/new_pass.py dot-splitter DotSplitter simplify "split dots of long sums"
 
 NAME is the registered name (XLA's spelling), GROUP a folder of passes/, BASE one of computation (default), expander (default of group
 expand), rewrite; passes/README.md says which is for what. Nothing that exists is overwritten. Standard library only.

@@ -1,0 +1,33 @@
+// Removes `domain` instructions and gives what they said of shardings to the instructions.
+//
+//   d = u16[6] domain(x), domain={kind="sharding", entry={maximal device=5}, exit={maximal device=2}}
+//   y = u16[6] multiply(d, d)      =>   y = u16[6] multiply(x, x), sharding={maximal device=5}
+//
+// Instructions of a domain that have a sharding keep it. A single sharding goes to all others; one
+// of tuples goes from users to what they read, leaf by leaf. Where no domain says anything, a
+// sharding that all instructions agree about goes to the rest. A value that only passes through a
+// domain, or is the result of one, goes through a tuple with its sharding: so the crossing is not
+// forgotten.
+//
+// Option `kind`: which domains; there is only `sharding`.
+// Requires: what `domain_verifier` checks; else it is an error.  Ensures: no `domain` is left.
+#pragma once
+
+#include "passes/computation_pass.h"
+#include "passes/sharding/domain_map.h"
+
+namespace hlo {
+
+class DomainRemover final : public ComputationPass {
+ public:
+  using Options = DomainOptions;
+  explicit DomainRemover(Options options = {}) : options_(std::move(options)) {}
+
+ protected:
+  absl::StatusOr<bool> RunOnComputation(Computation& computation, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo
