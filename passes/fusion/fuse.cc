@@ -120,6 +120,8 @@ void MergeOutputs(Instruction* fusion, Instruction* x) {
   body.set_root(Builder(&body).Tuple(outputs));
   if (fusion_was_tuple) body.RemoveUnused(old_root);
   fusion->set_shape(body.root()->shape());
+  // What was said of one output does not say which of several it is.
+  if (fusion->extras() != nullptr) fusion->mutable_extras().origin.reset();
   ReadFrom(fusion, fusion_was_tuple, fusion, 0, fusion_uses);
   ReadFrom(x, x_was_tuple, fusion, first, x_uses);
   x->parent()->Remove(x);
