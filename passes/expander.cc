@@ -23,6 +23,12 @@ Instruction* WithWidthsOf(Shape shape, Instruction* value, Rewriter& rewriter) {
   return rewriter.Convert(value, shape.element_type());
 }
 
+// Of an asynchronous operation: it holds that one operation and may not hold more.
+bool IsAsyncBody(const Computation& computation) {
+  return !computation.callers().empty() &&
+         computation.callers()[0].caller->opcode() == Opcode::kAsyncStart;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
@@ -32,6 +38,7 @@ absl::StatusOr<bool> ExpanderPass::Run(Module& module, PassContext& context) {
   };
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, roots)) {
+    if (IsAsyncBody(*computation)) continue;
     // The order is found only where there is something to be done in it.
     bool has_matches = false;
     for (const Instruction* instruction : computation->instructions())

@@ -3,7 +3,7 @@
 //
 //   logistic(x)  =>  1 / (1 + exp(-x))
 //
-// Visits all computations that are not fusion bodies, callees first, each in post-order; what an
+// Visits computations but bodies of fusions and async-starts, callees first, in post-order; what an
 // expansion builds is not visited again, nor is what has no meaning (lib/ir/verify_meaning.h).
 // Sharding, metadata and control edges move to the replacement.
 #pragma once
