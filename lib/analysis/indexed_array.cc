@@ -8,6 +8,7 @@
 
 #include "lib/eval/evaluator.h"
 #include "lib/ir/builder.h"
+#include "lib/support/contains.h"
 
 namespace hlo {
 namespace {
@@ -41,10 +42,6 @@ Ptr Indexed(Shape shape, Ptr source, Ptr indices, int64_t source_dim,
 Ptr WithSource(const IndexedArray& array, Shape shape, Literal source) {
   return Indexed(shape, Constant(std::move(source)), array.indices, array.source_dim,
                  array.output_dims);
-}
-
-bool Contains(const std::vector<int64_t>& list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
 }
 
 // What the operation of `like` makes of constants of other shapes.
