@@ -45,6 +45,8 @@ class Runner {
 
   absl::StatusOr<bool> Run(const Pipeline& pipeline) {
     context_.analyses().Forget();  // whoever had the module before may have changed it
+    // Numbers go by place from here on: what is known by number stays true while nothing changes.
+    module_.Sweep();
     ASSIGN_OR_RETURN(const bool changed, RunItems(pipeline));
     if (!unverified_.empty()) RETURN_IF_ERROR(VerifyNow(""));
     RETURN_IF_ERROR(Dump("pipeline-end"));
