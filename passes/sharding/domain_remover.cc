@@ -11,6 +11,21 @@ namespace {
 
 using LeafShardings = std::vector<std::optional<Sharding::Leaf>>;
 
+// Whether every array of `shape` can be divided like this: tiles are of as many dimensions.
+bool FitsAll(const Sharding::Leaf& leaf, Shape shape) {
+  bool fits = true;
+  ForEachLeaf(shape, [&](Shape array, const ShapeIndex&) {
+    const int64_t rank = array.IsArray() ? array.rank() : 0;
+    if (const auto* tiled = std::get_if<TiledSharding>(&leaf)) {
+      fits &= tiled->kind != TiledSharding::Kind::kTiled || tiled->data_rank() == rank;
+    } else {
+      const std::vector<NamedSharding::Dim>& dims = std::get<NamedSharding>(leaf).dims;
+      fits &= dims.empty() || std::ssize(dims) == rank;
+    }
+  });
+  return fits;
+}
+
 // The same leaf for every array of `shape`.
 Sharding SameForAll(const Sharding::Leaf& leaf, Shape shape) {
   if (!shape.IsTuple()) return Sharding::Of(leaf);
@@ -88,8 +103,10 @@ int64_t Normalize(const Domain& domain, const Sharding& told) {
   for (size_t i = domain.instructions.size(); i-- > 0;) {
     Instruction* instruction = domain.instructions[i];
     if (instruction->sharding() != nullptr) continue;
-    std::optional<Sharding> mine =
-        leaf ? SameForAll(*leaf, instruction->shape()) : FromUsers(*instruction);
+    std::optional<Sharding> mine = !leaf ? FromUsers(*instruction)
+                                   : FitsAll(*leaf, instruction->shape())
+                                       ? std::optional(SameForAll(*leaf, instruction->shape()))
+                                       : std::nullopt;
     if (!mine) continue;
     instruction->mutable_extras().sharding = std::move(*mine);
     ++set;
