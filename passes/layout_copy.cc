@@ -4,13 +4,9 @@
 
 namespace hlo {
 
-bool SameLayouts(Shape a, Shape b) {
-  return a.WithMissingLayoutsFilled() == b.WithMissingLayoutsFilled();
-}
-
 Instruction* CopyWithLayouts(Instruction* value, Shape shape) {
   HLO_DCHECK(Compatible(value->shape(), shape));
-  if (SameLayouts(value->shape(), shape)) return value;
+  if (value->shape().WithMissingLayoutsFilled() == shape.WithMissingLayoutsFilled()) return value;
   Builder b(value->parent());
   if (shape.IsArray()) {
     Instruction* copy = b.Copy(value);

@@ -206,7 +206,8 @@ bool IsLayoutRead(const Instruction& value) {
 }  // namespace
 
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
-  if (IsLayoutRead(*old) && Compatible(old->shape(), replacement->shape()))
+  if (old->parent()->MayHold(Opcode::kBitcast) && IsLayoutRead(*old) &&
+      Compatible(old->shape(), replacement->shape()))
     replacement = CopyWithLayouts(replacement, old->shape());
   const Extras* from = old->extras();
   if (from != nullptr && replacement->id() >= first_new_id) {

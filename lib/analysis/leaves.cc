@@ -2,6 +2,12 @@
 
 namespace hlo {
 
+std::vector<Shape> LeafShapes(Shape shape) {
+  std::vector<Shape> leaves;
+  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) { leaves.push_back(leaf); });
+  return leaves;
+}
+
 int64_t FirstLeaf(Shape tuple, int64_t element) {
   int64_t leaf = 0;
   for (int64_t i = 0; i < element; ++i) leaf += LeafCount(tuple.element(static_cast<int>(i)));

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lib/ir/module.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo {
 
+// Of each leaf.
+std::vector<Shape> LeafShapes(Shape shape);
 // The number of the first leaf of element `element` of a tuple.
 int64_t FirstLeaf(Shape tuple, int64_t element);
 // The number of the leaf at `index`; -1 when there is none.

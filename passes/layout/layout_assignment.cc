@@ -260,7 +260,7 @@ class Assigner {
 
   Instruction* Copy(Instruction* value, Shape wanted) {
     const Shape own = value->shape();
-    if (SameLayouts(WithOrdersOf(own, own), WithOrdersOf(own, wanted))) return value;
+    if (SameOrders(own, wanted)) return value;
     changed_ = true;
     return CopyWithLayouts(value, WithOrdersOf(own, wanted));
   }

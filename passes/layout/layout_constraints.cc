@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/analysis/forwarding.h"
+#include "lib/analysis/leaves.h"
 #include "lib/ir/layout_change.h"
 #include "lib/ops/attrs.h"
 #include "lib/types/shape_util.h"
@@ -20,26 +21,12 @@ constexpr OpcodeSet kMakesBuffers = {Opcode::kWhile,      Opcode::kConditional, 
                                      Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone,
                                      Opcode::kBitcast};
 
-std::vector<Shape> LeavesOf(Shape shape) {
-  std::vector<Shape> leaves;
-  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) { leaves.push_back(leaf); });
-  return leaves;
-}
-
 bool HasOrder(Shape leaf) { return leaf.IsArray() && leaf.rank() > 1; }
 
 // The order in which an array lies; row-major without a layout.
 DimOrder OrderOf(Shape array) {
   return array.has_layout() ? array.layout().minor_to_major
                             : Layout::RowMajor(array.rank()).minor_to_major;
-}
-
-bool SameOrders(Shape a, Shape b) {
-  const std::vector<Shape> x = LeavesOf(a), y = LeavesOf(b);
-  for (size_t i = 0; i < x.size() && i < y.size(); ++i) {
-    if (HasOrder(x[i]) && OrderOf(x[i]) != OrderOf(y[i])) return false;
-  }
-  return true;
 }
 
 // The shape with the leaves that `leaf(k, shape)` makes of its own.
@@ -61,6 +48,14 @@ int64_t LargestAlong(const Instruction& concatenate) {
 
 }  // namespace
 
+bool SameOrders(Shape a, Shape b) {
+  const std::vector<Shape> x = LeafShapes(a), y = LeafShapes(b);
+  for (size_t i = 0; i < x.size() && i < y.size(); ++i) {
+    if (HasOrder(x[i]) && OrderOf(x[i]) != OrderOf(y[i])) return false;
+  }
+  return true;
+}
+
 Shape InOrder(Shape array, const DimOrder& order) {
   Layout layout = Layout::FromMinorToMajor(order);
   if (array.has_layout()) layout.element_size_in_bits = array.layout().element_size_in_bits;
@@ -68,7 +63,7 @@ Shape InOrder(Shape array, const DimOrder& order) {
 }
 
 Shape WithOrdersOf(Shape shape, Shape wanted) {
-  const std::vector<Shape> leaves = LeavesOf(wanted);
+  const std::vector<Shape> leaves = LeafShapes(wanted);
   int64_t k = 0;
   return MapLeaves(shape, k, [&](int64_t i, Shape leaf) {
     return leaf.IsArray() ? InOrder(leaf, OrderOf(leaves[static_cast<size_t>(i)])) : leaf;
@@ -77,8 +72,7 @@ Shape WithOrdersOf(Shape shape, Shape wanted) {
 
 LayoutConstraints::LayoutConstraints(const Computation& computation) : computation_(computation) {
   for (const Instruction* instruction : computation.PostOrder()) {
-    order_.push_back(instruction);
-    const std::vector<Shape> shapes = LeavesOf(instruction->shape());
+    const std::vector<Shape> shapes = LeafShapes(instruction->shape());
     std::vector<LeafSource> sources;
     if (!kMakesBuffers.Has(instruction->opcode()))
       sources = ForwardedLeaves(*instruction, /*dense=*/false);
@@ -135,7 +129,7 @@ void LayoutConstraints::SetBuffer(int number, const DimOrder& order, Strength st
 }
 
 void LayoutConstraints::SetResult(const Instruction& instruction, Shape shape, Strength strength) {
-  const std::vector<Shape> leaves = LeavesOf(shape);
+  const std::vector<Shape> leaves = LeafShapes(shape);
   const std::vector<int>& buffers = BuffersOf(instruction);
   for (size_t k = 0; k < leaves.size() && k < buffers.size(); ++k) {
     if (HasOrder(leaves[k])) SetBuffer(buffers[k], OrderOf(leaves[k]), strength, /*first=*/true);
@@ -143,7 +137,7 @@ void LayoutConstraints::SetResult(const Instruction& instruction, Shape shape, S
 }
 
 void LayoutConstraints::WishForRoot(Shape shape) {
-  const std::vector<Shape> leaves = LeavesOf(shape);
+  const std::vector<Shape> leaves = LeafShapes(shape);
   const std::vector<int>& buffers = BuffersOf(*computation_.root());
   for (size_t k = 0; k < leaves.size() && k < buffers.size(); ++k) {
     if (HasOrder(leaves[k]))
@@ -223,7 +217,7 @@ void LayoutConstraints::PropagateBuffer(int number) {
 
 void LayoutConstraints::PropagateOperand(const Instruction& user, int operand) {
   const Shape wanted = operands_.at({&user, operand}).shape;
-  const std::vector<Shape> leaves = LeavesOf(wanted);
+  const std::vector<Shape> leaves = LeafShapes(wanted);
   const std::vector<int>& buffers = BuffersOf(*user.operand(operand));
   for (size_t k = 0; k < leaves.size() && k < buffers.size(); ++k) {
     if (HasOrder(leaves[k]))

@@ -21,6 +21,8 @@ namespace hlo {
 // The shape with minor-to-major orders as `wanted` has them, without other properties of layouts
 // but the size of elements.
 Shape WithOrdersOf(Shape shape, Shape wanted);
+// Whether arrays of more than one dimension lie in the same orders.
+bool SameOrders(Shape a, Shape b);
 // An array shape that lies in `order`.
 Shape InOrder(Shape array, const DimOrder& order);
 
@@ -86,10 +88,8 @@ class LayoutConstraints {
   const std::vector<int>& BuffersOf(const Instruction& instruction) const {
     return leaves_.at(&instruction);
   }
-  std::vector<bool> HandedOn(const Instruction& instruction) const;
 
   const Computation& computation_;
-  std::vector<const Instruction*> order_;
   std::vector<Buffer> buffers_;
   absl::flat_hash_map<const Instruction*, std::vector<int>> leaves_;  // looked up only
   absl::flat_hash_map<const Instruction*, std::vector<bool>> handed_on_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "lib/analysis/leaves.h"
 #include "lib/ops/attrs.h"
 #include "lib/types/shape_util.h"
 #include "passes/sharding/mesh_forms.h"
@@ -15,13 +16,6 @@ bool AllLeavesAre(const Sharding& sharding, Fn&& holds) {
   return absl::c_all_of(sharding.leaves, [&](const Sharding::Leaf& leaf) {
     return holds(std::get<TiledSharding>(leaf));
   });
-}
-
-std::vector<Shape> LeafShapes(Shape shape) {
-  std::vector<Shape> shapes;
-  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) { shapes.push_back(leaf); });
-  if (shapes.empty()) shapes.push_back(shape);
-  return shapes;
 }
 
 }  // namespace
@@ -128,7 +122,8 @@ std::optional<Sharding> Improved(Sharding proposed, const Sharding* existing, Sh
 }
 
 void ToClassicForms(Sharding& sharding, Shape shape) {
-  const std::vector<Shape> shapes = LeafShapes(shape);
+  std::vector<Shape> shapes = LeafShapes(shape);
+  if (shapes.empty()) shapes.push_back(shape);
   for (size_t i = 0; i < sharding.leaves.size(); ++i) {
     const auto* named = std::get_if<NamedSharding>(&sharding.leaves[i]);
     if (named == nullptr) continue;

@@ -86,6 +86,7 @@ class CholeskyEmission {
   int threads() const {
     return static_cast<int>(std::min<int64_t>(RoundUp(n_ * n_, kWarpSize), kMostThreads));
   }
+  int64_t groups() const { return 1; }
 
   absl::Status Emit(GpuFusionEmitter& emitter, KernelBuilder& k) const {
     const ElementType wide = ProductSum::TypeFor(type_);
@@ -287,49 +288,40 @@ Decision TakesSolve(const Instruction& instruction) {
   return IsFloat(type) || IsComplex(type) ? Yes() : No("it is of {}", shape);
 }
 
-}  // namespace
-
-Decision TakesCholesky(const Instruction& cholesky) { return TakesSolve(cholesky); }
-
-absl::Status EmitCholesky(const FamilyRequest& request) {
-  const Instruction& cholesky = request.root;
+// A kernel with blocks of threads for each matrix of the result.
+template <class Emission>
+absl::Status EmitSolver(const FamilyRequest& request, const char* family) {
+  const Instruction& instruction = request.root;
   GpuFrame& frame = request.frame;
   KernelPlan& plan = request.plan;
-  plan.family = "cholesky";
-  const Shape shape = cholesky.shape();
-  const int64_t count = shape.element_count();
-  if (count == 0) return absl::OkStatus();
-  const int64_t n = shape.dim(shape.rank() - 1);
-  const int result = frame.operand_buffers;
-  const CholeskyEmission emission(cholesky, WorkBuffer(shape.element_type(), count, frame, plan),
-                                  result);
-  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
-    return emission.Emit(emitter, k);
-  };
-  ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, emission.threads(), 0, plan, body));
-  AddLaunch(frame, kernel, count / (n * n), emission.threads(), {}, plan);
-  return absl::OkStatus();
-}
-
-Decision TakesTriangularSolve(const Instruction& solve) { return TakesSolve(solve); }
-
-absl::Status EmitTriangularSolve(const FamilyRequest& request) {
-  const Instruction& solve = request.root;
-  GpuFrame& frame = request.frame;
-  KernelPlan& plan = request.plan;
-  plan.family = "triangular-solve";
-  const Shape shape = solve.shape();
+  plan.family = family;
+  const Shape shape = instruction.shape();
   const int64_t count = shape.element_count();
   if (count == 0) return absl::OkStatus();
   const int64_t each = shape.dim(shape.rank() - 2) * shape.dim(shape.rank() - 1);
   const int result = frame.operand_buffers;
-  const SolveEmission emission(solve, WorkBuffer(shape.element_type(), count, frame, plan), result);
+  const Emission emission(instruction, WorkBuffer(shape.element_type(), count, frame, plan),
+                          result);
   const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
     return emission.Emit(emitter, k);
   };
   ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, emission.threads(), 0, plan, body));
   AddLaunch(frame, kernel, count / each * emission.groups(), emission.threads(), {}, plan);
   return absl::OkStatus();
+}
+
+}  // namespace
+
+Decision TakesCholesky(const Instruction& cholesky) { return TakesSolve(cholesky); }
+
+absl::Status EmitCholesky(const FamilyRequest& request) {
+  return EmitSolver<CholeskyEmission>(request, "cholesky");
+}
+
+Decision TakesTriangularSolve(const Instruction& solve) { return TakesSolve(solve); }
+
+absl::Status EmitTriangularSolve(const FamilyRequest& request) {
+  return EmitSolver<SolveEmission>(request, "triangular-solve");
 }
 
 }  // namespace hlo::gpu

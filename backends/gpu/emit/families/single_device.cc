@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/gpu/emit/core/frame.h"
+#include "lib/analysis/leaves.h"
 #include "lib/eval/custom_calls.h"
 #include "lib/ir/module.h"
 #include "lib/support/status.h"
@@ -22,12 +23,6 @@ bool IsDone(Opcode opcode) {
          opcode == Opcode::kCollectivePermuteDone;
 }
 
-std::vector<Shape> LeavesOf(Shape shape) {
-  std::vector<Shape> leaves;
-  ForEachLeaf(shape, [&leaves](Shape leaf, const ShapeIndex&) { leaves.push_back(leaf); });
-  return leaves;
-}
-
 // The leaves of the operands that carry data, and of the result for which they are meant: as many,
 // of the same shapes. The -start forms of some hold their operands in front, too.
 struct Exchange {
@@ -39,10 +34,10 @@ Exchange ExchangeOf(const Instruction& collective) {
   Exchange exchange;
   const Opcode opcode = collective.opcode();
   for (const Instruction* operand : collective.operands()) {
-    const std::vector<Shape> leaves = LeavesOf(operand->shape());
+    const std::vector<Shape> leaves = LeafShapes(operand->shape());
     exchange.from.insert(exchange.from.end(), leaves.begin(), leaves.end());
   }
-  exchange.to = LeavesOf(collective.shape());
+  exchange.to = LeafShapes(collective.shape());
   const bool keeps_operands =
       opcode == Opcode::kAllGatherStart || opcode == Opcode::kCollectivePermuteStart;
   const auto operands = exchange.from.size();
