@@ -14,6 +14,7 @@
 //   Emit(i, index)                         an element of `i`, of type StatusOr<ValueType>
 //   EmitRegion(computation, values)        a scalar computation, of type StatusOr<ValueList>
 //   PositionsOf(index), IndexAt(i, positions)
+//   Zero(type)                             an element of that type, as Emit returns it
 //   Number(n), Plus(a, b), Minus(a, b), Times(a, n), DivRem(a, n)   DivRem: {quotient, remainder}
 //   ClampedStart(i, index, limit)          an element of the integers `i`, cut to [0, limit]
 //   Guarded(ranges, on_true, on_false, outside)
@@ -193,6 +194,8 @@ struct Movement {
 
   static Result Gather(E& e, const Instruction& i, const Index& index) {
     const auto& attrs = i.attrs<GatherAttrs>();
+    // Slices of nothing in a collapsed dimension: there are elements of the result, and none to read.
+    if (Contains(attrs.slice_sizes, 0)) return e.Zero(i.shape().element_type());
     const Instruction* const operand = i.operand(0);
     const Instruction* const indices = i.operand(1);
     const Positions outer = e.PositionsOf(index);

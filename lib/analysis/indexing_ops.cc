@@ -285,6 +285,7 @@ bool Gather(Maker& m) {
     }
     return true;
   }
+  if (Contains(attrs.slice_sizes, 0)) return false;  // zeros, which come from nowhere
   size_t offset = 0;
   for (int d = 0; d < m.operand.rank(); ++d) {
     const int batching = PlaceIn(attrs.operand_batching_dims, d);

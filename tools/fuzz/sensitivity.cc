@@ -21,6 +21,8 @@ namespace {
 // Pairs of runs with opposite noise, so that every element moves both ways (over a branch cut,
 // say), and one on a grid.
 constexpr int kRuns = 7;
+// Of bits read two by two, one in 4^7 stays in place by chance.
+constexpr int kRunsOfFewBits = 31;
 constexpr int64_t kMoreWork = 8;  // noise is work, too
 // A platform may lie this many times as far from the interpreter as the noise moved it.
 constexpr double kRoom = 8;
@@ -86,6 +88,18 @@ bool LooksAtBits(const Module& module) {
       if (kReadsBits.Has(instruction->opcode())) return true;
       if (instruction->opcode() == Opcode::kCompare &&
           instruction->attrs<CompareAttrs>().type == ComparisonType::kTotalOrder)
+        return true;
+    }
+  }
+  return false;
+}
+
+// Floats are cut into integers of a few bits each.
+bool CutsIntoFewBits(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kBitcastConvert &&
+          BitWidth(instruction->shape().element_type()) < 8)
         return true;
     }
   }
@@ -351,8 +365,9 @@ std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>&
   std::vector<Literal> results;
   std::vector<NoisyRun> runs;
   if (HasChoice(module, options.everywhere)) {
-    for (int run = 0; run < kRuns; ++run) {
-      runs.push_back({run == kRuns - 1 ? NoisyRun::Kind::kGrid : NoisyRun::Kind::kNoise,
+    const int count = CutsIntoFewBits(module) ? kRunsOfFewBits : kRuns;
+    for (int run = 0; run < count; ++run) {
+      runs.push_back({run == count - 1 ? NoisyRun::Kind::kGrid : NoisyRun::Kind::kNoise,
                       FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
                       options.everywhere});
     }

@@ -139,6 +139,7 @@ class FusionEmitter {
   using PositionList = Index;
   static const Index& PositionsOf(const Index& index) { return index; }
   static Index IndexAt(const Instruction&, Index positions) { return positions; }
+  Value Zero(ElementType type) { return b_.Constant(type, {0, 0}); }
   static Affine Number(int64_t value) { return Affine::Constant(value); }
   static Affine Plus(const Affine& a, const Affine& b) { return Sum(a, b, 1); }
   static Affine Minus(const Affine& a, const Affine& b) { return Sum(a, b, -1); }

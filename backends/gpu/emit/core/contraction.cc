@@ -6,10 +6,7 @@ ProductSum::ProductSum(GpuFusionEmitter& emitter, ElementType lhs, ElementType r
                        ElementType result)
     : emitter_(emitter), lhs_(lhs), rhs_(rhs), result_(result), type_(TypeFor(result)) {}
 
-Emitted ProductSum::Zero() const {
-  constexpr uint8_t kZeros[16] = {};
-  return emitter_.kernel().Constant(type_, kZeros);
-}
+Emitted ProductSum::Zero() const { return emitter_.Zero(type_); }
 
 Emitted ProductSum::Add(const Emitted& sum, const Emitted& a, const Emitted& b) const {
   if (IsFloat(type_)) {

@@ -84,6 +84,10 @@ class GpuFusionEmitter final {
   static ArrayIndex IndexAt(const Instruction& array, PositionList positions) {
     return ArrayIndex::At(array.shape().dims(), std::move(positions));
   }
+  Emitted Zero(ElementType type) {
+    constexpr uint8_t kZeros[16] = {};
+    return k_.Constant(type, kZeros);
+  }
   llvm::Value* Number(int64_t value) { return k_.Index(value); }
   llvm::Value* Plus(llvm::Value* a, llvm::Value* b) { return k_.Add(a, b); }
   llvm::Value* Minus(llvm::Value* a, llvm::Value* b) { return k_.Sub(a, b); }
