@@ -3,6 +3,7 @@
 #include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
 #include "lib/types/shape_limits.h"
+#include "passes/layout_copy.h"
 
 namespace hlo {
 namespace {
@@ -59,6 +60,9 @@ class StepRewriter {
     } else {
       ASSIGN_OR_RETURN(result, MakePlaceholder(builder_, step_->shape().element(1), step_->loc()));
     }
+    // The step may lie otherwise than what the chain runs, and bitcasts read what lies there.
+    const Shape outer = is_done ? step_->shape() : step_->shape().element(1);
+    if (Compatible(result->shape(), outer)) result = CopyWithLayouts(result, outer);
     Instruction* value = result;
     if (!is_done) {
       ASSIGN_OR_RETURN(value, MakeState(result));

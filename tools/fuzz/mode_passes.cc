@@ -68,9 +68,8 @@ bool IsWithinNoise(std::string_view input, const Pipeline& pipeline,
   };
   const absl::StatusOr<std::vector<Literal>> expected = run(**before), actual = run(**after);
   if (!expected.ok() || !actual.ok()) return false;
-  const std::vector<Literal> noisy =
-      NoisyRuns(**before, arguments, {.limits = limits, .everywhere = true});
-  return DifferenceBeyondNoise(actual->front(), expected->front(), noisy).empty();
+  const Noise noise = NoisyRuns(**before, arguments, {.limits = limits, .everywhere = true});
+  return DifferenceBeyondNoise(actual->front(), expected->front(), noise).empty();
 }
 
 }  // namespace

@@ -86,9 +86,8 @@ std::string Difference(std::string_view text, double by, bool with_noise) {
   const Literal expected = *Evaluator().Run(*module, arguments);
   Literal actual = expected;
   actual.SetDouble(0, expected.GetDouble(0) + by);
-  const std::vector<Literal> noisy =
-      with_noise ? NoisyRuns(*module, arguments, {}) : std::vector<Literal>();
-  return DifferenceBeyondNoise(actual, expected, noisy);
+  const Noise noise = with_noise ? NoisyRuns(*module, arguments, {}) : Noise();
+  return DifferenceBeyondNoise(actual, expected, noise);
 }
 
 TEST_CASE("noise allows what rounding may do and no more", "[fuzz][sensitivity]") {

@@ -12,6 +12,7 @@
 #include "lib/ops/attrs.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/types/shape_util.h"
+#include "passes/pass_manager.h"
 #include "tools/fuzz/random.h"
 #include "tools/support/leaves.h"
 
@@ -94,12 +95,26 @@ bool LooksAtBits(const Module& module) {
   return false;
 }
 
-// Floats are cut into integers of a few bits each.
-bool CutsIntoFewBits(const Module& module) {
+// The width of the narrowest elements into which wider ones are cut, 64 where none are.
+int BitsOfPieces(const Module& module) {
+  int bits = 64;
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kBitcastConvert &&
-          BitWidth(instruction->shape().element_type()) < 8)
+      if (instruction->opcode() != Opcode::kBitcastConvert) continue;
+      const int own = BitWidth(instruction->shape().element_type());
+      if (own < BitWidth(instruction->operand(0)->shape().element_type()))
+        bits = std::min(bits, own);
+    }
+  }
+  return bits;
+}
+
+// Statistics of narrow floats: sums that the expanded form rounds to infinity before it divides.
+bool HasNarrowStatistics(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kBatchNormTraining &&
+          BitWidth(instruction->operand(0)->shape().element_type()) <= 16)
         return true;
     }
   }
@@ -142,8 +157,9 @@ double NoiseOf(ElementType type) {
 struct NoisyRun {
   enum class Kind {
     kNoise,
-    kGrid,  // numbers snap to it
-    kBits,  // what a platform likes: the signs of NaNs, and with a positive `sign` no denormals
+    kGrid,      // numbers snap to it
+    kBits,      // what a platform likes: the signs of NaNs, and with a positive `sign` no denormals
+    kExpanded,  // narrow statistics are sums that may overflow before they are divided
   };
   Kind kind;
   FuzzRandom random;
@@ -332,19 +348,19 @@ bool Moves(const Literal& expected, const std::vector<Literal>& noisy) {
 
 // Whether the element may be what it is, given where noise moved it. Where noise reaches an array,
 // elements that happen to stay in place have a little room as well.
-bool MayBe(const Literal& actual, const Literal& expected, const std::vector<Literal>& noisy,
-           bool reached, int64_t i) {
+bool MayBe(const Literal& actual, const Literal& expected, const Noise& noise, bool reached,
+           int64_t i) {
   const std::complex<double> want = At(expected, i), got = At(actual, i);
   // Sums with infinities in another order are infinite or NaN as well.
-  if (!noisy.empty() && !std::isfinite(std::abs(want)) && !std::isfinite(std::abs(got)))
+  if (!noise.runs.empty() && !std::isfinite(std::abs(want)) && !std::isfinite(std::abs(got)))
     return true;
+  const bool is_float = IsFloat(ComponentType(expected.element_type()));
   double moved = 0;
-  if (reached && IsFloat(ComponentType(expected.element_type())))
-    moved = NoiseOf(expected.element_type()) * (std::abs(want) + 1) / kRoom;
-  for (const Literal& run : noisy) {
+  if (reached && is_float) moved = NoiseOf(expected.element_type()) * (std::abs(want) + 1) / kRoom;
+  for (const Literal& run : noise.runs) {
     if (SameBits(run, expected, i)) continue;
-    // Integers, and what noise makes infinite or NaN, move as they like.
-    if (!IsFloat(ComponentType(expected.element_type()))) return true;
+    // Integers, bits of something else, and what noise makes infinite or NaN, move as they like.
+    if (!is_float || noise.cuts_bits) return true;
     const double distance = std::abs(At(run, i) - want);
     if (!std::isfinite(distance)) return true;
     moved = std::max(moved, distance);
@@ -358,18 +374,15 @@ std::string ElementText(const Literal& array, int64_t i) {
   return out;
 }
 
-}  // namespace
-
-std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
-                               const NoiseOptions& options) {
-  std::vector<Literal> results;
+// The runs that show what may move in `module`.
+std::vector<NoisyRun> RunsFor(const Module& module, bool everywhere) {
   std::vector<NoisyRun> runs;
-  if (HasChoice(module, options.everywhere)) {
-    const int count = CutsIntoFewBits(module) ? kRunsOfFewBits : kRuns;
+  if (HasChoice(module, everywhere)) {
+    const int count = BitsOfPieces(module) < 8 ? kRunsOfFewBits : kRuns;
     for (int run = 0; run < count; ++run) {
       runs.push_back({run == count - 1 ? NoisyRun::Kind::kGrid : NoisyRun::Kind::kNoise,
                       FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
-                      options.everywhere});
+                      everywhere});
     }
   }
   if (LooksAtBits(module)) {
@@ -379,41 +392,62 @@ std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>&
             {NoisyRun::Kind::kBits, FuzzRandom(1), sign, /*everywhere=*/true, alternates});
     }
   }
+  if (HasNarrowStatistics(module))
+    runs.push_back({NoisyRun::Kind::kExpanded, FuzzRandom(1), 1.0, everywhere});
+  return runs;
+}
+
+absl::Status Prepare(Module& module, NoisyRun& run, bool reorders) {
+  module.ClearSchedule();
+  if (run.kind == NoisyRun::Kind::kExpanded) {
+    PassContext context;
+    return RunPipelineText("batchnorm_expander", module, context).status();
+  }
+  const std::vector<Computation*> computations = module.computations();
+  for (Computation* computation : computations) {
+    if (IsRegionOfReducer(*computation)) continue;
+    AddNoise(*computation, run);
+    if (reorders) Reorder(*computation);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
+                const NoiseOptions& options) {
+  Noise noise;
+  noise.cuts_bits = BitsOfPieces(module) < 64;
+  std::vector<NoisyRun> runs = RunsFor(module, options.everywhere);
   EvalOptions eval;
   eval.denormals = options.denormals;
   eval.max_work = kMoreWork * options.limits.max_work;
   eval.max_loop_iterations = options.limits.max_loop_iterations;
   for (NoisyRun& run : runs) {
     const std::unique_ptr<Module> copy = module.Clone();
-    copy->ClearSchedule();
-    const std::vector<Computation*> computations = copy->computations();
-    for (Computation* computation : computations) {
-      if (IsRegionOfReducer(*computation)) continue;
-      AddNoise(*computation, run);
-      if (options.reorders && &run == runs.data()) Reorder(*computation);
-    }
+    if (!Prepare(*copy, run, options.reorders && &run == runs.data()).ok()) continue;
     if (run.kind == NoisyRun::Kind::kBits)
       eval.denormals = run.sign > 0 ? Denormals::kFlush : Denormals::kKeep;
     absl::StatusOr<Literal> result = Evaluator(eval).Run(*copy, arguments);
-    if (result.ok()) results.push_back(*std::move(result));
+    if (result.ok()) noise.runs.push_back(*std::move(result));
   }
-  return results;
+  return noise;
 }
 
 std::string DifferenceBeyondNoise(const Literal& actual, const Literal& expected,
-                                  const std::vector<Literal>& noisy) {
+                                  const Noise& noise) {
   const std::vector<Literal> got = ArrayLeaves(actual), want = ArrayLeaves(expected);
   if (got.size() != want.size()) return fmt::format("{} outputs, not {}", got.size(), want.size());
   for (size_t k = 0; k < got.size(); ++k) {
     if (!Compatible(got[k].shape(), want[k].shape()))
       return fmt::format("output {} is `{}`, not `{}`", k, got[k].shape(), want[k].shape());
-    std::vector<Literal> moved;
-    for (const Literal& run : noisy) moved.push_back(ArrayLeaves(run)[k]);
     if (SameAll(got[k], want[k])) continue;
-    const bool reached = Moves(want[k], moved);
+    Noise here{{}, noise.cuts_bits};
+    for (const Literal& run : noise.runs) here.runs.push_back(ArrayLeaves(run)[k]);
+    const bool reached = Moves(want[k], here.runs);
     int64_t wrong = 0, first = 0;
     for (int64_t i = 0; i < got[k].element_count(); ++i) {
-      if (SameBits(got[k], want[k], i) || MayBe(got[k], want[k], moved, reached, i)) continue;
+      if (SameBits(got[k], want[k], i) || MayBe(got[k], want[k], here, reached, i)) continue;
       if (wrong++ == 0) first = i;
     }
     if (wrong == 0) continue;

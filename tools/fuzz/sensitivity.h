@@ -27,14 +27,21 @@ struct NoiseOptions {
   bool everywhere = false;
 };
 
+// What noise does to the results of a module.
+struct Noise {
+  std::vector<Literal> runs;  // the results of each run
+  // Floats are cut into elements of another width: what noise moves is any number, near to none.
+  bool cuts_bits = false;
+};
+
 // The results of `module` with noise: several runs, each with other noise. None when nothing in the
 // module may be rounded in another way; runs that fail are left out.
-std::vector<Literal> NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
-                               const NoiseOptions& options);
+Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
+                const NoiseOptions& options);
 
 // "" when every element of `actual` is that of `expected`, or as near as the noisy runs say; else
 // what differs. NaN is NaN whatever its bits; zeros are equal.
 std::string DifferenceBeyondNoise(const Literal& actual, const Literal& expected,
-                                  const std::vector<Literal>& noisy);
+                                  const Noise& noise);
 
 }  // namespace hlo

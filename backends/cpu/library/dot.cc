@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/cpu/library/convert.h"
 #include "backends/cpu/library/dot_engines.h"
 #include "lib/math/accumulator.h"
 #include "lib/support/status.h"
@@ -40,12 +41,19 @@ class EmptyDot final : public DotKernel {
   std::string_view engine() const override { return "zero"; }
   void Run(const DotBuffers& buffers, ThreadPool&) const override {
     const int64_t bytes = ByteSize(spec_.out_type);
+    // Not always zero bytes: scales have no zero, and make NaN of it.
+    char zero[16] = {};
+    if (IsFloat(spec_.out_type)) {
+      const int64_t one = 1;
+      const float sum = 0;
+      WriteBlock(&sum, spec_.out_type, Component::kReal, {{&one, 1}, {&one, 1}}, zero);
+    }
     const int64_t batches = BatchCount(spec_);
     for (int64_t batch = 0; batch < batches; ++batch) {
       char* out = static_cast<char*>(buffers.out) + BatchOffsets(spec_, batch).out * bytes;
       for (int64_t m = 0; m < spec_.m; ++m) {
         for (int64_t n = 0; n < spec_.n; ++n) {
-          std::fill_n(out + (m * spec_.out_m + n * spec_.out_n) * bytes, bytes, '\0');
+          std::copy_n(zero, bytes, out + (m * spec_.out_m + n * spec_.out_n) * bytes);
         }
       }
     }
