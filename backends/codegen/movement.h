@@ -194,7 +194,7 @@ struct Movement {
 
   static Result Gather(E& e, const Instruction& i, const Index& index) {
     const auto& attrs = i.attrs<GatherAttrs>();
-    // Slices of nothing in a collapsed dimension: there are elements of the result, and none to read.
+    // Slices of nothing where a dimension collapses: the result has elements, the slices none.
     if (Contains(attrs.slice_sizes, 0)) return e.Zero(i.shape().element_type());
     const Instruction* const operand = i.operand(0);
     const Instruction* const indices = i.operand(1);
