@@ -111,9 +111,10 @@ int BitsOfPieces(const Module& module) {
 
 // Statistics of narrow floats: sums that the expanded form rounds to infinity before it divides.
 bool HasNarrowStatistics(const Module& module) {
+  constexpr OpcodeSet kStatistics = {Opcode::kBatchNormTraining, Opcode::kBatchNormGrad};
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kBatchNormTraining &&
+      if (kStatistics.Has(instruction->opcode()) &&
           BitWidth(instruction->operand(0)->shape().element_type()) <= 16)
         return true;
     }

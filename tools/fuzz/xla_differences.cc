@@ -96,6 +96,11 @@ constexpr Difference kDifferences[] = {
      }},
     {"the numbers of `rng` depend on the generator",
      [](const Instruction& instruction) { return instruction.opcode() == Opcode::kRng; }},
+    {"a size set anew shows what lies in the room; here it shows zeros",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kSetDimensionSize &&
+              instruction.operand(0)->shape().has_dynamic_dims();
+     }},
     {"jaxlib hands out the room of a dynamic array, not the part in use",
      [](const Instruction& instruction) {
        return instruction.is_root() && instruction.parent()->is_entry() &&
