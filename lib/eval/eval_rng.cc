@@ -102,8 +102,10 @@ EvalResult EvalRng(EvalContext& c) {
       return math::UnitInterval(words[static_cast<size_t>(i)], bits);
     };
     for (int64_t i = 0; i < count; ++i) {
-      result.SetDouble(i, normal ? math::NormalFloat(unit(2 * i), unit(2 * i + 1), a, b)
-                                 : math::UniformFloat(unit(i), a, b));
+      const double number = normal ? math::NormalFloat(unit(2 * i), unit(2 * i + 1), a, b)
+                                   : math::UniformFloat(unit(i), a, b);
+      // Rounded as `convert` rounds.
+      result.SetDouble(i, type == ElementType::kF64 ? number : static_cast<float>(number));
     }
     return result;
   }

@@ -5,6 +5,23 @@
 
 namespace hlo {
 
+namespace {
+
+// All all-reduces of a module constrain their layouts or none does: as those that are there do, else
+// as the gather does.
+bool ConstrainsLayout(const Instruction& gather) {
+  for (const Computation* computation : gather.module().computations()) {
+    if (!computation->MayHold(Opcode::kAllReduce)) continue;
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kAllReduce)
+        return instruction->attrs<AllReduceAttrs>().constrain_layout;
+    }
+  }
+  return gather.attrs<AllGatherAttrs>().constrain_layout;
+}
+
+}  // namespace
+
 bool AllGatherDecomposer::Matches(const Instruction& instruction) const {
   return !instruction.shape().has_dynamic_dims() && instruction.operand_count() > 0 &&
          GroupSize(instruction).has_value();
@@ -15,7 +32,7 @@ absl::StatusOr<Instruction*> AllGatherDecomposer::Expand(Instruction* gather, Re
   AllReduceAttrs reduce_attrs;
   reduce_attrs.channel_id = attrs.channel_id;
   reduce_attrs.replica_groups = attrs.replica_groups;
-  reduce_attrs.constrain_layout = attrs.constrain_layout;
+  reduce_attrs.constrain_layout = ConstrainsLayout(*gather);
   reduce_attrs.use_global_device_ids = attrs.use_global_device_ids;
   Instruction* const position = PositionInGroup(*gather, rewriter);
   Instruction* zero = nullptr;  // made where there are other dimensions

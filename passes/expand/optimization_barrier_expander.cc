@@ -2,6 +2,12 @@
 
 namespace hlo {
 
+// What is done after a barrier need not be on the channel of what started before it.
+bool OptimizationBarrierExpander::Matches(const Instruction& barrier) const {
+  const Opcode before = barrier.operand(0)->opcode();
+  return before != Opcode::kSend && before != Opcode::kRecv;
+}
+
 absl::StatusOr<Instruction*> OptimizationBarrierExpander::Expand(Instruction* barrier, Rewriter&) {
   return barrier->operand(0);
 }

@@ -14,7 +14,7 @@ namespace hlo {
 class OptimizationBarrierExpander final : public ExpanderPass {
  protected:
   OpcodeSet Roots() const override { return {Opcode::kOptimizationBarrier}; }
-  bool Matches(const Instruction&) const override { return true; }
+  bool Matches(const Instruction& barrier) const override;
   absl::StatusOr<Instruction*> Expand(Instruction* barrier, Rewriter& rewriter) override;
 };
 

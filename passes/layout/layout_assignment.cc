@@ -344,6 +344,32 @@ bool CloneSharedBranches(Module& module, const std::vector<Computation*>& comput
   return changed;
 }
 
+// Copies, which change layouts, have no form for arrays without bounds.
+absl::Status CheckBounded(const Module& module) {
+  const auto is_unbounded = [](Shape shape) {
+    bool unbounded = false;
+    ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
+      unbounded |= leaf.IsArray() && absl::c_linear_search(leaf.dims(), Shape::kUnbounded);
+    });
+    return unbounded;
+  };
+  if (const Shape result = module.config().entry_layout.result; is_unbounded(result)) {
+    return Unsupported(module.entry()->root()->loc(),
+                       "the result `{}` of the module has no bound, so no layout can be assigned",
+                       result);
+  }
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (is_unbounded(instruction->shape())) {
+        return Unsupported(instruction->loc(),
+                           "`{}` of shape `{}` has no bound, so no layout can be assigned",
+                           instruction->name(), instruction->shape());
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<bool> LayoutAssignment::Run(Module& module, PassContext& context) {
@@ -352,6 +378,7 @@ absl::StatusOr<bool> LayoutAssignment::Run(Module& module, PassContext& context)
         "unknown platform `{}` of layout-assignment; there are cpu, none", options_.platform));
   }
   if (module.entry() == nullptr || !context.MayRewrite()) return false;
+  RETURN_IF_ERROR(CheckBounded(module));
   bool changed = CloneSharedBranches(module, context.NonFusionComputations(module));
   // With the clones.
   const CallGraph calls(module);

@@ -122,6 +122,7 @@ class NarrowPlaces {
 
   // Passes values on: its leaves are those of others.
   static bool PassesOn(const Instruction& instruction) {
+    if (HasTrait(instruction.opcode(), kAsyncStart)) return false;  // has a result beside them
     return kSeenThrough.Has(instruction.opcode()) ||
            (instruction.opcode() != Opcode::kBitcast &&
             !ForwardedLeaves(instruction, /*dense=*/false).empty());

@@ -8,19 +8,33 @@ namespace hlo {
 namespace {
 
 // What carries values, means their bits, or is the business of what it calls.
-constexpr OpcodeSet kLeftAlone = {Opcode::kParameter,      Opcode::kConstant,
-                                  Opcode::kTuple,          Opcode::kConvert,
-                                  Opcode::kBitcast,        Opcode::kInfeed,
-                                  Opcode::kBitcastConvert, Opcode::kGetTupleElement,
-                                  Opcode::kOutfeed,        Opcode::kCustomCall,
-                                  Opcode::kDomain,         Opcode::kWhile,
-                                  Opcode::kCall,           Opcode::kConditional,
-                                  Opcode::kFusion,         Opcode::kMap,
-                                  Opcode::kReduce,         Opcode::kScatter,
-                                  Opcode::kReduceWindow,   Opcode::kSelectAndScatter,
-                                  Opcode::kSort,           Opcode::kAllReduce,
-                                  Opcode::kReduceScatter,  Opcode::kAsyncUpdate,
-                                  Opcode::kAllReduceStart, Opcode::kScaledDot};
+constexpr OpcodeSet kLeftAlone = {Opcode::kParameter,
+                                  Opcode::kConstant,
+                                  Opcode::kTuple,
+                                  Opcode::kConvert,
+                                  Opcode::kBitcast,
+                                  Opcode::kInfeed,
+                                  Opcode::kBitcastConvert,
+                                  Opcode::kGetTupleElement,
+                                  Opcode::kOutfeed,
+                                  Opcode::kCustomCall,
+                                  Opcode::kDomain,
+                                  Opcode::kWhile,
+                                  Opcode::kCall,
+                                  Opcode::kConditional,
+                                  Opcode::kFusion,
+                                  Opcode::kMap,
+                                  Opcode::kReduce,
+                                  Opcode::kScatter,
+                                  Opcode::kReduceWindow,
+                                  Opcode::kSelectAndScatter,
+                                  Opcode::kSort,
+                                  Opcode::kAllReduce,
+                                  Opcode::kReduceScatter,
+                                  Opcode::kAsyncUpdate,
+                                  Opcode::kAllReduceStart,
+                                  Opcode::kScaledDot,
+                                  Opcode::kStochasticConvert};
 
 absl::StatusOr<ElementType> TypeNamed(std::string_view option, std::string_view text) {
   const std::optional<ElementType> type = ElementTypeFromText(text);

@@ -14,12 +14,27 @@
 namespace hlo {
 namespace {
 
-constexpr Opcode kKeptNarrow[] = {
-    Opcode::kTuple,    Opcode::kGetTupleElement,     Opcode::kConstant,        Opcode::kDomain,
-    Opcode::kFusion,   Opcode::kParameter,           Opcode::kConvert,         Opcode::kCall,
-    Opcode::kWhile,    Opcode::kCustomCall,          Opcode::kConditional,     Opcode::kBitcast,
-    Opcode::kRng,      Opcode::kAsyncUpdate,         Opcode::kBitcastConvert,  Opcode::kCopyStart,
-    Opcode::kCopyDone, Opcode::kOptimizationBarrier, Opcode::kRngBitGenerator, Opcode::kScaledDot};
+constexpr Opcode kKeptNarrow[] = {Opcode::kTuple,
+                                  Opcode::kGetTupleElement,
+                                  Opcode::kConstant,
+                                  Opcode::kDomain,
+                                  Opcode::kFusion,
+                                  Opcode::kParameter,
+                                  Opcode::kConvert,
+                                  Opcode::kCall,
+                                  Opcode::kWhile,
+                                  Opcode::kCustomCall,
+                                  Opcode::kConditional,
+                                  Opcode::kBitcast,
+                                  Opcode::kRng,
+                                  Opcode::kAsyncUpdate,
+                                  Opcode::kBitcastConvert,
+                                  Opcode::kCopyStart,
+                                  Opcode::kCopyDone,
+                                  Opcode::kOptimizationBarrier,
+                                  Opcode::kRngBitGenerator,
+                                  Opcode::kScaledDot,
+                                  Opcode::kStochasticConvert};
 
 constexpr Opcode kLookAtBits[] = {Opcode::kClz, Opcode::kPopcnt, Opcode::kShiftLeft,
                                   Opcode::kShiftRightLogical, Opcode::kShiftRightArithmetic};

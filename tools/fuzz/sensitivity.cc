@@ -79,6 +79,11 @@ bool IsArithmetic(const Instruction& instruction) {
   if (kRoundedOfComplex.Has(instruction.opcode()) &&
       IsComplex(instruction.operand(0)->shape().element_type()))
     return true;
+  // Passes may leave out conversions there and back.
+  if (instruction.opcode() == Opcode::kConvert) {
+    const ElementType from = instruction.operand(0)->shape().element_type();
+    return IsFloat(from) && BitWidth(instruction.shape().element_type()) < BitWidth(from);
+  }
   return IsElementwise(instruction.opcode()) && !kExact.Has(instruction.opcode());
 }
 

@@ -69,6 +69,16 @@ constexpr Difference kDifferences[] = {
        return instruction.opcode() == Opcode::kAtan2 &&
               instruction.operand(0) == instruction.operand(1);
      }},
+    {"complex atan2 has a cut, and a zero there whose sign is rounded away",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kAtan2 &&
+              IsComplex(instruction.shape().element_type());
+     }},
+    {"XLA counts the ones of a whole byte in negative numbers narrower than it",
+     [](const Instruction& instruction) {
+       const ElementType type = instruction.shape().element_type();
+       return instruction.opcode() == Opcode::kPopcnt && IsSigned(type) && IsSubByte(type);
+     }},
     {"XLA folds count-leading-zeros of negative constants to negative numbers",
      [](const Instruction& instruction) {
        return instruction.opcode() == Opcode::kClz && IsSigned(instruction.shape().element_type());
