@@ -1,5 +1,6 @@
 #include "passes/layout/memory_space_propagation.h"
 
+#include <algorithm>
 #include <set>
 
 #include "lib/analysis/forwarding.h"
@@ -93,7 +94,9 @@ class Propagation {
   void PushUsers(LeafPlace place) {
     for (const Use& use : place.instruction->uses()) {
       if (use.user->IsFusion()) {
-        Push({use.user->fused_computation()->parameter(use.operand_index), place.leaf});
+        Computation* const body = use.user->fused_computation();
+        if (use.operand_index < body->parameter_count())
+          Push({body->parameter(use.operand_index), place.leaf});
         continue;
       }
       if (use.user->opcode() == Opcode::kDynamicUpdateSlice) continue;  // another value
@@ -135,7 +138,8 @@ absl::StatusOr<bool> MemorySpacePropagation::Run(Module& module, PassContext& co
       if (!fusion->IsFusion() || !context.MayRewrite()) continue;
       Computation& body = *fusion->fused_computation();
       bool told = false;
-      for (int i = 0; i < fusion->operand_count(); ++i)
+      // A fusion may have operands that its body does not take.
+      for (int i = 0; i < std::min(fusion->operand_count(), body.parameter_count()); ++i)
         told |= Propagate(*fusion->operand(i), body.parameter(i));
       told |= Propagate(*fusion, body.root());
       if (!told) continue;

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "lib/analysis/device_groups.h"
 #include "lib/ops/attrs.h"
 #include "lib/types/element_type.h"
 #include "lib/types/shape_util.h"
@@ -146,6 +147,20 @@ bool TakesGroupSizes(const Module& module) {
 
 bool RunsOnSeveralDevices(const Module& module) {
   return module.config().replica_count * module.config().num_partitions != 1;
+}
+
+bool NamesAbsentDevices(const Module& module) {
+  const int64_t devices = module.config().replica_count * module.config().num_partitions;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!GroupModeOf(*instruction)) continue;
+      for (const std::vector<int64_t>& group : DeviceGroups(*instruction)) {
+        if (std::any_of(group.begin(), group.end(), [&](int64_t id) { return id >= devices; }))
+          return true;
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace hlo

@@ -19,5 +19,7 @@ bool DependsOnOrder(const Module& module);
 // A reduction of floats under 32 bits.
 bool ReducesNarrowFloats(const Module& module);
 bool RunsOnSeveralDevices(const Module& module);
+// Groups of collectives with devices that the module does not run on.
+bool NamesAbsentDevices(const Module& module);
 
 }  // namespace hlo

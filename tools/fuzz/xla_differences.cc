@@ -83,6 +83,23 @@ constexpr Difference kDifferences[] = {
      [](const Instruction& instruction) {
        return instruction.opcode() == Opcode::kClz && IsSigned(instruction.shape().element_type());
      }},
+    {"XLA:CPU returns memory that nobody wrote where nothing is selected",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kSelectAndScatter &&
+              instruction.operand(1)->shape().IsZeroSized();
+     }},
+    {"XLA:CPU leaves results of a fusion unwritten where one of them is a parameter",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kParameter && instruction.parent()->is_fusion() &&
+              absl::c_any_of(instruction.uses(), [](const Use& use) {
+                return use.user->is_root() && use.user->opcode() == Opcode::kTuple;
+              });
+     }},
+    {"beyond the part in use of a dynamic array lies what was there before; here zeros",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kSlice &&
+              instruction.operand(0)->shape().has_dynamic_dims();
+     }},
     {"XLA drops updates whose index vectors have no elements, though each has its place",
      [](const Instruction& instruction) {
        if (instruction.opcode() != Opcode::kScatter) return false;
