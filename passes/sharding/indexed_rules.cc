@@ -70,8 +70,7 @@ bool ImproveAlong(Instruction& gather, const ParallelDims& parallel, const Conte
 // ---- scatter ----
 
 struct ScatterParts {
-  explicit ScatterParts(const Instruction& scatter)
-      : count(scatter.operand_count() / 2), scatter(scatter) {}
+  explicit ScatterParts(const Instruction& of) : count(of.operand_count() / 2), scatter(of) {}
   int count;
   const Instruction& scatter;
   const Instruction& operand(int i) const { return *scatter.operand(i); }

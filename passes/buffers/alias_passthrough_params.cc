@@ -1,0 +1,45 @@
+#include "passes/buffers/alias_passthrough_params.h"
+
+#include <algorithm>
+
+namespace hlo {
+namespace {
+
+// Whether the result, or the parameter as a whole, has an alias.
+bool IsTaken(const ModuleConfig& config, const ShapeIndex& output, int64_t parameter) {
+  return std::any_of(config.aliases.begin(), config.aliases.end(),
+                     [&](const InputOutputAlias& alias) {
+                       return alias.output == output ||
+                              (alias.parameter == parameter && alias.parameter_index.empty());
+                     });
+}
+
+}  // namespace
+
+absl::StatusOr<bool> AliasPassthroughParams::Run(Module& module, PassContext& context) {
+  const Instruction* const root = module.entry()->root();
+  if (root->opcode() != Opcode::kTuple) return false;
+  ModuleConfig& config = module.config();
+  bool changed = false;
+  for (int i = 0; i < root->operand_count(); ++i) {
+    const Instruction* const value = root->operand(i);
+    if (value->opcode() != Opcode::kParameter || !value->shape().IsArray()) continue;
+    const ShapeIndex output = {i};
+    if (IsTaken(config, output, value->parameter_number())) continue;
+    if (!context.MayRewrite()) break;
+    context.Passed(*value, "result {} shares its buffer", i);
+    config.aliases.push_back({output, value->parameter_number(), {}, /*must_alias=*/false});
+    context.Count("aliases");
+    changed = true;
+  }
+  std::stable_sort(config.aliases.begin(), config.aliases.end(),
+                   [](const InputOutputAlias& a, const InputOutputAlias& b) {
+                     return std::lexicographical_compare(a.output.begin(), a.output.end(),
+                                                         b.output.begin(), b.output.end());
+                   });
+  return changed;
+}
+
+HLO_DEFINE_PASS(AliasPassthroughParams)
+
+}  // namespace hlo

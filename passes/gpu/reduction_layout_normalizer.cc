@@ -1,0 +1,78 @@
+#include "passes/gpu/reduction_layout_normalizer.h"
+
+#include <algorithm>
+
+#include "passes/gpu/reduction_shape.h"
+
+namespace hlo {
+namespace {
+
+// Major first.
+DimVec ByPlace(Shape shape) {
+  DimVec order = shape.WithMissingLayoutsFilled().layout().minor_to_major;
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+// Where each number of `order` stands in it.
+DimVec Inverse(const DimVec& order) {
+  DimVec inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return inverse;
+}
+
+Shape WithDimsInOrder(Shape shape, const DimVec& order) {
+  DimVec dims;
+  for (const int64_t d : order) dims.push_back(shape.dim(static_cast<int>(d)));
+  Layout layout = shape.WithMissingLayoutsFilled().layout();
+  layout.minor_to_major = Layout::RowMajor(shape.rank()).minor_to_major;
+  return Shape::Array(shape.element_type(), dims).WithLayout(layout);
+}
+
+// `result` with its dimensions in the order `kept`, each where it lay.
+Shape Renumbered(Shape result, const DimVec& kept) {
+  Layout layout = result.WithMissingLayoutsFilled().layout();
+  const DimVec number = Inverse(kept);
+  DimVec dims;
+  for (const int64_t d : kept) dims.push_back(result.dim(static_cast<int>(d)));
+  for (int64_t& d : layout.minor_to_major) d = number[static_cast<size_t>(d)];
+  return Shape::Array(result.element_type(), dims).WithLayout(layout);
+}
+
+}  // namespace
+
+bool ReductionLayoutNormalizer::Matches(const Instruction& instruction) const {
+  const Shape shape = instruction.operand(0)->shape().WithMissingLayoutsFilled();
+  return !instruction.operand(0)->shape().has_dynamic_dims() && !shape.layout().IsRowMajor();
+}
+
+absl::StatusOr<Instruction*> ReductionLayoutNormalizer::Expand(Instruction* reduce,
+                                                               Rewriter& rewriter) {
+  const DimVec order = ByPlace(reduce->operand(0)->shape());
+  const DimVec& reduced = reduce->attrs<ReduceAttrs>().dimensions;
+  DimVec dims, kept;  // by new numbers; those of the result in their new order
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (Contains(reduced, order[i])) {
+      dims.push_back(static_cast<int64_t>(i));
+    } else {
+      kept.push_back(order[i] - absl::c_count_if(reduced, [&](int64_t d) { return d < order[i]; }));
+    }
+  }
+  std::vector<Instruction*> inputs;
+  std::vector<Shape> results;
+  for (int i = 0; i < reduce->operand_count() / 2; ++i) {
+    Instruction* const input = reduce->operand(i);
+    if (ByPlace(input->shape()) != order) {
+      return Error(reduce->loc(), "`{}` reduces `{}` and `{}`, which lie in different orders",
+                   reduce->name(), reduce->operand(0)->shape(), input->shape());
+    }
+    inputs.push_back(rewriter.Bitcast(input, WithDimsInOrder(input->shape(), order)));
+    results.push_back(Renumbered(ResultOf(*reduce, i), kept));
+  }
+  return ReducedAs(*reduce, inputs, results, std::move(dims), rewriter);
+}
+
+HLO_DEFINE_PASS(ReductionLayoutNormalizer)
+
+}  // namespace hlo
