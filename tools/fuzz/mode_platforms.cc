@@ -57,13 +57,16 @@ std::string Compare(const Module& module, const std::vector<Literal>& arguments,
   if (difference.empty()) return "";
   // The CPU reduces from left to right; the threads of a GPU in any order. XLA has functions of its
   // own.
-  const NoiseOptions noise = {.limits = kLimits,
-                              .denormals = *config.Options().denormals,
-                              .reorders = config.platform != "cpu",
-                              .everywhere = config.platform == kXlaPlatform};
+  NoiseOptions noise = {.limits = kLimits,
+                        .denormals = *config.Options().denormals,
+                        .reorders = config.platform != "cpu",
+                        .everywhere = config.platform == kXlaPlatform};
   if (noise.reorders && DependsOnOrder(module)) return "";
-  difference = DifferenceBeyondNoise(actual, expected, NoisyRuns(module, arguments, noise));
-  if (difference.empty()) return "";
+  for (const bool thorough : {false, true}) {
+    noise.thorough = thorough;
+    difference = DifferenceBeyondNoise(actual, expected, NoisyRuns(module, arguments, noise));
+    if (difference.empty()) return "";
+  }
   return fmt::format("{} computes something else: {}", config.platform, difference);
 }
 

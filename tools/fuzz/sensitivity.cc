@@ -22,8 +22,7 @@ namespace {
 // Pairs of runs with opposite noise, so that every element moves both ways (over a branch cut,
 // say), and one on a grid.
 constexpr int kRuns = 7;
-// Of bits read two by two, one in 4^7 stays in place by chance.
-constexpr int kRunsOfFewBits = 31;
+constexpr int kThoroughRuns = 63;
 constexpr int64_t kMoreWork = 8;  // noise is work, too
 // A platform may lie this many times as far from the interpreter as the noise moved it.
 constexpr double kRoom = 8;
@@ -100,18 +99,17 @@ bool LooksAtBits(const Module& module) {
   return false;
 }
 
-// The width of the narrowest elements into which wider ones are cut, 64 where none are.
-int BitsOfPieces(const Module& module) {
-  int bits = 64;
+// Some value is cut into narrower elements.
+bool CutsBits(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() != Opcode::kBitcastConvert) continue;
-      const int own = BitWidth(instruction->shape().element_type());
-      if (own < BitWidth(instruction->operand(0)->shape().element_type()))
-        bits = std::min(bits, own);
+      if (instruction->opcode() == Opcode::kBitcastConvert &&
+          BitWidth(instruction->shape().element_type()) <
+              BitWidth(instruction->operand(0)->shape().element_type()))
+        return true;
     }
   }
-  return bits;
+  return false;
 }
 
 // Statistics of narrow floats: sums that the expanded form rounds to infinity before it divides.
@@ -390,10 +388,9 @@ std::string ElementText(const Literal& array, int64_t i) {
 }
 
 // The runs that show what may move in `module`.
-std::vector<NoisyRun> RunsFor(const Module& module, bool everywhere) {
+std::vector<NoisyRun> RunsFor(const Module& module, bool everywhere, int count) {
   std::vector<NoisyRun> runs;
   if (HasChoice(module, everywhere)) {
-    const int count = BitsOfPieces(module) < 8 ? kRunsOfFewBits : kRuns;
     for (int run = 0; run < count; ++run) {
       runs.push_back({run == count - 1 ? NoisyRun::Kind::kGrid : NoisyRun::Kind::kNoise,
                       FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
@@ -432,8 +429,9 @@ absl::Status Prepare(Module& module, NoisyRun& run, bool reorders) {
 Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
                 const NoiseOptions& options) {
   Noise noise;
-  noise.cuts_bits = BitsOfPieces(module) < 64;
-  std::vector<NoisyRun> runs = RunsFor(module, options.everywhere);
+  noise.cuts_bits = CutsBits(module);
+  std::vector<NoisyRun> runs =
+      RunsFor(module, options.everywhere, options.thorough ? kThoroughRuns : kRuns);
   EvalOptions eval;
   eval.denormals = options.denormals;
   eval.max_work = kMoreWork * options.limits.max_work;

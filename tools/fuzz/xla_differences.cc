@@ -97,8 +97,13 @@ constexpr Difference kDifferences[] = {
      }},
     {"beyond the part in use of a dynamic array lies what was there before; here zeros",
      [](const Instruction& instruction) {
-       return instruction.opcode() == Opcode::kSlice &&
+       constexpr OpcodeSet kTakesPart = {Opcode::kSlice, Opcode::kDynamicSlice, Opcode::kGather};
+       return kTakesPart.Has(instruction.opcode()) &&
               instruction.operand(0)->shape().has_dynamic_dims();
+     }},
+    {"XLA folds clamps of predicates to their upper bound",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kClamp && IsPred(instruction.shape().element_type());
      }},
     {"XLA drops updates whose index vectors have no elements, though each has its place",
      [](const Instruction& instruction) {
