@@ -35,23 +35,26 @@ Decision HasArraysOnly(const Instruction& fusion) {
   return decision;
 }
 
-// The loops of the largest output compute the others on their way.
+// The loops of the largest output compute the others on their way. Of several as large any may be
+// it: passes remove outputs that nobody reads.
 Decision HasCommonLoops(const Instruction& fusion) {
-  Shape largest;
-  const auto outputs = [&](auto&& visit) {
-    ForEachLeaf(fusion.shape(), [&](Shape leaf, const ShapeIndex&) { visit(leaf); });
-  };
-  outputs([&](Shape leaf) {
-    if (!largest.IsArray() || leaf.element_count() > largest.element_count()) largest = leaf;
+  std::vector<Shape> outputs;
+  int64_t most = 0;
+  ForEachLeaf(fusion.shape(), [&](Shape leaf, const ShapeIndex&) {
+    outputs.push_back(leaf);
+    most = std::max(most, leaf.element_count());
   });
-  Decision decision = Yes();
-  outputs([&](Shape leaf) {
-    const auto own = leaf.dims(), all = largest.dims();
-    const bool is_row = own.size() <= all.size() && std::equal(own.begin(), own.end(), all.begin());
-    if (leaf.element_count() != largest.element_count() && !is_row)
-      decision = No("its outputs {} and {} have no common loops", leaf, largest);
-  });
-  return decision;
+  for (const Shape large : outputs) {
+    if (large.element_count() != most) continue;
+    for (const Shape leaf : outputs) {
+      const auto own = leaf.dims(), all = large.dims();
+      const bool is_row =
+          own.size() <= all.size() && std::equal(own.begin(), own.end(), all.begin());
+      if (leaf.element_count() != most && !is_row)
+        return No("its outputs {} and {} have no common loops", leaf, large);
+    }
+  }
+  return Yes();
 }
 
 // ---- what is computed ----

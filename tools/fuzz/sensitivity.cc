@@ -91,6 +91,9 @@ bool LooksAtBits(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
       if (kReadsBits.Has(instruction->opcode())) return true;
+      if (instruction->opcode() == Opcode::kCustomCall &&
+          instruction->attrs<CustomCallAttrs>().custom_call_target == "TopK")
+        return true;
       if (instruction->opcode() == Opcode::kCompare &&
           instruction->attrs<CompareAttrs>().type == ComparisonType::kTotalOrder)
         return true;

@@ -1,0 +1,41 @@
+// Lets devices gather several arrays at once.
+//
+//   a = f32[8] all-gather(x), dimensions={0}
+//   b = s32[8] all-gather(y), dimensions={0}
+//       =>   t = (f32[8], s32[8]) all-gather(x, y), dimensions={0};  a = gte(t, 0);  b = gte(t, 1)
+//
+// Combined are those along the same dimension with the same groups and kind of ids; without
+// `combine_different_dtypes` only those of one element type. The first gives channel and attributes
+// (collective_combiner.h says what is left alone).
+//
+// Requires: nothing.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct AllGatherCombinerOptions {
+  int64_t combine_threshold_in_bytes = 1024;
+  int64_t combine_threshold_count = 1024;
+  bool combine_different_dtypes = true;
+
+  static auto Fields() {
+    using O = AllGatherCombinerOptions;
+    return std::tuple{Optional("combine_threshold_in_bytes", &O::combine_threshold_in_bytes),
+                      Optional("combine_threshold_count", &O::combine_threshold_count),
+                      Optional("combine_different_dtypes", &O::combine_different_dtypes)};
+  }
+};
+
+class AllGatherCombiner final : public Pass {
+ public:
+  using Options = AllGatherCombinerOptions;
+  explicit AllGatherCombiner(Options options = {}) : options_(options) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,132 @@
+#include "passes/collectives/async_collective_creator.h"
+
+#include "lib/ir/builder.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+struct AsyncForm {
+  Opcode opcode, start, done;
+  bool AsyncCollectiveCreatorOptions::*wanted;
+};
+constexpr AsyncForm kAsyncForms[] = {
+    {Opcode::kAllReduce, Opcode::kAllReduceStart, Opcode::kAllReduceDone,
+     &AsyncCollectiveCreatorOptions::convert_all_reduce},
+    {Opcode::kAllGather, Opcode::kAllGatherStart, Opcode::kAllGatherDone,
+     &AsyncCollectiveCreatorOptions::convert_all_gather},
+    {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart, Opcode::kCollectivePermuteDone,
+     &AsyncCollectiveCreatorOptions::convert_collective_permute},
+    {Opcode::kCollectiveBroadcast, Opcode::kAsyncStart, Opcode::kAsyncDone,
+     &AsyncCollectiveCreatorOptions::convert_collective_broadcast},
+    {Opcode::kAllToAll, Opcode::kAsyncStart, Opcode::kAsyncDone,
+     &AsyncCollectiveCreatorOptions::convert_all_to_all},
+    {Opcode::kReduceScatter, Opcode::kAsyncStart, Opcode::kAsyncDone,
+     &AsyncCollectiveCreatorOptions::convert_reduce_scatter},
+    {Opcode::kRaggedAllToAll, Opcode::kAsyncStart, Opcode::kAsyncDone,
+     &AsyncCollectiveCreatorOptions::convert_ragged_all_to_all},
+};
+
+const AsyncForm* FormOf(Opcode opcode) {
+  for (const AsyncForm& form : kAsyncForms) {
+    if (form.opcode == opcode) return &form;
+  }
+  return nullptr;
+}
+
+int64_t BytesOf(Shape shape) {
+  if (shape.IsArray()) return shape.byte_size();
+  int64_t bytes = 0;
+  for (const Shape element : shape.elements()) bytes += BytesOf(element);
+  return bytes;
+}
+
+Shape OperandsShape(const Instruction& instruction) {
+  std::vector<Shape> shapes;
+  for (const Instruction* operand : instruction.operands()) shapes.push_back(operand->shape());
+  return Shape::Tuple(shapes);
+}
+
+// What the start gives: a reduction its result, the others what they read and what they make.
+Shape StartShape(const Instruction& collective, Opcode start) {
+  if (start == Opcode::kAllReduceStart) return collective.shape();
+  const Shape operands = OperandsShape(collective);
+  const bool is_one = collective.operand_count() == 1 && start != Opcode::kAsyncStart;
+  return Shape::Tuple({{is_one ? operands.element(0) : operands, collective.shape()}});
+}
+
+// A computation of the collective alone.
+Computation* Wrapped(const Instruction& collective) {
+  Computation* const wrapped = collective.module().AddComputation("async_computation");
+  Builder b(wrapped);
+  std::vector<Instruction*> parameters;
+  for (int i = 0; i < collective.operand_count(); ++i) {
+    parameters.push_back(
+        b.Parameter(i, collective.operand(i)->shape(), fmt::format("param_{}", i)));
+  }
+  wrapped->set_root(wrapped->AddClone(collective, collective.shape(), parameters));
+  return wrapped;
+}
+
+absl::Status Split(Instruction* collective, const AsyncForm& form) {
+  const uint32_t first_new = collective->module().id_limit();
+  Builder b(collective->parent());
+  b.set_origin(collective);
+  const bool is_wrapped = form.start == Opcode::kAsyncStart;
+  const AttrsPtr attrs = is_wrapped ? AttrsPtr::Make(AsyncAttrs{}) : collective->attrs_ptr();
+  const std::vector<Computation*> calls =
+      is_wrapped ? std::vector<Computation*>{Wrapped(*collective)} : collective->calls();
+  Instruction* const start = b.OpWithShape(form.start, StartShape(*collective, form.start),
+                                           collective->operand_vector(), attrs, calls);
+  start->CopyExtrasFrom(*collective);
+  if (!(start->shape() == collective->shape())) start->mutable_extras().sharding.reset();
+  Instruction* const done = is_wrapped
+                                ? b.OpWithShape(form.done, collective->shape(), {start}, attrs)
+                                : b.OpWithShape(form.done, collective->shape(), {start});
+  RETURN_IF_ERROR(b.status());
+  for (Instruction* earlier : collective->control_predecessors())
+    start->AddControlPredecessor(earlier);
+  for (Instruction* later : collective->control_successors()) later->AddControlPredecessor(done);
+  collective->DropControlEdges();
+  ReplaceKeepingExtras(collective, done, first_new);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool AsyncCollectiveCreator::IsWanted(const Instruction& instruction) const {
+  const AsyncForm* const form = FormOf(instruction.opcode());
+  if (form == nullptr || !(options_.*form->wanted)) return false;
+  const int64_t bytes = BytesOf(instruction.shape());
+  if (form->opcode == Opcode::kAllReduce)
+    return bytes >= options_.all_reduce_min_threshold_in_bytes;
+  if (form->opcode == Opcode::kAllGather)
+    return bytes >= options_.all_gather_min_threshold_in_bytes;
+  return form->opcode != Opcode::kCollectivePermute ||
+         instruction.attrs<CollectivePermuteAttrs>().slice_sizes.empty();
+}
+
+absl::StatusOr<bool> AsyncCollectiveCreator::Run(Module& module, PassContext& context) {
+  OpcodeSet opcodes;
+  for (const AsyncForm& form : kAsyncForms) opcodes.Insert(form.opcode);
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module, opcodes)) {
+    const auto runs_it = [](const CallSite& site) {
+      return site.caller->opcode() == Opcode::kAsyncStart;
+    };
+    if (absl::c_any_of(computation->callers(), runs_it)) continue;  // it is one already
+    for (Instruction* instruction : computation->PostOrder()) {
+      if (!IsWanted(*instruction)) continue;
+      if (!context.MayRewrite()) return changed;
+      context.Passed(*instruction, "runs beside other work");
+      RETURN_IF_ERROR(Split(instruction, *FormOf(instruction->opcode())));
+      context.Count("started");
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(AsyncCollectiveCreator)
+
+}  // namespace hlo

@@ -1,0 +1,58 @@
+// Starts collectives and waits for them later: the start and the done, between which a scheduler may
+// put other work.
+//
+//   r = f32[4] all-reduce(x), to_apply=add
+//       =>   s = f32[4] all-reduce-start(x), to_apply=add
+//            r = f32[4] all-reduce-done(s)
+//
+// all-gather and collective-permute have such a pair as well; of the others the start wraps a
+// computation (async-start). What stood before the collective by a control edge stands before the
+// start, what stood after it after the done.
+//
+// Requires: nothing.  Leaves alone: opcodes switched off, results under the thresholds (all-reduce,
+// all-gather), permutes within one array, fusion bodies.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct AsyncCollectiveCreatorOptions {
+  bool convert_all_reduce = true;
+  bool convert_all_gather = true;
+  bool convert_collective_broadcast = true;
+  bool convert_collective_permute = true;
+  bool convert_all_to_all = true;
+  bool convert_reduce_scatter = true;
+  bool convert_ragged_all_to_all = true;
+  int64_t all_reduce_min_threshold_in_bytes = 0;
+  int64_t all_gather_min_threshold_in_bytes = 0;
+
+  static auto Fields() {
+    using O = AsyncCollectiveCreatorOptions;
+    return std::tuple{
+        Optional("convert_all_reduce", &O::convert_all_reduce),
+        Optional("convert_all_gather", &O::convert_all_gather),
+        Optional("convert_collective_broadcast", &O::convert_collective_broadcast),
+        Optional("convert_collective_permute", &O::convert_collective_permute),
+        Optional("convert_all_to_all", &O::convert_all_to_all),
+        Optional("convert_reduce_scatter", &O::convert_reduce_scatter),
+        Optional("convert_ragged_all_to_all", &O::convert_ragged_all_to_all),
+        Optional("all_reduce_min_threshold_in_bytes", &O::all_reduce_min_threshold_in_bytes),
+        Optional("all_gather_min_threshold_in_bytes", &O::all_gather_min_threshold_in_bytes)};
+  }
+};
+
+class AsyncCollectiveCreator final : public Pass {
+ public:
+  using Options = AsyncCollectiveCreatorOptions;
+  explicit AsyncCollectiveCreator(Options options = {}) : options_(options) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  bool IsWanted(const Instruction& instruction) const;
+
+  Options options_;
+};
+
+}  // namespace hlo

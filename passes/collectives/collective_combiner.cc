@@ -1,0 +1,134 @@
+#include "passes/collectives/collective_combiner.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lib/analysis/reachability.h"
+#include "passes/rewrite.h"
+#include "passes/util/frontend_attribute.h"
+
+namespace hlo {
+namespace {
+
+// The collectives of one computation.
+class Combiner {
+ public:
+  Combiner(Computation& computation, Opcode opcode, const CombineKey& key,
+           const CombineLimits& limits, PassContext& context)
+      : computation_(computation), opcode_(opcode), key_(key), limits_(limits), context_(context) {}
+
+  absl::StatusOr<bool> Run() {
+    Collect();
+    bool changed = false;
+    for (auto& [key, members] : groups_) {
+      while (members.size() > 1) {
+        if (!reachability_)
+          reachability_ =
+              context_.analyses().Get<Reachabilities>(computation_.module()).Of(computation_);
+        const std::vector<Instruction*> chosen = Choose(members);
+        if (chosen.size() < 2) continue;
+        if (!context_.MayRewrite()) return changed;
+        RETURN_IF_ERROR(Combine(chosen));
+        context_.Count("combined", static_cast<int64_t>(chosen.size()));
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+ private:
+  void Collect() {
+    const std::vector<Instruction*> order = computation_.PostOrder();
+    for (const Instruction* instruction : order) {
+      if (instruction->opcode() == Opcode::kDomain) return;
+    }
+    for (Instruction* collective : order) {
+      if (collective->opcode() != opcode_ || collective->has_control_edges() ||
+          collective->operand_count() != 1 || !collective->shape().IsArray() ||
+          !FrontendAttribute(*collective, "_scheduling_group_id").empty() ||
+          collective->shape().byte_size() > limits_.bytes)
+        continue;
+      if (const std::string key = key_(*collective); !key.empty())
+        groups_[key].push_back(collective);
+    }
+  }
+
+  // Takes from `members` the first one and those that go with it.
+  std::vector<Instruction*> Choose(std::vector<Instruction*>& members) const {
+    std::vector<Instruction*> chosen;
+    int64_t bytes = 0;
+    for (Instruction* member : members) {
+      bytes += member->shape().byte_size();
+      if (bytes > limits_.bytes || static_cast<int64_t>(chosen.size()) >= limits_.count ||
+          NeedsOneOf(*member, chosen))
+        break;
+      chosen.push_back(member);
+    }
+    if (chosen.empty()) chosen.push_back(members[0]);
+    members.erase(members.begin(), members.begin() + static_cast<int64_t>(chosen.size()));
+    return chosen;
+  }
+
+  bool NeedsOneOf(const Instruction& member, const std::vector<Instruction*>& chosen) const {
+    return std::any_of(chosen.begin(), chosen.end(), [&](const Instruction* other) {
+      return reachability_->DependsOn(&member, other);
+    });
+  }
+
+  absl::Status Combine(const std::vector<Instruction*>& chosen) {
+    reachability_->Merge(chosen);
+    const uint32_t first_new = computation_.module().id_limit();
+    Instruction* first = chosen[0];
+    Builder builder(&computation_);
+    builder.set_origin(first);
+    std::vector<Instruction*> operands;
+    std::vector<Shape> shapes;
+    for (const Instruction* member : chosen) {
+      operands.push_back(member->operand(0));
+      shapes.push_back(member->shape());
+    }
+    const std::vector<Computation*> calls = first->calls();
+    Instruction* all =
+        builder.OpWithShape(opcode_, Shape::Tuple(shapes), operands, first->attrs_ptr(), calls);
+    reachability_->StandsFor(all, first);
+    if (std::any_of(chosen.begin(), chosen.end(),
+                    [](const Instruction* member) { return member->sharding() != nullptr; })) {
+      std::vector<Sharding::Leaf> leaves;
+      for (const Instruction* member : chosen)
+        leaves.push_back(member->sharding() != nullptr ? member->sharding()->leaves[0]
+                                                       : Sharding::Replicated().leaves[0]);
+      all->mutable_extras().sharding = Sharding::Tuple(std::move(leaves));
+    }
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      builder.set_origin(chosen[i]);
+      Instruction* element = builder.GetTupleElement(all, static_cast<int64_t>(i));
+      RETURN_IF_ERROR(builder.status());
+      ReplaceKeepingExtras(chosen[i], element, first_new);
+    }
+    return builder.status();
+  }
+
+  Computation& computation_;
+  Opcode opcode_;
+  const CombineKey& key_;
+  const CombineLimits& limits_;
+  PassContext& context_;
+  std::map<std::string, std::vector<Instruction*>> groups_;  // in post-order
+  std::optional<Reachability> reachability_;                 // when there is something to combine
+};
+
+}  // namespace
+
+absl::StatusOr<bool> CombineCollectives(Module& module, Opcode opcode, const CombineKey& key,
+                                        const CombineLimits& limits, PassContext& context) {
+  if (limits.bytes <= 0 || limits.count <= 0) return false;
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module, {opcode})) {
+    ASSIGN_OR_RETURN(const bool combined,
+                     Combiner(*computation, opcode, key, limits, context).Run());
+    changed |= combined;
+  }
+  return changed;
+}
+
+}  // namespace hlo
