@@ -44,16 +44,16 @@ def escape(text):
 
 
 def without_layout(attributes):
-    """Module attributes without entry_computation_layout, which repeats the shapes of the parameters and the root."""
+    """Module attributes before and after entry_computation_layout, which repeats the shapes of the parameters and the root."""
     start = attributes.find(", entry_computation_layout={")
     if start < 0:
-        return attributes
+        return [attributes]
     depth = 0
     for at in range(attributes.index("{", start), len(attributes)):
         depth += {"{": 1, "}": -1}.get(attributes[at], 0)
         if depth == 0:
-            return attributes[:start] + attributes[at + 1:]
-    return attributes
+            return [attributes[:start], attributes[at + 1:]]
+    return [attributes]
 
 
 def checks_of(output):
@@ -78,10 +78,9 @@ def checks_of(output):
     for line in output.splitlines():
         if line.startswith("HloModule "):
             name = re.match(r"HloModule ([\w.\-]+)", line).group(1)
-            attributes = without_layout(line[len("HloModule ") + len(name):])
             lines.append(f"// CHECK-LABEL: HloModule {name}")
-            if attributes.strip(", "):
-                lines.append(f"// CHECK-SAME:  {escape(attributes)}")
+            lines.extend(f"// CHECK-SAME:  {escape(attributes)}"
+                         for attributes in without_layout(line[len("HloModule ") + len(name):]) if attributes.strip(", "))
             continue
         if not line.strip():
             in_body = False
