@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/cost.h"
+#include "lib/ir/outline.h"
 #include "lib/ops/opcode_set.h"
 #include "passes/layout/convolution_canonicalization.h"
 
@@ -62,7 +63,8 @@ Shape DividedShape(const Instruction& x) {
 
 class Assigner {
  public:
-  Assigner(PassContext& context, int64_t threads) : context_(context), threads_(threads) {}
+  Assigner(PassContext& context, int64_t threads, bool outline)
+      : context_(context), threads_(threads), outline_(outline) {}
 
   bool Visit(const Computation& computation) {
     if (!seen_.insert(&computation).second) return false;
@@ -94,11 +96,21 @@ class Assigner {
     x.mutable_extras().backend_config = config + "]}";
     context_.Passed(x, "{} parts", parts);
     context_.Count("divided");
+    if (outline_ && x.is_used()) PutIntoComputation(x);
     return true;
+  }
+
+  // A call takes the place of `x`.
+  static void PutIntoComputation(Instruction& x) {
+    const std::string name = fmt::format("parallel_{}", x.name());
+    Computation* parent = x.parent();
+    const Instruction* call = OutlineInOrder({&x}, {.computation = name});
+    parent->module().MoveToFront(call->to_apply(), parent);
   }
 
   PassContext& context_;
   int64_t threads_;
+  bool outline_;
   absl::flat_hash_set<const Computation*> seen_;
 };
 
@@ -137,7 +149,7 @@ std::vector<int64_t> PartitionOuterDimensions(Shape shape, int64_t parts) {
 absl::StatusOr<bool> CpuParallelTaskAssigner::Run(Module& module, PassContext& context) {
   int64_t threads = options_.max_parallelism;
   if (threads <= 0) threads = std::max(1u, std::thread::hardware_concurrency());
-  return Assigner(context, threads).Visit(*module.entry());
+  return Assigner(context, threads, options_.outline).Visit(*module.entry());
 }
 
 HLO_DEFINE_PASS(CpuParallelTaskAssigner)

@@ -7,7 +7,10 @@
 // where memory is what it waits for (no more operations than bytes), at most as many as the root
 // of the number of threads, rounded up; else one for every 100000 units, an operation counting 1,
 // a transcendental one 2 and a byte 10. Dimensions are divided from the outermost on until there
-// are enough parts.
+// are enough parts. With `outline` each such instruction gets a computation of its own, as the
+// first versions of XLA had it, whose root says the parts:
+//
+//   r = f32[4096,4096] call(x), to_apply=parallel_r { ROOT r.1 = exponential(p.0), … }
 //
 // Requires: nothing.  Leaves alone: all but the entry, bodies of loops, branches and called
 // computations; what is no loop over elements (dots, sorts, scatters, library convolutions, calls,
@@ -22,17 +25,18 @@ namespace hlo {
 
 struct CpuParallelTaskAssignerOptions {
   int64_t max_parallelism = 0;  // threads; 0: one for each processor
+  bool outline = false;
 
   static auto Fields() {
-    return std::tuple{
-        Optional("max_parallelism", &CpuParallelTaskAssignerOptions::max_parallelism)};
+    using O = CpuParallelTaskAssignerOptions;
+    return std::tuple{Optional("max_parallelism", &O::max_parallelism),
+                      Optional("outline", &O::outline)};
   }
 };
 
 class CpuParallelTaskAssigner final : public Pass {
  public:
   using Options = CpuParallelTaskAssignerOptions;
-  static constexpr AnalysisSet kPreserves = AnalysisSet::All();
   explicit CpuParallelTaskAssigner(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
