@@ -12,6 +12,11 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
+// `value` as it stands in a pipeline.
+std::string Quoted(const std::string& value) {
+  return value.find_first_of(", }") == std::string::npos ? value : '"' + value + '"';
+}
+
 class PipelineParser {
  public:
   explicit PipelineParser(std::string_view text) : text_(text) {}
@@ -169,15 +174,26 @@ class PipelineParser {
       std::replace(option.name.begin(), option.name.end(), '-', '_');
       if (Eat('=')) {
         option.has_value = true;
-        const size_t value = at_;
-        while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '}' && text_[at_] != ' ')
-          ++at_;
-        option.value = std::string(text_.substr(value, at_ - value));
+        ASSIGN_OR_RETURN(option.value, Value());
       }
       option.loc = {static_cast<uint32_t>(start), static_cast<uint32_t>(at_ - start)};
       item.options.push_back(std::move(option));
     }
     return absl::OkStatus();
+  }
+
+  // The value of an option; in quotation marks it may hold commas, blanks, and braces.
+  absl::StatusOr<std::string> Value() {
+    const size_t start = at_;
+    if (at_ < text_.size() && text_[at_] == '"') {
+      const size_t end = text_.find('"', at_ + 1);
+      if (end == std::string_view::npos)
+        return Error(Here(1), "expected another quotation mark after this one");
+      at_ = end + 1;
+      return std::string(text_.substr(start + 1, end - start - 1));
+    }
+    while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '}' && text_[at_] != ' ') ++at_;
+    return std::string(text_.substr(start, at_ - start));
   }
 
   static absl::Status FixOptions(PipelineItem& item) {
@@ -214,7 +230,7 @@ std::string ToText(const Pipeline& pipeline) {
       for (size_t i = 0; i < item.options.size(); ++i) {
         if (i > 0) out += ',';
         out += item.options[i].name;
-        if (item.options[i].has_value) out += "=" + item.options[i].value;
+        if (item.options[i].has_value) out += "=" + Quoted(item.options[i].value);
       }
       out += '}';
     }

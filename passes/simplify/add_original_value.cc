@@ -1,5 +1,7 @@
 #include "passes/simplify/add_original_value.h"
 
+#include "passes/util/origins.h"
+
 namespace hlo {
 namespace {
 
@@ -17,13 +19,6 @@ OriginalValue::Node NodeOf(const Instruction& instruction, Shape shape, ShapeInd
     index.pop_back();
   }
   return node;
-}
-
-const OriginalValue::Node* OriginOf(const Instruction& instruction) {
-  if (instruction.extras() == nullptr || !instruction.extras()->origin ||
-      instruction.extras()->origin->synthetic_call)
-    return nullptr;
-  return &instruction.extras()->origin->tree;
 }
 
 OriginalValue::Node MakeNode(const Instruction& instruction) {
