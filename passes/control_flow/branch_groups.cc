@@ -342,7 +342,7 @@ class GroupFinder {
   }
 
   // What makes an argument should be in the branches if not all of them read it.
-  int64_t TiesInBranches(const Instruction& moved) const {
+  int64_t TiesInBranches(const Instruction& moved) {
     const Instruction* value = &moved;
     int64_t index = 0;  // in the outermost tuple
     for (int i = 0; i <= kLongestChain; ++i) {
@@ -357,20 +357,30 @@ class GroupFinder {
     return 0;
   }
 
-  int BranchesReading(const Instruction& argument, int64_t index) const {
+  int BranchesReading(const Instruction& argument, int64_t index) {
     int count = 0;
     for (int i = 0; i < conditional_->call_count(); ++i) {
       if (conditional_->operand(i + 1) != &argument) continue;
       const Instruction& parameter = *conditional_->call(i)->parameter(0);
-      const auto reads = [&](const Use& use) {
-        return !parameter.shape().IsTuple() ||
-               (use.user->opcode() == Opcode::kGetTupleElement && use.user->tuple_index() == index);
-      };
-      if (parameter.is_root() ||
-          std::any_of(parameter.uses().begin(), parameter.uses().end(), reads))
-        ++count;
+      const bool reads = parameter.shape().IsTuple()
+                             ? ElementsReadIn(static_cast<size_t>(i), parameter).contains(index)
+                             : parameter.has_uses();
+      if (parameter.is_root() || reads) ++count;
     }
     return count;
+  }
+
+  const absl::flat_hash_set<int64_t>& ElementsReadIn(size_t branch, const Instruction& parameter) {
+    if (elements_read_.empty())
+      elements_read_.resize(static_cast<size_t>(conditional_->call_count()));
+    absl::flat_hash_set<int64_t>& elements = elements_read_[branch];
+    if (elements.empty()) {
+      for (const Use& use : parameter.uses()) {
+        if (use.user->opcode() == Opcode::kGetTupleElement)
+          elements.insert(use.user->tuple_index());
+      }
+    }
+    return elements;
   }
 
   // A copy of an element that is a copy in a branch is one copy there.
@@ -420,6 +430,7 @@ class GroupFinder {
   MotionModel& model_;
   absl::flat_hash_map<int64_t, const Instruction*> readers_of_element_;
   bool has_outfeed_ = false;
+  std::vector<absl::flat_hash_set<int64_t>> elements_read_;  // of each branch's parameter
   // What was met and stays, with the number of its dependents that have joined.
   absl::flat_hash_map<const Instruction*, int64_t> met_;
   absl::flat_hash_map<const Instruction*, int64_t> operand_counts_;

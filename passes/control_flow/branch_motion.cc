@@ -92,50 +92,59 @@ absl::Status MoveOutOfBranches(Instruction* conditional, const BoundaryGroup& gr
 
 namespace {
 
-// The motion of one group of readers.
+// The motion of groups of readers. Elements of the result have their old numbers, and those that
+// are returned in addition the ones that follow, until all have moved.
 class ReadersMotion {
  public:
-  ReadersMotion(Instruction* conditional, const BoundaryGroup& group)
-      : conditional_(conditional), group_(group) {
-    Instruction* first = group.moved[0].first();
-    if (first->opcode() == Opcode::kGetTupleElement && first->operand(0) == conditional)
-      read_ = first;
-    if (read_ != nullptr && IsOnlyReadFor(*read_)) dropped_ = read_->tuple_index();
+  explicit ReadersMotion(Instruction* conditional) : conditional_(conditional) {
+    const Shape shape = conditional->shape();
+    if (shape.IsTuple()) is_dropped_.assign(shape.elements().size(), false);
+    for (const Use& use : conditional->uses()) {
+      if (IsElement(*use.user)) ++read_counts_[use.user->tuple_index()];
+    }
   }
 
-  // Every operand is the result, a constant, or moves, too.
-  bool IsPossible() const {
-    absl::flat_hash_set<const Instruction*> known = {conditional_};
-    for (const Boundary& boundary : group_.moved) {
+  // Whether the group can move: every operand is the result, a constant, or moves, too.
+  bool Add(const BoundaryGroup& group) {
+    std::vector<const Instruction*> added;
+    for (const Boundary& boundary : group.moved) {
       const Instruction* reader = boundary.first();
       for (const Instruction* operand : reader->operands()) {
-        if (!known.contains(operand) && !operand->IsConstant() && !IsElement(*operand))
-          return false;
+        if (operand == conditional_ || moves_.contains(operand) || operand->IsConstant() ||
+            IsElement(*operand))
+          continue;
+        for (const Instruction* other : added) moves_.erase(other);
+        return false;
       }
-      known.insert(reader);
+      if (moves_.insert(reader).second) added.push_back(reader);
     }
+    groups_.push_back(&group);
     return true;
   }
 
+  bool is_empty() const { return groups_.empty(); }
+
   absl::Status Move() {
-    const OriginalValue::Node* origin = OriginOf(*conditional_);
-    const Shape old_shape = conditional_->shape();
-    for (int i = 0; i < conditional_->call_count(); ++i)
-      RETURN_IF_ERROR(TakeApart(conditional_->call(i)));
-    OriginalValue::Node new_origin = OriginOfKept(origin, old_shape);
-    RenumberReads();
-    for (size_t k = read_ != nullptr ? 1 : 0; k < group_.moved.size(); ++k) {
-      Instruction* reader = group_.moved[k].first();
-      CopyIntoBranches(*reader);
-      if (k + 1 < group_.moved.size() && IsOnlyFor(*reader, group_.moved[k + 1].first())) continue;
-      Return(reader, new_origin);
+    for (Computation* branch : conditional_->calls()) RETURN_IF_ERROR(TakeApart(branch));
+    TakeOrigins();
+    for (const BoundaryGroup* group : groups_) MoveGroup(*group);
+    for (size_t branch = 0; branch < elements_.size(); ++branch) {
+      RETURN_IF_ERROR(
+          ReturnTuple(conditional_->call(static_cast<int>(branch)), Kept(elements_[branch])));
     }
-    for (size_t i = 0; i < elements_.size(); ++i)
-      RETURN_IF_ERROR(ReturnTuple(conditional_->call(static_cast<int>(i)), elements_[i]));
+    RenumberReads();
     TakeShapeOfBranches(conditional_);
-    if (has_origin_) SetOrigin(conditional_, &new_origin);
-    for (auto moved = group_.moved.rbegin(); moved != group_.moved.rend(); ++moved)
-      RemoveMoved(moved->first());
+    if (has_origin_) {
+      OriginalValue::Node origin;
+      origin.is_tuple = true;
+      origin.children = Kept(origins_);
+      SetOrigin(conditional_, &origin);
+    }
+    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+      const std::vector<Boundary>& moved = (*group)->moved;
+      for (auto boundary = moved.rbegin(); boundary != moved.rend(); ++boundary)
+        RemoveMoved(boundary->first());
+    }
     return absl::OkStatus();
   }
 
@@ -144,20 +153,16 @@ class ReadersMotion {
     return value.opcode() == Opcode::kGetTupleElement && value.operand(0) == conditional_;
   }
 
-  // No other reader needs the element that `read` reads.
-  bool IsOnlyReadFor(const Instruction& read) const {
-    return read.has_one_user() && !read.is_root() &&
-           std::none_of(conditional_->uses().begin(), conditional_->uses().end(),
-                        [&](const Use& use) {
-                          return use.user != &read && use.user->tuple_index() == read.tuple_index();
-                        });
+  template <class T>
+  std::vector<T> Kept(const std::vector<T>& all) const {
+    std::vector<T> kept;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (i >= is_dropped_.size() || !is_dropped_[i]) kept.push_back(all[i]);
+    }
+    return kept;
   }
 
-  static bool IsOnlyFor(const Instruction& value, const Instruction* user) {
-    return value.has_one_user() && !value.is_root() && value.uses()[0].user == user;
-  }
-
-  // What the branch returns, element by element, but for the one that is no longer needed.
+  // What the branch returns, element by element.
   absl::Status TakeApart(Computation* branch) {
     Instruction* root = branch->root();
     Builder builder(branch);
@@ -170,30 +175,35 @@ class ReadersMotion {
         elements.push_back(builder.GetTupleElement(root, i));
     }
     inside_[conditional_].push_back(root);
-    if (dropped_ >= 0) {
-      inside_[read_].push_back(elements[static_cast<size_t>(dropped_)]);
-      elements.erase(elements.begin() + dropped_);
-    }
     elements_.push_back(std::move(elements));
     return builder.status();
   }
 
-  OriginalValue::Node OriginOfKept(const OriginalValue::Node* origin, Shape old_shape) {
-    OriginalValue::Node kept;
-    kept.is_tuple = true;
-    if (!old_shape.IsTuple()) return kept;
+  void TakeOrigins() {
+    const Shape shape = conditional_->shape();
+    if (!shape.IsTuple()) return;
+    const OriginalValue::Node* origin = OriginOf(*conditional_);
     has_origin_ = origin != nullptr;
-    kept.children = has_origin_ ? origin->children : UnknownOrigin(old_shape).children;
-    if (dropped_ >= 0) kept.children.erase(kept.children.begin() + dropped_);
-    return kept;
+    origins_ = has_origin_ ? origin->children : UnknownOrigin(shape).children;
   }
 
-  void RenumberReads() {
-    if (dropped_ < 0) return;
-    for (Instruction* read : conditional_->users()) {
-      if (read->tuple_index() > dropped_)
-        read->SetAttrs(GetTupleElementAttrs{read->tuple_index() - 1});
+  void MoveGroup(const BoundaryGroup& group) {
+    const Instruction& first = *group.moved[0].first();
+    const bool reads_element = IsElement(first);
+    // The element goes when nobody else needs it.
+    if (reads_element && first.has_one_user() && !first.is_root() &&
+        read_counts_[first.tuple_index()] == 1)
+      is_dropped_[static_cast<size_t>(first.tuple_index())] = true;
+    for (size_t k = reads_element ? 1 : 0; k < group.moved.size(); ++k) {
+      Instruction* reader = group.moved[k].first();
+      CopyIntoBranches(*reader);
+      if (k + 1 == group.moved.size() || !IsOnlyFor(*reader, group.moved[k + 1].first()))
+        Return(reader);
     }
+  }
+
+  static bool IsOnlyFor(const Instruction& value, const Instruction* user) {
+    return value.has_one_user() && !value.is_root() && value.uses()[0].user == user;
   }
 
   Instruction* InBranch(const Instruction& value, size_t branch) {
@@ -218,34 +228,51 @@ class ReadersMotion {
   }
 
   // Appends `reader` to the result and lets its users read it there.
-  void Return(Instruction* reader, OriginalValue::Node& origin) {
+  void Return(Instruction* reader) {
     const auto index = static_cast<int64_t>(elements_[0].size());
     const std::vector<Instruction*>& copies = inside_[reader];
     for (size_t branch = 0; branch < elements_.size(); ++branch)
       elements_[branch].push_back(copies[branch]);
     Instruction* read = AddResultRead(conditional_, index, reader->shape());
     TakeOver(read, *reader);
-    const OriginalValue::Node* own = OriginOf(*reader);
-    has_origin_ = has_origin_ || own != nullptr;
-    origin.children.push_back(own != nullptr ? *own : UnknownOrigin(reader->shape()));
+    const OriginalValue::Node* origin = OriginOf(*reader);
+    has_origin_ = has_origin_ || origin != nullptr;
+    origins_.push_back(origin != nullptr ? *origin : UnknownOrigin(reader->shape()));
     if (reader->is_root()) reader->parent()->set_root(read);
     reader->ReplaceAllUsesWith(read);
   }
 
+  void RenumberReads() {
+    std::vector<int64_t> numbers;
+    int64_t next = 0;
+    for (size_t i = 0; i < elements_[0].size(); ++i)
+      numbers.push_back(i < is_dropped_.size() && is_dropped_[i] ? next : next++);
+    for (const Use& use : conditional_->uses()) {
+      if (!IsElement(*use.user)) continue;
+      const int64_t old = use.user->tuple_index();
+      if (const int64_t now = numbers[static_cast<size_t>(old)]; now != old)
+        use.user->SetAttrs(GetTupleElementAttrs{now});
+    }
+  }
+
   Instruction* conditional_;
-  const BoundaryGroup& group_;
-  Instruction* read_ = nullptr;  // of the element that the group reads; null: of an array
-  int64_t dropped_ = -1;         // the element that nobody else needs
-  std::vector<std::vector<Instruction*>> elements_;  // that each branch returns
+  std::vector<const BoundaryGroup*> groups_;
+  absl::flat_hash_set<const Instruction*> moves_;
+  absl::flat_hash_map<int64_t, int> read_counts_;    // how many reads each element has
+  std::vector<bool> is_dropped_;                     // elements that nobody needs any more
+  std::vector<std::vector<Instruction*>> elements_;  // of each branch
   absl::flat_hash_map<const Instruction*, std::vector<Instruction*>> inside_;
   bool has_origin_ = false;
+  std::vector<OriginalValue::Node> origins_;
 };
 
 }  // namespace
 
-absl::StatusOr<bool> MoveReadersIntoBranches(Instruction* conditional, const BoundaryGroup& group) {
-  ReadersMotion motion(conditional, group);
-  if (!motion.IsPossible()) return false;
+absl::StatusOr<bool> MoveReadersIntoBranches(Instruction* conditional,
+                                             absl::Span<const BoundaryGroup* const> groups) {
+  ReadersMotion motion(conditional);
+  for (const BoundaryGroup* group : groups) motion.Add(*group);
+  if (motion.is_empty()) return false;
   RETURN_IF_ERROR(motion.Move());
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "passes/control_flow/branch_groups.h"
 
 namespace hlo {
@@ -14,9 +15,10 @@ namespace hlo {
 // Puts what the branches of `conditional` do last after it; they return the border of the group.
 absl::Status MoveOutOfBranches(Instruction* conditional, const BoundaryGroup& group);
 
-// Lets the branches do what follows the conditional. An element of the result that only they
-// needed goes, what others need is returned at the end. False if that cannot be: nothing changed.
-absl::StatusOr<bool> MoveReadersIntoBranches(Instruction* conditional, const BoundaryGroup& group);
+// Lets the branches do what follows the conditional. Elements of the result that only they needed
+// go, what others need is returned at the end. False if none can move: nothing changed.
+absl::StatusOr<bool> MoveReadersIntoBranches(Instruction* conditional,
+                                             absl::Span<const BoundaryGroup* const> groups);
 
 // Lets the branches make what they are given, from what it is made of. False if that cannot be.
 absl::StatusOr<bool> MoveArgumentsIntoBranches(Instruction* conditional,

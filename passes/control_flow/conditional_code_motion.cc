@@ -66,11 +66,15 @@ class OneConditionalMotion {
         RETURN_IF_ERROR(MoveOutOfBranches(conditional_, group));
       return true;
     }
+    std::vector<const BoundaryGroup*> readers;
     for (const BoundaryGroup& group : plan.groups) {
-      const bool is_argument = group.moved[0].place == Boundary::Place::kArgument;
-      ASSIGN_OR_RETURN(const bool moved, is_argument
-                                             ? MoveArgumentsIntoBranches(conditional_, group)
-                                             : MoveReadersIntoBranches(conditional_, group));
+      if (group.moved[0].place == Boundary::Place::kReader) readers.push_back(&group);
+    }
+    ASSIGN_OR_RETURN(const bool readers_moved, MoveReadersIntoBranches(conditional_, readers));
+    changed = changed || readers_moved;
+    for (const BoundaryGroup& group : plan.groups) {
+      if (group.moved[0].place != Boundary::Place::kArgument) continue;
+      ASSIGN_OR_RETURN(const bool moved, MoveArgumentsIntoBranches(conditional_, group));
       changed = changed || moved;
     }
     return changed;
