@@ -18,15 +18,15 @@
 // return move out with `pursue_full_conditional_code_motion`.
 //
 // Options:
-//   is_layout_sensitive                    instructions of branches are the same only with their
-//                                          layouts
-//   pursue_full_conditional_code_motion    see above; not while searching
-//   search_config                          other decisions, to find better ones (motion_model.h)
-//   memory_increase_allowance              how much more memory, in 512 bytes for each instruction
-//                                          moved, a group may need next to reductions and outfeeds
+//   is_layout_sensitive: what is the same in all branches has the same layouts
+//   pursue_full_conditional_code_motion: see above; not while searching
+//   search_config: other decisions, to find better ones (motion_model.h)
+//   memory_increase_allowance: how much more memory, in 512 bytes for each instruction moved, a
+//     group may need next to reductions and outfeeds
 //
-// Requires: nothing.  Ensures: what no longer serves is removed, as by `dce, tuple-simplifier, dce`
-// (only if something moved).
+// Requires: nothing.  Ensures: if something moved, what no longer serves is removed, as by `dce,
+// tuple-simplifier, dce`. It need not come to rest: what gains nothing may move out, and in again
+// when its neighbours have moved; run it once or twice, not in `fix`.
 // Leaves alone: effects other than those of all-reduce and reduce-scatter on their way out, control
 // edges, asynchronous operations, collectives on their way in, results that are read as a whole or
 // are their computation's, arguments and parameters with shardings, conditionals in fusions.
