@@ -154,7 +154,7 @@ bool NamesAbsentDevices(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
       if (!GroupModeOf(*instruction)) continue;
-      for (const std::vector<int64_t>& group : DeviceGroups(*instruction)) {
+      for (const std::vector<int64_t>& group : ReplicaGroupsOf(*instruction).Flatten()) {
         if (std::any_of(group.begin(), group.end(), [&](int64_t id) { return id >= devices; }))
           return true;
       }
