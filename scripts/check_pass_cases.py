@@ -71,6 +71,7 @@ OPTIONS = {
     "cpu_multi_output_fusion": {"after fusion-wrapper": ""},
     "layout-assignment": {"cpu": ""},
     "fusion": {"cpu": "", "may_duplicate=true": ""},
+    "dynamic_padder": {"shape_check=ignore": ""},
     "float-normalization-bf16": {"bf16->f32": ""},
     "rng-bit-generator-expander": {"default=philox": "default_algorithm=philox"},
     "sharding-propagation": {"to_output=false": "", "to_parameters=false": ""},

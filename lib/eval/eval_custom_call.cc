@@ -104,6 +104,19 @@ EvalResult EvalSliceToDynamic(EvalContext& c) {
   return Resized(c.operand(0), dims);
 }
 
+// What the configuration says is wrong when the operand does not hold.
+EvalResult EvalAssert(EvalContext& c) {
+  if (!c.operand(0).shape().IsScalarOf(ElementType::kPred))
+    return Error(c.loc(), "custom call `__xla__assert` takes a `pred[]`, not `{}`",
+                 c.operand(0).shape());
+  if (c.operand(0).GetInt() == 0) {
+    const std::string_view message = c.instruction.backend_config();
+    return Error(c.loc(), "`{}` does not hold: {}", c.instruction.operand(0)->name(),
+                 message.empty() ? "a custom call `__xla__assert` asked for it" : message);
+  }
+  return c.instruction.shape().IsTuple() ? Literal::Tuple({}) : Literal::Token();
+}
+
 // Which half of 64 bits a word of 32 is, counted in words.
 constexpr int64_t kLow = 0, kHigh = 1;
 
@@ -167,6 +180,7 @@ constexpr KnownTarget kTargets[] = {
     {"X64SplitHigh", EvalSplitHigh, 1, 1, true},
     {"X64SplitLow", EvalSplitLow, 1, 1, true},
     {"__op$block_scaled_dot", EvalBlockScaledDot, 3, 5, true},
+    {"__xla__assert", EvalAssert, 1, 1, false},
     {"mhlo.topk", EvalTopKCall, 1, 1, true},
 };
 const KnownTarget* FindTarget(std::string_view target) {

@@ -60,12 +60,44 @@ DimVec CommonDims(const std::vector<Literal>& operands) {
   return dims;
 }
 
-// Operands with the dimensions of the result: scalars are repeated, larger run-time sizes cut.
+// As CommonDims of two operands whose dimensions may be dynamic: where one has a single element it
+// is repeated for those of the other.
+DimVec BinaryDims(const EvalContext& c) {
+  DimVec dims = CommonDims(c.operands);
+  const Shape lhs = c.instruction.operand(0)->shape(), rhs = c.instruction.operand(1)->shape();
+  if (lhs.rank() != rhs.rank()) return dims;
+  for (int d = 0; d < lhs.rank(); ++d) {
+    if (dims[static_cast<size_t>(d)] == 1 && lhs.is_dynamic(d) && rhs.is_dynamic(d))
+      dims[static_cast<size_t>(d)] =
+          std::max(c.operand(0).shape().dim(d), c.operand(1).shape().dim(d));
+  }
+  return dims;
+}
+
+// `literal`, which has one element in a dimension or all of `dims`.
+Literal Repeated(const Literal& literal, absl::Span<const int64_t> dims) {
+  Literal result(Shape::Array(literal.element_type(), dims));
+  StridedCopy copy;
+  copy.dims.assign(dims.begin(), dims.end());
+  copy.from_strides = RowMajorStrides(literal.shape().dims());
+  copy.to_strides = RowMajorStrides(dims);
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (literal.shape().dim(static_cast<int>(d)) == 1) copy.from_strides[d] = 0;
+  }
+  RunStridedCopy(copy, ByteSize(literal.element_type()), literal.data(), result.mutable_data());
+  return result;
+}
+
+// Operands with the dimensions of the result: scalars and single elements are repeated, larger
+// run-time sizes cut.
 void Align(std::vector<Literal>& operands, absl::Span<const int64_t> dims) {
   for (Literal& operand : operands) {
     if (operand.shape().dims() == dims) continue;
     if (operand.shape().rank() == static_cast<int>(dims.size())) {
-      operand = Resized(operand, dims);
+      DimVec cut = Dims(operand);
+      for (size_t d = 0; d < cut.size(); ++d) cut[d] = std::min(cut[d], dims[d]);
+      operand = Resized(operand, cut);
+      if (absl::MakeConstSpan(cut) != dims) operand = Repeated(operand, dims);
       continue;
     }
     Literal repeated(Shape::Array(operand.element_type(), dims));
@@ -108,7 +140,10 @@ EvalResult EvalElementwise(EvalContext& c) {
       !c.operand(1).shape().IsScalar()) {
     return c.Take(c.operand(0).GetInt() != 0 ? 1 : 2);
   }
-  const DimVec dims = CommonDims(c.operands);
+  const bool is_dynamic_binary = c.operand_count() == 2 &&
+                                 c.instruction.operand(0)->shape().has_dynamic_dims() &&
+                                 c.instruction.operand(1)->shape().has_dynamic_dims();
+  const DimVec dims = is_dynamic_binary ? BinaryDims(c) : CommonDims(c.operands);
   Align(c.operands, dims);
   Literal result(c.ResultShape(dims));
   const uint8_t* in[ElementwiseOp::kMaxArity];

@@ -194,11 +194,26 @@ EvalResult EvalDynamicSlice(EvalContext& c) {
   return result;
 }
 
+// The dimensions that the text says, or those of the value where it says none.
+static DimVec Bounds(const Instruction& declared, const Literal& value) {
+  DimVec bounds(declared.shape().dims().begin(), declared.shape().dims().end());
+  for (size_t d = 0; d < bounds.size(); ++d) {
+    if (bounds[d] == Shape::kUnbounded) bounds[d] = value.shape().dim(static_cast<int>(d));
+  }
+  return bounds;
+}
+
+// Where an update goes does not depend on how much of it there is.
 EvalResult EvalDynamicUpdateSlice(EvalContext& c) {
   Literal result = c.Take(0);
   const Literal& update = c.operand(1);
-  const DimVec sizes = CommonCorner(update.shape().dims(), result.shape().dims());
-  const DimVec starts = ClampedStarts(c, 2, result.shape().dims(), sizes);
+  const DimVec starts = ClampedStarts(c, 2, Bounds(*c.instruction.operand(0), result),
+                                      Bounds(*c.instruction.operand(1), update));
+  DimVec sizes = Dims(update);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t room = result.shape().dim(static_cast<int>(d)) - starts[d];
+    sizes[d] = std::clamp<int64_t>(room, 0, sizes[d]);
+  }
   const DimVec strides = RowMajorStrides(result.shape().dims());
   if (Product(sizes) > 0) {
     RunStridedCopy({sizes, RowMajorStrides(update.shape().dims()), strides}, BytesOf(update),

@@ -1,0 +1,122 @@
+#include "passes/dynamic/dynamic_padder.h"
+
+#include <set>
+
+#include "absl/strings/str_split.h"
+#include "passes/control_flow/call_inliner.h"
+#include "passes/control_flow/flatten_call_graph.h"
+#include "passes/dynamic/dynamic_rewrites.h"
+#include "passes/dynamic/padding_values.h"
+#include "passes/dynamic/remove_dynamic_shapes.h"
+#include "passes/dynamic/size_inference.h"
+#include "passes/simplify/dce.h"
+
+namespace hlo {
+namespace {
+
+bool IsAboutDynamicShapes(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->shape().has_dynamic_dims() ||
+          instruction->opcode() == Opcode::kSetDimensionSize ||
+          instruction->opcode() == Opcode::kGetDimensionSize ||
+          IsCustomCallTo(*instruction, "SetBound"))
+        return true;
+    }
+  }
+  return false;
+}
+
+absl::StatusOr<ShapeCheckMode> ParseShapeCheckMode(std::string_view text) {
+  if (text == "ignore") return ShapeCheckMode::kIgnore;
+  if (text == "compile-time") return ShapeCheckMode::kCompileTime;
+  if (text == "runtime") return ShapeCheckMode::kRuntime;
+  return Error("option `shape_check_mode` expects ignore, compile-time or runtime, found `{}`",
+               text);
+}
+
+std::string_view NameForSupport(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kCustomCall
+             ? std::string_view(instruction.attrs<CustomCallAttrs>().custom_call_target)
+             : instruction.opcode_text();
+}
+
+SupportOf SupportByName(const std::string& optional, const std::string& required) {
+  const auto split = [](const std::string& names) {
+    return std::set<std::string, std::less<>>(absl::StrSplit(names, ';', absl::SkipEmpty()));
+  };
+  return [optional = split(optional), required = split(required)](const Instruction& instruction) {
+    const std::string_view name = NameForSupport(instruction);
+    if (required.contains(name)) return DynamismSupport::kRequired;
+    return optional.contains(name) ? DynamismSupport::kOptional : DynamismSupport::kNone;
+  };
+}
+
+// Masks the operands that `instruction` would read beyond their ends.
+absl::Status MaskOperands(Instruction* instruction, const DynamicSizes& sizes) {
+  Builder builder = BuilderFor(*instruction);
+  for (int i = 0; i < instruction->operand_count(); ++i) {
+    const Instruction* original = instruction->operand(i);
+    if (!original->shape().IsArray()) continue;
+    for (const DynamicSize& known : sizes.Of(original)) {
+      if (IgnoresAfterEnd(*instruction, i, known.dim)) continue;
+      ASSIGN_OR_RETURN(Instruction* const filler, PaddingValue(builder, *instruction, i));
+      if (filler == nullptr) continue;
+      instruction->ReplaceOperand(
+          i, MaskedArray(builder, instruction->operand(i), known.dim, known.size, filler));
+    }
+  }
+  return builder.status();
+}
+
+absl::Status PadComputation(Computation& computation, const SupportOf& support,
+                            DynamicSizes& sizes) {
+  for (Instruction* instruction : computation.PostOrder()) {
+    if (instruction->is_dead() || support(*instruction) != DynamismSupport::kNone) continue;
+    if (const DynamicRewrite rewrite = DynamicRewriteFor(*instruction)) {
+      RETURN_IF_ERROR(rewrite(instruction, sizes));
+    } else {
+      RETURN_IF_ERROR(MaskOperands(instruction, sizes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The result's dimensions may be dynamic no more, or dynamic for the first time.
+void UpdateEntryLayout(Module& module) {
+  EntryLayout& layout = module.config().entry_layout;
+  const Shape root = module.entry()->root()->shape();
+  if (layout == EntryLayout() || Compatible(layout.result, root)) return;
+  layout.result = root;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> DynamicPadder::Run(Module& module, PassContext& context) {
+  ASSIGN_OR_RETURN(const ShapeCheckMode checks, ParseShapeCheckMode(options_.shape_check_mode));
+  if (!IsAboutDynamicShapes(module) || !context.MayRewrite()) return false;
+  ASSIGN_OR_RETURN(bool changed, RunPart(FlattenCallGraph(), module, context));
+  ASSIGN_OR_RETURN(const bool inlined, RunPart(CallInliner(), module, context));
+  ASSIGN_OR_RETURN(const bool cleaned, RunPart(Dce(), module, context));
+  changed |= inlined || cleaned;
+
+  const SupportOf support = SupportByName(options_.supports_dynamism, options_.requires_dynamism);
+  const uint32_t first_new = module.id_limit();
+  DynamicSizes sizes;
+  std::vector<Computation*> seen;
+  RETURN_IF_ERROR(InferDynamicSizes(module, {checks, support}, sizes, seen));
+  for (Computation* computation : seen)
+    RETURN_IF_ERROR(PadComputation(*computation, support, sizes));
+  ASSIGN_OR_RETURN(const bool removed, RemoveDynamicShapes(module, seen, support,
+                                                           options_.slice_dynamic_output, sizes));
+  changed |= removed || sizes.changed_shapes() || module.id_limit() != first_new;
+  if (!changed) return false;
+  UpdateEntryLayout(module);
+  context.Count("padded modules");
+  RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
+  return true;
+}
+
+HLO_DEFINE_PASS(DynamicPadder)
+
+}  // namespace hlo

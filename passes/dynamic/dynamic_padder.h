@@ -1,0 +1,69 @@
+// Lets arrays have their bounds for shapes; where they end is in scalars.
+//
+//   x = f32[<=6] parameter(0)
+//   r = f32[] reduce(x, zero), dimensions={0}
+// =>
+//   x = f32[<=6] parameter(0)
+//   p = (f32[6], s32[]) custom-call(x), custom_call_target="PadToStatic"
+//   d = f32[6] get-tuple-element(p), index=0
+//   n = s32[] get-tuple-element(p), index=1
+//   m = f32[6] select(iota() < n, d, zero)
+//   r = f32[] reduce(m, zero), dimensions={0}
+//
+// Sizes: dynamic_dimension_inference.h. What stands after the end of an array is masked for
+// instructions that would see it: reductions by initial values that change nothing, products and
+// convolutions by zeros, indices of scatters by the largest number, pads by their padding.
+// Concatenations, reverses, sorts, reshapes, partial updates and operands of different sizes are
+// written otherwise (dynamic_rewrites.cc), custom calls that pad at run time as well
+// (dynamic_calls.cc). The entry's dynamic results become custom calls `SliceToDynamic`, unless
+// `slice_dynamic_output` is off. Calls are inlined, and every call site gets a computation of its
+// own.
+//
+// As XLA has it: a reduce-window over a dynamic dimension has (n - window) / stride + 1 results,
+// whatever its padding; an update is written where its bound, not its size, fits; operands of one
+// element are repeated to the size of the other.
+//
+// Requires: nothing.  Ensures: no dynamic dimension but those of the entry's parameters and
+// results, of infeeds and what runs asynchronously, of operands and results of what takes them
+// (`supports_dynamism`, `requires_dynamism`), and of the custom calls that convert them.
+// Leaves alone: modules without dynamic dimensions.
+#pragma once
+
+#include <string>
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct DynamicPadderOptions {
+  bool slice_dynamic_output = true;
+  // Sizes that have to be equal: "ignore", "compile-time" (an error unless they are one value),
+  // "runtime" (custom calls `__xla__assert`).
+  std::string shape_check_mode = "ignore";
+  // Opcodes and targets of custom calls, separated by ';', that take arrays both whole and with
+  // dynamic dimensions, or the latter only.
+  std::string supports_dynamism;
+  std::string requires_dynamism;
+
+  static auto Fields() {
+    using O = DynamicPadderOptions;
+    return std::tuple{Optional("slice_dynamic_output", &O::slice_dynamic_output),
+                      Optional("shape_check_mode", &O::shape_check_mode),
+                      Optional("supports_dynamism", &O::supports_dynamism),
+                      Optional("requires_dynamism", &O::requires_dynamism)};
+  }
+};
+
+class DynamicPadder final : public Pass {
+ public:
+  using Options = DynamicPadderOptions;
+  // What stands after the end of a masked sum is added to it.
+  static constexpr RuleSafety kSafety = kReassociate;
+  explicit DynamicPadder(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo
