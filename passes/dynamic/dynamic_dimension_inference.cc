@@ -74,8 +74,7 @@ std::vector<OperandSize> SizeInference::OperandSizes(const Instruction& instruct
   return found;
 }
 
-absl::Status SizeInference::CheckEqual(Instruction* a, Instruction* b, bool may_be_one,
-                                       const Instruction& at) {
+absl::Status SizeInference::CheckEqual(Instruction* a, Instruction* b, const Instruction& at) {
   if (a == b || options_.shape_checks == ShapeCheckMode::kIgnore) return absl::OkStatus();
   if (options_.shape_checks == ShapeCheckMode::kCompileTime) {
     return Error(at.loc(),
@@ -84,11 +83,6 @@ absl::Status SizeInference::CheckEqual(Instruction* a, Instruction* b, bool may_
   }
   Builder builder = BuilderFor(at);
   Instruction* holds = builder.Compare(a, b, ComparisonDirection::kEq);
-  if (may_be_one) {
-    Instruction* one = SizeConstant(builder, 1);
-    for (Instruction* size : {a, b})
-      holds = builder.Or(holds, builder.Compare(size, one, ComparisonDirection::kEq));
-  }
   assertion_ = assertion_ == nullptr ? holds : builder.And(assertion_, holds);
   return builder.status();
 }

@@ -106,7 +106,7 @@ absl::Status InferScatter(SizeInference& in, Instruction* scatter) {
                          "`{}` has dynamic windows, dimension {} of `{}`, that are not those of "
                          "the array",
                          scatter->name(), known.dim, scatter->operand(known.operand)->name());
-    RETURN_IF_ERROR(in.CheckEqual(size, known.size, /*may_be_one=*/false, *scatter));
+    RETURN_IF_ERROR(in.CheckEqual(size, known.size, *scatter));
   }
   return absl::OkStatus();
 }

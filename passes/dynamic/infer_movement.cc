@@ -41,7 +41,7 @@ static absl::Status InferElementwise(SizeInference& in, Instruction* instruction
     Instruction* known = in.Size(instruction, 0, operand.dim);
     Instruction* size = operand.size;
     if (known != nullptr && known != size) {
-      RETURN_IF_ERROR(in.CheckEqual(known, size, /*may_be_one=*/true, *instruction));
+      RETURN_IF_ERROR(in.CheckEqual(known, size, *instruction));
       size = CommonSize(builder, known, size);
     }
     in.Set(instruction, 0, operand.dim, size);

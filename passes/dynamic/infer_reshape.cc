@@ -87,23 +87,22 @@ absl::Status Ambiguous(const Instruction& reshape, int64_t dim) {
                dim, reshape.operand(0)->name(), reshape.shape());
 }
 
-// A dynamic dimension of bound 1 belongs to no group in particular: only at the ends it is plain
-// where it goes.
-std::optional<int> DegenerateDimension(const Instruction& reshape, int dim) {
+// A dynamic dimension of bound 1 belongs to no group in particular: unless the shape tells, only at
+// the ends it is plain where it goes.
+std::optional<int> DegenerateDimension(const Instruction& reshape, const ReshapeGroup& group,
+                                       int dim) {
+  const bool has_own_place = group.in_count() == 1 && group.out_count() == 1;
+  if (has_own_place && reshape.shape().is_dynamic(group.out_begin)) return group.out_begin;
   if (dim == 0) return 0;
   if (dim == reshape.operand(0)->shape().rank() - 1) return reshape.shape().rank() - 1;
-  return std::nullopt;
+  return has_own_place ? std::optional(group.out_begin) : std::nullopt;
 }
 
 absl::Status InferReshapeDim(SizeInference& in, Builder& builder, Instruction* reshape,
                              const ReshapeGroup& group, const OperandSize& known) {
   const int dim = static_cast<int>(known.dim);
-  if (group.in_count() == 1 && group.out_count() == 1) {
-    in.Set(reshape, 0, group.out_begin, known.size);
-    return absl::OkStatus();
-  }
   if (reshape->operand(0)->shape().dim(dim) == 1) {
-    const std::optional<int> to = DegenerateDimension(*reshape, dim);
+    const std::optional<int> to = DegenerateDimension(*reshape, group, dim);
     if (!to) {
       return Unsupported(reshape->loc(),
                          "dimension {} of `{}`, dynamic and of bound 1, is neither the first nor "
@@ -111,6 +110,10 @@ absl::Status InferReshapeDim(SizeInference& in, Builder& builder, Instruction* r
                          dim, reshape->operand(0)->name());
     }
     in.Set(reshape, 0, *to, ScaledSize(in, builder, *reshape, dim, *to, known.size));
+    return absl::OkStatus();
+  }
+  if (group.in_count() == 1 && group.out_count() == 1) {
+    in.Set(reshape, 0, group.out_begin, known.size);
     return absl::OkStatus();
   }
   const std::optional<int> to = InferredDimension(in, *reshape, group);

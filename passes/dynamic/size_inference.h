@@ -47,8 +47,8 @@ class SizeInference {
   }
   // In order.
   std::vector<OperandSize> OperandSizes(const Instruction& instruction) const;
-  // The two have to be one number (or, with `may_be_one`, one of them 1) for `at` to make sense.
-  absl::Status CheckEqual(Instruction* a, Instruction* b, bool may_be_one, const Instruction& at);
+  // The two have to be one number for `at` to make sense.
+  absl::Status CheckEqual(Instruction* a, Instruction* b, const Instruction& at);
   bool IsNeeded(const Instruction& value, int64_t leaf) const {
     return IsNeededWhole(value, leaf, options_.support, sizes_travel_);
   }
