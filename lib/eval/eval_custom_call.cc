@@ -90,9 +90,13 @@ EvalResult EvalBufferCall(EvalContext& c) {
 }
 
 EvalResult EvalPadToStatic(EvalContext& c) {
-  if (!c.instruction.shape().IsTuple())
+  const Shape shape = c.instruction.shape(), data = c.operand(0).shape();
+  if (!shape.IsTuple() || shape.element_count_of_tuple() == 0 || !shape.element(0).IsArray())
     return Error(c.loc(), "custom call `PadToStatic` yields an array and its sizes, not `{}`",
-                 c.instruction.shape());
+                 shape);
+  if (!data.IsArray() || data.rank() != shape.element(0).rank())
+    return Error(c.loc(), "custom call `PadToStatic` makes an array whole, not `{}` of `{}`",
+                 shape.element(0), data);
   return PadToStatic(c.operand(0), c.instruction.shape().element(0));
 }
 

@@ -22,13 +22,32 @@ absl::Status MissesAttribute(const Instruction& call, std::string_view attribute
                attribute);
 }
 
+// Whether these are the dimensions of an array.
+bool LabelsFit(Shape shape, int64_t first, int64_t second, const DimVec& spatial, size_t count) {
+  DimVec all = spatial;
+  all.push_back(first);
+  all.push_back(second);
+  return shape.IsArray() && spatial.size() == count && IsPermutation(all, shape.rank());
+}
+
 absl::Status CheckConvolutionCall(const Instruction& call, int operands) {
   if (!AttrsOfCall(call).window) return MissesAttribute(call, "window");
   if (!AttrsOfCall(call).dim_labels) return MissesAttribute(call, "dim_labels");
   if (call.operand_count() != operands || !call.shape().IsArray())
     return Error(call.loc(), "custom call `{}` takes {} operands and yields an array",
                  AttrsOfCall(call).custom_call_target, operands);
-  return absl::OkStatus();
+  const ConvDimNumbers& labels = *AttrsOfCall(call).dim_labels;
+  const size_t spatial = AttrsOfCall(call).window->dims.size();
+  const bool fits = LabelsFit(call.operand(operands - 2)->shape(), labels.input_batch,
+                              labels.input_feature, labels.input_spatial, spatial) &&
+                    LabelsFit(call.operand(operands - 1)->shape(), labels.kernel_input_feature,
+                              labels.kernel_output_feature, labels.kernel_spatial, spatial) &&
+                    LabelsFit(call.shape(), labels.output_batch, labels.output_feature,
+                              labels.output_spatial, spatial);
+  if (fits) return absl::OkStatus();
+  return Error(call.loc(),
+               "`window` and `dim_labels` of custom call `{}` are not those of its arrays",
+               AttrsOfCall(call).custom_call_target);
 }
 
 absl::Status CheckWindowCall(const Instruction& call, int operands, int calls) {
@@ -37,7 +56,12 @@ absl::Status CheckWindowCall(const Instruction& call, int operands, int calls) {
   if (call.operand_count() != operands || !call.shape().IsArray())
     return Unsupported(call.loc(), "custom call `{}` takes {} operands and yields an array",
                        AttrsOfCall(call).custom_call_target, operands);
-  return absl::OkStatus();
+  const Shape x = call.operand(0)->shape();
+  if (x.IsArray() && x.rank() == call.shape().rank() &&
+      static_cast<size_t>(x.rank()) == AttrsOfCall(call).window->dims.size())
+    return absl::OkStatus();
+  return Error(call.loc(), "`window` of custom call `{}` is not that of its arrays",
+               AttrsOfCall(call).custom_call_target);
 }
 
 // ---- padding that is known at run time ----
@@ -152,10 +176,10 @@ absl::StatusOr<Instruction*> ExpandConvolutionForward(Instruction* call,
 
 absl::Status InferConvolutionInputGrad(SizeInference& in, Instruction* call) {
   RETURN_IF_ERROR(CheckConvolutionCall(*call, 3));
-  if (call->operand(0)->shape().rank() != 1 ||
-      call->operand(0)->shape().dim(0) != call->shape().rank())
+  const Shape vector = call->operand(0)->shape();
+  if (!Compatible(vector, Shape::Array(ElementType::kS32, {call->shape().rank()})))
     return Error(call->loc(), "`{}` needs a size for each of {} dimensions, found `{}`",
-                 call->name(), call->shape().rank(), call->operand(0)->shape());
+                 call->name(), call->shape().rank(), vector);
   Builder b = BuilderFor(*call);
   const Shape shape = call->shape();
   for (int dim = 0; dim < shape.rank(); ++dim) {

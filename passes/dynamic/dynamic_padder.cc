@@ -2,7 +2,9 @@
 
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_split.h"
+#include "lib/analysis/leaves.h"
 #include "passes/control_flow/call_inliner.h"
 #include "passes/control_flow/flatten_call_graph.h"
 #include "passes/dynamic/dynamic_rewrites.h"
@@ -25,6 +27,20 @@ bool IsAboutDynamicShapes(const Module& module) {
     }
   }
   return false;
+}
+
+absl::Status CheckBounds(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!instruction->shape().has_dynamic_dims()) continue;
+      for (const Shape leaf : LeafShapes(instruction->shape())) {
+        if (leaf.IsArray() && absl::c_linear_search(leaf.dims(), Shape::kUnbounded))
+          return Unsupported(instruction->loc(), "`{}` has a dimension without a bound",
+                             instruction->name());
+      }
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ShapeCheckMode> ParseShapeCheckMode(std::string_view text) {
@@ -95,6 +111,7 @@ void UpdateEntryLayout(Module& module) {
 absl::StatusOr<bool> DynamicPadder::Run(Module& module, PassContext& context) {
   ASSIGN_OR_RETURN(const ShapeCheckMode checks, ParseShapeCheckMode(options_.shape_check_mode));
   if (!IsAboutDynamicShapes(module) || !context.MayRewrite()) return false;
+  RETURN_IF_ERROR(CheckBounds(module));
   ASSIGN_OR_RETURN(bool changed, RunPart(FlattenCallGraph(), module, context));
   ASSIGN_OR_RETURN(const bool inlined, RunPart(CallInliner(), module, context));
   ASSIGN_OR_RETURN(const bool cleaned, RunPart(Dce(), module, context));

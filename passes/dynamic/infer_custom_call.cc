@@ -10,7 +10,12 @@ namespace {
 
 absl::Status InferSliceToDynamic(SizeInference& in, Instruction* call) {
   const Shape shape = call->shape();
-  if (!shape.IsArray() || call->operand_count() <= shape.rank()) return absl::OkStatus();
+  if (!shape.IsArray() || call->operand_count() != shape.rank() + 1 ||
+      !Compatible(shape.WithoutDynamic(), call->operand(0)->shape().WithoutDynamic()))
+    return absl::OkStatus();
+  for (int dim = 0; dim < shape.rank(); ++dim) {
+    if (!call->operand(dim + 1)->shape().IsScalarOf(ElementType::kS32)) return absl::OkStatus();
+  }
   // What keeps the array dynamic keeps the call.
   if (!in.IsNeeded(*call, 0)) return absl::OkStatus();
   for (int dim = 0; dim < shape.rank(); ++dim) {
@@ -26,7 +31,11 @@ bool KeepsDimensionOfImage(std::string_view target, int64_t dim) {
 
 absl::Status InferKept(SizeInference& in, Instruction* call, std::string_view target) {
   for (const OperandSize& known : in.OperandSizes(*call)) {
-    const bool is_kept = IsIdentityCustomCall(target) || KeepsDimensionOfImage(target, known.dim);
+    const Shape from = call->operand(known.operand)->shape().WithoutDynamic();
+    const bool is_kept =
+        (IsIdentityCustomCall(target) && Compatible(from, call->shape().WithoutDynamic())) ||
+        (KeepsDimensionOfImage(target, known.dim) && call->shape().IsArray() &&
+         call->shape().rank() == from.rank());
     if (!is_kept || known.operand != 0) {
       return Unsupported(call->loc(), "custom call `{}` has no meaning for dynamic dimensions",
                          target);

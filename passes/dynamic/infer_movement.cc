@@ -153,7 +153,11 @@ static absl::Status InferSetDimensionSize(SizeInference& in, Instruction* set) {
 
 static absl::Status InferDynamicReshape(SizeInference& in, Instruction* reshape) {
   for (int dim = 0; dim < reshape->shape().rank(); ++dim) {
-    if (reshape->shape().is_dynamic(dim)) in.Set(reshape, 0, dim, reshape->operand(dim + 1));
+    if (!reshape->shape().is_dynamic(dim)) continue;
+    if (!reshape->operand(dim + 1)->shape().IsScalar())
+      return Error(reshape->loc(), "`{}` is a size and has to be a scalar",
+                   reshape->operand(dim + 1)->name());
+    in.Set(reshape, 0, dim, reshape->operand(dim + 1));
   }
   return absl::OkStatus();
 }

@@ -83,7 +83,7 @@ bool IgnoresAfterEnd(const Instruction& instruction, int operand, int64_t dim) {
 absl::StatusOr<Instruction*> NeverSelected(Builder& builder, const Instruction& instruction) {
   const Computation& select = *instruction.call(0);
   const Instruction& root = *select.root();
-  const bool prefers_greater = root.opcode() == Opcode::kCompare &&
+  const bool prefers_greater = root.opcode() == Opcode::kCompare && select.parameter_count() == 2 &&
                                root.attrs<CompareAttrs>().direction == ComparisonDirection::kGe &&
                                root.operand(0) == select.parameter(0) &&
                                root.operand(1) == select.parameter(1);

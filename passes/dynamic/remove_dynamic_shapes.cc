@@ -97,8 +97,10 @@ absl::StatusOr<bool> FitOperands(Instruction* instruction, const SupportOf& supp
 bool OnlyTellsSize(const Instruction& instruction, const DynamicSizes& sizes) {
   if (instruction.opcode() == Opcode::kSetDimensionSize)
     return !HasUnknownSize(instruction, sizes) && !HasUnknownSize(*instruction.operand(0), sizes);
-  return IsCustomCallTo(instruction, "SetBound") ||
-         (IsCustomCallTo(instruction, "SliceToDynamic") && sizes.HasAny(&instruction));
+  if (IsCustomCallTo(instruction, "SetBound"))
+    return instruction.operand_count() > 0 &&
+           Compatible(instruction.shape(), instruction.operand(0)->shape());
+  return (IsCustomCallTo(instruction, "SliceToDynamic") && sizes.HasAny(&instruction));
 }
 
 absl::StatusOr<bool> AnswerRest(Computation& computation, DynamicSizes& sizes) {
@@ -127,7 +129,12 @@ bool RemoveTellers(Computation& computation, const DynamicSizes& sizes) {
   bool changed = false;
   for (Instruction* teller : computation.instruction_vector()) {
     if (!OnlyTellsSize(*teller, sizes)) continue;
-    ReplaceKeepingExtras(teller, teller->operand(0), teller->module().id_limit());
+    const uint32_t first_new = teller->module().id_limit();
+    Builder b = BuilderFor(*teller);
+    Instruction* array = teller->operand(0);
+    // Floats of two widths may meet here.
+    if (teller->shape().IsArray()) array = b.Convert(array, teller->shape().element_type());
+    ReplaceKeepingExtras(teller, array, first_new);
     changed = true;
   }
   return changed;

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "lib/analysis/device_groups.h"
+#include "lib/analysis/region.h"
 #include "lib/ops/attrs.h"
+#include "lib/ops/shape_rules.h"
 #include "lib/types/element_type.h"
 #include "lib/types/shape_util.h"
 
@@ -140,6 +142,60 @@ bool TakesGroupSizes(const Module& module) {
     for (const Instruction* instruction : computation->instructions()) {
       if (instruction->opcode() == Opcode::kRaggedDot && !HasFittingGroups(*instruction))
         return true;
+    }
+  }
+  return false;
+}
+
+namespace {
+
+bool SetsAgain(const Instruction& set) {
+  const auto dim = static_cast<int>(set.attrs<DimensionAttrs>().dimensions.value);
+  return !set.shape().is_dynamic(dim) || set.operand(0)->shape().is_dynamic(dim);
+}
+
+// The shape that follows from the operands is another one.
+bool IsDeclaredOtherwise(const Instruction& instruction) {
+  std::vector<Signature> signatures;
+  for (const Computation* call : instruction.calls()) signatures.push_back(call->signature());
+  const std::vector<Shape> shapes = instruction.operand_shapes();
+  const absl::StatusOr<Shape> inferred =
+      InferShape(ShapeArgs(instruction.opcode(), shapes, instruction.attrs_ptr(), signatures));
+  return inferred.ok() && !Compatible(*inferred, instruction.shape());
+}
+
+bool PadsWindows(const Instruction& reduce_window) {
+  const Window& window = reduce_window.attrs<ReduceWindowAttrs>().window;
+  return std::any_of(window.dims.begin(), window.dims.end(), [](const WindowDim& dim) {
+    return dim.pad_low != 0 || dim.pad_high != 0 || dim.base_dilation != 1;
+  });
+}
+
+bool ShowsAfterEnd(const Instruction& instruction) {
+  constexpr OpcodeSet kReadsPlaces = {Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice,
+                                      Opcode::kGather, Opcode::kSlice};
+  constexpr OpcodeSet kMayBeStatic = {Opcode::kConvolution, Opcode::kDot, Opcode::kGetDimensionSize,
+                                      Opcode::kGetTupleElement, Opcode::kReduce};
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kSetDimensionSize) return SetsAgain(instruction);
+  const auto operands = instruction.operands();
+  if (std::none_of(operands.begin(), operands.end(),
+                   [](const Instruction* x) { return x->shape().has_dynamic_dims(); }))
+    return false;
+  if (opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow) {
+    if (!CombinerOpcode(*instruction.to_apply())) return true;
+    if (opcode == Opcode::kReduceWindow && PadsWindows(instruction)) return true;
+  }
+  if (!instruction.shape().has_dynamic_dims() && !kMayBeStatic.Has(opcode)) return true;
+  return kReadsPlaces.Has(opcode) || IsDeclaredOtherwise(instruction);
+}
+
+}  // namespace
+
+bool ReadsAfterEnds(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (ShowsAfterEnd(*instruction)) return true;
     }
   }
   return false;

@@ -18,6 +18,9 @@ bool TakesGroupSizes(const Module& module);
 bool DependsOnOrder(const Module& module);
 // A reduction of floats under 32 bits.
 bool ReducesNarrowFloats(const Module& module);
+// What stands after the end of a dynamic array shows: it is read, grows back, is declared static,
+// or is reduced by more than one operation. The interpreter has zeros there, if anything.
+bool ReadsAfterEnds(const Module& module);
 bool RunsOnSeveralDevices(const Module& module);
 // Groups of collectives with devices that the module does not run on.
 bool NamesAbsentDevices(const Module& module);
