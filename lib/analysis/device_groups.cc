@@ -59,6 +59,7 @@ std::vector<std::vector<int64_t>> DeviceGroups(const Instruction& collective) {
   const auto [text, mode] = Describe(collective);
   HLO_CHECK(text != nullptr);
   const ModuleConfig& config = collective.module().config();
+  if (HasManyDevices(config)) return {{}};
   const int64_t replicas = config.replica_count, partitions = config.num_partitions;
   const int64_t ids = mode == GroupMode::kFlattened        ? replicas * partitions
                       : mode == GroupMode::kCrossPartition ? partitions

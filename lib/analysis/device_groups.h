@@ -29,7 +29,15 @@ std::optional<GroupMode> GroupModeOf(const Instruction& collective);
 // The attribute; requires a mode.
 const ReplicaGroups& ReplicaGroupsOf(const Instruction& collective);
 
-// The groups as lists of device numbers, in the order of the text; requires a mode.
+// Beyond so many devices nothing is listed.
+inline constexpr int64_t kMostDevices = 1 << 20;
+inline bool HasManyDevices(const ModuleConfig& config) {
+  return config.replica_count > kMostDevices || config.num_partitions > kMostDevices ||
+         config.replica_count * config.num_partitions > kMostDevices;
+}
+
+// The groups as lists of device numbers, in the order of the text; requires a mode. One empty group
+// where the module has many devices.
 std::vector<std::vector<int64_t>> DeviceGroups(const Instruction& collective);
 // The number of devices in each group, if it is the same for all.
 std::optional<int64_t> GroupSize(const Instruction& collective);

@@ -22,6 +22,7 @@ std::optional<OwnPart> FindOwnPart(const Instruction& slice) {
   part.size = slice.shape().dim(dimension);
   if (part.size == 0 || whole.dim(dimension) % part.size != 0) return std::nullopt;
   const ModuleConfig& config = slice.module().config();
+  if (HasManyDevices(config)) return std::nullopt;
   for (int64_t device = 0; device < config.replica_count * config.num_partitions; ++device) {
     const std::optional<int64_t> start =
         DeviceValue(*slice.operand(dimension + 1), DeviceOf(device, config));
