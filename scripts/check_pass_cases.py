@@ -62,7 +62,7 @@ def find_bin(given):
 
 # Options of the table as ours, where they are spelled otherwise.
 OPTIONS = {
-    "algsimp": {"cpu": "executing_on_cpu,rewrite_no_op_bitcast_convert_to_bitcast", "layout_sensitive": "is_layout_sensitive", "fast_math": "enable_fast_math"},
+    "algsimp": {"cpu": "executing_on_cpu,supports_non_canonical_dots=false,rewrite_no_op_bitcast_convert_to_bitcast", "layout_sensitive": "is_layout_sensitive", "fast_math": "enable_fast_math"},
     "all-reduce-promotion": {"bf16->f32": "types=bf16:f32"},
     "batchnorm_expander": {"training": "", "inference": "", "grad": ""},
     "convolution-group-converter": {"groups=feature": "skip_types=f16;f32", "groups=batch": "convert_batch_groups_only"},

@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # XLA's name -> (pipelines where it runs with these options, our pass); the first row that fits counts.
 PASSES = [
     ("algsimp", "after_layout", "algsimp{is_layout_sensitive,executing_on_cpu,rewrite_no_op_bitcast_convert_to_bitcast}"),
-    ("algsimp", "", "algsimp{executing_on_cpu}"),
+    ("algsimp", "", "algsimp{executing_on_cpu,supports_non_canonical_dots=false}"),
     ("all-reduce-promotion", "", "all-reduce-promotion"),
     ("batch-dot-simplification", "", "batch-dot-simplification"),
     ("batchnorm_expander", "", "batchnorm_expander"),

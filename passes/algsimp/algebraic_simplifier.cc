@@ -65,17 +65,22 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
   add(algsimp::RunningRules());
   add(algsimp::ChainRules());
   add(algsimp::FreeMovementRules());
+  if (options.rewrite_reshape_transpose_as_slice_concatenate) add(algsimp::SpaceToDepthRules());
   add(algsimp::FreeDynamicSliceRules());
   add(algsimp::FreeConcatRules());
   add(algsimp::FreeReduceRules());
   if (options.enable_reduce_of_reshape) add(algsimp::ReduceOfReshapeRules());
   add(algsimp::DotRules());
+  if (options.supports_non_canonical_dots) add(algsimp::NonCanonicalDotRules());
   add(algsimp::FreeConvolutionRules());
   if (options.enable_conv_operand_swap) add(algsimp::ConvolutionSwapRules());
   add(algsimp::GatherScatterRules());
   add(algsimp::SmallGatherRules(options.very_small_gather_size));
   if (options.enable_dot_to_multiply_rewrite) add(algsimp::DotToMultiplyRules());
-  if (options.enable_dot_strength_reduction) add(algsimp::DotStrengthRules());
+  if (options.enable_dot_strength_reduction) {
+    add(algsimp::DotStrengthRules());
+    if (!options.executing_on_cpu) add(algsimp::DotOfVectorRules());
+  }
   if (options.enable_broadcast_degenerate_dimension) add(algsimp::BroadcastDegenerateRules());
   if (options.enable_sink_broadcast) {
     if (options.executing_on_cpu) add(algsimp::CpuRules());

@@ -16,8 +16,8 @@
 // a start value that is not the identity, and max(clamp(lo, x, hi), lo) is the clamp only for
 // constant bounds in order. Slices of reshapes are moved where newer releases do it, also where the
 // result has one dimension. Not here yet: what XLA's options for reordering chains of dots, moving
-// slices and reductions through dots, scalar factors of dots and convolutions, hoisting of
-// transposes and reshapes as slices switch on; they are off there by default.
+// slices and reductions through dots, scalar factors of dots and convolutions, and hoisting of
+// transposes switch on; they are off there by default.
 #pragma once
 
 #include "passes/rewrite.h"
@@ -29,11 +29,13 @@ struct AlgebraicSimplifierOptions {
   bool is_layout_sensitive = false;
   // Only rules that keep every bit.
   bool exact = false;
+  bool rewrite_reshape_transpose_as_slice_concatenate = true;
   bool enable_fast_math = false;  // also rules that are wrong for NaN, infinities, and rounding
   bool minmax_propagate_nan = true;
   bool executing_on_cpu = false;
   bool enable_sink_broadcast = true;
   bool enable_dot_strength_reduction = true;
+  bool supports_non_canonical_dots = true;  // several contracting, other orders of dimensions
   bool enable_dot_to_multiply_rewrite = true;
   bool enable_window_reduce_to_reduce_replacement = true;
   bool enable_negative_padding_replacement = true;
@@ -55,11 +57,14 @@ struct AlgebraicSimplifierOptions {
     return std::tuple{
         Optional("is_layout_sensitive", &O::is_layout_sensitive),
         Optional("exact", &O::exact),
+        Optional("rewrite_reshape_transpose_as_slice_concatenate",
+                 &O::rewrite_reshape_transpose_as_slice_concatenate),
         Optional("enable_fast_math", &O::enable_fast_math),
         Optional("minmax_propagate_nan", &O::minmax_propagate_nan),
         Optional("executing_on_cpu", &O::executing_on_cpu),
         Optional("enable_sink_broadcast", &O::enable_sink_broadcast),
         Optional("enable_dot_strength_reduction", &O::enable_dot_strength_reduction),
+        Optional("supports_non_canonical_dots", &O::supports_non_canonical_dots),
         Optional("enable_dot_to_multiply_rewrite", &O::enable_dot_to_multiply_rewrite),
         Optional("enable_window_reduce_to_reduce_replacement",
                  &O::enable_window_reduce_to_reduce_replacement),

@@ -60,6 +60,9 @@ std::span<const Rule> ConvertConstantRules();
 std::span<const Rule> DynamicSliceToSliceRules();
 std::span<const Rule> ReduceOfReshapeRules();
 std::span<const Rule> DotStrengthRules();
+std::span<const Rule> DotOfVectorRules();
+std::span<const Rule> NonCanonicalDotRules();
+std::span<const Rule> SpaceToDepthRules();
 std::span<const Rule> DotToMultiplyRules();
 
 // ---- questions ----

@@ -1,6 +1,7 @@
 // Rules rooted at dot.
 #include <algorithm>
 
+#include "lib/analysis/region.h"
 #include "lib/math/accumulator.h"
 #include "passes/algsimp/rules.h"
 
@@ -69,34 +70,77 @@ Instruction* DotToMultiply(Instruction* dot, Rewriter& rewriter) {
   return type == result ? product : rewriter.Convert(product, result);
 }
 
-// A dot of vectors (of batches of them)  =>  reduce(multiply(x, y))
-Instruction* DotToReduce(Instruction* dot, Rewriter& rewriter) {
+// `x` in order, with as many free dimensions of the other operand as `sizes` has between batch and
+// contracting ones.
+Instruction* SpreadOver(Rewriter& rewriter, Instruction* x, const DimVec& batch,
+                        const DimVec& contracting, const DimVec& sizes) {
+  x = InOrder(rewriter, x, batch, {}, contracting);
+  if (static_cast<int>(sizes.size()) == x->shape().rank()) return x;
+  DimVec dims;
+  const auto added = static_cast<int64_t>(sizes.size()) - x->shape().rank();
+  for (int64_t i = 0; i < x->shape().rank(); ++i)
+    dims.push_back(i < static_cast<int64_t>(batch.size()) ? i : i + added);
+  return rewriter.Broadcast(x, sizes, dims);
+}
+
+// reduce(multiply(x, y)) for a dot of which at least one operand has no free dimensions.
+Instruction* SumOfProducts(Instruction* dot, Rewriter& rewriter, const DimVec& lhs_free,
+                           const DimVec& rhs_free) {
   const DotAttrs& attrs = Dims(dot);
-  if (attrs.lhs_contracting_dims.empty() || attrs.algorithm != DotAlgorithm::kUnset ||
-      dot->operand(0)->shape().element_type() != dot->operand(1)->shape().element_type() ||
-      dot->operand(0)->shape().element_type() != dot->shape().element_type() ||
-      dot->shape().element_type() == ElementType::kPred || dot->shape().has_dynamic_dims())
-    return nullptr;
-  if (!FreeDims(dot->operand(0)->shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
-           .empty() ||
-      !FreeDims(dot->operand(1)->shape(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims).empty())
-    return nullptr;
-  Instruction* x =
-      InOrder(rewriter, dot->operand(0), attrs.lhs_batch_dims, {}, attrs.lhs_contracting_dims);
-  Instruction* y =
-      InOrder(rewriter, dot->operand(1), attrs.rhs_batch_dims, {}, attrs.rhs_contracting_dims);
-  Instruction* product = rewriter.Multiply(x, y);
+  const bool lhs_is_larger = !lhs_free.empty();
+  Instruction* larger = lhs_is_larger ? InOrder(rewriter, dot->operand(0), attrs.lhs_batch_dims,
+                                                lhs_free, attrs.lhs_contracting_dims)
+                                      : InOrder(rewriter, dot->operand(1), attrs.rhs_batch_dims,
+                                                rhs_free, attrs.rhs_contracting_dims);
+  const DimVec sizes(larger->shape().dims().begin(), larger->shape().dims().end());
+  Instruction* other = lhs_is_larger ? SpreadOver(rewriter, dot->operand(1), attrs.rhs_batch_dims,
+                                                  attrs.rhs_contracting_dims, sizes)
+                                     : SpreadOver(rewriter, dot->operand(0), attrs.lhs_batch_dims,
+                                                  attrs.lhs_contracting_dims, sizes);
+  Instruction* product =
+      lhs_is_larger ? rewriter.Multiply(larger, other) : rewriter.Multiply(other, larger);
   ElementType type = product->shape().element_type();
   type = AccumulatorType(math::Accumulation::kDot, type, math::Carrier::kInterpreter);
   if (product->shape().element_type() != type) product = rewriter.Convert(product, type);
   DimVec dims;
-  for (auto i = static_cast<int64_t>(attrs.lhs_batch_dims.size()); i < product->shape().rank(); ++i)
-    dims.push_back(i);
+  for (int64_t i = dot->shape().rank(); i < product->shape().rank(); ++i) dims.push_back(i);
   Instruction* sum = rewriter.Reduce(product, rewriter.Constant(Literal::Zero(type)), dims,
                                      ScalarComputation(rewriter.module(), Opcode::kAdd, type));
   return sum->shape().element_type() == dot->shape().element_type()
              ? sum
              : rewriter.Convert(sum, dot->shape().element_type());
+}
+
+// Whether the products of `dot` and their sums have one type, which the operands have, too.
+bool IsPlainDot(const Instruction* dot) {
+  const DotAttrs& attrs = Dims(dot);
+  const ElementType type = dot->shape().element_type();
+  return !attrs.lhs_contracting_dims.empty() && attrs.algorithm == DotAlgorithm::kUnset &&
+         dot->operand(0)->shape().element_type() == type &&
+         dot->operand(1)->shape().element_type() == type && type != ElementType::kPred &&
+         !dot->shape().has_dynamic_dims();
+}
+
+// A dot of vectors (of batches of them)  =>  reduce(multiply(x, y))
+Instruction* DotToReduce(Instruction* dot, Rewriter& rewriter) {
+  if (!IsPlainDot(dot)) return nullptr;
+  const DotAttrs& attrs = Dims(dot);
+  const bool vectors =
+      FreeDims(dot->operand(0)->shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
+          .empty() &&
+      FreeDims(dot->operand(1)->shape(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims).empty();
+  return vectors ? SumOfProducts(dot, rewriter, {}, {}) : nullptr;
+}
+
+// A dot with a vector (or batches)  =>  reduce(multiply(x, broadcast(y)))
+Instruction* DotOfVectorToReduce(Instruction* dot, Rewriter& rewriter) {
+  if (!IsPlainDot(dot)) return nullptr;
+  const DotAttrs& attrs = Dims(dot);
+  const DimVec lhs =
+      FreeDims(dot->operand(0)->shape(), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+  const DimVec rhs =
+      FreeDims(dot->operand(1)->shape(), attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+  return lhs.empty() || rhs.empty() ? SumOfProducts(dot, rewriter, lhs, rhs) : nullptr;
 }
 
 // The numbers of `dims` after the dimensions of size 1 are gone; those that are go.
@@ -182,24 +226,39 @@ Instruction* DotOfConcat(Instruction* dot, Rewriter& rewriter) {
   return nullptr;
 }
 
-// dot(transpose(x), transpose(y)) that exchange the last two dimensions  =>  dot(y, x), transposed
+// dot(transpose(x), transpose(y)) of one order, for matrices or batches of them that come first
+//     =>  dot(y, x), transposed, when it exchanges the last two dimensions; dot(x, y), transposed,
+//         when it leaves them
 Instruction* DotOfTransposes(Instruction* dot, Rewriter& rewriter) {
   Instruction* a = dot->operand(0);
   Instruction* b = dot->operand(1);
   if (a->opcode() != Opcode::kTranspose || b->opcode() != Opcode::kTranspose) return nullptr;
   const DimVec& order = a->attrs<TransposeAttrs>().dimensions;
-  if (order != b->attrs<TransposeAttrs>().dimensions || order.size() != 2) return nullptr;
-  const DotAttrs& attrs = Dims(dot);
-  if (attrs.lhs_contracting_dims != DimVec{1} || attrs.rhs_contracting_dims != DimVec{0} ||
-      order != DimVec{1, 0})
+  const auto rank = static_cast<int64_t>(order.size());
+  DotAttrs attrs = Dims(dot);
+  DimVec batch;
+  for (int64_t i = 0; i + 2 < rank; ++i) batch.push_back(i);
+  if (order != b->attrs<TransposeAttrs>().dimensions || rank < 2 || attrs.lhs_batch_dims != batch ||
+      attrs.rhs_batch_dims != batch || attrs.lhs_contracting_dims != DimVec{rank - 1} ||
+      attrs.rhs_contracting_dims != DimVec{rank - 2} || dot->shape().has_dynamic_dims())
     return nullptr;
-  DotAttrs swapped = attrs;
-  if (swapped.operand_precision.values.size() == 2)
-    std::swap(swapped.operand_precision.values[0], swapped.operand_precision.values[1]);
-  const Shape result = dot->shape().WithDimensions({dot->shape().dim(1), dot->shape().dim(0)});
-  Instruction* product = rewriter.OpWithShape(Opcode::kDot, result, {b->operand(0), a->operand(0)},
-                                              AttrsPtr::Make(std::move(swapped)));
-  return rewriter.Transpose(product, {1, 0});
+  const bool exchanges = order[static_cast<size_t>(rank) - 1] == rank - 2 &&
+                         order[static_cast<size_t>(rank) - 2] == rank - 1;
+  const bool leaves = order[static_cast<size_t>(rank) - 1] == rank - 1 &&
+                      order[static_cast<size_t>(rank) - 2] == rank - 2;
+  if (!exchanges && !leaves) return nullptr;
+  Instruction* x = a->operand(0);
+  Instruction* y = b->operand(0);
+  if (exchanges) {
+    std::swap(x, y);
+    if (attrs.operand_precision.values.size() == 2)
+      std::swap(attrs.operand_precision.values[0], attrs.operand_precision.values[1]);
+  }
+  DimVec sizes(x->shape().dims().begin(), x->shape().dims().end());
+  sizes.back() = y->shape().dim(static_cast<int>(rank) - 1);
+  Instruction* product = rewriter.OpWithShape(Opcode::kDot, dot->shape().WithDimensions(sizes),
+                                              {x, y}, AttrsPtr::Make(std::move(attrs)));
+  return rewriter.Transpose(product, order);
 }
 
 // dot(dynamic-slice(c1, rows), c2)  =>  dynamic-slice(dot(c1, c2), rows), for constant matrices
@@ -233,6 +292,81 @@ Instruction* DotOfConstantRow(Instruction* dot, Rewriter& rewriter) {
   return nullptr;
 }
 
+// sum(dot(a, b)) over batch dimensions of the dot  =>  dot(a, b) that contracts them; the other
+//     dimensions are summed afterwards
+Instruction* ReduceOfDot(Instruction* reduce, Rewriter& rewriter) {
+  Instruction* dot = reduce->operand(0);
+  if (reduce->operand_count() != 2 || dot->opcode() != Opcode::kDot || !dot->has_one_user() ||
+      CombinerOpcode(*reduce->to_apply()) != Opcode::kAdd || dot->shape().has_dynamic_dims() ||
+      !reduce->shape().IsArray())
+    return nullptr;
+  DotAttrs attrs = Dims(dot);
+  const DimVec& summed_dims = reduce->attrs<ReduceAttrs>().dimensions;
+  if (attrs.algorithm != DotAlgorithm::kUnset) return nullptr;
+  const DotAttrs old = attrs;
+  const auto batch = static_cast<int64_t>(old.lhs_batch_dims.size());
+  attrs.lhs_batch_dims.clear();
+  attrs.rhs_batch_dims.clear();
+  DimVec sizes, dims;  // of the new dot; that are summed afterwards
+  int64_t contracted = 0;
+  for (int64_t i = 0; i < dot->shape().rank(); ++i) {
+    const bool summed = Contains(summed_dims, i);
+    const auto k = static_cast<size_t>(i);
+    if (summed && i >= batch) dims.push_back(i - contracted);
+    if (summed && i < batch) {
+      attrs.lhs_contracting_dims.push_back(old.lhs_batch_dims[k]);
+      attrs.rhs_contracting_dims.push_back(old.rhs_batch_dims[k]);
+      ++contracted;
+      continue;
+    }
+    if (i < batch) {
+      attrs.lhs_batch_dims.push_back(old.lhs_batch_dims[k]);
+      attrs.rhs_batch_dims.push_back(old.rhs_batch_dims[k]);
+    }
+    sizes.push_back(dot->shape().dim(static_cast<int>(i)));
+  }
+  if (contracted == 0 || (dims.empty() && !IsIdentityOf(Opcode::kAdd, *reduce->operand(1))))
+    return nullptr;
+  Instruction* sum =
+      rewriter.OpWithShape(Opcode::kDot, dot->shape().WithDimensions(sizes),
+                           {dot->operand(0), dot->operand(1)}, AttrsPtr::Make(std::move(attrs)));
+  return dims.empty() ? sum : rewriter.Reduce(sum, reduce->operand(1), dims, reduce->to_apply());
+}
+
+// transpose(dot(a, b)) that exchanges the free dimensions of a with those of b, and may change the
+//     order of the batch dimensions  =>  dot(b, a)
+Instruction* TransposeOfAnyDot(Instruction* transpose, Rewriter& rewriter) {
+  Instruction* dot = transpose->operand(0);
+  if (dot->opcode() != Opcode::kDot || !dot->has_one_user() || dot->shape().has_dynamic_dims())
+    return nullptr;
+  DotAttrs attrs = Dims(dot);
+  const DimVec& order = transpose->attrs<TransposeAttrs>().dimensions;
+  const auto rank = static_cast<int64_t>(order.size());
+  const auto batch = static_cast<int64_t>(attrs.lhs_batch_dims.size());
+  const int64_t lhs_free = dot->operand(0)->shape().rank() - batch -
+                           static_cast<int64_t>(attrs.lhs_contracting_dims.size());
+  const int64_t rhs_free = rank - batch - lhs_free;
+  if (lhs_free == 0 || rhs_free == 0) return nullptr;
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t from = order[static_cast<size_t>(i)];
+    if (i < batch ? from >= batch : from != (i < batch + rhs_free ? i + lhs_free : i - rhs_free))
+      return nullptr;
+  }
+  DimVec lhs_batch, rhs_batch;
+  for (int64_t i = 0; i < batch; ++i) {
+    const auto from = static_cast<size_t>(order[static_cast<size_t>(i)]);
+    lhs_batch.push_back(attrs.rhs_batch_dims[from]);
+    rhs_batch.push_back(attrs.lhs_batch_dims[from]);
+  }
+  attrs.lhs_batch_dims = lhs_batch;
+  attrs.rhs_batch_dims = rhs_batch;
+  std::swap(attrs.lhs_contracting_dims, attrs.rhs_contracting_dims);
+  if (attrs.operand_precision.values.size() == 2)
+    std::swap(attrs.operand_precision.values[0], attrs.operand_precision.values[1]);
+  return rewriter.OpWithShape(Opcode::kDot, transpose->shape().WithDefaultLayout(),
+                              {dot->operand(1), dot->operand(0)}, AttrsPtr::Make(std::move(attrs)));
+}
+
 constexpr Rule kDotRules[] = {
     {"dot-of-nothing", Opcode::kDot, kExact, DotOfNothing},
     {"dot-of-concatenate", Opcode::kDot, kReassociate, DotOfConcat},
@@ -243,11 +377,19 @@ constexpr Rule kDotRules[] = {
 constexpr Rule kDotToMultiplyRules[] = {
     {"dot-to-multiply", Opcode::kDot, kReassociate, DotToMultiply}};
 constexpr Rule kDotStrengthRules[] = {{"dot-to-reduce", Opcode::kDot, kReassociate, DotToReduce}};
+constexpr Rule kDotOfVectorRules[] = {
+    {"dot-of-vector", Opcode::kDot, kReassociate, DotOfVectorToReduce}};
+constexpr Rule kNonCanonicalDotRules[] = {
+    {"reduce-of-dot", Opcode::kReduce, kReassociate, ReduceOfDot},
+    {"transpose-of-any-dot", Opcode::kTranspose, kReassociate, TransposeOfAnyDot},
+};
 
 }  // namespace
 
 std::span<const Rule> DotRules() { return kDotRules; }
 std::span<const Rule> DotToMultiplyRules() { return kDotToMultiplyRules; }
 std::span<const Rule> DotStrengthRules() { return kDotStrengthRules; }
+std::span<const Rule> DotOfVectorRules() { return kDotOfVectorRules; }
+std::span<const Rule> NonCanonicalDotRules() { return kNonCanonicalDotRules; }
 
 }  // namespace hlo::algsimp

@@ -55,6 +55,50 @@ Instruction* GatherOfFew(Instruction* gather, Rewriter& rewriter) {
   return result;
 }
 
+// The dimension of the result in which a gather has batching dimension `k`.
+int64_t ResultOfBatching(const Instruction* gather, size_t k) {
+  const GatherAttrs& attrs = Gathered(gather);
+  int64_t before = 0;  // dimensions of the indices that count before it
+  for (int64_t i = 0; i < attrs.start_indices_batching_dims[k]; ++i)
+    before += i == attrs.index_vector_dim ? 0 : 1;
+  for (int64_t i = 0; i < gather->shape().rank(); ++i) {
+    if (!Contains(attrs.offset_dims, i) && before-- == 0) return i;
+  }
+  return -1;
+}
+
+// gather(pad(x), pad(i)) that pads batching dimensions, all alike  =>  pad(gather(x, i))
+// Whatever the indices are there, all that can be read is what was padded with.
+Instruction* GatherOfPads(Instruction* gather, Rewriter& rewriter) {
+  Instruction* x = gather->operand(0);
+  Instruction* indices = gather->operand(1);
+  if (x->opcode() != Opcode::kPad || indices->opcode() != Opcode::kPad ||
+      x->shape().has_dynamic_dims() || indices->shape().has_dynamic_dims() ||
+      x->operand(0)->shape().IsZeroSized() || indices->operand(0)->shape().IsZeroSized())
+    return nullptr;
+  const GatherAttrs& attrs = Gathered(gather);
+  const PaddingConfig& padding = x->attrs<PadAttrs>().padding;
+  const PaddingConfig& index_padding = indices->attrs<PadAttrs>().padding;
+  PaddingConfig after;
+  after.dims.resize(static_cast<size_t>(gather->shape().rank()));
+  int padded = 0, accounted = 0;
+  for (const PaddingConfig* config : {&padding, &index_padding}) {
+    for (const PaddingDim& dim : config->dims) padded += dim == PaddingDim{} ? 0 : 1;
+  }
+  for (size_t k = 0; k < attrs.operand_batching_dims.size(); ++k) {
+    const PaddingDim& dim = padding.dims[static_cast<size_t>(attrs.operand_batching_dims[k])];
+    if (dim == PaddingDim{}) continue;
+    if (!(dim == index_padding.dims[static_cast<size_t>(attrs.start_indices_batching_dims[k])]))
+      return nullptr;
+    after.dims[static_cast<size_t>(ResultOfBatching(gather, k))] = dim;
+    accounted += 2;
+  }
+  if (accounted == 0 || accounted != padded) return nullptr;
+  Instruction* slices =
+      rewriter.Op(Opcode::kGather, {x->operand(0), indices->operand(0)}, gather->attrs_ptr());
+  return rewriter.Pad(slices, x->operand(1), std::move(after));
+}
+
 // gather(pad(x)), or gather(reshape(pad(x))), that takes the padded dimensions as a whole
 //     =>  pad(gather(x))
 Instruction* GatherOfPad(Instruction* gather, Rewriter& rewriter) {
@@ -216,6 +260,7 @@ constexpr Rule kGatherScatterRules[] = {
     {"gather-of-nothing", Opcode::kGather, kExact, GatherOfNothing},
     {"gather-of-scalar", Opcode::kGather, kExact, GatherOfScalar},
     {"gather-of-pad", Opcode::kGather, kExact, GatherOfPad},
+    {"gather-of-pads", Opcode::kGather, kExact, GatherOfPads},
     {"scatter-of-nothing", Opcode::kScatter, kExact, ScatterOfNothing},
     {"scatter-of-whole", Opcode::kScatter, kExact, ScatterOfWhole},
     {"add-of-scatters", Opcode::kAdd, kReassociate, AddOfScatters},

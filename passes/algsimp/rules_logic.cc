@@ -1,6 +1,7 @@
 // Rules rooted at and, or, xor, not, compare and select.
 #include <algorithm>
 
+#include "lib/ir/compare.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
@@ -54,9 +55,13 @@ Instruction* OrConstant(Instruction* op, Rewriter&) {
   return Match(op, m::OrAnyOrder(m::Any(&x), m::Zero())) ? x : nullptr;
 }
 
-// x ^ x  =>  0
+// x ^ x  =>  0, also for two instructions that are the same operation on the same operands
 Instruction* XorSame(Instruction* op, Rewriter& rewriter) {
-  return op->operand(0) == op->operand(1) ? rewriter.ZeroLike(op) : nullptr;
+  const Instruction& a = *op->operand(0);
+  const Instruction& b = *op->operand(1);
+  const bool same =
+      &a == &b || (a.opcode() == b.opcode() && SameOperation(a, b) && !a.HasSideEffect());
+  return same ? rewriter.ZeroLike(op) : nullptr;
 }
 
 // x ^ 0  =>  x

@@ -208,6 +208,21 @@ Instruction* DivideBroadcast(Instruction* divide, Rewriter& rewriter) {
                                                  spread->attrs<BroadcastAttrs>().dimensions));
 }
 
+// convert(p) / broadcast(b)  =>  convert(p) * broadcast(1 / b), for a predicate p
+// kReassociate: 0 / b is 0 for a denormal b, 0 * (1 / b) is NaN.
+Instruction* DividePred(Instruction* divide, Rewriter& rewriter) {
+  Instruction *convert, *p, *b, *spread;
+  if (!IsFloating(divide) ||
+      !Match(divide,
+             m::Divide(m::Convert(&convert, m::Any(&p)), m::Broadcast(&spread, m::Any(&b)))) ||
+      p->shape().element_type() != ElementType::kPred || b->IsConstant() ||
+      b->shape().element_count() >= divide->shape().element_count())
+    return nullptr;
+  Instruction* inverse = rewriter.Divide(rewriter.ConstantLike(b, 1), b);
+  return rewriter.Multiply(convert, rewriter.Broadcast(inverse, spread->shape().dims(),
+                                                       spread->attrs<BroadcastAttrs>().dimensions));
+}
+
 // ---- remainder ----
 
 // (a % b) % b  =>  a % b
@@ -268,6 +283,7 @@ constexpr Rule kMultiplyDivideRules[] = {
     {"divide-by-exp", Opcode::kDivide, kReassociate, DivideByExp},
     {"divide-by-root", Opcode::kDivide, kReassociate, DivideByRoot},
     {"divide-constant", Opcode::kDivide, kReassociate, DivideConstant},
+    {"divide-pred", Opcode::kDivide, kReassociate, DividePred},
     {"divide-quotients", Opcode::kDivide, kReassociate, DivideQuotients},
     {"remainder-twice", Opcode::kRemainder, kExact, RemainderTwice},
     {"remainder-power-of-two", Opcode::kRemainder, kExact, RemainderPowerOfTwo},

@@ -28,9 +28,41 @@ Instruction* CombineWith(Rewriter& rewriter, Opcode opcode, Instruction* x, Inst
 
 // A reduction of nothing  =>  broadcast(init)
 Instruction* ReduceOfNothing(Instruction* reduce, Rewriter& rewriter) {
-  if (!IsPlainReduce(reduce) || reduce->shape().has_dynamic_dims()) return nullptr;
+  if (!IsPlainReduce(reduce) || !reduce->shape().IsArray() || reduce->shape().has_dynamic_dims())
+    return nullptr;
   if (!reduce->operand(0)->shape().IsZeroSized() && !reduce->shape().IsZeroSized()) return nullptr;
   return BroadcastLike(rewriter, reduce->operand(1), reduce);
+}
+
+// A reduction of several arrays of nothing  =>  tuple(broadcast(init), …)
+Instruction* ReduceSeveralOfNothing(Instruction* reduce, Rewriter& rewriter) {
+  if (IsPlainReduce(reduce) || reduce->shape().has_dynamic_dims() ||
+      !reduce->operand(0)->shape().IsZeroSized())
+    return nullptr;
+  std::vector<Instruction*> results;
+  const int count = reduce->operand_count() / 2;
+  for (int i = 0; i < count; ++i) {
+    Instruction* init = reduce->operand(count + i);
+    const Shape shape = reduce->shape().element(i);
+    results.push_back(shape.IsScalar() ? init : rewriter.Broadcast(init, shape.dims(), {}));
+  }
+  return rewriter.Tuple(results);
+}
+
+// (r) = reduce(x), by a computation that returns (s)  =>  tuple(reduce(x)), by one that returns s
+Instruction* ReduceToTupleOfOne(Instruction* reduce, Rewriter& rewriter) {
+  if (!IsPlainReduce(reduce) || !reduce->shape().IsTuple()) return nullptr;
+  Computation* combiner = reduce->to_apply();
+  if (combiner->root()->opcode() != Opcode::kTuple) return nullptr;
+  Module& module = rewriter.module();
+  Computation* plain = module.CloneComputation(*combiner, ".plain", /*deep=*/false);
+  module.MoveToFront(plain, reduce->parent());
+  Instruction* tuple = plain->root();
+  plain->set_root(tuple->operand(0));
+  plain->Remove(tuple);
+  return rewriter.Tuple({rewriter.OpWithShape(reduce->opcode(), reduce->shape().element(0),
+                                              {reduce->operand(0), reduce->operand(1)},
+                                              reduce->attrs_ptr(), {plain})});
 }
 
 // A reduction of dimensions of size 1  =>  reshape, combined with the start value.
@@ -153,7 +185,7 @@ Instruction* ReduceOfBroadcast(Instruction* reduce, Rewriter& rewriter) {
     return nullptr;
   const std::optional<Opcode> opcode = CombinerOf(reduce);
   const DimVec& dims = broadcast->attrs<BroadcastAttrs>().dimensions;
-  if (!opcode || !std::is_sorted(dims.begin(), dims.end())) return nullptr;
+  if (!opcode) return nullptr;
   Instruction* x = broadcast->operand(0);
   const bool idempotent = *opcode == Opcode::kMaximum || *opcode == Opcode::kMinimum ||
                           *opcode == Opcode::kAnd || *opcode == Opcode::kOr;
@@ -178,12 +210,13 @@ Instruction* ReduceOfBroadcast(Instruction* reduce, Rewriter& rewriter) {
     for (int64_t other : ReducedDims(reduce)) before += other < dim ? 1 : 0;
     kept.push_back(dim - before);
   }
+  std::sort(own.begin(), own.end());
   if (all_own && !own.empty())
     return rewriter.Broadcast(SameReduce(rewriter, reduce, x, own), reduce->shape().dims(), kept);
   if (!own.empty() || *opcode != Opcode::kAdd) return nullptr;
   const bool identity = IsIdentityOf(*opcode, *reduce->operand(1));
   Instruction* one = x;
-  if (!SameDimensions(x->shape(), reduce->shape()))
+  if (!SameDimensions(x->shape(), reduce->shape()) || !std::is_sorted(dims.begin(), dims.end()))
     one = rewriter.Broadcast(x, reduce->shape().dims(), kept);
   Instruction* sum = rewriter.Multiply(
       one, SplatOf(rewriter, reduce->shape().element_type(), static_cast<double>(added), one));
@@ -196,7 +229,8 @@ const Window& WindowOf(const Instruction* op) { return op->attrs<ReduceWindowAtt
 
 // A window over nothing  =>  broadcast(init);  over a scalar  =>  op(x, init)
 Instruction* WindowOfNothing(Instruction* op, Rewriter& rewriter) {
-  if (op->operand_count() != 2 || op->shape().has_dynamic_dims()) return nullptr;
+  if (op->operand_count() != 2 || !op->shape().IsArray() || op->shape().has_dynamic_dims())
+    return nullptr;
   if (op->operand(0)->shape().IsZeroSized() || op->shape().IsZeroSized())
     return BroadcastLike(rewriter, op->operand(1), op);
   const std::optional<Opcode> opcode = CombinerOf(op);
@@ -290,6 +324,9 @@ constexpr Rule kReduceRules[] = {
 };
 constexpr Rule kFreeReduceRules[] = {
     {"reduce-of-ones", Opcode::kReduce, kExceptSpecials, ReduceOfOnes},
+    {"reduce-several-of-nothing", Opcode::kReduce, kExact, ReduceSeveralOfNothing},
+    {"reduce-to-tuple-of-one", Opcode::kReduce, kExact, ReduceToTupleOfOne},
+    {"reduce-window-to-tuple-of-one", Opcode::kReduceWindow, kExact, ReduceToTupleOfOne},
     {"reduce-of-negate", Opcode::kReduce, kExceptSpecials, ReduceOfNegate},
     {"reduce-of-transpose", Opcode::kReduce, kReassociate, ReduceOfTranspose},
     {"reduce-of-reduce", Opcode::kReduce, kReassociate, ReduceOfReduce},

@@ -281,6 +281,55 @@ Instruction* TransposeOfDot(Instruction* transpose, Rewriter& rewriter) {
                               AttrsPtr::Make(std::move(swapped)));
 }
 
+// reshape(transpose(reshape(x))) that puts a few chunks of one dimension behind each other in an
+//     earlier one  =>  concatenate(slices of x)
+Instruction* ReshapeOfChunks(Instruction* reshape, Rewriter& rewriter) {
+  constexpr int64_t kMostChunks = 5;
+  Instruction* transpose = reshape->operand(0);
+  if (transpose->opcode() != Opcode::kTranspose || !transpose->has_one_user()) return nullptr;
+  Instruction* split = transpose->operand(0);
+  if (split->opcode() != Opcode::kReshape || !split->has_one_user()) return nullptr;
+  Instruction* x = split->operand(0);
+  const Shape shape = x->shape();
+  const int rank = shape.rank();
+  if (split->shape().rank() != rank + 1 || reshape->shape().rank() != rank ||
+      shape.has_dynamic_dims() || shape.IsZeroSized())
+    return nullptr;
+  int from = 0;  // the dimension that is split
+  while (from < rank && split->shape().dim(from) == shape.dim(from)) ++from;
+  if (from == rank) return nullptr;
+  const int64_t chunks = split->shape().dim(from);
+  int to = 0;  // the one that the chunks join
+  while (to < from && Order(transpose)[static_cast<size_t>(to)] == to) ++to;
+  if (to == from || chunks < 2 || chunks > kMostChunks) return nullptr;
+  DimVec order, joined;
+  for (int i = 0; i <= rank; ++i) {
+    if (i == to) order.push_back(from);
+    if (i != from) order.push_back(i);
+  }
+  DimVec part(shape.dims().begin(), shape.dims().end());
+  part[static_cast<size_t>(from)] /= chunks;
+  joined = part;
+  joined[static_cast<size_t>(to)] *= chunks;
+  DimVec whole = part;
+  whole.insert(whole.begin() + from, chunks);
+  const auto same = [](absl::Span<const int64_t> a, const DimVec& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  };
+  if (Order(transpose) != order || !same(split->shape().dims(), whole) ||
+      !same(reshape->shape().dims(), joined))
+    return nullptr;
+  std::vector<Instruction*> slices;
+  for (int64_t i = 0; i < chunks; ++i) {
+    DimVec starts(static_cast<size_t>(rank), 0);
+    DimVec limits(shape.dims().begin(), shape.dims().end());
+    starts[static_cast<size_t>(from)] = i * part[static_cast<size_t>(from)];
+    limits[static_cast<size_t>(from)] = (i + 1) * part[static_cast<size_t>(from)];
+    slices.push_back(rewriter.Slice(x, starts, limits));
+  }
+  return rewriter.Concatenate(slices, to);
+}
+
 // ---- reverse ----
 
 const DimVec& ReversedDims(const Instruction* reverse) {
@@ -372,9 +421,12 @@ std::vector<Rule> MakeSinkRules() {
   }
   return rules;
 }
+constexpr Rule kSpaceToDepthRules[] = {
+    {"reshape-of-chunks", Opcode::kReshape, kExact, ReshapeOfChunks}};
 
 }  // namespace
 
+std::span<const Rule> SpaceToDepthRules() { return kSpaceToDepthRules; }
 std::span<const Rule> FreeMovementRules() { return kFreeReshapeRules; }
 std::span<const Rule> BroadcastDegenerateRules() { return kBroadcastDegenerateRules; }
 std::span<const Rule> SinkBroadcastRules() {
