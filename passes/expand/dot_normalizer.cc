@@ -3,11 +3,14 @@
 namespace hlo {
 namespace {
 
-// x with a last dimension of size 1.
+// x with a last dimension of size 1, which is the most minor one: the same bytes.
 Instruction* WithLastDimension(Instruction* x, Rewriter& rewriter) {
-  std::vector<int64_t> sizes(x->shape().dims().begin(), x->shape().dims().end());
+  const Shape shape = x->shape();
+  DimVec sizes(shape.dims().begin(), shape.dims().end());
   sizes.push_back(1);
-  return rewriter.Reshape(x, sizes);
+  Layout layout = shape.has_layout() ? shape.layout() : Layout::RowMajor(shape.rank());
+  layout.minor_to_major.insert(layout.minor_to_major.begin(), shape.rank());
+  return rewriter.Bitcast(x, shape.WithDimensions(sizes).WithLayout(layout));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Gives products that contract nothing a contracted dimension of size 1.
 //
 //   d = f32[3,2,4] dot(f32[3,2] x, f32[3,4] y), lhs_batch_dims={0}, rhs_batch_dims={0}
-//       =>   d = f32[3,2,4] dot(f32[3,2,1] reshape(x), f32[3,4,1] reshape(y)), lhs_batch_dims={0}, lhs_contracting_dims={2},
+//       =>   d = f32[3,2,4] dot(f32[3,2,1] bitcast(x), f32[3,4,1] bitcast(y)), lhs_batch_dims={0}, lhs_contracting_dims={2},
 //                rhs_batch_dims={0}, rhs_contracting_dims={2}
 //
 // Requires: nothing.  Ensures: each dot of dense operands of static shapes contracts at

@@ -33,6 +33,8 @@ Instruction* KeyOf(Builder& b, const ModuleConfig& config, Instruction* constant
   attrs.custom_call_target = "GetRngSeed";
   Instruction* key = b.OpWithShape(Opcode::kCustomCall, Shape::Scalar(ElementType::kU64), {},
                                    AttrsPtr::Make(std::move(attrs)));
+  // One run has one seed, so cse may ask for it once.
+  key->mutable_extras().frontend_attributes["_xla_cse_safe_zero_operand"] = "true";
   key = b.Xor(key, constant);
   if (config.replica_count > 1)
     key = b.Xor(key, b.Convert(b.Op(Opcode::kReplicaId, {}), ElementType::kU64));

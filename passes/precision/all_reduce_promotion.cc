@@ -29,6 +29,7 @@ std::optional<ElementType> PromotedType(std::string_view pairs, ElementType type
 }  // namespace
 
 bool AllReducePromotion::Matches(const Instruction& instruction) const {
+  if (options_.promote_all_reduce_only && instruction.opcode() != Opcode::kAllReduce) return false;
   return instruction.shape().IsArray() && instruction.operand_count() == 1 &&
          PromotedType(options_.types, instruction.shape().element_type()) &&
          CombinerOpcode(*instruction.to_apply());

@@ -4,7 +4,7 @@
 //                                                     r = bf16[4] convert(w)
 //
 // So for all-reduce and reduce-scatter of an array. `types` lists pairs `from:to`,
-// separated by `;`.
+// separated by `;`; with `promote_all_reduce_only` reduce-scatters stay.
 //
 // Requires: nothing.  Leaves alone: combiners that are not one operation on both parameters,
 // several arrays at once, fusion bodies.
@@ -16,8 +16,13 @@ namespace hlo {
 
 struct AllReducePromotionOptions {
   std::string types = "bf16:f32";
+  bool promote_all_reduce_only = false;
 
-  static auto Fields() { return std::tuple{Optional("types", &AllReducePromotionOptions::types)}; }
+  static auto Fields() {
+    using O = AllReducePromotionOptions;
+    return std::tuple{Optional("types", &O::types),
+                      Optional("promote_all_reduce_only", &O::promote_all_reduce_only)};
+  }
 };
 
 class AllReducePromotion final : public ExpanderPass {

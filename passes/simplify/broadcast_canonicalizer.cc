@@ -1,7 +1,6 @@
 #include "passes/simplify/broadcast_canonicalizer.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace hlo {
 
@@ -16,14 +15,15 @@ absl::StatusOr<Instruction*> BroadcastCanonicalizer::Expand(Instruction* broadca
   const DimVec& dims = broadcast->attrs<BroadcastAttrs>().dimensions;
   DimVec sorted = dims;
   std::sort(sorted.begin(), sorted.end());
-  DimVec sizes(broadcast->shape().dims().begin(), broadcast->shape().dims().end());
-  DimVec order(sizes.size());
-  std::iota(order.begin(), order.end(), 0);
-  for (size_t i = 0; i < dims.size(); ++i) {
-    sizes[static_cast<size_t>(sorted[i])] = broadcast->shape().dim(static_cast<int>(dims[i]));
-    order[static_cast<size_t>(dims[i])] = sorted[i];
-  }
-  return rewriter.Transpose(rewriter.Broadcast(broadcast->operand(0), sizes, sorted), order);
+  DimVec order;
+  for (const int64_t dim : sorted)
+    order.push_back(std::find(dims.begin(), dims.end(), dim) - dims.begin());
+  Instruction* x = broadcast->operand(0);
+  Instruction* transposed = rewriter.Transpose(x, order);
+  if (x->shape().has_layout())
+    transposed->set_shape(transposed->shape().WithLayout(x->shape().layout()));
+  return rewriter.OpWithShape(Opcode::kBroadcast, broadcast->shape(), {transposed},
+                              AttrsPtr::Make(BroadcastAttrs{sorted}));
 }
 
 HLO_DEFINE_PASS(BroadcastCanonicalizer)

@@ -97,7 +97,10 @@ class Finder {
 
   bool IsCandidate(const Instruction& instruction) {
     const bool pure_source =
-        instruction.opcode() == Opcode::kPartitionId || instruction.opcode() == Opcode::kReplicaId;
+        instruction.opcode() == Opcode::kPartitionId ||
+        instruction.opcode() == Opcode::kReplicaId ||
+        (instruction.opcode() == Opcode::kCustomCall &&
+         FrontendAttribute(instruction, "_xla_cse_safe_zero_operand") == "true");
     if (instruction.operand_count() == 0 && !pure_source) return false;
     if (!FrontendAttribute(instruction, "MUST_FUSE").empty()) return false;
     return Removable(instruction) && !effects_.Of(instruction);

@@ -34,11 +34,16 @@ bool GatherSimplifier::Matches(const Instruction& instruction) const {
          !instruction.operand(0)->shape().has_dynamic_dims() &&
          !instruction.operand(1)->shape().has_dynamic_dims() &&
          instruction.attrs<GatherAttrs>().operand_batching_dims.empty() &&
-         !IsSimpleGather(instruction);
+         (!IsSimpleGather(instruction) || instruction.operand(0)->shape().IsScalar());
 }
 
 absl::StatusOr<Instruction*> GatherSimplifier::Expand(Instruction* gather, Rewriter& rewriter) {
   const auto& attrs = gather->attrs<GatherAttrs>();
+  // Slices of nothing, which cannot be put in order, are zeros; a scalar is all its slices.
+  if (std::find(attrs.slice_sizes.begin(), attrs.slice_sizes.end(), 0) != attrs.slice_sizes.end())
+    return rewriter.ZeroLike(gather);
+  if (gather->operand(0)->shape().IsScalar())
+    return rewriter.Broadcast(gather->operand(0), gather->shape().dims(), {});
   const int64_t rank = gather->operand(0)->shape().rank();
   StartVectors vectors = StartVectors::Of(gather->operand(1)->shape(), attrs.index_vector_dim);
   vectors.index_map = attrs.start_index_map;

@@ -5,7 +5,8 @@
 //       =>   c = f32[3,1,6] gather(x, s32[3,1] reshape(i)), offset_dims={1,2}, collapsed_slice_dims={}, start_index_map={0}, …
 //            g = f32[3,6] reshape(c)
 //
-// Transposes and reshapes around it are made only where they do something.
+// Transposes and reshapes around it are made only where they do something. Gathers from a scalar
+// are broadcasts of it, those of empty slices zeros.
 //
 // Requires: nothing.  Ensures: gathers outside fusion bodies, but those below, have that form; a
 // second run changes nothing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "passes/control_flow/call_inliner.h"
 #include "passes/util/start_vectors.h"
 
 namespace hlo {
@@ -23,6 +24,12 @@ bool IsSimpleScatter(const Instruction& scatter) {
              CountedFrom(1, static_cast<size_t>(scatter.operand(0)->shape().rank()));
 }
 
+// What happens to scalars with one update is what the computation says.
+bool IsOneUpdateOfScalars(const Instruction& scatter) {
+  const int count = scatter.operand_count() / 2;
+  return scatter.operand(0)->shape().IsScalar() && scatter.operand(count + 1)->shape().IsScalar();
+}
+
 Instruction* OrderedBy(Builder& builder, Instruction* x, const DimVec& order) {
   return std::is_sorted(order.begin(), order.end()) ? x : builder.Transpose(x, order);
 }
@@ -41,6 +48,11 @@ bool ScatterSimplifier::Matches(const Instruction& instruction) const {
 absl::StatusOr<Instruction*> ScatterSimplifier::Expand(Instruction* scatter, Rewriter& rewriter) {
   const auto& attrs = scatter->attrs<ScatterAttrs>();
   const int count = scatter->operand_count() / 2;
+  if (IsOneUpdateOfScalars(*scatter)) {
+    std::vector<Instruction*> arguments = scatter->operand_vector();
+    arguments.erase(arguments.begin() + count);
+    return InlineBody(rewriter.Call(arguments, scatter->to_apply()));
+  }
   const int64_t rank = scatter->operand(0)->shape().rank();
   StartVectors vectors = StartVectors::Of(scatter->operand(count)->shape(), attrs.index_vector_dim);
   vectors.index_map = attrs.scatter_dims_to_operand_dims;
