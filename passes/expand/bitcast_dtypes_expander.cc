@@ -16,40 +16,84 @@ Instruction* Shifts(const Instruction* words, int width, Rewriter& rewriter) {
   return rewriter.Multiply(number, rewriter.ConstantLike(number, width));
 }
 
+// A predicate is a byte.
+int WidthOf(ElementType type) { return IsPred(type) ? 8 : BitWidth(type); }
+
+ElementType WordOf(ElementType type) { return *UnsignedOfWidth(WidthOf(type)); }
+
+// The parts of `x`, each a value of `type`, in a last dimension.
+Instruction* Split(Instruction* x, ElementType type, Shape result, Rewriter& rewriter) {
+  const int width = WidthOf(type);
+  std::vector<int64_t> dimensions;
+  for (int i = 0; i < x->shape().rank(); ++i) dimensions.push_back(i);
+  Instruction* words = rewriter.Broadcast(x, result.dims(), dimensions);
+  words = BitsAs(words, WordOf(x->shape().element_type()), rewriter);
+  words = rewriter.ShiftRightLogical(words, Shifts(words, width, rewriter));
+  const double mask = static_cast<double>((uint64_t{1} << width) - 1);  // of 32 bits at most
+  words = rewriter.And(words, rewriter.ConstantLike(words, mask));
+  return rewriter.Convert(words, WordOf(type));
+}
+
+// `x` with its last two dimensions as one.
+Instruction* WithLastMerged(Instruction* x, Rewriter& rewriter) {
+  if (x->shape().rank() == 1) return x;
+  DimVec sizes(x->shape().dims().begin(), x->shape().dims().end() - 1);
+  sizes.back() *= x->shape().dims().back();
+  return rewriter.Reshape(x, sizes);
+}
+
+// Every element `i` of `count` in the last dimension of `x`, as an array of `sizes`.
+Instruction* Part(Instruction* x, int64_t i, int64_t count, absl::Span<const int64_t> sizes,
+                  Rewriter& rewriter) {
+  const Shape shape = x->shape();
+  if (sizes.empty()) return rewriter.Reshape(rewriter.Slice(x, {i}, {i + 1}), {});
+  DimVec starts(sizes.size(), 0), strides(sizes.size(), 1);
+  starts.back() = i;
+  strides.back() = count;
+  return rewriter.Slice(x, starts, shape.dims(), strides);
+}
+
+// The values of `type` that the parts in the last dimension of `x` make up.
+Instruction* Join(Instruction* x, ElementType type, Rewriter& rewriter) {
+  const ElementType part_type = x->shape().element_type();
+  const int64_t count = x->shape().dim(x->shape().rank() - 1);
+  const absl::Span<const int64_t> sizes =
+      x->shape().dims().subspan(0, x->shape().dims().size() - 1);
+  Instruction* parts = WithLastMerged(x, rewriter);
+  Instruction* joined = nullptr;
+  for (int64_t i = 0; i < count; ++i) {
+    Instruction* part = BitsAs(Part(parts, i, count, sizes, rewriter), WordOf(part_type), rewriter);
+    part = rewriter.Convert(part, WordOf(type));
+    if (i > 0) {
+      const auto shift = static_cast<double>(i * WidthOf(part_type));
+      part = rewriter.ShiftLeft(part, rewriter.ConstantLike(part, shift));
+    }
+    joined = joined == nullptr ? part : rewriter.Or(joined, part);
+  }
+  return joined;
+}
+
 }  // namespace
 
 bool BitcastDtypesExpander::Matches(const Instruction& instruction) const {
   const Shape from = instruction.operand(0)->shape(), to = instruction.shape();
   for (const Shape& shape : {from, to}) {
     const ElementType type = shape.element_type();
-    if (IsPred(type) || IsComplex(type) || shape.has_dynamic_dims() ||
-        !UnsignedOfWidth(BitWidth(type)))
+    if (IsComplex(type) || shape.has_dynamic_dims() || !UnsignedOfWidth(WidthOf(type)))
       return false;
   }
-  return BitWidth(from.element_type()) != BitWidth(to.element_type());
+  return WidthOf(from.element_type()) != WidthOf(to.element_type());
 }
 
 absl::StatusOr<Instruction*> BitcastDtypesExpander::Expand(Instruction* convert,
                                                            Rewriter& rewriter) {
   Instruction* x = convert->operand(0);
-  const ElementType from_type = x->shape().element_type();
-  const ElementType to_type = convert->shape().element_type();
-  const ElementType from_bits = *UnsignedOfWidth(BitWidth(from_type));
-  const ElementType to_bits = *UnsignedOfWidth(BitWidth(to_type));
-  Instruction* words = BitsAs(x, from_bits, rewriter);
-  if (BitWidth(from_bits) > BitWidth(to_bits)) {
-    std::vector<int64_t> dimensions;
-    for (int i = 0; i < x->shape().rank(); ++i) dimensions.push_back(i);
-    words = rewriter.Broadcast(words, convert->shape().dims(), dimensions);
-    words = rewriter.ShiftRightLogical(words, Shifts(words, BitWidth(to_bits), rewriter));
-    return BitsAs(rewriter.Convert(words, to_bits), to_type, rewriter);
-  }
-  words = rewriter.Convert(words, to_bits);
-  words = rewriter.ShiftLeft(words, Shifts(words, BitWidth(from_bits), rewriter));
-  Instruction* joined =
-      rewriter.Reduce(words, rewriter.Constant(Literal::Zero(to_bits)), {words->shape().rank() - 1},
-                      ScalarComputation(rewriter.module(), Opcode::kOr, to_bits));
-  return BitsAs(joined, to_type, rewriter);
+  if (IsPred(x->shape().element_type())) x = rewriter.Convert(x, ElementType::kU8);
+  const ElementType type = convert->shape().element_type();
+  Instruction* result = WidthOf(x->shape().element_type()) > WidthOf(type)
+                            ? Split(x, type, convert->shape(), rewriter)
+                            : Join(x, type, rewriter);
+  return IsPred(type) ? rewriter.Convert(result, type) : BitsAs(result, type, rewriter);
 }
 
 HLO_DEFINE_PASS(BitcastDtypesExpander)

@@ -1,13 +1,16 @@
 // Writes bitcast-converts between widths as shifts.
 //
-//   r = u8[n,4] bitcast-convert(f32[n] x)    =>   words = u32[n,4] broadcast of x's bits
-//                                                 r = u8[n,4] convert(words >> 8 * (0, 1, 2, 3))
+//   r = u8[n,4] bitcast-convert(f32[n] x)
+//     =>   r = u8[n,4] convert(u32[n,4] broadcast of x's bits >> 8 * (0, 1, 2, 3) & 255)
 //
-//   r = f32[n] bitcast-convert(u8[n,4] x)    =>   r = the bits of reduce(u32[n,4] convert(x) << 8 * (0, 1, 2, 3), or)
+//   r = f16[n] bitcast-convert(u8[n,2] x)
+//     =>   r = the bits of u16[n] convert(x[:, 0]) | u16[n] convert(x[:, 1]) << 8
+//
+// Predicates are converted to bytes and back.
 //
 // Requires: nothing.  Ensures: outside fusion bodies, bitcast-converts keep the number of
 // dimensions, but for those below.
-// Leaves alone: complex numbers and pred, widths above 64 bits, dynamic shapes.
+// Leaves alone: complex numbers, widths above 64 bits, dynamic shapes.
 #pragma once
 
 #include "passes/expander.h"
