@@ -8,7 +8,8 @@
 // in order. What is computed from it element by element, or by a product over other dimensions, is
 // the same with another source, which is known when it is a constant:
 //
-//   multiply(g, broadcast(c)), x and c constants      (scalar-indexed-const (constant f32[9,3]) %i 0->[0])
+//   multiply(g, broadcast(c)), x and c constants      (scalar-indexed-const (constant
+//                                                     f32[9,3]) %i 0->[0])
 //
 // O(instructions), but for what is computed of constants.
 #pragma once

@@ -7,8 +7,8 @@ namespace hlo {
 
 namespace {
 
-// All all-reduces of a module constrain their layouts or none does: as those that are there do, else
-// as the gather does.
+// All all-reduces of a module constrain their layouts or none does: as those that are there do,
+// else as the gather does.
 bool ConstrainsLayout(const Instruction& gather) {
   for (const Computation* computation : gather.module().computations()) {
     if (!computation->MayHold(Opcode::kAllReduce)) continue;

@@ -5,8 +5,8 @@
 //            s = f32[7] all-reduce(c)
 //            r = (f32[2,2], f32[3]) tuple(bitcast(slice(s)), bitcast(slice(s)))
 //
-// Requires: layouts.  Leaves alone: modules with an all-reduce that constrains layouts; all-reduces of
-// one array, of several element types, of dynamic shapes.
+// Requires: layouts.  Leaves alone: modules with an all-reduce that constrains layouts; all-reduces
+// of one array, of several element types, of dynamic shapes.
 #pragma once
 
 #include "passes/expander.h"

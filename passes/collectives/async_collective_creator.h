@@ -1,5 +1,5 @@
-// Starts collectives and waits for them later: the start and the done, between which a scheduler may
-// put other work.
+// Starts collectives and waits for them later: the start and the done, between which a scheduler
+// may put other work.
 //
 //   r = f32[4] all-reduce(x), to_apply=add
 //       =>   s = f32[4] all-reduce-start(x), to_apply=add

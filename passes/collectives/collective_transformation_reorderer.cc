@@ -7,8 +7,8 @@
 namespace hlo {
 namespace {
 
-// Where dimension `dim` of `from` is in `to`, if it is there: what is before it has as many elements
-// in both.
+// Where dimension `dim` of `from` is in `to`, if it is there: what is before it has as many
+// elements in both.
 std::optional<int64_t> SameDimension(Shape from, int64_t dim, Shape to) {
   int64_t before = 1, elements = 1, d = 0;
   for (int64_t i = 0; i < dim; ++i) before *= from.dim(static_cast<int>(i));

@@ -1,5 +1,5 @@
-// Reshapes before gathering and after reducing, so that neither stands between a collective and what
-// it could be combined with.
+// Reshapes before gathering and after reducing, so that neither stands between a collective and
+// what it could be combined with.
 //
 //   g = f32[8,32] all-gather(f32[4,32] x), dimensions={0};  r = f32[8,4,8] reshape(g)
 //       =>   s = f32[4,4,8] reshape(x);  r = f32[8,4,8] all-gather(s), dimensions={0}
@@ -7,8 +7,8 @@
 //       =>   b = all-reduce(x);  a = f32[8] reshape(b)
 //
 // Requires: nothing.  Leaves alone: gathers of several arrays and gathers or reshapes that others
-// read, too; reshapes that cut or join the gathered dimension; all-reduces with constrained layouts,
-// of several arrays, that are the root or read several times.
+// read, too; reshapes that cut or join the gathered dimension; all-reduces with constrained
+// layouts, of several arrays, that are the root or read several times.
 #pragma once
 
 #include "passes/computation_pass.h"

@@ -63,8 +63,8 @@ Instruction* SyncOf(const Instruction& start, Shape shape) {
   Computation& computation = *start.parent();
   if (start.opcode() == Opcode::kAsyncStart)
     return computation.AddClone(*start.call(0)->root(), shape, start.operand_vector());
-  const SyncForm& form =
-      *absl::c_find_if(kSyncForms, [&](const SyncForm& each) { return each.start == start.opcode(); });
+  const SyncForm& form = *absl::c_find_if(
+      kSyncForms, [&](const SyncForm& each) { return each.start == start.opcode(); });
   Builder b(&computation);
   b.set_origin(&start);
   return b.OpWithShape(form.opcode, shape, start.operand_vector(), start.attrs_ptr(),

@@ -2,9 +2,9 @@
 //
 //   a = all-gather(x), channel_id=1;  b = all-gather(x), channel_id=2      =>   b = a
 //
-// Too long: the last reader of the earlier one is more than `distance_threshold` steps, counted from
-// the end along the longest way, before the later one; then the later one is the one to take from
-// then on.
+// Too long: the last reader of the earlier one is more than `distance_threshold` steps, counted
+// from the end along the longest way, before the later one; then the later one is the one to
+// take from then on.
 //
 // Requires: nothing.  Leaves alone: collectives of several arrays, asynchronous ones, with
 // constrained layouts or control edges; with `for_replicas` those with a channel, without it those

@@ -2,7 +2,8 @@
 //
 //   c = f32[1,8,1,1,8,4] convolution(f32[1,8,1,1,8,3] x, f32[3,1,1,3,3,4] k), window={size=3x1x1x3 pad=1_1x0_0x0_0x1_1},
 //       dim_labels=b0123f_0123io->b0123f
-//     =>   reshape(f32[1,8,8,4] convolution(reshape(x), reshape(k))), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+//     =>   reshape(f32[1,8,8,4] convolution(reshape(x), reshape(k))), window={size=3x3
+//          pad=1_1x1_1}, dim_labels=b01f_01io->b01f
 //
 // Libraries convolve over up to three. A dimension goes where input, kernel and result have one
 // element along it and nothing is padded.

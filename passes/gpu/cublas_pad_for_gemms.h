@@ -5,8 +5,8 @@
 //            q = f16[1024,40] pad(b, 0), padding=0_0x0_7
 //            d = f16[2048,33] slice(f16[2048,40] dot(p, q)), slice={[0:2048], [0:33]}
 //
-// Without options as XLA does it for NVIDIA GPUs since Ampere: s8 to multiples of 4, f16 and bf16 to
-// multiples of 8.
+// Without options as XLA does it for NVIDIA GPUs since Ampere: s8 to multiples of 4, f16 and bf16
+// to multiples of 8.
 //
 // Requires: dots in the form of `dot_decomposer`.  Ensures: of products as above, no size but those
 // of batches stands in the way of tensor cores.

@@ -3,8 +3,8 @@
 //   r = f32[] reduce(f32[10,20,30] x, 0), dimensions={0,1,2}
 //       =>   r = f32[] reduce(f32[6000] bitcast(x), 0), dimensions={0}
 //
-// Requires: row-major inputs (`reduction-layout-normalizer`).  Ensures: no two reduced dimensions of
-// such an input are neighbours.  Leaves alone: inputs with other layouts, dynamic ones.
+// Requires: row-major inputs (`reduction-layout-normalizer`).  Ensures: no two reduced dimensions
+// of such an input are neighbours.  Leaves alone: inputs with other layouts, dynamic ones.
 #pragma once
 
 #include "passes/expander.h"

@@ -4,8 +4,8 @@
 //       =>   p = f32[6,16,32] reduce(x, 0), dimensions={2}
 //            r = f32[16,32] reduce(p, 0), dimensions={0}
 //
-// Requires: row-major inputs without neighbouring reduced dimensions (`reduction-layout-normalizer`,
-// `reduction-dimension-grouper`).
+// Requires: row-major inputs without neighbouring reduced dimensions
+// (`reduction-layout-normalizer`, `reduction-dimension-grouper`).
 // Leaves alone: reductions that a GPU runs well as they are, of several arrays, of dynamic shapes;
 // initial values that would count twice; with `ignore_small_dims` what reduces at most 8 elements
 // along each dimension.

@@ -1,7 +1,8 @@
 // Makes one batch dimension of several that lie together.
 //
 //   dot(f32[2,3,4,5] a, f32[2,3,5,6] b), lhs_batch_dims={0,1}, rhs_batch_dims={0,1}, …
-//     =>   reshape(dot(f32[6,4,5] reshape(a), f32[6,5,6] reshape(b)), lhs_batch_dims={0}, rhs_batch_dims={0}, …)
+//     =>   reshape(dot(f32[6,4,5] reshape(a), f32[6,5,6] reshape(b)), lhs_batch_dims={0},
+//          rhs_batch_dims={0}, …)
 //
 // Requires: nothing.  Ensures: no two batch dimensions of a dot follow each other, in both operands
 // and in the same order.

@@ -353,8 +353,8 @@ bool Moves(const Literal& expected, const std::vector<Literal>& noisy) {
                       [&](const Literal& run) { return SameAll(run, expected); });
 }
 
-// Scales that fall below the smallest become it, or, where they meet in another order, NaN; so do the
-// smallest ones themselves, which as f32 are denormals and may be flushed to zero.
+// Scales that fall below the smallest become it, or, where they meet in another order, NaN; so do
+// the smallest ones themselves, which as f32 are denormals and may be flushed to zero.
 bool FallsBelowScales(std::complex<double> a, std::complex<double> b, ElementType type) {
   constexpr double kSmall = 0x1p-125;
   return type == ElementType::kF8E8M0FNU && ((std::isnan(a.real()) && b.real() <= kSmall) ||

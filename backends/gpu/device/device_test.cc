@@ -1,5 +1,5 @@
-// Streams, events and memory of the simulated device, and what the recording fake refuses. Kernels on
-// the simulator, and what its sanitizer finds in wrong ones: testdata/gpu_sim.
+// Streams, events and memory of the simulated device, and what the recording fake refuses. Kernels
+// on the simulator, and what its sanitizer finds in wrong ones: testdata/gpu_sim.
 
 #include <catch2/catch.hpp>
 #include <vector>
