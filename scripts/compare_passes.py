@@ -50,6 +50,7 @@ PASSES = [
     ("dce", "", "dce"),
     ("dot_decomposer", "", "dot_decomposer"),
     ("dynamic-dimension-simplifier", "", "dynamic-dimension-simplifier"),
+    ("dynamic_padder", "", "dynamic_padder"),
     ("flatten-call-graph", "", "flatten-call-graph"),
     ("float-normalization-bf16", "", "float-normalization-bf16"),
     ("fusion", "", "fusion"),

@@ -118,9 +118,8 @@ absl::Status SizeInference::Visit(Instruction* instruction) {
   if (opcode == Opcode::kConstant) MakeConstantStatic(sizes_, instruction);
   if (opcode == Opcode::kGetDimensionSize) return AnswerSize(*this, sizes_, instruction);
   if (opcode == Opcode::kCustomCall) {
-    return SizesOfOperandsKnown(*instruction) || IsCustomCallTo(*instruction, "PadToStatic")
-               ? InferCustomCall(*this, instruction)
-               : absl::OkStatus();
+    return SizesOfOperandsKnown(*instruction) ? InferCustomCall(*this, instruction)
+                                              : PadToStatic(instruction);
   }
   if (!HasDynamicLeaf(*instruction) && !kHandsOver.Has(opcode)) return absl::OkStatus();
   const bool all_known = SizesOfOperandsKnown(*instruction);

@@ -35,12 +35,11 @@ bool AnyButFirst(const std::vector<Instruction*>& sizes) {
 // 1 for each element of `dims`, counted in one dimension, that is inside `sizes`, else 0. The first
 // size does not count: what is after it is after everything.
 Instruction* DenseMask(Builder& b, absl::Span<const int64_t> dims,
-                       const std::vector<Instruction*>& sizes) {
+                       const std::vector<Instruction*>& sizes, Instruction* zero,
+                       Instruction* one) {
   int64_t total = 1;
   for (const int64_t dim : dims) total *= dim;
   const auto spread = [&](Instruction* scalar) { return b.Broadcast(scalar, {total}, {}); };
-  Instruction* zero = SizeConstant(b, 0);
-  Instruction* one = SizeConstant(b, 1);
   Instruction* mask = spread(b.Constant(Literal::One(ElementType::kPred)));
   Instruction* index = b.Iota(Shape::Array(kS32Type, {total}), 0);
   for (size_t i = dims.size() - 1; i > 0; --i) {
@@ -71,12 +70,12 @@ Instruction* GatherAlong(Builder& b, Instruction* x, int dim, Instruction* place
 }
 
 // How many of the mask are 1 before each element, and it.
-Instruction* RunningSum(Builder& b, Module& module, Instruction* mask) {
+Instruction* RunningSum(Builder& b, Module& module, Instruction* mask, Instruction* zero) {
   const int64_t total = mask->shape().dim(0);
   WindowDim window;
   window.size = total;
   window.pad_low = total - 1;
-  return b.OpWithShape(Opcode::kReduceWindow, mask->shape(), {mask, SizeConstant(b, 0)},
+  return b.OpWithShape(Opcode::kReduceWindow, mask->shape(), {mask, zero},
                        AttrsPtr::Make(ReduceWindowAttrs{Window{{window}}}),
                        {ScalarComputation(module, Opcode::kAdd, kS32Type)});
 }
@@ -114,8 +113,11 @@ void SplitOperand(Builder& b, Instruction* reshape, const ReshapeGroup& group,
   if (!AnyButFirst(ends) || reshape->operand(0)->shape().dim(group.in_begin) == 1) return;
   const auto dims = reshape->shape().dims().subspan(static_cast<size_t>(group.out_begin),
                                                     static_cast<size_t>(group.out_count()));
-  Instruction* sum = RunningSum(b, reshape->module(), DenseMask(b, dims, ends));
-  Instruction* places = b.Subtract(sum, b.Broadcast(SizeConstant(b, 1), sum->shape().dims(), {}));
+  Instruction* zero = SizeConstant(b, 0);
+  Instruction* one = SizeConstant(b, 1);
+  Instruction* mask = DenseMask(b, dims, ends, zero, one);
+  Instruction* sum = RunningSum(b, reshape->module(), mask, zero);
+  Instruction* places = b.Subtract(sum, b.Broadcast(one, sum->shape().dims(), {}));
   reshape->ReplaceOperand(0, GatherAlong(b, reshape->operand(0), group.in_begin, places));
 }
 
@@ -127,7 +129,8 @@ Instruction* MergeResult(Builder& b, Instruction* reshaped, const Instruction* o
   if (!AnyButFirst(ends)) return reshaped;
   const auto dims = operand->shape().dims().subspan(static_cast<size_t>(group.in_begin),
                                                     static_cast<size_t>(group.in_count()));
-  Instruction* places = PlacesInsideFirst(b, reshaped->module(), DenseMask(b, dims, ends));
+  Instruction* places = PlacesInsideFirst(
+      b, reshaped->module(), DenseMask(b, dims, ends, SizeConstant(b, 0), SizeConstant(b, 1)));
   return GatherAlong(b, reshaped, group.out_begin, places);
 }
 

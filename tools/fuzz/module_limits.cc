@@ -171,9 +171,15 @@ bool PadsWindows(const Instruction& reduce_window) {
   });
 }
 
+// A dimension is named as the one that follows from the others, but is not dynamic.
+bool InfersAnother(const Instruction& reshape) {
+  const auto& inferred = reshape.attrs<ReshapeAttrs>().inferred_dimension;
+  return inferred && !reshape.shape().is_dynamic(static_cast<int>(*inferred));
+}
+
 bool ShowsAfterEnd(const Instruction& instruction) {
   constexpr OpcodeSet kReadsPlaces = {Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice,
-                                      Opcode::kGather, Opcode::kSlice};
+                                      Opcode::kDynamicReshape, Opcode::kGather, Opcode::kSlice};
   constexpr OpcodeSet kMayBeStatic = {Opcode::kConvolution, Opcode::kDot, Opcode::kGetDimensionSize,
                                       Opcode::kGetTupleElement, Opcode::kReduce};
   const Opcode opcode = instruction.opcode();
@@ -187,6 +193,7 @@ bool ShowsAfterEnd(const Instruction& instruction) {
     if (opcode == Opcode::kReduceWindow && PadsWindows(instruction)) return true;
   }
   if (!instruction.shape().has_dynamic_dims() && !kMayBeStatic.Has(opcode)) return true;
+  if (opcode == Opcode::kReshape && InfersAnother(instruction)) return true;
   return kReadsPlaces.Has(opcode) || IsDeclaredOtherwise(instruction);
 }
 
