@@ -85,15 +85,17 @@ absl::Status MaskOperands(Instruction* instruction, const DynamicSizes& sizes) {
   return builder.status();
 }
 
-absl::Status PadComputation(Computation& computation, const SupportOf& support,
-                            DynamicSizes& sizes) {
+absl::Status PadComputation(Computation& computation, const SupportOf& support, DynamicSizes& sizes,
+                            PassContext& context) {
   for (Instruction* instruction : computation.PostOrder()) {
     if (instruction->is_dead() || support(*instruction) != DynamismSupport::kNone) continue;
+    const uint32_t first_new = computation.module().id_limit();
     if (const DynamicRewrite rewrite = DynamicRewriteFor(*instruction)) {
       RETURN_IF_ERROR(rewrite(instruction, sizes));
     } else {
       RETURN_IF_ERROR(MaskOperands(instruction, sizes));
     }
+    if (computation.module().id_limit() != first_new) context.Count("padded instructions");
   }
   return absl::OkStatus();
 }
@@ -123,7 +125,7 @@ absl::StatusOr<bool> DynamicPadder::Run(Module& module, PassContext& context) {
   std::vector<Computation*> seen;
   RETURN_IF_ERROR(InferDynamicSizes(module, {checks, support}, sizes, seen));
   for (Computation* computation : seen)
-    RETURN_IF_ERROR(PadComputation(*computation, support, sizes));
+    RETURN_IF_ERROR(PadComputation(*computation, support, sizes, context));
   ASSIGN_OR_RETURN(const bool removed, RemoveDynamicShapes(module, seen, support,
                                                            options_.slice_dynamic_output, sizes));
   changed |= removed || sizes.changed_shapes() || module.id_limit() != first_new;

@@ -8,6 +8,7 @@
 //   the operand is a reshape back               the one that was dynamic before
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "passes/dynamic/reshape_groups.h"
 #include "passes/dynamic/size_inference.h"
 
@@ -92,7 +93,13 @@ absl::Status Ambiguous(const Instruction& reshape, int64_t dim) {
 std::optional<int> DegenerateDimension(const Instruction& reshape, const ReshapeGroup& group,
                                        int dim) {
   const bool has_own_place = group.in_count() == 1 && group.out_count() == 1;
-  if (has_own_place && reshape.shape().is_dynamic(group.out_begin)) return group.out_begin;
+  const Shape from = reshape.operand(0)->shape(), to = reshape.shape();
+  if (has_own_place && to.is_dynamic(group.out_begin)) return group.out_begin;
+  const ReshapeGroup all = {0, from.rank(), 0, to.rank()};
+  const auto is_bound_one = [&](int d) { return to.is_dynamic(d) && to.dim(d) == 1; };
+  if (absl::c_count(from.dims(), 1) == 1) {
+    if (const std::optional<int> only = OnlyOne(all, is_bound_one)) return only;
+  }
   if (dim == 0) return 0;
   if (dim == reshape.operand(0)->shape().rank() - 1) return reshape.shape().rank() - 1;
   return has_own_place ? std::optional(group.out_begin) : std::nullopt;

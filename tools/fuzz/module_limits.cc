@@ -179,11 +179,12 @@ bool InfersAnother(const Instruction& reshape) {
 
 bool ShowsAfterEnd(const Instruction& instruction) {
   constexpr OpcodeSet kReadsPlaces = {Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice,
-                                      Opcode::kDynamicReshape, Opcode::kGather, Opcode::kSlice};
+                                      Opcode::kGather, Opcode::kSlice};
   constexpr OpcodeSet kMayBeStatic = {Opcode::kConvolution, Opcode::kDot, Opcode::kGetDimensionSize,
                                       Opcode::kGetTupleElement, Opcode::kReduce};
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kSetDimensionSize) return SetsAgain(instruction);
+  if (opcode == Opcode::kDynamicReshape) return true;  // which elements: if not all, nobody says
   const auto operands = instruction.operands();
   if (std::none_of(operands.begin(), operands.end(),
                    [](const Instruction* x) { return x->shape().has_dynamic_dims(); }))
