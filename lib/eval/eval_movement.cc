@@ -196,7 +196,8 @@ EvalResult EvalDynamicSlice(EvalContext& c) {
 
 // The dimensions that the text says, or those of the value where it says none.
 static DimVec Bounds(const Instruction& declared, const Literal& value) {
-  DimVec bounds(declared.shape().dims().begin(), declared.shape().dims().end());
+  const Shape shape = declared.shape().IsBuffer() ? declared.shape().element(0) : declared.shape();
+  DimVec bounds(shape.dims().begin(), shape.dims().end());
   for (size_t d = 0; d < bounds.size(); ++d) {
     if (bounds[d] == Shape::kUnbounded) bounds[d] = value.shape().dim(static_cast<int>(d));
   }
