@@ -292,7 +292,7 @@ EvalResult EvalSelectAndScatter(EvalContext& c) {
     } while (NextIndex(absl::MakeSpan(position), window_dims));
     if (chosen < 0) continue;
     uint8_t* target = out + chosen * bytes;
-    const uint8_t* parameters[] = {ElementPtr(source, s), target};
+    const uint8_t* parameters[] = {target, ElementPtr(source, s)};
     RETURN_IF_ERROR(scatter_runner.Run(parameters, {target}, 1));
   }
   return result;

@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "lib/analysis/region.h"
-
 namespace hlo {
 namespace {
 
@@ -24,17 +22,6 @@ Computation* PickComputation(Module& module, Computation* select, ElementType va
   Instruction* keep = b.And(is_element_a, b.Or(is_initial_b, selected));
   pick->set_root(b.Tuple({b.Select(keep, value_a, value_b), b.Select(keep, place_a, place_b)}));
   return pick;
-}
-
-// The region takes the new element first, that of a scatter last.
-Computation* ScatterRegion(Module& module, Computation* region, ElementType type) {
-  if (CombinerOpcode(*region)) return region;
-  Computation* swapped = module.AddComputation("swapped");
-  Builder b(swapped);
-  Instruction* value = b.Parameter(0, Shape::Scalar(type), "value");
-  Instruction* update = b.Parameter(1, Shape::Scalar(type), "update");
-  swapped->set_root(b.Call({update, value}, region));
-  return swapped;
 }
 
 }  // namespace
@@ -73,8 +60,7 @@ absl::StatusOr<Instruction*> SelectAndScatterExpander::Expand(Instruction* instr
                   {rewriter.Broadcast(init, {elements}, {}),
                    rewriter.Reshape(rewriter.GetTupleElement(picked, 1), {windows, 1}),
                    rewriter.Reshape(source, {windows})},
-                  AttrsPtr::Make(std::move(attrs)),
-                  {ScatterRegion(rewriter.module(), instruction->call(1), shape.element_type())});
+                  AttrsPtr::Make(std::move(attrs)), {instruction->call(1)});
   return rewriter.Reshape(scattered, shape.dims());
 }
 

@@ -83,6 +83,12 @@ constexpr Difference kDifferences[] = {
      [](const Instruction& instruction) {
        return instruction.opcode() == Opcode::kClz && IsSigned(instruction.shape().element_type());
      }},
+    {"XLA's evaluator gives the region of a select-and-scatter the new element first, its code "
+     "last",
+     [](const Instruction& instruction) {
+       return instruction.opcode() == Opcode::kSelectAndScatter &&
+              !CombinerOpcode(*instruction.call(1));
+     }},
     {"XLA:CPU returns memory that nobody wrote where nothing is selected",
      [](const Instruction& instruction) {
        return instruction.opcode() == Opcode::kSelectAndScatter &&
