@@ -88,7 +88,8 @@ Instruction* GatherOfPads(Instruction* gather, Rewriter& rewriter) {
   for (size_t k = 0; k < attrs.operand_batching_dims.size(); ++k) {
     const PaddingDim& dim = padding.dims[static_cast<size_t>(attrs.operand_batching_dims[k])];
     if (dim == PaddingDim{}) continue;
-    if (!(dim == index_padding.dims[static_cast<size_t>(attrs.start_indices_batching_dims[k])]))
+    if (!(dim == index_padding.dims[static_cast<size_t>(attrs.start_indices_batching_dims[k])]) ||
+        gather->shape().IsZeroSized() || Contains(attrs.slice_sizes, 0))
       return nullptr;
     after.dims[static_cast<size_t>(ResultOfBatching(gather, k))] = dim;
     accounted += 2;

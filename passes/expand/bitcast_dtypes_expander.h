@@ -6,11 +6,11 @@
 //   r = f16[n] bitcast-convert(u8[n,2] x)
 //     =>   r = the bits of u16[n] convert(x[:, 0]) | u16[n] convert(x[:, 1]) << 8
 //
-// Predicates are converted to bytes and back.
+// A predicate is its byte.
 //
 // Requires: nothing.  Ensures: outside fusion bodies, bitcast-converts keep the number of
 // dimensions, but for those below.
-// Leaves alone: complex numbers, widths above 64 bits, dynamic shapes.
+// Leaves alone: complex numbers, what becomes predicates, widths above 64 bits, dynamic shapes.
 #pragma once
 
 #include "passes/expander.h"

@@ -27,7 +27,8 @@ bool IsSimpleScatter(const Instruction& scatter) {
 // What happens to scalars with one update is what the computation says.
 bool IsOneUpdateOfScalars(const Instruction& scatter) {
   const int count = scatter.operand_count() / 2;
-  return scatter.operand(0)->shape().IsScalar() && scatter.operand(count + 1)->shape().IsScalar();
+  return scatter.operand(0)->shape().IsScalar() && scatter.operand(count + 1)->shape().IsScalar() &&
+         Compatible(scatter.to_apply()->root()->shape(), scatter.shape());
 }
 
 Instruction* OrderedBy(Builder& builder, Instruction* x, const DimVec& order) {

@@ -9,7 +9,8 @@ namespace hlo {
 const OriginalValue::Node* OriginOf(const Instruction& instruction) {
   const Extras* extras = instruction.extras();
   if (extras == nullptr || !extras->origin || extras->origin->synthetic_call) return nullptr;
-  return &extras->origin->tree;
+  const OriginalValue::Node& tree = extras->origin->tree;
+  return tree.is_tuple && tree.children.empty() ? nullptr : &tree;  // `origin={}` says nothing
 }
 
 void SetOrigin(Instruction* instruction, const OriginalValue::Node* origin) {
