@@ -9,6 +9,7 @@
 #include "lib/analysis/interference.h"
 #include "lib/analysis/live_range.h"
 #include "lib/analysis/liveness.h"
+#include "lib/analysis/logical_buffers.h"
 #include "lib/analysis/reachability.h"
 #include "lib/analysis/region.h"
 #include "lib/analysis/replication.h"
@@ -30,6 +31,7 @@ constexpr AnalysisPrinter kPrinters[] = {
     {"interference",  "which values of one place are needed at one time",         Interference::ToString},
     {"live-range",    "when each value is needed",                                LiveRanges::ToString},
     {"liveness",      "which parts of which values are needed",                   Liveness::ToString},
+    {"logical-buffers", "what each computation makes, and who uses it",           LogicalBuffers::ToString},
     {"reachability",  "which instructions depend on which",                       Reachability::ToString},
     {"region",        "what single operation a called computation is",            RegionsToString},
     {"replication",   "what is the same on all devices",                          Replication::ToString},

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "lib/analysis/region.h"
-#include "passes/collectives/channels.h"
 #include "passes/collectives/own_part.h"
 #include "passes/rewrite.h"
+#include "passes/util/channels.h"
 
 namespace hlo {
 namespace {

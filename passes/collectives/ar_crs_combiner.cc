@@ -7,8 +7,8 @@
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
 #include "lib/analysis/replication.h"
-#include "passes/collectives/channels.h"
 #include "passes/rewrite.h"
+#include "passes/util/channels.h"
 
 namespace hlo {
 namespace {

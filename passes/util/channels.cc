@@ -1,4 +1,4 @@
-#include "passes/collectives/channels.h"
+#include "passes/util/channels.h"
 
 #include <algorithm>
 #include <optional>
