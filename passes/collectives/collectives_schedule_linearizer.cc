@@ -5,7 +5,7 @@
 namespace hlo {
 namespace {
 
-bool IsCollective(const Instruction& instruction) {
+bool BeginsCollective(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kAsyncStart)
     return HasTrait(instruction.call(0)->root()->opcode(), kCollective);
   return HasTrait(instruction.opcode(), kCollective) && !HasTrait(instruction.opcode(), kAsyncDone);
@@ -26,7 +26,7 @@ absl::StatusOr<bool> CollectivesScheduleLinearizer::Run(Module& module, PassCont
     std::optional<Reachability> reachability;  // where there are two
     Instruction* before = nullptr;
     for (Instruction* collective : computation->PostOrder()) {
-      if (!IsCollective(*collective)) continue;
+      if (!BeginsCollective(*collective)) continue;
       if (before != nullptr) {
         if (!reachability)
           reachability = context.analyses().Get<Reachabilities>(module).Of(*computation);

@@ -13,8 +13,10 @@ Item* Edits::Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> oper
 Item* Edits::AddCopy(const Instruction& original, std::string_view name) {
   std::vector<Computation*> calls = original.calls();
   if (original.IsFusion() || original.opcode() == Opcode::kAsyncStart) {
-    for (Computation*& callee : calls)
+    for (Computation*& callee : calls) {
       callee = computation_.module().CloneComputation(*callee, ".clone", /*deep=*/false);
+      bodies_.push_back(callee);
+    }
   }
   Instruction* const copy =
       computation_.Add(original.opcode(), original.shape(), original.operand_vector(),
@@ -56,11 +58,17 @@ void Edits::Commit() {
   computation_.set_schedule(sequence_.Instructions());
 }
 
-// Computations that were copied for nothing stay for dce.
 void Edits::Undo() {
   for (size_t i = redirected_.size(); i-- > 0;)
     redirected_[i].user->ReplaceOperand(redirected_[i].operand, redirected_[i].before);
   for (size_t i = added_.size(); i-- > 0;) computation_.Remove(added_[i]);
+  // A copied body has copies of the fusions in it.
+  for (size_t i = 0; i < bodies_.size(); ++i) {
+    for (const Instruction* instruction : bodies_[i]->instructions()) {
+      if (instruction->IsFusion()) bodies_.push_back(instruction->fused_computation());
+    }
+    computation_.module().RemoveComputation(bodies_[i]);
+  }
 }
 
 }  // namespace hlo::remat

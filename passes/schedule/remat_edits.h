@@ -54,6 +54,7 @@ class Edits {
   Sequence& sequence_;
   PassContext& context_;
   std::vector<Instruction*> added_;
+  std::vector<Computation*> bodies_;
   std::vector<Redirection> redirected_;
   std::vector<Instruction*> removed_;
   std::vector<Remark> remarks_;

@@ -93,14 +93,18 @@ class ModuleRun {
     const int64_t limit = std::max<int64_t>(0, options.memory_limit_bytes - reserved_);
     Peaks arrays(model_, calls, Counted::kArrays);
     arrays.Find(runs_);
-    bool changed =
+    is_worth_a_schedule_ =
         Walk(module_, context_, model_, peaks, arrays).Run(*module_.entry(), limit, runs_);
+    bool changed = is_worth_a_schedule_;
     for (bool more = true; more; changed = changed || more) {
       ASSIGN_OR_RETURN(more, RunPart(Dce(), module_, context_));
     }
     Report(before, changed);
     return changed;
   }
+
+  // Something stands where it does for a reason.
+  bool is_worth_a_schedule() const { return is_worth_a_schedule_; }
 
  private:
   // Which computations are looked at, and what is set apart for others and for the results.
@@ -147,6 +151,7 @@ class ModuleRun {
   PassContext& context_;
   Model model_;
   int64_t reserved_ = 0;
+  bool is_worth_a_schedule_ = false;
   std::function<bool(const Computation&)> runs_;
 };
 
@@ -154,6 +159,8 @@ class ModuleRun {
 }  // namespace remat
 
 absl::StatusOr<bool> Rematerialization::Run(Module& module, PassContext& context) {
+  // As in names of options.
+  std::replace(options_.remat_algorithm.begin(), options_.remat_algorithm.end(), '-', '_');
   RETURN_IF_ERROR(remat::Check(options_));
   if (!options_.recompute && !options_.compress && !options_.host_offload) return false;
   const bool was_scheduled = module.is_scheduled();
@@ -163,8 +170,9 @@ absl::StatusOr<bool> Rematerialization::Run(Module& module, PassContext& context
                    "the module has no schedule; `hlo-memory-scheduler` makes one");
     RETURN_IF_ERROR(RunPart(MemoryScheduler(), module, context).status());
   }
-  ASSIGN_OR_RETURN(const bool changed, remat::ModuleRun(module, context, options_).Run());
-  if (!was_scheduled && !changed) module.ClearSchedule();
+  remat::ModuleRun run(module, context, options_);
+  ASSIGN_OR_RETURN(const bool changed, run.Run());
+  if (!was_scheduled && !run.is_worth_a_schedule()) module.ClearSchedule();
   return changed;
 }
 

@@ -39,7 +39,8 @@
 // loop, fusion or custom call has written over; what comes before a control successor that has run.
 //
 // Requires: a schedule. Where there is none, hlo-memory-scheduler makes one first, which stays if
-// something was done; `require_schedule` makes that an error. Should run late: cse undoes it.
+// something was computed again; `require_schedule` makes that an error. Should run late: cse undoes
+// it.
 // Ensures: no computation needs more memory for arrays than before (changes that would are taken
 // back); what has become unused is removed (dce).
 #pragma once
