@@ -6,11 +6,11 @@
 
 namespace hlo::remat {
 
-Walk::Walk(Module& module, PassContext& context, Model& model, Peaks& peaks, Peaks& arrays)
+Walk::Walk(Module& module, PassContext& context, Model& model, Peaks& peaks, Peaks& kept)
     : context_(context),
       model_(model),
       peaks_(peaks),
-      arrays_(arrays),
+      kept_(kept),
       effects_(context.analyses().Get<SideEffects>(module)),
       next_channel_(NextChannelId(module)) {}
 
@@ -159,13 +159,13 @@ bool Walk::LowerHere(const MemoryTracker& memory, Candidates& candidates, Rewrit
 // Keeps the changes unless more memory is needed than before: what is computed again needs its
 // operands once more, perhaps at the wrong time.
 void Walk::Close(State& state) {
-  const int64_t before = arrays_.Of(state.computation);
+  const int64_t before = kept_.Of(state.computation);
   const std::vector<Instruction*> changed = Needed(state);
-  const int64_t after = arrays_.Measure(changed).bytes;
+  const int64_t after = kept_.Measure(changed).bytes;
   if (!state.edits.empty() && after <= before) {
     state.edits.Commit();
     changed_ = true;
-    arrays_.Set(state.computation, after);
+    kept_.Set(state.computation, after);
     return;
   }
   if (!state.edits.empty()) {
@@ -175,7 +175,7 @@ void Walk::Close(State& state) {
                                 state.computation.name(), before, after));
   }
   const std::vector<Instruction*> sequence = state.computation.SequenceOrPostOrder();
-  arrays_.Set(state.computation, arrays_.Measure(sequence).bytes);
+  kept_.Set(state.computation, kept_.Measure(sequence).bytes);
   peaks_.Set(state.computation, peaks_.Measure(sequence).bytes);
 }
 

@@ -13,9 +13,8 @@ namespace hlo::remat {
 
 class Walk {
  public:
-  // `peaks`: of all memory, as it is counted while choosing. `arrays`: of arrays alone; it decides
-  // what is kept. Both are kept true.
-  Walk(Module& module, PassContext& context, Model& model, Peaks& peaks, Peaks& arrays);
+  // `peaks`: as they are counted while choosing. `kept`: of what is kept; they decide about that.
+  Walk(Module& module, PassContext& context, Model& model, Peaks& peaks, Peaks& kept);
 
   // `computation` and what it calls of what `runs` says yes to. Whether something was changed.
   bool Run(Computation& computation, int64_t limit, std::function<bool(const Computation&)> runs);
@@ -50,7 +49,7 @@ class Walk {
   PassContext& context_;
   Model& model_;
   Peaks& peaks_;
-  Peaks& arrays_;
+  Peaks& kept_;
   SideEffects& effects_;
   int64_t next_channel_;
   std::function<bool(const Computation&)> runs_;

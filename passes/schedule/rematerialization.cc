@@ -91,10 +91,11 @@ class ModuleRun {
       return false;
     }
     const int64_t limit = std::max<int64_t>(0, options.memory_limit_bytes - reserved_);
-    Peaks arrays(model_, calls, Counted::kArrays);
-    arrays.Find(runs_);
+    // Copies to the host hold a few bytes while they run, which others do not.
+    Peaks kept(model_, calls, options.host_offload ? Counted::kArrays : Counted::kAll);
+    kept.Find(runs_);
     is_worth_a_schedule_ =
-        Walk(module_, context_, model_, peaks, arrays).Run(*module_.entry(), limit, runs_);
+        Walk(module_, context_, model_, peaks, kept).Run(*module_.entry(), limit, runs_);
     bool changed = is_worth_a_schedule_;
     for (bool more = true; more; changed = changed || more) {
       ASSIGN_OR_RETURN(more, RunPart(Dce(), module_, context_));

@@ -41,8 +41,8 @@
 // Requires: a schedule. Where there is none, hlo-memory-scheduler makes one first, which stays if
 // something was computed again; `require_schedule` makes that an error. Should run late: cse undoes
 // it.
-// Ensures: no computation needs more memory for arrays than before (changes that would are taken
-// back); what has become unused is removed (dce).
+// Ensures: no computation needs more memory than before (changes by which it would are taken back),
+// copies to the host under way aside; what has become unused is removed (dce).
 #pragma once
 
 #include "passes/pass.h"
