@@ -29,6 +29,7 @@ absl::StatusOr<bool> AliasPassthroughParams::Run(Module& module, PassContext& co
     if (!context.MayRewrite()) break;
     context.Passed(*value, "result {} shares its buffer", i);
     config.aliases.push_back({output, value->parameter_number(), {}, /*must_alias=*/false});
+    std::erase(config.donors, BufferDonor{value->parameter_number(), {}});
     context.Count("aliases");
     changed = true;
   }

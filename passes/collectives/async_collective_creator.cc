@@ -79,7 +79,10 @@ absl::Status Split(Instruction* collective, const AsyncForm& form) {
   Instruction* const start = b.OpWithShape(form.start, StartShape(*collective, form.start),
                                            collective->operand_vector(), attrs, calls);
   start->CopyExtrasFrom(*collective);
-  if (!(start->shape() == collective->shape())) start->mutable_extras().sharding.reset();
+  if (!(start->shape() == collective->shape())) {
+    start->mutable_extras().sharding.reset();
+    start->mutable_extras().origin.reset();
+  }
   Instruction* const done = is_wrapped
                                 ? b.OpWithShape(form.done, collective->shape(), {start}, attrs)
                                 : b.OpWithShape(form.done, collective->shape(), {start});

@@ -94,9 +94,10 @@ std::string CheckPasses(std::string_view input) {
   equivalence.Start();
   // rng-expander draws XLA's numbers, which are others than the interpreter's.
   const bool redraws = passes.find("rng-expander") != std::string::npos;
-  // As XLA's, it rounds sums at each step that a narrow reduction carries wide.
-  const bool rounds_sums =
-      passes.find("float-normalization") != std::string::npos && ReducesNarrowFloats(module);
+  // As XLA's, they round sums at each step that a narrow reduction carries wide.
+  const bool rounds_sums = (passes.find("float-normalization") != std::string::npos ||
+                            passes.find("element_type_converter") != std::string::npos) &&
+                           ReducesNarrowFloats(module);
   const bool pads = passes.find("dynamic_padder") != std::string::npos && ReadsAfterEnds(module);
   if (!KeepsRandomState(module) && !redraws && !pads && !rounds_sums && !NamesAbsentDevices(module))
     equivalence.AddTo(instrumentation);
