@@ -213,6 +213,17 @@ std::optional<int64_t> TripCount(const Instruction& loop, int64_t max_tried) {
   return std::nullopt;
 }
 
+bool RunsAtMostOnce(const Instruction& loop) {
+  if (const std::optional<int64_t> count = TripCount(loop, /*max_tried=*/2)) return *count <= 1;
+  const std::optional<Cone> condition = ConeOf(loop.while_condition()->root());
+  if (!condition || !condition->reads_state) return false;
+  const Instruction* const next = ElementOf(*loop.while_body()->root(), condition->state_index);
+  const std::optional<Literal> value = next == nullptr ? std::nullopt : KnownValue(*next);
+  if (!value) return false;
+  const std::optional<Literal> goes_on = EvaluateCone(*condition, *value);
+  return goes_on && goes_on->GetInt() == 0;
+}
+
 std::string TripCountsToString(const Module& module) {
   std::string text;
   for (const Computation* computation : module.PostOrder()) {

@@ -35,6 +35,10 @@ constexpr int64_t kMaxTriedIterations = 128;
 // The exact number of iterations, if it can be found.
 std::optional<int64_t> TripCount(const Instruction& loop, int64_t max_tried = kMaxTriedIterations);
 
+// Whether the loop is known to run once at most, though perhaps not whether it runs: its condition
+// looks at one element, which the body sets to a constant that ends it.
+bool RunsAtMostOnce(const Instruction& loop);
+
 // The constant that `instruction` is known to be, through tuples and operations on constants; only
 // cheap evaluations are tried.
 std::optional<Literal> KnownValue(const Instruction& instruction);

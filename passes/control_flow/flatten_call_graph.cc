@@ -21,6 +21,21 @@ bool CalledByCallsOnly(const std::vector<CallSite>& sites) {
                      [](const CallSite& site) { return site.caller->opcode() == Opcode::kCall; });
 }
 
+// The sites that get a copy each: all but the first; of a caller that names the computation several
+// times all, the last first, as XLA does it.
+std::vector<CallSite> SitesForCopies(const std::vector<CallSite>& sites) {
+  std::vector<CallSite> copies;
+  for (size_t first = 0; first < sites.size();) {
+    size_t end = first + 1;
+    while (end < sites.size() && sites[end].caller == sites[first].caller) ++end;
+    for (size_t i = end; i-- > first;) {
+      if (i > 0 || end > 1) copies.push_back(sites[i]);
+    }
+    first = end;
+  }
+  return copies;
+}
+
 // Puts the computations that were appended from position `first` on right before `caller`: callees
 // are created before callers.
 void MoveBefore(Module& module, size_t first, Computation* caller) {
@@ -38,16 +53,16 @@ absl::StatusOr<bool> FlattenCallGraph::Run(Module& module, PassContext& context)
   for (Computation* computation : context.Computations(module)) {
     const std::vector<CallSite> sites = SortedCallers(*computation);
     if (sites.size() < 2 || (options_.skip_calls && CalledByCallsOnly(sites))) continue;
-    for (size_t i = 1; i < sites.size(); ++i) {
+    for (const CallSite& site : SitesForCopies(sites)) {
       if (!context.MayRewrite()) return changed;
       const size_t first_added = module.computations().size();
       Computation* clone = module.CloneComputation(*computation, ".clone", /*deep=*/true);
       for (size_t added = first_added; added < module.computations().size(); ++added)
         RETURN_IF_ERROR(
-            growth.Add(module.computations()[added]->instruction_count(), *sites[i].caller));
-      MoveBefore(module, first_added, sites[i].caller->parent());
-      context.Passed(*sites[i].caller, "calls a copy of `{}` of its own", computation->name());
-      sites[i].caller->SetCall(sites[i].call_index, clone);
+            growth.Add(module.computations()[added]->instruction_count(), *site.caller));
+      MoveBefore(module, first_added, site.caller->parent());
+      context.Passed(*site.caller, "calls a copy of `{}` of its own", computation->name());
+      site.caller->SetCall(site.call_index, clone);
       context.Count("cloned computations");
       changed = true;
     }

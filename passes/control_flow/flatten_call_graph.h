@@ -5,10 +5,10 @@
 //
 // Every kind of call counts: while, conditional, call, async-start, fusion, reduce, sort, … The
 // first call site (by id) keeps the computation, the others get clones of it and of all that it
-// calls. Schedules are cloned along.
+// calls; where one instruction names it several times, each of them gets one. Schedules are cloned
+// along.
 //
-// Requires: nothing.  Ensures: every computation but the entry has exactly one call
-// site, if it had one.
+// Requires: nothing.  Ensures: every computation but the entry has at most one call site.
 // Leaves alone: with `skip_calls`, computations that are called by `call` only.
 #pragma once
 

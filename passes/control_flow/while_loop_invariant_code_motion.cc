@@ -69,8 +69,7 @@ class LoopHoister {
           target == "MoveToHost" || target == "MoveToDevice")
         return false;
     }
-    const std::optional<int64_t> trip_count = TripCount(*loop_, /*max_tried=*/2);
-    if (trip_count && *trip_count <= 1) return false;
+    if (RunsAtMostOnce(*loop_)) return false;
     if (options_.hoist_constants) return true;
     for (int i = 0; i < body.root()->operand_count(); ++i) {
       if (IsParameterElement(*body.root()->operand(i), i) &&
