@@ -3,13 +3,10 @@
 //   a = f32[4] all-reduce(x), to_apply=add
 //   b = f32[5] all-reduce(y), to_apply=add   =>   t = (f32[4], f32[5]) all-reduce(x, y), to_apply=add;  a = gte(t, 0);  b = gte(t, 1)
 //
-// Combined are those with the same operation, element type, groups and kind of ids, of
-// which none needs another, in post-order as long as both limits hold. The first one gives
-// channel and attributes.
+// Combined are those with the same operation, element type, groups and kind of ids
+// (collective_combiner.h says which of them, and what is left alone).
 //
-// Requires: nothing.  Leaves alone: modules with an all-reduce that constrains layouts;
-// computations with domains; all-reduces of several arrays, with control edges, of a scheduling
-// group, or larger than the limit alone.
+// Requires: nothing.  Leaves alone: modules with an all-reduce that constrains layouts.
 #pragma once
 
 #include "passes/pass.h"

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/container/flat_hash_map.h"
 #include "lib/analysis/reachability.h"
 #include "passes/rewrite.h"
+#include "passes/util/domain_map.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {
@@ -37,19 +39,30 @@ class Combiner {
   }
 
  private:
-  void Collect() {
-    const std::vector<Instruction*> order = computation_.PostOrder();
-    for (const Instruction* instruction : order) {
-      if (instruction->opcode() == Opcode::kDomain) return;
+  // What the domains around each instruction say; false where they contradict each other.
+  bool CollectDomains() {
+    if (!computation_.MayHold(Opcode::kDomain)) return true;
+    for (const Domain& domain : FindDomains(computation_)) {
+      const absl::StatusOr<Sharding> sharding = ShardingOfDomain(domain);
+      if (!sharding.ok()) return false;
+      for (const Instruction* member : domain.instructions)
+        domains_[member] = IsAbsent(*sharding) ? "" : sharding->ToString();
     }
-    for (Instruction* collective : order) {
+    return true;
+  }
+
+  void Collect() {
+    if (!CollectDomains()) return;
+    for (Instruction* collective : computation_.PostOrder()) {
       if (collective->opcode() != opcode_ || collective->has_control_edges() ||
           collective->operand_count() != 1 || !collective->shape().IsArray() ||
           !FrontendAttribute(*collective, "_scheduling_group_id").empty() ||
           collective->shape().byte_size() > limits_.bytes)
         continue;
-      if (const std::string key = key_(*collective); !key.empty())
-        groups_[key].push_back(collective);
+      const std::string key = key_(*collective);
+      if (key.empty()) continue;
+      const auto domain = domains_.find(collective);
+      groups_[domain == domains_.end() ? key : key + " " + domain->second].push_back(collective);
     }
   }
 
@@ -113,8 +126,9 @@ class Combiner {
   const CombineKey& key_;
   const CombineLimits& limits_;
   PassContext& context_;
-  std::map<std::string, std::vector<Instruction*>> groups_;  // in post-order
-  std::optional<Reachability> reachability_;                 // when there is something to combine
+  absl::flat_hash_map<const Instruction*, std::string> domains_;  // looked up only
+  std::map<std::string, std::vector<Instruction*>> groups_;       // in post-order
+  std::optional<Reachability> reachability_;  // when there is something to combine
 };
 
 }  // namespace

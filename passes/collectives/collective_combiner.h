@@ -1,9 +1,9 @@
 // Makes one collective of several that agree: the frame of the combining passes.
 //
-// Members of one group have the same key. They are combined in post-order as long as both limits
-// hold and none needs another; the first gives channel and attributes. Left alone: computations
-// with domains; collectives of several arrays, with control edges, of a scheduling group, or larger
-// than the limit alone.
+// Members of one group have the same key and are in domains of the same sharding. They are combined
+// in post-order as long as both limits hold and none needs another; the first gives channel and
+// attributes. Left alone: computations whose domains contradict each other; collectives of several
+// arrays, with control edges, of a scheduling group, or larger than the limit alone.
 #pragma once
 
 #include <functional>

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "passes/computation_pass.h"
-#include "passes/sharding/domain_map.h"
+#include "passes/util/domain_map.h"
 
 namespace hlo {
 

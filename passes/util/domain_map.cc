@@ -1,4 +1,4 @@
-#include "passes/sharding/domain_map.h"
+#include "passes/util/domain_map.h"
 
 #include <algorithm>
 
