@@ -193,19 +193,34 @@ Literal NoiseFor(Shape shape, NoisyRun& run) {
   return noise;
 }
 
+// The largest |x| of all elements, at least 1, for each of them.
+Instruction* LargestOf(Builder& b, Instruction* x) {
+  Instruction* sizes = b.Abs(x);
+  const Shape shape = sizes->shape();
+  Computation* maximum = ScalarComputation(x->module(), Opcode::kMaximum, shape.element_type());
+  DimVec all;
+  for (int64_t d = 0; d < shape.rank(); ++d) all.push_back(d);
+  Instruction* largest = b.Reduce(sizes, b.ScalarConstant(shape.element_type(), 1), all, maximum);
+  return b.Convert(b.Broadcast(largest, shape.dims(), {}), x->shape().element_type());
+}
+
 // Numbers on a grid as wide as the noise: what lies near together becomes equal, and what lies near
 // zero becomes zero, as it may be after another order of additions.
-Instruction* OnGrid(Builder& b, Instruction* x) {
-  const double grid = NoiseOf(x->shape().element_type());
-  return b.Multiply(b.RoundNearestEven(b.Multiply(x, b.ConstantLike(x, 1 / grid))),
-                    b.ConstantLike(x, grid));
+Instruction* OnGrid(Builder& b, Instruction* x, Instruction* unit) {
+  return b.Multiply(b.RoundNearestEven(b.Divide(x, unit)), unit);
 }
 
 Instruction* Snapped(Instruction* x) {
   Builder b(x->parent());
-  Instruction* result = IsComplex(x->shape().element_type())
-                            ? b.Complex(OnGrid(b, b.Real(x)), OnGrid(b, b.Imag(x)))
-                            : OnGrid(b, x);
+  const bool is_complex = IsComplex(x->shape().element_type());
+  // What cancels in a transform leaves as much as its largest result is rounded by.
+  Instruction* largest = x->opcode() == Opcode::kFft ? LargestOf(b, x) : nullptr;
+  const auto snapped = [&](Instruction* part) {
+    Instruction* unit = b.ConstantLike(part, NoiseOf(part->shape().element_type()));
+    if (largest != nullptr) unit = b.Multiply(unit, is_complex ? b.Real(largest) : largest);
+    return OnGrid(b, part, unit);
+  };
+  Instruction* result = is_complex ? b.Complex(snapped(b.Real(x)), snapped(b.Imag(x))) : snapped(x);
   return b.status().ok() ? result : nullptr;
 }
 
@@ -230,17 +245,6 @@ Instruction* WithOtherBits(Instruction* x, NoisyRun& run) {
                             ? b.Complex(fixed(b.Real(x)), fixed(b.Imag(x)))
                             : fixed(x);
   return b.status().ok() ? result : nullptr;
-}
-
-// The largest |x| of all elements, at least 1, for each of them.
-Instruction* LargestOf(Builder& b, Instruction* x) {
-  Instruction* sizes = b.Abs(x);
-  const Shape shape = sizes->shape();
-  Computation* maximum = ScalarComputation(x->module(), Opcode::kMaximum, shape.element_type());
-  DimVec all;
-  for (int64_t d = 0; d < shape.rank(); ++d) all.push_back(d);
-  Instruction* largest = b.Reduce(sizes, b.ScalarConstant(shape.element_type(), 1), all, maximum);
-  return b.Convert(b.Broadcast(largest, shape.dims(), {}), x->shape().element_type());
 }
 
 // x + noise * (|x| + 1), in the element type.
