@@ -1,5 +1,7 @@
 #include "passes/expand/dot_algorithm_rewriter.h"
 
+#include <limits>
+
 namespace hlo {
 namespace {
 
@@ -47,7 +49,8 @@ std::vector<Instruction*> SplitInParts(Instruction* x, int parts, Rewriter& rewr
 
 // x, with 0 for NaN.
 Instruction* WithoutNan(Instruction* x, Rewriter& rewriter) {
-  Instruction* is_number = rewriter.Compare(x, x, ComparisonDirection::kEq);
+  Instruction* most = rewriter.ConstantLike(x, std::numeric_limits<double>::infinity());
+  Instruction* is_number = rewriter.Compare(most, rewriter.Abs(x), ComparisonDirection::kGe);
   return rewriter.Select(is_number, x, rewriter.ZeroLike(x));
 }
 
@@ -67,7 +70,7 @@ bool DotAlgorithmRewriter::Matches(const Instruction& instruction) const {
 absl::StatusOr<Instruction*> DotAlgorithmRewriter::Expand(Instruction* dot, Rewriter& rewriter) {
   DotAttrs attrs = dot->attrs<DotAttrs>();
   const SplitAlgorithm& split = *FindSplit(attrs.algorithm);
-  attrs.algorithm = DotAlgorithm::kUnset;
+  attrs.algorithm = DotAlgorithm::kBF16BF16F32;
   const AttrsPtr shared = AttrsPtr::Make(std::move(attrs));
   const std::vector<Instruction*> lhs = SplitInParts(dot->operand(0), split.parts, rewriter);
   const std::vector<Instruction*> rhs = SplitInParts(dot->operand(1), split.parts, rewriter);

@@ -2,7 +2,7 @@
 //
 //   r = f32[m,n] dot(x, y), algorithm=dot_bf16_bf16_f32_x3
 //     =>   x = xh + xl, y = yh + yl, in bf16
-//          r = number(dot(xl, yh) + dot(xh, yl)) + dot(xh, yh)
+//          r = number(dot(xl, yh) + dot(xh, yl)) + dot(xh, yh), algorithm=dot_bf16_bf16_f32
 //
 // x6 splits in three and leaves out the products of the two smaller parts with the smallest one.
 // `xh` is x with its low 16 bits cleared, the next part that of the rest, and the last the rest
