@@ -13,7 +13,6 @@ namespace {
 struct Scan {
   Instruction* init;
   Computation* combiner;
-  Opcode opcode;
   bool from_end;
   int64_t base_length;
 };
@@ -42,14 +41,21 @@ Instruction* SliceLast(Instruction* x, int64_t begin, int64_t end, Rewriter& rew
 Instruction* ReduceWindowOver(Instruction* x, Instruction* init, Window window,
                               Computation* combiner, Rewriter& rewriter) {
   const bool is_vector = x->shape().rank() == 1;
+  // The elements lie as in the vector: the added dimension is the major one.
+  const auto as_column = [](Shape shape) {
+    return shape.WithLayout(Layout::FromMinorToMajor({{0, 1}}));
+  };
   if (is_vector) {
-    x = rewriter.Reshape(x, {x->shape().dim(0), 1});
+    const Shape column = Shape::Array(x->shape().element_type(), {{x->shape().dim(0), 1}});
+    x = rewriter.OpWithShape(Opcode::kReshape, as_column(column), {x});
     window.dims.resize(2);
   }
   Instruction* result =
       rewriter.Op(Opcode::kReduceWindow, {x, init},
                   AttrsPtr::Make(ReduceWindowAttrs{std::move(window)}), {combiner});
-  return is_vector ? rewriter.Reshape(result, {result->shape().dim(0)}) : result;
+  if (!is_vector) return result;
+  result->set_shape(as_column(result->shape()));
+  return rewriter.Reshape(result, {result->shape().dim(0)});
 }
 
 Instruction* ScanAtOnce(Instruction* x, const Scan& scan, Rewriter& rewriter) {
@@ -63,7 +69,6 @@ Instruction* ScanAtOnce(Instruction* x, const Scan& scan, Rewriter& rewriter) {
 
 Instruction* ScanInParts(Instruction* x, const Scan& scan, Rewriter& rewriter) {
   const int64_t length = LengthOf(x), part = scan.base_length;
-  if (length <= part) return ScanAtOnce(x, scan, rewriter);
   const int64_t parts = (length + part - 1) / part;
   const int64_t more = parts * part - length;
   if (more > 0) x = rewriter.Pad(x, scan.init, PadLast(x, 0, more));
@@ -76,16 +81,22 @@ Instruction* ScanInParts(Instruction* x, const Scan& scan, Rewriter& rewriter) {
   const int64_t total_at = scan.from_end ? 0 : part - 1;
   Instruction* totals =
       rewriter.Reshape(SliceLast(inside, total_at, total_at + 1, rewriter), one_each);
-  // What is before a part: the totals up to the one before it.
-  Instruction* up_to = ScanInParts(totals, scan, rewriter);
-  Instruction* others = scan.from_end ? SliceLast(up_to, 1, parts, rewriter)
-                                      : SliceLast(up_to, 0, parts - 1, rewriter);
-  Instruction* before = rewriter.Pad(others, scan.init,
-                                     PadLast(others, scan.from_end ? 0 : 1, scan.from_end ? 1 : 0));
+  // What is before a part: the totals up to the one before it, of a scan that is one longer.
+  Window others;
+  others.dims.resize(one_each.size());
+  others.dims.back().size = parts;
+  (scan.from_end ? others.dims.back().pad_high : others.dims.back().pad_low) = parts;
+  Instruction* up_to = ReduceWindowOver(totals, scan.init, others, scan.combiner, rewriter);
+  Instruction* before = scan.from_end ? SliceLast(up_to, 1, parts + 1, rewriter)
+                                      : SliceLast(up_to, 0, parts, rewriter);
   std::vector<int64_t> dimensions(one_each.size());
   std::iota(dimensions.begin(), dimensions.end(), 0);
   Instruction* spread = rewriter.Broadcast(before, split, dimensions);
-  Instruction* result = rewriter.Reshape(rewriter.Op(scan.opcode, {inside, spread}), whole);
+  DimVec all(split.size());
+  std::iota(all.begin(), all.end(), 0);
+  Instruction* combined = rewriter.OpWithShape(Opcode::kMap, inside->shape(), {inside, spread},
+                                               AttrsPtr::Make(MapAttrs{all}), {scan.combiner});
+  Instruction* result = rewriter.Reshape(combined, whole);
   return more > 0 ? SliceLast(result, 0, length, rewriter) : result;
 }
 
@@ -95,10 +106,6 @@ std::optional<CumulativeWindow> CumulativeOf(const Instruction& reduce_window) {
 }
 
 }  // namespace
-
-ReduceWindowRewriter::ReduceWindowRewriter(Options options) : options_(options) {
-  options_.base_length = std::max<int64_t>(options_.base_length, 2);
-}
 
 bool ReduceWindowRewriter::Matches(const Instruction& instruction) const {
   const ElementType type = instruction.operand(0)->shape().element_type();
@@ -111,7 +118,7 @@ bool ReduceWindowRewriter::Matches(const Instruction& instruction) const {
 
 bool ReduceWindowRewriter::IsLongScan(const Instruction& instruction) const {
   const std::optional<CumulativeWindow> window = CumulativeOf(instruction);
-  if (!window) return false;
+  if (!window || options_.base_length < 2) return false;
   const std::optional<Opcode> opcode = CombinerOpcode(*instruction.to_apply());
   return opcode && IsIdentityOf(*opcode, *instruction.operand(1)) &&
          instruction.shape().dim(static_cast<int>(window->dimension)) > options_.base_length;
@@ -126,8 +133,7 @@ absl::StatusOr<Instruction*> ReduceWindowRewriter::Expand(Instruction* reduce_wi
                             reduce_window->to_apply(), rewriter);
   }
   const CumulativeWindow window = *CumulativeOf(*reduce_window);
-  const Scan scan = {reduce_window->operand(1), reduce_window->to_apply(),
-                     *CombinerOpcode(*reduce_window->to_apply()), window.from_end,
+  const Scan scan = {reduce_window->operand(1), reduce_window->to_apply(), window.from_end,
                      options_.base_length};
   std::vector<int64_t> permutation(static_cast<size_t>(x->shape().rank()));
   std::iota(permutation.begin(), permutation.end(), 0);

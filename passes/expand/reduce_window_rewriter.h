@@ -1,13 +1,12 @@
 // Writes long cumulative reductions as short ones of parts.
 //
-//   r = f32[64] reduce-window(x, 0), window={size=64 pad=63_0}, to_apply=add      // r[i] = x[0] + … + x[i]
+//   r = f32[64] reduce-window(x, 0), window={size=64 pad=63_0}, to_apply=add      // x[0] + … + x[i]
 //     =>   p = f32[4,16] reduce-window(reshape(x), 0), window={size=1x16 pad=0_0x15_0}, to_apply=add
-//          s = cumulative sum of p[:, 15], without the part itself
-//          r = reshape(p + broadcast(s))
+//          s = f32[5] reduce-window(p[:, 15], 0), window={size=4 pad=4_0}, to_apply=add
+//          r = reshape(map(p, broadcast(s[0:4])), to_apply=add)
 //
-// Parts have `base_length` elements; their sums are accumulated in the same way, so that n elements
-// take about n * base_length steps instead of n^2. Windows from the end, too. Other windows over
-// arrays of one dimension become windows over two, the second of size 1.
+// Parts have `base_length` elements (below 2: nothing is done). Windows from the end, too. Windows
+// over arrays of one dimension become windows over two, the second of size 1.
 //
 // Requires: nothing.  Ensures: no cumulative reduce-window of one array along more than
 // `base_length` elements, but with computations that are not one commutative operation, with other
@@ -20,7 +19,7 @@
 namespace hlo {
 
 struct ReduceWindowRewriterOptions {
-  int64_t base_length = 16;  // at least 2
+  int64_t base_length = 16;
 
   static auto Fields() {
     return std::tuple{Optional("base_length", &ReduceWindowRewriterOptions::base_length)};
@@ -31,7 +30,7 @@ class ReduceWindowRewriter final : public ExpanderPass {
  public:
   using Options = ReduceWindowRewriterOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  explicit ReduceWindowRewriter(Options options = {});
+  explicit ReduceWindowRewriter(Options options = {}) : options_(options) {}
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kReduceWindow}; }
