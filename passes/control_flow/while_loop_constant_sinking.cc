@@ -1,6 +1,7 @@
 #include "passes/control_flow/while_loop_constant_sinking.h"
 
 #include <algorithm>
+#include <array>
 
 #include "passes/util/loop_state.h"
 
@@ -22,16 +23,25 @@ std::vector<Instruction*> StateReads(const Computation& computation, int64_t i,
   return reads;
 }
 
-// The computation that call `i` of `loop` alone uses.
-Computation* OwnComputation(Instruction* loop, int i) {
-  Computation* computation = loop->call(i);
-  if (computation->callers().size() == 1) return computation;
-  Module& module = loop->module();
-  Computation* clone = module.CloneComputation(*computation, ".sunk", /*deep=*/false);
-  module.MoveToFront(clone, loop->parent());
-  loop->SetCall(i, clone);
-  return clone;
-}
+// The condition and the body of a loop, copied before they change: the names say what became of
+// them, and other loops may use the originals.
+class OwnComputations {
+ public:
+  explicit OwnComputations(Instruction* loop) : loop_(loop) {}
+
+  Computation* Get(int call) {
+    if (Computation* const own = own_[static_cast<size_t>(call)]; own != nullptr) return own;
+    Module& module = loop_->module();
+    Computation* const clone = module.CloneComputation(*loop_->call(call), ".sunk", /*deep=*/false);
+    module.MoveToFront(clone, loop_->parent());
+    loop_->SetCall(call, clone);
+    return own_[static_cast<size_t>(call)] = clone;
+  }
+
+ private:
+  Instruction* loop_;
+  std::array<Computation*, 2> own_ = {};
+};
 
 // A copy of the constant (or broadcast constant) `value` in `computation`.
 Instruction* CopyInto(Computation& computation, const Instruction& value) {
@@ -70,6 +80,7 @@ absl::StatusOr<bool> WhileLoopConstantSinking::Sink(Instruction* loop, PassConte
   const Instruction& init = *loop->operand(0);
   if (init.opcode() != Opcode::kTuple || loop->while_body()->root()->opcode() != Opcode::kTuple)
     return false;
+  OwnComputations own(loop);
   bool changed = false;
   for (int64_t i = 0; i < init.operand_count(); ++i) {
     const Instruction& value = *init.operand(static_cast<int>(i));
@@ -81,10 +92,10 @@ absl::StatusOr<bool> WhileLoopConstantSinking::Sink(Instruction* loop, PassConte
     if (!context.MayRewrite()) return changed;
     context.Passed(value, "loop `{}` computes it itself", loop->name());
     if (in_body) {
-      Computation* body = OwnComputation(loop, 1);
+      Computation* body = own.Get(1);
       Substitute(*body, i, value, body->root());
     }
-    if (in_condition) Substitute(*OwnComputation(loop, 0), i, value, nullptr);
+    if (in_condition) Substitute(*own.Get(0), i, value, nullptr);
     context.Count("sunk");
     changed = true;
   }
@@ -97,6 +108,7 @@ absl::StatusOr<bool> WhileLoopConstantSinking::Run(Module& module, PassContext& 
   std::reverse(computations.begin(), computations.end());
   bool changed = false;
   for (size_t i = 0; i < computations.size(); ++i) {
+    if (computations[i]->callers().empty() && !computations[i]->is_entry()) continue;  // was copied
     for (Instruction* loop : computations[i]->PostOrder()) {
       if (loop->opcode() != Opcode::kWhile) continue;
       const Computation* body = loop->while_body();
