@@ -112,6 +112,9 @@ class Normalizer {
 
   bool IsToChange(const Instruction& instruction) {
     const Opcode opcode = instruction.opcode();
+    // A product of integers takes its operands as such, whatever they are.
+    const bool is_product = opcode == Opcode::kDot || opcode == Opcode::kConvolution;
+    if (is_product && IsInteger(instruction.shape().element_type()) && IsFloat(low_)) return false;
     if (IsIn(opcode, kKeptNarrow) || HasTrait(opcode, kAsyncStart) ||
         HasTrait(opcode, kAsyncDone) || (IsInteger(low_) && IsIn(opcode, kLookAtBits)))
       return false;

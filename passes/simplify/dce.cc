@@ -85,6 +85,32 @@ class DeadCode {
     return used;
   }
 
+  // What is known of each result, of those that are left.
+  static void ShrinkExtras(Instruction& fusion, const std::vector<bool>& used) {
+    if (fusion.extras() == nullptr) return;
+    Extras& extras = fusion.mutable_extras();
+    const auto keep_used = [&](auto& elements) {
+      auto next = elements.begin();
+      for (size_t i = 0; i < used.size(); ++i) {
+        if (used[i]) *next++ = elements[i];
+      }
+      elements.erase(next, elements.end());
+    };
+    if (extras.origin && extras.origin->tree.children.size() == used.size()) {
+      std::vector<OriginalValue::Node>& children = extras.origin->tree.children;
+      keep_used(children);
+      if (children.size() == 1) {
+        const OriginalValue::Node only = children[0];
+        extras.origin->tree = only;
+      }
+    }
+    if (extras.sharding && extras.sharding->is_tuple &&
+        extras.sharding->leaves.size() == used.size()) {
+      keep_used(extras.sharding->leaves);
+      extras.sharding->is_tuple = extras.sharding->leaves.size() > 1;
+    }
+  }
+
   // fusion -> (x0, x1, x2) with x1 unread  =>  fusion -> (x0, x2); with one left  =>  fusion -> x0
   static void Shrink(Instruction& fusion, const std::vector<bool>& used) {
     Computation& body = *fusion.fused_computation();
@@ -107,6 +133,7 @@ class DeadCode {
       body.set_root(root);
       fusion.set_shape(Shape::Tuple(shapes));
     }
+    ShrinkExtras(fusion, used);
     body.RemoveUnused(old_root);
     for (Instruction* gte : fusion.users()) {
       if (single) {

@@ -115,14 +115,12 @@ bool CutsBits(const Module& module) {
   return false;
 }
 
-// Statistics of narrow floats: sums that the expanded form rounds to infinity before it divides.
-bool HasNarrowStatistics(const Module& module) {
+// Statistics: sums that the expanded form rounds to infinity before it divides.
+bool HasStatistics(const Module& module) {
   constexpr OpcodeSet kStatistics = {Opcode::kBatchNormTraining, Opcode::kBatchNormGrad};
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (kStatistics.Has(instruction->opcode()) &&
-          BitWidth(instruction->operand(0)->shape().element_type()) <= 16)
-        return true;
+      if (kStatistics.Has(instruction->opcode())) return true;
     }
   }
   return false;
@@ -166,7 +164,7 @@ struct NoisyRun {
     kNoise,
     kGrid,      // numbers snap to it
     kBits,      // what a platform likes: the signs of NaNs, and with a positive `sign` no denormals
-    kExpanded,  // narrow statistics are sums that may overflow before they are divided
+    kExpanded,  // statistics are sums that may overflow before they are divided
   };
   Kind kind;
   FuzzRandom random;
@@ -411,7 +409,7 @@ std::vector<NoisyRun> RunsFor(const Module& module, bool everywhere, int count) 
             {NoisyRun::Kind::kBits, FuzzRandom(1), sign, /*everywhere=*/true, alternates});
     }
   }
-  if (HasNarrowStatistics(module))
+  if (HasStatistics(module))
     runs.push_back({NoisyRun::Kind::kExpanded, FuzzRandom(1), 1.0, everywhere});
   return runs;
 }
