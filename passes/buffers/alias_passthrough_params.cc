@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/buffers/entry_alias.h"
+
 namespace hlo {
 namespace {
 
@@ -28,16 +30,11 @@ absl::StatusOr<bool> AliasPassthroughParams::Run(Module& module, PassContext& co
     if (IsTaken(config, output, value->parameter_number())) continue;
     if (!context.MayRewrite()) break;
     context.Passed(*value, "result {} shares its buffer", i);
-    config.aliases.push_back({output, value->parameter_number(), {}, /*must_alias=*/false});
-    std::erase(config.donors, BufferDonor{value->parameter_number(), {}});
+    AddEntryAlias(config, output, value->parameter_number(), {});
     context.Count("aliases");
     changed = true;
   }
-  std::stable_sort(config.aliases.begin(), config.aliases.end(),
-                   [](const InputOutputAlias& a, const InputOutputAlias& b) {
-                     return std::lexicographical_compare(a.output.begin(), a.output.end(),
-                                                         b.output.begin(), b.output.end());
-                   });
+  SortEntryAliases(config);
   return changed;
 }
 

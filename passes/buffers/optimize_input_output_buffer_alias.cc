@@ -1,7 +1,8 @@
 #include "passes/buffers/optimize_input_output_buffer_alias.h"
 
 #include <algorithm>
-#include <map>
+
+#include "passes/buffers/entry_alias.h"
 
 namespace hlo {
 namespace {
@@ -74,16 +75,11 @@ absl::StatusOr<bool> OptimizeInputOutputBufferAlias::Run(Module& module, PassCon
     if (rank(parameters[p]) != rank(result)) continue;
     if (!context.MayRewrite()) break;
     const AliasBuffer& taken = parameters[p++];
-    config.aliases.push_back({result.index, taken.parameter, taken.index, /*must_alias=*/false});
-    std::erase(config.donors, BufferDonor{taken.parameter, taken.index});
+    AddEntryAlias(config, result.index, taken.parameter, taken.index);
     context.Count("aliases");
     changed = true;
   }
-  std::stable_sort(config.aliases.begin(), config.aliases.end(),
-                   [](const InputOutputAlias& a, const InputOutputAlias& b) {
-                     return std::lexicographical_compare(a.output.begin(), a.output.end(),
-                                                         b.output.begin(), b.output.end());
-                   });
+  SortEntryAliases(config);
   return changed;
 }
 

@@ -62,16 +62,6 @@ Instruction* Outer(Instruction* reduce, Instruction* inner, int64_t dim, Rewrite
   return ReducedAs(*reduce, ResultsOf(inner, rewriter), results, {dim}, rewriter);
 }
 
-// ReducedAs without bitcasts to the results of `reduce`.
-Instruction* Inner(const Instruction& reduce, std::span<Instruction* const> inputs,
-                   const std::vector<Shape>& results, DimVec dims, Rewriter& rewriter) {
-  std::vector<Instruction*> operands(inputs.begin(), inputs.end());
-  for (Instruction* init : InitialValues(reduce)) operands.push_back(init);
-  const Shape shape = reduce.shape().IsTuple() ? Shape::Tuple(results) : results[0];
-  return rewriter.OpWithShape(Opcode::kReduce, shape, operands,
-                              AttrsPtr::Make(ReduceAttrs{std::move(dims)}), {reduce.to_apply()});
-}
-
 // Rows first, then the batch.
 Instruction* BatchLast(Instruction* reduce, Rewriter& rewriter) {
   const DimVec dims = SortedDims(*reduce);
@@ -80,7 +70,7 @@ Instruction* BatchLast(Instruction* reduce, Rewriter& rewriter) {
   sizes.erase(sizes.begin() + dims[1]);
   std::vector<Instruction*> inputs = reduce->operand_vector();
   inputs.resize(inputs.size() / 2);
-  Instruction* rows = Inner(*reduce, inputs, ResultsWith(*reduce, sizes), {dims[1]}, rewriter);
+  Instruction* rows = ReducedTo(*reduce, inputs, ResultsWith(*reduce, sizes), {dims[1]}, rewriter);
   return Outer(reduce, rows, dims[0], rewriter);
 }
 
@@ -115,7 +105,7 @@ Instruction* InTwo(Instruction* reduce, const ReductionShape& shape, Rewriter& r
     if (!Contains(dims, d)) sizes.push_back(cut.dim(static_cast<int>(d)));
   }
   const int64_t left = dim - static_cast<int64_t>(dims.size() - 1);
-  Instruction* runs = Inner(*reduce, inputs, ResultsWith(*reduce, sizes), dims, rewriter);
+  Instruction* runs = ReducedTo(*reduce, inputs, ResultsWith(*reduce, sizes), dims, rewriter);
   return Outer(reduce, runs, left, rewriter);
 }
 

@@ -5,15 +5,6 @@
 #include "passes/gpu/reduction_shape.h"
 
 namespace hlo {
-namespace {
-
-bool ReducesNeighbours(const Instruction& reduce) {
-  const DimVec& dims = reduce.attrs<ReduceAttrs>().dimensions;
-  return absl::c_any_of(dims, [&](int64_t d) { return Contains(dims, d + 1); });
-}
-
-}  // namespace
-
 bool ReductionDimensionGrouper::Matches(const Instruction& instruction) const {
   return HasPlainInputs(instruction) && ReducesNeighbours(instruction);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/types/shape_util.h"
 #include "passes/gpu/reduction_shape.h"
 
 namespace hlo {
@@ -14,30 +15,18 @@ DimVec ByPlace(Shape shape) {
   return order;
 }
 
-// Where each number of `order` stands in it.
-DimVec Inverse(const DimVec& order) {
-  DimVec inverse(order.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  return inverse;
-}
-
 Shape WithDimsInOrder(Shape shape, const DimVec& order) {
-  DimVec dims;
-  for (const int64_t d : order) dims.push_back(shape.dim(static_cast<int>(d)));
   Layout layout = shape.WithMissingLayoutsFilled().layout();
   layout.minor_to_major = Layout::RowMajor(shape.rank()).minor_to_major;
-  return Shape::Array(shape.element_type(), dims).WithLayout(layout);
+  return Shape::Array(shape.element_type(), Permute(shape.dims(), order)).WithLayout(layout);
 }
 
 // `result` with its dimensions in the order `kept`, each where it lay.
 Shape Renumbered(Shape result, const DimVec& kept) {
   Layout layout = result.WithMissingLayoutsFilled().layout();
-  const DimVec number = Inverse(kept);
-  DimVec dims;
-  for (const int64_t d : kept) dims.push_back(result.dim(static_cast<int>(d)));
+  const DimVec number = InversePermutation(kept);
   for (int64_t& d : layout.minor_to_major) d = number[static_cast<size_t>(d)];
-  return Shape::Array(result.element_type(), dims).WithLayout(layout);
+  return Shape::Array(result.element_type(), Permute(result.dims(), kept)).WithLayout(layout);
 }
 
 }  // namespace

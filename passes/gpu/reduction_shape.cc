@@ -127,9 +127,9 @@ Shape ResultOf(const Instruction& reduce, int i) {
   return reduce.shape().IsTuple() ? reduce.shape().element(i) : reduce.shape();
 }
 
-std::vector<Instruction*> InitialValues(const Instruction& reduce) {
-  const std::vector<Instruction*> operands = reduce.operand_vector();
-  return {operands.begin() + static_cast<std::ptrdiff_t>(operands.size() / 2), operands.end()};
+bool ReducesNeighbours(const Instruction& reduce) {
+  const DimVec& dims = reduce.attrs<ReduceAttrs>().dimensions;
+  return absl::c_any_of(dims, [&](int64_t d) { return Contains(dims, d + 1); });
 }
 
 std::vector<Instruction*> ResultsOf(Instruction* reduce, Rewriter& rewriter) {
@@ -140,21 +140,27 @@ std::vector<Instruction*> ResultsOf(Instruction* reduce, Rewriter& rewriter) {
   return results;
 }
 
-Instruction* ReducedAs(const Instruction& reduce, std::span<Instruction* const> inputs,
+Instruction* ReducedTo(const Instruction& reduce, std::span<Instruction* const> inputs,
                        std::span<const Shape> results, DimVec dimensions, Rewriter& rewriter) {
   std::vector<Instruction*> operands(inputs.begin(), inputs.end());
-  for (Instruction* init : InitialValues(reduce)) operands.push_back(init);
-  ReduceAttrs attrs = reduce.attrs<ReduceAttrs>();
-  attrs.dimensions = std::move(dimensions);
-  const bool is_tuple = reduce.shape().IsTuple();
-  const Shape shape = is_tuple ? Shape::Tuple({results.data(), results.size()}) : results[0];
-  Instruction* narrow = rewriter.OpWithShape(Opcode::kReduce, shape, operands,
-                                             AttrsPtr::Make(std::move(attrs)), {reduce.to_apply()});
-  if (shape.WithMissingLayoutsFilled() == reduce.shape().WithMissingLayoutsFilled()) return narrow;
+  const std::vector<Instruction*> old = reduce.operand_vector();
+  operands.insert(operands.end(), old.begin() + reduce.operand_count() / 2, old.end());
+  const Shape shape =
+      reduce.shape().IsTuple() ? Shape::Tuple({results.data(), results.size()}) : results[0];
+  return rewriter.OpWithShape(Opcode::kReduce, shape, operands,
+                              AttrsPtr::Make(ReduceAttrs{std::move(dimensions)}),
+                              {reduce.to_apply()});
+}
+
+Instruction* ReducedAs(const Instruction& reduce, std::span<Instruction* const> inputs,
+                       std::span<const Shape> results, DimVec dimensions, Rewriter& rewriter) {
+  Instruction* reduced = ReducedTo(reduce, inputs, results, std::move(dimensions), rewriter);
+  if (reduced->shape().WithMissingLayoutsFilled() == reduce.shape().WithMissingLayoutsFilled())
+    return reduced;
   std::vector<Instruction*> back;
-  for (Instruction* result : ResultsOf(narrow, rewriter))
+  for (Instruction* result : ResultsOf(reduced, rewriter))
     back.push_back(rewriter.Bitcast(result, ResultOf(reduce, static_cast<int>(back.size()))));
-  return is_tuple ? rewriter.Tuple(back) : back[0];
+  return reduce.shape().IsTuple() ? rewriter.Tuple(back) : back[0];
 }
 
 }  // namespace hlo

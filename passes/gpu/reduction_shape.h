@@ -44,13 +44,18 @@ bool HasPlainInputs(const Instruction& reduce);
 // The array shape of result `i`.
 Shape ResultOf(const Instruction& reduce, int i);
 
-// `reduce` over `inputs`, with results of the shapes `results`, which hold the same elements in the
+// Whether two reduced dimensions are neighbours.
+bool ReducesNeighbours(const Instruction& reduce);
+
+// `reduce` over `inputs` along other dimensions, with results of the shapes `results`.
+Instruction* ReducedTo(const Instruction& reduce, std::span<Instruction* const> inputs,
+                       std::span<const Shape> results, DimVec dimensions, Rewriter& rewriter);
+
+// The same, with results of the shapes `results`, which hold the same elements in the
 // same order in memory as those of `reduce`: where they differ, bitcasts follow.
 Instruction* ReducedAs(const Instruction& reduce, std::span<Instruction* const> inputs,
                        std::span<const Shape> results, DimVec dimensions, Rewriter& rewriter);
 
-// The operands of `reduce` that are initial values.
-std::vector<Instruction*> InitialValues(const Instruction& reduce);
 // The results of a reduction one by one.
 std::vector<Instruction*> ResultsOf(Instruction* reduce, Rewriter& rewriter);
 

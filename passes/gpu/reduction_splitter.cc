@@ -23,8 +23,7 @@ int64_t LargestReducedDim(const Instruction& reduce) {
 bool ReductionSplitter::Matches(const Instruction& instruction) const {
   const DimVec& dims = instruction.attrs<ReduceAttrs>().dimensions;
   if (!instruction.shape().IsArray() || dims.size() < 2 || !HasPlainInputs(instruction) ||
-      absl::c_any_of(dims, [&](int64_t d) { return Contains(dims, d + 1); }) ||
-      IsFromOrToContiguousDims(instruction))
+      ReducesNeighbours(instruction) || IsFromOrToContiguousDims(instruction))
     return false;
   const int64_t size =
       instruction.operand(0)->shape().dim(static_cast<int>(LargestReducedDim(instruction)));
@@ -40,11 +39,8 @@ absl::StatusOr<Instruction*> ReductionSplitter::Expand(Instruction* reduce, Rewr
   for (const int64_t d : reduce->attrs<ReduceAttrs>().dimensions) {
     if (d != first) rest.push_back(d > first ? d - 1 : d);
   }
-  Instruction* part =
-      rewriter.OpWithShape(Opcode::kReduce, Shape::Array(reduce->shape().element_type(), sizes),
-                           {reduce->operand(0), reduce->operand(1)},
-                           AttrsPtr::Make(ReduceAttrs{{first}}), {reduce->to_apply()});
-  const Shape result = reduce->shape();
+  const Shape result = reduce->shape(), kept = Shape::Array(result.element_type(), sizes);
+  Instruction* part = ReducedTo(*reduce, {{reduce->operand(0)}}, {{kept}}, {first}, rewriter);
   return ReducedAs(*reduce, {{part}}, {{result}}, std::move(rest), rewriter);
 }
 
