@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "lib/eval/eval_internal.h"
 #include "lib/math/accumulator.h"
 #include "lib/support/check.h"
 
@@ -120,6 +121,13 @@ ElementType ProductType(const Instruction& product) {
 ElementType MatMulType(ElementType result) {
   if (IsInteger(result)) return BitWidth(result) <= 32 ? ElementType::kU32 : ElementType::kU64;
   return AccumulatorType(math::Accumulation::kDot, result, math::Carrier::kInterpreter);
+}
+
+Literal AsFactor(const Literal& operand, ElementType type) {
+  const bool becomes_narrow_float =
+      IsFloat(type) && !IsFloat(operand.element_type()) && !IsComplex(operand.element_type());
+  return ConvertLiteral(becomes_narrow_float ? ConvertLiteral(operand, type) : operand,
+                        MatMulType(type));
 }
 
 void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const uint8_t* rhs,

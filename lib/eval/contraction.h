@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "lib/ir/instruction.h"
+#include "lib/types/literal.h"
 
 namespace hlo {
 
@@ -25,6 +26,10 @@ ElementType MatMulType(ElementType result);
 ElementType ProductType(ElementType lhs, ElementType rhs, ElementType result);
 // Of a dot or convolution.
 ElementType ProductType(const Instruction& product);
+
+// An operand of a dot or convolution of ProductType `type` as an array of MatMulType(type). Floats
+// wider than `type` keep their digits, as on XLA's CPU; integers become `type` first.
+Literal AsFactor(const Literal& operand, ElementType type);
 
 // Runs on arrays of a MatMulType. For pred, products are `and` and sums `or`.
 void RunMatMul(const MatMul& sizes, ElementType type, const uint8_t* lhs, const uint8_t* rhs,

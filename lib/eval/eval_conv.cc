@@ -12,8 +12,8 @@
 namespace hlo {
 namespace {
 
-Literal Canonical(const Literal& operand, ElementType result, const DimVec& order) {
-  const Literal values = ConvertLiteral(operand, MatMulType(result));
+Literal Canonical(const Literal& operand, ElementType type, const DimVec& order) {
+  const Literal values = AsFactor(operand, type);
   const DimVec dims = Permute(values.shape().dims(), order);
   Literal ordered(Shape::Array(values.element_type(), dims));
   RunStridedCopy(

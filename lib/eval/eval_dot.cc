@@ -67,12 +67,6 @@ void CutToCommon(EvalContext& c, const DotAttrs& attrs) {
   c.operands[1] = Resized(c.operands[1], rhs);
 }
 
-// The literal as accumulator values. (Floats wider than the result keep their digits up to f32:
-// XLA's CPU does not round them first.)
-Literal Prepare(const Literal& operand, ElementType result, const DimVec& order) {
-  return Transposed(ConvertLiteral(operand, MatMulType(result)), order);
-}
-
 }  // namespace
 
 EvalResult EvalDot(EvalContext& c) {
@@ -90,8 +84,10 @@ EvalResult EvalDot(EvalContext& c) {
   const MatMul sizes{SizeOf(lhs, l.batch), SizeOf(lhs, l.free), SizeOf(lhs, l.contracting),
                      SizeOf(rhs, r.free)};
   RETURN_IF_ERROR(c.evaluator.Spend(sizes.batch * sizes.rows * sizes.k * sizes.columns));
-  const Literal a = Prepare(c.operand(0), type, Joined({l.batch, l.free, l.contracting}));
-  const Literal b = Prepare(c.operand(1), type, Joined({r.batch, r.contracting, r.free}));
+  const Literal a =
+      Transposed(AsFactor(c.operand(0), type), Joined({l.batch, l.free, l.contracting}));
+  const Literal b =
+      Transposed(AsFactor(c.operand(1), type), Joined({r.batch, r.contracting, r.free}));
   Literal sums(Shape::Array(MatMulType(type), dims));
   RunMatMul(sizes, MatMulType(type), a.data(), b.data(), sums.mutable_data());
   return ConvertLiteral(ConvertLiteral(sums, type), result).WithShapeLayout(c.ResultShape(dims));
@@ -352,13 +348,13 @@ EvalResult EvalRaggedDot(EvalContext& c) {
   const RaggedPlan plan = PlanOf(attrs, lhs, rhs);
   const MatMul sizes{SizeOf(lhs, plan.lhs.batch), SizeOf(lhs, plan.lhs.free),
                      SizeOf(lhs, plan.lhs.contracting), SizeOf(rhs, plan.rhs.free)};
-  const Literal left =
-      Prepare(c.operand(0), type, Joined({plan.lhs.batch, plan.lhs.free, plan.lhs.contracting}));
+  const Literal left = Transposed(AsFactor(c.operand(0), type),
+                                  Joined({plan.lhs.batch, plan.lhs.free, plan.lhs.contracting}));
   const DimVec none;
   const bool has_groups = !plan.is_batch && !plan.is_contracting;
-  const Literal right = Prepare(c.operand(1), type,
-                                Joined({has_groups ? attrs.rhs_group_dims : none, plan.rhs.batch,
-                                        plan.rhs.contracting, plan.rhs.free}));
+  const Literal right = Transposed(AsFactor(c.operand(1), type),
+                                   Joined({has_groups ? attrs.rhs_group_dims : none, plan.rhs.batch,
+                                           plan.rhs.contracting, plan.rhs.free}));
   Literal sums(Shape::Array(compute, c.instruction.shape().dims()));
   const int64_t group_count = group_sizes.shape().dim(group_sizes.shape().rank() - 1);
   if (sums.element_count() == 0 || group_count == 0)

@@ -16,8 +16,14 @@ DimVec MajorToMinor(Shape shape) {
 
 // The array as it lies in memory, row-major.
 Shape InMemoryOrder(Shape shape) {
-  return Shape::Array(shape.element_type(), Permute(shape.dims(), MajorToMinor(shape)))
-      .WithDefaultLayout();
+  const DimVec order = MajorToMinor(shape);
+  Shape memory =
+      Shape::Array(shape.element_type(), Permute(shape.dims(), order)).WithDefaultLayout();
+  for (size_t d = 0; d < order.size(); ++d) {
+    const bool dynamic = shape.is_dynamic(static_cast<int>(order[d]));
+    if (dynamic) memory = memory.WithDynamic(static_cast<int>(d), true);
+  }
+  return memory;
 }
 
 Instruction* Transposed(Instruction* x, const DimVec& order, Shape shape, Rewriter& rewriter) {
@@ -30,14 +36,13 @@ Instruction* MoveAsLayoutsSay(Instruction* bitcast, Rewriter& rewriter) {
   Instruction* const x = bitcast->operand(0);
   const Shape from = x->shape().WithMissingLayoutsFilled();
   const Shape to = bitcast->shape().WithMissingLayoutsFilled();
-  if (KeepsRowMajorOrder(from, to) || from.has_dynamic_dims() || to.has_dynamic_dims() ||
-      from.byte_size() != to.byte_size())
-    return nullptr;
+  if (KeepsRowMajorOrder(from, to) || from.byte_size() != to.byte_size()) return nullptr;
   Instruction* const memory = Transposed(x, MajorToMinor(from), InMemoryOrder(from), rewriter);
   const Shape target = InMemoryOrder(to);
-  Instruction* const cut = from.element_type() == to.element_type()
-                               ? rewriter.Reshape(memory, target.dims())
-                               : rewriter.Bitcast(memory, target);
+  const bool is_reshape = from.element_type() == to.element_type() && !from.has_dynamic_dims() &&
+                          !to.has_dynamic_dims();
+  Instruction* const cut =
+      is_reshape ? rewriter.Reshape(memory, target.dims()) : rewriter.Bitcast(memory, target);
   return Transposed(cut, InversePermutation(MajorToMinor(to)), to, rewriter);
 }
 

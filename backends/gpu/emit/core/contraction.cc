@@ -8,6 +8,12 @@ ProductSum::ProductSum(GpuFusionEmitter& emitter, ElementType lhs, ElementType r
 
 Emitted ProductSum::Zero() const { return emitter_.Zero(type_); }
 
+Emitted ProductSum::Widen(const Emitted& x, ElementType from) const {
+  if (IsFloat(from) || IsComplex(from) || !IsFloat(result_))
+    return emitter_.Convert(x, from, type_);
+  return emitter_.Convert(emitter_.Convert(x, from, result_), result_, type_);
+}
+
 Emitted ProductSum::Add(const Emitted& sum, const Emitted& a, const Emitted& b) const {
   if (IsFloat(type_)) {
     auto& builder = emitter_.kernel().b();

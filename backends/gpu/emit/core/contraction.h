@@ -19,13 +19,16 @@ class ProductSum final {
   }
   ElementType type() const { return type_; }
   Emitted Zero() const;
-  Emitted WidenLhs(const Emitted& x) const { return emitter_.Convert(x, lhs_, type_); }
-  Emitted WidenRhs(const Emitted& x) const { return emitter_.Convert(x, rhs_, type_); }
+  // Integers become the type of the result before they are widened; floats keep their digits.
+  Emitted WidenLhs(const Emitted& x) const { return Widen(x, lhs_); }
+  Emitted WidenRhs(const Emitted& x) const { return Widen(x, rhs_); }
   // sum + a * b, of widened operands.
   Emitted Add(const Emitted& sum, const Emitted& a, const Emitted& b) const;
   Emitted Finish(const Emitted& sum) const { return emitter_.Convert(sum, type_, result_); }
 
  private:
+  Emitted Widen(const Emitted& x, ElementType from) const;
+
   GpuFusionEmitter& emitter_;
   ElementType lhs_, rhs_, result_, type_;
 };
