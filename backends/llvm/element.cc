@@ -93,9 +93,21 @@ class ElementEmitter {
       if (x.size() == 1) return Put(FloatUnary(op, a));
       return Put(scalar::FloatBinary(op, a, Get<double>(x[1])));
     }
+    const bool chooses = op == Opcode::kMaximum || op == Opcode::kMinimum;
+    if (chooses && type == ElementType::kF8E8M0FNU) return LimitOfScales(op, x[0], x[1]);
     const auto a = Widen(type, x[0]);
     if (x.size() == 1) return Narrow(type, FloatUnary(op, a));
     return Narrow(type, scalar::FloatBinary(op, a, Widen(type, x[1])));
+  }
+
+  // Scales are ordered as their bits are, with NaN above all. As f32 the smallest is denormal, and a
+  // processor that flushes those would choose a zero, which no scale can be.
+  Emitted LimitOfScales(Opcode op, const Emitted& a, const Emitted& b) {
+    llvm::Value* const above = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, a.value, b.value);
+    if (op == Opcode::kMaximum) return {above, nullptr};
+    llvm::Value* const below = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a.value, b.value);
+    llvm::Value* const nan = llvm::ConstantInt::get(above->getType(), 255);
+    return {b_.CreateSelect(b_.CreateICmpEQ(above, nan), nan, below), nullptr};
   }
 
   template <class T>
@@ -178,6 +190,8 @@ class ElementEmitter {
     if (type == ElementType::kF64) {
       return Put(math::Clamp(Get<double>(low), Get<double>(x), Get<double>(high)));
     }
+    if (type == ElementType::kF8E8M0FNU)
+      return LimitOfScales(Opcode::kMinimum, LimitOfScales(Opcode::kMaximum, low, x), high);
     return Narrow(type, math::Clamp(Widen(type, low), Widen(type, x), Widen(type, high)));
   }
 

@@ -7,6 +7,7 @@
 #include <complex>
 #include <limits>
 
+#include "lib/analysis/region.h"
 #include "lib/eval/evaluator.h"
 #include "lib/ir/builder.h"
 #include "lib/ops/attrs.h"
@@ -202,6 +203,27 @@ Instruction* LargestOf(Builder& b, Instruction* x) {
   return b.Convert(b.Broadcast(largest, shape.dims(), {}), x->shape().element_type());
 }
 
+// What an operation adds up, by size: the same with the absolute values of what it reads. Null where
+// it adds up nothing, or in a type that the sizes would soon leave.
+Instruction* SumOfSizes(Builder& b, Instruction* x) {
+  const auto has_room = [](const Instruction* value) {
+    const ElementType type = ComponentType(value->shape().element_type());
+    return IsFloat(type) && BitWidth(type) >= 16;
+  };
+  const bool is_product = x->opcode() == Opcode::kDot || x->opcode() == Opcode::kConvolution;
+  const bool is_sum = x->opcode() == Opcode::kReduce && x->shape().IsArray() &&
+                      CombinerOpcode(*x->to_apply()) == Opcode::kAdd;
+  if ((!is_product && !is_sum) || x->operand_count() != 2 || !has_room(x)) return nullptr;
+  if (!has_room(x->operand(0)) || !has_room(x->operand(1))) return nullptr;
+  const ElementType type = ComponentType(x->shape().element_type());
+  std::vector<Instruction*> sizes = {b.Abs(x->operand(0)), b.Abs(x->operand(1))};
+  std::vector<Computation*> calls;
+  if (is_sum) calls.push_back(ScalarComputation(x->module(), Opcode::kAdd, type));
+  Instruction* sum =
+      b.OpWithShape(x->opcode(), x->shape().WithElementType(type), sizes, x->attrs_ptr(), calls);
+  return b.Convert(sum, x->shape().element_type());
+}
+
 // Numbers on a grid as wide as the noise: what lies near together becomes equal, and what lies near
 // zero becomes zero, as it may be after another order of additions.
 Instruction* OnGrid(Builder& b, Instruction* x, Instruction* unit) {
@@ -245,7 +267,7 @@ Instruction* WithOtherBits(Instruction* x, NoisyRun& run) {
   return b.status().ok() ? result : nullptr;
 }
 
-// x + noise * (|x| + 1), in the element type.
+// x + noise * (|x| + 1), in the element type; of sums, x + noise * (|x| + 1 + the sum of sizes).
 Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   Builder b(x->parent());
   Instruction* noise = b.Constant(NoiseFor(x->shape(), run));
@@ -257,6 +279,9 @@ Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   // Each result of a transform is rounded as often as the largest one, and may be
   // where they cancel.
   if (x->opcode() == Opcode::kFft) rest = b.Multiply(rest, LargestOf(b, x));
+  if (Instruction* const sizes = SumOfSizes(b, x))
+    rest =
+        b.Add(rest, b.Multiply(is_complex ? b.Constant(NoiseFor(x->shape(), run)) : noise, sizes));
   Instruction* result = b.Add(b.Add(x, moved), rest);
   return b.status().ok() ? result : nullptr;
 }
