@@ -100,8 +100,8 @@ class ElementEmitter {
     return Narrow(type, scalar::FloatBinary(op, a, Widen(type, x[1])));
   }
 
-  // Scales are ordered as their bits are, with NaN above all. As f32 the smallest is denormal, and a
-  // processor that flushes those would choose a zero, which no scale can be.
+  // Scales are ordered as their bits are, with NaN above all. As f32 the smallest is denormal, and
+  // a processor that flushes those would choose a zero, which no scale can be.
   Emitted LimitOfScales(Opcode op, const Emitted& a, const Emitted& b) {
     llvm::Value* const above = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, a.value, b.value);
     if (op == Opcode::kMaximum) return {above, nullptr};

@@ -203,8 +203,8 @@ Instruction* LargestOf(Builder& b, Instruction* x) {
   return b.Convert(b.Broadcast(largest, shape.dims(), {}), x->shape().element_type());
 }
 
-// What an operation adds up, by size: the same with the absolute values of what it reads. Null where
-// it adds up nothing, or in a type that the sizes would soon leave.
+// What an operation adds up, by size: the same with the absolute values of what it reads. Null
+// where it adds up nothing, or in a type that the sizes would soon leave.
 Instruction* SumOfSizes(Builder& b, Instruction* x) {
   const auto has_room = [](const Instruction* value) {
     const ElementType type = ComponentType(value->shape().element_type());
