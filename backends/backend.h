@@ -39,12 +39,6 @@ struct Instrumentation;  // passes/pass_manager.h
 // The texts a back end can show of its work, in the order of compilation.
 enum class EmitStage : uint8_t { kHlo, kBuffers, kTile, kThunks, kLlvm, kAsm, kPtx, kKernels };
 
-// How `dot` and `convolution` of f32 without `algorithm=` are computed.
-enum class DotPrecision : uint8_t {
-  kF32,     // true f32
-  kBf16x3,  // f32 as two bf16 terms, three products
-};
-
 // How the CPU runs its kernels.
 enum class CpuKernels : uint8_t {
   kLlvm,      // as machine code
@@ -73,8 +67,7 @@ struct CompileOptions {
   int threads = 0;                     // 0: one for each processor of the process
   std::optional<Denormals> denormals;  // empty: what the platform does by default
   uint64_t seed = 42;                  // of `rng` and of the custom call GetRngSeed
-  DotPrecision dot_precision = DotPrecision::kF32;
-  std::string cpu_features;  // feature mask such as "avx2"; empty: all the host has
+  std::string cpu_features;            // feature mask such as "avx2"; empty: all the host has
   CpuOptions cpu;
   std::string gpu_target;         // "sm_90a"; empty: what the platform takes by default
   uint64_t gpu_sim_seed = 0;      // of the simulator's schedule; 0: natural order

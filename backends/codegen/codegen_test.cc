@@ -39,7 +39,7 @@ std::string PairsOf(BufferPairs (*pairs_of)(const Instruction&), std::string_vie
     text += fmt::format("{}={} ", pair.operand, pair.result);
   return text;
 }
-std::string Wanted(std::string_view body) { return PairsOf(WantsToShare, body); }
+std::string Wanted(std::string_view body) { return PairsOf(UpdatePairs, body); }
 std::string InPlace(std::string_view body) { return PairsOf(SamePlacePairs, body); }
 
 TEST_CASE("the frame of a fusion numbers leaves of operands, then of the result") {

@@ -123,11 +123,7 @@ BufferPairs SamePlacePairs(const Instruction& fusion) {
   return pairs;
 }
 
-bool Contains(const BufferPairs& pairs, const BufferPair& pair) {
-  return std::find(pairs.begin(), pairs.end(), pair) != pairs.end();
-}
-
-BufferPairs WantsToShare(const Instruction& fusion) {
+BufferPairs UpdatePairs(const Instruction& fusion) {
   const Instruction* const root = RootOf(fusion);
   const bool is_update = root->opcode() == Opcode::kDynamicUpdateSlice;
   if (!is_update && root->opcode() != Opcode::kScatter) return {};
@@ -156,8 +152,8 @@ BufferPairs WantsToShare(const Instruction& fusion) {
   return pairs;
 }
 
-bool SharesWanted(const Instruction& fusion, const BufferPairs& shared) {
-  const BufferPairs wanted = WantsToShare(fusion);
+bool UpdatesInPlace(const Instruction& fusion, const BufferPairs& shared) {
+  const BufferPairs wanted = UpdatePairs(fusion);
   return !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [&](const BufferPair& pair) {
     return Contains(shared, pair);
   });

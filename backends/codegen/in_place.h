@@ -11,6 +11,7 @@
 
 #include "backends/common/buffer_assignment.h"
 #include "lib/ir/instruction.h"
+#include "lib/support/contains.h"
 
 namespace hlo {
 
@@ -22,8 +23,6 @@ struct BufferPair {
 };
 using BufferPairs = std::vector<BufferPair>;
 
-bool Contains(const BufferPairs& pairs, const BufferPair& pair);
-
 // The pairs where each element of the result takes no element of the operand but the one in its
 // place, for kernels that compute all results of as many elements as the largest in one loop, and
 // read before they write.
@@ -31,9 +30,9 @@ BufferPairs SamePlacePairs(const Instruction& fusion);
 
 // The pairs that make a kernel update its operand instead of copying it (dynamic-update-slice,
 // scatter).
-BufferPairs WantsToShare(const Instruction& fusion);
+BufferPairs UpdatePairs(const Instruction& fusion);
 // There are such pairs, and `shared` has all of them.
-bool SharesWanted(const Instruction& fusion, const BufferPairs& shared);
+bool UpdatesInPlace(const Instruction& fusion, const BufferPairs& shared);
 
 // The pairs that buffer assignment has put into one buffer.
 BufferPairs SharedPairs(const Instruction& instruction, const BufferAssignment& buffers);

@@ -31,6 +31,7 @@
 #include "lib/ir/computation.h"
 #include "lib/ir/instruction.h"
 #include "lib/ops/shape_helpers.h"
+#include "lib/support/contains.h"
 #include "lib/support/status.h"
 
 namespace hlo {

@@ -48,9 +48,9 @@ absl::Status CheckStoredAlike(Shape from, Shape to, SourceLoc loc) {
 
 }  // namespace
 
-class Assigner {
+class BufferAssigner {
  public:
-  Assigner(const Module& module, const AssignmentHooks& hooks, BufferAssignment& result)
+  BufferAssigner(const Module& module, const AssignmentHooks& hooks, BufferAssignment& result)
       : module_(module),
         hooks_(hooks),
         out_(result),
@@ -425,7 +425,7 @@ class Assigner {
 absl::StatusOr<std::unique_ptr<BufferAssignment>> BufferAssignment::Make(
     const Module& module, const AssignmentHooks& hooks) {
   auto result = std::make_unique<BufferAssignment>();
-  RETURN_IF_ERROR(Assigner(module, hooks, *result).Run());
+  RETURN_IF_ERROR(BufferAssigner(module, hooks, *result).Run());
   return result;
 }
 

@@ -12,7 +12,7 @@
 //     branches return where the conditional's result does.
 // Nothing is copied here. The pass copy-insertion has put copies where values that have to share
 // would overwrite each other; that this is so is checked. A copy whose two ends may lie in one
-// place is left without work to do. Arguments that `input_output_alias` gives away take part in
+// place is left without work to do. Arguments that `input_output_alias` donates take part in
 // this like temporaries. Results of the entry are computed into the result allocations.
 #pragma once
 
@@ -59,7 +59,6 @@ class BufferAssignment {
                                                                 const AssignmentHooks& hooks);
 
   const std::vector<Allocation>& allocations() const { return allocations_; }
-  int temp_allocation() const { return temp_allocation_; }
   int64_t temp_size() const { return allocations_[static_cast<size_t>(temp_allocation_)].size; }
   // Sum of all sizes: what one run needs.
   int64_t total_size() const;
@@ -86,7 +85,7 @@ class BufferAssignment {
   std::string ToString() const;
 
  private:
-  friend class Assigner;
+  friend class BufferAssigner;
 
   struct ValueText {
     std::string name;

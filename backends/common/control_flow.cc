@@ -12,8 +12,8 @@ absl::Status EmitWhileLoop(const Instruction& loop, const BufferAssignment& buff
   ASSIGN_OR_RETURN(ThunkList condition, emit(*loop.while_condition()));
   ASSIGN_OR_RETURN(ThunkList body, emit(*loop.while_body()));
   const BufferSlice predicate = buffers.slice(*loop.while_condition()->root());
-  thunks.push_back(std::make_unique<WhileThunk>(loop.name(), std::move(condition), predicate,
-                                                std::move(body), /*trip_count=*/-1));
+  thunks.push_back(
+      std::make_unique<WhileThunk>(loop.name(), std::move(condition), predicate, std::move(body)));
   return absl::OkStatus();
 }
 

@@ -85,10 +85,8 @@ std::vector<ThunkList> Pair(ThunkList first, ThunkList second) {
 }  // namespace
 
 WhileThunk::WhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate,
-                       ThunkList body, int64_t trip_count)
-    : ControlThunk(name, Pair(std::move(condition), std::move(body))),
-      predicate_(predicate),
-      trip_count_(trip_count) {}
+                       ThunkList body)
+    : ControlThunk(name, Pair(std::move(condition), std::move(body))), predicate_(predicate) {}
 
 BufferUses WhileThunk::uses() const {
   BufferUses uses = ControlThunk::uses();
@@ -100,30 +98,23 @@ absl::StatusOr<ExecuteEvent> WhileThunk::Execute(DeviceState& state, Stream& str
   // What does not change during the loop may differ from what the last loop had.
   ForgetOperands(state);
   ExecuteEvent event;
-  for (int64_t iteration = 0; trip_count_ < 0 || iteration < trip_count_; ++iteration) {
-    if (trip_count_ < 0) {
-      RETURN_IF_ERROR(ExecuteAll(condition(), state, stream).status());
-      uint8_t go_on = 0;
-      RETURN_IF_ERROR(state.Read(stream, predicate_, &go_on, sizeof go_on));
-      if (go_on == 0) break;
-    }
+  for (int64_t iteration = 0;; ++iteration) {
+    RETURN_IF_ERROR(ExecuteAll(condition(), state, stream).status());
+    uint8_t go_on = 0;
+    RETURN_IF_ERROR(state.Read(stream, predicate_, &go_on, sizeof go_on));
+    if (go_on == 0) return event;
     if (state.max_loop_iterations > 0 && iteration >= state.max_loop_iterations) {
       return TooManyIterations(name(), state.max_loop_iterations);
     }
     ASSIGN_OR_RETURN(event, ExecuteAll(body(), state, stream));
   }
-  return event;
 }
 
 void WhileThunk::AppendTo(std::string& out, int indent) const {
   const std::string blanks(static_cast<size_t>(indent) * 2, ' ');
-  out += blanks + fmt::format("while {}", name());
-  if (trip_count_ >= 0) {
-    out += fmt::format(" trip_count={}\n", trip_count_);
-  } else {
-    out += fmt::format(" predicate={}\n{}condition:\n", predicate_.ToString(), blanks);
-    for (const auto& thunk : condition()) thunk->AppendTo(out, indent + 1);
-  }
+  out += fmt::format("{0}while {1} predicate={2}\n{0}condition:\n", blanks, name(),
+                     predicate_.ToString());
+  for (const auto& thunk : condition()) thunk->AppendTo(out, indent + 1);
   out += blanks + "body:\n";
   for (const auto& thunk : body()) thunk->AppendTo(out, indent + 1);
 }

@@ -120,11 +120,10 @@ class ControlThunk : public Thunk {
 // What a loop says that `DeviceState::max_loop_iterations` stops.
 absl::Status TooManyIterations(std::string_view loop, int64_t limit);
 
-// Runs `condition` and, while its result is true, `body`. A known trip count skips the condition.
+// Runs `condition` and, while its result is true, `body`.
 class WhileThunk final : public ControlThunk {
  public:
-  WhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate, ThunkList body,
-             int64_t trip_count);
+  WhileThunk(std::string_view name, ThunkList condition, BufferSlice predicate, ThunkList body);
   std::string_view kind() const override { return "while"; }
   BufferUses uses() const override;
   absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, Stream& stream) const override;
@@ -134,7 +133,6 @@ class WhileThunk final : public ControlThunk {
   const ThunkList& condition() const { return list(0); }
   const ThunkList& body() const { return list(1); }
   BufferSlice predicate_;
-  int64_t trip_count_;  // -1: unknown
 };
 
 // Runs the branch chosen by a pred (true: branch 0) or an s32 index (out of range: the last

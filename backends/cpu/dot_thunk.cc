@@ -6,6 +6,7 @@
 #include "backends/cpu/library/dot.h"
 #include "backends/cpu/product_thunk.h"
 #include "lib/eval/contraction.h"
+#include "lib/support/contains.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu {
@@ -30,10 +31,6 @@ std::vector<Dim> Join(const std::vector<Dim>& dims) {
     }
   }
   return result;
-}
-
-bool Contains(const DimVec& dims, int64_t d) {
-  return std::find(dims.begin(), dims.end(), d) != dims.end();
 }
 
 absl::StatusOr<DotSpec> SpecOf(const Instruction& dot, int threads) {

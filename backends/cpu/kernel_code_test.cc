@@ -20,8 +20,8 @@ namespace hlo::cpu {
 namespace {
 
 using tile::BufferKind;
-using tile::Builder;
 using tile::ByteState;
+using tile::TileBuilder;
 using tile::Value;
 
 // The instruction that the kernels pretend to compute.
@@ -44,7 +44,7 @@ struct Move {
 
 tile::Kernel MoveKernel(const Move& move) {
   tile::Kernel kernel;
-  Builder b(&kernel);
+  TileBuilder b(&kernel);
   const int x = b.AddBuffer(BufferKind::kArgument, ElementType::kS32, 16);
   const int y = b.AddBuffer(BufferKind::kArgument, ElementType::kS32, 16, /*written=*/true);
   Value index = b.Index(move.index);

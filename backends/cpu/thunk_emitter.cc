@@ -157,7 +157,7 @@ class CpuProgramEmitter final : public ProgramEmitter {
     }
     FamilyOptions family = family_;
     family.shared = SharedPairs(instruction, buffers());
-    planned.is_update = SharesWanted(instruction, family.shared);
+    planned.is_update = UpdatesInPlace(instruction, family.shared);
     ASSIGN_OR_RETURN(planned.plan, EmitFusion(instruction, family));
     return absl::OkStatus();
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lib/ops/shape_rules.h"
+#include "lib/support/contains.h"
 
 namespace hlo {
 
@@ -54,13 +55,6 @@ bool Matches(Shape a, Shape b);
 bool MatchesUpToFloatWidth(Shape a, Shape b);
 // `shape`, dynamic also where `other` has a bounded dimension.
 Shape MergeDynamic(Shape shape, Shape other);
-
-inline bool Contains(const DimVec& list, int64_t value) {
-  for (const int64_t item : list) {
-    if (item == value) return true;
-  }
-  return false;
-}
 
 // Which dimensions some lists name; to be asked for all of them.
 class NamedDims {

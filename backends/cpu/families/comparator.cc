@@ -10,7 +10,7 @@ namespace hlo::cpu {
 absl::StatusOr<KernelPlan> EmitComparator(const Instruction& sort) {
   KernelPlan result;
   result.family = "comparator";
-  tile::Builder b(&result.kernel);
+  tile::TileBuilder b(&result.kernel);
   LoopPlan plan;
   FusionEmitter emitter(b, plan, /*base_lanes=*/1);
   Values arguments;

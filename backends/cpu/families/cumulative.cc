@@ -132,7 +132,7 @@ class CumulativeEmission {
   absl::Span<const int64_t> dims_;
   size_t count_;  // operands
   KernelPlan result_;
-  tile::Builder b_;
+  tile::TileBuilder b_;
   FusionEmitter emitter_;
   KernelFrame frame_;
 };

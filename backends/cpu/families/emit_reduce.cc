@@ -226,7 +226,7 @@ absl::StatusOr<Value> FusionEmitter::EmitReduce(const Instruction* instruction, 
     KeepLanesForRows(index);
 
   const int depth = DepthOf(index);
-  const tile::Builder::At at(b_, r.varies ? b_.depth() : depth);
+  const tile::TileBuilder::At at(b_, r.varies ? b_.depth() : depth);
   if (b_.depth() == 0) has_outer_reduce_ = true;
   const int outer_lanes = lanes_;
   const Value outer_mask = mask_;

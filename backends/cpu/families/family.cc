@@ -10,7 +10,7 @@
 
 namespace hlo::cpu {
 
-absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& b,
+absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::TileBuilder& b,
                                       FusionEmitter& emitter) {
   ASSIGN_OR_RETURN(KernelFrame frame, MakeKernelFrame(fusion, "cpu"));
   for (const Shape array : frame.arrays) {
@@ -68,7 +68,7 @@ double BytesReadOf(const Instruction& fusion, int operand, Updates updates, doub
 }  // namespace
 
 double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
-  const bool in_place = SharesWanted(fusion, options.shared);
+  const bool in_place = UpdatesInPlace(fusion, options.shared);
   const Instruction* const root = RootOf(fusion);
   Cost cost;
   for (const Instruction* i : BodyOf(fusion)) {
@@ -85,7 +85,7 @@ double CostInNs(const Instruction& fusion, const FamilyOptions& options) {
 }
 
 BufferPairs InPlacePairs(const Instruction& fusion) {
-  BufferPairs pairs = WantsToShare(fusion);
+  BufferPairs pairs = UpdatePairs(fusion);
   if (RootOf(fusion)->opcode() == Opcode::kScatter) return pairs;
   if (CumulativeWindowOf(fusion)) return CumulativePairs(fusion);
   const BufferPairs same = SamePlacePairs(fusion);

@@ -49,7 +49,7 @@ class Fold {
   Value HasBitsOf(Value x, Value y) const;
 
   FusionEmitter& emitter_;
-  tile::Builder& b_;
+  tile::TileBuilder& b_;
   const Computation& region_;
   size_t count_;
   ElementType type_;     // of the first element

@@ -33,7 +33,7 @@ class Fold;
 
 class FusionEmitter {
  public:
-  FusionEmitter(tile::Builder& b, LoopPlan& plan, int base_lanes)
+  FusionEmitter(tile::TileBuilder& b, LoopPlan& plan, int base_lanes)
       : b_(b), plan_(plan), base_lanes_(base_lanes) {}
 
   // The elements of `instruction` lie in a buffer of the kernel (a tuple's leaves in consecutive
@@ -108,7 +108,7 @@ class FusionEmitter {
   // A reduce runs outside all loops: the kernel must be one task.
   bool has_outer_reduce() const { return has_outer_reduce_; }
 
-  tile::Builder& builder() { return b_; }
+  tile::TileBuilder& builder() { return b_; }
   LoopPlan& plan() { return plan_; }
 
   // ---- for the emitters of single opcodes (emit_*.cc) ----
@@ -229,7 +229,7 @@ class FusionEmitter {
   absl::StatusOr<Values> LoopLevel(ActiveNest& nest, size_t g, Value lo, Value hi, int lanes,
                                    Values carried, const Body& body);
 
-  tile::Builder& b_;
+  tile::TileBuilder& b_;
   LoopPlan& plan_;
   int base_lanes_;
   int lanes_ = 1;

@@ -10,7 +10,7 @@
 namespace hlo::cpu {
 
 // Adds the buffers of `fusion` to the kernel, and binds parameters to theirs.
-absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::Builder& b,
+absl::StatusOr<KernelFrame> MakeFrame(const Instruction& fusion, tile::TileBuilder& b,
                                       FusionEmitter& emitter);
 
 // Vector lanes that fill one register for the types of the body.

@@ -48,7 +48,7 @@ class LoopEmission {
   absl::Status ArrangeOutputs() {
     const KernelOutput& first = frame_.outputs[0];
     if (first.instruction->opcode() == Opcode::kDynamicUpdateSlice &&
-        SharesWanted(fusion_, options_.shared)) {
+        UpdatesInPlace(fusion_, options_.shared)) {
       return ArrangeUpdate(*first.instruction);
     }
     const auto largest =
@@ -276,7 +276,7 @@ class LoopEmission {
   LoopPlan& plan_;
   int base_lanes_;
   KernelPlan result_;
-  tile::Builder b_;
+  tile::TileBuilder b_;
   FusionEmitter emitter_;
   KernelFrame frame_;
   std::vector<int64_t> main_dims_;

@@ -8,15 +8,12 @@
 #include <algorithm>
 
 #include "backends/cpu/families/kernel_frame.h"
+#include "lib/support/contains.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
 
 namespace hlo::cpu {
 namespace {
-
-bool Contains(const DimVec& list, int64_t d) {
-  return std::find(list.begin(), list.end(), d) != list.end();
-}
 
 class ScatterEmission {
  public:
@@ -46,7 +43,7 @@ class ScatterEmission {
       result_.task_count = 0;
       return std::move(result_);
     }
-    const bool shared = SharesWanted(fusion_, options_.shared);
+    const bool shared = UpdatesInPlace(fusion_, options_.shared);
     FusionEmitter::ActiveNest& scatters =
         emitter_.Open(static_cast<int>(scatter_.id()), scatter_sizes);
     FusionEmitter::ActiveNest& windows = emitter_.Open(-2, window_sizes);
@@ -217,7 +214,7 @@ class ScatterEmission {
   const ScatterAttrs& attrs_;
   int count_;  // operands that are updated
   KernelPlan result_;
-  tile::Builder b_;
+  tile::TileBuilder b_;
   FusionEmitter emitter_;
   KernelFrame frame_;
   absl::Span<const int64_t> result_dims_;

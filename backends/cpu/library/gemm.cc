@@ -23,8 +23,6 @@ constexpr int64_t kSumRows = 1024;        // rows per pass when sums need memory
 constexpr int64_t kInPlaceStrips = 8;     // lhs used by fewer rhs strips than this is not packed
 constexpr int64_t kSerialWork = 20'000;   // multiply-adds below which one thread does it all
 
-constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
-
 int64_t Bytes(StoredAs as, int64_t compute_bytes) {
   switch (as) {
     case StoredAs::kSame: return compute_bytes;

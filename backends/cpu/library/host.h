@@ -31,7 +31,6 @@ struct Host {
   int64_t l2_bytes = 1 << 20;
   int64_t l3_bytes = 32 << 20;
 
-  bool has_fma() const { return level >= IsaLevel::kAvx2; }
   int vector_bytes() const;
 
   // Processor and feature list for LLVM's code generator.

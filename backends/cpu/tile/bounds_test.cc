@@ -24,7 +24,7 @@ struct OneBuffer {
   explicit OneBuffer(int64_t elements)
       : b(&kernel), buffer(b.AddBuffer(BufferKind::kArgument, kF32, elements)) {}
   Kernel kernel;
-  Builder b;
+  TileBuilder b;
   int buffer;
 };
 
@@ -59,7 +59,7 @@ TEST_CASE("loops run in whole steps below their end", "[tile][bounds]") {
 // As the loop family cuts a range between tasks: vectors, then what is left.
 std::string Tasks(int64_t elements, int64_t size, int64_t chunk, int64_t tasks) {
   OneBuffer k(elements);
-  Builder& b = k.b;
+  TileBuilder& b = k.b;
   const Value lo = b.Scale(b.begin(), chunk);
   const Value hi = b.Min(b.Scale(b.end(), chunk), b.Index(size));
   const Value length = b.Max(b.Sub(hi, lo), b.Index(0));
@@ -105,7 +105,7 @@ TEST_CASE("values read from memory count by their limits", "[tile][bounds]") {
 
 TEST_CASE("branches and masks count as facts", "[tile][bounds]") {
   OneBuffer k(5);
-  Builder& b = k.b;
+  TileBuilder& b = k.b;
   const Values index = b.BeginLoop(b.Index(0), b.Index(8), 1);
   b.BeginIf(b.And(b.LessEq(b.Index(2), index[0]), b.Less(index[0], b.Index(7))));
   const Value inside = b.Load(k.buffer, b.Offset(index[0], -2));

@@ -30,7 +30,7 @@ bool Same(const Node& a, const Node& b) {
 
 }  // namespace
 
-Builder::Builder(Kernel* kernel) : kernel_(kernel) {
+TileBuilder::TileBuilder(Kernel* kernel) : kernel_(kernel) {
   HLO_CHECK(kernel->blocks.empty());
   kernel_->blocks.emplace_back();
   open_.push_back(0);
@@ -42,7 +42,7 @@ Builder::Builder(Kernel* kernel) : kernel_(kernel) {
   }
 }
 
-int Builder::AddBuffer(BufferKind kind, ElementType type, int64_t elements, bool written) {
+int TileBuilder::AddBuffer(BufferKind kind, ElementType type, int64_t elements, bool written) {
   Buffer buffer;
   buffer.kind = kind;
   buffer.type = type;
@@ -56,7 +56,7 @@ int Builder::AddBuffer(BufferKind kind, ElementType type, int64_t elements, bool
   return static_cast<int>(kernel_->buffers.size()) - 1;
 }
 
-int Builder::AddConstantBuffer(ElementType type, absl::Span<const uint8_t> data) {
+int TileBuilder::AddConstantBuffer(ElementType type, absl::Span<const uint8_t> data) {
   const int buffer =
       AddBuffer(BufferKind::kConstant, type, static_cast<int64_t>(data.size()) / ByteSize(type));
   kernel_->buffers.back().data.assign(data.begin(), data.end());
@@ -65,23 +65,23 @@ int Builder::AddConstantBuffer(ElementType type, absl::Span<const uint8_t> data)
 
 // ---- placement ----
 
-Value Builder::NewValue(Type type, int32_t node, int32_t block) {
+Value TileBuilder::NewValue(Type type, int32_t node, int32_t block) {
   kernel_->values.push_back({type, node, block});
   return static_cast<Value>(kernel_->values.size()) - 1;
 }
 
-bool Builder::IsVisible(Value v) const {
+bool TileBuilder::IsVisible(Value v) const {
   const int32_t block = kernel_->values[static_cast<size_t>(v)].block;
   const auto depth = static_cast<size_t>(kernel_->blocks[static_cast<size_t>(block)].depth);
   return depth < open_.size() && open_[depth] == block;
 }
 
-int Builder::DepthOf(Value v) const {
+int TileBuilder::DepthOf(Value v) const {
   HLO_DCHECK(IsVisible(v));
   return kernel_->blocks[static_cast<size_t>(kernel_->values[static_cast<size_t>(v)].block)].depth;
 }
 
-int32_t Builder::Place(Node&& node, int32_t block) {
+int32_t TileBuilder::Place(Node&& node, int32_t block) {
   const auto number = static_cast<int32_t>(kernel_->nodes.size());
   node.origin = origin_;
   kernel_->nodes.push_back(std::move(node));
@@ -89,7 +89,7 @@ int32_t Builder::Place(Node&& node, int32_t block) {
   return number;
 }
 
-Value Builder::Append(Node&& node, Type type, Purity purity) {
+Value TileBuilder::Append(Node&& node, Type type, Purity purity) {
   int depth = 0;
   for (const Value v : node.operands) depth = std::max(depth, DepthOf(v));
   if (purity == Purity::kFixed) depth = this->depth();
@@ -118,7 +118,7 @@ Value Builder::Append(Node&& node, Type type, Purity purity) {
   return result;
 }
 
-Builder::At::At(Builder& b, int depth) : b_(b) {
+TileBuilder::At::At(TileBuilder& b, int depth) : b_(b) {
   for (int d = b.depth(); d > depth; --d) {
     if (b.kernel_->blocks[static_cast<size_t>(b.open_[static_cast<size_t>(d)])].conditional)
       depth = d;
@@ -128,15 +128,15 @@ Builder::At::At(Builder& b, int depth) : b_(b) {
   b.open_.erase(first, b.open_.end());
 }
 
-Builder::At::~At() { b_.open_.insert(b_.open_.end(), inner_.begin(), inner_.end()); }
+TileBuilder::At::~At() { b_.open_.insert(b_.open_.end(), inner_.begin(), inner_.end()); }
 
 // ---- indices ----
 
-Value Builder::Index(int64_t value) {
+Value TileBuilder::Index(int64_t value) {
   return Constant(ElementType::kS64, {static_cast<uint64_t>(value), 0});
 }
 
-std::optional<int64_t> Builder::ConstantOf(Value v) const {
+std::optional<int64_t> TileBuilder::ConstantOf(Value v) const {
   const ValueInfo& info = kernel_->values[static_cast<size_t>(v)];
   if (info.node < 0 || info.type.lanes != 1) return std::nullopt;
   const Node& node = kernel_->nodes[static_cast<size_t>(info.node)];
@@ -144,7 +144,7 @@ std::optional<int64_t> Builder::ConstantOf(Value v) const {
   return static_cast<int64_t>(node.bits[0]);
 }
 
-Value Builder::IndexElement(Opcode opcode, Value a, Value b) {
+Value TileBuilder::IndexElement(Opcode opcode, Value a, Value b) {
   const int lanes = std::max(this->lanes(a), this->lanes(b));
   Node node;
   node.op = Op::kElement;
@@ -153,7 +153,7 @@ Value Builder::IndexElement(Opcode opcode, Value a, Value b) {
   return Append(std::move(node), {ElementType::kS64, lanes}, Purity::kIndex);
 }
 
-Value Builder::Add(Value a, Value b) {
+Value TileBuilder::Add(Value a, Value b) {
   const auto x = ConstantOf(a), y = ConstantOf(b);
   if (x && y) return Index(*x + *y);
   if (x && *x == 0) return b;
@@ -161,14 +161,14 @@ Value Builder::Add(Value a, Value b) {
   return IndexElement(Opcode::kAdd, a, b);
 }
 
-Value Builder::Sub(Value a, Value b) {
+Value TileBuilder::Sub(Value a, Value b) {
   const auto x = ConstantOf(a), y = ConstantOf(b);
   if (x && y) return Index(*x - *y);
   if (y && *y == 0) return a;
   return IndexElement(Opcode::kSubtract, a, b);
 }
 
-Value Builder::Mul(Value a, Value b) {
+Value TileBuilder::Mul(Value a, Value b) {
   const auto x = ConstantOf(a), y = ConstantOf(b);
   if (x && y) return Index(*x * *y);
   if (x && *x == 1) return b;
@@ -177,7 +177,7 @@ Value Builder::Mul(Value a, Value b) {
   return IndexElement(Opcode::kMultiply, a, b);
 }
 
-Value Builder::Div(Value a, int64_t b) {
+Value TileBuilder::Div(Value a, int64_t b) {
   if (b == 1) return a;
   if (const auto x = ConstantOf(a)) return Index(*x / b);
   Node node;
@@ -186,7 +186,7 @@ Value Builder::Div(Value a, int64_t b) {
   return Append(std::move(node), {ElementType::kS64, lanes(a)}, Purity::kIndex);
 }
 
-Value Builder::Rem(Value a, int64_t b) {
+Value TileBuilder::Rem(Value a, int64_t b) {
   if (b == 1) return Splat(Index(0), lanes(a));
   if (const auto x = ConstantOf(a)) return Index(*x % b);
   Node node;
@@ -195,19 +195,19 @@ Value Builder::Rem(Value a, int64_t b) {
   return Append(std::move(node), {ElementType::kS64, lanes(a)}, Purity::kIndex);
 }
 
-Value Builder::Min(Value a, Value b) {
+Value TileBuilder::Min(Value a, Value b) {
   const auto x = ConstantOf(a), y = ConstantOf(b);
   if (x && y) return Index(std::min(*x, *y));
   return IndexElement(Opcode::kMinimum, a, b);
 }
 
-Value Builder::Max(Value a, Value b) {
+Value TileBuilder::Max(Value a, Value b) {
   const auto x = ConstantOf(a), y = ConstantOf(b);
   if (x && y) return Index(std::max(*x, *y));
   return IndexElement(Opcode::kMaximum, a, b);
 }
 
-Value Builder::Less(Value a, Value b) {
+Value TileBuilder::Less(Value a, Value b) {
   const auto x = ConstantOf(a), y = ConstantOf(b);
   if (x && y) return Pred(*x < *y);
   ElementAttrs attrs;
@@ -215,7 +215,7 @@ Value Builder::Less(Value a, Value b) {
   return Element(Opcode::kCompare, ElementType::kPred, {a, b}, attrs);
 }
 
-Value Builder::LessEq(Value a, Value b) {
+Value TileBuilder::LessEq(Value a, Value b) {
   const auto x = ConstantOf(a), y = ConstantOf(b);
   if (x && y) return Pred(*x <= *y);
   ElementAttrs attrs;
@@ -225,20 +225,20 @@ Value Builder::LessEq(Value a, Value b) {
 
 // ---- values ----
 
-Value Builder::Constant(ElementType type, std::array<uint64_t, 2> bits) {
+Value TileBuilder::Constant(ElementType type, std::array<uint64_t, 2> bits) {
   Node node;
   node.op = Op::kConstant;
   node.bits = bits;
   return Append(std::move(node), {type, 1}, Purity::kIndex);
 }
 
-Value Builder::Iota(int lanes) {
+Value TileBuilder::Iota(int lanes) {
   Node node;
   node.op = Op::kIota;
   return Append(std::move(node), {ElementType::kS64, lanes}, Purity::kIndex);
 }
 
-Value Builder::Splat(Value v, int lanes) {
+Value TileBuilder::Splat(Value v, int lanes) {
   if (this->lanes(v) == lanes) return v;
   HLO_DCHECK(this->lanes(v) == 1);
   Node node;
@@ -247,8 +247,8 @@ Value Builder::Splat(Value v, int lanes) {
   return Append(std::move(node), {type(v).element, lanes}, Purity::kIndex);
 }
 
-Value Builder::Element(Opcode opcode, ElementType result, absl::Span<const Value> operands,
-                       ElementAttrs attrs) {
+Value TileBuilder::Element(Opcode opcode, ElementType result, absl::Span<const Value> operands,
+                           ElementAttrs attrs) {
   int lanes = 1;
   for (const Value v : operands) lanes = std::max(lanes, this->lanes(v));
   Node node;
@@ -259,18 +259,18 @@ Value Builder::Element(Opcode opcode, ElementType result, absl::Span<const Value
   return Append(std::move(node), {result, lanes}, Purity::kPure);
 }
 
-Value Builder::Select(Value pred, Value on_true, Value on_false) {
+Value TileBuilder::Select(Value pred, Value on_true, Value on_false) {
   if (const auto known = ConstantOf(pred)) return *known != 0 ? on_true : on_false;
   if (on_true == on_false) return on_true;
   return Element(Opcode::kSelect, type(on_true).element, {pred, on_true, on_false});
 }
 
-Value Builder::Convert(Value v, ElementType to) {
+Value TileBuilder::Convert(Value v, ElementType to) {
   if (type(v).element == to) return v;
   return Element(Opcode::kConvert, to, {v});
 }
 
-Value Builder::Shuffle(Value a, Value b, absl::Span<const int16_t> lane_list) {
+Value TileBuilder::Shuffle(Value a, Value b, absl::Span<const int16_t> lane_list) {
   Node node;
   node.op = Op::kShuffle;
   node.operands = {a, b};
@@ -279,18 +279,18 @@ Value Builder::Shuffle(Value a, Value b, absl::Span<const int16_t> lane_list) {
                 Purity::kPure);
 }
 
-Value Builder::Lane(Value v, int lane) {
+Value TileBuilder::Lane(Value v, int lane) {
   if (lanes(v) == 1) return v;
   return Shuffle(v, v, {static_cast<int16_t>(lane)});
 }
 
 // ---- memory ----
 
-Builder::Purity Builder::LoadPurity(int buffer) const {
+TileBuilder::Purity TileBuilder::LoadPurity(int buffer) const {
   return kernel_->buffers[static_cast<size_t>(buffer)].written ? Purity::kFixed : Purity::kPure;
 }
 
-Value Builder::Load(int buffer, Value index, int lanes, int64_t stride) {
+Value TileBuilder::Load(int buffer, Value index, int lanes, int64_t stride) {
   if (lanes > 1 && stride == 0 && this->lanes(index) == 1) return Splat(Load(buffer, index), lanes);
   Node node;
   node.op = Op::kLoad;
@@ -301,8 +301,8 @@ Value Builder::Load(int buffer, Value index, int lanes, int64_t stride) {
   return Append(std::move(node), {type, lanes}, LoadPurity(buffer));
 }
 
-Value Builder::LoadMasked(int buffer, Value index, int lanes, int64_t stride, Value mask,
-                          Value fallback) {
+Value TileBuilder::LoadMasked(int buffer, Value index, int lanes, int64_t stride, Value mask,
+                              Value fallback) {
   if (const auto known = ConstantOf(mask)) {
     return *known != 0 ? Load(buffer, index, lanes, stride) : Splat(fallback, lanes);
   }
@@ -315,7 +315,7 @@ Value Builder::LoadMasked(int buffer, Value index, int lanes, int64_t stride, Va
   return Append(std::move(node), {type, lanes}, LoadPurity(buffer));
 }
 
-void Builder::Store(int buffer, Value index, Value value, int64_t stride, bool non_temporal) {
+void TileBuilder::Store(int buffer, Value index, Value value, int64_t stride, bool non_temporal) {
   Node node;
   node.op = Op::kStore;
   node.buffer = static_cast<int16_t>(buffer);
@@ -326,7 +326,7 @@ void Builder::Store(int buffer, Value index, Value value, int64_t stride, bool n
   Place(std::move(node), open_.back());
 }
 
-void Builder::StoreMasked(int buffer, Value index, Value value, int64_t stride, Value mask) {
+void TileBuilder::StoreMasked(int buffer, Value index, Value value, int64_t stride, Value mask) {
   Node node;
   node.op = Op::kStore;
   node.buffer = static_cast<int16_t>(buffer);
@@ -338,7 +338,7 @@ void Builder::StoreMasked(int buffer, Value index, Value value, int64_t stride, 
 
 // ---- structure ----
 
-int32_t Builder::OpenBlock(bool conditional) {
+int32_t TileBuilder::OpenBlock(bool conditional) {
   const auto number = static_cast<int32_t>(kernel_->blocks.size());
   Block block;
   block.parent = open_.back();
@@ -349,7 +349,7 @@ int32_t Builder::OpenBlock(bool conditional) {
   return number;
 }
 
-Values Builder::BeginLoop(Value lo, Value hi, int64_t step, absl::Span<const Value> initial) {
+Values TileBuilder::BeginLoop(Value lo, Value hi, int64_t step, absl::Span<const Value> initial) {
   Node node;
   node.op = Op::kLoop;
   node.stride = step;
@@ -364,7 +364,7 @@ Values Builder::BeginLoop(Value lo, Value hi, int64_t step, absl::Span<const Val
   return arguments;
 }
 
-Values Builder::EndLoop(absl::Span<const Value> next) {
+Values TileBuilder::EndLoop(absl::Span<const Value> next) {
   kernel_->blocks[static_cast<size_t>(open_.back())].yields.assign(next.begin(), next.end());
   open_.pop_back();
   Node node = std::move(pending_.back());
@@ -377,7 +377,7 @@ Values Builder::EndLoop(absl::Span<const Value> next) {
   return results;
 }
 
-void Builder::BeginIf(Value condition) {
+void TileBuilder::BeginIf(Value condition) {
   Node node;
   node.op = Op::kIf;
   node.operands = {condition};
@@ -385,13 +385,13 @@ void Builder::BeginIf(Value condition) {
   pending_.push_back(std::move(node));
 }
 
-void Builder::Else(absl::Span<const Value> yields) {
+void TileBuilder::Else(absl::Span<const Value> yields) {
   kernel_->blocks[static_cast<size_t>(open_.back())].yields.assign(yields.begin(), yields.end());
   open_.pop_back();
   const int32_t block = OpenBlock(/*conditional=*/true);
   pending_.back().blocks.push_back(block);
 }
 
-Values Builder::EndIf(absl::Span<const Value> yields) { return EndLoop(yields); }
+Values TileBuilder::EndIf(absl::Span<const Value> yields) { return EndLoop(yields); }
 
 }  // namespace hlo::cpu::tile

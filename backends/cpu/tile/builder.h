@@ -21,9 +21,9 @@
 
 namespace hlo::cpu::tile {
 
-class Builder {
+class TileBuilder {
  public:
-  explicit Builder(Kernel* kernel);
+  explicit TileBuilder(Kernel* kernel);
 
   Kernel& kernel() { return *kernel_; }
   Type type(Value v) const { return kernel_->type(v); }
@@ -97,13 +97,13 @@ class Builder {
   // branch of an `if` if that is deeper. What was opened meanwhile must be closed before it ends.
   class At final {
    public:
-    At(Builder& b, int depth);
+    At(TileBuilder& b, int depth);
     ~At();
     At(const At&) = delete;
     At& operator=(const At&) = delete;
 
    private:
-    Builder& b_;
+    TileBuilder& b_;
     std::vector<int32_t> inner_;
   };
 

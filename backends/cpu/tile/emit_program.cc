@@ -34,9 +34,9 @@ struct Place {
   llvm::Value* memory = nullptr;  // otherwise; the same unless it is a variable
 };
 
-class ProgramEmitter {
+class LoopProgramEmitter {
  public:
-  ProgramEmitter(const Program& program, const EmitOptions& options, llvm::Module& module)
+  LoopProgramEmitter(const Program& program, const EmitOptions& options, llvm::Module& module)
       : program_(program), options_(options), module_(module), b_(module.getContext()) {}
 
   llvm::Function* Emit(std::string_view name) {
@@ -252,7 +252,7 @@ void PutInRegisters(llvm::Function& function) {
 
 absl::StatusOr<llvm::Function*> EmitProgram(const Program& program, std::string_view name,
                                             const EmitOptions& options, llvm::Module& module) {
-  llvm::Function* const function = ProgramEmitter(program, options, module).Emit(name);
+  llvm::Function* const function = LoopProgramEmitter(program, options, module).Emit(name);
   PutInRegisters(*function);
   return function;
 }

@@ -19,7 +19,7 @@ std::optional<AccessFault> Evaluate(const Kernel& kernel, absl::Span<void* const
 // out[i] = x[i] + 1 for 16 elements in steps of 8, and the sum of x in out[16].
 Kernel SumAndIncrement() {
   Kernel kernel;
-  Builder b(&kernel);
+  TileBuilder b(&kernel);
   const int x = b.AddBuffer(BufferKind::kArgument, ElementType::kS32, 16);
   const int out = b.AddBuffer(BufferKind::kArgument, ElementType::kS32, 17, /*written=*/true);
   const Value zero = b.Splat(b.Constant(ElementType::kS32, {0, 0}), 8);
@@ -116,7 +116,7 @@ TEST_CASE(
     "the builder moves code out of loops, but not out of branches, and makes equal nodes once",
     "[tile][builder]") {
   Kernel kernel;
-  Builder b(&kernel);
+  TileBuilder b(&kernel);
   const int x = b.AddBuffer(BufferKind::kArgument, ElementType::kF32, 64);
   const int out = b.AddBuffer(BufferKind::kArgument, ElementType::kF32, 64, /*written=*/true);
   const Values loop = b.BeginLoop(b.begin(), b.end(), 1);

@@ -65,7 +65,7 @@ Decision IsKernel(const Instruction& instruction) {
 }
 
 BufferPairs InPlacePairs(const Instruction& instruction) {
-  if (BufferPairs pairs = WantsToShare(instruction); !pairs.empty()) return pairs;
+  if (BufferPairs pairs = UpdatePairs(instruction); !pairs.empty()) return pairs;
   const bool is_loop = instruction.IsFusion() || IsFusibleElementwise(instruction);
   if (!is_loop) return {};
   const absl::StatusOr<GpuFrame> frame = MakeGpuFrame(instruction, {});

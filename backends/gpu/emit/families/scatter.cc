@@ -251,7 +251,7 @@ absl::Status EmitScatter(const FamilyRequest& request) {
   const auto& attrs = scatter.attrs<ScatterAttrs>();
   const int count = (scatter.operand_count() - 1) / 2;
   const Shape update = scatter.operand(count + 1)->shape();
-  if (!SharesWanted(request.instruction, request.options.shared)) {
+  if (!UpdatesInPlace(request.instruction, request.options.shared)) {
     // The outputs begin as copies of the operands, wherever those are computed.
     for (int i = 0; i < count; ++i) {
       const KernelOutput& output = frame.outputs[static_cast<size_t>(i)];

@@ -9,7 +9,7 @@ namespace hlo::gpu {
 Decision TakesUpdate(const Instruction& update) { return IsKernelOp(update); }
 
 absl::Status EmitUpdate(const FamilyRequest& request) {
-  if (!SharesWanted(request.instruction, request.options.shared)) return EmitLoops(request);
+  if (!UpdatesInPlace(request.instruction, request.options.shared)) return EmitLoops(request);
   const GpuFrame& frame = request.frame;
   request.plan.family = "update";
   const Instruction* const root = RootOf(request.instruction);
