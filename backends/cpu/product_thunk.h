@@ -39,8 +39,8 @@ class ProductThunk final : public CpuThunk {
     if (kept == nullptr) {
       ASSIGN_OR_RETURN(kept, kernel_->MakeState());
     }
-    const Buffers buffers = {state.Address(lhs_), state.Address(rhs_), state.Address(out_), nullptr,
-                             state.scratch,       kept.get()};
+    const Buffers buffers = {state.Address(lhs_), state.Address(rhs_), state.Address(out_),
+                             state.scratch, kept.get()};
     if constexpr (std::is_void_v<decltype(kernel_->Run(buffers, *state.pool))>) {
       kernel_->Run(buffers, *state.pool);
       return absl::OkStatus();

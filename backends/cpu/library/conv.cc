@@ -18,9 +18,6 @@ absl::Status CheckSpec(const ConvSpec& spec) {
                 spec.out_features % spec.feature_groups == 0 &&
                 spec.out_features % spec.batch_groups == 0 && spec.batch % spec.batch_groups == 0,
             "groups do not divide the features or the batch of a convolution");
-  RET_CHECK(
-      !(spec.has_bias || spec.relu) || (IsFloat(spec.out_type) && BitWidth(spec.out_type) <= 32),
-      "bias and relu need a sum of f32");
   RET_CHECK(spec.threads >= 1, "a convolution for {} threads", spec.threads);
   for (const ConvDim& d : spec.spatial) {
     RET_CHECK(d.in >= 0 && d.kernel >= 0 && d.out >= 0 && d.stride >= 1 && d.lhs_dilation >= 1 &&
@@ -34,7 +31,7 @@ absl::Status CheckSpec(const ConvSpec& spec) {
   return absl::OkStatus();
 }
 
-// Nothing is summed: a result of zeros, plus bias. Also empty results.
+// Nothing is summed: a result of zeros. Also empty results.
 class ZeroConv final : public ConvKernel {
  public:
   explicit ZeroConv(ConvSpec spec) : spec_(std::move(spec)) {}
@@ -50,9 +47,7 @@ class ZeroConv final : public ConvKernel {
     int64_t positions = 1;
     for (const int64_t size : sizes) positions *= size;
     for (int64_t o = 0; o < spec_.out_features; ++o) {
-      float value = spec_.has_bias ? static_cast<const float*>(buffers.bias)[o] : 0.0f;
-      if (spec_.relu) value = std::max(value, 0.0f);
-      const std::vector<float> values(static_cast<size_t>(positions), value);
+      const std::vector<float> values(static_cast<size_t>(positions));
       char* const out =
           static_cast<char*>(buffers.out) + o * spec_.out_feature * ByteSize(spec_.out_type);
       WriteBlock(values.data(), spec_.out_type, Component::kReal, {sizes, strides}, out);

@@ -53,8 +53,6 @@ struct ConvSpec {
   int64_t lhs_batch = 0, lhs_feature = 0;  // strides
   int64_t rhs_in = 0, rhs_out = 0;
   int64_t out_batch = 0, out_feature = 0;
-  bool has_bias = false;  // one float for each output feature, added before relu
-  bool relu = false;
   bool rhs_constant = false;  // as in DotSpec
   int threads = 1;            // size of the pool it will run on
 
@@ -65,7 +63,6 @@ struct ConvBuffers {
   const void* lhs = nullptr;
   const void* rhs = nullptr;
   void* out = nullptr;
-  const void* bias = nullptr;
   void* scratch = nullptr;       // scratch_bytes(), aligned to 64
   KernelState* state = nullptr;  // from MakeState
 };

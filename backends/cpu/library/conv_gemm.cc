@@ -93,8 +93,6 @@ class GemmConv final : public ConvKernel {
     DotSpec dot = DotSpec::RowMajor(kTypeOf<T>, block_, group_out_, depth_);
     dot.rhs_k = spec_.out_features;  // the kernel keeps all output features beside each other
     dot.out_m = spec_.out_features;
-    dot.bias = spec_.has_bias ? DotBias::kPerColumn : DotBias::kNone;
-    dot.relu = spec_.relu;
     dot.threads = spec_.threads;
     ASSIGN_OR_RETURN(product_, MakeDot(dot, host));
     dot.m = tail_;
@@ -172,12 +170,10 @@ class GemmConv final : public ConvKernel {
 
     T* const out =
         converted + (image * positions_ + first) * spec_.out_features + group * group_out_;
-    const auto* bias = static_cast<const char*>(buffers.bias);
     DotBuffers product;
     product.lhs = patches;
     product.rhs = kernel + group * group_out_;
     product.out = out;
-    product.bias = bias == nullptr ? nullptr : bias + group * group_out_ * int64_t{sizeof(float)};
     product.scratch = scratch + product_offset_ + AlignScratch(product_bytes_) * worker;
     (is_tail ? tail_product_ : product_)->Run(product, pool);
     if (!converts_out_) CopyOut(out, buffers.out, image, first, count, group);

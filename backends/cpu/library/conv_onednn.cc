@@ -84,8 +84,7 @@ class OneDnnConv final : public ConvKernel {
     char* const inner = scratch + AlignScratch(flipped_bytes_) + AlignScratch(packed_bytes_);
     char* const lhs =
         const_cast<char*>(static_cast<const char*>(buffers.lhs)) + lhs_offset_ * element_;
-    absl::InlinedVector<void*, 4> pointers = {lhs, const_cast<void*>(weights), buffers.out};
-    if (spec_.has_bias) pointers.push_back(const_cast<void*>(buffers.bias));
+    const absl::InlinedVector<void*, 3> pointers = {lhs, const_cast<void*>(weights), buffers.out};
     return conv_->Run(state.conv, pointers, inner, pool);
   }
 
@@ -108,7 +107,7 @@ class OneDnnConv final : public ConvKernel {
       transposed |= d.lhs_dilation != 1;
       strided |= d.stride != 1;
     }
-    return !transposed || (!strided && !spec.has_bias && !spec.relu);
+    return !transposed || !strided;
   }
 
   // Sizes and strides of an activation: [batch, feature, spatial…].
@@ -171,24 +170,18 @@ class OneDnnConv final : public ConvKernel {
       high[d] = (dim.out - 1) * dim.stride + (dim.kernel - 1) * dim.rhs_dilation + 1 - dim.in -
                 dim.pad_low;
     }
-    dnnl_memory_desc_t bias = {};
-    if (spec_.has_bias) {
-      const int64_t one = 1;
-      ASSIGN_OR_RETURN(bias, onednn::Strided({spec_.out_features}, {one}, dnnl_f32));
-    }
     dnnl_convolution_desc_t op;
     if (dnnl_dilated_convolution_forward_desc_init(
-            &op, dnnl_forward_inference, dnnl_convolution_direct, &lhs, &kernel,
-            spec_.has_bias ? &bias : nullptr, &out, steps, dilates, low, high) != dnnl_success) {
+            &op, dnnl_forward_inference, dnnl_convolution_direct, &lhs, &kernel, nullptr, &out,
+            steps, dilates, low, high) != dnnl_success) {
       return false;
     }
-    ASSIGN_OR_RETURN(conv_, Primitive::Create(&op, {spec_.relu}, spec_.threads));
+    ASSIGN_OR_RETURN(conv_, Primitive::Create(&op, spec_.threads));
     if (conv_ == nullptr) return false;
     kernel_layout_ = conv_->Layout(dnnl_query_weights_md);
     conv_->AddArgument(DNNL_ARG_SRC, lhs);
     conv_->AddArgument(DNNL_ARG_WEIGHTS, kernel_layout_);
     conv_->AddArgument(DNNL_ARG_DST, out);
-    if (spec_.has_bias) conv_->AddArgument(DNNL_ARG_BIAS, bias);
     return true;
   }
 
@@ -216,7 +209,7 @@ class OneDnnConv final : public ConvKernel {
             steps, dilates, low, high) != dnnl_success) {
       return false;
     }
-    ASSIGN_OR_RETURN(conv_, Primitive::Create(&op, {}, spec_.threads, &hint));
+    ASSIGN_OR_RETURN(conv_, Primitive::Create(&op, spec_.threads, &hint));
     if (conv_ == nullptr) return false;
     kernel_layout_ = conv_->Layout(dnnl_query_weights_md);
     conv_->AddArgument(DNNL_ARG_DIFF_DST, lhs);

@@ -64,7 +64,7 @@ class ConvertedDot final : public DotKernel {
     T* const out = take(out_bytes_);
     if (!IsComplex(spec_.out_type)) {
       Read(buffers, Component::kReal, lhs, rhs);
-      inner_->Run({lhs, rhs, out, buffers.bias, at}, pool);
+      inner_->Run({lhs, rhs, out, at}, pool);
       WriteBlock(out, spec_.out_type, Component::kReal, out_.block(), buffers.out);
       return;
     }
@@ -74,12 +74,12 @@ class ConvertedDot final : public DotKernel {
     Read(buffers, Component::kReal, lhs, rhs);
     Read(buffers, Component::kImaginary, lhs_imaginary, rhs_imaginary);
     const int64_t count = batches_ * spec_.m * spec_.n;
-    inner_->Run({lhs, rhs, out, nullptr, at}, pool);
-    inner_->Run({lhs_imaginary, rhs_imaginary, other, nullptr, at}, pool);
+    inner_->Run({lhs, rhs, out, at}, pool);
+    inner_->Run({lhs_imaginary, rhs_imaginary, other, at}, pool);
     for (int64_t i = 0; i < count; ++i) out[i] -= other[i];
     WriteBlock(out, spec_.out_type, Component::kReal, out_.block(), buffers.out);
-    inner_->Run({lhs, rhs_imaginary, out, nullptr, at}, pool);
-    inner_->Run({lhs_imaginary, rhs, other, nullptr, at}, pool);
+    inner_->Run({lhs, rhs_imaginary, out, at}, pool);
+    inner_->Run({lhs_imaginary, rhs, other, at}, pool);
     for (int64_t i = 0; i < count; ++i) out[i] += other[i];
     WriteBlock(out, spec_.out_type, Component::kImaginary, out_.block(), buffers.out);
   }
@@ -104,8 +104,6 @@ absl::StatusOr<std::unique_ptr<DotKernel>> Make(const DotSpec& spec, ElementType
   const int64_t batches = BatchCount(spec);
   if (batches > 1)
     inner.batch.push_back({batches, spec.m * spec.k, spec.k * spec.n, spec.m * spec.n});
-  inner.bias = spec.bias;
-  inner.relu = spec.relu;
   inner.threads = spec.threads;
   ASSIGN_OR_RETURN(std::unique_ptr<DotKernel> kernel, MakeDot(inner, host));
   return std::make_unique<ConvertedDot<T>>(spec, std::move(kernel));
@@ -115,8 +113,6 @@ absl::StatusOr<std::unique_ptr<DotKernel>> Make(const DotSpec& spec, ElementType
 
 absl::StatusOr<std::unique_ptr<DotKernel>> MakeConvertedDot(const DotSpec& spec, const Host& host) {
   const ElementType out = spec.out_type;
-  const bool has_epilogue = spec.bias != DotBias::kNone || spec.relu;
-  RET_CHECK(!(IsComplex(out) && has_epilogue), "a complex dot with bias or relu");
   switch (ComputeTypeFor(out)) {
     case ComputeType::kF32: return Make<float>(spec, ElementType::kF32, host);
     case ComputeType::kF64: return Make<double>(spec, ElementType::kF64, host);

@@ -68,9 +68,6 @@ absl::Status CheckSpec(const DotSpec& spec) {
             "a dot of types without elements");
   RET_CHECK(spec.m >= 0 && spec.n >= 0 && spec.k >= 0, "a dot of negative size");
   RET_CHECK(spec.threads >= 1, "a dot for {} threads", spec.threads);
-  const bool has_epilogue = spec.bias != DotBias::kNone || spec.relu;
-  RET_CHECK(!has_epilogue || (spec.k > 0 && IsFloat(spec.out_type)),
-            "bias and relu need a sum of floats");
   RET_CHECK(!(IsInteger(spec.out_type) && (IsFloat(spec.lhs_type) || IsFloat(spec.rhs_type))),
             "a dot of floats has no integer result");
   return absl::OkStatus();

@@ -5,7 +5,7 @@
 //
 //   DotSpec spec;  spec.m = …;  spec.lhs_m = …;
 //   ASSIGN_OR_RETURN(std::unique_ptr<DotKernel> dot, MakeDot(spec, host));
-//   dot->Run({lhs, rhs, out, /*bias=*/nullptr, scratch}, pool);
+//   dot->Run({lhs, rhs, out, scratch}, pool);
 //
 // Meaning (as HLO's dot): operands are converted to the type of the result; floats up to 32 bits
 // are multiplied and summed in f32 and rounded once at the end; f64 and complex in their own
@@ -35,9 +35,6 @@ struct DotBatch {
   int64_t out = 0;
 };
 
-// What a bias is added along.
-enum class DotBias { kNone, kPerColumn, kPerRow };  // one value for each n, or each m
-
 struct DotSpec {
   ElementType lhs_type = ElementType::kF32;
   ElementType rhs_type = ElementType::kF32;
@@ -48,10 +45,6 @@ struct DotSpec {
   int64_t lhs_m = 0, lhs_k = 0;
   int64_t rhs_k = 0, rhs_n = 0;
   int64_t out_m = 0, out_n = 0;
-  // Applied to the sum before it is rounded: first the bias (f32; f64 for an f64 result), then
-  // relu.
-  DotBias bias = DotBias::kNone;
-  bool relu = false;
   // Runs with one state may assume that `rhs` holds the same values whenever it has the same
   // address, and keep a packed copy.
   bool rhs_constant = false;
@@ -66,7 +59,6 @@ struct DotBuffers {
   const void* lhs = nullptr;
   const void* rhs = nullptr;
   void* out = nullptr;
-  const void* bias = nullptr;    // contiguous; null without a bias
   void* scratch = nullptr;       // scratch_bytes(), aligned to 64
   KernelState* state = nullptr;  // from MakeState; null: nothing is kept
 };

@@ -114,10 +114,8 @@ void CheckDot(DotSpec spec, double tolerance, const Host& host, int seed, bool s
   std::vector<Lv> a(lhs_count);
   std::vector<Rv> b(rhs_count);
   std::vector<Ov> out(out_count);
-  std::vector<float> bias(static_cast<size_t>(std::max(spec.m, spec.n)));
   fill(a);
   fill(b);
-  fill(bias);
   if constexpr (std::is_same_v<L, bool>) {
     for (auto& x : a) x &= 1;
     for (auto& x : b) x &= 1;
@@ -130,7 +128,7 @@ void CheckDot(DotSpec spec, double tolerance, const Host& host, int seed, bool s
   const auto kept = (*dot)->MakeState();
   REQUIRE(kept.ok());
   for (int run = 0; run < 2; ++run) {
-    (*dot)->Run({a.data(), b.data(), out.data(), bias.data(), scratch.data, kept->get()}, pool);
+    (*dot)->Run({a.data(), b.data(), out.data(), scratch.data, kept->get()}, pool);
   }
 
   int64_t wrong = 0;
@@ -149,11 +147,6 @@ void CheckDot(DotSpec spec, double tolerance, const Host& host, int seed, bool s
           sum += x * y;
           size += std::abs(x * y);
         }
-        if (spec.bias == DotBias::kPerColumn)
-          sum += static_cast<double>(bias[static_cast<size_t>(n)]);
-        if (spec.bias == DotBias::kPerRow) sum += static_cast<double>(bias[static_cast<size_t>(m)]);
-        if (spec.bias != DotBias::kNone) size += 2;
-        if (spec.relu && sum.real() < 0) sum = 0;
         const Ov& got =
             out[static_cast<size_t>(batch * step.out + m * spec.out_m + n * spec.out_n)];
         if constexpr (std::is_same_v<O, bool>) {
@@ -244,7 +237,7 @@ TEST_CASE("pairs of the smallest 16-bit integers wrap", "[cpu][dot]") {
     REQUIRE(dot.ok());
     ThreadPool pool(1);
     Scratch scratch((*dot)->scratch_bytes());
-    (*dot)->Run({smallest.data(), smallest.data(), out.data(), nullptr, scratch.data}, pool);
+    (*dot)->Run({smallest.data(), smallest.data(), out.data(), scratch.data}, pool);
     const auto want = static_cast<int32_t>(uint32_t{5} << 30);
     CHECK(out == std::vector<int32_t>(49, want));
   }
@@ -257,27 +250,6 @@ TEST_CASE("pred, complex and 8-bit floats", "[cpu][dot]") {
   CheckAll<std::complex<double>, std::complex<double>, std::complex<double>>(E::kC128, E::kC128,
                                                                              E::kC128, 1e-14);
   CheckAll<F8E4M3FN, F8E5M2, float>(E::kF8E4M3FN, E::kF8E5M2, E::kF32, 1e-6);
-}
-
-TEST_CASE("bias and relu are applied to the sum", "[cpu][dot]") {
-  int seed = 100;
-  for (const Host& host : HostsOfEachLevel()) {
-    for (const Case& c : kCases) {
-      for (const DotBias bias : {DotBias::kPerColumn, DotBias::kPerRow}) {
-        for (const bool out_transposed : {false, true}) {
-          Case with = c;
-          with.layout.out_transposed = out_transposed;
-          DotSpec spec = SpecOf(E::kF32, E::kF32, E::kF32, with);
-          spec.bias = bias;
-          spec.relu = true;
-          CheckDot<float, float, float>(spec, 1e-5, host, ++seed, false);
-          DotSpec narrow = SpecOf(E::kBF16, E::kBF16, E::kBF16, with);
-          narrow.bias = bias;
-          CheckDot<BF16, BF16, BF16>(narrow, 0x1p-7, host, ++seed, false);
-        }
-      }
-    }
-  }
 }
 
 TEST_CASE("a constant rhs may be packed once", "[cpu][dot]") {
@@ -305,7 +277,7 @@ TEST_CASE("a state keeps a constant rhs packed until it is to forget it", "[cpu]
   AlignedBytes scratch((*dot)->scratch_bytes());
   ThreadPool pool(1);
   const auto run = [&](KernelState* state) {
-    (*dot)->Run({a.data(), b.data(), out.data(), nullptr, scratch.data, state}, pool);
+    (*dot)->Run({a.data(), b.data(), out.data(), scratch.data, state}, pool);
     return out[0];
   };
   CHECK(run(one->get()) == 32.0f);
@@ -325,7 +297,7 @@ TEST_CASE("a product over no elements is zero", "[cpu][dot]") {
   REQUIRE(dot.ok());
   ThreadPool pool(1);
   std::vector<float> out(6, 7.0f);
-  (*dot)->Run({nullptr, nullptr, out.data(), nullptr, nullptr}, pool);
+  (*dot)->Run({nullptr, nullptr, out.data(), nullptr}, pool);
   for (const float x : out) CHECK(x == 0);
 }
 
@@ -346,7 +318,7 @@ TEST_CASE("sums do not depend on the number of threads", "[cpu][dot]") {
       const auto dot = MakeDot(spec, *host);
       REQUIRE(dot.ok());
       AlignedBytes scratch((*dot)->scratch_bytes());
-      (*dot)->Run({a.data(), b.data(), out.data(), nullptr, scratch.data}, pool);
+      (*dot)->Run({a.data(), b.data(), out.data(), scratch.data}, pool);
       results.push_back(out);
     }
     CHECK(results[0] == results[1]);

@@ -109,9 +109,6 @@ class Gemm final : public DotKernel {
     std::swap(spec_.lhs_k, spec_.rhs_k);
     std::swap(types_.lhs, types_.rhs);
     for (DotBatch& batch : spec_.batch) std::swap(batch.lhs, batch.rhs);
-    if (spec_.bias != DotBias::kNone) {
-      spec_.bias = spec_.bias == DotBias::kPerRow ? DotBias::kPerColumn : DotBias::kPerRow;
-    }
     swapped_ = true;
   }
 
@@ -172,7 +169,6 @@ class Gemm final : public DotKernel {
     const char* lhs;
     const char* rhs;
     char* out;
-    const T* bias;
     const T* packed;  // whole packed rhs or null
   };
 
@@ -195,7 +191,6 @@ class Gemm final : public DotKernel {
     r.lhs = static_cast<const char*>(lhs) + offset.lhs * lhs_bytes_;
     r.rhs = static_cast<const char*>(rhs) + offset.rhs * rhs_bytes_;
     r.out = static_cast<char*>(buffers.out) + offset.out * out_bytes_;
-    r.bias = static_cast<const T*>(buffers.bias);
     r.packed = packed;
     for (int64_t m = r.m0; m < r.m1; m += pass_rows_) {
       RunPass(r, m, std::min(r.m1, m + pass_rows_), memory);
@@ -303,11 +298,6 @@ class Gemm final : public DotKernel {
         }
       }
     }
-    const TileEpilogue epilogue = EpilogueOf(r, m, n);
-    if (b.k + b.depth == spec_.k && !epilogue.is_identity()) {
-      kernels_.store[static_cast<int>(StoredAs::kSame)](out, spec_.out_m, rows, columns, out,
-                                                        spec_.out_m, 1, epilogue);
-    }
   }
 
   // The result needs rounding or scattering: sums live in `memory.sums` until they are complete.
@@ -322,16 +312,7 @@ class Gemm final : public DotKernel {
     if (b.k + b.depth != spec_.k) return;
     kernels_.store[static_cast<int>(types_.out)](
         tile, kernels_.columns, rows, columns,
-        r.out + (m * spec_.out_m + n * spec_.out_n) * out_bytes_, spec_.out_m, spec_.out_n,
-        EpilogueOf(r, m, n));
-  }
-
-  TileEpilogue EpilogueOf(const Rectangle& r, int64_t m, int64_t n) const {
-    TileEpilogue epilogue;
-    if (spec_.bias == DotBias::kPerColumn) epilogue.bias_per_column = r.bias + n;
-    if (spec_.bias == DotBias::kPerRow) epilogue.bias_per_row = r.bias + m;
-    epilogue.relu = spec_.relu;
-    return epilogue;
+        r.out + (m * spec_.out_m + n * spec_.out_n) * out_bytes_, spec_.out_m, spec_.out_n);
   }
 
   // Packed elements for so many neighbours along k.

@@ -49,8 +49,7 @@ class Gemv final : public DotKernel {
       chunks_ = std::min<int64_t>(spec_.threads, CeilDiv(spec_.n, kColumnChunk));
     }
     copies_x_ = types_.lhs != StoredAs::kSame || (spec_.lhs_k != 1 && spec_.k > 1);
-    direct_ = types_.out == StoredAs::kSame && parts_ == 1 && spec_.bias == DotBias::kNone &&
-              !spec_.relu && (spec_.out_n == 1 || spec_.n == 1);
+    direct_ = types_.out == StoredAs::kSame && parts_ == 1 && (spec_.out_n == 1 || spec_.n == 1);
     x_bytes_ = copies_x_ ? AlignScratch(batches_ * spec_.m * spec_.k * 4) : 0;
     sums_bytes_ = direct_ ? 0 : AlignScratch(batches_ * parts_ * spec_.m * spec_.n * 4);
   }
@@ -138,19 +137,14 @@ class Gemv final : public DotKernel {
     }
   }
 
-  // Epilogue, rounding and storing of columns [n0, n1).
+  // Rounds and stores columns [n0, n1).
   void Finish(const DotBuffers& buffers, const float* sums, int64_t out_offset, int64_t n0,
               int64_t n1) const {
-    const auto* bias = static_cast<const float*>(buffers.bias);
-    TileEpilogue epilogue;
-    if (spec_.bias == DotBias::kPerColumn) epilogue.bias_per_column = bias + n0;
-    if (spec_.bias == DotBias::kPerRow) epilogue.bias_per_row = bias;
-    epilogue.relu = spec_.relu;
     char* out =
         static_cast<char*>(buffers.out) + (out_offset + n0 * spec_.out_n) * BytesOf(types_.out);
     kernels_.f32.store[static_cast<int>(types_.out)](sums + n0, spec_.n, static_cast<int>(spec_.m),
                                                      static_cast<int>(n1 - n0), out, spec_.out_m,
-                                                     spec_.out_n, epilogue);
+                                                     spec_.out_n);
   }
 
   DotSpec spec_;
@@ -172,9 +166,6 @@ void Transpose(DotSpec& spec, DotTypes& types) {
   std::swap(spec.lhs_k, spec.rhs_k);
   std::swap(types.lhs, types.rhs);
   for (DotBatch& batch : spec.batch) std::swap(batch.lhs, batch.rhs);
-  if (spec.bias != DotBias::kNone) {
-    spec.bias = spec.bias == DotBias::kPerRow ? DotBias::kPerColumn : DotBias::kPerRow;
-  }
 }
 
 bool SuitsAsIs(const DotSpec& spec) {

@@ -25,20 +25,9 @@ inline constexpr int kStoredAsCount = 7;
 using PackFn = void (*)(const void* src, int64_t stride_i, int64_t stride_k, int count,
                         int64_t depth, void* dst);
 
-// What happens to a finished tile before it is stored. Pointers are at the tile's first row or
-// column.
-struct TileEpilogue {
-  const void* bias_per_column = nullptr;
-  const void* bias_per_row = nullptr;
-  bool relu = false;
-  bool is_identity() const {
-    return bias_per_column == nullptr && bias_per_row == nullptr && !relu;
-  }
-};
-
-// Stores tile[r * tile_stride + c] to out[r * row_stride + c * column_stride], epilogue applied.
+// Stores tile[r * tile_stride + c] to out[r * row_stride + c * column_stride].
 using StoreFn = void (*)(const void* tile, int64_t tile_stride, int rows, int columns, void* out,
-                         int64_t row_stride, int64_t column_stride, const TileEpilogue& epilogue);
+                         int64_t row_stride, int64_t column_stride);
 
 // Kernels for products computed in T: float, double, uint32_t, uint64_t.
 template <class T>

@@ -290,31 +290,16 @@ void TileInPlace(int64_t depth, const T* lhs, int64_t row_stride, const T* rhs, 
   sums.Write(tile, stride, accumulate);
 }
 
-template <class T>
-T Relu(T x) {
-  return x > T{} ? x : (x != x ? x : T{});
-}
-
 template <class T, class Stored>
 void StoreTile(const void* tile, int64_t tile_stride, int rows, int columns, void* destination,
-               int64_t row_stride, int64_t column_stride, const TileEpilogue& epilogue) {
-  const T* bias_column = static_cast<const T*>(epilogue.bias_per_column);
-  const T* bias_row = static_cast<const T*>(epilogue.bias_per_row);
+               int64_t row_stride, int64_t column_stride) {
   for (int r = 0; r < rows; ++r) {
     const T* from = static_cast<const T*>(tile) + r * tile_stride;
     Stored* to = static_cast<Stored*>(destination) + r * row_stride;
-    const T add = bias_row == nullptr ? T{} : bias_row[r];
-    const bool plain = bias_column == nullptr && bias_row == nullptr && !epilogue.relu;
-    if (plain && column_stride == 1) {
+    if (column_stride == 1) {
       for (int c = 0; c < columns; ++c) Write(from[c], to[c]);
-      continue;
-    }
-    for (int c = 0; c < columns; ++c) {
-      T x = from[c];
-      if (bias_column != nullptr) x += bias_column[c];
-      if (bias_row != nullptr) x += add;
-      if (epilogue.relu) x = Relu(x);
-      Write(x, to[c * column_stride]);
+    } else {
+      for (int c = 0; c < columns; ++c) Write(from[c], to[c * column_stride]);
     }
   }
 }

@@ -20,28 +20,21 @@ dnnl_cpu_isa_t IsaOf(const Host& host) {
   return dnnl_cpu_isa_all;
 }
 
-// Attributes of an operation: user scratchpad and post-operations.
+// Attributes of an operation: a scratchpad of the user.
 class AttrHolder final {
  public:
   ~AttrHolder() {
     if (attr_ != nullptr) dnnl_primitive_attr_destroy(attr_);
-    if (ops_ != nullptr) dnnl_post_ops_destroy(ops_);
   }
-  absl::Status Init(const Attributes& attributes) {
+  absl::Status Init() {
     RETURN_IF_ERROR(Check(dnnl_primitive_attr_create(&attr_), "attributes"));
-    RETURN_IF_ERROR(Check(dnnl_primitive_attr_set_scratchpad_mode(attr_, dnnl_scratchpad_mode_user),
-                          "scratchpad"));
-    if (!attributes.relu) return absl::OkStatus();
-    RETURN_IF_ERROR(Check(dnnl_post_ops_create(&ops_), "post-operations"));
-    RETURN_IF_ERROR(
-        Check(dnnl_post_ops_append_eltwise(ops_, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f), "relu"));
-    return Check(dnnl_primitive_attr_set_post_ops(attr_, ops_), "post-operations");
+    return Check(dnnl_primitive_attr_set_scratchpad_mode(attr_, dnnl_scratchpad_mode_user),
+                 "scratchpad");
   }
   const_dnnl_primitive_attr_t get() const { return attr_; }
 
  private:
   dnnl_primitive_attr_t attr_ = nullptr;
-  dnnl_post_ops_t ops_ = nullptr;
 };
 
 }  // namespace
@@ -90,13 +83,11 @@ absl::StatusOr<dnnl_memory_desc_t> AnyLayout(absl::Span<const int64_t> sizes,
   return desc;
 }
 
-absl::StatusOr<std::unique_ptr<Primitive>> Primitive::Create(const_dnnl_op_desc_t op,
-                                                             const Attributes& attributes,
-                                                             int threads,
+absl::StatusOr<std::unique_ptr<Primitive>> Primitive::Create(const_dnnl_op_desc_t op, int threads,
                                                              const_dnnl_op_desc_t hint) {
   ScopedOmpThreads scope(threads);
   AttrHolder attr;
-  RETURN_IF_ERROR(attr.Init(attributes));
+  RETURN_IF_ERROR(attr.Init());
   dnnl_primitive_desc_t forward = nullptr;
   if (hint != nullptr &&
       dnnl_primitive_desc_create(&forward, hint, nullptr, Engine(), nullptr) != dnnl_success) {
@@ -121,7 +112,7 @@ absl::StatusOr<std::unique_ptr<Primitive>> Primitive::CreateReorder(const dnnl_m
                                                                     int threads) {
   ScopedOmpThreads scope(threads);
   AttrHolder attr;
-  RETURN_IF_ERROR(attr.Init({}));
+  RETURN_IF_ERROR(attr.Init());
   dnnl_primitive_desc_t descriptor = nullptr;
   RETURN_IF_ERROR(Check(
       dnnl_reorder_primitive_desc_create(&descriptor, &from, Engine(), &to, Engine(), attr.get()),

@@ -37,11 +37,6 @@ absl::StatusOr<dnnl_memory_desc_t> Strided(absl::Span<const int64_t> sizes,
 absl::StatusOr<dnnl_memory_desc_t> AnyLayout(absl::Span<const int64_t> sizes,
                                              dnnl_data_type_t type);
 
-// What to compute besides the operation itself.
-struct Attributes {
-  bool relu = false;
-};
-
 // The memory objects and the stream of a primitive's runs, for one run at a time.
 class Arguments final {
  public:
@@ -61,9 +56,7 @@ class Primitive final {
  public:
   // `op` is one of oneDNN's operation descriptors. Null if oneDNN has no implementation but the
   // slow reference one. `hint` is the forward operation of a backward one.
-  static absl::StatusOr<std::unique_ptr<Primitive>> Create(const_dnnl_op_desc_t op,
-                                                           const Attributes& attributes,
-                                                           int threads,
+  static absl::StatusOr<std::unique_ptr<Primitive>> Create(const_dnnl_op_desc_t op, int threads,
                                                            const_dnnl_op_desc_t hint = nullptr);
   // Copies between layouts.
   static absl::StatusOr<std::unique_ptr<Primitive>> CreateReorder(const dnnl_memory_desc_t& from,
