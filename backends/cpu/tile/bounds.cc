@@ -113,8 +113,8 @@ class Prover {
     for (const int32_t n : block.nodes) {
       const Node& node = kernel_.nodes[static_cast<size_t>(n)];
       switch (node.op) {
-        case Op::kLoad: Prove(n, node, node.results[0], 1, facts, surely); break;
-        case Op::kStore: Prove(n, node, node.operands[1], 2, facts, surely); break;
+        case Op::kLoad: Prove(n, node, node.results[0], facts, surely); break;
+        case Op::kStore: Prove(n, node, node.operands[1], facts, surely); break;
         case Op::kLoop: {
           const auto lo = ConstantOf(node.operands[0]), hi = ConstantOf(node.operands[1]);
           const bool runs = lo && hi && *lo < *hi;
@@ -136,16 +136,15 @@ class Prover {
     }
   }
 
-  void Prove(int32_t number, const Node& node, Value value, size_t mask, Facts& facts,
-             bool surely) {
+  void Prove(int32_t number, const Node& node, Value value, Facts& facts, bool surely) {
     const int lanes = kernel_.type(value).lanes;
     Sum index = SumOf(node.operands[0]);
     if (kernel_.type(node.operands[0]).lanes == 1 && lanes > 1)
       index.Add(Sum::Symbol(kLane), node.stride);
     lanes_ = lanes;
     const size_t known = facts.size();
-    const bool masked = node.operands.size() > mask;
-    if (masked) AddFacts(node.operands[mask], facts);
+    const bool masked = node.op == Op::kLoad && node.operands.size() > 1;
+    if (masked) AddFacts(node.operands[1], facts);
     facts_ = &facts;
     const int64_t elements = kernel_.buffers[static_cast<size_t>(node.buffer)].elements;
     Sum above = index;  // above - elements + 1 <= 0, and -index <= 0

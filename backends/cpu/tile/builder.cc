@@ -315,24 +315,13 @@ Value TileBuilder::LoadMasked(int buffer, Value index, int lanes, int64_t stride
   return Append(std::move(node), {type, lanes}, LoadPurity(buffer));
 }
 
-void TileBuilder::Store(int buffer, Value index, Value value, int64_t stride, bool non_temporal) {
+void TileBuilder::Store(int buffer, Value index, Value value, int64_t stride) {
   Node node;
   node.op = Op::kStore;
   node.buffer = static_cast<int16_t>(buffer);
   node.stride = lanes(value) == 1 || lanes(index) > 1 ? 1 : stride;
-  node.non_temporal = non_temporal;
   node.operands = {index, value};
   HLO_DCHECK(kernel_->buffers[static_cast<size_t>(buffer)].written);
-  Place(std::move(node), open_.back());
-}
-
-void TileBuilder::StoreMasked(int buffer, Value index, Value value, int64_t stride, Value mask) {
-  Node node;
-  node.op = Op::kStore;
-  node.buffer = static_cast<int16_t>(buffer);
-  node.stride = stride;
-  const int lanes = std::max(this->lanes(value), this->lanes(mask));
-  node.operands = {index, Splat(value, lanes), Splat(mask, lanes)};
   Place(std::move(node), open_.back());
 }
 

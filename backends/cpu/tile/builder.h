@@ -74,8 +74,7 @@ class TileBuilder {
   // One index with a stride, or an index per lane. Stride 0 loads once and splats.
   Value Load(int buffer, Value index, int lanes = 1, int64_t stride = 1);
   Value LoadMasked(int buffer, Value index, int lanes, int64_t stride, Value mask, Value fallback);
-  void Store(int buffer, Value index, Value value, int64_t stride = 1, bool non_temporal = false);
-  void StoreMasked(int buffer, Value index, Value value, int64_t stride, Value mask);
+  void Store(int buffer, Value index, Value value, int64_t stride = 1);
 
   // ---- structure ----
   // Opens a loop; returns the block arguments: index, then what is carried.

@@ -334,25 +334,17 @@ class KernelEmitter {
   void EmitStore(const Node& node) {
     const Type type = kernel_.type(node.operands[1]);
     const Emitted& value = Get(node, 1);
-    llvm::Value* const mask = node.operands.size() > 2 ? Get(node, 2).value : nullptr;
-    EmitCheck(node, type.lanes, mask);
-    llvm::Type* const element = MemoryScalar(type.element);
+    EmitCheck(node, type.lanes, nullptr);
     const bool is_complex = IsComplex(type.element);
-    if (mask == nullptr && !is_complex && (type.lanes == 1 || IsContiguous(node, type.lanes))) {
+    if (!is_complex && (type.lanes == 1 || IsContiguous(node, type.lanes))) {
+      llvm::Type* const element = MemoryScalar(type.element);
       llvm::Value* const address = Address(node, Get(node, 0).value, element, 1);
-      const llvm::Align align = node.non_temporal ? llvm::Align(ByteSize(type.element) * type.lanes)
-                                                  : AlignOf(type.element);
-      llvm::StoreInst* const store =
-          b_.CreateAlignedStore(ToMemory(type.element, value.value), address, align);
-      if (node.non_temporal) {
-        llvm::Metadata* const one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
-        store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, one));
-      }
-      return;
+      b_.CreateAlignedStore(ToMemory(type.element, value.value), address, AlignOf(type.element));
+    } else if (is_complex && IsContiguous(node, type.lanes)) {
+      StoreComplex(node, value, type);
+    } else {
+      for (int lane = 0; lane < type.lanes; ++lane) StoreLane(node, value, type, lane);
     }
-    if (mask == nullptr && is_complex && IsContiguous(node, type.lanes))
-      return StoreComplex(node, value, type);
-    for (int lane = 0; lane < type.lanes; ++lane) StoreLane(node, value, mask, type, lane);
   }
 
   void StoreComplex(const Node& node, const Emitted& value, Type type) {
@@ -366,14 +358,7 @@ class KernelEmitter {
                           AlignOf(type.element));
   }
 
-  void StoreLane(const Node& node, const Emitted& value, llvm::Value* mask, Type type, int lane) {
-    llvm::BasicBlock* after = nullptr;
-    if (mask != nullptr) {
-      llvm::BasicBlock* const store = llvm::BasicBlock::Create(context_, "store", function_);
-      after = llvm::BasicBlock::Create(context_, "after", function_);
-      b_.CreateCondBr(LaneOf(mask, lane), store, after);
-      b_.SetInsertPoint(store);
-    }
+  void StoreLane(const Node& node, const Emitted& value, Type type, int lane) {
     llvm::Type* const element = MemoryScalar(type.element);
     const bool is_complex = IsComplex(type.element);
     llvm::Value* const address = Address(node, LaneIndex(node, lane), element, is_complex ? 2 : 1);
@@ -382,10 +367,6 @@ class KernelEmitter {
     if (is_complex) {
       llvm::Value* const next = b_.CreateConstInBoundsGEP1_64(element, address, 1);
       b_.CreateAlignedStore(LaneOf(value.imaginary, lane), next, AlignOf(type.element));
-    }
-    if (after != nullptr) {
-      b_.CreateBr(after);
-      b_.SetInsertPoint(after);
     }
   }
 

@@ -161,13 +161,11 @@ class EvaluationRun final {
   bool RunStore(const Node& node, int32_t number) {
     const size_t size = ElementBytes(node.operands[1]);
     const int64_t lanes = Lanes(node.operands[1]);
-    const size_t mask = node.operands.size() > 2 ? 2 : 0;
-    if (!Allowed(node, number, lanes, mask)) return false;
+    if (!Allowed(node, number, lanes, 0)) return false;
     uint8_t* const memory = buffers_[static_cast<size_t>(node.buffer)];
     const uint8_t* from = At(node.operands[1]);
     for (int64_t lane = 0; lane < lanes; ++lane, from += size) {
-      if (IsOn(node, mask, lane))
-        std::memcpy(memory + IndexOf(node, lane) * static_cast<int64_t>(size), from, size);
+      std::memcpy(memory + IndexOf(node, lane) * static_cast<int64_t>(size), from, size);
     }
     return true;
   }

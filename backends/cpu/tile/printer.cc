@@ -119,10 +119,9 @@ class Printer {
           Append(", mask %{} else %{}", node.operands[1], node.operands[2]);
         break;
       case Op::kStore:
-        out_ += node.non_temporal ? "store.nt " : "store ";
+        out_ += "store ";
         PrintAddress(node);
         Append(", %{}", node.operands[1]);
-        if (node.operands.size() > 2) Append(", mask %{}", node.operands[2]);
         break;
       case Op::kLoop: PrintLoop(node, depth); break;
       case Op::kIf:
@@ -204,7 +203,6 @@ std::string Kernel::Key() const {
     Put(key, static_cast<uint8_t>(node.attrs.comparison));
     Put(key, node.attrs.exponent_bits);
     Put(key, node.attrs.mantissa_bits);
-    Put(key, static_cast<uint8_t>(node.non_temporal));
     Put(key, node.buffer);
     Put(key, node.stride);
     Put(key, node.bits);

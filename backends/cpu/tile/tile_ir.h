@@ -16,8 +16,7 @@
 //
 // Memory: buffers are dense arrays of ByteSize(type) bytes per element; an index counts elements.
 // `load` and `store` of several lanes take either one index (lane k is at index + k * stride) or
-// one index per lane (a gather); a masked load gives its fallback where the mask is false, a masked
-// store leaves memory alone there.
+// one index per lane (a gather); a masked load gives its fallback where the mask is false.
 //
 // A kernel runs tasks [begin, end), any partition of [0, task_count) in any order or at the same
 // time.
@@ -54,7 +53,7 @@ enum class Op : uint8_t {
   kIndexRem,
   kShuffle,  // lanes `lane_list` of the concatenation of both operands; one lane: a scalar
   kLoad,     // operands: index [, mask, fallback]
-  kStore,    // operands: index, value [, mask]
+  kStore,    // operands: index, value
   kLoop,     // operands: lo, hi, initial…; block arguments: index, carried…; results: carried
   kIf,       // operands: condition; two blocks
 };
@@ -66,7 +65,6 @@ struct Node {
   Op op = Op::kConstant;
   Opcode opcode = Opcode::kAdd;
   ElementAttrs attrs;
-  bool non_temporal = false;              // store: past the caches
   int16_t buffer = -1;                    // load, store
   int64_t stride = 1;                     // load, store: elements between lanes; loop: step
   std::array<uint64_t, 2> bits = {0, 0};  // constant, as in memory

@@ -66,7 +66,7 @@ class Verifier {
       case Op::kStore: {
         RET_CHECK(kernel_.buffers[node.buffer].written, "store to b{}, which is only read",
                   node.buffer);
-        return CheckMemory(node, TypeOf(node, 1), 2, 3);
+        return CheckMemory(node, TypeOf(node, 1), 2, 2);
       }
       case Op::kLoop: return CheckLoop(node);
       case Op::kIf: return CheckIf(node);
@@ -113,11 +113,8 @@ class Verifier {
     if (node.op == Op::kLoad && node.operands.size() > 1) {
       RET_CHECK(node.operands.size() == 3 && TypeOf(node, 2) == type,
                 "masked load without fallback");
-    }
-    const size_t mask = node.op == Op::kLoad ? 1 : 2;
-    if (node.operands.size() > mask) {
-      RET_CHECK((TypeOf(node, mask) == Type{ElementType::kPred, type.lanes}),
-                "{} with a mask of another shape", Text(node.op));
+      RET_CHECK((TypeOf(node, 1) == Type{ElementType::kPred, type.lanes}),
+                "load with a mask of another shape");
     }
     return absl::OkStatus();
   }

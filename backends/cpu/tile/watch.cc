@@ -11,10 +11,7 @@ const Type& AccessType(const Kernel& kernel, const Node& node) {
 }  // namespace
 
 int64_t AccessAlignment(const Kernel& kernel, const Node& node) {
-  const Type& type = AccessType(kernel, node);
-  // Stores past the caches want whole vectors.
-  if (node.non_temporal) return int64_t{ByteSize(type.element)} * type.lanes;
-  return ByteSize(ComponentType(type.element));
+  return ByteSize(ComponentType(AccessType(kernel, node).element));
 }
 
 Watch::Watch(const Kernel& kernel, void* const* buffers, void* scratch) : kernel_(kernel) {
@@ -57,8 +54,8 @@ bool Watch::Allows(int32_t number, int64_t index) {
 }
 
 bool Watch::AllowsLane(int32_t number, int64_t index) {
-  const ElementType type = AccessType(kernel_, kernel_.nodes[static_cast<size_t>(number)]).element;
-  return Touch(number, index) && IsAligned(number, index, ByteSize(ComponentType(type)));
+  const Node& node = kernel_.nodes[static_cast<size_t>(number)];
+  return Touch(number, index) && IsAligned(number, index, AccessAlignment(kernel_, node));
 }
 
 bool Watch::Touch(int32_t number, int64_t index) {
