@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "lib/ir/compare.h"
+#include "lib/ops/async_pairs.h"
 #include "lib/ops/opcode_set.h"
 #include "parser/parser_internal.h"
 
@@ -21,18 +22,6 @@ namespace {
 
 constexpr std::string_view kSuffixes[] = {"-start", "-update", "-done"};
 
-// Opcodes that have asynchronous forms of their own: the words to write.
-struct FirstClass {
-  Opcode opcode;
-  std::string_view start, done;
-};
-constexpr FirstClass kFirstClass[] = {
-    {Opcode::kAllGather, "all-gather-start", "all-gather-done"},
-    {Opcode::kAllReduce, "all-reduce-start", "all-reduce-done"},
-    {Opcode::kCollectivePermute, "collective-permute-start", "collective-permute-done"},
-    {Opcode::kCopy, "copy-start", "copy-done"},
-    {Opcode::kRecv, "recv", "recv-done"},
-    {Opcode::kSend, "send", "send-done"}};
 // Values through which a producer is looked for.
 constexpr int kMaxSteps = 1000;
 constexpr std::string_view kTransparentCalls[] = {"Sharding", "LocalToGlobalShape",
@@ -68,12 +57,11 @@ bool Parser::SplitAsyncWord(std::string_view word, Draft& draft) {
     if (!opcode)
       return Fail(loc, "unknown opcode `{}`: there is no `{}` to wrap{}", word, wrapped,
                   SuggestOpcode(wrapped));
-    for (const FirstClass& forms : kFirstClass) {
-      if (forms.opcode != *opcode) continue;
+    const AsyncPair* const own = AsyncPairOf(*opcode);
+    if (own != nullptr && own->opcode == *opcode)
       return Fail(loc, "unknown opcode `{}`: the asynchronous forms of `{}` are `{}` and `{}`{}",
-                  word, wrapped, forms.start, forms.done,
+                  word, wrapped, Text(own->start), Text(own->done),
                   i == 1 ? ", with nothing between them" : "");
-    }
     const bool is_async = *opcode == Opcode::kAsyncStart || *opcode == Opcode::kAsyncUpdate ||
                           *opcode == Opcode::kAsyncDone;
     if (is_async || *opcode == Opcode::kParameter || *opcode == Opcode::kConstant) {

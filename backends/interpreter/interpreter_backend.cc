@@ -5,23 +5,16 @@
 #include "backends/platforms.h"
 #include "lib/eval/evaluator.h"
 #include "lib/ir/printer.h"
+#include "lib/types/shape_util.h"
 
 namespace hlo {
 namespace {
 
 // Bytes of all values of a computation, as an upper bound of what one run holds.
-int64_t BytesOf(Shape shape) {
-  if (shape.IsArray()) return shape.byte_size();
-  int64_t bytes = 0;
-  if (shape.IsTuple()) {
-    for (Shape element : shape.elements()) bytes += BytesOf(element);
-  }
-  return bytes;
-}
 int64_t BoundOfMemory(const Computation& computation) {
   int64_t bytes = 0;
   for (const Instruction* inst : computation.instructions()) {
-    if (!inst->shape().IsTuple()) bytes += BytesOf(inst->shape());
+    if (!inst->shape().IsTuple()) bytes += ArrayBytes(inst->shape());
   }
   return bytes;
 }

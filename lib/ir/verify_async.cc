@@ -29,6 +29,7 @@
 
 #include "lib/ir/async_chain.h"
 #include "lib/ir/verify_internal.h"
+#include "lib/ops/async_pairs.h"
 
 namespace hlo::internal {
 namespace {
@@ -165,25 +166,11 @@ void CheckWrapped(const VerifyContext& context, const Instruction& start,
   context.findings.NoteDefinition(start);
 }
 
-// The done that belongs to a first-class start.
-Opcode DoneOf(Opcode start) {
-  if (start == Opcode::kAllGatherStart) return Opcode::kAllGatherDone;
-  if (start == Opcode::kAllReduceStart) return Opcode::kAllReduceDone;
-  if (start == Opcode::kCollectivePermuteStart) return Opcode::kCollectivePermuteDone;
-  if (start == Opcode::kCopyStart) return Opcode::kCopyDone;
-  if (start == Opcode::kSend) return Opcode::kSendDone;
-  return Opcode::kRecvDone;
-}
-
 // The start that a first-class done waits for, or null after a message.
 const Instruction* StartOf(const VerifyContext& context, const Instruction& done) {
   const Instruction* start = TraceValue(done.operand(0));
-  const bool is_start =
-      start != nullptr && (HasTrait(start->opcode(), kAsyncStart) ||
-                           start->opcode() == Opcode::kSend || start->opcode() == Opcode::kRecv);
-  if (is_start && start->opcode() != Opcode::kAsyncStart &&
-      DoneOf(start->opcode()) == done.opcode())
-    return start;
+  const AsyncPair* const pair = AsyncPairOf(done.opcode());
+  if (start != nullptr && pair != nullptr && pair->start == start->opcode()) return start;
   context.findings.Add(done.loc(), "operand 0 of `{}`, `{}`, is not the start that `{}` waits for",
                        done.name(), done.operand(0)->name(), done.opcode_text());
   context.findings.NoteDefinition(*done.operand(0));
@@ -237,7 +224,7 @@ bool CheckBound(const VerifyContext& context, const Instruction& step, const Ins
 }  // namespace
 
 void CheckOneUser(const VerifyContext& context, const Instruction& start) {
-  const Opcode done = DoneOf(start.opcode());
+  const Opcode done = AsyncPairOf(start.opcode())->done;
   const Instruction* first = nullptr;
   for (const Instruction* user : start.users()) {
     if (IsControlDep(*user)) continue;

@@ -68,6 +68,15 @@ void ForEachLeaf(Shape shape, const ShapeVisitor& fn) {
   Visit(shape, index, /*leaves_only=*/true, fn);
 }
 
+int64_t ArrayBytes(Shape shape) {
+  if (shape.IsArray()) return shape.byte_size();
+  int64_t bytes = 0;
+  if (shape.IsTuple()) {
+    for (const Shape element : shape.elements()) bytes += ArrayBytes(element);
+  }
+  return bytes;
+}
+
 int64_t LeafCount(Shape shape) {
   if (!shape.IsTuple()) return 1;
   int64_t count = 0;

@@ -23,6 +23,8 @@ void ForEachSubShape(Shape shape, const std::function<void(Shape, const ShapeInd
 // Calls fn for every non-tuple leaf, in order.
 void ForEachLeaf(Shape shape, const std::function<void(Shape, const ShapeIndex&)>& fn);
 int64_t LeafCount(Shape shape);
+// Bytes in memory of the array, or of all arrays of the tuple.
+int64_t ArrayBytes(Shape shape);
 
 // Row-major strides in elements.
 DimVec RowMajorStrides(absl::Span<const int64_t> dims);

@@ -1,30 +1,34 @@
 #include "passes/collectives/async_collective_creator.h"
 
 #include "lib/ir/builder.h"
+#include "lib/ops/async_pairs.h"
+#include "lib/types/shape_util.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
 
 struct AsyncForm {
-  Opcode opcode, start, done;
+  Opcode opcode;
   bool AsyncCollectiveCreatorOptions::*wanted;
+  // Those without forms of their own are wrapped.
+  Opcode start() const {
+    const AsyncPair* const pair = AsyncPairOf(opcode);
+    return pair == nullptr ? Opcode::kAsyncStart : pair->start;
+  }
+  Opcode done() const {
+    const AsyncPair* const pair = AsyncPairOf(opcode);
+    return pair == nullptr ? Opcode::kAsyncDone : pair->done;
+  }
 };
 constexpr AsyncForm kAsyncForms[] = {
-    {Opcode::kAllReduce, Opcode::kAllReduceStart, Opcode::kAllReduceDone,
-     &AsyncCollectiveCreatorOptions::convert_all_reduce},
-    {Opcode::kAllGather, Opcode::kAllGatherStart, Opcode::kAllGatherDone,
-     &AsyncCollectiveCreatorOptions::convert_all_gather},
-    {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart, Opcode::kCollectivePermuteDone,
-     &AsyncCollectiveCreatorOptions::convert_collective_permute},
-    {Opcode::kCollectiveBroadcast, Opcode::kAsyncStart, Opcode::kAsyncDone,
-     &AsyncCollectiveCreatorOptions::convert_collective_broadcast},
-    {Opcode::kAllToAll, Opcode::kAsyncStart, Opcode::kAsyncDone,
-     &AsyncCollectiveCreatorOptions::convert_all_to_all},
-    {Opcode::kReduceScatter, Opcode::kAsyncStart, Opcode::kAsyncDone,
-     &AsyncCollectiveCreatorOptions::convert_reduce_scatter},
-    {Opcode::kRaggedAllToAll, Opcode::kAsyncStart, Opcode::kAsyncDone,
-     &AsyncCollectiveCreatorOptions::convert_ragged_all_to_all},
+    {Opcode::kAllReduce, &AsyncCollectiveCreatorOptions::convert_all_reduce},
+    {Opcode::kAllGather, &AsyncCollectiveCreatorOptions::convert_all_gather},
+    {Opcode::kCollectivePermute, &AsyncCollectiveCreatorOptions::convert_collective_permute},
+    {Opcode::kCollectiveBroadcast, &AsyncCollectiveCreatorOptions::convert_collective_broadcast},
+    {Opcode::kAllToAll, &AsyncCollectiveCreatorOptions::convert_all_to_all},
+    {Opcode::kReduceScatter, &AsyncCollectiveCreatorOptions::convert_reduce_scatter},
+    {Opcode::kRaggedAllToAll, &AsyncCollectiveCreatorOptions::convert_ragged_all_to_all},
 };
 
 const AsyncForm* FormOf(Opcode opcode) {
@@ -32,13 +36,6 @@ const AsyncForm* FormOf(Opcode opcode) {
     if (form.opcode == opcode) return &form;
   }
   return nullptr;
-}
-
-int64_t BytesOf(Shape shape) {
-  if (shape.IsArray()) return shape.byte_size();
-  int64_t bytes = 0;
-  for (const Shape element : shape.elements()) bytes += BytesOf(element);
-  return bytes;
 }
 
 Shape OperandsShape(const Instruction& instruction) {
@@ -72,11 +69,11 @@ absl::Status Split(Instruction* collective, const AsyncForm& form) {
   const uint32_t first_new = collective->module().id_limit();
   Builder b(collective->parent());
   b.set_origin(collective);
-  const bool is_wrapped = form.start == Opcode::kAsyncStart;
+  const bool is_wrapped = form.start() == Opcode::kAsyncStart;
   const AttrsPtr attrs = is_wrapped ? AttrsPtr::Make(AsyncAttrs{}) : collective->attrs_ptr();
   const std::vector<Computation*> calls =
       is_wrapped ? std::vector<Computation*>{Wrapped(*collective)} : collective->calls();
-  Instruction* const start = b.OpWithShape(form.start, StartShape(*collective, form.start),
+  Instruction* const start = b.OpWithShape(form.start(), StartShape(*collective, form.start()),
                                            collective->operand_vector(), attrs, calls);
   start->CopyExtrasFrom(*collective);
   if (!(start->shape() == collective->shape())) {
@@ -84,8 +81,8 @@ absl::Status Split(Instruction* collective, const AsyncForm& form) {
     start->mutable_extras().origin.reset();
   }
   Instruction* const done = is_wrapped
-                                ? b.OpWithShape(form.done, collective->shape(), {start}, attrs)
-                                : b.OpWithShape(form.done, collective->shape(), {start});
+                                ? b.OpWithShape(form.done(), collective->shape(), {start}, attrs)
+                                : b.OpWithShape(form.done(), collective->shape(), {start});
   RETURN_IF_ERROR(b.status());
   for (Instruction* earlier : collective->control_predecessors())
     start->AddControlPredecessor(earlier);
@@ -100,7 +97,7 @@ absl::Status Split(Instruction* collective, const AsyncForm& form) {
 bool AsyncCollectiveCreator::IsWanted(const Instruction& instruction) const {
   const AsyncForm* const form = FormOf(instruction.opcode());
   if (form == nullptr || !(options_.*form->wanted)) return false;
-  const int64_t bytes = BytesOf(instruction.shape());
+  const int64_t bytes = ArrayBytes(instruction.shape());
   if (form->opcode == Opcode::kAllReduce)
     return bytes >= options_.all_reduce_min_threshold_in_bytes;
   if (form->opcode == Opcode::kAllGather)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/ops/async_pairs.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -10,14 +11,13 @@ namespace {
 constexpr OpcodeSet kNothingToDo = {Opcode::kParameter, Opcode::kConstant, Opcode::kBitcast,
                                     Opcode::kGetTupleElement};
 
-struct SyncForm {
-  Opcode start, done, opcode;
-};
-constexpr SyncForm kSyncForms[] = {
-    {Opcode::kAllReduceStart, Opcode::kAllReduceDone, Opcode::kAllReduce},
-    {Opcode::kAllGatherStart, Opcode::kAllGatherDone, Opcode::kAllGather},
-    {Opcode::kCollectivePermuteStart, Opcode::kCollectivePermuteDone, Opcode::kCollectivePermute},
-};
+// Of a collective with asynchronous forms of its own; null for other opcodes.
+const AsyncPair* CollectivePairOf(Opcode opcode) {
+  const AsyncPair* const pair = AsyncPairOf(opcode);
+  const bool is_collective =
+      pair != nullptr && pair->start != pair->opcode && HasTrait(pair->opcode, kCollective);
+  return is_collective ? pair : nullptr;
+}
 
 bool IsWrappedCollective(const Instruction& start) {
   return start.opcode() == Opcode::kAsyncStart &&
@@ -25,16 +25,15 @@ bool IsWrappedCollective(const Instruction& start) {
 }
 
 bool IsStart(const Instruction& instruction) {
-  return IsWrappedCollective(instruction) || absl::c_any_of(kSyncForms, [&](const SyncForm& form) {
-           return form.start == instruction.opcode();
-         });
+  const AsyncPair* const pair = CollectivePairOf(instruction.opcode());
+  return pair != nullptr ? pair->start == instruction.opcode() : IsWrappedCollective(instruction);
 }
 
 bool IsDone(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kAsyncDone)
     return IsWrappedCollective(*instruction.operand(0));
-  return absl::c_any_of(kSyncForms,
-                        [&](const SyncForm& form) { return form.done == instruction.opcode(); });
+  const AsyncPair* const pair = CollectivePairOf(instruction.opcode());
+  return pair != nullptr && pair->done == instruction.opcode();
 }
 
 struct Pair {
@@ -63,12 +62,10 @@ Instruction* SyncOf(const Instruction& start, Shape shape) {
   Computation& computation = *start.parent();
   if (start.opcode() == Opcode::kAsyncStart)
     return computation.AddClone(*start.call(0)->root(), shape, start.operand_vector());
-  const SyncForm& form = *absl::c_find_if(
-      kSyncForms, [&](const SyncForm& each) { return each.start == start.opcode(); });
   Builder b(&computation);
   b.set_origin(&start);
-  return b.OpWithShape(form.opcode, shape, start.operand_vector(), start.attrs_ptr(),
-                       start.calls());
+  return b.OpWithShape(AsyncPairOf(start.opcode())->opcode, shape, start.operand_vector(),
+                       start.attrs_ptr(), start.calls());
 }
 
 void Join(const Pair& pair) {

@@ -1,11 +1,11 @@
 #include "passes/precision/float_normalization.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/side_effects.h"
+#include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/dce.h"
@@ -14,30 +14,30 @@
 namespace hlo {
 namespace {
 
-constexpr Opcode kKeptNarrow[] = {Opcode::kTuple,
-                                  Opcode::kGetTupleElement,
-                                  Opcode::kConstant,
-                                  Opcode::kDomain,
-                                  Opcode::kFusion,
-                                  Opcode::kParameter,
-                                  Opcode::kConvert,
-                                  Opcode::kCall,
-                                  Opcode::kWhile,
-                                  Opcode::kCustomCall,
-                                  Opcode::kConditional,
-                                  Opcode::kBitcast,
-                                  Opcode::kRng,
-                                  Opcode::kAsyncUpdate,
-                                  Opcode::kBitcastConvert,
-                                  Opcode::kCopyStart,
-                                  Opcode::kCopyDone,
-                                  Opcode::kOptimizationBarrier,
-                                  Opcode::kRngBitGenerator,
-                                  Opcode::kScaledDot,
-                                  Opcode::kStochasticConvert};
+constexpr OpcodeSet kKeptNarrow = {Opcode::kTuple,
+                                   Opcode::kGetTupleElement,
+                                   Opcode::kConstant,
+                                   Opcode::kDomain,
+                                   Opcode::kFusion,
+                                   Opcode::kParameter,
+                                   Opcode::kConvert,
+                                   Opcode::kCall,
+                                   Opcode::kWhile,
+                                   Opcode::kCustomCall,
+                                   Opcode::kConditional,
+                                   Opcode::kBitcast,
+                                   Opcode::kRng,
+                                   Opcode::kAsyncUpdate,
+                                   Opcode::kBitcastConvert,
+                                   Opcode::kCopyStart,
+                                   Opcode::kCopyDone,
+                                   Opcode::kOptimizationBarrier,
+                                   Opcode::kRngBitGenerator,
+                                   Opcode::kScaledDot,
+                                   Opcode::kStochasticConvert};
 
-constexpr Opcode kLookAtBits[] = {Opcode::kClz, Opcode::kPopcnt, Opcode::kShiftLeft,
-                                  Opcode::kShiftRightLogical, Opcode::kShiftRightArithmetic};
+constexpr OpcodeSet kLookAtBits = {Opcode::kClz, Opcode::kPopcnt, Opcode::kShiftLeft,
+                                   Opcode::kShiftRightLogical, Opcode::kShiftRightArithmetic};
 
 // The narrow type that each registered name ends with, and the wide one.
 struct TypePair {
@@ -85,10 +85,6 @@ class Normalizer {
   }
 
  private:
-  template <size_t N>
-  static bool IsIn(Opcode opcode, const Opcode (&list)[N]) {
-    return std::find(std::begin(list), std::end(list), opcode) != std::end(list);
-  }
   static bool CombinesDevices(const Instruction& instruction) {
     return HasTrait(instruction.opcode(), kCollective) && instruction.call_count() > 0;
   }
@@ -115,8 +111,8 @@ class Normalizer {
     // A product of integers takes its operands as such, whatever they are.
     const bool is_product = opcode == Opcode::kDot || opcode == Opcode::kConvolution;
     if (is_product && IsInteger(instruction.shape().element_type()) && IsFloat(low_)) return false;
-    if (IsIn(opcode, kKeptNarrow) || HasTrait(opcode, kAsyncStart) ||
-        HasTrait(opcode, kAsyncDone) || (IsInteger(low_) && IsIn(opcode, kLookAtBits)))
+    if (kKeptNarrow.Has(opcode) || HasTrait(opcode, kAsyncStart) || HasTrait(opcode, kAsyncDone) ||
+        (IsInteger(low_) && kLookAtBits.Has(opcode)))
       return false;
     if (!HasLow(instruction.shape()) &&
         std::none_of(instruction.operands().begin(), instruction.operands().end(),

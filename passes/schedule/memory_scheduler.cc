@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lib/analysis/values.h"
 #include "lib/support/check.h"
+#include "lib/types/shape_util.h"
 
 namespace hlo {
 namespace {
@@ -17,15 +18,6 @@ namespace {
 // Instructions of the computation by their place in it.
 using Number = uint32_t;
 using Sequence = std::vector<Number>;
-
-int64_t ShapeBytes(Shape shape) {
-  if (shape.IsArray()) return shape.byte_size();
-  int64_t bytes = 0;
-  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
-    if (leaf.IsArray()) bytes += leaf.byte_size();
-  });
-  return bytes;
-}
 
 // Lists of numbers, in one vector.
 class Lists {
@@ -132,7 +124,7 @@ class Schedules {
     int64_t all_bytes = 0;
     for (const Number i : order_) {
       const auto users = static_cast<int64_t>(users_[i].size());
-      Above sum{users == 0 ? 0 : users - 1, ShapeBytes(instructions_[i]->shape())};
+      Above sum{users == 0 ? 0 : users - 1, ArrayBytes(instructions_[i]->shape())};
       all_bytes += sum.bytes;
       for (const Number operand : operands_[i]) {
         sum.extra_users += above[operand].extra_users;

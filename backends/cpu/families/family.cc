@@ -51,17 +51,10 @@ int64_t WorkOf(const Instruction& i, bool in_place) {
   return elements;
 }
 
-int64_t BytesOf(Shape shape) {
-  int64_t sum = 0;
-  ForEachLeaf(shape,
-              [&](Shape leaf, const ShapeIndex&) { sum += leaf.IsArray() ? leaf.byte_size() : 0; });
-  return sum;
-}
-
 // What a gather reads of a large table depends on its indices.
 double BytesReadOf(const Instruction& fusion, int operand, Updates updates, double written) {
   const Shape shape = fusion.operand(operand)->shape();
-  const double all = std::min(static_cast<double>(BytesOf(shape)), 4 * written + 65536);
+  const double all = std::min(static_cast<double>(ArrayBytes(shape)), 4 * written + 65536);
   return shape.IsArray() ? std::min(all, BytesRead(fusion, operand, updates)) : all;
 }
 
