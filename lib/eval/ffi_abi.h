@@ -16,7 +16,7 @@ namespace hlo::ffi {
 constexpr int32_t TypeNumber(ElementType type) {
   switch (type) {
 // clang-format off
-#define HLO_TYPE(Name, text, bits, cls, proto) \
+#define HLO_TYPE(Name, text, bits, cls, proto, native) \
   case ElementType::k##Name: return proto;
 #include "lib/types/element_types.def"
     // clang-format on

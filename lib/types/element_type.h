@@ -16,7 +16,7 @@
 namespace hlo {
 
 enum class ElementType : uint8_t {
-#define HLO_TYPE(Name, text, bits, cls, proto) k##Name,
+#define HLO_TYPE(Name, text, bits, cls, proto, native) k##Name,
 #include "lib/types/element_types.def"
 };
 
@@ -30,7 +30,7 @@ struct ElementTypeInfo {
 };
 
 inline constexpr ElementTypeInfo kElementTypeInfos[] = {
-#define HLO_TYPE(Name, text, bits, cls, proto) {text, bits, TypeClass::cls, proto},
+#define HLO_TYPE(Name, text, bits, cls, proto, native) {text, bits, TypeClass::cls, proto},
 #include "lib/types/element_types.def"
 };
 inline constexpr int kElementTypeCount = static_cast<int>(std::size(kElementTypeInfos));
@@ -106,46 +106,12 @@ using U4 = SubByteInt<4, false>;
 // ElementType -> C++ type of one value in memory.
 template <ElementType kType>
 struct NativeOf;
-#define HLO_NATIVE(Name, Cpp)             \
-  template <>                             \
-  struct NativeOf<ElementType::k##Name> { \
-    using type = Cpp;                     \
+#define HLO_TYPE(Name, text, bits, cls, proto, native) \
+  template <>                                          \
+  struct NativeOf<ElementType::k##Name> {              \
+    using type = native;                               \
   };
-// clang-format off
-HLO_NATIVE(Pred, bool)
-HLO_NATIVE(S1, S1)
-HLO_NATIVE(S2, S2)
-HLO_NATIVE(S4, S4)
-HLO_NATIVE(S8, int8_t)
-HLO_NATIVE(S16, int16_t)
-HLO_NATIVE(S32, int32_t)
-HLO_NATIVE(S64, int64_t)
-HLO_NATIVE(U1, U1)
-HLO_NATIVE(U2, U2)
-HLO_NATIVE(U4, U4)
-HLO_NATIVE(U8, uint8_t)
-HLO_NATIVE(U16, uint16_t)
-HLO_NATIVE(U32, uint32_t)
-HLO_NATIVE(U64, uint64_t)
-HLO_NATIVE(F4E2M1FN, F4E2M1FN)
-HLO_NATIVE(F6E2M3FN, F6E2M3FN)
-HLO_NATIVE(F6E3M2FN, F6E3M2FN)
-HLO_NATIVE(F8E3M4, F8E3M4)
-HLO_NATIVE(F8E4M3, F8E4M3)
-HLO_NATIVE(F8E4M3B11FNUZ, F8E4M3B11FNUZ)
-HLO_NATIVE(F8E4M3FN, F8E4M3FN)
-HLO_NATIVE(F8E4M3FNUZ, F8E4M3FNUZ)
-HLO_NATIVE(F8E5M2, F8E5M2)
-HLO_NATIVE(F8E5M2FNUZ, F8E5M2FNUZ)
-HLO_NATIVE(F8E8M0FNU, F8E8M0FNU)
-HLO_NATIVE(F16, F16)
-HLO_NATIVE(BF16, BF16)
-HLO_NATIVE(F32, float)
-HLO_NATIVE(F64, double)
-HLO_NATIVE(C64, std::complex<float>)
-HLO_NATIVE(C128, std::complex<double>)
-// clang-format on
-#undef HLO_NATIVE
+#include "lib/types/element_types.def"
 
 template <ElementType kType>
 using Native = typename NativeOf<kType>::type;
@@ -155,7 +121,7 @@ using Native = typename NativeOf<kType>::type;
 template <class Fn>
 decltype(auto) WithNativeType(ElementType type, Fn&& fn) {
   switch (type) {
-#define HLO_TYPE(Name, text, bits, cls, proto) HLO_NATIVE_CASE_##cls(Name)
+#define HLO_TYPE(Name, text, bits, cls, proto, native) HLO_NATIVE_CASE_##cls(Name)
 #define HLO_NATIVE_CASE(Name) \
   case ElementType::k##Name:  \
     return fn.template operator()<Native<ElementType::k##Name>>();

@@ -139,7 +139,7 @@ AppendElement AppenderOf(ElementType type) {
 #define HLO_APPENDER_kOther(Name) \
   case ElementType::k##Name:      \
     return nullptr;
-#define HLO_TYPE(Name, text, bits, cls, proto) HLO_APPENDER_##cls(Name)
+#define HLO_TYPE(Name, text, bits, cls, proto, native) HLO_APPENDER_##cls(Name)
 #include "lib/types/element_types.def"
 #undef HLO_APPENDER_kPred
 #undef HLO_APPENDER_kSigned

@@ -191,7 +191,7 @@ struct Vocabulary {
 #define HLO_OP(Name, text, operands, calls, attrs, shape_rule, types, traits, summary) \
   AddAttributes<attrs>(attributes);
 #include "lib/ops/ops.def"
-#define HLO_TYPE(Name, text, bits, class, proto) of(WordKind::kType).emplace_back(text);
+#define HLO_TYPE(Name, text, bits, class, proto, native) of(WordKind::kType).emplace_back(text);
 #include "lib/types/element_types.def"
     of(WordKind::kNumber).assign(std::begin(kNumbers), std::end(kNumbers));
     of(WordKind::kOther).assign(std::begin(kOthers), std::end(kOthers));
