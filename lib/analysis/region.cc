@@ -6,6 +6,37 @@
 #include "lib/match/pattern.h"
 
 namespace hlo {
+namespace {
+
+// A region whose results are all taken from the one or the other side, by one comparison.
+bool OnlyChooses(const Computation& region, int count) {
+  const Instruction* const root = region.root();
+  if (root->opcode() != Opcode::kTuple || root->operand_count() != count) return false;
+  const Instruction* const decides =
+      root->operand(0)->operand_count() == 3 ? root->operand(0)->operand(0) : nullptr;
+  for (int i = 0; i < count; ++i) {
+    const Instruction* const select = root->operand(i);
+    if (select->opcode() != Opcode::kSelect || select->operand(0) != decides) return false;
+    const bool from_first = root->operand(0)->operand(1) == region.parameter(0);
+    const int on_true = from_first ? i : i + count, on_false = from_first ? i + count : i;
+    if (select->operand(1) != region.parameter(on_true) ||
+        select->operand(2) != region.parameter(on_false))
+      return false;
+  }
+  return true;
+}
+
+// Whether result `i` of the region is one operation of its two values, which `init` leaves alone.
+bool KeepsWith(const Computation& region, int i, int count, const Instruction& init) {
+  const Instruction* const result = count == 1 ? region.root() : region.root()->operand(i);
+  if (result->operand_count() != 2 || !IsCommutative(result->opcode())) return false;
+  const Instruction *const a = region.parameter(i), *const b = region.parameter(i + count);
+  const bool reads_both = (result->operand(0) == a && result->operand(1) == b) ||
+                          (result->operand(0) == b && result->operand(1) == a);
+  return reads_both && (IsIdempotent(result->opcode()) || IsIdentityOf(result->opcode(), init));
+}
+
+}  // namespace
 
 std::optional<RegionOperation> OperationOf(const Computation& region) {
   const Instruction* const root = region.root();
@@ -51,6 +82,17 @@ bool IsIdentityOf(Opcode opcode, const Instruction& init) {
   if (opcode == Opcode::kMinimum && !IsComplex(type))
     return value->ElementAt(0) == Literal::MaxValue(type);
   return opcode == Opcode::kAnd && Match(&init, m::AllOnes());
+}
+
+bool MayStartAgain(const Instruction& reduce) {
+  const int count = reduce.operand_count() / 2;
+  const Computation& region = *reduce.to_apply();
+  if (count > 1 && OnlyChooses(region, count)) return true;
+  if (count > 1 && region.root()->opcode() != Opcode::kTuple) return false;
+  for (int i = 0; i < count; ++i) {
+    if (!KeepsWith(region, i, count, *reduce.operand(count + i))) return false;
+  }
+  return true;
 }
 
 std::string RegionsToString(const Module& module) {

@@ -37,6 +37,10 @@ std::optional<Literal> IdentityOf(Opcode opcode, ElementType type);
 // starts with it keeps.
 bool IsIdentityOf(Opcode opcode, const Instruction& init);
 
+// Whether a reduction gives the same where its initial values are combined several times: each is
+// an identity, or the region only chooses.
+bool MayStartAgain(const Instruction& reduce);
+
 // A line for each computation that is called as part of an operation.
 std::string RegionsToString(const Module& module);
 

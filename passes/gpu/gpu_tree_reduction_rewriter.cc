@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "lib/analysis/region.h"
 #include "passes/gpu/reduction_shape.h"
 
 namespace hlo {

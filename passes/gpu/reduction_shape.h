@@ -34,10 +34,6 @@ int64_t RaceFreeBound(const ReductionShape& shape);
 inline constexpr int64_t kRaceFreeBatch = 8;
 bool IsRaceFree(const ReductionShape& shape);
 
-// Whether the result is the same where the initial values are combined several times: each is an
-// identity, or the region only chooses.
-bool MayStartAgain(const Instruction& reduce);
-
 // All inputs of a reduction, static, with elements and row-major.
 bool HasPlainInputs(const Instruction& reduce);
 

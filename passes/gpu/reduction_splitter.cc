@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/analysis/region.h"
 #include "passes/gpu/reduction_shape.h"
 
 namespace hlo {

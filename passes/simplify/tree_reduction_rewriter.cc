@@ -15,8 +15,7 @@ bool TreeReductionRewriter::Matches(const Instruction& instruction) const {
         return shape.dim(static_cast<int>(dim)) > options_.reduce_window_size;
       }))
     return false;
-  const std::optional<Opcode> opcode = CombinerOpcode(*instruction.to_apply());
-  return opcode && (IsIdempotent(*opcode) || IsIdentityOf(*opcode, *instruction.operand(1)));
+  return MayStartAgain(instruction);
 }
 
 absl::StatusOr<Instruction*> TreeReductionRewriter::Expand(Instruction* reduce,
