@@ -3,6 +3,7 @@
 
     scripts/coverage.py --build=build/release                    the table, checked
     scripts/coverage.py --build=build/release --only=add,fft     some rows
+    scripts/coverage.py --build=build/release --passes           which rule of which pass has a test (pass_coverage.py)
     PYTHON scripts/coverage.py --oracle=DIR/oracle.py            asks XLA anew; writes testdata/coverage/xla.txt
 
 Runs small modules (coverage_cases.py, coverage_control.py; with zero-sized arrays among them) on every platform, compares with the interpreter, and prints
@@ -30,6 +31,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import coverage_cases  # noqa: E402
 import coverage_control  # noqa: E402, F401: adds its cases
+import pass_coverage  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "testdata" / "coverage"
@@ -247,13 +249,24 @@ def write_table(path, table):
     path.write_text("\n".join(lines) + "\n")
 
 
+def closing(wrong, fine):
+    for message in wrong:
+        print(message)
+    print(f"{fine} passed, {len(wrong)} failed")
+    return 1 if wrong else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/release", help="build folder (default build/release)")
     parser.add_argument("--only", default="", help="comma-separated opcodes")
     parser.add_argument("--oracle", default="", help="ask this program which cells XLA runs, and store them")
     parser.add_argument("-q", "--quiet", action="store_true", help="no table")
+    parser.add_argument("--passes", action="store_true", help="of the passes instead: rules, and rules with tests")
     options = parser.parse_args()
+    if options.passes:
+        wrong, fine = pass_coverage.check(str((ROOT / options.build / "bin" / "hlo-opt").resolve()), options.quiet)
+        return closing(wrong, fine)
     every = opcodes()
     missing = sorted(set(every) ^ set(coverage_cases.CASES))
     if missing:
@@ -276,10 +289,7 @@ def main():
     wrong, fine = judge(wanted, cells, read_table(FOLDER / "xla.txt"), reasons)
     if not options.only:
         wrong += [f"reasons.txt: no empty cell for `{r.platform} | {' '.join(r.opcodes)} | {' '.join(r.kinds)}`" for r in reasons if not r.used]
-    for message in wrong:
-        print(message)
-    print(f"{fine} passed, {len(wrong)} failed")
-    return 1 if wrong else 0
+    return closing(wrong, fine)
 
 
 if __name__ == "__main__":

@@ -162,6 +162,7 @@ def execution(build, totals):
 
 def coverage(build, totals):
     closing("scripts/coverage.py", [sys.executable, "scripts/coverage.py", f"--build={build}", "--quiet"], totals)
+    closing("scripts/coverage.py --passes", [sys.executable, "scripts/coverage.py", f"--build={build}", "--passes", "--quiet"], totals)
 
 
 def simulated(tool, totals):

@@ -259,7 +259,7 @@ Instruction* WindowOfOnes(Instruction* op, Rewriter& rewriter) {
 
 // Windows that see whole dimensions  =>  reshape(reduce(x))
 Instruction* WindowToReduceWhole(Instruction* op, Rewriter& rewriter) {
-  if (op->operand_count() != 2 || op->shape().has_dynamic_dims()) return nullptr;
+  if (!op->shape().IsArray() || op->shape().has_dynamic_dims()) return nullptr;
   DimVec dims;
   for (size_t i = 0; i < WindowOf(op).dims.size(); ++i) {
     const WindowDim& dim = WindowOf(op).dims[i];
@@ -276,7 +276,7 @@ Instruction* WindowToReduceWhole(Instruction* op, Rewriter& rewriter) {
 
 // reduce-window(pad(x, init))  =>  reduce-window(x) with wider padding
 Instruction* WindowOfPad(Instruction* op, Rewriter& rewriter) {
-  if (op->operand_count() != 2 || op->shape().has_dynamic_dims()) return nullptr;
+  if (!op->shape().IsArray() || op->shape().has_dynamic_dims()) return nullptr;
   Instruction* input = op->operand(0);
   const bool converted = input->opcode() == Opcode::kConvert;
   Instruction* pad = converted ? input->operand(0) : input;

@@ -17,9 +17,12 @@ constexpr size_t kWindow = 4096;
 constexpr int64_t kSmallPart = 2;
 
 bool IsStaticProduct(const Instruction& instruction) {
-  return IsProduct(instruction.opcode()) && instruction.shape().IsArray() &&
-         !instruction.shape().has_dynamic_dims() && !instruction.HasSideEffect() &&
-         !instruction.has_control_edges();
+  const auto is_static = [](const Instruction* value) {
+    return value->shape().IsArray() && !value->shape().has_dynamic_dims();
+  };
+  return IsProduct(instruction.opcode()) && is_static(&instruction) &&
+         std::all_of(instruction.operands().begin(), instruction.operands().end(), is_static) &&
+         !instruction.HasSideEffect() && !instruction.has_control_edges();
 }
 
 class EpilogueFuser {

@@ -35,6 +35,13 @@ Instruction* Factors(Sketch& s, Instruction* x, Opcode reducer, int64_t count) {
   return factors == nullptr ? x : factors;
 }
 
+// Makes the elements of a tuple known, if there is one.
+void TakeApart(Sketch& s, Instruction* tuple) {
+  if (tuple == nullptr) return;
+  for (int64_t i = 0; i < tuple->shape().element_count_of_tuple(); ++i)
+    s.Make([&](Builder& b) { return b.GetTupleElement(tuple, i); });
+}
+
 void GrowReduce(Sketch& s) {
   Instruction* x = s.Any();
   const ElementType type = x->shape().element_type();
@@ -42,6 +49,11 @@ void GrowReduce(Sketch& s) {
   x = Factors(s, x, reducer, x->shape().element_count());
   const DimVec dims = ReducedDims(s, x->shape().rank());
   Instruction* init = Identity(s, reducer, type);
+  if (s.random().OneIn(12)) {
+    Computation* region = TupleOfOneRegion(s.module(), reducer, type);
+    TakeApart(s, s.Op(Opcode::kReduce, {x, init}, AttrsPtr::Make(ReduceAttrs{dims}), {region}));
+    return;
+  }
   Computation* region = ScalarComputation(s.module(), reducer, type);
   s.Make([&](Builder& b) { return b.Reduce(x, init, dims, region); });
 }
@@ -86,8 +98,7 @@ void GrowVariadicReduce(Sketch& s) {
   Instruction* zero = s.Scalar(y->shape().element_type());
   Instruction* both =
       s.Op(Opcode::kReduce, {x, y, init, zero}, AttrsPtr::Make(ReduceAttrs{dims}), {region});
-  if (both == nullptr) return;
-  for (int64_t i = 0; i < 2; ++i) s.Make([&](Builder& b) { return b.GetTupleElement(both, i); });
+  TakeApart(s, both);
 }
 
 Window RandomWindow(Sketch& s, const Instruction* x) {
@@ -116,8 +127,20 @@ void GrowReduceWindow(Sketch& s) {
   const Opcode reducer = RandomReducer(s.random(), type);
   x = Factors(s, x, reducer, x->shape().element_count());
   Instruction* init = Identity(s, reducer, type);
-  s.Op(Opcode::kReduceWindow, {x, init}, AttrsPtr::Make(ReduceWindowAttrs{RandomWindow(s, x)}),
-       {ScalarComputation(s.module(), reducer, type)});
+  const AttrsPtr attrs = AttrsPtr::Make(ReduceWindowAttrs{RandomWindow(s, x)});
+  if (s.random().OneIn(8)) {
+    Instruction* y = s.Value(Shape::Array(s.Type(), x->shape().dims()));
+    const ElementType other = y->shape().element_type();
+    const Opcode second = RandomReducer(s.random(), other);
+    y = Factors(s, y, second, y->shape().element_count());
+    TakeApart(s, s.Op(Opcode::kReduceWindow, {x, y, init, Identity(s, second, other)}, attrs,
+                      {PairRegion(s.module(), reducer, type, second, other)}));
+  } else if (s.random().OneIn(12)) {
+    TakeApart(s, s.Op(Opcode::kReduceWindow, {x, init}, attrs,
+                      {TupleOfOneRegion(s.module(), reducer, type)}));
+  } else {
+    s.Op(Opcode::kReduceWindow, {x, init}, attrs, {ScalarComputation(s.module(), reducer, type)});
+  }
 }
 
 // Sums so far: a window as long as the dimension that looks back, or ahead.
@@ -204,8 +227,7 @@ void GrowScan(Sketch& s) {
                          Shape::Tuple({Shape::Array(output.element_type(), stacked), slice}),
                          {x, init}, AttrsPtr::Make(attrs), {step});
   });
-  if (both == nullptr) return;
-  for (int64_t i = 0; i < 2; ++i) s.Make([&](Builder& b) { return b.GetTupleElement(both, i); });
+  TakeApart(s, both);
 }
 
 // The three of them; statistics that are given have a variance above zero. Types without NaN, which
@@ -226,8 +248,7 @@ void GrowBatchNorm(Sketch& s) {
   Instruction* scale = s.Value(features);
   if (kind == 0) {
     Instruction* all = s.Op(Opcode::kBatchNormTraining, {x, scale, s.Value(features)}, attrs);
-    if (all == nullptr) return;
-    for (int64_t i = 0; i < 3; ++i) s.Make([&](Builder& b) { return b.GetTupleElement(all, i); });
+    TakeApart(s, all);
     return;
   }
   Instruction* mean = s.Value(features);
@@ -240,8 +261,7 @@ void GrowBatchNorm(Sketch& s) {
     return;
   }
   Instruction* all = s.Op(Opcode::kBatchNormGrad, {x, scale, mean, variance, s.Like(x)}, attrs);
-  if (all == nullptr) return;
-  for (int64_t i = 0; i < 3; ++i) s.Make([&](Builder& b) { return b.GetTupleElement(all, i); });
+  TakeApart(s, all);
 }
 
 // One array, or keys with payloads.

@@ -74,6 +74,15 @@ Computation* PairRegion(Module& module, Opcode first, ElementType first_type, Op
   return region;
 }
 
+Computation* TupleOfOneRegion(Module& module, Opcode reducer, ElementType type) {
+  Computation* region = module.AddComputation("tuple_of_one");
+  Builder b(region);
+  Instruction* x = b.Parameter(0, Shape::Scalar(type));
+  Instruction* y = b.Parameter(1, Shape::Scalar(type));
+  region->set_root(b.Tuple({b.Op(reducer, {x, y})}));
+  return region;
+}
+
 Computation* SeveralRegion(Module& module, FuzzRandom& random, ElementType type) {
   Computation* region = module.AddComputation("several");
   Builder b(region);

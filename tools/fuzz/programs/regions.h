@@ -20,6 +20,8 @@ Computation* ArgRegion(Module& module, ElementType type, bool largest, bool brea
 // Two reductions side by side.
 Computation* PairRegion(Module& module, Opcode first, ElementType first_type, Opcode second,
                         ElementType second_type);
+// One reduction whose result is a tuple.
+Computation* TupleOfOneRegion(Module& module, Opcode reducer, ElementType type);
 // More than one operation: of what is so far and something made of the element.
 Computation* SeveralRegion(Module& module, FuzzRandom& random, ElementType type);
 // (x, y) -> x `direction` y, for `pairs` pairs of which only the first counts.
