@@ -301,6 +301,13 @@ void CheckRoots(Reports& reports, const Instruction& broadcast) {
               broadcast.name(), roots.name(), shape, count);
 }
 
+// Random numbers of as many as nobody says.
+void CheckSizeIsKnown(Reports& reports, const Instruction& instruction) {
+  if (!instruction.shape().has_dynamic_dims()) return;
+  reports.Add(instruction.loc(), "`{}` has shape `{}`, but nothing says how long it is",
+              instruction.name(), instruction.shape());
+}
+
 struct RuleRow {
   Opcode opcode;
   Rule rule;
@@ -323,6 +330,8 @@ constexpr RuleRow kRuleRows[] = {
     {Opcode::kReduce, CheckReduce},
     {Opcode::kReduceScatter, CheckReducer},
     {Opcode::kReduceWindow, CheckReduce},
+    {Opcode::kRng, CheckSizeIsKnown},
+    {Opcode::kRngBitGenerator, CheckSizeIsKnown},
     {Opcode::kScatter, CheckScatter},
     {Opcode::kSelectAndScatter, CheckSelectAndScatter},
     {Opcode::kSort, CheckSort},
