@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo::internal {
@@ -169,12 +170,6 @@ const ValuesField* FindValuesField(ElementType type) {
 bool IsReordered(Shape shape) {
   const Layout* layout = shape.layout_or_null();
   return layout != nullptr && !layout->IsRowMajor();
-}
-
-// The dimensions from the slowest to the fastest.
-DimVec MajorToMinor(Shape shape) {
-  const DimVec& order = shape.layout().minor_to_major;
-  return DimVec(order.rbegin(), order.rend());
 }
 
 template <class T>

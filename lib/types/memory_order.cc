@@ -28,4 +28,24 @@ bool KeepsRowMajorOrder(Shape from, Shape to) {
   return before == after;
 }
 
+DimVec MajorToMinor(Shape array) {
+  const Layout* layout = array.layout_or_null();
+  const DimVec order =
+      layout == nullptr ? Layout::RowMajor(array.rank()).minor_to_major : layout->minor_to_major;
+  return DimVec(order.rbegin(), order.rend());
+}
+
+Shape InMemoryOrder(Shape array) {
+  const DimVec order = MajorToMinor(array);
+  Layout layout = array.WithMissingLayoutsFilled().layout();
+  layout.minor_to_major = Layout::RowMajor(array.rank()).minor_to_major;
+  Shape ordered =
+      Shape::Array(array.element_type(), Permute(array.dims(), order)).WithLayout(layout);
+  for (size_t d = 0; d < order.size(); ++d) {
+    if (array.is_dynamic(static_cast<int>(order[d])))
+      ordered = ordered.WithDynamic(static_cast<int>(d), true);
+  }
+  return ordered;
+}
+
 }  // namespace hlo

@@ -26,4 +26,11 @@ std::vector<Run> AddressRuns(Shape shape);
 // tiles do not count.
 bool KeepsRowMajorOrder(Shape from, Shape to);
 
+// The dimensions of an array from the major to the minor one. Without layout: row-major.
+DimVec MajorToMinor(Shape array);
+
+// The array of the same bytes whose dimensions stand in that order: row-major, with the sizes, the
+// dynamic dimensions and what else its layout says.
+Shape InMemoryOrder(Shape array);
+
 }  // namespace hlo

@@ -8,23 +8,8 @@
 namespace hlo {
 namespace {
 
-// Dimensions from the major to the minor one.
-DimVec MajorToMinor(Shape shape) {
-  const DimVec& minor_to_major = shape.layout().minor_to_major;
-  return DimVec(minor_to_major.rbegin(), minor_to_major.rend());
-}
-
 // The array as it lies in memory, row-major.
-Shape InMemoryOrder(Shape shape) {
-  const DimVec order = MajorToMinor(shape);
-  Shape memory =
-      Shape::Array(shape.element_type(), Permute(shape.dims(), order)).WithDefaultLayout();
-  for (size_t d = 0; d < order.size(); ++d) {
-    const bool dynamic = shape.is_dynamic(static_cast<int>(order[d]));
-    if (dynamic) memory = memory.WithDynamic(static_cast<int>(d), true);
-  }
-  return memory;
-}
+Shape InMemory(Shape array) { return InMemoryOrder(array).WithDefaultLayout(); }
 
 Instruction* Transposed(Instruction* x, const DimVec& order, Shape shape, Rewriter& rewriter) {
   if (std::is_sorted(order.begin(), order.end())) return x;
@@ -37,8 +22,8 @@ Instruction* MoveAsLayoutsSay(Instruction* bitcast, Rewriter& rewriter) {
   const Shape from = x->shape().WithMissingLayoutsFilled();
   const Shape to = bitcast->shape().WithMissingLayoutsFilled();
   if (KeepsRowMajorOrder(from, to) || from.byte_size() != to.byte_size()) return nullptr;
-  Instruction* const memory = Transposed(x, MajorToMinor(from), InMemoryOrder(from), rewriter);
-  const Shape target = InMemoryOrder(to);
+  Instruction* const memory = Transposed(x, MajorToMinor(from), InMemory(from), rewriter);
+  const Shape target = InMemory(to);
   const bool is_reshape = from.element_type() == to.element_type() && !from.has_dynamic_dims() &&
                           !to.has_dynamic_dims();
   Instruction* const cut =

@@ -1,25 +1,11 @@
 #include "passes/gpu/reduction_layout_normalizer.h"
 
-#include <algorithm>
-
+#include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 #include "passes/gpu/reduction_shape.h"
 
 namespace hlo {
 namespace {
-
-// Major first.
-DimVec ByPlace(Shape shape) {
-  DimVec order = shape.WithMissingLayoutsFilled().layout().minor_to_major;
-  std::reverse(order.begin(), order.end());
-  return order;
-}
-
-Shape WithDimsInOrder(Shape shape, const DimVec& order) {
-  Layout layout = shape.WithMissingLayoutsFilled().layout();
-  layout.minor_to_major = Layout::RowMajor(shape.rank()).minor_to_major;
-  return Shape::Array(shape.element_type(), Permute(shape.dims(), order)).WithLayout(layout);
-}
 
 // `result` with its dimensions in the order `kept`, each where it lay.
 Shape Renumbered(Shape result, const DimVec& kept) {
@@ -38,7 +24,7 @@ bool ReductionLayoutNormalizer::Matches(const Instruction& instruction) const {
 
 absl::StatusOr<Instruction*> ReductionLayoutNormalizer::Expand(Instruction* reduce,
                                                                Rewriter& rewriter) {
-  const DimVec order = ByPlace(reduce->operand(0)->shape());
+  const DimVec order = MajorToMinor(reduce->operand(0)->shape());
   const DimVec& reduced = reduce->attrs<ReduceAttrs>().dimensions;
   DimVec dims, kept;  // by new numbers; those of the result in their new order
   for (size_t i = 0; i < order.size(); ++i) {
@@ -52,11 +38,11 @@ absl::StatusOr<Instruction*> ReductionLayoutNormalizer::Expand(Instruction* redu
   std::vector<Shape> results;
   for (int i = 0; i < reduce->operand_count() / 2; ++i) {
     Instruction* const input = reduce->operand(i);
-    if (ByPlace(input->shape()) != order) {
+    if (MajorToMinor(input->shape()) != order) {
       return Error(reduce->loc(), "`{}` reduces `{}` and `{}`, which lie in different orders",
                    reduce->name(), reduce->operand(0)->shape(), input->shape());
     }
-    inputs.push_back(rewriter.Bitcast(input, WithDimsInOrder(input->shape(), order)));
+    inputs.push_back(rewriter.Bitcast(input, InMemoryOrder(input->shape())));
     results.push_back(Renumbered(ResultOf(*reduce, i), kept));
   }
   return ReducedAs(*reduce, inputs, results, std::move(dims), rewriter);
