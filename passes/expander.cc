@@ -1,5 +1,6 @@
 #include "passes/expander.h"
 
+#include "lib/ir/async_chain.h"
 #include "lib/ir/verify_meaning.h"
 
 namespace hlo {
@@ -21,12 +22,6 @@ Instruction* WithWidthsOf(Shape shape, Instruction* value, Rewriter& rewriter) {
       shape.element_type() == value->shape().element_type())
     return value;
   return rewriter.Convert(value, shape.element_type());
-}
-
-// Of an asynchronous operation: it holds that one operation and may not hold more.
-bool IsAsyncBody(const Computation& computation) {
-  return !computation.callers().empty() &&
-         computation.callers()[0].caller->opcode() == Opcode::kAsyncStart;
 }
 
 }  // namespace

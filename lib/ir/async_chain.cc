@@ -105,4 +105,11 @@ const Instruction* AsyncStartOf(const Instruction& step) {
   return nullptr;
 }
 
+bool IsAsyncBody(const Computation& computation) {
+  const auto callers = computation.callers();
+  return std::any_of(callers.begin(), callers.end(), [](const CallSite& site) {
+    return site.caller->opcode() == Opcode::kAsyncStart;
+  });
+}
+
 }  // namespace hlo

@@ -16,4 +16,7 @@ const Instruction* TraceValue(const Instruction* value);
 // The async-start of the chain that `step` (an update or done) belongs to; null when there is none.
 const Instruction* AsyncStartOf(const Instruction& step);
 
+// Whether an async-start runs `computation`: it holds that one operation and may not hold more.
+bool IsAsyncBody(const Computation& computation);
+
 }  // namespace hlo

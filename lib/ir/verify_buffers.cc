@@ -13,6 +13,7 @@
 //                  through which it is followed; being in the root of a loop's body counts
 #include <algorithm>
 
+#include "lib/ir/async_chain.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/types/shape_limits.h"
 #include "lib/types/shape_util.h"
@@ -33,11 +34,7 @@ bool IsOnStream(const Instruction& call) {
 
 // Computations of asynchronous calls are not looked at.
 bool IsCalledAsynchronously(const Computation& computation) {
-  const auto callers = computation.callers();
-  return computation.root()->opcode() == Opcode::kCall &&
-         std::any_of(callers.begin(), callers.end(), [](const CallSite& site) {
-           return site.caller->opcode() == Opcode::kAsyncStart;
-         });
+  return computation.root()->opcode() == Opcode::kCall && IsAsyncBody(computation);
 }
 
 bool MayHoldBuffers(const Instruction& instruction) {

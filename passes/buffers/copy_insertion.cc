@@ -9,6 +9,7 @@
 #include "lib/analysis/place_sets.h"
 #include "lib/analysis/schedule.h"
 #include "lib/analysis/values.h"
+#include "lib/ir/async_chain.h"
 #include "passes/buffers/copy_adder.h"
 #include "passes/buffers/late_updates.h"
 #include "passes/simplify/dce.h"
@@ -102,11 +103,8 @@ class Inserter {
     std::vector<Computation*> program;
     for (Computation* computation : context_.NonFusionComputations(module_)) {
       const bool is_main = computation->execution_thread() == module_.entry()->execution_thread();
-      const auto callers = computation->callers();
-      const bool is_async = std::any_of(callers.begin(), callers.end(), [](const CallSite& site) {
-        return site.caller->opcode() == Opcode::kAsyncStart;
-      });
-      if (is_main && !is_async && (computation->is_entry() || values.Has(*computation->root())))
+      if (is_main && !IsAsyncBody(*computation) &&
+          (computation->is_entry() || values.Has(*computation->root())))
         program.push_back(computation);
     }
     return program;

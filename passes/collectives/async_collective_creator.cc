@@ -1,5 +1,6 @@
 #include "passes/collectives/async_collective_creator.h"
 
+#include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
 #include "lib/ops/async_pairs.h"
 #include "lib/types/shape_util.h"
@@ -111,10 +112,7 @@ absl::StatusOr<bool> AsyncCollectiveCreator::Run(Module& module, PassContext& co
   for (const AsyncForm& form : kAsyncForms) opcodes.Insert(form.opcode);
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, opcodes)) {
-    const auto runs_it = [](const CallSite& site) {
-      return site.caller->opcode() == Opcode::kAsyncStart;
-    };
-    if (absl::c_any_of(computation->callers(), runs_it)) continue;  // it is one already
+    if (IsAsyncBody(*computation)) continue;  // it is one already
     for (Instruction* instruction : computation->PostOrder()) {
       if (!IsWanted(*instruction)) continue;
       if (!context.MayRewrite()) return changed;

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "lib/ir/async_chain.h"
 #include "lib/ops/attrs.h"
 #include "passes/layout/layout_constraints.h"
 #include "passes/layout/layout_preferences.h"
@@ -93,7 +94,7 @@ class Assigner {
       if (const std::optional<Shape> shape = ParameterOf(computation, i))
         constraints_->SetResult(*computation->parameter(i), *shape, Strength::kMandatory);
     }
-    const bool is_asynchronous = IsAsynchronous(*computation);
+    const bool is_asynchronous = IsAsyncBody(*computation);  // there is no place for copies
     for (const Instruction* instruction : computation->instructions()) {
       if (is_asynchronous) {
         Keep(*instruction);
@@ -200,12 +201,6 @@ class Assigner {
     }
   }
 
-  // There is no place for copies.
-  static bool IsAsynchronous(const Computation& computation) {
-    return absl::c_any_of(computation.callers(), [](const CallSite& site) {
-      return site.caller->opcode() == Opcode::kAsyncStart;
-    });
-  }
   void Keep(const Instruction& instruction) {
     for (int i = 0; i < instruction.operand_count(); ++i)
       constraints_->SetOperand(instruction, i, instruction.operand(i)->shape(),

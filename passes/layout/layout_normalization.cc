@@ -1,19 +1,13 @@
 #include "passes/layout/layout_normalization.h"
 
 #include "absl/algorithm/container.h"
+#include "lib/ir/async_chain.h"
 #include "lib/types/memory_order.h"
 #include "passes/layout/normalized_ops.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
-
-// Of an asynchronous operation: it holds that one operation and may not hold more.
-bool IsAsyncBody(const Computation& computation) {
-  return absl::c_any_of(computation.callers(), [](const CallSite& site) {
-    return site.caller->opcode() == Opcode::kAsyncStart;
-  });
-}
 
 bool HasDynamicArrays(const Instruction& instruction) {
   return instruction.shape().has_dynamic_dims() ||
