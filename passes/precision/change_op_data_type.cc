@@ -1,0 +1,136 @@
+#include "passes/precision/change_op_data_type.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "lib/ir/async_chain.h"
+#include "lib/ops/opcode_set.h"
+#include "lib/support/strings.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+using TypeMap = absl::flat_hash_map<ElementType, ElementType>;
+
+// What means the bits of its operand, or is not ours to define.
+constexpr OpcodeSet kLeftAlone = {Opcode::kBitcast, Opcode::kBitcastConvert, Opcode::kConvert,
+                                  Opcode::kCustomCall, Opcode::kDomain};
+
+absl::StatusOr<ElementType> TypeNamed(std::string_view text) {
+  const std::optional<ElementType> type = ElementTypeFromText(Trim(text));
+  if (!type || !IsArrayType(*type)) return Error("types: `{}` is no element type", Trim(text));
+  return *type;
+}
+
+absl::StatusOr<TypeMap> ParseTypes(std::string_view text) {
+  TypeMap types;
+  for (const std::string_view pair : Split(text, ';')) {
+    const size_t colon = pair.find(':');
+    if (colon == std::string_view::npos)
+      return Error("types: `{}` is no pair of types, expected `from:to`", Trim(pair));
+    ASSIGN_OR_RETURN(const ElementType from, TypeNamed(pair.substr(0, colon)));
+    ASSIGN_OR_RETURN(const ElementType to, TypeNamed(pair.substr(colon + 1)));
+    if (from == to) return Error("types: `{}` changes nothing", Trim(pair));
+    types[from] = to;
+  }
+  return types;
+}
+
+// The listed opcodes, or none: all.
+absl::StatusOr<std::optional<OpcodeSet>> ParseOpcodes(std::string_view text) {
+  if (Trim(text).empty()) return std::optional<OpcodeSet>();
+  OpcodeSet opcodes;
+  for (const std::string_view name : Split(text, ';')) {
+    const std::optional<Opcode> opcode = OpcodeFromText(Trim(name));
+    if (!opcode) return Error("opcodes: unknown opcode `{}`", Trim(name));
+    opcodes.Insert(*opcode);
+  }
+  return std::optional<OpcodeSet>(opcodes);
+}
+
+// The element type that all operands have.
+std::optional<ElementType> OperandType(const Instruction& instruction) {
+  std::optional<ElementType> type;
+  for (const Instruction* operand : instruction.operands()) {
+    const ElementType of_operand = operand->shape().element_type();
+    if (type && of_operand != *type) return std::nullopt;
+    type = of_operand;
+  }
+  return type;
+}
+
+bool IsLeftAlone(const Instruction& instruction) {
+  return kLeftAlone.Has(instruction.opcode()) || !instruction.shape().IsArray() ||
+         instruction.shape().has_dynamic_dims() || instruction.call_count() > 0 ||
+         instruction.HasSideEffect();
+}
+
+// A composite operation is known by its name, what it calls only says what it means.
+bool IsComposite(const Computation& computation) {
+  return std::any_of(computation.callers().begin(), computation.callers().end(),
+                     [](const CallSite& site) {
+                       return site.caller->opcode() == Opcode::kCall &&
+                              site.caller->attrs<CallAttrs>().is_composite;
+                     });
+}
+
+absl::Status Compute(Instruction* instruction, ElementType type, PassContext& context) {
+  Computation& computation = *instruction->parent();
+  const uint32_t first_new = computation.module().id_limit();
+  Rewriter rewriter(&computation, context);
+  rewriter.set_origin(instruction);
+  std::vector<Instruction*> converted;
+  absl::flat_hash_map<const Instruction*, Instruction*> known;
+  for (Instruction* operand : instruction->operands()) {
+    Instruction*& of_operand = known[operand];
+    if (of_operand == nullptr) of_operand = rewriter.Convert(operand, type);
+    converted.push_back(of_operand);
+  }
+  RETURN_IF_ERROR(rewriter.status());
+  const Shape shape = instruction->shape();
+  Instruction* result = computation.AddClone(*instruction, shape.WithElementType(type), converted);
+  if (shape.element_type() != type) {
+    // The value of the source program is what it is converted to.
+    if (result->extras() != nullptr) result->mutable_extras().origin.reset();
+    result = rewriter.OpWithShape(Opcode::kConvert, shape, {result});
+  }
+  RETURN_IF_ERROR(rewriter.status());
+  ReplaceKeepingExtras(instruction, result, first_new);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ChangeOpDataType::Run(Module& module, PassContext& context) {
+  ASSIGN_OR_RETURN(const TypeMap types, ParseTypes(options_.types));
+  ASSIGN_OR_RETURN(const std::optional<OpcodeSet> opcodes, ParseOpcodes(options_.opcodes));
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module)) {
+    if ((opcodes && !computation->MayHoldAny(*opcodes)) || IsComposite(*computation) ||
+        IsAsyncBody(*computation))
+      continue;
+    for (Instruction* instruction : computation->PostOrder()) {
+      if ((opcodes && !opcodes->Has(instruction->opcode())) || IsLeftAlone(*instruction)) continue;
+      const std::optional<ElementType> from = OperandType(*instruction);
+      const auto to = from ? types.find(*from) : types.end();
+      if (to == types.end()) continue;
+      const ElementType result = instruction->shape().element_type();
+      if (result != *from && result != to->second) {
+        context.Missed(*instruction, fmt::format("makes {} of {}", Text(result), Text(*from)));
+        continue;
+      }
+      if (!context.MayRewrite()) return changed;
+      context.Passed(*instruction, "computed in {}", Text(to->second));
+      RETURN_IF_ERROR(Compute(instruction, to->second, context));
+      context.Count("changed");
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(ChangeOpDataType)
+
+}  // namespace hlo
