@@ -2,24 +2,10 @@
 
 #include <algorithm>
 
+#include "passes/expand/topk_order.h"
+
 namespace hlo {
 namespace {
-
-// (values, indices) -> whether the first value stands before the second.
-Computation* OrderComputation(Module& module, ElementType value, ElementType index, bool largest) {
-  Computation* order =
-      module.AddComputation(largest ? "compare-greater-than" : "compare-less-than");
-  Builder b(order);
-  Instruction* lhs = b.Parameter(0, Shape::Scalar(value), "p.0.lhs");
-  Instruction* rhs = b.Parameter(1, Shape::Scalar(value), "p.0.rhs");
-  b.Parameter(2, Shape::Scalar(index), "p.1.lhs");
-  b.Parameter(3, Shape::Scalar(index), "p.1.rhs");
-  CompareAttrs attrs;
-  attrs.direction = largest ? ComparisonDirection::kGt : ComparisonDirection::kLt;
-  if (IsFloat(value)) attrs.type = ComparisonType::kTotalOrder;
-  order->set_root(b.Op(Opcode::kCompare, {lhs, rhs}, AttrsPtr::Make(std::move(attrs))));
-  return order;
-}
 
 Instruction* FirstOf(Rewriter& b, Instruction* x, int64_t k) {
   const DimVec starts(static_cast<size_t>(x->shape().rank()), 0);
@@ -76,15 +62,7 @@ bool ReadsValuesOnly(const Instruction& call) {
 
 }  // namespace
 
-bool TopkDecomposer::Matches(const Instruction& instruction) const {
-  if (instruction.opcode() == Opcode::kTopK)
-    return !instruction.operand(0)->shape().has_dynamic_dims();
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attrs<CustomCallAttrs>().custom_call_target == "TopK" &&
-         instruction.call_count() == 1 && instruction.operand_count() == 1 &&
-         instruction.shape().IsTuple() && instruction.shape().element_count_of_tuple() == 2 &&
-         !instruction.operand(0)->shape().has_dynamic_dims();
-}
+bool TopkDecomposer::Matches(const Instruction& instruction) const { return IsTopk(instruction); }
 
 absl::StatusOr<Instruction*> TopkDecomposer::Expand(Instruction* instruction, Rewriter& rewriter) {
   Instruction* x = instruction->operand(0);
@@ -97,9 +75,7 @@ absl::StatusOr<Instruction*> TopkDecomposer::Expand(Instruction* instruction, Re
     if (x->shape().element_type() == ElementType::kBF16 && attrs.largest &&
         index == ElementType::kS32 && x->shape().dims().back() < 65536)
       return SortedPacked(rewriter, x, k);
-    Computation* order =
-        OrderComputation(rewriter.module(), x->shape().element_type(), index, attrs.largest);
-    return SortedPairs(rewriter, x, k, index, order, attrs.is_stable);
+    return SortedPairs(rewriter, x, k, index, TopkOrder(*instruction), attrs.is_stable);
   }
   Computation* order = instruction->call(0);
   const bool is_stable =
@@ -115,13 +91,7 @@ absl::StatusOr<Instruction*> TopkDecomposer::Expand(Instruction* instruction, Re
     rewriter.computation()->Remove(instruction);
     return nullptr;
   }
-  if (order->parameter_count() == 2) {
-    Computation* wider = rewriter.module().CloneComputation(*order, ".clone", /*deep=*/false);
-    wider->AddParameter(2, Shape::Scalar(index), "p.1.lhs");
-    wider->AddParameter(3, Shape::Scalar(index), "p.1.rhs");
-    order = wider;
-  }
-  return SortedPairs(rewriter, x, k, index, order, is_stable);
+  return SortedPairs(rewriter, x, k, index, TopkOrder(*instruction), is_stable);
 }
 
 HLO_DEFINE_PASS(TopkDecomposer)
