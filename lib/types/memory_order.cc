@@ -48,4 +48,11 @@ Shape InMemoryOrder(Shape array) {
   return ordered;
 }
 
+bool DifferInOrderOnly(Shape a, Shape b) {
+  Layout of_a = a.WithMissingLayoutsFilled().layout();
+  const Layout of_b = b.WithMissingLayoutsFilled().layout();
+  of_a.minor_to_major = of_b.minor_to_major;
+  return of_a == of_b;
+}
+
 }  // namespace hlo

@@ -33,4 +33,7 @@ DimVec MajorToMinor(Shape array);
 // dynamic dimensions and what else its layout says.
 Shape InMemoryOrder(Shape array);
 
+// Whether the layouts of arrays of one rank are equal but for the order of dimensions.
+bool DifferInOrderOnly(Shape a, Shape b);
+
 }  // namespace hlo

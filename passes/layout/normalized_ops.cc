@@ -66,13 +66,6 @@ C InOrder(const C& by_dimension, const DimVec& order) {
 
 bool SameOrder(Shape a, Shape b) { return MajorToMinor(a) == MajorToMinor(b); }
 
-// Layouts that differ in the order of dimensions only.
-bool DifferInOrderOnly(Shape a, Shape b) {
-  Layout of_a = a.WithMissingLayoutsFilled().layout();
-  of_a.minor_to_major = b.WithMissingLayoutsFilled().layout().minor_to_major;
-  return of_a == b.WithMissingLayoutsFilled().layout();
-}
-
 Instruction* CloneNormal(const Instruction& old, NormalForms& forms, AttrsPtr attrs) {
   return forms.Clone(old, forms.Operands(old), std::move(attrs));
 }
