@@ -16,12 +16,17 @@ bool HasDynamicArrays(const Instruction& instruction) {
          });
 }
 
-// Whether the result and all operands are arrays in memory order.
+bool HoldsNormalArrays(Shape shape) {
+  if (shape.IsTuple()) return absl::c_all_of(shape.elements(), HoldsNormalArrays);
+  return !shape.IsArray() || IsInMemoryOrder(shape);
+}
+
+// Whether all arrays among results and operands are in memory order.
 bool IsNormal(const Instruction& instruction) {
-  const auto is_normal = [](Shape shape) { return shape.IsArray() && IsInMemoryOrder(shape); };
-  return is_normal(instruction.shape()) &&
-         absl::c_all_of(instruction.operands(),
-                        [&](const Instruction* operand) { return is_normal(operand->shape()); });
+  return HoldsNormalArrays(instruction.shape()) &&
+         absl::c_all_of(instruction.operands(), [](const Instruction* operand) {
+           return HoldsNormalArrays(operand->shape());
+         });
 }
 
 class Normalization {
