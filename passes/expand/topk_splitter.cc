@@ -40,7 +40,7 @@ Instruction* TopkOfParts(Instruction* topk, int64_t count, Rewriter& b) {
 }
 
 // The first k of the elements, as the result that `shape` says.
-Instruction* FirstOf(Instruction* elements, Shape shape, Rewriter& b) {
+Instruction* HeadOf(Instruction* elements, Shape shape, Rewriter& b) {
   Instruction* const first = b.Slice(elements, {0}, {shape.dims().back()});
   return shape.rank() == 1 ? first : b.Reshape(first, shape.dims());
 }
@@ -67,8 +67,8 @@ absl::StatusOr<Instruction*> TopkSplitter::Expand(Instruction* topk, Rewriter& b
   Instruction* const sorted =
       b.Op(Opcode::kSort, {b.Reshape(values, {total}), b.Reshape(indices, {total})},
            AttrsPtr::Make(SortAttrs{BracedDim{0}, /*is_stable=*/true}), {TopkOrder(*topk)});
-  return b.Tuple({FirstOf(b.GetTupleElement(sorted, 0), topk->shape().element(0), b),
-                  FirstOf(b.GetTupleElement(sorted, 1), topk->shape().element(1), b)});
+  return b.Tuple({HeadOf(b.GetTupleElement(sorted, 0), topk->shape().element(0), b),
+                  HeadOf(b.GetTupleElement(sorted, 1), topk->shape().element(1), b)});
 }
 
 HLO_DEFINE_PASS(TopkSplitter)

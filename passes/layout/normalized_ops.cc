@@ -58,7 +58,7 @@ void Renumber(DimVec& dims, const DimVec& numbers) {
 
 // What is said of each dimension, in memory order.
 template <class C>
-C InOrder(const C& by_dimension, const DimVec& order) {
+C ByOrder(const C& by_dimension, const DimVec& order) {
   C permuted;
   for (const int64_t d : order) permuted.push_back(by_dimension[static_cast<size_t>(d)]);
   return permuted;
@@ -93,7 +93,7 @@ Instruction* Elementwise(const Instruction& old, NormalForms& forms) {
 // transpose(x), dimensions=D: dimension i of the result in memory order is dimension D[to[i]] of x,
 // which has another number in the memory order of x.
 Instruction* Transposed(const Instruction& old, DimVec dimensions, NormalForms& forms) {
-  dimensions = InOrder(dimensions, MajorToMinor(old.shape()));
+  dimensions = ByOrder(dimensions, MajorToMinor(old.shape()));
   Renumber(dimensions, NewNumbers(old.operand(0)->shape()));
   Instruction* const x = forms.Of(old.operand(0));
   if (absl::c_is_sorted(dimensions)) return x;
@@ -139,7 +139,7 @@ Instruction* Reshape(const Instruction& old, NormalForms& forms) {
 
 Instruction* Broadcast(const Instruction& old, NormalForms& forms) {
   BroadcastAttrs attrs = old.attrs<BroadcastAttrs>();
-  attrs.dimensions = InOrder(attrs.dimensions, MajorToMinor(old.operand(0)->shape()));
+  attrs.dimensions = ByOrder(attrs.dimensions, MajorToMinor(old.operand(0)->shape()));
   Renumber(attrs.dimensions, NewNumbers(old.shape()));
   return CloneNormal(old, forms, AttrsPtr::Make(std::move(attrs)));
 }
@@ -165,13 +165,13 @@ Instruction* Reverse(const Instruction& old, NormalForms& forms) {
 
 Instruction* Pad(const Instruction& old, NormalForms& forms) {
   PadAttrs attrs = old.attrs<PadAttrs>();
-  attrs.padding.dims = InOrder(attrs.padding.dims, MajorToMinor(old.shape()));
+  attrs.padding.dims = ByOrder(attrs.padding.dims, MajorToMinor(old.shape()));
   return CloneNormal(old, forms, AttrsPtr::Make(std::move(attrs)));
 }
 
 Instruction* Slice(const Instruction& old, NormalForms& forms) {
   SliceAttrs attrs = old.attrs<SliceAttrs>();
-  attrs.slice = InOrder(attrs.slice, MajorToMinor(old.shape()));
+  attrs.slice = ByOrder(attrs.slice, MajorToMinor(old.shape()));
   return CloneNormal(old, forms, AttrsPtr::Make(std::move(attrs)));
 }
 
@@ -196,7 +196,7 @@ Decision DynamicSliceKeepsOrder(const Instruction& slice) { return HasScalarStar
 
 Instruction* DynamicSlice(const Instruction& old, NormalForms& forms) {
   DynamicSliceAttrs attrs = old.attrs<DynamicSliceAttrs>();
-  attrs.dynamic_slice_sizes = InOrder(attrs.dynamic_slice_sizes, MajorToMinor(old.shape()));
+  attrs.dynamic_slice_sizes = ByOrder(attrs.dynamic_slice_sizes, MajorToMinor(old.shape()));
   return AtStarts(old, 1, forms, AttrsPtr::Make(std::move(attrs)));
 }
 
@@ -228,7 +228,7 @@ Instruction* ReduceWindow(const Instruction& old, NormalForms& forms) {
   ReduceWindowAttrs attrs = old.attrs<ReduceWindowAttrs>();
   // Without a window it is one of a single element.
   if (!attrs.window.empty())
-    attrs.window.dims = InOrder(attrs.window.dims, MajorToMinor(old.shape()));
+    attrs.window.dims = ByOrder(attrs.window.dims, MajorToMinor(old.shape()));
   return CloneNormal(old, forms, AttrsPtr::Make(std::move(attrs)));
 }
 

@@ -15,10 +15,10 @@ namespace {
 using TypeMap = absl::flat_hash_map<ElementType, ElementType>;
 
 // What means the bits of its operand, or is not ours to define.
-constexpr OpcodeSet kLeftAlone = {Opcode::kBitcast, Opcode::kBitcastConvert, Opcode::kConvert,
-                                  Opcode::kCustomCall, Opcode::kDomain};
+constexpr OpcodeSet kNotOfItsType = {Opcode::kBitcast, Opcode::kBitcastConvert, Opcode::kConvert,
+                                     Opcode::kCustomCall, Opcode::kDomain};
 
-absl::StatusOr<ElementType> TypeNamed(std::string_view text) {
+absl::StatusOr<ElementType> ParseType(std::string_view text) {
   const std::optional<ElementType> type = ElementTypeFromText(Trim(text));
   if (!type || !IsArrayType(*type)) return Error("types: `{}` is no element type", Trim(text));
   return *type;
@@ -30,8 +30,8 @@ absl::StatusOr<TypeMap> ParseTypes(std::string_view text) {
     const size_t colon = pair.find(':');
     if (colon == std::string_view::npos)
       return Error("types: `{}` is no pair of types, expected `from:to`", Trim(pair));
-    ASSIGN_OR_RETURN(const ElementType from, TypeNamed(pair.substr(0, colon)));
-    ASSIGN_OR_RETURN(const ElementType to, TypeNamed(pair.substr(colon + 1)));
+    ASSIGN_OR_RETURN(const ElementType from, ParseType(pair.substr(0, colon)));
+    ASSIGN_OR_RETURN(const ElementType to, ParseType(pair.substr(colon + 1)));
     if (from == to) return Error("types: `{}` changes nothing", Trim(pair));
     types[from] = to;
   }
@@ -61,8 +61,8 @@ std::optional<ElementType> OperandType(const Instruction& instruction) {
   return type;
 }
 
-bool IsLeftAlone(const Instruction& instruction) {
-  return kLeftAlone.Has(instruction.opcode()) || !instruction.shape().IsArray() ||
+bool KeepsItsType(const Instruction& instruction) {
+  return kNotOfItsType.Has(instruction.opcode()) || !instruction.shape().IsArray() ||
          instruction.shape().has_dynamic_dims() || instruction.call_count() > 0 ||
          instruction.HasSideEffect();
 }
@@ -112,7 +112,7 @@ absl::StatusOr<bool> ChangeOpDataType::Run(Module& module, PassContext& context)
         IsAsyncBody(*computation))
       continue;
     for (Instruction* instruction : computation->PostOrder()) {
-      if ((opcodes && !opcodes->Has(instruction->opcode())) || IsLeftAlone(*instruction)) continue;
+      if ((opcodes && !opcodes->Has(instruction->opcode())) || KeepsItsType(*instruction)) continue;
       const std::optional<ElementType> from = OperandType(*instruction);
       const auto to = from ? types.find(*from) : types.end();
       if (to == types.end()) continue;

@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-using Sequence = std::vector<Instruction*>;
+using InstructionOrder = std::vector<Instruction*>;
 
 // What takes no time: parameters may stand among it.
 constexpr OpcodeSet kFree = {Opcode::kGetTupleElement, Opcode::kTuple, Opcode::kConstant,
@@ -25,9 +25,9 @@ bool ParametersAreLate(const Computation& computation) {
   return false;
 }
 
-void HoistParameters(Computation& computation, Sequence& sequence) {
+void HoistParameters(Computation& computation, InstructionOrder& sequence) {
   if (!ParametersAreLate(computation)) return;
-  Sequence hoisted(computation.parameters().begin(), computation.parameters().end());
+  InstructionOrder hoisted(computation.parameters().begin(), computation.parameters().end());
   for (Instruction* parameter : hoisted) parameter->DropControlEdges();
   for (Instruction* instruction : sequence) {
     if (instruction->opcode() != Opcode::kParameter) hoisted.push_back(instruction);
@@ -35,7 +35,7 @@ void HoistParameters(Computation& computation, Sequence& sequence) {
   sequence = std::move(hoisted);
 }
 
-void HoistConstants(Sequence& sequence) {
+void HoistConstants(InstructionOrder& sequence) {
   const bool tied = std::any_of(sequence.begin(), sequence.end(), [](const Instruction* i) {
     return i->IsConstant() && i->has_control_edges();
   });
@@ -45,16 +45,16 @@ void HoistConstants(Sequence& sequence) {
 }
 
 // Instructions of these opcodes directly follow what they read, those of one value in their order.
-void HoistToOperands(const OpcodeSet& opcodes, Sequence& sequence) {
-  absl::flat_hash_map<const Instruction*, Sequence> readers;
-  Sequence others;
+void HoistToOperands(const OpcodeSet& opcodes, InstructionOrder& sequence) {
+  absl::flat_hash_map<const Instruction*, InstructionOrder> readers;
+  InstructionOrder others;
   for (Instruction* instruction : sequence) {
     const bool moves =
         opcodes.Has(instruction->opcode()) && instruction->control_predecessors().empty();
     (moves ? readers[instruction->operand(0)] : others).push_back(instruction);
   }
-  Sequence hoisted;
-  Sequence stack;
+  InstructionOrder hoisted;
+  InstructionOrder stack;
   for (Instruction* instruction : others) {
     stack.push_back(instruction);
     while (!stack.empty()) {
@@ -83,7 +83,7 @@ absl::StatusOr<bool> InstructionHoister::Run(Module& module, PassContext& contex
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
     if (!computation->has_schedule() || !context.MayRewrite()) continue;
-    Sequence sequence = computation->schedule();
+    InstructionOrder sequence = computation->schedule();
     if (options_.hoist_parameters) HoistParameters(*computation, sequence);
     if (options_.hoist_constants) HoistConstants(sequence);
     HoistToOperands(followers, sequence);
