@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "lib/analysis/alias.h"
+#include "lib/ir/call_order.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
 
@@ -29,17 +31,6 @@ double MemoryBytes(Shape shape) {
 
 double ElementsOf(Shape shape) {
   return static_cast<double>((shape.IsTuple() ? shape.element(0) : shape).element_count());
-}
-
-// What computing on one element costs.
-Cost CostOfBody(const Computation& body) {
-  Cost sum;
-  for (const Instruction* inside : body.instructions()) {
-    const Cost cost = CostOf(*inside);
-    sum.flops += cost.flops;
-    sum.transcendentals += cost.transcendentals;
-  }
-  return sum;
 }
 
 // The updates that an operation writes over its operands: of dynamic-update-slice one, of
@@ -97,14 +88,17 @@ double ConvolutionFlops(const Instruction& x) {
              : 2 * ElementsOf(x.shape()) * ElementsOf(kernel) / static_cast<double>(outputs);
 }
 
-}  // namespace
+// What computing on one element costs, of computations that are called in others.
+using BodyCosts = absl::flat_hash_map<const Computation*, Cost>;  // looked up only
 
-Cost CostOf(const Instruction& x) {
+// Without its memory. `body_of`: what a computation that is part of the operation costs.
+template <class BodyOf>
+Cost OperationsOf(const Instruction& x, const BodyOf& body_of) {
   Cost cost;
   if (x.IsFusion()) {
-    cost = CostOfBody(*x.fused_computation());
+    cost = body_of(*x.fused_computation());
   } else if (x.opcode() == Opcode::kReduce || x.opcode() == Opcode::kReduceWindow) {
-    cost = CostOfBody(*x.to_apply());
+    cost = body_of(*x.to_apply());
     const double times = Combinations(x);
     cost.flops *= times;
     cost.transcendentals *= times;
@@ -117,6 +111,33 @@ Cost CostOf(const Instruction& x) {
   } else if (HasTrait(x.opcode(), kElementwise) && x.operand_count() > 0) {
     cost.flops = ElementsOf(x.shape());
   }
+  return cost;
+}
+
+Cost SumOf(const Computation& body, const BodyCosts& known) {
+  Cost sum;
+  for (const Instruction* inside : body.instructions()) {
+    const Cost cost =
+        OperationsOf(*inside, [&known](const Computation& callee) { return known.at(&callee); });
+    sum.flops += cost.flops;
+    sum.transcendentals += cost.transcendentals;
+  }
+  return sum;
+}
+
+// Each called computation is looked at once, however often and however deep it is called.
+Cost CostOfBody(const Computation& body) {
+  BodyCosts known;
+  if (body.MayCall()) {
+    for (const Computation* callee : CalleesOf(body)) known[callee] = SumOf(*callee, known);
+  }
+  return SumOf(body, known);
+}
+
+}  // namespace
+
+Cost CostOf(const Instruction& x) {
+  Cost cost = OperationsOf(x, CostOfBody);
   cost.bytes = BytesWritten(x);
   for (int i = 0; i < x.operand_count(); ++i) cost.bytes += BytesRead(x, i);
   return cost;
