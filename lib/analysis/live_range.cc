@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/analysis/program_peak.h"
 #include "lib/ir/async_chain.h"
 
 namespace hlo {
@@ -138,19 +139,7 @@ int LiveRanges::LastReadUntil(ValueId value, int until) const {
   return after == reads.begin() ? start : std::max(start, *std::prev(after));
 }
 
-int64_t LiveRanges::PeakBytes() const {
-  std::vector<int64_t> change(static_cast<size_t>(time_) + 2, 0);
-  for (ValueId value = 0; value < values_.count(); ++value) {
-    const Shape shape = values_[value].shape;
-    if (!shape.IsArray()) continue;
-    const LiveRange& range = Of(value);
-    change[static_cast<size_t>(range.start)] += shape.byte_size();
-    change[static_cast<size_t>(range.end) + 1] -= shape.byte_size();
-  }
-  int64_t live = 0, peak = 0;
-  for (const int64_t bytes : change) peak = std::max(peak, live += bytes);
-  return peak;
-}
+int64_t LiveRanges::PeakBytes() const { return PeakOf(values_, *this).bytes; }
 
 std::string LiveRanges::Mistake(const Module& module) const {
   const Values values(module);

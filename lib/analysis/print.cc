@@ -10,6 +10,8 @@
 #include "lib/analysis/live_range.h"
 #include "lib/analysis/liveness.h"
 #include "lib/analysis/logical_buffers.h"
+#include "lib/analysis/program_cost.h"
+#include "lib/analysis/program_peak.h"
 #include "lib/analysis/reachability.h"
 #include "lib/analysis/region.h"
 #include "lib/analysis/replication.h"
@@ -32,6 +34,8 @@ constexpr AnalysisPrinter kPrinters[] = {
     {"live-range",    "when each value is needed",                                LiveRanges::ToString},
     {"liveness",      "which parts of which values are needed",                   Liveness::ToString},
     {"logical-buffers", "what each computation makes, and who uses it",           LogicalBuffers::ToString},
+    {"program-cost",  "how often computations run, and what the program costs",   ProgramCost::ToString},
+    {"program-peak",  "where the program needs most memory, and what it holds",   ProgramPeakToString},
     {"reachability",  "which instructions depend on which",                       Reachability::ToString},
     {"region",        "what single operation a called computation is",            RegionsToString},
     {"replication",   "what is the same on all devices",                          Replication::ToString},
