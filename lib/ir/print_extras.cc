@@ -9,6 +9,7 @@
 
 #include "lib/ir/instruction.h"
 #include "lib/ir/module.h"
+#include "lib/ir/source_line.h"
 #include "lib/ops/attr_print.h"
 #include "lib/support/strings.h"
 #include "lib/types/append.h"
@@ -73,25 +74,19 @@ void AppendMetadata(const OpMetadata& metadata, const Module& module, const Prin
   }
   if (!metadata.IsPrintable()) return;
   const StackFrames& frames = module.config().stack_frames;
-  if (options.inline_stack_frames && metadata.stack_frame_id > 0 &&
-      static_cast<size_t>(metadata.stack_frame_id) <= frames.frames.size()) {
-    const auto& frame = frames.frames[static_cast<size_t>(metadata.stack_frame_id) - 1];
-    if (frame.location_id > 0 &&
-        static_cast<size_t>(frame.location_id) <= frames.locations.size()) {
-      const auto& place = frames.locations[static_cast<size_t>(frame.location_id) - 1];
-      OpMetadata inlined = metadata;
-      inlined.stack_frame_id = 0;
-      if (place.file_name_id > 0 &&
-          static_cast<size_t>(place.file_name_id) <= frames.file_names.size()) {
-        inlined.source_file = frames.file_names[static_cast<size_t>(place.file_name_id) - 1];
-      }
-      inlined.source_line = place.line;
-      inlined.source_end_line = place.end_line;
-      inlined.source_column = place.column;
-      inlined.source_end_column = place.end_column;
-      out += ", metadata={" + inlined.ToString() + "}";
-      return;
-    }
+  const StackFrames::Location* const place =
+      options.inline_stack_frames ? LocationOfFrame(frames, metadata.stack_frame_id) : nullptr;
+  if (place != nullptr) {
+    OpMetadata inlined = metadata;
+    inlined.stack_frame_id = 0;
+    if (const std::string_view file = FileOf(frames, *place); !file.empty())
+      inlined.source_file = file;
+    inlined.source_line = place->line;
+    inlined.source_end_line = place->end_line;
+    inlined.source_column = place->column;
+    inlined.source_end_column = place->end_column;
+    out += ", metadata={" + inlined.ToString() + "}";
+    return;
   }
   out += ", metadata={";
   metadata.AppendTo(out);

@@ -7,18 +7,11 @@
 #include <cstring>
 
 #include "lib/support/status.h"
+#include "lib/types/elided.h"
 #include "tools/support/random_arguments.h"
 
 namespace hlo {
 namespace {
-
-bool HoldsElided(const Literal& literal) {
-  if (literal.is_elided()) return true;
-  for (const Literal& element : literal.elements()) {
-    if (HoldsElided(element)) return true;
-  }
-  return false;
-}
 
 // The values that XLA's parser puts in place of the first constants that a process reads. Arrays
 // are filled with 32-bit words 0, 1, 2, …, continued from array to array; the bytes that are left
