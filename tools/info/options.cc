@@ -1,0 +1,83 @@
+#include "tools/info/options.h"
+
+#include "lib/analysis/cost.h"
+#include "lib/support/status.h"
+#include "lib/support/strings.h"
+#include "tools/info/sections.h"
+
+namespace hlo {
+namespace {
+
+using V = FlagValues;
+
+constexpr std::string_view kAll = "all";
+
+std::vector<std::string_view> SectionNames() {
+  std::vector<std::string_view> names = {kAll};
+  for (const SectionKind& kind : AllSectionKinds()) names.push_back(kind.name);
+  return names;
+}
+
+std::vector<std::string_view> RateNames() {
+  std::vector<std::string_view> names;
+  for (const PlatformRates& rates : AllPlatformRates()) names.push_back(rates.platform);
+  return names;
+}
+
+// Flags that have no meaning beside another one.
+struct Excluded {
+  std::string_view flag, other;
+};
+constexpr Excluded kExcluded[] = {{"json", "csv"},     {"extract", "json"}, {"extract", "csv"},
+                                  {"extract", "show"}, {"extract", "top"},  {"extract", "filter"},
+                                  {"extract", "exact"}};
+
+}  // namespace
+
+void AddInfoFlags(Flags& flags, InfoOptions& o) {
+  flags.Example("hlo-info f.hlo", "what there is to know of a module");
+  flags.Example("hlo-info f.hlo --show=cost,source --top=20", "what takes time");
+  flags.Example("hlo-info *.hlo --show=summary --csv", "a line for each file");
+  flags.Example("hlo-info f.hlo --extract=fusion.3 --producers=0", "one fusion as a module");
+  flags.Group("What is shown");
+  flags.Add("show", &o.show, V::ListOf(SectionNames()), "NAMES",
+            "these sections, or `all` (default: those with * below)");
+  flags.Add("filter", &o.filter, V::Regex(), "REGEX", "rows with a text that matches");
+  flags.Add("top", &o.top, V::From(0), "N",
+            "rows of each table, 0 for all (default: 10 in text, else all)");
+  flags.Add("platform", &o.platform, V::Words(RateNames()), "P",
+            "cpu (default) or gpu: by whose speed shares and seconds are estimated");
+  flags.Add("split-input-file", &o.split, "cut inputs at `// -----` lines");
+  flags.Group("Sections");
+  for (const SectionKind& kind : AllSectionKinds()) {
+    flags.Note(fmt::format("{} {:<14} {}", kind.is_default ? '*' : ' ', kind.name, kind.summary));
+  }
+  flags.Group("How it is shown");
+  flags.Add("json", &o.json, "for machines, all modules in one document");
+  flags.Add("csv", &o.csv, "for spreadsheets: one section, a line for each row");
+  flags.Add("exact", &o.exact, "text with numbers in full and long words uncut");
+  flags.Add("output,o", &o.output, V::Some(), "FILE", "write there (default -)");
+  flags.Group("A part of the module");
+  flags.Add("extract", &o.extract, V::Some(), "NAME",
+            "print it as a module: a computation, or an instruction and what it is made from");
+  flags.Add("producers", &o.producers, V::From(0).With({"extract"}), "N",
+            "only so many steps of that (0: the instruction alone); the rest are parameters");
+  flags.Group("Exit codes");
+  flags.Note("0 ok, 1 bad input or no such part, 2 usage, 70 internal error");
+}
+
+absl::Status CheckInfoFlags(const Flags& flags, InfoOptions& o) {
+  for (const auto& [flag, other] : kExcluded) {
+    if (flags.given(flag) && flags.given(other))
+      return Error("`--{}` and `--{}` cannot both be given", flag, other);
+  }
+  if (!o.extract.empty() && flags.positional().size() > 1) {
+    return Error("`--extract` takes one input file, found also `{}`", flags.positional()[1]);
+  }
+  if (o.csv && (o.show.empty() || o.show == kAll || Split(o.show, ',').size() > 1))
+    return Error("`--csv` writes one table: give one section, such as `--show=cost`");
+  if (!flags.given("top") && (o.json || o.csv)) o.top = 0;
+  return absl::OkStatus();
+}
+
+}  // namespace hlo
