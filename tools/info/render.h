@@ -15,8 +15,11 @@ struct TextOptions {
 // For readers: aligned, numbers with units.
 std::string ToText(const ModuleReport& report, const TextOptions& options);
 
+// As ToText, of several modules that have facts alone to say: a table with a line for each.
+std::string ToTable(const std::vector<ModuleReport>& reports, const TextOptions& options);
+
 // {"schema":1,"modules":[{"file":…,"module":…,"SECTION":{FACTS…,"rows":[{…},…]},…},…]}; null is
-// what is not known.
+// what is not known. `more_rows`: how many were left out.
 std::string ToJson(const std::vector<ModuleReport>& reports);
 
 // The table of the one section that each report has, or its facts where it has no table: a line

@@ -31,6 +31,8 @@ void AppendRows(const Section& section, std::string& out) {
     out += '}';
   }
   out += ']';
+  if (section.dropped() > 0)
+    AppendMember("more_rows", static_cast<int64_t>(section.dropped()), out);
 }
 
 void AppendSection(const Section& section, std::string& out) {

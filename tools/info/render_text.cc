@@ -171,4 +171,19 @@ std::string ToText(const ModuleReport& report, const TextOptions& options) {
   return out;
 }
 
+std::string ToTable(const std::vector<ModuleReport>& reports, const TextOptions& options) {
+  const Section& first = reports.front().sections.front();
+  Section table(first.name());
+  table.Column("file", Unit::kText).Column("module", Unit::kText);
+  for (const ReportFact& fact : first.facts()) table.Column(fact.name, fact.unit);
+  for (const ModuleReport& report : reports) {
+    std::vector<Datum> row = {report.file, report.module};
+    for (const ReportFact& fact : report.sections.front().facts()) row.push_back(fact.value);
+    table.Row(std::move(row));
+  }
+  std::string out;
+  AppendSection(table, options, out);
+  return out;
+}
+
 }  // namespace hlo

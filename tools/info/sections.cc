@@ -8,7 +8,7 @@ std::span<const SectionKind> AllSectionKinds() {
   // clang-format off
   static constexpr SectionKind kKinds[] = {
       {"summary",      true,  "the module in a few numbers",                                MakeSummary},
-      {"signature",    true,  "parameters and results: layouts, shardings, aliases, sizes", MakeSignature},
+      {"signature",    true,  "parameters and results: layouts, shardings, aliases",        MakeSignature},
       {"ops",          true,  "opcodes: how many, of which types, what they cost",          MakeOps},
       {"types",        false, "element types: instructions and bytes",                      MakeTypes},
       {"computations", false, "what they are for, how often they run, what they cost",      MakeComputations},

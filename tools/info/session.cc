@@ -36,7 +36,7 @@ class Session {
     }
     int exit_code = kExitOk;
     for (const std::string& path : paths) exit_code = Worse(exit_code, RunFile(path));
-    return Worse(exit_code, Write());
+    return Worse(exit_code, Write(exit_code));
   }
 
  private:
@@ -99,15 +99,18 @@ class Session {
     });
   }
 
-  int Write() {
+  // To standard output what there is; a file only when everything went well.
+  int Write(int exit_code) {
+    if (options_.output != "-" && exit_code != kExitOk) {
+      WriteNote(fmt::format("note: {} was not written\n", options_.output));
+      return kExitOk;
+    }
     if (options_.json) {
       text_ = ToJson(reports_);
     } else if (options_.csv) {
       text_ = ToCsv(reports_);
     } else {
-      const TextOptions how{options_.exact, /*all=*/!options_.show.empty()};
-      for (const ModuleReport& report : reports_)
-        text_ += (text_.empty() ? "" : "\n\n") + ToText(report, how);
+      text_ += Text();
     }
     if (options_.output == "-") {
       WriteStdout(text_);
@@ -115,6 +118,17 @@ class Session {
     }
     const absl::Status status = WriteFile(options_.output, text_);
     return status.ok() ? kExitOk : ReportToolError(flags_.program(), status);
+  }
+
+  std::string Text() const {
+    const TextOptions how{options_.exact, /*all=*/!options_.show.empty()};
+    const bool has_facts_alone = reports_.size() > 1 && reports_.front().sections.size() == 1 &&
+                                 reports_.front().sections.front().columns().empty();
+    if (has_facts_alone) return ToTable(reports_, how);
+    std::string text;
+    for (const ModuleReport& report : reports_)
+      text += (text.empty() ? "" : "\n\n") + ToText(report, how);
+    return text;
   }
 
   const Flags& flags_;

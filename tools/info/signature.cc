@@ -24,17 +24,10 @@ class Declared {
     }
     for (const BufferDonor& donor : config.donors)
       of_parameters_[{donor.parameter, donor.index}] = "donated";
-    for (const DynamicParameterBinding& binding : config.dynamic_parameters) {
-      std::string& text = sizes_[{binding.parameter, binding.index}];
-      text += fmt::format("{}dimension {}: parameter {}{}", text.empty() ? "" : ", ", binding.dim,
-                          binding.size_parameter,
-                          binding.size_index.empty() ? "" : ToString(binding.size_index));
-    }
   }
 
   std::string OfParameter(const Place& place) const { return Find(of_parameters_, place); }
   std::string OfResult(const ShapeIndex& index) const { return Find(of_results_, index); }
-  std::string SizeOf(const Place& place) const { return Find(sizes_, place); }
 
  private:
   template <class Key>
@@ -43,7 +36,7 @@ class Declared {
     return it == texts.end() ? "" : it->second;
   }
 
-  std::map<Place, std::string> of_parameters_, sizes_;
+  std::map<Place, std::string> of_parameters_;
   std::map<ShapeIndex, std::string> of_results_;
 };
 
@@ -77,25 +70,23 @@ absl::StatusOr<Section> MakeSignature(ModuleFacts& facts) {
   section.Column("kind", Unit::kText).Column("number", Unit::kNumber).Column("name", Unit::kText);
   section.Column("shape", Unit::kText).Column("bytes", Unit::kBytes);
   section.Column("sharding", Unit::kText).Column("alias", Unit::kText);
-  section.Column("dynamic_size", Unit::kText);
   for (const Instruction* parameter : entry.parameters()) {
     const int64_t number = parameter->parameter_number();
     const Sharding* const sharding = ParameterSharding(*parameter, config);
     int64_t leaf = 0;
-    ForEachLeaf(
-        config.entry_layout.parameters[static_cast<size_t>(number)],
-        [&](Shape shape, const ShapeIndex& index) {
-          section.Row({"parameter", number, NameOfLeaf(*parameter, leaf), shape.ToString(),
-                       ArrayBytes(shape), ShardingText(sharding, leaf),
-                       declared.OfParameter({number, index}), declared.SizeOf({number, index})});
-          ++leaf;
-        });
+    ForEachLeaf(config.entry_layout.parameters[static_cast<size_t>(number)],
+                [&](Shape shape, const ShapeIndex& index) {
+                  section.Row({"parameter", number, NameOfLeaf(*parameter, leaf), shape.ToString(),
+                               ArrayBytes(shape), ShardingText(sharding, leaf),
+                               declared.OfParameter({number, index})});
+                  ++leaf;
+                });
   }
   const Sharding* const sharding = ResultSharding(*entry.root(), config);
   int64_t leaf = 0;
   ForEachLeaf(config.entry_layout.result, [&](Shape shape, const ShapeIndex& index) {
     section.Row({"result", leaf, NameOfLeaf(*entry.root(), leaf), shape.ToString(),
-                 ArrayBytes(shape), ShardingText(sharding, leaf), declared.OfResult(index), ""});
+                 ArrayBytes(shape), ShardingText(sharding, leaf), declared.OfResult(index)});
     ++leaf;
   });
   return section;
