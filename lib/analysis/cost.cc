@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/analysis/alias.h"
+#include "lib/analysis/operations.h"
 #include "lib/ir/call_order.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
@@ -29,8 +30,18 @@ double MemoryBytes(Shape shape) {
   return shape.IsTuple() ? kPointerBytes * shape.element_count_of_tuple() : 0;
 }
 
-double ElementsOf(Shape shape) {
-  return static_cast<double>((shape.IsTuple() ? shape.element(0) : shape).element_count());
+// Tuples of what is computed elsewhere or not yet: only the table is written.
+bool WritesTable(const Instruction& x) {
+  static constexpr OpcodeSet kTables = {Opcode::kCall, Opcode::kConditional, Opcode::kRecv,
+                                        Opcode::kSend, Opcode::kAsyncUpdate};
+  return kTables.Has(x.opcode()) || HasTrait(x.opcode(), kAsyncStart);
+}
+
+double ResultBytes(const Instruction& x) {
+  if (!x.shape().IsTuple() || WritesTable(x)) return MemoryBytes(x.shape());
+  double bytes = 0;
+  ForEachLeaf(x.shape(), [&bytes](Shape leaf, const ShapeIndex&) { bytes += MemoryBytes(leaf); });
+  return bytes;
 }
 
 // The updates that an operation writes over its operands: of dynamic-update-slice one, of
@@ -53,72 +64,23 @@ double BytesReadBy(const Instruction& reader, int operand, Updates updates) {
 }
 
 double BytesWrittenTo(const Instruction& output, Updates updates) {
-  if (updates == Updates::kCopy || UpdateOf(output, 0) < 0) return MemoryBytes(output.shape());
+  if (updates == Updates::kCopy || UpdateOf(output, 0) < 0) return ResultBytes(output);
   double bytes = 0;
   for (int i = 0; UpdateOf(output, i) >= 0; ++i)
     bytes += MemoryBytes(output.operand(UpdateOf(output, i))->shape());
   return bytes;
 }
 
-// How often the computation of a reduction runs.
-double Combinations(const Instruction& x) {
-  const double results = ElementsOf(x.shape());
-  if (x.opcode() == Opcode::kReduce) return ElementsOf(x.operand(0)->shape()) - results;
-  double window = 1;
-  for (const WindowDim& dim : x.attrs<ReduceWindowAttrs>().window.dims)
-    window *= static_cast<double>(dim.size);
-  return results * (window - 1);
-}
-
-// A multiplication and an addition for each element of the contracted dimensions.
-double DotFlops(const Instruction& x) {
-  double contracted = 1;
-  for (const int64_t d : x.attrs<DotAttrs>().lhs_contracting_dims)
-    contracted *= static_cast<double>(x.operand(0)->shape().dim(static_cast<int>(d)));
-  return 2 * ElementsOf(x.shape()) * contracted;
-}
-
-// A multiplication and an addition for each element of the window and each input feature.
-double ConvolutionFlops(const Instruction& x) {
-  const Shape kernel = x.operand(1)->shape();
-  const int64_t outputs =
-      kernel.dim(static_cast<int>(x.attrs<ConvolutionAttrs>().dim_labels.kernel_output_feature));
-  return outputs == 0
-             ? 0
-             : 2 * ElementsOf(x.shape()) * ElementsOf(kernel) / static_cast<double>(outputs);
-}
-
-// What computing on one element costs, of computations that are called in others.
-using BodyCosts = absl::flat_hash_map<const Computation*, Cost>;  // looked up only
-
-// Without its memory. `body_of`: what a computation that is part of the operation costs.
-template <class BodyOf>
-Cost OperationsOf(const Instruction& x, const BodyOf& body_of) {
-  Cost cost;
-  if (x.IsFusion()) {
-    cost = body_of(*x.fused_computation());
-  } else if (x.opcode() == Opcode::kReduce || x.opcode() == Opcode::kReduceWindow) {
-    cost = body_of(*x.to_apply());
-    const double times = Combinations(x);
-    cost.flops *= times;
-    cost.transcendentals *= times;
-  } else if (x.opcode() == Opcode::kDot) {
-    cost.flops = DotFlops(x);
-  } else if (x.opcode() == Opcode::kConvolution) {
-    cost.flops = ConvolutionFlops(x);
-  } else if (HasTrait(x.opcode(), kTranscendental)) {
-    cost.transcendentals = ElementsOf(x.shape());
-  } else if (HasTrait(x.opcode(), kElementwise) && x.operand_count() > 0) {
-    cost.flops = ElementsOf(x.shape());
-  }
-  return cost;
-}
+// What computations that others call cost for one element; looked up only.
+using BodyCosts = absl::flat_hash_map<const Computation*, Cost>;
 
 Cost SumOf(const Computation& body, const BodyCosts& known) {
   Cost sum;
+  std::vector<Cost> applied;
   for (const Instruction* inside : body.instructions()) {
-    const Cost cost =
-        OperationsOf(*inside, [&known](const Computation& callee) { return known.at(&callee); });
+    applied.clear();
+    for (const Computation* callee : inside->calls()) applied.push_back(known.at(callee));
+    const Cost cost = OperationsOf(*inside, applied);
     sum.flops += cost.flops;
     sum.transcendentals += cost.transcendentals;
   }
@@ -137,7 +99,11 @@ Cost CostOfBody(const Computation& body) {
 }  // namespace
 
 Cost CostOf(const Instruction& x) {
-  Cost cost = OperationsOf(x, CostOfBody);
+  std::vector<Cost> applied;
+  if (AppliesComputations(x)) {
+    for (const Computation* callee : x.calls()) applied.push_back(CostOfBody(*callee));
+  }
+  Cost cost = OperationsOf(x, applied);
   cost.bytes = BytesWritten(x);
   for (int i = 0; i < x.operand_count(); ++i) cost.bytes += BytesRead(x, i);
   return cost;

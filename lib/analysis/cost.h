@@ -18,9 +18,9 @@ struct Cost {
 };
 
 // One execution, in O(instructions of a fusion or region). Fusions count all that is in them, but
-// only their inputs and outputs as memory; dots and convolutions a multiplication and an addition
-// per product. Loops, calls, and what libraries and devices do (sorts, collectives, …) count as
-// memory alone. What owns no memory costs nothing.
+// only their inputs and outputs as memory; what else counts how is in operations.h. Loops, calls,
+// custom calls, random numbers and batch norms count as memory alone. What owns no memory costs
+// nothing.
 Cost CostOf(const Instruction& instruction);
 
 // The bytes apart: what is read of one operand, what is written.
