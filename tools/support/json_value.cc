@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "lib/support/status.h"
+#include "lib/support/utf8.h"
 
 namespace hlo {
 namespace {
@@ -296,7 +297,7 @@ absl::StatusOr<JsonDocument> ParseJson(std::shared_ptr<const Source> source) {
 
 std::string JsonQuoted(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : AsUtf8(text)) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;

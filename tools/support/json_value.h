@@ -64,7 +64,7 @@ struct JsonDocument {
 
 absl::StatusOr<JsonDocument> ParseJson(std::shared_ptr<const Source> source);
 
-// The text in double quotes, escaped.
+// The text in double quotes, escaped, as UTF-8.
 std::string JsonQuoted(std::string_view text);
 
 }  // namespace hlo
