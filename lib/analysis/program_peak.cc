@@ -7,12 +7,12 @@
 namespace hlo {
 namespace {
 
-// What runs at `time`, or began last.
+// What runs at `time`, or began last; at first, when only arguments are there, what comes first.
 const Instruction* RunningAt(int time, const Values& values, const LiveRanges& ranges) {
   const Instruction* running = nullptr;
   for (const ProgramStep& step : values.order()) {
     if (step.kind != ProgramStep::Kind::kVisit && step.kind != ProgramStep::Kind::kBegin) continue;
-    if (ranges.TimeOf(*step.instruction) > time) break;
+    if (running != nullptr && ranges.TimeOf(*step.instruction) > time) break;
     running = step.instruction;
   }
   return running;

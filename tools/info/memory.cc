@@ -14,6 +14,24 @@ std::string_view KindOf(ValueId id, const Values& values) {
   return values[id].kind == Value::Kind::kLoopState ? "loop state" : "temporary";
 }
 
+// Names of values; those of one instruction come one after the other.
+class ValueNames {
+ public:
+  explicit ValueNames(const Values& values) : values_(values) {}
+  const std::string& Of(ValueId id) {
+    if (values_[id].def != def_) {
+      def_ = values_[id].def;
+      names_ = NamesOfLeaves(*def_);
+    }
+    return names_[static_cast<size_t>(values_[id].leaf)];
+  }
+
+ private:
+  const Values& values_;
+  const Instruction* def_ = nullptr;
+  std::vector<std::string> names_;  // of def_
+};
+
 }  // namespace
 
 absl::StatusOr<const MemoryUse*> ModuleFacts::Memory() {
@@ -44,13 +62,14 @@ absl::StatusOr<Section> MakeMemory(ModuleFacts& facts) {
   section.Column("opcode", Unit::kText).Column("shape", Unit::kText);
   section.Column("bytes", Unit::kBytes).Column("share", Unit::kShare);
   section.Column("source", Unit::kText);
+  ValueNames names(values);
   for (const ValueId id : peak.values) {
     const Instruction& def = *values[id].def;
     const int64_t bytes = values[id].shape.byte_size();
     const std::string_view kind = KindOf(id, values);
     arguments = SaturatingAdd(arguments, kind == "argument" ? bytes : 0);
     constants = SaturatingAdd(constants, kind == "constant" ? bytes : 0);
-    section.Row({values.NameOf(id), kind, def.opcode_text(),
+    section.Row({names.Of(id), kind, def.opcode_text(),
                  values[id].shape.ToString(/*with_layout=*/false), bytes,
                  static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(peak.bytes, 1)),
                  SourceLineOf(def)});

@@ -31,6 +31,15 @@ double ModuleFacts::ShareOf(const Cost& cost) const {
   return all > 0 ? SecondsOf(cost) / all : 0;
 }
 
+std::vector<std::string> NamesOfLeaves(const Instruction& instruction) {
+  std::vector<std::string> names;
+  const bool is_tuple = instruction.shape().IsTuple();
+  ForEachLeaf(instruction.shape(), [&](Shape, const ShapeIndex& index) {
+    names.push_back(std::string(instruction.name()) + (is_tuple ? ToString(index) : ""));
+  });
+  return names;
+}
+
 int64_t ArrayBytes(Shape shape) {
   int64_t bytes = 0;
   ForEachLeaf(shape, [&bytes](Shape leaf, const ShapeIndex&) {

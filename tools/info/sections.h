@@ -73,6 +73,8 @@ absl::StatusOr<Section> MakeMemory(ModuleFacts& facts);
 
 // ---- what several of them ask ----
 
+// "x", or "t{0,1}" of each leaf of a tuple, in order; at once, because tuples may be long.
+std::vector<std::string> NamesOfLeaves(const Instruction& instruction);
 // Bytes of all arrays of a shape.
 int64_t ArrayBytes(Shape shape);
 // Bytes that are read of all operands in one run.

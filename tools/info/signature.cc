@@ -1,7 +1,6 @@
 // What the program takes and gives: a row for each array, with what the module says of it.
 #include <map>
 
-#include "lib/analysis/leaves.h"
 #include "lib/ir/entry_info.h"
 #include "tools/info/sections.h"
 
@@ -73,19 +72,21 @@ absl::StatusOr<Section> MakeSignature(ModuleFacts& facts) {
   for (const Instruction* parameter : entry.parameters()) {
     const int64_t number = parameter->parameter_number();
     const Sharding* const sharding = ParameterSharding(*parameter, config);
+    const std::vector<std::string> names = NamesOfLeaves(*parameter);
     int64_t leaf = 0;
     ForEachLeaf(config.entry_layout.parameters[static_cast<size_t>(number)],
                 [&](Shape shape, const ShapeIndex& index) {
-                  section.Row({"parameter", number, NameOfLeaf(*parameter, leaf), shape.ToString(),
-                               ArrayBytes(shape), ShardingText(sharding, leaf),
+                  section.Row({"parameter", number, names[static_cast<size_t>(leaf)],
+                               shape.ToString(), ArrayBytes(shape), ShardingText(sharding, leaf),
                                declared.OfParameter({number, index})});
                   ++leaf;
                 });
   }
   const Sharding* const sharding = ResultSharding(*entry.root(), config);
+  const std::vector<std::string> names = NamesOfLeaves(*entry.root());
   int64_t leaf = 0;
   ForEachLeaf(config.entry_layout.result, [&](Shape shape, const ShapeIndex& index) {
-    section.Row({"result", leaf, NameOfLeaf(*entry.root(), leaf), shape.ToString(),
+    section.Row({"result", leaf, names[static_cast<size_t>(leaf)], shape.ToString(),
                  ArrayBytes(shape), ShardingText(sharding, leaf), declared.OfResult(index)});
     ++leaf;
   });
