@@ -33,7 +33,7 @@ std::vector<Literal> Arguments(const Module& module, const PlatformConfig& confi
   std::vector<Literal> arrays;
   for (size_t i = 0; i < leaves.size(); ++i) {
     arrays.push_back(
-        RandomLeaf(leaves[i].shape, std::nullopt, config.inputs, static_cast<int64_t>(i)));
+        RandomLeaf(leaves[i].shape, {}, config.inputs, static_cast<int64_t>(i)));
   }
   return AssembleArguments(module, arrays);
 }

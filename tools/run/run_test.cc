@@ -8,7 +8,7 @@
 #include "tools/run/compare_outputs.h"
 #include "tools/run/inputs.h"
 #include "tools/run/run_report.h"
-#include "tools/support/index_limits.h"
+#include "tools/support/input_demands.h"
 
 namespace hlo {
 namespace {
@@ -22,6 +22,14 @@ ENTRY main {
 })";
 
 }  // namespace
+
+std::map<LeafKey, int64_t> LimitsOf(const Module& module) {
+  std::map<LeafKey, int64_t> limits;
+  for (const auto& [leaf, demand] : InputDemands(module)) {
+    if (demand.index_limit) limits[leaf] = *demand.index_limit;
+  }
+  return limits;
+}
 
 TEST_CASE("literals of a text are read one after the other", "[run][inputs]") {
   const absl::StatusOr<std::vector<Literal>> literals = ParseLiterals(
@@ -90,8 +98,7 @@ ENTRY main {
   piece = f32[2,3] dynamic-slice(rows, start, c), dynamic_slice_sizes={2,3}
   ROOT r = (f32[2,3], s32[4]) tuple(piece, ids)
 })");
-  const std::map<LeafKey, int64_t> limits = IndexLimits(*module);
-  CHECK(limits == std::map<LeafKey, int64_t>{{{1, {}}, 9}, {{2, {0}}, 2}});
+  CHECK(LimitsOf(*module) == std::map<LeafKey, int64_t>{{{1, {}}, 9}, {{2, {0}}, 2}});
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const std::vector<Literal> values = MakeArguments(*module, {{}, "", "", seed})->values;
     for (int i = 0; i < 4; ++i) CHECK((values[1].GetInt(i) >= 0 && values[1].GetInt(i) <= 9));
@@ -121,7 +128,38 @@ ENTRY main {
   t = (s32[], s32[1,1], f32[8]) tuple(i, at, x)
   ROOT w = (s32[], s32[1,1], f32[8]) while(t), condition=cond, body=body
 })");
-  CHECK(IndexLimits(*module) == std::map<LeafKey, int64_t>{{{1, {}}, 5}});
+  CHECK(LimitsOf(*module) == std::map<LeafKey, int64_t>{{{1, {}}, 5}});
+}
+
+TEST_CASE("made inputs are what their users need", "[run][demands]") {
+  const auto module = ParsedModule(R"(
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+least { a = s8[] parameter(0)  b = s8[] parameter(1)  ROOT s = s8[] minimum(a, b) }
+ENTRY main {
+  x = f32[4,4] parameter(0)
+  y = f32[6] parameter(1)
+  zero = f32[] parameter(2)
+  t = (s8[], s8[5]) parameter(3)
+  start = s8[] get-tuple-element(t), index=0
+  bytes = s8[5] get-tuple-element(t), index=1
+  flipped = f32[4,4] transpose(x), dimensions={1,0}
+  both = f32[4,4] add(x, flipped)
+  l = f32[4,4] cholesky(both), lower=true
+  logs = f32[6] log(y)
+  sum = f32[] reduce(logs, zero), dimensions={0}, to_apply=add
+  smallest = s8[] reduce(bytes, start), dimensions={0}, to_apply=least
+  ROOT r = (f32[4,4], f32[], s8[]) tuple(l, sum, smallest)
+})");
+  const std::vector<Literal> values = MakeArguments(*module, {{}, "", "", 7})->values;
+  for (int64_t i = 0; i < 4; ++i) {
+    for (int64_t j = 0; j < 4; ++j) {
+      CHECK(values[0].GetDouble(4 * i + j) == values[0].GetDouble(4 * j + i));
+      CHECK((i == j || values[0].GetDouble(4 * i + i) > 4 * values[0].GetDouble(4 * i + j)));
+    }
+  }
+  for (int64_t i = 0; i < 6; ++i) CHECK(values[1].GetDouble(i) > 0);
+  CHECK(values[2].GetDouble(0) == 0);
+  CHECK(values[3].element(0).GetInt() == 127);
 }
 
 TEST_CASE("outputs are compared leaf by leaf with a tolerance of their type", "[run][compare]") {

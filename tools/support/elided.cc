@@ -113,7 +113,7 @@ absl::StatusOr<int> FillElided(Module& module, const std::string& how) {
     if (how == "xla") return xla.Fill(shape);
     if (how == "zeros") return Literal(shape);
     if (how == "ones") return Literal::Filled(shape, 1);
-    return RandomLeaf(shape, std::nullopt, seed, number++).WithShapeLayout(shape);
+    return RandomLeaf(shape, {}, seed, number++).WithShapeLayout(shape);
   };
   for (Instruction* inst : elided) inst->SetAttrs(ConstantAttrs{WithValues(inst->literal(), fill)});
   return static_cast<int>(elided.size());

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "lib/ir/module.h"
 #include "lib/types/literal.h"
+#include "tools/support/input_demands.h"
 #include "tools/support/leaves.h"
 
 namespace hlo {
@@ -14,9 +14,10 @@ namespace hlo {
 // What is used where nobody names a seed.
 inline constexpr uint64_t kDefaultSeed = 42;
 
-// A value of this shape from a seed: floats in [-1, 1), integers small and, where the parameter is
-// an index, in range.
-Literal RandomLeaf(Shape shape, std::optional<int64_t> index_limit, uint64_t seed, int64_t number);
+// A value of this shape from a seed: floats in [-1, 1), or [1/16, 1) where they are to be positive;
+// integers small, and in range where they are indices; what a reduction starts with; Hermitian
+// matrices with a dominant diagonal where they are to be positive definite.
+Literal RandomLeaf(Shape shape, const InputDemand& demand, uint64_t seed, int64_t number);
 
 // Adds random values for the leaves that `arrays` has none for; `leaves` are those of the module's
 // entry.

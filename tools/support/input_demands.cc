@@ -1,0 +1,261 @@
+#include "tools/support/input_demands.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "lib/analysis/region.h"
+#include "lib/ops/opcode_set.h"
+
+namespace hlo {
+namespace {
+
+using Path = std::vector<int64_t>;
+
+enum class DemandKind : uint8_t { kIndex, kStart, kPositive, kPositiveDefinite };
+
+// Operations whose results hold elements of their first operand, and no others.
+constexpr OpcodeSet kMoves = {Opcode::kBitcast,
+                              Opcode::kBroadcast,
+                              Opcode::kConvert,
+                              Opcode::kCopy,
+                              Opcode::kReshape,
+                              Opcode::kReverse,
+                              Opcode::kSlice,
+                              Opcode::kTranspose,
+                              Opcode::kGather,
+                              Opcode::kWhile,
+                              Opcode::kDynamicSlice,
+                              Opcode::kReducePrecision,
+                              Opcode::kOptimizationBarrier};
+// Operations whose results also hold elements of the first operand; of these others as well.
+constexpr OpcodeSet kMixes = {Opcode::kPad, Opcode::kConcatenate, Opcode::kDynamicUpdateSlice,
+                              Opcode::kMaximum, Opcode::kMinimum};
+// Operations that leave matrices as they are.
+constexpr OpcodeSet kKeepsMatrices = {Opcode::kConvert, Opcode::kCopy, Opcode::kWhile,
+                                      Opcode::kOptimizationBarrier};
+
+class DemandFinder {
+ public:
+  explicit DemandFinder(const Module& module) : module_(module) {}
+
+  std::map<LeafKey, InputDemand> Run() {
+    for (const Computation* computation : module_.computations()) {
+      for (const Instruction* inst : computation->instructions()) Visit(*inst);
+    }
+    while (!work_.empty()) {
+      const Item item = work_.back();
+      work_.pop_back();
+      Step(item);
+    }
+    return demands_;
+  }
+
+ private:
+  // `value` is the limit of an index, or the opcode of what starts.
+  struct Demand {
+    DemandKind kind;
+    int64_t value = 0;
+    friend auto operator<=>(const Demand&, const Demand&) = default;
+  };
+  // Of the value at `path` of `inst`.
+  struct Item {
+    const Instruction* inst;
+    Path path;
+    Demand demand;
+  };
+
+  void Push(const Instruction* inst, Path path, Demand demand) {
+    if (seen_.insert({inst->id(), path, demand}).second)
+      work_.push_back({inst, std::move(path), demand});
+  }
+  void PushLimit(const Instruction* inst, int64_t limit) {
+    Push(inst, {}, {DemandKind::kIndex, limit});
+  }
+
+  // What `inst` itself demands of its operands.
+  void Visit(const Instruction& inst) {
+    const Opcode opcode = inst.opcode();
+    if (opcode == Opcode::kGather) return VisitGather(inst);
+    if (opcode == Opcode::kScatter) return VisitScatter(inst);
+    if (opcode == Opcode::kDynamicSlice)
+      return VisitStarts(inst, 1, inst.attrs<DynamicSliceAttrs>().dynamic_slice_sizes);
+    if (opcode == Opcode::kDynamicUpdateSlice)
+      return VisitStarts(inst, 2, inst.operand(1)->shape().dims());
+    if (opcode == Opcode::kConditional && IsInteger(inst.operand(0)->shape().element_type()))
+      PushLimit(inst.operand(0), inst.call_count() - 1);
+    constexpr OpcodeSet kOfPositive = {Opcode::kLog, Opcode::kSqrt, Opcode::kRsqrt};
+    if (kOfPositive.Has(opcode)) Push(inst.operand(0), {}, {DemandKind::kPositive});
+    if (opcode == Opcode::kCholesky || opcode == Opcode::kTriangularSolve)
+      Push(inst.operand(0), {}, {DemandKind::kPositiveDefinite});
+    if (opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow) VisitReduction(inst);
+  }
+
+  void VisitReduction(const Instruction& inst) {
+    const std::optional<Opcode> combiner = CombinerOpcode(*inst.to_apply());
+    if (combiner && inst.operand_count() == 2)
+      Push(inst.operand(1), {}, {DemandKind::kStart, static_cast<int64_t>(*combiner)});
+  }
+
+  void VisitGather(const Instruction& inst) {
+    const auto& attrs = inst.attrs<GatherAttrs>();
+    int64_t limit = INT64_MAX;
+    for (const int64_t d : attrs.start_index_map) {
+      const int64_t size = inst.operand(0)->shape().dim(static_cast<int>(d));
+      const int64_t room = size - attrs.slice_sizes[static_cast<size_t>(d)];
+      limit = std::min(limit, std::max<int64_t>(room, 0));
+    }
+    if (limit != INT64_MAX) PushLimit(inst.operand(1), limit);
+  }
+
+  void VisitStarts(const Instruction& inst, int first, absl::Span<const int64_t> sizes) {
+    const Shape operand = inst.operand(0)->shape();
+    const int rank = operand.rank();
+    const bool is_vector =
+        inst.operand_count() == first + 1 && inst.operand(first)->shape().rank() == 1;
+    int64_t least = INT64_MAX;
+    for (int d = 0; d < rank; ++d) {
+      const int64_t limit = std::max<int64_t>(operand.dim(d) - sizes[static_cast<size_t>(d)], 0);
+      least = std::min(least, limit);
+      if (!is_vector && first + d < inst.operand_count()) PushLimit(inst.operand(first + d), limit);
+    }
+    if (is_vector && rank > 0) PushLimit(inst.operand(first), least);
+  }
+
+  void VisitScatter(const Instruction& inst) {
+    const auto& attrs = inst.attrs<ScatterAttrs>();
+    const int inputs = inst.operand_count() / 2;  // inputs, indices, updates
+    const Shape input = inst.operand(0)->shape();
+    const Shape updates = inst.operand(inputs + 1)->shape();
+    // The sizes of the window, in the order of the input's dimensions that are not inserted.
+    size_t window = 0;
+    int64_t limit = INT64_MAX;
+    for (int d = 0; d < input.rank(); ++d) {
+      const auto contains = [d](const DimVec& dims) {
+        return std::find(dims.begin(), dims.end(), d) != dims.end();
+      };
+      int64_t size = 1;
+      if (!contains(attrs.inserted_window_dims) && !contains(attrs.input_batching_dims) &&
+          window < attrs.update_window_dims.size()) {
+        size = updates.dim(static_cast<int>(attrs.update_window_dims[window++]));
+      }
+      if (contains(attrs.scatter_dims_to_operand_dims))
+        limit = std::min(limit, std::max<int64_t>(input.dim(d) - size, 0));
+    }
+    if (limit != INT64_MAX) PushLimit(inst.operand(inputs), limit);
+  }
+
+  // Hands the demand of an item on to where its value comes from.
+  void Step(const Item& item) {
+    const Instruction& inst = *item.inst;
+    const Opcode opcode = inst.opcode();
+    const bool is_matrix = item.demand.kind == DemandKind::kPositiveDefinite;
+    if ((is_matrix ? kKeepsMatrices : kMoves).Has(opcode))
+      Push(inst.operand(0), item.path, item.demand);
+    if (is_matrix) StepMatrix(item);
+    const bool may_mix =
+        item.demand.kind == DemandKind::kIndex || item.demand.kind == DemandKind::kPositive;
+    if (may_mix) StepMixed(item);
+    if (opcode == Opcode::kParameter) StepParameter(item);
+    if (opcode == Opcode::kSort || opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement)
+      StepTuple(item);
+    if (opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kConditional) {
+      for (const Computation* callee : inst.calls()) Push(callee->root(), item.path, item.demand);
+    }
+    if (opcode == Opcode::kWhile) Push(inst.while_body()->root(), item.path, item.demand);
+  }
+
+  // Sums, elementwise products (Schur) and transposes of positive definite matrices are such.
+  void StepMatrix(const Item& item) {
+    const Instruction& inst = *item.inst;
+    const Opcode opcode = inst.opcode();
+    constexpr OpcodeSet kOfFirst = {Opcode::kAdd, Opcode::kMultiply, Opcode::kDivide,
+                                    Opcode::kTranspose};
+    if (kOfFirst.Has(opcode)) Push(inst.operand(0), item.path, item.demand);
+    if (opcode == Opcode::kAdd || opcode == Opcode::kMultiply)
+      Push(inst.operand(1), item.path, item.demand);
+  }
+
+  // Operations whose elements come from one or another operand.
+  void StepMixed(const Item& item) {
+    const Instruction& inst = *item.inst;
+    const Opcode opcode = inst.opcode();
+    const auto operand = [&](int i) { Push(inst.operand(i), item.path, item.demand); };
+    constexpr OpcodeSet kOfSecond = {Opcode::kPad, Opcode::kDynamicUpdateSlice, Opcode::kSelect,
+                                     Opcode::kClamp};
+    constexpr OpcodeSet kOfAll = {Opcode::kConcatenate, Opcode::kMaximum, Opcode::kMinimum};
+    // Sums, products and quotients of positive numbers are positive.
+    constexpr OpcodeSet kArithmetic = {Opcode::kAdd, Opcode::kMultiply, Opcode::kDivide};
+    if (kArithmetic.Has(opcode) && item.demand.kind == DemandKind::kPositive) {
+      operand(0);
+      operand(1);
+    }
+    if (kMixes.Has(opcode)) operand(0);
+    if (kOfSecond.Has(opcode)) operand(1);
+    if (opcode == Opcode::kSelect) operand(2);
+    if (kOfAll.Has(opcode)) {
+      for (int i = 1; i < inst.operand_count(); ++i) operand(i);
+    }
+  }
+
+  // Operations that make tuples of arrays, or take them apart.
+  void StepTuple(const Item& item) {
+    const Instruction& inst = *item.inst;
+    Path path = item.path;
+    if (inst.opcode() == Opcode::kGetTupleElement) {
+      path.insert(path.begin(), inst.tuple_index());
+      return Push(inst.operand(0), std::move(path), item.demand);
+    }
+    if (path.empty()) {  // of a tuple as a whole nothing is known
+      if (inst.opcode() == Opcode::kSort) Push(inst.operand(0), {}, item.demand);
+      return;
+    }
+    const Instruction* element = inst.operand(static_cast<int>(path[0]));
+    Push(element, Path(path.begin() + 1, path.end()), item.demand);
+  }
+
+  static void Note(InputDemand& of_leaf, const Demand& demand) {
+    switch (demand.kind) {
+      case DemandKind::kIndex:
+        of_leaf.index_limit = std::min(of_leaf.index_limit.value_or(INT64_MAX), demand.value);
+        break;
+      case DemandKind::kStart: of_leaf.starts = static_cast<Opcode>(demand.value); break;
+      case DemandKind::kPositive: of_leaf.is_positive = true; break;
+      case DemandKind::kPositiveDefinite: of_leaf.is_positive_definite = true; break;
+    }
+  }
+
+  void StepParameter(const Item& item) {
+    const Instruction& parameter = *item.inst;
+    const Computation& computation = *parameter.parent();
+    const int64_t number = parameter.parameter_number();
+    if (computation.is_entry()) {
+      Note(demands_[{number, item.path}], item.demand);
+    }
+    for (const CallSite& site : computation.callers()) {
+      const Instruction& caller = *site.caller;
+      if (caller.opcode() == Opcode::kCall || caller.opcode() == Opcode::kFusion) {
+        Push(caller.operand(static_cast<int>(number)), item.path, item.demand);
+      } else if (caller.opcode() == Opcode::kWhile) {
+        Push(caller.operand(0), item.path, item.demand);
+        Push(caller.while_body()->root(), item.path, item.demand);
+      } else if (caller.opcode() == Opcode::kConditional) {
+        Push(caller.operand(site.call_index + 1), item.path, item.demand);
+      }
+    }
+  }
+
+  const Module& module_;
+  std::vector<Item> work_;
+  std::set<std::tuple<uint32_t, Path, Demand>> seen_;
+  std::map<LeafKey, InputDemand> demands_;
+};
+
+}  // namespace
+
+std::map<LeafKey, InputDemand> InputDemands(const Module& module) {
+  return DemandFinder(module).Run();
+}
+
+}  // namespace hlo

@@ -1,0 +1,32 @@
+// What an entry's parameters have to be for its results to mean something: integers that gather,
+// scatter, dynamic-slice, dynamic-update-slice and conditional take as indices are in range, what a
+// reduction starts with leaves its sums alone, what is factorised is positive definite, and what
+// roots and logarithms are taken of is positive. Each demand is followed backwards through
+// operations that only move values, through calls, fusions, loops and branches, to the parameters.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "lib/ir/module.h"
+#include "lib/types/shape_util.h"
+
+namespace hlo {
+
+// Parameter number and index inside the parameter.
+using LeafKey = std::pair<int64_t, std::vector<int64_t>>;
+
+struct InputDemand {
+  // The largest value that is in range everywhere (at least 0); values start at 0.
+  std::optional<int64_t> index_limit;
+  // The opcode of a reduction that starts with it.
+  std::optional<Opcode> starts;
+  bool is_positive = false;
+  bool is_positive_definite = false;  // the matrices of its last two dimensions
+};
+
+// What is demanded of the leaves of the parameters; nothing of those that are not there.
+std::map<LeafKey, InputDemand> InputDemands(const Module& module);
+
+}  // namespace hlo
