@@ -11,6 +11,7 @@
 #include "lib/support/strings.h"
 #include "parser/parser.h"
 #include "tools/run/npy.h"
+#include "tools/run/value_words.h"
 #include "tools/support/random_arguments.h"
 
 namespace hlo {
@@ -162,6 +163,19 @@ size_t EndOfLiteral(std::string_view text, size_t at) {
   return value == std::string_view::npos ? text.size() : EndOfWord(text, value);
 }
 
+// Where the braces of "f32[2]{1, 2}" begin, which are values as nothing else is given; npos where
+// there are none behind the dimensions, or more.
+size_t OnlyBraces(std::string_view text) {
+  const size_t braces = text.find("]{");
+  if (text.starts_with('(') || braces == std::string_view::npos) return std::string_view::npos;
+  int depth = 0;
+  for (size_t i = braces + 1; i < text.size(); ++i) {
+    depth += text[i] == '{' ? 1 : text[i] == '}' ? -1 : 0;
+    if (depth == 0) return i + 1 == text.size() ? braces + 1 : std::string_view::npos;
+  }
+  return std::string_view::npos;
+}
+
 absl::Status Moved(const absl::Status& status, size_t by) {
   Diagnostic first = DiagnosticsOf(status).front();
   if (first.loc.known()) first.loc.offset += static_cast<uint32_t>(by);
@@ -219,9 +233,13 @@ absl::StatusOr<std::vector<Literal>> FromModel(const std::vector<ParameterLeaf>&
 }  // namespace
 
 absl::StatusOr<Literal> ParseShapeAndLiteral(std::string_view text) {
-  const size_t end = EndOfWord(text, 0);
-  const size_t value = text.find_first_not_of(kBlanks, end);
-  if (value == std::string_view::npos) return ParseLiteralWithShape(text);
+  size_t end = EndOfWord(text, 0);
+  size_t value = text.find_first_not_of(kBlanks, end);
+  if (value == std::string_view::npos) {
+    value = OnlyBraces(text);
+    if (value == std::string_view::npos) return ParseLiteralWithShape(text);
+    end = value;
+  }
   ASSIGN_OR_RETURN(const Shape shape, ParseShape(text.substr(0, end)));
   absl::StatusOr<Literal> literal = ParseLiteral(text.substr(value), shape);
   if (!literal.ok()) return Moved(literal.status(), value);
@@ -270,6 +288,12 @@ absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word,
       result.push_back({std::move(literal), fmt::format("`{}`", path)});
       return result;
     }
+  }
+  if (!is_file && IsValueWord(word)) {
+    absl::StatusOr<Literal> literal = ReadValueWord(word, kDefaultSeed, static_cast<int64_t>(at));
+    if (!literal.ok()) return Error("`{}`: {}", word, std::string(literal.status().message()));
+    result.push_back({*std::move(literal), fmt::format("argument `{}`", word)});
+    return result;
   }
   absl::StatusOr<std::vector<Literal>> literals = ParseLiterals(text);
   if (!literals.ok()) return LiteralError(literals.status(), is_file ? path : "<argument>", text);
