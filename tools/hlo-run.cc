@@ -31,10 +31,10 @@ int Main(int argc, char** argv) {
         WriteNote(fmt::format("hlo-run: note: {}\n", text));
     }
     LimitMemory(options.memory_bytes);
-    const std::vector<std::string>& words = flags.positional();
-    if (options.check_file || options.check_models) return CheckFiles(options, words);
-    options.inputs.insert(options.inputs.begin(), words.begin() + 1, words.end());
-    return RunModule(options, words.front());
+    if (options.check_file || options.check_models) return CheckFiles(options, flags.positional());
+    options.inputs.insert(options.inputs.begin(), options.given_inputs.begin(),
+                          options.given_inputs.end());
+    return RunModule(options, options.file);
   });
 }
 

@@ -7,7 +7,9 @@
 
 #include "backends/registry.h"
 #include "lib/support/strings.h"
+#include "tools/run/inputs.h"
 #include "tools/run/options.h"
+#include "tools/run/value_words.h"
 #include "tools/support/elided.h"
 
 namespace hlo {
@@ -93,6 +95,18 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Note(std::string(32, ' ') + "function NAME in @LIBRARY computes (XLA's typed FFI)");
 }
 
+std::string DistributionMistake(const std::string& word) {
+  const std::string_view what = SplitMadeInput(word).what;
+  if (DistributionFromWord(what)) return "";
+  const std::vector<std::string_view> words(std::begin(kDistributionWords),
+                                            std::end(kDistributionWords));
+  return fmt::format("expects [PARAMETER:] and one of {}, found `{}`{}", Join(words, ", "), word,
+                     DidYouMean(what, words));
+}
+bool IsRange(const std::string& word) {
+  return RangeFromWord(SplitMadeInput(word).what).has_value();
+}
+
 void AddInputFlags(Flags& flags, ToolOptions& o) {
   using V = FlagValues;
   flags.Group("Inputs");
@@ -102,6 +116,9 @@ void AddInputFlags(Flags& flags, ToolOptions& o) {
   flags.Note(
       "One for each array leaf of the parameters, in order; a tuple literal stands for a whole "
       "parameter.");
+  flags.Note(
+      "Also SHAPE=VALUE: f32[4]=1,2,3,4, 4xf32=2 (all alike), f32[4]=@FILE[:OFFSET] (bytes), "
+      "f32[4]=normal.");
   flags.Add("input,inputs,args", &o.inputs, V::Any(), "VALUE",
             "as such a word; @FILE is a file; may be repeated");
   flags.Add("input-dir", &o.input_dir, V::Some(), "DIR", "read DIR/arg0.npy, arg1.npy, ...");
@@ -109,7 +126,14 @@ void AddInputFlags(Flags& flags, ToolOptions& o) {
             "make them as a file of testdata/models says");
   flags.Add("seed,random-seed", &o.seed, V::Passing("an integer in [0, 2^64)", IsSeed), "N",
             "make what is missing from this seed (default: 42 when");
-  flags.Note(std::string(32, ' ') + "no input is given); indices stay in range");
+  flags.Note(std::string(32, ' ') + "no input is given), fit for what they are used for");
+  flags.Add("input-dist", &o.input_dists, V::Passing(DistributionMistake), "[P:]WORD",
+            "make them (those of parameter P) uniform, normal, ints, zeros,");
+  flags.Note(std::string(32, ' ') + "ones, iota or special (infinities, NaN, denormals); repeats");
+  flags.Add("input-range", &o.input_ranges, V::Passing("[PARAMETER:]LOW,HIGH", IsRange),
+            "[P:]LOW,HIGH", "range of uniform numbers and ints; normal: mean +- deviation");
+  flags.Add("save-inputs", &o.save_inputs, V::Some(), "DIR",
+            "write DIR/arg0.npy, arg1.npy, ..., for --input-dir");
   flags.Add("execution-seed", &o.execution_seed, V::From(0), "N",
             "of `rng` instructions (default: 42)");
 }

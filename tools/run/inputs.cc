@@ -230,7 +230,74 @@ absl::StatusOr<std::vector<Literal>> FromModel(const std::vector<ParameterLeaf>&
   return out;
 }
 
+// What is said of a leaf last, or null.
+template <class What>
+const What* SaidOf(const std::vector<MadeInput<What>>& all, const ParameterLeaf& leaf) {
+  const What* found = nullptr;
+  for (const MadeInput<What>& said : all) {
+    const std::string_view name = leaf.name;
+    const bool is_meant = said.parameter.empty() || said.parameter == name ||
+                          said.parameter == name.substr(0, name.find('{')) ||
+                          said.parameter == fmt::format("{}", leaf.parameter);
+    if (is_meant) found = &said.what;
+  }
+  return found;
+}
+
+absl::Status CheckNames(const std::vector<std::string>& words,
+                        const std::vector<ParameterLeaf>& leaves, std::string_view flag) {
+  for (const std::string& word : words) {
+    const std::string parameter = SplitMadeInput(word).parameter;
+    std::vector<MadeInput<int>> one = {{parameter, 0}};
+    const bool is_known = std::any_of(leaves.begin(), leaves.end(), [&](const ParameterLeaf& leaf) {
+      return SaidOf(one, leaf) != nullptr;
+    });
+    if (is_known || leaves.empty()) continue;
+    std::vector<std::string_view> names;
+    for (const ParameterLeaf& leaf : leaves) names.push_back(leaf.name);
+    return Error("`--{}={}`: there is no parameter `{}`{}", flag, word, parameter,
+                 DidYouMean(parameter, names));
+  }
+  return absl::OkStatus();
+}
+
+// The leaves from `arrays.size()` on, as --input-dist and --input-range say, or as they are used.
+absl::Status MakeLeaves(const Module& module, const std::vector<ParameterLeaf>& leaves,
+                        const InputSources& sources, uint64_t seed, std::vector<Literal>& arrays) {
+  RETURN_IF_ERROR(CheckNames(sources.distributions, leaves, "input-dist"));
+  RETURN_IF_ERROR(CheckNames(sources.ranges, leaves, "input-range"));
+  std::vector<MadeInput<Distribution>> distributions;
+  std::vector<MadeInput<Range>> ranges;
+  for (const std::string& word : sources.distributions) {
+    const MadeInput<std::string_view> said = SplitMadeInput(word);
+    distributions.push_back({said.parameter, *DistributionFromWord(said.what)});
+  }
+  for (const std::string& word : sources.ranges) {
+    const MadeInput<std::string_view> said = SplitMadeInput(word);
+    ranges.push_back({said.parameter, *RangeFromWord(said.what)});
+  }
+  std::vector<Literal> made = arrays;
+  AppendRandomLeaves(module, leaves, seed, made);
+  for (size_t i = arrays.size(); i < leaves.size(); ++i) {
+    const Distribution* const distribution = SaidOf(distributions, leaves[i]);
+    const Range* const range = SaidOf(ranges, leaves[i]);
+    if (distribution == nullptr && range == nullptr) continue;
+    made[i] = MakeDistributed(leaves[i].shape,
+                              distribution == nullptr ? Distribution::kUniform : *distribution,
+                              range == nullptr ? std::nullopt : std::optional<Range>(*range), seed,
+                              static_cast<int64_t>(i));
+  }
+  arrays = std::move(made);
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+MadeInput<std::string_view> SplitMadeInput(std::string_view word) {
+  const size_t colon = word.rfind(':');
+  if (colon == std::string_view::npos) return {"", word};
+  return {std::string(word.substr(0, colon)), word.substr(colon + 1)};
+}
 
 absl::StatusOr<Literal> ParseShapeAndLiteral(std::string_view text) {
   size_t end = EndOfWord(text, 0);
@@ -340,7 +407,7 @@ absl::StatusOr<Arguments> MakeArguments(const Module& module, const InputSources
     const uint64_t seed = sources.seed.value_or(kDefaultSeed);
     result.notes.push_back(fmt::format("{} of {} inputs are made from seed {}",
                                        leaves.size() - arrays.size(), leaves.size(), seed));
-    AppendRandomLeaves(module, leaves, seed, arrays);
+    RETURN_IF_ERROR(MakeLeaves(module, leaves, sources, seed, arrays));
   }
   result.values = AssembleArguments(module, arrays);
   return result;

@@ -13,13 +13,24 @@
 
 namespace hlo {
 
+// How inputs are made that nobody gives: all, or those of a parameter by number or name. Later ones
+// count.
+template <class What>
+struct MadeInput {
+  std::string parameter;  // empty: all
+  What what;
+};
+// "[PARAMETER:]WHAT" apart.
+MadeInput<std::string_view> SplitMadeInput(std::string_view word);
+
 // Where arguments come from; at most one of the first three is given.
 struct InputSources {
   std::vector<std::string>
       words;  // literals, or names of .npy, .npz and text files ("@file" or "file")
   std::string directory;
   std::string model_file;
-  std::optional<uint64_t> seed;  // makes what the others do not give
+  std::optional<uint64_t> seed;                    // makes what the others do not give
+  std::vector<std::string> distributions, ranges;  // of that, as --input-dist and --input-range say
 };
 
 struct Arguments {

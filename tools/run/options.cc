@@ -1,6 +1,8 @@
 #include "tools/run/options.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -113,6 +115,12 @@ absl::Status ReadWords(ToolOptions& options) {
   return ReadTarget(options);
 }
 
+// Whether somebody feeds standard input: a pipe or a file, no terminal and no device.
+bool HasStandardInput() {
+  struct stat info;
+  return fstat(STDIN_FILENO, &info) == 0 && !S_ISCHR(info.st_mode);
+}
+
 // Replaces an alias by the platform's name.
 absl::Status CheckPlatform(std::string& name) {
   ASSIGN_OR_RETURN(const Backend* backend, FindBackend(name));
@@ -146,18 +154,21 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   }
   RETURN_IF_ERROR(ReadWords(options));
   if (options.list_platforms || options.doctor) return absl::OkStatus();
-  if (flags.positional().empty()) return Error("no input file; see --help");
+  const std::vector<std::string>& words = flags.positional();
+  if (words.empty() && (!HasStandardInput() || options.check_file || options.check_models))
+    return Error("no input file; see --help");
+  options.file = words.empty() ? "-" : words.front();
   options.given_to_xla = flags.given_to_xla();
-  options.given_words = flags.GivenWords(
-      {"output-dir", "json", "time", "progress", "source-name", "xla-dump-to", "quiet"});
-  options.given_inputs.assign(flags.positional().begin() + 1, flags.positional().end());
+  options.given_words = flags.GivenWords({"output-dir", "save-inputs", "json", "time", "progress",
+                                          "source-name", "xla-dump-to", "quiet"});
+  if (!words.empty()) options.given_inputs.assign(words.begin() + 1, words.end());
   if (options.check_file && options.check_models)
     return Error("`--check-file` and `--check-models` exclude each other");
-  const int sources = (options.inputs_from.empty() ? 0 : 1) + (options.input_dir.empty() ? 0 : 1) +
-                      (options.inputs.empty() && (options.check_file || options.check_models ||
-                                                  flags.positional().size() < 2)
-                           ? 0
-                           : 1);
+  const int sources =
+      (options.inputs_from.empty() ? 0 : 1) + (options.input_dir.empty() ? 0 : 1) +
+      (options.inputs.empty() && (options.check_file || options.check_models || words.size() < 2)
+           ? 0
+           : 1);
   if (sources > 1)
     return Error(
         "inputs are given in more than one way (`--inputs-from`, `--input-dir`, values); choose "

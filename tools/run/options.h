@@ -18,6 +18,7 @@ enum class PrintOutputs : uint8_t { kNone, kShort, kFull };
 
 struct ToolOptions {
   // What to run.
+  std::string file;  // "-": standard input
   std::string platform;
   std::string passes;
   std::string emit;
@@ -47,6 +48,8 @@ struct ToolOptions {
   std::string input_dir;
   std::string inputs_from;
   std::string seed;
+  std::vector<std::string> input_dists, input_ranges;
+  std::string save_inputs;
 
   // Outputs and comparison.
   std::string output_dir;

@@ -58,12 +58,17 @@ absl::Status CheckOutputFolder(const std::string& directory) {
   return CheckWritable(directory + "/out0.npy");
 }
 
-absl::Status WriteOutputs(const Literal& result, const std::string& directory) {
+absl::Status WriteArrays(absl::Span<const Literal> values, const std::string& directory,
+                         std::string_view prefix) {
   RETURN_IF_ERROR(MakeFolder(directory));
   FileSet files;
   int64_t number = 0;
-  for (const Literal& leaf : ArrayLeaves(result))
-    RETURN_IF_ERROR(files.Add(fmt::format("{}/out{}.npy", directory, number++), NpyText(leaf)));
+  for (const Literal& value : values) {
+    for (const Literal& leaf : ArrayLeaves(value)) {
+      const std::string path = fmt::format("{}/{}{}.npy", directory, prefix, number++);
+      RETURN_IF_ERROR(files.Add(path, NpyText(leaf)));
+    }
+  }
   return files.Commit();
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "lib/types/literal.h"
 #include "tools/run/options.h"
 
@@ -12,10 +13,11 @@ namespace hlo {
 // The text of a result. Short: arrays of more than 100 elements show the first ones and their
 // statistics.
 std::string OutputText(const Literal& result, PrintOutputs how);
-// Writes the array leaves as `directory`/out0.npy, out1.npy, …; makes the folder. After a failure
-// none of the new files is left.
-// Whether WriteOutputs could write there; makes the folder.
+// Whether WriteArrays could write there; makes the folder.
 absl::Status CheckOutputFolder(const std::string& directory);
-absl::Status WriteOutputs(const Literal& result, const std::string& directory);
+// Writes the array leaves of all values as `directory`/PREFIX0.npy, PREFIX1.npy, …; makes the
+// folder. After a failure none of the new files is left.
+absl::Status WriteArrays(absl::Span<const Literal> values, const std::string& directory,
+                         std::string_view prefix);
 
 }  // namespace hlo

@@ -111,7 +111,8 @@ class Runner {
     located_ = false;
     RETURN_IF_ERROR(Report(*executable, &report_.run));
     WriteStdout(OutputText(result_, options_.print_outputs));
-    if (!options_.output_dir.empty()) RETURN_IF_ERROR(WriteOutputs(result_, options_.output_dir));
+    if (!options_.output_dir.empty())
+      RETURN_IF_ERROR(WriteArrays({result_}, options_.output_dir, "out"));
     if (reference != nullptr) {
       ASSIGN_OR_RETURN(expected.value, RunReference(*reference, copy->Clone(), arguments));
     }
@@ -199,7 +200,9 @@ class Runner {
   // Files that could not be written after a long run.
   absl::Status CheckOutputs() const {
     if (!options_.json.empty()) RETURN_IF_ERROR(CheckWritable(options_.json));
-    if (!options_.output_dir.empty()) RETURN_IF_ERROR(CheckOutputFolder(options_.output_dir));
+    for (const std::string& folder : {options_.output_dir, options_.save_inputs}) {
+      if (!folder.empty()) RETURN_IF_ERROR(CheckOutputFolder(folder));
+    }
     return absl::OkStatus();
   }
 
@@ -222,10 +225,12 @@ class Runner {
   }
 
   absl::StatusOr<std::vector<Literal>> Inputs() {
-    InputSources sources{options_.inputs, options_.input_dir, options_.inputs_from,
-                         options_.seed_value};
+    InputSources sources{options_.inputs,     options_.input_dir,   options_.inputs_from,
+                         options_.seed_value, options_.input_dists, options_.input_ranges};
     ASSIGN_OR_RETURN(Arguments arguments, MakeArguments(*module_, sources));
     progress_.Stage("");
+    if (!options_.save_inputs.empty())
+      RETURN_IF_ERROR(WriteArrays(arguments.values, options_.save_inputs, "arg"));
     for (const std::string& note : arguments.notes) WriteNote("hlo-run: note: " + note + "\n");
     return std::move(arguments.values);
   }

@@ -210,6 +210,22 @@ std::optional<Distribution> DistributionFromWord(std::string_view word) {
   return std::nullopt;
 }
 
+std::optional<Range> RangeFromWord(std::string_view word) {
+  const size_t comma = word.find(',');
+  if (comma == std::string_view::npos) return std::nullopt;
+  const auto number = [](std::string_view text) -> std::optional<double> {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+      return std::nullopt;
+    return value;
+  };
+  const std::optional<double> low = number(Trim(word.substr(0, comma)));
+  const std::optional<double> high = number(Trim(word.substr(comma + 1)));
+  if (!low || !high || *low > *high) return std::nullopt;
+  return Range{*low, *high};
+}
+
 Literal MakeDistributed(Shape shape, Distribution distribution, const std::optional<Range>& range,
                         uint64_t seed, int64_t number) {
   const Shape made = shape.WithoutDynamic();

@@ -28,6 +28,8 @@ struct Range {
   double low = 0;
   double high = 0;
 };
+// "-1,1"; low <= high, both finite.
+std::optional<Range> RangeFromWord(std::string_view word);
 
 // The array that a distribution makes, of input `number`. The range is that of uniform numbers and
 // of ints, both ends included for ints; empty: [-1, 1) and [-8, 7]. `special` numbers are zeros,
