@@ -3,24 +3,58 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <numeric>
 
 #include "lib/support/status.h"
 
 namespace hlo {
 
+namespace {
+
+volatile std::sig_atomic_t interrupts = 0;
+
+// Counts SIGINT while it lives; a second one acts as before.
+class InterruptCount final {
+ public:
+  InterruptCount() {
+    interrupts = 0;
+    struct sigaction action = {};
+    action.sa_handler = [](int) { interrupts = 1; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~InterruptCount() { sigaction(SIGINT, &before_, nullptr); }
+  InterruptCount(const InterruptCount&) = delete;
+  InterruptCount& operator=(const InterruptCount&) = delete;
+  static bool any() { return interrupts != 0; }
+
+ private:
+  struct sigaction before_ = {};
+};
+
+}  // namespace
+
 RunTimes Summarise(std::vector<double> milliseconds) {
   std::sort(milliseconds.begin(), milliseconds.end());
   const size_t n = milliseconds.size();
+  const auto count = static_cast<double>(n);
+  const auto percentile = [&](double share) {
+    return milliseconds[static_cast<size_t>(std::ceil(share * count)) - 1];
+  };
   RunTimes times;
   times.iterations = static_cast<int64_t>(n);
   times.min = milliseconds.front();
   times.median =
       n % 2 == 1 ? milliseconds[n / 2] : (milliseconds[n / 2 - 1] + milliseconds[n / 2]) / 2;
-  // The smallest time that 90 % of the runs do not exceed.
-  times.p90 = milliseconds[static_cast<size_t>(std::ceil(0.9 * static_cast<double>(n))) - 1];
-  times.mean =
-      std::accumulate(milliseconds.begin(), milliseconds.end(), 0.0) / static_cast<double>(n);
+  times.p90 = percentile(0.9);
+  times.p95 = percentile(0.95);
+  times.p99 = percentile(0.99);
+  times.max = milliseconds.back();
+  times.mean = std::accumulate(milliseconds.begin(), milliseconds.end(), 0.0) / count;
+  double squares = 0;
+  for (const double time : milliseconds) squares += (time - times.mean) * (time - times.mean);
+  times.deviation = n > 1 ? std::sqrt(squares / (count - 1)) : 0;
   return times;
 }
 
@@ -31,22 +65,30 @@ double Now() {
 }
 
 absl::StatusOr<RunTimes> Bench(ExecutionState& state, const BenchOptions& options) {
+  const InterruptCount interrupted;
   const double start = Now();
   do {
     RETURN_IF_ERROR(state.Run());
-  } while (Now() - start < options.warm_up_seconds * 1000);
+  } while (Now() - start < options.warm_up_seconds * 1000 && !InterruptCount::any());
   std::vector<double> times;
   const double begin = Now();
   double now = begin;
-  while (static_cast<int64_t>(times.size()) < options.min_runs ||
-         now - begin < options.min_seconds * 1000) {
+  const auto goes_on = [&] {
+    const auto runs = static_cast<int64_t>(times.size());
+    if (options.runs > 0) return runs < options.runs;
+    return runs < options.min_runs || now - begin < options.min_seconds * 1000;
+  };
+  while (times.empty() || (goes_on() && !InterruptCount::any())) {
     RETURN_IF_ERROR(state.Renew());  // donated arguments are put back off the clock
     const double before = Now();
     RETURN_IF_ERROR(state.Run());
     now = Now();
     times.push_back(now - before);
   }
-  return Summarise(std::move(times));
+  const bool is_whole = !goes_on();
+  RunTimes result = Summarise(std::move(times));
+  result.is_interrupted = !is_whole;
+  return result;
 }
 
 }  // namespace hlo

@@ -12,15 +12,22 @@ struct BenchOptions {
   int64_t min_runs = 10;
   double min_seconds = 1;
   double warm_up_seconds = 0.2;  // and at least one run
+  int64_t runs = 0;              // exactly so many; 0: until both minima are reached
 };
 
 // Times of runs, in milliseconds.
 struct RunTimes {
   double min = 0;
   double median = 0;
+  // The smallest times that 90, 95 and 99 % of the runs do not exceed.
   double p90 = 0;
+  double p95 = 0;
+  double p99 = 0;
+  double max = 0;
   double mean = 0;
+  double deviation = 0;  // standard deviation of the sample
   int64_t iterations = 0;
+  bool is_interrupted = false;  // by SIGINT, before all runs were done
 };
 
 // Statistics of a list of times that is not empty.
@@ -29,7 +36,8 @@ RunTimes Summarise(std::vector<double> milliseconds);
 // Milliseconds of a steady clock.
 double Now();
 
-// Runs a prepared module until both minima are reached; every run starts from the same arguments.
+// Runs a prepared module as often as the options say; every run starts from the same arguments. The
+// first SIGINT ends it with the times so far, the second the process.
 absl::StatusOr<RunTimes> Bench(ExecutionState& state, const BenchOptions& options);
 
 }  // namespace hlo

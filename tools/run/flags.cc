@@ -165,12 +165,20 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
   flags.Group("Measuring");
   flags.Add("time", &o.time, "print the times of parse, passes, codegen, load and run");
   flags.Add("bench", &o.bench, "warm up, then run again and again, arguments in memory");
-  flags.Add("bench-min-runs", &o.bench_min_runs, V::From(1).With({"bench"}), "N",
+  flags.Add("iterations,num-repeats", &o.iterations, V::From(1), "N",
+            "as --bench, but exactly so many runs");
+  flags.Add("warmup", &o.warmup, V::From(0), "SECONDS",
+            "run so long before measuring (default: 0.2; at least once)");
+  flags.Add("bench-min-runs", &o.bench_min_runs, V::From(1).With({"bench", "baseline"}), "N",
             "at least so many runs (default: 10)");
-  flags.Add("bench-min-seconds", &o.bench_min_seconds, V::From(0).With({"bench"}), "X",
-            "and at least so long (default: 1)");
+  flags.Add("bench-min-seconds,duration", &o.bench_min_seconds,
+            V::From(0).With({"bench", "baseline"}), "X", "and at least so long (default: 1)");
   flags.Add("bench-compiles", &o.bench_compiles, V::From(1), "N",
             "compile so often, report the median (default: 1, which loads the compiler, too)");
+  flags.Add("baseline", &o.baseline, V::Some(), "FILE.json",
+            "compare with the times that --json wrote before");
+  flags.Add("fail-if-slower", &o.fail_if_slower, V::From(0).With({"baseline"}), "PERCENT",
+            "exit code 3 where the median is more than so much above the baseline's");
   flags.Add("json", &o.json, V::Some(), "FILE", "write the times as JSON (- is standard output)");
   flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",
             "progress line after one second: auto, always, never");
@@ -212,7 +220,7 @@ void AddFlags(Flags& flags, ToolOptions& options) {
   flags.Group("Exit codes");
   flags.Note(
       "0 ok, 1 bad input, 2 usage, 3 mismatch, 4 run time, 5 not supported, 6 time limit, 70 "
-      "internal error");
+      "internal error, 130 a measurement ended by Ctrl-C");
 }
 
 }  // namespace hlo

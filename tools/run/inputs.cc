@@ -334,6 +334,12 @@ absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word,
   const bool is_marked = !word.empty() && word[0] == '@';
   const std::string path = is_marked ? word.substr(1) : word;
   std::vector<LiteralFromWord> result;
+  if (!is_marked && IsValueWord(word)) {
+    absl::StatusOr<Literal> literal = ReadValueWord(word, kDefaultSeed, static_cast<int64_t>(at));
+    if (!literal.ok()) return Error("`{}`: {}", word, std::string(literal.status().message()));
+    result.push_back({*std::move(literal), fmt::format("argument `{}`", word)});
+    return result;
+  }
   if (path.ends_with(".npz")) {
     ASSIGN_OR_RETURN(const std::vector<NpzMember> members, ReadNpzFile(path, leaves, at));
     for (const NpzMember& member : members) {
@@ -355,12 +361,6 @@ absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word,
       result.push_back({std::move(literal), fmt::format("`{}`", path)});
       return result;
     }
-  }
-  if (!is_file && IsValueWord(word)) {
-    absl::StatusOr<Literal> literal = ReadValueWord(word, kDefaultSeed, static_cast<int64_t>(at));
-    if (!literal.ok()) return Error("`{}`: {}", word, std::string(literal.status().message()));
-    result.push_back({*std::move(literal), fmt::format("argument `{}`", word)});
-    return result;
   }
   absl::StatusOr<std::vector<Literal>> literals = ParseLiterals(text);
   if (!literals.ok()) return LiteralError(literals.status(), is_file ? path : "<argument>", text);

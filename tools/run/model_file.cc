@@ -13,6 +13,7 @@
 #include "lib/types/element_access.h"
 #include "parser/parser.h"
 #include "tools/support/json_value.h"
+#include "tools/support/tool_support.h"
 
 namespace hlo {
 namespace {
@@ -178,18 +179,6 @@ absl::StatusOr<ModelFile> ReadModel(const JsonValue& root, const std::string& pa
   return model;
 }
 
-// An error with its place made part of the text, for a caller that has another Source in hand.
-absl::Status Rendered(const absl::Status& status, const Source& source) {
-  std::vector<Diagnostic> all = DiagnosticsOf(status);
-  for (Diagnostic& d : all) {
-    if (!d.loc.known()) continue;
-    const LineColumn at = source.Locate(d.loc.offset);
-    d.message = fmt::format("{}:{}:{}: {}", source.name(), at.line, at.column, d.message);
-    d.loc = {};
-  }
-  return StatusOf(status.code(), all);
-}
-
 // The array as a vector of its scalars; data are shared.
 Literal AsScalars(const Literal& array) {
   const ElementType part = ComponentType(array.element_type());
@@ -229,9 +218,9 @@ absl::StatusOr<ModelFile> ReadModelFile(const std::string& path) {
   ASSIGN_OR_RETURN(std::string text, ReadFile(path));
   const auto source = std::make_shared<const Source>(path, std::move(text));
   absl::StatusOr<JsonDocument> document = ParseJson(source);
-  if (!document.ok()) return Rendered(document.status(), *source);
+  if (!document.ok()) return WithPlacesInText(document.status(), *source);
   absl::StatusOr<ModelFile> model = ReadModel(document->root, path);
-  if (!model.ok()) return Rendered(model.status(), *source);
+  if (!model.ok()) return WithPlacesInText(model.status(), *source);
   return model;
 }
 

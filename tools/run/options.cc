@@ -157,10 +157,11 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   const std::vector<std::string>& words = flags.positional();
   if (words.empty() && (!HasStandardInput() || options.check_file || options.check_models))
     return Error("no input file; see --help");
+  options.bench = options.bench || options.iterations > 0 || !options.baseline.empty();
   options.file = words.empty() ? "-" : words.front();
   options.given_to_xla = flags.given_to_xla();
-  options.given_words = flags.GivenWords({"output-dir", "save-inputs", "json", "time", "progress",
-                                          "source-name", "xla-dump-to", "quiet"});
+  options.given_words = flags.GivenWords({"output-dir", "save-inputs", "json", "baseline", "time",
+                                          "progress", "source-name", "xla-dump-to", "quiet"});
   if (!words.empty()) options.given_inputs.assign(words.begin() + 1, words.end());
   if (options.check_file && options.check_models)
     return Error("`--check-file` and `--check-models` exclude each other");

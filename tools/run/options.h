@@ -64,6 +64,10 @@ struct ToolOptions {
   int64_t bench_min_runs = 10;
   double bench_min_seconds = 1;
   int64_t bench_compiles = 1;
+  int64_t iterations = 0;
+  double warmup = 0.2;
+  std::string baseline;
+  double fail_if_slower = -1;  // percent; below 0: no limit
   std::string json;
   std::string progress = "auto";
   std::string memory_limit;

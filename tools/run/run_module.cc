@@ -197,9 +197,12 @@ class Runner {
     return head + "\n";
   }
 
-  // Files that could not be written after a long run.
-  absl::Status CheckOutputs() const {
+  // Files that could not be written, or read, after a long run.
+  absl::Status CheckOutputs() {
     if (!options_.json.empty()) RETURN_IF_ERROR(CheckWritable(options_.json));
+    if (!options_.baseline.empty()) {
+      ASSIGN_OR_RETURN(baseline_, ReadBaseline(options_.baseline));
+    }
     for (const std::string& folder : {options_.output_dir, options_.save_inputs}) {
       if (!folder.empty()) RETURN_IF_ERROR(CheckOutputFolder(folder));
     }
@@ -294,7 +297,9 @@ class Runner {
                      executable.Prepare(arguments, ExecutionOptions()));
     if (options_.bench) {
       ASSIGN_OR_RETURN(report_.run,
-                       Bench(*state, {options_.bench_min_runs, options_.bench_min_seconds}));
+                       Bench(*state, {options_.bench_min_runs, options_.bench_min_seconds,
+                                      options_.warmup, options_.iterations}));
+      if (report_.run.is_interrupted) exit_code_ = kExitInterrupted;
     } else {
       const double start = Now();
       RETURN_IF_ERROR(state->Run());
@@ -319,8 +324,14 @@ class Runner {
     progress_.Stage("");
     if (options_.time || (options_.bench && options_.json.empty() && run != nullptr))
       WriteStderr(ToTable(report_));
-    if (options_.json.empty()) return absl::OkStatus();
-    return WriteFile(options_.json, ToJson(report_));
+    if (!options_.json.empty()) RETURN_IF_ERROR(WriteFile(options_.json, ToJson(report_)));
+    if (!baseline_ || run == nullptr) return absl::OkStatus();
+    const BaselineVerdict verdict = CompareWith(*baseline_, report_);
+    WriteStderr(verdict.text);
+    const bool has_limit = options_.fail_if_slower >= 0;
+    if (has_limit && verdict.run_ratio > 1 + options_.fail_if_slower / 100)
+      exit_code_ = kExitMismatch;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<Literal> RunReference(Backend& backend, std::unique_ptr<Module> module,
@@ -363,6 +374,7 @@ class Runner {
   std::optional<CrashReproducer> reproducer_;
   std::unique_ptr<Module> module_;
   double extra_passes_ms_ = 0;
+  std::optional<Baseline> baseline_;
   RunReport report_;
   Literal result_;
   bool located_ = false;  // errors have places in source_

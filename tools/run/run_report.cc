@@ -2,39 +2,139 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cmath>
+
+#include "lib/support/file.h"
+#include "lib/support/status.h"
+#include "tools/support/json_value.h"
+#include "tools/support/tool_support.h"
+
 namespace hlo {
+namespace {
+
+// Where one run in ten takes so much longer than the median, a word is due.
+constexpr double kNoisy = 0.05;
+
+struct Unit {
+  double size;
+  std::string_view name;
+};
+
+// With the largest unit that leaves a number of at least 1; four digits.
+std::string WithUnit(double value, absl::Span<const Unit> units) {
+  const Unit* unit = &units.back();
+  for (const Unit& candidate : units) {
+    if (value < candidate.size) continue;
+    unit = &candidate;
+    break;
+  }
+  const double number = value / unit->size;
+  const int digits = number < 10 ? 3 : number < 100 ? 2 : number < 1000 ? 1 : 0;
+  return fmt::format("{:.{}f} {}", number, digits, unit->name);
+}
+
+std::string BytesText(int64_t bytes) {
+  constexpr Unit kUnits[] = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  return WithUnit(static_cast<double>(bytes), kUnits);
+}
+
+std::string TimesJson(const RunTimes& run) {
+  return fmt::format(
+      R"({{"min":{:.6g},"median":{:.6g},"p90":{:.6g},"p95":{:.6g},"p99":{:.6g},"max":{:.6g},)"
+      R"("mean":{:.6g},"stddev":{:.6g}}})",
+      run.min, run.median, run.p90, run.p95, run.p99, run.max, run.mean, run.deviation);
+}
+
+absl::StatusOr<Baseline> BaselineOf(const JsonValue& root) {
+  Baseline baseline;
+  ASSIGN_OR_RETURN(baseline.compile_ms, root.GetDouble("compile_ms"));
+  ASSIGN_OR_RETURN(const JsonValue* run, root.Get("run_ms", JsonValue::Kind::kObject));
+  ASSIGN_OR_RETURN(baseline.run.median, run->GetDouble("median"));
+  ASSIGN_OR_RETURN(baseline.run.deviation, run->GetDouble("stddev"));
+  ASSIGN_OR_RETURN(baseline.run.iterations, root.GetInt("iterations"));
+  return baseline;
+}
+
+}  // namespace
+
+std::string TimeText(double milliseconds) {
+  constexpr Unit kUnits[] = {{1e3, "s"}, {1, "ms"}, {1e-3, "us"}, {1e-6, "ns"}};
+  if (milliseconds == 0) return "0 ms";
+  return WithUnit(milliseconds, kUnits);
+}
 
 std::string ToJson(const RunReport& report) {
-  const RunTimes& run = report.run;
   return fmt::format(
       R"({{"schema":1,"stages_ms":{{"parse":{:.6g},"passes":{:.6g},"codegen":{:.6g},"load":{:.6g}}},"compile_ms":{:.6g},)"
-      R"("run_ms":{{"min":{:.6g},"median":{:.6g},"p90":{:.6g},"mean":{:.6g}}},"iterations":{},"threads":{},"peak_bytes":{}}})"
+      R"("run_ms":{},"iterations":{},"interrupted":{},"threads":{},"peak_bytes":{}}})"
       "\n",
       report.parse_ms, report.passes_ms, report.codegen_ms, report.load_ms, report.compile_ms,
-      run.min, run.median, run.p90, run.mean, run.iterations, report.threads, report.peak_bytes);
+      TimesJson(report.run), report.run.iterations, report.run.is_interrupted, report.threads,
+      report.peak_bytes);
 }
 
 std::string ToTable(const RunReport& report) {
   std::string text;
-  const auto line = [&text](const char* name, double ms) {
-    text += fmt::format("{:<10}{:>12.3f} ms\n", name, ms);
+  const auto line = [&text](std::string_view name, std::string_view value) {
+    // Numbers end, and units begin, below each other.
+    const size_t blank = value.find(' ');
+    text += fmt::format("{:<10}{:>12}{}\n", name, value.substr(0, blank), value.substr(blank));
   };
-  line("parse", report.parse_ms);
-  line("passes", report.passes_ms);
-  line("codegen", report.codegen_ms);
-  line("load", report.load_ms);
-  line("compile", report.compile_ms);
-  if (report.run.iterations == 1) {
-    line("run", report.run.median);
-  } else if (report.run.iterations > 1) {
-    text += fmt::format(
-        "{:<10}{:>12.3f} ms median of {} runs (min {:.3f}, p90 {:.3f}, mean {:.3f})\n", "run",
-        report.run.median, report.run.iterations, report.run.min, report.run.p90, report.run.mean);
+  line("parse", TimeText(report.parse_ms));
+  line("passes", TimeText(report.passes_ms));
+  line("codegen", TimeText(report.codegen_ms));
+  line("load", TimeText(report.load_ms));
+  line("compile", TimeText(report.compile_ms));
+  const RunTimes& run = report.run;
+  if (run.iterations == 1) line("run", TimeText(run.median));
+  if (run.iterations > 1) {
+    line("run", fmt::format("{} median of {} runs{}", TimeText(run.median), run.iterations,
+                            run.is_interrupted ? " (interrupted)" : ""));
+    text += fmt::format("{:>10}  min {}, p90 {}, p95 {}, p99 {}, max {}, mean {}, stddev {}\n", "",
+                        TimeText(run.min), TimeText(run.p90), TimeText(run.p95), TimeText(run.p99),
+                        TimeText(run.max), TimeText(run.mean), TimeText(run.deviation));
+    if (run.p90 > (1 + kNoisy) * run.median) {
+      text += fmt::format("{:>10}  noisy: other load, a changing clock or page faults; ", "");
+      text += "the median and min say most\n";
+    }
   }
-  text += fmt::format("{:<10}{:>12.2f} MiB peak, {} thread{}\n", "memory",
-                      static_cast<double>(report.peak_bytes) / 1048576, report.threads,
-                      report.threads == 1 ? "" : "s");
+  line("memory", fmt::format("{} peak, {} thread{}", BytesText(report.peak_bytes), report.threads,
+                             report.threads == 1 ? "" : "s"));
   return text;
+}
+
+absl::StatusOr<Baseline> ReadBaseline(const std::string& path) {
+  ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+  const auto source = std::make_shared<const Source>(path, std::move(text));
+  absl::StatusOr<JsonDocument> document = ParseJson(source);
+  if (!document.ok()) return WithPlacesInText(document.status(), *source);
+  absl::StatusOr<Baseline> baseline = BaselineOf(document->root);
+  if (!baseline.ok()) return WithPlacesInText(baseline.status(), *source);
+  return baseline;
+}
+
+BaselineVerdict CompareWith(const Baseline& baseline, const RunReport& report) {
+  const auto error = [](const RunTimes& times) {
+    return times.deviation / std::sqrt(static_cast<double>(std::max<int64_t>(times.iterations, 1)));
+  };
+  const RunTimes &before = baseline.run, &now = report.run;
+  BaselineVerdict verdict;
+  verdict.run_ratio = before.median > 0 ? now.median / before.median : 1;
+  const double difference = now.median - before.median;
+  const bool is_noise = std::abs(difference) <= 3 * std::hypot(error(before), error(now));
+  verdict.text = fmt::format("run       {:>12.3f} x the baseline's {} ({})\n", verdict.run_ratio,
+                             TimeText(before.median),
+                             is_noise         ? "within noise"
+                             : difference > 0 ? "slower"
+                                              : "faster");
+  if (baseline.compile_ms > 0) {
+    verdict.text +=
+        fmt::format("compile   {:>12.3f} x the baseline's {}\n",
+                    report.compile_ms / baseline.compile_ms, TimeText(baseline.compile_ms));
+  }
+  return verdict;
 }
 
 }  // namespace hlo

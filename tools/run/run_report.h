@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "tools/run/bench.h"
 
 namespace hlo {
@@ -22,5 +23,21 @@ struct RunReport {
 std::string ToJson(const RunReport& report);
 // A few lines with one number each.
 std::string ToTable(const RunReport& report);
+// "9.574 ms", "312 ns": four digits and the unit that fits.
+std::string TimeText(double milliseconds);
+
+// What --baseline= compares with: an earlier report.
+struct Baseline {
+  double compile_ms = 0;
+  RunTimes run;
+};
+absl::StatusOr<Baseline> ReadBaseline(const std::string& path);
+
+struct BaselineVerdict {
+  std::string text;      // two lines: run and compile, old and new
+  double run_ratio = 1;  // medians, new to old
+};
+// Differences below what the times vary by are called noise.
+BaselineVerdict CompareWith(const Baseline& baseline, const RunReport& report);
 
 }  // namespace hlo

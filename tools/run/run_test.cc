@@ -209,20 +209,33 @@ TEST_CASE("run times are summarised", "[run][bench]") {
   CHECK(times.p90 == 9);
   CHECK(times.mean == 5.5);
   CHECK(times.iterations == 10);
+  CHECK(times.p95 == 10);
+  CHECK(times.p99 == 10);
+  CHECK(times.max == 10);
+  CHECK(std::abs(times.deviation - 3.0276503540974917) < 1e-12);
   CHECK(Summarise({4}).p90 == 4);
+  CHECK(Summarise({4}).deviation == 0);
+}
+
+TEST_CASE("times have the unit that fits", "[run][bench]") {
+  CHECK(TimeText(9.5741) == "9.574 ms");
+  CHECK(TimeText(0.000312) == "312.0 ns");
+  CHECK(TimeText(0.0512) == "51.20 us");
+  CHECK(TimeText(61234) == "61.23 s");
+  CHECK(TimeText(0) == "0 ms");
 }
 
 TEST_CASE("the JSON report has the documented fields", "[run][bench]") {
   RunReport report;
   report.parse_ms = 1.5;
   report.compile_ms = 20;
-  report.run = {1, 2, 3, 2.5, 11};
+  report.run = {1, 2, 3, 3.5, 3.75, 4, 2.5, 0.5, 11};
   report.threads = 2;
   report.peak_bytes = 4096;
   CHECK(
       ToJson(report) ==
       R"({"schema":1,"stages_ms":{"parse":1.5,"passes":0,"codegen":0,"load":0},"compile_ms":20,)"
-      R"("run_ms":{"min":1,"median":2,"p90":3,"mean":2.5},"iterations":11,"threads":2,"peak_bytes":4096})"
+      R"("run_ms":{"min":1,"median":2,"p90":3,"p95":3.5,"p99":3.75,"max":4,"mean":2.5,"stddev":0.5},"iterations":11,"interrupted":false,"threads":2,"peak_bytes":4096})"
       "\n");
 }
 

@@ -124,6 +124,17 @@ void WriteNote(std::string_view text) {
   if (!is_quiet) WriteStderr(text);
 }
 
+absl::Status WithPlacesInText(const absl::Status& status, const Source& source) {
+  std::vector<Diagnostic> all = DiagnosticsOf(status);
+  for (Diagnostic& d : all) {
+    if (!d.loc.known()) continue;
+    const LineColumn at = source.Locate(d.loc.offset);
+    d.message = fmt::format("{}:{}:{}: {}", source.name(), at.line, at.column, d.message);
+    d.loc = {};
+  }
+  return StatusOf(status.code(), all);
+}
+
 int ReportError(const absl::Status& status, const Source* source) {
   std::string text = Render(status, source);
   if (status.code() == absl::StatusCode::kInternal)

@@ -25,13 +25,14 @@ namespace hlo {
 
 enum ExitCode : int {
   kExitOk = 0,
-  kExitBadInput = 1,     // cannot read, parse, verify; a pass or the compiler refused
-  kExitUsage = 2,        // unknown or contradictory flags
-  kExitMismatch = 3,     // a comparison failed
-  kExitRunFailure = 4,   // out of memory, a device or custom call failed
-  kExitUnsupported = 5,  // valid HLO that this platform cannot handle yet
-  kExitTimeLimit = 6,    // --time-limit is over
-  kExitInternal = 70,    // a bug of ours
+  kExitBadInput = 1,       // cannot read, parse, verify; a pass or the compiler refused
+  kExitUsage = 2,          // unknown or contradictory flags
+  kExitMismatch = 3,       // a comparison failed
+  kExitRunFailure = 4,     // out of memory, a device or custom call failed
+  kExitUnsupported = 5,    // valid HLO that this platform cannot handle yet
+  kExitTimeLimit = 6,      // --time-limit is over
+  kExitInternal = 70,      // a bug of ours
+  kExitInterrupted = 130,  // SIGINT ended a measurement; what was measured is printed
 };
 // The exit code that says what went wrong: by status code.
 int ExitCodeOf(const absl::Status& status);
@@ -49,6 +50,8 @@ void WriteStderr(std::string_view text);
 // A warning or a note: written unless `--quiet` was given.
 void WriteNote(std::string_view text);
 void SetQuiet(bool quiet);
+// `status` with its places made part of the text, for a caller that has another Source in hand.
+absl::Status WithPlacesInText(const absl::Status& status, const Source& source);
 // Prints a failed status with the places of `source` (may be null) and returns its exit code.
 int ReportError(const absl::Status& status, const Source* source = nullptr);
 // As ReportError for errors without a place in a file: "hlo-opt: error: …".
