@@ -32,8 +32,7 @@ std::vector<Literal> Arguments(const Module& module, const PlatformConfig& confi
   const std::vector<ParameterLeaf> leaves = ParameterLeaves(*module.entry());
   std::vector<Literal> arrays;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    arrays.push_back(
-        RandomLeaf(leaves[i].shape, {}, config.inputs, static_cast<int64_t>(i)));
+    arrays.push_back(RandomLeaf(leaves[i].shape, {}, config.inputs, static_cast<int64_t>(i)));
   }
   return AssembleArguments(module, arrays);
 }
