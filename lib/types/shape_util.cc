@@ -72,7 +72,8 @@ int64_t ArrayBytes(Shape shape) {
   if (shape.IsArray()) return shape.byte_size();
   int64_t bytes = 0;
   if (shape.IsTuple()) {
-    for (const Shape element : shape.elements()) bytes += ArrayBytes(element);
+    for (const Shape element : shape.elements())
+      bytes = SaturatingAdd(bytes, ArrayBytes(element));
   }
   return bytes;
 }

@@ -40,14 +40,6 @@ std::vector<std::string> NamesOfLeaves(const Instruction& instruction) {
   return names;
 }
 
-int64_t ArrayBytes(Shape shape) {
-  int64_t bytes = 0;
-  ForEachLeaf(shape, [&bytes](Shape leaf, const ShapeIndex&) {
-    if (leaf.IsArray()) bytes = SaturatingAdd(bytes, leaf.byte_size());
-  });
-  return bytes;
-}
-
 double OperandBytes(const Instruction& instruction) {
   double bytes = 0;
   for (int i = 0; i < instruction.operand_count(); ++i) bytes += BytesRead(instruction, i);

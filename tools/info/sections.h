@@ -75,8 +75,6 @@ absl::StatusOr<Section> MakeMemory(ModuleFacts& facts);
 
 // "x", or "t{0,1}" of each leaf of a tuple, in order; at once, because tuples may be long.
 std::vector<std::string> NamesOfLeaves(const Instruction& instruction);
-// Bytes of all arrays of a shape.
-int64_t ArrayBytes(Shape shape);
 // Bytes that are read of all operands in one run.
 double OperandBytes(const Instruction& instruction);
 // A collective, or its start.

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "lib/ir/entry_info.h"
+#include "lib/types/shape_util.h"
 #include "tools/info/sections.h"
 
 namespace hlo {

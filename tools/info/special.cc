@@ -6,6 +6,7 @@
 #include "lib/ir/source_line.h"
 #include "lib/support/saturate.h"
 #include "lib/types/elided.h"
+#include "lib/types/shape_util.h"
 #include "tools/info/sections.h"
 
 namespace hlo {

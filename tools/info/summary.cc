@@ -4,6 +4,7 @@
 #include "lib/eval/evaluator.h"
 #include "lib/support/saturate.h"
 #include "lib/types/elided.h"
+#include "lib/types/shape_util.h"
 #include "tools/info/sections.h"
 
 namespace hlo {
