@@ -91,6 +91,7 @@ class Comparer {
 
  private:
   static constexpr int64_t kBlock = 512;
+  static constexpr int64_t kMaxPlaces = 1 << 16;
 
   void RunIntegers(const Literal& actual, const Literal& expected) {
     const bool is_unsigned = IsUnsigned(actual.element_type());
@@ -183,6 +184,7 @@ class Comparer {
     report_.max_rel_error = std::max(report_.max_rel_error, errors.rel);
     if (passes) return;
     ++report_.mismatched;
+    if (leaf_.empty() && report_.mismatched <= kMaxPlaces) report_.places.push_back(linear);
     const bool is_first = report_.mismatched == 1;
     const bool is_bad = static_cast<int>(report_.worst.size()) < max_reported_ ||
                         (!report_.worst.empty() && errors.rel > report_.worst.back().rel_error);

@@ -36,6 +36,7 @@ struct CompareReport {
   int64_t mismatched = 0;
   std::vector<Mismatch> worst;  // up to `max_reported`, largest relative error first
   Mismatch first;               // first in index order, when mismatched > 0
+  std::vector<int64_t> places;  // linear indices of the first mismatches, if this is one array
   double max_abs_error = 0;
   double max_rel_error = 0;
   std::string shape_error;  // shapes differ: nothing was compared

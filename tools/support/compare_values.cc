@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tools/support/leaves.h"
+#include "tools/support/mismatch_hints.h"
 
 namespace hlo {
 
@@ -33,9 +34,10 @@ Verdict CompareOutputs(const Literal& actual, const Literal& expected,
                                got.size(), want.size(), actual.shape(), expected.shape())};
   }
   for (size_t i = 0; i < got.size(); ++i) {
-    AddReport(
-        verdict, i, got[i].shape(),
-        Compare(got[i], want[i], tolerance.value_or(DefaultTolerance(got[i].element_type()))));
+    const CompareReport report =
+        Compare(got[i], want[i], tolerance.value_or(DefaultTolerance(got[i].element_type())));
+    AddReport(verdict, i, got[i].shape(), report);
+    verdict.report += MismatchHints(got[i], want[i], report);
   }
   return verdict;
 }
