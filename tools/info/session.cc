@@ -10,7 +10,7 @@
 #include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
-#include "tools/info/extract.h"
+#include "tools/support/extract.h"
 #include "tools/info/render.h"
 #include "tools/info/sections.h"
 #include "tools/support/tool_support.h"

@@ -149,6 +149,8 @@ void AddOutputFlags(Flags& flags, ToolOptions& o) {
   flags.Add("expected", &o.expected, V::Some(), "WHAT",
             "compare with a .json of testdata/models, a folder of");
   flags.Note(std::string(32, ' ') + "out0.npy, ..., an .npy or .npz file, or a literal");
+  flags.Add("check-determinism", &o.check_determinism, V::From(2), "N",
+            "run N times, the last time with one thread, and compare every bit");
   flags.Add("abs,abs-error-bound", &o.abs, V::Passing("a number that is not negative", IsTolerance),
             "X", "tolerances: |got - want| <= abs + rel * |want|,");
   flags.Add("rel,rel-error-bound", &o.rel, V::Passing("a number that is not negative", IsTolerance),
@@ -158,6 +160,19 @@ void AddOutputFlags(Flags& flags, ToolOptions& o) {
   flags.Note(
       "Default: integers equal; abs = rel = 1e-9 for f64, 1e-4 for f32, 2e-3 for f16, 2e-2 for "
       "bf16, 0.25 below.");
+}
+
+void AddInsideFlags(Flags& flags, ToolOptions& o) {
+  using V = FlagValues;
+  flags.Group("Values inside the module");
+  flags.Add("first-nan", &o.first_nan,
+            "which operation makes the first NaN or infinity out of numbers");
+  flags.Add("probe", &o.probe, V::Regex(), "REGEX",
+            "print the values of these instructions, each time they are computed");
+  flags.Add("isolate,isolate-instructions", &o.isolate, V::Regex(), "[.|REGEX]",
+            "run each (of these) operations of the entry alone, on the operands");
+  flags.Note(std::string(32, ' ') +
+             "the interpreter has, and compare: the worst first, exit code 3");
 }
 
 void AddMeasureFlags(Flags& flags, ToolOptions& o) {
@@ -215,6 +230,7 @@ void AddFlags(Flags& flags, ToolOptions& options) {
   AddCompilerFlags(flags, options);
   AddInputFlags(flags, options);
   AddOutputFlags(flags, options);
+  AddInsideFlags(flags, options);
   AddMeasureFlags(flags, options);
   AddTestFlags(flags, options);
   flags.Group("Exit codes");

@@ -178,7 +178,7 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
     return Error("`--expected` and `--reference` exclude each other");
   }
   if (options.has_tolerance() && options.expected.empty() && options.reference.empty() &&
-      !options.check_file && !options.check_models) {
+      options.isolate.empty() && !options.check_file && !options.check_models) {
     return Error(
         "a tolerance is given, but nothing to compare with; add `--reference=` or `--expected=`");
   }

@@ -58,6 +58,11 @@ struct ToolOptions {
   std::string reference;
   std::string abs, rel, ulps;
 
+  // Values inside.
+  bool first_nan = false;
+  std::string probe, isolate;
+  int64_t check_determinism = 0;  // runs; 0: not asked for
+
   // Measuring.
   bool time = false;
   bool bench = false;

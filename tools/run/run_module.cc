@@ -15,6 +15,7 @@
 #include "tools/run/compare_outputs.h"
 #include "tools/run/custom_calls.h"
 #include "tools/run/inputs.h"
+#include "tools/run/look_inside.h"
 #include "tools/run/memory_limit.h"
 #include "tools/run/outputs.h"
 #include "tools/run/run_report.h"
@@ -86,7 +87,10 @@ class Runner {
       progress_.Stage("making inputs");
       ASSIGN_OR_RETURN(arguments, Inputs());
     }
-    const std::unique_ptr<Module> copy = reference != nullptr ? module_->Clone() : nullptr;
+    if (options_.first_nan || !options_.probe.empty() || !options_.isolate.empty())
+      return LookInside(*backend, arguments);
+    const bool again = reference != nullptr || options_.check_determinism > 0;
+    const std::unique_ptr<Module> copy = again ? module_->Clone() : nullptr;
     located_ = true;
     progress_.Stage("compiling");
     std::map<EmitStage, std::string> emitted;
@@ -117,6 +121,51 @@ class Runner {
       ASSIGN_OR_RETURN(expected.value, RunReference(*reference, copy->Clone(), arguments));
     }
     Judge(expected);
+    if (options_.check_determinism == 0) return absl::OkStatus();
+    return CheckDeterminism(*backend, *executable, copy->Clone(), arguments);
+  }
+
+  // Runs again, the last time compiled for one thread: every bit is to be the same.
+  absl::Status CheckDeterminism(Backend& backend, const Executable& executable,
+                                std::unique_ptr<Module> copy,
+                                const std::vector<Literal>& arguments) {
+    CompileOptions compile = CompilerOptions(nullptr);
+    compile.threads = 1;
+    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> single,
+                     CompileOnce(backend, std::move(copy), compile));
+    for (int64_t run = 2; run <= options_.check_determinism; ++run) {
+      progress_.Stage(fmt::format("run {} of {}", run, options_.check_determinism));
+      const bool is_last = run == options_.check_determinism;
+      running_ = true;
+      ASSIGN_OR_RETURN(const Literal result,
+                       (is_last ? *single : executable).Run(arguments, ExecutionOptions()));
+      running_ = false;
+      progress_.Stage("");
+      if (result == result_) continue;
+      WriteStdout(fmt::format("run {}{} gives other bits\n{}", run,
+                              is_last ? ", with one thread," : "",
+                              CompareOutputs(result, result_, Tolerance()).report));
+      exit_code_ = kExitMismatch;
+      return absl::OkStatus();
+    }
+    WriteStdout(fmt::format("{} runs agree in every bit, the last with one thread\n",
+                            options_.check_determinism));
+    return absl::OkStatus();
+  }
+
+  absl::Status LookInside(Backend& backend, const std::vector<Literal>& arguments) {
+    const CrashLine line("looking at the values inside");
+    progress_.Stage("evaluating");
+    located_ = running_ = true;
+    LookInsideOptions options{options_.first_nan, options_.probe, options_.isolate, std::nullopt,
+                              CompilerOptions(nullptr)};
+    if (options_.has_tolerance()) options.tolerance = options_.tolerance();
+    ASSIGN_OR_RETURN(const hlo::LookInside seen,
+                     LookIntoModule(*module_, arguments, backend, options));
+    located_ = running_ = false;
+    progress_.Stage("");
+    WriteStdout(seen.text);
+    if (seen.different > 0) exit_code_ = kExitMismatch;
     return absl::OkStatus();
   }
 

@@ -1,4 +1,4 @@
-#include "tools/info/extract.h"
+#include "tools/support/extract.h"
 
 #include <algorithm>
 #include <vector>
