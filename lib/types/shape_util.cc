@@ -72,8 +72,7 @@ int64_t ArrayBytes(Shape shape) {
   if (shape.IsArray()) return shape.byte_size();
   int64_t bytes = 0;
   if (shape.IsTuple()) {
-    for (const Shape element : shape.elements())
-      bytes = SaturatingAdd(bytes, ArrayBytes(element));
+    for (const Shape element : shape.elements()) bytes = SaturatingAdd(bytes, ArrayBytes(element));
   }
   return bytes;
 }

@@ -10,9 +10,9 @@
 #include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
-#include "tools/support/extract.h"
 #include "tools/info/render.h"
 #include "tools/info/sections.h"
+#include "tools/support/extract.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
