@@ -29,6 +29,8 @@ void Module::Rename(Instruction* instruction, std::string_view name) {
   instruction->name_ = UniqueInstructionName(name);
 }
 
+void Module::MoveName(const Instruction& from, Instruction* to) { to->name_ = from.name_; }
+
 void Module::UniquifyNames() {
   instruction_names_.Clear();
   computation_names_.Clear();

@@ -84,6 +84,8 @@ class Module final {
   void UniquifyNames();
   std::string_view UniqueInstructionName(std::string_view name);
   void Rename(Instruction* instruction, std::string_view name);
+  // Gives `to` the name of `from`, which is about to be removed.
+  void MoveName(const Instruction& from, Instruction* to);
   // A copy of `text` that lives as long as the module.
   std::string_view Intern(std::string_view text);
 
