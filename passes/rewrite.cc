@@ -203,6 +203,15 @@ bool IsLayoutRead(const Instruction& value) {
   return false;
 }
 
+// Whether `replacement` is called what `old` was called: it is the same operation with other
+// operands or attributes. Arguments are called by their computation.
+bool KeepsName(const Instruction& old, const Instruction& replacement) {
+  if (old.opcode() != replacement.opcode() || old.opcode() == Opcode::kParameter) return false;
+  return old.opcode() != Opcode::kCustomCall ||
+         std::string_view(old.attrs<CustomCallAttrs>().custom_call_target) ==
+             std::string_view(replacement.attrs<CustomCallAttrs>().custom_call_target);
+}
+
 }  // namespace
 
 void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t first_new_id) {
@@ -210,6 +219,11 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
       Compatible(old->shape(), replacement->shape()))
     replacement = CopyWithLayouts(replacement, old->shape());
   const Extras* from = old->extras();
+  // It is the value that `old` was, whoever built it.
+  if (from != nullptr && from->origin && !from->origin->synthetic_call &&
+      Compatible(old->shape(), replacement->shape()) &&
+      (replacement->extras() == nullptr || !replacement->extras()->origin))
+    replacement->mutable_extras().origin = from->origin;
   if (from != nullptr && replacement->id() >= first_new_id) {
     if (from->sharding && replacement->sharding() == nullptr)
       replacement->mutable_extras().sharding = from->sharding;
@@ -217,9 +231,8 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
         replacement->mutable_extras().frontend_attributes.empty()) {
       replacement->mutable_extras().frontend_attributes = from->frontend_attributes;
     }
-    if (from->origin && !replacement->mutable_extras().origin)
-      replacement->mutable_extras().origin = from->origin;
   }
+  if (KeepsName(*old, *replacement)) old->module().MoveName(*old, replacement);
   old->parent()->Replace(old, replacement);
 }
 

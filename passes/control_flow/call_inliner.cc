@@ -10,6 +10,7 @@
 #include "passes/simplify/dce.h"
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/growth_limit.h"
+#include "passes/util/origins.h"
 
 namespace hlo {
 namespace {
@@ -137,6 +138,7 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   const Computation& callee = *call->call(0);
   const bool is_shared = callee.callers().size() > 1;
   FrameJoiner joiner(call->module().config().stack_frames, call->metadata().stack_frame_id);
+  const std::optional<std::string> original_call = OriginalCall(*call);
   absl::flat_hash_map<const Instruction*, Instruction*> copies;
   copies.reserve(static_cast<size_t>(callee.instruction_count()));
   std::vector<Instruction*> inlined;
@@ -159,6 +161,10 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
         copy->AddControlPredecessor(predecessor);
     }
     if (options.propagate_metadata) JoinMetadata(*call, joiner, *copy);
+    if (options.prefix_origins) {
+      if (!original_call) SetOrigin(copy, nullptr);
+      if (original_call && !original_call->empty()) PrefixOrigin(copy, *original_call);
+    }
     if (options.pass_on_fusion_requests) PassOnFusionRequests(*call, *copy);
     copies[original] = copy;
     inlined.push_back(copy);
@@ -177,6 +183,7 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   call->ReplaceAllUsesWith(root);
   if (computation.root() == call) computation.set_root(root);
   computation.Remove(call);
+  if (options.copies != nullptr) *options.copies = std::move(copies);
   return root;
 }
 
@@ -234,7 +241,9 @@ absl::StatusOr<bool> CallInliner::Run(Module& module, PassContext& context) {
       Computation* callee = call->to_apply();
       RETURN_IF_ERROR(growth.Add(callee->instruction_count(), *call));
       context.Passed(*call, "the body of `{}` stands in its place", callee->name());
-      InlineBody(call, {.propagate_metadata = options_.propagate_metadata, .inlined = &inlined});
+      InlineBody(call, {.propagate_metadata = options_.propagate_metadata,
+                        .prefix_origins = true,
+                        .inlined = &inlined});
       // Visited already (callees first) and dead: it does not count as a caller of what it calls.
       if (callee->callers().empty() && !callee->is_entry()) {
         for (Instruction* dead : callee->instructions()) dead->SetCalls({});

@@ -7,7 +7,7 @@
 // "true" and "xla_early" inline it even with `single_call_site`. Inlined instructions run after the
 // call's control predecessors, and its control successors after their root. Their `op_name` gets
 // the call's as prefix, their stack frames continue in the call's, and schedules keep the callee's
-// order.
+// order. So does what they stand for (`origin`); where the call says nothing, they do not either.
 //
 // Requires: nothing.  Ensures: no call is left but those below; dead code is removed if
 // anything was inlined.
@@ -55,12 +55,15 @@ using InlinedInstructions = absl::flat_hash_map<const Instruction*, std::vector<
 
 struct InlineOptions {
   bool propagate_metadata = true;       // as the option of the pass
+  bool prefix_origins = false;          // what the copies stand for is inside the call
   bool pass_on_fusion_requests = true;  // MUST_FUSE and the like move to what can be fused
   // Every copy runs after the control predecessors of the call; else only the root.
   bool everything_waits = true;
   // Where the schedule is to change, for a caller who changes it once for many calls; null: it is
   // changed here.
   InlinedInstructions* inlined = nullptr;
+  // Takes what each instruction of the callee became; null: nobody asks.
+  absl::flat_hash_map<const Instruction*, Instruction*>* copies = nullptr;
 };
 
 // Puts copies of the instructions of the (one) computation that `call` calls in its place; the

@@ -5,6 +5,7 @@
 
 #include "lib/support/check.h"
 #include "passes/rewrite.h"
+#include "passes/util/origins.h"
 
 namespace hlo {
 namespace {
@@ -64,8 +65,17 @@ std::vector<Use> UsesOf(const Instruction& value) {
 // Shardings and origins of values that had the old form.
 void UpdateExtras(Instruction* state, const StateChange& change) {
   if (state->extras() == nullptr) return;
+  if (const OriginalValue::Node* origin = OriginOf(*state)) {
+    const std::vector<OriginalArray> old_leaves = OriginLeaves(*origin);
+    std::vector<OriginalArray> leaves;
+    for (int64_t leaf : change.old_leaf) {
+      const auto old = static_cast<size_t>(leaf);
+      leaves.push_back(leaf >= 0 && old < old_leaves.size() ? old_leaves[old] : OriginalArray());
+    }
+    const OriginalValue::Node changed = OriginOfLeaves(state->shape(), leaves);
+    SetOrigin(state, &changed);
+  }
   Extras& extras = state->mutable_extras();
-  extras.origin.reset();
   if (!extras.sharding || !extras.sharding->is_tuple) return;
   std::vector<Sharding::Leaf> leaves;
   for (int64_t leaf : change.old_leaf) {
@@ -183,7 +193,9 @@ absl::Status ChangeLoopState(Instruction* loop, const StateChange& change) {
   builder.set_origin(loop);
   Instruction* old_init = loop->operand(0);
   const std::vector<Use> uses = UsesOf(*loop);
-  loop->ReplaceOperand(0, builder.Tuple(change.init));
+  Instruction* init = builder.Tuple(change.init);
+  SetOriginOfOperands(init);
+  loop->ReplaceOperand(0, init);
   loop->set_shape(shape);
   UpdateExtras(loop, change);
   Views views(change, builder, loop, old_count);
