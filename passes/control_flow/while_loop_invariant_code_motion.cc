@@ -6,10 +6,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/analysis/trip_count.h"
+#include "passes/control_flow/widen_loop.h"
 #include "passes/simplify/dce.h"
 #include "passes/simplify/tuple_simplifier.h"
 #include "passes/util/frontend_attribute.h"
 #include "passes/util/loop_state.h"
+#include "passes/util/origins.h"
 
 namespace hlo {
 namespace {
@@ -36,9 +38,9 @@ class LoopHoister {
 
   absl::StatusOr<bool> Run() {
     if (!MayHoist()) return false;
+    outside_[loop_->while_body()->parameter(0)] = loop_->operand(0);
     Choose();
     if (chosen_.empty()) return false;
-    if (OwnComputations()) Choose();
     std::vector<Instruction*> wanted;
     std::swap(wanted, chosen_);
     for (Instruction* instruction : wanted) {
@@ -79,19 +81,6 @@ class LoopHoister {
     return false;
   }
 
-  bool OwnComputations() {
-    Module& module = loop_->module();
-    bool copied = false;
-    for (int i = 0; i < 2; ++i) {
-      if (loop_->call(i)->callers().size() == 1) continue;
-      copied = true;
-      Computation* clone = module.CloneComputation(*loop_->call(i), ".clone", /*deep=*/false);
-      module.MoveToFront(clone, loop_->parent());
-      loop_->SetCall(i, clone);
-    }
-    return copied;
-  }
-
   // What of the body can and should be computed before the loop, operands first.
   void Choose() {
     invariant_.clear();
@@ -106,14 +95,14 @@ class LoopHoister {
     }
   }
 
-  // Elements that pass through, as values of the loop's initial state.
+  // Reads of elements that pass through.
   void FindInvariants() {
     const Computation& body = *loop_->while_body();
     for (Instruction* read : body.parameter(0)->users()) {
       if (read->opcode() != Opcode::kGetTupleElement || read->has_control_edges()) continue;
       const int64_t i = read->tuple_index();
       if (IsParameterElement(*body.root()->operand(static_cast<int>(i)), i))
-        invariant_.insert({read, i});
+        invariant_.insert(read);
     }
   }
 
@@ -154,64 +143,54 @@ class LoopHoister {
   }
 
   // Copies `instruction` and what waited for it in front of the loop.
-  Instruction* Hoist(Instruction* instruction) {
-    if (const auto it = outside_.find(instruction); it != outside_.end()) return it->second;
-    Computation& computation = *loop_->parent();
-    std::vector<Instruction*> operands;
-    for (Instruction* operand : instruction->operands()) {
-      if (const auto it = invariant_.find(operand); it != invariant_.end()) {
-        Builder builder(&computation);
-        builder.set_origin(operand);
-        operands.push_back(ReadElement(builder, loop_->operand(0), it->second));
-      } else {
-        operands.push_back(Hoist(operand));
+  void Hoist(Instruction* instruction) {
+    std::vector<Instruction*> stack = {instruction};
+    while (!stack.empty()) {
+      Instruction* top = stack.back();
+      const size_t before = stack.size();
+      for (Instruction* operand : top->operands()) {
+        if (!outside_.contains(operand)) stack.push_back(operand);
       }
+      if (stack.size() > before) continue;
+      stack.pop_back();
+      if (outside_.contains(top)) continue;
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : top->operands()) operands.push_back(outside_.at(operand));
+      outside_[top] = CopyOutside(*top, operands);
     }
-    Instruction* copy = computation.AddClone(*instruction, instruction->shape(), operands);
-    copy->set_loc(instruction->loc());
-    outside_[instruction] = copy;
+  }
+
+  Instruction* CopyOutside(const Instruction& original,
+                           const std::vector<Instruction*>& operands) const {
+    Instruction* copy = loop_->parent()->AddClone(original, original.shape(), operands);
+    copy->set_loc(original.loc());
+    // `#*`: the value in whichever iteration.
+    if (const std::optional<std::string> loop = OriginalCall(*loop_); loop && !loop->empty()) {
+      PrefixOrigin(copy, *loop + "#*");
+    } else if (!loop) {
+      SetOrigin(copy, nullptr);
+    }
+    if (original.IsFusion())
+      copy->SetCall(0, loop_->module().CloneComputation(*original.fused_computation(), ".clone",
+                                                        /*deep=*/false));
     return copy;
   }
 
   // Adds the hoisted values to the state and lets the body read them there.
   absl::Status CarryHoisted() {
-    const auto count = static_cast<int64_t>(loop_->shape().element_count_of_tuple());
-    StateChange change;
-    Builder outer(loop_->parent());
-    outer.set_origin(loop_);
-    for (int64_t i = 0; i < count; ++i)
-      change.init.push_back(ReadElement(outer, loop_->operand(0), i));
-    for (int64_t leaf = 0; leaf < LeafCount(loop_->shape()); ++leaf)
-      change.old_leaf.push_back(leaf);
-    for (Instruction* inner : chosen_) {
-      change.init.push_back(outside_[inner]);
-      change.old_leaf.insert(change.old_leaf.end(), static_cast<size_t>(LeafCount(inner->shape())),
-                             -1);
-    }
-    change.view = [](Builder& builder, Instruction* state, int64_t i) {
-      return builder.GetTupleElement(state, i);
-    };
-    change.next = [count](Builder& builder, Instruction* state,
-                          const std::function<Instruction*(int64_t)>& old_next, int64_t k) {
-      return k < count ? old_next(k) : builder.GetTupleElement(state, k);
-    };
-    RETURN_IF_ERROR(outer.status());
-    RETURN_IF_ERROR(ChangeLoopState(loop_, change));
-    Computation& body = *loop_->while_body();
-    Builder builder(&body);
-    for (size_t k = 0; k < chosen_.size(); ++k) {
-      builder.set_origin(chosen_[k]);
-      chosen_[k]->ReplaceAllUsesWith(
-          builder.GetTupleElement(body.parameter(0), count + static_cast<int64_t>(k)));
-    }
-    return builder.status();
+    std::vector<Instruction*> values;
+    for (const Instruction* inner : chosen_) values.push_back(outside_.at(inner));
+    ASSIGN_OR_RETURN(WidenedLoop wide, WidenLoop(loop_, values));
+    for (size_t k = 0; k < chosen_.size(); ++k)
+      wide.loop->while_body()->Replace(wide.body_copies.at(chosen_[k]), wide.added[k]);
+    return absl::OkStatus();
   }
 
   Instruction* loop_;
   PassContext& context_;
   SideEffects& effects_;
   const WhileLoopInvariantCodeMotionOptions& options_;
-  absl::flat_hash_map<const Instruction*, int64_t> invariant_;     // read of the state -> element
+  absl::flat_hash_set<const Instruction*> invariant_;              // reads of the state
   absl::flat_hash_set<const Instruction*> waiting_;                // cheap, invariant
   absl::flat_hash_set<const Instruction*> known_;                  // invariant, to be hoisted
   std::vector<Instruction*> chosen_;                               // the same in order

@@ -13,8 +13,8 @@
 // Requires: nothing.  Ensures: `tuple-simplifier` and `dce` have run if anything was hoisted.
 // Leaves alone: loops marked `_xla_disable_loop_instr_hoisting`; loops that are known to run at
 // most once; loops with domains, or with custom calls that move to host memory or change what a
-// shard is; instructions with side effects, control edges, or on tokens. Bodies and conditions that
-// others call, too, are copied first.
+// shard is; instructions with side effects, control edges, or on tokens. The wider loop has
+// computations of its own, `wide.NAME`; bodies and conditions that others call, too, stay.
 #pragma once
 
 #include "passes/pass.h"
