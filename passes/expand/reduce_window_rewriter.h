@@ -5,13 +5,16 @@
 //          s = f32[5] reduce-window(p[:, 15], 0), window={size=4 pad=4_0}, to_apply=add
 //          r = reshape(map(p, broadcast(s[0:4])), to_apply=add)
 //
-// Parts have `base_length` elements (below 2: nothing is done). Windows from the end, too. Windows
-// over arrays of one dimension become windows over two, the second of size 1.
+// Parts have `base_length` elements (below 2: nothing is done). Windows from the end, too, those of
+// several arrays at once (each result has a `map` of its own), and exclusive ones, whose first
+// value is that of no element. Windows over arrays of one dimension become windows over two, the
+// second of size 1.
 //
-// Requires: nothing.  Ensures: no cumulative reduce-window of one array along more than
-// `base_length` elements, but with computations that are not one commutative operation, with other
-// initial values than those that change nothing, and of dynamic shapes; outside fusion bodies.
-// Floats are added in another order.
+// Requires: nothing.  Ensures: no cumulative reduce-window along more than `base_length` elements,
+// but of dynamic shapes and in fusion bodies.
+// Leaves alone, unless `assume_associative` (as in XLA): computations that do not make each result
+// by one commutative operation of its own two values, and initial values other than those that
+// change nothing. Floats are added in another order.
 #pragma once
 
 #include "passes/expander.h"
@@ -20,9 +23,12 @@ namespace hlo {
 
 struct ReduceWindowRewriterOptions {
   int64_t base_length = 16;
+  bool assume_associative = false;
 
   static auto Fields() {
-    return std::tuple{Optional("base_length", &ReduceWindowRewriterOptions::base_length)};
+    using O = ReduceWindowRewriterOptions;
+    return std::tuple{Optional("base_length", &O::base_length),
+                      Optional("assume_associative", &O::assume_associative)};
   }
 };
 
