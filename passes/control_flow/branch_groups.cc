@@ -6,13 +6,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/compare.h"
 #include "lib/ir/module.h"
+#include "passes/control_flow/branch_returns.h"
 
 namespace hlo {
 namespace {
 
 using Place = Boundary::Place;
 
-constexpr int64_t kTieStrength = 10;
 // Chains of users that are followed to the conditional; longer ones count as leading nowhere.
 constexpr int kLongestChain = 1000;
 
@@ -58,6 +58,14 @@ class GroupFinder {
       (inside ? out : in).push_back(std::move(group));
       if (inside == (plan.gain_out >= plan.gain_in))
         plan.direction = inside ? MotionPlan::Direction::kOut : MotionPlan::Direction::kIn;
+    }
+    if (plan.direction == MotionPlan::Direction::kIn && !model_.searching()) {
+      DropReturningReaders(*conditional_, out.empty() ? 0 : plan.gain_out,
+                           limits_.converts_move_out, in);
+      plan.gain_in = 0;
+      for (const BoundaryGroup& group : in) plan.gain_in += group.gain;
+      if (in.empty() || (!out.empty() && plan.gain_out >= plan.gain_in))
+        plan.direction = out.empty() ? MotionPlan::Direction::kStay : MotionPlan::Direction::kOut;
     }
     if (plan.direction == MotionPlan::Direction::kOut) plan.groups = std::move(out);
     if (plan.direction == MotionPlan::Direction::kIn) plan.groups = std::move(in);
@@ -297,10 +305,10 @@ class GroupFinder {
   int64_t TieStrength(const Instruction& producer, const Instruction& user) {
     switch (MotionModel::TieOf(producer.opcode(), user.opcode())) {
       case MotionModel::Tie::kNone: return 0;
-      case MotionModel::Tie::kFull: return kTieStrength;
+      case MotionModel::Tie::kFull: return MotionModel::kTieStrength;
       case MotionModel::Tie::kShared: break;
     }
-    return kTieStrength / std::max<int64_t>(UserCount(producer), 1) /
+    return MotionModel::kTieStrength / std::max<int64_t>(UserCount(producer), 1) /
            std::max<int64_t>(OperandCount(user), 1);
   }
 
@@ -350,7 +358,9 @@ class GroupFinder {
       const Instruction* user = FirstUser(*value);
       if (user == nullptr) return 0;
       if (user->opcode() == Opcode::kConditional)
-        return BranchesReading(*value, index) < conditional_->call_count() ? kTieStrength : 0;
+        return BranchesReading(*value, index) < conditional_->call_count()
+                   ? MotionModel::kTieStrength
+                   : 0;
       if (user->opcode() == Opcode::kTuple) index = FirstIndexOf(*value, *user);
       value = user;
     }
@@ -393,7 +403,7 @@ class GroupFinder {
       if (!IsMadeByTuple(*branch)) continue;
       const Instruction& element = *branch->root()->operand(static_cast<int>(read.tuple_index()));
       if (element.opcode() == Opcode::kCopy && element.operand(0)->shape() == copy.shape())
-        folded += kTieStrength;
+        folded += MotionModel::kTieStrength;
     }
     return folded;
   }

@@ -13,6 +13,9 @@
 // The gain counts ties between producers and users: those that the motion brings together less
 // those that it takes apart, 10 for a producer that only its user reads, the less the more users
 // the producer and operands the user have. An argument gains when not all branches read it.
+//
+// Each group of readers is weighed alone. Together in the branches they share producers, and what
+// gained on the way in may gain on the way out again; such readers stay where they are.
 #pragma once
 
 #include <string>
@@ -47,7 +50,8 @@ struct BoundaryGroup {
 
 struct MotionLimits {
   bool layout_sensitive = false;
-  int64_t memory_allowance = 0;  // per boundary, in units of 512 bytes
+  int64_t memory_allowance = 0;    // per boundary, in units of 512 bytes
+  bool converts_move_out = false;  // whoever asks moves conversions out where nothing else moves
 };
 
 struct MotionPlan {

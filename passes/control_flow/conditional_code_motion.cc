@@ -53,8 +53,10 @@ class OneConditionalMotion {
       : conditional_(conditional), options_(options), context_(context) {}
 
   absl::StatusOr<bool> Run(MotionModel& model, GrowthLimit& growth) {
-    MotionPlan plan = PlanMotion(
-        conditional_, {options_.is_layout_sensitive, options_.memory_increase_allowance}, model);
+    MotionPlan plan = PlanMotion(conditional_,
+                                 {options_.is_layout_sensitive, options_.memory_increase_allowance,
+                                  options_.pursue_full_conditional_code_motion},
+                                 model);
     if (plan.direction == Direction::kStay)
       return model.searching() ? false : MoveConverts(plan.obstacle);
     if (HasSharedBranch(*conditional_) && !MayCopyBranches(growth)) return false;

@@ -25,8 +25,9 @@
 //     group may need next to reductions and outfeeds
 //
 // Requires: nothing.  Ensures: if something moved, what no longer serves is removed, as by `dce,
-// tuple-simplifier, dce`. It need not come to rest: what gains nothing may move out, and in again
-// when its neighbours have moved; run it once or twice, not in `fix`.
+// tuple-simplifier, dce`. In `fix` it comes to rest: readers that would move out again
+// (branch_returns.h) and, with `pursue_full_conditional_code_motion`, conversions of results alone
+// do not move in.
 // Leaves alone: effects other than those of all-reduce and reduce-scatter on their way out, control
 // edges, asynchronous operations, collectives on their way in, results that are read as a whole or
 // are their computation's, arguments and parameters with shardings, conditionals in fusions.

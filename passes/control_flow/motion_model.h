@@ -38,6 +38,7 @@ class MotionModel {
   // How strong the tie between a producer and its user is.
   enum class Tie : uint8_t { kNone, kFull, kShared };  // kShared: the more users, the weaker
   static Tie TieOf(Opcode producer, Opcode user);
+  static constexpr int64_t kTieStrength = 10;  // of a full one
 
  private:
   struct Flips {
