@@ -7,6 +7,7 @@
 #include "lib/analysis/side_effects.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
+#include "passes/precision/float_support.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/dce.h"
 #include "passes/simplify/tuple_simplifier.h"
@@ -57,13 +58,100 @@ constexpr TypePair kTypePairs[] = {{ElementType::kBF16, ElementType::kF32},
                                    {ElementType::kS4, ElementType::kS8},
                                    {ElementType::kU4, ElementType::kU8}};
 
+// What a GPU computes on any type: it moves bits.
+constexpr OpcodeSet kMovesBits = {Opcode::kAllGather,
+                                  Opcode::kAllReduce,
+                                  Opcode::kAllToAll,
+                                  Opcode::kBroadcast,
+                                  Opcode::kCollectivePermute,
+                                  Opcode::kConcatenate,
+                                  Opcode::kCopy,
+                                  Opcode::kDynamicSlice,
+                                  Opcode::kDynamicUpdateSlice,
+                                  Opcode::kGather,
+                                  Opcode::kPad,
+                                  Opcode::kReduceScatter,
+                                  Opcode::kReshape,
+                                  Opcode::kReverse,
+                                  Opcode::kScatter,
+                                  Opcode::kSelect,
+                                  Opcode::kSelectAndScatter,
+                                  Opcode::kSlice,
+                                  Opcode::kTranspose};
+
+constexpr double kHopper = 9.0;  // computes bf16
+constexpr double kAda = 8.9;     // multiplies matrices of f8
+
+// What is computed on the narrow type as it is.
+class Support {
+ public:
+  static absl::StatusOr<Support> Parse(const FloatNormalizationOptions& options, ElementType low) {
+    if (options.support != "none" && options.support != "gpu")
+      return Error("support: expected `none` or `gpu`, got `{}`", options.support);
+    Support support;
+    ASSIGN_OR_RETURN(support.listed_, FloatSupport::Parse({options.narrow, options.mixed, ""}));
+    support.lists_any_ = !options.narrow.empty() || !options.mixed.empty();
+    support.gpu_ = options.support == "gpu";
+    support.capability_ = options.compute_capability;
+    support.low_ = low;
+    return support;
+  }
+
+  bool TakesNarrow(const Instruction& instruction) const {
+    return (lists_any_ && listed_.TakesNarrow(instruction)) || (gpu_ && OnGpu(instruction));
+  }
+
+  bool Mixes(const Instruction& instruction) const {
+    if (lists_any_ && listed_.Mixes(instruction)) return true;
+    return gpu_ && instruction.opcode() == Opcode::kDot && IsProductOnGpu(instruction) &&
+           instruction.shape().element_type() == ElementType::kF32;
+  }
+
+ private:
+  bool OnGpu(const Instruction& instruction) const {
+    constexpr OpcodeSet kFunctions = {Opcode::kExp, Opcode::kLog};
+    constexpr OpcodeSet kArithmetic = {Opcode::kAdd, Opcode::kMultiply, Opcode::kSubtract};
+    const Opcode opcode = instruction.opcode();
+    if (opcode == Opcode::kDot) return IsProductOnGpu(instruction);
+    if (opcode == Opcode::kReduce) {
+      const std::vector<Instruction*> combiner = instruction.to_apply()->instruction_vector();
+      return std::all_of(combiner.begin(), combiner.end(), [&](const Instruction* part) {
+        return part->opcode() == Opcode::kParameter || OnGpu(*part);
+      });
+    }
+    if (kFunctions.Has(opcode)) return low_ == ElementType::kBF16;
+    if (kArithmetic.Has(opcode)) return low_ == ElementType::kBF16 && capability_ >= kHopper;
+    return kMovesBits.Has(opcode);
+  }
+
+  // The libraries multiply bf16, and f8 but for two of the kind with few digits.
+  bool IsProductOnGpu(const Instruction& dot) const {
+    const ElementType a = dot.operand(0)->shape().element_type();
+    const ElementType b = dot.operand(1)->shape().element_type();
+    const ElementType result = dot.shape().element_type();
+    if (low_ == ElementType::kBF16)
+      return a == low_ && b == low_ && (result == low_ || result == ElementType::kF32);
+    const auto is_f8 = [](ElementType type) {
+      return type == ElementType::kF8E4M3FN || type == ElementType::kF8E5M2;
+    };
+    return capability_ >= kAda && is_f8(a) && is_f8(b) && (a != b || a == ElementType::kF8E4M3FN);
+  }
+
+  FloatSupport listed_;
+  bool lists_any_ = false;
+  bool gpu_ = false;
+  double capability_ = 0;
+  ElementType low_ = ElementType::kBF16;
+};
+
 class Normalizer {
  public:
-  Normalizer(Module& module, PassContext& context, TypePair types)
+  Normalizer(Module& module, PassContext& context, TypePair types, Support support)
       : module_(module),
         context_(context),
         low_(types.low),
         high_(types.high),
+        support_(std::move(support)),
         effects_(context.analyses().Get<SideEffects>(module)) {}
 
   absl::StatusOr<bool> Run() {
@@ -73,10 +161,11 @@ class Normalizer {
     for (Computation* computation : computations) {
       if (kept_.contains(computation)) continue;
       for (Instruction* instruction : computation->PostOrder()) {
-        if (instruction->is_dead() || !IsToChange(*instruction)) continue;
+        if (instruction->is_dead() || !IsToChange(*instruction) || IsSupported(*instruction))
+          continue;
         if (!context_.MayRewrite()) return changed;
         context_.Passed(*instruction, "its types are not supported together: converted");
-        RETURN_IF_ERROR(Change(instruction));
+        RETURN_IF_ERROR(MayBecomeNarrow(*instruction) ? Narrow(instruction) : Change(instruction));
         context_.Count("normalized");
         changed = true;
       }
@@ -99,11 +188,57 @@ class Normalizer {
     }
   }
 
-  bool HasLow(Shape shape) const {
+  static bool Has(ElementType type, Shape shape) {
     bool found = false;
     ForEachLeaf(shape,
-                [&](Shape leaf, const ShapeIndex&) { found |= leaf.element_type() == low_; });
+                [&](Shape leaf, const ShapeIndex&) { found |= leaf.element_type() == type; });
     return found;
+  }
+  bool HasLow(Shape shape) const { return Has(low_, shape); }
+
+  // Whether the values that `instruction` and what it calls take and give hold one of `type`.
+  static bool Touches(ElementType type, const Instruction& instruction) {
+    if (Has(type, instruction.shape())) return true;
+    for (const Instruction* operand : instruction.operands()) {
+      if (Has(type, operand->shape())) return true;
+    }
+    for (const Computation* callee : instruction.calls()) {
+      if (Has(type, callee->root()->shape())) return true;
+      for (const Instruction* parameter : callee->parameters()) {
+        if (Has(type, parameter->shape())) return true;
+      }
+    }
+    return false;
+  }
+
+  bool IsSupported(const Instruction& instruction) const {
+    return support_.TakesNarrow(instruction) &&
+           (support_.Mixes(instruction) || !Touches(high_, instruction));
+  }
+
+  // Of an instruction that takes narrow values, but not beside wide ones: whether its result is as
+  // narrow as it would be with narrow operands.
+  bool MayBecomeNarrow(const Instruction& instruction) const {
+    if (!support_.TakesNarrow(instruction) || instruction.call_count() > 0 ||
+        instruction.shape().element_type() != low_)
+      return false;
+    for (int i = 0; i < instruction.operand_count(); ++i) {
+      const ElementType type = instruction.operand(i)->shape().element_type();
+      if (type == high_ && !KeepsPrecision(instruction, i)) return false;
+    }
+    return true;
+  }
+
+  absl::Status Narrow(Instruction* instruction) const {
+    Builder builder(instruction->parent());
+    builder.set_origin(instruction);
+    for (int i = 0; i < instruction->operand_count(); ++i) {
+      Instruction* operand = instruction->operand(i);
+      if (operand->shape().element_type() == high_)
+        instruction->ReplaceOperand(
+            i, Converted(operand, operand->shape().WithElementType(low_), builder));
+    }
+    return builder.status();
   }
 
   bool IsToChange(const Instruction& instruction) {
@@ -217,6 +352,7 @@ class Normalizer {
   PassContext& context_;
   ElementType low_;
   ElementType high_;
+  Support support_;
   SideEffects& effects_;
   absl::flat_hash_set<const Computation*> kept_;
 };
@@ -224,7 +360,9 @@ class Normalizer {
 }  // namespace
 
 absl::StatusOr<bool> FloatNormalization::Run(Module& module, PassContext& context) {
-  ASSIGN_OR_RETURN(const bool changed, Normalizer(module, context, {low_, high_}).Run());
+  ASSIGN_OR_RETURN(Support support, Support::Parse(options_, low_));
+  ASSIGN_OR_RETURN(const bool changed,
+                   Normalizer(module, context, {low_, high_}, std::move(support)).Run());
   if (changed) {
     RETURN_IF_ERROR(RunPart(TupleSimplifier(), module, context).status());
     RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
@@ -234,10 +372,12 @@ absl::StatusOr<bool> FloatNormalization::Run(Module& module, PassContext& contex
 
 // As HLO_DEFINE_PASS, for one class under several names.
 MadePass MakeFloatNormalization(const OptionTexts& options, std::string_view name) {
-  RETURN_IF_ERROR(internal::MakeWithOptions<FloatNormalization>(options, name).status());
+  ASSIGN_OR_RETURN(std::unique_ptr<Pass> pass,
+                   internal::MakeWithOptions<FloatNormalization>(options, name));
   for (const TypePair& types : kTypePairs) {
-    if (name.ends_with(std::string("-") + std::string(Text(types.low))))
-      return std::unique_ptr<Pass>(std::make_unique<FloatNormalization>(types.low, types.high));
+    if (!name.ends_with(std::string("-") + std::string(Text(types.low)))) continue;
+    static_cast<FloatNormalization&>(*pass).set_types(types.low, types.high);
+    return pass;
   }
   return Internal("`{}` names no element type", name);
 }

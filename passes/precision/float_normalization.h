@@ -11,8 +11,14 @@
 // they may differ from those of the narrow operation. (XLA:CPU leaves dots alone that its library
 // computes; ours knows of none.)
 //
-// Requires: nothing.  Ensures: outside fusion bodies only the instructions below have values of the
-// narrow type; `tuple-simplifier` and `dce` have run if anything changed.
+// Options, for back ends that compute some operations on the narrow type themselves:
+//   narrow, mixed: opcodes that take and give it, of these the ones that take wide values beside
+//     it (float_support.h); others that have both become narrow where that loses nothing, else wide
+//   support=gpu: also what a GPU of `compute_capability` takes: data movement, collectives,
+//     products of bf16 and f8, from 9.0 on arithmetic on bf16, reductions by such
+//
+// Requires: nothing.  Ensures: outside fusion bodies only what is supported and the instructions
+// below have values of the narrow type; `tuple-simplifier` and `dce` have run if anything changed.
 // Leaves alone: convert, bitcast, bitcast-convert, tuples, parameters, constants, domain, calls,
 // loops, conditionals, fusions, custom calls, asynchronous operations, side effects, collectives
 // with combiners and these combiners; of integers what looks at the bits of the type (shifts,
@@ -23,14 +29,33 @@
 
 namespace hlo {
 
+struct FloatNormalizationOptions {
+  std::string narrow;
+  std::string mixed;
+  std::string support = "none";  // or gpu
+  double compute_capability = 8.0;
+
+  static auto Fields() {
+    using O = FloatNormalizationOptions;
+    return std::tuple{Optional("narrow", &O::narrow), Optional("mixed", &O::mixed),
+                      Optional("support", &O::support),
+                      Optional("compute_capability", &O::compute_capability)};
+  }
+};
+
 class FloatNormalization final : public Pass {
  public:
+  using Options = FloatNormalizationOptions;
   static constexpr RuleSafety kSafety = kReassociate;
-  FloatNormalization() = default;
-  FloatNormalization(ElementType low, ElementType high) : low_(low), high_(high) {}
+  explicit FloatNormalization(Options options = {}) : options_(std::move(options)) {}
+  void set_types(ElementType low, ElementType high) {
+    low_ = low;
+    high_ = high;
+  }
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
+  Options options_;
   ElementType low_ = ElementType::kBF16;
   ElementType high_ = ElementType::kF32;
 };
