@@ -261,9 +261,35 @@ class ComputationFuser {
       return Yes();
     }
     if (&producer == buffer) return No("`{}` would not update in place", consumer.name());
+    if (MovesElements(producer, consumer, *update))
+      return No("`{}` moves what it reads before it updates", consumer.name());
     return ReadsWhatIsUpdated(producer, consumer, *update)
                ? Yes()
                : No("it reads other places than `{}` updates", consumer.name());
+  }
+
+  // Whether `consumer` does more with what `producer` gives than elementwise operations: then it
+  // reads elements of the buffer after it has written others.
+  static bool MovesElements(const Instruction& producer, const Instruction& consumer,
+                            const Instruction& update) {
+    if (!consumer.IsFusion()) return false;
+    std::vector<const Instruction*> stack;
+    absl::flat_hash_set<const Instruction*> reached;
+    for (int i = 0; i < consumer.operand_count(); ++i) {
+      if (consumer.operand(i) == &producer)
+        stack.push_back(consumer.fused_computation()->parameter(i));
+    }
+    while (!stack.empty()) {
+      const Instruction* top = stack.back();
+      stack.pop_back();
+      for (const Use& use : top->uses()) {
+        if (use.user == &update || !reached.insert(use.user).second) continue;
+        if (!IsElementwiseOrConstant(*use.user) && use.user->opcode() != Opcode::kBitcast)
+          return true;
+        stack.push_back(use.user);
+      }
+    }
+    return false;
   }
 
   // slice or dynamic-slice of exactly the elements that are written.
