@@ -1,0 +1,170 @@
+#include "passes/control_flow/double_buffer_loop_unrolling.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "lib/analysis/trip_count.h"
+#include "lib/support/decision.h"
+#include "passes/control_flow/flatten_call_graph.h"
+#include "passes/control_flow/loop_copies.h"
+#include "passes/control_flow/loop_knowledge.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMostCopied = 10'000;  // instructions of one loop
+constexpr int64_t kMostEdges = 10'000;   // for the order of two iterations
+
+// A binary operation that folding may reach when its other operand becomes a constant, too.
+bool MayFold(const Instruction& instruction) {
+  return HasTrait(instruction.opcode(), kElementwise) && instruction.operand_count() == 2 &&
+         std::any_of(instruction.operands().begin(), instruction.operands().end(),
+                     [](const Instruction* operand) { return operand->IsConstant(); });
+}
+
+class LoopUnrolling {
+ public:
+  LoopUnrolling(Instruction* loop, LoopKnowledge known, IterationCopier& copier)
+      : loop_(loop), known_(std::move(known)), copier_(copier), body_(*loop->while_body()) {}
+
+  // Two iterations at a time.
+  void Double() {
+    int64_t count = *known_.trip_count;
+    if (count % 2 != 0) {
+      Peel();
+      --count;
+      if (known_.init && known_.step) *known_.init += *known_.step;
+    }
+    AppendIteration(body_.PostOrder(), body_.parameter(0), ".double_buffer_clone");
+    known_.trip_count = count / 2;
+    if (known_.step) *known_.step *= 2;
+    WriteKnowledge();
+  }
+
+  // All iterations at once.
+  void Full() {
+    std::vector<Instruction*> order = body_.PostOrder();
+    const Instruction* state = body_.parameter(0);
+    for (int64_t k = 1; k < *known_.trip_count; ++k) {
+      const Instruction* next = body_.root();
+      order = AppendIteration(order, state, ".full_unroll_clone");
+      state = next;
+    }
+    if (known_.step) *known_.step *= *known_.trip_count;
+    known_.trip_count = 1;
+    WriteKnowledge();
+  }
+
+ private:
+  // The first iteration, in front of the loop.
+  void Peel() {
+    CopyMap copies;
+    copies[body_.parameter(0)] = loop_->operand(0);
+    for (Instruction* copy :
+         copier_.Copy(body_.PostOrder(), loop_->parent(), ".peeled_double_buffer", copies))
+      SetOriginInIteration(copy, *loop_, 0);
+    loop_->ReplaceOperand(0, copies.at(body_.root()));
+  }
+
+  // Copies the iteration that `order` does with `state` after the last one, whose result is the
+  // root. Returns the copies.
+  std::vector<Instruction*> AppendIteration(const std::vector<Instruction*>& order,
+                                            const Instruction* state, std::string_view suffix) {
+    Instruction* last = body_.root();
+    CopyMap copies;
+    copies[state] = last;
+    const std::vector<Instruction*> made = copier_.Copy(order, &body_, suffix, copies);
+    body_.set_root(copies.at(last));
+    WaitForLast(*state, *last, copies);
+    return made;
+  }
+
+  // What reads the state waits for all that the last iteration has made.
+  static void WaitForLast(const Instruction& state, const Instruction& last,
+                          const CopyMap& copies) {
+    std::vector<Instruction*> waiting;
+    for (const Instruction* read : state.users()) {
+      if (!copies.contains(read)) continue;
+      for (const Instruction* reader : read->users()) {
+        const auto copy = copies.find(reader);
+        if (copy == copies.end() || copy->second == &last || MayFold(*reader) ||
+            HasTrait(reader->opcode(), kCollective))
+          continue;
+        waiting.push_back(copy->second);
+      }
+    }
+    std::sort(waiting.begin(), waiting.end(),
+              [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); });
+    waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());
+    if (static_cast<int64_t>(waiting.size()) * last.operand_count() > kMostEdges) return;
+    for (Instruction* copy : waiting) {
+      for (Instruction* value : last.operands()) copy->AddControlPredecessor(value);
+    }
+  }
+
+  void WriteKnowledge() { loop_->mutable_extras().backend_config = known_.ToConfig(); }
+
+  Instruction* loop_;
+  LoopKnowledge known_;
+  IterationCopier& copier_;
+  Computation& body_;
+};
+
+Decision MayUnroll(const Instruction& loop, const LoopKnowledge& known) {
+  if (!known.trip_count) return No("its backend config does not say how often it runs");
+  if (*known.trip_count < 2) return No("it runs {} times", *known.trip_count);
+  if (const std::optional<int64_t> computed = TripCount(loop);
+      computed && *computed != *known.trip_count)
+    return No("it runs {} times, and its backend config says {}", *computed, *known.trip_count);
+  if (loop.while_body()->root()->opcode() != Opcode::kTuple)
+    return No("its body does not build its state");
+  if (loop.while_body()->callers().size() > 1) return No("another loop has its body");
+  if (!MayCopyIterations(loop)) return No("it sends, receives or has other effects");
+  return Yes();
+}
+
+bool HasCollectives(const Computation& body) {
+  const std::vector<Instruction*> all = body.instruction_vector();
+  return std::any_of(all.begin(), all.end(), [](const Instruction* instruction) {
+    return HasTrait(instruction->opcode(), kCollective);
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<bool> DoubleBufferLoopUnrolling::Run(Module& module, PassContext& context) {
+  const std::string& strategy = options_.unroll_strategy;
+  const bool is_full = strategy == "full_unroll", is_auto = strategy == "auto";
+  if (!is_full && !is_auto && strategy != "double_buffer")
+    return Error("unroll_strategy: expected double_buffer, full_unroll or auto, got `{}`",
+                 strategy);
+  bool changed = false;
+  IterationCopier copier(module);
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kWhile})) {
+    for (Instruction* loop : computation->PostOrder()) {
+      if (loop->opcode() != Opcode::kWhile) continue;
+      const Computation& body = *loop->while_body();
+      if (is_auto && !HasCollectives(body)) continue;
+      LoopKnowledge known = LoopKnowledge::FromConfig(loop->backend_config());
+      Decision decision = MayUnroll(*loop, known);
+      if (decision && is_full && body.instruction_count() > kMostCopied / *known.trip_count)
+        decision = No("all its iterations together are too many instructions");
+      if (!decision) {
+        context.Missed(*loop, decision.reason());
+        continue;
+      }
+      if (!context.MayRewrite()) return changed;
+      context.Passed(*loop, "its body does {} iterations", is_full ? *known.trip_count : 2);
+      LoopUnrolling unrolling(loop, std::move(known), copier);
+      is_full ? unrolling.Full() : unrolling.Double();
+      context.Count(is_full ? "unrolled" : "doubled");
+      changed = true;
+    }
+  }
+  if (changed) RETURN_IF_ERROR(RunPart(FlattenCallGraph(), module, context).status());
+  return changed;
+}
+
+HLO_DEFINE_PASS(DoubleBufferLoopUnrolling)
+
+}  // namespace hlo

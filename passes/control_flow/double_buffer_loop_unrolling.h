@@ -1,0 +1,47 @@
+// Lets loops do two iterations at a time, so that a schedule may overlap the end of one with the
+// beginning of the next, and values of both need no copies.
+//
+//   w = while(t), body { s -> f(s) }, known_trip_count 7
+//     =>   w = while(f(t)), body { s -> f(f(s)) }, known_trip_count 3
+//
+// The second copy in the body is named `NAME.double_buffer_clone`; what of it reads the state waits
+// for the first one (up to 10,000 control edges), but for collectives and operations with a
+// constant, which may be folded. With an odd count one iteration is peeled off in front,
+// `NAME.peeled_double_buffer`. Collectives get channels of their own; what the backend config says
+// of the count is kept true.
+//
+// Options: `unroll_strategy`
+//   double_buffer   as above
+//   full_unroll     all iterations in the body, which then runs once (`NAME.full_unroll_clone`)
+//   auto            double_buffer, loops with collectives only
+//
+// Requires: `while-loop-trip-count-annotator` (XLA believes the backend config alone; here what can
+// be computed of the count must agree).  Ensures: `flatten-call-graph` has run if anything changed.
+// Leaves alone: loops of one iteration or none, or of an unknown number; loops that send, receive
+// or have effects other than those of collectives; full_unroll: more than 10,000 instructions.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct DoubleBufferLoopUnrollingOptions {
+  std::string unroll_strategy = "double_buffer";
+
+  static auto Fields() {
+    return std::tuple{
+        Optional("unroll_strategy", &DoubleBufferLoopUnrollingOptions::unroll_strategy)};
+  }
+};
+
+class DoubleBufferLoopUnrolling final : public Pass {
+ public:
+  using Options = DoubleBufferLoopUnrollingOptions;
+  explicit DoubleBufferLoopUnrolling(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

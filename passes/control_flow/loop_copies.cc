@@ -1,0 +1,84 @@
+#include "passes/control_flow/loop_copies.h"
+
+#include <algorithm>
+
+#include "passes/util/channels.h"
+#include "passes/util/origins.h"
+
+namespace hlo {
+
+namespace {
+
+// "x" => "x.copy" => "x.copy2" => "x.copy3"
+std::string WithSuffix(std::string_view name, std::string_view suffix) {
+  const size_t at = name.rfind(suffix);
+  if (at == name.npos) return fmt::format("{}{}", name, suffix);
+  const std::string_view digits = name.substr(at + suffix.size());
+  int64_t number = 1;
+  if (digits.find_first_not_of("0123456789") != digits.npos || digits.size() > 9)
+    return fmt::format("{}{}", name, suffix);
+  for (size_t i = 0; i < digits.size(); ++i)
+    number = (i == 0 ? 0 : number * 10) + (digits[i] - '0');
+  return fmt::format("{}{}", name.substr(0, at + suffix.size()), number + 1);
+}
+
+}  // namespace
+
+IterationCopier::IterationCopier(Module& module)
+    : module_(module), next_channel_(NextChannelId(module)) {}
+
+std::vector<Instruction*> IterationCopier::Copy(const std::vector<Instruction*>& order,
+                                                Computation* target, std::string_view suffix,
+                                                CopyMap& copies) {
+  std::vector<Instruction*> made;
+  for (const Instruction* original : order) {
+    if (copies.contains(original)) continue;
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : original->operands()) operands.push_back(copies.at(operand));
+    Instruction* copy = target->AddClone(*original, original->shape(), operands);
+    copy->set_loc(original->loc());
+    if (!suffix.empty()) module_.Rename(copy, WithSuffix(original->name(), suffix));
+    // A fusion keeps its body to itself.
+    if (original->IsFusion())
+      copy->SetCall(0, module_.CloneComputation(*original->fused_computation(), ".clone",
+                                                /*deep=*/false));
+    if (ReplaceChannelId(copy, next_channel_)) ++next_channel_;
+    copies[original] = copy;
+    made.push_back(copy);
+  }
+  for (const Instruction* original : order) {
+    Instruction* copy = copies.at(original);
+    for (const Instruction* predecessor : original->control_predecessors()) {
+      const auto at = copies.find(predecessor);
+      if (at != copies.end() && at->second != predecessor && at->second != copy)
+        copy->AddControlPredecessor(at->second);
+    }
+  }
+  return made;
+}
+
+void SetOriginInIteration(Instruction* copy, const Instruction& loop, int64_t iteration) {
+  const std::optional<std::string> name = OriginalCall(loop);
+  if (!name) {
+    SetOrigin(copy, nullptr);
+  } else if (!name->empty()) {
+    PrefixOrigin(copy, fmt::format("{}#{}", *name, iteration));
+  }
+}
+
+bool MayCopyIterations(const Instruction& loop) {
+  const auto is_harmless = [](const Instruction* instruction) {
+    const bool talks =
+        instruction->opcode() == Opcode::kSend || instruction->opcode() == Opcode::kSendDone ||
+        instruction->opcode() == Opcode::kRecv || instruction->opcode() == Opcode::kRecvDone;
+    return !talks &&
+           (!instruction->HasSideEffect() || HasTrait(instruction->opcode(), kCollective));
+  };
+  const std::vector<Instruction*> body = loop.while_body()->instruction_vector();
+  const std::vector<Instruction*> condition = loop.while_condition()->instruction_vector();
+  return std::all_of(body.begin(), body.end(), is_harmless) &&
+         std::none_of(condition.begin(), condition.end(),
+                      [](const Instruction* instruction) { return instruction->HasSideEffect(); });
+}
+
+}  // namespace hlo

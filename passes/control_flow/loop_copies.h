@@ -1,0 +1,40 @@
+// Copies of what a loop does in one iteration, put one after the other.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "lib/ir/module.h"
+
+namespace hlo {
+
+// What stands in the copy for an instruction of the original.
+using CopyMap = absl::flat_hash_map<const Instruction*, Instruction*>;
+
+class IterationCopier {
+ public:
+  explicit IterationCopier(Module& module);
+
+  // Copies the instructions of `order`, which lie in one computation, operands first, to the end of
+  // `target`, but for those that `copies` holds: these stand there already, the state that the
+  // iteration starts with above all. Control edges between copied instructions are copied, bodies
+  // of fusions too, and collectives get channels of their own. Names get `suffix`, or a
+  // number after it where they have it already.
+  // Returns the copies in order.
+  std::vector<Instruction*> Copy(const std::vector<Instruction*>& order, Computation* target,
+                                 std::string_view suffix, CopyMap& copies);
+
+ private:
+  Module& module_;
+  int64_t next_channel_;
+};
+
+// Says that `copy` stands for a value of iteration `iteration` of `loop`.
+void SetOriginInIteration(Instruction* copy, const Instruction& loop, int64_t iteration);
+
+// Whether `loop` may run its iterations in another place than a loop: it neither sends nor
+// receives, and has no effects but those of collectives in its body.
+bool MayCopyIterations(const Instruction& loop);
+
+}  // namespace hlo

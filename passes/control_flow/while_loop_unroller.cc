@@ -1,0 +1,156 @@
+#include "passes/control_flow/while_loop_unroller.h"
+
+#include "lib/analysis/trip_count.h"
+#include "lib/support/decision.h"
+#include "passes/control_flow/flatten_call_graph.h"
+#include "passes/control_flow/loop_copies.h"
+#include "passes/control_flow/while_loop_constant_sinking.h"
+#include "passes/rewrite.h"
+#include "passes/simplify/cse.h"
+#include "passes/simplify/dce.h"
+#include "passes/simplify/tuple_simplifier.h"
+#include "passes/util/growth_limit.h"
+#include "passes/util/loop_state.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMostIterations = 64;
+constexpr int64_t kLargestBody = 800;    // instructions
+constexpr int64_t kMostCopied = 10'000;  // instructions of one loop
+
+struct PlannedLoop {
+  Instruction* loop;
+  int64_t index;  // of the counter
+  CountedLoop counted;
+};
+
+// Why `loop` stays; else what to do with it.
+Decision Plan(Instruction* loop, PlannedLoop& planned) {
+  if (loop->operand(0)->opcode() != Opcode::kTuple) return No("its first state is no tuple");
+  if (!MayCopyIterations(*loop)) return No("it sends, receives or has other effects");
+  const std::optional<int64_t> index = InductionIndex(*loop);
+  if (!index || loop->shape().element(static_cast<int>(*index)).rank() != 0)
+    return No("no single element of its state decides when it ends");
+  const std::optional<CountedLoop> counted = MatchCountedLoop(*loop, *index);
+  if (!counted) return No("it does not count to a constant");
+  const int64_t size = loop->while_body()->instruction_count();
+  if (counted->trip_count > kMostIterations) return No("it has {} iterations", counted->trip_count);
+  if (size > kLargestBody || size * counted->trip_count > kMostCopied)
+    return No("{} iterations of {} instructions are too many", counted->trip_count, size);
+  planned = {loop, *index, *counted};
+  return Yes();
+}
+
+// Puts all iterations of the loop, which starts with `state`, into `target`; returns the last
+// state.
+Instruction* CopyIterations(const PlannedLoop& planned, Instruction* state, Computation* target,
+                            IterationCopier& copier) {
+  const Computation& body = *planned.loop->while_body();
+  const std::vector<Instruction*> order = body.PostOrder();
+  const Shape counter = planned.loop->shape().element(static_cast<int>(planned.index));
+  for (int64_t k = 0; k < planned.counted.trip_count; ++k) {
+    CopyMap copies;
+    copies[body.parameter(0)] = state;
+    Instruction* value = target->AddConstant(Literal::Scalar<int64_t>(
+        counter.element_type(), planned.counted.init + k * planned.counted.step));
+    value->set_loc(planned.loop->loc());
+    for (const Instruction* read : order) {
+      if (IsParameterElement(*read, planned.index)) copies[read] = value;
+    }
+    for (Instruction* copy : copier.Copy(order, target, "", copies))
+      SetOriginInIteration(copy, *planned.loop, k);
+    state = copies.at(body.root());
+  }
+  return state;
+}
+
+// A loop that runs once, and does there what `planned` does in all its iterations.
+absl::StatusOr<Instruction*> LoopAroundIterations(const PlannedLoop& planned,
+                                                  IterationCopier& copier) {
+  const Instruction& loop = *planned.loop;
+  Module& module = loop.module();
+  Computation* body = module.AddComputation(fmt::format("unrolled-body-{}", loop.name()));
+  Computation* condition = module.AddComputation(fmt::format("unrolled{}-cond", loop.name()));
+  for (Computation* computation : {body, condition}) {
+    computation->set_execution_thread(loop.parent()->execution_thread());
+    module.MoveToFront(computation, loop.parent());
+  }
+  Instruction* state = body->AddParameter(0, loop.shape(), loop.while_body()->parameter(0)->name());
+  body->set_root(CopyIterations(planned, state, body, copier));
+  Builder inside(condition);
+  Instruction* counter = inside.GetTupleElement(
+      inside.Parameter(0, loop.shape(), loop.while_condition()->parameter(0)->name()),
+      planned.index);
+  Instruction* bound = inside.Constant(
+      Literal::Scalar<int64_t>(counter->shape().element_type(), planned.counted.init + 1));
+  condition->set_root(inside.Compare(counter, bound, ComparisonDirection::kLt));
+  RETURN_IF_ERROR(inside.status());
+  Builder builder(loop.parent());
+  builder.set_origin(&loop);
+  Instruction* once = builder.While(loop.operand(0), condition, body);
+  RETURN_IF_ERROR(builder.status());
+  return once;
+}
+
+// What shows the bounds of loops.
+absl::StatusOr<bool> Prepare(Module& module, PassContext& context) {
+  ASSIGN_OR_RETURN(bool changed, RunPart(Cse({.layout_sensitive = true}), module, context));
+  ASSIGN_OR_RETURN(const bool simplified, RunPart(TupleSimplifier(), module, context));
+  ASSIGN_OR_RETURN(const bool sunk,
+                   RunPart(WhileLoopConstantSinking({.sink_broadcast_of_constants = true,
+                                                     .sink_only_scalar_constants = true}),
+                           module, context));
+  return changed || simplified || sunk;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> WhileLoopUnroller::Run(Module& module, PassContext& context) {
+  if (options_.unroll_factor != -1) return false;
+  ASSIGN_OR_RETURN(const bool prepared, Prepare(module, context));
+  std::vector<PlannedLoop> loops;
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kWhile})) {
+    for (Instruction* loop : computation->PostOrder()) {
+      if (loop->opcode() != Opcode::kWhile) continue;
+      PlannedLoop planned;
+      if (const Decision decision = Plan(loop, planned); decision) {
+        loops.push_back(planned);
+      } else {
+        context.Missed(*loop, decision.reason());
+      }
+    }
+  }
+  bool unrolled = false;
+  GrowthLimit growth;
+  IterationCopier copier(module);
+  for (const PlannedLoop& planned : loops) {
+    Instruction* loop = planned.loop;
+    const int64_t size = loop->while_body()->instruction_count() * planned.counted.trip_count;
+    if (!growth.Add(size, *loop).ok()) {
+      context.Missed(*loop, "the module would become too large");
+      continue;
+    }
+    if (!context.MayRewrite()) break;
+    context.Passed(*loop, "{} iterations stand in its place", planned.counted.trip_count);
+    const uint32_t first_new = module.id_limit();
+    Instruction* result = loop->operand(0);
+    if (options_.wrap_in_trivial_loop && planned.counted.trip_count > 0) {
+      ASSIGN_OR_RETURN(result, LoopAroundIterations(planned, copier));
+    } else {
+      result = CopyIterations(planned, loop->operand(0), loop->parent(), copier);
+    }
+    ReplaceKeepingExtras(loop, result, first_new);
+    context.Count("unrolled");
+    unrolled = true;
+  }
+  if (unrolled) {
+    RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
+    RETURN_IF_ERROR(RunPart(FlattenCallGraph(), module, context).status());
+  }
+  return prepared || unrolled;
+}
+
+HLO_DEFINE_PASS(WhileLoopUnroller)
+
+}  // namespace hlo
