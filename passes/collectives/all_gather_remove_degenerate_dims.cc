@@ -1,0 +1,71 @@
+#include "passes/collectives/all_gather_remove_degenerate_dims.h"
+
+#include <algorithm>
+
+namespace hlo {
+namespace {
+
+// The sizes of `shape` but for those that are 1, apart from dimension `kept`.
+std::vector<int64_t> TrueSizes(Shape shape, int64_t kept) {
+  std::vector<int64_t> sizes;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (d == kept || shape.dim(d) != 1) sizes.push_back(shape.dim(d));
+  }
+  return sizes;
+}
+
+// Where dimension `kept` is among them.
+int64_t PlaceAmongTrue(Shape shape, int64_t kept) {
+  const absl::Span<const int64_t> before = shape.dims().subspan(0, static_cast<size_t>(kept));
+  return kept - std::count(before.begin(), before.end(), 1);
+}
+
+Instruction* GatherTrueDims(Instruction* gather, Rewriter& rewriter) {
+  AllGatherAttrs attrs = gather->attrs<AllGatherAttrs>();
+  if (attrs.constrain_layout || gather->shape().has_dynamic_dims()) return nullptr;
+  const int64_t dimension = attrs.dimensions.value;
+  bool any = false;
+  std::optional<int64_t> place;
+  for (const Instruction* operand : gather->operands()) {
+    const Shape shape = operand->shape();
+    if (shape.has_dynamic_dims()) return nullptr;
+    any = any || static_cast<int>(TrueSizes(shape, dimension).size()) < shape.rank();
+    const int64_t here = PlaceAmongTrue(shape, dimension);
+    if (place && *place != here) return nullptr;
+    place = here;
+  }
+  if (!any) return nullptr;
+  attrs.dimensions.value = *place;
+  const bool is_tuple = gather->shape().IsTuple();
+  std::vector<Instruction*> operands;
+  std::vector<Shape> shapes;
+  for (int i = 0; i < gather->operand_count(); ++i) {
+    Instruction* operand = gather->operand(i);
+    const Shape result = is_tuple ? gather->shape().element(i) : gather->shape();
+    operands.push_back(rewriter.Reshape(operand, TrueSizes(operand->shape(), dimension)));
+    shapes.push_back(Shape::Array(result.element_type(), TrueSizes(result, dimension)));
+  }
+  Instruction* gathered =
+      rewriter.OpWithShape(Opcode::kAllGather, is_tuple ? Shape::Tuple(shapes) : shapes[0],
+                           operands, AttrsPtr::Make(std::move(attrs)));
+  if (!is_tuple) return rewriter.Reshape(gathered, gather->shape().dims());
+  std::vector<Instruction*> results;
+  for (int i = 0; i < gather->operand_count(); ++i) {
+    results.push_back(
+        rewriter.Reshape(rewriter.GetTupleElement(gathered, i), gather->shape().element(i).dims()));
+  }
+  return rewriter.Tuple(results);
+}
+
+constexpr Rule kDegenerateRules[] = {
+    {"gather-true-dims", Opcode::kAllGather, kExact, GatherTrueDims},
+};
+
+}  // namespace
+
+AllGatherRemoveDegenerateDims::AllGatherRemoveDegenerateDims()
+    : RewritePass(this, kDegenerateRules) {}
+
+HLO_DEFINE_PASS(AllGatherRemoveDegenerateDims)
+
+}  // namespace hlo

@@ -1,0 +1,39 @@
+// Combines before devices reduce, so that they reduce once.
+//
+//   add(all-reduce(x), all-reduce(y)), both to_apply=add      =>   all-reduce(add(x, y)), to_apply=add
+//
+// Between the all-reduces and the operation there may be reshapes, slices and pads by what changes
+// nothing; they stay in front of the operation. With `reassociate_converted_ar` there may be
+// conversions, too: then the wider type is reduced.
+//
+// Requires: nothing.  Leaves alone: all-reduces that differ in more than their channel, that
+// something else reads, or that combine by another operation; several arrays at once; where more
+// elements would be reduced than before; modules with all-reduces of constrained layouts.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct AllReduceReassociateOptions {
+  bool reassociate_converted_ar = false;
+
+  static auto Fields() {
+    return std::tuple{Optional("reassociate_converted_ar",
+                               &AllReduceReassociateOptions::reassociate_converted_ar)};
+  }
+};
+
+class AllReduceReassociate final : public Pass {
+ public:
+  using Options = AllReduceReassociateOptions;
+  static constexpr RuleSafety kSafety = kReassociate;
+  explicit AllReduceReassociate(Options options = {}) : options_(options) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Instruction* AllReduceBelow(Instruction* value, Opcode combine) const;
+  Options options_;
+};
+
+}  // namespace hlo
