@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
-#include "lib/ir/compare.h"
+#include "passes/util/twin_computations.h"
 
 namespace hlo {
 namespace {
@@ -45,23 +44,16 @@ void MarkFusions(const Computation& computation) {
 
 absl::StatusOr<bool> ComputationDeduplicator::Run(Module& module, PassContext& context) {
   const bool marks = options_.mark_fusion_duplications;
-  absl::flat_hash_map<uint64_t, std::vector<Computation*>> kept;
+  TwinComputations kept;
   std::vector<std::pair<Computation*, Computation*>> twins;
   for (const auto& [computation, hash] : ContentHashes(module)) {
     if (computation->is_entry() || !IsSmallEnough(*computation) ||
         HasCaller(*computation, IsCollectiveCaller) ||
         (!marks && HasCaller(*computation, IsLoneCaller)))
       continue;
-    std::vector<Computation*>& bucket = kept[hash];
-    const auto same =
-        std::find_if(bucket.begin(), bucket.end(), [twin = computation](const Computation* other) {
-          return StructurallyEqual(*other, *twin) &&
-                 other->execution_thread() == twin->execution_thread();
-        });
-    if (same == bucket.end()) {
-      bucket.push_back(computation);
-    } else if (context.MayRewrite()) {
-      twins.emplace_back(computation, *same);
+    if (Computation* const twin = kept.Find(computation, hash);
+        twin != nullptr && context.MayRewrite()) {
+      twins.emplace_back(computation, twin);
       context.Count(marks ? "marked" : "unified");
     }
   }

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/compare.h"
+#include "passes/util/twin_computations.h"
 
 namespace hlo {
 namespace {
@@ -16,30 +17,18 @@ bool MustBeUnshared(const Computation& computation) {
       });
 }
 
-bool HoldsElided(const Computation& computation) {
-  for (const Instruction* instruction : computation.instructions()) {
-    if (instruction->IsConstant() && instruction->literal().is_elided()) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::StatusOr<bool> SubcomputationUnification::Run(Module& module, PassContext& context) {
   absl::flat_hash_map<const Computation*, uint64_t> hashes;
   for (const auto& [computation, hash] : ContentHashes(module)) hashes[computation] = hash;
-  absl::flat_hash_map<uint64_t, std::vector<Computation*>> kept;
+  TwinComputations kept;
   std::vector<std::pair<Computation*, Computation*>> replacements;
   for (Computation* computation : module.computations()) {
     if (MustBeUnshared(*computation) || HoldsElided(*computation)) continue;
-    std::vector<Computation*>& bucket = kept[hashes.at(computation)];
-    const auto same = std::find_if(bucket.begin(), bucket.end(), [&](const Computation* other) {
-      return StructurallyEqual(*other, *computation);
-    });
-    if (same == bucket.end()) {
-      bucket.push_back(computation);
-    } else if (context.MayRewrite()) {
-      replacements.emplace_back(computation, *same);
+    if (Computation* const twin = kept.Find(computation, hashes.at(computation));
+        twin != nullptr && context.MayRewrite()) {
+      replacements.emplace_back(computation, twin);
       context.Count("unified");
     }
   }
