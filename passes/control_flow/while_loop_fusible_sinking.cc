@@ -64,52 +64,69 @@ class OneLoopSinking {
   OneLoopSinking(Instruction* loop, PassContext& context) : loop_(loop), context_(context) {}
 
   absl::StatusOr<bool> Run() {
-    Computation& body = *loop_->while_body();
     if (loop_->operand(0)->opcode() != Opcode::kTuple || !CanCarryMore(*loop_)) return false;
-    bool changed = false;
-    for (Instruction* read : body.parameter(0)->users()) {
-      if (read->opcode() != Opcode::kGetTupleElement || read->has_control_edges()) continue;
-      const auto i = static_cast<int>(read->tuple_index());
-      if (body.root()->operand(i) != read || read->has_one_user() || IsLookedUp(*read)) continue;
-      Instruction* value = loop_->operand(0)->operand(i);
-      const std::vector<Instruction*> moved = MadeOf(value);
-      if (moved.empty()) continue;
-      if (!context_.MayRewrite()) return changed;
-      context_.Passed(*value, "loop `{}` makes it itself", loop_->name());
-      RETURN_IF_ERROR(Sink(read, moved));
-      context_.Count("sunk");
-      changed = true;
-    }
-    return changed;
-  }
-
- private:
-  // Lets the body make what `read` reads, by copies of `moved`.
-  absl::Status Sink(Instruction* read, const std::vector<Instruction*>& moved) {
-    Computation& body = *loop_->while_body();
+    Choose();
+    if (chosen_.empty()) return false;
     std::vector<Instruction*> carried;
-    for (const Instruction* instruction : moved) {
-      for (Instruction* operand : instruction->operands()) {
-        if (!Contains(moved, operand) && !Contains(carried, operand)) carried.push_back(operand);
-      }
-    }
+    for (const Chosen& chosen : chosen_)
+      carried.insert(carried.end(), chosen.carried.begin(), chosen.carried.end());
     std::vector<Instruction*> reads;
     if (!carried.empty()) {
       ASSIGN_OR_RETURN(reads, CarryMore(loop_, carried));
     }
-    absl::flat_hash_map<const Instruction*, Instruction*> inside;
-    for (size_t k = 0; k < carried.size(); ++k) inside[carried[k]] = reads[k];
-    for (const Instruction* instruction : moved) {
+    size_t next_read = 0;
+    for (const Chosen& chosen : chosen_) {
+      absl::flat_hash_map<const Instruction*, Instruction*> inside;
+      for (const Instruction* operand : chosen.carried) inside[operand] = reads[next_read++];
+      MakeInside(chosen, inside);
+    }
+    context_.Count("sunk", static_cast<int64_t>(chosen_.size()));
+    return true;
+  }
+
+ private:
+  // What the body reads, what that is made of, and what these read.
+  struct Chosen {
+    Instruction* read;
+    std::vector<Instruction*> moved;
+    std::vector<Instruction*> carried;
+  };
+
+  void Choose() {
+    const Computation& body = *loop_->while_body();
+    for (Instruction* read : body.parameter(0)->users()) {
+      if (read->has_control_edges()) continue;
+      const auto i = static_cast<int>(read->tuple_index());
+      if (body.root()->operand(i) != read || read->has_one_user() || IsLookedUp(*read)) continue;
+      Instruction* value = loop_->operand(0)->operand(i);
+      Chosen chosen = {read, MadeOf(value), {}};
+      if (chosen.moved.empty()) continue;
+      if (!context_.MayRewrite()) return;
+      context_.Passed(*value, "loop `{}` makes it itself", loop_->name());
+      for (const Instruction* instruction : chosen.moved) {
+        for (Instruction* operand : instruction->operands()) {
+          if (!Contains(chosen.moved, operand) && !Contains(chosen.carried, operand))
+            chosen.carried.push_back(operand);
+        }
+      }
+      chosen_.push_back(std::move(chosen));
+    }
+  }
+
+  // Copies what moves into the body, where `inside` holds what it reads.
+  void MakeInside(const Chosen& chosen,
+                  absl::flat_hash_map<const Instruction*, Instruction*>& inside) {
+    for (const Instruction* instruction : chosen.moved) {
       std::vector<Instruction*> operands;
       for (const Instruction* operand : instruction->operands())
         operands.push_back(inside.at(operand));
-      Instruction* copy = body.AddClone(*instruction, instruction->shape(), operands);
+      Instruction* copy =
+          loop_->while_body()->AddClone(*instruction, instruction->shape(), operands);
       copy->set_loc(instruction->loc());
       inside[instruction] = copy;
     }
-    read->ReplaceAllUsesWith(inside.at(moved.back()));
-    ReadBesideLoop(read->tuple_index(), moved.back());
-    return absl::OkStatus();
+    chosen.read->ReplaceAllUsesWith(inside.at(chosen.moved.back()));
+    ReadBesideLoop(chosen.read->tuple_index(), chosen.moved.back());
   }
 
   // After the loop, too, element `i` is `value`.
@@ -123,6 +140,7 @@ class OneLoopSinking {
 
   Instruction* loop_;
   PassContext& context_;
+  std::vector<Chosen> chosen_;
 };
 
 }  // namespace
