@@ -46,6 +46,19 @@ std::vector<Instruction*> CopyOutputs(const Instruction& x, Instruction& fusion)
   return outputs;
 }
 
+// `fusion` does not read `operand` any more, but its own `copy` of it.
+void ReadOwn(Instruction& fusion, const Instruction* operand, Instruction* copy) {
+  Computation& body = *fusion.fused_computation();
+  for (int i = fusion.operand_count(); i-- > 0;) {
+    if (fusion.operand(i) != operand) continue;
+    Instruction* const parameter = body.parameter(i);
+    parameter->ReplaceAllUsesWith(copy);
+    if (parameter->is_root()) body.set_root(copy);
+    fusion.RemoveOperand(i);
+    body.RemoveParameter(i);
+  }
+}
+
 // Lets the readers of `x` read elements `first` and on of `fusion`, which may be `x` itself.
 void ReadFrom(Instruction* x, bool was_tuple, Instruction* fusion, int64_t first,
               const std::vector<Use>& uses) {
@@ -96,14 +109,9 @@ Instruction* Fuse(absl::Span<Instruction* const> members, const FuseOptions& opt
 }
 
 Instruction* Absorb(Instruction* producer, Instruction* fusion) {
-  Computation* const body = fusion->fused_computation();
-  int at = 0;
-  while (fusion->operand(at) != producer) ++at;
-  Instruction* const copy = CloneInto(*producer, *fusion);
+  Instruction* const copy = CopyOutputs(*producer, *fusion)[0];
   copy->mutable_extras().sharding.reset();
-  body->parameter(at)->ReplaceAllUsesWith(copy);
-  fusion->RemoveOperand(at);
-  body->RemoveParameter(at);
+  ReadOwn(*fusion, producer, copy);
   return copy;
 }
 
@@ -111,10 +119,11 @@ void MergeOutputs(Instruction* fusion, Instruction* x) {
   Computation& body = *fusion->fused_computation();
   const bool fusion_was_tuple = fusion->shape().IsTuple(), x_was_tuple = x->shape().IsTuple();
   const std::vector<Use> fusion_uses(fusion->uses().begin(), fusion->uses().end());
+  const std::vector<Instruction*> added = CopyOutputs(*x, *fusion);
+  if (!x_was_tuple) ReadOwn(*fusion, x, added[0]);
   const std::vector<Use> x_uses(x->uses().begin(), x->uses().end());
   std::vector<Instruction*> outputs = FusionOutputs(*fusion);
   const auto first = std::ssize(outputs);
-  const std::vector<Instruction*> added = CopyOutputs(*x, *fusion);
   outputs.insert(outputs.end(), added.begin(), added.end());
   Instruction* const old_root = body.root();
   body.set_root(Builder(&body).Tuple(outputs));

@@ -30,16 +30,17 @@ struct FuseOptions {
 // Nothing outside may stand between members.
 Instruction* Fuse(absl::Span<Instruction* const> members, const FuseOptions& options);
 
-// `fusion` computes its operand `producer` itself; what it computes it with. The producer stays for
-// others that read it.
+// `fusion` computes its operand `producer`, an instruction or a fusion of one output, itself; what
+// it computes it with. The producer stays for others that read it.
 //
 //   e = exponential(x)
 //   r = fusion(e), calls={ p0, negate(p0) }    =>    r = fusion(x), calls={ p0, negate(exponential(p0)) }
 Instruction* Absorb(Instruction* producer, Instruction* fusion);
 
 // `fusion` yields what `x` does, too, after its own outputs; `x`, another fusion or an
-// instruction of one result, is gone. Neither needs the other, and tuples that they yield are
-// read element by element.
+// instruction of one result, is gone. Neither needs the other, but that `fusion` may have `x`, of
+// one output, for operand: it reads its own then. Tuples that they yield are read element by
+// element.
 void MergeOutputs(Instruction* fusion, Instruction* x);
 
 // Puts the fused instructions in the place of `fusion`; the value that replaced it, a tuple for
