@@ -4,21 +4,12 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/call_graph.h"
-#include "passes/fusion/fuse.h"
 #include "passes/gpu/shared_kernels.h"
 
 namespace hlo {
 namespace {
 
 Shape ReducedBy(const Instruction& kernel) { return HeroOf(kernel).operand(0)->shape(); }
-
-// A tuple that is read as a whole has no elements to give another number.
-bool IsReadByElements(const Instruction& kernel) {
-  return kernel.shape().IsArray() ||
-         (!kernel.is_root() && absl::c_all_of(kernel.uses(), [](const Use& use) {
-           return use.user->opcode() == Opcode::kGetTupleElement;
-         }));
-}
 
 class Fuser {
  public:
@@ -75,9 +66,7 @@ class Fuser {
       }
       context_.Passed(*next, "fused into `{}`", anchor->name());
       context_.Count("fused");
-      Computation* const body = next->fused_computation();
-      MergeOutputs(anchor, next);
-      if (body->callers().empty()) body->module().RemoveComputation(body);
+      TakeIn(anchor, next);
       changed = true;
     }
     return changed;

@@ -258,21 +258,11 @@ bool IsPhysicallyTransposing(const Instruction& kernel) {
   return moved && moved->sizes.size() > 1;
 }
 
-double TransposedPart(const Instruction& kernel) {
-  int64_t all = 0, moved = 0;
-  for (const Instruction* output : OutputsOf(kernel)) all += output->shape().element_count();
-  if (kernel.IsFusion()) {
-    for (const Instruction* i : kernel.fused_computation()->instructions()) {
-      if (IsPhysicallyTransposing(*i)) moved += i->shape().element_count();
-    }
-  }
-  return all == 0 ? 0 : static_cast<double>(moved) / static_cast<double>(all);
-}
-
 bool IsExpensiveOnGpu(const Instruction& instruction) {
   constexpr Opcode kFast[] = {Opcode::kDivide, Opcode::kExp, Opcode::kRsqrt, Opcode::kSqrt};
   constexpr ElementType kFastTypes[] = {ElementType::kBF16, ElementType::kF16, ElementType::kF32};
-  if (instruction.opcode() == Opcode::kConvert) return false;
+  if (instruction.opcode() == Opcode::kParameter || instruction.opcode() == Opcode::kConvert)
+    return false;
   if (Contains(kFast, instruction.opcode()) &&
       Contains(kFastTypes, instruction.shape().element_type()))
     return false;
@@ -343,7 +333,7 @@ Decision HaveSameLoops(const Instruction& a, const Instruction& b) {
   return Yes();
 }
 
-Decision FitInOneKernel(const Instruction& a, const Instruction& b, bool b_reads_a) {
+Decision FitInOneKernel(const Instruction& a, const Instruction& b, bool a_reads_b) {
   const int64_t shared = SumOf(a, OwnSharedMemory) + SumOf(b, OwnSharedMemory);
   if (shared > kSharedMemory) return No("together they take {} bytes of shared memory", shared);
   const int64_t reductions = SumOf(a, IsReductionByWarps) + SumOf(b, IsReductionByWarps);
@@ -354,9 +344,52 @@ Decision FitInOneKernel(const Instruction& a, const Instruction& b, bool b_reads
   operands.insert(b.operands().begin(), b.operands().end());
   operands.erase(&a);
   operands.erase(&b);
-  if (b_reads_a && std::ssize(operands) <= a.operand_count()) return Yes();
+  if (a_reads_b && std::ssize(operands) <= a.operand_count()) return Yes();
   if (std::ssize(operands) + outputs > kMostOperandsAndOutputs)
     return No("together they have {} operands and outputs", std::ssize(operands) + outputs);
+  return Yes();
+}
+
+namespace {
+
+// The part of its elements that instructions of a fusion move in strides.
+double TransposedPart(const Instruction& kernel) {
+  int64_t all = 0, moved = 0;
+  for (const Instruction* output : OutputsOf(kernel)) all += output->shape().element_count();
+  if (kernel.IsFusion()) {
+    for (const Instruction* i : kernel.fused_computation()->instructions()) {
+      if (IsPhysicallyTransposing(*i)) moved += i->shape().element_count();
+    }
+  }
+  return all == 0 ? 0 : static_cast<double>(moved) / static_cast<double>(all);
+}
+
+// What a kernel reads, of fusions as their bodies see it.
+std::vector<Shape> ReadBy(const Instruction& kernel) {
+  if (!kernel.IsFusion()) return kernel.operand_shapes();
+  std::vector<Shape> shapes;
+  for (const Instruction* parameter : kernel.fused_computation()->parameters())
+    shapes.push_back(parameter->shape());
+  return shapes;
+}
+
+}  // namespace
+
+Decision SuitsReduction(const Instruction& producer, const Instruction& reduction) {
+  constexpr double kMostTransposed = 0.5;
+  if (TransposedPart(producer) >= kMostTransposed)
+    return No("it transposes most of what `{}` would read", reduction.name());
+  std::vector<Shape> shapes = ReadBy(producer);
+  for (const Shape shape : ReadBy(reduction)) shapes.push_back(shape);
+  int rank = 0;
+  for (const Shape shape : shapes) rank = std::max(rank, shape.IsArray() ? shape.rank() : 0);
+  const Layout* layout = nullptr;  // of those of most dimensions
+  for (const Shape shape : shapes) {
+    if (!shape.IsArray() || shape.rank() < rank || !shape.has_layout()) continue;
+    if (layout != nullptr && *layout != shape.layout())
+      return No("`{}` would read arrays of several layouts", reduction.name());
+    layout = &shape.layout();
+  }
   return Yes();
 }
 
@@ -375,8 +408,37 @@ bool IsReadOnlyBy(const Instruction& value, const Instruction& consumer) {
   });
 }
 
+bool IsReadByElements(const Instruction& kernel) {
+  return kernel.shape().IsArray() ||
+         (!kernel.is_root() && absl::c_all_of(kernel.uses(), [](const Use& use) {
+           return use.user->opcode() == Opcode::kGetTupleElement;
+         }));
+}
+
+bool UpdatesInPlace(const Instruction& kernel) {
+  if (kernel.IsFusion() && !kernel.attrs<FusionAttrs>().output_to_operand_aliasing.empty())
+    return true;
+  return absl::c_any_of(OutputsOf(kernel), [](const Instruction* output) {
+    return output->opcode() == Opcode::kDynamicUpdateSlice || output->opcode() == Opcode::kScatter;
+  });
+}
+
 int64_t BodySize(const Instruction& kernel) {
   return kernel.IsFusion() ? kernel.fused_computation()->instruction_count() : 1;
+}
+
+void TakeIn(Instruction* fusion, Instruction* x) {
+  Computation* const body = x->IsFusion() ? x->fused_computation() : nullptr;
+  const bool is_read_elsewhere =
+      x->is_root() || x->shape().IsTuple() ||
+      absl::c_any_of(x->uses(), [fusion](const Use& use) { return use.user != fusion; });
+  if (is_read_elsewhere) {
+    MergeOutputs(fusion, x);
+  } else {
+    Absorb(x, fusion);
+    x->parent()->Remove(x);
+  }
+  if (body != nullptr && body->callers().empty()) body->module().RemoveComputation(body);
 }
 
 Instruction* WrapInFusion(Instruction* instruction, FusionKind kind) {

@@ -35,8 +35,6 @@ bool IsVariadicReductionInLoop(const Instruction& kernel);
 bool IsLoopAsProducer(const Instruction& kernel);
 // Puts what lies side by side elsewhere, in memory. Copies count whatever they do.
 bool IsPhysicallyTransposing(const Instruction& kernel);
-// The part of its elements that is moved by such instructions, of fusions.
-double TransposedPart(const Instruction& kernel);
 // More than moving its result through memory costs.
 bool IsExpensiveOnGpu(const Instruction& instruction);
 
@@ -45,8 +43,10 @@ bool MayHaveMoreOutputs(const Instruction& kernel);
 // Whether both are the same loop.
 Decision HaveSameLoops(const Instruction& a, const Instruction& b);
 // Whether the kernel of both has the shared memory, the operands and outputs that a GPU gives it.
-// `b` of one that reads `a` may have as many operands as before.
-Decision FitInOneKernel(const Instruction& a, const Instruction& b, bool b_reads_a = false);
+// When `a` is to compute what it reads of `b`, it may have as many operands as before.
+Decision FitInOneKernel(const Instruction& a, const Instruction& b, bool a_reads_b = false);
+// Whether a reduction that computes `producer` itself reads memory without large strides.
+Decision SuitsReduction(const Instruction& producer, const Instruction& reduction);
 
 // The instruction that makes the tuple of which `value` is an element, or `value`.
 Instruction* ProducerOf(Instruction* value);
@@ -57,6 +57,14 @@ int64_t BodySize(const Instruction& kernel);
 // The values that it yields, one or several; itself of what is no fusion.
 std::vector<const Instruction*> OutputsOf(const Instruction& kernel);
 
+// No tuple that is read as a whole, whose elements could not be given other numbers.
+bool IsReadByElements(const Instruction& kernel);
+// Whether the result is made by writing into an operand.
+bool UpdatesInPlace(const Instruction& kernel);
+
+// MergeOutputs of passes/fusion/fuse.h, or Absorb where nobody else reads `x`. What `x` called is
+// gone if nothing else calls it.
+void TakeIn(Instruction* fusion, Instruction* x);
 // Makes a fusion of one instruction.
 Instruction* WrapInFusion(Instruction* instruction, FusionKind kind);
 

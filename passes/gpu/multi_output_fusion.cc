@@ -1,0 +1,224 @@
+#include "passes/gpu/multi_output_fusion.h"
+
+#include <algorithm>
+
+#include "lib/analysis/call_graph.h"
+#include "lib/analysis/reachability.h"
+#include "passes/cpu/cpu_multi_output_fusion.h"
+#include "passes/fusion/fusion_questions.h"
+#include "passes/fusion/index_evaluation.h"
+#include "passes/gpu/shared_kernels.h"
+
+namespace hlo {
+namespace {
+
+// Of smaller arrays it does not matter who reads which part.
+constexpr int64_t kFewBytes = 1024;
+
+bool HasSeveralOutputs(const Instruction& x) { return x.IsFusion() && x.shape().IsTuple(); }
+
+int Priority(const Instruction& x) { return HasSeveralOutputs(x) ? 2 : x.IsFusion() ? 1 : 0; }
+
+bool IsInputFusion(const Instruction& x) {
+  return x.IsFusion() && x.attrs<FusionAttrs>().kind == FusionKind::kInput;
+}
+
+bool EndsWithUpdate(const Instruction& x) {
+  return x.IsFusion() && x.fused_computation()->root()->opcode() == Opcode::kDynamicUpdateSlice;
+}
+
+bool MayBeSibling(const Instruction& x) {
+  return x.has_uses() && MayHaveMoreOutputs(x) && !IsVariadicReductionInLoop(x) &&
+         IsReadByElements(x);
+}
+
+// The slice that a fusion reads of one of its operands instead of all of it, or null.
+const Instruction* SliceReadOf(const Instruction& array, const Instruction& fusion) {
+  if (!fusion.IsFusion()) return nullptr;
+  const Instruction* slice = nullptr;
+  for (int i = 0; i < fusion.operand_count(); ++i) {
+    if (fusion.operand(i) != &array) continue;
+    const Instruction& parameter = *fusion.fused_computation()->parameter(i);
+    if (slice != nullptr || parameter.use_count() != 1) return nullptr;
+    slice = parameter.uses()[0].user;
+  }
+  return slice != nullptr && slice->opcode() == Opcode::kSlice ? slice : nullptr;
+}
+
+Decision ReadTheSame(const Instruction& array, const Instruction& a, const Instruction& b) {
+  if (!array.shape().IsArray() || array.shape().byte_size() < kFewBytes) return Yes();
+  const Instruction *const of_a = SliceReadOf(array, a), *const of_b = SliceReadOf(array, b);
+  if (of_a == nullptr || of_b == nullptr) return Yes();
+  const auto &at = of_a->attrs<SliceAttrs>().slice, &bt = of_b->attrs<SliceAttrs>().slice;
+  for (size_t d = 0; d < at.size(); ++d) {
+    if (at[d].start >= bt[d].limit || bt[d].start >= at[d].limit)
+      return No("`{}` and `{}` read other parts of `{}`", a.name(), b.name(), array.name());
+  }
+  return Yes();
+}
+
+// A value that can be an output of the kernel that reads it.
+Decision MayBeOutput(const Instruction& producer) {
+  if (HasSeveralOutputs(producer)) return No("it has several outputs");
+  if (producer.has_control_edges() || producer.sharding() != nullptr || producer.HasSideEffect())
+    return No("it has control edges, a sharding or a side effect");
+  if (UpdatesInPlace(producer)) return No("it updates an array in place");
+  if (IsPhysicallyTransposing(producer)) return No("it transposes");
+  return Yes();
+}
+
+// What is computed again for each of its elements that `reader` reads more than once.
+Decision IsNoSlower(const Instruction& producer, const Instruction& reader) {
+  if (reader.IsFusion() && IndexEvaluation(reader).IsTooOften(producer))
+    return No("`{}` would compute its elements too often", reader.name());
+  const std::vector<Instruction*> body = producer.IsFusion()
+                                             ? producer.fused_computation()->instruction_vector()
+                                             : std::vector<Instruction*>();
+  const bool is_expensive =
+      producer.IsFusion()
+          ? absl::c_any_of(body, [](const Instruction* i) { return IsExpensiveOnGpu(*i); })
+          : IsExpensiveOnGpu(producer);
+  for (int i = 0; is_expensive && i < reader.operand_count(); ++i) {
+    if (reader.operand(i) == &producer && ReusesElements(reader, i))
+      return No("it is expensive, and `{}` reads elements several times", reader.name());
+  }
+  return Yes();
+}
+
+class Fuser {
+ public:
+  Fuser(Computation& computation, PassContext& context)
+      : computation_(computation), context_(context), reachability_(computation) {}
+
+  bool Run() {
+    bool changed = false;
+    const std::vector<Instruction*> order = computation_.PostOrder();
+    for (size_t i = order.size(); i-- > 0;) {
+      Instruction* const value = order[i];
+      if (value->is_dead() || value->IsConstant() || !value->has_uses()) continue;
+      if (value->IsFusion() && value->attrs<FusionAttrs>().kind == FusionKind::kCustom) continue;
+      changed |= FuseReaders(*value);
+      changed |= FuseIntoReader(value);
+    }
+    return changed;
+  }
+
+ private:
+  // ---- readers of one value ----
+
+  bool FuseReaders(const Instruction& value) {
+    if (value.shape().IsArray() && value.shape().IsEffectiveScalar()) return false;
+    std::vector<Instruction*> readers;
+    for (Instruction* reader : value.users()) {
+      if (MayBeSibling(*reader)) readers.push_back(reader);
+    }
+    absl::c_stable_sort(readers, [](const Instruction* a, const Instruction* b) {
+      return Priority(*a) > Priority(*b);
+    });
+    bool changed = false;
+    for (size_t i = 0; i < readers.size(); ++i) {
+      if (!readers[i]->IsFusion()) continue;
+      for (size_t j = i + 1; j < readers.size();) {
+        if (const Decision may = MayJoin(value, *readers[i], *readers[j]); !may) {
+          context_.Missed(*readers[j], may.reason());
+          ++j;
+          continue;
+        }
+        if (!context_.MayRewrite()) return changed;
+        Join(readers[i], readers[j], "sibling");
+        readers.erase(readers.begin() + static_cast<ptrdiff_t>(j));
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+  Decision MayJoin(const Instruction& value, const Instruction& a, const Instruction& b) const {
+    if (reachability_.AreConnected(&a, &b)) return No("it and `{}` need each other", a.name());
+    if (Decision loops = HaveSameLoops(a, b); !loops) return loops;
+    if (Decision same = ReadTheSame(value, a, b); !same) return same;
+    if (EndsWithUpdate(a) || EndsWithUpdate(b)) return No("an array is updated in place");
+    return FitInOneKernel(a, b);
+  }
+
+  // ---- a value and a reader of it ----
+
+  bool FuseIntoReader(Instruction* value) {
+    const std::vector<Instruction*> readers = value->users();
+    if (readers.size() == 1 && !HasSeveralOutputs(*readers[0])) return false;
+    if (!IsLoopAsProducer(*value) && !HasSeveralOutputs(*value)) return false;
+    if (const Decision may = MayBeOutput(*value); !may) {
+      context_.Missed(*value, may.reason());
+      return false;
+    }
+    Instruction* chosen = nullptr;
+    for (Instruction* reader : readers) {
+      if (const Decision may = MayTake(*reader, *value); !may) {
+        context_.Missed(*value, may.reason());
+      } else if (chosen == nullptr || Priority(*reader) > Priority(*chosen)) {
+        chosen = reader;
+      }
+    }
+    if (chosen == nullptr || !context_.MayRewrite()) return false;
+    if (!chosen->IsFusion()) {
+      const bool is_input = EndsWithReduction(*chosen) || EndsWithTiledTranspose(*chosen);
+      Instruction* const plain = chosen;
+      chosen = WrapInFusion(plain, is_input ? FusionKind::kInput : FusionKind::kLoop);
+      reachability_.StandsFor(chosen, plain);
+    }
+    Join(chosen, value, "producer");
+    return true;
+  }
+
+  Decision MayTake(Instruction& reader, Instruction& value) const {
+    if (!MayHaveMoreOutputs(reader) || !IsReadByElements(reader))
+      return No("`{}` cannot have more outputs", reader.name());
+    if (Decision loops = HaveSameLoops(reader, value); !loops) return loops;
+    if (reachability_.WouldMakeCycle({&value, &reader}))
+      return No("`{}` also reads what depends on it", reader.name());
+    if (Decision fits = FitInOneKernel(value, reader); !fits) return fits;
+    return IsNoSlower(value, reader);
+  }
+
+  // ---- both ----
+
+  void Join(Instruction* fusion, Instruction* taken, std::string_view as) {
+    context_.Passed(*taken, "fused into `{}` as {}", fusion->name(), as);
+    context_.Count(as);
+    reachability_.Merge({taken, fusion});
+    reachability_.StandsFor(fusion, taken);
+    if (IsInputFusion(*taken)) {
+      FusionAttrs attrs = fusion->attrs<FusionAttrs>();
+      attrs.kind = FusionKind::kInput;
+      fusion->SetAttrs(std::move(attrs));
+    }
+    TakeIn(fusion, taken);
+  }
+
+  Computation& computation_;
+  PassContext& context_;
+  Reachability reachability_;
+};
+
+bool RunForGpus(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module)) {
+    if (DirectContext(*computation) == CallContext::kControlFlow)
+      changed |= Fuser(*computation, context).Run();
+  }
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> MultiOutputFusion::Run(Module& module, PassContext& context) {
+  if (options_.platform == "gpu") return RunForGpus(module, context);
+  if (options_.platform == "cpu")
+    return CpuMultiOutputFusion({.max_operands = options_.max_operands}).Run(module, context);
+  return Error("`multi_output_fusion` is there for platforms `cpu` and `gpu`, not for `{}`",
+               options_.platform);
+}
+
+HLO_DEFINE_PASS(MultiOutputFusion)
+
+}  // namespace hlo

@@ -1,0 +1,53 @@
+// Makes one kernel of several outputs of kernels that read the same array, or one of which reads
+// the other: the pass of this name of the platform that `platform` says, that of CPUs by default
+// (passes/cpu/cpu_multi_output_fusion.h), with its option `max_operands`. That of GPUs:
+//
+//   a = f32[n] fusion(x), kind=kLoop, calls={negate}
+//   b = f32[m] fusion(x), kind=kInput, calls={reduce}
+//     =>   f = (f32[n], f32[m]) fusion(x), kind=kInput, calls={tuple(negate, reduce)}
+//          a = get-tuple-element(f), index=0     b = get-tuple-element(f), index=1
+//
+//   p = f32[n] exponential(x)      read by others, too
+//   c = f32[n] fusion(p, y), kind=kLoop, calls={add}
+//     =>   f = (f32[n], f32[n]) fusion(y, x), kind=kLoop, calls={tuple(add(exponential), exponential)}
+//
+// Values are visited from the last to the first: first their readers are put together, then the
+// value joins one of them. Kernels of several outputs come before fusions, fusions before
+// instructions, which alone do not take in anything.
+//
+// Requires: producers that their only reader can compute are there already (fusion_merger).
+// Ensures: nothing. Leaves alone (GPU): readers of one element; kernels that walk over memory in
+// other ways; readers that need each other; large arrays of which each reads another slice; updates
+// in place; producers that transpose; expensive ones of which an element is read twice; kernels
+// that would have too many operands, reductions or too little shared memory; control edges and
+// shardings; computations that run per element.
+#pragma once
+
+#include <string>
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct MultiOutputFusionOptions {
+  std::string platform = "cpu";  // or gpu
+  int64_t max_operands = 20;     // of loops that become one on a CPU
+
+  static auto Fields() {
+    using O = MultiOutputFusionOptions;
+    return std::tuple{Optional("platform", &O::platform),
+                      Optional("max_operands", &O::max_operands)};
+  }
+};
+
+class MultiOutputFusion final : public Pass {
+ public:
+  using Options = MultiOutputFusionOptions;
+  explicit MultiOutputFusion(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo
