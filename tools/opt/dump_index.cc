@@ -4,7 +4,7 @@
 #include "lib/support/strings.h"
 #include "tools/opt/html.h"
 #include "tools/opt/reports.h"
-#include "tools/support/json_value.h"
+#include "lib/support/json_value.h"
 
 namespace hlo {
 namespace {

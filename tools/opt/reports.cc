@@ -2,7 +2,7 @@
 
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
-#include "tools/support/json_value.h"
+#include "lib/support/json_value.h"
 
 namespace hlo {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
+#include "lib/support/json_value.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "lib/types/element_access.h"
 #include "parser/parser.h"
-#include "tools/support/json_value.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {

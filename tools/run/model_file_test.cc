@@ -7,7 +7,7 @@
 #include "lib/support/file.h"
 #include "tools/run/inputs.h"
 #include "tools/support/generator.h"
-#include "tools/support/json_value.h"
+#include "lib/support/json_value.h"
 
 namespace hlo {
 namespace {

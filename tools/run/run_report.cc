@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "lib/support/file.h"
+#include "lib/support/json_value.h"
 #include "lib/support/status.h"
-#include "tools/support/json_value.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {

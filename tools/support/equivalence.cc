@@ -9,6 +9,7 @@
 #include "lib/eval/device_group.h"
 #include "lib/eval/evaluator.h"
 #include "lib/support/thread_pool.h"
+#include "passes/gpu/library_calls.h"
 #include "passes/registry.h"
 #include "tools/support/compare_values.h"
 #include "tools/support/runnable.h"
@@ -150,6 +151,8 @@ absl::Status ForEachSeed(const EquivalenceOptions& options, F&& work) {
 absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint64_t seed,
                                                       const std::vector<Literal>& arguments,
                                                       const EquivalenceOptions& limits) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Module> plain, WithoutLibraryCalls(module));
+  if (plain != nullptr) return RunOnInterpreter(*plain, seed, arguments, limits);
   EvalOptions options;
   options.seed = seed;
   options.max_work = limits.max_work;

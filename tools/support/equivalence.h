@@ -5,7 +5,8 @@
 //   … run a pass …
 //   ASSIGN_OR_RETURN(const std::string difference, runs.Compare(module, kExact));
 //
-// Modules for several devices run on as many simulated ones.
+// Modules for several devices run on as many simulated ones. Calls of NVIDIA's libraries run as
+// what they mean (passes/gpu/library_calls.h).
 #pragma once
 
 #include <optional>

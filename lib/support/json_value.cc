@@ -1,5 +1,5 @@
 // Grammar: RFC 8259. Nesting is limited to kMaxDepth.
-#include "tools/support/json_value.h"
+#include "lib/support/json_value.h"
 
 #include <fmt/format.h>
 
@@ -86,6 +86,13 @@ class JsonParser {
     if (depth > kMaxDepth) return Error(Here(), "values are nested more than {} deep", kMaxDepth);
     Blanks();
     value.loc_ = Here();
+    const size_t begin = at_;
+    RETURN_IF_ERROR(AnyKind(value, depth));
+    value.raw_ = text_.substr(begin, at_ - begin);
+    return absl::OkStatus();
+  }
+
+  absl::Status AnyKind(JsonValue& value, int depth) {
     const char c = Peek();
     if (c == '{') return Object(value, depth);
     if (c == '[') return Array(value, depth);

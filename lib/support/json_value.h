@@ -28,6 +28,8 @@ class JsonValue {
 
   // The digits of a number, the characters of a string, "true" or "false".
   std::string_view text() const { return text_; }
+  // The value as it stands in the document.
+  std::string_view raw() const { return raw_; }
   // The items of an array, or the values of an object in the order of keys().
   const std::vector<JsonValue>& items() const { return items_; }
   const std::vector<std::string_view>& keys() const { return keys_; }
@@ -51,6 +53,7 @@ class JsonValue {
   Kind kind_ = Kind::kNull;
   SourceLoc loc_;
   std::string_view text_;
+  std::string_view raw_;
   std::vector<JsonValue> items_;
   std::vector<std::string_view> keys_;
 };
