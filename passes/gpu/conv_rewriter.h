@@ -1,0 +1,35 @@
+// Lets cuDNN convolve.
+//
+//   y = convolution(x, w), window={size=3x3}, dim_labels=bf01_oi01->bf01
+//     =>   c = (f32[…], u8[0]) custom-call(x, w), window={size=3x3}, dim_labels=bf01_oi01->bf01,
+//                custom_call_target="__cudnn$convForward", backend_config={…"conv_result_scale":1…}
+//          y = get-tuple-element(c), index=0
+//
+// Two forms that gradients have are calls of their own, in this order; their window and dimension
+// labels are those of the convolution whose gradient it is:
+//   - of the input: the kernel is reversed (or 1x1, or a constant, beside a dilated input)
+//       => __cudnn$convBackwardInput(gradient, kernel as it was)
+//   - of the kernel: the window is as large as what it slides over
+//       => __cudnn$convBackwardFilter(input, gradient)
+// Batches in groups become features in groups.
+//
+// Requires: nothing. Ensures: nothing. Complex types and f8 are errors.
+// Leaves alone: more than three spatial dimensions; arrays without elements; windows reversed in
+// some dimensions only; convolutions with a kind of their own; dynamic shapes.
+#pragma once
+
+#include "passes/expander.h"
+
+namespace hlo {
+
+class ConvRewriter final : public ExpanderPass {
+ public:
+  static constexpr RuleSafety kSafety = kReassociate;
+
+ protected:
+  OpcodeSet Roots() const override { return {Opcode::kConvolution}; }
+  bool Matches(const Instruction& instruction) const override;
+  absl::StatusOr<Instruction*> Expand(Instruction* convolution, Rewriter& rewriter) override;
+};
+
+}  // namespace hlo

@@ -1,0 +1,61 @@
+// Lets cuBLAS multiply matrices, and do what follows the product as well.
+//
+//   d = f32[4,8] dot(a, b), …
+//   m = f32[4,8] multiply(d, broadcast(3))
+//   s = f32[4,8] add(m, c)
+//     =>   g = (f32[4,8], s8[4194304]) custom-call(a, b, c), custom_call_target="__cublas$lt$matmul",
+//                backend_config={…"alpha_real":3,"beta":1,…}
+//          s = get-tuple-element(g), index=0
+//
+// Taken in, where only this reads the product: a constant factor (alpha); a matrix that is added
+// (beta), over which the result is written where nobody else needs it; a vector that is added
+// along the minor dimension (epilogue BIAS); a maximum with 0 (RELU). With bitcasts between, the
+// other operand is bitcast. Two batch dimensions become one.
+//
+// Options: `enable_cublaslt`: `__cublas$lt$matmul` where it knows the types, else
+// `__cublas$gemm`, which has alpha alone, and beta only in place. `gemm_rewrite_size_threshold`:
+// smaller products, (free dimensions of both sides)·(contracted dimension), stay dots of loops.
+// `bias_mode`: `bias`, or `no_bias`, with which nothing is added. `compute_capability`: how much
+// memory the library works in. `dtype`: `non_fp8`; products of f8 are not rewritten yet.
+//
+// Requires: dots in the form of `dot_decomposer`, transposes folded. Ensures: calls, given ones
+// too, yield what the library works in.
+// Leaves alone: what cuBLAS cannot: other types, several free or contracted dimensions, batch
+// dimensions that are minor, dynamic shapes; sharded dots.
+#pragma once
+
+#include <string>
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct CublasGemmRewriterOptions {
+  bool enable_cublaslt = true;
+  int64_t gemm_rewrite_size_threshold = 100;
+  std::string bias_mode = "bias";
+  std::string compute_capability = "8.0";
+  std::string dtype = "non_fp8";
+
+  static auto Fields() {
+    using O = CublasGemmRewriterOptions;
+    return std::tuple{Optional("enable_cublaslt", &O::enable_cublaslt),
+                      Optional("gemm_rewrite_size_threshold", &O::gemm_rewrite_size_threshold),
+                      Optional("bias_mode", &O::bias_mode),
+                      Optional("compute_capability", &O::compute_capability),
+                      Optional("dtype", &O::dtype)};
+  }
+};
+
+class CublasGemmRewriter final : public Pass {
+ public:
+  using Options = CublasGemmRewriterOptions;
+  static constexpr RuleSafety kSafety = kReassociate;
+  explicit CublasGemmRewriter(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,43 @@
+// Lets cuSOLVER factor matrices.
+//
+//   l = f32[b,n,n] cholesky(a), lower=true
+//     =>   c = (f32[b,n,n]{1,2,0}, f32[n*n], s32[b]) custom-call(a), custom_call_target="__cusolver$cholesky",
+//                operand_layout_constraints={f32[b,n,n]{1,2,0}}, backend_config={"lower":true}
+//          l = get-tuple-element(c), index=0
+//
+// Matrices are column-major, as in Fortran; the second result is what the library works in, the
+// third says which matrices have no factor.
+//
+// Requires: nothing.  Ensures: no cholesky outside of fusions, but of dynamic shapes. Other element
+// types than f32, f64, c64 and c128 are errors.
+// How much the library works in only a GPU can say; without one it is `workspace` elements, n*n
+// by default.
+#pragma once
+
+#include "passes/expander.h"
+
+namespace hlo {
+
+struct CusolverRewriterOptions {
+  int64_t workspace = 0;  // elements; 0: as many as a matrix has
+
+  static auto Fields() {
+    return std::tuple{Optional("workspace", &CusolverRewriterOptions::workspace)};
+  }
+};
+
+class CusolverRewriter final : public ExpanderPass {
+ public:
+  using Options = CusolverRewriterOptions;
+  explicit CusolverRewriter(Options options = {}) : options_(options) {}
+
+ protected:
+  OpcodeSet Roots() const override { return {Opcode::kCholesky}; }
+  bool Matches(const Instruction& instruction) const override;
+  absl::StatusOr<Instruction*> Expand(Instruction* cholesky, Rewriter& rewriter) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,72 @@
+// The calls of NVIDIA's libraries that XLA makes, in one table: what a call takes and yields, what
+// it may write over, and what it means in plain HLO.
+//
+//   c = (f32[4,8], s8[4194304]) custom-call(a, b), custom_call_target="__cublas$lt$matmul", …
+//       means   (dot(a, b), any bytes)
+//
+// A call without an entry is none of these libraries'.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+
+inline constexpr std::string_view kGemm = "__cublas$gemm";
+inline constexpr std::string_view kLtMatmul = "__cublas$lt$matmul";
+inline constexpr std::string_view kConvForward = "__cudnn$convForward";
+inline constexpr std::string_view kConvBackwardInput = "__cudnn$convBackwardInput";
+inline constexpr std::string_view kConvBackwardFilter = "__cudnn$convBackwardFilter";
+inline constexpr std::string_view kConvBiasActivation = "__cudnn$convBiasActivationForward";
+inline constexpr std::string_view kBatchNormInference =
+    "__cudnn$batchNormalizationForwardInference";
+inline constexpr std::string_view kBatchNormTraining = "__cudnn$batchNormalizationForwardTraining";
+inline constexpr std::string_view kBatchNormGrad = "__cudnn$batchNormalizationBackward";
+inline constexpr std::string_view kCholesky = "__cusolver$cholesky";
+
+struct LibraryCall {
+  std::string_view target;
+  int least_operands;
+  int most_operands;
+  int values;       // results that mean something; after them comes what the library works in
+  int overwritten;  // the operand that value 0 may be written over; -1: none
+  // The values in plain HLO. What does not fit is an error of `rewriter` or located.
+  absl::StatusOr<std::vector<Instruction*>> (*meaning)(const Instruction& call, Rewriter& rewriter);
+};
+
+std::span<const LibraryCall> AllLibraryCalls();
+// Of an instruction; null for what is no custom call, or of another target.
+const LibraryCall* FindLibraryCall(const Instruction& instruction);
+// As many operands as the table says, and nothing overwritten that is not.
+absl::Status CheckLibraryCall(const LibraryCall& entry, const Instruction& call);
+
+// The shape of a value of a call, which alone needs no tuple.
+Shape ValueShape(const Instruction& call, int value = 0);
+
+// An operation of the shape `declared`, or where its dimensions are others of the one it has: then
+// PlainHloOf says so.
+Instruction* DeclaredOp(Opcode opcode, Shape declared, absl::Span<Instruction* const> operands,
+                        AttrsPtr attrs, Rewriter& b);
+
+// What takes the place of a call, of its shape.
+absl::StatusOr<Instruction*> PlainHloOf(const LibraryCall& entry, const Instruction& call,
+                                        Rewriter& rewriter);
+
+// A copy of the module whose library calls are plain HLO, for those who run it; null where
+// there are none.
+absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module);
+
+// Meanings of more than a few lines (library_convolutions.cc, library_gemms.cc).
+absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call, Rewriter& b);
+absl::StatusOr<std::vector<Instruction*>> MeaningOfForward(const Instruction& call, Rewriter& b);
+absl::StatusOr<std::vector<Instruction*>> MeaningOfBackwardInput(const Instruction& call,
+                                                                 Rewriter& b);
+absl::StatusOr<std::vector<Instruction*>> MeaningOfBackwardFilter(const Instruction& call,
+                                                                  Rewriter& b);
+
+}  // namespace hlo

@@ -1,0 +1,188 @@
+// What calls of NVIDIA's libraries say in their `backend_config`: structs that are read from XLA's
+// JSON and written as it, byte for byte (fields in the order of their numbers in the protocol
+// buffer, 64-bit integers in quotes, all but the unset optional ones).
+//
+//   backend_config={"operation_queue_id":"0","gemm_backend_config":{"alpha_real":1,"beta":0,…},
+//                   "force_earliest_schedule":false,"reification_cost":[],…}
+//
+// What a reader does not know stays as it was, after what it knows. Fields that are left out
+// are 0, as in a protocol buffer: whoever makes a call sets what is not.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/ir/module.h"
+#include "lib/support/fields.h"
+
+namespace hlo {
+
+// JSON as it was read.
+struct RawJson {
+  std::string text;
+};
+struct UnknownField {
+  std::string key;
+  RawJson value;
+};
+using UnknownFields = std::vector<UnknownField>;
+
+// What is applied to the product before it is stored.
+enum class GemmEpilogue : uint8_t {
+  kDefault,
+  kBias,
+  kRelu,
+  kBiasRelu,
+  kGelu,
+  kGeluAux,
+  kBiasGelu,
+  kBiasGeluAux,
+  kSilu,
+  kBiasSilu
+};
+enum class ConvActivation : uint8_t {
+  kNone,
+  kSigmoid,
+  kRelu,
+  kRelu6,
+  kReluX,
+  kTanh,
+  kBandPass,
+  kElu,
+  kLeakyRelu
+};
+
+template <>
+struct EnumText<GemmEpilogue> {
+  static constexpr bool kExact = true;
+  static constexpr std::string_view kWords[] = {"DEFAULT", "BIAS",     "RELU",      "BIAS_RELU",
+                                                "GELU",    "GELU_AUX", "BIAS_GELU", "BIAS_GELU_AUX",
+                                                "SILU",    "BIAS_SILU"};
+};
+template <>
+struct EnumText<ConvActivation> {
+  static constexpr bool kExact = true;
+  static constexpr std::string_view kWords[] = {
+      "kNone", "kSigmoid", "kRelu", "kRelu6", "kReluX", "kTanh", "kBandPass", "kElu", "kLeakyRelu"};
+};
+
+// dot_dimension_numbers and precision_config; `ToAttrs` gives both to a dot.
+struct JsonDotDims {
+  DimVec lhs_contracting_dimensions;
+  DimVec rhs_contracting_dimensions;
+  DimVec lhs_batch_dimensions;
+  DimVec rhs_batch_dimensions;
+  UnknownFields unknown;
+  static auto Fields() {
+    using J = JsonDotDims;
+    return std::tuple{Always("lhs_contracting_dimensions", &J::lhs_contracting_dimensions),
+                      Always("rhs_contracting_dimensions", &J::rhs_contracting_dimensions),
+                      Always("lhs_batch_dimensions", &J::lhs_batch_dimensions),
+                      Always("rhs_batch_dimensions", &J::rhs_batch_dimensions)};
+  }
+};
+struct JsonPrecision {
+  std::vector<Precision> operand_precision;
+  DotAlgorithm algorithm = DotAlgorithm::kUnset;
+  UnknownFields unknown;
+  static auto Fields() {
+    using J = JsonPrecision;
+    return std::tuple{Always("operand_precision", &J::operand_precision),
+                      Always("algorithm", &J::algorithm)};
+  }
+};
+
+struct GemmConfig {
+  static constexpr std::string_view kKey = "gemm_backend_config";
+  std::optional<int64_t> selected_algorithm;
+  double alpha_real = 0;
+  double beta = 0;
+  JsonDotDims dot_dimension_numbers;
+  double alpha_imag = 0;
+  JsonPrecision precision_config;
+  GemmEpilogue epilogue = GemmEpilogue::kDefault;
+  std::optional<int64_t> lhs_stride, rhs_stride;
+  std::optional<bool> grad_x, grad_y;
+  bool damax_output = false;
+  int64_t autotune_workspace_size = 0;
+  int32_t scale_mode = 0;
+  UnknownFields unknown;
+
+  static auto Fields() {
+    using G = GemmConfig;
+    return std::tuple{Always("selected_algorithm", &G::selected_algorithm),
+                      Always("alpha_real", &G::alpha_real),
+                      Always("beta", &G::beta),
+                      Always("dot_dimension_numbers", &G::dot_dimension_numbers),
+                      Always("alpha_imag", &G::alpha_imag),
+                      Always("precision_config", &G::precision_config),
+                      Always("epilogue", &G::epilogue),
+                      Always("lhs_stride", &G::lhs_stride),
+                      Always("rhs_stride", &G::rhs_stride),
+                      Always("grad_x", &G::grad_x),
+                      Always("grad_y", &G::grad_y),
+                      Always("damax_output", &G::damax_output),
+                      Always("autotune_workspace_size", &G::autotune_workspace_size),
+                      Always("scale_mode", &G::scale_mode)};
+  }
+  DotAttrs ToAttrs() const;
+  static GemmConfig For(const DotAttrs& dot);  // alpha 1
+};
+
+struct ConvConfig {
+  static constexpr std::string_view kKey = "cudnn_conv_backend_config";
+  ConvActivation activation_mode = ConvActivation::kNone;
+  double conv_result_scale = 0;
+  double side_input_scale = 0;
+  std::optional<RawJson> algorithm;
+  std::optional<bool> reordered_int8_nchw_vect;
+  double leakyrelu_alpha = 0;
+  std::optional<std::string> serialized_graph;
+  UnknownFields unknown;
+
+  static auto Fields() {
+    using C = ConvConfig;
+    return std::tuple{Always("activation_mode", &C::activation_mode),
+                      Always("conv_result_scale", &C::conv_result_scale),
+                      Always("side_input_scale", &C::side_input_scale),
+                      Always("algorithm", &C::algorithm),
+                      Always("reordered_int8_nchw_vect", &C::reordered_int8_nchw_vect),
+                      Always("leakyrelu_alpha", &C::leakyrelu_alpha),
+                      Always("serialized_graph", &C::serialized_graph)};
+  }
+};
+
+// A config with what stands around it in every call.
+template <class Config>
+struct LibraryConfig {
+  int64_t operation_queue_id = 0;
+  Config config;
+  bool force_earliest_schedule = false;
+  RawJson reification_cost = {"[]"};
+  RawJson device_type = {"\"DEVICE_TYPE_INVALID\""};
+  UnknownFields unknown;
+
+  static auto Fields() {
+    using L = LibraryConfig;
+    return std::tuple{
+        Always("operation_queue_id", &L::operation_queue_id), Required(Config::kKey, &L::config),
+        Always("force_earliest_schedule", &L::force_earliest_schedule),
+        Always("reification_cost", &L::reification_cost), Always("device_type", &L::device_type)};
+  }
+};
+
+// Of a call; a located error where it is no JSON, lacks the config, or a field is of another kind.
+template <class Config>
+absl::StatusOr<LibraryConfig<Config>> ReadConfig(const Instruction& call);
+template <class Config>
+std::string ToJson(const LibraryConfig<Config>& config);
+
+// CholeskyOptions and TriangularSolveOptions, which are not inside of anything.
+//   {"lower":true}
+absl::StatusOr<bool> ReadCholeskyLower(const Instruction& call);
+std::string CholeskyJson(bool lower);
+
+}  // namespace hlo

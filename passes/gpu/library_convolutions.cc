@@ -1,0 +1,174 @@
+// What convolutions of cuDNN mean. Their window and dimension labels are those of the forward
+// convolution (input, filter) -> output, whatever of the three a call computes.
+#include <algorithm>
+#include <utility>
+
+#include "passes/gpu/library_calls.h"
+#include "passes/gpu/library_config.h"
+
+namespace hlo {
+namespace {
+
+struct Parts {
+  ConvConfig config;
+  ConvolutionAttrs attrs;
+};
+
+absl::StatusOr<Parts> PartsOf(const Instruction& call) {
+  const auto& attrs = call.attrs<CustomCallAttrs>();
+  if (!attrs.window || !attrs.dim_labels)
+    return Error(call.loc(), "`{}` has no window or no dim_labels", call.name());
+  ASSIGN_OR_RETURN(const LibraryConfig<ConvConfig> library, ReadConfig<ConvConfig>(call));
+  const ConvConfig& config = library.config;
+  if (config.reordered_int8_nchw_vect.value_or(false) || config.serialized_graph)
+    return Unsupported(call.loc(), "`{}` is about reordered filters or a graph", call.name());
+  Parts parts = {config, {}};
+  parts.attrs.window = *attrs.window;
+  parts.attrs.dim_labels = *attrs.dim_labels;
+  parts.attrs.feature_group_count = attrs.feature_group_count;
+  parts.attrs.batch_group_count = attrs.batch_group_count;
+  parts.attrs.operand_precision = attrs.operand_precision;
+  return parts;
+}
+
+absl::Status CheckSpatial(const Instruction& call, const Parts& parts) {
+  const ConvDimNumbers& dims = parts.attrs.dim_labels;
+  const size_t spatial = parts.attrs.window.dims.size();
+  const int rank = static_cast<int>(spatial) + 2;
+  const bool fits = dims.input_spatial.size() == spatial && dims.kernel_spatial.size() == spatial &&
+                    dims.output_spatial.size() == spatial && ValueShape(call).rank() == rank &&
+                    call.operand(0)->shape().rank() == rank &&
+                    call.operand(1)->shape().rank() == rank;
+  return fits ? absl::OkStatus()
+              : Error(call.loc(), "the window of `{}` has {} dimensions, its arrays others",
+                      call.name(), spatial);
+}
+
+absl::StatusOr<Parts> PartsOfGradient(const Instruction& call) {
+  ASSIGN_OR_RETURN(Parts parts, PartsOf(call));
+  RETURN_IF_ERROR(CheckSpatial(call, parts));
+  if (absl::c_any_of(parts.attrs.window.dims,
+                     [](const WindowDim& dim) { return dim.base_dilation != 1 || dim.reversal; }))
+    return Unsupported(call.loc(), "`{}` is a gradient of a dilated or reversed convolution",
+                       call.name());
+  return parts;
+}
+
+Instruction* Times(Instruction* x, double factor, Rewriter& b) {
+  return factor == 1 ? x : b.Multiply(x, b.ConstantLike(x, factor));
+}
+
+absl::StatusOr<Instruction*> Activated(const Instruction& call, const ConvConfig& config,
+                                       Instruction* x, Rewriter& b) {
+  Instruction* const zero = b.ZeroLike(x);
+  const auto where_positive = [&](Instruction* otherwise) {
+    return b.Select(b.Compare(x, zero, ComparisonDirection::kGt), x, otherwise);
+  };
+  switch (config.activation_mode) {
+    case ConvActivation::kNone: return x;
+    case ConvActivation::kSigmoid: return b.Logistic(x);
+    case ConvActivation::kRelu: return b.Maximum(x, zero);
+    case ConvActivation::kRelu6: return b.Clamp(zero, x, b.ConstantLike(x, 6));
+    case ConvActivation::kTanh: return b.Tanh(x);
+    case ConvActivation::kElu: return where_positive(b.Expm1(x));
+    case ConvActivation::kLeakyRelu: return where_positive(Times(x, config.leakyrelu_alpha, b));
+    default:
+      return Unsupported(call.loc(), "activation_mode {} of `{}` is not known",
+                         Text(config.activation_mode), call.name());
+  }
+}
+
+// activation(scale·convolution + side_scale·side + bias), computed in f32 where it is narrow.
+absl::StatusOr<Instruction*> Finished(const Instruction& call, const Parts& parts, Instruction* x,
+                                      Rewriter& b) {
+  const bool is_plain = parts.config.conv_result_scale == 1 && call.operand_count() == 2 &&
+                        parts.config.activation_mode == ConvActivation::kNone;
+  if (is_plain) return x;
+  const ElementType type = x->shape().element_type();
+  const bool is_wide = type == ElementType::kF64 || type == ElementType::kF32;
+  const auto wide = [&](Instruction* y) {
+    return is_wide && y->shape().element_type() == type
+               ? y
+               : b.Convert(y, is_wide ? type : ElementType::kF32);
+  };
+  x = Times(wide(x), parts.config.conv_result_scale, b);
+  if (call.operand_count() > 3)
+    x = b.Add(x, Times(wide(call.operand(3)), parts.config.side_input_scale, b));
+  if (call.operand_count() > 2)
+    x = b.Add(x, b.Broadcast(wide(call.operand(2)), x->shape().dims(),
+                             {parts.attrs.dim_labels.output_feature}));
+  return Activated(call, parts.config, x, b);
+}
+
+absl::StatusOr<std::vector<Instruction*>> ConvolutionValues(const Instruction& call,
+                                                            const Parts& parts, Instruction* lhs,
+                                                            Instruction* rhs, Rewriter& b) {
+  Instruction* const x = DeclaredOp(Opcode::kConvolution, ValueShape(call), {lhs, rhs},
+                                    AttrsPtr::Make(ConvolutionAttrs(parts.attrs)), b);
+  RETURN_IF_ERROR(b.status());
+  ASSIGN_OR_RETURN(Instruction* const y, Finished(call, parts, x, b));
+  return std::vector{y};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Instruction*>> MeaningOfForward(const Instruction& call, Rewriter& b) {
+  ASSIGN_OR_RETURN(const Parts parts, PartsOf(call));
+  RETURN_IF_ERROR(CheckSpatial(call, parts));
+  return ConvolutionValues(call, parts, call.operand(0), call.operand(1), b);
+}
+
+// (gradient of the output, filter) -> gradient of the input: strides become holes between the
+// gradients, over which the filter goes backwards.
+absl::StatusOr<std::vector<Instruction*>> MeaningOfBackwardInput(const Instruction& call,
+                                                                 Rewriter& b) {
+  ASSIGN_OR_RETURN(Parts parts, PartsOfGradient(call));
+  if (parts.attrs.feature_group_count != 1 || parts.attrs.batch_group_count != 1)
+    return Unsupported(call.loc(), "`{}` is a gradient of a convolution in groups", call.name());
+  ConvDimNumbers& dims = parts.attrs.dim_labels;
+  std::swap(dims.input_batch, dims.output_batch);
+  std::swap(dims.input_feature, dims.output_feature);
+  std::swap(dims.input_spatial, dims.output_spatial);
+  std::swap(dims.kernel_input_feature, dims.kernel_output_feature);
+  const Shape gradients = call.operand(0)->shape(), result = ValueShape(call);
+  for (size_t i = 0; i < parts.attrs.window.dims.size(); ++i) {
+    WindowDim& dim = parts.attrs.window.dims[i];
+    dim.base_dilation = std::exchange(dim.stride, 1);
+    dim.pad_low = dim.DilatedWindow() - 1 - dim.pad_low;
+    const int64_t out = result.dim(static_cast<int>(dims.output_spatial[i]));
+    const int64_t in = gradients.dim(static_cast<int>(dims.input_spatial[i]));
+    dim.pad_high = out - 1 + dim.DilatedWindow() - dim.DilatedBase(in) - dim.pad_low;
+  }
+  Instruction* const filter = b.Reverse(call.operand(1), dims.kernel_spatial);
+  return ConvolutionValues(call, parts, call.operand(0), filter, b);
+}
+
+// (input, gradient of the output) -> gradient of the filter: the gradients are the window, features
+// are summed over the batch.
+absl::StatusOr<std::vector<Instruction*>> MeaningOfBackwardFilter(const Instruction& call,
+                                                                  Rewriter& b) {
+  ASSIGN_OR_RETURN(Parts parts, PartsOfGradient(call));
+  const ConvDimNumbers forward = parts.attrs.dim_labels;
+  ConvDimNumbers& dims = parts.attrs.dim_labels;
+  dims.input_batch = forward.input_feature;
+  dims.input_feature = forward.input_batch;
+  dims.kernel_input_feature = forward.output_batch;
+  dims.kernel_output_feature = forward.output_feature;
+  dims.kernel_spatial = forward.output_spatial;
+  dims.output_batch = forward.kernel_input_feature;
+  dims.output_feature = forward.kernel_output_feature;
+  dims.output_spatial = forward.kernel_spatial;
+  std::swap(parts.attrs.feature_group_count, parts.attrs.batch_group_count);
+  const Shape input = call.operand(0)->shape(), gradients = call.operand(1)->shape();
+  for (size_t i = 0; i < parts.attrs.window.dims.size(); ++i) {
+    WindowDim& dim = parts.attrs.window.dims[i];
+    dim.size = gradients.dim(static_cast<int>(dims.kernel_spatial[i]));
+    std::swap(dim.stride, dim.window_dilation);
+    const int64_t out = ValueShape(call).dim(static_cast<int>(dims.output_spatial[i]));
+    const int64_t in = input.dim(static_cast<int>(dims.input_spatial[i]));
+    dim.pad_high = (out - 1) * dim.stride + dim.DilatedWindow() - in - dim.pad_low;
+  }
+  return ConvolutionValues(call, parts, call.operand(0), call.operand(1), b);
+}
+
+}  // namespace hlo

@@ -1,0 +1,104 @@
+#include "passes/gpu/matrix_products.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "lib/support/contains.h"
+#include "lib/support/status.h"
+
+namespace hlo {
+namespace {
+
+using enum ElementType;
+
+constexpr ElementType kAnyProduct[] = {kF8E4M3FN, kF8E5M2, kF16, kBF16, kF32, kF64, kC64};
+constexpr ElementType kMatricesOnly[] = {kF8E3M4, kF8E4M3, kF8E4M3FNUZ, kF8E5M2FNUZ, kC128};
+constexpr ElementType kEpilogueTypes[] = {kF8E4M3FN, kF8E5M2, kF16, kBF16, kF32, kF64};
+
+// Types of both operands, and of results.
+struct LtTypes {
+  ElementType operands;
+  ElementType results[2];
+};
+constexpr LtTypes kLtTypes[] = {
+    {kF16, {kF16, kF32}}, {kBF16, {kBF16, kF32}}, {kF32, {kF32, kF32}},   {kS8, {kS32, kF32}},
+    {kC64, {kC64, kC64}}, {kF64, {kF64, kF64}},   {kC128, {kC128, kC128}}};
+
+// The size of the one dimension that is neither contracted nor of the batch; 1 without any.
+int64_t FreeSize(Shape shape, const DimVec& batch, const DimVec& contracted) {
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (!Contains(batch, d) && !Contains(contracted, d)) return shape.dim(d);
+  }
+  return 1;
+}
+
+Decision IsMatrix(const Instruction& operand, const DimVec& batch, const DimVec& contracted) {
+  const int rank = operand.shape().rank();
+  if (operand.shape().has_dynamic_dims()) return No("`{}` is dynamic", operand.name());
+  if (contracted.size() != 1) return No("{} dimensions are contracted", contracted.size());
+  if (Contains(batch, rank - 1))
+    return No("the minor dimension of `{}` is a batch", operand.name());
+  if (rank - std::ssize(batch) > 2) return No("`{}` has several free dimensions", operand.name());
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i] != static_cast<int64_t>(i))
+      return No("the batch dimensions of `{}` are not its first", operand.name());
+  }
+  return batch.size() <= 2 ? Yes() : No("it has {} batch dimensions", batch.size());
+}
+
+}  // namespace
+
+MatrixProduct MatrixProductOf(const Instruction& dot) {
+  const auto& attrs = dot.attrs<DotAttrs>();
+  const Shape lhs = dot.operand(0)->shape(), rhs = dot.operand(1)->shape();
+  MatrixProduct product;
+  product.batch_dims = static_cast<int>(attrs.lhs_batch_dims.size());
+  product.rows = FreeSize(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+  product.columns = FreeSize(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+  if (!attrs.lhs_contracting_dims.empty())
+    product.contracted = lhs.dim(static_cast<int>(attrs.lhs_contracting_dims[0]));
+  return product;
+}
+
+Decision IsLibraryProduct(const Instruction& dot, bool allow_vectors) {
+  const auto& attrs = dot.attrs<DotAttrs>();
+  if (dot.operand_count() != 2) return No("it has {} operands", dot.operand_count());
+  if (Decision lhs = IsMatrix(*dot.operand(0), attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+      !lhs)
+    return lhs;
+  if (Decision rhs = IsMatrix(*dot.operand(1), attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+      !rhs)
+    return rhs;
+  const MatrixProduct product = MatrixProductOf(dot);
+  const int matrices = (product.rows != 1 ? 1 : 0) + (product.columns != 1 ? 1 : 0);
+  if (matrices < (allow_vectors ? 1 : 2)) return No("it is no product of matrices");
+  const ElementType type = dot.shape().element_type();
+  const ElementType lhs = dot.operand(0)->shape().element_type();
+  const ElementType rhs = dot.operand(1)->shape().element_type();
+  if (IsFloat(lhs) && BitWidth(lhs) <= 8) return No("products of f8 are not rewritten yet");
+  if (type == kS32)
+    return lhs == kS8 && rhs == kS8 ? Yes() : No("integers other than s8 are multiplied");
+  if (Contains(kAnyProduct, type) || (matrices == 2 && Contains(kMatricesOnly, type)))
+    return lhs == rhs && !IsInteger(lhs) ? Yes() : No("its operands are of other types");
+  return No("the library has no results of {}", dot.shape());
+}
+
+bool IsLtProduct(Shape lhs, Shape rhs, Shape result) {
+  return absl::c_any_of(kLtTypes, [&](const LtTypes& types) {
+    return lhs.element_type() == types.operands && rhs.element_type() == types.operands &&
+           Contains(types.results, result.element_type());
+  });
+}
+
+bool IsEpilogueType(ElementType type) { return Contains(kEpilogueTypes, type); }
+
+absl::StatusOr<double> ComputeCapability(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end || value <= 0)
+    return Error("compute_capability `{}` is no number such as 8.0", text);
+  return value;
+}
+
+}  // namespace hlo

@@ -1,0 +1,32 @@
+// Which dots are products that cuBLAS knows.
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "lib/ir/module.h"
+#include "lib/support/decision.h"
+
+namespace hlo {
+
+// Of a dot with at most one contracted and one free dimension on each side.
+struct MatrixProduct {
+  int batch_dims = 0;
+  int64_t rows = 1;     // the free dimension of the left side
+  int64_t columns = 1;  // of the right side
+  int64_t contracted = 1;
+  int64_t size() const { return (rows + columns) * contracted; }
+};
+MatrixProduct MatrixProductOf(const Instruction& dot);
+
+// Whether cuBLAS computes it; without `allow_vectors` both sides are matrices.
+Decision IsLibraryProduct(const Instruction& dot, bool allow_vectors);
+// Whether cublasLt does: its table of types.
+bool IsLtProduct(Shape lhs, Shape rhs, Shape result);
+// Whether it adds vectors and applies functions to results of this type.
+bool IsEpilogueType(ElementType type);
+
+// "8.0" as a number.
+absl::StatusOr<double> ComputeCapability(std::string_view text);
+
+}  // namespace hlo
