@@ -177,12 +177,13 @@ class GemmRewriter {
 
   // ---- what follows ----
 
-  // Whether only `reader` reads the product, and it can be changed by something of this epilogue.
-  Decision MayTakeIn(const Instruction& gemm, const Config& config, bool with_bias) const {
+  // Whether only `reader` reads the product, and the library can do it after what it does.
+  static Decision MayTakeIn(const Instruction& reader, const Instruction& gemm,
+                            const Config& config, bool after_bias) {
     if (gemm.use_count() != 1 || gemm.is_root()) return No("`{}` is read elsewhere", gemm.name());
-    if (config.config.beta != 0 && !with_bias) return No("`{}` has an addend", gemm.name());
+    if (gemm.has_control_edges() || reader.has_control_edges()) return No("it has control edges");
     const GemmEpilogue epilogue = config.config.epilogue;
-    if (epilogue != GemmEpilogue::kDefault && !(with_bias && epilogue == GemmEpilogue::kBias))
+    if (epilogue != GemmEpilogue::kDefault && !(after_bias && epilogue == GemmEpilogue::kBias))
       return No("`{}` has the epilogue {}", gemm.name(), Text(epilogue));
     return Yes();
   }
@@ -195,7 +196,8 @@ class GemmRewriter {
         !IsGemm(*gemm) || !factor->shape().IsEffectiveScalar())
       return absl::OkStatus();
     ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*gemm));
-    Decision may = MayTakeIn(*gemm, config, /*with_bias=*/false);
+    Decision may = MayTakeIn(*multiply, *gemm, config, /*after_bias=*/false);
+    if (may && config.config.beta != 0) may = No("`{}` has an addend", gemm->name());
     if (gemm->shape().element_type() == ElementType::kS32) may = No("alpha is no integer");
     if (!may || !context_.MayRewrite()) {
       if (!may) context_.Missed(*multiply, may.reason());
@@ -229,7 +231,7 @@ class GemmRewriter {
   absl::StatusOr<bool> TakeAddend(Instruction* add, Instruction* product, Instruction* gemm,
                                   Instruction* addend, Config& config) {
     const bool is_vector = product == gemm && IsBiasVector(*gemm, *addend, config);
-    Decision may = MayTakeIn(*gemm, config, /*with_bias=*/!is_vector);
+    Decision may = MayTakeIn(*add, *gemm, config, /*after_bias=*/!is_vector);
     const bool in_place = MayBeOverwritten(*addend);
     if (may && !is_vector) may = IsBiasMatrix(*gemm, *product, *addend, config, in_place);
     if (!may || !context_.MayRewrite()) {
@@ -303,7 +305,7 @@ class GemmRewriter {
         !IsGemm(*gemm) || !IsLt(*gemm) || !IsEpilogueType(gemm->shape().element_type()))
       return absl::OkStatus();
     ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*gemm));
-    const Decision may = MayTakeIn(*gemm, config, /*with_bias=*/true);
+    const Decision may = MayTakeIn(*maximum, *gemm, config, /*after_bias=*/true);
     if (!may || !context_.MayRewrite()) {
       if (!may) context_.Missed(*maximum, may.reason());
       return absl::OkStatus();

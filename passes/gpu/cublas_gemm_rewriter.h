@@ -21,7 +21,7 @@
 // Requires: dots in the form of `dot_decomposer`, transposes folded. Ensures: calls, given ones
 // too, yield what the library works in.
 // Leaves alone: what cuBLAS cannot: other types, several free or contracted dimensions, batch
-// dimensions that are minor, dynamic shapes; sharded dots.
+// dimensions that are minor, dynamic shapes; what follows where control edges are.
 #pragma once
 
 #include <string>

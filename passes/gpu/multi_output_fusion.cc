@@ -12,6 +12,10 @@
 namespace hlo {
 namespace {
 
+// How many of a value's readers are tried with one of them: what all of a large program reads would
+// take time.
+constexpr size_t kMostTried = 128;
+
 // Of smaller arrays it does not matter who reads which part.
 constexpr int64_t kFewBytes = 1024;
 
@@ -118,7 +122,7 @@ class Fuser {
     bool changed = false;
     for (size_t i = 0; i < readers.size(); ++i) {
       if (!readers[i]->IsFusion()) continue;
-      for (size_t j = i + 1; j < readers.size();) {
+      for (size_t j = i + 1; j < std::min(readers.size(), i + kMostTried);) {
         if (const Decision may = MayJoin(value, *readers[i], *readers[j]); !may) {
           context_.Missed(*readers[j], may.reason());
           ++j;

@@ -20,7 +20,7 @@
 // other ways; readers that need each other; large arrays of which each reads another slice; updates
 // in place; producers that transpose; expensive ones of which an element is read twice; kernels
 // that would have too many operands, reductions or too little shared memory; control edges and
-// shardings; computations that run per element.
+// shardings; reductions of several arrays; computations that run per element.
 #pragma once
 
 #include <string>

@@ -271,11 +271,11 @@ bool IsExpensiveOnGpu(const Instruction& instruction) {
 
 bool MayHaveMoreOutputs(const Instruction& kernel) {
   if (IsCustom(kernel) || kernel.has_control_edges() || kernel.sharding() != nullptr ||
-      kernel.HasSideEffect())
+      kernel.HasSideEffect() ||
+      !absl::c_all_of(OutputsOf(kernel), [](const Instruction* o) { return o->shape().IsArray(); }))
     return false;
   if (kernel.IsFusion() && kernel.attrs<FusionAttrs>().kind == FusionKind::kLoop) return true;
-  return EndsWithReduction(kernel) || EndsWithTiledTranspose(kernel) ||
-         (IsElementwiseOp(kernel) && kernel.shape().IsArray());
+  return EndsWithReduction(kernel) || EndsWithTiledTranspose(kernel) || IsElementwiseOp(kernel);
 }
 
 namespace {
