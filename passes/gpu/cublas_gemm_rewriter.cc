@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "lib/match/pattern.h"
+#include "passes/gpu/gelu_pattern.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
 #include "passes/gpu/matrix_products.h"
@@ -56,6 +57,12 @@ class GemmRewriter {
       AddWorkspace(x);
       changed_ = true;
     }
+    for (Instruction* gemm : with_aux_) {
+      std::vector<Shape> values(gemm->shape().elements().begin(), gemm->shape().elements().end());
+      values.push_back(WorkspaceOf(*gemm));
+      gemm->set_shape(Shape::Tuple(values));
+      MoveAliasToFirst(gemm);
+    }
     return changed_;
   }
 
@@ -63,7 +70,10 @@ class GemmRewriter {
   absl::Status Rewrite(Instruction* x) {
     const Opcode opcode = x->opcode();
     if (opcode == Opcode::kDot) return RewriteDot(x);
-    if (opcode == Opcode::kMultiply) return TakeFactor(x);
+    if (opcode == Opcode::kMultiply) {
+      Instruction* const gemm = GeluOf(*x);
+      return gemm != nullptr && IsGemm(*gemm) ? TakeGelu(x, gemm) : TakeFactor(x);
+    }
     if (opcode == Opcode::kMaximum) return TakeRelu(x);
     const bool takes_addends = options_.bias_mode != "no_bias";
     return opcode == Opcode::kAdd && takes_addends ? TakeAddend(x) : absl::OkStatus();
@@ -317,21 +327,49 @@ class GemmRewriter {
     return absl::OkStatus();
   }
 
+  // gelu(gemm)  =>  gemm with GELU, which yields what others read of the gemm as a second value
+  absl::Status TakeGelu(Instruction* multiply, Instruction* gemm) {
+    ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*gemm));
+    const GemmEpilogue epilogue = config.config.epilogue;
+    const bool has_bias = epilogue == GemmEpilogue::kBias;
+    Decision may = Yes();
+    if (!has_bias && epilogue != GemmEpilogue::kDefault)
+      may = No("`{}` has the epilogue {}", gemm->name(), Text(epilogue));
+    if (!IsLt(*gemm) || !IsEpilogueType(gemm->shape().element_type()))
+      may = No("the library has no gelu of it");
+    if (gemm->has_control_edges() || multiply->has_control_edges())
+      may = No("it has control edges");
+    if (!may || !context_.MayRewrite()) {
+      if (!may) context_.Missed(*multiply, may.reason());
+      return absl::OkStatus();
+    }
+    const bool has_aux = gemm->users().size() > kGeluReaders || gemm->is_root();
+    config.config.epilogue = has_aux
+                                 ? (has_bias ? GemmEpilogue::kBiasGeluAux : GemmEpilogue::kGeluAux)
+                                 : (has_bias ? GemmEpilogue::kBiasGelu : GemmEpilogue::kGelu);
+    const uint32_t first_new = gemm->module().id_limit();
+    const Shape value = gemm->shape();
+    Instruction* const with = computation_.AddClone(
+        *gemm, has_aux ? Shape::Tuple({value, value}) : value, gemm->operand_vector());
+    with->mutable_extras().backend_config = ToJson(config);
+    if (!has_aux) {
+      Replace(multiply, with, first_new, "a gelu");
+      return absl::OkStatus();
+    }
+    Rewriter b(&computation_, context_);
+    b.set_origin(multiply);
+    Replace(multiply, b.GetTupleElement(with, 0), first_new, "a gelu");
+    b.set_origin(gemm);
+    ReplaceKeepingExtras(gemm, b.GetTupleElement(with, 1), first_new);
+    with_aux_.push_back(with);
+    return absl::OkStatus();
+  }
+
   // gemm  =>  get-tuple-element((gemm, bytes that the library works in), 0)
   void AddWorkspace(Instruction* gemm) {
-    int64_t bytes = workspace_;
-    if (!IsLt(*gemm)) {
-      int64_t of_operands = 0;
-      for (const Instruction* operand : gemm->operands())
-        of_operands += operand->shape().byte_size();
-      bytes = std::min(bytes, of_operands);
-    }
-    const Shape shape = Shape::Tuple({gemm->shape(), Shape::Array(ElementType::kS8, {bytes})});
     const Shape value = gemm->shape();
-    CustomCallAttrs attrs = gemm->attrs<CustomCallAttrs>();
-    for (OutputOperandAlias& alias : attrs.output_to_operand_aliasing) alias.output = {0};
-    gemm->SetAttrs(std::move(attrs));
-    gemm->set_shape(shape);
+    MoveAliasToFirst(gemm);
+    gemm->set_shape(Shape::Tuple({value, WorkspaceOf(*gemm)}));
     const std::vector<Use> uses(gemm->uses().begin(), gemm->uses().end());
     Instruction* const first = computation_.Add(Opcode::kGetTupleElement, value, {gemm},
                                                 AttrsPtr::Make(GetTupleElementAttrs{0}));
@@ -340,6 +378,21 @@ class GemmRewriter {
     for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, first);
     if (gemm->is_root()) computation_.set_root(first);
     MoveSharding(gemm, first);
+  }
+  Shape WorkspaceOf(const Instruction& gemm) const {
+    int64_t bytes = workspace_;
+    if (!IsLt(gemm)) {
+      int64_t of_operands = 0;
+      for (const Instruction* operand : gemm.operands())
+        of_operands += operand->shape().byte_size();
+      bytes = std::min(bytes, of_operands);
+    }
+    return Shape::Array(ElementType::kS8, {bytes});
+  }
+  static void MoveAliasToFirst(Instruction* gemm) {
+    CustomCallAttrs attrs = gemm->attrs<CustomCallAttrs>();
+    for (OutputOperandAlias& alias : attrs.output_to_operand_aliasing) alias.output = {0};
+    gemm->SetAttrs(std::move(attrs));
   }
   static void MoveSharding(Instruction* from, Instruction* to) {
     if (from->sharding() == nullptr) return;
@@ -351,6 +404,7 @@ class GemmRewriter {
   const CublasGemmRewriterOptions& options_;
   const int64_t workspace_;
   PassContext& context_;
+  std::vector<Instruction*> with_aux_;  // calls that yield two values
   bool changed_ = false;
 };
 

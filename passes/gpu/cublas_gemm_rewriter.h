@@ -9,8 +9,9 @@
 //
 // Taken in, where only this reads the product: a constant factor (alpha); a matrix that is added
 // (beta), over which the result is written where nobody else needs it; a vector that is added
-// along the minor dimension (epilogue BIAS); a maximum with 0 (RELU). With bitcasts between, the
-// other operand is bitcast. Two batch dimensions become one.
+// along the minor dimension (epilogue BIAS); a maximum with 0 (RELU); the approximation of GELU by
+// tanh (GELU, and GELU_AUX where others read the product as well). With bitcasts between, the other
+// operand is bitcast. Two batch dimensions become one.
 //
 // Options: `enable_cublaslt`: `__cublas$lt$matmul` where it knows the types, else
 // `__cublas$gemm`, which has alpha alone, and beta only in place. `gemm_rewrite_size_threshold`:

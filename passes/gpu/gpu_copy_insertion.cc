@@ -8,9 +8,13 @@
 namespace hlo {
 namespace {
 
-bool IsLibraryWork(const Instruction& x) {
-  return FindLibraryCall(x) != nullptr || x.opcode() == Opcode::kFft ||
-         x.opcode() == Opcode::kCholesky || x.opcode() == Opcode::kTriangularSolve;
+// How many operands a library reads; 0 of what no library computes.
+int OperandsOfLibrary(const Instruction& x) {
+  const Opcode opcode = x.opcode();
+  if (opcode == Opcode::kFft || opcode == Opcode::kCholesky || opcode == Opcode::kTriangularSolve)
+    return x.operand_count();
+  const LibraryCall* const entry = FindLibraryCall(x);
+  return entry == nullptr ? 0 : x.operand_count() - entry->constants;
 }
 
 // Whether some leaf may be a constant.
@@ -33,8 +37,8 @@ bool CopyConstantsOfLibraries(Module& module, PassContext& context) {
   absl::flat_hash_map<const Instruction*, Instruction*> copies;
   bool changed = false;
   for (Instruction* call : module.entry()->PostOrder()) {
-    if (!IsLibraryWork(*call)) continue;
-    for (int i = 0; i < call->operand_count(); ++i) {
+    const int operands = OperandsOfLibrary(*call);
+    for (int i = 0; i < operands; ++i) {
       Instruction* const operand = call->operand(i);
       if (!operand->shape().IsArray() || !MayBeConstant(values, *operand)) continue;
       if (!context.MayRewrite()) return changed;

@@ -10,7 +10,8 @@
 // well. Only calls of the entry computation are looked at.
 //
 // Requires, ensures: as copy-insertion (passes/buffers/copy_insertion.h), whose options these are.
-// Leaves alone: other custom calls than those of library_calls.h.
+// Leaves alone: other custom calls than those of library_calls.h; operands of those that must be
+// constants (epsilons).
 #pragma once
 
 #include "passes/buffers/copy_insertion.h"

@@ -87,16 +87,16 @@ absl::StatusOr<std::vector<Instruction*>> Cholesky(const Instruction& call, Rewr
 
 // clang-format off
 constexpr LibraryCall kCalls[] = {
-    {kGemm,               2, 4, 1,  2, MeaningOfGemm},
-    {kLtMatmul,           2, 4, 1,  2, MeaningOfGemm},
-    {kConvForward,        2, 2, 1, -1, MeaningOfForward},
-    {kConvBackwardInput,  2, 2, 1, -1, MeaningOfBackwardInput},
-    {kConvBackwardFilter, 2, 2, 1, -1, MeaningOfBackwardFilter},
-    {kConvBiasActivation, 3, 4, 1,  3, MeaningOfForward},
-    {kBatchNormInference, 7, 7, 1, -1, Inference},
-    {kBatchNormTraining,  5, 5, 3, -1, Training},
-    {kBatchNormGrad,      7, 7, 3, -1, Grad},
-    {kCholesky,           1, 1, 1, -1, Cholesky},
+    {kGemm,               2, 4, 1, 0,  2, MeaningOfGemm},
+    {kLtMatmul,           2, 4, 1, 0,  2, MeaningOfGemm},
+    {kConvForward,        2, 2, 1, 0, -1, MeaningOfForward},
+    {kConvBackwardInput,  2, 2, 1, 0, -1, MeaningOfBackwardInput},
+    {kConvBackwardFilter, 2, 2, 1, 0, -1, MeaningOfBackwardFilter},
+    {kConvBiasActivation, 3, 4, 1, 0,  3, MeaningOfForward},
+    {kBatchNormInference, 7, 7, 1, 2, -1, Inference},
+    {kBatchNormTraining,  5, 5, 3, 2, -1, Training},
+    {kBatchNormGrad,      7, 7, 3, 2, -1, Grad},
+    {kCholesky,           1, 1, 1, 0, -1, Cholesky},
 };
 // clang-format on
 

@@ -34,6 +34,7 @@ struct LibraryCall {
   int least_operands;
   int most_operands;
   int values;       // results that mean something; after them comes what the library works in
+  int constants;    // last operands that must be constants, which no library reads
   int overwritten;  // the operand that value 0 may be written over; -1: none
   // The values in plain HLO. What does not fit is an error of `rewriter` or located.
   absl::StatusOr<std::vector<Instruction*>> (*meaning)(const Instruction& call, Rewriter& rewriter);

@@ -175,7 +175,7 @@ class Fuser {
   }
 
   Decision MayTake(Instruction& reader, Instruction& value) const {
-    if (!MayHaveMoreOutputs(reader) || !IsReadByElements(reader))
+    if (!reader.is_used() || !MayHaveMoreOutputs(reader) || !IsReadByElements(reader))
       return No("`{}` cannot have more outputs", reader.name());
     if (Decision loops = HaveSameLoops(reader, value); !loops) return loops;
     if (reachability_.WouldMakeCycle({&value, &reader}))
