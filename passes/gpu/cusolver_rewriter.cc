@@ -38,7 +38,8 @@ absl::StatusOr<Instruction*> CusolverRewriter::Expand(Instruction* cholesky, Rew
       Opcode::kCustomCall,
       Shape::Tuple({factors, workspace, Shape::Array(ElementType::kS32, {matrices})}),
       {cholesky->operand(0)}, AttrsPtr::Make(std::move(attrs)));
-  call->mutable_extras().backend_config = CholeskyJson(cholesky->attrs<CholeskyAttrs>().lower);
+  call->mutable_extras().backend_config =
+      WholeJson(CholeskyConfig{cholesky->attrs<CholeskyAttrs>().lower, {}});
   return rewriter.GetTupleElement(call, 0);
 }
 

@@ -16,6 +16,9 @@ namespace {
 constexpr double kLowBytesRatio = 0.3;
 constexpr double kFewBytes = 1024;
 
+// Of a kernel that takes in others: where values are read twice, each step may double it.
+constexpr int64_t kMostInstructions = 500;
+
 bool IsKind(const Instruction& x, FusionKind kind) {
   return x.IsFusion() && x.attrs<FusionAttrs>().kind == kind;
 }
@@ -54,6 +57,8 @@ Decision MayTakeIn(const Instruction& reader, const Instruction& loop) {
     if (Decision suits = SuitsReduction(loop, reader); !suits) return suits;
   }
   if (Decision fits = FitInOneKernel(reader, loop, /*a_reads_b=*/true); !fits) return fits;
+  if (BodySize(reader) + BodySize(loop) > kMostInstructions)
+    return No("`{}` would be of {} instructions", reader.name(), BodySize(reader) + BodySize(loop));
   if (IndexEvaluation(reader).IsTooOften(loop))
     return No("`{}` would compute its elements too often", reader.name());
   return Yes();

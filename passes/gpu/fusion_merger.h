@@ -14,8 +14,8 @@
 // Requires: nothing. Ensures: what was merged is gone.
 // Leaves alone: loops of several outputs, or whose result is the computation's; readers that are no
 // loops or reductions; reductions that would read in strides; updates in place; kernels that would
-// have too many operands or compute elements too often; control edges; computations that run per
-// element.
+// have too many operands or instructions, or compute elements too often; control edges;
+// computations that run per element.
 #pragma once
 
 #include "passes/pass.h"

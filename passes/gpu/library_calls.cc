@@ -80,9 +80,19 @@ absl::StatusOr<std::vector<Instruction*>> Grad(const Instruction& call, Rewriter
 }
 
 absl::StatusOr<std::vector<Instruction*>> Cholesky(const Instruction& call, Rewriter& b) {
-  ASSIGN_OR_RETURN(const bool lower, ReadCholeskyLower(call));
+  ASSIGN_OR_RETURN(const CholeskyConfig config, ReadWholeConfig<CholeskyConfig>(call));
   return std::vector{DeclaredOp(Opcode::kCholesky, ValueShape(call), {call.operand(0)},
-                                AttrsPtr::Make(CholeskyAttrs{lower}), b)};
+                                AttrsPtr::Make(CholeskyAttrs{config.lower}), b)};
+}
+
+absl::StatusOr<std::vector<Instruction*>> TriangularSolve(const Instruction& call, Rewriter& b) {
+  ASSIGN_OR_RETURN(const TriangularSolveConfig config,
+                   ReadWholeConfig<TriangularSolveConfig>(call));
+  const TriangularSolveAttrs attrs = {config.left_side, config.lower, config.unit_diagonal,
+                                      config.transpose_a};
+  return std::vector{DeclaredOp(Opcode::kTriangularSolve, ValueShape(call),
+                                {call.operand(0), call.operand(1)},
+                                AttrsPtr::Make(TriangularSolveAttrs(attrs)), b)};
 }
 
 // clang-format off
@@ -97,6 +107,7 @@ constexpr LibraryCall kCalls[] = {
     {kBatchNormTraining,  5, 5, 3, 2, -1, Training},
     {kBatchNormGrad,      7, 7, 3, 2, -1, Grad},
     {kCholesky,           1, 1, 1, 0, -1, Cholesky},
+    {kTriangularSolve,    2, 2, 1, 0,  1, TriangularSolve},
 };
 // clang-format on
 

@@ -28,6 +28,7 @@ inline constexpr std::string_view kBatchNormInference =
 inline constexpr std::string_view kBatchNormTraining = "__cudnn$batchNormalizationForwardTraining";
 inline constexpr std::string_view kBatchNormGrad = "__cudnn$batchNormalizationBackward";
 inline constexpr std::string_view kCholesky = "__cusolver$cholesky";
+inline constexpr std::string_view kTriangularSolve = "__cublas$triangularSolve";
 
 struct LibraryCall {
   std::string_view target;

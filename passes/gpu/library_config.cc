@@ -232,37 +232,39 @@ GemmConfig GemmConfig::For(const DotAttrs& dot) {
 }
 
 template <class Config>
-absl::StatusOr<LibraryConfig<Config>> ReadConfig(const Instruction& call) {
+absl::StatusOr<Config> ReadWholeConfig(const Instruction& call) {
   const absl::StatusOr<JsonDocument> document = ParseConfig(call);
   if (!document.ok()) return Located(call, document.status());
-  LibraryConfig<Config> config;
+  Config config;
   if (const absl::Status status = Read(document->root, config); !status.ok())
     return Located(call, status);
   return config;
 }
 
 template <class Config>
-std::string ToJson(const LibraryConfig<Config>& config) {
+std::string WholeJson(const Config& config) {
   std::string out;
   Append(out, config);
   return out;
+}
+
+template <class Config>
+absl::StatusOr<LibraryConfig<Config>> ReadConfig(const Instruction& call) {
+  return ReadWholeConfig<LibraryConfig<Config>>(call);
+}
+
+template <class Config>
+std::string ToJson(const LibraryConfig<Config>& config) {
+  return WholeJson(config);
 }
 
 template absl::StatusOr<LibraryConfig<GemmConfig>> ReadConfig(const Instruction& call);
 template absl::StatusOr<LibraryConfig<ConvConfig>> ReadConfig(const Instruction& call);
 template std::string ToJson(const LibraryConfig<GemmConfig>& config);
 template std::string ToJson(const LibraryConfig<ConvConfig>& config);
-
-absl::StatusOr<bool> ReadCholeskyLower(const Instruction& call) {
-  const absl::StatusOr<JsonDocument> document = ParseConfig(call);
-  if (!document.ok()) return Located(call, document.status());
-  bool lower = false;
-  if (const JsonValue* value = document->root.Find("lower")) {
-    if (const absl::Status status = Read(*value, lower); !status.ok()) return Located(call, status);
-  }
-  return lower;
-}
-
-std::string CholeskyJson(bool lower) { return lower ? R"({"lower":true})" : R"({"lower":false})"; }
+template absl::StatusOr<CholeskyConfig> ReadWholeConfig(const Instruction& call);
+template absl::StatusOr<TriangularSolveConfig> ReadWholeConfig(const Instruction& call);
+template std::string WholeJson(const CholeskyConfig& config);
+template std::string WholeJson(const TriangularSolveConfig& config);
 
 }  // namespace hlo

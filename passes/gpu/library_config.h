@@ -180,9 +180,29 @@ absl::StatusOr<LibraryConfig<Config>> ReadConfig(const Instruction& call);
 template <class Config>
 std::string ToJson(const LibraryConfig<Config>& config);
 
-// CholeskyOptions and TriangularSolveOptions, which are not inside of anything.
-//   {"lower":true}
-absl::StatusOr<bool> ReadCholeskyLower(const Instruction& call);
-std::string CholeskyJson(bool lower);
+// CholeskyOptions and TriangularSolveOptions, which stand alone.
+struct CholeskyConfig {
+  bool lower = false;
+  UnknownFields unknown;
+  static auto Fields() { return std::tuple{Always("lower", &CholeskyConfig::lower)}; }
+};
+struct TriangularSolveConfig {
+  bool left_side = false;
+  bool lower = false;
+  bool unit_diagonal = false;
+  TransposeKind transpose_a = TransposeKind::kInvalid;
+  UnknownFields unknown;
+
+  static auto Fields() {
+    using T = TriangularSolveConfig;
+    return std::tuple{Always("left_side", &T::left_side), Always("lower", &T::lower),
+                      Always("unit_diagonal", &T::unit_diagonal),
+                      Always("transpose_a", &T::transpose_a)};
+  }
+};
+template <class Config>
+absl::StatusOr<Config> ReadWholeConfig(const Instruction& call);
+template <class Config>
+std::string WholeJson(const Config& config);
 
 }  // namespace hlo
