@@ -229,7 +229,8 @@ Instruction* Made(const Instruction& conv, const ConvCall& call, Rewriter& b) {
 
 bool ConvRewriter::Matches(const Instruction& conv) const {
   return AttrsOf(conv).convolution_kind == ConvolutionKind::kUnset &&
-         !conv.shape().has_dynamic_dims() && IsForward(conv);
+         AttrsOf(conv).sparsity_config == SparsityConfig() && !conv.shape().has_dynamic_dims() &&
+         IsForward(conv);
 }
 
 absl::StatusOr<Instruction*> ConvRewriter::Expand(Instruction* conv, Rewriter& rewriter) {
