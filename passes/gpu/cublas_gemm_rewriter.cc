@@ -5,6 +5,7 @@
 
 #include "lib/match/pattern.h"
 #include "passes/gpu/gelu_pattern.h"
+#include "passes/gpu/gemm_calls.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
 #include "passes/gpu/matrix_products.h"
@@ -17,26 +18,7 @@ constexpr double kHopper = 9;
 
 using Config = LibraryConfig<GemmConfig>;
 
-bool IsGemm(const Instruction& x) {
-  if (x.opcode() != Opcode::kCustomCall || !x.shape().IsArray()) return false;
-  const std::string_view target = x.attrs<CustomCallAttrs>().custom_call_target;
-  return target == kGemm || target == kLtMatmul;
-}
-bool IsLt(const Instruction& gemm) {
-  return gemm.attrs<CustomCallAttrs>().custom_call_target == kLtMatmul;
-}
-
 bool IsBroadcast(const Instruction& x) { return x.opcode() == Opcode::kBroadcast; }
-
-// One that a call may write over: nobody else reads it, and no caller sees it.
-bool MayBeOverwritten(const Instruction& x) {
-  if (!x.has_one_user() || x.use_count() != 1 || x.is_root()) return false;
-  if (x.opcode() != Opcode::kParameter) return !x.IsConstant();
-  if (!x.parent()->is_entry()) return false;
-  return absl::c_any_of(x.module().config().aliases, [&](const InputOutputAlias& alias) {
-    return alias.parameter == x.parameter_number() && alias.parameter_index.empty();
-  });
-}
 
 class GemmRewriter {
  public:
@@ -226,24 +208,22 @@ class GemmRewriter {
 
   absl::Status TakeAddend(Instruction* add) {
     for (const int side : {0, 1}) {
-      Instruction *const product = add->operand(side), *const addend = add->operand(1 - side);
-      Instruction* const gemm = product->opcode() == Opcode::kBitcast && product->use_count() == 1
-                                    ? product->operand(0)
-                                    : product;
-      if (!IsGemm(*gemm)) continue;
-      ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*gemm));
-      ASSIGN_OR_RETURN(const bool taken, TakeAddend(add, product, gemm, addend, config));
+      const ProductView product(add->operand(side));
+      if (product.gemm() == nullptr) continue;
+      ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*product.gemm()));
+      ASSIGN_OR_RETURN(const bool taken, TakeAddend(add, product, add->operand(1 - side), config));
       if (taken) return absl::OkStatus();
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<bool> TakeAddend(Instruction* add, Instruction* product, Instruction* gemm,
-                                  Instruction* addend, Config& config) {
-    const bool is_vector = product == gemm && IsBiasVector(*gemm, *addend, config);
-    Decision may = MayTakeIn(*add, *gemm, config, /*after_bias=*/!is_vector);
+  absl::StatusOr<bool> TakeAddend(Instruction* add, const ProductView& product, Instruction* addend,
+                                  Config& config) {
+    const Instruction& gemm = *product.gemm();
+    const bool is_vector = product.is_whole() && IsBiasVector(gemm, *addend, config);
+    Decision may = MayTakeIn(*add, gemm, config, /*after_bias=*/!is_vector);
     const bool in_place = MayBeOverwritten(*addend);
-    if (may && !is_vector) may = IsBiasMatrix(*gemm, *product, *addend, config, in_place);
+    if (may && !is_vector) may = IsBiasMatrix(product, *addend, config, in_place);
     if (!may || !context_.MayRewrite()) {
       if (!may) context_.Missed(*add, may.reason());
       return false;
@@ -253,31 +233,25 @@ class GemmRewriter {
     b.set_origin(add);
     if (is_vector) {
       config.config.epilogue = GemmEpilogue::kBias;
-      Instruction* const with =
-          WithOperand(*gemm, gemm->operand_count(), addend->operand(0), config);
-      Replace(add, with, first_new, "a bias vector");
+      Replace(add, WithOperand(gemm, gemm.operand_count(), addend->operand(0), config), first_new,
+              "a bias vector");
       return true;
     }
     config.config.beta = 1;
-    Instruction* const matrix =
-        product == gemm
-            ? addend
-            : b.Bitcast(addend, gemm->shape().WithElementType(addend->shape().element_type()));
-    Instruction* const with = WithOperand(*gemm, 2, matrix, config);
+    Instruction* const with = WithOperand(gemm, 2, product.Widened(addend, b), config);
     if (in_place) {
       CustomCallAttrs attrs = with->attrs<CustomCallAttrs>();
       attrs.output_to_operand_aliasing = {{{}, 2, {}}};
       with->SetAttrs(std::move(attrs));
     }
-    Replace(add, product == gemm ? with : b.Bitcast(with, add->shape()), first_new,
-            "a bias matrix");
+    Replace(add, product.Of(with, b), first_new, "a bias matrix");
     return true;
   }
 
   // The vector of an addend that is one for each element of the minor dimension.
   static bool IsBiasVector(const Instruction& gemm, const Instruction& addend,
                            const Config& config) {
-    if (!IsLt(gemm) || !IsBroadcast(addend) || gemm.shape().rank() == 0) return false;
+    if (!IsLtGemm(gemm) || !IsBroadcast(addend) || gemm.shape().rank() == 0) return false;
     const Shape shape = gemm.shape().WithMissingLayoutsFilled();
     const int64_t minor = shape.layout().minor_to_major[0];
     const DimVec& dims = addend.attrs<BroadcastAttrs>().dimensions;
@@ -289,13 +263,14 @@ class GemmRewriter {
     return static_cast<size_t>(gemm.operand(1)->shape().rank()) > bound;
   }
 
-  static Decision IsBiasMatrix(const Instruction& gemm, const Instruction& product,
-                               const Instruction& addend, const Config& config, bool in_place) {
-    if (IsBroadcast(addend) && &product == &gemm) return No("`{}` is a broadcast", addend.name());
+  static Decision IsBiasMatrix(const ProductView& product, const Instruction& addend,
+                               const Config& config, bool in_place) {
+    const Instruction& gemm = *product.gemm();
+    if (IsBroadcast(addend) && (product.is_whole() || product.is_slice()))
+      return No("`{}` is a broadcast", addend.name());
     if (config.config.beta != 0) return No("`{}` has an addend", gemm.name());
     if (gemm.shape().element_type() == ElementType::kS32) return No("beta is no integer");
-    if (&addend == &product) return No("the product is added to itself");
-    if (!IsLt(gemm) && !in_place) return No("`{}` is needed elsewhere", addend.name());
+    if (!IsLtGemm(gemm) && !in_place) return No("`{}` is needed elsewhere", addend.name());
     return Yes();
   }
 
@@ -310,9 +285,12 @@ class GemmRewriter {
 
   // maximum(gemm, broadcast(0))  =>  gemm with RELU
   absl::Status TakeRelu(Instruction* maximum) {
-    Instruction* gemm;
-    if (!Match(maximum, m::MaximumAnyOrder(m::CustomCall(&gemm), m::Broadcast(m::Zero()))) ||
-        !IsGemm(*gemm) || !IsLt(*gemm) || !IsEpilogueType(gemm->shape().element_type()))
+    Instruction* value;
+    if (!Match(maximum, m::MaximumAnyOrder(m::Any(&value), m::Broadcast(m::Zero()))))
+      return absl::OkStatus();
+    const ProductView product(value);
+    Instruction* const gemm = product.gemm();
+    if (gemm == nullptr || !IsLtGemm(*gemm) || !IsEpilogueType(gemm->shape().element_type()))
       return absl::OkStatus();
     ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*gemm));
     const Decision may = MayTakeIn(*maximum, *gemm, config, /*after_bias=*/true);
@@ -323,7 +301,8 @@ class GemmRewriter {
     config.config.epilogue = config.config.epilogue == GemmEpilogue::kBias ? GemmEpilogue::kBiasRelu
                                                                            : GemmEpilogue::kRelu;
     gemm->mutable_extras().backend_config = ToJson(config);
-    Replace(maximum, gemm, gemm->module().id_limit(), "a relu");
+    // The bitcast or slice stays between.
+    Replace(maximum, value, gemm->module().id_limit(), "a relu");
     return absl::OkStatus();
   }
 
@@ -335,7 +314,7 @@ class GemmRewriter {
     Decision may = Yes();
     if (!has_bias && epilogue != GemmEpilogue::kDefault)
       may = No("`{}` has the epilogue {}", gemm->name(), Text(epilogue));
-    if (!IsLt(*gemm) || !IsEpilogueType(gemm->shape().element_type()))
+    if (!IsLtGemm(*gemm) || !IsEpilogueType(gemm->shape().element_type()))
       may = No("the library has no gelu of it");
     if (gemm->has_control_edges() || multiply->has_control_edges())
       may = No("it has control edges");
@@ -381,7 +360,7 @@ class GemmRewriter {
   }
   Shape WorkspaceOf(const Instruction& gemm) const {
     int64_t bytes = workspace_;
-    if (!IsLt(gemm)) {
+    if (!IsLtGemm(gemm)) {
       int64_t of_operands = 0;
       for (const Instruction* operand : gemm.operands())
         of_operands += operand->shape().byte_size();

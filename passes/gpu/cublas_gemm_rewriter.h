@@ -10,8 +10,9 @@
 // Taken in, where only this reads the product: a constant factor (alpha); a matrix that is added
 // (beta), over which the result is written where nobody else needs it; a vector that is added
 // along the minor dimension (epilogue BIAS); a maximum with 0 (RELU); the approximation of GELU by
-// tanh (GELU, and GELU_AUX where others read the product as well). With bitcasts between, the other
-// operand is bitcast. Two batch dimensions become one.
+// tanh (GELU, and GELU_AUX where others read the product as well). What is added to a bitcast of
+// the product, or to its first rows and columns, is bitcast or padded. Two batch dimensions become
+// one.
 //
 // Options: `enable_cublaslt`: `__cublas$lt$matmul` where it knows the types, else
 // `__cublas$gemm`, which has alpha alone, and beta only in place. `gemm_rewrite_size_threshold`:
