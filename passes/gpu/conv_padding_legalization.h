@@ -20,6 +20,9 @@
 namespace hlo {
 
 class ConvPaddingLegalization final : public ExpanderPass {
+ public:
+  static constexpr RuleSafety kSafety = kExceptSpecials;  // 0 times infinity
+
  protected:
   OpcodeSet Roots() const override { return {Opcode::kCustomCall}; }
   bool Matches(const Instruction& instruction) const override;

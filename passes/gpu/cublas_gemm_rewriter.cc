@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "lib/analysis/call_graph.h"
 #include "lib/match/pattern.h"
 #include "passes/gpu/gelu_pattern.h"
 #include "passes/gpu/gemm_calls.h"
@@ -387,6 +388,14 @@ class GemmRewriter {
   bool changed_ = false;
 };
 
+// No region, and no asynchronous computation, which holds one operation alone.
+bool MayHoldCalls(const Computation& computation) {
+  return DirectContext(computation) == CallContext::kControlFlow &&
+         absl::c_none_of(computation.callers(), [](const CallSite& site) {
+           return site.caller->opcode() == Opcode::kAsyncStart;
+         });
+}
+
 absl::Status CheckOptions(const CublasGemmRewriterOptions& options) {
   if (options.bias_mode != "bias" && options.bias_mode != "no_bias")
     return Error("bias_mode `{}` is neither `bias` nor `no_bias`", options.bias_mode);
@@ -404,6 +413,7 @@ absl::StatusOr<bool> CublasGemmRewriter::Run(Module& module, PassContext& contex
   bool changed = false;
   for (Computation* computation :
        context.NonFusionComputations(module, {Opcode::kDot, Opcode::kCustomCall})) {
+    if (!MayHoldCalls(*computation)) continue;
     ASSIGN_OR_RETURN(const bool computation_changed,
                      GemmRewriter(*computation, options_, capability, context).Run());
     changed |= computation_changed;

@@ -23,7 +23,8 @@
 // Requires: dots in the form of `dot_decomposer`, transposes folded. Ensures: calls, given ones
 // too, yield what the library works in.
 // Leaves alone: what cuBLAS cannot: other types, several free or contracted dimensions, batch
-// dimensions that are minor, dynamic shapes; what follows where control edges are.
+// dimensions that are minor, dynamic shapes; what follows where control edges are; what runs
+// asynchronously.
 #pragma once
 
 #include <string>

@@ -34,6 +34,7 @@ struct CudnnPadForConvolutionsOptions {
 class CudnnPadForConvolutions final : public ExpanderPass {
  public:
   using Options = CudnnPadForConvolutionsOptions;
+  static constexpr RuleSafety kSafety = kExceptSpecials;  // 0 times infinity
   explicit CudnnPadForConvolutions(Options options = {}) : options_(std::move(options)) {}
 
  protected:

@@ -196,7 +196,8 @@ absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module
   if (!has_calls) return nullptr;
   std::unique_ptr<Module> plain = module.Clone();
   PassContext context;
-  RETURN_IF_ERROR(LibraryCallExpander().Run(*plain, context).status());
+  ASSIGN_OR_RETURN(const bool changed, LibraryCallExpander().Run(*plain, context));
+  if (!changed) return nullptr;
   return plain;
 }
 

@@ -60,7 +60,7 @@ absl::StatusOr<Instruction*> PlainHloOf(const LibraryCall& entry, const Instruct
                                         Rewriter& rewriter);
 
 // A copy of the module whose library calls are plain HLO, for those who run it; null where
-// there are none.
+// there are none outside of fusions.
 absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module);
 
 // Meanings of more than a few lines (library_convolutions.cc, library_gemms.cc).
