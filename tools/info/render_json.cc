@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "lib/support/json_value.h"
 #include "tools/info/render.h"
-#include "tools/support/json_value.h"
 
 namespace hlo {
 namespace {
