@@ -159,6 +159,16 @@ EvalResult EvalTopK(EvalContext& c) {
   return TopKOf(c.operand(0), attrs.k, attrs.largest);
 }
 
+namespace {
+
+// Steps may be given, and give, floats of another width than they take and the result has.
+Literal InType(Literal value, Shape like) {
+  if (value.element_type() == like.element_type()) return value;
+  return ConvertLiteral(value, like.element_type());
+}
+
+}  // namespace
+
 EvalResult EvalScan(EvalContext& c) {
   const ScanAttrs& attrs = c.attrs<ScanAttrs>();
   const size_t carries = static_cast<size_t>(attrs.num_carries),
@@ -200,8 +210,11 @@ EvalResult EvalScan(EvalContext& c) {
       arguments.push_back(std::move(slice));
     }
     for (Literal& value : state) arguments.push_back(std::move(value));
-    ASSIGN_OR_RETURN(Literal value,
-                     c.evaluator.Evaluate(*c.instruction.to_apply(), std::move(arguments)));
+    const Computation& step = *c.instruction.to_apply();
+    for (size_t k = 0; k < arguments.size(); ++k) {
+      arguments[k] = InType(std::move(arguments[k]), step.parameter(static_cast<int>(k))->shape());
+    }
+    ASSIGN_OR_RETURN(Literal value, c.evaluator.Evaluate(step, std::move(arguments)));
     std::vector<Literal> parts;
     if (value.shape().IsTuple()) {
       parts = std::move(value.mutable_elements());
@@ -210,6 +223,7 @@ EvalResult EvalScan(EvalContext& c) {
     }
     RET_CHECK(parts.size() == shapes.size(), "`{}` scans {} values, its region gives {}",
               c.instruction.name(), shapes.size(), parts.size());
+    for (size_t k = 0; k < parts.size(); ++k) parts[k] = InType(std::move(parts[k]), shapes[k]);
     for (size_t k = 0; k < outputs; ++k) {
       DimVec to = RowMajorStrides(stacked[k].shape().dims());
       const int64_t first = t * to[d];
@@ -221,7 +235,8 @@ EvalResult EvalScan(EvalContext& c) {
     }
     for (size_t k = 0; k < carries; ++k) state[k] = std::move(parts[outputs + k]);
   }
-  for (Literal& value : state) stacked.push_back(std::move(value));
+  for (size_t k = 0; k < carries; ++k)
+    stacked.push_back(InType(std::move(state[k]), shapes[outputs + k]));  // of no steps at all
   return declared.IsTuple() ? Literal::Tuple(std::move(stacked)) : std::move(stacked[0]);
 }
 

@@ -28,7 +28,6 @@ const ConvDimNumbers& DimsOf(const Instruction& call) {
 
 bool IsUneven(const WindowDim& dim) { return dim.pad_low != dim.pad_high; }
 bool IsNegative(const WindowDim& dim) { return dim.pad_low < 0 || dim.pad_high < 0; }
-bool IsBaseDilated(const WindowDim& dim) { return dim.base_dilation != 1; }
 
 // The call with other operands and window.
 Instruction* WithWindow(const Instruction& call, Shape shape,

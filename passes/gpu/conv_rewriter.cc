@@ -28,7 +28,6 @@ bool AnyDim(const Window& window, const Condition& condition) {
   return absl::c_any_of(window.dims, condition);
 }
 bool IsReversed(const WindowDim& dim) { return dim.reversal; }
-bool IsBaseDilated(const WindowDim& dim) { return dim.base_dilation != 1; }
 bool IsWindowDilated(const WindowDim& dim) { return dim.window_dilation != 1; }
 
 // cuDNN pads both sides by as much: of the paddings [least, most], all of which mean the same, the

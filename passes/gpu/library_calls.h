@@ -71,4 +71,7 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfBackwardInput(const Instructi
 absl::StatusOr<std::vector<Instruction*>> MeaningOfBackwardFilter(const Instruction& call,
                                                                   Rewriter& b);
 
+// Whether elements of the input lie apart, as in the gradient of a strided convolution.
+inline bool IsBaseDilated(const WindowDim& dim) { return dim.base_dilation != 1; }
+
 }  // namespace hlo

@@ -1,10 +1,10 @@
 #include "tools/opt/dump_index.h"
 
 #include "lib/support/file.h"
+#include "lib/support/json_value.h"
 #include "lib/support/strings.h"
 #include "tools/opt/html.h"
 #include "tools/opt/reports.h"
-#include "lib/support/json_value.h"
 
 namespace hlo {
 namespace {

@@ -1,8 +1,8 @@
 #include "tools/opt/reports.h"
 
+#include "lib/support/json_value.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
-#include "lib/support/json_value.h"
 
 namespace hlo {
 namespace {

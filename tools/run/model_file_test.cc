@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "lib/support/file.h"
+#include "lib/support/json_value.h"
 #include "tools/run/inputs.h"
 #include "tools/support/generator.h"
-#include "lib/support/json_value.h"
 
 namespace hlo {
 namespace {
