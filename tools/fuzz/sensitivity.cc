@@ -28,8 +28,8 @@ constexpr int64_t kMoreWork = 8;  // noise is work, too
 // A platform may lie this many times as far from the interpreter as the noise moved it.
 constexpr double kRoom = 8;
 
-constexpr OpcodeSet kRunsCallees = {Opcode::kCall, Opcode::kWhile, Opcode::kConditional,
-                                    Opcode::kFusion};
+constexpr OpcodeSet kRunsCallees = {Opcode::kAsyncStart, Opcode::kCall, Opcode::kWhile,
+                                    Opcode::kConditional, Opcode::kFusion};
 constexpr OpcodeSet kChooses = {Opcode::kParameter, Opcode::kConstant, Opcode::kMaximum,
                                 Opcode::kMinimum,   Opcode::kAnd,      Opcode::kOr,
                                 Opcode::kCompare,   Opcode::kSelect,   Opcode::kTuple};
