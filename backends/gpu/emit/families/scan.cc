@@ -31,6 +31,24 @@ Decision WorksByElement(const Computation& computation, absl::Span<const int64_t
   return Yes();
 }
 
+// Whether the steps take and give the element types that are there, so that nothing is converted.
+Decision IsOfOneWidth(const Instruction& scan) {
+  const Computation& step = *scan.to_apply();
+  for (int i = 0; i < scan.operand_count(); ++i) {
+    const ElementType given = scan.operand(i)->shape().element_type();
+    const ElementType taken = step.parameter(i)->shape().element_type();
+    if (given != taken) return No("steps take `{}`, not `{}`", Text(taken), Text(given));
+  }
+  std::vector<ElementType> made, wanted;
+  const auto types_of = [](Shape shape, std::vector<ElementType>& types) {
+    ForEachLeaf(shape,
+                [&](Shape leaf, const ShapeIndex&) { types.push_back(leaf.element_type()); });
+  };
+  types_of(step.root()->shape(), made);
+  types_of(scan.shape(), wanted);
+  return made == wanted ? Yes() : No("steps give other element types than the result has");
+}
+
 }  // namespace
 
 Decision TakesScan(const Instruction& scan) {
@@ -49,6 +67,7 @@ Decision TakesScan(const Instruction& scan) {
     if (scan.operand(static_cast<int>(i))->shape().dims() != slice)
       return No("a carry is of {}", scan.operand(static_cast<int>(i))->shape());
   }
+  if (const Decision same = IsOfOneWidth(scan); !same) return same;
   return WorksByElement(*scan.to_apply(), slice);
 }
 
