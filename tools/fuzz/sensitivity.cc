@@ -178,9 +178,11 @@ Literal NoiseFor(Shape shape, NoisyRun& run) {
   FuzzRandom& random = run.random;
   Literal noise(shape.WithDefaultLayout());
   const double size = run.sign * NoiseOf(shape.element_type());
-  // Of many sizes, so that what is added twice does not cancel.
+  // Of many sizes, so that what is added twice does not cancel, and with all digits, so that zero
+  // becomes a number each part of whose bits is another.
   const auto draw = [&] {
-    return size * (random.OneIn(2) ? 1 : -1) * (0.5 + static_cast<double>(random.Below(64)) / 128);
+    const auto digits = static_cast<double>(2 * random.Below(1 << 22) + 1);
+    return size * (random.OneIn(2) ? 1 : -1) * (0.5 + digits * 0x1p-24);
   };
   for (int64_t i = 0; i < noise.element_count(); ++i) {
     if (IsComplex(shape.element_type())) {
