@@ -67,13 +67,22 @@ bool IsOnThread(const Computation& wrapped, std::string_view thread) {
   return true;
 }
 
+// Whether nothing is said of the instruction, as far as it prints.
+bool IsPlain(const Instruction& instruction) {
+  if (instruction.extras() == nullptr) return true;
+  const Extras& extras = *instruction.extras();
+  return !extras.control && !extras.sharding && !extras.metadata.IsPrintable() &&
+         extras.frontend_attributes.empty() && extras.backend_config.empty() &&
+         !extras.statistics && !extras.origin && !extras.result_accuracy;
+}
+
 // The root's operands are the parameters in their order, and nothing hangs on those.
 bool PassesParameters(const Computation& wrapped) {
   const Instruction& root = *wrapped.root();
   if (root.operand_count() != wrapped.parameter_count() || root.has_control_edges()) return false;
   for (int i = 0; i < root.operand_count(); ++i) {
     const Instruction* parameter = wrapped.parameter(i);
-    if (root.operand(i) != parameter || parameter->extras() != nullptr ||
+    if (root.operand(i) != parameter || !IsPlain(*parameter) ||
         parameter->attrs<ParameterAttrs>().parameter_replication.has_value())
       return false;
   }
