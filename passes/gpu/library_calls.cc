@@ -198,6 +198,7 @@ absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module
   PassContext context;
   ASSIGN_OR_RETURN(const bool changed, LibraryCallExpander().Run(*plain, context));
   if (!changed) return nullptr;
+  plain->ClearSchedule();  // what is new has no place in it
   return plain;
 }
 

@@ -97,8 +97,10 @@ class NarrowPlaces {
         JoinAll(instruction, *instruction.call(i)->root());
       }
     } else if (opcode == Opcode::kCall || opcode == Opcode::kFusion) {
-      for (int i = 0; i < instruction.operand_count(); ++i)
-        JoinAll(*instruction.operand(i), *instruction.call(0)->parameter(i));
+      // A fusion may have more operands than its computation takes.
+      const Computation& callee = *instruction.call(0);
+      const int taken = std::min(instruction.operand_count(), callee.parameter_count());
+      for (int i = 0; i < taken; ++i) JoinAll(*instruction.operand(i), *callee.parameter(i));
       JoinAll(instruction, *instruction.call(0)->root());
     } else if (opcode != Opcode::kBitcast) {
       const std::vector<LeafSource> sources = ForwardedLeaves(instruction, /*dense=*/false);
