@@ -54,6 +54,9 @@ absl::StatusOr<bool> ShardingAnnotations::TakeAnnotation(Instruction* annotation
     return Error(annotation->loc(), "`{}` annotates a sharding, but has none", annotation->name());
   ASSIGN_OR_RETURN(DimVec open_dims, UnspecifiedDims(*annotation));
   Instruction& operand = *annotation->operand(0);
+  if (!Compatible(operand.shape(), annotation->shape()))
+    return Error(annotation->loc(), "`{}` of shape `{}` annotates `{}` of shape `{}`",
+                 annotation->name(), annotation->shape(), operand.name(), operand.shape());
   Computation& computation = *annotation->parent();
   const Sharding sharding = *annotation->sharding();
   const bool becomes_copy =
