@@ -68,21 +68,22 @@ bool IsOnThread(const Computation& wrapped, std::string_view thread) {
 }
 
 // Whether nothing is said of the instruction, as far as it prints.
-bool IsPlain(const Instruction& instruction) {
+bool IsPlain(const Instruction& instruction, const PrintOptions& options) {
   if (instruction.extras() == nullptr) return true;
   const Extras& extras = *instruction.extras();
-  return !extras.control && !extras.sharding && !extras.metadata.IsPrintable() &&
+  const bool has_metadata = options.metadata && extras.metadata.IsPrintable();
+  return !extras.control && !extras.sharding && !has_metadata &&
          extras.frontend_attributes.empty() && extras.backend_config.empty() &&
          !extras.statistics && !extras.origin && !extras.result_accuracy;
 }
 
 // The root's operands are the parameters in their order, and nothing hangs on those.
-bool PassesParameters(const Computation& wrapped) {
+bool PassesParameters(const Computation& wrapped, const PrintOptions& options) {
   const Instruction& root = *wrapped.root();
   if (root.operand_count() != wrapped.parameter_count() || root.has_control_edges()) return false;
   for (int i = 0; i < root.operand_count(); ++i) {
     const Instruction* parameter = wrapped.parameter(i);
-    if (root.operand(i) != parameter || !IsPlain(*parameter) ||
+    if (root.operand(i) != parameter || !IsPlain(*parameter, options) ||
         parameter->attrs<ParameterAttrs>().parameter_replication.has_value())
       return false;
   }
@@ -204,7 +205,7 @@ bool SugarIsLossless(const Instruction& start, const Computation& wrapped,
   const std::string& thread = attrs.async_execution_thread;
   if (!IsOnThread(wrapped, thread)) return false;
   const std::vector<const Instruction*> chain = ChainFrom(start);
-  return !chain.empty() && PassesParameters(wrapped) && ShapesAreSaid(chain, wrapped) &&
+  return !chain.empty() && PassesParameters(wrapped, options) && ShapesAreSaid(chain, wrapped) &&
          ExtrasAreSaid(chain, root, options);
 }
 
