@@ -6,6 +6,7 @@
 #include "lib/eval/evaluator.h"
 #include "lib/ir/printer.h"
 #include "lib/types/shape_util.h"
+#include "passes/gpu/library_calls.h"
 
 namespace hlo {
 namespace {
@@ -96,6 +97,8 @@ class InterpreterBackend final : public Backend {
                                                       const CompileOptions& options) override {
     if (module->entry() == nullptr)
       return Error("module `{}` has no entry computation", module->name());
+    ASSIGN_OR_RETURN(std::unique_ptr<Module> plain, WithoutLibraryCalls(*module));
+    if (plain != nullptr) module = std::move(plain);
     if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(*module));
     return std::unique_ptr<Executable>(
         std::make_unique<InterpreterExecutable>(std::move(module), options));

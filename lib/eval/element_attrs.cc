@@ -1,5 +1,7 @@
 #include "lib/eval/element_attrs.h"
 
+#include <algorithm>
+
 namespace hlo {
 
 ElementAttrs ElementAttrsOf(const Instruction& instruction) {
@@ -12,8 +14,9 @@ ElementAttrs ElementAttrsOf(const Instruction& instruction) {
   }
   if (instruction.opcode() == Opcode::kReducePrecision) {
     const auto& precision = instruction.attrs<ReducePrecisionAttrs>();
-    attrs.exponent_bits = static_cast<int8_t>(precision.exponent_bits);
-    attrs.mantissa_bits = static_cast<int8_t>(precision.mantissa_bits);
+    // No element type has more than 64 bits; XLA allows any number.
+    attrs.exponent_bits = static_cast<int8_t>(std::min<int64_t>(precision.exponent_bits, 64));
+    attrs.mantissa_bits = static_cast<int8_t>(std::min<int64_t>(precision.mantissa_bits, 64));
   }
   return attrs;
 }

@@ -1,17 +1,19 @@
-// Collectives as one function of the operands of all devices. A single device is a group of one:
-// most of them are the identity then.
+// Collectives as functions of the operands of all devices of a group: each device computes its own
+// result. A single device is a group of one: most of them are the identity then.
+#include <algorithm>
 #include <cstring>
 
 #include "lib/eval/communicator.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region_runner.h"
 #include "lib/eval/strided.h"
+#include "lib/ops/opcode_set.h"
 
 namespace hlo {
 namespace {
 
-using Operands = std::vector<std::vector<Literal>>;  // by device
-using Group = std::vector<int>;                      // device numbers, in the order of the text
+using Operands = std::vector<std::vector<Literal>>;  // by member of a group
+using Group = std::vector<int64_t>;                  // device numbers, in the order of the text
 
 // Which ids replica_groups and source_target_pairs hold, and what a group of them is.
 enum class GroupMode { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattened };
@@ -42,7 +44,7 @@ std::vector<Group> GroupsOf(const ReplicaGroups& text, GroupMode mode, const Dev
     const auto add = [&](auto&& device_of) {
       Group group;
       for (int64_t id : list) {
-        if (id >= 0 && id < ids) group.push_back(static_cast<int>(device_of(id)));
+        if (id >= 0 && id < ids) group.push_back(device_of(id));
       }
       if (!group.empty()) groups.push_back(std::move(group));
     };
@@ -60,7 +62,7 @@ std::vector<Group> GroupsOf(const ReplicaGroups& text, GroupMode mode, const Dev
         Group group;
         for (int64_t id : list) {
           for (int64_t p = 0; p < mesh.partitions && id >= 0 && id < ids; ++p)
-            group.push_back(static_cast<int>(id * mesh.partitions + p));
+            group.push_back(id * mesh.partitions + p);
         }
         if (!group.empty()) groups.push_back(std::move(group));
         break;
@@ -70,7 +72,47 @@ std::vector<Group> GroupsOf(const ReplicaGroups& text, GroupMode mode, const Dev
   return groups;
 }
 
-size_t At(int i) { return static_cast<size_t>(i); }
+// All replicas of a partition, or all partitions of a replica: whom a permute may send to.
+Group LineOf(int64_t device, bool by_partition, const DeviceMesh& mesh) {
+  Group line;
+  for (int64_t id = 0; id < (by_partition ? mesh.partitions : mesh.replicas); ++id) {
+    line.push_back(by_partition ? device / mesh.partitions * mesh.partitions + id
+                                : id * mesh.partitions + device % mesh.partitions);
+  }
+  return line;
+}
+
+template <class A>
+Group GroupIn(const Instruction& collective, int64_t device, const DeviceMesh& mesh) {
+  const A& attrs = collective.attrs<A>();
+  for (Group& group : GroupsOf(attrs.replica_groups, ModeOf(attrs), mesh)) {
+    if (std::find(group.begin(), group.end(), device) != group.end()) return std::move(group);
+  }
+  return {};
+}
+
+Group PermuteLine(const Instruction& permute, int64_t device, const DeviceMesh& mesh) {
+  return LineOf(device, permute.attrs<CollectivePermuteAttrs>().channel_id.has_value(), mesh);
+}
+
+// Those that the device meets, itself among them; empty: it is in no group.
+Group GroupOf(const Instruction& collective, int64_t device, const DeviceMesh& mesh) {
+  static constexpr struct {
+    OpcodeSet opcodes;
+    Group (*group)(const Instruction&, int64_t, const DeviceMesh&);
+  } kRows[] = {
+      {{Opcode::kAllGather, Opcode::kAllGatherStart}, GroupIn<AllGatherAttrs>},
+      {{Opcode::kAllToAll}, GroupIn<AllToAllAttrs>},
+      {{Opcode::kRaggedAllToAll}, GroupIn<RaggedAllToAllAttrs>},
+      {{Opcode::kCollectiveBroadcast}, GroupIn<CollectiveBroadcastAttrs>},
+      {{Opcode::kReduceScatter}, GroupIn<ReduceScatterAttrs>},
+      {{Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart}, PermuteLine},
+  };
+  for (const auto& row : kRows) {
+    if (row.opcodes.Has(collective.opcode())) return row.group(collective, device, mesh);
+  }
+  return GroupIn<AllReduceAttrs>(collective, device, mesh);
+}
 
 Literal Concatenated(const std::vector<Literal>& parts, int64_t dimension) {
   DimVec dims = Dims(parts[0]);
@@ -123,172 +165,221 @@ EvalResult Reduced(Evaluator& evaluator, const Computation& region,
   return sum;
 }
 
-// Results by device, one literal per operand of the instruction.
-using Results = std::vector<std::vector<Literal>>;
+// Of one member: a literal per result. `in`: the operands of all members of its group, `self` its
+// place among them.
+using Results = absl::StatusOr<std::vector<Literal>>;
 
-absl::StatusOr<Results> AllGather(const Instruction& inst, const Operands& in,
-                                  const DeviceMesh& mesh) {
-  const auto& attrs = inst.attrs<AllGatherAttrs>();
-  Results out(in.size());
-  for (const Group& group : GroupsOf(attrs.replica_groups, ModeOf(attrs), mesh)) {
-    for (size_t k = 0; k < in[0].size(); ++k) {
-      std::vector<Literal> parts;
-      for (int device : group) parts.push_back(in[At(device)][k]);
-      const Literal all = Concatenated(parts, attrs.dimensions.value);
-      for (int device : group) out[At(device)].push_back(all);
-    }
+Results AllGather(const Instruction& inst, const Operands& in) {
+  std::vector<Literal> out;
+  for (size_t k = 0; k < in[0].size(); ++k) {
+    std::vector<Literal> parts;
+    for (const auto& member : in) parts.push_back(member[k]);
+    out.push_back(Concatenated(parts, inst.attrs<AllGatherAttrs>().dimensions.value));
   }
   return out;
 }
 
-absl::StatusOr<Results> AllReduce(const Instruction& inst, const Operands& in,
-                                  const DeviceMesh& mesh, Evaluator& evaluator) {
-  const bool scatters = inst.opcode() == Opcode::kReduceScatter;
-  const auto& groups = scatters ? inst.attrs<ReduceScatterAttrs>().replica_groups
-                                : inst.attrs<AllReduceAttrs>().replica_groups;
-  const GroupMode mode =
-      scatters ? ModeOf(inst.attrs<ReduceScatterAttrs>()) : ModeOf(inst.attrs<AllReduceAttrs>());
-  Results out(in.size());
-  for (const Group& group : GroupsOf(groups, mode, mesh)) {
-    for (size_t k = 0; k < in[0].size(); ++k) {
-      std::vector<const Literal*> members;
-      for (int device : group) members.push_back(&in[At(device)][k]);
-      ASSIGN_OR_RETURN(const Literal sum, Reduced(evaluator, *inst.to_apply(), members));
-      for (size_t i = 0; i < group.size(); ++i) {
-        const int64_t count = static_cast<int64_t>(group.size());
-        out[At(group[i])].push_back(
-            scatters ? Block(sum, inst.attrs<ReduceScatterAttrs>().dimensions.value,
-                             static_cast<int64_t>(i), count)
-                     : sum);
-      }
-    }
+Results AllReduce(const Instruction& inst, const Operands& in, Evaluator& evaluator) {
+  std::vector<Literal> out;
+  for (size_t k = 0; k < in[0].size(); ++k) {
+    std::vector<const Literal*> members;
+    for (const auto& member : in) members.push_back(&member[k]);
+    ASSIGN_OR_RETURN(out.emplace_back(), Reduced(evaluator, *inst.to_apply(), members));
   }
   return out;
 }
 
-absl::StatusOr<Results> AllToAll(const Instruction& inst, const Operands& in,
-                                 const DeviceMesh& mesh) {
+Results ReduceScatter(const Instruction& inst, const Operands& in, size_t self,
+                      Evaluator& evaluator) {
+  const int64_t dimension = inst.attrs<ReduceScatterAttrs>().dimensions.value;
+  Operands blocks(in.size());
+  for (size_t m = 0; m < in.size(); ++m) {
+    for (const Literal& operand : in[m])
+      blocks[m].push_back(
+          Block(operand, dimension, static_cast<int64_t>(self), static_cast<int64_t>(in.size())));
+  }
+  return AllReduce(inst, blocks, evaluator);
+}
+
+Results AllToAll(const Instruction& inst, const Operands& in, size_t self) {
   const auto& attrs = inst.attrs<AllToAllAttrs>();
-  Results out(in.size());
-  for (const Group& group : GroupsOf(attrs.replica_groups, ModeOf(attrs), mesh)) {
-    const int64_t n = static_cast<int64_t>(group.size());
-    for (size_t to = 0; to < group.size(); ++to) {
-      std::vector<Literal> received;
-      for (int from : group) {
-        if (attrs.dimensions.has_value()) {
-          received.push_back(
-              Block(in[At(from)][0], attrs.dimensions->value, static_cast<int64_t>(to), n));
-        } else {
-          if (in[At(from)].size() != group.size()) {
-            return Error(inst.loc(), "`all-to-all` of {} operands in a group of {} devices",
-                         in[At(from)].size(), n);
-          }
-          received.push_back(in[At(from)][to]);
-        }
-      }
-      if (attrs.dimensions.has_value())
-        received = {Concatenated(received, attrs.dimensions->value)};
-      out[At(group[to])] = std::move(received);
+  std::vector<Literal> received;
+  for (const auto& from : in) {
+    if (attrs.dimensions.has_value()) {
+      received.push_back(Block(from[0], attrs.dimensions->value, static_cast<int64_t>(self),
+                               static_cast<int64_t>(in.size())));
+    } else if (from.size() != in.size()) {
+      return Error(inst.loc(), "`all-to-all` of {} operands in a group of {} devices", from.size(),
+                   in.size());
+    } else {
+      received.push_back(from[self]);
     }
   }
-  return out;
+  if (attrs.dimensions.has_value()) received = {Concatenated(received, attrs.dimensions->value)};
+  return received;
 }
 
-absl::StatusOr<Results> EvalPermute(const Instruction& inst, const Operands& in,
-                                    const DeviceMesh& mesh) {
+// One buffer of the in-place form with the start indices of its slices.
+struct Slices {
+  const Literal* buffer;
+  std::vector<DimVec> starts;
+};
+
+DimVec StartOf(const Literal& indices) {
+  DimVec start;
+  for (const Literal& index : indices.elements()) start.push_back(ScalarIndex(index));
+  return start;
+}
+
+// Buffers and indices as lib/ops/shape_collectives.cc pairs them: a tuple of integers for an array,
+// a tuple of those for several slices of it, and a tuple of either for a tuple of arrays.
+void AppendSlices(const Literal& buffer, const Literal& indices, std::vector<Slices>& out) {
+  if (buffer.shape().IsTuple()) {
+    for (size_t i = 0; i < buffer.elements().size(); ++i)
+      AppendSlices(buffer.elements()[i], indices.elements()[i], out);
+    return;
+  }
+  Slices slices{&buffer, {}};
+  const auto& elements = indices.elements();
+  if (!elements.empty() && elements[0].shape().IsTuple()) {
+    for (const Literal& slice : elements) slices.starts.push_back(StartOf(slice));
+  } else {
+    slices.starts.push_back(StartOf(indices));
+  }
+  out.push_back(std::move(slices));
+}
+
+// The slice with this number, over all buffers; null beyond the last.
+struct Slice {
+  const Literal* buffer = nullptr;
+  size_t number = 0;  // of the buffer
+  DimVec start;
+};
+Slice SliceAt(const std::vector<Slices>& buffers, size_t number) {
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (number < buffers[i].starts.size()) return {buffers[i].buffer, i, buffers[i].starts[number]};
+    number -= buffers[i].starts.size();
+  }
+  return {};
+}
+
+// Starts are moved so that the slice fits, as those of dynamic-slice.
+int64_t Offset(const Literal& buffer, const DimVec& start, const DimVec& sizes) {
+  const DimVec strides = RowMajorStrides(buffer.shape().dims());
+  int64_t offset = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t last = buffer.shape().dim(static_cast<int>(d)) - sizes[d];
+    offset += strides[d] * std::clamp<int64_t>(start[d], 0, std::max<int64_t>(last, 0));
+  }
+  return offset;
+}
+
+// The n-th pair of a source sends its n-th slice, the n-th pair of a target fills its n-th place.
+Results PermuteInPlace(const Instruction& inst, const Operands& in, size_t self) {
   const auto& attrs = inst.attrs<CollectivePermuteAttrs>();
-  if (!attrs.slice_sizes.empty()) {
-    return Unsupported(inst.loc(), "`{}` into slices of a buffer has no reference semantics here",
-                       inst.opcode_text());
-  }
-  Results out(in.size());
-  for (size_t device = 0; device < in.size(); ++device) {
-    for (const Literal& operand : in[device]) out[device].emplace_back(operand.shape());
-  }
-  const bool by_partition = attrs.channel_id.has_value();
-  const int64_t others = by_partition ? mesh.replicas : mesh.partitions;
-  const int64_t ids = by_partition ? mesh.partitions : mesh.replicas;
+  std::vector<Slices> own;
+  AppendSlices(in[self][1], in[self][3], own);
+  std::vector<Literal> buffers;
+  for (const Slices& slices : own) buffers.push_back(*slices.buffer);
+  std::vector<size_t> sent(in.size());
+  size_t received = 0;
   for (const auto& [source, target] : attrs.source_target_pairs) {
-    if (source >= ids || target >= ids) continue;
-    for (int64_t other = 0; other < others; ++other) {
-      const auto device = [&](int64_t id) {
-        return static_cast<size_t>(by_partition ? other * mesh.partitions + id
-                                                : id * mesh.partitions + other);
-      };
-      out[device(target)] = in[device(source)];
+    const auto from = static_cast<size_t>(source);
+    if (from >= in.size()) continue;
+    const size_t number = sent[from]++;
+    if (static_cast<size_t>(target) != self) continue;
+    std::vector<Slices> inputs;
+    AppendSlices(in[from][0], in[from][2], inputs);
+    const Slice read = SliceAt(inputs, number), write = SliceAt(own, received++);
+    if (read.buffer == nullptr || write.buffer == nullptr || number >= attrs.slice_sizes.size())
+      return Error(inst.loc(), "`{}` has no slice {} to send from device {} to {}", inst.name(),
+                   number, source, target);
+    const DimVec& sizes = attrs.slice_sizes[number];
+    Literal& to = buffers[write.number];
+    bool fits = static_cast<int>(sizes.size()) == read.buffer->shape().rank() &&
+                static_cast<int>(sizes.size()) == to.shape().rank();
+    for (size_t d = 0; fits && d < sizes.size(); ++d) {
+      fits = sizes[d] <= read.buffer->shape().dim(static_cast<int>(d)) &&
+             sizes[d] <= to.shape().dim(static_cast<int>(d));
     }
+    if (!fits) {
+      return Error(inst.loc(), "slice {} of `{}` does not fit into `{}` and `{}`", number,
+                   inst.name(), read.buffer->shape(), to.shape());
+    }
+    const int bytes = ByteSize(to.element_type());
+    RunStridedCopy(
+        {sizes, RowMajorStrides(read.buffer->shape().dims()), RowMajorStrides(to.shape().dims())},
+        bytes, ElementPtr(*read.buffer, Offset(*read.buffer, read.start, sizes)),
+        to.mutable_data() + Offset(to, write.start, sizes) * bytes);
   }
-  return out;
+  if (in[self][1].shape().IsTuple())
+    return std::vector<Literal>{Literal::Tuple(std::move(buffers))};
+  return buffers;
 }
 
-absl::StatusOr<Results> Broadcast(const Instruction& inst, const Operands& in,
-                                  const DeviceMesh& mesh) {
-  const auto& attrs = inst.attrs<CollectiveBroadcastAttrs>();
-  const size_t count = in[0].size() - (attrs.has_dynamic_root ? 1 : 0);
-  Results out(in.size());
-  for (size_t device = 0; device < in.size(); ++device) {
-    for (size_t k = 0; k < count; ++k) out[device].emplace_back(in[device][k].shape());
+Results PermutedOnDevice(const Instruction& inst, const Operands& in, size_t self) {
+  const auto& attrs = inst.attrs<CollectivePermuteAttrs>();
+  if (!attrs.slice_sizes.empty()) return PermuteInPlace(inst, in, self);
+  for (const auto& [source, target] : attrs.source_target_pairs) {
+    const auto from = static_cast<size_t>(source);
+    if (static_cast<size_t>(target) == self && from < in.size()) return in[from];
   }
-  for (const Group& group : GroupsOf(attrs.replica_groups, ModeOf(attrs), mesh)) {
-    for (size_t k = 0; k < count; ++k) {
-      size_t root = At(group[0]);
-      if (attrs.has_dynamic_root) {
-        const int64_t place = ScalarIndex(in[root][count], static_cast<int64_t>(k));
-        if (place < 0 || place >= static_cast<int64_t>(group.size())) {
-          return Error(inst.loc(),
-                       "root {} of `collective-broadcast` is none of the {} devices of the group",
-                       place, group.size());
-        }
-        root = At(group[static_cast<size_t>(place)]);
-      }
-      for (int device : group) out[At(device)][k] = in[root][k];
-    }
-  }
-  return out;
+  std::vector<Literal> zeros;
+  for (const Literal& operand : in[self]) zeros.emplace_back(operand.shape());
+  return zeros;
 }
 
-absl::StatusOr<Results> RaggedAllToAll(const Instruction& inst, const Operands& in,
-                                       const DeviceMesh& mesh) {
-  const auto& attrs = inst.attrs<RaggedAllToAllAttrs>();
-  Results out(in.size());
-  for (size_t device = 0; device < in.size(); ++device) out[device] = {in[device][1]};
-  for (const Group& group : GroupsOf(attrs.replica_groups, ModeOf(attrs), mesh)) {
-    for (int from : group) {
-      const auto& o = in[At(from)];
-      const int64_t updates = o[2].element_count() / static_cast<int64_t>(group.size());
-      for (size_t j = 0; j < group.size(); ++j) {
-        Literal& target = out[At(group[j])][0];
-        const int64_t rows = target.shape().dim(0), row = rows == 0 ? 0 : target.byte_size() / rows;
-        for (int64_t q = 0; q < updates; ++q) {
-          const int64_t at = static_cast<int64_t>(j) * updates + q;
-          const int64_t begin = ScalarIndex(o[2], at), size = ScalarIndex(o[3], at),
-                        to = ScalarIndex(o[4], at);
-          if (begin < 0 || size < 0 || to < 0 || begin + size > o[0].shape().dim(0) ||
-              to + size > rows) {
-            return Error(inst.loc(),
-                         "`ragged-all-to-all` sends rows {} to {} of {} to row {} of {}", begin,
-                         begin + size, o[0].shape().dim(0), to, rows);
-          }
-          std::memcpy(target.mutable_data() + to * row, o[0].data() + begin * row,
-                      static_cast<size_t>(size * row));
-        }
+Results Broadcast(const Instruction& inst, const Operands& in) {
+  const bool has_dynamic_root = inst.attrs<CollectiveBroadcastAttrs>().has_dynamic_root;
+  const size_t count = in[0].size() - (has_dynamic_root ? 1 : 0);
+  std::vector<Literal> out;
+  for (size_t k = 0; k < count; ++k) {
+    int64_t root = 0;
+    if (has_dynamic_root) {
+      root = ScalarIndex(in[0][count], static_cast<int64_t>(k));
+      if (root < 0 || root >= std::ssize(in)) {
+        return Error(inst.loc(),
+                     "root {} of `collective-broadcast` is none of the {} devices of the group",
+                     root, in.size());
       }
     }
+    out.push_back(in[static_cast<size_t>(root)][k]);
   }
   return out;
 }
 
-absl::StatusOr<Results> RunCollective(const Instruction& inst, const Operands& in,
-                                      const DeviceMesh& mesh, Evaluator& evaluator) {
+Results RaggedAllToAll(const Instruction& inst, const Operands& in, size_t self) {
+  Literal target = in[self][1];
+  const int64_t rows = target.shape().dim(0), row = rows == 0 ? 0 : target.byte_size() / rows;
+  for (const auto& o : in) {
+    const int64_t updates = o[2].element_count() / std::ssize(in);
+    for (int64_t q = 0; q < updates; ++q) {
+      const int64_t at = static_cast<int64_t>(self) * updates + q;
+      const int64_t begin = ScalarIndex(o[2], at), size = ScalarIndex(o[3], at),
+                    to = ScalarIndex(o[4], at);
+      if (begin < 0 || size < 0 || to < 0 || begin + size > o[0].shape().dim(0) ||
+          to + size > rows) {
+        return Error(inst.loc(), "`ragged-all-to-all` sends rows {} to {} of {} to row {} of {}",
+                     begin, begin + size, o[0].shape().dim(0), to, rows);
+      }
+      std::memcpy(target.mutable_data() + to * row, o[0].data() + begin * row,
+                  static_cast<size_t>(size * row));
+    }
+  }
+  return std::vector<Literal>{std::move(target)};
+}
+
+Results RunCollective(const Instruction& inst, const Operands& in, size_t self,
+                      Evaluator& evaluator) {
   const Opcode opcode = inst.opcode();
-  if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart)
-    return AllGather(inst, in, mesh);
-  if (opcode == Opcode::kAllToAll) return AllToAll(inst, in, mesh);
+  if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart) return AllGather(inst, in);
+  if (opcode == Opcode::kAllToAll) return AllToAll(inst, in, self);
   if (opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart)
-    return EvalPermute(inst, in, mesh);
-  if (opcode == Opcode::kCollectiveBroadcast) return Broadcast(inst, in, mesh);
-  if (opcode == Opcode::kRaggedAllToAll) return RaggedAllToAll(inst, in, mesh);
-  return AllReduce(inst, in, mesh, evaluator);
+    return PermutedOnDevice(inst, in, self);
+  if (opcode == Opcode::kCollectiveBroadcast) return Broadcast(inst, in);
+  if (opcode == Opcode::kRaggedAllToAll) return RaggedAllToAll(inst, in, self);
+  if (opcode == Opcode::kReduceScatter) return ReduceScatter(inst, in, self, evaluator);
+  return AllReduce(inst, in, evaluator);
 }
 
 // The results in the form of the instruction's shape: array or tuple; for the -start forms beside
@@ -296,14 +387,17 @@ absl::StatusOr<Results> RunCollective(const Instruction& inst, const Operands& i
 Literal Packed(const Instruction& inst, const std::vector<Literal>& operands,
                std::vector<Literal> results) {
   const auto pack = [](std::vector<Literal> parts, Shape shape) {
-    return shape.IsTuple() ? Literal::Tuple(std::move(parts)) : std::move(parts[0]);
+    return shape.IsTuple() && !parts[0].shape().IsTuple() ? Literal::Tuple(std::move(parts))
+                                                          : std::move(parts[0]);
   };
   const Shape shape = inst.shape();
   if (inst.opcode() != Opcode::kAllGatherStart &&
       inst.opcode() != Opcode::kCollectivePermuteStart) {
     return pack(std::move(results), shape);
   }
-  std::vector<Literal> all = {pack(operands, shape.element(0)),
+  const bool is_in_place = inst.opcode() == Opcode::kCollectivePermuteStart &&
+                           !inst.attrs<CollectivePermuteAttrs>().slice_sizes.empty();
+  std::vector<Literal> all = {is_in_place ? operands[0] : pack(operands, shape.element(0)),
                               pack(std::move(results), shape.element(1))};
   for (int i = 2; i < shape.element_count_of_tuple(); ++i) all.emplace_back(shape.element(i));
   return Literal::Tuple(std::move(all));
@@ -315,28 +409,24 @@ EvalResult EvalCollective(EvalContext& c) {
   const EvalOptions& options = c.evaluator.options();
   Communicator* const communicator = options.communicator;
   const DeviceMesh mesh = communicator == nullptr ? DeviceMesh() : communicator->mesh();
-  const auto compute = [&](const Operands& in) -> absl::StatusOr<std::vector<Literal>> {
-    ASSIGN_OR_RETURN(Results results, RunCollective(c.instruction, in, mesh, c.evaluator));
-    std::vector<Literal> values;
-    for (size_t device = 0; device < in.size(); ++device) {
-      if (results[device].empty()) {
-        return Error(c.loc(), "device {} takes part in `{}` but is in none of its groups", device,
-                     c.instruction.name());
-      }
-      values.push_back(Packed(c.instruction, in[device], std::move(results[device])));
-      if (!CompatibleIgnoringDynamic(values.back().shape(), c.instruction.shape())) {
-        return Error(c.loc(), "`{}` is declared `{}`, but among {} devices it yields `{}`",
-                     c.instruction.name(), c.instruction.shape(), in.size(), values.back().shape());
-      }
-    }
-    return values;
+  const int64_t device = options.replica_id * mesh.partitions + options.partition_id;
+  const Group group = GroupOf(c.instruction, communicator == nullptr ? 0 : device, mesh);
+  const auto compute = [&](const Operands& in, size_t self) -> EvalResult {
+    ASSIGN_OR_RETURN(std::vector<Literal> results,
+                     RunCollective(c.instruction, in, self, c.evaluator));
+    Literal value = Packed(c.instruction, in[self], std::move(results));
+    if (CompatibleIgnoringDynamic(value.shape(), c.instruction.shape())) return value;
+    return Error(c.loc(), "`{}` is declared `{}`, but among {} devices it yields `{}`",
+                 c.instruction.name(), c.instruction.shape(), mesh.devices(), value.shape());
   };
-  if (communicator == nullptr) {
-    ASSIGN_OR_RETURN(std::vector<Literal> values, compute({c.operands}));
-    return std::move(values[0]);
+  if (group.empty()) {
+    // Nobody sends anything to those that a broadcast leaves out.
+    if (c.opcode() == Opcode::kCollectiveBroadcast) return Literal(c.instruction.shape());
+    return Error(c.loc(), "device {} takes part in `{}` but is in none of its groups", device,
+                 c.instruction.name());
   }
-  return communicator->Meet(options.replica_id * mesh.partitions + options.partition_id,
-                            c.instruction, std::move(c.operands), compute);
+  if (communicator == nullptr) return compute({c.operands}, 0);
+  return communicator->Meet(device, c.instruction, group, std::move(c.operands), compute);
 }
 
 }  // namespace hlo

@@ -126,11 +126,6 @@ EvalResult EvalDeviceId(EvalContext& c) {
                                                          : options.replica_id);
 }
 
-EvalResult EvalHostTransfer(EvalContext& c) {
-  return Unsupported(c.loc(), "`{}` needs a host to exchange data with; there is none here",
-                     c.instruction.opcode_text());
-}
-
 EvalResult EvalGetDimensionSize(EvalContext& c) {
   const int64_t d = c.attrs<DimensionAttrs>().dimensions.value;
   return Literal::Scalar<int64_t>(ElementType::kS32, c.operand(0).shape().dim(static_cast<int>(d)));

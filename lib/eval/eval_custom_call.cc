@@ -9,12 +9,12 @@
 #include "lib/eval/custom_calls.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/ffi_library.h"
+#include "lib/eval/library_targets.h"
+#include "lib/eval/topk.h"
 #include "lib/linalg/call.h"
 #include "lib/linalg/targets.h"
 
 namespace hlo {
-
-Literal TopKOf(const Literal& operand, int64_t k, bool largest);
 
 namespace {
 
@@ -33,19 +33,6 @@ constexpr std::string_view kIdentities[] = {"Sharding",
                                             "SetBound",
                                             "AssumeGatherIndicesInBound",
                                             "annotate_device_placement"};
-
-// The comparator says whether the largest come first; without one they do.
-bool TakesLargest(const Instruction& call) {
-  if (call.call_count() == 0) return true;
-  const Instruction* root = call.call(0)->root();
-  if (root->opcode() != Opcode::kCompare) return true;
-  const ComparisonDirection direction = root->attrs<CompareAttrs>().direction;
-  const bool is_greater =
-      direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe;
-  const bool in_order =
-      root->operand(0)->opcode() != Opcode::kParameter || root->operand(0)->parameter_number() == 0;
-  return is_greater == in_order;
-}
 
 // (data, size of each dimension): dimensions are padded to their bounds.
 Literal PadToStatic(const Literal& data, Shape bounds) {
@@ -183,6 +170,7 @@ constexpr KnownTarget kTargets[] = {
     {"X64Combine", EvalCombine, 2, 2, true},
     {"X64SplitHigh", EvalSplitHigh, 1, 1, true},
     {"X64SplitLow", EvalSplitLow, 1, 1, true},
+    {"__gpu$TopK", EvalTopKCall, 1, 1, true},
     {"__op$block_scaled_dot", EvalBlockScaledDot, 3, 5, true},
     {"__xla__assert", EvalAssert, 1, 1, false},
     {"mhlo.topk", EvalTopKCall, 1, 1, true},
@@ -206,6 +194,7 @@ std::string KnownNames() {
   std::vector<std::string_view> names(std::begin(kIdentities), std::end(kIdentities));
   names.push_back("xla.sdy.*");
   for (const KnownTarget& known : kTargets) names.push_back(known.name);
+  names.insert(names.end(), std::begin(kLibraryTargets), std::end(kLibraryTargets));
   for (const linalg::Target& target : linalg::Targets()) names.push_back(target.name);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -213,6 +202,18 @@ std::string KnownNames() {
 }
 
 }  // namespace
+
+bool TakesLargest(const Instruction& call) {
+  if (call.call_count() == 0) return true;
+  const Instruction* root = call.call(0)->root();
+  if (root->opcode() != Opcode::kCompare) return true;
+  const ComparisonDirection direction = root->attrs<CompareAttrs>().direction;
+  const bool is_greater =
+      direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe;
+  const bool in_order =
+      root->operand(0)->opcode() != Opcode::kParameter || root->operand(0)->parameter_number() == 0;
+  return is_greater == in_order;
+}
 
 bool IsIdentityCustomCall(std::string_view target) {
   for (std::string_view identity : kIdentities) {

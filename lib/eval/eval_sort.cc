@@ -5,6 +5,7 @@
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/region_runner.h"
 #include "lib/eval/strided.h"
+#include "lib/eval/topk.h"
 #include "lib/math/rounding.h"
 
 namespace hlo {
@@ -124,8 +125,6 @@ EvalResult EvalSort(EvalContext& c) {
                                          : std::move(results[0]);
 }
 
-// The k first elements of each row in total order, and where they stood; ties in the order of their
-// places.
 Literal TopKOf(const Literal& operand, int64_t k, bool largest) {
   const std::vector<int64_t> keys = OrderKeys(operand);
   DimVec dims = Dims(operand);

@@ -327,12 +327,24 @@ bool IsEvaluable(const Instruction& instruction) {
   return true;
 }
 
+namespace {
+
+// There is another device at the other end.
+bool MeetsDevice(const Instruction& transfer) {
+  const ModuleConfig& config = transfer.module().config();
+  return !transfer.attrs<ChannelAttrs>().is_host_transfer &&
+         (config.replica_count > 1 || config.num_partitions > 1);
+}
+
+}  // namespace
+
 bool IsEvaluableHere(const Instruction& instruction) {
-  constexpr OpcodeSet kNever = {Opcode::kInfeed,     Opcode::kOutfeed,     Opcode::kSend,
-                                Opcode::kSendDone,   Opcode::kRecv,        Opcode::kRecvDone,
-                                Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone,
-                                Opcode::kParameter};
+  constexpr OpcodeSet kNever = {Opcode::kInfeed,      Opcode::kOutfeed,   Opcode::kAsyncStart,
+                                Opcode::kAsyncUpdate, Opcode::kAsyncDone, Opcode::kParameter};
+  constexpr OpcodeSet kTransfers = {Opcode::kSend, Opcode::kSendDone, Opcode::kRecv,
+                                    Opcode::kRecvDone};
   if (kNever.Has(instruction.opcode())) return false;
+  if (kTransfers.Has(instruction.opcode())) return MeetsDevice(instruction);
   if (instruction.opcode() == Opcode::kCustomCall &&
       !IsKnownCustomCall(instruction.attrs<CustomCallAttrs>().custom_call_target))
     return false;

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/module.h"
+#include "lib/ir/origin_form.h"
 #include "lib/support/check.h"
 
 namespace hlo {
@@ -190,7 +191,8 @@ void Instruction::CopyExtrasFrom(const Instruction& from) {
   Extras& to = mutable_extras();
   to.metadata = from.extras_->metadata;
   to.frontend_attributes = from.extras_->frontend_attributes;
-  to.origin = from.extras_->origin;
+  if (from.extras_->origin && HasFormOf(shape_, *from.extras_->origin))
+    to.origin = from.extras_->origin;
   if (from.extras_->sharding && !to.sharding) to.sharding = from.extras_->sharding;
 }
 

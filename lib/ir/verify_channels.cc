@@ -13,7 +13,6 @@
 //           collective comes while one is pending. Groups of collectives (`_collectives_group`) are
 //           looked at on their own, when something is pending outside
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
@@ -21,12 +20,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/ir/call_order.h"
 #include "lib/ir/compare.h"
+#include "lib/ir/send_recv_pairs.h"
 #include "lib/ir/verify_internal.h"
 
 namespace hlo::internal {
 namespace {
-
-constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs";
 
 bool IsTransfer(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv;
@@ -52,34 +50,11 @@ void CheckHostTransfer(const VerifyContext& context, const Instruction& transfer
 
 // ---- deadlocks ----
 
-using Pairs = std::vector<std::pair<int64_t, int64_t>>;
-
-// `{{0,1},{1,2}}`; nothing when the text is something else.
-std::optional<Pairs> ParsePairs(std::string_view text) {
-  std::vector<int64_t> numbers;
-  for (size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == '{' || c == '}' || c == ',' || c == ' ') {
-      ++at;
-      continue;
-    }
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
-    if (error != std::errc()) return std::nullopt;
-    numbers.push_back(number);
-    at = static_cast<size_t>(end - text.data());
-  }
-  if (numbers.size() % 2 != 0) return std::nullopt;
-  Pairs pairs;
-  for (size_t i = 0; i < numbers.size(); i += 2) pairs.push_back({numbers[i], numbers[i + 1]});
-  return pairs;
-}
-
 // A send or receive between devices that waits for its other half.
 struct Pending {
   const Instruction* transfer;
   std::string_view text;  // of its pairs
-  Pairs pairs;
+  SendRecvPairs pairs;
 };
 
 class DeadlockVerifier {
@@ -144,10 +119,10 @@ class DeadlockVerifier {
   // A send and a receive of equal pairs go together; what is alike may pend at the same time.
   bool Meet(const Instruction& transfer, std::vector<Pending>& pending) {
     const std::string_view text = PairsOf(transfer);
-    const std::optional<Pairs> pairs = ParsePairs(text);
+    const std::optional<SendRecvPairs> pairs = ParseSendRecvPairs(text);
     if (!pairs.has_value()) {
       findings_.Add(transfer.loc(), "`{}` of `{}` is `{}`, expected a list like `{{{{0,1}}}}`",
-                    kPairsAttribute, transfer.name(), text);
+                    kSendRecvPairsAttribute, transfer.name(), text);
       return false;
     }
     if (pending.empty() || pending.front().transfer->opcode() == transfer.opcode()) {
@@ -173,23 +148,17 @@ class DeadlockVerifier {
     return transfer.opcode() == Opcode::kSend ? "recv" : "send";
   }
 
-  static const std::string* FindAttribute(const Instruction& instruction, std::string_view name) {
-    if (instruction.extras() == nullptr) return nullptr;
-    const FrontendAttributes& attributes = instruction.extras()->frontend_attributes;
-    const auto it = attributes.find(name);
-    return it == attributes.end() ? nullptr : &it->second;
-  }
   static std::string_view PairsOf(const Instruction& transfer) {
-    const std::string* text = FindAttribute(transfer, kPairsAttribute);
+    const std::string* text = FindFrontendAttribute(transfer, kSendRecvPairsAttribute);
     return text == nullptr ? std::string_view() : *text;
   }
   static bool IsSkipped(const Instruction& transfer) {
     return transfer.attrs<ChannelAttrs>().is_host_transfer ||
-           FindAttribute(transfer, "_xla_send_recv_pipeline") != nullptr;
+           FindFrontendAttribute(transfer, "_xla_send_recv_pipeline") != nullptr;
   }
   static bool IsGroup(const Instruction& instruction) {
     return instruction.opcode() == Opcode::kAsyncStart &&
-           FindAttribute(instruction, "_collectives_group") != nullptr;
+           FindFrontendAttribute(instruction, "_collectives_group") != nullptr;
   }
 
   // All pending pairs together name a device once as source and once as target, and make no cycle.

@@ -6,24 +6,12 @@
 //   origin     is a tree of the shape's form
 #include <algorithm>
 
+#include "lib/ir/origin_form.h"
 #include "lib/ir/verify_internal.h"
 #include "lib/types/shape_util.h"
 
 namespace hlo::internal {
 namespace {
-
-// `origin={}` says nothing.
-bool SaysNothing(const OriginalValue::Node& tree) { return tree.is_tuple && tree.children.empty(); }
-
-bool SameForm(Shape shape, const OriginalValue::Node& node) {
-  if (shape.IsTuple() != node.is_tuple) return false;
-  if (!node.is_tuple) return true;
-  if (shape.elements().size() != node.children.size()) return false;
-  for (size_t i = 0; i < node.children.size(); ++i) {
-    if (!SameForm(shape.elements()[i], node.children[i])) return false;
-  }
-  return true;
-}
 
 // Partitions when they matter, else 0.
 int64_t KnownPartitions(const VerifyContext& context) {
@@ -53,6 +41,7 @@ bool CheckDevices(const VerifyContext& context, const Instruction& instruction,
 
 void CheckTiled(const VerifyContext& context, const Instruction& instruction, Shape shape,
                 const TiledSharding& tiled) {
+  if (shape.IsBuffer()) shape = shape.element(0);
   const int64_t partitions = KnownPartitions(context);
   if (tiled.kind == TiledSharding::Kind::kMaximal && partitions > 0 &&
       (tiled.maximal_device < 0 || tiled.maximal_device >= partitions)) {
@@ -122,9 +111,7 @@ void VerifySharding(const VerifyContext& context, const Instruction& instruction
 
 void VerifyOrigin(const VerifyContext& context, const Instruction& instruction) {
   const OriginalValue& origin = *instruction.extras()->origin;
-  if (origin.synthetic_call || SaysNothing(origin.tree) ||
-      SameForm(instruction.shape(), origin.tree))
-    return;
+  if (HasFormOf(instruction.shape(), origin)) return;
   context.findings.Add(instruction.loc(),
                        "the tree of `origin` of `{}` differs from that of shape `{}`",
                        instruction.name(), instruction.shape());

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/expand/topk_order.h"
+#include "passes/util/topk_order.h"
 
 namespace hlo {
 namespace {

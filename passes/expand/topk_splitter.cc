@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "passes/expand/topk_order.h"
+#include "passes/util/topk_order.h"
 
 namespace hlo {
 namespace {

@@ -103,11 +103,11 @@ constexpr LibraryCall kCalls[] = {
     {kConvBackwardInput,  2, 2, 1, 0, -1, MeaningOfBackwardInput},
     {kConvBackwardFilter, 2, 2, 1, 0, -1, MeaningOfBackwardFilter},
     {kConvBiasActivation, 3, 4, 1, 0,  3, MeaningOfForward},
-    {kBatchNormInference, 7, 7, 1, 2, -1, Inference},
-    {kBatchNormTraining,  5, 5, 3, 2, -1, Training},
-    {kBatchNormGrad,      7, 7, 3, 2, -1, Grad},
-    {kCholesky,           1, 1, 1, 0, -1, Cholesky},
-    {kTriangularSolve,    2, 2, 1, 0,  1, TriangularSolve},
+    {kBatchNormInferenceCall, 7, 7, 1, 2, -1, Inference},
+    {kBatchNormTrainingCall,  5, 5, 3, 2, -1, Training},
+    {kBatchNormGradCall,      7, 7, 3, 2, -1, Grad},
+    {kCholeskyCall,           1, 1, 1, 0, -1, Cholesky},
+    {kTriangularSolveCall,    2, 2, 1, 0,  1, TriangularSolve},
 };
 // clang-format on
 

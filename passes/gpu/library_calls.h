@@ -13,22 +13,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/eval/library_targets.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
-
-inline constexpr std::string_view kGemm = "__cublas$gemm";
-inline constexpr std::string_view kLtMatmul = "__cublas$lt$matmul";
-inline constexpr std::string_view kConvForward = "__cudnn$convForward";
-inline constexpr std::string_view kConvBackwardInput = "__cudnn$convBackwardInput";
-inline constexpr std::string_view kConvBackwardFilter = "__cudnn$convBackwardFilter";
-inline constexpr std::string_view kConvBiasActivation = "__cudnn$convBiasActivationForward";
-inline constexpr std::string_view kBatchNormInference =
-    "__cudnn$batchNormalizationForwardInference";
-inline constexpr std::string_view kBatchNormTraining = "__cudnn$batchNormalizationForwardTraining";
-inline constexpr std::string_view kBatchNormGrad = "__cudnn$batchNormalizationBackward";
-inline constexpr std::string_view kCholesky = "__cusolver$cholesky";
-inline constexpr std::string_view kTriangularSolve = "__cublas$triangularSolve";
 
 struct LibraryCall {
   std::string_view target;

@@ -1,0 +1,110 @@
+// Sends and receives between the devices of a module. A send leaves its value with the communicator
+// and goes on; recv-done waits for it. What no pair leads to gets zeros.
+#include "lib/eval/communicator.h"
+#include "lib/eval/eval_internal.h"
+#include "lib/ir/send_recv_pairs.h"
+
+namespace hlo {
+namespace {
+
+absl::Status RefuseHost(const EvalContext& c) {
+  return Unsupported(c.loc(), "`{}` needs a host to exchange data with; there is none here",
+                     c.instruction.opcode_text());
+}
+
+// Who takes part, as ids of partitions, or of replicas where there is one partition. `transfer`
+// stands first where both have the attribute.
+absl::StatusOr<SendRecvPairs> PairsOf(const EvalContext& c) {
+  const std::string* text = FindFrontendAttribute(c.instruction, kSendRecvPairsAttribute);
+  const Opcode opcode = c.opcode();
+  const bool is_done = opcode == Opcode::kSendDone || opcode == Opcode::kRecvDone;
+  if (text == nullptr && is_done)
+    text = FindFrontendAttribute(*c.instruction.operand(0), kSendRecvPairsAttribute);
+  if (text == nullptr) {
+    return Error(c.loc(), "`{}` does not say between which devices: it has no `{}`",
+                 c.instruction.name(), kSendRecvPairsAttribute);
+  }
+  std::optional<SendRecvPairs> pairs = ParseSendRecvPairs(*text);
+  if (pairs) return *std::move(pairs);
+  return Error(c.loc(), "`{}` of `{}` is `{}`, expected a list like `{{{{0,1}}}}`",
+               kSendRecvPairsAttribute, c.instruction.name(), *text);
+}
+
+// One device in the terms of such pairs.
+struct Place {
+  DeviceMesh mesh;
+  int64_t replica = 0, partition = 0;
+  int64_t id() const { return mesh.partitions > 1 ? partition : replica; }
+  int64_t DeviceOf(int64_t other) const {
+    return mesh.partitions > 1 ? replica * mesh.partitions + other : other;
+  }
+  bool Has(int64_t other) const {
+    return other >= 0 && other < (mesh.partitions > 1 ? mesh.partitions : mesh.replicas);
+  }
+};
+
+absl::StatusOr<Place> PlaceOf(const EvalContext& c) {
+  const EvalOptions& options = c.evaluator.options();
+  if (options.communicator == nullptr) {
+    return Unsupported(c.loc(), "`{}` needs another device; this run has one",
+                       c.instruction.opcode_text());
+  }
+  return Place{options.communicator->mesh(), options.replica_id, options.partition_id};
+}
+
+int64_t ChannelOf(const EvalContext& c) { return c.attrs<ChannelAttrs>().channel_id.value_or(0); }
+
+absl::Status CheckTarget(const EvalContext& c, const Place& place, int64_t id) {
+  if (place.Has(id)) return absl::OkStatus();
+  return Error(c.loc(), "the pairs of `{}` name {}, which is none of the {} devices",
+               c.instruction.name(), id, place.mesh.devices());
+}
+
+}  // namespace
+
+EvalResult EvalHostTransfer(EvalContext& c) { return RefuseHost(c); }
+
+EvalResult EvalSend(EvalContext& c) {
+  if (c.attrs<ChannelAttrs>().is_host_transfer) return RefuseHost(c);
+  ASSIGN_OR_RETURN(const Place place, PlaceOf(c));
+  ASSIGN_OR_RETURN(const SendRecvPairs pairs, PairsOf(c));
+  for (const auto& [source, target] : pairs) {
+    if (source != place.id()) continue;
+    RETURN_IF_ERROR(CheckTarget(c, place, target));
+    RETURN_IF_ERROR(c.evaluator.options().communicator->Send(
+        {ChannelOf(c), place.DeviceOf(source), place.DeviceOf(target)}, c.operand(0)));
+  }
+  return Literal::Tuple({c.Take(0), Literal::Zero(ElementType::kU32), Literal::Token()});
+}
+
+EvalResult EvalSendDone(EvalContext& c) {
+  if (c.attrs<ChannelAttrs>().is_host_transfer) return RefuseHost(c);
+  return Literal::Token();
+}
+
+EvalResult EvalRecv(EvalContext& c) {
+  if (c.attrs<ChannelAttrs>().is_host_transfer) return RefuseHost(c);
+  return Literal(c.instruction.shape());
+}
+
+EvalResult EvalRecvDone(EvalContext& c) {
+  if (c.attrs<ChannelAttrs>().is_host_transfer) return RefuseHost(c);
+  ASSIGN_OR_RETURN(const Place place, PlaceOf(c));
+  ASSIGN_OR_RETURN(const SendRecvPairs pairs, PairsOf(c));
+  Literal received(c.instruction.shape().element(0));
+  for (const auto& [source, target] : pairs) {
+    if (target != place.id()) continue;
+    RETURN_IF_ERROR(CheckTarget(c, place, source));
+    ASSIGN_OR_RETURN(received, c.evaluator.options().communicator->Receive(
+                                   {ChannelOf(c), place.DeviceOf(source), place.DeviceOf(target)},
+                                   c.instruction));
+    if (!CompatibleIgnoringDynamic(received.shape(), c.instruction.shape().element(0))) {
+      return Error(c.loc(), "`{}` is to receive `{}`, but partition {} sends `{}`",
+                   c.instruction.name(), c.instruction.shape().element(0), source,
+                   received.shape());
+    }
+  }
+  return Literal::Tuple({std::move(received), Literal::Token()});
+}
+
+}  // namespace hlo

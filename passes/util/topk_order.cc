@@ -1,0 +1,50 @@
+#include "passes/util/topk_order.h"
+
+#include "lib/ir/builder.h"
+
+namespace hlo {
+namespace {
+
+Computation* OrderComputation(Module& module, ElementType value, ElementType index, bool largest) {
+  Computation* order =
+      module.AddComputation(largest ? "compare-greater-than" : "compare-less-than");
+  Builder b(order);
+  Instruction* lhs = b.Parameter(0, Shape::Scalar(value), "p.0.lhs");
+  Instruction* rhs = b.Parameter(1, Shape::Scalar(value), "p.0.rhs");
+  b.Parameter(2, Shape::Scalar(index), "p.1.lhs");
+  b.Parameter(3, Shape::Scalar(index), "p.1.rhs");
+  CompareAttrs attrs;
+  attrs.direction = largest ? ComparisonDirection::kGt : ComparisonDirection::kLt;
+  if (IsFloat(value)) attrs.type = ComparisonType::kTotalOrder;
+  order->set_root(b.Op(Opcode::kCompare, {lhs, rhs}, AttrsPtr::Make(std::move(attrs))));
+  return order;
+}
+
+}  // namespace
+
+bool IsTopk(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kTopK)
+    return !instruction.operand(0)->shape().has_dynamic_dims();
+  return instruction.opcode() == Opcode::kCustomCall &&
+         instruction.attrs<CustomCallAttrs>().custom_call_target == "TopK" &&
+         instruction.call_count() == 1 && instruction.operand_count() == 1 &&
+         instruction.shape().IsTuple() && instruction.shape().element_count_of_tuple() == 2 &&
+         !instruction.operand(0)->shape().has_dynamic_dims();
+}
+
+Computation* TopkOrder(const Instruction& topk) {
+  Module& module = topk.module();
+  const ElementType index = topk.shape().element(1).element_type();
+  if (topk.opcode() == Opcode::kTopK) {
+    return OrderComputation(module, topk.operand(0)->shape().element_type(), index,
+                            topk.attrs<TopKAttrs>().largest);
+  }
+  Computation* const order = topk.call(0);
+  if (order->parameter_count() != 2) return order;
+  Computation* const wider = module.CloneComputation(*order, ".clone", /*deep=*/false);
+  wider->AddParameter(2, Shape::Scalar(index), "p.1.lhs");
+  wider->AddParameter(3, Shape::Scalar(index), "p.1.rhs");
+  return wider;
+}
+
+}  // namespace hlo
