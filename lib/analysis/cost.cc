@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/analysis/alias.h"
+#include "lib/analysis/logical_buffers.h"
 #include "lib/analysis/operations.h"
 #include "lib/ir/call_order.h"
 #include "lib/ops/opcode_set.h"
@@ -13,8 +14,6 @@
 
 namespace hlo {
 namespace {
-
-constexpr double kPointerBytes = 8;  // of an element of a tuple
 
 // Neither reads nor writes memory.
 bool IsFree(const Instruction& x) {
@@ -27,7 +26,7 @@ bool TakesSlice(Opcode opcode) {
 
 double MemoryBytes(Shape shape) {
   if (shape.IsArray()) return static_cast<double>(shape.byte_size());
-  return shape.IsTuple() ? kPointerBytes * shape.element_count_of_tuple() : 0;
+  return shape.IsTuple() ? static_cast<double>(kPointerBytes * shape.element_count_of_tuple()) : 0;
 }
 
 // Tuples of what is computed elsewhere or not yet: only the table is written.

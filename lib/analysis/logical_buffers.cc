@@ -11,8 +11,6 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kPointerBytes = 8;
-
 // ---- trees of shapes ----
 
 int64_t NodeCount(Shape shape) {

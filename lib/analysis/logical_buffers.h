@@ -26,6 +26,8 @@
 
 namespace hlo {
 
+constexpr int64_t kPointerBytes = 8;  // of an element of a tuple
+
 // Counts the buffers in the order in which they are made.
 using LogicalBufferId = int32_t;
 

@@ -1,6 +1,7 @@
 #include "lib/analysis/print.h"
 
 #include "lib/analysis/alias.h"
+#include "lib/analysis/async_overlap.h"
 #include "lib/analysis/call_graph.h"
 #include "lib/analysis/cost.h"
 #include "lib/analysis/device_groups.h"
@@ -25,6 +26,7 @@ namespace {
 // clang-format off
 constexpr AnalysisPrinter kPrinters[] = {
     {"alias",         "which values have one place, and what may be overwritten", AliasSets::ToString},
+    {"async",         "what runs beside asynchronous operations, and what is waited for", AsyncOverlapsToString},
     {"call-graph",    "how computations are used, and who calls them",            CallGraph::ToString},
     {"cost",          "operations and bytes of each instruction",                 CostsToString},
     {"device-groups", "which devices take part in a collective together",         DeviceGroupsToString},

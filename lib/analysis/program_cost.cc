@@ -42,11 +42,11 @@ void AddTo(Cost& sum, const Cost& cost) {
   sum.bytes += cost.bytes;
 }
 
+}  // namespace
+
 bool RunsComputations(const Instruction& instruction) {
   return instruction.call_count() > 0 && CallKindOf(instruction.opcode()) == CallKind::kControlFlow;
 }
-
-}  // namespace
 
 std::optional<int64_t> KnownTripCount(const Instruction& loop) {
   const std::optional<int64_t> found = TripCount(loop);

@@ -24,6 +24,9 @@ namespace hlo {
 // configuration).
 std::optional<int64_t> KnownTripCount(const Instruction& loop);
 
+// Whether it only runs computations, which cost what they do.
+bool RunsComputations(const Instruction& instruction);
+
 // How often something runs in one run of the program.
 struct Runs {
   double times = 0;      // 0: never, or only as a part of an instruction

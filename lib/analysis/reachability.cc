@@ -101,7 +101,8 @@ std::vector<bool> Reachability::Dependent(size_t begin, size_t end,
   return dependent;
 }
 
-Reachability::Dependents Reachability::DependentsOf(const Instruction* producer) const {
+Reachability::Dependents Reachability::DependentsOf(const Instruction* producer,
+                                                    size_t last_place) const {
   const Node from = NodeOf(producer);
   HLO_CHECK(from != kNone);
   Dependents result;
@@ -110,7 +111,7 @@ Reachability::Dependents Reachability::DependentsOf(const Instruction* producer)
   std::vector<const Instruction*> stack = {instructions_[from]};
   const auto visit = [&](const Instruction* user) {
     const Node node = NodeOf(user);
-    if (node == kNone) return;
+    if (node == kNone || places_[node] > last_place) return;
     if (Known(user) == kNone) {  // an element that was added since: its users are those of the node
       stack.push_back(user);
     } else if (node != from && !result.nodes_[node]) {

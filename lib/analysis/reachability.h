@@ -52,7 +52,8 @@ class Reachability {
     const Reachability* of_ = nullptr;
     std::vector<bool> nodes_;
   };
-  Dependents DependentsOf(const Instruction* producer) const;
+  // Those up to `last_place` alone, found without a look at what comes after it.
+  Dependents DependentsOf(const Instruction* producer, size_t last_place = SIZE_MAX) const;
 
   // A place in a topological order: what an instruction needs has a smaller one.
   size_t PlaceOf(const Instruction* instruction) const;
