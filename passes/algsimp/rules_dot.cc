@@ -37,11 +37,22 @@ Instruction* InOrder(Rewriter& rewriter, Instruction* x, const DimVec& batch, co
   return rewriter.Transpose(x, order);
 }
 
+// Whether floats meet integers in `dot`. Which digits such a product keeps is not what conversions
+// to one type before a `multiply` keep.
+bool MixesFloatsWithIntegers(const Instruction* dot) {
+  const auto type = [&](int64_t k) { return dot->operand(k)->shape().element_type(); };
+  const bool reads_floats = IsFloat(type(0)) || IsFloat(type(1));
+  const auto is_integer = [](ElementType t) { return IsInteger(t) || IsPred(t); };
+  return reads_floats &&
+         (is_integer(type(0)) || is_integer(type(1)) || is_integer(dot->shape().element_type()));
+}
+
 // A dot without contracting dimensions  =>  multiply(broadcast(x), broadcast(y))
 Instruction* DotToMultiply(Instruction* dot, Rewriter& rewriter) {
   const DotAttrs& attrs = Dims(dot);
   if (!attrs.lhs_contracting_dims.empty() || attrs.algorithm != DotAlgorithm::kUnset ||
-      dot->shape().has_dynamic_dims() || dot->shape().element_type() == ElementType::kPred)
+      dot->shape().has_dynamic_dims() || dot->shape().element_type() == ElementType::kPred ||
+      MixesFloatsWithIntegers(dot))
     return nullptr;
   const auto batch = static_cast<int64_t>(attrs.lhs_batch_dims.size());
   const DimVec lhs_free = FreeDims(dot->operand(0)->shape(), attrs.lhs_batch_dims, {});

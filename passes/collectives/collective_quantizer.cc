@@ -10,13 +10,13 @@
 namespace hlo {
 namespace {
 
-constexpr OpcodeSet kCollectives = {Opcode::kAllGather, Opcode::kAllToAll,
-                                    Opcode::kCollectiveBroadcast, Opcode::kCollectivePermute};
+constexpr OpcodeSet kQuantized = {Opcode::kAllGather, Opcode::kAllToAll,
+                                  Opcode::kCollectiveBroadcast, Opcode::kCollectivePermute};
 constexpr OpcodeSet kKeepsValues = {Opcode::kBitcast, Opcode::kCopy, Opcode::kReshape,
                                     Opcode::kSlice};
 
 bool IsCollective(const Instruction& instruction) {
-  return kCollectives.Has(instruction.opcode()) && instruction.operand_count() == 1 &&
+  return kQuantized.Has(instruction.opcode()) && instruction.operand_count() == 1 &&
          instruction.shape().IsArray() && !instruction.has_control_edges();
 }
 
@@ -197,8 +197,7 @@ class Quantizer {
 }  // namespace
 
 absl::StatusOr<bool> CollectiveQuantizer::Run(Module& module, PassContext& context) {
-  const std::vector<Computation*> computations =
-      context.NonFusionComputations(module, kCollectives);
+  const std::vector<Computation*> computations = context.NonFusionComputations(module, kQuantized);
   if (computations.empty()) return false;
   Quantizer quantizer(module, context);
   bool changed = false;

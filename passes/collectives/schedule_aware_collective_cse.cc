@@ -10,14 +10,14 @@
 namespace hlo {
 namespace {
 
-constexpr OpcodeSet kCollectives = {Opcode::kAllGather,     Opcode::kAllReduce,
-                                    Opcode::kAllToAll,      Opcode::kCollectiveBroadcast,
-                                    Opcode::kReduceScatter, Opcode::kCollectivePermute};
+constexpr OpcodeSet kShared = {Opcode::kAllGather,     Opcode::kAllReduce,
+                               Opcode::kAllToAll,      Opcode::kCollectiveBroadcast,
+                               Opcode::kReduceScatter, Opcode::kCollectivePermute};
 
 // What two collectives share that give the same of the same operand; channels are only names. Empty
 // where the collective is left alone.
 std::string KeyOf(const Instruction& collective, bool for_replicas) {
-  if (!kCollectives.Has(collective.opcode()) || collective.operand_count() != 1 ||
+  if (!kShared.Has(collective.opcode()) || collective.operand_count() != 1 ||
       collective.has_control_edges())
     return "";
   AttrPrintOptions print;
@@ -87,7 +87,7 @@ absl::StatusOr<bool> ScheduleAwareCollectiveCse::RunOn(Computation& computation,
 
 absl::StatusOr<bool> ScheduleAwareCollectiveCse::Run(Module& module, PassContext& context) {
   bool changed = false;
-  for (Computation* computation : context.NonFusionComputations(module, kCollectives)) {
+  for (Computation* computation : context.NonFusionComputations(module, kShared)) {
     ASSIGN_OR_RETURN(const bool merged, RunOn(*computation, context));
     changed |= merged;
   }

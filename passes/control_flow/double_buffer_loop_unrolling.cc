@@ -12,8 +12,8 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMostCopied = 10'000;  // instructions of one loop
-constexpr int64_t kMostEdges = 10'000;   // for the order of two iterations
+constexpr int64_t kMostUnrolled = 10'000;  // instructions of one loop
+constexpr int64_t kMostEdges = 10'000;     // for the order of two iterations
 
 // A binary operation that folding may reach when its other operand becomes a constant, too.
 bool MayFold(const Instruction& instruction) {
@@ -147,7 +147,7 @@ absl::StatusOr<bool> DoubleBufferLoopUnrolling::Run(Module& module, PassContext&
       if (is_auto && !HasCollectives(body)) continue;
       LoopKnowledge known = LoopKnowledge::FromConfig(loop->backend_config());
       Decision decision = MayUnroll(*loop, known);
-      if (decision && is_full && body.instruction_count() > kMostCopied / *known.trip_count)
+      if (decision && is_full && body.instruction_count() > kMostUnrolled / *known.trip_count)
         decision = No("all its iterations together are too many instructions");
       if (!decision) {
         context.Missed(*loop, decision.reason());

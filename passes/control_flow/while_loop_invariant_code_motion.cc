@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/analysis/trip_count.h"
+#include "lib/types/shape_util.h"
 #include "passes/control_flow/widen_loop.h"
 #include "passes/simplify/dce.h"
 #include "passes/simplify/tuple_simplifier.h"
@@ -15,14 +16,6 @@
 
 namespace hlo {
 namespace {
-
-int64_t BytesOf(Shape shape) {
-  int64_t bytes = 0;
-  ForEachLeaf(shape, [&](Shape leaf, const ShapeIndex&) {
-    if (leaf.IsArray()) bytes += leaf.byte_size();
-  });
-  return bytes;
-}
 
 bool HasTokens(Shape shape) {
   bool found = false;
@@ -125,8 +118,8 @@ class LoopHoister {
     if (!options_.hoist_other && !is_constant && opcode != Opcode::kReshape) return false;
     if (is_constant || options_.hoist_size_inflation_ratio < 0) return true;
     int64_t input = 0;
-    for (const Instruction* operand : instruction.operands()) input += BytesOf(operand->shape());
-    return static_cast<double>(BytesOf(instruction.shape())) <=
+    for (const Instruction* operand : instruction.operands()) input += ArrayBytes(operand->shape());
+    return static_cast<double>(ArrayBytes(instruction.shape())) <=
            options_.hoist_size_inflation_ratio * static_cast<double>(input);
   }
 

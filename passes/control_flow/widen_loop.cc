@@ -19,10 +19,11 @@ Shape WideShape(Shape narrow, const std::vector<Instruction*>& more) {
   return Shape::Tuple(shapes);
 }
 
-// What was said of the narrow state holds for the wide one; `more` are the values of its other
-// elements, of whose shardings nobody has said anything.
-void WidenOrigin(Instruction* state, const std::vector<Instruction*>& more) {
-  const OriginalValue::Node* narrow = OriginOf(*state);
+// What was said of the narrow state `old` holds for the wide one; `more` are the values of its
+// other elements, of whose shardings nobody has said anything.
+void WidenOrigin(const Instruction& old, Instruction* state,
+                 const std::vector<Instruction*>& more) {
+  const OriginalValue::Node* narrow = OriginOf(old);
   if (narrow == nullptr || !narrow->is_tuple) return;
   OriginalValue::Node wide = *narrow;
   for (const Instruction* value : more) {
@@ -102,7 +103,7 @@ absl::StatusOr<Computation*> WidenBody(Computation* narrow, Shape narrow_shape, 
 absl::Status ReplaceLoop(Instruction* old, Instruction* loop,
                          const std::vector<Instruction*>& added) {
   loop->CopyExtrasFrom(*old);
-  WidenOrigin(loop, added);
+  WidenOrigin(*old, loop, added);
   if (!old->backend_config().empty())
     loop->mutable_extras().backend_config = std::string(old->backend_config());
   WidenSharding(loop, loop->shape());
@@ -190,7 +191,7 @@ absl::StatusOr<std::vector<Instruction*>> CarryMore(Instruction* loop,
        {loop, loop->while_condition()->parameter(0), body.parameter(0), root}) {
     state->set_shape(wide);
     WidenSharding(state, wide);
-    WidenOrigin(state, values);
+    WidenOrigin(*state, state, values);
   }
   std::vector<Instruction*> reads;
   Builder inside(&body);

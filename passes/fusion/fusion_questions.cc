@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "absl/container/flat_hash_map.h"
 #include "lib/analysis/cost.h"
 #include "lib/support/contains.h"
 
@@ -21,56 +20,6 @@ constexpr Opcode kMovesInLoop[] = {
 
 constexpr Opcode kReadsEachOnce[] = {Opcode::kBitcast, Opcode::kConcatenate, Opcode::kReshape,
                                      Opcode::kReverse, Opcode::kSlice,       Opcode::kTranspose};
-
-// How often each element of a value is read.
-enum class Reads { kNone, kOnceInPlace, kOnceElsewhere, kSeveralTimes };
-
-Reads Both(Reads a, Reads b) {
-  if (a == Reads::kNone) return b;
-  if (b == Reads::kNone) return a;
-  return a == Reads::kOnceInPlace && b == Reads::kOnceInPlace ? a : Reads::kSeveralTimes;
-}
-
-using ReadsMemo = absl::flat_hash_map<const Instruction*, Reads>;
-Reads ReadsInFusion(const Instruction& value, ReadsMemo& memo);
-
-Reads ReadsBy(const Instruction& user, int i) {
-  const Opcode opcode = user.opcode();
-  const auto once = [](bool is_once) {
-    return is_once ? Reads::kOnceElsewhere : Reads::kSeveralTimes;
-  };
-  if (HasTrait(opcode, kElementwise))
-    return SameDimensions(user.operand(i)->shape(), user.shape()) ? Reads::kOnceInPlace
-                                                                  : Reads::kSeveralTimes;
-  if (Contains(kReadsEachOnce, opcode) || opcode == Opcode::kGather) return Reads::kOnceElsewhere;
-  if (opcode == Opcode::kPad) return once(i == 0);
-  if (opcode == Opcode::kReduce) return once(i < user.operand_count() / 2);
-  if (opcode == Opcode::kDynamicUpdateSlice) return once(i <= 1);
-  if (opcode == Opcode::kDot) return once(TrueRank(user.operand(1 - i)->shape()) <= 1);
-  if (opcode == Opcode::kFusion) {
-    ReadsMemo memo;
-    return ReadsInFusion(*user.fused_computation()->parameter(i), memo);
-  }
-  return Reads::kSeveralTimes;
-}
-
-// On all ways to the root of the fusion.
-Reads ReadsInFusion(const Instruction& value, ReadsMemo& memo) {
-  if (const auto it = memo.find(&value); it != memo.end()) return it->second;
-  Reads reads = Reads::kNone;
-  for (const Use& use : value.uses()) {
-    Reads on_way = ReadsBy(*use.user, use.operand_index);
-    if (on_way == Reads::kOnceInPlace || on_way == Reads::kOnceElsewhere) {
-      const Reads later =
-          use.user->has_uses() ? ReadsInFusion(*use.user, memo) : Reads::kOnceInPlace;
-      on_way = std::max(on_way, later);
-    }
-    reads = Both(reads, on_way);
-    if (reads == Reads::kSeveralTimes) break;
-  }
-  memo[&value] = reads;
-  return reads;
-}
 
 }  // namespace
 
@@ -105,8 +54,50 @@ bool IsExpensiveOnCpu(const Instruction& instruction) {
   return true;
 }
 
-bool ReusesElements(const Instruction& user, int i) {
-  return ReadsBy(user, i) == Reads::kSeveralTimes;
+ElementReads::Reads ElementReads::Both(Reads a, Reads b) {
+  if (a == Reads::kNone) return b;
+  if (b == Reads::kNone) return a;
+  return a == Reads::kOnceInPlace && b == Reads::kOnceInPlace ? a : Reads::kSeveralTimes;
 }
+
+ElementReads::Reads ElementReads::By(const Instruction& user, int i) {
+  const Opcode opcode = user.opcode();
+  const auto once = [](bool is_once) {
+    return is_once ? Reads::kOnceElsewhere : Reads::kSeveralTimes;
+  };
+  if (HasTrait(opcode, kElementwise))
+    return SameDimensions(user.operand(i)->shape(), user.shape()) ? Reads::kOnceInPlace
+                                                                  : Reads::kSeveralTimes;
+  if (Contains(kReadsEachOnce, opcode) || opcode == Opcode::kGather) return Reads::kOnceElsewhere;
+  if (opcode == Opcode::kPad) return once(i == 0);
+  if (opcode == Opcode::kReduce) return once(i < user.operand_count() / 2);
+  if (opcode == Opcode::kDynamicUpdateSlice) return once(i <= 1);
+  if (opcode == Opcode::kDot) return once(TrueRank(user.operand(1 - i)->shape()) <= 1);
+  if (opcode == Opcode::kFusion) return InFusion(*user.fused_computation()->parameter(i));
+  return Reads::kSeveralTimes;
+}
+
+// On all ways to the root of the fusion.
+ElementReads::Reads ElementReads::InFusion(const Instruction& value) {
+  if (const auto it = inside_.find(&value); it != inside_.end()) return it->second;
+  Reads reads = Reads::kNone;
+  for (const Use& use : value.uses()) {
+    Reads on_way = By(*use.user, use.operand_index);
+    if (on_way == Reads::kOnceInPlace || on_way == Reads::kOnceElsewhere) {
+      const Reads later = use.user->has_uses() ? InFusion(*use.user) : Reads::kOnceInPlace;
+      on_way = std::max(on_way, later);
+    }
+    reads = Both(reads, on_way);
+    if (reads == Reads::kSeveralTimes) break;
+  }
+  if (value.opcode() != Opcode::kParameter) inside_[&value] = reads;
+  return reads;
+}
+
+bool ElementReads::Reuses(const Instruction& user, int i) {
+  return By(user, i) == Reads::kSeveralTimes;
+}
+
+bool ReusesElements(const Instruction& user, int i) { return ElementReads().Reuses(user, i); }
 
 }  // namespace hlo

@@ -2,6 +2,9 @@
 // elements read once?
 #pragma once
 
+#include <cstdint>
+
+#include "absl/container/flat_hash_map.h"
 #include "lib/ir/module.h"
 
 namespace hlo {
@@ -10,6 +13,22 @@ namespace hlo {
 bool IsExpensiveOnCpu(const Instruction& instruction);
 // Whether `user` reads elements of its operand `i` more than once.
 bool ReusesElements(const Instruction& user, int i);
+
+// The same for users that are fusions which grow: what is known of the values inside is kept, so
+// that the question costs no walk to the root each time.
+class ElementReads {
+ public:
+  bool Reuses(const Instruction& user, int i);
+
+ private:
+  // How often each element of a value is read.
+  enum class Reads : uint8_t { kNone, kOnceInPlace, kOnceElsewhere, kSeveralTimes };
+  static Reads Both(Reads a, Reads b);
+  Reads By(const Instruction& user, int i);
+  Reads InFusion(const Instruction& value);
+
+  absl::flat_hash_map<const Instruction*, Reads> inside_;  // without parameters, which get users
+};
 // Operations that become part of a loop over the elements of a result.
 bool CanBeInLoop(const Instruction& instruction);
 // Element by element, constants included.

@@ -93,9 +93,12 @@ class ComputationFuser {
     if (opcode == Opcode::kFusion || opcode == Opcode::kMap || opcode == Opcode::kReduce ||
         opcode == Opcode::kReduceWindow)
       return true;
-    if (opcode == Opcode::kRng) return x.users().size() <= 1;
+    if (opcode == Opcode::kRng) return !IsShared(x);
     return !x.HasSideEffect();
   }
+
+  // By several instructions.
+  static bool IsShared(const Instruction& x) { return x.is_used() && !x.has_one_user(); }
 
   std::vector<int> OperandsLatestFirst(const Instruction& consumer) const {
     std::vector<int> order;
@@ -159,8 +162,11 @@ class ComputationFuser {
       Instruction* producer = queue_[i];
       if (IsAtMostUnary(*producer) || !ReadsMoreThanItGives(*producer)) continue;
       const std::vector<Instruction*> users = producer->users();
-      if (!reachability) reachability.emplace(computation_);
-      reached_ = reachability->DependentsOf(producer);
+      if (!reachability) reachability.emplace(computation_, /*matrix_limit=*/0);
+      size_t last_place = 0;
+      for (const Instruction* user : users)
+        last_place = std::max(last_place, reachability->PlaceOf(user));
+      reached_ = reachability->DependentsOf(producer, last_place);
       verdicts_.clear();
       if (IsFusible(*producer) &&
           std::all_of(users.begin(), users.end(),
@@ -198,7 +204,7 @@ class ComputationFuser {
     if (!CanBeInLoop(producer)) return No("`{}` is no part of a loop", producer.opcode_text());
     if (IsUnhandyConcatenate(producer) || IsUnhandyConcatenate(consumer))
       return No("a large concatenation");
-    if (IsExpensiveOnCpu(producer) && ReusesElements(consumer, i))
+    if (IsExpensiveOnCpu(producer) && reads_.Reuses(consumer, i))
       return No("`{}` would compute its elements several times", consumer.name());
     if (const Decision decision = MayBeInside(producer, consumer); !decision) return decision;
     if (producer.opcode() == Opcode::kReduce && ReductionsIn(consumer) > kMostReductions)
@@ -225,10 +231,9 @@ class ComputationFuser {
 
   Decision MayBeInside(const Instruction& producer, const Instruction& consumer) const {
     if (producer.is_root()) return No("it is the result");
-    const bool shared = producer.users().size() > 1;
-    if (shared && (!may_duplicate_ || IsExpensiveOnCpu(producer)) &&
+    if (IsShared(producer) && (!may_duplicate_ || IsExpensiveOnCpu(producer)) &&
         producer.opcode() != Opcode::kBroadcast && !ConvertsToWider(producer))
-      return No("it has {} users and is expensive", producer.users().size());
+      return No("it has several users and is expensive");
     return UpdatesInPlace(producer, consumer);
   }
 
@@ -361,6 +366,7 @@ class ComputationFuser {
   Reachability::Dependents reached_;
   absl::flat_hash_map<const Instruction*, bool> verdicts_;
   absl::flat_hash_map<const Instruction*, IndexEvaluation> indices_;  // of fusions
+  ElementReads reads_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "passes/gpu/library_calls.h"
 #include "passes/gpu/library_config.h"
 #include "passes/gpu/matrix_products.h"
+#include "passes/util/origins.h"
 
 namespace hlo {
 namespace {
@@ -62,10 +63,17 @@ class GemmRewriter {
     return opcode == Opcode::kAdd && takes_addends ? TakeAddend(x) : absl::OkStatus();
   }
 
+  // `gemm`, or a copy of one, computes another value than before.
+  static void SetConfig(Instruction* gemm, const Config& config) {
+    gemm->mutable_extras().backend_config = ToJson(config);
+    SetOrigin(gemm, nullptr);
+  }
+
   void Replace(Instruction* old, Instruction* with, uint32_t first_new, std::string_view as) {
     context_.Passed(*old, "becomes {}", as);
     context_.Count(as);
     const std::vector<Instruction*> operands = old->operand_vector();
+    SetOrigin(with, nullptr);  // what stands between a call and `old` is another value now
     ReplaceKeepingExtras(old, with, first_new);
     for (Instruction* operand : operands) {
       if (!operand->is_dead() && !operand->is_used() && !operand->has_control_edges() &&
@@ -153,7 +161,7 @@ class GemmRewriter {
                                                AttrsPtr::Make(std::move(call)), {}, name);
     gemm->set_metadata(dot.metadata());
     gemm->set_loc(dot.loc());
-    gemm->mutable_extras().backend_config = ToJson(config);
+    SetConfig(gemm, config);
     return gemm;
   }
 
@@ -202,7 +210,7 @@ class GemmRewriter {
                                                    : factor->literal().GetDouble());
     config.config.alpha_real = alpha.real();
     config.config.alpha_imag = alpha.imag();
-    gemm->mutable_extras().backend_config = ToJson(config);
+    SetConfig(gemm, config);
     Replace(multiply, gemm, gemm->module().id_limit(), "alpha");
     return absl::OkStatus();
   }
@@ -280,7 +288,7 @@ class GemmRewriter {
     std::vector<Instruction*> operands = gemm.operand_vector();
     operands.insert(operands.begin() + at, operand);
     Instruction* const with = computation_.AddClone(gemm, gemm.shape(), operands);
-    with->mutable_extras().backend_config = ToJson(config);
+    SetConfig(with, config);
     return with;
   }
 
@@ -301,7 +309,7 @@ class GemmRewriter {
     }
     config.config.epilogue = config.config.epilogue == GemmEpilogue::kBias ? GemmEpilogue::kBiasRelu
                                                                            : GemmEpilogue::kRelu;
-    gemm->mutable_extras().backend_config = ToJson(config);
+    SetConfig(gemm, config);
     // The bitcast or slice stays between.
     Replace(maximum, value, gemm->module().id_limit(), "a relu");
     return absl::OkStatus();
@@ -331,7 +339,7 @@ class GemmRewriter {
     const Shape value = gemm->shape();
     Instruction* const with = computation_.AddClone(
         *gemm, has_aux ? Shape::Tuple({value, value}) : value, gemm->operand_vector());
-    with->mutable_extras().backend_config = ToJson(config);
+    SetConfig(with, config);
     if (!has_aux) {
       Replace(multiply, with, first_new, "a gelu");
       return absl::OkStatus();
@@ -358,6 +366,8 @@ class GemmRewriter {
     for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, first);
     if (gemm->is_root()) computation_.set_root(first);
     MoveSharding(gemm, first);
+    SetOrigin(first, OriginOf(*gemm));
+    SetOrigin(gemm, nullptr);
   }
   Shape WorkspaceOf(const Instruction& gemm) const {
     int64_t bytes = workspace_;

@@ -27,14 +27,14 @@ class Norm {
 
   Instruction* Inference() {
     Narrow(0);
-    return Widened(Call(kBatchNormInference, InType(norm_->shape())));
+    return Widened(Call(kBatchNormInferenceCall, InType(norm_->shape())));
   }
 
   Instruction* Training() {
     Narrow(0);
     const Shape shape = norm_->shape(), statistics = shape.element(1);
-    Instruction* const call =
-        Call(kBatchNormTraining, Shape::Tuple({InType(shape.element(0)), statistics, statistics}));
+    Instruction* const call = Call(
+        kBatchNormTrainingCall, Shape::Tuple({InType(shape.element(0)), statistics, statistics}));
     Instruction* const inverse = b_.GetTupleElement(call, 2);
     Instruction* const variance =
         b_.Subtract(b_.Power(inverse, b_.ConstantLike(inverse, -2)), EpsilonLike(inverse));
@@ -51,7 +51,7 @@ class Norm {
     }
     const Shape shape = norm_->shape();
     Instruction* const call =
-        Call(kBatchNormGrad,
+        Call(kBatchNormGradCall,
              Shape::Tuple({InType(shape.element(0)), shape.element(1), shape.element(2)}));
     return b_.Tuple({Widened(b_.GetTupleElement(call, 0)), b_.GetTupleElement(call, 1),
                      b_.GetTupleElement(call, 2)});

@@ -32,7 +32,7 @@ absl::StatusOr<Instruction*> CusolverRewriter::Expand(Instruction* cholesky, Rew
   const Shape factors = ColumnMajor(shape);
   const Shape workspace = Shape::Array(type, {options_.workspace > 0 ? options_.workspace : n * n});
   CustomCallAttrs attrs;
-  attrs.custom_call_target = std::string(kCholesky);
+  attrs.custom_call_target = std::string(kCholeskyCall);
   attrs.operand_layout_constraints = {factors};
   Instruction* const call = rewriter.OpWithShape(
       Opcode::kCustomCall,

@@ -14,7 +14,7 @@ namespace {
 
 // What is saved for it, expensive operations may be computed several times.
 constexpr double kLowBytesRatio = 0.3;
-constexpr double kFewBytes = 1024;
+constexpr double kFewSavedBytes = 1024;
 
 // Of a kernel that takes in others: where values are read twice, each step may double it.
 constexpr int64_t kMostInstructions = 500;
@@ -23,7 +23,7 @@ bool IsKind(const Instruction& x, FusionKind kind) {
   return x.IsFusion() && x.attrs<FusionAttrs>().kind == kind;
 }
 
-bool IsLoop(const Instruction& x) {
+bool IsLoopReader(const Instruction& x) {
   return IsKind(x, FusionKind::kLoop) && x.shape().IsArray() && !x.has_control_edges();
 }
 
@@ -69,7 +69,7 @@ Decision MayRepeatExpensive(const Instruction& loop, const Bytes& bytes) {
   const auto expensive =
       absl::c_find_if(body, [](const Instruction* i) { return IsExpensiveOnGpu(*i); });
   if (expensive == body.end()) return Yes();
-  const bool saves = bytes.apart > kFewBytes && bytes.ratio() < kLowBytesRatio;
+  const bool saves = bytes.apart > kFewSavedBytes && bytes.ratio() < kLowBytesRatio;
   if (loop.users().size() > 1 && !saves) return No("`{}` is expensive", (*expensive)->name());
   for (const Instruction* reader : loop.users()) {
     if (ReadsElementsTwice(*reader, loop))
@@ -106,7 +106,7 @@ absl::StatusOr<bool> FusionMerger::Run(Module& module, PassContext& context) {
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kFusion})) {
     if (DirectContext(*computation) != CallContext::kControlFlow) continue;
     for (Instruction* loop : computation->PostOrder()) {
-      if (!IsLoop(*loop) || !loop->has_uses()) continue;
+      if (!IsLoopReader(*loop) || !loop->has_uses()) continue;
       if (const Decision worth = IsWorthIt(*loop, options_.max_bytes_ratio); !worth) {
         context.Missed(*loop, worth.reason());
         continue;

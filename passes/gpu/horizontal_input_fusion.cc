@@ -11,9 +11,9 @@ namespace {
 
 Shape ReducedBy(const Instruction& kernel) { return HeroOf(kernel).operand(0)->shape(); }
 
-class Fuser {
+class InputFuser {
  public:
-  Fuser(Computation& computation, PassContext& context)
+  InputFuser(Computation& computation, PassContext& context)
       : computation_(computation), context_(context) {}
 
   bool Run() {
@@ -82,7 +82,7 @@ absl::StatusOr<bool> HorizontalInputFusion::Run(Module& module, PassContext& con
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
     if (DirectContext(*computation) == CallContext::kControlFlow)
-      changed |= Fuser(*computation, context).Run();
+      changed |= InputFuser(*computation, context).Run();
   }
   return changed;
 }

@@ -156,10 +156,10 @@ class JointBody {
   absl::flat_hash_map<const Instruction*, Instruction*> inputs_;
 };
 
-class Fuser {
+class LoopFuser {
  public:
-  Fuser(Computation& computation, const HorizontalLoopFusionOptions& options, bool is_older,
-        PassContext& context)
+  LoopFuser(Computation& computation, const HorizontalLoopFusionOptions& options, bool is_older,
+            PassContext& context)
       : computation_(computation), options_(options), is_older_(is_older), context_(context) {}
 
   bool Run() {
@@ -288,7 +288,7 @@ absl::StatusOr<bool> HorizontalLoopFusion::Run(Module& module, PassContext& cont
   for (Computation* computation : context.NonFusionComputations(module)) {
     if (DirectContext(*computation) != CallContext::kControlFlow) continue;
     if (options_.only_entry_computation && !computation->is_entry()) continue;
-    changed |= Fuser(*computation, options_, is_older_, context).Run();
+    changed |= LoopFuser(*computation, options_, is_older_, context).Run();
   }
   if (changed) RETURN_IF_ERROR(RunPart(SubByteSizeSetter(), module, context).status());
   return changed;

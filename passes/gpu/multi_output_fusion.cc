@@ -89,9 +89,9 @@ Decision IsNoSlower(const Instruction& producer, const Instruction& reader) {
   return Yes();
 }
 
-class Fuser {
+class SiblingFuser {
  public:
-  Fuser(Computation& computation, PassContext& context)
+  SiblingFuser(Computation& computation, PassContext& context)
       : computation_(computation), context_(context), reachability_(computation) {}
 
   bool Run() {
@@ -208,7 +208,7 @@ bool RunForGpus(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
     if (DirectContext(*computation) == CallContext::kControlFlow)
-      changed |= Fuser(*computation, context).Run();
+      changed |= SiblingFuser(*computation, context).Run();
   }
   return changed;
 }

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
 #include "lib/support/contains.h"
+#include "lib/types/memory_order.h"
 #include "lib/types/shape_util.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_questions.h"
@@ -56,11 +57,6 @@ std::optional<DimVec> PermutationOf(const Instruction& x) {
   DimVec same;
   for (int64_t d = 0; d < x.shape().rank(); ++d) same.push_back(d);
   return same;
-}
-
-DimVec MajorToMinor(Shape shape) {
-  const DimVec& minor_first = shape.layout().minor_to_major;
-  return {minor_first.rbegin(), minor_first.rend()};
 }
 
 // Dimensions of size 1 left out, those that go together made one.

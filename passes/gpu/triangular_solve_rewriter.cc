@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kAddressBytes = 2 * 8;  // of both matrices
+constexpr int64_t kBothAddressesBytes = 2 * 8;  // of both matrices
 
 }  // namespace
 
@@ -20,9 +20,10 @@ absl::StatusOr<Instruction*> TriangularSolveRewriter::Expand(Instruction* solve,
   const auto& attrs = solve->attrs<TriangularSolveAttrs>();
   const Shape shape = solve->shape();
   const int64_t batch = Product(shape.dims().subspan(0, static_cast<size_t>(shape.rank() - 2)));
-  const Shape workspace = Shape::Array(ElementType::kS8, {batch == 1 ? 0 : kAddressBytes * batch});
+  const Shape workspace =
+      Shape::Array(ElementType::kS8, {batch == 1 ? 0 : kBothAddressesBytes * batch});
   CustomCallAttrs call_attrs;
-  call_attrs.custom_call_target = std::string(kTriangularSolve);
+  call_attrs.custom_call_target = std::string(kTriangularSolveCall);
   Instruction* const call = solve->parent()->Add(
       Opcode::kCustomCall, Shape::Tuple({shape, workspace}), solve->operand_vector(),
       AttrsPtr::Make(std::move(call_attrs)), {}, "triangular-solve");

@@ -5,12 +5,12 @@
 namespace hlo {
 namespace {
 
-constexpr size_t kMostOperands = 128;
+constexpr size_t kMostTogether = 128;
 
 }  // namespace
 
 bool VariadicOpSplitter::Matches(const Instruction& instruction) const {
-  return static_cast<size_t>(instruction.operand_count()) > kMostOperands;
+  return static_cast<size_t>(instruction.operand_count()) > kMostTogether;
 }
 
 absl::StatusOr<Instruction*> VariadicOpSplitter::Expand(Instruction* concatenate,
@@ -25,9 +25,9 @@ absl::StatusOr<Instruction*> VariadicOpSplitter::Expand(Instruction* concatenate
   std::vector<Instruction*> parts = concatenate->operand_vector();
   while (parts.size() > 1) {
     std::vector<Instruction*> next;
-    for (size_t at = 0; at < parts.size(); at += kMostOperands) {
-      const size_t count = std::min(kMostOperands, parts.size() - at);
-      if (at > 0 && count < kMostOperands) {
+    for (size_t at = 0; at < parts.size(); at += kMostTogether) {
+      const size_t count = std::min(kMostTogether, parts.size() - at);
+      if (at > 0 && count < kMostTogether) {
         next.insert(next.end(), parts.begin() + static_cast<std::ptrdiff_t>(at), parts.end());
       } else {
         next.push_back(joined(absl::MakeConstSpan(parts).subspan(at, count)));

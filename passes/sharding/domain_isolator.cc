@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "lib/types/shape_limits.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -36,6 +37,8 @@ absl::StatusOr<bool> DomainIsolator::RunOnComputation(Computation& computation,
     const Sharding entry = SideOf(*user);
     for (int i = 0; i < user->operand_count(); ++i) {
       Instruction* const operand = user->operand(i);
+      // A buffer goes from one operation to the next as it is.
+      if (HasBuffer(operand->shape())) continue;
       const Sharding exit = ExitOf(*operand);
       if (exit == entry) continue;
       Instruction*& domain = made[{operand->id(), entry.ToString()}];

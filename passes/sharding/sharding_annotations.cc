@@ -52,6 +52,9 @@ absl::Status ShardingAnnotations::Join(Instruction& instruction) {
 absl::StatusOr<bool> ShardingAnnotations::TakeAnnotation(Instruction* annotation, bool replace) {
   if (annotation->sharding() == nullptr)
     return Error(annotation->loc(), "`{}` annotates a sharding, but has none", annotation->name());
+  if (annotation->operand_count() != 1)
+    return Error(annotation->loc(), "`{}` annotates one array, but has {} operands",
+                 annotation->name(), annotation->operand_count());
   ASSIGN_OR_RETURN(DimVec open_dims, UnspecifiedDims(*annotation));
   Instruction& operand = *annotation->operand(0);
   if (!Compatible(operand.shape(), annotation->shape()))

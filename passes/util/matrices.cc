@@ -69,6 +69,16 @@ Instruction* Conjugate(Builder& builder, Instruction* x) {
   return builder.Complex(builder.Real(x), builder.Negate(builder.Imag(x)));
 }
 
+bool IsComplexArray(const Instruction* x) { return IsComplex(x->shape().element_type()); }
+
+Instruction* RealPart(Builder& builder, Instruction* x) {
+  return IsComplexArray(x) ? builder.Real(x) : x;
+}
+
+Instruction* AsTypeOf(Builder& builder, Instruction* x, const Instruction* like) {
+  return IsComplexArray(like) && !IsComplexArray(x) ? builder.Complex(x, builder.ZeroLike(x)) : x;
+}
+
 Instruction* ReverseRows(Builder& builder, Instruction* x) {
   return builder.Reverse(x, {RowDimension(x)});
 }

@@ -28,6 +28,11 @@ Instruction* StackRows(Builder& builder, const std::vector<Instruction*>& blocks
 Instruction* TransposeMatrices(Builder& builder, Instruction* x);
 // Complex conjugates; real numbers as they are.
 Instruction* Conjugate(Builder& builder, Instruction* x);
+bool IsComplexArray(const Instruction* x);
+// The real parts of complex numbers; real ones as they are.
+Instruction* RealPart(Builder& builder, Instruction* x);
+// Numbers of the type of `like`, which is complex or that of `x`.
+Instruction* AsTypeOf(Builder& builder, Instruction* x, const Instruction* like);
 // Rows in the opposite order; columns too.
 Instruction* ReverseRows(Builder& builder, Instruction* x);
 Instruction* ReverseRowsAndColumns(Builder& builder, Instruction* x);

@@ -1,0 +1,132 @@
+#include "passes/gpu/copy_fusion.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/ir/builder.h"
+#include "passes/fusion/fuse.h"
+#include "passes/gpu/shared_kernels.h"
+
+namespace hlo {
+namespace {
+
+bool IsLoopStep(const Instruction& x) {
+  if (x.opcode() == Opcode::kBitcast || x.opcode() == Opcode::kTuple) return true;
+  return x.opcode() != Opcode::kCopy && HasTrait(x.opcode(), kElementwise);
+}
+
+// Whatever is computed from parameters is computed element by element.
+bool LoopsOverElements(const Computation& body) {
+  std::vector<const Instruction*> stack(body.parameters().begin(), body.parameters().end());
+  absl::flat_hash_set<const Instruction*> seen;
+  while (!stack.empty()) {
+    const Instruction* const value = stack.back();
+    stack.pop_back();
+    for (const Instruction* user : value->users()) {
+      if (!IsLoopStep(*user)) return false;
+      if (seen.insert(user).second) stack.push_back(user);
+    }
+  }
+  return true;
+}
+
+bool MayGrow(const Instruction& fusion) {
+  return fusion.IsFusion() && fusion.attrs<FusionAttrs>().kind != FusionKind::kCustom &&
+         fusion.sharding() == nullptr && fusion.fused_computation()->callers().size() == 1 &&
+         IsReadByElements(fusion) && !UpdatesInPlace(fusion) &&
+         LoopsOverElements(*fusion.fused_computation());
+}
+
+// What a user of a fusion leads to: the copy itself, the element or bitcast before it.
+Instruction* PastOnlyUse(Instruction* user, Opcode opcode) {
+  const bool passes_on = user->opcode() == opcode && user->use_count() == 1 && !user->is_root() &&
+                         !user->has_control_edges();
+  return passes_on ? user->uses()[0].user : user;
+}
+
+// A copy of an output of `fusion` that `user` is, or leads to; null if it is none to be fused.
+Instruction* FusibleCopy(Instruction* user, const Instruction& fusion) {
+  const bool is_element = user->opcode() == Opcode::kGetTupleElement;
+  const int64_t index = is_element ? user->tuple_index() : 0;
+  if (OutputsOf(fusion)[static_cast<size_t>(index)]->opcode() == Opcode::kReduce) return nullptr;
+  Instruction* const copy =
+      PastOnlyUse(PastOnlyUse(user, Opcode::kGetTupleElement), Opcode::kBitcast);
+  const bool fits = copy->opcode() == Opcode::kCopy && copy->shape().IsArray() &&
+                    copy->shape() == copy->operand(0)->shape() && !copy->has_control_edges();
+  return fits ? copy : nullptr;
+}
+
+// Clones `copy`, and the bitcast before it, into `fusion`; the new output.
+Instruction* CloneWithBitcast(const Instruction& copy, Instruction& fusion) {
+  std::vector<const Instruction*> chain;  // last first
+  const Instruction* value = &copy;
+  for (; value != &fusion && value->opcode() != Opcode::kGetTupleElement; value = value->operand(0))
+    chain.push_back(value);
+  const int64_t index = value == &fusion ? 0 : value->tuple_index();
+  Instruction* output = FusionOutputs(fusion)[static_cast<size_t>(index)];
+  for (auto it = chain.rbegin(); it != chain.rend(); ++it)
+    output = fusion.fused_computation()->AddClone(**it, (*it)->shape(), {output});
+  return output;
+}
+
+// `fusion` yields `outputs`; what it did before comes first.
+void SetOutputs(Instruction* fusion, const std::vector<Instruction*>& outputs) {
+  Computation& body = *fusion->fused_computation();
+  Instruction* const old_root = body.root();
+  const bool was_tuple = fusion->shape().IsTuple();
+  const std::vector<Use> uses(fusion->uses().begin(), fusion->uses().end());
+  body.set_root(Builder(&body).Tuple(outputs));
+  if (was_tuple) body.RemoveUnused(old_root);
+  fusion->set_shape(body.root()->shape());
+  if (was_tuple) return;
+  Builder builder(fusion->parent());
+  builder.set_origin(fusion);
+  Instruction* const first = builder.GetTupleElement(fusion, 0);
+  for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, first);
+  if (fusion->is_root()) fusion->parent()->set_root(first);
+  // What was said of one output does not say which of several it is.
+  if (fusion->extras() != nullptr) fusion->mutable_extras().origin.reset();
+}
+
+bool FuseCopies(Instruction* fusion, PassContext& context) {
+  if (!MayGrow(*fusion)) return false;
+  std::vector<Instruction*> copies;
+  for (Instruction* user : fusion->users()) {
+    Instruction* const copy = FusibleCopy(user, *fusion);
+    if (copy == nullptr) continue;
+    if (Decision fits = FitInOneKernel(*fusion, *copy); !fits) {
+      context.Missed(*copy, fits.reason());
+    } else if (context.MayRewrite()) {
+      context.Passed(*copy, "`{}` writes it, too", fusion->name());
+      copies.push_back(copy);
+    }
+  }
+  if (copies.empty()) return false;
+  std::vector<Instruction*> outputs = FusionOutputs(*fusion);
+  const auto first = std::ssize(outputs);
+  for (const Instruction* copy : copies) outputs.push_back(CloneWithBitcast(*copy, *fusion));
+  SetOutputs(fusion, outputs);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    Computation& computation = *fusion->parent();
+    Builder builder(&computation);
+    builder.set_origin(copies[i]);
+    Instruction* const copied = copies[i]->operand(0);
+    computation.Replace(copies[i],
+                        builder.GetTupleElement(fusion, first + static_cast<int64_t>(i)));
+    if (!copied->is_used()) computation.RemoveUnused(copied);
+    context.Count("copies");
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> CopyFusion::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Instruction* instruction : module.entry()->PostOrder())
+    changed |= FuseCopies(instruction, context);
+  return changed;
+}
+
+HLO_DEFINE_PASS(CopyFusion)
+
+}  // namespace hlo
