@@ -8,8 +8,6 @@
 namespace hlo {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 const char* SkipDigits(const char* at) {
   while (IsDigit(*at)) ++at;
   return at;

@@ -16,7 +16,11 @@
 
 namespace hlo {
 
+// Of a decimal number.
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 namespace internal {
+
 // Bytes that may stand inside an identifier.
 struct IdentBytes {
   bool in[256] = {};

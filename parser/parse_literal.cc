@@ -28,8 +28,6 @@ struct Number {
   uint64_t payload = 0;
 };
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 // Width of the mantissa field of types whose NaNs have payloads, else 0.
 int PayloadBits(ElementType type) {
   static constexpr std::pair<ElementType, int> kBits[] = {

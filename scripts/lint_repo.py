@@ -170,6 +170,19 @@ def check_sources(lint):
         lint.checks += 1
 
 
+def check_local_names(lint):
+    """Sources of a folder may be compiled as one (those of tools/ never are): what each has for itself must have a name of its
+    own. What two need belongs into a header."""
+    places = {}
+    for name in lint.files:
+        path = pathlib.Path(name)
+        if path.suffix != ".cc" or name.endswith("_test.cc") or str(path.parent) == "tools":
+            continue
+        for local, line in lint_source.local_names(lint_source.blanked(lint.text(name))):
+            first = places.setdefault((path.parent, local), name)
+            lint.check(first == name, f"{name}:{line}", f"`{local}` is also in {first}; name it otherwise, or share it")
+
+
 def check_words(lint):
     for name in lint.files:
         if pathlib.Path(name).suffix not in SOURCE or name == "scripts/lint_repo.py":
@@ -261,7 +274,7 @@ def main():
     if "--stats" in sys.argv[1:]:
         stats(lint)
         return 0
-    for check in (check_includes, check_sizes, check_columns, check_sources, check_words, check_heads, check_passes, check_pass_groups, check_ops, check_families):
+    for check in (check_includes, check_sizes, check_columns, check_sources, check_local_names, check_words, check_heads, check_passes, check_pass_groups, check_ops, check_families):
         check(lint)
     for finding in lint.findings:
         print(finding)

@@ -1,5 +1,5 @@
 """What the repository check says of the text of a C++ file: long functions, `default:` in switches over the project's
-vocabularies, wide comments.
+vocabularies, wide comments, the names that belong to the file alone.
 
 Works on clang-formatted sources with a scanner of its own (strings and comments blanked out, braces followed), so that it
 takes no compiler. Standard library only.
@@ -61,3 +61,40 @@ def wide_comments(text):
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > MAX_COMMENT_COLUMNS and re.match(r"\s*// ?\S", line):
             yield number
+
+
+LOCAL_TYPE = re.compile(r"^(?:template <[^\n]*>\n)?(?:class|struct|enum class|enum|union) (\w+)[^;{]*\{", re.M)
+LOCAL_VALUE = re.compile(r"^(?:inline |constexpr |const |thread_local |static )+(?!struct\b)[^;{(=]*?\b(\w+)(?:\[[^\]]*\])? ?[={]", re.M)
+LOCAL_FUNCTION = re.compile(r"^(?!template|using|return)[\w:<>,&*\[\] ]+[ *&](\w+)\(([^;{}]*?)\)(?: \{|;)", re.M)
+
+
+def local_names(code):
+    """(name, line) of what is declared in namespaces without name: types, values, and functions with their parameters,
+    which may be overloaded. Not `using`, which may be said twice. Code with blanked comments, see blanked()."""
+    for match in re.finditer(r"^namespace \{", code, re.M):
+        start, end = match.end(), closing(code, match.end() - 1)
+        depth, text = 0, []
+        for character in code[start:end]:
+            depth -= character == "}"
+            text.append(character if depth == 0 or character == "\n" else " ")
+            depth += character == "{"
+        outer = "".join(text)
+        for pattern in (LOCAL_TYPE, LOCAL_VALUE, LOCAL_FUNCTION):
+            for found in pattern.finditer(outer):
+                name = found[1]
+                if pattern is LOCAL_FUNCTION:
+                    name += f"({parameter_types(found[2])})"
+                yield name, code.count("\n", 0, start + found.start(1)) + 1
+
+
+def parameter_types(text):
+    """The types of a list of parameters: no names, no defaults."""
+    parameters, depth = [""], 0
+    for character in text:
+        depth += (character in "<([") - (character in ">)]")
+        if character == "," and depth == 0:
+            parameters.append("")
+        else:
+            parameters[-1] += character
+    plain = [" ".join(parameter.split("=")[0].split()) for parameter in parameters]
+    return ", ".join(re.sub(r"(?<=[\w>&*\]])([ &*])\w+$", r"\1", parameter).strip() for parameter in plain)

@@ -77,7 +77,9 @@ struct Movement {
   }
 
  private:
+  // An array without elements is read nowhere: what is padded, or one of many that are joined.
   static Result At(E& e, const Instruction* operand, Positions positions) {
+    if (operand->shape().element_count() == 0) return e.Zero(operand->shape().element_type());
     return e.Emit(operand, e.IndexAt(*operand, std::move(positions)));
   }
   static Position Shifted(E& e, const Position& position, int64_t by) {

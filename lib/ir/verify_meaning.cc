@@ -308,11 +308,11 @@ void CheckSizeIsKnown(Reports& reports, const Instruction& instruction) {
               instruction.name(), instruction.shape());
 }
 
-struct RuleRow {
+struct MeaningRow {
   Opcode opcode;
   Rule rule;
 };
-constexpr RuleRow kRuleRows[] = {
+constexpr MeaningRow kMeaningRows[] = {
     {Opcode::kAllReduce, CheckReducer},
     {Opcode::kAllReduceStart, CheckReducer},
     {Opcode::kAllToAll, CheckArrays},
@@ -337,9 +337,9 @@ constexpr RuleRow kRuleRows[] = {
     {Opcode::kSort, CheckSort},
     {Opcode::kWhile, CheckWhile},
 };
-constexpr std::array<Rule, kOpcodeCount> kRules = [] {
+constexpr std::array<Rule, kOpcodeCount> kMeaningRules = [] {
   std::array<Rule, kOpcodeCount> rules = {};
-  for (const RuleRow& row : kRuleRows) rules[static_cast<size_t>(row.opcode)] = row.rule;
+  for (const MeaningRow& row : kMeaningRows) rules[static_cast<size_t>(row.opcode)] = row.rule;
   return rules;
 }();
 
@@ -347,7 +347,7 @@ Reports LookAtAll(const Module& module) {
   Reports reports;
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (const Rule rule = kRules[static_cast<size_t>(instruction->opcode())])
+      if (const Rule rule = kMeaningRules[static_cast<size_t>(instruction->opcode())])
         rule(reports, *instruction);
     }
   }
@@ -357,7 +357,7 @@ Reports LookAtAll(const Module& module) {
 }  // namespace
 
 bool HasMeaning(const Instruction& instruction) {
-  const Rule rule = kRules[static_cast<size_t>(instruction.opcode())];
+  const Rule rule = kMeaningRules[static_cast<size_t>(instruction.opcode())];
   if (rule == nullptr) return true;
   Reports reports;
   rule(reports, instruction);

@@ -27,25 +27,6 @@ std::string_view KindText(JsonValue::Kind kind) {
   return "";
 }
 
-void AppendUtf8(uint32_t code, std::string& out) {
-  const auto put = [&out](uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6);
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
-}
-
 }  // namespace
 
 class JsonParser {
@@ -206,7 +187,8 @@ class JsonParser {
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
         i += 6;
       }
-      AppendUtf8(code, out);
+      // Half a surrogate pair is no character.
+      if (!AppendUtf8(code, out)) AppendUtf8(0xFFFD, out);
     }
     return absl::OkStatus();
   }

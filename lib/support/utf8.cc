@@ -32,4 +32,25 @@ std::string AsUtf8(std::string_view text) {
   return out;
 }
 
+bool AppendUtf8(uint32_t code, std::string& out) {
+  if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
+  const auto put = [&out](uint32_t byte) { out += static_cast<char>(byte); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | code >> 6);
+    put(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    put(0xE0 | code >> 12);
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  } else {
+    put(0xF0 | code >> 18);
+    put(0x80 | (code >> 12 & 0x3F));
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  }
+  return true;
+}
+
 }  // namespace hlo

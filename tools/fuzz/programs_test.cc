@@ -1,6 +1,7 @@
 // Random programs: the same for the same seed, valid, of many kinds. And what noise allows.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "lib/eval/evaluator.h"
 #include "lib/ir/verifier.h"
@@ -95,6 +96,7 @@ TEST_CASE("noise allows what rounding may do and no more", "[fuzz][sensitivity]"
   CHECK_FALSE(Difference(kSum, 1e-5, false).empty());
   CHECK(Difference(kSum, 1e-5, true).empty());
   CHECK_FALSE(Difference(kSum, 1e-2, true).empty());
+  CHECK_FALSE(Difference(kSum, std::numeric_limits<double>::infinity(), true).empty());
   constexpr std::string_view kExact =
       "ENTRY e { x = f32[] parameter(0)  ROOT y = f32[] exponential(x) }";
   CHECK_FALSE(Difference(kExact, 1e-5, true).empty());

@@ -20,9 +20,9 @@ namespace {
 
 constexpr const char* kWorker = "scripts/xla_worker.py";
 
-class Worker {
+class PythonWorker {
  public:
-  static absl::StatusOr<std::unique_ptr<Worker>> Start() {
+  static absl::StatusOr<std::unique_ptr<PythonWorker>> Start() {
     int to[2], from[2];
     if (pipe(to) != 0 || pipe(from) != 0) return Error("no pipe to the process that runs XLA");
     const std::string python = OraclePython();
@@ -40,16 +40,17 @@ class Worker {
     close(to[0]);
     close(from[1]);
     std::signal(SIGPIPE, SIG_IGN);
-    return std::unique_ptr<Worker>(new Worker(child, fdopen(to[1], "wb"), fdopen(from[0], "rb")));
+    return std::unique_ptr<PythonWorker>(
+        new PythonWorker(child, fdopen(to[1], "wb"), fdopen(from[0], "rb")));
   }
-  ~Worker() {
+  ~PythonWorker() {
     std::fclose(sink_);
     std::fclose(source_);
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, 0);
   }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  PythonWorker(const PythonWorker&) = delete;
+  PythonWorker& operator=(const PythonWorker&) = delete;
 
   void Send(const std::string& text, const std::vector<Literal>& arrays) {
     fmt::print(sink_, "{} {}\n", text.size(), arrays.size());
@@ -78,15 +79,15 @@ class Worker {
   }
 
  private:
-  Worker(pid_t child, std::FILE* sink, std::FILE* source)
+  PythonWorker(pid_t child, std::FILE* sink, std::FILE* source)
       : child_(child), sink_(sink), source_(source) {}
   pid_t child_;
   std::FILE* sink_;
   std::FILE* source_;
 };
 
-std::unique_ptr<Worker>& TheWorker() {
-  static std::unique_ptr<Worker> worker;
+std::unique_ptr<PythonWorker>& TheWorker() {
+  static std::unique_ptr<PythonWorker> worker;
   return worker;
 }
 
@@ -113,9 +114,9 @@ std::string OraclePython() {
 
 absl::StatusOr<Literal> RunOnXla(const std::string& text, const std::vector<Literal>& arguments,
                                  Shape result) {
-  std::unique_ptr<Worker>& worker = TheWorker();
+  std::unique_ptr<PythonWorker>& worker = TheWorker();
   if (worker == nullptr) {
-    ASSIGN_OR_RETURN(worker, Worker::Start());
+    ASSIGN_OR_RETURN(worker, PythonWorker::Start());
   }
   std::vector<Literal> arrays;
   for (const Literal& argument : arguments) {

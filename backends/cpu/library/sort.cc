@@ -17,9 +17,11 @@ namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kDigitSort = 700;  // rows from here on are sorted by digits
-constexpr int64_t kAlign = 64;
+constexpr int64_t kLineBytes = 64;
 
-constexpr int64_t Align(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+constexpr int64_t Align(int64_t bytes) {
+  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
 
 // A key of more than 32 bits and its position.
 struct LongItem {

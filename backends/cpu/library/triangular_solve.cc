@@ -9,7 +9,7 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kBlock = 64;
+constexpr int64_t kSolveBlock = 64;
 
 template <class T>
 class TriangularSolve final : public LinalgKernel {
@@ -18,8 +18,9 @@ class TriangularSolve final : public LinalgKernel {
                                                               const Host& host) {
     std::unique_ptr<TriangularSolve> made(new TriangularSolve(spec));
     if constexpr (kHasProducts<T>) {
-      for (int64_t start = kBlock; start < made->size_ && made->systems_ > 0; start += kBlock) {
-        DotSpec dot = DotSpec::RowMajor(kProductType<T>, std::min(kBlock, made->size_ - start),
+      for (int64_t start = kSolveBlock; start < made->size_ && made->systems_ > 0;
+           start += kSolveBlock) {
+        DotSpec dot = DotSpec::RowMajor(kProductType<T>, std::min(kSolveBlock, made->size_ - start),
                                         made->systems_, start);
         dot.lhs_m = made->size_;
         dot.threads = spec.threads;
@@ -56,7 +57,7 @@ class TriangularSolve final : public LinalgKernel {
     is_lower_ = spec.lower != transposed_;
     matrix_bytes_ = AlignScratch(size_ * size_ * int64_t{sizeof(T)});
     unknown_bytes_ = AlignScratch(size_ * systems_ * int64_t{sizeof(T)});
-    product_bytes_ = AlignScratch(kBlock * systems_ * int64_t{sizeof(T)});
+    product_bytes_ = AlignScratch(kSolveBlock * systems_ * int64_t{sizeof(T)});
   }
 
   int64_t EachBytes() const { return matrix_bytes_ + unknown_bytes_ + product_bytes_ + dot_bytes_; }
@@ -71,8 +72,8 @@ class TriangularSolve final : public LinalgKernel {
       for (int64_t c = 0; c < systems_; ++c)
         x[i * systems_ + c] = access_.Read(b, b_base + OffsetOf(i, c));
     }
-    for (int64_t start = 0; start < size_; start += kBlock) {
-      const int64_t end = std::min(size_, start + kBlock);
+    for (int64_t start = 0; start < size_; start += kSolveBlock) {
+      const int64_t end = std::min(size_, start + kSolveBlock);
       if (start > 0) Reduce(l, x, start, end, memory, pool);
       pool.ParallelRanges(systems_, 16, [&](int64_t first, int64_t last, int) {
         SolveBlock(l, x, start, end, first, last);
@@ -115,7 +116,7 @@ class TriangularSolve final : public LinalgKernel {
       buffers.rhs = x;
       buffers.out = product;
       buffers.scratch = memory + matrix_bytes_ + unknown_bytes_ + product_bytes_;
-      products_[static_cast<size_t>(start / kBlock - 1)]->Run(buffers, pool);
+      products_[static_cast<size_t>(start / kSolveBlock - 1)]->Run(buffers, pool);
       for (int64_t i = 0; i < (end - start) * systems_; ++i) x[start * systems_ + i] -= product[i];
     } else {
       for (int64_t i = start; i < end; ++i) {
