@@ -3,11 +3,24 @@
 #include "backends/registry.h"
 #include "tools/run/check_files.h"
 #include "tools/run/memory_limit.h"
+#include "tools/run/peaks.h"
 #include "tools/run/run_module.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
 namespace {
+
+int MeasurePeaks(const ToolOptions& options) {
+  CompileOptions compile;
+  compile.threads = static_cast<int>(options.threads);
+  compile.cpu_features = options.cpu_features;
+  absl::StatusOr<Backend*> backend = FindBackend(options.platform);
+  if (!backend.ok()) return ReportToolError("hlo-run", backend.status());
+  const absl::StatusOr<Peaks> peaks = MeasurePeaks(**backend, compile);
+  if (!peaks.ok()) return ReportToolError("hlo-run", peaks.status());
+  WriteStdout(ToString(*peaks, options.platform));
+  return kExitOk;
+}
 
 int Main(int argc, char** argv) {
   Flags flags("hlo-run", "[options] FILE [INPUT...]", "compile and execute an HLO module");
@@ -26,6 +39,7 @@ int Main(int argc, char** argv) {
       WriteStdout(DoctorReport());
       return static_cast<int>(kExitOk);
     }
+    if (options.measure_peaks) return MeasurePeaks(options);
     if (options.verbose) {
       for (const std::string& text : flags.unused())
         WriteNote(fmt::format("hlo-run: note: {}\n", text));

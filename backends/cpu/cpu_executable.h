@@ -1,18 +1,20 @@
 // A compiled module on the CPU: thunks, machine code, constants and the threads that run them. A
-// run's memory, one arena for arguments, results and temporaries, is in its state.
+// run's memory is in its state: one arena for arguments, results and temporaries; or, of runs on
+// buffers, for temporaries alone.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "backends/codegen/compiled_executable.h"
+#include "backends/common/buffer_run.h"
 #include "backends/cpu/arena.h"
 #include "backends/cpu/thunk_emitter.h"
 #include "lib/support/thread_pool.h"
 
 namespace hlo::cpu {
 
-class CpuExecutable final : public CompiledExecutable {
+class CpuExecutable final : public CompiledExecutable, public TakesBuffers {
  public:
   static absl::StatusOr<std::unique_ptr<CpuExecutable>> Make(std::unique_ptr<Module> module,
                                                              std::unique_ptr<ThreadPool> pool,
@@ -20,11 +22,14 @@ class CpuExecutable final : public CompiledExecutable {
                                                              const LibraryOptions& library);
 
   absl::StatusOr<std::unique_ptr<ExecutionState>> MakeState() const override;
+  absl::StatusOr<std::unique_ptr<BufferRun>> MakeBufferRun() const override;
 
   const Program& program() const override { return program_; }
 
  private:
+  class Memory;
   class State;
+  class OnBuffers;
 
   explicit CpuExecutable(std::unique_ptr<Module> module)
       : CompiledExecutable("cpu", std::move(module)) {}

@@ -132,7 +132,7 @@ class GpuExecutable::State final : public CompiledState {
           RETURN_IF_ERROR(LoadArgument(allocation, *leaves));
       }
       if (i == program_.thunks.size()) break;
-      ASSIGN_OR_RETURN(done, program_.thunks[i]->Execute(state_, *stream_));
+      ASSIGN_OR_RETURN(done, ExecuteThunk(*program_.thunks[i], state_, *stream_));
     }
     return done;
   }

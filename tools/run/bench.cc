@@ -64,7 +64,7 @@ double Now() {
       .count();
 }
 
-absl::StatusOr<RunTimes> Bench(ExecutionState& state, const BenchOptions& options) {
+absl::StatusOr<RunTimes> Bench(DeviceStates& state, const BenchOptions& options) {
   const InterruptCount interrupted;
   const double start = Now();
   do {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "backends/backend.h"
+#include "tools/run/devices.h"
 
 namespace hlo {
 
@@ -36,8 +36,8 @@ RunTimes Summarise(std::vector<double> milliseconds);
 // Milliseconds of a steady clock.
 double Now();
 
-// Runs a prepared module as often as the options say; every run starts from the same arguments. The
-// first SIGINT ends it with the times so far, the second the process.
-absl::StatusOr<RunTimes> Bench(ExecutionState& state, const BenchOptions& options);
+// Runs a prepared module, on all its devices, as often as the options say; every run starts from
+// the same arguments. The first SIGINT ends it with the times so far, the second the process.
+absl::StatusOr<RunTimes> Bench(DeviceStates& state, const BenchOptions& options);
 
 }  // namespace hlo

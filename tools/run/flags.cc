@@ -7,6 +7,8 @@
 
 #include "backends/registry.h"
 #include "lib/support/strings.h"
+#include "tools/run/buffer_plan.h"
+#include "tools/run/devices.h"
 #include "tools/run/inputs.h"
 #include "tools/run/options.h"
 #include "tools/run/value_words.h"
@@ -95,6 +97,21 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Note(std::string(32, ' ') + "function NAME in @LIBRARY computes (XLA's typed FFI)");
 }
 
+void AddDeviceFlags(Flags& flags, ToolOptions& o) {
+  using V = FlagValues;
+  flags.Group("Devices");
+  flags.Add("num-replicas,replicas", &o.num_replicas, V::Between(1, kMostRunDevices), "R",
+            "run R replicas of P partitions, each a device of its own (default:");
+  flags.Add("num-partitions,partitions", &o.num_partitions, V::Between(1, kMostRunDevices), "P",
+            "as the module says, if anything in it tells devices apart)");
+  flags.Note(
+      "Device r * P + p is partition p of replica r. Inputs are the same for all of them but");
+  flags.Note(
+      "those written N:VALUE, those in DIR/deviceN of --input-dir, and those that are made.");
+  flags.Add("shared-inputs", &o.shared_inputs,
+            "make the same inputs for all devices (default: device N's from seed + N)");
+}
+
 std::string DistributionMistake(const std::string& word) {
   const std::string_view what = SplitMadeInput(word).what;
   if (DistributionFromWord(what)) return "";
@@ -136,6 +153,23 @@ void AddInputFlags(Flags& flags, ToolOptions& o) {
             "write DIR/arg0.npy, arg1.npy, ..., for --input-dir");
   flags.Add("execution-seed", &o.execution_seed, V::From(0), "N",
             "of `rng` instructions (default: 42)");
+}
+
+void AddBufferFlags(Flags& flags, ToolOptions& o) {
+  using V = FlagValues;
+  flags.Group("Donation and training loops");
+  flags.Add("donate", &o.donate, V::Passing(DonateMistake), "all|none|P,P:{I}",
+            "inputs that the run may keep: outputs that are aliased to them are made there;");
+  flags.Note(std::string(32, ' ') + "all others are as they were after the run");
+  flags.Add("feed", &o.feed, V::Passing(FeedMistake), "OUT:P,...",
+            "--iterations=N steps; outputs become these inputs of the next one,");
+  flags.Note(std::string(32, ' ') + "e.g. 0:1,{2}:3:{0}; aliases: as input_output_alias says");
+  flags.Add("checkpoint", &o.checkpoint, V::Some().With({"feed"}), "DIR",
+            "write what is fed there, after the last step");
+  flags.Add("checkpoint-every", &o.checkpoint_every, V::From(1).With({"checkpoint"}), "K",
+            "and after every K steps");
+  flags.AddWith({"checkpoint"}, "resume", &o.resume,
+                "go on after the newest checkpoint, if there is one");
 }
 
 void AddOutputFlags(Flags& flags, ToolOptions& o) {
@@ -195,6 +229,11 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
   flags.Add("fail-if-slower", &o.fail_if_slower, V::From(0).With({"baseline"}), "PERCENT",
             "exit code 3 where the median is more than so much above the baseline's");
   flags.Add("json", &o.json, V::Some(), "FILE", "write the times as JSON (- is standard output)");
+  flags.Add("profile", &o.profile, V::Some(), "[-|FILE,...]",
+            "time each operation; a table, or files: .json, .csv, .svg (roofline),");
+  flags.Note(std::string(32, ' ') + ".trace.json (chrome://tracing, Perfetto)");
+  flags.Add("measure-peaks", &o.measure_peaks,
+            "print what the platform reaches: operations and bytes in a second");
   flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",
             "progress line after one second: auto, always, never");
   flags.Add("memory-limit", &o.memory_limit, V::Passing("a number of bytes such as 512M", IsSize),
@@ -226,9 +265,12 @@ void AddTestFlags(Flags& flags, ToolOptions& o) {
 void AddFlags(Flags& flags, ToolOptions& options) {
   flags.Example("hlo-run add.hlo 'f32[2] {1, 2}' x.npy", "run with two inputs");
   flags.Example("hlo-run model.hlo --seed=7 --reference=interpreter", "compare the platforms");
+  flags.Example("hlo-run spmd.hlo --num-partitions=4", "run four devices that meet at collectives");
   flags.Example("hlo-run model.hlo --inputs-from=model.json --bench", "measure");
   AddCompilerFlags(flags, options);
+  AddDeviceFlags(flags, options);
   AddInputFlags(flags, options);
+  AddBufferFlags(flags, options);
   AddOutputFlags(flags, options);
   AddInsideFlags(flags, options);
   AddMeasureFlags(flags, options);

@@ -62,7 +62,8 @@ absl::Status CheckLimit(int64_t bytes, uint64_t limit, SourceLoc loc, std::strin
                    fmt::format("out of memory: {} {}, more than {}", what, Size(bytes), than));
 }
 
-absl::Status CheckFits(const Module& module, std::string_view platform, uint64_t limit) {
+absl::Status CheckFits(const Module& module, std::string_view platform, int64_t devices,
+                       uint64_t limit) {
   const Computation& entry = *module.entry();
   const Instruction* largest = entry.root();
   int64_t bytes = BytesOfAll(largest->shape());
@@ -73,6 +74,7 @@ absl::Status CheckFits(const Module& module, std::string_view platform, uint64_t
   }
   // Compiled code has memory of its own, which they are copied to and from.
   if (platform != "interpreter") bytes *= 2;
+  bytes = std::min(bytes, int64_t{1} << 48) * devices;
   return CheckLimit(
       bytes, limit, largest->loc(),
       fmt::format("the inputs and results (`{}`: `{}`) take", largest->name(), largest->shape()));

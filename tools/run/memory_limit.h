@@ -17,7 +17,9 @@ void LimitMemory(uint64_t bytes);
 // An error at `loc` when `what`, which ends in a verb, takes more bytes than `limit` (0: no limit
 // of the user's) or than the machine has.
 absl::Status CheckLimit(int64_t bytes, uint64_t limit, SourceLoc loc, std::string_view what);
-// Whether the inputs and results of a run could be held at all; the largest of them is named.
-absl::Status CheckFits(const Module& module, std::string_view platform, uint64_t limit);
+// Whether the inputs and results of a run on so many devices could be held at all; the largest of
+// them is named.
+absl::Status CheckFits(const Module& module, std::string_view platform, int64_t devices,
+                       uint64_t limit);
 
 }  // namespace hlo

@@ -110,6 +110,9 @@ absl::Status ReadWords(ToolOptions& options) {
   options.rel_value = NumberOf<double>(options.rel);
   if (const std::optional<double> ulps = NumberOf<double>(options.ulps))
     options.ulps_value = static_cast<int64_t>(std::min(*ulps, 0x1p62));
+  for (const std::string_view file : Split(options.profile, ',')) {
+    if (!Trim(file).empty()) options.profile_files.emplace_back(Trim(file));
+  }
   options.memory_bytes = BytesOf(options.memory_limit);
   options.show_progress = ShowsProgress(options.progress);
   return ReadTarget(options);
@@ -142,6 +145,30 @@ Denormals DenormalsOf(const ToolOptions& options, std::string_view platform) {
   return DefaultDenormals(platform);
 }
 
+// Runs that use up their inputs are not repeated with the same ones.
+absl::Status CheckBuffers(const ToolOptions& options) {
+  const std::string_view flag = options.feed.empty() ? "donate" : "feed";
+  const std::pair<std::string_view, bool> repeats[] = {
+      {"bench", options.bench},
+      {"baseline", !options.baseline.empty()},
+      {"check-determinism", options.check_determinism > 0},
+      {"iterations", options.iterations > 0 && options.feed.empty()},
+      {"first-nan", options.first_nan},
+      {"probe", !options.probe.empty()},
+      {"profile", !options.profile_files.empty()},
+      {"isolate", !options.isolate.empty()},
+      {"check-file", options.check_file},
+      {"check-models", options.check_models},
+  };
+  for (const auto& [name, is_given] : repeats) {
+    if (options.uses_buffers() && is_given)
+      return Error("`--{}` and `--{}` exclude each other", flag, name);
+  }
+  if (options.resume && options.checkpoint.empty())
+    return Error("`--resume` needs `--checkpoint=DIR`");
+  return absl::OkStatus();
+}
+
 absl::Status Check(const Flags& flags, ToolOptions& options) {
   if (options.platform.empty()) options.platform = DefaultPlatform();
   RETURN_IF_ERROR(CheckPlatform(options.platform));
@@ -153,14 +180,17 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
     options.emit_stages.push_back(EmitStage::kKernels);
   }
   RETURN_IF_ERROR(ReadWords(options));
-  if (options.list_platforms || options.doctor) return absl::OkStatus();
+  if (options.list_platforms || options.doctor || options.measure_peaks) return absl::OkStatus();
   const std::vector<std::string>& words = flags.positional();
   if (words.empty() && (!HasStandardInput() || options.check_file || options.check_models))
     return Error("no input file; see --help");
-  options.bench = options.bench || options.iterations > 0 || !options.baseline.empty();
+  RETURN_IF_ERROR(CheckBuffers(options));
+  options.bench = options.bench || (options.iterations > 0 && options.feed.empty()) ||
+                  !options.baseline.empty();
   options.file = words.empty() ? "-" : words.front();
   options.given_to_xla = flags.given_to_xla();
   options.given_words = flags.GivenWords({"output-dir", "save-inputs", "json", "baseline", "time",
+                                          "profile", "checkpoint", "checkpoint-every", "resume",
                                           "progress", "source-name", "xla-dump-to", "quiet"});
   if (!words.empty()) options.given_inputs.assign(words.begin() + 1, words.end());
   if (options.check_file && options.check_models)
@@ -184,9 +214,10 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   }
   const bool compares = !options.expected.empty() || !options.reference.empty();
   if (options.print.empty()) {
-    options.print_outputs = compares || options.bench || !options.output_dir.empty()
-                                ? PrintOutputs::kNone
-                                : PrintOutputs::kShort;
+    options.print_outputs =
+        compares || options.bench || !options.profile_files.empty() || !options.output_dir.empty()
+            ? PrintOutputs::kNone
+            : PrintOutputs::kShort;
     return absl::OkStatus();
   }
   options.print_outputs = options.print == "none"    ? PrintOutputs::kNone

@@ -43,6 +43,10 @@ struct ToolOptions {
   std::string fill_elided;
   std::vector<std::string> custom_calls;
 
+  // Devices; 0: as the module says.
+  int64_t num_replicas = 0, num_partitions = 0;
+  bool shared_inputs = false;
+
   // Inputs.
   std::vector<std::string> inputs;
   std::string input_dir;
@@ -74,6 +78,8 @@ struct ToolOptions {
   std::string baseline;
   double fail_if_slower = -1;  // percent; below 0: no limit
   std::string json;
+  std::string profile;  // "-": a table on standard output; else files; empty: not asked for
+  bool measure_peaks = false;
   std::string progress = "auto";
   std::string memory_limit;
 
@@ -91,6 +97,7 @@ struct ToolOptions {
 
   // Filled by Check from the words above.
   std::vector<EmitStage> emit_stages;
+  std::vector<std::string> profile_files;  // "-": standard output
   std::optional<Denormals> denormal_mode;
   PrintOutputs print_outputs = PrintOutputs::kShort;
   std::optional<uint64_t> seed_value;
@@ -99,6 +106,14 @@ struct ToolOptions {
   uint64_t memory_bytes = 0;  // 0: what the machine has free
   bool show_progress = false;
 
+  // Buffers of inputs and outputs (buffer_plan.h), steps after each other (training_loop.h).
+  std::string donate, feed;
+  std::string checkpoint;
+  int64_t checkpoint_every = 0;
+  bool resume = false;
+
+  // Whether inputs are given to runs as buffers, to keep or to borrow.
+  bool uses_buffers() const { return !donate.empty() || !feed.empty(); }
   // Whether a tolerance was given on the command line.
   bool has_tolerance() const { return abs_value || rel_value || ulps_value; }
   // The tolerance of the command line, zero where it says nothing.

@@ -7,18 +7,23 @@
 #include <thread>
 
 #include "backends/registry.h"
+#include "lib/ir/compare.h"
 #include "lib/ir/verifier.h"
 #include "lib/ir/verify_meaning.h"
 #include "lib/support/file.h"
+#include "lib/support/hash.h"
 #include "lib/support/status.h"
 #include "passes/pass_manager.h"
 #include "tools/run/compare_outputs.h"
 #include "tools/run/custom_calls.h"
+#include "tools/run/devices.h"
 #include "tools/run/inputs.h"
 #include "tools/run/look_inside.h"
 #include "tools/run/memory_limit.h"
 #include "tools/run/outputs.h"
+#include "tools/run/profile_report.h"
 #include "tools/run/run_report.h"
+#include "tools/run/training_loop.h"
 #include "tools/run/xla_pass_flags.h"
 #include "tools/support/crash_reproducer.h"
 #include "tools/support/elided.h"
@@ -37,10 +42,12 @@ std::string_view Word(EmitStage stage) {
   return "";
 }
 
+using ArgumentsByDevice = std::vector<std::vector<Literal>>;  // by device
+
 // What --expected= and --reference= compare with.
 struct Expectation {
   std::optional<ModelFile> model;
-  std::optional<Literal> value;
+  std::vector<Literal> values;  // by device
 };
 
 // One file on its way through the steps.
@@ -70,6 +77,7 @@ class Runner {
       ASSIGN_OR_RETURN(reference, FindBackend(options_.reference));
     }
     RETURN_IF_ERROR(Prepare());
+    RETURN_IF_ERROR(PlanBuffers());
     located_ = false;
     const Shape result_shape = module_->entry()->root()->shape();
     Expectation expected;
@@ -78,17 +86,18 @@ class Runner {
     if (!options_.expected.empty()) {
       ASSIGN_OR_RETURN(expected, ReadExpectation(result_shape));
     }
-    std::vector<Literal> arguments;
+    ArgumentsByDevice arguments;
     if (options_.emit_stages.empty()) {
       located_ = true;
-      RETURN_IF_ERROR(CheckFits(*module_, options_.platform, options_.memory_bytes));
+      RETURN_IF_ERROR(
+          CheckFits(*module_, options_.platform, mesh_.devices(), options_.memory_bytes));
       located_ = false;
       const CrashLine line("making inputs");
       progress_.Stage("making inputs");
       ASSIGN_OR_RETURN(arguments, Inputs());
     }
     if (options_.first_nan || !options_.probe.empty() || !options_.isolate.empty())
-      return LookInside(*backend, arguments);
+      return LookInside(*backend, arguments.front());
     const bool again = reference != nullptr || options_.check_determinism > 0;
     const std::unique_ptr<Module> copy = again ? module_->Clone() : nullptr;
     located_ = true;
@@ -111,14 +120,15 @@ class Runner {
       return Report(*executable, nullptr);
     }
     located_ = true;
-    RETURN_IF_ERROR(Execute(*executable, arguments));
+    const bool kept = again || !options_.profile_files.empty();
+    RETURN_IF_ERROR(Execute(*executable, kept ? arguments : std::move(arguments)));
     located_ = false;
     RETURN_IF_ERROR(Report(*executable, &report_.run));
-    WriteStdout(OutputText(result_, options_.print_outputs));
-    if (!options_.output_dir.empty())
-      RETURN_IF_ERROR(WriteArrays({result_}, options_.output_dir, "out"));
+    if (!options_.profile_files.empty())
+      RETURN_IF_ERROR(Profile(*backend, *executable, arguments.front()));
+    RETURN_IF_ERROR(WriteOutputs());
     if (reference != nullptr) {
-      ASSIGN_OR_RETURN(expected.value, RunReference(*reference, copy->Clone(), arguments));
+      ASSIGN_OR_RETURN(expected.values, RunReference(*reference, copy->Clone(), arguments));
     }
     Judge(expected);
     if (options_.check_determinism == 0) return absl::OkStatus();
@@ -127,8 +137,7 @@ class Runner {
 
   // Runs again, the last time compiled for one thread: every bit is to be the same.
   absl::Status CheckDeterminism(Backend& backend, const Executable& executable,
-                                std::unique_ptr<Module> copy,
-                                const std::vector<Literal>& arguments) {
+                                std::unique_ptr<Module> copy, const ArgumentsByDevice& arguments) {
     CompileOptions compile = CompilerOptions(nullptr);
     compile.threads = 1;
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> single,
@@ -137,14 +146,17 @@ class Runner {
       progress_.Stage(fmt::format("run {} of {}", run, options_.check_determinism));
       const bool is_last = run == options_.check_determinism;
       running_ = true;
-      ASSIGN_OR_RETURN(const Literal result,
-                       (is_last ? *single : executable).Run(arguments, ExecutionOptions()));
+      ASSIGN_OR_RETURN(const std::vector<Literal> results,
+                       RunOnce(is_last ? *single : executable, arguments));
       running_ = false;
       progress_.Stage("");
-      if (result == result_) continue;
-      WriteStdout(fmt::format("run {}{} gives other bits\n{}", run,
+      const auto [now, before] =
+          std::mismatch(results.begin(), results.end(), results_.begin(), results_.end());
+      if (now == results.end()) continue;
+      const int64_t device = now - results.begin();
+      WriteStdout(fmt::format("{}run {}{} gives other bits\n{}", DeviceHeading(mesh_, device), run,
                               is_last ? ", with one thread," : "",
-                              CompareOutputs(result, result_, Tolerance()).report));
+                              CompareOutputs(*now, *before, Tolerance()).report));
       exit_code_ = kExitMismatch;
       return absl::OkStatus();
     }
@@ -206,6 +218,7 @@ class Runner {
     if (module_->entry() == nullptr)
       return Error("module `{}` has no entry computation", module_->name());
     RETURN_IF_ERROR(GiveMeanings(*module_, options_.custom_calls));
+    RETURN_IF_ERROR(SetDevices(*module_, options_.num_replicas, options_.num_partitions));
     ASSIGN_OR_RETURN(const int filled, FillElided(*module_, options_.fill_elided));
     if (filled > 0) {
       WriteStderr(fmt::format(
@@ -215,8 +228,31 @@ class Runner {
     return absl::OkStatus();
   }
 
-  // The passes that the user wants before all others.
+  // The passes that the user wants before all others, and the devices of what they leave.
   absl::Status Prepare() {
+    RETURN_IF_ERROR(RunPasses());
+    const bool is_given = options_.num_replicas > 0 || options_.num_partitions > 0;
+    ASSIGN_OR_RETURN(mesh_, ChooseDevices(*module_, is_given));
+    return mesh_.devices() == 1 ? absl::OkStatus() : RefuseOneDeviceFlags();
+  }
+
+  // What is there for a single device only.
+  absl::Status RefuseOneDeviceFlags() const {
+    const std::pair<bool, std::string_view> kinds[] = {
+        {options_.first_nan || !options_.probe.empty() || !options_.isolate.empty(),
+         "the values inside are those of"},
+        {!options_.profile_files.empty(), "a profile is that of"},
+        {options_.uses_buffers(), "--donate and --feed are for"},
+    };
+    for (const auto& [is_given, what] : kinds) {
+      if (!is_given) continue;
+      return Unsupported(SourceLoc(), "{} one device, but module `{}` runs on {}", what,
+                         module_->name(), mesh_.devices());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RunPasses() {
     if (options_.passes.empty()) return absl::OkStatus();
     progress_.Stage("passes");
     const Source pipeline_source("--passes", options_.passes);
@@ -230,6 +266,16 @@ class Runner {
     ASSIGN_OR_RETURN(const PipelineResult result, RunPipeline(*pipeline, *module_, context));
     extra_passes_ms_ = Now() - start - result.verify_milliseconds;
     RETURN_IF_ERROR(VerifyRunnable(*module_));
+    return absl::OkStatus();
+  }
+
+  // What --donate= and --feed= say of this module, and what it is allowed by them.
+  absl::Status PlanBuffers() {
+    if (!options_.uses_buffers()) return absl::OkStatus();
+    loop_.steps = std::max<int64_t>(options_.iterations, 1);
+    ASSIGN_OR_RETURN(buffers_,
+                     MakeBufferPlan(*module_, options_.donate, options_.feed, loop_.steps));
+    loop_.module = HashBytes(options_.feed, ContentHash(*module_));
     return absl::OkStatus();
   }
 
@@ -249,6 +295,7 @@ class Runner {
   // Files that could not be written, or read, after a long run.
   absl::Status CheckOutputs() {
     if (!options_.json.empty()) RETURN_IF_ERROR(CheckWritable(options_.json));
+    for (const std::string& file : options_.profile_files) RETURN_IF_ERROR(CheckWritable(file));
     if (!options_.baseline.empty()) {
       ASSIGN_OR_RETURN(baseline_, ReadBaseline(options_.baseline));
     }
@@ -267,24 +314,48 @@ class Runner {
 
   // Once the compiler knows how much memory a run takes.
   absl::Status CheckRunFits(const Executable& executable,
-                            const std::vector<Literal>& arguments) const {
+                            const ArgumentsByDevice& arguments) const {
     if (options_.memory_bytes == 0 || !options_.emit_stages.empty() ||
         options_.platform == "interpreter")
       return absl::OkStatus();
-    int64_t bytes = executable.stats().peak_bytes;
-    for (const Literal& argument : arguments) bytes += argument.byte_size();
+    int64_t bytes = mesh_.devices() * executable.stats().peak_bytes;
+    for (const std::vector<Literal>& own : arguments) {
+      for (const Literal& argument : own) bytes += argument.byte_size();
+    }
     return CheckLimit(bytes, options_.memory_bytes, SourceLoc(), "a run of this module takes");
   }
 
-  absl::StatusOr<std::vector<Literal>> Inputs() {
+  absl::StatusOr<ArgumentsByDevice> Inputs() {
     InputSources sources{options_.inputs,     options_.input_dir,   options_.inputs_from,
                          options_.seed_value, options_.input_dists, options_.input_ranges};
-    ASSIGN_OR_RETURN(Arguments arguments, MakeArguments(*module_, sources));
+    ASSIGN_OR_RETURN(DeviceArguments arguments,
+                     MakeDeviceArguments(*module_, sources, mesh_, options_.shared_inputs));
     progress_.Stage("");
-    if (!options_.save_inputs.empty())
-      RETURN_IF_ERROR(WriteArrays(arguments.values, options_.save_inputs, "arg"));
+    RETURN_IF_ERROR(WriteByDevice(arguments.values, options_.save_inputs, "arg"));
     for (const std::string& note : arguments.notes) WriteNote("hlo-run: note: " + note + "\n");
     return std::move(arguments.values);
+  }
+
+  // `directory` may be empty: nothing is to be written.
+  absl::Status WriteByDevice(const std::vector<std::vector<Literal>>& values,
+                             const std::string& directory, std::string_view prefix) const {
+    for (size_t device = 0; device < values.size() && !directory.empty(); ++device) {
+      const std::string folder = DeviceFolder(directory, mesh_, static_cast<int64_t>(device));
+      RETURN_IF_ERROR(WriteArrays(values[device], folder, prefix));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteOutputs() const {
+    std::vector<std::vector<Literal>> outputs;
+    for (size_t device = 0; device < results_.size(); ++device) {
+      if (options_.print_outputs != PrintOutputs::kNone) {
+        WriteStdout(DeviceHeading(mesh_, static_cast<int64_t>(device)) +
+                    OutputText(results_[device], options_.print_outputs));
+      }
+      outputs.push_back({results_[device]});
+    }
+    return WriteByDevice(outputs, options_.output_dir, "out");
   }
 
   // `emitted`: where the texts of --emit go, or null.
@@ -331,19 +402,43 @@ class Runner {
     if (options_.expected.ends_with(".json")) {
       ASSIGN_OR_RETURN(expected.model, ReadModelFile(options_.expected));
     } else {
-      ASSIGN_OR_RETURN(expected.value,
-                       ReadExpected(options_.expected, result_shape.WithoutDynamic()));
+      for (int64_t device = 0; device < mesh_.devices(); ++device) {
+        ASSIGN_OR_RETURN(const std::string own, FolderToRead(options_.expected, mesh_, device));
+        ASSIGN_OR_RETURN(expected.values.emplace_back(),
+                         ReadExpected(own, result_shape.WithoutDynamic()));
+      }
     }
     return expected;
   }
 
-  absl::Status Execute(const Executable& executable, const std::vector<Literal>& arguments) {
+  absl::StatusOr<std::vector<Literal>> RunOnce(const Executable& executable,
+                                               const ArgumentsByDevice& arguments) const {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> states,
+                     DeviceStates::Make(executable, arguments, mesh_, ExecutionOptions()));
+    RETURN_IF_ERROR(states->Run());
+    return states->Results();
+  }
+
+  absl::Status Execute(const Executable& executable, ArgumentsByDevice arguments) {
     const CrashLine line("running on platform", options_.platform);
     progress_.Stage("running");
     running_ = true;
     located_ = true;  // what cannot be evaluated has a place
-    ASSIGN_OR_RETURN(const std::unique_ptr<ExecutionState> state,
-                     executable.Prepare(arguments, ExecutionOptions()));
+    if (buffers_) {
+      LoopOptions loop = loop_;
+      loop.checkpoint = options_.checkpoint;
+      loop.every = options_.checkpoint_every;
+      loop.resume = options_.resume;
+      ASSIGN_OR_RETURN(LoopResult run,
+                       RunOnBuffers(executable, std::move(arguments.front()), loop));
+      for (const std::string& note : run.notes) WriteNote("hlo-run: note: " + note);
+      report_.run = Summarise({run.milliseconds});
+      results_ = {std::move(run.value)};
+      running_ = located_ = false;
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> state,
+                     DeviceStates::Make(executable, arguments, mesh_, ExecutionOptions()));
     if (options_.bench) {
       ASSIGN_OR_RETURN(report_.run,
                        Bench(*state, {options_.bench_min_runs, options_.bench_min_seconds,
@@ -354,9 +449,15 @@ class Runner {
       RETURN_IF_ERROR(state->Run());
       report_.run = Summarise({Now() - start});
     }
-    ASSIGN_OR_RETURN(result_, state->Result());
+    ASSIGN_OR_RETURN(results_, state->Results());
     running_ = located_ = false;
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<LoopResult> RunOnBuffers(const Executable& executable,
+                                          std::vector<Literal> arguments, const LoopOptions& loop) {
+    return RunLoop(executable, std::move(arguments), *buffers_, loop, ExecutionOptions(),
+                   progress_);
   }
 
   absl::Status Report(const Executable& executable, const RunTimes* run) {
@@ -383,32 +484,59 @@ class Runner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Literal> RunReference(Backend& backend, std::unique_ptr<Module> module,
-                                       const std::vector<Literal>& arguments) {
+  absl::Status Profile(Backend& backend, const Executable& executable,
+                       const std::vector<Literal>& arguments) {
+    const CrashLine line("profiling on platform", options_.platform);
+    progress_.Stage("profiling");
+    ASSIGN_OR_RETURN(
+        const hlo::Profile profile,
+        TakeProfile(backend, executable, arguments, CompilerOptions(nullptr), ExecutionOptions(),
+                    options_.iterations > 0 ? options_.iterations : options_.bench_min_runs));
+    progress_.Stage("");
+    for (const std::string& file : options_.profile_files)
+      RETURN_IF_ERROR(WriteFile(file, ProfileText(profile, file)));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Literal>> RunReference(Backend& backend,
+                                                    std::unique_ptr<Module> module,
+                                                    const ArgumentsByDevice& arguments) {
     progress_.Stage(fmt::format("running on {}", backend.name()));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                      CompileOnce(backend, std::move(module), CompilerOptions(nullptr)));
     const CrashLine line("running on platform", backend.name());
     running_ = true;
-    absl::StatusOr<Literal> result = executable->Run(arguments, ExecutionOptions());
-    running_ = !result.ok();
-    return result;
+    absl::StatusOr<std::vector<Literal>> results;
+    if (buffers_) {
+      ASSIGN_OR_RETURN(LoopResult run, RunOnBuffers(*executable, arguments.front(), loop_));
+      results = {{std::move(run.value)}};
+    } else {
+      results = RunOnce(*executable, arguments);
+    }
+    running_ = !results.ok();
+    return results;
   }
 
   void Judge(const Expectation& expected) {
-    if (!expected.model && !expected.value) return;
+    if (!expected.model && expected.values.empty()) return;
     progress_.Stage("comparing");
     std::optional<Tolerance> tolerance;
     if (options_.has_tolerance()) tolerance = options_.tolerance();
-    const Verdict verdict = expected.model
-                                ? CompareOutputs(result_, *expected.model, options_.tolerance())
-                                : CompareOutputs(result_, *expected.value, tolerance);
+    bool only_nans = true;
+    std::string report;
+    for (size_t device = 0; device < results_.size(); ++device) {
+      const Verdict verdict =
+          expected.model ? CompareOutputs(results_[device], *expected.model, options_.tolerance())
+                         : CompareOutputs(results_[device], expected.values[device], tolerance);
+      report += DeviceHeading(mesh_, static_cast<int64_t>(device)) + verdict.report;
+      if (!verdict.ok) exit_code_ = kExitMismatch;
+      only_nans = only_nans && verdict.only_nans();
+    }
     progress_.Stage("");
-    WriteStdout(verdict.report);
-    if (!verdict.ok) exit_code_ = kExitMismatch;
+    WriteStdout(report);
     // Values that somebody wrote down may be NaN; two platforms that make nothing else
     // show nothing.
-    if (verdict.only_nans() && !options_.reference.empty()) {
+    if (only_nans && !options_.reference.empty()) {
       WriteStderr(
           "hlo-run: warning: every value is NaN: nothing was compared; other inputs or "
           "another --seed may tell more\n");
@@ -424,9 +552,12 @@ class Runner {
   std::unique_ptr<Module> module_;
   double extra_passes_ms_ = 0;
   std::optional<Baseline> baseline_;
+  std::optional<BufferPlan> buffers_;  // with --donate or --feed
+  LoopOptions loop_;
   RunReport report_;
-  Literal result_;
-  bool located_ = false;  // errors have places in source_
+  DeviceMesh mesh_;
+  std::vector<Literal> results_;  // by device
+  bool located_ = false;          // errors have places in source_
   bool running_ = false;
   int exit_code_ = kExitOk;
 };

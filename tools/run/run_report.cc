@@ -65,6 +65,12 @@ std::string TimeText(double milliseconds) {
   return WithUnit(milliseconds, kUnits);
 }
 
+std::string RateText(double rate, std::string_view unit) {
+  constexpr Unit kPrefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"},
+                                {1e6, "M"},  {1e3, "k"},  {1, ""}};
+  return WithUnit(rate, kPrefixes) + std::string(unit);
+}
+
 std::string ToJson(const RunReport& report) {
   return fmt::format(
       R"({{"schema":1,"stages_ms":{{"parse":{:.6g},"passes":{:.6g},"codegen":{:.6g},"load":{:.6g}}},"compile_ms":{:.6g},)"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "tools/run/bench.h"
@@ -25,6 +26,8 @@ std::string ToJson(const RunReport& report);
 std::string ToTable(const RunReport& report);
 // "9.574 ms", "312 ns": four digits and the unit that fits.
 std::string TimeText(double milliseconds);
+// "95.1 GFLOP/s" of 95.1e9 and "FLOP/s".
+std::string RateText(double rate, std::string_view unit);
 
 // What --baseline= compares with: an earlier report.
 struct Baseline {

@@ -1,0 +1,56 @@
+// Which operations a run spends its time in: how often each runs, how long, what it does in that
+// time, and how near that is to what the machine can do. On compiled platforms an operation is what
+// their thunks compute (a fusion, a product, …); the interpreter has all instructions.
+//
+//   $ hlo-run f.hlo --profile
+//   $ hlo-run f.hlo --profile=f.json,f.svg,f.trace.json
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "backends/backend.h"
+#include "tools/run/peaks.h"
+
+namespace hlo {
+
+struct ProfileRow {
+  std::string name;    // of the instruction after the passes
+  std::string kind;    // kernel, dot, while, …; for the interpreter the opcode
+  std::string shape;   // "f32[2,3]"; empty where the instruction is not known
+  std::string source;  // "model.py:12", or empty
+  double calls = 0;    // in a run
+  // Of a call, without what it calls.
+  double min_ms = 0, median_ms = 0, p95_ms = 0;
+  double run_ms = 0;            // in a run, on average
+  double share = 0;             // of all rows
+  double flops = 0, bytes = 0;  // of a call, by lib/analysis/cost.h
+  double roofline = 0;          // the least time that the peaks allow, to the median
+};
+
+// One call of the last run, with what it calls; milliseconds.
+struct ProfileEvent {
+  size_t row;
+  double start_ms;
+  double ms;
+};
+
+struct Profile {
+  std::string platform;
+  std::string module;
+  int64_t runs = 0;
+  double run_ms = 0;  // a whole run, median; the clock is read around each operation
+  Peaks peaks;
+  std::vector<ProfileRow> rows;  // the longest first
+  std::vector<ProfileEvent> events;
+};
+
+// Runs the prepared arguments at least `min_runs` times; ends after ten seconds all the same.
+// `options`: as the executable was compiled.
+absl::StatusOr<Profile> TakeProfile(Backend& backend, const Executable& executable,
+                                    const std::vector<Literal>& arguments,
+                                    const CompileOptions& options, const RunOptions& run_options,
+                                    int64_t min_runs);
+
+}  // namespace hlo

@@ -1,0 +1,144 @@
+#include "tools/run/profile_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/support/json_value.h"
+#include "tools/run/run_report.h"
+
+namespace hlo {
+namespace {
+
+constexpr size_t kMostInTable = 40;
+
+struct Form {
+  std::string_view ending;
+  std::string (*text)(const Profile&);
+};
+// The first that fits counts.
+constexpr Form kForms[] = {{".trace.json", ProfileTrace},
+                           {".json", ProfileJson},
+                           {".csv", ProfileCsv},
+                           {".svg", RooflineSvg},
+                           {"", ProfileTable}};
+
+// The numbers of a row, as JSON and CSV name them.
+struct Number {
+  std::string_view name;
+  double ProfileRow::*value;
+};
+constexpr Number kNumbers[] = {
+    {"calls", &ProfileRow::calls},         {"min_ms", &ProfileRow::min_ms},
+    {"median_ms", &ProfileRow::median_ms}, {"p95_ms", &ProfileRow::p95_ms},
+    {"run_ms", &ProfileRow::run_ms},       {"share", &ProfileRow::share},
+    {"flops", &ProfileRow::flops},         {"bytes", &ProfileRow::bytes},
+    {"roofline", &ProfileRow::roofline}};
+
+std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string Clipped(const std::string& shape) {
+  constexpr size_t kMost = 40;
+  return shape.size() <= kMost ? shape : shape.substr(0, kMost - 3) + "...";
+}
+
+std::string TableLine(const ProfileRow& row) {
+  const double seconds = row.median_ms / 1000;
+  const bool computes = row.flops > 0 && seconds > 0, moves = row.bytes > 0 && seconds > 0;
+  return fmt::format("{:>7} {:>10} {:>7.6g} {:>9} {:>9} {:>9} {:>15} {:>11} {:>8}  {} {}{}{}\n",
+                     Percent(row.share), TimeText(row.run_ms), row.calls, TimeText(row.min_ms),
+                     TimeText(row.median_ms), TimeText(row.p95_ms),
+                     computes ? RateText(row.flops / seconds, "FLOP/s") : "-",
+                     moves ? RateText(row.bytes / seconds, "B/s") : "-",
+                     row.roofline > 0 ? fmt::format("{:.0f} %", 100 * row.roofline) : "-", row.kind,
+                     row.name, row.shape.empty() ? "" : " " + Clipped(row.shape),
+                     row.source.empty() ? "" : "  " + row.source);
+}
+
+std::string CsvQuoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+}  // namespace
+
+std::string ProfileText(const Profile& profile, std::string_view path) {
+  const Form* form = std::begin(kForms);
+  while (!path.ends_with(form->ending)) ++form;
+  return form->text(profile);
+}
+
+std::string ProfileTable(const Profile& profile) {
+  std::string text = ToString(profile.peaks, profile.platform);
+  text += fmt::format("{:>7} {:>10} {:>7} {:>9} {:>9} {:>9} {:>15} {:>11} {:>8}  {}\n", "share",
+                      "in a run", "calls", "min", "median", "p95", "computes", "moves", "of roof",
+                      "operation");
+  double rest = 0;
+  for (size_t i = 0; i < profile.rows.size(); ++i) {
+    if (i < kMostInTable) {
+      text += TableLine(profile.rows[i]);
+    } else {
+      rest += profile.rows[i].share;
+    }
+  }
+  if (profile.rows.size() > kMostInTable) {
+    text += fmt::format("{:>7} of {} other operations, which .json and .csv have\n", Percent(rest),
+                        profile.rows.size() - kMostInTable);
+  }
+  double sum = 0;
+  for (const ProfileRow& row : profile.rows) sum += row.run_ms;
+  text += fmt::format("{} in operations; a run {} (median of {}), with a clock around each\n",
+                      TimeText(sum), TimeText(profile.run_ms), profile.runs);
+  return text;
+}
+
+std::string ProfileJson(const Profile& profile) {
+  std::string text = fmt::format(
+      R"({{"schema":1,"platform":{},"module":{},"runs":{},"run_ms":{:.6g},)"
+      R"("peaks":{{"flops":{:.6g},"memory_bytes":{:.6g},"cache_bytes":{:.6g}}},"rows":[)",
+      JsonQuoted(profile.platform), JsonQuoted(profile.module), profile.runs, profile.run_ms,
+      profile.peaks.flops, profile.peaks.bytes, profile.peaks.BytesAt(0));
+  for (const ProfileRow& row : profile.rows) {
+    text += text.back() == '[' ? "\n" : ",\n";
+    text += fmt::format(R"({{"name":{},"kind":{},"shape":{},"source":{})", JsonQuoted(row.name),
+                        JsonQuoted(row.kind), JsonQuoted(row.shape), JsonQuoted(row.source));
+    for (const Number& number : kNumbers)
+      text += fmt::format(",\"{}\":{:.6g}", number.name, row.*number.value);
+    text += '}';
+  }
+  return text + "]}\n";
+}
+
+std::string ProfileCsv(const Profile& profile) {
+  std::string text = "name,kind,shape,source";
+  for (const Number& number : kNumbers) text += fmt::format(",{}", number.name);
+  text += '\n';
+  for (const ProfileRow& row : profile.rows) {
+    text += fmt::format("{},{},{},{}", CsvQuoted(row.name), CsvQuoted(row.kind),
+                        CsvQuoted(row.shape), CsvQuoted(row.source));
+    for (const Number& number : kNumbers) text += fmt::format(",{:.6g}", row.*number.value);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string ProfileTrace(const Profile& profile) {
+  std::string text =
+      fmt::format(R"({{"displayTimeUnit":"ns","traceEvents":[)"
+                  "\n"
+                  R"({{"ph":"M","pid":0,"name":"process_name","args":{{"name":{}}}}})",
+                  JsonQuoted(profile.module + " on " + profile.platform));
+  for (const ProfileEvent& event : profile.events) {
+    const ProfileRow& row = profile.rows[event.row];
+    text += fmt::format(
+        ",\n"
+        R"({{"ph":"X","pid":0,"tid":0,"name":{},"cat":{},"ts":{:.3f},"dur":{:.3f},)"
+        R"("args":{{"shape":{},"source":{},"flops":{:.6g},"bytes":{:.6g}}}}})",
+        JsonQuoted(row.name), JsonQuoted(row.kind), 1000 * event.start_ms, 1000 * event.ms,
+        JsonQuoted(row.shape), JsonQuoted(row.source), row.flops, row.bytes);
+  }
+  return text + "\n]}\n";
+}
+
+}  // namespace hlo
