@@ -183,6 +183,38 @@ def check_local_names(lint):
             lint.check(first == name, f"{name}:{line}", f"`{local}` is also in {first}; name it otherwise, or share it")
 
 
+def check_hidden_functions(lint):
+    """Where the sources of a folder are compiled as one, a function that one has for itself hides that of a header from those
+    that come after it."""
+    code = {name: lint_source.blanked(lint.text(name)) for name in lint.files
+            if name.endswith((".cc", ".h")) and not name.endswith("_test.cc")}
+    includes = {name: set(re.findall(r'^#include "([^"]+)"', lint.text(name), re.M)) for name in code}
+    headers = {}
+    for name in code:
+        for function in lint_source.public_functions(code[name]) if name.endswith(".h") else ():
+            headers.setdefault(function, set()).add(name)
+
+    def reached(name):
+        seen, rest = set(), [name]
+        while rest:
+            new = includes.get(rest.pop(), set()) - seen
+            seen |= new
+            rest += new
+        return seen
+
+    local = {name: {text.split("(")[0]: line for text, line in lint_source.local_names(code[name]) if "(" in text}
+             for name in code if name.endswith(".cc") and pathlib.Path(name).parent != pathlib.Path("tools")}
+    for name, functions in local.items():
+        beside = [other for other in local if other != name and pathlib.Path(other).parent == pathlib.Path(name).parent]
+        for function, line in functions.items():
+            if function not in headers:
+                continue
+            hidden = next((other for other in beside if function not in local[other] and lint_source.calls(code[other], function)
+                           and headers[function] & reached(other)), None)
+            lint.check(hidden is None, f"{name}:{line}", f"`{function}` hides that of a header from {hidden}; name it otherwise")
+
+
+
 def check_words(lint):
     for name in lint.files:
         if pathlib.Path(name).suffix not in SOURCE or name == "scripts/lint_repo.py":
@@ -274,7 +306,7 @@ def main():
     if "--stats" in sys.argv[1:]:
         stats(lint)
         return 0
-    for check in (check_includes, check_sizes, check_columns, check_sources, check_local_names, check_words, check_heads, check_passes, check_pass_groups, check_ops, check_families):
+    for check in (check_includes, check_sizes, check_columns, check_sources, check_local_names, check_hidden_functions, check_words, check_heads, check_passes, check_pass_groups, check_ops, check_families):
         check(lint)
     for finding in lint.findings:
         print(finding)

@@ -98,3 +98,16 @@ def parameter_types(text):
             parameters[-1] += character
     plain = [" ".join(parameter.split("=")[0].split()) for parameter in parameters]
     return ", ".join(re.sub(r"(?<=[\w>&*\]])([ &*])\w+$", r"\1", parameter).strip() for parameter in plain)
+
+
+PUBLIC_FUNCTION = re.compile(r"^(?=\w)(?!template|using|return|class|struct|enum|namespace)[\w:<>,&*\[\] ]+[ *&](\w+)\(", re.M)
+
+
+def public_functions(code):
+    """Names of the functions that a header declares outside of classes. Code with blanked comments."""
+    return {match[1] for match in PUBLIC_FUNCTION.finditer(code)}
+
+
+def calls(code, name):
+    """Whether a source calls a function of this name that it does not define."""
+    return re.search(rf"(?<![\w.:>]){name}\(", code) and not re.search(rf"^\w.*[ &*]{name}\(", code, re.M)

@@ -16,7 +16,7 @@ CallContext ContextBy(CallKind kind) {
   return kind == CallKind::kControlFlow ? CallContext::kControlFlow : CallContext::kEmbedded;
 }
 
-std::string_view Text(CallContext context) {
+std::string_view ContextText(CallContext context) {
   switch (context) {
     case CallContext::kUnreached: return "unreached";
     case CallContext::kControlFlow: return "control flow";
@@ -86,7 +86,7 @@ std::string CallGraph::Mistake(const Module& module) const {
     const CallContext known = contexts_[computation->serial()];
     if (now == known) continue;
     return fmt::format("the context of computation `{}` is {}, was {}", computation->name(),
-                       Text(now), Text(known));
+                       ContextText(now), ContextText(known));
   }
   return "";
 }
@@ -96,7 +96,7 @@ std::string CallGraph::ToString(const Module& module) {
   std::string text = fmt::format("flat: {}\n", graph.IsFlat(module) ? "yes" : "no");
   for (const Computation* computation : graph.all_) {
     text += fmt::format("{}{}: {}", computation->is_entry() ? "ENTRY " : "", computation->name(),
-                        Text(graph.ContextOf(*computation)));
+                        ContextText(graph.ContextOf(*computation)));
     const char* before = "; called by ";
     for (const CallSite& site : computation->callers()) {
       text += fmt::format("{}{} ({})", before, site.caller->name(), site.caller->opcode_text());

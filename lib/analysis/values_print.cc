@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-std::string_view Text(Value::Kind kind) {
+std::string_view KindText(Value::Kind kind) {
   switch (kind) {
     case Value::Kind::kDefined: return "";
     case Value::Kind::kLoopState: return "loop state";
@@ -60,7 +60,7 @@ std::string Values::ToString(const Module& module) {
     if (value.kind != Value::Kind::kDefined) {
       std::vector<std::string> inputs;
       for (const ValueId input : value.inputs) inputs.push_back(values.NameOf(input));
-      text += fmt::format(", {} of {}", Text(value.kind), Joined(inputs));
+      text += fmt::format(", {} of {}", KindText(value.kind), Joined(inputs));
     }
     text += '\n';
     const auto number = static_cast<size_t>(id);

@@ -11,12 +11,12 @@ namespace hlo {
 namespace {
 
 template <class T>
-T Product(T a, T b) {
+T Times(T a, T b) {
   return a * b;
 }
 // Annex G recovers infinities from NaN products; HLO does not.
 template <class F>
-std::complex<F> Product(std::complex<F> a, std::complex<F> b) {
+std::complex<F> Times(std::complex<F> a, std::complex<F> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
@@ -41,7 +41,7 @@ void MultiplyAddRow(T factor, const T* row, int64_t count, T* sums) {
         *sum += *reinterpret_cast<const Vector*>(row + j) * factor;
       }
     }
-    for (; j < count; ++j) sums[j] += Product(factor, row[j]);
+    for (; j < count; ++j) sums[j] += Times(factor, row[j]);
   }
 }
 

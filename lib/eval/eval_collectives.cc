@@ -264,7 +264,7 @@ Slice SliceAt(const std::vector<Slices>& buffers, size_t number) {
 }
 
 // Starts are moved so that the slice fits, as those of dynamic-slice.
-int64_t Offset(const Literal& buffer, const DimVec& start, const DimVec& sizes) {
+int64_t StartOffset(const Literal& buffer, const DimVec& start, const DimVec& sizes) {
   const DimVec strides = RowMajorStrides(buffer.shape().dims());
   int64_t offset = 0;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -309,8 +309,8 @@ Results PermuteInPlace(const Instruction& inst, const Operands& in, size_t self)
     const int bytes = ByteSize(to.element_type());
     RunStridedCopy(
         {sizes, RowMajorStrides(read.buffer->shape().dims()), RowMajorStrides(to.shape().dims())},
-        bytes, ElementPtr(*read.buffer, Offset(*read.buffer, read.start, sizes)),
-        to.mutable_data() + Offset(to, write.start, sizes) * bytes);
+        bytes, ElementPtr(*read.buffer, StartOffset(*read.buffer, read.start, sizes)),
+        to.mutable_data() + StartOffset(to, write.start, sizes) * bytes);
   }
   if (in[self][1].shape().IsTuple())
     return std::vector<Literal>{Literal::Tuple(std::move(buffers))};

@@ -90,7 +90,7 @@ Types TypesOf(const Instruction& instruction, int first, int count) {
   return types;
 }
 
-Types Join(Types types, const Types& more) {
+Types BothTypes(Types types, const Types& more) {
   types.insert(types.end(), more.begin(), more.end());
   return types;
 }
@@ -116,7 +116,7 @@ void CheckRegion(Reports& reports, const Instruction& instruction, const Computa
 // Accumulators, then elements, of each array.
 void CheckReduce(Reports& reports, const Instruction& reduce) {
   const Types types = TypesOf(reduce, 0, reduce.operand_count() / 2);
-  CheckRegion(reports, reduce, *reduce.to_apply(), Join(types, types), types);
+  CheckRegion(reports, reduce, *reduce.to_apply(), BothTypes(types, types), types);
 }
 
 void CheckMap(Reports& reports, const Instruction& map) {
@@ -133,7 +133,7 @@ void CheckSort(Reports& reports, const Instruction& sort) {
 }
 
 void CheckSelectAndScatter(Reports& reports, const Instruction& scatter) {
-  const Types types = TypesOf(scatter, 0, 1), pair = Join(types, types);
+  const Types types = TypesOf(scatter, 0, 1), pair = BothTypes(types, types);
   CheckRegion(reports, scatter, *scatter.call(0), pair, {ElementType::kPred});
   CheckRegion(reports, scatter, *scatter.call(1), pair, types);
 }
@@ -204,7 +204,7 @@ void CheckScatter(Reports& reports, const Instruction& scatter) {
   }
   const Types types = TypesOf(scatter, 0, inputs);
   CheckRegion(reports, scatter, *scatter.to_apply(),
-              Join(types, TypesOf(scatter, inputs + 1, inputs)), types);
+              BothTypes(types, TypesOf(scatter, inputs + 1, inputs)), types);
   CheckIndexing(
       reports, scatter,
       {scatter.operand(0)->shape(), scatter.operand(inputs)->shape(), attrs.inserted_window_dims,

@@ -23,7 +23,7 @@ constexpr std::array<std::pair<SubgroupType, Type>, 4> kSubgroups = {
      {SubgroupType::kUnreduced, kUnreduced}}};
 
 template <class Io>
-void Map(const Io& io, NamedSharding::Dim& dim) {
+void MapSharding(const Io& io, NamedSharding::Dim& dim) {
   Parts(io, "axes", dim.axes);
   bool closed = !dim.open;
   io.Int("is_closed", closed);
@@ -31,10 +31,10 @@ void Map(const Io& io, NamedSharding::Dim& dim) {
 }
 
 template <class Io>
-void Map(const Io& io, NamedSharding& sharding) {
+void MapSharding(const Io& io, NamedSharding& sharding) {
   Part(io, "mesh", sharding.mesh);
   io.Each("dim_shardings", sharding.dims,
-          [](const auto& part, NamedSharding::Dim& dim) { Map(part, dim); });
+          [](const auto& part, NamedSharding::Dim& dim) { MapSharding(part, dim); });
   Parts(io, "replicated_axes", sharding.replicated);
   Parts(io, "unreduced_axes", sharding.unreduced);
   Parts(io, "manual_axes", sharding.manual);
@@ -42,7 +42,7 @@ void Map(const Io& io, NamedSharding& sharding) {
 }
 
 template <class Io>
-void Map(const Io& io, TiledSharding& sharding) {
+void MapSharding(const Io& io, TiledSharding& sharding) {
   int64_t type = 0;
   for (const auto& [kind, number] : kTypes) {
     if (kind == sharding.kind) type = number;
@@ -108,17 +108,17 @@ void Map(const Io& io, TiledSharding& sharding) {
 void WriteLeaf(const Sharding::Leaf& leaf, const FieldWriter& io) {
   if (const auto* named = std::get_if<NamedSharding>(&leaf)) {
     NamedSharding copy = *named;
-    io.Message("named_sharding", true, [&](const auto& part) { Map(part, copy); });
+    io.Message("named_sharding", true, [&](const auto& part) { MapSharding(part, copy); });
   } else {
     TiledSharding copy = std::get<TiledSharding>(leaf);
-    Map(io, copy);
+    MapSharding(io, copy);
   }
 }
 
 Sharding::Leaf ReadLeaf(const FieldReader& io) {
   if (io.Has("named_sharding")) {
     NamedSharding named;
-    Map(io.Sub("named_sharding"), named);
+    MapSharding(io.Sub("named_sharding"), named);
     const auto check = [&](const std::vector<AxisRef>& refs) {
       for (const AxisRef& ref : refs) {
         if (ref.axis >= 0 && ref.axis < static_cast<int64_t>(named.mesh.axes.size())) continue;
@@ -133,7 +133,7 @@ Sharding::Leaf ReadLeaf(const FieldReader& io) {
     return named;
   }
   TiledSharding tiled;
-  Map(io, tiled);
+  MapSharding(io, tiled);
   return tiled;
 }
 

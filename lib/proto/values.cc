@@ -13,11 +13,11 @@ namespace {
 // ---- shapes ----
 
 template <class Io>
-void Map(const Io& io, Tile& tile) {
+void MapShapePart(const Io& io, Tile& tile) {
   io.Ints("dimensions", tile.dims);
 }
 template <class Io>
-void Map(const Io& io, SplitConfig& split) {
+void MapShapePart(const Io& io, SplitConfig& split) {
   io.Int("dimension", split.dimension);
   io.Ints("split_indices", split.indices);
 }
@@ -32,9 +32,9 @@ void TypeField(const Io& io, const char* name, std::optional<ElementType>& type)
 }
 
 template <class Io>
-void Map(const Io& io, Layout& layout) {
+void MapShapePart(const Io& io, Layout& layout) {
   io.Ints("minor_to_major", layout.minor_to_major);
-  io.Each("tiles", layout.tiles, [](const auto& part, Tile& tile) { Map(part, tile); });
+  io.Each("tiles", layout.tiles, [](const auto& part, Tile& tile) { MapShapePart(part, tile); });
   int64_t tail = layout.tail_padding_alignment;
   io.Int("tail_padding_alignment_in_elements", tail);
   if constexpr (Io::kReads) layout.tail_padding_alignment = tail == 0 ? 1 : tail;
@@ -44,7 +44,7 @@ void Map(const Io& io, Layout& layout) {
   TypeField(io, "pointer_primitive_type", layout.pointer_type);
   io.Int("dynamic_shape_metadata_prefix_bytes", layout.dynamic_shape_metadata_prefix_bytes);
   io.Each("split_configs", layout.split_configs,
-          [](const auto& part, SplitConfig& split) { Map(part, split); });
+          [](const auto& part, SplitConfig& split) { MapShapePart(part, split); });
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ void WriteShape(Shape shape, pb::Message& message) {
   io.Ints("is_dynamic_dimension", dynamic);
   if (const Layout* layout = shape.layout_or_null()) {
     Layout copy = *layout;
-    io.Message("layout", true, [&](const auto& part) { Map(part, copy); });
+    io.Message("layout", true, [&](const auto& part) { MapShapePart(part, copy); });
   }
 }
 
@@ -97,7 +97,7 @@ Shape ReadShape(const FieldReader& io) {
     shape = dims.empty() ? shape : shape.WithoutLayout();
   } else {
     Layout layout;
-    Map(io.Sub("layout"), layout);
+    MapShapePart(io.Sub("layout"), layout);
     DimVec sorted = layout.minor_to_major;
     std::sort(sorted.begin(), sorted.end());
     for (size_t i = 0; i < sorted.size(); ++i) {

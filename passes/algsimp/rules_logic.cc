@@ -7,14 +7,14 @@
 namespace hlo::algsimp {
 namespace {
 
-bool IsPred(const Instruction* x) {
+bool IsOfPreds(const Instruction* x) {
   return x->shape().IsArray() && x->shape().element_type() == ElementType::kPred;
 }
 
 // x && true  =>  x;  x & 0  =>  0
 Instruction* AndConstant(Instruction* op, Rewriter&) {
   Instruction *x, *c;
-  if (IsPred(op) && Match(op, m::AndAnyOrder(m::Any(&x), m::One()))) return x;
+  if (IsOfPreds(op) && Match(op, m::AndAnyOrder(m::Any(&x), m::One()))) return x;
   return Match(op, m::AndAnyOrder(m::Any(), m::Zero(&c))) ? c : nullptr;
 }
 
@@ -51,7 +51,7 @@ Instruction* AndOfBounds(Instruction* op, Rewriter& rewriter) {
 // x || true  =>  true;  x | 0  =>  x
 Instruction* OrConstant(Instruction* op, Rewriter&) {
   Instruction *x, *c;
-  if (IsPred(op) && Match(op, m::OrAnyOrder(m::Any(), m::One(&c)))) return c;
+  if (IsOfPreds(op) && Match(op, m::OrAnyOrder(m::Any(), m::One(&c)))) return c;
   return Match(op, m::OrAnyOrder(m::Any(&x), m::Zero())) ? x : nullptr;
 }
 
@@ -119,7 +119,7 @@ Instruction* CompareSame(Instruction* compare, Rewriter& rewriter) {
 
 // p != false  =>  p;  p == true  =>  p
 Instruction* ComparePred(Instruction* compare, Rewriter&) {
-  if (!IsPred(compare->operand(0))) return nullptr;
+  if (!IsOfPreds(compare->operand(0))) return nullptr;
   const ComparisonDirection direction = DirectionOf(compare);
   for (int side = 0; side < 2; ++side) {
     Instruction* c = compare->operand(side);
@@ -185,7 +185,7 @@ Instruction* SelectNot(Instruction* select, Rewriter& rewriter) {
 //     =>  a || b, …
 Instruction* SelectPred(Instruction* select, Rewriter& rewriter) {
   Instruction* p = select->operand(0);
-  if (!IsPred(select) || !SpreadsOverAll(p, select)) return nullptr;
+  if (!IsOfPreds(select) || !SpreadsOverAll(p, select)) return nullptr;
   Instruction* a = select->operand(1);
   Instruction* b = select->operand(2);
   if (Match(a, m::One()) && Match(b, m::Zero())) return p;

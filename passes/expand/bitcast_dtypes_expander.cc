@@ -22,7 +22,7 @@ int WidthOf(ElementType type) { return IsPred(type) ? 8 : BitWidth(type); }
 ElementType WordOf(ElementType type) { return *UnsignedOfWidth(WidthOf(type)); }
 
 // The parts of `x`, each a value of `type`, in a last dimension.
-Instruction* Split(Instruction* x, ElementType type, Shape result, Rewriter& rewriter) {
+Instruction* SplitInto(Instruction* x, ElementType type, Shape result, Rewriter& rewriter) {
   const int width = WidthOf(type);
   std::vector<int64_t> dimensions;
   for (int i = 0; i < x->shape().rank(); ++i) dimensions.push_back(i);
@@ -91,7 +91,7 @@ absl::StatusOr<Instruction*> BitcastDtypesExpander::Expand(Instruction* convert,
   Instruction* x = convert->operand(0);
   const ElementType type = convert->shape().element_type();
   Instruction* result = WidthOf(x->shape().element_type()) > WidthOf(type)
-                            ? Split(x, type, convert->shape(), rewriter)
+                            ? SplitInto(x, type, convert->shape(), rewriter)
                             : Join(x, type, rewriter);
   return BitsAs(result, type, rewriter);
 }

@@ -13,7 +13,7 @@ namespace {
 // Instructions by element type of the result; of tuples `tuple`.
 using TypeCounts = std::array<int64_t, kElementTypeCount>;
 
-std::string Text(const TypeCounts& counts) {
+std::string TypesText(const TypeCounts& counts) {
   std::vector<std::pair<int64_t, int>> order;  // most first, then as in the table of types
   for (int type = 0; type < kElementTypeCount; ++type) {
     if (const int64_t count = counts[static_cast<size_t>(type)]; count > 0)
@@ -83,7 +83,8 @@ absl::StatusOr<Section> MakeOps(ModuleFacts& facts) {
     const OpcodeCount& op = ops[opcode];
     if (op.count == 0) continue;
     section.Row({Text(static_cast<Opcode>(opcode)), op.count, op.fused, op.cost.flops,
-                 op.cost.transcendentals, op.cost.bytes, facts.ShareOf(op.cost), Text(op.types)});
+                 op.cost.transcendentals, op.cost.bytes, facts.ShareOf(op.cost),
+                 TypesText(op.types)});
   }
   section.SortBy("count");
   return section;

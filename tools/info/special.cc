@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-std::string_view Text(GroupMode mode) {
+std::string_view ModeText(GroupMode mode) {
   switch (mode) {
     case GroupMode::kCrossReplica: return "replicas";
     case GroupMode::kCrossPartition: return "partitions";
@@ -58,7 +58,7 @@ absl::StatusOr<Section> MakeCollectives(ModuleFacts& facts) {
       section.Row({instruction->name(), instruction->opcode_text(),
                    instruction->shape().ToString(/*with_layout=*/false), computation->name(), runs,
                    OperandBytes(*instruction) * runs,
-                   mode ? Datum(GroupSize(*instruction)) : Datum(), mode ? Text(*mode) : "",
+                   mode ? Datum(GroupSize(*instruction)) : Datum(), mode ? ModeText(*mode) : "",
                    mode ? ReplicaGroupsOf(*instruction).ToString() : PairsText(*instruction),
                    SourceLineOf(*instruction)});
     }
