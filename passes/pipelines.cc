@@ -8,7 +8,7 @@ namespace {
 constexpr PipelineStep kCpu[] = {
     {"library-call-expander", "what NVIDIA's libraries would compute is what they stand for"},
     {"buffers-to-arrays", "buffer assignment decides what is written in place"},
-    {"async-to-call", "one thing at a time; early, so that all else sees plain calls"},
+    {"async-to-call{background_us=50}", "early: all else sees calls, of which some are marked"},
     {"annotation-remover", "partitioning is over; what only annotates is in the way of fusion"},
     {"select-and-scatter-expander", "its two halves are kernels; first, its picker makes a call"},
     {"bitcast-expander", "what layouts move is moved by instructions"},
@@ -29,6 +29,7 @@ constexpr PipelineStep kCpu[] = {
     {"flatten-call-graph", "buffer assignment wants one call site per computation"},
     {"cpu-fusion", "last: makes the kernels that the back end emits as they are"},
     {"dce", "producers that were copied into all their users"},
+    {"call-to-async", "what is worth a thread: by then its computation is what will run"},
     {"copy-insertion{dense}", "fixes the order, and copies what would be overwritten"},
 };
 

@@ -62,7 +62,8 @@ absl::Status ProgramEmitter::PlanAll(const Computation& computation) {
     if (refused_.size() >= kMostErrors) break;
     if (NeedsNoCode(*instruction) || instruction->opcode() == Opcode::kCopy) continue;
     if (instruction->IsFusion()) RETURN_IF_ERROR(CheckFusion(*instruction));
-    if (!IsControl(*instruction)) {
+    if (instruction->opcode() == Opcode::kAsyncDone && IsStart(*instruction->operand(0))) continue;
+    if (!IsControl(*instruction) && !IsStart(*instruction)) {
       RETURN_IF_ERROR(Collect(Plan(*instruction)));
       continue;
     }
@@ -96,6 +97,11 @@ absl::StatusOr<ThunkList> ProgramEmitter::Emit(const Computation& computation) {
     }
     if (IsControl(*instruction)) {
       RETURN_IF_ERROR(EmitControl(*instruction, thunks));
+      continue;
+    }
+    if (IsStart(*instruction)) {
+      ASSIGN_OR_RETURN(ThunkList body, Emit(*instruction->call(0)));
+      thunks.push_back(MakeStart(*instruction, std::move(body)));
       continue;
     }
     absl::StatusOr<std::unique_ptr<Thunk>> thunk = MakeThunk(*instruction);

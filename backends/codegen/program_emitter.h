@@ -48,6 +48,12 @@ class ProgramEmitter {
     return false;
   }
   virtual absl::StatusOr<std::unique_ptr<Thunk>> MakeThunk(const Instruction& instruction) = 0;
+  // Whether the target runs this asynchronous computation beside others: MakeStart then makes the
+  // thunk of the start from those of the computation, MakeThunk that of the done.
+  virtual bool TakesPair(const Instruction& /*start*/) const { return false; }
+  virtual std::unique_ptr<Thunk> MakeStart(const Instruction& /*start*/, ThunkList /*body*/) {
+    return nullptr;
+  }
 
   // After step 2.
   const BufferAssignment& buffers() const { return *program_->buffers; }
@@ -63,6 +69,9 @@ class ProgramEmitter {
   absl::Status Collect(const absl::Status& status);
 
   static bool IsControl(const Instruction& instruction);
+  bool IsStart(const Instruction& instruction) const {
+    return instruction.opcode() == Opcode::kAsyncStart && TakesPair(instruction);
+  }
 
   Module& module_;
   const CompileOptions& options_;

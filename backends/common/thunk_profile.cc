@@ -1,5 +1,6 @@
 #include "backends/common/thunk_profile.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "lib/support/status.h"
@@ -16,8 +17,12 @@ absl::StatusOr<ExecuteEvent> ExecuteThunk(const Thunk& thunk, DeviceState& state
   return current_profile->Execute(thunk, state, stream);
 }
 
-ThunkProfile::ThunkProfile() : outer_(current_profile) {
-  start_ = Now();
+ThunkProfile* ThunkProfile::Current() { return current_profile; }
+
+ThunkProfile::ThunkProfile(std::string_view track, std::optional<int64_t> clock)
+    : outer_(current_profile) {
+  start_ = clock ? *clock : Now();
+  record_.tracks.emplace_back(track);
   current_profile = this;
 }
 
@@ -29,9 +34,27 @@ int64_t ThunkProfile::Now() const {
 }
 
 size_t ThunkProfile::NumberOf(const Thunk& thunk) {
-  const auto [at, is_new] = numbers_.emplace(&thunk, thunks_.size());
-  if (is_new) thunks_.push_back({thunk.name(), std::string(thunk.kind())});
+  const auto [at, is_new] = numbers_.emplace(&thunk, record_.thunks.size());
+  if (is_new) {
+    record_.thunks.push_back({thunk.name(), std::string(thunk.kind())});
+    record_.identities.push_back(&thunk);
+  }
   return at->second;
+}
+
+void ThunkProfile::Adopt(const ThunkRecord& other) {
+  std::vector<size_t> tracks, thunks;
+  for (const std::string& track : other.tracks) {
+    const auto at = std::find(record_.tracks.begin(), record_.tracks.end(), track);
+    tracks.push_back(static_cast<size_t>(at - record_.tracks.begin()));
+    if (at == record_.tracks.end()) record_.tracks.push_back(track);
+  }
+  for (const Thunk* thunk : other.identities) thunks.push_back(NumberOf(*thunk));
+  for (ThunkCall call : other.calls) {
+    call.thunk = thunks[call.thunk];
+    call.track = tracks[call.track];
+    record_.calls.push_back(call);
+  }
 }
 
 absl::StatusOr<ExecuteEvent> ThunkProfile::Execute(const Thunk& thunk, DeviceState& state,
@@ -41,7 +64,7 @@ absl::StatusOr<ExecuteEvent> ThunkProfile::Execute(const Thunk& thunk, DeviceSta
   ASSIGN_OR_RETURN(const ExecuteEvent event, thunk.Execute(state, stream));
   RETURN_IF_ERROR(event.Wait());
   const int64_t total = Now() - begin;
-  calls_.push_back({NumberOf(thunk), begin, total, total - inner_});
+  record_.calls.push_back({NumberOf(thunk), begin, total, total - inner_});
   inner_ = inner_of_caller + total;
   return event;
 }

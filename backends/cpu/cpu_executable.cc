@@ -3,9 +3,11 @@
 #include <cstring>
 
 #include "backends/common/stored_array.h"
+#include "backends/cpu/background.h"
 #include "backends/cpu/cpu_state.h"
 #include "backends/cpu/library/omp_shim.h"
 #include "backends/cpu/memory_states.h"
+#include "lib/support/crash_context.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 
@@ -53,9 +55,11 @@ class CpuExecutable::Memory final {
     state_->evaluator.mutable_options().partition_id = state_->partition_id;
     state_->evaluator.mutable_options().communicator = state_->communicator;
     if (written_ != nullptr) written_->Reset();
+    state_->lines = CrashLine::Innermost();
     HostStream stream;
-    ASSIGN_OR_RETURN(const ExecuteEvent done, ExecuteAll(program_.thunks, *state_, stream));
-    return done.Wait();
+    const absl::Status status = ExecuteAll(program_.thunks, *state_, stream).status();
+    if (state_->background != nullptr) state_->background->EndAll();
+    return status;
   }
 
   CpuState& state() const { return *state_; }

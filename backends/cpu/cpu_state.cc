@@ -2,9 +2,22 @@
 
 #include <cstring>
 
+#include "backends/cpu/background.h"
 #include "lib/support/thread_pool.h"
 
 namespace hlo::cpu {
+
+CpuState::CpuState() = default;
+CpuState::~CpuState() = default;
+
+bool CpuState::IsCancelled() const {
+  for (const CpuState* state = this; state != nullptr; state = state->starter) {
+    if (state->is_cancelled.load(std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+std::unique_ptr<CpuState> CpuState::MakeChild() const { return std::make_unique<CpuState>(); }
 
 absl::Status CpuState::Copy(Stream& /*stream*/, const BufferSlice& to, const BufferSlice& from,
                             int64_t bytes) {
@@ -23,6 +36,8 @@ absl::Status CpuState::Copy(Stream& /*stream*/, const BufferSlice& to, const Buf
 }
 
 absl::Status CpuState::Read(Stream& /*stream*/, const BufferSlice& from, void* to, int64_t bytes) {
+  // Each iteration of a loop reads whether it is the last.
+  if (IsCancelled()) return absl::CancelledError("");
   std::memcpy(to, Address(from), static_cast<size_t>(bytes));
   return absl::OkStatus();
 }

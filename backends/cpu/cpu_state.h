@@ -1,6 +1,7 @@
 // What the thunks of a run on this processor share and change, and the base of those that use it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -10,18 +11,32 @@
 #include "lib/eval/evaluator.h"
 
 namespace hlo {
+class CrashLine;
 class ThreadPool;
-}
+}  // namespace hlo
 
 namespace hlo::cpu {
 
+class Background;
+
 struct CpuState : DeviceState {
+  CpuState();
+  ~CpuState() override;
+
   std::vector<std::byte*> addresses;  // of the allocations
   std::byte* scratch = nullptr;       // Thunk::scratch_bytes() of the largest thunk, aligned to 64
   ThreadPool* pool = nullptr;         // of the executable: runs at the same time take turns
   // What library kernels keep, by the number that the program gave to each; made at the first run.
   std::vector<std::unique_ptr<KernelState>> kernels;
-  Evaluator evaluator;  // of what neither a kernel nor the library computes
+  Evaluator evaluator;                     // of what neither a kernel nor the library computes
+  const CrashLine* lines = nullptr;        // of the run
+  const CpuState* starter = nullptr;       // of a sequence in the background: who has started it
+  std::atomic<bool> is_cancelled = false;  // it is to end soon
+  std::unique_ptr<Background> background;  // what runs beside this sequence, if anything ever has
+
+  bool IsCancelled() const;
+  // A state for the same memory, without anything else.
+  virtual std::unique_ptr<CpuState> MakeChild() const;
 
   void* Address(const BufferSlice& slice) const {
     if (slice.allocation < 0) return nullptr;

@@ -41,14 +41,24 @@ class MemoryStates final {
 
 // With the states of its memory.
 struct TrackingState final : CpuState {
-  explicit TrackingState(const BufferAssignment& buffers) : states(buffers) {}
+  explicit TrackingState(const BufferAssignment& buffers)
+      : TrackingState(std::make_shared<MemoryStates>(buffers)) {}
+  explicit TrackingState(const std::shared_ptr<MemoryStates>& shared)
+      : states(*shared), shared_(shared) {}
 
-  MemoryStates states;
+  MemoryStates& states;
+
+  std::unique_ptr<CpuState> MakeChild() const override {
+    return std::make_unique<TrackingState>(shared_);
+  }
 
   // What is copied has the states of its source.
   absl::Status Copy(Stream& stream, const BufferSlice& to, const BufferSlice& from,
                     int64_t bytes) override;
   absl::Status Read(Stream& stream, const BufferSlice& from, void* to, int64_t bytes) override;
+
+ private:
+  const std::shared_ptr<MemoryStates> shared_;  // by all sequences of a run
 };
 
 // A thunk that knows nothing of states, with what it reads and writes checked and noted. It runs in

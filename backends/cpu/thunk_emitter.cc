@@ -8,6 +8,7 @@
 #include "backends/codegen/program_emitter.h"
 #include "backends/common/refusal.h"
 #include "backends/common/stored_array.h"
+#include "backends/cpu/background.h"
 #include "backends/cpu/comparator_sort_thunk.h"
 #include "backends/cpu/families/family.h"
 #include "backends/cpu/kernel_thunk.h"
@@ -186,7 +187,9 @@ class CpuProgramEmitter final : public ProgramEmitter {
   void PlanLoops(const Computation& computation) {
     const KernelOf kernel_of = [this](const Instruction& i) { return KernelIn(i); };
     for (const Instruction* instruction : computation.SequenceOrPostOrder()) {
-      if (!IsControl(*instruction)) {
+      if (IsStart(*instruction)) {
+        PlanLoops(*instruction->call(0));
+      } else if (!IsControl(*instruction)) {
         run_alone_.insert(instruction);
       } else if (compiler_.TakesLoops() && instruction->opcode() == Opcode::kWhile &&
                  IsLoopOfSmallKernels(*instruction, kernel_of)) {
@@ -230,7 +233,21 @@ class CpuProgramEmitter final : public ProgramEmitter {
                                   Allocation::Kind::kConstant;
   }
 
+  // Complete at once, and waited for where it starts.
+  bool TakesPair(const Instruction& start) const override {
+    return start.users().size() == 1 && start.users()[0]->opcode() == Opcode::kAsyncDone &&
+           start.operand_count() == start.call(0)->parameter_count() &&
+           Compatible(start.shape().element(1), start.call(0)->root()->shape());
+  }
+  std::unique_ptr<Thunk> MakeStart(const Instruction& start, ThunkList body) override {
+    const Instruction& done = *start.users()[0];
+    BackgroundPair pair = MakeBackgroundPair(start, done, std::move(body), buffers().slices(done));
+    dones_[&done] = std::move(pair.done);
+    return std::move(pair.start);
+  }
+
   absl::StatusOr<std::unique_ptr<Thunk>> MakeThunk(const Instruction& instruction) override {
+    if (instruction.opcode() == Opcode::kAsyncDone) return std::move(dones_.at(&instruction));
     switch (means_.at(&instruction)) {
       case Means::kKernel: return LaunchOf(instruction);
       case Means::kSortByKernel: return Tracked(EmitSort(instruction), instruction);
@@ -306,6 +323,7 @@ class CpuProgramEmitter final : public ProgramEmitter {
   std::vector<KernelSource> kernels_;
   std::vector<LoopSource> loops_;
   absl::flat_hash_map<const Instruction*, size_t> loop_numbers_;
+  absl::flat_hash_map<const Instruction*, std::unique_ptr<Thunk>> dones_;
   absl::flat_hash_set<const Instruction*> run_alone_;  // not part of a loop function
   KernelFunctions functions_;
   Program program_;

@@ -58,9 +58,9 @@ void Interference::Collect(const ProgramStep& step) {
     }
     case ProgramStep::Kind::kEnter: {
       const Place& outer = PlaceOf(in);
-      places_[step.callee().serial()] = {
-          &instruction, step.call, outer.depth + 1,
-          outer.is_async || instruction.opcode() == Opcode::kAsyncStart};
+      const bool is_start = instruction.opcode() == Opcode::kAsyncStart;
+      places_[step.callee().serial()] = {&instruction, step.call, outer.depth + 1,
+                                         is_start ? &instruction : outer.async_start};
       return;
     }
     case ProgramStep::Kind::kLeave:
@@ -195,7 +195,7 @@ bool Interference::FindLocal(ValueId value) const {
   const Value& v = values_[value];
   const Computation* const in = v.def->parent();
   const std::vector<Point>& reads = reads_[static_cast<size_t>(value)];
-  return v.kind == Value::Kind::kDefined && !PlaceOf(in).is_async &&
+  return v.kind == Value::Kind::kDefined && PlaceOf(in).async_start == nullptr &&
          std::all_of(reads.begin(), reads.end(), [in](const Point& read) { return read.in == in; });
 }
 
@@ -203,7 +203,8 @@ bool Interference::IsOver(ValueId value, ValueId other) const {
   const size_t assumed = assumed_.size();
   const Value& v = values_[value];
   const Point made = MadeAt(other), begun = MadeAt(value);
-  if (PlaceOf(begun.in).is_async || PlaceOf(made.in).is_async) return false;
+  // Two sequences run side by side.
+  if (PlaceOf(begun.in).async_start != PlaceOf(made.in).async_start) return false;
   // The state of a loop is made anew after each run of the body, and the condition looks at it
   // before.
   const bool is_own_loop = v.kind == Value::Kind::kLoopState && IsInLoop(made.in, v.def);

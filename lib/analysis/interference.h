@@ -11,7 +11,7 @@
 // happens before, or is by the instruction that makes the other and may write over what it reads.
 // Handing a value on, to the next iteration, out of a branch, to the caller, is a reading at the
 // end of the computation. Branches of one conditional never meet. What an asynchronous computation
-// touches is needed until its done.
+// touches is needed until its done; its own values follow each other like those of the program.
 //
 // "Before" is the order in which the program stands, or, where no order is fixed yet, what operands
 // and control edges say. Each called computation has one call site. O(readings * depth of
@@ -82,7 +82,7 @@ class Interference {
     const Instruction* caller = nullptr;
     int call = 0;
     int depth = 0;
-    bool is_async = false;
+    const Instruction* async_start = nullptr;  // innermost; null: in the main sequence
   };
 
   void Collect(const ProgramStep& step);

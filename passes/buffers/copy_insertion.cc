@@ -98,12 +98,12 @@ class Inserter {
   }
 
   // Pieces of program that run on the main thread. Computations of asynchronous operations hold
-  // parameters and a root, and no copies.
+  // parameters and a root, and no copies; those of our back ends are programs like others.
   std::vector<Computation*> Program(const Values& values) {
     std::vector<Computation*> program;
     for (Computation* computation : context_.NonFusionComputations(module_)) {
       const bool is_main = computation->execution_thread() == module_.entry()->execution_thread();
-      if (is_main && !IsAsyncBody(*computation) &&
+      if ((dense_ || (is_main && !IsAsyncBody(*computation))) &&
           (computation->is_entry() || values.Has(*computation->root())))
         program.push_back(computation);
     }

@@ -26,7 +26,7 @@
 // Requires: flatten-call-graph has run.  Ensures: values that must share memory do not interfere.
 // Leaves alone: tokens and other opaque values; loops with the frontend attribute
 // xla_disable_while_loop_copies; updates with xla.disjoint_read_write_regions; what a start holds
-// for its done; asynchronous computations.
+// for its done; without `dense`, asynchronous computations.
 #pragma once
 
 #include "passes/pass.h"

@@ -1,9 +1,15 @@
 #include "passes/control_flow/async_to_call.h"
 
+#include <optional>
+
+#include "lib/analysis/async_overlap.h"
+#include "lib/eval/custom_calls.h"
 #include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
 #include "lib/types/shape_limits.h"
 #include "passes/layout_copy.h"
+#include "passes/util/background_calls.h"
+#include "passes/util/frontend_attribute.h"
 
 namespace hlo {
 namespace {
@@ -14,6 +20,8 @@ constexpr std::string_view kOnlyThread = "main";
 struct AsyncStep {
   Instruction* instruction;
   Computation* wrapped;
+  // On which the call is to run beside the others; empty: it is not. The start says how dearly.
+  std::string thread = {}, wish = {};
 };
 
 // Whether the state of a chain holds all operands and the whole result.
@@ -43,7 +51,11 @@ absl::StatusOr<Instruction*> MakePlaceholder(Builder& builder, Shape shape, Sour
 class StepRewriter {
  public:
   explicit StepRewriter(const AsyncStep& step)
-      : step_(step.instruction), wrapped_(step.wrapped), builder_(step.instruction->parent()) {
+      : step_(step.instruction),
+        wrapped_(step.wrapped),
+        thread_(step.thread),
+        wish_(step.wish),
+        builder_(step.instruction->parent()) {
     builder_.set_origin(step_);
     if (step_->opcode() != Opcode::kAsyncStart) before_ = step_->operand(0);
   }
@@ -88,6 +100,7 @@ class StepRewriter {
   Instruction* MakeCall() {
     Instruction* call = builder_.Call(bound_, wrapped_);
     if (!builder_.status().ok()) return call;
+    if (!thread_.empty()) MarkForBackground(call, thread_, wish_);
     for (Instruction* earlier : step_->control_predecessors()) call->AddControlPredecessor(earlier);
     for (Instruction* later : step_->control_successors()) later->AddControlPredecessor(call);
     step_->DropControlEdges();
@@ -113,9 +126,56 @@ class StepRewriter {
 
   Instruction* step_;
   Computation* wrapped_;
+  const std::string& thread_;
+  const std::string& wish_;
   Instruction* before_ = nullptr;  // the state that the step continues; null for a start
   Builder builder_;
   std::vector<Instruction*> bound_;
+};
+
+// ---- what is worth a thread ----
+
+// What has a place among others of its kind, in this program or on other devices.
+bool KeepsItsTurn(const Instruction& instruction) {
+  constexpr OpcodeSet kInTurn = {
+      Opcode::kInfeed, Opcode::kOutfeed,  Opcode::kSend, Opcode::kSendDone,
+      Opcode::kRecv,   Opcode::kRecvDone, Opcode::kRng,  Opcode::kRngGetAndUpdateState};
+  return kInTurn.Has(instruction.opcode()) || HasTrait(instruction.opcode(), kCollective);
+}
+
+// Whether it is so for an instruction of the computation or of what that calls.
+bool AnyInside(const Computation& computation, bool (*is_so)(const Instruction&)) {
+  for (const Instruction* instruction : computation.instructions()) {
+    if (is_so(*instruction)) return true;
+    for (const Computation* callee : instruction->calls()) {
+      if (AnyInside(*callee, is_so)) return true;
+    }
+  }
+  return false;
+}
+
+// How long one takes nobody knows.
+bool IsForeign(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kCustomCall &&
+         !IsIdentityCustomCall(instruction.attrs<CustomCallAttrs>().custom_call_target);
+}
+
+class Worth {
+ public:
+  Worth(const Module& module, int64_t background_us)
+      : durations_(module, RatesOf("cpu")), seconds_(static_cast<double>(background_us) * 1e-6) {}
+
+  bool Of(const Instruction& start) const {
+    const Computation& wrapped = *start.call(0);
+    if (AnyInside(wrapped, KeepsItsTurn)) return false;
+    const std::string_view wish = FrontendAttribute(start, kBackgroundWish);
+    if (!wish.empty()) return wish == "true";
+    return durations_.InBackground(start) >= seconds_ || AnyInside(wrapped, IsForeign);
+  }
+
+ private:
+  const Durations durations_;
+  const double seconds_;
 };
 
 // The computation and all it calls.
@@ -130,6 +190,8 @@ void MoveToOnlyThread(Computation& computation) {
 
 absl::StatusOr<bool> AsyncToCall::Run(Module& module, PassContext& context) {
   const OpcodeSet opcodes = {Opcode::kAsyncStart, Opcode::kAsyncUpdate, Opcode::kAsyncDone};
+  std::optional<Worth> worth;
+  if (options_.background_us >= 0) worth.emplace(module, options_.background_us);
   // All chains are followed before the first of them changes.
   std::vector<AsyncStep> steps;
   for (Computation* computation : context.Computations(module, opcodes)) {
@@ -145,13 +207,17 @@ absl::StatusOr<bool> AsyncToCall::Run(Module& module, PassContext& context) {
                            "buffers before (pass `buffers-to-arrays`)",
                            instruction->name(), instruction->shape());
       }
-      steps.push_back({instruction, start->call(0)});
+      AsyncStep& step = steps.emplace_back(AsyncStep{instruction, start->call(0)});
+      if (!worth || !worth->Of(*start)) continue;
+      step.thread = start->attrs<AsyncAttrs>().async_execution_thread;
+      step.wish = FrontendAttribute(*start, kBackgroundWish);
     }
   }
   // Half a chain means nothing: all of them or none.
   if (steps.empty() || !context.MayRewrite()) return false;
   for (const AsyncStep& step : steps) {
-    context.Passed(*step.instruction, "runs at once");
+    context.Passed(*step.instruction, "runs {}",
+                   step.thread.empty() ? "at once" : "where it is complete");
     RETURN_IF_ERROR(StepRewriter(step).Run());
     context.Count("steps");
   }

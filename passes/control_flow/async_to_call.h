@@ -8,6 +8,13 @@
 // of operands, result and contexts, so chains may run through loops, branches and calls; parts that
 // are not known yet are zeros. Control edges of a step move to its call.
 //
+// Option `background_us`: a call that takes as many microseconds on the CPU by the cost analysis,
+// and one that makes a custom call, is marked for `call-to-async`, which takes it up when all other
+// passes have seen a plain call (passes/util/background_calls.h). The frontend attribute
+// `background` of the async-start decides first: "true" marks, "false" does not. Never marked is
+// what draws random numbers, meets other devices, or talks to the host by a channel of its own: it
+// stays in its place among others of its kind. -1: none is marked.
+//
 // Requires: nothing.  Ensures: no async-start, async-update or async-done is left; what they called
 // runs on thread `main`.
 #pragma once
@@ -16,9 +23,22 @@
 
 namespace hlo {
 
+struct AsyncToCallOptions {
+  int64_t background_us = -1;
+
+  static auto Fields() {
+    return std::tuple{Optional("background_us", &AsyncToCallOptions::background_us)};
+  }
+};
+
 class AsyncToCall final : public Pass {
  public:
+  using Options = AsyncToCallOptions;
+  explicit AsyncToCall(Options options = {}) : options_(options) {}
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
 };
 
 }  // namespace hlo
