@@ -141,6 +141,10 @@ def closing(name, command, totals, timeout=1800):
     totals.add(name, int(code == 0), int(code != 0), 0, seconds, output)
 
 
+# Folders of programs that say what they give.
+PROGRAMS = ("testdata/ops", "testdata/run", "testdata/run/devices")
+
+
 def execution(build, totals):
     tool = build / "bin" / "hlo-run"
     platforms = ["interpreter"]
@@ -149,7 +153,7 @@ def execution(build, totals):
     if "cpu" in platforms:
         simulated(tool, totals)
     for platform in platforms:
-        for folder in ("testdata/ops", "testdata/run"):
+        for folder in PROGRAMS:
             files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / folder).glob("*.hlo"))
             if files:
                 closing(f"{folder} on {platform}", [tool, "--check-file", f"--platforms={platform}", *files], totals)
@@ -168,7 +172,7 @@ def coverage(build, totals):
 def simulated(tool, totals):
     """The same programs on the simulated GPU, every access watched; what it cannot run yet counts as skipped."""
     flags = ["--platforms=gpu-sim", "--gpu-sim-sanitize", "--gpu-sim-seed=3"]
-    for folder in ("testdata/ops", "testdata/run"):
+    for folder in PROGRAMS:
         files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / folder).glob("*.hlo"))
         if files:
             closing(f"{folder} on gpu-sim", [tool, "--check-file", *flags, *files], totals)

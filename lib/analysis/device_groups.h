@@ -29,10 +29,11 @@ std::optional<GroupMode> GroupModeOf(const Instruction& collective);
 // The attribute; requires a mode.
 const ReplicaGroups& ReplicaGroupsOf(const Instruction& collective);
 
-// Beyond so many devices nothing is listed.
+// Beyond so many devices nothing is listed; nor where the header has a number below zero.
 inline constexpr int64_t kMostDevices = 1 << 20;
 inline bool HasManyDevices(const ModuleConfig& config) {
-  return config.replica_count > kMostDevices || config.num_partitions > kMostDevices ||
+  return config.replica_count < 0 || config.num_partitions < 0 ||
+         config.replica_count > kMostDevices || config.num_partitions > kMostDevices ||
          config.replica_count * config.num_partitions > kMostDevices;
 }
 

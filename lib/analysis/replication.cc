@@ -108,6 +108,7 @@ bool Replication::CollectiveIsSame(const Instruction& collective) const {
                        [&](const Instruction* operand) { return AreSame(*operand); });
   if (collective.opcode() == Opcode::kAllToAll) return false;
   const ModuleConfig& config = collective.module().config();
+  if (HasManyDevices(config)) return false;  // whose groups nobody lists
   const int64_t partitions = config.num_partitions;
   const bool by_replica = across_ == Across::kReplicas;
   std::vector<int64_t> group_of(static_cast<size_t>(by_replica ? partitions : config.replica_count),

@@ -55,7 +55,7 @@ EvalResult EvalAnnotation(EvalContext& c) {
 EvalResult EvalTopKCall(EvalContext& c) {
   const std::string_view target = c.attrs<CustomCallAttrs>().custom_call_target;
   const Shape shape = c.instruction.shape(), operand = c.operand(0).shape();
-  if (!shape.IsTuple())
+  if (!shape.IsTuple() || shape.element_count_of_tuple() != 2)
     return Error(c.loc(), "custom call `{}` yields values and places, not `{}`", target, shape);
   const Shape values = shape.element(0);
   if (!operand.IsArray() || !values.IsArray() || operand.rank() == 0 ||

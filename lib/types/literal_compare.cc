@@ -125,6 +125,7 @@ class Comparer {
     using Complex = std::complex<double>;
     const ElementType type = actual.element_type();
     const Grid grid = GridOf(ComponentType(type));
+    const bool refuses_infinities = tolerance_.infinities == SpecialValues::kError;
     const int size = ByteSize(type);
     Complex a[kBlock], e[kBlock];
     for (int64_t at = 0; at < actual.element_count(); at += kBlock) {
@@ -132,7 +133,7 @@ class Comparer {
       ReadComplexes(type, actual.data() + at * size, n, a);
       ReadComplexes(type, expected.data() + at * size, n, e);
       for (int64_t i = 0; i < n; ++i) {
-        if (a[i] == e[i]) continue;
+        if (a[i] == e[i] && !(refuses_infinities && IsInfinite(a[i]))) continue;
         const bool passes = IsComplex(type) ? CompareComplex(a[i], e[i], grid)
                                             : ComparePart(a[i].real(), e[i].real(), grid, current_);
         if (passes && (IsNan(a[i]) || IsNan(e[i]))) ++report_.nans;
@@ -145,15 +146,22 @@ class Comparer {
   static bool IsNan(std::complex<double> value) {
     return std::isnan(value.real()) || std::isnan(value.imag());
   }
+  static bool IsInfinite(std::complex<double> value) {
+    return std::isinf(value.real()) || std::isinf(value.imag());
+  }
 
   // One real number. Fills `errors`.
   bool ComparePart(double actual, double expected, const Grid& grid, Errors& errors) const {
     errors = {};
-    if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return true;
-    if (!std::isfinite(actual) || !std::isfinite(expected)) {
+    const bool has_nan = std::isnan(actual) || std::isnan(expected);
+    if (has_nan || std::isinf(actual) || std::isinf(expected)) {
+      const bool is_equal = actual == expected || (std::isnan(actual) && std::isnan(expected));
+      const SpecialValues rule = has_nan ? tolerance_.nans : tolerance_.infinities;
+      if (rule == SpecialValues::kAny || (is_equal && rule == SpecialValues::kEqual)) return true;
       errors = {kInfinity, kInfinity, kInfinity};
       return false;
     }
+    if (actual == expected) return true;
     errors.abs = std::abs(actual - expected);
     errors.rel = expected == 0 ? kInfinity : errors.abs / std::abs(expected);
     errors.ulp = UlpDistance(actual, expected, grid);

@@ -9,13 +9,19 @@
 
 namespace hlo {
 
+// How values that are no numbers are compared: they must be equal; one of either side agrees with
+// all values of the other; none agrees with anything.
+enum class SpecialValues : uint8_t { kEqual, kAny, kError };
+
 // An element passes if |a-e| <= abs + rel*|e|, or if it is within `ulps` units in the last place of
-// its type. NaN equals NaN (any payload), infinities must be equal. Integers and pred must be equal
-// unless abs >= 1.
+// its type. NaN equals NaN (any payload), infinities must be equal, unless said otherwise. Integers
+// and pred must be equal unless abs >= 1.
 struct Tolerance {
   double abs = 0;
   double rel = 0;
   int64_t ulps = 0;
+  SpecialValues nans = SpecialValues::kEqual;
+  SpecialValues infinities = SpecialValues::kEqual;
 };
 
 struct Mismatch {

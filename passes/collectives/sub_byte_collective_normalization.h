@@ -12,7 +12,7 @@
 // Requires: layouts with element sizes (sub-byte-size-setter).  Ensures: nothing.
 // Leaves alone: minor dimensions that are no whole number of bytes; all-to-alls that would divide
 // bytes; collectives of several arrays; dynamic dimensions; layouts with tiles and other
-// properties, or that change on the way.
+// properties, or that change on the way; computations of asynchronous operations.
 #pragma once
 
 #include "passes/rewrite.h"

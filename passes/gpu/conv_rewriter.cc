@@ -224,10 +224,14 @@ Instruction* Made(const Instruction& conv, const ConvCall& call, Rewriter& b) {
   return b.GetTupleElement(made, 0);
 }
 
+// Sums of narrow integers wrap, cuDNN's end at the largest.
+bool Wraps(ElementType type) { return IsInteger(type) && BitWidth(type) < 32; }
+
 }  // namespace
 
 bool ConvRewriter::Matches(const Instruction& conv) const {
-  return AttrsOf(conv).convolution_kind == ConvolutionKind::kUnset &&
+  return !Wraps(conv.shape().element_type()) &&
+         AttrsOf(conv).convolution_kind == ConvolutionKind::kUnset &&
          AttrsOf(conv).sparsity_config == SparsityConfig() && !conv.shape().has_dynamic_dims() &&
          IsForward(conv);
 }

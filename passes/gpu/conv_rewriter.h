@@ -15,7 +15,8 @@
 //
 // Requires: nothing. Ensures: nothing. Complex types and f8 are errors.
 // Leaves alone: more than three spatial dimensions; arrays without elements; windows reversed in
-// some dimensions only; convolutions with a kind of their own or a sparse operand; dynamic shapes.
+// some dimensions only; convolutions with a kind of their own or a sparse operand; dynamic shapes;
+// results of integers below 32 bits, which wrap where cuDNN's do not.
 #pragma once
 
 #include "passes/expander.h"

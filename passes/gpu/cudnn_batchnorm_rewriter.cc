@@ -1,5 +1,7 @@
 #include "passes/gpu/cudnn_batchnorm_rewriter.h"
 
+#include <algorithm>
+
 #include "passes/gpu/library_calls.h"
 
 namespace hlo {
@@ -12,6 +14,23 @@ bool IsFromF16(const Instruction& x) {
          x.operand(0)->shape().element_type() == ElementType::kF16;
 }
 
+// Whether all that reads `x` makes it f16.
+bool IsReadAsF16(const Instruction& x) {
+  return !x.is_root() && absl::c_all_of(x.uses(), [](const Use& use) {
+    return use.user->opcode() == Opcode::kConvert &&
+           use.user->shape().element_type() == ElementType::kF16;
+  });
+}
+
+// The same of what a normalisation yields first.
+bool IsResultReadAsF16(const Instruction& norm) {
+  if (norm.shape().IsArray()) return IsReadAsF16(norm);
+  return !norm.is_root() && absl::c_all_of(norm.uses(), [](const Use& use) {
+    return use.user->opcode() == Opcode::kGetTupleElement &&
+           (use.user->tuple_index() != 0 || IsReadAsF16(*use.user));
+  });
+}
+
 // A normalisation that becomes a call.
 class Norm {
  public:
@@ -19,7 +38,7 @@ class Norm {
       : norm_(norm),
         b_(b),
         operands_(norm->operand_vector()),
-        is_f16_(IsFromF16(*norm->operand(0))) {
+        is_f16_(IsFromF16(*norm->operand(0)) && IsResultReadAsF16(*norm)) {
     const auto& attrs = norm->attrs<BatchNormAttrs>();
     epsilon_ = b.ScalarConstant(ElementType::kF32, static_cast<double>(attrs.epsilon));
     feature_ = b.ScalarConstant(ElementType::kS64, static_cast<double>(attrs.feature_index));

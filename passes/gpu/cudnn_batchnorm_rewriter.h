@@ -9,7 +9,8 @@
 //     =>   c = custom-call(x, scale, mean, rsqrt(var + e), gy, e, i)
 //          g = tuple of its three values
 //
-// What was f16 before it was converted for the operation goes in and comes out as f16.
+// What was f16 before it was converted for the operation, and becomes f16 after it, goes in and
+// comes out as f16: where the result is read as f32 it has the digits of f32.
 //
 // Requires: nothing. Ensures: nothing.
 // Leaves alone: other types than f32; arrays without elements; epsilons below 1e-5, which cuDNN

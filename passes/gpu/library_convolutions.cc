@@ -78,18 +78,25 @@ absl::StatusOr<Instruction*> Activated(const Instruction& call, const ConvConfig
   }
 }
 
-// activation(scale·convolution + side_scale·side + bias), computed in f32 where it is narrow.
+bool IsNarrow(ElementType type) {
+  return (IsFloat(type) && BitWidth(type) < 32) || (IsInteger(type) && BitWidth(type) < 32);
+}
+
+// What products are summed in: integers never wrap, and what follows sees sums that were not
+// rounded to a narrow type.
+ElementType SumType(const Instruction& lhs, ElementType result, bool is_plain) {
+  if (IsInteger(lhs.shape().element_type()) && (IsFloat(result) || IsNarrow(result)))
+    return ElementType::kS32;
+  return IsNarrow(result) && (!is_plain || IsInteger(result)) ? ElementType::kF32 : result;
+}
+
+// activation(scale·sums + side_scale·side + bias), computed in f32, or f64 where they are.
 absl::StatusOr<Instruction*> Finished(const Instruction& call, const Parts& parts, Instruction* x,
                                       Rewriter& b) {
-  const bool is_plain = parts.config.conv_result_scale == 1 && call.operand_count() == 2 &&
-                        parts.config.activation_mode == ConvActivation::kNone;
-  if (is_plain) return x;
-  const ElementType type = x->shape().element_type();
-  const bool is_wide = type == ElementType::kF64 || type == ElementType::kF32;
+  const ElementType type =
+      x->shape().element_type() == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32;
   const auto wide = [&](Instruction* y) {
-    return is_wide && y->shape().element_type() == type
-               ? y
-               : b.Convert(y, is_wide ? type : ElementType::kF32);
+    return y->shape().element_type() == type ? y : b.Convert(y, type);
   };
   x = Times(wide(x), parts.config.conv_result_scale, b);
   if (call.operand_count() > 3)
@@ -100,14 +107,32 @@ absl::StatusOr<Instruction*> Finished(const Instruction& call, const Parts& part
   return Activated(call, parts.config, x, b);
 }
 
+// As the narrow integer `type`, of which cuDNN yields the nearest end for what is beyond.
+Instruction* Saturated(Instruction* x, ElementType type, Rewriter& b) {
+  const int64_t range = int64_t{1} << (BitWidth(type) - (IsSigned(type) ? 1 : 0));
+  const double least = IsSigned(type) ? -static_cast<double>(range) : 0;
+  Instruction* const clamped =
+      b.Clamp(b.ConstantLike(x, least), x, b.ConstantLike(x, static_cast<double>(range - 1)));
+  return b.Convert(clamped, type);
+}
+
 absl::StatusOr<std::vector<Instruction*>> ConvolutionValues(const Instruction& call,
                                                             const Parts& parts, Instruction* lhs,
                                                             Instruction* rhs, Rewriter& b) {
-  Instruction* const x = DeclaredOp(Opcode::kConvolution, ValueShape(call), {lhs, rhs},
-                                    AttrsPtr::Make(ConvolutionAttrs(parts.attrs)), b);
+  const Shape value = ValueShape(call);
+  const ElementType result = value.element_type();
+  const bool is_plain = parts.config.conv_result_scale == 1 && call.operand_count() == 2 &&
+                        parts.config.activation_mode == ConvActivation::kNone;
+  const ElementType sums = SumType(*lhs, result, is_plain);
+  Instruction* x = DeclaredOp(Opcode::kConvolution, value.WithElementType(sums), {lhs, rhs},
+                              AttrsPtr::Make(ConvolutionAttrs(parts.attrs)), b);
   RETURN_IF_ERROR(b.status());
-  ASSIGN_OR_RETURN(Instruction* const y, Finished(call, parts, x, b));
-  return std::vector{y};
+  if (!is_plain) {
+    ASSIGN_OR_RETURN(x, Finished(call, parts, x, b));
+  }
+  if (x->shape().element_type() != result && IsInteger(result) && IsNarrow(result))
+    x = Saturated(x, result, b);
+  return std::vector{x};
 }
 
 }  // namespace

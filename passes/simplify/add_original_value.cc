@@ -27,7 +27,7 @@ OriginalValue::Node MakeNode(const Instruction& instruction) {
     node.is_tuple = true;
     for (const Instruction* element : instruction.operands()) {
       const OriginalValue::Node* origin = OriginOf(*element);
-      node.children.push_back(origin != nullptr ? *origin : OriginalValue::Node{});
+      node.children.push_back(origin != nullptr ? *origin : UnknownOrigin(element->shape()));
     }
     return node;
   }

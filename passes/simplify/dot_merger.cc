@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "lib/analysis/reachability.h"
 #include "passes/rewrite.h"
 
@@ -60,6 +62,8 @@ int64_t DotBytes(const Instruction& dot) {
          dot.operand(1)->shape().byte_size();
 }
 
+constexpr size_t kFewDots = 32;  // dots of which each pair may be asked for
+
 class DotsMerger {
  public:
   DotsMerger(Computation& computation, PassContext& context, int64_t limit)
@@ -70,6 +74,11 @@ class DotsMerger {
     bool changed = false;
     for (const auto& [shared, key] : order_) {
       std::vector<SharedDot>& members = groups_[{shared, key}];
+      if (members.size() > kFewDots && FollowEachOther(members)) {
+        context_.Missed(*members[0].dot,
+                        "each of those with its operand depends on the one before");
+        continue;
+      }
       while (members.size() > 1) {
         const std::vector<SharedDot> chosen = Choose(members);
         if (chosen.size() < 2) continue;
@@ -97,6 +106,29 @@ class DotsMerger {
         members.push_back(shared);
       }
     }
+  }
+
+  // Whether no two of them are independent: there is a path through all of them, as in the steps of
+  // a recurrent network, of which there may be so many that asking for each pair takes long.
+  // O(instructions).
+  bool FollowEachOther(const std::vector<SharedDot>& members) {
+    absl::flat_hash_set<const Instruction*> dots;
+    for (const SharedDot& member : members) dots.insert(member.dot);
+    absl::flat_hash_map<const Instruction*, size_t> on_path;  // most members on a path to here
+    size_t longest = 0;
+    for (const Instruction* instruction : computation_.PostOrder()) {
+      size_t count = 0;
+      const auto visit = [&](const Instruction* need) {
+        if (const auto it = on_path.find(need); it != on_path.end())
+          count = std::max(count, it->second);
+      };
+      for (const Instruction* operand : instruction->operands()) visit(operand);
+      for (const Instruction* before : instruction->control_predecessors()) visit(before);
+      count += dots.contains(instruction) ? 1 : 0;
+      if (count > 0) on_path[instruction] = count;
+      longest = std::max(longest, count);
+    }
+    return longest == dots.size();
   }
 
   // Takes from `members` the first one that is left and those that go with it.

@@ -20,6 +20,19 @@ Computation* OrderComputation(Module& module, ElementType value, ElementType ind
   return order;
 }
 
+// The first elements of the last dimension of `x`, and an integer for each.
+bool IsCutOf(const Shape& x, const Shape& values, const Shape& places) {
+  if (!x.IsArray() || !values.IsArray() || !places.IsArray() || x.rank() == 0 ||
+      values.rank() != x.rank() || !IsInteger(places.element_type()) ||
+      values.element_type() != x.element_type() || !SameDimensions(values, places))
+    return false;
+  const int last = x.rank() - 1;
+  for (int i = 0; i < last; ++i) {
+    if (values.dim(i) != x.dim(i)) return false;
+  }
+  return values.dim(last) <= x.dim(last);
+}
+
 }  // namespace
 
 bool IsTopk(const Instruction& instruction) {
@@ -29,6 +42,8 @@ bool IsTopk(const Instruction& instruction) {
          instruction.attrs<CustomCallAttrs>().custom_call_target == "TopK" &&
          instruction.call_count() == 1 && instruction.operand_count() == 1 &&
          instruction.shape().IsTuple() && instruction.shape().element_count_of_tuple() == 2 &&
+         IsCutOf(instruction.operand(0)->shape(), instruction.shape().element(0),
+                 instruction.shape().element(1)) &&
          !instruction.operand(0)->shape().has_dynamic_dims();
 }
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
 #include "lib/ops/attrs.h"
@@ -204,6 +207,28 @@ bool ReadsAfterEnds(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
       if (ShowsAfterEnd(*instruction)) return true;
+    }
+  }
+  return false;
+}
+
+bool StopsBeforeEigenvalues(const Module& module) {
+  constexpr int kSweepsEnough = 15;
+  constexpr double kToleranceEnough = 1e-5;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kCustomCall ||
+          instruction->attrs<CustomCallAttrs>().custom_call_target != "Eigh")
+        continue;
+      // "lower,sorted,sweeps,tolerance"
+      const std::vector<std::string> texts =
+          absl::StrSplit(std::string(instruction->backend_config()), ',');
+      int sweeps = 0;
+      double tolerance = 1;
+      if (texts.size() != 4 || !absl::SimpleAtoi(texts[2], &sweeps) ||
+          !absl::SimpleAtod(texts[3], &tolerance) || sweeps < kSweepsEnough ||
+          tolerance > kToleranceEnough)
+        return true;
     }
   }
   return false;

@@ -21,6 +21,8 @@ bool ReducesNarrowFloats(const Module& module);
 // What stands after the end of a dynamic array shows: it is read, grows back, is declared static,
 // or is reduced by more than one operation. The interpreter has zeros there, if anything.
 bool ReadsAfterEnds(const Module& module);
+// An eigendecomposition that stops after few sweeps, or early, has what its algorithm has then.
+bool StopsBeforeEigenvalues(const Module& module);
 bool RunsOnSeveralDevices(const Module& module);
 // Groups of collectives with devices that the module does not run on.
 bool NamesAbsentDevices(const Module& module);

@@ -11,6 +11,7 @@
 #include "lib/support/strings.h"
 #include "tools/run/bench.h"
 #include "tools/run/compare_outputs.h"
+#include "tools/run/devices.h"
 #include "tools/run/inputs.h"
 #include "tools/support/elided.h"
 #include "tools/support/tool_support.h"
@@ -110,6 +111,7 @@ class PartChecker {
     RETURN_IF_ERROR(VerifyMeaning(*module));
     if (module->entry() == nullptr)
       return Error("module `{}` has no entry computation", module->name());
+    ASSIGN_OR_RETURN(const DeviceMesh mesh, ChooseDevices(*module, /*is_given=*/false));
     ASSIGN_OR_RETURN(Backend * backend, FindBackend(platform_));
     const Denormals denormals = directives_.denormals.value_or(DenormalsOf(options_, platform_));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
@@ -118,34 +120,65 @@ class PartChecker {
       const InputSources sources{
           run.arguments, "", "",
           run.arguments.empty() ? std::optional<uint64_t>(42) : std::nullopt};
-      ASSIGN_OR_RETURN(const Arguments arguments, MakeArguments(*module, sources));
-      RunOptions run_options;
-      run_options.max_loop_iterations = options_.max_loop_iterations;
-      ASSIGN_OR_RETURN(const Literal actual, executable->Run(arguments.values, run_options));
-      Literal expected;
+      ASSIGN_OR_RETURN(const DeviceArguments arguments,
+                       MakeDeviceArguments(*module, sources, mesh, /*share_made=*/false));
+      ASSIGN_OR_RETURN(const std::vector<Literal> actual,
+                       RunAll(*executable, arguments.values, mesh));
+      std::vector<Literal> expected = actual;
       if (!run.expected.empty()) {
-        absl::StatusOr<Literal> literal = ParseShapeAndLiteral(run.expected);
-        if (!literal.ok())
-          return Error("EXPECT `{}`: {}", run.expected.substr(0, 60),
-                       ToStd(literal.status().message()));
-        expected = *std::move(literal);
+        ASSIGN_OR_RETURN(expected, Expected(run, mesh));
       } else if (platform_ != "interpreter") {
-        ASSIGN_OR_RETURN(expected, OnInterpreter(*module, arguments.values, denormals));
-      } else {
-        expected = actual;
+        ASSIGN_OR_RETURN(expected, OnInterpreter(*module, arguments.values, mesh, denormals));
       }
-      const Verdict verdict = CompareOutputs(actual, expected, directives_.tolerance);
-      if (!verdict.ok && difference.empty()) difference = FirstDifference(verdict.report);
+      for (size_t device = 0; device < actual.size(); ++device) {
+        const Verdict verdict =
+            CompareOutputs(actual[device], expected[device], directives_.tolerance);
+        if (verdict.ok || !difference.empty()) continue;
+        difference = FirstDifference(verdict.report);
+        if (mesh.devices() > 1)
+          difference = DeviceName(mesh, static_cast<int64_t>(device)) + ": " + difference;
+      }
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Literal> OnInterpreter(const Module& module, const std::vector<Literal>& arguments,
-                                        Denormals denormals) const {
+  absl::StatusOr<std::vector<Literal>> RunAll(const Executable& executable,
+                                              const std::vector<std::vector<Literal>>& arguments,
+                                              const DeviceMesh& mesh) const {
+    RunOptions run;
+    run.max_loop_iterations = options_.max_loop_iterations;
+    ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> states,
+                     DeviceStates::Make(executable, arguments, mesh, run));
+    RETURN_IF_ERROR(states->Run());
+    return states->Results();
+  }
+
+  static absl::StatusOr<std::vector<Literal>> Expected(const CheckRun& run,
+                                                       const DeviceMesh& mesh) {
+    std::vector<Literal> values;
+    for (int64_t device = 0; device < mesh.devices(); ++device) {
+      auto text = run.expected.find(device);
+      if (text == run.expected.end()) text = run.expected.find(-1);
+      if (text == run.expected.end())
+        return Error("no `EXPECT` says what {} gives", DeviceName(mesh, device));
+      absl::StatusOr<Literal> literal = ParseShapeAndLiteral(text->second);
+      if (!literal.ok())
+        return Error("EXPECT `{}`: {}", text->second.substr(0, 60),
+                     ToStd(literal.status().message()));
+      values.push_back(*std::move(literal));
+    }
+    if (const int64_t last = run.expected.rbegin()->first; last >= mesh.devices())
+      return Error("an `EXPECT` is for device {}, but there are {}", last, mesh.devices());
+    return values;
+  }
+
+  absl::StatusOr<std::vector<Literal>> OnInterpreter(
+      const Module& module, const std::vector<std::vector<Literal>>& arguments,
+      const DeviceMesh& mesh, Denormals denormals) const {
     ASSIGN_OR_RETURN(Backend * interpreter, FindBackend("interpreter"));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                      interpreter->Compile(module.Clone(), CompilerOptions(options_, denormals)));
-    return executable->Run(arguments, {});
+    return RunAll(*executable, arguments, mesh);
   }
 
   const InputText& input_;

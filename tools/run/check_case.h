@@ -2,6 +2,8 @@
 // the models with their .json files: what one check does.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +29,9 @@ struct CheckResult {
 
 // One run that a file asks for.
 struct CheckRun {
-  std::vector<std::string> arguments;  // literals
-  std::string expected;                // literal; empty: what the interpreter computes
+  std::vector<std::string> arguments;  // literals; `3:LITERAL` is one of device 3
+  // Literals by device, -1: of all others. Nothing: what the interpreter computes.
+  std::map<int64_t, std::string> expected;
 };
 
 // The directives of one part of a file.

@@ -6,6 +6,7 @@
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/run/check_case.h"
+#include "tools/run/devices.h"
 
 namespace hlo {
 namespace {
@@ -48,11 +49,16 @@ class DirectiveReader {
       if (Is("ARG", value)) {
         if (result_.runs.empty() || is_complete_) result_.runs.emplace_back();
         is_complete_ = false;
-        result_.runs.back().arguments.push_back(std::move(value));
+        const auto [device, literal] = SplitDevice(value);
+        result_.runs.back().arguments.push_back(
+            device < 0 ? std::move(value) : fmt::format("{}:{}", device, Trim(literal)));
       } else if (Is("EXPECT", value)) {
-        if (result_.runs.empty() || is_complete_) result_.runs.emplace_back();
+        const auto [device, literal] = SplitDevice(value);
+        const bool is_next_device =
+            is_complete_ && device >= 0 && !result_.runs.back().expected.contains(device);
+        if (result_.runs.empty() || (is_complete_ && !is_next_device)) result_.runs.emplace_back();
         is_complete_ = true;
-        result_.runs.back().expected = std::move(value);
+        result_.runs.back().expected[device] = Trim(literal);
       } else if (Is("TOLERANCE", value)) {
         RETURN_IF_ERROR(ParseTolerance(value, result_.tolerance));
       } else if (Is("EXPECT-ERROR", value)) {

@@ -36,14 +36,6 @@ bool TellsDevicesApart(const Module& module) {
   return false;
 }
 
-// "3:VALUE" apart; -1 for what all devices get.
-std::pair<int64_t, std::string_view> SplitDevice(std::string_view word) {
-  const size_t colon = word.find_first_not_of("0123456789");
-  if (colon == 0 || colon > 9 || colon == std::string_view::npos || word[colon] != ':')
-    return {-1, word};
-  return {std::stoll(std::string(word.substr(0, colon))), word.substr(colon + 1)};
-}
-
 absl::StatusOr<std::vector<std::string>> WordsOf(const std::vector<std::string>& words,
                                                  const DeviceMesh& mesh, int64_t device) {
   std::vector<std::string> own;
@@ -59,6 +51,13 @@ absl::StatusOr<std::vector<std::string>> WordsOf(const std::vector<std::string>&
 }
 
 }  // namespace
+
+std::pair<int64_t, std::string_view> SplitDevice(std::string_view word) {
+  const size_t colon = word.find_first_not_of("0123456789");
+  if (colon == 0 || colon > 9 || colon == std::string_view::npos || word[colon] != ':')
+    return {-1, word};
+  return {std::stoll(std::string(word.substr(0, colon))), word.substr(colon + 1)};
+}
 
 absl::Status SetDevices(Module& module, int64_t replicas, int64_t partitions) {
   if (replicas == 0 && partitions == 0) return absl::OkStatus();

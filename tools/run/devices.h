@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -36,6 +38,9 @@ std::string DeviceFolder(const std::string& directory, const DeviceMesh& mesh, i
 // The same for a folder that is read: DIR where it holds nothing for single devices.
 absl::StatusOr<std::string> FolderToRead(const std::string& directory, const DeviceMesh& mesh,
                                          int64_t device);
+
+// "3:VALUE" apart; -1 for what all devices get.
+std::pair<int64_t, std::string_view> SplitDevice(std::string_view word);
 
 struct DeviceArguments {
   std::vector<std::vector<Literal>> values;  // by device

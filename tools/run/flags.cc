@@ -11,6 +11,7 @@
 #include "tools/run/devices.h"
 #include "tools/run/inputs.h"
 #include "tools/run/options.h"
+#include "tools/run/tolerances.h"
 #include "tools/run/value_words.h"
 #include "tools/support/elided.h"
 
@@ -175,8 +176,8 @@ void AddBufferFlags(Flags& flags, ToolOptions& o) {
 void AddOutputFlags(Flags& flags, ToolOptions& o) {
   using V = FlagValues;
   flags.Group("Outputs and comparison");
-  flags.Add("print", &o.print, V::Words({"none", "short", "full"}), "HOW",
-            "outputs as HLO literals: none, short (default), full");
+  flags.Add("print", &o.print, V::Words({"none", "short", "full", "hash"}), "HOW",
+            "outputs as HLO literals: none, short (default), full; hash: of their bytes");
   flags.Add("output-dir", &o.output_dir, V::Some(), "DIR", "write DIR/out0.npy, out1.npy, ...");
   flags.Add("reference,reference-platform", &o.reference, V::Passing(PlatformMistake), "NAME",
             "run there, too, and compare");
@@ -191,6 +192,13 @@ void AddOutputFlags(Flags& flags, ToolOptions& o) {
             "X", "or at most this many");
   flags.Add("ulps,ulp", &o.ulps, V::Passing("a number that is not negative", IsTolerance), "N",
             "units in the last place; NaN equals NaN");
+  flags.Add("tolerance,tol", &o.tolerances, V::Passing(ToleranceMistake), "[OUT:]WORD",
+            "of output OUT, or all: RTOL,ATOL, abs=X,rel=X,ulps=N, exact, ignore,");
+  flags.Note(std::string(32, ' ') + "or auto: from the operations that compute it; repeats");
+  flags.Add("nan", &o.nan, V::Words({"equal", "any", "error"}), "HOW",
+            "NaN is equal to NaN (default), to any value, or always an error");
+  flags.Add("inf", &o.inf, V::Words({"equal", "any", "error"}), "HOW", "the same for infinities");
+  flags.Add("fail-on-nan", &o.fail_on_nan, "exit code 3 where an output holds a NaN");
   flags.Note(
       "Default: integers equal; abs = rel = 1e-9 for f64, 1e-4 for f32, 2e-3 for f16, 2e-2 for "
       "bf16, 0.25 below.");
@@ -228,7 +236,8 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
             "compare with the times that --json wrote before");
   flags.Add("fail-if-slower", &o.fail_if_slower, V::From(0).With({"baseline"}), "PERCENT",
             "exit code 3 where the median is more than so much above the baseline's");
-  flags.Add("json", &o.json, V::Some(), "FILE", "write the times as JSON (- is standard output)");
+  flags.Add("json", &o.json, V::Some(), "FILE",
+            "write times and comparisons as JSON (- is standard output)");
   flags.Add("profile", &o.profile, V::Some(), "[-|FILE,...]",
             "time each operation; a table, or files: .json, .csv, .svg (roofline),");
   flags.Note(std::string(32, ' ') + ".trace.json (chrome://tracing, Perfetto)");

@@ -207,7 +207,9 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   if (!options.expected.empty() && !options.reference.empty()) {
     return Error("`--expected` and `--reference` exclude each other");
   }
-  if (options.has_tolerance() && options.expected.empty() && options.reference.empty() &&
+  const bool has_tolerance = options.has_tolerance() || !options.tolerances.empty() ||
+                             options.nan != "equal" || options.inf != "equal";
+  if (has_tolerance && options.expected.empty() && options.reference.empty() &&
       options.isolate.empty() && !options.check_file && !options.check_models) {
     return Error(
         "a tolerance is given, but nothing to compare with; add `--reference=` or `--expected=`");
@@ -222,6 +224,7 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   }
   options.print_outputs = options.print == "none"    ? PrintOutputs::kNone
                           : options.print == "short" ? PrintOutputs::kShort
+                          : options.print == "hash"  ? PrintOutputs::kHash
                                                      : PrintOutputs::kFull;
   return absl::OkStatus();
 }

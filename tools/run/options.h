@@ -14,7 +14,7 @@
 namespace hlo {
 
 // How much of the outputs is printed.
-enum class PrintOutputs : uint8_t { kNone, kShort, kFull };
+enum class PrintOutputs : uint8_t { kNone, kShort, kFull, kHash };
 
 struct ToolOptions {
   // What to run.
@@ -43,9 +43,13 @@ struct ToolOptions {
   std::string fill_elided;
   std::vector<std::string> custom_calls;
 
+  int64_t optimisation_level = 2;  // 0: none of the platform's passes
+  std::string compare_stages;      // a folder of numbered stages (compare_stages.h)
+
   // Devices; 0: as the module says.
   int64_t num_replicas = 0, num_partitions = 0;
   bool shared_inputs = false;
+  std::string single_shard;  // which device's part is run alone; empty: all (single_shard.h)
 
   // Inputs.
   std::vector<std::string> inputs;
@@ -57,10 +61,14 @@ struct ToolOptions {
 
   // Outputs and comparison.
   std::string output_dir;
+  std::vector<std::string> outputs;  // files (output_files.h)
   std::string print;
   std::string expected;
   std::string reference;
   std::string abs, rel, ulps;
+  std::vector<std::string> tolerances;  // tolerances.h
+  std::string nan = "equal", inf = "equal";
+  bool fail_on_nan = false;
 
   // Values inside.
   bool first_nan = false;
@@ -75,6 +83,7 @@ struct ToolOptions {
   int64_t bench_compiles = 1;
   int64_t iterations = 0;
   double warmup = 0.2;
+  std::string bench_with;  // platforms that are measured by turns (bench_table.h)
   std::string baseline;
   double fail_if_slower = -1;  // percent; below 0: no limit
   std::string json;

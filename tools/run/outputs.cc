@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 
 #include "lib/support/file.h"
 #include "lib/support/file_set.h"
+#include "lib/support/hash.h"
 #include "lib/support/status.h"
 #include "tools/run/model_file.h"
 #include "tools/run/npy.h"
@@ -30,15 +33,43 @@ std::string Shortened(const Literal& array) {
   const ModelStatistics all = StatisticsOf(array);
   text += fmt::format("  // {} elements, min {:.6g}, max {:.6g}, mean {:.6g}",
                       array.element_count(), all.min, all.max, all.mean);
-  if (all.nonfinite > 0) text += fmt::format(", {} not finite", all.nonfinite);
+  if (all.nonfinite > 0) {
+    const int64_t nans = CountNans(array);
+    if (nans > 0) text += fmt::format(", {} NaN", nans);
+    if (nans < all.nonfinite) text += fmt::format(", {} infinite", all.nonfinite - nans);
+  }
   return text;
+}
+
+// The same bytes, the same number: on all machines, and of the shape, too.
+std::string HashText(const Literal& array) {
+  const std::string bytes = NpyText(array);
+  return fmt::format("{:016x}", HashBytes(bytes, HashBytes(fmt::format("{}", array.shape()))));
 }
 
 }  // namespace
 
+int64_t CountNans(const Literal& array) {
+  const ElementType type = array.element_type();
+  if (!IsFloat(type) && !IsComplex(type)) return 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < array.element_count(); ++i) {
+    const std::complex<double> value =
+        IsComplex(type) ? array.GetComplex(i) : std::complex<double>(array.GetDouble(i));
+    if (std::isnan(value.real()) || std::isnan(value.imag())) ++count;
+  }
+  return count;
+}
+
 std::string OutputText(const Literal& result, PrintOutputs how) {
   if (how == PrintOutputs::kNone) return "";
   const std::vector<Literal> leaves = ArrayLeaves(result);
+  if (how == PrintOutputs::kHash) {
+    std::string text;
+    for (size_t i = 0; i < leaves.size(); ++i)
+      text += fmt::format("output {}: {} hash {}\n", i, leaves[i].shape(), HashText(leaves[i]));
+    return text;
+  }
   const bool is_small = std::all_of(leaves.begin(), leaves.end(), [](const Literal& leaf) {
     return leaf.element_count() <= kMostShort;
   });

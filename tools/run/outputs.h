@@ -13,6 +13,8 @@ namespace hlo {
 // The text of a result. Short: arrays of more than 100 elements show the first ones and their
 // statistics.
 std::string OutputText(const Literal& result, PrintOutputs how);
+// Elements of an array that are NaN, of a complex one in a part of them.
+int64_t CountNans(const Literal& array);
 // Whether WriteArrays could write there; makes the folder.
 absl::Status CheckOutputFolder(const std::string& directory);
 // Writes the array leaves of all values as `directory`/PREFIX0.npy, PREFIX1.npy, …; makes the

@@ -18,11 +18,13 @@
 #include "tools/run/custom_calls.h"
 #include "tools/run/devices.h"
 #include "tools/run/inputs.h"
+#include "tools/run/judge.h"
 #include "tools/run/look_inside.h"
 #include "tools/run/memory_limit.h"
 #include "tools/run/outputs.h"
 #include "tools/run/profile_report.h"
 #include "tools/run/run_report.h"
+#include "tools/run/tolerances.h"
 #include "tools/run/training_loop.h"
 #include "tools/run/xla_pass_flags.h"
 #include "tools/support/crash_reproducer.h"
@@ -43,12 +45,6 @@ std::string_view Word(EmitStage stage) {
 }
 
 using ArgumentsByDevice = std::vector<std::vector<Literal>>;  // by device
-
-// What --expected= and --reference= compare with.
-struct Expectation {
-  std::optional<ModelFile> model;
-  std::vector<Literal> values;  // by device
-};
 
 // One file on its way through the steps.
 class Runner {
@@ -83,8 +79,9 @@ class Runner {
     Expectation expected;
     // What can fail without the work fails before it.
     RETURN_IF_ERROR(CheckOutputs());
+    ASSIGN_OR_RETURN(const std::vector<OutputRule> rules, OutputRules(options_, *module_));
     if (!options_.expected.empty()) {
-      ASSIGN_OR_RETURN(expected, ReadExpectation(result_shape));
+      ASSIGN_OR_RETURN(expected, ReadExpectation(options_, result_shape, mesh_));
     }
     ArgumentsByDevice arguments;
     if (options_.emit_stages.empty()) {
@@ -117,7 +114,8 @@ class Runner {
     RETURN_IF_ERROR(CheckRunFits(*executable, arguments));
     if (!options_.emit_stages.empty()) {
       RETURN_IF_ERROR(ShowStages(emitted));
-      return Report(*executable, nullptr);
+      RETURN_IF_ERROR(Report(*executable, nullptr));
+      return WriteJson();
     }
     located_ = true;
     const bool kept = again || !options_.profile_files.empty();
@@ -130,7 +128,8 @@ class Runner {
     if (reference != nullptr) {
       ASSIGN_OR_RETURN(expected.values, RunReference(*reference, copy->Clone(), arguments));
     }
-    Judge(expected);
+    if (!expected.is_none()) Compare(expected, rules);
+    RETURN_IF_ERROR(WriteJson());
     if (options_.check_determinism == 0) return absl::OkStatus();
     return CheckDeterminism(*backend, *executable, copy->Clone(), arguments);
   }
@@ -346,7 +345,12 @@ class Runner {
     return absl::OkStatus();
   }
 
-  absl::Status WriteOutputs() const {
+  absl::Status WriteOutputs() {
+    if (options_.fail_on_nan) {
+      const std::string nans = OutputsWithNan(results_, mesh_);
+      WriteStderr(nans);
+      if (!nans.empty()) exit_code_ = kExitMismatch;
+    }
     std::vector<std::vector<Literal>> outputs;
     for (size_t device = 0; device < results_.size(); ++device) {
       if (options_.print_outputs != PrintOutputs::kNone) {
@@ -395,20 +399,6 @@ class Runner {
     RunOptions run;
     run.max_loop_iterations = options_.max_loop_iterations;
     return run;
-  }
-
-  absl::StatusOr<Expectation> ReadExpectation(Shape result_shape) const {
-    Expectation expected;
-    if (options_.expected.ends_with(".json")) {
-      ASSIGN_OR_RETURN(expected.model, ReadModelFile(options_.expected));
-    } else {
-      for (int64_t device = 0; device < mesh_.devices(); ++device) {
-        ASSIGN_OR_RETURN(const std::string own, FolderToRead(options_.expected, mesh_, device));
-        ASSIGN_OR_RETURN(expected.values.emplace_back(),
-                         ReadExpected(own, result_shape.WithoutDynamic()));
-      }
-    }
-    return expected;
   }
 
   absl::StatusOr<std::vector<Literal>> RunOnce(const Executable& executable,
@@ -474,7 +464,6 @@ class Runner {
     progress_.Stage("");
     if (options_.time || (options_.bench && options_.json.empty() && run != nullptr))
       WriteStderr(ToTable(report_));
-    if (!options_.json.empty()) RETURN_IF_ERROR(WriteFile(options_.json, ToJson(report_)));
     if (!baseline_ || run == nullptr) return absl::OkStatus();
     const BaselineVerdict verdict = CompareWith(*baseline_, report_);
     WriteStderr(verdict.text);
@@ -517,31 +506,25 @@ class Runner {
     return results;
   }
 
-  void Judge(const Expectation& expected) {
-    if (!expected.model && expected.values.empty()) return;
+  void Compare(const Expectation& expected, const std::vector<OutputRule>& rules) {
     progress_.Stage("comparing");
-    std::optional<Tolerance> tolerance;
-    if (options_.has_tolerance()) tolerance = options_.tolerance();
-    bool only_nans = true;
-    std::string report;
-    for (size_t device = 0; device < results_.size(); ++device) {
-      const Verdict verdict =
-          expected.model ? CompareOutputs(results_[device], *expected.model, options_.tolerance())
-                         : CompareOutputs(results_[device], expected.values[device], tolerance);
-      report += DeviceHeading(mesh_, static_cast<int64_t>(device)) + verdict.report;
-      if (!verdict.ok) exit_code_ = kExitMismatch;
-      only_nans = only_nans && verdict.only_nans();
-    }
+    Judgement judgement = Judge(options_, expected, mesh_, results_, rules);
     progress_.Stage("");
-    WriteStdout(report);
+    report_.comparisons = std::move(judgement.outputs);
+    if (!judgement.ok) exit_code_ = kExitMismatch;
+    WriteStdout(judgement.report);
     // Values that somebody wrote down may be NaN; two platforms that make nothing else
     // show nothing.
-    if (only_nans && !options_.reference.empty()) {
+    if (judgement.only_nans && !options_.reference.empty()) {
       WriteStderr(
           "hlo-run: warning: every value is NaN: nothing was compared; other inputs or "
           "another --seed may tell more\n");
       exit_code_ = kExitUnsupported;
     }
+  }
+
+  absl::Status WriteJson() const {
+    return options_.json.empty() ? absl::OkStatus() : WriteFile(options_.json, ToJson(report_));
   }
 
   const ToolOptions& options_;

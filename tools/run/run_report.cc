@@ -47,6 +47,29 @@ std::string TimesJson(const RunTimes& run) {
       run.min, run.median, run.p90, run.p95, run.p99, run.max, run.mean, run.deviation);
 }
 
+std::string NumberOrNull(double value) {
+  return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null";
+}
+
+std::string ComparisonsJson(const RunReport& report) {
+  std::string text;
+  for (const auto& [device, output] : report.comparisons) {
+    text += fmt::format(R"({}{{"device":{},"output":{},"shape":"{}",)", text.empty() ? "" : ",",
+                        device, output.number, output.shape);
+    if (output.is_ignored) {
+      text += R"("ignored":true})";
+      continue;
+    }
+    text += fmt::format(
+        R"("equal":{},"compared":{},"mismatched":{},"nans":{},"max_abs_error":{},"max_rel_error":{},)"
+        R"("abs":{:.6g},"rel":{:.6g},"ulps":{}}})",
+        output.ok, output.compared, output.mismatched, output.nans,
+        NumberOrNull(output.max_abs_error), NumberOrNull(output.max_rel_error),
+        output.tolerance.abs, output.tolerance.rel, output.tolerance.ulps);
+  }
+  return text.empty() ? "" : fmt::format(R"(,"comparisons":[{}])", text);
+}
+
 absl::StatusOr<Baseline> BaselineOf(const JsonValue& root) {
   Baseline baseline;
   ASSIGN_OR_RETURN(baseline.compile_ms, root.GetDouble("compile_ms"));
@@ -74,11 +97,11 @@ std::string RateText(double rate, std::string_view unit) {
 std::string ToJson(const RunReport& report) {
   return fmt::format(
       R"({{"schema":1,"stages_ms":{{"parse":{:.6g},"passes":{:.6g},"codegen":{:.6g},"load":{:.6g}}},"compile_ms":{:.6g},)"
-      R"("run_ms":{},"iterations":{},"interrupted":{},"threads":{},"peak_bytes":{}}})"
+      R"("run_ms":{},"iterations":{},"interrupted":{},"threads":{},"peak_bytes":{}{}}})"
       "\n",
       report.parse_ms, report.passes_ms, report.codegen_ms, report.load_ms, report.compile_ms,
       TimesJson(report.run), report.run.iterations, report.run.is_interrupted, report.threads,
-      report.peak_bytes);
+      report.peak_bytes, ComparisonsJson(report));
 }
 
 std::string ToTable(const RunReport& report) {

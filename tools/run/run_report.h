@@ -3,9 +3,12 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/run/bench.h"
+#include "tools/support/compare_values.h"
 
 namespace hlo {
 
@@ -18,9 +21,13 @@ struct RunReport {
   RunTimes run;
   int64_t threads = 0;
   int64_t peak_bytes = 0;
+  std::vector<std::pair<int64_t, OutputVerdict>> comparisons;  // by device and output
 };
 
 //   {"schema":1,"stages_ms":{"parse":…,"passes":…,"codegen":…,"load":…},"compile_ms":…,"run_ms":{…},"iterations":…,…}
+// and, where something was compared, "comparisons":[{"device":0,"output":0,"shape":"f32[4]",
+// "equal":true,"compared":4,"mismatched":0,"nans":0,"max_abs_error":…,"max_rel_error":…,…}];
+// null stands for infinity.
 std::string ToJson(const RunReport& report);
 // A few lines with one number each.
 std::string ToTable(const RunReport& report);

@@ -190,12 +190,22 @@ TEST_CASE("directives say what to run and what to expect", "[run][check]") {
 HloModule m)");
   REQUIRE(directives.ok());
   REQUIRE(directives->runs.size() == 2);
-  CHECK(directives->runs[0].expected == "f32[2] {3, 4}");
+  CHECK(directives->runs[0].expected.at(-1) == "f32[2] {3, 4}");
   CHECK(directives->runs[1].arguments == std::vector<std::string>{"f32[2] {5, 6}", "s32[] 1"});
   CHECK(directives->tolerance.abs == 1e-3);
   CHECK(directives->tolerance.ulps == 2);
   CHECK(directives->platforms == std::vector<std::string>{"interpreter", "cpu"});
   CHECK(directives->denormals == Denormals::kKeep);
+  const absl::StatusOr<CheckDirectives> devices = ParseDirectives(
+      "// ARG: 1: f32[] 2\n// EXPECT: 0: f32[] 3\n// EXPECT: 1: f32[] 4\n"
+      "// EXPECT: 0: f32[] 5\n// EXPECT: f32[] 6\n");
+  REQUIRE(devices.ok());
+  REQUIRE(devices->runs.size() == 3);
+  CHECK(devices->runs[0].arguments == std::vector<std::string>{"1:f32[] 2"});
+  CHECK(devices->runs[0].expected ==
+        std::map<int64_t, std::string>{{0, "f32[] 3"}, {1, "f32[] 4"}});
+  CHECK(devices->runs[1].expected == std::map<int64_t, std::string>{{0, "f32[] 5"}});
+  CHECK(devices->runs[2].expected == std::map<int64_t, std::string>{{-1, "f32[] 6"}});
   CHECK(ParseDirectives("// EXPECT-ERROR: shape `f32[{`")->expected_error == "shape `f32[{`");
   CHECK_FALSE(ParseDirectives("// TOLERANCE: 1").ok());
   CHECK_FALSE(ParseDirectives("// TOLERANCE: a b").ok());

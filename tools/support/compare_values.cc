@@ -2,16 +2,40 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
 #include "tools/support/leaves.h"
 #include "tools/support/mismatch_hints.h"
 
 namespace hlo {
 
-void AddReport(Verdict& verdict, size_t number, Shape shape, const CompareReport& report) {
+namespace {
+
+// |x| of the largest finite value.
+double LargestMagnitude(const Literal& array) {
+  double largest = 0;
+  const ElementType type = array.element_type();
+  for (int64_t i = 0; i < array.element_count(); ++i) {
+    const double magnitude =
+        IsComplex(type) ? std::abs(array.GetComplex(i)) : std::abs(array.GetDouble(i));
+    if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+  }
+  return largest;
+}
+
+}  // namespace
+
+void AddReport(Verdict& verdict, size_t number, Shape shape, const CompareReport& report,
+               const Tolerance& tolerance) {
   verdict.ok = verdict.ok && report.ok();
   verdict.compared += report.compared;
   verdict.nans += report.nans;
   verdict.report += fmt::format("output {} {}: {}", number, shape, report.ToString());
+  verdict.outputs.push_back({number, fmt::format("{}", shape), report.ok(), /*is_ignored=*/false,
+                             report.compared, report.mismatched, report.nans, report.max_abs_error,
+                             report.max_rel_error, tolerance});
 }
 
 Tolerance DefaultTolerance(ElementType type) {
@@ -26,6 +50,13 @@ Tolerance DefaultTolerance(ElementType type) {
 
 Verdict CompareOutputs(const Literal& actual, const Literal& expected,
                        const std::optional<Tolerance>& tolerance) {
+  return CompareOutputs(
+      actual, expected,
+      std::vector<OutputRule>(ArrayLeaves(actual).size(), OutputRule{.tolerance = tolerance}));
+}
+
+Verdict CompareOutputs(const Literal& actual, const Literal& expected,
+                       absl::Span<const OutputRule> rules) {
   Verdict verdict;
   const std::vector<Literal> got = ArrayLeaves(actual);
   const std::vector<Literal> want = ArrayLeaves(expected);
@@ -34,9 +65,22 @@ Verdict CompareOutputs(const Literal& actual, const Literal& expected,
                                got.size(), want.size(), actual.shape(), expected.shape())};
   }
   for (size_t i = 0; i < got.size(); ++i) {
-    const CompareReport report =
-        Compare(got[i], want[i], tolerance.value_or(DefaultTolerance(got[i].element_type())));
-    AddReport(verdict, i, got[i].shape(), report);
+    if (rules[i].is_ignored) {
+      verdict.report += fmt::format("output {} {}: ignored\n", i, got[i].shape());
+      verdict.outputs.push_back({i, fmt::format("{}", got[i].shape()), true, /*is_ignored=*/true});
+      continue;
+    }
+    const ElementType type = got[i].element_type();
+    Tolerance tolerance = rules[i].tolerance.value_or(DefaultTolerance(type));
+    if (rules[i].of_largest && (IsFloat(type) || IsComplex(type)))
+      tolerance.abs = std::max(tolerance.abs, tolerance.rel * LargestMagnitude(want[i]));
+    const CompareReport report = Compare(got[i], want[i], tolerance);
+    AddReport(verdict, i, got[i].shape(), report, tolerance);
+    if (rules[i].of_largest) {
+      verdict.report +=
+          fmt::format("  allowed: {:.2g} of the value and of the largest one ({:.2g})\n",
+                      tolerance.rel, tolerance.abs);
+    }
     verdict.report += MismatchHints(got[i], want[i], report);
   }
   return verdict;

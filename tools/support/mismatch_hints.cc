@@ -107,11 +107,11 @@ class HintFinder {
   // ---- what is wrong with the values ----
 
   bool NotNumbers() {
-    const auto all = [&](auto is) {
-      return std::all_of(report_.places.begin(), report_.places.end(),
-                         [&](int64_t place) { return is(actual_[static_cast<size_t>(place)]); });
-    };
-    const bool are_nan = all(IsNan);
+    const bool are_nan =
+        std::all_of(report_.places.begin(), report_.places.end(), [&](int64_t place) {
+          const auto at = static_cast<size_t>(place);
+          return IsNan(actual_[at]) && !IsNan(expected_[at]);
+        });
     if (are_nan) Line("all of them are NaN where a number is expected");
     return are_nan;
   }

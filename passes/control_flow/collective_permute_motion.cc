@@ -1,0 +1,180 @@
+#include "passes/control_flow/collective_permute_motion.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "lib/analysis/trip_count.h"
+#include "passes/control_flow/widen_loop.h"
+#include "passes/util/loop_state.h"
+
+namespace hlo {
+namespace {
+
+constexpr size_t kMostMovedWithPermute = 8;
+
+// What is the same in all iterations, found from the elements that only pass through.
+absl::flat_hash_set<const Instruction*> LoopConstants(const Computation& body) {
+  constexpr OpcodeSet kSources = {Opcode::kConstant, Opcode::kIota, Opcode::kPartitionId,
+                                  Opcode::kReplicaId};
+  constexpr OpcodeSet kPassesOn = {Opcode::kBroadcast, Opcode::kDynamicSlice, Opcode::kReduce,
+                                   Opcode::kReshape, Opcode::kTranspose};
+  absl::flat_hash_set<const Instruction*> constants;
+  for (const Instruction* instruction : body.PostOrder()) {
+    const Opcode opcode = instruction->opcode();
+    const auto operands = instruction->operands();
+    bool is_constant = kSources.Has(opcode);
+    if (opcode == Opcode::kGetTupleElement) {
+      const int64_t i = instruction->tuple_index();
+      is_constant = IsParameterElement(*instruction, i) &&
+                    IsParameterElement(*body.root()->operand(static_cast<int>(i)), i);
+    } else if ((IsElementwise(opcode) || kPassesOn.Has(opcode)) && !instruction->HasSideEffect() &&
+               instruction->operand_count() > 0) {
+      is_constant = std::all_of(operands.begin(), operands.end(), [&](const Instruction* operand) {
+        return constants.contains(operand);
+      });
+    }
+    if (is_constant) constants.insert(instruction);
+  }
+  return constants;
+}
+
+// A permute and what stands between it and the end of the body: the last one first.
+struct Cluster {
+  std::vector<Instruction*> members;
+  Instruction* permute = nullptr;
+};
+
+std::optional<Cluster> ClusterAtEnd(Instruction* last,
+                                    const absl::flat_hash_set<const Instruction*>& constants) {
+  Cluster cluster;
+  std::vector<Instruction*> queue = {last};
+  for (size_t at = 0; at < queue.size(); ++at) {
+    Instruction* member = queue[at];
+    if (at >= kMostMovedWithPermute || member->use_count() != 1 || member->has_control_edges())
+      return std::nullopt;
+    if (member->opcode() == Opcode::kCollectivePermute) {
+      if (cluster.permute != nullptr || member->operand_count() != 1) return std::nullopt;
+      cluster.permute = member;
+      continue;
+    }
+    if (!IsElementwise(member->opcode()) || member->HasSideEffect()) return std::nullopt;
+    for (Instruction* operand : member->operands()) {
+      if (!constants.contains(operand)) queue.push_back(operand);
+    }
+  }
+  if (cluster.permute == nullptr) return std::nullopt;
+  cluster.members = std::move(queue);
+  return cluster;
+}
+
+class PermuteLoop {
+ public:
+  PermuteLoop(Instruction* loop, int64_t counter, int64_t init, PassContext& context)
+      : loop_(loop), counter_(counter), init_(init), context_(context) {
+    reads_.resize(static_cast<size_t>(loop->shape().element_count_of_tuple()));
+    for (Instruction* read : body().parameter(0)->users())
+      reads_[static_cast<size_t>(read->tuple_index())].push_back(read);
+  }
+
+  absl::StatusOr<bool> Move() {
+    const absl::flat_hash_set<const Instruction*> constants = LoopConstants(body());
+    bool moved = false;
+    for (size_t i = 0; i < reads_.size(); ++i) {
+      if (reads_[i].size() != 1 || IsReadElsewhere(static_cast<int64_t>(i))) continue;
+      Instruction* const input = reads_[i].front();
+      const std::optional<Cluster> cluster =
+          ClusterAtEnd(body().root()->operand(static_cast<int>(i)), constants);
+      if (!cluster) continue;
+      if (cluster->permute->operand(0) == input) {
+        context_.Missed(*cluster->permute, "it is at the beginning of the body");
+        continue;
+      }
+      if (input->has_control_edges() || !context_.MayRewrite()) continue;
+      context_.Passed(*cluster->permute, "moves to the beginning of the next iteration");
+      context_.Count("moved");
+      RETURN_IF_ERROR(MoveToBegin(input, static_cast<int>(i), *cluster));
+      moved = true;
+    }
+    return moved;
+  }
+
+ private:
+  Computation& body() const { return *loop_->while_body(); }
+
+  // By the condition or after the loop.
+  bool IsReadElsewhere(int64_t i) const {
+    const auto reads = [i](const Instruction* user) {
+      return user->opcode() != Opcode::kGetTupleElement || user->tuple_index() == i;
+    };
+    const std::vector<Instruction*> after = loop_->users();
+    const std::vector<Instruction*> before = loop_->while_condition()->parameter(0)->users();
+    return loop_->is_root() || std::any_of(after.begin(), after.end(), reads) ||
+           std::any_of(before.begin(), before.end(), reads);
+  }
+
+  absl::Status MoveToBegin(Instruction* input, int element, const Cluster& cluster) {
+    Instruction* const sent = cluster.permute->operand(0);
+    const std::vector<Use> uses(input->uses().begin(), input->uses().end());
+    absl::flat_hash_map<const Instruction*, Instruction*> copies = {{sent, input}};
+    for (auto it = cluster.members.rbegin(); it != cluster.members.rend(); ++it) {
+      std::vector<Instruction*> operands;
+      for (Instruction* operand : (*it)->operands()) {
+        const auto copy = copies.find(operand);
+        operands.push_back(copy != copies.end() ? copy->second : operand);
+      }
+      Instruction* const copy = body().AddClone(**it, (*it)->shape(), operands);
+      copy->set_loc((*it)->loc());
+      copies[*it] = copy;
+    }
+    Instruction* const last = cluster.members.front();
+    Builder b(&body());
+    b.set_origin(cluster.permute);
+    Instruction* const counter = reads_[static_cast<size_t>(counter_)].front();
+    Instruction* const is_first = b.Compare(
+        counter, b.Constant(Literal::Scalar<int64_t>(counter->shape().element_type(), init_)),
+        ComparisonDirection::kEq);
+    Instruction* const everywhere =
+        b.OpWithShape(Opcode::kBroadcast, last->shape().WithElementType(ElementType::kPred),
+                      {is_first}, AttrsPtr::Make(BroadcastAttrs{}));
+    Instruction* const begun =
+        b.OpWithShape(Opcode::kSelect, last->shape(), {everywhere, input, copies.at(last)});
+    RETURN_IF_ERROR(b.status());
+    for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, begun);
+    body().root()->ReplaceOperand(element, sent);
+    for (Instruction* member : cluster.members) body().Remove(member);
+    return absl::OkStatus();
+  }
+
+  Instruction* loop_;
+  int64_t counter_;
+  int64_t init_;
+  PassContext& context_;
+  std::vector<std::vector<Instruction*>> reads_;  // in the body, by element
+};
+
+}  // namespace
+
+absl::StatusOr<bool> CollectivePermuteMotion::Run(Module& module, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kWhile})) {
+    for (Instruction* loop : computation->PostOrder()) {
+      if (loop->opcode() != Opcode::kWhile || loop->operand(0)->opcode() != Opcode::kTuple ||
+          !CanCarryMore(*loop) || !loop->while_body()->MayHold(Opcode::kCollectivePermute))
+        continue;
+      const std::optional<int64_t> counter = InductionIndex(*loop);
+      const std::optional<CountedLoop> counted =
+          counter ? MatchCountedLoop(*loop, *counter) : std::nullopt;
+      if (!counted) continue;
+      ASSIGN_OR_RETURN(const bool moved,
+                       PermuteLoop(loop, *counter, counted->init, context).Move());
+      changed |= moved;
+    }
+  }
+  return changed;
+}
+
+HLO_DEFINE_PASS(CollectivePermuteMotion)
+
+}  // namespace hlo

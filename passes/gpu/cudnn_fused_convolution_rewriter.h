@@ -1,0 +1,54 @@
+// Lets cuDNN do what surrounds a convolution: conversions, a factor, a second input, a bias, an
+// activation.
+//
+//   c = (f32[…], u8[0]) custom-call(x, w), custom_call_target="__cudnn$convForward", …
+//   y = f32[…] get-tuple-element(c), index=0
+//   m = maximum(add(multiply(y, broadcast(2)), broadcast(bias)), broadcast(0))
+//     =>   c = (f32[…], u8[0]) custom-call(x, w, bias), custom_call_target="__cudnn$convBiasActivationForward",
+//                backend_config={…"activation_mode":"kRelu","conv_result_scale":2,…}
+//          m = get-tuple-element(c), index=0
+//
+// In this order, where nobody else reads the convolution: conversions of the sums; a constant
+// factor of them; what is added, a bias where it is one number for each feature, else a second
+// input, whose own constant factor goes along; relu; elu, relu6 and leaky relu of f16 (with
+// `use_runtime_fusion`, from compute capability 7.5); then f32 that was f16, or s8, before and
+// after, becomes f16 or s8, and the first steps are tried again. Sums of s8 never wrap: results of
+// s8 are clamped, as the clamp says that is taken in.
+//
+// Options: `compute_capability`, `use_runtime_fusion`.
+//
+// Requires: `conv-rewriter` has run. Ensures: no convolution call has integers other than s8; an
+// error where one does.
+// Leaves alone: convolutions of every feature by itself, but for conversions; calls with control
+// edges; convolutions of f8. Sums of s8 that are converted to f32: they were to wrap.
+#pragma once
+
+#include <string>
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct CudnnFusedConvolutionRewriterOptions {
+  std::string compute_capability = "8.0";
+  bool use_runtime_fusion = false;
+
+  static auto Fields() {
+    using O = CudnnFusedConvolutionRewriterOptions;
+    return std::tuple{Optional("compute_capability", &O::compute_capability),
+                      Optional("use_runtime_fusion", &O::use_runtime_fusion)};
+  }
+};
+
+class CudnnFusedConvolutionRewriter final : public Pass {
+ public:
+  using Options = CudnnFusedConvolutionRewriterOptions;
+  static constexpr RuleSafety kSafety = kReassociate;
+  explicit CudnnFusedConvolutionRewriter(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo
