@@ -30,6 +30,7 @@ constexpr PipelineStep kCpu[] = {
     {"cpu-fusion", "last: makes the kernels that the back end emits as they are"},
     {"dce", "producers that were copied into all their users"},
     {"call-to-async", "what is worth a thread: by then its computation is what will run"},
+    {"optimize_input_output_buffer_alias", "outputs are made in what is donated"},
     {"copy-insertion{dense}", "fixes the order, and copies what would be overwritten"},
 };
 
@@ -57,6 +58,7 @@ constexpr PipelineStep kGpu[] = {
     {"gpu-fusion", "makes the kernels; a reduction ends the one that feeds it"},
     {"gpu-multi-output-fusion", "after it: what reads the same array reads it once"},
     {"dce", "producers that were copied into all their users"},
+    {"optimize_input_output_buffer_alias", "outputs are made in what is donated"},
     {"copy-insertion{dense}", "fixes the order, and copies what would be overwritten"},
 };
 

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "backends/backend.h"
 #include "backends/common/buffer_assignment.h"
+#include "backends/common/memory_report.h"
 #include "backends/common/thunk.h"
 
 namespace hlo {
@@ -23,11 +24,13 @@ struct CompiledProgram {
   int64_t scratch_bytes = 0;
 };
 
-class CompiledExecutable : public Executable {
+class CompiledExecutable : public Executable, public KnowsBuffers {
  public:
   const Module& module() const final { return *module_; }
   const CompileStats& stats() const final { return stats_; }
   void SetStats(const CompileStats& stats);
+  const BufferAssignment* assigned_buffers() const final { return program().buffers.get(); }
+  int64_t thunk_scratch_bytes() const final { return program().scratch_bytes; }
 
   // For states.
   virtual const CompiledProgram& program() const = 0;

@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
   ASSIGN_OR_RETURN(const cpu::Host host, cpu::DetectHost(options.cpu_features));
   RETURN_IF_ERROR(RunPlatformPasses(FindPlatform(name())->pipeline, *module, options, stats));
   if (options.emit == std::vector{EmitStage::kHlo})
-    return std::make_unique<TextsOnly>(std::move(module), stats);
+    return std::make_unique<TextsOnly>(std::move(module), stats, nullptr, 0);
 
   const Stopwatch codegen;
   auto pool = std::make_unique<ThreadPool>(options.threads);
@@ -35,7 +35,10 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
                    cpu::EmitProgram(*module, *compiler, *pool, library, options));
   stats.codegen_ms = codegen.milliseconds();
   stats.peak_bytes = program.buffers->total_size() + program.scratch_bytes;
-  if (!options.emit.empty()) return std::make_unique<TextsOnly>(std::move(module), stats);
+  if (!options.emit.empty()) {
+    return std::make_unique<TextsOnly>(std::move(module), stats, std::move(program.buffers),
+                                       program.scratch_bytes);
+  }
 
   const Stopwatch load;
   ASSIGN_OR_RETURN(

@@ -71,8 +71,10 @@ class GpuBackend : public Backend {
       ASSIGN_OR_RETURN(device, OpenDevice(own));
     }
     ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, own, stats));
-    if (device == nullptr)
-      return std::unique_ptr<Executable>(new TextsOnly(std::move(module), stats));
+    if (device == nullptr) {
+      return std::unique_ptr<Executable>(new TextsOnly(
+          std::move(module), stats, std::move(program.buffers), program.scratch_bytes));
+    }
     const Stopwatch codegen;
     ASSIGN_OR_RETURN(const std::vector<gpu::DeviceCode> codes, CompileCode(program.kernels, own));
     stats.codegen_ms += codegen.milliseconds();

@@ -2,23 +2,10 @@
 
 #include <fmt/core.h>
 
+#include "lib/analysis/running_at.h"
 #include "lib/support/saturate.h"
 
 namespace hlo {
-namespace {
-
-// What runs at `time`, or began last; at first, when only arguments are there, what comes first.
-const Instruction* RunningAt(int time, const Values& values, const LiveRanges& ranges) {
-  const Instruction* running = nullptr;
-  for (const ProgramStep& step : values.order()) {
-    if (step.kind != ProgramStep::Kind::kVisit && step.kind != ProgramStep::Kind::kBegin) continue;
-    if (running != nullptr && ranges.TimeOf(*step.instruction) > time) break;
-    running = step.instruction;
-  }
-  return running;
-}
-
-}  // namespace
 
 ProgramPeak PeakOf(const Values& values, const LiveRanges& ranges) {
   std::vector<int64_t> change(static_cast<size_t>(ranges.end()) + 2, 0);
@@ -39,7 +26,7 @@ ProgramPeak PeakOf(const Values& values, const LiveRanges& ranges) {
     peak.bytes = live;
     peak.time = time;
   }
-  peak.at = RunningAt(peak.time, values, ranges);
+  peak.at = InstructionAt(peak.time, values, ranges);
   for (ValueId value = 0; value < values.count(); ++value) {
     const LiveRange& range = ranges.Of(value);
     if (values[value].shape.IsArray() && range.start <= peak.time && peak.time <= range.end)

@@ -241,6 +241,11 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
   flags.Add("profile", &o.profile, V::Some(), "[-|FILE,...]",
             "time each operation; a table, or files: .json, .csv, .svg (roofline),");
   flags.Note(std::string(32, ' ') + ".trace.json (chrome://tracing, Perfetto)");
+  flags.Add("memory-report", &o.memory_report, V::Some(), "[-|FILE,...]",
+            "what memory a run takes, for what, and what becomes of each alias; do not");
+  flags.Note(std::string(32, ' ') + "run; text, or files: .json, .svg (time and addresses)");
+  flags.Add("xla-memory", &o.xla_memory, V::Some().With({"memory-report"}), "FILE.json",
+            "with the figures of XLA beside (scripts/xla_memory.py)");
   flags.Add("measure-peaks", &o.measure_peaks,
             "print what the platform reaches: operations and bytes in a second");
   flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",

@@ -83,6 +83,14 @@ std::optional<T> NumberOf(const std::string& text) {
   return value;
 }
 
+std::vector<std::string> FilesOf(std::string_view list) {
+  std::vector<std::string> files;
+  for (const std::string_view file : Split(list, ',')) {
+    if (!Trim(file).empty()) files.emplace_back(Trim(file));
+  }
+  return files;
+}
+
 absl::Status ReadWords(ToolOptions& options) {
   RETURN_IF_ERROR(CheckMeanings(options.custom_calls));
   for (const std::string_view word : Split(options.emit, ',')) {
@@ -110,9 +118,8 @@ absl::Status ReadWords(ToolOptions& options) {
   options.rel_value = NumberOf<double>(options.rel);
   if (const std::optional<double> ulps = NumberOf<double>(options.ulps))
     options.ulps_value = static_cast<int64_t>(std::min(*ulps, 0x1p62));
-  for (const std::string_view file : Split(options.profile, ',')) {
-    if (!Trim(file).empty()) options.profile_files.emplace_back(Trim(file));
-  }
+  options.profile_files = FilesOf(options.profile);
+  options.memory_files = FilesOf(options.memory_report);
   options.memory_bytes = BytesOf(options.memory_limit);
   options.show_progress = ShowsProgress(options.progress);
   return ReadTarget(options);
@@ -189,9 +196,10 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
                   !options.baseline.empty();
   options.file = words.empty() ? "-" : words.front();
   options.given_to_xla = flags.given_to_xla();
-  options.given_words = flags.GivenWords({"output-dir", "save-inputs", "json", "baseline", "time",
-                                          "profile", "checkpoint", "checkpoint-every", "resume",
-                                          "progress", "source-name", "xla-dump-to", "quiet"});
+  options.given_words =
+      flags.GivenWords({"output-dir", "save-inputs", "json", "baseline", "time", "profile",
+                        "memory-report", "checkpoint", "checkpoint-every", "resume", "progress",
+                        "source-name", "xla-dump-to", "quiet"});
   if (!words.empty()) options.given_inputs.assign(words.begin() + 1, words.end());
   if (options.check_file && options.check_models)
     return Error("`--check-file` and `--check-models` exclude each other");

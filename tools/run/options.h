@@ -89,6 +89,8 @@ struct ToolOptions {
   std::string json;
   std::string profile;  // "-": a table on standard output; else files; empty: not asked for
   bool measure_peaks = false;
+  std::string memory_report;  // as `profile`
+  std::string xla_memory;     // a table of scripts/xla_memory.py
   std::string progress = "auto";
   std::string memory_limit;
 
@@ -107,6 +109,7 @@ struct ToolOptions {
   // Filled by Check from the words above.
   std::vector<EmitStage> emit_stages;
   std::vector<std::string> profile_files;  // "-": standard output
+  std::vector<std::string> memory_files;   // the same
   std::optional<Denormals> denormal_mode;
   PrintOutputs print_outputs = PrintOutputs::kShort;
   std::optional<uint64_t> seed_value;
@@ -123,6 +126,8 @@ struct ToolOptions {
 
   // Whether inputs are given to runs as buffers, to keep or to borrow.
   bool uses_buffers() const { return !donate.empty() || !feed.empty(); }
+  // Whether the module is compiled to be looked at, and not run.
+  bool only_looks() const { return !emit_stages.empty() || !memory_files.empty(); }
   // Whether a tolerance was given on the command line.
   bool has_tolerance() const { return abs_value || rel_value || ulps_value; }
   // The tolerance of the command line, zero where it says nothing.

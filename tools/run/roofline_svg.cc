@@ -5,26 +5,13 @@
 
 #include "tools/run/profile_report.h"
 #include "tools/run/run_report.h"
+#include "tools/run/svg.h"
 
 namespace hlo {
 namespace {
 
 constexpr double kWidth = 900, kHeight = 560, kMargin = 70;
 constexpr size_t kNamed = 8;  // rows whose names are written beside them
-
-std::string XmlText(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '&': out += "&amp;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 // A row that computes, where it lies.
 struct Point {
@@ -71,14 +58,10 @@ class Picture {
   }
 
   std::string Text() {
-    out_ = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-        "viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" font-size=\"11\">\n"
-        "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-        "<text x=\"{2}\" y=\"30\" font-size=\"15\">{3} on {4}: {5}</text>\n",
-        kWidth, kHeight, kMargin, XmlText(profile_.module), XmlText(profile_.platform),
-        XmlText(RateText(profile_.peaks.flops, "FLOP/s") + ", " +
-                RateText(profile_.peaks.bytes, "B/s")));
+    out_ = SvgHead(kWidth, kHeight, kMargin,
+                   fmt::format("{} on {}: {}, {}", profile_.module, profile_.platform,
+                               RateText(profile_.peaks.flops, "FLOP/s"),
+                               RateText(profile_.peaks.bytes, "B/s")));
     Grid();
     Roof();
     for (size_t i = 0; i < points_.size(); ++i) Circle(points_[i], i < kNamed);
@@ -125,13 +108,10 @@ class Picture {
   }
 
   void Line(double x1, double y1, double x2, double y2, std::string_view colour) {
-    out_ += fmt::format(
-        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1,
-        x2, y2, colour);
+    out_ += SvgLine(x1, y1, x2, y2, colour);
   }
   void Words(double x, double y, std::string_view anchor, std::string_view text) {
-    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y,
-                        anchor, XmlText(text));
+    out_ += SvgWords(x, y, anchor, text);
   }
 
   const Profile& profile_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <thread>
 
@@ -10,6 +11,7 @@
 #include "lib/ir/compare.h"
 #include "lib/ir/verifier.h"
 #include "lib/ir/verify_meaning.h"
+#include "lib/support/contains.h"
 #include "lib/support/file.h"
 #include "lib/support/hash.h"
 #include "lib/support/status.h"
@@ -21,6 +23,7 @@
 #include "tools/run/judge.h"
 #include "tools/run/look_inside.h"
 #include "tools/run/memory_limit.h"
+#include "tools/run/memory_view.h"
 #include "tools/run/outputs.h"
 #include "tools/run/profile_report.h"
 #include "tools/run/run_report.h"
@@ -84,7 +87,7 @@ class Runner {
       ASSIGN_OR_RETURN(expected, ReadExpectation(options_, result_shape, mesh_));
     }
     ArgumentsByDevice arguments;
-    if (options_.emit_stages.empty()) {
+    if (!options_.only_looks()) {
       located_ = true;
       RETURN_IF_ERROR(
           CheckFits(*module_, options_.platform, mesh_.devices(), options_.memory_bytes));
@@ -112,8 +115,9 @@ class Runner {
     RETURN_IF_ERROR(passes.Dump(executable->module(),
                                 fmt::format("{}_after_optimizations", options_.platform)));
     RETURN_IF_ERROR(CheckRunFits(*executable, arguments));
-    if (!options_.emit_stages.empty()) {
+    if (options_.only_looks()) {
       RETURN_IF_ERROR(ShowStages(emitted));
+      RETURN_IF_ERROR(ShowMemory(*executable));
       RETURN_IF_ERROR(Report(*executable, nullptr));
       return WriteJson();
     }
@@ -295,6 +299,15 @@ class Runner {
   absl::Status CheckOutputs() {
     if (!options_.json.empty()) RETURN_IF_ERROR(CheckWritable(options_.json));
     for (const std::string& file : options_.profile_files) RETURN_IF_ERROR(CheckWritable(file));
+    for (const std::string& file : options_.memory_files) RETURN_IF_ERROR(CheckWritable(file));
+    if (!options_.xla_memory.empty()) {
+      const std::string name = std::filesystem::path(path_).stem().string();
+      ASSIGN_OR_RETURN(xla_memory_, ReadXlaMemory(options_.xla_memory, name));
+      if (!xla_memory_) {
+        WriteNote(
+            fmt::format("hlo-run: note: `{}` says nothing of `{}`\n", options_.xla_memory, name));
+      }
+    }
     if (!options_.baseline.empty()) {
       ASSIGN_OR_RETURN(baseline_, ReadBaseline(options_.baseline));
     }
@@ -314,8 +327,7 @@ class Runner {
   // Once the compiler knows how much memory a run takes.
   absl::Status CheckRunFits(const Executable& executable,
                             const ArgumentsByDevice& arguments) const {
-    if (options_.memory_bytes == 0 || !options_.emit_stages.empty() ||
-        options_.platform == "interpreter")
+    if (options_.memory_bytes == 0 || options_.only_looks() || options_.platform == "interpreter")
       return absl::OkStatus();
     int64_t bytes = mesh_.devices() * executable.stats().peak_bytes;
     for (const std::vector<Literal>& own : arguments) {
@@ -374,8 +386,10 @@ class Runner {
     compile.gpu_sim_seed = static_cast<uint64_t>(options_.gpu_sim_seed);
     compile.gpu_sim_sanitize = options_.gpu_sim_sanitize;
     compile.run_passes = options_.run_passes;
-    if (emitted == nullptr || options_.emit_stages.empty()) return compile;
+    if (emitted == nullptr || !options_.only_looks()) return compile;
     compile.emit = options_.emit_stages;
+    if (!options_.memory_files.empty() && !Contains(compile.emit, EmitStage::kBuffers))
+      compile.emit.push_back(EmitStage::kBuffers);
     compile.emit_sink = [emitted](EmitStage stage, std::string_view text) {
       (*emitted)[stage] += text;
     };
@@ -392,6 +406,16 @@ class Runner {
       WriteStdout(text->second);
       if (!text->second.empty() && text->second.back() != '\n') WriteStdout("\n");
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status ShowMemory(const Executable& executable) const {
+    if (options_.memory_files.empty()) return absl::OkStatus();
+    MemoryView view{.platform = options_.platform, .devices = mesh_.devices(), .xla = xla_memory_};
+    ASSIGN_OR_RETURN(view.report, MakeMemoryReport(executable));
+    if (buffers_) view.given = buffers_->donated;
+    for (const std::string& file : options_.memory_files)
+      RETURN_IF_ERROR(WriteFile(file, MemoryText(view, file)));
     return absl::OkStatus();
   }
 
@@ -535,6 +559,7 @@ class Runner {
   std::unique_ptr<Module> module_;
   double extra_passes_ms_ = 0;
   std::optional<Baseline> baseline_;
+  std::optional<XlaMemory> xla_memory_;
   std::optional<BufferPlan> buffers_;  // with --donate or --feed
   LoopOptions loop_;
   RunReport report_;
