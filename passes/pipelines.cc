@@ -62,6 +62,73 @@ constexpr PipelineStep kGpu[] = {
     {"copy-insertion{dense}", "fixes the order, and copies what would be overwritten"},
 };
 
+// In the order of XLA's compiler for GPUs; what XLA replaced stands where it stood.
+constexpr PipelineStep kGpuLibrary[] = {
+    {"flatten-call-graph,call-inliner", "one computation at a time, before all else"},
+    {"zero_sized_hlo_elimination,conditional-canonicalizer", "fewer cases for what follows"},
+    {"topk-rewriter", "sorts of which few are read"},
+    {"sharding-remover,dce", "partitioning is over"},
+    {"batched_gather_scatter_normalizer,topk-splitter,topk-specializer,topk-decomposer",
+     "a kernel for long rows, sorts for the others"},
+    {"dot_dimension_sorter,dot_decomposer", "products in the one form that libraries take"},
+    {"result_caster,operand_upcaster", "products of one kind of number"},
+    {"rng-expander,rng-bit-generator-expander{default_algorithm=philox}", "arithmetic"},
+    {"comparison-expander,zero_sized_hlo_elimination", "total orders are integers"},
+    {"select_and_scatter_expander", "a selection and a scatter"},
+    {"cusolver-rewriter,triangular-solve-rewriter", "before what would write them out"},
+    {"qr_expander,eigh_expander,dynamic-index-splitter,call-inliner", "what has no kernel"},
+    {"stochastic_convert_decomposer,convolution_4d_expander,convolution-pred-expander",
+     "convolutions that cuDNN has"},
+    {"batchnorm_expander,logistic-expander,conditional-canonicalizer", "elementwise operations"},
+    {"dynamic-dimension-simplifier,dynamic_padder,stable-sort-expander", "static shapes"},
+    {"fix(zero_sized_hlo_elimination,gather_simplifier,gather_expander{simple},scatter_simplifier,"
+     "scatter_expander{simple},scatter-slice-simplifier,algsimp,simplify-sorts,tuple-simplifier,"
+     "while-loop-constant-sinking,simplify-while-loops,slice-sinker,"
+     "reshape-mover{reshape_of_1d_broadcast_is_cheap},constant_folding,simplify-conditional,"
+     "transpose-folding{convolutions=false},cse,dce)",
+     "simplification"},
+    {"dot-merger,transpose-folding{convolutions=false}", "one product of several"},
+    {"convert-mover,fix(algsimp),computation-deduplicator", "conversions where they cost least"},
+    {"all-reduce-simplifier,all-reduce-folder,reduce-scatter-creator,dce", "collectives"},
+    {"while-loop-trip-count-annotator", "while loops still look like loops"},
+    {"conv-rewriter,cudnn-fused-convolution-rewriter,conv-padding-legalization,"
+     "cudnn_pad_for_convolutions",
+     "cuDNN's calls: first what they do, then what they need"},
+    {"call-inliner,tuple-simplifier,fix(algsimp),constant_folding", "what the calls left behind"},
+    {"flatten-call-graph,layout-assignment{platform=none},optimize_input_output_buffer_alias",
+     "layouts, as the libraries want them"},
+    {"reshape-decomposer,fix(move_copy_to_users),layout_normalization,"
+     "fix(algsimp{is_layout_sensitive}),broadcast_canonicalizer,scatter_simplifier",
+     "all else is row-major again"},
+    {"cublas-pad-for-gemms{datatype=s8,pad_to_multiple_of=4},"
+     "cublas-pad-for-gemms{datatype=f16,pad_to_multiple_of=8},"
+     "cublas-pad-for-gemms{datatype=bf16,pad_to_multiple_of=8},constant_folding",
+     "sizes that tensor cores take"},
+    {"dot_dimension_merger,fix(algsimp{is_layout_sensitive}),bitcast_dtypes_expander,"
+     "transpose-folding{convolutions=false},reshape-decomposer,reduce-decomposer,dot_normalizer,"
+     "dot-algorithm-rewriter",
+     "products as the next pass looks for them"},
+    {"cublas-gemm-rewriter", "cuBLAS's calls"},
+    {"reshape-decomposer,layout_normalization,fix(algsimp{is_layout_sensitive}),"
+     "scatter_simplifier,broadcast_canonicalizer",
+     "what the calls left behind"},
+    {"reduction-degenerate-dim-remover,reduction-layout-normalizer,reduction-dimension-grouper,"
+     "fix(reduction-splitter),fix(tree-reduction-rewriter)",
+     "reductions that one kernel computes; each pass relies on those before it"},
+    {"tuple-simplifier,fix(algsimp{is_layout_sensitive}),"
+     "cse{is_layout_sensitive}",
+     "the last look at single operations"},
+    {"variadic-op-splitter,fusion{may_duplicate=false},fusion,fusion_merger,"
+     "cse{is_layout_sensitive},dce,multi_output_fusion{platform=gpu},cse{is_layout_sensitive},dce",
+     "kernels: vertically, then of what reads the same"},
+    {"horizontal_loop_fusion,horizontal_input_fusion,cse{is_layout_sensitive},dce",
+     "and of what is small"},
+    {"all-gather-combiner,all-reduce-combiner,dce,tuple-simplifier", "fewer collectives"},
+    {"alias_passthrough_params", "before copies are made for what could be in place"},
+    {"copy-insertion,copy_fusion,sanitize-constant-names", "nothing changes after it but order"},
+    {"hlo-memory-scheduler", "the order"},
+};
+
 constexpr PipelineStep kSimplify[] = {
     {"call-inliner", "the others look at one computation at a time"},
     {"fix(tuple-simplifier,constant_folding,cse,dce)", "each makes work for the others"},
@@ -70,6 +137,7 @@ constexpr PipelineStep kSimplify[] = {
 constexpr NamedPipeline kPipelines[] = {
     {"default<cpu>", "what the CPU platform runs before it generates code", kCpu},
     {"default<gpu>", "what the GPU platform runs before it generates code", kGpu},
+    {"default<gpu,library>", "XLA's passes for GPUs, which call NVIDIA's libraries", kGpuLibrary},
     {"simplify", "inline, fold and remove until nothing changes", kSimplify},
 };
 
@@ -93,3 +161,4 @@ const NamedPipeline* FindPipeline(std::string_view name) {
 }
 
 }  // namespace hlo
+// x

@@ -84,8 +84,10 @@ bool IsNarrow(ElementType type) {
 
 // What products are summed in: integers never wrap, and what follows sees sums that were not
 // rounded to a narrow type.
-ElementType SumType(const Instruction& lhs, ElementType result, bool is_plain) {
-  if (IsInteger(lhs.shape().element_type()) && (IsFloat(result) || IsNarrow(result)))
+ElementType SumType(const Instruction& lhs, const Instruction& rhs, ElementType result,
+                    bool is_plain) {
+  if (IsInteger(lhs.shape().element_type()) && IsInteger(rhs.shape().element_type()) &&
+      (IsFloat(result) || IsNarrow(result)))
     return ElementType::kS32;
   return IsNarrow(result) && (!is_plain || IsInteger(result)) ? ElementType::kF32 : result;
 }
@@ -123,7 +125,7 @@ absl::StatusOr<std::vector<Instruction*>> ConvolutionValues(const Instruction& c
   const ElementType result = value.element_type();
   const bool is_plain = parts.config.conv_result_scale == 1 && call.operand_count() == 2 &&
                         parts.config.activation_mode == ConvActivation::kNone;
-  const ElementType sums = SumType(*lhs, result, is_plain);
+  const ElementType sums = SumType(*lhs, *rhs, result, is_plain);
   Instruction* x = DeclaredOp(Opcode::kConvolution, value.WithElementType(sums), {lhs, rhs},
                               AttrsPtr::Make(ConvolutionAttrs(parts.attrs)), b);
   RETURN_IF_ERROR(b.status());
