@@ -20,6 +20,7 @@ inline constexpr std::string_view kBatchNormTrainingCall =
 inline constexpr std::string_view kBatchNormGradCall = "__cudnn$batchNormalizationBackward";
 inline constexpr std::string_view kCholeskyCall = "__cusolver$cholesky";
 inline constexpr std::string_view kTriangularSolveCall = "__cublas$triangularSolve";
+inline constexpr std::string_view kRadixSortCall = "__cub$DeviceRadixSort";
 
 inline constexpr std::string_view kLibraryTargets[] = {kGemm,
                                                        kLtMatmul,
@@ -31,6 +32,7 @@ inline constexpr std::string_view kLibraryTargets[] = {kGemm,
                                                        kBatchNormTrainingCall,
                                                        kBatchNormGradCall,
                                                        kCholeskyCall,
-                                                       kTriangularSolveCall};
+                                                       kTriangularSolveCall,
+                                                       kRadixSortCall};
 
 }  // namespace hlo

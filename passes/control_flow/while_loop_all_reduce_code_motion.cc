@@ -7,6 +7,7 @@
 #include "lib/match/pattern.h"
 #include "passes/collectives/reorder_convert_reduce_add.h"
 #include "passes/collectives/reorder_reduce_transpose.h"
+#include "passes/control_flow/widen_loop.h"
 #include "passes/rewrite.h"
 #include "passes/util/loop_state.h"
 
@@ -19,9 +20,20 @@ struct Accumulation {
   Instruction* reduce;
 };
 
+bool IsScattered(const Accumulation& accumulation) {
+  return accumulation.reduce->opcode() == Opcode::kReduceScatter;
+}
+
 bool OnlyUsedBy(const Instruction& value, const Instruction& user) {
   return value.use_count() == 1 && value.uses()[0].user == &user && !value.is_root() &&
          !value.has_control_edges();
+}
+
+bool AddsUp(const Instruction& reduce) {
+  const ElementType type =
+      reduce.shape().IsArray() ? reduce.shape().element_type() : ElementType::kPred;
+  return reduce.operand_count() == 1 && !IsPred(type) &&
+         CombinerOpcode(*reduce.to_apply()) == Opcode::kAdd;
 }
 
 // The all-reduce that `value`, which only `user` reads, comes from by movement.
@@ -35,12 +47,7 @@ Instruction* ReducedSource(Instruction* value, const Instruction* user) {
     user = value;
     value = value->operand(0);
   }
-  const ElementType type =
-      value->shape().IsArray() ? value->shape().element_type() : ElementType::kPred;
-  return value->operand_count() == 1 && !IsPred(type) &&
-                 CombinerOpcode(*value->to_apply()) == Opcode::kAdd
-             ? value
-             : nullptr;
+  return AddsUp(*value) ? value : nullptr;
 }
 
 // Whether the computation of `parameter` reads its element `i` only where `sum` does.
@@ -62,8 +69,9 @@ bool ReadOnlyIn(const Instruction& parameter, int64_t i, const Instruction* sum)
 
 class Motion {
  public:
-  Motion(Module& module, PassContext& context)
+  Motion(Module& module, bool with_scatter, PassContext& context)
       : context_(context),
+        with_scatter_(with_scatter),
         replicas_(context.analyses().Get<Values>(module), Replication::Across::kReplicas),
         partitions_(context.analyses().Get<Values>(module), Replication::Across::kPartitions) {}
 
@@ -87,15 +95,18 @@ class Motion {
 
  private:
   // add(acc, reduced), acc being element `i`, or the part of it that `part` reads
-  static Instruction* FindInSum(const Computation& body, const Instruction& sum, int64_t i,
-                                const Instruction* part) {
+  Instruction* FindInSum(const Computation& body, const Instruction& sum, int64_t i,
+                         const Instruction* part) const {
     if (sum.opcode() != Opcode::kAdd || sum.operand(0) == sum.operand(1)) return nullptr;
     for (const int side : {0, 1}) {
       const Instruction& acc = *sum.operand(side);
       const bool is_acc = part != nullptr ? &acc == part : IsParameterElement(acc, i);
       if (!is_acc) continue;
       if (part == nullptr && !ReadOnlyIn(*body.parameter(0), i, &sum)) return nullptr;
-      return ReducedSource(sum.operand(1 - side), &sum);
+      Instruction* const added = sum.operand(1 - side);
+      if (with_scatter_ && part == nullptr && added->opcode() == Opcode::kReduceScatter)
+        return OnlyUsedBy(*added, sum) && AddsUp(*added) ? added : nullptr;
+      return ReducedSource(added, &sum);
     }
     return nullptr;
   }
@@ -145,9 +156,50 @@ class Motion {
   }
 
   PassContext& context_;
+  bool with_scatter_;
   Replication replicas_;
   Replication partitions_;
 };
+
+// Lets `loop`, which CanCarryMore, add up what `scatter` would divide among devices, in an element
+// of its own, and adds its part of that to the element of `accumulation` after the loop.
+absl::Status MoveScatterOut(Instruction* loop, const Accumulation& accumulation,
+                            PassContext& context) {
+  const auto& [element, scatter] = accumulation;
+  Computation& computation = *loop->parent();
+  Computation& body = *loop->while_body();
+  const uint32_t first_new = computation.module().id_limit();
+  Rewriter b(&computation, context);
+  b.set_origin(scatter);
+  Instruction* const whole = scatter->operand(0);
+  Instruction* const zeros =
+      b.OpWithShape(Opcode::kBroadcast, whole->shape(),
+                    {b.Constant(*IdentityOf(Opcode::kAdd, whole->shape().element_type()))},
+                    AttrsPtr::Make(BroadcastAttrs{}));
+  RETURN_IF_ERROR(b.status());
+  ASSIGN_OR_RETURN(const std::vector<Instruction*> reads, CarryMore(loop, {zeros}));
+  const int sums = body.root()->operand_count() - 1;
+  Instruction* const sum = body.root()->operand(static_cast<int>(element));
+  Builder inside(&body);
+  inside.set_origin(sum);
+  body.root()->ReplaceOperand(
+      sums, inside.OpWithShape(Opcode::kAdd, whole->shape(), {reads.front(), whole}));
+  body.root()->ReplaceOperand(static_cast<int>(element),
+                              sum->operand(sum->operand(0) == scatter ? 1 : 0));
+  RETURN_IF_ERROR(inside.status());
+  const std::vector<Instruction*> readers = loop->users();
+  Instruction* const part =
+      computation.AddClone(*scatter, scatter->shape(), {b.GetTupleElement(loop, sums)});
+  Instruction* const total =
+      b.OpWithShape(Opcode::kAdd, sum->shape(), {b.GetTupleElement(loop, element), part});
+  RETURN_IF_ERROR(b.status());
+  body.Remove(sum);
+  body.Remove(scatter);
+  for (Instruction* reader : readers) {
+    if (reader->tuple_index() == element) ReplaceKeepingExtras(reader, total, first_new);
+  }
+  return absl::OkStatus();
+}
 
 // Takes the all-reduces out of `loop`.
 absl::Status MoveOut(Instruction* loop, const std::vector<Accumulation>& found,
@@ -195,25 +247,31 @@ absl::StatusOr<bool> WhileLoopAllReduceCodeMotion::Run(Module& module, PassConte
     ASSIGN_OR_RETURN(const bool transposed, RunPart(ReorderReduceTranspose(), module, context));
     ASSIGN_OR_RETURN(
         const bool converted,
-        RunPart(ReorderConvertReduceAdd({.enable_reduce_scatter = false}), module, context));
+        RunPart(ReorderConvertReduceAdd({.enable_reduce_scatter = options_.enable_reduce_scatter}),
+                module, context));
     changed = transposed || converted;
   }
   const std::vector<Computation*> computations =
       context.NonFusionComputations(module, {Opcode::kWhile});
   if (computations.empty()) return changed;
   // Sums keep being sums of the same: what is found stays true while loops inside change.
-  const Motion motion(module, context);
+  const Motion motion(module, options_.enable_reduce_scatter, context);
   for (Computation* computation : computations) {
     for (Instruction* loop : computation->PostOrder()) {
       if (loop->opcode() != Opcode::kWhile || !loop->shape().IsTuple()) continue;
-      const std::vector<Accumulation> found = motion.Find(*loop);
+      std::vector<Accumulation> found = motion.Find(*loop);
+      if (!CanCarryMore(*loop)) std::erase_if(found, IsScattered);
       if (found.empty()) continue;
       if (!context.MayRewrite()) return changed;
       for (const Accumulation& accumulation : found)
         context.Passed(*accumulation.reduce, "moved after loop `{}`", loop->name());
-      RETURN_IF_ERROR(MoveOut(loop, found, context));
       context.Count("moved", static_cast<int64_t>(found.size()));
       changed = true;
+      for (const Accumulation& accumulation : found) {
+        if (IsScattered(accumulation)) RETURN_IF_ERROR(MoveScatterOut(loop, accumulation, context));
+      }
+      std::erase_if(found, IsScattered);
+      if (!found.empty()) RETURN_IF_ERROR(MoveOut(loop, found, context));
     }
   }
   return changed;

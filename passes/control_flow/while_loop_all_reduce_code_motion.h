@@ -7,11 +7,13 @@
 // acc may be added to in place (dynamic-update-slice of a dynamic-slice) where its start is the
 // same on all devices.
 //
-// Option `run_setup_passes`: `reorder-reduce-transpose` and `reorder-convert-reduce-add` go first.
+// With `enable_reduce_scatter`, what would be divided among devices in each iteration is added up
+// whole, in another element of the state, and divided after the loop. Option `run_setup_passes`:
+// `reorder-reduce-transpose` and `reorder-convert-reduce-add` go first.
 //
 // Requires: computations of a loop that nothing else calls; nobody reads acc in the loop but that
 // sum.  Leaves alone: other combiners than add, all-reduces that something else reads, of several
-// arrays, with control edges; pred.
+// arrays, with control edges; pred; reduce-scatters of what is moved before it is added.
 #pragma once
 
 #include "passes/pass.h"
@@ -19,11 +21,13 @@
 namespace hlo {
 
 struct WhileLoopAllReduceCodeMotionOptions {
+  bool enable_reduce_scatter = false;
   bool run_setup_passes = false;
 
   static auto Fields() {
-    return std::tuple{
-        Optional("run_setup_passes", &WhileLoopAllReduceCodeMotionOptions::run_setup_passes)};
+    using O = WhileLoopAllReduceCodeMotionOptions;
+    return std::tuple{Optional("enable_reduce_scatter", &O::enable_reduce_scatter),
+                      Optional("run_setup_passes", &O::run_setup_passes)};
   }
 };
 

@@ -95,6 +95,36 @@ absl::StatusOr<std::vector<Instruction*>> TriangularSolve(const Instruction& cal
                                 AttrsPtr::Make(TriangularSolveAttrs(attrs)), b)};
 }
 
+// Rows of the last dimension: keys, in total order, and values that follow them.
+absl::StatusOr<std::vector<Instruction*>> RadixSort(const Instruction& call, Rewriter& b) {
+  ASSIGN_OR_RETURN(const RadixSortConfig config, ReadWholeConfig<RadixSortConfig>(call));
+  const Shape keys = call.operand(0)->shape();
+  for (const Instruction* operand : call.operands()) {
+    if (!operand->shape().IsArray() || operand->shape().rank() == 0)
+      return Error(call.loc(), "`{}` sorts rows, found `{}`", kRadixSortCall, operand->shape());
+  }
+  Computation* const order = call.module().AddComputation("radix-order");
+  Builder region(order);
+  std::vector<Instruction*> pair;
+  for (int i = 0; i < 2 * call.operand_count(); ++i)
+    pair.push_back(region.Parameter(i, Shape::Scalar(call.operand(i / 2)->shape().element_type()),
+                                    fmt::format("p.{}.{}", i / 2, i % 2 == 0 ? "lhs" : "rhs")));
+  CompareAttrs attrs;
+  attrs.direction = config.descending ? ComparisonDirection::kGt : ComparisonDirection::kLt;
+  if (IsFloat(keys.element_type())) attrs.type = ComparisonType::kTotalOrder;
+  order->set_root(
+      region.Op(Opcode::kCompare, {pair[0], pair[1]}, AttrsPtr::Make(std::move(attrs))));
+  RETURN_IF_ERROR(region.status());
+  SortAttrs sort_attrs;
+  sort_attrs.dimensions = BracedDim{keys.rank() - 1};
+  sort_attrs.is_stable = true;
+  Instruction* const sort =
+      b.Op(Opcode::kSort, call.operand_vector(), AttrsPtr::Make(std::move(sort_attrs)), {order});
+  RETURN_IF_ERROR(b.status());
+  if (call.operand_count() == 1) return std::vector{sort};
+  return std::vector{b.GetTupleElement(sort, 0), b.GetTupleElement(sort, 1)};
+}
+
 // clang-format off
 constexpr LibraryCall kCalls[] = {
     {kGemm,               2, 4, 1, 0,  2, MeaningOfGemm},
@@ -108,6 +138,7 @@ constexpr LibraryCall kCalls[] = {
     {kBatchNormGradCall,      7, 7, 3, 2, -1, Grad},
     {kCholeskyCall,           1, 1, 1, 0, -1, Cholesky},
     {kTriangularSolveCall,    2, 2, 1, 0,  1, TriangularSolve},
+    {kRadixSortCall,          1, 2, 1, 0, -1, RadixSort},
 };
 // clang-format on
 

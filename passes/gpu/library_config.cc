@@ -263,8 +263,10 @@ template absl::StatusOr<LibraryConfig<ConvConfig>> ReadConfig(const Instruction&
 template std::string ToJson(const LibraryConfig<GemmConfig>& config);
 template std::string ToJson(const LibraryConfig<ConvConfig>& config);
 template absl::StatusOr<CholeskyConfig> ReadWholeConfig(const Instruction& call);
+template absl::StatusOr<RadixSortConfig> ReadWholeConfig(const Instruction& call);
 template absl::StatusOr<TriangularSolveConfig> ReadWholeConfig(const Instruction& call);
 template std::string WholeJson(const CholeskyConfig& config);
+template std::string WholeJson(const RadixSortConfig& config);
 template std::string WholeJson(const TriangularSolveConfig& config);
 
 }  // namespace hlo

@@ -180,11 +180,16 @@ absl::StatusOr<LibraryConfig<Config>> ReadConfig(const Instruction& call);
 template <class Config>
 std::string ToJson(const LibraryConfig<Config>& config);
 
-// CholeskyOptions and TriangularSolveOptions, which stand alone.
+// CholeskyOptions, SortOptions and TriangularSolveOptions, which stand alone.
 struct CholeskyConfig {
   bool lower = false;
   UnknownFields unknown;
   static auto Fields() { return std::tuple{Always("lower", &CholeskyConfig::lower)}; }
+};
+struct RadixSortConfig {
+  bool descending = false;
+  UnknownFields unknown;
+  static auto Fields() { return std::tuple{Always("descending", &RadixSortConfig::descending)}; }
 };
 struct TriangularSolveConfig {
   bool left_side = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "lib/analysis/forwarding.h"
 #include "lib/analysis/leaves.h"
 #include "lib/analysis/region.h"
@@ -23,8 +24,11 @@ class NarrowPlaces {
   NarrowPlaces(const std::vector<Computation*>& computations, const FloatSupport& support,
                const Module& module)
       : support_(support) {
+    for (size_t i = computations.size(); i-- > 0;) {  // callers first
+      if (BelongsToRegion(*computations[i])) regions_.insert(computations[i]);
+    }
     for (Computation* computation : computations) {
-      if (IsRegion(*computation)) continue;
+      if (regions_.contains(computation)) continue;
       for (Instruction* instruction : computation->PostOrder()) {
         first_[instruction] = parent_.size();
         order_.push_back(instruction);
@@ -48,17 +52,20 @@ class NarrowPlaces {
   }
 
  private:
-  static bool IsRegion(const Computation& computation) {
-    return std::any_of(
-        computation.callers().begin(), computation.callers().end(),
-        [](const CallSite& site) { return !kSeenThrough.Has(site.caller->opcode()); });
+  // What something else than a piece of program calls, or what such a computation calls.
+  bool BelongsToRegion(const Computation& computation) const {
+    return std::any_of(computation.callers().begin(), computation.callers().end(),
+                       [&](const CallSite& site) {
+                         return !kSeenThrough.Has(site.caller->opcode()) ||
+                                regions_.contains(site.caller->parent());
+                       });
   }
 
   // One of its computations says what an operation does as well.
-  static bool CallsRegion(const Instruction& instruction) {
+  bool CallsRegion(const Instruction& instruction) const {
     const std::vector<Computation*> calls = instruction.calls();
     return std::any_of(calls.begin(), calls.end(),
-                       [](const Computation* callee) { return IsRegion(*callee); });
+                       [&](const Computation* callee) { return regions_.contains(callee); });
   }
 
   size_t Find(size_t i) {
@@ -199,6 +206,7 @@ class NarrowPlaces {
   }
 
   const FloatSupport& support_;
+  absl::flat_hash_set<const Computation*> regions_;
   std::vector<Instruction*> order_;
   absl::flat_hash_map<const Instruction*, size_t> first_;  // looked up only
   std::vector<size_t> parent_;
