@@ -39,7 +39,8 @@ struct Alias {
   std::string_view pass;
 };
 constexpr Alias kAliases[] = {{"bf16-normalization", "float-normalization-bf16"},
-                              {"gpu-sanitize-constant-names", "sanitize-constant-names"}};
+                              {"gpu-sanitize-constant-names", "sanitize-constant-names"},
+                              {"spmd-partitioning", "spmd-partitioner"}};
 
 constexpr std::string_view kXlaPasses[] = {
 #include "passes/xla_passes.inc"
@@ -83,6 +84,7 @@ std::string_view Text(PassGroup group) {
     case PassGroup::kPrecision: return "precision";
     case PassGroup::kDynamic: return "dynamic";
     case PassGroup::kSharding: return "sharding";
+    case PassGroup::kSpmd: return "spmd";
     case PassGroup::kFusion: return "fusion";
     case PassGroup::kLayout: return "layout";
     case PassGroup::kSchedule: return "schedule";

@@ -19,6 +19,7 @@ enum class PassGroup {
   kPrecision,
   kDynamic,
   kSharding,
+  kSpmd,
   kFusion,
   kLayout,
   kSchedule,

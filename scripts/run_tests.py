@@ -204,6 +204,8 @@ def fuzz(build, totals):
             [build / "bin/hlo-fuzz", "--mode=parser", "--seconds=60", "--runs=1000000", "--seed=1"], totals)
     closing("hlo-fuzz --mode=passes, at most 20 seconds",
             [build / "bin/hlo-fuzz", "--mode=passes", "--seconds=20", "--runs=60000", "--seed=1"], totals)
+    closing("hlo-fuzz --mode=spmd, at most 20 seconds",
+            [build / "bin/hlo-fuzz", "--mode=spmd", "--seconds=20", "--runs=20000", "--seed=1", "--seeds=testdata/passes/spmd-partitioner"], totals)
     closing("hlo-fuzz --mode=proto, at most 15 seconds",
             [build / "bin/hlo-fuzz", "--mode=proto", "--seconds=15", "--runs=40000", "--seed=1", "--max-length=30000",
              "--seeds=testdata/tools/Inputs", "--seeds=testdata/parser"], totals)

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/ir/module.h"
-#include "passes/sharding/sharding_algebra.h"
+#include "passes/util/sharding_algebra.h"
 
 namespace hlo {
 

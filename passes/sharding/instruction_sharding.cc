@@ -6,7 +6,7 @@
 #include "lib/analysis/leaves.h"
 #include "lib/ops/attrs.h"
 #include "lib/types/shape_util.h"
-#include "passes/sharding/mesh_forms.h"
+#include "passes/util/mesh_forms.h"
 
 namespace hlo {
 namespace {

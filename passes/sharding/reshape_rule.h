@@ -6,7 +6,7 @@
 #pragma once
 
 #include "lib/types/shape.h"
-#include "passes/sharding/sharding_algebra.h"
+#include "passes/util/sharding_algebra.h"
 
 namespace hlo {
 

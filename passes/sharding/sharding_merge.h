@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "lib/types/shape.h"
-#include "passes/sharding/sharding_algebra.h"
+#include "passes/util/sharding_algebra.h"
 
 namespace hlo {
 

@@ -6,7 +6,7 @@
 #include "lib/ops/attrs.h"
 #include "lib/types/shape_util.h"
 #include "passes/sharding/entry_boundary.h"
-#include "passes/sharding/mesh_forms.h"
+#include "passes/util/mesh_forms.h"
 #include "passes/sharding/propagator.h"
 
 namespace hlo {

@@ -22,6 +22,9 @@ constexpr FuzzMode kModes[] = {
     {"platforms",
      "random programs on the CPU and the simulated GPU: no crash, and the interpreter's results",
      CheckPlatforms, DescribePlatforms, RandomProgram, WithConfig},
+    {"spmd",
+     "random programs with random shardings: partitioned, they give the results of the whole",
+     CheckSpmd, nullptr, RandomShardedProgram},
 };
 
 }  // namespace

@@ -38,5 +38,7 @@ std::string CheckPasses(std::string_view input);
 std::string PassesFor(std::string_view input);
 std::string CheckPlatforms(std::string_view input);
 std::string DescribePlatforms(std::string_view input);
+std::string CheckSpmd(std::string_view input);
+std::string RandomShardedProgram(FuzzRandom& random);
 
 }  // namespace hlo

@@ -111,6 +111,9 @@ void AddDeviceFlags(Flags& flags, ToolOptions& o) {
       "those written N:VALUE, those in DIR/deviceN of --input-dir, and those that are made.");
   flags.Add("shared-inputs", &o.shared_inputs,
             "make the same inputs for all devices (default: device N's from seed + N)");
+  flags.Add("spmd", &o.spmd,
+            "divide the module among its partitions by its shardings; inputs, results and the");
+  flags.Note(std::string(32, ' ') + "--reference are those of the whole module");
 }
 
 std::string DistributionMistake(const std::string& word) {

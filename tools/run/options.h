@@ -50,6 +50,7 @@ struct ToolOptions {
   int64_t num_replicas = 0, num_partitions = 0;
   bool shared_inputs = false;
   std::string single_shard;  // which device's part is run alone; empty: all (single_shard.h)
+  bool spmd = false;
 
   // Inputs.
   std::vector<std::string> inputs;

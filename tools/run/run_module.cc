@@ -27,6 +27,7 @@
 #include "tools/run/outputs.h"
 #include "tools/run/profile_report.h"
 #include "tools/run/run_report.h"
+#include "tools/run/spmd_run.h"
 #include "tools/run/tolerances.h"
 #include "tools/run/training_loop.h"
 #include "tools/run/xla_pass_flags.h"
@@ -78,13 +79,13 @@ class Runner {
     RETURN_IF_ERROR(Prepare());
     RETURN_IF_ERROR(PlanBuffers());
     located_ = false;
-    const Shape result_shape = module_->entry()->root()->shape();
+    const Shape result_shape = whole_module().entry()->root()->shape();
     Expectation expected;
     // What can fail without the work fails before it.
     RETURN_IF_ERROR(CheckOutputs());
     ASSIGN_OR_RETURN(const std::vector<OutputRule> rules, OutputRules(options_, *module_));
     if (!options_.expected.empty()) {
-      ASSIGN_OR_RETURN(expected, ReadExpectation(options_, result_shape, mesh_));
+      ASSIGN_OR_RETURN(expected, ReadExpectation(options_, result_shape, outer_mesh()));
     }
     ArgumentsByDevice arguments;
     if (!options_.only_looks()) {
@@ -130,7 +131,9 @@ class Runner {
       RETURN_IF_ERROR(Profile(*backend, *executable, arguments.front()));
     RETURN_IF_ERROR(WriteOutputs());
     if (reference != nullptr) {
-      ASSIGN_OR_RETURN(expected.values, RunReference(*reference, copy->Clone(), arguments));
+      ASSIGN_OR_RETURN(
+          expected.values,
+          RunReference(*reference, (spmd_ ? spmd_->whole() : *copy).Clone(), arguments));
     }
     if (!expected.is_none()) Compare(expected, rules);
     RETURN_IF_ERROR(WriteJson());
@@ -157,9 +160,9 @@ class Runner {
           std::mismatch(results.begin(), results.end(), results_.begin(), results_.end());
       if (now == results.end()) continue;
       const int64_t device = now - results.begin();
-      WriteStdout(fmt::format("{}run {}{} gives other bits\n{}", DeviceHeading(mesh_, device), run,
-                              is_last ? ", with one thread," : "",
-                              CompareOutputs(*now, *before, Tolerance()).report));
+      WriteStdout(fmt::format(
+          "{}run {}{} gives other bits\n{}", DeviceHeading(outer_mesh(), device), run,
+          is_last ? ", with one thread," : "", CompareOutputs(*now, *before, Tolerance()).report));
       exit_code_ = kExitMismatch;
       return absl::OkStatus();
     }
@@ -234,9 +237,21 @@ class Runner {
   // The passes that the user wants before all others, and the devices of what they leave.
   absl::Status Prepare() {
     RETURN_IF_ERROR(RunPasses());
+    if (options_.spmd) {
+      progress_.Stage("partitioning");
+      ASSIGN_OR_RETURN(spmd_, SpmdRun::Make(*module_));
+    }
     const bool is_given = options_.num_replicas > 0 || options_.num_partitions > 0;
     ASSIGN_OR_RETURN(mesh_, ChooseDevices(*module_, is_given));
     return mesh_.devices() == 1 ? absl::OkStatus() : RefuseOneDeviceFlags();
+  }
+
+  // What the user gives and gets: several partitions of one module are one device to him.
+  const Module& whole_module() const { return spmd_ ? spmd_->whole() : *module_; }
+  DeviceMesh outer_mesh() const { return spmd_ ? spmd_->mesh() : mesh_; }
+  absl::StatusOr<std::vector<Literal>> OuterResults(std::vector<Literal> by_device) const {
+    if (!spmd_) return by_device;
+    return spmd_->Join(by_device);
   }
 
   // What is there for a single device only.
@@ -339,11 +354,13 @@ class Runner {
   absl::StatusOr<ArgumentsByDevice> Inputs() {
     InputSources sources{options_.inputs,     options_.input_dir,   options_.inputs_from,
                          options_.seed_value, options_.input_dists, options_.input_ranges};
-    ASSIGN_OR_RETURN(DeviceArguments arguments,
-                     MakeDeviceArguments(*module_, sources, mesh_, options_.shared_inputs));
+    ASSIGN_OR_RETURN(
+        DeviceArguments arguments,
+        MakeDeviceArguments(whole_module(), sources, outer_mesh(), options_.shared_inputs));
     progress_.Stage("");
     RETURN_IF_ERROR(WriteByDevice(arguments.values, options_.save_inputs, "arg"));
     for (const std::string& note : arguments.notes) WriteNote("hlo-run: note: " + note + "\n");
+    if (spmd_) return spmd_->Cut(*module_, std::move(arguments.values));
     return std::move(arguments.values);
   }
 
@@ -351,7 +368,8 @@ class Runner {
   absl::Status WriteByDevice(const std::vector<std::vector<Literal>>& values,
                              const std::string& directory, std::string_view prefix) const {
     for (size_t device = 0; device < values.size() && !directory.empty(); ++device) {
-      const std::string folder = DeviceFolder(directory, mesh_, static_cast<int64_t>(device));
+      const std::string folder =
+          DeviceFolder(directory, outer_mesh(), static_cast<int64_t>(device));
       RETURN_IF_ERROR(WriteArrays(values[device], folder, prefix));
     }
     return absl::OkStatus();
@@ -359,14 +377,14 @@ class Runner {
 
   absl::Status WriteOutputs() {
     if (options_.fail_on_nan) {
-      const std::string nans = OutputsWithNan(results_, mesh_);
+      const std::string nans = OutputsWithNan(results_, outer_mesh());
       WriteStderr(nans);
       if (!nans.empty()) exit_code_ = kExitMismatch;
     }
     std::vector<std::vector<Literal>> outputs;
     for (size_t device = 0; device < results_.size(); ++device) {
       if (options_.print_outputs != PrintOutputs::kNone) {
-        WriteStdout(DeviceHeading(mesh_, static_cast<int64_t>(device)) +
+        WriteStdout(DeviceHeading(outer_mesh(), static_cast<int64_t>(device)) +
                     OutputText(results_[device], options_.print_outputs));
       }
       outputs.push_back({results_[device]});
@@ -425,12 +443,19 @@ class Runner {
     return run;
   }
 
-  absl::StatusOr<std::vector<Literal>> RunOnce(const Executable& executable,
-                                               const ArgumentsByDevice& arguments) const {
+  absl::StatusOr<std::vector<Literal>> RunDevices(const Executable& executable,
+                                                  const ArgumentsByDevice& arguments,
+                                                  const DeviceMesh& mesh) const {
     ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> states,
-                     DeviceStates::Make(executable, arguments, mesh_, ExecutionOptions()));
+                     DeviceStates::Make(executable, arguments, mesh, ExecutionOptions()));
     RETURN_IF_ERROR(states->Run());
     return states->Results();
+  }
+
+  absl::StatusOr<std::vector<Literal>> RunOnce(const Executable& executable,
+                                               const ArgumentsByDevice& arguments) const {
+    ASSIGN_OR_RETURN(std::vector<Literal> results, RunDevices(executable, arguments, mesh_));
+    return OuterResults(std::move(results));
   }
 
   absl::Status Execute(const Executable& executable, ArgumentsByDevice arguments) {
@@ -463,7 +488,8 @@ class Runner {
       RETURN_IF_ERROR(state->Run());
       report_.run = Summarise({Now() - start});
     }
-    ASSIGN_OR_RETURN(results_, state->Results());
+    ASSIGN_OR_RETURN(std::vector<Literal> results, state->Results());
+    ASSIGN_OR_RETURN(results_, OuterResults(std::move(results)));
     running_ = located_ = false;
     return absl::OkStatus();
   }
@@ -523,6 +549,8 @@ class Runner {
     if (buffers_) {
       ASSIGN_OR_RETURN(LoopResult run, RunOnBuffers(*executable, arguments.front(), loop_));
       results = {{std::move(run.value)}};
+    } else if (spmd_) {
+      results = RunDevices(*executable, spmd_->arguments(), spmd_->mesh());
     } else {
       results = RunOnce(*executable, arguments);
     }
@@ -532,7 +560,7 @@ class Runner {
 
   void Compare(const Expectation& expected, const std::vector<OutputRule>& rules) {
     progress_.Stage("comparing");
-    Judgement judgement = Judge(options_, expected, mesh_, results_, rules);
+    Judgement judgement = Judge(options_, expected, outer_mesh(), results_, rules);
     progress_.Stage("");
     report_.comparisons = std::move(judgement.outputs);
     if (!judgement.ok) exit_code_ = kExitMismatch;
@@ -564,6 +592,7 @@ class Runner {
   LoopOptions loop_;
   RunReport report_;
   DeviceMesh mesh_;
+  std::optional<SpmdRun> spmd_;   // with --spmd
   std::vector<Literal> results_;  // by device
   bool located_ = false;          // errors have places in source_
   bool running_ = false;

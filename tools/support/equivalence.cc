@@ -11,6 +11,7 @@
 #include "lib/support/thread_pool.h"
 #include "passes/gpu/library_calls.h"
 #include "passes/registry.h"
+#include "passes/spmd/device_parts.h"
 #include "tools/support/compare_values.h"
 #include "tools/support/runnable.h"
 #include "tools/support/tool_support.h"
@@ -119,6 +120,7 @@ std::string OutputDifference(const Literal& actual, const Literal& expected, Rul
 }
 
 absl::Status CheckTakes(const Module& module, const std::vector<Literal>& arguments) {
+  if (IsPartitioned(module)) return absl::OkStatus();  // it takes parts of them
   const Computation& entry = *module.entry();
   bool same = entry.parameter_count() == static_cast<int>(arguments.size());
   for (int i = 0; same && i < entry.parameter_count(); ++i) {
@@ -127,6 +129,19 @@ absl::Status CheckTakes(const Module& module, const std::vector<Literal>& argume
   }
   if (same) return absl::OkStatus();
   return Error("the parameters of `{}` are not those it had", entry.name());
+}
+
+// What the devices of a partitioned module have together is what each of them had before.
+absl::Status JoinIfPartitioned(const Module& module, const std::vector<Literal>& before,
+                               std::vector<Literal>& results) {
+  if (!IsPartitioned(module) || before.empty() || results.size() != before.size())
+    return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<Literal> joined,
+                   JoinResults(module, results, before.front().shape()));
+  const size_t partitions = results.size() / joined.size();
+  for (size_t device = 0; device < results.size(); ++device)
+    results[device] = joined[device / partitions];
+  return absl::OkStatus();
 }
 
 // Calls `work` for the number of every seed, on several threads; the error of the first that fails.
@@ -166,6 +181,13 @@ absl::StatusOr<std::vector<Literal>> RunOnInterpreter(const Module& module, uint
     return Unsupported(SourceLoc(), "the interpreter simulates at most {} devices, not {}",
                        kMaxDevices, devices);
   }
+  if (IsPartitioned(module)) {
+    ASSIGN_OR_RETURN(const auto parts, CutArguments(module, arguments));
+    std::vector<std::vector<Literal>> by_device;
+    for (int64_t replica = 0; replica < module.config().replica_count; ++replica)
+      by_device.insert(by_device.end(), parts.begin(), parts.end());
+    return EvaluateOnDevices(module, by_device, options);
+  }
   // Every device gets the same arguments.
   const std::vector<std::vector<Literal>> by_device(static_cast<size_t>(devices), arguments);
   return EvaluateOnDevices(module, by_device, options);
@@ -196,6 +218,7 @@ absl::StatusOr<std::string> ReferenceRuns::CompareRuns(const Module& module, Rul
     const SeedRun& run = runs_[i];
     RETURN_IF_ERROR(CheckTakes(module, run.arguments));
     ASSIGN_OR_RETURN(all[i], RunOnInterpreter(module, run.seed, run.arguments, options_));
+    RETURN_IF_ERROR(JoinIfPartitioned(module, run.results, all[i]));
     return absl::OkStatus();
   };
   RETURN_IF_ERROR(ForEachSeed(options_, run_seed));

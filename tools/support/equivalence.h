@@ -5,7 +5,8 @@
 //   … run a pass …
 //   ASSIGN_OR_RETURN(const std::string difference, runs.Compare(module, kExact));
 //
-// Modules for several devices run on as many simulated ones. Calls of NVIDIA's libraries run as
+// Modules for several devices run on as many simulated ones; what spmd-partitioner made of a module
+// gets its inputs cut, and its results are put together. Calls of NVIDIA's libraries run as
 // what they mean (passes/gpu/library_calls.h).
 #pragma once
 

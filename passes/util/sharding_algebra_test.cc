@@ -1,9 +1,9 @@
-#include "passes/sharding/sharding_algebra.h"
+#include "passes/util/sharding_algebra.h"
 
 #include <catch2/catch.hpp>
 
 #include "parser/parser.h"
-#include "passes/sharding/mesh_forms.h"
+#include "passes/util/mesh_forms.h"
 #include "passes/sharding/reshape_rule.h"
 #include "passes/sharding/sharding_merge.h"
 

@@ -1,4 +1,4 @@
-#include "passes/sharding/sharding_algebra.h"
+#include "passes/util/sharding_algebra.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "passes/sharding/mesh_forms.h"
+#include "passes/util/mesh_forms.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "lib/types/shape_util.h"
-#include "passes/sharding/sharding_algebra.h"
+#include "passes/util/sharding_algebra.h"
 
 namespace hlo {
 namespace {

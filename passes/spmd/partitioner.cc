@@ -1,0 +1,175 @@
+#include "passes/spmd/partitioner.h"
+
+#include <fmt/format.h>
+
+#include "absl/algorithm/container.h"
+#include "lib/analysis/leaves.h"
+#include "lib/support/status.h"
+#include "lib/support/strings.h"
+#include "passes/spmd/rules.h"
+
+namespace hlo {
+namespace {
+
+constexpr OpcodeSet kSteps = {Opcode::kAsyncUpdate, Opcode::kSend, Opcode::kRecv};
+
+}  // namespace
+
+// ---- modules ----
+
+absl::StatusOr<Placements> ModulePartitioner::PlacementsOf(const Sharding& sharding, Shape shape,
+                                                           const Instruction& blame) {
+  Placements placements;
+  const std::vector<Shape> leaves = LeafShapes(shape);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const Sharding::Leaf& leaf = sharding.leaves[sharding.is_tuple ? i : 0];
+    const int rank = leaves[i].IsArray() ? leaves[i].rank() : 0;
+    absl::StatusOr<Placement> placement = leaves[i].IsArray()
+                                              ? Placement::Of(leaf, rank, state_.partitions())
+                                              : Placement::Whole(0, state_.partitions());
+    if (!placement.ok())
+      return Error(blame.loc(), "`{}`: {}", blame.name(), ToStd(placement.status().message()));
+    // How much of a dimension of dynamic size a device has would depend on that size.
+    for (int d = 0; d < rank; ++d) {
+      if (leaves[i].is_dynamic(d)) *placement = placement->WithWhole(d);
+    }
+    placements.push_back(state_.Keep(*std::move(placement)));
+  }
+  return placements;
+}
+
+Placements ModulePartitioner::WholeLike(Shape shape, const Placement* like) {
+  Placements placements;
+  for (const Shape leaf : LeafShapes(shape)) {
+    const int rank = leaf.IsArray() ? leaf.rank() : 0;
+    placements.push_back(state_.Keep(like == nullptr ? Placement::Whole(rank, state_.partitions())
+                                                     : like->AllWhole(rank)));
+  }
+  return placements;
+}
+
+absl::StatusOr<ModulePartitioner::Made> ModulePartitioner::Partition(
+    Computation& computation, const std::vector<Placements>& parameters, const Placements* result) {
+  Key key(computation.serial(), parameters,
+          result == nullptr ? std::nullopt : std::optional<Placements>(*result));
+  if (const auto found = made_.find(key); found != made_.end()) return found->second;
+  Module& module = state_.module();
+  Made made;
+  made.computation = module.AddComputation(fmt::format("{}_spmd", computation.name()));
+  made.computation->set_loc(computation.loc());
+  made.computation->set_execution_thread(computation.execution_thread());
+  Partitioner partitioner(*this, made.computation, parameters);
+  RETURN_IF_ERROR(partitioner.Run(computation, result));
+  made.result = partitioner.result();
+  made_.emplace(std::move(key), made);
+  return made;
+}
+
+// ---- computations ----
+
+ArrayPart Partitioner::Operand(const Instruction& old, int i) const {
+  const Parts& parts = parts_.at(old.operand(i));
+  return {parts.value, parts.leaves[0], old.operand(i)->shape()};
+}
+
+ArrayPart Partitioner::As(const ArrayPart& tile, const Placement* placement) {
+  if (tile.placement == placement) return tile;
+  if (!placement->RegionsRefine(*tile.placement) && status_.ok()) {
+    status_ = Error(visited_->loc(),
+                    "`{}` reads outside of a manual region what is computed in it; only "
+                    "`SPMDShardToFullShape` leaves one",
+                    visited_->name());
+  }
+  Instruction*& value = moved_[{tile.value, placement}];
+  if (value == nullptr) value = Move(code_, tile.value, tile.whole, *tile.placement, *placement);
+  return {value, placement, tile.whole};
+}
+
+Parts Partitioner::Divide(Parts parts, Shape whole, const Placements& placements) {
+  if (parts.leaves == placements) return parts;
+  if (!whole.IsTuple()) {
+    if (!whole.IsArray()) return {parts.value, placements};
+    return {As({parts.value, parts.leaves[0], whole}, placements[0]).value, placements};
+  }
+  std::vector<Instruction*> elements;
+  size_t first = 0;
+  for (int i = 0; i < whole.element_count_of_tuple(); ++i) {
+    const Shape shape = whole.element(i);
+    const auto count = shape.IsTuple() ? static_cast<size_t>(LeafCount(shape)) : size_t{1};
+    const auto cut = [&](const Placements& all) {
+      return Placements(all.begin() + static_cast<std::ptrdiff_t>(first),
+                        all.begin() + static_cast<std::ptrdiff_t>(first + count));
+    };
+    Instruction* element = parts.value->opcode() == Opcode::kTuple
+                               ? parts.value->operand(i)
+                               : code_.GetTupleElement(parts.value, i);
+    elements.push_back(Divide({element, cut(parts.leaves)}, shape, cut(placements)).value);
+    first += count;
+  }
+  return {code_.Tuple(elements), placements};
+}
+
+Instruction* Partitioner::OperandAs(const Instruction& old, int i, const Placements& placements) {
+  const Instruction* operand = old.operand(i);
+  return Divide(parts_.at(operand), operand->shape(), placements).value;
+}
+
+Instruction* Partitioner::Clone(const Instruction& old, Shape shape,
+                                std::vector<Instruction*> operands) {
+  Instruction* clone = code_.computation()->AddClone(old, shape, operands);
+  if (clone->sharding() != nullptr) clone->mutable_extras().sharding.reset();
+  return clone;
+}
+
+absl::Status Partitioner::Visit(Instruction& old) {
+  code_.set_origin(&old);
+  visited_ = &old;
+  regions_ = nullptr;
+  const auto see = [&](const Placement* placement) {
+    if (regions_ == nullptr || placement->RegionsRefine(*regions_)) regions_ = placement;
+  };
+  for (const Instruction* operand : old.operands()) {
+    for (const Placement* leaf : parts_.at(operand).leaves) see(leaf);
+  }
+  // The steps of an asynchronous operation read each other, and nothing in between.
+  const bool is_step = HasTrait(old.opcode(), kAsyncStart) || kSteps.Has(old.opcode());
+  if (old.sharding() != nullptr && !is_step) {
+    ASSIGN_OR_RETURN(wanted_, module_.PlacementsOf(*old.sharding(), old.shape(), old));
+    for (const Placement* leaf : wanted_) see(leaf);
+  } else {
+    wanted_ = module_.WholeLike(old.shape(), regions_);
+  }
+  if (regions_ == nullptr) regions_ = Keep(Placement::Whole(0, partitions()));
+  ASSIGN_OR_RETURN(Parts parts, RuleOf(old)(*this, old));
+  if (old.opcode() != Opcode::kParameter && old.sharding() != nullptr && !is_step)
+    parts = Divide(std::move(parts), old.shape(), wanted_);
+  RETURN_IF_ERROR(status_);
+  RETURN_IF_ERROR(code_.status());
+  for (const Instruction* before : old.control_predecessors()) {
+    Instruction* first = parts_.at(before).value;
+    if (first != parts.value && first->opcode() != Opcode::kParameter)
+      parts.value->AddControlPredecessor(first);
+  }
+  parts_.emplace(&old, std::move(parts));
+  return absl::OkStatus();
+}
+
+absl::Status Partitioner::Run(Computation& computation, const Placements* result) {
+  for (Instruction* old : computation.parameters()) RETURN_IF_ERROR(Visit(*old));
+  for (Instruction* old : computation.PostOrder()) {
+    if (old->opcode() != Opcode::kParameter) RETURN_IF_ERROR(Visit(*old));
+  }
+  const Instruction& root = *computation.root();
+  code_.set_origin(&root);
+  visited_ = &root;
+  const Parts& parts = parts_.at(&root);
+  const Placement* like = parts.leaves.empty() ? nullptr : parts.leaves[0];
+  const Placements whole = module_.WholeLike(root.shape(), like);
+  const Parts divided = Divide(parts, root.shape(), result == nullptr ? whole : *result);
+  code_.computation()->set_root(divided.value);
+  result_ = divided.leaves;
+  RETURN_IF_ERROR(status_);
+  return code_.status();
+}
+
+}  // namespace hlo

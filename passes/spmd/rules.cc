@@ -1,0 +1,56 @@
+#include "passes/spmd/rules.h"
+
+#include <array>
+
+#include "lib/analysis/leaves.h"
+
+namespace hlo {
+namespace {
+
+using RuleTable = std::array<SpmdRule, kOpcodeCount>;
+
+const RuleTable& Rules() {
+  static const RuleTable table = [] {
+    RuleTable rules = {};
+    for (int i = 0; i < kOpcodeCount; ++i)
+      rules[static_cast<size_t>(i)] =
+          IsElementwise(static_cast<Opcode>(i)) ? DivideElementwise : RunWhole;
+    for (const auto rows : {SpmdControlRows(), SpmdMovementRows(), SpmdProductRows(),
+                            SpmdReductionRows(), SpmdDeviceRows()}) {
+      for (const SpmdRow& row : rows) rules[static_cast<size_t>(row.opcode)] = row.rule;
+    }
+    return rules;
+  }();
+  return table;
+}
+
+}  // namespace
+
+SpmdRule RuleOf(const Instruction& old) { return Rules()[static_cast<size_t>(old.opcode())]; }
+
+absl::StatusOr<Parts> DivideElementwise(Partitioner& partitioner, const Instruction& old) {
+  const Placement* placement = partitioner.wanted(0);
+  std::vector<Instruction*> operands;
+  for (int i = 0; i < old.operand_count(); ++i) {
+    // A scalar may stand for an array of one value: of select, clamp.
+    const bool is_scalar = old.operand(i)->shape().rank() == 0;
+    operands.push_back(partitioner.OperandAs(
+        old, i, is_scalar ? partitioner.Keep(placement->AllWhole(0)) : placement));
+  }
+  return partitioner.Made(
+      partitioner.Clone(old, placement->TileShape(old.shape()), std::move(operands)), placement);
+}
+
+absl::StatusOr<Parts> RunWhole(Partitioner& partitioner, const Instruction& old) {
+  ModulePartitioner& module = partitioner.module();
+  const Placement* regions = partitioner.regions();
+  std::vector<Instruction*> operands;
+  for (int i = 0; i < old.operand_count(); ++i) {
+    operands.push_back(
+        partitioner.OperandAs(old, i, module.WholeLike(old.operand(i)->shape(), regions)));
+  }
+  return Parts{partitioner.Clone(old, old.shape(), std::move(operands)),
+               module.WholeLike(old.shape(), regions)};
+}
+
+}  // namespace hlo

@@ -1,0 +1,51 @@
+// Makes of a module whose values are divided among partitions the one program that each of them
+// runs.
+//
+//   a = f32[8,4] parameter(0), sharding={devices=[2,1]<=[2]}
+//   b = f32[4,6] parameter(1), sharding={replicated}
+//   c = f32[8,6] dot(a, b), sharding={devices=[1,2]<=[2]}
+//      =>
+//   a = f32[4,4] parameter(0)    b = f32[4,6] parameter(1)
+//   c = f32[8,3] all-to-all … of  f32[4,6] dot(a, b)
+//
+// A rule for each family of operations (rules_*.cc) says along which dimensions the devices may do
+// their parts alone (running_dims.h); values that are wanted in another division are moved by
+// collectives (move.h). What no rule knows is computed by every device as a whole. Tiles of
+// dimensions that are not divided evenly are padded (placement.h).
+//
+// Manual regions (between `SPMDFullToShardShape` and `SPMDShardToFullShape`, or of values with a
+// manual sharding) stay as they are. Parameters of the entry keep their shardings as attributes;
+// those of parameters and result are written into the module's configuration. Other shardings go.
+//
+// Options. `num_partitions`: instead of what the module says; 0: that.
+//
+// Requires: every sharding with tiles is of all partitions; sharding-propagation, or values without
+// a sharding are whole on all devices.  Ensures: the entry takes and gives what one device has.
+// Leaves alone: modules of one partition.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct SpmdPartitionerOptions {
+  int64_t num_partitions = 0;
+
+  static auto Fields() {
+    return std::tuple{Optional("num_partitions", &SpmdPartitionerOptions::num_partitions)};
+  }
+};
+
+class SpmdPartitioner final : public Pass {
+ public:
+  using Options = SpmdPartitionerOptions;
+  // Partial sums are added in another order.
+  static constexpr RuleSafety kSafety = kReassociate;
+  explicit SpmdPartitioner(Options options = {}) : options_(options) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo

@@ -1,0 +1,48 @@
+#include "tools/run/spmd_run.h"
+
+#include "lib/support/status.h"
+#include "passes/pass_manager.h"
+#include "passes/spmd/device_parts.h"
+#include "tools/support/runnable.h"
+
+namespace hlo {
+
+absl::StatusOr<SpmdRun> SpmdRun::Make(Module& module) {
+  if (module.config().num_partitions == 1) {
+    return Error("module `{}` has one partition: nothing is to be divided (--num-partitions=P)",
+                 module.name());
+  }
+  SpmdRun run;
+  run.whole_ = module.Clone();
+  run.whole_->config().num_partitions = 1;
+  run.partitions_ = module.config().num_partitions;
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("sharding-propagation,spmd-partitioner"));
+  PassContext context;
+  RETURN_IF_ERROR(RunPipeline(pipeline, module, context).status());
+  RETURN_IF_ERROR(VerifyRunnable(module));
+  run.result_ = *module.config().spmd_output_sharding;
+  return run;
+}
+
+absl::StatusOr<std::vector<std::vector<Literal>>> SpmdRun::Cut(
+    const Module& module, std::vector<std::vector<Literal>> by_replica) {
+  arguments_ = std::move(by_replica);
+  std::vector<std::vector<Literal>> by_device;
+  for (const std::vector<Literal>& arguments : arguments_) {
+    ASSIGN_OR_RETURN(std::vector<std::vector<Literal>> parts, CutArguments(module, arguments));
+    for (std::vector<Literal>& part : parts) by_device.push_back(std::move(part));
+  }
+  return by_device;
+}
+
+absl::StatusOr<std::vector<Literal>> SpmdRun::Join(const std::vector<Literal>& by_device) const {
+  std::vector<Literal> results;
+  for (auto part = by_device.begin(); part != by_device.end(); part += partitions_) {
+    ASSIGN_OR_RETURN(results.emplace_back(),
+                     JoinPartitions({part, part + partitions_}, result_,
+                                    whole_->entry()->root()->shape().WithoutDynamic()));
+  }
+  return results;
+}
+
+}  // namespace hlo

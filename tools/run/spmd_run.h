@@ -1,0 +1,39 @@
+// hlo-run --spmd: a module whose values are divided among partitions by shardings is made the
+// program of each partition, and run as what it was: with the inputs of the whole module, which are
+// cut, and its results, which are put together.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/eval/communicator.h"
+#include "lib/ir/module.h"
+#include "lib/types/literal.h"
+
+namespace hlo {
+
+class SpmdRun {
+ public:
+  // Partitions `module`, after propagating its shardings.
+  static absl::StatusOr<SpmdRun> Make(Module& module);
+
+  // What it was: one partition, which has everything.
+  const Module& whole() const { return *whole_; }
+  // Of the replicas, each taken for one device.
+  DeviceMesh mesh() const { return {whole_->config().replica_count, 1}; }
+  // Arguments of each device from those of each replica, which are kept for a reference.
+  absl::StatusOr<std::vector<std::vector<Literal>>> Cut(
+      const Module& module, std::vector<std::vector<Literal>> by_replica);
+  const std::vector<std::vector<Literal>>& arguments() const { return arguments_; }
+  // Results by replica.
+  absl::StatusOr<std::vector<Literal>> Join(const std::vector<Literal>& by_device) const;
+
+ private:
+  std::unique_ptr<Module> whole_;
+  Sharding result_;
+  int64_t partitions_ = 1;
+  std::vector<std::vector<Literal>> arguments_;
+};
+
+}  // namespace hlo
