@@ -65,9 +65,11 @@ class Holes {
   std::map<int64_t, int64_t> by_offset_;     // offset -> size
 };
 
-}  // namespace
+int64_t Aligned(int64_t size, int64_t alignment) {
+  return (size + alignment - 1) / alignment * alignment;
+}
 
-int64_t PackIntervals(std::vector<TimedBlock>& blocks, int64_t alignment) {
+int64_t PackByTime(std::vector<TimedBlock>& blocks, int64_t alignment) {
   std::vector<size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -81,7 +83,7 @@ int64_t PackIntervals(std::vector<TimedBlock>& blocks, int64_t alignment) {
       holes.Add(live.begin()->second.first, live.begin()->second.second);
       live.erase(live.begin());
     }
-    const int64_t size = (block.size + alignment - 1) / alignment * alignment;
+    const int64_t size = Aligned(block.size, alignment);
     block.offset = holes.Take(size);
     if (block.offset < 0) {
       // A hole at the very end grows instead of a new block.
@@ -91,6 +93,64 @@ int64_t PackIntervals(std::vector<TimedBlock>& blocks, int64_t alignment) {
     live.emplace(block.end, std::pair(block.offset, size));
   }
   return top;
+}
+
+// The largest first, each in the smallest hole between those that are needed with it.
+int64_t PackBySize(std::vector<TimedBlock>& blocks, int64_t alignment) {
+  std::vector<size_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return blocks[a].size > blocks[b].size; });
+  std::vector<const TimedBlock*> placed;  // by offset
+  int64_t top = 0;
+  for (const size_t i : order) {
+    TimedBlock& block = blocks[i];
+    const int64_t size = Aligned(block.size, alignment);
+    int64_t end = 0, best = -1, best_hole = 0;
+    for (const TimedBlock* other : placed) {
+      if (other->end < block.start || block.end < other->start) continue;
+      const int64_t hole = other->offset - end;
+      if (hole >= size && (best < 0 || hole < best_hole)) {
+        best = end;
+        best_hole = hole;
+      }
+      end = std::max(end, other->offset + Aligned(other->size, alignment));
+    }
+    block.offset = best < 0 ? end : best;
+    top = std::max(top, block.offset + size);
+    const auto after = std::upper_bound(
+        placed.begin(), placed.end(), &block,
+        [](const TimedBlock* a, const TimedBlock* b) { return a->offset < b->offset; });
+    placed.insert(after, &block);
+  }
+  return top;
+}
+
+// What is needed at one time: no place of the blocks takes less.
+int64_t LeastSize(const std::vector<TimedBlock>& blocks, int64_t alignment) {
+  std::map<int, int64_t> change;
+  for (const TimedBlock& block : blocks) {
+    change[block.start] += Aligned(block.size, alignment);
+    change[block.end + 1] -= Aligned(block.size, alignment);
+  }
+  int64_t needed = 0, most = 0;
+  for (const auto& [time, by] : change) most = std::max(most, needed += by);
+  return most;
+}
+
+// Quadratic in the number of blocks: beyond, time would be seen.
+constexpr size_t kMostBySize = 8192;
+
+}  // namespace
+
+int64_t PackIntervals(std::vector<TimedBlock>& blocks, int64_t alignment) {
+  const int64_t by_time = PackByTime(blocks, alignment);
+  if (blocks.size() > kMostBySize || by_time == LeastSize(blocks, alignment)) return by_time;
+  std::vector<TimedBlock> other = blocks;
+  const int64_t by_size = PackBySize(other, alignment);
+  if (by_size >= by_time) return by_time;
+  blocks = std::move(other);
+  return by_size;
 }
 
 }  // namespace hlo

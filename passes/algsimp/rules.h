@@ -64,6 +64,7 @@ std::span<const Rule> DotOfVectorRules();
 std::span<const Rule> NonCanonicalDotRules();
 std::span<const Rule> SpaceToDepthRules();
 std::span<const Rule> DotToMultiplyRules();
+std::span<const Rule> TransposeOfDotRules();  // one of the table above as well
 
 // ---- questions ----
 

@@ -406,6 +406,8 @@ constexpr Rule kFreeReshapeRules[] = {
     {"reverse-of-binary", Opcode::kReverse, kExact, ReverseOfBinary},
     {"reverse-of-reshape", Opcode::kReverse, kExact, ReverseOfReshape},
 };
+constexpr Rule kTransposeOfDotRules[] = {
+    {"transpose-of-dot", Opcode::kTranspose, kExact, TransposeOfDot}};
 constexpr Rule kBroadcastDegenerateRules[] = {
     {"broadcast-of-degenerate", Opcode::kBroadcast, kExact, BroadcastOfDegenerate}};
 
@@ -428,6 +430,7 @@ constexpr Rule kSpaceToDepthRules[] = {
 
 std::span<const Rule> SpaceToDepthRules() { return kSpaceToDepthRules; }
 std::span<const Rule> FreeMovementRules() { return kFreeReshapeRules; }
+std::span<const Rule> TransposeOfDotRules() { return kTransposeOfDotRules; }
 std::span<const Rule> BroadcastDegenerateRules() { return kBroadcastDegenerateRules; }
 std::span<const Rule> SinkBroadcastRules() {
   static const std::vector<Rule> rules = MakeSinkRules();

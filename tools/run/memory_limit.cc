@@ -7,7 +7,10 @@
 #include <limits>
 #include <string>
 
+#include "backends/common/memory_report.h"
+#include "lib/ir/computation.h"
 #include "lib/support/memory_info.h"
+#include "lib/support/saturate.h"
 #include "lib/support/status.h"
 #include "tools/support/leaves.h"
 
@@ -48,9 +51,10 @@ std::string Size(int64_t bytes) {
   return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
 }
 
-}  // namespace
-
-absl::Status CheckLimit(int64_t bytes, uint64_t limit, SourceLoc loc, std::string_view what) {
+// An error at `loc` when `what`, which ends in a verb, takes more bytes than `limit` (0: no limit
+// of the user's) or than the machine has.
+absl::Status CheckLimit(int64_t bytes, uint64_t limit, SourceLoc loc, std::string_view what,
+                        const std::string& more) {
   std::string than;
   if (limit > 0 && static_cast<uint64_t>(bytes) > limit) {
     than = fmt::format("--memory-limit, {}, allows", Size(static_cast<int64_t>(limit)));
@@ -58,9 +62,22 @@ absl::Status CheckLimit(int64_t bytes, uint64_t limit, SourceLoc loc, std::strin
     than = fmt::format("the {} that are available", Size(available));
   }
   if (than.empty()) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kResourceExhausted, loc,
-                   fmt::format("out of memory: {} {}, more than {}", what, Size(bytes), than));
+  return MakeError(
+      absl::StatusCode::kResourceExhausted, loc,
+      fmt::format("out of memory: {} {}, more than {}{}", what, Size(bytes), than, more));
 }
+
+// Of the arrays of all instructions, none in the place of another.
+int64_t BytesOfModule(const Module& module) {
+  int64_t bytes = 0;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions())
+      bytes = SaturatingAdd(bytes, BytesOfAll(instruction->shape()));
+  }
+  return bytes;
+}
+
+}  // namespace
 
 absl::Status CheckFits(const Module& module, std::string_view platform, int64_t devices,
                        uint64_t limit) {
@@ -77,7 +94,28 @@ absl::Status CheckFits(const Module& module, std::string_view platform, int64_t 
   bytes = std::min(bytes, int64_t{1} << 48) * devices;
   return CheckLimit(
       bytes, limit, largest->loc(),
-      fmt::format("the inputs and results (`{}`: `{}`) take", largest->name(), largest->shape()));
+      fmt::format("the inputs and results (`{}`: `{}`) take", largest->name(), largest->shape()),
+      "");
+}
+
+absl::Status CheckPlanFits(const Module& module, Backend& backend, CompileOptions options,
+                           int64_t devices, uint64_t limit) {
+  constexpr size_t kMostNamed = 3;
+  // Constants and arguments are there twice, once as literals.
+  const double most =
+      2.0 * static_cast<double>(devices) * static_cast<double>(BytesOfModule(module));
+  const auto room =
+      static_cast<double>(limit > 0 ? static_cast<int64_t>(limit) : AvailableMemory());
+  if (backend.name() == "interpreter" || most <= room) return absl::OkStatus();
+  options.emit = {EmitStage::kBuffers};
+  options.emit_sink = nullptr;
+  options.cpu.kernels = CpuKernels::kEvaluate;  // no machine code: it is not run
+  ASSIGN_OR_RETURN(const std::unique_ptr<Executable> planned,
+                   backend.Compile(module.Clone(), options));
+  ASSIGN_OR_RETURN(const MemoryReport report, MakeMemoryReport(*planned));
+  return CheckLimit(devices * SaturatingAdd(report.total(), report.arguments), limit, SourceLoc(),
+                    "a run of this module takes",
+                    "; the largest buffers: " + report.Largest(kMostNamed));
 }
 
 }  // namespace hlo

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "backends/backend.h"
 #include "lib/ir/module.h"
 
 namespace hlo {
@@ -14,12 +15,14 @@ namespace hlo {
 // available now.
 void LimitMemory(uint64_t bytes);
 
-// An error at `loc` when `what`, which ends in a verb, takes more bytes than `limit` (0: no limit
-// of the user's) or than the machine has.
-absl::Status CheckLimit(int64_t bytes, uint64_t limit, SourceLoc loc, std::string_view what);
 // Whether the inputs and results of a run on so many devices could be held at all; the largest of
 // them is named.
 absl::Status CheckFits(const Module& module, std::string_view platform, int64_t devices,
                        uint64_t limit);
+// Whether a run of what `backend` compiles has room, before inputs are made: it is compiled to the
+// point where its buffers are known, unless all arrays of the module together have room anyway. The
+// error names the largest buffers. Platforms without buffers are let through.
+absl::Status CheckPlanFits(const Module& module, Backend& backend, CompileOptions options,
+                           int64_t devices, uint64_t limit);
 
 }  // namespace hlo

@@ -92,6 +92,8 @@ class Runner {
       located_ = true;
       RETURN_IF_ERROR(
           CheckFits(*module_, options_.platform, mesh_.devices(), options_.memory_bytes));
+      RETURN_IF_ERROR(CheckPlanFits(*module_, *backend, CompilerOptions(nullptr), mesh_.devices(),
+                                    options_.memory_bytes));
       located_ = false;
       const CrashLine line("making inputs");
       progress_.Stage("making inputs");
@@ -115,7 +117,6 @@ class Runner {
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*backend, compile));
     RETURN_IF_ERROR(passes.Dump(executable->module(),
                                 fmt::format("{}_after_optimizations", options_.platform)));
-    RETURN_IF_ERROR(CheckRunFits(*executable, arguments));
     if (options_.only_looks()) {
       RETURN_IF_ERROR(ShowStages(emitted));
       RETURN_IF_ERROR(ShowMemory(*executable));
@@ -337,18 +338,6 @@ class Runner {
                                                                  const CompileOptions& options) {
     const CrashLine line("compiling for platform", backend.name());
     return backend.Compile(std::move(module), options);
-  }
-
-  // Once the compiler knows how much memory a run takes.
-  absl::Status CheckRunFits(const Executable& executable,
-                            const ArgumentsByDevice& arguments) const {
-    if (options_.memory_bytes == 0 || options_.only_looks() || options_.platform == "interpreter")
-      return absl::OkStatus();
-    int64_t bytes = mesh_.devices() * executable.stats().peak_bytes;
-    for (const std::vector<Literal>& own : arguments) {
-      for (const Literal& argument : own) bytes += argument.byte_size();
-    }
-    return CheckLimit(bytes, options_.memory_bytes, SourceLoc(), "a run of this module takes");
   }
 
   absl::StatusOr<ArgumentsByDevice> Inputs() {
