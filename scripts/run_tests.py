@@ -209,6 +209,8 @@ def fuzz(build, totals):
     closing("hlo-fuzz --mode=proto, at most 15 seconds",
             [build / "bin/hlo-fuzz", "--mode=proto", "--seconds=15", "--runs=40000", "--seed=1", "--max-length=30000",
              "--seeds=testdata/tools/Inputs", "--seeds=testdata/parser"], totals)
+    closing("hlo-fuzz --mode=async, at most 20 seconds",
+            [build / "bin/hlo-fuzz", "--mode=async", "--seconds=20", "--runs=20000", "--seed=1", "--seeds=testdata/run/background.hlo"], totals)
     # The same programs every time, and others every day.
     for what, seed in (("", 1), (" and the seed of the day", int(time.strftime("%Y%m%d", time.gmtime())))):
         closing(f"hlo-fuzz --mode=platforms, a minute{what}",

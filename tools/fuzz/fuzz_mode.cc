@@ -1,6 +1,7 @@
 #include "tools/fuzz/fuzz_mode.h"
 
 #include "tools/fuzz/platform_config.h"
+#include "tools/fuzz/programs/random_async.h"
 #include "tools/fuzz/programs/random_program.h"
 
 namespace hlo {
@@ -25,6 +26,10 @@ constexpr FuzzMode kModes[] = {
     {"spmd",
      "random programs with random shardings: partitioned, they give the results of the whole",
      CheckSpmd, nullptr, RandomShardedProgram},
+    {"async",
+     "random schedules of asynchronous chains and collectives on several devices: the CPU neither "
+     "hangs nor computes anything but the interpreter",
+     CheckAsync, DescribeAsync, RandomAsyncProgram},
 };
 
 }  // namespace

@@ -40,5 +40,7 @@ std::string CheckPlatforms(std::string_view input);
 std::string DescribePlatforms(std::string_view input);
 std::string CheckSpmd(std::string_view input);
 std::string RandomShardedProgram(FuzzRandom& random);
+std::string CheckAsync(std::string_view input);
+std::string DescribeAsync(std::string_view input);
 
 }  // namespace hlo

@@ -169,14 +169,18 @@ absl::Status DeviceStates::Renew() {
 }
 
 absl::Status DeviceStates::Run() {
-  if (states_.size() == 1) return states_.front()->Run();
+  return Run([](size_t, ExecutionState& state) { return state.Run(); });
+}
+
+absl::Status DeviceStates::Run(const RunState& run) {
+  if (states_.size() == 1) return run(0, *states_.front());
   communicator_.Restart();
   const int64_t partitions = communicator_.mesh().partitions;
   return RunOnDevices(
              communicator_,
              [&](int64_t replica, int64_t partition, Communicator&) -> absl::StatusOr<Literal> {
                const auto device = static_cast<size_t>(replica * partitions + partition);
-               RETURN_IF_ERROR(states_[device]->Run());
+               RETURN_IF_ERROR(run(device, *states_[device]));
                return Literal();
              })
       .status();

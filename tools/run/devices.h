@@ -4,6 +4,7 @@
 //   --num-replicas=2 --num-partitions=2     device 3 is partition 1 of replica 1
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -61,6 +62,9 @@ class DeviceStates final {
 
   absl::Status Renew();
   absl::Status Run();
+  // The same by `run`, which is called for each device in its thread.
+  using RunState = std::function<absl::Status(size_t device, ExecutionState& state)>;
+  absl::Status Run(const RunState& run);
   // Of the last run, by device.
   absl::StatusOr<std::vector<Literal>> Results();
 

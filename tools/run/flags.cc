@@ -249,6 +249,8 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
   flags.Note(std::string(32, ' ') + "run; text, or files: .json, .svg (time and addresses)");
   flags.Add("xla-memory", &o.xla_memory, V::Some().With({"memory-report"}), "FILE.json",
             "with the figures of XLA beside (scripts/xla_memory.py)");
+  flags.Add("trace", &o.trace, V::Some(), "FILE",
+            "what each thread of each device does in a run (chrome://tracing, Perfetto)");
   flags.Add("measure-peaks", &o.measure_peaks,
             "print what the platform reaches: operations and bytes in a second");
   flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",

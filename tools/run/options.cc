@@ -163,6 +163,7 @@ absl::Status CheckBuffers(const ToolOptions& options) {
       {"first-nan", options.first_nan},
       {"probe", !options.probe.empty()},
       {"profile", !options.profile_files.empty()},
+      {"trace", !options.trace.empty()},
       {"isolate", !options.isolate.empty()},
       {"check-file", options.check_file},
       {"check-models", options.check_models},
@@ -198,8 +199,8 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   options.given_to_xla = flags.given_to_xla();
   options.given_words =
       flags.GivenWords({"output-dir", "save-inputs", "json", "baseline", "time", "profile",
-                        "memory-report", "checkpoint", "checkpoint-every", "resume", "progress",
-                        "source-name", "xla-dump-to", "quiet"});
+                        "memory-report", "trace", "checkpoint", "checkpoint-every", "resume",
+                        "progress", "source-name", "xla-dump-to", "quiet"});
   if (!words.empty()) options.given_inputs.assign(words.begin() + 1, words.end());
   if (options.check_file && options.check_models)
     return Error("`--check-file` and `--check-models` exclude each other");

@@ -89,6 +89,7 @@ struct ToolOptions {
   double fail_if_slower = -1;  // percent; below 0: no limit
   std::string json;
   std::string profile;  // "-": a table on standard output; else files; empty: not asked for
+  std::string trace;    // a file, or empty
   bool measure_peaks = false;
   std::string memory_report;  // as `profile`
   std::string xla_memory;     // a table of scripts/xla_memory.py

@@ -30,6 +30,7 @@ struct Operation {
 struct Record {
   std::vector<Operation> operations;
   std::vector<ProfileEvent> events;
+  std::vector<std::string> tracks = {"main"};  // of events
   std::vector<double> run_ms;
 };
 
@@ -58,6 +59,7 @@ absl::StatusOr<Record> RecordThunks(const Executable& executable,
     RETURN_IF_ERROR(state->Run());
     record.run_ms.push_back(Now() - start);
   }
+  record.tracks = profile.tracks();
   std::map<std::pair<std::string, std::string>, size_t> numbers;
   std::vector<size_t> operation_of;  // by thunk
   for (const ProfiledThunk& thunk : profile.thunks()) {
@@ -77,7 +79,7 @@ absl::StatusOr<Record> RecordThunks(const Executable& executable,
     record.operations[operation].self_ms.push_back(static_cast<double>(calls[i].self) / 1e6);
     if (i < first_of_last_run) continue;
     record.events.push_back({operation, static_cast<double>(calls[i].start - zero) / 1e6,
-                             static_cast<double>(calls[i].total) / 1e6});
+                             static_cast<double>(calls[i].total) / 1e6, calls[i].track});
   }
   return record;
 }
@@ -250,6 +252,7 @@ absl::StatusOr<Profile> TakeProfile(Backend& backend, const Executable& executab
   profile.runs = std::ssize(record.run_ms);
   profile.run_ms = Summarise(std::move(record.run_ms)).median;
   profile.events = std::move(record.events);
+  profile.tracks = std::move(record.tracks);
   Sort(profile);
   return profile;
 }

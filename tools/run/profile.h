@@ -34,6 +34,7 @@ struct ProfileEvent {
   size_t row;
   double start_ms;
   double ms;
+  size_t track = 0;  // of Profile::tracks
 };
 
 struct Profile {
@@ -44,6 +45,7 @@ struct Profile {
   Peaks peaks;
   std::vector<ProfileRow> rows;  // the longest first
   std::vector<ProfileEvent> events;
+  std::vector<std::string> tracks;  // names of threads
 };
 
 // Runs the prepared arguments at least `min_runs` times; ends after ten seconds all the same.

@@ -6,6 +6,7 @@
 
 #include "lib/support/json_value.h"
 #include "tools/run/run_report.h"
+#include "tools/run/timeline.h"
 
 namespace hlo {
 namespace {
@@ -124,21 +125,13 @@ std::string ProfileCsv(const Profile& profile) {
 }
 
 std::string ProfileTrace(const Profile& profile) {
-  std::string text =
-      fmt::format(R"({{"displayTimeUnit":"ns","traceEvents":[)"
-                  "\n"
-                  R"({{"ph":"M","pid":0,"name":"process_name","args":{{"name":{}}}}})",
-                  JsonQuoted(profile.module + " on " + profile.platform));
+  TraceProcess process{profile.module + " on " + profile.platform, profile.tracks, {}};
   for (const ProfileEvent& event : profile.events) {
     const ProfileRow& row = profile.rows[event.row];
-    text += fmt::format(
-        ",\n"
-        R"({{"ph":"X","pid":0,"tid":0,"name":{},"cat":{},"ts":{:.3f},"dur":{:.3f},)"
-        R"("args":{{"shape":{},"source":{},"flops":{:.6g},"bytes":{:.6g}}}}})",
-        JsonQuoted(row.name), JsonQuoted(row.kind), 1000 * event.start_ms, 1000 * event.ms,
-        JsonQuoted(row.shape), JsonQuoted(row.source), row.flops, row.bytes);
+    process.slices.push_back({event.track, event.start_ms, event.ms, row.name, row.kind, row.shape,
+                              row.source, row.flops, row.bytes});
   }
-  return text + "\n]}\n";
+  return TraceText({process});
 }
 
 }  // namespace hlo

@@ -28,6 +28,7 @@
 #include "tools/run/profile_report.h"
 #include "tools/run/run_report.h"
 #include "tools/run/spmd_run.h"
+#include "tools/run/timeline.h"
 #include "tools/run/tolerances.h"
 #include "tools/run/training_loop.h"
 #include "tools/run/xla_pass_flags.h"
@@ -124,12 +125,13 @@ class Runner {
       return WriteJson();
     }
     located_ = true;
-    const bool kept = again || !options_.profile_files.empty();
+    const bool kept = again || !options_.profile_files.empty() || !options_.trace.empty();
     RETURN_IF_ERROR(Execute(*executable, kept ? arguments : std::move(arguments)));
     located_ = false;
     RETURN_IF_ERROR(Report(*executable, &report_.run));
     if (!options_.profile_files.empty())
       RETURN_IF_ERROR(Profile(*backend, *executable, arguments.front()));
+    if (!options_.trace.empty()) RETURN_IF_ERROR(Trace(*executable, arguments));
     RETURN_IF_ERROR(WriteOutputs());
     if (reference != nullptr) {
       ASSIGN_OR_RETURN(
@@ -324,6 +326,7 @@ class Runner {
             fmt::format("hlo-run: note: `{}` says nothing of `{}`\n", options_.xla_memory, name));
       }
     }
+    if (!options_.trace.empty()) RETURN_IF_ERROR(CheckWritable(options_.trace));
     if (!options_.baseline.empty()) {
       ASSIGN_OR_RETURN(baseline_, ReadBaseline(options_.baseline));
     }
@@ -524,6 +527,19 @@ class Runner {
     for (const std::string& file : options_.profile_files)
       RETURN_IF_ERROR(WriteFile(file, ProfileText(profile, file)));
     return absl::OkStatus();
+  }
+
+  absl::Status Trace(const Executable& executable, const ArgumentsByDevice& arguments) {
+    const CrashLine line("tracing on platform", options_.platform);
+    progress_.Stage("tracing");
+    running_ = true;
+    ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> states,
+                     DeviceStates::Make(executable, arguments, mesh_, ExecutionOptions()));
+    ASSIGN_OR_RETURN(const std::vector<TraceProcess> processes,
+                     TakeTimeline(executable, *states, mesh_));
+    running_ = false;
+    progress_.Stage("");
+    return WriteFile(options_.trace, TraceText(processes));
   }
 
   absl::StatusOr<std::vector<Literal>> RunReference(Backend& backend,

@@ -1,6 +1,8 @@
-// Handlers of custom calls for testdata/tools/custom-call-library.test.
+// Handlers of custom calls for tests in testdata/tools, and for scripts/bench_async.py.
+#include <chrono>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "lib/eval/ffi_abi.h"
 
@@ -47,5 +49,23 @@ extern "C" __attribute__((visibility("default"))) hlo::ffi::Error* scaled(CallFr
     static_cast<float*>(output->data)[i] = static_cast<float*>(input->data)[i] * by + offset;
   }
   *static_cast<int32_t*>(length->data) = static_cast<int32_t>(label->size);
+  return nullptr;
+}
+
+// f32: the operand, after `ms` milliseconds; fails then if there is `fail`.
+extern "C" __attribute__((visibility("default"))) hlo::ffi::Error* waits(CallFrame* frame) {
+  const auto* input = static_cast<Buffer*>(frame->arguments.values[0]);
+  auto* output = static_cast<Buffer*>(frame->results.values[0]);
+  int64_t milliseconds = 0;
+  if (const auto* ms = static_cast<ScalarAttribute*>(FindAttribute(frame->attributes, "ms")))
+    std::memcpy(&milliseconds, ms->value, sizeof(milliseconds));
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  if (FindAttribute(frame->attributes, "fail") != nullptr) {
+    ErrorArguments error = {sizeof(ErrorArguments), nullptr, "it is to fail", 3};
+    return frame->api->create_error(&error);
+  }
+  int64_t count = 1;
+  for (int64_t d = 0; d < input->rank; ++d) count *= input->dims[d];
+  std::memcpy(output->data, input->data, static_cast<size_t>(count) * sizeof(float));
   return nullptr;
 }
