@@ -111,6 +111,10 @@ class LoopHoister {
         instruction.has_control_edges() || HasTokens(instruction.shape()) ||
         effects_.Of(instruction))
       return false;
+    // Both halves of a pair, or none.
+    if (HasTrait(opcode, kAsyncStart) || HasTrait(opcode, kAsyncDone) ||
+        opcode == Opcode::kAsyncUpdate)
+      return false;
     if (!std::all_of(instruction.operands().begin(), instruction.operands().end(),
                      [&](Instruction* operand) { return IsKnown(operand); }))
       return false;

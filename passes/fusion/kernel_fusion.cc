@@ -85,10 +85,12 @@ class Fuser {
         target_(target),
         options_(options),
         context_(context),
-        group_of_(computation.module().id_limit(), -1) {}
+        group_of_(computation.module().id_limit(), -1),
+        place_(computation.module().id_limit(), 0) {}
 
   bool Run() {
     const std::vector<Instruction*> order = computation_.SequenceOrPostOrder();
+    for (size_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
     for (size_t i = order.size(); i-- > 0;) Place(order[i]);
     if (target_.max_outputs > 1) JoinReductions();
     bool changed = false;
@@ -433,7 +435,11 @@ class Fuser {
   }
 
   void MakeFusion(const Group& group) {
-    const std::vector<Instruction*> members(group.members.rbegin(), group.members.rend());
+    // Groups that have become one held what stands in between.
+    std::vector<Instruction*> members = group.members;
+    std::sort(members.begin(), members.end(), [this](const Instruction* a, const Instruction* b) {
+      return place_.Get(a) < place_.Get(b);
+    });
     const bool reduces = group.root->opcode() == Opcode::kReduce || group.has_reduce;
     const std::string name = fmt::format("{}_fusion", group.root->opcode_text());
     Instruction* const fusion = Fuse(
@@ -454,6 +460,7 @@ class Fuser {
   const KernelFusionOptions& options_;
   PassContext& context_;
   InstructionMap<int> group_of_;
+  InstructionMap<size_t> place_;  // in the order of the computation
   InstructionMap<bool> copied_{0, false};
   std::vector<Group> groups_;
 };

@@ -103,6 +103,10 @@ class Finder {
          FrontendAttribute(instruction, "_xla_cse_safe_zero_operand") == "true");
     if (instruction.operand_count() == 0 && !pure_source) return false;
     if (!FrontendAttribute(instruction, "MUST_FUSE").empty()) return false;
+    // A chain goes on in one way; both halves of a pair are merged, or none.
+    if (HasTrait(instruction.opcode(), kAsyncStart) || HasTrait(instruction.opcode(), kAsyncDone) ||
+        instruction.opcode() == Opcode::kAsyncUpdate)
+      return false;
     return Removable(instruction) && !effects_.Of(instruction);
   }
 
