@@ -127,6 +127,7 @@ constexpr PipelineStep kGpuLibrary[] = {
     {"horizontal_loop_fusion,horizontal_input_fusion,cse{is_layout_sensitive},dce",
      "and of what is small"},
     {"all-gather-combiner,all-reduce-combiner,dce,tuple-simplifier", "fewer collectives"},
+    {"gpu-conv-algorithm-picker,gemm-algorithm-picker", "the calls are as they will run"},
     {"alias_passthrough_params", "before copies are made for what could be in place"},
     {"copy-insertion,copy_fusion,sanitize-constant-names", "nothing changes after it but order"},
     {"hlo-memory-scheduler", "the order"},

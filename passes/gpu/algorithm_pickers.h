@@ -1,0 +1,44 @@
+// What both pickers of algorithms do: read and write files of results.
+#pragma once
+
+#include <string>
+
+#include "passes/gpu/autotune_results.h"
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct AlgorithmPickerOptions {
+  std::string load_autotune_results_from;
+  std::string dump_autotune_results_to;
+  bool require_complete_aot_autotune_results = false;
+  std::string device;
+
+  static auto Fields() {
+    using O = AlgorithmPickerOptions;
+    return std::tuple{Optional("load_autotune_results_from", &O::load_autotune_results_from),
+                      Optional("dump_autotune_results_to", &O::dump_autotune_results_to),
+                      Optional("require_complete_aot_autotune_results",
+                               &O::require_complete_aot_autotune_results),
+                      Optional("device", &O::device)};
+  }
+};
+
+// How one kind of calls holds its choice.
+class AlgorithmChooser {
+ public:
+  virtual ~AlgorithmChooser() = default;
+  virtual bool Matches(const Instruction& call) const = 0;
+  // The key of the call as if nothing were chosen, and what is chosen (an entry without gemm and
+  // conv: nothing).
+  virtual absl::StatusOr<AutotuneEntry> Chosen(Instruction* call) const = 0;
+  // Takes the choice of an entry; whether that changed the call. One of another kind changes
+  // nothing.
+  virtual absl::StatusOr<bool> Choose(Instruction* call, const AutotuneEntry& entry,
+                                      PassContext& context) const = 0;
+};
+
+absl::StatusOr<bool> PickAlgorithms(Module& module, const AlgorithmPickerOptions& options,
+                                    const AlgorithmChooser& chooser, PassContext& context);
+
+}  // namespace hlo

@@ -1,0 +1,27 @@
+// Gives convolutions of cuDNN the algorithms that an autotuner found to be the fastest, and the
+// memory that these work in.
+//
+//   c = (f32[…], u8[0]) custom-call(x, w), custom_call_target="__cudnn$convForward", …
+//     =>   d = (f32[…], u8[S]) custom-call(x, w), …, backend_config={…"algorithm":{"algo_id":"28",…}…}
+//          c = tuple(get-tuple-element(d), index=0, u8[0] constant({}))
+//
+// Files, options and what is left alone are those of `gemm-algorithm-picker`.
+//
+// Requires: all else of convolutions has run. Ensures: nothing. Dead tuples are left.
+#pragma once
+
+#include "passes/gpu/algorithm_pickers.h"
+
+namespace hlo {
+
+class GpuConvAlgorithmPicker final : public Pass {
+ public:
+  using Options = AlgorithmPickerOptions;
+  explicit GpuConvAlgorithmPicker(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo
