@@ -6,8 +6,8 @@
 #include "lib/ops/attrs.h"
 #include "lib/types/shape_util.h"
 #include "passes/sharding/entry_boundary.h"
-#include "passes/util/mesh_forms.h"
 #include "passes/sharding/propagator.h"
+#include "passes/util/mesh_forms.h"
 
 namespace hlo {
 namespace {
@@ -225,6 +225,17 @@ void FixGivenShardings(Module& module, const EntryBoundary& boundary, Propagator
   });
 }
 
+// What a loop, conditional or call has, its bodies have: where one of them is fixed, all are.
+void FixRelated(Module& module, const ShardedCallers& callers, Propagator& propagator) {
+  ForEachInstruction(module, [&](Instruction& caller) {
+    if (!kRunOthers.Has(caller.opcode())) return;
+    const std::vector<Instruction*> related = RelatedInstructions(caller, callers);
+    if (absl::c_none_of(related, [&](const Instruction* i) { return propagator.IsFixed(*i); }))
+      return;
+    for (const Instruction* other : related) propagator.Fix(*other);
+  });
+}
+
 // All members of a shard_as group get one sharding that the most of them agree with.
 void AlignGroups(const ShardingAnnotations& annotations, const Propagator& propagator) {
   for (const auto& [id, group] : annotations.as_groups()) {
@@ -331,6 +342,7 @@ absl::StatusOr<bool> ShardingPropagation::Run(Module& module, PassContext& conte
   Propagator propagator(module, {options_.is_spmd, boundary.any_output(), boundary.any_parameter()},
                         callers, annotations);
   FixGivenShardings(module, boundary, propagator);
+  FixRelated(module, callers, propagator);
   for (int level = 0; level <= kBoldestLevel; ++level) propagator.RunToFixPoint(level);
   AlignGroups(annotations, propagator);
   RelayThroughBarriers(module, annotations);

@@ -138,8 +138,15 @@ std::string CheckPipeline(std::string_view pipeline_text, const Module& module, 
   if (!pipeline.ok()) return finding("is no pipeline", pipeline.status());
   PassContext context;
   const absl::Status status = RunPipeline(*pipeline, *made, context).status();
-  if (!status.ok()) return finding("fails", status);
+  if (!status.ok()) {
+    // A mesh of other devices than the module has.
+    const bool is_refusal =
+        DiagnosticsOf(status).front().message.find(": the sharding {") != std::string::npos;
+    return is_refusal ? "" : finding("fails", status);
+  }
   const absl::StatusOr<Literal> actual = RunPartitioned(*made, arguments, expected.shape());
+  // Parts that nobody reads are computed, too, with operations that nobody defined.
+  if (absl::IsUnimplemented(actual.status())) return "";
   if (!actual.ok()) return finding("makes what cannot be run", actual.status());
   std::string difference = DifferenceBeyondNoise(*actual, expected, {});
   NoiseOptions noise = {.limits = kSpmdLimits, .reorders = true};
@@ -148,6 +155,8 @@ std::string CheckPipeline(std::string_view pipeline_text, const Module& module, 
     noise.thorough = thorough;
     difference = DifferenceBeyondNoise(*actual, expected, NoisyRuns(whole, arguments, noise));
   }
+  // Where there is no infinity, sums end at the largest number, sooner or later in another order.
+  if (ReducesNarrowFloats(whole)) return "";
   return difference.empty() ? "" : fmt::format("{}: {}", pipeline_text, difference);
 }
 
