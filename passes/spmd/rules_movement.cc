@@ -85,29 +85,57 @@ absl::StatusOr<Parts> DivideReverse(Partitioner& partitioner, const Instruction&
                           placement);
 }
 
+// Zero of the element type of operand i.
+Instruction* ZeroLikeOperand(SpmdCode& code, const Instruction& old, int i) {
+  return code.Zero(old.operand(i)->shape().element_type());
+}
+
+// Parts of a slice are slices of what lies around the tiles.
 absl::StatusOr<Parts> DivideSlice(Partitioner& partitioner, const Instruction& old) {
+  const SliceRanges& slice = old.attrs<SliceAttrs>().slice;
   const Shape whole = old.operand(0)->shape();
-  const auto is_full = [&](int d) {
-    const auto& range = old.attrs<SliceAttrs>().slice[static_cast<size_t>(d)];
-    return range.start == 0 && range.limit == whole.dim(d) && range.stride == 1;
-  };
-  RunningOp op = RunsWhere(old, 1, is_full);
-  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part) {
+  RunningOp op = RunsWhere(old, 1, [](int64_t) { return true; });
+  for (size_t d = 0; d < slice.size(); ++d) {
+    const SliceRange& range = slice[d];
+    if (range.start != 0 || range.limit != whole.dim(static_cast<int>(d)) || range.stride != 1)
+      op.dims[d].reads = {.first = range.start, .stride = range.stride};
+  }
+  op.filler = [&](SpmdCode& code, int i) { return ZeroLikeOperand(code, old, i); };
+  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
+                 const Placement& result) {
     SliceAttrs attrs = old.attrs<SliceAttrs>();
     for (int d = 0; d < whole.rank(); ++d) {
-      if (is_full(d)) attrs.slice[static_cast<size_t>(d)].limit = part.dim(d);
+      if (result.tiles(d) == 1) continue;
+      SliceRange& range = attrs.slice[static_cast<size_t>(d)];
+      range = {0, operands[0]->shape().dim(d), range.stride};
     }
-    Instruction* slice = p.Clone(old, part, std::move(operands));
-    slice->SetAttrs(std::move(attrs));
-    return slice;
+    Instruction* made = p.Clone(old, part, std::move(operands));
+    made->SetAttrs(std::move(attrs));
+    return made;
   };
   return DivideRuns(partitioner, old, std::move(op));
 }
 
+// What is put around an array is what stands outside of it; between its elements, it is whole.
 absl::StatusOr<Parts> DividePad(Partitioner& partitioner, const Instruction& old) {
   const PaddingConfig& padding = old.attrs<PadAttrs>().padding;
-  return DivideRuns(partitioner, old,
-                    RunsWhere(old, 1, [&](int d) { return padding[d] == PaddingDim(); }));
+  RunningOp op = RunsWhere(old, 1, [&](int d) { return padding[d].interior == 0; });
+  for (RunningDim& dim : op.dims) {
+    const PaddingDim& around = padding[static_cast<int>(dim.out)];
+    if (around != PaddingDim()) dim.reads = {.first = -around.low};
+  }
+  op.filler = [&](SpmdCode&, int) { return partitioner.OperandAs(old, 1, partitioner.Scalar()); };
+  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
+                 const Placement& result) {
+    PadAttrs attrs = old.attrs<PadAttrs>();
+    for (int d = 0; d < part.rank(); ++d) {
+      if (result.tiles(d) > 1) attrs.padding.dims[static_cast<size_t>(d)] = PaddingDim();
+    }
+    Instruction* made = p.Clone(old, part, std::move(operands));
+    made->SetAttrs(std::move(attrs));
+    return made;
+  };
+  return DivideRuns(partitioner, old, std::move(op));
 }
 
 absl::StatusOr<Parts> DivideConcatenate(Partitioner& partitioner, const Instruction& old) {
@@ -119,7 +147,7 @@ absl::StatusOr<Parts> DivideConcatenate(Partitioner& partitioner, const Instruct
 absl::StatusOr<Parts> DivideDynamicSlice(Partitioner& partitioner, const Instruction& old) {
   const Shape whole = old.operand(0)->shape();
   RunningOp op = RunsWhere(old, 1, [&](int d) { return old.shape().dim(d) == whole.dim(d); });
-  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part) {
+  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part, const Placement&) {
     Instruction* slice = p.Clone(old, part, std::move(operands));
     slice->SetAttrs(DynamicSliceAttrs{DimVec(part.dims().begin(), part.dims().end())});
     return slice;
@@ -127,10 +155,60 @@ absl::StatusOr<Parts> DivideDynamicSlice(Partitioner& partitioner, const Instruc
   return DivideRuns(partitioner, old, std::move(op));
 }
 
+// Along a divided dimension every device writes the update where it would be relative to its tile,
+// into the tile with room for the whole update on both sides, and keeps the tile. `start` becomes
+// where that is.
+Instruction* MakeRoom(SpmdCode& code, Instruction* tile, const Placement& placement, Shape whole,
+                      int64_t d, int64_t update, Instruction*& start) {
+  const auto scalar = [&](int64_t value) {
+    return code.Constant(Literal::Scalar(ElementType::kS64, value));
+  };
+  const int64_t last = whole.dim(static_cast<int>(d)) - update;
+  start = code.Clamp(scalar(0), start, scalar(last));
+  Instruction* tile_start = code.Convert(code.TileStart(placement, whole, d), ElementType::kS64);
+  start = code.Add(code.Subtract(start, tile_start), scalar(update));
+  start = code.Clamp(scalar(0), start, scalar(placement.TileSize(whole, d) + update));
+  PaddingConfig padding;
+  padding.dims.resize(static_cast<size_t>(placement.rank()));
+  padding.dims[static_cast<size_t>(d)] = {update, update, 0};
+  return code.Pad(tile, code.Zero(tile->shape().element_type()), padding);
+}
+
 absl::StatusOr<Parts> DivideDynamicUpdateSlice(Partitioner& partitioner, const Instruction& old) {
-  const Shape update = old.operand(1)->shape();
-  return DivideRuns(partitioner, old,
-                    RunsWhere(old, 2, [&](int d) { return update.dim(d) == old.shape().dim(d); }));
+  const Shape whole = old.shape(), update = old.operand(1)->shape();
+  const auto is_full = [&](int64_t d) {
+    return update.dim(static_cast<int>(d)) == whole.dim(static_cast<int>(d));
+  };
+  RunningOp op = RunsWhere(old, 2, is_full);
+  // Starts that 64 bits with a sign do not hold are left alone.
+  const bool fits =
+      old.operand_count() > 2 && old.operand(2)->shape().element_type() != ElementType::kU64;
+  for (int64_t d = 0; d < whole.rank() && fits; ++d) {
+    if (!is_full(d)) op.dims.push_back(RunsAlong(old, 0, d, d));
+  }
+  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
+                 const Placement& result) {
+    SpmdCode& code = p.code();
+    Instruction* tile = operands[0];
+    for (int64_t d = 0; d < whole.rank(); ++d) {
+      if (is_full(d) || result.tiles(d) == 1) continue;
+      for (size_t i = 2; i < operands.size(); ++i)
+        operands[i] = code.Convert(operands[i], ElementType::kS64);
+      tile = MakeRoom(code, tile, result, whole, d, update.dim(static_cast<int>(d)),
+                      operands[static_cast<size_t>(d) + 2]);
+    }
+    operands[0] = tile;
+    const Shape shape = tile->shape();
+    Instruction* made = p.Clone(old, shape, std::move(operands));
+    DimVec starts(static_cast<size_t>(whole.rank()), 0), limits = starts;
+    for (int d = 0; d < whole.rank(); ++d) {
+      const int64_t room = (shape.dim(d) - part.dim(d)) / 2;
+      starts[static_cast<size_t>(d)] = room;
+      limits[static_cast<size_t>(d)] = room + part.dim(d);
+    }
+    return SameDimensions(shape, part) ? made : code.Slice(made, starts, limits);
+  };
+  return DivideRuns(partitioner, old, std::move(op));
 }
 
 // ---- reshape ----
@@ -242,7 +320,7 @@ absl::StatusOr<Parts> DivideGather(Partitioner& partitioner, const Instruction& 
       op.dims.back().in[0] = attrs.operand_batching_dims[i];
     }
   }
-  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part) {
+  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part, const Placement&) {
     GatherAttrs own = attrs;
     for (const int64_t d : cut)
       own.slice_sizes[static_cast<size_t>(d)] = operands[0]->shape().dim(static_cast<int>(d));
@@ -263,7 +341,7 @@ absl::StatusOr<Parts> DivideScatter(Partitioner& partitioner, const Instruction&
       Without(input.rank(), {&attrs.inserted_window_dims, &attrs.input_batching_dims});
   RunningOp op;
   const auto add = [&](int64_t in, int64_t at_indices, int64_t at_updates) {
-    RunningDim dim{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), in};
+    RunningDim dim{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), in, {}};
     for (int i = 0; i < inputs; ++i) {
       dim.in[static_cast<size_t>(i)] = in;
       dim.in[static_cast<size_t>(inputs + 1 + i)] = at_updates;

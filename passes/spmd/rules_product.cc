@@ -16,13 +16,13 @@ Computation* ProductSum(Partitioner& partitioner, ElementType type) {
                            IsPred(type) ? Opcode::kOr : Opcode::kAdd, type);
 }
 
-absl::StatusOr<Parts> DivideProduct(Partitioner& partitioner, const Instruction& old,
-                                    std::vector<RunningDim> dims) {
+RunningOp ProductRuns(Partitioner& partitioner, const Instruction& old,
+                      std::vector<RunningDim> dims) {
   RunningOp op;
   op.dims = std::move(dims);
   op.filler = [&](SpmdCode& code, int i) { return ZeroOfOperand(code, old, i); };
   op.combiner = ProductSum(partitioner, old.shape().element_type());
-  return DivideRuns(partitioner, old, std::move(op));
+  return op;
 }
 
 absl::StatusOr<Parts> DivideDot(Partitioner& partitioner, const Instruction& old) {
@@ -30,7 +30,7 @@ absl::StatusOr<Parts> DivideDot(Partitioner& partitioner, const Instruction& old
   std::vector<RunningDim> dims;
   int64_t out = 0;
   for (size_t i = 0; i < attrs.lhs_batch_dims.size(); ++i)
-    dims.push_back({{attrs.lhs_batch_dims[i], attrs.rhs_batch_dims[i]}, out++});
+    dims.push_back({{attrs.lhs_batch_dims[i], attrs.rhs_batch_dims[i]}, out++, {}});
   const auto add_free = [&](int operand, const DimVec& batch, const DimVec& contracting) {
     for (int64_t d = 0; d < old.operand(operand)->shape().rank(); ++d) {
       if (absl::c_linear_search(batch, d) || absl::c_linear_search(contracting, d)) continue;
@@ -40,11 +40,19 @@ absl::StatusOr<Parts> DivideDot(Partitioner& partitioner, const Instruction& old
   add_free(0, attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
   add_free(1, attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
   for (size_t i = 0; i < attrs.lhs_contracting_dims.size(); ++i)
-    dims.push_back({{attrs.lhs_contracting_dims[i], attrs.rhs_contracting_dims[i]}, -1});
-  return DivideProduct(partitioner, old, std::move(dims));
+    dims.push_back({{attrs.lhs_contracting_dims[i], attrs.rhs_contracting_dims[i]}, -1, {}});
+  return DivideRuns(partitioner, old, ProductRuns(partitioner, old, std::move(dims)));
 }
 
-// Along what is no spatial dimension, unless features or batches are in groups.
+// Of a window along which it moves over the input without gaps between the elements of that.
+RunningDim SpatialDim(const Instruction& old, const WindowDim& window, int64_t in, int64_t out) {
+  RunningDim dim = RunsAlong(old, 0, in, out);
+  dim.reads = {.first = -window.pad_low, .stride = window.stride, .count = window.DilatedWindow()};
+  return dim;
+}
+
+// Along batches and features, unless they are in groups; along spatial dimensions windows read over
+// the borders of tiles.
 absl::StatusOr<Parts> DivideConvolution(Partitioner& partitioner, const Instruction& old) {
   const auto& attrs = old.attrs<ConvolutionAttrs>();
   const ConvDimNumbers& numbers = attrs.dim_labels;
@@ -57,7 +65,24 @@ absl::StatusOr<Parts> DivideConvolution(Partitioner& partitioner, const Instruct
       dims.back().in[1] = numbers.kernel_input_feature;
     }
   }
-  return DivideProduct(partitioner, old, std::move(dims));
+  for (size_t i = 0; i < attrs.window.dims.size(); ++i) {
+    const WindowDim& window = attrs.window.dims[i];
+    if (window.base_dilation == 1)
+      dims.push_back(SpatialDim(old, window, numbers.input_spatial[i], numbers.output_spatial[i]));
+  }
+  RunningOp op = ProductRuns(partitioner, old, std::move(dims));
+  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
+                 const Placement& result) {
+    ConvolutionAttrs own = attrs;
+    for (size_t i = 0; i < own.window.dims.size(); ++i) {
+      if (result.tiles(numbers.output_spatial[i]) == 1) continue;
+      own.window.dims[i].pad_low = own.window.dims[i].pad_high = 0;
+    }
+    Instruction* made = p.Clone(old, part, std::move(operands));
+    made->SetAttrs(std::move(own));
+    return made;
+  };
+  return DivideRuns(partitioner, old, std::move(op));
 }
 
 constexpr SpmdRow kProductRows[] = {

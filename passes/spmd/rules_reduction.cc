@@ -35,7 +35,7 @@ absl::StatusOr<Parts> DivideReduce(Partitioner& partitioner, const Instruction& 
     const bool is_summed = absl::c_linear_search(reduced, d);
     const int64_t result = is_summed ? -1 : out++;
     if (is_summed && !partial.is_possible) continue;
-    RunningDim dim{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), result};
+    RunningDim dim{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), result, {}};
     for (int i = 0; i < inputs; ++i) dim.in[static_cast<size_t>(i)] = d;
     op.dims.push_back(std::move(dim));
   }
@@ -45,7 +45,7 @@ absl::StatusOr<Parts> DivideReduce(Partitioner& partitioner, const Instruction& 
     return DivideRuns(partitioner, old, std::move(op));
   }
   op.filler = [&](SpmdCode& code, int) { return code.Constant(*partial.start); };
-  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part) {
+  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part, const Placement&) {
     return p.Clone(old, part, {operands[0], p.code().Constant(*partial.start)});
   };
   ASSIGN_OR_RETURN(Parts parts, DivideRuns(partitioner, old, std::move(op)));
@@ -63,7 +63,7 @@ absl::StatusOr<Parts> DivideOthers(Partitioner& partitioner, const Instruction& 
   RunningOp op;
   for (int64_t d = 0; d < old.operand(0)->shape().rank(); ++d) {
     if (works_along(d)) continue;
-    RunningDim dim{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), d};
+    RunningDim dim{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), d, {}};
     for (int i = 0; i < operands; ++i) dim.in[static_cast<size_t>(i)] = d;
     op.dims.push_back(std::move(dim));
   }
@@ -96,11 +96,42 @@ absl::StatusOr<Parts> DivideMatrices(Partitioner& partitioner, const Instruction
 
 bool IsTrivial(const WindowDim& dim) { return dim == WindowDim(); }
 
+// Windows read over the borders of tiles; what is outside of the array counts as the initial value,
+// where that may be combined more than once.
 absl::StatusOr<Parts> DivideReduceWindow(Partitioner& partitioner, const Instruction& old) {
-  const auto& window = old.attrs<ReduceWindowAttrs>().window;
-  return DivideOthers(partitioner, old, old.operand_count() / 2, [&](int64_t d) {
-    return !window.empty() && !IsTrivial(window.dims[static_cast<size_t>(d)]);
-  });
+  const Window window = old.attrs<ReduceWindowAttrs>().window;
+  const int inputs = old.operand_count() / 2;
+  RunningOp op;
+  for (int64_t d = 0; d < old.operand(0)->shape().rank() && !window.empty(); ++d) {
+    const WindowDim& dim = window.dims[static_cast<size_t>(d)];
+    const bool reads_outside = dim.pad_low > 0 || dim.pad_high > 0;
+    if (dim.base_dilation != 1 || (reads_outside && !MayStartAgain(old))) continue;
+    RunningDim running{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), d, {}};
+    for (int i = 0; i < inputs; ++i) running.in[static_cast<size_t>(i)] = d;
+    if (!IsTrivial(dim)) {
+      running.reads = {.first = -dim.pad_low,
+                       .stride = dim.stride,
+                       .count = dim.DilatedWindow(),
+                       .operands = inputs};
+    }
+    op.dims.push_back(std::move(running));
+  }
+  op.filler = [&](SpmdCode&, int i) {
+    return partitioner.OperandAs(old, inputs + i, partitioner.Scalar());
+  };
+  op.build = [&](Partitioner& p, std::vector<Instruction*> operands, Shape part,
+                 const Placement& result) {
+    ReduceWindowAttrs attrs{window};
+    for (int d = 0; d < result.rank() && !window.empty(); ++d) {
+      if (result.tiles(d) == 1) continue;
+      WindowDim& dim = attrs.window.dims[static_cast<size_t>(d)];
+      dim.pad_low = dim.pad_high = 0;
+    }
+    Instruction* made = p.Clone(old, part, std::move(operands));
+    made->SetAttrs(std::move(attrs));
+    return made;
+  };
+  return DivideRuns(partitioner, old, std::move(op));
 }
 
 absl::StatusOr<Parts> DivideSelectAndScatter(Partitioner& partitioner, const Instruction& old) {

@@ -1,10 +1,10 @@
 #include "passes/spmd/running_dims.h"
 
-#include <optional>
-
 #include "absl/algorithm/container.h"
 #include "lib/analysis/leaves.h"
+#include "lib/support/round.h"
 #include "lib/support/saturate.h"
+#include "passes/spmd/halo.h"
 
 namespace hlo {
 namespace {
@@ -23,6 +23,18 @@ struct Way {
   int64_t cost = 0;
 };
 
+// What the tiles of the result, `part` elements each, need.
+TileRanges RangesOf(const RunningDim::Reads& reads, const Placement& loops, int64_t loop,
+                    int64_t part) {
+  TileRanges ranges;
+  for (int64_t device = 0; device < loops.devices(); ++device)
+    ranges.first.push_back(reads.first + loops.tile_of(device, loop) * part * reads.stride);
+  ranges.size = part == 0 ? 0 : (part - 1) * reads.stride + reads.count;
+  return ranges;
+}
+
+int64_t PartSize(int64_t size, int64_t tiles) { return CeilDiv(size, tiles); }
+
 class Chooser {
  public:
   Chooser(Partitioner& partitioner, const Instruction& old, const RunningOp& op)
@@ -39,7 +51,7 @@ class Chooser {
     std::optional<Way> best;
     const auto offer = [&](const std::vector<int>& order) {
       Placement loops = LoopsAs(order);
-      if (!loops.IsSound()) return;
+      if (!loops.IsSound() || NeedsAll(loops)) return;
       Way way = WayFor(std::move(loops));
       if (!best.has_value() || way.cost < best->cost) best = std::move(way);
     };
@@ -77,6 +89,24 @@ class Chooser {
       sources.push_back(source);
     }
     return Placement::Join(sources, *partitioner_.regions());
+  }
+
+  // Whether some device would have to ask so many others that all may be gathered.
+  bool NeedsAll(const Placement& loops) const {
+    for (size_t loop = 0; loop < op_.dims.size(); ++loop) {
+      const RunningDim& dim = op_.dims[loop];
+      const auto l = static_cast<int64_t>(loop);
+      if (!dim.reads.has_value() || loops.tiles(l) == 1) continue;
+      const int64_t part = PartSize(sizes_[loop], loops.tiles(l));
+      const TileRanges ranges = RangesOf(*dim.reads, loops, l, part);
+      const Shape whole = old_.operand(0)->shape();
+      DimVec loop_of(static_cast<size_t>(whole.rank()), -1);
+      loop_of[static_cast<size_t>(dim.in[0])] = l;
+      if (part == 0 ||
+          NeighboursNeeded(loops.Dims(loop_of), whole, dim.in[0], ranges) >= loops.tiles(l))
+        return true;
+    }
+    return false;
   }
 
   // An array whose dimension dims[d] is the one of the loops.
@@ -142,13 +172,25 @@ Instruction* TakeOperand(Partitioner& partitioner, const Instruction& old, const
     SpmdCode& code = partitioner.code();
     tile = code.Masked(tile, *placement, whole, d, op.filler(code, i));
   }
+  for (size_t loop = 0; loop < op.dims.size(); ++loop) {
+    const RunningDim& dim = op.dims[loop];
+    const auto l = static_cast<int64_t>(loop);
+    const int64_t d = dim.in[static_cast<size_t>(i)];
+    if (!dim.reads.has_value() || way.loops.tiles(l) == 1 || d < 0 || i >= dim.reads->operands)
+      continue;
+    const Shape result = old.shape().IsTuple() ? old.shape().element(0) : old.shape();
+    const int64_t part = PartSize(result.dim(static_cast<int>(dim.out)), way.loops.tiles(l));
+    SpmdCode& code = partitioner.code();
+    tile = TakeRanges(code, tile, *placement, old.operand(i)->shape(), d,
+                      RangesOf(*dim.reads, way.loops, l, part), op.filler(code, i));
+  }
   return tile;
 }
 
 }  // namespace
 
 RunningDim RunsAlong(const Instruction& old, int operand, int64_t in, int64_t out) {
-  RunningDim dim{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), out};
+  RunningDim dim{std::vector<int64_t>(static_cast<size_t>(old.operand_count()), -1), out, {}};
   dim.in[static_cast<size_t>(operand)] = in;
   return dim;
 }
@@ -169,7 +211,7 @@ absl::StatusOr<Parts> DivideRuns(Partitioner& partitioner, const Instruction& ol
   } else {
     part = way.result->TileShape(part);
   }
-  Instruction* value = op.build ? op.build(partitioner, std::move(operands), part)
+  Instruction* value = op.build ? op.build(partitioner, std::move(operands), part, *way.result)
                                 : partitioner.Clone(old, part, std::move(operands));
   if (!way.summed.empty())
     value = partitioner.code().AllReduce(value, way.loops.Groups(way.summed), op.combiner);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "passes/spmd/partitioner.h"
@@ -19,16 +20,28 @@ namespace hlo {
 struct RunningDim {
   std::vector<int64_t> in;  // the dimension of each operand; -1: it has none
   int64_t out = -1;         // of the result, of every element if that is a tuple; -1: summed
+  // Where an element of the result needs several of the operands, or another one: element i those
+  // from first + i * stride on. What lies outside of the operand is the filler.
+  struct Reads {
+    int64_t first = 0;
+    int64_t stride = 1;
+    int64_t count = 1;
+    int operands = 1;  // the first ones; others have the dimension as it is
+  };
+  std::optional<Reads> reads;
 };
 
 struct RunningOp {
   std::vector<RunningDim> dims;  // all others stay whole
-  // What is put into the part of operand i that is beyond the array along a summed dimension: a
-  // scalar; and how partial sums are combined.
+  // What is put into the part of operand i that is beyond the array, along dimensions that are
+  // summed or where more is read: a scalar; and how partial sums are combined.
   std::function<Instruction*(SpmdCode&, int i)> filler;
   Computation* combiner = nullptr;
-  // The operation on parts of the operands, giving a part (parts, in a tuple) of this shape.
-  std::function<Instruction*(Partitioner&, std::vector<Instruction*> operands, Shape part)> build;
+  // The operation on parts of the operands, giving a part (parts, in a tuple) of this shape. Along
+  // dimensions that are divided operands have just what the part reads.
+  std::function<Instruction*(Partitioner&, std::vector<Instruction*> operands, Shape part,
+                             const Placement& result)>
+      build;
 };
 
 // A row that says that dimension `in` of operand `operand` runs along with dimension `out`.

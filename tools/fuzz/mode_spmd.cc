@@ -98,22 +98,19 @@ bool SeesDevices(const Instruction& instruction) {
   return target.starts_with("SPMD") || target.starts_with("Shard");
 }
 
-bool SeesDevices(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (SeesDevices(*instruction)) return true;
-    }
-  }
-  return false;
+// Dynamic sizes, which nobody divides; constants whose values are not there.
+bool IsLeftOut(const Instruction& instruction) {
+  return instruction.shape().has_dynamic_dims() ||
+         (instruction.IsConstant() && instruction.literal().is_elided());
 }
 
-bool HasDynamicShapes(const Module& module) {
+bool HoldsOnlyDivided(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->shape().has_dynamic_dims()) return true;
+      if (SeesDevices(*instruction) || IsLeftOut(*instruction)) return false;
     }
   }
-  return false;
+  return true;
 }
 
 // The results of one replica, with its partitions together.
@@ -195,7 +192,7 @@ std::string CheckSpmd(std::string_view input) {
   if (module.entry() == nullptr || partitions < 2 || partitions > kMostPartitions ||
       module.config().replica_count != 1 || !VerifyRunnable(module).ok() || IsLarge(module) ||
       KeepsRandomState(module) || TakesGroupSizes(module) || DependsOnOrder(module) ||
-      HasDynamicShapes(module) || SeesDevices(module))
+      !HoldsOnlyDivided(module))
     return "";
   const std::unique_ptr<Module> whole = module.Clone();
   whole->config().num_partitions = 1;
