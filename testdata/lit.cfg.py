@@ -6,10 +6,11 @@
 #
 # In RUN lines hlo-opt, hlo-run, hlo-info, hlo-reduce, FileCheck, not, split-file and count are the programs of the build and of LLVM 19; %s is the file, %t a
 # place for results. The feature `llvm` says that the CPU platform was built,
-# `fake-cuda` that the library was, too, which stands for a CUDA driver (gpu/Inputs/fake_driver.cc), `release` that the
+# `mpi` that mpirun is installed, `fake-cuda` that the library was, too, which stands for a CUDA driver (gpu/Inputs/fake_driver.cc), `release` that the
 # build is one. Folders whose files have no RUN lines (programs that
 # hlo-run checks) are left out.
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -52,6 +53,11 @@ for feature, substitution, library in [("fake-cuda", "%fake_cuda", "libhlo_fake_
     if os.path.exists(path):
         config.available_features.add(feature)
         config.substitutions.append((substitution, path))
+
+# Several processes, on a machine of any size and by anybody.
+if shutil.which("mpirun"):
+    config.available_features.add("mpi")
+    config.substitutions.append(("%mpirun", "mpirun --allow-run-as-root --oversubscribe"))
 
 for name in ("HLO_ABORT", "HLO_REPRO_DIR"):
     config.environment.pop(name, None)

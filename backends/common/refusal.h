@@ -10,13 +10,17 @@
 
 namespace hlo {
 
-inline constexpr OpcodeSet kHostTransfers = {Opcode::kInfeed, Opcode::kOutfeed,
-                                             Opcode::kSend,   Opcode::kSendDone,
-                                             Opcode::kRecv,   Opcode::kRecvDone};
+inline constexpr OpcodeSet kTransfers = {Opcode::kSend, Opcode::kSendDone, Opcode::kRecv,
+                                         Opcode::kRecvDone};
+
+// What the host's files serve, if the run has some (lib/eval/host_feed.h).
+constexpr bool IsFeed(Opcode opcode) {
+  return opcode == Opcode::kInfeed || opcode == Opcode::kOutfeed;
+}
 
 // Nobody runs it, wherever it stands.
 inline bool IsBeyondReach(const Instruction& instruction) {
-  if (kHostTransfers.Has(instruction.opcode())) return true;
+  if (kTransfers.Has(instruction.opcode())) return true;
   return instruction.opcode() == Opcode::kCustomCall &&
          !IsKnownCustomCall(instruction.attrs<CustomCallAttrs>().custom_call_target);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/eval/communicator.h"
 #include "lib/support/status.h"
 
 namespace hlo {
@@ -106,6 +107,7 @@ absl::StatusOr<ExecuteEvent> WhileThunk::Execute(DeviceState& state, Stream& str
     if (state.max_loop_iterations > 0 && iteration >= state.max_loop_iterations) {
       return TooManyIterations(name(), state.max_loop_iterations);
     }
+    if (state.communicator != nullptr) RETURN_IF_ERROR(state.communicator->Failure());
     ASSIGN_OR_RETURN(event, ExecuteAll(body(), state, stream));
   }
 }

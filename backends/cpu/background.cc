@@ -13,6 +13,7 @@
 #include "backends/common/thunk_profile.h"
 #include "backends/cpu/arena.h"
 #include "backends/cpu/library/omp_shim.h"
+#include "lib/eval/communicator.h"
 #include "lib/support/crash_context.h"
 #include "lib/support/denormals.h"
 #include "lib/support/status.h"
@@ -42,6 +43,13 @@ struct BackgroundTask {
   void RunOn(std::string_view track);
 };
 
+// How many sequences of a device may wait for other devices at the same time.
+void CountSequences(const CpuState& state, int change) {
+  if (state.communicator == nullptr) return;
+  const int64_t partitions = state.communicator->mesh().partitions;
+  state.communicator->AddThreads(state.replica_id * partitions + state.partition_id, change);
+}
+
 // With the settings of the starter.
 void BackgroundTask::Run() {
   record = ThunkRecord();
@@ -60,6 +68,7 @@ void BackgroundTask::Run() {
     if (state->background != nullptr) state->background->EndAll();
   }
   SetFloatControl(own_control);
+  CountSequences(*state, -1);
 }
 
 // By a thread of its own.
@@ -117,7 +126,8 @@ class BackgroundThreads final {
   // It is not begun any more; if it is, until it is done.
   void End(BackgroundTask& task) {
     Lock lock(mutex_);
-    if (Unqueue(task) || task.stage == BackgroundTask::Stage::kIdle) return;
+    if (Unqueue(task)) return CountSequences(*task.state, -1);
+    if (task.stage == BackgroundTask::Stage::kIdle) return;
     finished_.wait(lock, [&task] { return task.stage == BackgroundTask::Stage::kDone; });
     task.stage = BackgroundTask::Stage::kIdle;
   }
@@ -285,6 +295,7 @@ absl::Status Background::Start(const Instruction& start, const ThunkList& body) 
   if (const ThunkProfile* profile = ThunkProfile::Current(); profile != nullptr)
     task->clock = profile->clock();
   task->is_open = true;
+  CountSequences(to, 1);
   members_->threads->Add(*task);
   return absl::OkStatus();
 }
@@ -295,7 +306,9 @@ absl::Status Background::Await(const Instruction& start, const Instruction& done
     return Error(done.loc(), "`{}` waits for `{}`, which is not under way", done.name(),
                  start.name());
   BackgroundTask& task = at->second;
+  CountSequences(members_->state, -1);
   members_->threads->Await(task, members_->state.starter == nullptr);
+  CountSequences(members_->state, 1);
   task.is_open = false;
   if (ThunkProfile* const profile = ThunkProfile::Current(); profile != nullptr)
     profile->Adopt(task.record);

@@ -7,6 +7,7 @@
 #include "backends/cpu/cpu_state.h"
 #include "backends/cpu/library/omp_shim.h"
 #include "backends/cpu/memory_states.h"
+#include "lib/eval/communicator.h"
 #include "lib/support/crash_context.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -58,7 +59,14 @@ class CpuExecutable::Memory final {
     state_->lines = CrashLine::Innermost();
     HostStream stream;
     const absl::Status status = ExecuteAll(program_.thunks, *state_, stream).status();
-    if (state_->background != nullptr) state_->background->EndAll();
+    if (state_->background != nullptr) {
+      // What still meets other devices is not to wait for one that does not come any more.
+      if (!status.ok() && state_->communicator != nullptr) {
+        const int64_t partitions = state_->communicator->mesh().partitions;
+        state_->communicator->Leave(state_->replica_id * partitions + state_->partition_id, status);
+      }
+      state_->background->EndAll();
+    }
     return status;
   }
 

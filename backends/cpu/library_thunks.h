@@ -57,6 +57,10 @@ absl::StatusOr<std::unique_ptr<Thunk>> MakeTriangularSolveThunk(const Instructio
 absl::StatusOr<std::unique_ptr<Thunk>> MakeLinalgCallThunk(const Instruction& call,
                                                            const ThunkBuffers& buffers,
                                                            const LibraryOptions& options);
+// Null: a form that the evaluator alone knows.
+absl::StatusOr<std::unique_ptr<Thunk>> MakeCollectiveThunk(const Instruction& instruction,
+                                                           const ThunkBuffers& buffers,
+                                                           const LibraryOptions& options);
 // Any instruction that the evaluator can compute (IsEvaluableHere), of any shapes.
 absl::StatusOr<std::unique_ptr<Thunk>> MakeEvalThunk(const Instruction& instruction,
                                                      const ThunkBuffers& buffers);

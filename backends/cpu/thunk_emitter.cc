@@ -40,6 +40,12 @@ constexpr std::pair<Opcode, MakeThunk> kLibraryThunks[] = {
     {Opcode::kFft, MakeFftThunk},
     {Opcode::kCholesky, MakeCholeskyThunk},
     {Opcode::kTriangularSolve, MakeTriangularSolveThunk},
+    {Opcode::kAllReduce, MakeCollectiveThunk},
+    {Opcode::kReduceScatter, MakeCollectiveThunk},
+    {Opcode::kAllGather, MakeCollectiveThunk},
+    {Opcode::kAllToAll, MakeCollectiveThunk},
+    {Opcode::kCollectivePermute, MakeCollectiveThunk},
+    {Opcode::kCollectiveBroadcast, MakeCollectiveThunk},
 };
 MakeThunk LibraryThunkOf(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kCustomCall)
@@ -97,7 +103,7 @@ class CpuProgramEmitter final : public ProgramEmitter {
       }
       if (instruction.IsFusion() || IsKernelOp(instruction)) return Means::kKernel;
     }
-    if (IsEvaluableHere(instruction)) return Means::kEval;
+    if (IsEvaluableHere(instruction) || IsFeed(instruction.opcode())) return Means::kEval;
     return Refuse("cpu", instruction, IsKernelOp(instruction).reason());
   }
 

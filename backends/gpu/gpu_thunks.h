@@ -9,6 +9,7 @@
 #include "backends/common/thunk.h"
 #include "backends/gpu/device/device.h"
 #include "backends/gpu/emit/family.h"
+#include "lib/eval/evaluator.h"
 #include "lib/eval/random_bits.h"
 
 namespace hlo::gpu {
@@ -25,6 +26,7 @@ struct GpuState final : DeviceState {
   DevicePtr scratch = 0;             // Thunk::scratch_bytes() of the largest thunk
   const std::vector<const DeviceKernel*>* kernels = nullptr;
   RandomState random;
+  Evaluator evaluator;  // of what the host does (host_thunk.h)
 
   DevicePtr Address(const BufferSlice& slice) const {
     if (slice.allocation < 0) return 0;

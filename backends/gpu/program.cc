@@ -6,6 +6,8 @@
 #include "backends/common/stored_array.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
+#include "backends/gpu/host_thunk.h"
+#include "backends/platforms.h"
 #include "lib/ir/computation.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
@@ -31,9 +33,10 @@ class GpuProgramEmitter final : public ProgramEmitter {
 
  private:
   absl::Status Plan(const Instruction& instruction) override {
+    const Decision decision = IsKernel(instruction);
+    if (!decision && IsOnHost(instruction)) return absl::OkStatus();
     plan_number_[&instruction] = plans_.size();
     plans_.push_back({&instruction, KernelPlan()});
-    const Decision decision = IsKernel(instruction);
     return decision ? absl::OkStatus() : Refuse("gpu", instruction, decision.reason());
   }
 
@@ -56,6 +59,13 @@ class GpuProgramEmitter final : public ProgramEmitter {
   }
 
   absl::StatusOr<std::unique_ptr<Thunk>> MakeThunk(const Instruction& instruction) override {
+    if (!plan_number_.contains(&instruction)) {
+      std::vector<std::vector<BufferSlice>> operands;
+      for (const Instruction* operand : instruction.operands())
+        operands.push_back(buffers().slices(*operand));
+      return MakeHostThunk(instruction, std::move(operands), buffers().slices(instruction),
+                           options_.denormals.value_or(DefaultDenormals("gpu")));
+    }
     ASSIGN_OR_RETURN(KernelPlan plan, std::move(plans_[plan_number_.at(&instruction)].plan));
     std::vector<int> numbers;
     for (std::string& bitcode : plan.kernels) {

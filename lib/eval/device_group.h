@@ -3,6 +3,7 @@
 // Several logical devices of one module in one process: a thread for each, meeting at collectives.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <vector>
 
@@ -14,9 +15,17 @@ namespace hlo {
 // What one device does, in a thread of its own.
 using RunDevice = std::function<absl::StatusOr<Literal>(int64_t replica, int64_t partition,
                                                         Communicator& communicator)>;
-// Runs all devices that meet there; results by device.
-absl::StatusOr<std::vector<Literal>> RunOnDevices(InProcessCommunicator& communicator,
-                                                  const RunDevice& run);
+// Called with the error of a run when, so long after it, a device still computes something that it
+// cannot be taken from. It does not return.
+struct Abandon {
+  std::chrono::duration<double> after = std::chrono::seconds(10);
+  std::function<void(const absl::Status& error)> call;  // or null: all devices are waited for
+};
+// Runs all devices of this process that meet there; results in their order. The error of one device
+// ends the others.
+absl::StatusOr<std::vector<Literal>> RunOnDevices(DeviceCommunicator& communicator,
+                                                  const RunDevice& run,
+                                                  const Abandon& abandon = {});
 // Runs all replica_count · num_partitions devices of the module.
 absl::StatusOr<std::vector<Literal>> RunOnDevices(const Module& module, const RunDevice& run);
 

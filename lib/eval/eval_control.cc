@@ -1,6 +1,7 @@
 // Tuples, calls, loops, branches, asynchronous forms, tokens and dynamic sizes.
 #include <cstring>
 
+#include "lib/eval/communicator.h"
 #include "lib/eval/eval_internal.h"
 #include "lib/eval/strided.h"
 #include "lib/ir/async_chain.h"
@@ -73,6 +74,8 @@ EvalResult EvalWhile(EvalContext& c) {
           absl::StatusCode::kResourceExhausted, c.loc(),
           fmt::format("`{}` runs more than {} iterations", c.instruction.name(), limit));
     }
+    if (Communicator* const others = c.evaluator.options().communicator; others != nullptr)
+      RETURN_IF_ERROR(others->Failure());
     // An empty loop body costs something, too: endless loops meet the limit on work.
     RETURN_IF_ERROR(c.evaluator.Spend(1));
     std::vector<Literal> arguments(1);

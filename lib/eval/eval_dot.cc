@@ -4,6 +4,8 @@
 // integers), are laid out as [batch, rows, k] and [batch, k, columns], and each result element is
 // the sum over ascending k of rounded products, in rounded sums. Columns run in vectors, which
 // changes no order.
+#include <fmt/format.h>
+
 #include <complex>
 #include <cstring>
 

@@ -1,7 +1,9 @@
-// Sends and receives between the devices of a module. A send leaves its value with the communicator
-// and goes on; recv-done waits for it. What no pair leads to gets zeros.
+// Infeed and outfeed, and sends and receives between the devices of a module. A send leaves its
+// value with the communicator and goes on; recv-done waits for it. What no pair leads to gets
+// zeros.
 #include "lib/eval/communicator.h"
 #include "lib/eval/eval_internal.h"
+#include "lib/eval/host_feed.h"
 #include "lib/ir/send_recv_pairs.h"
 
 namespace hlo {
@@ -10,6 +12,18 @@ namespace {
 absl::Status RefuseHost(const EvalContext& c) {
   return Unsupported(c.loc(), "`{}` needs a host to exchange data with; there is none here",
                      c.instruction.opcode_text());
+}
+
+HostFeed* FeedOf(const EvalContext& c) {
+  const Communicator* const communicator = c.evaluator.options().communicator;
+  return communicator == nullptr ? nullptr : communicator->feed();
+}
+
+int64_t DeviceOf(const EvalContext& c) {
+  const EvalOptions& options = c.evaluator.options();
+  const DeviceMesh mesh =
+      options.communicator == nullptr ? DeviceMesh() : options.communicator->mesh();
+  return options.replica_id * mesh.partitions + options.partition_id;
 }
 
 // Who takes part, as ids of partitions, or of replicas where there is one partition. `transfer`
@@ -62,7 +76,19 @@ absl::Status CheckTarget(const EvalContext& c, const Place& place, int64_t id) {
 
 }  // namespace
 
-EvalResult EvalHostTransfer(EvalContext& c) { return RefuseHost(c); }
+EvalResult EvalInfeed(EvalContext& c) {
+  HostFeed* const feed = FeedOf(c);
+  if (feed == nullptr) return RefuseHost(c);
+  ASSIGN_OR_RETURN(Literal value, feed->Take(DeviceOf(c), c.instruction));
+  return Literal::Tuple({std::move(value), Literal::Token()});
+}
+
+EvalResult EvalOutfeed(EvalContext& c) {
+  HostFeed* const feed = FeedOf(c);
+  if (feed == nullptr) return RefuseHost(c);
+  RETURN_IF_ERROR(feed->Give(DeviceOf(c), c.instruction, c.Take(0)));
+  return Literal::Token();
+}
 
 EvalResult EvalSend(EvalContext& c) {
   if (c.attrs<ChannelAttrs>().is_host_transfer) return RefuseHost(c);

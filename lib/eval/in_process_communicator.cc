@@ -3,58 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
-#include "lib/support/diagnostic.h"
+#include "lib/eval/stuck_report.h"
 #include "lib/support/status.h"
 
 namespace hlo {
-namespace {
 
-// "device 3", "devices 0, 2 and 4 to 7".
-std::string DeviceList(const std::vector<int64_t>& devices) {
-  std::vector<std::string> ranges;
-  for (size_t begin = 0, end; begin < devices.size(); begin = end) {
-    end = begin + 1;
-    while (end < devices.size() && devices[end] == devices[end - 1] + 1) ++end;
-    const int64_t first = devices[begin], last = devices[end - 1];
-    if (last - first >= 2) {
-      ranges.push_back(fmt::format("{} to {}", first, last));
-    } else {
-      for (int64_t device = first; device <= last; ++device)
-        ranges.push_back(fmt::format("{}", device));
-    }
-  }
-  std::string text = devices.size() == 1 ? "device " : "devices ";
-  for (size_t i = 0; i < ranges.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == ranges.size() ? " and " : ", ") + ranges[i];
-  return text;
+std::vector<int64_t> InProcessCommunicator::own_devices() const {
+  std::vector<int64_t> all(static_cast<size_t>(mesh_.devices()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
-
-std::string_view Waits(const std::vector<int64_t>& devices) {
-  return devices.size() == 1 ? "waits" : "wait";
-}
-
-template <class... A>
-std::optional<int64_t> ChannelIn(const AttrsPtr& attrs) {
-  std::optional<int64_t> channel;
-  static_cast<void>(((attrs.Is<A>() ? (channel = attrs.Get<A>().channel_id, true) : false) || ...));
-  return channel;
-}
-
-std::optional<int64_t> ChannelIdOf(const Instruction& instruction) {
-  return ChannelIn<AllReduceAttrs, AllGatherAttrs, ReduceScatterAttrs, AllToAllAttrs,
-                   RaggedAllToAllAttrs, CollectiveBroadcastAttrs, CollectivePermuteAttrs,
-                   ChannelAttrs>(instruction.attrs_ptr());
-}
-
-// "`sum` (all-reduce, channel 1)".
-std::string Describe(const Instruction& instruction) {
-  const std::optional<int64_t> channel = ChannelIdOf(instruction);
-  const std::string suffix = channel ? fmt::format(", channel {}", *channel) : "";
-  return fmt::format("`{}` ({}{})", instruction.name(), instruction.opcode_text(), suffix);
-}
-
-}  // namespace
 
 void InProcessCommunicator::Restart() {
   open_.clear();
@@ -62,49 +23,87 @@ void InProcessCommunicator::Restart() {
   waits_.clear();
   has_left_.assign(static_cast<size_t>(mesh_.devices()), false);
   left_ = 0;
+  threads_.assign(has_left_.size(), 1);
   failure_ = absl::OkStatus();
+  has_failed_ = false;
+}
+
+absl::Status InProcessCommunicator::Failure() const {
+  if (!has_failed_.load(std::memory_order_acquire)) return absl::OkStatus();
+  const Lock lock(mutex_);
+  return failure_;
+}
+
+template <class Put>
+absl::StatusOr<InProcessCommunicator::Arrival> InProcessCommunicator::Arrive(
+    int64_t device, const Instruction& instruction, const std::vector<int64_t>& group,
+    const Put& put) {
+  const auto place = std::find(group.begin(), group.end(), device);
+  RET_CHECK(place != group.end(), "device {} is in no group of `{}`", device, instruction.name());
+  const auto self = static_cast<size_t>(place - group.begin());
+  Lock lock(mutex_);
+  if (!failure_.ok()) return failure_;
+  std::shared_ptr<Rendezvous>& open = open_[{&instruction, group.front()}];
+  if (open == nullptr) {
+    open = std::make_shared<Rendezvous>();
+    open->group = group;
+    open->operands.resize(group.size());
+    open->places.resize(group.size());
+    open->is_here.resize(group.size());
+  }
+  std::shared_ptr<Rendezvous> rendezvous = open;
+  put(*rendezvous, self);
+  rendezvous->is_here[self] = true;
+  ++rendezvous->arrived;
+  if (rendezvous->is_complete()) {
+    std::erase_if(waits_, [&](const auto& item) { return item.second.rendezvous == rendezvous; });
+    open_.erase({&instruction, group.front()});
+    changed_.notify_all();
+  } else {
+    RETURN_IF_ERROR(WaitUntil(lock, {device, &instruction, rendezvous, std::nullopt},
+                              [&] { return rendezvous->is_complete(); }));
+  }
+  return Arrival{std::move(rendezvous), self};
 }
 
 absl::StatusOr<Literal> InProcessCommunicator::Meet(int64_t device, const Instruction& instruction,
                                                     const std::vector<int64_t>& group,
                                                     std::vector<Literal> operands,
                                                     const Compute& compute) {
-  const auto place = std::find(group.begin(), group.end(), device);
-  RET_CHECK(place != group.end(), "device {} is in no group of `{}`", device, instruction.name());
-  const auto self = static_cast<size_t>(place - group.begin());
-  std::shared_ptr<Rendezvous> rendezvous;
-  {
-    Lock lock(mutex_);
-    if (!failure_.ok()) return failure_;
-    std::shared_ptr<Rendezvous>& open = open_[{&instruction, group.front()}];
-    if (open == nullptr) {
-      open = std::make_shared<Rendezvous>();
-      open->group = group;
-      open->operands.resize(group.size());
-      open->is_here.resize(group.size());
-    }
-    rendezvous = open;
-    rendezvous->operands[self] = std::move(operands);
-    rendezvous->is_here[self] = true;
-    ++rendezvous->arrived;
-    if (rendezvous->is_complete()) {
-      for (const int64_t member : group) waits_.erase(member);
-      open_.erase({&instruction, group.front()});
-      changed_.notify_all();
-    } else {
-      RETURN_IF_ERROR(WaitUntil(lock, device, {&instruction, rendezvous, std::nullopt},
-                                [&] { return rendezvous->is_complete(); }));
-    }
+  ASSIGN_OR_RETURN(const Arrival arrival,
+                   Arrive(device, instruction, group, [&](Rendezvous& rendezvous, size_t self) {
+                     rendezvous.operands[self] = std::move(operands);
+                   }));
+  return compute(arrival.rendezvous->operands, arrival.self);
+}
+
+absl::StatusOr<bool> InProcessCommunicator::MeetInMemory(int64_t device,
+                                                         const Instruction& instruction,
+                                                         const std::vector<int64_t>& group,
+                                                         Places own, const Work& work) {
+  ASSIGN_OR_RETURN(const Arrival arrival,
+                   Arrive(device, instruction, group, [&](Rendezvous& rendezvous, size_t self) {
+                     rendezvous.places[self] = std::move(own);
+                   }));
+  Rendezvous& rendezvous = *arrival.rendezvous;
+  work(rendezvous.places, arrival.self);
+  Lock lock(mutex_);
+  const auto all_done = [&] { return rendezvous.done == rendezvous.group.size(); };
+  ++rendezvous.done;
+  // Even after an error elsewhere: others still use this device's memory.
+  if (all_done()) {
+    rendezvous.all_done.notify_all();
+  } else {
+    rendezvous.all_done.wait(lock, all_done);
   }
-  return compute(rendezvous->operands, self);
+  return true;
 }
 
 absl::Status InProcessCommunicator::Send(const Route& route, Literal value) {
   const Lock lock(mutex_);
   if (!failure_.ok()) return failure_;
   messages_[route].push_back(std::move(value));
-  const auto wait = waits_.find(route.target);
-  if (wait != waits_.end() && wait->second.route == route) waits_.erase(wait);
+  std::erase_if(waits_, [&](const auto& item) { return item.second.route == route; });
   changed_.notify_all();
   return absl::OkStatus();
 }
@@ -115,7 +114,7 @@ absl::StatusOr<Literal> InProcessCommunicator::Receive(const Route& route,
   if (!failure_.ok()) return failure_;
   std::deque<Literal>& messages = messages_[route];
   if (messages.empty()) {
-    RETURN_IF_ERROR(WaitUntil(lock, route.target, {&instruction, nullptr, route},
+    RETURN_IF_ERROR(WaitUntil(lock, {route.target, &instruction, nullptr, route},
                               [&] { return !messages.empty(); }));
   }
   Literal value = std::move(messages.front());
@@ -123,15 +122,23 @@ absl::StatusOr<Literal> InProcessCommunicator::Receive(const Route& route,
   return value;
 }
 
-absl::Status InProcessCommunicator::WaitUntil(Lock& lock, int64_t device, Wait wait,
+absl::Status InProcessCommunicator::WaitUntil(Lock& lock, Wait wait,
                                               const std::function<bool()>& is_over) {
-  waits_[device] = std::move(wait);
+  const int64_t number = next_wait_++;
+  waits_[number] = std::move(wait);
   CheckProgress();
   const auto ends = [&] { return is_over() || !failure_.ok(); };
   if (!changed_.wait_for(lock, longest_wait_, ends)) {
     Fail(Report(fmt::format("after {} seconds ", longest_wait_.count())));
   }
+  waits_.erase(number);
   return is_over() ? absl::OkStatus() : failure_;
+}
+
+void InProcessCommunicator::AddThreads(int64_t device, int count) {
+  const Lock lock(mutex_);
+  threads_[static_cast<size_t>(device)] += count;
+  CheckProgress();
 }
 
 void InProcessCommunicator::Leave(int64_t device, absl::Status status) {
@@ -143,63 +150,46 @@ void InProcessCommunicator::Leave(int64_t device, absl::Status status) {
 }
 
 void InProcessCommunicator::CheckProgress() {
-  const int64_t still = left_ + static_cast<int64_t>(waits_.size());
-  if (waits_.empty() || still < mesh_.devices()) return;
+  if (waits_.empty() || left_ + std::ssize(waits_) < mesh_.devices()) return;
+  std::vector<int64_t> waiting(threads_.size());
+  for (const auto& [number, wait] : waits_) ++waiting[static_cast<size_t>(wait.device)];
+  for (size_t device = 0; device < threads_.size(); ++device) {
+    if (!has_left_[device] && (waiting[device] == 0 || waiting[device] < threads_[device])) return;
+  }
   Fail(Report("the devices cannot go on: "));
 }
 
 void InProcessCommunicator::Fail(absl::Status status) {
   if (failure_.ok()) failure_ = std::move(status);
+  has_failed_.store(true, std::memory_order_release);
   changed_.notify_all();
 }
 
 absl::Status InProcessCommunicator::Report(std::string_view what) const {
-  struct Place {
-    const Instruction* instruction;
-    std::vector<int64_t> waiting, missing;
-  };
-  std::vector<Place> places;
-  for (const auto& [device, wait] : waits_) {
-    auto place = std::find_if(places.begin(), places.end(), [&](const Place& other) {
-      return other.instruction == wait.instruction;
-    });
-    if (place == places.end()) place = places.insert(place, {wait.instruction, {}, {}});
-    place->waiting.push_back(device);
-    if (wait.route) place->missing.push_back(wait.route->source);
+  std::vector<WaitingDevice> waiting;
+  std::vector<bool> waits(has_left_.size());
+  for (const auto& [number, wait] : waits_) {
+    waits[static_cast<size_t>(wait.device)] = true;
+    waiting.push_back({wait.device, wait.instruction, {}});
+    std::vector<int64_t>& missing = waiting.back().missing;
+    if (wait.route) missing.push_back(wait.route->source);
     for (size_t i = 0; wait.rendezvous != nullptr && i < wait.rendezvous->group.size(); ++i) {
-      if (!wait.rendezvous->is_here[i]) place->missing.push_back(wait.rendezvous->group[i]);
+      if (!wait.rendezvous->is_here[i]) missing.push_back(wait.rendezvous->group[i]);
     }
   }
-  std::vector<Diagnostic> diagnostics;
-  for (Place& place : places) {
-    std::sort(place.missing.begin(), place.missing.end());
-    place.missing.erase(std::unique(place.missing.begin(), place.missing.end()),
-                        place.missing.end());
-    std::string text =
-        fmt::format("{} {} at {} for {}", DeviceList(place.waiting), Waits(place.waiting),
-                    Describe(*place.instruction), DeviceList(place.missing));
-    if (diagnostics.empty()) text.insert(0, what);
-    diagnostics.push_back({diagnostics.empty() ? Severity::kError : Severity::kNote,
-                           place.instruction->loc(), std::move(text)});
-  }
+  std::sort(waiting.begin(), waiting.end(), [](const WaitingDevice& a, const WaitingDevice& b) {
+    return std::tuple(a.device, a.instruction->loc().offset) <
+           std::tuple(b.device, b.instruction->loc().offset);
+  });
   std::vector<int64_t> finished, busy;
   for (int64_t device = 0; device < mesh_.devices(); ++device) {
     if (has_left_[static_cast<size_t>(device)]) {
       finished.push_back(device);
-    } else if (!waits_.contains(device)) {
+    } else if (!waits[static_cast<size_t>(device)]) {
       busy.push_back(device);
     }
   }
-  const auto note = [&](const std::vector<int64_t>& devices, std::string_view one,
-                        std::string_view many) {
-    if (devices.empty()) return;
-    diagnostics.push_back(
-        {Severity::kNote, SourceLoc(),
-         fmt::format("{} {}", DeviceList(devices), devices.size() == 1 ? one : many)});
-  };
-  note(finished, "has finished", "have finished");
-  note(busy, "is still busy", "are still busy");
-  return StatusOf(absl::StatusCode::kInvalidArgument, diagnostics);
+  return StuckReport(what, waiting, finished, busy);
 }
 
 }  // namespace hlo

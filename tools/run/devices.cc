@@ -9,6 +9,7 @@
 #include "lib/ops/opcode_set.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
+#include "tools/run/feed_files.h"
 #include "tools/support/random_arguments.h"
 #include "tools/support/runnable.h"
 
@@ -23,7 +24,7 @@ bool IsFolder(const std::string& path) {
 // Whether its value, or that it is computed at all, is another one on another device.
 bool TellsDevicesApart(const Instruction& instruction) {
   constexpr OpcodeSet kOthers = {Opcode::kReplicaId, Opcode::kPartitionId, Opcode::kSend,
-                                 Opcode::kRecv};
+                                 Opcode::kRecv,      Opcode::kInfeed,      Opcode::kOutfeed};
   return HasTrait(instruction.opcode(), kCollective) || kOthers.Has(instruction.opcode());
 }
 
@@ -34,6 +35,15 @@ bool TellsDevicesApart(const Module& module) {
     }
   }
   return false;
+}
+
+}  // namespace
+
+std::pair<int64_t, std::string_view> SplitDevice(std::string_view word) {
+  const size_t colon = word.find_first_not_of("0123456789");
+  if (colon == 0 || colon > 9 || colon == std::string_view::npos || word[colon] != ':')
+    return {-1, word};
+  return {std::stoll(std::string(word.substr(0, colon))), word.substr(colon + 1)};
 }
 
 absl::StatusOr<std::vector<std::string>> WordsOf(const std::vector<std::string>& words,
@@ -48,15 +58,6 @@ absl::StatusOr<std::vector<std::string>> WordsOf(const std::vector<std::string>&
     if (of < 0 || of == device) own.emplace_back(value);
   }
   return own;
-}
-
-}  // namespace
-
-std::pair<int64_t, std::string_view> SplitDevice(std::string_view word) {
-  const size_t colon = word.find_first_not_of("0123456789");
-  if (colon == 0 || colon > 9 || colon == std::string_view::npos || word[colon] != ':')
-    return {-1, word};
-  return {std::stoll(std::string(word.substr(0, colon))), word.substr(colon + 1)};
 }
 
 absl::Status SetDevices(Module& module, int64_t replicas, int64_t partitions) {
@@ -149,12 +150,28 @@ absl::StatusOr<DeviceArguments> MakeDeviceArguments(const Module& module,
   return result;
 }
 
+std::chrono::duration<double> DeviceLimits::timeout() const {
+  return timeout_seconds > 0 ? std::chrono::duration<double>(timeout_seconds)
+                             : InProcessCommunicator::kLongestWait;
+}
+
+DeviceStates::DeviceStates(const DeviceMesh& mesh, DeviceLimits limits)
+    : limits_(std::move(limits)),
+      in_process_(mesh, limits_.timeout()),
+      communicator_(limits_.distributed != nullptr
+                        ? static_cast<DeviceCommunicator&>(*limits_.distributed)
+                        : in_process_) {
+  communicator_.set_feed(limits_.feed);
+}
+
 absl::StatusOr<std::unique_ptr<DeviceStates>> DeviceStates::Make(
     const Executable& executable, absl::Span<const std::vector<Literal>> arguments_by_device,
-    const DeviceMesh& mesh, RunOptions options) {
-  std::unique_ptr<DeviceStates> states(new DeviceStates(mesh));
-  if (mesh.devices() > 1) options.communicator = &states->communicator_;
-  for (int64_t device = 0; device < mesh.devices(); ++device) {
+    const DeviceMesh& mesh, RunOptions options, DeviceLimits limits) {
+  std::unique_ptr<DeviceStates> states(new DeviceStates(mesh, std::move(limits)));
+  const bool is_alone = mesh.devices() == 1 && states->limits_.feed == nullptr &&
+                        states->limits_.distributed == nullptr;
+  if (!is_alone) options.communicator = &states->communicator_;
+  for (const int64_t device : states->communicator_.own_devices()) {
     options.replica_id = device / mesh.partitions;
     options.partition_id = device % mesh.partitions;
     ASSIGN_OR_RETURN(states->states_.emplace_back(),
@@ -173,16 +190,20 @@ absl::Status DeviceStates::Run() {
 }
 
 absl::Status DeviceStates::Run(const RunState& run) {
-  if (states_.size() == 1) return run(0, *states_.front());
+  if (limits_.feed != nullptr) limits_.feed->Restart();
+  if (limits_.distributed == nullptr && states_.size() == 1) return run(0, *states_.front());
   communicator_.Restart();
+  const std::vector<int64_t> devices = communicator_.own_devices();
   const int64_t partitions = communicator_.mesh().partitions;
   return RunOnDevices(
              communicator_,
              [&](int64_t replica, int64_t partition, Communicator&) -> absl::StatusOr<Literal> {
-               const auto device = static_cast<size_t>(replica * partitions + partition);
-               RETURN_IF_ERROR(run(device, *states_[device]));
+               const int64_t device = replica * partitions + partition;
+               const auto i = static_cast<size_t>(device - devices.front());
+               RETURN_IF_ERROR(run(static_cast<size_t>(device), *states_[i]));
                return Literal();
-             })
+             },
+             {.call = limits_.abandon})
       .status();
 }
 
@@ -191,6 +212,7 @@ absl::StatusOr<std::vector<Literal>> DeviceStates::Results() {
   for (const std::unique_ptr<ExecutionState>& state : states_) {
     ASSIGN_OR_RETURN(results.emplace_back(), state->Result());
   }
+  if (limits_.distributed != nullptr) return limits_.distributed->Gather(results);
   return results;
 }
 

@@ -4,6 +4,7 @@
 //   --num-replicas=2 --num-partitions=2     device 3 is partition 1 of replica 1
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/backend.h"
+#include "lib/eval/distributed_communicator.h"
 #include "lib/eval/in_process_communicator.h"
 #include "tools/run/inputs.h"
 #include "tools/run/options.h"
@@ -43,6 +45,10 @@ absl::StatusOr<std::string> FolderToRead(const std::string& directory, const Dev
 // "3:VALUE" apart; -1 for what all devices get.
 std::pair<int64_t, std::string_view> SplitDevice(std::string_view word);
 
+// Those of the words that are for this device.
+absl::StatusOr<std::vector<std::string>> WordsOf(const std::vector<std::string>& words,
+                                                 const DeviceMesh& mesh, int64_t device);
+
 struct DeviceArguments {
   std::vector<std::vector<Literal>> values;  // by device
   std::vector<std::string> notes;
@@ -53,26 +59,42 @@ absl::StatusOr<DeviceArguments> MakeDeviceArguments(const Module& module,
                                                     const InputSources& sources,
                                                     const DeviceMesh& mesh, bool share_made);
 
-// States of one executable for all devices, which run together.
+class FeedFiles;
+
+// How long devices wait for each other, what ends the process when one cannot be ended, and the
+// host's end of infeed and outfeed.
+struct DeviceLimits {
+  double timeout_seconds = 0;  // 0: InProcessCommunicator::kLongestWait
+  std::function<void(const absl::Status& error)> abandon;
+  FeedFiles* feed = nullptr;  // or null: infeed and outfeed are errors
+  // To devices of other processes; null: all of them are in this one.
+  DistributedCommunicator* distributed = nullptr;
+
+  std::chrono::duration<double> timeout() const;
+};
+
+// States of one executable for all devices of this process, which run together.
 class DeviceStates final {
  public:
   static absl::StatusOr<std::unique_ptr<DeviceStates>> Make(
       const Executable& executable, absl::Span<const std::vector<Literal>> arguments_by_device,
-      const DeviceMesh& mesh, RunOptions options);
+      const DeviceMesh& mesh, RunOptions options, DeviceLimits limits = {});
 
   absl::Status Renew();
   absl::Status Run();
   // The same by `run`, which is called for each device in its thread.
   using RunState = std::function<absl::Status(size_t device, ExecutionState& state)>;
   absl::Status Run(const RunState& run);
-  // Of the last run, by device.
+  // Of the last run, by device; of all devices of all processes.
   absl::StatusOr<std::vector<Literal>> Results();
 
  private:
-  explicit DeviceStates(const DeviceMesh& mesh) : communicator_(mesh) {}
+  DeviceStates(const DeviceMesh& mesh, DeviceLimits limits);
 
-  InProcessCommunicator communicator_;
-  std::vector<std::unique_ptr<ExecutionState>> states_;
+  const DeviceLimits limits_;
+  InProcessCommunicator in_process_;
+  DeviceCommunicator& communicator_;                     // that one, or limits_.distributed
+  std::vector<std::unique_ptr<ExecutionState>> states_;  // of own devices
 };
 
 }  // namespace hlo

@@ -114,6 +114,13 @@ void AddDeviceFlags(Flags& flags, ToolOptions& o) {
   flags.Add("spmd", &o.spmd,
             "divide the module among its partitions by its shardings; inputs, results and the");
   flags.Note(std::string(32, ' ') + "--reference are those of the whole module");
+  flags.Add("distributed", &o.distributed, V::Words({"mpi"}), "HOW",
+            "mpi: run a part of the devices in each process that mpirun has started;");
+  flags.Note(std::string(32, ' ') +
+             "the first one reads, prints and writes as a single process does");
+  flags.Add("collective-timeout", &o.collective_timeout, V::Between(1e-3, 1e9), "SECONDS",
+            "end with exit code 4 when devices wait so long for others (default: 1800);");
+  flags.Note(std::string(32, ' ') + "that all wait for each other is found at once");
 }
 
 std::string DistributionMistake(const std::string& word) {
@@ -155,6 +162,8 @@ void AddInputFlags(Flags& flags, ToolOptions& o) {
             "[P:]LOW,HIGH", "range of uniform numbers and ints; normal: mean +- deviation");
   flags.Add("save-inputs", &o.save_inputs, V::Some(), "DIR",
             "write DIR/arg0.npy, arg1.npy, ..., for --input-dir");
+  flags.Add("infeed", &o.infeed, V::Any(), "[N:]VALUE",
+            "the next value (of device N) that `infeed` takes in, as an input; repeats");
   flags.Add("execution-seed", &o.execution_seed, V::From(0), "N",
             "of `rng` instructions (default: 42)");
 }
@@ -182,6 +191,8 @@ void AddOutputFlags(Flags& flags, ToolOptions& o) {
   flags.Add("print", &o.print, V::Words({"none", "short", "full", "hash"}), "HOW",
             "outputs as HLO literals: none, short (default), full; hash: of their bytes");
   flags.Add("output-dir", &o.output_dir, V::Some(), "DIR", "write DIR/out0.npy, out1.npy, ...");
+  flags.Add("outfeed-dir", &o.outfeed_dir, V::Some(), "DIR",
+            "write what `outfeed` gives as DIR/outfeed0.npy, ..., and do not print it");
   flags.Add("reference,reference-platform", &o.reference, V::Passing(PlatformMistake), "NAME",
             "run there, too, and compare");
   flags.Add("expected", &o.expected, V::Some(), "WHAT",

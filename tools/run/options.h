@@ -49,7 +49,9 @@ struct ToolOptions {
   // Devices; 0: as the module says.
   int64_t num_replicas = 0, num_partitions = 0;
   bool shared_inputs = false;
-  std::string single_shard;  // which device's part is run alone; empty: all (single_shard.h)
+  std::string single_shard;       // which device's part is run alone; empty: all (single_shard.h)
+  std::string distributed;        // empty, or "mpi"
+  double collective_timeout = 0;  // seconds; 0: InProcessCommunicator::kLongestWait
   bool spmd = false;
 
   // Inputs.
@@ -59,9 +61,10 @@ struct ToolOptions {
   std::string seed;
   std::vector<std::string> input_dists, input_ranges;
   std::string save_inputs;
+  std::vector<std::string> infeed;
 
   // Outputs and comparison.
-  std::string output_dir;
+  std::string output_dir, outfeed_dir;
   std::vector<std::string> outputs;  // files (output_files.h)
   std::string print;
   std::string expected;

@@ -1,6 +1,8 @@
 #include "tools/run/run_module.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -19,11 +21,13 @@
 #include "tools/run/compare_outputs.h"
 #include "tools/run/custom_calls.h"
 #include "tools/run/devices.h"
+#include "tools/run/feed_files.h"
 #include "tools/run/inputs.h"
 #include "tools/run/judge.h"
 #include "tools/run/look_inside.h"
 #include "tools/run/memory_limit.h"
 #include "tools/run/memory_view.h"
+#include "tools/run/mpi_transport.h"
 #include "tools/run/outputs.h"
 #include "tools/run/profile_report.h"
 #include "tools/run/run_report.h"
@@ -60,9 +64,12 @@ class Runner {
   int Run() {
     const CrashLine line("working on", path_);
     StartTimeLimit(options_.time_limit, "hlo-run");
-    const absl::Status status = Steps();
+    absl::Status status = StartProcesses();
+    if (status.ok()) status = Steps();
     progress_.Stage("");
     if (status.ok()) return exit_code_;
+    if (transport_ != nullptr && IsToldElsewhere(status))
+      return running_ ? kExitRunFailure : kExitBadInput;
     const int code = source_ != nullptr && located_ ? ReportError(status, source_.get())
                                                     : ReportToolError("hlo-run", status);
     // What went wrong while running is no fault of the text.
@@ -70,6 +77,41 @@ class Runner {
   }
 
  private:
+  // The processes of --distributed. Only the first one writes.
+  absl::Status StartProcesses() {
+    if (options_.distributed.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(transport_, MakeMpiTransport());
+    if (transport_->rank() > 0) StopWriting();
+    return absl::OkStatus();
+  }
+
+  bool IsFirst() const { return transport_ == nullptr || transport_->rank() == 0; }
+  void Note(std::string_view text) const {
+    if (IsFirst()) WriteNote(text);
+  }
+  void StopWriting() {
+    for (std::string* name :
+         {&options_.output_dir, &options_.outfeed_dir, &options_.save_inputs, &options_.json})
+      name->clear();
+    options_.memory_files.clear();
+    options_.time = false;
+    options_.print_outputs = PrintOutputs::kNone;
+    if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0)
+      dup2(nowhere, STDOUT_FILENO);
+  }
+
+  // Tells the other processes of an error. True: the first one says it to the user.
+  bool IsToldElsewhere(const absl::Status& status) {
+    const bool is_known = distributed_ != nullptr && !distributed_->Failure().ok();
+    if (!is_known && transport_->size() > 1) {
+      if (distributed_ == nullptr)
+        distributed_ =
+            std::make_unique<DistributedCommunicator>(mesh_, *transport_, Limits().timeout());
+      distributed_->Leave(0, status);
+    }
+    return transport_->rank() > 0;
+  }
+
   absl::Status Steps() {
     RETURN_IF_ERROR(Load());
     ASSIGN_OR_RETURN(Backend * backend, FindBackend(options_.platform));
@@ -246,6 +288,17 @@ class Runner {
     }
     const bool is_given = options_.num_replicas > 0 || options_.num_partitions > 0;
     ASSIGN_OR_RETURN(mesh_, ChooseDevices(*module_, is_given));
+    if (Feeds(*module_)) {
+      ASSIGN_OR_RETURN(feed_, FeedFiles::Make(options_.infeed, mesh_));
+    } else if (!options_.infeed.empty() || !options_.outfeed_dir.empty()) {
+      return Error("module `{}` has no infeed or outfeed for --infeed and --outfeed-dir",
+                   module_->name());
+    }
+    if (transport_ != nullptr) {
+      RETURN_IF_ERROR(RefuseOneProcessFlags());
+      distributed_ =
+          std::make_unique<DistributedCommunicator>(mesh_, *transport_, Limits().timeout());
+    }
     return mesh_.devices() == 1 ? absl::OkStatus() : RefuseOneDeviceFlags();
   }
 
@@ -255,6 +308,16 @@ class Runner {
   absl::StatusOr<std::vector<Literal>> OuterResults(std::vector<Literal> by_device) const {
     if (!spmd_) return by_device;
     return spmd_->Join(by_device);
+  }
+
+  static bool Feeds(const Module& module) {
+    for (const Computation* computation : module.PostOrder()) {
+      for (const Instruction* instruction : computation->instructions()) {
+        if (instruction->opcode() == Opcode::kInfeed || instruction->opcode() == Opcode::kOutfeed)
+          return true;
+      }
+    }
+    return false;
   }
 
   // What is there for a single device only.
@@ -269,6 +332,20 @@ class Runner {
       if (!is_given) continue;
       return Unsupported(SourceLoc(), "{} one device, but module `{}` runs on {}", what,
                          module_->name(), mesh_.devices());
+    }
+    return absl::OkStatus();
+  }
+
+  // What several processes would do in different ways.
+  absl::Status RefuseOneProcessFlags() const {
+    const std::pair<bool, std::string_view> kinds[] = {
+        {options_.bench || options_.iterations > 0, "--bench and --iterations measure"},
+        {!options_.trace.empty(), "--trace shows"},
+        {feed_ != nullptr, "infeed and outfeed are for"},
+        {options_.uses_buffers(), "--donate and --feed are for"},
+    };
+    for (const auto& [is_given, what] : kinds) {
+      if (is_given) return Unsupported(SourceLoc(), "{} one process, not --distributed ones", what);
     }
     return absl::OkStatus();
   }
@@ -322,15 +399,15 @@ class Runner {
       const std::string name = std::filesystem::path(path_).stem().string();
       ASSIGN_OR_RETURN(xla_memory_, ReadXlaMemory(options_.xla_memory, name));
       if (!xla_memory_) {
-        WriteNote(
-            fmt::format("hlo-run: note: `{}` says nothing of `{}`\n", options_.xla_memory, name));
+        Note(fmt::format("hlo-run: note: `{}` says nothing of `{}`\n", options_.xla_memory, name));
       }
     }
     if (!options_.trace.empty()) RETURN_IF_ERROR(CheckWritable(options_.trace));
     if (!options_.baseline.empty()) {
       ASSIGN_OR_RETURN(baseline_, ReadBaseline(options_.baseline));
     }
-    for (const std::string& folder : {options_.output_dir, options_.save_inputs}) {
+    for (const std::string& folder :
+         {options_.output_dir, options_.save_inputs, options_.outfeed_dir}) {
       if (!folder.empty()) RETURN_IF_ERROR(CheckOutputFolder(folder));
     }
     return absl::OkStatus();
@@ -351,7 +428,7 @@ class Runner {
         MakeDeviceArguments(whole_module(), sources, outer_mesh(), options_.shared_inputs));
     progress_.Stage("");
     RETURN_IF_ERROR(WriteByDevice(arguments.values, options_.save_inputs, "arg"));
-    for (const std::string& note : arguments.notes) WriteNote("hlo-run: note: " + note + "\n");
+    for (const std::string& note : arguments.notes) Note("hlo-run: note: " + note + "\n");
     if (spmd_) return spmd_->Cut(*module_, std::move(arguments.values));
     return std::move(arguments.values);
   }
@@ -378,10 +455,26 @@ class Runner {
       if (options_.print_outputs != PrintOutputs::kNone) {
         WriteStdout(DeviceHeading(outer_mesh(), static_cast<int64_t>(device)) +
                     OutputText(results_[device], options_.print_outputs));
+        if (options_.outfeed_dir.empty()) PrintOutfeed(static_cast<int64_t>(device));
       }
       outputs.push_back({results_[device]});
     }
-    return WriteByDevice(outputs, options_.output_dir, "out");
+    RETURN_IF_ERROR(WriteByDevice(outputs, options_.output_dir, "out"));
+    return WriteByDevice(outfeed_, options_.outfeed_dir, "outfeed");
+  }
+
+  void PrintOutfeed(int64_t device) const {
+    if (outfeed_.empty()) return;
+    const std::vector<Literal>& given = outfeed_[static_cast<size_t>(device)];
+    for (size_t i = 0; i < given.size(); ++i) {
+      WriteStdout(fmt::format("// outfeed {}\n", i) + OutputText(given[i], options_.print_outputs));
+    }
+  }
+
+  // Of the first run: others may follow.
+  void KeepOutfeed() {
+    for (int64_t device = 0; feed_ != nullptr && device < mesh_.devices(); ++device)
+      outfeed_.push_back(feed_->given(device));
   }
 
   // `emitted`: where the texts of --emit go, or null.
@@ -435,11 +528,24 @@ class Runner {
     return run;
   }
 
+  // A device that computes for ever in one kernel is nobody's to end but the system's.
+  DeviceLimits Limits() const {
+    return {options_.collective_timeout,
+            [this](const absl::Status& error) {
+              if (IsFirst()) ReportError(error, source_.get());
+              _exit(kExitRunFailure);
+            },
+            feed_.get(), distributed_.get()};
+  }
+
+  // On the devices of the module, or of another form of it in this process.
   absl::StatusOr<std::vector<Literal>> RunDevices(const Executable& executable,
                                                   const ArgumentsByDevice& arguments,
                                                   const DeviceMesh& mesh) const {
+    DeviceLimits limits = Limits();
+    if (mesh.devices() != mesh_.devices()) limits.distributed = nullptr;
     ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> states,
-                     DeviceStates::Make(executable, arguments, mesh, ExecutionOptions()));
+                     DeviceStates::Make(executable, arguments, mesh, ExecutionOptions(), limits));
     RETURN_IF_ERROR(states->Run());
     return states->Results();
   }
@@ -462,14 +568,15 @@ class Runner {
       loop.resume = options_.resume;
       ASSIGN_OR_RETURN(LoopResult run,
                        RunOnBuffers(executable, std::move(arguments.front()), loop));
-      for (const std::string& note : run.notes) WriteNote("hlo-run: note: " + note);
+      for (const std::string& note : run.notes) Note("hlo-run: note: " + note);
       report_.run = Summarise({run.milliseconds});
       results_ = {std::move(run.value)};
       running_ = located_ = false;
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> state,
-                     DeviceStates::Make(executable, arguments, mesh_, ExecutionOptions()));
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<DeviceStates> state,
+        DeviceStates::Make(executable, arguments, mesh_, ExecutionOptions(), Limits()));
     if (options_.bench) {
       ASSIGN_OR_RETURN(report_.run,
                        Bench(*state, {options_.bench_min_runs, options_.bench_min_seconds,
@@ -482,6 +589,7 @@ class Runner {
     }
     ASSIGN_OR_RETURN(std::vector<Literal> results, state->Results());
     ASSIGN_OR_RETURN(results_, OuterResults(std::move(results)));
+    KeepOutfeed();
     running_ = located_ = false;
     return absl::OkStatus();
   }
@@ -533,8 +641,9 @@ class Runner {
     const CrashLine line("tracing on platform", options_.platform);
     progress_.Stage("tracing");
     running_ = true;
-    ASSIGN_OR_RETURN(const std::unique_ptr<DeviceStates> states,
-                     DeviceStates::Make(executable, arguments, mesh_, ExecutionOptions()));
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<DeviceStates> states,
+        DeviceStates::Make(executable, arguments, mesh_, ExecutionOptions(), Limits()));
     ASSIGN_OR_RETURN(const std::vector<TraceProcess> processes,
                      TakeTimeline(executable, *states, mesh_));
     running_ = false;
@@ -573,9 +682,10 @@ class Runner {
     // Values that somebody wrote down may be NaN; two platforms that make nothing else
     // show nothing.
     if (judgement.only_nans && !options_.reference.empty()) {
-      WriteStderr(
-          "hlo-run: warning: every value is NaN: nothing was compared; other inputs or "
-          "another --seed may tell more\n");
+      if (IsFirst())
+        WriteStderr(
+            "hlo-run: warning: every value is NaN: nothing was compared; other inputs or "
+            "another --seed may tell more\n");
       exit_code_ = kExitUnsupported;
     }
   }
@@ -584,7 +694,7 @@ class Runner {
     return options_.json.empty() ? absl::OkStatus() : WriteFile(options_.json, ToJson(report_));
   }
 
-  const ToolOptions& options_;
+  ToolOptions options_;
   const std::string path_;
   Progress progress_;
   std::shared_ptr<const Source> source_;
@@ -597,9 +707,14 @@ class Runner {
   LoopOptions loop_;
   RunReport report_;
   DeviceMesh mesh_;
-  std::optional<SpmdRun> spmd_;   // with --spmd
-  std::vector<Literal> results_;  // by device
-  bool located_ = false;          // errors have places in source_
+  // Of --distributed; in this order: the last one goes first.
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<DistributedCommunicator> distributed_;
+  std::optional<SpmdRun> spmd_;                // with --spmd
+  std::vector<Literal> results_;               // by device
+  std::unique_ptr<FeedFiles> feed_;            // of modules that feed
+  std::vector<std::vector<Literal>> outfeed_;  // by device, or nothing
+  bool located_ = false;                       // errors have places in source_
   bool running_ = false;
   int exit_code_ = kExitOk;
 };

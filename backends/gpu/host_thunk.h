@@ -1,0 +1,23 @@
+// What the host does for the device: collectives among several devices, sends and receives between
+// them, infeed and outfeed. Operands are copied to the host, where the interpreter computes, and
+// results back; the stream waits.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/common/thunk.h"
+#include "lib/ir/instruction.h"
+#include "lib/support/denormals.h"
+
+namespace hlo::gpu {
+
+// Whether MakeHostThunk takes it, if no kernel does.
+bool IsOnHost(const Instruction& instruction);
+
+// Operand slices per operand, result slices per leaf.
+std::unique_ptr<Thunk> MakeHostThunk(const Instruction& instruction,
+                                     std::vector<std::vector<BufferSlice>> operands,
+                                     std::vector<BufferSlice> results, Denormals denormals);
+
+}  // namespace hlo::gpu
