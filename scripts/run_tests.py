@@ -211,6 +211,8 @@ def fuzz(build, totals):
              "--seeds=testdata/tools/Inputs", "--seeds=testdata/parser"], totals)
     closing("hlo-fuzz --mode=async, at most 20 seconds",
             [build / "bin/hlo-fuzz", "--mode=async", "--seconds=20", "--runs=20000", "--seed=1", "--seeds=testdata/run/background.hlo"], totals)
+    closing("hlo-fuzz --mode=devices, at most 20 seconds",
+            [build / "bin/hlo-fuzz", "--mode=devices", "--seconds=20", "--runs=20000", "--seed=1", "--seeds=testdata/run/devices"], totals)
     # The same programs every time, and others every day.
     for what, seed in (("", 1), (" and the seed of the day", int(time.strftime("%Y%m%d", time.gmtime())))):
         closing(f"hlo-fuzz --mode=platforms, a minute{what}",

@@ -1,6 +1,7 @@
 #include "tools/fuzz/fuzz_mode.h"
 
 #include "tools/fuzz/platform_config.h"
+#include "tools/fuzz/programs/device_program.h"
 #include "tools/fuzz/programs/random_async.h"
 #include "tools/fuzz/programs/random_program.h"
 
@@ -30,6 +31,10 @@ constexpr FuzzMode kModes[] = {
      "random schedules of asynchronous chains and collectives on several devices: the CPU neither "
      "hangs nor computes anything but the interpreter",
      CheckAsync, DescribeAsync, RandomAsyncProgram},
+    {"devices",
+     "random programs for several devices on the interpreter and the CPU: the results of a "
+     "reference without threads",
+     CheckDevices, nullptr, RandomDeviceProgram},
 };
 
 }  // namespace

@@ -42,5 +42,6 @@ std::string CheckSpmd(std::string_view input);
 std::string RandomShardedProgram(FuzzRandom& random);
 std::string CheckAsync(std::string_view input);
 std::string DescribeAsync(std::string_view input);
+std::string CheckDevices(std::string_view input);
 
 }  // namespace hlo

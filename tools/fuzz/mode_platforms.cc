@@ -50,8 +50,9 @@ std::string Failed(const PlatformConfig& config, std::string_view what,
                      static_cast<int>(status.code()), DiagnosticsOf(status).front().message);
 }
 
-std::string Compare(const Module& module, const std::vector<Literal>& arguments,
-                    const PlatformConfig& config, const Literal& actual, const Literal& expected) {
+std::string DifferenceOf(const Module& module, const std::vector<Literal>& arguments,
+                         const PlatformConfig& config, const Literal& actual,
+                         const Literal& expected) {
   std::string difference = DifferenceBeyondNoise(actual, expected, {});
   if (difference.empty()) return "";
   // The CPU reduces from left to right; the threads of a GPU in any order. XLA has functions of its
@@ -130,7 +131,7 @@ std::string CheckPlatforms(std::string_view input) {
   if (!expected) return failed;
   const std::optional<Literal> actual = RunOn(config, module, arguments, failed);
   if (!actual) return failed;
-  return Compare(module, arguments, config, *actual, *expected);
+  return DifferenceOf(module, arguments, config, *actual, *expected);
 }
 
 }  // namespace hlo
