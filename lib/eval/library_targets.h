@@ -9,6 +9,8 @@ namespace hlo {
 
 inline constexpr std::string_view kGemm = "__cublas$gemm";
 inline constexpr std::string_view kLtMatmul = "__cublas$lt$matmul";
+inline constexpr std::string_view kLtMatmulF8 = "__cublas$lt$matmul$f8";
+inline constexpr std::string_view kNormCall = "__cudnn$norm";
 inline constexpr std::string_view kConvForward = "__cudnn$convForward";
 inline constexpr std::string_view kConvBackwardInput = "__cudnn$convBackwardInput";
 inline constexpr std::string_view kConvBackwardFilter = "__cudnn$convBackwardFilter";
@@ -24,6 +26,8 @@ inline constexpr std::string_view kRadixSortCall = "__cub$DeviceRadixSort";
 
 inline constexpr std::string_view kLibraryTargets[] = {kGemm,
                                                        kLtMatmul,
+                                                       kLtMatmulF8,
+                                                       kNormCall,
                                                        kConvForward,
                                                        kConvBackwardInput,
                                                        kConvBackwardFilter,

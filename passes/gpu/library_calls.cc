@@ -129,6 +129,8 @@ absl::StatusOr<std::vector<Instruction*>> RadixSort(const Instruction& call, Rew
 constexpr LibraryCall kCalls[] = {
     {kGemm,               2, 4, 1, 0,  2, MeaningOfGemm},
     {kLtMatmul,           2, 4, 1, 0,  2, MeaningOfGemm},
+    {kLtMatmulF8,         4, 7, 1, 0,  2, MeaningOfGemm},
+    {kNormCall,           3, 5, 1, 0, -1, MeaningOfNorm},
     {kConvForward,        2, 2, 1, 0, -1, MeaningOfForward},
     {kConvBackwardInput,  2, 2, 1, 0, -1, MeaningOfBackwardInput},
     {kConvBackwardFilter, 2, 2, 1, 0, -1, MeaningOfBackwardFilter},

@@ -51,8 +51,9 @@ absl::StatusOr<Instruction*> PlainHloOf(const LibraryCall& entry, const Instruct
 // there are none outside of fusions.
 absl::StatusOr<std::unique_ptr<Module>> WithoutLibraryCalls(const Module& module);
 
-// Meanings of more than a few lines (library_convolutions.cc, library_gemms.cc).
+// Meanings of more than a few lines (library_convolutions.cc, library_gemms.cc, library_norms.cc).
 absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call, Rewriter& b);
+absl::StatusOr<std::vector<Instruction*>> MeaningOfNorm(const Instruction& call, Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfForward(const Instruction& call, Rewriter& b);
 absl::StatusOr<std::vector<Instruction*>> MeaningOfBackwardInput(const Instruction& call,
                                                                  Rewriter& b);

@@ -260,6 +260,7 @@ std::string ToJson(const LibraryConfig<Config>& config) {
 
 template absl::StatusOr<LibraryConfig<GemmConfig>> ReadConfig(const Instruction& call);
 template absl::StatusOr<LibraryConfig<ConvConfig>> ReadConfig(const Instruction& call);
+template absl::StatusOr<LibraryConfig<NormConfig>> ReadConfig(const Instruction& call);
 template std::string ToJson(const LibraryConfig<GemmConfig>& config);
 template std::string ToJson(const LibraryConfig<ConvConfig>& config);
 template absl::StatusOr<CholeskyConfig> ReadWholeConfig(const Instruction& call);

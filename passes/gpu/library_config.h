@@ -55,6 +55,13 @@ enum class ConvActivation : uint8_t {
   kLeakyRelu
 };
 
+enum class NormKind : uint8_t { kInference, kTraining, kBackward };
+
+template <>
+struct EnumText<NormKind> {
+  static constexpr bool kExact = true;
+  static constexpr std::string_view kWords[] = {"LAYER_FWD_INFER", "LAYER_FWD_TRAIN", "LAYER_BWD"};
+};
 template <>
 struct EnumText<GemmEpilogue> {
   static constexpr bool kExact = true;
@@ -152,6 +159,20 @@ struct ConvConfig {
                       Always("reordered_int8_nchw_vect", &C::reordered_int8_nchw_vect),
                       Always("leakyrelu_alpha", &C::leakyrelu_alpha),
                       Always("serialized_graph", &C::serialized_graph)};
+  }
+};
+
+struct NormConfig {
+  static constexpr std::string_view kKey = "cudnn_norm_backend_config";
+  double epsilon = 0;
+  std::optional<RawJson> algorithm;
+  NormKind kind = NormKind::kInference;
+  UnknownFields unknown;
+
+  static auto Fields() {
+    using N = NormConfig;
+    return std::tuple{Always("epsilon", &N::epsilon), Always("algorithm", &N::algorithm),
+                      Always("kind", &N::kind)};
   }
 };
 

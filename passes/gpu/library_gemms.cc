@@ -8,6 +8,9 @@
 namespace hlo {
 namespace {
 
+constexpr int kTensorScales = 1;  // one number for each array of f8
+constexpr double kMostE4M3FN = 448, kMostE5M2 = 57344;
+
 enum class Activation { kNone, kRelu, kGelu, kSilu };
 
 // By epilogue, in the order of the enumeration.
@@ -60,6 +63,26 @@ Instruction* Activated(Activation activation, Instruction* x, Rewriter& b) {
   return x;
 }
 
+// f8 that was scaled: a scalar for each side.
+Instruction* Rescaled(Instruction* x, Instruction* scale, Rewriter& b) {
+  return b.Multiply(x, b.Broadcast(In(x->shape().element_type(), scale, b), x->shape().dims(), {}));
+}
+
+// As the f8 `type`, whose largest number stands for what is beyond.
+Instruction* AsF8(Instruction* x, ElementType type, Rewriter& b) {
+  const double most = type == ElementType::kF8E4M3FN ? kMostE4M3FN : kMostE5M2;
+  return b.Convert(b.Clamp(b.ConstantLike(x, -most), x, b.ConstantLike(x, most)), type);
+}
+
+// The largest magnitude, as a scalar.
+Instruction* LargestMagnitude(Instruction* x, Rewriter& b) {
+  DimVec all;
+  for (int d = 0; d < x->shape().rank(); ++d) all.push_back(d);
+  const ElementType type = x->shape().element_type();
+  return b.Reduce(b.Abs(x), b.ScalarConstant(type, 0), all,
+                  ScalarComputation(b.module(), Opcode::kMaximum, type));
+}
+
 // Along what lies side by side in the result.
 Instruction* BiasEverywhere(Instruction* bias, Shape result, Rewriter& b) {
   const Shape shape = result.WithMissingLayoutsFilled();
@@ -72,11 +95,16 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call,
   ASSIGN_OR_RETURN(const LibraryConfig<GemmConfig> library, ReadConfig<GemmConfig>(call));
   const GemmConfig& gemm = library.config;
   const EpilogueParts& parts = kEpilogues[static_cast<size_t>(gemm.epilogue)];
-  const int operands = 2 + (gemm.beta != 0 ? 1 : 0) + (parts.has_bias ? 1 : 0);
+  const bool is_f8 = call.attrs<CustomCallAttrs>().custom_call_target == kLtMatmulF8;
+  const ElementType declared = ValueShape(call).element_type();
+  const bool yields_f8 =
+      is_f8 && (declared == ElementType::kF8E4M3FN || declared == ElementType::kF8E5M2);
+  const int operands = 2 + (gemm.beta != 0 ? 1 : 0) + (parts.has_bias ? 1 : 0) + (is_f8 ? 2 : 0) +
+                       (yields_f8 ? 1 : 0);
   if (call.operand_count() != operands)
     return Error(call.loc(), "`{}` takes {} operands with beta {} and epilogue {}, found {}",
                  call.name(), operands, gemm.beta, Text(gemm.epilogue), call.operand_count());
-  if (gemm.scale_mode != 0)
+  if (gemm.scale_mode != 0 && !(is_f8 && gemm.scale_mode == kTensorScales))
     return Unsupported(call.loc(), "scale_mode {} of `{}` is not known", gemm.scale_mode,
                        call.name());
   const Shape result = ValueShape(call);
@@ -85,16 +113,25 @@ absl::StatusOr<std::vector<Instruction*>> MeaningOfGemm(const Instruction& call,
   const bool is_product = gemm.alpha_real == 1 && gemm.alpha_imag == 0 && operands == 2 &&
                           parts.activation == Activation::kNone;
   const ElementType type = is_product ? result.element_type() : ComputeType(result.element_type());
-  Instruction* x =
-      DeclaredOp(Opcode::kDot, result.WithElementType(type), {call.operand(0), call.operand(1)},
-                 AttrsPtr::Make(gemm.ToAttrs()), b);
+  Instruction *lhs = call.operand(0), *rhs = call.operand(1);
+  if (is_f8) {
+    lhs = In(type, lhs, b);
+    rhs = In(type, rhs, b);
+  }
+  Instruction* x = DeclaredOp(Opcode::kDot, result.WithElementType(type), {lhs, rhs},
+                              AttrsPtr::Make(gemm.ToAttrs()), b);
   RETURN_IF_ERROR(b.status());
   x = Scaled(x, gemm.alpha_real, gemm.alpha_imag, b);
   int next = 2;
-  if (gemm.beta != 0) x = b.Add(x, Scaled(In(type, call.operand(next++), b), gemm.beta, 0, b));
+  Instruction* const addend = gemm.beta != 0 ? call.operand(next++) : nullptr;
+  for (int side = 0; is_f8 && side < 2; ++side) x = Rescaled(x, call.operand(next++), b);
+  if (addend != nullptr) x = b.Add(x, Scaled(In(type, addend, b), gemm.beta, 0, b));
   if (parts.has_bias) x = b.Add(x, BiasEverywhere(In(type, call.operand(next++), b), result, b));
-  std::vector<Instruction*> values = {Activated(parts.activation, x, b)};
+  Instruction* const y = Activated(parts.activation, x, b);
+  std::vector<Instruction*> values = {
+      yields_f8 ? AsF8(Rescaled(y, call.operand(next), b), declared, b) : y};
   if (parts.has_aux) values.push_back(x);
+  if (gemm.damax_output) values.push_back(LargestMagnitude(y, b));
   return values;
 }
 
