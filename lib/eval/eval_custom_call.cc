@@ -66,6 +66,16 @@ EvalResult EvalTopKCall(EvalContext& c) {
   return TopKOf(c.operand(0), values.dim(values.rank() - 1), TakesLargest(c.instruction));
 }
 
+// Where a call that is inlined begins and ends: its operands, as a tuple or the one as it is.
+EvalResult EvalCallMarker(EvalContext& c) {
+  const Shape shape = c.instruction.shape();
+  const int count = c.instruction.operand_count();
+  if (count == 1 && Compatible(c.operand(0).shape(), shape)) return c.operand(0);
+  std::vector<Literal> elements;
+  for (int i = 0; i < count; ++i) elements.push_back(c.operand(i));
+  return Literal::Tuple(std::move(elements));
+}
+
 EvalResult EvalRngSeed(EvalContext& c) {
   return Literal::Scalar<int64_t>(ElementType::kU64,
                                   static_cast<int64_t>(c.evaluator.options().seed));
@@ -173,6 +183,8 @@ constexpr KnownTarget kTargets[] = {
     {"__gpu$TopK", EvalTopKCall, 1, 1, true},
     {"__op$block_scaled_dot", EvalBlockScaledDot, 3, 5, true},
     {"__xla__assert", EvalAssert, 1, 1, false},
+    {"__xla_internal_call_marker_after", EvalCallMarker, 0, kAnyNumber, true},
+    {"__xla_internal_call_marker_before", EvalCallMarker, 0, kAnyNumber, true},
     {"mhlo.topk", EvalTopKCall, 1, 1, true},
 };
 const KnownTarget* FindTarget(std::string_view target) {

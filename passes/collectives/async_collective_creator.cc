@@ -4,7 +4,7 @@
 #include "lib/ir/builder.h"
 #include "lib/ops/async_pairs.h"
 #include "lib/types/shape_util.h"
-#include "passes/rewrite.h"
+#include "passes/util/split_async.h"
 
 namespace hlo {
 namespace {
@@ -53,19 +53,6 @@ Shape StartShape(const Instruction& collective, Opcode start) {
   return Shape::Tuple({{is_one ? operands.element(0) : operands, collective.shape()}});
 }
 
-// A computation of the collective alone.
-Computation* Wrapped(const Instruction& collective) {
-  Computation* const wrapped = collective.module().AddComputation("async_computation");
-  Builder b(wrapped);
-  std::vector<Instruction*> parameters;
-  for (int i = 0; i < collective.operand_count(); ++i) {
-    parameters.push_back(
-        b.Parameter(i, collective.operand(i)->shape(), fmt::format("param_{}", i)));
-  }
-  wrapped->set_root(wrapped->AddClone(collective, collective.shape(), parameters));
-  return wrapped;
-}
-
 absl::Status Split(Instruction* collective, const AsyncForm& form) {
   const uint32_t first_new = collective->module().id_limit();
   Builder b(collective->parent());
@@ -73,23 +60,14 @@ absl::Status Split(Instruction* collective, const AsyncForm& form) {
   const bool is_wrapped = form.start() == Opcode::kAsyncStart;
   const AttrsPtr attrs = is_wrapped ? AttrsPtr::Make(AsyncAttrs{}) : collective->attrs_ptr();
   const std::vector<Computation*> calls =
-      is_wrapped ? std::vector<Computation*>{Wrapped(*collective)} : collective->calls();
+      is_wrapped ? std::vector<Computation*>{AsyncComputationOf(*collective)} : collective->calls();
   Instruction* const start = b.OpWithShape(form.start(), StartShape(*collective, form.start()),
                                            collective->operand_vector(), attrs, calls);
-  start->CopyExtrasFrom(*collective);
-  if (!(start->shape() == collective->shape())) {
-    start->mutable_extras().sharding.reset();
-    start->mutable_extras().origin.reset();
-  }
   Instruction* const done = is_wrapped
                                 ? b.OpWithShape(form.done(), collective->shape(), {start}, attrs)
                                 : b.OpWithShape(form.done(), collective->shape(), {start});
   RETURN_IF_ERROR(b.status());
-  for (Instruction* earlier : collective->control_predecessors())
-    start->AddControlPredecessor(earlier);
-  for (Instruction* later : collective->control_successors()) later->AddControlPredecessor(done);
-  collective->DropControlEdges();
-  ReplaceKeepingExtras(collective, done, first_new);
+  ReplaceByPair(collective, start, done, first_new);
   return absl::OkStatus();
 }
 

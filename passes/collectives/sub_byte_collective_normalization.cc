@@ -1,7 +1,7 @@
 #include "passes/collectives/sub_byte_collective_normalization.h"
 
-#include "absl/algorithm/container.h"
 #include "lib/analysis/device_groups.h"
+#include "lib/ir/async_chain.h"
 
 namespace hlo {
 namespace {
@@ -48,19 +48,12 @@ bool SplitsBytes(const Instruction& collective) {
   return shape.dim(static_cast<int>(split->value)) % (*devices * ElementsPerByte(shape)) != 0;
 }
 
-// Such a computation holds nothing else.
-bool IsRunAsynchronously(const Computation& computation) {
-  return absl::c_any_of(computation.callers(), [](const CallSite& site) {
-    return site.caller->opcode() == Opcode::kAsyncStart;
-  });
-}
-
 Instruction* MoveBytes(Instruction* collective, Rewriter& rewriter) {
   if (collective->operand_count() != 1) return nullptr;
   Instruction* const own = collective->operand(0);
   const Shape from = own->shape(), to = collective->shape();
   if (!IsWholeBytes(from) || !IsWholeBytes(to) || from.layout() != to.layout() ||
-      SplitsBytes(*collective) || IsRunAsynchronously(*rewriter.computation()))
+      SplitsBytes(*collective) || IsAsyncBody(*rewriter.computation()))
     return nullptr;
   Instruction* const split = rewriter.Bitcast(own, SplitIntoBytes(from));
   Instruction* const bytes = rewriter.OpWithShape(Opcode::kBitcastConvert, AsBytes(from), {split});

@@ -1,0 +1,36 @@
+#include "passes/util/split_async.h"
+
+#include "lib/ir/builder.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+
+Computation* AsyncComputationOf(const Instruction& instruction) {
+  Computation* const wrapped = instruction.module().AddComputation("async_computation");
+  Builder b(wrapped);
+  std::vector<Instruction*> parameters;
+  for (int i = 0; i < instruction.operand_count(); ++i) {
+    parameters.push_back(
+        b.Parameter(i, instruction.operand(i)->shape(), fmt::format("param_{}", i)));
+  }
+  wrapped->set_root(wrapped->AddClone(instruction, instruction.shape(), parameters));
+  return wrapped;
+}
+
+void ReplaceByPair(Instruction* whole, Instruction* start, Instruction* done, uint32_t first_new) {
+  start->CopyExtrasFrom(*whole);
+  if (!(start->shape() == whole->shape())) {
+    start->mutable_extras().sharding.reset();
+    start->mutable_extras().origin.reset();
+  }
+  const std::vector<Instruction*> before(whole->control_predecessors().begin(),
+                                         whole->control_predecessors().end());
+  const std::vector<Instruction*> after(whole->control_successors().begin(),
+                                        whole->control_successors().end());
+  for (Instruction* earlier : before) start->AddControlPredecessor(earlier);
+  for (Instruction* later : after) later->AddControlPredecessor(done);
+  whole->DropControlEdges();
+  ReplaceKeepingExtras(whole, done, first_new);
+}
+
+}  // namespace hlo
