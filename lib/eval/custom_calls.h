@@ -13,6 +13,13 @@ namespace hlo {
 // Annotations: on a single device they give operand 0 ("Sharding").
 bool IsIdentityCustomCall(std::string_view target);
 
+// Where a call that was inlined began and ends: their operands, as a tuple or the one as it is.
+inline constexpr std::string_view kCallBegins = "__xla_internal_call_marker_before";
+inline constexpr std::string_view kCallEnds = "__xla_internal_call_marker_after";
+inline bool IsCallMarker(std::string_view target) {
+  return target == kCallBegins || target == kCallEnds;
+}
+
 // Whether the evaluator computes it.
 bool IsKnownCustomCall(std::string_view target);
 

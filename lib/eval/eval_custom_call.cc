@@ -66,7 +66,6 @@ EvalResult EvalTopKCall(EvalContext& c) {
   return TopKOf(c.operand(0), values.dim(values.rank() - 1), TakesLargest(c.instruction));
 }
 
-// Where a call that is inlined begins and ends: its operands, as a tuple or the one as it is.
 EvalResult EvalCallMarker(EvalContext& c) {
   const Shape shape = c.instruction.shape();
   const int count = c.instruction.operand_count();
@@ -183,8 +182,8 @@ constexpr KnownTarget kTargets[] = {
     {"__gpu$TopK", EvalTopKCall, 1, 1, true},
     {"__op$block_scaled_dot", EvalBlockScaledDot, 3, 5, true},
     {"__xla__assert", EvalAssert, 1, 1, false},
-    {"__xla_internal_call_marker_after", EvalCallMarker, 0, kAnyNumber, true},
-    {"__xla_internal_call_marker_before", EvalCallMarker, 0, kAnyNumber, true},
+    {kCallEnds, EvalCallMarker, 0, kAnyNumber, true},
+    {kCallBegins, EvalCallMarker, 0, kAnyNumber, true},
     {"mhlo.topk", EvalTopKCall, 1, 1, true},
 };
 const KnownTarget* FindTarget(std::string_view target) {

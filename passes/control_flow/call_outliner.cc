@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/eval/custom_calls.h"
 #include "lib/ir/builder.h"
 #include "lib/ir/name_uniquer.h"
 #include "lib/support/decision.h"
@@ -13,8 +14,6 @@
 namespace hlo {
 namespace {
 
-constexpr std::string_view kBeginsCall = "__xla_internal_call_marker_before";
-constexpr std::string_view kEndsCall = "__xla_internal_call_marker_after";
 constexpr std::string_view kMarkedComputation = "xla_call_marked_computation";
 constexpr std::string_view kMarkedInstruction = "xla_call_marked_instruction_name";
 
@@ -213,8 +212,8 @@ class Outliner {
  public:
   Outliner(const Computation& computation, PassContext& context) : context_(context) {
     for (Instruction* instruction : computation.PostOrder()) {
-      if (IsMarker(*instruction, kBeginsCall)) begins_.push_back(instruction);
-      if (IsMarker(*instruction, kEndsCall)) ends_.push_back(instruction);
+      if (IsMarker(*instruction, kCallBegins)) begins_.push_back(instruction);
+      if (IsMarker(*instruction, kCallEnds)) ends_.push_back(instruction);
     }
   }
 
@@ -229,7 +228,7 @@ class Outliner {
       RETURN_IF_ERROR(CheckMarker(*begin, /*begins=*/true));
       Block block(begin, end);
       for (const Instruction* member : block.members()) {
-        if (IsMarker(*member, kBeginsCall) && absl::c_linear_search(begins_, member))
+        if (IsMarker(*member, kCallBegins) && absl::c_linear_search(begins_, member))
           return Error(member->loc(),
                        "the call of `{}` begins in that of `{}`, but does not end there",
                        FrontendAttribute(*member, kMarkedComputation),

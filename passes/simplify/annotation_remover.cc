@@ -13,8 +13,19 @@ Instruction* AnnotatedToPlain(Instruction* call, Rewriter&) {
   return call->operand(0);
 }
 
+// (f32[4], s32[]) custom-call(x, y), custom_call_target="__xla_internal_call_marker_before"
+//   =>  tuple(x, y); where the one operand has the shape of the call, the operand
+Instruction* MarkerToOperands(Instruction* call, Rewriter& rewriter) {
+  if (!IsCallMarker(call->attrs<CustomCallAttrs>().custom_call_target)) return nullptr;
+  if (call->operand_count() == 1 && Compatible(call->operand(0)->shape(), call->shape()))
+    return call->operand(0);
+  if (!Compatible(Shape::Tuple(call->operand_shapes()), call->shape())) return nullptr;
+  return rewriter.Tuple(call->operand_vector());
+}
+
 constexpr Rule kAnnotationRules[] = {
-    {"annotated-to-plain", Opcode::kCustomCall, kExact, AnnotatedToPlain}};
+    {"annotated-to-plain", Opcode::kCustomCall, kExact, AnnotatedToPlain},
+    {"marker-to-operands", Opcode::kCustomCall, kExact, MarkerToOperands}};
 
 }  // namespace
 
