@@ -32,7 +32,10 @@ class TrackedThunk final : public Thunk {
               kind(), name(), at, i, used.reads[i].size));
     }
     ASSIGN_OR_RETURN(const ExecuteEvent event, thunk_->Execute(state, stream));
-    for (const BufferSlice& slice : used.writes) states.SetWritten(slice);
+    for (const BufferSlice& slice : used.writes) {
+      // What is passed on is left alone: another sequence may read it now.
+      if (states.FirstBelow(slice, ByteState::kWritten) >= 0) states.SetWritten(slice);
+    }
     return event;
   }
 
