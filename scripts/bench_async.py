@@ -42,7 +42,7 @@ CALLBACK = ('  ROOT r = f32[{n},{n}] custom-call(m0), custom_call_target="waits"
 
 def programs():
     """Name, size, what the asynchronous computation does."""
-    size = 256
+    size = 512
     products = PRODUCTS.format(n=size)
     yield "products", size, products.replace("  m6 =", "  ROOT m6 =")
     yield "callback", size, CALLBACK.format(n=size)
