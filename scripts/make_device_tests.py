@@ -482,7 +482,7 @@ def programs_of(name):
 def file_text(name):
     head, programs = programs_of(name)
     intro = (f"// {head}\n// Made by scripts/make_device_tests.py; the values are those of its reference"
-             f"{', and of XLA where it runs them' if any(p.xla for p in programs) else ''}.\n")
+             f"{', some compared with XLA (--oracle)' if any(p.xla for p in programs) else ''}.\n")
     parts = [p.text(f"{name.replace('-', '_')}_{i}") for i, p in enumerate(programs)]
     return intro + "\n// -----\n".join(parts)
 
