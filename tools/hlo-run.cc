@@ -2,7 +2,9 @@
 #include "backends/doctor.h"
 #include "backends/registry.h"
 #include "tools/run/check_files.h"
+#include "tools/run/compare_stages.h"
 #include "tools/run/memory_limit.h"
+#include "tools/run/old_names.h"
 #include "tools/run/peaks.h"
 #include "tools/run/run_module.h"
 #include "tools/support/tool_support.h"
@@ -48,11 +50,33 @@ int Main(int argc, char** argv) {
     if (options.check_file || options.check_models) return CheckFiles(options, flags.positional());
     options.inputs.insert(options.inputs.begin(), options.given_inputs.begin(),
                           options.given_inputs.end());
+    if (!options.compare_stages.empty()) return CompareStages(options);
     return RunModule(options, options.file);
+  });
+}
+
+// By a name of XLA: the words of hlo-run, once for each file and iteration.
+int MainByOldName(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]).starts_with("--help")) return Main(argc, argv);
+  const absl::StatusOr<OldCommand> command =
+      ReadOldCommand(argv[0], std::vector<std::string>(argv + 1, argv + argc));
+  if (!command.ok()) {
+    ReportToolError(argv[0], command.status());
+    return kExitUsage;
+  }
+  return RunOldCommand(*command, [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"hlo-run"};
+    all.insert(all.end(), words.begin(), words.end());
+    std::vector<char*> pointers;
+    for (std::string& word : all) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    return Main(static_cast<int>(all.size()), pointers.data());
   });
 }
 
 }  // namespace
 }  // namespace hlo
 
-int main(int argc, char** argv) { return hlo::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return hlo::IsOldName(argv[0]) ? hlo::MainByOldName(argc, argv) : hlo::Main(argc, argv);
+}

@@ -1,8 +1,6 @@
-#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
-#include <google/protobuf/util/json_util.h>
 
 #include <array>
 
@@ -10,14 +8,13 @@
 #include "lib/proto/fields.h"
 #include "lib/proto/proto.h"
 #include "lib/proto/schema.h"
+#include "lib/proto/wire.h"
 #include "lib/support/status.h"
 
 namespace hlo {
 namespace {
 
 namespace pb = google::protobuf;
-
-constexpr int kMostNesting = 1000;
 
 // Messages that hold a module, and the way to it.
 struct Container {
@@ -39,22 +36,6 @@ const pb::Message* ModuleIn(const pb::Message& message, const Container& contain
   }
   return at->GetReflection()->FieldSize(*at, internal::FieldOf(*at, "computations")) > 0 ? at
                                                                                          : nullptr;
-}
-
-bool ParseBinary(std::string_view bytes, pb::Message& message) {
-  pb::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                 static_cast<int>(bytes.size()));
-  input.SetRecursionLimit(kMostNesting);
-  return message.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
-}
-
-// Bytes that no text has.
-bool LooksBinary(std::string_view bytes) {
-  for (const char c : bytes.substr(0, 4096)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 && c != '\n' && c != '\t' && c != '\r' && c != '\f' && c != '\v') return true;
-  }
-  return false;
 }
 
 std::string_view SkipBlanksAndComments(std::string_view text) {
@@ -111,7 +92,7 @@ class FirstError final : public pb::io::ErrorCollector {
 absl::StatusOr<std::unique_ptr<Module>> ModuleOfBinary(std::string_view bytes) {
   for (const Container& container : kContainers) {
     const std::unique_ptr<pb::Message> message = NewProto(container.name);
-    if (!ParseBinary(bytes, *message)) continue;
+    if (!internal::ParseBinary(bytes, *message)) continue;
     if (const pb::Message* module = ModuleIn(*message, container)) return FromProto(*module);
   }
   return Error(
@@ -128,7 +109,7 @@ absl::StatusOr<std::unique_ptr<Module>> ModuleOfText(std::string_view text) {
     FirstError error;
     pb::TextFormat::Parser parser;
     parser.RecordErrorsTo(&error);
-    parser.SetRecursionLimit(kMostNesting);
+    parser.SetRecursionLimit(internal::kMostNesting);
     if (parser.Parse(&input, message.get())) {
       if (const pb::Message* module = ModuleIn(*message, container)) return FromProto(*module);
       if (problem.empty()) problem = "the message holds no module with instructions";
@@ -143,12 +124,14 @@ absl::StatusOr<std::unique_ptr<Module>> ModuleOfText(std::string_view text) {
 
 }  // namespace
 
-bool IsSerialized(std::string_view bytes) { return LooksBinary(bytes) || LooksLikeTextForm(bytes); }
+bool IsSerialized(std::string_view bytes) {
+  return internal::LooksBinary(bytes) || LooksLikeTextForm(bytes);
+}
 
 absl::StatusOr<std::string> TextOfSerialized(std::string_view bytes) {
   if (bytes.size() > INT32_MAX) return Error("a serialized module of more than 2 GiB");
   ASSIGN_OR_RETURN(const std::unique_ptr<Module> module,
-                   LooksBinary(bytes) ? ModuleOfBinary(bytes) : ModuleOfText(bytes));
+                   internal::LooksBinary(bytes) ? ModuleOfBinary(bytes) : ModuleOfText(bytes));
   PrintOptions options;
   options.large_constants = true;
   options.lossless = true;
@@ -160,32 +143,7 @@ absl::StatusOr<std::string> Serialize(const Module& module, SerialForm form, Tex
   const std::unique_ptr<pb::Message> message = NewProto("HloProto");
   message->GetReflection()->SetAllocatedMessage(message.get(), inner.release(),
                                                 internal::FieldOf(*message, "hlo_module"));
-  std::string out;
-  switch (form) {
-    case SerialForm::kBinary: {
-      pb::io::StringOutputStream stream(&out);
-      pb::io::CodedOutputStream coded(&stream);
-      coded.SetSerializationDeterministic(true);
-      if (!message->SerializeToCodedStream(&coded))
-        return Error("the module is too large for a message");
-      break;
-    }
-    case SerialForm::kText: {
-      pb::TextFormat::Printer printer;
-      printer.PrintToString(*message, &out);
-      break;
-    }
-    case SerialForm::kJson: {
-      pb::util::JsonPrintOptions options;
-      options.add_whitespace = true;
-      options.preserve_proto_field_names = true;
-      const auto status = pb::util::MessageToJsonString(*message, &out, options);
-      if (!status.ok())
-        return Error("no JSON: {}", std::string(status.message().data(), status.message().size()));
-      break;
-    }
-  }
-  return out;
+  return internal::WriteMessage(*message, form);
 }
 
 }  // namespace hlo

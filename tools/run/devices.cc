@@ -129,10 +129,12 @@ absl::StatusOr<DeviceArguments> MakeDeviceArguments(const Module& module,
       continue;
     }
     before = own;
-    const bool makes_missing = sources.words.empty() || sources.seed.has_value();
+    const bool has_recorded = sources.words.empty() && !sources.recorded.empty();
+    const bool makes_missing = (sources.words.empty() && !has_recorded) || sources.seed.has_value();
     if (makes_missing && !share_made)
       own.seed = sources.seed.value_or(kDefaultSeed) + static_cast<uint64_t>(device);
-    if (!makes_missing && own.words.empty() && module.entry()->parameter_count() > 0) {
+    if (!makes_missing && !has_recorded && own.words.empty() &&
+        module.entry()->parameter_count() > 0) {
       return Error("there are inputs of other devices, but none for {} (--seed=N makes them)",
                    DeviceName(mesh, device));
     }

@@ -11,6 +11,7 @@
 #include "tools/run/devices.h"
 #include "tools/run/inputs.h"
 #include "tools/run/options.h"
+#include "tools/run/output_files.h"
 #include "tools/run/tolerances.h"
 #include "tools/run/value_words.h"
 #include "tools/support/elided.h"
@@ -29,11 +30,17 @@ std::optional<T> NumberIn(std::string_view text) {
 }
 
 bool IsSeed(const std::string& text) { return NumberIn<uint64_t>(text).has_value(); }
+bool IsDevice(const std::string& text) { return NumberIn<uint32_t>(text).has_value(); }
 bool IsTolerance(const std::string& text) { return NumberIn<double>(text).value_or(-1) >= 0; }
 bool IsSize(const std::string& text) { return BytesOf(text) > 0; }
 
 std::string PlatformMistake(const std::string& name) {
   return name.empty() ? "needs a value" : MistakeOf(FindBackend(name).status());
+}
+
+std::string ReferenceMistake(const std::string& word) {
+  if (word.empty() || word == "none") return "";
+  return PlatformMistake(word.substr(0, word.rfind(":-O")));
 }
 
 std::string PlatformsMistake(const std::string& names) {
@@ -62,10 +69,12 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("passes", &o.passes, V::Any(), "PIPELINE",
             "run these passes first (hlo-opt --list-passes)");
   flags.Add("run-passes", &o.run_passes, "run the platform's own passes (default: true)");
+  flags.Add("O", &o.optimisation_level, V::Between(0, 3), "[2|N]",
+            "-O0: as --no-run-passes; -O1 to -O3: with them");
   flags.Add("emit", &o.emit, V::ListOf(StageWords()), "STAGE,...",
             "print hlo, buffers, tile, thunks, llvm, asm, ptx, kernels; do not run");
   flags.Add("threads,j", &o.threads, V::Between(0, 4096), "N",
-            "threads of the run (default: one for each processor)");
+            "threads of the run (default: HLO_NUM_THREADS, OMP_NUM_THREADS, processors)");
   flags.Add("denormals", &o.denormals, V::Words({"flush", "keep"}), "MODE",
             "flush (default on cpu) or keep (default elsewhere)");
   flags.Add("cpu-features", &o.cpu_features, V::Words({"native", "amx", "avx512", "avx2", "sse"}),
@@ -121,6 +130,9 @@ void AddDeviceFlags(Flags& flags, ToolOptions& o) {
   flags.Add("collective-timeout", &o.collective_timeout, V::Between(1e-3, 1e9), "SECONDS",
             "end with exit code 4 when devices wait so long for others (default: 1800);");
   flags.Note(std::string(32, ' ') + "that all wait for each other is found at once");
+  flags.Add("single-shard", &o.single_shard, V::Passing("the number of a device", IsDevice),
+            "[0|ID]", "run the part of one device alone: what it would get of others is put");
+  flags.Note(std::string(32, ' ') + "together of its own values; results mean nothing, times do");
 }
 
 std::string DistributionMistake(const std::string& word) {
@@ -193,8 +205,11 @@ void AddOutputFlags(Flags& flags, ToolOptions& o) {
   flags.Add("output-dir", &o.output_dir, V::Some(), "DIR", "write DIR/out0.npy, out1.npy, ...");
   flags.Add("outfeed-dir", &o.outfeed_dir, V::Some(), "DIR",
             "write what `outfeed` gives as DIR/outfeed0.npy, ..., and do not print it");
-  flags.Add("reference,reference-platform", &o.reference, V::Passing(PlatformMistake), "NAME",
-            "run there, too, and compare");
+  flags.Add("output", &o.outputs, V::Passing(OutputFileMistake), "[N:]FILE",
+            "write all outputs, or output N, as .npz, .npy, .txt, .bin, .pb or");
+  flags.Note(std::string(32, ' ') + ".pbtxt (LiteralProto), whole or not at all; repeats");
+  flags.Add("reference,reference-platform", &o.reference, V::Passing(ReferenceMistake),
+            "NAME[:-O0]", "run there, too, and compare; none (default)");
   flags.Add("expected", &o.expected, V::Some(), "WHAT",
             "compare with a .json of testdata/models, a folder of");
   flags.Note(std::string(32, ' ') + "out0.npy, ..., an .npy or .npz file, or a literal");
@@ -225,6 +240,10 @@ void AddInsideFlags(Flags& flags, ToolOptions& o) {
             "which operation makes the first NaN or infinity out of numbers");
   flags.Add("probe", &o.probe, V::Regex(), "REGEX",
             "print the values of these instructions, each time they are computed");
+  flags.Add("compare-stages", &o.compare_stages, V::Some(), "DIR",
+            "run the modules of a folder of dumps, numbered as the steps of a compilation,");
+  flags.Note(std::string(32, ' ') +
+             "with the same inputs: which step changed values; words are inputs");
   flags.Add("isolate,isolate-instructions", &o.isolate, V::Regex(), "[.|REGEX]",
             "run each (of these) operations of the entry alone, on the operands");
   flags.Note(std::string(32, ' ') +
@@ -286,6 +305,8 @@ void AddTestFlags(Flags& flags, ToolOptions& o) {
   flags.Add("jobs", &o.jobs, V::Between(1, 1024).With(kCheckModes), "N",
             "checks at the same time (default: one for each processor)");
   flags.AddWith(kCheckModes, "strict", &o.strict, "skipped checks are failures");
+  flags.Add("logtostderr", &o.accepted);
+  flags.Add("vmodule", &o.accepted_text, V::Any(), "LIST");
   flags.Add("verbose,v", &o.verbose,
             "a line for every check; say which flags of XLA have no effect");
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/proto/literals.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
 #include "lib/support/status.h"
@@ -350,6 +351,13 @@ absl::StatusOr<std::vector<LiteralFromWord>> ReadWord(const std::string& word,
     }
     return result;
   }
+  if (path.ends_with(".pb") || path.ends_with(".pbtxt")) {
+    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+    absl::StatusOr<Literal> literal = LiteralOfSerialized(bytes);
+    if (!literal.ok()) return Error("`{}`: {}", path, ToStd(literal.status().message()));
+    result.push_back({*std::move(literal), fmt::format("`{}`", path)});
+    return result;
+  }
   const bool is_file =
       is_marked || path.ends_with(".npy") || path.ends_with(".txt") || IsFile(path);
   std::string text = word;
@@ -390,6 +398,12 @@ absl::StatusOr<Arguments> MakeArguments(const Module& module, const InputSources
   } else if (!sources.directory.empty()) {
     RETURN_IF_ERROR(FromDirectory(sources.directory, leaves, arrays));
   }
+  const bool uses_recorded = sources.words.empty() && !sources.seed &&
+                             sources.distributions.empty() && sources.ranges.empty() &&
+                             arrays.empty() && !sources.recorded.empty();
+  for (const Literal& value : uses_recorded ? sources.recorded : std::vector<Literal>())
+    RETURN_IF_ERROR(Distribute({value, "a recorded input"}, leaves, arrays));
+  if (uses_recorded) result.notes.push_back("inputs are those that were recorded with the module");
   for (const std::string& word : sources.words) {
     ASSIGN_OR_RETURN(const std::vector<LiteralFromWord> given,
                      ReadWord(word, leaves, arrays.size()));

@@ -31,6 +31,7 @@ struct InputSources {
   std::string model_file;
   std::optional<uint64_t> seed;                    // makes what the others do not give
   std::vector<std::string> distributions, ranges;  // of that, as --input-dist and --input-range say
+  std::vector<Literal> recorded;  // with the module; used where nothing else is said
 };
 
 struct Arguments {

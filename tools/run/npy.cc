@@ -68,6 +68,8 @@ std::string TypeWord(std::string_view descr) {
 bool TypeMatches(std::string_view descr, ElementType type) {
   const std::string_view want = NpyDescr(type);
   if (IsSubByte(type) && descr.substr(1) == "V1") return true;
+  // What NumPy writes for the f8 types of ml_dtypes.
+  if (IsFloat(type) && ByteSize(type) == 1 && descr.substr(1) == "f1") return true;
   return descr[1] == want[1] && descr.substr(2) == want.substr(2);
 }
 

@@ -41,5 +41,7 @@ struct NpzMember {
   std::string text;
 };
 absl::StatusOr<std::vector<NpzMember>> ReadNpz(std::string_view text);
+// An archive of these members, stored as they are; an error where it needs 4 GiB.
+absl::StatusOr<std::string> NpzText(const std::vector<NpzMember>& members);
 
 }  // namespace hlo

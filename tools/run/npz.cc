@@ -145,4 +145,51 @@ absl::StatusOr<std::vector<NpzMember>> ReadNpz(std::string_view text) {
   return ZipReader(text).Read();
 }
 
+absl::StatusOr<std::string> NpzText(const std::vector<NpzMember>& members) {
+  std::string text, directory;
+  const auto put = [](std::string& out, uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+  };
+  for (const NpzMember& member : members) {
+    const std::string name = member.name + ".npy";
+    const uint64_t at = text.size(), size = member.text.size();
+    if (at + size >= kInExtra32) return Error("an .npz archive holds less than 4 GiB");
+    const uLong checksum = crc32_z(0, reinterpret_cast<const Bytef*>(member.text.data()), size);
+    // What stands in the local header and in the directory alike: version, flags, method (stored),
+    // a date that is always the same, checksum, sizes, length of the name, no extra field.
+    std::string common;
+    constexpr uint64_t kFirstOf1980 = 0x21;
+    put(common, 20, 2);
+    put(common, 0, 2);
+    put(common, 0, 2);
+    put(common, 0, 2);
+    put(common, kFirstOf1980, 2);
+    put(common, checksum, 4);
+    put(common, size, 4);
+    put(common, size, 4);
+    put(common, name.size(), 2);
+    put(common, 0, 2);
+    put(text, kLocalHeader, 4);
+    text += common + name + member.text;
+    put(directory, kDirectoryEntry, 4);
+    put(directory, 20, 2);
+    directory += common;
+    put(directory, 0, 10);  // no comment, disk 0, no attributes
+    put(directory, at, 4);
+    directory += name;
+  }
+  const uint64_t begin = text.size();
+  if (begin + directory.size() >= kInExtra32 || members.size() >= 0xFFFF)
+    return Error("an .npz archive holds less than 4 GiB and 65535 arrays");
+  text += directory;
+  put(text, kEndOfDirectory, 4);
+  put(text, 0, 4);
+  put(text, members.size(), 2);
+  put(text, members.size(), 2);
+  put(text, directory.size(), 4);
+  put(text, begin, 4);
+  put(text, 0, 2);
+  return text;
+}
+
 }  // namespace hlo

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "backends/registry.h"
 #include "lib/support/status.h"
@@ -138,6 +139,37 @@ absl::Status CheckPlatform(std::string& name) {
   return absl::OkStatus();
 }
 
+// "cpu:-O0": the platform, and whether its passes run there.
+absl::Status CheckReference(ToolOptions& options) {
+  std::string& name = options.reference;
+  if (name == "none") name.clear();
+  if (name.empty()) return absl::OkStatus();
+  if (const size_t level = name.rfind(":-O"); level != std::string::npos) {
+    const std::string digit = name.substr(level + 3);
+    if (digit.size() != 1 || digit[0] < '0' || digit[0] > '3')
+      return Error("`--reference` expects a platform and perhaps :-O0 to :-O3, found `{}`", name);
+    options.reference_passes = digit != "0";
+    name = name.substr(0, level);
+  }
+  return CheckPlatform(name);
+}
+
+// --threads=, or what the environment says: our own variable, or OpenMP's, whose first number
+// counts.
+absl::Status ReadThreads(const Flags& flags, ToolOptions& options) {
+  if (flags.given("threads")) return absl::OkStatus();
+  if (const char* const own = std::getenv("HLO_NUM_THREADS"); own != nullptr && *own != 0) {
+    const std::optional<int64_t> threads = NumberOf<int64_t>(own);
+    if (!threads || *threads < 0 || *threads > 4096 || fmt::format("{}", *threads) != own)
+      return Error("HLO_NUM_THREADS is `{}`, not a number of threads from 0 to 4096", own);
+    options.threads = *threads;
+    return absl::OkStatus();
+  }
+  if (const char* const openmp = std::getenv("OMP_NUM_THREADS"); openmp != nullptr)
+    options.threads = std::clamp<int64_t>(NumberOf<int64_t>(openmp).value_or(0), 0, 4096);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string_view DefaultPlatform() {
@@ -180,7 +212,9 @@ absl::Status CheckBuffers(const ToolOptions& options) {
 absl::Status Check(const Flags& flags, ToolOptions& options) {
   if (options.platform.empty()) options.platform = DefaultPlatform();
   RETURN_IF_ERROR(CheckPlatform(options.platform));
-  if (!options.reference.empty()) RETURN_IF_ERROR(CheckPlatform(options.reference));
+  RETURN_IF_ERROR(CheckReference(options));
+  if (options.optimisation_level == 0) options.run_passes = false;
+  RETURN_IF_ERROR(ReadThreads(flags, options));
   if (options.kernel_info) {
     // Texts can be had without a GPU; other platforms have no such kernels.
     if (options.platform != "gpu-sim") options.platform = "gpu";
@@ -190,6 +224,10 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   RETURN_IF_ERROR(ReadWords(options));
   if (options.list_platforms || options.doctor || options.measure_peaks) return absl::OkStatus();
   const std::vector<std::string>& words = flags.positional();
+  if (!options.compare_stages.empty()) {
+    options.given_inputs = words;
+    return absl::OkStatus();
+  }
   if (words.empty() && (!HasStandardInput() || options.check_file || options.check_models))
     return Error("no input file; see --help");
   RETURN_IF_ERROR(CheckBuffers(options));
@@ -225,10 +263,10 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   }
   const bool compares = !options.expected.empty() || !options.reference.empty();
   if (options.print.empty()) {
-    options.print_outputs =
-        compares || options.bench || !options.profile_files.empty() || !options.output_dir.empty()
-            ? PrintOutputs::kNone
-            : PrintOutputs::kShort;
+    options.print_outputs = compares || options.bench || !options.profile_files.empty() ||
+                                    !options.output_dir.empty() || !options.outputs.empty()
+                                ? PrintOutputs::kNone
+                                : PrintOutputs::kShort;
     return absl::OkStatus();
   }
   options.print_outputs = options.print == "none"    ? PrintOutputs::kNone

@@ -68,7 +68,8 @@ struct ToolOptions {
   std::vector<std::string> outputs;  // files (output_files.h)
   std::string print;
   std::string expected;
-  std::string reference;
+  std::string reference;         // the platform; empty: none
+  bool reference_passes = true;  // the platform's own
   std::string abs, rel, ulps;
   std::vector<std::string> tolerances;  // tolerances.h
   std::string nan = "equal", inf = "equal";
@@ -87,7 +88,6 @@ struct ToolOptions {
   int64_t bench_compiles = 1;
   int64_t iterations = 0;
   double warmup = 0.2;
-  std::string bench_with;  // platforms that are measured by turns (bench_table.h)
   std::string baseline;
   double fail_if_slower = -1;  // percent; below 0: no limit
   std::string json;
@@ -107,6 +107,8 @@ struct ToolOptions {
   int64_t jobs = 0;
   bool strict = false;
   bool verbose = false;
+  bool accepted = false;  // flags of other programs that need no answer here
+  std::string accepted_text;
   bool list_platforms = false;
   bool doctor = false;
   bool kernel_info = false;

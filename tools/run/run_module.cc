@@ -13,6 +13,7 @@
 #include "lib/ir/compare.h"
 #include "lib/ir/verifier.h"
 #include "lib/ir/verify_meaning.h"
+#include "lib/proto/literals.h"
 #include "lib/support/contains.h"
 #include "lib/support/file.h"
 #include "lib/support/hash.h"
@@ -28,9 +29,11 @@
 #include "tools/run/memory_limit.h"
 #include "tools/run/memory_view.h"
 #include "tools/run/mpi_transport.h"
+#include "tools/run/output_files.h"
 #include "tools/run/outputs.h"
 #include "tools/run/profile_report.h"
 #include "tools/run/run_report.h"
+#include "tools/run/single_shard.h"
 #include "tools/run/spmd_run.h"
 #include "tools/run/timeline.h"
 #include "tools/run/tolerances.h"
@@ -254,6 +257,7 @@ class Runner {
     const double start = Now();
     ASSIGN_OR_RETURN(const std::vector<InputText> inputs, ReadInputs(path_, /*split=*/false));
     InputText input = inputs.front();
+    RETURN_IF_ERROR(ReadRecorded());
     if (!options_.source_name.empty()) {
       input.source =
           std::make_shared<const Source>(options_.source_name, std::string(input.source->text()));
@@ -270,12 +274,32 @@ class Runner {
       return Error("module `{}` has no entry computation", module_->name());
     RETURN_IF_ERROR(GiveMeanings(*module_, options_.custom_calls));
     RETURN_IF_ERROR(SetDevices(*module_, options_.num_replicas, options_.num_partitions));
+    if (!options_.single_shard.empty()) {
+      ASSIGN_OR_RETURN(const int64_t replaced,
+                       KeepSingleShard(*module_, std::stoll(options_.single_shard)));
+      WriteNote(fmt::format(
+          "hlo-run: note: device {} alone: {} instruction{} that would meet others replaced by "
+          "its own values; results mean nothing\n",
+          options_.single_shard, replaced, replaced == 1 ? "" : "s"));
+    }
     ASSIGN_OR_RETURN(const int filled, FillElided(*module_, options_.fill_elided));
     if (filled > 0) {
       WriteStderr(fmt::format(
           "hlo-run: note: {} constant{} without values filled with {}; results mean nothing\n",
           filled, filled == 1 ? "" : "s", options_.fill_elided));
     }
+    return absl::OkStatus();
+  }
+
+  // The inputs of a snapshot.
+  absl::Status ReadRecorded() {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path_, error)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path_));
+    absl::StatusOr<std::vector<Literal>> recorded = RecordedArguments(bytes);
+    if (!recorded.ok())
+      return Error("{}: its inputs: {}", path_, std::string(recorded.status().message()));
+    recorded_ = *std::move(recorded);
     return absl::OkStatus();
   }
 
@@ -406,6 +430,8 @@ class Runner {
     if (!options_.baseline.empty()) {
       ASSIGN_OR_RETURN(baseline_, ReadBaseline(options_.baseline));
     }
+    RETURN_IF_ERROR(CheckOutputFiles(options_.outputs,
+                                     whole_module().entry()->root()->shape().WithoutDynamic()));
     for (const std::string& folder :
          {options_.output_dir, options_.save_inputs, options_.outfeed_dir}) {
       if (!folder.empty()) RETURN_IF_ERROR(CheckOutputFolder(folder));
@@ -421,8 +447,13 @@ class Runner {
   }
 
   absl::StatusOr<ArgumentsByDevice> Inputs() {
-    InputSources sources{options_.inputs,     options_.input_dir,   options_.inputs_from,
-                         options_.seed_value, options_.input_dists, options_.input_ranges};
+    InputSources sources{options_.inputs,
+                         options_.input_dir,
+                         options_.inputs_from,
+                         options_.seed_value,
+                         options_.input_dists,
+                         options_.input_ranges,
+                         recorded_};
     ASSIGN_OR_RETURN(
         DeviceArguments arguments,
         MakeDeviceArguments(whole_module(), sources, outer_mesh(), options_.shared_inputs));
@@ -459,6 +490,7 @@ class Runner {
       }
       outputs.push_back({results_[device]});
     }
+    RETURN_IF_ERROR(WriteOutputFiles(options_.outputs, results_, outer_mesh()));
     RETURN_IF_ERROR(WriteByDevice(outputs, options_.output_dir, "out"));
     return WriteByDevice(outfeed_, options_.outfeed_dir, "outfeed");
   }
@@ -655,8 +687,10 @@ class Runner {
                                                     std::unique_ptr<Module> module,
                                                     const ArgumentsByDevice& arguments) {
     progress_.Stage(fmt::format("running on {}", backend.name()));
+    CompileOptions compile = CompilerOptions(nullptr);
+    compile.run_passes = options_.reference_passes && options_.run_passes;
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
-                     CompileOnce(backend, std::move(module), CompilerOptions(nullptr)));
+                     CompileOnce(backend, std::move(module), compile));
     const CrashLine line("running on platform", backend.name());
     running_ = true;
     absl::StatusOr<std::vector<Literal>> results;
@@ -714,6 +748,7 @@ class Runner {
   std::vector<Literal> results_;               // by device
   std::unique_ptr<FeedFiles> feed_;            // of modules that feed
   std::vector<std::vector<Literal>> outfeed_;  // by device, or nothing
+  std::vector<Literal> recorded_;              // inputs that came with the module
   bool located_ = false;                       // errors have places in source_
   bool running_ = false;
   int exit_code_ = kExitOk;

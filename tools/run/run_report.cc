@@ -124,6 +124,8 @@ std::string ToTable(const RunReport& report) {
     text += fmt::format("{:>10}  min {}, p90 {}, p95 {}, p99 {}, max {}, mean {}, stddev {}\n", "",
                         TimeText(run.min), TimeText(run.p90), TimeText(run.p95), TimeText(run.p99),
                         TimeText(run.max), TimeText(run.mean), TimeText(run.deviation));
+    text += fmt::format("{:>10}  coefficient of variation {:.2g} %\n", "",
+                        run.mean > 0 ? 100 * run.deviation / run.mean : 0.0);
     if (run.p90 > (1 + kNoisy) * run.median) {
       text += fmt::format("{:>10}  noisy: other load, a changing clock or page faults; ", "");
       text += "the median and min say most\n";
@@ -145,14 +147,22 @@ absl::StatusOr<Baseline> ReadBaseline(const std::string& path) {
 }
 
 BaselineVerdict CompareWith(const Baseline& baseline, const RunReport& report) {
+  // By what the median of so many times varies. A single long run among many makes the standard
+  // deviation large; where nine of ten are known to be near the median, these say more.
   const auto error = [](const RunTimes& times) {
-    return times.deviation / std::sqrt(static_cast<double>(std::max<int64_t>(times.iterations, 1)));
+    constexpr double kOfNormal = 1 / 1.2816;  // standard deviations in 90 % - 50 %
+    const double spread = times.p90 > 0
+                              ? std::min(times.deviation, kOfNormal * (times.p90 - times.median))
+                              : times.deviation;
+    return spread / std::sqrt(static_cast<double>(std::max<int64_t>(times.iterations, 1)));
   };
   const RunTimes &before = baseline.run, &now = report.run;
   BaselineVerdict verdict;
   verdict.run_ratio = before.median > 0 ? now.median / before.median : 1;
   const double difference = now.median - before.median;
-  const bool is_noise = std::abs(difference) <= 3 * std::hypot(error(before), error(now));
+  constexpr double kSmall = 0.005;  // of the median: less is not told apart on another day
+  const bool is_noise = std::abs(difference) <=
+                        std::max(kSmall * before.median, 3 * std::hypot(error(before), error(now)));
   verdict.text = fmt::format("run       {:>12.3f} x the baseline's {} ({})\n", verdict.run_ratio,
                              TimeText(before.median),
                              is_noise         ? "within noise"

@@ -203,6 +203,12 @@ absl::StatusOr<Literal> FromBytes(Shape shape, std::string_view where) {
 
 }  // namespace
 
+std::string BytesOfArray(const Literal& array) {
+  if (array.byte_size() == 0) return "";
+  return std::string(reinterpret_cast<const char*>(array.data()),
+                     static_cast<size_t>(array.byte_size()));
+}
+
 std::optional<Distribution> DistributionFromWord(std::string_view word) {
   for (size_t i = 0; i < std::size(kDistributionWords); ++i) {
     if (kDistributionWords[i] == word) return static_cast<Distribution>(i);

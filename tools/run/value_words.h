@@ -37,6 +37,9 @@ std::optional<Range> RangeFromWord(std::string_view word);
 Literal MakeDistributed(Shape shape, Distribution distribution, const std::optional<Range>& range,
                         uint64_t seed, int64_t number);
 
+// The bytes of an array as `@FILE` reads them.
+std::string BytesOfArray(const Literal& array);
+
 // Whether a word is SHAPE=VALUES, and no literal or file.
 bool IsValueWord(std::string_view word);
 // Its value; `seed` and `number` are those of what is made.

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""Tries what users are promised, one command for each requirement, and prints a table; closes with `N passed, N failed, N skipped`.
+
+    scripts/product_check.py --build=build/release [--only=CMP,EXE-3] [-v]
+
+A requirement works where its commands end with the exit code they should and print what they should. What is known to be missing
+says so in the table (`missing`): it counts as skipped, and as failed once it works, so that the word goes. Standard library only.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+FILES = {
+    "add.hlo": """HloModule add
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  ROOT s = f32[4] add(x, y)
+}
+""",
+    "softmax.hlo": """HloModule softmax
+
+max {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT m = f32[] maximum(a, b)
+}
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT m = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[64,64] parameter(0), metadata={op_name="softmax/x" source_file="model.py" source_line=7}
+  low = f32[] constant(-inf)
+  zero = f32[] constant(0)
+  m = f32[64] reduce(x, low), dimensions={1}, to_apply=max
+  mb = f32[64,64] broadcast(m), dimensions={0}
+  d = f32[64,64] subtract(x, mb), metadata={op_name="softmax/sub" source_file="model.py" source_line=8}
+  e = f32[64,64] exponential(d), metadata={op_name="softmax/exp" source_file="model.py" source_line=9}
+  t = f32[64] reduce(e, zero), dimensions={1}, to_apply=sum
+  tb = f32[64,64] broadcast(t), dimensions={0}
+  ROOT r = f32[64,64] divide(e, tb), metadata={op_name="softmax/div" source_file="model.py" source_line=11}
+}
+""",
+    "dot.hlo": """HloModule product
+
+ENTRY main {
+  a = f32[64,64] parameter(0)
+  b = f32[64,64] parameter(1)
+  z = f32[] constant(0)
+  zb = f32[64,64] broadcast(z), dimensions={}
+  d = f32[64,64] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  s = f32[64,64] add(d, zb)
+  ROOT t = (f32[64,64], f32[64,64]) tuple(s, d)
+}
+""",
+    "loop.hlo": """HloModule loop
+
+more {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+
+step {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  v = f32[4] get-tuple-element(s), index=1
+  w = f32[4] add(v, v)
+  ROOT t = (s32[], f32[4]) tuple(j, w)
+}
+
+ENTRY main {
+  v = f32[4] parameter(0)
+  zero = s32[] constant(0)
+  s = (s32[], f32[4]) tuple(zero, v)
+  l = (s32[], f32[4]) while(s), condition=more, body=step
+  ROOT r = f32[4] get-tuple-element(l), index=1
+}
+""",
+    "donate.hlo": """HloModule donate, input_output_alias={ {}: (0, {}, must-alias) }
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  ROOT s = f32[4] add(x, x)
+}
+""",
+    "demand.hlo": """HloModule demand
+
+ENTRY main {
+  a = f32[4,4] parameter(0)
+  x = f32[4] parameter(1)
+  i = s32[] parameter(2)
+  c = f32[4,4] cholesky(a), lower=true
+  l = f32[4] log(x)
+  p = f32[1] dynamic-slice(x, i), dynamic_slice_sizes={1}
+  ROOT t = (f32[4,4], f32[4], f32[1]) tuple(c, l, p)
+}
+""",
+    "bad.hlo": """HloModule bad
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  ROOT y = f32[4] exponental(x)
+}
+""",
+    "custom.hlo": """HloModule custom
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  ROOT y = f32[4] custom-call(x), custom_call_target="unheard_of"
+}
+""",
+    "nan.hlo": """HloModule roots
+
+ENTRY main {
+  x = f32[4] parameter(0), metadata={source_file="model.py" source_line=3}
+  n = f32[4] negate(x)
+  s = f32[4] sqrt(n), metadata={source_file="model.py" source_line=4}
+  ROOT r = f32[4] add(s, x)
+}
+""",
+    "shard.hlo": """HloModule shard, num_partitions=4
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT m = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  ROOT r = f32[4] all-reduce(x), channel_id=1, use_global_device_ids=true, replica_groups={{0,1,2,3}}, to_apply=sum
+}
+""",
+}
+
+
+class Check:
+    """One requirement: `command` is a line for sh; `want` a pattern (or several) in what it prints; `code` its exit code."""
+
+    def __init__(self, name, priority, what, command, want=(), code=0, missing=""):
+        self.name, self.priority, self.what, self.command = name, priority, what, command
+        self.want = (want,) if isinstance(want, str) else want
+        self.code, self.missing = code, missing
+
+
+P0, P1 = "P0", "P1"
+CHECKS = [
+    Check("INSP-1", P0, "print before and after passes", "hlo-opt dot.hlo --passes=algsimp,dce --print-after-all --print-before=dce",
+          (r"after.*algsimp", r"before.*dce")),
+    Check("INSP-2", P1, "what a pass changed, as a diff", "hlo-opt dot.hlo --passes=algsimp --print-changed=diff --disable-output", r"(?m)^-.*add"),
+    Check("INSP-3", P1, "filters of passes, computations, operations",
+          "hlo-opt dot.hlo --passes=algsimp,dce --print-after-all --filter-passes=dce --filter-print-ops=dot", r"dot", missing="no --filter-…"),
+    Check("INSP-4", P0, "the module before a pass that fails", "hlo-opt bad.hlo --passes=dce", r"bad\.hlo:5:\d+: error: unknown opcode", 1),
+    Check("INSP-5", P1, "reproducers", "hlo-opt --help", r"--reproducer"),
+    Check("INSP-7", P1, "changes of each pass in numbers", "hlo-opt dot.hlo --passes=algsimp,dce --pass-summary --disable-output", r"algsimp",
+          missing="no --pass-summary"),
+    Check("INSP-8", P1, "structural diff", "hlo-diff dot.hlo add.hlo", r"dot", 1, missing="no hlo-diff"),
+    Check("INSP-9", P1, "names and metadata that do not matter", "hlo-opt softmax.hlo --print-style=fingerprint", r"\$0|tmp_|exponential"),
+    Check("TIME-1", P0, "time of each pass", "hlo-opt dot.hlo --passes=algsimp,dce --time-passes --disable-output", r"algsimp"),
+    Check("TIME-2", P0, "time of each phase", "hlo-run add.hlo --time", (r"parse +[\d.]+", r"passes +[\d.]+", r"codegen +[\d.]+", r"load +[\d.]+")),
+    Check("TIME-3", P1, "trace of the compilation", "hlo-opt dot.hlo --passes=algsimp --time-trace=t.json && cat t.json", r"traceEvents",
+          missing="no --time-trace"),
+    Check("TIME-4", P1, "counters", "hlo-opt dot.hlo --passes=algsimp --stats --disable-output", r"algsimp"),
+    Check("TIME-6", P1, "limit of the compilation", "hlo-opt --help", r"--time-limit=SECONDS"),
+    Check("TIME-7", P0, "same code with any number of threads",
+          "hlo-run softmax.hlo --emit=llvm -j 1 > a; hlo-run softmax.hlo --emit=llvm -j 3 > b; cmp a b && echo same", r"same"),
+    Check("STG-1", P0, "names of platforms", "hlo-run add.hlo --platform=Host && hlo-run add.hlo --platform=Interpreter", r"f32\[4\]"),
+    Check("STG-2", P0, "stages", "hlo-opt --platform=cpu --list-stages", (r"hlo-backend", r"llvm")),
+    Check("STG-3", P1, "all stages as files", "hlo-run add.hlo --save-temps=tmp && ls tmp", r"asm|\.s", missing="no --save-temps"),
+    Check("STG-4", P0, "targets without a device", "hlo-run add.hlo --platform=gpu --target=sm_90 --emit=ptx", r"\.target sm_90"),
+    Check("STG-5", P1, "executables as files", "hlo-run add.hlo --save-executable=x.hlox && hlo-run x.hlox", r"f32\[4\]", missing="no --save-executable"),
+    Check("STG-7", P1, "machine code by operation", "hlo-run softmax.hlo --emit=llvm", r"@\S*fusion", missing="kernels have numbers"),
+    Check("STG-8", P1, "registers and memory of kernels", "hlo-run --help", r"--kernel-info"),
+    Check("STG-9", P0, "levels of optimisation", "hlo-run dot.hlo --print=none -O0 && hlo-opt dot.hlo -O1", r"dot\("),
+    Check("EXE-1", P0, "literals", "hlo-run add.hlo 'f32[4] {1,2,3,4}' '4xf32=1 2 3 4'", r"\{2, 4, 6, 8\}"),
+    Check("EXE-2", P0, "npy and npz by name",
+          "hlo-run add.hlo --save-inputs=in && hlo-run add.hlo in/arg0.npy in/arg1.npy --output=o.npz && hlo-run add.hlo in/arg0.npy in/arg1.npy --expected=o.npz",
+          r"all 4 elements agree"),
+    Check("EXE-3", P0, "raw bytes", r"printf '\0\0\200\77\0\0\0\100\0\0\100\100\0\0\200\100' > a.bin && hlo-run add.hlo f32[4]=@a.bin f32[4]=zeros", r"\{1, 2, 3, 4\}"),
+    Check("EXE-4", P1, "literals of messages", "hlo-run add.hlo 4xf32=1 4xf32=2 --output=o.pb && hlo-run add.hlo o.pb 4xf32=1", r"\{4, 4, 4, 4\}"),
+    Check("EXE-5", P0, "seeds", "hlo-run add.hlo --seed=7 > a; hlo-run add.hlo --seed=7 --platform=interpreter -j 1 > b; cmp a b && hlo-run add.hlo", r"seed 42"),
+    Check("EXE-6", P0, "ranges and distributions", "hlo-run add.hlo --input-dist=zeros --input-dist=y:uniform --input-range=y:5,5", r"\{5, 5, 5, 5\}"),
+    Check("EXE-7", P0, "inputs that fit", "hlo-run demand.hlo --fail-on-nan", r"f32\[4,4\]"),
+    Check("EXE-8", P1, "inputs are kept", "hlo-run add.hlo --save-inputs=in > a && hlo-run add.hlo --input-dir=in > b && cmp a b && echo same", r"same"),
+    Check("EXE-9", P0, "aliases", "hlo-run donate.hlo 4xf32=1 --donate=all", r"\{2, 2, 2, 2\}"),
+    Check("EXE-11", P1, "custom calls", "hlo-run custom.hlo --custom-call=unheard_of=identity 4xf32=3 && ! hlo-run custom.hlo",
+          (r"\{3, 3, 3, 3\}", r"unheard_of")),
+    Check("CMP-1", P0, "outputs with statistics and hash", "hlo-run softmax.hlo && hlo-run softmax.hlo --print=hash", (r"min .*max .*mean", r"hash [0-9a-f]{16}")),
+    Check("CMP-2", P0, "outputs as files",
+          "hlo-run add.hlo --output=a.npy --output=a.npz --output=a.txt --output=a.bin --output=a.pb && for f in npy npz txt pb; do hlo-run add.hlo --expected=a.$f; done; wc -c a.bin",
+          (r"(?s)(all 4 elements agree.*){4}", r"16 a\.bin")),
+    Check("CMP-3", P0, "references", "hlo-run softmax.hlo --reference=interpreter && hlo-run softmax.hlo --reference=cpu:-O0", r"(?s)(elements agree.*){2}"),
+    Check("CMP-4", P0, "expected values", "hlo-run dot.hlo --reference=none && hlo-run dot.hlo --expected='(ignored) (ignored)'", r"ignored"),
+    Check("CMP-5", P0, "tolerances", "hlo-run dot.hlo --reference=interpreter --tolerance=auto --tolerance=1:1e-3,1e-5 && hlo-run add.hlo --reference=cpu --abs=-1",
+          (r"allowed", r"not negative"), 2),
+    Check("CMP-6", P0, "NaN and infinities", "hlo-run nan.hlo --reference=interpreter --nan=error", r"differ", 3),
+    Check("CMP-7", P0, "what differs", "hlo-run add.hlo 4xf32=1 4xf32=1 --expected='f32[4] {4,4,4,4}'",
+          (r"4 of 4 elements differ", r"every value is 0\.5 times", r"would agree with"), 3),
+    Check("CMP-9", P1, "each operation alone", "hlo-run softmax.hlo --isolate", r"agree"),
+    Check("CMP-10", P1, "values inside", "hlo-run nan.hlo --first-nan && hlo-run loop.hlo --probe=w", (r"sqrt", r"%?w\b")),
+    Check("CMP-10b", P1, "which step of a compilation",
+          "hlo-opt dot.hlo --passes=algsimp,dce --ir-dump-directory=d --disable-output && hlo-run --compare-stages=d", (r"algsimp.* agrees",)),
+    Check("CMP-11", P1, "determinism", "hlo-run softmax.hlo --check-determinism=3 --print=none", r"3 runs agree in every bit"),
+    Check("PERF-1", P0, "repeated runs", "hlo-run add.hlo --iterations=20 --warmup=0 && hlo-run add.hlo --bench --duration=0.05", r"median of 20 runs"),
+    Check("PERF-2", P0, "statistics", "hlo-run add.hlo --bench --duration=0.05", (r"p95 .*p99 .*max .*stddev", r"run +[\d.]+ (ns|us|ms)")),
+    Check("PERF-3", P0, "runs apart from the rest", "hlo-run add.hlo --bench --duration=0.05", (r"compile +[\d.]+", r"run +[\d.]+")),
+    Check("PERF-4", P1, "baselines",
+          "hlo-run dot.hlo --bench --duration=0.05 --json=b.json && hlo-run dot.hlo --bench --duration=0.05 --baseline=b.json", r"x the baseline's"),
+    Check("PERF-5", P1, "time of each operation", "hlo-run softmax.hlo --profile", (r"of roof", r"model\.py")),
+    Check("PERF-6", P1, "timeline", "hlo-run softmax.hlo --profile=p.trace.json && cat p.trace.json", r"traceEvents"),
+    Check("PERF-7", P0, "cost", "hlo-info softmax.hlo --show=cost,source,loops", (r"exponential|\be\b", r"model\.py")),
+    Check("PERF-8", P1, "roofline", "hlo-run softmax.hlo --profile=p.svg && head -c 200 p.svg", r"<svg"),
+    Check("PERF-9", P0, "memory", "hlo-info softmax.hlo --show=memory && hlo-run add.hlo --emit=buffers", r"peak|bytes"),
+    Check("PERF-10", P1, "donation", "hlo-info donate.hlo --show=signature && hlo-run add.hlo --donate=9", (r"alias", r"donate"), 1),
+    Check("MD-3", P1, "one device of many alone", "hlo-run shard.hlo --single-shard=3 4xf32=2", (r"\{2, 2, 2, 2\}", r"results mean nothing")),
+    Check("RED-1", P1, "reduction", "hlo-reduce nan.hlo --test='grep -q sqrt' -o r.hlo && cat r.hlo", r"sqrt"),
+    Check("RED-2", P1, "shapes shrink", "hlo-reduce nan.hlo --test='grep -q sqrt' -o r.hlo && cat r.hlo", r"f32\[\]|f32\[1\]"),
+    Check("RED-3", P1, "jobs and time limits", "hlo-reduce --help", (r"--jobs=N", r"--timeout=SEC")),
+    Check("RED-4", P1, "failures that come and go", "hlo-reduce nan.hlo --flaky=3 --test='grep -q sqrt' -o r.hlo && cat r.hlo", r"sqrt", missing="no --flaky"),
+    Check("RED-5", P1, "which pass, which rewrite", "hlo-opt dot.hlo --passes=algsimp,dce --bisect='grep -q add'", r"algsimp"),
+    Check("RED-6", P1, "bundle for a report", "hlo-reduce nan.hlo --bug-report=b --test='grep -q sqrt' && ls b", r"README", missing="no --bug-report"),
+    Check("RED-7", P1, "parts of a module", "hlo-info softmax.hlo --extract=e --producers=1", r"exponential"),
+    Check("VIS-1", P1, "graphs", "hlo-opt softmax.hlo --emit=dot && hlo-opt softmax.hlo --emit=html", (r"digraph", r"<details")),
+    Check("VIS-2", P1, "neighbours", "hlo-info softmax.hlo --around=e --depth=1", r"exponential", missing="no --around"),
+    Check("VIS-3", P0, "summary", "hlo-info softmax.hlo", (r"softmax", r"flops|operations", r"exponential")),
+    Check("USE-1", P0, "places of errors", "hlo-run bad.hlo", r"(?s)bad\.hlo:5:\d+: error: .*exponental\(x\).*\^", 1),
+    Check("USE-2", P0, "suggestions", "hlo-opt bad.hlo; hlo-run --platfrom=cpu add.hlo", (r"did you mean `exponential`", r"did you mean `--platform`"), 2),
+    Check("USE-3", P0, "exit codes",
+          "hlo-run bad.hlo; echo $?; hlo-run --foo; echo $?; hlo-run add.hlo --expected='f32[4] {9,9,9,9}'; echo $?; hlo-run custom.hlo; echo $?",
+          (r"(?m)^1$", r"(?m)^2$", r"(?m)^3$", r"(?m)^5$")),
+    Check("USE-4", P0, "help", "hlo-run --help && hlo-run --help=inputs && hlo-run --help=xla_dump_to", r"examples:"),
+    Check("USE-5", P0, "unknown flags", "XLA_FLAGS='--xla_gpu_autotune_level=3 --xla_not_there=1' hlo-run add.hlo", (r"f32\[4\]", r"warning.*xla_not_there")),
+    Check("USE-5b", P0, "flags and names of XLA",
+          "XLA_FLAGS=--xla_dump_to=d hlo-run add.hlo && ls d && run_hlo_module --platform=cpu --reference_platform=interpreter add.hlo && "
+          "hlo_runner_main --device_type=host --hlo_argument_mode=use_zeros_as_input --log_output add.hlo && test_correctness add.hlo",
+          (r"before_optimizations", r"close enough", r"\{0, 0, 0, 0\}")),
+    Check("USE-6", P0, "spelling of flags", "hlo-run -print none add.hlo && hlo-run --input_dist=ones --no-time add.hlo", r"\{2, 2, 2, 2\}"),
+    Check("USE-8", P1, "colours", "hlo-opt dot.hlo --passes=algsimp --print-changed=cdiff --color=always --disable-output", r"\x1b\["),
+    Check("USE-9", P1, "progress", "hlo-opt --help", r"--progress=WHEN"),
+    Check("USE-10", P0, "quiet and verbose", "hlo-run add.hlo -q 4xf32=1 4xf32=1 --logtostderr --vmodule=x=2 && hlo-opt add.hlo --logtostderr --v=1", r"\{2, 2, 2, 2\}"),
+    Check("USE-11", P1, "version and doctor", "hlo-run --version && hlo-run --doctor", r"hlo-run \d"),
+    Check("USE-13", P0, "same bytes", "hlo-opt softmax.hlo --passes=simplify > a; hlo-opt softmax.hlo --passes=simplify > b; cmp a b && echo same", r"same"),
+    Check("USE-15", P1, "C++ library", "test -f $PREFIX/lib/cmake/hlo/hlo-config.cmake", missing="programs only"),
+    Check("USE-16", P0, "built from source", "test -f $ROOT/scripts/setup && test -f $ROOT/scripts/build && hlo-opt --version", r"hlo-opt"),
+    Check("USE-17", P0, "tests in the sources", "python3 $ROOT/scripts/run_tests.py --help", r"--only"),
+    Check("USE-18", P1, "checks that write themselves", "python3 $ROOT/scripts/update_checks.py --help", r"usage"),
+]
+
+
+def run(check, folder, env):
+    """(works, what was printed)"""
+    done = subprocess.run(["sh", "-c", check.command], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, errors="replace", text=True, timeout=300, check=False)
+    lacks = [pattern for pattern in check.want if not re.search(pattern, done.stdout)]
+    works = done.returncode == check.code and not lacks
+    notes = [f"exit code {done.returncode}, not {check.code}"] * (done.returncode != check.code) + [f"no match of {p}" for p in lacks]
+    return works, "\n".join(notes) + "\n" + done.stdout[-2000:]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build/release")
+    parser.add_argument("--only", default="", help="comma-separated areas or ids")
+    parser.add_argument("-v", "--verbose", action="store_true", help="what failing commands print")
+    options = parser.parse_args()
+    build = (ROOT / options.build).resolve()
+    env = dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}", ROOT=str(ROOT), PREFIX=str(build / "install"))
+    for name in ("XLA_FLAGS", "HLO_FLAGS", "HLO_ABORT"):
+        env.pop(name, None)
+    platforms = subprocess.run([build / "bin/hlo-run", "--list-platforms"], capture_output=True, text=True, check=False).stdout.split()
+    if "cpu" not in platforms:
+        print("the CPU platform was not built")
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    wanted = [w for w in options.only.split(",") if w]
+    passed = failed = skipped = 0
+    for check in CHECKS:
+        if wanted and check.name not in wanted and check.name.split("-")[0] not in wanted:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in FILES.items():
+                pathlib.Path(folder, name).write_text(text, encoding="utf-8")
+            works, output = run(check, folder, dict(env, HLO_REPRO_DIR=folder))
+        if check.missing and not works:
+            word, skipped = f"missing: {check.missing}", skipped + 1
+        elif works and not check.missing:
+            word, passed = "works", passed + 1
+        else:
+            word, failed = "works now: take `missing` away" if works else "DOES NOT WORK", failed + 1
+        print(f"{check.name:<9}{check.priority:<4}{check.what:<48}{word}", flush=True)
+        if not works and not check.missing or options.verbose and not works:
+            print("    $ " + check.command + "\n" + "\n".join("    " + line for line in output.splitlines()))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
