@@ -97,6 +97,7 @@ class Runner {
          {&options_.output_dir, &options_.outfeed_dir, &options_.save_inputs, &options_.json})
       name->clear();
     options_.memory_files.clear();
+    options_.outputs.clear();
     options_.time = false;
     options_.print_outputs = PrintOutputs::kNone;
     if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0)
@@ -277,7 +278,7 @@ class Runner {
     if (!options_.single_shard.empty()) {
       ASSIGN_OR_RETURN(const int64_t replaced,
                        KeepSingleShard(*module_, std::stoll(options_.single_shard)));
-      WriteNote(fmt::format(
+      Note(fmt::format(
           "hlo-run: note: device {} alone: {} instruction{} that would meet others replaced by "
           "its own values; results mean nothing\n",
           options_.single_shard, replaced, replaced == 1 ? "" : "s"));
