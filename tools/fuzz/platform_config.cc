@@ -52,7 +52,7 @@ PlatformConfig Parse(std::string_view text) {
 constexpr size_t kRunsPerSimulated = 8;
 constexpr size_t kCpuRunsPerCompiled = 5;
 
-PlatformConfig Chosen(std::string_view input) {
+PlatformConfig ChosenConfig(std::string_view input) {
   FuzzRandom random(HashBytes(input));
   PlatformConfig config;
   config.platform = random.OneIn(kRunsPerSimulated) ? "gpu-sim" : "cpu";
@@ -104,7 +104,7 @@ PlatformConfig ConfigFor(std::string_view input) {
     const std::string_view rest = input.substr(at + kLine.size());
     return Parse(rest.substr(0, rest.find('\n')));
   }
-  return Chosen(input);
+  return ChosenConfig(input);
 }
 
 std::string WithConfig(std::string_view input) {
