@@ -28,7 +28,7 @@ namespace {
 
 // So long no program of this mode takes, on a machine as busy as one likes.
 constexpr std::chrono::seconds kHang{60};
-constexpr size_t kMostDevices = 8;
+constexpr size_t kMostAsyncDevices = 8;
 
 // Ends the process when it lives too long: processor time says nothing of what waits.
 class HangLimit final {
@@ -104,7 +104,7 @@ std::string CheckAsync(std::string_view input) {
       NamesAbsentDevices(module) || KeepsRandomState(module) || DependsOnOrder(module))
     return "";
   const DeviceMesh mesh{module.config().replica_count, module.config().num_partitions};
-  if (mesh.devices() > static_cast<int64_t>(kMostDevices)) return "";
+  if (mesh.devices() > static_cast<int64_t>(kMostAsyncDevices)) return "";
   const HangLimit limit;
   std::vector<std::vector<Literal>> arguments;
   for (int64_t device = 0; device < mesh.devices(); ++device)
