@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 
 #include "parser/parser.h"
-#include "passes/util/mesh_forms.h"
 #include "passes/sharding/reshape_rule.h"
 #include "passes/sharding/sharding_merge.h"
+#include "passes/util/mesh_forms.h"
 
 namespace hlo {
 namespace {
