@@ -69,7 +69,18 @@ void MultiplyAddFourRows(const T* factors, int64_t factor_stride, const T* row, 
   }
 }
 
-// One matrix product into zeroed sums, by blocks of columns whose sums stay in the cache.
+// What every sum begins with.
+template <class T>
+T FirstSum(bool is_sum) {
+  if constexpr (std::is_integral_v<T>) {
+    return T(0);
+  } else {
+    return is_sum ? T(0) : -T(0);
+  }
+}
+
+// One matrix product added to what `sums` begin with, by blocks of columns whose sums stay in the
+// cache.
 template <class T>
 void MatMulOne(const MatMul& s, const T* lhs, const T* rhs, T* sums) {
   constexpr int64_t kBlock = 4096 / sizeof(T);
@@ -93,7 +104,7 @@ void MatMulOne(const MatMul& s, const T* lhs, const T* rhs, T* sums) {
 template <class T>
 void MatMulOf(const MatMul& s, const uint8_t* lhs, const uint8_t* rhs, uint8_t* out) {
   T* sums = reinterpret_cast<T*>(out);
-  std::fill(sums, sums + s.batch * s.rows * s.columns, T(0));
+  std::fill(sums, sums + s.batch * s.rows * s.columns, FirstSum<T>(s.is_sum));
   for (int64_t b = 0; b < s.batch; ++b) {
     MatMulOne(s, reinterpret_cast<const T*>(lhs) + b * s.rows * s.k,
               reinterpret_cast<const T*>(rhs) + b * s.k * s.columns, sums + b * s.rows * s.columns);

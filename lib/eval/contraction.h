@@ -14,6 +14,9 @@ namespace hlo {
 // out[b, i, j] = Σ_k lhs[b, i, k] · rhs[b, k, j], all dense.
 struct MatMul {
   int64_t batch, rows, k, columns;
+  // False where nothing is contracted and `k` is 1: a product that is -0 stays so, as that of
+  // `multiply`; a sum that begins with 0 has no -0.
+  bool is_sum = true;
 };
 
 // The type in which RunMatMul sums products of a result type: as lib/math/accumulator.h says, of

@@ -84,7 +84,7 @@ EvalResult EvalDot(EvalContext& c) {
   for (int64_t d : l.free) dims.push_back(lhs.dim(static_cast<int>(d)));
   for (int64_t d : r.free) dims.push_back(rhs.dim(static_cast<int>(d)));
   const MatMul sizes{SizeOf(lhs, l.batch), SizeOf(lhs, l.free), SizeOf(lhs, l.contracting),
-                     SizeOf(rhs, r.free)};
+                     SizeOf(rhs, r.free), !l.contracting.empty()};
   RETURN_IF_ERROR(c.evaluator.Spend(sizes.batch * sizes.rows * sizes.k * sizes.columns));
   const Literal a =
       Transposed(AsFactor(c.operand(0), type), Joined({l.batch, l.free, l.contracting}));
