@@ -184,6 +184,10 @@ std::vector<MoveStep> PlanMove(const Placement& given, const Placement& to, Shap
 }
 
 int64_t MoveBytes(const Placement& from, const Placement& to, Shape whole) {
+  if (!from.IsSoundIn(to)) {
+    const Placement all = from.AllWhole(from.rank());
+    return MoveBytes(from, all, whole) + MoveBytes(all, to, whole);
+  }
   int64_t bytes = 0;
   for (const MoveStep& step : PlanMove(from, to, whole)) {
     if (step.kind != Kind::kSlice) bytes += ShardBytes(step.after, whole);
@@ -193,6 +197,10 @@ int64_t MoveBytes(const Placement& from, const Placement& to, Shape whole) {
 
 Instruction* Move(SpmdCode& code, Instruction* tile, Shape whole, const Placement& from,
                   const Placement& to) {
+  if (!from.IsSoundIn(to)) {
+    const Placement all = from.AllWhole(from.rank());
+    return Move(code, Move(code, tile, whole, from, all), whole, all, to);
+  }
   Placement now = from.InRegionsOf(to);
   for (const MoveStep& step : PlanMove(from, to, whole)) {
     switch (step.kind) {

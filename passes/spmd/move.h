@@ -20,9 +20,10 @@ struct MoveStep {
   int64_t other_dim = -1;  // exchanged: the one that is sliced instead
 };
 
-// The regions of `from` are taken to be those of `to`.
+// `from` is sound in the regions of `to`.
 std::vector<MoveStep> PlanMove(const Placement& from, const Placement& to, Shape whole);
-// Bytes that a device receives.
+// Bytes that a device receives. Where the regions of `to` do not have all tiles each, the array is
+// made whole before it gets there.
 int64_t MoveBytes(const Placement& from, const Placement& to, Shape whole);
 // `tile`, what a device has of an array of shape `whole`, placed as `to`.
 Instruction* Move(SpmdCode& code, Instruction* tile, Shape whole, const Placement& from,

@@ -140,6 +140,13 @@ absl::Status Partitioner::Visit(Instruction& old) {
     wanted_ = module_.WholeLike(old.shape(), regions_);
   }
   if (regions_ == nullptr) regions_ = Keep(Placement::Whole(0, partitions()));
+  // In a manual region it is the device's business; elsewhere nobody could say which one is meant.
+  if (regions_->HasOneRegion() && SeesPartitions(old)) {
+    return Error(old.loc(),
+                 "`{}` has a meaning only in a manual region (sharding={{manual}}): outside of one "
+                 "there are no partitions yet",
+                 old.name());
+  }
   ASSIGN_OR_RETURN(Parts parts, RuleOf(old)(*this, old));
   if (old.opcode() != Opcode::kParameter && old.sharding() != nullptr && !is_step)
     parts = Divide(std::move(parts), old.shape(), wanted_);

@@ -150,6 +150,10 @@ Placement Placement::InRegionsOf(const Placement& other) const {
   return result;
 }
 
+bool Placement::IsSoundIn(const Placement& other) const {
+  return regions_ == other.regions_ || InRegionsOf(other).IsSound();
+}
+
 bool Placement::SameAlong(int64_t d, const Placement& other) const {
   if (tiles(d) != other.tiles(d)) return false;
   for (int64_t device = 0; device < devices(); ++device) {
@@ -165,7 +169,7 @@ bool Placement::RegionsRefine(const Placement& other) const {
   return true;
 }
 
-DeviceGroups Placement::Groups(absl::Span<const int64_t> dims, int64_t size) const {
+GroupsOfDevices Placement::Groups(absl::Span<const int64_t> dims, int64_t size) const {
   // Devices alike but for the tiles along `dims`, by the tile there; the i-th holders of each tile
   // are a group.
   using Bucket = std::map<int64_t, std::vector<int64_t>>;
@@ -183,7 +187,7 @@ DeviceGroups Placement::Groups(absl::Span<const int64_t> dims, int64_t size) con
     for (const int64_t d : dims) tile = tile * tiles(d) + tile_of(device, d);
     buckets[std::move(key)][tile].push_back(device);
   }
-  DeviceGroups groups;
+  GroupsOfDevices groups;
   for (const auto& [key, bucket] : buckets) {
     const size_t first = groups.size();
     groups.resize(first + bucket.begin()->second.size());
@@ -195,11 +199,11 @@ DeviceGroups Placement::Groups(absl::Span<const int64_t> dims, int64_t size) con
   return groups;
 }
 
-DeviceGroups Placement::Regions() const {
+GroupsOfDevices Placement::Regions() const {
   std::map<int64_t, std::vector<int64_t>> members;
   for (int64_t device = 0; device < devices(); ++device)
     members[region_of(device)].push_back(device);
-  DeviceGroups groups;
+  GroupsOfDevices groups;
   for (auto& [region, list] : members) groups.push_back(std::move(list));
   return groups;
 }

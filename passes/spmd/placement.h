@@ -22,7 +22,7 @@
 
 namespace hlo {
 
-using DeviceGroups = std::vector<std::vector<int64_t>>;
+using GroupsOfDevices = std::vector<std::vector<int64_t>>;
 
 class Placement {
  public:
@@ -75,15 +75,17 @@ class Placement {
 
   // ---- questions about pairs ----
   bool SameAlong(int64_t d, const Placement& other) const;
+  // The regions of `other` each have all of the array in these tiles, too.
+  bool IsSoundIn(const Placement& other) const;
   // Each region of this one is part of one of `other`.
   bool RegionsRefine(const Placement& other) const;
 
   // Groups of devices that together have all tiles along `dims`, `size` neighbouring ones of them
   // if `dims` is one and `size` is not 0, and the same along the others; in the order of the tiles.
-  DeviceGroups Groups(absl::Span<const int64_t> dims, int64_t size = 0) const;
+  GroupsOfDevices Groups(absl::Span<const int64_t> dims, int64_t size = 0) const;
 
   // The devices of each region.
-  DeviceGroups Regions() const;
+  GroupsOfDevices Regions() const;
 
   // What a device has of an array of this shape.
   Shape TileShape(Shape whole) const;

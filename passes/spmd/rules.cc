@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "lib/analysis/device_groups.h"
 #include "lib/analysis/leaves.h"
 
 namespace hlo {
@@ -27,6 +28,23 @@ const RuleTable& Rules() {
 }  // namespace
 
 SpmdRule RuleOf(const Instruction& old) { return Rules()[static_cast<size_t>(old.opcode())]; }
+
+bool SeesPartitions(const Instruction& old) {
+  constexpr OpcodeSet kDivided = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall};
+  constexpr OpcodeSet kPermutes = {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart};
+  if (old.opcode() == Opcode::kPartitionId) return true;
+  if (kPermutes.Has(old.opcode()))
+    return old.attrs<CollectivePermuteAttrs>().channel_id.has_value();
+  if (const std::optional<GroupMode> mode = GroupModeOf(old))
+    return *mode != GroupMode::kCrossReplica;
+  if (kDivided.Has(old.opcode())) return false;
+  for (const Computation* callee : old.calls()) {
+    for (const Instruction* instruction : callee->instructions()) {
+      if (SeesPartitions(*instruction)) return true;
+    }
+  }
+  return false;
+}
 
 absl::StatusOr<Parts> DivideElementwise(Partitioner& partitioner, const Instruction& old) {
   const Placement* placement = partitioner.wanted(0);

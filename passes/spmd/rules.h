@@ -25,6 +25,10 @@ std::span<const SpmdRow> SpmdDeviceRows();
 // The rule of an opcode: that of its row, for elementwise operations the one below, else RunWhole.
 SpmdRule RuleOf(const Instruction& old);
 
+// Whether it tells partitions from each other, or has them talk to each other: itself, or what it
+// calls that is not divided.
+bool SeesPartitions(const Instruction& old);
+
 // Every device computes its elements.
 absl::StatusOr<Parts> DivideElementwise(Partitioner& partitioner, const Instruction& old);
 // Every device (of a region) computes all of it.

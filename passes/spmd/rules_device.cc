@@ -34,16 +34,6 @@ absl::StatusOr<Parts> DivideCustomCall(Partitioner& partitioner, const Instructi
   return RunWhole(partitioner, old);
 }
 
-// Within a region all devices of which are on their own it is the device's business; elsewhere
-// nobody could say whose id is meant.
-absl::StatusOr<Parts> KeepPartitionId(Partitioner& partitioner, const Instruction& old) {
-  if (!partitioner.regions()->HasOneRegion()) return RunWhole(partitioner, old);
-  return Error(old.loc(),
-               "`{}` has a meaning only in a manual region (sharding={{manual}}): outside of one "
-               "there are no partitions yet",
-               old.name());
-}
-
 // Every device draws numbers of its own: those of the first one are everybody's.
 absl::StatusOr<Parts> DrawOnce(Partitioner& partitioner, const Instruction& old) {
   ASSIGN_OR_RETURN(Parts parts, RunWhole(partitioner, old));
@@ -54,7 +44,6 @@ absl::StatusOr<Parts> DrawOnce(Partitioner& partitioner, const Instruction& old)
 constexpr SpmdRow kDeviceRows[] = {
     {Opcode::kRng, DrawOnce},
     {Opcode::kCustomCall, DivideCustomCall},
-    {Opcode::kPartitionId, KeepPartitionId},
 };
 
 }  // namespace

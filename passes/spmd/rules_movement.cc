@@ -258,6 +258,7 @@ absl::StatusOr<Parts> DivideReshape(Partitioner& partitioner, const Instruction&
   } else {
     PlacementThroughReshape(*operand.placement, from, to, target);
     PlacementThroughReshape(target, to, from, source);
+    if (!source.IsSoundIn(*partitioner.regions())) return RunWhole(partitioner, old);
   }
   const Placement* result = partitioner.Keep(target.InRegionsOf(*partitioner.regions()));
   const Placement* needed = partitioner.Keep(source.InRegionsOf(*partitioner.regions()));

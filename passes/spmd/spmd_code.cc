@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-bool AreSingle(const DeviceGroups& groups) {
+bool AreSingle(const GroupsOfDevices& groups) {
   return absl::c_all_of(groups, [](const auto& group) { return group.size() == 1; });
 }
 
@@ -79,8 +79,8 @@ Instruction* SpmdCode::Filled(Shape shape, Instruction* scalar) {
   return shape.rank() == 0 ? scalar : Broadcast(scalar, shape.dims(), {});
 }
 
-ReplicaGroups SpmdCode::GlobalGroups(const DeviceGroups& groups) const {
-  DeviceGroups all;
+ReplicaGroups SpmdCode::GlobalGroups(const GroupsOfDevices& groups) const {
+  GroupsOfDevices all;
   for (int64_t replica = 0; replica < state_.replicas(); ++replica) {
     for (std::vector<int64_t> group : groups) {
       for (int64_t& id : group) id += replica * state_.partitions();
@@ -90,7 +90,7 @@ ReplicaGroups SpmdCode::GlobalGroups(const DeviceGroups& groups) const {
   return {std::move(all)};
 }
 
-Instruction* SpmdCode::AllGather(Instruction* x, int64_t d, const DeviceGroups& groups) {
+Instruction* SpmdCode::AllGather(Instruction* x, int64_t d, const GroupsOfDevices& groups) {
   if (AreSingle(groups)) return x;
   AllGatherAttrs attrs;
   attrs.channel_id = state_.NewChannel();
@@ -102,7 +102,7 @@ Instruction* SpmdCode::AllGather(Instruction* x, int64_t d, const DeviceGroups& 
                      AttrsPtr::Make(std::move(attrs)));
 }
 
-Instruction* SpmdCode::AllReduce(Instruction* x, const DeviceGroups& groups,
+Instruction* SpmdCode::AllReduce(Instruction* x, const GroupsOfDevices& groups,
                                  Computation* combiner) {
   if (AreSingle(groups)) return x;
   AllReduceAttrs attrs;
@@ -113,7 +113,7 @@ Instruction* SpmdCode::AllReduce(Instruction* x, const DeviceGroups& groups,
                      {combiner});
 }
 
-Instruction* SpmdCode::AllToAll(Instruction* x, int64_t d, const DeviceGroups& groups) {
+Instruction* SpmdCode::AllToAll(Instruction* x, int64_t d, const GroupsOfDevices& groups) {
   if (AreSingle(groups)) return x;
   AllToAllAttrs attrs;
   attrs.channel_id = state_.NewChannel();
@@ -122,7 +122,7 @@ Instruction* SpmdCode::AllToAll(Instruction* x, int64_t d, const DeviceGroups& g
   return OpWithShape(Opcode::kAllToAll, x->shape(), {x}, AttrsPtr::Make(std::move(attrs)));
 }
 
-Instruction* SpmdCode::FromFirst(Instruction* x, const DeviceGroups& groups) {
+Instruction* SpmdCode::FromFirst(Instruction* x, const GroupsOfDevices& groups) {
   if (AreSingle(groups)) return x;
   CollectiveBroadcastAttrs attrs;
   attrs.channel_id = state_.NewChannel();

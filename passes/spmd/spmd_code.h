@@ -57,18 +57,18 @@ class SpmdCode final : public Builder {
   Instruction* Filled(Shape shape, Instruction* scalar);
 
   // ---- between partitions; groups of one change nothing ----
-  Instruction* AllGather(Instruction* x, int64_t d, const DeviceGroups& groups);
-  Instruction* AllReduce(Instruction* x, const DeviceGroups& groups, Computation* combiner);
+  Instruction* AllGather(Instruction* x, int64_t d, const GroupsOfDevices& groups);
+  Instruction* AllReduce(Instruction* x, const GroupsOfDevices& groups, Computation* combiner);
   // Of the parts along dimension `d`, the i-th goes to member i of the group.
-  Instruction* AllToAll(Instruction* x, int64_t d, const DeviceGroups& groups);
+  Instruction* AllToAll(Instruction* x, int64_t d, const GroupsOfDevices& groups);
   // What the first member of each group has.
-  Instruction* FromFirst(Instruction* x, const DeviceGroups& groups);
+  Instruction* FromFirst(Instruction* x, const GroupsOfDevices& groups);
   // Devices that are no target get zeros.
   Instruction* Permute(Instruction* x, const std::vector<std::pair<int64_t, int64_t>>& pairs);
 
  private:
   // The same groups in every replica, of ids that count all devices.
-  ReplicaGroups GlobalGroups(const DeviceGroups& groups) const;
+  ReplicaGroups GlobalGroups(const GroupsOfDevices& groups) const;
 
   SpmdState& state_;
   Instruction* partition_id_ = nullptr;

@@ -14,7 +14,8 @@
 // dimensions that are not divided evenly are padded (placement.h).
 //
 // Manual regions (between `SPMDFullToShardShape` and `SPMDShardToFullShape`, or of values with a
-// manual sharding) stay as they are. Parameters of the entry keep their shardings as attributes;
+// manual sharding) stay as they are; ids of partitions and collectives among them are errors
+// elsewhere. Parameters of the entry keep their shardings as attributes;
 // those of parameters and result are written into the module's configuration. Other shardings go.
 //
 // Options. `num_partitions`: instead of what the module says; 0: that.
