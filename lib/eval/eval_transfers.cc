@@ -26,14 +26,15 @@ int64_t DeviceOf(const EvalContext& c) {
   return options.replica_id * mesh.partitions + options.partition_id;
 }
 
-// Who takes part, as ids of partitions, or of replicas where there is one partition. `transfer`
-// stands first where both have the attribute.
+// Who takes part, as ids of partitions, or of replicas where there is one partition. A send or a
+// receive says so itself; what its `-done` says counts only where the transfer is out of sight
+// (started before a loop) or silent.
 absl::StatusOr<SendRecvPairs> PairsOf(const EvalContext& c) {
-  const std::string* text = FindFrontendAttribute(c.instruction, kSendRecvPairsAttribute);
   const Opcode opcode = c.opcode();
   const bool is_done = opcode == Opcode::kSendDone || opcode == Opcode::kRecvDone;
-  if (text == nullptr && is_done)
-    text = FindFrontendAttribute(*c.instruction.operand(0), kSendRecvPairsAttribute);
+  const std::string* text = nullptr;
+  if (is_done) text = FindFrontendAttribute(*c.instruction.operand(0), kSendRecvPairsAttribute);
+  if (text == nullptr) text = FindFrontendAttribute(c.instruction, kSendRecvPairsAttribute);
   if (text == nullptr) {
     return Error(c.loc(), "`{}` does not say between which devices: it has no `{}`",
                  c.instruction.name(), kSendRecvPairsAttribute);

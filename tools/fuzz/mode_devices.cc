@@ -8,6 +8,8 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "backends/registry.h"
 #include "lib/analysis/device_groups.h"
@@ -118,20 +120,40 @@ class LockStep {
     return -1;
   }
 
+  // By the pairs of the receive; those of its recv-done say nothing. It knows no channels where
+  // devices may wait for ever, or for one of several: send and receive must be the only ones, of
+  // the same pairs, which name each target once.
   absl::StatusOr<Literal> Received(const Instruction& done, int64_t device) const {
     const Instruction& receive = *done.operand(0);
-    const std::string* const text = FindFrontendAttribute(receive, kSendRecvPairsAttribute);
-    const auto pairs = text == nullptr ? std::nullopt : ParseSendRecvPairs(*text);
-    if (!pairs) return absl::UnimplementedError("no pairs");
+    const auto pairs = PairsOf(receive);
+    if (receive.opcode() != Opcode::kRecv || !pairs) return absl::UnimplementedError("no pairs");
+    std::set<int64_t> targets;
+    for (const auto& [source, target] : *pairs) {
+      if (!targets.insert(target).second) return absl::UnimplementedError("a target twice");
+      if (source < 0 || source >= (partitions_ > 1 ? partitions_ : devices_))
+        return absl::UnimplementedError("an absent source");
+    }
+    const Instruction* send = nullptr;
+    for (const Instruction* other : module_.entry()->instructions()) {
+      if ((other->opcode() != Opcode::kSend && other->opcode() != Opcode::kRecv) ||
+          other->attrs<ChannelAttrs>().channel_id != receive.attrs<ChannelAttrs>().channel_id ||
+          other == &receive)
+        continue;
+      if (other->opcode() == Opcode::kRecv || send != nullptr)
+        return absl::UnimplementedError("a channel of several transfers");
+      send = other;
+    }
+    if (send == nullptr || PairsOf(*send) != pairs) return absl::UnimplementedError("no such send");
     const int64_t source = SourceOf(*pairs, partitions_ > 1, device);
     Literal value(done.shape().element(0));
-    for (const Instruction* send : module_.entry()->instructions()) {
-      if (send->opcode() == Opcode::kSend && source >= 0 &&
-          send->attrs<ChannelAttrs>().channel_id == receive.attrs<ChannelAttrs>().channel_id)
-        value = Of(*send, 0, source);
-    }
+    if (source >= 0) value = Of(*send, 0, source);
     if (value.shape() != done.shape().element(0)) return absl::UnimplementedError("another shape");
     return Literal::Tuple({std::move(value), Literal::Token()});
+  }
+
+  static std::optional<SendRecvPairs> PairsOf(const Instruction& transfer) {
+    const std::string* const text = FindFrontendAttribute(transfer, kSendRecvPairsAttribute);
+    return text == nullptr ? std::nullopt : ParseSendRecvPairs(*text);
   }
 
   absl::StatusOr<Literal> Exchanged(const Instruction& inst, int64_t device) {
