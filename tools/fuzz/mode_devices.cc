@@ -109,10 +109,12 @@ class LockStep {
     return absl::OkStatus();
   }
 
-  // Who sends to the device, by pairs of replicas, or partitions; -1: nobody.
+  // Who sends to the device, by pairs of replicas, or partitions; -1: nobody, or an absent one,
+  // which the verifier lets pass where there is one replica, or partition.
   int64_t SourceOf(const std::vector<std::pair<int64_t, int64_t>>& pairs, bool by_partition,
                    int64_t device) const {
     for (const auto& [source, target] : pairs) {
+      if (source < 0 || source >= (by_partition ? partitions_ : devices_ / partitions_)) continue;
       if (by_partition ? target == device % partitions_ : target == device / partitions_)
         return by_partition ? device / partitions_ * partitions_ + source
                             : source * partitions_ + device % partitions_;

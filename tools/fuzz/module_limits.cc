@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -239,12 +240,19 @@ bool RunsOnSeveralDevices(const Module& module) {
 }
 
 bool NamesAbsentDevices(const Module& module) {
-  const int64_t devices = module.config().replica_count * module.config().num_partitions;
+  const ModuleConfig& config = module.config();
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (!GroupModeOf(*instruction)) continue;
+      const std::optional<GroupMode> mode = GroupModeOf(*instruction);
+      if (!mode) continue;
+      // Where there is one replica, or partition, the verifier takes all ids of them.
+      const int64_t ids = *mode == GroupMode::kFlattened
+                              ? config.replica_count * config.num_partitions
+                          : *mode == GroupMode::kCrossPartition ? config.num_partitions
+                                                                : config.replica_count;
       for (const std::vector<int64_t>& group : ReplicaGroupsOf(*instruction).Flatten()) {
-        if (std::any_of(group.begin(), group.end(), [&](int64_t id) { return id >= devices; }))
+        if (std::any_of(group.begin(), group.end(),
+                        [&](int64_t id) { return id < 0 || id >= ids; }))
           return true;
       }
     }
