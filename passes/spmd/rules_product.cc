@@ -16,6 +16,12 @@ Computation* ProductSum(Partitioner& partitioner, ElementType type) {
                            IsPred(type) ? Opcode::kOr : Opcode::kAdd, type);
 }
 
+// Parts of sums of floats that are rounded to integers do not add up to the whole.
+bool MayAddParts(const Instruction& old) {
+  return IsFloat(old.operand(0)->shape().element_type()) <= IsFloat(old.shape().element_type()) &&
+         IsFloat(old.operand(1)->shape().element_type()) <= IsFloat(old.shape().element_type());
+}
+
 RunningOp ProductRuns(Partitioner& partitioner, const Instruction& old,
                       std::vector<RunningDim> dims) {
   RunningOp op;
@@ -39,7 +45,7 @@ absl::StatusOr<Parts> DivideDot(Partitioner& partitioner, const Instruction& old
   };
   add_free(0, attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
   add_free(1, attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
-  for (size_t i = 0; i < attrs.lhs_contracting_dims.size(); ++i)
+  for (size_t i = 0; i < attrs.lhs_contracting_dims.size() && MayAddParts(old); ++i)
     dims.push_back({{attrs.lhs_contracting_dims[i], attrs.rhs_contracting_dims[i]}, -1, {}});
   return DivideRuns(partitioner, old, ProductRuns(partitioner, old, std::move(dims)));
 }
@@ -61,6 +67,8 @@ absl::StatusOr<Parts> DivideConvolution(Partitioner& partitioner, const Instruct
     dims.push_back(RunsAlong(old, 0, numbers.input_batch, numbers.output_batch));
     if (attrs.feature_group_count == 1) {
       dims.push_back(RunsAlong(old, 1, numbers.kernel_output_feature, numbers.output_feature));
+    }
+    if (attrs.feature_group_count == 1 && MayAddParts(old)) {
       dims.push_back(RunsAlong(old, 0, numbers.input_feature, -1));
       dims.back().in[1] = numbers.kernel_input_feature;
     }
