@@ -213,6 +213,15 @@ Instruction* SumOfSizes(Builder& b, Instruction* x) {
     const ElementType type = ComponentType(value->shape().element_type());
     return IsFloat(type) && BitWidth(type) >= 16;
   };
+  if (x->opcode() == Opcode::kBatchNormInference) {  // may be x * factor + (offset - mean * factor)
+    for (const Instruction* operand : x->operands()) {
+      if (!has_room(operand)) return nullptr;
+    }
+    const std::vector<Instruction*> sizes = {b.Abs(x->operand(0)), b.Abs(x->operand(1)),
+                                             b.Abs(x->operand(2)), b.Negate(b.Abs(x->operand(3))),
+                                             x->operand(4)};
+    return b.OpWithShape(x->opcode(), x->shape(), sizes, x->attrs_ptr());
+  }
   const bool is_product = x->opcode() == Opcode::kDot || x->opcode() == Opcode::kConvolution;
   const bool is_sum = x->opcode() == Opcode::kReduce && x->shape().IsArray() &&
                       CombinerOpcode(*x->to_apply()) == Opcode::kAdd;
