@@ -2,9 +2,11 @@
 """Measures the GPU platform: scripts/gpu_measure.py STAGE OUT.json [--tool=hlo-run] [--platform=gpu] [--scale=1]
 
 Stages: bandwidth (bytes moved per second, and as a part of the rate of `copy`, which the driver does), gemm (operations per second),
-launch (microseconds per kernel and per loop step), models (milliseconds for each program of testdata/models), jax (all these as the same
-HLO text by XLA on its own device, where JAX is installed: compile and run time). Every case that fails is a row with its error; the
-others still run. Needs Python's standard library alone, and for jax its packages; --scale=0.01 makes small cases, for the simulator.
+launch (microseconds per kernel and per loop step), models (milliseconds for each program of testdata/models), suite (the same for
+testdata/bench), jax (all but the suite as the same HLO text by XLA on its own device, where JAX is installed: compile and run time),
+jax-suite. A run is timed twice: alone, with a wait after it (run_ms), and as one of 20 that are enqueued before one wait
+(throughput_ms). Every case that fails is a row with its error; the others still run. Needs Python's standard library alone, and for jax
+its packages; --scale=0.01 makes small cases, for the simulator.
 """
 import argparse
 import json
@@ -15,7 +17,9 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODELS = next((f / "testdata/models" for f in (HERE, HERE.parent) if (f / "testdata/models").is_dir()), HERE)
+DATA = next((f / "testdata" for f in (HERE, HERE.parent) if (f / "testdata/models").is_dir()), HERE)
+SECONDS = 0.1  # that a case is run for, at least
+ENQUEUED = 20  # runs before a wait
 ADD = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n"
 
 
@@ -75,29 +79,41 @@ def launch(_scale):
                          "ROOT r = f32[64] get-tuple-element(w), index=1", loop), 100)
 
 
-def models(_scale):
+def programs(folder):
     """Rows: name, HLO, runs in a run. Inputs are those of the .json file beside."""
-    for path in sorted(MODELS.glob("*.hlo")):
-        yield path.stem, path.read_text(), 1
+    for path in sorted((DATA / folder).glob("*.hlo")):
+        if not path.stem.endswith("_tiny"):
+            yield path.stem, path.read_text(), 1
 
 
-STAGES = {"bandwidth": (bandwidth, "bytes"), "gemm": (gemm, "operations"), "launch": (launch, "steps"), "models": (models, "runs")}
+def models(_scale):
+    return programs("models")
+
+
+def suite(_scale):
+    return programs("bench")
+
+
+STAGES = {"bandwidth": (bandwidth, "bytes"), "gemm": (gemm, "operations"), "launch": (launch, "steps"), "models": (models, "runs"),
+          "suite": (suite, "runs")}
+BY_JAX = {"jax": [name for name in STAGES if name != "suite"], "jax-suite": ["suite"]}
 
 
 def bench(args, name, text):
-    """Median of a run and the time to compile, in milliseconds, by hlo-run."""
+    """Times by hlo-run, in milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder)
         (path / "m.hlo").write_text(text)
-        command = [args.tool, str(path / "m.hlo"), f"--platform={args.platform}", "--bench", "--bench-min-seconds=0.3", "--print=none",
-                   f"--json={path / 'times.json'}"]
-        if (MODELS / f"{name}.json").exists():
-            command.append(f"--inputs-from={MODELS / name}.json")
+        command = [args.tool, str(path / "m.hlo"), f"--platform={args.platform}", "--bench", f"--bench-min-seconds={SECONDS}",
+                   "--print=none", f"--json={path / 'times.json'}"]
+        for inputs in (DATA / folder / f"{name}.json" for folder in ("models", "bench")):
+            if inputs.exists():
+                command.append(f"--inputs-from={inputs}")
         done = subprocess.run(command, capture_output=True, text=True, timeout=args.case_seconds, check=False)
         if done.returncode != 0:
             raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
         times = json.loads((path / "times.json").read_text())
-        return times["run_ms"]["median"], times["compile_ms"]
+        return {"run_ms": times["run_ms"]["median"], "throughput_ms": times.get("run_throughput_ms"), "compile_ms": times["compile_ms"]}
 
 
 def without_aliases(text):
@@ -136,18 +152,26 @@ def xla_times(text):
     with jax.enable_x64(True):
         arguments = [argument(shape) for shape in _hlo.XlaComputation(proto).program_shape().parameter_shapes()]
 
-    def run():
-        for row in program.execute_sharded(arguments).disassemble_into_single_device_arrays():
+    def enqueue():
+        return program.execute_sharded(arguments).disassemble_into_single_device_arrays()
+
+    def wait(results):
+        for row in results:
             for array in row:
                 array.block_until_ready()
 
-    run()
-    runs = []
-    while len(runs) < 10 or sum(runs) < 0.3:
-        start = time.perf_counter()
-        run()
-        runs.append(time.perf_counter() - start)
-    return 1000 * sorted(runs)[len(runs) // 2], compile_ms
+    def median(runs_at_once):
+        wait(enqueue())
+        times = []
+        while len(times) < 5 or sum(times) < SECONDS:
+            start = time.perf_counter()
+            for _ in range(runs_at_once):
+                results = enqueue()
+            wait(results)
+            times.append((time.perf_counter() - start) / runs_at_once)
+        return 1000 * sorted(times)[len(times) // 2]
+
+    return {"run_ms": median(1), "throughput_ms": median(ENQUEUED), "compile_ms": compile_ms}
 
 
 def rates(row, unit, work, milliseconds):
@@ -161,7 +185,7 @@ def rates(row, unit, work, milliseconds):
 
 
 def measure(args):
-    by_jax = args.stage == "jax"
+    by_jax = args.stage in BY_JAX
     result = {"stage": args.stage, "cases": []}
     if by_jax:
         try:
@@ -170,12 +194,12 @@ def measure(args):
         except Exception as problem:  # pylint: disable=broad-exception-caught
             return {**result, "skipped": f"no JAX here: {problem}"}
     for stage, (cases, unit) in STAGES.items():
-        if args.stage not in (stage, "jax"):
+        if stage not in BY_JAX.get(args.stage, [args.stage]):
             continue
         for name, text, work in cases(args.scale):
             row = {"case": name, unit: work}
             try:
-                row["run_ms"], row["compile_ms"] = xla_times(text) if by_jax else bench(args, name, text)
+                row.update(xla_times(text) if by_jax else bench(args, name, text))
                 rates(row, unit, work, row["run_ms"])
             except Exception as problem:  # pylint: disable=broad-exception-caught
                 row["error"] = str(problem)
@@ -190,7 +214,7 @@ def measure(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("stage", choices=[*STAGES, "jax"])
+    parser.add_argument("stage", choices=[*STAGES, *BY_JAX])
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--tool", default="./hlo-run")
     parser.add_argument("--platform", default="gpu")
