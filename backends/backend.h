@@ -70,6 +70,7 @@ struct CompileOptions {
   std::string cpu_features;            // feature mask such as "avx2"; empty: all the host has
   CpuOptions cpu;
   std::string gpu_target;         // "sm_90a"; empty: what the platform takes by default
+  bool gpu_merge_steps = true;    // small kernels, and loops of them, are launched as one
   uint64_t gpu_sim_seed = 0;      // of the simulator's schedule; 0: natural order
   bool gpu_sim_sanitize = false;  // the simulator watches every access
   bool run_passes = true;         // false: the module is compiled as it is

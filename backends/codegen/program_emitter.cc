@@ -44,6 +44,7 @@ absl::Status ProgramEmitter::EmitInto(CompiledProgram& program) {
   RETURN_IF_ERROR(CompileKernels());
   ASSIGN_OR_RETURN(program.thunks, Emit(*module_.entry()));
   RETURN_IF_ERROR(RefuseCollected());
+  RETURN_IF_ERROR(Improve(program.thunks));
   program.scratch_bytes = ScratchBytes(program.thunks);
   Show(EmitStage::kBuffers, [&] { return program.buffers->ToString(); });
   Show(EmitStage::kThunks, [&] { return ToString(program.thunks); });

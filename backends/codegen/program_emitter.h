@@ -48,12 +48,17 @@ class ProgramEmitter {
     return false;
   }
   virtual absl::StatusOr<std::unique_ptr<Thunk>> MakeThunk(const Instruction& instruction) = 0;
+  // Last: may change the thunks of the entry computation.
+  virtual absl::Status Improve(ThunkList& /*thunks*/) { return absl::OkStatus(); }
   // Whether the target runs this asynchronous computation beside others: MakeStart then makes the
   // thunk of the start from those of the computation, MakeThunk that of the done.
   virtual bool TakesPair(const Instruction& /*start*/) const { return false; }
   virtual std::unique_ptr<Thunk> MakeStart(const Instruction& /*start*/, ThunkList /*body*/) {
     return nullptr;
   }
+
+  // The thunks of a computation.
+  absl::StatusOr<ThunkList> Emit(const Computation& computation);
 
   // After step 2.
   const BufferAssignment& buffers() const { return *program_->buffers; }
@@ -79,7 +84,6 @@ class ProgramEmitter {
  private:
   absl::Status CheckFusion(const Instruction& fusion) const;
   absl::Status PlanAll(const Computation& computation);
-  absl::StatusOr<ThunkList> Emit(const Computation& computation);
   void EmitCopy(const Instruction& copy, ThunkList& thunks);
   absl::Status EmitControl(const Instruction& instruction, ThunkList& thunks);
   absl::Status RefuseCollected() const;

@@ -109,6 +109,7 @@ class ControlThunk : public Thunk {
   BufferUses uses() const override;
   int64_t scratch_bytes() const override;
   void ForgetOperands(DeviceState& state) const override;
+  const std::vector<ThunkList>& lists() const { return lists_; }
 
  protected:
   ControlThunk(std::string_view name, std::vector<ThunkList> lists)

@@ -67,7 +67,9 @@ absl::StatusOr<std::unique_ptr<GpuExecutable>> MakeOn(std::shared_ptr<Device> de
                                                       std::string_view text = kTwoKernels) {
   auto module = ParseModule(text);
   REQUIRE(module.ok());
-  auto program = EmitProgram(**module, {});
+  CompileOptions options;
+  options.gpu_merge_steps = false;
+  auto program = EmitProgram(**module, options);
   REQUIRE(program.ok());
   std::vector<DeviceCode> codes(1);
   for (size_t i = 0; i < program->kernels.size(); ++i)

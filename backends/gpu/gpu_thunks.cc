@@ -3,11 +3,13 @@
 #include "absl/container/inlined_vector.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
+#include "lib/support/strings.h"
 
 namespace hlo::gpu {
 namespace {
 
 constexpr int64_t kScratchAlignment = 256;
+constexpr uint64_t kTripsOfLaunch = 4096;
 
 }  // namespace
 
@@ -36,6 +38,21 @@ BufferUses GpuKernelThunk::uses() const {
   return uses;
 }
 
+void GpuKernelThunk::AppendTo(std::string& out, int indent) const {
+  Thunk::AppendTo(out, indent);
+  for (const std::string_view line : Split(std::string_view(parts_), '\n')) {
+    if (!line.empty())
+      out += fmt::format("{}{}\n", std::string(static_cast<size_t>(indent + 1) * 2, ' '), line);
+  }
+}
+
+void GpuKernelThunk::Renumber(const std::vector<int>& number) {
+  for (Step& step : steps_) {
+    if (step.kind == PlanStep::Kind::kLaunch)
+      step.kernel = number[static_cast<size_t>(step.kernel)];
+  }
+}
+
 void GpuKernelThunk::AddLate(const Step& step, GpuState& state, KernelArguments& arguments) {
   const auto add = [&arguments](uint64_t value) {
     arguments.push_back(KernelArgument::Integer(static_cast<int64_t>(value)));
@@ -57,6 +74,8 @@ void GpuKernelThunk::AddLate(const Step& step, GpuState& state, KernelArguments&
     }
     case PlanStep::Late::kReplicaId: add(replica); break;
     case PlanStep::Late::kPartitionId: add(partition); break;
+    // One by one where the host counts them.
+    case PlanStep::Late::kTrips: add(state.max_loop_iterations > 0 ? 1 : kTripsOfLaunch); break;
   }
 }
 
@@ -64,6 +83,8 @@ absl::StatusOr<ExecuteEvent> GpuKernelThunk::Execute(DeviceState& device,
                                                      hlo::Stream& any_stream) const {
   auto& state = static_cast<GpuState&>(device);
   auto& stream = static_cast<Stream&>(any_stream);
+  if (state.max_loop_iterations > 0 && trips_ > state.max_loop_iterations)
+    return TooManyIterations(name(), state.max_loop_iterations);
   KernelArguments all;
   for (const BufferSlice& slice : buffers_)
     all.push_back(KernelArgument::Buffer(state.Address(slice), slice.size));

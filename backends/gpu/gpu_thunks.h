@@ -69,6 +69,18 @@ class GpuKernelThunk final : public Thunk {
   int64_t scratch_bytes() const override { return scratch_bytes_; }
   absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, hlo::Stream& stream) const override;
 
+  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<BufferSlice>& buffers() const { return buffers_; }
+  int64_t scratch_offset(size_t i) const { return scratch_offsets_[i]; }
+  // The most iterations of a loop inside its kernels; 0: there is none.
+  int64_t trips() const { return trips_; }
+  void SetTrips(int64_t trips) { trips_ = trips; }
+  // What became part of its kernels, as text.
+  void SetParts(std::string parts) { parts_ = std::move(parts); }
+  void AppendTo(std::string& out, int indent) const override;
+  // Kernel i of the executable is number[i] now.
+  void Renumber(const std::vector<int>& number);
+
  private:
   static void AddLate(const Step& step, GpuState& state, KernelArguments& arguments);
 
@@ -78,6 +90,8 @@ class GpuKernelThunk final : public Thunk {
   size_t result_count_;
   std::vector<int64_t> scratch_, scratch_offsets_;
   int64_t scratch_bytes_ = 0;
+  int64_t trips_ = 0;
+  std::string parts_;
 };
 
 }  // namespace hlo::gpu

@@ -7,6 +7,7 @@
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
 #include "backends/gpu/host_thunk.h"
+#include "backends/gpu/one_block_thunks.h"
 #include "backends/platforms.h"
 #include "lib/ir/computation.h"
 #include "lib/support/status.h"
@@ -28,6 +29,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
         RETURN_IF_ERROR(Collect(Refuse("gpu", *parameter, "it has dynamic dimensions")));
     }
     RETURN_IF_ERROR(EmitInto(program_));
+    DropUnusedKernels(program_);
     return std::move(program_);
   }
 
@@ -56,6 +58,26 @@ class GpuProgramEmitter final : public ProgramEmitter {
       planned.plan = EmitInstruction(*planned.instruction, family);
     });
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<bool> EmitLoop(const Instruction& loop, ThunkList& thunks) override {
+    ASSIGN_OR_RETURN(ThunkList condition, Emit(*loop.while_condition()));
+    ASSIGN_OR_RETURN(ThunkList body, Emit(*loop.while_body()));
+    const BufferSlice predicate = buffers().slice(*loop.while_condition()->root());
+    if (options_.gpu_merge_steps) {
+      ASSIGN_OR_RETURN(const bool is_done,
+                       merger_.MergeLoop(loop, condition, predicate, body, thunks));
+      if (is_done) return true;
+      RETURN_IF_ERROR(merger_.MergeRuns(condition));
+      RETURN_IF_ERROR(merger_.MergeRuns(body));
+    }
+    thunks.push_back(std::make_unique<WhileThunk>(loop.name(), std::move(condition), predicate,
+                                                  std::move(body)));
+    return true;
+  }
+
+  absl::Status Improve(ThunkList& thunks) override {
+    return options_.gpu_merge_steps ? merger_.MergeRuns(thunks) : absl::OkStatus();
   }
 
   absl::StatusOr<std::unique_ptr<Thunk>> MakeThunk(const Instruction& instruction) override {
@@ -90,6 +112,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
   }
 
   Program program_;
+  OneBlockMerger merger_{program_};
   struct Planned {
     const Instruction* instruction;
     absl::StatusOr<KernelPlan> plan;

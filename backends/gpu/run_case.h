@@ -26,8 +26,8 @@ struct GpuCase {
 // Runs the case; "" when everything agrees, else what does not.
 std::string RunGpuCase(const GpuCase& test);
 
-// The thunks of the module as text.
-std::string ThunksOf(std::string_view hlo, bool run_passes = false);
+// The thunks of the module as text; `merge`: with small steps as one.
+std::string ThunksOf(std::string_view hlo, bool run_passes = false, bool merge = false);
 // Its kernels as LLVM IR, or the error.
 std::string KernelsOf(std::string_view hlo, bool run_passes = false);
 // The kernels of the module as PTX, or the error.

@@ -152,13 +152,14 @@ std::string RunGpuCase(const GpuCase& test) {
 namespace {
 
 std::string EmitText(std::string_view hlo, EmitStage stage, bool run_passes,
-                     std::string_view target) {
+                     std::string_view target, bool merge = false) {
   auto parsed = ParseModule(hlo);
   if (!parsed.ok()) return TextOf(parsed.status());
   std::string text;
   CompileOptions options;
   options.run_passes = run_passes;
   options.gpu_target = target;
+  options.gpu_merge_steps = merge;
   options.emit = {stage};
   options.emit_sink = [&text](EmitStage, std::string_view part) { text += part; };
   auto executable = MakeGpuSimBackend()->Compile(*std::move(parsed), options);
@@ -167,8 +168,8 @@ std::string EmitText(std::string_view hlo, EmitStage stage, bool run_passes,
 
 }  // namespace
 
-std::string ThunksOf(std::string_view hlo, bool run_passes) {
-  return EmitText(hlo, EmitStage::kThunks, run_passes, "");
+std::string ThunksOf(std::string_view hlo, bool run_passes, bool merge) {
+  return EmitText(hlo, EmitStage::kThunks, run_passes, "", merge);
 }
 
 std::string KernelsOf(std::string_view hlo, bool run_passes) {

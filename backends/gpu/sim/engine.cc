@@ -146,20 +146,41 @@ absl::Status SimEngine::RunBlock(int64_t block) {
 
 // ---- barriers and warps ----
 
-void SimEngine::Barrier(SimThread& thread, int32_t site) {
+void SimEngine::Barrier(SimThread& thread, int32_t threads, int32_t site) {
   thread.state = SimThread::State::kAtBarrier;
+  thread.value = static_cast<uint32_t>(threads);
   thread.site = site;
   fibers_.Yield(thread.index);
 }
 
 bool SimEngine::ReleaseBarrier() {
   for (const SimThread& thread : threads_) {
-    if (thread.state != SimThread::State::kAtBarrier || thread.site != threads_[0].site)
-      return false;
+    if (thread.state != SimThread::State::kAtBarrier || thread.site != threads_[0].site ||
+        thread.value != 0)
+      return ReleaseSome();
   }
   for (SimThread& thread : threads_) thread.state = SimThread::State::kReady;
   ++epoch_;
   return true;
+}
+
+// A barrier of some threads, if as many wait there as should.
+bool SimEngine::ReleaseSome() {
+  for (const SimThread& first : threads_) {
+    if (first.state != SimThread::State::kAtBarrier || first.value == 0) continue;
+    const auto waits = [&first](const SimThread& thread) {
+      return thread.state == SimThread::State::kAtBarrier && thread.site == first.site;
+    };
+    if (std::count_if(threads_.begin(), threads_.end(), waits) != first.value) continue;
+    const int32_t site = first.site;
+    for (SimThread& thread : threads_) {
+      if (thread.state == SimThread::State::kAtBarrier && thread.site == site)
+        thread.state = SimThread::State::kReady;
+    }
+    ++epoch_;
+    return true;
+  }
+  return false;
 }
 
 uint32_t SimEngine::Warp(SimThread& thread, WarpOp op, uint32_t mask, uint32_t value,
@@ -342,8 +363,8 @@ void SimEngine::Access(SimThread& thread, uint64_t address, int32_t bytes, int32
 
 extern "C" {
 
-void hlo_sim_barrier(hlo::gpu::SimThread* thread, int32_t site) {
-  thread->engine->Barrier(*thread, site);
+void hlo_sim_barrier(hlo::gpu::SimThread* thread, int32_t threads, int32_t site) {
+  thread->engine->Barrier(*thread, threads, site);
 }
 
 uint32_t hlo_sim_warp(hlo::gpu::SimThread* thread, int32_t op, uint32_t mask, uint32_t value,

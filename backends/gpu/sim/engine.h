@@ -40,11 +40,11 @@ struct SimThread {
   // For the engine alone.
   enum class State : uint8_t { kReady, kAtBarrier, kInWarp, kEnded };
   State state;
-  int32_t index;  // in the block
-  int32_t site;   // where it waits
-  uint32_t mask;  // kInWarp: lanes that take part
-  uint32_t value, operand;
-  int32_t kind;  // a WarpOp, or a TensorOp where there is a payload
+  int32_t index;            // in the block
+  int32_t site;             // where it waits
+  uint32_t mask;            // kInWarp: lanes that take part
+  uint32_t value, operand;  // kAtBarrier: `value` threads meet there, 0: all
+  int32_t kind;             // a WarpOp, or a TensorOp where there is a payload
   TensorPayload* payload;
 };
 
@@ -79,7 +79,7 @@ class SimEngine final {
   absl::Status Run(const SimLaunch& launch);
 
   // Called by simulated code.
-  void Barrier(SimThread& thread, int32_t site);
+  void Barrier(SimThread& thread, int32_t threads, int32_t site);
   uint32_t Warp(SimThread& thread, WarpOp op, uint32_t mask, uint32_t value, uint32_t operand,
                 int32_t site);
   void Tensor(SimThread& thread, TensorOp op, TensorPayload* payload, int32_t site);
@@ -92,6 +92,7 @@ class SimEngine final {
   void SetUp(SimThread& thread, int index, int64_t block);
   static void Entry(void* thread);
   bool ReleaseBarrier();
+  bool ReleaseSome();
   bool ReleaseWarps();
   void ResolveWarp(int first, int last);
   void ResolveTensors(int first);
@@ -122,7 +123,7 @@ class SimEngine final {
 
 // The functions that simulated code calls.
 extern "C" {
-void hlo_sim_barrier(hlo::gpu::SimThread* thread, int32_t site);
+void hlo_sim_barrier(hlo::gpu::SimThread* thread, int32_t threads, int32_t site);
 uint32_t hlo_sim_warp(hlo::gpu::SimThread* thread, int32_t op, uint32_t mask, uint32_t value,
                       uint32_t operand, int32_t site);
 void hlo_sim_tensor(hlo::gpu::SimThread* thread, int32_t op, hlo::gpu::TensorPayload* payload,

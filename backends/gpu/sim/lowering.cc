@@ -166,12 +166,8 @@ class KernelLowering {
     const llvm::Intrinsic::ID id = call.getIntrinsicID();
     llvm::Type* const i32 = b_.getInt32Ty();
     if (const auto offset = OffsetOfRegister(id)) return b_.CreateLoad(i32, Field(*offset));
-    if (id == llvm::Intrinsic::nvvm_barrier0) {
-      info_.needs_fibers = true;
-      b_.CreateCall(Runtime("hlo_sim_barrier", b_.getVoidTy(), {b_.getPtrTy(), i32}),
-                    {thread_, Site(call)});
-      return nullptr;
-    }
+    if (id == llvm::Intrinsic::nvvm_barrier0) return LowerBarrier(b_.getInt32(0), call);
+    if (id == llvm::Intrinsic::nvvm_barrier) return LowerBarrier(call.getArgOperand(1), call);
     if (const auto op = WarpOpOf(id)) {
       info_.needs_fibers = true;
       const bool ballot = *op == WarpOp::kBallot;
@@ -184,6 +180,15 @@ class KernelLowering {
     }
     if (const auto op = TensorOpOf(id)) return LowerTensor(call, *op);
     return Internal("the simulator does not know `{}`", call.getCalledFunction()->getName().str());
+  }
+
+  // Of `threads` threads; 0: of all.
+  llvm::Value* LowerBarrier(llvm::Value* threads, const llvm::IntrinsicInst& call) {
+    info_.needs_fibers = true;
+    llvm::Type* const i32 = b_.getInt32Ty();
+    b_.CreateCall(Runtime("hlo_sim_barrier", b_.getVoidTy(), {b_.getPtrTy(), i32, i32}),
+                  {thread_, threads, Site(call)});
+    return nullptr;
   }
 
   // This processor need not have an instruction that rounds f32 to bf16.

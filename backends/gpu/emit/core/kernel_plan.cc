@@ -8,7 +8,8 @@ int LateIntegers(PlanStep::Late late) {
     case PlanStep::Late::kDraw:
     case PlanStep::Late::kCounter: return 2;
     case PlanStep::Late::kReplicaId:
-    case PlanStep::Late::kPartitionId: return 1;
+    case PlanStep::Late::kPartitionId:
+    case PlanStep::Late::kTrips: return 1;
   }
   return 0;
 }

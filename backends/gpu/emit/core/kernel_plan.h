@@ -30,7 +30,8 @@ struct PlanStep {
   //   kDraw     the key of the run's random numbers, and how many draws came before this one from
   //             its stream, the first of the integers
   //   kCounter  both words of a counter of its own, which this step advances by `delta`
-  enum class Late : uint8_t { kNone, kDraw, kCounter, kReplicaId, kPartitionId };
+  //   kTrips    how many iterations of a loop one launch may make
+  enum class Late : uint8_t { kNone, kDraw, kCounter, kReplicaId, kPartitionId, kTrips };
   Late late = Late::kNone;
   int64_t delta = 0;
 };
