@@ -6,6 +6,7 @@
 
 #if HLO_HAVE_LLVM
 #include "backends/cpu/library/host.h"
+#include "backends/gpu/cuda/cublaslt.h"
 #include "backends/gpu/cuda/driver.h"
 #include "backends/gpu/cuda/nvjitlink.h"
 #include "backends/gpu/device/cuda_device.h"
@@ -49,6 +50,11 @@ std::string DoctorReport() {
       ptxas.ok() ? *ptxas
                  : std::string(ptxas.status().message()) +
                        "; without it and nvjitlink the driver translates PTX, more slowly");
+  const auto products = gpu::LoadCublasLt();
+  report += products.ok()
+                ? fmt::format("cublaslt {}, version {}\n", (*products)->path, (*products)->version)
+                : fmt::format("cublaslt {}; large products are kernels of our own\n",
+                              std::string(products.status().message()));
   report += "gpu-sim  available\n";
   return report;
 }

@@ -6,6 +6,7 @@
 #include "backends/gpu/device/cuda_device.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_executable.h"
+#include "backends/gpu/library/product_thunk.h"
 #include "backends/gpu/nvptx/assembler.h"
 #include "backends/gpu/nvptx/compile.h"
 #include "backends/gpu/nvptx/cubin.h"
@@ -43,7 +44,7 @@ absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& opti
 
 // What the two platforms do before they differ.
 absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions& options,
-                                            CompileStats& stats) {
+                                            const gpu::MakeLibrary& library, CompileStats& stats) {
   RETURN_IF_ERROR(gpu::CheckTarget(TargetOf(options)));
   if (options.denormals == Denormals::kFlush) {
     return Unsupported(SourceLoc(),
@@ -51,7 +52,7 @@ absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions
   }
   RETURN_IF_ERROR(RunPlatformPasses(FindPlatform("gpu")->pipeline, module, options, stats));
   const Stopwatch codegen;
-  ASSIGN_OR_RETURN(gpu::Program program, gpu::EmitProgram(module, options));
+  ASSIGN_OR_RETURN(gpu::Program program, gpu::EmitProgram(module, options, library));
   RETURN_IF_ERROR(ShowKernels(program, options));
   stats.codegen_ms = codegen.milliseconds();
   stats.peak_bytes = program.buffers->total_size() + program.scratch_bytes;
@@ -70,7 +71,8 @@ class GpuBackend : public Backend {
     if (options.emit.empty()) {
       ASSIGN_OR_RETURN(device, OpenDevice(own));
     }
-    ASSIGN_OR_RETURN(gpu::Program program, CompileProgram(*module, own, stats));
+    ASSIGN_OR_RETURN(gpu::Program program,
+                     CompileProgram(*module, own, Library(device != nullptr), stats));
     if (device == nullptr) {
       return std::unique_ptr<Executable>(new TextsOnly(
           std::move(module), stats, std::move(program.buffers), program.scratch_bytes));
@@ -88,6 +90,8 @@ class GpuBackend : public Backend {
   }
 
  protected:
+  // For large products; asked after OpenDevice, if there is a device.
+  virtual gpu::MakeLibrary Library(bool /*has_device*/) const { return nullptr; }
   // May choose what `options` leave open.
   virtual absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) = 0;
   virtual absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
@@ -137,6 +141,14 @@ class CudaBackend final : public GpuBackend {
   absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
       absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& options) override {
     return gpu::CompileKernels(kernels, TargetOf(options), options.threads);
+  }
+
+  gpu::MakeLibrary Library(bool has_device) const override {
+    if (!has_device) return gpu::AssumedLibrary;
+    return [] {
+      static const auto library = gpu::MakeCublasLibrary();
+      return library.ok() ? *library : nullptr;
+    };
   }
 
   // The newest target we know that runs on the device.

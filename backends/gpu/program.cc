@@ -7,6 +7,7 @@
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
 #include "backends/gpu/host_thunk.h"
+#include "backends/gpu/library/product_thunk.h"
 #include "backends/gpu/one_block_thunks.h"
 #include "backends/platforms.h"
 #include "lib/ir/computation.h"
@@ -18,8 +19,8 @@ namespace {
 
 class GpuProgramEmitter final : public ProgramEmitter {
  public:
-  GpuProgramEmitter(Module& module, const CompileOptions& options)
-      : ProgramEmitter(*FindFusionTarget("gpu"), module, options) {
+  GpuProgramEmitter(Module& module, const CompileOptions& options, const MakeLibrary& library)
+      : ProgramEmitter(*FindFusionTarget("gpu"), module, options), make_library_(library) {
     program_.seed = options.seed;
   }
 
@@ -35,6 +36,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
 
  private:
   absl::Status Plan(const Instruction& instruction) override {
+    if (GoesToLibrary(instruction)) return absl::OkStatus();
     const Decision decision = IsKernel(instruction);
     if (!decision && IsOnHost(instruction)) return absl::OkStatus();
     plan_number_[&instruction] = plans_.size();
@@ -42,7 +44,22 @@ class GpuProgramEmitter final : public ProgramEmitter {
     return decision ? absl::OkStatus() : Refuse("gpu", instruction, decision.reason());
   }
 
+  // Plans the product if it is one for a library, and the library has a kernel for it.
+  bool GoesToLibrary(const Instruction& instruction) {
+    if (!options_.gpu_library || make_library_ == nullptr) return false;
+    const std::optional<LibraryProduct> product = AsLibraryProduct(instruction);
+    if (!product || !IsForLibrary(*product)) return false;
+    if (!asked_for_library_) program_.library = make_library_();
+    asked_for_library_ = true;
+    if (program_.library == nullptr) return false;
+    auto plan = program_.library->Plan(*product, product->may_cut && options_.gpu_tf32);
+    if (!plan.ok()) return false;
+    products_[&instruction] = *std::move(plan);
+    return true;
+  }
+
   bool MayShare(const Instruction& instruction, const BufferPair& pair) override {
+    if (products_.contains(&instruction)) return false;
     const auto [it, is_new] = in_place_.try_emplace(&instruction);
     if (is_new) it->second = InPlacePairs(instruction);
     return Contains(it->second, pair);
@@ -81,6 +98,11 @@ class GpuProgramEmitter final : public ProgramEmitter {
   }
 
   absl::StatusOr<std::unique_ptr<Thunk>> MakeThunk(const Instruction& instruction) override {
+    if (const auto product = products_.find(&instruction); product != products_.end()) {
+      return std::unique_ptr<Thunk>(std::make_unique<ProductThunk>(
+          instruction.name(), std::move(product->second), buffers().slice(*instruction.operand(0)),
+          buffers().slice(*instruction.operand(1)), buffers().slice(instruction)));
+    }
     if (!plan_number_.contains(&instruction)) {
       std::vector<std::vector<BufferSlice>> operands;
       for (const Instruction* operand : instruction.operands())
@@ -111,6 +133,8 @@ class GpuProgramEmitter final : public ProgramEmitter {
         buffers().slices(instruction).size(), std::move(plan.scratch)));
   }
 
+  const MakeLibrary& make_library_;
+  bool asked_for_library_ = false;
   Program program_;
   OneBlockMerger merger_{program_};
   struct Planned {
@@ -120,13 +144,16 @@ class GpuProgramEmitter final : public ProgramEmitter {
   std::vector<Planned> plans_;                                     // as planned
   absl::flat_hash_map<const Instruction*, size_t> plan_number_;    // looked up only
   absl::flat_hash_map<const Instruction*, BufferPairs> in_place_;  // looked up only
+  absl::flat_hash_map<const Instruction*, std::unique_ptr<ProductPlan>>
+      products_;  // looked up only
   absl::flat_hash_map<std::string, int> by_code_;
 };
 
 }  // namespace
 
-absl::StatusOr<Program> EmitProgram(Module& module, const CompileOptions& options) {
-  return GpuProgramEmitter(module, options).Run();
+absl::StatusOr<Program> EmitProgram(Module& module, const CompileOptions& options,
+                                    const MakeLibrary& library) {
+  return GpuProgramEmitter(module, options, library).Run();
 }
 
 }  // namespace hlo::gpu

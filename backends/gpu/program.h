@@ -1,23 +1,30 @@
 // From a module after the passes to what runs: kernels, thunks, memory.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "backends/backend.h"
 #include "backends/codegen/compiled_executable.h"
 #include "backends/gpu/device/device.h"
+#include "backends/gpu/library/product_library.h"
 #include "lib/ir/module.h"
 
 namespace hlo::gpu {
 
 struct Program : CompiledProgram {
   std::vector<UniqueKernel> kernels;
-  int counters = 0;   // of rng-get-and-update-state
-  uint64_t seed = 0;  // of rng
+  int counters = 0;                               // of rng-get-and-update-state
+  uint64_t seed = 0;                              // of rng
+  std::shared_ptr<const ProductLibrary> library;  // of the plans in the thunks
 };
 
 // Emits every instruction of the entry and of what it runs. What no kernel family takes is refused,
-// all such places of the module at once.
-absl::StatusOr<Program> EmitProgram(Module& module, const CompileOptions& options);
+// all such places of the module at once. `library` is called when a product is large enough for one;
+// null, or where it gives none: all products are kernels.
+using MakeLibrary = std::function<std::shared_ptr<const ProductLibrary>()>;
+absl::StatusOr<Program> EmitProgram(Module& module, const CompileOptions& options,
+                                    const MakeLibrary& library = nullptr);
 
 }  // namespace hlo::gpu

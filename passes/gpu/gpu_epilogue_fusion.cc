@@ -7,6 +7,7 @@
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_target.h"
 #include "passes/fusion/kernel_support.h"
+#include "passes/gpu/library_products.h"
 
 namespace hlo {
 namespace {
@@ -25,6 +26,11 @@ bool IsStaticProduct(const Instruction& instruction) {
          !instruction.HasSideEffect() && !instruction.has_control_edges();
 }
 
+bool IsLeftToLibrary(const Instruction& product) {
+  const std::optional<LibraryProduct> found = AsLibraryProduct(product);
+  return found.has_value() && IsForLibrary(*found);
+}
+
 class EpilogueFuser {
  public:
   EpilogueFuser(Computation& computation, const GpuEpilogueFusionOptions& options,
@@ -39,6 +45,7 @@ class EpilogueFuser {
     bool changed = false;
     for (size_t i = 0; i < order_.size(); ++i) {
       if (order_[i]->is_dead() || !IsStaticProduct(*order_[i])) continue;
+      if (options_.leave_to_library && IsLeftToLibrary(*order_[i])) continue;
       const std::vector<Instruction*> group = GroupOf(i);
       if (group.size() < 2 || !context_.MayRewrite()) continue;
       MakeFusion(group);

@@ -13,7 +13,8 @@
 //
 // Left alone: products whose value is used elsewhere, too; operations with side effects or control
 // edges; more than `max_instructions` of them, or more than `max_costly` such as tanh, whose code
-// is there once for each of a thread's results. Ensures: fusions have one root, an array.
+// is there once for each of a thread's results; with `leave_to_library`, products that cuBLAS
+// computes so much faster that what follows may read memory again (library_products.h). Ensures: fusions have one root, an array.
 #pragma once
 
 #include "passes/pass.h"
@@ -23,10 +24,12 @@ namespace hlo {
 struct GpuEpilogueFusionOptions {
   int64_t max_instructions = 32;
   int64_t max_costly = 4;
+  bool leave_to_library = false;
   static auto Fields() {
     using O = GpuEpilogueFusionOptions;
     return std::tuple{Optional("max_instructions", &O::max_instructions),
-                      Optional("max_costly", &O::max_costly)};
+                      Optional("max_costly", &O::max_costly),
+                      Optional("leave_to_library", &O::leave_to_library)};
   }
 };
 

@@ -89,6 +89,11 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("target", &o.gpu_target, V::Some(), "NAME",
             "GPU (sm_80, sm_90 (default), sm_90a) or CPU (x86-64-v2 to -v4) to compile for");
   flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, V::Some(), "FILE");
+  flags.Add("gpu-library", &o.gpu_library,
+            "GPU: large products by cuBLASLt where it is installed (on)");
+  flags.Add(
+      "gpu-tf32", &o.gpu_tf32,
+      "GPU: large products of f32 and default precision with TF32, as XLA computes them (on)");
   flags.Add("gpu-merge-steps", &o.gpu_merge_steps,
             "GPU: small kernels, and loops of them, are launched as one (on)");
   flags.Add("gpu-sim-seed", &o.gpu_sim_seed, V::From(0), "N",

@@ -36,6 +36,8 @@ struct ToolOptions {
   std::map<std::string, std::string> given_to_xla;  // all flags of XLA
   // The command that a crash is repeated with: flags that write nothing, and the inputs.
   std::vector<std::string> given_words, given_inputs;
+  bool gpu_library = true;
+  bool gpu_tf32 = true;
   bool gpu_merge_steps = true;
   int64_t gpu_sim_seed = 0;
   bool gpu_sim_sanitize = false;

@@ -519,6 +519,8 @@ class Runner {
     compile.cpu_features = options_.cpu_features;
     compile.cpu = options_.cpu;
     compile.gpu_target = options_.gpu_target;
+    compile.gpu_library = options_.gpu_library;
+    compile.gpu_tf32 = options_.gpu_tf32;
     compile.gpu_merge_steps = options_.gpu_merge_steps;
     compile.gpu_sim_seed = static_cast<uint64_t>(options_.gpu_sim_seed);
     compile.gpu_sim_sanitize = options_.gpu_sim_sanitize;

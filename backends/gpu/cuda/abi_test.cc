@@ -1,8 +1,10 @@
 // Our tables of NVIDIA's functions against the toolkit's headers, where those are: the same number
 // of parameters, each of the same size and kind. And the libraries themselves, where they are.
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <type_traits>
 
+#include "backends/gpu/cuda/cublaslt.h"
 #include "backends/gpu/cuda/driver.h"
 #include "backends/gpu/cuda/nvjitlink.h"
 #include "lib/support/status.h"
@@ -14,6 +16,11 @@
 #if __has_include(<nvJitLink.h>)
 #include <nvJitLink.h>
 #define HLO_HAVE_NVJITLINK_HEADER 1
+#endif
+
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#define HLO_HAVE_CUBLASLT_HEADER 1
 #endif
 
 namespace hlo::gpu {
@@ -69,12 +76,65 @@ static_assert(int{kCudaEventNoTiming} == int{CU_EVENT_DISABLE_TIMING});
 static_assert(kNvJitLinkInputPtx == int{NVJITLINK_INPUT_PTX});
 #endif
 
+#if HLO_HAVE_CUBLASLT_HEADER
+#define HLO_CUBLASLT_SYMBOL(name, parameters) \
+  static_assert(SameCall<decltype(CublasLt::name), decltype(::name)>::value, #name);
+#include "backends/gpu/cuda/cublaslt.def"
+static_assert(int{kCudaTypeF32} == int{CUDA_R_32F} && int{kCudaTypeF64} == int{CUDA_R_64F});
+static_assert(int{kCudaTypeF16} == int{CUDA_R_16F} && int{kCudaTypeBF16} == int{CUDA_R_16BF});
+static_assert(int{kCudaTypeS8} == int{CUDA_R_8I} && int{kCudaTypeS32} == int{CUDA_R_32I});
+static_assert(int{kComputeF32} == int{CUBLAS_COMPUTE_32F});
+static_assert(int{kComputeF64} == int{CUBLAS_COMPUTE_64F});
+static_assert(int{kComputeS32} == int{CUBLAS_COMPUTE_32I});
+static_assert(int{kComputeTF32} == int{CUBLAS_COMPUTE_32F_FAST_TF32});
+static_assert(int{kProductTransposeA} == int{CUBLASLT_MATMUL_DESC_TRANSA});
+static_assert(int{kProductTransposeB} == int{CUBLASLT_MATMUL_DESC_TRANSB});
+static_assert(int{kLayoutBatchCount} == int{CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT});
+static_assert(int{kLayoutBatchStride} == int{CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET});
+static_assert(int{kPreferWorkspaceBytes} == int{CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES});
+static_assert(int{kPreferReductions} == int{CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK});
+static_assert(int{kPreferAlignmentA} == int{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES});
+static_assert(int{kPreferAlignmentA} + 3 == int{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES});
+static_assert(int{kReduceInComputeType} == int{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+static_assert(sizeof(CublasLtHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
+static_assert(offsetof(CublasLtHeuristic, state) ==
+              offsetof(cublasLtMatmulHeuristicResult_t, state));
+#endif
+
 TEST_CASE("a library that is not there, or is another, is named", "[gpu][cuda]") {
   CHECK(std::string(LoadNvJitLinkFrom("/no/such/folder/libnvJitLink.so").status().message()) ==
         "/no/such/folder/libnvJitLink.so not found");
   const auto other = LoadNvJitLinkFrom("libm.so.6");
   REQUIRE_FALSE(other.ok());
   CHECK(std::string(other.status().message()).find("libm.so.6 has no nvJitLinkVersion") == 0);
+}
+
+TEST_CASE("cuBLASLt can be called without a driver, or is named", "[gpu][cuda]") {
+  CHECK(std::string(LoadCublasLtFrom("/no/such/libcublasLt.so").status().message()) ==
+        "/no/such/libcublasLt.so not found");
+  const auto other = LoadCublasLtFrom("libm.so.6");
+  REQUIRE_FALSE(other.ok());
+  CHECK(std::string(other.status().message()).find("libm.so.6 has no cublasLtCreate") == 0);
+  const auto library = LoadCublasLt();
+  if (!library.ok()) {
+    WARN("skipped: " << std::string(library.status().message()));
+    return;
+  }
+  const CublasLt& lt = **library;
+  CHECK(lt.version >= 120000);
+  // Descriptors are the host's.
+  void* layout = nullptr;
+  REQUIRE(lt.cublasLtMatrixLayoutCreate(&layout, kCudaTypeBF16, 64, 32, 64) == 0);
+  const int32_t count = 3;
+  CHECK(lt.cublasLtMatrixLayoutSetAttribute(layout, kLayoutBatchCount, &count, sizeof count) == 0);
+  CHECK(lt.cublasLtMatrixLayoutDestroy(layout) == 0);
+  void* product = nullptr;
+  REQUIRE(lt.cublasLtMatmulDescCreate(&product, kComputeTF32, kCudaTypeF32) == 0);
+  const int32_t transposed = 1;
+  CHECK(lt.cublasLtMatmulDescSetAttribute(product, kProductTransposeA, &transposed,
+                                          sizeof transposed) == 0);
+  CHECK(lt.cublasLtMatmulDescDestroy(product) == 0);
+  CHECK(lt.Check(7, "cublasLtMatmul").message().find("cublasLtMatmul of") != std::string::npos);
 }
 
 TEST_CASE("nvJitLink makes machine code, or says what is wrong", "[gpu][cuda]") {

@@ -54,6 +54,7 @@ class CudaStream final : public Stream {
       : driver_(driver), properties_(properties), stream_(stream) {}
   ~CudaStream() override { driver_.cuStreamDestroy_v2(stream_); }
 
+  void* native_handle() override { return stream_; }
   absl::Status LaunchKernel(const Launch& launch) override {
     RETURN_IF_ERROR(CheckLaunch(launch, properties_));
     absl::InlinedVector<uint64_t, 64> values;

@@ -106,6 +106,8 @@ class Stream : public hlo::Stream {
   virtual absl::Status Record(Event& event) = 0;
   // What follows on this stream waits for the event's last recording.
   virtual absl::Status Wait(Event& event) = 0;
+  // A CUstream, for libraries; null where there is none.
+  virtual void* native_handle() { return nullptr; }
 };
 
 class Device {
