@@ -5,9 +5,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
+#include "lib/analysis/region.h"
 #include "lib/ir/dense_map.h"
+#include "lib/support/contains.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/kernel_support.h"
+#include "passes/fusion/row_fusion.h"
 
 namespace hlo {
 namespace {
@@ -26,6 +29,7 @@ struct Group {
   // them may be an output.
   bool is_plain = false;
   std::vector<Instruction*> more_outputs = {};  // besides the root
+  int64_t row_size = 0;                         // of what reductions inside reduce
 };
 
 bool IsPlainMember(const Instruction& instruction, Shape shape) {
@@ -36,24 +40,6 @@ bool IsPlainMember(const Instruction& instruction, Shape shape) {
   if (instruction.opcode() == Opcode::kReduce) return false;
   if (instruction.shape().element_count() == 1) return true;
   return IsFusibleElementwise(instruction) && SameDimensions(instruction.shape(), shape);
-}
-
-// Whether `reduce` takes whole trailing dimensions: rows of its operand.
-bool ReducesRows(const Instruction& reduce) {
-  const auto& dims = reduce.attrs<ReduceAttrs>().dimensions;
-  const Shape operand = reduce.operand(0)->shape();
-  const int64_t first = operand.rank() - static_cast<int64_t>(dims.size());
-  for (const int64_t d : dims) {
-    if (d < first) return false;
-  }
-  return true;
-}
-
-int64_t RowSize(const Instruction& reduce) {
-  int64_t size = 1;
-  for (const int64_t d : reduce.attrs<ReduceAttrs>().dimensions)
-    size *= reduce.operand(0)->shape().dim(static_cast<int>(d));
-  return size;
 }
 
 // Whether operand dimensions are the leading ones of the result: each element serves a contiguous
@@ -110,7 +96,9 @@ class Fuser {
     if (!IsFusible(*instruction) || instruction->HasSideEffect() ||
         instruction->has_control_edges() || !instruction->is_used())
       return;
-    if (IsCheapToRepeat(*instruction) && !instruction->is_root() && AllUsersFusible(*instruction)) {
+    const bool is_cheap = IsCheapToRepeat(*instruction) ||
+                          (target_.repeats_upcasts && IsUpcast(*instruction));
+    if (is_cheap && !instruction->is_root() && AllUsersFusible(*instruction)) {
       copied_[instruction] = true;
       return;  // copied into its users' kernels
     }
@@ -130,7 +118,10 @@ class Fuser {
   void Join(Instruction* instruction, int target) {
     Group& group = groups_[static_cast<size_t>(target)];
     group.members.push_back(instruction);
-    group.has_reduce |= instruction->opcode() == Opcode::kReduce;
+    if (instruction->opcode() == Opcode::kReduce) {
+      group.has_reduce = true;
+      group.row_size = RowSize(*instruction);
+    }
     group.is_plain &= IsPlainMember(*instruction, group.root->shape());
     group_of_[instruction] = target;
     context_.Count("instructions fused");
@@ -328,8 +319,10 @@ class Fuser {
     if (group.root->operand_count() > target_.max_operands) return false;
     const Opcode opcode = instruction.opcode();
     if (opcode == Opcode::kDynamicUpdateSlice) return false;  // updates in place, as a root
-    if (opcode == Opcode::kReduce && !target_.keeps_rows) return false;
-    if (opcode == Opcode::kReduce && !ReduceMayJoin(instruction, group)) return false;
+    if (opcode == Opcode::kReduce &&
+        !(target_.row_kernels ? ReduceMayJoinRows(instruction, group)
+                              : target_.keeps_rows && ReduceMayJoin(instruction, group)))
+      return false;
     if (opcode == Opcode::kConcatenate) return false;  // its segments are loops of their own
     if (ReadsUpdated(instruction, *group.root)) return false;
     for (const Use& use : instruction.uses()) {
@@ -366,28 +359,76 @@ class Fuser {
   static bool ReduceMayJoin(const Instruction& reduce, const Group& group) {
     if (!reduce.shape().IsArray() || !ReducesRows(reduce) || RowSize(reduce) > kMaxRow)
       return false;
-    const Shape input = reduce.operand(0)->shape();
     const Instruction& root = *group.root;
-    if (root.opcode() == Opcode::kReduce) return false;
-    if (!root.shape().IsArray() || root.shape().element_count() != input.element_count())
+    const Shape input = reduce.operand(0)->shape();
+    if (root.opcode() == Opcode::kReduce || !HasRowsOf(root, input, reduce.shape().rank()) ||
+        root.shape().element_count() != input.element_count())
       return false;
-    // The root's rows are the reduced rows.
-    const int rows = input.rank() - static_cast<int>(reduce.attrs<ReduceAttrs>().dimensions.size());
-    if (rows == 0) return input.byte_size() <= kSmallBytes;
-    int64_t row_count = 1;
+    if (reduce.shape().rank() == 0) return input.byte_size() <= kSmallBytes;
+    if (reduce.shape().element_count() < 4 && input.byte_size() > kSmallBytes) return false;
+    return StaysInRows(group);
+  }
+
+  // The same where a row belongs to some threads (row_fusion.h). The root may have one element for
+  // each row, when there is more than one reduction to save reading the row for.
+  static bool ReduceMayJoinRows(const Instruction& reduce, const Group& group) {
+    // Few rows are for few multiprocessors.
+    constexpr int64_t kManyRows = 64;
+    if (!reduce.shape().IsArray() || !ReducesRows(reduce) || !CombinerOpcode(*reduce.to_apply()))
+      return false;
+    const int64_t rows = reduce.shape().element_count(), size = RowSize(reduce);
+    if (size < 2 || size > (rows < kManyRows ? kMaxRow / 2 : kMaxRow)) return false;
+    const Instruction& root = *group.root;
+    const Shape input = reduce.operand(0)->shape();
+    if (!HasRowsOf(root, input, reduce.shape().rank()) || !StaysInRows(group)) return false;
+    if (root.opcode() == Opcode::kReduce)
+      return root.shape().IsArray() && ReducesRows(root) && CombinerOpcode(*root.to_apply()) &&
+             RowSize(root) == size && root.shape().element_count() == rows;
+    if (group.row_size != 0 && group.row_size != size) return false;
+    const int64_t count = root.shape().element_count();
+    return count == input.element_count() ||
+           (count == rows && (group.row_size != 0 || ReadsRowValues(reduce, size)));
+  }
+
+  // Whether the leading dimensions of the root are the first `rows` of the input.
+  static bool HasRowsOf(const Instruction& root, Shape input, int rows) {
+    if (!root.shape().IsArray() || root.shape().rank() < rows) return false;
     for (int i = 0; i < rows; ++i) {
-      if (i >= root.shape().rank() || root.shape().dim(i) != input.dim(i)) return false;
-      row_count *= input.dim(i);
-    }
-    if (row_count < 4 && input.byte_size() > kSmallBytes) return false;
-    for (const Instruction* member : group.members) {
-      if (member->opcode() == Opcode::kTranspose || member->opcode() == Opcode::kReverse ||
-          member->opcode() == Opcode::kConcatenate || member->opcode() == Opcode::kPad ||
-          member->opcode() == Opcode::kGather) {
-        return false;
-      }
+      if (root.shape().dim(i) != input.dim(i)) return false;
     }
     return true;
+  }
+
+  // What rows are computed from is not moved to others.
+  static bool StaysInRows(const Group& group) {
+    constexpr OpcodeSet kMoves = {Opcode::kTranspose, Opcode::kReverse, Opcode::kConcatenate,
+                                  Opcode::kPad, Opcode::kGather};
+    return std::none_of(group.members.begin(), group.members.end(), [&](const Instruction* member) {
+      return kMoves.Has(member->opcode());
+    });
+  }
+
+  // Whether what `reduce` reduces depends on another reduction of rows of this size, near by.
+  static bool ReadsRowValues(const Instruction& reduce, int64_t size) {
+    constexpr size_t kMostSteps = 64;
+    std::vector<const Instruction*> seen = {reduce.operand(0)};
+    for (size_t i = 0; i < seen.size() && i < kMostSteps; ++i) {
+      if (seen[i]->opcode() == Opcode::kReduce) {
+        if (ReducesRows(*seen[i]) && RowSize(*seen[i]) == size) return true;
+        continue;
+      }
+      if (!IsFusible(*seen[i])) continue;
+      for (const Instruction* operand : seen[i]->operands()) {
+        if (!Contains(seen, operand)) seen.push_back(operand);
+      }
+    }
+    return false;
+  }
+
+  // A float that becomes a wider one.
+  static bool IsUpcast(const Instruction& instruction) {
+    return instruction.opcode() == Opcode::kConvert && IsFusible(instruction) &&
+           instruction.operand(0)->shape().byte_size() < instruction.shape().byte_size();
   }
 
   // Whether computing `instruction` where `user` reads it repeats no work and keeps loads

@@ -8,6 +8,7 @@
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_target.h"
 #include "passes/fusion/kernel_support.h"
+#include "passes/fusion/row_fusion.h"
 
 namespace hlo {
 namespace {
@@ -26,7 +27,7 @@ const Instruction* ReduceOf(const Instruction& instruction) {
   const Instruction* const root =
       instruction.IsFusion() ? instruction.fused_computation()->root() : &instruction;
   if (root->opcode() != Opcode::kReduce || !root->shape().IsArray() ||
-      instruction.has_control_edges() || !HasKernel(instruction))
+      instruction.has_control_edges() || !HasKernel(instruction) || RowFusionOf(instruction))
     return nullptr;
   int64_t elements = 1;
   for (const int64_t d : root->attrs<ReduceAttrs>().dimensions)

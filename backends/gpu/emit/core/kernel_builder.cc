@@ -414,15 +414,14 @@ void KernelBuilder::StoreShared(const SharedArray& array, llvm::Value* index,
 
 void KernelBuilder::Barrier() { b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
 
-llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, int offset, llvm::Intrinsic::ID id,
-                                        int limit) {
+llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, llvm::Value* lane,
+                                        llvm::Intrinsic::ID id, int limit) {
   llvm::Type* const type = value->getType();
   const unsigned bits = type->getPrimitiveSizeInBits();
   llvm::Type* const i32 = b_.getInt32Ty();
   const auto shuffle = [&](llvm::Value* word) {
-    return b_.CreateIntrinsic(id, {},
-                              {b_.getInt32(~0u), word, b_.getInt32(static_cast<uint32_t>(offset)),
-                               b_.getInt32(static_cast<uint32_t>(limit))});
+    return b_.CreateIntrinsic(
+        id, {}, {b_.getInt32(~0u), word, lane, b_.getInt32(static_cast<uint32_t>(limit))});
   };
   llvm::Value* whole = b_.CreateBitCast(value, b_.getIntNTy(bits));
   if (bits <= 32) {
@@ -436,19 +435,25 @@ llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, int offset, llvm::In
   return b_.CreateBitCast(whole, type);
 }
 
-Emitted KernelBuilder::Shuffle(const Emitted& value, int offset, llvm::Intrinsic::ID id,
+Emitted KernelBuilder::Shuffle(const Emitted& value, llvm::Value* lane, llvm::Intrinsic::ID id,
                                int limit) {
-  return {ShufflePart(value.value, offset, id, limit),
-          value.imaginary == nullptr ? nullptr : ShufflePart(value.imaginary, offset, id, limit)};
+  return {ShufflePart(value.value, lane, id, limit),
+          value.imaginary == nullptr ? nullptr : ShufflePart(value.imaginary, lane, id, limit)};
 }
 
 // The last operand of a shuffle is the last lane (up: the first one) that it may read.
 Emitted KernelBuilder::ShuffleDown(const Emitted& value, int offset) {
-  return Shuffle(value, offset, llvm::Intrinsic::nvvm_shfl_sync_down_i32, kWarpSize - 1);
+  return Shuffle(value, b_.getInt32(static_cast<uint32_t>(offset)),
+                 llvm::Intrinsic::nvvm_shfl_sync_down_i32, kWarpSize - 1);
 }
 
 Emitted KernelBuilder::ShuffleUp(const Emitted& value, int offset) {
-  return Shuffle(value, offset, llvm::Intrinsic::nvvm_shfl_sync_up_i32, 0);
+  return Shuffle(value, b_.getInt32(static_cast<uint32_t>(offset)),
+                 llvm::Intrinsic::nvvm_shfl_sync_up_i32, 0);
+}
+
+Emitted KernelBuilder::ShuffleFrom(const Emitted& value, llvm::Value* lane) {
+  return Shuffle(value, lane, llvm::Intrinsic::nvvm_shfl_sync_idx_i32, kWarpSize - 1);
 }
 
 Emitted KernelBuilder::Select(llvm::Value* condition, const Emitted& on_true,

@@ -89,16 +89,13 @@ int RowGroup(int64_t outputs, int64_t elements) {
 
 int64_t RowBlocks(int group, int64_t outputs) { return CeilDiv(outputs, kRowBlock / group); }
 
-namespace {
-
-// Lanes [0, live) of the warp hold values; lane 0 gets their combination.
 absl::StatusOr<EmittedList> CombineWarp(KernelBuilder& k, llvm::Value* lane, int64_t live,
-                                        EmittedList values, const RowReduction& rows) {
+                                        EmittedList values, const CombineValues& combine) {
   for (int offset = kWarpSize / 2; offset > 0; offset /= 2) {
     if (offset >= live) continue;
     EmittedList others;
     for (const Emitted& value : values) others.push_back(k.ShuffleDown(value, offset));
-    ASSIGN_OR_RETURN(const EmittedList combined, rows.combine(values, others));
+    ASSIGN_OR_RETURN(const EmittedList combined, combine(values, others));
     if (live >= kWarpSize) {
       values = combined;
       continue;
@@ -108,6 +105,8 @@ absl::StatusOr<EmittedList> CombineWarp(KernelBuilder& k, llvm::Value* lane, int
   }
   return values;
 }
+
+namespace {
 
 // The values that thread `thread` of its group collects.
 absl::StatusOr<EmittedList> Collect(KernelBuilder& k, int group, llvm::Value* output,
@@ -141,7 +140,7 @@ absl::Status EmitWarpRows(KernelBuilder& k, const RowReduction& rows) {
       k.Add(k.Scale(k.BlockIndex(), kRowsPerBlock), k.Div(thread, kWarpSize));
   return k.If(k.Less(output, k.Index(rows.outputs)), [&]() -> absl::Status {
     ASSIGN_OR_RETURN(EmittedList values, Collect(k, kWarpSize, output, lane, rows));
-    ASSIGN_OR_RETURN(values, CombineWarp(k, lane, rows.elements, values, rows));
+    ASSIGN_OR_RETURN(values, CombineWarp(k, lane, rows.elements, values, rows.combine));
     return k.If(k.b().CreateICmpEQ(lane, k.Index(0)), [&] { return rows.store(output, values); });
   });
 }
@@ -154,7 +153,7 @@ absl::Status EmitBlockRows(KernelBuilder& k, const RowReduction& rows) {
   llvm::Value* const output = k.BlockIndex();
   ASSIGN_OR_RETURN(EmittedList values, Collect(k, kRowBlock, output, thread, rows));
   // All warps are full: RowGroup gives blocks only to rows of more elements than that.
-  ASSIGN_OR_RETURN(values, CombineWarp(k, lane, kWarpSize, values, rows));
+  ASSIGN_OR_RETURN(values, CombineWarp(k, lane, kWarpSize, values, rows.combine));
   std::vector<SharedArray> partial;
   for (const ElementType type : rows.types) partial.push_back(k.Shared(type, kWarps, "partial"));
   RETURN_IF_ERROR(k.If(k.b().CreateICmpEQ(lane, k.Index(0)), [&] {
@@ -166,7 +165,7 @@ absl::Status EmitBlockRows(KernelBuilder& k, const RowReduction& rows) {
     EmittedList sums;
     llvm::Value* const place = k.Rem(thread, kWarps);
     for (const SharedArray& array : partial) sums.push_back(k.LoadShared(array, place));
-    ASSIGN_OR_RETURN(sums, CombineWarp(k, lane, kWarps, sums, rows));
+    ASSIGN_OR_RETURN(sums, CombineWarp(k, lane, kWarps, sums, rows.combine));
     return k.If(k.b().CreateICmpEQ(thread, k.Index(0)), [&] { return rows.store(output, sums); });
   });
 }
