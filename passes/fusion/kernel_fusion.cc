@@ -96,8 +96,8 @@ class Fuser {
     if (!IsFusible(*instruction) || instruction->HasSideEffect() ||
         instruction->has_control_edges() || !instruction->is_used())
       return;
-    const bool is_cheap = IsCheapToRepeat(*instruction) ||
-                          (target_.repeats_upcasts && IsUpcast(*instruction));
+    const bool is_cheap =
+        IsCheapToRepeat(*instruction) || (target_.repeats_upcasts && IsUpcast(*instruction));
     if (is_cheap && !instruction->is_root() && AllUsersFusible(*instruction)) {
       copied_[instruction] = true;
       return;  // copied into its users' kernels
@@ -403,9 +403,8 @@ class Fuser {
   static bool StaysInRows(const Group& group) {
     constexpr OpcodeSet kMoves = {Opcode::kTranspose, Opcode::kReverse, Opcode::kConcatenate,
                                   Opcode::kPad, Opcode::kGather};
-    return std::none_of(group.members.begin(), group.members.end(), [&](const Instruction* member) {
-      return kMoves.Has(member->opcode());
-    });
+    return std::none_of(group.members.begin(), group.members.end(),
+                        [&](const Instruction* member) { return kMoves.Has(member->opcode()); });
   }
 
   // Whether what `reduce` reduces depends on another reduction of rows of this size, near by.
@@ -425,7 +424,7 @@ class Fuser {
     return false;
   }
 
-  // A float that becomes a wider one.
+  // The same numbers in more bytes.
   static bool IsUpcast(const Instruction& instruction) {
     return instruction.opcode() == Opcode::kConvert && IsFusible(instruction) &&
            instruction.operand(0)->shape().byte_size() < instruction.shape().byte_size();

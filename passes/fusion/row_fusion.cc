@@ -116,8 +116,7 @@ class RowReader {
       if (views == kRow) result_.row_values.push_back(i);
       if (views == kRow && level > 0 && i->opcode() != Opcode::kReduce)
         result_.levels[level - 1].values.push_back(i);
-      if (i->opcode() == Opcode::kParameter && (views & kElement) != 0)
-        result_.inputs.push_back(i);
+      if (i->opcode() == Opcode::kParameter && (views & kElement) != 0) result_.inputs.push_back(i);
     }
     return reads_back;
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostSideBySide = 32;
 constexpr int kThreads = 256;
-constexpr int kTreeWidth = 8;           // values that one thread combines at each level
+constexpr int kTreeWidth = 8;            // values that one thread combines at each level
 constexpr int64_t kLeastPerThread = 16;  // elements that are worth a split
 constexpr int64_t kLeastSplits = 4;      // fewer are not worth a second kernel
 constexpr int64_t kMostSplits = 65535;   // what the second axis of a grid may have
@@ -29,8 +29,7 @@ class ColumnEmission {
     part_ = k_.Div(k_.ThreadIndex(), grid_.side_by_side);
     const int64_t tiles = CeilDiv(sizes_.columns, grid_.side_by_side);
     llvm::Value* const tile = sizes_.pieces == 1 ? k_.BlockIndex() : k_.Rem(k_.BlockIndex(), tiles);
-    llvm::Value* const piece =
-        sizes_.pieces == 1 ? k_.Index(0) : k_.Div(k_.BlockIndex(), tiles);
+    llvm::Value* const piece = sizes_.pieces == 1 ? k_.Index(0) : k_.Div(k_.BlockIndex(), tiles);
     llvm::Value* const in_piece = k_.Add(k_.Scale(tile, grid_.side_by_side), x_);
     llvm::Value* const column = k_.Add(k_.Scale(piece, sizes_.columns), in_piece);
     llvm::Value* const split = grid_.splits == 1 ? k_.Index(0) : k_.BlockIndex(1);
@@ -44,8 +43,7 @@ class ColumnEmission {
                          inside, [&] { return Collect(column, split); },
                          [&]() -> absl::StatusOr<EmittedList> { return Nothing(); }));
     ASSIGN_OR_RETURN(values, CombineParts(inside, std::move(values)));
-    llvm::Value* const is_first =
-        k_.b().CreateAnd(inside, k_.b().CreateICmpEQ(part_, k_.Index(0)));
+    llvm::Value* const is_first = k_.b().CreateAnd(inside, k_.b().CreateICmpEQ(part_, k_.Index(0)));
     return k_.If(is_first, [&] { return reduction_.store(column, split, values); });
   }
 
@@ -120,16 +118,13 @@ class ColumnEmission {
                              k_.Add(k_.Scale(p, row), k_.Scale(x_, sizes_.lanes));
                          EmittedList others;
                          for (size_t i = 0; i < values.size(); ++i)
-                           others.push_back(
-                               k_.LoadShared(shared[i % shared.size()], place(at, i)));
+                           others.push_back(k_.LoadShared(shared[i % shared.size()], place(at, i)));
                          return Combine(before, others);
                        });
       };
-      llvm::Value* const goes_on =
-          k_.b().CreateAnd(inside, k_.Less(part_, k_.Index(next)));
-      ASSIGN_OR_RETURN(values,
-                       k_.Guarded(goes_on, gather,
-                                  [&]() -> absl::StatusOr<EmittedList> { return values; }));
+      llvm::Value* const goes_on = k_.b().CreateAnd(inside, k_.Less(part_, k_.Index(next)));
+      ASSIGN_OR_RETURN(values, k_.Guarded(goes_on, gather,
+                                          [&]() -> absl::StatusOr<EmittedList> { return values; }));
       parts = next;
     }
     return values;
@@ -150,8 +145,7 @@ ColumnGrid ColumnGridFor(const ColumnSizes& sizes, int64_t blocks) {
   // As even as it goes: 48 columns are two tiles of 24.
   grid.side_by_side =
       static_cast<int>(CeilDiv(sizes.columns, CeilDiv(sizes.columns, kMostSideBySide)));
-  grid.parts =
-      static_cast<int>(std::min<int64_t>(kThreads / grid.side_by_side, sizes.elements));
+  grid.parts = static_cast<int>(std::min<int64_t>(kThreads / grid.side_by_side, sizes.elements));
   const int64_t tiles = TilesOf(grid, sizes);
   if (tiles < blocks) {
     // Twice as many: what is left over at the end is half as long.

@@ -149,12 +149,12 @@ class ReduceEmission {
     const std::vector<ArrayIndex> places = Places(emitter.kernel(), output, element);
     EmittedList all;
     std::vector<EmittedList> stored(group_.elements.size());
-    RETURN_IF_ERROR(ForVector(
-        emitter, places, outputs_ * elements_, [&](const ArrayIndex& index) -> absl::Status {
-          ASSIGN_OR_RETURN(const EmittedList values, reducer.Inputs(index));
-          all.insert(all.end(), values.begin(), values.end());
-          return AppendElements(emitter, group_.elements, index, stored);
-        }));
+    RETURN_IF_ERROR(ForVector(emitter, places, outputs_ * elements_,
+                              [&](const ArrayIndex& index) -> absl::Status {
+                                ASSIGN_OR_RETURN(const EmittedList values, reducer.Inputs(index));
+                                all.insert(all.end(), values.begin(), values.end());
+                                return AppendElements(emitter, group_.elements, index, stored);
+                              }));
     StoreLanes(emitter.kernel(), group_.elements, places[0], stored);
     return all;
   }
@@ -236,15 +236,14 @@ class ReduceEmission {
 
   // Few rows of many elements: partial results of `splits` blocks each, then rows of those.
   absl::Status EmitSplit(KernelPlan& plan) {
-    const int64_t splits = std::min(CeilDiv(elements_, kElementsPerSplit),
-                                    CeilDiv(2 * blocks_wanted_, outputs_));
+    const int64_t splits =
+        std::min(CeilDiv(elements_, kElementsPerSplit), CeilDiv(2 * blocks_wanted_, outputs_));
     GpuFrame frame = frame_;
     const std::vector<int> scratch = AddScratch(frame, splits, plan);
-    RETURN_IF_ERROR(AddRowKernel(frame, kRowBlock, plan,
-                                 [&](KernelBuilder& k, GpuFusionEmitter& emitter,
-                                     const JointReducer& reducer, RowReduction& rows) {
-                                   ShareOut(k, emitter, reducer, splits, scratch, rows);
-                                 }));
+    RETURN_IF_ERROR(AddRowKernel(
+        frame, kRowBlock, plan,
+        [&](KernelBuilder& k, GpuFusionEmitter& emitter, const JointReducer& reducer,
+            RowReduction& rows) { ShareOut(k, emitter, reducer, splits, scratch, rows); }));
     const auto totals = [&](KernelBuilder& k, GpuFusionEmitter&, const JointReducer&,
                             RowReduction& rows) {
       rows.elements = splits;
@@ -321,8 +320,7 @@ class ReduceEmission {
       };
       return EmitColumns(k, grid, columns);
     };
-    ASSIGN_OR_RETURN(const int kernel,
-                     AddKernel(frame, ColumnBlockThreads(grid), 0, plan, body));
+    ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, ColumnBlockThreads(grid), 0, plan, body));
     AddColumnLaunch(frame, kernel, grid, sizes, plan);
     return absl::OkStatus();
   }

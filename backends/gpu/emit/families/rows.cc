@@ -20,14 +20,15 @@ namespace hlo::gpu {
 namespace {
 
 constexpr int kSmallBlock = 128;  // threads, where a row has no more than a warp
-constexpr int kLargestBlock = 512;
+constexpr int kLargeBlock = 512;
+constexpr int kLargestBlock = 1024;  // of threads with few values
 
 // How a row is shared out.
 struct RowGrid {
-  int threads = kLargestBlock;  // for a row, a power of two
-  int lanes = 1;                // elements of a vector
-  int64_t vectors = 1;          // of a row
-  int64_t held = 0;             // vectors that a thread keeps; 0: it reads them again
+  int threads = 1;      // for a row, a power of two
+  int lanes = 1;        // elements of a vector
+  int64_t vectors = 1;  // of a row
+  int64_t held = 0;     // vectors that a thread keeps; 0: it reads them again
   int block() const { return std::max(threads, kSmallBlock); }
   int rows_per_block() const { return block() / threads; }
 };
@@ -80,17 +81,21 @@ class RowEmission {
     grid.lanes = std::clamp(16 / widest, 1, 8);
     while (fusion_.row_size % grid.lanes != 0) grid.lanes /= 2;
     grid.vectors = fusion_.row_size / grid.lanes;
+    // Places in rows of several dimensions take registers, too.
+    const bool is_simple = !dims_.empty() && dims_.back() == fusion_.row_size;
+    const int largest = is_simple ? kLargestBlock : kLargeBlock;
     // Code is written once per element that a thread has, and takes as many registers.
     int64_t weight = 0;
     for (const Instruction* i : frame_.body) weight += IsCostly(*i) ? 16 : 1;
     constexpr int64_t kMostElements = 32, kMostRegisters = 64, kMostCode = 2048;
-    for (int threads = 1; threads <= kLargestBlock; threads *= 2) {
+    for (int threads = 1; threads <= largest; threads *= 2) {
       const int64_t held = CeilDiv(grid.vectors, threads);
       // A block waits for its slowest warp at each level: a warp alone may have more to do.
       const int64_t most = threads < kWarpSize ? 1 : threads == kWarpSize ? 8 : 4;
       const int64_t values = held * grid.lanes;
-      if (held > most || values > kMostElements ||
-          values * std::max(arrays, 1) > kMostRegisters || values * weight > kMostCode)
+      const int64_t registers = values * std::max(arrays, 1);
+      if (held > most || values > kMostElements || values * weight > kMostCode ||
+          registers > (threads <= kLargeBlock ? kMostRegisters : kMostRegisters / 4))
         continue;
       // All warps of a block have something of the row.
       if (threads > kWarpSize && grid.vectors < threads) break;
@@ -99,7 +104,7 @@ class RowEmission {
       return grid;
     }
     grid.threads = static_cast<int>(
-        std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(grid.vectors, kLargestBlock))));
+        std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(grid.vectors, kLargeBlock))));
     return grid;
   }
 
@@ -237,12 +242,10 @@ class RowEmission {
     const int group = std::min(grid_.threads, kWarpSize);
     llvm::Value* const lane = k.Rem(k.ThreadIndex(), kWarpSize);
     llvm::Value* const in_group = k.Rem(k.ThreadIndex(), group);
-    ASSIGN_OR_RETURN(values,
-                     CombineWarp(k, in_group, std::min<int64_t>(group, grid_.vectors),
-                                 std::move(values), combine));
+    ASSIGN_OR_RETURN(values, CombineWarp(k, in_group, std::min<int64_t>(group, grid_.vectors),
+                                         std::move(values), combine));
     if (grid_.threads <= kWarpSize) {
-      llvm::Value* const first =
-          k.b().CreateZExtOrTrunc(k.Sub(lane, in_group), k.b().getInt32Ty());
+      llvm::Value* const first = k.b().CreateZExtOrTrunc(k.Sub(lane, in_group), k.b().getInt32Ty());
       for (Emitted& value : values) value = k.ShuffleFrom(value, first);
       return values;
     }
@@ -258,8 +261,7 @@ class RowEmission {
     k.Barrier();
     for (int warp = 0; warp < warps; ++warp) {
       EmittedList others;
-      for (const SharedArray& array : partial)
-        others.push_back(k.LoadShared(array, k.Index(warp)));
+      for (const SharedArray& array : partial) others.push_back(k.LoadShared(array, k.Index(warp)));
       if (warp == 0) {
         values = others;
       } else {
@@ -274,9 +276,9 @@ class RowEmission {
   absl::Status StoreOutputs(GpuFusionEmitter& emitter, KernelBuilder& k) const {
     for (const KernelOutput& output : frame_.outputs) {
       if (output.shape.element_count() == elements_) continue;
-      ASSIGN_OR_RETURN(const Emitted value,
-                       emitter.Emit(output.instruction,
-                                    ArrayIndex::Element(output.shape.dims(), row_)));
+      ASSIGN_OR_RETURN(
+          const Emitted value,
+          emitter.Emit(output.instruction, ArrayIndex::Element(output.shape.dims(), row_)));
       llvm::Value* const is_first = k.b().CreateICmpEQ(thread_, k.Index(0));
       RETURN_IF_ERROR(k.If(k.b().CreateAnd(is_first, has_row_), [&] {
         k.Store(output.buffer, row_, value);
@@ -296,8 +298,7 @@ class RowEmission {
     return absl::OkStatus();
   }
 
-  absl::Status StoreVectors(GpuFusionEmitter& emitter, KernelBuilder& k,
-                            const Place& place) const {
+  absl::Status StoreVectors(GpuFusionEmitter& emitter, KernelBuilder& k, const Place& place) const {
     std::vector<EmittedList> values(frame_.outputs.size());
     RETURN_IF_ERROR(ForLanes(emitter, place, [&](const ArrayIndex& index) -> absl::Status {
       for (size_t o = 0; o < values.size(); ++o) {
@@ -329,8 +330,8 @@ class RowEmission {
   const absl::Span<const int64_t> dims_;
   size_t row_dims_ = 0;  // dimensions that count rows
   const RowGrid grid_;
-  std::vector<Place> held_;         // by this thread
-  llvm::Value* thread_ = nullptr;   // of those of the row
+  std::vector<Place> held_;        // by this thread
+  llvm::Value* thread_ = nullptr;  // of those of the row
   llvm::Value* row_ = nullptr;
   llvm::Value* has_row_ = nullptr;  // false in threads beyond the last row
 };
