@@ -62,11 +62,10 @@ class ColumnEmission {
     }
     llvm::Value* const first = k_.Add(start, part_);
     ASSIGN_OR_RETURN(const EmittedList values, reduction_.input(column, first));
-    return k_.Loop(k_.Offset(first, grid_.parts), end, k_.Index(grid_.parts), values,
-                   [&](llvm::Value* i, const EmittedList& before) -> absl::StatusOr<EmittedList> {
-                     ASSIGN_OR_RETURN(const EmittedList value, reduction_.input(column, i));
-                     return Combine(before, value);
-                   });
+    return CombineStrided(
+        k_, k_.Offset(first, grid_.parts), end, grid_.parts, reduction_.ahead, values,
+        [&](llvm::Value* i) { return reduction_.input(column, i); },
+        [&](const EmittedList& a, const EmittedList& b) { return Combine(a, b); });
   }
 
   EmittedList Nothing() {

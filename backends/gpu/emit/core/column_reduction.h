@@ -15,6 +15,7 @@
 #include <functional>
 
 #include "backends/gpu/emit/core/frame.h"
+#include "backends/gpu/emit/core/reducer.h"
 
 namespace hlo::gpu {
 
@@ -42,7 +43,8 @@ struct ColumnReduction {
   std::vector<ElementType> types;
   // The inputs for element `element` of the vector of results number `column`.
   std::function<absl::StatusOr<EmittedList>(llvm::Value* column, llvm::Value* element)> input;
-  std::function<absl::StatusOr<EmittedList>(const EmittedList&, const EmittedList&)> combine;
+  CombineValues combine;
+  int ahead = 1;  // inputs that are read before the first is waited for
   std::function<absl::Status(llvm::Value* column, llvm::Value* split, const EmittedList&)> store;
 };
 

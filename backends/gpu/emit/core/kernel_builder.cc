@@ -121,6 +121,15 @@ void AddTo(const Emitted& phi, const Emitted& value, llvm::BasicBlock* from) {
     llvm::cast<llvm::PHINode>(phi.imaginary)->addIncoming(value.imaginary, from);
 }
 
+// The name of a loop (a node that begins with itself) that is not to be unrolled.
+llvm::MDNode* RolledLoop(llvm::LLVMContext& context) {
+  llvm::MDNode* const disable =
+      llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, disable});
+  loop->replaceOperandWith(0, loop);
+  return loop;
+}
+
 }  // namespace
 
 absl::StatusOr<EmittedList> KernelBuilder::Guarded(llvm::Value* condition, const Make& on_true,
@@ -170,7 +179,8 @@ absl::Status KernelBuilder::If(llvm::Value* condition, const std::function<absl:
 }
 
 absl::StatusOr<EmittedList> KernelBuilder::Loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* step,
-                                                EmittedList carried, const Body& body) {
+                                                EmittedList carried, const Body& body,
+                                                bool rolled) {
   llvm::BasicBlock* const before = b_.GetInsertBlock();
   llvm::BasicBlock* const loop = NewBlock("loop");
   llvm::BasicBlock* const done = NewBlock("done");
@@ -193,7 +203,8 @@ absl::StatusOr<EmittedList> KernelBuilder::Loop(llvm::Value* lo, llvm::Value* hi
   llvm::Value* const after = b_.CreateNSWAdd(i, step);
   i->addIncoming(after, last);
   for (size_t k = 0; k < phis.size(); ++k) AddTo(phis[k], next[k], last);
-  b_.CreateCondBr(b_.CreateICmpSLT(after, hi), loop, done);
+  llvm::BranchInst* const again = b_.CreateCondBr(b_.CreateICmpSLT(after, hi), loop, done);
+  if (rolled) again->setMetadata(llvm::LLVMContext::MD_loop, RolledLoop(context_));
   b_.SetInsertPoint(done);
   EmittedList result;
   for (size_t k = 0; k < phis.size(); ++k) {

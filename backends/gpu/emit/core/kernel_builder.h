@@ -79,8 +79,9 @@ class KernelBuilder final : public IndexBuilder {
   // for (i = lo; i < hi; i += step): what the body returns is carried to the next iteration.
   using Body =
       std::function<absl::StatusOr<EmittedList>(llvm::Value* i, const EmittedList& carried)>;
+  // The assembler may unroll it, but for a `rolled` one.
   absl::StatusOr<EmittedList> Loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* step,
-                                   EmittedList carried, const Body& body);
+                                   EmittedList carried, const Body& body, bool rolled = false);
 
   // ---- memory ----
   Emitted Load(int buffer, llvm::Value* index);

@@ -106,6 +106,33 @@ absl::StatusOr<EmittedList> CombineWarp(KernelBuilder& k, llvm::Value* lane, int
   return values;
 }
 
+absl::StatusOr<EmittedList> CombineStrided(
+    KernelBuilder& k, llvm::Value* lo, llvm::Value* hi, int64_t step, int ahead, EmittedList first,
+    const std::function<absl::StatusOr<EmittedList>(llvm::Value*)>& input,
+    const CombineValues& combine) {
+  const auto take = [&](int count) {
+    return [&, count](llvm::Value* i, EmittedList values) -> absl::StatusOr<EmittedList> {
+      std::vector<EmittedList> inputs;
+      for (int n = 0; n < count; ++n) {
+        ASSIGN_OR_RETURN(EmittedList one, input(k.Offset(i, n * step)));
+        inputs.push_back(std::move(one));
+      }
+      for (const EmittedList& one : inputs) {
+        ASSIGN_OR_RETURN(values, combine(values, one));
+      }
+      return values;
+    };
+  };
+  if (ahead == 1) return k.Loop(lo, hi, k.Index(step), std::move(first), take(1));
+  // As many rounds of `ahead` inputs as there are, then what is left.
+  llvm::Value* const left = k.b().CreateSelect(k.Less(lo, hi), k.Sub(hi, lo), k.Index(0));
+  const int64_t round = step * ahead;
+  llvm::Value* const rounds_end = k.Add(lo, k.Scale(k.Div(k.Offset(left, step - 1), round), round));
+  ASSIGN_OR_RETURN(const EmittedList values,
+                   k.Loop(lo, rounds_end, k.Index(round), std::move(first), take(ahead), true));
+  return k.Loop(rounds_end, hi, k.Index(step), values, take(1), true);
+}
+
 namespace {
 
 // The values that thread `thread` of its group collects.
@@ -125,11 +152,9 @@ absl::StatusOr<EmittedList> Collect(KernelBuilder& k, int group, llvm::Value* ou
   ASSIGN_OR_RETURN(EmittedList values, k.Guarded(any, first, none));
   if (rows.elements <= group && rows.limit == nullptr) return values;
   llvm::Value* const limit = rows.limit != nullptr ? rows.limit(output) : k.Index(rows.elements);
-  return k.Loop(k.Offset(thread, group), limit, k.Index(group), values,
-                [&](llvm::Value* i, const EmittedList& before) -> absl::StatusOr<EmittedList> {
-                  ASSIGN_OR_RETURN(const EmittedList value, rows.input(output, i));
-                  return rows.combine(before, value);
-                });
+  return CombineStrided(
+      k, k.Offset(thread, group), limit, group, rows.ahead, values,
+      [&](llvm::Value* i) { return rows.input(output, i); }, rows.combine);
 }
 
 absl::Status EmitWarpRows(KernelBuilder& k, const RowReduction& rows) {

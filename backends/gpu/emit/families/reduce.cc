@@ -24,6 +24,8 @@ namespace {
 constexpr int64_t kManyElements = 1 << 14;  // for one block
 constexpr int64_t kElementsPerSplit = 4096;
 constexpr int kBlocksPerMultiprocessor = 4;
+constexpr int kMostAhead = 4;
+constexpr int kTotalsAhead = 8;
 
 class ReduceEmission {
  public:
@@ -69,17 +71,29 @@ class ReduceEmission {
     for (const BufferParam& buffer : frame_.buffers) {
       if (buffer.elements == outputs_ * elements_) widest = std::max(widest, ByteSize(buffer.type));
     }
-    // Code is written once per lane: not too much of it.
-    int weight = 0;
-    for (const Instruction* i : frame_.body) weight += IsCostly(*i) ? 16 : 1;
     constexpr int kMostLanes = 8, kMostCode = 256;
     int lanes = std::clamp(16 / widest, 1, kMostLanes);
     const auto suits = [&](int n) {
-      return pieces_.back().size % n == 0 && n * weight <= kMostCode &&
+      return pieces_.back().size % n == 0 && n * Weight() <= kMostCode &&
              (!minor_reduced_ || elements_ / n >= kWarpSize);
     };
     while (lanes > 1 && !suits(lanes)) lanes /= 2;
     return lanes;
+  }
+
+  // Of the code of an element, which is written once for each that a thread has at a time.
+  int Weight() const {
+    int weight = 0;
+    for (const Instruction* i : frame_.body) weight += IsCostly(*i) ? 16 : 1;
+    return weight;
+  }
+
+  // Vectors that a thread reads before it waits for the first.
+  int Ahead() const {
+    constexpr int kMostCode = 512;
+    int ahead = kMostAhead;
+    while (ahead > 1 && ahead * lanes_ * Weight() > kMostCode) ahead /= 2;
+    return ahead;
   }
 
   // The places of a vector of elements, those of vector `element` of result `output`; where what is
@@ -199,6 +213,7 @@ class ReduceEmission {
     rows.outputs = outputs_;
     rows.elements = chunks_;
     rows.types = reducer.types();
+    rows.ahead = Ahead();
     rows.input = [this, &emitter, &reducer](llvm::Value* output, llvm::Value* chunk) {
       return Chunk(emitter, reducer, output, chunk);
     };
@@ -247,6 +262,7 @@ class ReduceEmission {
     const auto totals = [&](KernelBuilder& k, GpuFusionEmitter&, const JointReducer&,
                             RowReduction& rows) {
       rows.elements = splits;
+      rows.ahead = kTotalsAhead;
       rows.input = [&k, &scratch, splits](llvm::Value* output, llvm::Value* element) {
         return LoadPartials(k, scratch, k.Add(k.Scale(output, splits), element));
       };
@@ -306,6 +322,7 @@ class ReduceEmission {
       ColumnReduction columns;
       columns.sizes = sizes;
       columns.types = reducer.types();
+      columns.ahead = from == nullptr ? Ahead() : kTotalsAhead;
       columns.input = [&](llvm::Value* column, llvm::Value* element) {
         return from == nullptr ? Inputs(emitter, reducer, column, element)
                                : LoadPartials(k, *from, k.Add(k.Scale(element, outputs_), column));
