@@ -1,23 +1,24 @@
 #include "passes/fusion/kernel_fusion.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
-#include "lib/analysis/region.h"
 #include "lib/ir/dense_map.h"
 #include "lib/support/contains.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/kernel_support.h"
 #include "passes/fusion/row_fusion.h"
+#include "passes/fusion/row_groups.h"
 
 namespace hlo {
 namespace {
 
-constexpr int64_t kMaxRow = 1 << 16;      // elements of a row that stays in cache
 constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do not matter
 constexpr size_t kMaxReaders = 8;
+constexpr int64_t kMaxRowOutputs = 4;
 constexpr int kMaxSearch = 512;  // instructions looked at to see whether one group needs another
 
 // Instructions that become one kernel. `root` is the last one.
@@ -103,10 +104,11 @@ class Fuser {
       return;  // copied into its users' kernels
     }
     const int target = CommonGroup(*instruction);
-    if (target >= 0 && MayJoin(*instruction, groups_[static_cast<size_t>(target)])) {
+    if (target >= 0 && MayJoin(*instruction, target)) {
       Join(instruction, target);
       return;
     }
+    if (target_.row_kernels && JoinAsOutputOfRows(instruction)) return;
     if (target_.max_outputs > 1 && JoinAsOutput(instruction)) return;
     // Names for values that own no memory, and constants, are no kernels of their own.
     if (IsAliasWhenDense(*instruction) || instruction->IsConstant()) return;
@@ -155,6 +157,26 @@ class Fuser {
     return true;
   }
 
+  // Puts an instruction into the first kernel of rows that reads it and that others, which read it,
+  // too, do not come before: the sum that a normalisation and the next layer take.
+  bool JoinAsOutputOfRows(Instruction* instruction) {
+    if (instruction->is_root() || !instruction->shape().IsArray() ||
+        !(instruction->opcode() == Opcode::kReduce || IsFusibleElementwise(*instruction)))
+      return false;
+    for (const int number : GroupsThatRead(*instruction)) {
+      if (number < 0) continue;
+      Group& group = groups_[static_cast<size_t>(number)];
+      if (!MayBeOutputOfRows(*instruction, *group.root, group.row_size) ||
+          std::ssize(group.more_outputs) + 1 >= kMaxRowOutputs || !MayJoin(*instruction, number) ||
+          Needs({number}, *instruction, /*copies_are_inside=*/true))
+        continue;
+      Join(instruction, number);
+      group.more_outputs.push_back(instruction);
+      return true;
+    }
+    return false;
+  }
+
   static bool IsPlainFor(const Instruction& instruction, const Group& group) {
     return group.is_plain && SameDimensions(group.root->shape(), instruction.shape());
   }
@@ -179,16 +201,20 @@ class Fuser {
   // anything outside. A group outside needs what any of its members does. Groups grow by one
   // instruction at a time, most of which need no look at all: a Reachability (lib/analysis) would
   // merge them for more than these searches cost.
-  bool Needs(const std::vector<int>& targets, const Instruction& instruction) const {
+  bool Needs(const std::vector<int>& targets, const Instruction& instruction,
+             bool copies_are_inside = false) const {
     const auto is_inside = [&](const Instruction* x) {
       const int group = group_of_.Get(x);
       return x == &instruction || std::find(targets.begin(), targets.end(), group) != targets.end();
     };
     std::vector<const Instruction*> stack;
     absl::flat_hash_set<const Instruction*> seen;
-    const auto follow = [&](const Instruction* x, bool may_stay) {
+    const std::function<void(const Instruction*, bool)> follow = [&](const Instruction* x,
+                                                                     bool may_stay) {
       for (const Use& use : x->uses()) {
-        if ((may_stay || !is_inside(use.user)) && seen.insert(use.user).second)
+        if (!may_stay && copies_are_inside && IsCopied(*use.user)) {
+          follow(use.user, false);
+        } else if ((may_stay || !is_inside(use.user)) && seen.insert(use.user).second)
           stack.push_back(use.user);
       }
       for (const Instruction* after : x->control_successors()) {
@@ -294,41 +320,48 @@ class Fuser {
   // The group that holds all users, also through copied instructions; -1 when there is none.
   int CommonGroup(const Instruction& instruction) const {
     if (!instruction.has_uses() || instruction.is_root()) return -1;
-    int common = -1;
-    std::vector<const Instruction*> stack;
-    for (const Use& use : instruction.uses()) stack.push_back(use.user);
-    int steps = 0;
-    while (!stack.empty()) {
-      const Instruction* user = stack.back();
-      stack.pop_back();
-      if (++steps > 256) return -1;
-      const int group = group_of_.Get(user);
-      if (group < 0) {
-        if (!IsCopied(*user)) return -1;
-        for (const Use& use : user->uses()) stack.push_back(use.user);
-        continue;
-      }
-      if (common >= 0 && group != common) return -1;
-      common = group;
-    }
-    return common;
+    const std::vector<int> groups = GroupsThatRead(instruction);
+    return groups.size() == 1 ? groups[0] : -1;
   }
 
-  bool MayJoin(const Instruction& instruction, const Group& group) const {
+  // The groups of all users, also through copied instructions, in order; -1 for users without.
+  std::vector<int> GroupsThatRead(const Instruction& instruction) const {
+    constexpr int kMostSteps = 256;
+    std::vector<int> groups;
+    std::vector<const Instruction*> stack;
+    for (const Use& use : instruction.uses()) stack.push_back(use.user);
+    for (int steps = 0; !stack.empty(); ++steps) {
+      const Instruction* user = stack.back();
+      stack.pop_back();
+      const int group = steps < kMostSteps ? group_of_.Get(user) : -1;
+      if (group < 0 && steps < kMostSteps && IsCopied(*user)) {
+        for (const Use& use : user->uses()) stack.push_back(use.user);
+      } else if (!Contains(groups, group)) {
+        groups.push_back(group);
+      }
+    }
+    std::sort(groups.begin(), groups.end());
+    return groups;
+  }
+
+  // Whether it may be computed where members of the group read it.
+  bool MayJoin(const Instruction& instruction, int number) const {
+    const Group& group = groups_[static_cast<size_t>(number)];
     if (static_cast<int64_t>(group.members.size()) >= options_.max_instructions) return false;
     if (group.root->operand_count() > target_.max_operands) return false;
     const Opcode opcode = instruction.opcode();
     if (opcode == Opcode::kDynamicUpdateSlice) return false;  // updates in place, as a root
     if (opcode == Opcode::kReduce &&
-        !(target_.row_kernels ? ReduceMayJoinRows(instruction, group)
-                              : target_.keeps_rows && ReduceMayJoin(instruction, group)))
+        !(target_.row_kernels ? ReduceMayJoinRows(instruction, *group.root, group.row_size)
+                              : target_.keeps_rows && ReduceMayJoinLoops(instruction, *group.root)))
       return false;
+    if (opcode == Opcode::kReduce && MovesElements(group.members)) return false;
     if (opcode == Opcode::kConcatenate) return false;  // its segments are loops of their own
     if (ReadsUpdated(instruction, *group.root)) return false;
-    for (const Use& use : instruction.uses()) {
-      if (!UseAllowsFusion(instruction, *use.user, use.operand_index, group)) return false;
-    }
-    return true;
+    return std::all_of(instruction.uses().begin(), instruction.uses().end(), [&](const Use& use) {
+      const bool is_inside = group_of_.Get(use.user) == number || IsCopied(*use.user);
+      return !is_inside || UseAllowsFusion(instruction, *use.user, use.operand_index, group);
+    });
   }
 
   // Whether `instruction` reads the array that the root updates: a kernel that does not only write
@@ -353,75 +386,6 @@ class Fuser {
       instruction = instruction->operand(0);
     }
     return instruction;
-  }
-
-  // A reduction inside a kernel: of whole rows, each computed once for its row of the root.
-  static bool ReduceMayJoin(const Instruction& reduce, const Group& group) {
-    if (!reduce.shape().IsArray() || !ReducesRows(reduce) || RowSize(reduce) > kMaxRow)
-      return false;
-    const Instruction& root = *group.root;
-    const Shape input = reduce.operand(0)->shape();
-    if (root.opcode() == Opcode::kReduce || !HasRowsOf(root, input, reduce.shape().rank()) ||
-        root.shape().element_count() != input.element_count())
-      return false;
-    if (reduce.shape().rank() == 0) return input.byte_size() <= kSmallBytes;
-    if (reduce.shape().element_count() < 4 && input.byte_size() > kSmallBytes) return false;
-    return StaysInRows(group);
-  }
-
-  // The same where a row belongs to some threads (row_fusion.h). The root may have one element for
-  // each row, when there is more than one reduction to save reading the row for.
-  static bool ReduceMayJoinRows(const Instruction& reduce, const Group& group) {
-    // Few rows are for few multiprocessors.
-    constexpr int64_t kManyRows = 64;
-    if (!reduce.shape().IsArray() || !ReducesRows(reduce) || !CombinerOpcode(*reduce.to_apply()))
-      return false;
-    const int64_t rows = reduce.shape().element_count(), size = RowSize(reduce);
-    if (size < 2 || size > (rows < kManyRows ? kMaxRow / 2 : kMaxRow)) return false;
-    const Instruction& root = *group.root;
-    const Shape input = reduce.operand(0)->shape();
-    if (!HasRowsOf(root, input, reduce.shape().rank()) || !StaysInRows(group)) return false;
-    if (root.opcode() == Opcode::kReduce)
-      return root.shape().IsArray() && ReducesRows(root) && CombinerOpcode(*root.to_apply()) &&
-             RowSize(root) == size && root.shape().element_count() == rows;
-    if (group.row_size != 0 && group.row_size != size) return false;
-    const int64_t count = root.shape().element_count();
-    return count == input.element_count() ||
-           (count == rows && (group.row_size != 0 || ReadsRowValues(reduce, size)));
-  }
-
-  // Whether the leading dimensions of the root are the first `rows` of the input.
-  static bool HasRowsOf(const Instruction& root, Shape input, int rows) {
-    if (!root.shape().IsArray() || root.shape().rank() < rows) return false;
-    for (int i = 0; i < rows; ++i) {
-      if (root.shape().dim(i) != input.dim(i)) return false;
-    }
-    return true;
-  }
-
-  // What rows are computed from is not moved to others.
-  static bool StaysInRows(const Group& group) {
-    constexpr OpcodeSet kMoves = {Opcode::kTranspose, Opcode::kReverse, Opcode::kConcatenate,
-                                  Opcode::kPad, Opcode::kGather};
-    return std::none_of(group.members.begin(), group.members.end(),
-                        [&](const Instruction* member) { return kMoves.Has(member->opcode()); });
-  }
-
-  // Whether what `reduce` reduces depends on another reduction of rows of this size, near by.
-  static bool ReadsRowValues(const Instruction& reduce, int64_t size) {
-    constexpr size_t kMostSteps = 64;
-    std::vector<const Instruction*> seen = {reduce.operand(0)};
-    for (size_t i = 0; i < seen.size() && i < kMostSteps; ++i) {
-      if (seen[i]->opcode() == Opcode::kReduce) {
-        if (ReducesRows(*seen[i]) && RowSize(*seen[i]) == size) return true;
-        continue;
-      }
-      if (!IsFusible(*seen[i])) continue;
-      for (const Instruction* operand : seen[i]->operands()) {
-        if (!Contains(seen, operand)) seen.push_back(operand);
-      }
-    }
-    return false;
   }
 
   // The same numbers in more bytes.
