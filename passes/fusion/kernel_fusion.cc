@@ -97,15 +97,19 @@ class Fuser {
     if (!IsFusible(*instruction) || instruction->HasSideEffect() ||
         instruction->has_control_edges() || !instruction->is_used())
       return;
-    const bool is_cheap =
-        IsCheapToRepeat(*instruction) || (target_.repeats_upcasts && IsUpcast(*instruction));
-    if (is_cheap && !instruction->is_root() && AllUsersFusible(*instruction)) {
+    const bool may_copy = !instruction->is_root() && AllUsersFusible(*instruction);
+    if (may_copy && IsCheapToRepeat(*instruction)) {
       copied_[instruction] = true;
       return;  // copied into its users' kernels
     }
     const int target = CommonGroup(*instruction);
     if (target >= 0 && MayJoin(*instruction, target)) {
       Join(instruction, target);
+      return;
+    }
+    if (may_copy && target_.repeats_simple && IsSimpleLoop(*instruction) &&
+        MayJoinAll(*instruction)) {
+      copied_[instruction] = true;
       return;
     }
     if (target_.row_kernels && JoinAsOutputOfRows(instruction)) return;
@@ -364,6 +368,12 @@ class Fuser {
     });
   }
 
+  bool MayJoinAll(const Instruction& instruction) const {
+    const std::vector<int> groups = GroupsThatRead(instruction);
+    return std::all_of(groups.begin(), groups.end(),
+                       [&](int number) { return number >= 0 && MayJoin(instruction, number); });
+  }
+
   // Whether `instruction` reads the array that the root updates: a kernel that does not only write
   // to it cannot update it in place, and the copy may be far larger than what is written.
   static bool ReadsUpdated(const Instruction& instruction, const Instruction& root) {
@@ -388,10 +398,20 @@ class Fuser {
     return instruction;
   }
 
-  // The same numbers in more bytes.
-  static bool IsUpcast(const Instruction& instruction) {
-    return instruction.opcode() == Opcode::kConvert && IsFusible(instruction) &&
-           instruction.operand(0)->shape().byte_size() < instruction.shape().byte_size();
+  // One array is read in place of its result: an upcast, a product with a constant.
+  static bool IsSimpleLoop(const Instruction& instruction) {
+    if (!IsFusible(instruction) || !IsFusibleElementwise(instruction) || IsExpensive(instruction))
+      return false;
+    const Instruction* array = nullptr;
+    for (const Instruction* operand : instruction.operands()) {
+      const bool is_scalar = operand->shape().element_count() == 1 ||
+                             (operand->opcode() == Opcode::kBroadcast &&
+                              operand->operand(0)->shape().element_count() == 1);
+      if (is_scalar || operand == array) continue;
+      if (array != nullptr) return false;
+      array = operand;
+    }
+    return array != nullptr && array->shape().byte_size() <= instruction.shape().byte_size();
   }
 
   // Whether computing `instruction` where `user` reads it repeats no work and keeps loads
@@ -408,7 +428,8 @@ class Fuser {
     const bool reduces = instruction.opcode() == Opcode::kReduce;
     if (reader == Opcode::kBroadcast) {
       if (instruction.shape().element_count() == 1 && !reduces) return true;
-      return BroadcastsRows(user) || (!reduces && !IsExpensive(instruction) && small);
+      return BroadcastsRows(user) ||
+             (!reduces && !IsExpensive(instruction) && (small || target_.repeats_simple));
     }
     if (reader == Opcode::kBitcast || reader == Opcode::kReshape) {
       // What matters is who reads the reshaped value.

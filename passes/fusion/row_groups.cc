@@ -11,7 +11,7 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMaxRow = 1 << 16;      // elements of a row that stays in cache
-constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do not matter
+constexpr int64_t kSmallInput = 1 << 15;  // bytes: rows need not be many
 
 // Whether the leading dimensions of the root are those of the result of `reduce`.
 bool HasRowsOf(const Instruction& reduce, const Instruction& root) {
@@ -46,7 +46,7 @@ bool ReduceMayJoinLoops(const Instruction& reduce, const Instruction& root) {
   if (root.opcode() == Opcode::kReduce || !HasRowsOf(reduce, root) ||
       root.shape().element_count() != input.element_count())
     return false;
-  const bool is_small = input.byte_size() <= kSmallBytes;
+  const bool is_small = input.byte_size() <= kSmallInput;
   if (reduce.shape().rank() == 0) return is_small;
   return reduce.shape().element_count() >= 4 || is_small;
 }
