@@ -8,13 +8,14 @@
 #include "lib/types/shape_util.h"
 #include "passes/fusion/kernel_support.h"
 #include "passes/fusion/recomputation.h"
+#include "passes/fusion/row_fusion.h"
 
 namespace hlo {
 namespace {
 
 constexpr FusionTarget kTargets[] = {
     {.name = "cpu", .keeps_rows = true, .one_loop = true, .max_outputs = 8},
-    {.name = "gpu", .products = true},
+    {.name = "gpu", .row_kernels = true, .repeats_simple = true, .products = true},
 };
 
 // ---- what is read and written ----
@@ -132,6 +133,7 @@ Decision Takes(const FusionTarget& target, const Instruction& fusion) {
   if (Decision kernels = HoldsKernels(fusion); !kernels) return kernels;
   if (Decision loops = target.one_loop ? HasCommonLoops(fusion) : Yes(); !loops) return loops;
   const auto [reduce, times] = MostRecomputed(fusion, target.keeps_rows);
+  if (times > 1 && target.row_kernels && RowFusionOf(fusion)) return Yes();
   return times <= 1 ? Yes() : No("reduce `{}` would be computed {} times", reduce->name(), times);
 }
 

@@ -18,6 +18,11 @@ struct FusionTarget {
   // Values of reductions inside a kernel are kept as long as the loops that they belong to run, so
   // kernels hold rows (softmax, normalisation). Else each element that reads one computes it.
   bool keeps_rows = false;
+  // Row fusions (row_fusion.h) have a kernel that keeps the row.
+  bool row_kernels = false;
+  // Memory is slow: a simple operation on one array, whose elements are no wider than its result's,
+  // is computed again by each kernel that reads it, and by each row.
+  bool repeats_simple = false;
   // All outputs are computed in one loop: they have as many elements as the largest, or are one for
   // each row of it. Else there are several kernels in turn.
   bool one_loop = false;

@@ -1,20 +1,24 @@
 #include "passes/fusion/kernel_fusion.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/alias.h"
 #include "lib/ir/dense_map.h"
+#include "lib/support/contains.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/kernel_support.h"
+#include "passes/fusion/row_fusion.h"
+#include "passes/fusion/row_groups.h"
 
 namespace hlo {
 namespace {
 
-constexpr int64_t kMaxRow = 1 << 16;      // elements of a row that stays in cache
 constexpr int64_t kSmallBytes = 1 << 15;  // arrays for which access patterns do not matter
 constexpr size_t kMaxReaders = 8;
+constexpr int64_t kMaxRowOutputs = 4;
 constexpr int kMaxSearch = 512;  // instructions looked at to see whether one group needs another
 
 // Instructions that become one kernel. `root` is the last one.
@@ -26,6 +30,7 @@ struct Group {
   // them may be an output.
   bool is_plain = false;
   std::vector<Instruction*> more_outputs = {};  // besides the root
+  int64_t row_size = 0;                         // of what reductions inside reduce
 };
 
 bool IsPlainMember(const Instruction& instruction, Shape shape) {
@@ -36,24 +41,6 @@ bool IsPlainMember(const Instruction& instruction, Shape shape) {
   if (instruction.opcode() == Opcode::kReduce) return false;
   if (instruction.shape().element_count() == 1) return true;
   return IsFusibleElementwise(instruction) && SameDimensions(instruction.shape(), shape);
-}
-
-// Whether `reduce` takes whole trailing dimensions: rows of its operand.
-bool ReducesRows(const Instruction& reduce) {
-  const auto& dims = reduce.attrs<ReduceAttrs>().dimensions;
-  const Shape operand = reduce.operand(0)->shape();
-  const int64_t first = operand.rank() - static_cast<int64_t>(dims.size());
-  for (const int64_t d : dims) {
-    if (d < first) return false;
-  }
-  return true;
-}
-
-int64_t RowSize(const Instruction& reduce) {
-  int64_t size = 1;
-  for (const int64_t d : reduce.attrs<ReduceAttrs>().dimensions)
-    size *= reduce.operand(0)->shape().dim(static_cast<int>(d));
-  return size;
 }
 
 // Whether operand dimensions are the leading ones of the result: each element serves a contiguous
@@ -110,15 +97,22 @@ class Fuser {
     if (!IsFusible(*instruction) || instruction->HasSideEffect() ||
         instruction->has_control_edges() || !instruction->is_used())
       return;
-    if (IsCheapToRepeat(*instruction) && !instruction->is_root() && AllUsersFusible(*instruction)) {
+    const bool may_copy = !instruction->is_root() && AllUsersFusible(*instruction);
+    if (may_copy && IsCheapToRepeat(*instruction)) {
       copied_[instruction] = true;
       return;  // copied into its users' kernels
     }
     const int target = CommonGroup(*instruction);
-    if (target >= 0 && MayJoin(*instruction, groups_[static_cast<size_t>(target)])) {
+    if (target >= 0 && MayJoin(*instruction, target)) {
       Join(instruction, target);
       return;
     }
+    if (may_copy && target_.repeats_simple && IsSimpleLoop(*instruction) &&
+        MayJoinAll(*instruction)) {
+      copied_[instruction] = true;
+      return;
+    }
+    if (target_.row_kernels && JoinAsOutputOfRows(instruction)) return;
     if (target_.max_outputs > 1 && JoinAsOutput(instruction)) return;
     // Names for values that own no memory, and constants, are no kernels of their own.
     if (IsAliasWhenDense(*instruction) || instruction->IsConstant()) return;
@@ -130,7 +124,10 @@ class Fuser {
   void Join(Instruction* instruction, int target) {
     Group& group = groups_[static_cast<size_t>(target)];
     group.members.push_back(instruction);
-    group.has_reduce |= instruction->opcode() == Opcode::kReduce;
+    if (instruction->opcode() == Opcode::kReduce) {
+      group.has_reduce = true;
+      group.row_size = RowSize(*instruction);
+    }
     group.is_plain &= IsPlainMember(*instruction, group.root->shape());
     group_of_[instruction] = target;
     context_.Count("instructions fused");
@@ -164,6 +161,26 @@ class Fuser {
     return true;
   }
 
+  // Puts an instruction into the first kernel of rows that reads it and that others, which read it,
+  // too, do not come before: the sum that a normalisation and the next layer take.
+  bool JoinAsOutputOfRows(Instruction* instruction) {
+    if (instruction->is_root() || !instruction->shape().IsArray() ||
+        !(instruction->opcode() == Opcode::kReduce || IsFusibleElementwise(*instruction)))
+      return false;
+    for (const int number : GroupsThatRead(*instruction)) {
+      if (number < 0) continue;
+      Group& group = groups_[static_cast<size_t>(number)];
+      if (!MayBeOutputOfRows(*instruction, *group.root, group.row_size) ||
+          std::ssize(group.more_outputs) + 1 >= kMaxRowOutputs || !MayJoin(*instruction, number) ||
+          Needs({number}, *instruction, /*copies_are_inside=*/true))
+        continue;
+      Join(instruction, number);
+      group.more_outputs.push_back(instruction);
+      return true;
+    }
+    return false;
+  }
+
   static bool IsPlainFor(const Instruction& instruction, const Group& group) {
     return group.is_plain && SameDimensions(group.root->shape(), instruction.shape());
   }
@@ -188,16 +205,20 @@ class Fuser {
   // anything outside. A group outside needs what any of its members does. Groups grow by one
   // instruction at a time, most of which need no look at all: a Reachability (lib/analysis) would
   // merge them for more than these searches cost.
-  bool Needs(const std::vector<int>& targets, const Instruction& instruction) const {
+  bool Needs(const std::vector<int>& targets, const Instruction& instruction,
+             bool copies_are_inside = false) const {
     const auto is_inside = [&](const Instruction* x) {
       const int group = group_of_.Get(x);
       return x == &instruction || std::find(targets.begin(), targets.end(), group) != targets.end();
     };
     std::vector<const Instruction*> stack;
     absl::flat_hash_set<const Instruction*> seen;
-    const auto follow = [&](const Instruction* x, bool may_stay) {
+    const std::function<void(const Instruction*, bool)> follow = [&](const Instruction* x,
+                                                                     bool may_stay) {
       for (const Use& use : x->uses()) {
-        if ((may_stay || !is_inside(use.user)) && seen.insert(use.user).second)
+        if (!may_stay && copies_are_inside && IsCopied(*use.user)) {
+          follow(use.user, false);
+        } else if ((may_stay || !is_inside(use.user)) && seen.insert(use.user).second)
           stack.push_back(use.user);
       }
       for (const Instruction* after : x->control_successors()) {
@@ -303,39 +324,54 @@ class Fuser {
   // The group that holds all users, also through copied instructions; -1 when there is none.
   int CommonGroup(const Instruction& instruction) const {
     if (!instruction.has_uses() || instruction.is_root()) return -1;
-    int common = -1;
-    std::vector<const Instruction*> stack;
-    for (const Use& use : instruction.uses()) stack.push_back(use.user);
-    int steps = 0;
-    while (!stack.empty()) {
-      const Instruction* user = stack.back();
-      stack.pop_back();
-      if (++steps > 256) return -1;
-      const int group = group_of_.Get(user);
-      if (group < 0) {
-        if (!IsCopied(*user)) return -1;
-        for (const Use& use : user->uses()) stack.push_back(use.user);
-        continue;
-      }
-      if (common >= 0 && group != common) return -1;
-      common = group;
-    }
-    return common;
+    const std::vector<int> groups = GroupsThatRead(instruction);
+    return groups.size() == 1 ? groups[0] : -1;
   }
 
-  bool MayJoin(const Instruction& instruction, const Group& group) const {
+  // The groups of all users, also through copied instructions, in order; -1 for users without.
+  std::vector<int> GroupsThatRead(const Instruction& instruction) const {
+    constexpr int kMostSteps = 256;
+    std::vector<int> groups;
+    std::vector<const Instruction*> stack;
+    for (const Use& use : instruction.uses()) stack.push_back(use.user);
+    for (int steps = 0; !stack.empty(); ++steps) {
+      const Instruction* user = stack.back();
+      stack.pop_back();
+      const int group = steps < kMostSteps ? group_of_.Get(user) : -1;
+      if (group < 0 && steps < kMostSteps && IsCopied(*user)) {
+        for (const Use& use : user->uses()) stack.push_back(use.user);
+      } else if (!Contains(groups, group)) {
+        groups.push_back(group);
+      }
+    }
+    std::sort(groups.begin(), groups.end());
+    return groups;
+  }
+
+  // Whether it may be computed where members of the group read it.
+  bool MayJoin(const Instruction& instruction, int number) const {
+    const Group& group = groups_[static_cast<size_t>(number)];
     if (static_cast<int64_t>(group.members.size()) >= options_.max_instructions) return false;
     if (group.root->operand_count() > target_.max_operands) return false;
     const Opcode opcode = instruction.opcode();
     if (opcode == Opcode::kDynamicUpdateSlice) return false;  // updates in place, as a root
-    if (opcode == Opcode::kReduce && !target_.keeps_rows) return false;
-    if (opcode == Opcode::kReduce && !ReduceMayJoin(instruction, group)) return false;
+    if (opcode == Opcode::kReduce &&
+        !(target_.row_kernels ? ReduceMayJoinRows(instruction, *group.root, group.row_size)
+                              : target_.keeps_rows && ReduceMayJoinLoops(instruction, *group.root)))
+      return false;
+    if (opcode == Opcode::kReduce && MovesElements(group.members)) return false;
     if (opcode == Opcode::kConcatenate) return false;  // its segments are loops of their own
     if (ReadsUpdated(instruction, *group.root)) return false;
-    for (const Use& use : instruction.uses()) {
-      if (!UseAllowsFusion(instruction, *use.user, use.operand_index, group)) return false;
-    }
-    return true;
+    return std::all_of(instruction.uses().begin(), instruction.uses().end(), [&](const Use& use) {
+      const bool is_inside = group_of_.Get(use.user) == number || IsCopied(*use.user);
+      return !is_inside || UseAllowsFusion(instruction, *use.user, use.operand_index, group);
+    });
+  }
+
+  bool MayJoinAll(const Instruction& instruction) const {
+    const std::vector<int> groups = GroupsThatRead(instruction);
+    return std::all_of(groups.begin(), groups.end(),
+                       [&](int number) { return number >= 0 && MayJoin(instruction, number); });
   }
 
   // Whether `instruction` reads the array that the root updates: a kernel that does not only write
@@ -362,32 +398,20 @@ class Fuser {
     return instruction;
   }
 
-  // A reduction inside a kernel: of whole rows, each computed once for its row of the root.
-  static bool ReduceMayJoin(const Instruction& reduce, const Group& group) {
-    if (!reduce.shape().IsArray() || !ReducesRows(reduce) || RowSize(reduce) > kMaxRow)
+  // One array is read in place of its result: an upcast, a product with a constant.
+  static bool IsSimpleLoop(const Instruction& instruction) {
+    if (!IsFusible(instruction) || !IsFusibleElementwise(instruction) || IsExpensive(instruction))
       return false;
-    const Shape input = reduce.operand(0)->shape();
-    const Instruction& root = *group.root;
-    if (root.opcode() == Opcode::kReduce) return false;
-    if (!root.shape().IsArray() || root.shape().element_count() != input.element_count())
-      return false;
-    // The root's rows are the reduced rows.
-    const int rows = input.rank() - static_cast<int>(reduce.attrs<ReduceAttrs>().dimensions.size());
-    if (rows == 0) return input.byte_size() <= kSmallBytes;
-    int64_t row_count = 1;
-    for (int i = 0; i < rows; ++i) {
-      if (i >= root.shape().rank() || root.shape().dim(i) != input.dim(i)) return false;
-      row_count *= input.dim(i);
+    const Instruction* array = nullptr;
+    for (const Instruction* operand : instruction.operands()) {
+      const bool is_scalar = operand->shape().element_count() == 1 ||
+                             (operand->opcode() == Opcode::kBroadcast &&
+                              operand->operand(0)->shape().element_count() == 1);
+      if (is_scalar || operand == array) continue;
+      if (array != nullptr) return false;
+      array = operand;
     }
-    if (row_count < 4 && input.byte_size() > kSmallBytes) return false;
-    for (const Instruction* member : group.members) {
-      if (member->opcode() == Opcode::kTranspose || member->opcode() == Opcode::kReverse ||
-          member->opcode() == Opcode::kConcatenate || member->opcode() == Opcode::kPad ||
-          member->opcode() == Opcode::kGather) {
-        return false;
-      }
-    }
-    return true;
+    return array != nullptr && array->shape().byte_size() <= instruction.shape().byte_size();
   }
 
   // Whether computing `instruction` where `user` reads it repeats no work and keeps loads
@@ -404,7 +428,8 @@ class Fuser {
     const bool reduces = instruction.opcode() == Opcode::kReduce;
     if (reader == Opcode::kBroadcast) {
       if (instruction.shape().element_count() == 1 && !reduces) return true;
-      return BroadcastsRows(user) || (!reduces && !IsExpensive(instruction) && small);
+      return BroadcastsRows(user) ||
+             (!reduces && !IsExpensive(instruction) && (small || target_.repeats_simple));
     }
     if (reader == Opcode::kBitcast || reader == Opcode::kReshape) {
       // What matters is who reads the reshaped value.

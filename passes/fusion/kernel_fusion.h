@@ -10,10 +10,11 @@
 // that kernel would need its own results (cpu). So do reductions of one array over the same
 // dimensions to more than one element. Broadcasts, iotas, slices and scalar constants are copied
 // into every kernel that reads them. A reduction is the root of its kernel (its inputs are fused
-// into it), or stands inside one whose rows are what it reduces (cpu): softmax and
-// normalisations are one kernel. Left alone: what no kernel computes (kernel_support.h),
-// transposes of large arrays (a kernel of their own moves them through registers), anything with
-// a side effect or control edges.
+// into it), or stands inside one whose rows are what it reduces: softmax and normalisations are one
+// kernel, which stores what others read of it, too (gpu). Simple operations on one array, upcasts
+// above all, are copied where several kernels read them (gpu). Left alone: what no kernel computes
+// (kernel_support.h), transposes of large arrays (a kernel of their own moves them through
+// registers), anything with a side effect or control edges.
 //
 // Requires: calls inlined. Ensures: parameters of fusions are arrays; the platform takes the
 // fusions that were made (fusion_target.h).

@@ -5,9 +5,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/reachability.h"
 #include "lib/ir/dense_map.h"
+#include "lib/support/contains.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_target.h"
 #include "passes/fusion/kernel_support.h"
+#include "passes/fusion/row_fusion.h"
 
 namespace hlo {
 namespace {
@@ -26,7 +28,7 @@ const Instruction* ReduceOf(const Instruction& instruction) {
   const Instruction* const root =
       instruction.IsFusion() ? instruction.fused_computation()->root() : &instruction;
   if (root->opcode() != Opcode::kReduce || !root->shape().IsArray() ||
-      instruction.has_control_edges() || !HasKernel(instruction))
+      instruction.has_control_edges() || !HasKernel(instruction) || RowFusionOf(instruction))
     return nullptr;
   int64_t elements = 1;
   for (const int64_t d : root->attrs<ReduceAttrs>().dimensions)
@@ -105,7 +107,19 @@ class Joiner {
         std::find(members.begin(), members.end(), next) != members.end())
       return;
     members.push_back(next);
-    if (OperandsOf(members).size() > kMostOperands || HasPathOutside(members)) members.pop_back();
+    if (OperandsOf(members).size() > kMostOperands || ReadsReduction(members) ||
+        HasPathOutside(members))
+      members.pop_back();
+  }
+
+  // Whether one reads the result of a reduction among them, which each element would compute again.
+  static bool ReadsReduction(const std::vector<Instruction*>& members) {
+    return std::any_of(members.begin(), members.end(), [&](const Instruction* member) {
+      return std::any_of(member->operands().begin(), member->operands().end(),
+                         [&](const Instruction* operand) {
+                           return Contains(members, operand) && ReduceOf(*operand) != nullptr;
+                         });
+    });
   }
 
   static bool IsUsedOutside(const Instruction& member, const std::vector<Instruction*>& members) {

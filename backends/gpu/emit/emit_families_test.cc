@@ -70,6 +70,13 @@ TEST_CASE("reductions over any dimensions, in several types", "[gpu][reduce]") {
                          {"4,50,1", "4", "1,2", "reduce"},
                          {"20000", "", "0", "reduce"},
                          {"2,16385", "2", "1", "reduce"},
+                         {"600,48", "48", "0", "reduce"},       // vectors, split
+                         {"1500,5", "5", "0", "reduce"},        // many parts, split
+                         {"2,300,2", "2,2", "1", "reduce"},     // short pieces
+                         {"40,130", "130", "0", "reduce"},      // two tiles
+                         {"2,3,6,8", "3", "0,2,3", "reduce"},   // rows in several pieces
+                         {"2,30,4,8", "2,4,8", "1", "reduce"},  // columns in several pieces
+                         {"3,20,2,3,4", "20,3", "0,2,4", "reduce"},
                          {"0,5", "5", "0", "loop"}}) {
     CAPTURE(s.operand, s.dims);
     const auto reduce = [&](const char* type, const char* region) {

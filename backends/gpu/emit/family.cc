@@ -8,6 +8,7 @@
 #include "lib/support/status.h"
 #include "passes/fusion/fusion_target.h"
 #include "passes/fusion/kernel_support.h"
+#include "passes/fusion/row_fusion.h"
 
 namespace hlo::gpu {
 
@@ -68,6 +69,8 @@ BufferPairs InPlacePairs(const Instruction& instruction) {
   if (BufferPairs pairs = UpdatePairs(instruction); !pairs.empty()) return pairs;
   const bool is_loop = instruction.IsFusion() || IsFusibleElementwise(instruction);
   if (!is_loop) return {};
+  // Threads beyond the last row read it while it is written.
+  if (RowFusionOf(instruction)) return {};
   const absl::StatusOr<GpuFrame> frame = MakeGpuFrame(instruction, {});
   if (!frame.ok() || !IsOneLoop(*frame)) return {};
   return SamePlacePairs(instruction);

@@ -37,25 +37,28 @@ const GpuFusionEmitter::Memo* GpuFusionEmitter::FindMemo(const Instruction* i,
 
 absl::StatusOr<Emitted> GpuFusionEmitter::Emit(const Instruction* instruction,
                                                const ArrayIndex& index, int result) {
-  if (const Memo* memo = FindMemo(instruction, index, result)) return memo->value;
+  const ArrayIndex& place = PlaceOf(instruction, index);
+  if (const Memo* memo = FindMemo(instruction, place, result)) return memo->value;
   const uint64_t scope = k_.scope_id(k_.scope_count() - 1);
-  ASSIGN_OR_RETURN(const Emitted value, EmitUncached(instruction, index, result));
-  memo_[instruction].push_back({scope, index, result, value});
+  ASSIGN_OR_RETURN(const Emitted value, EmitUncached(instruction, place, result));
+  memo_[instruction].push_back({scope, place, result, value});
   return value;
 }
 
 Emitted GpuFusionEmitter::LoadElement(int buffer, const ArrayIndex& index) {
   llvm::Value* const linear = index.linear(k_);
-  const auto lane = std::find(lanes_.begin(), lanes_.end(), linear);
-  if (lane == lanes_.end() || k_.buffer(buffer).elements != lane_elements_)
-    return k_.Load(buffer, linear);
-  EmittedList& vector = vectors_[buffer];
-  if (vector.empty()) {
-    // Conditions may hide the place where it is first wanted from later ones: not worth a vector.
-    if (k_.scope_count() > lane_scopes_) return k_.Load(buffer, linear);
-    vector = k_.LoadVector(buffer, lanes_[0], static_cast<int>(lanes_.size()));
+  for (Vector& vector : vectors_) {
+    const auto lane = std::find(vector.lanes.begin(), vector.lanes.end(), linear);
+    if (lane == vector.lanes.end() || k_.buffer(buffer).elements != vector.elements) continue;
+    EmittedList& loaded = vector.loaded[buffer];
+    if (loaded.empty()) {
+      // Conditions may hide the place where it is first wanted from later ones: not worth a vector.
+      if (k_.scope_count() > lane_scopes_) break;
+      loaded = k_.LoadVector(buffer, vector.lanes[0], static_cast<int>(vector.lanes.size()));
+    }
+    return loaded[static_cast<size_t>(lane - vector.lanes.begin())];
   }
-  return vector[static_cast<size_t>(lane - lanes_.begin())];
+  return k_.Load(buffer, linear);
 }
 
 absl::StatusOr<Emitted> GpuFusionEmitter::EmitUncached(const Instruction* i,

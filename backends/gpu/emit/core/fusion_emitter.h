@@ -32,10 +32,18 @@ class GpuFusionEmitter final {
   // The elements lie in consecutive elements of each buffer from here on: elements
   // `lanes[0]`, … of arrays of `elements` elements are read by one load. Emit in this order.
   void SetVector(std::vector<llvm::Value*> lanes, int64_t elements) {
-    lanes_ = std::move(lanes);
-    lane_elements_ = elements;
-    lane_scopes_ = k_.scope_count();
     vectors_.clear();
+    lane_scopes_ = k_.scope_count();
+    AddVector(std::move(lanes), elements);
+  }
+  // So do others, of arrays of another size.
+  void AddVector(std::vector<llvm::Value*> lanes, int64_t elements) {
+    vectors_.push_back({std::move(lanes), elements, {}});
+  }
+  // There is only one element of interest: the instruction is emitted at `index` wherever it is
+  // read.
+  void Pin(const Instruction* instruction, const ArrayIndex& index) {
+    pinned_.emplace(instruction, index);
   }
 
   // Element `index` of result `result` of the instruction (0 for arrays).
@@ -45,7 +53,8 @@ class GpuFusionEmitter final {
   // scope follows.
   void SetElement(const Instruction* instruction, const ArrayIndex& index, const Emitted& value,
                   int result = 0) {
-    memo_[instruction].push_back({k_.scope_id(k_.scope_count() - 1), index, result, value});
+    memo_[instruction].push_back(
+        {k_.scope_id(k_.scope_count() - 1), PlaceOf(instruction, index), result, value});
   }
   // The results of a scalar computation (several for a tuple root), or of one that works on each
   // element of its arrays for itself: one element of all of them.
@@ -128,14 +137,22 @@ class GpuFusionEmitter final {
     Emitted value;
   };
   const Memo* FindMemo(const Instruction* i, const ArrayIndex& index, int result) const;
+  const ArrayIndex& PlaceOf(const Instruction* i, const ArrayIndex& index) const {
+    const auto it = pinned_.find(i);
+    return it == pinned_.end() ? index : it->second;
+  }
 
   KernelBuilder& k_;
   absl::flat_hash_map<const Instruction*, int> buffers_;
   absl::flat_hash_map<const Instruction*, std::vector<Memo>> memo_;
-  std::vector<llvm::Value*> lanes_;
-  int64_t lane_elements_ = 0;
-  int lane_scopes_ = 0;                 // of the code that uses them
-  std::map<int, EmittedList> vectors_;  // by buffer
+  absl::flat_hash_map<const Instruction*, ArrayIndex> pinned_;
+  struct Vector {
+    std::vector<llvm::Value*> lanes;
+    int64_t elements;
+    std::map<int, EmittedList> loaded;  // by buffer
+  };
+  std::vector<Vector> vectors_;
+  int lane_scopes_ = 0;  // of the code that uses them
 };
 
 // The dimensions of `shape` without those in `removed`, as ArrayIndex wants them.

@@ -121,6 +121,15 @@ void AddTo(const Emitted& phi, const Emitted& value, llvm::BasicBlock* from) {
     llvm::cast<llvm::PHINode>(phi.imaginary)->addIncoming(value.imaginary, from);
 }
 
+// The name of a loop (a node that begins with itself) that is not to be unrolled.
+llvm::MDNode* RolledLoop(llvm::LLVMContext& context) {
+  llvm::MDNode* const disable =
+      llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, disable});
+  loop->replaceOperandWith(0, loop);
+  return loop;
+}
+
 }  // namespace
 
 absl::StatusOr<EmittedList> KernelBuilder::Guarded(llvm::Value* condition, const Make& on_true,
@@ -170,7 +179,8 @@ absl::Status KernelBuilder::If(llvm::Value* condition, const std::function<absl:
 }
 
 absl::StatusOr<EmittedList> KernelBuilder::Loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* step,
-                                                EmittedList carried, const Body& body) {
+                                                EmittedList carried, const Body& body,
+                                                bool rolled) {
   llvm::BasicBlock* const before = b_.GetInsertBlock();
   llvm::BasicBlock* const loop = NewBlock("loop");
   llvm::BasicBlock* const done = NewBlock("done");
@@ -193,7 +203,8 @@ absl::StatusOr<EmittedList> KernelBuilder::Loop(llvm::Value* lo, llvm::Value* hi
   llvm::Value* const after = b_.CreateNSWAdd(i, step);
   i->addIncoming(after, last);
   for (size_t k = 0; k < phis.size(); ++k) AddTo(phis[k], next[k], last);
-  b_.CreateCondBr(b_.CreateICmpSLT(after, hi), loop, done);
+  llvm::BranchInst* const again = b_.CreateCondBr(b_.CreateICmpSLT(after, hi), loop, done);
+  if (rolled) again->setMetadata(llvm::LLVMContext::MD_loop, RolledLoop(context_));
   b_.SetInsertPoint(done);
   EmittedList result;
   for (size_t k = 0; k < phis.size(); ++k) {
@@ -414,15 +425,14 @@ void KernelBuilder::StoreShared(const SharedArray& array, llvm::Value* index,
 
 void KernelBuilder::Barrier() { b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
 
-llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, int offset, llvm::Intrinsic::ID id,
-                                        int limit) {
+llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, llvm::Value* lane,
+                                        llvm::Intrinsic::ID id, int limit) {
   llvm::Type* const type = value->getType();
   const unsigned bits = type->getPrimitiveSizeInBits();
   llvm::Type* const i32 = b_.getInt32Ty();
   const auto shuffle = [&](llvm::Value* word) {
-    return b_.CreateIntrinsic(id, {},
-                              {b_.getInt32(~0u), word, b_.getInt32(static_cast<uint32_t>(offset)),
-                               b_.getInt32(static_cast<uint32_t>(limit))});
+    return b_.CreateIntrinsic(
+        id, {}, {b_.getInt32(~0u), word, lane, b_.getInt32(static_cast<uint32_t>(limit))});
   };
   llvm::Value* whole = b_.CreateBitCast(value, b_.getIntNTy(bits));
   if (bits <= 32) {
@@ -436,19 +446,25 @@ llvm::Value* KernelBuilder::ShufflePart(llvm::Value* value, int offset, llvm::In
   return b_.CreateBitCast(whole, type);
 }
 
-Emitted KernelBuilder::Shuffle(const Emitted& value, int offset, llvm::Intrinsic::ID id,
+Emitted KernelBuilder::Shuffle(const Emitted& value, llvm::Value* lane, llvm::Intrinsic::ID id,
                                int limit) {
-  return {ShufflePart(value.value, offset, id, limit),
-          value.imaginary == nullptr ? nullptr : ShufflePart(value.imaginary, offset, id, limit)};
+  return {ShufflePart(value.value, lane, id, limit),
+          value.imaginary == nullptr ? nullptr : ShufflePart(value.imaginary, lane, id, limit)};
 }
 
 // The last operand of a shuffle is the last lane (up: the first one) that it may read.
 Emitted KernelBuilder::ShuffleDown(const Emitted& value, int offset) {
-  return Shuffle(value, offset, llvm::Intrinsic::nvvm_shfl_sync_down_i32, kWarpSize - 1);
+  return Shuffle(value, b_.getInt32(static_cast<uint32_t>(offset)),
+                 llvm::Intrinsic::nvvm_shfl_sync_down_i32, kWarpSize - 1);
 }
 
 Emitted KernelBuilder::ShuffleUp(const Emitted& value, int offset) {
-  return Shuffle(value, offset, llvm::Intrinsic::nvvm_shfl_sync_up_i32, 0);
+  return Shuffle(value, b_.getInt32(static_cast<uint32_t>(offset)),
+                 llvm::Intrinsic::nvvm_shfl_sync_up_i32, 0);
+}
+
+Emitted KernelBuilder::ShuffleFrom(const Emitted& value, llvm::Value* lane) {
+  return Shuffle(value, lane, llvm::Intrinsic::nvvm_shfl_sync_idx_i32, kWarpSize - 1);
 }
 
 Emitted KernelBuilder::Select(llvm::Value* condition, const Emitted& on_true,

@@ -79,8 +79,9 @@ class KernelBuilder final : public IndexBuilder {
   // for (i = lo; i < hi; i += step): what the body returns is carried to the next iteration.
   using Body =
       std::function<absl::StatusOr<EmittedList>(llvm::Value* i, const EmittedList& carried)>;
+  // The assembler may unroll it, but for a `rolled` one.
   absl::StatusOr<EmittedList> Loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* step,
-                                   EmittedList carried, const Body& body);
+                                   EmittedList carried, const Body& body, bool rolled = false);
 
   // ---- memory ----
   Emitted Load(int buffer, llvm::Value* index);
@@ -111,6 +112,8 @@ class KernelBuilder final : public IndexBuilder {
   Emitted ShuffleDown(const Emitted& value, int offset);
   // As ShuffleDown, from the lane `offset` below.
   Emitted ShuffleUp(const Emitted& value, int offset);
+  // The value of lane `lane` (32 bits).
+  Emitted ShuffleFrom(const Emitted& value, llvm::Value* lane);
 
   Emitted Select(llvm::Value* condition, const Emitted& on_true, const Emitted& on_false);
 
@@ -126,8 +129,9 @@ class KernelBuilder final : public IndexBuilder {
   EmittedList SplitVector(ElementType type, llvm::Value* vector, int lanes);
   Emitted FromMemory(ElementType type, llvm::Value* loaded);
   llvm::Value* ToMemory(ElementType type, llvm::Value* value);
-  Emitted Shuffle(const Emitted& value, int offset, llvm::Intrinsic::ID id, int limit);
-  llvm::Value* ShufflePart(llvm::Value* value, int offset, llvm::Intrinsic::ID id, int limit);
+  Emitted Shuffle(const Emitted& value, llvm::Value* lane, llvm::Intrinsic::ID id, int limit);
+  llvm::Value* ShufflePart(llvm::Value* value, llvm::Value* lane, llvm::Intrinsic::ID id,
+                           int limit);
   llvm::Value* Special(llvm::Intrinsic::ID id);
   llvm::BasicBlock* NewBlock(const char* name);
 

@@ -89,16 +89,13 @@ int RowGroup(int64_t outputs, int64_t elements) {
 
 int64_t RowBlocks(int group, int64_t outputs) { return CeilDiv(outputs, kRowBlock / group); }
 
-namespace {
-
-// Lanes [0, live) of the warp hold values; lane 0 gets their combination.
 absl::StatusOr<EmittedList> CombineWarp(KernelBuilder& k, llvm::Value* lane, int64_t live,
-                                        EmittedList values, const RowReduction& rows) {
+                                        EmittedList values, const CombineValues& combine) {
   for (int offset = kWarpSize / 2; offset > 0; offset /= 2) {
     if (offset >= live) continue;
     EmittedList others;
     for (const Emitted& value : values) others.push_back(k.ShuffleDown(value, offset));
-    ASSIGN_OR_RETURN(const EmittedList combined, rows.combine(values, others));
+    ASSIGN_OR_RETURN(const EmittedList combined, combine(values, others));
     if (live >= kWarpSize) {
       values = combined;
       continue;
@@ -108,6 +105,35 @@ absl::StatusOr<EmittedList> CombineWarp(KernelBuilder& k, llvm::Value* lane, int
   }
   return values;
 }
+
+absl::StatusOr<EmittedList> CombineStrided(
+    KernelBuilder& k, llvm::Value* lo, llvm::Value* hi, int64_t step, int ahead, EmittedList first,
+    const std::function<absl::StatusOr<EmittedList>(llvm::Value*)>& input,
+    const CombineValues& combine) {
+  const auto take = [&](int count) {
+    return [&, count](llvm::Value* i, EmittedList values) -> absl::StatusOr<EmittedList> {
+      std::vector<EmittedList> inputs;
+      for (int n = 0; n < count; ++n) {
+        ASSIGN_OR_RETURN(EmittedList one, input(k.Offset(i, n * step)));
+        inputs.push_back(std::move(one));
+      }
+      for (const EmittedList& one : inputs) {
+        ASSIGN_OR_RETURN(values, combine(values, one));
+      }
+      return values;
+    };
+  };
+  if (ahead == 1) return k.Loop(lo, hi, k.Index(step), std::move(first), take(1));
+  // As many rounds of `ahead` inputs as there are, then what is left.
+  llvm::Value* const left = k.b().CreateSelect(k.Less(lo, hi), k.Sub(hi, lo), k.Index(0));
+  const int64_t round = step * ahead;
+  llvm::Value* const rounds_end = k.Add(lo, k.Scale(k.Div(k.Offset(left, step - 1), round), round));
+  ASSIGN_OR_RETURN(const EmittedList values,
+                   k.Loop(lo, rounds_end, k.Index(round), std::move(first), take(ahead), true));
+  return k.Loop(rounds_end, hi, k.Index(step), values, take(1), true);
+}
+
+namespace {
 
 // The values that thread `thread` of its group collects.
 absl::StatusOr<EmittedList> Collect(KernelBuilder& k, int group, llvm::Value* output,
@@ -126,11 +152,9 @@ absl::StatusOr<EmittedList> Collect(KernelBuilder& k, int group, llvm::Value* ou
   ASSIGN_OR_RETURN(EmittedList values, k.Guarded(any, first, none));
   if (rows.elements <= group && rows.limit == nullptr) return values;
   llvm::Value* const limit = rows.limit != nullptr ? rows.limit(output) : k.Index(rows.elements);
-  return k.Loop(k.Offset(thread, group), limit, k.Index(group), values,
-                [&](llvm::Value* i, const EmittedList& before) -> absl::StatusOr<EmittedList> {
-                  ASSIGN_OR_RETURN(const EmittedList value, rows.input(output, i));
-                  return rows.combine(before, value);
-                });
+  return CombineStrided(
+      k, k.Offset(thread, group), limit, group, rows.ahead, values,
+      [&](llvm::Value* i) { return rows.input(output, i); }, rows.combine);
 }
 
 absl::Status EmitWarpRows(KernelBuilder& k, const RowReduction& rows) {
@@ -141,7 +165,7 @@ absl::Status EmitWarpRows(KernelBuilder& k, const RowReduction& rows) {
       k.Add(k.Scale(k.BlockIndex(), kRowsPerBlock), k.Div(thread, kWarpSize));
   return k.If(k.Less(output, k.Index(rows.outputs)), [&]() -> absl::Status {
     ASSIGN_OR_RETURN(EmittedList values, Collect(k, kWarpSize, output, lane, rows));
-    ASSIGN_OR_RETURN(values, CombineWarp(k, lane, rows.elements, values, rows));
+    ASSIGN_OR_RETURN(values, CombineWarp(k, lane, rows.elements, values, rows.combine));
     return k.If(k.b().CreateICmpEQ(lane, k.Index(0)), [&] { return rows.store(output, values); });
   });
 }
@@ -154,7 +178,7 @@ absl::Status EmitBlockRows(KernelBuilder& k, const RowReduction& rows) {
   llvm::Value* const output = k.BlockIndex();
   ASSIGN_OR_RETURN(EmittedList values, Collect(k, kRowBlock, output, thread, rows));
   // All warps are full: RowGroup gives blocks only to rows of more elements than that.
-  ASSIGN_OR_RETURN(values, CombineWarp(k, lane, kWarpSize, values, rows));
+  ASSIGN_OR_RETURN(values, CombineWarp(k, lane, kWarpSize, values, rows.combine));
   std::vector<SharedArray> partial;
   for (const ElementType type : rows.types) partial.push_back(k.Shared(type, kWarps, "partial"));
   RETURN_IF_ERROR(k.If(k.b().CreateICmpEQ(lane, k.Index(0)), [&] {
@@ -166,7 +190,7 @@ absl::Status EmitBlockRows(KernelBuilder& k, const RowReduction& rows) {
     EmittedList sums;
     llvm::Value* const place = k.Rem(thread, kWarps);
     for (const SharedArray& array : partial) sums.push_back(k.LoadShared(array, place));
-    ASSIGN_OR_RETURN(sums, CombineWarp(k, lane, kWarps, sums, rows));
+    ASSIGN_OR_RETURN(sums, CombineWarp(k, lane, kWarps, sums, rows.combine));
     return k.If(k.b().CreateICmpEQ(thread, k.Index(0)), [&] { return rows.store(output, sums); });
   });
 }

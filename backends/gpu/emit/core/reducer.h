@@ -45,6 +45,20 @@ class Reducer final {
   TieOrder ties_ = TieOrder::kAny;
 };
 
+using CombineValues =
+    std::function<absl::StatusOr<EmittedList>(const EmittedList&, const EmittedList&)>;
+// The lanes of a group have numbers `lane`; [0, live) of them have values. Lane 0 gets their
+// combination.
+absl::StatusOr<EmittedList> CombineWarp(KernelBuilder& kernel, llvm::Value* lane, int64_t live,
+                                        EmittedList values, const CombineValues& combine);
+
+// `first`, combined with the inputs at lo, lo + step, … below `hi`, one after the other. `ahead` of
+// them are read before the first of these is waited for.
+absl::StatusOr<EmittedList> CombineStrided(
+    KernelBuilder& kernel, llvm::Value* lo, llvm::Value* hi, int64_t step, int ahead,
+    EmittedList first, const std::function<absl::StatusOr<EmittedList>(llvm::Value*)>& input,
+    const CombineValues& combine);
+
 // Combines values of the threads of a group.
 struct RowReduction {
   int64_t outputs = 0;
@@ -53,7 +67,8 @@ struct RowReduction {
   std::function<llvm::Value*(llvm::Value* output)> limit;
   std::vector<ElementType> types;
   std::function<absl::StatusOr<EmittedList>(llvm::Value* output, llvm::Value* element)> input;
-  std::function<absl::StatusOr<EmittedList>(const EmittedList&, const EmittedList&)> combine;
+  CombineValues combine;
+  int ahead = 1;  // inputs
   std::function<absl::Status(llvm::Value* output, const EmittedList&)> store;
 };
 // Threads per output that suit it: a warp or a block.

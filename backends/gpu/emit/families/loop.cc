@@ -109,8 +109,10 @@ Decision TakesDimensionSize(const Instruction& size) { return HasStaticOperands(
 absl::Status EmitLoops(const FamilyRequest& request) {
   const GpuFrame& frame = request.frame;
   RET_CHECK(!frame.Has(Opcode::kScatter), "a scatter inside `{}`", request.instruction.name());
+  if (const std::optional<RowFusion> rows = RowFusionOf(request.instruction))
+    return EmitRowFusion(request, *rows);
   std::vector<bool> emitted(frame.outputs.size(), false);
-  if (frame.Has(Opcode::kReduce)) RETURN_IF_ERROR(EmitReductions(frame, emitted, request.plan));
+  if (frame.Has(Opcode::kReduce)) RETURN_IF_ERROR(EmitReductions(request, emitted));
   // Others of as many elements share a kernel.
   for (size_t first = 0; first < frame.outputs.size(); ++first) {
     if (emitted[first]) continue;

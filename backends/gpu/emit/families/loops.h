@@ -7,14 +7,17 @@
 #include <vector>
 
 #include "backends/gpu/emit/core/frame.h"
+#include "passes/fusion/row_fusion.h"
 
 namespace hlo::gpu {
 
 absl::Status EmitLoop(const GpuFrame& frame, absl::Span<const KernelOutput> outputs,
                       KernelPlan& plan);
 // Emits what the kernels of reductions store, and notes these outputs; others are loops.
-absl::Status EmitReductions(const GpuFrame& frame, std::vector<bool>& emitted, KernelPlan& plan);
-// All outputs, by reductions and loops.
+absl::Status EmitReductions(const FamilyRequest& request, std::vector<bool>& emitted);
+// One kernel for the whole fusion.
+absl::Status EmitRowFusion(const FamilyRequest& request, const RowFusion& fusion);
+// All outputs, by rows, or by reductions and loops.
 absl::Status EmitLoops(const FamilyRequest& request);
 
 }  // namespace hlo::gpu

@@ -2,140 +2,68 @@
 // together, with what is elementwise after them, and with results of the size of what they reduce.
 //
 //   rows     the minor-most dimension is reduced: a warp or a block for each result, threads side
-//            by side along the row, 16 bytes each where rows lie in one piece, then shuffles
-//   columns  it is kept: 32 results side by side, 8 threads for each, then shared memory
-//   split    few results of many elements: partial results first, then rows of those
+//            by side along the row, then shuffles
+//   columns  it is kept: core/column_reduction.h
 //
-// Every result is combined in one order, whatever runs first.
+// Threads read 16 bytes at once where neighbours in memory allow it. Where results are too few to
+// fill the machine, several blocks share the elements of each, and a second kernel combines what
+// they have. Every result is combined in one order, whatever runs first.
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
-#include "backends/gpu/emit/core/reducer.h"
+#include "backends/gpu/emit/core/column_reduction.h"
 #include "backends/gpu/emit/families/loops.h"
+#include "backends/gpu/emit/families/reduce_group.h"
 #include "lib/analysis/cost.h"
+#include "lib/support/contains.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
-#include "passes/fusion/kernel_support.h"
 
 namespace hlo::gpu {
 namespace {
 
-constexpr int kColumns = 32;
-constexpr int kParts = 8;
-constexpr int64_t kFewElements = 16;        // for one thread
 constexpr int64_t kManyElements = 1 << 14;  // for one block
-constexpr int64_t kFewOutputs = 64;
-
-// Reductions of one shape, and the fusion's outputs that their kernel stores.
-struct ReduceGroup {
-  std::vector<const Instruction*> reduces;
-  std::vector<KernelOutput> results;   // the reductions, or elementwise operations after them
-  std::vector<KernelOutput> elements;  // of the dimensions of what is reduced
-};
-
-// The reductions of a group as one: lists of values are those of the first, of the second, ….
-class JointReducer {
- public:
-  JointReducer(GpuFusionEmitter& emitter, const ReduceGroup& group)
-      : emitter_(emitter), group_(group) {
-    for (const Instruction* reduce : group.reduces) {
-      parts_.emplace_back(emitter, reduce, Reducer::Order::kAny);
-      for (int i = 0; i < parts_.back().count(); ++i) types_.push_back(parts_.back().type(i));
-    }
-  }
-  // Of the values that are carried.
-  const std::vector<ElementType>& types() const { return types_; }
-
-  // The inputs of all at `index` of their operands.
-  absl::StatusOr<EmittedList> Inputs(const ArrayIndex& index) const {
-    EmittedList all;
-    for (size_t r = 0; r < parts_.size(); ++r) {
-      ASSIGN_OR_RETURN(EmittedList values, emitter_.EmitReduceInputs(group_.reduces[r], index));
-      llvm::Value* const position =
-          parts_[r].has_positions() ? index.linear(emitter_.kernel()) : nullptr;
-      Append(parts_[r].Widen(std::move(values), position), all);
-    }
-    return all;
-  }
-  absl::StatusOr<EmittedList> Combine(const EmittedList& a, const EmittedList& b) const {
-    EmittedList all;
-    size_t first = 0;
-    for (const Reducer& part : parts_) {
-      ASSIGN_OR_RETURN(const EmittedList one,
-                       part.Combine(Part(part, a, first), Part(part, b, first)));
-      Append(one, all);
-      first += static_cast<size_t>(part.count());
-    }
-    return all;
-  }
-  // Makes the results of all at `index` known to the emitter.
-  absl::Status Finish(const ArrayIndex& index, const EmittedList& values) const {
-    size_t first = 0;
-    for (size_t r = 0; r < parts_.size(); ++r) {
-      const Reducer& part = parts_[r];
-      ASSIGN_OR_RETURN(EmittedList init, emitter_.EmitReduceInit(group_.reduces[r]));
-      ASSIGN_OR_RETURN(EmittedList results,
-                       part.Combine(part.Widen(std::move(init), emitter_.kernel().Index(-1)),
-                                    Part(part, values, first)));
-      results = part.Narrow(std::move(results));
-      for (size_t i = 0; i < results.size(); ++i)
-        emitter_.SetElement(group_.reduces[r], index, results[i], static_cast<int>(i));
-      first += static_cast<size_t>(part.count());
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  static void Append(const EmittedList& from, EmittedList& to) {
-    to.insert(to.end(), from.begin(), from.end());
-  }
-  static EmittedList Part(const Reducer& part, const EmittedList& all, size_t first) {
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-    return EmittedList(begin, begin + part.count());
-  }
-  GpuFusionEmitter& emitter_;
-  const ReduceGroup& group_;
-  std::vector<Reducer> parts_;
-  std::vector<ElementType> types_;
-};
+constexpr int64_t kElementsPerSplit = 4096;
+constexpr int kBlocksPerMultiprocessor = 4;
+constexpr int kMostAhead = 4;
+constexpr int kTotalsAhead = 8;
 
 class ReduceEmission {
  public:
-  ReduceEmission(const ReduceGroup& group, const GpuFrame& frame)
+  ReduceEmission(const ReduceGroup& group, const GpuFrame& frame, const FamilyOptions& options)
       : group_(group),
         frame_(frame),
         dims_(group.reduces[0]->operand(0)->shape().dims()),
-        reduced_(group.reduces[0]->attrs<ReduceAttrs>().dimensions) {
+        blocks_wanted_(int64_t{kBlocksPerMultiprocessor} * options.multiprocessors) {
+    const DimVec& reduced = group.reduces[0]->attrs<ReduceAttrs>().dimensions;
+    kept_dims_ = KeptDims(dims_, reduced);
     for (size_t d = 0; d < dims_.size(); ++d) {
-      const bool is_reduced = IsReduced(d);
+      const bool is_reduced = Contains(reduced, static_cast<int64_t>(d));
       (is_reduced ? elements_ : outputs_) *= dims_[d];
-      (is_reduced ? reduced_dims_ : kept_dims_).push_back(dims_[d]);
-      if (dims_[d] > 1) {
-        in_one_piece_ = in_one_piece_ && (is_reduced || !minor_reduced_);
-        minor_reduced_ = is_reduced;
-      }
+      if (dims_[d] == 1) continue;
+      if (pieces_.empty() || pieces_.back().is_reduced != is_reduced)
+        pieces_.push_back({1, is_reduced});
+      pieces_.back().size *= dims_[d];
     }
-    lanes_ = minor_reduced_ && in_one_piece_ ? Lanes() : 1;
-    chunks_ = elements_ / lanes_;
-  }
-
-  // False when one thread per result is the best there is.
-  bool IsWorthIt() const {
-    if (outputs_ == 0 || elements_ <= kFewElements) return false;
-    return std::none_of(group_.reduces.begin(), group_.reduces.end(), [](const Instruction* i) {
-      return IsChoice(*i->to_apply()) && !TiesAmongThreads(*i->to_apply());
-    });
+    minor_reduced_ = pieces_.back().is_reduced;
+    lanes_ = Lanes();
+    pieces_.back().size /= lanes_;
+    for (const Piece& piece : pieces_)
+      (piece.is_reduced ? reduced_sizes_ : kept_sizes_).push_back(piece.size);
+    chunks_ = minor_reduced_ ? elements_ / lanes_ : elements_;
   }
 
   absl::Status Emit(KernelPlan& plan) {
-    if (outputs_ < kFewOutputs && elements_ >= kManyElements) return EmitSplit(plan);
-    return minor_reduced_ ? EmitRowKernel(plan) : EmitColumns(plan);
+    if (!minor_reduced_) return EmitColumnKernels(plan);
+    if (outputs_ < blocks_wanted_ && elements_ >= kManyElements) return EmitSplit(plan);
+    return EmitRowKernel(plan);
   }
 
  private:
-  bool IsReduced(size_t d) const {
-    return std::find(reduced_.begin(), reduced_.end(), static_cast<int64_t>(d)) != reduced_.end();
-  }
+  // Neighbouring dimensions that are all reduced or all kept.
+  struct Piece {
+    int64_t size;  // of the minor-most: in vectors
+    bool is_reduced;
+  };
 
   // Elements that a thread reads at once.
   int Lanes() const {
@@ -143,86 +71,149 @@ class ReduceEmission {
     for (const BufferParam& buffer : frame_.buffers) {
       if (buffer.elements == outputs_ * elements_) widest = std::max(widest, ByteSize(buffer.type));
     }
-    // Code is written once per lane: not too much of it.
-    int weight = 0;
-    for (const Instruction* i : frame_.body) weight += IsCostly(*i) ? 16 : 1;
     constexpr int kMostLanes = 8, kMostCode = 256;
     int lanes = std::clamp(16 / widest, 1, kMostLanes);
-    while (lanes > 1 &&
-           (elements_ % lanes != 0 || elements_ / lanes < kWarpSize || lanes * weight > kMostCode))
-      lanes /= 2;
+    const auto suits = [&](int n) {
+      return pieces_.back().size % n == 0 && n * Weight() <= kMostCode &&
+             (!minor_reduced_ || elements_ / n >= kWarpSize);
+    };
+    while (lanes > 1 && !suits(lanes)) lanes /= 2;
     return lanes;
   }
 
-  // The combined inputs of elements [chunk * lanes_, (chunk + 1) * lanes_) of result `output`.
-  absl::StatusOr<EmittedList> Chunk(GpuFusionEmitter& emitter, const JointReducer& reducer,
-                                    llvm::Value* output, llvm::Value* chunk) const {
-    if (lanes_ == 1) return Input(emitter, reducer, output, chunk);
-    KernelBuilder& k = emitter.kernel();
-    llvm::Value* const first = k.Scale(k.Add(k.Scale(output, chunks_), chunk), lanes_);
-    std::vector<llvm::Value*> places;
-    for (int lane = 0; lane < lanes_; ++lane) places.push_back(k.Offset(first, lane));
-    emitter.SetVector(places, outputs_ * elements_);
-    EmittedList combined;
-    std::vector<EmittedList> elements(group_.elements.size());
-    for (llvm::Value* place : places) {
-      const ArrayIndex index = ArrayIndex::Linear(dims_, place);
-      ASSIGN_OR_RETURN(const EmittedList values, reducer.Inputs(index));
-      for (size_t o = 0; o < elements.size(); ++o) {
-        ASSIGN_OR_RETURN(const Emitted one, ElementOf(emitter, group_.elements[o], index));
-        elements[o].push_back(one);
-      }
-      if (combined.empty()) {
-        combined = values;
-      } else {
-        ASSIGN_OR_RETURN(combined, reducer.Combine(combined, values));
-      }
-    }
-    for (size_t o = 0; o < elements.size(); ++o)
-      k.StoreVector(group_.elements[o].buffer, first, elements[o]);
-    emitter.SetVector({}, 0);
-    return combined;
+  // Of the code of an element, which is written once for each that a thread has at a time.
+  int Weight() const {
+    int weight = 0;
+    for (const Instruction* i : frame_.body) weight += IsCostly(*i) ? 16 : 1;
+    return weight;
   }
 
-  static absl::StatusOr<Emitted> ElementOf(GpuFusionEmitter& emitter, const KernelOutput& output,
-                                           const ArrayIndex& index) {
-    return emitter.Emit(output.instruction, index, output.result);
+  // Vectors that a thread reads before it waits for the first.
+  int Ahead() const {
+    constexpr int kMostCode = 512;
+    int ahead = kMostAhead;
+    while (ahead > 1 && ahead * lanes_ * Weight() > kMostCode) ahead /= 2;
+    return ahead;
   }
 
-  // The inputs for element `element` of result `output`.
-  absl::StatusOr<EmittedList> Input(GpuFusionEmitter& emitter, const JointReducer& reducer,
-                                    llvm::Value* output, llvm::Value* element) const {
-    KernelBuilder& k = emitter.kernel();
-    const auto kept = ArrayIndex::Linear(kept_dims_, output).positions(k);
-    const auto inner = ArrayIndex::Linear(reduced_dims_, element).positions(k);
+  // The places of a vector of elements, those of vector `element` of result `output`; where what is
+  // kept is minor-most, of element `element` of the vector of results `output`.
+  std::vector<ArrayIndex> Places(KernelBuilder& k, llvm::Value* output,
+                                 llvm::Value* element) const {
+    const auto kept = ArrayIndex::Linear(kept_sizes_, output).positions(k);
+    const auto reduced = ArrayIndex::Linear(reduced_sizes_, element).positions(k);
+    absl::InlinedVector<int64_t, 6> sizes;
     ArrayIndex::Positions positions;
     size_t next_kept = 0, next_reduced = 0;
-    for (size_t d = 0; d < dims_.size(); ++d)
-      positions.push_back(IsReduced(d) ? inner[next_reduced++] : kept[next_kept++]);
-    const ArrayIndex index = ArrayIndex::At(dims_, positions);
-    for (const KernelOutput& side : group_.elements) {
-      ASSIGN_OR_RETURN(const Emitted one, ElementOf(emitter, side, index));
-      k.Store(side.buffer, index.linear(k), one);
+    for (const Piece& piece : pieces_) {
+      sizes.push_back(piece.size);
+      positions.push_back(piece.is_reduced ? reduced[next_reduced++] : kept[next_kept++]);
     }
-    return reducer.Inputs(index);
+    std::vector<ArrayIndex> places;
+    llvm::Value* const first = k.Scale(ArrayIndex::At(sizes, positions).linear(k), lanes_);
+    const bool knows_positions = pieces_.size() == dims_.size();
+    llvm::Value* const minor = k.Scale(positions.back(), lanes_);
+    for (int lane = 0; lane < lanes_; ++lane) {
+      positions.back() = k.Offset(minor, lane);
+      places.push_back(knows_positions ? ArrayIndex::At(dims_, positions)
+                                       : ArrayIndex::Linear(dims_, k.Offset(first, lane)));
+    }
+    return places;
   }
 
-  absl::Status StoreResult(GpuFusionEmitter& emitter, const JointReducer& reducer,
-                           llvm::Value* output, const EmittedList& values) const {
-    const ArrayIndex index = ArrayIndex::Element(kept_dims_, output);
-    RETURN_IF_ERROR(reducer.Finish(index, values));
-    for (const KernelOutput& result : group_.results) {
-      ASSIGN_OR_RETURN(const Emitted one, ElementOf(emitter, result, index));
-      emitter.kernel().Store(result.buffer, output, one);
+  // Emits for each of `places`, neighbours in arrays of `elements` elements.
+  static absl::Status ForVector(GpuFusionEmitter& emitter, const std::vector<ArrayIndex>& places,
+                                int64_t elements,
+                                const std::function<absl::Status(const ArrayIndex&)>& emit) {
+    std::vector<llvm::Value*> lanes;
+    for (const ArrayIndex& place : places) lanes.push_back(place.linear(emitter.kernel()));
+    if (lanes.size() > 1) emitter.SetVector(lanes, elements);
+    for (const ArrayIndex& place : places) RETURN_IF_ERROR(emit(place));
+    if (lanes.size() > 1) emitter.SetVector({}, 0);
+    return absl::OkStatus();
+  }
+
+  // Stores values of `outputs` at `places`, made by `ForVector`.
+  static void StoreLanes(KernelBuilder& k, const std::vector<KernelOutput>& outputs,
+                         const ArrayIndex& first, const std::vector<EmittedList>& values) {
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      if (values[o].size() > 1) {
+        k.StoreVector(outputs[o].buffer, first.linear(k), values[o]);
+      } else {
+        k.Store(outputs[o].buffer, first.linear(k), values[o][0]);
+      }
+    }
+  }
+
+  static absl::Status AppendElements(GpuFusionEmitter& emitter,
+                                     const std::vector<KernelOutput>& outputs,
+                                     const ArrayIndex& index, std::vector<EmittedList>& values) {
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      ASSIGN_OR_RETURN(const Emitted one,
+                       emitter.Emit(outputs[o].instruction, index, outputs[o].result));
+      values[o].push_back(one);
     }
     return absl::OkStatus();
   }
+
+  // The inputs of the reductions at all of a vector, one after the other. What else has these
+  // places is stored.
+  absl::StatusOr<EmittedList> Inputs(GpuFusionEmitter& emitter, const JointReducer& reducer,
+                                     llvm::Value* output, llvm::Value* element) const {
+    const std::vector<ArrayIndex> places = Places(emitter.kernel(), output, element);
+    EmittedList all;
+    std::vector<EmittedList> stored(group_.elements.size());
+    RETURN_IF_ERROR(ForVector(emitter, places, outputs_ * elements_,
+                              [&](const ArrayIndex& index) -> absl::Status {
+                                ASSIGN_OR_RETURN(const EmittedList values, reducer.Inputs(index));
+                                all.insert(all.end(), values.begin(), values.end());
+                                return AppendElements(emitter, group_.elements, index, stored);
+                              }));
+    StoreLanes(emitter.kernel(), group_.elements, places[0], stored);
+    return all;
+  }
+
+  // The same, combined.
+  absl::StatusOr<EmittedList> Chunk(GpuFusionEmitter& emitter, const JointReducer& reducer,
+                                    llvm::Value* output, llvm::Value* chunk) const {
+    ASSIGN_OR_RETURN(const EmittedList all, Inputs(emitter, reducer, output, chunk));
+    const auto count = static_cast<std::ptrdiff_t>(reducer.types().size());
+    EmittedList combined(all.begin(), all.begin() + count);
+    for (auto lane = all.begin() + count; lane != all.end(); lane += count) {
+      ASSIGN_OR_RETURN(combined, reducer.Combine(combined, EmittedList(lane, lane + count)));
+    }
+    return combined;
+  }
+
+  // Stores the results from vector `output` on, of as many lanes as there are lists of values.
+  absl::Status StoreResults(GpuFusionEmitter& emitter, const JointReducer& reducer,
+                            llvm::Value* output, const EmittedList& values) const {
+    KernelBuilder& k = emitter.kernel();
+    const auto count = static_cast<std::ptrdiff_t>(reducer.types().size());
+    const auto lanes = static_cast<int>(std::ssize(values) / count);
+    std::vector<ArrayIndex> places;
+    for (int lane = 0; lane < lanes; ++lane)
+      places.push_back(ArrayIndex::Element(kept_dims_, k.Offset(k.Scale(output, lanes), lane)));
+    std::vector<EmittedList> stored(group_.results.size());
+    auto next = values.begin();
+    RETURN_IF_ERROR(
+        ForVector(emitter, places, outputs_, [&](const ArrayIndex& index) -> absl::Status {
+          RETURN_IF_ERROR(reducer.Finish(index, EmittedList(next, next + count)));
+          next += count;
+          return AppendElements(emitter, group_.results, index, stored);
+        }));
+    StoreLanes(k, group_.results, places[0], stored);
+    return absl::OkStatus();
+  }
+
+  // ---- rows ----
 
   RowReduction Rows(GpuFusionEmitter& emitter, const JointReducer& reducer) const {
     RowReduction rows;
     rows.outputs = outputs_;
     rows.elements = chunks_;
     rows.types = reducer.types();
+    rows.ahead = Ahead();
     rows.input = [this, &emitter, &reducer](llvm::Value* output, llvm::Value* chunk) {
       return Chunk(emitter, reducer, output, chunk);
     };
@@ -230,118 +221,59 @@ class ReduceEmission {
       return reducer.Combine(a, b);
     };
     rows.store = [this, &emitter, &reducer](llvm::Value* output, const EmittedList& values) {
-      return StoreResult(emitter, reducer, output, values);
+      return StoreResults(emitter, reducer, output, values);
     };
     return rows;
   }
 
-  absl::Status EmitRowKernel(KernelPlan& plan) {
-    const int group = RowGroup(outputs_, chunks_);
+  // A kernel that combines rows with `group` threads for each; `change` says in what it differs.
+  absl::Status AddRowKernel(const GpuFrame& frame, int group, KernelPlan& plan,
+                            const std::function<void(KernelBuilder&, GpuFusionEmitter&,
+                                                     const JointReducer&, RowReduction&)>& change) {
+    int64_t outputs = 0;
     const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
-      const JointReducer reducer(emitter, group_);
-      return EmitRows(k, group, Rows(emitter, reducer));
-    };
-    ASSIGN_OR_RETURN(const int kernel, AddKernel(frame_, kRowBlock, 0, plan, body));
-    AddLaunch(frame_, kernel, RowBlocks(group, outputs_), kRowBlock, {}, plan);
-    return absl::OkStatus();
-  }
-
-  // ---- columns ----
-
-  absl::Status EmitColumns(KernelPlan& plan) {
-    const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
-      const JointReducer reducer(emitter, group_);
-      llvm::Value* const column = k.Rem(k.ThreadIndex(), kColumns);
-      llvm::Value* const part = k.Div(k.ThreadIndex(), kColumns);
-      llvm::Value* const output = k.Add(k.Scale(k.BlockIndex(), kColumns), column);
-      llvm::Value* const inside = k.Less(output, k.Index(outputs_));
-      std::vector<SharedArray> partial;
-      for (const ElementType type : reducer.types())
-        partial.push_back(k.Shared(type, kColumns * kParts, "partial"));
-      RETURN_IF_ERROR(k.If(inside, [&]() -> absl::Status {
-        // There are more elements than parts: every thread has one.
-        ASSIGN_OR_RETURN(EmittedList values, Input(emitter, reducer, output, part));
-        const auto next = [&](llvm::Value* i,
-                              const EmittedList& before) -> absl::StatusOr<EmittedList> {
-          ASSIGN_OR_RETURN(const EmittedList value, Input(emitter, reducer, output, i));
-          return reducer.Combine(before, value);
-        };
-        ASSIGN_OR_RETURN(values, k.Loop(k.Offset(part, kParts), k.Index(elements_), k.Index(kParts),
-                                        values, next));
-        for (size_t i = 0; i < values.size(); ++i)
-          k.StoreShared(partial[i], k.ThreadIndex(), values[i]);
-        return absl::OkStatus();
-      }));
-      k.Barrier();
-      llvm::Value* const first = k.b().CreateAnd(inside, k.Less(part, k.Index(1)));
-      return k.If(first, [&]() -> absl::Status {
-        EmittedList sums;
-        for (int p = 0; p < kParts; ++p) {
-          EmittedList values;
-          for (const SharedArray& array : partial)
-            values.push_back(k.LoadShared(array, k.Offset(column, p * kColumns)));
-          if (p == 0) {
-            sums = values;
-          } else {
-            ASSIGN_OR_RETURN(sums, reducer.Combine(sums, values));
-          }
-        }
-        return StoreResult(emitter, reducer, output, sums);
-      });
-    };
-    ASSIGN_OR_RETURN(const int kernel, AddKernel(frame_, kColumns * kParts, 0, plan, body));
-    AddLaunch(frame_, kernel, CeilDiv(outputs_, kColumns), kColumns * kParts, {}, plan);
-    return absl::OkStatus();
-  }
-
-  // ---- few results of many elements ----
-
-  absl::Status EmitSplit(KernelPlan& plan) {
-    constexpr int64_t kElementsPerSplit = 4096;
-    const int64_t splits = std::min<int64_t>(CeilDiv(elements_, kElementsPerSplit), 512);
-    GpuFrame frame = frame_;
-    std::vector<int> scratch;
-    for (const ElementType type : ScratchTypes())
-      scratch.push_back(frame.AddScratch(plan, type, outputs_ * splits));
-    const auto first = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
-      const JointReducer reducer(emitter, group_);
-      return EmitPartials(emitter, k, reducer, splits, scratch);
-    };
-    ASSIGN_OR_RETURN(const int partials, AddKernel(frame, kRowBlock, 0, plan, first));
-    AddLaunch(frame, partials, outputs_ * splits, kRowBlock, {}, plan);
-    const auto second = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
-      const JointReducer reducer(emitter, group_);
+      const JointReducer reducer(emitter, group_.reduces);
       RowReduction rows = Rows(emitter, reducer);
-      rows.elements = splits;
-      rows.input = [&](llvm::Value* output, llvm::Value* element) -> absl::StatusOr<EmittedList> {
-        llvm::Value* const place = k.Add(k.Scale(output, splits), element);
-        EmittedList values;
-        for (const int buffer : scratch) values.push_back(k.Load(buffer, place));
-        return values;
-      };
-      return EmitRows(k, kWarpSize, rows);
+      change(k, emitter, reducer, rows);
+      outputs = rows.outputs;
+      return EmitRows(k, group, rows);
     };
-    ASSIGN_OR_RETURN(const int total, AddKernel(frame, kRowBlock, 0, plan, second));
-    AddLaunch(frame, total, RowBlocks(kWarpSize, outputs_), kRowBlock, {}, plan);
+    ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, kRowBlock, 0, plan, body));
+    AddLaunch(frame, kernel, RowBlocks(group, outputs), kRowBlock, {}, plan);
     return absl::OkStatus();
   }
 
-  // Of the accumulators; as Reducer says, which needs a kernel to be asked.
-  std::vector<ElementType> ScratchTypes() const {
-    llvm::LLVMContext context;
-    llvm::Module module("types", context);
-    KernelBuilder kernel(module, "types", {}, 0, kWarpSize, 0);
-    GpuFusionEmitter emitter(kernel);
-    const JointReducer reducer(emitter, group_);
-    kernel.Finish();
-    return reducer.types();
+  absl::Status EmitRowKernel(KernelPlan& plan) {
+    return AddRowKernel(
+        frame_, RowGroup(outputs_, chunks_), plan,
+        [](KernelBuilder&, GpuFusionEmitter&, const JointReducer&, RowReduction&) {});
+  }
+
+  // Few rows of many elements: partial results of `splits` blocks each, then rows of those.
+  absl::Status EmitSplit(KernelPlan& plan) {
+    const int64_t splits =
+        std::min(CeilDiv(elements_, kElementsPerSplit), CeilDiv(2 * blocks_wanted_, outputs_));
+    GpuFrame frame = frame_;
+    const std::vector<int> scratch = AddScratch(frame, splits, plan);
+    RETURN_IF_ERROR(AddRowKernel(
+        frame, kRowBlock, plan,
+        [&](KernelBuilder& k, GpuFusionEmitter& emitter, const JointReducer& reducer,
+            RowReduction& rows) { ShareOut(k, emitter, reducer, splits, scratch, rows); }));
+    const auto totals = [&](KernelBuilder& k, GpuFusionEmitter&, const JointReducer&,
+                            RowReduction& rows) {
+      rows.elements = splits;
+      rows.ahead = kTotalsAhead;
+      rows.input = [&k, &scratch, splits](llvm::Value* output, llvm::Value* element) {
+        return LoadPartials(k, scratch, k.Add(k.Scale(output, splits), element));
+      };
+    };
+    return AddRowKernel(frame, RowGroup(outputs_, splits), plan, totals);
   }
 
   // Block `split` of a result combines its share of the elements; the first ones take one more each
   // where it does not come out even.
-  absl::Status EmitPartials(GpuFusionEmitter& emitter, KernelBuilder& k,
-                            const JointReducer& reducer, int64_t splits,
-                            const std::vector<int>& scratch) const {
+  void ShareOut(KernelBuilder& k, GpuFusionEmitter& emitter, const JointReducer& reducer,
+                int64_t splits, const std::vector<int>& scratch, RowReduction& rows) const {
     llvm::Value* const output = k.Div(k.BlockIndex(), splits);
     llvm::Value* const split = k.Rem(k.BlockIndex(), splits);
     const int64_t share = chunks_ / splits;
@@ -349,133 +281,125 @@ class ReduceEmission {
     llvm::Value* const is_longer = k.Less(split, k.Index(longer));
     llvm::Value* const start =
         k.Add(k.Scale(split, share), k.b().CreateSelect(is_longer, split, k.Index(longer)));
-    RowReduction rows = Rows(emitter, reducer);
     rows.outputs = outputs_ * splits;
     rows.elements = share;
-    rows.limit = [&](llvm::Value*) {
+    rows.limit = [&k, share, is_longer](llvm::Value*) {
       return k.Add(k.Index(share), k.b().CreateZExt(is_longer, k.index_type()));
     };
-    rows.input = [&](llvm::Value*, llvm::Value* chunk) {
+    rows.input = [this, &k, &emitter, &reducer, output, start](llvm::Value*, llvm::Value* chunk) {
       return Chunk(emitter, reducer, output, k.Add(start, chunk));
     };
-    rows.store = [&](llvm::Value* place, const EmittedList& values) -> absl::Status {
+    rows.store = [&k, &scratch](llvm::Value* place, const EmittedList& values) -> absl::Status {
       for (size_t i = 0; i < values.size(); ++i) k.Store(scratch[i], place, values[i]);
       return absl::OkStatus();
     };
-    return EmitRows(k, kRowBlock, rows);
+  }
+
+  // ---- columns ----
+
+  absl::Status EmitColumnKernels(KernelPlan& plan) {
+    ColumnSizes sizes;
+    sizes.columns = pieces_.back().size;
+    sizes.lanes = lanes_;
+    sizes.pieces = outputs_ / (sizes.columns * lanes_);
+    sizes.elements = elements_;
+    const ColumnGrid grid = ColumnGridFor(sizes, blocks_wanted_);
+    if (grid.splits == 1) return AddColumnKernel(frame_, grid, sizes, nullptr, nullptr, plan);
+    GpuFrame frame = frame_;
+    const std::vector<int> scratch = AddScratch(frame, grid.splits, plan);
+    RETURN_IF_ERROR(AddColumnKernel(frame, grid, sizes, nullptr, &scratch, plan));
+    const ColumnSizes totals = {.columns = outputs_, .elements = grid.splits};
+    return AddColumnKernel(frame, ColumnGridOfTotals(totals), totals, &scratch, nullptr, plan);
+  }
+
+  // Reads partial results where `from` has them, and stores such where `to` wants them: by split,
+  // then by result.
+  absl::Status AddColumnKernel(const GpuFrame& frame, const ColumnGrid& grid,
+                               const ColumnSizes& sizes, const std::vector<int>* from,
+                               const std::vector<int>* to, KernelPlan& plan) {
+    const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
+      const JointReducer reducer(emitter, group_.reduces);
+      ColumnReduction columns;
+      columns.sizes = sizes;
+      columns.types = reducer.types();
+      columns.ahead = from == nullptr ? Ahead() : kTotalsAhead;
+      columns.input = [&](llvm::Value* column, llvm::Value* element) {
+        return from == nullptr ? Inputs(emitter, reducer, column, element)
+                               : LoadPartials(k, *from, k.Add(k.Scale(element, outputs_), column));
+      };
+      columns.combine = [&](const EmittedList& a, const EmittedList& b) {
+        return reducer.Combine(a, b);
+      };
+      columns.store = [&](llvm::Value* column, llvm::Value* split, const EmittedList& values) {
+        if (to == nullptr) return StoreResults(emitter, reducer, column, values);
+        StorePartials(k, *to, k.Add(k.Scale(split, outputs_), k.Scale(column, lanes_)), values);
+        return absl::OkStatus();
+      };
+      return EmitColumns(k, grid, columns);
+    };
+    ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, ColumnBlockThreads(grid), 0, plan, body));
+    AddColumnLaunch(frame, kernel, grid, sizes, plan);
+    return absl::OkStatus();
+  }
+
+  // ---- partial results ----
+
+  // Buffers for `splits` values of each result.
+  std::vector<int> AddScratch(GpuFrame& frame, int64_t splits, KernelPlan& plan) const {
+    // Of the accumulators; as Reducer says, which needs a kernel to be asked.
+    llvm::LLVMContext context;
+    llvm::Module module("types", context);
+    KernelBuilder kernel(module, "types", {}, 0, kWarpSize, 0);
+    GpuFusionEmitter emitter(kernel);
+    const JointReducer reducer(emitter, group_.reduces);
+    kernel.Finish();
+    std::vector<int> scratch;
+    for (const ElementType type : reducer.types())
+      scratch.push_back(frame.AddScratch(plan, type, outputs_ * splits));
+    return scratch;
+  }
+
+  static absl::StatusOr<EmittedList> LoadPartials(KernelBuilder& k, const std::vector<int>& scratch,
+                                                  llvm::Value* place) {
+    EmittedList values;
+    for (const int buffer : scratch) values.push_back(k.Load(buffer, place));
+    return values;
+  }
+
+  // Of the lanes from `place` on.
+  static void StorePartials(KernelBuilder& k, const std::vector<int>& scratch, llvm::Value* place,
+                            const EmittedList& values) {
+    for (size_t s = 0; s < scratch.size(); ++s) {
+      EmittedList lanes;
+      for (size_t i = s; i < values.size(); i += scratch.size()) lanes.push_back(values[i]);
+      if (lanes.size() > 1) {
+        k.StoreVector(scratch[s], place, lanes);
+      } else {
+        k.Store(scratch[s], place, lanes[0]);
+      }
+    }
   }
 
   const ReduceGroup& group_;
   const GpuFrame& frame_;
   absl::Span<const int64_t> dims_;
-  const DimVec& reduced_;
-  absl::InlinedVector<int64_t, 6> kept_dims_, reduced_dims_;
+  int64_t blocks_wanted_;
+  absl::InlinedVector<int64_t, 6> kept_dims_;
+  std::vector<Piece> pieces_;
+  absl::InlinedVector<int64_t, 6> kept_sizes_, reduced_sizes_;  // of pieces
   int64_t outputs_ = 1;
-  int64_t elements_ = 1;
+  int64_t elements_ = 1;  // for each output
   bool minor_reduced_ = false;
-  bool in_one_piece_ = true;  // no kept dimension after a reduced one
   int lanes_ = 1;
-  int64_t chunks_ = 1;  // of lanes_ elements, per output
-};
-
-// Which outputs of a fusion the kernels of its reductions store.
-class ReduceGrouping {
- public:
-  explicit ReduceGrouping(const GpuFrame& frame) : frame_(frame) {}
-
-  // Groups that store something; `taken` says for each output whether one does.
-  std::vector<ReduceGroup> Run(std::vector<bool>& taken) {
-    std::vector<ReduceGroup> groups;
-    for (const Instruction* i : frame_.body) {
-      if (i->opcode() != Opcode::kReduce) continue;
-      const auto same = std::find_if(groups.begin(), groups.end(), [i](const ReduceGroup& group) {
-        const Instruction& other = *group.reduces[0];
-        return other.operand(0)->shape().dims() == i->operand(0)->shape().dims() &&
-               other.attrs<ReduceAttrs>().dimensions == i->attrs<ReduceAttrs>().dimensions;
-      });
-      (same == groups.end() ? groups.emplace_back() : *same).reduces.push_back(i);
-    }
-    for (ReduceGroup& group : groups) {
-      if (IsWorthIt(group)) TakeOutputs(group, taken);
-    }
-    std::erase_if(groups, [](const ReduceGroup& group) { return group.results.empty(); });
-    return groups;
-  }
-
- private:
-  // One thread per result is the best there is otherwise.
-  bool IsWorthIt(const ReduceGroup& group) const {
-    return ReduceEmission(group, frame_).IsWorthIt();
-  }
-
-  void TakeOutputs(ReduceGroup& group, std::vector<bool>& taken) {
-    std::vector<const Instruction*> used;
-    for (size_t o = 0; o < frame_.outputs.size(); ++o) {
-      const KernelOutput& output = frame_.outputs[o];
-      if (taken[o] || !Follows(*output.instruction, group, used)) continue;
-      group.results.push_back(output);
-      taken[o] = true;
-    }
-    std::erase_if(group.reduces, [&](const Instruction* reduce) {
-      return std::find(used.begin(), used.end(), reduce) == used.end();
-    });
-    if (group.reduces.empty()) return;
-    const absl::Span<const int64_t> dims = group.reduces[0]->operand(0)->shape().dims();
-    for (size_t o = 0; o < frame_.outputs.size(); ++o) {
-      const KernelOutput& output = frame_.outputs[o];
-      if (taken[o] || output.shape.dims() != dims || Reduces(*output.instruction)) continue;
-      group.elements.push_back(output);
-      taken[o] = true;
-    }
-  }
-
-  // Whether the value is elementwise in results of the group, and of at least one, which are
-  // added to `used`.
-  bool Follows(const Instruction& value, const ReduceGroup& group,
-               std::vector<const Instruction*>& used) {
-    std::vector<const Instruction*> found;
-    std::vector<const Instruction*> stack = {&value};
-    for (size_t steps = 0; !stack.empty(); ++steps) {
-      constexpr size_t kMost = 256;
-      if (steps > kMost) return false;
-      const Instruction* i = stack.back();
-      stack.pop_back();
-      if (i->opcode() == Opcode::kGetTupleElement) i = i->operand(0);
-      if (std::find(group.reduces.begin(), group.reduces.end(), i) != group.reduces.end()) {
-        found.push_back(i);
-        continue;
-      }
-      if (!Reduces(*i)) continue;
-      if (!IsFusibleElementwise(*i) ||
-          i->shape().dims() != KeptDims(group.reduces[0]->operand(0)->shape().dims(),
-                                        group.reduces[0]->attrs<ReduceAttrs>().dimensions))
-        return false;
-      for (const Instruction* operand : i->operands()) stack.push_back(operand);
-    }
-    used.insert(used.end(), found.begin(), found.end());
-    return !found.empty();
-  }
-
-  // Whether the value depends on a reduction.
-  bool Reduces(const Instruction& value) {
-    if (const auto it = reduces_.find(&value); it != reduces_.end()) return it->second;
-    bool any = value.opcode() == Opcode::kReduce;
-    if (std::find(frame_.body.begin(), frame_.body.end(), &value) != frame_.body.end()) {
-      for (const Instruction* operand : value.operands()) any = any || Reduces(*operand);
-    }
-    return reduces_[&value] = any;
-  }
-
-  const GpuFrame& frame_;
-  absl::flat_hash_map<const Instruction*, bool> reduces_;  // looked up only
+  int64_t chunks_ = 1;  // for each output: vectors of elements, or elements of a vector of outputs
 };
 
 }  // namespace
 
-absl::Status EmitReductions(const GpuFrame& frame, std::vector<bool>& emitted, KernelPlan& plan) {
-  for (const ReduceGroup& group : ReduceGrouping(frame).Run(emitted)) {
-    plan.family = "reduce";
-    RETURN_IF_ERROR(ReduceEmission(group, frame).Emit(plan));
+absl::Status EmitReductions(const FamilyRequest& request, std::vector<bool>& emitted) {
+  for (const ReduceGroup& group : GroupReductions(request.frame, emitted)) {
+    request.plan.family = "reduce";
+    RETURN_IF_ERROR(ReduceEmission(group, request.frame, request.options).Emit(request.plan));
   }
   return absl::OkStatus();
 }
