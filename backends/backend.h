@@ -72,6 +72,7 @@ struct CompileOptions {
   std::string gpu_target;         // "sm_90a"; empty: what the platform takes by default
   bool gpu_library = true;        // large products by cuBLASLt where it is there
   bool gpu_tf32 = true;           // and those of f32 and default precision with TF32, as XLA's
+  bool gpu_graphs = true;         // what is launched again and again is launched as a whole
   bool gpu_merge_steps = true;    // small kernels, and loops of them, are launched as one
   uint64_t gpu_sim_seed = 0;      // of the simulator's schedule; 0: natural order
   bool gpu_sim_sanitize = false;  // the simulator watches every access
@@ -132,6 +133,9 @@ class ExecutionState {
   virtual absl::Status Renew() { return absl::OkStatus(); }
   // Runs once. Every call after Prepare starts from the arguments given to it.
   virtual absl::Status Run() = 0;
+  // Runs as often, one after the other, and waits once: what a device that works beside the host
+  // can do in a time. False where there is no such device, or runs overwrite their arguments.
+  virtual absl::StatusOr<bool> RunMany(int64_t /*runs*/) { return false; }
   // The result of the last Run.
   virtual absl::StatusOr<Literal> Result() = 0;
 };
@@ -164,6 +168,8 @@ class Backend {
 
   // The name on the command line: "interpreter".
   virtual std::string_view name() const = 0;
+  // Opens the device, which belongs to no compilation; Compile does it, too.
+  virtual absl::Status Open() { return absl::OkStatus(); }
   // Makes the module runnable. What the platform cannot compute is refused here, with its place.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
                                                               const CompileOptions& options) = 0;

@@ -87,15 +87,16 @@ def programs(folder):
 
 
 def models(_scale):
-    return programs("models")
+    return programs(FOLDERS["models"])
 
 
 def suite(_scale):
-    return programs("bench")
+    return programs(FOLDERS["suite"])
 
 
 STAGES = {"bandwidth": (bandwidth, "bytes"), "gemm": (gemm, "operations"), "launch": (launch, "steps"), "models": (models, "runs"),
           "suite": (suite, "runs")}
+FOLDERS = {"models": "models", "suite": "bench"}
 BY_JAX = {"jax": [name for name in STAGES if name != "suite"], "jax-suite": ["suite"]}
 
 
@@ -106,9 +107,8 @@ def bench(args, name, text):
         (path / "m.hlo").write_text(text)
         command = [args.tool, str(path / "m.hlo"), f"--platform={args.platform}", "--bench", f"--bench-min-seconds={SECONDS}",
                    "--print=none", f"--json={path / 'times.json'}"]
-        for inputs in (DATA / folder / f"{name}.json" for folder in ("models", "bench")):
-            if inputs.exists():
-                command.append(f"--inputs-from={inputs}")
+        if args.stage in FOLDERS:
+            command.append(f"--inputs-from={DATA / FOLDERS[args.stage] / name}.json")
         done = subprocess.run(command, capture_output=True, text=True, timeout=args.case_seconds, check=False)
         if done.returncode != 0:
             raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
@@ -116,8 +116,9 @@ def bench(args, name, text):
         return {"run_ms": times["run_ms"]["median"], "throughput_ms": times.get("run_throughput_ms"), "compile_ms": times["compile_ms"]}
 
 
-def without_aliases(text):
-    """The text of a module whose runs leave their arguments alone."""
+def for_xla(text):
+    """The text of a module whose runs leave their arguments alone, and with attributes that StableHLO can say."""
+    text = text.replace(", algorithm=dot_tf32_tf32_f32", "")
     start = text.find("input_output_alias={")
     if start < 0 or start > text.index("\n"):
         return text
@@ -134,7 +135,7 @@ def xla_times(text):
     import jax  # pylint: disable=import-outside-toplevel
     import numpy  # pylint: disable=import-outside-toplevel
     from jaxlib import _hlo, _jax, xla_client  # pylint: disable=import-outside-toplevel
-    proto = _hlo.hlo_module_from_text(without_aliases(text)).as_serialized_hlo_module_proto()
+    proto = _hlo.hlo_module_from_text(for_xla(text)).as_serialized_hlo_module_proto()
     device = jax.devices()[0]
     options = xla_client.CompileOptions()
     options.device_assignment = _jax.DeviceAssignment.create(numpy.array([[device.id]], dtype=numpy.int32))
@@ -197,6 +198,8 @@ def measure(args):
         if stage not in BY_JAX.get(args.stage, [args.stage]):
             continue
         for name, text, work in cases(args.scale):
+            if name <= args.after:
+                continue
             row = {"case": name, unit: work}
             try:
                 row.update(xla_times(text) if by_jax else bench(args, name, text))
@@ -219,6 +222,7 @@ def main():
     parser.add_argument("--tool", default="./hlo-run")
     parser.add_argument("--platform", default="gpu")
     parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--after", default="", help="leave out the cases up to this name (of stages that are in order of names)")
     parser.add_argument("--case-seconds", type=float, default=30)
     args = parser.parse_args()
     result = measure(args)

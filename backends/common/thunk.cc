@@ -121,6 +121,29 @@ void WhileThunk::AppendTo(std::string& out, int indent) const {
   for (const auto& thunk : body()) thunk->AppendTo(out, indent + 1);
 }
 
+// ---- counted loops ----
+
+CountedLoopThunk::CountedLoopThunk(std::string_view name, int64_t trips, ThunkList body)
+    : ControlThunk(name, Pair(std::move(body), {})), trips_(trips) {}
+
+absl::StatusOr<ExecuteEvent> CountedLoopThunk::Execute(DeviceState& state, Stream& stream) const {
+  ForgetOperands(state);
+  if (state.max_loop_iterations > 0 && trips_ > state.max_loop_iterations)
+    return TooManyIterations(name(), state.max_loop_iterations);
+  ExecuteEvent event;
+  for (int64_t trip = 0; trip < trips_; ++trip) {
+    if (state.communicator != nullptr) RETURN_IF_ERROR(state.communicator->Failure());
+    ASSIGN_OR_RETURN(event, ExecuteAll(list(0), state, stream));
+  }
+  return event;
+}
+
+void CountedLoopThunk::AppendTo(std::string& out, int indent) const {
+  out += fmt::format("{}for {} trips={}\n", std::string(static_cast<size_t>(indent) * 2, ' '),
+                     name(), trips_);
+  for (const auto& thunk : list(0)) thunk->AppendTo(out, indent + 1);
+}
+
 // ---- conditional ----
 
 BufferUses ConditionalThunk::uses() const {

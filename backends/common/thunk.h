@@ -139,6 +139,18 @@ class WhileThunk final : public ControlThunk {
   BufferSlice predicate_;
 };
 
+// Runs `body` as often as a loop is known to.
+class CountedLoopThunk final : public ControlThunk {
+ public:
+  CountedLoopThunk(std::string_view name, int64_t trips, ThunkList body);
+  std::string_view kind() const override { return "for"; }
+  absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, Stream& stream) const override;
+  void AppendTo(std::string& out, int indent) const override;
+
+ private:
+  int64_t trips_;
+};
+
 // Runs the branch chosen by a pred (true: branch 0) or an s32 index (out of range: the last
 // branch).
 class ConditionalThunk final : public ControlThunk {

@@ -143,6 +143,7 @@ class CudaBackend final : public GpuBackend {
     return gpu::CompileKernels(kernels, TargetOf(options), options.threads);
   }
 
+  absl::Status Open() override { return CudaDeviceOfProcess().status(); }
   gpu::MakeLibrary Library(bool has_device) const override {
     if (!has_device) return gpu::AssumedLibrary;
     return [] {

@@ -29,6 +29,7 @@ class GpuExecutable::State final : public CompiledState {
   ~State() override {
     device_.Enter().IgnoreError();
     staging_.reset();
+    state_.graphs.clear();
     stream_.reset();
     copies_.reset();
     device_.Free(memory_).IgnoreError();
@@ -43,6 +44,7 @@ class GpuExecutable::State final : public CompiledState {
     ASSIGN_OR_RETURN(memory_, executable_.Place(IsOfState, bytes, state_.addresses));
     state_.scratch = memory_;
     state_.kernels = &executable_.kernels_;
+    state_.graphs.resize(static_cast<size_t>(program_.graphs));
     state_.random.key = program_.seed;
     state_.random.counters.resize(static_cast<size_t>(program_.counters),
                                   Counter128{kInitialRngCounter, 0});
@@ -59,6 +61,17 @@ class GpuExecutable::State final : public CompiledState {
     if (absl::Status status = Launch(&leaves).status(); !status.ok())
       return OrOfKernels(std::move(status));
     return Result();
+  }
+
+  absl::StatusOr<bool> RunMany(int64_t runs) override {
+    if (executable_.OverwritesArguments()) return false;
+    RETURN_IF_ERROR(device_.Enter());
+    ExecuteEvent done;
+    for (int64_t i = 0; i < runs; ++i) {
+      ASSIGN_OR_RETURN(done, Launch(nullptr));
+    }
+    RETURN_IF_ERROR(done.Wait());
+    return true;
   }
 
   absl::StatusOr<Literal> Result() override {

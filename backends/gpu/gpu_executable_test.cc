@@ -64,11 +64,13 @@ ENTRY main {
 )";
 
 absl::StatusOr<std::unique_ptr<GpuExecutable>> MakeOn(std::shared_ptr<Device> device,
-                                                      std::string_view text = kTwoKernels) {
+                                                      std::string_view text = kTwoKernels,
+                                                      bool graphs = false) {
   auto module = ParseModule(text);
   REQUIRE(module.ok());
   CompileOptions options;
   options.gpu_merge_steps = false;
+  options.gpu_graphs = graphs;
   auto program = EmitProgram(**module, options);
   REQUIRE(program.ok());
   std::vector<DeviceCode> codes(1);
@@ -100,6 +102,34 @@ TEST_CASE("a run launches kernels and copies, and allocates nothing", "[gpu][exe
     CHECK((*prepared)->Result().ok());
   }
   CHECK(device->live_allocations() == 0);
+}
+
+TEST_CASE("what is launched again and again is launched as a graph", "[gpu][executable]") {
+  const auto device = std::make_shared<RecordingDevice>();
+  auto executable = MakeOn(device, kTwoArguments, /*graphs=*/true);
+  REQUIRE(executable.ok());
+  const std::vector<Literal> arguments = {Literal(Shape::Array(ElementType::kF32, {4})),
+                                          Literal(Shape::Array(ElementType::kF32, {8})),
+                                          Literal(Shape::Array(ElementType::kF32, {2}))};
+  auto prepared = (*executable)->Prepare(arguments, {});
+  REQUIRE(prepared.ok());
+  const auto calls_of_run = [&] {
+    const size_t before = device->calls().size();
+    REQUIRE((*prepared)->Run().ok());
+    return std::vector<std::string>(device->calls().begin() + static_cast<std::ptrdiff_t>(before),
+                                    device->calls().end());
+  };
+  CHECK(calls_of_run().size() == 4);  // two kernels, a copy, a wait
+  const std::vector<std::string> second = calls_of_run();
+  REQUIRE(second.size() == 7);
+  CHECK(second.front() == "s0: begin capture");
+  CHECK(second[4] == "s0: end capture");
+  CHECK(second[5] == "s0: launch graph");
+  CHECK(calls_of_run() == std::vector<std::string>{"s0: launch graph", "s0: synchronize"});
+  // Runs that wait once.
+  const size_t before = device->calls().size();
+  CHECK(*(*prepared)->RunMany(3));
+  CHECK(device->calls().size() == before + 4);
 }
 
 TEST_CASE("arguments are copied just before they are wanted", "[gpu][executable]") {

@@ -1,6 +1,9 @@
 #include "backends/gpu/gpu_thunks.h"
 
+#include <algorithm>
+
 #include "absl/container/inlined_vector.h"
+#include "backends/gpu/library/product_thunk.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
@@ -112,6 +115,83 @@ absl::StatusOr<ExecuteEvent> GpuKernelThunk::Execute(DeviceState& device,
     RETURN_IF_ERROR(stream.LaunchKernel(launch));
   }
   return ExecuteEvent(stream);
+}
+
+// ---- graphs ----
+
+namespace {
+
+// How many launches and copies it is at every run; 0: not the same ones.
+size_t LaunchesOf(const Thunk& thunk) {
+  if (dynamic_cast<const CopyThunk*>(&thunk) != nullptr) return 1;
+  if (dynamic_cast<const ProductThunk*>(&thunk) != nullptr) return 1;
+  const auto* const kernels = dynamic_cast<const GpuKernelThunk*>(&thunk);
+  if (kernels == nullptr) return 0;
+  const bool is_same = std::all_of(
+      kernels->steps().begin(), kernels->steps().end(),
+      [](const GpuKernelThunk::Step& step) { return step.late == PlanStep::Late::kNone; });
+  return is_same ? kernels->steps().size() : 0;
+}
+
+std::vector<ThunkList> OneList(ThunkList thunks) {
+  std::vector<ThunkList> lists;
+  lists.push_back(std::move(thunks));
+  return lists;
+}
+
+}  // namespace
+
+GraphThunk::GraphThunk(std::string_view name, ThunkList thunks, int number)
+    : ControlThunk(name, OneList(std::move(thunks))), number_(number) {}
+
+absl::StatusOr<ExecuteEvent> GraphThunk::Execute(DeviceState& device,
+                                                 hlo::Stream& any_stream) const {
+  auto& state = static_cast<GpuState&>(device);
+  auto& stream = static_cast<Stream&>(any_stream);
+  // Limits of loops are looked at when kernels are launched one by one.
+  if (!stream.CanCapture() || state.max_loop_iterations > 0)
+    return ExecuteAll(list(0), state, stream);
+  GraphSlot& slot = state.graphs[static_cast<size_t>(number_)];
+  if (slot.graph == nullptr) {
+    if (slot.runs++ == 0) return ExecuteAll(list(0), state, stream);
+    RETURN_IF_ERROR(stream.BeginCapture());
+    const absl::Status status = ExecuteAll(list(0), state, stream).status();
+    absl::StatusOr<std::unique_ptr<Graph>> graph = stream.EndCapture();
+    RETURN_IF_ERROR(status);
+    RETURN_IF_ERROR(graph.status());
+    slot.graph = *std::move(graph);
+  }
+  RETURN_IF_ERROR(stream.LaunchGraph(*slot.graph));
+  return ExecuteEvent(stream);
+}
+
+void GraphThunk::AppendTo(std::string& out, int indent) const {
+  for (const auto& thunk : list(0)) thunk->AppendTo(out, indent);
+}
+
+int GroupForGraphs(ThunkList& thunks, int graphs) {
+  constexpr size_t kFewestLaunches = 3;
+  ThunkList grouped, open;
+  size_t launches = 0;
+  const auto close = [&] {
+    if (launches >= kFewestLaunches) {
+      const std::string name = open.front()->name();
+      grouped.push_back(std::make_unique<GraphThunk>(name, std::move(open), graphs++));
+    } else {
+      for (auto& thunk : open) grouped.push_back(std::move(thunk));
+    }
+    open.clear();
+    launches = 0;
+  };
+  for (auto& thunk : thunks) {
+    const size_t own = LaunchesOf(*thunk);
+    if (own == 0) close();
+    launches += own;
+    (own == 0 ? grouped : open).push_back(std::move(thunk));
+  }
+  close();
+  thunks = std::move(grouped);
+  return graphs;
 }
 
 }  // namespace hlo::gpu

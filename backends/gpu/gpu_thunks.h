@@ -21,12 +21,19 @@ struct RandomState {
   std::vector<Counter128> counters;
 };
 
+// What a state knows of a GraphThunk.
+struct GraphSlot {
+  int64_t runs = 0;
+  std::unique_ptr<Graph> graph;
+};
+
 struct GpuState final : DeviceState {
   std::vector<DevicePtr> addresses;  // of the allocations
   DevicePtr scratch = 0;             // Thunk::scratch_bytes() of the largest thunk
   const std::vector<const DeviceKernel*>* kernels = nullptr;
   RandomState random;
-  Evaluator evaluator;  // of what the host does (host_thunk.h)
+  std::vector<GraphSlot> graphs;  // by number of a GraphThunk
+  Evaluator evaluator;            // of what the host does (host_thunk.h)
 
   DevicePtr Address(const BufferSlice& slice) const {
     if (slice.allocation < 0) return 0;
@@ -93,5 +100,24 @@ class GpuKernelThunk final : public Thunk {
   int64_t trips_ = 0;
   std::string parts_;
 };
+
+// Thunks that put the same on the stream at every run: from the third on as one graph, whose
+// launches cost a part of what those of its kernels do. Memory lies where it lies for all runs of a
+// state.
+class GraphThunk final : public ControlThunk {
+ public:
+  GraphThunk(std::string_view name, ThunkList thunks, int number);
+  std::string_view kind() const override { return "graph"; }
+  absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, hlo::Stream& stream) const override;
+  // Its thunks, as if it were not there.
+  void AppendTo(std::string& out, int indent) const override;
+
+ private:
+  int number_;
+};
+
+// Puts neighbours that may be part of a graph into GraphThunks, where they are several launches.
+// Gives how many graphs there are, counting from `graphs`.
+int GroupForGraphs(ThunkList& thunks, int graphs);
 
 }  // namespace hlo::gpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/analysis/trip_count.h"
+#include "lib/analysis/program_cost.h"
 #include "lib/ir/computation.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -242,7 +242,7 @@ absl::StatusOr<bool> OneBlockMerger::MergeLoop(const Instruction& loop, ThunkLis
   for (const auto& thunk : body) {
     if (!Append(*thunk, all)) return false;
   }
-  const std::optional<int64_t> trips = TripCount(loop);
+  const std::optional<int64_t> trips = KnownTripCount(loop);
   const bool is_counted = trips.has_value() && *trips <= kMostTrips;
   if (!is_counted) {
     for (const auto& thunk : condition) {

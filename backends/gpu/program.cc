@@ -10,6 +10,7 @@
 #include "backends/gpu/library/product_thunk.h"
 #include "backends/gpu/one_block_thunks.h"
 #include "backends/platforms.h"
+#include "lib/analysis/program_cost.h"
 #include "lib/ir/computation.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
@@ -88,13 +89,27 @@ class GpuProgramEmitter final : public ProgramEmitter {
       RETURN_IF_ERROR(merger_.MergeRuns(condition));
       RETURN_IF_ERROR(merger_.MergeRuns(body));
     }
+    Group(body);
+    // No look at the predicate where everybody knows what it is.
+    if (const std::optional<int64_t> trips = KnownTripCount(loop)) {
+      if (*trips > 0)
+        thunks.push_back(std::make_unique<CountedLoopThunk>(loop.name(), *trips, std::move(body)));
+      return true;
+    }
+    Group(condition);
     thunks.push_back(std::make_unique<WhileThunk>(loop.name(), std::move(condition), predicate,
                                                   std::move(body)));
     return true;
   }
 
+  void Group(ThunkList& thunks) {
+    if (options_.gpu_graphs) program_.graphs = GroupForGraphs(thunks, program_.graphs);
+  }
+
   absl::Status Improve(ThunkList& thunks) override {
-    return options_.gpu_merge_steps ? merger_.MergeRuns(thunks) : absl::OkStatus();
+    if (options_.gpu_merge_steps) RETURN_IF_ERROR(merger_.MergeRuns(thunks));
+    Group(thunks);
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::unique_ptr<Thunk>> MakeThunk(const Instruction& instruction) override {

@@ -91,4 +91,17 @@ absl::StatusOr<RunTimes> Bench(DeviceStates& state, const BenchOptions& options)
   return result;
 }
 
+absl::StatusOr<double> BenchManyRuns(DeviceStates& state, const BenchOptions& options) {
+  std::vector<double> times;
+  const double begin = Now();
+  constexpr size_t kFewest = 3;
+  while (times.size() < kFewest || Now() - begin < options.min_seconds * 1000) {
+    const double before = Now();
+    ASSIGN_OR_RETURN(const bool ran, state.RunMany(kRunsAtOnce));
+    if (!ran) return 0.0;
+    times.push_back((Now() - before) / kRunsAtOnce);
+  }
+  return Summarise(std::move(times)).median;
+}
+
 }  // namespace hlo

@@ -40,4 +40,10 @@ double Now();
 // the same arguments. The first SIGINT ends it with the times so far, the second the process.
 absl::StatusOr<RunTimes> Bench(DeviceStates& state, const BenchOptions& options);
 
+// Runs that are given to a device at once by BenchManyRuns.
+inline constexpr int64_t kRunsAtOnce = 20;
+// Milliseconds of one of kRunsAtOnce runs that wait once, the median of several times; 0 where runs
+// cannot be given to a device so.
+absl::StatusOr<double> BenchManyRuns(DeviceStates& state, const BenchOptions& options);
+
 }  // namespace hlo

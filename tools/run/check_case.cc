@@ -31,6 +31,7 @@ CompileOptions CompilerOptions(const ToolOptions& options, Denormals denormals) 
   compile.gpu_target = options.gpu_target;
   compile.gpu_library = options.gpu_library;
   compile.gpu_tf32 = options.gpu_tf32;
+  compile.gpu_graphs = options.gpu_graphs;
   compile.gpu_merge_steps = options.gpu_merge_steps;
   compile.gpu_sim_seed = static_cast<uint64_t>(options.gpu_sim_seed);
   compile.gpu_sim_sanitize = options.gpu_sim_sanitize;

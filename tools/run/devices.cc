@@ -182,6 +182,11 @@ absl::StatusOr<std::unique_ptr<DeviceStates>> DeviceStates::Make(
   return states;
 }
 
+absl::StatusOr<bool> DeviceStates::RunMany(int64_t runs) {
+  if (states_.size() != 1) return false;
+  return states_[0]->RunMany(runs);
+}
+
 absl::Status DeviceStates::Renew() {
   for (const std::unique_ptr<ExecutionState>& state : states_) RETURN_IF_ERROR(state->Renew());
   return absl::OkStatus();

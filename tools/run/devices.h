@@ -82,6 +82,8 @@ class DeviceStates final {
 
   absl::Status Renew();
   absl::Status Run();
+  // ExecutionState::RunMany where there is one device; else false.
+  absl::StatusOr<bool> RunMany(int64_t runs);
   // The same by `run`, which is called for each device in its thread.
   using RunState = std::function<absl::Status(size_t device, ExecutionState& state)>;
   absl::Status Run(const RunState& run);

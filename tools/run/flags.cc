@@ -94,6 +94,8 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add(
       "gpu-tf32", &o.gpu_tf32,
       "GPU: large products of f32 and default precision with TF32, as XLA computes them (on)");
+  flags.Add("gpu-graphs", &o.gpu_graphs,
+            "GPU: what is launched again and again is launched as a CUDA graph (on)");
   flags.Add("gpu-merge-steps", &o.gpu_merge_steps,
             "GPU: small kernels, and loops of them, are launched as one (on)");
   flags.Add("gpu-sim-seed", &o.gpu_sim_seed, V::From(0), "N",

@@ -38,6 +38,7 @@ struct ToolOptions {
   std::vector<std::string> given_words, given_inputs;
   bool gpu_library = true;
   bool gpu_tf32 = true;
+  bool gpu_graphs = true;
   bool gpu_merge_steps = true;
   int64_t gpu_sim_seed = 0;
   bool gpu_sim_sanitize = false;

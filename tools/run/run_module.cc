@@ -239,6 +239,8 @@ class Runner {
   // The executable of the last compilation; all of them are measured.
   absl::StatusOr<std::unique_ptr<Executable>> Compile(Backend& backend,
                                                       const CompileOptions& compile) {
+    // Not a part of any compilation; what is wrong with it, compiling says.
+    if (compile.emit.empty()) backend.Open().IgnoreError();
     std::vector<double> times;
     const auto timed = [&](std::unique_ptr<Module> module) {
       const double start = Now();
@@ -521,6 +523,7 @@ class Runner {
     compile.gpu_target = options_.gpu_target;
     compile.gpu_library = options_.gpu_library;
     compile.gpu_tf32 = options_.gpu_tf32;
+    compile.gpu_graphs = options_.gpu_graphs;
     compile.gpu_merge_steps = options_.gpu_merge_steps;
     compile.gpu_sim_seed = static_cast<uint64_t>(options_.gpu_sim_seed);
     compile.gpu_sim_sanitize = options_.gpu_sim_sanitize;
@@ -617,7 +620,13 @@ class Runner {
       ASSIGN_OR_RETURN(report_.run,
                        Bench(*state, {options_.bench_min_runs, options_.bench_min_seconds,
                                       options_.warmup, options_.iterations}));
-      if (report_.run.is_interrupted) exit_code_ = kExitInterrupted;
+      if (report_.run.is_interrupted) {
+        exit_code_ = kExitInterrupted;
+      } else {
+        ASSIGN_OR_RETURN(report_.many_runs_ms,
+                         BenchManyRuns(*state, {options_.bench_min_runs, options_.bench_min_seconds,
+                                                options_.warmup, options_.iterations}));
+      }
     } else {
       const double start = Now();
       RETURN_IF_ERROR(state->Run());

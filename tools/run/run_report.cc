@@ -97,11 +97,14 @@ std::string RateText(double rate, std::string_view unit) {
 std::string ToJson(const RunReport& report) {
   return fmt::format(
       R"({{"schema":1,"stages_ms":{{"parse":{:.6g},"passes":{:.6g},"codegen":{:.6g},"load":{:.6g}}},"compile_ms":{:.6g},)"
-      R"("run_ms":{},"iterations":{},"interrupted":{},"threads":{},"peak_bytes":{}{}}})"
+      R"("run_ms":{},{}"iterations":{},"interrupted":{},"threads":{},"peak_bytes":{}{}}})"
       "\n",
       report.parse_ms, report.passes_ms, report.codegen_ms, report.load_ms, report.compile_ms,
-      TimesJson(report.run), report.run.iterations, report.run.is_interrupted, report.threads,
-      report.peak_bytes, ComparisonsJson(report));
+      TimesJson(report.run),
+      report.many_runs_ms > 0 ? fmt::format("\"run_throughput_ms\":{:.6g},", report.many_runs_ms)
+                              : "",
+      report.run.iterations, report.run.is_interrupted, report.threads, report.peak_bytes,
+      ComparisonsJson(report));
 }
 
 std::string ToTable(const RunReport& report) {
@@ -131,6 +134,9 @@ std::string ToTable(const RunReport& report) {
       text += "the median and min say most\n";
     }
   }
+  if (report.many_runs_ms > 0)
+    line("throughput",
+         fmt::format("{} a run of {} that wait once", TimeText(report.many_runs_ms), kRunsAtOnce));
   line("memory", fmt::format("{} peak, {} thread{}", BytesText(report.peak_bytes), report.threads,
                              report.threads == 1 ? "" : "s"));
   return text;

@@ -19,6 +19,7 @@ struct RunReport {
   double load_ms = 0;
   double compile_ms = 0;  // from the parsed module to one that can run
   RunTimes run;
+  double many_runs_ms = 0;  // of one run among several that wait once (BenchManyRuns); 0: not known
   int64_t threads = 0;
   int64_t peak_bytes = 0;
   std::vector<std::pair<int64_t, OutputVerdict>> comparisons;  // by device and output
@@ -27,7 +28,8 @@ struct RunReport {
 //   {"schema":1,"stages_ms":{"parse":…,"passes":…,"codegen":…,"load":…},"compile_ms":…,"run_ms":{…},"iterations":…,…}
 // and, where something was compared, "comparisons":[{"device":0,"output":0,"shape":"f32[4]",
 // "equal":true,"compared":4,"mismatched":0,"nans":0,"max_abs_error":…,"max_rel_error":…,…}];
-// null stands for infinity.
+// null stands for infinity. On a device that works beside the host: "run_throughput_ms", of a run
+// among several that wait once.
 std::string ToJson(const RunReport& report);
 // A few lines with one number each.
 std::string ToTable(const RunReport& report);

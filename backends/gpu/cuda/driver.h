@@ -24,6 +24,7 @@ enum : int {
   kCudaComputeMinor = 76,
   kCudaStreamNonBlocking = 1,
   kCudaEventNoTiming = 2,
+  kCudaCaptureOfThread = 1,
 };
 
 struct CudaDriver {

@@ -48,6 +48,18 @@ class CudaEvent final : public Event {
   void* event_;
 };
 
+class CudaGraph final : public Graph {
+ public:
+  CudaGraph(const CudaDriver& driver, void* executable)
+      : driver_(driver), executable_(executable) {}
+  ~CudaGraph() override { driver_.cuGraphExecDestroy(executable_); }
+  void* executable() const { return executable_; }
+
+ private:
+  const CudaDriver& driver_;
+  void* executable_;
+};
+
 class CudaStream final : public Stream {
  public:
   CudaStream(const CudaDriver& driver, const DeviceProperties& properties, void* stream)
@@ -55,6 +67,26 @@ class CudaStream final : public Stream {
   ~CudaStream() override { driver_.cuStreamDestroy_v2(stream_); }
 
   void* native_handle() override { return stream_; }
+  bool CanCapture() const override { return true; }
+  absl::Status BeginCapture() override {
+    return driver_.Check(driver_.cuStreamBeginCapture_v2(stream_, kCudaCaptureOfThread),
+                         "cuStreamBeginCapture");
+  }
+  absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override {
+    void* graph = nullptr;
+    RETURN_IF_ERROR(
+        driver_.Check(driver_.cuStreamEndCapture(stream_, &graph), "cuStreamEndCapture"));
+    void* executable = nullptr;
+    const int result = driver_.cuGraphInstantiateWithFlags(&executable, graph, 0);
+    driver_.cuGraphDestroy(graph);
+    RETURN_IF_ERROR(driver_.Check(result, "cuGraphInstantiate"));
+    return std::unique_ptr<Graph>(std::make_unique<CudaGraph>(driver_, executable));
+  }
+  absl::Status LaunchGraph(const Graph& graph) override {
+    return driver_.Check(
+        driver_.cuGraphLaunch(static_cast<const CudaGraph&>(graph).executable(), stream_),
+        "cuGraphLaunch");
+  }
   absl::Status LaunchKernel(const Launch& launch) override {
     RETURN_IF_ERROR(CheckLaunch(launch, properties_));
     absl::InlinedVector<uint64_t, 64> values;

@@ -4,6 +4,14 @@
 
 namespace hlo::gpu {
 
+absl::Status Stream::BeginCapture() { return Internal("this stream makes no graphs"); }
+absl::StatusOr<std::unique_ptr<Graph>> Stream::EndCapture() {
+  return Internal("this stream makes no graphs");
+}
+absl::Status Stream::LaunchGraph(const Graph& /*graph*/) {
+  return Internal("this stream makes no graphs");
+}
+
 absl::Status CheckLaunch(const Launch& launch, const DeviceProperties& properties) {
   const auto [x, y, z] = launch.dims.grid;
   RET_CHECK(launch.kernel != nullptr, "launch of `{}` without a kernel", launch.name);

@@ -95,6 +95,12 @@ class Event {
   virtual ~Event() = default;
 };
 
+// What was put on a stream, to be put there again as a whole.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+};
+
 class Stream : public hlo::Stream {
  public:
   virtual absl::Status LaunchKernel(const Launch& launch) = 0;
@@ -106,6 +112,12 @@ class Stream : public hlo::Stream {
   virtual absl::Status Record(Event& event) = 0;
   // What follows on this stream waits for the event's last recording.
   virtual absl::Status Wait(Event& event) = 0;
+  // Between BeginCapture and EndCapture nothing runs; EndCapture gives what was put on the stream.
+  // Only where CanCapture.
+  virtual bool CanCapture() const { return false; }
+  virtual absl::Status BeginCapture();
+  virtual absl::StatusOr<std::unique_ptr<Graph>> EndCapture();
+  virtual absl::Status LaunchGraph(const Graph& graph);
   // A CUstream, for libraries; null where there is none.
   virtual void* native_handle() { return nullptr; }
 };
