@@ -97,7 +97,21 @@ class ElementEmitter {
     if (chooses && type == ElementType::kF8E8M0FNU) return LimitOfScales(op, x[0], x[1]);
     const auto a = Widen(type, x[0]);
     if (x.size() == 1) return Narrow(type, FloatUnary(op, a));
+    if (chooses) return Narrow(type, Limit(op, a, Widen(type, x[1])));
     return Narrow(type, scalar::FloatBinary(op, a, Widen(type, x[1])));
+  }
+
+  // What math::Max or math::Min gives (of NaN another one), by the one instruction that GPUs have
+  // for it.
+  math::LlvmValue<float> Limit(Opcode op, math::LlvmValue<float> x, math::LlvmValue<float> y) {
+    if (!IsForGpu()) return scalar::FloatBinary(op, x, y);
+    const llvm::Intrinsic::ID id =
+        op == Opcode::kMaximum ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum;
+    return {&b_, b_.CreateBinaryIntrinsic(id, x.v, y.v)};
+  }
+
+  bool IsForGpu() const {
+    return llvm::Triple(b_.GetInsertBlock()->getModule()->getTargetTriple()).isNVPTX();
   }
 
   // Scales are ordered as their bits are, with NaN above all. As f32 the smallest is denormal, and
@@ -118,10 +132,7 @@ class ElementEmitter {
   }
 
   // Lanes, and the threads of a GPU, wait for the one among them that takes the longest way.
-  bool ForeseesBranchOf(llvm::Value* x) const {
-    const llvm::Triple target(b_.GetInsertBlock()->getModule()->getTargetTriple());
-    return !x->getType()->isVectorTy() && !target.isNVPTX();
-  }
+  bool ForeseesBranchOf(llvm::Value* x) const { return !x->getType()->isVectorTy() && !IsForGpu(); }
 
   // One angle, as in a loop whose steps wait for each other. Below pi/4 the reduction to
   // quarter turns gives the angle itself: where the processor foresees the branch around it,
@@ -192,7 +203,8 @@ class ElementEmitter {
     }
     if (type == ElementType::kF8E8M0FNU)
       return LimitOfScales(Opcode::kMinimum, LimitOfScales(Opcode::kMaximum, low, x), high);
-    return Narrow(type, math::Clamp(Widen(type, low), Widen(type, x), Widen(type, high)));
+    const auto at_least = Limit(Opcode::kMaximum, Widen(type, x), Widen(type, low));
+    return Narrow(type, Limit(Opcode::kMinimum, Widen(type, high), at_least));
   }
 
   Emitted ReducePrecision(const ElementAttrs& attrs, ElementType type, const Emitted& x) {

@@ -104,6 +104,25 @@ TEST_CASE("complex opcodes give the interpreter's bits", "[gpu][elementwise]") {
   }
 }
 
+TEST_CASE("the smaller and the larger of zeros, infinities and NaN by one instruction",
+          "[gpu][elementwise]") {
+  constexpr std::string_view kText = R"(
+HloModule m
+ENTRY main {
+  x = f32[9] constant({nan, 1, nan, 0, -0.0, -0.0, inf, -inf, 2})
+  y = f32[9] constant({1, nan, nan, -0.0, 0, -0.0, -inf, inf, 3})
+  low = f32[9] minimum(x, y)
+  high = f32[9] maximum(x, y)
+  zeros = f32[9] constant({0, 0, 0, -0.0, 0, nan, 0, 0, -0.0})
+  between = f32[9] clamp(y, zeros, x)
+  ROOT t = (f32[9], f32[9], f32[9]) tuple(low, high, between)
+})";
+  CHECK(RunGpuCase({kText}) == "");
+  const std::string ptx = PtxOf(kText);
+  CHECK_THAT(ptx, Catch::Matchers::Contains("max.NaN.f32"));
+  CHECK_THAT(ptx, Catch::Matchers::Contains("min.NaN.f32"));
+}
+
 TEST_CASE("arrays of odd sizes in every width of element", "[gpu][loop]") {
   for (const char* type : {"f32", "f64", "bf16", "s8", "pred", "c64", "c128", "u16"}) {
     for (const int size : {1, 2, 7, 31, 128, 129, 1021}) {
