@@ -47,7 +47,7 @@ ALLOWED = {
     "backends/gpu": [*BELOW_TARGETS, "backends/gpu"],
     "backends/gpu/cuda": ["lib"],
     "backends/gpu/device": ["lib", "backends/common/stream.h", "backends/gpu/cuda"],
-    "backends/gpu/library": [*BELOW_TARGETS, "backends/gpu/cuda", "backends/gpu/device", "backends/gpu/gpu_thunks.h"],
+    "backends/gpu/library": [*BELOW_TARGETS, "backends/gpu/cuda", "backends/gpu/device"],
     "backends/gpu/sim": [*BELOW_TARGETS, "backends/gpu/device"],
     "backends/gpu/nvptx": [*BELOW_TARGETS, "backends/gpu/cuda", "backends/gpu/device"],
     "backends/gpu/emit": [*BELOW_TARGETS, "backends/gpu/device", "backends/gpu/emit"],

@@ -22,8 +22,8 @@ struct Program : CompiledProgram {
 };
 
 // Emits every instruction of the entry and of what it runs. What no kernel family takes is refused,
-// all such places of the module at once. `library` is called when a product is large enough for one;
-// null, or where it gives none: all products are kernels.
+// all such places of the module at once. `library` is called when a product is large enough for
+// one; null, or where it gives none: all products are kernels.
 using MakeLibrary = std::function<std::shared_ptr<const ProductLibrary>()>;
 absl::StatusOr<Program> EmitProgram(Module& module, const CompileOptions& options,
                                     const MakeLibrary& library = nullptr);

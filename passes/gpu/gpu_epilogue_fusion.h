@@ -14,7 +14,8 @@
 // Left alone: products whose value is used elsewhere, too; operations with side effects or control
 // edges; more than `max_instructions` of them, or more than `max_costly` such as tanh, whose code
 // is there once for each of a thread's results; with `leave_to_library`, products that cuBLAS
-// computes so much faster that what follows may read memory again (library_products.h). Ensures: fusions have one root, an array.
+// computes so much faster that what follows may read memory again (library_products.h). Ensures:
+// fusions have one root, an array.
 #pragma once
 
 #include "passes/pass.h"

@@ -11,7 +11,8 @@
 
 namespace hlo {
 
-// result[batch, row, column] = sum over depth of lhs[batch, row, depth] * rhs[batch, depth, column],
+// result[batch, row, column] = sum over depth of
+//     lhs[batch, row, depth] * rhs[batch, depth, column],
 // all arrays dense and row-major. The result lies as [batch, row, column].
 struct LibraryProduct {
   // An operand: its free index is that of rows or of columns.

@@ -2,9 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
-#include <vector>
-
+#include "backends/gpu/cuda/find_library.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -31,21 +29,8 @@ absl::StatusOr<CublasLt> LoadCublasLtFrom(const std::string& library) {
 }
 
 absl::StatusOr<const CublasLt*> LoadCublasLt() {
-  static const absl::StatusOr<CublasLt> loaded = []() -> absl::StatusOr<CublasLt> {
-    std::vector<std::string> names = {"libcublasLt.so.13", "libcublasLt.so.12",
-                                      "/usr/local/cuda/lib64/libcublasLt.so",
-                                      "/usr/local/cuda/targets/x86_64-linux/lib/libcublasLt.so"};
-    if (const char* const named = std::getenv("HLO_CUBLASLT")) {
-      names.assign(1, named);
-      if (names[0].empty()) return absl::NotFoundError("$HLO_CUBLASLT is empty");
-    }
-    for (const std::string& name : names) {
-      absl::StatusOr<CublasLt> found = LoadCublasLtFrom(name);
-      if (found.ok()) return found;
-    }
-    return absl::NotFoundError(
-        "libcublasLt.so not found (looked at $HLO_CUBLASLT, the loader's path, /usr/local/cuda)");
-  }();
+  static const absl::StatusOr<CublasLt> loaded =
+      LoadFirstFound("libcublasLt.so", "HLO_CUBLASLT", LoadCublasLtFrom);
   if (!loaded.ok()) return loaded.status();
   return &*loaded;
 }

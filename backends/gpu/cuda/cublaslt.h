@@ -54,8 +54,8 @@ struct CublasLt {
   absl::Status Check(int result, const char* call) const;
 };
 
-// The loaded library: $HLO_CUBLASLT, the loader's path, the toolkit's folders. NotFound when there
-// is none; an empty $HLO_CUBLASLT means not to look.
+// The loaded library: of $HLO_CUBLASLT, else the first that find_library.h finds. NotFound when
+// there is none; an empty $HLO_CUBLASLT means not to look.
 absl::StatusOr<const CublasLt*> LoadCublasLt();
 
 // Loads one library; for tests.

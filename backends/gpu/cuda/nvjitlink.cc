@@ -2,9 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
-#include <vector>
-
+#include "backends/gpu/cuda/find_library.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -81,20 +79,8 @@ absl::StatusOr<NvJitLink> LoadNvJitLinkFrom(const std::string& library) {
 }
 
 absl::StatusOr<const NvJitLink*> LoadNvJitLink() {
-  static const absl::StatusOr<NvJitLink> loaded = []() -> absl::StatusOr<NvJitLink> {
-    std::vector<std::string> names = {"libnvJitLink.so.13", "libnvJitLink.so.12",
-                                      "/usr/local/cuda/lib64/libnvJitLink.so"};
-    if (const char* const named = std::getenv("HLO_NVJITLINK")) {
-      names.assign(1, named);
-      if (names[0].empty()) return absl::NotFoundError("$HLO_NVJITLINK is empty");
-    }
-    for (const std::string& name : names) {
-      absl::StatusOr<NvJitLink> found = LoadNvJitLinkFrom(name);
-      if (found.ok()) return found;
-    }
-    return absl::NotFoundError(
-        "libnvJitLink.so not found (looked at $HLO_NVJITLINK, the loader's path, /usr/local/cuda)");
-  }();
+  static const absl::StatusOr<NvJitLink> loaded =
+      LoadFirstFound("libnvJitLink.so", "HLO_NVJITLINK", LoadNvJitLinkFrom);
   if (!loaded.ok()) return loaded.status();
   return &*loaded;
 }

@@ -27,8 +27,8 @@ struct NvJitLink {
   absl::StatusOr<std::string> Link(std::string_view ptx, std::string_view target) const;
 };
 
-// The loaded library: $HLO_NVJITLINK, the loader's path, the toolkit's folder. NotFound when there
-// is none; an empty $HLO_NVJITLINK means not to look.
+// The loaded library: of $HLO_NVJITLINK, else the first that find_library.h finds. NotFound when
+// there is none; an empty $HLO_NVJITLINK means not to look.
 absl::StatusOr<const NvJitLink*> LoadNvJitLink();
 
 // Loads one library; for tests.

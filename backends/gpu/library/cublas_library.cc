@@ -1,6 +1,6 @@
 // Products by cuBLASLt. It takes matrices column by column; ours lie row by row. So it is given the
-// transposed product: result^T = rhs^T x lhs^T, in which a row-major matrix is a column-major one of
-// the other shape, and nothing moves.
+// transposed product: result^T = rhs^T x lhs^T, in which a row-major matrix is a column-major one
+// of the other shape, and nothing moves.
 #include <utility>
 
 #include "backends/gpu/cuda/cublaslt.h"
@@ -185,11 +185,15 @@ class CublasLibrary final : public ProductLibrary {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const ProductLibrary>> MakeCublasLibrary() {
-  ASSIGN_OR_RETURN(const CublasLt* const loaded, LoadCublasLt());
-  auto library = std::make_shared<CublasLibrary>(*loaded);
+absl::StatusOr<std::shared_ptr<const ProductLibrary>> MakeCublasLibrary(const CublasLt& functions) {
+  auto library = std::make_shared<CublasLibrary>(functions);
   RETURN_IF_ERROR(library->Open());
   return std::shared_ptr<const ProductLibrary>(std::move(library));
+}
+
+absl::StatusOr<std::shared_ptr<const ProductLibrary>> MakeCublasLibrary() {
+  ASSIGN_OR_RETURN(const CublasLt* const loaded, LoadCublasLt());
+  return MakeCublasLibrary(*loaded);
 }
 
 }  // namespace hlo::gpu

@@ -13,6 +13,8 @@
 
 namespace hlo::gpu {
 
+struct CublasLt;
+
 class ProductPlan {
  public:
   virtual ~ProductPlan() = default;
@@ -33,5 +35,8 @@ class ProductLibrary {
 
 // cuBLASLt for the device that is current on this thread; the error says why there is none.
 absl::StatusOr<std::shared_ptr<const ProductLibrary>> MakeCublasLibrary();
+
+// The same by other functions, which must stay; for tests.
+absl::StatusOr<std::shared_ptr<const ProductLibrary>> MakeCublasLibrary(const CublasLt& functions);
 
 }  // namespace hlo::gpu

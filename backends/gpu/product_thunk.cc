@@ -1,4 +1,4 @@
-#include "backends/gpu/library/product_thunk.h"
+#include "backends/gpu/product_thunk.h"
 
 #include "backends/gpu/gpu_thunks.h"
 #include "lib/support/status.h"

@@ -1,0 +1,63 @@
+#include "backends/gpu/cuda/find_library.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "lib/support/strings.h"
+
+namespace hlo::gpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kVersions[] = {".13", ".12"};  // of CUDA
+
+// What lies in a folder, in the order of names; nothing where it cannot be read.
+std::vector<fs::path> EntriesOf(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    entries.push_back(it->path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+// PREFIX/lib/python3.*/{site,dist}-packages/nvidia/*/lib
+void AddPackagesOf(const fs::path& prefix, std::string_view library,
+                   std::vector<std::string>& places) {
+  for (const fs::path& python : EntriesOf(prefix / "lib")) {
+    if (python.filename().string().rfind("python3", 0) != 0) continue;
+    for (const char* const packages : {"site-packages", "dist-packages"}) {
+      for (const fs::path& package : EntriesOf(python / packages / "nvidia")) {
+        for (const std::string_view version : kVersions) {
+          const fs::path file = package / "lib" / (std::string(library) + std::string(version));
+          std::error_code error;
+          if (fs::exists(file, error)) places.push_back(file.string());
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> PlacesOfLibrary(std::string_view library, std::string_view path) {
+  std::vector<std::string> places;
+  for (const std::string_view version : kVersions)
+    places.push_back(std::string(library) + std::string(version));
+  for (const char* const folder :
+       {"/usr/local/cuda/lib64/", "/usr/local/cuda/targets/x86_64-linux/lib/"})
+    places.push_back(folder + std::string(library));
+  for (const std::string_view folder : Split(path, ':')) {
+    const fs::path python = fs::path(folder) / "python3";
+    std::error_code error;
+    if (folder.empty() || !fs::exists(python, error)) continue;
+    // An environment has packages of its own, and those of the Python that its link leads to.
+    AddPackagesOf(python.parent_path().parent_path(), library, places);
+    const fs::path real = fs::canonical(python, error);
+    if (!error && real != python) AddPackagesOf(real.parent_path().parent_path(), library, places);
+  }
+  return places;
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,42 @@
+// backends/gpu/cuda/find_library.h
+//
+// Where NVIDIA's libraries lie. They come with the toolkit or as packages of Python, which no
+// loader knows.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/support/status.h"
+
+namespace hlo::gpu {
+
+// Names to give to dlopen, the best first, for a library such as "libcublasLt.so": of versions 13
+// and 12 by the loader, in the toolkit's folders, and in site-packages/nvidia/*/lib beside each
+// python3 in the folders of `path` (as $PATH has them). The last are files that exist.
+std::vector<std::string> PlacesOfLibrary(std::string_view library, std::string_view path);
+
+// Loads `library` by `load` from the first place that has it; $`variable` is the only place where
+// it is set, and means not to look when empty. NotFound when there is none.
+template <typename Library>
+absl::StatusOr<Library> LoadFirstFound(const char* library, const char* variable,
+                                       absl::StatusOr<Library> (*load)(const std::string&)) {
+  if (const char* const named = std::getenv(variable)) {
+    if (*named == '\0') return absl::NotFoundError(fmt::format("${} is empty", variable).c_str());
+    return load(named);
+  }
+  const char* const path = std::getenv("PATH");
+  for (const std::string& place : PlacesOfLibrary(library, path == nullptr ? "" : path)) {
+    absl::StatusOr<Library> found = load(place);
+    if (found.ok()) return found;
+  }
+  return absl::NotFoundError(fmt::format("{} not found (looked at ${}, the loader's path, "
+                                         "/usr/local/cuda, packages of python3)",
+                                         library, variable)
+                                 .c_str());
+}
+
+}  // namespace hlo::gpu
