@@ -27,6 +27,7 @@
 #include <utility>
 
 #include "backends/llvm/jit_link.h"
+#include "backends/llvm/rare_code.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
 
@@ -182,7 +183,11 @@ absl::StatusOr<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
   auto memory = llvm::jitlink::InProcessMemoryManager::Create();
   if (!memory) return Internal("no memory manager: {}", llvm::toString(memory.takeError()));
   state->memory = std::move(*memory);
-  return std::unique_ptr<Jit>(new Jit(std::move(options), std::move(state)));
+  std::unique_ptr<Jit> jit(new Jit(std::move(options), std::move(state)));
+  DefineRareSymbols(jit->options_, [&jit](std::string_view name, void* address) {
+    jit->DefineSymbol(name, address);
+  });
+  return jit;
 }
 
 Jit::Jit(JitOptions options, std::unique_ptr<State> state)
