@@ -102,8 +102,7 @@ RareTable& TableFor(const JitOptions& options) {
   static std::mutex mutex;
   static auto& tables = *new std::map<std::string, std::unique_ptr<RareTable>>;
   std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<RareTable>& table = tables[options.cpu + "/" + options.features + "/" +
-                                             std::to_string(options.vector_bits)];
+  std::unique_ptr<RareTable>& table = tables[KeyOf(options)];
   if (table == nullptr) {
     table = std::make_unique<RareTable>();
     table->options = options;
