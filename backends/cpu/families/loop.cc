@@ -107,6 +107,9 @@ class LoopEmission {
            });
   }
 
+  // What is computed again has the same operands as before.
+  bool WritesNothingItReads() const { return options_.shared.empty() && !whole_; }
+
   // Lanes that keep the processor busy without running out of registers.
   int WantedLanes(int64_t size) const {
     const bool expensive = Contains([](const Instruction& i) { return IsCostly(i); });
@@ -131,6 +134,7 @@ class LoopEmission {
     if (IsShort()) nest.most_written_out = 4;
     // Tiles are squares; their loop is the one around the lanes'.
     const bool tiled = ArrangeTile(nest);
+    if (!tiled && !IsShort() && WritesNothingItReads()) FusionEmitter::LetOverlap(nest);
     const size_t cut = tiled ? last - 1 : last;  // the group that may be cut into pieces
     nest.on_enter = [&](size_t g) { return EmitRows(nest, g); };
     // Groups [0, outer) are flattened into tasks; the next one may be cut into chunks.
