@@ -117,7 +117,10 @@ class LoopEmission {
         Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduce; });
     const bool windows =
         Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduceWindow; });
-    int unroll = expensive ? 1 : frame_.body.size() <= 12 ? 2 : 1;
+    // Gathers are code for each lane, and busy enough.
+    const bool gathers =
+        Contains([](const Instruction& i) { return i.opcode() == Opcode::kGather; });
+    int unroll = expensive || gathers || frame_.body.size() > 12 ? 1 : 2;
     if (reduces) unroll = expensive ? 1 : 8;
     if (windows) unroll = 4;
     // Two cores want two pieces.

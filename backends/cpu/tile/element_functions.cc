@@ -6,8 +6,11 @@
 namespace hlo::cpu::tile {
 namespace {
 
-// Code of fewer instructions is not worth a call.
-constexpr unsigned kShortest = 64;
+// Whether code of so many instructions, needed so often, is worth its calls.
+bool IsLong(unsigned instructions, int uses) {
+  constexpr unsigned kLong = 64, kMuch = 512;
+  return instructions >= kLong || instructions * static_cast<unsigned>(uses) >= kMuch;
+}
 
 bool MayBeLong(const Node& node) {
   return node.op == Op::kElement && HasTrait(node.opcode, kTranscendental);
@@ -113,7 +116,7 @@ llvm::Function* ElementFunctions::FunctionFor(llvm::Module& module, const std::s
     if (arguments[i].imaginary != nullptr) arguments[i].imaginary = function->getArg(next++);
   }
   const Emitted value = EmitCode(b, node, arguments);
-  if (function->getInstructionCount() < kShortest) {
+  if (!IsLong(function->getInstructionCount(), uses_.at(name))) {
     function->eraseFromParent();
     return nullptr;
   }
