@@ -107,7 +107,7 @@ llvm::Value* CallRareCode(llvm::IRBuilderBase& b, std::string_view name, llvm::V
   llvm::Value* const entry =
       b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entries, place * kRareEntryBytes);
   llvm::LoadInst* const function = b.CreateAlignedLoad(b.getPtrTy(), entry, llvm::Align(8));
-  function->setAtomic(llvm::AtomicOrdering::Acquire);
+  function->setAtomic(llvm::AtomicOrdering::Unordered);
   llvm::Value* const memory = RareMemory(b, type);
   b.CreateAlignedStore(x, memory, llvm::Align(kRareAlignment));
   auto* const signature =
@@ -117,7 +117,7 @@ llvm::Value* CallRareCode(llvm::IRBuilderBase& b, std::string_view name, llvm::V
   call->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
   call->setDoesNotThrow();
   call->addFnAttr(llvm::Attribute::WillReturn);
-  call->addParamAttr(0, llvm::Attribute::NoCapture);
+  for (const unsigned argument : {0, 1}) call->addParamAttr(argument, llvm::Attribute::NoCapture);
   return b.CreateAlignedLoad(type, memory, llvm::Align(kRareAlignment));
 }
 
