@@ -142,10 +142,10 @@ class Machine final {
     llvm::SmallString<4096> text;
     llvm::raw_svector_ostream stream(text);
     LeanPassManager passes;
-    RET_CHECK(!target_->addPassesToEmitFile(passes, stream, nullptr,
-                                            llvm::CodeGenFileType::AssemblyFile,
-                                            /*DisableVerify=*/true),
-              "the target cannot emit assembly");
+    RET_CHECK(
+        !target_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile,
+                                      /*DisableVerify=*/true),
+        "the target cannot emit assembly");
     RETURN_IF_ERROR(Run(passes, module));
     return std::string(text.data(), text.size());
   }

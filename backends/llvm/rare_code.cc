@@ -61,10 +61,9 @@ void EmitRareCall(const RareEntry& entry, std::string_view name, llvm::Module& m
                                                 llvm::StringRef(name.data(), name.size()), module);
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
   llvm::Type* const scalar = entry.function->is_f64 ? b.getDoubleTy() : b.getFloatTy();
-  llvm::Type* const values = entry.lanes == 1
-                                 ? scalar
-                                 : static_cast<llvm::Type*>(
-                                       llvm::FixedVectorType::get(scalar, entry.lanes));
+  llvm::Type* const values =
+      entry.lanes == 1 ? scalar
+                       : static_cast<llvm::Type*>(llvm::FixedVectorType::get(scalar, entry.lanes));
   llvm::Value* const place = function->getArg(0);
   constexpr llvm::Align kAlignment = llvm::Align::Constant<kRareAlignment>();
   llvm::Value* const x = b.CreateAlignedLoad(values, place, kAlignment);

@@ -29,8 +29,8 @@ Call* FunctionOf(char* entry) {
 
 template <class T, class Function>
 void CheckCalls(int log_lanes) {
-  char* const entry = Symbols().at(RareSymbol(Function::kName, sizeof(T) == 8)) +
-                      log_lanes * kRareEntryBytes;
+  char* const entry =
+      Symbols().at(RareSymbol(Function::kName, sizeof(T) == 8)) + log_lanes * kRareEntryBytes;
   Call* const at_first = FunctionOf(entry);
   const int lanes = 1 << log_lanes;
   T x = sizeof(T) == 8 ? T(0x1p28) : T(0x1p16);

@@ -102,8 +102,7 @@ llvm::Value* CallRareCode(llvm::IRBuilderBase& b, std::string_view name, llvm::V
   llvm::Type* const type = x->getType();
   const std::string symbol = RareSymbol(name, type->getScalarType()->isDoubleTy());
   llvm::Constant* const entries = module.getOrInsertGlobal(symbol, b.getPtrTy());
-  const unsigned place =
-      llvm::Log2_32(llvm::cast<llvm::FixedVectorType>(type)->getNumElements());
+  const unsigned place = llvm::Log2_32(llvm::cast<llvm::FixedVectorType>(type)->getNumElements());
   llvm::Value* const entry =
       b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entries, place * kRareEntryBytes);
   llvm::LoadInst* const function = b.CreateAlignedLoad(b.getPtrTy(), entry, llvm::Align(8));

@@ -140,8 +140,7 @@ V SinOfTurns(V r, IntOf<V> k) {
 // sin(r + (k + kShift) pi/2)
 template <int kShift, class V>
 V SinOfShiftedTurns(QuarterTurns<V> turns) {
-  return SinOfTurns(turns.r,
-                    kShift == 0 ? turns.k : Add(turns.k, IntConst(turns.r, kShift)));
+  return SinOfTurns(turns.r, kShift == 0 ? turns.k : Add(turns.k, IntConst(turns.r, kShift)));
 }
 
 // sin(x + kShift pi/2) of an x >= kSmallLimit; NaN for infinities and NaNs.

@@ -1,7 +1,11 @@
 #include "backends/cpu/tile/element_functions.h"
 
 #include <fmt/format.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+
+#include <algorithm>
 
 namespace hlo::cpu::tile {
 namespace {
@@ -27,6 +31,14 @@ const Node* ConstantOf(const Kernel& kernel, Value v) {
   return node != nullptr && node->op == Op::kConstant ? node : nullptr;
 }
 
+// Such a function would have to save all registers that it is to keep, just in case.
+bool HasCalls(const llvm::Function& function) {
+  const llvm::const_inst_range instructions = llvm::instructions(function);
+  return std::any_of(instructions.begin(), instructions.end(), [](const llvm::Instruction& i) {
+    return llvm::isa<llvm::CallInst>(i) && !llvm::isa<llvm::IntrinsicInst>(i);
+  });
+}
+
 using Parts = llvm::SmallVector<llvm::Value*, 4>;
 
 void AddParts(const Emitted& value, Parts& parts) {
@@ -49,8 +61,8 @@ Emitted ElementFunctions::Emit(llvm::IRBuilderBase& b, const Node& node,
   const std::string name = NameOf(node);
   int& uses = uses_[name];
   if (uses < 2) return EmitCode(b, node, operands);
-  llvm::Function* const function = FunctionFor(*b.GetInsertBlock()->getModule(), name, node,
-                                               operands);
+  llvm::Function* const function =
+      FunctionFor(*b.GetInsertBlock()->getModule(), name, node, operands);
   if (function == nullptr) {
     uses = 0;
     return EmitCode(b, node, operands);
@@ -103,7 +115,6 @@ llvm::Function* ElementFunctions::FunctionFor(llvm::Module& module, const std::s
   llvm::Function* const function =
       llvm::Function::Create(llvm::FunctionType::get(result, types, false),
                              llvm::GlobalValue::InternalLinkage, name, module);
-  function->setCallingConv(llvm::CallingConv::Intel_OCL_BI);
   function->setDoesNotAccessMemory();
   function->setDoesNotThrow();
   function->setWillReturn();
@@ -120,6 +131,7 @@ llvm::Function* ElementFunctions::FunctionFor(llvm::Module& module, const std::s
     function->eraseFromParent();
     return nullptr;
   }
+  if (!HasCalls(*function)) function->setCallingConv(llvm::CallingConv::Intel_OCL_BI);
   if (value.imaginary == nullptr) {
     b.CreateRet(value.value);
   } else {

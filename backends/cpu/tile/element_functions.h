@@ -6,7 +6,8 @@
 //
 //   %y = call intel_ocl_bicc <16 x float> @power.f32x16.x.c0400000_0(<16 x float> %x)
 //
-// The calling convention is one in which half the vector registers keep their values.
+// The calling convention is one in which half the vector registers keep their values, unless the
+// function has calls of its own.
 // Internal to this folder: includes LLVM headers.
 #pragma once
 
