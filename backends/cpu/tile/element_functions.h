@@ -1,8 +1,8 @@
 // backends/cpu/tile/element_functions.h
 //
-// Long functions that a kernel needs more than once, such as powers, and shorter ones that it needs
-// very often, are functions of its module that it calls: compiling their copies would take most of
-// the time of such kernels. Constant operands are part of the function.
+// Long functions that a kernel needs more than once, such as powers, are functions of its module
+// that it calls: compiling their copies would take most of the time of such kernels. Constant
+// operands are part of the function.
 //
 //   %y = call intel_ocl_bicc <16 x float> @power.f32x16.x.c0400000_0(<16 x float> %x)
 //
