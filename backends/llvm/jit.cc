@@ -2,8 +2,8 @@
 //
 // Settings that trade nothing measurable in the generated code for time: loop strength reduction
 // off (addresses come strength-reduced from the emitter), the machine scheduler off, no verifier
-// between machine passes, object code straight from the pass manager, and one TargetMachine per
-// thread in use.
+// between machine passes, object code straight from the pass manager. Target machines with their
+// passes are kept for the next module, of any Jit for the same processor.
 #include "backends/llvm/jit.h"
 
 #include <llvm/ADT/SmallVector.h>
@@ -23,10 +23,12 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <utility>
 
 #include "backends/llvm/jit_link.h"
+#include "backends/llvm/rare_code.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
 
@@ -81,7 +83,7 @@ llvm::CodeGenOptLevel ToLlvm(CodegenLevel level) {
   return llvm::CodeGenOptLevel::Default;
 }
 
-absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeMachine(const JitOptions& options) {
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTarget(const JitOptions& options) {
   const std::string triple = llvm::sys::getProcessTriple();
   std::string problem;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, problem);
@@ -113,76 +115,123 @@ class ErrorCollector final : public llvm::DiagnosticHandler {
   std::string* errors_;
 };
 
+// A target machine, and the passes of its code generator, which can run on one module after the
+// other: putting them together takes longer than they run on a small kernel.
+class Machine final {
+ public:
+  static absl::StatusOr<std::unique_ptr<Machine>> Create(const JitOptions& options) {
+    ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> target, MakeTarget(options));
+    auto machine = std::make_unique<Machine>(std::move(target));
+    RET_CHECK(!machine->target_->addPassesToEmitFile(
+                  machine->object_passes_, machine->object_stream_, nullptr,
+                  llvm::CodeGenFileType::ObjectFile, /*DisableVerify=*/true),
+              "the target cannot emit object files");
+    return machine;
+  }
+  explicit Machine(std::unique_ptr<llvm::TargetMachine> target) : target_(std::move(target)) {}
+
+  const llvm::TargetMachine& target() const { return *target_; }
+
+  absl::StatusOr<std::string> EmitObject(llvm::Module& module) {
+    object_.clear();
+    RETURN_IF_ERROR(Run(object_passes_, module));
+    return std::string(object_.data(), object_.size());
+  }
+
+  absl::StatusOr<std::string> EmitAssembly(llvm::Module& module) {
+    llvm::SmallString<4096> text;
+    llvm::raw_svector_ostream stream(text);
+    LeanPassManager passes;
+    RET_CHECK(
+        !target_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile,
+                                      /*DisableVerify=*/true),
+        "the target cannot emit assembly");
+    RETURN_IF_ERROR(Run(passes, module));
+    return std::string(text.data(), text.size());
+  }
+
+ private:
+  static absl::Status Run(LeanPassManager& passes, llvm::Module& module) {
+    std::string errors;
+    llvm::LLVMContext& context = module.getContext();
+    std::unique_ptr<llvm::DiagnosticHandler> saved = context.getDiagnosticHandler();
+    context.setDiagnosticHandler(std::make_unique<ErrorCollector>(&errors));
+    passes.run(module);
+    context.setDiagnosticHandler(std::move(saved));
+    RET_CHECK(errors.empty(), "code generation failed: {}", errors);
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<llvm::TargetMachine> target_;
+  llvm::SmallString<4096> object_;
+  llvm::raw_svector_ostream object_stream_{object_};
+  LeanPassManager object_passes_;  // write to the stream
+};
+
+// The machines of this process for one kind of processor that nobody uses at the moment.
+class Machines final {
+ public:
+  static Machines& For(const JitOptions& options) {
+    static std::mutex mutex;
+    static auto& all = *new std::map<std::string, Machines>;
+    std::lock_guard<std::mutex> lock(mutex);
+    return all[KeyOf(options)];
+  }
+
+  absl::StatusOr<std::unique_ptr<Machine>> Take(const JitOptions& options) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Machine> machine = std::move(idle_.back());
+        idle_.pop_back();
+        return machine;
+      }
+    }
+    return Machine::Create(options);
+  }
+
+  void GiveBack(std::unique_ptr<Machine> machine) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(std::move(machine));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Machine>> idle_;
+};
+
 }  // namespace
 
+std::string KeyOf(const JitOptions& options) {
+  return fmt::format("{} {} {} {}", options.cpu, options.features, options.vector_bits,
+                     static_cast<int>(options.level));
+}
+
 struct Jit::State {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<llvm::TargetMachine>> idle;  // guarded by mutex
+  explicit State(Machines& all) : machines(all) {}
+
+  Machines& machines;
   std::string data_layout;
   std::string triple;
   JitSymbols symbols;
   std::shared_ptr<llvm::jitlink::JITLinkMemoryManager> memory;
 };
 
-// A target machine borrowed from the idle ones, or a new one.
-class Jit::Machine final {
- public:
-  static absl::StatusOr<Machine> Borrow(const Jit& jit) {
-    {
-      std::lock_guard<std::mutex> lock(jit.state_->mutex);
-      if (!jit.state_->idle.empty()) {
-        Machine machine(*jit.state_, std::move(jit.state_->idle.back()));
-        jit.state_->idle.pop_back();
-        return machine;
-      }
-    }
-    ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeMachine(jit.options_));
-    return Machine(*jit.state_, std::move(machine));
-  }
-
-  Machine(Machine&&) = default;
-  ~Machine() {
-    if (machine_ == nullptr) return;
-    std::lock_guard<std::mutex> lock(state_->mutex);
-    state_->idle.push_back(std::move(machine_));
-  }
-
-  // Runs the code generator on `module`.
-  absl::Status Emit(llvm::Module& module, llvm::CodeGenFileType type,
-                    llvm::raw_pwrite_stream& stream) {
-    std::string errors;
-    llvm::LLVMContext& context = module.getContext();
-    std::unique_ptr<llvm::DiagnosticHandler> saved = context.getDiagnosticHandler();
-    context.setDiagnosticHandler(std::make_unique<ErrorCollector>(&errors));
-    LeanPassManager passes;
-    const bool refused = machine_->addPassesToEmitFile(passes, stream, nullptr, type,
-                                                       /*DisableVerify=*/true);
-    if (!refused) passes.run(module);
-    context.setDiagnosticHandler(std::move(saved));
-    RET_CHECK(!refused, "the target cannot emit files of this type");
-    RET_CHECK(errors.empty(), "code generation failed: {}", errors);
-    return absl::OkStatus();
-  }
-
- private:
-  Machine(State& state, std::unique_ptr<llvm::TargetMachine> machine)
-      : state_(&state), machine_(std::move(machine)) {}
-
-  State* state_;
-  std::unique_ptr<llvm::TargetMachine> machine_;
-};
-
 absl::StatusOr<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
   InitializeLlvm();
-  auto state = std::make_unique<State>();
-  ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeMachine(options));
-  state->data_layout = machine->createDataLayout().getStringRepresentation();
-  state->triple = machine->getTargetTriple().str();
-  state->idle.push_back(std::move(machine));
+  auto state = std::make_unique<State>(Machines::For(options));
+  ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine, state->machines.Take(options));
+  state->data_layout = machine->target().createDataLayout().getStringRepresentation();
+  state->triple = machine->target().getTargetTriple().str();
+  state->machines.GiveBack(std::move(machine));
   auto memory = llvm::jitlink::InProcessMemoryManager::Create();
   if (!memory) return Internal("no memory manager: {}", llvm::toString(memory.takeError()));
   state->memory = std::move(*memory);
-  return std::unique_ptr<Jit>(new Jit(std::move(options), std::move(state)));
+  std::unique_ptr<Jit> jit(new Jit(std::move(options), std::move(state)));
+  DefineRareSymbols(jit->options_, [&jit](std::string_view name, void* address) {
+    jit->DefineSymbol(name, address);
+  });
+  return jit;
 }
 
 Jit::Jit(JitOptions options, std::unique_ptr<State> state)
@@ -227,11 +276,10 @@ absl::Status Jit::Check(const llvm::Module& module) const {
 
 absl::StatusOr<std::string> Jit::EmitObject(llvm::Module& module) const {
   RETURN_IF_ERROR(Check(module));
-  ASSIGN_OR_RETURN(Machine machine, Machine::Borrow(*this));
-  llvm::SmallString<4096> object;
-  llvm::raw_svector_ostream stream(object);
-  RETURN_IF_ERROR(machine.Emit(module, llvm::CodeGenFileType::ObjectFile, stream));
-  return std::string(object.data(), object.size());
+  ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine, state_->machines.Take(options_));
+  ASSIGN_OR_RETURN(std::string object, machine->EmitObject(module));
+  state_->machines.GiveBack(std::move(machine));  // unless something went wrong in it
+  return object;
 }
 
 absl::StatusOr<std::unique_ptr<CompiledCode>> Jit::Link(std::string_view object) const {
@@ -264,11 +312,10 @@ absl::StatusOr<std::vector<std::unique_ptr<CompiledCode>>> Jit::CompileAll(
 
 absl::StatusOr<std::string> Jit::EmitAssembly(llvm::Module& module) const {
   RETURN_IF_ERROR(Check(module));
-  ASSIGN_OR_RETURN(Machine machine, Machine::Borrow(*this));
-  llvm::SmallString<4096> text;
-  llvm::raw_svector_ostream stream(text);
-  RETURN_IF_ERROR(machine.Emit(module, llvm::CodeGenFileType::AssemblyFile, stream));
-  return std::string(text.data(), text.size());
+  ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine, state_->machines.Take(options_));
+  ASSIGN_OR_RETURN(std::string text, machine->EmitAssembly(module));
+  state_->machines.GiveBack(std::move(machine));
+  return text;
 }
 
 std::string Jit::ToText(const llvm::Module& module) {

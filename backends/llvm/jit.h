@@ -47,6 +47,9 @@ struct JitOptions {
   bool verify = false;  // run LLVM's verifier on each module first
 };
 
+// Equal for options that give the same code.
+std::string KeyOf(const JitOptions& options);
+
 // Machine code in memory, ready to run; it lives as long as this object.
 class CompiledCode {
  public:
@@ -105,8 +108,7 @@ class Jit final {
   static std::string ToText(const llvm::Module& module);
 
  private:
-  struct State;  // target machines that are not in use, symbols, memory manager
-  class Machine;
+  struct State;  // target machines, symbols, memory manager
 
   Jit(JitOptions options, std::unique_ptr<State> state);
   absl::Status Check(const llvm::Module& module) const;

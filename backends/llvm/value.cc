@@ -1,15 +1,15 @@
 #include "backends/llvm/value.h"
 
-#include <llvm/ADT/SetVector.h>
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/Alignment.h>
-#include <llvm/Transforms/Utils/FunctionComparator.h>
+#include <llvm/Support/MathExtras.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <string>
-#include <vector>
 
+#include "backends/llvm/rare_code.h"
 #include "lib/support/hash.h"
 
 namespace hlo::llvm_value {
@@ -71,126 +71,54 @@ llvm::Value* MultiplyHigh(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y
 
 namespace {
 
-constexpr llvm::StringLiteral kRareName = "rare";
-
-// Puts the code of `block`, which yields `result`, into a function, and calls that: so each kernel
-// has code that hardly ever runs once, however often it is needed. All goes through memory, so that
-// no calling convention has to know wide vectors.
-class RareFunction final {
- public:
-  RareFunction(llvm::BasicBlock* block, llvm::Value* result)
-      : block_(block),
-        result_(result),
-        caller_(block->getParent()),
-        module_(*caller_->getParent()) {}
-
-  // Code for one element is short, and would rather have all registers. A mask has no
-  // size in memory.
-  bool IsWanted() {
-    if (!result_->getType()->isVectorTy()) return false;
-    for (llvm::Instruction& instruction : *block_) {
-      for (llvm::Value* operand : instruction.operands()) {
-        const auto* const made = llvm::dyn_cast<llvm::Instruction>(operand);
-        if (llvm::isa<llvm::Argument>(operand) || (made != nullptr && made->getParent() != block_))
-          inputs_.insert(operand);
-      }
-    }
-    for (llvm::Value* input : inputs_) AddPlace(input->getType());
-    AddPlace(result_->getType());
-    return has_places_ && llvm::isa<llvm::Instruction>(result_) &&
-           llvm::cast<llvm::Instruction>(result_)->getParent() == block_;
+// Memory of the function at hand, for the values of all its rare calls: so that no calling
+// convention has to know wide vectors.
+llvm::Value* RareMemory(llvm::IRBuilderBase& b, llvm::Type* type) {
+  constexpr llvm::StringLiteral kName = "rare";
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  for (llvm::Instruction& instruction : entry) {
+    auto* const known = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (known == nullptr) break;
+    if (known->getName().starts_with(kName) && known->getAllocatedType() == type) return known;
   }
-
-  // Leaves `b` at the end of the block; gives the result.
-  llvm::Value* Call(llvm::IRBuilderBase& b) {
-    llvm::Type* const type = result_->getType();
-    llvm::Function* const function = Shared(MoveCode(b));
-    b.SetInsertPoint(block_);
-    llvm::Value* const memory = Memory();
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      b.CreateAlignedStore(inputs_[i], At(b, memory, i), kAlignment);
-    b.CreateCall(function, {memory});
-    return b.CreateAlignedLoad(type, At(b, memory, inputs_.size()), kAlignment);
-  }
-
- private:
-  static constexpr llvm::Align kAlignment = llvm::Align::Constant<64>();
-
-  void AddPlace(llvm::Type* type) {
-    has_places_ = has_places_ && type->getScalarSizeInBits() >= 8;
-    places_.push_back(bytes_);
-    bytes_ += llvm::alignTo(module_.getDataLayout().getTypeAllocSize(type), kAlignment);
-  }
-
-  llvm::Value* At(llvm::IRBuilderBase& b, llvm::Value* memory, size_t place) const {
-    return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), memory, places_[place]);
-  }
-
-  llvm::Function* MoveCode(llvm::IRBuilderBase& b) {
-    auto* const type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
-    llvm::Function* const function =
-        llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, kRareName, module_);
-    function->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
-    function->setDoesNotThrow();
-    function->setWillReturn();
-    function->addParamAttr(0, llvm::Attribute::NoCapture);
-    llvm::BasicBlock* const body = llvm::BasicBlock::Create(b.getContext(), "entry", function);
-    b.SetInsertPoint(body);
-    std::vector<llvm::Value*> loaded;
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      loaded.push_back(
-          b.CreateAlignedLoad(inputs_[i]->getType(), At(b, function->getArg(0), i), kAlignment));
-    body->splice(body->end(), block_);
-    for (llvm::Instruction& instruction : *body) {
-      for (size_t i = 0; i < inputs_.size(); ++i)
-        instruction.replaceUsesOfWith(inputs_[i], loaded[i]);
-    }
-    b.SetInsertPoint(body);
-    b.CreateAlignedStore(result_, At(b, function->getArg(0), inputs_.size()), kAlignment);
-    b.CreateRetVoid();
-    return function;
-  }
-
-  // The function, or one before it that does the same.
-  llvm::Function* Shared(llvm::Function* function) const {
-    llvm::GlobalNumberState numbers;
-    for (llvm::Function& other : module_) {
-      if (&other == function || !other.getName().starts_with(kRareName) ||
-          llvm::FunctionComparator(function, &other, &numbers).compare() != 0)
-        continue;
-      function->eraseFromParent();
-      return &other;
-    }
-    return function;
-  }
-
-  // Of the caller, for all its rare code of this size.
-  llvm::Value* Memory() const {
-    llvm::BasicBlock& entry = caller_->getEntryBlock();
-    llvm::IRBuilder<> b(&entry, entry.begin());
-    auto* const type = llvm::ArrayType::get(b.getInt8Ty(), bytes_);
-    for (llvm::Instruction& instruction : entry) {
-      auto* const known = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-      if (known == nullptr) break;
-      if (known->getName().starts_with(kRareName) && known->getAllocatedType() == type)
-        return known;
-    }
-    llvm::AllocaInst* const made = b.CreateAlloca(type, nullptr, kRareName);
-    made->setAlignment(kAlignment);
-    return made;
-  }
-
-  llvm::BasicBlock* block_;
-  llvm::Value* result_;
-  llvm::Function* caller_;
-  llvm::Module& module_;
-  llvm::SmallSetVector<llvm::Value*, 4> inputs_;
-  std::vector<uint64_t> places_;  // of the inputs and the result
-  uint64_t bytes_ = 0;
-  bool has_places_ = true;
-};
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  llvm::AllocaInst* const made = at_entry.CreateAlloca(type, nullptr, kName);
+  made->setAlignment(llvm::Align(kRareAlignment));
+  return made;
+}
 
 }  // namespace
+
+bool CallsRareCode(llvm::IRBuilderBase& b, llvm::Type* type) {
+  const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (vector == nullptr) return false;
+  const unsigned lanes = vector->getNumElements();
+  const llvm::Triple target(b.GetInsertBlock()->getModule()->getTargetTriple());
+  return llvm::isPowerOf2_32(lanes) && lanes < 1U << kRareEntries && !target.isNVPTX();
+}
+
+llvm::Value* CallRareCode(llvm::IRBuilderBase& b, std::string_view name, llvm::Value* x) {
+  llvm::Module& module = *b.GetInsertBlock()->getModule();
+  llvm::Type* const type = x->getType();
+  const std::string symbol = RareSymbol(name, type->getScalarType()->isDoubleTy());
+  llvm::Constant* const entries = module.getOrInsertGlobal(symbol, b.getPtrTy());
+  const unsigned place = llvm::Log2_32(llvm::cast<llvm::FixedVectorType>(type)->getNumElements());
+  llvm::Value* const entry =
+      b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entries, place * kRareEntryBytes);
+  llvm::LoadInst* const function = b.CreateAlignedLoad(b.getPtrTy(), entry, llvm::Align(8));
+  function->setAtomic(llvm::AtomicOrdering::Unordered);
+  llvm::Value* const memory = RareMemory(b, type);
+  b.CreateAlignedStore(x, memory, llvm::Align(kRareAlignment));
+  auto* const signature =
+      llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy()}, false);
+  llvm::CallInst* const call = b.CreateCall(signature, function, {memory, entry});
+  // Nothing else that this code can see.
+  call->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
+  call->setDoesNotThrow();
+  call->addFnAttr(llvm::Attribute::WillReturn);
+  for (const unsigned argument : {0, 1}) call->addParamAttr(argument, llvm::Attribute::NoCapture);
+  return b.CreateAlignedLoad(type, memory, llvm::Align(kRareAlignment));
+}
 
 RareBranch::RareBranch(llvm::IRBuilderBase& b, llvm::Value* mask) : b_(b) {
   llvm::Function* const function = b.GetInsertBlock()->getParent();
@@ -206,11 +134,6 @@ RareBranch::RareBranch(llvm::IRBuilderBase& b, llvm::Value* mask) : b_(b) {
 }
 
 llvm::Value* RareBranch::Close(llvm::Value* mask, llvm::Value* rare, llvm::Value* common) {
-  llvm::BasicBlock* const block = from_->getTerminator()->getSuccessor(0);
-  if (b_.GetInsertBlock() == block) {
-    RareFunction function(block, rare);
-    if (function.IsWanted()) rare = function.Call(b_);
-  }
   llvm::Value* const mixed = b_.CreateSelect(mask, rare, common);
   llvm::BasicBlock* const end = b_.GetInsertBlock();
   b_.CreateBr(join_);

@@ -17,6 +17,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <span>
+#include <string_view>
 
 #include "lib/math/native.h"
 
@@ -73,6 +74,11 @@ llvm::Value* LookUp(llvm::IRBuilderBase& b, llvm::Type* element, const void* tab
                     llvm::Value* index);
 // Upper half of the product of two vectors of integers.
 llvm::Value* MultiplyHigh(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y, bool is_signed);
+
+// Whether rare functions of values of this type are called (rare_code.h): code for one element is
+// short, and would rather have all registers.
+bool CallsRareCode(llvm::IRBuilderBase& b, llvm::Type* type);
+llvm::Value* CallRareCode(llvm::IRBuilderBase& b, std::string_view name, llvm::Value* x);
 
 // A branch around rare code: Open, emit, Close(rare value, common value).
 class RareBranch final {
@@ -234,10 +240,12 @@ LlvmValue<T> Select(LlvmValue<bool> mask, LlvmValue<T> if_true, LlvmValue<T> if_
   return {mask.b, mask.b->CreateSelect(mask.v, if_true.v, if_false.v)};
 }
 template <class T, class Rare>
-LlvmValue<T> SelectRare(LlvmValue<bool> mask, Rare rare, LlvmValue<T> common) {
+LlvmValue<T> SelectRare(LlvmValue<bool> mask, Rare rare, LlvmValue<T> x, LlvmValue<T> common) {
   llvm_value::RareBranch branch(*mask.b, mask.v);
-  const LlvmValue<T> value = rare();
-  return {mask.b, branch.Close(mask.v, value.v, common.v)};
+  llvm::Value* const value = llvm_value::CallsRareCode(*x.b, x.v->getType())
+                                 ? llvm_value::CallRareCode(*x.b, Rare::kName, x.v)
+                                 : rare(x).v;
+  return {mask.b, branch.Close(mask.v, value, common.v)};
 }
 
 // ---- conversions and tables ----

@@ -255,10 +255,10 @@ template <class T>
 requires NativeNumber<T> || NativeMask<T>
 constexpr T Select(bool mask, T if_true, T if_false) { return mask ? if_true : if_false; }
 
-// Select(mask, rare(), common), for a `rare` that costs much and a mask that is mostly false.
+// Select(mask, rare(x), common), for a `rare` that costs much and a mask that is mostly false.
 template <class T, class Rare>
-requires NativeNumber<T> || NativeMask<T>
-inline T SelectRare(bool mask, Rare rare, T common) { return mask ? rare() : common; }
+requires NativeNumber<T>
+inline T SelectRare(bool mask, Rare rare, T x, T common) { return mask ? rare(x) : common; }
 
 // ---- conversions and tables ----
 

@@ -137,9 +137,9 @@ Traced<T> Select(Traced<bool> mask, Traced<T> a, Traced<T> b) {
   return Made(mask.Peek() ? a.Peek() : b.Peek());
 }
 template <class T, class Rare>
-Traced<T> SelectRare(Traced<bool> mask, Rare rare, Traced<T> common) {
+Traced<T> SelectRare(Traced<bool> mask, Rare rare, Traced<T> x, Traced<T> common) {
   const int before = operation_count;
-  const Traced<T> value = rare();
+  const Traced<T> value = rare(x);
   operation_count = before;  // a machine branches around it
   return Select(mask, value, common);
 }

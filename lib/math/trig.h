@@ -137,24 +137,54 @@ V SinOfTurns(V r, IntOf<V> k) {
   const V value = Select(even, SinPolynomial(r, square), CosPolynomial(square));
   return FromBits(Xor(Bits(value), Shl(And(k, IntConst(r, 2)), FormatOf<V>::kWidth - 2)));
 }
+// sin(r + (k + kShift) pi/2)
+template <int kShift, class V>
+V SinOfShiftedTurns(QuarterTurns<V> turns) {
+  return SinOfTurns(turns.r, kShift == 0 ? turns.k : Add(turns.k, IntConst(turns.r, kShift)));
+}
 
-// sin(|x| + shift pi/2)
-template <class V>
-V SinOfMagnitude(V magnitude, int64_t shift) {
-  const auto from = [&](QuarterTurns<V> turns) {
-    return SinOfTurns(turns.r, shift == 0 ? turns.k : Add(turns.k, IntConst(magnitude, shift)));
-  };
+// sin(x + kShift pi/2) of an x >= kSmallLimit; NaN for infinities and NaNs.
+template <int kShift>
+struct SinOfLarge {
+  static constexpr const char* kName = kShift == 0 ? "sin_of_large" : "cos_of_large";
+  template <class V>
+  V operator()(V magnitude) const {
+    return SinOfShiftedTurns<kShift>(ReduceLargeAngle(magnitude));
+  }
+};
+
+// sin(|x| + kShift pi/2)
+template <int kShift, class V>
+V SinOfMagnitude(V magnitude) {
   const MaskOf<V> large =
       LessEq(Const(magnitude, TrigConstants<ScalarOf<V>>::kSmallLimit), magnitude);
-  return SelectRare(
-      large, [&] { return from(ReduceLargeAngle(magnitude)); }, from(ReduceSmallAngle(magnitude)));
+  return SelectRare(large, SinOfLarge<kShift>(), magnitude,
+                    SinOfShiftedTurns<kShift>(ReduceSmallAngle(magnitude)));
 }
 
 // sin x
 template <class V>
 V Sin(V x) {
-  return XorSign(SinOfMagnitude(Abs(x), 0), x);
+  return XorSign(SinOfMagnitude<0>(Abs(x)), x);
 }
+
+// tan(r + k pi/2)
+template <class V>
+V TanOfTurns(QuarterTurns<V> turns) {
+  const V square = Mul(turns.r, turns.r);
+  const V sine = SinPolynomial(turns.r, square), cosine = CosPolynomial(square);
+  const MaskOf<V> even = Equal(And(turns.k, IntConst(square, 1)), IntConst(square, 0));
+  return Div(Select(even, sine, Neg(cosine)), Select(even, cosine, sine));
+}
+
+// tan x of an x >= kSmallLimit; NaN for infinities and NaNs.
+struct TanOfLarge {
+  static constexpr const char* kName = "tan_of_large";
+  template <class V>
+  V operator()(V magnitude) const {
+    return TanOfTurns(ReduceLargeAngle(magnitude));
+  }
+};
 
 // tan x
 template <class V>
@@ -163,24 +193,16 @@ V Tan(V x) {
     return Cast<float>(Tan(Cast<double>(x)));
   } else {
     const V magnitude = Abs(x);
-    const auto from = [&](QuarterTurns<V> turns) {
-      const V square = Mul(turns.r, turns.r);
-      const V sine = SinPolynomial(turns.r, square), cosine = CosPolynomial(square);
-      const MaskOf<V> even = Equal(And(turns.k, IntConst(x, 1)), IntConst(x, 0));
-      return Div(Select(even, sine, Neg(cosine)), Select(even, cosine, sine));
-    };
     const MaskOf<V> large = LessEq(Const(x, TrigConstants<double>::kSmallLimit), magnitude);
-    return XorSign(SelectRare(
-                       large, [&] { return from(ReduceLargeAngle(magnitude)); },
-                       from(ReduceSmallAngle(magnitude))),
-                   x);
+    return XorSign(
+        SelectRare(large, TanOfLarge(), magnitude, TanOfTurns(ReduceSmallAngle(magnitude))), x);
   }
 }
 
 // cos x
 template <class V>
 V Cos(V x) {
-  return SinOfMagnitude(Abs(x), 1);
+  return SinOfMagnitude<1>(Abs(x));
 }
 
 // ---- inverses ----

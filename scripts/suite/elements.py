@@ -5,6 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.scipy import special
 
 from corpus.register import program
 from models.spec import randint, symmetric, uniform
@@ -38,6 +39,13 @@ def functions_gaussian(x):
     """The error function, its gradient, and a power."""
     y, slope = jax.value_and_grad(lambda x: jnp.sum(jax.nn.gelu(x, approximate=False)))(x)
     return y, slope + jnp.abs(x) ** 1.5
+
+
+@program(uniform((100, 100), 1.5, 4), uniform((100, 100), 1.5, 4))
+def functions_special(x, y):
+    """Hurwitz zeta, polygamma, and the gradients of digamma and log gamma: long, with many powers."""
+    slope = jax.grad(lambda x: jnp.sum(special.digamma(x) + special.gammaln(x * y)))(x)
+    return special.zeta(x, y), special.polygamma(2, x), slope
 
 
 @program(symmetric((2048, 2048), 1), symmetric((2048, 2048), 1))

@@ -1,6 +1,8 @@
 #include "tools/support/flags.h"
 
 #include <algorithm>
+// Its regular expressions would be compiled whenever a program starts.
+#define CXXOPTS_NO_REGEX true
 #include <cxxopts.hpp>
 
 #include "lib/support/file.h"

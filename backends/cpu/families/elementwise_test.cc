@@ -15,8 +15,8 @@ constexpr Opcode kComplexUnary[] = {HLO_SCALAR_COMPLEX_UNARY(HLO_COUNT_NAME)};
 constexpr Opcode kComplexBinary[] = {HLO_SCALAR_COMPLEX_BINARY(HLO_COUNT_NAME)};
 #undef HLO_COUNT_NAME
 
-// One fusion that applies every opcode of a list to the parameters; 13 elements, so that vectors
-// and a rest run.
+// One fusion that applies every opcode of a list to the parameters, twice, so that the long ones
+// are called; 13 elements, so that vectors and a rest run.
 std::string All(ElementType type, absl::Span<const Opcode> unary, absl::Span<const Opcode> binary) {
   const std::string shape = fmt::format("{}[13]", Text(type));
   std::string body, results, names;
@@ -27,8 +27,12 @@ std::string All(ElementType type, absl::Span<const Opcode> unary, absl::Span<con
     names += fmt::format("{}v{}", n == 0 ? "" : ", ", n);
     ++n;
   };
-  for (const Opcode op : unary) add(shape, fmt::format("{}(x)", Text(op)));
-  for (const Opcode op : binary) add(shape, fmt::format("{}(x, y)", Text(op)));
+  for (const char* operand : {"x", "y"}) {
+    for (const Opcode op : unary) add(shape, fmt::format("{}({})", Text(op), operand));
+  }
+  for (const char* operands : {"x, y", "y, x"}) {
+    for (const Opcode op : binary) add(shape, fmt::format("{}({})", Text(op), operands));
+  }
   add("pred[13]", "compare(x, y), direction=NE");
   if (!IsComplex(type)) {
     add("pred[13]", "compare(x, y), direction=LE");

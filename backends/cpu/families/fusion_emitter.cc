@@ -415,6 +415,12 @@ std::vector<int> FusionEmitter::LevelsFor(const ActiveNest& nest, int lanes) con
   return levels;
 }
 
+void FusionEmitter::LetOverlap(ActiveNest& nest) {
+  const Group& last = nest.groups.back();
+  nest.overlaps = nest.levels.size() > 1 && nest.dims[last.first].breaks.empty();
+  if (nest.overlaps) nest.levels.resize(1);
+}
+
 std::vector<int> FusionEmitter::LevelsOf(const ActiveNest& nest, size_t g) const {
   std::vector<int> levels = {1};
   if (g + 1 == nest.groups.size()) levels = nest.levels;
@@ -497,6 +503,8 @@ absl::StatusOr<Values> FusionEmitter::LoopLevel(ActiveNest& nest, size_t g, Valu
   }
   const Values arguments = b_.BeginLoop(lo, hi, lanes, carried);
   group.index = arguments[0];
+  if (nest.overlaps && g + 1 == nest.groups.size())
+    group.index = b_.Min(group.index, b_.Index(group.size - lanes));
   group.depth = b_.depth();
   carried.assign(arguments.begin() + 1, arguments.end());
   ASSIGN_OR_RETURN(const Values next, Iteration(nest, g, lanes, std::move(carried), body));

@@ -71,6 +71,7 @@ class FusionEmitter {
     std::vector<int32_t> variables;  // per loop dimension
     std::vector<Group> groups;
     std::vector<int> levels = {1};  // lanes of the last group's loops, descending
+    bool overlaps = false;          // the last vector ends where the last group does (below)
     int tile_group = -1;            // runs in tiles of levels[0], transposed in registers
     int64_t most_written_out = 1;   // iterations of a loop without lanes that get no loop
     std::function<absl::Status(size_t)> on_enter;  // called where groups 0 … g - 1 are running
@@ -89,6 +90,9 @@ class FusionEmitter {
   // Lanes for the last group of the nest: at most `lanes`, and what the plan allows, so that little
   // is left over.
   std::vector<int> LevelsFor(const ActiveNest& nest, int lanes) const;
+  // Where it does no harm to compute an element twice, the last vector may begin earlier than the
+  // one before it ends: then no elements are left over for code of their own.
+  static void LetOverlap(ActiveNest& nest);
   // Lanes of the loops that group `g` runs in, one after the other.
   std::vector<int> LevelsOf(const ActiveNest& nest, size_t g) const;
 

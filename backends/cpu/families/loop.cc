@@ -107,6 +107,9 @@ class LoopEmission {
            });
   }
 
+  // What is computed again has the same operands as before.
+  bool WritesNothingItReads() const { return options_.shared.empty() && !whole_; }
+
   // Lanes that keep the processor busy without running out of registers.
   int WantedLanes(int64_t size) const {
     const bool expensive = Contains([](const Instruction& i) { return IsCostly(i); });
@@ -114,7 +117,10 @@ class LoopEmission {
         Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduce; });
     const bool windows =
         Contains([](const Instruction& i) { return i.opcode() == Opcode::kReduceWindow; });
-    int unroll = expensive ? 1 : frame_.body.size() <= 12 ? 2 : 1;
+    // Gathers are code for each lane, and busy enough.
+    const bool gathers =
+        Contains([](const Instruction& i) { return i.opcode() == Opcode::kGather; });
+    int unroll = expensive || gathers || frame_.body.size() > 12 ? 1 : 2;
     if (reduces) unroll = expensive ? 1 : 8;
     if (windows) unroll = 4;
     // Two cores want two pieces.
@@ -131,6 +137,7 @@ class LoopEmission {
     if (IsShort()) nest.most_written_out = 4;
     // Tiles are squares; their loop is the one around the lanes'.
     const bool tiled = ArrangeTile(nest);
+    if (!tiled && !IsShort() && WritesNothingItReads()) FusionEmitter::LetOverlap(nest);
     const size_t cut = tiled ? last - 1 : last;  // the group that may be cut into pieces
     nest.on_enter = [&](size_t g) { return EmitRows(nest, g); };
     // Groups [0, outer) are flattened into tasks; the next one may be cut into chunks.

@@ -7,9 +7,9 @@
 
 #include <vector>
 
+#include "backends/cpu/tile/element_functions.h"
 #include "backends/cpu/tile/emit_body.h"
 #include "backends/cpu/tile/watch.h"
-#include "backends/llvm/element.h"
 #include "lib/support/status.h"
 
 namespace hlo::cpu::tile {
@@ -25,7 +25,8 @@ class KernelEmitter {
         function_(b.GetInsertBlock()->getParent()),
         module_(*function_->getParent()),
         context_(module_.getContext()),
-        b_(b) {}
+        b_(b),
+        functions_(kernel, {.f16 = options.has_f16c}) {}
 
   void Emit(const KernelArguments& arguments) {
     values_.resize(kernel_.values.size());
@@ -149,16 +150,9 @@ class KernelEmitter {
   }
 
   Emitted EmitElementNode(const Node& node) {
-    ElementType types[3] = {};
-    Emitted operands[3];
-    for (size_t i = 0; i < node.operands.size(); ++i) {
-      types[i] = kernel_.type(node.operands[i]).element;
-      operands[i] = Get(node, i);
-    }
-    const size_t count = node.operands.size();
-    return EmitElement(b_, {.f16 = options_.has_f16c},
-                       {node.opcode, kernel_.type(node.results[0]).element, node.attrs},
-                       absl::MakeConstSpan(types, count), absl::MakeConstSpan(operands, count));
+    absl::InlinedVector<Emitted, 3> operands;
+    for (size_t i = 0; i < node.operands.size(); ++i) operands.push_back(Get(node, i));
+    return functions_.Emit(b_, node, operands);
   }
 
   llvm::Value* ShufflePart(llvm::Value* x, llvm::Value* y, const std::vector<int16_t>& lane_list) {
@@ -466,6 +460,7 @@ class KernelEmitter {
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<>& b_;
+  ElementFunctions functions_;
   std::vector<llvm::Value*> buffers_;
   std::vector<Emitted> values_;
   llvm::Value* watch_ = nullptr;           // checked code only,
