@@ -158,8 +158,7 @@ class Differ {
     for (int i = 0; i < std::min(a.parameter_count(), b.parameter_count()); ++i)
       Join(a.parameter(i), b.parameter(i));
     JoinByKey(a, b, [this](const Instruction& i) { return hashes_.at(&i); });
-    if (a.root()->opcode() == b.root()->opcode() && IsFree(a.root(), b.root()))
-      Join(a.root(), b.root());
+    if (IsFree(a.root(), b.root())) Join(a.root(), b.root());
     JoinOperands(a);
     JoinOnOperands(a, b);
     JoinByKey(a, b, [](const Instruction& i) {

@@ -11,6 +11,7 @@
 #include "lib/support/file.h"
 #include "lib/support/file_set.h"
 #include "lib/support/status.h"
+#include "lib/support/strings.h"
 #include "parser/parser.h"
 #include "passes/pass_manager.h"
 #include "tools/run/npy.h"
@@ -49,7 +50,7 @@ absl::Status WriteValues(const std::string& folder, const std::string& text,
   ASSIGN_OR_RETURN(const std::unique_ptr<Module> module,
                    ParseModule(std::make_shared<const Source>("reduced.hlo", text)));
   const std::unique_ptr<Module> changed = module->Clone();
-  const std::string_view platform = failure.platform.empty() ? "interpreter" : failure.platform;
+  const std::string platform = failure.platform.empty() ? "interpreter" : failure.platform;
   const Denormals denormals = DefaultDenormals(platform);
   for (int64_t i = 0; i < failure.seeds; ++i) {
     const bool is_last = i + 1 == failure.seeds;
@@ -91,7 +92,7 @@ std::string XlaCommand(const FailureOptions& failure) {
 }
 
 std::string ReadmeText(const std::string& folder, const FailureOptions& failure,
-                       const FailureTest& test) {
+                       const FailureTest& test, std::string_view log) {
   std::string text = fmt::format("# {}\n\nTo see it, in this folder:\n\n    {}\n", test.Wanted(),
                                  test.CommandFor("reduced.hlo"));
   if (const std::string xla = XlaCommand(failure); !xla.empty())
@@ -114,6 +115,8 @@ std::string ReadmeText(const std::string& folder, const FailureOptions& failure,
   if (!missing.empty())
     text += fmt::format("\nNot here: {}; the failure needs none, or came before they were made.\n",
                         missing);
+  if (!missing.empty() && !log.empty())
+    text += fmt::format("\nWhat making them said:\n\n    {}\n", Join(Split(log, '\n'), "\n    "));
   return text;
 }
 
@@ -135,21 +138,27 @@ std::string EnvironmentText() {
 
 absl::Status WriteBugReport(const std::string& folder, const std::string& text,
                             const FailureOptions& failure, const FailureTest& test) {
+  std::string log;  // of the child that makes the values
   // Those of an earlier report are not of this one.
   for (const std::string_view name : kValueFiles) {
     std::error_code error;
     std::filesystem::remove(fmt::format("{}/{}", folder, name), error);
   }
   if (failure.kind != FailureKind::kScript && failure.kind != FailureKind::kCheck) {
-    RunInChild([&] { return WriteValues(folder, text, failure).ok() ? kExitOk : kExitBadInput; },
-               {failure.timeout, 0, nullptr});
+    const ChildResult child = RunInChild(
+        [&] {
+          const absl::Status status = WriteValues(folder, text, failure);
+          return status.ok() ? int{kExitOk} : ReportToolError("values", status);
+        },
+        {failure.timeout, 0, nullptr});
+    log = child.log;
   }
   FileSet files;
   const std::pair<std::string_view, std::string> contents[] = {
       {"reduced.hlo", text},
       {"command.txt", test.CommandFor("reduced.hlo") + "\n"},
       {"environment.txt", EnvironmentText()},
-      {"README.md", ReadmeText(folder, failure, test)}};
+      {"README.md", ReadmeText(folder, failure, test, log)}};
   for (const auto& [name, bytes] : contents)
     RETURN_IF_ERROR(files.Add(fmt::format("{}/{}", folder, name), bytes));
   return files.Commit();

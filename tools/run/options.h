@@ -22,6 +22,8 @@ struct ToolOptions {
   std::string platform;
   std::string passes;
   std::string emit;
+  std::string kernel;      // which kernels --emit shows; empty: all
+  std::string save_temps;  // a folder for the texts of all stages; empty: not asked for
   bool run_passes = true;
   int64_t threads = 0;
   std::string denormals;
@@ -96,6 +98,7 @@ struct ToolOptions {
   std::string json;
   std::string profile;  // "-": a table on standard output; else files; empty: not asked for
   std::string trace;    // a file, or empty
+  std::string time_trace;  // of the compilation, the same
   bool measure_peaks = false;
   std::string memory_report;  // as `profile`
   std::string xla_memory;     // a table of scripts/xla_memory.py
