@@ -71,7 +71,7 @@ struct CompileOptions {
   CpuOptions cpu;
   std::string gpu_target;         // "sm_90a"; empty: what the platform takes by default
   bool gpu_library = true;        // large products by cuBLASLt where it is there
-  bool gpu_tf32 = true;           // and those of f32 and default precision with TF32, as XLA's
+  bool gpu_tf32 = false;          // and those of f32 and default precision with TF32, as XLA's
   bool gpu_graphs = true;         // what is launched again and again is launched as a whole
   bool gpu_merge_steps = true;    // small kernels, and loops of them, are launched as one
   uint64_t gpu_sim_seed = 0;      // of the simulator's schedule; 0: natural order

@@ -18,6 +18,7 @@
 #include "lib/support/file.h"
 #include "lib/support/line_diff.h"
 #include "lib/support/strings.h"
+#include "lib/support/time_trace.h"
 #include "passes/registry.h"
 
 namespace hlo {
@@ -179,14 +180,17 @@ class Runner {
     if (in_.print_pass_names) Sink(fmt::format("running pass {}\n", item.name));
     const uint64_t fingerprint = in_.check_changed_flag ? ContentHash(module_) : 0;
     if (in_.print_changed == PrintChanged::kDiff && diff_base_.empty())
-      diff_base_ = ToText(module_, in_.print);
+      diff_base_ = Printed();
     ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
     ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, info->name));
     if (in_.before_pass != nullptr) RETURN_IF_ERROR(in_.before_pass(item, module_));
     context_.set_pass(item.name, number);
     if (in_.check_analyses) context_.analyses().AskAll(module_);
     const double start = Now();
-    absl::StatusOr<bool> changed = pass->Run(module_, context_);
+    absl::StatusOr<bool> changed = [&] {
+      const TimeSpan span("pass", item.name);
+      return pass->Run(module_, context_);
+    }();
     run.milliseconds = Now() - start;
     if (!changed.ok()) {
       Report(item);
@@ -232,20 +236,34 @@ class Runner {
   void ShowChange(std::string_view pass) {
     switch (in_.print_changed) {
       case PrintChanged::kNo: return;
-      case PrintChanged::kNames: return Sink(fmt::format("// *** HLO changed by {} ***\n", pass));
+      case PrintChanged::kNames: return ShowName(pass);
       case PrintChanged::kModule: return Show("after", pass);
       case PrintChanged::kDiff: break;
     }
-    std::string text = ToText(module_, in_.print);
-    Sink(fmt::format("// *** HLO changed by {} ***\n{}", pass,
-                     LineDiff(diff_base_, text, {.color = in_.color})));
+    std::string text = Printed();
+    const std::string diff = LineDiff(diff_base_, text, {.color = in_.color});
     diff_base_ = std::move(text);
+    if (!diff.empty() && ShowsPass(pass))
+      Sink(fmt::format("// *** HLO changed by {} ***\n{}", pass, diff));
+  }
+
+  bool ShowsPass(std::string_view pass) const {
+    return in_.filter_passes.empty() || Contains(in_.filter_passes, pass);
+  }
+  std::string Printed() const {
+    return in_.printed_text == nullptr ? ToText(module_, in_.print) : in_.printed_text(module_);
+  }
+
+  void ShowName(std::string_view pass) {
+    if (ShowsPass(pass) && !Printed().empty())
+      Sink(fmt::format("// *** HLO changed by {} ***\n", pass));
   }
 
   // An error begins with `blame`; passes that say they changed nothing since the last
   // time share it.
   absl::Status VerifyNow(std::string blame) {
     const CrashLine line("verifying the module");
+    const TimeSpan span("verify");
     const double start = Now();
     const absl::Status status = Verify(module_, in_.verifier);
     result.verify_milliseconds += Now() - start;
@@ -294,7 +312,9 @@ class Runner {
   }
 
   void Show(std::string_view when, std::string_view pass) {
-    Sink(fmt::format("// *** HLO {} {} ***\n{}", when, pass, ToText(module_, in_.print)));
+    if (!ShowsPass(pass)) return;
+    const std::string text = Printed();
+    if (!text.empty()) Sink(fmt::format("// *** HLO {} {} ***\n{}", when, pass, text));
   }
 
   // The module after the last pass that changed it, in a file that names this pass and the next.

@@ -48,6 +48,10 @@ struct Instrumentation {
   bool print_after_all = false;
   PrintChanged print_changed = PrintChanged::kNo;
   bool color = false;  // of diffs
+  // Of all that is printed: only what these passes did (empty: all), and what this makes of a
+  // module (null: the whole text); an empty text is not printed.
+  std::vector<std::string> filter_passes;
+  std::function<std::string(const Module& module)> printed_text;
   std::vector<std::string> print_before;
   std::vector<std::string> print_after;
   // Numbered files under XLA's names: before the first pass and after each that changed something.

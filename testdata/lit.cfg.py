@@ -4,7 +4,7 @@
 #   python3 /usr/lib/llvm-19/build/utils/lit/lit.py -v testdata/passes/dce       some, with the tools of build/release
 #   … -Dbin=build/dev/bin                                                        with other tools
 #
-# In RUN lines hlo-opt, hlo-run, hlo-info, hlo-reduce, FileCheck, not, split-file and count are the programs of the build and of LLVM 19; %s is the file, %t a
+# In RUN lines hlo-opt, hlo-run, hlo-info, hlo-diff, hlo-reduce, FileCheck, not, split-file and count are the programs of the build and of LLVM 19; %s is the file, %t a
 # place for results. The feature `llvm` says that the CPU platform was built,
 # `mpi` that mpirun is installed, `fake-cuda` that the library was, too, which stands for a CUDA driver (gpu/Inputs/fake_driver.cc), `release` that the
 # build is one. Folders whose files have no RUN lines (programs that
@@ -36,7 +36,7 @@ config.test_exec_root = os.path.join(os.path.dirname(bin_folder), "lit")
 
 config.substitutions.append(("%bin", bin_folder))
 llvm = "/usr/lib/llvm-19/bin"
-for name in ("hlo-opt", "hlo-run", "hlo-info", "hlo-reduce", "hlo-fuzz"):
+for name in ("hlo-opt", "hlo-run", "hlo-info", "hlo-diff", "hlo-reduce", "hlo-fuzz"):
     config.substitutions.append((rf"(?<![\w./-]){name}(?![\w.-])", os.path.join(bin_folder, name)))
 for name in ("FileCheck", "split-file", "count", "not"):
     config.substitutions.append((rf"(?<![\w./-]){name}(?![\w.-])(?= |$)", os.path.join(llvm, name)))

@@ -2,6 +2,7 @@
 // tools/reduce/README.md.
 #include <csignal>
 
+#include "tools/reduce/bug_report.h"
 #include "tools/reduce/options.h"
 #include "tools/reduce/reducer.h"
 #include "tools/reduce/steps.h"
@@ -73,6 +74,15 @@ int Reduce(const ReduceOptions& options) {
   if (first.shows_failure) {
     if (options.output == "-") WriteStdout(reducer.best_text());
     WriteStderr(Summary(reducer, first_size, options, *test));
+    if (interrupted == 0 && options.flaky > 1) {
+      WriteStderr(fmt::format("it came in {} of {} runs\n",
+                              test->CountHits(reducer.best_text(), options.jobs), options.flaky));
+    }
+    if (interrupted == 0 && !options.bug_report.empty()) {
+      const absl::Status status =
+          WriteBugReport(options.bug_report, reducer.best_text(), options.failure, *test);
+      if (!status.ok()) return ReportToolError("hlo-reduce", status);
+    }
   }
   return interrupted != 0 ? kExitInterrupted : kExitOk;
 }

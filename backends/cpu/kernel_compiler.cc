@@ -8,7 +8,10 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "backends/cpu/tile/watch.h"
+#include "lib/ir/printer.h"
+#include "lib/ir/source_line.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
 
@@ -64,6 +67,7 @@ class LlvmKernelCompiler final : public KernelCompiler {
       numbers.push_back(it->second);
       if (is_new) unique.push_back(&kernel);
     }
+    SetSymbols(loops, unique);
     const auto build = [&](int i, llvm::Module& module) -> absl::Status {
       const auto n = static_cast<size_t>(i);
       tile::EmitOptions emit{has_f16c_, {}};
@@ -81,7 +85,7 @@ class LlvmKernelCompiler final : public KernelCompiler {
       const auto n = static_cast<size_t>(i);
       const Instruction* const source =
           n < loops.size() ? loops[n].loop : unique[n - loops.size()]->instruction;
-      RETURN_IF_ERROR(ShowCode(i, source->name(), build));
+      RETURN_IF_ERROR(ShowCode(i, *source, build));
     }
     std::vector<size_t> sizes;
     for (const LoopSource& loop : loops)
@@ -113,10 +117,43 @@ class LlvmKernelCompiler final : public KernelCompiler {
   }
 
  private:
-  static std::string SymbolOf(size_t number) { return fmt::format("kernel_{}", number); }
+  // Code is named after what it computes: profilers and debuggers show it. The prefix keeps an
+  // instruction `exp` apart from the function that code may call.
+  void SetSymbols(absl::Span<const LoopSource> loops,
+                  absl::Span<const KernelSource* const> kernels) {
+    symbols_.clear();
+    absl::flat_hash_set<std::string> taken;
+    const auto add = [&](const Instruction& instruction) {
+      std::string symbol = fmt::format("kernel.{}", instruction.name());
+      if (!taken.insert(symbol).second) symbol += fmt::format(".k{}", symbols_.size());
+      symbols_.push_back(std::move(symbol));
+    };
+    for (const LoopSource& loop : loops) add(*loop.loop);
+    for (const KernelSource* kernel : kernels) add(*kernel->instruction);
+  }
+  const std::string& SymbolOf(size_t number) const { return symbols_[number]; }
+
+  // What a text of code begins with: the name alone in the first line, then the operation, what is
+  // fused in it, and the lines of the program, as comments.
+  static std::string Comment(const Instruction& instruction, std::string_view mark) {
+    std::string text = fmt::format("{} {}\n", mark, instruction.name());
+    const auto add = [&](const Instruction& one, std::string_view indent) {
+      const std::string source = SourceLineOf(one);
+      PrintOptions print = PrintOptions::Default();
+      print.metadata = print.backend_config = false;
+      text += fmt::format("{} {}{}{}{}\n", mark, indent, ToText(one, print),
+                          source.empty() ? "" : "  ", source);
+    };
+    add(instruction, "");
+    if (!instruction.IsFusion()) return text;
+    for (const Instruction* fused : instruction.call(0)->PostOrder()) {
+      if (fused->opcode() != Opcode::kParameter) add(*fused, "  ");
+    }
+    return text;
+  }
 
   template <class Function>
-  static absl::StatusOr<Function*> FunctionOf(const CompiledCode& code, size_t number) {
+  absl::StatusOr<Function*> FunctionOf(const CompiledCode& code, size_t number) const {
     Function* const function = code.Function<Function>(SymbolOf(number));
     RET_CHECK(function != nullptr, "`{}` is missing in its object", SymbolOf(number));
     return function;
@@ -133,18 +170,18 @@ class LlvmKernelCompiler final : public KernelCompiler {
   }
 
   // `--emit=llvm|asm`: code `number` as text, in the form that is compiled.
-  absl::Status ShowCode(int number, std::string_view name,
+  absl::Status ShowCode(int number, const Instruction& source,
                         const std::function<absl::Status(int, llvm::Module&)>& build) const {
     if (!options_.Wants(EmitStage::kLlvm) && !options_.Wants(EmitStage::kAsm))
       return absl::OkStatus();
     llvm::LLVMContext context;
-    const std::unique_ptr<llvm::Module> module = jit_->NewModule(context, name);
+    const std::unique_ptr<llvm::Module> module = jit_->NewModule(context, source.name());
     RETURN_IF_ERROR(build(number, *module));
     if (options_.Wants(EmitStage::kLlvm))
-      options_.emit_sink(EmitStage::kLlvm, Jit::ToText(*module));
+      options_.emit_sink(EmitStage::kLlvm, Comment(source, ";") + Jit::ToText(*module));
     if (!options_.Wants(EmitStage::kAsm)) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string text, jit_->EmitAssembly(*module));
-    options_.emit_sink(EmitStage::kAsm, text);
+    options_.emit_sink(EmitStage::kAsm, Comment(source, "#") + text);
     return absl::OkStatus();
   }
 
@@ -152,6 +189,7 @@ class LlvmKernelCompiler final : public KernelCompiler {
   bool has_f16c_;
   ThreadPool& pool_;
   const CompileOptions& options_;
+  std::vector<std::string> symbols_;  // by number
 };
 
 class EvaluatedKernels final : public KernelCompiler {

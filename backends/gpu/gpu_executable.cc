@@ -64,7 +64,7 @@ class GpuExecutable::State final : public CompiledState {
   }
 
   absl::StatusOr<bool> RunMany(int64_t runs) override {
-    if (executable_.OverwritesArguments()) return false;
+    if (!stream_->CanCapture() || executable_.OverwritesArguments()) return false;
     RETURN_IF_ERROR(device_.Enter());
     ExecuteEvent done;
     for (int64_t i = 0; i < runs; ++i) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "backends/common/thunk_profile.h"
 #include "backends/gpu/device/caching_device.h"
 #include "backends/gpu/device/recording_device.h"
 #include "backends/gpu/device/staging.h"
@@ -126,6 +127,12 @@ TEST_CASE("what is launched again and again is launched as a graph", "[gpu][exec
   CHECK(second[4] == "s0: end capture");
   CHECK(second[5] == "s0: launch graph");
   CHECK(calls_of_run() == std::vector<std::string>{"s0: launch graph", "s0: synchronize"});
+  // A profile sees the kernels.
+  {
+    ThunkProfile profile;
+    CHECK(calls_of_run().size() > 4);
+    CHECK(profile.thunks().size() >= 3);
+  }
   // Runs that wait once.
   const size_t before = device->calls().size();
   CHECK(*(*prepared)->RunMany(3));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/inlined_vector.h"
+#include "backends/common/thunk_profile.h"
 #include "backends/gpu/library/product_thunk.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -148,17 +149,21 @@ absl::StatusOr<ExecuteEvent> GraphThunk::Execute(DeviceState& device,
                                                  hlo::Stream& any_stream) const {
   auto& state = static_cast<GpuState&>(device);
   auto& stream = static_cast<Stream&>(any_stream);
-  // Limits of loops are looked at when kernels are launched one by one.
-  if (!stream.CanCapture() || state.max_loop_iterations > 0)
-    return ExecuteAll(list(0), state, stream);
   GraphSlot& slot = state.graphs[static_cast<size_t>(number_)];
+  // Limits of loops are looked at, and thunks are seen by a profile, when kernels are launched one
+  // by one.
+  if (!stream.CanCapture() || slot.failed || state.max_loop_iterations > 0 ||
+      ThunkProfile::Current() != nullptr)
+    return ExecuteAll(list(0), state, stream);
   if (slot.graph == nullptr) {
     if (slot.runs++ == 0) return ExecuteAll(list(0), state, stream);
     RETURN_IF_ERROR(stream.BeginCapture());
     const absl::Status status = ExecuteAll(list(0), state, stream).status();
     absl::StatusOr<std::unique_ptr<Graph>> graph = stream.EndCapture();
     RETURN_IF_ERROR(status);
-    RETURN_IF_ERROR(graph.status());
+    // Nothing has run yet: what a driver makes no graph of is launched one by one.
+    slot.failed = !graph.ok();
+    if (slot.failed) return ExecuteAll(list(0), state, stream);
     slot.graph = *std::move(graph);
   }
   RETURN_IF_ERROR(stream.LaunchGraph(*slot.graph));

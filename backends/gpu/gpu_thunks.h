@@ -24,6 +24,7 @@ struct RandomState {
 // What a state knows of a GraphThunk.
 struct GraphSlot {
   int64_t runs = 0;
+  bool failed = false;
   std::unique_ptr<Graph> graph;
 };
 
@@ -101,7 +102,7 @@ class GpuKernelThunk final : public Thunk {
   std::string parts_;
 };
 
-// Thunks that put the same on the stream at every run: from the third on as one graph, whose
+// Thunks that put the same on the stream at every run: from the second on as one graph, whose
 // launches cost a part of what those of its kernels do. Memory lies where it lies for all runs of a
 // state.
 class GraphThunk final : public ControlThunk {

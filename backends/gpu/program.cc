@@ -53,7 +53,10 @@ class GpuProgramEmitter final : public ProgramEmitter {
     if (!asked_for_library_) program_.library = make_library_();
     asked_for_library_ = true;
     if (program_.library == nullptr) return false;
-    auto plan = program_.library->Plan(*product, product->may_cut && options_.gpu_tf32);
+    const bool asks_for_tf32 =
+        instruction.attrs<DotAttrs>().algorithm == DotAlgorithm::kTF32TF32F32;
+    auto plan =
+        program_.library->Plan(*product, product->may_cut && (options_.gpu_tf32 || asks_for_tf32));
     if (!plan.ok()) return false;
     products_[&instruction] = *std::move(plan);
     return true;

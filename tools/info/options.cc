@@ -28,9 +28,17 @@ std::vector<std::string_view> RateNames() {
 struct Excluded {
   std::string_view flag, other;
 };
-constexpr Excluded kExcluded[] = {{"json", "csv"},     {"extract", "json"}, {"extract", "csv"},
-                                  {"extract", "show"}, {"extract", "top"},  {"extract", "filter"},
-                                  {"extract", "exact"}};
+constexpr Excluded kExcluded[] = {{"json", "csv"}, {"operands", "users"}};
+// What prints a part of the module, and what is about tables.
+constexpr std::string_view kParts[] = {"extract", "around", "paths", "stack"};
+constexpr std::string_view kOfTables[] = {"json", "csv", "show", "top", "filter", "exact"};
+
+std::string PathsMistake(const std::string& text) {
+  const size_t comma = text.find(',');
+  const bool is_pair = comma != std::string::npos && comma > 0 && comma + 1 < text.size() &&
+                       text.find(',', comma + 1) == std::string::npos;
+  return is_pair ? "" : fmt::format("expects two names A,B, found `{}`", text);
+}
 
 }  // namespace
 
@@ -62,6 +70,14 @@ void AddInfoFlags(Flags& flags, InfoOptions& o) {
             "print it as a module: a computation, or an instruction and what it is made from");
   flags.Add("producers", &o.producers, V::From(0).With({"extract"}), "N",
             "only so many steps of that (0: the instruction alone); the rest are parameters");
+  flags.Add("around", &o.around, V::Some(), "NAME",
+            "print an instruction, what it is made from and who uses it");
+  flags.Add("depth", &o.depth, V::From(0).With({"around"}), "N", "up to so many steps (default: 1)");
+  flags.AddWith({"around"}, "operands", &o.only_operands, "only what it is made from");
+  flags.AddWith({"around"}, "users", &o.only_users, "only who uses it");
+  flags.Add("paths", &o.paths, V::Passing(PathsMistake), "A,B",
+            "print the instructions by which the value of A gets to B");
+  flags.Add("stack", &o.stack, V::Some(), "NAME", "print who runs an instruction, up to the entry");
   flags.Group("Exit codes");
   flags.Note("0 ok, 1 bad input or no such part, 2 usage, 70 internal error");
 }
@@ -71,8 +87,17 @@ absl::Status CheckInfoFlags(const Flags& flags, InfoOptions& o) {
     if (flags.given(flag) && flags.given(other))
       return Error("`--{}` and `--{}` cannot both be given", flag, other);
   }
-  if (!o.extract.empty() && flags.positional().size() > 1) {
-    return Error("`--extract` takes one input file, found also `{}`", flags.positional()[1]);
+  for (const std::string_view part : kParts) {
+    if (!flags.given(part)) continue;
+    for (const std::string_view other : kOfTables) {
+      if (flags.given(other)) return Error("`--{}` and `--{}` cannot both be given", part, other);
+    }
+    for (const std::string_view other : kParts) {
+      if (other != part && flags.given(other))
+        return Error("`--{}` and `--{}` cannot both be given", part, other);
+    }
+    if (flags.positional().size() > 1)
+      return Error("`--{}` takes one input file, found also `{}`", part, flags.positional()[1]);
   }
   if (o.csv && (o.show.empty() || o.show == kAll || Split(o.show, ',').size() > 1))
     return Error("`--csv` writes one table: give one section, such as `--show=cost`");

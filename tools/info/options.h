@@ -19,7 +19,13 @@ struct InfoOptions {
   std::string output = "-";
   std::string extract;
   int64_t producers = -1;  // all
+  std::string around, paths, stack;  // neighbours.h
+  int64_t depth = 1;
+  bool only_operands = false, only_users = false;
   bool split = false;
+
+  // Whether it is a text of neighbours.h that is wanted.
+  bool looks_around() const { return !around.empty() || !paths.empty() || !stack.empty(); }
 
   static constexpr int64_t kTextRows = 10;
 };

@@ -10,6 +10,7 @@
 #include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "tools/info/neighbours.h"
 #include "tools/info/render.h"
 #include "tools/info/sections.h"
 #include "tools/support/extract.h"
@@ -67,10 +68,25 @@ class Session {
       text_ += (text_.empty() ? "" : "\n") + ToText(*module, whole);
       return absl::OkStatus();
     }
+    if (options_.looks_around()) {
+      ASSIGN_OR_RETURN(const std::string lines, LookAround(*module));
+      text_ += (text_.empty() ? "" : "\n") + lines;
+      return absl::OkStatus();
+    }
     ASSIGN_OR_RETURN(ModuleReport report, ReportOn(*module));
     report.file = input.source->name();
     reports_.push_back(std::move(report));
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> LookAround(const Module& module) const {
+    if (!options_.stack.empty()) return StackText(module, options_.stack);
+    if (!options_.paths.empty()) {
+      const size_t comma = options_.paths.find(',');
+      return PathsText(module, options_.paths.substr(0, comma), options_.paths.substr(comma + 1));
+    }
+    return AroundText(module, options_.around,
+                      {options_.depth, !options_.only_users, !options_.only_operands});
   }
 
   absl::StatusOr<ModuleReport> ReportOn(Module& module) const {

@@ -63,6 +63,16 @@ absl::StatusOr<RewriteRange> ParseRewriteRange(const std::string& text) {
   return range;
 }
 
+PrintFilter PrintFilterOf(const OptOptions& options) {
+  PrintFilter filter;
+  for (const auto& [regex, out] : {std::pair(&options.filter_modules, &filter.modules),
+                                   std::pair(&options.filter_computations, &filter.computations),
+                                   std::pair(&options.filter_ops, &filter.ops)}) {
+    if (!regex->empty()) out->emplace(*regex);
+  }
+  return filter;
+}
+
 absl::Status FillInstrumentation(const OptOptions& options, const PrintOptions& print,
                                  Instrumentation& in) {
   in.verify_each = options.verify_each;
@@ -85,6 +95,9 @@ absl::Status FillInstrumentation(const OptOptions& options, const PrintOptions& 
                           : options.dump_directory;
   in.print_before = NamesOf(options.print_before);
   in.print_after = NamesOf(options.print_after);
+  in.filter_passes = NamesOf(options.filter_passes);
+  if (PrintFilter filter = PrintFilterOf(options); !filter.takes_all())
+    in.printed_text = [filter, print](const Module& module) { return filter.TextOf(module, print); };
   in.disabled = NamesOf(options.disable);
   for (std::string& name : KnownPassNames(options.xla_disable, "hlo-opt", "xla_disable_hlo_passes"))
     in.disabled.push_back(std::move(name));
@@ -140,7 +153,7 @@ std::string NamesWithoutPass(const Instrumentation& instrumentation,
                                    instrumentation.stop_after};
   for (const std::vector<std::string>* names :
        {&instrumentation.disabled, &instrumentation.only, &instrumentation.print_before,
-        &instrumentation.print_after}) {
+        &instrumentation.print_after, &instrumentation.filter_passes}) {
     for (const std::string& name : *names) places.push_back({name});
   }
   std::string lines;

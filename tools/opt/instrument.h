@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "passes/pass_manager.h"
 #include "tools/opt/options.h"
+#include "tools/opt/print_filter.h"
 
 namespace hlo {
 
@@ -13,6 +14,9 @@ struct RewriteRange {
   int64_t first = 0, last = 0;
 };
 absl::StatusOr<RewriteRange> ParseRewriteRange(const std::string& text);
+
+// What --filter-… say of modules.
+PrintFilter PrintFilterOf(const OptOptions& options);
 
 // Fills what flags decide; folders that are named are made.
 absl::Status FillInstrumentation(const OptOptions& options, const PrintOptions& print,

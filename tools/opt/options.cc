@@ -113,11 +113,23 @@ void AddWatchingFlags(Flags& flags, OptOptions& o) {
             V::Words({"diff", "cdiff", "module", "quiet", "true", "false"}), "[diff|HOW]",
             "what each pass changed: diff (default), cdiff, module, quiet");
   flags.Add("print-ir-after-failure", &o.print_after_failure);
+  flags.Add("filter-passes", &o.filter_passes, V::Names(CheckPassName), "NAMES",
+            "of all that: only what these passes did");
+  flags.Add("filter-print-ops", &o.filter_ops, V::Regex(), "REGEX",
+            "and only instructions of such a name or opcode; --filter-print-computations,");
+  flags.Note(std::string(32, ' ') + "--filter-modules (of --ir-dump-directory, too): such names");
+  flags.Add("filter-print-computations,filter-print-funcs", &o.filter_computations, V::Regex(),
+            "REGEX");
+  flags.Add("filter-modules,xla-dump-hlo-module-re", &o.filter_modules, V::Regex(), "REGEX");
+  flags.Add("pass-summary", &o.pass_summary,
+            "a table: what each pass changed, how many instructions, fusions and bytes");
   flags.Add("print-pass-names", &o.print_pass_names,
             "each pass as it starts; more: --debug-only=passes,fix,analyses");
   flags.Add("time-passes", &o.time_passes, V::Words(TableForms()), "[table|FORM]",
             "times as a table or json; --track-memory adds memory");
   flags.Add("track-memory", &o.track_memory);
+  flags.Add("time-trace", &o.time_trace, V::Some(), "FILE",
+            "what each thread did when (chrome://tracing, Perfetto)");
   flags.Add("debug-only", &o.debug_only, V::ListOf(DebugSubjects()), "SUBJECTS");
   flags.Add("stats", &o.stats, V::Words(TableForms()), "[table|FORM]",
             "what the passes counted, table or json");

@@ -41,6 +41,9 @@ struct OptOptions {
   bool print_before_all = false, print_after_all = false, print_pass_names = false;
   std::string print_changed;
   std::string print_before, print_after;
+  std::string filter_passes, filter_modules, filter_computations, filter_ops;  // of what is printed
+  bool pass_summary = false;
+  std::string time_trace;  // file
   bool trace_rules = false;
   bool track_memory = false;  // in the table of times
   std::string debug_only;     // subjects of the pass manager

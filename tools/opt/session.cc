@@ -10,6 +10,7 @@
 #include "lib/ir/verify_meaning.h"
 #include "lib/support/file.h"
 #include "lib/support/strings.h"
+#include "lib/support/time_trace.h"
 #include "parser/parser.h"
 #include "passes/pipelines.h"
 #include "tools/opt/bisect_command.h"
@@ -17,6 +18,7 @@
 #include "tools/opt/emit.h"
 #include "tools/opt/instrument.h"
 #include "tools/opt/lists.h"
+#include "tools/opt/pass_summary.h"
 #include "tools/opt/reports.h"
 #include "tools/opt/reproducer.h"
 #include "tools/opt/result_checks.h"
@@ -83,6 +85,7 @@ class Session {
       }
       paths.push_back("-");
     }
+    if (!options_.time_trace.empty()) StartTimeTrace();
     int exit_code = kExitOk;
     for (const std::string& path : paths) exit_code = Worse(exit_code, RunFile(path));
     exit_code = Worse(exit_code, Report());
@@ -104,6 +107,8 @@ class Session {
     }
     if (flags_.given("check-equivalence"))
       CheckEquivalence(options_.check_equivalence, options_.seed);
+    if (options_.pass_summary) summary_.AddTo(instrumentation_);
+    if (!options_.time_trace.empty()) RETURN_IF_ERROR(CheckWritable(options_.time_trace));
     return absl::OkStatus();
   }
 
@@ -204,10 +209,15 @@ class Session {
                                                std::vector<Diagnostic>* warnings = nullptr) const {
     ParserOptions parser;
     parser.warnings = warnings;
-    ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(input.source, parser));
+    absl::StatusOr<std::unique_ptr<Module>> parsed = [&] {
+      const TimeSpan span("parse", input.source->name());
+      return ParseModule(input.source, parser);
+    }();
+    ASSIGN_OR_RETURN(std::unique_ptr<Module> module, std::move(parsed));
     VerifierOptions verifier;
     verifier.max_errors = MaxErrors(options_);
     if (options_.verify_input || options_.verify_only) {
+      const TimeSpan span("verify", "input");
       const absl::Status status = Verify(*module, verifier);
       if (!status.ok()) {
         if (options_.verify_only || status.code() == absl::StatusCode::kInternal) return status;
@@ -338,13 +348,16 @@ class Session {
     // Of what was not sound before, no pass is to be blamed.
     if (!options_.verify_input && instrumentation.verify_each)
       instrumentation.verify_each = Verify(module, instrumentation.verifier).ok();
+    if (!PrintFilterOf(options_).TakesModule(module)) instrumentation.dump_directory.clear();
     if (equivalence_) equivalence_->Start();
+    summary_.Start();
     const std::string name = module.name();
     absl::StatusOr<PipelineResult> result =
         RunPipeline(pipeline_, module, context_, instrumentation, on_failure);
     if (!options_.remarks.empty()) PrintRemarks(*input.source, first_remark);
     RETURN_IF_ERROR(result.status());
-    if (!instrumentation_.dump_directory.empty())
+    if (options_.pass_summary) WriteStderr(summary_.Table(result->runs));
+    if (!instrumentation.dump_directory.empty())
       dumped_.push_back({name, result->first_dump, result->runs});
     if (total_.runs.empty()) total_.first_peak_bytes = result->first_peak_bytes;
     total_.runs.insert(total_.runs.end(), result->runs.begin(), result->runs.end());
@@ -401,6 +414,7 @@ class Session {
   // ---- results ----
 
   int Show(const InputText& input, const Module& module) {
+    const TimeSpan span("print");
     if (!options_.print_analysis.empty()) {
       Emit(AnalysesText(module));
       return kExitOk;
@@ -469,6 +483,8 @@ class Session {
       WriteNote(NamesWithoutPass(instrumentation_, total_.runs) + NamesWithoutRule(options_));
     absl::Status status;
     if (!options_.json.empty()) status = WriteFile(options_.json, ReportJson(total_, context_));
+    if (status.ok() && !options_.time_trace.empty())
+      status = WriteFile(options_.time_trace, TimeTraceText(TakeTimeTrace(), "hlo-opt"));
     if (status.ok() && !options_.dump_directory.empty())
       status = WriteDumpIndex(options_.dump_directory, dumped_);
     return status.ok() ? kExitOk : ReportToolError(flags_.program(), status);
@@ -499,6 +515,7 @@ class Session {
   std::optional<EquivalenceCheck> equivalence_;
   bool is_incomplete_ = false;  // something could not be checked
   PipelineResult total_;
+  PassSummary summary_;
   std::vector<DumpedModule> dumped_;
   Progress progress_;
   bool to_file_ = false;

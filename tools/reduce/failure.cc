@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "lib/support/file.h"
@@ -100,25 +101,54 @@ std::vector<std::string> WithFile(std::vector<std::string> words, const std::str
 Answer FailureTest::Ask(const std::string& text) { return AskInOrder({text})[0]; }
 
 std::vector<Answer> FailureTest::AskInOrder(const std::vector<std::string>& texts) {
+  // The tries of a text one after the other, as many at the same time as there are texts.
+  const auto tries = static_cast<size_t>(options_.tries);
+  std::vector<Answer> answers;
+  for (size_t done = 0; done < texts.size() * tries;) {
+    std::vector<const std::string*> some;
+    for (size_t i = done; i < std::min(done + texts.size(), texts.size() * tries); ++i)
+      some.push_back(&texts[i / tries]);
+    for (const Answer& answer : RunEach(some, /*runs_all=*/false)) {
+      const size_t text = done++ / tries;
+      if (text == answers.size()) answers.emplace_back();
+      if (!answer.seen.empty()) answers.back() = answer;
+      if (answer.shows_failure || answer.is_cancelled) return answers;
+    }
+  }
+  return answers;
+}
+
+int64_t FailureTest::CountHits(const std::string& text, int64_t jobs) {
+  int64_t hits = 0;
+  for (int64_t done = 0; done < options_.tries; done += jobs) {
+    const std::vector<const std::string*> some(
+        static_cast<size_t>(std::min(jobs, options_.tries - done)), &text);
+    for (const Answer& answer : RunEach(some, /*runs_all=*/true)) hits += answer.shows_failure;
+  }
+  return hits;
+}
+
+std::vector<Answer> FailureTest::RunEach(const std::vector<const std::string*>& texts,
+                                         bool runs_all) {
   const bool is_script = options_.kind == FailureKind::kScript;
   const CandidateRun run{&pipeline_,    options_.platform, options_.kind == FailureKind::kMismatch,
                          options_.seed, options_.seeds,    options_.tolerance};
   std::vector<ChildWork> works;
   std::vector<std::string> files;
-  for (const std::string& text : texts) {
+  for (const std::string* text : texts) {
     if (options_.kind == FailureKind::kCheck) {
       works.push_back(
-          {[&text, this] { return options_.check(text) ? kExitMismatch : kExitOk; }, {}});
+          {[text, this] { return options_.check(*text) ? kExitMismatch : kExitOk; }, {}});
       continue;
     }
     if (!is_script) {
-      works.push_back({[&text, &run] { return RunCandidate(text, run); }, {}});
+      works.push_back({[text, &run] { return RunCandidate(*text, run); }, {}});
       continue;
     }
     const char* folder = std::getenv("TMPDIR");
     files.push_back(fmt::format("{}/hlo-reduce.{}.{}.hlo", folder == nullptr ? "/tmp" : folder,
                                 getpid(), files.size()));
-    if (const absl::Status status = WriteFile(files.back(), text); !status.ok())
+    if (const absl::Status status = WriteFile(files.back(), *text); !status.ok())
       return {{false, false, std::string(ToStd(status.message()))}};
     works.push_back({nullptr, WithFile(options_.script, files.back())});
   }
@@ -127,14 +157,14 @@ std::vector<Answer> FailureTest::AskInOrder(const std::vector<std::string>& text
     for (const std::optional<ChildResult>& result : results) {
       if (!result.has_value()) break;
       answers.push_back(is_script ? JudgeScript(*result) : Judge(*result));
-      if (answers.back().shows_failure) break;
+      if (answers.back().shows_failure && !runs_all) break;
     }
     return answers;
   };
   const ChildResults results = RunChildren(
       works, {options_.timeout, cpu_limit_, is_cancelled_}, [&](const ChildResults& so_far) {
         const std::vector<Answer> answers = answers_of(so_far);
-        return !answers.empty() && answers.back().shows_failure;
+        return !runs_all && !answers.empty() && answers.back().shows_failure;
       });
   for (const std::string& file : files) unlink(file.c_str());
   // Edits make loops endless: what takes much longer than the whole module did never ends.

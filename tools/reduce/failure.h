@@ -41,6 +41,7 @@ struct FailureOptions {
   int64_t seeds = 1;
   std::optional<Tolerance> tolerance;
   double timeout = 60;         // seconds for one question
+  int64_t tries = 1;           // a text shows the failure if any of so many runs of it does
   bool learns_timeout = true;  // later questions may take no more than some times the first's
 };
 
@@ -64,12 +65,16 @@ class FailureTest {
   // Asks about several texts at the same time: the answers in order up to the first that shows the
   // failure. Ask comes first.
   std::vector<Answer> AskInOrder(const std::vector<std::string>& texts);
+  // How many of FailureOptions::tries runs of a text show the failure, `jobs` of them at a time.
+  int64_t CountHits(const std::string& text, int64_t jobs);
   // What is looked for: "a crash".
   std::string Wanted() const;
   // The command that shows the failure of a file.
   std::string CommandFor(const std::string& path) const;
 
  private:
+  // A run of each text; up to the first that shows the failure, or of all of them.
+  std::vector<Answer> RunEach(const std::vector<const std::string*>& texts, bool runs_all);
   Answer Judge(const ChildResult& result);
   Answer JudgeScript(const ChildResult& result) const;
 

@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "backends/registry.h"
+#include "lib/support/diagnostic.h"
+#include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/support/elided.h"
@@ -68,9 +70,14 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
   flags.Add(
       "timeout", &o.timeout, V::Between(1e-3, 1e6), "SEC",
       "for one test (default 60, and 10 times the first); longer ones do not count but for --hang");
+  flags.Add("flaky", &o.flaky, V::Between(1, 1e6), "N",
+            "for a failure that comes and goes: a module shows it if any of N runs does; in the end");
+  flags.Note(std::string(32, ' ') + "the smallest one is run N times, and how often it came is said");
   flags.Add("max-tests", &o.max_tests, V::From(0), "N", "stop after so many");
   flags.Add("jobs,j", &o.jobs, V::Between(0, 256), "N",
             "tests at the same time (default: one for each processor); the result is the same");
+  flags.Add("bug-report", &o.bug_report, V::Some(), "DIR",
+            "a folder to send: the module, its inputs and results, the command, this machine");
   flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",
             "auto, always or never");
   flags.Group("Exit codes");
@@ -143,6 +150,10 @@ absl::Status CheckReduceOptions(const Flags& flags, ReduceOptions& o) {
   }
   if (o.jobs == 0) o.jobs = std::max<int64_t>(1, std::thread::hardware_concurrency());
   o.shows_progress = ShowsProgress(o.progress);
+  if (!o.bug_report.empty()) {
+    RETURN_IF_ERROR(AddPrefix(MakeFolder(o.bug_report), "`--bug-report`"));
+    RETURN_IF_ERROR(AddPrefix(CheckWritable(o.bug_report + "/README.md"), "`--bug-report`"));
+  }
   if (o.output.empty()) o.output = o.input == "-" ? "-" : o.input + ".reduced.hlo";
   o.failure.regex = o.error;
   o.failure.script_fails_on_bug = o.test_fails_on_bug;
@@ -151,6 +162,7 @@ absl::Status CheckReduceOptions(const Flags& flags, ReduceOptions& o) {
   o.failure.seed = static_cast<uint64_t>(o.seed);
   o.failure.seeds = o.seeds;
   o.failure.timeout = o.timeout;
+  o.failure.tries = o.flaky;
   o.failure.learns_timeout = !flags.given("timeout");
   return absl::OkStatus();
 }

@@ -17,6 +17,8 @@ struct ReduceOptions {
   std::string passes, platform;
   double timeout = 60;
   int64_t max_tests = 0;
+  int64_t flaky = 1;
+  std::string bug_report;  // folder
   int64_t jobs = 0;  // 0: one for each processor
   int64_t seed = kDefaultSeed;
   int64_t seeds = 1;

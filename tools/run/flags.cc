@@ -73,6 +73,10 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
             "-O0: as --no-run-passes; -O1 to -O3: with them");
   flags.Add("emit", &o.emit, V::ListOf(StageWords()), "STAGE,...",
             "print hlo, buffers, tile, thunks, llvm, asm, ptx, kernels; do not run");
+  flags.Add("kernel", &o.kernel, V::Regex().With({"emit"}), "REGEX",
+            "of tile, llvm and asm only kernels of instructions with such a name");
+  flags.Add("save-temps", &o.save_temps, V::Some(), "[.|DIR]",
+            "write DIR/NAME.llvm.ll, NAME.asm.s, ...: a file for each of the platform's stages");
   flags.Add("threads,j", &o.threads, V::Between(0, 4096), "N",
             "threads of the run (default: HLO_NUM_THREADS, OMP_NUM_THREADS, processors)");
   flags.Add("denormals", &o.denormals, V::Words({"flush", "keep"}), "MODE",
@@ -91,9 +95,8 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, V::Some(), "FILE");
   flags.Add("gpu-library", &o.gpu_library,
             "GPU: large products by cuBLASLt where it is installed (on)");
-  flags.Add(
-      "gpu-tf32", &o.gpu_tf32,
-      "GPU: large products of f32 and default precision with TF32, as XLA computes them (on)");
+  flags.Add("gpu-tf32", &o.gpu_tf32,
+            "GPU: large products of f32 and default precision with TF32, as XLA computes them");
   flags.Add("gpu-graphs", &o.gpu_graphs,
             "GPU: what is launched again and again is launched as a CUDA graph (on)");
   flags.Add("gpu-merge-steps", &o.gpu_merge_steps,
@@ -290,6 +293,8 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
             "with the figures of XLA beside (scripts/xla_memory.py)");
   flags.Add("trace", &o.trace, V::Some(), "FILE",
             "what each thread of each device does in a run (chrome://tracing, Perfetto)");
+  flags.Add("time-trace", &o.time_trace, V::Some(), "FILE",
+            "what each thread does while the module is compiled (chrome://tracing, Perfetto)");
   flags.Add("measure-peaks", &o.measure_peaks,
             "print what the platform reaches: operations and bytes in a second");
   flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",

@@ -22,6 +22,8 @@ struct ToolOptions {
   std::string platform;
   std::string passes;
   std::string emit;
+  std::string kernel;      // which kernels --emit shows; empty: all
+  std::string save_temps;  // a folder for the texts of all stages; empty: not asked for
   bool run_passes = true;
   int64_t threads = 0;
   std::string denormals;
@@ -37,7 +39,7 @@ struct ToolOptions {
   // The command that a crash is repeated with: flags that write nothing, and the inputs.
   std::vector<std::string> given_words, given_inputs;
   bool gpu_library = true;
-  bool gpu_tf32 = true;
+  bool gpu_tf32 = false;
   bool gpu_graphs = true;
   bool gpu_merge_steps = true;
   int64_t gpu_sim_seed = 0;
@@ -97,6 +99,7 @@ struct ToolOptions {
   std::string json;
   std::string profile;  // "-": a table on standard output; else files; empty: not asked for
   std::string trace;    // a file, or empty
+  std::string time_trace;  // of the compilation, the same
   bool measure_peaks = false;
   std::string memory_report;  // as `profile`
   std::string xla_memory;     // a table of scripts/xla_memory.py

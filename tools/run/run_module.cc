@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <thread>
 
 #include "backends/registry.h"
@@ -18,10 +17,12 @@
 #include "lib/support/file.h"
 #include "lib/support/hash.h"
 #include "lib/support/status.h"
+#include "lib/support/time_trace.h"
 #include "passes/pass_manager.h"
 #include "tools/run/compare_outputs.h"
 #include "tools/run/custom_calls.h"
 #include "tools/run/devices.h"
+#include "tools/run/emitted_texts.h"
 #include "tools/run/feed_files.h"
 #include "tools/run/inputs.h"
 #include "tools/run/judge.h"
@@ -48,13 +49,6 @@
 
 namespace hlo {
 namespace {
-
-std::string_view Word(EmitStage stage) {
-  for (const StageWord& row : kStageWords) {
-    if (row.stage == stage) return row.word;
-  }
-  return "";
-}
 
 using ArgumentsByDevice = std::vector<std::vector<Literal>>;  // by device
 
@@ -93,8 +87,8 @@ class Runner {
     if (IsFirst()) WriteNote(text);
   }
   void StopWriting() {
-    for (std::string* name :
-         {&options_.output_dir, &options_.outfeed_dir, &options_.save_inputs, &options_.json})
+    for (std::string* name : {&options_.output_dir, &options_.outfeed_dir, &options_.save_inputs,
+                              &options_.json, &options_.save_temps, &options_.time_trace})
       name->clear();
     options_.memory_files.clear();
     options_.outputs.clear();
@@ -152,7 +146,8 @@ class Runner {
     const std::unique_ptr<Module> copy = again ? module_->Clone() : nullptr;
     located_ = true;
     progress_.Stage("compiling");
-    std::map<EmitStage, std::string> emitted;
+    if (!options_.save_temps.empty()) RETURN_IF_ERROR(SaveTemps(*backend));
+    EmittedTexts emitted;
     CompileOptions compile = CompilerOptions(&emitted);
     ASSIGN_OR_RETURN(const XlaPassFlags passes, XlaPassFlags::Make(options_, *module_));
     Instrumentation instrumentation = passes.instrumentation();
@@ -162,10 +157,13 @@ class Runner {
     compile.instrumentation = &instrumentation;
     RETURN_IF_ERROR(passes.Dump(*module_, "before_optimizations"));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*backend, compile));
+    if (!options_.time_trace.empty()) {
+      RETURN_IF_ERROR(WriteFile(options_.time_trace, TimeTraceText(TakeTimeTrace(), "hlo-run")));
+    }
     RETURN_IF_ERROR(passes.Dump(executable->module(),
                                 fmt::format("{}_after_optimizations", options_.platform)));
     if (options_.only_looks()) {
-      RETURN_IF_ERROR(ShowStages(emitted));
+      RETURN_IF_ERROR(emitted.Show(options_));
       RETURN_IF_ERROR(ShowMemory(*executable));
       RETURN_IF_ERROR(Report(*executable, nullptr));
       return WriteJson();
@@ -257,6 +255,8 @@ class Runner {
 
   absl::Status Load() {
     progress_.Stage("parsing " + path_);
+    if (!options_.time_trace.empty()) StartTimeTrace();
+    const TimeSpan span("parse", path_);
     const double start = Now();
     ASSIGN_OR_RETURN(const std::vector<InputText> inputs, ReadInputs(path_, /*split=*/false));
     InputText input = inputs.front();
@@ -429,14 +429,16 @@ class Runner {
         Note(fmt::format("hlo-run: note: `{}` says nothing of `{}`\n", options_.xla_memory, name));
       }
     }
-    if (!options_.trace.empty()) RETURN_IF_ERROR(CheckWritable(options_.trace));
+    for (const std::string& file : {options_.trace, options_.time_trace}) {
+      if (!file.empty()) RETURN_IF_ERROR(CheckWritable(file));
+    }
     if (!options_.baseline.empty()) {
       ASSIGN_OR_RETURN(baseline_, ReadBaseline(options_.baseline));
     }
     RETURN_IF_ERROR(CheckOutputFiles(options_.outputs,
                                      whole_module().entry()->root()->shape().WithoutDynamic()));
     for (const std::string& folder :
-         {options_.output_dir, options_.save_inputs, options_.outfeed_dir}) {
+         {options_.output_dir, options_.save_inputs, options_.outfeed_dir, options_.save_temps}) {
       if (!folder.empty()) RETURN_IF_ERROR(CheckOutputFolder(folder));
     }
     return absl::OkStatus();
@@ -446,6 +448,7 @@ class Runner {
                                                                  std::unique_ptr<Module> module,
                                                                  const CompileOptions& options) {
     const CrashLine line("compiling for platform", backend.name());
+    const TimeSpan span("compile", backend.name());
     return backend.Compile(std::move(module), options);
   }
 
@@ -513,7 +516,7 @@ class Runner {
   }
 
   // `emitted`: where the texts of --emit go, or null.
-  CompileOptions CompilerOptions(std::map<EmitStage, std::string>* emitted) const {
+  CompileOptions CompilerOptions(EmittedTexts* emitted) const {
     CompileOptions compile;
     compile.threads = static_cast<int>(options_.threads);
     compile.denormals = DenormalsOf(options_, options_.platform);
@@ -529,26 +532,21 @@ class Runner {
     compile.gpu_sim_sanitize = options_.gpu_sim_sanitize;
     compile.run_passes = options_.run_passes;
     if (emitted == nullptr || !options_.only_looks()) return compile;
-    compile.emit = options_.emit_stages;
-    if (!options_.memory_files.empty() && !Contains(compile.emit, EmitStage::kBuffers))
-      compile.emit.push_back(EmitStage::kBuffers);
-    compile.emit_sink = [emitted](EmitStage stage, std::string_view text) {
-      (*emitted)[stage] += text;
-    };
+    std::vector<EmitStage> stages = options_.emit_stages;
+    if (!options_.memory_files.empty() && !Contains(stages, EmitStage::kBuffers))
+      stages.push_back(EmitStage::kBuffers);
+    emitted->AddTo(compile, std::move(stages), options_.kernel);
     return compile;
   }
 
-  // Prints the texts in the order they were asked for.
-  absl::Status ShowStages(const std::map<EmitStage, std::string>& emitted) const {
-    for (const EmitStage stage : options_.emit_stages) {
-      const auto text = emitted.find(stage);
-      if (text == emitted.end())
-        return Error("platform `{}` has no stage `{}`", options_.platform, Word(stage));
-      if (options_.emit_stages.size() > 1) WriteStdout(fmt::format("// ---- {}\n", Word(stage)));
-      WriteStdout(text->second);
-      if (!text->second.empty() && text->second.back() != '\n') WriteStdout("\n");
-    }
-    return absl::OkStatus();
+  // Of a compilation of its own: what gives texts makes nothing that runs.
+  absl::Status SaveTemps(Backend& backend) const {
+    EmittedTexts texts;
+    CompileOptions compile = CompilerOptions(nullptr);
+    texts.AddTo(compile, StagesToSave(options_.platform));
+    RETURN_IF_ERROR(CompileOnce(backend, module_->Clone(), compile).status());
+    const std::string name = path_ == "-" ? "stdin" : std::filesystem::path(path_).stem().string();
+    return texts.Save(options_.save_temps, name);
   }
 
   absl::Status ShowMemory(const Executable& executable) const {
@@ -622,7 +620,7 @@ class Runner {
                                       options_.warmup, options_.iterations}));
       if (report_.run.is_interrupted) {
         exit_code_ = kExitInterrupted;
-      } else {
+      } else if (options_.iterations == 0) {
         ASSIGN_OR_RETURN(report_.many_runs_ms,
                          BenchManyRuns(*state, {options_.bench_min_runs, options_.bench_min_seconds,
                                                 options_.warmup, options_.iterations}));

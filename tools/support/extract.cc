@@ -8,47 +8,10 @@
 #include "lib/ir/verifier.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/status.h"
-#include "lib/support/strings.h"
+#include "tools/support/find_part.h"
 
 namespace hlo {
 namespace {
-
-absl::Status NotFound(const Module& module, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Computation* computation : module.computations()) {
-    names.push_back(computation->name());
-    for (const Instruction* instruction : computation->instructions())
-      names.push_back(instruction->name());
-  }
-  return Error("no computation and no instruction is called `{}`{}", name, DidYouMean(name, names));
-}
-
-// `name` as texts write it, with `%` or without.
-std::string_view Plain(std::string_view name) {
-  return name.starts_with('%') ? name.substr(1) : name;
-}
-
-struct Part {
-  Computation* computation = nullptr;
-  Instruction* instruction = nullptr;  // null: the whole computation
-};
-
-absl::StatusOr<Part> FindPart(const Module& module, std::string_view name) {
-  if (const size_t slash = name.find('/'); slash != std::string_view::npos) {
-    Computation* const computation = module.FindComputation(Plain(name.substr(0, slash)));
-    if (computation == nullptr) return NotFound(module, Plain(name.substr(0, slash)));
-    const std::string_view inside = Plain(name.substr(slash + 1));
-    Instruction* const instruction = computation->Find(inside);
-    if (instruction == nullptr)
-      return Error("`{}` has no instruction `{}`", computation->name(), inside);
-    return Part{computation, instruction};
-  }
-  if (Computation* computation = module.FindComputation(Plain(name)); computation != nullptr)
-    return Part{computation, nullptr};
-  Instruction* const instruction = module.FindInstruction(Plain(name));
-  if (instruction == nullptr) return NotFound(module, Plain(name));
-  return Part{instruction->parent(), instruction};
-}
 
 // Marks what `root` is computed from, so many steps back; all of it with a negative number.
 InstructionMap<bool> ProducersOf(Instruction* root, int64_t steps) {
@@ -114,7 +77,7 @@ void CutDownTo(Instruction* root, int64_t producers) {
 }  // namespace
 
 absl::Status Extract(Module& module, std::string_view name, int64_t producers) {
-  ASSIGN_OR_RETURN(const Part part, FindPart(module, name));
+  ASSIGN_OR_RETURN(const ModulePart part, FindPart(module, name));
   const std::string_view own_name =
       part.instruction == nullptr ? part.computation->name() : part.instruction->name();
   module.ReplaceEntry(part.computation);

@@ -18,6 +18,7 @@
 #include "parser/parser.h"
 #include "tools/support/crash_handlers.h"
 #include "tools/support/dump_folder.h"
+#include "tools/support/version.h"
 
 namespace hlo {
 namespace {
@@ -177,7 +178,7 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
     } else if (!help.empty()) {
       text = flags.Help(help == kAll ? "" : help);
     } else if (version) {
-      text = fmt::format("{} {}\n", flags.program(), HLO_VERSION);
+      text = fmt::format("{} {}\n", flags.program(), ProgramVersion());
     } else if (man) {
       text = flags.ManPage();
     } else if (completion == "bash") {

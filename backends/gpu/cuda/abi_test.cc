@@ -67,6 +67,8 @@ static_assert(int{kCudaComputeMajor} == int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILI
 static_assert(int{kCudaComputeMinor} == int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR});
 static_assert(int{kCudaStreamNonBlocking} == int{CU_STREAM_NON_BLOCKING});
 static_assert(int{kCudaEventNoTiming} == int{CU_EVENT_DISABLE_TIMING});
+static_assert(int{kCudaJitErrorLog} == int{CU_JIT_ERROR_LOG_BUFFER});
+static_assert(int{kCudaJitErrorLogBytes} == int{CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES});
 static_assert(int{kCudaCaptureOfThread} == int{CU_STREAM_CAPTURE_MODE_THREAD_LOCAL});
 #endif
 

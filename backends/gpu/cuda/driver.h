@@ -25,6 +25,8 @@ enum : int {
   kCudaStreamNonBlocking = 1,
   kCudaEventNoTiming = 2,
   kCudaCaptureOfThread = 1,
+  kCudaJitErrorLog = 5,
+  kCudaJitErrorLogBytes = 6,
 };
 
 struct CudaDriver {

@@ -159,6 +159,9 @@ class CudaStream final : public Stream {
   std::string_view first_, last_;  // names that the launches' owner keeps
 };
 
+constexpr size_t kLogBytes = 4096;
+constexpr int kNewestMachineCode = 9;  // the major number of the newest target we assemble for
+
 class CudaDevice final : public Device {
  public:
   CudaDevice(const CudaDriver& driver, int device) : driver_(driver), device_(device) {}
@@ -221,10 +224,18 @@ class CudaDevice final : public Device {
   }
   absl::StatusOr<std::unique_ptr<DeviceModule>> LoadModule(const DeviceCode& code) override {
     void* handle = nullptr;
-    const std::string& image = code.cubin.empty() ? code.ptx : code.cubin;
-    RETURN_IF_ERROR(
-        driver_.Check(driver_.cuModuleLoadDataEx(&handle, image.c_str(), 0, nullptr, nullptr),
-                      "cuModuleLoadDataEx"));
+    // Machine code is of one generation; the driver translates PTX for those after it.
+    const bool fits = !code.cubin.empty() && properties_.compute_major <= kNewestMachineCode;
+    const std::string& image = fits || code.ptx.empty() ? code.cubin : code.ptx;
+    std::string log(kLogBytes, '\0');
+    int keys[] = {kCudaJitErrorLog, kCudaJitErrorLogBytes};
+    void* values[] = {log.data(), reinterpret_cast<void*>(kLogBytes)};
+    const int result = driver_.cuModuleLoadDataEx(&handle, image.c_str(), 2, keys, values);
+    if (result != 0) {
+      log.resize(log.find('\0') == std::string::npos ? log.size() : log.find('\0'));
+      return driver_.Check(
+          result, fmt::format("cuModuleLoadDataEx{}{}", log.empty() ? "" : ": ", log).c_str());
+    }
     auto module = std::make_unique<CudaModule>(driver_, handle);
     for (const std::string& name : code.kernels) RETURN_IF_ERROR(module->Add(name));
     return std::unique_ptr<DeviceModule>(std::move(module));

@@ -113,7 +113,7 @@ class Stream : public hlo::Stream {
   // What follows on this stream waits for the event's last recording.
   virtual absl::Status Wait(Event& event) = 0;
   // Between BeginCapture and EndCapture nothing runs; EndCapture gives what was put on the stream.
-  // Only where CanCapture.
+  // Only where CanCapture: on devices that work beside the host.
   virtual bool CanCapture() const { return false; }
   virtual absl::Status BeginCapture();
   virtual absl::StatusOr<std::unique_ptr<Graph>> EndCapture();

@@ -38,10 +38,12 @@ class RecordingStream final : public Stream {
 
   bool CanCapture() const override { return true; }
   absl::Status BeginCapture() override {
+    captures_ = true;
     Note("begin capture");
     return absl::OkStatus();
   }
   absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override {
+    captures_ = false;
     Note("end capture");
     return std::make_unique<Graph>();
   }
@@ -95,6 +97,7 @@ class RecordingStream final : public Stream {
     return absl::OkStatus();
   }
   absl::Status Synchronize() override {
+    RET_CHECK(!captures_, "a wait for a stream whose work is captured");
     Note("synchronize");
     return absl::OkStatus();
   }
@@ -103,6 +106,7 @@ class RecordingStream final : public Stream {
   void Note(const std::string& call) { device_.Note(fmt::format("s{}: {}", number_, call)); }
   RecordingDevice& device_;
   int number_;
+  bool captures_ = false;
 };
 
 RecordingDevice::RecordingDevice() {
