@@ -22,8 +22,9 @@ HEAD = """# What the assembler makes of each kernel for sm_90; made by scripts/g
 
 def kernels_of(tool, module):
     """Rows (registers, local, tensor, loads, stores, kernel); an error text where the module cannot be compiled."""
-    done = subprocess.run([tool, str(module), "--platform=gpu", "--kernel-info", "--target=sm_90"], capture_output=True, text=True,
-                          check=False)
+    # Every product by a kernel of our own, and each kernel on its own.
+    done = subprocess.run([tool, str(module), "--platform=gpu", "--kernel-info", "--target=sm_90", "--no-gpu-library",
+                           "--no-gpu-merge-steps"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return done.stderr.strip()
     rows = []

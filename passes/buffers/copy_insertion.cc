@@ -153,8 +153,15 @@ class Inserter {
       UpdateSchedules(module_);
     }
     for (const Instruction* copy : adder.copies()) added_.insert(copy);
+    RETURN_IF_ERROR(Tidy());
+    // Those of computations that nobody calls went with them.
+    absl::flat_hash_set<const Instruction*> left;  // looked up only
+    for (Computation* computation : module_.computations()) {
+      for (const Instruction* instruction : *computation) left.insert(instruction);
+    }
     tuples_ = adder.tuples();
-    return Tidy();
+    std::erase_if(tuples_, [&left](const Instruction* tuple) { return !left.contains(tuple); });
+    return absl::OkStatus();
   }
 
   // ---- removing ----

@@ -19,6 +19,9 @@
 namespace hlo {
 
 class DotDecomposer final : public ExpanderPass {
+ public:
+  static constexpr RuleSafety kSafety = kExceptSpecials;  // a sum of one -0 is 0
+
  protected:
   OpcodeSet Roots() const override { return {Opcode::kDot}; }
   bool Matches(const Instruction& instruction) const override;

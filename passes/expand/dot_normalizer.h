@@ -15,6 +15,7 @@ namespace hlo {
 
 class DotNormalizer final : public ExpanderPass {
  public:
+  static constexpr RuleSafety kSafety = kExceptSpecials;  // a sum of one -0 is 0
   static constexpr AnalysisSet kPreserves = AnalysisSet::Of<CallGraph, SideEffects>();
 
  protected:

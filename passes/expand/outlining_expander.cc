@@ -1,6 +1,7 @@
 #include "passes/expand/outlining_expander.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/ir/async_chain.h"
 #include "lib/support/strings.h"
 
 namespace hlo {
@@ -9,6 +10,7 @@ absl::StatusOr<bool> OutliningExpander::Run(Module& module, PassContext& context
   absl::flat_hash_map<std::string, Computation*> expansions;
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Root()})) {
+    if (IsAsyncBody(*computation)) continue;  // it holds one instruction
     for (Instruction* instruction : computation->instruction_vector()) {
       if (instruction->opcode() != Root() || !Matches(*instruction)) continue;
       if (!context.MayRewrite()) return changed;

@@ -125,7 +125,10 @@ class Assigner {
 
   std::optional<Shape> ParameterOf(Computation* computation, int i) const {
     if (computation->is_entry()) {
-      const Shape shape = module_.config().entry_layout.parameters[static_cast<size_t>(i)];
+      // The text may say fewer than there are.
+      const std::vector<Shape>& told = module_.config().entry_layout.parameters;
+      if (static_cast<size_t>(i) >= told.size()) return std::nullopt;
+      const Shape shape = told[static_cast<size_t>(i)];
       return HasAllLayouts(shape) ? std::optional(shape) : std::nullopt;
     }
     const Signature& own = signatures_.at(computation);
@@ -303,10 +306,13 @@ class Assigner {
 
   void FillEntryLayout() {
     EntryLayout layout = module_.config().entry_layout;
-    for (size_t i = 0; i < layout.parameters.size(); ++i) {
-      if (!HasAllLayouts(layout.parameters[i]))
-        layout.parameters[i] = module_.entry()->parameter(static_cast<int>(i))->shape();
+    const std::vector<Instruction*> parameters(module_.entry()->parameters().begin(),
+                                               module_.entry()->parameters().end());
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (i == layout.parameters.size()) layout.parameters.push_back(parameters[i]->shape());
+      if (!HasAllLayouts(layout.parameters[i])) layout.parameters[i] = parameters[i]->shape();
     }
+    layout.parameters.resize(parameters.size(), Shape());
     if (!HasAllLayouts(layout.result)) layout.result = module_.entry()->root()->shape();
     changed_ |= !(layout == module_.config().entry_layout);
     module_.config().entry_layout = layout;
