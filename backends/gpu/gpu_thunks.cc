@@ -4,7 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "backends/common/thunk_profile.h"
-#include "backends/gpu/library/product_thunk.h"
+#include "backends/gpu/product_thunk.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
