@@ -179,8 +179,7 @@ class Runner {
     if (in_.print_before_all || Contains(in_.print_before, item.name)) Show("before", item.name);
     if (in_.print_pass_names) Sink(fmt::format("running pass {}\n", item.name));
     const uint64_t fingerprint = in_.check_changed_flag ? ContentHash(module_) : 0;
-    if (in_.print_changed == PrintChanged::kDiff && diff_base_.empty())
-      diff_base_ = Printed();
+    if (in_.print_changed == PrintChanged::kDiff && diff_base_.empty()) diff_base_ = Printed();
     ASSIGN_OR_RETURN(const PassInfo* info, GetPass(item.name, item.loc));
     ASSIGN_OR_RETURN(const std::unique_ptr<Pass> pass, info->make(item.options, info->name));
     if (in_.before_pass != nullptr) RETURN_IF_ERROR(in_.before_pass(item, module_));

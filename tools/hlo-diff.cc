@@ -33,7 +33,8 @@ void AddDiffFlags(Flags& flags, DiffOptions& o) {
   flags.Group("What is shown");
   flags.Add("brief", &o.brief, "one line");
   flags.Add("html", &o.html, V::Some(), "FILE", "write a page");
-  flags.Add("json", &o.json, V::Some(), "FILE", "write all differences for programs; - is standard output");
+  flags.Add("json", &o.json, V::Some(), "FILE",
+            "write all differences for programs; - is standard output");
   flags.Add("color", &o.color, V::Words({"auto", "always", "never"}), "WHEN",
             "auto, always, never; NO_COLOR is respected");
   flags.Group("Exit codes");
@@ -51,8 +52,8 @@ absl::StatusOr<std::unique_ptr<Module>> Load(const std::string& path,
 }
 
 int Trouble(const absl::Status& status, const Source* source) {
-  const int code = source == nullptr ? ReportToolError("hlo-diff", status)
-                                     : ReportError(status, source);
+  const int code =
+      source == nullptr ? ReportToolError("hlo-diff", status) : ReportError(status, source);
   return code == kExitInternal ? code : kTrouble;
 }
 
@@ -70,8 +71,8 @@ int Diff(const std::vector<std::string>& paths, const DiffOptions& options) {
   compare.compare_metadata = options.metadata;
   const ModuleDiff diff = DiffModules(*modules[0], *modules[1], compare);
   const DiffNames names{paths[0], paths[1]};
-  for (const auto& [path, text] : {std::pair(&options.html, &DiffHtml),
-                                   std::pair(&options.json, &DiffJson)}) {
+  for (const auto& [path, text] :
+       {std::pair(&options.html, &DiffHtml), std::pair(&options.json, &DiffJson)}) {
     if (path->empty()) continue;
     if (const absl::Status status = WriteFile(*path, text(diff, names)); !status.ok())
       return Trouble(status, nullptr);

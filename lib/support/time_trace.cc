@@ -87,18 +87,18 @@ double TimeOf(absl::Span<const TimedSpan> spans, std::string_view kind) {
 }
 
 std::string TimeTraceText(absl::Span<const TimedSpan> spans, std::string_view program) {
-  std::string text = fmt::format(
-      R"({{"displayTimeUnit":"ms","traceEvents":[)"
-      "\n"
-      R"({{"ph":"M","pid":0,"name":"process_name","args":{{"name":{}}}}})",
-      JsonQuoted(program));
+  std::string text =
+      fmt::format(R"({{"displayTimeUnit":"ms","traceEvents":[)"
+                  "\n"
+                  R"({{"ph":"M","pid":0,"name":"process_name","args":{{"name":{}}}}})",
+                  JsonQuoted(program));
   std::set<int> threads;
   for (const TimedSpan& span : spans) threads.insert(span.thread);
   for (const int thread : threads) {
-    text +=
-        fmt::format(",\n"
-                    R"({{"ph":"M","pid":0,"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})",
-                    thread, thread == 0 ? "main" : fmt::format("worker {}", thread));
+    text += fmt::format(
+        ",\n"
+        R"({{"ph":"M","pid":0,"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})",
+        thread, thread == 0 ? "main" : fmt::format("worker {}", thread));
   }
   for (const TimedSpan& span : spans) {
     text += fmt::format(

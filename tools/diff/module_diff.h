@@ -21,7 +21,7 @@ namespace hlo {
 struct Edit {
   const Instruction* before = nullptr;  // null: added
   const Instruction* after = nullptr;   // null: removed
-  std::vector<std::string> what;        // of a pair: "opcode", "shape", "attributes", "operand 1", …
+  std::vector<std::string> what;  // of a pair: "opcode", "shape", "attributes", "operand 1", …
 };
 
 struct ComputationDiff {
@@ -31,8 +31,8 @@ struct ComputationDiff {
 };
 
 struct ModuleDiff {
-  bool equal = false;                      // by StructurallyEqual and what the modules declare
-  std::vector<std::string> declarations;   // what modules say of themselves, if it differs
+  bool equal = false;                         // by StructurallyEqual and what the modules declare
+  std::vector<std::string> declarations;      // what modules say of themselves, if it differs
   std::vector<ComputationDiff> computations;  // those with edits, callers first
   int64_t same = 0, changed = 0, removed = 0, added = 0;  // instructions
 };

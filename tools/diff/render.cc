@@ -30,9 +30,7 @@ std::string NameOf(const ComputationDiff& diff) {
   return fmt::format("%{}, %{}", diff.before->name(), diff.after->name());
 }
 
-std::string WhatText(const Edit& edit) {
-  return Join(edit.what, ", ");
-}
+std::string WhatText(const Edit& edit) { return Join(edit.what, ", "); }
 
 std::string SumText(const ModuleDiff& diff) {
   return fmt::format("{} instruction{} the same, {} changed, {} removed, {} added", diff.same,

@@ -39,9 +39,7 @@ Distances DistancesFrom(const Instruction* start, Way way, int64_t most) {
   return distances;
 }
 
-std::string Line(const Instruction& instruction) {
-  return ToText(instruction);
-}
+std::string Line(const Instruction& instruction) { return ToText(instruction); }
 
 // The instruction with its line of the program, in `COMPUTATION`.
 std::string PlaceText(const Instruction& instruction) {

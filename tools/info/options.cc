@@ -72,7 +72,8 @@ void AddInfoFlags(Flags& flags, InfoOptions& o) {
             "only so many steps of that (0: the instruction alone); the rest are parameters");
   flags.Add("around", &o.around, V::Some(), "NAME",
             "print an instruction, what it is made from and who uses it");
-  flags.Add("depth", &o.depth, V::From(0).With({"around"}), "N", "up to so many steps (default: 1)");
+  flags.Add("depth", &o.depth, V::From(0).With({"around"}), "N",
+            "up to so many steps (default: 1)");
   flags.AddWith({"around"}, "operands", &o.only_operands, "only what it is made from");
   flags.AddWith({"around"}, "users", &o.only_users, "only who uses it");
   flags.Add("paths", &o.paths, V::Passing(PathsMistake), "A,B",

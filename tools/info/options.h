@@ -18,7 +18,7 @@ struct InfoOptions {
   bool exact = false;
   std::string output = "-";
   std::string extract;
-  int64_t producers = -1;  // all
+  int64_t producers = -1;            // all
   std::string around, paths, stack;  // neighbours.h
   int64_t depth = 1;
   bool only_operands = false, only_users = false;

@@ -97,7 +97,9 @@ absl::Status FillInstrumentation(const OptOptions& options, const PrintOptions& 
   in.print_after = NamesOf(options.print_after);
   in.filter_passes = NamesOf(options.filter_passes);
   if (PrintFilter filter = PrintFilterOf(options); !filter.takes_all())
-    in.printed_text = [filter, print](const Module& module) { return filter.TextOf(module, print); };
+    in.printed_text = [filter, print](const Module& module) {
+      return filter.TextOf(module, print);
+    };
   in.disabled = NamesOf(options.disable);
   for (std::string& name : KnownPassNames(options.xla_disable, "hlo-opt", "xla_disable_hlo_passes"))
     in.disabled.push_back(std::move(name));

@@ -36,8 +36,7 @@ PassSummary::Counts PassSummary::CountsOf(const Module& module) {
 
 PassSummary::Row PassSummary::RowOf(const Counts& before, const Counts& after) {
   Row row;
-  row.instructions =
-      std::accumulate(after.opcodes.begin(), after.opcodes.end(), int64_t{0});
+  row.instructions = std::accumulate(after.opcodes.begin(), after.opcodes.end(), int64_t{0});
   row.delta =
       row.instructions - std::accumulate(before.opcodes.begin(), before.opcodes.end(), int64_t{0});
   row.bytes = after.bytes - before.bytes;
@@ -51,16 +50,16 @@ PassSummary::Row PassSummary::RowOf(const Counts& before, const Counts& after) {
     return std::abs(a.first) > std::abs(b.first);
   });
   for (size_t i = 0; i < std::min(deltas.size(), kMostOpcodes); ++i)
-    row.opcodes += fmt::format("{}{:+} {}", i == 0 ? "" : ", ", deltas[i].first,
-                               Text(deltas[i].second));
+    row.opcodes +=
+        fmt::format("{}{:+} {}", i == 0 ? "" : ", ", deltas[i].first, Text(deltas[i].second));
   if (deltas.size() > kMostOpcodes)
     row.opcodes += fmt::format(" and {} more", deltas.size() - kMostOpcodes);
   return row;
 }
 
 void PassSummary::AddTo(Instrumentation& instrumentation) {
-  instrumentation.before_pass = [this, next = instrumentation.before_pass](
-                                    const PipelineItem& pass, const Module& module) {
+  instrumentation.before_pass = [this, next = instrumentation.before_pass](const PipelineItem& pass,
+                                                                           const Module& module) {
     before_ = CountsOf(module);
     return next == nullptr ? absl::OkStatus() : next(pass, module);
   };
@@ -81,10 +80,10 @@ std::string PassSummary::Table(const std::vector<PassRun>& runs) const {
   for (const PassRun& run : runs) {
     if (run.skipped || next == rows_.size()) continue;
     const Row& row = rows_[next++];
-    std::string line = fmt::format("{:<{}}  {:<7}  {:>12}  {:>+5}  {:>+7}  {:>12}  {:>9.3f}  {}",
-                                   run.name, width, run.changed ? "yes" : "no", row.instructions,
-                                   row.delta, row.fusions, SignedBytes(row.bytes),
-                                   run.milliseconds, row.opcodes);
+    std::string line =
+        fmt::format("{:<{}}  {:<7}  {:>12}  {:>+5}  {:>+7}  {:>12}  {:>9.3f}  {}", run.name, width,
+                    run.changed ? "yes" : "no", row.instructions, row.delta, row.fusions,
+                    SignedBytes(row.bytes), run.milliseconds, row.opcodes);
     line.resize(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }

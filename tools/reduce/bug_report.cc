@@ -99,8 +99,9 @@ std::string ReadmeText(const std::string& folder, const FailureOptions& failure,
     text += fmt::format("\nThe same file with XLA's own program:\n\n    {}\n", xla);
   if (failure.tries > 1)
     text += fmt::format("\nThe failure comes and goes: some of {} runs show it.\n", failure.tries);
-  text += "\n| file | what |\n| --- | --- |\n| `reduced.hlo` | the module |\n"
-          "| `command.txt` | the command |\n| `environment.txt` | version, machine, flags |\n";
+  text +=
+      "\n| file | what |\n| --- | --- |\n| `reduced.hlo` | the module |\n"
+      "| `command.txt` | the command |\n| `environment.txt` | version, machine, flags |\n";
   std::string missing;
   for (const std::string_view name : kValueFiles) {
     if (std::filesystem::exists(fmt::format("{}/{}", folder, name))) {
@@ -126,8 +127,8 @@ std::string EnvironmentText() {
   if (uname(&system) == 0)
     text += fmt::format("system   {} {} {}\n", system.sysname, system.release, system.machine);
   text += DoctorReport();
-  for (const char* name : {"XLA_FLAGS", "HLO_FLAGS", "HLO_NUM_THREADS", "OMP_NUM_THREADS",
-                           "CUDA_VISIBLE_DEVICES"}) {
+  for (const char* name :
+       {"XLA_FLAGS", "HLO_FLAGS", "HLO_NUM_THREADS", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES"}) {
     if (const char* value = std::getenv(name); value != nullptr)
       text += fmt::format("{}={}\n", name, value);
   }

@@ -70,9 +70,11 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
   flags.Add(
       "timeout", &o.timeout, V::Between(1e-3, 1e6), "SEC",
       "for one test (default 60, and 10 times the first); longer ones do not count but for --hang");
-  flags.Add("flaky", &o.flaky, V::Between(1, 1e6), "N",
-            "for a failure that comes and goes: a module shows it if any of N runs does; in the end");
-  flags.Note(std::string(32, ' ') + "the smallest one is run N times, and how often it came is said");
+  flags.Add(
+      "flaky", &o.flaky, V::Between(1, 1e6), "N",
+      "for a failure that comes and goes: a module shows it if any of N runs does; in the end");
+  flags.Note(std::string(32, ' ') +
+             "the smallest one is run N times, and how often it came is said");
   flags.Add("max-tests", &o.max_tests, V::From(0), "N", "stop after so many");
   flags.Add("jobs,j", &o.jobs, V::Between(0, 256), "N",
             "tests at the same time (default: one for each processor); the result is the same");

@@ -19,7 +19,7 @@ struct ReduceOptions {
   int64_t max_tests = 0;
   int64_t flaky = 1;
   std::string bug_report;  // folder
-  int64_t jobs = 0;  // 0: one for each processor
+  int64_t jobs = 0;        // 0: one for each processor
   int64_t seed = kDefaultSeed;
   int64_t seeds = 1;
   std::string abs, rel, ulps;

@@ -75,8 +75,8 @@ absl::Status EmittedTexts::Save(const std::string& folder, std::string_view name
   RETURN_IF_ERROR(MakeFolder(folder));
   FileSet files;
   for (const auto& [stage, text] : texts_) {
-    RETURN_IF_ERROR(files.Add(
-        fmt::format("{}/{}.{}.{}", folder, name, Word(stage), ExtensionOf(stage)), text));
+    RETURN_IF_ERROR(
+        files.Add(fmt::format("{}/{}.{}.{}", folder, name, Word(stage), ExtensionOf(stage)), text));
   }
   return files.Commit();
 }

@@ -19,7 +19,8 @@ class EmittedTexts {
   // Makes `compile` give the texts of these stages here, which must outlive the compilation.
   // `kernel`: a regular expression; of the stages that are a text for each kernel, which names it
   // in its first line, only those that match. Empty: all.
-  void AddTo(CompileOptions& compile, std::vector<EmitStage> stages, const std::string& kernel = "");
+  void AddTo(CompileOptions& compile, std::vector<EmitStage> stages,
+             const std::string& kernel = "");
 
   // --emit: in the order they were asked for; a stage that is not there, or has no such kernel, is
   // an error.

@@ -214,8 +214,9 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   RETURN_IF_ERROR(CheckPlatform(options.platform));
   RETURN_IF_ERROR(CheckReference(options));
   if (!options.kernel.empty() && options.platform != "cpu") {
-    return Error("`--kernel` is for platform `cpu`, whose texts are of one kernel each, not for `{}`",
-                 options.platform);
+    return Error(
+        "`--kernel` is for platform `cpu`, whose texts are of one kernel each, not for `{}`",
+        options.platform);
   }
   if (options.optimisation_level == 0) options.run_passes = false;
   RETURN_IF_ERROR(ReadThreads(flags, options));
@@ -239,11 +240,10 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
                   !options.baseline.empty();
   options.file = words.empty() ? "-" : words.front();
   options.given_to_xla = flags.given_to_xla();
-  options.given_words =
-      flags.GivenWords({"output-dir", "save-inputs", "json", "baseline", "time", "profile",
-                        "memory-report", "trace", "checkpoint", "checkpoint-every", "resume",
-                        "progress", "source-name", "xla-dump-to", "quiet", "save-temps",
-                        "time-trace"});
+  options.given_words = flags.GivenWords({"output-dir", "save-inputs", "json", "baseline", "time",
+                                          "profile", "memory-report", "trace", "checkpoint",
+                                          "checkpoint-every", "resume", "progress", "source-name",
+                                          "xla-dump-to", "quiet", "save-temps", "time-trace"});
   if (!words.empty()) options.given_inputs.assign(words.begin() + 1, words.end());
   if (options.check_file && options.check_models)
     return Error("`--check-file` and `--check-models` exclude each other");

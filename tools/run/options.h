@@ -97,8 +97,8 @@ struct ToolOptions {
   std::string baseline;
   double fail_if_slower = -1;  // percent; below 0: no limit
   std::string json;
-  std::string profile;  // "-": a table on standard output; else files; empty: not asked for
-  std::string trace;    // a file, or empty
+  std::string profile;     // "-": a table on standard output; else files; empty: not asked for
+  std::string trace;       // a file, or empty
   std::string time_trace;  // of the compilation, the same
   bool measure_peaks = false;
   std::string memory_report;  // as `profile`
