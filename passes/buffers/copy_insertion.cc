@@ -157,7 +157,7 @@ class Inserter {
     // Those of computations that nobody calls went with them.
     absl::flat_hash_set<const Instruction*> left;  // looked up only
     for (Computation* computation : module_.computations()) {
-      for (const Instruction* instruction : *computation) left.insert(instruction);
+      for (const Instruction* instruction : computation->instructions()) left.insert(instruction);
     }
     tuples_ = adder.tuples();
     std::erase_if(tuples_, [&left](const Instruction* tuple) { return !left.contains(tuple); });

@@ -526,8 +526,9 @@ class Runner {
     compile.gpu_target = options_.gpu_target;
     compile.gpu_library = options_.gpu_library;
     compile.gpu_tf32 = options_.gpu_tf32;
-    compile.gpu_graphs = options_.gpu_graphs;
-    compile.gpu_merge_steps = options_.gpu_merge_steps;
+    // A profile tells instructions apart.
+    compile.gpu_graphs = options_.gpu_graphs && options_.profile_files.empty();
+    compile.gpu_merge_steps = options_.gpu_merge_steps && options_.profile_files.empty();
     compile.gpu_sim_seed = static_cast<uint64_t>(options_.gpu_sim_seed);
     compile.gpu_sim_sanitize = options_.gpu_sim_sanitize;
     compile.run_passes = options_.run_passes;
