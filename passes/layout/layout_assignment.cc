@@ -139,6 +139,7 @@ class Assigner {
   std::optional<Shape> ResultOf(Computation* computation) const {
     if (computation->is_entry()) {
       const Shape shape = module_.config().entry_layout.result;
+      if (!Compatible(shape, computation->root()->shape())) return std::nullopt;
       return HasAllLayouts(shape) ? std::optional(shape) : std::nullopt;
     }
     const Signature& own = signatures_.at(computation);
@@ -313,7 +314,9 @@ class Assigner {
       if (!HasAllLayouts(layout.parameters[i])) layout.parameters[i] = parameters[i]->shape();
     }
     layout.parameters.resize(parameters.size(), Shape());
-    if (!HasAllLayouts(layout.result)) layout.result = module_.entry()->root()->shape();
+    if (!HasAllLayouts(layout.result) ||
+        !Compatible(layout.result, module_.entry()->root()->shape()))
+      layout.result = module_.entry()->root()->shape();
     changed_ |= !(layout == module_.config().entry_layout);
     module_.config().entry_layout = layout;
   }

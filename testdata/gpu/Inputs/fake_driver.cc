@@ -147,6 +147,15 @@ int cuStreamCreate(void** stream, unsigned) { return Make(stream, "streams"); }
 int cuStreamSynchronize(void*) { return launched && Wants("fault") ? kIllegalAddress : 0; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 int cuStreamDestroy_v2(void* stream) { return Destroy(stream, "streams"); }
+// Graphs are what was launched while they were made: nothing more.
+int cuStreamBeginCapture_v2(void*, int) { return 0; }
+int cuStreamEndCapture(void*, void** graph) { return Make(graph, "graphs"); }
+int cuGraphInstantiateWithFlags(void** executable, void*, unsigned long long) {
+  return Make(executable, "graph executables");
+}
+int cuGraphLaunch(void*, void*) { return 0; }
+int cuGraphExecDestroy(void* executable) { return Destroy(executable, "graph executables"); }
+int cuGraphDestroy(void* graph) { return Destroy(graph, "graphs"); }
 int cuEventCreate(void** event, unsigned) { return Make(event, "events"); }
 int cuEventRecord(void*, void*) { return 0; }
 int cuEventSynchronize(void*) { return launched && Wants("fault") ? kIllegalAddress : 0; }
