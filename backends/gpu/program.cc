@@ -50,13 +50,13 @@ class GpuProgramEmitter final : public ProgramEmitter {
     if (!options_.gpu_library || make_library_ == nullptr) return false;
     const std::optional<LibraryProduct> product = AsLibraryProduct(instruction);
     if (!product || !IsForLibrary(*product)) return false;
-    if (!asked_for_library_) program_.library = make_library_();
+    if (!asked_for_library_) program_.products = make_library_();
     asked_for_library_ = true;
-    if (program_.library == nullptr) return false;
+    if (program_.products == nullptr) return false;
     const bool asks_for_tf32 =
         instruction.attrs<DotAttrs>().algorithm == DotAlgorithm::kTF32TF32F32;
     auto plan =
-        program_.library->Plan(*product, product->may_cut && (options_.gpu_tf32 || asks_for_tf32));
+        program_.products->Plan(*product, product->may_cut && (options_.gpu_tf32 || asks_for_tf32));
     if (!plan.ok()) return false;
     products_[&instruction] = *std::move(plan);
     return true;

@@ -15,10 +15,10 @@ namespace hlo::gpu {
 
 struct Program : CompiledProgram {
   std::vector<UniqueKernel> kernels;
-  int graphs = 0;                                 // GraphThunk numbers
-  int counters = 0;                               // of rng-get-and-update-state
-  uint64_t seed = 0;                              // of rng
-  std::shared_ptr<const ProductLibrary> library;  // of the plans in the thunks
+  int graphs = 0;                                  // GraphThunk numbers
+  int counters = 0;                                // of rng-get-and-update-state
+  uint64_t seed = 0;                               // of rng
+  std::shared_ptr<const ProductLibrary> products;  // of the plans in the thunks
 };
 
 // Emits every instruction of the entry and of what it runs. What no kernel family takes is refused,
