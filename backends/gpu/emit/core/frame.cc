@@ -1,9 +1,6 @@
 #include "backends/gpu/emit/core/frame.h"
 
-#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 
@@ -79,14 +76,7 @@ absl::StatusOr<int> AddKernel(const GpuFrame& frame, int block_threads, int inte
   for (const auto& [instruction, buffer] : frame.bindings) emitter.BindBuffer(instruction, buffer);
   RETURN_IF_ERROR(body(emitter, kernel));
   kernel.Finish();
-  std::string problem;
-  llvm::raw_string_ostream problems(problem);
-  RET_CHECK(!llvm::verifyModule(module, &problems), "the emitter wrote wrong LLVM IR: {}",
-            problems.str());
-  std::string bitcode;
-  llvm::raw_string_ostream stream(bitcode);
-  llvm::WriteBitcodeToFile(module, stream);
-  stream.flush();
+  ASSIGN_OR_RETURN(std::string bitcode, ToBitcode(module));
   plan.kernels.push_back(std::move(bitcode));
   return static_cast<int>(plan.kernels.size()) - 1;
 }

@@ -1,6 +1,9 @@
 #include "backends/gpu/emit/core/kernel_builder.h"
 
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <bit>
@@ -25,6 +28,29 @@ llvm::Align VectorAlign(int bytes) {
 void SetDeviceTarget(llvm::Module& module) {
   module.setTargetTriple("nvptx64-nvidia-cuda");
   module.setDataLayout("e-i64:64-i128:128-v16:16-v32:32-n16:32:64");
+}
+
+void AnnotateKernel(llvm::Function& kernel, const char* key, int value) {
+  llvm::LLVMContext& context = kernel.getContext();
+  llvm::Metadata* const row[] = {
+      llvm::ValueAsMetadata::get(&kernel), llvm::MDString::get(context, key),
+      llvm::ConstantAsMetadata::get(
+          llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<uint32_t>(value)))};
+  kernel.getParent()
+      ->getOrInsertNamedMetadata("nvvm.annotations")
+      ->addOperand(llvm::MDNode::get(context, row));
+}
+
+absl::StatusOr<std::string> ToBitcode(const llvm::Module& module) {
+  std::string problem;
+  llvm::raw_string_ostream problems(problem);
+  RET_CHECK(!llvm::verifyModule(module, &problems), "the emitter wrote wrong LLVM IR: {}",
+            problems.str());
+  std::string bitcode;
+  llvm::raw_string_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(module, stream);
+  stream.flush();
+  return bitcode;
 }
 
 KernelBuilder::KernelBuilder(llvm::Module& module, std::string_view name,
@@ -53,13 +79,7 @@ KernelBuilder::KernelBuilder(llvm::Module& module, std::string_view name,
   OpenScope();
 }
 
-void KernelBuilder::Annotate(const char* key, int value) {
-  llvm::Metadata* const row[] = {
-      llvm::ValueAsMetadata::get(function_), llvm::MDString::get(context_, key),
-      llvm::ConstantAsMetadata::get(b_.getInt32(static_cast<uint32_t>(value)))};
-  module_.getOrInsertNamedMetadata("nvvm.annotations")
-      ->addOperand(llvm::MDNode::get(context_, row));
-}
+void KernelBuilder::Annotate(const char* key, int value) { AnnotateKernel(*function_, key, value); }
 
 bool KernelBuilder::IndicesFitIn32(const std::vector<BufferParam>& buffers, int64_t largest) {
   if (largest * 2 >= kLargest32) return false;

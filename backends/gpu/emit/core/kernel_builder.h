@@ -146,5 +146,9 @@ class KernelBuilder final : public IndexBuilder {
 
 // The data layout and triple that kernels are written for.
 void SetDeviceTarget(llvm::Module& module);
+// Tells NVPTX something of a kernel: "kernel", "maxntidx", "minctasm".
+void AnnotateKernel(llvm::Function& kernel, const char* key, int value);
+// The module as bitcode; an internal error where it is wrong.
+absl::StatusOr<std::string> ToBitcode(const llvm::Module& module);
 
 }  // namespace hlo::gpu

@@ -1,16 +1,13 @@
 #include "backends/gpu/emit/core/one_block.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
-#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/ReplaceConstant.h>
-#include <llvm/IR/Verifier.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
-#include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
@@ -71,8 +68,8 @@ class OneBlockEmission {
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     for (unsigned i = 0; i < static_cast<unsigned>(pointers); ++i)
       function_->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
-    Annotate("kernel", 1);
-    Annotate("maxntidx", threads_);
+    AnnotateKernel(*function_, "kernel", 1);
+    AnnotateKernel(*function_, "maxntidx", threads);
   }
 
   absl::StatusOr<std::string> Run() {
@@ -82,14 +79,7 @@ class OneBlockEmission {
     b_.CreateRetVoid();
     RETURN_IF_ERROR(InlineAll());
     OverlaySharedMemory();
-    std::string problem;
-    llvm::raw_string_ostream problems(problem);
-    RET_CHECK(!llvm::verifyModule(module_, &problems), "wrong LLVM IR: {}", problems.str());
-    std::string bitcode;
-    llvm::raw_string_ostream stream(bitcode);
-    llvm::WriteBitcodeToFile(module_, stream);
-    stream.flush();
-    return bitcode;
+    return ToBitcode(module_);
   }
 
  private:
@@ -99,14 +89,6 @@ class OneBlockEmission {
     int last_barrier = -1;  // the largest number of a barrier in it
     bool has_barriers() const { return last_barrier >= 0; }
   };
-
-  void Annotate(const char* key, uint32_t value) {
-    llvm::Metadata* const row[] = {llvm::ValueAsMetadata::get(function_),
-                                   llvm::MDString::get(context_, key),
-                                   llvm::ConstantAsMetadata::get(b_.getInt32(value))};
-    module_.getOrInsertNamedMetadata("nvvm.annotations")
-        ->addOperand(llvm::MDNode::get(context_, row));
-  }
 
   llvm::BasicBlock* NewBlock(const char* name) {
     return llvm::BasicBlock::Create(context_, name, function_);
