@@ -33,6 +33,7 @@
 
 namespace hlo {
 
+class CodeStore;         // backends/common/code_store.h
 class Communicator;      // lib/eval/communicator.h
 struct Instrumentation;  // passes/pass_manager.h
 
@@ -63,23 +64,30 @@ struct CpuOptions {
   CpuChecks checks = kDefaultCpuChecks;
 };
 
+// Of the platforms `gpu` and `gpu-sim`.
+struct GpuOptions {
+  std::string target;         // "sm_90a"; empty: what the platform takes by default
+  bool library = true;        // large products by cuBLASLt where it is there
+  bool tf32 = false;          // and those of f32 and default precision with TF32, as XLA's
+  bool graphs = true;         // what is launched again and again is launched as a whole
+  bool merge_steps = true;    // small kernels, and loops of them, are launched as one
+  int64_t sim_seed = 0;       // of the simulator's schedule; 0: natural order
+  bool sim_sanitize = false;  // the simulator watches every access
+};
+
 struct CompileOptions {
   int threads = 0;                     // 0: one for each processor of the process
   std::optional<Denormals> denormals;  // empty: what the platform does by default
   uint64_t seed = 42;                  // of `rng` and of the custom call GetRngSeed
   std::string cpu_features;            // feature mask such as "avx2"; empty: all the host has
   CpuOptions cpu;
-  std::string gpu_target;         // "sm_90a"; empty: what the platform takes by default
-  bool gpu_library = true;        // large products by cuBLASLt where it is there
-  bool gpu_tf32 = false;          // and those of f32 and default precision with TF32, as XLA's
-  bool gpu_graphs = true;         // what is launched again and again is launched as a whole
-  bool gpu_merge_steps = true;    // small kernels, and loops of them, are launched as one
-  uint64_t gpu_sim_seed = 0;      // of the simulator's schedule; 0: natural order
-  bool gpu_sim_sanitize = false;  // the simulator watches every access
-  bool run_passes = true;         // false: the module is compiled as it is
+  GpuOptions gpu;
+  bool run_passes = true;  // false: the module is compiled as it is
   bool verify_each_pass = false;
   // How the passes are run: what is left out, what is dumped, who is told. Null: as usual.
   const Instrumentation* instrumentation = nullptr;
+  // Where machine code is kept for another process, or comes from one. Null: neither.
+  CodeStore* code_store = nullptr;
   // Texts wanted, and who takes them; each wanted stage that the platform has is given once. Then
   // nothing is run: no memory for it is taken.
   std::vector<EmitStage> emit;
@@ -93,10 +101,21 @@ struct CompileOptions {
   }
 };
 
+// Steps of code generation, which are parts of CompileStats::codegen_ms. What runs on several
+// threads at once counts by its share of their time.
+struct CodegenTimes {
+  double buffers_ms = 0;  // what lies where
+  double kernels_ms = 0;  // HLO to kernels, in the back end's own form
+  double llvm_ms = 0;     // kernels to LLVM IR, and that to code
+  double link_ms = 0;
+};
+
 struct CompileStats {
-  double passes_ms = 0;    // HLO to HLO
-  double codegen_ms = 0;   // HLO to machine code
-  double load_ms = 0;      // link, allocate, pack constants
+  double verify_ms = 0;   // checking the module between passes
+  double passes_ms = 0;   // HLO to HLO, without that
+  double codegen_ms = 0;  // HLO to machine code
+  CodegenTimes codegen;
+  double load_ms = 0;      // allocate, pack constants
   int64_t peak_bytes = 0;  // memory of one run: arguments, results, temporaries, constants
 };
 
@@ -170,6 +189,11 @@ class Backend {
   virtual std::string_view name() const = 0;
   // Opens the device, which belongs to no compilation; Compile does it, too.
   virtual absl::Status Open() { return absl::OkStatus(); }
+  // The processor that machine code is for which a CodeStore of `options` takes. Empty: this
+  // platform keeps no code.
+  virtual absl::StatusOr<std::string> CodeTarget(const CompileOptions& /*options*/) const {
+    return std::string();
+  }
   // Makes the module runnable. What the platform cannot compute is refused here, with its place.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
                                                               const CompileOptions& options) = 0;

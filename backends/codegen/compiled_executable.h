@@ -22,6 +22,7 @@ struct CompiledProgram {
   std::unique_ptr<BufferAssignment> buffers;
   ThunkList thunks;
   int64_t scratch_bytes = 0;
+  CodegenTimes times;
 };
 
 class CompiledExecutable : public Executable, public KnowsBuffers {

@@ -22,10 +22,11 @@ absl::Status RunPlatformPasses(std::string_view pipeline, Module& module,
   Instrumentation instrumentation;
   if (options.instrumentation != nullptr) instrumentation = *options.instrumentation;
   instrumentation.verify_each = options.verify_each_pass;
-  RETURN_IF_ERROR(
-      RunPipelineText(options.run_passes ? pipeline : kAlways, module, context, instrumentation)
-          .status());
-  stats.passes_ms = passes.milliseconds();
+  ASSIGN_OR_RETURN(
+      const PipelineResult result,
+      RunPipelineText(options.run_passes ? pipeline : kAlways, module, context, instrumentation));
+  stats.verify_ms = result.verify_milliseconds;
+  stats.passes_ms = passes.milliseconds() - stats.verify_ms;
   if (options.Wants(EmitStage::kHlo)) options.emit_sink(EmitStage::kHlo, ToText(module));
   return CheckRowMajor(module);
 }

@@ -5,6 +5,7 @@
 #include "backends/common/control_flow.h"
 #include "lib/ir/computation.h"
 #include "lib/support/status.h"
+#include "lib/support/stopwatch.h"
 
 namespace hlo {
 namespace {
@@ -33,6 +34,7 @@ absl::Status ProgramEmitter::RefuseCollected() const {
 
 absl::Status ProgramEmitter::EmitInto(CompiledProgram& program) {
   program_ = &program;
+  const Stopwatch all;
   RETURN_IF_ERROR(PlanAll(*module_.entry()));
   RETURN_IF_ERROR(RefuseCollected());
   AssignmentHooks hooks;
@@ -40,12 +42,16 @@ absl::Status ProgramEmitter::EmitInto(CompiledProgram& program) {
     return !NeedsNoCode(instruction) && !IsControl(instruction) &&
            MayShare(instruction, {operand, leaf});
   };
+  const Stopwatch buffers;
   ASSIGN_OR_RETURN(program.buffers, BufferAssignment::Make(module_, hooks));
+  CodegenTimes& times = program.times;
+  times.buffers_ms = buffers.milliseconds();
   RETURN_IF_ERROR(CompileKernels());
   ASSIGN_OR_RETURN(program.thunks, Emit(*module_.entry()));
   RETURN_IF_ERROR(RefuseCollected());
   RETURN_IF_ERROR(Improve(program.thunks));
   program.scratch_bytes = ScratchBytes(program.thunks);
+  times.kernels_ms = all.milliseconds() - times.buffers_ms - times.llvm_ms - times.link_ms;
   Show(EmitStage::kBuffers, [&] { return program.buffers->ToString(); });
   Show(EmitStage::kThunks, [&] { return ToString(program.thunks); });
   return absl::OkStatus();

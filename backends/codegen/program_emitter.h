@@ -42,6 +42,7 @@ class ProgramEmitter {
   // The target's part, in the order in which it is called. kUnimplemented: it cannot run it.
   virtual absl::Status Plan(const Instruction& instruction) = 0;
   virtual bool MayShare(const Instruction& instruction, const BufferPair& pair) = 0;
+  // Adds what it knows to CompiledProgram::times.
   virtual absl::Status CompileKernels() = 0;
   // Appends thunks for a loop that the target runs in a way of its own, if it is one.
   virtual absl::StatusOr<bool> EmitLoop(const Instruction& /*loop*/, ThunkList& /*thunks*/) {

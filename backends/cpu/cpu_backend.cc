@@ -12,6 +12,12 @@
 
 namespace hlo {
 
+absl::StatusOr<std::string> CpuBackend::CodeTarget(const CompileOptions& options) const {
+  ASSIGN_OR_RETURN(const cpu::Host host, cpu::DetectHost(options.cpu_features));
+  return fmt::format("{}, vectors of {} bytes, {}", host.llvm_cpu(), host.vector_bytes(),
+                     host.llvm_features());
+}
+
 absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<Module> module,
                                                                 const CompileOptions& options) {
   CompileStats stats;
@@ -22,10 +28,12 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
 
   const Stopwatch codegen;
   auto pool = std::make_unique<ThreadPool>(options.threads);
+  const Stopwatch set_up;
   std::unique_ptr<cpu::KernelCompiler> compiler = cpu::MakeEvaluatedKernels();
   if (options.cpu.kernels == CpuKernels::kLlvm) {
     ASSIGN_OR_RETURN(compiler, cpu::MakeLlvmKernelCompiler(host, *pool, options));
   }
+  const double set_up_ms = set_up.milliseconds();
   cpu::LibraryOptions library;
   library.host = host;
   library.threads = pool->size();
@@ -34,6 +42,8 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuBackend::Compile(std::unique_ptr<
   ASSIGN_OR_RETURN(cpu::Program program,
                    cpu::EmitProgram(*module, *compiler, *pool, library, options));
   stats.codegen_ms = codegen.milliseconds();
+  stats.codegen = program.times;
+  stats.codegen.llvm_ms += set_up_ms;
   stats.peak_bytes = program.buffers->total_size() + program.scratch_bytes;
   if (!options.emit.empty()) {
     return std::make_unique<TextsOnly>(std::move(module), stats, std::move(program.buffers),

@@ -12,6 +12,7 @@ namespace hlo {
 class CpuBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
+  absl::StatusOr<std::string> CodeTarget(const CompileOptions& options) const override;
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<Module> module,
                                                       const CompileOptions& options) override;
 };

@@ -9,10 +9,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "backends/common/code_store.h"
 #include "backends/cpu/tile/watch.h"
 #include "lib/ir/printer.h"
 #include "lib/ir/source_line.h"
+#include "lib/support/hash.h"
 #include "lib/support/status.h"
+#include "lib/support/stopwatch.h"
 #include "lib/support/thread_pool.h"
 
 namespace hlo::cpu {
@@ -67,6 +70,8 @@ class LlvmKernelCompiler final : public KernelCompiler {
       numbers.push_back(it->second);
       if (is_new) unique.push_back(&kernel);
     }
+    if (options_.code_store != nullptr && options_.code_store->is_closed())
+      return FromStore(loops, unique, numbers);
     SetSymbols(loops, unique);
     const auto build = [&](int i, llvm::Module& module) -> absl::Status {
       const auto n = static_cast<size_t>(i);
@@ -92,31 +97,88 @@ class LlvmKernelCompiler final : public KernelCompiler {
       sizes.push_back(static_cast<size_t>(loop.program.node_count()));
     for (const KernelSource* kernel : unique) sizes.push_back(kernel->plan->kernel.nodes.size());
     const Batches batches = BatchesOf(sizes, static_cast<size_t>(kBatchesPerThread * pool_.size()));
-    KernelFunctions functions;
+    const auto build_batch = [&](int batch, llvm::Module& module) -> absl::Status {
+      for (const int i : batches.members[static_cast<size_t>(batch)])
+        RETURN_IF_ERROR(build(i, module));
+      return absl::OkStatus();
+    };
+    std::function<void(int, std::string)> take;
+    if (options_.code_store != nullptr) {
+      take = [&](int batch, std::string object) {
+        CodeStore::Object stored{{}, std::move(object)};
+        for (const int i : batches.members[static_cast<size_t>(batch)]) {
+          const auto n = static_cast<size_t>(i);
+          stored.functions.push_back({StoreKeyOf(loops, unique, n), SymbolOf(n)});
+        }
+        options_.code_store->Add(std::move(stored));
+      };
+    }
     ASSIGN_OR_RETURN(
-        functions.codes,
-        jit_->CompileAll(pool_, static_cast<int>(batches.members.size()),
-                         [&](int batch, llvm::Module& module) -> absl::Status {
-                           for (const int i : batches.members[static_cast<size_t>(batch)])
-                             RETURN_IF_ERROR(build(i, module));
-                           return absl::OkStatus();
-                         }));
+        CompiledCodes compiled,
+        jit_->CompileAll(pool_, static_cast<int>(batches.members.size()), build_batch, take));
+    KernelFunctions functions;
+    functions.codes = std::move(compiled.codes);
+    functions.llvm_ms = compiled.compile_ms;
+    functions.link_ms = compiled.link_ms;
     const auto code_of = [&](size_t n) -> const CompiledCode& {
       return *functions.codes[batches.batch_of[n]];
     };
     for (size_t n = 0; n < loops.size(); ++n) {
-      ASSIGN_OR_RETURN(auto* const function, FunctionOf<tile::ProgramFunction>(code_of(n), n));
+      ASSIGN_OR_RETURN(auto* const function,
+                       FunctionOf<tile::ProgramFunction>(code_of(n), SymbolOf(n)));
       functions.loops.push_back(function);
     }
     for (const size_t number : numbers) {
       const size_t n = loops.size() + number;
-      ASSIGN_OR_RETURN(auto* const function, FunctionOf<tile::KernelFunction>(code_of(n), n));
+      ASSIGN_OR_RETURN(auto* const function,
+                       FunctionOf<tile::KernelFunction>(code_of(n), SymbolOf(n)));
       functions.kernels.push_back(function);
     }
     return functions;
   }
 
  private:
+  // Code that another process made of the same kernels.
+  absl::StatusOr<KernelFunctions> FromStore(absl::Span<const LoopSource> loops,
+                                            absl::Span<const KernelSource* const> unique,
+                                            absl::Span<const size_t> numbers) const {
+    const Stopwatch link;
+    const CodeStore& store = *options_.code_store;
+    KernelFunctions functions;
+    for (const CodeStore::Object& object : store.objects()) {
+      ASSIGN_OR_RETURN(std::unique_ptr<CompiledCode> code, jit_->Link(object.bytes));
+      functions.codes.push_back(std::move(code));
+    }
+    std::vector<const CodeStore::Place*> places;
+    for (size_t n = 0; n < loops.size() + unique.size(); ++n) {
+      places.push_back(store.Find(StoreKeyOf(loops, unique, n)));
+      if (places.back() != nullptr) continue;
+      return Error("there is no code of `{}` in it: it is not what this version makes of the module",
+                   (n < loops.size() ? loops[n].loop : unique[n - loops.size()]->instruction)->name());
+    }
+    for (size_t n = 0; n < loops.size(); ++n) {
+      ASSIGN_OR_RETURN(auto* const function,
+                       FunctionOf<tile::ProgramFunction>(*functions.codes[places[n]->object],
+                                                         *places[n]->symbol));
+      functions.loops.push_back(function);
+    }
+    for (const size_t number : numbers) {
+      const CodeStore::Place& place = *places[loops.size() + number];
+      ASSIGN_OR_RETURN(auto* const function,
+                       FunctionOf<tile::KernelFunction>(*functions.codes[place.object], *place.symbol));
+      functions.kernels.push_back(function);
+    }
+    functions.link_ms = link.milliseconds();
+    return functions;
+  }
+
+  // Of loop or kernel number `n`.
+  uint64_t StoreKeyOf(absl::Span<const LoopSource> loops,
+                      absl::Span<const KernelSource* const> unique, size_t n) const {
+    return HashBytes(n < loops.size() ? loops[n].program.Key()
+                                      : KeyOf(*unique[n - loops.size()]->plan));
+  }
+
   // Code is named after what it computes: profilers and debuggers show it. The prefix keeps an
   // instruction `exp` apart from the function that code may call.
   void SetSymbols(absl::Span<const LoopSource> loops,
@@ -153,9 +215,9 @@ class LlvmKernelCompiler final : public KernelCompiler {
   }
 
   template <class Function>
-  absl::StatusOr<Function*> FunctionOf(const CompiledCode& code, size_t number) const {
-    Function* const function = code.Function<Function>(SymbolOf(number));
-    RET_CHECK(function != nullptr, "`{}` is missing in its object", SymbolOf(number));
+  static absl::StatusOr<Function*> FunctionOf(const CompiledCode& code, const std::string& symbol) {
+    Function* const function = code.Function<Function>(symbol);
+    RET_CHECK(function != nullptr, "`{}` is missing in its object", symbol);
     return function;
   }
 
@@ -211,6 +273,7 @@ absl::StatusOr<std::unique_ptr<KernelCompiler>> MakeLlvmKernelCompiler(
   settings.cpu = host.llvm_cpu();
   settings.features = host.llvm_features();
   settings.vector_bits = host.vector_bytes() * 8;
+  settings.links_only = options.code_store != nullptr && options.code_store->is_closed();
   ASSIGN_OR_RETURN(std::unique_ptr<Jit> jit, Jit::Create(std::move(settings)));
   // What checked code calls.
   jit->DefineSymbol(tile::kAllowsSymbol, reinterpret_cast<void*>(&tile::WatchAllows));

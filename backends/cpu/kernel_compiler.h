@@ -36,6 +36,7 @@ struct KernelFunctions {
   std::vector<tile::ProgramFunction*> loops;
   std::vector<tile::KernelFunction*> kernels;        // null: to be evaluated
   std::vector<std::unique_ptr<CompiledCode>> codes;  // where the functions lie
+  double llvm_ms = 0, link_ms = 0;                   // as CodegenTimes
 };
 
 class KernelCompiler {
@@ -46,7 +47,8 @@ class KernelCompiler {
                                                   absl::Span<const KernelSource> kernels) = 0;
 };
 
-// Compiles on the threads of `pool`. Equal kernels become one function.
+// Compiles on the threads of `pool`, or takes code from a closed store of `options`. Equal kernels
+// become one function.
 absl::StatusOr<std::unique_ptr<KernelCompiler>> MakeLlvmKernelCompiler(
     const Host& host, ThreadPool& pool, const CompileOptions& options);
 // Leaves kernels to the evaluator.

@@ -131,6 +131,8 @@ class CpuProgramEmitter final : public ProgramEmitter {
     RETURN_IF_ERROR(AddKernels());
     ASSIGN_OR_RETURN(functions_, compiler_.Compile(loops_, kernels_));
     program_.code = std::move(functions_.codes);
+    program_.times.llvm_ms = functions_.llvm_ms;
+    program_.times.link_ms = functions_.link_ms;
     return absl::OkStatus();
   }
 

@@ -20,7 +20,7 @@ namespace hlo {
 namespace {
 
 std::string TargetOf(const CompileOptions& options) {
-  return options.gpu_target.empty() ? std::string(gpu::kDefaultTarget) : options.gpu_target;
+  return options.gpu.target.empty() ? std::string(gpu::kDefaultTarget) : options.gpu.target;
 }
 
 // Texts of the kernels that were asked for.
@@ -55,6 +55,7 @@ absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions
   ASSIGN_OR_RETURN(gpu::Program program, gpu::EmitProgram(module, options, library));
   RETURN_IF_ERROR(ShowKernels(program, options));
   stats.codegen_ms = codegen.milliseconds();
+  stats.codegen = program.times;
   stats.peak_bytes = program.buffers->total_size() + program.scratch_bytes;
   return program;
 }
@@ -79,6 +80,7 @@ class GpuBackend : public Backend {
     }
     const Stopwatch codegen;
     ASSIGN_OR_RETURN(const std::vector<gpu::DeviceCode> codes, CompileCode(program.kernels, own));
+    stats.codegen.llvm_ms += codegen.milliseconds();
     stats.codegen_ms += codegen.milliseconds();
     const Stopwatch load;
     ASSIGN_OR_RETURN(
@@ -105,8 +107,8 @@ class GpuSimBackend final : public GpuBackend {
  private:
   absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) override {
     gpu::SimulatorOptions simulator;
-    simulator.seed = options.gpu_sim_seed;
-    simulator.sanitize = options.gpu_sim_sanitize;
+    simulator.seed = static_cast<uint64_t>(options.gpu.sim_seed);
+    simulator.sanitize = options.gpu.sim_sanitize;
     return gpu::MakeSimulatedDevice(simulator);
   }
   absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
@@ -135,7 +137,7 @@ class CudaBackend final : public GpuBackend {
  private:
   absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) override {
     ASSIGN_OR_RETURN(std::shared_ptr<gpu::Device> device, CudaDeviceOfProcess());
-    if (options.gpu_target.empty()) options.gpu_target = NewestTargetOf(device->properties());
+    if (options.gpu.target.empty()) options.gpu.target = NewestTargetOf(device->properties());
     return device;
   }
   absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(

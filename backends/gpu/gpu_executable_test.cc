@@ -70,8 +70,8 @@ absl::StatusOr<std::unique_ptr<GpuExecutable>> MakeOn(std::shared_ptr<Device> de
   auto module = ParseModule(text);
   REQUIRE(module.ok());
   CompileOptions options;
-  options.gpu_merge_steps = false;
-  options.gpu_graphs = graphs;
+  options.gpu.merge_steps = false;
+  options.gpu.graphs = graphs;
   auto program = EmitProgram(**module, options);
   REQUIRE(program.ok());
   std::vector<DeviceCode> codes(1);

@@ -47,7 +47,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
 
   // Plans the product if it is one for a library, and the library has a kernel for it.
   bool GoesToLibrary(const Instruction& instruction) {
-    if (!options_.gpu_library || make_library_ == nullptr) return false;
+    if (!options_.gpu.library || make_library_ == nullptr) return false;
     const std::optional<LibraryProduct> product = AsLibraryProduct(instruction);
     if (!product || !IsForLibrary(*product)) return false;
     if (!asked_for_library_) program_.products = make_library_();
@@ -56,7 +56,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
     const bool asks_for_tf32 =
         instruction.attrs<DotAttrs>().algorithm == DotAlgorithm::kTF32TF32F32;
     auto plan =
-        program_.products->Plan(*product, product->may_cut && (options_.gpu_tf32 || asks_for_tf32));
+        program_.products->Plan(*product, product->may_cut && (options_.gpu.tf32 || asks_for_tf32));
     if (!plan.ok()) return false;
     products_[&instruction] = *std::move(plan);
     return true;
@@ -85,7 +85,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
     ASSIGN_OR_RETURN(ThunkList condition, Emit(*loop.while_condition()));
     ASSIGN_OR_RETURN(ThunkList body, Emit(*loop.while_body()));
     const BufferSlice predicate = buffers().slice(*loop.while_condition()->root());
-    if (options_.gpu_merge_steps) {
+    if (options_.gpu.merge_steps) {
       ASSIGN_OR_RETURN(const bool is_done,
                        merger_.MergeLoop(loop, condition, predicate, body, thunks));
       if (is_done) return true;
@@ -106,11 +106,11 @@ class GpuProgramEmitter final : public ProgramEmitter {
   }
 
   void Group(ThunkList& thunks) {
-    if (options_.gpu_graphs) program_.graphs = GroupForGraphs(thunks, program_.graphs);
+    if (options_.gpu.graphs) program_.graphs = GroupForGraphs(thunks, program_.graphs);
   }
 
   absl::Status Improve(ThunkList& thunks) override {
-    if (options_.gpu_merge_steps) RETURN_IF_ERROR(merger_.MergeRuns(thunks));
+    if (options_.gpu.merge_steps) RETURN_IF_ERROR(merger_.MergeRuns(thunks));
     Group(thunks);
     return absl::OkStatus();
   }

@@ -129,11 +129,11 @@ std::string RunGpuCase(const GpuCase& test) {
       return problem;
   }
   Literal first;
-  for (const uint64_t seed : {0, 1, 2}) {
+  for (const int64_t seed : {0, 1, 2}) {
     CompileOptions options;
     options.run_passes = test.run_passes;
-    options.gpu_sim_seed = seed;
-    options.gpu_sim_sanitize = true;
+    options.gpu.sim_seed = seed;
+    options.gpu.sim_sanitize = true;
     auto executable = MakeGpuSimBackend()->Compile(module->Clone(), options);
     if (!executable.ok()) return TextOf(executable.status());
     auto result = (*executable)->Run(arguments, {});
@@ -158,8 +158,8 @@ std::string EmitText(std::string_view hlo, EmitStage stage, bool run_passes,
   std::string text;
   CompileOptions options;
   options.run_passes = run_passes;
-  options.gpu_target = target;
-  options.gpu_merge_steps = merge;
+  options.gpu.target = target;
+  options.gpu.merge_steps = merge;
   options.emit = {stage};
   options.emit_sink = [&text](EmitStage, std::string_view part) { text += part; };
   auto executable = MakeGpuSimBackend()->Compile(*std::move(parsed), options);

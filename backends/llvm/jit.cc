@@ -30,6 +30,7 @@
 #include "backends/llvm/jit_link.h"
 #include "backends/llvm/rare_code.h"
 #include "lib/support/status.h"
+#include "lib/support/stopwatch.h"
 #include "lib/support/thread_pool.h"
 
 namespace hlo {
@@ -218,12 +219,14 @@ struct Jit::State {
 };
 
 absl::StatusOr<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
-  InitializeLlvm();
   auto state = std::make_unique<State>(Machines::For(options));
-  ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine, state->machines.Take(options));
-  state->data_layout = machine->target().createDataLayout().getStringRepresentation();
-  state->triple = machine->target().getTargetTriple().str();
-  state->machines.GiveBack(std::move(machine));
+  if (!options.links_only) {
+    InitializeLlvm();
+    ASSIGN_OR_RETURN(std::unique_ptr<Machine> machine, state->machines.Take(options));
+    state->data_layout = machine->target().createDataLayout().getStringRepresentation();
+    state->triple = machine->target().getTargetTriple().str();
+    state->machines.GiveBack(std::move(machine));
+  }
   auto memory = llvm::jitlink::InProcessMemoryManager::Create();
   if (!memory) return Internal("no memory manager: {}", llvm::toString(memory.takeError()));
   state->memory = std::move(*memory);
@@ -291,23 +294,52 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> Jit::Compile(llvm::Module& module)
   return Link(object);
 }
 
-absl::StatusOr<std::vector<std::unique_ptr<CompiledCode>>> Jit::CompileAll(
-    ThreadPool& pool, int count,
-    const std::function<absl::Status(int, llvm::Module&)>& build) const {
-  std::vector<std::unique_ptr<CompiledCode>> codes(static_cast<size_t>(count));
-  std::vector<absl::Status> statuses(static_cast<size_t>(count));
+absl::StatusOr<CompiledCodes> Jit::CompileAll(
+    ThreadPool& pool, int count, const std::function<absl::Status(int, llvm::Module&)>& build,
+    const std::function<void(int, std::string)>& take) const {
+  struct Part {
+    absl::Status status;
+    std::string object;
+    std::unique_ptr<CompiledCode> code;
+    double compile_ms = 0, link_ms = 0;
+  };
+  std::vector<Part> parts(static_cast<size_t>(count));
+  const auto make = [&](int i, Part& part) -> absl::Status {
+    const Stopwatch compile;
+    {
+      llvm::LLVMContext context;
+      const std::unique_ptr<llvm::Module> module = NewModule(context, "kernel");
+      RETURN_IF_ERROR(build(i, *module));
+      ASSIGN_OR_RETURN(part.object, EmitObject(*module));
+    }
+    part.compile_ms = compile.milliseconds();
+    const Stopwatch link;
+    ASSIGN_OR_RETURN(part.code, Link(part.object));
+    if (take == nullptr) part.object = std::string();
+    part.link_ms = link.milliseconds();
+    return absl::OkStatus();
+  };
+  const Stopwatch all;
   pool.ParallelForDynamic(count, [&](int64_t task, int) {
-    const auto i = static_cast<size_t>(task);
-    llvm::LLVMContext context;
-    const std::unique_ptr<llvm::Module> module = NewModule(context, "kernel");
-    statuses[i] = build(static_cast<int>(task), *module);
-    if (!statuses[i].ok()) return;
-    absl::StatusOr<std::unique_ptr<CompiledCode>> code = Compile(*module);
-    statuses[i] = code.status();
-    if (code.ok()) codes[i] = *std::move(code);
+    Part& part = parts[static_cast<size_t>(task)];
+    part.status = make(static_cast<int>(task), part);
   });
-  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
-  return codes;
+  CompiledCodes result;
+  for (int i = 0; i < count; ++i) {
+    Part& part = parts[static_cast<size_t>(i)];
+    RETURN_IF_ERROR(part.status);
+    if (take != nullptr) take(i, std::move(part.object));
+    result.codes.push_back(std::move(part.code));
+    result.compile_ms += part.compile_ms;
+    result.link_ms += part.link_ms;
+  }
+  const double sum = result.compile_ms + result.link_ms;
+  if (sum > 0) {
+    const double share = all.milliseconds() / sum;
+    result.compile_ms *= share;
+    result.link_ms *= share;
+  }
+  return result;
 }
 
 absl::StatusOr<std::string> Jit::EmitAssembly(llvm::Module& module) const {

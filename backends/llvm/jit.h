@@ -44,7 +44,8 @@ struct JitOptions {
   std::string features;        // "+avx512bf16,-prefer-256-bit"
   int vector_bits = 256;       // widest vectors the code generator may keep whole
   CodegenLevel level = CodegenLevel::kLess;
-  bool verify = false;  // run LLVM's verifier on each module first
+  bool verify = false;      // run LLVM's verifier on each module first
+  bool links_only = false;  // no code is generated: there is none of LLVM's set-up
 };
 
 // Equal for options that give the same code.
@@ -65,6 +66,14 @@ class CompiledCode {
   Signature* Function(std::string_view name) const {
     return reinterpret_cast<Signature*>(Find(name));
   }
+};
+
+// What several modules were compiled to, and how long that took on all threads: the steps share
+// the time in which all was done.
+struct CompiledCodes {
+  std::vector<std::unique_ptr<CompiledCode>> codes;
+  double compile_ms = 0;
+  double link_ms = 0;
 };
 
 class Jit final {
@@ -96,10 +105,11 @@ class Jit final {
   absl::StatusOr<std::unique_ptr<CompiledCode>> Compile(llvm::Module& module) const;
 
   // Builds and compiles `count` modules on the pool, each in a context of its own. `build(i,
-  // module)` fills module i, from any worker. The first failure in order is returned.
-  absl::StatusOr<std::vector<std::unique_ptr<CompiledCode>>> CompileAll(
-      ThreadPool& pool, int count,
-      const std::function<absl::Status(int, llvm::Module&)>& build) const;
+  // module)` fills module i, from any worker. `take(i, object)`, if not null, is called in order
+  // with the object files. The first failure in order is returned.
+  absl::StatusOr<CompiledCodes> CompileAll(
+      ThreadPool& pool, int count, const std::function<absl::Status(int, llvm::Module&)>& build,
+      const std::function<void(int, std::string)>& take = nullptr) const;
 
   // The module as assembly of the target, for reading.
   absl::StatusOr<std::string> EmitAssembly(llvm::Module& module) const;

@@ -125,10 +125,19 @@ TEST_CASE("many modules compile in parallel and the first failure is reported", 
     ParseInto("define i32 @f() { ret i32 " + std::to_string(i * 7) + " }", module);
     return absl::OkStatus();
   };
-  auto codes = jit->CompileAll(pool, 40, build);
-  REQUIRE(codes.ok());
+  std::vector<std::string> objects;
+  auto compiled = jit->CompileAll(pool, 40, build, [&](int i, std::string object) {
+    CHECK(i == static_cast<int>(objects.size()));
+    objects.push_back(std::move(object));
+  });
+  REQUIRE(compiled.ok());
+  CHECK(compiled->compile_ms > 0);
+  REQUIRE(objects.size() == 40);
+  const auto relinked = jit->Link(objects[6]);
+  REQUIRE(relinked.ok());
+  CHECK((*relinked)->Function<int32_t()>("f")() == 42);
   for (int i = 0; i < 40; ++i) {
-    CHECK((*codes)[static_cast<size_t>(i)]->Function<int32_t()>("f")() == i * 7);
+    CHECK(compiled->codes[static_cast<size_t>(i)]->Function<int32_t()>("f")() == i * 7);
   }
   const auto fail = [&](int i, llvm::Module& module) {
     if (i == 3 || i == 7) return absl::InternalError(i == 3 ? "three" : "seven");

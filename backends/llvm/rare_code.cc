@@ -105,6 +105,7 @@ RareTable& TableFor(const JitOptions& options) {
   if (table == nullptr) {
     table = std::make_unique<RareTable>();
     table->options = options;
+    table->options.links_only = false;
     for (size_t f = 0; f < std::size(kFunctions); ++f) {
       for (int i = 0; i < kRareEntries; ++i) {
         RareEntry& entry = table->entries[f][i];

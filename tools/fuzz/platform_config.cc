@@ -87,8 +87,8 @@ CompileOptions PlatformConfig::Options() const {
   options.verify_each_pass = verify;
   options.cpu.kernels = evaluate ? CpuKernels::kEvaluate : CpuKernels::kLlvm;
   options.cpu.checks = checks ? CpuChecks::kAll : CpuChecks::kNone;
-  options.gpu_sim_sanitize = true;
-  options.gpu_sim_seed = inputs;
+  options.gpu.sim_sanitize = true;
+  options.gpu.sim_seed = static_cast<int64_t>(inputs);
   // As hlo-run does.
   options.denormals = DefaultDenormals(platform == kXlaPlatform ? "cpu" : platform);
   return options;

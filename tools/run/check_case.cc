@@ -21,24 +21,6 @@ namespace {
 
 using Outcome = CheckResult::Outcome;
 
-CompileOptions CompilerOptions(const ToolOptions& options, Denormals denormals) {
-  CompileOptions compile;
-  compile.threads = static_cast<int>(options.threads);
-  compile.denormals = denormals;
-  compile.seed = static_cast<uint64_t>(options.execution_seed);
-  compile.cpu_features = options.cpu_features;
-  compile.cpu = options.cpu;
-  compile.gpu_target = options.gpu_target;
-  compile.gpu_library = options.gpu_library;
-  compile.gpu_tf32 = options.gpu_tf32;
-  compile.gpu_graphs = options.gpu_graphs;
-  compile.gpu_merge_steps = options.gpu_merge_steps;
-  compile.gpu_sim_seed = static_cast<uint64_t>(options.gpu_sim_seed);
-  compile.gpu_sim_sanitize = options.gpu_sim_sanitize;
-  compile.run_passes = options.run_passes;
-  return compile;
-}
-
 // The message with its place, in one line.
 std::string OneLine(const absl::Status& status, const Source* source) {
   std::string text = Render(status, source);

@@ -75,6 +75,8 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
             "print hlo, buffers, tile, thunks, llvm, asm, ptx, kernels; do not run");
   flags.Add("kernel", &o.kernel, V::Regex().With({"emit"}), "REGEX",
             "of tile, llvm and asm only kernels of instructions with such a name");
+  flags.Add("save-executable", &o.save_executable, V::Some(), "FILE",
+            "compile, and write what runs later without compiling: hlo-run FILE; do not run");
   flags.Add("save-temps", &o.save_temps, V::Some(), "[.|DIR]",
             "write DIR/NAME.llvm.ll, NAME.asm.s, ...: a file for each of the platform's stages");
   flags.Add("threads,j", &o.threads, V::Between(0, 4096), "N",
@@ -90,20 +92,20 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("doctor", &o.doctor, "say what this machine offers, and what to install");
   flags.Add("kernel-info", &o.kernel_info,
             "print registers, memory and spills of GPU kernels; do not run");
-  flags.Add("target", &o.gpu_target, V::Some(), "NAME",
+  flags.Add("target", &o.gpu.target, V::Some(), "NAME",
             "GPU (sm_80, sm_90 (default), sm_90a) or CPU (x86-64-v2 to -v4) to compile for");
   flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, V::Some(), "FILE");
-  flags.Add("gpu-library", &o.gpu_library,
+  flags.Add("gpu-library", &o.gpu.library,
             "GPU: large products by cuBLASLt where it is installed (on)");
-  flags.Add("gpu-tf32", &o.gpu_tf32,
+  flags.Add("gpu-tf32", &o.gpu.tf32,
             "GPU: large products of f32 and default precision with TF32, as XLA computes them");
-  flags.Add("gpu-graphs", &o.gpu_graphs,
+  flags.Add("gpu-graphs", &o.gpu.graphs,
             "GPU: what is launched again and again is launched as a CUDA graph (on)");
-  flags.Add("gpu-merge-steps", &o.gpu_merge_steps,
+  flags.Add("gpu-merge-steps", &o.gpu.merge_steps,
             "GPU: small kernels, and loops of them, are launched as one (on)");
-  flags.Add("gpu-sim-seed", &o.gpu_sim_seed, V::From(0), "N",
+  flags.Add("gpu-sim-seed", &o.gpu.sim_seed, V::From(0), "N",
             "order in which simulated GPU threads run");
-  flags.Add("gpu-sim-sanitize", &o.gpu_sim_sanitize,
+  flags.Add("gpu-sim-sanitize", &o.gpu.sim_sanitize,
             "watch simulated GPU threads: races, bounds, alignment");
   flags.Add("xla-cpu-max-isa", &o.xla_cpu_max_isa, V::Some(), "ISA");
   flags.Add("xla-dump-to", &o.xla_dump_to, V::Some(), "DIR");

@@ -51,7 +51,7 @@ absl::StatusOr<std::string> FeaturesOfTarget(std::string_view flag, std::string_
 absl::Status ReadTarget(ToolOptions& options) {
   const bool is_gpu =
       options.platform.starts_with("gpu") ||
-      ((options.check_file || options.check_models) && options.gpu_target.starts_with("sm_"));
+      ((options.check_file || options.check_models) && options.gpu.target.starts_with("sm_"));
   if (!options.xla_cpu_max_isa.empty() && options.cpu_features.empty()) {
     ASSIGN_OR_RETURN(const std::string most,
                      FeaturesOfTarget("xla_cpu_max_isa", options.xla_cpu_max_isa));
@@ -59,18 +59,18 @@ absl::Status ReadTarget(ToolOptions& options) {
   }
   if (is_gpu) {
     if (const std::string mistake =
-            options.gpu_target.empty() ? "" : GpuTargetValues().Mistake(options.gpu_target);
+            options.gpu.target.empty() ? "" : GpuTargetValues().Mistake(options.gpu.target);
         !mistake.empty()) {
       return Error("`--target` {}", mistake);
     }
-    ASSIGN_OR_RETURN(options.gpu_target, GpuTarget(options.gpu_target, options.gpu_target_config));
-  } else if (!options.gpu_target.empty()) {
+    ASSIGN_OR_RETURN(options.gpu.target, GpuTarget(options.gpu.target, options.gpu_target_config));
+  } else if (!options.gpu.target.empty()) {
     if (options.platform != "cpu")
       return Error("platform `{}` has no `--target`", options.platform);
     if (!options.cpu_features.empty())
       return Error("`--target` and `--cpu-features` cannot both be given for platform `cpu`");
-    ASSIGN_OR_RETURN(options.cpu_features, FeaturesOfTarget("target", options.gpu_target));
-    options.gpu_target.clear();
+    ASSIGN_OR_RETURN(options.cpu_features, FeaturesOfTarget("target", options.gpu.target));
+    options.gpu.target.clear();
   }
   return absl::OkStatus();
 }
@@ -101,7 +101,7 @@ absl::Status ReadWords(ToolOptions& options) {
   }
   if (options.sanitize) {
     options.cpu.checks = CpuChecks::kAll;
-    options.gpu_sim_sanitize = true;
+    options.gpu.sim_sanitize = true;
   }
   options.cpu.kernels =
       options.cpu_kernels == "evaluate" ? CpuKernels::kEvaluate : CpuKernels::kLlvm;
@@ -184,6 +184,37 @@ Denormals DenormalsOf(const ToolOptions& options, std::string_view platform) {
   return DefaultDenormals(platform);
 }
 
+CompileOptions CompilerOptions(const ToolOptions& options, Denormals denormals) {
+  CompileOptions compile;
+  compile.threads = static_cast<int>(options.threads);
+  compile.denormals = denormals;
+  compile.seed = static_cast<uint64_t>(options.execution_seed);
+  compile.cpu_features = options.cpu_features;
+  compile.cpu = options.cpu;
+  compile.gpu = options.gpu;
+  compile.run_passes = options.run_passes;
+  return compile;
+}
+
+// What saves an executable does nothing else.
+absl::Status CheckSaving(const ToolOptions& options) {
+  const std::pair<std::string_view, bool> others[] = {
+      {"emit", options.only_looks()},
+      {"bench", options.bench},
+      {"sanitize", options.sanitize},
+      {"check-file", options.check_file},
+      {"check-models", options.check_models},
+      {"expected", !options.expected.empty()},
+      {"reference", !options.reference.empty()},
+      {"spmd", options.spmd},
+  };
+  for (const auto& [flag, is_given] : others) {
+    if (!options.save_executable.empty() && is_given)
+      return Error("`--save-executable` and `--{}` exclude each other", flag);
+  }
+  return absl::OkStatus();
+}
+
 // Runs that use up their inputs are not repeated with the same ones.
 absl::Status CheckBuffers(const ToolOptions& options) {
   const std::string_view flag = options.feed.empty() ? "donate" : "feed";
@@ -210,7 +241,8 @@ absl::Status CheckBuffers(const ToolOptions& options) {
 }
 
 absl::Status Check(const Flags& flags, ToolOptions& options) {
-  if (options.platform.empty()) options.platform = DefaultPlatform();
+  options.platform_is_given = !options.platform.empty();
+  if (!options.platform_is_given) options.platform = DefaultPlatform();
   RETURN_IF_ERROR(CheckPlatform(options.platform));
   RETURN_IF_ERROR(CheckReference(options));
   if (!options.kernel.empty() && options.platform != "cpu") {
@@ -238,12 +270,14 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   RETURN_IF_ERROR(CheckBuffers(options));
   options.bench = options.bench || (options.iterations > 0 && options.feed.empty()) ||
                   !options.baseline.empty();
+  RETURN_IF_ERROR(CheckSaving(options));
   options.file = words.empty() ? "-" : words.front();
   options.given_to_xla = flags.given_to_xla();
   options.given_words = flags.GivenWords({"output-dir", "save-inputs", "json", "baseline", "time",
                                           "profile", "memory-report", "trace", "checkpoint",
                                           "checkpoint-every", "resume", "progress", "source-name",
-                                          "xla-dump-to", "quiet", "save-temps", "time-trace"});
+                                          "xla-dump-to", "quiet", "save-temps", "save-executable",
+                                          "time-trace"});
   if (!words.empty()) options.given_inputs.assign(words.begin() + 1, words.end());
   if (options.check_file && options.check_models)
     return Error("`--check-file` and `--check-models` exclude each other");

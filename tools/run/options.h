@@ -20,10 +20,12 @@ struct ToolOptions {
   // What to run.
   std::string file;  // "-": standard input
   std::string platform;
+  bool platform_is_given = false;
   std::string passes;
   std::string emit;
   std::string kernel;      // which kernels --emit shows; empty: all
-  std::string save_temps;  // a folder for the texts of all stages; empty: not asked for
+  std::string save_executable;  // a file; empty: not asked for
+  std::string save_temps;       // a folder for the texts of all stages; empty: not asked for
   bool run_passes = true;
   int64_t threads = 0;
   std::string denormals;
@@ -31,19 +33,14 @@ struct ToolOptions {
   std::string cpu_kernels;
   bool sanitize = false;
   CpuOptions cpu;
-  std::string gpu_target, gpu_target_config;  // support/gpu_target.h
-  std::string source_name;                    // of the module in messages; empty: its path
+  GpuOptions gpu;
+  std::string gpu_target_config;  // support/gpu_target.h
+  std::string source_name;        // of the module in messages; empty: its path
   std::string xla_cpu_max_isa, xla_dump_to, xla_dump_pass_re, xla_disable, xla_only;
   bool xla_disable_all = false;
   std::map<std::string, std::string> given_to_xla;  // all flags of XLA
   // The command that a crash is repeated with: flags that write nothing, and the inputs.
   std::vector<std::string> given_words, given_inputs;
-  bool gpu_library = true;
-  bool gpu_tf32 = false;
-  bool gpu_graphs = true;
-  bool gpu_merge_steps = true;
-  int64_t gpu_sim_seed = 0;
-  bool gpu_sim_sanitize = false;
   int64_t max_loop_iterations = 0;
   int64_t execution_seed = 42;
   std::string fill_elided;
@@ -142,6 +139,8 @@ struct ToolOptions {
   bool uses_buffers() const { return !donate.empty() || !feed.empty(); }
   // Whether the module is compiled to be looked at, and not run.
   bool only_looks() const { return !emit_stages.empty() || !memory_files.empty(); }
+  // Whether there is anything to run.
+  bool runs() const { return !only_looks() && save_executable.empty(); }
   // Whether a tolerance was given on the command line.
   bool has_tolerance() const { return abs_value || rel_value || ulps_value; }
   // The tolerance of the command line, zero where it says nothing.
@@ -149,6 +148,9 @@ struct ToolOptions {
     return {abs_value.value_or(0), rel_value.value_or(0), ulps_value.value_or(0)};
   }
 };
+
+// What the back end of `platform` is told.
+CompileOptions CompilerOptions(const ToolOptions& options, Denormals denormals);
 
 // Describes the flags that fill `options`.
 void AddFlags(Flags& flags, ToolOptions& options);

@@ -13,6 +13,7 @@
 #include "lib/ir/verifier.h"
 #include "lib/ir/verify_meaning.h"
 #include "lib/proto/literals.h"
+#include "lib/support/archive.h"
 #include "lib/support/contains.h"
 #include "lib/support/file.h"
 #include "lib/support/hash.h"
@@ -34,6 +35,7 @@
 #include "tools/run/outputs.h"
 #include "tools/run/profile_report.h"
 #include "tools/run/run_report.h"
+#include "tools/run/saved_executable.h"
 #include "tools/run/single_shard.h"
 #include "tools/run/spmd_run.h"
 #include "tools/run/timeline.h"
@@ -88,7 +90,8 @@ class Runner {
   }
   void StopWriting() {
     for (std::string* name : {&options_.output_dir, &options_.outfeed_dir, &options_.save_inputs,
-                              &options_.json, &options_.save_temps, &options_.time_trace})
+                              &options_.json, &options_.save_temps, &options_.time_trace,
+                              &options_.save_executable})
       name->clear();
     options_.memory_files.clear();
     options_.outputs.clear();
@@ -129,7 +132,7 @@ class Runner {
       ASSIGN_OR_RETURN(expected, ReadExpectation(options_, result_shape, outer_mesh()));
     }
     ArgumentsByDevice arguments;
-    if (!options_.only_looks()) {
+    if (options_.runs()) {
       located_ = true;
       RETURN_IF_ERROR(
           CheckFits(*module_, options_.platform, mesh_.devices(), options_.memory_bytes));
@@ -149,6 +152,9 @@ class Runner {
     if (!options_.save_temps.empty()) RETURN_IF_ERROR(SaveTemps(*backend));
     EmittedTexts emitted;
     CompileOptions compile = CompilerOptions(&emitted);
+    CodeStore code;
+    if (saved_) compile.code_store = saved_->code.get();
+    if (!options_.save_executable.empty()) compile.code_store = &code;
     ASSIGN_OR_RETURN(const XlaPassFlags passes, XlaPassFlags::Make(options_, *module_));
     Instrumentation instrumentation = passes.instrumentation();
     instrumentation.on_start = [this](const PipelineItem& pass, int64_t) {
@@ -165,6 +171,13 @@ class Runner {
     if (options_.only_looks()) {
       RETURN_IF_ERROR(emitted.Show(options_));
       RETURN_IF_ERROR(ShowMemory(*executable));
+      RETURN_IF_ERROR(Report(*executable, nullptr));
+      return WriteJson();
+    }
+    if (!options_.save_executable.empty()) {
+      ASSIGN_OR_RETURN(const std::string note, SaveExecutable(*executable, *backend, compile,
+                                                              options_.save_executable));
+      Note("hlo-run: note: " + note);
       RETURN_IF_ERROR(Report(*executable, nullptr));
       return WriteJson();
     }
@@ -260,7 +273,7 @@ class Runner {
     const double start = Now();
     ASSIGN_OR_RETURN(const std::vector<InputText> inputs, ReadInputs(path_, /*split=*/false));
     InputText input = inputs.front();
-    RETURN_IF_ERROR(ReadRecorded());
+    RETURN_IF_ERROR(ReadBeside());
     if (!options_.source_name.empty()) {
       input.source =
           std::make_shared<const Source>(options_.source_name, std::string(input.source->text()));
@@ -294,11 +307,17 @@ class Runner {
     return absl::OkStatus();
   }
 
-  // The inputs of a snapshot.
-  absl::Status ReadRecorded() {
+  // What a file holds beside its module: the inputs of a snapshot, the code of an executable.
+  absl::Status ReadBeside() {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path_, error)) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path_));
+    if (IsArchive(kExecutableArchive, bytes)) {
+      absl::StatusOr<SavedExecutable> saved = OpenSaved(bytes, options_);
+      if (!saved.ok()) return Error("{}: {}", path_, std::string(saved.status().message()));
+      saved_ = *std::move(saved);
+      return absl::OkStatus();
+    }
     absl::StatusOr<std::vector<Literal>> recorded = RecordedArguments(bytes);
     if (!recorded.ok())
       return Error("{}: its inputs: {}", path_, std::string(recorded.status().message()));
@@ -391,6 +410,7 @@ class Runner {
     ASSIGN_OR_RETURN(const PipelineResult result, RunPipeline(*pipeline, *module_, context));
     extra_passes_ms_ = Now() - start - result.verify_milliseconds;
     RETURN_IF_ERROR(VerifyRunnable(*module_));
+    extra_verify_ms_ = Now() - start - extra_passes_ms_;
     return absl::OkStatus();
   }
 
@@ -429,7 +449,8 @@ class Runner {
         Note(fmt::format("hlo-run: note: `{}` says nothing of `{}`\n", options_.xla_memory, name));
       }
     }
-    for (const std::string& file : {options_.trace, options_.time_trace}) {
+    for (const std::string& file :
+         {options_.trace, options_.time_trace, options_.save_executable}) {
       if (!file.empty()) RETURN_IF_ERROR(CheckWritable(file));
     }
     if (!options_.baseline.empty()) {
@@ -517,21 +538,10 @@ class Runner {
 
   // `emitted`: where the texts of --emit go, or null.
   CompileOptions CompilerOptions(EmittedTexts* emitted) const {
-    CompileOptions compile;
-    compile.threads = static_cast<int>(options_.threads);
-    compile.denormals = DenormalsOf(options_, options_.platform);
-    compile.seed = static_cast<uint64_t>(options_.execution_seed);
-    compile.cpu_features = options_.cpu_features;
-    compile.cpu = options_.cpu;
-    compile.gpu_target = options_.gpu_target;
-    compile.gpu_library = options_.gpu_library;
-    compile.gpu_tf32 = options_.gpu_tf32;
+    CompileOptions compile =
+        hlo::CompilerOptions(options_, DenormalsOf(options_, options_.platform));
     // A profile tells instructions apart.
-    compile.gpu_graphs = options_.gpu_graphs && options_.profile_files.empty();
-    compile.gpu_merge_steps = options_.gpu_merge_steps && options_.profile_files.empty();
-    compile.gpu_sim_seed = static_cast<uint64_t>(options_.gpu_sim_seed);
-    compile.gpu_sim_sanitize = options_.gpu_sim_sanitize;
-    compile.run_passes = options_.run_passes;
+    if (!options_.profile_files.empty()) compile.gpu.graphs = compile.gpu.merge_steps = false;
     if (emitted == nullptr || !options_.only_looks()) return compile;
     std::vector<EmitStage> stages = options_.emit_stages;
     if (!options_.memory_files.empty() && !Contains(stages, EmitStage::kBuffers))
@@ -646,8 +656,10 @@ class Runner {
 
   absl::Status Report(const Executable& executable, const RunTimes* run) {
     const CompileStats& stats = executable.stats();
+    report_.verify_ms = extra_verify_ms_ + stats.verify_ms;
     report_.passes_ms = extra_passes_ms_ + stats.passes_ms;
     report_.codegen_ms = stats.codegen_ms;
+    report_.codegen = stats.codegen;
     report_.load_ms = stats.load_ms;
     report_.peak_bytes = stats.peak_bytes;
     report_.threads = options_.threads;
@@ -746,7 +758,8 @@ class Runner {
   std::shared_ptr<const Source> source_;
   std::optional<CrashReproducer> reproducer_;
   std::unique_ptr<Module> module_;
-  double extra_passes_ms_ = 0;
+  std::optional<SavedExecutable> saved_;  // what the file is, if it is one
+  double extra_passes_ms_ = 0, extra_verify_ms_ = 0;  // of --passes
   std::optional<Baseline> baseline_;
   std::optional<XlaMemory> xla_memory_;
   std::optional<BufferPlan> buffers_;  // with --donate or --feed

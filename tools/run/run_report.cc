@@ -96,10 +96,13 @@ std::string RateText(double rate, std::string_view unit) {
 
 std::string ToJson(const RunReport& report) {
   return fmt::format(
-      R"({{"schema":1,"stages_ms":{{"parse":{:.6g},"passes":{:.6g},"codegen":{:.6g},"load":{:.6g}}},"compile_ms":{:.6g},)"
+      R"({{"schema":1,"stages_ms":{{"parse":{:.6g},"verify":{:.6g},"passes":{:.6g},"codegen":{:.6g},"load":{:.6g}}},)"
+      R"("codegen_ms":{{"buffers":{:.6g},"kernels":{:.6g},"llvm":{:.6g},"link":{:.6g}}},"compile_ms":{:.6g},)"
       R"("run_ms":{},{}"iterations":{},"interrupted":{},"threads":{},"peak_bytes":{}{}}})"
       "\n",
-      report.parse_ms, report.passes_ms, report.codegen_ms, report.load_ms, report.compile_ms,
+      report.parse_ms, report.verify_ms, report.passes_ms, report.codegen_ms, report.load_ms,
+      report.codegen.buffers_ms, report.codegen.kernels_ms, report.codegen.llvm_ms,
+      report.codegen.link_ms, report.compile_ms,
       TimesJson(report.run),
       report.many_runs_ms > 0 ? fmt::format("\"run_throughput_ms\":{:.6g},", report.many_runs_ms)
                               : "",
@@ -115,8 +118,15 @@ std::string ToTable(const RunReport& report) {
     text += fmt::format("{:<10}{:>12}{}\n", name, value.substr(0, blank), value.substr(blank));
   };
   line("parse", TimeText(report.parse_ms));
+  line("verify", TimeText(report.verify_ms));
   line("passes", TimeText(report.passes_ms));
   line("codegen", TimeText(report.codegen_ms));
+  if (report.codegen_ms > 0) {
+    line("  buffers", TimeText(report.codegen.buffers_ms));
+    line("  kernels", TimeText(report.codegen.kernels_ms));
+    line("  llvm", TimeText(report.codegen.llvm_ms));
+    line("  link", TimeText(report.codegen.link_ms));
+  }
   line("load", TimeText(report.load_ms));
   line("compile", TimeText(report.compile_ms));
   const RunTimes& run = report.run;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "backends/backend.h"
 #include "tools/run/bench.h"
 #include "tools/support/compare_values.h"
 
@@ -14,8 +15,10 @@ namespace hlo {
 
 struct RunReport {
   double parse_ms = 0;
+  double verify_ms = 0;  // between passes
   double passes_ms = 0;  // those of --passes, and the platform's
   double codegen_ms = 0;
+  CodegenTimes codegen;
   double load_ms = 0;
   double compile_ms = 0;  // from the parsed module to one that can run
   RunTimes run;
@@ -25,7 +28,8 @@ struct RunReport {
   std::vector<std::pair<int64_t, OutputVerdict>> comparisons;  // by device and output
 };
 
-//   {"schema":1,"stages_ms":{"parse":…,"passes":…,"codegen":…,"load":…},"compile_ms":…,"run_ms":{…},"iterations":…,…}
+//   {"schema":1,"stages_ms":{"parse":…,"verify":…,"passes":…,"codegen":…,"load":…},
+//    "codegen_ms":{"buffers":…,"kernels":…,"llvm":…,"link":…},"compile_ms":…,"run_ms":{…},"iterations":…,…}
 // and, where something was compared, "comparisons":[{"device":0,"output":0,"shape":"f32[4]",
 // "equal":true,"compared":4,"mismatched":0,"nans":0,"max_abs_error":…,"max_rel_error":…,…}];
 // null stands for infinity. On a device that works beside the host: "run_throughput_ms", of a run

@@ -11,6 +11,7 @@
 
 #include "lib/ir/verifier.h"
 #include "lib/proto/proto.h"
+#include "lib/support/archive.h"
 #include "lib/support/diagnostic.h"
 #include "lib/support/file.h"
 #include "lib/support/status.h"
@@ -81,6 +82,16 @@ absl::Status CheckSeparators(std::string_view text, const std::string& name) {
                  number, line);
   }
   return absl::OkStatus();
+}
+
+// What a saved executable was made of: it can be read like the module.
+absl::StatusOr<std::string> ModuleOfExecutable(std::string_view bytes, const std::string& path) {
+  absl::StatusOr<std::vector<ArchivePart>> parts = UnpackArchive(kExecutableArchive, bytes);
+  if (!parts.ok()) return Error("{}: {}", Shorten(path), ToStd(parts.status().message()));
+  for (const ArchivePart& part : *parts) {
+    if (part.name == "module") return std::string(part.bytes);
+  }
+  return Error("{}: there is no module in it", Shorten(path));
 }
 
 }  // namespace
@@ -254,7 +265,9 @@ absl::StatusOr<std::vector<InputText>> ReadInputs(const std::string& path, bool 
     return ReadInputs(file, split);
   }
   ASSIGN_OR_RETURN(std::string text, ReadFile(path));
-  if (IsSerialized(text)) {
+  if (IsArchive(kExecutableArchive, text)) {
+    ASSIGN_OR_RETURN(text, ModuleOfExecutable(text, path));
+  } else if (IsSerialized(text)) {
     absl::StatusOr<std::string> printed = TextOfSerialized(text);
     if (!printed.ok()) {
       // Of a message as text, line and column come first.

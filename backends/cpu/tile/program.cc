@@ -63,4 +63,14 @@ std::string Program::ToString(int indent) const {
   return out;
 }
 
+std::string Program::Key() const {
+  std::string key = ToString();
+  for (const BufferSlice& slice : results) key += ' ' + slice.ToString();
+  ForEachStep(steps, [&](const Step& step) {
+    key += fmt::format(" {} {} ", step.task_count, step.selector_is_pred);
+    if (step.kernel != nullptr) key += step.kernel->Key();
+  });
+  return key;
+}
+
 }  // namespace hlo::cpu::tile

@@ -47,6 +47,8 @@ struct Program {
   int64_t node_count() const;                   // of all kernels: a measure of code
   std::vector<std::string> loop_names() const;  // in order of appearance
   std::string ToString(int indent = 0) const;
+  // As Kernel::Key.
+  std::string Key() const;
 };
 
 // 0, or 1 + the number of the loop (as in loop_names) that would have run more than
