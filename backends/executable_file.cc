@@ -6,6 +6,7 @@
 
 #include "backends/registry.h"
 #include "lib/ir/printer.h"
+#include "lib/ops/attrs.h"
 #include "lib/support/archive.h"
 #include "lib/support/json_value.h"
 #include "lib/support/status.h"
@@ -44,6 +45,35 @@ absl::StatusOr<std::vector<CodeStore::Function>> FunctionsOf(std::string_view li
   return functions;
 }
 
+// "rng.1 3\n" for each source of random numbers.
+std::string StreamLines(const Module& module) {
+  std::string lines;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kRng) {
+        lines += fmt::format("{} {}\n", instruction->name(),
+                             instruction->attrs<RngAttrs>().stream);
+      }
+    }
+  }
+  return lines;
+}
+
+absl::StatusOr<absl::flat_hash_map<std::string, int64_t>> StreamsOf(std::string_view lines) {
+  absl::flat_hash_map<std::string, int64_t> streams;
+  for (const std::string_view line : Split(lines, '\n')) {
+    if (line.empty()) continue;
+    const size_t blank = line.find(' ');
+    int64_t number = 0;
+    if (blank == std::string_view::npos ||
+        std::from_chars(line.data() + blank + 1, line.data() + line.size(), number).ec !=
+            std::errc())
+      return Error("`{}` names no stream", line);
+    streams[std::string(line.substr(0, blank))] = number;
+  }
+  return streams;
+}
+
 // The part `about`: who wrote the file, and for what.
 struct About {
   std::string version, code_version, target;
@@ -69,6 +99,19 @@ absl::StatusOr<About> ReadAbout(std::string_view json, SavedExecutable& saved) {
 
 }  // namespace
 
+void SavedExecutable::Restore(Module& module) const {
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kRng) continue;
+      const auto it = streams.find(std::string(instruction->name()));
+      if (it == streams.end()) continue;
+      RngAttrs attrs = instruction->attrs<RngAttrs>();
+      attrs.stream = it->second;
+      instruction->SetAttrs(std::move(attrs));
+    }
+  }
+}
+
 void SavedExecutable::SetOptions(CompileOptions& options) const {
   options.run_passes = false;
   options.denormals = denormals;
@@ -92,7 +135,8 @@ absl::StatusOr<std::string> PackExecutable(const Executable& executable, const B
   PrintOptions print = PrintOptions::Default();
   print.large_constants = print.lossless = true;
   const std::string text = ToText(executable.module(), print);
-  std::vector<ArchivePart> parts = {{"about", about}, {"module", text}};
+  const std::string streams = StreamLines(executable.module());
+  std::vector<ArchivePart> parts = {{"about", about}, {"module", text}, {"streams", streams}};
   const std::vector<CodeStore::Object>& objects = options.code_store->objects();
   std::vector<std::string> lines;
   lines.reserve(objects.size());
@@ -114,6 +158,8 @@ absl::StatusOr<SavedExecutable> UnpackExecutable(std::string_view bytes) {
       ASSIGN_OR_RETURN(about, ReadAbout(part.bytes, saved));
     } else if (part.name == "module") {
       saved.text = part.bytes;
+    } else if (part.name == "streams") {
+      ASSIGN_OR_RETURN(saved.streams, StreamsOf(part.bytes));
     } else if (part.name == "functions") {
       ASSIGN_OR_RETURN(std::vector<CodeStore::Function> functions, FunctionsOf(part.bytes));
       objects.push_back({std::move(functions), ""});

@@ -7,7 +7,8 @@
 //   ASSIGN_OR_RETURN(std::string bytes, PackExecutable(*executable, *backend, options));
 //
 //   ASSIGN_OR_RETURN(SavedExecutable saved, UnpackExecutable(bytes));            // load
-//   ASSIGN_OR_RETURN(saved.module, ParseModule(saved.text, path));
+//   ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(saved.text, path));
+//   saved.Restore(*module);
 //   saved.SetOptions(options);
 //   ASSIGN_OR_RETURN(auto executable, backend->Compile(std::move(module), options));
 //
@@ -20,6 +21,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "backends/backend.h"
 #include "backends/common/code_store.h"
@@ -33,7 +35,10 @@ struct SavedExecutable {
   Denormals denormals = Denormals::kKeep;
   std::string_view text;  // of the module, in the bytes that were unpacked
   std::unique_ptr<CodeStore> code;
+  // What a text does not say: the streams of its random numbers (RngAttrs), by name.
+  absl::flat_hash_map<std::string, int64_t> streams;
 
+  void Restore(Module& module) const;
   // What a compilation of the module needs to become the saved one. `options` must not outlive
   // this.
   void SetOptions(CompileOptions& options) const;

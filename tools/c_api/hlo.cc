@@ -198,12 +198,12 @@ absl::Status Load(std::string_view path, const char* options, hlo_program& progr
   if (!saved.ok()) return Error("{}: {}", path, std::string(saved.status().message()));
   ASSIGN_OR_RETURN(program.backend, FindBackend(saved->platform));
   RETURN_IF_ERROR(ReadOptions(options, program.options));
-  program.code = std::move(saved->code);
   saved->SetOptions(program.options);
-  program.options.code_store = program.code.get();
   program.source = std::make_shared<const Source>(std::string(path), std::string(saved->text));
   ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseModule(program.source));
   RETURN_IF_ERROR(Verify(*module, VerifierOptions()));
+  saved->Restore(*module);
+  program.code = std::move(saved->code);
   return CompileInto(std::move(module), program);
 }
 

@@ -66,6 +66,12 @@ bool OnlyChooses(const Computation& region) {
   return true;
 }
 
+// Of several NaNs any may come out.
+bool MayChooseNan(const Instruction& instruction) {
+  constexpr OpcodeSet kChoosesNumbers = {Opcode::kMaximum, Opcode::kMinimum, Opcode::kClamp};
+  return kChoosesNumbers.Has(instruction.opcode()) || kSumsByRegion.Has(instruction.opcode());
+}
+
 bool MayRoundOtherwise(const Instruction& instruction) {
   if (kSumsByRegion.Has(instruction.opcode())) return !OnlyChooses(*instruction.call(0));
   return kSums.Has(instruction.opcode());
@@ -173,6 +179,7 @@ struct NoisyRun {
   double sign;
   bool everywhere;          // not only where sums and the like may round in another way
   bool alternates = false;  // of kBits: signs from element to element, else at random
+  bool varies = false;      // of kNoise: of very different sizes
 };
 
 Literal NoiseFor(Shape shape, NoisyRun& run) {
@@ -183,7 +190,9 @@ Literal NoiseFor(Shape shape, NoisyRun& run) {
   // becomes a number each part of whose bits is another.
   const auto draw = [&] {
     const auto digits = static_cast<double>(2 * random.Below(1 << 22) + 1);
-    return size * (random.OneIn(2) ? 1 : -1) * (0.5 + digits * 0x1p-24);
+    const double number = size * (random.OneIn(2) ? 1 : -1) * (0.5 + digits * 0x1p-24);
+    // What is left of sums that cancel has any exponent.
+    return run.varies ? std::ldexp(number, -static_cast<int>(random.Below(24))) : number;
   };
   for (int64_t i = 0; i < noise.element_count(); ++i) {
     if (IsComplex(shape.element_type())) {
@@ -337,9 +346,10 @@ void Reorder(Computation& computation) {
 void AddNoise(Computation& computation, NoisyRun& run) {
   std::vector<Instruction*> choices;
   for (Instruction* instruction : computation.instructions()) {
-    const bool makes_floats =
-        run.kind == NoisyRun::Kind::kBits && instruction->opcode() == Opcode::kBitcastConvert;
-    if (makes_floats || MayRoundOtherwise(*instruction) ||
+    const bool has_other_bits =
+        run.kind == NoisyRun::Kind::kBits &&
+        (instruction->opcode() == Opcode::kBitcastConvert || MayChooseNan(*instruction));
+    if (has_other_bits || MayRoundOtherwise(*instruction) ||
         (run.everywhere && IsArithmetic(*instruction)))
       choices.push_back(instruction);
   }
@@ -435,11 +445,12 @@ std::string ElementText(const Literal& array, int64_t i) {
 // The runs that show what may move in `module`.
 std::vector<NoisyRun> RunsFor(const Module& module, bool everywhere, int count) {
   std::vector<NoisyRun> runs;
+  const bool varies = CutsBits(module);
   if (HasChoice(module, everywhere)) {
     for (int run = 0; run < count; ++run) {
       runs.push_back({run == count - 1 ? NoisyRun::Kind::kGrid : NoisyRun::Kind::kNoise,
                       FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
-                      everywhere});
+                      everywhere, /*alternates=*/false, varies});
     }
   }
   if (LooksAtBits(module)) {

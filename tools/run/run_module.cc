@@ -285,6 +285,7 @@ class Runner {
     ASSIGN_OR_RETURN(module_,
                      LoadModule(input, options_.passes.empty() ? Runnable() : VerifierOptions()));
     if (options_.passes.empty()) RETURN_IF_ERROR(VerifyMeaning(*module_));
+    if (saved_) saved_->Restore(*module_);
     report_.parse_ms = Now() - start;
     if (module_->entry() == nullptr)
       return Error("module `{}` has no entry computation", module_->name());
