@@ -28,11 +28,16 @@ auto ReadElement(const S& x, Component component) {
   }
 }
 
+// Integers and pred, of which ReadElement gives the bits.
+template <class S>
+constexpr bool kIsWhole =
+    std::is_same_v<decltype(ReadElement(std::declval<S>(), Component::kReal)), uint64_t>;
+
 // Signed integers are sign-extended in a uint64_t; as a float they are their value.
 template <class S>
 double ValueOf(const S& x, Component component) {
   const auto raw = ReadElement(x, component);
-  if constexpr (std::is_same_v<decltype(raw), const uint64_t>) {
+  if constexpr (kIsWhole<S>) {
     constexpr bool is_unsigned = std::is_unsigned_v<S> || std::is_same_v<S, U4> ||
                                  std::is_same_v<S, U2> || std::is_same_v<S, U1>;
     return is_unsigned ? static_cast<double>(raw) : static_cast<double>(static_cast<int64_t>(raw));
@@ -85,8 +90,10 @@ void ReadBlock(ElementType type, ElementType through, Component component, const
   WithNativeType(type, [&]<class S>() {
     const S* src = static_cast<const S*>(source);
     ForEachOffset(block, [&](int64_t offset) {
-      if constexpr (std::is_same_v<T, float>) {
+      if constexpr (std::is_same_v<T, float> && kIsWhole<S>) {
         *destination++ = RoundThrough(ValueOf(src[offset], component), through);
+      } else if constexpr (std::is_same_v<T, float>) {
+        *destination++ = static_cast<float>(ValueOf(src[offset], component));
       } else if constexpr (std::is_same_v<T, double>) {
         *destination++ = ValueOf(src[offset], component);
       } else {

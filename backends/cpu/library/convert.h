@@ -20,8 +20,9 @@ struct StridedBlock {
   absl::Span<const int64_t> strides;
 };
 
-// Reads the block at `source` as values of `through` (rounding once where that is narrower) into
-// consecutive elements of T: float, double, uint32_t or uint64_t.
+// Reads the block at `source` into consecutive elements of T: float, double, uint32_t or uint64_t.
+// Integers become numbers of the float type `through` first; floats keep their digits where it is
+// narrower (lib/eval/contraction.h).
 template <class T>
 void ReadBlock(ElementType type, ElementType through, Component component, const void* source,
                const StridedBlock& block, T* destination);
