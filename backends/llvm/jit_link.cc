@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "lib/support/code_listener.h"
 #include "lib/support/status.h"
 
 namespace hlo {
@@ -16,10 +17,11 @@ namespace jitlink = llvm::jitlink;
 
 class LinkedCode final : public CompiledCode {
  public:
-  LinkedCode(JitSymbols names, int64_t bytes,
+  LinkedCode(JitSymbols names, absl::Span<const CodeSymbol> symbols, int64_t bytes,
              jitlink::JITLinkMemoryManager::FinalizedAlloc allocation,
              std::shared_ptr<jitlink::JITLinkMemoryManager> memory)
       : names_(std::move(names)),
+        announced_(symbols),
         bytes_(bytes),
         allocation_(std::move(allocation)),
         memory_(std::move(memory)) {}
@@ -35,6 +37,7 @@ class LinkedCode final : public CompiledCode {
 
  private:
   JitSymbols names_;
+  AnnouncedCode announced_;
   int64_t bytes_;
   jitlink::JITLinkMemoryManager::FinalizedAlloc allocation_;
   std::shared_ptr<jitlink::JITLinkMemoryManager> memory_;
@@ -43,6 +46,7 @@ class LinkedCode final : public CompiledCode {
 // What a link leaves behind; linking in this process is over when link() returns.
 struct LinkResult {
   JitSymbols names;
+  std::vector<CodeSymbol> symbols;  // functions, when somebody listens
   int64_t bytes = 0;
   jitlink::JITLinkMemoryManager::FinalizedAlloc allocation;
   std::string error;
@@ -76,6 +80,10 @@ class LinkContext final : public jitlink::JITLinkContext {
 
   llvm::Error notifyResolved(jitlink::LinkGraph& graph) override {
     for (const jitlink::Symbol* symbol : graph.defined_symbols()) {
+      if (symbol->hasName() && symbol->isCallable() && IsListeningForCode()) {
+        result_.symbols.push_back({symbol->getName().str(), symbol->getAddress().getValue(),
+                                   static_cast<uint64_t>(symbol->getSize())});
+      }
       if (!symbol->hasName() || symbol->getScope() == jitlink::Scope::Local) continue;
       result_.names.emplace(symbol->getName().str(), symbol->getAddress().toPtr<void*>());
     }
@@ -117,7 +125,7 @@ absl::StatusOr<std::unique_ptr<CompiledCode>> LinkObject(
   LinkResult result;
   jitlink::link(std::move(*graph), std::make_unique<LinkContext>(symbols, *memory, result));
   if (!result.error.empty()) return Internal("cannot link a compiled object: {}", result.error);
-  return std::make_unique<LinkedCode>(std::move(result.names), result.bytes,
+  return std::make_unique<LinkedCode>(std::move(result.names), result.symbols, result.bytes,
                                       std::move(result.allocation), std::move(memory));
 }
 

@@ -79,6 +79,8 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
             "compile, and write what runs later without compiling: hlo-run FILE; do not run");
   flags.Add("save-temps", &o.save_temps, V::Some(), "[.|DIR]",
             "write DIR/NAME.llvm.ll, NAME.asm.s, ...: a file for each of the platform's stages");
+  flags.Add("jit-symbols", &o.jit_symbols,
+            "tell perf (/tmp/perf-PID.map) and GDB the names of kernels");
   flags.Add("threads,j", &o.threads, V::Between(0, 4096), "N",
             "threads of the run (default: HLO_NUM_THREADS, OMP_NUM_THREADS, processors)");
   flags.Add("denormals", &o.denormals, V::Words({"flush", "keep"}), "MODE",

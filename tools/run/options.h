@@ -24,6 +24,7 @@ struct ToolOptions {
   std::string passes;
   std::string emit;
   std::string kernel;      // which kernels --emit shows; empty: all
+  bool jit_symbols = false;
   std::string save_executable;  // a file; empty: not asked for
   std::string save_temps;       // a folder for the texts of all stages; empty: not asked for
   bool run_passes = true;

@@ -14,6 +14,7 @@
 #include "lib/ir/verify_meaning.h"
 #include "lib/proto/literals.h"
 #include "lib/support/archive.h"
+#include "lib/support/code_listener.h"
 #include "lib/support/contains.h"
 #include "lib/support/file.h"
 #include "lib/support/hash.h"
@@ -63,7 +64,8 @@ class Runner {
   int Run() {
     const CrashLine line("working on", path_);
     StartTimeLimit(options_.time_limit, "hlo-run");
-    absl::Status status = StartProcesses();
+    absl::Status status = options_.jit_symbols ? ListenForCode() : absl::OkStatus();
+    if (status.ok()) status = StartProcesses();
     if (status.ok()) status = Steps();
     progress_.Stage("");
     if (status.ok()) return exit_code_;
