@@ -1,12 +1,14 @@
 // hlo-run: compiles and executes HLO modules, compares and measures. See tools/run/ for the parts.
 #include "backends/doctor.h"
 #include "backends/registry.h"
+#include "tools/run/bench_table.h"
 #include "tools/run/check_files.h"
 #include "tools/run/compare_stages.h"
 #include "tools/run/memory_limit.h"
 #include "tools/run/old_names.h"
 #include "tools/run/peaks.h"
 #include "tools/run/run_module.h"
+#include "tools/support/gpu_target.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -37,6 +39,10 @@ int Main(int argc, char** argv) {
       for (const PlatformInfo& info : AllBackends()) WriteStdout(std::string(info.name) + "\n");
       return static_cast<int>(kExitOk);
     }
+    if (options.list_targets) {
+      WriteStdout(GpuTargetList());
+      return static_cast<int>(kExitOk);
+    }
     if (options.doctor) {
       WriteStdout(DoctorReport());
       return static_cast<int>(kExitOk);
@@ -51,6 +57,7 @@ int Main(int argc, char** argv) {
     options.inputs.insert(options.inputs.begin(), options.given_inputs.begin(),
                           options.given_inputs.end());
     if (!options.compare_stages.empty()) return CompareStages(options);
+    if (WantsBenchTable(options)) return RunBenchTable(options);
     return RunModule(options, options.file);
   });
 }

@@ -298,8 +298,10 @@ Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   Instruction* moved = b.Multiply(is_complex ? x : b.Abs(x), noise);
   Instruction* rest = is_complex ? b.Constant(NoiseFor(x->shape(), run)) : noise;
   // Each result of a transform is rounded as often as the largest one, and may be
-  // where they cancel.
-  if (x->opcode() == Opcode::kFft) rest = b.Multiply(rest, LargestOf(b, x));
+  // where they cancel. With the same noise the largest itself would move by twice the same number,
+  // and keep its last bit.
+  if (x->opcode() == Opcode::kFft)
+    rest = b.Multiply(b.Constant(NoiseFor(x->shape(), run)), LargestOf(b, x));
   if (Instruction* const sizes = SumOfSizes(b, x))
     rest =
         b.Add(rest, b.Multiply(is_complex ? b.Constant(NoiseFor(x->shape(), run)) : noise, sizes));

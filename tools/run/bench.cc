@@ -64,13 +64,14 @@ double Now() {
       .count();
 }
 
-absl::StatusOr<RunTimes> Bench(DeviceStates& state, const BenchOptions& options) {
+absl::StatusOr<RawTimes> BenchRaw(DeviceStates& state, const BenchOptions& options) {
   const InterruptCount interrupted;
   const double start = Now();
   do {
     RETURN_IF_ERROR(state.Run());
   } while (Now() - start < options.warm_up_seconds * 1000 && !InterruptCount::any());
-  std::vector<double> times;
+  RawTimes result;
+  std::vector<double>& times = result.milliseconds;
   const double begin = Now();
   double now = begin;
   const auto goes_on = [&] {
@@ -85,10 +86,15 @@ absl::StatusOr<RunTimes> Bench(DeviceStates& state, const BenchOptions& options)
     now = Now();
     times.push_back(now - before);
   }
-  const bool is_whole = !goes_on();
-  RunTimes result = Summarise(std::move(times));
-  result.is_interrupted = !is_whole;
+  result.is_interrupted = goes_on();
   return result;
+}
+
+absl::StatusOr<RunTimes> Bench(DeviceStates& state, const BenchOptions& options) {
+  ASSIGN_OR_RETURN(RawTimes raw, BenchRaw(state, options));
+  RunTimes times = Summarise(std::move(raw.milliseconds));
+  times.is_interrupted = raw.is_interrupted;
+  return times;
 }
 
 absl::StatusOr<double> BenchManyRuns(DeviceStates& state, const BenchOptions& options) {

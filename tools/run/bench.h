@@ -36,8 +36,14 @@ RunTimes Summarise(std::vector<double> milliseconds);
 // Milliseconds of a steady clock.
 double Now();
 
+struct RawTimes {
+  std::vector<double> milliseconds;  // of each run; at least one
+  bool is_interrupted = false;
+};
 // Runs a prepared module, on all its devices, as often as the options say; every run starts from
 // the same arguments. The first SIGINT ends it with the times so far, the second the process.
+absl::StatusOr<RawTimes> BenchRaw(DeviceStates& state, const BenchOptions& options);
+// The same with statistics.
 absl::StatusOr<RunTimes> Bench(DeviceStates& state, const BenchOptions& options);
 
 // Runs that are given to a device at once by BenchManyRuns.

@@ -12,6 +12,7 @@
 #include "tools/run/inputs.h"
 #include "tools/run/options.h"
 #include "tools/run/output_files.h"
+#include "tools/run/reference_command.h"
 #include "tools/run/tolerances.h"
 #include "tools/run/value_words.h"
 #include "tools/support/elided.h"
@@ -39,7 +40,7 @@ std::string PlatformMistake(const std::string& name) {
 }
 
 std::string ReferenceMistake(const std::string& word) {
-  if (word.empty() || word == "none") return "";
+  if (word.empty() || word == "none" || word[0] == '@' || IsReferenceCommand(word)) return "";
   return PlatformMistake(word.substr(0, word.rfind(":-O")));
 }
 
@@ -96,6 +97,7 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
             "print registers, memory and spills of GPU kernels; do not run");
   flags.Add("target", &o.gpu.target, V::Some(), "NAME",
             "GPU (sm_80, sm_90 (default), sm_90a) or CPU (x86-64-v2 to -v4) to compile for");
+  flags.Add("list-targets", &o.list_targets, "print the names of GPUs that --target knows");
   flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, V::Some(), "FILE");
   flags.Add("gpu-library", &o.gpu.library,
             "GPU: large products by cuBLASLt where it is installed (on)");
@@ -199,6 +201,8 @@ void AddInputFlags(Flags& flags, ToolOptions& o) {
 void AddBufferFlags(Flags& flags, ToolOptions& o) {
   using V = FlagValues;
   flags.Group("Donation and training loops");
+  flags.Add("require-donation", &o.require_donation,
+            "an error where an input is donated and no output made in its memory");
   flags.Add("donate", &o.donate, V::Passing(DonateMistake), "all|none|P,P:{I}",
             "inputs that the run may keep: outputs that are aliased to them are made there;");
   flags.Note(std::string(32, ' ') + "all others are as they were after the run");
@@ -225,7 +229,9 @@ void AddOutputFlags(Flags& flags, ToolOptions& o) {
             "write all outputs, or output N, as .npz, .npy, .txt, .bin, .pb or");
   flags.Note(std::string(32, ' ') + ".pbtxt (LiteralProto), whole or not at all; repeats");
   flags.Add("reference,reference-platform", &o.reference, V::Passing(ReferenceMistake),
-            "NAME[:-O0]", "run there, too, and compare; none (default)");
+            "NAME[:-O0]", "run there, too, and compare; none (default); or @FILE, as --expected;");
+  flags.Note(std::string(32, ' ') +
+             "or 'COMMAND {module} {inputs} {outputs}', which leaves out0.npy, ... or prints");
   flags.Add("expected", &o.expected, V::Some(), "WHAT",
             "compare with a .json of testdata/models, a folder of");
   flags.Note(std::string(32, ' ') + "out0.npy, ..., an .npy or .npz file, or a literal");
@@ -270,6 +276,11 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
   using V = FlagValues;
   flags.Group("Measuring");
   flags.Add("time", &o.time, "print the times of parse, passes, codegen, load and run");
+  flags.Add("time-passes", &o.time_passes,
+            "print the time of each pass, and of the steps of code generation");
+  flags.Add("transfers", &o.transfers,
+            "say what getting inputs to the device, and results back, takes (default: true); runs");
+  flags.Note(std::string(32, ' ') + "are measured without");
   flags.Add("bench", &o.bench, "warm up, then run again and again, arguments in memory");
   flags.Add("iterations,num-repeats", &o.iterations, V::From(1), "N",
             "as --bench, but exactly so many runs");
@@ -281,6 +292,10 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
             V::From(0).With({"bench", "baseline"}), "X", "and at least so long (default: 1)");
   flags.Add("bench-compiles", &o.bench_compiles, V::From(1), "N",
             "compile so often, report the median (default: 1, which loads the compiler, too)");
+  flags.Add("against", &o.against, V::Some().With({"bench"}), "FILE,...",
+            "measure these, too, in turns, in one table; --platforms=NAME,... the same on");
+  flags.Note(std::string(32, ' ') + "several platforms");
+  flags.Add("csv", &o.csv, "print the times of --bench as CSV");
   flags.Add("baseline", &o.baseline, V::Some(), "FILE.json",
             "compare with the times that --json wrote before");
   flags.Add("fail-if-slower", &o.fail_if_slower, V::From(0).With({"baseline"}), "PERCENT",
@@ -290,7 +305,11 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
   flags.Add("profile", &o.profile, V::Some(), "[-|FILE,...]",
             "time each operation; a table, or files: .json, .csv, .svg (roofline),");
   flags.Note(std::string(32, ' ') + ".trace.json (chrome://tracing, Perfetto)");
-  flags.Add("memory-report", &o.memory_report, V::Some(), "[-|FILE,...]",
+  flags.Add("profile-trace", &o.profile_trace, V::Some(), "FILE",
+            "the operations of --profile on a line of time (chrome://tracing, Perfetto)");
+  flags.Add("roofline", &o.roofline, V::Some(), "[roofline.svg|FILE]",
+            "the operations of --profile beside what the machine can do (SVG)");
+  flags.Add("memory-report,memory", &o.memory_report, V::Some(), "[-|FILE,...]",
             "what memory a run takes, for what, and what becomes of each alias; do not");
   flags.Note(std::string(32, ' ') + "run; text, or files: .json, .svg (time and addresses)");
   flags.Add("xla-memory", &o.xla_memory, V::Some().With({"memory-report"}), "FILE.json",
@@ -318,8 +337,8 @@ void AddTestFlags(Flags& flags, ToolOptions& o) {
             "files say in comments what they expect (testdata/run/README.md)");
   flags.Add("check-models", &o.check_models,
             "run .json files, or all of a folder, as --inputs-from --expected");
-  flags.Add("platforms", &o.platforms, V::Passing(PlatformsMistake).With(kCheckModes), "NAME,...",
-            "where to check (default: all)");
+  flags.Add("platforms", &o.platforms, V::Passing(PlatformsMistake).With({"check-file", "check-models", "bench", "iterations"}),
+            "NAME,...", "where to check (default: all), or to --bench");
   flags.Add("jobs", &o.jobs, V::Between(1, 1024).With(kCheckModes), "N",
             "checks at the same time (default: one for each processor)");
   flags.AddWith(kCheckModes, "strict", &o.strict, "skipped checks are failures");

@@ -12,6 +12,7 @@
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/run/custom_calls.h"
+#include "tools/run/reference_command.h"
 #include "tools/support/gpu_target.h"
 #include "tools/support/progress.h"
 #include "tools/support/tool_support.h"
@@ -27,7 +28,7 @@ struct CpuTarget {
 };
 constexpr CpuTarget kCpuTargets[] = {
     {"x86-64-v2", "sse"}, {"x86-64-v3", "avx2"}, {"x86-64-v4", "avx512"}, {"sse4_2", "sse"},
-    {"avx", "sse"},       {"avx2", "avx2"},      {"avx512", "avx512"},
+    {"native", ""},       {"avx", "sse"},       {"avx2", "avx2"},      {"avx512", "avx512"},
 };
 // What these ask for beyond AVX512F is not used.
 constexpr std::string_view kMoreThanAvx512[] = {"avx512_vnni", "avx512_bf16", "amx", "amx_fp16"};
@@ -119,7 +120,10 @@ absl::Status ReadWords(ToolOptions& options) {
   options.rel_value = NumberOf<double>(options.rel);
   if (const std::optional<double> ulps = NumberOf<double>(options.ulps))
     options.ulps_value = static_cast<int64_t>(std::min(*ulps, 0x1p62));
-  options.profile_files = FilesOf(options.profile);
+  for (std::string& file : FilesOf(options.profile)) options.profile_files.push_back({file, file});
+  if (!options.profile_trace.empty())
+    options.profile_files.push_back({options.profile_trace, ".trace.json"});
+  if (!options.roofline.empty()) options.profile_files.push_back({options.roofline, ".svg"});
   options.memory_files = FilesOf(options.memory_report);
   options.memory_bytes = BytesOf(options.memory_limit);
   options.show_progress = ShowsProgress(options.progress);
@@ -144,6 +148,18 @@ absl::Status CheckReference(ToolOptions& options) {
   std::string& name = options.reference;
   if (name == "none") name.clear();
   if (name.empty()) return absl::OkStatus();
+  if (name.starts_with('@')) {  // values, not a platform
+    if (!options.expected.empty())
+      return Error("`--expected` and `--reference={}` exclude each other", name);
+    options.expected = name.substr(1);
+    name.clear();
+    return absl::OkStatus();
+  }
+  if (IsReferenceCommand(name)) {
+    options.reference_command = std::move(name);
+    name.clear();
+    return absl::OkStatus();
+  }
   if (const size_t level = name.rfind(":-O"); level != std::string::npos) {
     const std::string digit = name.substr(level + 3);
     if (digit.size() != 1 || digit[0] < '0' || digit[0] > '3')
@@ -205,7 +221,7 @@ absl::Status CheckSaving(const ToolOptions& options) {
       {"check-file", options.check_file},
       {"check-models", options.check_models},
       {"expected", !options.expected.empty()},
-      {"reference", !options.reference.empty()},
+      {"reference", !options.reference.empty() || !options.reference_command.empty()},
       {"spmd", options.spmd},
   };
   for (const auto& [flag, is_given] : others) {
@@ -259,7 +275,7 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
     options.emit_stages.push_back(EmitStage::kKernels);
   }
   RETURN_IF_ERROR(ReadWords(options));
-  if (options.list_platforms || options.doctor || options.measure_peaks) return absl::OkStatus();
+  if (options.list_platforms || options.list_targets || options.doctor || options.measure_peaks) return absl::OkStatus();
   const std::vector<std::string>& words = flags.positional();
   if (!options.compare_stages.empty()) {
     options.given_inputs = words;
@@ -290,17 +306,18 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
     return Error(
         "inputs are given in more than one way (`--inputs-from`, `--input-dir`, values); choose "
         "one");
-  if (!options.expected.empty() && !options.reference.empty()) {
+  const bool has_reference = !options.reference.empty() || !options.reference_command.empty();
+  if (!options.expected.empty() && has_reference) {
     return Error("`--expected` and `--reference` exclude each other");
   }
   const bool has_tolerance = options.has_tolerance() || !options.tolerances.empty() ||
                              options.nan != "equal" || options.inf != "equal";
-  if (has_tolerance && options.expected.empty() && options.reference.empty() &&
+  if (has_tolerance && options.expected.empty() && !has_reference &&
       options.isolate.empty() && !options.check_file && !options.check_models) {
     return Error(
         "a tolerance is given, but nothing to compare with; add `--reference=` or `--expected=`");
   }
-  const bool compares = !options.expected.empty() || !options.reference.empty();
+  const bool compares = !options.expected.empty() || has_reference;
   if (options.print.empty()) {
     options.print_outputs = compares || options.bench || !options.profile_files.empty() ||
                                     !options.output_dir.empty() || !options.outputs.empty()

@@ -73,6 +73,7 @@ struct ToolOptions {
   std::string print;
   std::string expected;
   std::string reference;         // the platform; empty: none
+  std::string reference_command;  // a program instead (reference_command.h)
   bool reference_passes = true;  // the platform's own
   std::string abs, rel, ulps;
   std::vector<std::string> tolerances;  // tolerances.h
@@ -86,15 +87,20 @@ struct ToolOptions {
 
   // Measuring.
   bool time = false;
+  bool time_passes = false;
+  bool transfers = true;
   bool bench = false;
   int64_t bench_min_runs = 10;
   double bench_min_seconds = 1;
   int64_t bench_compiles = 1;
   int64_t iterations = 0;
   double warmup = 0.2;
+  std::string against;  // more files for --bench (bench_table.h)
+  bool csv = false;
   std::string baseline;
   double fail_if_slower = -1;  // percent; below 0: no limit
   std::string json;
+  std::string profile_trace, roofline;
   std::string profile;     // "-": a table on standard output; else files; empty: not asked for
   std::string trace;       // a file, or empty
   std::string time_trace;  // of the compilation, the same
@@ -115,12 +121,20 @@ struct ToolOptions {
   bool accepted = false;  // flags of other programs that need no answer here
   std::string accepted_text;
   bool list_platforms = false;
+  bool list_targets = false;
+  bool require_donation = false;
+  bool explain_inputs = false;
   bool doctor = false;
   bool kernel_info = false;
 
   // Filled by Check from the words above.
   std::vector<EmitStage> emit_stages;
-  std::vector<std::string> profile_files;  // "-": standard output
+  // Of --profile, --profile-trace and --roofline: where to, and a name whose end says
+  // in what form.
+  struct ProfileFile {
+    std::string file, form;
+  };
+  std::vector<ProfileFile> profile_files;  // "-": standard output
   std::vector<std::string> memory_files;   // the same
   std::optional<Denormals> denormal_mode;
   PrintOutputs print_outputs = PrintOutputs::kShort;

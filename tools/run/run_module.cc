@@ -24,6 +24,7 @@
 #include "tools/run/compare_outputs.h"
 #include "tools/run/custom_calls.h"
 #include "tools/run/devices.h"
+#include "tools/run/donation_check.h"
 #include "tools/run/emitted_texts.h"
 #include "tools/run/feed_files.h"
 #include "tools/run/inputs.h"
@@ -34,7 +35,10 @@
 #include "tools/run/mpi_transport.h"
 #include "tools/run/output_files.h"
 #include "tools/run/outputs.h"
+#include "tools/run/pass_times.h"
 #include "tools/run/profile_report.h"
+#include "tools/run/reference_command.h"
+#include "tools/run/refusals.h"
 #include "tools/run/run_report.h"
 #include "tools/run/saved_executable.h"
 #include "tools/run/single_shard.h"
@@ -162,12 +166,17 @@ class Runner {
     instrumentation.on_start = [this](const PipelineItem& pass, int64_t) {
       progress_.Step("pass " + pass.name);
     };
+    PassTimes times;
+    if (options_.time_passes) times.Attach(instrumentation);
     compile.instrumentation = &instrumentation;
     RETURN_IF_ERROR(passes.Dump(*module_, "before_optimizations"));
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*backend, compile));
     if (!options_.time_trace.empty()) {
       RETURN_IF_ERROR(WriteFile(options_.time_trace, TimeTraceText(TakeTimeTrace(), "hlo-run")));
     }
+    if (options_.time_passes) WriteStderr(times.Table(executable->stats()));
+    if (options_.require_donation && buffers_)
+      RETURN_IF_ERROR(RequireDonation(*executable, *buffers_));
     RETURN_IF_ERROR(passes.Dump(executable->module(),
                                 fmt::format("{}_after_optimizations", options_.platform)));
     if (options_.only_looks()) {
@@ -196,6 +205,14 @@ class Runner {
       ASSIGN_OR_RETURN(
           expected.values,
           RunReference(*reference, (spmd_ ? spmd_->whole() : *copy).Clone(), arguments));
+    }
+    if (!options_.reference_command.empty()) {
+      progress_.Stage("running " + options_.reference_command);
+      ASSIGN_OR_RETURN(ExpectedValues values,
+                       RunReferenceCommand(options_.reference_command, path_, given_,
+                                           result_shape.WithoutDynamic()));
+      expected.values.push_back(std::move(values.value));
+      expected.ignored = std::move(values.ignored);
     }
     if (!expected.is_none()) Compare(expected, rules);
     RETURN_IF_ERROR(WriteJson());
@@ -344,11 +361,12 @@ class Runner {
                    module_->name());
     }
     if (transport_ != nullptr) {
-      RETURN_IF_ERROR(RefuseOneProcessFlags());
+      RETURN_IF_ERROR(RefuseOneProcessFlags(options_, feed_ != nullptr));
       distributed_ =
           std::make_unique<DistributedCommunicator>(mesh_, *transport_, Limits().timeout());
     }
-    return mesh_.devices() == 1 ? absl::OkStatus() : RefuseOneDeviceFlags();
+    return mesh_.devices() == 1 ? absl::OkStatus()
+                                : RefuseOneDeviceFlags(options_, *module_, mesh_.devices());
   }
 
   // What the user gives and gets: several partitions of one module are one device to him.
@@ -357,46 +375,6 @@ class Runner {
   absl::StatusOr<std::vector<Literal>> OuterResults(std::vector<Literal> by_device) const {
     if (!spmd_) return by_device;
     return spmd_->Join(by_device);
-  }
-
-  static bool Feeds(const Module& module) {
-    for (const Computation* computation : module.PostOrder()) {
-      for (const Instruction* instruction : computation->instructions()) {
-        if (instruction->opcode() == Opcode::kInfeed || instruction->opcode() == Opcode::kOutfeed)
-          return true;
-      }
-    }
-    return false;
-  }
-
-  // What is there for a single device only.
-  absl::Status RefuseOneDeviceFlags() const {
-    const std::pair<bool, std::string_view> kinds[] = {
-        {options_.first_nan || !options_.probe.empty() || !options_.isolate.empty(),
-         "the values inside are those of"},
-        {!options_.profile_files.empty(), "a profile is that of"},
-        {options_.uses_buffers(), "--donate and --feed are for"},
-    };
-    for (const auto& [is_given, what] : kinds) {
-      if (!is_given) continue;
-      return Unsupported(SourceLoc(), "{} one device, but module `{}` runs on {}", what,
-                         module_->name(), mesh_.devices());
-    }
-    return absl::OkStatus();
-  }
-
-  // What several processes would do in different ways.
-  absl::Status RefuseOneProcessFlags() const {
-    const std::pair<bool, std::string_view> kinds[] = {
-        {options_.bench || options_.iterations > 0, "--bench and --iterations measure"},
-        {!options_.trace.empty(), "--trace shows"},
-        {feed_ != nullptr, "infeed and outfeed are for"},
-        {options_.uses_buffers(), "--donate and --feed are for"},
-    };
-    for (const auto& [is_given, what] : kinds) {
-      if (is_given) return Unsupported(SourceLoc(), "{} one process, not --distributed ones", what);
-    }
-    return absl::OkStatus();
   }
 
   absl::Status RunPasses() {
@@ -443,7 +421,7 @@ class Runner {
   // Files that could not be written, or read, after a long run.
   absl::Status CheckOutputs() {
     if (!options_.json.empty()) RETURN_IF_ERROR(CheckWritable(options_.json));
-    for (const std::string& file : options_.profile_files) RETURN_IF_ERROR(CheckWritable(file));
+    for (const auto& file : options_.profile_files) RETURN_IF_ERROR(CheckWritable(file.file));
     for (const std::string& file : options_.memory_files) RETURN_IF_ERROR(CheckWritable(file));
     if (!options_.xla_memory.empty()) {
       const std::string name = std::filesystem::path(path_).stem().string();
@@ -489,6 +467,7 @@ class Runner {
         MakeDeviceArguments(whole_module(), sources, outer_mesh(), options_.shared_inputs));
     progress_.Stage("");
     RETURN_IF_ERROR(WriteByDevice(arguments.values, options_.save_inputs, "arg"));
+    if (!options_.reference_command.empty()) given_ = arguments.values.front();
     for (const std::string& note : arguments.notes) Note("hlo-run: note: " + note + "\n");
     if (spmd_) return spmd_->Cut(*module_, std::move(arguments.values));
     return std::move(arguments.values);
@@ -625,9 +604,11 @@ class Runner {
       running_ = located_ = false;
       return absl::OkStatus();
     }
+    const double prepare = Now();
     ASSIGN_OR_RETURN(
         const std::unique_ptr<DeviceStates> state,
         DeviceStates::Make(executable, arguments, mesh_, ExecutionOptions(), Limits()));
+    report_.inputs_ms = Now() - prepare;
     if (options_.bench) {
       ASSIGN_OR_RETURN(report_.run,
                        Bench(*state, {options_.bench_min_runs, options_.bench_min_seconds,
@@ -644,7 +625,10 @@ class Runner {
       RETURN_IF_ERROR(state->Run());
       report_.run = Summarise({Now() - start});
     }
+    const double finish = Now();
     ASSIGN_OR_RETURN(std::vector<Literal> results, state->Results());
+    report_.outputs_ms = Now() - finish;
+    report_.has_transfers = options_.transfers;
     ASSIGN_OR_RETURN(results_, OuterResults(std::move(results)));
     KeepOutfeed();
     running_ = located_ = false;
@@ -672,7 +656,7 @@ class Runner {
     }
     progress_.Stage("");
     if (options_.time || (options_.bench && options_.json.empty() && run != nullptr))
-      WriteStderr(ToTable(report_));
+      WriteStderr(options_.csv ? ToCsv(report_) : ToTable(report_));
     if (!baseline_ || run == nullptr) return absl::OkStatus();
     const BaselineVerdict verdict = CompareWith(*baseline_, report_);
     WriteStderr(verdict.text);
@@ -691,8 +675,8 @@ class Runner {
         TakeProfile(backend, executable, arguments, CompilerOptions(nullptr), ExecutionOptions(),
                     options_.iterations > 0 ? options_.iterations : options_.bench_min_runs));
     progress_.Stage("");
-    for (const std::string& file : options_.profile_files)
-      RETURN_IF_ERROR(WriteFile(file, ProfileText(profile, file)));
+    for (const auto& file : options_.profile_files)
+      RETURN_IF_ERROR(WriteFile(file.file, ProfileText(profile, file.form)));
     return absl::OkStatus();
   }
 
@@ -777,6 +761,7 @@ class Runner {
   std::unique_ptr<FeedFiles> feed_;            // of modules that feed
   std::vector<std::vector<Literal>> outfeed_;  // by device, or nothing
   std::vector<Literal> recorded_;              // inputs that came with the module
+  std::vector<Literal> given_;                 // all of them, for --reference='COMMAND …'
   bool located_ = false;                       // errors have places in source_
   bool running_ = false;
   int exit_code_ = kExitOk;

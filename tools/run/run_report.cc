@@ -98,16 +98,49 @@ std::string ToJson(const RunReport& report) {
   return fmt::format(
       R"({{"schema":1,"stages_ms":{{"parse":{:.6g},"verify":{:.6g},"passes":{:.6g},"codegen":{:.6g},"load":{:.6g}}},)"
       R"("codegen_ms":{{"buffers":{:.6g},"kernels":{:.6g},"llvm":{:.6g},"link":{:.6g}}},"compile_ms":{:.6g},)"
+      R"("inputs_ms":{:.6g},"outputs_ms":{:.6g},)"
       R"("run_ms":{},{}"iterations":{},"interrupted":{},"threads":{},"peak_bytes":{}{}}})"
       "\n",
       report.parse_ms, report.verify_ms, report.passes_ms, report.codegen_ms, report.load_ms,
       report.codegen.buffers_ms, report.codegen.kernels_ms, report.codegen.llvm_ms,
-      report.codegen.link_ms, report.compile_ms,
+      report.codegen.link_ms, report.compile_ms, report.inputs_ms, report.outputs_ms,
       TimesJson(report.run),
       report.many_runs_ms > 0 ? fmt::format("\"run_throughput_ms\":{:.6g},", report.many_runs_ms)
                               : "",
       report.run.iterations, report.run.is_interrupted, report.threads, report.peak_bytes,
       ComparisonsJson(report));
+}
+
+std::string ToCsv(const RunReport& report) {
+  const RunTimes& run = report.run;
+  const std::pair<const char*, double> columns[] = {
+      {"parse_ms", report.parse_ms},
+      {"verify_ms", report.verify_ms},
+      {"passes_ms", report.passes_ms},
+      {"codegen_ms", report.codegen_ms},
+      {"load_ms", report.load_ms},
+      {"compile_ms", report.compile_ms},
+      {"inputs_ms", report.inputs_ms},
+      {"outputs_ms", report.outputs_ms},
+      {"median_ms", run.median},
+      {"min_ms", run.min},
+      {"p90_ms", run.p90},
+      {"p95_ms", run.p95},
+      {"p99_ms", run.p99},
+      {"max_ms", run.max},
+      {"mean_ms", run.mean},
+      {"stddev_ms", run.deviation},
+      {"runs", static_cast<double>(run.iterations)},
+      {"threads", static_cast<double>(report.threads)},
+      {"peak_bytes", static_cast<double>(report.peak_bytes)},
+  };
+  std::string names, values;
+  for (const auto& [name, value] : columns) {
+    const char* const comma = names.empty() ? "" : ",";
+    names += fmt::format("{}{}", comma, name);
+    values += fmt::format("{}{:.9g}", comma, value);
+  }
+  return names + "\n" + values + "\n";
 }
 
 std::string ToTable(const RunReport& report) {
@@ -130,6 +163,10 @@ std::string ToTable(const RunReport& report) {
   line("load", TimeText(report.load_ms));
   line("compile", TimeText(report.compile_ms));
   const RunTimes& run = report.run;
+  if (report.has_transfers) {
+    line("inputs", TimeText(report.inputs_ms));
+    line("outputs", TimeText(report.outputs_ms));
+  }
   if (run.iterations == 1) line("run", TimeText(run.median));
   if (run.iterations > 1) {
     line("run", fmt::format("{} median of {} runs{}", TimeText(run.median), run.iterations,

@@ -21,6 +21,9 @@ struct RunReport {
   CodegenTimes codegen;
   double load_ms = 0;
   double compile_ms = 0;  // from the parsed module to one that can run
+  // To the device and back; copies on the host's own memory where there is no other.
+  double inputs_ms = 0, outputs_ms = 0;
+  bool has_transfers = false;
   RunTimes run;
   double many_runs_ms = 0;  // of one run among several that wait once (BenchManyRuns); 0: not known
   int64_t threads = 0;
@@ -29,12 +32,15 @@ struct RunReport {
 };
 
 //   {"schema":1,"stages_ms":{"parse":…,"verify":…,"passes":…,"codegen":…,"load":…},
-//    "codegen_ms":{"buffers":…,"kernels":…,"llvm":…,"link":…},"compile_ms":…,"run_ms":{…},"iterations":…,…}
+//    "codegen_ms":{"buffers":…,"kernels":…,"llvm":…,"link":…},"compile_ms":…,
+//    "inputs_ms":…,"outputs_ms":…,"run_ms":{…},"iterations":…,…}
 // and, where something was compared, "comparisons":[{"device":0,"output":0,"shape":"f32[4]",
 // "equal":true,"compared":4,"mismatched":0,"nans":0,"max_abs_error":…,"max_rel_error":…,…}];
 // null stands for infinity. On a device that works beside the host: "run_throughput_ms", of a run
 // among several that wait once.
 std::string ToJson(const RunReport& report);
+// The same numbers in two lines, names and values.
+std::string ToCsv(const RunReport& report);
 // A few lines with one number each.
 std::string ToTable(const RunReport& report);
 // "9.574 ms", "312 ns": four digits and the unit that fits.

@@ -8,9 +8,13 @@
 
 namespace hlo {
 
-// What --target and --xla_gpu_target_config_filename ask for: `target` (sm_90a), else that of the
-// file `config`, else "".
+// What --target and --xla_gpu_target_config_filename ask for: `target` (sm_90a, h100_sxm, native),
+// else that of the file `config`, else "", which is the GPU of the machine. GPUs newer than the
+// compiler knows get code of the newest one that it knows.
 absl::StatusOr<std::string> GpuTarget(const std::string& target, const std::string& config);
+
+// The names with what they stand for, one a line (--list-targets).
+std::string GpuTargetList();
 
 // What --target takes: the names of GPUs; those that the compiler knows are said when it compiles.
 FlagValues GpuTargetValues();

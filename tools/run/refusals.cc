@@ -1,0 +1,50 @@
+#include "tools/run/refusals.h"
+
+#include <string_view>
+#include <utility>
+
+#include "lib/support/status.h"
+
+namespace hlo {
+
+bool Feeds(const Module& module) {
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kInfeed || instruction->opcode() == Opcode::kOutfeed)
+        return true;
+    }
+  }
+  return false;
+}
+
+absl::Status RefuseOneDeviceFlags(const ToolOptions& options, const Module& module,
+                                  int64_t devices) {
+  const std::pair<bool, std::string_view> kinds[] = {
+      {options.first_nan || !options.probe.empty() || !options.isolate.empty(),
+       "the values inside are those of"},
+      {!options.profile_files.empty(), "a profile is that of"},
+      {options.uses_buffers(), "--donate and --feed are for"},
+      {!options.reference_command.empty(), "a --reference that is a command is asked for"},
+  };
+  for (const auto& [is_given, what] : kinds) {
+    if (!is_given) continue;
+    return Unsupported(SourceLoc(), "{} one device, but module `{}` runs on {}", what,
+                       module.name(), devices);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RefuseOneProcessFlags(const ToolOptions& options, bool feeds) {
+  const std::pair<bool, std::string_view> kinds[] = {
+      {options.bench || options.iterations > 0, "--bench and --iterations measure"},
+      {!options.trace.empty(), "--trace shows"},
+      {feeds, "infeed and outfeed are for"},
+      {options.uses_buffers(), "--donate and --feed are for"},
+  };
+  for (const auto& [is_given, what] : kinds) {
+    if (is_given) return Unsupported(SourceLoc(), "{} one process, not --distributed ones", what);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hlo
