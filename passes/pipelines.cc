@@ -56,6 +56,7 @@ constexpr PipelineStep kGpu[] = {
     {"cse", "JAX repeats constants and broadcasts"},
     {"constant_folding", "what is known now need not be computed at each run"},
     {"dce", "operands of folded instructions"},
+    {"dot-simplifier", "outer products are loops, whose zeros keep their signs"},
     {"while-loop-trip-count-annotator", "loops that are counted need no look at a predicate"},
     {"flatten-call-graph", "buffer assignment wants one call site per computation"},
     {"gpu-epilogue-fusion{leave_to_library}",

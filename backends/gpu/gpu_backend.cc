@@ -1,15 +1,19 @@
 #include "backends/gpu/gpu_backend.h"
 
+#include <map>
+
 #include "backends/codegen/platform_passes.h"
 #include "backends/common/texts_only.h"
 #include "backends/gpu/device/caching_device.h"
 #include "backends/gpu/device/cuda_device.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_executable.h"
+#include "backends/gpu/gpu_thunks.h"
 #include "backends/gpu/nvptx/assembler.h"
 #include "backends/gpu/nvptx/compile.h"
 #include "backends/gpu/nvptx/cubin.h"
 #include "backends/gpu/nvptx/nvptx.h"
+#include "backends/gpu/nvptx/occupancy.h"
 #include "backends/gpu/product_thunk.h"
 #include "backends/gpu/sim/simulated_device.h"
 #include "backends/platforms.h"
@@ -21,6 +25,42 @@ namespace {
 
 std::string TargetOf(const CompileOptions& options) {
   return options.gpu.target.empty() ? std::string(gpu::kDefaultTarget) : options.gpu.target;
+}
+
+// The largest launch of each kernel, by its number.
+void CollectLaunches(const ThunkList& thunks, std::map<int, gpu::LaunchDims>& launches) {
+  for (const auto& thunk : thunks) {
+    if (const auto* control = dynamic_cast<const ControlThunk*>(thunk.get())) {
+      for (const ThunkList& list : control->lists()) CollectLaunches(list, launches);
+    }
+    const auto* kernel = dynamic_cast<const gpu::GpuKernelThunk*>(thunk.get());
+    if (kernel == nullptr) continue;
+    const auto blocks = [](const gpu::LaunchDims& dims) {
+      return dims.grid[0] * dims.grid[1] * dims.grid[2];
+    };
+    for (const gpu::GpuKernelThunk::Step& step : kernel->steps()) {
+      if (step.kind != gpu::PlanStep::Kind::kLaunch) continue;
+      const auto [it, is_new] = launches.try_emplace(step.kernel, step.dims);
+      if (!is_new && blocks(step.dims) > blocks(it->second)) it->second = step.dims;
+    }
+  }
+}
+
+void AddLaunches(const gpu::Program& program, std::string_view target,
+                 std::vector<gpu::KernelResources>& kernels) {
+  std::map<int, gpu::LaunchDims> launches;
+  CollectLaunches(program.thunks, launches);
+  for (const auto& [number, dims] : launches) {
+    const std::string name = gpu::PtxName(program.kernels[static_cast<size_t>(number)],
+                                          static_cast<size_t>(number));
+    for (gpu::KernelResources& kernel : kernels) {
+      if (kernel.name != name) continue;
+      kernel.threads = dims.block;
+      kernel.blocks = dims.grid[0] * dims.grid[1] * dims.grid[2];
+      kernel.occupancy =
+          gpu::Occupancy(target, dims.block, kernel.registers, kernel.shared_bytes);
+    }
+  }
 }
 
 // Texts of the kernels that were asked for.
@@ -36,7 +76,8 @@ absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& opti
   if (options.Wants(EmitStage::kKernels)) {
     ASSIGN_OR_RETURN(const std::string ptx, gpu::CompileToPtx(program.kernels, TargetOf(options)));
     ASSIGN_OR_RETURN(const gpu::Assembled assembled, gpu::Assemble(ptx, TargetOf(options)));
-    ASSIGN_OR_RETURN(const auto kernels, gpu::ReadCubin(assembled.cubin));
+    ASSIGN_OR_RETURN(auto kernels, gpu::ReadCubin(assembled.cubin));
+    AddLaunches(program, TargetOf(options), kernels);
     options.emit_sink(EmitStage::kKernels, gpu::ToTable(kernels) + assembled.warnings);
   }
   return absl::OkStatus();

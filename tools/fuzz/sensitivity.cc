@@ -251,14 +251,22 @@ Instruction* OnGrid(Builder& b, Instruction* x, Instruction* unit) {
   return b.Multiply(b.RoundNearestEven(b.Divide(x, unit)), unit);
 }
 
+// The power of two nearest to each number.
+Instruction* PowerOfTwo(Builder& b, Instruction* x) {
+  return b.OpWithShape(Opcode::kReducePrecision, x->shape(), {x},
+                       AttrsPtr::Make(ReducePrecisionAttrs{11, 0}));
+}
+
 Instruction* Snapped(Instruction* x) {
   Builder b(x->parent());
   const bool is_complex = IsComplex(x->shape().element_type());
-  // What cancels in a transform leaves as much as its largest result is rounded by.
+  // What cancels in a transform leaves as much as its largest result is rounded by. On a grid of a
+  // power of two lies 1, where functions have their poles.
   Instruction* largest = x->opcode() == Opcode::kFft ? LargestOf(b, x) : nullptr;
   const auto snapped = [&](Instruction* part) {
     Instruction* unit = b.ConstantLike(part, NoiseOf(part->shape().element_type()));
-    if (largest != nullptr) unit = b.Multiply(unit, is_complex ? b.Real(largest) : largest);
+    if (largest != nullptr)
+      unit = b.Multiply(unit, PowerOfTwo(b, is_complex ? b.Real(largest) : largest));
     return OnGrid(b, part, unit);
   };
   Instruction* result = is_complex ? b.Complex(snapped(b.Real(x)), snapped(b.Imag(x))) : snapped(x);

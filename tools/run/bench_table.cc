@@ -53,7 +53,7 @@ absl::Status Prepare(const ToolOptions& options, Row& row) {
                    ChooseDevices(*module, options.num_replicas > 0 || options.num_partitions > 0));
   const InputSources sources{options.inputs,      options.input_dir,   options.inputs_from,
                              options.seed_value,  options.input_dists, options.input_ranges,
-                             /*recorded=*/{}};
+                             /*recorded=*/{},     /*explain=*/false};
   ASSIGN_OR_RETURN(const DeviceArguments arguments,
                    MakeDeviceArguments(*module, sources, mesh, options.shared_inputs));
   ASSIGN_OR_RETURN(Backend * backend, FindBackend(row.platform));

@@ -185,6 +185,8 @@ void AddInputFlags(Flags& flags, ToolOptions& o) {
   flags.Add("seed,random-seed", &o.seed, V::Passing("an integer in [0, 2^64)", IsSeed), "N",
             "make what is missing from this seed (default: 42 when");
   flags.Note(std::string(32, ' ') + "no input is given), fit for what they are used for");
+  flags.Add("explain-inputs", &o.explain_inputs,
+            "say of each input where it comes from, and which operation demands what of it");
   flags.Add("input-dist", &o.input_dists, V::Passing(DistributionMistake), "[P:]WORD",
             "make them (those of parameter P) uniform, normal, ints, zeros,");
   flags.Note(std::string(32, ' ') + "ones, iota or special (infinities, NaN, denormals); repeats");

@@ -13,6 +13,7 @@
 #include "parser/parser.h"
 #include "tools/run/npy.h"
 #include "tools/run/value_words.h"
+#include "tools/support/input_demands.h"
 #include "tools/support/random_arguments.h"
 
 namespace hlo {
@@ -292,6 +293,21 @@ absl::Status MakeLeaves(const Module& module, const std::vector<ParameterLeaf>& 
   return absl::OkStatus();
 }
 
+// A note for each leaf; the first `given` are not made.
+void Explain(const Module& module, const std::vector<ParameterLeaf>& leaves, size_t given,
+             std::vector<std::string>& notes) {
+  const std::map<LeafKey, InputDemand> demands = InputDemands(module);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const ParameterLeaf& leaf = leaves[i];
+    const auto found = demands.find({leaf.parameter, {leaf.index.begin(), leaf.index.end()}});
+    notes.push_back(fmt::format("input {} `{}` {}: {}{}", i, leaf.name, leaf.shape,
+                                i < given ? "given" : "made",
+                                found == demands.end() ? ", nothing is demanded of it" : ""));
+    if (found == demands.end()) continue;
+    for (const std::string& reason : found->second.reasons) notes.push_back("  " + reason);
+  }
+}
+
 }  // namespace
 
 MadeInput<std::string_view> SplitMadeInput(std::string_view word) {
@@ -410,7 +426,8 @@ absl::StatusOr<Arguments> MakeArguments(const Module& module, const InputSources
     for (const LiteralFromWord& literal : given)
       RETURN_IF_ERROR(Distribute(literal, leaves, arrays));
   }
-  if (arrays.size() < leaves.size()) {
+  const size_t given = arrays.size();
+  if (given < leaves.size()) {
     const bool nothing_given = sources.words.empty();
     if (!nothing_given && !sources.seed) {
       const ParameterLeaf& leaf = leaves[arrays.size()];
@@ -423,6 +440,7 @@ absl::StatusOr<Arguments> MakeArguments(const Module& module, const InputSources
                                        leaves.size() - arrays.size(), leaves.size(), seed));
     RETURN_IF_ERROR(MakeLeaves(module, leaves, sources, seed, arrays));
   }
+  if (sources.explain) Explain(module, leaves, given, result.notes);
   result.values = AssembleArguments(module, arrays);
   return result;
 }

@@ -461,7 +461,8 @@ class Runner {
                          options_.seed_value,
                          options_.input_dists,
                          options_.input_ranges,
-                         recorded_};
+                         recorded_,
+                         options_.explain_inputs};
     ASSIGN_OR_RETURN(
         DeviceArguments arguments,
         MakeDeviceArguments(whole_module(), sources, outer_mesh(), options_.shared_inputs));

@@ -244,7 +244,9 @@ TEST_CASE("the JSON report has the documented fields", "[run][bench]") {
   report.peak_bytes = 4096;
   CHECK(
       ToJson(report) ==
-      R"({"schema":1,"stages_ms":{"parse":1.5,"passes":0,"codegen":0,"load":0},"compile_ms":20,)"
+      R"({"schema":1,"stages_ms":{"parse":1.5,"verify":0,"passes":0,"codegen":0,"load":0},)"
+      R"("codegen_ms":{"buffers":0,"kernels":0,"llvm":0,"link":0},"compile_ms":20,)"
+      R"("inputs_ms":0,"outputs_ms":0,)"
       R"("run_ms":{"min":1,"median":2,"p90":3,"p95":3.5,"p99":3.75,"max":4,"mean":2.5,"stddev":0.5},"iterations":11,"interrupted":false,"threads":2,"peak_bytes":4096})"
       "\n");
 }

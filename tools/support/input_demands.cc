@@ -1,19 +1,31 @@
 #include "tools/support/input_demands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <tuple>
 #include <vector>
 
 #include "lib/analysis/region.h"
+#include "lib/ops/attrs.h"
 #include "lib/ops/opcode_set.h"
+#include "lib/support/contains.h"
 
 namespace hlo {
 namespace {
 
 using Path = std::vector<int64_t>;
 
-enum class DemandKind : uint8_t { kIndex, kStart, kPositive, kPositiveDefinite };
+enum class DemandKind : uint8_t {
+  kIndex,
+  kSorted,
+  kDistinct,
+  kSum,
+  kStart,
+  kPositive,
+  kPositiveDefinite
+};
 
 // Operations whose results hold elements of their first operand, and no others.
 constexpr OpcodeSet kMoves = {Opcode::kBitcast,
@@ -53,11 +65,15 @@ class DemandFinder {
   }
 
  private:
-  // `value` is the limit of an index, or the opcode of what starts.
+  // `value` is the limit of an index, the length of index vectors, a sum, or the opcode of what
+  // starts. The first instruction that demands it stands for all.
   struct Demand {
     DemandKind kind;
     int64_t value = 0;
-    friend auto operator<=>(const Demand&, const Demand&) = default;
+    const Instruction* by = nullptr;
+    friend bool operator<(const Demand& a, const Demand& b) {
+      return std::tie(a.kind, a.value) < std::tie(b.kind, b.value);
+    }
   };
   // Of the value at `path` of `inst`.
   struct Item {
@@ -70,8 +86,18 @@ class DemandFinder {
     if (seen_.insert({inst->id(), path, demand}).second)
       work_.push_back({inst, std::move(path), demand});
   }
-  void PushLimit(const Instruction* inst, int64_t limit) {
-    Push(inst, {}, {DemandKind::kIndex, limit});
+  void PushLimit(const Instruction* inst, int64_t limit, const Instruction& by) {
+    Push(inst, {}, {DemandKind::kIndex, limit, &by});
+  }
+  // What a gather or scatter promises of its indices.
+  void PushPromises(const Instruction& by, const Instruction* indices, int64_t index_vector_dim,
+                    bool is_sorted, bool is_distinct) {
+    const Shape shape = indices->shape();
+    const int rank = shape.rank();
+    if (index_vector_dim < rank - 1) return;  // vectors that lie across
+    const int64_t columns = index_vector_dim == rank ? 1 : shape.dim(rank - 1);
+    if (is_sorted) Push(indices, {}, {DemandKind::kSorted, columns, &by});
+    if (is_distinct) Push(indices, {}, {DemandKind::kDistinct, columns, &by});
   }
 
   // What `inst` itself demands of its operands.
@@ -84,18 +110,27 @@ class DemandFinder {
     if (opcode == Opcode::kDynamicUpdateSlice)
       return VisitStarts(inst, 2, inst.operand(1)->shape().dims());
     if (opcode == Opcode::kConditional && IsInteger(inst.operand(0)->shape().element_type()))
-      PushLimit(inst.operand(0), inst.call_count() - 1);
+      PushLimit(inst.operand(0), inst.call_count() - 1, inst);
+    if (opcode == Opcode::kRaggedDot)
+      Push(inst.operand(2), {}, {DemandKind::kSum, GroupedSize(inst), &inst});
     constexpr OpcodeSet kOfPositive = {Opcode::kLog, Opcode::kSqrt, Opcode::kRsqrt};
-    if (kOfPositive.Has(opcode)) Push(inst.operand(0), {}, {DemandKind::kPositive});
+    if (kOfPositive.Has(opcode)) Push(inst.operand(0), {}, {DemandKind::kPositive, 0, &inst});
     if (opcode == Opcode::kCholesky || opcode == Opcode::kTriangularSolve)
-      Push(inst.operand(0), {}, {DemandKind::kPositiveDefinite});
+      Push(inst.operand(0), {}, {DemandKind::kPositiveDefinite, 0, &inst});
     if (opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow) VisitReduction(inst);
   }
 
   void VisitReduction(const Instruction& inst) {
     const std::optional<Opcode> combiner = CombinerOpcode(*inst.to_apply());
     if (combiner && inst.operand_count() == 2)
-      Push(inst.operand(1), {}, {DemandKind::kStart, static_cast<int64_t>(*combiner)});
+      Push(inst.operand(1), {}, {DemandKind::kStart, static_cast<int64_t>(*combiner), &inst});
+  }
+
+  // The size of the dimension of a ragged-dot's lhs that the groups share.
+  static int64_t GroupedSize(const Instruction& inst) {
+    const DimVec& ragged = inst.attrs<RaggedDotAttrs>().lhs_ragged_dims;
+    const Shape lhs = inst.operand(0)->shape();
+    return ragged.empty() ? lhs.dim(0) : lhs.dim(static_cast<int>(ragged[0]));
   }
 
   void VisitGather(const Instruction& inst) {
@@ -106,7 +141,8 @@ class DemandFinder {
       const int64_t room = size - attrs.slice_sizes[static_cast<size_t>(d)];
       limit = std::min(limit, std::max<int64_t>(room, 0));
     }
-    if (limit != INT64_MAX) PushLimit(inst.operand(1), limit);
+    if (limit != INT64_MAX) PushLimit(inst.operand(1), limit, inst);
+    PushPromises(inst, inst.operand(1), attrs.index_vector_dim, attrs.indices_are_sorted, false);
   }
 
   void VisitStarts(const Instruction& inst, int first, absl::Span<const int64_t> sizes) {
@@ -118,9 +154,10 @@ class DemandFinder {
     for (int d = 0; d < rank; ++d) {
       const int64_t limit = std::max<int64_t>(operand.dim(d) - sizes[static_cast<size_t>(d)], 0);
       least = std::min(least, limit);
-      if (!is_vector && first + d < inst.operand_count()) PushLimit(inst.operand(first + d), limit);
+      if (!is_vector && first + d < inst.operand_count())
+        PushLimit(inst.operand(first + d), limit, inst);
     }
-    if (is_vector && rank > 0) PushLimit(inst.operand(first), least);
+    if (is_vector && rank > 0) PushLimit(inst.operand(first), least, inst);
   }
 
   void VisitScatter(const Instruction& inst) {
@@ -143,7 +180,9 @@ class DemandFinder {
       if (contains(attrs.scatter_dims_to_operand_dims))
         limit = std::min(limit, std::max<int64_t>(input.dim(d) - size, 0));
     }
-    if (limit != INT64_MAX) PushLimit(inst.operand(inputs), limit);
+    if (limit != INT64_MAX) PushLimit(inst.operand(inputs), limit, inst);
+    PushPromises(inst, inst.operand(inputs), attrs.index_vector_dim, attrs.indices_are_sorted,
+                 attrs.unique_indices);
   }
 
   // Hands the demand of an item on to where its value comes from.
@@ -216,14 +255,39 @@ class DemandFinder {
   }
 
   static void Note(InputDemand& of_leaf, const Demand& demand) {
+    std::string what;
     switch (demand.kind) {
       case DemandKind::kIndex:
         of_leaf.index_limit = std::min(of_leaf.index_limit.value_or(INT64_MAX), demand.value);
+        what = fmt::format("from 0 to {}: an index", demand.value);
         break;
-      case DemandKind::kStart: of_leaf.starts = static_cast<Opcode>(demand.value); break;
-      case DemandKind::kPositive: of_leaf.is_positive = true; break;
-      case DemandKind::kPositiveDefinite: of_leaf.is_positive_definite = true; break;
+      case DemandKind::kSorted:
+        of_leaf.sorted_columns = demand.value;
+        what = "in ascending order: sorted indices";
+        break;
+      case DemandKind::kDistinct:
+        of_leaf.distinct_columns = demand.value;
+        what = "all different: unique indices";
+        break;
+      case DemandKind::kSum:
+        of_leaf.sum = demand.value;
+        what = fmt::format("together {}: sizes of groups", demand.value);
+        break;
+      case DemandKind::kStart:
+        of_leaf.starts = static_cast<Opcode>(demand.value);
+        what = fmt::format("what {} leaves alone: the start", Text(*of_leaf.starts));
+        break;
+      case DemandKind::kPositive:
+        of_leaf.is_positive = true;
+        what = "positive: an operand";
+        break;
+      case DemandKind::kPositiveDefinite:
+        of_leaf.is_positive_definite = true;
+        what = "positive definite matrices: an operand";
+        break;
     }
+    what += fmt::format(" of {} `{}`", Text(demand.by->opcode()), demand.by->name());
+    if (!Contains(of_leaf.reasons, what)) of_leaf.reasons.push_back(std::move(what));
   }
 
   void StepParameter(const Item& item) {

@@ -1,13 +1,16 @@
 // What an entry's parameters have to be for its results to mean something: integers that gather,
-// scatter, dynamic-slice, dynamic-update-slice and conditional take as indices are in range, what a
-// reduction starts with leaves its sums alone, what is factorised is positive definite, and what
-// roots and logarithms are taken of is positive. Each demand is followed backwards through
+// scatter, dynamic-slice, dynamic-update-slice and conditional take as indices are in range, sorted
+// and distinct where they promise it, sizes of groups add up to what is grouped, what a reduction
+// starts with leaves its sums alone, what is factorised is positive definite, and what roots and
+// logarithms are taken of is positive. Each demand is followed backwards through
 // operations that only move values, through calls, fusions, loops and branches, to the parameters.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "lib/ir/module.h"
 #include "lib/types/shape_util.h"
@@ -24,6 +27,12 @@ struct InputDemand {
   std::optional<Opcode> starts;
   bool is_positive = false;
   bool is_positive_definite = false;  // the matrices of its last two dimensions
+  // Index vectors of so many numbers are in order, or all different; 0: no matter.
+  int64_t sorted_columns = 0, distinct_columns = 0;
+  std::optional<int64_t> sum;  // sizes of groups, which are not negative
+
+  // What is demanded, and by which instruction: "from 0 to 3: an index of dynamic-slice `p`".
+  std::vector<std::string> reasons;
 };
 
 // What is demanded of the leaves of the parameters; nothing of those that are not there.

@@ -4,6 +4,8 @@
 #include <complex>
 #include <cstring>
 #include <map>
+#include <numeric>
+#include <vector>
 
 #include "lib/analysis/region.h"
 #include "tools/support/generator.h"
@@ -53,6 +55,37 @@ void MakePositiveDefinite(Literal& matrices) {
   }
 }
 
+// Index vectors of `columns` numbers: each column in ascending order, and with it the vectors.
+void Sort(Literal& indices, int64_t columns) {
+  const int64_t rows = indices.element_count() / columns;
+  std::vector<int64_t> column(static_cast<size_t>(rows));
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int64_t r = 0; r < rows; ++r)
+      column[static_cast<size_t>(r)] = indices.GetInt(r * columns + c);
+    std::sort(column.begin(), column.end());
+    for (int64_t r = 0; r < rows; ++r)
+      indices.SetInt(r * columns + c, column[static_cast<size_t>(r)]);
+  }
+}
+
+// The first column counts on from where it began, in steps that meet each of 0..limit before one
+// comes back.
+void MakeDistinct(Literal& indices, int64_t columns, int64_t limit) {
+  const int64_t rows = indices.element_count() / columns, numbers = limit + 1;
+  int64_t step = numbers / 2 + 1;
+  while (std::gcd(step, numbers) != 1) ++step;
+  int64_t index = rows > 0 ? indices.GetInt(0) % numbers : 0;
+  for (int64_t r = 0; r < rows; ++r, index = (index + step) % numbers)
+    indices.SetInt(r * columns, index);
+}
+
+// About equal parts of a sum.
+void Share(Literal& sizes, int64_t sum) {
+  const int64_t count = sizes.element_count();
+  for (int64_t i = 0; i < count; ++i)
+    sizes.SetInt(i, sum * (i + 1) / count - sum * i / count);
+}
+
 bool HoldsSquareMatrices(Shape shape) {
   const int rank = shape.rank();
   return rank >= 2 && shape.dim(rank - 1) == shape.dim(rank - 2) && shape.dim(rank - 1) > 0;
@@ -76,7 +109,16 @@ Literal RandomLeaf(Shape shape, const InputDemand& demand, uint64_t seed, int64_
       spec.int_lo = 0;
       spec.int_hi = std::min(most - 1, *demand.index_limit) + 1;
     }
-    return GenerateInput(shape.WithoutDynamic(), spec, seed, number);
+    Literal value = GenerateInput(shape.WithoutDynamic(), spec, seed, number);
+    if (value.element_count() == 0 || !IsInteger(type)) return value;
+    const auto divides = [&](int64_t columns) {
+      return columns > 0 && value.element_count() % columns == 0;
+    };
+    if (divides(demand.distinct_columns) && demand.index_limit)
+      MakeDistinct(value, demand.distinct_columns, spec.int_hi - 1);
+    if (divides(demand.sorted_columns)) Sort(value, demand.sorted_columns);
+    if (demand.sum) Share(value, *demand.sum);
+    return value;
   }
   spec.lo = type == ElementType::kF8E8M0FNU ? 0.5 : -1;  // that type has no sign
   const bool is_real = IsFloat(type);

@@ -145,12 +145,14 @@ std::string ToText(const AccessWidths& widths) {
 std::string ToTable(const std::vector<KernelResources>& kernels) {
   std::string text =
       "registers  shared  local  tensor  instructions  loads             stores            "
-      "kernel\n";
+      "blocks  threads  occupancy  kernel\n";
   for (const KernelResources& kernel : kernels) {
     text +=
-        fmt::format("{:9}  {:6}  {:5}  {:6}  {:12}  {:16}  {:16}  {}\n", kernel.registers,
-                    kernel.shared_bytes, kernel.local_accesses, kernel.tensor_instructions,
-                    kernel.instructions, ToText(kernel.loads), ToText(kernel.stores), kernel.name);
+        fmt::format("{:9}  {:6}  {:5}  {:6}  {:12}  {:16}  {:16}  {:>6}  {:7}  {:8.0f}%  {}\n",
+                    kernel.registers, kernel.shared_bytes, kernel.local_accesses,
+                    kernel.tensor_instructions, kernel.instructions, ToText(kernel.loads),
+                    ToText(kernel.stores), kernel.blocks == 0 ? "-" : std::to_string(kernel.blocks),
+                    kernel.threads, 100 * kernel.occupancy, kernel.name);
   }
   return text;
 }

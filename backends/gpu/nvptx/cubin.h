@@ -25,6 +25,11 @@ struct KernelResources {
   int instructions = 0;
   int tensor_instructions = 0;           // products of matrices
   AccessWidths loads = {}, stores = {};  // of global memory
+  // Of its launches, which a cubin does not know: threads of a block, the most blocks (0: not
+  // known), and which share of a multiprocessor's threads they fill (occupancy.h).
+  int threads = 0;
+  int64_t blocks = 0;
+  double occupancy = 0;
 };
 
 // The kernels in the order of the file.

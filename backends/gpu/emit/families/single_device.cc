@@ -4,6 +4,7 @@
 
 #include "backends/gpu/emit/core/frame.h"
 #include "lib/analysis/leaves.h"
+#include "lib/eval/collective_groups.h"
 #include "lib/eval/custom_calls.h"
 #include "lib/ir/module.h"
 #include "lib/support/status.h"
@@ -59,8 +60,10 @@ Exchange ExchangeOf(const Instruction& collective) {
   return exchange;
 }
 
-// A permute without a pair that leads here gives zeros.
+// A permute without a pair that leads here gives zeros, as does a broadcast that leaves it out.
 bool GivesZeros(const Instruction& collective) {
+  if (collective.opcode() == Opcode::kCollectiveBroadcast)
+    return GroupOf(collective, 0, DeviceMesh()).empty();
   if (collective.opcode() != Opcode::kCollectivePermute &&
       collective.opcode() != Opcode::kCollectivePermuteStart)
     return false;
