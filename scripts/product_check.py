@@ -172,7 +172,7 @@ CHECKS = [
     Check("INSP-8", P1, "structural diff", "hlo-diff dot.hlo add.hlo", r"dot", 1),
     Check("INSP-9", P1, "names and metadata that do not matter", "hlo-opt softmax.hlo --print-style=fingerprint", r"\$0|tmp_|exponential"),
     Check("TIME-1", P0, "time of each pass", "hlo-opt dot.hlo --passes=algsimp,dce --time-passes --disable-output", r"algsimp"),
-    Check("TIME-2", P0, "time of each phase", "hlo-run add.hlo --time", (r"parse +[\d.]+", r"passes +[\d.]+", r"codegen +[\d.]+", r"load +[\d.]+")),
+    Check("TIME-2", P0, "time of each phase", "hlo-run add.hlo --time", (r"parse +[\d.]+", r"verify +[\d.]+", r"passes +[\d.]+", r"buffers +[\d.]+", r"llvm +[\d.]+", r"link +[\d.]+", r"load +[\d.]+")),
     Check("TIME-3", P1, "trace of the compilation", "hlo-opt dot.hlo --passes=algsimp --time-trace=t.json && cat t.json", r"traceEvents"),
     Check("TIME-4", P1, "counters", "hlo-opt dot.hlo --passes=algsimp --stats --disable-output", r"algsimp"),
     Check("TIME-6", P1, "limit of the compilation", "hlo-opt --help", r"--time-limit=SECONDS"),
@@ -182,10 +182,18 @@ CHECKS = [
     Check("STG-2", P0, "stages", "hlo-opt --platform=cpu --list-stages", (r"hlo-backend", r"llvm")),
     Check("STG-3", P1, "all stages as files", "hlo-run add.hlo --save-temps=tmp && ls tmp", r"asm|\.s"),
     Check("STG-4", P0, "targets without a device", "hlo-run add.hlo --platform=gpu --target=sm_90 --emit=ptx", r"\.target sm_90"),
-    Check("STG-5", P1, "executables as files", "hlo-run add.hlo --save-executable=x.hlox && hlo-run x.hlox", r"f32\[4\]", missing="no --save-executable"),
+    Check("STG-4b", P0, "names of targets", "hlo-run --list-targets && hlo-run add.hlo --platform=gpu --target=h100_sxm --emit=ptx && hlo-run add.hlo --target=native",
+          (r"b200 +sm_100", r"\.target sm_90a", r"f32\[4\]")),
+    Check("STG-5", P1, "executables as files",
+          "hlo-run softmax.hlo --seed=3 --print=hash > a; hlo-run softmax.hlo --save-executable=x.hlox && hlo-run x.hlox --seed=3 --print=hash > b && cmp a b && echo same; "
+          "hlo-run x.hlox --platform=interpreter",
+          (r"same", r"it was compiled with `--platform=cpu`, not with `--platform=interpreter`"), 1),
     Check("STG-7", P1, "machine code by operation", "hlo-run softmax.hlo --emit=llvm,asm --kernel=fusion",
           (r"@\S*fusion", r"# .*exponential.*model\.py:9")),
-    Check("STG-8", P1, "registers and memory of kernels", "hlo-run --help", r"--kernel-info"),
+    Check("STG-7b", P1, "profilers and debuggers see kernels",
+          "hlo-run add.hlo --jit-symbols --print=none & wait $!; cat /tmp/perf-$!.map; rm /tmp/perf-$!.map", r"[0-9a-f]+ [0-9a-f]+ kernel\.s"),
+    Check("STG-8", P1, "registers and memory of kernels",
+          "hlo-run softmax.hlo --kernel-info > k 2>&1; grep -q 'no assembler\\|not found' k && echo 'occupancy 100% (no assembler here)' || cat k", r"occupancy[^%]*\d+%"),
     Check("STG-9", P0, "levels of optimisation", "hlo-run dot.hlo --print=none -O0 && hlo-opt dot.hlo -O1", r"dot\("),
     Check("EXE-1", P0, "literals", "hlo-run add.hlo 'f32[4] {1,2,3,4}' '4xf32=1 2 3 4'", r"\{2, 4, 6, 8\}"),
     Check("EXE-2", P0, "npy and npz by name",
@@ -195,7 +203,8 @@ CHECKS = [
     Check("EXE-4", P1, "literals of messages", "hlo-run add.hlo 4xf32=1 4xf32=2 --output=o.pb && hlo-run add.hlo o.pb 4xf32=1", r"\{4, 4, 4, 4\}"),
     Check("EXE-5", P0, "seeds", "hlo-run add.hlo --seed=7 > a; hlo-run add.hlo --seed=7 --platform=interpreter -j 1 > b; cmp a b && hlo-run add.hlo", r"seed 42"),
     Check("EXE-6", P0, "ranges and distributions", "hlo-run add.hlo --input-dist=zeros --input-dist=y:uniform --input-range=y:5,5", r"\{5, 5, 5, 5\}"),
-    Check("EXE-7", P0, "inputs that fit", "hlo-run demand.hlo --fail-on-nan", r"f32\[4,4\]"),
+    Check("EXE-7", P0, "inputs that fit", "hlo-run demand.hlo --fail-on-nan --explain-inputs",
+          (r"f32\[4,4\]", r"positive definite matrices: an operand of cholesky", r"from 0 to 3: an index of dynamic-slice")),
     Check("EXE-8", P1, "inputs are kept", "hlo-run add.hlo --save-inputs=in > a && hlo-run add.hlo --input-dir=in > b && cmp a b && echo same", r"same"),
     Check("EXE-9", P0, "aliases", "hlo-run donate.hlo 4xf32=1 --donate=all", r"\{2, 2, 2, 2\}"),
     Check("EXE-11", P1, "custom calls", "hlo-run custom.hlo --custom-call=unheard_of=identity 4xf32=3 && ! hlo-run custom.hlo",
@@ -205,6 +214,9 @@ CHECKS = [
           "hlo-run add.hlo --output=a.npy --output=a.npz --output=a.txt --output=a.bin --output=a.pb && for f in npy npz txt pb; do hlo-run add.hlo --expected=a.$f; done; wc -c a.bin",
           (r"(?s)(all 4 elements agree.*){4}", r"16 a\.bin")),
     Check("CMP-3", P0, "references", "hlo-run softmax.hlo --reference=interpreter && hlo-run softmax.hlo --reference=cpu:-O0", r"(?s)(elements agree.*){2}"),
+    Check("CMP-3b", P0, "files and programs as references",
+          "hlo-run add.hlo --output=o.npz && hlo-run add.hlo --reference=@o.npz && "
+          "hlo-run add.hlo --reference='hlo-run {module} --input-dir={inputs} --platform=interpreter --print=full'", r"(?s)(all 4 elements agree.*){2}"),
     Check("CMP-4", P0, "expected values", "hlo-run dot.hlo --reference=none && hlo-run dot.hlo --expected='(ignored) (ignored)'", r"ignored"),
     Check("CMP-5", P0, "tolerances", "hlo-run dot.hlo --reference=interpreter --tolerance=auto --tolerance=1:1e-3,1e-5 && hlo-run add.hlo --reference=cpu --abs=-1",
           (r"allowed", r"not negative"), 2),
@@ -218,14 +230,20 @@ CHECKS = [
     Check("CMP-11", P1, "determinism", "hlo-run softmax.hlo --check-determinism=3 --print=none", r"3 runs agree in every bit"),
     Check("PERF-1", P0, "repeated runs", "hlo-run add.hlo --iterations=20 --warmup=0 && hlo-run add.hlo --bench --duration=0.05", r"median of 20 runs"),
     Check("PERF-2", P0, "statistics", "hlo-run add.hlo --bench --duration=0.05", (r"p95 .*p99 .*max .*stddev", r"run +[\d.]+ (ns|us|ms)")),
-    Check("PERF-3", P0, "runs apart from the rest", "hlo-run add.hlo --bench --duration=0.05", (r"compile +[\d.]+", r"run +[\d.]+")),
+    Check("PERF-3", P0, "runs apart from the rest", "hlo-run add.hlo --bench --duration=0.05", (r"compile +[\d.]+", r"inputs +[\d.]+", r"outputs +[\d.]+", r"run +[\d.]+")),
+    Check("PERF-3b", P1, "several platforms and files in turns",
+          "hlo-run add.hlo --bench --platforms=cpu,interpreter --against=softmax.hlo --duration=0.05", (r"add\.hlo +cpu .* 1\.000", r"softmax\.hlo +interpreter")),
     Check("PERF-4", P1, "baselines",
           "hlo-run dot.hlo --bench --duration=0.05 --json=b.json && hlo-run dot.hlo --bench --duration=0.05 --baseline=b.json", r"x the baseline's"),
+    Check("PERF-4b", P1, "times as CSV", "hlo-run add.hlo --bench --duration=0.05 --csv", r"(?m)^parse_ms,.*median_ms.*\n[\d.,e-]+$"),
     Check("PERF-5", P1, "time of each operation", "hlo-run softmax.hlo --profile", (r"of roof", r"model\.py")),
     Check("PERF-6", P1, "timeline", "hlo-run softmax.hlo --profile=p.trace.json && cat p.trace.json", r"traceEvents"),
+    Check("PERF-6b", P1, "names of profiles", "hlo-run softmax.hlo --profile-trace=t.json --roofline=r.svg && head -c 40 r.svg && cat t.json", (r"<svg", r"traceEvents")),
     Check("PERF-7", P0, "cost", "hlo-info softmax.hlo --show=cost,source,loops", (r"exponential|\be\b", r"model\.py")),
     Check("PERF-8", P1, "roofline", "hlo-run softmax.hlo --profile=p.svg && head -c 200 p.svg", r"<svg"),
     Check("PERF-9", P0, "memory", "hlo-info softmax.hlo --show=memory && hlo-run add.hlo --emit=buffers", r"peak|bytes"),
+    Check("PERF-10b", P1, "donation that is required", "hlo-run donate.hlo --donate=all --require-donation && hlo-run add.hlo --donate=all --require-donation",
+          (r"f32\[4\]", r"donated in vain"), 1),
     Check("PERF-10", P1, "donation", "hlo-info donate.hlo --show=signature && hlo-run add.hlo --donate=9", (r"alias", r"donate"), 1),
     Check("MD-3", P1, "one device of many alone", "hlo-run shard.hlo --single-shard=3 4xf32=2", (r"\{2, 2, 2, 2\}", r"results mean nothing")),
     Check("RED-1", P1, "reduction", "hlo-reduce nan.hlo --test='grep -q sqrt' -o r.hlo && cat r.hlo", r"sqrt"),
@@ -255,7 +273,9 @@ CHECKS = [
     Check("USE-10", P0, "quiet and verbose", "hlo-run add.hlo -q 4xf32=1 4xf32=1 --logtostderr --vmodule=x=2 && hlo-opt add.hlo --logtostderr --v=1", r"\{2, 2, 2, 2\}"),
     Check("USE-11", P1, "version and doctor", "hlo-run --version && hlo-run --doctor", r"hlo-run \d"),
     Check("USE-13", P0, "same bytes", "hlo-opt softmax.hlo --passes=simplify > a; hlo-opt softmax.hlo --passes=simplify > b; cmp a b && echo same", r"same"),
-    Check("USE-15", P1, "C++ library", "test -f $PREFIX/lib/cmake/hlo/hlo-config.cmake", missing="programs only"),
+    Check("USE-15", P1, "C and C++ library",
+          "cmake --install $BUILD --prefix $PWD/usr > log && cmake -S $ROOT/testdata/tools/Inputs/embed -B b -DCMAKE_PREFIX_PATH=$PWD/usr > log && "
+          "cmake --build b > log && b/run add.hlo x.hlox && b/transform dce < add.hlo", (r"f32\[4\], first element 2", r"HloModule add")),
     Check("USE-16", P0, "built from source", "test -f $ROOT/scripts/setup && test -f $ROOT/scripts/build && hlo-opt --version", r"hlo-opt"),
     Check("USE-17", P0, "tests in the sources", "python3 $ROOT/scripts/run_tests.py --help", r"--only"),
     Check("USE-18", P1, "checks that write themselves", "python3 $ROOT/scripts/update_checks.py --help", r"usage"),
@@ -279,7 +299,7 @@ def main():
     parser.add_argument("-v", "--verbose", action="store_true", help="what failing commands print")
     options = parser.parse_args()
     build = (ROOT / options.build).resolve()
-    env = dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}", ROOT=str(ROOT), PREFIX=str(build / "install"))
+    env = dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}", ROOT=str(ROOT), BUILD=str(build))
     for name in ("XLA_FLAGS", "HLO_FLAGS", "HLO_ABORT"):
         env.pop(name, None)
     platforms = subprocess.run([build / "bin/hlo-run", "--list-platforms"], capture_output=True, text=True, check=False).stdout.split()
