@@ -35,8 +35,8 @@ absl::StatusOr<std::vector<CodeStore::Function>> FunctionsOf(std::string_view li
     if (line.empty()) continue;
     const size_t blank = line.find(' ');
     CodeStore::Function function;
-    const auto end = std::from_chars(line.data(), line.data() + std::min(blank, line.size()),
-                                     function.key, 16);
+    const auto end =
+        std::from_chars(line.data(), line.data() + std::min(blank, line.size()), function.key, 16);
     if (blank == std::string_view::npos || end.ptr != line.data() + blank)
       return Error("`{}` names no function", line);
     function.symbol = line.substr(blank + 1);
@@ -51,8 +51,7 @@ std::string StreamLines(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
       if (instruction->opcode() == Opcode::kRng) {
-        lines += fmt::format("{} {}\n", instruction->name(),
-                             instruction->attrs<RngAttrs>().stream);
+        lines += fmt::format("{} {}\n", instruction->name(), instruction->attrs<RngAttrs>().stream);
       }
     }
   }
@@ -85,9 +84,12 @@ absl::StatusOr<About> ReadAbout(std::string_view json, SavedExecutable& saved) {
   About about;
   std::string denormals;
   const std::pair<std::string_view, std::string*> texts[] = {
-      {"version", &about.version},         {"code_version", &about.code_version},
-      {"target", &about.target},           {"platform", &saved.platform},
-      {"cpu_features", &saved.cpu_features}, {"gpu_target", &saved.gpu_target},
+      {"version", &about.version},
+      {"code_version", &about.code_version},
+      {"target", &about.target},
+      {"platform", &saved.platform},
+      {"cpu_features", &saved.cpu_features},
+      {"gpu_target", &saved.gpu_target},
       {"denormals", &denormals},
   };
   for (const auto& [key, text] : texts) {

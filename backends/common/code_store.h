@@ -33,8 +33,7 @@ class CodeStore final {
   // Open and empty.
   CodeStore() = default;
   // Closed.
-  explicit CodeStore(std::vector<Object> objects)
-      : is_closed_(true), objects_(std::move(objects)) {
+  explicit CodeStore(std::vector<Object> objects) : is_closed_(true), objects_(std::move(objects)) {
     for (size_t i = 0; i < objects_.size(); ++i) {
       for (const Function& function : objects_[i].functions)
         places_.insert({function.key, {i, &function.symbol}});

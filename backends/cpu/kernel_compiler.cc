@@ -153,8 +153,9 @@ class LlvmKernelCompiler final : public KernelCompiler {
     for (size_t n = 0; n < loops.size() + unique.size(); ++n) {
       places.push_back(store.Find(StoreKeyOf(loops, unique, n)));
       if (places.back() != nullptr) continue;
-      return Error("there is no code of `{}` in it: it is not what this version makes of the module",
-                   (n < loops.size() ? loops[n].loop : unique[n - loops.size()]->instruction)->name());
+      return Error(
+          "there is no code of `{}` in it: it is not what this version makes of the module",
+          (n < loops.size() ? loops[n].loop : unique[n - loops.size()]->instruction)->name());
     }
     for (size_t n = 0; n < loops.size(); ++n) {
       ASSIGN_OR_RETURN(auto* const function,
@@ -164,8 +165,8 @@ class LlvmKernelCompiler final : public KernelCompiler {
     }
     for (const size_t number : numbers) {
       const CodeStore::Place& place = *places[loops.size() + number];
-      ASSIGN_OR_RETURN(auto* const function,
-                       FunctionOf<tile::KernelFunction>(*functions.codes[place.object], *place.symbol));
+      ASSIGN_OR_RETURN(auto* const function, FunctionOf<tile::KernelFunction>(
+                                                 *functions.codes[place.object], *place.symbol));
       functions.kernels.push_back(function);
     }
     functions.link_ms = link.milliseconds();

@@ -51,14 +51,13 @@ void AddLaunches(const gpu::Program& program, std::string_view target,
   std::map<int, gpu::LaunchDims> launches;
   CollectLaunches(program.thunks, launches);
   for (const auto& [number, dims] : launches) {
-    const std::string name = gpu::PtxName(program.kernels[static_cast<size_t>(number)],
-                                          static_cast<size_t>(number));
+    const std::string name =
+        gpu::PtxName(program.kernels[static_cast<size_t>(number)], static_cast<size_t>(number));
     for (gpu::KernelResources& kernel : kernels) {
       if (kernel.name != name) continue;
       kernel.threads = dims.block;
       kernel.blocks = dims.grid[0] * dims.grid[1] * dims.grid[2];
-      kernel.occupancy =
-          gpu::Occupancy(target, dims.block, kernel.registers, kernel.shared_bytes);
+      kernel.occupancy = gpu::Occupancy(target, dims.block, kernel.registers, kernel.shared_bytes);
     }
   }
 }

@@ -269,9 +269,8 @@ void Jit::SetUpFunction(llvm::Function& function) const {
     if (part.getCallingConv() != llvm::CallingConv::Intel_OCL_BI) continue;
     // What keeps its caller's vectors must not end with vzeroupper: LLVM puts it after they are
     // restored, and half of each is lost.
-    part.addFnAttr("target-features", options_.features.empty()
-                                          ? "-vzeroupper"
-                                          : options_.features + ",-vzeroupper");
+    part.addFnAttr("target-features",
+                   options_.features.empty() ? "-vzeroupper" : options_.features + ",-vzeroupper");
     // LLVM's list of what such functions keep with AVX-512 lacks rbp, in which callers with
     // aligned variables have their frame.
     part.addFnAttr("frame-pointer", "all");

@@ -19,7 +19,9 @@ std::optional<std::string_view> TakeLine(std::string_view& bytes) {
   return line;
 }
 
-std::string_view WithoutNumber(std::string_view kind) { return kind.substr(0, kind.rfind(' ') + 1); }
+std::string_view WithoutNumber(std::string_view kind) {
+  return kind.substr(0, kind.rfind(' ') + 1);
+}
 
 uint64_t HashOf(std::string_view name, std::string_view bytes) {
   return HashBytes(bytes, HashBytes(name));
@@ -32,8 +34,8 @@ absl::Status Damaged(std::string_view what) { return Error("the file is damaged:
 std::string PackArchive(std::string_view kind, const std::vector<ArchivePart>& parts) {
   std::string file = fmt::format("{}\n", kind);
   for (const ArchivePart& part : parts)
-    file += fmt::format("{} {} {:016x}\n", part.name, part.bytes.size(),
-                        HashOf(part.name, part.bytes));
+    file +=
+        fmt::format("{} {} {:016x}\n", part.name, part.bytes.size(), HashOf(part.name, part.bytes));
   file += '\n';
   for (const ArchivePart& part : parts) file += part.bytes;
   return file;

@@ -41,8 +41,10 @@ TEST_CASE("every prefix of an archive, and every changed byte, is found out", "[
 TEST_CASE("what is wrong with an archive is said", "[archive]") {
   const std::string file = Packed();
   CHECK(ErrorOf("HloModule m") == "it does not begin with `Test archive 3`");
-  CHECK(ErrorOf("Test archive 2\n\n") == "it is `Test archive 2`, this program reads `Test archive 3`");
-  CHECK(ErrorOf("Test archive 3\ntext ten 0\n\n") == "the file is damaged: `text ten 0` names no part of it");
+  CHECK(ErrorOf("Test archive 2\n\n") ==
+        "it is `Test archive 2`, this program reads `Test archive 3`");
+  CHECK(ErrorOf("Test archive 3\ntext ten 0\n\n") ==
+        "the file is damaged: `text ten 0` names no part of it");
   CHECK(ErrorOf(file + "x") == "the file is damaged: there is more in it than its parts");
   CHECK(ErrorOf(file.substr(0, file.size() - 1)) == "the file is damaged: `text` is not whole");
   std::string changed = file;

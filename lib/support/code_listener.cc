@@ -30,8 +30,8 @@ struct JitDescriptor {
   JitCodeEntry* first;
 };
 // GDB reads the one, and stops at the other.
-__attribute__((used, visibility("default"))) JitDescriptor __jit_debug_descriptor = {
-    1, kJitNoAction, nullptr, nullptr};
+__attribute__((used, visibility("default")))
+JitDescriptor __jit_debug_descriptor = {1, kJitNoAction, nullptr, nullptr};
 // Of instructions that no other function has, so that the linker does not merge it with one.
 __attribute__((noinline, used, visibility("default"))) void __jit_debug_register_code() {
   asm volatile("nop; nop; nop; nop; nop; nop; nop" ::: "memory");

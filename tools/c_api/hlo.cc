@@ -130,14 +130,10 @@ struct OptionRow {
   absl::Status (*read)(std::string_view name, std::string_view text, CompileOptions& options);
 };
 constexpr OptionRow kOptions[] = {
-    {"threads",
-     [](std::string_view name, std::string_view text, CompileOptions& options) {
-       return ReadNumber(name, text, options.threads);
-     }},
-    {"seed",
-     [](std::string_view name, std::string_view text, CompileOptions& options) {
-       return ReadNumber(name, text, options.seed);
-     }},
+    {"threads", [](std::string_view name, std::string_view text,
+                   CompileOptions& options) { return ReadNumber(name, text, options.threads); }},
+    {"seed", [](std::string_view name, std::string_view text,
+                CompileOptions& options) { return ReadNumber(name, text, options.seed); }},
     {"cpu-features",
      [](std::string_view, std::string_view text, CompileOptions& options) {
        options.cpu_features = std::string(text);
@@ -299,9 +295,8 @@ hlo_error* hlo_module_print(const hlo_module* module, char** text) {
 hlo_error* hlo_module_serialize(const hlo_module* module, char** bytes, size_t* size) {
   return Guarded([&]() -> absl::Status {
     RETURN_IF_ERROR(hlo::NeedsPointer(size, "size"));
-    ASSIGN_OR_RETURN(const std::string all, hlo::Serialize(*module->module,
-                                                           hlo::SerialForm::kBinary,
-                                                           hlo::kParseText));
+    ASSIGN_OR_RETURN(const std::string all,
+                     hlo::Serialize(*module->module, hlo::SerialForm::kBinary, hlo::kParseText));
     RETURN_IF_ERROR(hlo::GiveText(all, bytes));
     *size = all.size();
     return absl::OkStatus();
@@ -451,9 +446,9 @@ hlo_error* hlo_program_save(const hlo_program* program, const char* path) {
   return Guarded([&]() -> absl::Status {
     RETURN_IF_ERROR(hlo::NeedsPointer(path, "path"));
     if (!program->file.empty()) return hlo::WriteFile(path, program->file);
-    ASSIGN_OR_RETURN(const std::string bytes, hlo::PackExecutable(*program->executable,
-                                                                  *program->backend,
-                                                                  program->options));
+    ASSIGN_OR_RETURN(
+        const std::string bytes,
+        hlo::PackExecutable(*program->executable, *program->backend, program->options));
     return hlo::WriteFile(path, bytes);
   });
 }
@@ -472,8 +467,8 @@ hlo_error* hlo_program_load(const char* path, const char* options, hlo_program**
 
 hlo_error* hlo_program_print(const hlo_program* program, char** text) {
   return Guarded([&] {
-    return hlo::GiveText(
-        hlo::ToText(program->executable->module(), hlo::PrintOptions::Default()), text);
+    return hlo::GiveText(hlo::ToText(program->executable->module(), hlo::PrintOptions::Default()),
+                         text);
   });
 }
 

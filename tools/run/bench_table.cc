@@ -51,9 +51,9 @@ absl::Status Prepare(const ToolOptions& options, Row& row) {
   RETURN_IF_ERROR(FillElided(*module, options.fill_elided).status());
   ASSIGN_OR_RETURN(const DeviceMesh mesh,
                    ChooseDevices(*module, options.num_replicas > 0 || options.num_partitions > 0));
-  const InputSources sources{options.inputs,      options.input_dir,   options.inputs_from,
-                             options.seed_value,  options.input_dists, options.input_ranges,
-                             /*recorded=*/{},     /*explain=*/false};
+  const InputSources sources{options.inputs,     options.input_dir,   options.inputs_from,
+                             options.seed_value, options.input_dists, options.input_ranges,
+                             /*recorded=*/{},    /*explain=*/false};
   ASSIGN_OR_RETURN(const DeviceArguments arguments,
                    MakeDeviceArguments(*module, sources, mesh, options.shared_inputs));
   ASSIGN_OR_RETURN(Backend * backend, FindBackend(row.platform));
@@ -100,8 +100,8 @@ absl::Status Measure(const ToolOptions& options, std::vector<Row>& rows, Progres
                      (options.iterations + kTurns - 1) / kTurns};
   for (int turn = 0; turn < kTurns && !is_interrupted; ++turn) {
     for (Row& row : rows) {
-      progress.Stage(fmt::format("turn {} of {}: {} on {}", turn + 1, kTurns, row.file,
-                                 row.platform));
+      progress.Stage(
+          fmt::format("turn {} of {}: {} on {}", turn + 1, kTurns, row.file, row.platform));
       ASSIGN_OR_RETURN(const RawTimes times, BenchRaw(*row.states, bench));
       row.times.insert(row.times.end(), times.milliseconds.begin(), times.milliseconds.end());
       is_interrupted = times.is_interrupted;
@@ -118,9 +118,9 @@ absl::Status Measure(const ToolOptions& options, std::vector<Row>& rows, Progres
 std::string Table(const std::vector<Row>& rows) {
   size_t width = 4;
   for (const Row& row : rows) width = std::max(width, row.file.size());
-  std::string text = fmt::format("{:<{}}  {:<11}  {:>12}  {:>12}  {:>12}  {:>12}  {:>8}  {:>6}\n",
-                                 "file", width, "platform", "compile", "run", "min", "p95",
-                                 "ratio", "runs");
+  std::string text =
+      fmt::format("{:<{}}  {:<11}  {:>12}  {:>12}  {:>12}  {:>12}  {:>8}  {:>6}\n", "file", width,
+                  "platform", "compile", "run", "min", "p95", "ratio", "runs");
   for (const Row& row : rows) {
     const double first = rows.front().run.median;
     text += fmt::format("{:<{}}  {:<11}  {:>12}  {:>12}  {:>12}  {:>12}  {:>8.3f}  {:>6}\n",
@@ -134,9 +134,9 @@ std::string Table(const std::vector<Row>& rows) {
 std::string Csv(const std::vector<Row>& rows) {
   std::string text = "file,platform,compile_ms,median_ms,min_ms,p95_ms,runs\n";
   for (const Row& row : rows) {
-    text += fmt::format("{},{},{:.6g},{:.6g},{:.6g},{:.6g},{}\n", JsonQuoted(row.file),
-                        row.platform, row.compile_ms, row.run.median, row.run.min, row.run.p95,
-                        row.times.size());
+    text +=
+        fmt::format("{},{},{:.6g},{:.6g},{:.6g},{:.6g},{}\n", JsonQuoted(row.file), row.platform,
+                    row.compile_ms, row.run.median, row.run.min, row.run.p95, row.times.size());
   }
   return text;
 }

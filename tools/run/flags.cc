@@ -339,8 +339,10 @@ void AddTestFlags(Flags& flags, ToolOptions& o) {
             "files say in comments what they expect (testdata/run/README.md)");
   flags.Add("check-models", &o.check_models,
             "run .json files, or all of a folder, as --inputs-from --expected");
-  flags.Add("platforms", &o.platforms, V::Passing(PlatformsMistake).With({"check-file", "check-models", "bench", "iterations"}),
-            "NAME,...", "where to check (default: all), or to --bench");
+  flags.Add(
+      "platforms", &o.platforms,
+      V::Passing(PlatformsMistake).With({"check-file", "check-models", "bench", "iterations"}),
+      "NAME,...", "where to check (default: all), or to --bench");
   flags.Add("jobs", &o.jobs, V::Between(1, 1024).With(kCheckModes), "N",
             "checks at the same time (default: one for each processor)");
   flags.AddWith(kCheckModes, "strict", &o.strict, "skipped checks are failures");

@@ -32,7 +32,7 @@ struct InputSources {
   std::optional<uint64_t> seed;                    // makes what the others do not give
   std::vector<std::string> distributions, ranges;  // of that, as --input-dist and --input-range say
   std::vector<Literal> recorded;  // with the module; used where nothing else is said
-  bool explain = false;           // notes say of each input where it comes from, and what is demanded
+  bool explain = false;  // notes say of each input where it comes from, and what is demanded
 };
 
 struct Arguments {

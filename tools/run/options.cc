@@ -28,7 +28,7 @@ struct CpuTarget {
 };
 constexpr CpuTarget kCpuTargets[] = {
     {"x86-64-v2", "sse"}, {"x86-64-v3", "avx2"}, {"x86-64-v4", "avx512"}, {"sse4_2", "sse"},
-    {"native", ""},       {"avx", "sse"},       {"avx2", "avx2"},      {"avx512", "avx512"},
+    {"native", ""},       {"avx", "sse"},        {"avx2", "avx2"},        {"avx512", "avx512"},
 };
 // What these ask for beyond AVX512F is not used.
 constexpr std::string_view kMoreThanAvx512[] = {"avx512_vnni", "avx512_bf16", "amx", "amx_fp16"};
@@ -275,7 +275,8 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
     options.emit_stages.push_back(EmitStage::kKernels);
   }
   RETURN_IF_ERROR(ReadWords(options));
-  if (options.list_platforms || options.list_targets || options.doctor || options.measure_peaks) return absl::OkStatus();
+  if (options.list_platforms || options.list_targets || options.doctor || options.measure_peaks)
+    return absl::OkStatus();
   const std::vector<std::string>& words = flags.positional();
   if (!options.compare_stages.empty()) {
     options.given_inputs = words;
@@ -289,11 +290,10 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   RETURN_IF_ERROR(CheckSaving(options));
   options.file = words.empty() ? "-" : words.front();
   options.given_to_xla = flags.given_to_xla();
-  options.given_words = flags.GivenWords({"output-dir", "save-inputs", "json", "baseline", "time",
-                                          "profile", "memory-report", "trace", "checkpoint",
-                                          "checkpoint-every", "resume", "progress", "source-name",
-                                          "xla-dump-to", "quiet", "save-temps", "save-executable",
-                                          "time-trace"});
+  options.given_words = flags.GivenWords(
+      {"output-dir", "save-inputs", "json", "baseline", "time", "profile", "memory-report", "trace",
+       "checkpoint", "checkpoint-every", "resume", "progress", "source-name", "xla-dump-to",
+       "quiet", "save-temps", "save-executable", "time-trace"});
   if (!words.empty()) options.given_inputs.assign(words.begin() + 1, words.end());
   if (options.check_file && options.check_models)
     return Error("`--check-file` and `--check-models` exclude each other");
@@ -312,8 +312,8 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   }
   const bool has_tolerance = options.has_tolerance() || !options.tolerances.empty() ||
                              options.nan != "equal" || options.inf != "equal";
-  if (has_tolerance && options.expected.empty() && !has_reference &&
-      options.isolate.empty() && !options.check_file && !options.check_models) {
+  if (has_tolerance && options.expected.empty() && !has_reference && options.isolate.empty() &&
+      !options.check_file && !options.check_models) {
     return Error(
         "a tolerance is given, but nothing to compare with; add `--reference=` or `--expected=`");
   }

@@ -23,7 +23,7 @@ struct ToolOptions {
   bool platform_is_given = false;
   std::string passes;
   std::string emit;
-  std::string kernel;      // which kernels --emit shows; empty: all
+  std::string kernel;  // which kernels --emit shows; empty: all
   bool jit_symbols = false;
   std::string save_executable;  // a file; empty: not asked for
   std::string save_temps;       // a folder for the texts of all stages; empty: not asked for
@@ -72,9 +72,9 @@ struct ToolOptions {
   std::vector<std::string> outputs;  // files (output_files.h)
   std::string print;
   std::string expected;
-  std::string reference;         // the platform; empty: none
+  std::string reference;          // the platform; empty: none
   std::string reference_command;  // a program instead (reference_command.h)
-  bool reference_passes = true;  // the platform's own
+  bool reference_passes = true;   // the platform's own
   std::string abs, rel, ulps;
   std::vector<std::string> tolerances;  // tolerances.h
   std::string nan = "equal", inf = "equal";

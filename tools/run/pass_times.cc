@@ -25,10 +25,9 @@ std::string PassTimes::Table(const CompileStats& stats) const {
   const double all = stats.passes_ms + stats.verify_ms + stats.codegen_ms + stats.load_ms;
   std::string text = TimeTable(result_);
   const std::pair<const char*, double> steps[] = {
-      {"passes", stats.passes_ms},        {"verify", stats.verify_ms},
-      {"buffers", codegen.buffers_ms},    {"kernels", codegen.kernels_ms},
-      {"llvm", codegen.llvm_ms},          {"link", codegen.link_ms},
-      {"load", stats.load_ms},            {"compilation", all},
+      {"passes", stats.passes_ms},     {"verify", stats.verify_ms}, {"buffers", codegen.buffers_ms},
+      {"kernels", codegen.kernels_ms}, {"llvm", codegen.llvm_ms},   {"link", codegen.link_ms},
+      {"load", stats.load_ms},         {"compilation", all},
   };
   text += fmt::format("{:>12}{:>8}   step\n", "time (ms)", "%");
   for (const auto& [name, milliseconds] : steps) {

@@ -54,17 +54,14 @@ absl::StatusOr<std::string> OutputOf(const std::string& command) {
     text.append(part.data(), bytes);
   const int status = pclose(pipe);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
-  return absl::UnavailableError(
-      fmt::format("the reference `{}` ended with {} {}", command,
-                  WIFEXITED(status) ? "exit code" : "signal",
-                  WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status)));
+  return absl::UnavailableError(fmt::format(
+      "the reference `{}` ended with {} {}", command, WIFEXITED(status) ? "exit code" : "signal",
+      WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status)));
 }
 
 }  // namespace
 
-bool IsReferenceCommand(std::string_view word) {
-  return word.find(' ') != std::string_view::npos;
-}
+bool IsReferenceCommand(std::string_view word) { return word.find(' ') != std::string_view::npos; }
 
 absl::StatusOr<ExpectedValues> RunReferenceCommand(const std::string& command,
                                                    const std::string& module,

@@ -95,9 +95,9 @@ class Runner {
     if (IsFirst()) WriteNote(text);
   }
   void StopWriting() {
-    for (std::string* name : {&options_.output_dir, &options_.outfeed_dir, &options_.save_inputs,
-                              &options_.json, &options_.save_temps, &options_.time_trace,
-                              &options_.save_executable})
+    for (std::string* name :
+         {&options_.output_dir, &options_.outfeed_dir, &options_.save_inputs, &options_.json,
+          &options_.save_temps, &options_.time_trace, &options_.save_executable})
       name->clear();
     options_.memory_files.clear();
     options_.outputs.clear();
@@ -153,42 +153,12 @@ class Runner {
       return LookInside(*backend, arguments.front());
     const bool again = reference != nullptr || options_.check_determinism > 0;
     const std::unique_ptr<Module> copy = again ? module_->Clone() : nullptr;
-    located_ = true;
-    progress_.Stage("compiling");
-    if (!options_.save_temps.empty()) RETURN_IF_ERROR(SaveTemps(*backend));
     EmittedTexts emitted;
-    CompileOptions compile = CompilerOptions(&emitted);
-    CodeStore code;
-    if (saved_) compile.code_store = saved_->code.get();
-    if (!options_.save_executable.empty()) compile.code_store = &code;
-    ASSIGN_OR_RETURN(const XlaPassFlags passes, XlaPassFlags::Make(options_, *module_));
-    Instrumentation instrumentation = passes.instrumentation();
-    instrumentation.on_start = [this](const PipelineItem& pass, int64_t) {
-      progress_.Step("pass " + pass.name);
-    };
-    PassTimes times;
-    if (options_.time_passes) times.Attach(instrumentation);
-    compile.instrumentation = &instrumentation;
-    RETURN_IF_ERROR(passes.Dump(*module_, "before_optimizations"));
-    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(*backend, compile));
-    if (!options_.time_trace.empty()) {
-      RETURN_IF_ERROR(WriteFile(options_.time_trace, TimeTraceText(TakeTimeTrace(), "hlo-run")));
-    }
-    if (options_.time_passes) WriteStderr(times.Table(executable->stats()));
-    if (options_.require_donation && buffers_)
-      RETURN_IF_ERROR(RequireDonation(*executable, *buffers_));
-    RETURN_IF_ERROR(passes.Dump(executable->module(),
-                                fmt::format("{}_after_optimizations", options_.platform)));
-    if (options_.only_looks()) {
-      RETURN_IF_ERROR(emitted.Show(options_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
+                     MakeExecutable(*backend, emitted));
+    if (!options_.runs()) {
+      if (options_.only_looks()) RETURN_IF_ERROR(emitted.Show(options_));
       RETURN_IF_ERROR(ShowMemory(*executable));
-      RETURN_IF_ERROR(Report(*executable, nullptr));
-      return WriteJson();
-    }
-    if (!options_.save_executable.empty()) {
-      ASSIGN_OR_RETURN(const std::string note, SaveExecutable(*executable, *backend, compile,
-                                                              options_.save_executable));
-      Note("hlo-run: note: " + note);
       RETURN_IF_ERROR(Report(*executable, nullptr));
       return WriteJson();
     }
@@ -206,18 +176,59 @@ class Runner {
           expected.values,
           RunReference(*reference, (spmd_ ? spmd_->whole() : *copy).Clone(), arguments));
     }
-    if (!options_.reference_command.empty()) {
-      progress_.Stage("running " + options_.reference_command);
-      ASSIGN_OR_RETURN(ExpectedValues values,
-                       RunReferenceCommand(options_.reference_command, path_, given_,
-                                           result_shape.WithoutDynamic()));
-      expected.values.push_back(std::move(values.value));
-      expected.ignored = std::move(values.ignored);
-    }
+    RETURN_IF_ERROR(AskReferenceCommand(result_shape, expected));
     if (!expected.is_none()) Compare(expected, rules);
     RETURN_IF_ERROR(WriteJson());
     if (options_.check_determinism == 0) return absl::OkStatus();
     return CheckDeterminism(*backend, *executable, copy->Clone(), arguments);
+  }
+
+  // The compilation, with what is to be seen of it.
+  absl::StatusOr<std::unique_ptr<Executable>> MakeExecutable(Backend& backend,
+                                                             EmittedTexts& emitted) {
+    located_ = true;
+    progress_.Stage("compiling");
+    if (!options_.save_temps.empty()) RETURN_IF_ERROR(SaveTemps(backend));
+    CompileOptions compile = CompilerOptions(&emitted);
+    CodeStore code;
+    if (saved_) compile.code_store = saved_->code.get();
+    if (!options_.save_executable.empty()) compile.code_store = &code;
+    ASSIGN_OR_RETURN(const XlaPassFlags passes, XlaPassFlags::Make(options_, *module_));
+    Instrumentation instrumentation = passes.instrumentation();
+    instrumentation.on_start = [this](const PipelineItem& pass, int64_t) {
+      progress_.Step("pass " + pass.name);
+    };
+    PassTimes times;
+    if (options_.time_passes) times.Attach(instrumentation);
+    compile.instrumentation = &instrumentation;
+    RETURN_IF_ERROR(passes.Dump(*module_, "before_optimizations"));
+    ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable, Compile(backend, compile));
+    if (!options_.time_trace.empty()) {
+      RETURN_IF_ERROR(WriteFile(options_.time_trace, TimeTraceText(TakeTimeTrace(), "hlo-run")));
+    }
+    if (options_.time_passes) WriteStderr(times.Table(executable->stats()));
+    if (options_.require_donation && buffers_)
+      RETURN_IF_ERROR(RequireDonation(*executable, *buffers_));
+    RETURN_IF_ERROR(passes.Dump(executable->module(),
+                                fmt::format("{}_after_optimizations", options_.platform)));
+    if (!options_.save_executable.empty()) {
+      ASSIGN_OR_RETURN(const std::string note,
+                       SaveExecutable(*executable, backend, compile, options_.save_executable));
+      Note("hlo-run: note: " + note);
+    }
+    return executable;
+  }
+
+  // With --reference='COMMAND …': what it gives is expected.
+  absl::Status AskReferenceCommand(Shape result_shape, Expectation& expected) {
+    if (options_.reference_command.empty()) return absl::OkStatus();
+    progress_.Stage("running " + options_.reference_command);
+    ASSIGN_OR_RETURN(ExpectedValues values,
+                     RunReferenceCommand(options_.reference_command, path_, given_,
+                                         result_shape.WithoutDynamic()));
+    expected.values.push_back(std::move(values.value));
+    expected.ignored = std::move(values.ignored);
+    return absl::OkStatus();
   }
 
   // Runs again, the last time compiled for one thread: every bit is to be the same.
@@ -455,14 +466,9 @@ class Runner {
   }
 
   absl::StatusOr<ArgumentsByDevice> Inputs() {
-    InputSources sources{options_.inputs,
-                         options_.input_dir,
-                         options_.inputs_from,
-                         options_.seed_value,
-                         options_.input_dists,
-                         options_.input_ranges,
-                         recorded_,
-                         options_.explain_inputs};
+    InputSources sources{options_.inputs,     options_.input_dir,     options_.inputs_from,
+                         options_.seed_value, options_.input_dists,   options_.input_ranges,
+                         recorded_,           options_.explain_inputs};
     ASSIGN_OR_RETURN(
         DeviceArguments arguments,
         MakeDeviceArguments(whole_module(), sources, outer_mesh(), options_.shared_inputs));
@@ -746,7 +752,7 @@ class Runner {
   std::shared_ptr<const Source> source_;
   std::optional<CrashReproducer> reproducer_;
   std::unique_ptr<Module> module_;
-  std::optional<SavedExecutable> saved_;  // what the file is, if it is one
+  std::optional<SavedExecutable> saved_;              // what the file is, if it is one
   double extra_passes_ms_ = 0, extra_verify_ms_ = 0;  // of --passes
   std::optional<Baseline> baseline_;
   std::optional<XlaMemory> xla_memory_;

@@ -82,8 +82,7 @@ void MakeDistinct(Literal& indices, int64_t columns, int64_t limit) {
 // About equal parts of a sum.
 void Share(Literal& sizes, int64_t sum) {
   const int64_t count = sizes.element_count();
-  for (int64_t i = 0; i < count; ++i)
-    sizes.SetInt(i, sum * (i + 1) / count - sum * i / count);
+  for (int64_t i = 0; i < count; ++i) sizes.SetInt(i, sum * (i + 1) / count - sum * i / count);
 }
 
 bool HoldsSquareMatrices(Shape shape) {

@@ -6,18 +6,18 @@ namespace hlo::gpu {
 namespace {
 
 constexpr int kWarp = 32;
-constexpr int kRegisters = 65536;    // of a multiprocessor, all capabilities
-constexpr int kRegisterUnit = 256;   // given to warps in such pieces
-constexpr int kSharedUnit = 128;     // bytes
+constexpr int kRegisters = 65536;   // of a multiprocessor, all capabilities
+constexpr int kRegisterUnit = 256;  // given to warps in such pieces
+constexpr int kSharedUnit = 128;    // bytes
 
 struct Limits {
   std::string_view target;
   int threads, blocks, shared_kib;
 };
 constexpr Limits kLimits[] = {
-    {"sm_60", 2048, 32, 64},   {"sm_70", 2048, 32, 96},   {"sm_75", 1024, 16, 64},
-    {"sm_80", 2048, 32, 164},  {"sm_86", 1536, 16, 100},  {"sm_87", 1536, 16, 164},
-    {"sm_89", 1536, 24, 100},  {"sm_90", 2048, 32, 228},
+    {"sm_60", 2048, 32, 64},  {"sm_70", 2048, 32, 96},  {"sm_75", 1024, 16, 64},
+    {"sm_80", 2048, 32, 164}, {"sm_86", 1536, 16, 100}, {"sm_87", 1536, 16, 164},
+    {"sm_89", 1536, 24, 100}, {"sm_90", 2048, 32, 228},
 };
 
 int RoundedUp(int value, int unit) { return (value + unit - 1) / unit * unit; }
