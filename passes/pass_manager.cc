@@ -1,6 +1,7 @@
 #include "passes/pass_manager.h"
 
 #include <sys/resource.h>
+#include <time.h>
 
 #include <algorithm>
 #include <charconv>
@@ -23,6 +24,12 @@
 
 namespace hlo {
 namespace {
+
+double ProcessorMilliseconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+}
 
 double Now() {
   return std::chrono::duration<double, std::milli>(
@@ -185,12 +192,14 @@ class Runner {
     if (in_.before_pass != nullptr) RETURN_IF_ERROR(in_.before_pass(item, module_));
     context_.set_pass(item.name, number);
     if (in_.check_analyses) context_.analyses().AskAll(module_);
+    const double processor = in_.measure_processor ? ProcessorMilliseconds() : 0;
     const double start = Now();
     absl::StatusOr<bool> changed = [&] {
       const TimeSpan span("pass", item.name);
       return pass->Run(module_, context_);
     }();
     run.milliseconds = Now() - start;
+    if (in_.measure_processor) run.processor_ms = ProcessorMilliseconds() - processor;
     if (!changed.ok()) {
       Report(item);
       return AddPrefix(changed.status(), fmt::format("pass `{}` failed", item.name));
@@ -382,7 +391,7 @@ absl::StatusOr<PipelineResult> RunPipelineText(std::string_view text, Module& mo
 
 std::string TimeTable(const PipelineResult& result, bool with_memory) {
   struct Row {
-    double total = 0;
+    double total = 0, processor = 0;
     int runs = 0;
     int changed = 0;
     int64_t raised = 0;  // bytes that the peak of the memory grew by
@@ -395,6 +404,7 @@ std::string TimeTable(const PipelineResult& result, bool with_memory) {
     peak += raised;
     for (Row* row : {&rows[run.name], &all}) {
       row->total += run.milliseconds;
+      row->processor += run.processor_ms;
       ++row->runs;
       row->changed += run.changed ? 1 : 0;
       row->raised += raised;
@@ -406,18 +416,23 @@ std::string TimeTable(const PipelineResult& result, bool with_memory) {
   const auto mebibytes = [&](int64_t bytes) {
     return with_memory ? fmt::format(" {:10.1f}", static_cast<double>(bytes) / (1 << 20)) : "";
   };
+  const auto processor = [&](double milliseconds) {
+    return all.processor > 0 ? fmt::format(" {:12.3f}", milliseconds) : "";
+  };
   std::string out =
-      fmt::format("{:>12} {:>7} {:>6} {:>8}{}  {}\n", "time (ms)", "%", "runs", "changed",
-                  with_memory ? fmt::format(" {:>10}", "+MiB") : "", "pass");
+      fmt::format("{:>12}{} {:>7} {:>6} {:>8}{}  {}\n", "time (ms)",
+                  all.processor > 0 ? fmt::format(" {:>12}", "cpu (ms)") : "", "%", "runs",
+                  "changed", with_memory ? fmt::format(" {:>10}", "+MiB") : "", "pass");
   for (const auto& [name, row] : sorted) {
-    out += fmt::format("{:12.3f} {:6.1f}% {:6} {:8}{}  {}\n", row.total,
+    out += fmt::format("{:12.3f}{} {:6.1f}% {:6} {:8}{}  {}\n", row.total, processor(row.processor),
                        all.total > 0 ? 100 * row.total / all.total : 0, row.runs, row.changed,
                        mebibytes(row.raised), name);
   }
-  out += fmt::format("{:12.3f} {:6.1f}% {:6} {:>8}{}  total\n", all.total, 100.0, all.runs, "",
-                     mebibytes(all.raised));
-  out += fmt::format("{:12.3f} {:>7} {:>6} {:>8}{}  verifier\n", result.verify_milliseconds, "", "",
-                     "", with_memory ? std::string(11, ' ') : "");
+  out += fmt::format("{:12.3f}{} {:6.1f}% {:6} {:>8}{}  total\n", all.total,
+                     processor(all.processor), 100.0, all.runs, "", mebibytes(all.raised));
+  out += fmt::format("{:12.3f}{} {:>7} {:>6} {:>8}{}  verifier\n", result.verify_milliseconds,
+                     all.processor > 0 ? std::string(13, ' ') : "", "", "", "",
+                     with_memory ? std::string(11, ' ') : "");
   if (with_memory) {
     out += fmt::format("peak of the process: {:.1f} MiB, {:.1f} MiB before the passes\n",
                        static_cast<double>(peak) / (1 << 20),

@@ -15,6 +15,7 @@ namespace hlo {
 struct PassRun {
   std::string name;
   double milliseconds = 0;
+  double processor_ms = 0;  // of all threads; with Instrumentation::measure_processor
   bool changed = false;
   bool skipped = false;
   int64_t instructions_before = 0;
@@ -69,7 +70,9 @@ struct Instrumentation {
   bool print_bisect = false;      // "BISECT: running pass (1) dce on m", as LLVM prints it
   // The first passes of the run, which have been run: the module is as they left it.
   std::vector<PassRun> done;
-  // Subjects (kDebugSubjects) to write lines about.
+  bool measure_processor = false;
+  // Subjects (kDebugSubjects) to write lines about. The caller writes about `parser`, and those of
+  // `fusion` are remarks (PassContext).
   std::vector<std::string> debug;
   // Called as each pass that is run starts; `number` counts them from 0.
   std::function<void(const PipelineItem& pass, int64_t number)> on_start;
@@ -89,7 +92,9 @@ struct DebugSubject {
 };
 inline constexpr DebugSubject kDebugSubjects[] = {
     {"analyses", "what is known of the module after each pass"},
+    {"fusion", "what the fusion passes make one kernel, or not, and why"},
     {"fix", "rounds of fix(…) and repeat(…)"},
+    {"parser", "what was read, and in what time"},
     {"passes", "each pass with its time and what it changed"},
 };
 
@@ -122,7 +127,8 @@ absl::StatusOr<PipelineResult> RunPipelineText(std::string_view text, Module& mo
                                                PassContext& context,
                                                const Instrumentation& instrumentation = {});
 
-// The table of --time-passes. `with_memory`: also how far each pass raised the peak of the memory.
+// The table of --time-passes: wall time; and processor time where it was measured. `with_memory`:
+// also how far each pass raised the peak of the memory.
 std::string TimeTable(const PipelineResult& result, bool with_memory = false);
 
 }  // namespace hlo

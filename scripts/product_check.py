@@ -111,6 +111,39 @@ ENTRY main {
   ROOT t = (f32[4,4], f32[4], f32[1]) tuple(c, l, p)
 }
 """,
+    "async.hlo": """HloModule async
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  s = ((f32[4], f32[4]), f32[4], s32[]) add-start(x, x)
+  ROOT d = f32[4] add-done(s)
+}
+""",
+    "wrong.hlo": """HloModule wrong
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[3] add(x, x)
+  ROOT z = f32[5] add(x, x)
+}
+""",
+    "forever.hlo": """HloModule forever
+
+more {
+  s = s32[] parameter(0)
+  ROOT c = pred[] constant(true)
+}
+
+step {
+  s = s32[] parameter(0)
+  ROOT t = s32[] add(s, s)
+}
+
+ENTRY main {
+  v = s32[] parameter(0)
+  ROOT l = s32[] while(v), condition=more, body=step
+}
+""",
     "bad.hlo": """HloModule bad
 
 ENTRY main {
@@ -161,21 +194,59 @@ class Check:
 
 P0, P1 = "P0", "P1"
 CHECKS = [
+    Check("IN-1", P0, "HLO text, with and without what may be left out", "printf 'ENTRY e { ROOT x = f32[2] parameter(0) }' > a && hlo-opt a | hlo-opt | hlo-run - 2xf32=3", r"\{3, 3\}"),
+    Check("IN-2", P0, "asynchronous operations, sugar and long form",
+          "hlo-opt async.hlo --async-sugar=off > a && hlo-opt a --async-sugar=on > b && hlo-opt b --async-sugar=off > c && cmp a c && cat a b",
+          (r"async-start\(", r"add-start\(")),
+    Check("IN-3", P0, "compact get-tuple-elements", "hlo-opt loop.hlo --print-compact-gte > a && grep -c '#1' a && hlo-run a 4xf32=1", r"\{8, 8, 8, 8\}"),
+    Check("IN-4", P0, "many modules in one file", "cat add.hlo > m; echo '// -----' >> m; cat bad.hlo >> m; echo '// -----' >> m; cat dot.hlo >> m; hlo-opt m --split-input-file",
+          (r"HloModule add", r"m:\d+:\d+: error: unknown opcode", r"HloModule product"), 1),
+    Check("IN-5", P0, "messages, by their bytes", "hlo-opt add.hlo --emit=pb -o a.txt && hlo-opt add.hlo --emit=pbtxt -o b.bin && hlo-opt a.txt && hlo-opt b.bin && hlo-opt a.txt --input-format=pb",
+          r"(?s)(HloModule add.*){3}"),
+    Check("IN-9", P0, "standard input", "hlo-opt - < add.hlo && cat add.hlo | hlo-run - 4xf32=1 4xf32=2", (r"HloModule add", r"\{3, 3, 3, 3\}")),
+    Check("IN-10", P0, "constants that were left out",
+          "printf 'ENTRY e { x = f32[64] parameter(0)\n c = f32[64] constant({...})\n ROOT s = f32[64] add(x, c) }' > e && hlo-opt e && hlo-run e --fill-elided=ones --print=none && hlo-run e",
+          (r"constant\(\{\.\.\.\}\)", r"filled with ones; results mean nothing", r"--fill-elided=random:SEED"), 1),
+    Check("OUT-1", P0, "XLA's styles", "for s in default short long canonical fingerprint; do hlo-opt softmax.hlo --print-style=$s > $s || exit 9; done; wc -l default short long canonical fingerprint", r"total"),
+    Check("OUT-2", P0, "single print options", "hlo-opt softmax.hlo --no-print-metadata --no-print-percent > a && grep -c 'metadata\\|%' a; hlo-opt --list-print-options", (r"(?m)^0$", r"operand-shape")),
+    Check("OUT-4", P0, "what is printed reads back", "hlo-opt softmax.hlo --verify-roundtrip && hlo-opt softmax.hlo --emit=pb -o a && hlo-opt a > b && hlo-opt softmax.hlo > c && cmp b c && echo same", r"same"),
+    Check("OUT-5", P0, "folders of dumps", "hlo-opt dot.hlo --passes=algsimp,dce --xla_dump_to=d --xla_dump_hlo_pass_re=.* --disable-output && ls d", (r"module_0000\.product\.0001.*after_algsimp\.before_dce", r"before_optimization")),
+    Check("OUT-6", P0, "dumps load back", "hlo-opt dot.hlo --passes=algsimp,dce --xla_dump_to=d --disable-output && hlo-run d --print=hash -q && for f in d/*.txt; do hlo-opt $f --verify-only || exit 9; done", r"hash"),
+    Check("OUT-7", P0, "results in files, whole or not at all",
+          "hlo-opt add.hlo -o a && hlo-opt add.hlo -o=b && hlo-opt add.hlo --o=c && hlo-opt add.hlo --output=d && cmp a b && cmp b c && cmp c d && hlo-opt bad.hlo -o e; test ! -e e && echo whole", r"whole"),
+    Check("PASS-1", P0, "passes in order, unknown ones, missing ones",
+          "hlo-opt dot.hlo --passes=algsimp,dce > a; echo $?; hlo-opt add.hlo --passes=algsim; echo $?; hlo-opt add.hlo --passes=priority-fusion; echo $?",
+          (r"did you mean `algsimp`", r"(?s)^0.*\n1\n.*\n5\n", r"not implemented yet")),
+    Check("PASS-5", P0, "lists of passes", "hlo-opt --list-passes | tr , '\\n' | wc -l && hlo-opt --print-passes='^dce$'", (r"\d{3}", r"remove instructions", r"part of default<cpu>")),
+    Check("PASS-6", P0, "passes left out, begun and ended with",
+          "hlo-opt dot.hlo --passes=algsimp,dce,cse --disable-passes=dce --stop-after=dce#1 --print-pass-names > o 2>&1; hlo-opt dot.hlo --passes=algsimp,dce,cse --start-after=dce --print-pass-names > p 2>&1; "
+          "grep running o p", (r"o:running pass algsimp", r"p:running pass cse")),
+    Check("PASS-8", P0, "every pass on a small module", "for p in $(hlo-opt --list-passes | tr , ' '); do hlo-opt add.hlo --passes=$p --disable-output -q > log 2>&1 || echo $p $?; done; echo end", r"(?m)^end$"),
+    Check("VER-1", P0, "all that is wrong", "hlo-opt wrong.hlo --verify-only; hlo-opt wrong.hlo --verify-only --max-errors=1 2>&1 | grep -c error:; hlo-opt wrong.hlo --no-verify-input",
+          (r"(?s)wrong\.hlo:5:3: error.*wrong\.hlo:6:8: error", r"(?m)^1$", r"ROOT %z = f32\[5\]")),
+    Check("VER-2", P0, "verified after each pass", "hlo-opt dot.hlo --passes=dce --no-verify-each && hlo-opt dot.hlo --passes='test-only-misbehave{how=invalid,opcode=dot}' --no-reproducer", r"broke the module", 1),
+    Check("VER-6", P0, "no input aborts", "head -c 3000 /dev/urandom > r; hlo-opt r > a 2>&1; test $? = 1 && cd $ROOT && hlo-fuzz --runs=2000 --seconds=0 --seed=9 && echo fine", r"fine"),
     Check("INSP-1", P0, "print before and after passes", "hlo-opt dot.hlo --passes=algsimp,dce --print-after-all --print-before=dce",
           (r"after.*algsimp", r"before.*dce")),
     Check("INSP-2", P1, "what a pass changed, as a diff", "hlo-opt dot.hlo --passes=algsimp --print-changed=diff --disable-output", r"(?m)^-.*add"),
     Check("INSP-3", P1, "filters of passes, computations, operations",
           "hlo-opt dot.hlo --passes=algsimp,dce --print-after-all --filter-passes=dce --filter-print-ops=dot", r"dot"),
     Check("INSP-4", P0, "the module before a pass that fails", "hlo-opt bad.hlo --passes=dce", r"bad\.hlo:5:\d+: error: unknown opcode", 1),
-    Check("INSP-5", P1, "reproducers", "hlo-opt --help", r"--reproducer"),
+    Check("INSP-5", P1, "reproducers", "hlo-opt dot.hlo --passes='cse,test-only-miscompile{opcode=dot}' --check-equivalence > log 2>&1; cat log; f=$(ls *repro*); hlo-opt $f",
+          (r"changed what the module computes", r"(?s)repro.*changed what the module computes"), 3),
     Check("INSP-7", P1, "changes of each pass in numbers", "hlo-opt dot.hlo --passes=algsimp,dce --pass-summary --disable-output", r"algsimp"),
     Check("INSP-8", P1, "structural diff", "hlo-diff dot.hlo add.hlo", r"dot", 1),
-    Check("INSP-9", P1, "names and metadata that do not matter", "hlo-opt softmax.hlo --print-style=fingerprint", r"\$0|tmp_|exponential"),
-    Check("TIME-1", P0, "time of each pass", "hlo-opt dot.hlo --passes=algsimp,dce --time-passes --disable-output", r"algsimp"),
+    Check("INSP-9", P1, "names and metadata that do not matter", "hlo-opt softmax.hlo --canonicalize-names --strip=metadata,backend-config > a && sed 's/s\\.1/t9/g' softmax.hlo > s2 && hlo-opt s2 --canonicalize-names --strip=metadata,backend-config > b && "
+          "grep -c metadata a; cmp a b && echo same", (r"(?m)^0$", r"same")),
+    Check("TIME-1", P0, "time of each pass", "hlo-opt dot.hlo --passes=algsimp,dce --time-passes --disable-output && hlo-run dot.hlo --time-passes --print=none",
+          (r"cpu \(ms\)", r"algsimp", r"(?s)llvm.*compilation")),
     Check("TIME-2", P0, "time of each phase", "hlo-run add.hlo --time", (r"parse +[\d.]+", r"verify +[\d.]+", r"passes +[\d.]+", r"buffers +[\d.]+", r"llvm +[\d.]+", r"link +[\d.]+", r"load +[\d.]+")),
     Check("TIME-3", P1, "trace of the compilation", "hlo-opt dot.hlo --passes=algsimp --time-trace=t.json && cat t.json", r"traceEvents"),
-    Check("TIME-4", P1, "counters", "hlo-opt dot.hlo --passes=algsimp --stats --disable-output", r"algsimp"),
-    Check("TIME-6", P1, "limit of the compilation", "hlo-opt --help", r"--time-limit=SECONDS"),
+    Check("TIME-4", P1, "counters", "hlo-opt dot.hlo --passes=algsimp --stats --disable-output && hlo-opt dot.hlo --passes=algsimp --stats-json --disable-output", (r"add-zero", r'"algsimp":\{')),
+    Check("TIME-6", P1, "limit of the compilation, and who takes so long",
+          "hlo-opt forever.hlo --passes='test-only-misbehave{how=hang,opcode=while}' --compile-timeout=1; test $? = 6 && "
+          "HLO_WATCHDOG=0.2 hlo-opt forever.hlo --passes='test-only-misbehave{how=hang,opcode=while}' --time-limit=1",
+          (r"time limit of 1 s is over", r"note: 0\.2 s so far\n.*test-only-misbehave", r"note: 0\.4 s so far"), 6),
     Check("TIME-7", P0, "same code with any number of threads",
           "hlo-run softmax.hlo --emit=llvm -j 1 > a; hlo-run softmax.hlo --emit=llvm -j 3 > b; cmp a b && echo same", r"same"),
     Check("STG-1", P0, "names of platforms", "hlo-run add.hlo --platform=Host && hlo-run add.hlo --platform=Interpreter", r"f32\[4\]"),
@@ -248,11 +319,13 @@ CHECKS = [
     Check("MD-3", P1, "one device of many alone", "hlo-run shard.hlo --single-shard=3 4xf32=2", (r"\{2, 2, 2, 2\}", r"results mean nothing")),
     Check("RED-1", P1, "reduction", "hlo-reduce nan.hlo --test='grep -q sqrt' -o r.hlo && cat r.hlo", r"sqrt"),
     Check("RED-2", P1, "shapes shrink", "hlo-reduce nan.hlo --test='grep -q sqrt' -o r.hlo && cat r.hlo", r"f32\[\]|f32\[1\]"),
-    Check("RED-3", P1, "jobs and time limits", "hlo-reduce --help", (r"--jobs=N", r"--timeout=SEC")),
+    Check("RED-1b", P1, "what hlo-run knows as failures", "printf '#!/bin/sh\\n! grep -q sqrt $1\\n' > s.sh; chmod +x s.sh; hlo-reduce nan.hlo --nan -o r.hlo && cat r.hlo && hlo_bisect nan.hlo --test=./s.sh -o b.hlo && cat b.hlo", r"(?s)(sqrt.*){2}"),
+    Check("RED-3", P1, "jobs and time limits", "printf '#!/bin/sh\\nsleep 0.1; grep -q sqrt $1\\n' > s.sh; chmod +x s.sh; hlo-reduce nan.hlo --test=./s.sh -j 4 --timeout=5 --max-tests=12 -o r.hlo && cat r.hlo", r"sqrt"),
     Check("RED-4", P1, "failures that come and go", "hlo-reduce nan.hlo --flaky=3 --test='grep -q sqrt' -o r.hlo && cat r.hlo", r"sqrt"),
     Check("RED-5", P1, "which pass, which rewrite", "hlo-opt dot.hlo --passes=algsimp,dce --bisect='grep -q add'", r"algsimp"),
     Check("RED-6", P1, "bundle for a report", "hlo-reduce nan.hlo --bug-report=b --test='grep -q sqrt' && ls b", r"README"),
-    Check("RED-7", P1, "parts of a module", "hlo-info softmax.hlo --extract=e --producers=1", r"exponential"),
+    Check("RED-7", P1, "parts of a module", "hlo-info softmax.hlo --extract=e --producers=1 && hlo-opt softmax.hlo --passes=cpu-fusion -o f.hlo && "
+          "hlo-reduce f.hlo --extract=divide_fusion && hlo-reduce f.hlo --extract-each-fusion -o ff && ls ff", (r"exponential", r"divide_fusion\.hlo")),
     Check("VIS-1", P1, "graphs", "hlo-opt softmax.hlo --emit=dot && hlo-opt softmax.hlo --emit=html", (r"digraph", r"<details")),
     Check("VIS-2", P1, "neighbours", "hlo-info softmax.hlo --around=e --depth=1", r"exponential"),
     Check("VIS-3", P0, "summary", "hlo-info softmax.hlo", (r"softmax", r"flops|operations", r"exponential")),
@@ -261,7 +334,8 @@ CHECKS = [
     Check("USE-3", P0, "exit codes",
           "hlo-run bad.hlo; echo $?; hlo-run --foo; echo $?; hlo-run add.hlo --expected='f32[4] {9,9,9,9}'; echo $?; hlo-run custom.hlo; echo $?",
           (r"(?m)^1$", r"(?m)^2$", r"(?m)^3$", r"(?m)^5$")),
-    Check("USE-4", P0, "help", "hlo-run --help && hlo-run --help=inputs && hlo-run --help=xla_dump_to", r"examples:"),
+    Check("USE-4", P0, "help", "for t in hlo-opt hlo-run hlo-info hlo-reduce hlo-diff; do test $($t --help | wc -l) -le 60 || echo $t is long; done; hlo-run --help && hlo-run --help=inputs && hlo-run --help=xla_dump_to && "
+          "hlo-run --help=sanitize", (r"^usage", r"examples:", r"--sanitize  ")),
     Check("USE-5", P0, "unknown flags", "XLA_FLAGS='--xla_gpu_autotune_level=3 --xla_not_there=1' hlo-run add.hlo", (r"f32\[4\]", r"warning.*xla_not_there")),
     Check("USE-5b", P0, "flags and names of XLA",
           "XLA_FLAGS=--xla_dump_to=d hlo-run add.hlo && ls d && run_hlo_module --platform=cpu --reference_platform=interpreter add.hlo && "
@@ -269,9 +343,10 @@ CHECKS = [
           (r"before_optimizations", r"close enough", r"\{0, 0, 0, 0\}")),
     Check("USE-6", P0, "spelling of flags", "hlo-run -print none add.hlo && hlo-run --input_dist=ones --no-time add.hlo", r"\{2, 2, 2, 2\}"),
     Check("USE-8", P1, "colours", "hlo-opt dot.hlo --passes=algsimp --print-changed=cdiff --color=always --disable-output", r"\x1b\["),
-    Check("USE-9", P1, "progress", "hlo-opt --help", r"--progress=WHEN"),
-    Check("USE-10", P0, "quiet and verbose", "hlo-run add.hlo -q 4xf32=1 4xf32=1 --logtostderr --vmodule=x=2 && hlo-opt add.hlo --logtostderr --v=1", r"\{2, 2, 2, 2\}"),
-    Check("USE-11", P1, "version and doctor", "hlo-run --version && hlo-run --doctor", r"hlo-run \d"),
+    Check("USE-9", P1, "progress", "hlo-run forever.hlo --progress=always --time-limit=2.5", r"running", 6),
+    Check("USE-10", P0, "quiet and verbose", "hlo-run add.hlo -q 4xf32=1 4xf32=1 --logtostderr --vmodule=x=2 && hlo-opt add.hlo --logtostderr --v=1 && hlo-opt softmax.hlo --passes=cpu-fusion --debug-only=parser,fusion --disable-output && hlo-run -vv add.hlo",
+          (r"\{2, 2, 2, 2\}", r"debug: parser", r"one kernel of")),
+    Check("USE-11", P1, "version and doctor", "hlo-run --version && hlo-run --doctor", (r"hlo-run \d", r"HLO text as of XLA 20\d\d", r"processor|driver")),
     Check("USE-13", P0, "same bytes", "hlo-opt softmax.hlo --passes=simplify > a; hlo-opt softmax.hlo --passes=simplify > b; cmp a b && echo same", r"same"),
     Check("USE-15", P1, "C and C++ library",
           "cmake --install $BUILD --prefix $PWD/usr > log && cmake -S $ROOT/testdata/tools/Inputs/embed -B b -DCMAKE_PREFIX_PATH=$PWD/usr > log && "

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "tools/reduce/bug_report.h"
+#include "tools/reduce/extract_parts.h"
 #include "tools/reduce/options.h"
 #include "tools/reduce/reducer.h"
 #include "tools/reduce/steps.h"
@@ -93,10 +94,15 @@ int Main(int argc, char** argv) {
   ReduceOptions options;
   AddReduceFlags(flags, options);
   return ToolMain(flags, argc, argv, [&] {
+    // By this name of XLA a script's exit code means what it means there.
+    const std::string_view name = argv[0];
+    if (name.ends_with("hlo_bisect") && flags.given("test") && !flags.given("test-fails-on-bug"))
+      options.test_fails_on_bug = true;
     if (const absl::Status status = CheckReduceOptions(flags, options); !status.ok()) {
       ReportToolError("hlo-reduce", status);
       return static_cast<int>(kExitUsage);
     }
+    if (WantsParts(options)) return ExtractParts(options);
     return Reduce(options);
   });
 }

@@ -124,6 +124,13 @@ void ReportLimit(std::string_view what) {
   WriteReport(what, out);
 }
 
+void ReportSoFar(std::string_view what) {
+  if (reporting_thread.load() != 0) return;  // somebody writes how it ended
+  CrashWriter out({});
+  out.Text(what);
+  CrashLine::WriteAll(out);
+}
+
 void ReportCrash(std::string_view what, const CrashInfo& info) {
   CrashWriter out(info);
   if (!WriteReport(what, out)) return;

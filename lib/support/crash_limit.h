@@ -8,5 +8,7 @@ namespace hlo {
 
 // Writes `what` happened and the lines of this thread. For handlers.
 void ReportLimit(std::string_view what);
+// The same of a program that goes on; any number of times.
+void ReportSoFar(std::string_view what);
 
 }  // namespace hlo

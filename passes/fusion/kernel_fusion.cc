@@ -107,6 +107,11 @@ class Fuser {
       Join(instruction, target);
       return;
     }
+    if (target >= 0) {
+      context_.Missed(*instruction,
+                      fmt::format("the kernel of `{}`, which reads it, cannot compute it",
+                                  groups_[static_cast<size_t>(target)].root->name()));
+    }
     if (may_copy && target_.repeats_simple && IsSimpleLoop(*instruction) &&
         MayJoinAll(*instruction)) {
       copied_[instruction] = true;
@@ -467,6 +472,12 @@ class Fuser {
     });
     const bool reduces = group.root->opcode() == Opcode::kReduce || group.has_reduce;
     const std::string name = fmt::format("{}_fusion", group.root->opcode_text());
+    if (context_.wants_remarks()) {
+      std::string names;
+      for (const Instruction* member : members)
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", member->name());
+      context_.Passed(*group.root, "one kernel of {}", names);
+    }
     Instruction* const fusion = Fuse(
         members, {.kind = reduces ? FusionKind::kInput : FusionKind::kLoop,
                   .name = name,

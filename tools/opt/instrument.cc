@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <cstdlib>
 #include <map>
 
 #include "lib/support/file.h"
@@ -89,6 +90,11 @@ absl::Status FillInstrumentation(const OptOptions& options, const PrintOptions& 
   in.bisect_limit = options.disable_all ? 0 : options.bisect_limit;
   in.print_bisect = options.bisect_limit >= 0;
   in.debug = NamesOf(options.debug_only);
+  if (std::atoi(options.verbosity.c_str()) > 1) {  // -vv
+    in.debug.clear();
+    for (const DebugSubject& subject : kDebugSubjects) in.debug.emplace_back(subject.name);
+  }
+  in.measure_processor = !options.time_passes.empty() && options.time_passes != "false";
   // As XLA: a folder for dumps gets the modules before and after, and with a pattern those between.
   in.dump_directory = options.dump_directory.empty() && !options.xla_dump_pass_re.empty()
                           ? options.xla_dump_to

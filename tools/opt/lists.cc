@@ -34,9 +34,9 @@ constexpr StageInfo kStages[] = {
 // Of platforms that run no passes of their own.
 constexpr StageInfo kUnchanged = {"hlo-backend", "hlo", ""};
 
-bool Contains(const Pipeline& pipeline, std::string_view pass) {
+bool NamesOne(const Pipeline& pipeline, std::string_view pass) {
   return std::any_of(pipeline.begin(), pipeline.end(), [&](const PipelineItem& item) {
-    return item.name == pass || Contains(item.children, pass);
+    return item.name == pass || NamesOne(item.children, pass);
   });
 }
 
@@ -55,7 +55,7 @@ std::string PipelinesWith(std::string_view pass) {
   std::string names;
   for (const NamedPipeline& pipeline : AllPipelines()) {
     const absl::StatusOr<Pipeline> items = ParsePipeline(pipeline.Text());
-    if (items.ok() && Contains(*items, pass))
+    if (items.ok() && NamesOne(*items, pass))
       names += fmt::format("{}{}", names.empty() ? "" : ", ", pipeline.name);
   }
   return names;

@@ -8,6 +8,7 @@
 #include "tools/opt/emit.h"
 #include "tools/opt/instrument.h"
 #include "tools/opt/lists.h"
+#include "tools/opt/plain_module.h"
 #include "tools/opt/reports.h"
 #include "tools/support/elided.h"
 #include "tools/support/gpu_target.h"
@@ -123,16 +124,18 @@ void AddWatchingFlags(Flags& flags, OptOptions& o) {
   flags.Add("filter-modules,xla-dump-hlo-module-re", &o.filter_modules, V::Regex(), "REGEX");
   flags.Add("pass-summary", &o.pass_summary,
             "a table: what each pass changed, how many instructions, fusions and bytes");
-  flags.Add("print-pass-names", &o.print_pass_names,
-            "each pass as it starts; more: --debug-only=passes,fix,analyses");
+  flags.Add(
+      "print-pass-names", &o.print_pass_names,
+      "each pass as it starts; more: --debug-only=passes,fix,analyses,fusion,parser (-vv: all)");
   flags.Add("time-passes", &o.time_passes, V::Words(TableForms()), "[table|FORM]",
-            "times as a table or json; --track-memory adds memory");
+            "wall and processor time as a table or json; --track-memory adds memory");
   flags.Add("track-memory", &o.track_memory);
   flags.Add("time-trace", &o.time_trace, V::Some(), "FILE",
             "what each thread did when (chrome://tracing, Perfetto)");
   flags.Add("debug-only", &o.debug_only, V::ListOf(DebugSubjects()), "SUBJECTS");
   flags.Add("stats", &o.stats, V::Words(TableForms()), "[table|FORM]",
             "what the passes counted, table or json");
+  flags.Add("stats-json", &o.stats_json);
   flags.Add("remarks", &o.remarks, V::Passing(RemarksMistake), "[all|KINDS]",
             "what they decided: passed,missed,analysis; KINDS:TEXT filters; --remarks-format=yaml");
   flags.Add("remarks-format", &o.remarks_format, V::Words({"text", "yaml"}).With({"remarks"}),
@@ -186,7 +189,7 @@ void AddDebuggingFlags(Flags& flags, OptOptions& o) {
             "on failure write a file that `hlo-opt FILE` repeats it with (default on)");
   flags.Add("reproduce-before", &o.reproduce_before, V::From(0).With({"reproduce-to"}));
   flags.Add("reproduce-to", &o.reproduce_to, V::Some().With({"reproduce-before"}), "FILE");
-  flags.Add("time-limit", &o.time_limit, V::Between(1e-3, 1e9), "SECONDS",
+  flags.Add("time-limit,compile-timeout", &o.time_limit, V::Between(1e-3, 1e9), "SECONDS",
             "end with exit code 6 after so long");
   flags.Add("expect-equal", &o.expect_equal, V::Some(), "FILE",
             "the result must be this module, names and layouts aside (else 3)");
@@ -201,6 +204,10 @@ void AddDebuggingFlags(Flags& flags, OptOptions& o) {
 void AddPrintingFlags(Flags& flags, OptOptions& o) {
   flags.Group("Printing");
   o.print.AddTo(flags);
+  flags.Add("canonicalize-names", &o.canonicalize_names,
+            "as --print-style=canonical: instructions tmp_0, tmp_1, ... in their order");
+  flags.Add("strip", &o.strip, V::ListOf(StrippableParts()), "PART,...",
+            "print without " + Join(StrippableParts(), ", "));
   flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",
             "progress line after one second: auto, always, never");
   flags.Add("color", &o.color, V::Words({"auto", "always", "never"}), "WHEN",
@@ -220,6 +227,34 @@ void AddOptFlags(Flags& flags, OptOptions& o) {
   AddWatchingFlags(flags, o);
   AddDebuggingFlags(flags, o);
   AddPrintingFlags(flags, o);
+  flags.Common({"output",
+                "passes",
+                "list-passes",
+                "print-passes",
+                "print-analysis",
+                "split-input-file",
+                "platform",
+                "stage",
+                "emit",
+                "threads",
+                "print-before",
+                "print-after",
+                "print-changed",
+                "pass-summary",
+                "time-passes",
+                "stats",
+                "remarks",
+                "ir-dump-directory",
+                "verify-only",
+                "verify-each",
+                "check-equivalence",
+                "bisect",
+                "opt-bisect-limit",
+                "disable-passes",
+                "reproducer",
+                "print-style",
+                "canonicalize-names",
+                "strip"});
   flags.Group("Exit codes");
   flags.Note(
       "0 ok, 1 bad input or failing pass, 2 usage, 3 not equal, 4 out of memory, 5 not supported "

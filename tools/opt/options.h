@@ -43,6 +43,9 @@ struct OptOptions {
   std::string print_before, print_after;
   std::string filter_passes, filter_modules, filter_computations, filter_ops;  // of what is printed
   bool pass_summary = false;
+  bool stats_json = false;
+  bool canonicalize_names = false;
+  std::string strip;  // parts.h
   std::string time_trace;  // file
   bool trace_rules = false;
   bool track_memory = false;  // in the table of times

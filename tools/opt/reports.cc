@@ -114,9 +114,9 @@ std::string TimesJson(const PipelineResult& result) {
   for (const PassRun& run : result.runs) {
     if (out.size() > 1) out += ',';
     out += fmt::format(
-        R"({{"pass":{},"ms":{:.6g},"changed":{},"skipped":{},"instructions_before":{},"instructions_after":{},"peak_bytes":{}{}}})",
-        JsonQuoted(run.name), run.milliseconds, run.changed, run.skipped, run.instructions_before,
-        run.instructions_after, run.peak_bytes,
+        R"({{"pass":{},"ms":{:.6g},"cpu_ms":{:.6g},"changed":{},"skipped":{},"instructions_before":{},"instructions_after":{},"peak_bytes":{}{}}})",
+        JsonQuoted(run.name), run.milliseconds, run.processor_ms, run.changed, run.skipped,
+        run.instructions_before, run.instructions_after, run.peak_bytes,
         run.dump.empty() ? "" : R"(,"file":)" + JsonQuoted(run.dump));
   }
   return out + "]";

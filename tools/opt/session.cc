@@ -8,7 +8,9 @@
 
 #include "lib/analysis/print.h"
 #include "lib/ir/verify_meaning.h"
+#include "lib/support/contains.h"
 #include "lib/support/file.h"
+#include "lib/support/stopwatch.h"
 #include "lib/support/strings.h"
 #include "lib/support/time_trace.h"
 #include "parser/parser.h"
@@ -19,6 +21,7 @@
 #include "tools/opt/instrument.h"
 #include "tools/opt/lists.h"
 #include "tools/opt/pass_summary.h"
+#include "tools/opt/plain_module.h"
 #include "tools/opt/reports.h"
 #include "tools/opt/reproducer.h"
 #include "tools/opt/result_checks.h"
@@ -29,6 +32,7 @@
 #include "tools/support/gpu_target.h"
 #include "tools/support/progress.h"
 #include "tools/support/time_limit.h"
+#include "tools/support/watchdog.h"
 #include "tools/support/xla_flags.h"
 
 namespace hlo {
@@ -100,10 +104,14 @@ class Session {
     if (options_.emit_proto) emit_ = "pbtxt";
     to_file_ = options_.output != "-" || !options_.output_dir.empty();
     ASSIGN_OR_RETURN(print_, options_.print.Options(flags_, to_file_));
+    if (options_.canonicalize_names) print_ = PrintOptions::Canonical();
     RETURN_IF_ERROR(FillInstrumentation(options_, print_, instrumentation_));
     RETURN_IF_ERROR(FillContext(options_, context_));
-    if (!options_.remarks.empty()) {
-      ASSIGN_OR_RETURN(remarks_, RemarkFilter::Parse(options_.remarks));
+    // The decisions of the fusion passes are remarks.
+    only_fusion_ = options_.remarks.empty() && Contains(instrumentation_.debug, "fusion");
+    if (PrintsRemarks()) {
+      context_.set_wants_remarks(true);
+      ASSIGN_OR_RETURN(remarks_, RemarkFilter::Parse(only_fusion_ ? "all" : options_.remarks));
     }
     if (flags_.given("check-equivalence"))
       CheckEquivalence(options_.check_equivalence, options_.seed);
@@ -209,11 +217,18 @@ class Session {
                                                std::vector<Diagnostic>* warnings = nullptr) const {
     ParserOptions parser;
     parser.warnings = warnings;
+    const Stopwatch parsing;
     absl::StatusOr<std::unique_ptr<Module>> parsed = [&] {
       const TimeSpan span("parse", input.source->name());
       return ParseModule(input.source, parser);
     }();
     ASSIGN_OR_RETURN(std::unique_ptr<Module> module, std::move(parsed));
+    if (Contains(instrumentation_.debug, "parser")) {
+      WriteStderr(fmt::format(
+          "debug: parser: {}: module {}, {} bytes, {} computations, {} instructions in {:.3f} ms\n",
+          input.source->name(), module->name(), input.source->text().size(),
+          module->computation_count(), module->instruction_count(), parsing.milliseconds()));
+    }
     VerifierOptions verifier;
     verifier.max_errors = MaxErrors(options_);
     if (options_.verify_input || options_.verify_only) {
@@ -275,6 +290,7 @@ class Session {
       WriteStderr(std::exchange(reproducer_note_, ""));
       return code;
     }
+    if (!options_.strip.empty()) StripParts(**module, options_.strip);
     if (options_.verify_roundtrip) {
       if (const int code = CheckRoundtrip(**module, print_); code != kExitOk) return code;
     }
@@ -349,12 +365,13 @@ class Session {
     if (!options_.verify_input && instrumentation.verify_each)
       instrumentation.verify_each = Verify(module, instrumentation.verifier).ok();
     if (!PrintFilterOf(options_).TakesModule(module)) instrumentation.dump_directory.clear();
+    const Watchdog watchdog(flags_.program());
     if (equivalence_) equivalence_->Start();
     summary_.Start();
     const std::string name = module.name();
     absl::StatusOr<PipelineResult> result =
         RunPipeline(pipeline_, module, context_, instrumentation, on_failure);
-    if (!options_.remarks.empty()) PrintRemarks(*input.source, first_remark);
+    if (PrintsRemarks()) PrintRemarks(*input.source, first_remark);
     RETURN_IF_ERROR(result.status());
     if (options_.pass_summary) WriteStderr(summary_.Table(result->runs));
     if (!instrumentation.dump_directory.empty())
@@ -400,12 +417,15 @@ class Session {
     reproducer_note_ = WriteReproducer(**module, failure.pass, ReproducerWords(failure.pass_text));
   }
 
+  bool PrintsRemarks() const { return only_fusion_ || !options_.remarks.empty(); }
+
   void PrintRemarks(const Source& source, size_t first) {
     if (first == context_.remarks().size()) return;
     const LineTable lines(source);
     for (size_t i = first; i < context_.remarks().size(); ++i) {
       const PassContext::RemarkEntry& remark = context_.remarks()[i];
       if (!remarks_.Shows(remark)) continue;
+      if (only_fusion_ && remark.pass.find("fusion") == std::string::npos) continue;
       WriteStderr(options_.remarks_format == "yaml" ? RemarkYaml(remark, source, lines)
                                                     : RemarkText(remark, source, lines));
     }
@@ -477,8 +497,9 @@ class Session {
       WriteStderr(options_.time_passes == "json" ? TimesJson(total_) + "\n"
                                                  : TimeTable(total_, options_.track_memory));
     }
-    if (wanted(options_.stats))
-      WriteStderr(options_.stats == "json" ? StatsJson(context_) + "\n" : StatsText(context_));
+    if (wanted(options_.stats) || options_.stats_json)
+      WriteStderr(options_.stats == "json" || options_.stats_json ? StatsJson(context_) + "\n"
+                                                                  : StatsText(context_));
     if (!total_.runs.empty())
       WriteNote(NamesWithoutPass(instrumentation_, total_.runs) + NamesWithoutRule(options_));
     absl::Status status;
@@ -512,6 +533,7 @@ class Session {
   Instrumentation instrumentation_;
   PassContext context_;
   RemarkFilter remarks_;
+  bool only_fusion_ = false;  // of the remarks: --debug-only=fusion asked for them
   std::optional<EquivalenceCheck> equivalence_;
   bool is_incomplete_ = false;  // something could not be checked
   PipelineResult total_;

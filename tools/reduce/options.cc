@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "backends/registry.h"
@@ -15,6 +17,7 @@
 #include "lib/support/strings.h"
 #include "tools/support/elided.h"
 #include "tools/support/progress.h"
+#include "tools/support/tool_support.h"
 
 namespace hlo {
 
@@ -48,6 +51,11 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
       "mismatch", &o.mismatch,
       "results differ: before and after the passes, or the platform's from the interpreter's");
   flags.Add("hang", &o.hang, "takes longer than --timeout");
+  flags.Add("nan", &o.nan, "an output that holds a NaN, of a run on --platform (interpreter)");
+  flags.Add("slow-compile", &o.slow_compile, V::Between(1e-3, 1e6), "SECONDS",
+            "compiling for --platform (cpu) takes longer");
+  flags.Add("memory", &o.memory, V::Some(), "BYTES",
+            "a run on --platform (cpu) does not do with so much, e.g. 512M");
   flags.Add("test", &o.test, V::Some(), "COMMAND",
             "a program, run as `COMMAND FILE` (or with FILE for {}), exit code 0 when FILE shows "
             "the failure");
@@ -82,6 +90,13 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
             "a folder to send: the module, its inputs and results, the command, this machine");
   flags.Add("progress", &o.progress, V::Words({"auto", "always", "never"}), "WHEN",
             "auto, always or never");
+  flags.Group("Parts instead of a search");
+  flags.Add("extract", &o.extract, V::Some(), "NAME",
+            "an instruction as a module (to --output); its operands become parameters,");
+  flags.Add("height", &o.height, V::From(0).With({"extract", "extract-each-fusion"}), "N",
+            "but for those N steps up, which come along (default: 0)");
+  flags.Add("extract-each-fusion", &o.extract_each_fusion,
+            "each fusion as a module, in the folder --output (default FILE.fusions)");
   flags.Group("Exit codes");
   flags.Note("0 reduced, 1 bad input or it does not show the failure, 2 usage, 70 internal error,");
   flags.Note("130 interrupted (the output holds the best so far)");
@@ -96,13 +111,47 @@ void TakeTolerance(const std::string& text, double& out, bool& given) {
   given = true;
 }
 
+// What hlo-run, which stands beside this program, is asked of a file, and the exit code with which
+// it shows the failure. For failures that hlo-run knows.
+struct Question {
+  std::string flags;
+  int exit_code;
+};
+std::optional<Question> QuestionOf(const ReduceOptions& o) {
+  if (o.nan) return Question{"--fail-on-nan --print=none", kExitMismatch};
+  if (o.slow_compile > 0) {
+    return Question{fmt::format("--emit=thunks --time-limit={:.6g}", o.slow_compile),
+                    kExitTimeLimit};
+  }
+  if (!o.memory.empty())
+    return Question{"--print=none --memory-limit=" + ShellQuoted(o.memory), kExitRunFailure};
+  return std::nullopt;
+}
+
+std::vector<std::string> ScriptOf(const Question& question, const ReduceOptions& o) {
+  std::error_code ignored;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::string platform = !o.platform.empty() ? o.platform : o.nan ? "interpreter" : "cpu";
+  std::string command =
+      fmt::format("{} \"$1\" --platform={} --seed={} {}",
+                  ShellQuoted(self.parent_path() / "hlo-run"), platform, o.seed, question.flags);
+  if (!o.passes.empty()) command += " --passes=" + ShellQuoted(o.passes);
+  if (!o.fill_elided.empty()) command += " --fill-elided=" + ShellQuoted(o.fill_elided);
+  return {"sh", "-c", fmt::format("{} > /dev/null 2>&1; test $? = {}", command, question.exit_code),
+          "sh"};
+}
+
 absl::Status CheckFailureFlags(const Flags& flags, ReduceOptions& o) {
   const bool by_error = flags.given("error"), by_test = flags.given("test");
-  const int kinds = int{o.crash} + int{o.mismatch} + int{o.hang} + int{by_error} + int{by_test};
+  const std::optional<Question> question = QuestionOf(o);
+  const int kinds = int{o.crash} + int{o.mismatch} + int{o.hang} + int{by_error} + int{by_test} +
+                    int{o.nan} + int{o.slow_compile > 0} + int{!o.memory.empty()};
   if (kinds != 1) {
-    return Error("{} of the failures `--crash`, `--error`, `--mismatch`, `--hang` and `--test` {}",
-                 kinds == 0 ? "none" : "several",
-                 kinds == 0 ? "is chosen; say what to look for" : "are chosen; choose one");
+    return Error(
+        "{} of the failures `--crash`, `--error`, `--mismatch`, `--hang`, `--nan`, "
+        "`--slow-compile`, `--memory` and `--test` {}",
+        kinds == 0 ? "none" : "several",
+        kinds == 0 ? "is chosen; say what to look for" : "are chosen; choose one");
   }
   if (by_test) {
     if (!o.passes.empty() || !o.platform.empty())
@@ -111,6 +160,8 @@ absl::Status CheckFailureFlags(const Flags& flags, ReduceOptions& o) {
       if (!word.empty()) o.failure.script.emplace_back(word);
     }
     if (o.failure.script.empty()) return Error("`--test` expects a program");
+  } else if (question) {
+    o.failure.script = ScriptOf(*question, o);
   } else if (o.passes.empty() && o.platform.empty()) {
     return Error("nothing to run: give `--passes=` or `--platform=`");
   }
@@ -144,6 +195,12 @@ absl::Status CheckReduceOptions(const Flags& flags, ReduceOptions& o) {
   if (words.empty()) return Error("no input file; see --help");
   if (words.size() > 1) return Error("one input file is expected, found also `{}`", words[1]);
   o.input = words[0];
+  if (!o.extract.empty() && o.extract_each_fusion)
+    return Error("`--extract` and `--extract-each-fusion` exclude each other");
+  if (!o.extract.empty() || o.extract_each_fusion) {
+    if (o.output.empty()) o.output = o.extract.empty() ? o.input + ".fusions" : "-";
+    return absl::OkStatus();
+  }
   RETURN_IF_ERROR(CheckFailureFlags(flags, o));
   RETURN_IF_ERROR(CheckTolerances(o));
   if (!o.platform.empty()) {

@@ -12,8 +12,15 @@ namespace hlo {
 struct ReduceOptions {
   std::string output;
   bool crash = false, mismatch = false, hang = false;
+  bool nan = false;
+  double slow_compile = 0;  // seconds; 0: not asked for
+  std::string memory;       // bytes, as hlo-run --memory-limit takes them
   std::string error, test;
   bool test_fails_on_bug = false;
+  // Parts instead of a search (extract_parts.h).
+  std::string extract;
+  bool extract_each_fusion = false;
+  int64_t height = 0;
   std::string passes, platform;
   double timeout = 60;
   int64_t max_tests = 0;

@@ -326,6 +326,8 @@ void AddMeasureFlags(Flags& flags, ToolOptions& o) {
             "progress line after one second: auto, always, never");
   flags.Add("memory-limit", &o.memory_limit, V::Passing("a number of bytes such as 512M", IsSize),
             "BYTES", "fail with exit code 4 beyond, e.g. 512M");
+  flags.Add("compile-timeout", &o.compile_timeout, V::Between(1e-3, 1e9), "SECONDS",
+            "the same for the compilation alone");
   flags.Add("time-limit", &o.time_limit, V::Between(1e-3, 1e9), "SECONDS",
             "end with exit code 6 after so long; in test modes: skip a check that takes longer");
   flags.Add("max-loop-iterations", &o.max_loop_iterations, V::From(0), "N",
@@ -367,6 +369,14 @@ void AddFlags(Flags& flags, ToolOptions& options) {
   AddInsideFlags(flags, options);
   AddMeasureFlags(flags, options);
   AddTestFlags(flags, options);
+  flags.Common({"platform",    "passes",         "emit",        "save-executable",
+                "threads",     "num-partitions", "spmd",        "single-shard",
+                "seed",        "input-dist",     "inputs-from", "input-dir",
+                "save-inputs", "donate",         "feed",        "print",
+                "output",      "reference",      "expected",    "tolerance",
+                "first-nan",   "isolate",        "probe",       "time",
+                "bench",       "baseline",       "profile",     "memory-report",
+                "trace",       "time-limit",     "check-file"});
   flags.Group("Exit codes");
   flags.Note(
       "0 ok, 1 bad input, 2 usage, 3 mismatch, 4 run time, 5 not supported, 6 time limit, 70 "

@@ -288,6 +288,8 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   options.bench = options.bench || (options.iterations > 0 && options.feed.empty()) ||
                   !options.baseline.empty();
   RETURN_IF_ERROR(CheckSaving(options));
+  if (options.compile_timeout > 0 && options.time_limit > 0)
+    return Error("`--compile-timeout` and `--time-limit` exclude each other");
   options.file = words.empty() ? "-" : words.front();
   options.given_to_xla = flags.given_to_xla();
   options.given_words = flags.GivenWords(

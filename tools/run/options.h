@@ -115,6 +115,7 @@ struct ToolOptions {
   bool check_models = false;
   std::string platforms;
   double time_limit = 0;
+  double compile_timeout = 0;
   int64_t jobs = 0;
   bool strict = false;
   bool verbose = false;

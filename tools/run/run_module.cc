@@ -53,6 +53,7 @@
 #include "tools/support/runnable.h"
 #include "tools/support/time_limit.h"
 #include "tools/support/tool_support.h"
+#include "tools/support/watchdog.h"
 
 namespace hlo {
 namespace {
@@ -202,7 +203,9 @@ class Runner {
     if (options_.time_passes) times.Attach(instrumentation);
     compile.instrumentation = &instrumentation;
     RETURN_IF_ERROR(passes.Dump(*module_, "before_optimizations"));
+    StartTimeLimit(options_.compile_timeout, "hlo-run");
     ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable, Compile(backend, compile));
+    if (options_.compile_timeout > 0) StopTimeLimit();
     if (!options_.time_trace.empty()) {
       RETURN_IF_ERROR(WriteFile(options_.time_trace, TimeTraceText(TakeTimeTrace(), "hlo-run")));
     }
@@ -280,6 +283,7 @@ class Runner {
   // The executable of the last compilation; all of them are measured.
   absl::StatusOr<std::unique_ptr<Executable>> Compile(Backend& backend,
                                                       const CompileOptions& compile) {
+    const Watchdog watchdog("hlo-run");
     // Not a part of any compilation; what is wrong with it, compiling says.
     if (compile.emit.empty()) backend.Open().IgnoreError();
     std::vector<double> times;

@@ -134,7 +134,8 @@ Flags::Named Flags::FindNamed(std::string_view name, bool one_dash) const {
   }
   if (one_dash && !name.empty() && name.find_first_not_of('v') == std::string_view::npos) {
     const Flag* flag = Find("v");
-    if (flag != nullptr && !flag->is_bool()) return {flag, false, std::to_string(name.size())};
+    if (flag != nullptr && flag->is_bool()) return {flag, false, ""};
+    if (flag != nullptr) return {flag, false, std::to_string(name.size())};
   }
   for (const std::string_view no : {"no-", "no"}) {
     if (!name.starts_with(no)) continue;

@@ -46,6 +46,9 @@ class Flags {
   void Group(std::string title);
   void Note(std::string line);
   void Example(std::string command, std::string explanation);
+  // The flags that the ordinary help shows, where all of them would be more than a screen; the
+  // titles then say how to see a group whole.
+  void Common(const std::vector<std::string_view>& names);
 
   // `names`: the name, then aliases, separated by commas. Without help text a flag is not listed. A
   // placeholder in brackets ("[N]"): the value may be left out; then it is the text in front of `|`
@@ -68,6 +71,8 @@ class Flags {
   absl::Status Parse(int argc, const char* const* argv);
   // Words that are no flags, in order.
   const std::vector<std::string>& positional() const { return positional_; }
+  // Whether there is a flag of this name.
+  bool has(std::string_view name) const { return Find(name) != nullptr; }
   // Whether the flag of this (first) name was given, wherever.
   bool given(std::string_view name) const { return given_.contains(std::string(name)); }
   // The flags that were given, as a command line takes them; without those of these names.
@@ -82,8 +87,13 @@ class Flags {
   const std::map<std::string, std::string>& given_to_xla() const { return given_to_xla_; }
 
   const std::string& program() const { return program_; }
-  // Whole, or the part whose title starts with `section` (in any case); empty if there is none.
-  // `all`: with the flags that the ordinary help leaves out.
+  // Lines of --version below the program's own.
+  void VersionNote(std::string_view line) { version_notes_ += std::string(line) + "\n"; }
+  const std::string& version_notes() const { return version_notes_; }
+  // The line of the help about this flag; empty when there is none.
+  std::string FlagHelp(std::string_view name) const;
+  // The ordinary help, or the part whose title starts with `section` (in any case); empty if there
+  // is none. `all`: every flag.
   std::string Help(std::string_view section = "", bool all = false) const;
   // What this tool does with a flag of XLA, by its name; empty when XLA has none of that name.
   std::string XlaFlagHelp(std::string_view name) const;
@@ -105,6 +115,7 @@ class Flags {
     bool needs_value() const { return !is_bool() && !has_implicit_value; }
     bool has_implicit_value = false;
     std::string implicit_value;
+    bool is_common = false;
   };
   // What the help shows: a title, a flag (by number) or a note.
   struct HelpLine {
@@ -112,10 +123,13 @@ class Flags {
     int flag = -1;
     bool is_title = false;
   };
+  bool has_common_ = false;
+  std::string version_notes_;
   void AddFlag(std::string names, Target target, FlagValues values, std::string placeholder,
                std::string help);
   const Flag* Find(std::string_view name) const;
   std::string RestOfFlags() const;
+  std::string HelpLineOf(const Flag& flag) const;
   absl::Status Unknown(std::string_view word, std::string_view name) const;
   // A word of the command line or of another place that holds flags.
   struct Word {

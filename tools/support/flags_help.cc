@@ -2,6 +2,7 @@
 // table.
 #include <algorithm>
 
+#include "lib/support/contains.h"
 #include "lib/support/strings.h"
 #include "tools/support/flags.h"
 #include "tools/support/xla_flags.h"
@@ -16,6 +17,13 @@ bool StartsWithIgnoringCase(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() &&
          std::equal(prefix.begin(), prefix.end(), text.begin(),
                     [&](char a, char b) { return lower(a) == lower(b); });
+}
+
+// "platform" of "Platform and compilation".
+std::string FirstWord(std::string_view title) {
+  std::string word(title.substr(0, title.find(' ')));
+  for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  return word;
 }
 
 // Text for roff: its escape character, and the characters that begin a request.
@@ -49,36 +57,66 @@ std::string Flags::Help(std::string_view section, bool all) const {
       }
     }
   }
-  bool shown = section.empty();
-  for (const HelpLine& line : lines_) {
+  // Of a group with common flags the others are left out, and the notes that belong to all.
+  const bool is_short = has_common_ && section.empty() && !all;
+  const auto count_of = [this](size_t title, bool only_common) {
+    int64_t count = 0;
+    for (size_t i = title + 1; i < lines_.size() && !lines_[i].is_title; ++i) {
+      const int flag = lines_[i].flag;
+      if (flag >= 0 && (!only_common || flags_[static_cast<size_t>(flag)].is_common)) ++count;
+    }
+    return count;
+  };
+  bool shown = section.empty(), whole = !is_short;
+  for (size_t i = 0; i < lines_.size(); ++i) {
+    const HelpLine& line = lines_[i];
     if (line.is_title) {
       shown = section.empty() || StartsWithIgnoringCase(line.text, section);
-      if (shown) out += fmt::format("\n{}:\n", line.text);
-    } else if (!shown) {
-      continue;
-    } else if (line.flag < 0) {
-      out += fmt::format("  {}\n", line.text);
-    } else {
-      const Flag& flag = flags_[static_cast<size_t>(line.flag)];
-      std::string left = "  ";
-      for (const std::string& alias : flag.aliases) {
-        if (alias.size() == 1) left += "-" + alias + ", ";
-      }
-      left += "--" + flag.name;
-      if (flag.has_implicit_value) {
-        left += "[=" + flag.placeholder.substr(1);
-      } else if (!flag.placeholder.empty()) {
-        left += "=" + flag.placeholder;
-      }
-      if (left.size() + 1 > kHelpColumn) {
-        out += left + "\n" + std::string(kHelpColumn, ' ') + flag.help + "\n";
-      } else {
-        out += fmt::format("{:<{}}{}\n", left, kHelpColumn, flag.help);
-      }
+      if (!shown) continue;
+      const int64_t flags = count_of(i, false);
+      whole = !is_short || count_of(i, true) == flags;
+      out += fmt::format(
+          "\n{}:{}\n", line.text,
+          whole ? "" : fmt::format(" (all {}: --help={})", flags, FirstWord(line.text)));
+    } else if (shown && line.flag < 0) {
+      if (whole) out += fmt::format("  {}\n", line.text);
+    } else if (shown && (whole || flags_[static_cast<size_t>(line.flag)].is_common)) {
+      out += HelpLineOf(flags_[static_cast<size_t>(line.flag)]);
     }
   }
+  if (is_short) out += "\n--help-all: every flag; --help=FLAG: one, also of XLA's\n";
   if (all) out += "\nAlso, named above or in XLA's own words:\n" + RestOfFlags();
   return out;
+}
+
+std::string Flags::HelpLineOf(const Flag& flag) const {
+  std::string left = "  ";
+  for (const std::string& alias : flag.aliases) {
+    if (alias.size() == 1) left += "-" + alias + ", ";
+  }
+  left += "--" + flag.name;
+  if (flag.has_implicit_value) {
+    left += "[=" + flag.placeholder.substr(1);
+  } else if (!flag.placeholder.empty()) {
+    left += "=" + flag.placeholder;
+  }
+  if (left.size() + 1 > kHelpColumn)
+    return left + "\n" + std::string(kHelpColumn, ' ') + flag.help + "\n";
+  return fmt::format("{:<{}}{}\n", left, kHelpColumn, flag.help);
+}
+
+std::string Flags::FlagHelp(std::string_view name) const {
+  std::string dashed(name);
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  const Flag* const flag = Find(dashed);
+  return flag == nullptr ? "" : HelpLineOf(*flag);
+}
+
+void Flags::Common(const std::vector<std::string_view>& names) {
+  has_common_ = true;
+  for (Flag& flag : flags_) {
+    if (Contains(names, flag.name)) flag.is_common = true;
+  }
 }
 
 // The flags without a line of their own, and the other names of those that have one.

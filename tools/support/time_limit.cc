@@ -38,4 +38,9 @@ void StartTimeLimit(double seconds, std::string_view program) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
+void StopTimeLimit() {
+  const itimerval none = {};
+  setitimer(ITIMER_REAL, &none, nullptr);
+}
+
 }  // namespace hlo

@@ -8,5 +8,7 @@ namespace hlo {
 
 // From now on; 0: no limit. `program` stands in front of the message.
 void StartTimeLimit(double seconds, std::string_view program);
+// The limit does not hold any more.
+void StopTimeLimit();
 
 }  // namespace hlo

@@ -165,13 +165,15 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
   std::string help, completion;
   bool version = false, man = false, help_all = false, quiet = false, strict = false,
        print_options = false;
-  constexpr std::string_view kAll = "all";
-  flags.Add("help,h", &help, FlagValues::Any(), "[all|SECTION]");
+  constexpr std::string_view kShort = "short", kAll = "all";
+  flags.Add("help,h", &help, FlagValues::Any(), "[short|SECTION]");
   flags.Add("help-all", &help_all);
   flags.Add("quiet,q", &quiet);
   flags.Add("strict-flags", &strict);
   flags.Add("print-options", &print_options);
   flags.Add("version", &version);
+  bool verbose = false;  // where a tool has no more to say
+  if (!flags.has("v")) flags.Add("v,verbose", &verbose);
   flags.Add("completion", &completion, FlagValues::Words({"bash"}), "bash");
   flags.Add("man", &man);
   if (const absl::Status status = flags.Parse(argc, argv); !status.ok()) {
@@ -187,9 +189,11 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
     } else if (help.starts_with("xla_") || help.starts_with("xla-")) {
       text = flags.XlaFlagHelp(help);
     } else if (!help.empty()) {
-      text = flags.Help(help == kAll ? "" : help);
+      text = help == kAll ? flags.Help("", /*all=*/true) : flags.Help(help == kShort ? "" : help);
+      if (text.empty()) text = flags.FlagHelp(help);
     } else if (version) {
-      text = fmt::format("{} {}\n", flags.program(), ProgramVersion());
+      text = fmt::format("{} {}\nHLO text as of XLA {}\n{}", flags.program(), ProgramVersion(),
+                         XlaSyntaxDate(), flags.version_notes());
     } else if (man) {
       text = flags.ManPage();
     } else if (completion == "bash") {
@@ -197,8 +201,9 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
     }
     if (text.empty()) {
       ReportToolError(flags.program(),
-                      help.empty() ? Error("no completion for `{}`, only for `bash`", completion)
-                                   : Error("the help has no section `{}`; see --help", help));
+                      help.empty()
+                          ? Error("no completion for `{}`, only for `bash`", completion)
+                          : Error("the help has no section and no flag `{}`; see --help", help));
       return kExitUsage;
     }
     WriteStdout(text);

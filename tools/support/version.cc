@@ -4,4 +4,6 @@ namespace hlo {
 
 std::string_view ProgramVersion() { return HLO_VERSION; }
 
+std::string_view XlaSyntaxDate() { return "2026-08"; }
+
 }  // namespace hlo
