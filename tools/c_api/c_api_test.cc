@@ -181,8 +181,7 @@ TEST_CASE("what is wrong is said, with its place", "[c-api]") {
   CHECK(message.find("^~~") != std::string::npos);
   CHECK(code == HLO_BAD_INPUT);
   CHECK(module == nullptr);
-  CHECK(Take(hlo_module_read("no/m.hlo", &module)).find("no/m.hlo") !=
-        std::string::npos);
+  CHECK(Take(hlo_module_read("no/m.hlo", &module)).find("no/m.hlo") != std::string::npos);
   CHECK(Take(hlo_module_parse(nullptr, 0, nullptr, &module)) == "error: argument `text` is NULL\n");
 
   const ModulePtr good = Parse(kAdd);

@@ -320,7 +320,15 @@ Instruction* WithNoise(Instruction* x, NoisyRun& run) {
 // An array with what the run adds to it; the value itself where there is nothing to add.
 Instruction* Moved(Instruction* value, NoisyRun& run) {
   const Shape shape = value->shape();
-  if (!shape.IsArray() || !HasNoise(shape.element_type()) || shape.has_dynamic_dims()) return value;
+  if (!shape.IsArray() || shape.has_dynamic_dims()) return value;
+  // Too narrow for noise; but a sum that begins with 0 has no -0.
+  if (run.kind == NoisyRun::Kind::kGrid && run.everywhere && IsFloat(shape.element_type()) &&
+      !HasNoise(shape.element_type())) {
+    Builder b(value->parent());
+    Instruction* sum = b.Add(value, b.ZeroLike(value));
+    return b.status().ok() ? sum : value;
+  }
+  if (!HasNoise(shape.element_type())) return value;
   Instruction* noisy = run.kind == NoisyRun::Kind::kGrid   ? Snapped(value)
                        : run.kind == NoisyRun::Kind::kBits ? WithOtherBits(value, run)
                                                            : WithNoise(value, run);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <cstdlib>
 #include <map>
 
 #include "lib/support/file.h"

@@ -45,7 +45,7 @@ struct OptOptions {
   bool pass_summary = false;
   bool stats_json = false;
   bool canonicalize_names = false;
-  std::string strip;  // parts.h
+  std::string strip;       // parts.h
   std::string time_trace;  // file
   bool trace_rules = false;
   bool track_memory = false;  // in the table of times
