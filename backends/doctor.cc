@@ -59,12 +59,22 @@ std::string DoctorReport() {
   return report;
 }
 
+std::string VersionLines() {
+  const auto driver = gpu::LoadCudaDriver();
+  return fmt::format(
+      "LLVM {}\nCUDA driver: {}\n", HLO_LLVM_VERSION,
+      driver.ok() ? fmt::format("{}.{}", (*driver)->version / 1000, (*driver)->version % 1000 / 10)
+                  : "not found");
+}
+
 #else
 
 std::string DoctorReport() {
   return "This program was built without LLVM: it has the platform `interpreter` alone.\n"
          "Install llvm-19-dev and build with -DHLO_ENABLE_LLVM=ON for the others.\n";
 }
+
+std::string VersionLines() { return "built without LLVM\n"; }
 
 #endif
 

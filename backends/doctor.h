@@ -7,5 +7,7 @@ namespace hlo {
 
 // A few lines: processor, CUDA driver, GPU, nvJitLink, ptxas.
 std::string DoctorReport();
+// For --version: LLVM, the CUDA driver (which is looked for, and not started).
+std::string VersionLines();
 
 }  // namespace hlo

@@ -238,6 +238,8 @@ CHECKS = [
     Check("INSP-8", P1, "structural diff", "hlo-diff dot.hlo add.hlo", r"dot", 1),
     Check("INSP-9", P1, "names and metadata that do not matter", "hlo-opt softmax.hlo --canonicalize-names --strip=metadata,backend-config > a && sed 's/s\\.1/t9/g' softmax.hlo > s2 && hlo-opt s2 --canonicalize-names --strip=metadata,backend-config > b && "
           "grep -c metadata a; cmp a b && echo same", (r"(?m)^0$", r"same")),
+    Check("INSP-9b", P1, "hashes of modules", "hlo-info softmax.hlo --fingerprint; hlo-info add.hlo --fingerprint",
+          r"(?m)^[0-9a-f]{16}  softmax\.hlo\n[0-9a-f]{16}  add\.hlo"),
     Check("TIME-1", P0, "time of each pass", "hlo-opt dot.hlo --passes=algsimp,dce --time-passes --disable-output && hlo-run dot.hlo --time-passes --print=none",
           (r"cpu \(ms\)", r"algsimp", r"(?s)llvm.*compilation")),
     Check("TIME-2", P0, "time of each phase", "hlo-run add.hlo --time", (r"parse +[\d.]+", r"verify +[\d.]+", r"passes +[\d.]+", r"buffers +[\d.]+", r"llvm +[\d.]+", r"link +[\d.]+", r"load +[\d.]+")),
@@ -341,6 +343,7 @@ CHECKS = [
           "XLA_FLAGS=--xla_dump_to=d hlo-run add.hlo && ls d && run_hlo_module --platform=cpu --reference_platform=interpreter add.hlo && "
           "hlo_runner_main --device_type=host --hlo_argument_mode=use_zeros_as_input --log_output add.hlo && test_correctness add.hlo",
           (r"before_optimizations", r"close enough", r"\{0, 0, 0, 0\}")),
+    Check("USE-5c", P0, "hlo-translate", "hlo-translate add.hlo --emit=pb -o a.pb && hlo-translate a.pb && hlo-translate --hlo-to-mlir-hlo add.hlo", (r"HloModule add", r"MLIR is neither read nor written"), 5),
     Check("USE-6", P0, "spelling of flags", "hlo-run -print none add.hlo && hlo-run --input_dist=ones --no-time add.hlo", r"\{2, 2, 2, 2\}"),
     Check("USE-8", P1, "colours", "hlo-opt dot.hlo --passes=algsimp --print-changed=cdiff --color=always --disable-output", r"\x1b\["),
     Check("USE-9", P1, "progress", "hlo-run forever.hlo --progress=always --time-limit=2.5", r"running", 6),

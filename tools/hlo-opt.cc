@@ -1,5 +1,6 @@
 // hlo-opt: reads HLO modules, verifies them, runs passes, prints the result. See --help and
 // passes/README.md.
+#include "lib/support/status.h"
 #include "lib/support/strings.h"
 #include "tools/opt/lists.h"
 #include "tools/opt/options.h"
@@ -43,7 +44,25 @@ int Main(int argc, char** argv) {
   });
 }
 
+// By XLA's name `hlo-translate`: HLO text and messages to each other, as hlo-opt does. MLIR, the
+// other half of what that program reads and writes, is not spoken here.
+int MainAsTranslate(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]).find("mlir") == std::string_view::npos) continue;
+    ReportToolError("hlo-translate",
+                    Unsupported(SourceLoc(),
+                                "`{}`: MLIR is neither read nor written here; HLO text and "
+                                "messages are (--emit=pb, pbtxt, json or hlo)",
+                                argv[i]));
+    return kExitUnsupported;
+  }
+  return Main(argc, argv);
+}
+
 }  // namespace
 }  // namespace hlo
 
-int main(int argc, char** argv) { return hlo::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return std::string_view(argv[0]).ends_with("hlo-translate") ? hlo::MainAsTranslate(argc, argv)
+                                                              : hlo::Main(argc, argv);
+}

@@ -30,6 +30,8 @@ int Main(int argc, char** argv) {
   Flags flags("hlo-run", "[options] FILE [INPUT...]", "compile and execute an HLO module");
   ToolOptions options;
   AddFlags(flags, options);
+  flags.VersionNotes(
+      [] { return VersionLines() + fmt::format("default platform: {}\n", DefaultPlatform()); });
   return ToolMain(flags, argc, argv, [&] {
     if (const absl::Status status = Check(flags, options); !status.ok()) {
       ReportToolError("hlo-run", status);

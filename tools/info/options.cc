@@ -61,6 +61,8 @@ void AddInfoFlags(Flags& flags, InfoOptions& o) {
     flags.Note(fmt::format("{} {:<14} {}", kind.is_default ? '*' : ' ', kind.name, kind.summary));
   }
   flags.Group("How it is shown");
+  flags.Add("fingerprint", &o.fingerprint,
+            "a line for each module: a hash of what it computes, whatever its names and metadata");
   flags.Add("json", &o.json, "for machines, all modules in one document");
   flags.Add("csv", &o.csv, "for spreadsheets: one section, a line for each row");
   flags.Add("exact", &o.exact, "text with numbers in full and long words uncut");

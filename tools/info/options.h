@@ -17,6 +17,7 @@ struct InfoOptions {
   bool json = false, csv = false;
   bool exact = false;
   std::string output = "-";
+  bool fingerprint = false;
   std::string extract;
   int64_t producers = -1;            // all
   std::string around, paths, stack;  // neighbours.h

@@ -6,6 +6,7 @@
 #include <optional>
 #include <regex>
 
+#include "lib/ir/compare.h"
 #include "lib/support/crash_context.h"
 #include "lib/support/file.h"
 #include "lib/support/status.h"
@@ -66,6 +67,10 @@ class Session {
       PrintOptions whole = PrintOptions::Default();
       whole.large_constants = whole.lossless = true;
       text_ += (text_.empty() ? "" : "\n") + ToText(*module, whole);
+      return absl::OkStatus();
+    }
+    if (options_.fingerprint) {
+      text_ += fmt::format("{:016x}  {}\n", ContentHash(*module), input.source->name());
       return absl::OkStatus();
     }
     if (options_.looks_around()) {

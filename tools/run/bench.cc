@@ -101,7 +101,9 @@ absl::StatusOr<double> BenchManyRuns(DeviceStates& state, const BenchOptions& op
   std::vector<double> times;
   const double begin = Now();
   constexpr size_t kFewest = 3;
-  while (times.size() < kFewest || Now() - begin < options.min_seconds * 1000) {
+  const InterruptCount interrupted;
+  while ((times.size() < kFewest || Now() - begin < options.min_seconds * 1000) &&
+         (times.empty() || !InterruptCount::any())) {
     const double before = Now();
     ASSIGN_OR_RETURN(const bool ran, state.RunMany(kRunsAtOnce));
     if (!ran) return 0.0;

@@ -1,7 +1,9 @@
 #include "tools/run/reference_command.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -22,7 +24,9 @@ class ScratchFolder final {
  public:
   static absl::StatusOr<std::unique_ptr<ScratchFolder>> Make() {
     std::error_code error;
-    std::string path = std::filesystem::temp_directory_path(error) / "hlo-reference-XXXXXX";
+    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    RemoveLeftOver(parent);
+    std::string path = parent / fmt::format("{}{}-XXXXXX", kPrefix, getpid());
     if (error || mkdtemp(path.data()) == nullptr)
       return Error("cannot make a folder for --reference: {}", std::strerror(errno));
     return std::make_unique<ScratchFolder>(std::move(path));
@@ -35,6 +39,19 @@ class ScratchFolder final {
   std::string In(std::string_view name) const { return path_ + "/" + std::string(name); }
 
  private:
+  // Those of processes that are gone: a killed one could not.
+  static void RemoveLeftOver(const std::filesystem::path& parent) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
+      const std::string name = entry.path().filename();
+      if (!name.starts_with(kPrefix)) continue;
+      const pid_t owner = std::atoi(name.c_str() + kPrefix.size());
+      if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH)
+        std::filesystem::remove_all(entry.path(), ignored);
+    }
+  }
+
+  static constexpr std::string_view kPrefix = "hlo-reference-";
   std::string path_;
 };
 

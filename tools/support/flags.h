@@ -23,6 +23,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -88,8 +89,8 @@ class Flags {
 
   const std::string& program() const { return program_; }
   // Lines of --version below the program's own.
-  void VersionNote(std::string_view line) { version_notes_ += std::string(line) + "\n"; }
-  const std::string& version_notes() const { return version_notes_; }
+  void VersionNotes(std::function<std::string()> notes) { version_notes_ = std::move(notes); }
+  std::string version_notes() const { return version_notes_ ? version_notes_() : ""; }
   // The line of the help about this flag; empty when there is none.
   std::string FlagHelp(std::string_view name) const;
   // The ordinary help, or the part whose title starts with `section` (in any case); empty if there
@@ -124,7 +125,7 @@ class Flags {
     bool is_title = false;
   };
   bool has_common_ = false;
-  std::string version_notes_;
+  std::function<std::string()> version_notes_;
   void AddFlag(std::string names, Target target, FlagValues values, std::string placeholder,
                std::string help);
   const Flag* Find(std::string_view name) const;
