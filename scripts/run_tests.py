@@ -148,7 +148,7 @@ PROGRAMS = ("testdata/ops", "testdata/run", "testdata/run/devices")
 def execution(build, totals):
     tool = build / "bin" / "hlo-run"
     platforms = ["interpreter"]
-    if re.search(r"^\s+cpu\s", run([tool, "--help"])[1], re.M):
+    if "cpu" in run([tool, "--list-platforms"])[1].split():
         platforms.append("cpu")
     if "cpu" in platforms:
         simulated(tool, totals)
