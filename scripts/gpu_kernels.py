@@ -28,11 +28,16 @@ def kernels_of(tool, module):
     if done.returncode != 0:
         return done.stderr.strip()
     rows = []
+    names = []  # of the columns: more may be added
     for line in done.stdout.splitlines():
         words = line.split()
-        if len(words) == 8 and words[0].isdigit():
-            registers, _shared, local, tensor, _instructions, loads, stores, kernel = words
-            rows.append((int(registers), int(local), int(tensor), loads, stores, kernel))
+        if words[:1] == ["registers"]:
+            names = words
+        elif names and len(words) == len(names) and words[0].isdigit():
+            row = dict(zip(names, words))
+            rows.append((int(row["registers"]), int(row["local"]), int(row["tensor"]), row["loads"], row["stores"], row["kernel"]))
+    if not rows:
+        return "no kernels in the table of --kernel-info"
     return sorted(rows, key=lambda row: int(re.match(r"k(\d+)", row[5]).group(1)))
 
 
