@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "backends/registry.h"
@@ -14,6 +15,8 @@ namespace hlo {
 namespace {
 
 constexpr std::string_view kLine = "// CONFIG: ";
+// The line may have been mutated with the rest of the text.
+constexpr uint64_t kMostThreads = 64;
 
 std::string& CommandLineConfig() {
   static std::string config;
@@ -35,7 +38,8 @@ PlatformConfig Parse(std::string_view text) {
     if (equals == std::string_view::npos) continue;
     const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
     if (key == "platform") config.platform = value;
-    if (key == "threads") config.threads = static_cast<int>(Number(value));
+    if (key == "threads")
+      config.threads = static_cast<int>(std::clamp<uint64_t>(Number(value), 1, kMostThreads));
     if (key == "features") config.features = value;
     if (key == "inputs") config.inputs = Number(value);
     if (key == "indices") config.any_indices = value == "any";

@@ -68,6 +68,8 @@ TEST_CASE("a configuration survives in the text", "[fuzz][config]") {
   CHECK(WithConfig(pinned) == pinned);
   CHECK(ConfigFor("// CONFIG: platform=gpu-sim threads=2 inputs=5 indices=any\n").ToString() ==
         "platform=gpu-sim threads=2 inputs=5 indices=any");
+  CHECK(ConfigFor("// CONFIG: platform=cpu threads=2147483647 inputs=1\n").ToString() ==
+        "platform=cpu threads=64 inputs=1");
 }
 
 // A sum of which only the last bits are the platform's business, and what is made of it.

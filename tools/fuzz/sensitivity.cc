@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -24,6 +25,8 @@ namespace {
 // say), and one on a grid.
 constexpr int kRuns = 7;
 constexpr int kThoroughRuns = 63;
+// With NaNs in random orders: integers that go with them into a sort are few, and meet their equals.
+constexpr int kThoroughOrders = 24;
 constexpr int64_t kMoreWork = 8;  // noise is work, too
 // A platform may lie this many times as far from the interpreter as the noise moved it.
 constexpr double kRoom = 8;
@@ -177,9 +180,11 @@ struct NoisyRun {
   Kind kind;
   FuzzRandom random;
   double sign;
-  bool everywhere;          // not only where sums and the like may round in another way
-  bool alternates = false;  // of kBits: signs from element to element, else at random
-  bool varies = false;      // of kNoise: of very different sizes
+  bool everywhere;  // not only where sums and the like may round in another way
+  // Of kBits, from element to element. Rising and falling ones order each two NaNs both ways.
+  enum class Nans { kRandomSigns, kAlternatingSigns, kRisingBits, kFallingBits, kRandomBits };
+  Nans nans = Nans::kRandomSigns;
+  bool varies = false;  // of kNoise: of very different sizes
 };
 
 Literal NoiseFor(Shape shape, NoisyRun& run) {
@@ -273,16 +278,30 @@ Instruction* Snapped(Instruction* x) {
   return b.status().ok() ? result : nullptr;
 }
 
+// The NaN of a place among so many.
+double NanAt(int64_t i, int64_t count, NoisyRun& run) {
+  using Nans = NoisyRun::Nans;
+  if (run.nans == Nans::kRandomSigns || run.nans == Nans::kAlternatingSigns) {
+    const bool flips = run.nans == Nans::kRandomSigns ? run.random.OneIn(2) : i % 2 != 0;
+    return std::copysign(std::numeric_limits<double>::quiet_NaN(), flips ? -run.sign : run.sign);
+  }
+  // In the first bits of the fraction, which narrower types have, too.
+  const int64_t place = run.nans == Nans::kRisingBits ? i
+                        : run.nans == Nans::kFallingBits
+                            ? count - 1 - i
+                            : static_cast<int64_t>(run.random.Below(static_cast<size_t>(count)));
+  const auto bits =
+      static_cast<uint64_t>(0x1p51 * static_cast<double>(place) / static_cast<double>(count));
+  return std::bit_cast<double>(0x7ff8000000000000 | bits);
+}
+
 // Nobody says which bits a NaN has that arithmetic makes, or whether it makes denormals.
 Instruction* WithOtherBits(Instruction* x, NoisyRun& run) {
   Builder b(x->parent());
   const auto fixed = [&](Instruction* part) {
     Literal nans(part->shape().WithDefaultLayout());
-    for (int64_t i = 0; i < nans.element_count(); ++i) {
-      const bool flips = run.alternates ? i % 2 != 0 : run.random.OneIn(2);
-      const double sign = flips ? -run.sign : run.sign;
-      nans.SetDouble(i, std::copysign(std::numeric_limits<double>::quiet_NaN(), sign));
-    }
+    for (int64_t i = 0; i < nans.element_count(); ++i)
+      nans.SetDouble(i, NanAt(i, nans.element_count(), run));
     Instruction* result = b.Select(b.Compare(part, part, ComparisonDirection::kNe),
                                    b.Constant(std::move(nans)), part);
     if (run.sign < 0) return result;
@@ -461,21 +480,27 @@ std::string ElementText(const Literal& array, int64_t i) {
 }
 
 // The runs that show what may move in `module`.
-std::vector<NoisyRun> RunsFor(const Module& module, bool everywhere, int count) {
+std::vector<NoisyRun> RunsFor(const Module& module, bool everywhere, bool thorough) {
+  const int count = thorough ? kThoroughRuns : kRuns;
   std::vector<NoisyRun> runs;
   const bool varies = CutsBits(module);
   if (HasChoice(module, everywhere)) {
     for (int run = 0; run < count; ++run) {
       runs.push_back({run == count - 1 ? NoisyRun::Kind::kGrid : NoisyRun::Kind::kNoise,
                       FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
-                      everywhere, /*alternates=*/false, varies});
+                      everywhere, NoisyRun::Nans::kRandomSigns, varies});
     }
   }
   if (LooksAtBits(module)) {
-    for (const bool alternates : {true, false}) {
+    using Nans = NoisyRun::Nans;
+    for (const Nans nans :
+         {Nans::kAlternatingSigns, Nans::kRandomSigns, Nans::kRisingBits, Nans::kFallingBits}) {
       for (const double sign : {1.0, -1.0})
-        runs.push_back(
-            {NoisyRun::Kind::kBits, FuzzRandom(1), sign, /*everywhere=*/true, alternates});
+        runs.push_back({NoisyRun::Kind::kBits, FuzzRandom(1), sign, /*everywhere=*/true, nans});
+    }
+    for (int run = 0; thorough && run < kThoroughOrders; ++run) {
+      runs.push_back({NoisyRun::Kind::kBits, FuzzRandom(static_cast<uint64_t>(run) + 1),
+                      run % 2 == 0 ? 1.0 : -1.0, /*everywhere=*/true, Nans::kRandomBits});
     }
   }
   if (HasStatistics(module))
@@ -504,8 +529,7 @@ Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
                 const NoiseOptions& options) {
   Noise noise;
   noise.cuts_bits = CutsBits(module);
-  std::vector<NoisyRun> runs =
-      RunsFor(module, options.everywhere, options.thorough ? kThoroughRuns : kRuns);
+  std::vector<NoisyRun> runs = RunsFor(module, options.everywhere, options.thorough);
   EvalOptions eval;
   eval.denormals = options.denormals;
   eval.max_work = kMoreWork * options.limits.max_work;
