@@ -53,6 +53,15 @@ ENTRY main {
   ROOT r = f32[64,64] divide(e, tb), metadata={op_name="softmax/div" source_file="model.py" source_line=11}
 }
 """,
+    "product.hlo": """HloModule elementwise_product
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[4] tanh(x)
+  p = f32[4] multiply(x, y)
+  ROOT n = f32[4] negate(p)
+}
+""",
     "dot.hlo": """HloModule product
 
 ENTRY main {
@@ -324,10 +333,13 @@ CHECKS = [
     Check("RED-1b", P1, "what hlo-run knows as failures", "printf '#!/bin/sh\\n! grep -q sqrt $1\\n' > s.sh; chmod +x s.sh; hlo-reduce nan.hlo --nan -o r.hlo && cat r.hlo && hlo_bisect nan.hlo --test=./s.sh -o b.hlo && cat b.hlo", r"(?s)(sqrt.*){2}"),
     Check("RED-3", P1, "jobs and time limits", "printf '#!/bin/sh\\nsleep 0.1; grep -q sqrt $1\\n' > s.sh; chmod +x s.sh; hlo-reduce nan.hlo --test=./s.sh -j 4 --timeout=5 --max-tests=12 -o r.hlo && cat r.hlo", r"sqrt"),
     Check("RED-4", P1, "failures that come and go", "hlo-reduce nan.hlo --flaky=3 --test='grep -q sqrt' -o r.hlo && cat r.hlo", r"sqrt"),
-    Check("RED-5", P1, "which pass, which rewrite", "hlo-opt dot.hlo --passes=algsimp,dce --bisect='grep -q add'", r"algsimp"),
+    Check("RED-5", P1, "which pass, which rewrite", "hlo-opt dot.hlo --passes=algsimp,dce --bisect='grep -q add' && "
+          "hlo-reduce product.hlo --mismatch --passes=dce,test-only-miscompile,cse --passes-only -o r.hlo && cat r.hlo",
+          (r"algsimp", r"pass 2 of 3, `test-only-miscompile`.* rewrite 1 of", r"multiply")),
     Check("RED-6", P1, "bundle for a report", "hlo-reduce nan.hlo --bug-report=b --test='grep -q sqrt' && ls b", r"README"),
     Check("RED-7", P1, "parts of a module", "hlo-info softmax.hlo --extract=e --producers=1 && hlo-opt softmax.hlo --passes=cpu-fusion -o f.hlo && "
-          "hlo-reduce f.hlo --extract=divide_fusion && hlo-reduce f.hlo --extract-each-fusion -o ff && ls ff", (r"exponential", r"divide_fusion\.hlo")),
+          "hlo-reduce f.hlo --extract=divide_fusion && hlo-reduce f.hlo --extract-each-fusion -o ff && ls ff && hlo-reduce softmax.hlo --extract=e --users=1",
+          (r"exponential", r"divide_fusion\.hlo", r"tuple\(%t, %r\)")),
     Check("VIS-1", P1, "graphs", "hlo-opt softmax.hlo --emit=dot && hlo-opt softmax.hlo --emit=html", (r"digraph", r"<details")),
     Check("VIS-2", P1, "neighbours", "hlo-info softmax.hlo --around=e --depth=1", r"exponential"),
     Check("VIS-3", P0, "summary", "hlo-info softmax.hlo", (r"softmax", r"flops|operations", r"exponential")),
@@ -355,6 +367,8 @@ CHECKS = [
           "cmake --install $BUILD --prefix $PWD/usr > log && cmake -S $ROOT/testdata/tools/Inputs/embed -B b -DCMAKE_PREFIX_PATH=$PWD/usr > log && "
           "cmake --build b > log && b/run add.hlo x.hlox && b/transform dce < add.hlo", (r"f32\[4\], first element 2", r"HloModule add")),
     Check("USE-16", P0, "built from source", "test -f $ROOT/scripts/setup && test -f $ROOT/scripts/build && hlo-opt --version", r"hlo-opt"),
+    Check("USE-16b", P1, "packages", "cpack --config $BUILD/CPackConfig.cmake -D CPACK_COMPONENTS_ALL=Unspecified -G DEB > log && dpkg-deb --extract hlo_*.deb p && p/usr/bin/hlo-run add.hlo 4xf32=1 4xf32=1",
+          r"\{2, 2, 2, 2\}"),
     Check("USE-17", P0, "tests in the sources", "python3 $ROOT/scripts/run_tests.py --help", r"--only"),
     Check("USE-18", P1, "checks that write themselves", "python3 $ROOT/scripts/update_checks.py --help", r"usage"),
 ]

@@ -5,6 +5,7 @@
 #include "tools/reduce/bug_report.h"
 #include "tools/reduce/extract_parts.h"
 #include "tools/reduce/options.h"
+#include "tools/reduce/passes_only.h"
 #include "tools/reduce/reducer.h"
 #include "tools/reduce/steps.h"
 #include "tools/support/elided.h"
@@ -49,43 +50,69 @@ std::string Summary(const Reducer& reducer, int64_t first_size, const ReduceOpti
   return out;
 }
 
-int Reduce(const ReduceOptions& options) {
-  const absl::StatusOr<std::vector<InputText>> inputs = ReadInputs(options.input, /*split=*/false);
-  if (!inputs.ok()) return ReportToolError("hlo-reduce", inputs.status());
-  absl::StatusOr<std::unique_ptr<Module>> module = Load(inputs->front(), options);
-  if (!module.ok()) return ReportError(module.status(), inputs->front().source.get());
-  absl::StatusOr<FailureTest> test =
-      FailureTest::Make(options.failure, [] { return interrupted != 0; });
-  if (!test.ok()) {
-    const Source pipeline("--passes", options.passes);
-    return ReportError(test.status(), &pipeline);
-  }
-  WatchSignals();
-  const int64_t first_size = (*module)->instruction_count();
-  Reducer reducer(*std::move(module), *test,
+// The flow from a module that shows the failure to the smallest that does.
+int ReduceModule(std::unique_ptr<Module> module, const ReduceOptions& options, FailureTest& test) {
+  const int64_t first_size = module->instruction_count();
+  Reducer reducer(std::move(module), test,
                   {options.output, options.max_tests, options.jobs, options.shows_progress});
   const Answer first = reducer.AskFirst();
   if (!first.shows_failure && interrupted == 0) {
     return ReportToolError("hlo-reduce", Error("{} does not show the failure: expected {}, but {}",
-                                               options.input, test->Wanted(), first.seen));
+                                               options.input, test.Wanted(), first.seen));
   }
   if (first.shows_failure) ReduceAll(reducer);
   reducer.ClearProgress();
   if (!reducer.status().ok()) return ReportToolError("hlo-reduce", reducer.status());
   if (first.shows_failure) {
     if (options.output == "-") WriteStdout(reducer.best_text());
-    WriteStderr(Summary(reducer, first_size, options, *test));
+    WriteStderr(Summary(reducer, first_size, options, test));
     if (interrupted == 0 && options.flaky > 1) {
       WriteStderr(fmt::format("it came in {} of {} runs\n",
-                              test->CountHits(reducer.best_text(), options.jobs), options.flaky));
+                              test.CountHits(reducer.best_text(), options.jobs), options.flaky));
     }
     if (interrupted == 0 && !options.bug_report.empty()) {
       const absl::Status status =
-          WriteBugReport(options.bug_report, reducer.best_text(), options.failure, *test);
+          WriteBugReport(options.bug_report, reducer.best_text(), options.failure, test);
       if (!status.ok()) return ReportToolError("hlo-reduce", status);
     }
   }
   return interrupted != 0 ? kExitInterrupted : kExitOk;
+}
+
+absl::StatusOr<FailureTest> MakeTest(const ReduceOptions& options) {
+  return FailureTest::Make(options.failure, [] { return interrupted != 0; });
+}
+
+// The module in front of the first pass that shows the failure is reduced, with that pass alone.
+int ReducePassesOnly(const Module& module, ReduceOptions options, FailureTest& test) {
+  const absl::StatusOr<BadPass> bad = FindBadPass(module, options.input, test);
+  if (interrupted != 0) return kExitInterrupted;
+  if (!bad.ok()) return ReportToolError("hlo-reduce", bad.status());
+  WriteStderr(fmt::format("hlo-reduce: {}\n", bad->Verdict()));
+  const InputText before{options.input,
+                         std::make_shared<const Source>("the module before the pass", bad->before)};
+  absl::StatusOr<std::unique_ptr<Module>> parsed = LoadModule(before);
+  if (!parsed.ok()) return ReportError(parsed.status(), before.source.get());
+  options.failure.passes = options.passes = bad->pass;
+  options.input = fmt::format("the module before `{}` with this pass alone", bad->pass);
+  absl::StatusOr<FailureTest> alone = MakeTest(options);
+  if (!alone.ok()) return ReportError(alone.status());
+  return ReduceModule(*std::move(parsed), options, *alone);
+}
+
+int Reduce(const ReduceOptions& options) {
+  const absl::StatusOr<std::vector<InputText>> inputs = ReadInputs(options.input, /*split=*/false);
+  if (!inputs.ok()) return ReportToolError("hlo-reduce", inputs.status());
+  absl::StatusOr<std::unique_ptr<Module>> module = Load(inputs->front(), options);
+  if (!module.ok()) return ReportError(module.status(), inputs->front().source.get());
+  absl::StatusOr<FailureTest> test = MakeTest(options);
+  if (!test.ok()) {
+    const Source pipeline("--passes", options.passes);
+    return ReportError(test.status(), &pipeline);
+  }
+  WatchSignals();
+  return options.passes_only ? ReducePassesOnly(**module, options, *test)
+                             : ReduceModule(*std::move(module), options, *test);
 }
 
 int Main(int argc, char** argv) {

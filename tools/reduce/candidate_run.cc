@@ -15,7 +15,10 @@ namespace {
 
 absl::Status RunPasses(Module& module, const CandidateRun& run) {
   PassContext context;
-  return RunPipeline(*run.pipeline, module, context).status();
+  LimitRewrites(run.limits, context);
+  Instrumentation instrumentation;
+  instrumentation.bisect_limit = run.limits.passes;
+  return RunPipeline(*run.pipeline, module, context, instrumentation).status();
 }
 
 absl::Status ComparePasses(Module& module, const CandidateRun& run) {
@@ -73,6 +76,13 @@ absl::Status RunSteps(Module& module, const CandidateRun& run) {
 }
 
 }  // namespace
+
+void LimitRewrites(const PassLimits& limits, PassContext& context) {
+  if (limits.rewrites < 0) return;
+  context.set_may_rewrite([&context, limits, made = int64_t{0}]() mutable {
+    return context.pass_number() != limits.passes || made++ < limits.rewrites;
+  });
+}
 
 int RunCandidate(const std::string& text, const CandidateRun& run) {
   const auto source = std::make_shared<const Source>("<candidate>", text);

@@ -51,7 +51,7 @@ int ExtractParts(const ReduceOptions& options) {
   if (options.extract_each_fusion) {
     status = WriteEachFusion(**module, options);
   } else {
-    status = Extract(**module, options.extract, options.height);
+    status = Extract(**module, options.extract, options.height, options.users);
     if (status.ok()) status = WriteFile(options.output, TextOf(**module));
   }
   return status.ok() ? kExitOk : ReportError(status, source);

@@ -9,7 +9,6 @@
 #include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
-#include "tools/reduce/candidate_run.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -131,8 +130,9 @@ int64_t FailureTest::CountHits(const std::string& text, int64_t jobs) {
 std::vector<Answer> FailureTest::RunEach(const std::vector<const std::string*>& texts,
                                          bool runs_all) {
   const bool is_script = options_.kind == FailureKind::kScript;
-  const CandidateRun run{&pipeline_,    options_.platform, options_.kind == FailureKind::kMismatch,
-                         options_.seed, options_.seeds,    options_.tolerance};
+  const CandidateRun run{
+      &pipeline_,    limits_,        options_.platform, options_.kind == FailureKind::kMismatch,
+      options_.seed, options_.seeds, options_.tolerance};
   std::vector<ChildWork> works;
   std::vector<std::string> files;
   for (const std::string* text : texts) {
@@ -172,6 +172,10 @@ std::vector<Answer> FailureTest::RunEach(const std::vector<const std::string*>& 
       options_.kind != FailureKind::kHang)
     cpu_limit_ = 1 + 10 * results[0]->cpu_seconds;
   return answers_of(results);
+}
+
+void FailureTest::RunAside(const std::function<int()>& body) const {
+  RunInChild(body, {options_.timeout, cpu_limit_, is_cancelled_});
 }
 
 Answer FailureTest::Judge(const ChildResult& result) {

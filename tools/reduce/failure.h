@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "lib/types/literal_compare.h"
 #include "passes/pipeline.h"
+#include "tools/reduce/candidate_run.h"
 #include "tools/reduce/child_process.h"
 #include "tools/support/random_arguments.h"
 
@@ -65,8 +66,13 @@ class FailureTest {
   // Asks about several texts at the same time: the answers in order up to the first that shows the
   // failure. Ask comes first.
   std::vector<Answer> AskInOrder(const std::vector<std::string>& texts);
+  // From now on only so much of the passes is run.
+  void set_limits(const PassLimits& limits) { limits_ = limits; }
   // How many of FailureOptions::tries runs of a text show the failure, `jobs` of them at a time.
   int64_t CountHits(const std::string& text, int64_t jobs);
+  // Runs something else in a child, within the same limits.
+  void RunAside(const std::function<int()>& body) const;
+  const Pipeline& pipeline() const { return pipeline_; }
   // What is looked for: "a crash".
   std::string Wanted() const;
   // The command that shows the failure of a file.
@@ -80,6 +86,7 @@ class FailureTest {
 
   FailureOptions options_;
   Pipeline pipeline_;
+  PassLimits limits_;
   std::regex regex_;
   std::function<bool()> is_cancelled_;
   std::string crash_kind_;  // of the first crash

@@ -43,6 +43,7 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
   flags.Example("hlo-reduce f.hlo --mismatch --passes=algsimp", "results that passes change");
   flags.Example("hlo-reduce f.hlo --mismatch --platform=cpu", "results unlike the interpreter's");
   flags.Example("hlo-reduce f.hlo --crash --passes=a,b -o g.hlo", "a crash of passes");
+  flags.Example("hlo-reduce f.hlo --mismatch --passes=@p --passes-only", "which of many passes");
   flags.Example("hlo-reduce f.hlo --test=./interesting.sh", "whatever the program finds");
   flags.Group("The failure (one of these)");
   flags.Add("crash", &o.crash, "a signal or an internal error; other crashes do not count");
@@ -62,6 +63,9 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
   flags.Add("test-fails-on-bug", &o.test_fails_on_bug, "with any other exit code instead");
   flags.Group("What is run (in a process of its own, but for --test)");
   flags.Add("passes", &o.passes, V::Any(), "PIPELINE", "these passes");
+  flags.AddWith({"passes"}, "passes-only", &o.passes_only,
+                "find the first pass, and its first rewrite, that shows the failure; then reduce");
+  flags.Note(std::string(32, ' ') + "the module in front of that pass, with that pass alone");
   flags.Add("platform", &o.platform, V::Passing(ReducePlatformMistake), "NAME",
             "compile for it and run; with --passes, after the passes");
   flags.Add("seed", &o.seed, V::From(0), "N", "of the inputs (default 42)");
@@ -95,6 +99,8 @@ void AddReduceFlags(Flags& flags, ReduceOptions& o) {
             "an instruction as a module (to --output); its operands become parameters,");
   flags.Add("height", &o.height, V::From(0).With({"extract", "extract-each-fusion"}), "N",
             "but for those N steps up, which come along (default: 0)");
+  flags.Add("users", &o.users, V::From(0).With({"extract"}), "N",
+            "and who uses it, N steps down; the results of these are the module's (default: 0)");
   flags.Add("extract-each-fusion", &o.extract_each_fusion,
             "each fusion as a module, in the folder --output (default FILE.fusions)");
   flags.Group("Exit codes");
@@ -164,6 +170,11 @@ absl::Status CheckFailureFlags(const Flags& flags, ReduceOptions& o) {
     o.failure.script = ScriptOf(*question, o);
   } else if (o.passes.empty() && o.platform.empty()) {
     return Error("nothing to run: give `--passes=` or `--platform=`");
+  }
+  if (o.passes_only && question) {
+    return Error(
+        "`--passes-only` goes with `--crash`, `--error`, `--mismatch` or `--hang`; hlo-run, which "
+        "is asked here, runs all passes");
   }
   if (o.test_fails_on_bug && !by_test) return Error("`--test-fails-on-bug` needs `--test`");
   o.failure.kind = o.crash      ? FailureKind::kCrash

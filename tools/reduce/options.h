@@ -20,8 +20,9 @@ struct ReduceOptions {
   // Parts instead of a search (extract_parts.h).
   std::string extract;
   bool extract_each_fusion = false;
-  int64_t height = 0;
+  int64_t height = 0, users = 0;
   std::string passes, platform;
+  bool passes_only = false;
   double timeout = 60;
   int64_t max_tests = 0;
   int64_t flaky = 1;

@@ -13,9 +13,13 @@
 namespace hlo {
 namespace {
 
+// Whether the first operand is the half of an asynchronous operation that began before.
+bool EndsPair(const Instruction& instruction) {
+  return HasTrait(instruction.opcode(), kAsyncDone) || instruction.opcode() == Opcode::kAsyncUpdate;
+}
+
 // Marks what `root` is computed from, so many steps back; all of it with a negative number.
-InstructionMap<bool> ProducersOf(Instruction* root, int64_t steps) {
-  InstructionMap<bool> kept(root->module().id_limit(), false);
+void KeepProducers(Instruction* root, int64_t steps, InstructionMap<bool>& kept) {
   std::vector<Instruction*> level = {root};
   kept[root] = true;
   for (int64_t step = 0; !level.empty(); ++step) {
@@ -24,8 +28,7 @@ InstructionMap<bool> ProducersOf(Instruction* root, int64_t steps) {
       Instruction* const top = level.back();
       level.pop_back();
       // A start belongs to its done, a constant to whoever reads it.
-      const bool is_half =
-          HasTrait(top->opcode(), kAsyncDone) || top->opcode() == Opcode::kAsyncUpdate;
+      const bool is_half = EndsPair(*top);
       for (int i = 0; i < top->operand_count(); ++i) {
         Instruction* const operand = top->operand(i);
         const bool belongs = (is_half && i == 0) || operand->IsConstant();
@@ -36,7 +39,25 @@ InstructionMap<bool> ProducersOf(Instruction* root, int64_t steps) {
     }
     level = std::move(next);
   }
-  return kept;
+}
+
+// Marks who uses `first`, so many steps on, with the constants they read.
+void KeepUsers(Instruction* first, int64_t steps, InstructionMap<bool>& kept) {
+  std::vector<Instruction*> level = {first};
+  for (int64_t step = 0; !level.empty(); ++step) {
+    std::vector<Instruction*> next;
+    while (!level.empty()) {
+      Instruction* const top = level.back();
+      level.pop_back();
+      for (const Use& use : top->uses()) {
+        const bool belongs = EndsPair(*use.user) && use.operand_index == 0;
+        if (kept[use.user] || (!belongs && step >= steps)) continue;
+        KeepProducers(use.user, 0, kept);
+        (belongs ? level : next).push_back(use.user);
+      }
+    }
+    level = std::move(next);
+  }
 }
 
 // A parameter of the name and shape of `instruction`, in its place.
@@ -49,10 +70,29 @@ void ReplaceByParameter(Instruction* instruction) {
   computation.Replace(instruction, parameter);
 }
 
-void CutDownTo(Instruction* root, int64_t producers) {
-  Computation& computation = *root->parent();
-  const InstructionMap<bool> kept = ProducersOf(root, producers);
+// The result of what is kept: what nobody of it uses.
+Instruction* ResultOf(const std::vector<Instruction*>& order, const InstructionMap<bool>& kept,
+                      Computation& computation) {
+  std::vector<Instruction*> results;
+  for (Instruction* instruction : order) {
+    const auto is_kept = [&kept](const Use& use) { return kept.Get(use.user); };
+    if (kept.Get(instruction) &&
+        std::none_of(instruction->uses().begin(), instruction->uses().end(), is_kept))
+      results.push_back(instruction);
+  }
+  if (results.size() == 1) return results[0];
+  std::vector<Shape> shapes;
+  for (const Instruction* result : results) shapes.push_back(result->shape());
+  return computation.AddVerbatim(Opcode::kTuple, Shape::Tuple(shapes), results, {}, {}, "results");
+}
+
+void CutDownTo(Instruction* part, int64_t producers, int64_t users) {
+  Computation& computation = *part->parent();
+  InstructionMap<bool> kept(part->module().id_limit(), false);
+  KeepProducers(part, producers, kept);
+  KeepUsers(part, users, kept);
   const std::vector<Instruction*> order = computation.PostOrder();
+  Instruction* const root = users > 0 ? ResultOf(order, kept, computation) : part;
   computation.set_root(root);
   const auto is_kept = [&kept](const Use& use) { return kept.Get(use.user); };
   for (Instruction* instruction : order) {
@@ -76,7 +116,7 @@ void CutDownTo(Instruction* root, int64_t producers) {
 
 }  // namespace
 
-absl::Status Extract(Module& module, std::string_view name, int64_t producers) {
+absl::Status Extract(Module& module, std::string_view name, int64_t producers, int64_t users) {
   ASSIGN_OR_RETURN(const ModulePart part, FindPart(module, name));
   const std::string_view own_name =
       part.instruction == nullptr ? part.computation->name() : part.instruction->name();
@@ -84,7 +124,7 @@ absl::Status Extract(Module& module, std::string_view name, int64_t producers) {
   module.RemoveUnusedComputations();
   part.computation->set_execution_thread("main");
   if (part.instruction != nullptr) {
-    CutDownTo(part.instruction, producers);
+    CutDownTo(part.instruction, producers, users);
     module.RemoveUnusedComputations();
   }
   module.set_name(std::string(own_name));

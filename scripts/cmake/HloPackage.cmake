@@ -1,0 +1,31 @@
+# `cpack --config build/release/CPackConfig.cmake -G DEB` (or TGZ): what `cmake --install` puts in place as packages: hlo, the programs, and
+# hlo-dev, the library for other projects. A Debian package depends on what its programs load (dpkg-shlibdeps finds out, from Debian's
+# dpkg-dev); the archives unpack anywhere.
+set(CPACK_PACKAGE_NAME hlo)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "HLO compiler and runner")
+set(CPACK_PACKAGE_DESCRIPTION "Reads, transforms, compiles and runs HLO, the programs of XLA.")
+set(CPACK_PACKAGE_CONTACT "the maintainers of hlo <hlo@localhost>")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_COMPONENTS_ALL Unspecified development)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_ARCHIVE_UNSPECIFIED_FILE_NAME hlo-${PROJECT_VERSION}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_ARCHIVE_DEVELOPMENT_FILE_NAME hlo-dev-${PROJECT_VERSION}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME hlo)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME hlo-dev)
+# What hloConfig.cmake looks for.
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "hlo (= ${PROJECT_VERSION}), libabsl-dev, libfmt-dev, libprotobuf-dev, zlib1g-dev")
+if(HLO_ENABLE_LLVM)
+  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", llvm-${LLVM_VERSION_MAJOR}-dev, libdnnl-dev")
+endif()
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_COMPRESSION_TYPE gzip)  # in seconds, not minutes
+find_program(HLO_SHLIBDEPS dpkg-shlibdeps)
+if(HLO_SHLIBDEPS)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+include(CPack)
