@@ -340,7 +340,7 @@ CHECKS = [
     Check("RED-7", P1, "parts of a module", "hlo-info softmax.hlo --extract=e --producers=1 && hlo-opt softmax.hlo --passes=cpu-fusion -o f.hlo && "
           "hlo-reduce f.hlo --extract=divide_fusion && hlo-reduce f.hlo --extract-each-fusion -o ff && ls ff && hlo-reduce softmax.hlo --extract=e --users=1",
           (r"exponential", r"divide_fusion\.hlo", r"tuple\(%t, %r\)")),
-    Check("VIS-1", P1, "graphs", "hlo-opt softmax.hlo --emit=dot && hlo-opt softmax.hlo --emit=html", (r"digraph", r"<details")),
+    Check("VIS-1", P1, "graphs", "hlo-opt softmax.hlo --emit=dot --color-by=time && hlo-opt softmax.hlo --emit=html --color-by=bytes && hlo-opt softmax.hlo --emit=svg --color-by=flops", (r"digraph", r"<details", r"<svg", r"#e53935")),
     Check("VIS-2", P1, "neighbours", "hlo-info softmax.hlo --around=e --depth=1", r"exponential"),
     Check("VIS-3", P0, "summary", "hlo-info softmax.hlo", (r"softmax", r"flops|operations", r"exponential")),
     Check("USE-1", P0, "places of errors", "hlo-run bad.hlo", r"(?s)bad\.hlo:5:\d+: error: .*exponental\(x\).*\^", 1),

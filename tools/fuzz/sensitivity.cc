@@ -25,7 +25,7 @@ namespace {
 // say), and one on a grid.
 constexpr int kRuns = 7;
 constexpr int kThoroughRuns = 63;
-// With NaNs in random orders: integers that go with them into a sort are few, and meet their equals.
+// With NaNs in random orders: integers that go with them into a sort are few and meet their equals.
 constexpr int kThoroughOrders = 24;
 constexpr int64_t kMoreWork = 8;  // noise is work, too
 // A platform may lie this many times as far from the interpreter as the noise moved it.

@@ -17,26 +17,9 @@ std::string DotEscaped(std::string_view text) {
   return out;
 }
 
-struct ColorRow {
-  Opcode opcode;
-  std::string_view color;
-};
-constexpr ColorRow kColors[] = {
-    {Opcode::kParameter, "#ffcc80"},   {Opcode::kConstant, "#e0e0e0"}, {Opcode::kDot, "#90caf9"},
-    {Opcode::kConvolution, "#90caf9"}, {Opcode::kFusion, "#ce93d8"},   {Opcode::kWhile, "#a5d6a7"},
-    {Opcode::kConditional, "#a5d6a7"}, {Opcode::kCall, "#a5d6a7"},
-};
-
 }  // namespace
 
-std::string_view NodeColor(const Instruction& instruction) {
-  for (const ColorRow& row : kColors) {
-    if (row.opcode == instruction.opcode()) return row.color;
-  }
-  return "#ffffff";
-}
-
-std::string ToDot(const Module& module) {
+std::string ToDot(const Module& module, const NodeColors& colors) {
   std::string out = fmt::format(
       "digraph \"{}\" {{\n  compound=true;\n  node [shape=record, style=filled, "
       "fontname=\"monospace\", fontsize=10];\n",
@@ -49,7 +32,7 @@ std::string ToDot(const Module& module) {
       out +=
           fmt::format("    n{} [label=\"{{{}|{}|{}}}\", fillcolor=\"{}\"{}];\n", instruction->id(),
                       DotEscaped(instruction->name()), instruction->opcode_text(),
-                      DotEscaped(fmt::format("{}", instruction->shape())), NodeColor(*instruction),
+                      DotEscaped(fmt::format("{}", instruction->shape())), colors.Of(*instruction),
                       instruction->is_root() ? ", penwidth=2" : "");
     }
     for (const Instruction* instruction : computation->instructions()) {

@@ -2,17 +2,14 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "lib/ir/module.h"
+#include "tools/opt/node_colors.h"
 
 namespace hlo {
 
 // One cluster per computation, one node per instruction with its shape; solid edges are operands,
 // dashed ones control edges, dotted ones calls.
-std::string ToDot(const Module& module);
-
-// The colour of an instruction by what kind it is, `#rrggbb`.
-std::string_view NodeColor(const Instruction& instruction);
+std::string ToDot(const Module& module, const NodeColors& colors);
 
 }  // namespace hlo

@@ -14,6 +14,7 @@
 #include "parser/parser.h"
 #include "tools/opt/dot.h"
 #include "tools/opt/html.h"
+#include "tools/opt/svg_graph.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -21,30 +22,30 @@ namespace {
 
 struct EmitForm {
   std::string_view word;
-  absl::StatusOr<std::string> (*make)(const Module& module, const PrintOptions& print);
+  absl::StatusOr<std::string> (*make)(const Module& module, const EmitOptions& options);
 };
 
 template <SerialForm form>
-absl::StatusOr<std::string> Serialized(const Module& module, const PrintOptions&) {
+absl::StatusOr<std::string> Serialized(const Module& module, const EmitOptions&) {
   return Serialize(module, form, kParseText);
+}
+
+template <std::string (*draw)(const Module& module, const NodeColors& colors)>
+absl::StatusOr<std::string> Picture(const Module& module, const EmitOptions& options) {
+  return draw(module, NodeColors(module, options.color_by));
 }
 
 constexpr EmitForm kEmitForms[] = {
     {"hlo",
-     [](const Module& module, const PrintOptions& print) -> absl::StatusOr<std::string> {
-       return ToText(module, print);
+     [](const Module& module, const EmitOptions& options) -> absl::StatusOr<std::string> {
+       return ToText(module, options.print);
      }},
     {"pb", Serialized<SerialForm::kBinary>},
     {"pbtxt", Serialized<SerialForm::kText>},
     {"json", Serialized<SerialForm::kJson>},
-    {"dot",
-     [](const Module& module, const PrintOptions&) -> absl::StatusOr<std::string> {
-       return ToDot(module);
-     }},
-    {"html",
-     [](const Module& module, const PrintOptions&) -> absl::StatusOr<std::string> {
-       return ToHtml(module);
-     }},
+    {"dot", Picture<ToDot>},
+    {"html", Picture<ToHtml>},
+    {"svg", Picture<ToSvg>},
 };
 
 bool WriteAll(int file, std::string_view text) {
@@ -66,9 +67,9 @@ std::vector<std::string_view> EmitWords() {
 }
 
 absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view emit,
-                                       const PrintOptions& print) {
+                                       const EmitOptions& options) {
   for (const EmitForm& form : kEmitForms) {
-    if (form.word == emit) return form.make(module, print);
+    if (form.word == emit) return form.make(module, options);
   }
   return Internal("`{}` is no form of a module", emit);
 }

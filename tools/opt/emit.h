@@ -14,9 +14,13 @@ namespace hlo {
 
 // The words of --emit.
 std::vector<std::string_view> EmitWords();
-// The module in the form of the word `emit`; `print` is for hlo.
+struct EmitOptions {
+  PrintOptions print;                  // of hlo
+  std::string_view color_by = "kind";  // of pictures: node_colors.h
+};
+// The module in the form of the word `emit`.
 absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view emit,
-                                       const PrintOptions& print);
+                                       const EmitOptions& options);
 
 // What hlo-run, which has the back ends, shows of the text when it is given `words`; hlo-run writes
 // what is wrong, with the places of `source`. The exit code; `text` gets the result.

@@ -4,7 +4,6 @@
 
 #include "lib/ir/printer.h"
 #include "lib/types/shape.h"
-#include "tools/opt/dot.h"
 
 namespace hlo {
 namespace {
@@ -73,7 +72,7 @@ std::pair<std::string_view, std::string_view> Brackets(std::string_view text,
   return {text.substr(first, end - 1 - first), text.substr(end)};
 }
 
-std::string HtmlLine(const Instruction& instruction) {
+std::string HtmlLine(const Instruction& instruction, const NodeColors& colors) {
   PrintOptions print = PrintOptions::Default();
   print.percent = false;
   const std::string text = ToText(instruction, print);
@@ -94,7 +93,7 @@ std::string HtmlLine(const Instruction& instruction) {
       "<div class=\"i{}\" id=\"i{}\" data-o=\"{}\" style=\"border-color:{}\"><span "
       "class=\"n\">{}</span> = "
       "<span class=\"s\">{}</span> {}({})<span class=\"a\">{}</span>{}</div>\n",
-      instruction.is_root() ? " root" : "", instruction.id(), ids, NodeColor(instruction),
+      instruction.is_root() ? " root" : "", instruction.id(), ids, colors.Of(instruction),
       HtmlEscaped(instruction.name()), HtmlEscaped(fmt::format("{}", instruction.shape())),
       instruction.opcode_text(), operands, HtmlEscaped(rest), calls);
 }
@@ -116,7 +115,7 @@ std::string HtmlEscaped(std::string_view text) {
   return out;
 }
 
-std::string ToHtml(const Module& module) {
+std::string ToHtml(const Module& module, const NodeColors& colors) {
   const std::string name = HtmlEscaped(module.name());
   std::string out = fmt::format(
       "{4}<meta charset=\"utf-8\">\n<title>{0}</title>\n{1}<h1>{0}</h1>\n<p>{2} instructions in "
@@ -130,7 +129,7 @@ std::string ToHtml(const Module& module) {
                        computation.is_entry() ? "ENTRY " : "", HtmlEscaped(computation.name()),
                        computation.instruction_count());
     for (const Instruction* instruction : computation.SequenceOrPostOrder())
-      out += HtmlLine(*instruction);
+      out += HtmlLine(*instruction, colors);
     out += "</details>\n";
   }
   out += kPageTail;

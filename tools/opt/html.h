@@ -5,13 +5,14 @@
 #include <string_view>
 
 #include "lib/ir/module.h"
+#include "tools/opt/node_colors.h"
 
 namespace hlo {
 
-// One part per computation, folded but for the entry; a line per instruction, coloured by
-// kind, with links to operands and called computations. A field searches, a click on a name
+// One part per computation, folded but for the entry; a line per instruction, coloured,
+// with links to operands and called computations. A field searches, a click on a name
 // marks its users.
-std::string ToHtml(const Module& module);
+std::string ToHtml(const Module& module, const NodeColors& colors);
 
 // `text` with `&`, `<`, `>` and `"` as HTML writes them.
 std::string HtmlEscaped(std::string_view text);

@@ -8,6 +8,7 @@
 #include "tools/opt/emit.h"
 #include "tools/opt/instrument.h"
 #include "tools/opt/lists.h"
+#include "tools/opt/node_colors.h"
 #include "tools/opt/plain_module.h"
 #include "tools/opt/reports.h"
 #include "tools/support/elided.h"
@@ -94,8 +95,11 @@ void AddCommonFlags(Flags& flags, OptOptions& o) {
   flags.Add("cpu-features", &o.cpu_features, V::Words({"native", "amx", "avx512", "avx2", "sse"}),
             "NAME");
   flags.Add("xla-gpu-target-config-filename", &o.gpu_target_config, V::Some(), "FILE");
-  flags.Add("emit", &o.emit, V::Words(EmitWords()), "FORMAT",
-            "hlo (default), pb, pbtxt, json, dot, html; --emit-proto");
+  flags.Add(
+      "emit", &o.emit, V::Words(EmitWords()), "FORMAT",
+      "hlo (default), pb, pbtxt, json; pictures: dot, html, svg, by --color-by=time and others");
+  flags.Add("color-by", &o.color_by, V::Words(NodeColors::Words()), "WHAT",
+            "colours of pictures: kind (default), time, bytes, flops, sharding");
   flags.Add("emit-proto", &o.emit_proto);
   flags.Add("format,input-format", &o.format, V::Words({"hlo", "txt", "pb", "pbtxt"}), "FORMAT");
   flags.Add("threads,j", &o.threads, V::Between(0, 1024), "N",

@@ -18,8 +18,9 @@ struct OptOptions {
   std::string stage = "hlo";
   std::string gpu_target, gpu_target_config;  // support/gpu_target.h
   std::string emit = "hlo";
-  std::string format;       // of the input; what it is, is seen from its bytes
-  bool emit_proto = false;  // XLA's name of --emit=pbtxt
+  std::string color_by = "kind";  // of pictures: node_colors.h
+  std::string format;             // of the input; what it is, is seen from its bytes
+  bool emit_proto = false;        // XLA's name of --emit=pbtxt
   bool split = false;
   bool disable_output = false;
   std::string separator;

@@ -450,7 +450,7 @@ class Session {
       return code;
     }
     const std::string_view form = emit_ == "hlo" && !HasPasses() ? stage_.form : emit_;
-    absl::StatusOr<std::string> text = EmitModule(module, form, print_);
+    absl::StatusOr<std::string> text = EmitModule(module, form, {print_, options_.color_by});
     if (!text.ok()) return ReportError(text.status(), input.source.get());
     Emit(*std::move(text));
     return kExitOk;

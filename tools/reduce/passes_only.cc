@@ -137,8 +137,8 @@ class Finder {
     return passes;
   }
 
-  // A line for each time that the last pass of the limits asked whether it may rewrite, and for each
-  // rewrite.
+  // A line for each time that the last pass of the limits asked whether it may rewrite, and for
+  // each rewrite.
   std::string Rewrites(const PassLimits& limits) {
     return Recorded(limits, [&](const Record& record, PassContext& context, Instrumentation&) {
       if (limits.rewrites < 0) {

@@ -90,7 +90,7 @@ void CutDownTo(Instruction* part, int64_t producers, int64_t users) {
   Computation& computation = *part->parent();
   InstructionMap<bool> kept(part->module().id_limit(), false);
   KeepProducers(part, producers, kept);
-  KeepUsers(part, users, kept);
+  if (users > 0) KeepUsers(part, users, kept);
   const std::vector<Instruction*> order = computation.PostOrder();
   Instruction* const root = users > 0 ? ResultOf(order, kept, computation) : part;
   computation.set_root(root);
