@@ -3,8 +3,9 @@
 
     scripts/readme_test.py --build=build/release
 
-An example is a line `$ command` with the lines that it prints below it; `…` stands for any lines, and numbers that depend on
-the machine (a decimal point in them, on lines of `run` and `memory`) may differ. Standard library only.
+An example is a line `$ command` with the lines that it prints below it; `…` stands for any lines, in a line for any
+part of it, and numbers that depend on the machine (a decimal point in them, on lines of `run` and `memory`) may differ.
+Standard library only.
 """
 
 import argparse
@@ -40,6 +41,8 @@ def pattern(lines):
     for line in lines:
         if line == "…":
             parts.append(r"(?:.*\n)*?")
+        elif "…" in line:
+            parts.append(".*".join(map(re.escape, line.rstrip().split("…"))) + r"\n")
         elif MEASURED.match(line):
             parts.append(r"\s+".join(re.escape(word) if not NUMBER.search(word) else r"\S+" for word in line.split()) + r"\n")
         else:
@@ -73,7 +76,7 @@ def main():
                     continue
             done = subprocess.run(command, shell=True, cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, check=False)
-            printed = "".join(line.rstrip() + "\n" for line in done.stdout.rstrip("\n").split("\n"))
+            printed = "".join(line.rstrip() + "\n" for line in done.stdout.rstrip("\n").splitlines())
             if pattern(lines).fullmatch(printed):
                 passed += 1
             else:
