@@ -6,6 +6,7 @@
 #include "tools/opt/options.h"
 #include "tools/opt/self_check.h"
 #include "tools/opt/session.h"
+#include "tools/opt/update_checks.h"
 
 namespace hlo {
 namespace {
@@ -40,6 +41,8 @@ int Main(int argc, char** argv) {
       for (const std::string& text : flags.unused())
         WriteNote(fmt::format("hlo-opt: note: {}\n", text));
     }
+    if (options.update_checks)
+      return UpdateChecks(flags.positional(), flags.GivenWords({"update-checks"}));
     return RunHloOpt(flags, options);
   });
 }

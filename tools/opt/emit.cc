@@ -75,23 +75,28 @@ absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view em
 }
 
 int EmitStage(const Source& source, const std::vector<std::string>& words, std::string& text) {
+  std::string arguments = "--source-name=" + SingleQuoted(source.name());
+  for (const std::string& word : words) arguments += " " + ShellQuoted(word);
+  return RunTool("hlo-run", source, arguments, text);
+}
+
+int RunTool(std::string_view tool, const Source& source, const std::string& arguments,
+            std::string& text) {
   std::error_code error;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string program = (own.parent_path() / "hlo-run").string();
+  const std::string program = (own.parent_path() / tool).string();
   if (error || access(program.c_str(), X_OK) != 0) {
     return ReportToolError(
-        "hlo-opt",
-        Error("a stage of a platform needs hlo-run beside hlo-opt, but there is no `{}`", program));
+        "hlo-opt", Error("this needs {} beside hlo-opt, but there is no `{}`", tool, program));
   }
-  // hlo-run reads the text as it is, so that places are those of the file.
+  // It reads the text as it is, so that places are those of the file.
   const int file = memfd_create("module", 0);
   if (file < 0 || !WriteAll(file, source.text())) {
     return ReportToolError("hlo-opt",
                            Error("cannot make a file in memory: {}", std::strerror(errno)));
   }
-  std::string command = fmt::format("{} /proc/self/fd/{} --source-name={}", SingleQuoted(program),
-                                    file, SingleQuoted(source.name()));
-  for (const std::string& word : words) command += " " + ShellQuoted(word);
+  const std::string command =
+      fmt::format("{} /proc/self/fd/{} {}", SingleQuoted(program), file, arguments);
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return ReportToolError("hlo-opt", Error("cannot run `{}`", program));
   char buffer[1 << 16];

@@ -26,6 +26,10 @@ absl::StatusOr<std::string> EmitModule(const Module& module, std::string_view em
 // what is wrong, with the places of `source`. The exit code; `text` gets the result.
 int EmitStage(const Source& source, const std::vector<std::string>& words, std::string& text);
 
+// The same for any of the tools, with arguments as a shell takes them.
+int RunTool(std::string_view tool, const Source& source, const std::string& arguments,
+            std::string& text);
+
 // Writes the module, whole, to a new file of the folder for reproducers.
 absl::StatusOr<std::string> WriteTemporary(const Module& module);
 

@@ -158,6 +158,8 @@ void AddDebuggingFlags(Flags& flags, OptOptions& o) {
             "check the module when it is read (default on); without, anything may happen later");
   flags.Add("verify-each", &o.verify_each,
             "check the module after passes that changed it (default on)");
+  flags.Add("update-checks", &o.update_checks,
+            "write RUN and CHECK lines into the files, from these flags or their RUN lines");
   flags.Add("verify-roundtrip", &o.verify_roundtrip, "the printed result must read back equal");
   flags.Add(
       "check-changed-flag,verify-change-flag,xla-unsupported-crash-on-hlo-pass-silent-hlo-change",

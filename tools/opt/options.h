@@ -30,6 +30,7 @@ struct OptOptions {
   std::string print_analysis;  // names of lib/analysis/print.h, instead of the module
   std::string print_passes;    // a regular expression for names; empty: not asked for
 
+  bool update_checks = false;
   bool verify_diagnostics = false;
   bool verify_input = true, verify_each = true, verify_only = false, verify_roundtrip = false,
        check_changed_flag = false, check_analyses = false;
