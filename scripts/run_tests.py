@@ -148,8 +148,13 @@ PROGRAMS = ("testdata/ops", "testdata/run", "testdata/run/devices")
 def execution(build, totals):
     tool = build / "bin" / "hlo-run"
     platforms = ["interpreter"]
-    if "cpu" in run([tool, "--list-platforms"])[1].split():
+    listed = run([tool, "--list-platforms"])[1]
+    if "cpu" in listed.split():
         platforms.append("cpu")
+    # What a build must have and does not list would be left out in silence.
+    if "HLO_ENABLE_LLVM:BOOL=ON" in (build / "CMakeCache.txt").read_text(encoding="utf-8"):
+        has_all = all(name in listed.split() for name in ("cpu", "gpu-sim"))
+        totals.add("platforms of a build with LLVM", int(has_all), int(not has_all), 0, 0.0, listed)
     if "cpu" in platforms:
         simulated(tool, totals)
     for platform in platforms:
