@@ -228,9 +228,14 @@ int UpdateFile(const std::string& path, const std::vector<std::string>& words) {
     out.emplace_back();
   }
   const std::string updated = Join(out, "\n");
-  WriteStdout(fmt::format("{}: {}\n", path, updated == *text ? "unchanged" : "updated"));
-  const absl::Status status = WriteFile(path, updated);
-  return status.ok() ? kExitOk : ReportToolError("hlo-opt", status);
+  if (updated == *text) {
+    WriteStdout(fmt::format("{}: unchanged\n", path));
+    return kExitOk;
+  }
+  if (const absl::Status status = WriteFile(path, updated); !status.ok())
+    return ReportToolError("hlo-opt", status);
+  WriteStdout(fmt::format("{}: updated\n", path));
+  return kExitOk;
 }
 
 }  // namespace
