@@ -27,6 +27,8 @@ constexpr int kRuns = 7;
 constexpr int kThoroughRuns = 63;
 // With NaNs in random orders: integers that go with them into a sort are few and meet their equals.
 constexpr int kThoroughOrders = 24;
+// With zeros in some places where terms cancel and the least numbers in others.
+constexpr int kThoroughMixtures = 24;
 constexpr int64_t kMoreWork = 8;  // noise is work, too
 // A platform may lie this many times as far from the interpreter as the noise moved it.
 constexpr double kRoom = 8;
@@ -174,6 +176,7 @@ struct NoisyRun {
   enum class Kind {
     kNoise,
     kGrid,      // numbers snap to it
+    kMixture,   // some do, others get noise
     kBits,      // what a platform likes: the signs of NaNs, and with a positive `sign` no denormals
     kExpanded,  // statistics are sums that may overflow before they are divided
   };
@@ -278,6 +281,15 @@ Instruction* Snapped(Instruction* x) {
   return b.status().ok() ? result : nullptr;
 }
 
+// Of each element one or the other, at random.
+Instruction* Mixture(Instruction* x, Instruction* y, FuzzRandom& random) {
+  Builder b(x->parent());
+  Literal takes_x(Shape::Array(ElementType::kPred, x->shape().dims()));
+  for (int64_t i = 0; i < takes_x.element_count(); ++i) takes_x.SetInt(i, random.OneIn(2) ? 1 : 0);
+  Instruction* result = b.Select(b.Constant(std::move(takes_x)), x, y);
+  return b.status().ok() ? result : nullptr;
+}
+
 // The NaN of a place among so many.
 double NanAt(int64_t i, int64_t count, NoisyRun& run) {
   using Nans = NoisyRun::Nans;
@@ -336,6 +348,15 @@ Instruction* WithNoise(Instruction* x, NoisyRun& run) {
   return b.status().ok() ? result : nullptr;
 }
 
+Instruction* MovedNumbers(Instruction* x, NoisyRun& run) {
+  if (run.kind == NoisyRun::Kind::kGrid) return Snapped(x);
+  if (run.kind == NoisyRun::Kind::kBits) return WithOtherBits(x, run);
+  Instruction* noisy = WithNoise(x, run);
+  if (run.kind == NoisyRun::Kind::kNoise || noisy == nullptr) return noisy;
+  Instruction* snapped = Snapped(x);
+  return snapped == nullptr ? nullptr : Mixture(snapped, noisy, run.random);
+}
+
 // An array with what the run adds to it; the value itself where there is nothing to add.
 Instruction* Moved(Instruction* value, NoisyRun& run) {
   const Shape shape = value->shape();
@@ -348,10 +369,8 @@ Instruction* Moved(Instruction* value, NoisyRun& run) {
     return b.status().ok() ? sum : value;
   }
   if (!HasNoise(shape.element_type())) return value;
-  Instruction* noisy = run.kind == NoisyRun::Kind::kGrid   ? Snapped(value)
-                       : run.kind == NoisyRun::Kind::kBits ? WithOtherBits(value, run)
-                                                           : WithNoise(value, run);
-  return noisy == nullptr ? value : noisy;
+  Instruction* moved = MovedNumbers(value, run);
+  return moved == nullptr ? value : moved;
 }
 
 // The same of each element of a tuple.
@@ -489,6 +508,10 @@ std::vector<NoisyRun> RunsFor(const Module& module, bool everywhere, bool thorou
       runs.push_back({run == count - 1 ? NoisyRun::Kind::kGrid : NoisyRun::Kind::kNoise,
                       FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
                       everywhere, NoisyRun::Nans::kRandomSigns, varies});
+    }
+    for (int run = 0; thorough && run < kThoroughMixtures; ++run) {
+      runs.push_back({NoisyRun::Kind::kMixture, FuzzRandom(static_cast<uint64_t>(run) + 1),
+                      run % 2 == 0 ? 1.0 : -1.0, everywhere, NoisyRun::Nans::kRandomSigns, varies});
     }
   }
   if (LooksAtBits(module)) {
