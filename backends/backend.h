@@ -38,7 +38,24 @@ class Communicator;      // lib/eval/communicator.h
 struct Instrumentation;  // passes/pass_manager.h
 
 // The texts a back end can show of its work, in the order of compilation.
-enum class EmitStage : uint8_t { kHlo, kBuffers, kTile, kThunks, kLlvm, kAsm, kPtx, kKernels };
+enum class EmitStage : uint8_t {
+  kHlo,
+  kBuffers,
+  kTile,
+  kThunks,
+  kLlvm,
+  kAsm,
+  kPtx,
+  kSass,
+  kKernels
+};
+
+// The text of a stage, as an earlier compilation gave it and somebody has edited it since.
+struct StageText {
+  EmitStage stage = EmitStage::kLlvm;  // or kPtx
+  std::string file;                    // named in messages
+  std::string text;
+};
 
 // How the CPU runs its kernels.
 enum class CpuKernels : uint8_t {
@@ -88,6 +105,9 @@ struct CompileOptions {
   const Instrumentation* instrumentation = nullptr;
   // Where machine code is kept for another process, or comes from one. Null: neither.
   CodeStore* code_store = nullptr;
+  // Where code generation starts. Kernels that a text of kLlvm does not have are made as usual; a
+  // text of kPtx has them all.
+  std::optional<StageText> start;
   // Texts wanted, and who takes them; each wanted stage that the platform has is given once. Then
   // nothing is run: no memory for it is taken.
   std::vector<EmitStage> emit;

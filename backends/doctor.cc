@@ -8,6 +8,7 @@
 #include "backends/cpu/library/host.h"
 #include "backends/gpu/cuda/cublaslt.h"
 #include "backends/gpu/cuda/driver.h"
+#include "backends/gpu/cuda/find_library.h"
 #include "backends/gpu/cuda/nvjitlink.h"
 #include "backends/gpu/device/cuda_device.h"
 #include "backends/gpu/nvptx/assembler.h"
@@ -50,6 +51,10 @@ std::string DoctorReport() {
       ptxas.ok() ? *ptxas
                  : std::string(ptxas.status().message()) +
                        "; without it and nvjitlink the driver translates PTX, more slowly");
+  const auto nvdisasm = gpu::FindProgram("nvdisasm", "HLO_NVDISASM");
+  report += fmt::format("nvdisasm {}\n", nvdisasm.ok() ? *nvdisasm
+                                                       : std::string(nvdisasm.status().message()) +
+                                                             "; `--emit=sass` needs it");
   const auto products = gpu::LoadCublasLt();
   report += products.ok()
                 ? fmt::format("cublaslt {}, version {}\n", (*products)->path, (*products)->version)

@@ -17,9 +17,16 @@ struct StageWord {
   EmitStage stage;
 };
 inline constexpr StageWord kStageWords[] = {
-    {"hlo", EmitStage::kHlo},       {"buffers", EmitStage::kBuffers}, {"tile", EmitStage::kTile},
-    {"thunks", EmitStage::kThunks}, {"llvm", EmitStage::kLlvm},       {"asm", EmitStage::kAsm},
-    {"ptx", EmitStage::kPtx},       {"kernels", EmitStage::kKernels}};
+    {"hlo", EmitStage::kHlo},        {"buffers", EmitStage::kBuffers},
+    {"tile", EmitStage::kTile},      {"thunks", EmitStage::kThunks},
+    {"llvm", EmitStage::kLlvm},      {"asm", EmitStage::kAsm},
+    {"ptx", EmitStage::kPtx},        {"sass", EmitStage::kSass},
+    {"kernels", EmitStage::kKernels}};
+
+// Of a GPU's machine code: made where NVIDIA's tools are installed.
+inline constexpr bool NeedsNvidiaTools(EmitStage stage) {
+  return stage == EmitStage::kSass || stage == EmitStage::kKernels;
+}
 
 // The rows of the platforms that are built.
 std::span<const PlatformInfo> AllBackends();

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Linker/Linker.h>
 
 #include <algorithm>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "backends/common/code_store.h"
 #include "backends/cpu/tile/watch.h"
+#include "backends/llvm/kernel_texts.h"
 #include "lib/ir/printer.h"
 #include "lib/ir/source_line.h"
 #include "lib/support/hash.h"
@@ -53,9 +55,13 @@ Batches BatchesOf(const std::vector<size_t>& sizes, size_t most) {
 
 class LlvmKernelCompiler final : public KernelCompiler {
  public:
-  LlvmKernelCompiler(std::unique_ptr<Jit> jit, bool has_f16c, ThreadPool& pool,
+  LlvmKernelCompiler(std::unique_ptr<Jit> jit, KernelTexts edited, bool has_f16c, ThreadPool& pool,
                      const CompileOptions& options)
-      : jit_(std::move(jit)), has_f16c_(has_f16c), pool_(pool), options_(options) {}
+      : jit_(std::move(jit)),
+        edited_(std::move(edited)),
+        has_f16c_(has_f16c),
+        pool_(pool),
+        options_(options) {}
 
   // What is checked is checked kernel by kernel.
   bool TakesLoops() const override { return options_.cpu.checks == CpuChecks::kNone; }
@@ -73,16 +79,26 @@ class LlvmKernelCompiler final : public KernelCompiler {
     if (options_.code_store != nullptr && options_.code_store->is_closed())
       return FromStore(loops, unique, numbers);
     SetSymbols(loops, unique);
-    const auto build = [&](int i, llvm::Module& module) -> absl::Status {
-      const auto n = static_cast<size_t>(i);
+    RETURN_IF_ERROR(edited_.CheckNames(symbols_));
+    const auto emit_into = [&](size_t n, llvm::Module& module) -> absl::StatusOr<llvm::Function*> {
       tile::EmitOptions emit{has_f16c_, {}};
       if (n >= loops.size()) emit.checked = unique[n - loops.size()]->checked;
-      ASSIGN_OR_RETURN(
-          llvm::Function * function,
-          n < loops.size()
-              ? tile::EmitProgram(loops[n].program, SymbolOf(n), emit, module)
-              : tile::EmitLlvm(unique[n - loops.size()]->plan->kernel, SymbolOf(n), emit, module));
-      jit_->SetUpFunction(*function);
+      return n < loops.size() ? tile::EmitProgram(loops[n].program, SymbolOf(n), emit, module)
+                              : tile::EmitLlvm(unique[n - loops.size()]->plan->kernel, SymbolOf(n),
+                                               emit, module);
+    };
+    const auto build = [&](int i, llvm::Module& module) -> absl::Status {
+      const auto n = static_cast<size_t>(i);
+      if (!edited_.Has(SymbolOf(n))) {
+        ASSIGN_OR_RETURN(llvm::Function* const function, emit_into(n, module));
+        jit_->SetUpFunction(*function);
+        return absl::OkStatus();
+      }
+      const auto original = jit_->NewModule(module.getContext(), SymbolOf(n));
+      ASSIGN_OR_RETURN(const llvm::Function* const function, emit_into(n, *original));
+      ASSIGN_OR_RETURN(auto edited, edited_.Parse(SymbolOf(n), *function));
+      RET_CHECK(!llvm::Linker::linkModules(module, std::move(edited)),
+                "the text of `{}` does not link", SymbolOf(n));
       return absl::OkStatus();
     };
     const auto count = static_cast<int>(loops.size() + unique.size());
@@ -238,7 +254,8 @@ class LlvmKernelCompiler final : public KernelCompiler {
     if (!options_.Wants(EmitStage::kLlvm) && !options_.Wants(EmitStage::kAsm))
       return absl::OkStatus();
     llvm::LLVMContext context;
-    const std::unique_ptr<llvm::Module> module = jit_->NewModule(context, source.name());
+    const std::unique_ptr<llvm::Module> module =
+        jit_->NewModule(context, SymbolOf(static_cast<size_t>(number)));
     RETURN_IF_ERROR(build(number, *module));
     if (options_.Wants(EmitStage::kLlvm))
       options_.emit_sink(EmitStage::kLlvm, Comment(source, ";") + Jit::ToText(*module));
@@ -249,6 +266,7 @@ class LlvmKernelCompiler final : public KernelCompiler {
   }
 
   std::unique_ptr<Jit> jit_;
+  KernelTexts edited_;
   bool has_f16c_;
   ThreadPool& pool_;
   const CompileOptions& options_;
@@ -279,8 +297,12 @@ absl::StatusOr<std::unique_ptr<KernelCompiler>> MakeLlvmKernelCompiler(
   // What checked code calls.
   jit->DefineSymbol(tile::kAllowsSymbol, reinterpret_cast<void*>(&tile::WatchAllows));
   jit->DefineSymbol(tile::kAllowsLaneSymbol, reinterpret_cast<void*>(&tile::WatchAllowsLane));
+  KernelTexts edited;
+  if (options.start) {
+    ASSIGN_OR_RETURN(edited, KernelTexts::Read(options.start->file, options.start->text));
+  }
   return std::unique_ptr<KernelCompiler>(std::make_unique<LlvmKernelCompiler>(
-      std::move(jit), host.level >= IsaLevel::kAvx2, pool, options));
+      std::move(jit), std::move(edited), host.level >= IsaLevel::kAvx2, pool, options));
 }
 
 std::unique_ptr<KernelCompiler> MakeEvaluatedKernels() {

@@ -62,23 +62,43 @@ void AddLaunches(const gpu::Program& program, std::string_view target,
   }
 }
 
+bool StartsFromPtx(const CompileOptions& options) {
+  return options.start && options.start->stage == EmitStage::kPtx;
+}
+
+// The kernels as one module of PTX, or what somebody made of it.
+absl::StatusOr<std::string> PtxOf(const gpu::Program& program, const CompileOptions& options) {
+  if (StartsFromPtx(options)) return options.start->text;
+  return gpu::CompileToPtx(program.kernels, TargetOf(options));
+}
+
 // Texts of the kernels that were asked for.
 absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& options) {
   if (options.Wants(EmitStage::kLlvm)) {
-    ASSIGN_OR_RETURN(const std::string text, gpu::KernelsAsText(program.kernels));
-    options.emit_sink(EmitStage::kLlvm, text);
+    for (size_t i = 0; i < program.kernels.size(); ++i) {
+      ASSIGN_OR_RETURN(const std::string text, gpu::KernelAsText(program.kernels[i], i));
+      options.emit_sink(EmitStage::kLlvm, text);
+    }
+    if (program.kernels.empty()) options.emit_sink(EmitStage::kLlvm, "");
   }
   if (options.Wants(EmitStage::kPtx)) {
-    ASSIGN_OR_RETURN(const std::string text, gpu::CompileToPtx(program.kernels, TargetOf(options)));
+    ASSIGN_OR_RETURN(const std::string text, PtxOf(program, options));
     options.emit_sink(EmitStage::kPtx, text);
   }
-  if (options.Wants(EmitStage::kKernels)) {
-    ASSIGN_OR_RETURN(const std::string ptx, gpu::CompileToPtx(program.kernels, TargetOf(options)));
-    ASSIGN_OR_RETURN(const gpu::Assembled assembled, gpu::Assemble(ptx, TargetOf(options)));
-    ASSIGN_OR_RETURN(auto kernels, gpu::ReadCubin(assembled.cubin));
-    AddLaunches(program, TargetOf(options), kernels);
-    options.emit_sink(EmitStage::kKernels, gpu::ToTable(kernels) + assembled.warnings);
+  const bool wants_table = options.Wants(EmitStage::kKernels);
+  if (!wants_table && !options.Wants(EmitStage::kSass)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string ptx, PtxOf(program, options));
+  ASSIGN_OR_RETURN(const gpu::Assembled assembled,
+                   StartsFromPtx(options) ? gpu::AssembleEdited(*options.start, TargetOf(options))
+                                          : gpu::Assemble(ptx, TargetOf(options)));
+  if (options.Wants(EmitStage::kSass)) {
+    ASSIGN_OR_RETURN(const std::string text, gpu::Disassemble(assembled.cubin));
+    options.emit_sink(EmitStage::kSass, text);
   }
+  if (!wants_table) return absl::OkStatus();
+  ASSIGN_OR_RETURN(auto kernels, gpu::ReadCubin(assembled.cubin));
+  AddLaunches(program, TargetOf(options), kernels);
+  options.emit_sink(EmitStage::kKernels, gpu::ToTable(kernels) + assembled.warnings);
   return absl::OkStatus();
 }
 
@@ -93,6 +113,8 @@ absl::StatusOr<gpu::Program> CompileProgram(Module& module, const CompileOptions
   RETURN_IF_ERROR(RunPlatformPasses(FindPlatform("gpu")->pipeline, module, options, stats));
   const Stopwatch codegen;
   ASSIGN_OR_RETURN(gpu::Program program, gpu::EmitProgram(module, options, library));
+  if (options.start && options.start->stage == EmitStage::kLlvm)
+    RETURN_IF_ERROR(gpu::ReplaceKernels(*options.start, program.kernels));
   RETURN_IF_ERROR(ShowKernels(program, options));
   stats.codegen_ms = codegen.milliseconds();
   stats.codegen = program.times;
@@ -152,7 +174,13 @@ class GpuSimBackend final : public GpuBackend {
     return gpu::MakeSimulatedDevice(simulator);
   }
   absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
-      absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& /*options*/) override {
+      absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& options) override {
+    if (StartsFromPtx(options)) {
+      return Error(
+          "{}: platform `gpu-sim` runs LLVM IR and no PTX; start from stage llvm, or on "
+          "platform gpu",
+          options.start->file);
+    }
     std::vector<gpu::DeviceCode> codes;
     for (const gpu::UniqueKernel& kernel : kernels)
       codes.push_back({kernel.bitcode, {}, {}, {gpu::kKernelName}});
@@ -182,7 +210,11 @@ class CudaBackend final : public GpuBackend {
   }
   absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
       absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& options) override {
-    return gpu::CompileKernels(kernels, TargetOf(options), options.threads);
+    if (!StartsFromPtx(options))
+      return gpu::CompileKernels(kernels, TargetOf(options), options.threads);
+    ASSIGN_OR_RETURN(gpu::DeviceCode code,
+                     gpu::CompileEdited(*options.start, kernels, TargetOf(options)));
+    return std::vector<gpu::DeviceCode>{std::move(code)};
   }
 
   absl::Status Open() override { return CudaDeviceOfProcess().status(); }

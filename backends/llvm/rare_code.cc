@@ -1,5 +1,7 @@
 #include "backends/llvm/rare_code.h"
 
+#include <llvm/IR/Module.h>
+
 #include <atomic>
 #include <map>
 #include <mutex>

@@ -20,7 +20,11 @@ Literal FromWords(Shape shape, const std::vector<uint32_t>& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (IsSubByte(type)) {
       const int64_t value = words[i] & ((1u << BitWidth(type)) - 1);
-      WriteInts(type, &value, 1, /*is_unsigned=*/false, out + i);
+      if (IsFloat(type)) {
+        out[i] = static_cast<uint8_t>(value);  // the bits of a number
+      } else {
+        WriteInts(type, &value, 1, /*is_unsigned=*/false, out + i);
+      }
     } else {
       std::memcpy(out + i * bytes, &words[i], bytes);
     }

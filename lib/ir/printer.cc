@@ -82,7 +82,14 @@ class Printer {
     out_ += "tmp_";
     out_ += std::to_string(it->second);
   }
-  void AppendComputationName(const Computation& computation) { AppendName(computation.name()); }
+  // In front of its body.
+  void AppendComputationName(const Computation& computation) {
+    if (options_.canonical_computation_names) {
+      AppendAll(out_, "computation_", std::to_string(computations_++));
+    } else {
+      AppendName(computation.name());
+    }
+  }
   // Whether users print `%tuple#index`. Control edges need the instruction's own name.
   bool CompactGte(const Instruction& instruction) const {
     return options_.compact_gte && instruction.opcode() == Opcode::kGetTupleElement &&
@@ -125,6 +132,7 @@ class Printer {
   const PrintOptions& options_;
   std::string& out_;
   CanonicalNames* canonical_ = nullptr;
+  int64_t computations_ = 0;  // with canonical names
   // Elements that keep their lines.
   absl::flat_hash_set<const Instruction*> kept_elements_;
   // What Sugared() has found; only looked up.

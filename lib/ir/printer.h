@@ -26,7 +26,8 @@ struct PrintOptions {
   bool layouts = true;
   bool ids = true;
   bool canonical_instruction_names = false;
-  bool canonical_computations = false;  // in the order of the module, not of their callers
+  bool canonical_computations = false;       // in the order of the module, not of their callers
+  bool canonical_computation_names = false;  // by their place in the text
   bool extra_attributes = true;
   bool syntax_sugar_async_ops = true;
   // Where XLA's text does not read back as the same module (sugar for a wrapped computation that

@@ -308,6 +308,29 @@ void CheckSizeIsKnown(Reports& reports, const Instruction& instruction) {
               instruction.name(), instruction.shape());
 }
 
+// Whether some array of `to` has a size of its own where that of `from` has none.
+bool BecomesDynamic(Shape from, Shape to) {
+  bool becomes = false;
+  ForEachLeaf(to, [&](Shape leaf, const ShapeIndex& index) {
+    const Shape before = SubShape(from, index);
+    for (int d = 0; leaf.IsArray() && before.IsArray() && d < leaf.rank(); ++d)
+      becomes |= leaf.is_dynamic(d) && !before.is_dynamic(d);
+  });
+  return becomes;
+}
+
+// What is passed on as it is has the sizes that it had.
+void CheckPassedOn(Reports& reports, const Instruction& instruction) {
+  const bool is_tuple = instruction.opcode() == Opcode::kTuple;
+  for (int i = 0; i < instruction.operand_count(); ++i) {
+    const Shape from = instruction.operand(i)->shape();
+    const Shape to = is_tuple ? instruction.shape().element(i) : instruction.shape();
+    if (!to.has_dynamic_dims() || !BecomesDynamic(from, to)) continue;
+    reports.Add(instruction.loc(), "`{}` makes `{}` of `{}`, but nothing says how long it is",
+                instruction.name(), to, from);
+  }
+}
+
 struct MeaningRow {
   Opcode opcode;
   Rule rule;
@@ -322,11 +345,13 @@ constexpr MeaningRow kMeaningRows[] = {
     {Opcode::kCollectivePermute, CheckPermute},
     {Opcode::kCollectivePermuteStart, CheckPermute},
     {Opcode::kCompare, CheckCompare},
+    {Opcode::kCopy, CheckPassedOn},
     {Opcode::kDynamicReshape, CheckDynamicReshape},
     {Opcode::kFft, CheckFft},
     {Opcode::kFusion, CheckFusion},
     {Opcode::kGather, CheckGather},
     {Opcode::kMap, CheckMap},
+    {Opcode::kOptimizationBarrier, CheckPassedOn},
     {Opcode::kReduce, CheckReduce},
     {Opcode::kReduceScatter, CheckReducer},
     {Opcode::kReduceWindow, CheckReduce},
@@ -335,6 +360,7 @@ constexpr MeaningRow kMeaningRows[] = {
     {Opcode::kScatter, CheckScatter},
     {Opcode::kSelectAndScatter, CheckSelectAndScatter},
     {Opcode::kSort, CheckSort},
+    {Opcode::kTuple, CheckPassedOn},
     {Opcode::kWhile, CheckWhile},
 };
 constexpr std::array<Rule, kOpcodeCount> kMeaningRules = [] {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "lib/support/status.h"
+#include "lib/support/temporary.h"
 #include "lib/support/unpack.h"
 
 namespace hlo {
@@ -88,7 +89,7 @@ absl::Status CheckWritable(const std::string& path) {
     if (S_ISDIR(info.st_mode)) return Error("cannot write `{}`: it is a folder", path);
     return access(path.c_str(), W_OK) == 0 ? absl::OkStatus() : SystemError("write", path);
   }
-  std::string temporary = path + ".XXXXXX";
+  std::string temporary = TemporaryPattern(FolderOfFile(path));
   const int fd = mkstemp(temporary.data());
   if (fd < 0) return SystemError("write", path);
   close(fd);
@@ -107,7 +108,7 @@ absl::Status WriteFile(const std::string& path, std::string_view contents) {
     close(fd);
     return status;
   }
-  std::string temporary = path + ".XXXXXX";
+  std::string temporary = TemporaryPattern(FolderOfFile(path));
   const int fd = mkstemp(temporary.data());
   if (fd < 0) return SystemError("write", path);
   absl::Status status = WriteAll(fd, contents, path);

@@ -5,10 +5,12 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "lib/support/file.h"
 #include "lib/support/status.h"
+#include "lib/support/temporary.h"
 
 namespace hlo {
 
@@ -20,7 +22,11 @@ absl::Status FileSet::Add(const std::string& path, std::string_view contents) {
   struct stat info;
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
     return Error("cannot write `{}`: it is a folder", path);
-  files_.push_back({fmt::format("{}.part{}", path, getpid()), path});
+  std::string temporary = TemporaryPattern(FolderOfFile(path));
+  const int fd = mkstemp(temporary.data());
+  if (fd < 0) return Error("cannot write `{}`: {}", path, std::strerror(errno));
+  close(fd);
+  files_.push_back({std::move(temporary), path});
   return WriteFile(files_.back().temporary, contents);
 }
 

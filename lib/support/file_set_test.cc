@@ -18,8 +18,8 @@ struct TemporaryFolder {
   TemporaryFolder() { path = mkdtemp(name); }
   int entries() const {
     DIR* folder = opendir(path.c_str());
-    int count = 0;
-    while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.';
+    int count = -2;  // the folder itself and the one it is in
+    while (readdir(folder) != nullptr) ++count;
     closedir(folder);
     return count;
   }

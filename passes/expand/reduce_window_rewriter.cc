@@ -5,11 +5,10 @@
 
 #include "lib/analysis/region.h"
 #include "lib/types/cumulative_window.h"
+#include "passes/expand/column_window.h"
 
 namespace hlo {
 namespace {
-
-using Arrays = std::vector<Instruction*>;
 
 // A cumulative reduction of one or several arrays along their last dimension.
 struct Scan {
@@ -50,10 +49,6 @@ Instruction* SliceAlong(int dimension, Instruction* x, int64_t begin, int64_t en
   return LaidOutAs(x, rewriter.Slice(x, starts, limits));
 }
 
-Instruction* ReshapeTo(Instruction* x, Shape shape, Rewriter& rewriter) {
-  return rewriter.OpWithShape(Opcode::kReshape, shape, {x});
-}
-
 // Two dimensions change places; no byte moves.
 Instruction* Swap(Instruction* x, int a, int b, Rewriter& rewriter) {
   std::vector<int64_t> permutation(static_cast<size_t>(x->shape().rank()));
@@ -66,54 +61,6 @@ Instruction* Swap(Instruction* x, int a, int b, Rewriter& rewriter) {
     transpose->set_shape(transpose->shape().WithLayout(layout));
   }
   return transpose;
-}
-
-// `shape` with its last dimension cut into rows of `length`: the new dimension is the major one,
-// as XLA has it.
-Shape CutLast(Shape shape, int64_t length) {
-  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
-  dims.back() /= length;
-  dims.push_back(length);
-  const Shape cut = Shape::Array(shape.element_type(), dims);
-  if (!shape.has_layout()) return cut.WithoutLayout();
-  DimVec order = shape.layout().minor_to_major;
-  order.push_back(shape.rank());
-  return cut.WithLayout(Layout::FromMinorToMajor(order));
-}
-
-// reduce-window of `xs` with this window; over [n, 1] where they have one dimension.
-Arrays ReduceWindowOver(Arrays xs, const Arrays& inits, Window window, Computation* combiner,
-                        Rewriter& rewriter) {
-  const bool is_vector = xs[0]->shape().rank() == 1;
-  // The elements lie as in the vector: the added dimension is the major one.
-  if (is_vector) {
-    for (Instruction*& x : xs) x = ReshapeTo(x, CutLast(x->shape(), 1), rewriter);
-    window.dims.resize(2);
-  }
-  const Shape column = xs[0]->shape();
-  const size_t count = xs.size();
-  xs.insert(xs.end(), inits.begin(), inits.end());
-  Instruction* reduced = rewriter.Op(
-      Opcode::kReduceWindow, xs, AttrsPtr::Make(ReduceWindowAttrs{std::move(window)}), {combiner});
-  const bool is_tuple = reduced->shape().IsTuple();
-  const auto as_column = [&](Shape shape) {
-    return column.has_layout() ? shape.WithLayout(column.layout()) : shape.WithoutLayout();
-  };
-  if (is_tuple) {
-    std::vector<Shape> elements;
-    for (const Shape element : reduced->shape().elements()) elements.push_back(as_column(element));
-    reduced->set_shape(Shape::Tuple(elements));
-  } else {
-    reduced->set_shape(as_column(reduced->shape()));
-  }
-  Arrays results;
-  for (size_t k = 0; k < count; ++k) {
-    Instruction* result =
-        is_tuple ? rewriter.GetTupleElement(reduced, static_cast<int64_t>(k)) : reduced;
-    if (is_vector) result = rewriter.Reshape(result, {result->shape().dim(0)});
-    results.push_back(result);
-  }
-  return results;
 }
 
 Arrays ScanAtOnce(const Arrays& xs, const Scan& scan, Rewriter& rewriter) {
@@ -240,26 +187,11 @@ bool IsFreeToRegroup(const Instruction& reduce_window) {
   return true;
 }
 
-std::vector<Shape> LeavesOf(Shape shape) {
-  if (!shape.IsTuple()) return {shape};
-  return {shape.elements().begin(), shape.elements().end()};
-}
-
 }  // namespace
 
 bool ReduceWindowRewriter::Matches(const Instruction& instruction) const {
-  const int count = instruction.operand_count() / 2;
-  const std::vector<Shape> results = LeavesOf(instruction.shape());
-  const std::vector<Shape> combined = LeavesOf(instruction.to_apply()->root()->shape());
-  for (int k = 0; k < count; ++k) {
-    const Shape operand = instruction.operand(k)->shape();
-    const ElementType type = operand.element_type();
-    const auto at = static_cast<size_t>(k);
-    if (results[at].element_type() != type || combined[at].element_type() != type ||
-        results[at].has_dynamic_dims() || operand.has_dynamic_dims())
-      return false;
-  }
-  return results[0].rank() == 1 || IsLongScan(instruction);
+  return IsOfOneKind(instruction) &&
+         (instruction.operand(0)->shape().rank() == 1 || IsLongScan(instruction));
 }
 
 bool ReduceWindowRewriter::IsLongScan(const Instruction& instruction) const {

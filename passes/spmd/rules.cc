@@ -32,7 +32,10 @@ SpmdRule RuleOf(const Instruction& old) { return Rules()[static_cast<size_t>(old
 bool SeesPartitions(const Instruction& old) {
   constexpr OpcodeSet kDivided = {Opcode::kWhile, Opcode::kConditional, Opcode::kCall};
   constexpr OpcodeSet kPermutes = {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart};
+  constexpr OpcodeSet kTransfers = {Opcode::kSend, Opcode::kSendDone, Opcode::kRecv,
+                                    Opcode::kRecvDone};
   if (old.opcode() == Opcode::kPartitionId) return true;
+  if (kTransfers.Has(old.opcode())) return !old.attrs<ChannelAttrs>().is_host_transfer;
   if (kPermutes.Has(old.opcode()))
     return old.attrs<CollectivePermuteAttrs>().channel_id.has_value();
   if (const std::optional<GroupMode> mode = GroupModeOf(old))

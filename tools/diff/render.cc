@@ -5,7 +5,7 @@
 #include "lib/ir/printer.h"
 #include "lib/support/json_value.h"
 #include "lib/support/strings.h"
-#include "tools/opt/html.h"
+#include "tools/support/markup.h"
 
 namespace hlo {
 namespace {
@@ -95,17 +95,17 @@ std::string DiffHtml(const ModuleDiff& diff, const DiffNames& names) {
       ".added td:nth-child(2), .changed td:nth-child(2) {{ background: #e8f5e9; }}\n"
       "td:nth-child(3) {{ color: #607d8b; }}</style>\n"
       "<h3>{0} and {1}</h3>\n<p>{2}</p>\n",
-      HtmlEscaped(names.before), HtmlEscaped(names.after),
-      diff.equal ? "They compute the same." : HtmlEscaped(SumText(diff)));
+      MarkupText(names.before), MarkupText(names.after),
+      diff.equal ? "They compute the same." : MarkupText(SumText(diff)));
   for (const std::string& what : diff.declarations)
-    page += fmt::format("<p>different: {}</p>\n", HtmlEscaped(what));
+    page += fmt::format("<p>different: {}</p>\n", MarkupText(what));
   for (const ComputationDiff& computation : diff.computations) {
     page += fmt::format("<details open><summary>{}</summary><table>\n",
-                        HtmlEscaped(NameOf(computation)));
+                        MarkupText(NameOf(computation)));
     for (const Edit& edit : computation.edits) {
       page += fmt::format("<tr class=\"{}\"><td>{}</td><td>{}</td><td>{}</td></tr>\n", KindOf(edit),
-                          HtmlEscaped(Line(edit.before)), HtmlEscaped(Line(edit.after)),
-                          HtmlEscaped(WhatText(edit)));
+                          MarkupText(Line(edit.before)), MarkupText(Line(edit.after)),
+                          MarkupText(WhatText(edit)));
     }
     page += "</table></details>\n";
   }

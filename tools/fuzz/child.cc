@@ -13,10 +13,13 @@
 #include <fstream>
 #include <new>
 
+#include "tools/support/memory_file.h"
+
 namespace hlo {
 namespace {
 
 constexpr int kFoundSomething = 77;
+constexpr size_t kMaxLog = 1 << 16;  // bytes of what a child said last
 
 double CpuSeconds(pid_t child) {
   clockid_t clock;
@@ -30,16 +33,6 @@ int64_t ResidentMegabytes(pid_t child) {
   int64_t total = 0, resident = 0;
   file >> total >> resident;
   return resident * sysconf(_SC_PAGESIZE) / (1 << 20);
-}
-
-// What the child wrote to its standard error.
-std::string ReadLog(int fd) {
-  const off_t size = lseek(fd, 0, SEEK_END);
-  const off_t start = std::max<off_t>(0, size - (1 << 16));
-  std::string log(static_cast<size_t>(size - start), '\0');
-  const ssize_t n = pread(fd, log.data(), log.size(), start);
-  log.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
-  return log;
 }
 
 // The line of a sanitizer's or an assertion's report that says what happened, then the report.
@@ -90,13 +83,13 @@ bool SharedState::IsKnown(uint64_t hash) const {
 
 std::string RunChild(SharedState& state, const InputLimits& limits,
                      const std::function<void()>& body, const std::function<bool()>& idle) {
-  const int log = memfd_create("log", MFD_CLOEXEC);
+  const MemoryFile log;
   state.SetFinding("");
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child < 0) return "crash: cannot start a process";
   if (child == 0) {
-    dup2(log, STDERR_FILENO);
+    dup2(log.descriptor(), STDERR_FILENO);
     body();
     std::fflush(nullptr);
     _exit(state.finding().empty() ? 0 : kFoundSomething);
@@ -130,10 +123,9 @@ std::string RunChild(SharedState& state, const InputLimits& limits,
     if (WIFEXITED(status) && WEXITSTATUS(status) == kFoundSomething) {
       finding = std::string(state.finding());
     } else if (status != 0) {
-      finding = DescribeCrash(status, ReadLog(log));
+      finding = DescribeCrash(status, log.End(kMaxLog));
     }
   }
-  close(log);
   return finding;
 }
 

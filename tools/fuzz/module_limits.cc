@@ -141,6 +141,10 @@ bool KeepsRandomState(const Module& module) {
          });
 }
 
+bool DrawsOnSeveralDevices(const Module& module) {
+  return RunsOnSeveralDevices(module) && HoldsAny(module, {Opcode::kRng});
+}
+
 bool TakesGroupSizes(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {

@@ -10,6 +10,8 @@ bool IsLarge(const Module& module);
 // Random numbers that depend on more than the program says: a state that outlives a run, and draws
 // in computations, which come in the order of the calls, and that is free.
 bool KeepsRandomState(const Module& module);
+// Devices draw numbers of their own; of one program, divided, all have the same.
+bool DrawsOnSeveralDevices(const Module& module);
 // Sizes of groups that are negative or add up to too much mean nothing, and random ones are: only
 // constants that fit are none of these.
 bool TakesGroupSizes(const Module& module);

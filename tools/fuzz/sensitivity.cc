@@ -177,6 +177,7 @@ struct NoisyRun {
     kNoise,
     kGrid,      // numbers snap to it
     kMixture,   // some do, others get noise
+    kZeros,     // zeros all have the sign `sign`
     kBits,      // what a platform likes: the signs of NaNs, and with a positive `sign` no denormals
     kExpanded,  // statistics are sums that may overflow before they are divided
   };
@@ -290,6 +291,18 @@ Instruction* Mixture(Instruction* x, Instruction* y, FuzzRandom& random) {
   return b.status().ok() ? result : nullptr;
 }
 
+Instruction* WithSignedZeros(Instruction* x, double sign) {
+  Builder b(x->parent());
+  const auto fixed = [&](Instruction* part) {
+    Instruction* zero = b.ConstantLike(part, std::copysign(0.0, sign));
+    return b.Select(b.Compare(part, zero, ComparisonDirection::kEq), zero, part);
+  };
+  Instruction* result = IsComplex(x->shape().element_type())
+                            ? b.Complex(fixed(b.Real(x)), fixed(b.Imag(x)))
+                            : fixed(x);
+  return b.status().ok() ? result : nullptr;
+}
+
 // The NaN of a place among so many.
 double NanAt(int64_t i, int64_t count, NoisyRun& run) {
   using Nans = NoisyRun::Nans;
@@ -361,6 +374,11 @@ Instruction* MovedNumbers(Instruction* x, NoisyRun& run) {
 Instruction* Moved(Instruction* value, NoisyRun& run) {
   const Shape shape = value->shape();
   if (!shape.IsArray() || shape.has_dynamic_dims()) return value;
+  if (run.kind == NoisyRun::Kind::kZeros) {
+    Instruction* const same =
+        IsFloat(ComponentType(shape.element_type())) ? WithSignedZeros(value, run.sign) : nullptr;
+    return same == nullptr ? value : same;
+  }
   // Too narrow for noise; but a sum that begins with 0 has no -0.
   if (run.kind == NoisyRun::Kind::kGrid && run.everywhere && IsFloat(shape.element_type()) &&
       !HasNoise(shape.element_type())) {
@@ -499,9 +517,15 @@ std::string ElementText(const Literal& array, int64_t i) {
 }
 
 // The runs that show what may move in `module`.
-std::vector<NoisyRun> RunsFor(const Module& module, bool everywhere, bool thorough) {
+std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options) {
+  const bool everywhere = options.everywhere, thorough = options.thorough;
   const int count = thorough ? kThoroughRuns : kRuns;
   std::vector<NoisyRun> runs;
+  if (options.only_zeros) {
+    for (const double sign : {1.0, -1.0})
+      runs.push_back({NoisyRun::Kind::kZeros, FuzzRandom(1), sign, everywhere});
+    return runs;
+  }
   const bool varies = CutsBits(module);
   if (HasChoice(module, everywhere)) {
     for (int run = 0; run < count; ++run) {
@@ -552,7 +576,7 @@ Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
                 const NoiseOptions& options) {
   Noise noise;
   noise.cuts_bits = CutsBits(module);
-  std::vector<NoisyRun> runs = RunsFor(module, options.everywhere, options.thorough);
+  std::vector<NoisyRun> runs = RunsFor(module, options);
   EvalOptions eval;
   eval.denormals = options.denormals;
   eval.max_work = kMoreWork * options.limits.max_work;

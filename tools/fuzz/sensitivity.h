@@ -25,6 +25,8 @@ struct NoiseOptions {
   bool reorders = false;
   // Arithmetic and functions are rounded in another way, too, not only sums and the like.
   bool everywhere = false;
+  // Nothing is rounded in another way, but zeros may have another sign.
+  bool only_zeros = false;
   // Many more runs: a comparison may come out as before in several by chance.
   bool thorough = false;
 };

@@ -74,10 +74,10 @@ void AddInfoFlags(Flags& flags, InfoOptions& o) {
             "only so many steps of that (0: the instruction alone); the rest are parameters");
   flags.Add("around", &o.around, V::Some(), "NAME",
             "print an instruction, what it is made from and who uses it");
-  flags.Add("depth", &o.depth, V::From(0).With({"around"}), "N",
+  flags.Add("operands", &o.operands, V::Any(), "[NAME]", "the same: only what it is made from");
+  flags.Add("users", &o.users, V::Any(), "[NAME]", "the same: only who uses it");
+  flags.Add("depth", &o.depth, V::From(0).With({"around", "operands", "users"}), "N",
             "up to so many steps (default: 1)");
-  flags.AddWith({"around"}, "operands", &o.only_operands, "only what it is made from");
-  flags.AddWith({"around"}, "users", &o.only_users, "only who uses it");
   flags.Add("paths", &o.paths, V::Passing(PathsMistake), "A,B",
             "print the instructions by which the value of A gets to B");
   flags.Add("stack", &o.stack, V::Some(), "NAME", "print who runs an instruction, up to the entry");
@@ -85,13 +85,36 @@ void AddInfoFlags(Flags& flags, InfoOptions& o) {
   flags.Note("0 ok, 1 bad input or no such part, 2 usage, 70 internal error");
 }
 
+namespace {
+
+// `--users=NAME` is `--around=NAME --users`.
+absl::Status ReadNeighbours(const Flags& flags, InfoOptions& o) {
+  o.only_operands = flags.given("operands");
+  o.only_users = flags.given("users");
+  for (const auto& [flag, name] :
+       {std::pair("operands", o.operands), std::pair("users", o.users)}) {
+    if (!flags.given(flag)) continue;
+    if (name.empty() == o.around.empty()) {
+      return name.empty()
+                 ? Error("`--{}` needs a name: `--{}=NAME`", flag, flag)
+                 : Error("`--{}` and `--{}={}` cannot both be given", "around", flag, name);
+    }
+    if (!name.empty()) o.around = name;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status CheckInfoFlags(const Flags& flags, InfoOptions& o) {
   for (const auto& [flag, other] : kExcluded) {
     if (flags.given(flag) && flags.given(other))
       return Error("`--{}` and `--{}` cannot both be given", flag, other);
   }
+  RETURN_IF_ERROR(ReadNeighbours(flags, o));
   for (const std::string_view part : kParts) {
-    if (!flags.given(part)) continue;
+    const bool is_given = flags.given(part) || (part == "around" && !o.around.empty());
+    if (!is_given) continue;
     for (const std::string_view other : kOfTables) {
       if (flags.given(other)) return Error("`--{}` and `--{}` cannot both be given", part, other);
     }

@@ -22,6 +22,7 @@ struct InfoOptions {
   int64_t producers = -1;            // all
   std::string around, paths, stack;  // neighbours.h
   int64_t depth = 1;
+  std::string operands, users;  // of these names, or, without a name, of `around`
   bool only_operands = false, only_users = false;
   bool split = false;
 

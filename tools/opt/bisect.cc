@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 
+#include "tools/support/halve.h"
+
 namespace hlo {
 namespace {
 
@@ -36,7 +38,6 @@ class Bisector {
   }
 
  private:
-  using Question = std::function<absl::StatusOr<bool>(int64_t)>;
   struct Place {
     int64_t pass = 0;     // from 1
     int64_t rewrite = 0;  // of that pass, from 1; 0: all of them, or none is counted
@@ -49,26 +50,16 @@ class Bisector {
     return result_;
   }
 
-  // The first n in (0, last] for which the answer is yes; for `last` it is.
-  static absl::StatusOr<int64_t> Halve(int64_t last, const Question& fails) {
-    int64_t low = 0, high = last;
-    while (high - low > 1) {
-      const int64_t middle = low + (high - low) / 2;
-      ASSIGN_OR_RETURN(const bool yes, fails(middle));
-      (yes ? high : low) = middle;
-    }
-    return high;
-  }
-
   // The first of `passes` passes after which the command fails, and the first of its rewrites.
   absl::StatusOr<Place> Search(int64_t passes) {
     Place place;
-    ASSIGN_OR_RETURN(place.pass, Halve(passes, [&](int64_t n) { return Fails(n, kAll); }));
+    ASSIGN_OR_RETURN(place.pass, FirstByHalving(passes, [&](int64_t n) { return Fails(n, kAll); }));
     ASSIGN_OR_RETURN(const bool all, Fails(place.pass, kAll));
     const int64_t count = rewrites_;
     ASSIGN_OR_RETURN(const bool none, Fails(place.pass, 0));
     if (!all || none || count == 0) return place;
-    ASSIGN_OR_RETURN(place.rewrite, Halve(count, [&](int64_t n) { return Fails(place.pass, n); }));
+    ASSIGN_OR_RETURN(place.rewrite,
+                     FirstByHalving(count, [&](int64_t n) { return Fails(place.pass, n); }));
     return place;
   }
 

@@ -3,8 +3,8 @@
 #include "lib/support/file.h"
 #include "lib/support/json_value.h"
 #include "lib/support/strings.h"
-#include "tools/opt/html.h"
 #include "tools/opt/reports.h"
+#include "tools/support/markup.h"
 
 namespace hlo {
 namespace {
@@ -21,19 +21,19 @@ td:first-child, th:first-child, td:last-child { text-align: left; }
 )";
 
 std::string LinkTo(const std::string& file) {
-  return file.empty() ? "" : fmt::format("<a href=\"{0}\">{0}</a>", HtmlEscaped(file));
+  return file.empty() ? "" : fmt::format("<a href=\"{0}\">{0}</a>", MarkupText(file));
 }
 
 std::string HtmlTable(const DumpedModule& module) {
   std::string out = fmt::format(
       "<h1>{}</h1>\n<p>before the passes: {}</p>\n<table>\n<tr><th>pass</th><th>ms</th>"
       "<th>instructions</th><th>change</th><th></th></tr>\n",
-      HtmlEscaped(module.name), LinkTo(module.first_dump));
+      MarkupText(module.name), LinkTo(module.first_dump));
   for (const PassRun& run : module.runs) {
     out += fmt::format("<tr{}><td>{}</td><td>{:.3f}</td><td>{}</td><td>{:+}</td><td>{}</td></tr>\n",
-                       run.changed ? "" : " class=\"same\"", HtmlEscaped(run.name),
-                       run.milliseconds, run.instructions_after,
-                       run.instructions_after - run.instructions_before, LinkTo(run.dump));
+                       run.changed ? "" : " class=\"same\"", MarkupText(run.name), run.milliseconds,
+                       run.instructions_after, run.instructions_after - run.instructions_before,
+                       LinkTo(run.dump));
   }
   return out + "</table>\n";
 }

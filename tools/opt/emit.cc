@@ -1,6 +1,5 @@
 #include "tools/opt/emit.h"
 
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "tools/opt/dot.h"
 #include "tools/opt/html.h"
 #include "tools/opt/svg_graph.h"
+#include "tools/support/memory_file.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -48,16 +48,6 @@ constexpr EmitForm kEmitForms[] = {
     {"svg", Picture<ToSvg>},
 };
 
-bool WriteAll(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = write(file, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
-}
-
 }  // namespace
 
 std::vector<std::string_view> EmitWords() {
@@ -90,19 +80,18 @@ int RunTool(std::string_view tool, const Source& source, const std::string& argu
         "hlo-opt", Error("this needs {} beside hlo-opt, but there is no `{}`", tool, program));
   }
   // It reads the text as it is, so that places are those of the file.
-  const int file = memfd_create("module", 0);
-  if (file < 0 || !WriteAll(file, source.text())) {
+  const MemoryFile file(MemoryFile::Inherit::kAcrossExec);
+  if (file.descriptor() < 0 || !file.Write(source.text())) {
     return ReportToolError("hlo-opt",
                            Error("cannot make a file in memory: {}", std::strerror(errno)));
   }
   const std::string command =
-      fmt::format("{} /proc/self/fd/{} {}", SingleQuoted(program), file, arguments);
+      fmt::format("{} /proc/self/fd/{} {}", SingleQuoted(program), file.descriptor(), arguments);
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return ReportToolError("hlo-opt", Error("cannot run `{}`", program));
   char buffer[1 << 16];
   for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
   const int status = pclose(pipe);
-  close(file);
   return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(kExitInternal);
 }
 

@@ -4,6 +4,7 @@
 
 #include "lib/ir/printer.h"
 #include "lib/types/shape.h"
+#include "tools/support/markup.h"
 
 namespace hlo {
 namespace {
@@ -81,42 +82,27 @@ std::string HtmlLine(const Instruction& instruction, const NodeColors& colors) {
   for (const Instruction* operand : instruction.operands()) {
     ids += fmt::format("{}i{}", ids.empty() ? "" : " ", operand->id());
     operands += fmt::format("{}<a href=\"#i{}\">{}</a>", operands.empty() ? "" : ", ",
-                            operand->id(), HtmlEscaped(operand->name()));
+                            operand->id(), MarkupText(operand->name()));
   }
-  if (operands.empty()) operands = HtmlEscaped(inside);
+  if (operands.empty()) operands = MarkupText(inside);
   std::string calls;
   for (const Computation* callee : instruction.calls()) {
     calls +=
-        fmt::format(" <a href=\"#c{}\">{}</a>", callee->root()->id(), HtmlEscaped(callee->name()));
+        fmt::format(" <a href=\"#c{}\">{}</a>", callee->root()->id(), MarkupText(callee->name()));
   }
   return fmt::format(
       "<div class=\"i{}\" id=\"i{}\" data-o=\"{}\" style=\"border-color:{}\"><span "
       "class=\"n\">{}</span> = "
       "<span class=\"s\">{}</span> {}({})<span class=\"a\">{}</span>{}</div>\n",
       instruction.is_root() ? " root" : "", instruction.id(), ids, colors.Of(instruction),
-      HtmlEscaped(instruction.name()), HtmlEscaped(fmt::format("{}", instruction.shape())),
-      instruction.opcode_text(), operands, HtmlEscaped(rest), calls);
+      MarkupText(instruction.name()), MarkupText(fmt::format("{}", instruction.shape())),
+      instruction.opcode_text(), operands, MarkupText(rest), calls);
 }
 
 }  // namespace
 
-std::string HtmlEscaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 std::string ToHtml(const Module& module, const NodeColors& colors) {
-  const std::string name = HtmlEscaped(module.name());
+  const std::string name = MarkupText(module.name());
   std::string out = fmt::format(
       "{4}<meta charset=\"utf-8\">\n<title>{0}</title>\n{1}<h1>{0}</h1>\n<p>{2} instructions in "
       "{3} computations</p>\n",
@@ -126,7 +112,7 @@ std::string ToHtml(const Module& module, const NodeColors& colors) {
     const Computation& computation = *order[i];
     out += fmt::format("<details id=\"c{}\"{}><summary>{}{} ({} instructions)</summary>\n",
                        computation.root()->id(), computation.is_entry() ? " open" : "",
-                       computation.is_entry() ? "ENTRY " : "", HtmlEscaped(computation.name()),
+                       computation.is_entry() ? "ENTRY " : "", MarkupText(computation.name()),
                        computation.instruction_count());
     for (const Instruction* instruction : computation.SequenceOrPostOrder())
       out += HtmlLine(*instruction, colors);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "lib/ir/module.h"
 #include "tools/opt/node_colors.h"
@@ -13,8 +12,5 @@ namespace hlo {
 // with links to operands and called computations. A field searches, a click on a name
 // marks its users.
 std::string ToHtml(const Module& module, const NodeColors& colors);
-
-// `text` with `&`, `<`, `>` and `"` as HTML writes them.
-std::string HtmlEscaped(std::string_view text);
 
 }  // namespace hlo

@@ -13,6 +13,7 @@ struct Part {
 
 constexpr Part kParts[] = {
     {"metadata", [](Instruction& i) { i.mutable_extras().metadata = {}; }},
+    {"stack-frames", [](Instruction& i) { i.mutable_extras().metadata.stack_frame_id = 0; }},
     {"backend-config", [](Instruction& i) { i.mutable_extras().backend_config = {}; }},
     {"sharding", [](Instruction& i) { i.mutable_extras().sharding = {}; }},
     {"frontend-attributes", [](Instruction& i) { i.mutable_extras().frontend_attributes = {}; }},
@@ -36,7 +37,7 @@ void StripParts(Module& module, std::string_view words) {
     }
     return false;
   };
-  if (wants("metadata")) module.config().stack_frames = {};
+  if (wants("metadata") || wants("stack-frames")) module.config().stack_frames = {};
   for (const Part& part : kParts) {
     if (!wants(part.word)) continue;
     for (Computation* computation : module.computations()) {

@@ -69,7 +69,7 @@ class Session {
       ReportToolError(flags_.program(), status);
       return kExitUsage;
     }
-    StartTimeLimit(options_.time_limit, flags_.program());
+    StartTimeLimit(options_.time_limit, flags_.program(), AtLimit::kReproduces);
     if (const absl::Status status = Prepare(); !status.ok())
       return ReportToolError(flags_.program(), status);
     if (HasPasses() || options_.print_pipeline) {
@@ -104,7 +104,10 @@ class Session {
     if (options_.emit_proto) emit_ = "pbtxt";
     to_file_ = options_.output != "-" || !options_.output_dir.empty();
     ASSIGN_OR_RETURN(print_, options_.print.Options(flags_, to_file_));
-    if (options_.canonicalize_names) print_ = PrintOptions::Canonical();
+    if (options_.canonicalize_names) {
+      print_ = PrintOptions::Canonical();
+      print_.canonical_computation_names = true;
+    }
     RETURN_IF_ERROR(FillInstrumentation(options_, print_, instrumentation_));
     RETURN_IF_ERROR(FillContext(options_, context_));
     // The decisions of the fusion passes are remarks.

@@ -10,7 +10,7 @@
 #include "lib/ir/dense_map.h"
 #include "lib/ir/printer.h"
 #include "lib/types/shape.h"
-#include "tools/opt/html.h"
+#include "tools/support/markup.h"
 
 namespace hlo {
 namespace {
@@ -44,7 +44,7 @@ class Picture {
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
                "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"monospace\" font-size=\"10\">\n"
                "<title>{2}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-               right_ + kMargin, y, HtmlEscaped(module_.name())) +
+               right_ + kMargin, y, MarkupText(module_.name())) +
            text_ + "</svg>\n";
   }
 
@@ -135,7 +135,7 @@ class Picture {
         "fill=\"#fafafa\" stroke=\"#9e9e9e\"/><text x=\"{:.0f}\" y=\"{:.0f}\" font-size=\"12\">"
         "{}{}</text></g>\n",
         computation.root()->id(), kMargin, top, right - kMargin, bottom - top, kMargin + kPadding,
-        top + 15, computation.is_entry() ? "ENTRY " : "", HtmlEscaped(computation.name()));
+        top + 15, computation.is_entry() ? "ENTRY " : "", MarkupText(computation.name()));
   }
 
   void DrawLine(const Instruction& from, const Instruction& to, std::string_view style) {
@@ -158,7 +158,7 @@ class Picture {
     text_ += fmt::format(
         "<g id=\"i{}\"><title>{}</title><rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" "
         "height=\"{:.0f}\" rx=\"3\" fill=\"{}\" stroke=\"#424242\"{}/>",
-        instruction.id(), HtmlEscaped(ToText(instruction, PrintOptions::Default())), box.x, box.y,
+        instruction.id(), MarkupText(ToText(instruction, PrintOptions::Default())), box.x, box.y,
         box.width, box.height, colors_.Of(instruction),
         instruction.is_root() ? " stroke-width=\"2.5\"" : "");
     const size_t own = box.lines.size() - instruction.calls().size();
@@ -169,7 +169,7 @@ class Picture {
                       i == 0    ? " font-weight=\"bold\""
                       : i < own ? ""
                                 : " fill=\"#1565c0\"",
-                      HtmlEscaped(box.lines[i]));
+                      MarkupText(box.lines[i]));
       if (i < own) {
         text_ += text;
       } else {

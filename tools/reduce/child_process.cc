@@ -1,7 +1,6 @@
 #include "tools/reduce/child_process.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,17 +13,12 @@
 #include <cstring>
 #include <ctime>
 
+#include "tools/support/memory_file.h"
+
 namespace hlo {
 namespace {
 
 constexpr size_t kMaxLog = 1 << 16;
-
-std::string ReadChildLog(int fd) {
-  std::string log(kMaxLog, '\0');
-  const ssize_t n = pread(fd, log.data(), log.size(), 0);
-  log.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
-  return log;
-}
 
 double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -49,7 +43,7 @@ void BecomeChild(int log) {
 // A child that was started and has no result yet.
 struct RunningChild {
   pid_t pid = -1;
-  int log = -1;
+  MemoryFile log;
   std::chrono::steady_clock::time_point start;
   double cpu_seconds = 0;
 };
@@ -78,13 +72,12 @@ void RunWork(const ChildWork& work, int log) {
 
 // Starts the work; a result says that there is no process.
 std::optional<ChildResult> StartChild(const ChildWork& work, RunningChild& child) {
-  child.log = memfd_create("log", MFD_CLOEXEC);
   child.start = std::chrono::steady_clock::now();
   std::fflush(nullptr);
-  child.pid = child.log < 0 ? -1 : fork();
+  child.pid = child.log.descriptor() < 0 ? -1 : fork();
   if (child.pid == 0) {
-    BecomeChild(child.log);
-    RunWork(work, child.log);
+    BecomeChild(child.log.descriptor());
+    RunWork(work, child.log.descriptor());
     _exit(127);
   }
   if (child.pid > 0) {
@@ -115,7 +108,7 @@ std::optional<ChildResult> PollChild(RunningChild& child, const ChildLimits& lim
     kill(-child.pid, SIGKILL);  // what it left behind
   }
   result.cpu_seconds = child.cpu_seconds;
-  result.log = ReadChildLog(child.log);
+  result.log = child.log.Start(kMaxLog);
   return result;
 }
 
@@ -141,11 +134,9 @@ ChildResults RunChildren(const std::vector<ChildWork>& works, const ChildLimits&
     pause = has_ended ? kShortest : std::min<useconds_t>(pause + pause / 4, kLongest);
   }
   for (size_t i = 0; i < works.size(); ++i) {
-    if (!results[i].has_value()) {
-      KillGroup(children[i].pid);
-      waitpid(children[i].pid, nullptr, 0);
-    }
-    if (children[i].log >= 0) close(children[i].log);
+    if (results[i].has_value()) continue;
+    KillGroup(children[i].pid);
+    waitpid(children[i].pid, nullptr, 0);
   }
   return results;
 }

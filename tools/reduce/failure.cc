@@ -1,14 +1,13 @@
 #include "tools/reduce/failure.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "lib/support/file.h"
 #include "lib/support/status.h"
 #include "lib/support/strings.h"
+#include "lib/support/temporary.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -134,7 +133,7 @@ std::vector<Answer> FailureTest::RunEach(const std::vector<const std::string*>& 
       &pipeline_,    limits_,        options_.platform, options_.kind == FailureKind::kMismatch,
       options_.seed, options_.seeds, options_.tolerance};
   std::vector<ChildWork> works;
-  std::vector<std::string> files;
+  std::unique_ptr<TemporaryFolder> folder;  // for scripts
   for (const std::string* text : texts) {
     if (options_.kind == FailureKind::kCheck) {
       works.push_back(
@@ -145,12 +144,15 @@ std::vector<Answer> FailureTest::RunEach(const std::vector<const std::string*>& 
       works.push_back({[text, &run] { return RunCandidate(*text, run); }, {}});
       continue;
     }
-    const char* folder = std::getenv("TMPDIR");
-    files.push_back(fmt::format("{}/hlo-reduce.{}.{}.hlo", folder == nullptr ? "/tmp" : folder,
-                                getpid(), files.size()));
-    if (const absl::Status status = WriteFile(files.back(), *text); !status.ok())
+    if (folder == nullptr) {
+      auto made = TemporaryFolder::Make();
+      if (!made.ok()) return {{false, false, std::string(ToStd(made.status().message()))}};
+      folder = *std::move(made);
+    }
+    const std::string file = folder->In(fmt::format("hlo-reduce.{}.hlo", works.size()));
+    if (const absl::Status status = WriteFile(file, *text); !status.ok())
       return {{false, false, std::string(ToStd(status.message()))}};
-    works.push_back({nullptr, WithFile(options_.script, files.back())});
+    works.push_back({nullptr, WithFile(options_.script, file)});
   }
   const auto answers_of = [&](const ChildResults& results) {
     std::vector<Answer> answers;
@@ -166,7 +168,6 @@ std::vector<Answer> FailureTest::RunEach(const std::vector<const std::string*>& 
         const std::vector<Answer> answers = answers_of(so_far);
         return !runs_all && !answers.empty() && answers.back().shows_failure;
       });
-  for (const std::string& file : files) unlink(file.c_str());
   // Edits make loops endless: what takes much longer than the whole module did never ends.
   if (cpu_limit_ == 0 && options_.learns_timeout && !is_script &&
       options_.kind != FailureKind::kHang)

@@ -1,7 +1,6 @@
 #include "tools/reduce/passes_only.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <functional>
@@ -12,39 +11,11 @@
 #include "parser/parser.h"
 #include "passes/pass_manager.h"
 #include "tools/reduce/reducer.h"
+#include "tools/support/halve.h"
+#include "tools/support/memory_file.h"
 
 namespace hlo {
 namespace {
-
-// A file in memory that a child writes and this process reads: what was written before a crash is
-// there.
-class Record {
- public:
-  Record() : file_(memfd_create("record", MFD_CLOEXEC)) {}
-  Record(const Record&) = delete;
-  Record& operator=(const Record&) = delete;
-  ~Record() { close(file_); }
-
-  bool Write(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t n = write(file_, text.data(), text.size());
-      if (n <= 0) return false;
-      text.remove_prefix(static_cast<size_t>(n));
-    }
-    return true;
-  }
-  std::string Read() const {
-    std::string text;
-    char buffer[1 << 16];
-    off_t at = 0;
-    for (ssize_t n; (n = pread(file_, buffer, sizeof buffer, at)) > 0; at += n)
-      text.append(buffer, static_cast<size_t>(n));
-    return text;
-  }
-
- private:
-  int file_;
-};
 
 constexpr char kRewriteAsked = '?', kRewriteDone = '!';
 
@@ -64,7 +35,7 @@ class Finder {
     bad.passes = static_cast<int64_t>(passes.size());
     if (bad.passes == 0 || Shows({0, -1}))
       return Error("{} shows the failure before any pass; leave `--passes-only` out", name_);
-    bad.number = First(bad.passes, [this](int64_t n) { return Shows({n, -1}); });
+    bad.number = First(bad.passes, [](int64_t n) { return PassLimits{n, -1}; });
     bad.pass = passes[static_cast<size_t>(bad.number - 1)];
     FindRewrite(bad);
     test_.set_limits({});
@@ -81,14 +52,11 @@ class Finder {
     return test_.Ask(text_).shows_failure;
   }
 
-  // The first n in (0, last] for which the answer is yes; for `last` it is.
-  static int64_t First(int64_t last, const std::function<bool(int64_t)>& shows) {
-    int64_t low = 0, high = last;
-    while (high - low > 1) {
-      const int64_t middle = low + (high - low) / 2;
-      (shows(middle) ? high : low) = middle;
-    }
-    return high;
+  // The least number in (0, last] whose limits show the failure, as those of `last` do.
+  template <class LimitsOf>
+  int64_t First(int64_t last, const LimitsOf& limits) {
+    return *FirstByHalving(last,
+                           [&](int64_t n) -> absl::StatusOr<bool> { return Shows(limits(n)); });
   }
 
   void FindRewrite(BadPass& bad) {
@@ -96,7 +64,7 @@ class Finder {
     for (const std::string_view line : Split(asked, '\n'))
       bad.rewrites += !line.empty() && line[0] == kRewriteAsked;
     if (bad.rewrites == 0 || Shows({bad.number, 0})) return;
-    bad.rewrite = First(bad.rewrites, [&](int64_t n) { return Shows({bad.number, n}); });
+    bad.rewrite = First(bad.rewrites, [&](int64_t n) { return PassLimits{bad.number, n}; });
     // What was asked for last may have been refused; what was done last was that one.
     const std::string done = Rewrites({bad.number, bad.rewrite});
     for (const std::string_view line : Split(done, '\n'))
@@ -106,8 +74,8 @@ class Finder {
   // Runs the passes in a child, which may crash, with hooks that write to the record.
   std::string Recorded(
       const PassLimits& limits,
-      const std::function<void(const Record&, PassContext&, Instrumentation&)>& hook) {
-    const Record record;
+      const std::function<void(const MemoryFile&, PassContext&, Instrumentation&)>& hook) {
+    const MemoryFile record;
     test_.RunAside([&] {
       absl::StatusOr<std::unique_ptr<Module>> module =
           ParseModule(std::make_shared<const Source>(name_, text_));
@@ -119,13 +87,13 @@ class Finder {
       hook(record, context, instrumentation);
       return RunPipeline(test_.pipeline(), **module, context, instrumentation).ok() ? 0 : 1;
     });
-    return record.Read();
+    return record.Start();
   }
 
   // The passes that were begun, with their options.
   std::vector<std::string> PassesRun() {
     const std::string text =
-        Recorded({}, [](const Record& record, PassContext&, Instrumentation& instrumentation) {
+        Recorded({}, [](const MemoryFile& record, PassContext&, Instrumentation& instrumentation) {
           instrumentation.on_start = [&record](const PipelineItem& pass, int64_t) {
             record.Write(ToText({pass}) + "\n");
           };
@@ -139,7 +107,7 @@ class Finder {
   // A line for each time that the last pass of the limits asked whether it may rewrite, and for
   // each rewrite.
   std::string Rewrites(const PassLimits& limits) {
-    return Recorded(limits, [&](const Record& record, PassContext& context, Instrumentation&) {
+    return Recorded(limits, [&](const MemoryFile& record, PassContext& context, Instrumentation&) {
       if (limits.rewrites < 0) {
         context.set_may_rewrite([&] {
           if (context.pass_number() == limits.passes)
@@ -157,7 +125,7 @@ class Finder {
 
   // The module before a pass, as a text; empty where it cannot be made.
   std::string Before(int64_t number) {
-    return Recorded({number, -1}, [number](const Record& record, PassContext&,
+    return Recorded({number, -1}, [number](const MemoryFile& record, PassContext&,
                                            Instrumentation& instrumentation) {
       instrumentation.before_pass = [&record, left = number](const PipelineItem&,
                                                              const Module& module) mutable {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "lib/support/strings.h"
 #include "tools/run/bench.h"
 #include "tools/run/check_case.h"
+#include "tools/support/memory_file.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
@@ -35,7 +35,7 @@ struct Child {
   Task task;
   pid_t pid = 0;
   int pipe = -1;
-  int standard_error = -1;  // a file in memory
+  MemoryFile standard_error;
   double start = 0;
   std::string bytes;  // what it has told so far
   bool is_late = false;
@@ -120,13 +120,12 @@ class CheckRunner {
     tasks_.pop_back();
     int ends[2];
     if (pipe(ends) != 0) return Count(child.task, {Outcome::kFailed, "cannot make a pipe"});
-    child.standard_error = memfd_create("stderr", MFD_CLOEXEC);
     child.start = Now();
     child.pid = fork();
     if (child.pid < 0) return Count(child.task, {Outcome::kFailed, "cannot start a process"});
     if (child.pid == 0) {
       close(ends[0]);
-      if (child.standard_error >= 0) dup2(child.standard_error, STDERR_FILENO);
+      dup2(child.standard_error.descriptor(), STDERR_FILENO);
       Work(child.task, ends[1]);
     }
     close(ends[1]);
@@ -176,11 +175,9 @@ class CheckRunner {
 
   // The first line that a child wrote to standard error.
   static std::string LastWords(const Child& child) {
-    char buffer[512];
-    const ssize_t n = pread(child.standard_error, buffer, sizeof buffer, 0);
-    close(child.standard_error);
-    const std::string_view text(buffer, n > 0 ? static_cast<size_t>(n) : 0);
-    return text.empty() ? "" : ": " + std::string(text.substr(0, text.find('\n')));
+    constexpr size_t kMostOfLine = 512;
+    const std::string text = child.standard_error.Start(kMostOfLine);
+    return text.empty() ? "" : ": " + text.substr(0, text.find('\n'));
   }
 
   void Finish(const Child& child) {

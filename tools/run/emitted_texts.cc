@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/registry.h"
 #include "lib/support/contains.h"
 #include "lib/support/file.h"
@@ -33,6 +35,10 @@ std::string_view ExtensionOf(EmitStage stage) {
   }
 }
 
+std::string FileOf(const std::string& folder, std::string_view name, EmitStage stage) {
+  return fmt::format("{}/{}.{}.{}", folder, name, Word(stage), ExtensionOf(stage));
+}
+
 }  // namespace
 
 void EmittedTexts::AddTo(CompileOptions& compile, std::vector<EmitStage> stages,
@@ -46,7 +52,7 @@ void EmittedTexts::Take(EmitStage stage, std::string_view text) {
   std::string& all = texts_[stage];  // there, if empty
   if (kernel_ && IsTextOfKernel(stage)) {
     const std::string_view line = text.substr(0, text.find('\n'));
-    std::string name(line.substr(line.find(' ') + 1));  // behind the mark of a comment
+    std::string name(line.substr(line.find(' ') + 1));  // after the mark of a comment
     if (!std::regex_search(name, *kernel_)) {
       if (!Contains(others_, name)) others_.push_back(std::move(name));
       return;
@@ -75,19 +81,26 @@ absl::Status EmittedTexts::Save(const std::string& folder, std::string_view name
   RETURN_IF_ERROR(MakeFolder(folder));
   FileSet files;
   for (const auto& [stage, text] : texts_) {
-    RETURN_IF_ERROR(
-        files.Add(fmt::format("{}/{}.{}.{}", folder, name, Word(stage), ExtensionOf(stage)), text));
+    RETURN_IF_ERROR(files.Add(FileOf(folder, name, stage), text));
   }
   return files.Commit();
 }
 
-std::vector<EmitStage> StagesToSave(std::string_view platform) {
+std::vector<EmitStage> StagesToSave(std::string_view platform, std::optional<EmitStage> start) {
   std::vector<EmitStage> stages;
   for (const StageWord& row : kStageWords) {
     const bool is_there = IsListed(FindPlatform(platform)->stages, row.word);
-    if (is_there && row.stage != EmitStage::kKernels) stages.push_back(row.stage);
+    if (is_there && !NeedsNvidiaTools(row.stage)) stages.push_back(row.stage);
   }
+  if (start) stages.erase(stages.begin(), std::find(stages.begin(), stages.end(), *start) + 1);
   return stages;
+}
+
+absl::StatusOr<StageText> ReadSaved(const std::string& folder, std::string_view name,
+                                    EmitStage stage) {
+  StageText text{stage, FileOf(folder, name, stage), {}};
+  ASSIGN_OR_RETURN(text.text, ReadFile(text.file));
+  return text;
 }
 
 }  // namespace hlo

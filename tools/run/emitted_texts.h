@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "backends/backend.h"
 #include "tools/run/options.h"
 
@@ -37,8 +38,12 @@ class EmittedTexts {
   std::vector<std::string> others_;  // kernels that do not match
 };
 
-// The stages that a platform has, in the order of compilation. `kernels` is left out: it needs
-// NVIDIA's assembler.
-std::vector<EmitStage> StagesToSave(std::string_view platform);
+// The stages that a platform has after `start` (or all), in the order of compilation. Those that
+// need NVIDIA's tools are left out.
+std::vector<EmitStage> StagesToSave(std::string_view platform, std::optional<EmitStage> start);
+
+// The text that Save wrote, to start from.
+absl::StatusOr<StageText> ReadSaved(const std::string& folder, std::string_view name,
+                                    EmitStage stage);
 
 }  // namespace hlo

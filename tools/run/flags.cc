@@ -73,13 +73,16 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("O", &o.optimisation_level, V::Between(0, 3), "[2|N]",
             "-O0: as --no-run-passes; -O1 to -O3: with them");
   flags.Add("emit", &o.emit, V::ListOf(StageWords()), "STAGE,...",
-            "print hlo, buffers, tile, thunks, llvm, asm, ptx, kernels; do not run");
+            "print hlo, buffers, tile, thunks, llvm, asm, ptx, sass, kernels; do not run");
   flags.Add("kernel", &o.kernel, V::Regex().With({"emit"}), "REGEX",
             "of tile, llvm and asm only kernels of instructions with such a name");
   flags.Add("save-executable", &o.save_executable, V::Some(), "FILE",
             "compile, and write what runs later without compiling: hlo-run FILE; do not run");
   flags.Add("save-temps", &o.save_temps, V::Some(), "[.|DIR]",
             "write DIR/NAME.llvm.ll, NAME.asm.s, ...: a file for each of the platform's stages");
+  flags.Add("start-stage", &o.start_stage, V::Words({"llvm", "ptx"}).With({"save-temps"}),
+            "[llvm|ptx]",
+            "take kernels from DIR/NAME.llvm.ll (or .ptx) of --save-temps, which you have edited");
   flags.Add("jit-symbols", &o.jit_symbols,
             "tell perf (/tmp/perf-PID.map) and GDB the names of kernels");
   flags.Add("threads,j", &o.threads, V::Between(0, 4096), "N",

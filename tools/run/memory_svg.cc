@@ -5,6 +5,7 @@
 #include "lib/support/byte_count.h"
 #include "tools/run/memory_view.h"
 #include "tools/run/svg.h"
+#include "tools/support/markup.h"
 
 namespace hlo {
 namespace {
@@ -103,9 +104,9 @@ class MemoryPicture {
         "fill=\"hsl({},60%,70%)\" fill-opacity=\"0.7\" stroke=\"#444\" stroke-width=\"0.3\">"
         "<title>{}</title></rect>\n",
         x, y, width, height, Hue(use.opcode),
-        XmlText(fmt::format("{} {} {} {}\n{} at {}, needed {}..{}", use.name, use.opcode, use.shape,
-                            use.source, ByteCountText(use.slice.size), use.slice.offset, use.start,
-                            use.end)));
+        MarkupText(fmt::format("{} {} {} {}\n{} at {}, needed {}..{}", use.name, use.opcode,
+                               use.shape, use.source, ByteCountText(use.slice.size),
+                               use.slice.offset, use.start, use.end)));
     if (width >= kLeastForName + 6.0 * static_cast<double>(use.name.size()) && height >= 11)
       out_ += SvgWords(x + 3, y + height / 2 + 4, "start", use.name);
   }

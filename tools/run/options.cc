@@ -100,6 +100,12 @@ absl::Status ReadWords(ToolOptions& options) {
       if (stage.word == Trim(word)) options.emit_stages.push_back(stage.stage);
     }
   }
+  for (const StageWord& stage : kStageWords) {
+    if (stage.word != options.start_stage) continue;
+    options.start = stage.stage;
+    if (!IsListed(FindPlatform(options.platform)->stages, stage.word))
+      return Error("platform `{}` has no stage `{}` to start from", options.platform, stage.word);
+  }
   if (options.sanitize) {
     options.cpu.checks = CpuChecks::kAll;
     options.gpu.sim_sanitize = true;
@@ -113,6 +119,8 @@ absl::Status ReadWords(ToolOptions& options) {
                    options.emit);
     }
   }
+  if (options.start && options.cpu.kernels == CpuKernels::kEvaluate)
+    return Error("`--cpu-kernels=evaluate` makes no machine code; leave out `--start-stage`");
   if (!options.denormals.empty())
     options.denormal_mode = options.denormals == "flush" ? Denormals::kFlush : Denormals::kKeep;
   options.seed_value = NumberOf<uint64_t>(options.seed);
@@ -261,11 +269,6 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
   if (!options.platform_is_given) options.platform = DefaultPlatform();
   RETURN_IF_ERROR(CheckPlatform(options.platform));
   RETURN_IF_ERROR(CheckReference(options));
-  if (!options.kernel.empty() && options.platform != "cpu") {
-    return Error(
-        "`--kernel` is for platform `cpu`, whose texts are of one kernel each, not for `{}`",
-        options.platform);
-  }
   if (options.optimisation_level == 0) options.run_passes = false;
   RETURN_IF_ERROR(ReadThreads(flags, options));
   if (options.kernel_info) {
@@ -275,6 +278,15 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
     options.emit_stages.push_back(EmitStage::kKernels);
   }
   RETURN_IF_ERROR(ReadWords(options));
+  if (!options.kernel.empty()) {
+    for (const EmitStage stage : options.emit_stages) {
+      if (stage == EmitStage::kPtx || NeedsNvidiaTools(stage))
+        return Error(
+            "`--kernel` is for the stages tile, llvm and asm, whose texts are of one kernel each; "
+            "leave out `--emit={}`",
+            options.emit);
+    }
+  }
   if (options.list_platforms || options.list_targets || options.doctor || options.measure_peaks)
     return absl::OkStatus();
   const std::vector<std::string>& words = flags.positional();

@@ -27,6 +27,7 @@ struct ToolOptions {
   bool jit_symbols = false;
   std::string save_executable;  // a file; empty: not asked for
   std::string save_temps;       // a folder for the texts of all stages; empty: not asked for
+  std::string start_stage;
   bool run_passes = true;
   int64_t threads = 0;
   std::string denormals;
@@ -130,6 +131,7 @@ struct ToolOptions {
 
   // Filled by Check from the words above.
   std::vector<EmitStage> emit_stages;
+  std::optional<EmitStage> start;  // where code generation starts, with a text of --save-temps
   // Of --profile, --profile-trace and --roofline: where to, and a name whose end says
   // in what form.
   struct ProfileFile {

@@ -6,6 +6,7 @@
 #include "tools/run/profile_report.h"
 #include "tools/run/run_report.h"
 #include "tools/run/svg.h"
+#include "tools/support/markup.h"
 
 namespace hlo {
 namespace {
@@ -101,9 +102,9 @@ class Picture {
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"#36c\" fill-opacity=\"0.5\">"
         "<title>{}</title></circle>\n",
         x, y, 3 + 25 * std::sqrt(row.share),
-        XmlText(fmt::format("{} {} {} {}\n{:.1f} % of the time, {} each, {:.0f} % of the roof",
-                            row.kind, row.name, row.shape, row.source, 100 * row.share,
-                            TimeText(row.median_ms), 100 * row.roofline)));
+        MarkupText(fmt::format("{} {} {} {}\n{:.1f} % of the time, {} each, {:.0f} % of the roof",
+                               row.kind, row.name, row.shape, row.source, 100 * row.share,
+                               TimeText(row.median_ms), 100 * row.roofline)));
     if (is_named) Words(x + 6, y - 6, "start", row.name);
   }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "backends/codegen_times.h"
 #include "backends/registry.h"
 #include "lib/ir/compare.h"
 #include "lib/ir/verifier.h"
@@ -68,7 +69,7 @@ class Runner {
 
   int Run() {
     const CrashLine line("working on", path_);
-    StartTimeLimit(options_.time_limit, "hlo-run");
+    StartTimeLimit(options_.time_limit, "hlo-run", AtLimit::kEnds);
     absl::Status status = options_.jit_symbols ? ListenForCode() : absl::OkStatus();
     if (status.ok()) status = StartProcesses();
     if (status.ok()) status = Steps();
@@ -134,6 +135,9 @@ class Runner {
     Expectation expected;
     // What can fail without the work fails before it.
     RETURN_IF_ERROR(CheckOutputs());
+    if (options_.start) {
+      ASSIGN_OR_RETURN(start_, ReadSaved(options_.save_temps, NameOfTemps(), *options_.start));
+    }
     ASSIGN_OR_RETURN(const std::vector<OutputRule> rules, OutputRules(options_, *module_));
     if (!options_.expected.empty()) {
       ASSIGN_OR_RETURN(expected, ReadExpectation(options_, result_shape, outer_mesh()));
@@ -200,16 +204,19 @@ class Runner {
       progress_.Step("pass " + pass.name);
     };
     PassTimes times;
-    if (options_.time_passes) times.Attach(instrumentation);
+    if (options_.time_passes) {
+      times.Attach(instrumentation);
+      MeasureCodegenPasses();
+    }
     compile.instrumentation = &instrumentation;
     RETURN_IF_ERROR(passes.Dump(*module_, "before_optimizations"));
-    StartTimeLimit(options_.compile_timeout, "hlo-run");
+    StartCompileLimit();
     ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable, Compile(backend, compile));
-    if (options_.compile_timeout > 0) StopTimeLimit();
+    StopCompileLimit();
     if (!options_.time_trace.empty()) {
       RETURN_IF_ERROR(WriteFile(options_.time_trace, TimeTraceText(TakeTimeTrace(), "hlo-run")));
     }
-    if (options_.time_passes) WriteStderr(times.Table(executable->stats()));
+    if (options_.time_passes) WriteStderr(times.Table(executable->stats()) + CodegenPassTable());
     if (options_.require_donation && buffers_)
       RETURN_IF_ERROR(RequireDonation(*executable, *buffers_));
     RETURN_IF_ERROR(passes.Dump(executable->module(),
@@ -403,11 +410,32 @@ class Runner {
     }
     const double start = Now();
     PassContext context;
-    ASSIGN_OR_RETURN(const PipelineResult result, RunPipeline(*pipeline, *module_, context));
+    Instrumentation instrumentation;
+    instrumentation.on_start = [this](const PipelineItem& pass, int64_t) {
+      progress_.Step("pass " + pass.name);
+    };
+    StartCompileLimit();
+    ASSIGN_OR_RETURN(const PipelineResult result,
+                     RunPipeline(*pipeline, *module_, context, instrumentation));
+    StopCompileLimit();
     extra_passes_ms_ = Now() - start - result.verify_milliseconds;
     RETURN_IF_ERROR(VerifyRunnable(*module_));
     extra_verify_ms_ = Now() - start - extra_passes_ms_;
     return absl::OkStatus();
+  }
+
+  // --compile-timeout, of all passes and the code generator together.
+  void StartCompileLimit() {
+    constexpr double kLeast = 1e-3;  // no limit at all would be 0
+    if (options_.compile_timeout <= 0) return;
+    compile_started_ = Now();
+    StartTimeLimit(std::max(options_.compile_timeout - compile_ms_ / 1e3, kLeast), "hlo-run",
+                   AtLimit::kReproduces);
+  }
+  void StopCompileLimit() {
+    if (options_.compile_timeout <= 0) return;
+    StopTimeLimit();
+    compile_ms_ += Now() - compile_started_;
   }
 
   // What --donate= and --feed= say of this module, and what it is allowed by them.
@@ -535,6 +563,7 @@ class Runner {
         hlo::CompilerOptions(options_, DenormalsOf(options_, options_.platform));
     // A profile tells instructions apart.
     if (!options_.profile_files.empty()) compile.gpu.graphs = compile.gpu.merge_steps = false;
+    compile.start = start_;
     if (emitted == nullptr || !options_.only_looks()) return compile;
     std::vector<EmitStage> stages = options_.emit_stages;
     if (!options_.memory_files.empty() && !Contains(stages, EmitStage::kBuffers))
@@ -547,10 +576,15 @@ class Runner {
   absl::Status SaveTemps(Backend& backend) const {
     EmittedTexts texts;
     CompileOptions compile = CompilerOptions(nullptr);
-    texts.AddTo(compile, StagesToSave(options_.platform));
+    std::vector<EmitStage> stages = StagesToSave(options_.platform, options_.start);
+    if (stages.empty()) return absl::OkStatus();
+    texts.AddTo(compile, std::move(stages));
     RETURN_IF_ERROR(CompileOnce(backend, module_->Clone(), compile).status());
-    const std::string name = path_ == "-" ? "stdin" : std::filesystem::path(path_).stem().string();
-    return texts.Save(options_.save_temps, name);
+    return texts.Save(options_.save_temps, NameOfTemps());
+  }
+
+  std::string NameOfTemps() const {
+    return path_ == "-" ? "stdin" : std::filesystem::path(path_).stem().string();
   }
 
   absl::Status ShowMemory(const Executable& executable) const {
@@ -711,6 +745,7 @@ class Runner {
     progress_.Stage(fmt::format("running on {}", backend.name()));
     CompileOptions compile = CompilerOptions(nullptr);
     compile.run_passes = options_.reference_passes && options_.run_passes;
+    compile.start.reset();  // the reference is what nobody has edited
     ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                      CompileOnce(backend, std::move(module), compile));
     const CrashLine line("running on platform", backend.name());
@@ -760,7 +795,9 @@ class Runner {
   double extra_passes_ms_ = 0, extra_verify_ms_ = 0;  // of --passes
   std::optional<Baseline> baseline_;
   std::optional<XlaMemory> xla_memory_;
-  std::optional<BufferPlan> buffers_;  // with --donate or --feed
+  double compile_started_ = 0, compile_ms_ = 0;  // with --compile-timeout
+  std::optional<StageText> start_;               // with --start-stage
+  std::optional<BufferPlan> buffers_;            // with --donate or --feed
   LoopOptions loop_;
   RunReport report_;
   DeviceMesh mesh_;

@@ -2,21 +2,9 @@
 
 #include <fmt/format.h>
 
-namespace hlo {
+#include "tools/support/markup.h"
 
-std::string XmlText(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '&': out += "&amp;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
+namespace hlo {
 
 std::string SvgHead(double width, double height, double left, std::string_view title) {
   return fmt::format(
@@ -24,7 +12,7 @@ std::string SvgHead(double width, double height, double left, std::string_view t
       "viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" font-size=\"11\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"30\" font-size=\"15\">{3}</text>\n",
-      width, height, left, XmlText(title));
+      width, height, left, MarkupText(title));
 }
 
 std::string SvgLine(double x1, double y1, double x2, double y2, std::string_view colour) {
@@ -35,7 +23,7 @@ std::string SvgLine(double x1, double y1, double x2, double y2, std::string_view
 
 std::string SvgWords(double x, double y, std::string_view anchor, std::string_view text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     XmlText(text));
+                     MarkupText(text));
 }
 
 }  // namespace hlo

@@ -6,9 +6,6 @@
 
 namespace hlo {
 
-// Text as XML takes it.
-std::string XmlText(std::string_view text);
-
 // The element that a picture of this size begins with, white, and its title.
 std::string SvgHead(double width, double height, double left, std::string_view title);
 std::string SvgLine(double x1, double y1, double x2, double y2, std::string_view colour);

@@ -96,6 +96,8 @@ class Flags {
   // The ordinary help, or the part whose title starts with `section` (in any case); empty if there
   // is none. `all`: every flag.
   std::string Help(std::string_view section = "", bool all = false) const;
+  // "; did you mean …?" for a word that is near the first word of a title or a flag, or "".
+  std::string NearHelpWord(std::string_view word) const;
   // What this tool does with a flag of XLA, by its name; empty when XLA has none of that name.
   std::string XlaFlagHelp(std::string_view name) const;
   // A page for man(1), in roff.

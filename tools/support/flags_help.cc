@@ -112,6 +112,15 @@ std::string Flags::FlagHelp(std::string_view name) const {
   return flag == nullptr ? "" : HelpLineOf(*flag);
 }
 
+std::string Flags::NearHelpWord(std::string_view word) const {
+  std::vector<std::string> words;
+  for (const HelpLine& line : lines_) {
+    if (line.is_title) words.push_back(FirstWord(line.text));
+  }
+  for (const Flag& flag : flags_) words.push_back(flag.name);
+  return DidYouMean(word, std::vector<std::string_view>(words.begin(), words.end()));
+}
+
 void Flags::Common(const std::vector<std::string_view>& names) {
   has_common_ = true;
   for (Flag& flag : flags_) {

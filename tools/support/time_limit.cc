@@ -8,6 +8,7 @@
 #include <cmath>
 #include <csignal>
 
+#include "lib/support/crash_context.h"
 #include "lib/support/crash_limit.h"
 #include "tools/support/tool_support.h"
 
@@ -16,15 +17,22 @@ namespace {
 
 char time_limit_message[128];
 
+AtLimit what_follows = AtLimit::kEnds;
+
 void OnTimeLimit(int) {
-  ReportLimit(time_limit_message);
+  if (what_follows == AtLimit::kReproduces) {
+    ReportCrash(time_limit_message, {});
+  } else {
+    ReportLimit(time_limit_message);
+  }
   _exit(kExitTimeLimit);
 }
 
 }  // namespace
 
-void StartTimeLimit(double seconds, std::string_view program) {
+void StartTimeLimit(double seconds, std::string_view program, AtLimit at_limit) {
   if (seconds <= 0) return;
+  what_follows = at_limit;
   const std::string message =
       fmt::format("{}: error: the time limit of {} s is over\n", program, seconds);
   time_limit_message[message.copy(time_limit_message, sizeof time_limit_message - 1)] = 0;

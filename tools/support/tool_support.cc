@@ -201,9 +201,9 @@ int ToolMain(Flags& flags, int argc, char** argv, const std::function<int()>& bo
     }
     if (text.empty()) {
       ReportToolError(flags.program(),
-                      help.empty()
-                          ? Error("no completion for `{}`, only for `bash`", completion)
-                          : Error("the help has no section and no flag `{}`; see --help", help));
+                      help.empty() ? Error("no completion for `{}`, only for `bash`", completion)
+                                   : Error("the help has no section and no flag `{}`{}; see --help",
+                                           help, flags.NearHelpWord(help)));
       return kExitUsage;
     }
     WriteStdout(text);

@@ -1,6 +1,6 @@
 // backends/gpu/cuda/find_library.h
 //
-// Where NVIDIA's libraries lie. They come with the toolkit or as packages of Python, which no
+// Where NVIDIA's libraries and programs lie. They come with the toolkit or as packages of Python, which no
 // loader knows.
 #pragma once
 
@@ -18,6 +18,14 @@ namespace hlo::gpu {
 // and 12 by the loader, in the toolkit's folders, and in site-packages/nvidia/*/lib beside each
 // python3 in the folders of `path` (as $PATH has them). The last are files that exist.
 std::vector<std::string> PlacesOfLibrary(std::string_view library, std::string_view path);
+
+// Files of the name of a program such as "ptxas", the best first: in the folders of `path`, in the
+// toolkit's folder, and in site-packages/nvidia/*/bin and those of triton beside each python3.
+std::vector<std::string> PlacesOfProgram(std::string_view program, std::string_view path);
+
+// $`variable` where it is set, else the first of these places that can be run. NotFound when there
+// is none.
+absl::StatusOr<std::string> FindProgram(const char* program, const char* variable);
 
 // Loads `library` by `load` from the first place that has it; $`variable` is the only place where
 // it is set, and means not to look when empty. NotFound when there is none.

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("libraries are found in the packages beside python3", "[gpu][cuda]") {
+TEST_CASE("libraries and programs are found in the packages beside python3", "[gpu][cuda]") {
   std::string pattern = (fs::temp_directory_path() / "hlo-packages-XXXXXX").string();
   REQUIRE(mkdtemp(pattern.data()) != nullptr);
   const fs::path root = pattern;
@@ -39,6 +40,15 @@ TEST_CASE("libraries are found in the packages beside python3", "[gpu][cuda]") {
   const std::string path =
       (root / "none" / "bin").string() + "::" + (root / "env" / "bin").string();
   CHECK(PlacesOfLibrary("libx.so", path) == all);
+
+  const std::string in_path = touch("env/bin/ptxas");
+  const std::string package = touch("env/lib/python3.11/site-packages/nvidia/cuda_nvcc/bin/ptxas");
+  const std::string triton =
+      touch("real/lib/python3.11/dist-packages/triton/backends/nvidia/bin/ptxas");
+  std::vector<std::string> programs = PlacesOfProgram("ptxas", path);
+  programs.erase(std::remove(programs.begin(), programs.end(), "/usr/local/cuda/bin/ptxas"),
+                 programs.end());
+  CHECK(programs == std::vector<std::string>{in_path, package, triton});
   fs::remove_all(root);
 }
 

@@ -43,4 +43,20 @@ absl::StatusOr<std::vector<DeviceCode>> CompileKernels(absl::Span<const UniqueKe
   return codes;
 }
 
+absl::StatusOr<DeviceCode> CompileEdited(const StageText& ptx,
+                                         absl::Span<const UniqueKernel> kernels,
+                                         std::string_view target) {
+  DeviceCode code;
+  code.ptx = ptx.text;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    code.kernels.push_back(PtxName(kernels[i], i));
+    if (ptx.text.find(fmt::format(".entry {}(", code.kernels.back())) == std::string::npos)
+      return Error("{}: kernel `{}` is not there", ptx.file, code.kernels.back());
+  }
+  if (!HasAssembler()) return code;
+  ASSIGN_OR_RETURN(Assembled assembled, AssembleEdited(ptx, target));
+  code.cubin = std::move(assembled.cubin);
+  return code;
+}
+
 }  // namespace hlo::gpu

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/backend.h"
 #include "backends/gpu/device/device.h"
 
 namespace hlo::gpu {
@@ -18,5 +19,10 @@ namespace hlo::gpu {
 // In the order of `kernels`. `threads` as in CompileOptions.
 absl::StatusOr<std::vector<DeviceCode>> CompileKernels(absl::Span<const UniqueKernel> kernels,
                                                        std::string_view target, int threads);
+
+// The same from edited PTX, which must have all of `kernels`.
+absl::StatusOr<DeviceCode> CompileEdited(const StageText& ptx,
+                                         absl::Span<const UniqueKernel> kernels,
+                                         std::string_view target);
 
 }  // namespace hlo::gpu

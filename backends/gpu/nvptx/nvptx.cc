@@ -1,8 +1,10 @@
 #include "backends/gpu/nvptx/nvptx.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -15,7 +17,10 @@
 #include <mutex>
 
 #include "backends/gpu/nvptx/remainder.h"
+#include "backends/llvm/kernel_texts.h"
+#include "backends/llvm/pass_times.h"
 #include "lib/support/status.h"
+#include "lib/support/stopwatch.h"
 
 namespace hlo::gpu {
 namespace {
@@ -71,7 +76,23 @@ absl::StatusOr<std::unique_ptr<llvm::Module>> ReadKernel(const UniqueKernel& ker
 }
 
 void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::PassBuilder builder(&machine);
+  // Passes may run others: each has its own time in the times of those around it.
+  llvm::PassInstrumentationCallbacks callbacks;
+  std::vector<Stopwatch> running;
+  if (MeasuresLlvmPasses()) {
+    callbacks.registerBeforeNonSkippedPassCallback(
+        [&](llvm::StringRef, llvm::Any) { running.emplace_back(); });
+    const auto ends = [&](llvm::StringRef pass) {
+      if (!pass.contains("Adaptor") && !pass.contains("PassManager"))
+        AddLlvmPassTime(std::string_view(pass), running.back().milliseconds());
+      running.pop_back();
+    };
+    callbacks.registerAfterPassCallback(
+        [=](llvm::StringRef pass, llvm::Any, const llvm::PreservedAnalyses&) { ends(pass); });
+    callbacks.registerAfterPassInvalidatedCallback(
+        [=](llvm::StringRef pass, const llvm::PreservedAnalyses&) { ends(pass); });
+  }
+  llvm::PassBuilder builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -135,16 +156,33 @@ absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
   return std::string(text.data(), text.size());
 }
 
-absl::StatusOr<std::string> KernelsAsText(absl::Span<const UniqueKernel> kernels) {
-  std::string text;
+absl::StatusOr<std::string> KernelAsText(const UniqueKernel& kernel, size_t i) {
+  llvm::LLVMContext context;
+  ASSIGN_OR_RETURN(const std::unique_ptr<llvm::Module> module, ReadKernel(kernel, i, context));
+  module->setModuleIdentifier(PtxName(kernel, i));
+  module->setSourceFileName(PtxName(kernel, i));
+  std::string text = fmt::format("; {}\n", kernel.name);
   llvm::raw_string_ostream stream(text);
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    llvm::LLVMContext context;
-    ASSIGN_OR_RETURN(const std::unique_ptr<llvm::Module> one, ReadKernel(kernels[i], i, context));
-    stream << "; " << kernels[i].name << "\n";
-    one->print(stream, nullptr);
-  }
+  module->print(stream, nullptr);
   return stream.str();
+}
+
+absl::Status ReplaceKernels(const StageText& edited, std::vector<UniqueKernel>& kernels) {
+  ASSIGN_OR_RETURN(const KernelTexts texts, KernelTexts::Read(edited.file, edited.text));
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kernels.size(); ++i) names.push_back(PtxName(kernels[i], i));
+  RETURN_IF_ERROR(texts.CheckNames(names));
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (!texts.Has(names[i])) continue;
+    llvm::LLVMContext context;
+    ASSIGN_OR_RETURN(const auto original, ReadKernel(kernels[i], i, context));
+    ASSIGN_OR_RETURN(const auto module, texts.Parse(names[i], *original->getFunction(names[i])));
+    module->getFunction(names[i])->setName(kKernelName);
+    kernels[i].bitcode.clear();
+    llvm::raw_string_ostream stream(kernels[i].bitcode);
+    llvm::WriteBitcodeToFile(*module, stream);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace hlo::gpu

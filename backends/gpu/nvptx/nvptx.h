@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/backend.h"
 #include "backends/gpu/device/device.h"
 
 namespace hlo::gpu {
@@ -27,7 +28,9 @@ std::string PtxName(const UniqueKernel& kernel, size_t i);
 absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
                                          std::string_view target, size_t first = 0);
 
-// All kernels as LLVM text, as the emitters wrote them.
-absl::StatusOr<std::string> KernelsAsText(absl::Span<const UniqueKernel> kernels);
+// Kernel `i` as LLVM text, as the emitters wrote it.
+absl::StatusOr<std::string> KernelAsText(const UniqueKernel& kernel, size_t i);
+// Puts edited texts of that kind (backends/llvm/kernel_texts.h) in the place of their kernels.
+absl::Status ReplaceKernels(const StageText& edited, std::vector<UniqueKernel>& kernels);
 
 }  // namespace hlo::gpu

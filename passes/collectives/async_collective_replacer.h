@@ -1,0 +1,21 @@
+// Makes one collective of every start and its done, whatever stands between them: for platforms
+// that compute nothing while devices exchange.
+//
+//   s = f32[4] all-reduce-start(x), to_apply=add
+//   r = f32[4] all-reduce-done(s)
+//       =>   r = f32[4] all-reduce(x), to_apply=add, frontend_attributes={async_collective_name="s"}
+//
+// Requires: nothing.  Ensures: no pair is left.
+// Leaves alone: chains with updates, what is no collective.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+class AsyncCollectiveReplacer final : public Pass {
+ public:
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+};
+
+}  // namespace hlo

@@ -1,0 +1,67 @@
+#include "passes/collectives/sync_collectives.h"
+
+#include "lib/ops/async_pairs.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+// Of a collective with asynchronous forms of its own; null for other opcodes.
+const AsyncPair* CollectivePairOf(Opcode opcode) {
+  const AsyncPair* const pair = AsyncPairOf(opcode);
+  const bool is_collective =
+      pair != nullptr && pair->start != pair->opcode && HasTrait(pair->opcode, kCollective);
+  return is_collective ? pair : nullptr;
+}
+
+bool IsWrappedCollective(const Instruction& start) {
+  return start.opcode() == Opcode::kAsyncStart &&
+         HasTrait(start.call(0)->root()->opcode(), kCollective);
+}
+
+Instruction* SyncOf(const Instruction& start, Shape shape) {
+  Computation& computation = *start.parent();
+  if (start.opcode() == Opcode::kAsyncStart)
+    return computation.AddClone(*start.call(0)->root(), shape, start.operand_vector());
+  Builder b(&computation);
+  b.set_origin(&start);
+  return b.OpWithShape(AsyncPairOf(start.opcode())->opcode, shape, start.operand_vector(),
+                       start.attrs_ptr(), start.calls());
+}
+
+}  // namespace
+
+bool StartsCollective(const Instruction& instruction) {
+  const AsyncPair* const pair = CollectivePairOf(instruction.opcode());
+  return pair != nullptr ? pair->start == instruction.opcode() : IsWrappedCollective(instruction);
+}
+
+bool EndsCollective(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kAsyncDone)
+    return IsWrappedCollective(*instruction.operand(0));
+  const AsyncPair* const pair = CollectivePairOf(instruction.opcode());
+  return pair != nullptr && pair->done == instruction.opcode();
+}
+
+void JoinCollective(Instruction* start, Instruction* done) {
+  Computation& computation = *done->parent();
+  const uint32_t first_new = computation.module().id_limit();
+  Instruction* const sync = SyncOf(*start, done->shape());
+  if (const Extras* extras = start->extras();
+      extras != nullptr && sync->extras() == nullptr && !extras->frontend_attributes.empty())
+    sync->mutable_extras().frontend_attributes = extras->frontend_attributes;
+  sync->mutable_extras().frontend_attributes["async_collective_name"] = std::string(start->name());
+  for (Instruction* const half : {start, done}) {
+    for (Instruction* earlier : half->control_predecessors()) {
+      if (earlier != start) sync->AddControlPredecessor(earlier);
+    }
+    for (Instruction* later : half->control_successors()) {
+      if (later != done) later->AddControlPredecessor(sync);
+    }
+    half->DropControlEdges();
+  }
+  ReplaceKeepingExtras(done, sync, first_new);
+  computation.RemoveUnused(start);
+}
+
+}  // namespace hlo
