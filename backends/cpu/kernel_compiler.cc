@@ -89,16 +89,9 @@ class LlvmKernelCompiler final : public KernelCompiler {
     };
     const auto build = [&](int i, llvm::Module& module) -> absl::Status {
       const auto n = static_cast<size_t>(i);
-      if (!edited_.Has(SymbolOf(n))) {
-        ASSIGN_OR_RETURN(llvm::Function* const function, emit_into(n, module));
-        jit_->SetUpFunction(*function);
-        return absl::OkStatus();
-      }
-      const auto original = jit_->NewModule(module.getContext(), SymbolOf(n));
-      ASSIGN_OR_RETURN(const llvm::Function* const function, emit_into(n, *original));
-      ASSIGN_OR_RETURN(auto edited, edited_.Parse(SymbolOf(n), *function));
-      RET_CHECK(!llvm::Linker::linkModules(module, std::move(edited)),
-                "the text of `{}` does not link", SymbolOf(n));
+      if (edited_.Has(SymbolOf(n))) return PutEdited(n, emit_into, module);
+      ASSIGN_OR_RETURN(llvm::Function* const function, emit_into(n, module));
+      jit_->SetUpFunction(*function);
       return absl::OkStatus();
     };
     const auto count = static_cast<int>(loops.size() + unique.size());
@@ -154,6 +147,19 @@ class LlvmKernelCompiler final : public KernelCompiler {
   }
 
  private:
+  // What somebody made of the text of code `n`; `emit_into` gives the function that it stands for.
+  absl::Status PutEdited(
+      size_t n,
+      const std::function<absl::StatusOr<llvm::Function*>(size_t, llvm::Module&)>& emit_into,
+      llvm::Module& module) const {
+    const auto original = jit_->NewModule(module.getContext(), SymbolOf(n));
+    ASSIGN_OR_RETURN(const llvm::Function* const function, emit_into(n, *original));
+    ASSIGN_OR_RETURN(auto edited, edited_.Parse(SymbolOf(n), *function));
+    RET_CHECK(!llvm::Linker::linkModules(module, std::move(edited)),
+              "the text of `{}` does not link", SymbolOf(n));
+    return absl::OkStatus();
+  }
+
   // Code that another process made of the same kernels.
   absl::StatusOr<KernelFunctions> FromStore(absl::Span<const LoopSource> loops,
                                             absl::Span<const KernelSource* const> unique,

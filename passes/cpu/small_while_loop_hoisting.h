@@ -6,7 +6,8 @@
 //          call = (s32[], f32[8]) call(t), to_apply=w_computation,
 //                 frontend_attributes={xla_cpu_small_call="true"}
 //
-// Little: one iteration reads and writes fewer bytes than `xla_cpu_small_while_loop_byte_threshold`.
+// Little: one iteration reads and writes fewer bytes than
+// `xla_cpu_small_while_loop_byte_threshold`.
 //
 // Requires: nothing.  Leaves alone: loops in regions; loops with collectives, transforms, sorts,
 // scatters, custom calls, feeds or messages between devices anywhere inside.

@@ -7,8 +7,8 @@
 // reads an array at other places (broadcast, reshape, slice, pad, reverse, iota).
 //
 // Requires: nothing.  Ensures: none of these stands outside of fusions.
-// Leaves alone: what nobody reads; copies, transposes, concatenations, updates in place; products, sorts, transforms
-// and what else is a library's; what fusions and regions have inside.
+// Leaves alone: what nobody reads; copies, transposes, concatenations, updates in place; products,
+// sorts, transforms and what else is a library's; what fusions and regions have inside.
 #pragma once
 
 #include "passes/pass.h"

@@ -93,6 +93,29 @@ const Sharding* AgreedSharding(const Domain& domain) {
   return common;
 }
 
+// What a loop says of its state, for the parameters and the result of what it runs, and what these
+// say, for a loop; null where nothing is said yet. All of them are to say the same.
+const Sharding* SaidOfState(const Instruction& instruction) {
+  std::vector<const Instruction*> others;
+  const auto add_all_of = [&](const Instruction& loop) {
+    const Computation& body = *loop.while_body();
+    others.insert(others.end(),
+                  {&loop, loop.while_condition()->parameter(0), body.parameter(0), body.root()});
+  };
+  if (instruction.opcode() == Opcode::kWhile) add_all_of(instruction);
+  const bool is_parameter = instruction.opcode() == Opcode::kParameter;
+  for (const CallSite& site : instruction.parent()->callers()) {
+    if (site.caller->opcode() != Opcode::kWhile) continue;
+    const bool is_result =
+        instruction.is_root() && instruction.parent() == site.caller->while_body();
+    if (is_parameter || is_result) add_all_of(*site.caller);
+  }
+  for (const Instruction* other : others) {
+    if (other->sharding() != nullptr) return other->sharding();
+  }
+  return nullptr;
+}
+
 int64_t Normalize(const Domain& domain, const Sharding& told) {
   int64_t set = 0;
   const Sharding* sharding = IsAbsent(told) ? AgreedSharding(domain) : &told;
@@ -107,6 +130,7 @@ int64_t Normalize(const Domain& domain, const Sharding& told) {
                                    : FitsAll(*leaf, instruction->shape())
                                        ? std::optional(SameForAll(*leaf, instruction->shape()))
                                        : std::nullopt;
+    if (const Sharding* const said = SaidOfState(*instruction)) mine = *said;
     if (!mine) continue;
     instruction->mutable_extras().sharding = std::move(*mine);
     ++set;

@@ -1,26 +1,30 @@
 #include "tools/opt/bisect_command.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
+#include "lib/ir/printer.h"
+#include "lib/support/file.h"
+#include "lib/support/temporary.h"
 #include "tools/opt/bisect.h"
-#include "tools/opt/emit.h"
 #include "tools/support/tool_support.h"
 
 namespace hlo {
 namespace {
 
 absl::StatusOr<bool> CommandFails(const Module& module, std::string command) {
-  ASSIGN_OR_RETURN(const std::string path, WriteTemporary(module));
+  ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::Make());
+  const std::string path = folder->In("module.hlo");
+  PrintOptions whole = PrintOptions::Default();
+  whole.large_constants = whole.lossless = true;
+  RETURN_IF_ERROR(WriteFile(path, ToText(module, whole)));
   const std::string quoted = SingleQuoted(path);
   const size_t hole = command.find("{}");
   const std::string line = hole == std::string::npos
                                ? command + " " + quoted
                                : std::string(command).replace(hole, 2, quoted);
   const int status = std::system((line + " >/dev/null 2>&1").c_str());
-  unlink(path.c_str());
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return Error("`--bisect`: there is no command `{}`", command);
   return !WIFEXITED(status) || WEXITSTATUS(status) != 0;

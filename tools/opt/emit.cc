@@ -9,7 +9,6 @@
 #include <filesystem>
 
 #include "lib/proto/proto.h"
-#include "lib/support/file.h"
 #include "parser/parser.h"
 #include "tools/opt/dot.h"
 #include "tools/opt/html.h"
@@ -93,14 +92,6 @@ int RunTool(std::string_view tool, const Source& source, const std::string& argu
   for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
   const int status = pclose(pipe);
   return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(kExitInternal);
-}
-
-absl::StatusOr<std::string> WriteTemporary(const Module& module) {
-  PrintOptions whole = PrintOptions::Default();
-  whole.large_constants = whole.lossless = true;
-  const std::string path = fmt::format("{}/hlo-opt.{}.hlo", ReproducerFolder(), getpid());
-  RETURN_IF_ERROR(WriteFile(path, ToText(module, whole)));
-  return path;
 }
 
 }  // namespace hlo

@@ -30,7 +30,4 @@ int EmitStage(const Source& source, const std::vector<std::string>& words, std::
 int RunTool(std::string_view tool, const Source& source, const std::string& arguments,
             std::string& text);
 
-// Writes the module, whole, to a new file of the folder for reproducers.
-absl::StatusOr<std::string> WriteTemporary(const Module& module);
-
 }  // namespace hlo

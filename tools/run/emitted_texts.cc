@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "backends/registry.h"
 #include "lib/support/contains.h"
@@ -94,6 +95,10 @@ std::vector<EmitStage> StagesToSave(std::string_view platform, std::optional<Emi
   }
   if (start) stages.erase(stages.begin(), std::find(stages.begin(), stages.end(), *start) + 1);
   return stages;
+}
+
+std::string NameOfTemps(const std::string& path) {
+  return path == "-" ? "stdin" : std::filesystem::path(path).stem().string();
 }
 
 absl::StatusOr<StageText> ReadSaved(const std::string& folder, std::string_view name,

@@ -42,6 +42,9 @@ class EmittedTexts {
 // need NVIDIA's tools are left out.
 std::vector<EmitStage> StagesToSave(std::string_view platform, std::optional<EmitStage> start);
 
+// The name under which Save writes the texts of a file, "-" among them.
+std::string NameOfTemps(const std::string& path);
+
 // The text that Save wrote, to start from.
 absl::StatusOr<StageText> ReadSaved(const std::string& folder, std::string_view name,
                                     EmitStage stage);

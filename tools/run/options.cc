@@ -119,6 +119,14 @@ absl::Status ReadWords(ToolOptions& options) {
                    options.emit);
     }
   }
+  for (const EmitStage stage : options.emit_stages) {
+    const bool is_of_one_kernel = stage != EmitStage::kPtx && !NeedsNvidiaTools(stage);
+    if (options.kernel.empty() || is_of_one_kernel) continue;
+    return Error(
+        "`--kernel` is for the stages tile, llvm and asm, whose texts are of one kernel each; "
+        "leave out `--emit={}`",
+        options.emit);
+  }
   if (options.start && options.cpu.kernels == CpuKernels::kEvaluate)
     return Error("`--cpu-kernels=evaluate` makes no machine code; leave out `--start-stage`");
   if (!options.denormals.empty())
@@ -220,6 +228,12 @@ CompileOptions CompilerOptions(const ToolOptions& options, Denormals denormals) 
   return compile;
 }
 
+std::vector<std::string> ToolOptions::repeating_words() const {
+  std::vector<std::string> words = given_words;
+  words.insert(words.end(), given_inputs.begin(), given_inputs.end());
+  return words;
+}
+
 // What saves an executable does nothing else.
 absl::Status CheckSaving(const ToolOptions& options) {
   const std::pair<std::string_view, bool> others[] = {
@@ -278,15 +292,6 @@ absl::Status Check(const Flags& flags, ToolOptions& options) {
     options.emit_stages.push_back(EmitStage::kKernels);
   }
   RETURN_IF_ERROR(ReadWords(options));
-  if (!options.kernel.empty()) {
-    for (const EmitStage stage : options.emit_stages) {
-      if (stage == EmitStage::kPtx || NeedsNvidiaTools(stage))
-        return Error(
-            "`--kernel` is for the stages tile, llvm and asm, whose texts are of one kernel each; "
-            "leave out `--emit={}`",
-            options.emit);
-    }
-  }
   if (options.list_platforms || options.list_targets || options.doctor || options.measure_peaks)
     return absl::OkStatus();
   const std::vector<std::string>& words = flags.positional();

@@ -156,6 +156,8 @@ struct ToolOptions {
   // Whether inputs are given to runs as buffers, to keep or to borrow.
   bool uses_buffers() const { return !donate.empty() || !feed.empty(); }
   // Whether the module is compiled to be looked at, and not run.
+  // The words of a command that repeats this one, without what it would write.
+  std::vector<std::string> repeating_words() const;
   bool only_looks() const { return !emit_stages.empty() || !memory_files.empty(); }
   // Whether there is anything to run.
   bool runs() const { return !only_looks() && save_executable.empty(); }

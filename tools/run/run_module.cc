@@ -23,6 +23,7 @@
 #include "lib/support/time_trace.h"
 #include "passes/pass_manager.h"
 #include "tools/run/compare_outputs.h"
+#include "tools/run/compile_limit.h"
 #include "tools/run/custom_calls.h"
 #include "tools/run/devices.h"
 #include "tools/run/donation_check.h"
@@ -65,7 +66,10 @@ using ArgumentsByDevice = std::vector<std::vector<Literal>>;  // by device
 class Runner {
  public:
   Runner(const ToolOptions& options, std::string path)
-      : options_(options), path_(std::move(path)), progress_(options.show_progress) {}
+      : options_(options),
+        path_(std::move(path)),
+        progress_(options.show_progress),
+        compile_limit_(options.compile_timeout) {}
 
   int Run() {
     const CrashLine line("working on", path_);
@@ -136,7 +140,7 @@ class Runner {
     // What can fail without the work fails before it.
     RETURN_IF_ERROR(CheckOutputs());
     if (options_.start) {
-      ASSIGN_OR_RETURN(start_, ReadSaved(options_.save_temps, NameOfTemps(), *options_.start));
+      ASSIGN_OR_RETURN(start_, ReadSaved(options_.save_temps, NameOfTemps(path_), *options_.start));
     }
     ASSIGN_OR_RETURN(const std::vector<OutputRule> rules, OutputRules(options_, *module_));
     if (!options_.expected.empty()) {
@@ -210,9 +214,9 @@ class Runner {
     }
     compile.instrumentation = &instrumentation;
     RETURN_IF_ERROR(passes.Dump(*module_, "before_optimizations"));
-    StartCompileLimit();
+    compile_limit_.Start();
     ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable, Compile(backend, compile));
-    StopCompileLimit();
+    compile_limit_.Stop();
     if (!options_.time_trace.empty()) {
       RETURN_IF_ERROR(WriteFile(options_.time_trace, TimeTraceText(TakeTimeTrace(), "hlo-run")));
     }
@@ -321,7 +325,8 @@ class Runner {
     }
     source_ = input.source;
     located_ = true;
-    reproducer_.emplace("hlo-run", ReproducerHead(), source_, ReproducerWords());
+    reproducer_.emplace("hlo-run", CrashHead("hlo-run", options_.repeating_words()), source_,
+                        options_.repeating_words());
     const CrashLine line("reading the module");
     ASSIGN_OR_RETURN(module_,
                      LoadModule(input, options_.passes.empty() ? Runnable() : VerifierOptions()));
@@ -414,28 +419,14 @@ class Runner {
     instrumentation.on_start = [this](const PipelineItem& pass, int64_t) {
       progress_.Step("pass " + pass.name);
     };
-    StartCompileLimit();
+    compile_limit_.Start();
     ASSIGN_OR_RETURN(const PipelineResult result,
                      RunPipeline(*pipeline, *module_, context, instrumentation));
-    StopCompileLimit();
+    compile_limit_.Stop();
     extra_passes_ms_ = Now() - start - result.verify_milliseconds;
     RETURN_IF_ERROR(VerifyRunnable(*module_));
     extra_verify_ms_ = Now() - start - extra_passes_ms_;
     return absl::OkStatus();
-  }
-
-  // --compile-timeout, of all passes and the code generator together.
-  void StartCompileLimit() {
-    constexpr double kLeast = 1e-3;  // no limit at all would be 0
-    if (options_.compile_timeout <= 0) return;
-    compile_started_ = Now();
-    StartTimeLimit(std::max(options_.compile_timeout - compile_ms_ / 1e3, kLeast), "hlo-run",
-                   AtLimit::kReproduces);
-  }
-  void StopCompileLimit() {
-    if (options_.compile_timeout <= 0) return;
-    StopTimeLimit();
-    compile_ms_ += Now() - compile_started_;
   }
 
   // What --donate= and --feed= say of this module, and what it is allowed by them.
@@ -446,19 +437,6 @@ class Runner {
                      MakeBufferPlan(*module_, options_.donate, options_.feed, loop_.steps));
     loop_.module = HashBytes(options_.feed, ContentHash(*module_));
     return absl::OkStatus();
-  }
-
-  // What a crash leaves: the text that was read, and the command without what it would write.
-  std::vector<std::string> ReproducerWords() const {
-    std::vector<std::string> words = options_.given_words;
-    words.insert(words.end(), options_.given_inputs.begin(), options_.given_inputs.end());
-    return words;
-  }
-  std::string ReproducerHead() const {
-    std::string head = "// hlo-run of this file crashed with:";
-    for (const std::string& word : ReproducerWords()) head += " " + ShellQuoted(word);
-    std::replace(head.begin(), head.end(), '\n', ' ');
-    return head + "\n";
   }
 
   // Files that could not be written, or read, after a long run.
@@ -580,11 +558,7 @@ class Runner {
     if (stages.empty()) return absl::OkStatus();
     texts.AddTo(compile, std::move(stages));
     RETURN_IF_ERROR(CompileOnce(backend, module_->Clone(), compile).status());
-    return texts.Save(options_.save_temps, NameOfTemps());
-  }
-
-  std::string NameOfTemps() const {
-    return path_ == "-" ? "stdin" : std::filesystem::path(path_).stem().string();
+    return texts.Save(options_.save_temps, NameOfTemps(path_));
   }
 
   absl::Status ShowMemory(const Executable& executable) const {
@@ -788,6 +762,7 @@ class Runner {
   ToolOptions options_;
   const std::string path_;
   Progress progress_;
+  CompileLimit compile_limit_;
   std::shared_ptr<const Source> source_;
   std::optional<CrashReproducer> reproducer_;
   std::unique_ptr<Module> module_;
@@ -795,9 +770,8 @@ class Runner {
   double extra_passes_ms_ = 0, extra_verify_ms_ = 0;  // of --passes
   std::optional<Baseline> baseline_;
   std::optional<XlaMemory> xla_memory_;
-  double compile_started_ = 0, compile_ms_ = 0;  // with --compile-timeout
-  std::optional<StageText> start_;               // with --start-stage
-  std::optional<BufferPlan> buffers_;            // with --donate or --feed
+  std::optional<StageText> start_;     // with --start-stage
+  std::optional<BufferPlan> buffers_;  // with --donate or --feed
   LoopOptions loop_;
   RunReport report_;
   DeviceMesh mesh_;

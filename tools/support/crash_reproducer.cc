@@ -57,6 +57,13 @@ std::string ExecutablePath() {
 
 }  // namespace
 
+std::string CrashHead(std::string_view program, const std::vector<std::string>& words) {
+  std::string head = fmt::format("// {} of this file crashed with:", program);
+  for (const std::string& word : words) head += " " + ShellQuoted(word);
+  std::replace(head.begin(), head.end(), '\n', ' ');
+  return head + "\n";
+}
+
 CrashReproducer::CrashReproducer(std::string program, std::string head,
                                  std::shared_ptr<const Source> source,
                                  const std::vector<std::string>& words)

@@ -16,6 +16,9 @@
 
 namespace hlo {
 
+// The comment above the text: what crashed with which words.
+std::string CrashHead(std::string_view program, const std::vector<std::string>& words);
+
 class CrashReproducer {
  public:
   // A crash of `program` writes `head`, a comment line, and `source` to a file of the folder for

@@ -1,7 +1,7 @@
 // backends/gpu/cuda/find_library.h
 //
-// Where NVIDIA's libraries and programs lie. They come with the toolkit or as packages of Python, which no
-// loader knows.
+// Where NVIDIA's libraries and programs lie. They come with the toolkit or as packages of Python,
+// which no loader knows.
 #pragma once
 
 #include <cstdlib>

@@ -8,6 +8,7 @@
 #include "backends/gpu/nvptx/run_program.h"
 #include "lib/support/file.h"
 #include "lib/support/status.h"
+#include "lib/support/strings.h"
 #include "lib/support/temporary.h"
 
 namespace hlo::gpu {
@@ -66,7 +67,12 @@ absl::StatusOr<Assembled> AssembleEdited(const StageText& ptx, std::string_view 
 }
 
 absl::StatusOr<std::string> Disassemble(std::string_view cubin) {
-  ASSIGN_OR_RETURN(const std::string nvdisasm, FindProgram("nvdisasm", "HLO_NVDISASM"));
+  const absl::StatusOr<std::string> found = FindProgram("nvdisasm", "HLO_NVDISASM");
+  if (!found.ok()) {
+    return Error("{}; it comes with the CUDA Toolkit and with the Python package triton",
+                 ToStd(found.status().message()));
+  }
+  const std::string& nvdisasm = *found;
   ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::Make());
   const std::string in = folder->In("kernels.cubin");
   const std::string out = folder->In("kernels.sass");
