@@ -16,10 +16,11 @@ Instruction* GatherOfNothing(Instruction* gather, Rewriter& rewriter) {
   return rewriter.ZeroLike(gather);
 }
 
-// A gather from one element  =>  broadcast(x)
+// A gather from one element  =>  broadcast(x); slices of no elements leave zeros
 Instruction* GatherOfScalar(Instruction* gather, Rewriter& rewriter) {
   Instruction* x = gather->operand(0);
   if (!x->shape().IsEffectiveScalar() || gather->shape().has_dynamic_dims()) return nullptr;
+  if (Contains(Gathered(gather).slice_sizes, 0)) return nullptr;
   if (!x->shape().IsScalar()) x = rewriter.Reshape(x, {});
   return rewriter.Broadcast(x, gather->shape().dims(), {});
 }

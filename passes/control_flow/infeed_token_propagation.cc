@@ -5,6 +5,7 @@
 
 #include "lib/ir/builder.h"
 #include "passes/util/loop_state.h"
+#include "passes/util/origins.h"
 
 namespace hlo {
 namespace {
@@ -103,7 +104,14 @@ class TokenLeader {
     return token;
   }
 
-  static void AddLeafSharding(Instruction* value) {
+  // Of the token, which a tuple has now for its last element, nobody has said anything.
+  static void AddLeaf(Instruction* value) {
+    if (const OriginalValue::Node* const origin = OriginOf(*value);
+        origin != nullptr && origin->is_tuple) {
+      OriginalValue::Node wide = *origin;
+      wide.children.push_back(UnknownOrigin(Shape::Token()));
+      SetOrigin(value, &wide);
+    }
     if (value->sharding() == nullptr || !value->sharding()->is_tuple) return;
     value->mutable_extras().sharding->leaves.push_back(Sharding::Replicated().leaves[0]);
   }
@@ -123,7 +131,7 @@ class TokenLeader {
     }
     const bool was_root = tuple->is_root();
     tuple->set_shape(WithToken(old));
-    AddLeafSharding(tuple);
+    AddLeaf(tuple);
     if (whole.empty() && !was_root) return;
     std::vector<Instruction*> elements;
     for (int i = 0; i < old.element_count_of_tuple(); ++i)
@@ -142,7 +150,7 @@ class TokenLeader {
     Instruction* appended = b.Tuple(elements);
     if (tuple->sharding() != nullptr) {
       appended->mutable_extras().sharding = *tuple->sharding();
-      AddLeafSharding(appended);
+      AddLeaf(appended);
     }
     return appended;
   }

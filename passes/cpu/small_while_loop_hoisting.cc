@@ -42,7 +42,15 @@ double BytesOf(const Computation& computation) {
   return bytes;
 }
 
+// Buffers, tokens and what is started and not done do not go through calls.
+bool IsOfArrays(Shape state) {
+  if (!state.IsTuple()) return state.IsArray();
+  return std::all_of(state.elements().begin(), state.elements().end(),
+                     [](const Shape& element) { return element.IsArray(); });
+}
+
 Decision CanBeHoisted(const Instruction& loop, int64_t byte_threshold) {
+  if (!IsOfArrays(loop.shape())) return No("its state `{}` is not of arrays alone", loop.shape());
   for (const Computation* part : loop.calls()) {
     std::vector<const Computation*> all(1, part);
     for (const Computation* callee : CalleesOf(*part)) all.push_back(callee);

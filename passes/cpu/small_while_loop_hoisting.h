@@ -9,8 +9,9 @@
 // Little: one iteration reads and writes fewer bytes than
 // `xla_cpu_small_while_loop_byte_threshold`.
 //
-// Requires: nothing.  Leaves alone: loops in regions; loops with collectives, transforms, sorts,
-// scatters, custom calls, feeds or messages between devices anywhere inside.
+// Requires: nothing.  Leaves alone: loops whose state is more than a tuple of arrays; loops with
+// collectives, transforms, sorts, scatters, custom calls, feeds or messages between devices
+// anywhere inside.
 #pragma once
 
 #include "passes/pass.h"
