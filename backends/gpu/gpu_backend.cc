@@ -81,13 +81,13 @@ absl::Status ShowKernels(const gpu::Program& program, const CompileOptions& opti
     }
     if (program.kernels.empty()) options.emit_sink(EmitStage::kLlvm, "");
   }
-  if (options.Wants(EmitStage::kPtx)) {
-    ASSIGN_OR_RETURN(const std::string text, PtxOf(program, options));
-    options.emit_sink(EmitStage::kPtx, text);
-  }
+  const bool wants_ptx = options.Wants(EmitStage::kPtx);
   const bool wants_table = options.Wants(EmitStage::kKernels);
-  if (!wants_table && !options.Wants(EmitStage::kSass)) return absl::OkStatus();
+  const bool wants_code = wants_table || options.Wants(EmitStage::kSass);
+  if (!wants_ptx && !wants_code) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string ptx, PtxOf(program, options));
+  if (wants_ptx) options.emit_sink(EmitStage::kPtx, ptx);
+  if (!wants_code) return absl::OkStatus();
   ASSIGN_OR_RETURN(const gpu::Assembled assembled,
                    StartsFromPtx(options) ? gpu::AssembleEdited(*options.start, TargetOf(options))
                                           : gpu::Assemble(ptx, TargetOf(options)));

@@ -20,16 +20,19 @@ namespace {
 namespace fs = std::filesystem;
 
 // A folder may be shared: another machine's processes are none of ours.
-std::string Prefix() {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return fmt::format(".hlo-tmp.{:08x}.", HashBytes(std::string_view(host)) & 0xffffffff);
+const std::string& Prefix() {
+  static const auto& prefix = *new std::string([] {
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    return fmt::format(".hlo-tmp.{:08x}.", HashBytes(std::string_view(host)) & 0xffffffff);
+  }());
+  return prefix;
 }
 
 bool IsGone(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; }
 
 void RemoveLeftOver(const std::string& folder) {
-  const std::string prefix = Prefix();
+  const std::string& prefix = Prefix();
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();

@@ -40,6 +40,23 @@ std::string PathsMistake(const std::string& text) {
   return is_pair ? "" : fmt::format("expects two names A,B, found `{}`", text);
 }
 
+// `--users=NAME` is `--around=NAME --users`.
+absl::Status ReadNeighbours(const Flags& flags, InfoOptions& o) {
+  o.only_operands = flags.given("operands");
+  o.only_users = flags.given("users");
+  for (const auto& [flag, name] :
+       {std::pair("operands", o.operands), std::pair("users", o.users)}) {
+    if (!flags.given(flag)) continue;
+    if (name.empty() == o.around.empty()) {
+      return name.empty()
+                 ? Error("`--{}` needs a name: `--{}=NAME`", flag, flag)
+                 : Error("`--{}` and `--{}={}` cannot both be given", "around", flag, name);
+    }
+    if (!name.empty()) o.around = name;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddInfoFlags(Flags& flags, InfoOptions& o) {
@@ -84,27 +101,6 @@ void AddInfoFlags(Flags& flags, InfoOptions& o) {
   flags.Group("Exit codes");
   flags.Note("0 ok, 1 bad input or no such part, 2 usage, 70 internal error");
 }
-
-namespace {
-
-// `--users=NAME` is `--around=NAME --users`.
-absl::Status ReadNeighbours(const Flags& flags, InfoOptions& o) {
-  o.only_operands = flags.given("operands");
-  o.only_users = flags.given("users");
-  for (const auto& [flag, name] :
-       {std::pair("operands", o.operands), std::pair("users", o.users)}) {
-    if (!flags.given(flag)) continue;
-    if (name.empty() == o.around.empty()) {
-      return name.empty()
-                 ? Error("`--{}` needs a name: `--{}=NAME`", flag, flag)
-                 : Error("`--{}` and `--{}={}` cannot both be given", "around", flag, name);
-    }
-    if (!name.empty()) o.around = name;
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 absl::Status CheckInfoFlags(const Flags& flags, InfoOptions& o) {
   for (const auto& [flag, other] : kExcluded) {
