@@ -85,7 +85,7 @@ struct CpuOptions {
 struct GpuOptions {
   std::string target;         // "sm_90a"; empty: what the platform takes by default
   bool library = true;        // large products by cuBLASLt where it is there
-  bool tf32 = false;          // and those of f32 and default precision with TF32, as XLA's
+  bool tf32 = false;          // products of f32 and default precision with TF32, as XLA's
   bool graphs = true;         // what is launched again and again is launched as a whole
   bool merge_steps = true;    // small kernels, and loops of them, are launched as one
   int64_t sim_seed = 0;       // of the simulator's schedule; 0: natural order

@@ -53,6 +53,8 @@ class Thunk {
   virtual std::string_view kind() const = 0;
   virtual BufferUses uses() const = 0;
   virtual int64_t scratch_bytes() const { return 0; }
+  // Whether Execute only gives work to the stream, and waits for none.
+  virtual bool OnlyEnqueues() const { return false; }
   // Puts its work on `stream`; an error is one that is known already.
   virtual absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, Stream& stream) const = 0;
   // Operands that were promised not to change between runs have changed: drops copies made of them.
@@ -95,6 +97,7 @@ class CopyThunk final : public Thunk {
   CopyThunk(std::string_view name, const BufferSlice& from, const BufferSlice& to)
       : Thunk(name), from_(from), to_(to) {}
   std::string_view kind() const override { return "copy"; }
+  bool OnlyEnqueues() const override { return true; }
   BufferUses uses() const override;
   absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, Stream& stream) const override;
 

@@ -61,9 +61,17 @@ absl::StatusOr<ExecuteEvent> ThunkProfile::Execute(const Thunk& thunk, DeviceSta
                                                    Stream& stream) {
   const int64_t inner_of_caller = std::exchange(inner_, 0);
   const int64_t begin = Now();
-  ASSIGN_OR_RETURN(const ExecuteEvent event, thunk.Execute(state, stream));
-  RETURN_IF_ERROR(event.Wait());
-  const int64_t total = Now() - begin;
+  ExecuteEvent event;
+  int64_t total = 0;
+  if (stream.HasClock() && thunk.OnlyEnqueues()) {
+    ASSIGN_OR_RETURN(total, stream.Time([&]() -> absl::Status {
+      return thunk.Execute(state, stream).status();
+    }));
+  } else {
+    ASSIGN_OR_RETURN(event, thunk.Execute(state, stream));
+    RETURN_IF_ERROR(event.Wait());
+    total = Now() - begin;
+  }
   record_.calls.push_back({NumberOf(thunk), begin, total, total - inner_});
   inner_ = inner_of_caller + total;
   return event;

@@ -4,6 +4,9 @@
 //   RETURN_IF_ERROR(state->Run());             // every thunk is waited for before the next begins
 //   for (const ThunkCall& call : profile.calls()) …
 //
+// Times are those of the device's clock where the stream has one (launching a kernel is not part of
+// them then), else the host's.
+//
 // A thread that works for the profiled one has a profile of its own, on the same clock, which that
 // one adopts when it has waited for it.
 //

@@ -73,6 +73,7 @@ class GpuKernelThunk final : public Thunk {
                  std::vector<BufferSlice> buffers, size_t result_count,
                  std::vector<int64_t> scratch);
   std::string_view kind() const override { return family_; }
+  bool OnlyEnqueues() const override { return true; }
   BufferUses uses() const override;
   int64_t scratch_bytes() const override { return scratch_bytes_; }
   absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, hlo::Stream& stream) const override;

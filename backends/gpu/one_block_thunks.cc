@@ -1,6 +1,7 @@
 #include "backends/gpu/one_block_thunks.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "lib/analysis/program_cost.h"
@@ -12,8 +13,9 @@ namespace hlo::gpu {
 namespace {
 
 constexpr size_t kMostSteps = 24;
-constexpr size_t kMostBytes = 400'000;      // of bitcode: every step is compiled once more
-constexpr int64_t kMostThreads = 512;       // of steps that could use more
+constexpr size_t kMostBytes = 400'000;  // of bitcode: every step is compiled once more
+constexpr int64_t kMostThreads = 512;   // of steps that could use more
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMostCopied = 64 * 1024;  // bytes
 constexpr int64_t kMostTrips = 1 << 20;     // of one launch
 // A step of a loop that is done by one block in so many turns may cost as much as a launch.
@@ -73,7 +75,7 @@ const BlockFacts& OneBlockMerger::FactsOfKernel(int kernel) {
 }
 
 bool OneBlockMerger::AppendLaunch(const GpuKernelThunk& thunk, const GpuKernelThunk::Step& from,
-                                  Candidate& candidate) {
+                                  int64_t most_threads, Candidate& candidate) {
   Step step;
   if (from.late != PlanStep::Late::kNone) return false;
   const size_t buffers = thunk.buffers().size();
@@ -92,7 +94,9 @@ bool OneBlockMerger::AppendLaunch(const GpuKernelThunk& thunk, const GpuKernelTh
     return true;
   }
   if (from.dims.grid[1] != 1 || from.dims.grid[2] != 1) return false;
+  // What these say costs nothing; the facts are read from the kernel's code.
   if (from.dims.grid[0] > kMostTurns * kMostThreads / 32) return false;  // for any block
+  if (from.dims.grid[0] > 1 && from.dims.grid[0] * from.dims.block > most_threads) return false;
   const BlockFacts& facts = FactsOfKernel(from.kernel);
   if (!facts.fits) return false;
   step.kernel = from.kernel;
@@ -104,7 +108,7 @@ bool OneBlockMerger::AppendLaunch(const GpuKernelThunk& thunk, const GpuKernelTh
   return true;
 }
 
-bool OneBlockMerger::Append(const Thunk& thunk, Candidate& candidate) {
+bool OneBlockMerger::Append(const Thunk& thunk, int64_t most_threads, Candidate& candidate) {
   const BufferUses uses = thunk.uses();
   if (dynamic_cast<const CopyThunk*>(&thunk) != nullptr) {
     if (uses.reads[0].size > kMostCopied) return false;
@@ -113,7 +117,7 @@ bool OneBlockMerger::Append(const Thunk& thunk, Candidate& candidate) {
     candidate.steps.push_back(std::move(step));
   } else if (const GpuKernelThunk* kernels = AsKernels(thunk)) {
     for (const GpuKernelThunk::Step& step : kernels->steps()) {
-      if (!AppendLaunch(*kernels, step, candidate)) return false;
+      if (!AppendLaunch(*kernels, step, most_threads, candidate)) return false;
     }
     candidate.scratch_bytes = std::max(candidate.scratch_bytes, thunk.scratch_bytes());
     candidate.trips = std::max(candidate.trips, kernels->trips());
@@ -211,12 +215,10 @@ absl::Status OneBlockMerger::MergeRuns(ThunkList& thunks) {
     size_t end = i;
     for (; end < thunks.size(); ++end) {
       Candidate longer = run;
-      if (!Append(*thunks[end], longer)) break;
+      if (!Append(*thunks[end], kMostThreads, longer)) break;
       const auto is_small = [](const Step& step) {
-        return step.kernel < 0
-                   ? step.slices[0].size <= kMostCopied / 4
-                   : step.blocks() == 1 ||
-                         (!step.has_barriers && step.blocks() * step.threads() <= kMostThreads);
+        return step.kernel < 0 ? step.slices[0].size <= kMostCopied / 4
+                               : step.blocks() == 1 || !step.has_barriers;
       };
       if (!std::all_of(longer.steps.begin(), longer.steps.end(), is_small)) break;
       run = std::move(longer);
@@ -240,13 +242,13 @@ absl::StatusOr<bool> OneBlockMerger::MergeLoop(const Instruction& loop, ThunkLis
                                                ThunkList& thunks) {
   Candidate all;
   for (const auto& thunk : body) {
-    if (!Append(*thunk, all)) return false;
+    if (!Append(*thunk, kNoLimit, all)) return false;
   }
   const std::optional<int64_t> trips = KnownTripCount(loop);
   const bool is_counted = trips.has_value() && *trips <= kMostTrips;
   if (!is_counted) {
     for (const auto& thunk : condition) {
-      if (!Append(*thunk, all)) return false;
+      if (!Append(*thunk, kNoLimit, all)) return false;
     }
   }
   int64_t turns = 0;

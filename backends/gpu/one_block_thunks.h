@@ -30,9 +30,11 @@ class OneBlockMerger final {
  private:
   struct Candidate;
   struct Step;
-  bool Append(const Thunk& thunk, Candidate& candidate);
+  // Whether a thunk can be one of the steps: `most_threads` is how many the blocks of one of its
+  // launches may have together, where they are several.
+  bool Append(const Thunk& thunk, int64_t most_threads, Candidate& candidate);
   bool AppendLaunch(const GpuKernelThunk& thunk, const GpuKernelThunk::Step& step,
-                    Candidate& candidate);
+                    int64_t most_threads, Candidate& candidate);
   const BlockFacts& FactsOfKernel(int kernel);
   absl::StatusOr<std::unique_ptr<Thunk>> Make(const Candidate& candidate, std::string_view name,
                                               std::string_view family, int64_t trips,

@@ -14,6 +14,7 @@ class ProductThunk final : public Thunk {
                const BufferSlice& rhs, const BufferSlice& result)
       : Thunk(name), plan_(std::move(plan)), lhs_(lhs), rhs_(rhs), result_(result) {}
   std::string_view kind() const override { return "library-dot"; }
+  bool OnlyEnqueues() const override { return true; }
   BufferUses uses() const override { return {.reads = {lhs_, rhs_}, .writes = {result_}}; }
   int64_t scratch_bytes() const override { return plan_->workspace_bytes(); }
   absl::StatusOr<ExecuteEvent> Execute(DeviceState& state, hlo::Stream& stream) const override;

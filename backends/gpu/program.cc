@@ -76,6 +76,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
       Planned& planned = plans_[static_cast<size_t>(i)];
       FamilyOptions family;
       family.shared = SharedPairs(*planned.instruction, buffers());
+      family.tf32 = options_.gpu.tf32;
       planned.plan = EmitInstruction(*planned.instruction, family);
     });
     return absl::OkStatus();

@@ -79,7 +79,7 @@ class Fuser {
     const std::vector<Instruction*> order = computation_.SequenceOrPostOrder();
     for (size_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
     for (size_t i = order.size(); i-- > 0;) Place(order[i]);
-    if (target_.max_outputs > 1) JoinReductions();
+    if (target_.one_loop) JoinReductions();
     bool changed = false;
     for (const Group& group : groups_) {
       if (group.members.empty()) continue;  // merged into another

@@ -7,8 +7,8 @@
 // An instruction joins the kernel of its users when all of them are in one kernel, so nothing is
 // computed twice and no cycle can arise. An elementwise one that several elementwise kernels of its
 // shape read, or one and something else, joins them all, as one kernel of several outputs, unless
-// that kernel would need its own results (cpu). So do reductions of one array over the same
-// dimensions to more than one element. Broadcasts, iotas, slices and scalar constants are copied
+// that kernel would need its own results. So do reductions of one array over the same dimensions to
+// more than one element (cpu). Broadcasts, iotas, slices and scalar constants are copied
 // into every kernel that reads them. A reduction is the root of its kernel (its inputs are fused
 // into it), or stands inside one whose rows are what it reduces: softmax and normalisations are one
 // kernel, which stores what others read of it, too (gpu). Simple operations on one array, upcasts

@@ -83,10 +83,7 @@ bool TakesTypes(ElementType factor, ElementType result) {
 // Whether the sums are those that the algorithm asks for; sets `may_cut`.
 bool TakesAlgorithm(const DotAttrs& attrs, ElementType factor, bool& may_cut) {
   if (attrs.algorithm == DotAlgorithm::kUnset) {
-    const std::vector<Precision>& wanted = attrs.operand_precision.values;
-    may_cut = factor == ElementType::kF32 &&
-              std::all_of(wanted.begin(), wanted.end(),
-                          [](Precision p) { return p == Precision::kDefault; });
+    may_cut = factor == ElementType::kF32 && MayCut(attrs.operand_precision);
     return true;
   }
   constexpr std::pair<DotAlgorithm, ElementType> kTaken[] = {
@@ -102,6 +99,11 @@ bool TakesAlgorithm(const DotAttrs& attrs, ElementType factor, bool& may_cut) {
 }
 
 }  // namespace
+
+bool MayCut(const PrecisionConfig& precision) {
+  return std::all_of(precision.values.begin(), precision.values.end(),
+                     [](Precision p) { return p == Precision::kDefault; });
+}
 
 std::optional<LibraryProduct> AsLibraryProduct(const Instruction& dot) {
   if (dot.opcode() != Opcode::kDot || dot.operand_count() != 2) return std::nullopt;

@@ -28,6 +28,10 @@ struct LibraryProduct {
   bool may_cut = false;
 };
 
+// Whether factors of f32 may be cut to TF32 where the user allows it: no operand's precision is
+// asked for.
+bool MayCut(const PrecisionConfig& precision);
+
 // The product that a `dot` is; none where an operand would have to be transposed first, for other
 // types, and where the algorithm is one that must be done by other kernels.
 std::optional<LibraryProduct> AsLibraryProduct(const Instruction& dot);

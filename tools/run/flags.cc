@@ -105,7 +105,7 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("gpu-library", &o.gpu.library,
             "GPU: large products by cuBLASLt where it is installed (on)");
   flags.Add("gpu-tf32", &o.gpu.tf32,
-            "GPU: large products of f32 and default precision with TF32, as XLA computes them");
+            "GPU: products of f32 and default precision with TF32, as XLA computes them");
   flags.Add("gpu-graphs", &o.gpu.graphs,
             "GPU: what is launched again and again is launched as a CUDA graph (on)");
   flags.Add("gpu-merge-steps", &o.gpu.merge_steps,

@@ -12,6 +12,11 @@
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 #define HLO_HAVE_CUDA_HEADER 1
+// Newer headers give this name to a newer function, which older drivers lack.
+#ifdef cuEventElapsedTime
+#undef cuEventElapsedTime
+extern "C" CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end);
+#endif
 #endif
 #if __has_include(<nvJitLink.h>)
 #include <nvJitLink.h>
@@ -66,6 +71,7 @@ static_assert(int{kCudaMultiprocessorCount} == int{CU_DEVICE_ATTRIBUTE_MULTIPROC
 static_assert(int{kCudaComputeMajor} == int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR});
 static_assert(int{kCudaComputeMinor} == int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR});
 static_assert(int{kCudaStreamNonBlocking} == int{CU_STREAM_NON_BLOCKING});
+static_assert(int{kCudaEventDefault} == int{CU_EVENT_DEFAULT});
 static_assert(int{kCudaEventNoTiming} == int{CU_EVENT_DISABLE_TIMING});
 static_assert(int{kCudaJitErrorLog} == int{CU_JIT_ERROR_LOG_BUFFER});
 static_assert(int{kCudaJitErrorLogBytes} == int{CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES});

@@ -1,7 +1,5 @@
 #include "backends/gpu/cuda/cublaslt.h"
 
-#include <dlfcn.h>
-
 #include "backends/gpu/cuda/find_library.h"
 #include "lib/support/status.h"
 
@@ -12,19 +10,17 @@ absl::Status CublasLt::Check(int result, const char* call) const {
 }
 
 absl::StatusOr<CublasLt> LoadCublasLtFrom(const std::string& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return absl::NotFoundError((library + " not found").c_str());
+  SharedLibrary functions(library);
+  if (!functions.is_open()) return absl::NotFoundError((library + " not found").c_str());
   CublasLt loaded;
   loaded.path = library;
-  std::string missing;
-#define HLO_CUBLASLT_SYMBOL(name, parameters)                                  \
-  loaded.name = reinterpret_cast<decltype(loaded.name)>(dlsym(handle, #name)); \
-  if (loaded.name == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(#name);
+#define HLO_CUBLASLT_SYMBOL(name, parameters) functions.Find(#name, loaded.name);
 #include "backends/gpu/cuda/cublaslt.def"
-  if (!missing.empty())
-    return absl::NotFoundError(fmt::format("{} has no {}", library, missing).c_str());
-  if (auto* const version = reinterpret_cast<size_t (*)()>(dlsym(handle, "cublasLtGetVersion")))
-    loaded.version = version();
+  if (!functions.missing().empty())
+    return absl::NotFoundError(fmt::format("{} has no {}", library, functions.missing()).c_str());
+  size_t (*version)() = nullptr;
+  functions.Find("cublasLtGetVersion", version);
+  if (version != nullptr) loaded.version = version();
   return loaded;
 }
 

@@ -1,11 +1,10 @@
 #include "backends/gpu/cuda/driver.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <string_view>
 #include <vector>
 
+#include "backends/gpu/cuda/find_library.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -30,17 +29,14 @@ absl::Status CudaDriver::Check(int result, const char* call) const {
 }
 
 absl::StatusOr<CudaDriver> LoadCudaDriverFrom(const std::string& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return NotAvailable(fmt::format("{} not found", library));
+  SharedLibrary functions(library);
+  if (!functions.is_open()) return NotAvailable(fmt::format("{} not found", library));
   CudaDriver driver;
   driver.path = library;
-  std::string missing;
-#define HLO_CUDA_SYMBOL(name, parameters)                                      \
-  driver.name = reinterpret_cast<decltype(driver.name)>(dlsym(handle, #name)); \
-  if (driver.name == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(#name);
+#define HLO_CUDA_SYMBOL(name, parameters) functions.Find(#name, driver.name);
 #include "backends/gpu/cuda/driver.def"
-  if (!missing.empty())
-    return NotAvailable(fmt::format("{} is too old: it has no {}", library, missing));
+  if (!functions.missing().empty())
+    return NotAvailable(fmt::format("{} is too old: it has no {}", library, functions.missing()));
   const int result = driver.cuInit(0);
   if (result == kCudaErrorStubLibrary) {
     return NotAvailable(

@@ -23,6 +23,7 @@ enum : int {
   kCudaComputeMajor = 75,
   kCudaComputeMinor = 76,
   kCudaStreamNonBlocking = 1,
+  kCudaEventDefault = 0,
   kCudaEventNoTiming = 2,
   kCudaCaptureOfThread = 1,
   kCudaJitErrorLog = 5,

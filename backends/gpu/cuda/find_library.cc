@@ -1,5 +1,6 @@
 #include "backends/gpu/cuda/find_library.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -69,6 +70,13 @@ std::vector<std::string> PlacesOfLibrary(std::string_view library, std::string_v
     }
   }
   return places;
+}
+
+SharedLibrary::SharedLibrary(const std::string& path)
+    : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {}
+
+void* SharedLibrary::Address(const char* name) const {
+  return handle_ == nullptr ? nullptr : dlsym(handle_, name);
 }
 
 std::vector<std::string> PlacesOfProgram(std::string_view program, std::string_view path) {

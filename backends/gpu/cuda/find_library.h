@@ -14,6 +14,26 @@
 
 namespace hlo::gpu {
 
+// An opened library, which stays open, and the names that were looked for in vain.
+class SharedLibrary final {
+ public:
+  // Nothing is found in a library that cannot be opened.
+  explicit SharedLibrary(const std::string& path);
+  bool is_open() const { return handle_ != nullptr; }
+  // Sets `function` to the one of this name, or null, which counts as missing.
+  template <typename Function>
+  void Find(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(Address(name));
+    if (function == nullptr) missing_ += (missing_.empty() ? "" : ", ") + std::string(name);
+  }
+  const std::string& missing() const { return missing_; }  // separated by commas
+
+ private:
+  void* Address(const char* name) const;
+  void* handle_;
+  std::string missing_;
+};
+
 // Names to give to dlopen, the best first, for a library such as "libcublasLt.so": of versions 13
 // and 12 by the loader, in the toolkit's folders, and in site-packages/nvidia/*/lib beside each
 // python3 in the folders of `path` (as $PATH has them). The last are files that exist.

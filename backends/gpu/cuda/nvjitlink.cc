@@ -1,7 +1,5 @@
 #include "backends/gpu/cuda/nvjitlink.h"
 
-#include <dlfcn.h>
-
 #include "backends/gpu/cuda/find_library.h"
 #include "lib/support/status.h"
 
@@ -62,17 +60,14 @@ absl::StatusOr<std::string> NvJitLink::Link(std::string_view ptx, std::string_vi
 }
 
 absl::StatusOr<NvJitLink> LoadNvJitLinkFrom(const std::string& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return absl::NotFoundError((library + " not found").c_str());
+  SharedLibrary functions(library);
+  if (!functions.is_open()) return absl::NotFoundError((library + " not found").c_str());
   NvJitLink loaded;
   loaded.path = library;
-  std::string missing;
-#define HLO_NVJITLINK_SYMBOL(name, parameters)                                 \
-  loaded.name = reinterpret_cast<decltype(loaded.name)>(dlsym(handle, #name)); \
-  if (loaded.name == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(#name);
+#define HLO_NVJITLINK_SYMBOL(name, parameters) functions.Find(#name, loaded.name);
 #include "backends/gpu/cuda/nvjitlink.def"
-  if (!missing.empty())
-    return absl::NotFoundError(fmt::format("{} has no {}", library, missing).c_str());
+  if (!functions.missing().empty())
+    return absl::NotFoundError(fmt::format("{} has no {}", library, functions.missing()).c_str());
   if (const int result = loaded.nvJitLinkVersion(&loaded.major, &loaded.minor); result != 0)
     return Internal("nvJitLinkVersion of {} failed with {}", library, result);
   return loaded;

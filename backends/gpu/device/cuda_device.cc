@@ -1,7 +1,10 @@
 #include "backends/gpu/device/cuda_device.h"
 
+#include <array>
+#include <chrono>
 #include <map>
 #include <mutex>
+#include <semaphore>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -10,6 +13,8 @@
 
 namespace hlo::gpu {
 namespace {
+
+constexpr std::chrono::milliseconds kLongestHold(50);
 
 struct CudaKernel final : DeviceKernel {
   void* function = nullptr;
@@ -135,6 +140,33 @@ class CudaStream final : public Stream {
         driver_.cuStreamWaitEvent(stream_, static_cast<CudaEvent&>(event).handle(), 0),
         "cuStreamWaitEvent");
   }
+  bool HasClock() const override { return true; }
+  absl::StatusOr<int64_t> Time(absl::FunctionRef<absl::Status()> enqueue) override {
+    for (std::unique_ptr<CudaEvent>& event : clock_) {
+      if (event != nullptr) continue;
+      void* handle = nullptr;
+      RETURN_IF_ERROR(
+          driver_.Check(driver_.cuEventCreate(&handle, kCudaEventDefault), "cuEventCreate"));
+      event = std::make_unique<CudaEvent>(driver_, handle);
+    }
+    // The device waits until it has been given everything: what launching costs the host is not
+    // part of its time. Not forever, as a kernel's first launch may have to wait for the device.
+    std::binary_semaphore all_there(0);
+    RETURN_IF_ERROR(driver_.Check(driver_.cuLaunchHostFunc(stream_, &HoldStream, &all_there),
+                                  "cuLaunchHostFunc"));
+    absl::Status status = Record(*clock_[0]);
+    if (status.ok()) status = enqueue();
+    if (status.ok()) status = Record(*clock_[1]);
+    all_there.release();
+    const absl::Status done = Synchronize();  // `all_there` is needed until then
+    RETURN_IF_ERROR(status);
+    RETURN_IF_ERROR(done);
+    float milliseconds = 0;
+    RETURN_IF_ERROR(driver_.Check(
+        driver_.cuEventElapsedTime(&milliseconds, clock_[0]->handle(), clock_[1]->handle()),
+        "cuEventElapsedTime"));
+    return static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+  }
   absl::Status Synchronize() override {
     const int result = driver_.cuStreamSynchronize(stream_);
     if (result != 0) return driver_.Check(result, WhatRan().c_str());
@@ -143,6 +175,10 @@ class CudaStream final : public Stream {
   }
 
  private:
+  static void HoldStream(void* until) {
+    static_cast<void>(static_cast<std::binary_semaphore*>(until)->try_acquire_for(kLongestHold));
+  }
+
   // Since the last time that all was well.
   std::string WhatRan() const {
     if (launches_ == 0) return "cuStreamSynchronize";
@@ -155,6 +191,7 @@ class CudaStream final : public Stream {
   const CudaDriver& driver_;
   const DeviceProperties& properties_;
   void* stream_;
+  std::array<std::unique_ptr<CudaEvent>, 2> clock_;  // made when first needed
   int64_t launches_ = 0;
   std::string_view first_, last_;  // names that the launches' owner keeps
 };

@@ -96,6 +96,14 @@ class RecordingStream final : public Stream {
     Note("wait");
     return absl::OkStatus();
   }
+  bool HasClock() const override { return true; }
+  absl::StatusOr<int64_t> Time(absl::FunctionRef<absl::Status()> enqueue) override {
+    Note("start the clock");
+    RETURN_IF_ERROR(enqueue());
+    Note("stop the clock");
+    RETURN_IF_ERROR(Synchronize());
+    return kNanoseconds;
+  }
   absl::Status Synchronize() override {
     RET_CHECK(!captures_, "a wait for a stream whose work is captured");
     Note("synchronize");
@@ -105,6 +113,7 @@ class RecordingStream final : public Stream {
  private:
   void Note(const std::string& call) { device_.Note(fmt::format("s{}: {}", number_, call)); }
   RecordingDevice& device_;
+  static constexpr int64_t kNanoseconds = 1000;  // of whatever is timed
   int number_;
   bool captures_ = false;
 };

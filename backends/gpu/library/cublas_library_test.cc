@@ -356,7 +356,7 @@ TEST_CASE("a product that the library has no kernel for is one of ours", "[gpu][
   const auto program = LargeProgram(*module);
   has_kernel = true;
   REQUIRE(program.ok());
-  CHECK(program->kernels.size() == 1);
+  CHECK(program->kernels.size() == 2);  // blocks share the depth of its few tiles
 }
 
 }  // namespace

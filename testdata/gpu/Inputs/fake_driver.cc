@@ -146,6 +146,8 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void*) {
 int cuStreamCreate(void** stream, unsigned) { return Make(stream, "streams"); }
 int cuStreamSynchronize(void*) { return launched && Wants("fault") ? kIllegalAddress : 0; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
+// Streams are done with everything at once, so what waits on one for the host waits in vain.
+int cuLaunchHostFunc(void*, void (*)(void*), void*) { return 0; }
 int cuStreamDestroy_v2(void* stream) { return Destroy(stream, "streams"); }
 // Graphs are what was launched while they were made: nothing more.
 int cuStreamBeginCapture_v2(void*, int) { return 0; }
@@ -159,6 +161,10 @@ int cuGraphDestroy(void* graph) { return Destroy(graph, "graphs"); }
 int cuEventCreate(void** event, unsigned) { return Make(event, "events"); }
 int cuEventRecord(void*, void*) { return 0; }
 int cuEventSynchronize(void*) { return launched && Wants("fault") ? kIllegalAddress : 0; }
+int cuEventElapsedTime(float* milliseconds, void*, void*) {
+  *milliseconds = 0.25f;
+  return 0;
+}
 int cuEventDestroy_v2(void* event) { return Destroy(event, "events"); }
 
 }  // extern "C"

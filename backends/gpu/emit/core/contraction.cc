@@ -25,8 +25,12 @@ Emitted ProductSum::Add(const Emitted& sum, const Emitted& a, const Emitted& b) 
   const Emitted factors[] = {a, b};
   const Emitted product =
       emitter_.Element(IsPred(type_) ? Opcode::kAnd : Opcode::kMultiply, type_, types, factors);
-  const Emitted terms[] = {sum, product};
-  return emitter_.Element(IsPred(type_) ? Opcode::kOr : Opcode::kAdd, type_, types, terms);
+  return Plus(sum, product);
+}
+
+Emitted ProductSum::Plus(const Emitted& a, const Emitted& b) const {
+  return emitter_.Element(IsPred(type_) ? Opcode::kOr : Opcode::kAdd, type_, {type_, type_},
+                          {a, b});
 }
 
 }  // namespace hlo::gpu

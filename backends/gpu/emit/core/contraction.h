@@ -24,6 +24,8 @@ class ProductSum final {
   Emitted WidenRhs(const Emitted& x) const { return Widen(x, rhs_); }
   // sum + a * b, of widened operands.
   Emitted Add(const Emitted& sum, const Emitted& a, const Emitted& b) const;
+  // Of two sums.
+  Emitted Plus(const Emitted& a, const Emitted& b) const;
   Emitted Finish(const Emitted& sum) const { return emitter_.Convert(sum, type_, result_); }
 
  private:

@@ -374,11 +374,21 @@ EmittedList KernelBuilder::LoadSharedVector(const SharedArray& array, llvm::Valu
 
 void KernelBuilder::StoreVector(int buffer, llvm::Value* index, absl::Span<const Emitted> values) {
   const ElementType type = this->buffer(buffer).type;
-  const int parts = IsComplex(type) ? 2 : 1;
-  const auto lanes = values.size();
   llvm::Value* const address =
       Address(function_->getArg(static_cast<unsigned>(buffer)), type, index);
-  if (IsWordOfBytes(type, static_cast<int>(lanes))) return StoreBytes(type, address, values);
+  const bool is_word = IsWordOfBytes(type, static_cast<int>(values.size()));
+  is_word ? StoreBytes(type, address, values) : StoreWhole(type, address, values);
+}
+
+void KernelBuilder::StoreSharedVector(const SharedArray& array, llvm::Value* index,
+                                      absl::Span<const Emitted> values) {
+  StoreWhole(array.type, SharedAddress(array, index), values);
+}
+
+void KernelBuilder::StoreWhole(ElementType type, llvm::Value* address,
+                               absl::Span<const Emitted> values) {
+  const int parts = IsComplex(type) ? 2 : 1;
+  const auto lanes = values.size();
   llvm::Value* all = llvm::PoisonValue::get(llvm::FixedVectorType::get(
       MemoryType(type), static_cast<unsigned>(lanes) * static_cast<unsigned>(parts)));
   for (size_t lane = 0; lane < lanes; ++lane) {

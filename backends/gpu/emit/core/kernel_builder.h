@@ -101,6 +101,8 @@ class KernelBuilder final : public IndexBuilder {
   void StoreShared(const SharedArray& array, llvm::Value* index, const Emitted& value);
   // `lanes` consecutive elements from a multiple of their bytes (or 16) on.
   EmittedList LoadSharedVector(const SharedArray& array, llvm::Value* index, int lanes);
+  void StoreSharedVector(const SharedArray& array, llvm::Value* index,
+                         absl::Span<const Emitted> values);
   llvm::Value* SharedAddress(const SharedArray& array, llvm::Value* index) {
     return Address(array.base, array.type, index);
   }
@@ -125,6 +127,7 @@ class KernelBuilder final : public IndexBuilder {
   void StoreTo(llvm::Value* base, ElementType type, llvm::Value* index, const Emitted& value);
   static bool IsWordOfBytes(ElementType type, int lanes);
   EmittedList LoadBytes(ElementType type, llvm::Value* address, int lanes);
+  void StoreWhole(ElementType type, llvm::Value* address, absl::Span<const Emitted> values);
   void StoreBytes(ElementType type, llvm::Value* address, absl::Span<const Emitted> values);
   EmittedList SplitVector(ElementType type, llvm::Value* vector, int lanes);
   Emitted FromMemory(ElementType type, llvm::Value* loaded);

@@ -18,6 +18,7 @@ struct FamilyOptions {
   // Pairs that do share a buffer. Only pairs of InPlacePairs().
   BufferPairs shared;
   int multiprocessors = 132;
+  bool tf32 = false;  // GpuOptions::tf32
 };
 
 struct PlanStep {

@@ -21,9 +21,10 @@ size_t AsSize(int64_t d) { return static_cast<size_t>(d); }
 
 class ConvEmission {
  public:
-  ConvEmission(const Instruction& conv, const GpuFrame& frame)
+  ConvEmission(const Instruction& conv, const GpuFrame& frame, const FamilyOptions& options)
       : conv_(conv),
         frame_(frame),
+        options_(options),
         epilogue_(conv, frame),
         attrs_(conv.attrs<ConvolutionAttrs>()),
         dn_(attrs_.dim_labels),
@@ -198,7 +199,10 @@ class ConvEmission {
     request.sizes.columns = columns;
     request.sizes.depth = window_ * inputs_;
     request.mma = MmaKindFor(input_.shape().element_type(), filter_.shape().element_type(), type,
-                             DotAlgorithm::kUnset, request.sizes);
+                             AlgorithmFor(DotAlgorithm::kUnset, attrs_.operand_precision, options_),
+                             request.sizes);
+    request.sum_type = ProductSum::TypeFor(type);
+    request.multiprocessors = options_.multiprocessors;
     request.factor_bits = BitWidth(input_.shape().element_type());
     request.small_tiles = IsComplex(type);
     request.large_tiles = BitWidth(type) <= 32;
@@ -294,6 +298,7 @@ class ConvEmission {
 
   const Instruction& conv_;
   const GpuFrame& frame_;
+  const FamilyOptions& options_;
   Epilogue epilogue_;
   const ConvolutionAttrs& attrs_;
   const ConvDimNumbers& dn_;
@@ -318,7 +323,7 @@ absl::Status EmitConvolution(const FamilyRequest& request) {
   KernelPlan& plan = request.plan;
   plan.family = "convolution";
   if (conv.shape().element_count() == 0) return absl::OkStatus();
-  return ConvEmission(conv, frame).Emit(plan);
+  return ConvEmission(conv, frame, request.options).Emit(plan);
 }
 
 }  // namespace hlo::gpu

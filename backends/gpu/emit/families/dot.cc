@@ -2,7 +2,7 @@
 // read where their dimension numbers say, so no transpose is made first. A side of few rows or
 // columns has kernels of its own, which read the other side once (gemm_narrow.cc).
 //
-// Each result element sums over ascending k (narrow ones: in another fixed order).
+// Each result element sums over k in a fixed order, most often the ascending one.
 #include <algorithm>
 
 #include "backends/gpu/emit/families/epilogue.h"
@@ -16,9 +16,10 @@ using Sizes = absl::InlinedVector<int64_t, 6>;
 
 class DotEmission {
  public:
-  DotEmission(const Instruction& dot, const GpuFrame& frame)
+  DotEmission(const Instruction& dot, const GpuFrame& frame, const FamilyOptions& options)
       : dot_(dot),
         frame_(frame),
+        options_(options),
         epilogue_(dot, frame),
         attrs_(dot.attrs<DotAttrs>()),
         lhs_(SideOf(0, attrs_.lhs_batch_dims, attrs_.lhs_contracting_dims)),
@@ -162,7 +163,9 @@ class DotEmission {
     const ElementType type = dot_.shape().element_type();
     GemmRequest request;
     request.sizes = {left.batch, left.free, right.free, left.contracted};
-    request.mma = MmaKindFor(lhs_.type, rhs_.type, type, attrs_.algorithm, request.sizes);
+    request.mma = MmaKindFor(lhs_.type, rhs_.type, type,
+                             AlgorithmFor(attrs_.algorithm, attrs_.operand_precision, options_),
+                             request.sizes);
     request.factor_bits = BitWidth(right.type);
     request.sum_type = ProductSum::TypeFor(type);
     GemmSide runs;
@@ -170,6 +173,7 @@ class DotEmission {
     request.rhs = {runs.along_free, runs.run};
     request.small_tiles = IsComplex(type);
     request.large_tiles = BitWidth(type) <= 32;
+    request.multiprocessors = options_.multiprocessors;
     request.sum = [this, &left, &right](GpuFusionEmitter& emitter) {
       return ProductSum(emitter, left.type, right.type, dot_.shape().element_type());
     };
@@ -196,6 +200,7 @@ class DotEmission {
 
   const Instruction& dot_;
   const GpuFrame& frame_;
+  const FamilyOptions& options_;
   Epilogue epilogue_;
   const DotAttrs& attrs_;
   Side lhs_, rhs_;
@@ -225,7 +230,7 @@ Decision TakesDot(const Instruction& dot) {
 }
 
 absl::Status EmitDot(const FamilyRequest& request) {
-  return DotEmission(request.root, request.frame).Emit(request.plan);
+  return DotEmission(request.root, request.frame, request.options).Emit(request.plan);
 }
 
 }  // namespace hlo::gpu

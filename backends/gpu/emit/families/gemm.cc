@@ -4,6 +4,7 @@
 
 #include "lib/support/round.h"
 #include "lib/support/status.h"
+#include "passes/gpu/library_products.h"
 
 namespace hlo::gpu {
 namespace {
@@ -14,23 +15,51 @@ constexpr SimtTile kLargestSimtTile = {128, 16, 8};
 constexpr MmaTile kSmallMmaTile = {64, 2, 2};
 constexpr MmaTile kLargeMmaTile = {128, 4, 2};
 
-// Row and column tiles of block `number`: bands of a few rows of tiles, so that blocks that run at
-// the same time share what they read.
-GemmTile TileOf(KernelBuilder& k, int size, int64_t row_tiles, int64_t column_tiles) {
+// The depth of each of `parts` parts but the last.
+int64_t ShareOf(int64_t depth, int64_t parts) { return RoundUp(CeilDiv(depth, parts), kDepthStep); }
+
+// How many blocks share the depth of `tiles` tiles, so that each multiprocessor has a few.
+int64_t PartsFor(const GemmRequest& request, int64_t tiles) {
+  constexpr int kBlocksPerMultiprocessor = 2;
+  constexpr int64_t kLeastDepth = 4 * kDepthStep;  // of a part
+  if (BitWidth(request.sum_type) < 8) return 1;    // sums that have no bytes of their own
+  const int64_t wanted = int64_t{kBlocksPerMultiprocessor} * request.multiprocessors / tiles;
+  const int64_t parts =
+      std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, request.sizes.depth / kLeastDepth));
+  return CeilDiv(request.sizes.depth, ShareOf(request.sizes.depth, parts));
+}
+
+// Row and column tiles of a block: bands of a few rows of tiles, so that blocks that run at the same
+// time share what they read. Blocks of one part of the depth are neighbours.
+struct TileGrid {
+  int size;  // of a tile
+  int64_t row_tiles, column_tiles;
+  int64_t tiles() const { return row_tiles * column_tiles; }
+};
+GemmTile TileOf(KernelBuilder& k, const TileGrid& grid, int64_t batch, int64_t depth,
+                int64_t parts) {
   constexpr int64_t kBand = 8;
-  llvm::Value* const number = k.Rem(k.BlockIndex(), row_tiles * column_tiles);
+  llvm::Value* const number = k.Rem(k.BlockIndex(), grid.tiles());
   llvm::Value* row = nullptr;
   llvm::Value* column = nullptr;
-  if (row_tiles % kBand == 0) {
-    llvm::Value* const in_band = k.Rem(number, kBand * column_tiles);
-    row = k.Add(k.Scale(k.Div(number, kBand * column_tiles), kBand), k.Rem(in_band, kBand));
+  if (grid.row_tiles % kBand == 0) {
+    llvm::Value* const in_band = k.Rem(number, kBand * grid.column_tiles);
+    row = k.Add(k.Scale(k.Div(number, kBand * grid.column_tiles), kBand), k.Rem(in_band, kBand));
     column = k.Div(in_band, kBand);
   } else {
-    row = k.Div(number, column_tiles);
-    column = k.Rem(number, column_tiles);
+    row = k.Div(number, grid.column_tiles);
+    column = k.Rem(number, grid.column_tiles);
   }
-  return {k.Div(k.BlockIndex(), row_tiles * column_tiles), k.Scale(row, size),
-          k.Scale(column, size)};
+  llvm::Value* const rest = k.Div(k.BlockIndex(), grid.tiles());
+  GemmTile tile{rest, k.Scale(row, grid.size), k.Scale(column, grid.size), k.Index(0),
+                k.Index(depth)};
+  if (parts == 1) return tile;
+  const int64_t share = ShareOf(depth, parts);
+  tile.batch = k.Rem(rest, batch);
+  tile.depth = k.Scale(k.Div(rest, batch), share);
+  llvm::Value* const end = k.Offset(tile.depth, share);
+  tile.depth_end = k.b().CreateSelect(k.Less(end, k.Index(depth)), end, k.Index(depth));
+  return tile;
 }
 
 }  // namespace
@@ -48,41 +77,107 @@ std::optional<MmaKind> MmaKindFor(ElementType lhs, ElementType rhs, ElementType 
   return std::nullopt;
 }
 
-absl::Status AddGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan) {
+DotAlgorithm AlgorithmFor(DotAlgorithm asked, const PrecisionConfig& precision,
+                          const FamilyOptions& options) {
+  const bool may_cut = options.tf32 && asked == DotAlgorithm::kUnset && MayCut(precision);
+  return may_cut ? DotAlgorithm::kTF32TF32F32 : asked;
+}
+
+// ---- parts of the depth ----
+
+DepthParts AddDepthParts(GpuFrame& frame, const GemmRequest& request, int64_t parts,
+                         KernelPlan& plan) {
+  const GemmSizes& sizes = request.sizes;
+  DepthParts result{parts, sizes.batch * sizes.rows * sizes.columns, -1};
+  result.scratch = frame.AddScratch(plan, request.sum_type, result.outputs * parts);
+  frame.largest = std::max(frame.largest, result.outputs * parts);
+  return result;
+}
+
+llvm::Value* PlaceInPart(KernelBuilder& k, const GemmSizes& sizes, const DepthParts& parts,
+                         llvm::Value* part, const std::array<llvm::Value*, 3>& batch_row_column) {
+  const auto& [batch, row, column] = batch_row_column;
+  llvm::Value* const line = k.Add(k.Scale(batch, sizes.rows), row);
+  return k.Add(k.Scale(part, parts.outputs), k.Add(k.Scale(line, sizes.columns), column));
+}
+
+absl::Status AddSumOfParts(const GpuFrame& frame, const GemmRequest& request,
+                           const DepthParts& parts, KernelPlan& plan) {
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
+    llvm::Value* const output = k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
+    return k.If(k.Less(output, k.Index(parts.outputs)), [&]() -> absl::Status {
+      const ProductSum sum = request.sum(emitter);
+      const auto add = [&](llvm::Value* part,
+                           const EmittedList& before) -> absl::StatusOr<EmittedList> {
+        const Emitted one = k.Load(parts.scratch, k.Add(k.Scale(part, parts.outputs), output));
+        return EmittedList{sum.Plus(before[0], one)};
+      };
+      ASSIGN_OR_RETURN(const EmittedList total,
+                       k.Loop(k.Index(0), k.Index(parts.parts), k.Index(1), {sum.Zero()}, add));
+      const GemmSizes& sizes = request.sizes;
+      llvm::Value* const line = k.Div(output, sizes.columns);
+      return request.make(emitter, sum)
+          .store(k.Div(line, sizes.rows), k.Rem(line, sizes.rows), k.Rem(output, sizes.columns),
+                 total);
+    });
+  };
+  return AddSimpleKernel(frame, parts.outputs, plan, body);
+}
+
+// ---- tiles ----
+
+absl::Status AddGemm(const GpuFrame& whole_frame, const GemmRequest& request, KernelPlan& plan) {
   const GemmSizes& sizes = request.sizes;
   // Large tiles where they fill the multiprocessors.
-  const auto tiles = [&](int64_t size) {
-    return sizes.batch * CeilDiv(sizes.rows, size) * CeilDiv(sizes.columns, size);
+  const auto grid_of = [&](int size) {
+    return TileGrid{size, CeilDiv(sizes.rows, size), CeilDiv(sizes.columns, size)};
   };
-  constexpr int64_t kEnoughBlocks = 100;
+  const auto fill = [&](int size) {
+    return sizes.batch * grid_of(size).tiles() >= int64_t{3} * request.multiprocessors / 4;
+  };
   const int64_t least = std::min(sizes.rows, sizes.columns);
   // Factors that are rounded on the way to a tile take registers.
   const bool as_they_are = request.mma != MmaKind::kBf16 || request.factor_bits == 16;
-  const MmaTile mma =
-      as_they_are && least > kSmallMmaTile.size && tiles(kLargeMmaTile.size) >= kEnoughBlocks
-          ? kLargeMmaTile
-          : kSmallMmaTile;
-  const SimtTile simt = least > kLargeSimtTile.size && request.large_tiles &&
-                                tiles(kLargestSimtTile.size) >= kEnoughBlocks
-                            ? kLargestSimtTile
-                        : least > kSmallSimtTile.size && !request.small_tiles ? kLargeSimtTile
-                                                                              : kSmallSimtTile;
-  const int size = request.mma ? mma.size : simt.size;
+  const MmaTile mma = as_they_are && least > kSmallMmaTile.size && fill(kLargeMmaTile.size)
+                          ? kLargeMmaTile
+                          : kSmallMmaTile;
+  const SimtTile simt =
+      least > kLargeSimtTile.size && request.large_tiles && fill(kLargestSimtTile.size)
+          ? kLargestSimtTile
+      : least > kSmallSimtTile.size && !request.small_tiles ? kLargeSimtTile
+                                                            : kSmallSimtTile;
   const int threads = request.mma ? mma.threads() : simt.threads();
-  const int64_t row_tiles = CeilDiv(sizes.rows, size), column_tiles = CeilDiv(sizes.columns, size);
+  const TileGrid grid = grid_of(request.mma ? mma.size : simt.size);
+  GpuFrame frame = whole_frame;
+  DepthParts parts;
+  if (const int64_t wanted = PartsFor(request, sizes.batch * grid.tiles()); wanted > 1)
+    parts = AddDepthParts(frame, request, wanted, plan);
   const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
     // Tiles that are not full ask where they end, which takes registers.
-    const bool is_whole = sizes.rows % size == 0 && sizes.columns % size == 0;
-    if (request.mma && size == kLargeMmaTile.size && is_whole) k.WantBlocksTogether(2);
+    const bool is_whole = sizes.rows % grid.size == 0 && sizes.columns % grid.size == 0;
+    if (request.mma && grid.size == kLargeMmaTile.size && is_whole) k.WantBlocksTogether(2);
     const ProductSum sum = request.sum(emitter);
-    const Gemm gemm = request.make(emitter, sum);
-    const GemmTile at = TileOf(k, size, row_tiles, column_tiles);
+    Gemm gemm = request.make(emitter, sum);
+    const GemmTile at = TileOf(k, grid, sizes.batch, sizes.depth, parts.parts);
+    if (parts.parts > 1) {
+      llvm::Value* const part = k.Div(k.BlockIndex(), sizes.batch * grid.tiles());
+      gemm.store = [&k, &sizes, &parts, part](llvm::Value* batch, llvm::Value* row,
+                                              llvm::Value* column, absl::Span<const Emitted> sums) {
+        llvm::Value* const place = PlaceInPart(k, sizes, parts, part, {batch, row, column});
+        if (sums.size() == 1) {
+          k.Store(parts.scratch, place, sums[0]);
+        } else {
+          k.StoreVector(parts.scratch, place, sums);
+        }
+        return absl::OkStatus();
+      };
+    }
     return request.mma ? EmitMmaGemm(emitter, sizes, gemm, *request.mma, mma, at)
                        : EmitSimtGemm(emitter, sizes, gemm, sum, simt, at);
   };
   ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, threads, 0, plan, body));
-  AddLaunch(frame, kernel, sizes.batch * row_tiles * column_tiles, threads, {}, plan);
-  return absl::OkStatus();
+  AddLaunch(frame, kernel, parts.parts * sizes.batch * grid.tiles(), threads, {}, plan);
+  return parts.parts > 1 ? AddSumOfParts(frame, request, parts, plan) : absl::OkStatus();
 }
 
 }  // namespace hlo::gpu

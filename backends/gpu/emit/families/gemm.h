@@ -2,9 +2,10 @@
 //
 // Products of matrices [batch, rows, depth] x [batch, depth, columns] in tiles, whatever the
 // matrices are made of: dot and convolution say where an element comes from and where it goes.
-// Each result element sums over ascending depth. Internal to emit/: includes LLVM headers.
+// Each result element sums over the depth in a fixed order. Internal to emit/: includes LLVM headers.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -35,6 +36,9 @@ struct GemmSide {
 
 // Kernels of tensor cores by the type of their factors.
 enum class MmaKind { kBf16, kF16, kTf32 };
+// The algorithm of a product that asks for `asked` and this precision.
+DotAlgorithm AlgorithmFor(DotAlgorithm asked, const PrecisionConfig& precision,
+                          const FamilyOptions& options);
 // The kind that multiplies such elements as asked: f32 only where the algorithm says so.
 std::optional<MmaKind> MmaKindFor(ElementType lhs, ElementType rhs, ElementType result,
                                   DotAlgorithm algorithm, const GemmSizes& sizes);
@@ -60,6 +64,7 @@ struct GemmRequest {
   } rhs;
   // Of the kernels without: sums that take many registers, or few.
   bool small_tiles = false, large_tiles = false;
+  int multiprocessors = 1;
   MakeSum sum;
   MakeGemm make;
 };
@@ -68,15 +73,34 @@ inline constexpr int64_t kNarrowRows = 4;
 // Adds the kernels of a product whose left matrix has few rows, and its depth is at
 // least kWarpSize.
 absl::Status AddNarrowGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan);
-// Adds the kernel and its launch.
+// Adds the kernels and their launches. Where the result has few tiles and much depth, blocks share
+// the depth of a tile, and a second kernel adds up what they have, in order.
 absl::Status AddGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan);
 
-// ---- inside AddGemm ----
+// ---- inside the above ----
 
-// A block's place: its tile's first row and column.
-struct GemmTile {
-  llvm::Value *batch, *row, *column;
+// Sums over parts of the depth, in scratch memory: [part, batch, row, column] of sum_type.
+struct DepthParts {
+  int64_t parts = 1;
+  int64_t outputs = 0;  // of a part
+  int scratch = -1;     // the buffer
 };
+// `parts` of them, which `frame` has from then on.
+DepthParts AddDepthParts(GpuFrame& frame, const GemmRequest& request, int64_t parts,
+                         KernelPlan& plan);
+// Where the sum of an element in a part lies.
+llvm::Value* PlaceInPart(KernelBuilder& k, const GemmSizes& sizes, const DepthParts& parts,
+                         llvm::Value* part, const std::array<llvm::Value*, 3>& batch_row_column);
+// Adds the kernel that adds up the parts and stores the results.
+absl::Status AddSumOfParts(const GpuFrame& frame, const GemmRequest& request,
+                           const DepthParts& parts, KernelPlan& plan);
+
+// A block's place: its tile's first row and column, and the depth that it sums over; that begins at
+// a multiple of kDepthStep.
+struct GemmTile {
+  llvm::Value *batch, *row, *column, *depth, *depth_end;
+};
+inline constexpr int64_t kDepthStep = 32;  // a multiple of what the kernels take at a time
 // Threads and shared memory of the kernels.
 struct SimtTile {
   int size, depth, per_thread;

@@ -17,6 +17,7 @@ namespace {
 constexpr int kMmaRows = 16;
 constexpr int kMmaColumns = 8;
 constexpr int kStageBytes = 64;  // of depth
+static_assert(kDepthStep % (kStageBytes / 2) == 0);
 constexpr int kVectorBytes = 16;
 
 using Words = absl::InlinedVector<llvm::Value*, 4>;
@@ -48,8 +49,8 @@ class MmaEmission {
   }
 
   absl::Status Emit() {
-    ASSIGN_OR_RETURN(const EmittedList first, Load(k_.Index(0)));
-    Store(first, k_.Index(0));
+    ASSIGN_OR_RETURN(const EmittedList first, Load(at_.depth));
+    Store(first, k_.Rem(k_.Div(at_.depth, stage_depth_), 2));
     k_.Barrier();
     const Emitted zero = {llvm::ConstantFP::get(b_.getFloatTy(), 0.0), nullptr};
     EmittedList sums(static_cast<size_t>(RowTiles() * ColumnTiles() * 4), zero);
@@ -57,7 +58,7 @@ class MmaEmission {
                           const EmittedList& before) -> absl::StatusOr<EmittedList> {
       llvm::Value* const stage = k_.Rem(k_.Div(depth0, stage_depth_), 2);
       llvm::Value* const next = k_.Offset(depth0, stage_depth_);
-      llvm::Value* const has_next = k_.Less(next, k_.Index(sizes_.depth));
+      llvm::Value* const has_next = k_.Less(next, at_.depth_end);
       const auto none = [&]() -> absl::StatusOr<EmittedList> {
         return EmittedList(static_cast<size_t>(2 * Chunks()), ZeroVector());
       };
@@ -72,8 +73,7 @@ class MmaEmission {
       k_.Barrier();
       return after;
     };
-    ASSIGN_OR_RETURN(
-        sums, k_.Loop(k_.Index(0), k_.Index(sizes_.depth), k_.Index(stage_depth_), sums, step));
+    ASSIGN_OR_RETURN(sums, k_.Loop(at_.depth, at_.depth_end, k_.Index(stage_depth_), sums, step));
     return StoreSums(sums);
   }
 

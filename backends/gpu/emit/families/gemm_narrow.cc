@@ -15,7 +15,7 @@ namespace hlo::gpu {
 namespace {
 
 constexpr int kColumnThreads = 32;  // threads side by side along the columns
-constexpr int kDepthParts = 8;      // threads that share a depth
+constexpr int kDepthShares = 8;     // threads that share a depth
 
 class NarrowEmission {
  public:
@@ -25,7 +25,7 @@ class NarrowEmission {
     vector_ = std::max(1, std::min(request.rhs.run, kLoadBytes * 8 / request.factor_bits));
     // What a block adds up fits in its shared memory.
     constexpr int64_t kSharedBytes = 32 * 1024;
-    while (sizes_.rows * kColumnThreads * kDepthParts * vector_ * ByteSize(request.sum_type) >
+    while (sizes_.rows * kColumnThreads * kDepthShares * vector_ * ByteSize(request.sum_type) >
            kSharedBytes)
       vector_ /= 2;
   }
@@ -100,7 +100,7 @@ class NarrowEmission {
       return EmittedList{total};
     };
     rows.combine = [&](const EmittedList& a, const EmittedList& b) -> absl::StatusOr<EmittedList> {
-      return EmittedList{Plus(emitter, sum, a[0], b[0])};
+      return EmittedList{sum.Plus(a[0], b[0])};
     };
     rows.store = [&](llvm::Value* output, const EmittedList& values) {
       const Output at = place(output);
@@ -109,74 +109,44 @@ class NarrowEmission {
     return EmitRows(k, group, rows);
   }
 
-  static Emitted Plus(GpuFusionEmitter& emitter, const ProductSum& sum, const Emitted& a,
-                      const Emitted& b) {
-    const Opcode add = IsPred(sum.type()) ? Opcode::kOr : Opcode::kAdd;
-    return emitter.Element(add, sum.type(), {sum.type(), sum.type()}, {a, b});
-  }
-
   // ---- columns ----
 
   absl::Status EmitColumns(KernelPlan& plan) {
     const int64_t width = kColumnThreads * vector_;
     const int64_t column_blocks = CeilDiv(sizes_.columns, width);
     // As many blocks as keep the memory busy, each with some depth for all of its threads.
-    constexpr int64_t kEnoughBlocks = 264, kLeastDepth = 8 * kDepthParts;
-    const int64_t splits = std::clamp<int64_t>(CeilDiv(kEnoughBlocks, sizes_.batch * column_blocks),
-                                               1, std::max<int64_t>(1, sizes_.depth / kLeastDepth));
+    constexpr int64_t kLeastDepth = 8 * kDepthShares;
+    const int64_t wanted =
+        CeilDiv(int64_t{2} * request_.multiprocessors, sizes_.batch * column_blocks);
     GpuFrame frame = frame_;
-    const int64_t outputs = sizes_.batch * sizes_.rows * sizes_.columns;
-    const int scratch =
-        splits == 1 ? -1 : frame.AddScratch(plan, request_.sum_type, outputs * splits);
-    frame.largest = std::max(frame.largest, outputs * splits);
+    DepthParts parts;
+    parts.parts = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, sizes_.depth / kLeastDepth));
+    if (parts.parts > 1) parts = AddDepthParts(frame, request_, parts.parts, plan);
     const auto first = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
-      return EmitColumnsBody(emitter, k, column_blocks, splits, scratch);
+      return EmitColumnsBody(emitter, k, column_blocks, parts);
     };
     ASSIGN_OR_RETURN(const int kernel,
-                     AddKernel(frame, kColumnThreads * kDepthParts, 0, plan, first));
-    AddLaunch(frame, kernel, sizes_.batch * column_blocks * splits, kColumnThreads * kDepthParts,
-              {}, plan);
-    if (splits == 1) return absl::OkStatus();
-    return AddSimpleKernel(
-        frame, outputs, plan, [&](GpuFusionEmitter& emitter, KernelBuilder& k) -> absl::Status {
-          llvm::Value* const thread =
-              k.Add(k.Scale(k.BlockIndex(), k.block_threads()), k.ThreadIndex());
-          return k.If(k.Less(thread, k.Index(outputs)),
-                      [&] { return AddSplits(emitter, k, thread, outputs, splits, scratch); });
-        });
-  }
-
-  absl::Status AddSplits(GpuFusionEmitter& emitter, KernelBuilder& k, llvm::Value* output,
-                         int64_t outputs, int64_t splits, int scratch) const {
-    const ProductSum sum = request_.sum(emitter);
-    const Gemm gemm = request_.make(emitter, sum);
-    const auto add = [&](llvm::Value* split,
-                         const EmittedList& before) -> absl::StatusOr<EmittedList> {
-      const Emitted part = k.Load(scratch, k.Add(k.Scale(split, outputs), output));
-      return EmittedList{Plus(emitter, sum, before[0], part)};
-    };
-    ASSIGN_OR_RETURN(const EmittedList total,
-                     k.Loop(k.Index(0), k.Index(splits), k.Index(1), {sum.Zero()}, add));
-    llvm::Value* const rest = k.Div(output, sizes_.columns);
-    return gemm.store(k.Div(rest, sizes_.rows), k.Rem(rest, sizes_.rows),
-                      k.Rem(output, sizes_.columns), total);
+                     AddKernel(frame, kColumnThreads * kDepthShares, 0, plan, first));
+    AddLaunch(frame, kernel, sizes_.batch * column_blocks * parts.parts,
+              kColumnThreads * kDepthShares, {}, plan);
+    return parts.parts > 1 ? AddSumOfParts(frame, request_, parts, plan) : absl::OkStatus();
   }
 
   absl::Status EmitColumnsBody(GpuFusionEmitter& emitter, KernelBuilder& k, int64_t column_blocks,
-                               int64_t splits, int scratch) const {
+                               const DepthParts& parts) const {
     const ProductSum sum = request_.sum(emitter);
     const Gemm gemm = request_.make(emitter, sum);
     const int64_t width = kColumnThreads * vector_;
     const int64_t cells = sizes_.rows * width;  // results of a block
-    const SharedArray parts = k.Shared(sum.type(), cells * kDepthParts, "parts");
+    const SharedArray shared = k.Shared(sum.type(), cells * kDepthShares, "parts");
     llvm::Value* const across = k.Scale(k.Rem(k.ThreadIndex(), kColumnThreads), vector_);
-    llvm::Value* const part = k.Div(k.ThreadIndex(), kColumnThreads);
+    llvm::Value* const turn = k.Div(k.ThreadIndex(), kColumnThreads);
     llvm::Value* const column0 = k.Scale(k.Rem(k.BlockIndex(), column_blocks), width);
     llvm::Value* const rest = k.Div(k.BlockIndex(), column_blocks);
-    llvm::Value* const split = k.Rem(rest, splits);
-    llvm::Value* const batch = k.Div(rest, splits);
-    const int64_t share = CeilDiv(sizes_.depth, splits);
-    llvm::Value* const depth0 = k.Scale(split, share);
+    llvm::Value* const part = k.Rem(rest, parts.parts);
+    llvm::Value* const batch = k.Div(rest, parts.parts);
+    const int64_t share = CeilDiv(sizes_.depth, parts.parts);
+    llvm::Value* const depth0 = k.Scale(part, share);
     llvm::Value* const end = k.Add(depth0, k.Index(share));
     llvm::Value* const limit =
         k.b().CreateSelect(k.Less(end, k.Index(sizes_.depth)), end, k.Index(sizes_.depth));
@@ -185,7 +155,7 @@ class NarrowEmission {
       const auto step = [&](llvm::Value* depth, const EmittedList& before) {
         return AddDepth(k, gemm, sum, batch, k.Add(column0, across), depth, before);
       };
-      return k.Loop(k.Add(depth0, part), limit, k.Index(kDepthParts), sums, step);
+      return k.Loop(k.Add(depth0, turn), limit, k.Index(kDepthShares), sums, step);
     };
     const auto zeros = [&]() -> absl::StatusOr<EmittedList> {
       return EmittedList(static_cast<size_t>(sizes_.rows * vector_), sum.Zero());
@@ -196,30 +166,27 @@ class NarrowEmission {
         k.Guarded(k.Less(k.Add(column0, across), k.Index(sizes_.columns)), sums_of, zeros));
     for (int64_t r = 0; r < sizes_.rows; ++r) {
       for (int i = 0; i < vector_; ++i) {
-        llvm::Value* const cell = k.Add(k.Scale(part, cells), k.Offset(across, r * width + i));
-        k.StoreShared(parts, cell, sums[static_cast<size_t>(r * vector_ + i)]);
+        llvm::Value* const cell = k.Add(k.Scale(turn, cells), k.Offset(across, r * width + i));
+        k.StoreShared(shared, cell, sums[static_cast<size_t>(r * vector_ + i)]);
       }
     }
     k.Barrier();
     const auto finish = [&](llvm::Value* cell,
                             const EmittedList& none) -> absl::StatusOr<EmittedList> {
-      Emitted total = k.LoadShared(parts, cell);
-      for (int p = 1; p < kDepthParts; ++p)
-        total = Plus(emitter, sum, total, k.LoadShared(parts, k.Offset(cell, p * cells)));
+      Emitted total = k.LoadShared(shared, cell);
+      for (int p = 1; p < kDepthShares; ++p)
+        total = sum.Plus(total, k.LoadShared(shared, k.Offset(cell, p * cells)));
       llvm::Value* const row = k.Div(cell, width);
       llvm::Value* const column = k.Add(column0, k.Rem(cell, width));
       RETURN_IF_ERROR(k.If(k.Less(column, k.Index(sizes_.columns)), [&]() -> absl::Status {
-        if (scratch < 0) return gemm.store(batch, row, column, {total});
-        llvm::Value* const output =
-            k.Add(k.Scale(k.Add(k.Scale(batch, sizes_.rows), row), sizes_.columns), column);
-        const int64_t outputs = sizes_.batch * sizes_.rows * sizes_.columns;
-        k.Store(scratch, k.Add(k.Scale(split, outputs), output), total);
+        if (parts.parts == 1) return gemm.store(batch, row, column, {total});
+        k.Store(parts.scratch, PlaceInPart(k, sizes_, parts, part, {batch, row, column}), total);
         return absl::OkStatus();
       }));
       return none;
     };
     return k
-        .Loop(k.ThreadIndex(), k.Index(cells), k.Index(kColumnThreads * kDepthParts), {}, finish)
+        .Loop(k.ThreadIndex(), k.Index(cells), k.Index(kColumnThreads * kDepthShares), {}, finish)
         .status();
   }
 

@@ -18,9 +18,10 @@ class SimtEmission {
     group_ = std::min(tile.per_thread, 4);
     // Lines begin in other banks, and at a multiple of 16 bytes where groups are read.
     line_ = tile.size + group_;
-    lhs_ = {&gemm.lhs, sizes.rows, at.row, k_.Shared(sum.type(), line_ * tile.depth, "lhs_tile")};
+    lhs_ = {&gemm.lhs, sizes.rows, at.row, k_.Shared(sum.type(), line_ * tile.depth, "lhs_tile"),
+            LanesOf(gemm.lhs)};
     rhs_ = {&gemm.rhs, sizes.columns, at.column,
-            k_.Shared(sum.type(), line_ * tile.depth, "rhs_tile")};
+            k_.Shared(sum.type(), line_ * tile.depth, "rhs_tile"), LanesOf(gemm.rhs)};
     const int across = tile.size / tile.per_thread;
     x_ = k_.Scale(k_.Rem(k_.ThreadIndex(), across), group_);
     y_ = k_.Scale(k_.Div(k_.ThreadIndex(), across), group_);
@@ -29,14 +30,14 @@ class SimtEmission {
   absl::Status Emit() {
     const int per = tile_.per_thread;
     const auto results = static_cast<size_t>(per * per);
-    ASSIGN_OR_RETURN(const EmittedList first, Load(k_.Index(0)));
+    ASSIGN_OR_RETURN(const EmittedList first, Load(at_.depth));
     EmittedList carried(results, sum_.Zero());
     carried.insert(carried.end(), first.begin(), first.end());
     const auto step = [&](llvm::Value* depth0, const EmittedList& before) {
       return Step(depth0, before);
     };
-    ASSIGN_OR_RETURN(carried, k_.Loop(k_.Index(0), k_.Index(sizes_.depth), k_.Index(tile_.depth),
-                                      carried, step));
+    ASSIGN_OR_RETURN(carried,
+                     k_.Loop(at_.depth, at_.depth_end, k_.Index(tile_.depth), carried, step));
     for (int i = 0; i < per; ++i) {
       for (int j = 0; j < per; j += group_)
         RETURN_IF_ERROR(StoreGroup(i, j,
@@ -52,7 +53,15 @@ class SimtEmission {
     int64_t size = 0;              // of the whole matrix
     llvm::Value* free0 = nullptr;  // the tile's first row or column
     SharedArray shared;
+    int lanes = 1;  // neighbours in memory that a thread reads at a time
   };
+
+  int LanesOf(const GemmSide& side) const {
+    constexpr int kLoadBytes = 16;
+    int lanes = std::clamp(kLoadBytes / ByteSize(side.type), 1, group_);
+    while (side.run % lanes != 0 || Loads() % lanes != 0) lanes /= 2;
+    return lanes;
+  }
 
   // Where a thread's result `i` of tile_.per_thread is, from its first one.
   int PlaceOf(int i) const {
@@ -66,9 +75,10 @@ class SimtEmission {
   };
   Place PlaceIn(const Side& side, int n) const {
     // Threads run along the dimension that is minor-most in memory.
-    const int fast = side.from->along_free ? tile_.size : tile_.depth;
-    llvm::Value* const number = k_.Offset(k_.ThreadIndex(), n * tile_.threads());
-    llvm::Value* const inner = k_.Rem(number, fast);
+    const int fast = (side.from->along_free ? tile_.size : tile_.depth) / side.lanes;
+    llvm::Value* const number = k_.Offset(k_.ThreadIndex(), n / side.lanes * tile_.threads());
+    llvm::Value* const inner =
+        k_.Offset(k_.Scale(k_.Rem(number, fast), side.lanes), n % side.lanes);
     llvm::Value* const outer = k_.Div(number, fast);
     return side.from->along_free ? Place{inner, outer} : Place{outer, inner};
   }
@@ -77,22 +87,42 @@ class SimtEmission {
   absl::StatusOr<EmittedList> Load(llvm::Value* depth0) {
     EmittedList values;
     for (const Side* side : {&lhs_, &rhs_}) {
-      for (int n = 0; n < Loads(); ++n) {
+      for (int n = 0; n < Loads(); n += side->lanes) {
         const Place place = PlaceIn(*side, n);
         llvm::Value* const free = k_.Add(side->free0, place.free);
         llvm::Value* const depth = k_.Add(depth0, place.depth);
-        llvm::Value* const inside = k_.b().CreateAnd(k_.Less(free, k_.Index(side->size)),
-                                                     k_.Less(depth, k_.Index(sizes_.depth)));
-        const auto load = [&]() -> absl::StatusOr<EmittedList> {
-          ASSIGN_OR_RETURN(const Emitted value, side->from->element(at_.batch, free, depth));
-          return EmittedList{side == &lhs_ ? sum_.WidenLhs(value) : sum_.WidenRhs(value)};
-        };
-        const auto zero = [&]() -> absl::StatusOr<EmittedList> { return EmittedList{sum_.Zero()}; };
-        ASSIGN_OR_RETURN(const EmittedList value, k_.Guarded(inside, load, zero));
-        values.push_back(value[0]);
+        ASSIGN_OR_RETURN(const EmittedList run, LoadRun(*side, free, depth));
+        values.insert(values.end(), run.begin(), run.end());
       }
     }
     return values;
+  }
+
+  // Elements from (free, depth) on, `lanes` of them. Runs are whole: all are inside, or none.
+  absl::StatusOr<EmittedList> LoadRun(const Side& side, llvm::Value* free, llvm::Value* depth) {
+    const auto load = [&]() -> absl::StatusOr<EmittedList> {
+      EmittedList run;
+      if (side.lanes == 1) {
+        ASSIGN_OR_RETURN(const Emitted value, side.from->element(at_.batch, free, depth));
+        run = {value};
+      } else {
+        run =
+            k_.LoadVector(side.from->buffer, side.from->place(at_.batch, free, depth), side.lanes);
+      }
+      for (Emitted& value : run)
+        value = &side == &lhs_ ? sum_.WidenLhs(value) : sum_.WidenRhs(value);
+      return run;
+    };
+    const auto zeros = [&]() -> absl::StatusOr<EmittedList> {
+      return EmittedList(static_cast<size_t>(side.lanes), sum_.Zero());
+    };
+    const auto valid = [&]() -> absl::StatusOr<EmittedList> {
+      if (side.lanes == 1 || !side.from->valid) return load();
+      return k_.Guarded(side.from->valid(at_.batch, free, depth), load, zeros);
+    };
+    return k_.Guarded(k_.b().CreateAnd(k_.Less(free, k_.Index(side.size)),
+                                       k_.Less(depth, k_.Index(sizes_.depth))),
+                      valid, zeros);
   }
 
   // Carried: the sums, then the elements of this stage.
@@ -102,8 +132,16 @@ class SimtEmission {
     for (const Side* side : {&lhs_, &rhs_}) {
       for (int n = 0; n < Loads(); ++n) {
         const Place place = PlaceIn(*side, n);
-        k_.StoreShared(side->shared, k_.Add(k_.Scale(place.depth, line_), place.free),
-                       before[next_value++]);
+        llvm::Value* const at = k_.Add(k_.Scale(place.depth, line_), place.free);
+        if (side->lanes == group_ && group_ > 1 && side->from->along_free) {
+          k_.StoreSharedVector(
+              side->shared, at,
+              absl::MakeSpan(before).subspan(next_value, static_cast<size_t>(group_)));
+          n += group_ - 1;
+          next_value += static_cast<size_t>(group_);
+        } else {
+          k_.StoreShared(side->shared, at, before[next_value++]);
+        }
       }
     }
     k_.Barrier();
@@ -113,7 +151,7 @@ class SimtEmission {
     };
     ASSIGN_OR_RETURN(const EmittedList ahead,
                      k_.Guarded(
-                         k_.Less(next, k_.Index(sizes_.depth)), [&] { return Load(next); }, none));
+                         k_.Less(next, at_.depth_end), [&] { return Load(next); }, none));
     const EmittedList sums(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(results));
     const auto multiply = [&](llvm::Value* depth, const EmittedList& inner) {
       return absl::StatusOr<EmittedList>(Multiply(depth, inner));
