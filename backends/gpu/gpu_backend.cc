@@ -135,7 +135,7 @@ class GpuBackend : public Backend {
       ASSIGN_OR_RETURN(device, OpenDevice(own));
     }
     ASSIGN_OR_RETURN(gpu::Program program,
-                     CompileProgram(*module, own, Library(device != nullptr), stats));
+                     CompileProgram(*module, own, Library(device, own), stats));
     if (device == nullptr) {
       return std::unique_ptr<Executable>(new TextsOnly(
           std::move(module), stats, std::move(program.buffers), program.scratch_bytes));
@@ -154,8 +154,11 @@ class GpuBackend : public Backend {
   }
 
  protected:
-  // For large products; asked after OpenDevice, if there is a device.
-  virtual gpu::MakeLibrary Library(bool /*has_device*/) const { return nullptr; }
+  // For large products on a device that is open; null: no program is run.
+  virtual gpu::MakeLibrary Library(const std::shared_ptr<gpu::Device>& /*device*/,
+                                   const CompileOptions& /*options*/) const {
+    return nullptr;
+  }
   // May choose what `options` leave open.
   virtual absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) = 0;
   virtual absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
@@ -218,12 +221,16 @@ class CudaBackend final : public GpuBackend {
   }
 
   absl::Status Open() override { return CudaDeviceOfProcess().status(); }
-  gpu::MakeLibrary Library(bool has_device) const override {
-    if (!has_device) return gpu::AssumedLibrary;
-    return [] {
-      static const auto library = gpu::MakeCublasLibrary();
-      return library.ok() ? *library : nullptr;
-    };
+  gpu::MakeLibrary Library(const std::shared_ptr<gpu::Device>& device,
+                           const CompileOptions& options) const override {
+    if (device == nullptr) return gpu::AssumedLibrary;
+    return
+        [device, autotune = options.gpu.autotune]() -> std::shared_ptr<const gpu::ProductLibrary> {
+          static const auto library = gpu::MakeCublasLibrary();
+          if (!library.ok() || !autotune) return library.ok() ? *library : nullptr;
+          static const auto timed = gpu::TimedLibrary(*library, device);
+          return timed;
+        };
   }
 
   // The newest target we know that runs on the device.

@@ -45,6 +45,7 @@ class GpuExecutable::State final : public CompiledState {
     state_.scratch = memory_;
     state_.kernels = &executable_.kernels_;
     state_.graphs.resize(static_cast<size_t>(program_.graphs));
+    state_.overlap = program_.overlap;
     state_.random.key = program_.seed;
     state_.random.counters.resize(static_cast<size_t>(program_.counters),
                                   Counter128{kInitialRngCounter, 0});

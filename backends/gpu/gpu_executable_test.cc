@@ -132,7 +132,7 @@ TEST_CASE("what is launched again and again is launched as a graph", "[gpu][exec
     ThunkProfile profile;
     CHECK(calls_of_run().size() > 4);
     CHECK(profile.thunks().size() >= 3);
-    // By the device's clock, which this one makes up; the host's has no say.
+    // By the device's clock, which counts calls here; the host's has no say.
     for (const ThunkCall& call : profile.calls()) {
       if (profile.thunks()[call.thunk].kind != "graph") CHECK(call.self == 1000);
     }

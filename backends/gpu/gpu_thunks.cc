@@ -113,6 +113,7 @@ absl::StatusOr<ExecuteEvent> GpuKernelThunk::Execute(DeviceState& device,
     launch.dims = step.dims;
     launch.arguments = arguments;
     launch.name = name();
+    launch.overlaps = state.overlap;
     RETURN_IF_ERROR(stream.LaunchKernel(launch));
   }
   return ExecuteEvent(stream);

@@ -17,9 +17,12 @@ class NoPlan final : public ProductPlan {
 
 class Assumed final : public ProductLibrary {
  public:
-  absl::StatusOr<std::unique_ptr<ProductPlan>> Plan(const LibraryProduct& /*product*/,
-                                                    bool /*cut*/) const override {
-    return std::unique_ptr<ProductPlan>(std::make_unique<NoPlan>());
+  absl::StatusOr<std::vector<std::unique_ptr<ProductPlan>>> Plans(const LibraryProduct& /*product*/,
+                                                                  bool /*cut*/,
+                                                                  int /*most*/) const override {
+    std::vector<std::unique_ptr<ProductPlan>> plans;
+    plans.push_back(std::make_unique<NoPlan>());
+    return plans;
   }
 };
 

@@ -23,6 +23,7 @@ class GpuProgramEmitter final : public ProgramEmitter {
   GpuProgramEmitter(Module& module, const CompileOptions& options, const MakeLibrary& library)
       : ProgramEmitter(*FindFusionTarget("gpu"), module, options), make_library_(library) {
     program_.seed = options.seed;
+    program_.overlap = options.gpu.overlap;
   }
 
   absl::StatusOr<Program> Run() {
@@ -55,10 +56,10 @@ class GpuProgramEmitter final : public ProgramEmitter {
     if (program_.products == nullptr) return false;
     const bool asks_for_tf32 =
         instruction.attrs<DotAttrs>().algorithm == DotAlgorithm::kTF32TF32F32;
-    auto plan =
-        program_.products->Plan(*product, product->may_cut && (options_.gpu.tf32 || asks_for_tf32));
-    if (!plan.ok()) return false;
-    products_[&instruction] = *std::move(plan);
+    auto plans = program_.products->Plans(
+        *product, product->may_cut && (options_.gpu.tf32 || asks_for_tf32), /*most=*/1);
+    if (!plans.ok()) return false;
+    products_[&instruction] = std::move(plans->front());
     return true;
   }
 

@@ -18,6 +18,7 @@ struct Program : CompiledProgram {
   int graphs = 0;                                  // GraphThunk numbers
   int counters = 0;                                // of rng-get-and-update-state
   uint64_t seed = 0;                               // of rng
+  bool overlap = false;                            // GpuOptions::overlap
   std::shared_ptr<const ProductLibrary> products;  // of the plans in the thunks
 };
 

@@ -15,7 +15,11 @@ namespace {
 
 constexpr FusionTarget kTargets[] = {
     {.name = "cpu", .keeps_rows = true, .one_loop = true, .max_outputs = 8},
-    {.name = "gpu", .row_kernels = true, .repeats_simple = true, .products = true, .max_outputs = 8},
+    {.name = "gpu",
+     .row_kernels = true,
+     .repeats_simple = true,
+     .products = true,
+     .max_outputs = 8},
 };
 
 // ---- what is read and written ----

@@ -110,6 +110,10 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
             "GPU: what is launched again and again is launched as a CUDA graph (on)");
   flags.Add("gpu-merge-steps", &o.gpu.merge_steps,
             "GPU: small kernels, and loops of them, are launched as one (on)");
+  flags.Add("gpu-overlap", &o.gpu.overlap,
+            "GPU: a kernel is made ready while the one before it ends (on)");
+  flags.Add("gpu-autotune", &o.gpu.autotune,
+            "GPU: time the kernels that a library has for a product, take the fastest (on)");
   flags.Add("gpu-sim-seed", &o.gpu.sim_seed, V::From(0), "N",
             "order in which simulated GPU threads run");
   flags.Add("gpu-sim-sanitize", &o.gpu.sim_sanitize,

@@ -71,6 +71,15 @@ static_assert(int{kCudaMultiprocessorCount} == int{CU_DEVICE_ATTRIBUTE_MULTIPROC
 static_assert(int{kCudaComputeMajor} == int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR});
 static_assert(int{kCudaComputeMinor} == int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR});
 static_assert(int{kCudaStreamNonBlocking} == int{CU_STREAM_NON_BLOCKING});
+static_assert(int{kCudaProgrammaticSerialization} ==
+              int{CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION});
+static_assert(sizeof(CudaLaunchAttribute) == sizeof(CUlaunchAttribute));
+static_assert(offsetof(CudaLaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
+static_assert(sizeof(CudaLaunchConfig) == sizeof(CUlaunchConfig));
+static_assert(offsetof(CudaLaunchConfig, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes));
+static_assert(offsetof(CudaLaunchConfig, stream) == offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(CudaLaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs));
+static_assert(offsetof(CudaLaunchConfig, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
 static_assert(int{kCudaEventDefault} == int{CU_EVENT_DEFAULT});
 static_assert(int{kCudaEventNoTiming} == int{CU_EVENT_DISABLE_TIMING});
 static_assert(int{kCudaJitErrorLog} == int{CU_JIT_ERROR_LOG_BUFFER});

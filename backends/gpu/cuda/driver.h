@@ -26,8 +26,27 @@ enum : int {
   kCudaEventDefault = 0,
   kCudaEventNoTiming = 2,
   kCudaCaptureOfThread = 1,
+  kCudaProgrammaticSerialization = 6,  // of CudaLaunchAttribute
   kCudaJitErrorLog = 5,
   kCudaJitErrorLogBytes = 6,
+};
+
+// The driver's structures, laid out as in its header.
+struct CudaLaunchAttribute {
+  int id;
+  int padding;
+  union {
+    char all[64];
+    int allowed;  // of kCudaProgrammaticSerialization
+  } value;
+};
+struct CudaLaunchConfig {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared_bytes;
+  void* stream;
+  CudaLaunchAttribute* attributes;
+  unsigned attribute_count;
 };
 
 struct CudaDriver {

@@ -18,6 +18,7 @@ constexpr std::chrono::milliseconds kLongestHold(50);
 
 struct CudaKernel final : DeviceKernel {
   void* function = nullptr;
+  bool waits = false;  // DeviceCode::waits
 };
 
 class CudaModule final : public DeviceModule {
@@ -25,8 +26,9 @@ class CudaModule final : public DeviceModule {
   CudaModule(const CudaDriver& driver, void* module) : driver_(driver), module_(module) {}
   ~CudaModule() override { driver_.cuModuleUnload(module_); }
 
-  absl::Status Add(const std::string& name) {
+  absl::Status Add(const std::string& name, bool waits) {
     CudaKernel& kernel = kernels_[name];
+    kernel.waits = waits;
     return driver_.Check(driver_.cuModuleGetFunction(&kernel.function, module_, name.c_str()),
                          "cuModuleGetFunction");
   }
@@ -98,13 +100,19 @@ class CudaStream final : public Stream {
     for (const KernelArgument& argument : launch.arguments) values.push_back(argument.value);
     absl::InlinedVector<void*, 64> pointers;
     for (uint64_t& value : values) pointers.push_back(&value);
-    const auto& grid = launch.dims.grid;
     if (launches_++ == 0) first_ = launch.name;
     last_ = launch.name;
-    const int result = driver_.cuLaunchKernel(
-        static_cast<const CudaKernel*>(launch.kernel)->function, static_cast<unsigned>(grid[0]),
-        static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]),
-        static_cast<unsigned>(launch.dims.block), 1, 1, 0, stream_, pointers.data(), nullptr);
+    const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
+    CudaLaunchAttribute overlap = {kCudaProgrammaticSerialization, 0, {}};
+    overlap.value.allowed = 1;
+    CudaLaunchConfig config = {};
+    for (size_t i = 0; i < 3; ++i) config.grid[i] = static_cast<unsigned>(launch.dims.grid[i]);
+    config.block[0] = static_cast<unsigned>(launch.dims.block);
+    config.block[1] = config.block[2] = 1;
+    config.stream = stream_;
+    config.attributes = &overlap;
+    config.attribute_count = kernel.waits && launch.overlaps ? 1 : 0;
+    const int result = driver_.cuLaunchKernelEx(&config, kernel.function, pointers.data(), nullptr);
     if (result == 0) return absl::OkStatus();
     return driver_.Check(result, fmt::format("launch of `{}`", launch.name).c_str());
   }
@@ -274,7 +282,7 @@ class CudaDevice final : public Device {
           result, fmt::format("cuModuleLoadDataEx{}{}", log.empty() ? "" : ": ", log).c_str());
     }
     auto module = std::make_unique<CudaModule>(driver_, handle);
-    for (const std::string& name : code.kernels) RETURN_IF_ERROR(module->Add(name));
+    for (const std::string& name : code.kernels) RETURN_IF_ERROR(module->Add(name, code.waits));
     return std::unique_ptr<DeviceModule>(std::move(module));
   }
   absl::StatusOr<std::unique_ptr<Stream>> CreateStream() override {

@@ -45,6 +45,7 @@ struct DeviceCode {
   std::string ptx;
   std::string cubin;
   std::vector<std::string> kernels;  // names
+  bool waits = false;                // each waits itself for what was launched before it
 };
 
 struct DeviceProperties {
@@ -88,6 +89,7 @@ struct Launch {
   LaunchDims dims;
   absl::Span<const KernelArgument> arguments;
   std::string_view name;  // the HLO instruction, for messages
+  bool overlaps = false;  // may be launched before its predecessor ends, if its code waits for that
 };
 
 class Event {

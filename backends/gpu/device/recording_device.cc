@@ -99,10 +99,12 @@ class RecordingStream final : public Stream {
   bool HasClock() const override { return true; }
   absl::StatusOr<int64_t> Time(absl::FunctionRef<absl::Status()> enqueue) override {
     Note("start the clock");
+    const auto before = std::ssize(device_.calls());
     RETURN_IF_ERROR(enqueue());
+    const auto calls = std::ssize(device_.calls()) - before;
     Note("stop the clock");
     RETURN_IF_ERROR(Synchronize());
-    return kNanoseconds;
+    return calls * kNanosecondsOfCall;
   }
   absl::Status Synchronize() override {
     RET_CHECK(!captures_, "a wait for a stream whose work is captured");
@@ -113,7 +115,7 @@ class RecordingStream final : public Stream {
  private:
   void Note(const std::string& call) { device_.Note(fmt::format("s{}: {}", number_, call)); }
   RecordingDevice& device_;
-  static constexpr int64_t kNanoseconds = 1000;  // of whatever is timed
+  static constexpr int64_t kNanosecondsOfCall = 1000;  // by its clock
   int number_;
   bool captures_ = false;
 };

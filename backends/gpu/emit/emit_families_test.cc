@@ -21,6 +21,9 @@ addb { a = bf16[] parameter(0)
 mulc { a = c64[] parameter(0)
   b = c64[] parameter(1)
   ROOT c = c64[] add(a, b) }
+maxf { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] maximum(a, b) }
 andp { a = pred[] parameter(0)
   b = pred[] parameter(1)
   ROOT c = pred[] and(a, b) }
@@ -180,7 +183,9 @@ TEST_CASE("convolutions with strides, dilations and groups", "[gpu][convolution]
   }
 }
 
-TEST_CASE("many windows that meet are sorted first and combined in order", "[gpu][scatter]") {
+// Scatters of many windows that meet: of few results, whose updates are looked for, and others,
+// which are sorted first and combined in order.
+TEST_CASE("many windows that meet", "[gpu][scatter]") {
   const auto scatter = [](const char* type, const char* region, int rows) {
     return With(fmt::format(
         "x = {0}[{2},6] parameter(0)\ni = s32[150,1] parameter(1)\nu = {0}[150,6] parameter(2)\n"
@@ -190,14 +195,18 @@ TEST_CASE("many windows that meet are sorted first and combined in order", "[gpu
         type, region, rows));
   };
   // Indices from -33 to 66: some do not fit, most places are met several times; one is met by all.
-  CHECK(RunGpuCase({scatter("f32", "add", 40)}) == "");
+  CHECK(RunGpuCase({scatter("f32", "add", 40), 1e-6}) == "");
+  CHECK(RunGpuCase({scatter("f32", "maxf", 20)}) == "");
   CHECK(RunGpuCase({scatter("s32", "addi", 3)}) == "");
   CHECK(RunGpuCase({scatter("bf16", "addb", 20)}) == "");
+  CHECK(RunGpuCase({scatter("f32", "add", 100'000)}) == "");
+  CHECK_THAT(PtxOf(scatter("f32", "add", 100'000)), Catch::Matchers::Contains("k3_"));
+  CHECK_THAT(PtxOf(scatter("f32", "add", 40)), !Catch::Matchers::Contains("k2_"));
   CHECK(RunGpuCase({With("x = f32[7] parameter(0)\ni = s64[100,1] parameter(1)\n"
                          "u = f32[100] parameter(2)\nROOT r = f32[7] scatter(x, i, u), "
                          "update_window_dims={}, inserted_window_dims={0}, "
-                         "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add")}) ==
-        "");
+                         "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add"),
+                    1e-6}) == "");
 }
 
 TEST_CASE("sorts are stable, of any length and number of operands", "[gpu][sort]") {

@@ -1,6 +1,7 @@
 // Products by cuBLASLt. It takes matrices column by column; ours lie row by row. So it is given the
 // transposed product: result^T = rhs^T x lhs^T, in which a row-major matrix is a column-major one
 // of the other shape, and nothing moves.
+#include <algorithm>
 #include <utility>
 
 #include "backends/gpu/cuda/cublaslt.h"
@@ -59,7 +60,7 @@ class CublasPlan final : public ProductPlan {
  public:
   CublasPlan(const CublasLt& library, void* handle) : library_(library), handle_(handle) {}
 
-  absl::Status Make(const LibraryProduct& p, bool cut) {
+  absl::Status Describe(const LibraryProduct& p, bool cut) {
     const auto [compute, scale] = NumbersFor(p.factor, cut);
     RETURN_IF_ERROR(
         library_.Check(library_.cublasLtMatmulDescCreate(
@@ -77,8 +78,40 @@ class CublasPlan final : public ProductPlan {
     RETURN_IF_ERROR(Layout(d_, p, p.result, p.columns, p.rows, p.columns, p.rows * p.columns));
     is_f64_ = scale == kCudaTypeF64;
     is_s32_ = scale == kCudaTypeS32;
-    return Choose(p);
+    return absl::OkStatus();
   }
+
+  // The kernels there are for it.
+  absl::StatusOr<std::vector<CublasLtHeuristic>> Kernels(const LibraryProduct& p, int most) const {
+    Owned preference;
+    RETURN_IF_ERROR(library_.Check(library_.cublasLtMatmulPreferenceCreate(
+                                       preference.slot(library_.cublasLtMatmulPreferenceDestroy)),
+                                   "cublasLtMatmulPreferenceCreate"));
+    const auto prefer = [&](int attribute, const auto& value) {
+      return library_.Check(library_.cublasLtMatmulPreferenceSetAttribute(
+                                preference.get(), attribute, &value, sizeof value),
+                            "cublasLtMatmulPreferenceSetAttribute");
+    };
+    RETURN_IF_ERROR(prefer(kPreferWorkspaceBytes, kMostWorkspace));
+    // Parts of a sum are added in the type of the sum, in one order.
+    RETURN_IF_ERROR(prefer(kPreferReductions, uint32_t{kReduceInComputeType}));
+    for (int i = 0; i < 4; ++i) RETURN_IF_ERROR(prefer(kPreferAlignmentA + i, kPointerAlignment));
+    std::vector<CublasLtHeuristic> kernels(static_cast<size_t>(most));
+    int found = 0;
+    const int result = library_.cublasLtMatmulAlgoGetHeuristic(
+        handle_, product_.get(), a_.get(), b_.get(), d_.get(), d_.get(), preference.get(), most,
+        kernels.data(), &found);
+    kernels.resize(result == 0 ? static_cast<size_t>(found) : 0);
+    kernels.erase(std::remove_if(kernels.begin(), kernels.end(),
+                                 [](const CublasLtHeuristic& one) { return one.state != 0; }),
+                  kernels.end());
+    if (!kernels.empty()) return kernels;
+    return absl::NotFoundError(fmt::format("{} has no kernel for a product of {} x {} x {} ({})",
+                                           library_.path, p.rows, p.columns, p.depth, result)
+                                   .c_str());
+  }
+
+  void Take(const CublasLtHeuristic& kernel) { heuristic_ = kernel; }
 
   int64_t workspace_bytes() const override {
     return static_cast<int64_t>(heuristic_.workspace_bytes);
@@ -131,32 +164,6 @@ class CublasPlan final : public ProductPlan {
     return set(kLayoutBatchStride, &batch_stride, sizeof batch_stride);
   }
 
-  absl::Status Choose(const LibraryProduct& p) {
-    Owned preference;
-    RETURN_IF_ERROR(library_.Check(library_.cublasLtMatmulPreferenceCreate(
-                                       preference.slot(library_.cublasLtMatmulPreferenceDestroy)),
-                                   "cublasLtMatmulPreferenceCreate"));
-    const auto prefer = [&](int attribute, const auto& value) {
-      return library_.Check(library_.cublasLtMatmulPreferenceSetAttribute(
-                                preference.get(), attribute, &value, sizeof value),
-                            "cublasLtMatmulPreferenceSetAttribute");
-    };
-    RETURN_IF_ERROR(prefer(kPreferWorkspaceBytes, kMostWorkspace));
-    // Parts of a sum are added in the type of the sum, in one order.
-    RETURN_IF_ERROR(prefer(kPreferReductions, uint32_t{kReduceInComputeType}));
-    for (int i = 0; i < 4; ++i) RETURN_IF_ERROR(prefer(kPreferAlignmentA + i, kPointerAlignment));
-    int found = 0;
-    const int result = library_.cublasLtMatmulAlgoGetHeuristic(
-        handle_, product_.get(), a_.get(), b_.get(), d_.get(), d_.get(), preference.get(), 1,
-        &heuristic_, &found);
-    if (result != 0 || found == 0 || heuristic_.state != 0) {
-      return absl::NotFoundError(fmt::format("{} has no kernel for a product of {} x {} x {} ({})",
-                                             library_.path, p.rows, p.columns, p.depth, result)
-                                     .c_str());
-    }
-    return absl::OkStatus();
-  }
-
   const CublasLt& library_;
   void* handle_;
   Owned product_, a_, b_, d_;
@@ -171,11 +178,21 @@ class CublasLibrary final : public ProductLibrary {
     return library_.Check(library_.cublasLtCreate(handle_.slot(library_.cublasLtDestroy)),
                           "cublasLtCreate");
   }
-  absl::StatusOr<std::unique_ptr<ProductPlan>> Plan(const LibraryProduct& product,
-                                                    bool cut) const override {
-    auto plan = std::make_unique<CublasPlan>(library_, handle_.get());
-    RETURN_IF_ERROR(plan->Make(product, cut));
-    return std::unique_ptr<ProductPlan>(std::move(plan));
+  absl::StatusOr<std::vector<std::unique_ptr<ProductPlan>>> Plans(const LibraryProduct& product,
+                                                                  bool cut,
+                                                                  int most) const override {
+    std::vector<std::unique_ptr<ProductPlan>> plans;
+    std::vector<CublasLtHeuristic> kernels(1);
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      auto plan = std::make_unique<CublasPlan>(library_, handle_.get());
+      RETURN_IF_ERROR(plan->Describe(product, cut));
+      if (i == 0) {
+        ASSIGN_OR_RETURN(kernels, plan->Kernels(product, most));
+      }
+      plan->Take(kernels[i]);
+      plans.push_back(std::move(plan));
+    }
+    return plans;
   }
 
  private:

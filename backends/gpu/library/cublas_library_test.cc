@@ -243,9 +243,11 @@ TEST_CASE("products are given to cuBLASLt as they lie", "[gpu][library]") {
     const auto product = AsLibraryProduct(*module->entry()->root());
     REQUIRE(product.has_value());
     CHECK_FALSE(IsForLibrary(*product));  // too small
-    const auto plan = (*library)->Plan(*product, /*cut=*/false);
-    REQUIRE(plan.ok());
-    CHECK((*plan)->workspace_bytes() == int64_t{kWorkspace});
+    const auto plans = (*library)->Plans(*product, /*cut=*/false, /*most=*/1);
+    REQUIRE(plans.ok());
+    REQUIRE(plans->size() == 1);
+    const ProductPlan& plan = *plans->front();
+    CHECK(plan.workspace_bytes() == int64_t{kWorkspace});
     std::vector<Literal> arguments = ArgumentsOf(*module);
     const Literal expected = Expected(*module, arguments);
     Literal result(expected.shape());
@@ -253,7 +255,7 @@ TEST_CASE("products are given to cuBLASLt as they lie", "[gpu][library]") {
       return static_cast<DevicePtr>(reinterpret_cast<uintptr_t>(literal.mutable_data()));
     };
     const absl::Status status =
-        (*plan)->Run(**stream, at(arguments[0]), at(arguments[1]), at(result), 0);
+        plan.Run(**stream, at(arguments[0]), at(arguments[1]), at(result), 0);
     REQUIRE(status.ok());
     CHECK(SameBytes(result, expected));
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,10 +28,10 @@ class ProductPlan {
 class ProductLibrary {
  public:
   virtual ~ProductLibrary() = default;
-  // NotFound where the library has no kernel for the product. `cut`: factors of f32 may be cut to
-  // TF32.
-  virtual absl::StatusOr<std::unique_ptr<ProductPlan>> Plan(const LibraryProduct& product,
-                                                            bool cut) const = 0;
+  // At most `most` plans, one for each kernel that the library has for the product, first the one
+  // that it would take; NotFound where it has none. `cut`: factors of f32 may be cut to TF32.
+  virtual absl::StatusOr<std::vector<std::unique_ptr<ProductPlan>>> Plans(
+      const LibraryProduct& product, bool cut, int most) const = 0;
 };
 
 // cuBLASLt for the device that is current on this thread; the error says why there is none.
@@ -38,5 +39,12 @@ absl::StatusOr<std::shared_ptr<const ProductLibrary>> MakeCublasLibrary();
 
 // The same by other functions, which must stay; for tests.
 absl::StatusOr<std::shared_ptr<const ProductLibrary>> MakeCublasLibrary(const CublasLt& functions);
+
+// `library` with one plan for each product: the one that takes the least time on `device`, where
+// that has a clock. Equal products get equal plans for as long as this lives; which one that is may
+// differ from process to process, and with it the last bits of a sum. A plan that is not the
+// library's own choice is taken when it saves at least a thirtieth of the time.
+std::shared_ptr<const ProductLibrary> TimedLibrary(std::shared_ptr<const ProductLibrary> library,
+                                                   std::shared_ptr<Device> device);
 
 }  // namespace hlo::gpu

@@ -14,6 +14,7 @@ namespace {
 absl::Status CompileOne(absl::Span<const UniqueKernel> kernels, std::string_view target,
                         size_t first, DeviceCode& code) {
   ASSIGN_OR_RETURN(code.ptx, CompileToPtx(kernels, target, first));
+  code.waits = WaitForEarlier(code.ptx);
   for (size_t i = 0; i < kernels.size(); ++i)
     code.kernels.push_back(PtxName(kernels[i], first + i));
   if (!HasAssembler()) return absl::OkStatus();
@@ -48,6 +49,7 @@ absl::StatusOr<DeviceCode> CompileEdited(const StageText& ptx,
                                          std::string_view target) {
   DeviceCode code;
   code.ptx = ptx.text;
+  code.waits = WaitForEarlier(code.ptx);
   for (size_t i = 0; i < kernels.size(); ++i) {
     code.kernels.push_back(PtxName(kernels[i], i));
     if (ptx.text.find(fmt::format(".entry {}(", code.kernels.back())) == std::string::npos)

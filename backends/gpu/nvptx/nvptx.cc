@@ -2,6 +2,8 @@
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassInstrumentation.h>
@@ -14,6 +16,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <charconv>
 #include <mutex>
 
 #include "backends/gpu/nvptx/remainder.h"
@@ -73,6 +76,26 @@ absl::StatusOr<std::unique_ptr<llvm::Module>> ReadKernel(const UniqueKernel& ker
     global.setName(name);
   }
   return std::move(*parsed);
+}
+
+constexpr std::string_view kWait = "griddepcontrol.wait;";
+
+// Lets the kernel launched next be made ready from now on, and waits until all before this one are
+// done and what they wrote can be read. Without either, a kernel is launched when its predecessor
+// has ended: about a microsecond later. LLVM 19 has no intrinsics for them.
+void WaitAtEntry(llvm::Function& kernel) {
+  llvm::IRBuilder<> b(&*kernel.getEntryBlock().getFirstInsertionPt());
+  auto* const type = llvm::FunctionType::get(b.getVoidTy(), /*isVarArg=*/false);
+  const std::string text = fmt::format("griddepcontrol.launch_dependents;\n\t{}", kWait);
+  b.CreateCall(llvm::InlineAsm::get(type, text, "~{memory}", /*hasSideEffects=*/true));
+}
+
+// Of "sm_90a": 90.
+int CapabilityOf(std::string_view target) {
+  int capability = 0;
+  std::from_chars(target.data() + std::string_view("sm_").size(), target.data() + target.size(),
+                  capability);
+  return capability;
 }
 
 void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -141,6 +164,9 @@ absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
   for (size_t i = 0; i < kernels.size(); ++i) {
     ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> one, ReadKernel(kernels[i], first + i, context));
     one->setDataLayout(machine->createDataLayout());
+    constexpr int kHopper = 90;
+    if (CapabilityOf(target) >= kHopper)
+      WaitAtEntry(*one->getFunction(PtxName(kernels[i], first + i)));
     RET_CHECK(!linker.linkInModule(std::move(one)), "kernel of `{}` does not link",
               kernels[i].name);
   }
@@ -154,6 +180,15 @@ absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
       "the code generator writes no PTX");
   passes.run(all);
   return std::string(text.data(), text.size());
+}
+
+bool WaitForEarlier(std::string_view ptx) {
+  const auto count = [ptx](std::string_view word) {
+    int n = 0;
+    for (size_t at = ptx.find(word); at != std::string_view::npos; at = ptx.find(word, at + 1)) ++n;
+    return n;
+  };
+  return count(kWait) == count(".entry ");
 }
 
 absl::StatusOr<std::string> KernelAsText(const UniqueKernel& kernel, size_t i) {

@@ -28,6 +28,10 @@ std::string PtxName(const UniqueKernel& kernel, size_t i);
 absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
                                          std::string_view target, size_t first = 0);
 
+// Whether all kernels of this PTX wait themselves until what was launched before them is done, so
+// that they may be launched earlier. Those that CompileToPtx makes for sm_90 and newer do.
+bool WaitForEarlier(std::string_view ptx);
+
 // Kernel `i` as LLVM text, as the emitters wrote it.
 absl::StatusOr<std::string> KernelAsText(const UniqueKernel& kernel, size_t i);
 // Puts edited texts of that kind (backends/llvm/kernel_texts.h) in the place of their kernels.

@@ -105,8 +105,7 @@ int cuModuleGetFunction(void** function, void* module, const char*) {
   *function = module;
   return 0;
 }
-int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                   void*, void**, void**) {
+int cuLaunchKernelEx(const void*, void*, void**, void**) {
   launched = true;
   return Wants("refuse") ? kOutOfResources : 0;
 }

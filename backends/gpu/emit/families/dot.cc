@@ -29,9 +29,8 @@ class DotEmission {
     plan.family = "dot";
     if (lhs_.batch * lhs_.free * rhs_.free == 0) return absl::OkStatus();
     if (lhs_.contracted == 0) return EmitZero(plan);
-    const bool narrow = std::min(lhs_.free, rhs_.free) <= kNarrowRows;
-    if (narrow && lhs_.contracted >= kWarpSize)
-      return AddNarrowGemm(frame_, Request(/*swapped=*/rhs_.free < lhs_.free), plan);
+    if (const GemmRequest request = Request(/*swapped=*/rhs_.free < lhs_.free); IsNarrow(request))
+      return AddNarrowGemm(frame_, request, plan);
     return AddGemm(frame_, Request(/*swapped=*/false), plan);
   }
 

@@ -29,8 +29,8 @@ int64_t PartsFor(const GemmRequest& request, int64_t tiles) {
   return CeilDiv(request.sizes.depth, ShareOf(request.sizes.depth, parts));
 }
 
-// Row and column tiles of a block: bands of a few rows of tiles, so that blocks that run at the same
-// time share what they read. Blocks of one part of the depth are neighbours.
+// Row and column tiles of a block: bands of a few rows of tiles, so that blocks that run at the
+// same time share what they read. Blocks of one part of the depth are neighbours.
 struct TileGrid {
   int size;  // of a tile
   int64_t row_tiles, column_tiles;
@@ -66,8 +66,10 @@ GemmTile TileOf(KernelBuilder& k, const TileGrid& grid, int64_t batch, int64_t d
 
 std::optional<MmaKind> MmaKindFor(ElementType lhs, ElementType rhs, ElementType result,
                                   DotAlgorithm algorithm, const GemmSizes& sizes) {
-  constexpr int64_t kLeast = 16;
-  if (std::min({sizes.rows, sizes.columns, sizes.depth}) < kLeast) return std::nullopt;
+  // Of rows and columns: fewer leave too much of a tile empty.
+  constexpr int64_t kLeast = 5, kLeastDepth = 16;
+  if (std::min(sizes.rows, sizes.columns) < kLeast || sizes.depth < kLeastDepth)
+    return std::nullopt;
   if (lhs != rhs || !IsFloat(result) || BitWidth(result) > 32) return std::nullopt;
   if (lhs == ElementType::kBF16) return MmaKind::kBf16;
   if (lhs == ElementType::kF16) return MmaKind::kF16;

@@ -2,7 +2,7 @@
 //
 // Products of matrices [batch, rows, depth] x [batch, depth, columns] in tiles, whatever the
 // matrices are made of: dot and convolution say where an element comes from and where it goes.
-// Each result element sums over the depth in a fixed order. Internal to emit/: includes LLVM headers.
+// Each result element sums over the depth in a fixed order. Internal: includes LLVM headers.
 #pragma once
 
 #include <array>
@@ -68,10 +68,8 @@ struct GemmRequest {
   MakeSum sum;
   MakeGemm make;
 };
-// The most rows that AddNarrowGemm takes.
-inline constexpr int64_t kNarrowRows = 4;
-// Adds the kernels of a product whose left matrix has few rows, and its depth is at
-// least kWarpSize.
+// Whether the left matrix has so few rows that AddNarrowGemm is for it.
+bool IsNarrow(const GemmRequest& request);
 absl::Status AddNarrowGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan);
 // Adds the kernels and their launches. Where the result has few tiles and much depth, blocks share
 // the depth of a tile, and a second kernel adds up what they have, in order.

@@ -1,8 +1,9 @@
 // Products with a matrix of few rows: the other one is read once, as fast as memory gives it.
 //
-//   columns  neighbours in memory are columns: a thread has a run of them and all rows, 8 threads
-//            share the depth, shared memory adds them up; where columns are few, blocks share the
-//            depth, too, and a second kernel adds up
+//   columns  neighbours in memory are columns: a thread has a run of them and all rows, 8 to 32
+//            threads share the depth, the more the fewer columns there are, shared memory adds them
+//            up; where columns are fewer still, blocks share the depth, too, and a second kernel
+//            adds up
 //   rows     neighbours in memory lie along the depth: a warp or a block for each result (EmitRows)
 #include <algorithm>
 
@@ -14,8 +15,10 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int kColumnThreads = 32;  // threads side by side along the columns
-constexpr int kDepthShares = 8;     // threads that share a depth
+constexpr int kBlock = 256;  // threads of a block of columns
+// Of them side by side along the columns.
+constexpr int kMostColumnThreads = 32, kFewestColumnThreads = 8;
+constexpr int64_t kSharedBytes = 32 * 1024;  // of a block, which adds up in them
 
 class NarrowEmission {
  public:
@@ -23,11 +26,10 @@ class NarrowEmission {
       : frame_(frame), request_(request), sizes_(request.sizes) {
     constexpr int kLoadBytes = 16;
     vector_ = std::max(1, std::min(request.rhs.run, kLoadBytes * 8 / request.factor_bits));
-    // What a block adds up fits in its shared memory.
-    constexpr int64_t kSharedBytes = 32 * 1024;
-    while (sizes_.rows * kColumnThreads * kDepthShares * vector_ * ByteSize(request.sum_type) >
-           kSharedBytes)
-      vector_ /= 2;
+    while (sizes_.rows * kBlock * vector_ * ByteSize(request.sum_type) > kSharedBytes) vector_ /= 2;
+    while (column_threads_ > kFewestColumnThreads && 2 * Blocks() < request.multiprocessors)
+      column_threads_ /= 2;
+    depth_shares_ = kBlock / column_threads_;
   }
 
   absl::Status Emit(KernelPlan& plan) {
@@ -111,24 +113,26 @@ class NarrowEmission {
 
   // ---- columns ----
 
+  // Each with all rows of a run of columns, before they share the depth.
+  int64_t Blocks() const {
+    return sizes_.batch * CeilDiv(sizes_.columns, int64_t{column_threads_} * vector_);
+  }
+
   absl::Status EmitColumns(KernelPlan& plan) {
-    const int64_t width = kColumnThreads * vector_;
-    const int64_t column_blocks = CeilDiv(sizes_.columns, width);
+    const int64_t column_blocks = Blocks() / sizes_.batch;
     // As many blocks as keep the memory busy, each with some depth for all of its threads.
-    constexpr int64_t kLeastDepth = 8 * kDepthShares;
+    const int64_t least_depth = int64_t{8} * depth_shares_;
     const int64_t wanted =
         CeilDiv(int64_t{2} * request_.multiprocessors, sizes_.batch * column_blocks);
     GpuFrame frame = frame_;
     DepthParts parts;
-    parts.parts = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, sizes_.depth / kLeastDepth));
+    parts.parts = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, sizes_.depth / least_depth));
     if (parts.parts > 1) parts = AddDepthParts(frame, request_, parts.parts, plan);
     const auto first = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
       return EmitColumnsBody(emitter, k, column_blocks, parts);
     };
-    ASSIGN_OR_RETURN(const int kernel,
-                     AddKernel(frame, kColumnThreads * kDepthShares, 0, plan, first));
-    AddLaunch(frame, kernel, sizes_.batch * column_blocks * parts.parts,
-              kColumnThreads * kDepthShares, {}, plan);
+    ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, kBlock, 0, plan, first));
+    AddLaunch(frame, kernel, sizes_.batch * column_blocks * parts.parts, kBlock, {}, plan);
     return parts.parts > 1 ? AddSumOfParts(frame, request_, parts, plan) : absl::OkStatus();
   }
 
@@ -136,11 +140,11 @@ class NarrowEmission {
                                const DepthParts& parts) const {
     const ProductSum sum = request_.sum(emitter);
     const Gemm gemm = request_.make(emitter, sum);
-    const int64_t width = kColumnThreads * vector_;
+    const int64_t width = column_threads_ * vector_;
     const int64_t cells = sizes_.rows * width;  // results of a block
-    const SharedArray shared = k.Shared(sum.type(), cells * kDepthShares, "parts");
-    llvm::Value* const across = k.Scale(k.Rem(k.ThreadIndex(), kColumnThreads), vector_);
-    llvm::Value* const turn = k.Div(k.ThreadIndex(), kColumnThreads);
+    const SharedArray shared = k.Shared(sum.type(), cells * depth_shares_, "parts");
+    llvm::Value* const across = k.Scale(k.Rem(k.ThreadIndex(), column_threads_), vector_);
+    llvm::Value* const turn = k.Div(k.ThreadIndex(), column_threads_);
     llvm::Value* const column0 = k.Scale(k.Rem(k.BlockIndex(), column_blocks), width);
     llvm::Value* const rest = k.Div(k.BlockIndex(), column_blocks);
     llvm::Value* const part = k.Rem(rest, parts.parts);
@@ -155,7 +159,7 @@ class NarrowEmission {
       const auto step = [&](llvm::Value* depth, const EmittedList& before) {
         return AddDepth(k, gemm, sum, batch, k.Add(column0, across), depth, before);
       };
-      return k.Loop(k.Add(depth0, turn), limit, k.Index(kDepthShares), sums, step);
+      return k.Loop(k.Add(depth0, turn), limit, k.Index(depth_shares_), sums, step);
     };
     const auto zeros = [&]() -> absl::StatusOr<EmittedList> {
       return EmittedList(static_cast<size_t>(sizes_.rows * vector_), sum.Zero());
@@ -174,7 +178,7 @@ class NarrowEmission {
     const auto finish = [&](llvm::Value* cell,
                             const EmittedList& none) -> absl::StatusOr<EmittedList> {
       Emitted total = k.LoadShared(shared, cell);
-      for (int p = 1; p < kDepthShares; ++p)
+      for (int p = 1; p < depth_shares_; ++p)
         total = sum.Plus(total, k.LoadShared(shared, k.Offset(cell, p * cells)));
       llvm::Value* const row = k.Div(cell, width);
       llvm::Value* const column = k.Add(column0, k.Rem(cell, width));
@@ -185,9 +189,7 @@ class NarrowEmission {
       }));
       return none;
     };
-    return k
-        .Loop(k.ThreadIndex(), k.Index(cells), k.Index(kColumnThreads * kDepthShares), {}, finish)
-        .status();
+    return k.Loop(k.ThreadIndex(), k.Index(cells), k.Index(kBlock), {}, finish).status();
   }
 
   // The products of one depth: all rows by a run of columns.
@@ -211,9 +213,22 @@ class NarrowEmission {
   const GemmRequest& request_;
   const GemmSizes& sizes_;
   int vector_;
+  int column_threads_ = kMostColumnThreads;
+  int depth_shares_ = kBlock / kMostColumnThreads;
 };
 
 }  // namespace
+
+bool IsNarrow(const GemmRequest& request) {
+  constexpr int64_t kFewRows = 4, kSomeRows = 16;
+  const GemmSizes& sizes = request.sizes;
+  if (sizes.depth < kWarpSize) return false;
+  if (sizes.rows <= kFewRows) return true;
+  // A tile of tensor cores reads the other side once, too; rows that lie along the depth would be
+  // read once for each of these.
+  return sizes.rows <= kSomeRows && !request.mma && request.rhs.along_free &&
+         sizes.rows * kBlock * ByteSize(request.sum_type) <= kSharedBytes;
+}
 
 absl::Status AddNarrowGemm(const GpuFrame& frame, const GemmRequest& request, KernelPlan& plan) {
   return NarrowEmission(frame, request).Emit(plan);

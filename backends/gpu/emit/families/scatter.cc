@@ -5,11 +5,16 @@
 // are taken in row-major order. Where indices are unique, every update has a thread. Where windows
 // meet only at equal window positions, they are sorted by where they go (stably), and the first of
 // each place combines all of that place, with a thread for each window position; a few windows are
-// gone through by a thread for each position instead. Otherwise one thread does everything.
+// gone through by a thread for each position instead. Sums and extremes of few results are looked
+// for: the threads of a warp or a block go through all indices for each result, and combine what
+// they find in one order. Otherwise one thread does everything.
 #include <algorithm>
 
+#include "backends/gpu/emit/core/reducer.h"
 #include "backends/gpu/emit/families/loops.h"
 #include "backends/gpu/emit/families/sort.h"
+#include "lib/analysis/cost.h"
+#include "lib/analysis/region.h"
 #include "lib/support/contains.h"
 #include "lib/support/status.h"
 #include "passes/fusion/kernel_support.h"
@@ -77,6 +82,42 @@ class ScatterEmission {
     return absl::OkStatus();
   }
 
+  // What the update of scatter index `number` adds to the result at `place`: `none` where it goes
+  // elsewhere.
+  absl::StatusOr<EmittedList> UpdateFor(llvm::Value* place, llvm::Value* number,
+                                        const Emitted& none, const Sizes& scatter_sizes) {
+    const absl::Span<const int64_t> dims = scatter_.operand(0)->shape().dims();
+    const auto at = ArrayIndex::Linear(dims, place).positions(k_);
+    // Windows do not move along their own dimensions.
+    ArrayIndex::Positions inner, target;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const auto dim = static_cast<int64_t>(d);
+      if (!Contains(attrs_.inserted_window_dims, dim) && !Contains(attrs_.input_batching_dims, dim))
+        inner.push_back(at[d]);
+    }
+    const auto batch = ArrayIndex::Linear(scatter_sizes, number).positions(k_);
+    ASSIGN_OR_RETURN(llvm::Value* const inside, Target(batch, inner, target));
+    llvm::Value* const is_here =
+        k_.b().CreateICmpEQ(ArrayIndex::At(dims, target).linear(k_), place);
+    const auto load = [&]() -> absl::StatusOr<EmittedList> {
+      const Instruction* const updates = scatter_.operand(2);
+      ASSIGN_OR_RETURN(const Emitted value,
+                       emitter_.Emit(updates, ArrayIndex::At(updates->shape().dims(),
+                                                             UpdatePositions(batch, inner))));
+      return EmittedList{value};
+    };
+    return k_.Guarded(k_.b().CreateAnd(inside, is_here), load,
+                      [&]() -> absl::StatusOr<EmittedList> { return EmittedList{none}; });
+  }
+  // Combines what all threads found for `place` with what is there.
+  absl::Status StoreFound(llvm::Value* place, const EmittedList& found) {
+    EmittedList arguments = LoadAt(place);
+    arguments.push_back(found[0]);
+    ASSIGN_OR_RETURN(const EmittedList done, emitter_.EmitRegion(*scatter_.to_apply(), arguments));
+    StoreAt(place, done);
+    return absl::OkStatus();
+  }
+
  private:
   EmittedList LoadAt(llvm::Value* place) {
     EmittedList values;
@@ -87,15 +128,20 @@ class ScatterEmission {
   void StoreAt(llvm::Value* place, const EmittedList& values) {
     for (size_t i = 0; i < values.size(); ++i) k_.Store(frame_.outputs[i].buffer, place, values[i]);
   }
+  ArrayIndex::Positions UpdatePositions(const ArrayIndex::Positions& batch,
+                                        const ArrayIndex::Positions& inner) const {
+    ArrayIndex::Positions at;
+    size_t next_batch = 0, next_window = 0;
+    for (int64_t d = 0; d < scatter_.operand(count_ + 1)->shape().rank(); ++d)
+      at.push_back(Contains(attrs_.update_window_dims, d) ? inner[next_window++]
+                                                          : batch[next_batch++]);
+    return at;
+  }
+
   // `before` combined with the updates of one index at one window position.
   absl::StatusOr<EmittedList> Apply(const EmittedList& before, const ArrayIndex::Positions& batch,
                                     const ArrayIndex::Positions& inner) {
-    const Instruction* const update = scatter_.operand(count_ + 1);
-    ArrayIndex::Positions update_at;
-    size_t next_batch = 0, next_window = 0;
-    for (int64_t d = 0; d < update->shape().rank(); ++d)
-      update_at.push_back(Contains(attrs_.update_window_dims, d) ? inner[next_window++]
-                                                                 : batch[next_batch++]);
+    const ArrayIndex::Positions update_at = UpdatePositions(batch, inner);
     EmittedList arguments = before;
     for (int i = 0; i < count_; ++i) {
       const Instruction* const updates = scatter_.operand(count_ + 1 + i);
@@ -240,6 +286,62 @@ absl::Status EmitSorted(const Instruction& scatter, int64_t scatters, int64_t wi
       });
 }
 
+// ---- few results ----
+
+// What leaves every number as it is when the scatter combines them, if the order does not count
+// then; for sums and extremes of numbers that are not rounded to less than f32 on the way.
+std::optional<Literal> NeutralElement(const Instruction& scatter) {
+  const ElementType type = scatter.operand(0)->shape().element_type();
+  if (scatter.operand_count() != 3 || IsComplex(type) || IsPred(type) || BitWidth(type) < 32)
+    return std::nullopt;
+  const std::optional<Opcode> combiner = CombinerOpcode(*scatter.to_apply());
+  if (combiner == Opcode::kMaximum) return Literal::MinValue(type);
+  if (combiner == Opcode::kMinimum) return Literal::MaxValue(type);
+  if (combiner != Opcode::kAdd) return std::nullopt;
+  Literal zero(Shape::Scalar(type));
+  if (IsFloat(type)) zero.SetDouble(0, -0.0);  // 0 would make -0 of it
+  return zero;
+}
+
+// Whether all indices may be read for each result: there are few of both, and reading one costs
+// little.
+bool MayLookForUpdates(const Instruction& scatter, int64_t scatters, const GpuFrame& frame) {
+  constexpr int64_t kMostLooks = int64_t{1} << 26;
+  constexpr int kMostWeight = 24;  // as in LanesFor
+  const int64_t results = frame.outputs[0].shape.element_count();
+  if (results > kMostLooks / scatters || !NeutralElement(scatter)) return false;
+  int weight = 0;
+  for (const Instruction* i : frame.body) weight += IsCostly(*i) ? 16 : 1;
+  return weight <= kMostWeight;
+}
+
+absl::Status EmitLookedFor(const Instruction& scatter, int64_t scatters, const Sizes& scatter_sizes,
+                           const GpuFrame& frame, KernelPlan& plan) {
+  RowReduction rows;
+  rows.outputs = frame.outputs[0].shape.element_count();
+  rows.elements = scatters;
+  rows.types = {scatter.operand(0)->shape().element_type()};
+  const int group = RowGroup(rows.outputs, rows.elements);
+  const auto body = [&](GpuFusionEmitter& emitter, KernelBuilder& k) {
+    ScatterEmission emission(scatter, frame, emitter);
+    const Literal neutral = *NeutralElement(scatter);
+    const Emitted none = k.Constant(rows.types[0], static_cast<const uint8_t*>(neutral.data()));
+    rows.input = [&](llvm::Value* place, llvm::Value* number) {
+      return emission.UpdateFor(place, number, none, scatter_sizes);
+    };
+    rows.combine = [&](const EmittedList& a, const EmittedList& b) {
+      return emitter.EmitRegion(*scatter.to_apply(), {a[0], b[0]});
+    };
+    rows.store = [&](llvm::Value* place, const EmittedList& found) {
+      return emission.StoreFound(place, found);
+    };
+    return EmitRows(k, group, rows);
+  };
+  ASSIGN_OR_RETURN(const int kernel, AddKernel(frame, kRowBlock, 0, plan, body));
+  AddLaunch(frame, kernel, RowBlocks(group, rows.outputs), kRowBlock, {}, plan);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Decision TakesScatter(const Instruction& scatter) { return IsKernelOp(scatter); }
@@ -275,6 +377,8 @@ absl::Status EmitScatter(const FamilyRequest& request) {
   const bool all_parallel = scatters == 1 || (unique && apart);
   constexpr int64_t kFewScatters = 64;
   if (!all_parallel && apart && scatters > kFewScatters) {
+    if (MayLookForUpdates(scatter, scatters, frame))
+      return EmitLookedFor(scatter, scatters, scatter_sizes, frame, plan);
     return EmitSorted(scatter, scatters, windows, scatter_sizes, window_sizes, frame, plan);
   }
   const int64_t threads = all_parallel ? scatters * windows : apart ? windows : 1;
