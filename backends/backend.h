@@ -88,8 +88,8 @@ struct GpuOptions {
   bool tf32 = false;          // products of f32 and default precision with TF32, as XLA's
   bool graphs = true;         // what is launched again and again is launched as a whole
   bool merge_steps = true;    // small kernels, and loops of them, are launched as one
-  bool overlap = true;        // a kernel is made ready while the one before it ends (sm_90)
-  bool autotune = true;       // kernels of libraries are timed on the device, and the fastest taken
+  bool overlap = false;       // a kernel is made ready while the one before it ends (sm_90)
+  bool autotune = false;      // kernels of libraries are timed on the device, and the fastest taken
   int64_t sim_seed = 0;       // of the simulator's schedule; 0: natural order
   bool sim_sanitize = false;  // the simulator watches every access
 };

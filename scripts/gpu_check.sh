@@ -69,6 +69,11 @@ measure() {
   stage "$1" "$2" ./gpu_measure.py "$1" "$WORK/$1.cases.json" --platform=$PLATFORM --scale=$SCALE
 }
 
+# The models, products and launches with a flag of hlo-run that is off by default; beside the stages without it.
+measure_with() {
+  stage "$1" 60 bash -c "for s in models gemm launch; do ./gpu_measure.py \$s \"$WORK/$1.\$s.cases.json\" --platform=$PLATFORM --scale=$SCALE --flags=$2; done"
+}
+
 # Small modules under compute-sanitizer, where there is one.
 sanitizer() {
   local tool lines
@@ -91,11 +96,14 @@ do_stage() {
     determinism) stage determinism 50 corpus_twice $PLATFORM $PLATFORM ;;
     simulator) stage simulator 60 corpus_twice $PLATFORM gpu-sim ;;
     bandwidth | gemm | launch | models) measure "$1" 60 ;;
+    overlap) measure_with overlap --gpu-overlap ;;
+    autotune) measure_with autotune --gpu-autotune ;;
+    tf32) measure_with tf32 --gpu-tf32 ;;
     suite | jax | jax-suite) measure "$1" 120 ;;
     *) echo "gpu_check.sh: no stage $1; there are $STAGES" >&2; exit 2 ;;
   esac
 }
-STAGES="environment operations programs bandwidth gemm launch models jax corpus suite jax-suite sanitizer determinism simulator"
+STAGES="environment operations programs bandwidth gemm launch models overlap autotune tf32 jax corpus suite jax-suite sanitizer determinism simulator"
 
 run() {
   OUT=$(realpath -m "${1:-out}")

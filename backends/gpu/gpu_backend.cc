@@ -27,6 +27,10 @@ std::string TargetOf(const CompileOptions& options) {
   return options.gpu.target.empty() ? std::string(gpu::kDefaultTarget) : options.gpu.target;
 }
 
+gpu::PtxOptions PtxOptionsOf(const CompileOptions& options) {
+  return {TargetOf(options), options.gpu.overlap};
+}
+
 // The largest launch of each kernel, by its number.
 void CollectLaunches(const ThunkList& thunks, std::map<int, gpu::LaunchDims>& launches) {
   for (const auto& thunk : thunks) {
@@ -69,7 +73,7 @@ bool StartsFromPtx(const CompileOptions& options) {
 // The kernels as one module of PTX, or what somebody made of it.
 absl::StatusOr<std::string> PtxOf(const gpu::Program& program, const CompileOptions& options) {
   if (StartsFromPtx(options)) return options.start->text;
-  return gpu::CompileToPtx(program.kernels, TargetOf(options));
+  return gpu::CompileToPtx(program.kernels, PtxOptionsOf(options));
 }
 
 // Texts of the kernels that were asked for.
@@ -214,7 +218,7 @@ class CudaBackend final : public GpuBackend {
   absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(
       absl::Span<const gpu::UniqueKernel> kernels, const CompileOptions& options) override {
     if (!StartsFromPtx(options))
-      return gpu::CompileKernels(kernels, TargetOf(options), options.threads);
+      return gpu::CompileKernels(kernels, PtxOptionsOf(options), options.threads);
     ASSIGN_OR_RETURN(gpu::DeviceCode code,
                      gpu::CompileEdited(*options.start, kernels, TargetOf(options)));
     return std::vector<gpu::DeviceCode>{std::move(code)};

@@ -111,9 +111,9 @@ void AddCompilerFlags(Flags& flags, ToolOptions& o) {
   flags.Add("gpu-merge-steps", &o.gpu.merge_steps,
             "GPU: small kernels, and loops of them, are launched as one (on)");
   flags.Add("gpu-overlap", &o.gpu.overlap,
-            "GPU: a kernel is made ready while the one before it ends (on)");
+            "GPU: a kernel is made ready while the one before it ends");
   flags.Add("gpu-autotune", &o.gpu.autotune,
-            "GPU: time the kernels that a library has for a product, take the fastest (on)");
+            "GPU: time the kernels that a library has for a product, take the fastest");
   flags.Add("gpu-sim-seed", &o.gpu.sim_seed, V::From(0), "N",
             "order in which simulated GPU threads run");
   flags.Add("gpu-sim-sanitize", &o.gpu.sim_sanitize,

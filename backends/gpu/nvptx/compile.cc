@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backends/gpu/nvptx/assembler.h"
-#include "backends/gpu/nvptx/nvptx.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "lib/support/thread_pool.h"
@@ -11,14 +10,14 @@
 namespace hlo::gpu {
 namespace {
 
-absl::Status CompileOne(absl::Span<const UniqueKernel> kernels, std::string_view target,
+absl::Status CompileOne(absl::Span<const UniqueKernel> kernels, const PtxOptions& options,
                         size_t first, DeviceCode& code) {
-  ASSIGN_OR_RETURN(code.ptx, CompileToPtx(kernels, target, first));
+  ASSIGN_OR_RETURN(code.ptx, CompileToPtx(kernels, options, first));
   code.waits = WaitForEarlier(code.ptx);
   for (size_t i = 0; i < kernels.size(); ++i)
     code.kernels.push_back(PtxName(kernels[i], first + i));
   if (!HasAssembler()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(Assembled assembled, Assemble(code.ptx, target));
+  ASSIGN_OR_RETURN(Assembled assembled, Assemble(code.ptx, options.target));
   code.cubin = std::move(assembled.cubin);
   return absl::OkStatus();
 }
@@ -26,7 +25,7 @@ absl::Status CompileOne(absl::Span<const UniqueKernel> kernels, std::string_view
 }  // namespace
 
 absl::StatusOr<std::vector<DeviceCode>> CompileKernels(absl::Span<const UniqueKernel> kernels,
-                                                       std::string_view target, int threads) {
+                                                       const PtxOptions& options, int threads) {
   // Fewer kernels than this are not worth a module of their own.
   constexpr int64_t kLeastKernels = 2;
   const auto count = static_cast<int64_t>(kernels.size());
@@ -38,7 +37,7 @@ absl::StatusOr<std::vector<DeviceCode>> CompileKernels(absl::Span<const UniqueKe
     const auto begin = static_cast<size_t>(count * part / parts);
     const auto end = static_cast<size_t>(count * (part + 1) / parts);
     const auto i = static_cast<size_t>(part);
-    statuses[i] = CompileOne(kernels.subspan(begin, end - begin), target, begin, codes[i]);
+    statuses[i] = CompileOne(kernels.subspan(begin, end - begin), options, begin, codes[i]);
   });
   for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
   return codes;

@@ -13,12 +13,13 @@
 #include "absl/types/span.h"
 #include "backends/backend.h"
 #include "backends/gpu/device/device.h"
+#include "backends/gpu/nvptx/nvptx.h"
 
 namespace hlo::gpu {
 
 // In the order of `kernels`. `threads` as in CompileOptions.
 absl::StatusOr<std::vector<DeviceCode>> CompileKernels(absl::Span<const UniqueKernel> kernels,
-                                                       std::string_view target, int threads);
+                                                       const PtxOptions& options, int threads);
 
 // The same from edited PTX, which must have all of `kernels`.
 absl::StatusOr<DeviceCode> CompileEdited(const StageText& ptx,

@@ -153,9 +153,11 @@ std::string PtxName(const UniqueKernel& kernel, size_t i) {
 }
 
 absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
-                                         std::string_view target, size_t first) {
-  RETURN_IF_ERROR(CheckTarget(target));
-  ASSIGN_OR_RETURN(const std::unique_ptr<llvm::TargetMachine> machine, MakeNvptxMachine(target));
+                                         const PtxOptions& options, size_t first) {
+  constexpr int kHopper = 90;
+  RETURN_IF_ERROR(CheckTarget(options.target));
+  ASSIGN_OR_RETURN(const std::unique_ptr<llvm::TargetMachine> machine,
+                   MakeNvptxMachine(options.target));
   llvm::LLVMContext context;
   llvm::Module all("kernels", context);
   all.setTargetTriple(kTriple);
@@ -164,8 +166,7 @@ absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
   for (size_t i = 0; i < kernels.size(); ++i) {
     ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> one, ReadKernel(kernels[i], first + i, context));
     one->setDataLayout(machine->createDataLayout());
-    constexpr int kHopper = 90;
-    if (CapabilityOf(target) >= kHopper)
+    if (options.overlap && CapabilityOf(options.target) >= kHopper)
       WaitAtEntry(*one->getFunction(PtxName(kernels[i], first + i)));
     RET_CHECK(!linker.linkInModule(std::move(one)), "kernel of `{}` does not link",
               kernels[i].name);

@@ -23,13 +23,18 @@ absl::Status CheckTarget(std::string_view target);
 // The name of kernel `i` in PTX: that of its instruction, made fit, and its number.
 std::string PtxName(const UniqueKernel& kernel, size_t i);
 
-// All kernels as one PTX module for `target` ("sm_90"); the first of them is number `first`. May be
-// called by several threads at once.
+struct PtxOptions {
+  std::string target = std::string(kDefaultTarget);
+  bool overlap = false;  // GpuOptions::overlap; before sm_90 there is no such thing
+};
+
+// All kernels as one PTX module; the first of them is number `first`. May be called by several
+// threads at once.
 absl::StatusOr<std::string> CompileToPtx(absl::Span<const UniqueKernel> kernels,
-                                         std::string_view target, size_t first = 0);
+                                         const PtxOptions& options, size_t first = 0);
 
 // Whether all kernels of this PTX wait themselves until what was launched before them is done, so
-// that they may be launched earlier. Those that CompileToPtx makes for sm_90 and newer do.
+// that they may be launched earlier: those that CompileToPtx makes with `overlap` do.
 bool WaitForEarlier(std::string_view ptx);
 
 // Kernel `i` as LLVM text, as the emitters wrote it.

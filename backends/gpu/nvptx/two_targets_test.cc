@@ -62,7 +62,7 @@ UniqueKernel KernelForGpu() {
 }
 
 std::string PtxOf(const UniqueKernel& kernel) {
-  const absl::StatusOr<std::string> text = CompileToPtx({kernel}, kDefaultTarget);
+  const absl::StatusOr<std::string> text = CompileToPtx({kernel}, PtxOptions());
   return text.ok() ? *text : std::string();
 }
 
