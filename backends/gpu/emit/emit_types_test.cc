@@ -157,7 +157,8 @@ TEST_CASE("sums in every wide type", "[gpu][types]") {
 }
 
 TEST_CASE("scatters in every type", "[gpu][types]") {
-  ForEachType(IsAny, 0, [](ElementType type, TypeModule& m) {
+  // Updates of few results are combined in an order of their own.
+  ForEachType(IsAny, 1e-6, [](ElementType type, TypeModule& m) {
     m.Region("combine", IsPred(type) ? "or(a, b)" : "add(a, b)");
     m.Region("last", "copy(b)");
     m.Parameter("x", "17,9");
