@@ -1,6 +1,7 @@
 #include "passes/layout/row_major_layouts.h"
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/ops/opcode_set.h"
 #include "lib/types/memory_order.h"
 #include "passes/layout/literal_layout.h"
 
@@ -8,6 +9,17 @@ namespace hlo {
 namespace {
 
 using Instructions = absl::flat_hash_set<const Instruction*>;
+
+// Keeps the layout of a value, and of what makes it where that is somewhere else: the layout that an
+// instruction states is the one that its callee's root has.
+void Keep(const Instruction* value, Instructions& kept) {
+  if (!kept.insert(value).second) return;
+  constexpr OpcodeSet kPassOn = {Opcode::kTuple, Opcode::kGetTupleElement,
+                                 Opcode::kOptimizationBarrier};
+  if (value->IsFusion() || value->opcode() == Opcode::kCall) Keep(value->calls()[0]->root(), kept);
+  if (!kPassOn.Has(value->opcode())) return;
+  for (const Instruction* operand : value->operands()) Keep(operand, kept);
+}
 
 // What bitcasts see that would mean something else between row-major arrays.
 Instructions ReadByLayout(const Module& module) {
@@ -21,7 +33,7 @@ Instructions ReadByLayout(const Module& module) {
                              instruction->shape().WithMissingLayoutsFilled()))
         continue;
       read.insert(instruction);
-      read.insert(from);
+      Keep(from, read);
     }
   }
   return read;

@@ -10,10 +10,12 @@
 #include "absl/strings/str_split.h"
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
+#include "lib/analysis/trip_count.h"
 #include "lib/ops/attrs.h"
 #include "lib/ops/shape_rules.h"
 #include "lib/types/element_type.h"
 #include "lib/types/shape_util.h"
+#include "passes/control_flow/loop_knowledge.h"
 
 namespace hlo {
 namespace {
@@ -234,6 +236,17 @@ bool StopsBeforeEigenvalues(const Module& module) {
           !absl::SimpleAtod(texts[3], &tolerance) || sweeps < kSweepsEnough ||
           tolerance > kToleranceEnough)
         return true;
+    }
+  }
+  return false;
+}
+
+bool DeclaresTrips(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kWhile) continue;
+      const auto said = LoopKnowledge::FromConfig(instruction->backend_config()).trip_count;
+      if (said && TripCount(*instruction) != said) return true;
     }
   }
   return false;

@@ -25,6 +25,9 @@ bool ReducesNarrowFloats(const Module& module);
 bool ReadsAfterEnds(const Module& module);
 // An eigendecomposition that stops after few sweeps, or early, has what its algorithm has then.
 bool StopsBeforeEigenvalues(const Module& module);
+// A loop that says how often it runs where nothing shows that it does: passes believe it, and an
+// edit may have made it wrong.
+bool DeclaresTrips(const Module& module);
 bool RunsOnSeveralDevices(const Module& module);
 // Groups of collectives with devices that the module does not run on.
 bool NamesAbsentDevices(const Module& module);

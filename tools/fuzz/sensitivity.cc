@@ -649,17 +649,19 @@ Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
   eval.denormals = options.denormals;
   eval.max_work = kMoreWork * options.limits.max_work;
   eval.max_loop_iterations = options.limits.max_loop_iterations;
-  const std::vector<std::string> tests =
-      options.thorough ? EqualityTests(module) : std::vector<std::string>();
+  const std::vector<std::string> tests = options.thorough && options.run == nullptr
+                                             ? EqualityTests(module)
+                                             : std::vector<std::string>();
   std::vector<Literal> with_operands;
   for (NoisyRun& run : runs) {
     std::unique_ptr<Module> copy = module.Clone();
     if (!Prepare(*copy, run, options.reorders && &run == runs.data()).ok()) continue;
     if (run.kind == NoisyRun::Kind::kBits)
       eval.denormals = run.sign > 0 ? Denormals::kFlush : Denormals::kKeep;
-    absl::StatusOr<Literal> result = tests.empty()
-                                         ? Evaluator(eval).Run(*copy, arguments)
-                                         : WithOperands(std::move(copy), eval, arguments, tests);
+    absl::StatusOr<Literal> result =
+        !tests.empty()           ? WithOperands(std::move(copy), eval, arguments, tests)
+        : options.run != nullptr ? options.run(*copy)
+                                 : Evaluator(eval).Run(*copy, arguments);
     if (!result.ok()) continue;
     noise.runs.push_back(tests.empty() ? *result : result->element(0));
     if (!tests.empty()) with_operands.push_back(*std::move(result));

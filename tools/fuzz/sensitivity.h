@@ -7,9 +7,11 @@
 // that may be rounded in another way, and what moves tells how far results may lie apart.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "lib/ir/module.h"
 #include "lib/support/denormals.h"
 #include "lib/types/literal.h"
@@ -29,6 +31,8 @@ struct NoiseOptions {
   bool only_zeros = false;
   // Many more runs: a comparison may come out as before in several by chance.
   bool thorough = false;
+  // Runs a module with the arguments; by default the interpreter does, on one device.
+  std::function<absl::StatusOr<Literal>(const Module&)> run = nullptr;
 };
 
 // What noise does to the results of a module.
