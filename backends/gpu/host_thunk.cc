@@ -5,6 +5,7 @@
 #include "backends/common/refusal.h"
 #include "backends/common/stored_array.h"
 #include "backends/gpu/gpu_thunks.h"
+#include "lib/linalg/call.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -99,6 +100,8 @@ bool IsOnHost(const Instruction& instruction) {
       std::any_of(instruction.operands().begin(), instruction.operands().end(), has_dynamic))
     return false;
   if (IsFeed(instruction.opcode())) return true;
+  if (instruction.opcode() == Opcode::kCustomCall)
+    return linalg::IsLinalgTarget(instruction.attrs<CustomCallAttrs>().custom_call_target);
   return (HasTrait(instruction.opcode(), kCollective) || kTransfers.Has(instruction.opcode())) &&
          IsEvaluableHere(instruction);
 }

@@ -1,5 +1,5 @@
 // What the host does for the device: collectives among several devices, sends and receives between
-// them, infeed and outfeed. Operands are copied to the host, where the interpreter computes, and
+// them, infeed and outfeed, and the calls to LAPACK that JAX writes for CPUs. Operands are copied to the host, where the interpreter computes, and
 // results back; the stream waits.
 #pragma once
 
