@@ -2,6 +2,7 @@
 #include "backends/common/buffer_run.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <fstream>
 #include <string>
 
@@ -96,6 +97,69 @@ TEST_CASE("a borrowed buffer is as it was, aliased or not", "[backends][donation
       CHECK(out->at(0).data() != x.data());
       CHECK(out->at(0).ToLiteral()->ToString() == "{2, 4}");
       CHECK(x.ToLiteral()->ToString() == "{1, 2}");
+    }
+  }
+}
+
+TEST_CASE("buffers keep their values while runs come and go", "[backends][donation]") {
+  constexpr std::string_view kText = R"(HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }
+ENTRY main {
+  x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  s = f32[2] add(x, y)
+  d = f32[2] subtract(y, x)
+  ROOT t = (f32[2], f32[2], f32[2]) tuple(s, d, y)
+})";
+  struct Known {
+    HostBuffer buffer;
+    float first, second;
+  };
+  for (const PlatformInfo& info : AllBackends()) {
+    if (info.name == "gpu") continue;  // wants a GPU
+    CAPTURE(info.name);
+    const auto executable = Compiled(std::string(info.name), kText);
+    auto run = BufferRun::Make(*executable);
+    REQUIRE(run.ok());
+    std::vector<Known> pool;
+    for (const float value : {1.0f, 2.0f, 3.0f}) {
+      pool.push_back({Floats({value, -value}), value, -value});
+      if (value == 2.0f) pool.back().buffer = *(*run)->Place(std::move(pool.back().buffer));
+    }
+    unsigned random = 1;
+    const auto below = [&random](size_t n) {
+      random = random * 1664525u + 1013904223u;
+      return static_cast<size_t>(random >> 16) % n;
+    };
+    for (int step = 0; step < 60; ++step) {
+      const size_t i = below(pool.size());
+      const size_t j = (i + 1 + below(pool.size() - 1)) % pool.size();
+      const bool gives_x = below(3) > 0, gives_y = below(3) == 0;
+      Known &x = pool[i], &y = pool[j];
+      auto out = (*run)->Execute({gives_x ? Donated(x.buffer) : Borrowed(x.buffer),
+                                  gives_y ? Donated(y.buffer) : Borrowed(y.buffer)},
+                                 {});
+      REQUIRE(out.ok());
+      // Small numbers, so that nothing is rounded.
+      const auto wrap = [](float v) { return std::fmod(v, 64.0f); };
+      std::vector<Known> next;
+      next.push_back({std::move(out->at(0)), x.first + y.first, x.second + y.second});
+      next.push_back({std::move(out->at(1)), y.first - x.first, y.second - x.second});
+      next.push_back({std::move(out->at(2)), y.first, y.second});
+      for (Known& known : pool) {
+        if (!known.buffer.is_donated()) next.push_back(std::move(known));
+      }
+      for (Known& known : next) {
+        const auto value = known.buffer.ToLiteral();
+        REQUIRE(value.ok());
+        CHECK(value->GetDouble(0) == known.first);
+        CHECK(value->GetDouble(1) == known.second);
+        if (std::abs(known.first) < 1000 && std::abs(known.second) < 1000) continue;
+        known = {Floats({wrap(known.first), wrap(known.second)}), wrap(known.first),
+                 wrap(known.second)};
+      }
+      while (next.size() > 5)
+        next.erase(next.begin() + static_cast<std::ptrdiff_t>(below(next.size())));
+      pool = std::move(next);
     }
   }
 }

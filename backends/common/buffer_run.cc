@@ -132,7 +132,17 @@ absl::Status BufferRun::Check(absl::Span<const BufferArgument> arguments) const 
 absl::StatusOr<std::vector<HostBuffer>> BufferRun::Execute(
     absl::Span<const BufferArgument> arguments, const RunOptions& options) {
   RETURN_IF_ERROR(Check(arguments));
-  return Run(arguments, options);
+  if (TakesRemote()) return Run(arguments, options);
+  std::vector<BufferArgument> here(arguments.begin(), arguments.end());
+  std::vector<HostBuffer> copies(arguments.size());
+  for (size_t i = 0; i < here.size(); ++i) {
+    if (here[i].buffer->remote() == nullptr) continue;
+    ASSIGN_OR_RETURN(const Literal value, here[i].buffer->ToLiteral());
+    ASSIGN_OR_RETURN(copies[i], HostBuffer::Of(value, here[i].buffer->shape()));
+    if (here[i].donated != nullptr) here[i].donated->Donate();
+    here[i] = {&copies[i], here[i].donated == nullptr ? nullptr : &copies[i]};
+  }
+  return Run(here, options);
 }
 
 }  // namespace hlo

@@ -46,6 +46,8 @@ class BufferRun {
   // first.
   absl::StatusOr<std::vector<HostBuffer>> Execute(absl::Span<const BufferArgument> arguments,
                                                   const RunOptions& options);
+  // The same value where runs take it from without another copy: a device's memory.
+  virtual absl::StatusOr<HostBuffer> Place(HostBuffer buffer) { return buffer; }
 
  protected:
   // An entry of `input_output_alias`, by numbers of leaves.
@@ -55,6 +57,8 @@ class BufferRun {
   };
   explicit BufferRun(const Executable& executable);
 
+  // Whether Run takes remote buffers; else it is given copies here.
+  virtual bool TakesRemote() const { return false; }
   // After all checks. A donated argument that the outputs do not take is freed.
   virtual absl::StatusOr<std::vector<HostBuffer>> Run(absl::Span<const BufferArgument> arguments,
                                                       const RunOptions& options) = 0;

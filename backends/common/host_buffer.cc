@@ -39,6 +39,14 @@ absl::StatusOr<HostBuffer> HostBuffer::Of(const Literal& value, Shape shape) {
   return buffer;
 }
 
+HostBuffer HostBuffer::Of(std::shared_ptr<RemoteArray> array, Shape shape) {
+  HostBuffer buffer;
+  buffer.shape_ = shape;
+  buffer.size_ = StoredBytes(shape);
+  buffer.remote_ = std::move(array);
+  return buffer;
+}
+
 absl::Status HostBuffer::RefuseDonated() const {
   if (!is_donated_) return absl::OkStatus();
   return Error("a buffer of shape `{}` was donated to a run: its memory is another's", shape_);
@@ -46,6 +54,7 @@ absl::Status HostBuffer::RefuseDonated() const {
 
 absl::StatusOr<HostBuffer> HostBuffer::Copy() const {
   RETURN_IF_ERROR(RefuseDonated());
+  if (remote_ != nullptr) return Of(remote_, shape_);
   ASSIGN_OR_RETURN(HostBuffer copy, Make(shape_));
   if (size_ > 0) std::memcpy(copy.data(), data(), static_cast<size_t>(size_));
   return copy;
@@ -53,6 +62,7 @@ absl::StatusOr<HostBuffer> HostBuffer::Copy() const {
 
 absl::StatusOr<Literal> HostBuffer::ToLiteral() const {
   RETURN_IF_ERROR(RefuseDonated());
+  if (remote_ != nullptr) return remote_->ToLiteral(shape_);
   return shape_.IsToken() ? Literal::Token() : LoadArray(shape_, data());
 }
 
@@ -61,6 +71,7 @@ HostBuffer HostBuffer::Donate() {
   taken.shape_ = shape_;
   taken.size_ = size_;
   taken.data_ = std::move(data_);
+  taken.remote_ = std::move(remote_);
   is_donated_ = true;
   return taken;
 }

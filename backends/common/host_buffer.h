@@ -6,6 +6,9 @@
 //
 // A buffer that a run was given to keep is donated: it has no memory any more, and reading it or
 // passing it to another run is an error.
+//
+// What a run on a device made stays there until it is read: the buffer is remote, has no memory
+// here, and runs on that device take it as it is.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +19,13 @@
 #include "lib/types/literal.h"
 
 namespace hlo {
+
+// An array in the memory of a device. Its value never changes.
+class RemoteArray {
+ public:
+  virtual ~RemoteArray() = default;
+  virtual absl::StatusOr<Literal> ToLiteral(Shape shape) const = 0;
+};
 
 class HostBuffer {
  public:
@@ -28,13 +38,16 @@ class HostBuffer {
   // A copy of `value`, which fits `shape`: that of a leaf of a parameter.
   static absl::StatusOr<HostBuffer> Of(const Literal& value, Shape shape);
   static absl::StatusOr<HostBuffer> Of(const Literal& value) { return Of(value, value.shape()); }
+  static HostBuffer Of(std::shared_ptr<RemoteArray> array, Shape shape);
 
   absl::StatusOr<HostBuffer> Copy() const;
   absl::StatusOr<Literal> ToLiteral() const;
 
   Shape shape() const { return shape_; }
-  int64_t size() const { return size_; }           // in bytes; 0 for tokens and empty arrays
-  std::byte* data() const { return data_.get(); }  // null without bytes, and once donated
+  int64_t size() const { return size_; }  // in bytes; 0 for tokens and empty arrays
+  // Null without bytes, once donated, and of remote buffers.
+  std::byte* data() const { return data_.get(); }
+  const std::shared_ptr<RemoteArray>& remote() const { return remote_; }
   bool is_donated() const { return is_donated_; }
 
   // The memory, which leaves this a donated buffer.
@@ -53,6 +66,7 @@ class HostBuffer {
   Shape shape_;
   int64_t size_ = 0;
   std::unique_ptr<std::byte, Free> data_;
+  std::shared_ptr<RemoteArray> remote_;
   bool is_donated_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "backends/gpu/gpu_executable.h"
 
+#include "backends/gpu/device/device_array.h"
 #include "backends/gpu/device/staging.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
@@ -96,6 +97,28 @@ class GpuExecutable::State final : public CompiledState {
     return result;
   }
 
+  // ---- for OnBuffers ----
+  absl::Status Begin(const RunOptions& options) {
+    RETURN_IF_ERROR(device_.Enter());
+    return executable_.SetUp(options, state_);
+  }
+  // The value is needed until Finish.
+  absl::Status Load(size_t allocation, const Literal& value) {
+    RET_CHECK(value.byte_size() == executable_.allocations()[allocation].size,
+              "argument of {} bytes", value.byte_size());
+    RETURN_IF_ERROR(staging_->ToDevice(*copies_, state_.addresses[allocation], value.data(),
+                                       value.byte_size()));
+    RETURN_IF_ERROR(copies_->Record(*copied_));
+    return stream_->Wait(*copied_);
+  }
+  absl::Status LoadFromDevice(size_t allocation, DevicePtr from) {
+    return stream_->CopyOnDevice(state_.addresses[allocation], from,
+                                 executable_.allocations()[allocation].size);
+  }
+  absl::Status Finish() { return RunThunks(); }
+  DevicePtr AddressOf(size_t allocation) const { return state_.addresses[allocation]; }
+  DevicePtr AddressOf(const BufferSlice& slice) const { return state_.Address(slice); }
+
  private:
   DeviceState& device() override { return state_; }
 
@@ -130,10 +153,7 @@ class GpuExecutable::State final : public CompiledState {
   // The compute stream waits for it.
   absl::Status LoadArgument(size_t allocation, const std::vector<const Literal*>& leaves) {
     const Allocation& a = executable_.allocations()[allocation];
-    RETURN_IF_ERROR(staging_->ToDevice(*copies_, state_.addresses[allocation],
-                                       leaves[static_cast<size_t>(a.leaf)]->data(), a.size));
-    RETURN_IF_ERROR(copies_->Record(*copied_));
-    return stream_->Wait(*copied_);
+    return Load(allocation, *leaves[static_cast<size_t>(a.leaf)]);
   }
 
   // Puts the thunks on the stream; `leaves`: the arguments to take in on the way, or null.
@@ -172,6 +192,130 @@ absl::StatusOr<std::unique_ptr<ExecutionState>> GpuExecutable::MakeState() const
   auto state = std::make_unique<State>(*this);
   RETURN_IF_ERROR(state->Allocate());
   return std::unique_ptr<ExecutionState>(std::move(state));
+}
+
+// ---- runs on buffers ----
+
+class GpuExecutable::OnBuffers final : public BufferRun {
+ public:
+  explicit OnBuffers(const GpuExecutable& executable)
+      : BufferRun(executable),
+        executable_(executable),
+        state_(executable),
+        loaded_(executable.allocations().size()) {}
+  ~OnBuffers() override {
+    executable_.device_->Enter().IgnoreError();
+    while (!residents_.empty()) {
+      DeviceArray& array = *residents_.back();
+      if (!array.Move().ok()) array.Lose();
+    }
+  }
+
+  absl::Status Allocate() { return state_.Allocate(); }
+
+  absl::StatusOr<HostBuffer> Place(HostBuffer buffer) override {
+    if (buffer.size() == 0 || buffer.remote() != nullptr) return buffer;
+    ASSIGN_OR_RETURN(const Literal value, buffer.ToLiteral());
+    ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
+                     DeviceArray::Of(executable_.device_, value));
+    return HostBuffer::Of(std::move(array), buffer.shape());
+  }
+
+ private:
+  bool TakesRemote() const override { return true; }
+
+  absl::StatusOr<std::vector<HostBuffer>> Run(absl::Span<const BufferArgument> arguments,
+                                              const RunOptions& options) override {
+    RETURN_IF_ERROR(state_.Begin(options));
+    // By allocation; the arguments of donated buffers are the run's from here on.
+    const std::vector<Allocation>& allocations = executable_.allocations();
+    std::vector<HostBuffer> donated(allocations.size());
+    std::vector<const HostBuffer*> given(allocations.size(), nullptr);
+    for (size_t i = 0; i < allocations.size(); ++i) {
+      if (allocations[i].kind != Allocation::Kind::kArgument) continue;
+      const BufferArgument& argument = arguments[static_cast<size_t>(allocations[i].leaf)];
+      if (argument.donated != nullptr) donated[i] = argument.donated->Donate();
+      given[i] = argument.donated != nullptr ? &donated[i] : argument.buffer;
+    }
+    RETURN_IF_ERROR(MoveResidents(donated));
+    std::vector<Literal> values(allocations.size());  // needed until all is done
+    for (size_t i = 0; i < allocations.size(); ++i) {
+      if (given[i] != nullptr && allocations[i].size > 0)
+        RETURN_IF_ERROR(LoadArgument(i, *given[i], values[i]));
+    }
+    RETURN_IF_ERROR(state_.Finish());
+    for (size_t i = 0; i < allocations.size(); ++i) {
+      if (allocations[i].donated) loaded_[i].reset();  // overwritten
+    }
+    donated.clear();
+    return Outputs();
+  }
+
+  static DeviceArray* ArrayOf(const HostBuffer& buffer) {
+    return dynamic_cast<DeviceArray*>(buffer.remote().get());
+  }
+
+  // Whether the array lies where allocation `i` wants it, and nobody else does.
+  bool IsInPlace(size_t i, const HostBuffer& donated) const {
+    const DeviceArray* const array = ArrayOf(donated);
+    return array != nullptr && array->is_resident() && donated.remote().use_count() == 1 &&
+           array->address() == state_.AddressOf(i) && array->device() == executable_.device_.get();
+  }
+
+  // Everything that this run would overwrite, but for what it is given to.
+  absl::Status MoveResidents(const std::vector<HostBuffer>& donated) {
+    const DeviceArray::Residents all = residents_;
+    for (DeviceArray* const array : all) {
+      bool stays = false;
+      for (size_t i = 0; i < donated.size(); ++i)
+        stays |= ArrayOf(donated[i]) == array && IsInPlace(i, donated[i]);
+      if (!stays) RETURN_IF_ERROR(array->Move());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadArgument(size_t i, const HostBuffer& buffer, Literal& value) {
+    DeviceArray* const array = ArrayOf(buffer);
+    if (array == nullptr || array->device() != executable_.device_.get()) {
+      loaded_[i].reset();
+      ASSIGN_OR_RETURN(value, buffer.ToLiteral());
+      return state_.Load(i, value);
+    }
+    if (array->is_resident()) return absl::OkStatus();  // in place
+    const auto holder = std::static_pointer_cast<DeviceArray>(buffer.remote());
+    if (loaded_[i].lock() == holder) return absl::OkStatus();
+    loaded_[i] = holder;
+    return state_.LoadFromDevice(i, array->address());
+  }
+
+  absl::StatusOr<std::vector<HostBuffer>> Outputs() {
+    const std::vector<BufferSlice>& results = executable_.program_.buffers->results();
+    std::vector<HostBuffer> outputs(results.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      const BufferSlice& slice = results[i];
+      if (slice.size == 0) {
+        ASSIGN_OR_RETURN(outputs[i], HostBuffer::Make(result_leaves()[i]));
+        continue;
+      }
+      auto array = std::make_shared<DeviceArray>(executable_.device_, state_.AddressOf(slice),
+                                                 slice.size, &residents_);
+      outputs[i] = HostBuffer::Of(std::move(array), result_leaves()[i]);
+    }
+    return outputs;
+  }
+
+  const GpuExecutable& executable_;
+  State state_;
+  DeviceArray::Residents residents_;  // in the memory of the state
+  // By allocation: the array whose value an argument's memory has, where no run overwrites that.
+  std::vector<std::weak_ptr<DeviceArray>> loaded_;
+};
+
+absl::StatusOr<std::unique_ptr<BufferRun>> GpuExecutable::MakeBufferRun() const {
+  RETURN_IF_ERROR(device_->Enter());
+  auto run = std::make_unique<OnBuffers>(*this);
+  RETURN_IF_ERROR(run->Allocate());
+  return std::unique_ptr<BufferRun>(std::move(run));
 }
 
 // ---- programs ----

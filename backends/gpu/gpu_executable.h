@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "backends/codegen/compiled_executable.h"
+#include "backends/common/buffer_run.h"
 #include "backends/gpu/device/device.h"
 #include "backends/gpu/program.h"
 
 namespace hlo::gpu {
 
-class GpuExecutable final : public CompiledExecutable {
+class GpuExecutable final : public CompiledExecutable, public TakesBuffers {
  public:
   // `codes`: one for each kernel of the program, or one that holds them all.
   static absl::StatusOr<std::unique_ptr<GpuExecutable>> Make(std::unique_ptr<Module> module,
@@ -27,11 +28,14 @@ class GpuExecutable final : public CompiledExecutable {
   ~GpuExecutable() override;
 
   absl::StatusOr<std::unique_ptr<ExecutionState>> MakeState() const override;
+  // Arrays stay on the device from run to run.
+  absl::StatusOr<std::unique_ptr<BufferRun>> MakeBufferRun() const override;
 
   const Program& program() const override { return program_; }
 
  private:
   class State;
+  class OnBuffers;
 
   explicit GpuExecutable(std::unique_ptr<Module> module)
       : CompiledExecutable("gpu", std::move(module)) {}

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "backends/common/buffer_run.h"
 #include "backends/common/thunk_profile.h"
 #include "backends/gpu/device/caching_device.h"
 #include "backends/gpu/device/recording_device.h"
@@ -141,6 +142,60 @@ TEST_CASE("what is launched again and again is launched as a graph", "[gpu][exec
   const size_t before = device->calls().size();
   CHECK(*(*prepared)->RunMany(3));
   CHECK(device->calls().size() == before + 4);
+}
+
+// Calls that move bytes between host and device.
+int HostCopies(const RecordingDevice& device) {
+  const std::vector<std::string>& calls = device.calls();
+  return static_cast<int>(std::count_if(calls.begin(), calls.end(), [](const std::string& call) {
+    return call.find("copy to ") != std::string::npos;
+  }));
+}
+
+TEST_CASE("what runs on buffers make stays on the device", "[gpu][executable]") {
+  constexpr const char* kStep = R"(HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }
+ENTRY main {
+  x = f32[4] parameter(0)
+  w = f32[4] parameter(1)
+  z = f32[4] parameter(2)
+  s = f32[4] add(x, w)
+  r = f32[4] reverse(z), dimensions={0}
+  ROOT t = (f32[4], f32[4]) tuple(s, r)
+})";
+  const auto device = std::make_shared<RecordingDevice>();
+  auto executable = MakeOn(device, kStep);
+  REQUIRE(executable.ok());
+  auto made = BufferRun::Make(**executable);
+  REQUIRE(made.ok());
+  BufferRun& run = **made;
+  const auto floats = [] { return *HostBuffer::Of(Literal(Shape::Array(ElementType::kF32, {4}))); };
+  HostBuffer x = floats(), z = floats();
+  const HostBuffer w = *run.Place(floats());
+  CHECK(HostCopies(*device) == 1);
+  const size_t before = device->calls().size();
+  for (int step = 0; step < 3; ++step) {
+    auto outputs = run.Execute({Donated(x), Borrowed(w), Donated(z)}, {});
+    REQUIRE(outputs.ok());
+    x = std::move(outputs->at(0));
+    z = std::move(outputs->at(1));
+  }
+  // The first step takes two values from the host; nothing goes back.
+  CHECK(HostCopies(*device) == 3);
+  // On the device: `w` once, as no run changes it, and `z` out of the results' memory and into its
+  // own in two steps; `x` is made in its place.
+  const std::vector<std::string>& calls = device->calls();
+  CHECK(std::count(calls.begin() + static_cast<std::ptrdiff_t>(before), calls.end(),
+                   "s0: copy 16") == 3);
+  CHECK(x.ToLiteral().ok());
+  CHECK(HostCopies(*device) == 4);
+  // What a run has made outlives it.
+  made->reset();
+  CHECK(z.ToLiteral().ok());
+  executable->reset();
+  CHECK(x.ToLiteral().ok());
+  x = HostBuffer();
+  z = HostBuffer();
+  CHECK(device->live_allocations() == 1);  // `w`
 }
 
 TEST_CASE("arguments are copied just before they are wanted", "[gpu][executable]") {

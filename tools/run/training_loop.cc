@@ -63,6 +63,9 @@ class Loop {
     }
     RETURN_IF_ERROR(Resume());
     ASSIGN_OR_RETURN(run_, BufferRun::Make(executable_));
+    for (HostBuffer& input : inputs_) {
+      ASSIGN_OR_RETURN(input, run_->Place(std::move(input)));
+    }
     started_ = Now();
     for (int64_t step = result_.first_step; step < loop_.steps; ++step) {
       RETURN_IF_ERROR(Step(step));
