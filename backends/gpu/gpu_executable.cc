@@ -1,7 +1,7 @@
 #include "backends/gpu/gpu_executable.h"
 
-#include "backends/gpu/device/device_array.h"
 #include "backends/gpu/device/staging.h"
+#include "backends/gpu/device_array.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
 #include "lib/support/round.h"

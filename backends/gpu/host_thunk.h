@@ -1,6 +1,6 @@
 // What the host does for the device: collectives among several devices, sends and receives between
-// them, infeed and outfeed, and the calls to LAPACK that JAX writes for CPUs. Operands are copied to the host, where the interpreter computes, and
-// results back; the stream waits.
+// them, infeed and outfeed, and the calls to LAPACK that JAX writes for CPUs. Operands are copied
+// to the host, where the interpreter computes, and results back; the stream waits.
 #pragma once
 
 #include <memory>

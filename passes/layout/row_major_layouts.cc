@@ -10,8 +10,8 @@ namespace {
 
 using Instructions = absl::flat_hash_set<const Instruction*>;
 
-// Keeps the layout of a value, and of what makes it where that is somewhere else: the layout that an
-// instruction states is the one that its callee's root has.
+// Keeps the layout of a value, and of what makes it where that is somewhere else: the layout that
+// an instruction states is the one that its callee's root has.
 void Keep(const Instruction* value, Instructions& kept) {
   if (!kept.insert(value).second) return;
   constexpr OpcodeSet kPassOn = {Opcode::kTuple, Opcode::kGetTupleElement,

@@ -1,4 +1,4 @@
-#include "backends/gpu/device/device_array.h"
+#include "backends/gpu/device_array.h"
 
 #include <algorithm>
 
