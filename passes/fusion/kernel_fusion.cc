@@ -53,17 +53,6 @@ bool BroadcastsRows(const Instruction& broadcast) {
   return true;
 }
 
-// Whether the most minor dimension larger than 1 goes elsewhere.
-bool MovesMinorDimension(const Instruction& transpose) {
-  const DimVec& permutation = transpose.attrs<TransposeAttrs>().dimensions;
-  const Shape operand = transpose.operand(0)->shape();
-  int in = operand.rank() - 1;
-  while (in >= 0 && operand.dim(in) == 1) --in;
-  int out = transpose.shape().rank() - 1;
-  while (out >= 0 && transpose.shape().dim(out) == 1) --out;
-  return in >= 0 && permutation[static_cast<size_t>(out)] != in;
-}
-
 class Fuser {
  public:
   Fuser(Computation& computation, const FusionTarget& target, const KernelFusionOptions& options,

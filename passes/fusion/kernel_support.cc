@@ -174,6 +174,16 @@ Decision IsFusible(const Instruction& instruction) {
   return IsKernelOp(instruction);
 }
 
+bool MovesMinorDimension(const Instruction& transpose) {
+  const DimVec& permutation = transpose.attrs<TransposeAttrs>().dimensions;
+  const Shape operand = transpose.operand(0)->shape();
+  int in = operand.rank() - 1;
+  while (in >= 0 && operand.dim(in) == 1) --in;
+  int out = transpose.shape().rank() - 1;
+  while (out >= 0 && transpose.shape().dim(out) == 1) --out;
+  return in >= 0 && permutation[static_cast<size_t>(out)] != in;
+}
+
 bool IsCheapToRepeat(const Instruction& instruction) {
   constexpr Opcode kCheap[] = {Opcode::kBroadcast, Opcode::kIota, Opcode::kReshape, Opcode::kSlice};
   return instruction.opcode() == Opcode::kConstant ? instruction.shape().element_count() == 1

@@ -43,6 +43,10 @@ KernelPlace KernelPlaceOf(Opcode opcode);
 // Whether the fusion pass may put the instruction into a kernel with others.
 Decision IsFusible(const Instruction& instruction);
 
+// Whether a transpose puts the most minor dimension larger than 1 elsewhere: its elements are not
+// read in the order of memory.
+bool MovesMinorDimension(const Instruction& transpose);
+
 // Costs about as much as a load: worth computing again in each consumer.
 bool IsCheapToRepeat(const Instruction& instruction);
 

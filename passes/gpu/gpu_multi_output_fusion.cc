@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kFewElements = 16;  // for one thread
 constexpr size_t kMostOperands = 32;
+constexpr int kMostInJointLoop = 48;  // instructions: more make registers scarce
 
 bool HasKernel(const Instruction& instruction) {
   if (!instruction.IsFusion()) return static_cast<bool>(IsKernelOp(instruction));
@@ -59,13 +60,105 @@ class Joiner {
           members.begin(), members.end(),
           [&members](const Instruction* member) { return IsUsedOutside(*member, members); });
       if (results < 2 || !context_.MayRewrite()) continue;
-      MakeFusion(members);
+      MakeFusion(members, FusionKind::kInput);
+      changed = true;
+    }
+    for (Instruction* array : order) changed |= !array->is_dead() && JoinLoopsThatRead(*array);
+    return changed;
+  }
+
+ private:
+  // ---- loops ----
+
+  // A loop over the elements of its one result, each of which it computes by itself.
+  static bool IsPlainLoop(const Instruction& instruction) {
+    if (!instruction.shape().IsArray() || instruction.has_control_edges() ||
+        instruction.shape().element_count() <= 1)
+      return false;
+    const auto is_plain = [](const Instruction& i) {
+      return IsFusible(i) && i.opcode() != Opcode::kReduce && i.opcode() != Opcode::kReduceWindow &&
+             !(i.opcode() == Opcode::kTranspose && MovesMinorDimension(i));
+    };
+    if (!instruction.IsFusion()) return is_plain(instruction);
+    if (!HasKernel(instruction)) return false;
+    for (const Instruction* i : instruction.fused_computation()->instructions()) {
+      if (i->opcode() != Opcode::kParameter && !is_plain(*i)) return false;
+    }
+    return true;
+  }
+
+  static int InstructionsIn(const std::vector<Instruction*>& members) {
+    int sum = 0;
+    for (const Instruction* member : members) {
+      sum += member->IsFusion() ? member->fused_computation()->instruction_count() : 1;
+    }
+    return sum;
+  }
+
+  // What one makes, another would compute again wherever it reads it.
+  static bool ReadEachOther(const Instruction* loop, const std::vector<Instruction*>& members) {
+    const auto reads = [](const Instruction* reader, const Instruction* made) {
+      const auto& operands = reader->operands();
+      return std::find(operands.begin(), operands.end(), made) != operands.end();
+    };
+    return std::any_of(members.begin(), members.end(), [&](const Instruction* member) {
+      return reads(loop, member) || reads(member, loop);
+    });
+  }
+
+  // Whether the loop that makes the array may go into the only kernel that reads it: no element is
+  // computed more than once.
+  bool MayMakeInside(const Instruction& array, const std::vector<Instruction*>& readers) const {
+    int64_t read = 0;
+    for (const Instruction* reader : readers) read += reader->shape().element_count();
+    return !array.is_root() && !joint_.contains(&array) && IsPlainLoop(array) &&
+           read <= array.shape().element_count() && !IsUsedOutside(array, readers);
+  }
+
+  bool JoinLoopsThatRead(Instruction& array) {
+    if (!array.shape().IsArray() || array.shape().element_count() <= 1) return false;
+    std::vector<Instruction*> loops;
+    for (const Use& use : array.uses()) {
+      if (!joint_.contains(use.user) && !Contains(loops, use.user) && IsPlainLoop(*use.user))
+        loops.push_back(use.user);
+    }
+    bool changed = false;
+    for (size_t i = 0; i < loops.size(); ++i) {
+      if (joint_.contains(loops[i])) continue;
+      std::vector<Instruction*> members = {loops[i]};
+      for (size_t j = i + 1; j < loops.size(); ++j) {
+        if (joint_.contains(loops[j]) || loops[j]->shape().dims() != loops[i]->shape().dims() ||
+            ReadEachOther(loops[j], members))
+          continue;
+        const size_t before = members.size();
+        TryAdd(loops[j], members);
+        if (InstructionsIn(members) > kMostInJointLoop) members.resize(before);
+      }
+      if (members.size() < 2 || !context_.MayRewrite()) continue;
+      if (MayMakeInside(array, members)) {
+        TryAdd(&array, members);
+        if (InstructionsIn(members) > kMostInJointLoop) members.pop_back();
+      }
+      Order(members);
+      MakeFusion(members, FusionKind::kLoop);
+      if (array.is_dead()) return true;
+      for (Instruction* loop : loops) {
+        if (loop->is_dead()) joint_.insert(loop);
+      }
       changed = true;
     }
     return changed;
   }
 
- private:
+  // What others need comes first.
+  void Order(std::vector<Instruction*>& members) {
+    std::sort(members.begin(), members.end(), [this](const Instruction* a, const Instruction* b) {
+      return number_.Get(a) < number_.Get(b);
+    });
+  }
+
+  // ---- reductions ----
+
   // The reduction with others of its kind, and the loops that make what they read.
   std::vector<Instruction*> MembersFor(Instruction& first, const Instruction& reduce) {
     std::vector<Instruction*> members = {&first};
@@ -83,10 +176,7 @@ class Joiner {
         if (other != nullptr && IsSameReduction(*other, reduce)) TryAdd(use.user, members);
       }
     }
-    // What others need comes first.
-    std::sort(members.begin(), members.end(), [this](const Instruction* a, const Instruction* b) {
-      return number_.Get(a) < number_.Get(b);
-    });
+    Order(members);
     return members;
   }
 
@@ -148,11 +238,10 @@ class Joiner {
     return reachability_->WouldMakeCycle(members);
   }
 
-  void MakeFusion(const std::vector<Instruction*>& members) {
+  void MakeFusion(const std::vector<Instruction*>& members, FusionKind kind) {
     context_.Count("kernels joined", std::ssize(members));
     reachability_->Merge(members);
-    Instruction* const fusion =
-        Fuse(members, {.kind = FusionKind::kInput, .name = "multi_output_fusion"});
+    Instruction* const fusion = Fuse(members, {.kind = kind, .name = "multi_output_fusion"});
     reachability_->StandsFor(fusion, members[0]);
     joint_.insert(fusion);
     for (const Instruction* element : fusion->users()) joint_.insert(element);
