@@ -213,6 +213,8 @@ class CudaBackend final : public GpuBackend {
   absl::StatusOr<std::shared_ptr<gpu::Device>> OpenDevice(CompileOptions& options) override {
     ASSIGN_OR_RETURN(std::shared_ptr<gpu::Device> device, CudaDeviceOfProcess());
     if (options.gpu.target.empty()) options.gpu.target = NewestTargetOf(device->properties());
+    if (options.gpu.multiprocessors == 0)
+      options.gpu.multiprocessors = device->properties().multiprocessors;
     return device;
   }
   absl::StatusOr<std::vector<gpu::DeviceCode>> CompileCode(

@@ -33,6 +33,7 @@ class GpuExecutable::State final : public CompiledState {
     state_.graphs.clear();
     stream_.reset();
     copies_.reset();
+    device_.FreeHost(state_.pinned).IgnoreError();
     device_.Free(memory_).IgnoreError();
   }
 
@@ -44,6 +45,7 @@ class GpuExecutable::State final : public CompiledState {
     int64_t bytes = program_.scratch_bytes;
     ASSIGN_OR_RETURN(memory_, executable_.Place(IsOfState, bytes, state_.addresses));
     state_.scratch = memory_;
+    ASSIGN_OR_RETURN(state_.pinned, device_.AllocateHost(GpuState::kPinnedBytes));
     state_.kernels = &executable_.kernels_;
     state_.graphs.resize(static_cast<size_t>(program_.graphs));
     state_.overlap = program_.overlap;

@@ -1,6 +1,7 @@
 #include "backends/gpu/gpu_thunks.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "absl/container/inlined_vector.h"
 #include "backends/common/thunk_profile.h"
@@ -16,6 +17,15 @@ constexpr int64_t kScratchAlignment = 256;
 constexpr uint64_t kTripsOfLaunch = 4096;
 
 }  // namespace
+
+absl::Status GpuState::Read(hlo::Stream& stream, const BufferSlice& from, void* to, int64_t bytes) {
+  const bool is_small = pinned != nullptr && bytes <= kPinnedBytes;
+  void* const place = is_small ? pinned : to;
+  absl::Status status = static_cast<Stream&>(stream).CopyToHost(place, Address(from), bytes);
+  if (status.ok()) status = stream.Synchronize();
+  if (status.ok() && is_small) std::memcpy(to, pinned, static_cast<size_t>(bytes));
+  return status;
+}
 
 // ---- kernels ----
 

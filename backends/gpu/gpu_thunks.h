@@ -36,6 +36,9 @@ struct GpuState final : DeviceState {
   RandomState random;
   std::vector<GraphSlot> graphs;  // by number of a GraphThunk
   Evaluator evaluator;            // of what the host does (host_thunk.h)
+  // Of the host, for predicates and branch numbers: the device writes it without the driver's help.
+  void* pinned = nullptr;
+  static constexpr int64_t kPinnedBytes = 64;
 
   DevicePtr Address(const BufferSlice& slice) const {
     if (slice.allocation < 0) return 0;
@@ -46,11 +49,7 @@ struct GpuState final : DeviceState {
     return static_cast<Stream&>(stream).CopyOnDevice(Address(to), Address(from), bytes);
   }
   // Waits for everything before it.
-  absl::Status Read(hlo::Stream& stream, const BufferSlice& from, void* to,
-                    int64_t bytes) override {
-    const absl::Status status = static_cast<Stream&>(stream).CopyToHost(to, Address(from), bytes);
-    return status.ok() ? stream.Synchronize() : status;
-  }
+  absl::Status Read(hlo::Stream& stream, const BufferSlice& from, void* to, int64_t bytes) override;
 };
 
 // Kernels of more take memory from the heap at each launch.
