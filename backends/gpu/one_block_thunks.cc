@@ -19,8 +19,8 @@ constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMostCopied = 64 * 1024;  // bytes
 constexpr int64_t kMostTrips = 1 << 20;     // of one launch
 // A step of a loop that is done by one block in so many turns may cost as much as a launch. On an
-// H100 a launch in a graph took about 2 us (lstm: 9 in 18.6), a turn of a product 0.75 (scan_gru: 24
-// and four others in 21), which several blocks would take at the same time.
+// H100 a launch in a graph took about 2 us (lstm: 9 in 18.6), a turn of a product 0.75 (scan_gru:
+// 24 and four others in 21), which several blocks would take at the same time.
 constexpr int64_t kMostTurns = 16;
 constexpr int64_t kCostOfBarriers = 2;  // in turns
 int64_t MostTurnsOfAll(size_t steps) { return 6 + 3 * static_cast<int64_t>(steps); }
