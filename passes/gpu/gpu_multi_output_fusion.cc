@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/reachability.h"
 #include "lib/ir/dense_map.h"
+#include "lib/ops/opcode_set.h"
 #include "lib/support/contains.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/fusion_target.h"
@@ -75,8 +76,11 @@ class Joiner {
     if (!instruction.shape().IsArray() || instruction.has_control_edges() ||
         instruction.shape().element_count() <= 1)
       return false;
-    const auto is_plain = [](const Instruction& i) {
-      return IsFusible(i) && i.opcode() != Opcode::kReduce && i.opcode() != Opcode::kReduceWindow &&
+    // These have kernels of their own, or write in place.
+    constexpr OpcodeSet kOthers = {Opcode::kReduce, Opcode::kReduceWindow, Opcode::kScatter,
+                                   Opcode::kDynamicUpdateSlice};
+    const auto is_plain = [&kOthers](const Instruction& i) {
+      return IsFusible(i) && !kOthers.Has(i.opcode()) &&
              !(i.opcode() == Opcode::kTranspose && MovesMinorDimension(i));
     };
     if (!instruction.IsFusion()) return is_plain(instruction);
@@ -93,6 +97,12 @@ class Joiner {
       sum += member->IsFusion() ? member->fused_computation()->instruction_count() : 1;
     }
     return sum;
+  }
+
+  // Elements of another width would be stored in vectors of another length.
+  static bool HasSameLoop(const Instruction& a, const Instruction& b) {
+    return a.shape().dims() == b.shape().dims() &&
+           BitWidth(a.shape().element_type()) == BitWidth(b.shape().element_type());
   }
 
   // What one makes, another would compute again wherever it reads it.
@@ -127,7 +137,7 @@ class Joiner {
       if (joint_.contains(loops[i])) continue;
       std::vector<Instruction*> members = {loops[i]};
       for (size_t j = i + 1; j < loops.size(); ++j) {
-        if (joint_.contains(loops[j]) || loops[j]->shape().dims() != loops[i]->shape().dims() ||
+        if (joint_.contains(loops[j]) || !HasSameLoop(*loops[j], *loops[i]) ||
             ReadEachOther(loops[j], members))
           continue;
         const size_t before = members.size();

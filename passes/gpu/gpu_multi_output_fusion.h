@@ -1,5 +1,5 @@
 // Puts reductions that read the same array into one kernel, with the loop that makes the array; and
-// loops over as many elements that read the same array.
+// loops over as many elements, of one width, that read the same array.
 //
 //   e = f32[m,n] fusion(x), kind=kLoop            t = (f32[m,n], f32[m], f32[m]) fusion(x), kind=kInput
 //   s = f32[m] reduce(e, zero)             =>     e = get-tuple-element(t), index=0

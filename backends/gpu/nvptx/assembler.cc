@@ -1,5 +1,6 @@
 #include "backends/gpu/nvptx/assembler.h"
 
+#include <cstdlib>
 #include <regex>
 #include <sstream>
 
@@ -44,14 +45,47 @@ absl::StatusOr<Assembled> AssembleByPtxas(std::string_view ptx, std::string_view
   return result;
 }
 
-bool HasAssembler() { return LoadNvJitLink().ok() || FindPtxas().ok(); }
+namespace {
+
+absl::StatusOr<Assembled> AssembleByNvJitLink(std::string_view ptx, std::string_view target) {
+  ASSIGN_OR_RETURN(const NvJitLink* const library, LoadNvJitLink());
+  Assembled result;
+  ASSIGN_OR_RETURN(result.cubin, library->Link(ptx, target));
+  return result;
+}
+
+struct AssemblerRow {
+  std::string_view name;
+  bool (*is_there)();
+  absl::StatusOr<Assembled> (*assemble)(std::string_view ptx, std::string_view target);
+};
+// The first that is there is taken.
+constexpr AssemblerRow kAssemblers[] = {
+    {"ptxas", [] { return FindPtxas().ok(); }, AssembleByPtxas},
+    {"nvjitlink", [] { return LoadNvJitLink().ok(); }, AssembleByNvJitLink}};
+
+// Null: none.
+absl::StatusOr<const AssemblerRow*> ChosenAssembler() {
+  const char* const named = std::getenv("HLO_GPU_ASSEMBLER");
+  if (named != nullptr && std::string_view(named) == "driver") return nullptr;
+  for (const AssemblerRow& row : kAssemblers) {
+    if (named != nullptr ? row.name == named : row.is_there()) return &row;
+  }
+  if (named == nullptr) return nullptr;
+  return Error("$HLO_GPU_ASSEMBLER is `{}`; it takes ptxas, nvjitlink or driver", named);
+}
+
+}  // namespace
+
+bool HasAssembler() {
+  const absl::StatusOr<const AssemblerRow*> row = ChosenAssembler();
+  return !row.ok() || *row != nullptr;
+}
 
 absl::StatusOr<Assembled> Assemble(std::string_view ptx, std::string_view target) {
-  const absl::StatusOr<const NvJitLink*> library = LoadNvJitLink();
-  if (!library.ok()) return AssembleByPtxas(ptx, target);
-  Assembled result;
-  ASSIGN_OR_RETURN(result.cubin, (*library)->Link(ptx, target));
-  return result;
+  ASSIGN_OR_RETURN(const AssemblerRow* const row, ChosenAssembler());
+  if (row == nullptr) return absl::NotFoundError("there is neither ptxas nor nvJitLink");
+  return row->assemble(ptx, target);
 }
 
 absl::StatusOr<Assembled> AssembleEdited(const StageText& ptx, std::string_view target) {

@@ -1,7 +1,10 @@
 // backends/gpu/nvptx/assembler.h
 //
-// PTX to machine code: by nvJitLink in this process where that library is there, else by NVIDIA's
-// ptxas, run as a process. And machine code to text, by NVIDIA's nvdisasm.
+// PTX to machine code: by NVIDIA's ptxas, run as a process, where it is there, else by nvJitLink in
+// this process, which takes more registers for the same PTX. And machine code to text, by nvdisasm.
+//
+// $HLO_GPU_ASSEMBLER names one of `ptxas`, `nvjitlink`, and `driver`, which assembles nothing here:
+// the driver translates the PTX when it is loaded.
 #pragma once
 
 #include <string>
@@ -22,9 +25,9 @@ absl::StatusOr<std::string> FindPtxas();
 // By ptxas, for `target` ("sm_90").
 absl::StatusOr<Assembled> AssembleByPtxas(std::string_view ptx, std::string_view target);
 
-// Whether there is any assembler.
+// Whether there is an assembler, or a name of one that Assemble refuses.
 bool HasAssembler();
-// By nvJitLink, else by ptxas. May be called by several threads at once.
+// May be called by several threads at once.
 absl::StatusOr<Assembled> Assemble(std::string_view ptx, std::string_view target);
 // As Assemble; what is wrong is the user's, and has a place in his file.
 absl::StatusOr<Assembled> AssembleEdited(const StageText& ptx, std::string_view target);
