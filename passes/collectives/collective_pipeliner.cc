@@ -1,0 +1,170 @@
+#include "passes/collectives/collective_pipeliner.h"
+
+#include <algorithm>
+
+#include "lib/support/strings.h"
+#include "passes/collectives/pipeline_backward.h"
+#include "passes/collectives/pipeline_forward.h"
+#include "passes/collectives/pipeline_sink.h"
+#include "passes/simplify/dce.h"
+
+namespace hlo {
+namespace {
+
+enum class Direction { kForward, kBackward, kForwardSink };
+
+struct DirectionInfo {
+  std::string_view name;
+  Direction direction;
+  OpcodeSet opcodes;
+};
+constexpr DirectionInfo kDirections[] = {
+    {"forward", Direction::kForward, {Opcode::kAllReduce, Opcode::kReduceScatter}},
+    {"backward", Direction::kBackward, {Opcode::kAllGather}},
+    {"forwardsink", Direction::kForwardSink, {Opcode::kAllReduce}}};
+
+absl::StatusOr<OpcodeSet> CollectivesOf(const CollectivePipelinerOptions& options,
+                                        const OpcodeSet& usual) {
+  if (options.ops.empty()) return usual;
+  OpcodeSet opcodes;
+  for (const std::string_view text : hlo::Split(options.ops, ',')) {
+    const std::optional<Opcode> opcode = OpcodeFromText(text);
+    if (!opcode || !HasTrait(*opcode, kCollective) || HasTrait(*opcode, kAsyncStart) ||
+        HasTrait(*opcode, kAsyncDone))
+      return Error("ops: expected collectives, separated by commas, got `{}`", text);
+    opcodes.Insert(*opcode);
+  }
+  return opcodes;
+}
+
+class Pipeliner {
+ public:
+  Pipeliner(Module& module, PassContext& context, Direction direction, PipelineLimits limits)
+      : context_(context), direction_(direction), limits_(limits), copier_(module) {}
+
+  // Whether something moved.
+  absl::StatusOr<bool> Visit(Instruction* loop) {
+    if (!loop->while_body()->MayHoldAny(limits_.opcodes)) return false;
+    switch (direction_) {
+      case Direction::kForward: {
+        const auto find = [&](const PipelinedLoop& found) {
+          return FindPipelinedStores(found, limits_, StoreTarget::kNextIteration, context_);
+        };
+        return Move(loop, find, [&](const auto& found, const auto& stores) {
+          return PipelineForward(found, stores, limits_, copier_);
+        });
+      }
+      case Direction::kBackward: {
+        const auto find = [&](const PipelinedLoop& found) {
+          return FindPipelinedGathers(found, limits_, context_);
+        };
+        return Move(loop, find, [&](const auto& found, const auto& gathers) {
+          return PipelineBackward(found, gathers, copier_);
+        });
+      }
+      case Direction::kForwardSink: {
+        const auto find = [&](const PipelinedLoop& found) {
+          return FindPipelinedStores(found, limits_, StoreTarget::kAfterLoop, context_);
+        };
+        // Until nothing is left: what sinks last may have kept others back.
+        for (bool changed = false;; changed = true) {
+          ASSIGN_OR_RETURN(const bool moved, Move(loop, find, SinkCollectives));
+          if (!moved) return changed;
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  static Instruction* FirstOf(const PipelinedStore& store) { return store.collectives.front(); }
+  static Instruction* FirstOf(const PipelinedGather& gather) { return gather.collective; }
+
+  template <class Find, class Apply>
+  absl::StatusOr<bool> Move(Instruction* loop, const Find& find, const Apply& apply) {
+    PipelinedLoop found;
+    if (const Decision decision = FindPipelinedLoop(loop, found); !decision) {
+      context_.Missed(*loop, decision.reason());
+      return false;
+    }
+    auto moves = find(found);
+    if (moves.empty() || !context_.MayRewrite()) return false;
+    if (loop->while_body()->callers().size() > 1 || loop->while_condition()->callers().size() > 1) {
+      UnshareComputations(loop);
+      moves = find(found);
+    }
+    for (const auto& move : moves)
+      context_.Passed(*FirstOf(move), "moves out of its iteration of `{}`", loop->name());
+    context_.Count("moved", static_cast<int64_t>(moves.size()));
+    RETURN_IF_ERROR(apply(found, moves));
+    return true;
+  }
+
+  PassContext& context_;
+  Direction direction_;
+  PipelineLimits limits_;
+  IterationCopier copier_;
+};
+
+bool RemoveMarks(const std::vector<Computation*>& computations, PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : computations) {
+    for (Instruction* mark : computation->instruction_vector()) {
+      if (!IsMarked(*mark) || mark->shape() != mark->operand(0)->shape() || !context.MayRewrite())
+        continue;
+      computation->Replace(mark, mark->operand(0));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> CollectivePipeliner::Run(Module& module, PassContext& context) {
+  const auto* const direction =
+      std::find_if(std::begin(kDirections), std::end(kDirections),
+                   [&](const DirectionInfo& info) { return info.name == options_.direction; });
+  if (direction == std::end(kDirections))
+    return Error("direction: expected forward, backward or forwardsink, got `{}`",
+                 options_.direction);
+  PipelineLimits limits;
+  ASSIGN_OR_RETURN(limits.opcodes, CollectivesOf(options_, direction->opcodes));
+  limits.max_per_loop = options_.max_pipelining_per_loop;
+  limits.level = options_.level_to_operate_on;
+  limits.use_tree = options_.pipeline_use_tree;
+  limits.different_sizes = options_.process_different_sized_ops;
+  limits.invariants_in_chain = options_.should_add_loop_invariant_op_in_chain;
+  limits.last_run = options_.last_run;
+
+  bool changed = false;
+  Pipeliner pipeliner(module, context, direction->direction, limits);
+  for (Computation* computation : context.NonFusionComputations(module, {Opcode::kWhile})) {
+    for (Instruction* loop : computation->PostOrder()) {
+      if (loop->opcode() != Opcode::kWhile) continue;
+      ASSIGN_OR_RETURN(const bool moved, pipeliner.Visit(loop));
+      changed |= moved;
+    }
+  }
+  if (options_.last_run &&
+      RemoveMarks({module.computations().begin(), module.computations().end()}, context))
+    changed = true;
+  if (changed) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());
+  return changed;
+}
+
+// As HLO_DEFINE_PASS, for one class under several names, those of XLA say the direction.
+MadePass MakeCollectivePipeliner(const OptionTexts& options, std::string_view name) {
+  constexpr std::string_view kPrefix = "collective-pipeliner-";
+  OptionTexts texts = options;
+  if (name.starts_with(kPrefix))
+    texts.insert(texts.begin(), {"direction", std::string(name.substr(kPrefix.size())), true, {}});
+  return internal::MakeWithOptions<CollectivePipeliner>(texts, name);
+}
+std::vector<OptionInfo> OptionsOfCollectivePipeliner() {
+  return internal::OptionsOf<CollectivePipeliner>();
+}
+RuleSafety SafetyOfCollectivePipeliner() { return internal::SafetyOf<CollectivePipeliner>(); }
+AnalysisSet PreservedByCollectivePipeliner() { return {}; }
+
+}  // namespace hlo

@@ -1,0 +1,75 @@
+// Lets collectives of loops overlap with the work of other iterations.
+//
+//   forward       body: a' = dynamic-update-slice(a, all-reduce(x), i)      =>   what the iteration before has made is
+//                                                                                reduced and stored; the last one after the loop
+//   backward      body: f(all-gather(dynamic-slice(w, i)))                  =>   body: f(old g); g = all-gather(dynamic-slice(w, i + 1))
+//                                                                                the first one before the loop
+//   forwardsink   body: a' = dynamic-update-slice(a, all-reduce(x), i)      =>   body: xs' = dynamic-update-slice(xs, x, i)
+//                                                                                a = all-reduce(xs) after the loop
+//
+// forward takes the first iteration out of the loop, backward the last one. Between the collective
+// and the update may be operations that only move data, further collectives and conversions, and,
+// with `pipeline_use_tree`, elementwise ones and several readers. What the collective of backward
+// is made of depends on nothing but the counter and elements that the loop hands on as they are.
+//
+// Options, as in XLA's Config; defaults as in its pipeline for GPUs:
+//   direction                    forward, backward, forwardsink; by the name of the pass, where XLA's
+//                                names are used (`collective-pipeliner-backward`)
+//   ops                          the collectives; default: forward all-reduce and reduce-scatter,
+//                                backward all-gather, forwardsink all-reduce
+//   max_pipelining_per_loop      forward and backward; a first one always moves
+//   level_to_operate_on          forward: 1 moves what a run with last_run=false has moved once more
+//   last_run                     false: what moves forward is marked by custom calls for the next
+//                                run; true: marks are removed
+//   process_different_sized_ops  false: only where what is stored is as large as the operand
+//   should_add_loop_invariant_op_in_chain
+//                                backward: what is the same in all iterations may also be read by
+//                                others than the collective
+//
+// Requires: nothing.  Ensures: no marks with `last_run`.
+// Leaves alone: loops that do not count up to a constant, that run less than twice, whose state is
+// read as a whole, that send, receive or have other effects, with bounds for iterations that send
+// (`_xla_send_recv_validation`); arrays that the loop reads; values that are only given to a token.
+#pragma once
+
+#include <limits>
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+struct CollectivePipelinerOptions {
+  std::string direction = "forward";
+  std::string ops;
+  int64_t level_to_operate_on = 0;
+  int64_t max_pipelining_per_loop = std::numeric_limits<int64_t>::max();
+  bool last_run = true;
+  bool pipeline_use_tree = false;
+  bool process_different_sized_ops = true;
+  bool should_add_loop_invariant_op_in_chain = true;
+
+  static auto Fields() {
+    using O = CollectivePipelinerOptions;
+    return std::tuple{Optional("direction", &O::direction),
+                      Optional("ops", &O::ops),
+                      Optional("level_to_operate_on", &O::level_to_operate_on),
+                      Optional("max_pipelining_per_loop", &O::max_pipelining_per_loop),
+                      Optional("last_run", &O::last_run),
+                      Optional("pipeline_use_tree", &O::pipeline_use_tree),
+                      Optional("process_different_sized_ops", &O::process_different_sized_ops),
+                      Optional("should_add_loop_invariant_op_in_chain",
+                               &O::should_add_loop_invariant_op_in_chain)};
+  }
+};
+
+class CollectivePipeliner final : public Pass {
+ public:
+  using Options = CollectivePipelinerOptions;
+  explicit CollectivePipeliner(Options options = {}) : options_(std::move(options)) {}
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace hlo
