@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "passes/collectives/pipelined_store.h"
+#include "passes/control_flow/pipelined_store.h"
 
 namespace hlo {
 

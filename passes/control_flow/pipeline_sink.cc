@@ -1,6 +1,6 @@
-#include "passes/collectives/pipeline_sink.h"
+#include "passes/control_flow/pipeline_sink.h"
 
-#include "passes/collectives/stacked_ops.h"
+#include "passes/control_flow/stacked_ops.h"
 #include "passes/control_flow/widen_loop.h"
 
 namespace hlo {

@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "passes/collectives/pipelined_loop.h"
+#include "passes/control_flow/pipelined_loop.h"
 #include "passes/pass.h"
 
 namespace hlo {

@@ -1,27 +1,27 @@
-#include "passes/collectives/collective_pipeliner.h"
+#include "passes/control_flow/collective_pipeliner.h"
 
 #include <algorithm>
 
 #include "lib/support/strings.h"
-#include "passes/collectives/pipeline_backward.h"
-#include "passes/collectives/pipeline_forward.h"
-#include "passes/collectives/pipeline_sink.h"
+#include "passes/control_flow/pipeline_backward.h"
+#include "passes/control_flow/pipeline_forward.h"
+#include "passes/control_flow/pipeline_sink.h"
 #include "passes/simplify/dce.h"
 
 namespace hlo {
 namespace {
 
-enum class Direction { kForward, kBackward, kForwardSink };
+enum class PipelineDirection { kForward, kBackward, kForwardSink };
 
 struct DirectionInfo {
   std::string_view name;
-  Direction direction;
+  PipelineDirection direction;
   OpcodeSet opcodes;
 };
 constexpr DirectionInfo kDirections[] = {
-    {"forward", Direction::kForward, {Opcode::kAllReduce, Opcode::kReduceScatter}},
-    {"backward", Direction::kBackward, {Opcode::kAllGather}},
-    {"forwardsink", Direction::kForwardSink, {Opcode::kAllReduce}}};
+    {"forward", PipelineDirection::kForward, {Opcode::kAllReduce, Opcode::kReduceScatter}},
+    {"backward", PipelineDirection::kBackward, {Opcode::kAllGather}},
+    {"forwardsink", PipelineDirection::kForwardSink, {Opcode::kAllReduce}}};
 
 absl::StatusOr<OpcodeSet> CollectivesOf(const CollectivePipelinerOptions& options,
                                         const OpcodeSet& usual) {
@@ -39,14 +39,15 @@ absl::StatusOr<OpcodeSet> CollectivesOf(const CollectivePipelinerOptions& option
 
 class Pipeliner {
  public:
-  Pipeliner(Module& module, PassContext& context, Direction direction, PipelineLimits limits)
+  Pipeliner(Module& module, PassContext& context, PipelineDirection direction,
+            PipelineLimits limits)
       : context_(context), direction_(direction), limits_(limits), copier_(module) {}
 
   // Whether something moved.
   absl::StatusOr<bool> Visit(Instruction* loop) {
     if (!loop->while_body()->MayHoldAny(limits_.opcodes)) return false;
     switch (direction_) {
-      case Direction::kForward: {
+      case PipelineDirection::kForward: {
         const auto find = [&](const PipelinedLoop& found) {
           return FindPipelinedStores(found, limits_, StoreTarget::kNextIteration, context_);
         };
@@ -54,7 +55,7 @@ class Pipeliner {
           return PipelineForward(found, stores, limits_, copier_);
         });
       }
-      case Direction::kBackward: {
+      case PipelineDirection::kBackward: {
         const auto find = [&](const PipelinedLoop& found) {
           return FindPipelinedGathers(found, limits_, context_);
         };
@@ -62,7 +63,7 @@ class Pipeliner {
           return PipelineBackward(found, gathers, copier_);
         });
       }
-      case Direction::kForwardSink: {
+      case PipelineDirection::kForwardSink: {
         const auto find = [&](const PipelinedLoop& found) {
           return FindPipelinedStores(found, limits_, StoreTarget::kAfterLoop, context_);
         };
@@ -101,7 +102,7 @@ class Pipeliner {
   }
 
   PassContext& context_;
-  Direction direction_;
+  PipelineDirection direction_;
   PipelineLimits limits_;
   IterationCopier copier_;
 };

@@ -1,4 +1,4 @@
-#include "passes/collectives/pipeline_backward.h"
+#include "passes/control_flow/pipeline_backward.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "passes/collectives/pipelined_store.h"
+#include "passes/control_flow/pipelined_store.h"
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ bool IsUpdateOfRoot(const Instruction& update) {
          update.uses()[0].user == update.parent()->root() && !update.has_control_edges();
 }
 
-bool ConstrainsLayout(const Instruction& collective) {
+bool HasGivenLayout(const Instruction& collective) {
   const AttrsPtr& attrs = collective.attrs_ptr();
   return (attrs.Is<AllReduceAttrs>() && attrs.Get<AllReduceAttrs>().constrain_layout) ||
          (attrs.Is<AllGatherAttrs>() && attrs.Get<AllGatherAttrs>().constrain_layout) ||
@@ -46,7 +46,7 @@ bool MayStack(const Instruction& op) {
       !IsElementwise(op.opcode()))
     return false;
   if (op.HasSideEffect() && !HasTrait(op.opcode(), kCollective)) return false;
-  if (!IsStaticArray(op) || ConstrainsLayout(op) || op.sharding() != nullptr) return false;
+  if (!IsStaticArray(op) || HasGivenLayout(op) || op.sharding() != nullptr) return false;
   if (HasTrait(op.opcode(), kCollective) && op.operand_count() != 1) return false;
   if (op.opcode() == Opcode::kReduce && op.operand_count() != 2) return false;
   const bool has_settings = op.opcode() == Opcode::kReduce || op.opcode() == Opcode::kPad ||
@@ -174,6 +174,8 @@ class StoreFinder {
     if (MovingIndex(update) != kFirstStart || starts.first != 0 || starts.step != 1 ||
         update.shape().dim(0) != loop_.counted.trip_count || update.operand(1)->shape().dim(0) != 1)
       return No("iterations do not store the slices of `{}` in order", update.name());
+    if (update.shape().element_type() != update.operand(1)->shape().element_type())
+      return No("`{}` is of another element type", update.name());
     for (int d = 1; d < update.shape().rank(); ++d) {
       if (update.shape().dim(d) != update.operand(1)->shape().dim(d))
         return No("`{}` does not store whole slices", update.name());

@@ -1,4 +1,4 @@
-#include "passes/collectives/pipeline_forward.h"
+#include "passes/control_flow/pipeline_forward.h"
 
 #include "passes/control_flow/widen_loop.h"
 #include "passes/util/loop_state.h"

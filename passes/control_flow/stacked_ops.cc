@@ -1,4 +1,4 @@
-#include "passes/collectives/stacked_ops.h"
+#include "passes/control_flow/stacked_ops.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "passes/collectives/pipelined_loop.h"
+#include "passes/control_flow/pipelined_loop.h"
 
 #include <algorithm>
 #include <limits>
