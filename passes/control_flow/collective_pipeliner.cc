@@ -91,7 +91,7 @@ class Pipeliner {
     auto moves = find(found);
     if (moves.empty() || !context_.MayRewrite()) return false;
     if (loop->while_body()->callers().size() > 1 || loop->while_condition()->callers().size() > 1) {
-      UnshareComputations(loop);
+      UnshareComputations(loop, copier_);
       moves = find(found);
     }
     for (const auto& move : moves)

@@ -1,20 +1,26 @@
 // Lets collectives of loops overlap with the work of other iterations.
 //
-//   forward       body: a' = dynamic-update-slice(a, all-reduce(x), i)      =>   what the iteration before has made is
-//                                                                                reduced and stored; the last one after the loop
-//   backward      body: f(all-gather(dynamic-slice(w, i)))                  =>   body: f(old g); g = all-gather(dynamic-slice(w, i + 1))
-//                                                                                the first one before the loop
-//   forwardsink   body: a' = dynamic-update-slice(a, all-reduce(x), i)      =>   body: xs' = dynamic-update-slice(xs, x, i)
-//                                                                                a = all-reduce(xs) after the loop
+//   forward
+//     body: a' = dynamic-update-slice(a, all-reduce(x), i)
+//       =>   body: a' = dynamic-update-slice(a, all-reduce(old x), old i)
+//            the last all-reduce after the loop
+//   backward
+//     body: f(all-gather(dynamic-slice(w, i)))
+//       =>   the first all-gather before the loop
+//            body: f(old g); g = all-gather(dynamic-slice(w, i + 1))
+//   forwardsink
+//     body: a' = dynamic-update-slice(a, all-reduce(x), i)
+//       =>   body: xs' = dynamic-update-slice(xs, x, i)
+//            a = all-reduce(xs) after the loop
 //
 // forward takes the first iteration out of the loop, backward the last one. Between the collective
 // and the update may be operations that only move data, further collectives and conversions, and,
 // with `pipeline_use_tree`, elementwise ones and several readers. What the collective of backward
 // is made of depends on nothing but the counter and elements that the loop hands on as they are.
 //
-// Options, as in XLA's Config; defaults as in its pipeline for GPUs:
-//   direction                    forward, backward, forwardsink; by the name of the pass, where XLA's
-//                                names are used (`collective-pipeliner-backward`)
+// XLA's names of the pass say the direction: `collective-pipeliner-backward`. Options as in XLA's
+// Config, with the values that its pipeline for GPUs gives them:
+//   direction                    forward, backward, forwardsink
 //   ops                          the collectives; default: forward all-reduce and reduce-scatter,
 //                                backward all-gather, forwardsink all-reduce
 //   max_pipelining_per_loop      forward and backward; a first one always moves

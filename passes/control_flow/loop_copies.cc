@@ -57,6 +57,12 @@ std::vector<Instruction*> IterationCopier::Copy(const std::vector<Instruction*>&
   return made;
 }
 
+void IterationCopier::RenewChannels(Computation& computation) {
+  for (Instruction* instruction : computation.instructions()) {
+    if (ReplaceChannelId(instruction, next_channel_)) ++next_channel_;
+  }
+}
+
 void SetOriginInIteration(Instruction* copy, const Instruction& loop, int64_t iteration) {
   const std::optional<std::string> name = OriginalCall(loop);
   if (!name) {

@@ -25,6 +25,9 @@ class IterationCopier {
   std::vector<Instruction*> Copy(const std::vector<Instruction*>& order, Computation* target,
                                  std::string_view suffix, CopyMap& copies);
 
+  // Gives the collectives of `computation`, which is a copy of another one, channels of their own.
+  void RenewChannels(Computation& computation);
+
  private:
   Module& module_;
   int64_t next_channel_;

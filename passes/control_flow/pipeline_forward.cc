@@ -28,12 +28,13 @@ class ForwardPipeline {
     }
     const std::vector<Instruction*> readers = loop_.loop->users();
     ASSIGN_OR_RETURN(const std::vector<Instruction*> before, DoFirstIteration());
-    ASSIGN_OR_RETURN(const std::vector<Instruction*> last_ones, CarryMore(loop_.loop, before));
+    ASSIGN_OR_RETURN(const std::vector<Instruction*> reads, CarryMore(loop_.loop, before));
     for (size_t k = 0; k < carried_.size(); ++k)
       loop_.root()->ReplaceOperand(old_count_ + static_cast<int>(k), carried_[k]);
     SetIterations(loop_, 1, loop_.counted.trip_count - 1);
     RETURN_IF_ERROR(FinishAfterLoop(readers));
-    return StoreInNextIteration(last_ones);
+    StoreInNextIteration(reads);
+    return absl::OkStatus();
   }
 
  private:
@@ -69,22 +70,22 @@ class ForwardPipeline {
     return values;
   }
 
-  // What is made of the collective of `store` and stored, where `copies` holds the values of the
-  // iteration that it belongs to; the new array.
+  // Stores in `array` what is made of the collective of `store`, where `copies` holds the values of
+  // the iteration that it belongs to and `copy` adds to them. Returns the new array.
   template <class CopyOps>
-  absl::StatusOr<Instruction*> Store(const PipelinedStore& store, Instruction* array,
-                                     CopyMap& copies, const CopyOps& copy) {
+  Instruction* Store(const PipelinedStore& store, Instruction* array, CopyMap& copies,
+                     const CopyOps& copy) {
     Instruction* const collective = store.collectives.front();
     const Instruction& update = *store.updates.front();
     Computation& computation = *array->parent();
-    copy({collective}, copies);
+    copy({collective});
     Instruction* start = copies.at(update.operand(MovingIndex(update)));
     if (!limits_.last_run) {
       Instruction*& moved = copies.at(collective);
       moved = Marked(moved);
       if (array->parent() == &loop_.body()) start = Marked(start);
     }
-    copy(store.between, copies);
+    copy(store.between);
     std::vector<Instruction*> operands = {array, copies.at(update.operand(1))};
     for (int i = 2; i < update.operand_count(); ++i) {
       Instruction* const old = update.operand(i);
@@ -108,17 +109,15 @@ class ForwardPipeline {
 
   absl::Status FinishAfterLoop(const std::vector<Instruction*>& readers) {
     Builder b(loop_.loop->parent());
-    CopyMap last;
+    CopyMap copies;
     for (size_t k = 0; k < carried_.size(); ++k)
-      last[carried_[k]] = b.GetTupleElement(loop_.loop, old_count_ + static_cast<int64_t>(k));
+      copies[carried_[k]] = b.GetTupleElement(loop_.loop, old_count_ + static_cast<int64_t>(k));
+    const auto copy = [&](const std::vector<Instruction*>& ops) {
+      outside_.CopyMoved(ops, loop_.counted.trip_count - 1, copies);
+    };
     for (const PipelinedStore& store : stores_) {
       const int element = StoredElement(*store.updates.front());
-      CopyMap copies = last;
-      const auto copy = [&](const std::vector<Instruction*>& ops, CopyMap& made) {
-        outside_.CopyMoved(ops, loop_.counted.trip_count - 1, made);
-      };
-      ASSIGN_OR_RETURN(Instruction* const array,
-                       Store(store, b.GetTupleElement(loop_.loop, element), copies, copy));
+      Instruction* const array = Store(store, b.GetTupleElement(loop_.loop, element), copies, copy);
       for (Instruction* reader : readers) {
         if (reader->tuple_index() == element) reader->parent()->Replace(reader, array);
       }
@@ -126,19 +125,18 @@ class ForwardPipeline {
     return b.status();
   }
 
-  absl::Status StoreInNextIteration(const std::vector<Instruction*>& reads) {
-    CopyMap last;
-    for (size_t k = 0; k < carried_.size(); ++k) last[carried_[k]] = reads[k];
+  void StoreInNextIteration(const std::vector<Instruction*>& reads) {
+    CopyMap copies;
+    for (size_t k = 0; k < carried_.size(); ++k) copies[carried_[k]] = reads[k];
+    const auto copy = [&](const std::vector<Instruction*>& ops) {
+      for (Instruction* op : ops) {
+        if (op->IsConstant()) copies.try_emplace(op, op);
+      }
+      copier_.Copy(ops, &loop_.body(), "", copies);
+    };
     for (const PipelinedStore& store : stores_) {
       Instruction* const update = store.updates.front();
-      CopyMap copies = last;
-      const auto copy = [&](const std::vector<Instruction*>& ops, CopyMap& made) {
-        for (Instruction* op : ops) {
-          if (op->IsConstant()) made.try_emplace(op, op);
-        }
-        copier_.Copy(ops, &loop_.body(), "", made);
-      };
-      ASSIGN_OR_RETURN(Instruction* const array, Store(store, update->operand(0), copies, copy));
+      Instruction* const array = Store(store, update->operand(0), copies, copy);
       loop_.root()->ReplaceOperand(StoredElement(*update), array);
       loop_.body().Remove(update);
     }
@@ -149,7 +147,6 @@ class ForwardPipeline {
       }
       loop_.body().Remove(store.collectives.front());
     }
-    return absl::OkStatus();
   }
 
   const PipelinedLoop& loop_;

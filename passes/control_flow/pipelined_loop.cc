@@ -114,6 +114,25 @@ class Progressions {
   const PipelinedLoop& loop_;
 };
 
+// Whether the only effects of `computation`, with what it calls, are those of collectives: to take
+// an iteration of it out of a loop changes nothing then.
+bool OnlyMeets(const Computation& computation) {
+  absl::flat_hash_set<const Computation*> seen;
+  std::vector<const Computation*> stack = {&computation};
+  while (!stack.empty()) {
+    const Computation* const top = stack.back();
+    stack.pop_back();
+    if (!seen.insert(top).second) continue;
+    for (const Instruction* instruction : top->instructions()) {
+      if (instruction->HasOwnSideEffect() && !HasTrait(instruction->opcode(), kCollective))
+        return false;
+      const std::vector<Computation*> calls = instruction->calls();
+      stack.insert(stack.end(), calls.begin(), calls.end());
+    }
+  }
+  return true;
+}
+
 Decision MayTakeApart(const Instruction& loop) {
   const Computation& body = *loop.while_body();
   if (!loop.shape().IsTuple() || body.root()->opcode() != Opcode::kTuple ||
@@ -122,7 +141,11 @@ Decision MayTakeApart(const Instruction& loop) {
   if (!OnlyElementsRead(*body.parameter(0)) ||
       !OnlyElementsRead(*loop.while_condition()->parameter(0)) || !OnlyElementsRead(loop))
     return No("its state is read as a whole");
-  if (!MayCopyIterations(loop)) return No("it sends, receives or has other effects");
+  const std::vector<Instruction*> tests = loop.while_condition()->instruction_vector();
+  if (!OnlyMeets(body) || std::any_of(tests.begin(), tests.end(), [](const Instruction* test) {
+        return test->HasSideEffect();
+      }))
+    return No("it sends, receives or has other effects");
   if (loop.has_control_edges() || body.root()->has_control_edges() ||
       body.parameter(0)->has_control_edges())
     return No("it has control edges");
@@ -225,7 +248,7 @@ std::vector<Instruction*> OutsideCopier::Copy(const std::vector<Instruction*>& o
   for (Instruction* copy : made) {
     SetOriginInIteration(copy, *loop_.loop, iteration);
     // Two loops with one body could not become different ones.
-    if (copy->opcode() == Opcode::kWhile) UnshareComputations(copy);
+    if (copy->opcode() == Opcode::kWhile) UnshareComputations(copy, copier_);
   }
   return made;
 }
@@ -252,7 +275,7 @@ void OutsideCopier::CopyMoved(const std::vector<Instruction*>& order, int64_t it
   }
 }
 
-void UnshareComputations(Instruction* loop) {
+void UnshareComputations(Instruction* loop, IterationCopier& copier) {
   for (int i = 0; i < loop->call_count(); ++i) {
     Computation& shared = *loop->call(i);
     if (shared.callers().size() == 1) continue;
@@ -262,7 +285,10 @@ void UnshareComputations(Instruction* loop) {
     const std::vector<Computation*> made(
         module.computations().begin() + static_cast<int64_t>(first_new),
         module.computations().end());
-    for (Computation* computation : made) module.MoveToFront(computation, loop->parent());
+    for (Computation* computation : made) {
+      module.MoveToFront(computation, loop->parent());
+      copier.RenewChannels(*computation);
+    }
   }
 }
 

@@ -59,8 +59,8 @@ bool IsInvariant(const Instruction& value);
 // A constant of the type of the counter.
 Literal CounterLiteral(const PipelinedLoop& loop, int64_t value);
 
-// Gives `loop` computations that nobody else calls.
-void UnshareComputations(Instruction* loop);
+// Gives `loop` computations that nobody else calls, and their collectives channels of their own.
+void UnshareComputations(Instruction* loop, IterationCopier& copier);
 
 // Copies out of a loop, to the computation that runs it.
 class OutsideCopier {

@@ -309,13 +309,15 @@ int MovingIndex(const Instruction& update) {
 }
 
 std::vector<Instruction*> InputsOf(const PipelinedStore& store) {
-  absl::flat_hash_set<const Instruction*> known(store.between.begin(), store.between.end());
-  known.insert(store.collectives.begin(), store.collectives.end());
+  absl::flat_hash_set<const Instruction*> known;
   std::vector<Instruction*> inputs;
   const auto add = [&](Instruction* operand) {
     if (known.insert(operand).second) inputs.push_back(operand);
   };
+  // These have been made, though there may be broadcasts among them that are taken along, too.
   for (const Instruction* collective : store.collectives) add(collective->operand(0));
+  known.insert(store.between.begin(), store.between.end());
+  known.insert(store.collectives.begin(), store.collectives.end());
   for (const Instruction* op : store.between) {
     for (Instruction* operand : op->operands()) add(operand);
   }

@@ -114,6 +114,7 @@ Instruction* StackedOps::Copy(const Instruction& op, Shape shape,
 }
 
 void StackedOps::Add(const Instruction& op) {
+  if (IsStacked(&op) || same_.contains(&op)) return;
   const auto operands = op.operands();
   if (std::none_of(operands.begin(), operands.end(),
                    [&](const Instruction* operand) { return IsStacked(operand); })) {

@@ -21,7 +21,7 @@ class StackedOps {
   void SetStacked(const Instruction* value, Instruction* stacked) { stacked_[value] = stacked; }
   // `same` has the value of `value` in all iterations.
   void SetSame(const Instruction* value, Instruction* same) { same_[value] = same; }
-  // Makes what stands for `op`; its operands are known.
+  // Makes what stands for `op`, if nothing does; its operands are known.
   void Add(const Instruction& op);
   // The values of `value` in all iterations.
   Instruction* Stacked(const Instruction* value);
