@@ -52,7 +52,9 @@ bool MayStack(const Instruction& op) {
   const bool has_settings = op.opcode() == Opcode::kReduce || op.opcode() == Opcode::kPad ||
                             op.opcode() == Opcode::kDynamicSlice;
   for (int i = 0; i < op.operand_count(); ++i) {
-    if (!IsStaticArray(*op.operand(i)) || (has_settings && i > 0 && !IsInvariant(*op.operand(i))))
+    const Instruction& operand = *op.operand(i);
+    if (!IsStaticArray(operand)) return false;
+    if (has_settings && i > 0 && (!operand.shape().IsScalar() || !IsInvariant(operand)))
       return false;
   }
   return true;
@@ -127,7 +129,8 @@ class StoreFinder {
     store.collectives = {collective};
     if (Decision decision = TakeAlong(store); !decision) return decision;
     for (const Instruction* input : InputsOf(store)) {
-      if (IsSink() && !IsStaticArray(*input)) return No("`{}` is not stored", input->name());
+      if (!(IsSink() ? IsStaticArray(*input) : input->shape().IsArray()))
+        return No("`{}` is not carried", input->name());
     }
     return Yes();
   }
@@ -138,7 +141,6 @@ class StoreFinder {
     const bool is_known =
         kMovable.Has(op.opcode()) || (limits_.use_tree && IsElementwise(op.opcode()));
     if (!is_known) return false;
-    if (op.opcode() == Opcode::kReduce && !op.shape().IsArray() && IsSink()) return false;
     if (IsSink() && (op.opcode() == Opcode::kReduceScatter || !MayStack(op))) return false;
     return &op != &collective;
   }
@@ -153,13 +155,14 @@ class StoreFinder {
     int moving = 0;
     for (int i = kFirstStart; i < update.operand_count(); ++i) {
       const Instruction& start = *update.operand(i);
+      if (!start.shape().IsScalar()) return No("`{}` has one vector of starts", update.name());
       if (start.IsConstant() && (start.literal().is_elided() || start.literal().GetInt() != 0))
         return No("`{}` does not store whole slices", update.name());
       if (!start.IsConstant()) ++moving;
     }
     if (moving != 1) return No("`{}` does not store slices of one dimension", update.name());
     const Instruction& start = *update.operand(MovingIndex(update));
-    if (limits_.level > 0) {
+    if (limits_.level > 0 && !IsSink()) {
       if (!IsMarked(start) || MarkedLevel(start) != limits_.level)
         return No("no earlier step has moved it");
       return Yes();
@@ -186,6 +189,7 @@ class StoreFinder {
   // What is cheaper to make again than to carry: start indices, broadcasts, constants.
   Decision TakeAlong(PipelinedStore& store) const {
     absl::flat_hash_set<const Instruction*> taken(store.between.begin(), store.between.end());
+    taken.insert(store.collectives.front());
     const auto take = [&](Instruction* value) {
       if (taken.insert(value).second) store.between.push_back(value);
     };
@@ -327,6 +331,8 @@ std::vector<Instruction*> InputsOf(const PipelinedStore& store) {
 bool IsMarked(const Instruction& value) {
   return value.opcode() == Opcode::kCustomCall && value.operand_count() == 2 &&
          value.operand(1)->IsConstant() &&
+         value.operand(1)->shape().IsScalarOf(ElementType::kS64) &&
+         !value.operand(1)->literal().is_elided() &&
          value.attrs<CustomCallAttrs>().custom_call_target == kInsertedByPreviousStep;
 }
 
