@@ -1,0 +1,144 @@
+#include "passes/layout/host_buffers.h"
+
+#include <algorithm>
+
+#include "lib/ir/builder.h"
+#include "passes/layout_copy.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kAllocateBuffer = "AllocateBuffer";
+
+absl::Status NotAllocated(const Instruction& update, const Instruction& origin) {
+  return Error(update.loc(),
+               "`{}` updates an array in the memory of the host, which begins with `{}`, a `{}`; "
+               "expected a broadcast, in whose place the array can be allocated",
+               update.name(), origin.name(), origin.opcode_text());
+}
+
+bool IsZero(const Instruction& broadcast) {
+  const Instruction& scalar = *broadcast.operand(0);
+  return scalar.IsConstant() && scalar.shape().IsEffectiveScalar() && scalar.literal().IsAll(0);
+}
+
+}  // namespace
+
+absl::Status HostBuffers::Find(Instruction* update) {
+  const ShapeIndex whole;
+  Want({update, 0, update->parent()}, whole);
+  while (!pending_.empty()) {
+    const Wanted wanted = pending_.back();
+    pending_.pop_back();
+    RETURN_IF_ERROR(Take(wanted, *update));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HostBuffers::Take(const Wanted& wanted, const Instruction& update) {
+  Instruction* const value = wanted.edge.value();
+  const HostPlace place = {value, wanted.index};
+  if (sources_.contains(value)) return absl::OkStatus();
+  switch (value->opcode()) {
+    case Opcode::kBroadcast:
+      if (!walk_.Has(place)) Allocate(wanted.edge);
+      return absl::OkStatus();
+    case Opcode::kParameter: return TakeParameter(place, update);
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kWhile:
+    case Opcode::kCall:
+    case Opcode::kConditional: PassOn(place); return absl::OkStatus();
+    default: break;
+  }
+  if (OnlyChangesForm(*value) || IsMoveToHost(*value)) {
+    PassOn(place);
+  } else if (HasCustomCallTarget(*value, kAllocateBuffer)) {
+    TakeAllocation(wanted.edge);
+  } else if (!walk_.Has(place)) {
+    return NotAllocated(update, *value);
+  }
+  return absl::OkStatus();
+}
+
+// What only hands an array on hands on one in the memory of the host.
+void HostBuffers::PassOn(const HostPlace& place) {
+  Instruction* const instruction = place.instruction;
+  if (!passed_.emplace(instruction, place.index).second) return;
+  walk_.Mark(place);
+  HostEdge edge = {instruction, 0, instruction->parent()};
+  ShapeIndex index = place.index;
+  switch (instruction->opcode()) {
+    case Opcode::kTuple:
+      edge.operand = static_cast<int>(index.front());
+      index.erase(index.begin());
+      return Want(edge, index);
+    case Opcode::kGetTupleElement:
+      index.insert(index.begin(), instruction->tuple_index());
+      return Want(edge, index);
+    case Opcode::kWhile: WantRoot(instruction->while_body(), index); return Want(edge, index);
+    case Opcode::kCall: return WantRoot(instruction->to_apply(), index);
+    case Opcode::kConditional:
+      for (Computation* branch : instruction->calls()) WantRoot(branch, index);
+      return;
+    default: return Want(edge, index);
+  }
+}
+
+absl::Status HostBuffers::TakeParameter(const HostPlace& place, const Instruction& update) {
+  Instruction* const parameter = place.instruction;
+  const Computation& computation = *parameter->parent();
+  const auto passes_on = [](const CallSite& site) {
+    const Opcode opcode = site.caller->opcode();
+    return opcode == Opcode::kWhile || opcode == Opcode::kCall || opcode == Opcode::kConditional;
+  };
+  const bool is_known =
+      computation.is_entry() ||
+      !std::all_of(computation.callers().begin(), computation.callers().end(), passes_on);
+  if (is_known) return walk_.Has(place) ? absl::OkStatus() : NotAllocated(update, *parameter);
+  if (!passed_.emplace(parameter, place.index).second) return absl::OkStatus();
+  walk_.Mark(place);
+  for (const CallSite& site : computation.callers()) {
+    int operand = static_cast<int>(parameter->parameter_number());
+    if (site.caller->opcode() == Opcode::kConditional) operand = site.call_index + 1;
+    Want({site.caller, operand, site.caller->parent()}, place.index);
+  }
+  return absl::OkStatus();
+}
+
+// For one reader: others may need the broadcast. Nobody reads what is not written, so zeros, with
+// which an interpreter fills buffers, need not be there; other values are kept.
+void HostBuffers::Allocate(const HostEdge& edge) {
+  Instruction* const broadcast = edge.value();
+  Computation* const computation = broadcast->parent();
+  const Shape shape = WithMemorySpace(broadcast->shape(), {}, kHostMemorySpace);
+  Instruction* buffer;
+  if (IsZero(*broadcast)) {
+    CustomCallAttrs attrs;
+    attrs.custom_call_target = std::string(kAllocateBuffer);
+    buffer = Builder(computation)
+                 .OpWithShape(Opcode::kCustomCall, shape, {}, AttrsPtr::Make(std::move(attrs)));
+  } else {
+    buffer = CopyWithLayouts(broadcast, shape);
+  }
+  walk_.Mark({buffer, {}});
+  edge.Redirect(buffer);
+  if (!broadcast->is_used() && !broadcast->has_control_edges()) computation->Remove(broadcast);
+}
+
+// The allocation itself where all who use it have it in the memory of the host, else another one.
+void HostBuffers::TakeAllocation(const HostEdge& edge) {
+  Instruction* const buffer = edge.value();
+  const std::vector<HostStep> steps = StepsAfter({buffer, {}});
+  const bool is_ours = std::all_of(steps.begin(), steps.end(),
+                                   [&](const HostStep& step) { return walk_.Has(step.to); });
+  if (is_ours) return walk_.Mark({buffer, {}});
+  Instruction* const own = buffer->parent()->AddClone(
+      *buffer, WithMemorySpace(buffer->shape(), {}, kHostMemorySpace), buffer->operand_vector());
+  walk_.Mark({own, {}});
+  edge.Redirect(own);
+}
+
+}  // namespace hlo
