@@ -22,6 +22,12 @@ bool IsZero(const Instruction& broadcast) {
   return scalar.IsConstant() && scalar.shape().IsEffectiveScalar() && scalar.literal().IsAll(0);
 }
 
+// What can be allocated in the memory of the host, under other forms perhaps.
+bool CanBeAllocated(const Instruction* value) {
+  while (OnlyChangesForm(*value) || IsMoveToHost(*value)) value = value->operand(0);
+  return value->opcode() == Opcode::kBroadcast || HasCustomCallTarget(*value, kAllocateBuffer);
+}
+
 }  // namespace
 
 absl::Status HostBuffers::Find(Instruction* update) {
@@ -53,7 +59,9 @@ absl::Status HostBuffers::Take(const Wanted& wanted, const Instruction& update) 
     case Opcode::kConditional: PassOn(place); return absl::OkStatus();
     default: break;
   }
-  if (OnlyChangesForm(*value) || IsMoveToHost(*value)) {
+  if (IsMoveToHost(*value) && !walk_.Has(place) && !CanBeAllocated(value)) {
+    CopyToHost(wanted.edge);
+  } else if (OnlyChangesForm(*value) || IsMoveToHost(*value)) {
     PassOn(place);
   } else if (HasCustomCallTarget(*value, kAllocateBuffer)) {
     TakeAllocation(wanted.edge);
@@ -113,19 +121,27 @@ absl::Status HostBuffers::TakeParameter(const HostPlace& place, const Instructio
 void HostBuffers::Allocate(const HostEdge& edge) {
   Instruction* const broadcast = edge.value();
   Computation* const computation = broadcast->parent();
-  const Shape shape = WithMemorySpace(broadcast->shape(), {}, kHostMemorySpace);
-  Instruction* buffer;
   if (IsZero(*broadcast)) {
+    const Shape shape = WithMemorySpace(broadcast->shape(), {}, kHostMemorySpace);
     CustomCallAttrs attrs;
     attrs.custom_call_target = std::string(kAllocateBuffer);
-    buffer = Builder(computation)
-                 .OpWithShape(Opcode::kCustomCall, shape, {}, AttrsPtr::Make(std::move(attrs)));
+    Instruction* const buffer =
+        Builder(computation)
+            .OpWithShape(Opcode::kCustomCall, shape, {}, AttrsPtr::Make(std::move(attrs)));
+    walk_.Mark({buffer, {}});
+    edge.Redirect(buffer);
   } else {
-    buffer = CopyWithLayouts(broadcast, shape);
+    CopyToHost(edge);
   }
-  walk_.Mark({buffer, {}});
-  edge.Redirect(buffer);
   if (!broadcast->is_used() && !broadcast->has_control_edges()) computation->Remove(broadcast);
+}
+
+void HostBuffers::CopyToHost(const HostEdge& edge) {
+  Instruction* const value = edge.value();
+  Instruction* const copy =
+      CopyWithLayouts(value, WithMemorySpace(value->shape(), {}, kHostMemorySpace));
+  walk_.Mark({copy, {}});
+  edge.Redirect(copy);
 }
 
 // The allocation itself where all who use it have it in the memory of the host, else another one.

@@ -37,6 +37,7 @@ class HostBuffers {
   }
   void PassOn(const HostPlace& place);
   void Allocate(const HostEdge& edge);
+  void CopyToHost(const HostEdge& edge);
   void TakeAllocation(const HostEdge& edge);
 
   HostWalk& walk_;

@@ -13,8 +13,6 @@
 namespace hlo {
 namespace {
 
-constexpr std::string_view kHostThread = "host";
-
 // The MoveToHost calls in the order in which the program comes to them.
 std::vector<Instruction*> MovesToHost(Computation& entry) {
   struct Level {
@@ -116,6 +114,7 @@ class Offload {
       if (edges.empty()) continue;
       Instruction* const copy =
           CopyWithLayouts(value, WithMemorySpace(value->shape(), {}, kHostMemorySpace));
+      copy->set_loc(move->loc());
       for (const HostEdge& edge : edges) edge.Redirect(copy);
       buffers_.AddSource(copy);
       walk_.Mark({copy, {}});
@@ -130,7 +129,6 @@ class Offload {
       RETURN_IF_ERROR(buffers_.Find(update));
       RETURN_IF_ERROR(walk_.Run());
     }
-    for (Instruction* update : walk_.updates_from_host()) walk_.ComputeOnHost(*update);
     return absl::OkStatus();
   }
 

@@ -25,7 +25,8 @@
 // layout has tiles or element sizes and is not S(5); a condition of a loop that computes on an
 // array which is updated there.
 // Leaves alone: annotations of tuples, and those in fusions. Unlike XLA's: a buffer that begins
-// with anything but zeros is copied, not allocated.
+// with anything but zeros is copied, not allocated; an array of the host that updates one of the
+// device is copied there.
 #pragma once
 
 #include "passes/pass.h"

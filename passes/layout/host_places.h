@@ -22,6 +22,8 @@ namespace hlo {
 
 constexpr int64_t kDeviceMemorySpace = 0;
 constexpr int64_t kHostMemorySpace = 5;
+// Of computations that run on the host.
+constexpr std::string_view kHostThread = "host";
 
 struct HostPlace {
   Instruction* instruction = nullptr;

@@ -137,9 +137,9 @@ absl::Status HostWalk::ReachResult(const HostPlace& place) {
   if (!array.IsArray() || MemorySpaceOf(array) == kHostMemorySpace) return absl::OkStatus();
   if (array.has_layout() && IsCustomized(array.layout())) {
     return Error(place.instruction->loc(),
-                 "`{}` returns an array that was moved to the host, but the layout of result {} of "
+                 "an array that was moved to the host is returned, but the layout of result {} of "
                  "the entry computation, `{:l}`, is not in the memory of the host",
-                 place.instruction->name(), ToString(place.index), array);
+                 ToString(place.index), array);
   }
   result = WithMemorySpace(result, place.index, kHostMemorySpace);
   changed_ = true;
@@ -190,6 +190,13 @@ absl::Status HostWalk::TakeAsOther(const HostStep& step) {
 }
 
 bool HostWalk::Finish() {
+  for (Instruction* update : updates_from_host_.items()) {
+    if (Has({update, {}})) {
+      ComputeOnHost(*update);
+    } else {
+      to_device_.push_back({update, 1, update->parent()});
+    }
+  }
   for (const HostPlace& place : places_) {
     Instruction* const instruction = place.instruction;
     instruction->set_shape(WithMemorySpace(instruction->shape(), place.index, kHostMemorySpace));

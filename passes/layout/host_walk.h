@@ -6,8 +6,8 @@
 //
 // A path ends at MoveToDevice, which becomes a copy, at slices that lead there and nowhere else, at
 // custom calls, and at the result of the program, whose layout follows. Operations on the way are
-// the host's to compute (`_xla_compute_type`), but for updates: what these become depends on where
-// the updated array lies.
+// the host's to compute (`_xla_compute_type`), but for updates of arrays that stay with the device,
+// which are given a copy.
 //
 // Places that are one for control flow are marked together: an element of a loop's state with the
 // parameters of its computations. Where such a place is given an array that lies with the device,
