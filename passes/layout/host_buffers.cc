@@ -28,6 +28,25 @@ bool CanBeAllocated(const Instruction* value) {
   return value->opcode() == Opcode::kBroadcast || HasCustomCallTarget(*value, kAllocateBuffer);
 }
 
+// The condition of a loop may hand on what the body updates, not compute on it.
+absl::Status CheckCondition(const HostPlace& parameter) {
+  std::vector<HostPlace> pending = {parameter};
+  while (!pending.empty()) {
+    const HostPlace place = pending.back();
+    pending.pop_back();
+    for (const HostStep& step : StepsAfter(place)) {
+      if (step.same_buffer) {
+        pending.push_back(step.to);
+        continue;
+      }
+      return Error(step.to.instruction->loc(),
+                   "`{}` computes on `{}`, which was moved to the host, in the condition of a loop",
+                   step.to.instruction->name(), step.edge.value()->name());
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status HostBuffers::Find(Instruction* update) {
@@ -109,6 +128,8 @@ absl::Status HostBuffers::TakeParameter(const HostPlace& place, const Instructio
   if (!passed_.emplace(parameter, place.index).second) return absl::OkStatus();
   walk_.Mark(place);
   for (const CallSite& site : computation.callers()) {
+    if (site.caller->opcode() == Opcode::kWhile)
+      RETURN_IF_ERROR(CheckCondition({site.caller->while_condition()->parameter(0), place.index}));
     int operand = static_cast<int>(parameter->parameter_number());
     if (site.caller->opcode() == Opcode::kConditional) operand = site.call_index + 1;
     Want({site.caller, operand, site.caller->parent()}, place.index);

@@ -124,7 +124,6 @@ class Offload {
   }
 
   absl::Status PlaceUpdates() {
-    walk_.ForbidComputingInConditions();
     for (Instruction* update : updates_.items()) {
       RETURN_IF_ERROR(buffers_.Find(update));
       RETURN_IF_ERROR(walk_.Run());

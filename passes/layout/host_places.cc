@@ -104,7 +104,10 @@ class Steps {
         forwarded = true;
       });
     }
-    if (!forwarded) Add(&user, {}, /*same_buffer=*/false);
+    // The end of an operation in two halves takes its result from what the start passes on, and
+    // leaves the rest.
+    const bool is_left = !sources.empty() && !place_.index.empty();
+    if (!forwarded && !is_left) Add(&user, {}, /*same_buffer=*/false);
   }
 
   const HostPlace& place_;

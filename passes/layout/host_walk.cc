@@ -154,7 +154,11 @@ absl::Status HostWalk::Take(const HostStep& step) {
     return absl::OkStatus();
   }
   if (step.edge.user == &to && IsMoveToHost(to)) passed_.Add(&to);
-  Mark(step.to);
+  if (step.to.shape().IsArray()) {
+    Mark(step.to);
+  } else {
+    to_device_.push_back(step.edge);  // a buffer of the device's
+  }
   return absl::OkStatus();
 }
 
@@ -167,21 +171,15 @@ absl::Status HostWalk::TakeAsOther(const HostStep& step) {
     updates_from_host_.Add(&to);
     return absl::OkStatus();
   }
-  // Where to slice, and which branch to take, is the device's to know.
-  if (opcode == Opcode::kConditional || opcode == Opcode::kDynamicUpdateSlice ||
-      (is_slice && !is_data)) {
+  // Where to slice, and which branch to take, is the device's to know. Fusions are its programs.
+  if (opcode == Opcode::kConditional || opcode == Opcode::kFusion ||
+      opcode == Opcode::kDynamicUpdateSlice || (is_slice && !is_data)) {
     to_device_.push_back(step.edge);
     return absl::OkStatus();
   }
   if (is_slice && LeadsToDevice(to) && (opcode == Opcode::kDynamicSlice || HasUnitStrides(to))) {
     if (opcode == Opcode::kSlice) slices_.Add(&to);
     return absl::OkStatus();
-  }
-  if (strict_conditions_ && IsConditionOfLoop(*to.parent())) {
-    return Error(to.loc(),
-                 "`{}` computes on `{}`, which was moved to the host, in the condition of "
-                 "a loop",
-                 to.name(), step.edge.value()->name());
   }
   const bool changes_layout = opcode == Opcode::kCopy && to.shape() != to.operand(0)->shape();
   if (!changes_layout) ComputeOnHost(to);

@@ -46,8 +46,6 @@ class HostWalk {
   bool Has(const HostPlace& place) const { return known_.contains(KeyOf(place)); }
   // Marks what follows from the marks.
   absl::Status Run();
-  // From now on conditions of loops may not compute on what lies with the host.
-  void ForbidComputingInConditions() { strict_conditions_ = true; }
   void ComputeOnHost(Instruction& instruction);
   // MoveToHost calls that say nothing new (any more): Finish removes them.
   void Remove(Instruction& move_to_host) { passed_.Add(&move_to_host); }
@@ -80,7 +78,6 @@ class HostWalk {
   InstructionList slices_;
   InstructionList updates_from_host_;
   std::vector<HostEdge> to_device_;  // what cannot read the host's memory
-  bool strict_conditions_ = false;
   bool changed_ = false;
 };
 
