@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/analysis/call_graph.h"
 #include "lib/ir/builder.h"
 #include "passes/layout_copy.h"
 
@@ -61,26 +62,25 @@ absl::Status HostBuffers::Find(Instruction* update) {
 }
 
 absl::Status HostBuffers::Take(const Wanted& wanted, const Instruction& update) {
+  constexpr OpcodeSet kPassing = {Opcode::kTuple,
+                                  Opcode::kGetTupleElement,
+                                  Opcode::kOptimizationBarrier,
+                                  Opcode::kDynamicUpdateSlice,
+                                  Opcode::kWhile,
+                                  Opcode::kCall,
+                                  Opcode::kConditional};
   Instruction* const value = wanted.edge.value();
   const HostPlace place = {value, wanted.index};
   if (sources_.contains(value)) return absl::OkStatus();
-  switch (value->opcode()) {
-    case Opcode::kBroadcast:
-      if (!walk_.Has(place)) Allocate(wanted.edge);
-      return absl::OkStatus();
-    case Opcode::kParameter: return TakeParameter(place, update);
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kWhile:
-    case Opcode::kCall:
-    case Opcode::kConditional: PassOn(place); return absl::OkStatus();
-    default: break;
+  const Opcode opcode = value->opcode();
+  if (opcode == Opcode::kParameter) return TakeParameter(place, update);
+  if (opcode == Opcode::kBroadcast) {
+    if (!walk_.Has(place)) Allocate(wanted.edge);
+    return absl::OkStatus();
   }
   if (IsMoveToHost(*value) && !walk_.Has(place) && !CanBeAllocated(value)) {
     CopyToHost(wanted.edge);
-  } else if (OnlyChangesForm(*value) || IsMoveToHost(*value)) {
+  } else if (kPassing.Has(opcode) || OnlyChangesForm(*value) || IsMoveToHost(*value)) {
     PassOn(place);
   } else if (HasCustomCallTarget(*value, kAllocateBuffer)) {
     TakeAllocation(wanted.edge);
@@ -97,21 +97,18 @@ void HostBuffers::PassOn(const HostPlace& place) {
   walk_.Mark(place);
   HostEdge edge = {instruction, 0, instruction->parent()};
   ShapeIndex index = place.index;
-  switch (instruction->opcode()) {
-    case Opcode::kTuple:
-      edge.operand = static_cast<int>(index.front());
-      index.erase(index.begin());
-      return Want(edge, index);
-    case Opcode::kGetTupleElement:
-      index.insert(index.begin(), instruction->tuple_index());
-      return Want(edge, index);
-    case Opcode::kWhile: WantRoot(instruction->while_body(), index); return Want(edge, index);
-    case Opcode::kCall: return WantRoot(instruction->to_apply(), index);
-    case Opcode::kConditional:
-      for (Computation* branch : instruction->calls()) WantRoot(branch, index);
-      return;
-    default: return Want(edge, index);
+  const Opcode opcode = instruction->opcode();
+  if (opcode == Opcode::kTuple) {
+    edge.operand = static_cast<int>(index.front());
+    index.erase(index.begin());
+  } else if (opcode == Opcode::kGetTupleElement) {
+    index.insert(index.begin(), instruction->tuple_index());
+  } else if (CallKindOf(opcode) == CallKind::kControlFlow) {
+    const int first = opcode == Opcode::kWhile ? 1 : 0;  // the condition returns something else
+    for (int i = first; i < instruction->call_count(); ++i) WantRoot(instruction->call(i), index);
+    if (opcode != Opcode::kWhile) return;
   }
+  Want(edge, index);
 }
 
 absl::Status HostBuffers::TakeParameter(const HostPlace& place, const Instruction& update) {

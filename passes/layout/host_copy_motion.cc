@@ -160,21 +160,16 @@ bool HostCopyMotion::Visit(const HostPlace& place) {
 }
 
 bool HostCopyMotion::TakeUse(const HostPlace& place, const HostStep& step) {
+  constexpr OpcodeSet kData = {Opcode::kDynamicUpdateSlice, Opcode::kDynamicSlice, Opcode::kSlice,
+                               Opcode::kCustomCall};
   const Shape shape = place.instruction == copy_ ? copy_->operand(0)->shape()
                                                  : shapes_.at(Key(place.instruction, place.index));
   Instruction* const user = step.edge.user;
   if (user == nullptr || user != step.to.instruction) return Add(step.to, shape);
-  switch (user->opcode()) {
-    case Opcode::kBitcast: {
-      const std::optional<Shape> bitcasted = Bitcasted(*user, shape);
-      return bitcasted.has_value() && Add(step.to, *bitcasted);
-    }
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kDynamicSlice:
-    case Opcode::kSlice:
-    case Opcode::kCustomCall: return step.edge.operand == 0 && TakeData(step, shape);
-    default: return Add(step.to, shape);
-  }
+  if (kData.Has(user->opcode())) return step.edge.operand == 0 && TakeData(step, shape);
+  if (user->opcode() != Opcode::kBitcast) return Add(step.to, shape);
+  const std::optional<Shape> bitcasted = Bitcasted(*user, shape);
+  return bitcasted.has_value() && Add(step.to, *bitcasted);
 }
 
 // By what ends the path, or writes over the array.
@@ -201,26 +196,23 @@ bool HostCopyMotion::Add(const HostPlace& place, Shape shape) {
 bool HostCopyMotion::IsClosed(const HostPlace& place) const {
   Instruction& instruction = *place.instruction;
   const ShapeIndex& index = place.index;
-  switch (instruction.opcode()) {
-    case Opcode::kTuple:
-      return Knows(instruction.operand(static_cast<int>(index.front())),
-                   ShapeIndex(index.begin() + 1, index.end()));
-    case Opcode::kGetTupleElement: {
-      ShapeIndex in_tuple = {instruction.tuple_index()};
-      in_tuple.insert(in_tuple.end(), index.begin(), index.end());
-      return Knows(instruction.operand(0), in_tuple);
-    }
-    case Opcode::kWhile:
-      return Knows(instruction.operand(0), index) &&
-             Knows(instruction.while_body()->root(), index) &&
-             Knows(instruction.while_body()->parameter(0), index) &&
-             Knows(instruction.while_condition()->parameter(0), index);
-    case Opcode::kParameter: {
-      const Instruction* const loop = OnlyLoop(*instruction.parent());
-      return loop != nullptr && shapes_.contains(Key(loop, index));
-    }
-    default: return Knows(instruction.operand(0), index);
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kParameter) {
+    const Instruction* const loop = OnlyLoop(*instruction.parent());
+    return loop != nullptr && shapes_.contains(Key(loop, index));
   }
+  if (opcode == Opcode::kTuple)
+    return Knows(instruction.operand(static_cast<int>(index.front())),
+                 ShapeIndex(index.begin() + 1, index.end()));
+  if (opcode == Opcode::kGetTupleElement) {
+    ShapeIndex in_tuple = {instruction.tuple_index()};
+    in_tuple.insert(in_tuple.end(), index.begin(), index.end());
+    return Knows(instruction.operand(0), in_tuple);
+  }
+  if (!Knows(instruction.operand(0), index)) return false;
+  return opcode != Opcode::kWhile || (Knows(instruction.while_body()->root(), index) &&
+                                      Knows(instruction.while_body()->parameter(0), index) &&
+                                      Knows(instruction.while_condition()->parameter(0), index));
 }
 
 void HostCopyMotion::Do() {

@@ -20,7 +20,7 @@
 namespace hlo {
 
 // The MoveToHost that `value`, the operand of an update, comes from, and the MoveToDevice that a
-// slice leads to: through what nobody else reads and only changes the form; null when there is none.
+// slice leads to: through what nobody else reads and only changes the form; null: there is none.
 Instruction* MoveToHostBefore(Instruction* value);
 Instruction* MoveToDeviceAfter(Instruction* slice);
 

@@ -40,46 +40,45 @@ Instruction* UpdateAfter(Instruction* start) {
   return nullptr;
 }
 
+// What the offloader can put into the memory of the host.
+bool IsTop(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kBroadcast)
+    return instruction.operand(0)->IsConstant() &&
+           instruction.operand(0)->shape().IsEffectiveScalar();
+  return IsMoveToHost(instruction) || HasCustomCallTarget(instruction, "AllocateBuffer");
+}
+
+// Of a parameter: with what the loop begins; itself in the entry.
+std::optional<HostPlace> CallersPlace(const HostPlace& place) {
+  const Computation& computation = *place.instruction->parent();
+  if (computation.is_entry()) return place;
+  if (computation.callers().size() != 1) return std::nullopt;
+  Instruction* const loop = computation.callers()[0].caller;
+  if (loop->opcode() != Opcode::kWhile) return std::nullopt;
+  return HostPlace{loop->operand(0), place.index};
+}
+
 // Where the array at `place` comes from, one step up; itself at the top; nothing when the way up is
 // not one that the offloader follows.
 std::optional<HostPlace> StepUp(HostPlace place) {
+  constexpr OpcodeSet kPassing = {Opcode::kBitcast, Opcode::kReshape, Opcode::kCopy,
+                                  Opcode::kOptimizationBarrier};
   Instruction& instruction = *place.instruction;
-  const auto operand = [&](int i) { return HostPlace{instruction.operand(i), place.index}; };
-  switch (instruction.opcode()) {
-    case Opcode::kGetTupleElement:
-      place.index.insert(place.index.begin(), instruction.tuple_index());
-      return operand(0);
-    case Opcode::kTuple: {
-      const int element = static_cast<int>(place.index.front());
-      place.index.erase(place.index.begin());
-      return operand(element);
-    }
-    case Opcode::kWhile: return HostPlace{instruction.while_body()->root(), place.index};
-    case Opcode::kParameter: {
-      const Computation& computation = *instruction.parent();
-      if (computation.is_entry()) return place;
-      if (computation.callers().size() != 1) return std::nullopt;
-      Instruction* const loop = computation.callers()[0].caller;
-      if (loop->opcode() != Opcode::kWhile) return std::nullopt;
-      return HostPlace{loop->operand(0), place.index};
-    }
-    case Opcode::kDynamicUpdateSlice:
-      if (MoveToHostBefore(instruction.operand(1)) == nullptr) return std::nullopt;
-      return operand(0);
-    case Opcode::kBitcast:
-    case Opcode::kReshape:
-    case Opcode::kCopy:
-    case Opcode::kOptimizationBarrier: return operand(0);
-    case Opcode::kBroadcast:
-      if (!instruction.operand(0)->IsConstant() ||
-          !instruction.operand(0)->shape().IsEffectiveScalar())
-        return std::nullopt;
-      return place;
-    default:
-      if (IsMoveToHost(instruction) || HasCustomCallTarget(instruction, "AllocateBuffer"))
-        return place;
-      return std::nullopt;
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kWhile) return HostPlace{instruction.while_body()->root(), place.index};
+  if (opcode == Opcode::kParameter) return CallersPlace(place);
+  if (opcode == Opcode::kTuple) {
+    Instruction* const element = instruction.operand(static_cast<int>(place.index.front()));
+    return HostPlace{element, ShapeIndex(place.index.begin() + 1, place.index.end())};
   }
+  if (opcode == Opcode::kGetTupleElement)
+    place.index.insert(place.index.begin(), instruction.tuple_index());
+  const bool is_annotated_update =
+      opcode == Opcode::kDynamicUpdateSlice && MoveToHostBefore(instruction.operand(1)) != nullptr;
+  if (kPassing.Has(opcode) || opcode == Opcode::kGetTupleElement || is_annotated_update)
+    return HostPlace{instruction.operand(0), place.index};
+  if (IsTop(instruction)) return place;
+  return std::nullopt;
 }
 
 std::optional<HostPlace> Top(Instruction* update) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "lib/analysis/alias.h"
 #include "lib/analysis/call_graph.h"
 #include "lib/ir/builder.h"
@@ -59,9 +60,7 @@ class Offload {
     changed_ |= walk_.Finish();
     RemoveMovesToDevice();
     CopyUpdatesFromParameters();
-    for (const auto& [instruction, shape] : forgotten_)
-      changed_ |= instruction->is_dead() || instruction->shape() != shape;
-    return changed_;
+    return changed_ || ChangedShapes();
   }
 
  private:
@@ -71,10 +70,18 @@ class Offload {
         const Shape shape = instruction->shape();
         const Shape on_device = WithoutHostMemory(shape);
         if (shape == on_device) continue;
-        forgotten_.emplace_back(instruction, shape);
+        forgotten_.emplace(instruction, shape);
         instruction->set_shape(on_device);
       }
     }
+  }
+
+  bool ChangedShapes() const {
+    for (const HostPlace& place : walk_.places()) {
+      if (!forgotten_.contains(place.instruction)) return true;
+    }
+    return std::any_of(forgotten_.begin(), forgotten_.end(),
+                       [](const auto& before) { return before.first->shape() != before.second; });
   }
 
   absl::Status FollowParameters() {
@@ -133,7 +140,9 @@ class Offload {
 
   void RemoveMovesToDevice() {
     for (Computation* computation : module_.computations()) {
-      if (!computation->MayHold(Opcode::kCustomCall)) continue;
+      if (!computation->MayHold(Opcode::kCustomCall) ||
+          DirectContext(*computation) == CallContext::kEmbedded)
+        continue;
       for (Instruction* call : computation->PostOrder()) {
         if (!IsMoveToDevice(*call) || !context_.MayRewrite()) continue;
         context_.Passed(*call, "lies with the device already");
@@ -190,7 +199,9 @@ class Offload {
             start->call(0)->execution_thread() != kHostThread || !start->has_one_user())
           continue;
         Instruction* const done = start->users().front();
-        if (done->opcode() != Opcode::kAsyncDone) continue;
+        if (done->opcode() != Opcode::kAsyncDone ||
+            !Compatible(start->shape().element(1), done->shape()))
+          continue;
         std::vector<ShapeIndex> leaves;
         ForEachLeaf(done->shape(), [&leaves](Shape leaf, const ShapeIndex& index) {
           if (leaf.IsArray()) leaves.push_back(index);
@@ -238,8 +249,8 @@ class Offload {
   PassContext& context_;
   HostWalk walk_;
   HostBuffers buffers_;
-  InstructionList updates_;  // by what MoveToHost moves
-  std::vector<std::pair<Instruction*, Shape>> forgotten_;
+  InstructionList updates_;                                   // by what MoveToHost moves
+  absl::flat_hash_map<const Instruction*, Shape> forgotten_;  // with host memory as it was
   bool changed_ = false;
 };
 

@@ -14,18 +14,18 @@
 // whose entry layout is S(5). A dynamic slice before MoveToDevice is the transfer itself; a slice
 // becomes one. Results of the program that lie with the host get that layout. Other operations on
 // such arrays get the attribute `_xla_compute_type="host"` and leave their result with the host;
-// fusions, starts of slices and choices of branches read a copy on the device.
-// Results of computations that run on the host stay there if that is where the program returns
-// them. In loops, an update by an array that shares memory with a parameter is copied first. Ends
-// with `cse{layout_sensitive}`.
+// fusions, starts of slices, choices of branches and what runs asynchronously read a copy on the
+// device. Results of computations that run on the host stay there if that is where the program
+// returns them. In loops, an update by an array that shares memory with a parameter is copied
+// first. Ends with `cse{layout_sensitive}`.
 //
 // Requires: layouts; nothing in S(5) but by entry layout: this pass alone says what lies there and
 // forgets what others said.  Ensures: neither annotation is left in what runs on its own; layouts
 // agree where values are passed on.
 // Errors: an update of a host array that no broadcast or AllocateBuffer made; a result whose entry
-// layout has tiles or element sizes and is not S(5); a condition of a loop that computes on an
-// array which is updated there.
-// Leaves alone: annotations of tuples, and those in fusions. Unlike XLA's: a buffer that begins
+// layout has tiles or element sizes, or which shares memory with a parameter, and is not S(5); a
+// condition of a loop that computes on an array which is updated there.
+// Leaves alone: annotations of tuples, and those in fusions and regions. Unlike XLA's: a buffer that begins
 // with anything but zeros is copied, not allocated; an array of the host that updates one of the
 // device is copied there; so are operands of fusions.
 #pragma once

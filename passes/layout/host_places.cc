@@ -45,36 +45,57 @@ class Steps {
       const Opcode opcode = site.caller->opcode();
       if (CallKindOf(opcode) != CallKind::kControlFlow) continue;
       if (opcode == Opcode::kWhile && site.caller->while_body() != computation) continue;
-      Add(site.caller, opcode == Opcode::kAsyncStart ? Inside(1, place_.index) : place_.index);
+      ShapeIndex index = opcode == Opcode::kAsyncStart ? Inside(1, place_.index) : place_.index;
+      if (IndexIsValid(site.caller->shape(), index)) Add(site.caller, std::move(index));
     }
   }
 
   void AddUse(Instruction& user) {
+    constexpr OpcodeSet kSame = {Opcode::kAsyncUpdate, Opcode::kBitcast,
+                                 Opcode::kOptimizationBarrier};
     const ShapeIndex& index = place_.index;
-    switch (user.opcode()) {
-      case Opcode::kTuple: return Add(&user, Inside(edge_.operand, index));
-      case Opcode::kGetTupleElement:
-        if (index.front() == user.tuple_index())
-          Add(&user, ShapeIndex(index.begin() + 1, index.end()));
-        return;
-      case Opcode::kCall:
-      case Opcode::kAsyncStart: return Add(user.call(0)->parameter(edge_.operand), index);
-      case Opcode::kWhile:
-        Add(user.while_body()->parameter(0), index);
-        return Add(user.while_condition()->parameter(0), index);
-      case Opcode::kConditional:
-        if (edge_.operand == 0) return Add(&user, index, /*same_buffer=*/false);
-        return Add(user.call(edge_.operand - 1)->parameter(0), index);
-      case Opcode::kAsyncUpdate: return Add(&user, index);
-      case Opcode::kAsyncDone:
-        if (index.front() == 1) Add(&user, ShapeIndex(index.begin() + 1, index.end()));
-        return;
-      case Opcode::kDynamicUpdateSlice: return Add(&user, {}, edge_.operand == 0);
-      case Opcode::kBitcast:
-      case Opcode::kOptimizationBarrier: return Add(&user, index);
-      case Opcode::kCustomCall: return AddCustomCall(user);
-      default: return AddOther(user);
+    const Opcode opcode = user.opcode();
+    if (kSame.Has(opcode)) return Add(&user, index);
+    if (opcode == Opcode::kTuple) return Add(&user, Inside(edge_.operand, index));
+    if (opcode == Opcode::kGetTupleElement) return AddElement(user, user.tuple_index());
+    if (opcode == Opcode::kAsyncDone) return AddElement(user, 1);
+    if (opcode == Opcode::kCustomCall) return AddCustomCall(user);
+    if (opcode == Opcode::kDynamicUpdateSlice) return Add(&user, {}, edge_.operand == 0);
+    if (CallKindOf(opcode) == CallKind::kControlFlow) return AddCall(user);
+    AddOther(user);
+  }
+
+  // `user` takes one element of a tuple.
+  void AddElement(Instruction& user, int64_t element) {
+    if (place_.index.front() == element)
+      Add(&user, ShapeIndex(place_.index.begin() + 1, place_.index.end()));
+  }
+
+  void AddCall(Instruction& user) {
+    const ShapeIndex& index = place_.index;
+    if (user.opcode() == Opcode::kWhile) {
+      Add(user.while_body()->parameter(0), index);
+      return Add(user.while_condition()->parameter(0), index);
     }
+    const bool is_conditional = user.opcode() == Opcode::kConditional;
+    if ((is_conditional && edge_.operand == 0) ||
+        (user.opcode() == Opcode::kAsyncStart && !CanEnter(user)))
+      return Add(&user, {}, /*same_buffer=*/false);
+    if (is_conditional) return Add(user.call(edge_.operand - 1)->parameter(0), index);
+    Add(user.call(0)->parameter(edge_.operand), index);
+  }
+
+  // The one operation of an asynchronous computation has to take the array as it is: there is no
+  // place for a copy.
+  bool CanEnter(const Instruction& start) const {
+    constexpr OpcodeSet kTaking = {Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice};
+    const Instruction& operation = *start.call(0)->root();
+    const Shape result = start.shape().element(1);
+    if (!Compatible(result, operation.shape())) return false;
+    if (operation.opcode() == Opcode::kCall) return true;
+    if (operation.opcode() == Opcode::kCustomCall) return !SplitsWords(operation);
+    return kTaking.Has(operation.opcode()) && edge_.operand == 0 &&
+           operation.operand(0) == start.call(0)->parameter(0);
   }
 
   void AddCustomCall(Instruction& user) {
@@ -95,19 +116,12 @@ class Steps {
   void AddOther(Instruction& user) {
     const std::vector<LeafSource> sources = ForwardedLeaves(user, /*dense=*/false);
     const LeafSource here = {edge_.operand, LeafNumber(place_.instruction->shape(), place_.index)};
-    bool forwarded = false;
-    size_t leaf = 0;
-    if (!sources.empty()) {
-      ForEachLeaf(user.shape(), [&](Shape, const ShapeIndex& index) {
-        if (sources[leaf++] != here) return;
-        Add(&user, index);
-        forwarded = true;
-      });
-    }
-    // The end of an operation in two halves takes its result from what the start passes on, and
+    const auto found = std::find(sources.begin(), sources.end(), here);
+    if (found != sources.end() && user.shape().IsArray()) return Add(&user, {});
+    // The end of an operation in two halves takes its result from what the start hands on, and
     // leaves the rest.
-    const bool is_left = !sources.empty() && !place_.index.empty();
-    if (!forwarded && !is_left) Add(&user, {}, /*same_buffer=*/false);
+    if (found == sources.end() && !sources.empty() && !place_.index.empty()) return;
+    Add(&user, {}, /*same_buffer=*/false);
   }
 
   const HostPlace& place_;
@@ -145,6 +159,11 @@ bool IsMoveToHost(const Instruction& instruction) {
 
 bool IsMoveToDevice(const Instruction& instruction) {
   return IsAnnotation(instruction, "MoveToDevice");
+}
+
+bool SplitsWords(const Instruction& instruction) {
+  return HasCustomCallTarget(instruction, "X64SplitLow") ||
+         HasCustomCallTarget(instruction, "X64SplitHigh");
 }
 
 bool OnlyChangesForm(const Instruction& instruction) {

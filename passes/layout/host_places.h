@@ -50,7 +50,7 @@ struct HostStep {
 };
 
 // In the order of ids. Roots of conditions, and custom calls that read an array and write another,
-// lead nowhere.
+// lead nowhere. Not the same buffer: the instruction reads it.
 std::vector<HostStep> StepsAfter(const HostPlace& place);
 
 // A custom call of one array that yields an array of the same type, neither in a fusion nor run
@@ -58,6 +58,9 @@ std::vector<HostStep> StepsAfter(const HostPlace& place);
 bool IsMoveToHost(const Instruction& instruction);
 bool IsMoveToDevice(const Instruction& instruction);
 bool HasCustomCallTarget(const Instruction& instruction, std::string_view target);
+
+// Custom calls for halves of 64-bit values, which the device takes apart.
+bool SplitsWords(const Instruction& instruction);
 
 // Between an annotation and an update or slice: the same array under another shape or layout.
 // `reshape` only where it moves no bytes.

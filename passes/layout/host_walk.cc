@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "lib/analysis/forwarding.h"
 #include "lib/ir/builder.h"
+#include "lib/ir/entry_info.h"
 #include "passes/layout_copy.h"
 
 namespace hlo {
@@ -33,10 +35,10 @@ bool HasUnitStrides(const Instruction& slice) {
                      [](const SliceRange& range) { return range.stride == 1; });
 }
 
-// 64-bit values are taken apart by the device.
-bool SplitsWords(const Instruction& instruction) {
-  return HasCustomCallTarget(instruction, "X64SplitLow") ||
-         HasCustomCallTarget(instruction, "X64SplitHigh");
+// Hands on its operand as a part of its result, for its other half.
+bool IsStarted(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kAsyncStart ||
+         (instruction.shape().IsTuple() && !ForwardedLeaves(instruction, /*dense=*/false).empty());
 }
 
 bool IsConditionOfLoop(const Computation& computation) {
@@ -74,7 +76,9 @@ Instruction* InMemoryOf(Instruction* value, Shape shape) {
 }
 
 void HostWalk::Mark(const HostPlace& place) {
-  if (place.shape().IsArray() && known_.insert(KeyOf(place)).second) places_.push_back(place);
+  if (IndexIsValid(place.instruction->shape(), place.index) && place.shape().IsArray() &&
+      known_.insert(KeyOf(place)).second)
+    places_.push_back(place);
 }
 
 void HostWalk::ComputeOnHost(Instruction& instruction) {
@@ -135,7 +139,8 @@ absl::Status HostWalk::ReachResult(const HostPlace& place) {
   if (!IndexIsValid(result, place.index)) return absl::OkStatus();
   const Shape array = SubShape(result, place.index);
   if (!array.IsArray() || MemorySpaceOf(array) == kHostMemorySpace) return absl::OkStatus();
-  if (array.has_layout() && IsCustomized(array.layout())) {
+  if ((array.has_layout() && IsCustomized(array.layout())) ||
+      AliasOfOutput(module_, place.index) != nullptr) {
     return Error(place.instruction->loc(),
                  "an array that was moved to the host is returned, but the layout of result {} of "
                  "the entry computation, `{:l}`, is not in the memory of the host",
@@ -171,8 +176,9 @@ absl::Status HostWalk::TakeAsOther(const HostStep& step) {
     updates_from_host_.Add(&to);
     return absl::OkStatus();
   }
-  // Where to slice, and which branch to take, is the device's to know. Fusions are its programs.
-  if (opcode == Opcode::kConditional || opcode == Opcode::kFusion ||
+  // Where to slice, and which branch to take, is the device's to know, and it runs fusions and what
+  // is asynchronous.
+  if (opcode == Opcode::kConditional || opcode == Opcode::kFusion || IsStarted(to) ||
       opcode == Opcode::kDynamicUpdateSlice || (is_slice && !is_data)) {
     to_device_.push_back(step.edge);
     return absl::OkStatus();

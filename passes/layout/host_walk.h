@@ -47,6 +47,7 @@ class HostWalk {
   // Marks what follows from the marks.
   absl::Status Run();
   void ComputeOnHost(Instruction& instruction);
+  const std::vector<HostPlace>& places() const { return places_; }
   // MoveToHost calls that say nothing new (any more): Finish removes them.
   void Remove(Instruction& move_to_host) { passed_.Add(&move_to_host); }
   // Updates with an array of the host, in the order in which they were reached.
