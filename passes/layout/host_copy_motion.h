@@ -1,10 +1,9 @@
 // Takes a copy to another layout off arrays in the memory of the host.
 //
-//   h = custom-call(x), "MoveToHost"                 h = custom-call(x), "MoveToHost"
-//   c = f32[4,8]{0,1} copy(f32[4,8]{1,0} h)          t = tuple(h)
-//   t = tuple(c)                             =>      …
-//   …                                                d = f32[4,8]{1,0} custom-call(h'), "MoveToDevice"
-//   d = f32[4,8]{0,1} custom-call(c'), …             c = f32[4,8]{0,1} copy(d)
+//   c = f32[4,8]{0,1} copy(f32[4,8]{1,0} h)          t = (f32[4,8]{1,0}) tuple(h)
+//   t = (f32[4,8]{0,1}) tuple(c)             =>      …
+//   …                                                d = f32[4,8]{1,0} MoveToDevice(…)
+//   d = f32[4,8]{0,1} MoveToDevice(…)                c = f32[4,8]{0,1} copy(d)
 //
 // The host's arrays keep the layout that they come with; the device copies when it has them back.
 // A motion is found first and then done as a whole, or not at all.

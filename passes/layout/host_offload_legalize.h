@@ -1,9 +1,10 @@
 // Takes copies to other layouts off what programs keep in the memory of the host, where only whole
 // arrays and slices are moved.
 //
-//   h = f32[4,8]{1,0} custom-call(x), "MoveToHost"      h = f32[4,8]{1,0} custom-call(x), "MoveToHost"
-//   c = f32[4,8]{0,1} copy(h)                      =>   d = f32[4,8]{1,0} custom-call(h), "MoveToDevice"
-//   d = f32[4,8]{0,1} custom-call(c), "MoveToDevice"    c = f32[4,8]{0,1} copy(d)
+//   h = f32[4,8]{1,0} custom-call(x), "MoveToHost"
+//   c = f32[4,8]{0,1} copy(h)
+//   d = f32[4,8]{0,1} custom-call(c), "MoveToDevice"
+//     =>   d = f32[4,8]{1,0} custom-call(h), "MoveToDevice"     c = f32[4,8]{0,1} copy(d)
 //
 // From each MoveToHost, and each parameter with entry layout S(5), arrays are followed through
 // tuples, loops, barriers, bitcasts and updates; where an update writes them, from the broadcast on

@@ -23,11 +23,11 @@
 // forgets what others said.  Ensures: neither annotation is left in what runs on its own; layouts
 // agree where values are passed on.
 // Errors: an update of a host array that no broadcast or AllocateBuffer made; a result whose entry
-// layout has tiles or element sizes, or which shares memory with a parameter, and is not S(5); a
-// condition of a loop that computes on an array which is updated there.
-// Leaves alone: annotations of tuples, and those in fusions and regions. Unlike XLA's: a buffer that begins
-// with anything but zeros is copied, not allocated; an array of the host that updates one of the
-// device is copied there; so are operands of fusions.
+// layout has tiles or element sizes, or which must share memory with a parameter, and is not S(5);
+// a condition of a loop that computes on an array which is updated there.
+// Leaves alone: annotations of tuples, and those in fusions and regions. Unlike XLA's: a buffer
+// that begins with anything but zeros is copied, not allocated; an array of the host that updates
+// one of the device is copied there; so are operands of fusions.
 #pragma once
 
 #include "passes/pass.h"

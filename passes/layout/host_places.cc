@@ -55,7 +55,7 @@ class Steps {
                                  Opcode::kOptimizationBarrier};
     const ShapeIndex& index = place_.index;
     const Opcode opcode = user.opcode();
-    if (kSame.Has(opcode)) return Add(&user, index);
+    if (kSame.Has(opcode) && IndexIsValid(user.shape(), index)) return Add(&user, index);
     if (opcode == Opcode::kTuple) return Add(&user, Inside(edge_.operand, index));
     if (opcode == Opcode::kGetTupleElement) return AddElement(user, user.tuple_index());
     if (opcode == Opcode::kAsyncDone) return AddElement(user, 1);

@@ -17,6 +17,15 @@ bool IsCustomized(const Layout& layout) {
          layout.pointer_type.has_value() || layout.element_size_in_bits != 0;
 }
 
+// The result takes the memory of a parameter, which is the device's.
+bool MustBeParameter(const Module& module, const ShapeIndex& output) {
+  const InputOutputAlias* const alias = AliasOfOutput(module, output);
+  if (alias == nullptr || !alias->must_alias) return false;
+  const Shape parameter =
+      module.config().entry_layout.parameters[static_cast<size_t>(alias->parameter)];
+  return MemorySpaceOf(SubShape(parameter, alias->parameter_index)) != kHostMemorySpace;
+}
+
 bool MayStandBetweenSliceAndDevice(const Instruction& instruction) {
   constexpr OpcodeSet kStructure = {Opcode::kTuple, Opcode::kOptimizationBarrier,
                                     Opcode::kGetTupleElement, Opcode::kParameter, Opcode::kWhile};
@@ -140,7 +149,7 @@ absl::Status HostWalk::ReachResult(const HostPlace& place) {
   const Shape array = SubShape(result, place.index);
   if (!array.IsArray() || MemorySpaceOf(array) == kHostMemorySpace) return absl::OkStatus();
   if ((array.has_layout() && IsCustomized(array.layout())) ||
-      AliasOfOutput(module_, place.index) != nullptr) {
+      MustBeParameter(module_, place.index)) {
     return Error(place.instruction->loc(),
                  "an array that was moved to the host is returned, but the layout of result {} of "
                  "the entry computation, `{:l}`, is not in the memory of the host",
