@@ -126,7 +126,8 @@ class Legalization {
           KeepElementOfLoop(to);
           continue;
         }
-        const bool is_copy = step.edge.user == to && to->opcode() == Opcode::kCopy;
+        const bool is_copy =
+            step.edge.user == to && to->opcode() == Opcode::kCopy && to->shape().IsArray();
         if (kEnds.Has(to->opcode()) || (!step.same_buffer && !is_copy)) continue;
         if (!seen.emplace(to, step.to.index).second) continue;
         if (is_copy) copies.push_back(to);

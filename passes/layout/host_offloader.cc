@@ -57,7 +57,8 @@ class Offload {
       RETURN_IF_ERROR(MoveToHost(move));
     }
     RETURN_IF_ERROR(PlaceUpdates());
-    changed_ |= walk_.Finish();
+    ASSIGN_OR_RETURN(const bool changed, walk_.Finish());
+    changed_ |= changed;
     RemoveMovesToDevice();
     CopyUpdatesFromParameters();
     return changed_ || ChangedShapes();

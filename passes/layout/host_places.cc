@@ -55,7 +55,9 @@ class Steps {
                                  Opcode::kOptimizationBarrier};
     const ShapeIndex& index = place_.index;
     const Opcode opcode = user.opcode();
-    if (kSame.Has(opcode) && IndexIsValid(user.shape(), index)) return Add(&user, index);
+    // More operands of an update are read by what has started.
+    if (kSame.Has(opcode) && edge_.operand == 0 && IndexIsValid(user.shape(), index))
+      return Add(&user, index);
     if (opcode == Opcode::kTuple) return Add(&user, Inside(edge_.operand, index));
     if (opcode == Opcode::kGetTupleElement) return AddElement(user, user.tuple_index());
     if (opcode == Opcode::kAsyncDone) return AddElement(user, 1);
@@ -118,6 +120,7 @@ class Steps {
     const LeafSource here = {edge_.operand, LeafNumber(place_.instruction->shape(), place_.index)};
     const auto found = std::find(sources.begin(), sources.end(), here);
     if (found != sources.end() && user.shape().IsArray()) return Add(&user, {});
+    if (user.opcode() == Opcode::kCopy) return Add(&user, place_.index, /*same_buffer=*/false);
     // The end of an operation in two halves takes its result from what the start hands on, and
     // leaves the rest.
     if (found == sources.end() && !sources.empty() && !place_.index.empty()) return;

@@ -47,6 +47,7 @@ bool HasUnitStrides(const Instruction& slice) {
 // Hands on its operand as a part of its result, for its other half.
 bool IsStarted(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kAsyncStart ||
+         instruction.opcode() == Opcode::kAsyncUpdate ||
          (instruction.shape().IsTuple() && !ForwardedLeaves(instruction, /*dense=*/false).empty());
 }
 
@@ -198,11 +199,53 @@ absl::Status HostWalk::TakeAsOther(const HostStep& step) {
   }
   const bool changes_layout = opcode == Opcode::kCopy && to.shape() != to.operand(0)->shape();
   if (!changes_layout) ComputeOnHost(to);
-  ForEachLeaf(to.shape(), [&](Shape, const ShapeIndex& index) { Mark({&to, index}); });
+  if (opcode == Opcode::kCopy) {
+    Mark(step.to);
+  } else {
+    ForEachLeaf(to.shape(), [&](Shape, const ShapeIndex& index) { Mark({&to, index}); });
+  }
   return absl::OkStatus();
 }
 
-bool HostWalk::Finish() {
+// Where one computation returns an array from the host, the others that do so in its place, to the
+// same loop, call or conditional, do, too.
+absl::Status HostWalk::ReturnFromHost() {
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const HostPlace place = places_[i];  // the list grows
+    const Opcode opcode = place.instruction->opcode();
+    if (opcode == Opcode::kWhile) {
+      PutRoot(place.instruction->while_body(), place.index);
+    } else if (opcode == Opcode::kCall || opcode == Opcode::kConditional) {
+      for (Computation* callee : place.instruction->calls()) PutRoot(callee, place.index);
+    }
+    RETURN_IF_ERROR(Run());
+  }
+  return absl::OkStatus();
+}
+
+void HostWalk::PutRoot(Computation* computation, const ShapeIndex& index) {
+  Instruction* const root = computation->root();
+  if (Has({root, index})) return;
+  // The operand of a tuple is copied where the tuple is looked at.
+  if (root->opcode() == Opcode::kTuple && !index.empty()) return Mark({root, index});
+  Instruction* const returned =
+      CopyWithLayouts(root, WithMemorySpace(root->shape(), index, kHostMemorySpace));
+  computation->set_root(returned);
+  changed_ = true;
+  // What takes the root apart has places, too.
+  for (const Use& use : root->uses()) {
+    if (use.user->opcode() != Opcode::kGetTupleElement) continue;
+    ForEachLeaf(use.user->shape(), [&](Shape, const ShapeIndex& inner) {
+      ShapeIndex whole = {use.user->tuple_index()};
+      whole.insert(whole.end(), inner.begin(), inner.end());
+      if (Has({root, whole})) Mark({use.user, inner});
+    });
+  }
+  Mark({returned, index});
+}
+
+absl::StatusOr<bool> HostWalk::Finish() {
+  RETURN_IF_ERROR(ReturnFromHost());
   for (Instruction* update : updates_from_host_.items()) {
     if (Has({update, {}})) {
       ComputeOnHost(*update);
@@ -281,32 +324,24 @@ void HostWalk::Require(const HostEdge& edge, Shape shape) {
   if (!value->is_used() && value->opcode() == Opcode::kTuple) value->parent()->RemoveUnused(value);
 }
 
-// Gives the operands, and the roots of called computations, the memory that `instruction` expects.
+// Gives the operands the memory that `instruction` expects.
 void HostWalk::Repair(Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   const auto operand = [&](int i, Shape shape) {
     Require({&instruction, i, instruction.parent()}, shape);
   };
-  const auto root = [&](Computation* computation, Shape shape) {
-    Require({nullptr, 0, computation}, shape);
-  };
   if (opcode == Opcode::kTuple) {
     for (int i = 0; i < instruction.operand_count(); ++i)
       operand(i, instruction.shape().element(i));
-  } else if (opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kDynamicUpdateSlice) {
+  } else if (opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kDynamicUpdateSlice ||
+             opcode == Opcode::kWhile) {
     operand(0, instruction.shape());
-  } else if (opcode == Opcode::kWhile) {
-    operand(0, instruction.shape());
-    root(instruction.while_body(), instruction.shape());
   } else if (opcode == Opcode::kCall || opcode == Opcode::kAsyncStart) {
-    Computation* const callee = instruction.call(0);
-    for (int i = 0; i < callee->parameter_count(); ++i) operand(i, callee->parameter(i)->shape());
-    if (opcode == Opcode::kCall) root(callee, instruction.shape());
+    const Computation& callee = *instruction.call(0);
+    for (int i = 0; i < callee.parameter_count(); ++i) operand(i, callee.parameter(i)->shape());
   } else if (opcode == Opcode::kConditional) {
-    for (int i = 0; i < instruction.call_count(); ++i) {
+    for (int i = 0; i < instruction.call_count(); ++i)
       operand(i + 1, instruction.call(i)->parameter(0)->shape());
-      root(instruction.call(i), instruction.shape());
-    }
   }
 }
 

@@ -54,7 +54,7 @@ class HostWalk {
   const std::vector<Instruction*>& updates_from_host() const { return updates_from_host_.items(); }
 
   // Changes shapes and puts copies. Returns whether the module changed but for shapes.
-  bool Finish();
+  absl::StatusOr<bool> Finish();
 
  private:
   using Key = std::pair<const Instruction*, ShapeIndex>;
@@ -64,6 +64,8 @@ class HostWalk {
   absl::Status TakeAsOther(const HostStep& step);
   void MarkTogether(const HostPlace& place);
   absl::Status ReachResult(const HostPlace& place);
+  absl::Status ReturnFromHost();
+  void PutRoot(Computation* computation, const ShapeIndex& index);
   void ReplaceAnnotations();
   void ReplaceSlice(Instruction* slice);
   void Repair(Instruction& instruction);
