@@ -170,6 +170,7 @@ bool SplitsWords(const Instruction& instruction) {
 }
 
 bool OnlyChangesForm(const Instruction& instruction) {
+  if (!instruction.shape().IsArray()) return false;
   if (instruction.opcode() == Opcode::kReshape)
     return ReshapeIsBitcast(instruction.operand(0)->shape(), instruction.shape());
   return instruction.opcode() == Opcode::kBitcast || instruction.opcode() == Opcode::kCopy;
