@@ -56,7 +56,8 @@ class Steps {
     const ShapeIndex& index = place_.index;
     const Opcode opcode = user.opcode();
     // More operands of an update are read by what has started.
-    if (kSame.Has(opcode) && edge_.operand == 0 && IndexIsValid(user.shape(), index))
+    if (kSame.Has(opcode) && edge_.operand == 0 && IndexIsValid(user.shape(), index) &&
+        SubShape(user.shape(), index).IsArray())
       return Add(&user, index);
     if (opcode == Opcode::kTuple) return Add(&user, Inside(edge_.operand, index));
     if (opcode == Opcode::kGetTupleElement) return AddElement(user, user.tuple_index());
