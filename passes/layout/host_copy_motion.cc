@@ -176,13 +176,11 @@ bool HostCopyMotion::TakeUse(const HostPlace& place, const HostStep& step) {
 bool HostCopyMotion::TakeData(const HostStep& step, Shape shape) {
   Instruction* const user = step.edge.user;
   if (user->has_control_edges()) return false;
-  if (user->opcode() == Opcode::kDynamicUpdateSlice) {
-    if (MoveToHostBefore(user->operand(1)) == nullptr) return false;
-    updates_.push_back(user);
-  } else {
-    if (MoveToDeviceAfter(user) == nullptr) return false;
-    ends_.push_back(user);
-  }
+  const bool is_update = user->opcode() == Opcode::kDynamicUpdateSlice;
+  Instruction* const move =
+      is_update ? MoveToHostBefore(user->operand(1)) : MoveToDeviceAfter(user);
+  if (move == nullptr) return false;
+  (is_update ? updates_ : ends_).push_back({user, move});
   return Add(step.to, WithLayoutOf(user->shape(), shape));
 }
 
@@ -217,36 +215,35 @@ bool HostCopyMotion::IsClosed(const HostPlace& place) const {
 
 void HostCopyMotion::Do() {
   std::vector<Shape> before;
-  for (const Instruction* end : ends_) before.push_back(end->shape());
+  for (const Annotated& end : ends_) before.push_back(end.instruction->shape());
   for (const HostPlace& place : places_) {
     const Shape shape = shapes_.at(Key(place.instruction, place.index));
     place.instruction->set_shape(WithShapeAt(place.instruction->shape(), place.index, shape));
   }
-  for (Instruction* update : updates_) MoveUpdateAnnotation(update);
+  for (const Annotated& update : updates_) MoveUpdateAnnotation(update);
   for (size_t i = 0; i < ends_.size(); ++i) CopyAfter(ends_[i], before[i]);
   copy_->parent()->Replace(copy_, copy_->operand(0));
 }
 
 // The device brings the update into the layout of the array before it is moved.
-void HostCopyMotion::MoveUpdateAnnotation(Instruction* update) {
-  Instruction* const old_move = MoveToHostBefore(update->operand(1));
+void HostCopyMotion::MoveUpdateAnnotation(const Annotated& annotated) {
+  Instruction* const update = annotated.instruction;
+  Instruction* const old_move = annotated.move;
   Computation* const computation = update->parent();
-  Instruction* data = update->operand(1);
-  if (data == old_move) {
-    data = old_move->operand(0);
-  } else {
-    computation->Replace(old_move, CopyWithLayouts(old_move->operand(0), old_move->shape()));
-  }
+  Instruction* const operand = update->operand(1);
+  Instruction* const data = operand == old_move ? old_move->operand(0) : operand;
   const Shape shape = WithLayoutOf(data->shape(), update->shape());
-  Instruction* const laid_out = CopyWithLayouts(data, shape);
-  update->ReplaceOperand(1, computation->AddClone(*old_move, shape, {laid_out}));
-  if (!old_move->is_dead() && !old_move->is_used()) computation->Remove(old_move);
+  update->ReplaceOperand(1,
+                         computation->AddClone(*old_move, shape, {CopyWithLayouts(data, shape)}));
+  if (operand == old_move) return computation->Remove(old_move);
+  computation->Replace(old_move, CopyWithLayouts(old_move->operand(0), old_move->shape()));
 }
 
 // end, …, MoveToDevice  =>  end, MoveToDevice, copy, …
-void HostCopyMotion::CopyAfter(Instruction* end, Shape before) {
+void HostCopyMotion::CopyAfter(const Annotated& annotated, Shape before) {
+  Instruction* const end = annotated.instruction;
+  Instruction* const old_move = annotated.move;
   Computation* const computation = end->parent();
-  Instruction* const old_move = MoveToDeviceAfter(end);
   const std::vector<Use> uses(end->uses().begin(), end->uses().end());
   const bool was_root = end->is_root();
   Instruction* const move =

@@ -41,14 +41,18 @@ class HostCopyMotion {
   bool Knows(Instruction* instruction, const ShapeIndex& index) const {
     return instruction == copy_ || shapes_.contains(Key(instruction, index));
   }
-  void MoveUpdateAnnotation(Instruction* update);
-  void CopyAfter(Instruction* end, Shape before);
+  struct Annotated {
+    Instruction* instruction;
+    Instruction* move;  // MoveToHost before an update, MoveToDevice after the end of a path
+  };
+  static void MoveUpdateAnnotation(const Annotated& annotated);
+  void CopyAfter(const Annotated& annotated, Shape before);
 
   Instruction* copy_;
   absl::flat_hash_map<Key, Shape> shapes_;  // without the copy; looked up only
   std::vector<HostPlace> places_;           // with them, in order
-  std::vector<Instruction*> ends_;          // slices and MoveToDevice among them
-  std::vector<Instruction*> updates_;
+  std::vector<Annotated> ends_;             // slices and MoveToDevice among them
+  std::vector<Annotated> updates_;
 };
 
 // copy(MoveToHost(x))  =>  MoveToHost(copy(x))
