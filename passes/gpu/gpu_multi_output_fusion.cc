@@ -74,7 +74,7 @@ class Joiner {
   // A loop over the elements of its one result, each of which it computes by itself.
   static bool IsPlainLoop(const Instruction& instruction) {
     if (!instruction.shape().IsArray() || instruction.has_control_edges() ||
-        instruction.shape().element_count() <= 1)
+        !instruction.is_used() || instruction.shape().element_count() <= 1)
       return false;
     // These have kernels of their own, or write in place.
     constexpr OpcodeSet kOthers = {Opcode::kReduce, Opcode::kReduceWindow, Opcode::kScatter,
