@@ -164,6 +164,28 @@ ENTRY main {
   }
 }
 
+TEST_CASE("what one run made another takes", "[backends][donation]") {
+  for (const PlatformInfo& info : AllBackends()) {
+    if (info.name == "gpu") continue;  // wants a GPU
+    CAPTURE(info.name);
+    const auto executable = Compiled(std::string(info.name), WithSize(std::string(kAdd), "2"));
+    auto first = BufferRun::Make(*executable), second = BufferRun::Make(*executable);
+    REQUIRE(first.ok());
+    REQUIRE(second.ok());
+    HostBuffer x = Floats({1, 2});
+    const HostBuffer y = Floats({10, 20});
+    auto made = (*first)->Execute({Donated(x), Borrowed(y)}, {});
+    REQUIRE(made.ok());
+    auto borrowed = (*second)->Execute({Borrowed(made->at(0)), Borrowed(y)}, {});
+    REQUIRE(borrowed.ok());
+    CHECK(borrowed->at(0).ToLiteral()->ToString() == "{21, 42}");
+    auto donated = (*second)->Execute({Donated(made->at(0)), Borrowed(borrowed->at(0))}, {});
+    REQUIRE(donated.ok());
+    CHECK(donated->at(0).ToLiteral()->ToString() == "{32, 64}");
+    CHECK(borrowed->at(0).ToLiteral()->ToString() == "{21, 42}");
+  }
+}
+
 TEST_CASE("wrong buffers are refused before anything runs", "[backends][donation]") {
   std::string text = WithSize(std::string(kAdd), "2");
   text.replace(text.find("may-alias"), 3, "must");

@@ -34,7 +34,7 @@ DeviceArray::~DeviceArray() {
 }
 
 absl::StatusOr<Literal> DeviceArray::ToLiteral(Shape shape) const {
-  RET_CHECK(address_ != 0, "the array was lost with the run that made it");
+  RET_CHECK(!is_lost(), "the array was lost with the run that made it");
   Literal value(shape);
   RET_CHECK(value.byte_size() == bytes_, "an array of {} bytes as {}", bytes_, shape);
   RETURN_IF_ERROR(device_->Enter());

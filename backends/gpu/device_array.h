@@ -36,6 +36,7 @@ class DeviceArray final : public RemoteArray {
   absl::Status Move();
   // Its memory goes, and cannot be read from then on.
   void Lose();
+  bool is_lost() const { return address_ == 0; }
 
  private:
   void Leave();

@@ -104,7 +104,6 @@ class GpuExecutable::State final : public CompiledState {
     RETURN_IF_ERROR(device_.Enter());
     return executable_.SetUp(options, state_);
   }
-  // The value is needed until Finish.
   absl::Status Load(size_t allocation, const Literal& value) {
     RET_CHECK(value.byte_size() == executable_.allocations()[allocation].size,
               "argument of {} bytes", value.byte_size());
@@ -118,6 +117,11 @@ class GpuExecutable::State final : public CompiledState {
                                  executable_.allocations()[allocation].size);
   }
   absl::Status Finish() { return RunThunks(); }
+  // Waits for what has been enqueued, whatever became of it.
+  void Drain() {
+    copies_->Synchronize().IgnoreError();
+    stream_->Synchronize().IgnoreError();
+  }
   DevicePtr AddressOf(size_t allocation) const { return state_.addresses[allocation]; }
   DevicePtr AddressOf(const BufferSlice& slice) const { return state_.Address(slice); }
 
@@ -240,17 +244,20 @@ class GpuExecutable::OnBuffers final : public BufferRun {
       given[i] = argument.donated != nullptr ? &donated[i] : argument.buffer;
     }
     RETURN_IF_ERROR(MoveResidents(donated));
-    std::vector<Literal> values(allocations.size());  // needed until all is done
-    for (size_t i = 0; i < allocations.size(); ++i) {
-      if (given[i] != nullptr && allocations[i].size > 0)
-        RETURN_IF_ERROR(LoadArgument(i, *given[i], values[i]));
+    absl::Status status = LoadArguments(given);
+    if (status.ok()) status = state_.Finish();
+    if (status.ok()) return Outputs();
+    state_.Drain();  // what was enqueued reads what is donated
+    return status;
+  }
+
+  absl::Status LoadArguments(const std::vector<const HostBuffer*>& given) {
+    for (size_t i = 0; i < given.size(); ++i) {
+      const Allocation& allocation = executable_.allocations()[i];
+      if (given[i] != nullptr && allocation.size > 0) RETURN_IF_ERROR(LoadArgument(i, *given[i]));
+      if (allocation.donated) loaded_[i].reset();  // the run overwrites it
     }
-    RETURN_IF_ERROR(state_.Finish());
-    for (size_t i = 0; i < allocations.size(); ++i) {
-      if (allocations[i].donated) loaded_[i].reset();  // overwritten
-    }
-    donated.clear();
-    return Outputs();
+    return absl::OkStatus();
   }
 
   static DeviceArray* ArrayOf(const HostBuffer& buffer) {
@@ -276,18 +283,20 @@ class GpuExecutable::OnBuffers final : public BufferRun {
     return absl::OkStatus();
   }
 
-  absl::Status LoadArgument(size_t i, const HostBuffer& buffer, Literal& value) {
+  absl::Status LoadArgument(size_t i, const HostBuffer& buffer) {
     DeviceArray* const array = ArrayOf(buffer);
-    if (array == nullptr || array->device() != executable_.device_.get()) {
+    if (array == nullptr || array->is_lost() || array->device() != executable_.device_.get()) {
       loaded_[i].reset();
-      ASSIGN_OR_RETURN(value, buffer.ToLiteral());
+      ASSIGN_OR_RETURN(const Literal value, buffer.ToLiteral());
       return state_.Load(i, value);
     }
-    if (array->is_resident()) return absl::OkStatus();  // in place
+    if (array->address() == state_.AddressOf(i)) return absl::OkStatus();
     const auto holder = std::static_pointer_cast<DeviceArray>(buffer.remote());
     if (loaded_[i].lock() == holder) return absl::OkStatus();
+    loaded_[i].reset();
+    RETURN_IF_ERROR(state_.LoadFromDevice(i, array->address()));
     loaded_[i] = holder;
-    return state_.LoadFromDevice(i, array->address());
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<HostBuffer>> Outputs() {

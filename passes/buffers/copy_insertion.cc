@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -67,6 +68,7 @@ class Inserter {
 
   absl::StatusOr<bool> Run() {
     RETURN_IF_ERROR(CheckFlat());
+    const std::vector<Outline> before = Outlines();
     if (dense_ || edge_limit_ > 0) ScheduleAsItStands();
     RETURN_IF_ERROR(Add());
     Remove();
@@ -75,10 +77,21 @@ class Inserter {
     const auto copies = std::count_if(added_.begin(), added_.end(),
                                       [](const Instruction* copy) { return !copy->is_dead(); });
     context_.Count("copies", copies);
-    return changed_ || copies > 0;
+    return changed_ || copies > 0 || Outlines() != before;
   }
 
  private:
+  // What is tidied up around copies that go again may leave less than there was.
+  using Outline = std::tuple<const Computation*, int, Opcode>;
+  std::vector<Outline> Outlines() const {
+    std::vector<Outline> outlines;
+    for (const Computation* computation : module_.computations()) {
+      outlines.emplace_back(computation, computation->instruction_count(),
+                            computation->root()->opcode());
+    }
+    return outlines;
+  }
+
   absl::Status CheckFlat() const {
     for (const ProgramStep& step : ProgramOrder(module_)) {
       if (step.kind != ProgramStep::Kind::kEnter || !step.again) continue;

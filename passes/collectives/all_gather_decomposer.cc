@@ -23,8 +23,10 @@ bool ConstrainsLayout(const Instruction& gather) {
 }  // namespace
 
 bool AllGatherDecomposer::Matches(const Instruction& instruction) const {
+  const auto& channel = instruction.attrs<AllGatherAttrs>().channel_id;
   return !instruction.shape().has_dynamic_dims() && instruction.operand_count() > 0 &&
-         GroupSize(instruction).has_value();
+         GroupSize(instruction).has_value() &&
+         (!channel || *channel > 0);  // an all-reduce takes no others
 }
 
 absl::StatusOr<Instruction*> AllGatherDecomposer::Expand(Instruction* gather, Rewriter& rewriter) {

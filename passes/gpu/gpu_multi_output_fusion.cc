@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/alias.h"
 #include "lib/analysis/reachability.h"
 #include "lib/ir/dense_map.h"
 #include "lib/ops/opcode_set.h"
@@ -83,7 +84,7 @@ class Joiner {
       return IsFusible(i) && !kOthers.Has(i.opcode()) &&
              !(i.opcode() == Opcode::kTranspose && MovesMinorDimension(i));
     };
-    if (!instruction.IsFusion()) return is_plain(instruction);
+    if (!instruction.IsFusion()) return is_plain(instruction) && !IsAliasWhenDense(instruction);
     if (!HasKernel(instruction)) return false;
     for (const Instruction* i : instruction.fused_computation()->instructions()) {
       if (i->opcode() != Opcode::kParameter && !is_plain(*i)) return false;
@@ -129,7 +130,9 @@ class Joiner {
     if (!array.shape().IsArray() || array.shape().element_count() <= 1) return false;
     std::vector<Instruction*> loops;
     for (const Use& use : array.uses()) {
-      if (!joint_.contains(use.user) && !Contains(loops, use.user) && IsPlainLoop(*use.user))
+      // The array should be a good part of what the loop reads.
+      if (!joint_.contains(use.user) && !Contains(loops, use.user) && IsPlainLoop(*use.user) &&
+          2 * array.shape().element_count() >= use.user->shape().element_count())
         loops.push_back(use.user);
     }
     bool changed = false;

@@ -200,6 +200,16 @@ TEST_CASE("many windows that meet", "[gpu][scatter]") {
   CHECK(RunGpuCase({scatter("s32", "addi", 3)}) == "");
   CHECK(RunGpuCase({scatter("bf16", "addb", 20)}) == "");
   CHECK(RunGpuCase({scatter("f32", "add", 100'000)}) == "");
+  // Windows that are narrower than the result.
+  for (const char* region : {"add", "maxf"}) {
+    CHECK(RunGpuCase({With(fmt::format(
+                          "x = f32[7,10] parameter(0)\ni = s32[100,1] parameter(1)\n"
+                          "u = f32[100,6] parameter(2)\nROOT r = f32[7,10] scatter(x, i, u), "
+                          "update_window_dims={{1}}, inserted_window_dims={{0}}, "
+                          "scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply={}",
+                          region)),
+                      1e-6}) == "");
+  }
   CHECK_THAT(PtxOf(scatter("f32", "add", 100'000)), Catch::Matchers::Contains("k3_"));
   CHECK_THAT(PtxOf(scatter("f32", "add", 40)), !Catch::Matchers::Contains("k2_"));
   CHECK(RunGpuCase({With("x = f32[7] parameter(0)\ni = s64[100,1] parameter(1)\n"

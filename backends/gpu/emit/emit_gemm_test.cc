@@ -61,6 +61,37 @@ TEST_CASE("tensor cores multiply any sizes, however operands lie", "[gpu][mma]")
   }
 }
 
+TEST_CASE("blocks share the depth of products with few tiles", "[gpu][mma]") {
+  struct Sizes {
+    const char *lhs, *rhs, *result, *numbers;
+  };
+  constexpr const char* kPlain = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  for (const Sizes& sizes :
+       {Sizes{"40,600", "600,72", "40,72", kPlain},  // the last part is shorter than the others
+        {"64,512", "512,64", "64,64", kPlain},       // whole tiles and parts
+        {"17,1031", "1031,23", "17,23", kPlain},     // nothing is a multiple of anything
+        {"300,20", "300,40", "20,40", "lhs_contracting_dims={0}, rhs_contracting_dims={0}"},
+        {"2,24,384", "2,384,40", "2,24,40",
+         "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+         "rhs_contracting_dims={1}"}}) {
+    std::vector<MatrixKind> kinds(std::begin(kKinds), std::end(kKinds));
+    for (const char* type : {"f32", "f64", "c64", "s8"}) kinds.push_back({type, ""});
+    for (const MatrixKind& kind : kinds) {
+      CAPTURE(kind.type, kind.algorithm, sizes.lhs, sizes.rhs, sizes.numbers);
+      std::string text = IntegerDot(kind.type, sizes.lhs, sizes.rhs, sizes.result,
+                                    std::string(sizes.numbers) + kind.algorithm);
+      const std::string type = kind.type;
+      if (type == "c64" || type == "f64") text.replace(text.find("f32["), 3, type);
+      if (type == "s8") text.replace(text.find("f32["), 3, "s32");
+      GpuCase test;
+      test.hlo = text;
+      test.largest_integer = 10;
+      CHECK(RunGpuCase(test) == "");
+      CHECK_THAT(PtxOf(text), Catch::Matchers::Contains("k2_") || Catch::Matchers::Contains("k1_"));
+    }
+  }
+}
+
 TEST_CASE("large tiles, with and without tensor cores", "[gpu][mma]") {
   constexpr MatrixKind kAll[] = {kKinds[0], kKinds[1], kKinds[2], kKinds[3], {"f32", ""}};
   for (const MatrixKind& kind : kAll) {
@@ -101,6 +132,9 @@ TEST_CASE("products with few rows read the other side once", "[gpu][dot]") {
        {Layout{"1,70", "70,40", "1,40", kColumns},
         {"4,600", "600,520", "4,520", kColumns},
         {"3,2100", "2100,16", "3,16", kColumns},
+        {"5,96", "96,48", "5,48", kColumns},
+        {"16,300", "300,70", "16,70", kColumns},
+        {"9,70", "9,70", "9,9", kRows},
         {"2,600", "37,600", "2,37", kRows},
         {"1,2056", "9,2056", "1,9", kRows},
         // The right side is the narrow one.

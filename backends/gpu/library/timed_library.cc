@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <tuple>
 
@@ -43,18 +44,26 @@ class Timed final : public ProductLibrary {
                                                                   int /*most*/) const override {
     ASSIGN_OR_RETURN(auto plans, library_->Plans(product, cut, kMostPlans));
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto [known, is_new] = fastest_.try_emplace(KeyOf(product, cut), 0);
-    if (is_new && plans.size() > 1) {
-      // Where nothing can be timed, there is no memory for it, say, the library's choice stands.
-      const absl::StatusOr<size_t> fastest = Fastest(plans, product);
-      if (fastest.ok()) known->second = *fastest;
+    auto known = fastest_.find(KeyOf(product, cut));
+    if (known == fastest_.end()) {
+      const absl::StatusOr<size_t> fastest = plans.size() > 1 ? Fastest(plans, product) : size_t{0};
+      // Where nothing can be timed, there is no memory for it, say, the library's choice stands for
+      // this time.
+      if (!fastest.ok()) return First(std::move(plans), 0);
+      known = fastest_.emplace(KeyOf(product, cut), *fastest).first;
     }
-    std::vector<std::unique_ptr<ProductPlan>> taken;
-    taken.push_back(std::move(plans[known->second]));
-    return taken;
+    const size_t last = plans.size() - 1;
+    return First(std::move(plans), std::min(known->second, last));
   }
 
  private:
+  static std::vector<std::unique_ptr<ProductPlan>> First(
+      std::vector<std::unique_ptr<ProductPlan>> plans, size_t i) {
+    std::vector<std::unique_ptr<ProductPlan>> taken;
+    taken.push_back(std::move(plans[i]));
+    return taken;
+  }
+
   absl::StatusOr<size_t> Fastest(const std::vector<std::unique_ptr<ProductPlan>>& plans,
                                  const LibraryProduct& p) const {
     RETURN_IF_ERROR(device_->Enter());
@@ -69,7 +78,10 @@ class Timed final : public ProductLibrary {
     int64_t workspace = 0;
     for (const auto& plan : plans) workspace = std::max(workspace, plan->workspace_bytes());
     ASSIGN_OR_RETURN(const DevicePtr memory, device_->Allocate(lhs + rhs + result + workspace));
-    const absl::Cleanup free = [&] { device_->Free(memory).IgnoreError(); };
+    const absl::Cleanup free = [&] {
+      stream->Synchronize().IgnoreError();
+      device_->Free(memory).IgnoreError();
+    };
     // Small numbers, not zeros, which some circuits multiply faster.
     constexpr uint8_t kPattern = 0x3c;
     RETURN_IF_ERROR(stream->Fill(memory, kPattern, lhs + rhs));

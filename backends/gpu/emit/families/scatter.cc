@@ -90,10 +90,15 @@ class ScatterEmission {
     const auto at = ArrayIndex::Linear(dims, place).positions(k_);
     // Windows do not move along their own dimensions.
     ArrayIndex::Positions inner, target;
+    const Shape update = scatter_.operand(2)->shape();
+    llvm::Value* in_window = k_.b().getTrue();
     for (size_t d = 0; d < dims.size(); ++d) {
       const auto dim = static_cast<int64_t>(d);
-      if (!Contains(attrs_.inserted_window_dims, dim) && !Contains(attrs_.input_batching_dims, dim))
-        inner.push_back(at[d]);
+      if (Contains(attrs_.inserted_window_dims, dim) || Contains(attrs_.input_batching_dims, dim))
+        continue;
+      const int64_t size = update.dim(static_cast<int>(attrs_.update_window_dims[inner.size()]));
+      if (size < dims[d]) in_window = k_.b().CreateAnd(in_window, k_.Less(at[d], k_.Index(size)));
+      inner.push_back(at[d]);
     }
     const auto batch = ArrayIndex::Linear(scatter_sizes, number).positions(k_);
     ASSIGN_OR_RETURN(llvm::Value* const inside, Target(batch, inner, target));
@@ -106,7 +111,10 @@ class ScatterEmission {
                                                              UpdatePositions(batch, inner))));
       return EmittedList{value};
     };
-    return k_.Guarded(k_.b().CreateAnd(inside, is_here), load,
+    // The place of an index that does not fit may be no number at all.
+    llvm::Value* const found =
+        k_.b().CreateAnd(in_window, k_.b().CreateLogicalAnd(inside, is_here));
+    return k_.Guarded(found, load,
                       [&]() -> absl::StatusOr<EmittedList> { return EmittedList{none}; });
   }
   // Combines what all threads found for `place` with what is there.
