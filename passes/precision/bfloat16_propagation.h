@@ -9,13 +9,22 @@
 // Which operations round their operands, take bf16 and mix it with f32 is for the back end to say
 // (options, float_support.h): by default none. A value is bf16 when it can be made so and each
 // reader rounds it, or hands it on unchanged (float_support.h, KeepsPrecision) to a value that is
-// bf16. What is one place in memory is one type: elements of tuples, loop states, what branches and
-// calls take and return, parameters and results of fusions. Constants are rounded, conversions to
-// the type that a value already has go.
+// bf16. What is one place in memory is one type: elements of tuples, loop states, what branches,
+// calls and asynchronous computations take and return, parameters of fusions, buffers that are
+// changed in place (narrow_places.h). Constants are rounded, conversions to the type that a value
+// already has go.
+//
+// Conversions come where they cost little: of what a loop starts with, if something else reads it
+// as f32; of the operands of what only hands values on; at the end of branches, bodies, callees and
+// fusions that end with what gives f32. A fusion gives bf16 by itself where the back end says so of
+// fusions; otherwise its result is of the type that its computation ends with. What could be bf16
+// inside of a fusion only, from nowhere to nowhere, stays f32.
 //
 // Requires: nothing.  Ensures: `tuple-simplifier` and `dce` have run if anything changed.
-// Leaves alone: parameters and result of the entry, what has side effects, custom calls,
-// asynchronous operations, bitcasts between types, regions of anything but single operations.
+// Leaves alone: parameters and result of the entry, what has side effects, custom calls (but
+// AllocateBuffer), bitcasts between types, arrays in the memory of the host, operands that
+// asynchronous computations get late, scans, sorts, several results of anything but collectives
+// that move data, regions of anything but single operations.
 #pragma once
 
 #include "passes/pass.h"
