@@ -17,20 +17,24 @@ struct Steps {
   GroupLists second;  // devices that take the same part
 };
 
-// How the ids of one group fall apart; parts are taken in turn.
-std::optional<Steps> FindSteps(const std::vector<int64_t>& ids, const OwnPart& part,
-                               int64_t parts) {
+// How the ids of one group fall apart, each part taken equally often. The order in which the group
+// lists them does not count.
+std::optional<Steps> FindSteps(std::vector<int64_t> ids, const OwnPart& part, int64_t parts) {
   const auto count = static_cast<int64_t>(ids.size());
   if (parts < 2 || parts >= count || count % parts != 0) return std::nullopt;
+  std::sort(ids.begin(), ids.end());
   Steps steps;
-  steps.first.resize(static_cast<size_t>(count / parts));
   steps.second.resize(static_cast<size_t>(parts));
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const auto id = static_cast<size_t>(ids[i]);
-    const int64_t place = static_cast<int64_t>(i) % parts;
-    if (id >= part.place_of_device.size() || part.place_of_device[id] != place) return std::nullopt;
-    steps.first[i / static_cast<size_t>(parts)].push_back(ids[i]);
-    steps.second[static_cast<size_t>(place)].push_back(ids[i]);
+  for (const int64_t id : ids) {
+    if (id >= std::ssize(part.place_of_device)) return std::nullopt;
+    const int64_t place = part.place_of_device[static_cast<size_t>(id)];
+    if (place < 0 || place >= parts) return std::nullopt;
+    steps.second[static_cast<size_t>(place)].push_back(id);
+  }
+  steps.first.resize(static_cast<size_t>(count / parts));
+  for (const std::vector<int64_t>& same : steps.second) {
+    if (same.size() != steps.first.size()) return std::nullopt;
+    for (size_t i = 0; i < same.size(); ++i) steps.first[i].push_back(same[i]);
   }
   return steps;
 }
@@ -56,8 +60,9 @@ class ReduceSplitter {
         continue;
       const std::optional<Steps> steps = Find(*slice);
       if (!steps) continue;
-      if (!HasOther(order, steps->first, *slice->operand(0))) {
-        context_.Missed(*slice->operand(0), "no other all-reduce has the groups of its first step");
+      if (!HasOther(order, steps->first, *slice->operand(0)) &&
+          !HasOther(order, steps->second, *slice->operand(0))) {
+        context_.Missed(*slice->operand(0), "no other all-reduce has the groups of a step");
         continue;
       }
       if (!context_.MayRewrite()) return changed;

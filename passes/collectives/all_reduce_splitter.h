@@ -5,11 +5,12 @@
 //                                                                    p = f32[4] all-reduce(d), replica_groups={{0,2},{1,3}}
 //
 // The first step with the slice is a reduce-scatter (`reduce-scatter-creator`), the second one
-// carries less. Done only where another all-reduce of the computation has the groups of the first
-// step: the two may then be combined.
+// carries less. Done only where another all-reduce of the computation has the groups of one of the
+// steps: the two may then be combined.
 //
 // Requires: nothing.  Leaves alone: all-reduces of several groups, of several arrays, that
-// something else reads; slices of which each device of the group takes another part.
+// something else reads; slices of which each device of the group takes another part, or of which
+// one part is taken more often than another.
 #pragma once
 
 #include "passes/pass.h"
