@@ -5,20 +5,27 @@
 //
 // The leaves of a tree of one commutative, associative operation are slices of one array that
 // differ in where they start along one dimension, by equal steps; strides become strides of the
-// window, steps its dilation, what is not read is cropped by negative padding.
+// window, steps its dilation, what is not read is cropped by negative padding. Paddings of one
+// array that shift it are leaves as well, and so are a dynamic-slice from a constant place and a
+// reduce-window that was found before.
 //
-// Requires: nothing.  Leaves alone: less than three slices, trees whose inner values something else
-// reads, dynamic shapes, operations without an identity.
+// Sums are added up first: what is subtracted or multiplied by a constant counts that often. Two
+// slices make a window there, for other operations three. A sum of fewer terms than are written is
+// written as such: x + y - x is y, x + x is 2 * x.
+//
+// Requires: nothing.  Leaves alone: trees of other operations whose inner values something else
+// reads, dynamic shapes, operations without an identity, sums with weights (XLA makes dots of them
+// at higher levels of optimization).
 #pragma once
 
-#include "passes/rewrite.h"
+#include "passes/pass.h"
 
 namespace hlo {
 
-class RecognizeReduceWindow final : public RewritePass {
+class RecognizeReduceWindow final : public Pass {
  public:
   static constexpr RuleSafety kSafety = kReassociate;
-  RecognizeReduceWindow();
+  absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 
 }  // namespace hlo
