@@ -15,10 +15,14 @@
 // same on all partitions is done over all devices as well and divided: larger groups have faster
 // ways.
 //
-// Options: `spmd_partition`: all partitions run this program, the only form there is here;
-// `num_spatial_partitions`: the number of programs otherwise.
+// Options: `spmd_partition`: all partitions run this program. Otherwise the module holds the
+// programs of `num_spatial_partitions` partitions side by side: a reduction over partitions is as
+// many all-reduces of one channel, and what follows each of them has to compute the same: equal
+// operations on equal values, whatever the layout, through elements of tuples that loops and
+// branches carry. Such sums are not widened.
 // Requires: nothing.  Leaves alone: other combiners than add, asynchronous ones, groups of anything
-// but the partitions of a replica, values with several users.
+// but the partitions of a replica, values with several users, a reduction that some partitions
+// have no part in.
 #pragma once
 
 #include "passes/pass.h"
