@@ -25,8 +25,31 @@ Shape NarrowedShape(Shape shape, const Instruction& instruction, int64_t& leaf,
   return places.IsNarrow(instruction, leaf++) ? shape.WithElementType(low) : shape;
 }
 
+// Everything reads the value converted.
+void ConvertBehind(Instruction* instruction, ElementType type, PassContext& context) {
+  const std::vector<Use> uses(instruction->uses().begin(), instruction->uses().end());
+  Rewriter builder(instruction->parent(), context);
+  builder.set_origin(instruction);
+  Instruction* convert = builder.Convert(instruction, type);
+  for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, convert);
+  if (instruction->is_root()) instruction->parent()->set_root(convert);
+}
+
+// The comparison of a sort takes narrow elements and compares them as before.
+void NarrowComparison(Instruction* sort, ElementType low, PassContext& context) {
+  Module& module = sort->module();
+  Computation* compare = module.CloneComputation(*sort->call(0), ".narrow", /*deep=*/false);
+  module.MoveToFront(compare, sort->parent());
+  for (Instruction* parameter : compare->parameters()) {
+    const ElementType high = parameter->shape().element_type();
+    parameter->set_shape(parameter->shape().WithElementType(low));
+    ConvertBehind(parameter, high, context);
+  }
+  sort->SetCall(0, compare);
+}
+
 // Gives `instruction` the narrow shape and what belongs to it.
-absl::Status Narrow(Instruction* instruction, Shape shape, ElementType low) {
+absl::Status Narrow(Instruction* instruction, Shape shape, ElementType low, PassContext& context) {
   instruction->set_shape(shape);
   if (instruction->IsConstant()) {
     if (instruction->literal().is_elided()) {
@@ -35,6 +58,8 @@ absl::Status Narrow(Instruction* instruction, Shape shape, ElementType low) {
       ASSIGN_OR_RETURN(Literal literal, instruction->literal().Converted(low));
       instruction->SetAttrs(ConstantAttrs{literal.WithShapeLayout(shape)});
     }
+  } else if (instruction->opcode() == Opcode::kSort) {
+    NarrowComparison(instruction, low, context);
   } else if (instruction->call_count() > 0 && !kRunsProgram.Has(instruction->opcode())) {
     instruction->SetCall(
         0, ScalarComputation(instruction->module(), *CombinerOpcode(*instruction->call(0)), low));
@@ -53,16 +78,6 @@ Instruction* WithTypesOf(Shape shape, Instruction* value, Builder& builder) {
     elements.push_back(WithTypesOf(shape.element(i), element, builder));
   }
   return builder.Tuple(elements);
-}
-
-// A result that stays f32 is read converted.
-void ConvertBehind(Instruction* instruction, ElementType type, PassContext& context) {
-  const std::vector<Use> uses(instruction->uses().begin(), instruction->uses().end());
-  Rewriter builder(instruction->parent(), context);
-  builder.set_origin(instruction);
-  Instruction* convert = builder.Convert(instruction, type);
-  for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, convert);
-  if (instruction->is_root()) instruction->parent()->set_root(convert);
 }
 
 // Conversions where types differ now: of operands, of what loops start with, at the end of fusions.
@@ -113,7 +128,7 @@ absl::StatusOr<bool> Bfloat16Propagation::Run(Module& module, PassContext& conte
         NarrowedShape(instruction->shape(), *instruction, leaf, places, support.low());
     if (shape == instruction->shape()) continue;
     context.Passed(*instruction, "is only read rounded to {}", Text(support.low()));
-    if (!needed.behind) RETURN_IF_ERROR(Narrow(instruction, shape, support.low()));
+    if (!needed.behind) RETURN_IF_ERROR(Narrow(instruction, shape, support.low(), context));
     context.Count("narrowed");
     changed = true;
   }

@@ -23,7 +23,7 @@
 // Requires: nothing.  Ensures: `tuple-simplifier` and `dce` have run if anything changed.
 // Leaves alone: parameters and result of the entry, what has side effects, custom calls (but
 // AllocateBuffer), bitcasts between types, arrays in the memory of the host, operands that
-// asynchronous computations get late, scans, sorts, several results of anything but collectives
+// asynchronous computations get late, scans, several results of anything but collectives
 // that move data, regions of anything but single operations.
 #pragma once
 

@@ -81,7 +81,8 @@ bool KeepsAllOperands(const Instruction& instruction) {
 
 // Each result is what one operand is, of the same type, so operands may be converted for it.
 bool KeepsEach(const Instruction& instruction) {
-  if (instruction.call_count() > 0 || !KeepsAllOperands(instruction)) return false;
+  if (!KeepsAllOperands(instruction)) return false;
+  if (instruction.call_count() > 0 && instruction.opcode() != Opcode::kSort) return false;
   return instruction.shape().IsArray() ||
          (kMovesEach.Has(instruction.opcode()) && instruction.shape().IsTuple() &&
           LeafCount(instruction.shape()) == instruction.operand_count());
@@ -314,7 +315,9 @@ bool NarrowPlaces::StaysWide(const Instruction& instruction) const {
   if ((opcode == Opcode::kDynamicSlice || opcode == Opcode::kCopy) &&
       LiesOnHost(instruction.operand(0)->shape()))
     return true;
-  if (instruction.call_count() > 0 && !CombinerOpcode(*instruction.call(0))) return true;
+  if (instruction.call_count() > 0 && opcode != Opcode::kSort &&
+      !CombinerOpcode(*instruction.call(0)))
+    return true;
   if (!instruction.shape().IsArray() && !KeepsEach(instruction)) return true;
   return !support_.GivesNarrow(instruction);
 }
