@@ -28,6 +28,7 @@ absl::StatusOr<Parts> ChangeRegion(Partitioner& partitioner, const Instruction& 
 }
 
 absl::StatusOr<Parts> DivideCustomCall(Partitioner& partitioner, const Instruction& old) {
+  if (old.operand_count() != 1) return RunWhole(partitioner, old);
   if (IsCallOf(old, "Sharding")) return partitioner.parts(old.operand(0));
   if (IsCallOf(old, "SPMDFullToShardShape") || IsCallOf(old, "SPMDShardToFullShape"))
     return ChangeRegion(partitioner, old);
