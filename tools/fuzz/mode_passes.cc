@@ -62,10 +62,12 @@ bool IsWithinNoise(std::string_view input, const Pipeline& pipeline,
   PassContext context;
   if (!RunPipeline(pipeline, **after, context).ok()) return false;
   const std::vector<Literal> arguments = RandomArguments(**before, limits.first_seed);
+  EquivalenceOptions more = limits;
+  more.max_work *= kWorkOfNoise;
   // The results of all devices as one tuple.
   const auto run = [&](const Module& module) -> absl::StatusOr<Literal> {
     ASSIGN_OR_RETURN(std::vector<Literal> results,
-                     RunOnInterpreter(module, limits.first_seed, arguments, limits));
+                     RunOnInterpreter(module, limits.first_seed, arguments, more));
     return Literal::Tuple(std::move(results));
   };
   const absl::StatusOr<Literal> expected = run(**before), actual = run(**after);

@@ -29,7 +29,6 @@ constexpr int kThoroughRuns = 63;
 constexpr int kThoroughOrders = 24;
 // With zeros in some places where terms cancel and the least numbers in others.
 constexpr int kThoroughMixtures = 24;
-constexpr int64_t kMoreWork = 8;  // noise is work, too
 // A platform may lie this many times as far from the interpreter as the noise moved it.
 constexpr double kRoom = 8;
 constexpr double kLargeQuotient = 1e6;
@@ -647,7 +646,7 @@ Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
   std::vector<NoisyRun> runs = RunsFor(module, options);
   EvalOptions eval;
   eval.denormals = options.denormals;
-  eval.max_work = kMoreWork * options.limits.max_work;
+  eval.max_work = kWorkOfNoise * options.limits.max_work;
   eval.max_loop_iterations = options.limits.max_loop_iterations;
   const std::vector<std::string> tests = options.thorough && options.run == nullptr
                                              ? EqualityTests(module)

@@ -19,6 +19,9 @@
 
 namespace hlo {
 
+// A run with noise may take this many times the work of one without.
+inline constexpr int64_t kWorkOfNoise = 8;
+
 struct NoiseOptions {
   EquivalenceOptions limits;
   Denormals denormals = Denormals::kKeep;
