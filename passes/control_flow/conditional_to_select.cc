@@ -1,6 +1,7 @@
 #include "passes/control_flow/conditional_to_select.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/support/contains.h"
 #include "lib/support/decision.h"
 #include "passes/control_flow/branch_select.h"
 
@@ -64,7 +65,15 @@ absl::StatusOr<bool> ConditionalToSelect::Run(Module& module, PassContext& conte
         pred = builder.Convert(pred, ElementType::kPred);
       }
       context.Passed(*conditional, "both branches run, a select takes the results");
+      std::vector<Computation*> branches;
+      for (Computation* branch : conditional->calls()) {
+        if (!Contains(branches, branch)) branches.push_back(branch);
+      }
       RETURN_IF_ERROR(ReplaceBySelect(conditional, pred));
+      // The copies of fusions in them have their computations.
+      for (Computation* branch : branches) {
+        if (branch->callers().empty()) module.RemoveComputation(branch);
+      }
       context.Count("selects");
       changed = true;
     }
