@@ -46,7 +46,12 @@ void CheckBroadcast(Reports& reports, const Instruction& broadcast) {
 
 void CheckBitcast(Reports& reports, const Instruction& bitcast) {
   const Shape from = bitcast.operand(0)->shape();
-  if (from.IsArray() && bitcast.shape().IsArray()) return;
+  if (from.IsArray() && bitcast.shape().IsArray()) {
+    if (bitcast.shape().has_dynamic_dims() && !from.has_dynamic_dims())
+      reports.Add(bitcast.loc(), "`{}` makes `{}` of `{}`, but nothing says how long it is",
+                  bitcast.name(), bitcast.shape(), from);
+    return;
+  }
   if (SameIgnoringLayout(from, bitcast.shape())) return;
   reports.Add(bitcast.loc(), "bitcast `{}` from `{}` to `{}` has no meaning: both are to be arrays",
               bitcast.name(), from, bitcast.shape());

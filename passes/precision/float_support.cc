@@ -14,30 +14,18 @@ constexpr OpcodeSet kPassesOn = {
     Opcode::kTuple,  Opcode::kWhile,       Opcode::kConvert};
 
 // Of all operands, the result has elements.
-constexpr OpcodeSet kKeepsAll = {Opcode::kAbs,
-                                 Opcode::kAllGather,
-                                 Opcode::kAllToAll,
-                                 Opcode::kBroadcast,
-                                 Opcode::kClamp,
-                                 Opcode::kCollectiveBroadcast,
-                                 Opcode::kConcatenate,
-                                 Opcode::kCollectivePermute,
-                                 Opcode::kConvert,
-                                 Opcode::kCopy,
-                                 Opcode::kDomain,
-                                 Opcode::kGetTupleElement,
-                                 Opcode::kMaximum,
-                                 Opcode::kMinimum,
-                                 Opcode::kPad,
-                                 Opcode::kRaggedAllToAll,
-                                 Opcode::kReshape,
-                                 Opcode::kOptimizationBarrier,
-                                 Opcode::kReverse,
-                                 Opcode::kSlice,
-                                 Opcode::kSort,
-                                 Opcode::kTranspose,
-                                 Opcode::kTuple,
-                                 Opcode::kNegate};
+constexpr OpcodeSet kKeepsAll = {Opcode::kAbs,         Opcode::kAllGather,
+                                 Opcode::kAllToAll,    Opcode::kBroadcast,
+                                 Opcode::kClamp,       Opcode::kCollectiveBroadcast,
+                                 Opcode::kConcatenate, Opcode::kCollectivePermute,
+                                 Opcode::kConvert,     Opcode::kCopy,
+                                 Opcode::kDomain,      Opcode::kGetTupleElement,
+                                 Opcode::kMaximum,     Opcode::kMinimum,
+                                 Opcode::kPad,         Opcode::kRaggedAllToAll,
+                                 Opcode::kReshape,     Opcode::kOptimizationBarrier,
+                                 Opcode::kReverse,     Opcode::kSlice,
+                                 Opcode::kSort,        Opcode::kTranspose,
+                                 Opcode::kTuple,       Opcode::kNegate};
 
 absl::StatusOr<OpcodeSet> OpcodesOf(std::string_view option, std::string_view list) {
   OpcodeSet set;

@@ -109,12 +109,16 @@ std::string CheckPasses(std::string_view input) {
   const bool pads = passes.find("dynamic_padder") != std::string::npos && ReadsAfterEnds(module);
   // As XLA's: what was f16 stays f16, and variances come back from 1/sqrt(variance + epsilon).
   const bool normalizes = passes.find("cudnn_batchnorm_rewriter") != std::string::npos;
+  // As XLA's, it leaves out the roundings on the way.
+  const bool skips_roundings =
+      passes.find("simplify-fp-conversions") != std::string::npos && HoldsNarrowestFloats(module);
   const bool diagonalizes =
       passes.find("eigh_expander") != std::string::npos && StopsBeforeEigenvalues(module);
   const bool shares_draws =
       passes.find("spmd-partitioner") != std::string::npos && DrawsOnSeveralDevices(module);
   if (!KeepsRandomState(module) && !redraws && !shares_draws && !pads && !rounds_sums &&
-      !normalizes && !diagonalizes && !NamesAbsentDevices(module) && !DeclaresTrips(module))
+      !normalizes && !skips_roundings && !diagonalizes && !NamesAbsentDevices(module) &&
+      !DeclaresTrips(module))
     equivalence.AddTo(instrumentation);
   std::string failed;
   PassContext context;

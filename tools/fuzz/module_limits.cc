@@ -241,6 +241,21 @@ bool StopsBeforeEigenvalues(const Module& module) {
   return false;
 }
 
+bool HoldsNarrowestFloats(const Module& module) {
+  constexpr int kLeastBits = 16;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      bool is_narrow = false;
+      ForEachLeaf(instruction->shape(), [&](Shape leaf, const ShapeIndex&) {
+        is_narrow |= leaf.IsArray() && IsFloat(leaf.element_type()) &&
+                     BitWidth(leaf.element_type()) < kLeastBits;
+      });
+      if (is_narrow) return true;
+    }
+  }
+  return false;
+}
+
 bool DeclaresTrips(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {

@@ -18,6 +18,8 @@ bool TakesGroupSizes(const Module& module);
 // A reduction or scatter whose region gives something else in another order of the elements, which
 // platforms with threads are free to choose.
 bool DependsOnOrder(const Module& module);
+// Floats under 16 bits, of which a rounding that is left out shows in the first digit.
+bool HoldsNarrowestFloats(const Module& module);
 // A reduction of floats under 32 bits.
 bool ReducesNarrowFloats(const Module& module);
 // What stands after the end of a dynamic array shows: it is read, grows back, is declared static,
