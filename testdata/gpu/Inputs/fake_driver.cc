@@ -4,6 +4,7 @@
 //   old      it supports CUDA 11.8        stub     it is the toolkit's stub
 //   none     it knows no device           full     the device has 1 KiB of memory
 //   fault    kernels fail when they run   refuse   kernels fail when they are launched
+//   show     nothing; each launch is said on stderr
 //
 // At the end it says on stderr when something was not given back.
 #include <cstdint>
@@ -45,6 +46,14 @@ int Destroy(void* handle, const char* kind) {
   --ledger.alive[kind];
   return 0;
 }
+// CUlaunchConfig of the driver's header, of one attribute at most.
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  void* stream;
+  const int* attributes;  // the first number says which
+  unsigned attribute_count;
+};
+
 void* Host(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
@@ -105,8 +114,17 @@ int cuModuleGetFunction(void** function, void* module, const char*) {
   *function = module;
   return 0;
 }
-int cuLaunchKernelEx(const void*, void*, void**, void**) {
+int cuLaunchKernelEx(const void* launch, void*, void**, void**) {
   launched = true;
+  const auto& config = *static_cast<const LaunchConfig*>(launch);
+  constexpr int kProgrammaticSerialization = 6;
+  const bool overlaps =
+      config.attribute_count == 1 && config.attributes[0] == kProgrammaticSerialization;
+  if (Wants("show")) {
+    std::fprintf(stderr, "fake driver: %u x %u x %u blocks of %u threads%s%s\n", config.grid[0],
+                 config.grid[1], config.grid[2], config.block[0],
+                 config.stream == nullptr ? ", no stream" : "", overlaps ? ", overlapping" : "");
+  }
   return Wants("refuse") ? kOutOfResources : 0;
 }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
