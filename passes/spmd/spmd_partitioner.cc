@@ -88,6 +88,12 @@ absl::StatusOr<bool> SpmdPartitioner::Run(Module& module, PassContext& context) 
   const int64_t partitions =
       options_.num_partitions > 0 ? options_.num_partitions : config.num_partitions;
   if (partitions <= 1 || !context.MayRewrite()) return false;
+  constexpr int64_t kMostPartitions = 1 << 20;  // tables have a place for each
+  if (partitions > kMostPartitions) {
+    return Unsupported(module.entry()->root()->loc(),
+                       "a program of {} partitions; at most {} can be made", partitions,
+                       kMostPartitions);
+  }
   ModulePartitioner partitioner(module, partitions, context);
   Computation& entry = *module.entry();
   std::vector<Placements> parameters;
