@@ -184,7 +184,7 @@ bool ImproveElement(Instruction& instruction, int64_t element, TiledSharding pro
 }
 
 bool IsCustomCall(const Instruction& instruction, std::string_view target) {
-  return instruction.opcode() == Opcode::kCustomCall && instruction.operand_count() > 0 &&
+  return instruction.opcode() == Opcode::kCustomCall &&
          instruction.attrs<CustomCallAttrs>().custom_call_target == target;
 }
 

@@ -49,7 +49,6 @@ bool Improve(Instruction& instruction, const TiledSharding& proposed, ImproveOpt
 bool ImproveElement(Instruction& instruction, int64_t element, TiledSharding proposed,
                     ImproveOptions options);
 
-// A call to `target` that has operands: annotations of nothing are none.
 bool IsCustomCall(const Instruction& instruction, std::string_view target);
 // As IsElementwise of the opcode, with those of which it depends on more.
 bool IsElementwise(const Instruction& instruction);
