@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "lib/support/status.h"
+#include "passes/sharding/open_dims.h"
 
 namespace hlo {
 namespace {
@@ -49,12 +50,20 @@ absl::Status ShardingAnnotations::Join(Instruction& instruction) {
   return absl::OkStatus();
 }
 
+namespace {
+
+absl::Status CheckHasOneOperand(const Instruction& annotation) {
+  if (annotation.operand_count() == 1) return absl::OkStatus();
+  return Error(annotation.loc(), "`{}` annotates one array, but has {} operands", annotation.name(),
+               annotation.operand_count());
+}
+
+}  // namespace
+
 absl::StatusOr<bool> ShardingAnnotations::TakeAnnotation(Instruction* annotation, bool replace) {
   if (annotation->sharding() == nullptr)
     return Error(annotation->loc(), "`{}` annotates a sharding, but has none", annotation->name());
-  if (annotation->operand_count() != 1)
-    return Error(annotation->loc(), "`{}` annotates one array, but has {} operands",
-                 annotation->name(), annotation->operand_count());
+  RETURN_IF_ERROR(CheckHasOneOperand(*annotation));
   ASSIGN_OR_RETURN(DimVec open_dims, UnspecifiedDims(*annotation));
   Instruction& operand = *annotation->operand(0);
   if (!Compatible(operand.shape(), annotation->shape()))
@@ -102,6 +111,8 @@ absl::StatusOr<bool> ShardingAnnotations::Take(Module& module, bool replace) {
     std::vector<Instruction*> order = computation->PostOrder();
     std::reverse(order.begin(), order.end());
     for (Instruction* instruction : order) {
+      if (IsCustomCall(*instruction, kToManual) || IsCustomCall(*instruction, kToAutomatic))
+        RETURN_IF_ERROR(CheckHasOneOperand(*instruction));
       if (IsCustomCall(*instruction, kShardingCall)) {
         ASSIGN_OR_RETURN(const bool replaced, TakeAnnotation(instruction, replace));
         changed |= replaced;
