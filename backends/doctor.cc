@@ -43,7 +43,7 @@ std::string DoctorReport() {
   const auto linker = gpu::LoadNvJitLink();
   report += linker.ok() ? fmt::format("nvjitlink {}, CUDA {}.{}\n", (*linker)->path,
                                       (*linker)->major, (*linker)->minor)
-                        : fmt::format("nvjitlink {}; ptxas is run instead, for each module\n",
+                        : fmt::format("nvjitlink {}; needed only where there is no ptxas\n",
                                       std::string(linker.status().message()));
   const auto ptxas = gpu::FindPtxas();
   report += fmt::format(

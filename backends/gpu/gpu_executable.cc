@@ -10,8 +10,6 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kAlignment = 256;
-
 bool IsConstant(const Allocation& a) { return a.kind == Allocation::Kind::kConstant; }
 bool IsOfState(const Allocation& a) { return !IsConstant(a); }
 bool IsLoaded(const Allocation& a) { return a.kind == Allocation::Kind::kArgument && a.size > 0; }
@@ -368,15 +366,15 @@ absl::Status GpuExecutable::LoadKernels(const std::vector<DeviceCode>& codes) {
 absl::StatusOr<DevicePtr> GpuExecutable::Place(bool (*wanted)(const Allocation&),
                                                int64_t first_bytes,
                                                std::vector<DevicePtr>& addresses) const {
-  int64_t offset = RoundUp(first_bytes, kAlignment), total = offset;
+  int64_t offset = RoundUp(first_bytes, kMemoryAlignment), total = offset;
   for (const Allocation& allocation : allocations())
-    total += wanted(allocation) ? RoundUp(allocation.size, kAlignment) : 0;
+    total += wanted(allocation) ? RoundUp(allocation.size, kMemoryAlignment) : 0;
   ASSIGN_OR_RETURN(const DevicePtr memory, device_->Allocate(total));
   for (size_t i = 0; i < allocations().size(); ++i) {
     const Allocation& allocation = allocations()[i];
     if (!wanted(allocation) || allocation.size == 0) continue;
     addresses[i] = memory + static_cast<DevicePtr>(offset);
-    offset += RoundUp(allocation.size, kAlignment);
+    offset += RoundUp(allocation.size, kMemoryAlignment);
   }
   return memory;
 }

@@ -13,7 +13,6 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr int64_t kScratchAlignment = 256;
 constexpr uint64_t kTripsOfLaunch = 4096;
 
 }  // namespace
@@ -40,7 +39,7 @@ GpuKernelThunk::GpuKernelThunk(std::string_view name, std::string_view family,
       scratch_(std::move(scratch)) {
   for (const int64_t bytes : scratch_) {
     scratch_offsets_.push_back(scratch_bytes_);
-    scratch_bytes_ += RoundUp(bytes, kScratchAlignment);
+    scratch_bytes_ += RoundUp(bytes, kMemoryAlignment);
   }
 }
 

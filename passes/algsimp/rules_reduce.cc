@@ -293,8 +293,7 @@ Instruction* WindowOfPad(Instruction* op, Rewriter& rewriter) {
     if (!as_init.ok() || !(*as_init == init->literal())) return nullptr;
   }
   // Elements of the array count, padding of the window does not.
-  const std::optional<Opcode> combiner = CombinerOpcode(*op->to_apply());
-  if (!combiner || !(IsIdentityOf(*combiner, *init) || IsIdempotent(*combiner))) return nullptr;
+  if (!MayStartAgain(*op)) return nullptr;
   ReduceWindowAttrs attrs = op->attrs<ReduceWindowAttrs>();
   int windows = 0;
   double ratio = 0;

@@ -55,6 +55,12 @@ class CudaEvent final : public Event {
   void* event_;
 };
 
+absl::StatusOr<std::unique_ptr<CudaEvent>> MakeEvent(const CudaDriver& driver, unsigned flags) {
+  void* event = nullptr;
+  RETURN_IF_ERROR(driver.Check(driver.cuEventCreate(&event, flags), "cuEventCreate"));
+  return std::make_unique<CudaEvent>(driver, event);
+}
+
 class CudaGraph final : public Graph {
  public:
   CudaGraph(const CudaDriver& driver, void* executable)
@@ -152,10 +158,7 @@ class CudaStream final : public Stream {
   absl::StatusOr<int64_t> Time(absl::FunctionRef<absl::Status()> enqueue) override {
     for (std::unique_ptr<CudaEvent>& event : clock_) {
       if (event != nullptr) continue;
-      void* handle = nullptr;
-      RETURN_IF_ERROR(
-          driver_.Check(driver_.cuEventCreate(&handle, kCudaEventDefault), "cuEventCreate"));
-      event = std::make_unique<CudaEvent>(driver_, handle);
+      ASSIGN_OR_RETURN(event, MakeEvent(driver_, kCudaEventDefault));
     }
     // The device waits until it has been given everything: what launching costs the host is not
     // part of its time. Not forever, as a kernel's first launch may have to wait for the device.
@@ -292,10 +295,7 @@ class CudaDevice final : public Device {
     return std::unique_ptr<Stream>(std::make_unique<CudaStream>(driver_, properties_, stream));
   }
   absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override {
-    void* event = nullptr;
-    RETURN_IF_ERROR(
-        driver_.Check(driver_.cuEventCreate(&event, kCudaEventNoTiming), "cuEventCreate"));
-    return std::unique_ptr<Event>(std::make_unique<CudaEvent>(driver_, event));
+    return MakeEvent(driver_, kCudaEventNoTiming);
   }
 
  private:

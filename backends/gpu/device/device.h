@@ -26,6 +26,8 @@
 namespace hlo::gpu {
 
 using DevicePtr = uint64_t;
+// What Device::Allocate aligns to, in bytes; arrays that share an allocation are laid out by it.
+inline constexpr int64_t kMemoryAlignment = 256;
 
 struct LaunchDims {
   std::array<int64_t, 3> grid = {1, 1, 1};
@@ -131,7 +133,7 @@ class Device {
   // time, each with streams and events of its own.
   virtual absl::Status Enter() { return absl::OkStatus(); }
   virtual const DeviceProperties& properties() const = 0;
-  // Memory aligned to 256 bytes. Zero bytes give address 0.
+  // Memory aligned to kMemoryAlignment. Zero bytes give address 0.
   virtual absl::StatusOr<DevicePtr> Allocate(int64_t bytes) = 0;
   virtual absl::Status Free(DevicePtr address) = 0;
   // Memory of the host that the device copies from and to while the host does other things.

@@ -39,7 +39,6 @@ absl::Status Staging::Settle(Slot& slot) {
 
 absl::Status Staging::ToDevice(Stream& stream, DevicePtr destination, const void* source,
                                int64_t bytes) {
-  constexpr int64_t kAlignment = 256;
   const auto* from = static_cast<const std::byte*>(source);
   while (bytes > 0) {
     Slot* slot = &slots_[next_];
@@ -55,7 +54,7 @@ absl::Status Staging::ToDevice(Stream& stream, DevicePtr destination, const void
     RETURN_IF_ERROR(stream.CopyToDevice(destination, slot->memory + slot->used, part));
     RETURN_IF_ERROR(stream.Record(*slot->event));
     slot->pending = true;
-    slot->used = std::min(RoundUp(slot->used + part, kAlignment), slot_bytes_);
+    slot->used = std::min(RoundUp(slot->used + part, kMemoryAlignment), slot_bytes_);
     from += part;
     destination += static_cast<DevicePtr>(part);
     bytes -= part;

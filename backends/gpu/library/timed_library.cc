@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/container/flat_hash_map.h"
 #include "backends/gpu/library/product_library.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
@@ -15,7 +14,6 @@ namespace {
 constexpr int kMostPlans = 8;
 constexpr int kRuns = 3;            // of each, after one that is not timed
 constexpr double kWorthIt = 0.967;  // of the time of the library's own choice
-constexpr int64_t kArrayAlignment = 256;
 
 auto KeyOf(const LibraryProduct& p, bool cut) {
   const auto side = [](const LibraryProduct::Side& s) {
@@ -44,13 +42,14 @@ class Timed final : public ProductLibrary {
                                                                   int /*most*/) const override {
     ASSIGN_OR_RETURN(auto plans, library_->Plans(product, cut, kMostPlans));
     const std::lock_guard<std::mutex> lock(mutex_);
-    auto known = fastest_.find(KeyOf(product, cut));
+    const Key key = KeyOf(product, cut);
+    auto known = fastest_.find(key);
     if (known == fastest_.end()) {
       const absl::StatusOr<size_t> fastest = plans.size() > 1 ? Fastest(plans, product) : size_t{0};
       // Where nothing can be timed, there is no memory for it, say, the library's choice stands for
       // this time.
       if (!fastest.ok()) return First(std::move(plans), 0);
-      known = fastest_.emplace(KeyOf(product, cut), *fastest).first;
+      known = fastest_.emplace(key, *fastest).first;
     }
     const size_t last = plans.size() - 1;
     return First(std::move(plans), std::min(known->second, last));
@@ -70,11 +69,11 @@ class Timed final : public ProductLibrary {
     ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_->CreateStream());
     if (!stream->HasClock()) return 0;
     const int64_t lhs =
-        RoundUp(BytesOf(p.lhs, p.batch, p.rows, p.depth, p.factor), kArrayAlignment);
+        RoundUp(BytesOf(p.lhs, p.batch, p.rows, p.depth, p.factor), kMemoryAlignment);
     const int64_t rhs =
-        RoundUp(BytesOf(p.rhs, p.batch, p.columns, p.depth, p.factor), kArrayAlignment);
+        RoundUp(BytesOf(p.rhs, p.batch, p.columns, p.depth, p.factor), kMemoryAlignment);
     const int64_t result =
-        RoundUp(p.batch * p.rows * p.columns * ByteSize(p.result), kArrayAlignment);
+        RoundUp(p.batch * p.rows * p.columns * ByteSize(p.result), kMemoryAlignment);
     int64_t workspace = 0;
     for (const auto& plan : plans) workspace = std::max(workspace, plan->workspace_bytes());
     ASSIGN_OR_RETURN(const DevicePtr memory, device_->Allocate(lhs + rhs + result + workspace));

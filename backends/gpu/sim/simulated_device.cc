@@ -145,12 +145,12 @@ class SimulatedDevice final : public Device {
 
   absl::StatusOr<DevicePtr> Allocate(int64_t bytes) override {
     if (bytes == 0) return DevicePtr{0};
-    constexpr int64_t kAlignment = 256;
     const std::lock_guard<std::mutex> lock(mutex_);
     void* const memory =
         used_ + bytes > options_.memory_bytes
             ? nullptr
-            : std::aligned_alloc(kAlignment, static_cast<size_t>(RoundUp(bytes, kAlignment)));
+            : std::aligned_alloc(kMemoryAlignment,
+                                 static_cast<size_t>(RoundUp(bytes, kMemoryAlignment)));
     if (memory == nullptr) {
       return absl::ResourceExhaustedError(
           fmt::format("out of device memory: {} bytes wanted, {} of {} in use", bytes, used_,

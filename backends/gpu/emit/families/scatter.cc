@@ -303,12 +303,9 @@ std::optional<Literal> NeutralElement(const Instruction& scatter) {
   if (scatter.operand_count() != 3 || IsComplex(type) || IsPred(type) || BitWidth(type) < 32)
     return std::nullopt;
   const std::optional<Opcode> combiner = CombinerOpcode(*scatter.to_apply());
-  if (combiner == Opcode::kMaximum) return Literal::MinValue(type);
-  if (combiner == Opcode::kMinimum) return Literal::MaxValue(type);
-  if (combiner != Opcode::kAdd) return std::nullopt;
-  Literal zero(Shape::Scalar(type));
-  if (IsFloat(type)) zero.SetDouble(0, -0.0);  // 0 would make -0 of it
-  return zero;
+  if (combiner != Opcode::kMaximum && combiner != Opcode::kMinimum && combiner != Opcode::kAdd)
+    return std::nullopt;
+  return IdentityOf(*combiner, type);
 }
 
 // Whether all indices may be read for each result: there are few of both, and reading one costs
