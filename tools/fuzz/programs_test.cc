@@ -104,5 +104,30 @@ TEST_CASE("noise allows what rounding may do and no more", "[fuzz][sensitivity]"
   CHECK_FALSE(Difference(kExact, 1e-5, true).empty());
 }
 
+// As f32 it is a denormal.
+TEST_CASE("the smallest scale may be read as zero", "[fuzz][sensitivity]") {
+  const std::unique_ptr<Module> module = *ParseModule(R"(ENTRY e {
+  scale = f8e8m0fnu[] parameter(0)
+  eight = f8e8m0fnu[] constant(8)
+  product = f8e8m0fnu[] multiply(scale, eight)
+  ROOT wide = f32[] convert(product)
+})");
+  const auto number = [](ElementType type, double value) {
+    Literal literal(Shape::Array(type, {}));
+    literal.SetDouble(0, value);
+    return literal;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto difference = [&](double scale, double actual, double expected) {
+    const Noise noise = NoisyRuns(*module, {number(ElementType::kF8E8M0FNU, scale)},
+                                  {.denormals = Denormals::kFlush});
+    return DifferenceBeyondNoise(number(ElementType::kF32, actual),
+                                 number(ElementType::kF32, expected), noise);
+  };
+  CHECK(difference(0x1p-127, 0x1p-124, nan).empty());
+  CHECK(difference(0x1p-127, nan, 0x1p-124).empty());
+  CHECK_FALSE(difference(0x1p-126, nan, 0x1p-123).empty());
+}
+
 }  // namespace
 }  // namespace hlo

@@ -114,6 +114,18 @@ bool LooksAtBits(const Module& module) {
   return false;
 }
 
+// Some array has scales, whose smallest is a denormal as f32: a number or, flushed, none.
+bool HasScales(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->shape().IsArray() &&
+          instruction->shape().element_type() == ElementType::kF8E8M0FNU)
+        return true;
+    }
+  }
+  return false;
+}
+
 // Some value is cut into narrower elements.
 bool CutsBits(const Module& module) {
   for (const Computation* computation : module.computations()) {
@@ -537,7 +549,7 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
                       run % 2 == 0 ? 1.0 : -1.0, everywhere, NoisyRun::Nans::kRandomSigns, varies});
     }
   }
-  if (LooksAtBits(module)) {
+  if (LooksAtBits(module) || HasScales(module)) {
     using Nans = NoisyRun::Nans;
     for (const Nans nans :
          {Nans::kAlternatingSigns, Nans::kRandomSigns, Nans::kRisingBits, Nans::kFallingBits}) {
