@@ -185,8 +185,17 @@ class ElementEmitter {
           scalar::CompareFloat(attrs.direction, attrs.comparison, Get<double>(x), Get<double>(y)));
     }
     if (IsComplex(type)) return CompareComplex(attrs.direction, type, x, y);
+    const bool is_half = type == ElementType::kF16 || type == ElementType::kBF16;
+    if (is_half && attrs.comparison == ComparisonType::kTotalOrder)
+      return Put(scalar::Compare(attrs.direction, TotalOrderOfHalf(x), TotalOrderOfHalf(y)));
     return Put(
         scalar::CompareFloat(attrs.direction, attrs.comparison, Widen(type, x), Widen(type, y)));
+  }
+
+  // By its code: a processor that widens a signaling NaN gives another one.
+  math::LlvmValue<int16_t> TotalOrderOfHalf(const Emitted& x) {
+    llvm::Value* const sign = b_.CreateAShr(x.value, 15);
+    return {&b_, b_.CreateXor(x.value, b_.CreateLShr(sign, 1))};
   }
 
   Emitted Clamp(ElementType type, const Emitted& low, const Emitted& x, const Emitted& high) {

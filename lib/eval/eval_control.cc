@@ -130,8 +130,11 @@ EvalResult EvalDeviceId(EvalContext& c) {
 }
 
 EvalResult EvalGetDimensionSize(EvalContext& c) {
-  const int64_t d = c.attrs<DimensionAttrs>().dimensions.value;
-  return Literal::Scalar<int64_t>(ElementType::kS32, c.operand(0).shape().dim(static_cast<int>(d)));
+  const auto d = static_cast<int>(c.attrs<DimensionAttrs>().dimensions.value);
+  // What is declared static is as long as it says, even where what it is made of ends earlier.
+  const Shape declared = c.instruction.operand(0)->shape();
+  const Shape shape = declared.is_dynamic(d) ? c.operand(0).shape() : declared;
+  return Literal::Scalar<int64_t>(ElementType::kS32, shape.dim(d));
 }
 
 EvalResult EvalSetDimensionSize(EvalContext& c) {

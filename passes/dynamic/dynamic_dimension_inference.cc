@@ -27,6 +27,28 @@ void MakeConstantStatic(DynamicSizes& sizes, Instruction* constant) {
   constant->SetAttrs(ConstantAttrs{constant->literal().Reshaped(constant->shape())});
 }
 
+void Answer(DynamicSizes& sizes, Instruction* get, Instruction* size) {
+  get->ReplaceAllUsesWith(size);
+  if (get->is_root()) get->parent()->set_root(size);
+  sizes.ReplaceSize(get, size);
+}
+
+// What is declared static is as long as it says, even where what it is made of ends earlier. Asked
+// before any shape is changed.
+void AnswerOfStatic(Module& module, DynamicSizes& sizes) {
+  for (Computation* computation : module.computations()) {
+    if (!computation->MayHoldAny({Opcode::kGetDimensionSize})) continue;
+    for (Instruction* get : computation->instruction_vector()) {
+      if (get->opcode() != Opcode::kGetDimensionSize) continue;
+      const Shape shape = get->operand(0)->shape();
+      const auto dim = static_cast<int>(get->attrs<DimensionAttrs>().dimensions.value);
+      if (shape.is_dynamic(dim)) continue;
+      Builder builder = BuilderFor(*get);
+      Answer(sizes, get, SizeConstant(builder, shape.dim(dim)));
+    }
+  }
+}
+
 // The dimension's size takes the place of the question.
 absl::Status AnswerSize(SizeInference& in, DynamicSizes& sizes, Instruction* get) {
   const Instruction* operand = get->operand(0);
@@ -37,9 +59,7 @@ absl::Status AnswerSize(SizeInference& in, DynamicSizes& sizes, Instruction* get
     Builder builder = BuilderFor(*get);
     size = SizeConstant(builder, operand->shape().dim(static_cast<int>(dim)));
   }
-  get->ReplaceAllUsesWith(size);
-  if (get->is_root()) get->parent()->set_root(size);
-  sizes.ReplaceSize(get, size);
+  Answer(sizes, get, size);
   return absl::OkStatus();
 }
 
@@ -156,6 +176,7 @@ absl::Status SizeInference::Infer(Computation& computation) {
 
 absl::Status InferDynamicSizes(Module& module, const InferenceOptions& options, DynamicSizes& sizes,
                                std::vector<Computation*>& seen) {
+  AnswerOfStatic(module, sizes);
   return SizeInference(module, options, sizes, seen).Infer(*module.entry());
 }
 
