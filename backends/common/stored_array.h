@@ -3,12 +3,15 @@
 // 64-bit numbers, one for each dimension. Code that only moves values need not know.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "backends/common/buffer_slice.h"
+#include "lib/ir/instruction.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "lib/types/literal.h"
@@ -37,6 +40,13 @@ inline bool HasDynamicLeaf(Shape shape) {
   return found;
 }
 
+// Whether its kernel, if it had one, would have to know such sizes.
+inline bool MeetsDynamicDims(const Instruction& instruction) {
+  if (HasDynamicLeaf(instruction.shape())) return true;
+  return std::any_of(instruction.operands().begin(), instruction.operands().end(),
+                     [](const Instruction* operand) { return HasDynamicLeaf(operand->shape()); });
+}
+
 // Writes `value` as an array of shape `declared`.
 inline absl::Status StoreArray(const Literal& value, Shape declared, void* to) {
   const bool is_dynamic = declared.IsArray() && declared.has_dynamic_dims();
@@ -51,6 +61,19 @@ inline absl::Status StoreArray(const Literal& value, Shape declared, void* to) {
     sizes += sizeof(size);
   }
   return absl::OkStatus();
+}
+
+// `value` as an array of shape `declared` lies in memory: its own bytes, or, with sizes, a `copy`.
+inline absl::StatusOr<const void*> StoredForm(const Literal& value, Shape declared,
+                                              std::vector<std::byte>& copy) {
+  if (declared.IsArray() && declared.has_dynamic_dims()) {
+    copy.resize(static_cast<size_t>(StoredBytes(declared)));
+    RETURN_IF_ERROR(StoreArray(value, declared, copy.data()));
+    return copy.data();
+  }
+  RET_CHECK(value.byte_size() == StoredBytes(declared), "`{}` does not fit into `{}`",
+            value.shape(), declared);
+  return value.data();
 }
 
 // What StoreArray wrote; without layout when `declared` is dynamic.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 
+#include "backends/common/evaluate.h"
 #include "backends/common/stored_array.h"
 #include "backends/cpu/library_thunks.h"
 #include "lib/ir/module.h"
@@ -33,14 +34,7 @@ class EvalThunk final : public CpuThunk {
                                    buffers_.operands[static_cast<size_t>(i)], next, address));
     }
     ASSIGN_OR_RETURN(const Literal result,
-                     state.evaluator.EvaluateInstruction(instruction_, operands));
-    const Shape shape = instruction_.shape();
-    // set-dimension-size may be declared with a fixed size, and then set another one.
-    if (shape.IsArray() && !shape.has_dynamic_dims() &&
-        !CompatibleIgnoringDynamic(result.shape(), shape)) {
-      return Error(instruction_.loc(), "`{}` is declared `{}`, but has shape `{}` now",
-                   instruction_.name(), shape, result.shape());
-    }
+                     EvaluateIntoMemory(state.evaluator, instruction_, operands));
     return Store(result, state);
   }
 

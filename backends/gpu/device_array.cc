@@ -2,18 +2,21 @@
 
 #include <algorithm>
 
+#include "backends/common/stored_array.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
 
 absl::StatusOr<std::shared_ptr<DeviceArray>> DeviceArray::Of(std::shared_ptr<Device> device,
-                                                             const Literal& value) {
+                                                             const Literal& value, Shape shape) {
+  std::vector<std::byte> copy;
+  ASSIGN_OR_RETURN(const void* const stored, StoredForm(value, shape, copy));
+  const int64_t bytes = StoredBytes(shape);
   RETURN_IF_ERROR(device->Enter());
-  ASSIGN_OR_RETURN(const DevicePtr address, device->Allocate(value.byte_size()));
-  auto array =
-      std::make_shared<DeviceArray>(std::move(device), address, value.byte_size(), nullptr);
+  ASSIGN_OR_RETURN(const DevicePtr address, device->Allocate(bytes));
+  auto array = std::make_shared<DeviceArray>(std::move(device), address, bytes, nullptr);
   ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, array->device_->CreateStream());
-  RETURN_IF_ERROR(stream->CopyToDevice(address, value.data(), value.byte_size()));
+  RETURN_IF_ERROR(stream->CopyToDevice(address, stored, bytes));
   RETURN_IF_ERROR(stream->Synchronize());
   return array;
 }
@@ -35,13 +38,16 @@ DeviceArray::~DeviceArray() {
 
 absl::StatusOr<Literal> DeviceArray::ToLiteral(Shape shape) const {
   RET_CHECK(!is_lost(), "the array was lost with the run that made it");
-  Literal value(shape);
-  RET_CHECK(value.byte_size() == bytes_, "an array of {} bytes as {}", bytes_, shape);
+  RET_CHECK(StoredBytes(shape) == bytes_, "an array of {} bytes as {}", bytes_, shape);
   RETURN_IF_ERROR(device_->Enter());
   ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_->CreateStream());
-  RETURN_IF_ERROR(stream->CopyToHost(value.mutable_data(), address_, bytes_));
+  const bool has_sizes = shape.has_dynamic_dims();
+  Literal value = has_sizes ? Literal() : Literal(shape);
+  std::vector<std::byte> stored(has_sizes ? static_cast<size_t>(bytes_) : 0);
+  void* const to = has_sizes ? static_cast<void*>(stored.data()) : value.mutable_data();
+  RETURN_IF_ERROR(stream->CopyToHost(to, address_, bytes_));
   RETURN_IF_ERROR(stream->Synchronize());
-  return value;
+  return has_sizes ? LoadArray(shape, stored.data()) : std::move(value);
 }
 
 absl::Status DeviceArray::Move() {

@@ -17,9 +17,9 @@ class DeviceArray final : public RemoteArray {
  public:
   using Residents = std::vector<DeviceArray*>;
 
-  // A copy of a value.
+  // A copy of `value` as an array of `shape`.
   static absl::StatusOr<std::shared_ptr<DeviceArray>> Of(std::shared_ptr<Device> device,
-                                                         const Literal& value);
+                                                         const Literal& value, Shape shape);
   // An array at `address`, which is another's memory; is one of its residents until it moves.
   DeviceArray(std::shared_ptr<Device> device, DevicePtr address, int64_t bytes,
               Residents* residents);

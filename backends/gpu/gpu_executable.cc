@@ -1,5 +1,6 @@
 #include "backends/gpu/gpu_executable.h"
 
+#include "backends/common/stored_array.h"
 #include "backends/gpu/device/staging.h"
 #include "backends/gpu/device_array.h"
 #include "backends/gpu/emit/family.h"
@@ -80,6 +81,11 @@ class GpuExecutable::State final : public CompiledState {
     RETURN_IF_ERROR(device_.Enter());
     Literal result(executable_.module().entry()->root()->shape());
     const std::vector<BufferSlice>& leaves = program_.buffers->results();
+    struct Sized {  // known only when it is here
+      Literal* literal;
+      std::vector<std::byte> stored;
+    };
+    std::vector<Sized> sized;
     size_t next = 0;
     const auto fill = [&](auto&& self, Literal& literal) -> absl::Status {
       if (literal.shape().IsTuple()) {
@@ -88,12 +94,21 @@ class GpuExecutable::State final : public CompiledState {
       }
       const BufferSlice& slice = leaves[next++];
       if (slice.size == 0) return absl::OkStatus();
-      return staging_->ToHost(*stream_, literal.mutable_data(), state_.Address(slice), slice.size);
+      void* to = nullptr;
+      if (literal.shape().has_dynamic_dims()) {
+        sized.push_back({&literal, std::vector<std::byte>(static_cast<size_t>(slice.size))});
+        to = sized.back().stored.data();
+      } else {
+        to = literal.mutable_data();
+      }
+      return staging_->ToHost(*stream_, to, state_.Address(slice), slice.size);
     };
     absl::Status status = fill(fill, result);
     // What is on its way must arrive before the result goes.
     status.Update(staging_->Finish());
     RETURN_IF_ERROR(OrOfKernels(std::move(status)));
+    for (const Sized& leaf : sized)
+      *leaf.literal = LoadArray(leaf.literal->shape(), leaf.stored.data());
     return result;
   }
 
@@ -103,10 +118,10 @@ class GpuExecutable::State final : public CompiledState {
     return executable_.SetUp(options, state_);
   }
   absl::Status Load(size_t allocation, const Literal& value) {
-    RET_CHECK(value.byte_size() == executable_.allocations()[allocation].size,
-              "argument of {} bytes", value.byte_size());
-    RETURN_IF_ERROR(staging_->ToDevice(*copies_, state_.addresses[allocation], value.data(),
-                                       value.byte_size()));
+    const Allocation& to = executable_.allocations()[allocation];
+    std::vector<std::byte> copy;
+    ASSIGN_OR_RETURN(const void* const bytes, StoredForm(value, to.shape, copy));
+    RETURN_IF_ERROR(staging_->ToDevice(*copies_, state_.addresses[allocation], bytes, to.size));
     RETURN_IF_ERROR(copies_->Record(*copied_));
     return stream_->Wait(*copied_);
   }
@@ -144,14 +159,7 @@ class GpuExecutable::State final : public CompiledState {
   }
 
   absl::StatusOr<std::vector<const Literal*>> Leaves(absl::Span<const Literal> arguments) const {
-    ASSIGN_OR_RETURN(std::vector<const Literal*> leaves, executable_.LeavesOf(arguments));
-    for (const Allocation& allocation : executable_.allocations()) {
-      if (!IsLoaded(allocation)) continue;
-      const Literal& leaf = *leaves[static_cast<size_t>(allocation.leaf)];
-      RET_CHECK(leaf.byte_size() == allocation.size, "argument of {} bytes for {}",
-                leaf.byte_size(), allocation.size);
-    }
-    return leaves;
+    return executable_.LeavesOf(arguments);
   }
 
   // The compute stream waits for it.
@@ -221,7 +229,7 @@ class GpuExecutable::OnBuffers final : public BufferRun {
     if (buffer.size() == 0 || buffer.remote() != nullptr) return buffer;
     ASSIGN_OR_RETURN(const Literal value, buffer.ToLiteral());
     ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
-                     DeviceArray::Of(executable_.device_, value));
+                     DeviceArray::Of(executable_.device_, value, buffer.shape()));
     return HostBuffer::Of(std::move(array), buffer.shape());
   }
 
@@ -392,8 +400,10 @@ absl::Status GpuExecutable::LoadConstants() {
     const Allocation& allocation = allocations()[i];
     if (!IsConstant(allocation) || allocation.size == 0) continue;
     RETURN_IF_ERROR(RefuseElided(*allocation.value, allocation.constant->name()));
-    RETURN_IF_ERROR(
-        staging->ToDevice(*stream, constants_[i], allocation.value->data(), allocation.size));
+    std::vector<std::byte> copy;
+    ASSIGN_OR_RETURN(const void* const bytes,
+                     StoredForm(*allocation.value, allocation.value->shape(), copy));
+    RETURN_IF_ERROR(staging->ToDevice(*stream, constants_[i], bytes, allocation.size));
   }
   return stream->Synchronize();
 }

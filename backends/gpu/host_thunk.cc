@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "backends/common/evaluate.h"
 #include "backends/common/refusal.h"
 #include "backends/common/stored_array.h"
 #include "backends/gpu/gpu_thunks.h"
-#include "lib/linalg/call.h"
 #include "lib/support/status.h"
 
 namespace hlo::gpu {
@@ -39,7 +39,7 @@ class HostThunk final : public Thunk {
     options.partition_id = state.partition_id;
     options.communicator = state.communicator;
     ASSIGN_OR_RETURN(const Literal result,
-                     state.evaluator.EvaluateInstruction(instruction_, operands));
+                     EvaluateIntoMemory(state.evaluator, instruction_, operands));
     RETURN_IF_ERROR(Write(state, own, result));
     return ExecuteEvent();
   }
@@ -93,17 +93,8 @@ class HostThunk final : public Thunk {
 }  // namespace
 
 bool IsOnHost(const Instruction& instruction) {
-  const auto has_dynamic = [](const Instruction* operand) {
-    return HasDynamicLeaf(operand->shape());
-  };
-  if (has_dynamic(&instruction) ||
-      std::any_of(instruction.operands().begin(), instruction.operands().end(), has_dynamic))
-    return false;
   if (IsFeed(instruction.opcode())) return true;
-  if (instruction.opcode() == Opcode::kCustomCall)
-    return linalg::IsLinalgTarget(instruction.attrs<CustomCallAttrs>().custom_call_target);
-  return (HasTrait(instruction.opcode(), kCollective) || kTransfers.Has(instruction.opcode())) &&
-         IsEvaluableHere(instruction);
+  return !instruction.IsFusion() && IsEvaluableHere(instruction);
 }
 
 std::unique_ptr<Thunk> MakeHostThunk(const Instruction& instruction,

@@ -1,6 +1,7 @@
 // What the host does for the device: collectives among several devices, sends and receives between
-// them, infeed and outfeed, and the calls to LAPACK that JAX writes for CPUs. Operands are copied
-// to the host, where the interpreter computes, and results back; the stream waits.
+// them, infeed and outfeed, and what no kernel family takes: the calls to LAPACK that JAX writes
+// for CPUs, whatever meets arrays whose sizes are known at run time only, and rare forms. Operands
+// are copied to the host, where the interpreter computes, and results back; the stream waits.
 #pragma once
 
 #include <memory>

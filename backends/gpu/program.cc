@@ -3,7 +3,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/codegen/program_emitter.h"
 #include "backends/common/refusal.h"
-#include "backends/common/stored_array.h"
 #include "backends/gpu/emit/family.h"
 #include "backends/gpu/gpu_thunks.h"
 #include "backends/gpu/host_thunk.h"
@@ -27,10 +26,6 @@ class GpuProgramEmitter final : public ProgramEmitter {
   }
 
   absl::StatusOr<Program> Run() {
-    for (const Instruction* parameter : module_.entry()->parameters()) {
-      if (HasDynamicLeaf(parameter->shape()))
-        RETURN_IF_ERROR(Collect(Refuse("gpu", *parameter, "it has dynamic dimensions")));
-    }
     RETURN_IF_ERROR(EmitInto(program_));
     DropUnusedKernels(program_);
     return std::move(program_);
