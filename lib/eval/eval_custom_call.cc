@@ -97,7 +97,15 @@ EvalResult EvalPadToStatic(EvalContext& c) {
 }
 
 EvalResult EvalSliceToDynamic(EvalContext& c) {
+  if (!c.operand(0).shape().IsArray())
+    return Error(c.loc(), "custom call `SliceToDynamic` cuts an array, not `{}`",
+                 c.operand(0).shape());
   DimVec dims = Dims(c.operand(0));
+  for (int i = 1; i < c.operand_count(); ++i) {
+    const Shape size = c.operand(i).shape();
+    if (!size.IsScalar() || !IsInteger(size.element_type()))
+      return Error(c.loc(), "custom call `SliceToDynamic` takes sizes, not `{}`", size);
+  }
   for (size_t d = 0; d < dims.size() && static_cast<int>(d) + 1 < c.operand_count(); ++d) {
     dims[d] = std::clamp<int64_t>(ScalarIndex(c.operand(static_cast<int>(d) + 1)), 0, dims[d]);
   }
@@ -265,6 +273,8 @@ static EvalResult EvalKnownCustomCall(EvalContext& c) {
   if (HasLoadedCustomCall(target)) return RunLoadedCustomCall(c.instruction, c.operands);
   if (linalg::IsLinalgTarget(target)) return EvalLinalgCall(c);
   if (IsIdentityCustomCall(target) && c.operand_count() >= 1) return EvalAnnotation(c);
+  if (IsIdentityCustomCall(target))
+    return Error(c.loc(), "custom call `{}` hands on its operand, but has none", target);
   const KnownTarget* known = FindTarget(target);
   if (known == nullptr) return UnknownCustomCall(c.instruction);
   if (c.operand_count() < known->least_operands || c.operand_count() > known->most_operands) {
@@ -274,12 +284,29 @@ static EvalResult EvalKnownCustomCall(EvalContext& c) {
   return known->evaluate(c);
 }
 
+// Whether a value of shape `now` may be one of `declared`, where that is dynamic: it may end before
+// its bounds.
+static bool FitsBounds(Shape now, Shape declared) {
+  if (now.IsTuple() && declared.IsTuple() &&
+      now.element_count_of_tuple() == declared.element_count_of_tuple()) {
+    for (int i = 0; i < now.element_count_of_tuple(); ++i) {
+      if (!FitsBounds(now.element(i), declared.element(i))) return false;
+    }
+    return true;
+  }
+  if (!now.IsArray() || !declared.IsArray() || !declared.has_dynamic_dims())
+    return CompatibleIgnoringDynamic(now, declared);
+  if (now.element_type() != declared.element_type() || now.rank() != declared.rank()) return false;
+  for (int d = 0; d < now.rank(); ++d) {
+    if (now.dim(d) > declared.dim(d) && declared.dim(d) != Shape::kUnbounded) return false;
+  }
+  return true;
+}
+
 EvalResult EvalCustomCall(EvalContext& c) {
   const Shape shape = c.instruction.shape();
   ASSIGN_OR_RETURN(Literal result, EvalKnownCustomCall(c));
-  if (CompatibleIgnoringDynamic(result.shape(), shape) || shape.has_dynamic_dims() ||
-      shape.IsBuffer())
-    return result;
+  if (FitsBounds(result.shape(), shape) || shape.IsBuffer()) return result;
   return Error(c.loc(), "custom call `{}` yields `{}`, not `{}`",
                c.attrs<CustomCallAttrs>().custom_call_target, result.shape(), shape);
 }

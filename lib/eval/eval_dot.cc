@@ -103,6 +103,11 @@ EvalResult Scaled(const EvalContext& c, const Literal& operand, const Literal& s
   Literal values = ConvertLiteral(operand, compute);
   if (scale.shape().IsEffectiveScalar() && scale.shape().rank() == 0) return values;
   const DimVec dims = Dims(operand);
+  if (scale.shape().rank() != operand.shape().rank()) {
+    return Error(c.loc(),
+                 "`{}` scales blocks of `{}` by `{}`, expected an array of as many dimensions",
+                 c.instruction.name(), operand.shape(), scale.shape());
+  }
   DimVec ratio;
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t blocks = scale.shape().dim(static_cast<int>(d));
@@ -190,6 +195,10 @@ EvalResult EvalBlockScaledDot(EvalContext& c) {
                  rhs.shape());
   Literal sums = ProductOf(c, lhs, rhs, attrs);
   if (c.operand_count() > 4) {
+    if (!c.operand(4).shape().IsEffectiveScalar()) {
+      return Error(c.loc(), "`{}` scales its result by `{}`, expected one number",
+                   c.instruction.name(), c.operand(4).shape());
+    }
     const double factor = c.operand(4).GetDouble();
     for (int64_t i = 0; i < sums.element_count(); ++i)
       sums.SetDouble(i, sums.GetDouble(i) * factor);

@@ -324,16 +324,56 @@ bool BecomesDynamic(Shape from, Shape to) {
   return becomes;
 }
 
+void CheckSizes(Reports& reports, const Instruction& instruction, Shape from, Shape to) {
+  if (!to.has_dynamic_dims() || !BecomesDynamic(from, to)) return;
+  reports.Add(instruction.loc(), "`{}` makes `{}` of `{}`, but nothing says how long it is",
+              instruction.name(), to, from);
+}
+
 // What is passed on as it is has the sizes that it had.
 void CheckPassedOn(Reports& reports, const Instruction& instruction) {
   const bool is_tuple = instruction.opcode() == Opcode::kTuple;
   for (int i = 0; i < instruction.operand_count(); ++i) {
-    const Shape from = instruction.operand(i)->shape();
-    const Shape to = is_tuple ? instruction.shape().element(i) : instruction.shape();
-    if (!to.has_dynamic_dims() || !BecomesDynamic(from, to)) continue;
-    reports.Add(instruction.loc(), "`{}` makes `{}` of `{}`, but nothing says how long it is",
-                instruction.name(), to, from);
+    CheckSizes(reports, instruction, instruction.operand(i)->shape(),
+               is_tuple ? instruction.shape().element(i) : instruction.shape());
   }
+}
+
+void CheckElement(Reports& reports, const Instruction& get) {
+  const auto index = static_cast<int>(get.attrs<GetTupleElementAttrs>().index);
+  CheckSizes(reports, get, get.operand(0)->shape().element(index), get.shape());
+}
+
+void CheckCopyStart(Reports& reports, const Instruction& start) {
+  for (const int i : {0, 1})
+    CheckSizes(reports, start, start.operand(0)->shape(), start.shape().element(i));
+}
+
+void CheckCopyDone(Reports& reports, const Instruction& done) {
+  CheckSizes(reports, done, done.operand(0)->shape().element(0), done.shape());
+}
+
+// So has what an asynchronous operation is given, of which an update brings more.
+void CheckGiven(Reports& reports, const Instruction& instruction) {
+  const Shape given = instruction.shape().element(0);
+  if (!given.IsTuple()) {  // that of one array, flat
+    if (instruction.opcode() == Opcode::kAsyncStart && instruction.operand_count() == 1)
+      CheckSizes(reports, instruction, instruction.operand(0)->shape(), given);
+    return;
+  }
+  int i = 0;
+  const auto check = [&](Shape from) {
+    if (i < given.element_count_of_tuple())
+      CheckSizes(reports, instruction, from, given.element(i));
+    ++i;
+  };
+  int first = 0;
+  if (instruction.opcode() == Opcode::kAsyncUpdate) {
+    const Shape before = instruction.operand(first++)->shape().element(0);
+    if (!before.IsTuple()) return;
+    for (const Shape element : before.elements()) check(element);
+  }
+  for (; first < instruction.operand_count(); ++first) check(instruction.operand(first)->shape());
 }
 
 struct MeaningRow {
@@ -344,6 +384,8 @@ constexpr MeaningRow kMeaningRows[] = {
     {Opcode::kAllReduce, CheckReducer},
     {Opcode::kAllReduceStart, CheckReducer},
     {Opcode::kAllToAll, CheckArrays},
+    {Opcode::kAsyncStart, CheckGiven},
+    {Opcode::kAsyncUpdate, CheckGiven},
     {Opcode::kBitcast, CheckBitcast},
     {Opcode::kBroadcast, CheckBroadcast},
     {Opcode::kCollectiveBroadcast, CheckRoots},
@@ -351,10 +393,14 @@ constexpr MeaningRow kMeaningRows[] = {
     {Opcode::kCollectivePermuteStart, CheckPermute},
     {Opcode::kCompare, CheckCompare},
     {Opcode::kCopy, CheckPassedOn},
+    {Opcode::kCopyDone, CheckCopyDone},
+    {Opcode::kCopyStart, CheckCopyStart},
+    {Opcode::kDomain, CheckPassedOn},
     {Opcode::kDynamicReshape, CheckDynamicReshape},
     {Opcode::kFft, CheckFft},
     {Opcode::kFusion, CheckFusion},
     {Opcode::kGather, CheckGather},
+    {Opcode::kGetTupleElement, CheckElement},
     {Opcode::kMap, CheckMap},
     {Opcode::kOptimizationBarrier, CheckPassedOn},
     {Opcode::kReduce, CheckReduce},
