@@ -4,7 +4,6 @@
 #include <cstring>
 #include <deque>
 
-#include "backends/common/evaluate.h"
 #include "backends/common/stored_array.h"
 #include "backends/cpu/library_thunks.h"
 #include "lib/ir/module.h"
@@ -34,7 +33,7 @@ class EvalThunk final : public CpuThunk {
                                    buffers_.operands[static_cast<size_t>(i)], next, address));
     }
     ASSIGN_OR_RETURN(const Literal result,
-                     EvaluateIntoMemory(state.evaluator, instruction_, operands));
+                     state.evaluator.EvaluateInstruction(instruction_, operands));
     return Store(result, state);
   }
 

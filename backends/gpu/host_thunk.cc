@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "backends/common/evaluate.h"
 #include "backends/common/refusal.h"
 #include "backends/common/stored_array.h"
 #include "backends/gpu/gpu_thunks.h"
@@ -39,7 +38,7 @@ class HostThunk final : public Thunk {
     options.partition_id = state.partition_id;
     options.communicator = state.communicator;
     ASSIGN_OR_RETURN(const Literal result,
-                     EvaluateIntoMemory(state.evaluator, instruction_, operands));
+                     state.evaluator.EvaluateInstruction(instruction_, operands));
     RETURN_IF_ERROR(Write(state, own, result));
     return ExecuteEvent();
   }

@@ -147,6 +147,11 @@ EvalResult EvalSetDimensionSize(EvalContext& c) {
   }
   DimVec dims = Dims(c.operand(0));
   dims[d] = size;
+  const Shape declared = c.instruction.shape();
+  if (!declared.is_dynamic(static_cast<int>(d)) && size != declared.dim(static_cast<int>(d))) {
+    return Error(c.loc(), "`{}` is declared `{}`, but has shape `{}` now", c.instruction.name(),
+                 declared, Shape::Array(declared.element_type(), dims));
+  }
   return Resized(c.operand(0), dims);
 }
 

@@ -72,7 +72,9 @@ bool CountsAlong(const Instruction& x, int64_t dim) {
 
 // The k of a slice of the first k along `dim`.
 std::optional<int64_t> FirstElements(const Instruction& slice, int64_t dim) {
-  if (slice.opcode() != Opcode::kSlice) return std::nullopt;
+  if (slice.opcode() != Opcode::kSlice ||
+      slice.shape().element_type() != slice.operand(0)->shape().element_type())
+    return std::nullopt;
   const SliceRanges& ranges = slice.attrs<SliceAttrs>().slice;
   std::optional<int64_t> k;
   for (int64_t i = 0; i < slice.shape().rank(); ++i) {

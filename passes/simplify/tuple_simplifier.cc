@@ -35,6 +35,8 @@ Instruction* ForwardElement(Instruction* gte, Rewriter&) {
     if (gte->parent()->is_fusion() && !NothingDies(*value, *element)) return nullptr;
     value = element;
   }
+  // An element may be declared with sizes that nobody sets.
+  if (!Compatible(value->shape(), gte->shape())) return nullptr;
   return KeepsSharding(*gte, *value) ? value : nullptr;
 }
 
