@@ -4,7 +4,8 @@
 // The result begins as the operand: in its buffer when the two are shared, else copied first.
 //
 // Windows are taken in row-major order, so the result is deterministic. Tasks are pieces of the
-// innermost window dimension: every task takes all updates, but writes only its own columns.
+// innermost window dimension: every task takes all updates, but writes only its own columns. Where
+// starts move windows along themselves, columns of one meet other columns of the next: one task.
 #include <algorithm>
 
 #include "backends/cpu/families/kernel_frame.h"
@@ -51,7 +52,8 @@ class ScatterEmission {
     windows.levels = emitter_.LevelsFor(windows, LanesFor());
     // Pieces of the columns, if there is nothing to copy first.
     const int64_t lanes = windows.levels.front();
-    const bool split = shared && windows.groups.size() == 1 && columns >= 2 * lanes;
+    const bool split =
+        shared && windows.groups.size() == 1 && columns >= 2 * lanes && !StartsMoveColumns(update);
     const int64_t piece = split ? (columns / 16 + lanes - 1) / lanes * lanes : columns;
     const int64_t step = std::max(piece, std::min(columns, lanes));
     result_.task_count = split ? (columns + step - 1) / step : 1;
@@ -74,6 +76,19 @@ class ScatterEmission {
         static_cast<double>(scatter_.operand(count_ + 1)->shape().element_count());
     result_.cost_ns_per_task = (updates * 0.7 + 100) / static_cast<double>(result_.task_count);
     return std::move(result_);
+  }
+
+  // Whether windows may lie at several places of a dimension that they have more than one element of.
+  bool StartsMoveColumns(Shape update) const {
+    size_t window = 0;
+    for (int d = 0; d < std::ssize(result_dims_); ++d) {
+      if (Contains(attrs_.inserted_window_dims, d) || Contains(attrs_.input_batching_dims, d))
+        continue;
+      const int64_t size = update.dim(static_cast<int>(attrs_.update_window_dims[window++]));
+      const bool is_moved = Contains(attrs_.scatter_dims_to_operand_dims, d);
+      if (is_moved && size > 1 && size < result_dims_[static_cast<size_t>(d)]) return true;
+    }
+    return false;
   }
 
   // The innermost window dimension is a run of the operand's memory.
