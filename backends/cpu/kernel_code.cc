@@ -46,6 +46,7 @@ std::string ProblemText(const tile::AccessFault& fault, const tile::Kernel& kern
                          tile::AccessAlignment(kernel, node));
     case tile::AccessProblem::kUnwritten: return "which nobody has written";
     case tile::AccessProblem::kOverwritten: return "which the kernel has already written over";
+    case tile::AccessProblem::kShared: return "which another of its tasks writes";
     case tile::AccessProblem::kNegative: break;
   }
   return "";
@@ -155,10 +156,10 @@ absl::Status KernelCode::LeftUnwritten(int buffer, int64_t byte) const {
 }
 
 absl::Status KernelCode::RunChecked(absl::Span<void*> buffers, int64_t begin, int64_t end,
-                                    void* scratch,
-                                    absl::Span<tile::ByteState* const> states) const {
+                                    void* scratch, absl::Span<tile::ByteState* const> states,
+                                    tile::Part part) const {
   const tile::Kernel& kernel = checked_->kernel;
-  tile::Watch watch(kernel, buffers.data(), scratch);
+  tile::Watch watch(kernel, buffers.data(), scratch, part);
   for (size_t i = 0; i < states.size(); ++i) watch.Track(static_cast<int>(i), states[i]);
   if (checked_->evaluation) {
     checked_->evaluation->Run(buffers.data(), begin, end, scratch, watch);

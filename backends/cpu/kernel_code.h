@@ -29,10 +29,11 @@ class KernelCode final {
   static absl::StatusOr<KernelCode> Evaluated(tile::Kernel kernel, const Instruction& instruction);
 
   // Tasks [begin, end), with memory as emit_llvm.h says. `states`: those of the buffers' bytes,
-  // null where nobody tracks them; empty: nowhere. Machine code without checks does not fail.
+  // null where nobody tracks them; empty: nowhere. `part`: which of the launch this is.
+  // Machine code without checks does not fail.
   absl::Status Run(absl::Span<void*> buffers, int64_t begin, int64_t end, void* scratch,
-                   absl::Span<tile::ByteState* const> states = {}) const {
-    if (checked_ != nullptr) return RunChecked(buffers, begin, end, scratch, states);
+                   absl::Span<tile::ByteState* const> states = {}, tile::Part part = {}) const {
+    if (checked_ != nullptr) return RunChecked(buffers, begin, end, scratch, states, part);
     function_(buffers.data(), begin, end, scratch);
     return absl::OkStatus();
   }
@@ -42,7 +43,7 @@ class KernelCode final {
  private:
   struct Checked;
   absl::Status RunChecked(absl::Span<void*> buffers, int64_t begin, int64_t end, void* scratch,
-                          absl::Span<tile::ByteState* const> states) const;
+                          absl::Span<tile::ByteState* const> states, tile::Part part) const;
 
   tile::KernelFunction* function_ = nullptr;
   std::shared_ptr<const Checked> checked_;

@@ -62,12 +62,12 @@ class Checker {
 
   // What a run finds: the message with its place, the same by machine code and by evaluation.
   std::string Run(const tile::Kernel& kernel, absl::Span<void*> buffers,
-                  absl::Span<ByteState* const> states = {}) {
+                  absl::Span<ByteState* const> states = {}, tile::Part part = {}) {
     const std::vector<ByteState> before = Copy(states);
-    const std::string compiled = Text(Compiled(kernel).Run(buffers, 0, 1, nullptr, states));
+    const std::string compiled = Text(Compiled(kernel).Run(buffers, 0, 1, nullptr, states, part));
     for (size_t i = 0; i < states.size(); ++i) std::copy_n(before.data() + 64 * i, 64, states[i]);
     const KernelCode evaluated = *KernelCode::Evaluated(kernel, root());
-    CHECK(Text(evaluated.Run(buffers, 0, 1, nullptr, states)) == compiled);
+    CHECK(Text(evaluated.Run(buffers, 0, 1, nullptr, states, part)) == compiled);
     return compiled;
   }
   const Instruction& root() const { return *module_->entry()->root(); }
@@ -154,6 +154,37 @@ TEST_CASE("reads of what nobody wrote, or of what is written over, are found", "
   message = checker.Run(MoveKernel({.lanes = 8}), m.buffers, m.states);
   CHECK(message.find("load of element 7 of operand 0 `x` (s32[16], 64 bytes), which the kernel has "
                      "already written over") != std::string::npos);
+}
+
+// Adds x to y, as an update in place does.
+tile::Kernel AddKernel() {
+  tile::Kernel kernel;
+  TileBuilder b(&kernel);
+  const int x = b.AddBuffer(BufferKind::kArgument, ElementType::kS32, 16);
+  const int y = b.AddBuffer(BufferKind::kArgument, ElementType::kS32, 16, /*written=*/true);
+  const Value at = b.Index(3);
+  b.Store(y, at, b.Element(Opcode::kAdd, ElementType::kS32, {b.Load(y, at), b.Load(x, at)}));
+  return kernel;
+}
+
+TEST_CASE("what two parts of a launch may not share is found", "[cpu][sanitizer]") {
+  Checker checker;
+  Memory m;
+  // Both compute the same; but where each has its own, they may not meet.
+  m.y_states[0] = tile::JustNowBy(1);
+  CHECK(checker.Run(MoveKernel({}), m.buffers, m.states, {.number = 2}) == "");
+  m.y_states[0] = tile::JustNowBy(1);
+  CHECK(checker.Run(MoveKernel({}), m.buffers, m.states, {.number = 2, .owns = true})
+            .find("store of element 0 of the result (s32[16], 64 bytes), which another of its "
+                  "tasks writes") != std::string::npos);
+  m.y_states[0] = tile::JustNowBy(2);
+  CHECK(checker.Run(MoveKernel({}), m.buffers, m.states, {.number = 2, .owns = true}) == "");
+  for (int i = 12; i < 16; ++i) m.y_states[i] = tile::JustNowBy(1);
+  CHECK(checker.Run(AddKernel(), m.buffers, m.states, {.number = 2})
+            .find("load of element 3 of the result (s32[16], 64 bytes), which another of its tasks "
+                  "writes") != std::string::npos);
+  for (int i = 12; i < 16; ++i) m.y_states[i] = ByteState::kWritten;
+  CHECK(checker.Run(AddKernel(), m.buffers, m.states, {.number = 2}) == "");
 }
 
 TEST_CASE("what surely is outside is an error when the kernel is made", "[cpu][sanitizer]") {

@@ -45,13 +45,23 @@ absl::Status KernelThunk::RunKernel(CpuState& state,
   absl::InlinedVector<void*, 16> addresses;
   for (const BufferSlice& slice : launch_.buffers) addresses.push_back(state.Address(slice));
   const auto buffers = absl::MakeSpan(addresses);
-  if (parts_ == 1) return launch_.code.Run(buffers, 0, launch_.task_count, state.scratch, states);
+  const auto run = [&](int64_t part, int64_t parts, std::byte* scratch) {
+    const int64_t begin = launch_.task_count * part / parts;
+    const int64_t end = launch_.task_count * (part + 1) / parts;
+    return launch_.code.Run(buffers, begin, end, scratch, states, {part, launch_.is_update});
+  };
+  if (parts_ == 1) {
+    // What one thread does is looked at as if several did it, one after the other.
+    constexpr int64_t kTrackedParts = 3;
+    const int64_t parts =
+        states.empty() ? 1 : std::clamp<int64_t>(launch_.task_count, 1, kTrackedParts);
+    for (int64_t part = 0; part < parts; ++part) RETURN_IF_ERROR(run(part, parts, state.scratch));
+    return absl::OkStatus();
+  }
   absl::InlinedVector<absl::Status, 16> results(static_cast<size_t>(parts_));
   state.pool->ParallelFor(parts_, [&](int64_t part, int) {
-    const int64_t begin = launch_.task_count * part / parts_;
-    const int64_t end = launch_.task_count * (part + 1) / parts_;
     results[static_cast<size_t>(part)] =
-        launch_.code.Run(buffers, begin, end, state.scratch + part * launch_.scratch_bytes, states);
+        run(part, parts_, state.scratch + part * launch_.scratch_bytes);
   });
   return FirstError(results);
 }

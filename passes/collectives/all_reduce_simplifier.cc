@@ -113,6 +113,8 @@ absl::StatusOr<bool> AllReduceSimplifier::Run(Module& module, PassContext& conte
     Instruction* const start = is_async ? known.collective->operand(0) : nullptr;
     now.operand = (is_async ? start : known.collective)->operand(0);
     if (!Compatible(now.operand->shape(), known.collective->shape())) continue;  // wider sums
+    // The operand would take them over, which may be needed before what they wait for.
+    if (known.collective->has_control_edges()) continue;
     const uint32_t first_new = module.id_limit();
     context.Passed(*known.collective, "`{}` is known to be its result", now.operand->name());
     ReplaceKeepingExtras(known.collective, Multiplied(now, context), first_new);

@@ -314,6 +314,8 @@ absl::StatusOr<bool> ConditionalSimplifier::Run(Module& module, PassContext& con
       changed = true;
     }
   }
+  // Fusions of a branch that was taken for good have one caller again.
+  if (changed) module.RemoveUnusedComputations();
   return changed;
 }
 

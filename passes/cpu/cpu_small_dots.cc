@@ -40,12 +40,21 @@ absl::flat_hash_set<const Computation*> LoopComputations(const Module& module) {
   return found;
 }
 
+// Of one kind of number: what becomes of a float beside an integer is more than a conversion.
+bool IsOfOneKind(const Instruction& dot) {
+  const auto kind = [](const Instruction& value) {
+    const ElementType type = value.shape().element_type();
+    return IsComplex(type) ? 2 : IsFloat(type) ? 1 : 0;
+  };
+  return kind(*dot.operand(0)) == kind(dot) && kind(*dot.operand(1)) == kind(dot);
+}
+
 bool CanBeSum(const Instruction& dot) {
   const DotAttrs& attrs = dot.attrs<DotAttrs>();
   return !dot.operand(0)->shape().has_dynamic_dims() &&
          !dot.operand(1)->shape().has_dynamic_dims() && !dot.shape().has_dynamic_dims() &&
          !IsPred(dot.shape().element_type()) && !attrs.lhs_contracting_dims.empty() &&
-         attrs.algorithm == DotAlgorithm::kUnset;
+         attrs.algorithm == DotAlgorithm::kUnset && IsOfOneKind(dot);
 }
 
 int64_t SizeOf(Shape shape, const DimVec& dims) {

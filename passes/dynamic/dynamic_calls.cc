@@ -104,8 +104,8 @@ Instruction* MaskedIfDynamic(Builder& b, const DynamicSizes& sizes, const Instru
   return size == nullptr ? x : MaskedArray(b, x, dim, size, filler);
 }
 
-Instruction* ConvolutionOfCall(Builder& b, const Instruction& call, Instruction* lhs,
-                               Instruction* rhs, Window window) {
+absl::StatusOr<Instruction*> ConvolutionOfCall(Builder& b, const Instruction& call,
+                                               Instruction* lhs, Instruction* rhs, Window window) {
   const CustomCallAttrs& from = AttrsOfCall(call);
   ConvolutionAttrs attrs;
   attrs.window = std::move(window);
@@ -113,8 +113,16 @@ Instruction* ConvolutionOfCall(Builder& b, const Instruction& call, Instruction*
   attrs.feature_group_count = from.feature_group_count;
   attrs.batch_group_count = from.batch_group_count;
   attrs.operand_precision = from.operand_precision;
-  return b.OpWithShape(Opcode::kConvolution, call.shape().WithoutDynamic(), {lhs, rhs},
-                       AttrsPtr::Make(std::move(attrs)));
+  Instruction* const result =
+      b.Op(Opcode::kConvolution, {lhs, rhs}, AttrsPtr::Make(std::move(attrs)));
+  RETURN_IF_ERROR(b.status());
+  const Shape declared = call.shape().WithoutDynamic();
+  if (result->shape().dims() != declared.dims()) {
+    return Error(call.loc(), "`{}` is declared `{}`, but its convolution gives `{}`", call.name(),
+                 call.shape(), result->shape());
+  }
+  result->set_shape(declared);
+  return result;
 }
 
 // Element `i` of a vector of sizes.
@@ -167,7 +175,8 @@ absl::StatusOr<Instruction*> ExpandConvolutionForward(Instruction* call,
   input = WithRuntimePadding(b, input, zero, before, labels.input_spatial, window);
   Instruction* kernel = MaskedIfDynamic(b, sizes, call->operand(1), call->operand(1),
                                         labels.kernel_input_feature, zero);
-  Instruction* result = ConvolutionOfCall(b, *call, input, kernel, std::move(window));
+  ASSIGN_OR_RETURN(Instruction* const result,
+                   ConvolutionOfCall(b, *call, input, kernel, std::move(window)));
   RETURN_IF_ERROR(b.status());
   return result;
 }
@@ -213,7 +222,8 @@ absl::StatusOr<Instruction*> ExpandConvolutionInputGrad(Instruction* call,
   }
   gradient = MaskedIfDynamic(b, sizes, original, gradient, labels.input_feature, zero);
   gradient = WithRuntimePadding(b, gradient, zero, before, labels.input_spatial, window);
-  Instruction* result = ConvolutionOfCall(b, *call, gradient, call->operand(2), std::move(window));
+  ASSIGN_OR_RETURN(Instruction* const result,
+                   ConvolutionOfCall(b, *call, gradient, call->operand(2), std::move(window)));
   RETURN_IF_ERROR(b.status());
   return result;
 }
@@ -254,7 +264,8 @@ absl::StatusOr<Instruction*> ExpandConvolutionKernelGrad(Instruction* call,
   lhs = MaskedIfDynamic(b, sizes, call->operand(0), lhs, labels.input_feature, zero);
   rhs = MaskedIfDynamic(b, sizes, call->operand(1), rhs, labels.kernel_input_feature, zero);
   lhs = WithRuntimePadding(b, lhs, zero, before, labels.input_spatial, window);
-  Instruction* result = ConvolutionOfCall(b, *call, lhs, rhs, std::move(window));
+  ASSIGN_OR_RETURN(Instruction* const result,
+                   ConvolutionOfCall(b, *call, lhs, rhs, std::move(window)));
   RETURN_IF_ERROR(b.status());
   return result;
 }

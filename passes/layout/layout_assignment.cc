@@ -129,6 +129,7 @@ class Assigner {
       const std::vector<Shape>& told = module_.config().entry_layout.parameters;
       if (static_cast<size_t>(i) >= told.size()) return std::nullopt;
       const Shape shape = told[static_cast<size_t>(i)];
+      if (!Compatible(shape, computation->parameter(i)->shape())) return std::nullopt;
       return HasAllLayouts(shape) ? std::optional(shape) : std::nullopt;
     }
     const Signature& own = signatures_.at(computation);

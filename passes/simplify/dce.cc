@@ -169,11 +169,25 @@ class DeadCode {
     if (instruction.opcode() == Opcode::kWhile &&
         HasFrontendAttribute(instruction, "xla_disable_while_loop_dce"))
       return false;
-    if (AnnotatesOperand(instruction)) return false;
+    if (AnnotatesOperand(instruction) || EndsWhatStays(instruction)) return false;
     if (!effects_.Of(instruction)) return true;
     if (!MayRemoveDespiteEffect(instruction)) return false;
     removed_effects_ = true;
     return true;
+  }
+
+  // What ends or goes on with an operation that was started and may not go.
+  bool EndsWhatStays(const Instruction& instruction) {
+    const auto goes_on = [](const Instruction& step) {
+      return step.opcode() == Opcode::kAsyncUpdate || HasTrait(step.opcode(), kAsyncDone);
+    };
+    const Instruction* step = &instruction;
+    while (goes_on(*step)) {
+      step = step->operand(0);
+      if (step->has_control_edges() || (effects_.Of(*step) && !MayRemoveDespiteEffect(*step)))
+        return true;
+    }
+    return false;
   }
 
   // custom-call Sharding says something about its operand; it goes only with a producer of its own.

@@ -14,7 +14,8 @@ int64_t AccessAlignment(const Kernel& kernel, const Node& node) {
   return ByteSize(ComponentType(AccessType(kernel, node).element));
 }
 
-Watch::Watch(const Kernel& kernel, void* const* buffers, void* scratch) : kernel_(kernel) {
+Watch::Watch(const Kernel& kernel, void* const* buffers, void* scratch, Part part)
+    : kernel_(kernel), part_(part), written_(JustNowBy(part.number)) {
   scratch_states_.assign(static_cast<size_t>(kernel.scratch_bytes), ByteState::kUnwritten);
   for (const Buffer& buffer : kernel.buffers) {
     Memory memory = {nullptr, buffer.elements, ByteSize(buffer.type), !buffer.written, nullptr};
@@ -66,13 +67,15 @@ bool Watch::Touch(int32_t number, int64_t index) {
   if (memory.states == nullptr) return true;
   ByteState* const states = memory.states + index * memory.element_bytes;
   for (int64_t i = 0; i < memory.element_bytes; ++i) {
-    if (node.op == Op::kStore) {
-      states[i] = ByteState::kJustNow;
-    } else if (states[i] == ByteState::kUnwritten) {
-      return Fail(AccessProblem::kUnwritten, number, index);
-    } else if (states[i] == ByteState::kJustNow && memory.is_operand) {
+    const bool is_new = IsJustNow(states[i]);
+    const bool is_store = node.op == Op::kStore;
+    if (!is_store && is_new && memory.is_operand)
       return Fail(AccessProblem::kOverwritten, number, index);
-    }
+    if (is_new && states[i] != written_ && (!is_store || part_.owns))
+      return Fail(AccessProblem::kShared, number, index);
+    if (!is_store && states[i] == ByteState::kUnwritten)
+      return Fail(AccessProblem::kUnwritten, number, index);
+    if (is_store) states[i] = written_;
   }
   return true;
 }

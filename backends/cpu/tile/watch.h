@@ -1,15 +1,17 @@
 // backends/cpu/tile/watch.h
 //
 // Watches the accesses of one run of a kernel: inside its buffer, aligned as the code assumes, and,
-// for buffers whose bytes are tracked, of memory that somebody has written. Checked machine code
+// for buffers whose bytes are tracked, of memory that somebody has written, and that no other part
+// of the launch writes. Checked machine code
 // (EmitOptions::checked) and the evaluator ask before each access, and stop at the first fault.
 //
 //   Watch watch(kernel, buffers, scratch);
 //   watch.Track(0, states);                  // one ByteState per byte of buffer 0
 //   …run; then watch.fault()
 //
-// One watch for each thread that runs the kernel. Bytes may be tracked by several at once: two
-// threads never touch one byte of which one writes.
+// One watch for each part of the tasks that a thread runs. Bytes may be tracked by several at once:
+// what one part writes no other may read. Both may write it where both compute the same, as the
+// last vectors of two tasks do.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +27,20 @@ namespace hlo::cpu::tile {
 enum class ByteState : uint8_t {
   kUnwritten,  // nobody has written it since it was given to its present value
   kWritten,    // before this launch
-  kJustNow,    // by this launch
+  kJustNow,    // by this launch; above its two bits the number of the part
+};
+
+constexpr int kPartNumbers = 64;  // further parts begin anew
+constexpr ByteState JustNowBy(int64_t part) {
+  return static_cast<ByteState>(static_cast<int64_t>(ByteState::kJustNow) | part % kPartNumbers
+                                                                                << 2);
+}
+constexpr bool IsJustNow(ByteState state) { return (static_cast<int>(state) & 3) == 2; }
+
+// Of the tasks of a launch.
+struct Part {
+  int64_t number = 0;
+  bool owns = false;  // what it writes, no other part may write either: a result in its operand
 };
 
 enum class AccessProblem : uint8_t {
@@ -33,6 +48,7 @@ enum class AccessProblem : uint8_t {
   kMisaligned,   // for the instruction that is used
   kUnwritten,    // reads what nobody wrote
   kOverwritten,  // reads from an operand what this launch has already written over
+  kShared,       // touches what another part of the launch writes
   kNegative,     // divides a negative index (the evaluator only)
 };
 
@@ -48,7 +64,7 @@ int64_t AccessAlignment(const Kernel& kernel, const Node& node);
 
 class Watch final {
  public:
-  Watch(const Kernel& kernel, void* const* buffers, void* scratch);
+  Watch(const Kernel& kernel, void* const* buffers, void* scratch, Part part = {});
 
   // `states`: of the bytes of `buffer`.
   void Track(int buffer, ByteState* states) {
@@ -76,6 +92,8 @@ class Watch final {
   bool Touch(int32_t node, int64_t index);
 
   const Kernel& kernel_;
+  const Part part_;
+  const ByteState written_;  // what this part writes becomes it
   std::vector<Memory> buffers_;
   std::vector<ByteState> scratch_states_;
   std::optional<AccessFault> fault_;
