@@ -204,7 +204,7 @@ struct NoisyRun {
 
 Literal NoiseFor(Shape shape, NoisyRun& run) {
   FuzzRandom& random = run.random;
-  Literal noise(shape.WithDefaultLayout());
+  Literal noise(shape.WithoutDynamic().WithDefaultLayout());  // cut to what there is
   const double size = run.sign * NoiseOf(shape.element_type());
   // Of many sizes, so that what is added twice does not cancel, and with all digits, so that zero
   // becomes a number each part of whose bits is another.
@@ -335,7 +335,7 @@ double NanAt(int64_t i, int64_t count, NoisyRun& run) {
 Instruction* WithOtherBits(Instruction* x, NoisyRun& run) {
   Builder b(x->parent());
   const auto fixed = [&](Instruction* part) {
-    Literal nans(part->shape().WithDefaultLayout());
+    Literal nans(part->shape().WithoutDynamic().WithDefaultLayout());
     for (int64_t i = 0; i < nans.element_count(); ++i)
       nans.SetDouble(i, NanAt(i, nans.element_count(), run));
     Instruction* result = b.Select(b.Compare(part, part, ComparisonDirection::kNe),
@@ -384,7 +384,7 @@ Instruction* MovedNumbers(Instruction* x, NoisyRun& run) {
 // An array with what the run adds to it; the value itself where there is nothing to add.
 Instruction* Moved(Instruction* value, NoisyRun& run) {
   const Shape shape = value->shape();
-  if (!shape.IsArray() || shape.has_dynamic_dims()) return value;
+  if (!shape.IsArray()) return value;
   if (run.kind == NoisyRun::Kind::kZeros) {
     Instruction* const same =
         IsFloat(ComponentType(shape.element_type())) ? WithSignedZeros(value, run.sign) : nullptr;

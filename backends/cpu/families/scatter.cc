@@ -78,7 +78,7 @@ class ScatterEmission {
     return std::move(result_);
   }
 
-  // Whether windows may lie at several places of a dimension that they have more than one element of.
+  // Whether windows may lie at several places of a dimension in which they have several elements.
   bool StartsMoveColumns(Shape update) const {
     size_t window = 0;
     for (int d = 0; d < std::ssize(result_dims_); ++d) {
