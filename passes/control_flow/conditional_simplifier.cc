@@ -315,7 +315,11 @@ absl::StatusOr<bool> ConditionalSimplifier::Run(Module& module, PassContext& con
     }
   }
   // Fusions of a branch that was taken for good have one caller again.
-  if (changed) module.RemoveUnusedComputations();
+  const std::vector<Computation*> all = module.computations();
+  const bool leaves_fusions = std::any_of(all.begin(), all.end(), [](const Computation* left) {
+    return !left->is_entry() && left->callers().empty() && left->MayHoldAny({Opcode::kFusion});
+  });
+  if (changed && leaves_fusions) module.RemoveUnusedComputations();
   return changed;
 }
 
