@@ -119,6 +119,34 @@ Literal AsDeclared(Literal result, Shape shape) {
   return fits ? result : Resized(result, shape.dims());
 }
 
+// Floats of several widths meet where values pass through as bytes. The verifier lets them pass, as
+// XLA's does; what runs a module refuses them.
+bool MixesFloats(const Instruction& instruction) {
+  constexpr OpcodeSet kMovesBytes(
+      {Opcode::kBroadcast, Opcode::kClamp, Opcode::kCompare, Opcode::kConcatenate,
+       Opcode::kDynamicReshape, Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice, Opcode::kGather,
+       Opcode::kPad, Opcode::kReducePrecision, Opcode::kReshape, Opcode::kReverse, Opcode::kScatter,
+       Opcode::kSelect, Opcode::kSelectAndScatter, Opcode::kSetDimensionSize, Opcode::kSlice,
+       Opcode::kTranspose});
+  if (!kMovesBytes.Has(instruction.opcode())) return false;
+  ElementType type = ElementType::kTuple;
+  const auto differs = [&type](Shape shape) {
+    if (!shape.IsArray() || !IsFloat(shape.element_type())) return false;
+    if (type == ElementType::kTuple) type = shape.element_type();
+    return type != shape.element_type();
+  };
+  if (differs(instruction.shape())) return true;
+  const auto operands = instruction.operands();
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](const Instruction* operand) { return differs(operand->shape()); });
+}
+
+absl::Status RefuseMixedFloats(const Instruction& instruction) {
+  if (!MixesFloats(instruction)) return absl::OkStatus();
+  return Error(instruction.loc(), "`{}` mixes floats of several widths: `{}`", instruction.name(),
+               instruction.opcode_text());
+}
+
 std::unique_ptr<ComputationPlan> MakePlan(const Computation& computation) {
   auto plan = std::make_unique<ComputationPlan>();
   absl::flat_hash_map<const Instruction*, int> slots;
@@ -161,6 +189,8 @@ absl::StatusOr<const ComputationPlan*> Evaluator::Plan(const Computation& comput
   std::unique_ptr<ComputationPlan>& plan = caches_->plans[&computation];
   if (plan == nullptr) {
     RET_CHECK(computation.root() != nullptr, "computation `{}` has no root", computation.name());
+    for (const Instruction* instruction : computation.instructions())
+      RETURN_IF_ERROR(RefuseMixedFloats(*instruction));
     plan = MakePlan(computation);
   }
   return plan.get();
@@ -245,38 +275,9 @@ absl::StatusOr<Literal> Evaluator::Evaluate(const Computation& computation,
   return std::move(values[static_cast<size_t>(plan->root_slot)]);
 }
 
-namespace {
-
-// Floats of several widths meet where values pass through as bytes. The verifier lets them pass, as
-// XLA's does; what runs a module refuses them.
-bool MixesFloats(const Instruction& instruction) {
-  constexpr OpcodeSet kMovesBytes(
-      {Opcode::kBroadcast, Opcode::kClamp, Opcode::kCompare, Opcode::kConcatenate,
-       Opcode::kDynamicReshape, Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice, Opcode::kGather,
-       Opcode::kPad, Opcode::kReducePrecision, Opcode::kReshape, Opcode::kReverse, Opcode::kScatter,
-       Opcode::kSelect, Opcode::kSelectAndScatter, Opcode::kSetDimensionSize, Opcode::kSlice,
-       Opcode::kTranspose});
-  if (!kMovesBytes.Has(instruction.opcode())) return false;
-  ElementType type = ElementType::kTuple;
-  const auto differs = [&type](Shape shape) {
-    if (!shape.IsArray() || !IsFloat(shape.element_type())) return false;
-    if (type == ElementType::kTuple) type = shape.element_type();
-    return type != shape.element_type();
-  };
-  if (differs(instruction.shape())) return true;
-  const auto operands = instruction.operands();
-  return std::any_of(operands.begin(), operands.end(),
-                     [&](const Instruction* operand) { return differs(operand->shape()); });
-}
-
-}  // namespace
-
 absl::StatusOr<Literal> Evaluator::EvaluateInstruction(const Instruction& instruction,
                                                        absl::Span<const Literal> operands) {
-  if (MixesFloats(instruction)) {
-    return Error(instruction.loc(), "`{}` mixes floats of several widths: `{}`", instruction.name(),
-                 instruction.opcode_text());
-  }
+  RETURN_IF_ERROR(RefuseMixedFloats(instruction));
   if (!HasMeaning(instruction))
     return Error(instruction.loc(), "`{}` has no meaning", instruction.name());
   const ScopedDenormals denormals(options_.denormals);
