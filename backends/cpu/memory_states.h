@@ -5,8 +5,8 @@
 // for all other thunks the slices of Thunk::uses() stand, read before they run and written after.
 //
 // Found so: a value read before it is computed, an element that a kernel forgets to compute, one
-// that it reads after it has written over it. Not found: a read of memory that holds another value,
-// whole and alive or not.
+// that it reads after it has written over it, one that two threads would share. Not found: a read
+// of memory that holds another value, whole and alive or not.
 #pragma once
 
 #include <memory>
