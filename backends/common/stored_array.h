@@ -3,7 +3,6 @@
 // 64-bit numbers, one for each dimension. Code that only moves values need not know.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "backends/common/buffer_slice.h"
-#include "lib/ir/instruction.h"
 #include "lib/support/round.h"
 #include "lib/support/status.h"
 #include "lib/types/literal.h"
@@ -38,13 +36,6 @@ inline bool HasDynamicLeaf(Shape shape) {
     found = found || (leaf.IsArray() && leaf.has_dynamic_dims());
   });
   return found;
-}
-
-// Whether its kernel, if it had one, would have to know such sizes.
-inline bool MeetsDynamicDims(const Instruction& instruction) {
-  if (HasDynamicLeaf(instruction.shape())) return true;
-  return std::any_of(instruction.operands().begin(), instruction.operands().end(),
-                     [](const Instruction* operand) { return HasDynamicLeaf(operand->shape()); });
 }
 
 // Writes `value` as an array of shape `declared`.

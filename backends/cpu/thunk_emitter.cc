@@ -65,6 +65,13 @@ struct PlannedKernel {
   bool is_update = false;  // computes a part of its result, in its operand's buffer
 };
 
+// Sizes that are known at run time only: the interpreter's business.
+bool MeetsDynamicDims(const Instruction& instruction) {
+  if (HasDynamicLeaf(instruction.shape())) return true;
+  return std::any_of(instruction.operands().begin(), instruction.operands().end(),
+                     [](const Instruction* operand) { return HasDynamicLeaf(operand->shape()); });
+}
+
 class CpuProgramEmitter final : public ProgramEmitter {
  public:
   CpuProgramEmitter(Module& module, KernelCompiler& compiler, ThreadPool& pool,
@@ -84,7 +91,7 @@ class CpuProgramEmitter final : public ProgramEmitter {
 
  private:
   absl::StatusOr<Means> MeansOf(const Instruction& instruction) {
-    if (!MeetsDynamicDims(instruction)) {  // these are the interpreter's business
+    if (!MeetsDynamicDims(instruction)) {
       if (instruction.opcode() == Opcode::kSort && !HasPlainOrder(instruction) &&
           IsScalarRegion(*instruction.to_apply()))
         return Means::kSortByKernel;

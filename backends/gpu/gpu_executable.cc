@@ -60,7 +60,7 @@ class GpuExecutable::State final : public CompiledState {
                                   const RunOptions& options) override {
     RETURN_IF_ERROR(device_.Enter());
     RETURN_IF_ERROR(executable_.SetUp(options, state_));
-    ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, Leaves(arguments));
+    ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, executable_.LeavesOf(arguments));
     if (absl::Status status = Launch(&leaves).status(); !status.ok())
       return OrOfKernels(std::move(status));
     return Result();
@@ -143,7 +143,7 @@ class GpuExecutable::State final : public CompiledState {
 
   absl::Status LoadArguments(absl::Span<const Literal> arguments, bool only_overwritten) override {
     RETURN_IF_ERROR(device_.Enter());
-    ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, Leaves(arguments));
+    ASSIGN_OR_RETURN(const std::vector<const Literal*> leaves, executable_.LeavesOf(arguments));
     const std::vector<Allocation>& allocations = executable_.allocations();
     for (size_t i = 0; i < allocations.size(); ++i) {
       if (!IsLoaded(allocations[i]) || (only_overwritten && !allocations[i].donated)) continue;
@@ -156,10 +156,6 @@ class GpuExecutable::State final : public CompiledState {
     RETURN_IF_ERROR(device_.Enter());
     ASSIGN_OR_RETURN(const ExecuteEvent done, Launch(nullptr));
     return done.Wait();
-  }
-
-  absl::StatusOr<std::vector<const Literal*>> Leaves(absl::Span<const Literal> arguments) const {
-    return executable_.LeavesOf(arguments);
   }
 
   // The compute stream waits for it.

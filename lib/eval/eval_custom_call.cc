@@ -272,9 +272,10 @@ static EvalResult EvalKnownCustomCall(EvalContext& c) {
   const std::string_view target = c.attrs<CustomCallAttrs>().custom_call_target;
   if (HasLoadedCustomCall(target)) return RunLoadedCustomCall(c.instruction, c.operands);
   if (linalg::IsLinalgTarget(target)) return EvalLinalgCall(c);
-  if (IsIdentityCustomCall(target) && c.operand_count() >= 1) return EvalAnnotation(c);
-  if (IsIdentityCustomCall(target))
+  if (IsIdentityCustomCall(target)) {
+    if (c.operand_count() >= 1) return EvalAnnotation(c);
     return Error(c.loc(), "custom call `{}` hands on its operand, but has none", target);
+  }
   const KnownTarget* known = FindTarget(target);
   if (known == nullptr) return UnknownCustomCall(c.instruction);
   if (c.operand_count() < known->least_operands || c.operand_count() > known->most_operands) {

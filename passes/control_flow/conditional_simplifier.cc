@@ -314,13 +314,14 @@ absl::StatusOr<bool> ConditionalSimplifier::Run(Module& module, PassContext& con
       changed = true;
     }
   }
+  if (!changed) return false;
   // Fusions of a branch that was taken for good have one caller again.
   const std::vector<Computation*> all = module.computations();
   const bool leaves_fusions = std::any_of(all.begin(), all.end(), [](const Computation* left) {
     return !left->is_entry() && left->callers().empty() && left->MayHoldAny({Opcode::kFusion});
   });
-  if (changed && leaves_fusions) module.RemoveUnusedComputations();
-  return changed;
+  if (leaves_fusions) module.RemoveUnusedComputations();
+  return true;
 }
 
 HLO_DEFINE_PASS(ConditionalSimplifier)

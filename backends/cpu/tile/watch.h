@@ -2,8 +2,8 @@
 //
 // Watches the accesses of one run of a kernel: inside its buffer, aligned as the code assumes, and,
 // for buffers whose bytes are tracked, of memory that somebody has written, and that no other part
-// of the launch writes. Checked machine code
-// (EmitOptions::checked) and the evaluator ask before each access, and stop at the first fault.
+// of the launch writes. Checked machine code (EmitOptions::checked) and the evaluator ask before
+// each access, and stop at the first fault.
 //
 //   Watch watch(kernel, buffers, scratch);
 //   watch.Track(0, states);                  // one ByteState per byte of buffer 0
