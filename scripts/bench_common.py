@@ -49,14 +49,15 @@ def cpu_name():
     return "unknown CPU"
 
 
-def add_flags(parser, threads, xla):
-    """The flags that all of them have."""
-    parser.add_argument("--oracle", action="store_true", help=f"time XLA:CPU {xla}")
+def add_flags(parser, threads, xla=None):
+    """The flags that all of them have; those about XLA and values where XLA has a part in it."""
+    if xla:
+        parser.add_argument("--oracle", action="store_true", help=f"time XLA:CPU {xla}")
+        parser.add_argument("--no-check", action="store_true", help="do not compare the values")
     parser.add_argument("--threads", type=int, default=threads)
     parser.add_argument("--platform", default="cpu", help="of hlo-run (cpu)")
     parser.add_argument("--hlo-run", default=ROOT / "build" / "release" / "bin" / "hlo-run",
                         help="the tool to time (build/release/bin/hlo-run)")
-    parser.add_argument("--no-check", action="store_true", help="do not compare the values")
     parser.add_argument("--json", metavar="FILE", help="also write all figures")
 
 
@@ -69,12 +70,12 @@ def parse(parser, known, what):
     return args
 
 
-def start(args, make_oracle):
+def start(args, make_oracle=None):
     """What make_oracle makes if XLA is asked for; ends the program when something is missing."""
     try:
         if not os.access(args.hlo_run, os.X_OK):
             raise BenchError(f"{args.hlo_run}: no such program; build it with scripts/build")
-        oracle = make_oracle() if args.oracle else None
+        oracle = make_oracle() if make_oracle and args.oracle else None
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         sys.exit(1)
