@@ -98,65 +98,51 @@ bool IsArithmetic(const Instruction& instruction) {
   return IsElementwise(instruction.opcode()) && !kExact.Has(instruction.opcode());
 }
 
-// Something looks at the bits of floats.
-bool LooksAtBits(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (kReadsBits.Has(instruction->opcode())) return true;
-      if (instruction->opcode() == Opcode::kCustomCall &&
-          instruction->attrs<CustomCallAttrs>().custom_call_target == "TopK")
-        return true;
-      if (instruction->opcode() == Opcode::kCompare &&
-          instruction->attrs<CompareAttrs>().type == ComparisonType::kTotalOrder)
-        return true;
-    }
-  }
-  return false;
+// Looks at the bits of floats.
+bool LooksAtBits(const Instruction& instruction) {
+  if (kReadsBits.Has(instruction.opcode())) return true;
+  if (instruction.opcode() == Opcode::kCustomCall)
+    return instruction.attrs<CustomCallAttrs>().custom_call_target == "TopK";
+  return instruction.opcode() == Opcode::kCompare &&
+         instruction.attrs<CompareAttrs>().type == ComparisonType::kTotalOrder;
 }
 
-// Some array has scales, whose smallest is a denormal as f32: a number or, flushed, none.
-bool HasScales(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->shape().IsArray() &&
-          instruction->shape().element_type() == ElementType::kF8E8M0FNU)
-        return true;
-    }
-  }
-  return false;
+// Scales, whose smallest is a denormal as f32: a number or, flushed, none.
+bool IsScale(const Instruction& instruction) {
+  return instruction.shape().IsArray() &&
+         instruction.shape().element_type() == ElementType::kF8E8M0FNU;
 }
 
-// Some value is cut into narrower elements.
-bool CutsBits(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kBitcastConvert &&
-          BitWidth(instruction->shape().element_type()) <
-              BitWidth(instruction->operand(0)->shape().element_type()))
-        return true;
-    }
-  }
-  return false;
+// Cuts values into narrower elements.
+bool CutsBits(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kBitcastConvert &&
+         BitWidth(instruction.shape().element_type()) <
+             BitWidth(instruction.operand(0)->shape().element_type());
 }
 
-// Statistics: sums that the expanded form rounds to infinity before it divides.
-bool HasStatistics(const Module& module) {
+// Sees zeros that no operand has: what it multiplies with them, a platform may leave out.
+bool SeesPadding(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kConvolution || instruction.operand_count() != 2 ||
+      instruction.operand(0)->shape().has_dynamic_dims())
+    return false;
+  const Window& window = instruction.attrs<ConvolutionAttrs>().window;
+  return std::any_of(window.dims.begin(), window.dims.end(), [](const WindowDim& dim) {
+    return dim.pad_low > 0 || dim.pad_high > 0 || dim.base_dilation > 1;
+  });
+}
+
+// Has another form that makes infinity or NaN of other numbers: statistics are sums that it rounds
+// to infinity before it divides.
+bool HasOtherForm(const Instruction& instruction) {
   constexpr OpcodeSet kStatistics = {Opcode::kBatchNormTraining, Opcode::kBatchNormGrad};
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (kStatistics.Has(instruction->opcode())) return true;
-    }
-  }
-  return false;
+  return kStatistics.Has(instruction.opcode()) || SeesPadding(instruction);
 }
 
-// Whether another platform may get another value out of some operation.
-bool HasChoice(const Module& module, bool everywhere) {
+template <class Predicate>
+bool AnyInstruction(const Module& module, Predicate&& predicate) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kReduce || MayRoundOtherwise(*instruction) ||
-          (everywhere && IsArithmetic(*instruction)))
-        return true;
+      if (predicate(*instruction)) return true;
     }
   }
   return false;
@@ -190,7 +176,7 @@ struct NoisyRun {
     kMixture,   // some do, others get noise
     kZeros,     // zeros all have the sign `sign`
     kBits,      // what a platform likes: the signs of NaNs, and with a positive `sign` no denormals
-    kExpanded,  // statistics are sums that may overflow before they are divided
+    kExpanded,  // statistics are sums that may overflow before they are divided, padding is zeros
   };
   Kind kind;
   FuzzRandom random;
@@ -537,8 +523,13 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
       runs.push_back({NoisyRun::Kind::kZeros, FuzzRandom(1), sign, everywhere});
     return runs;
   }
-  const bool varies = CutsBits(module);
-  if (HasChoice(module, everywhere)) {
+  const bool varies = AnyInstruction(module, CutsBits);
+  // Whether another platform may get another value out of some operation.
+  const bool has_choice = AnyInstruction(module, [&](const Instruction& instruction) {
+    return instruction.opcode() == Opcode::kReduce || MayRoundOtherwise(instruction) ||
+           (everywhere && IsArithmetic(instruction));
+  });
+  if (has_choice) {
     for (int run = 0; run < count; ++run) {
       runs.push_back({run == count - 1 ? NoisyRun::Kind::kGrid : NoisyRun::Kind::kNoise,
                       FuzzRandom(static_cast<uint64_t>(run / 2) + 1), run % 2 == 0 ? 1.0 : -1.0,
@@ -549,7 +540,7 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
                       run % 2 == 0 ? 1.0 : -1.0, everywhere, NoisyRun::Nans::kRandomSigns, varies});
     }
   }
-  if (LooksAtBits(module) || HasScales(module)) {
+  if (AnyInstruction(module, LooksAtBits) || AnyInstruction(module, IsScale)) {
     using Nans = NoisyRun::Nans;
     for (const Nans nans :
          {Nans::kAlternatingSigns, Nans::kRandomSigns, Nans::kRisingBits, Nans::kFallingBits}) {
@@ -561,17 +552,53 @@ std::vector<NoisyRun> RunsFor(const Module& module, const NoiseOptions& options)
                       run % 2 == 0 ? 1.0 : -1.0, /*everywhere=*/true, Nans::kRandomBits});
     }
   }
-  if (HasStatistics(module))
+  if (AnyInstruction(module, HasOtherForm))
     runs.push_back({NoisyRun::Kind::kExpanded, FuzzRandom(1), 1.0, everywhere});
   return runs;
 }
 
+// Gives a convolution the zeros that it sees.
+absl::Status WriteOutPadding(Instruction* convolution) {
+  Builder b(convolution->parent());
+  ConvolutionAttrs attrs = convolution->attrs<ConvolutionAttrs>();
+  Instruction* lhs = convolution->operand(0);
+  PaddingConfig padding;
+  padding.dims.resize(static_cast<size_t>(lhs->shape().rank()));
+  for (size_t d = 0; d < attrs.dim_labels.input_spatial.size(); ++d) {
+    WindowDim& dim = attrs.window.dims[d];
+    padding.dims[static_cast<size_t>(attrs.dim_labels.input_spatial[d])] = {
+        std::max<int64_t>(dim.pad_low, 0), std::max<int64_t>(dim.pad_high, 0),
+        dim.base_dilation - 1};
+    dim.pad_low = std::min<int64_t>(dim.pad_low, 0);
+    dim.pad_high = std::min<int64_t>(dim.pad_high, 0);
+    dim.base_dilation = 1;
+  }
+  Instruction* zero = b.ScalarConstant(lhs->shape().element_type(), 0);
+  Instruction* padded = b.Pad(lhs, zero, padding);
+  Instruction* same =
+      b.OpWithShape(Opcode::kConvolution, convolution->shape(), {padded, convolution->operand(1)},
+                    AttrsPtr::Make(std::move(attrs)));
+  RETURN_IF_ERROR(b.status());
+  convolution->parent()->Replace(convolution, same);
+  return absl::OkStatus();
+}
+
+absl::Status WriteOut(Module& module) {
+  PassContext context;
+  RETURN_IF_ERROR(RunPipelineText("batchnorm_expander", module, context).status());
+  for (Computation* computation : module.computations()) {
+    std::vector<Instruction*> convolutions;
+    for (Instruction* instruction : computation->instructions()) {
+      if (SeesPadding(*instruction)) convolutions.push_back(instruction);
+    }
+    for (Instruction* convolution : convolutions) RETURN_IF_ERROR(WriteOutPadding(convolution));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Prepare(Module& module, NoisyRun& run, bool reorders) {
   module.ClearSchedule();
-  if (run.kind == NoisyRun::Kind::kExpanded) {
-    PassContext context;
-    return RunPipelineText("batchnorm_expander", module, context).status();
-  }
+  if (run.kind == NoisyRun::Kind::kExpanded) return WriteOut(module);
   const std::vector<Computation*> computations = module.computations();
   for (Computation* computation : computations) {
     if (IsRegionOfReducer(*computation)) continue;
@@ -654,7 +681,7 @@ std::optional<Literal> WithTestsTurned(const Module& module, const EvalOptions& 
 Noise NoisyRuns(const Module& module, const std::vector<Literal>& arguments,
                 const NoiseOptions& options) {
   Noise noise;
-  noise.cuts_bits = CutsBits(module);
+  noise.cuts_bits = AnyInstruction(module, CutsBits);
   std::vector<NoisyRun> runs = RunsFor(module, options);
   EvalOptions eval;
   eval.denormals = options.denormals;
