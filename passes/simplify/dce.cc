@@ -35,8 +35,8 @@ class DeadCode {
     for (Computation* computation : order) {
       if (!computation->is_entry() && computation->callers().empty())
         continue;  // goes as a whole below
-      changed |= ShrinkFusions(*computation);
       changed |= RemoveDead(*computation);
+      changed |= ShrinkFusions(*computation);  // after it: elements that nobody reads are gone
       changed |= RemoveDeadParameters(*computation);
     }
     const int removed = module_.RemoveUnusedComputations();
