@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/support/contains.h"
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
 #include "passes/simplify/dce.h"
@@ -17,6 +18,10 @@ namespace {
 
 // Requests for fusion that a call passes on to what it is replaced by.
 constexpr std::string_view kFusionKeys[] = {"MUST_FUSE", "MAXIMAL_FUSE", "mosaic_fusion_group"};
+
+// Of the composite operation, not of what it stands for.
+constexpr std::string_view kCompositeKeys[] = {"composite.attributes", "composite.name",
+                                               "composite.version"};
 
 // In the names of computations that Shardy looks for.
 constexpr std::string_view kShardyBodies[] = {"shmap_body", "xla.sdy.manual_computation_body"};
@@ -86,6 +91,22 @@ void PassOnFusionRequests(const Instruction& call, Instruction& inlined) {
                                                                     std::string(value));
     }
   }
+}
+
+// What only the call says is said of its result; of what a fusion says, how it is divided.
+void PassOnExtras(const Instruction& call, Instruction& root) {
+  const Extras* from = call.extras();
+  if (from == nullptr) return;
+  if (from->sharding && root.sharding() == nullptr) root.mutable_extras().sharding = from->sharding;
+  if (call.opcode() != Opcode::kCall) return;
+  const bool is_composite = call.attrs<CallAttrs>().is_composite;
+  const bool has_own = root.extras() != nullptr && !root.extras()->frontend_attributes.empty();
+  for (const auto& [key, value] : from->frontend_attributes) {
+    if (!has_own && !(is_composite && Contains(kCompositeKeys, key)))
+      root.mutable_extras().frontend_attributes.insert_or_assign(key, value);
+  }
+  if (!from->metadata.op_name.empty() && root.metadata().op_name.empty())
+    root.mutable_extras().metadata = from->metadata;
 }
 
 // ---- copying ----
@@ -171,9 +192,7 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   }
   Instruction* root = copies[callee.root()];
   const bool root_is_new = callee.root()->opcode() != Opcode::kParameter;
-  if (root_is_new && call->sharding() != nullptr && root->sharding() == nullptr) {
-    root->mutable_extras().sharding = *call->sharding();
-  }
+  if (root_is_new) PassOnExtras(*call, *root);
   MoveControlEdges(call, root, root_is_new);
   if (options.inlined != nullptr) {
     options.inlined->emplace(call, std::move(inlined));
