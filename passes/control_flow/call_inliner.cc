@@ -35,8 +35,8 @@ class FrameJoiner {
 
   // The frame that stands for `frame` called from the call's frame.
   int32_t Join(int32_t frame) {
-    if (frame <= 0 || call_frame_ <= 0 || frame > static_cast<int32_t>(frames_.frames.size()))
-      return frame;
+    if (call_frame_ <= 0 || frame > static_cast<int32_t>(frames_.frames.size())) return frame;
+    if (frame <= 0) return call_frame_;
     // From the outermost frame inwards, so that parents exist; frames joined before are shared.
     std::vector<int32_t> chain;
     for (int32_t at = frame; at > 0; at = frames_.frames[static_cast<size_t>(at) - 1].parent_id) {
@@ -63,17 +63,34 @@ class FrameJoiner {
   std::map<int32_t, int32_t> joined_;
 };
 
-// "inner" under "outer"  =>  "outer/inner"; names that start with "outer" already stay.
-void PrefixOpName(const SharedText& prefix, SharedText& op_name) {
-  if (prefix.empty() || op_name.empty() || op_name == prefix) return;
-  const std::string outer = fmt::format("{}/", prefix.view());
-  if (!op_name.view().starts_with(outer)) op_name = outer + std::string(op_name);
+std::string_view WithoutSlashes(std::string_view name) {
+  if (name.starts_with('/')) name.remove_prefix(1);
+  if (name.ends_with('/')) name.remove_suffix(1);
+  return name;
 }
 
+// "inner" under "outer"  =>  "outer/inner"; names that start with "outer" already stay, and so do
+// those that would become longer than XLA lets them be.
+void PrefixOpName(std::string_view prefix, SharedText& op_name) {
+  constexpr size_t kLongest = 1024;
+  if (prefix.ends_with('/')) prefix.remove_suffix(1);
+  const std::string_view inner = WithoutSlashes(op_name.view());
+  if (prefix.empty() || inner.starts_with(prefix) || prefix.size() + inner.size() >= kLongest)
+    return;
+  op_name = inner.empty() ? std::string(prefix) : fmt::format("{}/{}", prefix, inner);
+}
+
+// Of `inlined`, and of what runs in its loops and branches.
 void JoinMetadata(const Instruction& call, FrameJoiner& joiner, Instruction& inlined) {
-  if (inlined.metadata() == OpMetadata()) return;
+  const OpMetadata& outer = call.metadata();
+  if (outer.op_name.empty() && outer.stack_frame_id <= 0) return;
+  if (HasTrait(inlined.opcode(), kControlFlow) && inlined.opcode() != Opcode::kCall) {
+    for (Computation* callee : inlined.calls()) {
+      for (Instruction* inner : callee->instructions()) JoinMetadata(call, joiner, *inner);
+    }
+  }
   OpMetadata& metadata = inlined.mutable_extras().metadata;
-  PrefixOpName(call.metadata().op_name, metadata.op_name);
+  PrefixOpName(outer.op_name.view(), metadata.op_name);
   metadata.stack_frame_id = joiner.Join(metadata.stack_frame_id);
 }
 
