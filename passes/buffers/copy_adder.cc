@@ -13,8 +13,26 @@
 namespace hlo {
 namespace {
 
-constexpr std::string_view kNoLoopCopies = "xla_disable_while_loop_copies";
-constexpr std::string_view kDisjointRegions = "xla.disjoint_read_write_regions";
+// A program for another back end may say that it has seen to loops itself; ours check it.
+bool NeedsNoCopies(const Instruction& loop) {
+  return HasTrueAttribute(loop, "xla_disable_while_loop_copies") ||
+         HasTrueAttribute(loop, "xla.disable_while_loop_copies");
+}
+
+// What it reads of the operand that it updates is not what it writes.
+bool HasDisjointRegions(const Instruction& update) {
+  return HasTrueAttribute(update, "xla.disjoint_read_write_regions") ||
+         HasTrueAttribute(update, "xla_disjoint_read_write_regions");
+}
+
+// Whether an update may write over `operand` although that is read: by itself, or by others
+// that say the same of themselves.
+bool IsReadElsewhereOnly(const Instruction& update, const Instruction& operand) {
+  return HasDisjointRegions(update) &&
+         std::all_of(operand.uses().begin(), operand.uses().end(), [&](const Use& use) {
+           return use.user == &update || HasDisjointRegions(*use.user);
+         });
+}
 
 std::vector<Instruction*> CopiesOf(const LeafCopies& copies) {
   std::vector<Instruction*> list;
@@ -187,8 +205,7 @@ void CopyAdder::Place(Computation* computation, const Instruction* before, bool 
 // ---- where they are needed ----
 
 void CopyAdder::AddForLoop(Instruction* loop) {
-  // A program for another back end may say that it has seen to this itself; ours check it.
-  if (!dense_ && FrontendAttribute(*loop, kNoLoopCopies) == "true") return;
+  if (!dense_ && NeedsNoCopies(*loop)) return;
   if (!IsOfOneState(*loop)) return;
   const absl::Span<const ValueId> state = values_.Of(*loop),
                                   initial = values_.Of(*loop->operand(0));
@@ -285,7 +302,6 @@ void CopyAdder::AddForUsers(Instruction* value, const std::vector<bool>& wanted)
 }
 
 void CopyAdder::AddForUpdate(Instruction* instruction) {
-  if (!FrontendAttribute(*instruction, kDisjointRegions).empty()) return;
   std::vector<std::vector<bool>> wanted(static_cast<size_t>(instruction->operand_count()));
   for (const InPlacePair& pair : InPlacePairs(*instruction)) {
     std::vector<bool>& leaves = wanted[static_cast<size_t>(pair.operand)];
@@ -295,7 +311,7 @@ void CopyAdder::AddForUpdate(Instruction* instruction) {
   }
   for (int i = 0; i < instruction->operand_count(); ++i) {
     const std::vector<bool>& leaves = wanted[static_cast<size_t>(i)];
-    if (!Any(leaves)) continue;
+    if (!Any(leaves) || IsReadElsewhereOnly(*instruction, *instruction->operand(i))) continue;
     const LeafCopies copies = CopyLeaves(instruction->operand(i), leaves, /*may_reuse=*/false);
     instruction->ReplaceOperand(i, copies.value);
     Place(instruction->parent(), instruction, false, copies, CopiesOf(copies));

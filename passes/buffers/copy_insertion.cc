@@ -11,6 +11,7 @@
 #include "lib/analysis/schedule.h"
 #include "lib/analysis/values.h"
 #include "lib/ir/async_chain.h"
+#include "passes/buffers/branch_order.h"
 #include "passes/buffers/copy_adder.h"
 #include "passes/buffers/late_updates.h"
 #include "passes/simplify/dce.h"
@@ -223,6 +224,8 @@ class Inserter {
           dense_ ? Interference::MayShare() : MayWriteOver);
       PlaceSets sets(values, interference);
       Fill(values, sets);
+      std::optional<BranchOrder> order;
+      if (!dense_ && edge_limit_ == 0) order.emplace(values, sets, interference);
       std::vector<Instruction*> copies = Copies(values);
       // One that goes may let others go.
       for (size_t before = copies.size() + 1; before != copies.size();) {
@@ -231,9 +234,11 @@ class Inserter {
           // A broadcast is made again for less than a place to keep it.
           const bool may_add_edges =
               edge_limit_ > 0 && copy->operand(0)->opcode() != Opcode::kBroadcast;
-          if (!sets.TryDrop(*copy) &&
-              !(may_add_edges && sets.TryDropByEdges(*copy, edge_limit_, edges)))
-            return false;
+          const auto drop = [&] {
+            return sets.TryDrop(*copy) ||
+                   (may_add_edges && sets.TryDropByEdges(*copy, edge_limit_, edges));
+          };
+          if (!(order ? order->TryDrop(*copy, drop) : drop())) return false;
           dropped.push_back(copy);
           return true;
         });

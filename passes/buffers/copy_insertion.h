@@ -25,8 +25,9 @@
 //
 // Requires: flatten-call-graph has run.  Ensures: values that must share memory do not interfere.
 // Leaves alone: tokens and other opaque values; loops with the frontend attribute
-// xla_disable_while_loop_copies; updates with xla.disjoint_read_write_regions; what a start holds
-// for its done; without `dense`, asynchronous computations.
+// xla_disable_while_loop_copies; updates with xla.disjoint_read_write_regions of what only such
+// updates read; what a start holds for its done; without `dense`, asynchronous computations, and
+// copies at the ends of branches that XLA keeps (branch_order.h).
 #pragma once
 
 #include "passes/pass.h"

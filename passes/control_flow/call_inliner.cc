@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/support/contains.h"
 #include "lib/support/decision.h"
 #include "lib/support/strings.h"
 #include "passes/simplify/dce.h"
@@ -18,6 +19,10 @@ namespace {
 // Requests for fusion that a call passes on to what it is replaced by.
 constexpr std::string_view kFusionKeys[] = {"MUST_FUSE", "MAXIMAL_FUSE", "mosaic_fusion_group"};
 
+// Of the composite operation, not of what it stands for.
+constexpr std::string_view kCompositeKeys[] = {"composite.attributes", "composite.name",
+                                               "composite.version"};
+
 // In the names of computations that Shardy looks for.
 constexpr std::string_view kShardyBodies[] = {"shmap_body", "xla.sdy.manual_computation_body"};
 
@@ -30,8 +35,8 @@ class FrameJoiner {
 
   // The frame that stands for `frame` called from the call's frame.
   int32_t Join(int32_t frame) {
-    if (frame <= 0 || call_frame_ <= 0 || frame > static_cast<int32_t>(frames_.frames.size()))
-      return frame;
+    if (call_frame_ <= 0 || frame > static_cast<int32_t>(frames_.frames.size())) return frame;
+    if (frame <= 0) return call_frame_;
     // From the outermost frame inwards, so that parents exist; frames joined before are shared.
     std::vector<int32_t> chain;
     for (int32_t at = frame; at > 0; at = frames_.frames[static_cast<size_t>(at) - 1].parent_id) {
@@ -58,17 +63,34 @@ class FrameJoiner {
   std::map<int32_t, int32_t> joined_;
 };
 
-// "inner" under "outer"  =>  "outer/inner"; names that start with "outer" already stay.
-void PrefixOpName(const SharedText& prefix, SharedText& op_name) {
-  if (prefix.empty() || op_name.empty() || op_name == prefix) return;
-  const std::string outer = fmt::format("{}/", prefix.view());
-  if (!op_name.view().starts_with(outer)) op_name = outer + std::string(op_name);
+std::string_view WithoutSlashes(std::string_view name) {
+  if (name.starts_with('/')) name.remove_prefix(1);
+  if (name.ends_with('/')) name.remove_suffix(1);
+  return name;
 }
 
+// "inner" under "outer"  =>  "outer/inner"; names that start with "outer" already stay, and so do
+// those that would become longer than XLA lets them be.
+void PrefixOpName(std::string_view prefix, SharedText& op_name) {
+  constexpr size_t kLongest = 1024;
+  if (prefix.ends_with('/')) prefix.remove_suffix(1);
+  const std::string_view inner = WithoutSlashes(op_name.view());
+  if (prefix.empty() || inner.starts_with(prefix) || prefix.size() + inner.size() >= kLongest)
+    return;
+  op_name = inner.empty() ? std::string(prefix) : fmt::format("{}/{}", prefix, inner);
+}
+
+// Of `inlined`, and of what runs in its loops and branches.
 void JoinMetadata(const Instruction& call, FrameJoiner& joiner, Instruction& inlined) {
-  if (inlined.metadata() == OpMetadata()) return;
+  const OpMetadata& outer = call.metadata();
+  if (outer.op_name.empty() && outer.stack_frame_id <= 0) return;
+  if (HasTrait(inlined.opcode(), kControlFlow) && inlined.opcode() != Opcode::kCall) {
+    for (Computation* callee : inlined.calls()) {
+      for (Instruction* inner : callee->instructions()) JoinMetadata(call, joiner, *inner);
+    }
+  }
   OpMetadata& metadata = inlined.mutable_extras().metadata;
-  PrefixOpName(call.metadata().op_name, metadata.op_name);
+  PrefixOpName(outer.op_name.view(), metadata.op_name);
   metadata.stack_frame_id = joiner.Join(metadata.stack_frame_id);
 }
 
@@ -86,6 +108,22 @@ void PassOnFusionRequests(const Instruction& call, Instruction& inlined) {
                                                                     std::string(value));
     }
   }
+}
+
+// What only the call says is said of its result; of what a fusion says, how it is divided.
+void PassOnExtras(const Instruction& call, Instruction& root) {
+  const Extras* from = call.extras();
+  if (from == nullptr) return;
+  if (from->sharding && root.sharding() == nullptr) root.mutable_extras().sharding = from->sharding;
+  if (call.opcode() != Opcode::kCall) return;
+  const bool is_composite = call.attrs<CallAttrs>().is_composite;
+  const bool has_own = root.extras() != nullptr && !root.extras()->frontend_attributes.empty();
+  for (const auto& [key, value] : from->frontend_attributes) {
+    if (!has_own && !(is_composite && Contains(kCompositeKeys, key)))
+      root.mutable_extras().frontend_attributes.insert_or_assign(key, value);
+  }
+  if (!from->metadata.op_name.empty() && root.metadata().op_name.empty())
+    root.mutable_extras().metadata = from->metadata;
 }
 
 // ---- copying ----
@@ -171,9 +209,7 @@ Instruction* InlineBody(Instruction* call, const InlineOptions& options) {
   }
   Instruction* root = copies[callee.root()];
   const bool root_is_new = callee.root()->opcode() != Opcode::kParameter;
-  if (root_is_new && call->sharding() != nullptr && root->sharding() == nullptr) {
-    root->mutable_extras().sharding = *call->sharding();
-  }
+  if (root_is_new) PassOnExtras(*call, *root);
   MoveControlEdges(call, root, root_is_new);
   if (options.inlined != nullptr) {
     options.inlined->emplace(call, std::move(inlined));

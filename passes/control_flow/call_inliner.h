@@ -5,9 +5,11 @@
 //
 // The frontend attribute `inlineable` of a call decides first: "false" and "xla_late" keep it,
 // "true" and "xla_early" inline it even with `single_call_site`. Inlined instructions run after the
-// call's control predecessors, and its control successors after their root. Their `op_name` gets
-// the call's as prefix, their stack frames continue in the call's, and schedules keep the callee's
-// order. So does what they stand for (`origin`); where the call says nothing, they do not either.
+// call's control predecessors, and its control successors after their root. Their `op_name`, also
+// in loops and branches, gets the call's as prefix, their stack frames continue in the call's, and
+// schedules keep the callee's order. So does what they stand for (`origin`); where the call says
+// nothing, they do not either. The root takes the call's sharding, frontend attributes and metadata
+// if it has none of its own.
 //
 // Requires: nothing.  Ensures: no call is left but those below; dead code is removed if
 // anything was inlined.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/container/flat_hash_set.h"
 #include "lib/analysis/trip_count.h"
 
 namespace hlo {
@@ -15,19 +16,70 @@ bool IsInHostMemory(const Instruction& value) {
   return layout != nullptr && layout->memory_space == kHostSpace;
 }
 
-// Elements of the state that are start indices of slices in host memory.
+bool IsCallOf(const Instruction& instruction, std::string_view target) {
+  return instruction.opcode() == Opcode::kCustomCall &&
+         instruction.attrs<CustomCallAttrs>().custom_call_target == target;
+}
+
+// Whether an update takes what `value` is, arranged anew.
+bool IsWrittenInto(const Instruction& value) {
+  return std::any_of(value.uses().begin(), value.uses().end(), [](const Use& use) {
+    const Opcode opcode = use.user->opcode();
+    if (opcode == Opcode::kDynamicUpdateSlice) return true;
+    return (opcode == Opcode::kReshape || opcode == Opcode::kBroadcast ||
+            opcode == Opcode::kTranspose) &&
+           IsWrittenInto(*use.user);
+  });
+}
+
+// Whether it is a slice, arranged anew.
+bool IsSliced(const Instruction& value) {
+  const Opcode opcode = value.opcode();
+  if (opcode == Opcode::kDynamicSlice) return true;
+  return (opcode == Opcode::kReshape || opcode == Opcode::kBroadcast ||
+          opcode == Opcode::kTranspose) &&
+         IsSliced(*value.operand(0));
+}
+
+// Whether the body takes slices from the host, or writes some there, by calls that say so.
+bool MovesSlices(const Computation& body) {
+  for (const Instruction* call : body.instructions()) {
+    if ((IsCallOf(*call, "MoveToHost") && IsWrittenInto(*call)) ||
+        (IsCallOf(*call, "MoveToDevice") && IsSliced(*call->operand(0))))
+      return true;
+  }
+  return false;
+}
+
+// Elements of the state that `start` is computed from by arithmetic.
+void CollectElements(const Instruction& start, std::set<int64_t>& elements) {
+  constexpr OpcodeSet kArithmetic = {Opcode::kCopy, Opcode::kAdd, Opcode::kSubtract,
+                                     Opcode::kMultiply, Opcode::kDivide};
+  std::vector<const Instruction*> stack = {&start};
+  absl::flat_hash_set<const Instruction*> seen;
+  while (!stack.empty()) {
+    const Instruction* value = stack.back();
+    stack.pop_back();
+    if (!seen.insert(value).second) continue;
+    if (value->opcode() == Opcode::kGetTupleElement &&
+        value->operand(0)->opcode() == Opcode::kParameter) {
+      elements.insert(value->tuple_index());
+    } else if (kArithmetic.Has(value->opcode())) {
+      stack.insert(stack.end(), value->operands().begin(), value->operands().end());
+    }
+  }
+}
+
+// Elements of the state that choose slices of what lies in host memory.
 std::set<int64_t> DynamicVariables(const Computation& body) {
+  const bool moves = MovesSlices(body);
   std::set<int64_t> result;
   for (const Instruction* slice : body.instructions()) {
     const bool update = slice->opcode() == Opcode::kDynamicUpdateSlice;
     if (!update && slice->opcode() != Opcode::kDynamicSlice) continue;
-    if (!IsInHostMemory(*slice->operand(0))) continue;
-    for (int i = update ? 2 : 1; i < slice->operand_count(); ++i) {
-      const Instruction* start = slice->operand(i);
-      if (start->opcode() == Opcode::kGetTupleElement &&
-          start->operand(0)->opcode() == Opcode::kParameter)
-        result.insert(start->tuple_index());
-    }
+    if (!moves && !IsInHostMemory(*slice->operand(0))) continue;
+    for (int i = update ? 2 : 1; i < slice->operand_count(); ++i)
+      CollectElements(*slice->operand(i), result);
   }
   return result;
 }
@@ -43,6 +95,34 @@ std::optional<int64_t> ConstantInteger(const Instruction& value) {
   return value.literal().GetInt();
 }
 
+// element + offset; without an element, a number.
+struct Linear {
+  std::optional<int64_t> element;
+  int64_t offset = 0;
+};
+
+// `value` of a body as such a sum, if it is one of few terms.
+std::optional<Linear> LinearOf(const Instruction& value, int depth = 0) {
+  constexpr int kDeepest = 10;
+  if (depth > kDeepest) return std::nullopt;
+  if (value.opcode() == Opcode::kGetTupleElement) {
+    if (value.operand(0)->opcode() != Opcode::kParameter) return std::nullopt;
+    return Linear{value.tuple_index(), 0};
+  }
+  if (const std::optional<int64_t> number = ConstantInteger(value))
+    return Linear{std::nullopt, *number};
+  const bool is_difference = value.opcode() == Opcode::kSubtract;
+  if (value.opcode() != Opcode::kAdd && !is_difference) return std::nullopt;
+  const std::optional<Linear> lhs = LinearOf(*value.operand(0), depth + 1);
+  const std::optional<Linear> rhs = LinearOf(*value.operand(1), depth + 1);
+  if (!lhs || !rhs || (rhs->element && (lhs->element || is_difference))) return std::nullopt;
+  Linear sum{lhs->element ? lhs->element : rhs->element};
+  const bool is_too_large = is_difference
+                                ? __builtin_sub_overflow(lhs->offset, rhs->offset, &sum.offset)
+                                : __builtin_add_overflow(lhs->offset, rhs->offset, &sum.offset);
+  return is_too_large ? std::nullopt : std::optional(sum);
+}
+
 // `"init":…,"step":…` of element `index` of the state, when it starts with a constant and grows by
 // one; else empty. It may also follow the induction variable, element `primary`, at a constant
 // distance from the first iteration on.
@@ -51,21 +131,13 @@ std::string AffineText(const Instruction& loop, int64_t index, int64_t primary,
   const Instruction* init = loop.operand(0);
   const Instruction* root = loop.while_body()->root();
   if (init->opcode() != Opcode::kTuple || root->opcode() != Opcode::kTuple) return "";
-  const Instruction* next = root->operand(static_cast<int>(index));
   const std::optional<int64_t> start = ConstantInteger(*init->operand(static_cast<int>(index)));
-  if (!start || next->opcode() != Opcode::kAdd) return "";
-  for (int side = 0; side < 2; ++side) {
-    const Instruction* from = next->operand(side);
-    const std::optional<int64_t> delta = ConstantInteger(*next->operand(1 - side));
-    if (!delta || from->opcode() != Opcode::kGetTupleElement ||
-        from->operand(0)->opcode() != Opcode::kParameter)
-      continue;
-    if (from->tuple_index() == index) return InitStepText(*start, *delta);
-    if (from->tuple_index() == primary && counted &&
-        *start == counted->init - counted->step + *delta)
-      return InitStepText(*start, counted->step);
-  }
-  return "";
+  const std::optional<Linear> next = LinearOf(*root->operand(static_cast<int>(index)));
+  if (!start || !next || !next->element) return "";
+  if (*next->element == index) return InitStepText(*start, next->offset);
+  const bool follows = *next->element == primary && counted &&
+                       *start == counted->init - counted->step + next->offset;
+  return follows ? InitStepText(*start, counted->step) : "";
 }
 
 struct Knowledge {
@@ -89,7 +161,6 @@ Knowledge Describe(const Instruction& loop, int64_t index) {
                       index);
   bool first = true;
   for (int64_t variable : DynamicVariables(*loop.while_body())) {
-    if (variable == index) continue;
     const std::string affine = AffineText(loop, variable, index, result.counted);
     text += fmt::format(R"({}{{"tuple_index":"{}"{}{}}})", first ? "" : ",", variable,
                         affine.empty() ? "" : ",", affine);

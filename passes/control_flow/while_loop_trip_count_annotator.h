@@ -7,8 +7,9 @@
 // `known_trip_count`: the exact number, solved or tried out in up to 128 iterations (XLA's pass
 // does not try loops whose condition computes with the variable). `known_init_step`: of loops that
 // count up from a start >= 0; the value of the variable after such a loop becomes a constant.
-// `dynamic_variables`: the other elements of the state that choose slices of buffers in host
-// memory, with start and step where both are constant. An earlier config is overwritten.
+// `dynamic_variables`: the elements of the state that choose slices in host memory (by layouts,
+// or in bodies with calls of `MoveToHost` and `MoveToDevice` for slices), with start and step where
+// both are constant. An earlier config is overwritten.
 //
 // Requires: nothing.  Leaves alone: loops without an induction variable
 // (lib/analysis/trip_count.h). The computations do not change.

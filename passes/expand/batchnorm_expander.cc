@@ -120,6 +120,42 @@ Instruction* ExpandInF32(Instruction* op, Rewriter& rewriter) {
 
 constexpr int kNarrowBits = 8;
 
+// The device that all leaves are on, if there is one.
+std::optional<int64_t> UniqueDevice(const Sharding& sharding) {
+  std::optional<int64_t> device;
+  for (const Sharding::Leaf& leaf : sharding.leaves) {
+    const auto* tiled = std::get_if<TiledSharding>(&leaf);
+    if (tiled == nullptr || tiled->kind != TiledSharding::Kind::kMaximal ||
+        (device && *device != tiled->maximal_device))
+      return std::nullopt;
+    device = tiled->maximal_device;
+  }
+  return device;
+}
+
+// Whether it is made of the epsilon alone, which XLA leaves open for inference.
+bool IsEpsilon(const Instruction& made) {
+  return made.IsConstant() ||
+         (made.opcode() == Opcode::kBroadcast && made.operand(0)->IsConstant());
+}
+
+// What was made for `op`: data is divided as its first result, all else is on each device, or on
+// the one where `op` is.
+void Divide(const Instruction& op, const Instruction* result, uint32_t first_new) {
+  if (op.sharding() == nullptr) return;
+  const Sharding& sharding = *op.sharding();
+  const Sharding of_data = Sharding::Of(sharding.leaves.front());
+  const std::optional<int64_t> device = UniqueDevice(sharding);
+  const Sharding of_rest = device ? Sharding::Maximal(*device) : Sharding::Replicated();
+  for (Instruction* made : op.parent()->instructions()) {
+    if (made->id() < first_new) continue;
+    if (op.opcode() == Opcode::kBatchNormInference && IsEpsilon(*made)) continue;
+    const bool is_data =
+        made->shape().IsArray() && made->shape().dims() == op.operand(0)->shape().dims();
+    made->mutable_extras().sharding = made == result ? sharding : is_data ? of_data : of_rest;
+  }
+}
+
 }  // namespace
 
 bool BatchnormExpander::Matches(const Instruction& instruction) const {
@@ -131,7 +167,11 @@ bool BatchnormExpander::Matches(const Instruction& instruction) const {
 absl::StatusOr<Instruction*> BatchnormExpander::Expand(Instruction* instruction,
                                                        Rewriter& rewriter) {
   const bool is_narrow = BitWidth(instruction->operand(0)->shape().element_type()) <= kNarrowBits;
-  return is_narrow ? ExpandInF32(instruction, rewriter) : ExpandAsItIs(instruction, rewriter);
+  const uint32_t first_new = rewriter.module().id_limit();
+  Instruction* result =
+      is_narrow ? ExpandInF32(instruction, rewriter) : ExpandAsItIs(instruction, rewriter);
+  Divide(*instruction, result, first_new);
+  return result;
 }
 
 HLO_DEFINE_PASS(BatchnormExpander)

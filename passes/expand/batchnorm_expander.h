@@ -10,7 +10,8 @@
 // switches it off. Results are not rounded as the operations themselves round.
 //
 // Requires: nothing.  Ensures: none of the chosen operations is left outside fusion bodies. A
-// sharding of the operation moves to the result; what is inside has none.
+// sharding of the operation moves to the result; of what is inside, arrays of the operand's size
+// are divided as the first result, others replicated, or on the device of the operation.
 #pragma once
 
 #include "passes/expander.h"

@@ -7,9 +7,8 @@
 //   y = f32[4] scatter(broadcast(i), w[1], s), to_apply=add
 //
 // Places are numbers of elements of the flattened operand, s32 where they fit, else s64. The select
-// computation is called from the picking one: run `call-inliner` after. (XLA's pass, whose name
-// `select_and_scatter_expander` is registered, too, carries one place per dimension; this form is
-// faster on the CPU.)
+// computation is called from the picking one: run `call-inliner` after. (XLA's pass,
+// `select_and_scatter_expander`, carries one place per dimension; this form is faster on the CPU.)
 // Ensures: no `select-and-scatter` outside fusion bodies, but on operands without dimensions or
 // with dynamic ones.
 #pragma once

@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "lib/analysis/side_effects.h"
+#include "passes/util/frontend_attribute.h"
 
 namespace hlo {
 namespace {
 
-bool HasFrontendAttribute(const Instruction& instruction, std::string_view key) {
-  return instruction.extras() != nullptr && instruction.extras()->frontend_attributes.contains(key);
-}
+// Loops marked with one of these keep what nobody reads.
+constexpr std::string_view kLoopKeys[] = {
+    "xla_disable_while_loop_dce", "xla.disable_while_loop_dce", "xla_preserve_tuple_indices",
+    "xla.preserve_tuple_indices"};
 
 bool ConstrainsLayout(const Instruction& instruction) {
   const AttrsPtr& attrs = instruction.attrs_ptr();
@@ -35,8 +37,8 @@ class DeadCode {
     for (Computation* computation : order) {
       if (!computation->is_entry() && computation->callers().empty())
         continue;  // goes as a whole below
-      changed |= ShrinkFusions(*computation);
       changed |= RemoveDead(*computation);
+      changed |= ShrinkFusions(*computation);  // after it: elements that nobody reads are gone
       changed |= RemoveDeadParameters(*computation);
     }
     const int removed = module_.RemoveUnusedComputations();
@@ -147,28 +149,45 @@ class DeadCode {
   // ---- instructions ----
 
   bool RemoveDead(Computation& computation) {
-    std::vector<Instruction*> worklist = computation.PostOrder();
+    const std::vector<Instruction*> order = computation.PostOrder();
     bool changed = false;
-    while (!worklist.empty()) {
-      Instruction* instruction = worklist.back();
-      worklist.pop_back();
-      if (instruction->is_dead() || !IsDead(*instruction) || !context_.MayRewrite()) continue;
-      const std::vector<Instruction*> operands = instruction->operand_vector();
-      context_.Passed(*instruction, "nothing needs it");
-      computation.Remove(instruction);
-      context_.Count("instructions");
+    for (size_t i = order.size(); i-- > 0;) {
+      if (order[i]->is_dead() || !IsDead(*order[i]) || !context_.MayRewrite()) continue;
+      RemoveWithOperands(order[i]);
       changed = true;
-      worklist.insert(worklist.end(), operands.begin(), operands.end());
     }
     return changed;
   }
 
+  // And what only `instruction` needed.
+  void RemoveWithOperands(Instruction* instruction) {
+    std::vector<Instruction*> worklist = {instruction};
+    while (!worklist.empty()) {
+      Instruction* next = worklist.back();
+      worklist.pop_back();
+      if (next->is_dead() || (next != instruction && !GoesWithUsers(*next))) continue;
+      const std::vector<Instruction*> operands = next->operand_vector();
+      context_.Passed(*next, "nothing needs it");
+      next->parent()->Remove(next);
+      context_.Count("instructions");
+      worklist.insert(worklist.end(), operands.begin(), operands.end());
+    }
+  }
+
+  static bool IsUnneeded(const Instruction& instruction) {
+    return !instruction.is_used() && !instruction.has_control_edges() &&
+           instruction.opcode() != Opcode::kParameter;
+  }
+
+  // What kept its last user kept it: annotations and attributes that hold something by itself do
+  // not count.
+  bool GoesWithUsers(const Instruction& operand) {
+    return IsUnneeded(operand) && !EndsWhatStays(operand) && !effects_.Of(operand);
+  }
+
   bool IsDead(const Instruction& instruction) {
-    if (instruction.is_used() || instruction.has_control_edges()) return false;
-    if (instruction.opcode() == Opcode::kParameter) return false;
-    if (instruction.opcode() == Opcode::kWhile &&
-        HasFrontendAttribute(instruction, "xla_disable_while_loop_dce"))
-      return false;
+    if (!IsUnneeded(instruction)) return false;
+    if (KeepsStateOfLoops(instruction) || SaysOfRemoval(instruction, "false")) return false;
     if (AnnotatesOperand(instruction) || EndsWhatStays(instruction)) return false;
     if (!effects_.Of(instruction)) return true;
     if (!MayRemoveDespiteEffect(instruction)) return false;
@@ -176,13 +195,34 @@ class DeadCode {
     return true;
   }
 
+  static bool IsStepOfAsync(Opcode opcode) {
+    return opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate ||
+           opcode == Opcode::kAsyncDone;
+  }
+
+  static bool GoesOn(const Instruction& step) {
+    return step.opcode() == Opcode::kAsyncUpdate || HasTrait(step.opcode(), kAsyncDone);
+  }
+
+  // Whether the attribute for it says `value`, of the instruction or of what started it.
+  static bool SaysOfRemoval(const Instruction& instruction, std::string_view value) {
+    const Instruction* step = &instruction;
+    while (FrontendAttribute(*step, "xla_allow_dce_side_effecting_op") != value) {
+      if (!GoesOn(*step) || !IsStepOfAsync(step->opcode())) return false;
+      step = step->operand(0);
+    }
+    return true;
+  }
+
+  static bool KeepsStateOfLoops(const Instruction& instruction) {
+    return std::any_of(std::begin(kLoopKeys), std::end(kLoopKeys),
+                       [&](std::string_view key) { return HasTrueAttribute(instruction, key); });
+  }
+
   // What ends or goes on with an operation that was started and may not go.
   bool EndsWhatStays(const Instruction& instruction) {
-    const auto goes_on = [](const Instruction& step) {
-      return step.opcode() == Opcode::kAsyncUpdate || HasTrait(step.opcode(), kAsyncDone);
-    };
     const Instruction* step = &instruction;
-    while (goes_on(*step)) {
+    while (GoesOn(*step)) {
       step = step->operand(0);
       if (step->has_control_edges() || (effects_.Of(*step) && !MayRemoveDespiteEffect(*step)))
         return true;
@@ -201,27 +241,36 @@ class DeadCode {
   }
 
   bool MayRemoveDespiteEffect(const Instruction& instruction) {
-    if (instruction.opcode() == Opcode::kCustomCall) {
-      if (instruction.extras() == nullptr ||
-          instruction.attrs<CustomCallAttrs>().custom_call_target != "tpu_custom_call") {
-        return false;
-      }
-      const auto& attributes = instruction.extras()->frontend_attributes;
-      const auto it = attributes.find("xla_allow_dce_side_effecting_op");
-      return it != attributes.end() && (it->second == "true" || it->second == "\"true\"");
-    }
+    if (IsPermitted(instruction)) return true;
     if (!options_.remove_cross_partition_collective_ops) return false;
-    if (instruction.opcode() == Opcode::kWhile) {
-      for (const Computation* callee : instruction.calls()) {
-        for (const Instruction* inner : callee->instructions()) {
-          if (effects_.Of(*inner) && !MayRemoveDespiteEffect(*inner)) return false;
-        }
+    if (instruction.opcode() != Opcode::kWhile) return IsRemovableCollective(instruction);
+    for (const Computation* callee : instruction.calls()) {
+      for (const Instruction* inner : callee->instructions()) {
+        if (effects_.Of(*inner) && !IsRemovableCollective(*inner)) return false;
       }
-      return true;
     }
-    return HasTrait(instruction.opcode(), kCollective) &&
-           !HasTrait(instruction.opcode(), kAsyncStart) &&
-           !HasTrait(instruction.opcode(), kAsyncDone) && !ConstrainsLayout(instruction);
+    return true;
+  }
+
+  // The program itself says that the effect is none.
+  static bool IsPermitted(const Instruction& instruction) {
+    const bool may_say =
+        instruction.opcode() == Opcode::kCustomCall
+            ? instruction.attrs<CustomCallAttrs>().custom_call_target == "tpu_custom_call"
+            : IsStepOfAsync(instruction.opcode());
+    return may_say && SaysOfRemoval(instruction, "true");
+  }
+
+  // A collective, or a step of an asynchronous one. XLA does not count permutations here.
+  static bool IsRemovableCollective(const Instruction& instruction) {
+    const Instruction* step = &instruction;
+    while (GoesOn(*step) && IsStepOfAsync(step->opcode())) step = step->operand(0);
+    const Instruction& collective =
+        step->opcode() == Opcode::kAsyncStart ? *step->call(0)->root() : *step;
+    return HasTrait(collective.opcode(), kCollective) &&
+           collective.opcode() != Opcode::kCollectivePermute &&
+           !HasTrait(collective.opcode(), kAsyncStart) &&
+           !HasTrait(collective.opcode(), kAsyncDone) && !ConstrainsLayout(collective);
   }
 
   // ---- parameters ----
@@ -262,17 +311,7 @@ class DeadCode {
   }
 
   void RemoveIfDead(Instruction* instruction) {
-    std::vector<Instruction*> worklist = {instruction};
-    while (!worklist.empty()) {
-      Instruction* next = worklist.back();
-      worklist.pop_back();
-      if (next->is_dead() || !IsDead(*next)) continue;
-      const std::vector<Instruction*> operands = next->operand_vector();
-      context_.Passed(*next, "nothing needs it");
-      next->parent()->Remove(next);
-      context_.Count("instructions");
-      worklist.insert(worklist.end(), operands.begin(), operands.end());
-    }
+    if (!instruction->is_dead() && GoesWithUsers(*instruction)) RemoveWithOperands(instruction);
   }
 
   bool RemoveDeadEntryParameters(Computation& entry) {

@@ -7,10 +7,12 @@
 // Requires: nothing.  Ensures: every instruction is used, a root, a parameter, ordered by a
 // control edge, or has a side effect; fusion bodies have no unused parameter; every computation is
 // reached from the entry.
-// Leaves alone: side effects (also inside called computations); instructions with control edges;
-// custom calls `Sharding` whose operand would lose its annotation; parameters of computations that
-// are not fusion bodies (but see `use_call_analysis`); whiles with the frontend attribute
-// `xla_disable_while_loop_dce`.
+// Leaves alone: side effects (also inside called computations), but those of asynchronous
+// operations and of `tpu_custom_call` marked `xla_allow_dce_side_effecting_op="true"`; instructions
+// with control edges; parameters of computations that are not fusion bodies (but see
+// `use_call_analysis`). Until what reads them goes, too: custom calls `Sharding` whose operand
+// would lose its annotation, instructions marked `xla_allow_dce_side_effecting_op="false"`, loops
+// marked `xla_disable_while_loop_dce` or `xla_preserve_tuple_indices`.
 #pragma once
 
 #include "passes/pass.h"

@@ -28,9 +28,9 @@ bool SwapsRowAndColumn(const DotAttrs& attrs, int side, const DimVec& order) {
 bool TransposeFolding::Folds(const Instruction& instruction, int i) const {
   const Instruction& transpose = *instruction.operand(i);
   if (transpose.opcode() != Opcode::kTranspose || transpose.has_control_edges()) return false;
+  if (instruction.opcode() == Opcode::kConvolution) return options_.convolutions;
   const DimVec& order = TransposeOrder(transpose);
   if (std::is_sorted(order.begin(), order.end())) return false;
-  if (instruction.opcode() == Opcode::kConvolution) return options_.convolutions;
   if (!options_.dots || instruction.operand(0)->shape().rank() < 2 ||
       instruction.operand(1)->shape().rank() < 2)
     return false;

@@ -6,9 +6,9 @@
 //
 // Requires: nothing.  Ensures: no operand of a dot of the form below is a transpose. What
 // nobody reads any more is left to `dce`.
-// Leaves alone: transposes that permute nothing; dots of vectors; with `any_transpose` off (the
-// default) dots whose operand does not have all batch dimensions, one contracting and one free one,
-// and transposes that move batch dimensions; fusion bodies.
+// Leaves alone: dots of transposes that permute nothing; dots of vectors; with `any_transpose` off
+// (the default) dots whose operand does not have all batch dimensions, one contracting and one free
+// one, and transposes that move batch dimensions; fusion bodies.
 #pragma once
 
 #include "passes/expander.h"

@@ -5,9 +5,12 @@
 //
 //   t' = tuple(gte(t, 0), gte(t, 1))              =>   uses of t' become uses of t
 //
+// A replacement without sharding takes that of what it replaces. What ran before that by control
+// edges runs before its readers; what ran after it, after the replacement.
+//
 // Requires: nothing.  Ensures: no get-tuple-element has a tuple as operand, except where a
 // sharding would get lost.
-// Leaves alone: instructions whose sharding the replacement does not carry; in fusion bodies,
+// Leaves alone: instructions with another sharding than their replacement; in fusion bodies,
 // elements beside which others are read nowhere else (parameters of fusions must be read); the
 // entry computation with `exclude_entry_computation`.
 #pragma once
