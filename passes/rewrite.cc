@@ -10,6 +10,7 @@
 #include "lib/support/diagnostic.h"
 #include "passes/layout_copy.h"
 #include "passes/rule_names.h"
+#include "passes/util/control_edges.h"
 
 namespace hlo {
 namespace {
@@ -232,6 +233,7 @@ void ReplaceKeepingExtras(Instruction* old, Instruction* replacement, uint32_t f
       replacement->mutable_extras().frontend_attributes = from->frontend_attributes;
     }
   }
+  if (replacement->id() < first_new_id) HandOverControlEdges(old, replacement);
   if (KeepsName(*old, *replacement)) old->module().MoveName(*old, replacement);
   old->parent()->Replace(old, replacement);
 }

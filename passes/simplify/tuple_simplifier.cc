@@ -7,33 +7,11 @@
 namespace hlo {
 namespace {
 
-// `replacement` as the one that takes the place of `old`; null if the two are divided in different
-// ways. What ran before `old` is still to run before what reads it, not before the replacement,
-// which may be what that needs; what ran after `old` runs after the replacement.
-Instruction* Relieve(Instruction* old, Instruction* replacement) {
-  if (old->sharding() != nullptr) {
-    if (replacement->sharding() == nullptr) {
-      replacement->mutable_extras().sharding = *old->sharding();
-    } else if (*replacement->sharding() != *old->sharding()) {
-      return nullptr;
-    }
-  }
-  if (!old->has_control_edges()) return replacement;
-  const std::vector<Instruction*> before(old->control_predecessors().begin(),
-                                         old->control_predecessors().end());
-  const std::vector<Instruction*> after(old->control_successors().begin(),
-                                        old->control_successors().end());
-  const std::vector<Instruction*> readers = old->has_uses() ? old->users() : after;
-  old->DropControlEdges();
-  for (Instruction* predecessor : before) {
-    for (Instruction* reader : readers) {
-      if (reader != predecessor) reader->AddControlPredecessor(predecessor);
-    }
-  }
-  for (Instruction* successor : after) {
-    if (successor != replacement) successor->AddControlPredecessor(replacement);
-  }
-  return replacement;
+// `replacement` with the sharding of `old` where it has none; null if theirs differ.
+Instruction* WithShardingOf(const Instruction& old, Instruction* replacement) {
+  if (old.sharding() == nullptr) return replacement;
+  if (replacement->sharding() == nullptr) replacement->mutable_extras().sharding = *old.sharding();
+  return *replacement->sharding() == *old.sharding() ? replacement : nullptr;
 }
 
 // Whether all elements of `tuple` but `element` are read elsewhere, or the tuple itself is.
@@ -60,7 +38,7 @@ Instruction* ForwardElement(Instruction* gte, Rewriter&) {
   }
   // An element may be declared with sizes that nobody sets.
   if (!Compatible(value->shape(), gte->shape())) return nullptr;
-  return Relieve(gte, value);
+  return WithShardingOf(*gte, value);
 }
 
 // tuple(gte(t, 0), …, gte(t, n-1))  =>  t, when t has exactly n elements
@@ -75,7 +53,7 @@ Instruction* CollapseRebuiltTuple(Instruction* tuple, Rewriter&) {
   }
   // A shorter rebuild drops elements; the shapes then differ and it must stay.
   if (source == nullptr || !Compatible(source->shape(), tuple->shape())) return nullptr;
-  return Relieve(tuple, source);
+  return WithShardingOf(*tuple, source);
 }
 
 constexpr Rule kRules[] = {
