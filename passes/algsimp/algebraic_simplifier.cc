@@ -10,8 +10,20 @@ bool CarriesSharding(const Instruction& old, const Instruction& replacement, uin
   return replacement.sharding() != nullptr && *replacement.sharding() == *old.sharding();
 }
 
+// Reshapes that melt with what they read, and products that lose dimensions of size 1, pass their
+// place in a given order on; for everything else that order is a reason to stay.
+bool MayMoveControlEdges(const Instruction& old, const Instruction& replacement,
+                         uint32_t first_new) {
+  if (replacement.id() < first_new) return false;
+  constexpr OpcodeSet kMelted = {Opcode::kConstant, Opcode::kReshape, Opcode::kBroadcast,
+                                 Opcode::kDynamicUpdateSlice};
+  if (old.opcode() == Opcode::kReshape) return kMelted.Has(replacement.opcode());
+  return old.opcode() == Opcode::kDot && replacement.opcode() == Opcode::kReshape;
+}
+
 bool MayReplace(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
-  return old.control_predecessors().empty() && Compatible(old.shape(), replacement.shape()) &&
+  return (!old.has_control_edges() || MayMoveControlEdges(old, replacement, first_new)) &&
+         Compatible(old.shape(), replacement.shape()) &&
          CarriesSharding(old, replacement, first_new);
 }
 
@@ -30,12 +42,23 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
     add(algsimp::FastMultiplyRules());
     add(algsimp::FastFunctionRules());
   }
+  if (options.enable_floats_are_real) add(algsimp::RealNumberRules());
+  if (options.cudnn_batchnorm_forward_training_metadata == algsimp::kBatchNormTrainingTarget) {
+    add(algsimp::VarianceFunctionRules());
+    add(algsimp::VarianceMultiplyRules());
+    add(algsimp::VarianceCompareRules());
+  }
   add(algsimp::AddSubtractRules());
   add(algsimp::MultiplyDivideRules());
+  if (options.executing_on_cpu && options.enable_sink_broadcast) {
+    add(algsimp::CpuRules());
+    if (options.enable_fast_math) add(algsimp::CpuComplexRules());
+  }
+  add(algsimp::QuotientRules());
   add(algsimp::FunctionRules());
   add(algsimp::LogicRules());
-  add(algsimp::OrderRules());
   if (options.minmax_propagate_nan) add(algsimp::NanPropagatingRules());
+  add(algsimp::OrderRules());
   add(algsimp::ConvertRules());
   add(algsimp::StructureRules());
   add(algsimp::MovementRules());
@@ -82,10 +105,7 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
     if (!options.executing_on_cpu) add(algsimp::DotOfVectorRules());
   }
   if (options.enable_broadcast_degenerate_dimension) add(algsimp::BroadcastDegenerateRules());
-  if (options.enable_sink_broadcast) {
-    if (options.executing_on_cpu) add(algsimp::CpuRules());
-    add(algsimp::SinkBroadcastRules());
-  }
+  if (options.enable_sink_broadcast) add(algsimp::SinkBroadcastRules());
 }
 
 absl::StatusOr<bool> AlgebraicSimplifier::Run(Module& module, PassContext& context) {

@@ -20,6 +20,8 @@
 // transposes switch on; they are off there by default.
 #pragma once
 
+#include <string>
+
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -31,6 +33,7 @@ struct AlgebraicSimplifierOptions {
   bool exact = false;
   bool rewrite_reshape_transpose_as_slice_concatenate = true;
   bool enable_fast_math = false;  // also rules that are wrong for NaN, infinities, and rounding
+  bool enable_floats_are_real = false;  // also rules that change rounding
   bool minmax_propagate_nan = true;
   bool executing_on_cpu = false;
   bool enable_sink_broadcast = true;
@@ -51,6 +54,8 @@ struct AlgebraicSimplifierOptions {
   bool enable_remove_no_op_reduce_precision = false;
   bool use_convert_constant_folding = false;
   bool rewrite_no_op_bitcast_convert_to_bitcast = false;  // when layouts are fixed
+  // `__cudnn$batchNormalizationForwardTraining`: the third result of such a call is a variance.
+  std::string cudnn_batchnorm_forward_training_metadata;
 
   static auto Fields() {
     using O = AlgebraicSimplifierOptions;
@@ -60,6 +65,7 @@ struct AlgebraicSimplifierOptions {
         Optional("rewrite_reshape_transpose_as_slice_concatenate",
                  &O::rewrite_reshape_transpose_as_slice_concatenate),
         Optional("enable_fast_math", &O::enable_fast_math),
+        Optional("enable_floats_are_real", &O::enable_floats_are_real),
         Optional("minmax_propagate_nan", &O::minmax_propagate_nan),
         Optional("executing_on_cpu", &O::executing_on_cpu),
         Optional("enable_sink_broadcast", &O::enable_sink_broadcast),
@@ -84,7 +90,9 @@ struct AlgebraicSimplifierOptions {
         Optional("enable_remove_no_op_reduce_precision", &O::enable_remove_no_op_reduce_precision),
         Optional("use_convert_constant_folding", &O::use_convert_constant_folding),
         Optional("rewrite_no_op_bitcast_convert_to_bitcast",
-                 &O::rewrite_no_op_bitcast_convert_to_bitcast)};
+                 &O::rewrite_no_op_bitcast_convert_to_bitcast),
+        Optional("cudnn_batchnorm_forward_training_metadata",
+                 &O::cudnn_batchnorm_forward_training_metadata)};
   }
 };
 

@@ -44,6 +44,13 @@ std::span<const Rule> BitcastConvertToBitcastRules();
 std::span<const Rule> FastAddRules();
 std::span<const Rule> FastMultiplyRules();
 std::span<const Rule> FastFunctionRules();
+std::span<const Rule> RealNumberRules();  // floats taken for real numbers
+// kBatchNormTrainingTarget gives a variance.
+std::span<const Rule> VarianceFunctionRules();
+std::span<const Rule> VarianceMultiplyRules();
+std::span<const Rule> VarianceCompareRules();
+std::span<const Rule> QuotientRules();  // divide, after CpuRules
+std::span<const Rule> CpuComplexRules();
 std::span<const Rule> NanPropagatingRules();
 std::span<const Rule> CpuRules();
 std::span<const Rule> SinkBroadcastRules();
@@ -70,19 +77,26 @@ std::span<const Rule> TransposeOfDotRules();  // one of the table above as well
 
 // The constant with one element that `x` is or broadcasts; null if it is neither.
 Instruction* ScalarConstant(Instruction* x);
+inline bool IsNoConstant(const Instruction& x) { return !x.IsConstant(); }
 // Whether `x` is a constant or broadcasts a constant with one element.
 bool IsConstantOrSplat(const Instruction* x);
 // `opcode` of two constants, or of two broadcast ones, broadcast; null for other pairs.
 Instruction* CombineConstants(Rewriter& rewriter, Opcode opcode, Instruction* a, Instruction* b);
-// A value of the dimensions of `like` and the type of `scalar`, which has one element.
+// A value of the dimensions and layout of `like` and the type of `scalar`, which has one element.
 Instruction* BroadcastLike(Rewriter& rewriter, Instruction* scalar, const Instruction* like);
+// `x` broadcast as `broadcast` does it, which reads an operand of these dimensions.
+Instruction* BroadcastAs(Rewriter& rewriter, Instruction* x, const Instruction* broadcast);
 // A constant of `like`'s dimensions and another type: pred and the like.
 Instruction* SplatOf(Rewriter& rewriter, ElementType type, double value, const Instruction* like);
 
-bool IsIntegral(const Instruction* x);  // integer or pred
+bool IsIntegral(const Instruction* x);  // not pred
 bool IsFloating(const Instruction* x);
-// x >= 0 for every element, never NaN or -0 where that matters.
-bool IsNonNegative(const Instruction* x);
+// The custom call whose third result is a variance.
+inline constexpr std::string_view kBatchNormTrainingTarget =
+    "__cudnn$batchNormalizationForwardTraining";
+// x >= 0 for every element, never NaN or -0 where that matters; `variances`: those of the custom
+// call above are so, too.
+bool IsNonNegative(const Instruction* x, bool variances = false);
 // The exponent k when all elements of the constant or splat are 2^k, k >= 0, of an integer type.
 std::optional<int64_t> PowerOfTwo(Instruction* x);
 

@@ -86,7 +86,7 @@ Instruction* CollectiveScalar(const Instruction* op) {
 
 Instruction* GatherOfSplat(Instruction* op, Rewriter& rewriter) {
   Instruction* scalar = CollectiveScalar(op);
-  return scalar == nullptr ? nullptr : rewriter.Broadcast(scalar, op->shape().dims(), {});
+  return scalar == nullptr ? nullptr : BroadcastLike(rewriter, scalar, op);
 }
 
 Instruction* ExchangeOfSplat(Instruction* op, Rewriter&) {
