@@ -5,6 +5,8 @@
 namespace hlo {
 namespace {
 
+constexpr int kMaxRuns = 50;
+
 bool CarriesSharding(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
   if (old.sharding() == nullptr || replacement.id() >= first_new) return true;
   return replacement.sharding() != nullptr && *replacement.sharding() == *old.sharding();
@@ -34,9 +36,12 @@ bool MayReplaceWithLayout(const Instruction& old, const Instruction& replacement
 
 }  // namespace
 
-AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
+AlgebraicSimplifier::AlgebraicSimplifier(Options options)
+    : max_runs_(options.run_to_fixed_point ? kMaxRuns : 1) {
   const RuleSafety allowed = options.exact ? kExact : kReassociate;
   const auto add = [&](std::span<const Rule> rules) { rules_.Add(rules, allowed); };
+  if (options.enable_sink_broadcast && !options.is_layout_sensitive)
+    add(algsimp::SinkBroadcastFirstRules());
   if (options.enable_fast_math) {
     add(algsimp::FastAddRules());
     add(algsimp::FastMultiplyRules());
@@ -111,8 +116,12 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
 absl::StatusOr<bool> AlgebraicSimplifier::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    ASSIGN_OR_RETURN(const bool rewritten, ApplyRules(*computation, rules_, context));
-    changed |= rewritten;
+    // Rules look at operands of operands, too, whose change alone does not call them again.
+    bool rewritten = true;
+    for (int i = 0; rewritten && i < max_runs_; ++i) {
+      ASSIGN_OR_RETURN(rewritten, ApplyRules(*computation, rules_, context));
+      changed |= rewritten;
+    }
   }
   return changed;
 }

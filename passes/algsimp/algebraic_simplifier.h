@@ -8,16 +8,17 @@
 // common. Some change rounding or differ on -0, NaN and infinities, as the rules of XLA do:
 // `safety` in their tables.
 //
-// Requires: nothing.  Ensures: no rule of the chosen options applies outside fusion bodies; dead
-// code that rules leave behind stays.
-// Leaves alone: fusion bodies, instructions with control predecessors, shardings that the
-// replacement does not carry, side effects. Four rules keep values where XLA's do not: x^-1 stays
-// for integers, nested dynamic slices clamp both starts, a reduction of dimensions of size 1 keeps
-// a start value that is not the identity, and max(clamp(lo, x, hi), lo) is the clamp only for
-// constant bounds in order. Slices of reshapes are moved where newer releases do it, also where the
-// result has one dimension. Not here yet: what XLA's options for reordering chains of dots, moving
-// slices and reductions through dots, scalar factors of dots and convolutions, and hoisting of
-// transposes switch on; they are off there by default.
+// Requires: nothing.  Ensures: with `run_to_fixed_point`, no rule of the chosen options applies
+// outside fusion bodies; dead code that rules leave behind stays.
+// Leaves alone: fusion bodies, instructions with control edges (but for reshapes that melt with
+// what they read), shardings that the replacement does not carry, side effects. Four rules keep
+// values where XLA's do not: x^-1 stays for integers, nested dynamic slices clamp both starts, a
+// reduction of dimensions of size 1 keeps a start value that is not the identity, and
+// max(clamp(lo, x, hi), lo) is the clamp only for constant bounds in order. Slices of reshapes are
+// moved where newer releases do it, also where the result has one dimension. Not here yet: what
+// XLA's options for reordering chains of dots, moving slices and reductions through dots, scalar
+// factors of dots and convolutions, and hoisting of transposes switch on; they are off there by
+// default.
 #pragma once
 
 #include <string>
@@ -31,6 +32,7 @@ struct AlgebraicSimplifierOptions {
   bool is_layout_sensitive = false;
   // Only rules that keep every bit.
   bool exact = false;
+  bool run_to_fixed_point = true;  // until nothing is left to do
   bool rewrite_reshape_transpose_as_slice_concatenate = true;
   bool enable_fast_math = false;  // also rules that are wrong for NaN, infinities, and rounding
   bool enable_floats_are_real = false;  // also rules that change rounding
@@ -62,6 +64,7 @@ struct AlgebraicSimplifierOptions {
     return std::tuple{
         Optional("is_layout_sensitive", &O::is_layout_sensitive),
         Optional("exact", &O::exact),
+        Optional("run_to_fixed_point", &O::run_to_fixed_point),
         Optional("rewrite_reshape_transpose_as_slice_concatenate",
                  &O::rewrite_reshape_transpose_as_slice_concatenate),
         Optional("enable_fast_math", &O::enable_fast_math),
@@ -105,6 +108,7 @@ class AlgebraicSimplifier final : public Pass {
 
  private:
   RuleSet rules_;
+  int max_runs_;
 };
 
 }  // namespace hlo

@@ -54,6 +54,7 @@ std::span<const Rule> CpuComplexRules();
 std::span<const Rule> NanPropagatingRules();
 std::span<const Rule> CpuRules();
 std::span<const Rule> SinkBroadcastRules();
+std::span<const Rule> SinkBroadcastFirstRules();
 std::span<const Rule> BroadcastDegenerateRules();
 std::span<const Rule> NegativePaddingRules();
 std::span<const Rule> UpdateToPadRules();

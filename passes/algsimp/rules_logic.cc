@@ -99,7 +99,8 @@ Instruction* CompareWithZero(Instruction* compare, Rewriter& rewriter) {
       !Match(compare->operand(zero), m::Zero()))
     return nullptr;
   const Instruction* x = compare->operand(1 - zero);
-  if (!IsUnsigned(x->shape().element_type()) && !IsNonNegative(x, kVariances)) return nullptr;
+  const ElementType type = x->shape().element_type();
+  if (!IsUnsigned(type) && !IsPred(type) && !IsNonNegative(x, kVariances)) return nullptr;
   return Answer(rewriter, compare, !less);
 }
 
