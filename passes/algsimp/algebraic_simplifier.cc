@@ -12,19 +12,19 @@ bool CarriesSharding(const Instruction& old, const Instruction& replacement, uin
   return replacement.sharding() != nullptr && *replacement.sharding() == *old.sharding();
 }
 
-// Reshapes that melt with what they read, and products that lose dimensions of size 1, pass their
-// place in a given order on; for everything else that order is a reason to stay.
-bool MayMoveControlEdges(const Instruction& old, const Instruction& replacement,
+// Reshapes that become another reshape, a broadcast, an update or nothing hand on their control
+// edges, so do dots that lose dimensions of size 1; whatever else has some stays.
+bool HandsOnControlEdges(const Instruction& old, const Instruction& replacement,
                          uint32_t first_new) {
-  if (replacement.id() < first_new) return false;
-  constexpr OpcodeSet kMelted = {Opcode::kConstant, Opcode::kReshape, Opcode::kBroadcast,
+  constexpr OpcodeSet kTakers = {Opcode::kReshape, Opcode::kBroadcast, Opcode::kConstant,
                                  Opcode::kDynamicUpdateSlice};
-  if (old.opcode() == Opcode::kReshape) return kMelted.Has(replacement.opcode());
-  return old.opcode() == Opcode::kDot && replacement.opcode() == Opcode::kReshape;
+  if (replacement.id() < first_new) return false;
+  if (old.opcode() == Opcode::kDot) return replacement.opcode() == Opcode::kReshape;
+  return old.opcode() == Opcode::kReshape && kTakers.Has(replacement.opcode());
 }
 
 bool MayReplace(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
-  return (!old.has_control_edges() || MayMoveControlEdges(old, replacement, first_new)) &&
+  return (!old.has_control_edges() || HandsOnControlEdges(old, replacement, first_new)) &&
          Compatible(old.shape(), replacement.shape()) &&
          CarriesSharding(old, replacement, first_new);
 }

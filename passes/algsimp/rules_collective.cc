@@ -46,108 +46,61 @@ Instruction* ReduceOfSplat(Instruction* op, Rewriter& rewriter) {
   return BroadcastLike(rewriter, rewriter.Constant(std::move(total)), op);
 }
 
-// Which elements of a barrier must stay: those that are read, tokens, and of a tuple made here
-// those that do something or that others read.
-DimVec HeldElements(const Instruction* barrier) {
-  const Instruction* source = barrier->operand(0);
-  const auto elements = barrier->shape().elements();
-  std::vector<bool> read(elements.size(), false);
-  for (const Use& use : barrier->uses()) read[static_cast<size_t>(use.user->tuple_index())] = true;
-  DimVec held;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    bool holds = read[i] || elements[i].IsToken();
-    if (source->opcode() == Opcode::kTuple) {
-      const Instruction* element = source->operand(static_cast<int>(i));
-      holds = holds || !element->has_one_user() || element->is_root() || element->HasSideEffect();
-    }
-    if (holds) held.push_back(static_cast<int64_t>(i));
+// Which elements of a barrier on a tuple must stay: those that are read, tokens, and those that do
+// something or that others read.
+std::vector<bool> HeldElements(const Instruction* barrier) {
+  const Instruction* operand = barrier->operand(0);
+  std::vector<bool> held(static_cast<size_t>(barrier->shape().element_count_of_tuple()), false);
+  for (const Use& use : barrier->uses()) held[static_cast<size_t>(use.user->tuple_index())] = true;
+  for (size_t i = 0; i < held.size(); ++i) {
+    const auto index = static_cast<int>(i);
+    if (barrier->shape().element(index).IsToken()) held[i] = true;
+    if (held[i] || operand->opcode() != Opcode::kTuple) continue;
+    const Instruction* element = operand->operand(index);
+    held[i] = !element->has_one_user() || element->is_root() || element->HasSideEffect();
   }
   return held;
 }
 
-bool IsBarrier(const Instruction* x) {
-  return x->opcode() == Opcode::kOptimizationBarrier && !x->has_control_edges();
-}
-
-// A barrier on exactly these values, if there is one.
-Instruction* BarrierOn(const std::vector<Instruction*>& values) {
-  for (Instruction* tuple : values[0]->users()) {
-    if (tuple->opcode() != Opcode::kTuple || tuple->operand_vector() != values) continue;
-    for (Instruction* user : tuple->users()) {
-      if (IsBarrier(user)) return user;
-    }
+// Element `i` of a tuple, taken from where it is already if possible.
+Instruction* ElementAt(Rewriter& rewriter, Instruction* tuple, int64_t i) {
+  if (tuple->opcode() == Opcode::kTuple) return tuple->operand(static_cast<int>(i));
+  for (Instruction* user : tuple->users()) {
+    if (user->opcode() == Opcode::kGetTupleElement && user->tuple_index() == i &&
+        !user->has_control_edges())
+      return user;
   }
-  return nullptr;
+  return rewriter.GetTupleElement(tuple, i);
 }
 
-bool IsElementOf(const Instruction* x, const Instruction* source) {
-  return x->opcode() == Opcode::kGetTupleElement && x->operand(0) == source;
-}
-
-// A barrier on elements of `source` alone, that of `index` among them, if there is one.
-Instruction* BarrierOnElements(Instruction* source, int64_t index) {
-  for (Instruction* element : source->users()) {
-    if (!IsElementOf(element, source) || element->tuple_index() != index) continue;
-    for (Instruction* tuple : element->users()) {
-      const auto& elements = tuple->operand_vector();
-      if (tuple->opcode() != Opcode::kTuple ||
-          !std::all_of(elements.begin(), elements.end(),
-                       [&](const Instruction* x) { return IsElementOf(x, source); }))
-        continue;
-      for (Instruction* user : tuple->users()) {
-        if (IsBarrier(user)) return user;
-      }
-    }
-  }
-  return nullptr;
-}
-
-// A barrier on the elements `held` of `source`, a tuple made here.
-Instruction* BarrierOnParts(Instruction* source, const DimVec& held, Rewriter& rewriter) {
-  std::vector<Instruction*> values;
-  for (const int64_t i : held) values.push_back(source->operand(static_cast<int>(i)));
-  Instruction* smaller = BarrierOn(values);
-  if (smaller != nullptr) return smaller;
-  return rewriter.Op(Opcode::kOptimizationBarrier, {rewriter.Tuple(values)});
-}
-
-// The same of a tuple that comes as it is, for its element `index`: it is taken apart.
-Instruction* BarrierOnWhole(Instruction* source, const DimVec& held, int64_t index,
-                            Rewriter& rewriter) {
-  Instruction* smaller = BarrierOnElements(source, index);
-  if (smaller != nullptr) return smaller;
-  std::vector<Instruction*> values;
-  for (const int64_t i : held) values.push_back(rewriter.GetTupleElement(source, i));
-  return rewriter.Op(Opcode::kOptimizationBarrier, {rewriter.Tuple(values)});
-}
-
-// get-tuple-element(barrier(a, b, unread), 1)  =>  get-tuple-element(barrier(a, b), 1)
-// All readers of the barrier go to the same new one.
-Instruction* ElementOfBarrier(Instruction* gte, Rewriter& rewriter) {
-  Instruction* barrier = gte->operand(0);
-  if (!IsBarrier(barrier) || barrier->is_root() || barrier->sharding() != nullptr) return nullptr;
+// barrier(a, b, unread)  =>  tuple(elements of barrier(a, b), unread)
+// The readers then see the elements themselves.
+Instruction* BarrierOfUnread(Instruction* barrier, Rewriter& rewriter) {
+  if (barrier->is_root() || !barrier->shape().IsTuple() || !barrier->has_uses() ||
+      barrier->sharding() != nullptr)
+    return nullptr;
   for (const Use& use : barrier->uses()) {
     if (use.user->opcode() != Opcode::kGetTupleElement) return nullptr;
   }
-  const DimVec held = HeldElements(barrier);
-  if (held.size() == barrier->shape().elements().size()) return nullptr;
-  Instruction* source = barrier->operand(0);
-  const int64_t index = gte->tuple_index();
-  if (source->opcode() == Opcode::kTuple) {
-    const auto place = std::find(held.begin(), held.end(), index) - held.begin();
-    return rewriter.GetTupleElement(BarrierOnParts(source, held, rewriter), place);
+  const std::vector<bool> held = HeldElements(barrier);
+  if (!Contains(held, false)) return nullptr;
+  std::vector<Instruction*> elements, kept;
+  for (size_t i = 0; i < held.size(); ++i) {
+    elements.push_back(ElementAt(rewriter, barrier->operand(0), static_cast<int64_t>(i)));
+    if (held[i]) kept.push_back(elements.back());
   }
-  Instruction* smaller = BarrierOnWhole(source, held, index, rewriter);
-  const Instruction* tuple = smaller->operand(0);
-  int place = 0;
-  while (tuple->operand(place)->tuple_index() != index) ++place;
-  return rewriter.GetTupleElement(smaller, place);
+  Instruction* smaller = rewriter.Op(Opcode::kOptimizationBarrier, {rewriter.Tuple(kept)});
+  int64_t index = 0;
+  for (size_t i = 0; i < held.size(); ++i) {
+    if (held[i]) elements[i] = rewriter.GetTupleElement(smaller, index++);
+  }
+  return rewriter.Tuple(elements);
 }
 
 constexpr Rule kCollectiveRules[] = {
     {"all-reduce-of-splat", Opcode::kAllReduce, kReassociate, ReduceOfSplat},
     {"reduce-scatter-of-splat", Opcode::kReduceScatter, kReassociate, ReduceOfSplat},
-    {"element-of-barrier", Opcode::kGetTupleElement, kExact, ElementOfBarrier},
+    {"barrier-of-unread", Opcode::kOptimizationBarrier, kExact, BarrierOfUnread},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Rules rooted at convert, bitcast-convert, complex, real, imag, constant and iota.
+#include <algorithm>
 #include <cmath>
 
 #include "passes/algsimp/rules.h"
@@ -138,6 +139,28 @@ Instruction* BitcastConvertOfConcat(Instruction* op, Rewriter& rewriter) {
   return rewriter.OpWithShape(Opcode::kConcatenate, op->shape(), parts, concat->attrs_ptr());
 }
 
+// bitcast-convert(x) that moves no byte  =>  bitcast(x)
+// Not of less than a byte: in memory such values take one each, extended by their sign.
+Instruction* BitcastConvertToBitcast(Instruction* convert, Rewriter& rewriter) {
+  Instruction* x = convert->operand(0);
+  const Shape from = x->shape();
+  const Shape to = convert->shape();
+  if (!from.has_layout() || !to.has_layout() || !from.layout().tiles.empty() ||
+      !to.layout().tiles.empty() || from.has_dynamic_dims() || to.has_dynamic_dims() ||
+      IsSubByte(from.element_type()) || IsSubByte(to.element_type()))
+    return nullptr;
+  if (from.rank() == to.rank())
+    return from.layout() == to.layout() ? rewriter.Bitcast(x, to) : nullptr;
+  // One more dimension, which must be the most minor one.
+  const Shape longer = from.rank() > to.rank() ? from : to;
+  const auto& order = longer.layout().minor_to_major;
+  const auto& others = (from.rank() > to.rank() ? to : from).layout().minor_to_major;
+  return order[0] == longer.rank() - 1 &&
+                 std::equal(order.begin() + 1, order.end(), others.begin(), others.end())
+             ? rewriter.Bitcast(x, to)
+             : nullptr;
+}
+
 // complex(real(c), imag(c))  =>  c
 Instruction* ComplexOfParts(Instruction* op, Rewriter&) {
   Instruction* c;
@@ -230,9 +253,13 @@ constexpr Rule kConvertRules[] = {
     {"constant-pattern", Opcode::kConstant, kExact, ConstantPattern},
     {"iota-of-one", Opcode::kIota, kExact, IotaOfOne},
 };
+constexpr Rule kBitcastConvertToBitcastRules[] = {
+    {"bitcast-convert-to-bitcast", Opcode::kBitcastConvert, kExact, BitcastConvertToBitcast},
+};
 
 }  // namespace
 
 std::span<const Rule> ConvertRules() { return kConvertRules; }
+std::span<const Rule> BitcastConvertToBitcastRules() { return kBitcastConvertToBitcastRules; }
 
 }  // namespace hlo::algsimp

@@ -94,30 +94,6 @@ Instruction* BitcastOfUnary(Instruction* bitcast, Rewriter& rewriter) {
   return rewriter.Bitcast(moved, bitcast->shape());
 }
 
-// bitcast-convert(x) that moves no byte  =>  bitcast(x)
-Instruction* BitcastConvertToBitcast(Instruction* convert, Rewriter& rewriter) {
-  Instruction* x = convert->operand(0);
-  const Shape from = x->shape();
-  const Shape to = convert->shape();
-  if (!IsOrdinary(x) || !IsOrdinary(convert) || IsSubByte(from.element_type()) ||
-      IsSubByte(to.element_type()) || from.element_type() == ElementType::kPred ||
-      to.element_type() == ElementType::kPred)
-    return nullptr;
-  if (from.rank() == to.rank()) {
-    if (!(from.layout() == to.layout())) return nullptr;
-    return rewriter.Bitcast(x, to);
-  }
-  // One more dimension, which must be the most minor one.
-  const Shape wide = from.rank() > to.rank() ? from : to;
-  const Shape narrow = from.rank() > to.rank() ? to : from;
-  const auto& order = wide.layout().minor_to_major;
-  if (wide.rank() != narrow.rank() + 1 || order[0] != narrow.rank() ||
-      !std::equal(order.begin() + 1, order.end(), narrow.layout().minor_to_major.begin(),
-                  narrow.layout().minor_to_major.end()))
-    return nullptr;
-  return rewriter.Bitcast(x, to);
-}
-
 // LayoutConstraint(x)  =>  x, or a copy in the wanted layout
 Instruction* LayoutConstraint(Instruction* call, Rewriter& rewriter) {
   if (call->attrs<CustomCallAttrs>().custom_call_target != "LayoutConstraint" ||
@@ -140,14 +116,10 @@ constexpr Rule kLayoutRules[] = {
 constexpr Rule kBitcastRules[] = {
     {"bitcast-of-bitcast", Opcode::kBitcast, kExact, BitcastOfBitcast},
 };
-constexpr Rule kBitcastConvertToBitcastRules[] = {
-    {"bitcast-convert-to-bitcast", Opcode::kBitcastConvert, kExact, BitcastConvertToBitcast},
-};
 
 }  // namespace
 
 std::span<const Rule> LayoutRules() { return kLayoutRules; }
 std::span<const Rule> BitcastRules() { return kBitcastRules; }
-std::span<const Rule> BitcastConvertToBitcastRules() { return kBitcastConvertToBitcastRules; }
 
 }  // namespace hlo::algsimp
