@@ -1,9 +1,8 @@
 // Rules rooted at all-reduce and reduce-scatter, and for what optimization barriers hold back.
-#include <algorithm>
-
 #include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
 #include "passes/algsimp/rules.h"
+#include "passes/util/origins.h"
 
 namespace hlo::algsimp {
 namespace {
@@ -73,6 +72,18 @@ Instruction* ElementAt(Rewriter& rewriter, Instruction* tuple, int64_t i) {
   return rewriter.GetTupleElement(tuple, i);
 }
 
+// `part` stands for the elements `held` of what `whole` stands for.
+void SetOriginOfPart(Instruction* part, const Instruction& whole, const std::vector<bool>& held) {
+  const OriginalValue::Node* origin = OriginOf(whole);
+  if (origin == nullptr || origin->children.size() != held.size()) return;
+  OriginalValue::Node rest;
+  rest.is_tuple = true;
+  for (size_t i = 0; i < held.size(); ++i) {
+    if (held[i]) rest.children.push_back(origin->children[i]);
+  }
+  SetOrigin(part, &rest);
+}
+
 // barrier(a, b, unread)  =>  tuple(elements of barrier(a, b), unread)
 // The readers then see the elements themselves.
 Instruction* BarrierOfUnread(Instruction* barrier, Rewriter& rewriter) {
@@ -90,6 +101,8 @@ Instruction* BarrierOfUnread(Instruction* barrier, Rewriter& rewriter) {
     if (held[i]) kept.push_back(elements.back());
   }
   Instruction* smaller = rewriter.Op(Opcode::kOptimizationBarrier, {rewriter.Tuple(kept)});
+  SetOriginOfPart(smaller, *barrier, held);
+  SetOriginOfPart(smaller->operand(0), *barrier->operand(0), held);
   int64_t index = 0;
   for (size_t i = 0; i < held.size(); ++i) {
     if (held[i]) elements[i] = rewriter.GetTupleElement(smaller, index++);
