@@ -93,6 +93,7 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
   add(algsimp::ChainRules());
   add(algsimp::FreeShapeRules());
   add(algsimp::FreeCopyRules());
+  if (options.raise_slice_and_reduce_through_dot) add(algsimp::SliceOfDotRules());
   add(algsimp::SliceOfReshapeRules());
   if (options.rewrite_reshape_transpose_as_slice_concatenate) add(algsimp::SpaceToDepthRules());
   add(algsimp::FreeDynamicSliceRules());

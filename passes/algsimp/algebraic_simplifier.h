@@ -11,13 +11,13 @@
 // Requires: nothing.  Ensures: no rule of the chosen options applies outside fusion bodies; dead
 // code that rules leave behind stays.
 // Leaves alone: fusion bodies, instructions with control edges (but for some reshapes, which hand
-// them on), shardings that the replacement does not carry, side effects. Four rules keep values where XLA's do not: x^-1 stays
-// for integers, nested dynamic slices clamp both starts, a reduction of dimensions of size 1 keeps
-// a start value that is not the identity, and max(clamp(lo, x, hi), lo) is the clamp only for
-// constant bounds in order. Slices of reshapes are moved where newer releases do it, also where the
-// result has one dimension. Not here yet: what XLA's options for reordering chains of dots, moving
-// slices and reductions through dots, and scalar factors of dots and convolutions switch on; they
-// are off there by default.
+// them on), shardings that the replacement does not carry, side effects. Four rules keep values
+// where XLA's do not: x^-1 stays for integers, nested dynamic slices clamp both starts, a reduction
+// of dimensions of size 1 keeps a start value that is not the identity, and max(clamp(lo, x, hi),
+// lo) is the clamp only for constant bounds in order. Slices of reshapes are moved where newer
+// releases do it, also where the result has one dimension. Not here yet: what XLA's options for
+// reordering chains of dots, moving reductions through dots, and scalar factors of dots and
+// convolutions switch on; they are off there by default.
 #pragma once
 
 #include "passes/rewrite.h"
@@ -32,6 +32,7 @@ struct AlgebraicSimplifierOptions {
   bool rewrite_reshape_transpose_as_slice_concatenate = true;
   bool enable_hoist_transpose_of_reshape = false;
   bool enable_fold_transpose_into_scatter = false;
+  bool raise_slice_and_reduce_through_dot = false;  // slices only
   bool enable_fast_math = false;  // also rules that are wrong for NaN, infinities, and rounding
   bool minmax_propagate_nan = true;
   bool executing_on_cpu = false;
@@ -63,6 +64,7 @@ struct AlgebraicSimplifierOptions {
                  &O::rewrite_reshape_transpose_as_slice_concatenate),
         Optional("enable_hoist_transpose_of_reshape", &O::enable_hoist_transpose_of_reshape),
         Optional("enable_fold_transpose_into_scatter", &O::enable_fold_transpose_into_scatter),
+        Optional("raise_slice_and_reduce_through_dot", &O::raise_slice_and_reduce_through_dot),
         Optional("enable_fast_math", &O::enable_fast_math),
         Optional("minmax_propagate_nan", &O::minmax_propagate_nan),
         Optional("executing_on_cpu", &O::executing_on_cpu),

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "passes/layout/host_places.h"
 #include "passes/rewrite.h"
 
 namespace hlo::algsimp {
@@ -49,6 +48,7 @@ inline bool IsDense(const Instruction* x) {
   return shape.IsArray() && shape.has_layout() && !shape.has_dynamic_dims() &&
          shape.layout().tiles.empty() && shape.layout().split_configs.empty();
 }
+constexpr int64_t kHostMemory = 5;  // S(5) of a layout
 inline int64_t MemorySpace(Shape shape) {
   return shape.has_layout() ? shape.layout().memory_space : 0;
 }

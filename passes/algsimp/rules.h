@@ -82,6 +82,7 @@ std::span<const Rule> TransposeOfCanonicalDotRules();  // without supports_non_c
 std::span<const Rule> TransposeOfAnyDotRules();        // with it
 std::span<const Rule> TransposeOfScatterRules();
 std::span<const Rule> HoistTransposeRules();
+std::span<const Rule> SliceOfDotRules();
 
 // ---- questions ----
 

@@ -144,8 +144,8 @@ Instruction* BitcastOfBroadcast(Instruction* bitcast, Rewriter& rewriter) {
 
 // From or to the memory of the host.
 bool CrossesToHost(const Instruction* copy) {
-  return (MemorySpace(copy->shape()) == kHostMemorySpace) !=
-         (MemorySpace(copy->operand(0)->shape()) == kHostMemorySpace);
+  return (MemorySpace(copy->shape()) == kHostMemory) !=
+         (MemorySpace(copy->operand(0)->shape()) == kHostMemory);
 }
 
 // copy(bitcast(copy(x)))  =>  copy(bitcast(x)), where the dimensions that the bitcast melts lie
@@ -232,7 +232,7 @@ Instruction* ReshapeOfCopy(Instruction* reshape, Rewriter& rewriter) {
   if (copy->opcode() != Opcode::kCopy || !copy->has_one_user()) return nullptr;
   Instruction* x = copy->operand(0);
   if (!IsDense(reshape) || !IsDense(copy) || !IsDense(x) || reshape->shape().IsZeroSized() ||
-      MemorySpace(x->shape()) == kHostMemorySpace ||
+      MemorySpace(x->shape()) == kHostMemory ||
       MemorySpace(x->shape()) != MemorySpace(reshape->shape()))
     return nullptr;
   const bool before_copy =

@@ -1,5 +1,5 @@
-// Rules for fixed layouts: what moves no byte is a bitcast. Rooted at transpose, bitcast-convert and
-// custom-call.
+// Rules for fixed layouts: what moves no byte is a bitcast. Rooted at transpose, bitcast-convert
+// and custom-call.
 #include <algorithm>
 
 #include "passes/algsimp/moves.h"

@@ -294,7 +294,7 @@ constexpr Rule kTransposeOfDotRules[] = {
 constexpr Rule kTransposeOfCanonicalDotRules[] = {
     {"transpose-of-canonical-dot", Opcode::kTranspose, kExact, TransposeOfCanonicalDot}};
 constexpr Rule kTransposeOfAnyDotRules[] = {
-    {"transpose-of-any-dot", Opcode::kTranspose, kExact, TransposeOfAnyDot}};
+    {"transpose-of-any-dot", Opcode::kTranspose, kReassociate, TransposeOfAnyDot}};
 constexpr Rule kTransposeOfScatterRules[] = {
     {"transpose-of-scatter", Opcode::kTranspose, kExact, TransposeOfScatter}};
 constexpr Rule kHoistTransposeRules[] = {
