@@ -42,11 +42,14 @@ Instruction* PadLike(Rewriter& rewriter, Instruction* x, Instruction* value, Pad
 
 // Whether dimensions `dims` of `result`, which are those of `x`, lie there as they lie in x.
 bool LiesAlike(Shape x, Shape result, const DimVec& dims);
-// Every byte at its place: an array of fixed size without tiles.
+// An array of fixed size with a layout.
+inline bool IsLaidOut(const Instruction* x) {
+  return x->shape().IsArray() && x->shape().has_layout() && !x->shape().has_dynamic_dims();
+}
+// Every byte at its place: such an array without tiles.
 inline bool IsDense(const Instruction* x) {
-  const Shape shape = x->shape();
-  return shape.IsArray() && shape.has_layout() && !shape.has_dynamic_dims() &&
-         shape.layout().tiles.empty() && shape.layout().split_configs.empty();
+  return IsLaidOut(x) && x->shape().layout().tiles.empty() &&
+         x->shape().layout().split_configs.empty();
 }
 constexpr int64_t kHostMemory = 5;  // S(5) of a layout
 inline int64_t MemorySpace(Shape shape) {

@@ -60,15 +60,13 @@ std::optional<DimVec> FollowGroups(const std::vector<Group>& groups, const DimVe
 }
 
 // `shape` laid out in the order `major_to_minor`, dimensions of size 1 outermost: the last one is
-// the most minor of them, or the first one.
-Shape LaidOut(Shape shape, const DimVec& major_to_minor, bool last_first, int64_t memory_space) {
-  Layout layout;
+// the most minor of them, or the first one. Otherwise as `layout` says.
+Shape LaidOut(Shape shape, const DimVec& major_to_minor, bool last_first, Layout layout) {
   layout.minor_to_major.assign(major_to_minor.rbegin(), major_to_minor.rend());
   for (int i = 0; i < shape.rank(); ++i) {
     const int dim = last_first ? shape.rank() - 1 - i : i;
     if (shape.dim(dim) == 1) layout.minor_to_major.push_back(dim);
   }
-  layout.memory_space = memory_space;
   return shape.WithLayout(layout);
 }
 
@@ -85,7 +83,9 @@ std::optional<Shape> Aligned(Shape from, Shape to) {
   const auto groups = GroupsOf(from, LogicalOrder(from), to, LogicalOrder(to));
   const std::optional<DimVec> order = FollowGroups(groups, MajorToMinor(from));
   if (!order) return std::nullopt;
-  return LaidOut(to, *order, true, MemorySpace(from));
+  Layout layout;
+  layout.memory_space = MemorySpace(from);
+  return LaidOut(to, *order, true, std::move(layout));
 }
 
 // ---- bitcasts ----
@@ -120,7 +120,8 @@ Instruction* BitcastOfUnary(Instruction* bitcast, Rewriter& rewriter) {
 Instruction* BitcastOfBroadcast(Instruction* bitcast, Rewriter& rewriter) {
   Instruction* broadcast = bitcast->operand(0);
   if (broadcast->opcode() != Opcode::kBroadcast || !IsAscending(BroadcastDims(broadcast)) ||
-      !IsDense(bitcast) || !IsDense(broadcast) || !IsDense(broadcast->operand(0)) ||
+      !IsLaidOut(bitcast) || !IsLaidOut(broadcast) || !IsLaidOut(broadcast->operand(0)) ||
+      bitcast->shape().layout().tiles != broadcast->shape().layout().tiles ||
       bitcast->shape().rank() != broadcast->shape().rank() ||
       bitcast->shape().element_type() != broadcast->shape().element_type())
     return nullptr;
@@ -148,8 +149,41 @@ bool CrossesToHost(const Instruction* copy) {
          (MemorySpace(copy->operand(0)->shape()) == kHostMemory);
 }
 
+// Whether the tiles of `from` and `to` lie on the same elements, the groups saying which
+// dimensions are the same.
+bool TilesFit(Shape from, Shape to, const std::vector<Group>& groups) {
+  if (from.layout().tiles != to.layout().tiles) return false;
+  if (from.layout().tiles.empty()) return true;
+  const DimVec& tile = from.layout().tiles[0].dims;
+  size_t k = tile.size();
+  for (int64_t dim : from.layout().minor_to_major) {
+    if (k-- == 0) break;
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& candidate) {
+      return Contains(candidate.from, dim);
+    });
+    if (group == groups.end()) {  // a dimension of size 1
+      if (tile[k] != 1) return false;
+      continue;
+    }
+    const int64_t size = from.dim(static_cast<int>(dim));
+    const int64_t other = to.dim(static_cast<int>(group->to.back()));
+    if (size == other) continue;
+    // Taken apart or melted: only where tiles are outermost, and at borders of tiles.
+    if (k > 0 || std::max(size, other) % std::min(size, other) != 0 ||
+        std::min(size, other) % tile[k] != 0)
+      return false;
+  }
+  return true;
+}
+
+// The same groups seen from the other side.
+std::vector<Group> Mirrored(std::vector<Group> groups) {
+  for (Group& group : groups) std::swap(group.from, group.to);
+  return groups;
+}
+
 // copy(bitcast(copy(x)))  =>  copy(bitcast(x)), where the dimensions that the bitcast melts lie
-//     next to each other in x as well
+//     next to each other in x as well;  bitcast(copy(x)), where tiles forbid that
 Instruction* CopyOfBitcastCopy(Instruction* copy, Rewriter& rewriter) {
   const Instruction* bitcast = copy->operand(0);
   if (bitcast->opcode() != Opcode::kBitcast || CrossesToHost(copy)) return nullptr;
@@ -157,19 +191,28 @@ Instruction* CopyOfBitcastCopy(Instruction* copy, Rewriter& rewriter) {
   while (inner->opcode() == Opcode::kBitcast) inner = inner->operand(0);
   if (inner->opcode() != Opcode::kCopy || CrossesToHost(inner)) return nullptr;
   Instruction* x = inner->operand(0);
-  if (!IsDense(copy) || !IsDense(bitcast) || !IsDense(inner) || !IsDense(x) ||
-      bitcast->shape().element_count() != inner->shape().element_count() ||
-      inner->shape().IsZeroSized())
+  const Shape from = inner->shape();
+  const Shape to = bitcast->shape();
+  if (!IsLaidOut(copy) || !IsLaidOut(bitcast) || !IsLaidOut(inner) || !IsLaidOut(x) ||
+      to.element_count() != from.element_count() || from.IsZeroSized())
     return nullptr;
-  const auto groups = GroupsOf(inner->shape(), MajorToMinor(inner->shape()), bitcast->shape(),
-                               MajorToMinor(bitcast->shape()));
+  const auto groups = GroupsOf(from, MajorToMinor(from), to, MajorToMinor(to));
   for (const Group& group : groups) {
     if (group.from.size() > 1 && group.to.size() > 1) return nullptr;
   }
-  const std::optional<DimVec> order = FollowGroups(groups, MajorToMinor(x->shape()));
+  if (!TilesFit(from, to, groups)) return nullptr;
+  const auto back = Mirrored(groups);
+  const bool before = TilesFit(x->shape(), to, groups);
+  if (!before && !TilesFit(copy->shape(), from, back)) return nullptr;
+  const std::optional<DimVec> order = before ? FollowGroups(groups, MajorToMinor(x->shape()))
+                                             : FollowGroups(back, MajorToMinor(copy->shape()));
   if (!order) return nullptr;
-  const Shape shape = LaidOut(bitcast->shape(), *order, false, MemorySpace(x->shape()));
-  return rewriter.OpWithShape(Opcode::kCopy, copy->shape(), {rewriter.Bitcast(x, shape)});
+  Layout layout = before ? to.layout() : from.layout();
+  layout.memory_space = MemorySpace(before ? x->shape() : copy->shape());
+  const Shape shape = LaidOut(before ? to : from, *order, false, std::move(layout));
+  if (before)
+    return rewriter.OpWithShape(Opcode::kCopy, copy->shape(), {rewriter.Bitcast(x, shape)});
+  return rewriter.Bitcast(rewriter.OpWithShape(Opcode::kCopy, shape, {x}), copy->shape());
 }
 
 // copy(x) of another layout, where layouts are still free  =>  x

@@ -75,7 +75,8 @@ DimVec WholeDims(const Instruction* gather) {
   DimVec result(static_cast<size_t>(operand.rank()), -1);
   size_t next = 0;
   for (int64_t dim = 0; dim < operand.rank(); ++dim) {
-    if (Contains(attrs.collapsed_slice_dims, dim) || Contains(attrs.operand_batching_dims, dim))
+    if (Contains(attrs.collapsed_slice_dims, dim) || Contains(attrs.operand_batching_dims, dim) ||
+        next == attrs.offset_dims.size())
       continue;
     const int64_t place = attrs.offset_dims[next++];
     if (attrs.slice_sizes[static_cast<size_t>(dim)] == operand.dim(static_cast<int>(dim)))
