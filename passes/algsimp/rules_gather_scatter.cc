@@ -85,8 +85,11 @@ DimVec WholeDims(const Instruction* gather) {
   return result;
 }
 
-bool IsStatic(const Instruction* gather) {
+// Every element of the result is read somewhere, and all sizes are fixed. Slices of no elements
+// leave zeros.
+bool ReadsAll(const Instruction* gather) {
   return !gather->shape().has_dynamic_dims() && !gather->shape().IsZeroSized() &&
+         !Contains(Gathered(gather).slice_sizes, 0) &&
          !gather->operand(0)->shape().has_dynamic_dims() &&
          !gather->operand(1)->shape().has_dynamic_dims();
 }
@@ -97,7 +100,7 @@ bool IsStatic(const Instruction* gather) {
 Instruction* GatherOfPad(Instruction* gather, Rewriter& rewriter) {
   const Instruction* pad = gather->operand(0);
   Instruction* indices = gather->operand(1);
-  if (pad->opcode() != Opcode::kPad || !IsStatic(gather) || pad->operand(0)->shape().IsZeroSized())
+  if (pad->opcode() != Opcode::kPad || !ReadsAll(gather) || pad->operand(0)->shape().IsZeroSized())
     return nullptr;
   const PaddingConfig& padding = pad->attrs<PadAttrs>().padding;
   const DimVec whole = WholeDims(gather);
@@ -141,7 +144,7 @@ Instruction* GatherOfPad(Instruction* gather, Rewriter& rewriter) {
 Instruction* GatherOfReshapedPad(Instruction* gather, Rewriter& rewriter) {
   const Instruction* reshape = gather->operand(0);
   if (reshape->opcode() != Opcode::kReshape || reshape->operand(0)->opcode() != Opcode::kPad ||
-      !IsStatic(gather) || reshape->shape().IsZeroSized() ||
+      !ReadsAll(gather) || reshape->shape().IsZeroSized() ||
       reshape->operand(0)->operand(0)->shape().IsZeroSized())
     return nullptr;
   const Instruction* pad = reshape->operand(0);
