@@ -10,15 +10,14 @@
 //
 // Requires: nothing.  Ensures: with `run_to_fixed_point`, no rule of the chosen options applies
 // outside fusion bodies; dead code that rules leave behind stays.
-// Leaves alone: fusion bodies, instructions with control edges (but for reshapes that melt with
-// what they read), shardings that the replacement does not carry, side effects. Four rules keep
-// values where XLA's do not: x^-1 stays for integers, nested dynamic slices clamp both starts, a
-// reduction of dimensions of size 1 keeps a start value that is not the identity, and
-// max(clamp(lo, x, hi), lo) is the clamp only for constant bounds in order. Slices of reshapes are
-// moved where newer releases do it, also where the result has one dimension. Not here yet: what
-// XLA's options for reordering chains of dots, moving slices and reductions through dots, scalar
-// factors of dots and convolutions, and hoisting of transposes switch on; they are off there by
-// default.
+// Leaves alone: fusion bodies, instructions with control edges (but for some reshapes, which hand
+// them on), shardings that the replacement does not carry, side effects. Four rules keep values
+// where XLA's do not: x^-1 stays for integers, nested dynamic slices clamp both starts, a reduction
+// of dimensions of size 1 keeps a start value that is not the identity, and max(clamp(lo, x, hi),
+// lo) is the clamp only for constant bounds in order. Slices of reshapes are moved where newer
+// releases do it, also where the result has one dimension. Not here yet: what XLA's options for
+// reordering chains of dots, moving reductions through dots, and scalar factors of dots and
+// convolutions switch on; they are off there by default.
 #pragma once
 
 #include <string>
@@ -34,6 +33,9 @@ struct AlgebraicSimplifierOptions {
   bool exact = false;
   bool run_to_fixed_point = true;  // until nothing is left to do
   bool rewrite_reshape_transpose_as_slice_concatenate = true;
+  bool enable_hoist_transpose_of_reshape = false;
+  bool enable_fold_transpose_into_scatter = false;
+  bool raise_slice_and_reduce_through_dot = false;  // slices only
   bool enable_fast_math = false;  // also rules that are wrong for NaN, infinities, and rounding
   bool enable_floats_are_real = false;  // also rules that change rounding
   bool minmax_propagate_nan = true;
@@ -67,6 +69,9 @@ struct AlgebraicSimplifierOptions {
         Optional("run_to_fixed_point", &O::run_to_fixed_point),
         Optional("rewrite_reshape_transpose_as_slice_concatenate",
                  &O::rewrite_reshape_transpose_as_slice_concatenate),
+        Optional("enable_hoist_transpose_of_reshape", &O::enable_hoist_transpose_of_reshape),
+        Optional("enable_fold_transpose_into_scatter", &O::enable_fold_transpose_into_scatter),
+        Optional("raise_slice_and_reduce_through_dot", &O::raise_slice_and_reduce_through_dot),
         Optional("enable_fast_math", &O::enable_fast_math),
         Optional("enable_floats_are_real", &O::enable_floats_are_real),
         Optional("minmax_propagate_nan", &O::minmax_propagate_nan),

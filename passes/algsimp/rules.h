@@ -19,25 +19,38 @@ std::span<const Rule> LogicRules();      // and, or, xor, not, compare, select
 std::span<const Rule> OrderRules();      // min, max, clamp
 std::span<const Rule> ConvertRules();    // convert, bitcast-convert, complex, constants
 std::span<const Rule> StructureRules();  // tuples, barriers, collectives, map, sort
-std::span<const Rule> MovementRules();   // broadcast, reshape, transpose, slice, pad, …
+std::span<const Rule> ShapeRules();      // broadcast, reshape, reverse
+std::span<const Rule> LateShapeRules();  // reshape, after those that undo what is below it
+std::span<const Rule> TransposeRules();
+std::span<const Rule> LateTransposeRules();  // after those of dots
+std::span<const Rule> MovementRules();       // slice, concatenate, pad
 std::span<const Rule> DynamicSliceRules();
 std::span<const Rule> LateDynamicSliceRules();  // after DynamicSliceToSliceRules
 std::span<const Rule> ReduceRules();
 std::span<const Rule> ConvolutionRules();
 std::span<const Rule> CollectiveRules();  // all-reduce of constants, barriers
 std::span<const Rule> BitcastRules();
+std::span<const Rule> GatherScatterRules();
 // Rules that look at dimensions and forget layouts.
-std::span<const Rule> FreeMovementRules();
+std::span<const Rule> FreeShapeRules();
+std::span<const Rule> FreeCopyRules();
+std::span<const Rule> MoveChainRules();  // several reshapes and transposes at once
+std::span<const Rule> TransposeOfBroadcastRules();
+std::span<const Rule> SliceOfReshapeRules();
 std::span<const Rule> FreeDynamicSliceRules();
 std::span<const Rule> FreeReduceRules();
 std::span<const Rule> FreeConcatRules();
 std::span<const Rule> DotRules();
 std::span<const Rule> FreeConvolutionRules();
-std::span<const Rule> GatherScatterRules();
+std::span<const Rule> SumOfScattersRules();
 std::span<const Rule> RunningRules();  // running sums, arg-max
 std::span<const Rule> ChainRules();    // several reshapes and transposes at once
 // Rules for fixed layouts.
 std::span<const Rule> LayoutRules();
+std::span<const Rule> LaidOutCopyRules();
+std::span<const Rule> LaidOutMoveChainRules();
+std::span<const Rule> LaidOutTransposeOfBroadcastRules();
+std::span<const Rule> ReshapeToBitcastRules();
 std::span<const Rule> ConvolutionToDotRules();
 std::span<const Rule> BitcastConvertToBitcastRules();
 // Rules for options.
@@ -72,7 +85,12 @@ std::span<const Rule> DotOfVectorRules();
 std::span<const Rule> NonCanonicalDotRules();
 std::span<const Rule> SpaceToDepthRules();
 std::span<const Rule> DotToMultiplyRules();
-std::span<const Rule> TransposeOfDotRules();  // one of the table above as well
+std::span<const Rule> TransposeOfDotRules();           // of matrices: dot-simplifier's
+std::span<const Rule> TransposeOfCanonicalDotRules();  // without supports_non_canonical_dots
+std::span<const Rule> TransposeOfAnyDotRules();        // with it
+std::span<const Rule> TransposeOfScatterRules();
+std::span<const Rule> HoistTransposeRules();
+std::span<const Rule> SliceOfDotRules();
 
 // ---- questions ----
 
