@@ -5,13 +5,27 @@
 namespace hlo {
 namespace {
 
+constexpr int kMaxRuns = 50;
+
 bool CarriesSharding(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
   if (old.sharding() == nullptr || replacement.id() >= first_new) return true;
   return replacement.sharding() != nullptr && *replacement.sharding() == *old.sharding();
 }
 
+// Reshapes that become another reshape, a broadcast, an update or nothing hand on their control
+// edges, so do dots that lose dimensions of size 1; whatever else has some stays.
+bool HandsOnControlEdges(const Instruction& old, const Instruction& replacement,
+                         uint32_t first_new) {
+  constexpr OpcodeSet kTakers = {Opcode::kReshape, Opcode::kBroadcast, Opcode::kConstant,
+                                 Opcode::kDynamicUpdateSlice};
+  if (replacement.id() < first_new) return false;
+  if (old.opcode() == Opcode::kDot) return replacement.opcode() == Opcode::kReshape;
+  return old.opcode() == Opcode::kReshape && kTakers.Has(replacement.opcode());
+}
+
 bool MayReplace(const Instruction& old, const Instruction& replacement, uint32_t first_new) {
-  return old.control_predecessors().empty() && Compatible(old.shape(), replacement.shape()) &&
+  return (!old.has_control_edges() || HandsOnControlEdges(old, replacement, first_new)) &&
+         Compatible(old.shape(), replacement.shape()) &&
          CarriesSharding(old, replacement, first_new);
 }
 
@@ -22,22 +36,49 @@ bool MayReplaceWithLayout(const Instruction& old, const Instruction& replacement
 
 }  // namespace
 
-AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
+AlgebraicSimplifier::AlgebraicSimplifier(Options options)
+    : max_runs_(options.run_to_fixed_point ? kMaxRuns : 1) {
   const RuleSafety allowed = options.exact ? kExact : kReassociate;
+  const bool fixed = options.is_layout_sensitive;
   const auto add = [&](std::span<const Rule> rules) { rules_.Add(rules, allowed); };
+  if (options.enable_sink_broadcast) add(algsimp::SinkBroadcastFirstRules());
   if (options.enable_fast_math) {
     add(algsimp::FastAddRules());
     add(algsimp::FastMultiplyRules());
     add(algsimp::FastFunctionRules());
   }
+  if (options.enable_floats_are_real) add(algsimp::RealNumberRules());
+  if (options.cudnn_batchnorm_forward_training_metadata == algsimp::kBatchNormTrainingTarget) {
+    add(algsimp::VarianceFunctionRules());
+    add(algsimp::VarianceMultiplyRules());
+    add(algsimp::VarianceCompareRules());
+  }
   add(algsimp::AddSubtractRules());
   add(algsimp::MultiplyDivideRules());
+  if (options.executing_on_cpu && options.enable_sink_broadcast) {
+    add(algsimp::CpuRules());
+    if (options.enable_fast_math) add(algsimp::CpuComplexRules());
+  }
+  add(algsimp::QuotientRules());
   add(algsimp::FunctionRules());
   add(algsimp::LogicRules());
-  add(algsimp::OrderRules());
   if (options.minmax_propagate_nan) add(algsimp::NanPropagatingRules());
+  add(algsimp::OrderRules());
   add(algsimp::ConvertRules());
   add(algsimp::StructureRules());
+  add(algsimp::ShapeRules());
+  if (options.enable_fold_transpose_into_scatter) add(algsimp::TransposeOfScatterRules());
+  add(algsimp::TransposeRules());
+  add(fixed ? algsimp::LaidOutMoveChainRules() : algsimp::MoveChainRules());
+  if (!fixed && options.enable_hoist_transpose_of_reshape) add(algsimp::HoistTransposeRules());
+  if (fixed) add(algsimp::LaidOutCopyRules());
+  add(options.supports_non_canonical_dots ? algsimp::TransposeOfAnyDotRules()
+                                          : algsimp::TransposeOfCanonicalDotRules());
+  add(algsimp::LateTransposeRules());
+  if (fixed) add(algsimp::LayoutRules());
+  add(fixed ? algsimp::LaidOutTransposeOfBroadcastRules() : algsimp::TransposeOfBroadcastRules());
+  add(algsimp::LateShapeRules());
+  if (fixed) add(algsimp::ReshapeToBitcastRules());
   add(algsimp::MovementRules());
   add(algsimp::DynamicSliceRules());
   if (options.enable_dynamic_update_slice_to_pad_replacement) add(algsimp::UpdateToPadRules());
@@ -49,22 +90,27 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
   if (options.enable_folding_pad_into_convolution) add(algsimp::FoldPadRules());
   add(algsimp::CollectiveRules());
   add(algsimp::BitcastRules());
+  add(algsimp::GatherScatterRules());
+  add(algsimp::SmallGatherRules(options.very_small_gather_size));
+  if (options.enable_sink_broadcast) add(algsimp::SinkBroadcastRules());
   if (options.enable_conditional_simplification) add(algsimp::ConditionalRules());
   if (options.enable_remove_no_op_reduce_precision) add(algsimp::NoOpReducePrecisionRules());
   if (options.use_convert_constant_folding) add(algsimp::ConvertConstantRules());
   if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::WindowToReduceRules());
-  if (options.is_layout_sensitive) {
+  if (fixed) {
     rules_.set_accept(MayReplaceWithLayout);
     if (options.rewrite_no_op_bitcast_convert_to_bitcast)
       add(algsimp::BitcastConvertToBitcastRules());
-    add(algsimp::LayoutRules());
     if (options.enable_conv_simplification) add(algsimp::ConvolutionToDotRules());
     return;
   }
   rules_.set_accept(MayReplace);
   add(algsimp::RunningRules());
   add(algsimp::ChainRules());
-  add(algsimp::FreeMovementRules());
+  add(algsimp::FreeShapeRules());
+  add(algsimp::FreeCopyRules());
+  if (options.raise_slice_and_reduce_through_dot) add(algsimp::SliceOfDotRules());
+  add(algsimp::SliceOfReshapeRules());
   if (options.rewrite_reshape_transpose_as_slice_concatenate) add(algsimp::SpaceToDepthRules());
   add(algsimp::FreeDynamicSliceRules());
   add(algsimp::FreeConcatRules());
@@ -74,25 +120,24 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
   if (options.supports_non_canonical_dots) add(algsimp::NonCanonicalDotRules());
   add(algsimp::FreeConvolutionRules());
   if (options.enable_conv_operand_swap) add(algsimp::ConvolutionSwapRules());
-  add(algsimp::GatherScatterRules());
-  add(algsimp::SmallGatherRules(options.very_small_gather_size));
+  add(algsimp::SumOfScattersRules());
   if (options.enable_dot_to_multiply_rewrite) add(algsimp::DotToMultiplyRules());
   if (options.enable_dot_strength_reduction) {
     add(algsimp::DotStrengthRules());
     if (!options.executing_on_cpu) add(algsimp::DotOfVectorRules());
   }
   if (options.enable_broadcast_degenerate_dimension) add(algsimp::BroadcastDegenerateRules());
-  if (options.enable_sink_broadcast) {
-    if (options.executing_on_cpu) add(algsimp::CpuRules());
-    add(algsimp::SinkBroadcastRules());
-  }
 }
 
 absl::StatusOr<bool> AlgebraicSimplifier::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module)) {
-    ASSIGN_OR_RETURN(const bool rewritten, ApplyRules(*computation, rules_, context));
-    changed |= rewritten;
+    // Rules look at operands of operands, too, whose change alone does not call them again.
+    bool rewritten = true;
+    for (int i = 0; rewritten && i < max_runs_; ++i) {
+      ASSIGN_OR_RETURN(rewritten, ApplyRules(*computation, rules_, context));
+      changed |= rewritten;
+    }
   }
   return changed;
 }

@@ -8,17 +8,19 @@
 // common. Some change rounding or differ on -0, NaN and infinities, as the rules of XLA do:
 // `safety` in their tables.
 //
-// Requires: nothing.  Ensures: no rule of the chosen options applies outside fusion bodies; dead
-// code that rules leave behind stays.
-// Leaves alone: fusion bodies, instructions with control predecessors, shardings that the
-// replacement does not carry, side effects. Four rules keep values where XLA's do not: x^-1 stays
-// for integers, nested dynamic slices clamp both starts, a reduction of dimensions of size 1 keeps
-// a start value that is not the identity, and max(clamp(lo, x, hi), lo) is the clamp only for
-// constant bounds in order. Slices of reshapes are moved where newer releases do it, also where the
-// result has one dimension. Not here yet: what XLA's options for reordering chains of dots, moving
-// slices and reductions through dots, scalar factors of dots and convolutions, and hoisting of
-// transposes switch on; they are off there by default.
+// Requires: nothing.  Ensures: with `run_to_fixed_point`, no rule of the chosen options applies
+// outside fusion bodies; dead code that rules leave behind stays.
+// Leaves alone: fusion bodies, instructions with control edges (but for some reshapes, which hand
+// them on), shardings that the replacement does not carry, side effects. Four rules keep values
+// where XLA's do not: x^-1 stays for integers, nested dynamic slices clamp both starts, a reduction
+// of dimensions of size 1 keeps a start value that is not the identity, and max(clamp(lo, x, hi),
+// lo) is the clamp only for constant bounds in order. Slices of reshapes are moved where newer
+// releases do it, also where the result has one dimension. Not here yet: what XLA's options for
+// reordering chains of dots, moving reductions through dots, and scalar factors of dots and
+// convolutions switch on; they are off there by default.
 #pragma once
+
+#include <string>
 
 #include "passes/rewrite.h"
 
@@ -29,8 +31,13 @@ struct AlgebraicSimplifierOptions {
   bool is_layout_sensitive = false;
   // Only rules that keep every bit.
   bool exact = false;
+  bool run_to_fixed_point = true;  // until nothing is left to do
   bool rewrite_reshape_transpose_as_slice_concatenate = true;
+  bool enable_hoist_transpose_of_reshape = false;
+  bool enable_fold_transpose_into_scatter = false;
+  bool raise_slice_and_reduce_through_dot = false;  // slices only
   bool enable_fast_math = false;  // also rules that are wrong for NaN, infinities, and rounding
+  bool enable_floats_are_real = false;  // also rules that change rounding
   bool minmax_propagate_nan = true;
   bool executing_on_cpu = false;
   bool enable_sink_broadcast = true;
@@ -51,15 +58,22 @@ struct AlgebraicSimplifierOptions {
   bool enable_remove_no_op_reduce_precision = false;
   bool use_convert_constant_folding = false;
   bool rewrite_no_op_bitcast_convert_to_bitcast = false;  // when layouts are fixed
+  // `__cudnn$batchNormalizationForwardTraining`: the third result of such a call is a variance.
+  std::string cudnn_batchnorm_forward_training_metadata;
 
   static auto Fields() {
     using O = AlgebraicSimplifierOptions;
     return std::tuple{
         Optional("is_layout_sensitive", &O::is_layout_sensitive),
         Optional("exact", &O::exact),
+        Optional("run_to_fixed_point", &O::run_to_fixed_point),
         Optional("rewrite_reshape_transpose_as_slice_concatenate",
                  &O::rewrite_reshape_transpose_as_slice_concatenate),
+        Optional("enable_hoist_transpose_of_reshape", &O::enable_hoist_transpose_of_reshape),
+        Optional("enable_fold_transpose_into_scatter", &O::enable_fold_transpose_into_scatter),
+        Optional("raise_slice_and_reduce_through_dot", &O::raise_slice_and_reduce_through_dot),
         Optional("enable_fast_math", &O::enable_fast_math),
+        Optional("enable_floats_are_real", &O::enable_floats_are_real),
         Optional("minmax_propagate_nan", &O::minmax_propagate_nan),
         Optional("executing_on_cpu", &O::executing_on_cpu),
         Optional("enable_sink_broadcast", &O::enable_sink_broadcast),
@@ -84,7 +98,9 @@ struct AlgebraicSimplifierOptions {
         Optional("enable_remove_no_op_reduce_precision", &O::enable_remove_no_op_reduce_precision),
         Optional("use_convert_constant_folding", &O::use_convert_constant_folding),
         Optional("rewrite_no_op_bitcast_convert_to_bitcast",
-                 &O::rewrite_no_op_bitcast_convert_to_bitcast)};
+                 &O::rewrite_no_op_bitcast_convert_to_bitcast),
+        Optional("cudnn_batchnorm_forward_training_metadata",
+                 &O::cudnn_batchnorm_forward_training_metadata)};
   }
 };
 
@@ -97,6 +113,7 @@ class AlgebraicSimplifier final : public Pass {
 
  private:
   RuleSet rules_;
+  int max_runs_;
 };
 
 }  // namespace hlo

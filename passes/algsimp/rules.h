@@ -19,34 +19,55 @@ std::span<const Rule> LogicRules();      // and, or, xor, not, compare, select
 std::span<const Rule> OrderRules();      // min, max, clamp
 std::span<const Rule> ConvertRules();    // convert, bitcast-convert, complex, constants
 std::span<const Rule> StructureRules();  // tuples, barriers, collectives, map, sort
-std::span<const Rule> MovementRules();   // broadcast, reshape, transpose, slice, pad, …
+std::span<const Rule> ShapeRules();      // broadcast, reshape, reverse
+std::span<const Rule> LateShapeRules();  // reshape, after those that undo what is below it
+std::span<const Rule> TransposeRules();
+std::span<const Rule> LateTransposeRules();  // after those of dots
+std::span<const Rule> MovementRules();       // slice, concatenate, pad
 std::span<const Rule> DynamicSliceRules();
 std::span<const Rule> LateDynamicSliceRules();  // after DynamicSliceToSliceRules
 std::span<const Rule> ReduceRules();
 std::span<const Rule> ConvolutionRules();
 std::span<const Rule> CollectiveRules();  // all-reduce of constants, barriers
 std::span<const Rule> BitcastRules();
+std::span<const Rule> GatherScatterRules();
 // Rules that look at dimensions and forget layouts.
-std::span<const Rule> FreeMovementRules();
+std::span<const Rule> FreeShapeRules();
+std::span<const Rule> FreeCopyRules();
+std::span<const Rule> MoveChainRules();  // several reshapes and transposes at once
+std::span<const Rule> TransposeOfBroadcastRules();
+std::span<const Rule> SliceOfReshapeRules();
 std::span<const Rule> FreeDynamicSliceRules();
 std::span<const Rule> FreeReduceRules();
 std::span<const Rule> FreeConcatRules();
 std::span<const Rule> DotRules();
 std::span<const Rule> FreeConvolutionRules();
-std::span<const Rule> GatherScatterRules();
+std::span<const Rule> SumOfScattersRules();
 std::span<const Rule> RunningRules();  // running sums, arg-max
 std::span<const Rule> ChainRules();    // several reshapes and transposes at once
 // Rules for fixed layouts.
 std::span<const Rule> LayoutRules();
+std::span<const Rule> LaidOutCopyRules();
+std::span<const Rule> LaidOutMoveChainRules();
+std::span<const Rule> LaidOutTransposeOfBroadcastRules();
+std::span<const Rule> ReshapeToBitcastRules();
 std::span<const Rule> ConvolutionToDotRules();
 std::span<const Rule> BitcastConvertToBitcastRules();
 // Rules for options.
 std::span<const Rule> FastAddRules();
 std::span<const Rule> FastMultiplyRules();
 std::span<const Rule> FastFunctionRules();
+std::span<const Rule> RealNumberRules();  // floats taken for real numbers
+// kBatchNormTrainingTarget gives a variance.
+std::span<const Rule> VarianceFunctionRules();
+std::span<const Rule> VarianceMultiplyRules();
+std::span<const Rule> VarianceCompareRules();
+std::span<const Rule> QuotientRules();  // divide, after CpuRules
+std::span<const Rule> CpuComplexRules();
 std::span<const Rule> NanPropagatingRules();
 std::span<const Rule> CpuRules();
 std::span<const Rule> SinkBroadcastRules();
+std::span<const Rule> SinkBroadcastFirstRules();
 std::span<const Rule> BroadcastDegenerateRules();
 std::span<const Rule> NegativePaddingRules();
 std::span<const Rule> UpdateToPadRules();
@@ -64,25 +85,37 @@ std::span<const Rule> DotOfVectorRules();
 std::span<const Rule> NonCanonicalDotRules();
 std::span<const Rule> SpaceToDepthRules();
 std::span<const Rule> DotToMultiplyRules();
-std::span<const Rule> TransposeOfDotRules();  // one of the table above as well
+std::span<const Rule> TransposeOfDotRules();           // of matrices: dot-simplifier's
+std::span<const Rule> TransposeOfCanonicalDotRules();  // without supports_non_canonical_dots
+std::span<const Rule> TransposeOfAnyDotRules();        // with it
+std::span<const Rule> TransposeOfScatterRules();
+std::span<const Rule> HoistTransposeRules();
+std::span<const Rule> SliceOfDotRules();
 
 // ---- questions ----
 
 // The constant with one element that `x` is or broadcasts; null if it is neither.
 Instruction* ScalarConstant(Instruction* x);
+inline bool IsNoConstant(const Instruction& x) { return !x.IsConstant(); }
 // Whether `x` is a constant or broadcasts a constant with one element.
 bool IsConstantOrSplat(const Instruction* x);
 // `opcode` of two constants, or of two broadcast ones, broadcast; null for other pairs.
 Instruction* CombineConstants(Rewriter& rewriter, Opcode opcode, Instruction* a, Instruction* b);
-// A value of the dimensions of `like` and the type of `scalar`, which has one element.
+// A value of the dimensions and layout of `like` and the type of `scalar`, which has one element.
 Instruction* BroadcastLike(Rewriter& rewriter, Instruction* scalar, const Instruction* like);
+// `x` broadcast as `broadcast` does it, which reads an operand of these dimensions.
+Instruction* BroadcastAs(Rewriter& rewriter, Instruction* x, const Instruction* broadcast);
 // A constant of `like`'s dimensions and another type: pred and the like.
 Instruction* SplatOf(Rewriter& rewriter, ElementType type, double value, const Instruction* like);
 
-bool IsIntegral(const Instruction* x);  // integer or pred
+bool IsIntegral(const Instruction* x);  // not pred
 bool IsFloating(const Instruction* x);
-// x >= 0 for every element, never NaN or -0 where that matters.
-bool IsNonNegative(const Instruction* x);
+// The custom call whose third result is a variance.
+inline constexpr std::string_view kBatchNormTrainingTarget =
+    "__cudnn$batchNormalizationForwardTraining";
+// x >= 0 for every element, never NaN or -0 where that matters; `variances`: those of the custom
+// call above are so, too.
+bool IsNonNegative(const Instruction* x, bool variances = false);
 // The exponent k when all elements of the constant or splat are 2^k, k >= 0, of an integer type.
 std::optional<int64_t> PowerOfTwo(Instruction* x);
 

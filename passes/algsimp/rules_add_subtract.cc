@@ -23,14 +23,13 @@ Instruction* AddConstantLeft(Instruction* add, Rewriter& rewriter) {
 }
 
 // (x + c1) + c2  =>  x + (c1 + c2)
+// Broadcast constants are taken only where they stand right: nothing moves them there.
 Instruction* AddConstants(Instruction* add, Rewriter& rewriter) {
   Instruction *x, *c1, *c2;
-  if (!Match(add,
-             m::AddAnyOrder(
-                 m::AddAnyOrder(m::Any(&x), m::Any(&c1).Where([](const Instruction& c) {
-                   return IsConstantOrSplat(&c);
-                 })),
-                 m::Any(&c2).Where([](const Instruction& c) { return IsConstantOrSplat(&c); }))))
+  const auto other = m::Any(&x).Where(IsNoConstant);
+  if (!Match(add, m::Add(m::Add(other, m::Constant(&c1)), m::Constant(&c2))) &&
+      !Match(add, m::Add(m::Add(other, m::Broadcast(&c1, m::ConstantScalar())),
+                         m::Broadcast(&c2, m::ConstantScalar()))))
     return nullptr;
   Instruction* sum = CombineConstants(rewriter, Opcode::kAdd, c1, c2);
   return sum == nullptr ? nullptr : rewriter.Add(x, sum);
@@ -39,7 +38,8 @@ Instruction* AddConstants(Instruction* add, Rewriter& rewriter) {
 // (c1 - x) + c2  =>  (c1 + c2) - x
 Instruction* AddToDifference(Instruction* add, Rewriter& rewriter) {
   Instruction *x, *c1, *c2;
-  if (!Match(add, m::Add(m::Subtract(m::Any(&c1), m::Any(&x)), m::Any(&c2)))) return nullptr;
+  if (!Match(add, m::Add(m::Subtract(m::Any(&c1), m::Any(&x).Where(IsNoConstant)), m::Any(&c2))))
+    return nullptr;
   if (!IsConstantOrSplat(c1) || !IsConstantOrSplat(c2)) return nullptr;
   Instruction* sum = CombineConstants(rewriter, Opcode::kAdd, c1, c2);
   return sum == nullptr ? nullptr : rewriter.Subtract(sum, x);
@@ -59,7 +59,7 @@ Instruction* AddDifferenceInt(Instruction* add, Rewriter& rewriter) {
 
 // x + dynamic-update-slice(0, u, i)  =>  dynamic-update-slice(x, dynamic-slice(x, i) + u, i)
 Instruction* AddUpdate(Instruction* add, Rewriter& rewriter) {
-  for (int side = 0; side < 2; ++side) {
+  for (int side = 1; side >= 0; --side) {
     Instruction* update = add->operand(side);
     Instruction* x = add->operand(1 - side);
     if (update->opcode() != Opcode::kDynamicUpdateSlice ||
@@ -85,20 +85,29 @@ bool IsPowerOfTwoFloat(Instruction* c) {
 }
 
 // a*c + b*c  =>  (a + b)*c
-Instruction* AddProducts(Instruction* add, Rewriter& rewriter) {
+Instruction* AddProductsOf(Instruction* add, Rewriter& rewriter,
+                           bool (*is_factor)(Instruction* c)) {
   Instruction* l = add->operand(0);
   Instruction* r = add->operand(1);
   if (l->opcode() != Opcode::kMultiply || r->opcode() != Opcode::kMultiply || !l->has_one_user() ||
-      !r->has_one_user() || l == r)
+      !r->has_one_user())
     return nullptr;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 1; i >= 0; --i) {
     for (int k = 0; k < 2; ++k) {
       Instruction* c = l->operand(i);
-      if (c != r->operand(k) || !(IsIntegral(c) || IsPowerOfTwoFloat(c))) continue;
+      if (c != r->operand(k) || !is_factor(c)) continue;
       return rewriter.Multiply(rewriter.Add(l->operand(1 - i), r->operand(1 - k)), c);
     }
   }
   return nullptr;
+}
+// Multiplying by a power of two moves exponents; integers wrap around either way.
+Instruction* AddProducts(Instruction* add, Rewriter& rewriter) {
+  return AddProductsOf(add, rewriter,
+                       [](Instruction* c) { return IsIntegral(c) || IsPowerOfTwoFloat(c); });
+}
+Instruction* AddProductsReal(Instruction* add, Rewriter& rewriter) {
+  return AddProductsOf(add, rewriter, [](Instruction*) { return true; });
 }
 
 // x - 0  =>  x
@@ -122,9 +131,7 @@ Instruction* SubtractConstant(Instruction* subtract, Rewriter& rewriter) {
   if (x->IsConstant()) return nullptr;
   if (c->IsConstant()) return rewriter.Add(x, rewriter.Negate(c));
   if (c->opcode() != Opcode::kBroadcast || !c->operand(0)->IsConstant()) return nullptr;
-  const auto& dims = c->attrs<BroadcastAttrs>().dimensions;
-  return rewriter.Add(x,
-                      rewriter.Broadcast(rewriter.Negate(c->operand(0)), c->shape().dims(), dims));
+  return rewriter.Add(x, BroadcastAs(rewriter, rewriter.Negate(c->operand(0)), c));
 }
 
 // x - (x - y)  =>  y;  x - (x + y)  =>  -y;  (x + y) - x  =>  y
@@ -161,10 +168,14 @@ constexpr Rule kFastAddRules[] = {
     {"subtract-same-fast", Opcode::kSubtract, kExceptSpecials, SubtractSame},
     {"subtract-inverse-fast", Opcode::kSubtract, kReassociate, SubtractInverse},
 };
+constexpr Rule kRealNumberRules[] = {
+    {"add-products-real", Opcode::kAdd, kReassociate, AddProductsReal},
+};
 
 }  // namespace
 
 std::span<const Rule> AddSubtractRules() { return kAddSubtractRules; }
 std::span<const Rule> FastAddRules() { return kFastAddRules; }
+std::span<const Rule> RealNumberRules() { return kRealNumberRules; }
 
 }  // namespace hlo::algsimp

@@ -7,89 +7,6 @@
 namespace hlo::algsimp {
 namespace {
 
-constexpr int kMaxChain = 16;
-
-// Which of the root's dimensions larger than 1, in order, each dimension of a value in the chain
-// is; -1 for size 1.
-DimVec LabelsOf(Shape shape) {
-  DimVec labels;
-  int64_t next = 0;
-  for (int64_t size : shape.dims()) labels.push_back(size == 1 ? -1 : next++);
-  return labels;
-}
-
-// Labels of the operand of `step`, a transpose or a reshape that only moves dimensions of size 1;
-// false for others.
-bool StepUp(const Instruction* step, DimVec& labels) {
-  if (step->opcode() != Opcode::kTranspose && step->opcode() != Opcode::kReshape) return false;
-  const Shape from = step->operand(0)->shape();
-  if (step->shape().has_dynamic_dims() || from.has_dynamic_dims()) return false;
-  DimVec above(static_cast<size_t>(from.rank()), -1);
-  if (step->opcode() == Opcode::kTranspose) {
-    const DimVec& order = step->attrs<TransposeAttrs>().dimensions;
-    for (size_t i = 0; i < order.size(); ++i) above[static_cast<size_t>(order[i])] = labels[i];
-  } else if (MatchDegenerate(step)) {
-    size_t next = 0;
-    for (size_t i = 0; i < above.size(); ++i) {
-      if (from.dim(static_cast<int>(i)) == 1) continue;
-      while (labels[next] < 0) ++next;
-      above[i] = labels[next++];
-    }
-  } else {
-    return false;
-  }
-  labels = std::move(above);
-  return true;
-}
-
-// A chain of transposes and reshapes of dimensions of size 1 that comes back to where it
-//     started  =>  its start
-Instruction* ChainToStart(Instruction* root, Rewriter&) {
-  DimVec labels = LabelsOf(root->shape());
-  Instruction* start = nullptr;
-  Instruction* at = root;
-  for (int i = 0; i < kMaxChain && StepUp(at, labels); ++i) {
-    at = at->operand(0);
-    DimVec larger;
-    for (int64_t label : labels) {
-      if (label >= 0) larger.push_back(label);
-    }
-    if (std::is_sorted(larger.begin(), larger.end()) && Compatible(at->shape(), root->shape()))
-      start = at;
-  }
-  return start;
-}
-
-// reshape(x) of which dimension 0 is sliced along rows of x  =>  reshape(slice(x))
-// Rows are taken along the first dimension of x that is larger than 1.
-Instruction* SliceOfReshape(Instruction* slice, Rewriter& rewriter) {
-  Instruction* reshape = slice->operand(0);
-  if (reshape->opcode() != Opcode::kReshape || reshape->shape().has_dynamic_dims() ||
-      reshape->shape().IsZeroSized() || reshape->shape().rank() == 0)
-    return nullptr;
-  Instruction* x = reshape->operand(0);
-  if (x->shape().rank() == 0) return nullptr;
-  const SliceRanges& ranges = slice->attrs<SliceAttrs>().slice;
-  for (int i = 0; i < reshape->shape().rank(); ++i) {
-    const SliceRange& range = ranges[static_cast<size_t>(i)];
-    if (range.stride != 1 ||
-        (i > 0 && (range.start != 0 || range.limit != reshape->shape().dim(i))))
-      return nullptr;
-  }
-  int dim = 0;
-  while (dim + 1 < x->shape().rank() && x->shape().dim(dim) == 1) ++dim;
-  const int64_t row = reshape->shape().element_count() / reshape->shape().dim(0);
-  const int64_t source_row = x->shape().element_count() / x->shape().dim(dim);
-  const int64_t first = ranges[0].start * row;
-  const int64_t last = ranges[0].limit * row;
-  if (first % source_row != 0 || last % source_row != 0) return nullptr;
-  DimVec starts(static_cast<size_t>(x->shape().rank()), 0);
-  DimVec limits(x->shape().dims().begin(), x->shape().dims().end());
-  starts[static_cast<size_t>(dim)] = first / source_row;
-  limits[static_cast<size_t>(dim)] = last / source_row;
-  return rewriter.Reshape(rewriter.Slice(x, starts, limits), slice->shape().dims());
-}
-
 // The dimensions [first, last) of `from` that a reshape melts into the one dimension `dim` of `to`;
 // none if it does more.
 std::optional<std::pair<int64_t, int64_t>> MeltedInto(Shape from, Shape to, int64_t dim) {
@@ -158,9 +75,6 @@ Instruction* DotOfPermuted(Instruction* dot, Rewriter& rewriter) {
 }
 
 constexpr Rule kChainRules[] = {
-    {"reshape-chain", Opcode::kReshape, kExact, ChainToStart},
-    {"transpose-chain", Opcode::kTranspose, kExact, ChainToStart},
-    {"slice-of-reshape", Opcode::kSlice, kExact, SliceOfReshape},
     {"dot-of-permuted", Opcode::kDot, kReassociate, DotOfPermuted},
 };
 

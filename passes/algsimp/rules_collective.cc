@@ -1,8 +1,8 @@
 // Rules rooted at all-reduce and reduce-scatter, and for what optimization barriers hold back.
-#include <algorithm>
-
+#include "lib/analysis/device_groups.h"
 #include "lib/analysis/region.h"
 #include "passes/algsimp/rules.h"
+#include "passes/util/origins.h"
 
 namespace hlo::algsimp {
 namespace {
@@ -18,19 +18,10 @@ const Instruction* SplatOperand(const Instruction* op) {
              : nullptr;
 }
 
-const ReplicaGroups& GroupsOf(const Instruction* op) {
-  return op->opcode() == Opcode::kAllReduce ? op->attrs<AllReduceAttrs>().replica_groups
-                                            : op->attrs<ReduceScatterAttrs>().replica_groups;
-}
-
-// How many devices every group has, if the text says so.
-std::optional<int64_t> GroupSize(const Instruction* op) {
-  const ReplicaGroups::Lists groups = GroupsOf(op).Flatten();
-  if (groups.empty()) return std::nullopt;
-  for (const auto& group : groups) {
-    if (group.size() != groups[0].size()) return std::nullopt;
-  }
-  return static_cast<int64_t>(groups[0].size());
+// Whether combining any number of equal values gives that value.
+bool Chooses(std::optional<Opcode> opcode, ElementType type) {
+  return opcode == Opcode::kMaximum || opcode == Opcode::kMinimum ||
+         (type == ElementType::kPred && (opcode == Opcode::kAnd || opcode == Opcode::kOr));
 }
 
 // all-reduce(broadcast(c))  =>  broadcast(c) for max and min, broadcast(c * size of
@@ -38,12 +29,12 @@ std::optional<int64_t> GroupSize(const Instruction* op) {
 Instruction* ReduceOfSplat(Instruction* op, Rewriter& rewriter) {
   const Instruction* scalar = SplatOperand(op);
   if (scalar == nullptr) return nullptr;
-  const std::optional<Opcode> opcode = CombinerOpcode(*op->to_apply());
-  if (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum)
-    return rewriter.Broadcast(op->operand(0)->operand(0), op->shape().dims(), {});
   const ElementType type = scalar->shape().element_type();
-  const std::optional<int64_t> size = GroupSize(op);
-  if (opcode != Opcode::kAdd || !size || !(IsInteger(type) || IsFloat(type))) return nullptr;
+  const std::optional<Opcode> opcode = CombinerOpcode(*op->to_apply());
+  if (Chooses(opcode, type)) return BroadcastLike(rewriter, op->operand(0)->operand(0), op);
+  if (opcode != Opcode::kAdd || !(IsInteger(type) || IsFloat(type))) return nullptr;
+  const std::optional<int64_t> size = GroupSize(*op);
+  if (!size || *size == 0) return nullptr;
   Literal total = scalar->literal();
   if (IsInteger(type)) {
     total.SetInt(0, static_cast<int64_t>(static_cast<uint64_t>(total.GetInt()) *
@@ -51,62 +42,78 @@ Instruction* ReduceOfSplat(Instruction* op, Rewriter& rewriter) {
   } else {
     total.SetDouble(0, total.GetDouble() * static_cast<double>(*size));
   }
-  return rewriter.Broadcast(rewriter.Constant(std::move(total)), op->shape().dims(), {});
+  return BroadcastLike(rewriter, rewriter.Constant(std::move(total)), op);
 }
 
-// The elements of a barrier on a tuple that must stay: those that are read, and those that do
+// Which elements of a barrier on a tuple must stay: those that are read, tokens, and those that do
 // something or that others read.
-std::vector<Instruction*> HeldElements(const Instruction* barrier, DimVec& new_index) {
-  const Instruction* tuple = barrier->operand(0);
-  std::vector<bool> read(static_cast<size_t>(tuple->operand_count()), false);
-  for (const Use& use : barrier->uses()) read[static_cast<size_t>(use.user->tuple_index())] = true;
-  std::vector<Instruction*> held;
-  for (int i = 0; i < tuple->operand_count(); ++i) {
-    Instruction* element = tuple->operand(i);
-    new_index.push_back(static_cast<int64_t>(held.size()));
-    if (read[static_cast<size_t>(i)] || element->use_count() != 1 || element->is_root() ||
-        element->HasSideEffect())
-      held.push_back(element);
+std::vector<bool> HeldElements(const Instruction* barrier) {
+  const Instruction* operand = barrier->operand(0);
+  std::vector<bool> held(static_cast<size_t>(barrier->shape().element_count_of_tuple()), false);
+  for (const Use& use : barrier->uses()) held[static_cast<size_t>(use.user->tuple_index())] = true;
+  for (size_t i = 0; i < held.size(); ++i) {
+    const auto index = static_cast<int>(i);
+    if (barrier->shape().element(index).IsToken()) held[i] = true;
+    if (held[i] || operand->opcode() != Opcode::kTuple) continue;
+    const Instruction* element = operand->operand(index);
+    held[i] = !element->has_one_user() || element->is_root() || element->HasSideEffect();
   }
   return held;
 }
 
-// A barrier on exactly these values, if there is one.
-Instruction* BarrierOn(const std::vector<Instruction*>& values) {
-  if (values.empty()) return nullptr;
-  for (Instruction* tuple : values[0]->users()) {
-    if (tuple->opcode() != Opcode::kTuple || tuple->operand_vector() != values) continue;
-    for (Instruction* user : tuple->users()) {
-      if (user->opcode() == Opcode::kOptimizationBarrier && !user->has_control_edges()) return user;
-    }
+// Element `i` of a tuple, taken from where it is already if possible.
+Instruction* ElementAt(Rewriter& rewriter, Instruction* tuple, int64_t i) {
+  if (tuple->opcode() == Opcode::kTuple) return tuple->operand(static_cast<int>(i));
+  for (Instruction* user : tuple->users()) {
+    if (user->opcode() == Opcode::kGetTupleElement && user->tuple_index() == i &&
+        !user->has_control_edges())
+      return user;
   }
-  return nullptr;
+  return rewriter.GetTupleElement(tuple, i);
 }
 
-// get-tuple-element(barrier(a, b, unread), 1)  =>  get-tuple-element(barrier(a, b), 1)
-// All readers of the barrier go to the same new one.
-Instruction* ElementOfBarrier(Instruction* gte, Rewriter& rewriter) {
-  Instruction* barrier = gte->operand(0);
-  if (barrier->opcode() != Opcode::kOptimizationBarrier || barrier->is_root() ||
-      barrier->operand(0)->opcode() != Opcode::kTuple || barrier->has_control_edges() ||
+// `part` stands for the elements `held` of what `whole` stands for.
+void SetOriginOfPart(Instruction* part, const Instruction& whole, const std::vector<bool>& held) {
+  const OriginalValue::Node* origin = OriginOf(whole);
+  if (origin == nullptr || origin->children.size() != held.size()) return;
+  OriginalValue::Node rest;
+  rest.is_tuple = true;
+  for (size_t i = 0; i < held.size(); ++i) {
+    if (held[i]) rest.children.push_back(origin->children[i]);
+  }
+  SetOrigin(part, &rest);
+}
+
+// barrier(a, b, unread)  =>  tuple(elements of barrier(a, b), unread)
+// The readers then see the elements themselves.
+Instruction* BarrierOfUnread(Instruction* barrier, Rewriter& rewriter) {
+  if (barrier->is_root() || !barrier->shape().IsTuple() || !barrier->has_uses() ||
       barrier->sharding() != nullptr)
     return nullptr;
   for (const Use& use : barrier->uses()) {
     if (use.user->opcode() != Opcode::kGetTupleElement) return nullptr;
   }
-  DimVec new_index;
-  const std::vector<Instruction*> held = HeldElements(barrier, new_index);
-  if (static_cast<int>(held.size()) == barrier->operand(0)->operand_count()) return nullptr;
-  Instruction* smaller = BarrierOn(held);
-  if (smaller == nullptr)
-    smaller = rewriter.Op(Opcode::kOptimizationBarrier, {rewriter.Tuple(held)});
-  return rewriter.GetTupleElement(smaller, new_index[static_cast<size_t>(gte->tuple_index())]);
+  const std::vector<bool> held = HeldElements(barrier);
+  if (!Contains(held, false)) return nullptr;
+  std::vector<Instruction*> elements, kept;
+  for (size_t i = 0; i < held.size(); ++i) {
+    elements.push_back(ElementAt(rewriter, barrier->operand(0), static_cast<int64_t>(i)));
+    if (held[i]) kept.push_back(elements.back());
+  }
+  Instruction* smaller = rewriter.Op(Opcode::kOptimizationBarrier, {rewriter.Tuple(kept)});
+  SetOriginOfPart(smaller, *barrier, held);
+  SetOriginOfPart(smaller->operand(0), *barrier->operand(0), held);
+  int64_t index = 0;
+  for (size_t i = 0; i < held.size(); ++i) {
+    if (held[i]) elements[i] = rewriter.GetTupleElement(smaller, index++);
+  }
+  return rewriter.Tuple(elements);
 }
 
 constexpr Rule kCollectiveRules[] = {
     {"all-reduce-of-splat", Opcode::kAllReduce, kReassociate, ReduceOfSplat},
     {"reduce-scatter-of-splat", Opcode::kReduceScatter, kReassociate, ReduceOfSplat},
-    {"element-of-barrier", Opcode::kGetTupleElement, kExact, ElementOfBarrier},
+    {"barrier-of-unread", Opcode::kOptimizationBarrier, kExact, BarrierOfUnread},
 };
 
 }  // namespace

@@ -1,25 +1,63 @@
 // Rules rooted at convert, bitcast-convert, complex, real, imag, constant and iota.
+#include <algorithm>
+#include <cmath>
+
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
 namespace {
 
+// What values a float type has; exponents are those of fractions in [0.5, 1), and one more.
+struct FloatRange {
+  int digits;
+  int min_exponent;
+  int max_exponent;
+  bool has_infinity, has_nan, has_negative_zero;
+};
+
+FloatRange RangeOf(ElementType type) {
+  if (type == ElementType::kF32) return {24, -125, 128, true, true, true};
+  if (type == ElementType::kF64) return {53, -1021, 1024, true, true, true};
+  FloatRange range = {};
+  WithNativeType(type, [&]<class T>() {
+    if constexpr (kIsSmallFloat<T>) {
+      range = {T::kMantissaBits + 1,
+               std::ilogb(T::MinNormal().ToDouble()) + 1,
+               std::ilogb(T::Max().ToDouble()) + 1,
+               T::kHasInf,
+               T::kHasNan,
+               T::kHasNegZero};
+    }
+  });
+  return range;
+}
+
+bool FloatFits(ElementType from, ElementType to) {
+  const FloatRange a = RangeOf(from);
+  const FloatRange b = RangeOf(to);
+  return a.digits <= b.digits && a.max_exponent <= b.max_exponent &&
+         a.min_exponent - a.digits >= b.min_exponent - b.digits &&
+         BitWidth(from) - a.digits <= BitWidth(to) - b.digits &&
+         (b.has_infinity || !a.has_infinity) && (b.has_nan || !a.has_nan) &&
+         (b.has_negative_zero || !a.has_negative_zero);
+}
+
 // Whether every value of `from` is one of `to`.
 bool Fits(ElementType from, ElementType to) {
   if (from == to) return true;
-  if (IsInteger(from) && IsInteger(to)) {
-    if (IsSigned(from) == IsSigned(to)) return BitWidth(from) <= BitWidth(to);
-    return IsUnsigned(from) && BitWidth(from) < BitWidth(to);
+  if (to == ElementType::kF8E8M0FNU) return false;  // has no zero
+  if (from == ElementType::kPred) return true;
+  if (to == ElementType::kPred) return false;
+  if (IsComplex(to)) return Fits(ComponentType(from), ComponentType(to));
+  if (IsComplex(from)) return false;
+  if (IsFloat(from)) return IsFloat(to) && FloatFits(from, to);
+  const int bits = BitWidth(from) - (IsSigned(from) ? 1 : 0);
+  if (IsFloat(to)) {
+    const FloatRange range = RangeOf(to);
+    return bits <= range.digits && BitWidth(from) <= range.max_exponent;
   }
-  if (from == ElementType::kPred) return IsInteger(to) || IsFloat(to);
-  const auto wide = [](ElementType type) {
-    return type == ElementType::kF32 || type == ElementType::kF64;
-  };
-  if (IsFloat(from) && wide(to)) return BitWidth(from) < BitWidth(to);
-  // Eight bits have at most five of exponent and three of mantissa, except for pure exponents.
-  if (IsFloat(from) && BitWidth(from) == 8 && from != ElementType::kF8E8M0FNU)
-    return to == ElementType::kF16;
-  return false;
+  if (IsSigned(from) && IsUnsigned(to)) return false;
+  return bits <= BitWidth(to) - (IsSigned(to) ? 1 : 0);
 }
 
 // convert(convert(x))  =>  x, when the type in between holds every value
@@ -80,17 +118,47 @@ Instruction* BitcastConvertToSame(Instruction* op, Rewriter&) {
 // bitcast-convert(concatenate(bitcast-convert(x), …))  =>  concatenate(x, …)
 Instruction* BitcastConvertOfConcat(Instruction* op, Rewriter& rewriter) {
   Instruction* concat = op->operand(0);
-  if (concat->opcode() != Opcode::kConcatenate || !SameDimensions(concat->shape(), op->shape()))
-    return nullptr;
+  if (concat->opcode() != Opcode::kConcatenate) return nullptr;
+  const auto dim = static_cast<int>(concat->attrs<ConcatenateAttrs>().dimensions.value);
+  if (dim >= op->shape().rank()) return nullptr;
   std::vector<Instruction*> parts;
+  int64_t size = 0;
   for (Instruction* part : concat->operands()) {
-    if (part->opcode() != Opcode::kBitcastConvert ||
-        part->operand(0)->shape().element_type() != op->shape().element_type() ||
-        !SameDimensions(part->operand(0)->shape(), part->shape()))
+    if (part->opcode() != Opcode::kBitcastConvert) return nullptr;
+    Instruction* x = part->operand(0);
+    if (x->shape().element_type() != op->shape().element_type() ||
+        x->shape().rank() != op->shape().rank())
       return nullptr;
-    parts.push_back(part->operand(0));
+    for (int i = 0; i < x->shape().rank(); ++i) {
+      if (i != dim && x->shape().dim(i) != op->shape().dim(i)) return nullptr;
+    }
+    size += x->shape().dim(dim);
+    parts.push_back(x);
   }
-  return rewriter.Op(Opcode::kConcatenate, parts, concat->attrs_ptr());
+  if (size != op->shape().dim(dim) || op->shape().has_dynamic_dims()) return nullptr;
+  return rewriter.OpWithShape(Opcode::kConcatenate, op->shape(), parts, concat->attrs_ptr());
+}
+
+// bitcast-convert(x) that moves no byte  =>  bitcast(x)
+// Not of less than a byte: in memory such values take one each, extended by their sign.
+Instruction* BitcastConvertToBitcast(Instruction* convert, Rewriter& rewriter) {
+  Instruction* x = convert->operand(0);
+  const Shape from = x->shape();
+  const Shape to = convert->shape();
+  if (!from.has_layout() || !to.has_layout() || !from.layout().tiles.empty() ||
+      !to.layout().tiles.empty() || from.has_dynamic_dims() || to.has_dynamic_dims() ||
+      IsSubByte(from.element_type()) || IsSubByte(to.element_type()))
+    return nullptr;
+  if (from.rank() == to.rank())
+    return from.layout() == to.layout() ? rewriter.Bitcast(x, to) : nullptr;
+  // One more dimension, which must be the most minor one.
+  const Shape longer = from.rank() > to.rank() ? from : to;
+  const auto& order = longer.layout().minor_to_major;
+  const auto& others = (from.rank() > to.rank() ? to : from).layout().minor_to_major;
+  return order[0] == longer.rank() - 1 &&
+                 std::equal(order.begin() + 1, order.end(), others.begin(), others.end())
+             ? rewriter.Bitcast(x, to)
+             : nullptr;
 }
 
 // complex(real(c), imag(c))  =>  c
@@ -114,34 +182,55 @@ Instruction* ImagOf(Instruction* op, Rewriter& rewriter) {
   return IsComplex(op->operand(0)->shape().element_type()) ? nullptr : rewriter.ZeroLike(op);
 }
 
-// A constant of equal elements  =>  broadcast;  0, 1, 2, …  =>  iota;  0, s, 2s, …  =>  iota * s
+Instruction* TupleOfConstants(const Literal& literal, Rewriter& rewriter) {
+  if (!literal.shape().IsTuple()) return rewriter.Constant(literal);
+  std::vector<Instruction*> elements;
+  for (const Literal& element : literal.elements())
+    elements.push_back(TupleOfConstants(element, rewriter));
+  return rewriter.Tuple(elements);
+}
+
+// A constant tuple  =>  tuple of constants
+Instruction* ConstantTuple(Instruction* constant, Rewriter& rewriter) {
+  if (!constant->shape().IsTuple() || constant->literal().is_elided()) return nullptr;
+  return TupleOfConstants(constant->literal(), rewriter);
+}
+
+// Whether the elements are 0, 1, 2, …, as the type rounds them.
+bool Counts(const Literal& literal) {
+  const ElementType type = literal.element_type();
+  if (type == ElementType::kPred || !literal.IsZeroBits(0)) return false;
+  Literal number(Shape::Scalar(type));
+  for (int64_t i = 1; i < literal.element_count(); ++i) {
+    if (IsInteger(type)) {
+      if (literal.GetInt(i) != i) return false;
+    } else {
+      number.SetComplex(0, static_cast<double>(i));
+      if (literal.GetComplex(i) != number.GetComplex(0)) return false;
+    }
+  }
+  return true;
+}
+
+// A constant of equal elements  =>  broadcast;  0, 1, 2, …  =>  iota;  0, s, 2s, …  =>  iota * s,
+// for integers
 Instruction* ConstantPattern(Instruction* constant, Rewriter& rewriter) {
   const Shape shape = constant->shape();
   if (!shape.IsArray() || shape.element_count() <= 1 || constant->literal().is_elided())
     return nullptr;
   const Literal& literal = constant->literal();
   if (literal.IsUniform())
-    return rewriter.Broadcast(rewriter.Constant(literal.ElementAt(0)), shape.dims(), {});
-  const ElementType type = shape.element_type();
-  if (shape.rank() != 1 || !(IsInteger(type) || IsFloat(type)) || literal.GetDouble(0) != 0 ||
-      !literal.IsZeroBits(0))
-    return nullptr;
-  const double step = literal.GetDouble(1);
-  Literal expected(shape);
+    return BroadcastLike(rewriter, rewriter.Constant(literal.ElementAt(0)), constant);
+  if (shape.rank() != 1) return nullptr;
+  if (Counts(literal)) return rewriter.Iota(shape, 0);
+  if (!IsInteger(shape.element_type()) || !literal.IsZeroBits(0)) return nullptr;
+  const int64_t step = literal.GetInt(1);
   for (int64_t i = 1; i < literal.element_count(); ++i) {
-    if (IsInteger(type)) {
-      if (literal.GetInt(i) != i * literal.GetInt(1)) return nullptr;
-    } else {
-      expected.SetDouble(i, static_cast<double>(i) * step);
-      if (literal.GetDouble(i) != static_cast<double>(i) * step ||
-          expected.GetDouble(i) != literal.GetDouble(i))
-        return nullptr;
-    }
+    if (literal.GetInt(i) != i * step) return nullptr;
   }
   Instruction* iota = rewriter.Iota(shape, 0);
-  if (step == 1) return iota;
   return rewriter.Multiply(
-      iota, rewriter.Broadcast(rewriter.Constant(literal.ElementAt(1)), shape.dims(), {}));
+      iota, BroadcastLike(rewriter, rewriter.Constant(literal.ElementAt(1)), constant));
 }
 
 // iota of one element  =>  0
@@ -160,12 +249,17 @@ constexpr Rule kConvertRules[] = {
     {"complex-of-parts", Opcode::kComplex, kExact, ComplexOfParts},
     {"real-of", Opcode::kReal, kExact, RealOf},
     {"imag-of", Opcode::kImag, kExact, ImagOf},
+    {"constant-tuple", Opcode::kConstant, kExact, ConstantTuple},
     {"constant-pattern", Opcode::kConstant, kExact, ConstantPattern},
     {"iota-of-one", Opcode::kIota, kExact, IotaOfOne},
+};
+constexpr Rule kBitcastConvertToBitcastRules[] = {
+    {"bitcast-convert-to-bitcast", Opcode::kBitcastConvert, kExact, BitcastConvertToBitcast},
 };
 
 }  // namespace
 
 std::span<const Rule> ConvertRules() { return kConvertRules; }
+std::span<const Rule> BitcastConvertToBitcastRules() { return kBitcastConvertToBitcastRules; }
 
 }  // namespace hlo::algsimp

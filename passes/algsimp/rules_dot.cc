@@ -344,40 +344,6 @@ Instruction* ReduceOfDot(Instruction* reduce, Rewriter& rewriter) {
   return dims.empty() ? sum : rewriter.Reduce(sum, reduce->operand(1), dims, reduce->to_apply());
 }
 
-// transpose(dot(a, b)) that exchanges the free dimensions of a with those of b, and may change the
-//     order of the batch dimensions  =>  dot(b, a)
-Instruction* TransposeOfAnyDot(Instruction* transpose, Rewriter& rewriter) {
-  Instruction* dot = transpose->operand(0);
-  if (dot->opcode() != Opcode::kDot || !dot->has_one_user() || dot->shape().has_dynamic_dims())
-    return nullptr;
-  DotAttrs attrs = Dims(dot);
-  const DimVec& order = transpose->attrs<TransposeAttrs>().dimensions;
-  const auto rank = static_cast<int64_t>(order.size());
-  const auto batch = static_cast<int64_t>(attrs.lhs_batch_dims.size());
-  const int64_t lhs_free = dot->operand(0)->shape().rank() - batch -
-                           static_cast<int64_t>(attrs.lhs_contracting_dims.size());
-  const int64_t rhs_free = rank - batch - lhs_free;
-  if (lhs_free == 0 || rhs_free == 0) return nullptr;
-  for (int64_t i = 0; i < rank; ++i) {
-    const int64_t from = order[static_cast<size_t>(i)];
-    if (i < batch ? from >= batch : from != (i < batch + rhs_free ? i + lhs_free : i - rhs_free))
-      return nullptr;
-  }
-  DimVec lhs_batch, rhs_batch;
-  for (int64_t i = 0; i < batch; ++i) {
-    const auto from = static_cast<size_t>(order[static_cast<size_t>(i)]);
-    lhs_batch.push_back(attrs.rhs_batch_dims[from]);
-    rhs_batch.push_back(attrs.lhs_batch_dims[from]);
-  }
-  attrs.lhs_batch_dims = lhs_batch;
-  attrs.rhs_batch_dims = rhs_batch;
-  std::swap(attrs.lhs_contracting_dims, attrs.rhs_contracting_dims);
-  if (attrs.operand_precision.values.size() == 2)
-    std::swap(attrs.operand_precision.values[0], attrs.operand_precision.values[1]);
-  return rewriter.OpWithShape(Opcode::kDot, transpose->shape().WithDefaultLayout(),
-                              {dot->operand(1), dot->operand(0)}, AttrsPtr::Make(std::move(attrs)));
-}
-
 constexpr Rule kDotRules[] = {
     {"dot-of-nothing", Opcode::kDot, kExact, DotOfNothing},
     {"dot-of-concatenate", Opcode::kDot, kReassociate, DotOfConcat},
@@ -392,7 +358,6 @@ constexpr Rule kDotOfVectorRules[] = {
     {"dot-of-vector", Opcode::kDot, kReassociate, DotOfVectorToReduce}};
 constexpr Rule kNonCanonicalDotRules[] = {
     {"reduce-of-dot", Opcode::kReduce, kReassociate, ReduceOfDot},
-    {"transpose-of-any-dot", Opcode::kTranspose, kReassociate, TransposeOfAnyDot},
 };
 
 }  // namespace

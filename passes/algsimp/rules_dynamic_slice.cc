@@ -1,14 +1,18 @@
 // Rules rooted at dynamic-slice and dynamic-update-slice.
 #include <algorithm>
 
+#include "lib/ir/async_chain.h"
+#include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
 namespace {
 
-// One start per dimension; the old form has them in one array.
+// One start per dimension; the old form has them in one array. What runs asynchronously stays as
+// it is.
 bool HasScalarStarts(const Instruction* op, int first) {
-  return op->operand_count() == first + op->operand(0)->shape().rank() &&
+  return !IsAsyncBody(*op->parent()) &&
+         op->operand_count() == first + op->operand(0)->shape().rank() &&
          (op->operand_count() == first || op->operand(first)->shape().IsScalar());
 }
 
@@ -19,17 +23,24 @@ Instruction* Clamped(Rewriter& rewriter, Instruction* start, int64_t limit) {
                         rewriter.ScalarConstant(type, static_cast<double>(limit)));
 }
 
-// The clamped constant start, if it is one.
-std::optional<int64_t> ConstantStart(const Instruction* start, int64_t limit) {
+// The sum of two starts, the second as a number of the first's type.
+Instruction* Sum(Rewriter& rewriter, Instruction* start, Instruction* other) {
+  const ElementType type = start->shape().element_type();
+  if (other->shape().element_type() != type) other = rewriter.Convert(other, type);
+  return rewriter.Add(start, other);
+}
+
+// The constant start, if it is one.
+std::optional<int64_t> ConstantStart(const Instruction* start) {
   if (!start->IsConstant() || start->literal().is_elided()) return std::nullopt;
-  const int64_t value = start->literal().GetInt();
-  if (value < 0) return std::nullopt;
-  return std::min(value, limit);
+  return start->literal().GetInt();
 }
 
 // A slice of the whole  =>  the operand
 Instruction* DynamicSliceOfWhole(Instruction* slice, Rewriter&) {
-  return Compatible(slice->operand(0)->shape(), slice->shape()) ? slice->operand(0) : nullptr;
+  return !IsAsyncBody(*slice->parent()) && Compatible(slice->operand(0)->shape(), slice->shape())
+             ? slice->operand(0)
+             : nullptr;
 }
 
 // Starts of dimensions that are taken whole  =>  0
@@ -58,8 +69,10 @@ Instruction* UpdateZeroStarts(Instruction* update, Rewriter& rewriter) {
 // dynamic-slice(broadcast(x))  =>  broadcast(dynamic-slice(x))
 Instruction* DynamicSliceOfBroadcast(Instruction* slice, Rewriter& rewriter) {
   Instruction* broadcast = slice->operand(0);
-  if (broadcast->opcode() != Opcode::kBroadcast || !HasScalarStarts(slice, 1)) return nullptr;
-  const DimVec& dims = broadcast->attrs<BroadcastAttrs>().dimensions;
+  if (broadcast->opcode() != Opcode::kBroadcast || !HasScalarStarts(slice, 1) ||
+      slice->shape().has_dynamic_dims())
+    return nullptr;
+  const DimVec& dims = BroadcastDims(broadcast);
   Instruction* x = broadcast->operand(0);
   if (!dims.empty()) {
     std::vector<Instruction*> starts;
@@ -68,43 +81,50 @@ Instruction* DynamicSliceOfBroadcast(Instruction* slice, Rewriter& rewriter) {
       starts.push_back(slice->operand(static_cast<int>(dim) + 1));
       sizes.push_back(slice->shape().dim(static_cast<int>(dim)));
     }
-    x = rewriter.DynamicSlice(x, starts, sizes);
+    x = DynamicSliceLike(rewriter, x, starts, sizes);
   }
-  return rewriter.Broadcast(x, slice->shape().dims(), dims);
+  return BroadcastTo(rewriter, x, slice->shape(), dims);
 }
 
 // dynamic-slice with constant starts  =>  slice
+// Not of constants, nor to another memory.
 Instruction* DynamicSliceConstant(Instruction* slice, Rewriter& rewriter) {
-  if (!HasScalarStarts(slice, 1)) return nullptr;
-  DimVec starts, limits;
+  Instruction* x = slice->operand(0);
+  if (!HasScalarStarts(slice, 1) || x->IsConstant() ||
+      MemorySpace(x->shape()) != MemorySpace(slice->shape()))
+    return nullptr;
+  SliceRanges ranges;
   for (int i = 0; i < slice->shape().rank(); ++i) {
     const int64_t size = slice->shape().dim(i);
-    const std::optional<int64_t> start =
-        ConstantStart(slice->operand(i + 1), slice->operand(0)->shape().dim(i) - size);
-    if (!start) return nullptr;
-    starts.push_back(*start);
-    limits.push_back(*start + size);
+    const std::optional<int64_t> start = ConstantStart(slice->operand(i + 1));
+    if (!start || *start < 0) return nullptr;
+    const int64_t first = std::min(*start, x->shape().dim(i) - size);
+    ranges.push_back({first, first + size, 1});
   }
-  return rewriter.Slice(slice->operand(0), starts, limits);
+  return rewriter.OpWithShape(Opcode::kSlice, slice->shape(), {x},
+                              AttrsPtr::Make(SliceAttrs{std::move(ranges)}));
+}
+
+bool IsWord(const Instruction* x) {
+  const ElementType type = x->shape().element_type();
+  return type == ElementType::kS32 || type == ElementType::kU32;
 }
 
 // dynamic-slice(iota, i) of one element  =>  clamp(0, i, n-1);  of iota * s: that, times s
 Instruction* DynamicSliceOfIota(Instruction* slice, Rewriter& rewriter) {
-  if (slice->shape().rank() != 1 || slice->shape().dim(0) != 1 || !HasScalarStarts(slice, 1))
+  if (slice->shape().rank() != 1 || slice->shape().dim(0) != 1 || !HasScalarStarts(slice, 1) ||
+      !IsWord(slice) || !IsWord(slice->operand(1)))
     return nullptr;
   const ElementType type = slice->shape().element_type();
-  if (type != ElementType::kS32 && type != ElementType::kU32) return nullptr;
   Instruction* scale = nullptr;
-  Instruction* spread;
   if (!Match(slice->operand(0), m::Iota()) &&
-      !(Match(slice->operand(0),
-              m::MultiplyAnyOrder(m::Iota(), m::Broadcast(&spread, m::Any(&scale)))) &&
+      !(Match(slice->operand(0), m::Multiply(m::Iota(), m::Broadcast(m::Any(&scale)))) &&
         scale->shape().IsScalar()))
     return nullptr;
   Instruction* value = Clamped(rewriter, slice->operand(1), slice->operand(0)->shape().dim(0) - 1);
   if (value->shape().element_type() != type) value = rewriter.Convert(value, type);
   if (scale != nullptr) value = rewriter.Multiply(value, scale);
-  return rewriter.Reshape(value, slice->shape().dims());
+  return ReshapeTo(rewriter, value, slice->shape());
 }
 
 // dynamic-slice(dynamic-slice(x, i), j)  =>  dynamic-slice(x, clamp(0, j, …) + clamp(0, i, …))
@@ -114,18 +134,15 @@ Instruction* DynamicSliceTwice(Instruction* slice, Rewriter& rewriter) {
   if (inner->opcode() != Opcode::kDynamicSlice || !HasScalarStarts(slice, 1) ||
       !HasScalarStarts(inner, 1))
     return nullptr;
-  for (int i = 0; i < slice->shape().rank(); ++i) {
-    if (slice->operand(i + 1)->shape() != inner->operand(i + 1)->shape()) return nullptr;
-  }
   std::vector<Instruction*> starts;
   for (int i = 0; i < slice->shape().rank(); ++i) {
     Instruction* outer_start =
         Clamped(rewriter, slice->operand(i + 1), inner->shape().dim(i) - slice->shape().dim(i));
     Instruction* inner_start = Clamped(rewriter, inner->operand(i + 1),
                                        inner->operand(0)->shape().dim(i) - inner->shape().dim(i));
-    starts.push_back(rewriter.Add(outer_start, inner_start));
+    starts.push_back(Sum(rewriter, outer_start, inner_start));
   }
-  return rewriter.DynamicSlice(inner->operand(0), starts, slice->shape().dims());
+  return DynamicSliceLike(rewriter, inner->operand(0), starts, slice->shape().dims());
 }
 
 // dynamic-update-slice(x, dynamic-update-slice(dynamic-slice(x, i), u, j), i)
@@ -140,9 +157,7 @@ Instruction* UpdateOfUpdate(Instruction* update, Rewriter& rewriter) {
       !HasScalarStarts(read, 1))
     return nullptr;
   for (int i = 0; i < update->shape().rank(); ++i) {
-    if (read->operand(i + 1) != update->operand(i + 2) ||
-        inner->operand(i + 2)->shape() != update->operand(i + 2)->shape())
-      return nullptr;
+    if (read->operand(i + 1) != update->operand(i + 2)) return nullptr;
   }
   Instruction* u = inner->operand(1);
   std::vector<Instruction*> starts;
@@ -151,31 +166,43 @@ Instruction* UpdateOfUpdate(Instruction* update, Rewriter& rewriter) {
         Clamped(rewriter, update->operand(i + 2), update->shape().dim(i) - inner->shape().dim(i));
     Instruction* inner_start =
         Clamped(rewriter, inner->operand(i + 2), inner->shape().dim(i) - u->shape().dim(i));
-    starts.push_back(rewriter.Add(outer_start, inner_start));
+    starts.push_back(Sum(rewriter, outer_start, inner_start));
   }
   return rewriter.DynamicUpdateSlice(update->operand(0), u, starts);
 }
 
 // An update of everything  =>  the update;  of nothing  =>  the operand
 Instruction* UpdateWhole(Instruction* update, Rewriter&) {
+  if (IsAsyncBody(*update->parent())) return nullptr;
   if (Compatible(update->operand(1)->shape(), update->shape())) return update->operand(1);
   return update->operand(1)->shape().IsZeroSized() ? update->operand(0) : nullptr;
 }
 
+// Whether `x` is on its way to the memory of the host.
+bool MovesToHost(const Instruction* x) {
+  while (x->opcode() == Opcode::kReshape || x->opcode() == Opcode::kBitcast ||
+         x->opcode() == Opcode::kCopy)
+    x = x->operand(0);
+  return x->opcode() == Opcode::kCustomCall &&
+         x->attrs<CustomCallAttrs>().custom_call_target == "MoveToHost";
+}
+
 // dynamic-update-slice(broadcast(v), u, constants)  =>  pad(u, v)
+// Not where the broadcast stands for memory of the host that is filled piece by piece.
 Instruction* UpdateToPad(Instruction* update, Rewriter& rewriter) {
   Instruction *v, *u = update->operand(1);
   if (!Match(update->operand(0), m::Broadcast(m::Any(&v))) || !v->shape().IsScalar() ||
-      !HasScalarStarts(update, 2))
+      !HasScalarStarts(update, 2) || MovesToHost(u))
     return nullptr;
   PaddingConfig padding;
   for (int i = 0; i < update->shape().rank(); ++i) {
     const int64_t rest = update->shape().dim(i) - u->shape().dim(i);
-    const std::optional<int64_t> start = ConstantStart(update->operand(i + 2), rest);
+    const std::optional<int64_t> start = ConstantStart(update->operand(i + 2));
     if (!start) return nullptr;
-    padding.dims.push_back({*start, rest - *start, 0});
+    const int64_t low = std::clamp<int64_t>(*start, 0, rest);
+    padding.dims.push_back({low, rest - low, 0});
   }
-  return rewriter.Pad(u, v, padding);
+  return PadLike(rewriter, u, v, padding, update);
 }
 
 // dynamic-slice(transpose(x))  =>  transpose(dynamic-slice(x))

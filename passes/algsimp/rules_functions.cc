@@ -5,9 +5,10 @@ namespace hlo::algsimp {
 namespace {
 
 // |x|  =>  x, for x >= 0
+template <bool kVariances>
 Instruction* AbsOfNonNegative(Instruction* abs, Rewriter&) {
   Instruction* x = abs->operand(0);
-  return IsNonNegative(x) && Compatible(x->shape(), abs->shape()) ? x : nullptr;
+  return IsNonNegative(x, kVariances) && Compatible(x->shape(), abs->shape()) ? x : nullptr;
 }
 
 // -(-x)  =>  x
@@ -46,19 +47,30 @@ Instruction* LogOfRoot(Instruction* log, Rewriter& rewriter) {
   return nullptr;
 }
 
-// Powers with a constant exponent.
+// x ^ 0  =>  1;  x ^ 1  =>  x
+Instruction* PowerTrivial(Instruction* power, Rewriter& rewriter) {
+  if (Match(power->operand(1), m::Zero())) return rewriter.ConstantLike(power, 1);
+  return Match(power->operand(1), m::One()) ? power->operand(0) : nullptr;
+}
+
+// Powers with other constant exponents.
 Instruction* PowerConstant(Instruction* power, Rewriter& rewriter) {
   Instruction* x = power->operand(0);
   Instruction* c = power->operand(1);
-  if (Match(c, m::Zero())) return rewriter.ConstantLike(power, 1);
-  if (Match(c, m::One())) return x;
   if (Match(c, m::Splat(2))) return rewriter.Multiply(x, x);
   if (Match(c, m::Splat(3))) return rewriter.Multiply(x, rewriter.Multiply(x, x));
   // Of integers, 0 ^ -1 is 0, but 1 / 0 is -1. (XLA rewrites them, too.)
   if (Match(c, m::Splat(-1)) && !IsIntegral(x))
     return rewriter.Divide(rewriter.ConstantLike(x, 1), x);
-  if (Match(c, m::Splat(0.5)) && IsNonNegative(x)) return rewriter.Sqrt(x);
   return nullptr;
+}
+
+// x ^ 0.5  =>  sqrt(x), for x >= 0
+template <bool kVariances>
+Instruction* PowerOfHalf(Instruction* power, Rewriter& rewriter) {
+  Instruction* x = power->operand(0);
+  return Match(power->operand(1), m::Splat(0.5)) && IsNonNegative(x, kVariances) ? rewriter.Sqrt(x)
+                                                                                 : nullptr;
 }
 
 // exp(a) ^ b  =>  exp(a * b)
@@ -69,12 +81,13 @@ Instruction* PowerOfExp(Instruction* power, Rewriter& rewriter) {
 }
 
 // rsqrt(pow(a, -2))  =>  a;  rsqrt(1 / a)  =>  sqrt(a), for a >= 0
+template <bool kVariances>
 Instruction* RsqrtInverse(Instruction* rsqrt, Rewriter& rewriter) {
   Instruction* a;
   if (Match(rsqrt, m::Rsqrt(m::Power(m::Any(&a), m::Splat(-2)))))
-    return IsNonNegative(a) ? a : nullptr;
+    return IsNonNegative(a, kVariances) ? a : nullptr;
   if (Match(rsqrt, m::Rsqrt(m::Divide(m::One(), m::Any(&a)))))
-    return IsNonNegative(a) ? rewriter.Sqrt(a) : nullptr;
+    return IsNonNegative(a, kVariances) ? rewriter.Sqrt(a) : nullptr;
   return nullptr;
 }
 
@@ -89,14 +102,21 @@ Instruction* SqrtOfSquare(Instruction* sqrt, Rewriter& rewriter) {
 }
 
 constexpr Rule kFunctionRules[] = {
-    {"abs-of-non-negative", Opcode::kAbs, kExact, AbsOfNonNegative},
+    {"abs-of-non-negative", Opcode::kAbs, kExact, AbsOfNonNegative<false>},
     {"negate-twice", Opcode::kNegate, kExact, NegateTwice},
     {"exp-zero", Opcode::kExp, kExact, ExpZero},
     {"log-of-power", Opcode::kLog, kReassociate, LogOfPower},
     {"log-of-root", Opcode::kLog, kReassociate, LogOfRoot},
-    {"power-constant", Opcode::kPower, kReassociate, PowerConstant},
+    {"power-trivial", Opcode::kPower, kExceptSpecials, PowerTrivial},
     {"power-of-exp", Opcode::kPower, kReassociate, PowerOfExp},
-    {"rsqrt-inverse", Opcode::kRsqrt, kReassociate, RsqrtInverse},
+    {"power-constant", Opcode::kPower, kReassociate, PowerConstant},
+    {"power-of-half", Opcode::kPower, kReassociate, PowerOfHalf<false>},
+    {"rsqrt-inverse", Opcode::kRsqrt, kReassociate, RsqrtInverse<false>},
+};
+constexpr Rule kVarianceFunctionRules[] = {
+    {"abs-of-variance", Opcode::kAbs, kExact, AbsOfNonNegative<true>},
+    {"power-of-half-of-variance", Opcode::kPower, kReassociate, PowerOfHalf<true>},
+    {"rsqrt-inverse-of-variance", Opcode::kRsqrt, kReassociate, RsqrtInverse<true>},
 };
 constexpr Rule kFastFunctionRules[] = {
     {"log-of-exp", Opcode::kLog, kReassociate, LogOfExp},
@@ -107,5 +127,6 @@ constexpr Rule kFastFunctionRules[] = {
 
 std::span<const Rule> FunctionRules() { return kFunctionRules; }
 std::span<const Rule> FastFunctionRules() { return kFastFunctionRules; }
+std::span<const Rule> VarianceFunctionRules() { return kVarianceFunctionRules; }
 
 }  // namespace hlo::algsimp

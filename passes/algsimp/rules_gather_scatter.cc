@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/analysis/region.h"
+#include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
@@ -22,7 +23,7 @@ Instruction* GatherOfScalar(Instruction* gather, Rewriter& rewriter) {
   if (!x->shape().IsEffectiveScalar() || gather->shape().has_dynamic_dims()) return nullptr;
   if (Contains(Gathered(gather).slice_sizes, 0)) return nullptr;
   if (!x->shape().IsScalar()) x = rewriter.Reshape(x, {});
-  return rewriter.Broadcast(x, gather->shape().dims(), {});
+  return BroadcastTo(rewriter, x, gather->shape(), {});
 }
 
 // A gather of single elements of a short vector  =>  select(i >= n-1, x[n-1], … select(i
@@ -36,11 +37,11 @@ Instruction* GatherOfFew(Instruction* gather, Rewriter& rewriter) {
       attrs.collapsed_slice_dims != DimVec{0} || attrs.start_index_map != DimVec{0} ||
       attrs.slice_sizes != DimVec{1} || attrs.index_vector_dim != indices->shape().rank() ||
       gather->shape().has_dynamic_dims() || x->shape().has_dynamic_dims() ||
-      !SameDimensions(gather->shape(), indices->shape()))
+      gather->shape().WithElementType(indices->shape().element_type()) != indices->shape())
     return nullptr;
   const auto element = [&](int64_t i) {
-    return rewriter.Broadcast(rewriter.Reshape(rewriter.Slice(x, {i}, {i + 1}), {}),
-                              gather->shape().dims(), {});
+    return BroadcastTo(rewriter, rewriter.Reshape(SliceLike(rewriter, x, {{i, i + 1, 1}}), {}),
+                       gather->shape(), {});
   };
   // Elements that no index reaches are out: their numbers are others in its type.
   const int64_t largest = Literal::MaxValue(indices->shape().element_type()).GetInt();
@@ -48,8 +49,7 @@ Instruction* GatherOfFew(Instruction* gather, Rewriter& rewriter) {
       largest < 0 ? x->shape().dim(0) : std::min(x->shape().dim(0) - 1, largest) + 1;
   Instruction* result = element(0);
   for (int64_t i = 0; i < count; ++i) {
-    Instruction* number =
-        SplatOf(rewriter, indices->shape().element_type(), static_cast<double>(i), indices);
+    Instruction* number = rewriter.ConstantLike(indices, static_cast<double>(i));
     result = rewriter.Select(rewriter.Compare(indices, number, ComparisonDirection::kGe),
                              element(i), result);
   }
@@ -68,82 +68,104 @@ int64_t ResultOfBatching(const Instruction* gather, size_t k) {
   return -1;
 }
 
-// gather(pad(x), pad(i)) that pads batching dimensions, all alike  =>  pad(gather(x, i))
-// Whatever the indices are there, all that can be read is what was padded with.
-Instruction* GatherOfPads(Instruction* gather, Rewriter& rewriter) {
-  Instruction* x = gather->operand(0);
-  Instruction* indices = gather->operand(1);
-  if (x->opcode() != Opcode::kPad || indices->opcode() != Opcode::kPad ||
-      x->shape().has_dynamic_dims() || indices->shape().has_dynamic_dims() ||
-      x->operand(0)->shape().IsZeroSized() || indices->operand(0)->shape().IsZeroSized())
-    return nullptr;
+// Which dimension of the result has each dimension of the operand as a whole; -1 for others.
+DimVec WholeDims(const Instruction* gather) {
   const GatherAttrs& attrs = Gathered(gather);
-  const PaddingConfig& padding = x->attrs<PadAttrs>().padding;
-  const PaddingConfig& index_padding = indices->attrs<PadAttrs>().padding;
-  PaddingConfig after;
-  after.dims.resize(static_cast<size_t>(gather->shape().rank()));
-  int padded = 0, accounted = 0;
-  for (const PaddingConfig* config : {&padding, &index_padding}) {
-    for (const PaddingDim& dim : config->dims) padded += dim == PaddingDim{} ? 0 : 1;
+  const Shape operand = gather->operand(0)->shape();
+  DimVec result(static_cast<size_t>(operand.rank()), -1);
+  size_t next = 0;
+  for (int64_t dim = 0; dim < operand.rank(); ++dim) {
+    if (Contains(attrs.collapsed_slice_dims, dim) || Contains(attrs.operand_batching_dims, dim) ||
+        next == attrs.offset_dims.size())
+      continue;
+    const int64_t place = attrs.offset_dims[next++];
+    if (attrs.slice_sizes[static_cast<size_t>(dim)] == operand.dim(static_cast<int>(dim)))
+      result[static_cast<size_t>(dim)] = place;
   }
-  for (size_t k = 0; k < attrs.operand_batching_dims.size(); ++k) {
-    const PaddingDim& dim = padding.dims[static_cast<size_t>(attrs.operand_batching_dims[k])];
-    if (dim == PaddingDim{}) continue;
-    if (!(dim == index_padding.dims[static_cast<size_t>(attrs.start_indices_batching_dims[k])]) ||
-        gather->shape().IsZeroSized() || Contains(attrs.slice_sizes, 0))
-      return nullptr;
-    after.dims[static_cast<size_t>(ResultOfBatching(gather, k))] = dim;
-    accounted += 2;
-  }
-  if (accounted == 0 || accounted != padded) return nullptr;
-  Instruction* slices =
-      rewriter.Op(Opcode::kGather, {x->operand(0), indices->operand(0)}, gather->attrs_ptr());
-  return rewriter.Pad(slices, x->operand(1), std::move(after));
+  return result;
 }
 
-// gather(pad(x)), or gather(reshape(pad(x))), that takes the padded dimensions as a whole
-//     =>  pad(gather(x))
+// Every element of the result is read somewhere, and all sizes are fixed. Slices of no elements
+// leave zeros.
+bool ReadsAll(const Instruction* gather) {
+  return !gather->shape().has_dynamic_dims() && !gather->shape().IsZeroSized() &&
+         !Contains(Gathered(gather).slice_sizes, 0) &&
+         !gather->operand(0)->shape().has_dynamic_dims() &&
+         !gather->operand(1)->shape().has_dynamic_dims();
+}
+
+// gather(pad(x), i) that takes the padded dimensions as a whole  =>  pad(gather(x, i))
+// gather(pad(x), pad(i)) that pads batching dimensions, all alike  =>  pad(gather(x, i))
+// Whatever the indices are there, all that can be read is what was padded with.
 Instruction* GatherOfPad(Instruction* gather, Rewriter& rewriter) {
-  Instruction* operand = gather->operand(0);
-  const bool reshaped = operand->opcode() == Opcode::kReshape;
-  Instruction* pad = reshaped ? operand->operand(0) : operand;
-  const GatherAttrs& attrs = Gathered(gather);
-  if (pad->opcode() != Opcode::kPad || operand->shape().has_dynamic_dims() ||
-      pad->operand(0)->shape().IsZeroSized() || operand->shape().IsZeroSized() ||
-      !attrs.operand_batching_dims.empty())
+  const Instruction* pad = gather->operand(0);
+  Instruction* indices = gather->operand(1);
+  if (pad->opcode() != Opcode::kPad || !ReadsAll(gather) || pad->operand(0)->shape().IsZeroSized())
     return nullptr;
   const PaddingConfig& padding = pad->attrs<PadAttrs>().padding;
-  const DimVec moved = UnmodifiedDims(pad->shape(), operand->shape());
-  // Which dimension of the result has each dimension of the operand.
-  std::vector<int64_t> in_result(static_cast<size_t>(operand->shape().rank()), -1);
-  size_t next = 0;
-  for (int64_t dim = 0; dim < operand->shape().rank(); ++dim) {
-    if (!Contains(attrs.collapsed_slice_dims, dim))
-      in_result[static_cast<size_t>(dim)] = attrs.offset_dims[next++];
-  }
-  GatherAttrs smaller = attrs;
+  const DimVec whole = WholeDims(gather);
+  GatherAttrs smaller = Gathered(gather);
   PaddingConfig after;
   after.dims.resize(static_cast<size_t>(gather->shape().rank()));
-  DimVec sizes(operand->shape().dims().begin(), operand->shape().dims().end());
-  bool pads = false;
+  int batches = 0;
+  for (int i = 0; i < padding.rank(); ++i) {
+    const auto dim = static_cast<size_t>(i);
+    if (padding[i] == PaddingDim{}) continue;
+    if (whole[dim] >= 0) {
+      after.dims[static_cast<size_t>(whole[dim])] = padding[i];
+      smaller.slice_sizes[dim] = pad->operand(0)->shape().dim(i);
+      continue;
+    }
+    const auto& batching = smaller.operand_batching_dims;
+    const auto k =
+        static_cast<size_t>(std::find(batching.begin(), batching.end(), i) - batching.begin());
+    if (k == batching.size() || indices->opcode() != Opcode::kPad ||
+        !(indices->attrs<PadAttrs>()
+              .padding[static_cast<int>(smaller.start_indices_batching_dims[k])] == padding[i]))
+      return nullptr;
+    after.dims[static_cast<size_t>(ResultOfBatching(gather, k))] = padding[i];
+    ++batches;
+  }
+  if (batches > 0) {
+    const auto& dims = indices->attrs<PadAttrs>().padding.dims;
+    if (static_cast<int64_t>(dims.size()) - std::count(dims.begin(), dims.end(), PaddingDim{}) !=
+        batches)
+      return nullptr;
+    indices = indices->operand(0);
+    if (indices->shape().IsZeroSized()) return nullptr;
+  }
+  Instruction* slices =
+      rewriter.Op(Opcode::kGather, {pad->operand(0), indices}, AttrsPtr::Make(std::move(smaller)));
+  return rewriter.Pad(slices, pad->operand(1), std::move(after));
+}
+
+// gather(reshape(pad(x))) that takes the padded dimensions as a whole, the reshape leaving them
+//     alone  =>  pad(gather(reshape(x)))
+Instruction* GatherOfReshapedPad(Instruction* gather, Rewriter& rewriter) {
+  const Instruction* reshape = gather->operand(0);
+  if (reshape->opcode() != Opcode::kReshape || reshape->operand(0)->opcode() != Opcode::kPad ||
+      !ReadsAll(gather) || reshape->shape().IsZeroSized() ||
+      reshape->operand(0)->operand(0)->shape().IsZeroSized())
+    return nullptr;
+  const Instruction* pad = reshape->operand(0);
+  const PaddingConfig& padding = pad->attrs<PadAttrs>().padding;
+  const DimVec moved = UnmodifiedDims(pad->shape(), reshape->shape());
+  const DimVec whole = WholeDims(gather);
+  GatherAttrs smaller = Gathered(gather);
+  PaddingConfig after;
+  after.dims.resize(static_cast<size_t>(gather->shape().rank()));
+  DimVec sizes(reshape->shape().dims().begin(), reshape->shape().dims().end());
   for (int i = 0; i < padding.rank(); ++i) {
     if (padding[i] == PaddingDim{}) continue;
-    const int64_t dim = reshaped ? moved[static_cast<size_t>(i)] : i;
-    if (dim < 0) return nullptr;
-    const auto at = static_cast<size_t>(dim);
-    if (in_result[at] < 0 || attrs.slice_sizes[at] != operand->shape().dim(static_cast<int>(dim)) ||
-        Contains(attrs.start_index_map, dim))
-      return nullptr;
-    sizes[at] = pad->operand(0)->shape().dim(i);
-    smaller.slice_sizes[at] = sizes[at];
-    after.dims[static_cast<size_t>(in_result[at])] = padding[i];
-    pads = true;
+    const int64_t dim = moved[static_cast<size_t>(i)];
+    if (dim < 0 || whole[static_cast<size_t>(dim)] < 0) return nullptr;
+    sizes[static_cast<size_t>(dim)] = pad->operand(0)->shape().dim(i);
+    smaller.slice_sizes[static_cast<size_t>(dim)] = pad->operand(0)->shape().dim(i);
+    after.dims[static_cast<size_t>(whole[static_cast<size_t>(dim)])] = padding[i];
   }
-  if (!pads) return nullptr;
-  Instruction* x = pad->operand(0);
-  if (reshaped) x = rewriter.Reshape(x, sizes);
   Instruction* slices =
-      rewriter.Op(Opcode::kGather, {x, gather->operand(1)}, AttrsPtr::Make(std::move(smaller)));
+      rewriter.Op(Opcode::kGather, {rewriter.Reshape(pad->operand(0), sizes), gather->operand(1)},
+                  AttrsPtr::Make(std::move(smaller)));
   return rewriter.Pad(slices, pad->operand(1), std::move(after));
 }
 
@@ -168,7 +190,7 @@ Instruction* ScatterOfWhole(Instruction* scatter, Rewriter& rewriter) {
       !Compatible(scatter->operand(0)->shape(), scatter->operand(2)->shape()) ||
       !attrs.inserted_window_dims.empty() || !attrs.input_batching_dims.empty() ||
       static_cast<int>(attrs.update_window_dims.size()) != scatter->shape().rank() ||
-      scatter->shape().rank() == 0 || scatter->shape().has_dynamic_dims())
+      scatter->shape().has_dynamic_dims())
     return nullptr;
   MapAttrs map;
   for (int64_t i = 0; i < scatter->shape().rank(); ++i) map.dimensions.push_back(i);
@@ -262,9 +284,11 @@ constexpr Rule kGatherScatterRules[] = {
     {"gather-of-nothing", Opcode::kGather, kExact, GatherOfNothing},
     {"gather-of-scalar", Opcode::kGather, kExact, GatherOfScalar},
     {"gather-of-pad", Opcode::kGather, kExact, GatherOfPad},
-    {"gather-of-pads", Opcode::kGather, kExact, GatherOfPads},
+    {"gather-of-reshaped-pad", Opcode::kGather, kExact, GatherOfReshapedPad},
     {"scatter-of-nothing", Opcode::kScatter, kExact, ScatterOfNothing},
     {"scatter-of-whole", Opcode::kScatter, kExact, ScatterOfWhole},
+};
+constexpr Rule kSumOfScattersRules[] = {
     {"add-of-scatters", Opcode::kAdd, kReassociate, AddOfScatters},
 };
 
@@ -280,6 +304,7 @@ constexpr Rule kGatherOfFewRules[] = {FewRule(GatherOfFew<1>), FewRule(GatherOfF
 }  // namespace
 
 std::span<const Rule> GatherScatterRules() { return kGatherScatterRules; }
+std::span<const Rule> SumOfScattersRules() { return kSumOfScattersRules; }
 std::span<const Rule> SmallGatherRules(int64_t size) {
   if (size < 1) return {};
   const auto last = std::min<int64_t>(size, std::size(kGatherOfFewRules)) - 1;

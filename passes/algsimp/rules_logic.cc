@@ -18,7 +18,7 @@ Instruction* AndConstant(Instruction* op, Rewriter&) {
   return Match(op, m::AndAnyOrder(m::Any(), m::Zero(&c))) ? c : nullptr;
 }
 
-// The constant c of `x < c`, in either spelling, for an s32 scalar x.
+// The constant c of `x < c`, in either spelling, for one s32 x.
 Instruction* UpperBound(Instruction* compare, Instruction** x) {
   if (compare->opcode() != Opcode::kCompare) return nullptr;
   const auto direction = compare->attrs<CompareAttrs>().direction;
@@ -32,7 +32,8 @@ Instruction* UpperBound(Instruction* compare, Instruction** x) {
   }
   Instruction* c = compare->operand(bound);
   *x = compare->operand(1 - bound);
-  if (!c->IsConstant() || !c->shape().IsScalarOf(ElementType::kS32) || c->literal().is_elided())
+  if (!c->IsConstant() || c->shape().element_type() != ElementType::kS32 ||
+      !c->shape().IsEffectiveScalar() || c->literal().is_elided())
     return nullptr;
   return c;
 }
@@ -44,8 +45,8 @@ Instruction* AndOfBounds(Instruction* op, Rewriter& rewriter) {
   const Instruction* c2 = UpperBound(op->operand(1), &y);
   if (c1 == nullptr || c2 == nullptr || x != y) return nullptr;
   const int64_t least = std::min(c1->literal().GetInt(), c2->literal().GetInt());
-  return rewriter.Compare(x, rewriter.Constant(Literal::Scalar(ElementType::kS32, least)),
-                          ComparisonDirection::kLt);
+  Instruction* bound = rewriter.Constant(Literal::Scalar(ElementType::kS32, least));
+  return rewriter.Compare(x, BroadcastLike(rewriter, bound, x), ComparisonDirection::kLt);
 }
 
 // x || true  =>  true;  x | 0  =>  x
@@ -86,24 +87,20 @@ Instruction* Answer(Rewriter& rewriter, const Instruction* compare, bool value) 
 }
 
 // x < 0  =>  false;  x >= 0  =>  true, for x that are not negative; the same with sides exchanged
+// kExceptSpecials: exp(NaN) is NaN.
+template <bool kVariances>
 Instruction* CompareWithZero(Instruction* compare, Rewriter& rewriter) {
   const ComparisonDirection direction = DirectionOf(compare);
-  Instruction* x;
-  bool less;
-  if (Match(compare->operand(1), m::Zero())) {
-    x = compare->operand(0);
-    if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGe)
-      return nullptr;
-    less = direction == ComparisonDirection::kLt;
-  } else if (Match(compare->operand(0), m::Zero())) {
-    x = compare->operand(1);
-    if (direction != ComparisonDirection::kGt && direction != ComparisonDirection::kLe)
-      return nullptr;
-    less = direction == ComparisonDirection::kGt;
-  } else {
+  // Zero stands right in x < 0 and x >= 0, left in 0 > x and 0 <= x.
+  const bool less = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kGt;
+  const int zero =
+      direction == ComparisonDirection::kLt || direction == ComparisonDirection::kGe ? 1 : 0;
+  if (direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe ||
+      !Match(compare->operand(zero), m::Zero()))
     return nullptr;
-  }
-  if (!IsUnsigned(x->shape().element_type()) && !IsNonNegative(x)) return nullptr;
+  const Instruction* x = compare->operand(1 - zero);
+  const ElementType type = x->shape().element_type();
+  if (!IsUnsigned(type) && !IsPred(type) && !IsNonNegative(x, kVariances)) return nullptr;
   return Answer(rewriter, compare, !less);
 }
 
@@ -145,17 +142,14 @@ Instruction* CompareWithExtreme(Instruction* compare, Rewriter& rewriter) {
   if (DirectionOf(compare) != ComparisonDirection::kGt) return nullptr;
   Instruction* l = compare->operand(0);
   Instruction* r = compare->operand(1);
-  if (l->opcode() == Opcode::kMaximum) {
-    for (int i = 0; i < 2; ++i) {
-      if (l->operand(i) == r)
-        return rewriter.Compare(l->operand(1 - i), r, ComparisonDirection::kGt);
-    }
-  }
-  if (r->opcode() == Opcode::kMinimum) {
-    for (int i = 0; i < 2; ++i) {
-      if (r->operand(i) == l)
-        return rewriter.Compare(l, r->operand(1 - i), ComparisonDirection::kGt);
-    }
+  const bool is_max = l->opcode() == Opcode::kMaximum;
+  if (!is_max && r->opcode() != Opcode::kMinimum) return nullptr;
+  const Instruction* extreme = is_max ? l : r;
+  const Instruction* same = is_max ? r : l;
+  for (int i = 0; i < 2; ++i) {
+    if (extreme->operand(i) != same) continue;
+    (is_max ? l : r) = extreme->operand(1 - i);
+    return rewriter.OpWithShape(Opcode::kCompare, compare->shape(), {l, r}, compare->attrs_ptr());
   }
   return nullptr;
 }
@@ -231,7 +225,7 @@ constexpr Rule kLogicRules[] = {
     {"xor-same", Opcode::kXor, kExact, XorSame},
     {"xor-zero", Opcode::kXor, kExact, XorZero},
     {"not-twice", Opcode::kNot, kExact, NotTwice},
-    {"compare-with-zero", Opcode::kCompare, kExact, CompareWithZero},
+    {"compare-with-zero", Opcode::kCompare, kExceptSpecials, CompareWithZero<false>},
     {"compare-same", Opcode::kCompare, kExact, CompareSame},
     {"compare-pred", Opcode::kCompare, kExact, ComparePred},
     {"compare-selected", Opcode::kCompare, kExact, CompareSelected},
@@ -241,9 +235,12 @@ constexpr Rule kLogicRules[] = {
     {"select-pred", Opcode::kSelect, kExact, SelectPred},
     {"select-update", Opcode::kSelect, kExact, SelectUpdate},
 };
+constexpr Rule kVarianceCompareRules[] = {
+    {"compare-variance-with-zero", Opcode::kCompare, kExceptSpecials, CompareWithZero<true>}};
 
 }  // namespace
 
 std::span<const Rule> LogicRules() { return kLogicRules; }
+std::span<const Rule> VarianceCompareRules() { return kVarianceCompareRules; }
 
 }  // namespace hlo::algsimp

@@ -1,5 +1,6 @@
 // Rules rooted at multiply, divide and remainder.
 #include <cmath>
+#include <complex>
 
 #include "passes/algsimp/rules.h"
 
@@ -42,10 +43,8 @@ Instruction* MultiplyAbs(Instruction* multiply, Rewriter& rewriter) {
 // kExceptSpecials: 0 * NaN is NaN.
 Instruction* MultiplyPred(Instruction* multiply, Rewriter& rewriter) {
   Instruction *p, *x;
-  if (!Match(multiply, m::MultiplyAnyOrder(m::Convert(m::Any(&p).Where([](const Instruction& v) {
-                                             return v.shape().element_type() == ElementType::kPred;
-                                           })),
-                                           m::Any(&x))))
+  if (!Match(multiply, m::MultiplyAnyOrder(
+                           m::Any(&x), m::Convert(m::Any(&p).WithElementType(ElementType::kPred)))))
     return nullptr;
   return rewriter.Select(p, x, rewriter.ZeroLike(x));
 }
@@ -60,11 +59,14 @@ Instruction* MultiplyConstantPairs(Instruction* multiply, Rewriter& rewriter) {
 }
 
 // (a*c1) * c2  =>  a * (c1*c2)
+// Broadcast constants are taken only where they stand right.
 Instruction* MultiplyConstants(Instruction* multiply, Rewriter& rewriter) {
   Instruction *a, *c1, *c2;
-  if (!Match(multiply,
-             m::MultiplyAnyOrder(m::MultiplyAnyOrder(m::Any(&a), m::Any(&c1).Where(IsConst)),
-                                 m::Any(&c2).Where(IsConst))))
+  if (!Match(multiply, m::MultiplyAnyOrder(
+                           m::MultiplyAnyOrder(m::Any(&a).Where(IsNoConstant), m::Constant(&c1)),
+                           m::Constant(&c2))) &&
+      !Match(multiply, m::Multiply(m::Multiply(m::Any(&a), m::Broadcast(&c1, m::ConstantScalar())),
+                                   m::Broadcast(&c2, m::ConstantScalar()))))
     return nullptr;
   Instruction* product = CombineConstants(rewriter, Opcode::kMultiply, c1, c2);
   return product == nullptr ? nullptr : rewriter.Multiply(a, product);
@@ -83,8 +85,7 @@ Instruction* MultiplyScalars(Instruction* multiply, Rewriter& rewriter) {
       spread->shape().has_dynamic_dims())
     return nullptr;
   Instruction* product = rewriter.Multiply(b, BroadcastLike(rewriter, scalar, b));
-  return rewriter.Multiply(a, rewriter.Broadcast(product, spread->shape().dims(),
-                                                 spread->attrs<BroadcastAttrs>().dimensions));
+  return rewriter.Multiply(a, BroadcastAs(rewriter, product, spread));
 }
 
 // exp(a) * exp(b)  =>  exp(a + b)
@@ -95,12 +96,13 @@ Instruction* MultiplyExp(Instruction* multiply, Rewriter& rewriter) {
 }
 
 // sqrt(x) * sqrt(x)  =>  x;  rsqrt(x) * rsqrt(x)  =>  1 / x, for x >= 0
+template <bool kVariances>
 Instruction* MultiplyRoots(Instruction* multiply, Rewriter& rewriter) {
-  Instruction *root, *x;
-  if (Match(multiply, m::Multiply(m::Sqrt(&root, m::Any(&x)), m::Same(&root))))
-    return IsNonNegative(x) ? x : nullptr;
-  if (Match(multiply, m::Multiply(m::Rsqrt(&root, m::Any(&x)), m::Same(&root))))
-    return IsNonNegative(x) ? rewriter.Divide(rewriter.ConstantLike(x, 1), x) : nullptr;
+  Instruction* x;
+  if (Match(multiply, m::Multiply(m::Sqrt(m::Any(&x)), m::Sqrt(m::Same(&x)))))
+    return IsNonNegative(x, kVariances) ? x : nullptr;
+  if (Match(multiply, m::Multiply(m::Rsqrt(m::Any(&x)), m::Rsqrt(m::Same(&x)))))
+    return IsNonNegative(x, kVariances) ? rewriter.Divide(rewriter.ConstantLike(x, 1), x) : nullptr;
   return nullptr;
 }
 
@@ -144,9 +146,10 @@ Instruction* DivideByExp(Instruction* divide, Rewriter& rewriter) {
 // a / sqrt(b)  =>  a * rsqrt(b);  a / rsqrt(b)  =>  a * sqrt(b)
 Instruction* DivideByRoot(Instruction* divide, Rewriter& rewriter) {
   Instruction *a, *b;
-  if (Match(divide, m::Divide(m::Any(&a), m::Sqrt(m::Any(&b)).OneUser())))
+  const auto is_used_once = [](const Instruction& root) { return root.use_count() == 1; };
+  if (Match(divide, m::Divide(m::Any(&a), m::Sqrt(m::Any(&b)).Where(is_used_once))))
     return rewriter.Multiply(a, rewriter.Rsqrt(b));
-  if (Match(divide, m::Divide(m::Any(&a), m::Rsqrt(m::Any(&b)).OneUser())))
+  if (Match(divide, m::Divide(m::Any(&a), m::Rsqrt(m::Any(&b)).Where(is_used_once))))
     return rewriter.Multiply(a, rewriter.Sqrt(b));
   return nullptr;
 }
@@ -154,9 +157,17 @@ Instruction* DivideByRoot(Instruction* divide, Rewriter& rewriter) {
 // 1 / c for every element, as the element type rounds it.
 std::optional<Literal> Reciprocals(const Literal& c) {
   const ElementType type = c.element_type();
-  if (!IsFloat(type)) return std::nullopt;
+  if (!IsFloat(type) && !IsComplex(type)) return std::nullopt;
   Literal result(c.shape());
   for (int64_t i = 0; i < c.element_count(); ++i) {
+    if (type == ElementType::kC64) {
+      result.SetComplex(i, std::complex<float>(1) / std::complex<float>(c.GetComplex(i)));
+      continue;
+    }
+    if (type == ElementType::kC128) {
+      result.SetComplex(i, std::complex<double>(1) / c.GetComplex(i));
+      continue;
+    }
     const double value = c.GetDouble(i);
     if (type == ElementType::kF32) {
       result.SetDouble(i, 1.0F / static_cast<float>(value));
@@ -178,9 +189,7 @@ Instruction* DivideConstant(Instruction* divide, Rewriter& rewriter) {
   const std::optional<Literal> inverse = Reciprocals(source->literal());
   if (!inverse) return nullptr;
   Instruction* constant = rewriter.Constant(*inverse);
-  if (c != source)
-    constant =
-        rewriter.Broadcast(constant, c->shape().dims(), c->attrs<BroadcastAttrs>().dimensions);
+  if (c != source) constant = BroadcastAs(rewriter, constant, c);
   return rewriter.Multiply(a, constant);
 }
 
@@ -201,26 +210,28 @@ Instruction* DivideQuotients(Instruction* divide, Rewriter& rewriter) {
 // a / broadcast(b)  =>  a * broadcast(1 / b)
 Instruction* DivideBroadcast(Instruction* divide, Rewriter& rewriter) {
   Instruction *a, *b, *spread;
-  if (!Match(divide, m::Divide(m::Any(&a), m::Broadcast(&spread, m::Any(&b))))) return nullptr;
-  if (!IsFloating(divide) || b->IsConstant() || !b->has_one_user()) return nullptr;
-  Instruction* inverse = rewriter.Divide(rewriter.ConstantLike(b, 1), b);
-  return rewriter.Multiply(a, rewriter.Broadcast(inverse, spread->shape().dims(),
-                                                 spread->attrs<BroadcastAttrs>().dimensions));
-}
-
-// convert(p) / broadcast(b)  =>  convert(p) * broadcast(1 / b), for a predicate p
-// kReassociate: 0 / b is 0 for a denormal b, 0 * (1 / b) is NaN.
-Instruction* DividePred(Instruction* divide, Rewriter& rewriter) {
-  Instruction *convert, *p, *b, *spread;
-  if (!IsFloating(divide) ||
-      !Match(divide,
-             m::Divide(m::Convert(&convert, m::Any(&p)), m::Broadcast(&spread, m::Any(&b)))) ||
-      p->shape().element_type() != ElementType::kPred || b->IsConstant() ||
-      b->shape().element_count() >= divide->shape().element_count())
+  if (IsIntegral(divide) ||
+      !Match(divide, m::Divide(m::Any(&a), m::Broadcast(&spread, m::Any(&b)))) || b->IsConstant() ||
+      b->use_count() != 1)
     return nullptr;
   Instruction* inverse = rewriter.Divide(rewriter.ConstantLike(b, 1), b);
-  return rewriter.Multiply(convert, rewriter.Broadcast(inverse, spread->shape().dims(),
-                                                       spread->attrs<BroadcastAttrs>().dimensions));
+  return rewriter.Multiply(a, BroadcastAs(rewriter, inverse, spread));
+}
+Instruction* DivideBroadcastFloat(Instruction* divide, Rewriter& rewriter) {
+  return IsFloating(divide) ? DivideBroadcast(divide, rewriter) : nullptr;
+}
+
+// convert(p) / broadcast(b)  =>  broadcast(1 / b) * convert(p), for a predicate p and a scalar b
+// kReassociate: 0 / b is 0 for a denormal b, 0 * (1 / b) is NaN.
+Instruction* DividePred(Instruction* divide, Rewriter& rewriter) {
+  Instruction *convert, *b, *spread;
+  if (IsIntegral(divide) ||
+      !Match(divide, m::Divide(m::Convert(&convert, m::Any().WithElementType(ElementType::kPred)),
+                               m::Broadcast(&spread, m::Any(&b).WithRank(0)))) ||
+      b->IsConstant())
+    return nullptr;
+  Instruction* inverse = rewriter.Divide(rewriter.ConstantLike(b, 1), b);
+  return rewriter.Multiply(BroadcastAs(rewriter, inverse, spread), convert);
 }
 
 // ---- remainder ----
@@ -236,10 +247,12 @@ Instruction* RemainderTwice(Instruction* remainder, Rewriter&) {
 // x % 2^k  =>  x & (2^k - 1), for signed x of the magnitude
 Instruction* RemainderPowerOfTwo(Instruction* remainder, Rewriter& rewriter) {
   const std::optional<int64_t> k = PowerOfTwo(remainder->operand(1));
-  if (!k || *k > 52) return nullptr;
-  const double mask = static_cast<double>((int64_t{1} << *k) - 1);
-  return WithSign(rewriter, remainder->operand(0),
-                  [&](Instruction* x) { return rewriter.And(x, rewriter.ConstantLike(x, mask)); });
+  if (!k) return nullptr;
+  const auto mask = static_cast<int64_t>((uint64_t{1} << *k) - 1);
+  return WithSign(rewriter, remainder->operand(0), [&](Instruction* x) {
+    Instruction* bits = rewriter.Constant(Literal::Scalar(x->shape().element_type(), mask));
+    return rewriter.And(x, BroadcastLike(rewriter, bits, x));
+  });
 }
 
 int64_t IotaSize(const Instruction* iota) {
@@ -263,7 +276,7 @@ Instruction* RemainderOfIota(Instruction* remainder, Rewriter& rewriter) {
   if (same == nullptr || same->literal().GetInt() != c) return nullptr;
   const int bits =
       BitWidth(scalar->shape().element_type()) - (IsSigned(scalar->shape().element_type()) ? 1 : 0);
-  if (bits < 63 && IotaSize(iota) - 1 + c >= int64_t{1} << bits) return nullptr;  // wraps around
+  if (bits < 63 && IotaSize(iota) + c >= int64_t{1} << bits) return nullptr;  // may wrap around
   return rewriter.Remainder(iota, remainder->operand(1));
 }
 
@@ -277,26 +290,36 @@ constexpr Rule kMultiplyDivideRules[] = {
     {"multiply-constants", Opcode::kMultiply, kReassociate, MultiplyConstants},
     {"multiply-scalars", Opcode::kMultiply, kReassociate, MultiplyScalars},
     {"multiply-exp", Opcode::kMultiply, kReassociate, MultiplyExp},
-    {"multiply-roots", Opcode::kMultiply, kReassociate, MultiplyRoots},
+    {"multiply-roots", Opcode::kMultiply, kReassociate, MultiplyRoots<false>},
     {"divide-one", Opcode::kDivide, kExact, DivideOne},
     {"divide-power-of-two", Opcode::kDivide, kExact, DividePowerOfTwo},
     {"divide-by-exp", Opcode::kDivide, kReassociate, DivideByExp},
     {"divide-by-root", Opcode::kDivide, kReassociate, DivideByRoot},
     {"divide-constant", Opcode::kDivide, kReassociate, DivideConstant},
-    {"divide-pred", Opcode::kDivide, kReassociate, DividePred},
-    {"divide-quotients", Opcode::kDivide, kReassociate, DivideQuotients},
     {"remainder-twice", Opcode::kRemainder, kExact, RemainderTwice},
     {"remainder-power-of-two", Opcode::kRemainder, kExact, RemainderPowerOfTwo},
     {"remainder-of-iota", Opcode::kRemainder, kExact, RemainderOfIota},
 };
 constexpr Rule kFastMultiplyRules[] = {
     {"multiply-zero-fast", Opcode::kMultiply, kExceptSpecials, MultiplyZero}};
-constexpr Rule kCpuRules[] = {{"divide-broadcast", Opcode::kDivide, kReassociate, DivideBroadcast}};
+constexpr Rule kVarianceMultiplyRules[] = {
+    {"multiply-roots-of-variance", Opcode::kMultiply, kReassociate, MultiplyRoots<true>}};
+constexpr Rule kCpuRules[] = {
+    {"divide-broadcast", Opcode::kDivide, kReassociate, DivideBroadcastFloat}};
+constexpr Rule kCpuComplexRules[] = {
+    {"divide-broadcast-complex", Opcode::kDivide, kReassociate, DivideBroadcast}};
+constexpr Rule kQuotientRules[] = {
+    {"divide-quotients", Opcode::kDivide, kReassociate, DivideQuotients},
+    {"divide-pred", Opcode::kDivide, kReassociate, DividePred},
+};
 
 }  // namespace
 
 std::span<const Rule> MultiplyDivideRules() { return kMultiplyDivideRules; }
 std::span<const Rule> FastMultiplyRules() { return kFastMultiplyRules; }
+std::span<const Rule> VarianceMultiplyRules() { return kVarianceMultiplyRules; }
 std::span<const Rule> CpuRules() { return kCpuRules; }
+std::span<const Rule> CpuComplexRules() { return kCpuComplexRules; }
+std::span<const Rule> QuotientRules() { return kQuotientRules; }
 
 }  // namespace hlo::algsimp

@@ -24,12 +24,16 @@ struct FloatBits {
   int64_t mantissa;
 };
 
+// As XLA counts them: one bit is the sign's, also where a type has none.
 std::optional<FloatBits> BitsOf(ElementType type) {
-  if (type == ElementType::kF16) return FloatBits{5, 10};
-  if (type == ElementType::kBF16) return FloatBits{8, 7};
-  if (type == ElementType::kF32) return FloatBits{8, 23};
-  if (type == ElementType::kF64) return FloatBits{11, 52};
-  return std::nullopt;
+  if (!IsFloat(type)) return std::nullopt;
+  int64_t mantissa = 0;
+  WithNativeType(type, [&]<class T>() {
+    if constexpr (kIsSmallFloat<T>) mantissa = T::kMantissaBits;
+  });
+  if (type == ElementType::kF32) mantissa = WideFloat<float>::kMantissaBits;
+  if (type == ElementType::kF64) mantissa = WideFloat<double>::kMantissaBits;
+  return FloatBits{BitWidth(type) - mantissa - 1, mantissa};
 }
 
 // reduce-precision(x) to the precision that x has  =>  x

@@ -4,10 +4,9 @@
 namespace hlo::algsimp {
 namespace {
 
-bool IsSplatOf(Instruction* x, const Literal& value) {
-  const Instruction* scalar = ScalarConstant(x);
-  return scalar != nullptr && scalar->literal().GetDouble() == value.GetDouble() &&
-         scalar->shape().element_type() == value.element_type();
+bool IsSplatOf(const Instruction* x, const Literal& value) {
+  while (x->opcode() == Opcode::kBroadcast) x = x->operand(0);
+  return x->IsConstant() && x->literal().IsUniform() && x->literal().ElementAt(0) == value;
 }
 
 // max(x, x)  =>  x;  max(max(x, y), y)  =>  max(x, y);  max(y, max(x, y))  =>  max(y, x)
@@ -24,19 +23,20 @@ Instruction* ExtremeTwice(Instruction* op, Rewriter& rewriter) {
 }
 
 // max(x, lowest)  =>  x
+// The constant may be of another float type than x.
 Instruction* ExtremeOfLimit(Instruction* op, Rewriter&) {
-  const ElementType type = op->shape().element_type();
-  const Literal limit =
-      op->opcode() == Opcode::kMaximum ? Literal::MinValue(type) : Literal::MaxValue(type);
   for (int side = 0; side < 2; ++side) {
-    if (IsSplatOf(op->operand(side), limit)) return op->operand(1 - side);
+    const Instruction* c = op->operand(side);
+    const ElementType type = c->shape().element_type();
+    const Literal limit =
+        op->opcode() == Opcode::kMaximum ? Literal::MinValue(type) : Literal::MaxValue(type);
+    Instruction* x = op->operand(1 - side);
+    if (Compatible(x->shape(), op->shape()) && IsSplatOf(c, limit)) return x;
   }
   return nullptr;
 }
 Instruction* ExtremeOfLimitInt(Instruction* op, Rewriter& rewriter) {
-  return IsInteger(op->shape().element_type()) && BitWidth(op->shape().element_type()) <= 32
-             ? ExtremeOfLimit(op, rewriter)
-             : nullptr;
+  return IsIntegral(op) ? ExtremeOfLimit(op, rewriter) : nullptr;
 }
 Instruction* ExtremeOfLimitFloat(Instruction* op, Rewriter& rewriter) {
   return IsFloating(op) ? ExtremeOfLimit(op, rewriter) : nullptr;
@@ -51,7 +51,7 @@ Instruction* ExtremesToClamp(Instruction* op, Rewriter& rewriter) {
     Instruction* outer_bound = op->operand(side);
     Instruction* inner = op->operand(1 - side);
     if (outer_bound->opcode() != Opcode::kBroadcast || inner->opcode() != inner_opcode) continue;
-    for (int k = 0; k < 2; ++k) {
+    for (int k = 1; k >= 0; --k) {
       Instruction* inner_bound = inner->operand(k);
       if (inner_bound->opcode() != Opcode::kBroadcast) continue;
       Instruction* low = is_max ? outer_bound : inner_bound;

@@ -1,6 +1,7 @@
 // Rules rooted at slice, concatenate and pad.
 #include <algorithm>
 
+#include "passes/algsimp/moves.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
@@ -13,14 +14,12 @@ bool IsUnstrided(const Instruction* slice) {
                      [](const SliceRange& range) { return range.stride == 1; });
 }
 
-Instruction* MakeSlice(Rewriter& rewriter, Instruction* x, const SliceRanges& ranges) {
-  DimVec starts, limits, strides;
-  for (const SliceRange& range : ranges) {
-    starts.push_back(range.start);
-    limits.push_back(range.limit);
-    strides.push_back(range.stride);
+// Whether `ranges` take all of `shape`.
+bool IsWhole(Shape shape, const SliceRanges& ranges) {
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (!(ranges[i] == SliceRange{0, shape.dim(static_cast<int>(i)), 1})) return false;
   }
-  return rewriter.Slice(x, starts, limits, strides);
+  return true;
 }
 
 // ---- slice ----
@@ -42,7 +41,7 @@ Instruction* SliceRedundantStride(Instruction* slice, Rewriter& rewriter) {
     range.stride = 1;
     changed = true;
   }
-  return changed ? MakeSlice(rewriter, slice->operand(0), ranges) : nullptr;
+  return changed ? SliceLike(rewriter, slice->operand(0), ranges) : nullptr;
 }
 
 // slice(slice(x))  =>  slice(x)
@@ -55,53 +54,67 @@ Instruction* SliceOfSlice(Instruction* slice, Rewriter& rewriter) {
     ranges[i].start += Ranges(inner)[i].start;
     ranges[i].limit += Ranges(inner)[i].start;
   }
-  return MakeSlice(rewriter, inner->operand(0), ranges);
+  return SliceLike(rewriter, inner->operand(0), ranges);
 }
 
-// slice(pad(x, v))  =>  broadcast(v) in the padding, x or slice(x) where there is none
+// slice(pad(x, v))  =>  broadcast(v) in the padding, x where it takes back the padding, slice(x)
+//     where there is none
 Instruction* SliceOfPad(Instruction* slice, Rewriter& rewriter) {
   Instruction* pad = slice->operand(0);
-  if (pad->opcode() != Opcode::kPad) return nullptr;
+  if (pad->opcode() != Opcode::kPad || slice->shape().has_dynamic_dims()) return nullptr;
   const PaddingConfig& padding = pad->attrs<PadAttrs>().padding;
   Instruction* x = pad->operand(0);
   SliceRanges ranges = Ranges(slice);
-  bool inside = IsUnstrided(slice);
+  bool inside = true;
+  bool undone = Compatible(x->shape(), slice->shape());
   for (size_t i = 0; i < ranges.size(); ++i) {
+    SliceRange& range = ranges[i];
     const PaddingDim& dim = padding.dims[i];
-    const int64_t size = x->shape().dim(static_cast<int>(i));
-    const int64_t first = dim.low;
-    const int64_t last = dim.low + size + (size > 0 ? (size - 1) * dim.interior : 0);
-    if (ranges[i].limit <= first || ranges[i].start >= last)
-      return rewriter.Broadcast(pad->operand(1), slice->shape().dims(), {});
-    inside = inside && dim.interior == 0 && ranges[i].start >= first && ranges[i].limit <= last;
-    ranges[i].start -= first;
-    ranges[i].limit -= first;
+    const int64_t last = pad->shape().dim(static_cast<int>(i)) - dim.high;
+    if (range.limit <= dim.low || range.start >= last)
+      return BroadcastTo(rewriter, pad->operand(1), slice->shape(), {});
+    undone = undone && range.start == dim.low && range.stride == dim.interior + 1;
+    inside = inside && dim.interior == 0 && range.stride == 1 && range.start >= dim.low &&
+             range.limit <= last;
+    range.start -= dim.low;
+    range.limit -= dim.low;
   }
-  if (!inside) return nullptr;
-  return Compatible(x->shape(), slice->shape()) ? x : MakeSlice(rewriter, x, ranges);
+  if (undone) return x;
+  return inside ? SliceLike(rewriter, x, ranges) : nullptr;
 }
 
 // slice(broadcast(x))  =>  broadcast(slice(x))
 Instruction* SliceOfBroadcast(Instruction* slice, Rewriter& rewriter) {
   Instruction* broadcast = slice->operand(0);
-  if (broadcast->opcode() != Opcode::kBroadcast) return nullptr;
-  const DimVec& dims = broadcast->attrs<BroadcastAttrs>().dimensions;
+  if (broadcast->opcode() != Opcode::kBroadcast || slice->shape().has_dynamic_dims())
+    return nullptr;
+  const DimVec& dims = BroadcastDims(broadcast);
   Instruction* x = broadcast->operand(0);
   SliceRanges ranges;
   for (int64_t dim : dims) ranges.push_back(Ranges(slice)[static_cast<size_t>(dim)]);
-  bool whole = true;
-  for (size_t i = 0; i < ranges.size(); ++i)
-    whole = whole && ranges[i].stride == 1 && ranges[i].start == 0 &&
-            ranges[i].limit == x->shape().dim(static_cast<int>(i));
-  if (!whole) x = MakeSlice(rewriter, x, ranges);
-  return rewriter.Broadcast(x, slice->shape().dims(), dims);
+  if (!IsWhole(x->shape(), ranges)) x = SliceLike(rewriter, x, ranges);
+  return BroadcastTo(rewriter, x, slice->shape(), dims);
+}
+
+int64_t ConcatDim(const Instruction* concat) {
+  return concat->attrs<ConcatenateAttrs>().dimensions.value;
+}
+
+// A concatenation of other parts along the same dimension, laid out as `concat` is.
+Instruction* ConcatLike(Rewriter& rewriter, const Instruction* concat,
+                        absl::Span<Instruction* const> parts) {
+  const auto dim = static_cast<int>(ConcatDim(concat));
+  int64_t size = 0;
+  for (const Instruction* part : parts) size += part->shape().dim(dim);
+  return rewriter.OpWithShape(Opcode::kConcatenate, concat->shape().WithDim(dim, size), parts,
+                              concat->attrs_ptr());
 }
 
 // slice(concatenate(…)) that touches fewer operands  =>  slice of those
 Instruction* SliceOfConcat(Instruction* slice, Rewriter& rewriter) {
   Instruction* concat = slice->operand(0);
   if (concat->opcode() != Opcode::kConcatenate || !IsUnstrided(slice)) return nullptr;
-  const auto dim = static_cast<int>(concat->attrs<ConcatenateAttrs>().dimensions.value);
+  const auto dim = static_cast<int>(ConcatDim(concat));
   SliceRanges ranges = Ranges(slice);
   SliceRange& cut = ranges[static_cast<size_t>(dim)];
   std::vector<Instruction*> touched;
@@ -117,11 +130,35 @@ Instruction* SliceOfConcat(Instruction* slice, Rewriter& rewriter) {
   }
   if (touched.empty() || static_cast<int>(touched.size()) == concat->operand_count())
     return nullptr;
-  if (touched.size() > 1 && !concat->has_one_user()) return nullptr;
   cut.start -= first;
   cut.limit -= first;
-  Instruction* x = touched.size() == 1 ? touched[0] : rewriter.Concatenate(touched, dim);
-  return Compatible(x->shape(), slice->shape()) ? x : MakeSlice(rewriter, x, ranges);
+  Instruction* x = touched.size() == 1 ? touched[0] : ConcatLike(rewriter, concat, touched);
+  return Compatible(x->shape(), slice->shape()) ? x : SliceLike(rewriter, x, ranges);
+}
+
+// slice(reshape(x)) of rows of dimension 0 that are rows of x's dimension 0
+//     =>  reshape(slice(x))
+Instruction* SliceOfReshape(Instruction* slice, Rewriter& rewriter) {
+  const Instruction* reshape = slice->operand(0);
+  if (reshape->opcode() != Opcode::kReshape || !IsUnstrided(slice) ||
+      reshape->shape().has_dynamic_dims() || reshape->shape().IsZeroSized() ||
+      reshape->shape().rank() == 0 || reshape->operand(0)->shape().rank() == 0)
+    return nullptr;
+  const SliceRange rows = Ranges(slice)[0];
+  if (rows.limit - rows.start == reshape->shape().dim(0)) return nullptr;
+  for (int i = 1; i < reshape->shape().rank(); ++i) {
+    if (slice->shape().dim(i) != reshape->shape().dim(i)) return nullptr;
+  }
+  Instruction* x = reshape->operand(0);
+  const int64_t row = reshape->shape().element_count() / reshape->shape().dim(0);
+  const int64_t row_of_x = x->shape().element_count() / x->shape().dim(0);
+  const int64_t first = rows.start * row;
+  const int64_t last = rows.limit * row;
+  if (first % row_of_x != 0 || last % row_of_x != 0 || first == last) return nullptr;
+  SliceRanges ranges;
+  for (int64_t size : x->shape().dims()) ranges.push_back({0, size, 1});
+  ranges[0] = {first / row_of_x, last / row_of_x, 1};
+  return ReshapeTo(rewriter, SliceLike(rewriter, x, ranges), slice->shape());
 }
 
 // slice(reverse(x))  =>  reverse(slice(x))
@@ -139,14 +176,12 @@ Instruction* SliceOfReverse(Instruction* slice, Rewriter& rewriter) {
     range.limit = size - range.start;
     range.start = size - 1 - last;
   }
-  return rewriter.Reverse(MakeSlice(rewriter, reverse->operand(0), ranges), dims);
+  return rewriter.OpWithShape(Opcode::kReverse, slice->shape(),
+                              {SliceLike(rewriter, reverse->operand(0), ranges)},
+                              reverse->attrs_ptr());
 }
 
 // ---- concatenate ----
-
-int64_t ConcatDim(const Instruction* concat) {
-  return concat->attrs<ConcatenateAttrs>().dimensions.value;
-}
 
 // One operand  =>  it; operands without elements go
 Instruction* ConcatOfOne(Instruction* concat, Rewriter& rewriter) {
@@ -158,7 +193,7 @@ Instruction* ConcatOfOne(Instruction* concat, Rewriter& rewriter) {
   }
   if (static_cast<int>(parts.size()) == concat->operand_count()) return nullptr;
   if (parts.empty()) return concat->operand(0);
-  return parts.size() == 1 ? parts[0] : rewriter.Concatenate(parts, ConcatDim(concat));
+  return parts.size() == 1 ? parts[0] : ConcatLike(rewriter, concat, parts);
 }
 
 // concatenate(concatenate(x, y), z)  =>  concatenate(x, y, z)
@@ -175,7 +210,7 @@ Instruction* ConcatOfConcat(Instruction* concat, Rewriter& rewriter) {
       parts.push_back(part);
     }
   }
-  return rewriter.Concatenate(parts, ConcatDim(concat));
+  return ConcatLike(rewriter, concat, parts);
 }
 
 // Whether b starts where a ends, both slices of the same value.
@@ -206,20 +241,20 @@ Instruction* ConcatOfSlices(Instruction* concat, Rewriter& rewriter) {
       SliceRanges ranges = Ranges(part);
       ranges[static_cast<size_t>(dim)].limit =
           Ranges(concat->operand(end - 1))[static_cast<size_t>(dim)].limit;
-      part = MakeSlice(rewriter, part->operand(0), ranges);
+      part = SliceLike(rewriter, part->operand(0), ranges);
       changed = true;
     }
     parts.push_back(part);
     i = end;
   }
   if (!changed) return nullptr;
-  return parts.size() == 1 ? parts[0] : rewriter.Concatenate(parts, dim);
+  return parts.size() == 1 ? parts[0] : ConcatLike(rewriter, concat, parts);
 }
 
 // concatenate(x, broadcast(scalar))  =>  pad(x, scalar)
 Instruction* ConcatToPad(Instruction* concat, Rewriter& rewriter) {
   if (concat->operand_count() != 2 || concat->shape().has_dynamic_dims()) return nullptr;
-  for (int side = 1; side >= 0; --side) {
+  for (int side = 0; side < 2; ++side) {
     Instruction* splat = concat->operand(side);
     Instruction* x = concat->operand(1 - side);
     if (splat->opcode() != Opcode::kBroadcast || !splat->operand(0)->shape().IsScalar()) continue;
@@ -235,10 +270,11 @@ Instruction* ConcatToPad(Instruction* concat, Rewriter& rewriter) {
 }
 
 // concatenate(x, x, x) along a dimension of size 1  =>  broadcast(reshape(x))
+// Two operands stay as they are.
 Instruction* ConcatOfSame(Instruction* concat, Rewriter& rewriter) {
   Instruction* x = concat->operand(0);
   const int64_t dim = ConcatDim(concat);
-  if (concat->operand_count() < 2 || x->shape().dim(static_cast<int>(dim)) != 1 ||
+  if (concat->operand_count() < 3 || x->shape().dim(static_cast<int>(dim)) != 1 ||
       concat->shape().has_dynamic_dims())
     return nullptr;
   for (const Instruction* part : concat->operands()) {
@@ -248,8 +284,8 @@ Instruction* ConcatOfSame(Instruction* concat, Rewriter& rewriter) {
   for (int64_t i = 0; i < concat->shape().rank(); ++i) {
     if (i != dim) dims.push_back(i);
   }
-  return rewriter.Broadcast(rewriter.Reshape(x, DimsWithout(x->shape().dims(), {dim})),
-                            concat->shape().dims(), dims);
+  return BroadcastTo(rewriter, rewriter.Reshape(x, DimsWithout(x->shape().dims(), {dim})),
+                     concat->shape(), dims);
 }
 
 // ---- pad ----
@@ -257,7 +293,7 @@ Instruction* ConcatOfSame(Instruction* concat, Rewriter& rewriter) {
 // pad of nothing  =>  broadcast(v);  pad by nothing  =>  x
 Instruction* PadOfNothing(Instruction* pad, Rewriter& rewriter) {
   if (pad->operand(0)->shape().IsZeroSized() && !pad->shape().has_dynamic_dims())
-    return rewriter.Broadcast(pad->operand(1), pad->shape().dims(), {});
+    return BroadcastTo(rewriter, pad->operand(1), pad->shape(), {});
   const auto& dims = pad->attrs<PadAttrs>().padding.dims;
   const bool nothing = std::all_of(dims.begin(), dims.end(),
                                    [](const PaddingDim& dim) { return dim == PaddingDim(); });
@@ -274,46 +310,43 @@ Instruction* PadInterior(Instruction* pad, Rewriter& rewriter) {
     padding.dims[i].interior = 0;
     changed = true;
   }
-  return changed ? rewriter.Pad(pad->operand(0), pad->operand(1), padding) : nullptr;
+  return changed ? PadLike(rewriter, pad->operand(0), pad->operand(1), padding, pad) : nullptr;
 }
 
-// pad(broadcast(x), v) where only x's dimensions are padded  =>  broadcast(pad(x, v))
+// pad(broadcast(x), v) where all dimensions of x are padded and some other is not
+//     =>  broadcast(pad(x, v))
 Instruction* PadOfBroadcast(Instruction* pad, Rewriter& rewriter) {
   Instruction* broadcast = pad->operand(0);
   if (broadcast->opcode() != Opcode::kBroadcast || !broadcast->has_one_user() ||
       pad->shape().has_dynamic_dims())
     return nullptr;
-  const DimVec& dims = broadcast->attrs<BroadcastAttrs>().dimensions;
-  if (!std::is_sorted(dims.begin(), dims.end())) return nullptr;
   const PaddingConfig& padding = pad->attrs<PadAttrs>().padding;
-  // The dimensions that stay: those of x and others that are padded.
-  DimVec small_sizes, small_dims, kept;
-  PaddingConfig small_padding;
-  bool drops = false;
-  for (int64_t i = 0; i < pad->shape().rank(); ++i) {
-    const PaddingDim& dim = padding.dims[static_cast<size_t>(i)];
-    const bool of_x = Contains(dims, i);
-    if (!of_x && dim == PaddingDim()) {
-      drops = true;
-      continue;
-    }
-    if (of_x) small_dims.push_back(static_cast<int64_t>(kept.size()));
-    kept.push_back(i);
-    small_sizes.push_back(broadcast->shape().dim(static_cast<int>(i)));
-    small_padding.dims.push_back(dim);
+  DimVec padded, sizes, places;  // the padded dimensions, and where x's are among them
+  PaddingConfig small;
+  for (int i = 0; i < padding.rank(); ++i) {
+    if (padding[i] == PaddingDim()) continue;
+    padded.push_back(i);
+    sizes.push_back(broadcast->shape().dim(i));
+    small.dims.push_back(padding[i]);
   }
-  if (!drops) return nullptr;
+  if (padded.empty() || static_cast<int>(padded.size()) == padding.rank()) return nullptr;
+  for (int64_t dim : BroadcastDims(broadcast)) {
+    const auto place = std::find(padded.begin(), padded.end(), dim);
+    if (place == padded.end()) return nullptr;
+    places.push_back(place - padded.begin());
+  }
   Instruction* x = broadcast->operand(0);
-  if (small_sizes.size() != dims.size()) x = rewriter.Broadcast(x, small_sizes, small_dims);
-  return rewriter.Broadcast(rewriter.Pad(x, pad->operand(1), small_padding), pad->shape().dims(),
-                            kept);
+  if (places.size() != padded.size() || !IsAscending(places))
+    x = rewriter.Broadcast(x, sizes, places);
+  return BroadcastTo(rewriter, PadLike(rewriter, x, pad->operand(1), small, pad), pad->shape(),
+                     padded);
 }
 
 // Negative padding  =>  slice(pad with the rest)
 Instruction* PadNegative(Instruction* pad, Rewriter& rewriter) {
   PaddingConfig padding = pad->attrs<PadAttrs>().padding;
   const Shape result = pad->shape();
-  if (result.has_dynamic_dims() || result.IsZeroSized()) return nullptr;
+  if (result.has_dynamic_dims()) return nullptr;
   SliceRanges ranges;
   bool negative = false;
   bool any_left = false;
@@ -328,8 +361,43 @@ Instruction* PadNegative(Instruction* pad, Rewriter& rewriter) {
   }
   if (!negative) return nullptr;
   Instruction* x = pad->operand(0);
-  if (any_left) x = rewriter.Pad(x, pad->operand(1), padding);
-  return MakeSlice(rewriter, x, ranges);
+  if (any_left) x = PadLike(rewriter, x, pad->operand(1), padding, pad);
+  return SliceLike(rewriter, x, ranges);
+}
+
+// slice(dot(a, b))  =>  dot(slice(a), slice(b)), as long as both keep a free dimension
+Instruction* SliceOfDot(Instruction* slice, Rewriter& rewriter) {
+  const Instruction* dot = slice->operand(0);
+  if (dot->opcode() != Opcode::kDot || slice->shape().has_dynamic_dims()) return nullptr;
+  const auto& attrs = dot->attrs<DotAttrs>();
+  auto next = static_cast<int64_t>(attrs.lhs_batch_dims.size());  // dimension of the result
+  SliceRanges ranges[2];
+  for (int side = 0; side < 2; ++side) {
+    const DimVec& batch = side == 0 ? attrs.lhs_batch_dims : attrs.rhs_batch_dims;
+    const DimVec& summed = side == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
+    const Shape shape = dot->operand(side)->shape();
+    int64_t larger = 0;
+    for (int64_t i = 0; i < shape.rank(); ++i) {
+      SliceRange range{0, shape.dim(static_cast<int>(i)), 1};
+      const auto place = std::find(batch.begin(), batch.end(), i) - batch.begin();
+      if (place < static_cast<int64_t>(batch.size())) {
+        range = Ranges(slice)[static_cast<size_t>(place)];
+      } else if (!Contains(summed, i)) {
+        range = Ranges(slice)[static_cast<size_t>(next++)];
+      }
+      larger += (range.limit - range.start + range.stride - 1) / range.stride > 1 ? 1 : 0;
+      ranges[side].push_back(range);
+    }
+    // Else the product becomes one of vectors, which is another rule's.
+    if (larger == static_cast<int64_t>(batch.size() + summed.size())) return nullptr;
+  }
+  Instruction* operands[2];
+  for (int side = 0; side < 2; ++side) {
+    Instruction* x = dot->operand(side);
+    const bool whole = IsWhole(x->shape(), ranges[side]);
+    operands[side] = whole ? x : SliceLike(rewriter, x, ranges[side]);
+  }
+  return rewriter.OpWithShape(Opcode::kDot, slice->shape(), operands, dot->attrs_ptr());
 }
 
 constexpr Rule kMovementRules[] = {
@@ -351,12 +419,17 @@ constexpr Rule kFreeConcatRules[] = {
     {"concatenate-to-pad", Opcode::kConcatenate, kExact, ConcatToPad},
     {"concatenate-of-same", Opcode::kConcatenate, kExact, ConcatOfSame},
 };
+constexpr Rule kSliceOfDotRules[] = {{"slice-of-dot", Opcode::kSlice, kReassociate, SliceOfDot}};
+constexpr Rule kSliceOfReshapeRules[] = {
+    {"slice-of-reshape", Opcode::kSlice, kExact, SliceOfReshape}};
 constexpr Rule kNegativePaddingRules[] = {{"pad-negative", Opcode::kPad, kExact, PadNegative}};
 
 }  // namespace
 
 std::span<const Rule> MovementRules() { return kMovementRules; }
 std::span<const Rule> FreeConcatRules() { return kFreeConcatRules; }
+std::span<const Rule> SliceOfDotRules() { return kSliceOfDotRules; }
+std::span<const Rule> SliceOfReshapeRules() { return kSliceOfReshapeRules; }
 std::span<const Rule> NegativePaddingRules() { return kNegativePaddingRules; }
 
 }  // namespace hlo::algsimp

@@ -67,7 +67,8 @@ Instruction* DynamicRoundTrip(Instruction* call, Rewriter&) {
     padded = element->operand(0);
   }
   if (padded->opcode() != Opcode::kCustomCall ||
-      padded->attrs<CustomCallAttrs>().custom_call_target != "PadToStatic")
+      padded->attrs<CustomCallAttrs>().custom_call_target != "PadToStatic" ||
+      padded->operand_count() != 1)
     return nullptr;
   return padded->operand(0)->shape() == call->shape() ? padded->operand(0) : nullptr;
 }
@@ -86,7 +87,7 @@ Instruction* CollectiveScalar(const Instruction* op) {
 
 Instruction* GatherOfSplat(Instruction* op, Rewriter& rewriter) {
   Instruction* scalar = CollectiveScalar(op);
-  return scalar == nullptr ? nullptr : rewriter.Broadcast(scalar, op->shape().dims(), {});
+  return scalar == nullptr ? nullptr : BroadcastLike(rewriter, scalar, op);
 }
 
 Instruction* ExchangeOfSplat(Instruction* op, Rewriter&) {

@@ -30,13 +30,20 @@ Instruction* CombineConstants(Rewriter& rewriter, Opcode opcode, Instruction* a,
   Instruction* y = ScalarConstant(b);
   if (x == nullptr || y == nullptr || !Compatible(x->shape(), y->shape()) || !x->shape().IsScalar())
     return nullptr;
-  return rewriter.Broadcast(rewriter.Op(opcode, {x, y}), a->shape().dims(), {});
+  return rewriter.OpWithShape(Opcode::kBroadcast, a->shape(), {rewriter.Op(opcode, {x, y})});
 }
 
 Instruction* BroadcastLike(Rewriter& rewriter, Instruction* scalar, const Instruction* like) {
   if (SameDimensions(scalar->shape(), like->shape())) return scalar;
   if (!scalar->shape().IsScalar()) scalar = rewriter.Reshape(scalar, {});
-  return rewriter.Broadcast(scalar, like->shape().dims(), {});
+  return rewriter.OpWithShape(
+      Opcode::kBroadcast, like->shape().WithElementType(scalar->shape().element_type()), {scalar});
+}
+
+Instruction* BroadcastAs(Rewriter& rewriter, Instruction* x, const Instruction* broadcast) {
+  return rewriter.OpWithShape(Opcode::kBroadcast,
+                              broadcast->shape().WithElementType(x->shape().element_type()), {x},
+                              broadcast->attrs_ptr());
 }
 
 Instruction* SplatOf(Rewriter& rewriter, ElementType type, double value, const Instruction* like) {
@@ -44,8 +51,7 @@ Instruction* SplatOf(Rewriter& rewriter, ElementType type, double value, const I
 }
 
 bool IsIntegral(const Instruction* x) {
-  return x->shape().IsArray() &&
-         (IsInteger(x->shape().element_type()) || x->shape().element_type() == ElementType::kPred);
+  return x->shape().IsArray() && IsInteger(x->shape().element_type());
 }
 
 bool IsFloating(const Instruction* x) {
@@ -58,11 +64,27 @@ constexpr int kMaxSignDepth = 16;
 
 bool IsSignedInteger(const Instruction* x) { return IsSigned(x->shape().element_type()); }
 
-bool IsPositiveAt(const Instruction* x, int depth);
+bool ReadsComplex(const Instruction* x) {
+  return std::any_of(x->operands().begin(), x->operands().end(), [](const Instruction* operand) {
+    return IsComplex(operand->shape().element_type());
+  });
+}
 
-bool IsNonNegativeAt(const Instruction* x, int depth) {
-  if (depth > kMaxSignDepth || !x->shape().IsArray() || IsComplex(x->shape().element_type()))
+// cuDNN's batch normalization for training gives the variance as its third result.
+bool IsVariance(const Instruction* x) {
+  return x->opcode() == Opcode::kGetTupleElement && x->tuple_index() == 2 &&
+         x->operand(0)->opcode() == Opcode::kCustomCall &&
+         std::string_view(x->operand(0)->attrs<CustomCallAttrs>().custom_call_target) ==
+             kBatchNormTrainingTarget;
+}
+
+bool IsPositiveAt(const Instruction* x, int depth, bool variances);
+
+bool IsNonNegativeAt(const Instruction* x, int depth, bool variances) {
+  if (depth > kMaxSignDepth || !x->shape().IsArray() || IsComplex(x->shape().element_type()) ||
+      ReadsComplex(x))
     return false;
+  const auto holds = [&](int i) { return IsNonNegativeAt(x->operand(i), depth + 1, variances); };
   const Opcode opcode = x->opcode();
   if (opcode == Opcode::kMultiply) return x->operand(0) == x->operand(1) && !IsSignedInteger(x);
   if (opcode == Opcode::kExp) return true;
@@ -72,42 +94,38 @@ bool IsNonNegativeAt(const Instruction* x, int depth) {
     const int64_t size = x->shape().dim(static_cast<int>(x->attrs<IotaAttrs>().iota_dimension));
     return bits >= 64 || size <= (int64_t{1} << (bits - 1));
   }
-  if (opcode == Opcode::kAbs)
-    return !IsSignedInteger(x) || IsNonNegativeAt(x->operand(0), depth + 1);
-  if (opcode == Opcode::kBroadcast) return IsNonNegativeAt(x->operand(0), depth + 1);
+  if (opcode == Opcode::kAbs) return !IsSignedInteger(x) || holds(0);
+  if (opcode == Opcode::kBroadcast) return holds(0);
   if (opcode == Opcode::kConstant) {
     const Instruction* scalar = ScalarConstant(const_cast<Instruction*>(x));
     if (scalar == nullptr) return false;
     const double value = scalar->literal().GetDouble();
     return !std::isnan(value) && !std::signbit(value);
   }
-  if (opcode == Opcode::kMaximum)
-    return IsNonNegativeAt(x->operand(0), depth + 1) || IsNonNegativeAt(x->operand(1), depth + 1);
-  if (opcode == Opcode::kMinimum)
-    return IsNonNegativeAt(x->operand(0), depth + 1) && IsNonNegativeAt(x->operand(1), depth + 1);
-  if (opcode == Opcode::kPower)
-    return !IsSignedInteger(x) && IsNonNegativeAt(x->operand(0), depth + 1);
-  if (opcode == Opcode::kSelect)
-    return IsNonNegativeAt(x->operand(1), depth + 1) && IsNonNegativeAt(x->operand(2), depth + 1);
-  return IsPositiveAt(x, depth + 1);
+  if (opcode == Opcode::kMaximum) return holds(0) || holds(1);
+  if (opcode == Opcode::kMinimum) return holds(0) && holds(1);
+  if (opcode == Opcode::kPower) return !IsSignedInteger(x) && holds(0);
+  if (opcode == Opcode::kSelect) return holds(1) && holds(2);
+  return IsPositiveAt(x, depth + 1, variances);
 }
 
-bool IsPositiveAt(const Instruction* x, int depth) {
-  if (depth > kMaxSignDepth) return false;
+bool IsPositiveAt(const Instruction* x, int depth, bool variances) {
+  if (depth > kMaxSignDepth || ReadsComplex(x)) return false;
+  const auto holds = [&](int i) { return IsPositiveAt(x->operand(i), depth + 1, variances); };
   const Opcode opcode = x->opcode();
-  if (opcode == Opcode::kPower)
-    return !IsSignedInteger(x) && IsPositiveAt(x->operand(0), depth + 1);
+  if (opcode == Opcode::kPower) return !IsSignedInteger(x) && holds(0);
   if (opcode == Opcode::kAbs || opcode == Opcode::kRsqrt || opcode == Opcode::kSqrt)
-    return IsPositiveAt(x->operand(0), depth + 1);
+    return holds(0);
   if (opcode == Opcode::kMultiply)
-    return x->operand(0) == x->operand(1) && !IsSignedInteger(x) &&
-           IsPositiveAt(x->operand(0), depth + 1);
-  return false;
+    return x->operand(0) == x->operand(1) && !IsSignedInteger(x) && holds(0);
+  return variances && IsVariance(x);
 }
 
 }  // namespace
 
-bool IsNonNegative(const Instruction* x) { return IsNonNegativeAt(x, 0); }
+bool IsNonNegative(const Instruction* x, bool variances) {
+  return IsNonNegativeAt(x, 0, variances);
+}
 
 std::optional<int64_t> PowerOfTwo(Instruction* x) {
   const Instruction* scalar = ScalarConstant(x);

@@ -1,0 +1,50 @@
+#include "passes/algsimp/moves.h"
+
+#include "lib/support/contains.h"
+
+namespace hlo::algsimp {
+
+Shape Resized(Shape shape, absl::Span<const int64_t> sizes) {
+  for (size_t i = 0; i < sizes.size(); ++i) shape = shape.WithDim(static_cast<int>(i), sizes[i]);
+  return shape;
+}
+
+Instruction* SliceLike(Rewriter& rewriter, Instruction* x, const SliceRanges& ranges) {
+  DimVec sizes;
+  for (const SliceRange& range : ranges)
+    sizes.push_back((range.limit - range.start + range.stride - 1) / range.stride);
+  return rewriter.OpWithShape(Opcode::kSlice, Resized(x->shape(), sizes), {x},
+                              AttrsPtr::Make(SliceAttrs{ranges}));
+}
+
+Instruction* DynamicSliceLike(Rewriter& rewriter, Instruction* x,
+                              absl::Span<Instruction* const> starts,
+                              absl::Span<const int64_t> sizes) {
+  std::vector<Instruction*> operands = {x};
+  operands.insert(operands.end(), starts.begin(), starts.end());
+  return rewriter.OpWithShape(
+      Opcode::kDynamicSlice, Resized(x->shape(), sizes), operands,
+      AttrsPtr::Make(DynamicSliceAttrs{DimVec(sizes.begin(), sizes.end())}));
+}
+
+Instruction* PadLike(Rewriter& rewriter, Instruction* x, Instruction* value, PaddingConfig padding,
+                     const Instruction* like) {
+  DimVec sizes;
+  for (int i = 0; i < padding.rank(); ++i)
+    sizes.push_back(padding[i].PaddedSize(x->shape().dim(i)));
+  const Shape shape = Resized(x->shape(), sizes).WithElementType(like->shape().element_type());
+  return rewriter.OpWithShape(Opcode::kPad, shape, {x, value},
+                              AttrsPtr::Make(PadAttrs{std::move(padding)}));
+}
+
+bool LiesAlike(Shape x, Shape result, const DimVec& dims) {
+  if (!x.has_layout() || !result.has_layout()) return false;
+  size_t next = 0;
+  for (int64_t dim : result.layout().minor_to_major) {
+    if (!Contains(dims, dim)) continue;
+    if (dims[static_cast<size_t>(x.layout().minor_to_major[next++])] != dim) return false;
+  }
+  return true;
+}
+
+}  // namespace hlo::algsimp
