@@ -51,6 +51,7 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
   add(algsimp::ConvertRules());
   add(algsimp::StructureRules());
   add(algsimp::ShapeRules());
+  add(algsimp::BroadcastOfBroadcastRules(options.enable_sink_broadcast));
   if (options.enable_fold_transpose_into_scatter) add(algsimp::TransposeOfScatterRules());
   add(algsimp::TransposeRules());
   add(fixed ? algsimp::LaidOutMoveChainRules() : algsimp::MoveChainRules());
@@ -110,7 +111,8 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
     add(algsimp::DotStrengthRules());
     if (!options.executing_on_cpu) add(algsimp::DotOfVectorRules());
   }
-  if (options.enable_broadcast_degenerate_dimension) add(algsimp::BroadcastDegenerateRules());
+  if (options.enable_broadcast_degenerate_dimension)
+    add(algsimp::BroadcastDegenerateRules(options.enable_sink_broadcast));
   if (options.enable_sink_broadcast && options.executing_on_cpu) add(algsimp::CpuRules());
 }
 

@@ -62,16 +62,16 @@ Instruction* DynamicSliceOfWhole(Instruction* slice, Rewriter&) {
 Instruction* ZeroStarts(Instruction* op, Rewriter& rewriter, Shape taken, int first) {
   if (!HasScalarStarts(op, first)) return nullptr;
   std::vector<Instruction*> operands = op->operand_vector();
-  bool changed = false;
+  Instruction* zero = nullptr;  // one for all
   for (int i = first; i < op->operand_count(); ++i) {
     const int dim = i - first;
     if (taken.dim(dim) != op->operand(0)->shape().dim(dim)) continue;
     if (Match(op->operand(i), m::Zero())) continue;
-    operands[static_cast<size_t>(i)] =
-        rewriter.ScalarConstant(op->operand(i)->shape().element_type(), 0);
-    changed = true;
+    if (zero == nullptr)
+      zero = rewriter.ScalarConstant(op->operand(first)->shape().element_type(), 0);
+    operands[static_cast<size_t>(i)] = zero;
   }
-  if (!changed) return nullptr;
+  if (zero == nullptr) return nullptr;
   return rewriter.OpWithShape(op->opcode(), op->shape(), operands, op->attrs_ptr());
 }
 Instruction* DynamicSliceZeroStarts(Instruction* slice, Rewriter& rewriter) {
@@ -245,21 +245,25 @@ Instruction* DynamicSliceOfReshape(Instruction* slice, Rewriter& rewriter) {
   if (!degenerate) return nullptr;
   Instruction* x = reshape->operand(0);
   std::vector<Instruction*> starts;
+  Instruction* zero = nullptr;  // one for all
   DimVec sizes;
   int from = 0;  // dimension of the slice
   for (int i = 0; i < x->shape().rank(); ++i) {
-    if (Contains(degenerate->removed, i)) {
-      starts.push_back(rewriter.ScalarConstant(slice->operand_count() > 1
-                                                   ? slice->operand(1)->shape().element_type()
-                                                   : ElementType::kS32,
-                                               0));
-      sizes.push_back(1);
-      continue;
+    const bool removed = Contains(degenerate->removed, i);
+    while (!removed && Contains(degenerate->inserted, from)) ++from;
+    if (x->shape().dim(i) == 1) {
+      if (zero == nullptr)
+        zero = rewriter.ScalarConstant(slice->operand_count() > 1
+                                           ? slice->operand(1)->shape().element_type()
+                                           : ElementType::kS32,
+                                       0);
+      starts.push_back(zero);
+      sizes.push_back(removed ? 1 : slice->shape().dim(from));
+    } else {
+      starts.push_back(slice->operand(from + 1));
+      sizes.push_back(slice->shape().dim(from));
     }
-    while (Contains(degenerate->inserted, from)) ++from;
-    starts.push_back(slice->operand(from + 1));
-    sizes.push_back(slice->shape().dim(from));
-    ++from;
+    from += removed ? 0 : 1;
   }
   return rewriter.Reshape(rewriter.DynamicSlice(x, starts, sizes), slice->shape().dims());
 }

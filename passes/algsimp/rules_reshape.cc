@@ -9,6 +9,68 @@ namespace {
 
 // ---- broadcast ----
 
+bool IsSplat(const Instruction* x) {
+  return x->opcode() == Opcode::kBroadcast && x->operand(0)->shape().IsScalar();
+}
+
+// Operations that compute each element from those at its place, whatever the shape.
+bool IsComputedByElement(Opcode opcode) {
+  if (opcode == Opcode::kCopy) return false;
+  return HasTrait(opcode, kElementwise) || opcode == Opcode::kMap ||
+         opcode == Opcode::kBitcastConvert;
+}
+
+// The operand of `op` that says how a broadcast of what it computes is one, if all operands are
+// broadcasts, of scalars or alike in all, the element types included; null for others.
+const Instruction* SinkModel(const Instruction* op) {
+  if (!IsComputedByElement(op->opcode()) || op->operand_count() == 0 || op->shape().rank() == 0 ||
+      op->shape().has_dynamic_dims() || op->shape().rank() != op->operand(0)->shape().rank())
+    return nullptr;
+  const Instruction* model = op->operand(0);
+  for (const Instruction* operand : op->operands()) {
+    if (operand->opcode() != Opcode::kBroadcast) return nullptr;
+    if (IsSplat(model)) model = operand;
+  }
+  for (const Instruction* operand : op->operands()) {
+    if (!IsSplat(operand) && (operand->operand(0)->shape() != model->operand(0)->shape() ||
+                              BroadcastDims(operand) != BroadcastDims(model)))
+      return nullptr;
+  }
+  return model;
+}
+
+// op(broadcast(x), broadcast(y))  =>  broadcast(op(x, y)), for elementwise operations
+Instruction* SinkBroadcast(Instruction* op, Rewriter& rewriter) {
+  const Instruction* model = SinkModel(op);
+  if (model == nullptr) return nullptr;
+  const Shape like = model->operand(0)->shape();
+  std::vector<Instruction*> operands;
+  for (Instruction* operand : op->operands()) {
+    Instruction* x = operand->operand(0);
+    if (x->shape().IsScalar() && !like.IsScalar())
+      x = BroadcastTo(rewriter, x, like.WithElementType(x->shape().element_type()), {});
+    operands.push_back(x);
+  }
+  AttrsPtr attrs = op->attrs_ptr();
+  std::vector<Computation*> calls;
+  if (op->opcode() == Opcode::kMap) {
+    MapAttrs map;
+    for (int64_t i = 0; i < like.rank(); ++i) map.dimensions.push_back(i);
+    attrs = AttrsPtr::Make(std::move(map));
+    calls.push_back(op->to_apply());
+  }
+  Instruction* narrow = rewriter.OpWithShape(
+      op->opcode(), like.WithElementType(op->shape().element_type()), operands, attrs, calls);
+  return BroadcastTo(rewriter, narrow, op->shape(), BroadcastDims(model));
+}
+
+// Whether a reader of `broadcast` is to move above it. That comes first: it is computed on less.
+bool Sinks(const Instruction* broadcast) {
+  const auto users = broadcast->users();
+  return std::any_of(users.begin(), users.end(),
+                     [](const Instruction* user) { return SinkModel(user) != nullptr; });
+}
+
 // A broadcast that adds no element  =>  reshape; one that only permutes  =>  transpose
 Instruction* BroadcastAddsNothing(Instruction* broadcast, Rewriter& rewriter) {
   Instruction* x = broadcast->operand(0);
@@ -35,10 +97,11 @@ Instruction* BroadcastOfReshape(Instruction* broadcast, Rewriter& rewriter) {
 }
 
 // broadcast(broadcast(x))  =>  broadcast(x);  broadcast(iota)  =>  iota
+template <bool kSink>
 Instruction* BroadcastOfBroadcast(Instruction* broadcast, Rewriter& rewriter) {
   Instruction* inner = broadcast->operand(0);
   const DimVec& dims = BroadcastDims(broadcast);
-  if (broadcast->shape().has_dynamic_dims()) return nullptr;
+  if (broadcast->shape().has_dynamic_dims() || (kSink && Sinks(broadcast))) return nullptr;
   if (inner->opcode() == Opcode::kIota)
     return rewriter.Iota(broadcast->shape(),
                          dims[static_cast<size_t>(inner->attrs<IotaAttrs>().iota_dimension)]);
@@ -49,9 +112,10 @@ Instruction* BroadcastOfBroadcast(Instruction* broadcast, Rewriter& rewriter) {
 }
 
 // broadcast(x) where x has dimensions of size 1  =>  broadcast(reshape(x))
+template <bool kSink>
 Instruction* BroadcastOfDegenerate(Instruction* broadcast, Rewriter& rewriter) {
   Instruction* x = broadcast->operand(0);
-  if (broadcast->shape().has_dynamic_dims()) return nullptr;
+  if (broadcast->shape().has_dynamic_dims() || (kSink && Sinks(broadcast))) return nullptr;
   DimVec ones;
   for (int i = 0; i < x->shape().rank(); ++i) {
     if (x->shape().dim(i) == 1) ones.push_back(i);
@@ -59,54 +123,6 @@ Instruction* BroadcastOfDegenerate(Instruction* broadcast, Rewriter& rewriter) {
   if (ones.empty()) return nullptr;
   return BroadcastTo(rewriter, rewriter.Reshape(x, DimsWithout(x->shape().dims(), ones)),
                      broadcast->shape(), DimsWithout(BroadcastDims(broadcast), ones));
-}
-
-bool IsSplat(const Instruction* x) {
-  return x->opcode() == Opcode::kBroadcast && x->operand(0)->shape().IsScalar();
-}
-
-// Operations that compute each element from those at its place, whatever the shape.
-bool IsComputedByElement(Opcode opcode) {
-  if (opcode == Opcode::kCopy) return false;
-  return HasTrait(opcode, kElementwise) || opcode == Opcode::kMap ||
-         opcode == Opcode::kBitcastConvert;
-}
-
-// op(broadcast(x), broadcast(y))  =>  broadcast(op(x, y)), for elementwise operations
-// All operands are broadcasts, of scalars or alike in all, the element types included.
-Instruction* SinkBroadcast(Instruction* op, Rewriter& rewriter) {
-  if (!IsComputedByElement(op->opcode()) || op->operand_count() == 0 || op->shape().rank() == 0 ||
-      op->shape().has_dynamic_dims() || op->shape().rank() != op->operand(0)->shape().rank())
-    return nullptr;
-  const Instruction* model = op->operand(0);
-  for (const Instruction* operand : op->operands()) {
-    if (operand->opcode() != Opcode::kBroadcast) return nullptr;
-    if (IsSplat(model)) model = operand;
-  }
-  for (const Instruction* operand : op->operands()) {
-    if (!IsSplat(operand) && (operand->operand(0)->shape() != model->operand(0)->shape() ||
-                              BroadcastDims(operand) != BroadcastDims(model)))
-      return nullptr;
-  }
-  const Shape like = model->operand(0)->shape();
-  std::vector<Instruction*> operands;
-  for (Instruction* operand : op->operands()) {
-    Instruction* x = operand->operand(0);
-    if (x->shape().IsScalar() && !like.IsScalar())
-      x = BroadcastTo(rewriter, x, like.WithElementType(x->shape().element_type()), {});
-    operands.push_back(x);
-  }
-  AttrsPtr attrs = op->attrs_ptr();
-  std::vector<Computation*> calls;
-  if (op->opcode() == Opcode::kMap) {
-    MapAttrs map;
-    for (int64_t i = 0; i < like.rank(); ++i) map.dimensions.push_back(i);
-    attrs = AttrsPtr::Make(std::move(map));
-    calls.push_back(op->to_apply());
-  }
-  Instruction* narrow = rewriter.OpWithShape(
-      op->opcode(), like.WithElementType(op->shape().element_type()), operands, attrs, calls);
-  return BroadcastTo(rewriter, narrow, op->shape(), BroadcastDims(model));
 }
 
 // reverse(broadcast(scalar))  =>  broadcast(scalar);  sort of it  =>  it
@@ -209,11 +225,14 @@ Instruction* ReshapeOfUpdate(Instruction* reshape, Rewriter& rewriter) {
   if (!degenerate) return nullptr;
   DimVec sizes;
   std::vector<Instruction*> starts;
+  Instruction* zero = nullptr;  // one for all
   int from = 0;
   for (int k = 0; k < reshape->shape().rank(); ++k) {
     if (Contains(degenerate->inserted, k)) {
       sizes.push_back(1);
-      starts.push_back(rewriter.ScalarConstant(update->operand(2)->shape().element_type(), 0));
+      if (zero == nullptr)
+        zero = rewriter.ScalarConstant(update->operand(2)->shape().element_type(), 0);
+      starts.push_back(zero);
       continue;
     }
     while (Contains(degenerate->removed, from)) ++from;
@@ -284,7 +303,6 @@ Instruction* ReverseOfReshape(Instruction* reverse, Rewriter& rewriter) {
 constexpr Rule kShapeRules[] = {
     {"broadcast-adds-nothing", Opcode::kBroadcast, kExact, BroadcastAddsNothing},
     {"broadcast-of-reshape", Opcode::kBroadcast, kExact, BroadcastOfReshape},
-    {"broadcast-of-broadcast", Opcode::kBroadcast, kExact, BroadcastOfBroadcast},
     {"reshape-of-nothing", Opcode::kReshape, kExact, ReshapeOfNothing},
     {"reshape-of-reshape", Opcode::kReshape, kExact, ReshapeOfReshape},
     {"reshape-of-rng", Opcode::kReshape, kExact, ReshapeOfRng},
@@ -302,8 +320,15 @@ constexpr Rule kFreeShapeRules[] = {
     {"reverse-of-binary", Opcode::kReverse, kExact, ReverseOfBinary},
     {"reverse-of-reshape", Opcode::kReverse, kExact, ReverseOfReshape},
 };
+// One row each without and with the rule that moves broadcasts below other operations.
+constexpr Rule kBroadcastOfBroadcastRules[] = {
+    {"broadcast-of-broadcast", Opcode::kBroadcast, kExact, BroadcastOfBroadcast<false>},
+    {"broadcast-of-broadcast", Opcode::kBroadcast, kExact, BroadcastOfBroadcast<true>},
+};
 constexpr Rule kBroadcastDegenerateRules[] = {
-    {"broadcast-of-degenerate", Opcode::kBroadcast, kExact, BroadcastOfDegenerate}};
+    {"broadcast-of-degenerate", Opcode::kBroadcast, kExact, BroadcastOfDegenerate<false>},
+    {"broadcast-of-degenerate", Opcode::kBroadcast, kExact, BroadcastOfDegenerate<true>},
+};
 
 // One row for each opcode whose operands may be broadcasts.
 constexpr Rule SinkRule(Opcode opcode) { return {"sink-broadcast", opcode, kExact, SinkBroadcast}; }
@@ -322,7 +347,12 @@ std::vector<Rule> MakeSinkRules() {
 std::span<const Rule> ShapeRules() { return kShapeRules; }
 std::span<const Rule> LateShapeRules() { return kLateShapeRules; }
 std::span<const Rule> FreeShapeRules() { return kFreeShapeRules; }
-std::span<const Rule> BroadcastDegenerateRules() { return kBroadcastDegenerateRules; }
+std::span<const Rule> BroadcastOfBroadcastRules(bool sink) {
+  return std::span<const Rule>(kBroadcastOfBroadcastRules).subspan(sink ? 1 : 0, 1);
+}
+std::span<const Rule> BroadcastDegenerateRules(bool sink) {
+  return std::span<const Rule>(kBroadcastDegenerateRules).subspan(sink ? 1 : 0, 1);
+}
 std::span<const Rule> SinkBroadcastRules() {
   static const std::vector<Rule> rules = MakeSinkRules();
   return rules;
