@@ -65,8 +65,9 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
   add(algsimp::LateShapeRules());
   if (fixed) add(algsimp::ReshapeToBitcastRules());
   add(algsimp::MovementRules());
-  add(algsimp::DynamicSliceRules());
   if (options.enable_dynamic_update_slice_to_pad_replacement) add(algsimp::UpdateToPadRules());
+  add(algsimp::DynamicSliceRules());
+  if (!fixed) add(algsimp::FreeDynamicSliceRules());
   if (options.enable_negative_padding_replacement) add(algsimp::NegativePaddingRules());
   if (!options.disable_dynamic_slice_to_slice_conversion) add(algsimp::DynamicSliceToSliceRules());
   add(algsimp::LateDynamicSliceRules());
@@ -97,7 +98,6 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
   if (options.raise_slice_and_reduce_through_dot) add(algsimp::SliceOfDotRules());
   add(algsimp::SliceOfReshapeRules());
   if (options.rewrite_reshape_transpose_as_slice_concatenate) add(algsimp::SpaceToDepthRules());
-  add(algsimp::FreeDynamicSliceRules());
   add(algsimp::FreeConcatRules());
   add(algsimp::FreeReduceRules());
   if (options.enable_reduce_of_reshape) add(algsimp::ReduceOfReshapeRules());

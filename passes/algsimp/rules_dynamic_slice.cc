@@ -273,8 +273,8 @@ constexpr Rule kDynamicSliceRules[] = {
     {"dynamic-slice-zero-starts", Opcode::kDynamicSlice, kExact, DynamicSliceZeroStarts},
     {"dynamic-slice-of-broadcast", Opcode::kDynamicSlice, kExact, DynamicSliceOfBroadcast},
     {"update-whole", Opcode::kDynamicUpdateSlice, kExact, UpdateWhole},
-    {"update-of-update", Opcode::kDynamicUpdateSlice, kExact, UpdateOfUpdate},
     {"update-zero-starts", Opcode::kDynamicUpdateSlice, kExact, UpdateZeroStarts},
+    {"update-of-update", Opcode::kDynamicUpdateSlice, kExact, UpdateOfUpdate},
 };
 constexpr Rule kDynamicSliceToSliceRules[] = {
     {"dynamic-slice-constant", Opcode::kDynamicSlice, kExact, DynamicSliceConstant}};

@@ -20,6 +20,11 @@ bool IsComputedByElement(Opcode opcode) {
          opcode == Opcode::kBitcastConvert;
 }
 
+bool AddsNothing(const Instruction* broadcast) {
+  return broadcast->operand(0)->shape().element_count() == broadcast->shape().element_count() &&
+         !broadcast->shape().has_dynamic_dims();
+}
+
 // The operand of `op` that says how a broadcast of what it computes is one, if all operands are
 // broadcasts, of scalars or alike in all, the element types included; null for others.
 const Instruction* SinkModel(const Instruction* op) {
@@ -28,7 +33,7 @@ const Instruction* SinkModel(const Instruction* op) {
     return nullptr;
   const Instruction* model = op->operand(0);
   for (const Instruction* operand : op->operands()) {
-    if (operand->opcode() != Opcode::kBroadcast) return nullptr;
+    if (operand->opcode() != Opcode::kBroadcast || AddsNothing(operand)) return nullptr;
     if (IsSplat(model)) model = operand;
   }
   for (const Instruction* operand : op->operands()) {
@@ -75,9 +80,7 @@ bool Sinks(const Instruction* broadcast) {
 Instruction* BroadcastAddsNothing(Instruction* broadcast, Rewriter& rewriter) {
   Instruction* x = broadcast->operand(0);
   const DimVec& dims = BroadcastDims(broadcast);
-  if (x->shape().element_count() != broadcast->shape().element_count() ||
-      broadcast->shape().has_dynamic_dims())
-    return nullptr;
+  if (!AddsNothing(broadcast)) return nullptr;
   if (IsAscending(dims))
     return x->shape() == broadcast->shape() ? x : ReshapeTo(rewriter, x, broadcast->shape());
   if (x->shape().rank() == broadcast->shape().rank())
