@@ -31,6 +31,26 @@ bool MayReplaceWithLayout(const Instruction& old, const Instruction& replacement
   return MayReplace(old, replacement, first_new) && old.shape() == replacement.shape();
 }
 
+// Rules of broadcasts, reshapes and transposes, in the order in which they are tried.
+void AddShapeRules(const AlgebraicSimplifierOptions& options, RuleSafety allowed, RuleSet& rules) {
+  const bool fixed = options.is_layout_sensitive;
+  const auto add = [&](std::span<const Rule> table) { rules.Add(table, allowed); };
+  add(algsimp::ShapeRules());
+  add(algsimp::BroadcastOfBroadcastRules(options.enable_sink_broadcast));
+  if (options.enable_fold_transpose_into_scatter) add(algsimp::TransposeOfScatterRules());
+  add(algsimp::TransposeRules());
+  add(fixed ? algsimp::LaidOutMoveChainRules() : algsimp::MoveChainRules());
+  if (!fixed && options.enable_hoist_transpose_of_reshape) add(algsimp::HoistTransposeRules());
+  if (fixed) add(algsimp::LaidOutCopyRules());
+  add(options.supports_non_canonical_dots ? algsimp::TransposeOfAnyDotRules()
+                                          : algsimp::TransposeOfCanonicalDotRules());
+  add(algsimp::LateTransposeRules());
+  if (fixed) add(algsimp::LayoutRules());
+  add(fixed ? algsimp::LaidOutTransposeOfBroadcastRules() : algsimp::TransposeOfBroadcastRules());
+  add(algsimp::LateShapeRules());
+  if (fixed) add(algsimp::ReshapeToBitcastRules());
+}
+
 }  // namespace
 
 AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
@@ -50,20 +70,7 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) {
   if (options.minmax_propagate_nan) add(algsimp::NanPropagatingRules());
   add(algsimp::ConvertRules());
   add(algsimp::StructureRules());
-  add(algsimp::ShapeRules());
-  add(algsimp::BroadcastOfBroadcastRules(options.enable_sink_broadcast));
-  if (options.enable_fold_transpose_into_scatter) add(algsimp::TransposeOfScatterRules());
-  add(algsimp::TransposeRules());
-  add(fixed ? algsimp::LaidOutMoveChainRules() : algsimp::MoveChainRules());
-  if (!fixed && options.enable_hoist_transpose_of_reshape) add(algsimp::HoistTransposeRules());
-  if (fixed) add(algsimp::LaidOutCopyRules());
-  add(options.supports_non_canonical_dots ? algsimp::TransposeOfAnyDotRules()
-                                          : algsimp::TransposeOfCanonicalDotRules());
-  add(algsimp::LateTransposeRules());
-  if (fixed) add(algsimp::LayoutRules());
-  add(fixed ? algsimp::LaidOutTransposeOfBroadcastRules() : algsimp::TransposeOfBroadcastRules());
-  add(algsimp::LateShapeRules());
-  if (fixed) add(algsimp::ReshapeToBitcastRules());
+  AddShapeRules(options, allowed, rules_);
   add(algsimp::MovementRules());
   if (options.enable_dynamic_update_slice_to_pad_replacement) add(algsimp::UpdateToPadRules());
   add(algsimp::DynamicSliceRules());
