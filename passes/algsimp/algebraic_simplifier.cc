@@ -34,6 +34,26 @@ bool MayReplaceWithLayout(const Instruction& old, const Instruction& replacement
   return MayReplace(old, replacement, first_new) && old.shape() == replacement.shape();
 }
 
+// Rules of broadcasts, reshapes and transposes, in the order in which they are tried.
+void AddShapeRules(const AlgebraicSimplifierOptions& options, RuleSafety allowed, RuleSet& rules) {
+  const bool fixed = options.is_layout_sensitive;
+  const auto add = [&](std::span<const Rule> table) { rules.Add(table, allowed); };
+  add(algsimp::ShapeRules());
+  add(algsimp::BroadcastOfBroadcastRules(options.enable_sink_broadcast));
+  if (options.enable_fold_transpose_into_scatter) add(algsimp::TransposeOfScatterRules());
+  add(algsimp::TransposeRules());
+  add(fixed ? algsimp::LaidOutMoveChainRules() : algsimp::MoveChainRules());
+  if (!fixed && options.enable_hoist_transpose_of_reshape) add(algsimp::HoistTransposeRules());
+  if (fixed) add(algsimp::LaidOutCopyRules());
+  add(options.supports_non_canonical_dots ? algsimp::TransposeOfAnyDotRules()
+                                          : algsimp::TransposeOfCanonicalDotRules());
+  add(algsimp::LateTransposeRules());
+  if (fixed) add(algsimp::LayoutRules());
+  add(fixed ? algsimp::LaidOutTransposeOfBroadcastRules() : algsimp::TransposeOfBroadcastRules());
+  add(algsimp::LateShapeRules());
+  if (fixed) add(algsimp::ReshapeToBitcastRules());
+}
+
 }  // namespace
 
 AlgebraicSimplifier::AlgebraicSimplifier(Options options)
@@ -66,22 +86,11 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options)
   add(algsimp::OrderRules());
   add(algsimp::ConvertRules());
   add(algsimp::StructureRules());
-  add(algsimp::ShapeRules());
-  if (options.enable_fold_transpose_into_scatter) add(algsimp::TransposeOfScatterRules());
-  add(algsimp::TransposeRules());
-  add(fixed ? algsimp::LaidOutMoveChainRules() : algsimp::MoveChainRules());
-  if (!fixed && options.enable_hoist_transpose_of_reshape) add(algsimp::HoistTransposeRules());
-  if (fixed) add(algsimp::LaidOutCopyRules());
-  add(options.supports_non_canonical_dots ? algsimp::TransposeOfAnyDotRules()
-                                          : algsimp::TransposeOfCanonicalDotRules());
-  add(algsimp::LateTransposeRules());
-  if (fixed) add(algsimp::LayoutRules());
-  add(fixed ? algsimp::LaidOutTransposeOfBroadcastRules() : algsimp::TransposeOfBroadcastRules());
-  add(algsimp::LateShapeRules());
-  if (fixed) add(algsimp::ReshapeToBitcastRules());
+  AddShapeRules(options, allowed, rules_);
   add(algsimp::MovementRules());
-  add(algsimp::DynamicSliceRules());
   if (options.enable_dynamic_update_slice_to_pad_replacement) add(algsimp::UpdateToPadRules());
+  add(algsimp::DynamicSliceRules());
+  if (!fixed) add(algsimp::FreeDynamicSliceRules());
   if (options.enable_negative_padding_replacement) add(algsimp::NegativePaddingRules());
   if (!options.disable_dynamic_slice_to_slice_conversion) add(algsimp::DynamicSliceToSliceRules());
   add(algsimp::LateDynamicSliceRules());
@@ -112,7 +121,6 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options)
   if (options.raise_slice_and_reduce_through_dot) add(algsimp::SliceOfDotRules());
   add(algsimp::SliceOfReshapeRules());
   if (options.rewrite_reshape_transpose_as_slice_concatenate) add(algsimp::SpaceToDepthRules());
-  add(algsimp::FreeDynamicSliceRules());
   add(algsimp::FreeConcatRules());
   add(algsimp::FreeReduceRules());
   if (options.enable_reduce_of_reshape) add(algsimp::ReduceOfReshapeRules());
@@ -126,7 +134,8 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options)
     add(algsimp::DotStrengthRules());
     if (!options.executing_on_cpu) add(algsimp::DotOfVectorRules());
   }
-  if (options.enable_broadcast_degenerate_dimension) add(algsimp::BroadcastDegenerateRules());
+  if (options.enable_broadcast_degenerate_dimension)
+    add(algsimp::BroadcastDegenerateRules(options.enable_sink_broadcast));
 }
 
 absl::StatusOr<bool> AlgebraicSimplifier::Run(Module& module, PassContext& context) {

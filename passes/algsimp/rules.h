@@ -68,7 +68,8 @@ std::span<const Rule> NanPropagatingRules();
 std::span<const Rule> CpuRules();
 std::span<const Rule> SinkBroadcastRules();
 std::span<const Rule> SinkBroadcastFirstRules();
-std::span<const Rule> BroadcastDegenerateRules();
+std::span<const Rule> BroadcastOfBroadcastRules(bool sink);  // sink: with the rules above
+std::span<const Rule> BroadcastDegenerateRules(bool sink);
 std::span<const Rule> NegativePaddingRules();
 std::span<const Rule> UpdateToPadRules();
 std::span<const Rule> WindowToReduceRules();

@@ -16,6 +16,12 @@ bool HasScalarStarts(const Instruction* op, int first) {
          (op->operand_count() == first || op->operand(first)->shape().IsScalar());
 }
 
+// The constant start, if it is one.
+std::optional<int64_t> ConstantStart(const Instruction* start) {
+  if (!start->IsConstant() || start->literal().is_elided()) return std::nullopt;
+  return start->literal().GetInt();
+}
+
 // clamp(0, start, limit), with limit = dimension - size
 Instruction* Clamped(Rewriter& rewriter, Instruction* start, int64_t limit) {
   const ElementType type = start->shape().element_type();
@@ -23,17 +29,26 @@ Instruction* Clamped(Rewriter& rewriter, Instruction* start, int64_t limit) {
                         rewriter.ScalarConstant(type, static_cast<double>(limit)));
 }
 
+// The same, or the start itself where it is a constant in that range.
+Instruction* InRange(Rewriter& rewriter, Instruction* start, int64_t limit) {
+  const std::optional<int64_t> value = ConstantStart(start);
+  return value && *value >= 0 && *value <= limit ? start : Clamped(rewriter, start, limit);
+}
+
+// Whether the types of all starts of `op` can hold every place in `shape`.
+bool StartsReach(const Instruction* op, int first, Shape shape) {
+  for (int i = first; i < op->operand_count(); ++i) {
+    const int64_t largest = Literal::MaxValue(op->operand(i)->shape().element_type()).GetInt();
+    if (largest >= 0 && largest < shape.dim(i - first)) return false;  // negative: u64
+  }
+  return true;
+}
+
 // The sum of two starts, the second as a number of the first's type.
 Instruction* Sum(Rewriter& rewriter, Instruction* start, Instruction* other) {
   const ElementType type = start->shape().element_type();
   if (other->shape().element_type() != type) other = rewriter.Convert(other, type);
   return rewriter.Add(start, other);
-}
-
-// The constant start, if it is one.
-std::optional<int64_t> ConstantStart(const Instruction* start) {
-  if (!start->IsConstant() || start->literal().is_elided()) return std::nullopt;
-  return start->literal().GetInt();
 }
 
 // A slice of the whole  =>  the operand
@@ -47,16 +62,16 @@ Instruction* DynamicSliceOfWhole(Instruction* slice, Rewriter&) {
 Instruction* ZeroStarts(Instruction* op, Rewriter& rewriter, Shape taken, int first) {
   if (!HasScalarStarts(op, first)) return nullptr;
   std::vector<Instruction*> operands = op->operand_vector();
-  bool changed = false;
+  Instruction* zero = nullptr;  // one for all
   for (int i = first; i < op->operand_count(); ++i) {
     const int dim = i - first;
     if (taken.dim(dim) != op->operand(0)->shape().dim(dim)) continue;
     if (Match(op->operand(i), m::Zero())) continue;
-    operands[static_cast<size_t>(i)] =
-        rewriter.ScalarConstant(op->operand(i)->shape().element_type(), 0);
-    changed = true;
+    if (zero == nullptr)
+      zero = rewriter.ScalarConstant(op->operand(first)->shape().element_type(), 0);
+    operands[static_cast<size_t>(i)] = zero;
   }
-  if (!changed) return nullptr;
+  if (zero == nullptr) return nullptr;
   return rewriter.OpWithShape(op->opcode(), op->shape(), operands, op->attrs_ptr());
 }
 Instruction* DynamicSliceZeroStarts(Instruction* slice, Rewriter& rewriter) {
@@ -132,13 +147,14 @@ Instruction* DynamicSliceOfIota(Instruction* slice, Rewriter& rewriter) {
 Instruction* DynamicSliceTwice(Instruction* slice, Rewriter& rewriter) {
   Instruction* inner = slice->operand(0);
   if (inner->opcode() != Opcode::kDynamicSlice || !HasScalarStarts(slice, 1) ||
-      !HasScalarStarts(inner, 1))
+      !HasScalarStarts(inner, 1) || !StartsReach(slice, 1, inner->operand(0)->shape()) ||
+      !StartsReach(inner, 1, inner->operand(0)->shape()))
     return nullptr;
   std::vector<Instruction*> starts;
   for (int i = 0; i < slice->shape().rank(); ++i) {
     Instruction* outer_start =
-        Clamped(rewriter, slice->operand(i + 1), inner->shape().dim(i) - slice->shape().dim(i));
-    Instruction* inner_start = Clamped(rewriter, inner->operand(i + 1),
+        InRange(rewriter, slice->operand(i + 1), inner->shape().dim(i) - slice->shape().dim(i));
+    Instruction* inner_start = InRange(rewriter, inner->operand(i + 1),
                                        inner->operand(0)->shape().dim(i) - inner->shape().dim(i));
     starts.push_back(Sum(rewriter, outer_start, inner_start));
   }
@@ -150,7 +166,8 @@ Instruction* DynamicSliceTwice(Instruction* slice, Rewriter& rewriter) {
 Instruction* UpdateOfUpdate(Instruction* update, Rewriter& rewriter) {
   Instruction* inner = update->operand(1);
   if (inner->opcode() != Opcode::kDynamicUpdateSlice || !HasScalarStarts(update, 2) ||
-      !HasScalarStarts(inner, 2))
+      !HasScalarStarts(inner, 2) || !StartsReach(update, 2, update->shape()) ||
+      !StartsReach(inner, 2, update->shape()))
     return nullptr;
   const Instruction* read = inner->operand(0);
   if (read->opcode() != Opcode::kDynamicSlice || read->operand(0) != update->operand(0) ||
@@ -163,9 +180,9 @@ Instruction* UpdateOfUpdate(Instruction* update, Rewriter& rewriter) {
   std::vector<Instruction*> starts;
   for (int i = 0; i < update->shape().rank(); ++i) {
     Instruction* outer_start =
-        Clamped(rewriter, update->operand(i + 2), update->shape().dim(i) - inner->shape().dim(i));
+        InRange(rewriter, update->operand(i + 2), update->shape().dim(i) - inner->shape().dim(i));
     Instruction* inner_start =
-        Clamped(rewriter, inner->operand(i + 2), inner->shape().dim(i) - u->shape().dim(i));
+        InRange(rewriter, inner->operand(i + 2), inner->shape().dim(i) - u->shape().dim(i));
     starts.push_back(Sum(rewriter, outer_start, inner_start));
   }
   return rewriter.DynamicUpdateSlice(update->operand(0), u, starts);
@@ -228,21 +245,25 @@ Instruction* DynamicSliceOfReshape(Instruction* slice, Rewriter& rewriter) {
   if (!degenerate) return nullptr;
   Instruction* x = reshape->operand(0);
   std::vector<Instruction*> starts;
+  Instruction* zero = nullptr;  // one for all
   DimVec sizes;
   int from = 0;  // dimension of the slice
   for (int i = 0; i < x->shape().rank(); ++i) {
-    if (Contains(degenerate->removed, i)) {
-      starts.push_back(rewriter.ScalarConstant(slice->operand_count() > 1
-                                                   ? slice->operand(1)->shape().element_type()
-                                                   : ElementType::kS32,
-                                               0));
-      sizes.push_back(1);
-      continue;
+    const bool removed = Contains(degenerate->removed, i);
+    while (!removed && Contains(degenerate->inserted, from)) ++from;
+    if (x->shape().dim(i) == 1) {
+      if (zero == nullptr)
+        zero = rewriter.ScalarConstant(slice->operand_count() > 1
+                                           ? slice->operand(1)->shape().element_type()
+                                           : ElementType::kS32,
+                                       0);
+      starts.push_back(zero);
+      sizes.push_back(removed ? 1 : slice->shape().dim(from));
+    } else {
+      starts.push_back(slice->operand(from + 1));
+      sizes.push_back(slice->shape().dim(from));
     }
-    while (Contains(degenerate->inserted, from)) ++from;
-    starts.push_back(slice->operand(from + 1));
-    sizes.push_back(slice->shape().dim(from));
-    ++from;
+    from += removed ? 0 : 1;
   }
   return rewriter.Reshape(rewriter.DynamicSlice(x, starts, sizes), slice->shape().dims());
 }
@@ -252,8 +273,8 @@ constexpr Rule kDynamicSliceRules[] = {
     {"dynamic-slice-zero-starts", Opcode::kDynamicSlice, kExact, DynamicSliceZeroStarts},
     {"dynamic-slice-of-broadcast", Opcode::kDynamicSlice, kExact, DynamicSliceOfBroadcast},
     {"update-whole", Opcode::kDynamicUpdateSlice, kExact, UpdateWhole},
-    {"update-of-update", Opcode::kDynamicUpdateSlice, kExact, UpdateOfUpdate},
     {"update-zero-starts", Opcode::kDynamicUpdateSlice, kExact, UpdateZeroStarts},
+    {"update-of-update", Opcode::kDynamicUpdateSlice, kExact, UpdateOfUpdate},
 };
 constexpr Rule kDynamicSliceToSliceRules[] = {
     {"dynamic-slice-constant", Opcode::kDynamicSlice, kExact, DynamicSliceConstant}};

@@ -9,58 +9,6 @@ namespace {
 
 // ---- broadcast ----
 
-// A broadcast that adds no element  =>  reshape; one that only permutes  =>  transpose
-Instruction* BroadcastAddsNothing(Instruction* broadcast, Rewriter& rewriter) {
-  Instruction* x = broadcast->operand(0);
-  const DimVec& dims = BroadcastDims(broadcast);
-  if (x->shape().element_count() != broadcast->shape().element_count() ||
-      broadcast->shape().has_dynamic_dims())
-    return nullptr;
-  if (IsAscending(dims))
-    return x->shape() == broadcast->shape() ? x : ReshapeTo(rewriter, x, broadcast->shape());
-  if (x->shape().rank() == broadcast->shape().rank())
-    return TransposeTo(rewriter, x, broadcast->shape(), InversePermutation(dims));
-  return nullptr;
-}
-
-// broadcast(reshape(x)) where the reshape inserts dimensions of size 1  =>  broadcast(x)
-Instruction* BroadcastOfReshape(Instruction* broadcast, Rewriter& rewriter) {
-  Instruction* reshape = broadcast->operand(0);
-  if (reshape->opcode() != Opcode::kReshape || broadcast->shape().has_dynamic_dims())
-    return nullptr;
-  const std::optional<DegenerateReshape> degenerate = MatchDegenerate(reshape);
-  if (!degenerate || degenerate->inserted.empty() || !degenerate->removed.empty()) return nullptr;
-  return BroadcastTo(rewriter, reshape->operand(0), broadcast->shape(),
-                     DimsWithout(BroadcastDims(broadcast), degenerate->inserted));
-}
-
-// broadcast(broadcast(x))  =>  broadcast(x);  broadcast(iota)  =>  iota
-Instruction* BroadcastOfBroadcast(Instruction* broadcast, Rewriter& rewriter) {
-  Instruction* inner = broadcast->operand(0);
-  const DimVec& dims = BroadcastDims(broadcast);
-  if (broadcast->shape().has_dynamic_dims()) return nullptr;
-  if (inner->opcode() == Opcode::kIota)
-    return rewriter.Iota(broadcast->shape(),
-                         dims[static_cast<size_t>(inner->attrs<IotaAttrs>().iota_dimension)]);
-  if (inner->opcode() != Opcode::kBroadcast) return nullptr;
-  DimVec mapped;
-  for (int64_t dim : BroadcastDims(inner)) mapped.push_back(dims[static_cast<size_t>(dim)]);
-  return BroadcastTo(rewriter, inner->operand(0), broadcast->shape(), mapped);
-}
-
-// broadcast(x) where x has dimensions of size 1  =>  broadcast(reshape(x))
-Instruction* BroadcastOfDegenerate(Instruction* broadcast, Rewriter& rewriter) {
-  Instruction* x = broadcast->operand(0);
-  if (broadcast->shape().has_dynamic_dims()) return nullptr;
-  DimVec ones;
-  for (int i = 0; i < x->shape().rank(); ++i) {
-    if (x->shape().dim(i) == 1) ones.push_back(i);
-  }
-  if (ones.empty()) return nullptr;
-  return BroadcastTo(rewriter, rewriter.Reshape(x, DimsWithout(x->shape().dims(), ones)),
-                     broadcast->shape(), DimsWithout(BroadcastDims(broadcast), ones));
-}
-
 bool IsSplat(const Instruction* x) {
   return x->opcode() == Opcode::kBroadcast && x->operand(0)->shape().IsScalar();
 }
@@ -72,15 +20,20 @@ bool IsComputedByElement(Opcode opcode) {
          opcode == Opcode::kBitcastConvert;
 }
 
-// op(broadcast(x), broadcast(y))  =>  broadcast(op(x, y)), for elementwise operations
-// All operands are broadcasts, of scalars or alike in all, the element types included.
-Instruction* SinkBroadcast(Instruction* op, Rewriter& rewriter) {
+bool AddsNothing(const Instruction* broadcast) {
+  return broadcast->operand(0)->shape().element_count() == broadcast->shape().element_count() &&
+         !broadcast->shape().has_dynamic_dims();
+}
+
+// The operand of `op` that says how a broadcast of what it computes is one, if all operands are
+// broadcasts, of scalars or alike in all, the element types included; null for others.
+const Instruction* SinkModel(const Instruction* op) {
   if (!IsComputedByElement(op->opcode()) || op->operand_count() == 0 || op->shape().rank() == 0 ||
       op->shape().has_dynamic_dims() || op->shape().rank() != op->operand(0)->shape().rank())
     return nullptr;
   const Instruction* model = op->operand(0);
   for (const Instruction* operand : op->operands()) {
-    if (operand->opcode() != Opcode::kBroadcast) return nullptr;
+    if (operand->opcode() != Opcode::kBroadcast || AddsNothing(operand)) return nullptr;
     if (IsSplat(model)) model = operand;
   }
   for (const Instruction* operand : op->operands()) {
@@ -88,6 +41,13 @@ Instruction* SinkBroadcast(Instruction* op, Rewriter& rewriter) {
                               BroadcastDims(operand) != BroadcastDims(model)))
       return nullptr;
   }
+  return model;
+}
+
+// op(broadcast(x), broadcast(y))  =>  broadcast(op(x, y)), for elementwise operations
+Instruction* SinkBroadcast(Instruction* op, Rewriter& rewriter) {
+  const Instruction* model = SinkModel(op);
+  if (model == nullptr) return nullptr;
   const Shape like = model->operand(0)->shape();
   std::vector<Instruction*> operands;
   for (Instruction* operand : op->operands()) {
@@ -107,6 +67,65 @@ Instruction* SinkBroadcast(Instruction* op, Rewriter& rewriter) {
   Instruction* narrow = rewriter.OpWithShape(
       op->opcode(), like.WithElementType(op->shape().element_type()), operands, attrs, calls);
   return BroadcastTo(rewriter, narrow, op->shape(), BroadcastDims(model));
+}
+
+// Whether a reader of `broadcast` is to move above it. That comes first: it is computed on less.
+bool Sinks(const Instruction* broadcast) {
+  const auto users = broadcast->users();
+  return std::any_of(users.begin(), users.end(),
+                     [](const Instruction* user) { return SinkModel(user) != nullptr; });
+}
+
+// A broadcast that adds no element  =>  reshape; one that only permutes  =>  transpose
+Instruction* BroadcastAddsNothing(Instruction* broadcast, Rewriter& rewriter) {
+  Instruction* x = broadcast->operand(0);
+  const DimVec& dims = BroadcastDims(broadcast);
+  if (!AddsNothing(broadcast)) return nullptr;
+  if (IsAscending(dims))
+    return x->shape() == broadcast->shape() ? x : ReshapeTo(rewriter, x, broadcast->shape());
+  if (x->shape().rank() == broadcast->shape().rank())
+    return TransposeTo(rewriter, x, broadcast->shape(), InversePermutation(dims));
+  return nullptr;
+}
+
+// broadcast(reshape(x)) where the reshape inserts dimensions of size 1  =>  broadcast(x)
+Instruction* BroadcastOfReshape(Instruction* broadcast, Rewriter& rewriter) {
+  Instruction* reshape = broadcast->operand(0);
+  if (reshape->opcode() != Opcode::kReshape || broadcast->shape().has_dynamic_dims())
+    return nullptr;
+  const std::optional<DegenerateReshape> degenerate = MatchDegenerate(reshape);
+  if (!degenerate || degenerate->inserted.empty() || !degenerate->removed.empty()) return nullptr;
+  return BroadcastTo(rewriter, reshape->operand(0), broadcast->shape(),
+                     DimsWithout(BroadcastDims(broadcast), degenerate->inserted));
+}
+
+// broadcast(broadcast(x))  =>  broadcast(x);  broadcast(iota)  =>  iota
+template <bool kSink>
+Instruction* BroadcastOfBroadcast(Instruction* broadcast, Rewriter& rewriter) {
+  Instruction* inner = broadcast->operand(0);
+  const DimVec& dims = BroadcastDims(broadcast);
+  if (broadcast->shape().has_dynamic_dims() || (kSink && Sinks(broadcast))) return nullptr;
+  if (inner->opcode() == Opcode::kIota)
+    return rewriter.Iota(broadcast->shape(),
+                         dims[static_cast<size_t>(inner->attrs<IotaAttrs>().iota_dimension)]);
+  if (inner->opcode() != Opcode::kBroadcast) return nullptr;
+  DimVec mapped;
+  for (int64_t dim : BroadcastDims(inner)) mapped.push_back(dims[static_cast<size_t>(dim)]);
+  return BroadcastTo(rewriter, inner->operand(0), broadcast->shape(), mapped);
+}
+
+// broadcast(x) where x has dimensions of size 1  =>  broadcast(reshape(x))
+template <bool kSink>
+Instruction* BroadcastOfDegenerate(Instruction* broadcast, Rewriter& rewriter) {
+  Instruction* x = broadcast->operand(0);
+  if (broadcast->shape().has_dynamic_dims() || (kSink && Sinks(broadcast))) return nullptr;
+  DimVec ones;
+  for (int i = 0; i < x->shape().rank(); ++i) {
+    if (x->shape().dim(i) == 1) ones.push_back(i);
+  }
+  if (ones.empty()) return nullptr;
+  return BroadcastTo(rewriter, rewriter.Reshape(x, DimsWithout(x->shape().dims(), ones)),
+                     broadcast->shape(), DimsWithout(BroadcastDims(broadcast), ones));
 }
 
 // reverse(broadcast(scalar))  =>  broadcast(scalar);  sort of it  =>  it
@@ -209,11 +228,14 @@ Instruction* ReshapeOfUpdate(Instruction* reshape, Rewriter& rewriter) {
   if (!degenerate) return nullptr;
   DimVec sizes;
   std::vector<Instruction*> starts;
+  Instruction* zero = nullptr;  // one for all
   int from = 0;
   for (int k = 0; k < reshape->shape().rank(); ++k) {
     if (Contains(degenerate->inserted, k)) {
       sizes.push_back(1);
-      starts.push_back(rewriter.ScalarConstant(update->operand(2)->shape().element_type(), 0));
+      if (zero == nullptr)
+        zero = rewriter.ScalarConstant(update->operand(2)->shape().element_type(), 0);
+      starts.push_back(zero);
       continue;
     }
     while (Contains(degenerate->removed, from)) ++from;
@@ -284,7 +306,6 @@ Instruction* ReverseOfReshape(Instruction* reverse, Rewriter& rewriter) {
 constexpr Rule kShapeRules[] = {
     {"broadcast-adds-nothing", Opcode::kBroadcast, kExact, BroadcastAddsNothing},
     {"broadcast-of-reshape", Opcode::kBroadcast, kExact, BroadcastOfReshape},
-    {"broadcast-of-broadcast", Opcode::kBroadcast, kExact, BroadcastOfBroadcast},
     {"reshape-of-nothing", Opcode::kReshape, kExact, ReshapeOfNothing},
     {"reshape-of-reshape", Opcode::kReshape, kExact, ReshapeOfReshape},
     {"reshape-of-rng", Opcode::kReshape, kExact, ReshapeOfRng},
@@ -302,8 +323,15 @@ constexpr Rule kFreeShapeRules[] = {
     {"reverse-of-binary", Opcode::kReverse, kExact, ReverseOfBinary},
     {"reverse-of-reshape", Opcode::kReverse, kExact, ReverseOfReshape},
 };
+// One row each without and with the rule that moves broadcasts below other operations.
+constexpr Rule kBroadcastOfBroadcastRules[] = {
+    {"broadcast-of-broadcast", Opcode::kBroadcast, kExact, BroadcastOfBroadcast<false>},
+    {"broadcast-of-broadcast", Opcode::kBroadcast, kExact, BroadcastOfBroadcast<true>},
+};
 constexpr Rule kBroadcastDegenerateRules[] = {
-    {"broadcast-of-degenerate", Opcode::kBroadcast, kExact, BroadcastOfDegenerate}};
+    {"broadcast-of-degenerate", Opcode::kBroadcast, kExact, BroadcastOfDegenerate<false>},
+    {"broadcast-of-degenerate", Opcode::kBroadcast, kExact, BroadcastOfDegenerate<true>},
+};
 
 // One row for each opcode whose operands may be broadcasts.
 constexpr Rule SinkRule(Opcode opcode) { return {"sink-broadcast", opcode, kExact, SinkBroadcast}; }
@@ -322,7 +350,12 @@ std::vector<Rule> MakeSinkRules() {
 std::span<const Rule> ShapeRules() { return kShapeRules; }
 std::span<const Rule> LateShapeRules() { return kLateShapeRules; }
 std::span<const Rule> FreeShapeRules() { return kFreeShapeRules; }
-std::span<const Rule> BroadcastDegenerateRules() { return kBroadcastDegenerateRules; }
+std::span<const Rule> BroadcastOfBroadcastRules(bool sink) {
+  return std::span<const Rule>(kBroadcastOfBroadcastRules).subspan(sink ? 1 : 0, 1);
+}
+std::span<const Rule> BroadcastDegenerateRules(bool sink) {
+  return std::span<const Rule>(kBroadcastDegenerateRules).subspan(sink ? 1 : 0, 1);
+}
 std::span<const Rule> SinkBroadcastRules() {
   static const std::vector<Rule> rules = MakeSinkRules();
   return rules;
