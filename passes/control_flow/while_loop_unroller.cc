@@ -42,6 +42,29 @@ Decision Plan(Instruction* loop, PlannedLoop& planned) {
   return Yes();
 }
 
+bool IsStep(const Instruction& add, int64_t counter) {
+  return add.opcode() == Opcode::kAdd && IsParameterElement(*add.operand(0), counter) &&
+         add.operand(1)->IsConstant();
+}
+
+// Copies `step` of iteration `k`, which starts with `state`, as a sum: the copies of a loop around
+// them go on counting.
+void CopyStep(const Instruction& step, const PlannedLoop& planned, Instruction* state, int64_t k,
+              Computation* target, CopyMap& copies) {
+  Builder builder(target);
+  builder.set_origin(planned.loop);
+  const Instruction& by = *step.operand(1);
+  Instruction* const constant = target->AddClone(by, by.shape(), {});
+  Instruction* const before = ReadElement(builder, state, planned.index);
+  Instruction* const after = target->AddClone(step, step.shape(), {before, constant});
+  for (Instruction* copy : {constant, after}) {
+    copy->set_loc(planned.loop->loc());
+    SetOriginInIteration(copy, *planned.loop, k);
+  }
+  copies[&by] = constant;
+  copies[&step] = after;
+}
+
 // Puts all iterations of the loop, which starts with `state`, into `target`; returns the last
 // state.
 Instruction* CopyIterations(const PlannedLoop& planned, Instruction* state, Computation* target,
@@ -57,6 +80,9 @@ Instruction* CopyIterations(const PlannedLoop& planned, Instruction* state, Comp
     value->set_loc(planned.loop->loc());
     for (const Instruction* read : order) {
       if (IsParameterElement(*read, planned.index)) copies[read] = value;
+    }
+    for (const Instruction* step : order) {
+      if (IsStep(*step, planned.index)) CopyStep(*step, planned, state, k, target, copies);
     }
     for (Instruction* copy : copier.Copy(order, target, "", copies))
       SetOriginInIteration(copy, *planned.loop, k);
@@ -83,8 +109,8 @@ absl::StatusOr<Instruction*> LoopAroundIterations(const PlannedLoop& planned,
       inside.Parameter(0, loop.shape(), loop.while_condition()->parameter(0)->name()),
       planned.index);
   Instruction* bound = inside.Constant(
-      Literal::Scalar<int64_t>(counter->shape().element_type(), planned.counted.init + 1));
-  condition->set_root(inside.Compare(counter, bound, ComparisonDirection::kLt));
+      Literal::Scalar<int64_t>(counter->shape().element_type(), planned.counted.init));
+  condition->set_root(inside.Compare(counter, bound, ComparisonDirection::kLe));
   RETURN_IF_ERROR(inside.status());
   Builder builder(loop.parent());
   builder.set_origin(&loop);

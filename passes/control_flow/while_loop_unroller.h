@@ -1,9 +1,9 @@
 // Writes loops of few iterations without a loop.
 //
 //   w = while(tuple(0, x)), i < 2, body { … tuple(i + 1, f(i, x)) }
-//     =>   w = tuple(1 + 1, f(1, f(0, x)))
+//     =>   w = tuple(0 + 1 + 1, f(1, f(0, x)))
 //
-// Each iteration is a copy of the body in which the counter is a constant. Constants that loops
+// Each iteration is a copy of the body in which the counter is a constant for all but its own step. Constants that loops
 // carry are sunk into them first, so that more loops show their bounds; equal instructions and
 // tuples that are taken apart again go, too (`cse`, `tuple-simplifier`, `while-loop-constant-
 // sinking`). Inner loops come before outer ones; loops that stay in copies of an outer body get
