@@ -8,6 +8,7 @@
 #include "lib/support/contains.h"
 #include "passes/control_flow/widen_loop.h"
 #include "passes/simplify/dce.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
@@ -97,9 +98,11 @@ class OneLoopSinking {
   void Choose() {
     const Computation& body = *loop_->while_body();
     for (Instruction* read : body.parameter(0)->users()) {
-      if (read->has_control_edges()) continue;
+      if (read->has_control_edges() || read->is_root() || !read->has_uses()) continue;
       const auto i = static_cast<int>(read->tuple_index());
-      if (body.root()->operand(i) != read || read->has_one_user() || IsLookedUp(*read)) continue;
+      const Instruction* const next = body.root()->operand(i);
+      const bool only_carried = next == read && read->has_one_user();
+      if (!IsParameterElement(*next, i) || only_carried || IsLookedUp(*read)) continue;
       Instruction* value = loop_->operand(0)->operand(i);
       Chosen chosen = {read, MadeOf(value), {}};
       if (chosen.moved.empty()) continue;

@@ -382,6 +382,10 @@ class LoopSimplifier {
     RETURN_IF_ERROR(builder.status());
     context_.Passed(*loop_, "it runs once: its body stands in its place");
     computation.Replace(loop_, call);
+    // The names of what the body does say already that a loop did it.
+    OpMetadata metadata = call->metadata();
+    metadata.op_name.clear();
+    call->set_metadata(metadata);
     InlineBody(call);
     context_.Count("loops with one iteration");
     return true;

@@ -38,7 +38,6 @@ bool IsBetween(const Instruction& user, Shape scattered) {
 std::optional<ScatterReaders> FindReaders(Instruction* scatter, const Positions& positions) {
   const Shape scattered = scatter->operand(0)->shape();
   ScatterReaders readers;
-  readers.sizes.resize(static_cast<size_t>(scattered.rank()), 0);
   absl::flat_hash_set<const Instruction*> seen;
   std::vector<Instruction*> pending = {scatter};
   while (!pending.empty()) {
@@ -48,9 +47,12 @@ std::optional<ScatterReaders> FindReaders(Instruction* scatter, const Positions&
       if (!seen.insert(user).second) continue;
       if (user->opcode() == Opcode::kSlice) {
         if (!CutsEnds(*user)) return std::nullopt;
+        if (readers.slices.empty()) {
+          readers.sizes.assign(user->shape().dims().begin(), user->shape().dims().end());
+        } else if (!SameDimensions(user->shape(), readers.slices.front()->shape())) {
+          return std::nullopt;
+        }
         readers.slices.push_back(user);
-        for (size_t d = 0; d < readers.sizes.size(); ++d)
-          readers.sizes[d] = std::max(readers.sizes[d], user->shape().dim(static_cast<int>(d)));
       } else if (IsBetween(*user, scattered) && positions.contains(user)) {
         readers.between.push_back(user);
         pending.push_back(user);
@@ -122,7 +124,7 @@ class ScatterCutter {
         continue;
       const std::optional<ScatterReaders> readers = FindReaders(scatter, positions);
       if (!readers || !CanBeCut(*scatter, readers->sizes)) {
-        context_.Missed(*scatter, "not only slices that cut off ends read it");
+        context_.Missed(*scatter, "not only slices that cut off the same ends read it");
         continue;
       }
       if (!context_.MayRewrite()) return changed;
@@ -171,14 +173,8 @@ class ScatterCutter {
       less[old] = computation_.AddClone(*old, WithSizes(old->shape(), readers.sizes), operands);
     }
     RETURN_IF_ERROR(b.status());
-    for (Instruction* slice : readers.slices) {
-      Instruction* const smaller = less.at(slice->operand(0));
-      if (SameDimensions(slice->shape(), smaller->shape())) {
-        ReplaceKeepingExtras(slice, smaller, first_new);
-      } else {
-        slice->ReplaceOperand(0, smaller);
-      }
-    }
+    for (Instruction* slice : readers.slices)
+      ReplaceKeepingExtras(slice, less.at(slice->operand(0)), first_new);
     for (auto old = readers.between.rbegin(); old != readers.between.rend(); ++old)
       computation_.Remove(*old);
     computation_.RemoveUnused(scatter);
