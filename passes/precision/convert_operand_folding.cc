@@ -1,7 +1,7 @@
 #include "passes/precision/convert_operand_folding.h"
 
 #include "lib/analysis/region.h"
-#include "passes/gpu/lossless_convert.h"
+#include "passes/util/holds_every.h"
 
 namespace hlo {
 namespace {

@@ -21,8 +21,8 @@
 // below have values of the narrow type; `tuple-simplifier` and `dce` have run if anything changed.
 // Leaves alone: convert, bitcast, bitcast-convert, tuples, parameters, constants, domain, calls,
 // loops, conditionals, fusions, custom calls, asynchronous operations, side effects, combiners of
-// collectives (a collective that becomes wide gets another one); of integers what looks at the bits of the type (shifts,
-// count-leading-zeros, popcnt).
+// collectives (a collective that becomes wide gets another one); of integers what looks at the bits
+// of the type (shifts, count-leading-zeros, popcnt).
 #pragma once
 
 #include "passes/pass.h"

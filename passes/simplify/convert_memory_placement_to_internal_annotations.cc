@@ -10,11 +10,11 @@ struct Placement {
   std::string_view attribute;
   std::string_view target;
 };
-constexpr Placement kPlacements[] = {{"pinned_host", "MoveToHost"},
-                                     {"unpinned_host", "MoveToHost"},
-                                     {"device", "MoveToDevice"},
-                                     {"device_sram", "PinToDeviceSram"},
-                                     {"pinned_device", "PinToDevice"}};
+constexpr Placement kTargets[] = {{"pinned_host", "MoveToHost"},
+                                  {"unpinned_host", "MoveToHost"},
+                                  {"device", "MoveToDevice"},
+                                  {"device_sram", "PinToDeviceSram"},
+                                  {"pinned_device", "PinToDevice"}};
 
 // The custom call that says what `call` asks for; empty if it asks for nothing that is known.
 std::string_view TargetFor(const Instruction& call) {
@@ -24,7 +24,7 @@ std::string_view TargetFor(const Instruction& call) {
       call.has_control_edges())
     return "";
   const std::string_view asked = FrontendAttribute(call, "_xla_buffer_placement");
-  for (const Placement& placement : kPlacements) {
+  for (const Placement& placement : kTargets) {
     if (placement.attribute == asked) return placement.target;
   }
   return "";

@@ -10,8 +10,9 @@
 //
 // Requires: nothing.  Ensures: no scatter is read by equal slices alone that cut off ends of
 // dimensions over which an update is either inside or not.
-// Leaves alone: slices that begin after 0 or leave gaps, or of which two are different; windows that extend over a dimension that
-// is cut and could be half inside; dimensions that scatter and indices have in common.
+// Leaves alone: slices that begin after 0 or leave gaps, or of which two are different; windows
+// that extend over a dimension that is cut and could be half inside; dimensions that scatter and
+// indices have in common.
 #pragma once
 
 #include "passes/pass.h"
