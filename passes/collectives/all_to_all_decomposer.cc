@@ -50,7 +50,8 @@ bool AllToAllDecomposer::Matches(const Instruction& exchange) const {
       !exchange.shape().IsArray() || exchange.shape().has_dynamic_dims())
     return false;
   const std::optional<int64_t> group = GroupSize(exchange);
-  return group.has_value() && *group > 0 &&
+  const int64_t size = exchange.shape().dim(static_cast<int>(attrs.dimensions->value));
+  return group.has_value() && *group > 0 && size % *group == 0 &&
          (options_.decompose_to_tuple || exchange.shape().rank() < options_.min_array_rank);
 }
 

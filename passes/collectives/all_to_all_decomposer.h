@@ -9,7 +9,8 @@
 // up that rank.
 //
 // Requires: nothing.  Leaves alone: all-to-alls of several arrays, with constrained layouts, of
-// dynamic shapes, with groups of unknown or different sizes.
+// dynamic shapes, with groups of unknown or different sizes or whose size does not divide the
+// dimension.
 #pragma once
 
 #include "passes/expander.h"

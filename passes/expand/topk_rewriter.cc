@@ -104,7 +104,8 @@ std::optional<TopkMatch> MatchTopk(const Instruction& sort) {
   const Shape shape = sort.operand(0)->shape();
   TopkMatch match;
   match.dim = sort.attrs<SortAttrs>().dimensions.value;
-  if (shape.has_dynamic_dims() || shape.rank() == 0 ||
+  const Shape sorted = sort.shape().IsTuple() ? sort.shape().element(0) : sort.shape();
+  if (shape.has_dynamic_dims() || shape.rank() == 0 || !Compatible(sorted, shape) ||
       (match.dim != 0 && match.dim != shape.rank() - 1) || sort.is_root() ||
       sort.has_control_edges())
     return std::nullopt;

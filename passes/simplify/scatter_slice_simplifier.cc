@@ -46,7 +46,8 @@ std::optional<ScatterReaders> FindReaders(Instruction* scatter, const Positions&
     for (Instruction* user : users) {
       if (!seen.insert(user).second) continue;
       if (user->opcode() == Opcode::kSlice) {
-        if (!CutsEnds(*user)) return std::nullopt;
+        const ElementType type = user->operand(0)->shape().element_type();
+        if (!CutsEnds(*user) || user->shape().element_type() != type) return std::nullopt;
         if (readers.slices.empty()) {
           readers.sizes.assign(user->shape().dims().begin(), user->shape().dims().end());
         } else if (!SameDimensions(user->shape(), readers.slices.front()->shape())) {
