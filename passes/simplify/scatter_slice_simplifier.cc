@@ -83,8 +83,8 @@ std::vector<int64_t> UpdateSizes(const Instruction& scatter) {
   for (int64_t d = 0; d < scatter.operand(0)->shape().rank(); ++d) {
     if (HasDim(attrs.inserted_window_dims, d)) {
       sizes.push_back(1);
-    } else if (HasDim(attrs.input_batching_dims, d)) {
-      sizes.push_back(0);
+    } else if (HasDim(attrs.input_batching_dims, d) || next == attrs.update_window_dims.size()) {
+      sizes.push_back(0);  // also where the lists overlap, so that a dimension is in none
     } else {
       sizes.push_back(update.dim(static_cast<int>(attrs.update_window_dims[next++])));
     }
