@@ -6,11 +6,14 @@ namespace hlo {
 namespace {
 
 // One array of parts, each of which goes to one device.
-Instruction* ByRank(Instruction* exchange, int64_t dim, int64_t group, Rewriter& rewriter) {
+Instruction* ByRank(Instruction* exchange, int64_t dim, int64_t group, int64_t min_rank,
+                    Rewriter& rewriter) {
   const Shape shape = exchange->shape();
   DimVec sizes(shape.dims().begin(), shape.dims().end());
   sizes[static_cast<size_t>(dim)] /= group;
   sizes.insert(sizes.begin() + dim, group);
+  const auto missing = min_rank - static_cast<int64_t>(sizes.size());
+  if (missing > 0) sizes.insert(sizes.begin() + dim + 2, static_cast<size_t>(missing), 1);
   return rewriter.Reshape(
       rewriter.OpWithShape(Opcode::kAllToAll, Shape::Array(shape.element_type(), sizes),
                            {rewriter.Reshape(exchange->operand(0), sizes)}, exchange->attrs_ptr()),
@@ -47,15 +50,17 @@ bool AllToAllDecomposer::Matches(const Instruction& exchange) const {
       !exchange.shape().IsArray() || exchange.shape().has_dynamic_dims())
     return false;
   const std::optional<int64_t> group = GroupSize(exchange);
-  return group.has_value() && *group > 0 &&
+  const int64_t size = exchange.shape().dim(static_cast<int>(attrs.dimensions->value));
+  return group.has_value() && *group > 0 && size % *group == 0 &&
          (options_.decompose_to_tuple || exchange.shape().rank() < options_.min_array_rank);
 }
 
 absl::StatusOr<Instruction*> AllToAllDecomposer::Expand(Instruction* exchange, Rewriter& rewriter) {
   const int64_t dim = exchange->attrs<AllToAllAttrs>().dimensions->value;
   const int64_t group = *GroupSize(*exchange);
-  return options_.decompose_to_tuple ? ByParts(exchange, dim, group, rewriter)
-                                     : ByRank(exchange, dim, group, rewriter);
+  return options_.decompose_to_tuple
+             ? ByParts(exchange, dim, group, rewriter)
+             : ByRank(exchange, dim, group, options_.min_array_rank, rewriter);
 }
 
 HLO_DEFINE_PASS(AllToAllDecomposer)

@@ -5,10 +5,12 @@
 //            r = f32[4,3] concatenate(gte(t, 0), gte(t, 1)), dimensions={0}
 //
 // With `decompose_to_tuple=false` the divided dimension becomes two, of which the first has one
-// place per device, where the rank is below `min_array_rank`.
+// place per device, where the rank is below `min_array_rank`; dimensions of size 1 behind them make
+// up that rank.
 //
 // Requires: nothing.  Leaves alone: all-to-alls of several arrays, with constrained layouts, of
-// dynamic shapes, with groups of unknown or different sizes.
+// dynamic shapes, with groups of unknown or different sizes or whose size does not divide the
+// dimension.
 #pragma once
 
 #include "passes/expander.h"

@@ -57,9 +57,12 @@ bool IsCheapToRun(const Computation& branch) {
   return true;
 }
 
-// Whether `branch` gives an array and does nothing for it.
+// Whether `branch` gives arrays and does nothing for them.
 bool OnlyPassesArray(const Computation& branch) {
-  if (!branch.root()->shape().IsArray()) return false;
+  bool has_array = false;
+  ForEachLeaf(branch.root()->shape(),
+              [&](Shape leaf, const ShapeIndex&) { has_array |= leaf.IsArray(); });
+  if (!has_array) return false;
   for (const Instruction* instruction : branch.instructions()) {
     if (instruction->opcode() != Opcode::kTuple &&
         instruction->opcode() != Opcode::kGetTupleElement &&

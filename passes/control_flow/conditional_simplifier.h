@@ -16,7 +16,7 @@
 //
 // Requires: nothing.  Leaves alone: conditionals with shardings, with sends, receives or other
 // instructions on channels in a branch; in 4 those with control edges, with side effects, or of a
-// scheduling group, and branches that only pass an array on, which cost nothing; branches that
+// scheduling group, and branches that only pass arrays on, which cost nothing; branches that
 // `inlineable="false"` keeps as calls. Unused computations are left to `dce`.
 #pragma once
 

@@ -23,6 +23,7 @@ Decision CanSelect(const Instruction& conditional) {
   const bool by_pred = conditional.operand(0)->shape().element_type() == ElementType::kPred;
   if (!by_pred && conditional.call_count() != 2)
     return No("it has {} branches", conditional.call_count());
+  if (conditional.shape().IsTuple()) return No("its result is a tuple");
   if (conditional.HasSideEffect()) return No("a branch has side effects");
   if (conditional.has_control_edges()) return No("it has control edges");
   return Yes();

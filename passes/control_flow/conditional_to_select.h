@@ -9,8 +9,8 @@
 // (all numbers but 0 take the second one).
 //
 // Requires: nothing.  Leaves alone: computations that are also reached by control flow, more than
-// two branches, branches with side effects, conditionals with control edges. Branch computations
-// that nobody calls any more are left to `dce`.
+// two branches, results that are tuples, branches with side effects, conditionals with control
+// edges. Branch computations that nobody calls any more are left to `dce`.
 #pragma once
 
 #include "passes/pass.h"

@@ -1,13 +1,16 @@
 #include "passes/control_flow/double_buffer_loop_unrolling.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "absl/container/flat_hash_set.h"
 #include "lib/analysis/trip_count.h"
+#include "lib/ops/opcode_set.h"
 #include "lib/support/decision.h"
 #include "passes/control_flow/flatten_call_graph.h"
 #include "passes/control_flow/loop_copies.h"
 #include "passes/control_flow/loop_knowledge.h"
+#include "passes/util/frontend_attribute.h"
 
 namespace hlo {
 namespace {
@@ -22,6 +25,82 @@ bool MayFold(const Instruction& instruction) {
                      [](const Instruction* operand) { return operand->IsConstant(); });
 }
 
+// In which iterations each pair of devices sends: from the first to the second number, in none if
+// that is smaller.
+using ValidIterations = std::vector<std::pair<int64_t, int64_t>>;
+constexpr std::string_view kValidIterations = "_xla_send_recv_validation";
+
+bool HasValidIterations(const Instruction& instruction) {
+  constexpr OpcodeSet kSends = {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart,
+                                Opcode::kSend, Opcode::kRecv};
+  return kSends.Has(instruction.opcode()) &&
+         !FrontendAttribute(instruction, kValidIterations).empty();
+}
+
+// "{{0,3},{1,4}}"; nothing if it is something else.
+ValidIterations ParseValidIterations(std::string_view text) {
+  std::vector<int64_t> numbers;
+  for (size_t at = 0; at < text.size();) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+    if (error == std::errc()) {
+      numbers.push_back(number);
+      at = static_cast<size_t>(end - text.data());
+    } else {
+      ++at;
+    }
+  }
+  ValidIterations pairs;
+  if (numbers.size() % 2 != 0) return pairs;
+  for (size_t i = 0; i < numbers.size(); i += 2) pairs.push_back({numbers[i], numbers[i + 1]});
+  return pairs;
+}
+
+void SetValidIterations(Instruction* instruction, const ValidIterations& pairs) {
+  std::string text;
+  for (const auto& [from, to] : pairs)
+    text += fmt::format("{}{{{},{}}}", text.empty() ? "" : ",", from, to);
+  std::string& value =
+      instruction->mutable_extras().frontend_attributes[std::string(kValidIterations)];
+  const std::string_view quote = value.starts_with('"') ? "\"" : "";
+  value = fmt::format("{0}{{{1}}}{0}", quote, text);
+}
+
+int64_t HalfDown(int64_t x) { return x >= 0 ? x / 2 : -((1 - x) / 2); }
+
+// Of the copy of the first iteration, in front of the loop.
+void KeepFirstIteration(Instruction* copy) {
+  if (!HasValidIterations(*copy)) return;
+  ValidIterations pairs = ParseValidIterations(FrontendAttribute(*copy, kValidIterations));
+  if (pairs.empty()) return;
+  for (auto& [from, to] : pairs) {
+    const bool is_valid = from <= 0 && to >= 0;
+    from = is_valid ? 0 : 1;
+    to = 0;
+  }
+  SetValidIterations(copy, pairs);
+}
+
+// Of what does the first and of what does the second of two iterations at a time.
+void HalveIterations(Instruction* first, Instruction* second, bool is_peeled) {
+  if (!HasValidIterations(*first)) return;
+  const ValidIterations pairs = ParseValidIterations(FrontendAttribute(*first, kValidIterations));
+  if (pairs.empty()) return;
+  ValidIterations of_first, of_second;
+  for (const auto& [from, to] : pairs) {
+    const auto at_least_0 = [](int64_t x) { return std::max<int64_t>(x, 0); };
+    if (is_peeled) {
+      of_first.push_back({HalfDown(from), at_least_0(HalfDown(to - 1))});
+      of_second.push_back({at_least_0(HalfDown(from - 1)), at_least_0(HalfDown(to - 2))});
+    } else {
+      of_first.push_back({HalfDown(from + 1), HalfDown(to)});
+      of_second.push_back({HalfDown(from), at_least_0(HalfDown(to - 1))});
+    }
+  }
+  SetValidIterations(first, of_first);
+  SetValidIterations(second, of_second);
+}
+
 class LoopUnrolling {
  public:
   LoopUnrolling(Instruction* loop, LoopKnowledge known, IterationCopier& copier)
@@ -30,12 +109,16 @@ class LoopUnrolling {
   // Two iterations at a time.
   void Double() {
     int64_t count = *known_.trip_count;
-    if (count % 2 != 0) {
+    const bool is_peeled = count % 2 != 0;
+    if (is_peeled) {
       Peel();
       --count;
       if (known_.init && known_.step) *known_.init += *known_.step;
     }
-    AppendIteration(body_.PostOrder(), body_.parameter(0), ".double_buffer_clone");
+    const std::vector<Instruction*> order = body_.PostOrder();
+    CopyMap copies;
+    AppendIteration(order, body_.parameter(0), ".double_buffer_clone", copies);
+    for (Instruction* original : order) HalveIterations(original, copies.at(original), is_peeled);
     known_.trip_count = count / 2;
     if (known_.step) *known_.step *= 2;
     WriteKnowledge();
@@ -47,7 +130,8 @@ class LoopUnrolling {
     const Instruction* state = body_.parameter(0);
     for (int64_t k = 1; k < *known_.trip_count; ++k) {
       const Instruction* next = body_.root();
-      order = AppendIteration(order, state, ".full_unroll_clone");
+      CopyMap copies;
+      order = AppendIteration(order, state, ".full_unroll_clone", copies);
       state = next;
     }
     if (known_.step) *known_.step *= *known_.trip_count;
@@ -61,17 +145,19 @@ class LoopUnrolling {
     CopyMap copies;
     copies[body_.parameter(0)] = loop_->operand(0);
     for (Instruction* copy :
-         copier_.Copy(body_.PostOrder(), loop_->parent(), ".peeled_double_buffer", copies))
+         copier_.Copy(body_.PostOrder(), loop_->parent(), ".peeled_double_buffer", copies)) {
       SetOriginInIteration(copy, *loop_, 0);
+      KeepFirstIteration(copy);
+    }
     loop_->ReplaceOperand(0, copies.at(body_.root()));
   }
 
   // Copies the iteration that `order` does with `state` after the last one, whose result is the
   // root. Returns the copies.
   std::vector<Instruction*> AppendIteration(const std::vector<Instruction*>& order,
-                                            const Instruction* state, std::string_view suffix) {
+                                            const Instruction* state, std::string_view suffix,
+                                            CopyMap& copies) {
     Instruction* last = body_.root();
-    CopyMap copies;
     copies[state] = last;
     const std::vector<Instruction*> made = copier_.Copy(order, &body_, suffix, copies);
     body_.set_root(copies.at(last));

@@ -8,7 +8,8 @@
 // for the first one (up to 10,000 control edges), but for collectives and operations with a
 // constant, which may be folded. With an odd count one iteration is peeled off in front,
 // `NAME.peeled_double_buffer`. Collectives get channels of their own; what the backend config says
-// of the count is kept true.
+// of the count is kept true, and so is what collective-permutes say of the iterations in which they
+// send (`_xla_send_recv_validation="{{0,3},{1,4}}"`).
 //
 // Options: `unroll_strategy`
 //   double_buffer   as above

@@ -1,241 +1,217 @@
 #include "passes/control_flow/while_loop_all_reduce_code_motion.h"
 
-#include <optional>
+#include <algorithm>
 
 #include "lib/analysis/region.h"
-#include "lib/analysis/replication.h"
-#include "lib/match/pattern.h"
 #include "passes/collectives/reorder_convert_reduce_add.h"
 #include "passes/collectives/reorder_reduce_transpose.h"
-#include "passes/control_flow/widen_loop.h"
+#include "passes/control_flow/loop_accumulations.h"
 #include "passes/rewrite.h"
 #include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
 
-// An element of a loop's state that only sums up results of an all-reduce.
-struct Accumulation {
-  int64_t element;
-  Instruction* reduce;
-};
+// Beyond so many elements zeros are a broadcast instead of a constant.
+constexpr int64_t kMostConstantZeros = 1 << 20;
 
-bool IsScattered(const Accumulation& accumulation) {
-  return accumulation.reduce->opcode() == Opcode::kReduceScatter;
+Instruction* Zeros(Builder& b, Shape shape) {
+  if (shape.element_count() <= kMostConstantZeros) return b.Constant(Literal(shape));
+  Instruction* zero = b.Constant(Literal::Zero(shape.element_type()));
+  return b.OpWithShape(Opcode::kBroadcast, shape, {zero}, AttrsPtr::Make(BroadcastAttrs{}));
 }
 
-bool OnlyUsedBy(const Instruction& value, const Instruction& user) {
-  return value.use_count() == 1 && value.uses()[0].user == &user && !value.is_root() &&
-         !value.has_control_edges();
+// `value` in the element type of `like`.
+Instruction* AsTypeOf(Builder& b, Instruction* value, Shape like) {
+  if (value->shape().element_type() == like.element_type()) return value;
+  return b.OpWithShape(Opcode::kConvert, value->shape().WithElementType(like.element_type()),
+                       {value});
 }
 
-bool AddsUp(const Instruction& reduce) {
-  const ElementType type =
-      reduce.shape().IsArray() ? reduce.shape().element_type() : ElementType::kPred;
-  return reduce.operand_count() == 1 && !IsPred(type) &&
-         CombinerOpcode(*reduce.to_apply()) == Opcode::kAdd;
-}
-
-// The all-reduce that `value`, which only `user` reads, comes from by movement.
-Instruction* ReducedSource(Instruction* value, const Instruction* user) {
-  for (;;) {
-    if (!OnlyUsedBy(*value, *user)) return nullptr;
-    if (value->opcode() == Opcode::kAllReduce) break;
-    if (value->opcode() != Opcode::kReshape && value->opcode() != Opcode::kTranspose &&
-        value->opcode() != Opcode::kBitcast && value->opcode() != Opcode::kCopy)
-      return nullptr;
-    user = value;
-    value = value->operand(0);
-  }
-  return AddsUp(*value) ? value : nullptr;
-}
-
-// Whether the computation of `parameter` reads its element `i` only where `sum` does.
-bool ReadOnlyIn(const Instruction& parameter, int64_t i, const Instruction* sum) {
-  for (const Use& use : parameter.uses()) {
-    const Instruction& read = *use.user;
-    if (read.opcode() != Opcode::kGetTupleElement || parameter.is_root()) return false;
-    if (read.tuple_index() != i) continue;
-    if (read.is_root() || sum == nullptr) {
-      if (read.is_root() || read.has_uses()) return false;
-      continue;
-    }
-    for (const Use& next : read.uses()) {
-      if (next.user != sum) return false;
-    }
-  }
-  return true;
-}
-
-class Motion {
+// Takes collectives out of one loop.
+class MoveOutOf {
  public:
-  Motion(Module& module, bool with_scatter, PassContext& context)
-      : context_(context),
-        with_scatter_(with_scatter),
-        replicas_(context.analyses().Get<Values>(module), Replication::Across::kReplicas),
-        partitions_(context.analyses().Get<Values>(module), Replication::Across::kPartitions) {}
+  MoveOutOf(Instruction* loop, PassContext& context)
+      : loop_(loop), computation_(*loop->parent()), b_(loop->parent(), context) {}
 
-  std::vector<Accumulation> Find(const Instruction& loop) const {
-    std::vector<Accumulation> found;
-    const Computation &body = *loop.while_body(), &condition = *loop.while_condition();
-    const Instruction* const root = body.root();
-    if (body.callers().size() != 1 || condition.callers().size() != 1 ||
-        root->opcode() != Opcode::kTuple || body.parameter_count() != 1)
-      return found;
-    for (int i = 0; i < root->operand_count(); ++i) {
-      Instruction* const next = root->operand(i);
-      if (!OnlyUsedBy(*next, *root) || !ReadOnlyIn(*condition.parameter(0), i, nullptr)) continue;
-      Instruction* const reduce = next->opcode() == Opcode::kDynamicUpdateSlice
-                                      ? FindInUpdate(body, *next, i)
-                                      : FindInSum(body, *next, i, nullptr);
-      if (reduce != nullptr) found.push_back({i, reduce});
+  absl::Status Run(const std::vector<MovableReduce>& moved) {
+    const int count = loop_->shape().element_count_of_tuple();
+    Instruction* const old_init = loop_->operand(0);
+    for (int i = 0; i < count; ++i) before_.push_back(ReadElement(b_, old_init, i));
+    std::vector<Instruction*> init = before_;
+    Shape shape = loop_->shape();
+    for (const MovableReduce& movable : moved) {
+      for (const Accumulation& sum : movable.sums) {
+        const auto i = static_cast<int>(sum.element);
+        if (movable.is_scatter()) shape = shape.WithElement(i, movable.reduce->operand(0)->shape());
+        init[static_cast<size_t>(i)] = Zeros(b_, shape.element(i));
+      }
     }
-    return found;
+    const std::vector<Use> uses(loop_->uses().begin(), loop_->uses().end());
+    const Shape old_shape = loop_->shape();
+    const bool was_root = loop_->is_root();
+    if (init != before_) loop_->ReplaceOperand(0, b_.Tuple(init));
+    loop_->set_shape(shape);
+    for (int i = 0; i < count; ++i) results_.push_back(b_.GetTupleElement(loop_, i));
+    for (const MovableReduce& movable : moved) {
+      for (const Accumulation& sum : movable.sums) AddReduced(*movable.reduce, sum.element);
+      if (movable.region) ReduceRegion(*movable.reduce, *movable.region);
+    }
+    RETURN_IF_ERROR(b_.status());
+    Replace(uses, old_shape, was_root);
+    if (!old_init->has_uses() && !old_init->is_root()) computation_.RemoveUnused(old_init);
+    return b_.status();
   }
 
  private:
-  // add(acc, reduced), acc being element `i`, or the part of it that `part` reads
-  Instruction* FindInSum(const Computation& body, const Instruction& sum, int64_t i,
-                         const Instruction* part) const {
-    if (sum.opcode() != Opcode::kAdd || sum.operand(0) == sum.operand(1)) return nullptr;
-    for (const int side : {0, 1}) {
-      const Instruction& acc = *sum.operand(side);
-      const bool is_acc = part != nullptr ? &acc == part : IsParameterElement(acc, i);
-      if (!is_acc) continue;
-      if (part == nullptr && !ReadOnlyIn(*body.parameter(0), i, &sum)) return nullptr;
-      Instruction* const added = sum.operand(1 - side);
-      if (with_scatter_ && part == nullptr && added->opcode() == Opcode::kReduceScatter)
-        return OnlyUsedBy(*added, sum) && AddsUp(*added) ? added : nullptr;
-      return ReducedSource(added, &sum);
-    }
-    return nullptr;
+  // What the element was, and what its sums come to between devices.
+  void AddReduced(const Instruction& reduce, int64_t element) {
+    Instruction*& result = results_[static_cast<size_t>(element)];
+    Instruction* const before = before_[static_cast<size_t>(element)];
+    Instruction* operand = AsTypeOf(b_, result, reduce.shape());
+    const Shape shape =
+        reduce.opcode() == Opcode::kReduceScatter ? reduce.shape() : operand->shape();
+    if (!b_.status().ok()) return;
+    Instruction* sums = computation_.AddClone(reduce, shape, {operand});
+    result = b_.OpWithShape(Opcode::kAdd, before->shape(),
+                            {before, AsTypeOf(b_, sums, before->shape())});
   }
 
-  // dynamic-update-slice(acc, add(dynamic-slice(acc, start), reduced), start)
-  Instruction* FindInUpdate(const Computation& body, const Instruction& update, int64_t i) const {
-    const Instruction& sum = *update.operand(1);
-    if (!OnlyUsedBy(sum, update) || sum.opcode() != Opcode::kAdd ||
-        !IsParameterElement(*update.operand(0), i))
-      return nullptr;
-    for (const Instruction* part : sum.operands()) {
-      if (part->opcode() != Opcode::kDynamicSlice || !OnlyUsedBy(*part, sum) ||
-          !IsParameterElement(*part->operand(0), i) ||
-          part->operand_count() + 1 != update.operand_count())
-        continue;
-      if (!StartsAlike(*part, update) || !ReadOnlyByUpdate(*body.parameter(0), i, *part, update))
-        return nullptr;
-      return FindInSum(body, sum, i, part);
+  // The element with its region reduced between devices.
+  void ReduceRegion(const Instruction& reduce, const StoredRegion& region) {
+    Instruction*& result = results_[static_cast<size_t>(region.element)];
+    const Shape whole = result->shape();
+    const auto dims = region.shape.dims();
+    const bool is_whole = SameDimensions(region.shape, whole);
+    std::vector<int64_t> limits;
+    for (size_t d = 0; d < dims.size(); ++d) limits.push_back(region.starts[d] + dims[d]);
+    Instruction* operand = is_whole ? result : b_.Slice(result, region.starts, limits);
+    operand = AsTypeOf(b_, operand, reduce.shape());
+    if (!b_.status().ok()) return;
+    Instruction* reduced = computation_.AddClone(reduce, operand->shape(), {operand});
+    reduced = AsTypeOf(b_, reduced, whole);
+    if (!is_whole) {
+      std::vector<Instruction*> starts;
+      for (const int64_t start : region.starts)
+        starts.push_back(b_.Constant(Literal::Scalar(ElementType::kS64, start)));
+      reduced = b_.DynamicUpdateSlice(result, reduced, starts);
     }
-    return nullptr;
+    result = reduced;
   }
 
-  // The same start, on all devices.
-  bool StartsAlike(const Instruction& part, const Instruction& update) const {
-    for (int d = 1; d < part.operand_count(); ++d) {
-      const Instruction& start = *part.operand(d);
-      if (&start != update.operand(d + 1)) return false;
-      if (!replicas_.Of(start) || !partitions_.Of(start)) {
-        context_.Missed(update, "where it adds may differ between devices");
-        return false;
+  void Replace(const std::vector<Use>& uses, Shape old_shape, bool was_root) {
+    Instruction* whole = nullptr;
+    const auto as_before = [&] {
+      if (whole != nullptr) return whole;
+      whole = b_.Tuple(results_);
+      whole->set_shape(old_shape);
+      return whole;
+    };
+    for (const Use& use : uses) {
+      // A loop around this one finds its own sums only behind elements that are read directly.
+      if (use.user->opcode() == Opcode::kGetTupleElement && !use.user->has_control_edges()) {
+        Instruction* const result = results_[static_cast<size_t>(use.user->tuple_index())];
+        use.user->ReplaceAllUsesWith(result);
+        if (use.user->is_root()) computation_.set_root(result);
+        computation_.RemoveUnused(use.user);
+      } else {
+        use.user->ReplaceOperand(use.operand_index, as_before());
       }
     }
-    return true;
+    if (was_root) computation_.set_root(as_before());
   }
 
-  static bool ReadOnlyByUpdate(const Instruction& parameter, int64_t i, const Instruction& part,
-                               const Instruction& update) {
-    for (const Use& use : parameter.uses()) {
-      if (use.user->opcode() != Opcode::kGetTupleElement || parameter.is_root()) return false;
-      if (use.user->tuple_index() != i) continue;
-      for (const Use& next : use.user->uses()) {
-        const bool is_whole = next.operand_index == 0;
-        if (!is_whole || (next.user != &part && next.user != &update)) return false;
-      }
-    }
-    return true;
-  }
-
-  PassContext& context_;
-  bool with_scatter_;
-  Replication replicas_;
-  Replication partitions_;
+  Instruction* loop_;
+  Computation& computation_;
+  Rewriter b_;
+  std::vector<Instruction*> before_;
+  std::vector<Instruction*> results_;
 };
 
-// Lets `loop`, which CanCarryMore, add up what `scatter` would divide among devices, in an element
-// of its own, and adds its part of that to the element of `accumulation` after the loop.
-absl::Status MoveScatterOut(Instruction* loop, const Accumulation& accumulation,
-                            PassContext& context) {
-  const auto& [element, scatter] = accumulation;
-  Computation& computation = *loop->parent();
-  Computation& body = *loop->while_body();
-  const uint32_t first_new = computation.module().id_limit();
-  Rewriter b(&computation, context);
+// Lets `body` sum up what `scatter` would divide among devices.
+absl::Status SumWhole(Computation& body, const MovableReduce& movable) {
+  Instruction* const scatter = movable.reduce;
+  const Shape whole = scatter->operand(0)->shape();
+  Builder b(&body);
   b.set_origin(scatter);
-  Instruction* const whole = scatter->operand(0);
-  Instruction* const zeros =
-      b.OpWithShape(Opcode::kBroadcast, whole->shape(),
-                    {b.Constant(*IdentityOf(Opcode::kAdd, whole->shape().element_type()))},
-                    AttrsPtr::Make(BroadcastAttrs{}));
-  RETURN_IF_ERROR(b.status());
-  ASSIGN_OR_RETURN(const std::vector<Instruction*> reads, CarryMore(loop, {zeros}));
-  const int sums = body.root()->operand_count() - 1;
-  Instruction* const sum = body.root()->operand(static_cast<int>(element));
-  Builder inside(&body);
-  inside.set_origin(sum);
-  body.root()->ReplaceOperand(
-      sums, inside.OpWithShape(Opcode::kAdd, whole->shape(), {reads.front(), whole}));
-  body.root()->ReplaceOperand(static_cast<int>(element),
-                              sum->operand(sum->operand(0) == scatter ? 1 : 0));
-  RETURN_IF_ERROR(inside.status());
-  const std::vector<Instruction*> readers = loop->users();
-  Instruction* const part =
-      computation.AddClone(*scatter, scatter->shape(), {b.GetTupleElement(loop, sums)});
-  Instruction* const total =
-      b.OpWithShape(Opcode::kAdd, sum->shape(), {b.GetTupleElement(loop, element), part});
-  RETURN_IF_ERROR(b.status());
-  body.Remove(sum);
-  body.Remove(scatter);
-  for (Instruction* reader : readers) {
-    if (reader->tuple_index() == element) ReplaceKeepingExtras(reader, total, first_new);
+  Instruction* value = scatter;
+  Instruction* const sum = movable.sums.front().sum;
+  for (Instruction* user = value->uses()[0].user; user != sum; user = value->uses()[0].user) {
+    Instruction* const pred = user->operand(0)->operand(0);
+    const int other = user->operand(1) == value ? 2 : 1;
+    user->ReplaceOperand(0, b.Broadcast(pred, whole.dims(), {}));
+    user->ReplaceOperand(other, Zeros(b, whole));
+    user->set_shape(whole);
+    value = user;
   }
-  return absl::OkStatus();
+  sum->set_shape(whole);
+  return b.status();
 }
 
-// Takes the all-reduces out of `loop`.
-absl::Status MoveOut(Instruction* loop, const std::vector<Accumulation>& found,
-                     PassContext& context) {
-  Computation& computation = *loop->parent();
-  Rewriter b(&computation, context);
-  const int count = loop->shape().element_count_of_tuple();
-  Instruction* const old_init = loop->operand(0);
-  std::vector<Instruction*> init;
-  for (int i = 0; i < count; ++i) init.push_back(ReadElement(b, old_init, i));
-  const std::vector<Instruction*> before = init;
-  for (const auto& [element, reduce] : found) {
-    const Shape shape = loop->shape().element(static_cast<int>(element));
-    Instruction* zero = b.Constant(*IdentityOf(Opcode::kAdd, shape.element_type()));
-    Instruction* zeros = b.Broadcast(zero, shape.dims(), {});
-    RETURN_IF_ERROR(b.status());
-    zeros->set_shape(shape);
-    init[static_cast<size_t>(element)] = zeros;
+// Gives the parts of the state of `loops`, which share `body`, their new shapes.
+void WidenState(const std::vector<Instruction*>& loops, Computation& body,
+                const std::vector<MovableReduce>& moved) {
+  std::vector<Instruction*> parameters = {body.parameter(0)};
+  for (const Instruction* loop : loops) {
+    Instruction* const parameter = loop->while_condition()->parameter(0);
+    if (std::find(parameters.begin(), parameters.end(), parameter) == parameters.end())
+      parameters.push_back(parameter);
   }
-  const std::vector<Use> uses(loop->uses().begin(), loop->uses().end());
-  const bool was_root = loop->is_root();
-  loop->ReplaceOperand(0, b.Tuple(init));
-  std::vector<Instruction*> results;
-  for (int i = 0; i < count; ++i) results.push_back(b.GetTupleElement(loop, i));
-  for (const auto& [element, reduce] : found) {
-    Instruction*& result = results[static_cast<size_t>(element)];
-    Instruction* summed = computation.AddClone(*reduce, result->shape(), {result});
-    result = b.Add(before[static_cast<size_t>(element)], summed);
-    reduce->parent()->Replace(reduce, reduce->operand(0));
+  for (const MovableReduce& movable : moved) {
+    if (!movable.is_scatter()) continue;
+    const Shape whole = movable.reduce->operand(0)->shape();
+    const auto i = static_cast<int>(movable.sums.front().element);
+    for (Instruction* parameter : parameters) {
+      parameter->set_shape(parameter->shape().WithElement(i, whole));
+      for (Instruction* read : parameter->users()) {
+        if (read->tuple_index() == i) read->set_shape(whole);
+      }
+    }
+    body.root()->set_shape(body.root()->shape().WithElement(i, whole));
   }
-  Instruction* whole = b.Tuple(results);
-  RETURN_IF_ERROR(b.status());
-  whole->set_shape(loop->shape());
-  for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, whole);
-  if (was_root) computation.set_root(whole);
-  if (!old_init->has_uses() && !old_init->is_root()) computation.RemoveUnused(old_init);
+}
+
+// The loops that run `body`, if nothing else does, nor their conditions.
+std::vector<Instruction*> LoopsOf(const Computation& body) {
+  std::vector<Instruction*> loops;
+  for (const CallSite& site : body.callers()) {
+    Instruction* const loop = site.caller;
+    if (loop->opcode() != Opcode::kWhile || loop->while_body() != &body ||
+        loop->while_condition() == &body || !loop->shape().IsTuple())
+      return {};
+    for (const CallSite& other : loop->while_condition()->callers()) {
+      if (other.caller->opcode() != Opcode::kWhile || other.caller->while_body() != &body)
+        return {};
+    }
+    loops.push_back(loop);
+  }
+  std::sort(loops.begin(), loops.end(),
+            [](const Instruction* a, const Instruction* b) { return a->id() < b->id(); });
+  return loops;
+}
+
+bool ConstrainsLayout(const Computation& body) {
+  const std::vector<Instruction*> all = body.instruction_vector();
+  return std::any_of(all.begin(), all.end(), [](const Instruction* instruction) {
+    return (instruction->opcode() == Opcode::kAllReduce &&
+            instruction->attrs<AllReduceAttrs>().constrain_layout) ||
+           (instruction->opcode() == Opcode::kReduceScatter &&
+            instruction->attrs<ReduceScatterAttrs>().constrain_layout);
+  });
+}
+
+absl::Status MoveAll(const std::vector<Instruction*>& loops, Computation& body,
+                     const std::vector<MovableReduce>& moved, PassContext& context) {
+  for (const MovableReduce& movable : moved) {
+    if (movable.is_scatter()) RETURN_IF_ERROR(SumWhole(body, movable));
+  }
+  WidenState(loops, body, moved);
+  for (Instruction* loop : loops) RETURN_IF_ERROR(MoveOutOf(loop, context).Run(moved));
+  for (const MovableReduce& movable : moved) {
+    Instruction* const reduce = movable.reduce;
+    reduce->ReplaceAllUsesWith(reduce->operand(0));
+    body.Remove(reduce);
+  }
   return absl::OkStatus();
 }
 
@@ -251,28 +227,22 @@ absl::StatusOr<bool> WhileLoopAllReduceCodeMotion::Run(Module& module, PassConte
                 module, context));
     changed = transposed || converted;
   }
-  const std::vector<Computation*> computations =
-      context.NonFusionComputations(module, {Opcode::kWhile});
-  if (computations.empty()) return changed;
-  // Sums keep being sums of the same: what is found stays true while loops inside change.
-  const Motion motion(module, options_.enable_reduce_scatter, context);
-  for (Computation* computation : computations) {
-    for (Instruction* loop : computation->PostOrder()) {
-      if (loop->opcode() != Opcode::kWhile || !loop->shape().IsTuple()) continue;
-      std::vector<Accumulation> found = motion.Find(*loop);
-      if (!CanCarryMore(*loop)) std::erase_if(found, IsScattered);
-      if (found.empty()) continue;
-      if (!context.MayRewrite()) return changed;
-      for (const Accumulation& accumulation : found)
-        context.Passed(*accumulation.reduce, "moved after loop `{}`", loop->name());
-      context.Count("moved", static_cast<int64_t>(found.size()));
-      changed = true;
-      for (const Accumulation& accumulation : found) {
-        if (IsScattered(accumulation)) RETURN_IF_ERROR(MoveScatterOut(loop, accumulation, context));
-      }
-      std::erase_if(found, IsScattered);
-      if (!found.empty()) RETURN_IF_ERROR(MoveOut(loop, found, context));
-    }
+  OpcodeSet moved_opcodes = {Opcode::kAllReduce};
+  if (options_.enable_reduce_scatter) moved_opcodes.Insert(Opcode::kReduceScatter);
+  // Callees first: what leaves an inner loop may leave the outer one, too.
+  for (Computation* body : context.NonFusionComputations(module)) {
+    const std::vector<Instruction*> loops = LoopsOf(*body);
+    if (loops.empty() || !body->MayHoldAny(moved_opcodes) || ConstrainsLayout(*body)) continue;
+    LoopAccumulations accumulations(
+        module, {options_.enable_reduce_scatter, options_.dus_max_size_bytes}, context);
+    const std::vector<MovableReduce> moved = accumulations.Find(loops);
+    if (moved.empty()) continue;
+    if (!context.MayRewrite()) return changed;
+    for (const MovableReduce& movable : moved)
+      context.Passed(*movable.reduce, "moved after loop `{}`", loops.front()->name());
+    context.Count("moved", static_cast<int64_t>(moved.size()));
+    RETURN_IF_ERROR(MoveAll(loops, *body, moved, context));
+    changed = true;
   }
   return changed;
 }

@@ -3,17 +3,21 @@
 //   body: acc' = add(acc, all-reduce(x))           =>   body: acc' = add(acc, x), acc starting with zeros
 //   w = while(…, a, …)                                  r = add(a, all-reduce(get-tuple-element(w)))
 //
-// Between the all-reduce and the sum may be reshapes, transposes, bitcasts and copies; a part of
-// acc may be added to in place (dynamic-update-slice of a dynamic-slice) where its start is the
-// same on all devices.
+// loop_accumulations.h says what may stand between the all-reduce and the sum. All-reduces, also of
+// other combiners than add, whose results the iterations store side by side run once on all of them
+// (up to `dus_max_size_bytes`):
+//
+//   body: buf' = dynamic-update-slice(buf, all-reduce(x), i, 0)
+//     =>   body: buf' = dynamic-update-slice(buf, x, i, 0)      after it: all-reduce(slice(buf))
 //
 // With `enable_reduce_scatter`, what would be divided among devices in each iteration is added up
-// whole, in another element of the state, and divided after the loop. Option `run_setup_passes`:
-// `reorder-reduce-transpose` and `reorder-convert-reduce-add` go first.
+// whole, in an element of the state that is as large, and divided after the loop. Option
+// `run_setup_passes`: `reorder-reduce-transpose` and `reorder-convert-reduce-add` go first.
 //
-// Requires: computations of a loop that nothing else calls; nobody reads acc in the loop but that
-// sum.  Leaves alone: other combiners than add, all-reduces that something else reads, of several
-// arrays, with control edges; pred; reduce-scatters of what is moved before it is added.
+// Requires: bodies that nothing but loops call; nobody reads acc in the loop but that sum.
+// Leaves alone: bodies with collectives that constrain layouts; sums by other combiners than add;
+// all-reduces that something else reads, of several arrays, with control edges; pred, complex and
+// f8; reduce-scatters of what is moved before it is added.
 #pragma once
 
 #include "passes/pass.h"
@@ -23,11 +27,13 @@ namespace hlo {
 struct WhileLoopAllReduceCodeMotionOptions {
   bool enable_reduce_scatter = false;
   bool run_setup_passes = false;
+  int64_t dus_max_size_bytes = int64_t{128} << 20;
 
   static auto Fields() {
     using O = WhileLoopAllReduceCodeMotionOptions;
     return std::tuple{Optional("enable_reduce_scatter", &O::enable_reduce_scatter),
-                      Optional("run_setup_passes", &O::run_setup_passes)};
+                      Optional("run_setup_passes", &O::run_setup_passes),
+                      Optional("dus_max_size_bytes", &O::dus_max_size_bytes)};
   }
 };
 

@@ -4,9 +4,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/trip_count.h"
 #include "lib/support/contains.h"
 #include "passes/control_flow/widen_loop.h"
 #include "passes/simplify/dce.h"
+#include "passes/util/loop_state.h"
 
 namespace hlo {
 namespace {
@@ -23,6 +25,7 @@ bool Expands(const Instruction& instruction) {
 bool PassesOn(const Instruction& instruction) {
   return (IsElementwise(instruction.opcode()) && instruction.operand_count() > 0 &&
           !instruction.HasSideEffect()) ||
+         (instruction.IsConstant() && !instruction.literal().is_elided()) ||
          instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kTranspose;
 }
 
@@ -33,7 +36,7 @@ bool IsLookedUp(const Instruction& value) {
   });
 }
 
-// What `value` is made of, operands first; nothing if that is no broadcast or iota in the end.
+// What `value` is made of, operands first; nothing if that is something else in the end.
 std::vector<Instruction*> MadeOf(Instruction* value) {
   std::vector<Instruction*> order;
   absl::flat_hash_set<const Instruction*> done;
@@ -95,9 +98,11 @@ class OneLoopSinking {
   void Choose() {
     const Computation& body = *loop_->while_body();
     for (Instruction* read : body.parameter(0)->users()) {
-      if (read->has_control_edges()) continue;
+      if (read->has_control_edges() || read->is_root() || !read->has_uses()) continue;
       const auto i = static_cast<int>(read->tuple_index());
-      if (body.root()->operand(i) != read || read->has_one_user() || IsLookedUp(*read)) continue;
+      const Instruction* const next = body.root()->operand(i);
+      const bool only_carried = next == read && read->has_one_user();
+      if (!IsParameterElement(*next, i) || only_carried || IsLookedUp(*read)) continue;
       Instruction* value = loop_->operand(0)->operand(i);
       Chosen chosen = {read, MadeOf(value), {}};
       if (chosen.moved.empty()) continue;
@@ -143,6 +148,81 @@ class OneLoopSinking {
   std::vector<Chosen> chosen_;
 };
 
+// The only get-tuple-element of element `i`; null if there are several.
+Instruction* OnlyRead(const Computation& computation, int64_t i) {
+  Instruction* only = nullptr;
+  for (Instruction* read : computation.parameter(0)->users()) {
+    if (read->opcode() != Opcode::kGetTupleElement || read->tuple_index() != i) continue;
+    if (only != nullptr) return nullptr;
+    only = read;
+  }
+  return only;
+}
+
+// The elements that start as a broadcast of a constant and of which each iteration computes all.
+std::vector<int> OverwrittenElements(const Instruction& loop) {
+  const Instruction& init = *loop.operand(0);
+  const Instruction& root = *loop.while_body()->root();
+  std::vector<int> elements;
+  if (init.opcode() != Opcode::kTuple || init.use_count() != 1) return elements;
+  for (int i = 0; i < init.operand_count(); ++i) {
+    const Instruction& first = *init.operand(i);
+    const Opcode next = root.operand(i)->opcode();
+    if (first.opcode() == Opcode::kBroadcast && first.operand(0)->IsConstant() &&
+        first.operand(0)->shape().IsScalar() && !first.operand(0)->literal().is_elided() &&
+        OnlyRead(*loop.while_body(), i) != nullptr && IsElementwise(next) && next != Opcode::kClamp)
+      elements.push_back(i);
+  }
+  return elements;
+}
+
+// Lets `loop` start with buffers that nobody has written where its first iteration can make what
+// they would hold.
+absl::StatusOr<bool> SinkFirstValues(Instruction* loop, PassContext& context) {
+  const std::optional<int64_t> counter = InductionIndex(*loop);
+  if (loop->sharding() != nullptr || !counter || TripCount(*loop).value_or(0) == 0 ||
+      !CanCarryMore(*loop))
+    return false;
+  Computation& body = *loop->while_body();
+  const std::vector<int> elements = OverwrittenElements(*loop);
+  if (elements.empty()) return false;  // then the first state is a tuple
+  Instruction* const first = loop->operand(0)->operand(static_cast<int>(*counter));
+  const Opcode step = body.root()->operand(static_cast<int>(*counter))->opcode();
+  Instruction* const count = OnlyRead(body, *counter);
+  if (!IsInteger(first->shape().element_type()) ||
+      (step != Opcode::kAdd && step != Opcode::kSubtract) || count == nullptr ||
+      !context.MayRewrite())
+    return false;
+  ASSIGN_OR_RETURN(const std::vector<Instruction*> reads, CarryMore(loop, {first}));
+  Builder inside(&body);
+  Instruction* const is_first = inside.Compare(count, reads.front(), ComparisonDirection::kEq);
+  for (const int i : elements) {
+    Instruction* const value = loop->operand(0)->operand(i);
+    context.Passed(*value, "the first iteration of loop `{}` makes it itself", loop->name());
+    Builder outside(loop->parent());
+    outside.set_origin(value);
+    CustomCallAttrs attrs;
+    attrs.custom_call_target = "AllocateBuffer";
+    loop->operand(0)->ReplaceOperand(i, outside.OpWithShape(Opcode::kCustomCall, value->shape(), {},
+                                                            AttrsPtr::Make(std::move(attrs))));
+    RETURN_IF_ERROR(outside.status());
+    Instruction* const read = OnlyRead(body, i);
+    const std::vector<Use> uses(read->uses().begin(), read->uses().end());
+    inside.set_origin(read);
+    Instruction* const constant = inside.Constant(value->operand(0)->literal());
+    Instruction* const broadcast =
+        inside.OpWithShape(Opcode::kBroadcast, value->shape(), {constant}, value->attrs_ptr());
+    Instruction* const chosen =
+        inside.Select(inside.Broadcast(is_first, value->shape().dims(), {}), broadcast, read);
+    for (const Use& use : uses) use.user->ReplaceOperand(use.operand_index, chosen);
+    if (!value->has_uses() && !value->is_root() && !value->has_control_edges())
+      value->parent()->RemoveUnused(value);
+    context.Count("buffers");
+  }
+  RETURN_IF_ERROR(inside.status());
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> WhileLoopFusibleSinking::Run(Module& module, PassContext& context) {
@@ -152,6 +232,15 @@ absl::StatusOr<bool> WhileLoopFusibleSinking::Run(Module& module, PassContext& c
       if (loop->opcode() != Opcode::kWhile) continue;
       ASSIGN_OR_RETURN(const bool sunk, OneLoopSinking(loop, context).Run());
       changed |= sunk;
+    }
+  }
+  if (options_.sink_broadcast_of_constant) {
+    for (Computation* computation : context.NonFusionComputations(module, {Opcode::kWhile})) {
+      for (Instruction* loop : computation->PostOrder()) {
+        if (loop->opcode() != Opcode::kWhile || !loop->shape().IsTuple()) continue;
+        ASSIGN_OR_RETURN(const bool sunk, SinkFirstValues(loop, context));
+        changed |= sunk;
+      }
     }
   }
   if (changed) RETURN_IF_ERROR(RunPart(Dce(), module, context).status());

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/analysis/trip_count.h"
 #include "lib/ir/verify_meaning.h"
@@ -18,13 +20,36 @@
 namespace hlo {
 namespace {
 
-bool CallsOpcode(const Instruction& loop, std::initializer_list<Opcode> opcodes) {
-  for (const Computation* computation : loop.calls()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      for (Opcode opcode : opcodes) {
-        if (instruction->opcode() == opcode) return true;
-      }
+// Whether what `loop` calls, directly or not, holds one of `opcodes`.
+bool CallsOpcode(const Instruction& loop, const OpcodeSet& opcodes) {
+  absl::flat_hash_set<const Computation*> seen;
+  std::vector<const Computation*> pending;
+  const auto call = [&](const Instruction& caller) {
+    for (const Computation* callee : caller.calls()) {
+      if (seen.insert(callee).second) pending.push_back(callee);
     }
+  };
+  call(loop);
+  while (!pending.empty()) {
+    const Computation* computation = pending.back();
+    pending.pop_back();
+    for (const Instruction* instruction : computation->instructions()) {
+      if (opcodes.Has(instruction->opcode())) return true;
+      call(*instruction);
+    }
+  }
+  return false;
+}
+
+// Whether a frontend attribute asks for the state of `loop` to stay as it is.
+bool KeepsState(const Instruction& loop) {
+  for (const std::string_view key : {"xla_disable_while_loop_dce", "xla.disable_while_loop_dce",
+                                     "xla_preserve_tuple_indices", "xla.preserve_tuple_indices"}) {
+    const std::string_view text = FrontendAttribute(loop, key);
+    const absl::string_view value(text.data(), text.size());
+    if (value == "1" || absl::EqualsIgnoreCase(value, "true") ||
+        absl::EqualsIgnoreCase(value, "yes"))
+      return true;
   }
   return false;
 }
@@ -44,7 +69,7 @@ class LoopSimplifier {
     if (body_ == condition_ || body_->callers().size() != 1 || condition_->callers().size() != 1)
       return false;
     if (!HasMeaning(*loop_)) return false;  // its body returns another tuple than it takes
-    if (!FrontendAttribute(*loop_, "xla_disable_while_loop_dce").empty()) return false;
+    if (KeepsState(*loop_)) return false;
     const bool is_tuple = loop_->shape().IsTuple();
     if (is_tuple) {
       using Step = absl::StatusOr<bool> (LoopSimplifier::*)();
@@ -61,8 +86,12 @@ class LoopSimplifier {
     ASSIGN_OR_RETURN(const bool removed, Remove());
     if (removed) return true;
     if (!is_tuple || CallsOpcode(*loop_, {Opcode::kDomain})) return changed;
-    ASSIGN_OR_RETURN(const bool merged, MergeCounters());
-    return changed || merged;
+    for (const ElementType type : {ElementType::kS8, ElementType::kU8, ElementType::kS32,
+                                   ElementType::kU32, ElementType::kS64, ElementType::kU64}) {
+      ASSIGN_OR_RETURN(const bool merged, MergeCounters(type));
+      changed |= merged;
+    }
+    return changed;
   }
 
  private:
@@ -233,7 +262,7 @@ class LoopSimplifier {
     }
     if (std::find(keep.begin(), keep.end(), true) == keep.end() && count() > 0) {
       // Nothing changes, ever: the state after the loop is the one before.
-      if (effects_.Of(*loop_) || loop_->is_root() || !context_.MayRewrite()) return false;
+      if (effects_.Of(*loop_) || !context_.MayRewrite()) return false;
       context_.Count("constant loops");
       context_.Passed(*loop_, "its state never changes");
       loop_->parent()->Replace(loop_, init());
@@ -353,6 +382,10 @@ class LoopSimplifier {
     RETURN_IF_ERROR(builder.status());
     context_.Passed(*loop_, "it runs once: its body stands in its place");
     computation.Replace(loop_, call);
+    // The names of what the body does say already that a loop did it.
+    OpMetadata metadata = call->metadata();
+    metadata.op_name.clear();
+    call->set_metadata(metadata);
     InlineBody(call);
     context_.Count("loops with one iteration");
     return true;
@@ -367,15 +400,11 @@ class LoopSimplifier {
     const Instruction* step;  // a constant
   };
 
-  static bool IsCounterType(ElementType type) {
-    return IsInteger(type) && (BitWidth(type) == 8 || BitWidth(type) == 32 || BitWidth(type) == 64);
-  }
-
-  // The constant c when element `i` becomes itself plus c.
-  const Instruction* StepOf(int64_t i) const {
+  // The constant c when element `i`, a scalar of `type`, becomes itself plus c.
+  const Instruction* StepOf(int64_t i, ElementType type) const {
     const Instruction* sum = next(i);
-    if (!sum->shape().IsArray() || !sum->shape().IsEffectiveScalar() ||
-        !IsCounterType(sum->shape().element_type()) || sum->opcode() != Opcode::kAdd)
+    if (!sum->shape().IsScalar() || sum->shape().element_type() != type ||
+        sum->opcode() != Opcode::kAdd)
       return nullptr;
     for (int side = 0; side < 2; ++side) {
       const Instruction* step = sum->operand(1 - side);
@@ -390,12 +419,12 @@ class LoopSimplifier {
     return init(i)->IsConstant() && !init(i)->literal().is_elided() && init(i)->literal().IsAll(0);
   }
 
-  absl::StatusOr<bool> MergeCounters() {
+  absl::StatusOr<bool> MergeCounters(ElementType type) {
     if (!TuplesAreBuilt()) return false;
     std::vector<Counter> variables;
     int64_t counter = -1;
     for (int64_t i = 0; i < count(); ++i) {
-      const Instruction* step = StepOf(i);
+      const Instruction* step = StepOf(i, type);
       if (step == nullptr) continue;
       if (counter < 0 && step->literal().IsAllOnes() && StartsAtZero(i)) {
         counter = i;
@@ -415,7 +444,6 @@ class LoopSimplifier {
     for (int64_t leaf = 0; leaf < leaves; ++leaf) change.old_leaf.push_back(leaf);
     const bool new_counter = counter < 0;
     if (new_counter) {
-      const ElementType type = init(variables[0].index)->shape().element_type();
       Builder outer(loop_->parent());
       outer.set_origin(loop_);
       counter = count();
@@ -428,13 +456,7 @@ class LoopSimplifier {
       const std::optional<Literal>& step = step_of[static_cast<size_t>(i)];
       if (!step) return value;
       Instruction* done = builder.GetTupleElement(state, counter);
-      if (done->shape().element_type() != value->shape().element_type())
-        done = builder.Convert(done, value->shape().element_type());
-      if (!Compatible(done->shape(), value->shape()))
-        done = builder.Reshape(done, value->shape().dims());
-      Instruction* by = builder.Constant(*step);
-      if (!Compatible(by->shape(), value->shape())) by = builder.Reshape(by, value->shape().dims());
-      return builder.Add(value, builder.Multiply(done, by));
+      return builder.Add(value, builder.Multiply(done, builder.Constant(*step)));
     };
     change.next = [&](Builder& builder, Instruction* state,
                       const std::function<Instruction*(int64_t)>& old_next, int64_t k) {

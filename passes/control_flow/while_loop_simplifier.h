@@ -15,12 +15,13 @@
 //   7. Elements that pass through and start as a scalar constant are read as that constant.
 //   8. Loops without iterations become their initial state, those with one iteration their body.
 //   9. Loops with domains are left as they are now.
-//  10. Of several variables that grow by constants only one is counted; the others are
-//      computed from it.
+//  10. Of several scalars of one integer type that grow by constants only one is counted; the
+//      others are computed from it.
 // Then `dce` removes what is no longer needed.
 //
 // Requires: nothing.  Leaves alone: loops whose computations others call, too; loops with
-// control edges (1, 3, 4, 8); loops marked `xla_disable_while_loop_dce`; bodies marked
+// control edges (1, 3, 4, 8); loops with the attribute `xla_disable_while_loop_dce` or
+// `xla_preserve_tuple_indices` that says true, yes or 1; bodies marked
 // `skip-simplify-while-loops_trip-count-one="true"` or with side effects (8). Where the
 // golden results hold tuples that are taken apart again, ours have their elements. A backend
 // config that names elements by index goes when the state changes:

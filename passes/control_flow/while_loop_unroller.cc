@@ -1,5 +1,8 @@
 #include "passes/control_flow/while_loop_unroller.h"
 
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
 #include "lib/analysis/trip_count.h"
 #include "lib/support/decision.h"
 #include "passes/control_flow/flatten_call_graph.h"
@@ -11,6 +14,7 @@
 #include "passes/simplify/tuple_simplifier.h"
 #include "passes/util/growth_limit.h"
 #include "passes/util/loop_state.h"
+#include "passes/util/scheduling_annotation.h"
 
 namespace hlo {
 namespace {
@@ -28,6 +32,7 @@ struct PlannedLoop {
 // Why `loop` stays; else what to do with it.
 Decision Plan(Instruction* loop, PlannedLoop& planned) {
   if (loop->operand(0)->opcode() != Opcode::kTuple) return No("its first state is no tuple");
+  if (loop->has_control_edges()) return No("it has control edges");
   if (!MayCopyIterations(*loop)) return No("it sends, receives or has other effects");
   const std::optional<int64_t> index = InductionIndex(*loop);
   if (!index || loop->shape().element(static_cast<int>(*index)).rank() != 0)
@@ -42,10 +47,68 @@ Decision Plan(Instruction* loop, PlannedLoop& planned) {
   return Yes();
 }
 
+bool IsStep(const Instruction& add, int64_t counter) {
+  return add.opcode() == Opcode::kAdd && IsParameterElement(*add.operand(0), counter) &&
+         add.operand(1)->IsConstant();
+}
+
+// Copies `step` of iteration `k`, which starts with `state`, as a sum: the copies of a loop around
+// them go on counting.
+void CopyStep(const Instruction& step, const PlannedLoop& planned, Instruction* state, int64_t k,
+              Computation* target, CopyMap& copies) {
+  Builder builder(target);
+  builder.set_origin(planned.loop);
+  const Instruction& by = *step.operand(1);
+  Instruction* const constant = target->AddClone(by, by.shape(), {});
+  Instruction* const before = ReadElement(builder, state, planned.index);
+  Instruction* const after = target->AddClone(step, step.shape(), {before, constant});
+  for (Instruction* copy : {constant, after}) {
+    copy->set_loc(planned.loop->loc());
+    SetOriginInIteration(copy, *planned.loop, k);
+  }
+  copies[&by] = constant;
+  copies[&step] = after;
+}
+
+// The groups that are scheduled together, each iteration's apart from those of others.
+class SchedulingGroups {
+ public:
+  explicit SchedulingGroups(const Module& module) {
+    for (const Computation* computation : module.computations()) {
+      for (const Instruction* instruction : computation->instructions()) {
+        if (const std::optional<SchedulingAnnotation> annotation = Of(*instruction))
+          next_ = std::max(next_, *annotation->group + 1);
+      }
+    }
+  }
+
+  void Renew(const std::vector<Instruction*>& iteration) {
+    absl::flat_hash_map<int64_t, int64_t> renewed;  // looked up only
+    for (Instruction* instruction : iteration) {
+      std::optional<SchedulingAnnotation> annotation = Of(*instruction);
+      if (!annotation) continue;
+      const auto [group, is_new] = renewed.try_emplace(*annotation->group, next_ + 1);
+      if (is_new) ++next_;
+      annotation->group = group->second;
+      SetSchedulingAnnotation(instruction, *annotation);
+    }
+  }
+
+ private:
+  static std::optional<SchedulingAnnotation> Of(const Instruction& instruction) {
+    const absl::StatusOr<std::optional<SchedulingAnnotation>> annotation =
+        SchedulingAnnotationOf(instruction);
+    if (!annotation.ok() || !*annotation || !(*annotation)->group) return std::nullopt;
+    return *annotation;
+  }
+
+  int64_t next_ = 1;
+};
+
 // Puts all iterations of the loop, which starts with `state`, into `target`; returns the last
 // state.
 Instruction* CopyIterations(const PlannedLoop& planned, Instruction* state, Computation* target,
-                            IterationCopier& copier) {
+                            IterationCopier& copier, SchedulingGroups& groups) {
   const Computation& body = *planned.loop->while_body();
   const std::vector<Instruction*> order = body.PostOrder();
   const Shape counter = planned.loop->shape().element(static_cast<int>(planned.index));
@@ -58,8 +121,12 @@ Instruction* CopyIterations(const PlannedLoop& planned, Instruction* state, Comp
     for (const Instruction* read : order) {
       if (IsParameterElement(*read, planned.index)) copies[read] = value;
     }
-    for (Instruction* copy : copier.Copy(order, target, "", copies))
-      SetOriginInIteration(copy, *planned.loop, k);
+    for (const Instruction* step : order) {
+      if (IsStep(*step, planned.index)) CopyStep(*step, planned, state, k, target, copies);
+    }
+    const std::vector<Instruction*> made = copier.Copy(order, target, "", copies);
+    for (Instruction* copy : made) SetOriginInIteration(copy, *planned.loop, k);
+    groups.Renew(made);
     state = copies.at(body.root());
   }
   return state;
@@ -67,7 +134,8 @@ Instruction* CopyIterations(const PlannedLoop& planned, Instruction* state, Comp
 
 // A loop that runs once, and does there what `planned` does in all its iterations.
 absl::StatusOr<Instruction*> LoopAroundIterations(const PlannedLoop& planned,
-                                                  IterationCopier& copier) {
+                                                  IterationCopier& copier,
+                                                  SchedulingGroups& groups) {
   const Instruction& loop = *planned.loop;
   Module& module = loop.module();
   Computation* body = module.AddComputation(fmt::format("unrolled-body-{}", loop.name()));
@@ -77,14 +145,14 @@ absl::StatusOr<Instruction*> LoopAroundIterations(const PlannedLoop& planned,
     module.MoveToFront(computation, loop.parent());
   }
   Instruction* state = body->AddParameter(0, loop.shape(), loop.while_body()->parameter(0)->name());
-  body->set_root(CopyIterations(planned, state, body, copier));
+  body->set_root(CopyIterations(planned, state, body, copier, groups));
   Builder inside(condition);
   Instruction* counter = inside.GetTupleElement(
       inside.Parameter(0, loop.shape(), loop.while_condition()->parameter(0)->name()),
       planned.index);
   Instruction* bound = inside.Constant(
-      Literal::Scalar<int64_t>(counter->shape().element_type(), planned.counted.init + 1));
-  condition->set_root(inside.Compare(counter, bound, ComparisonDirection::kLt));
+      Literal::Scalar<int64_t>(counter->shape().element_type(), planned.counted.init));
+  condition->set_root(inside.Compare(counter, bound, ComparisonDirection::kLe));
   RETURN_IF_ERROR(inside.status());
   Builder builder(loop.parent());
   builder.set_origin(&loop);
@@ -124,6 +192,7 @@ absl::StatusOr<bool> WhileLoopUnroller::Run(Module& module, PassContext& context
   bool unrolled = false;
   GrowthLimit growth;
   IterationCopier copier(module);
+  SchedulingGroups groups(module);
   for (const PlannedLoop& planned : loops) {
     Instruction* loop = planned.loop;
     const int64_t size = loop->while_body()->instruction_count() * planned.counted.trip_count;
@@ -136,9 +205,9 @@ absl::StatusOr<bool> WhileLoopUnroller::Run(Module& module, PassContext& context
     const uint32_t first_new = module.id_limit();
     Instruction* result = loop->operand(0);
     if (options_.wrap_in_trivial_loop && planned.counted.trip_count > 0) {
-      ASSIGN_OR_RETURN(result, LoopAroundIterations(planned, copier));
+      ASSIGN_OR_RETURN(result, LoopAroundIterations(planned, copier, groups));
     } else {
-      result = CopyIterations(planned, loop->operand(0), loop->parent(), copier);
+      result = CopyIterations(planned, loop->operand(0), loop->parent(), copier, groups);
     }
     ReplaceKeepingExtras(loop, result, first_new);
     context.Count("unrolled");

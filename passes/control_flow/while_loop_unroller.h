@@ -1,13 +1,13 @@
 // Writes loops of few iterations without a loop.
 //
 //   w = while(tuple(0, x)), i < 2, body { … tuple(i + 1, f(i, x)) }
-//     =>   w = tuple(1 + 1, f(1, f(0, x)))
+//     =>   w = tuple(0 + 1 + 1, f(1, f(0, x)))
 //
-// Each iteration is a copy of the body in which the counter is a constant. Constants that loops
-// carry are sunk into them first, so that more loops show their bounds; equal instructions and
-// tuples that are taken apart again go, too (`cse`, `tuple-simplifier`, `while-loop-constant-
-// sinking`). Inner loops come before outer ones; loops that stay in copies of an outer body get
-// computations of their own (`flatten-call-graph`).
+// Each iteration is a copy of the body in which the counter is a constant for all but its own step.
+// Constants that loops carry are sunk into them first, so that more loops show their bounds; equal
+// instructions and tuples that are taken apart again go, too (`cse`, `tuple-simplifier`,
+// `while-loop-constant-sinking`). Inner loops come before outer ones; loops that stay in copies of
+// an outer body get computations of their own (`flatten-call-graph`).
 //
 // Options: with `wrap_in_trivial_loop` the copies stand in the body of a loop that runs once.
 // `unroll_factor` is XLA's; anything but -1, which means all iterations, does nothing.
@@ -15,8 +15,8 @@
 // Requires: nothing.  Ensures: no loop is left but those below.
 // Leaves alone: loops that do not count up from a constant to a constant by a constant (an
 // analysis of the house: trip_count.h); more than 64 iterations, bodies of more than 800
-// instructions, more than 10,000 instructions in all; loops that send, receive or have effects
-// other than those of collectives.
+// instructions, more than 10,000 instructions in all; loops with control edges; loops that send,
+// receive or have effects other than those of collectives.
 #pragma once
 
 #include "passes/pass.h"

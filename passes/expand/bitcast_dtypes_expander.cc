@@ -13,7 +13,7 @@ Instruction* BitsAs(Instruction* x, ElementType type, Rewriter& rewriter) {
 // width * (0, 1, 2, …) along the last dimension of `words`.
 Instruction* Shifts(const Instruction* words, int width, Rewriter& rewriter) {
   Instruction* number = rewriter.Iota(words->shape(), words->shape().rank() - 1);
-  return rewriter.Multiply(number, rewriter.ConstantLike(number, width));
+  return rewriter.Multiply(rewriter.ConstantLike(number, width), number);
 }
 
 // A predicate is a byte.
@@ -42,27 +42,26 @@ Instruction* WithLastMerged(Instruction* x, Rewriter& rewriter) {
   return rewriter.Reshape(x, sizes);
 }
 
-// Every element `i` of `count` in the last dimension of `x`, as an array of `sizes`.
-Instruction* Part(Instruction* x, int64_t i, int64_t count, absl::Span<const int64_t> sizes,
-                  Rewriter& rewriter) {
-  const Shape shape = x->shape();
-  if (sizes.empty()) return rewriter.Reshape(rewriter.Slice(x, {i}, {i + 1}), {});
-  DimVec starts(sizes.size(), 0), strides(sizes.size(), 1);
+// Every element `i` of `count` in the last dimension of `x`.
+Instruction* Part(Instruction* x, int64_t i, int64_t count, Rewriter& rewriter) {
+  DimVec limits(x->shape().dims().begin(), x->shape().dims().end());
+  DimVec starts(limits.size(), 0), strides(limits.size(), 1);
   starts.back() = i;
+  limits.back() += i + 1 - count;
   strides.back() = count;
-  return rewriter.Slice(x, starts, shape.dims(), strides);
+  return rewriter.Slice(x, starts, limits, strides);
 }
 
 // The values of `type` that the parts in the last dimension of `x` make up.
 Instruction* Join(Instruction* x, ElementType type, Rewriter& rewriter) {
   const ElementType part_type = x->shape().element_type();
   const int64_t count = x->shape().dim(x->shape().rank() - 1);
-  const absl::Span<const int64_t> sizes =
-      x->shape().dims().subspan(0, x->shape().dims().size() - 1);
+  const int rank = x->shape().rank();
+  if (IsFloat(part_type)) x = BitsAs(x, WordOf(part_type), rewriter);
   Instruction* parts = WithLastMerged(x, rewriter);
   Instruction* joined = nullptr;
   for (int64_t i = 0; i < count; ++i) {
-    Instruction* part = BitsAs(Part(parts, i, count, sizes, rewriter), WordOf(part_type), rewriter);
+    Instruction* part = BitsAs(Part(parts, i, count, rewriter), WordOf(part_type), rewriter);
     part = rewriter.Convert(part, WordOf(type));
     if (i > 0) {
       const auto shift = static_cast<double>(i * WidthOf(part_type));
@@ -70,7 +69,7 @@ Instruction* Join(Instruction* x, ElementType type, Rewriter& rewriter) {
     }
     joined = joined == nullptr ? part : rewriter.Or(joined, part);
   }
-  return joined;
+  return rank == 1 ? rewriter.Reshape(joined, {}) : joined;
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace {
 
 // An array of the dimensions of `x`, all elements being `value`.
 Instruction* FilledLike(Rewriter& b, const Instruction& x, Literal value) {
-  return b.Broadcast(b.Constant(std::move(value)), x.shape().dims(), {});
+  Instruction* const scalar = b.Constant(std::move(value));
+  return x.shape().rank() == 0 ? scalar : b.Broadcast(scalar, x.shape().dims(), {});
 }
 
 }  // namespace
@@ -18,25 +19,25 @@ absl::StatusOr<Instruction*> StochasticConvertDecomposer::Expand(Instruction* co
   const ElementType type = x->shape().element_type();
   const ElementType bits = random->shape().element_type();
   const ElementType to = convert->shape().element_type();
-  const double scale = std::ldexp(1.0, BitWidth(bits));
-  // |x| in a type that holds the scaled fraction.
-  const bool is_narrow = BitWidth(type) < 32;
-  Instruction* size = b.Abs(is_narrow ? b.Convert(x, ElementType::kF32) : x);
+  Instruction* sign = b.Sign(x);
+  Instruction* is_negative = b.Compare(sign, b.ZeroLike(sign), ComparisonDirection::kLt);
+  Instruction* size = b.Abs(x);
   Instruction* whole = b.Floor(size);
-  Instruction* fraction = b.Multiply(b.Subtract(size, whole), b.ConstantLike(size, scale));
-  Instruction* up = b.Compare(random, b.Convert(fraction, bits), ComparisonDirection::kLt);
-  Instruction* rounded = b.Add(b.Convert(whole, to), b.Convert(up, to));
-  Instruction* is_negative = b.Compare(x, b.ZeroLike(x), ComparisonDirection::kLt);
-  Instruction* max = FilledLike(b, *convert, Literal::MaxValue(to));
-  Instruction* min = FilledLike(b, *convert, Literal::MinValue(to));
-  // A sum beyond the largest number wraps to a negative one.
-  Instruction* limit = b.ConstantLike(size, std::ldexp(1.0, BitWidth(to) - 1));
-  Instruction* is_large = b.Or(b.Compare(whole, limit, ComparisonDirection::kGe),
-                               b.Compare(rounded, b.ZeroLike(rounded), ComparisonDirection::kLt));
-  Instruction* result = b.Select(is_large, b.Select(is_negative, min, max),
-                                 b.Select(is_negative, b.Negate(rounded), rounded));
-  Instruction* is_number = b.Compare(x, x, ComparisonDirection::kEq);
-  return b.Select(is_number, result, b.ZeroLike(result));
+  Instruction* fraction = b.Subtract(size, whole);
+  // f16 does not hold 2^16.
+  if (type == ElementType::kF16) fraction = b.Convert(fraction, ElementType::kF32);
+  Instruction* scaled =
+      b.Multiply(fraction, b.ConstantLike(fraction, std::ldexp(1.0, BitWidth(bits))));
+  Instruction* up = b.Compare(random, b.Convert(scaled, bits), ComparisonDirection::kLt);
+  Instruction* truncated = b.Convert(whole, to);
+  Instruction* rounded = b.Select(up, b.Add(truncated, b.ConstantLike(truncated, 1)), truncated);
+  Instruction* result = b.Select(is_negative, b.Negate(rounded), rounded);
+  const double limit = std::ldexp(1.0, BitWidth(to) - 1);
+  Instruction* is_min = b.Compare(x, b.ConstantLike(x, -limit), ComparisonDirection::kLe);
+  result = b.Select(is_min, FilledLike(b, *convert, Literal::MinValue(to)), result);
+  // A type that does not hold the largest number holds the next one.
+  Instruction* is_max = b.Compare(x, b.ConstantLike(x, limit - 1), ComparisonDirection::kGe);
+  return b.Select(is_max, FilledLike(b, *convert, Literal::MaxValue(to)), result);
 }
 
 HLO_DEFINE_PASS(StochasticConvertDecomposer)

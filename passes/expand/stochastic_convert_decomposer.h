@@ -5,7 +5,8 @@
 //
 // NaN becomes 0, what is out of range the largest or smallest number.
 //
-// Requires: nothing.  Ensures: no stochastic-convert is left outside of fusion bodies.
+// Requires: nothing.  Ensures: no stochastic-convert to real numbers is left outside of fusion
+// bodies.
 #pragma once
 
 #include "passes/expander.h"
@@ -18,7 +19,9 @@ class StochasticConvertDecomposer final : public ExpanderPass {
 
  protected:
   OpcodeSet Roots() const override { return {Opcode::kStochasticConvert}; }
-  bool Matches(const Instruction&) const override { return true; }
+  bool Matches(const Instruction& convert) const override {
+    return !IsComplex(convert.shape().element_type());
+  }
   absl::StatusOr<Instruction*> Expand(Instruction* convert, Rewriter& rewriter) override;
 };
 

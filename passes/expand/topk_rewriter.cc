@@ -66,6 +66,11 @@ bool IsGreaterThan(const Instruction* root) {
 bool CountsAlong(const Instruction& x, int64_t dim) {
   if (x.shape().element_type() != ElementType::kS32) return false;
   if (x.opcode() == Opcode::kIota) return x.attrs<IotaAttrs>().iota_dimension == dim;
+  if (x.opcode() == Opcode::kReshape) {  // the other dimensions are of size 1
+    const Instruction& counted = *x.operand(0);
+    return counted.opcode() == Opcode::kIota && counted.shape().rank() == 1 &&
+           counted.shape().dim(0) == x.shape().dim(static_cast<int>(dim));
+  }
   return x.opcode() == Opcode::kBroadcast && x.operand(0)->opcode() == Opcode::kIota &&
          x.operand(0)->shape().rank() == 1 && x.attrs<BroadcastAttrs>().dimensions == DimVec{dim};
 }
@@ -99,7 +104,8 @@ std::optional<TopkMatch> MatchTopk(const Instruction& sort) {
   const Shape shape = sort.operand(0)->shape();
   TopkMatch match;
   match.dim = sort.attrs<SortAttrs>().dimensions.value;
-  if (shape.has_dynamic_dims() || shape.rank() == 0 ||
+  const Shape sorted = sort.shape().IsTuple() ? sort.shape().element(0) : sort.shape();
+  if (shape.has_dynamic_dims() || shape.rank() == 0 || !Compatible(sorted, shape) ||
       (match.dim != 0 && match.dim != shape.rank() - 1) || sort.is_root() ||
       sort.has_control_edges())
     return std::nullopt;

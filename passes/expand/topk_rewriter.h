@@ -9,8 +9,8 @@
 // (Older releases of XLA do not write the backend config.)
 //
 // The sort has one operand, or a second one that is an s32 iota along the sorted dimension (or the
-// broadcast of one); its comparator is "greater than" on the first two parameters, taken as they
-// are, as integers in the order of floats (bitcast-convert with the bits of negative values
+// broadcast or reshape of one); its comparator is "greater than" on the first two parameters, taken
+// as they are, as integers in the order of floats (bitcast-convert with the bits of negative values
 // flipped), or chosen by a constant predicate. Every reader is a slice of stride 1 of the first k
 // along the sorted dimension and of everything along the others, with the same k. A sort along the
 // first dimension goes through transposes, more than two dimensions through reshapes.

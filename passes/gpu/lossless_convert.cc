@@ -1,25 +1,9 @@
 #include "passes/gpu/lossless_convert.h"
 
+#include "passes/util/holds_every.h"
+
 namespace hlo {
 namespace {
-
-struct FloatDigits {
-  ElementType type;
-  int digits;
-};
-constexpr FloatDigits kFloatDigits[] = {{ElementType::kBF16, 8},
-                                        {ElementType::kF16, 11},
-                                        {ElementType::kF32, 24},
-                                        {ElementType::kF64, 53}};
-
-// How many binary digits a type holds exactly; 0 where this file does not know it.
-int Digits(ElementType type) {
-  if (IsInteger(type)) return BitWidth(type) - (IsSigned(type) ? 1 : 0);
-  for (const FloatDigits& row : kFloatDigits) {
-    if (row.type == type) return row.digits;
-  }
-  return 0;
-}
 
 constexpr OpcodeSet kMovesOnly = {Opcode::kBroadcast, Opcode::kReshape, Opcode::kTranspose};
 
@@ -32,13 +16,6 @@ bool SurvivesAs(ElementType type, const Literal& literal) {
 }
 
 }  // namespace
-
-bool HoldsEvery(ElementType to, ElementType from) {
-  if (to == from) return true;
-  if (Digits(to) == 0 || Digits(from) == 0 || Digits(from) > Digits(to)) return false;
-  if (IsFloat(from)) return IsFloat(to) && BitWidth(from) < BitWidth(to);
-  return IsFloat(to) || IsSigned(to) || IsUnsigned(from);
-}
 
 bool IsLosslessIn(ElementType type, const Instruction& x) {
   if (!x.shape().IsArray()) return false;

@@ -5,9 +5,6 @@
 
 namespace hlo {
 
-// Whether every value of `from` is one of `to`.
-bool HoldsEvery(ElementType to, ElementType from);
-
 // Whether what `x` holds is of `type` already, seen through broadcasts, reshapes and transposes: a
 // conversion from it that loses nothing, or a constant that comes back from it as it was.
 bool IsLosslessIn(ElementType type, const Instruction& x);

@@ -2,82 +2,85 @@
 
 #include <algorithm>
 
-#include "passes/precision/operand_upcaster.h"
+#include "lib/ops/opcode_set.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
 
-constexpr OpcodeSet kMovers = {
-    Opcode::kBroadcast, Opcode::kConcatenate, Opcode::kCopy,     Opcode::kDynamicSlice,
-    Opcode::kGather,    Opcode::kPad,         Opcode::kReshape,  Opcode::kReverse,
-    Opcode::kSlice,     Opcode::kTranspose,   Opcode::kAllToAll, Opcode::kCollectivePermute,
-    Opcode::kAllGather};
-
-// The operands whose elements end in the result.
-int MovedOperands(const Instruction& mover) {
-  const bool all = mover.opcode() == Opcode::kConcatenate || mover.opcode() == Opcode::kPad;
-  return all ? mover.operand_count() : 1;
-}
+constexpr OpcodeSet kMovers = {Opcode::kConcatenate, Opcode::kPad, Opcode::kReshape, Opcode::kSlice,
+                               Opcode::kTranspose};
 
 bool IsMover(const Instruction& instruction) {
   return kMovers.Has(instruction.opcode()) && instruction.shape().IsArray() &&
-         !instruction.has_control_edges() && instruction.operand_count() > 0 &&
-         (!HasTrait(instruction.opcode(), kCollective) || instruction.operand_count() == 1);
+         !instruction.has_control_edges();
 }
 
-// A conversion that loses nothing, of a kind that HLO can convert back.
+bool IsPacked(ElementType type) { return BitWidth(type) < 8 && !IsPred(type); }
+
+ElementType SourceType(const Instruction& convert) {
+  return convert.operand(0)->shape().element_type();
+}
+
 bool Widens(const Instruction& convert) {
-  if (convert.opcode() != Opcode::kConvert || convert.has_control_edges()) return false;
-  const ElementType from = convert.operand(0)->shape().element_type();
-  const ElementType to = convert.shape().element_type();
-  return from != to && CanUpcast(from, to);
+  return convert.opcode() == Opcode::kConvert && !convert.has_control_edges() &&
+         BitWidth(SourceType(convert)) < BitWidth(convert.shape().element_type()) &&
+         !IsPacked(SourceType(convert));
 }
 
 bool Narrows(const Instruction& convert) {
-  if (convert.opcode() != Opcode::kConvert || convert.has_control_edges()) return false;
-  const ElementType from = convert.operand(0)->shape().element_type();
-  const ElementType to = convert.shape().element_type();
-  return BitWidth(from) > BitWidth(to) && AreSameKind(from, to);
+  return convert.opcode() == Opcode::kConvert && !convert.has_control_edges() &&
+         BitWidth(SourceType(convert)) > BitWidth(convert.shape().element_type()) &&
+         !IsPacked(convert.shape().element_type());
 }
 
-// The instruction with moved operands `moved`, in their element type.
-Instruction* MoveOther(const Instruction& mover, const std::vector<Instruction*>& moved) {
-  std::vector<Instruction*> operands = mover.operand_vector();
-  std::copy(moved.begin(), moved.end(), operands.begin());
+// Whether `constant` comes back from `type` as it was.
+bool IsExactIn(ElementType type, const Instruction& constant) {
+  if (constant.literal().is_elided()) return false;
+  const absl::StatusOr<Literal> there = constant.literal().Converted(type);
+  if (!there.ok()) return false;
+  const absl::StatusOr<Literal> back = there->Converted(constant.shape().element_type());
+  return back.ok() && *back == constant.literal();
+}
+
+// The instruction with operands `operands`, in their element type.
+Instruction* MoveOther(const Instruction& mover, const std::vector<Instruction*>& operands) {
   return mover.parent()->AddClone(
-      mover, mover.shape().WithElementType(moved[0]->shape().element_type()), operands);
+      mover, mover.shape().WithElementType(operands[0]->shape().element_type()), operands);
 }
 
-// op(convert(x), convert(y))  =>  convert(op(x, y)), widening
+// op(convert(x), convert(y), constant)  =>  convert(op(x, y, convert(constant))), widening
 Instruction* SinkWidening(Instruction* mover) {
-  std::vector<Instruction*> sources;
-  for (int i = 0; i < MovedOperands(*mover); ++i) {
-    Instruction* operand = mover->operand(i);
-    if (!Widens(*operand)) return nullptr;
-    sources.push_back(operand->operand(0));
-    if (sources[0]->shape().element_type() != sources.back()->shape().element_type())
-      return nullptr;
+  const Instruction* like = nullptr;
+  for (const Instruction* operand : mover->operands()) {
+    if (operand->IsConstant()) continue;
+    if (!Widens(*operand) || !operand->has_one_user() || operand->is_root()) return nullptr;
+    if (like != nullptr && SourceType(*like) != SourceType(*operand)) return nullptr;
+    like = operand;
+  }
+  if (like == nullptr) return nullptr;
+  const ElementType type = SourceType(*like);
+  for (const Instruction* operand : mover->operands()) {
+    if (operand->IsConstant() && !IsExactIn(type, *operand)) return nullptr;
   }
   Builder builder(mover->parent());
   builder.set_origin(mover);
+  std::vector<Instruction*> sources;
+  for (Instruction* operand : mover->operands())
+    sources.push_back(operand->IsConstant() ? builder.Convert(operand, type) : operand->operand(0));
   return builder.OpWithShape(Opcode::kConvert, mover->shape(), {MoveOther(*mover, sources)});
 }
 
 // convert(op(x, y))  =>  op(convert(x), convert(y)), narrowing
 Instruction* HoistNarrowing(Instruction* convert) {
   const Instruction& mover = *convert->operand(0);
-  if (!Narrows(*convert) || !IsMover(mover) || mover.use_count() != 1 || mover.is_root())
-    return nullptr;
-  // A broadcast reads less than it makes; everything else may be larger than what is read of it.
-  if (mover.opcode() == Opcode::kSlice || mover.opcode() == Opcode::kDynamicSlice ||
-      mover.opcode() == Opcode::kGather)
+  if (!Narrows(*convert) || !IsMover(mover) || !mover.has_one_user() || mover.is_root())
     return nullptr;
   Builder builder(convert->parent());
   builder.set_origin(convert);
   std::vector<Instruction*> narrow;
-  for (int i = 0; i < MovedOperands(mover); ++i)
-    narrow.push_back(builder.Convert(mover.operand(i), convert->shape().element_type()));
+  for (Instruction* operand : mover.operands())
+    narrow.push_back(builder.Convert(operand, convert->shape().element_type()));
   Instruction* moved = MoveOther(mover, narrow);
   moved->set_shape(convert->shape());
   return moved;

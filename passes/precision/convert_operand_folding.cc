@@ -1,36 +1,51 @@
 #include "passes/precision/convert_operand_folding.h"
 
-#include "passes/precision/operand_upcaster.h"
+#include "lib/analysis/region.h"
+#include "passes/util/holds_every.h"
 
 namespace hlo {
 namespace {
 
-constexpr OpcodeSet kPassedThrough = {Opcode::kBroadcast, Opcode::kReshape, Opcode::kTranspose,
-                                      Opcode::kSlice, Opcode::kReverse};
+constexpr OpcodeSet kPassedThrough = {Opcode::kDynamicSlice, Opcode::kGather, Opcode::kReshape,
+                                      Opcode::kTranspose, Opcode::kSlice};
 
-// The widening conversion that `operand` is, by way of movement; null if there is none.
+// A reduction over dimensions of size 1, which changes nothing else.
+bool IsReshape(const Instruction& reduce) {
+  return reduce.opcode() == Opcode::kReduce && reduce.operand_count() == 2 &&
+         reduce.shape().element_count() == reduce.operand(0)->shape().element_count() &&
+         !reduce.shape().IsZeroSized() &&
+         IsIdentityOf(CombinerOpcode(*reduce.to_apply()).value_or(Opcode::kCall),
+                      *reduce.operand(1));
+}
+
+// The conversion that loses nothing that `operand` is, by way of movement; null if there is none.
 const Instruction* WideningBelow(const Instruction* operand) {
-  while (kPassedThrough.Has(operand->opcode()) && operand->use_count() == 1 &&
+  while ((kPassedThrough.Has(operand->opcode()) || IsReshape(*operand)) &&
          !operand->has_control_edges())
     operand = operand->operand(0);
   if (operand->opcode() != Opcode::kConvert || operand->has_control_edges()) return nullptr;
   const ElementType from = operand->operand(0)->shape().element_type();
-  const ElementType to = operand->shape().element_type();
-  return from != to && CanUpcast(from, to) ? operand : nullptr;
+  return HoldsEvery(operand->shape().element_type(), from) ? operand : nullptr;
 }
 
 bool IsFoldable(const Instruction& product, int i) {
   const Instruction* convert = WideningBelow(product.operand(i));
-  return convert != nullptr &&
-         CanUpcast(convert->operand(0)->shape().element_type(), product.shape().element_type());
+  if (convert == nullptr) return false;
+  const ElementType from = convert->operand(0)->shape().element_type();
+  return from != convert->shape().element_type() &&
+         HoldsEvery(product.shape().element_type(), from);
 }
 
 // `operand` without the conversion below it.
-Instruction* WithoutConversion(Instruction* operand) {
+Instruction* WithoutConversion(Instruction* operand, Builder& builder) {
   if (operand->opcode() == Opcode::kConvert) return operand->operand(0);
-  Instruction* source = WithoutConversion(operand->operand(0));
-  return operand->parent()->AddClone(
-      *operand, operand->shape().WithElementType(source->shape().element_type()), {source});
+  Instruction* source = WithoutConversion(operand->operand(0), builder);
+  const Shape shape = operand->shape().WithElementType(source->shape().element_type());
+  if (operand->opcode() == Opcode::kReduce)
+    return builder.OpWithShape(Opcode::kReshape, shape, {source});
+  std::vector<Instruction*> operands = operand->operand_vector();
+  operands[0] = source;
+  return operand->parent()->AddClone(*operand, shape, operands);
 }
 
 }  // namespace
@@ -45,7 +60,7 @@ absl::StatusOr<Instruction*> ConvertOperandFolding::Expand(Instruction* product,
   std::vector<Instruction*> operands = product->operand_vector();
   for (int i = 0; i < 2; ++i) {
     if (IsFoldable(*product, i))
-      operands[static_cast<size_t>(i)] = WithoutConversion(product->operand(i));
+      operands[static_cast<size_t>(i)] = WithoutConversion(product->operand(i), rewriter);
   }
   Instruction* narrow =
       rewriter.OpWithShape(product->opcode(), product->shape(), operands, product->attrs_ptr());

@@ -3,12 +3,12 @@
 //   s32[4,5] dot(s32[4,3] convert(s8[4,3] x), s32[3,5] convert(s8[3,5] y))      =>   s32[4,5] dot(x, y)
 //
 // The product still sums in the type of its result. Between the conversion and the product may be
-// broadcasts, reshapes, transposes and slices that nothing else reads.
+// reshapes, transposes, slices, dynamic-slices, gathers and reductions over dimensions of size 1,
+// which become reshapes; what else reads them reads them as before.
 //
-// Requires: nothing.  Ensures: no dot or convolution reads a widening conversion of one kind of
-// numbers.
-// Leaves alone: conversions of floats to integers and the like; a result narrower than the
-// conversion.
+// Requires: nothing.  Ensures: no dot or convolution reads a conversion to a type that holds every
+// number of the source.
+// Leaves alone: results of a type that does not.
 #pragma once
 
 #include "passes/expander.h"

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "lib/analysis/region.h"
 #include "lib/analysis/side_effects.h"
 #include "lib/ops/opcode_set.h"
 #include "lib/support/check.h"
@@ -202,6 +203,7 @@ class Normalizer {
     for (const Instruction* operand : instruction.operands()) {
       if (Has(type, operand->shape())) return true;
     }
+    if (CombinesDevices(instruction)) return false;  // how it combines is its own business
     for (const Computation* callee : instruction.calls()) {
       if (Has(type, callee->root()->shape())) return true;
       for (const Instruction* parameter : callee->parameters()) {
@@ -253,8 +255,8 @@ class Normalizer {
         std::none_of(instruction.operands().begin(), instruction.operands().end(),
                      [&](const Instruction* operand) { return HasLow(operand->shape()); }))
       return false;
-    if (CombinesDevices(instruction) || effects_.Of(instruction)) {
-      context_.Missed(instruction, "it talks to other devices or has side effects");
+    if (effects_.Of(instruction)) {
+      context_.Missed(instruction, "it has side effects");
       return false;
     }
     return true;
@@ -328,6 +330,18 @@ class Normalizer {
     return copy;
   }
 
+  // What `instruction` calls instead of `region`; null: it stays. Devices combine wide values
+  // without rounding in between.
+  absl::StatusOr<Computation*> WideRegion(const Computation& region,
+                                          const Instruction& instruction) {
+    if (CombinesDevices(instruction)) {
+      if (!HasLow(region.root()->shape())) return static_cast<Computation*>(nullptr);
+      const std::optional<Opcode> opcode = CombinerOpcode(region);
+      if (opcode) return ScalarComputation(module_, *opcode, high_);
+    }
+    return WideCopy(region, instruction.parent());
+  }
+
   absl::Status Change(Instruction* instruction) {
     Builder builder(instruction->parent());
     builder.set_origin(instruction);
@@ -341,9 +355,8 @@ class Normalizer {
     }
     RETURN_IF_ERROR(builder.status());
     for (int i = 0; i < instruction->call_count(); ++i) {
-      ASSIGN_OR_RETURN(Computation* const copy,
-                       WideCopy(*instruction->call(i), instruction->parent()));
-      instruction->SetCall(i, copy);
+      ASSIGN_OR_RETURN(Computation* const wide, WideRegion(*instruction->call(i), *instruction));
+      if (wide != nullptr) instruction->SetCall(i, wide);
     }
     return Widen(instruction);
   }

@@ -20,9 +20,9 @@
 // Requires: nothing.  Ensures: outside fusion bodies only what is supported and the instructions
 // below have values of the narrow type; `tuple-simplifier` and `dce` have run if anything changed.
 // Leaves alone: convert, bitcast, bitcast-convert, tuples, parameters, constants, domain, calls,
-// loops, conditionals, fusions, custom calls, asynchronous operations, side effects, collectives
-// with combiners and these combiners; of integers what looks at the bits of the type (shifts,
-// count-leading-zeros, popcnt).
+// loops, conditionals, fusions, custom calls, asynchronous operations, side effects, combiners of
+// collectives (a collective that becomes wide gets another one); of integers what looks at the bits
+// of the type (shifts, count-leading-zeros, popcnt).
 #pragma once
 
 #include "passes/pass.h"

@@ -30,7 +30,7 @@ Instruction* TransposedIfNeeded(Builder& builder, Instruction* x, const DimVec& 
 }  // namespace
 
 bool GatherSimplifier::Matches(const Instruction& instruction) const {
-  return !instruction.shape().IsZeroSized() && !instruction.shape().has_dynamic_dims() &&
+  return !instruction.shape().has_dynamic_dims() &&
          !instruction.operand(0)->shape().has_dynamic_dims() &&
          !instruction.operand(1)->shape().has_dynamic_dims() &&
          instruction.attrs<GatherAttrs>().operand_batching_dims.empty() &&

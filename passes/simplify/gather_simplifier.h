@@ -10,7 +10,7 @@
 //
 // Requires: nothing.  Ensures: gathers outside fusion bodies, but those below, have that form; a
 // second run changes nothing.
-// Leaves alone: gathers with batching dimensions, dynamic shapes, gathers without elements.
+// Leaves alone: gathers with batching dimensions, dynamic shapes.
 #pragma once
 
 #include "passes/expander.h"

@@ -38,7 +38,6 @@ bool IsBetween(const Instruction& user, Shape scattered) {
 std::optional<ScatterReaders> FindReaders(Instruction* scatter, const Positions& positions) {
   const Shape scattered = scatter->operand(0)->shape();
   ScatterReaders readers;
-  readers.sizes.resize(static_cast<size_t>(scattered.rank()), 0);
   absl::flat_hash_set<const Instruction*> seen;
   std::vector<Instruction*> pending = {scatter};
   while (!pending.empty()) {
@@ -47,10 +46,14 @@ std::optional<ScatterReaders> FindReaders(Instruction* scatter, const Positions&
     for (Instruction* user : users) {
       if (!seen.insert(user).second) continue;
       if (user->opcode() == Opcode::kSlice) {
-        if (!CutsEnds(*user)) return std::nullopt;
+        const ElementType type = user->operand(0)->shape().element_type();
+        if (!CutsEnds(*user) || user->shape().element_type() != type) return std::nullopt;
+        if (readers.slices.empty()) {
+          readers.sizes.assign(user->shape().dims().begin(), user->shape().dims().end());
+        } else if (!SameDimensions(user->shape(), readers.slices.front()->shape())) {
+          return std::nullopt;
+        }
         readers.slices.push_back(user);
-        for (size_t d = 0; d < readers.sizes.size(); ++d)
-          readers.sizes[d] = std::max(readers.sizes[d], user->shape().dim(static_cast<int>(d)));
       } else if (IsBetween(*user, scattered) && positions.contains(user)) {
         readers.between.push_back(user);
         pending.push_back(user);
@@ -80,8 +83,8 @@ std::vector<int64_t> UpdateSizes(const Instruction& scatter) {
   for (int64_t d = 0; d < scatter.operand(0)->shape().rank(); ++d) {
     if (HasDim(attrs.inserted_window_dims, d)) {
       sizes.push_back(1);
-    } else if (HasDim(attrs.input_batching_dims, d)) {
-      sizes.push_back(0);
+    } else if (HasDim(attrs.input_batching_dims, d) || next == attrs.update_window_dims.size()) {
+      sizes.push_back(0);  // also where the lists overlap, so that a dimension is in none
     } else {
       sizes.push_back(update.dim(static_cast<int>(attrs.update_window_dims[next++])));
     }
@@ -122,7 +125,7 @@ class ScatterCutter {
         continue;
       const std::optional<ScatterReaders> readers = FindReaders(scatter, positions);
       if (!readers || !CanBeCut(*scatter, readers->sizes)) {
-        context_.Missed(*scatter, "not only slices that cut off ends read it");
+        context_.Missed(*scatter, "not only slices that cut off the same ends read it");
         continue;
       }
       if (!context_.MayRewrite()) return changed;
@@ -171,14 +174,8 @@ class ScatterCutter {
       less[old] = computation_.AddClone(*old, WithSizes(old->shape(), readers.sizes), operands);
     }
     RETURN_IF_ERROR(b.status());
-    for (Instruction* slice : readers.slices) {
-      Instruction* const smaller = less.at(slice->operand(0));
-      if (SameDimensions(slice->shape(), smaller->shape())) {
-        ReplaceKeepingExtras(slice, smaller, first_new);
-      } else {
-        slice->ReplaceOperand(0, smaller);
-      }
-    }
+    for (Instruction* slice : readers.slices)
+      ReplaceKeepingExtras(slice, less.at(slice->operand(0)), first_new);
     for (auto old = readers.between.rbegin(); old != readers.between.rend(); ++old)
       computation_.Remove(*old);
     computation_.RemoveUnused(scatter);

@@ -8,10 +8,11 @@
 // an array is dropped anyway. Between the scatter and the slices may be elementwise operations and,
 // of scatters into several arrays, get-tuple-elements; what else they read is cut, too.
 //
-// Requires: nothing.  Ensures: no scatter is read by slices alone that cut off ends of dimensions
-// over which an update is either inside or not.
-// Leaves alone: slices that begin after 0 or leave gaps; windows that extend over a dimension that
-// is cut and could be half inside; dimensions that scatter and indices have in common.
+// Requires: nothing.  Ensures: no scatter is read by equal slices alone that cut off ends of
+// dimensions over which an update is either inside or not.
+// Leaves alone: slices that begin after 0 or leave gaps, or of which two are different; windows
+// that extend over a dimension that is cut and could be half inside; dimensions that scatter and
+// indices have in common.
 #pragma once
 
 #include "passes/pass.h"
