@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ir/builder.h"
 #include "lib/ops/attrs.h"
 #include "passes/layout/layout_constraints.h"
 #include "passes/layout/layout_preferences.h"
@@ -349,6 +350,33 @@ bool CloneSharedBranches(Module& module, const std::vector<Computation*>& comput
   return changed;
 }
 
+// What is sent, and what a custom call with layout constraints writes over, is a copy: another
+// layout there is nobody else's concern.
+bool CopyHandedOver(const std::vector<Computation*>& computations) {
+  bool changed = false;
+  const auto copy_operand = [&](Instruction* user, int i) {
+    Instruction* const operand = user->operand(i);
+    const bool is_own_copy = operand->opcode() == Opcode::kCopy && operand->use_count() == 1;
+    if (is_own_copy || !operand->shape().IsArray()) return;
+    Builder b(user->parent());
+    b.set_origin(operand);
+    user->ReplaceOperand(i, b.Copy(operand));
+    changed = true;
+  };
+  for (Computation* computation : computations) {
+    if (!computation->MayHoldAny({Opcode::kSend, Opcode::kCustomCall})) continue;
+    for (Instruction* instruction : computation->instruction_vector()) {
+      if (instruction->opcode() == Opcode::kSend) copy_operand(instruction, 0);
+      if (instruction->opcode() != Opcode::kCustomCall) continue;
+      const CustomCallAttrs& attrs = instruction->attrs<CustomCallAttrs>();
+      if (!attrs.operand_layout_constraints) continue;
+      for (const OutputOperandAlias& alias : attrs.output_to_operand_aliasing)
+        copy_operand(instruction, static_cast<int>(alias.operand));
+    }
+  }
+  return changed;
+}
+
 // Copies, which change layouts, have no form for arrays without bounds.
 absl::Status CheckBounded(const Module& module) {
   const auto is_unbounded = [](Shape shape) {
@@ -384,7 +412,8 @@ absl::StatusOr<bool> LayoutAssignment::Run(Module& module, PassContext& context)
   }
   if (module.entry() == nullptr || !context.MayRewrite()) return false;
   RETURN_IF_ERROR(CheckBounded(module));
-  bool changed = CloneSharedBranches(module, context.NonFusionComputations(module));
+  bool changed = CopyHandedOver(context.NonFusionComputations(module));
+  changed |= CloneSharedBranches(module, context.NonFusionComputations(module));
   // With the clones.
   const CallGraph calls(module);
   Assigner assigner(module, calls.without_fusions(), options_.platform == "cpu");
