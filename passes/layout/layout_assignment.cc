@@ -7,6 +7,7 @@
 #include "lib/ir/async_chain.h"
 #include "lib/ir/builder.h"
 #include "lib/ops/attrs.h"
+#include "lib/types/shape_util.h"
 #include "passes/layout/layout_constraints.h"
 #include "passes/layout/layout_preferences.h"
 #include "passes/layout/literal_layout.h"
@@ -45,6 +46,59 @@ Computation* LargestBranch(const Instruction& conditional) {
     if (branch->instruction_count() > largest->instruction_count()) largest = branch;
   }
   return largest;
+}
+
+bool IsOnOneDevice(const Sharding& sharding) {
+  const auto is_whole = [](const Sharding::Leaf& leaf) {
+    const auto* tiled = std::get_if<TiledSharding>(&leaf);
+    return tiled != nullptr && tiled->kind == TiledSharding::Kind::kMaximal;
+  };
+  if (!absl::c_all_of(sharding.leaves, is_whole)) return false;
+  return absl::c_all_of(sharding.leaves, [&](const Sharding::Leaf& leaf) {
+    return std::get<TiledSharding>(leaf).maximal_device ==
+           std::get<TiledSharding>(sharding.leaves[0]).maximal_device;
+  });
+}
+
+Sharding ShardingOfElement(const Sharding& sharding, Shape tuple, int element) {
+  if (!sharding.is_tuple) return sharding;
+  auto begin = sharding.leaves.begin();
+  for (int i = 0; i < element; ++i) begin += LeafCount(tuple.element(i));
+  const Shape shape = tuple.element(element);
+  if (!shape.IsTuple()) return Sharding::Of(*begin);
+  return Sharding::Tuple(std::vector<Sharding::Leaf>(begin, begin + LeafCount(shape)));
+}
+
+// What is said of `value`, or of one element of it, is said of `part`, too. Only what is on one
+// device may have its copy on another.
+void TakeExtras(Instruction* part, const Instruction& value, int element = -1) {
+  const Extras* const extras = value.extras();
+  if (extras == nullptr) return;
+  part->mutable_extras().metadata = extras->metadata;
+  part->mutable_extras().frontend_attributes = extras->frontend_attributes;
+  if (!extras->sharding.has_value()) return;
+  Sharding sharding = element < 0 ? *extras->sharding
+                                  : ShardingOfElement(*extras->sharding, value.shape(), element);
+  if (!IsOnOneDevice(sharding)) part->mutable_extras().sharding = std::move(sharding);
+}
+
+// As CopyWithLayouts, with all that is said of `value`.
+Instruction* CopyAlike(Instruction* value, Shape shape) {
+  if (!shape.IsTuple() || SameOrders(value->shape(), shape)) {
+    Instruction* const copy = CopyWithLayouts(value, shape);
+    if (copy != value) TakeExtras(copy, *value);
+    return copy;
+  }
+  Builder b(value->parent());
+  std::vector<Instruction*> elements;
+  for (int i = 0; i < shape.element_count_of_tuple(); ++i) {
+    Instruction* const element = b.GetTupleElement(value, i);
+    TakeExtras(element, *value, i);
+    elements.push_back(CopyAlike(element, shape.element(i)));
+  }
+  Instruction* const tuple = b.Tuple(elements);
+  TakeExtras(tuple, *value);
+  return tuple;
 }
 
 // Finds out the layouts of a whole module, then writes them down.
@@ -263,7 +317,7 @@ class Assigner {
     const Shape own = value->shape();
     if (SameOrders(own, wanted)) return value;
     changed_ = true;
-    return CopyWithLayouts(value, WithOrdersOf(own, wanted));
+    return CopyAlike(value, WithOrdersOf(own, wanted));
   }
 
   void CopyOperands(Computation* computation) {
