@@ -4,14 +4,19 @@
 //                                                        =>             ROOT tuple(…, token of i)
 //   w = while(tuple(…))                                           w = while(tuple(…, after-all()))
 //
-// An infeed or outfeed whose token comes from nothing and goes nowhere is ordered by nothing but
-// the place where it stands; when a loop is unrolled or a branch inlined, that is lost. Its token
-// becomes part of the loop's state, of what a branch takes and returns; several of one computation
-// follow each other. Loops inside of loops hand theirs on.
+// A chain of infeeds, or of outfeeds, whose token comes from nothing and goes nowhere is ordered by
+// nothing but the place where it stands; when a loop is unrolled or a branch inlined, that is lost.
+// Its token becomes part of the loop's state, or of what the branch takes and all branches return,
+// and so on outwards. Where a chain of the same kind stands before or after the loop, the two
+// become one. Values that are no tuples become tuples of one element first. Ends with
+// `tuple-simplifier` and `dce`.
 //
-// Requires: nothing.  Ensures: no such infeed or outfeed is in a loop or branch but as below.
-// Leaves alone: the entry; called functions (`call-inliner`); computations with several callers
-// (`flatten-call-graph`); states that are no tuples; conditions of loops.
+// Requires: computations with one caller (`flatten-call-graph`).  Ensures: no such chain is in a
+// loop or branch but as below.
+// Leaves alone: the entry; called functions (`call-inliner`); computations with several callers;
+// loops and conditionals with shardings; conditions of loops; infeeds and outfeeds with a config;
+// modules with domains in loops or branches; all but the first such chain of a kind in a
+// computation.
 #pragma once
 
 #include "passes/pass.h"

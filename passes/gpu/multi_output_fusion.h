@@ -1,6 +1,7 @@
 // Makes one kernel of several outputs of kernels that read the same array, or one of which reads
-// the other: the pass of this name of the platform that `platform` says, that of CPUs by default
-// (passes/cpu/cpu_multi_output_fusion.h), with its option `max_operands`. That of GPUs:
+// the other, as XLA's pass of this name does for GPUs. With `platform=cpu`, what it does for CPUs
+// under another name (passes/cpu/cpu_multi_output_fusion.h), with its option `max_operands`. For
+// GPUs:
 //
 //   a = f32[n] fusion(x), kind=kLoop, calls={negate}
 //   b = f32[m] fusion(x), kind=kInput, calls={reduce}
@@ -30,7 +31,7 @@
 namespace hlo {
 
 struct MultiOutputFusionOptions {
-  std::string platform = "cpu";  // or gpu
+  std::string platform = "gpu";  // or cpu
   int64_t max_operands = 20;     // of loops that become one on a CPU
 
   static auto Fields() {

@@ -5,7 +5,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "lib/ir/async_chain.h"
+#include "lib/ir/builder.h"
 #include "lib/ops/attrs.h"
+#include "lib/types/shape_util.h"
 #include "passes/layout/layout_constraints.h"
 #include "passes/layout/layout_preferences.h"
 #include "passes/layout/literal_layout.h"
@@ -44,6 +46,59 @@ Computation* LargestBranch(const Instruction& conditional) {
     if (branch->instruction_count() > largest->instruction_count()) largest = branch;
   }
   return largest;
+}
+
+bool IsOnOneDevice(const Sharding& sharding) {
+  const auto is_whole = [](const Sharding::Leaf& leaf) {
+    const auto* tiled = std::get_if<TiledSharding>(&leaf);
+    return tiled != nullptr && tiled->kind == TiledSharding::Kind::kMaximal;
+  };
+  if (!absl::c_all_of(sharding.leaves, is_whole)) return false;
+  return absl::c_all_of(sharding.leaves, [&](const Sharding::Leaf& leaf) {
+    return std::get<TiledSharding>(leaf).maximal_device ==
+           std::get<TiledSharding>(sharding.leaves[0]).maximal_device;
+  });
+}
+
+Sharding ShardingOfElement(const Sharding& sharding, Shape tuple, int element) {
+  if (!sharding.is_tuple) return sharding;
+  auto begin = sharding.leaves.begin();
+  for (int i = 0; i < element; ++i) begin += LeafCount(tuple.element(i));
+  const Shape shape = tuple.element(element);
+  if (!shape.IsTuple()) return Sharding::Of(*begin);
+  return Sharding::Tuple(std::vector<Sharding::Leaf>(begin, begin + LeafCount(shape)));
+}
+
+// What is said of `value`, or of one element of it, is said of `part`, too. Only what is on one
+// device may have its copy on another.
+void TakeExtras(Instruction* part, const Instruction& value, int element = -1) {
+  const Extras* const extras = value.extras();
+  if (extras == nullptr) return;
+  part->mutable_extras().metadata = extras->metadata;
+  part->mutable_extras().frontend_attributes = extras->frontend_attributes;
+  if (!extras->sharding.has_value()) return;
+  Sharding sharding = element < 0 ? *extras->sharding
+                                  : ShardingOfElement(*extras->sharding, value.shape(), element);
+  if (!IsOnOneDevice(sharding)) part->mutable_extras().sharding = std::move(sharding);
+}
+
+// As CopyWithLayouts, with all that is said of `value`.
+Instruction* CopyAlike(Instruction* value, Shape shape) {
+  if (!shape.IsTuple() || SameOrders(value->shape(), shape)) {
+    Instruction* const copy = CopyWithLayouts(value, shape);
+    if (copy != value) TakeExtras(copy, *value);
+    return copy;
+  }
+  Builder b(value->parent());
+  std::vector<Instruction*> elements;
+  for (int i = 0; i < shape.element_count_of_tuple(); ++i) {
+    Instruction* const element = b.GetTupleElement(value, i);
+    TakeExtras(element, *value, i);
+    elements.push_back(CopyAlike(element, shape.element(i)));
+  }
+  Instruction* const tuple = b.Tuple(elements);
+  TakeExtras(tuple, *value);
+  return tuple;
 }
 
 // Finds out the layouts of a whole module, then writes them down.
@@ -262,7 +317,7 @@ class Assigner {
     const Shape own = value->shape();
     if (SameOrders(own, wanted)) return value;
     changed_ = true;
-    return CopyWithLayouts(value, WithOrdersOf(own, wanted));
+    return CopyAlike(value, WithOrdersOf(own, wanted));
   }
 
   void CopyOperands(Computation* computation) {
@@ -349,6 +404,33 @@ bool CloneSharedBranches(Module& module, const std::vector<Computation*>& comput
   return changed;
 }
 
+// What is sent, and what a custom call with layout constraints writes over, is a copy: another
+// layout there is nobody else's concern.
+bool CopyHandedOver(const std::vector<Computation*>& computations) {
+  bool changed = false;
+  const auto copy_operand = [&](Instruction* user, int i) {
+    Instruction* const operand = user->operand(i);
+    const bool is_own_copy = operand->opcode() == Opcode::kCopy && operand->use_count() == 1;
+    if (is_own_copy || !operand->shape().IsArray()) return;
+    Builder b(user->parent());
+    b.set_origin(operand);
+    user->ReplaceOperand(i, b.Copy(operand));
+    changed = true;
+  };
+  for (Computation* computation : computations) {
+    if (!computation->MayHoldAny({Opcode::kSend, Opcode::kCustomCall})) continue;
+    for (Instruction* instruction : computation->instruction_vector()) {
+      if (instruction->opcode() == Opcode::kSend) copy_operand(instruction, 0);
+      if (instruction->opcode() != Opcode::kCustomCall) continue;
+      const CustomCallAttrs& attrs = instruction->attrs<CustomCallAttrs>();
+      if (!attrs.operand_layout_constraints) continue;
+      for (const OutputOperandAlias& alias : attrs.output_to_operand_aliasing)
+        copy_operand(instruction, static_cast<int>(alias.operand));
+    }
+  }
+  return changed;
+}
+
 // Copies, which change layouts, have no form for arrays without bounds.
 absl::Status CheckBounded(const Module& module) {
   const auto is_unbounded = [](Shape shape) {
@@ -384,7 +466,8 @@ absl::StatusOr<bool> LayoutAssignment::Run(Module& module, PassContext& context)
   }
   if (module.entry() == nullptr || !context.MayRewrite()) return false;
   RETURN_IF_ERROR(CheckBounded(module));
-  bool changed = CloneSharedBranches(module, context.NonFusionComputations(module));
+  bool changed = CopyHandedOver(context.NonFusionComputations(module));
+  changed |= CloneSharedBranches(module, context.NonFusionComputations(module));
   // With the clones.
   const CallGraph calls(module);
   Assigner assigner(module, calls.without_fusions(), options_.platform == "cpu");

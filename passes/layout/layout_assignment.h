@@ -12,7 +12,8 @@
 // (layout_constraints.h); what is left is row-major. Computations are looked at callees first,
 // until loops and branches agree with what calls them: the state of a loop lies as its body
 // returns it, the result of a conditional as its largest branch does. An operand that only
-// conditionals read is copied in the branches.
+// conditionals read is copied in the branches. What is sent, and what custom calls with layout
+// constraints write over, is copied first.
 //
 // Options: `platform` is `cpu` (default), or `none`: no preferences.
 //

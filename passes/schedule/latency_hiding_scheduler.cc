@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "lib/ir/call_order.h"
 #include "passes/schedule/latency_schedule.h"
+#include "passes/schedule/overlap_schedule.h"
+#include "passes/util/frontend_attribute.h"
 
 namespace hlo {
 namespace {
@@ -34,34 +37,47 @@ LatencySchedule::Order BestOrder(const LatencySchedule& schedule, int64_t limit)
   return given;
 }
 
+bool IsForcedLate(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kCustomCall &&
+         FrontendAttribute(instruction, "scheduler_hint") == "force_delay";
+}
+
+// Bytes that an instruction needs for what it calls.
+int64_t MostOfCallees(const Instruction& instruction, const std::vector<int64_t>& peaks) {
+  int64_t bytes = 0;
+  for (const Computation* callee : instruction.calls())
+    bytes = std::max(bytes, peaks[callee->serial()]);
+  return bytes;
+}
+
+bool SetOrder(Computation& computation, std::vector<Instruction*> sequence, PassContext& context) {
+  if (computation.has_schedule() && computation.schedule() == sequence) return false;
+  if (computation.has_schedule()) context.Count("computations in another order");
+  computation.set_schedule(std::move(sequence));
+  return true;
+}
+
 }  // namespace
 
-absl::StatusOr<bool> LatencyHidingScheduler::Run(Module& module, PassContext& context) {
+absl::StatusOr<bool> LatencyHidingScheduler::RunByTimes(Module& module,
+                                                        PassContext& context) const {
   const auto all = AllPlatformRates();
   const auto rates = std::find_if(all.begin(), all.end(), [this](const PlatformRates& row) {
     return row.platform == options_.platform;
   });
   if (rates == all.end())
     return Error("nothing is known of the speed of platform `{}`", options_.platform);
-  if (options_.memory_limit_bytes < 0)
-    return Error("`memory_limit_bytes` is {}, expected 0 or more", options_.memory_limit_bytes);
-  if (!context.MayRewrite()) return false;
   const Values& values = context.analyses().Get<Values>(module);
   SideEffects& effects = context.analyses().Get<SideEffects>(module);
   const Durations durations(module, *rates);
   std::vector<int64_t> peaks(module.serial_limit(), 0);
-  bool changed = !module.is_scheduled();
+  bool changed = false;
   for (Computation* computation : CalleesFirst(context.NonFusionComputations(module))) {
     std::vector<Instruction*> sequence = computation->SequenceOrPostOrder();
     if (values.Has(*computation->root())) {
       const LatencySchedule schedule(
           sequence, values, durations,
-          [&peaks](const Instruction& instruction) {
-            int64_t bytes = 0;
-            for (const Computation* callee : instruction.calls())
-              bytes = std::max(bytes, peaks[callee->serial()]);
-            return bytes;
-          },
+          [&peaks](const Instruction& instruction) { return MostOfCallees(instruction, peaks); },
           [&effects](const Instruction& instruction) {
             return KeepsItsPlace(instruction, effects);
           });
@@ -74,11 +90,52 @@ absl::StatusOr<bool> LatencyHidingScheduler::Run(Module& module, PassContext& co
       }
       sequence = std::move(order.sequence);
     }
-    if (computation->has_schedule() && computation->schedule() == sequence) continue;
-    if (computation->has_schedule()) context.Count("computations in another order");
-    computation->set_schedule(std::move(sequence));
-    changed = true;
+    changed |= SetOrder(*computation, std::move(sequence), context);
   }
+  return changed;
+}
+
+absl::StatusOr<bool> LatencyHidingScheduler::RunByUnits(Module& module,
+                                                        PassContext& context) const {
+  const Values& values = context.analyses().Get<Values>(module);
+  const AliasSets& sets = context.analyses().Get<AliasSets>(module);
+  SideEffects& effects = context.analyses().Get<SideEffects>(module);
+  OverlapResources resources(module, options_);
+  std::vector<int64_t> peaks(module.serial_limit(), 0);
+  bool changed = false;
+  for (Computation* computation : CalleesFirst(context.NonFusionComputations(module))) {
+    std::vector<Instruction*> sequence = computation->SequenceOrPostOrder();
+    const bool has_work = absl::c_any_of(sequence, [&](const Instruction* instruction) {
+      return resources.IsStart(*instruction) || resources.IsDone(*instruction) ||
+             IsForcedLate(*instruction);
+    });
+    OverlapMemory memory(sequence, values, sets, [&peaks](const Instruction& instruction) {
+      return MostOfCallees(instruction, peaks);
+    });
+    if (has_work) {
+      OverlapGraph graph(sequence, resources, values, sets,
+                         [&effects](const Instruction& instruction) {
+                           return KeepsItsPlace(instruction, effects);
+                         });
+      ASSIGN_OR_RETURN(sequence, OverlapSchedule(graph, memory, resources, options_).Make());
+    } else {
+      for (size_t i = sequence.size(); i-- > 0;) memory.Add(static_cast<uint32_t>(i));
+    }
+    peaks[computation->serial()] = memory.peak_bytes();
+    resources.SetOrder(*computation, sequence);
+    changed |= SetOrder(*computation, std::move(sequence), context);
+  }
+  return changed;
+}
+
+absl::StatusOr<bool> LatencyHidingScheduler::Run(Module& module, PassContext& context) {
+  if (options_.memory_limit_bytes < 0)
+    return Error("`memory_limit_bytes` is {}, expected 0 or more", options_.memory_limit_bytes);
+  if (!context.MayRewrite()) return false;
+  bool changed = !module.is_scheduled();
+  ASSIGN_OR_RETURN(const bool reordered, options_.platform.empty() ? RunByUnits(module, context)
+                                                                   : RunByTimes(module, context));
+  changed |= reordered;
   module.set_scheduled(true);
   return changed;
 }

@@ -5,15 +5,34 @@
 //   d = async-done(s)      d = async-done(s)
 //   r = add(d, m)      =>  r = add(d, m)
 //
-// Times are those of the cost analysis on `platform` (lib/analysis/async_overlap.h). A done waits
-// for as much work as its operation takes by them, or as there is. `memory_limit_bytes` bounds the
-// bytes of values that each computation makes and needs at one time, parameters and constants
-// apart; 0: no limit. Where no order that hides more keeps to it, the order stays. The order that
-// is there already, or the post-order, decides where times do not.
+// By default as XLA does it, in its units (overlap_schedule.h): 5000 for what runs in the
+// background and for convolutions and output fusions, 1000 for loop fusions, 1 for the rest.
+// `…_overlap_limit` says how many operations of one kind may be under way; `schedule_send_recvs`,
+// whether send and recv count as such; `force_send_recv_to_use_same_resource`, whether those of the
+// host are one kind; `track_sync_op_resource_usage`, whether operations without halves count, too.
+// `aggressive_scheduling_policies` looks further ahead: for chains of such operations, for work of
+// the right length; `prioritize_async_depth_over_stall` and `enable_release_start_policy` are about
+// starts that could wait or could go. Groups (`_scheduling_group_id`) are scheduled in one piece;
+// `flexible_scheduling_annotation_scheduling` leaves their first start to the scheduler, which
+// `aggressive_flexible_annotation_scheduling` makes it put as early as possible;
+// `deannotate_group_if_blocked` gives groups up that stand in the way. The frontend attribute
+// `scheduler_hint` says `force_early` or `force_delay` of custom calls, `force_delay_async` of
+// starts; `scheduler_delay_priority` is a number. What is to be late comes last in the computation
+// read from its end, that is early in it.
 //
-// Requires: nothing.  Ensures: the module is scheduled; no computation waits longer than before by
-// the model.  Leaves alone: fusion bodies; the order of instructions with side effects, but for
-// collectives and transfers, which tokens and control edges order.
+// With `platform`, times are those of the cost analysis there (lib/analysis/async_overlap.h). A
+// done then waits for as much work as its operation takes by them, or as there is, and no
+// computation waits longer than before by the model. Where no order that hides more keeps to the
+// limit of memory, the order stays.
+//
+// `memory_limit_bytes` bounds the bytes of values that each computation makes and needs at one
+// time, parameters and constants apart; 0: no limit. The order that is there already, or the
+// post-order, decides where times do not.
+//
+// Requires: nothing.  Ensures: the module is scheduled.  Errors: a group that needs more at a time
+// than the limits allow.  Leaves alone: fusion bodies; the order of instructions with side effects,
+// but for collectives and transfers, which tokens and control edges order; by default, computations
+// without asynchronous operations.
 #pragma once
 
 #include <string>
@@ -24,12 +43,56 @@ namespace hlo {
 
 struct LatencyHidingSchedulerOptions {
   int64_t memory_limit_bytes = 0;
-  std::string platform = "cpu";
+  std::string platform;
+  int64_t all_gather_overlap_limit = 1;
+  int64_t all_reduce_overlap_limit = 1;
+  int64_t all_to_all_overlap_limit = 1;
+  int64_t collective_broadcast_overlap_limit = 1;
+  int64_t collective_permute_overlap_limit = 1;
+  int64_t copy_overlap_limit = 1;
+  int64_t ragged_all_to_all_overlap_limit = 1;
+  int64_t reduce_scatter_overlap_limit = 1;
+  int64_t send_recv_overlap_limit = 1;
+  int64_t send_recv_host_overlap_limit = 1;
+  bool schedule_send_recvs = false;
+  bool force_send_recv_to_use_same_resource = false;
+  bool track_sync_op_resource_usage = false;
+  bool aggressive_scheduling_policies = false;
+  bool prioritize_async_depth_over_stall = false;
+  bool enable_release_start_policy = false;
+  bool depth_based_memory_pressure_reduction = false;
+  bool flexible_scheduling_annotation_scheduling = false;
+  bool aggressive_flexible_annotation_scheduling = false;
+  bool deannotate_group_if_blocked = false;
 
   static auto Fields() {
     using O = LatencyHidingSchedulerOptions;
-    return std::tuple{Optional("memory_limit_bytes", &O::memory_limit_bytes),
-                      Optional("platform", &O::platform)};
+    return std::tuple{
+        Optional("memory_limit_bytes", &O::memory_limit_bytes),
+        Optional("platform", &O::platform),
+        Optional("all_gather_overlap_limit", &O::all_gather_overlap_limit),
+        Optional("all_reduce_overlap_limit", &O::all_reduce_overlap_limit),
+        Optional("all_to_all_overlap_limit", &O::all_to_all_overlap_limit),
+        Optional("collective_broadcast_overlap_limit", &O::collective_broadcast_overlap_limit),
+        Optional("collective_permute_overlap_limit", &O::collective_permute_overlap_limit),
+        Optional("copy_overlap_limit", &O::copy_overlap_limit),
+        Optional("ragged_all_to_all_overlap_limit", &O::ragged_all_to_all_overlap_limit),
+        Optional("reduce_scatter_overlap_limit", &O::reduce_scatter_overlap_limit),
+        Optional("send_recv_overlap_limit", &O::send_recv_overlap_limit),
+        Optional("send_recv_host_overlap_limit", &O::send_recv_host_overlap_limit),
+        Optional("schedule_send_recvs", &O::schedule_send_recvs),
+        Optional("force_send_recv_to_use_same_resource", &O::force_send_recv_to_use_same_resource),
+        Optional("track_sync_op_resource_usage", &O::track_sync_op_resource_usage),
+        Optional("aggressive_scheduling_policies", &O::aggressive_scheduling_policies),
+        Optional("prioritize_async_depth_over_stall", &O::prioritize_async_depth_over_stall),
+        Optional("enable_release_start_policy", &O::enable_release_start_policy),
+        Optional("depth_based_memory_pressure_reduction",
+                 &O::depth_based_memory_pressure_reduction),
+        Optional("flexible_scheduling_annotation_scheduling",
+                 &O::flexible_scheduling_annotation_scheduling),
+        Optional("aggressive_flexible_annotation_scheduling",
+                 &O::aggressive_flexible_annotation_scheduling),
+        Optional("deannotate_group_if_blocked", &O::deannotate_group_if_blocked)};
   }
 };
 
@@ -42,6 +105,9 @@ class LatencyHidingScheduler final : public Pass {
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 
  private:
+  absl::StatusOr<bool> RunByTimes(Module& module, PassContext& context) const;
+  absl::StatusOr<bool> RunByUnits(Module& module, PassContext& context) const;
+
   Options options_;
 };
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <queue>
 #include <span>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/analysis/values.h"
+#include "lib/ops/attrs.h"
 #include "lib/support/check.h"
 #include "lib/types/shape_util.h"
 
@@ -69,11 +71,9 @@ class Lists {
 class Schedules {
  public:
   // `number`: the place of each instruction in its computation; those of values that are made here
-  // are filled in. `peak_of`: bytes that a called computation needs.
-  template <class PeakOf>
+  // are filled in.
   Schedules(const Computation& computation, Sequence post_order, const Values& values,
-            const InstructionMap<Number>& number, std::vector<Number>& numbers_of_values,
-            const PeakOf& peak_of)
+            const InstructionMap<Number>& number, std::vector<Number>& numbers_of_values)
       : instructions_(computation.instruction_vector()),
         order_(std::move(post_order)),
         number_(number),
@@ -86,15 +86,11 @@ class Schedules {
         made_bytes_(instructions_.size(), 0),
         reads_(instructions_.size()),
         handed_(instructions_.size(), 0),
-        readers_(0) {
+        touches_(instructions_.size()) {
     const size_t count = instructions_.size();
     stamp_.assign(count, 0);
     for (Number i = 0; i < count; ++i) {
       const Instruction& instruction = *instructions_[i];
-      int64_t inside = 0;
-      for (int c = 0; c < instruction.call_count(); ++c)
-        inside = std::max(inside, peak_of(*instruction.call(c)));
-      inside_.push_back(inside);
       NewStamp();
       for (const Instruction* operand : instruction.operands()) {
         if (IsNew(NumberOf(operand))) operands_.Add(NumberOf(operand));
@@ -107,7 +103,7 @@ class Schedules {
     FindValues(values, numbers_of_values);
   }
 
-  const Sequence& PostOrder() const { return order_; }
+  Sequence PostOrder() const { return order_; }
   std::vector<Instruction*> Instructions(const Sequence& sequence) const {
     std::vector<Instruction*> result;
     result.reserve(sequence.size());
@@ -123,8 +119,9 @@ class Schedules {
     std::vector<Above> above(instructions_.size());
     int64_t all_bytes = 0;
     for (const Number i : order_) {
+      if (IsGiven(*instructions_[i])) continue;
       const auto users = static_cast<int64_t>(users_[i].size());
-      Above sum{users == 0 ? 0 : users - 1, ArrayBytes(instructions_[i]->shape())};
+      Above sum{users == 0 ? 0 : users - 1, made_bytes_[i]};
       all_bytes += sum.bytes;
       for (const Number operand : operands_[i]) {
         sum.extra_users += above[operand].extra_users;
@@ -189,57 +186,31 @@ class Schedules {
   }
 
   Sequence List() const {
-    std::vector<size_t> missing = Missing();
-    std::vector<int64_t> readers = reader_counts_;
-    struct Candidate {
-      int64_t bytes;
-      int64_t users;
-      int64_t turn;  // later ones win ties
-      Number i;
-      bool operator<(const Candidate& other) const {
-        return std::tie(bytes, users, turn) < std::tie(other.bytes, other.users, other.turn);
-      }
-    };
-    std::priority_queue<Candidate> ready;
-    // Of each instruction that is ready, its newest entry in the queue; older ones do not count.
-    std::vector<int64_t> newest(instructions_.size(), -1);
-    int64_t turn = 0;
-    const auto put = [&](Number i) {
-      int64_t bytes = -made_bytes_[i];
-      for (const Number value : reads_[i]) {
-        if (readers[value] == 1) bytes += bytes_[value];
-      }
-      const Shape shape = instructions_[i]->shape();
-      if (shape.IsArray() && shape.IsEffectiveScalar()) bytes = std::numeric_limits<int64_t>::max();
-      newest[i] = turn;
-      ready.push({bytes, static_cast<int64_t>(users_[i].size()), turn++, i});
-    };
-    for (const Number i : order_) {
-      if (missing[i] == 0) put(i);
+    ReadyList ready(*this);
+    for (Number i = 0; i < instructions_.size(); ++i) {
+      if (ready.missing[i] == 0) ready.Put(i);
     }
     Sequence sequence;
-    while (!ready.empty()) {
-      const Candidate next = ready.top();
-      ready.pop();
-      if (newest[next.i] != next.turn) continue;
-      newest[next.i] = -1;
-      sequence.push_back(next.i);
-      for (const Number value : reads_[next.i]) {
-        if (--readers[value] != 1) continue;
-        // Its last reader now frees it.
-        for (const Number reader : readers_[value]) {
-          if (newest[reader] >= 0) put(reader);
-        }
+    while (const std::optional<Number> next = ready.TakeBest()) {
+      sequence.push_back(*next);
+      bool is_last_use = false;
+      for (const Number value : touches_[*next]) is_last_use |= --ready.uses[value] == 1;
+      for (const Number waiting : Waiting(*next)) {
+        if (--ready.missing[waiting] == 0) ready.Put(waiting);
       }
-      for (const Number waiting : Waiting(next.i)) {
-        if (--missing[waiting] == 0) put(waiting);
+      if (!is_last_use) continue;
+      // Who is the last to use something frees it now.
+      for (const Number operand : operands_[*next]) {
+        for (const Number user : users_[operand]) ready.PutAgain(user);
       }
     }
     return sequence;
   }
 
-  // The largest number of bytes that are live at a time.
-  int64_t Peak(const Sequence& sequence) const {
+  // The largest number of bytes that are live at a time. `peak_of`: bytes that a called computation
+  // needs.
+  template <class PeakOf>
+  int64_t Peak(const Sequence& sequence, const PeakOf& peak_of) const {
     std::vector<int64_t> readers = reader_counts_;
     int64_t live = 0, peak = 0;
     for (const Number i : sequence) {
@@ -251,7 +222,10 @@ class Schedules {
       };
       free(reads.first(handed_[i]));
       live += made_bytes_[i];
-      peak = std::max(peak, live + inside_[i]);
+      int64_t inside = 0;
+      for (const Computation* callee : instructions_[i]->calls())
+        inside = std::max(inside, peak_of(*callee));
+      peak = std::max(peak, live + inside);
       free(reads.subspan(handed_[i]));
       const auto [first, end] = makes_[i];
       for (Number value = first; value < end; ++value) {
@@ -262,6 +236,78 @@ class Schedules {
   }
 
  private:
+  // What may run next, for List.
+  class ReadyList {
+   public:
+    explicit ReadyList(const Schedules& of)
+        : missing(of.Missing()),
+          uses(of.touch_counts_),
+          of_(of),
+          newest_(of.instructions_.size(), -1),
+          priorities_(of.instructions_.size()) {}
+    void Put(Number i) {
+      priorities_[i] = PriorityOf(i);
+      newest_[i] = turn_;
+      queue_.push({priorities_[i], turn_++, i});
+    }
+    // If it is ready, and its priority is another one by now.
+    void PutAgain(Number i) {
+      if (newest_[i] >= 0 && priorities_[i] != PriorityOf(i)) Put(i);
+    }
+    std::optional<Number> TakeBest() {
+      while (!queue_.empty()) {
+        const Candidate best = queue_.top();
+        queue_.pop();
+        if (newest_[best.i] != best.turn) continue;  // there is a newer entry
+        newest_[best.i] = -1;
+        return best.i;
+      }
+      return std::nullopt;
+    }
+
+    std::vector<size_t> missing;
+    std::vector<int64_t> uses;  // by value, that are still to come
+
+   private:
+    using Priority = std::pair<int64_t, int64_t>;  // bytes that it frees, users
+    struct Candidate {
+      Priority priority;
+      int64_t turn;  // later ones win ties
+      Number i;
+      bool operator<(const Candidate& other) const {
+        return std::tie(priority, turn) < std::tie(other.priority, other.turn);
+      }
+    };
+    Priority PriorityOf(Number i) const {
+      constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+      const Instruction& instruction = *of_.instructions_[i];
+      const Shape shape = instruction.shape();
+      if (shape.IsArray() && shape.IsEffectiveScalar()) return {kMost, kMost};
+      const auto users = static_cast<int64_t>(of_.users_[i].size());
+      // Whoever is at the other end has more time for his work.
+      if (instruction.opcode() == Opcode::kOutfeed &&
+          !instruction.attrs<OutfeedAttrs>().outfeed_config.empty())
+        return {std::numeric_limits<int32_t>::max(), users};
+      if (instruction.opcode() == Opcode::kInfeed &&
+          !instruction.attrs<InfeedAttrs>().infeed_config.empty())
+        return {std::numeric_limits<int32_t>::min(), users};
+      int64_t bytes = -of_.made_bytes_[i];
+      for (const Number value : of_.touches_[i]) {
+        if (uses[value] == 1) bytes += of_.bytes_[value];
+      }
+      return {bytes, users};
+    }
+
+    const Schedules& of_;
+    std::priority_queue<Candidate> queue_;
+    std::vector<int64_t> newest_;  // by instruction: the turn of its entry that counts, or -1
+    std::vector<Priority> priorities_;
+    int64_t turn_ = 0;
+  };
+
+  static bool IsGiven(const Instruction& instruction) {
+    return instruction.opcode() == Opcode::kParameter || instruction.IsConstant();
+  }
   Number NumberOf(const Instruction* instruction) const { return number_.Get(instruction); }
 
   void FindNeeds() {
@@ -303,8 +349,7 @@ class Schedules {
     for (const Number i : order_) {
       const Instruction& instruction = *instructions_[i];
       of[i] = all.Of(instruction);
-      const bool is_outside =
-          instruction.opcode() == Opcode::kParameter || instruction.IsConstant();
+      const bool is_outside = IsGiven(instruction);
       makes_[i].first = static_cast<Number>(bytes_.size());
       for (const ValueId id : of[i]) {
         Number& number = number_of(id);
@@ -319,6 +364,7 @@ class Schedules {
     }
     stamp_.assign(bytes_.size(), 0);
     reader_counts_.assign(bytes_.size(), 0);
+    touch_counts_.assign(bytes_.size(), 0);
     const auto is_new_here = [&](Number value) { return value != kOutside && IsNew(value); };
     const auto read_values_of = [&](Number instruction) {
       for (const ValueId id : of[instruction]) {
@@ -343,11 +389,25 @@ class Schedules {
         handed_[i] = reads_.MoveToFront(i, [this](Number value) { return IsNew(value); });
       }
     }
-    readers_ = reads_.Inverse(bytes_.size());
+    for (Number i = 0; i < instructions_.size(); ++i) {
+      NewStamp();
+      for (const Number operand : operands_[i]) {
+        for (const ValueId id : of[operand]) {
+          const Number value = number_of(id);
+          if (!is_new_here(value)) continue;
+          touches_.Add(value);
+          ++touch_counts_[value];
+        }
+      }
+      touches_.Close(i);
+    }
     // What the computation returns is live at the end.
     NewStamp();
     for (const ValueId id : of[root_]) {
-      if (const Number value = number_of(id); is_new_here(value)) ++reader_counts_[value];
+      const Number value = number_of(id);
+      if (!is_new_here(value)) continue;
+      ++reader_counts_[value];
+      ++touch_counts_[value];
     }
   }
 
@@ -364,7 +424,6 @@ class Schedules {
   Lists needs_;    // where there are control edges; else like operands_
   Lists waiting_;  // likewise
   bool has_edges_ = false;
-  std::vector<int64_t> inside_;  // bytes of what it calls
   // Values, numbered in the order in which they come up.
   static constexpr Number kUnknown = MemoryScheduler::kUnknown;
   static constexpr Number kOutside = kUnknown - 1;
@@ -372,9 +431,9 @@ class Schedules {
   std::vector<int64_t> made_bytes_;               // by instruction
   Lists reads_;                                   // by instruction, distinct
   std::vector<Number> handed_;  // by instruction: how many reads, the first, become its state
-  Lists readers_;               // by value
+  Lists touches_;               // by instruction: all values of its operands, distinct
   std::vector<int64_t> bytes_;  // by value
-  std::vector<int64_t> reader_counts_;  // by value, the end included
+  std::vector<int64_t> reader_counts_, touch_counts_;  // by value, the end included
   std::vector<uint32_t> stamp_;
   uint32_t last_stamp_ = 0;
 };
@@ -391,6 +450,7 @@ absl::StatusOr<bool> MemoryScheduler::Run(Module& module, PassContext& context) 
         algorithm);
   }
   if (!context.MayRewrite()) return false;
+  way_ = 0;
   numbers_ = InstructionMap<uint32_t>(module.id_limit());
   for (const Computation* computation : module.computations()) {
     uint32_t number = 0;
@@ -423,37 +483,43 @@ absl::StatusOr<MemorySchedule> MemoryScheduler::Plan(const Computation& computat
     for (const Instruction* instruction : computation.PostOrder())
       order.push_back(numbers_.Get(instruction));
   }
-  const Schedules schedules(computation, std::move(order), *values_, numbers_, numbers_of_values_,
-                            [&](const Computation& callee) {
-                              const MemorySchedule* plan = callees.Of(callee);
-                              return plan == nullptr ? 0 : plan->peak_bytes;
-                            });
-  const std::string& algorithm = options_.algorithm;
-  Sequence sequence = algorithm == "list"  ? schedules.List()
-                      : algorithm == "dfs" ? schedules.Dfs()
-                      : algorithm == "bfs" ? schedules.Bfs()
-                                           : schedules.PostOrder();
-  int64_t peak = schedules.Peak(sequence);
-  if (algorithm == "default") {
-    // Of equal peaks the list's, then the depth-first one's.
-    for (Sequence other : {schedules.Dfs(), schedules.List()}) {
-      const int64_t of_other = schedules.Peak(other);
-      if (of_other > peak) continue;
-      peak = of_other;
-      sequence = std::move(other);
-    }
+  const Schedules schedules(computation, std::move(order), *values_, numbers_, numbers_of_values_);
+  using Make = Sequence (Schedules::*)() const;
+  // Of equal peaks the first one's.
+  constexpr std::pair<std::string_view, Make> kAlgorithms[] = {{"list", &Schedules::List},
+                                                               {"dfs", &Schedules::Dfs},
+                                                               {"postorder", &Schedules::PostOrder},
+                                                               {"bfs", &Schedules::Bfs}};
+  MemorySchedule plan;
+  for (const auto& [name, make] : kAlgorithms) {
+    if (options_.algorithm == "default" ? name == "bfs" : name != options_.algorithm) continue;
+    const Sequence sequence = (schedules.*make)();
+    RET_CHECK(static_cast<int>(sequence.size()) == computation.instruction_count(),
+              "the schedule of `{}` is incomplete", computation.name());
+    const size_t way = plan.size();
+    const int64_t peak = schedules.Peak(sequence, [&](const Computation& callee) {
+      const MemorySchedule* other = callees.Of(callee);
+      return other == nullptr ? 0 : (*other)[way].peak_bytes;
+    });
+    plan.push_back({schedules.Instructions(sequence), peak});
   }
-  RET_CHECK(static_cast<int>(sequence.size()) == computation.instruction_count(),
-            "the schedule of `{}` is incomplete", computation.name());
-  return MemorySchedule{schedules.Instructions(sequence), peak};
+  // One algorithm for all computations: what the entry needs says which.
+  if (computation.is_entry()) {
+    const auto best = std::min_element(plan.begin(), plan.end(), [](const auto& a, const auto& b) {
+      return a.peak_bytes < b.peak_bytes;
+    });
+    way_ = static_cast<size_t>(best - plan.begin());
+  }
+  return plan;
 }
 
 absl::StatusOr<bool> MemoryScheduler::Apply(Computation& computation, MemorySchedule plan,
                                             PassContext& context) {
+  ScheduledOrder& order = plan[way_];
   context.Found(*computation.root(), "`{}` needs {} bytes at its peak", computation.name(),
-                plan.peak_bytes);
-  if (computation.has_schedule() && computation.schedule() == plan.sequence) return false;
-  computation.set_schedule(std::move(plan.sequence));
+                order.peak_bytes);
+  if (computation.has_schedule() && computation.schedule() == order.sequence) return false;
+  computation.set_schedule(std::move(order.sequence));
   context.Count("scheduled computations");
   return true;
 }

@@ -4,12 +4,15 @@
 //       =>   b1, q1, b2, q2, r    and not    b1, b2, q1, q2, r
 //
 // `algorithm`:
-//   list       of what is ready, what frees most bytes, then what has most users
+//   list       of what is ready, scalars, then what frees most bytes, then what has most users,
+//              then what became ready last
 //   dfs        depth first from the root; of operands first that with most further users above it,
-//              then that with most bytes above it, then by name
+//              then that with most bytes above it, then by name; parameters and constants count
+//              nothing
 //   postorder  the order of text
 //   bfs        what becomes ready first runs first: much may run at the same time
-//   default    the one of list, dfs and postorder with the smallest peak
+//   default    the one of list, dfs and postorder, for all computations, with which the entry has
+//              the smallest peak
 // The peak counts the bytes of values (lib/analysis/values.h) that somebody still reads, each leaf
 // by itself and under whatever name, and that of called computations. Parameters and constants
 // count nothing, what a loop begins with becomes its state; other memory that values may share is
@@ -33,10 +36,12 @@ struct MemorySchedulerOptions {
   }
 };
 
-struct MemorySchedule {
+struct ScheduledOrder {
   std::vector<Instruction*> sequence;
   int64_t peak_bytes = 0;
 };
+// By each algorithm that is tried.
+using MemorySchedule = std::vector<ScheduledOrder>;
 
 class MemoryScheduler final : public PlannedPass<MemorySchedule> {
  public:
@@ -62,6 +67,7 @@ class MemoryScheduler final : public PlannedPass<MemorySchedule> {
   // it; the post-order, by serial, where it is known.
   mutable std::vector<uint32_t> numbers_of_values_;
   mutable std::vector<std::vector<uint32_t>> orders_;
+  mutable size_t way_ = 0;  // which algorithm it is; known when the entry has been planned
   Options options_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "lib/analysis/leaves.h"
 #include "passes/rewrite.h"
 
@@ -32,54 +34,89 @@ Sharding SameForAll(const Sharding::Leaf& leaf, Shape shape) {
   return Sharding::Tuple(std::vector<Sharding::Leaf>(static_cast<size_t>(LeafCount(shape)), leaf));
 }
 
-// The sharding of leaf `i` of a value of `shape`; a single one is that of all.
-const Sharding::Leaf* LeafShardingAt(const Sharding& sharding, int64_t i) {
-  if (!sharding.is_tuple && sharding.leaves.size() == 1) return &sharding.leaves[0];
-  return static_cast<size_t>(i) < sharding.leaves.size() ? &sharding.leaves[static_cast<size_t>(i)]
-                                                         : nullptr;
-}
+// What is known of the leaves of instructions that may get no sharding in the end.
+using Known = absl::flat_hash_map<const Instruction*, LeafShardings>;
 
-// What `sharding`, of a user, says of `count` leaves of its operand from `first` on.
-void TakeLeaves(const Sharding& sharding, int64_t first, int64_t to, int64_t count,
-                LeafShardings& known, bool& conflict) {
-  for (int64_t i = 0; i < count; ++i) {
-    const Sharding::Leaf* leaf = LeafShardingAt(sharding, first + i);
-    if (leaf == nullptr) continue;
-    std::optional<Sharding::Leaf>& mine = known[static_cast<size_t>(to + i)];
-    conflict |= mine && !(*mine == *leaf);
-    mine = *leaf;
+LeafShardings LeavesOf(const Sharding& sharding, int64_t count) {
+  LeafShardings leaves(static_cast<size_t>(count));
+  // A single one is that of all.
+  const bool is_single = !sharding.is_tuple && sharding.leaves.size() == 1;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (is_single || i < sharding.leaves.size()) leaves[i] = sharding.leaves[is_single ? 0 : i];
   }
+  return leaves;
 }
 
-// The shardings that users give to an instruction without one; none when they disagree, or when
-// nothing is known.
-std::optional<Sharding> FromUsers(const Instruction& instruction) {
-  LeafShardings known(static_cast<size_t>(LeafCount(instruction.shape())));
-  bool conflict = false;
+LeafShardings KnownOf(const Instruction& instruction, const Known& known) {
+  const int64_t count = LeafCount(instruction.shape());
+  if (instruction.sharding() != nullptr) return LeavesOf(*instruction.sharding(), count);
+  const auto found = known.find(&instruction);
+  return found == known.end() ? LeafShardings() : found->second;
+}
+
+// Takes `count` leaves of a user, from `first` on, for those of its operand from `to` on. Returns
+// whether they contradict what is known.
+bool TakeLeaves(const LeafShardings& user, int64_t first, int64_t to, int64_t count,
+                LeafShardings& mine) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (static_cast<size_t>(first + i) >= user.size()) break;
+    const std::optional<Sharding::Leaf>& leaf = user[static_cast<size_t>(first + i)];
+    if (!leaf.has_value()) continue;
+    std::optional<Sharding::Leaf>& own = mine[static_cast<size_t>(to + i)];
+    if (own.has_value() && !(*own == *leaf)) return true;
+    own = leaf;
+  }
+  return false;
+}
+
+// An array that is read by an instruction of another shape is where that is, not divided as it is.
+bool IsSameForAnyShape(const LeafShardings& leaves) {
+  return absl::c_all_of(leaves, [](const std::optional<Sharding::Leaf>& leaf) {
+    const auto* tiled = leaf.has_value() ? std::get_if<TiledSharding>(&*leaf) : nullptr;
+    return tiled != nullptr && tiled->kind != TiledSharding::Kind::kTiled;
+  });
+}
+
+// What users say of the leaves of an instruction without a sharding, inside of a domain with
+// `told`; none where they contradict each other.
+LeafShardings FromUsers(const Instruction& instruction, const Sharding& told, const Known& known) {
+  const Shape shape = instruction.shape();
+  const int64_t count = LeafCount(shape);
+  if (!instruction.has_uses()) {
+    const bool fits = shape.IsTuple() && std::ssize(told.leaves) == count;
+    return fits ? LeavesOf(told, count) : LeafShardings();
+  }
+  LeafShardings mine(static_cast<size_t>(count));
   for (const Use& use : instruction.uses()) {
     const Instruction& user = *use.user;
-    const int64_t count = LeafCount(instruction.shape());
-    if (user.opcode() == Opcode::kDomain) {
-      TakeLeaves(user.attrs<DomainAttrs>().domain.exit, 0, 0, count, known, conflict);
-    } else if (user.sharding() == nullptr) {
-      continue;
-    } else if (user.opcode() == Opcode::kTuple) {
-      TakeLeaves(*user.sharding(), FirstLeaf(user.shape(), use.operand_index), 0, count, known,
-                 conflict);
+    if (user.opcode() == Opcode::kDomain)
+      return LeavesOf(user.attrs<DomainAttrs>().domain.exit, count);
+    const LeafShardings of_user = KnownOf(user, known);
+    if (of_user.empty()) continue;
+    bool conflict = false;
+    if (user.opcode() == Opcode::kTuple) {
+      conflict = TakeLeaves(of_user, FirstLeaf(user.shape(), use.operand_index), 0, count, mine);
     } else if (user.opcode() == Opcode::kGetTupleElement) {
-      TakeLeaves(*user.sharding(), 0, FirstLeaf(instruction.shape(), user.tuple_index()),
-                 LeafCount(user.shape()), known, conflict);
-    } else if (SameDimensions(user.shape(), instruction.shape())) {
-      TakeLeaves(*user.sharding(), 0, 0, count, known, conflict);
+      conflict = TakeLeaves(of_user, 0, FirstLeaf(shape, user.tuple_index()),
+                            LeafCount(user.shape()), mine);
+    } else if (SameDimensions(user.shape(), shape) ||
+               (shape.IsArray() && user.shape().IsArray() && IsSameForAnyShape(of_user))) {
+      conflict = TakeLeaves(of_user, 0, 0, count, mine);
     }
+    if (conflict) return {};
   }
-  const bool is_complete =
-      std::all_of(known.begin(), known.end(), [](const auto& leaf) { return leaf.has_value(); });
-  if (conflict || !is_complete || known.empty()) return std::nullopt;
+  return mine;
+}
+
+// The sharding of these leaves, if all are known.
+std::optional<Sharding> WholeSharding(const LeafShardings& known, Shape shape) {
   std::vector<Sharding::Leaf> leaves;
-  for (const auto& leaf : known) leaves.push_back(*leaf);
-  return instruction.shape().IsTuple() ? Sharding::Tuple(std::move(leaves))
-                                       : Sharding::Of(leaves[0]);
+  for (const std::optional<Sharding::Leaf>& leaf : known) {
+    if (!leaf.has_value()) return std::nullopt;
+    leaves.push_back(*leaf);
+  }
+  if (leaves.empty()) return std::nullopt;
+  return shape.IsTuple() ? Sharding::Tuple(std::move(leaves)) : Sharding::Of(leaves[0]);
 }
 
 // The one sharding of all instructions that have one; null if there are several, or none.
@@ -87,8 +124,15 @@ const Sharding* AgreedSharding(const Domain& domain) {
   const Sharding* common = nullptr;
   for (const Instruction* instruction : domain.instructions) {
     if (instruction->sharding() == nullptr) continue;
-    if (common != nullptr && !(*common == *instruction->sharding())) return nullptr;
-    common = instruction->sharding();
+    if (common == nullptr) {
+      common = instruction->sharding();
+      continue;
+    }
+    const Sharding::Leaf *const one = SingleLeaf(*common), *const other =
+                                                               SingleLeaf(*instruction->sharding());
+    const bool agree =
+        one != nullptr && other != nullptr ? *one == *other : *common == *instruction->sharding();
+    if (!agree) return nullptr;
   }
   return common;
 }
@@ -118,18 +162,25 @@ const Sharding* SaidOfState(const Instruction& instruction) {
 
 int64_t Normalize(const Domain& domain, const Sharding& told) {
   int64_t set = 0;
-  const Sharding* sharding = IsAbsent(told) ? AgreedSharding(domain) : &told;
+  const bool is_told = !domain.entered_by.empty() || !domain.left_by.empty();
+  if (is_told && IsAbsent(told)) return 0;  // that there is none
+  const Sharding* sharding = is_told ? &told : AgreedSharding(domain);
   if (sharding == nullptr) return 0;
+  Known known;
   const Sharding::Leaf* const single = SingleLeaf(*sharding);
   const std::optional<Sharding::Leaf> leaf =
       single != nullptr ? std::optional(*single) : std::nullopt;
   for (size_t i = domain.instructions.size(); i-- > 0;) {
     Instruction* instruction = domain.instructions[i];
     if (instruction->sharding() != nullptr) continue;
-    std::optional<Sharding> mine = !leaf ? FromUsers(*instruction)
-                                   : FitsAll(*leaf, instruction->shape())
-                                       ? std::optional(SameForAll(*leaf, instruction->shape()))
-                                       : std::nullopt;
+    std::optional<Sharding> mine;
+    if (!leaf) {
+      LeafShardings leaves = FromUsers(*instruction, *sharding, known);
+      mine = WholeSharding(leaves, instruction->shape());
+      known[instruction] = std::move(leaves);
+    } else if (FitsAll(*leaf, instruction->shape())) {
+      mine = SameForAll(*leaf, instruction->shape());
+    }
     if (const Sharding* const said = SaidOfState(*instruction)) mine = *said;
     if (!mine) continue;
     instruction->mutable_extras().sharding = std::move(*mine);
@@ -138,16 +189,19 @@ int64_t Normalize(const Domain& domain, const Sharding& told) {
   return set;
 }
 
-// `value` by way of a tuple, both with this sharding.
+// `value` by way of a tuple, from which it comes with this sharding.
 Instruction* ThroughTuple(Instruction* value, const Sharding& sharding) {
   Builder builder(value->parent());
   builder.set_origin(value);
   Instruction* tuple = builder.Tuple({value});
   Instruction* element = builder.GetTupleElement(tuple, 0);
   const Sharding::Leaf* single = SingleLeaf(sharding);
-  if (single == nullptr) return element;
-  tuple->mutable_extras().sharding = SameForAll(*single, tuple->shape());
-  element->mutable_extras().sharding = SameForAll(*single, element->shape());
+  const bool fits = std::ssize(sharding.leaves) == LeafCount(element->shape());
+  if (single != nullptr) {
+    element->mutable_extras().sharding = SameForAll(*single, element->shape());
+  } else if (element->shape().IsTuple() && fits) {
+    element->mutable_extras().sharding = sharding;
+  }
   return element;
 }
 

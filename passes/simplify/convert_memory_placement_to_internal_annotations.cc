@@ -1,33 +1,50 @@
 #include "passes/simplify/convert_memory_placement_to_internal_annotations.h"
 
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "lib/ir/builder.h"
+#include "lib/ops/attrs.h"
 #include "passes/util/frontend_attribute.h"
 
 namespace hlo {
 namespace {
 
-struct Placement {
-  std::string_view attribute;
-  std::string_view target;
-};
-constexpr Placement kTargets[] = {{"pinned_host", "MoveToHost"},
-                                  {"unpinned_host", "MoveToHost"},
-                                  {"device", "MoveToDevice"},
-                                  {"device_sram", "PinToDeviceSram"},
-                                  {"pinned_device", "PinToDevice"}};
+constexpr std::string_view kMoveToHost = "MoveToHost";
 
-// The custom call that says what `call` asks for; empty if it asks for nothing that is known.
-std::string_view TargetFor(const Instruction& call) {
-  if (call.opcode() != Opcode::kCustomCall ||
-      call.attrs<CustomCallAttrs>().custom_call_target != "annotate_device_placement" ||
-      call.operand_count() != 1 || !Compatible(call.shape(), call.operand(0)->shape()) ||
-      call.has_control_edges())
-    return "";
-  const std::string_view asked = FrontendAttribute(call, "_xla_buffer_placement");
-  for (const Placement& placement : kTargets) {
-    if (placement.attribute == asked) return placement.target;
+std::string_view TargetFor(std::string_view placement) {
+  constexpr std::pair<std::string_view, std::string_view> kTargets[] = {
+      {"pinned_host", kMoveToHost},
+      {"unpinned_host", kMoveToHost},
+      {"device", "MoveToDevice"},
+      {"device_sram", "PinToDeviceSram"},
+      {"pinned_device", "PinToDevice"}};
+  for (const auto& [name, target] : kTargets) {
+    if (name == placement) return target;
   }
   return "";
+}
+
+std::string_view TargetInsteadOf(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kCustomCall ||
+      instruction.attrs<CustomCallAttrs>().custom_call_target != "annotate_device_placement")
+    return "";
+  return TargetFor(FrontendAttribute(instruction, "_xla_buffer_placement"));
+}
+
+void ReplaceBy(std::string_view target, Instruction* call) {
+  Computation& computation = *call->parent();
+  Instruction* const value = call->operand(0);
+  CustomCallAttrs attrs;
+  attrs.custom_call_target = std::string(target);
+  Instruction* const annotation = Builder(&computation)
+                                      .OpWithShape(Opcode::kCustomCall, value->shape(), {value},
+                                                   AttrsPtr::Make(std::move(attrs)));
+  annotation->set_loc(call->loc());
+  if (target == kMoveToHost && call->sharding() != nullptr)
+    annotation->mutable_extras().sharding = *call->sharding();
+  computation.Replace(call, annotation);
 }
 
 }  // namespace
@@ -37,21 +54,16 @@ absl::StatusOr<bool> ConvertMemoryPlacementToInternalAnnotations::Run(Module& mo
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kCustomCall})) {
     for (Instruction* call : computation->PostOrder()) {
-      const std::string_view target = TargetFor(*call);
+      const std::string_view target = TargetInsteadOf(*call);
       if (target.empty()) continue;
-      if (!context.MayRewrite()) return changed;
-      context.Passed(*call, "becomes {}", target);
-      Builder builder(computation);
-      builder.set_origin(call);
-      CustomCallAttrs attrs;
-      attrs.custom_call_target = std::string(target);
-      Instruction* const placed =
-          builder.OpWithShape(Opcode::kCustomCall, call->operand(0)->shape(), {call->operand(0)},
-                              AttrsPtr::Make(std::move(attrs)));
-      RETURN_IF_ERROR(builder.status());
-      if (call->sharding() != nullptr) placed->mutable_extras().sharding = *call->sharding();
-      computation->Replace(call, placed);
-      context.Count("converted");
+      if (call->operand_count() != 1) {
+        return Error(call->loc(), "`{}` says where one value is to lie, but has {} operands",
+                     call->name(), call->operand_count());
+      }
+      if (!Compatible(call->operand(0)->shape(), call->shape()) || !context.MayRewrite()) continue;
+      context.Count("placements");
+      context.Passed(*call, "becomes `{}`", target);
+      ReplaceBy(target, call);
       changed = true;
     }
   }

@@ -1,7 +1,7 @@
-// Says to passes in which memory the program wants values to lie.
+// Says in the way that passes know in which memory programs want values to lie.
 //
 //   y = f32[4] custom-call(x), custom_call_target="annotate_device_placement",
-//           frontend_attributes={_xla_buffer_placement="pinned_host"}
+//         frontend_attributes={_xla_buffer_placement="pinned_host"}
 //     =>   y = f32[4] custom-call(x), custom_call_target="MoveToHost"
 //
 //   pinned_host, unpinned_host     MoveToHost
@@ -9,10 +9,11 @@
 //   device_sram                    PinToDeviceSram
 //   pinned_device                  PinToDevice
 //
-// Shardings stay.
+// Only MoveToHost keeps the sharding.
 //
-// Requires: nothing.  Leaves alone: calls without the attribute or with another value, with control
-// edges, of other than one operand of the shape of the result; fusion bodies.
+// Requires: nothing.  Ensures: no such call outside of fusion bodies.
+// Errors: a value for the host that is not one.
+// Leaves alone: other placements, which nobody knows; calls without one.
 #pragma once
 
 #include "passes/pass.h"
@@ -21,7 +22,6 @@ namespace hlo {
 
 class ConvertMemoryPlacementToInternalAnnotations final : public Pass {
  public:
-  static constexpr AnalysisSet kPreserves = AnalysisSet::Of<CallGraph>();
   absl::StatusOr<bool> Run(Module& module, PassContext& context) override;
 };
 

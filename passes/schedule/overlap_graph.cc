@@ -1,0 +1,226 @@
+#include "passes/schedule/overlap_graph.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "absl/algorithm/container.h"
+#include "lib/ops/attrs.h"
+#include "lib/ops/opcode_set.h"
+#include "lib/types/shape_util.h"
+#include "passes/util/frontend_attribute.h"
+
+namespace hlo {
+namespace {
+
+constexpr double kShort = 1, kMedium = 1000, kLong = 5000;
+
+double UnitsOf(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kConvolution) return kLong;
+  if (!instruction.IsFusion()) return kShort;
+  const FusionKind kind = instruction.attrs<FusionAttrs>().kind;
+  if (kind == FusionKind::kLoop) return kMedium;
+  return kind == FusionKind::kOutput ? kLong : kShort;
+}
+
+double LatencyBetween(const Instruction& from, const Instruction& to) {
+  const AsyncForm start = AsyncFormOf(from), done = AsyncFormOf(to);
+  const bool are_halves = start.half == Opcode::kAsyncStart && done.half == Opcode::kAsyncDone &&
+                          start.operation == done.operation;
+  return are_halves ? kLong : kShort;
+}
+
+bool RunsAtOnce(const Instruction& instruction) {
+  constexpr OpcodeSet kNothing = {Opcode::kGetTupleElement, Opcode::kBitcast,   Opcode::kConstant,
+                                  Opcode::kParameter,       Opcode::kBroadcast, Opcode::kIota};
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kTranspose) {
+    const Shape from = instruction.operand(0)->shape(), to = instruction.shape();
+    return from.has_layout() && to.has_layout() &&
+           TransposeIsBitcast(from, to, instruction.attrs<TransposeAttrs>().dimensions);
+  }
+  if (opcode == Opcode::kTuple) {
+    return instruction.has_one_user() && instruction.users().front()->opcode() == Opcode::kWhile;
+  }
+  return kNothing.Has(opcode);
+}
+
+// Looks at an element of a tuple, or hands it on.
+bool OnlyPassesOn(const Instruction& instruction) {
+  constexpr OpcodeSet kPassing = {Opcode::kGetTupleElement, Opcode::kTuple, Opcode::kDomain};
+  return kPassing.Has(instruction.opcode());
+}
+
+void ReadHints(OverlapNode& node) {
+  const Instruction& instruction = *node.instruction;
+  const std::string_view hint = FrontendAttribute(instruction, "scheduler_hint");
+  const bool is_custom_call = instruction.opcode() == Opcode::kCustomCall;
+  node.is_early = is_custom_call && hint == "force_early";
+  node.is_late =
+      (is_custom_call && hint == "force_delay") || (node.is_start && hint == "force_delay_async");
+  if (!is_custom_call || !node.is_late) return;
+  const std::string_view text = FrontendAttribute(instruction, "scheduler_delay_priority");
+  std::from_chars(text.data(), text.data() + text.size(), node.late_priority);
+}
+
+}  // namespace
+
+OverlapGraph::OverlapGraph(const std::vector<Instruction*>& given,
+                           const OverlapResources& resources, const Values& values,
+                           const AliasSets& sets,
+                           const std::function<bool(const Instruction&)>& has_effect)
+    : nodes_(given.size()) {
+  for (uint32_t i = 0; i < given.size(); ++i) {
+    OverlapNode& node = nodes_[i];
+    Instruction& instruction = *given[i];
+    numbers_[&instruction] = i;
+    node.instruction = &instruction;
+    node.cost = UnitsOf(instruction);
+    node.resources = resources.Of(instruction);
+    node.needed = resources.NeededBy(instruction);
+    node.needs_any = absl::c_any_of(node.needed, [](int64_t count) { return count > 0; });
+    node.is_start = resources.IsStart(instruction);
+    node.is_done = resources.IsDone(instruction);
+    for (const auto& [resource, use] : node.resources) {
+      node.occupies |= use == ResourceUse::kOccupies;
+      node.releases |= use == ResourceUse::kReleases;
+    }
+    node.reads_done = absl::c_any_of(instruction.operands(), [&](const Instruction* operand) {
+      return resources.IsDone(*operand);
+    });
+    node.runs_at_once = RunsAtOnce(instruction);
+    ReadHints(node);
+  }
+  uint32_t last_effect = 0;
+  bool has_last_effect = false;
+  for (uint32_t i = 0; i < given.size(); ++i) {
+    AddUses(i);
+    if (!has_effect(*given[i])) continue;
+    if (has_last_effect) AddEdge(last_effect, i, kShort);
+    last_effect = i;
+    has_last_effect = true;
+  }
+  AddReadersOfResults(values, sets);
+  AddLoopsAfterSends();
+  FindDepths();
+  for (OverlapNode& node : nodes_) node.missing = node.after.size();
+  for (uint32_t i = 0; i < nodes_.size(); ++i) CountUnlocks(i);
+}
+
+std::optional<uint32_t> OverlapGraph::NumberOf(const Instruction& instruction) const {
+  const auto found = numbers_.find(&instruction);
+  if (found == numbers_.end()) return std::nullopt;
+  return found->second;
+}
+
+void OverlapGraph::AddEdge(uint32_t from, uint32_t to, double latency) {
+  nodes_[from].after.push_back({to, latency});
+  nodes_[to].before.push_back({from, latency});
+}
+
+void OverlapGraph::AddUses(uint32_t number) {
+  const Instruction& instruction = *nodes_[number].instruction;
+  for (const Instruction* user : instruction.users())
+    AddEdge(number, numbers_.at(user), LatencyBetween(instruction, *user));
+  for (const Instruction* later : instruction.control_successors())
+    AddEdge(number, numbers_.at(later), LatencyBetween(instruction, *later));
+}
+
+bool OverlapGraph::Reaches(uint32_t from, uint32_t to) const {
+  std::vector<bool> seen(nodes_.size(), false);
+  std::vector<uint32_t> pending = {from};
+  while (!pending.empty()) {
+    const uint32_t at = pending.back();
+    pending.pop_back();
+    if (at == to) return true;
+    if (seen[at]) continue;
+    seen[at] = true;
+    for (const OverlapEdge& edge : nodes_[at].after) pending.push_back(edge.to);
+  }
+  return false;
+}
+
+// While the operation is under way its result is being written.
+void OverlapGraph::AddReadersOfResults(const Values& values, const AliasSets& sets) {
+  absl::flat_hash_map<ValueId, std::vector<uint32_t>> readers;  // by set; looked up only
+  absl::flat_hash_map<ValueId, std::vector<uint32_t>> dones;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    const Instruction& done = *nodes_[i].instruction;
+    if (nodes_[i].is_done && done.shape().IsArray() && values.Has(done))
+      dones[sets.SetOf(values.Of(done)[0])].push_back(i);
+  }
+  if (dones.empty()) return;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    const Instruction& instruction = *nodes_[i].instruction;
+    if (OnlyPassesOn(instruction)) continue;
+    for (const Instruction* operand : instruction.operands()) {
+      if (!values.Has(*operand)) continue;
+      for (const ValueId value : values.Of(*operand)) {
+        const ValueId set = sets.SetOf(value);
+        if (dones.contains(set)) readers[set].push_back(i);
+      }
+    }
+  }
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    const Instruction& done = *nodes_[i].instruction;
+    if (!nodes_[i].is_done || !done.shape().IsArray() || !values.Has(done)) continue;
+    const std::optional<uint32_t> start = NumberOf(*done.operand(0));
+    const auto found = readers.find(sets.SetOf(values.Of(done)[0]));
+    if (!start.has_value() || found == readers.end()) continue;
+    for (const uint32_t reader : found->second) {
+      if (reader == *start || Reaches(i, reader) || Reaches(*start, reader)) continue;
+      AddEdge(reader, *start, kShort);
+    }
+  }
+}
+
+void OverlapGraph::AddLoopsAfterSends() {
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    const Instruction& done = *nodes_[i].instruction;
+    if (done.opcode() != Opcode::kSendDone) continue;
+    const absl::Span<Instruction* const> earlier = done.control_predecessors();
+    const auto received = absl::c_find_if(
+        earlier, [](const Instruction* before) { return before->opcode() == Opcode::kRecvDone; });
+    if (received == earlier.end()) continue;
+    const uint32_t from = numbers_.at(*received);
+    for (uint32_t loop = 0; loop < nodes_.size(); ++loop) {
+      if (nodes_[loop].instruction->opcode() != Opcode::kWhile || !Reaches(from, loop)) continue;
+      if (!Reaches(loop, i)) AddEdge(i, loop, kShort);
+      break;
+    }
+  }
+}
+
+void OverlapGraph::FindDepths() {
+  std::vector<size_t> missing;
+  std::vector<uint32_t> ready;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    missing.push_back(nodes_[i].before.size());
+    if (missing.back() == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    OverlapNode& node = nodes_[ready.back()];
+    ready.pop_back();
+    for (const OverlapEdge& edge : node.before) {
+      const OverlapNode& earlier = nodes_[edge.to];
+      node.async_depth =
+          std::max(node.async_depth, earlier.async_depth + (node.is_done ? edge.latency : 0));
+      node.depth = std::max(node.depth, earlier.depth + 1);
+    }
+    for (const OverlapEdge& edge : node.after) {
+      if (--missing[edge.to] == 0) ready.push_back(edge.to);
+    }
+  }
+}
+
+void OverlapGraph::CountUnlocks(uint32_t number) {
+  nodes_[number].unlocks = absl::c_count_if(
+      nodes_[number].before, [&](const OverlapEdge& edge) { return nodes_[edge.to].missing == 1; });
+}
+
+void OverlapGraph::SetMissing(uint32_t number, size_t missing) {
+  nodes_[number].missing = missing;
+  if (missing != 1) return;
+  for (const OverlapEdge& edge : nodes_[number].after) CountUnlocks(edge.to);
+}
+
+}  // namespace hlo

@@ -1,0 +1,45 @@
+// The bytes that are live while the sequence of one computation is made from its end, for
+// `latency-hiding-scheduler`: what an instruction reads lives from there on, what it makes first
+// is gone before it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "lib/analysis/alias.h"
+#include "lib/analysis/values.h"
+#include "lib/ir/module.h"
+
+namespace hlo {
+
+struct MemoryChange {
+  int64_t increase = 0;  // below 0: less is needed
+  int64_t peak = 0;      // above what is live, at most
+};
+
+class OverlapMemory {
+ public:
+  // `given`: the instructions in an order that is right. `inside`: bytes that an instruction needs
+  // for what it calls.
+  OverlapMemory(const std::vector<Instruction*>& given, const Values& values, const AliasSets& sets,
+                const std::function<int64_t(const Instruction&)>& inside);
+
+  // By places in `given`.
+  MemoryChange ChangeBy(uint32_t number) const;
+  void Add(uint32_t number);
+  int64_t live_bytes() const { return live_; }
+  int64_t peak_bytes() const { return peak_; }
+
+ private:
+  struct Needs {
+    std::vector<uint32_t> reads, makes;  // buffers
+    int64_t inside = 0;
+  };
+  std::vector<Needs> needs_;
+  std::vector<int64_t> bytes_;  // by buffer
+  std::vector<bool> is_live_;
+  int64_t live_ = 0, peak_ = 0;
+};
+
+}  // namespace hlo
