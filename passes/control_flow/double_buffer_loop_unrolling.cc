@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/trip_count.h"
 #include "lib/support/decision.h"
 #include "passes/control_flow/flatten_call_graph.h"
 #include "passes/control_flow/loop_copies.h"
 #include "passes/control_flow/loop_knowledge.h"
+#include "passes/util/send_recv_iterations.h"
 
 namespace hlo {
 namespace {
@@ -22,6 +22,27 @@ bool MayFold(const Instruction& instruction) {
                      [](const Instruction* operand) { return operand->IsConstant(); });
 }
 
+constexpr OpcodeSet kSendInSome = {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart,
+                                   Opcode::kSend, Opcode::kRecv};
+
+int64_t FloorOfHalf(int64_t value) { return value >> 1; }
+
+// `original` and `copy` do every other iteration, `original` the first of them, or the second one
+// of a loop whose first iteration is done before it.
+void HalveSendRecvIterations(Instruction* original, Instruction* copy, bool is_peeled) {
+  if (!kSendInSome.Has(original->opcode())) return;
+  const int64_t skipped = is_peeled ? 1 : 0;
+  ChangeSendRecvIterations(original, [&](int64_t first, int64_t last) {
+    const int64_t end = FloorOfHalf(last - skipped);
+    return std::pair(FloorOfHalf(first + 1 - skipped), is_peeled ? std::max<int64_t>(0, end) : end);
+  });
+  ChangeSendRecvIterations(copy, [&](int64_t first, int64_t last) {
+    const int64_t begin = FloorOfHalf(first - skipped);
+    return std::pair(is_peeled ? std::max<int64_t>(0, begin) : begin,
+                     std::max<int64_t>(0, FloorOfHalf(last - 1 - skipped)));
+  });
+}
+
 class LoopUnrolling {
  public:
   LoopUnrolling(Instruction* loop, LoopKnowledge known, IterationCopier& copier)
@@ -30,12 +51,19 @@ class LoopUnrolling {
   // Two iterations at a time.
   void Double() {
     int64_t count = *known_.trip_count;
-    if (count % 2 != 0) {
+    const bool is_peeled = count % 2 != 0;
+    if (is_peeled) {
       Peel();
       --count;
       if (known_.init && known_.step) *known_.init += *known_.step;
     }
-    AppendIteration(body_.PostOrder(), body_.parameter(0), ".double_buffer_clone");
+    const std::vector<Instruction*> order = body_.PostOrder();
+    CopyMap copies;
+    AppendIteration(order, body_.parameter(0), ".double_buffer_clone", copies);
+    for (Instruction* original : order) {
+      if (original != body_.parameter(0))
+        HalveSendRecvIterations(original, copies.at(original), is_peeled);
+    }
     known_.trip_count = count / 2;
     if (known_.step) *known_.step *= 2;
     WriteKnowledge();
@@ -47,7 +75,8 @@ class LoopUnrolling {
     const Instruction* state = body_.parameter(0);
     for (int64_t k = 1; k < *known_.trip_count; ++k) {
       const Instruction* next = body_.root();
-      order = AppendIteration(order, state, ".full_unroll_clone");
+      CopyMap copies;
+      order = AppendIteration(order, state, ".full_unroll_clone", copies);
       state = next;
     }
     if (known_.step) *known_.step *= *known_.trip_count;
@@ -61,22 +90,40 @@ class LoopUnrolling {
     CopyMap copies;
     copies[body_.parameter(0)] = loop_->operand(0);
     for (Instruction* copy :
-         copier_.Copy(body_.PostOrder(), loop_->parent(), ".peeled_double_buffer", copies))
+         copier_.Copy(body_.PostOrder(), loop_->parent(), ".peeled_double_buffer", copies)) {
       SetOriginInIteration(copy, *loop_, 0);
+      if (kSendInSome.Has(copy->opcode())) KeepSendRecvIteration(copy, 0);
+      if (HasOtherEffects(*copy)) loop_->AddControlPredecessor(copy);
+    }
     loop_->ReplaceOperand(0, copies.at(body_.root()));
   }
 
   // Copies the iteration that `order` does with `state` after the last one, whose result is the
-  // root. Returns the copies.
+  // root. Returns the copies, and sets `copies`.
   std::vector<Instruction*> AppendIteration(const std::vector<Instruction*>& order,
-                                            const Instruction* state, std::string_view suffix) {
+                                            const Instruction* state, std::string_view suffix,
+                                            CopyMap& copies) {
     Instruction* last = body_.root();
-    CopyMap copies;
     copies[state] = last;
     const std::vector<Instruction*> made = copier_.Copy(order, &body_, suffix, copies);
+    KeepEffectsInOrder(order, made);
     body_.set_root(copies.at(last));
     WaitForLast(*state, *last, copies);
     return made;
+  }
+
+  // What has effects waits for all such of the last iteration.
+  static void KeepEffectsInOrder(const std::vector<Instruction*>& last,
+                                 const std::vector<Instruction*>& next) {
+    std::vector<Instruction*> before;
+    for (Instruction* instruction : last) {
+      if (HasOtherEffects(*instruction)) before.push_back(instruction);
+    }
+    if (before.empty()) return;
+    for (Instruction* copy : next) {
+      if (!HasOtherEffects(*copy)) continue;
+      for (Instruction* earlier : before) copy->AddControlPredecessor(earlier);
+    }
   }
 
   // What reads the state waits for all that the last iteration has made.
@@ -113,13 +160,13 @@ class LoopUnrolling {
 Decision MayUnroll(const Instruction& loop, const LoopKnowledge& known) {
   if (!known.trip_count) return No("its backend config does not say how often it runs");
   if (*known.trip_count < 2) return No("it runs {} times", *known.trip_count);
-  if (const std::optional<int64_t> computed = TripCount(loop);
-      computed && *computed != *known.trip_count)
-    return No("it runs {} times, and its backend config says {}", *computed, *known.trip_count);
   if (loop.while_body()->root()->opcode() != Opcode::kTuple)
     return No("its body does not build its state");
   if (loop.while_body()->callers().size() > 1) return No("another loop has its body");
-  if (!MayCopyIterations(loop)) return No("it sends, receives or has other effects");
+  const std::vector<Instruction*> tests = loop.while_condition()->instruction_vector();
+  if (std::any_of(tests.begin(), tests.end(),
+                  [](const Instruction* test) { return test->HasSideEffect(); }))
+    return No("its condition has effects");
   return Yes();
 }
 
