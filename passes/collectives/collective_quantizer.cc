@@ -18,7 +18,8 @@ constexpr OpcodeSet kKeepsValues = {Opcode::kBitcast, Opcode::kCopy, Opcode::kRe
 
 bool IsCollective(const Instruction& instruction) {
   return kQuantized.Has(instruction.opcode()) && instruction.operand_count() == 1 &&
-         instruction.shape().IsArray() && !instruction.has_control_edges();
+         instruction.shape().IsArray() && !instruction.has_control_edges() &&
+         instruction.shape().element_type() == instruction.operand(0)->shape().element_type();
 }
 
 // A conversion, the scale that goes with it, and what stands between them and the collective.
@@ -46,6 +47,9 @@ bool IsScalarBroadcast(const Instruction& x) {
 // Which operand of `scaled` is the value, the other being the scale; -1: neither.
 int ValueOperand(const Instruction& scaled) {
   if (scaled.opcode() != Opcode::kMultiply && scaled.opcode() != Opcode::kDivide) return -1;
+  for (const Instruction* operand : scaled.operands()) {
+    if (operand->shape().element_type() != scaled.shape().element_type()) return -1;
+  }
   if (IsScalarBroadcast(*scaled.operand(1))) return 0;
   return scaled.opcode() == Opcode::kMultiply && IsScalarBroadcast(*scaled.operand(0)) ? 1 : -1;
 }

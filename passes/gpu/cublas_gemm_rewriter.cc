@@ -60,6 +60,7 @@ class GemmRewriter {
   absl::Status Rewrite(Instruction* x) {
     const Opcode opcode = x->opcode();
     if (opcode == Opcode::kDot) return options_.dtype == "fp8" ? RewriteF8Dot(x) : RewriteDot(x);
+    if (opcode != Opcode::kConvert && IsMixed(*x)) return absl::OkStatus();
     if (opcode == Opcode::kMultiply) {
       Instruction* const gemm = GeluOf(*x);
       if (gemm != nullptr && IsGemm(*gemm)) return TakeGelu(x, gemm);
@@ -71,6 +72,14 @@ class GemmRewriter {
     if (opcode == Opcode::kMaximum) return TakeRelu(x);
     const bool takes_addends = options_.bias_mode != "no_bias";
     return opcode == Opcode::kAdd && takes_addends ? TakeAddend(x) : absl::OkStatus();
+  }
+
+  // Whether it computes in another type than that of an operand.
+  static bool IsMixed(const Instruction& x) {
+    return absl::c_any_of(x.operands(), [&](const Instruction* operand) {
+      return !operand->shape().IsArray() ||
+             operand->shape().element_type() != x.shape().element_type();
+    });
   }
 
   // `gemm`, or a copy of one, computes another value than before.
@@ -161,7 +170,8 @@ class GemmRewriter {
   // dot(f8, f8)  =>  dot(convert(f8), convert(f8)) in f16, of which other passes make calls
   absl::Status InF16(Instruction* dot) {
     const ElementType type = dot->shape().element_type();
-    if (dot->operand_count() != 2 || !IsF8(dot->operand(0)->shape().element_type()) ||
+    if (dot->operand_count() != 2 || !IsFloat(type) ||
+        !IsF8(dot->operand(0)->shape().element_type()) ||
         !IsF8(dot->operand(1)->shape().element_type()) || !context_.MayRewrite())
       return absl::OkStatus();
     Rewriter b(&computation_, context_);
@@ -372,7 +382,7 @@ class GemmRewriter {
       scale = nullptr;
     }
     if (!IsGemm(*gemm) || !IsF8Gemm(*gemm) || (scale != nullptr && scale->shape().rank() != 0) ||
-        (value != gemm && value->use_count() != 1) || gemm->is_root() ||
+        (value != gemm && (value->use_count() != 1 || IsMixed(*value))) || gemm->is_root() ||
         gemm->has_control_edges() || convert->has_control_edges())
       return absl::OkStatus();
     ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*gemm));
