@@ -5,16 +5,25 @@
 namespace hlo {
 
 absl::StatusOr<bool> AllGatherCombiner::Run(Module& module, PassContext& context) {
+  for (const Computation* computation : module.computations()) {
+    if (!computation->MayHold(Opcode::kAllGather)) continue;
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kAllGather &&
+          instruction->attrs<AllGatherAttrs>().constrain_layout)
+        return false;
+    }
+  }
   const auto key = [&](const Instruction& gather) {
     const auto& attrs = gather.attrs<AllGatherAttrs>();
     return fmt::format(
-        "{} {} {} {} {} {}", attrs.dimensions.value, attrs.constrain_layout,
+        "{} {} {} {} {}", options_.combine_by_dim ? attrs.dimensions.value : -1,
         attrs.channel_id.has_value(), attrs.use_global_device_ids,
         attrs.replica_groups.ToString(true),
         options_.combine_different_dtypes ? "" : Text(gather.shape().element_type()));
   };
   return CombineCollectives(module, Opcode::kAllGather, key,
-                            {options_.combine_threshold_in_bytes, options_.combine_threshold_count},
+                            {options_.combine_threshold_in_bytes, options_.combine_threshold_count,
+                             options_.combine_while_loops},
                             context);
 }
 

@@ -5,10 +5,12 @@
 //       =>   t = (f32[8], s32[8]) all-gather(x, y), dimensions={0};  a = gte(t, 0);  b = gte(t, 1)
 //
 // Combined are those along the same dimension with the same groups and kind of ids; without
-// `combine_different_dtypes` only those of one element type. The first gives channel and attributes
-// (collective_combiner.h says what is left alone).
+// `combine_by_dim` those along others, too, by way of bitcasts, for which layouts must be known.
+// Without `combine_different_dtypes` only those of one element type. The first gives channel and
+// attributes (collective_combiner.h says what is left alone).
 //
-// Requires: nothing.
+// Requires: nothing.  Leaves alone: modules with an all-gather that constrains layouts; without
+// `combine_while_loops` the computations of loops.
 #pragma once
 
 #include "passes/pass.h"
@@ -18,13 +20,17 @@ namespace hlo {
 struct AllGatherCombinerOptions {
   int64_t combine_threshold_in_bytes = 1024;
   int64_t combine_threshold_count = 1024;
+  bool combine_by_dim = true;
   bool combine_different_dtypes = true;
+  bool combine_while_loops = true;
 
   static auto Fields() {
     using O = AllGatherCombinerOptions;
     return std::tuple{Optional("combine_threshold_in_bytes", &O::combine_threshold_in_bytes),
                       Optional("combine_threshold_count", &O::combine_threshold_count),
-                      Optional("combine_different_dtypes", &O::combine_different_dtypes)};
+                      Optional("combine_by_dim", &O::combine_by_dim),
+                      Optional("combine_different_dtypes", &O::combine_different_dtypes),
+                      Optional("combine_while_loops", &O::combine_while_loops)};
   }
 };
 

@@ -5,19 +5,28 @@
 namespace hlo {
 
 bool AllGatherDynamicSliceSimplifier::Matches(const Instruction& slice) const {
-  const Instruction& gather = *slice.operand(0);
+  const Instruction& read = *slice.operand(0);
+  const Instruction& gather = *BehindOwnReshape(slice.operand(0));
   if (gather.opcode() != Opcode::kAllGather || !gather.shape().IsArray() ||
-      !Compatible(slice.shape(), gather.operand(0)->shape()))
+      gather.attrs<AllGatherAttrs>().constrain_layout)
     return false;
-  const int64_t dim = gather.attrs<AllGatherAttrs>().dimensions.value;
   const std::optional<OwnPart> part = FindOwnPart(slice);
-  return part && part->dimension == dim &&
-         TakesPartsInOrder(*part, DeviceGroups(gather), gather.shape().dim(static_cast<int>(dim)));
+  if (!part) return false;
+  const int64_t dim = gather.attrs<AllGatherAttrs>().dimensions.value;
+  const bool is_reshaped = &read != &gather;
+  if (is_reshaped
+          ? DimensionBeforeReshape(read, part->dimension) != dim ||
+                gather.operand(0)->shape().dim(static_cast<int>(dim)) != part->size
+          : part->dimension != dim || !Compatible(slice.shape(), gather.operand(0)->shape()))
+    return false;
+  return TakesPartsInOrder(*part, DeviceGroups(gather), gather.shape().dim(static_cast<int>(dim)));
 }
 
 absl::StatusOr<Instruction*> AllGatherDynamicSliceSimplifier::Expand(Instruction* slice,
-                                                                     Rewriter&) {
-  return slice->operand(0)->operand(0);
+                                                                     Rewriter& rewriter) {
+  Instruction* const gather = BehindOwnReshape(slice->operand(0));
+  if (gather == slice->operand(0)) return gather->operand(0);
+  return rewriter.Reshape(gather->operand(0), slice->shape().dims());
 }
 
 HLO_DEFINE_PASS(AllGatherDynamicSliceSimplifier)

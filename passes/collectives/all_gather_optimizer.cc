@@ -5,6 +5,10 @@
 namespace hlo {
 namespace {
 
+constexpr OpcodeSet kTakenFirst = {Opcode::kAdd,     Opcode::kMultiply, Opcode::kMaximum,
+                                   Opcode::kMinimum, Opcode::kAnd,      Opcode::kOr,
+                                   Opcode::kXor};
+
 bool IsGatheredFor(const Instruction& gather, const Instruction& op) {
   return gather.opcode() == Opcode::kAllGather && gather.shape().IsArray() &&
          gather.has_one_user() && gather.uses()[0].user == &op && !gather.is_root() &&
@@ -26,9 +30,7 @@ absl::StatusOr<bool> AllGatherOptimizer::Run(Module& module, PassContext& contex
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kAllGather})) {
     for (Instruction* op : computation->PostOrder()) {
-      if (op->operand_count() != 2 || !IsElementwise(op->opcode()) || op->call_count() > 0 ||
-          !op->shape().IsArray())
-        continue;
+      if (!kTakenFirst.Has(op->opcode()) || !op->shape().IsArray()) continue;
       Instruction *a = op->operand(0), *b = op->operand(1);
       if (!IsGatheredFor(*a, *op) || !IsGatheredFor(*b, *op)) continue;
       if (!GatherAlike(*a, *b)) {

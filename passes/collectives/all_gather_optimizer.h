@@ -2,6 +2,8 @@
 //
 //   add(all-gather(a), all-gather(b))      =>   all-gather(add(a, b))
 //
+// Of sums, products, minima, maxima and the bitwise ones, as in XLA.
+//
 // Requires: nothing.  Leaves alone: all-gathers that differ in dimension, groups or kind of ids, or
 // that something else reads; several arrays at once.
 #pragma once

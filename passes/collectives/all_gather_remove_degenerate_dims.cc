@@ -24,6 +24,9 @@ Instruction* GatherTrueDims(Instruction* gather, Rewriter& rewriter) {
   AllGatherAttrs attrs = gather->attrs<AllGatherAttrs>();
   if (attrs.constrain_layout || gather->shape().has_dynamic_dims()) return nullptr;
   const int64_t dimension = attrs.dimensions.value;
+  // It gathers nothing, and others remove it.
+  if (gather->shape().IsArray() && gather->shape().dim(static_cast<int>(dimension)) == 1)
+    return nullptr;
   bool any = false;
   std::optional<int64_t> place;
   for (const Instruction* operand : gather->operands()) {

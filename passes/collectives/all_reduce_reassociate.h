@@ -4,13 +4,15 @@
 //
 // Between the all-reduces and the operation there may be reshapes, slices and pads by what changes
 // nothing; they stay in front of the operation. With `reassociate_converted_ar` there may be
-// conversions, too: then the wider type is reduced.
+// conversions to a type that holds all values, too: then the wider type is reduced. Two equal
+// dynamic-slices of all-reduces become one after the all-reduce.
 //
 // Requires: nothing.  Leaves alone: all-reduces that differ in more than their channel, that
 // something else reads, or that combine by another operation; several arrays at once; where more
 // elements would be reduced than before; modules with all-reduces of constrained layouts.
 #pragma once
 
+#include "lib/support/decision.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -33,7 +35,12 @@ class AllReduceReassociate final : public Pass {
 
  private:
   Instruction* AllReduceBelow(Instruction* value, Opcode combine) const;
+  Decision MayCombine(const Instruction& op, const Instruction& a, const Instruction& b) const;
+  absl::StatusOr<bool> Reassociate(Instruction* op, PassContext& context);
+  absl::StatusOr<bool> ReassociateParts(Instruction* op, PassContext& context);
+
   Options options_;
+  int64_t next_channel_ = 0;  // while it runs
 };
 
 }  // namespace hlo

@@ -12,15 +12,6 @@ namespace {
 struct AsyncForm {
   Opcode opcode;
   bool AsyncCollectiveCreatorOptions::*wanted;
-  // Those without forms of their own are wrapped.
-  Opcode start() const {
-    const AsyncPair* const pair = AsyncPairOf(opcode);
-    return pair == nullptr ? Opcode::kAsyncStart : pair->start;
-  }
-  Opcode done() const {
-    const AsyncPair* const pair = AsyncPairOf(opcode);
-    return pair == nullptr ? Opcode::kAsyncDone : pair->done;
-  }
 };
 constexpr AsyncForm kAsyncForms[] = {
     {Opcode::kAllReduce, &AsyncCollectiveCreatorOptions::convert_all_reduce},
@@ -30,6 +21,7 @@ constexpr AsyncForm kAsyncForms[] = {
     {Opcode::kAllToAll, &AsyncCollectiveCreatorOptions::convert_all_to_all},
     {Opcode::kReduceScatter, &AsyncCollectiveCreatorOptions::convert_reduce_scatter},
     {Opcode::kRaggedAllToAll, &AsyncCollectiveCreatorOptions::convert_ragged_all_to_all},
+    {Opcode::kFusion, &AsyncCollectiveCreatorOptions::convert_collective_fusion},
 };
 
 const AsyncForm* FormOf(Opcode opcode) {
@@ -49,23 +41,30 @@ Shape OperandsShape(const Instruction& instruction) {
 Shape StartShape(const Instruction& collective, Opcode start) {
   if (start == Opcode::kAllReduceStart) return collective.shape();
   const Shape operands = OperandsShape(collective);
-  const bool is_one = collective.operand_count() == 1 && start != Opcode::kAsyncStart;
+  const bool is_in_place = start == Opcode::kCollectivePermuteStart &&
+                           !collective.attrs<CollectivePermuteAttrs>().slice_sizes.empty();
+  const bool is_one =
+      is_in_place || (collective.operand_count() == 1 && start != Opcode::kAsyncStart);
   return Shape::Tuple({{is_one ? operands.element(0) : operands, collective.shape()}});
 }
 
-absl::Status Split(Instruction* collective, const AsyncForm& form) {
+// `generic`: as those without forms of their own, which are wrapped.
+absl::Status Split(Instruction* collective, bool generic) {
   const uint32_t first_new = collective->module().id_limit();
   Builder b(collective->parent());
   b.set_origin(collective);
-  const bool is_wrapped = form.start() == Opcode::kAsyncStart;
+  const AsyncPair* const pair = generic ? nullptr : AsyncPairOf(collective->opcode());
+  const bool is_wrapped = pair == nullptr;
+  const Opcode start_opcode = is_wrapped ? Opcode::kAsyncStart : pair->start;
+  const Opcode done_opcode = is_wrapped ? Opcode::kAsyncDone : pair->done;
   const AttrsPtr attrs = is_wrapped ? AttrsPtr::Make(AsyncAttrs{}) : collective->attrs_ptr();
   const std::vector<Computation*> calls =
       is_wrapped ? std::vector<Computation*>{AsyncComputationOf(*collective)} : collective->calls();
-  Instruction* const start = b.OpWithShape(form.start(), StartShape(*collective, form.start()),
+  Instruction* const start = b.OpWithShape(start_opcode, StartShape(*collective, start_opcode),
                                            collective->operand_vector(), attrs, calls);
   Instruction* const done = is_wrapped
-                                ? b.OpWithShape(form.done(), collective->shape(), {start}, attrs)
-                                : b.OpWithShape(form.done(), collective->shape(), {start});
+                                ? b.OpWithShape(done_opcode, collective->shape(), {start}, attrs)
+                                : b.OpWithShape(done_opcode, collective->shape(), {start});
   RETURN_IF_ERROR(b.status());
   ReplaceByPair(collective, start, done, first_new);
   return absl::OkStatus();
@@ -81,8 +80,8 @@ bool AsyncCollectiveCreator::IsWanted(const Instruction& instruction) const {
     return bytes >= options_.all_reduce_min_threshold_in_bytes;
   if (form->opcode == Opcode::kAllGather)
     return bytes >= options_.all_gather_min_threshold_in_bytes;
-  return form->opcode != Opcode::kCollectivePermute ||
-         instruction.attrs<CollectivePermuteAttrs>().slice_sizes.empty();
+  return form->opcode != Opcode::kReduceScatter ||
+         bytes >= options_.reduce_scatter_min_threshold_in_bytes;
 }
 
 absl::StatusOr<bool> AsyncCollectiveCreator::Run(Module& module, PassContext& context) {
@@ -95,7 +94,7 @@ absl::StatusOr<bool> AsyncCollectiveCreator::Run(Module& module, PassContext& co
       if (!IsWanted(*instruction)) continue;
       if (!context.MayRewrite()) return changed;
       context.Passed(*instruction, "runs beside other work");
-      RETURN_IF_ERROR(Split(instruction, *FormOf(instruction->opcode())));
+      RETURN_IF_ERROR(Split(instruction, options_.use_generic_async_start_done));
       context.Count("started");
       changed = true;
     }

@@ -5,12 +5,13 @@
 //       =>   s = f32[4] all-reduce-start(x), to_apply=add
 //            r = f32[4] all-reduce-done(s)
 //
-// all-gather and collective-permute have such a pair as well; of the others the start wraps a
-// computation (async-start). What stood before the collective by a control edge stands before the
-// start, what stood after it after the done.
+// all-gather and collective-permute have such a pair as well; of the others, and of all with
+// `use_generic_async_start_done`, the start wraps a computation (async-start). What stood before
+// the collective by a control edge stands before the start, what stood after it after the done.
 //
-// Requires: nothing.  Leaves alone: opcodes switched off, results under the thresholds (all-reduce,
-// all-gather), permutes within one array, fusion bodies.
+// Requires: nothing.  Leaves alone: opcodes switched off (fusions are, unless
+// `convert_collective_fusion` says that they hold collectives), results under the thresholds
+// (all-reduce, all-gather, reduce-scatter), fusion bodies.
 #pragma once
 
 #include "passes/pass.h"
@@ -25,8 +26,11 @@ struct AsyncCollectiveCreatorOptions {
   bool convert_all_to_all = true;
   bool convert_reduce_scatter = true;
   bool convert_ragged_all_to_all = true;
+  bool convert_collective_fusion = false;
+  bool use_generic_async_start_done = false;
   int64_t all_reduce_min_threshold_in_bytes = 0;
   int64_t all_gather_min_threshold_in_bytes = 0;
+  int64_t reduce_scatter_min_threshold_in_bytes = 0;
 
   static auto Fields() {
     using O = AsyncCollectiveCreatorOptions;
@@ -38,8 +42,12 @@ struct AsyncCollectiveCreatorOptions {
         Optional("convert_all_to_all", &O::convert_all_to_all),
         Optional("convert_reduce_scatter", &O::convert_reduce_scatter),
         Optional("convert_ragged_all_to_all", &O::convert_ragged_all_to_all),
+        Optional("convert_collective_fusion", &O::convert_collective_fusion),
+        Optional("use_generic_async_start_done", &O::use_generic_async_start_done),
         Optional("all_reduce_min_threshold_in_bytes", &O::all_reduce_min_threshold_in_bytes),
-        Optional("all_gather_min_threshold_in_bytes", &O::all_gather_min_threshold_in_bytes)};
+        Optional("all_gather_min_threshold_in_bytes", &O::all_gather_min_threshold_in_bytes),
+        Optional("reduce_scatter_min_threshold_in_bytes",
+                 &O::reduce_scatter_min_threshold_in_bytes)};
   }
 };
 

@@ -1,6 +1,7 @@
 #include "passes/collectives/collective_combiner.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "absl/container/flat_hash_map.h"
@@ -11,6 +12,56 @@
 
 namespace hlo {
 namespace {
+
+// Computations of a loop that nobody else calls.
+bool IsOfLoop(const Computation& computation) {
+  const auto callers = computation.callers();
+  return callers.size() == 1 && callers[0].caller->opcode() == Opcode::kWhile;
+}
+
+// Along which a gather or a scatter divides its arrays; none for others.
+std::optional<int64_t> DividedDimension(const Instruction& collective) {
+  const AttrsPtr& attrs = collective.attrs_ptr();
+  if (attrs.Is<AllGatherAttrs>()) return attrs.Get<AllGatherAttrs>().dimensions.value;
+  if (attrs.Is<ReduceScatterAttrs>()) return attrs.Get<ReduceScatterAttrs>().dimensions.value;
+  return std::nullopt;
+}
+
+AttrsPtr AttrsAlong(const Instruction& collective, int64_t dimension) {
+  if (collective.attrs_ptr().Is<AllGatherAttrs>()) {
+    AllGatherAttrs attrs = collective.attrs<AllGatherAttrs>();
+    attrs.dimensions.value = dimension;
+    return AttrsPtr::Make(std::move(attrs));
+  }
+  ReduceScatterAttrs attrs = collective.attrs<ReduceScatterAttrs>();
+  attrs.dimensions.value = dimension;
+  return AttrsPtr::Make(std::move(attrs));
+}
+
+// The dimension that most of them have, the first of those; 0 where one of them does not have it.
+std::optional<int64_t> MostFrequentDimension(const std::vector<Instruction*>& collectives) {
+  std::map<int64_t, int64_t> counts;
+  int64_t lowest_rank = std::numeric_limits<int64_t>::max();
+  for (const Instruction* collective : collectives) {
+    const std::optional<int64_t> dimension = DividedDimension(*collective);
+    if (!dimension) return std::nullopt;
+    ++counts[*dimension];
+    lowest_rank = std::min<int64_t>(lowest_rank, collective->shape().rank());
+  }
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most->first < lowest_rank ? most->first : 0;
+}
+
+// `shape` with two dimensions swapped, at the same places in memory.
+Shape WithSwapped(Shape shape, int64_t a, int64_t b) {
+  Layout layout = shape.has_layout() ? shape.layout() : Layout::RowMajor(shape.rank());
+  for (int64_t& d : layout.minor_to_major) d = d == a ? b : d == b ? a : d;
+  DimVec sizes(shape.dims().begin(), shape.dims().end());
+  std::swap(sizes[static_cast<size_t>(a)], sizes[static_cast<size_t>(b)]);
+  return Shape::Array(shape.element_type(), sizes).WithLayout(layout);
+}
 
 // The collectives of one computation.
 class Combiner {
@@ -94,15 +145,26 @@ class Combiner {
     Instruction* first = chosen[0];
     Builder builder(&computation_);
     builder.set_origin(first);
+    const std::optional<int64_t> dimension = MostFrequentDimension(chosen);
+    const auto is_turned = [&](const Instruction& member) {
+      return dimension && DividedDimension(member) != dimension;
+    };
     std::vector<Instruction*> operands;
     std::vector<Shape> shapes;
     for (const Instruction* member : chosen) {
-      operands.push_back(member->operand(0));
-      shapes.push_back(member->shape());
+      Instruction* operand = member->operand(0);
+      Shape shape = member->shape();
+      if (is_turned(*member)) {
+        const int64_t own = *DividedDimension(*member);
+        operand = builder.Bitcast(operand, WithSwapped(operand->shape(), *dimension, own));
+        shape = WithSwapped(shape, *dimension, own);
+      }
+      operands.push_back(operand);
+      shapes.push_back(shape);
     }
     const std::vector<Computation*> calls = first->calls();
-    Instruction* all =
-        builder.OpWithShape(opcode_, Shape::Tuple(shapes), operands, first->attrs_ptr(), calls);
+    const AttrsPtr attrs = is_turned(*first) ? AttrsAlong(*first, *dimension) : first->attrs_ptr();
+    Instruction* all = builder.OpWithShape(opcode_, Shape::Tuple(shapes), operands, attrs, calls);
     reachability_->StandsFor(all, first);
     if (std::any_of(chosen.begin(), chosen.end(),
                     [](const Instruction* member) { return member->sharding() != nullptr; })) {
@@ -115,6 +177,7 @@ class Combiner {
     for (size_t i = 0; i < chosen.size(); ++i) {
       builder.set_origin(chosen[i]);
       Instruction* element = builder.GetTupleElement(all, static_cast<int64_t>(i));
+      if (is_turned(*chosen[i])) element = builder.Bitcast(element, chosen[i]->shape());
       RETURN_IF_ERROR(builder.status());
       ReplaceKeepingExtras(chosen[i], element, first_new);
     }
@@ -138,6 +201,7 @@ absl::StatusOr<bool> CombineCollectives(Module& module, Opcode opcode, const Com
   if (limits.bytes <= 0 || limits.count <= 0) return false;
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {opcode})) {
+    if (!limits.in_loops && IsOfLoop(*computation)) continue;
     ASSIGN_OR_RETURN(const bool combined,
                      Combiner(*computation, opcode, key, limits, context).Run());
     changed |= combined;

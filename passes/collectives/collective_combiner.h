@@ -16,6 +16,7 @@ namespace hlo {
 struct CombineLimits {
   int64_t bytes = 0;  // of the results of one combined collective
   int64_t count = 0;  // of its members
+  bool in_loops = true;
 };
 
 // What must agree; empty: the collective is left alone.

@@ -8,16 +8,24 @@
 namespace hlo {
 namespace {
 
-// A part of an array: [starts, limits).
+// A part of an array: [starts, limits), by steps.
 struct Part {
   Instruction* array = nullptr;
   std::vector<int64_t> starts;
   std::vector<int64_t> limits;
+  std::vector<int64_t> strides;
+
+  bool IsSame(const Part& other) const {
+    return array == other.array && starts == other.starts && limits == other.limits &&
+           strides == other.strides;
+  }
 
   bool Holds(const Part& other) const {
+    if (IsSame(other)) return true;
     if (array != other.array) return false;
     for (size_t d = 0; d < starts.size(); ++d) {
-      if (other.starts[d] < starts[d] || other.limits[d] > limits[d]) return false;
+      if (strides[d] != 1 || other.starts[d] < starts[d] || other.limits[d] > limits[d])
+        return false;
     }
     return true;
   }
@@ -27,26 +35,60 @@ Part PartOf(Instruction* value) {
   Part part;
   part.array = value;
   if (value->opcode() == Opcode::kSlice) {
+    part.array = value->operand(0);
     for (const SliceRange& range : value->attrs<SliceAttrs>().slice) {
-      if (range.stride != 1) break;
       part.starts.push_back(range.start);
       part.limits.push_back(range.limit);
+      part.strides.push_back(range.stride);
     }
-    if (static_cast<int>(part.starts.size()) == value->shape().rank()) {
-      part.array = value->operand(0);
-      return part;
-    }
+    return part;
   }
   part.starts.assign(static_cast<size_t>(value->shape().rank()), 0);
   part.limits.assign(value->shape().dims().begin(), value->shape().dims().end());
+  part.strides.assign(part.starts.size(), 1);
   return part;
 }
 
+// Who sends to whom, in one order.
+DevicePairs SortedPairs(const Instruction& permute) {
+  DevicePairs pairs = permute.attrs<CollectivePermuteAttrs>().source_target_pairs;
+  std::sort(pairs.begin(), pairs.end());
+  return pairs;
+}
+
 bool SendAlike(const Instruction& a, const Instruction& b) {
-  const auto& mine = a.attrs<CollectivePermuteAttrs>();
-  const auto& other = b.attrs<CollectivePermuteAttrs>();
-  return mine.channel_id.has_value() == other.channel_id.has_value() &&
-         mine.source_target_pairs == other.source_target_pairs;
+  return a.attrs<CollectivePermuteAttrs>().channel_id.has_value() ==
+             b.attrs<CollectivePermuteAttrs>().channel_id.has_value() &&
+         SortedPairs(a) == SortedPairs(b);
+}
+
+struct Sent {
+  Instruction* permute;
+  Part part;
+};
+
+// Takes what `small` sends from the result of `large`, which holds it.
+absl::Status TakeFrom(const Sent& large, const Sent& small, PassContext& context) {
+  context.Passed(*small.permute, "`{}` sends it, too", large.permute->name());
+  Computation& computation = *small.permute->parent();
+  Instruction* value = large.permute;
+  if (!small.part.IsSame(large.part)) {
+    std::vector<int64_t> starts = small.part.starts, limits = small.part.limits;
+    for (size_t d = 0; d < starts.size(); ++d) {
+      starts[d] -= large.part.starts[d];
+      limits[d] -= large.part.starts[d];
+    }
+    Builder builder(&computation);
+    builder.set_origin(small.permute);
+    value = builder.Slice(value, starts, limits, small.part.strides);
+    RETURN_IF_ERROR(builder.status());
+  }
+  Instruction* operand = small.permute->operand(0);
+  computation.Replace(small.permute, value);
+  if (!operand->is_used() && operand->opcode() == Opcode::kSlice && !operand->has_control_edges())
+    computation.RemoveUnused(operand);
+  context.Count("merged");
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -54,45 +96,35 @@ bool SendAlike(const Instruction& a, const Instruction& b) {
 absl::StatusOr<bool> CollectivePermuteCse::RunOnComputation(Computation& computation,
                                                             PassContext& context) {
   if (!computation.MayHold(Opcode::kCollectivePermute)) return false;
-  struct Sent {
-    Instruction* permute;
-    Part part;
-  };
   absl::flat_hash_map<const Instruction*, std::vector<Sent>> sent_of;  // looked up only
   bool changed = false;
   for (Instruction* permute : computation.PostOrder()) {
     if (permute->opcode() != Opcode::kCollectivePermute || permute->operand_count() != 1 ||
         permute->has_control_edges() || permute->shape().has_dynamic_dims())
       continue;
-    const Part part = PartOf(permute->operand(0));
-    std::vector<Sent>& all = sent_of[part.array];
-    const auto earlier = std::find_if(all.begin(), all.end(), [&](const Sent& sent) {
-      return sent.part.Holds(part) && SendAlike(*sent.permute, *permute);
+    const Sent sent = {permute, PartOf(permute->operand(0))};
+    std::vector<Sent>& all = sent_of[sent.part.array];
+    const auto holder = std::find_if(all.begin(), all.end(), [&](const Sent& earlier) {
+      return earlier.part.Holds(sent.part) && SendAlike(*earlier.permute, *permute);
     });
-    if (earlier == all.end()) {
-      all.push_back({permute, part});
+    if (holder != all.end()) {
+      if (!context.MayRewrite()) return changed;
+      RETURN_IF_ERROR(TakeFrom(*holder, sent, context));
+      changed = true;
       continue;
     }
-    if (!context.MayRewrite()) return changed;
-    context.Passed(*permute, "`{}` sends it already", earlier->permute->name());
-    Instruction* value = earlier->permute;
-    if (part.limits != earlier->part.limits || part.starts != earlier->part.starts) {
-      std::vector<int64_t> starts = part.starts, limits = part.limits;
-      for (size_t d = 0; d < starts.size(); ++d) {
-        starts[d] -= earlier->part.starts[d];
-        limits[d] -= earlier->part.starts[d];
+    // Earlier ones of parts: what both read was there before either, so that nothing goes round.
+    for (auto earlier = all.begin(); earlier != all.end();) {
+      if (!sent.part.Holds(earlier->part) || !SendAlike(*earlier->permute, *permute)) {
+        ++earlier;
+        continue;
       }
-      Builder builder(&computation);
-      builder.set_origin(permute);
-      value = builder.Slice(value, starts, limits);
-      RETURN_IF_ERROR(builder.status());
+      if (!context.MayRewrite()) return changed;
+      RETURN_IF_ERROR(TakeFrom(sent, *earlier, context));
+      earlier = all.erase(earlier);
+      changed = true;
     }
-    Instruction* operand = permute->operand(0);
-    computation.Replace(permute, value);
-    if (!operand->is_used() && operand->opcode() == Opcode::kSlice && !operand->has_control_edges())
-      computation.RemoveUnused(operand);
-    context.Count("merged");
-    changed = true;
+    all.push_back(sent);
   }
   return changed;
 }

@@ -5,6 +5,7 @@
 
 #include "lib/analysis/replication.h"
 #include "lib/match/pattern.h"
+#include "passes/collectives/partition_classes.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
@@ -17,7 +18,8 @@ constexpr OpcodeSet kKeepsValues = {Opcode::kBitcast, Opcode::kCopy, Opcode::kRe
 
 bool IsCollective(const Instruction& instruction) {
   return kQuantized.Has(instruction.opcode()) && instruction.operand_count() == 1 &&
-         instruction.shape().IsArray() && !instruction.has_control_edges();
+         instruction.shape().IsArray() && !instruction.has_control_edges() &&
+         instruction.shape().element_type() == instruction.operand(0)->shape().element_type();
 }
 
 // A conversion, the scale that goes with it, and what stands between them and the collective.
@@ -29,7 +31,8 @@ struct Conversion {
   std::vector<Instruction*> between;  // the first that is computed first
 };
 
-int Width(const Instruction& value) { return BitWidth(value.shape().element_type()); }
+// In bytes: narrower elements than one are not packed.
+int Width(const Instruction& value) { return (BitWidth(value.shape().element_type()) + 7) / 8; }
 bool Widens(const Instruction& x) {
   return x.opcode() == Opcode::kConvert && Width(x) > Width(*x.operand(0));
 }
@@ -44,6 +47,9 @@ bool IsScalarBroadcast(const Instruction& x) {
 // Which operand of `scaled` is the value, the other being the scale; -1: neither.
 int ValueOperand(const Instruction& scaled) {
   if (scaled.opcode() != Opcode::kMultiply && scaled.opcode() != Opcode::kDivide) return -1;
+  for (const Instruction* operand : scaled.operands()) {
+    if (operand->shape().element_type() != scaled.shape().element_type()) return -1;
+  }
   if (IsScalarBroadcast(*scaled.operand(1))) return 0;
   return scaled.opcode() == Opcode::kMultiply && IsScalarBroadcast(*scaled.operand(0)) ? 1 : -1;
 }
@@ -95,7 +101,7 @@ std::optional<Conversion> NarrowingOf(Instruction* value) {
     user = only_user(*found.clamp);
     if (user == nullptr) return std::nullopt;
   }
-  if (!Narrows(*user)) return std::nullopt;
+  if (!Narrows(*user) || user->users().size() > 1) return std::nullopt;
   found.convert = user;
   return found;
 }
@@ -105,17 +111,16 @@ class Quantizer {
   Quantizer(Module& module, PassContext& context)
       : module_(module),
         context_(context),
-        replicas_(context.analyses().Get<Values>(module), Replication::Across::kReplicas),
         partitions_(context.analyses().Get<Values>(module), Replication::Across::kPartitions) {}
 
   // Whether something moved.
   bool Visit(Instruction* collective) {
     if (const auto widening = WideningOf(collective->operand(0))) {
-      if (!IsSame(*widening) || !context_.MayRewrite()) return false;
+      if (!IsSame(*widening, *collective) || !context_.MayRewrite()) return false;
       context_.Passed(*collective, "comes before `{}`", widening->convert->name());
       Widen(collective, *widening);
     } else if (const auto narrowing = NarrowingOf(collective)) {
-      if (!IsSame(*narrowing) || !context_.MayRewrite()) return false;
+      if (!IsSame(*narrowing, *collective) || !context_.MayRewrite()) return false;
       context_.Passed(*collective, "comes after `{}`", narrowing->convert->name());
       Narrow(collective, *narrowing);
     } else {
@@ -126,11 +131,14 @@ class Quantizer {
   }
 
  private:
-  bool IsSame(const Conversion& conversion) const {
+  // Whether the devices that take part in `collective` together have the same scale.
+  bool IsSame(const Conversion& conversion, const Instruction& collective) const {
     if (conversion.scale == nullptr) return true;
-    const Instruction& scalar = *conversion.scale->operand(0);
-    return (module_.config().replica_count == 1 || replicas_.Of(scalar)) &&
-           (module_.config().num_partitions == 1 || partitions_.Of(scalar));
+    const ModuleConfig& config = module_.config();
+    if (config.replica_count > 1) return false;
+    if (config.num_partitions == 1) return true;
+    return PartitionClasses(module_, partitions_)
+        .IsSameInGroups(*conversion.scale->operand(0), collective);
   }
 
   // A copy with other operands, of the dimensions of `like` and its own element type.
@@ -149,9 +157,7 @@ class Quantizer {
 
   static Instruction* Scaled(const Conversion& c, Instruction* value) {
     Instruction* const scale = Again(*c.scale, value->shape(), {c.scale->operand(0)});
-    const bool is_first = ValueOperand(*c.scaled) == 0;
-    return Again(*c.scaled, value->shape(),
-                 is_first ? std::vector{value, scale} : std::vector{scale, value});
+    return Again(*c.scaled, value->shape(), {value, scale});
   }
 
   void Widen(Instruction* collective, const Conversion& c) {
@@ -191,7 +197,7 @@ class Quantizer {
 
   Module& module_;
   PassContext& context_;
-  Replication replicas_, partitions_;
+  Replication partitions_;
 };
 
 }  // namespace

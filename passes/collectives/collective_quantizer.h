@@ -9,8 +9,9 @@
 // Of all-gather, all-to-all, collective-broadcast and collective-permute of one array. Bitcasts,
 // copies, reshapes and slices between the two stay on their side of the conversion.
 //
-// Requires: nothing.  Leaves alone: scales that are not a scalar, or not the same on all devices;
-// on the way to a narrower type, values that others read, too.
+// Requires: nothing.  Leaves alone: scales that are not a scalar, or not the same on the devices
+// that take part together; scales in modules of several replicas; on the way to a narrower type,
+// values that others read, too.
 #pragma once
 
 #include "passes/pass.h"

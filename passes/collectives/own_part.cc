@@ -4,7 +4,7 @@
 
 namespace hlo {
 
-std::optional<OwnPart> FindOwnPart(const Instruction& slice) {
+std::optional<OwnPart> FindOwnPart(const Instruction& slice, PartsCover cover) {
   if (slice.opcode() != Opcode::kDynamicSlice || !slice.shape().IsArray() ||
       slice.shape().has_dynamic_dims() || slice.operand(0)->shape().has_dynamic_dims() ||
       slice.operand_count() != slice.shape().rank() + 1)
@@ -20,7 +20,8 @@ std::optional<OwnPart> FindOwnPart(const Instruction& slice) {
   if (part.dimension < 0) return std::nullopt;
   const int dimension = static_cast<int>(part.dimension);
   part.size = slice.shape().dim(dimension);
-  if (part.size == 0 || whole.dim(dimension) % part.size != 0) return std::nullopt;
+  if (part.size == 0) return std::nullopt;
+  if (cover == PartsCover::kWhole && whole.dim(dimension) % part.size != 0) return std::nullopt;
   const ModuleConfig& config = slice.module().config();
   if (HasManyDevices(config)) return std::nullopt;
   for (int64_t device = 0; device < config.replica_count * config.num_partitions; ++device) {
@@ -46,6 +47,25 @@ bool TakesPartsInOrder(const OwnPart& part, const std::vector<std::vector<int64_
     }
   }
   return true;
+}
+
+std::optional<int64_t> DimensionBeforeReshape(const Instruction& reshape, int64_t dimension) {
+  const Shape from = reshape.operand(0)->shape(), to = reshape.shape();
+  const int64_t size = to.dim(static_cast<int>(dimension));
+  int64_t before = 1, elements = 1;
+  for (int64_t d = 0; d < dimension; ++d) before *= to.dim(static_cast<int>(d));
+  for (int d = 0; d < from.rank(); ++d) {
+    if (elements == before && from.dim(d) == size) return d;
+    elements *= from.dim(d);
+  }
+  return std::nullopt;
+}
+
+Instruction* BehindOwnReshape(Instruction* value) {
+  const bool is_own = value->opcode() == Opcode::kReshape && value->has_one_user() &&
+                      !value->is_root() && !value->has_control_edges() &&
+                      !value->shape().has_dynamic_dims();
+  return is_own ? value->operand(0) : value;
 }
 
 }  // namespace hlo

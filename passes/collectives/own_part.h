@@ -16,12 +16,24 @@ struct OwnPart {
   std::vector<int64_t> place_of_device;  // which part each device takes
 };
 
+enum class PartsCover {
+  kWhole,  // the parts are the whole
+  kFront,  // less than a part may be left over behind them
+};
+
 // What `slice`, a dynamic-slice, takes of its operand on each device of the module; none when it is
 // not known, not a part of equal ones, or when several dimensions are divided.
-std::optional<OwnPart> FindOwnPart(const Instruction& slice);
+std::optional<OwnPart> FindOwnPart(const Instruction& slice, PartsCover cover = PartsCover::kWhole);
 
 // Whether in each group the devices take the parts in the order of the group, all of them.
 bool TakesPartsInOrder(const OwnPart& part, const std::vector<std::vector<int64_t>>& groups,
                        int64_t whole);
+
+// Where dimension `dimension` of the result of `reshape` is in its operand: the dimensions before
+// it have as many elements there, and it is as large. None where the reshape changes it.
+std::optional<int64_t> DimensionBeforeReshape(const Instruction& reshape, int64_t dimension);
+
+// The operand of `value` where that is a reshape with one reader, else `value`.
+Instruction* BehindOwnReshape(Instruction* value);
 
 }  // namespace hlo

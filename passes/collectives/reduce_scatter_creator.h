@@ -4,7 +4,9 @@
 //   p = f32[4] dynamic-slice(r, multiply(replica-id, 4))
 //
 // Each device of a group takes the part that has its place in the group: starts are computed for
-// each device (lib/analysis/device_values.h).
+// each device (lib/analysis/device_values.h). Less than a part may be left over, which is not
+// reduced then. Between the two may be a reshape that leaves the dimension of the parts as it is;
+// it comes last.
 //
 // Requires: nothing.  Leaves alone: all-reduces of several arrays, those that something else reads;
 // slices along several dimensions, or whose starts depend on more than the device.

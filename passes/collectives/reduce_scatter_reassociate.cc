@@ -8,7 +8,7 @@ namespace {
 
 bool ReadOnceOnly(const Instruction& scatter) {
   return scatter.opcode() == Opcode::kReduceScatter && scatter.shape().IsArray() &&
-         scatter.use_count() == 1 && !scatter.is_root() && !scatter.has_control_edges();
+         scatter.has_one_user() && !scatter.is_root() && !scatter.has_control_edges();
 }
 
 bool ScatterAlike(const Instruction& a, const Instruction& b) {
@@ -23,7 +23,7 @@ bool ScatterAlike(const Instruction& a, const Instruction& b) {
 // op(reduce-scatter(x), reduce-scatter(y))  =>  reduce-scatter(op(x, y))
 Instruction* CombineFirst(Instruction* op, Rewriter& rewriter) {
   Instruction *a = op->operand(0), *b = op->operand(1);
-  if (!ReadOnceOnly(*a) || !ReadOnceOnly(*b) || a == b) return nullptr;
+  if (!ReadOnceOnly(*a) || !ReadOnceOnly(*b)) return nullptr;
   if (!ScatterAlike(*a, *b)) {
     rewriter.context().Missed(*op, "its operands are scattered in different ways");
     return nullptr;
@@ -53,6 +53,14 @@ constexpr Rule kReassociateRules[] = {
 ReduceScatterReassociate::ReduceScatterReassociate() : RewritePass(this, kReassociateRules) {}
 
 absl::StatusOr<bool> ReduceScatterReassociate::Run(Module& module, PassContext& context) {
+  for (const Computation* computation : module.computations()) {
+    if (!computation->MayHold(Opcode::kReduceScatter)) continue;
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kReduceScatter &&
+          instruction->attrs<ReduceScatterAttrs>().constrain_layout)
+        return false;
+    }
+  }
   const UnusedCollectives unused(module);
   ASSIGN_OR_RETURN(const bool changed, RewritePass::Run(module, context));
   if (changed) unused.RemoveOthers(module);

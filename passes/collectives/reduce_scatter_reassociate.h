@@ -3,7 +3,8 @@
 //   add(reduce-scatter(x), reduce-scatter(y)), both to_apply=add      =>   reduce-scatter(add(x, y)), to_apply=add
 //
 // Requires: nothing.  Leaves alone: reduce-scatters that differ in more than their channel, that
-// something else reads, or that combine by another operation; several arrays at once.
+// something else reads, or that combine by another operation; several arrays at once;
+// modules with a reduce-scatter that constrains layouts.
 #pragma once
 
 #include "passes/rewrite.h"

@@ -136,6 +136,9 @@ absl::StatusOr<bool> CollectivePipeliner::Run(Module& module, PassContext& conte
   limits.use_tree = options_.pipeline_use_tree;
   limits.different_sizes = options_.process_different_sized_ops;
   limits.invariants_in_chain = options_.should_add_loop_invariant_op_in_chain;
+  limits.variants_in_chain = options_.should_allow_loop_variant_parameter_in_chain;
+  limits.control_edges = options_.should_allow_control_dependencies;
+  limits.reuse_buffer = options_.reuse_pipelined_op_buffer;
   limits.last_run = options_.last_run;
 
   bool changed = false;

@@ -28,14 +28,23 @@
 //   last_run                     false: what moves forward is marked by custom calls for the next
 //                                run; true: marks are removed
 //   process_different_sized_ops  false: only where what is stored is as large as the operand
+//   reuse_pipelined_op_buffer    forward: what is stored as it is read is carried in the place where
+//                                it is going to be stored; false: by itself
 //   should_add_loop_invariant_op_in_chain
 //                                backward: what is the same in all iterations may also be read by
 //                                others than the collective
+//   should_allow_loop_variant_parameter_in_chain
+//                                backward: the collective may read what the iteration before made
+//   should_allow_control_dependencies
+//                                backward: the collective may have control edges, which are dropped
+//
+// forward also moves values that are not stored, but given to an operation whose only result is a
+// token of the state (a sink). Bounds for iterations that send (`_xla_send_recv_validation`) follow
+// as in XLA.
 //
 // Requires: nothing.  Ensures: no marks with `last_run`.
-// Leaves alone: loops that do not count up to a constant, that run less than twice, whose state is
-// read as a whole, that send, receive or have other effects, with bounds for iterations that send
-// (`_xla_send_recv_validation`); arrays that the loop reads; values that are only given to a token.
+// Leaves alone: loops that do not count to a constant, that run less than twice, whose state is
+// read as a whole, whose condition has effects; arrays that the loop reads.
 #pragma once
 
 #include <limits>
@@ -52,19 +61,27 @@ struct CollectivePipelinerOptions {
   bool last_run = true;
   bool pipeline_use_tree = false;
   bool process_different_sized_ops = true;
+  bool reuse_pipelined_op_buffer = false;
   bool should_add_loop_invariant_op_in_chain = true;
+  bool should_allow_loop_variant_parameter_in_chain = false;
+  bool should_allow_control_dependencies = false;
 
   static auto Fields() {
     using O = CollectivePipelinerOptions;
-    return std::tuple{Optional("direction", &O::direction),
-                      Optional("ops", &O::ops),
-                      Optional("level_to_operate_on", &O::level_to_operate_on),
-                      Optional("max_pipelining_per_loop", &O::max_pipelining_per_loop),
-                      Optional("last_run", &O::last_run),
-                      Optional("pipeline_use_tree", &O::pipeline_use_tree),
-                      Optional("process_different_sized_ops", &O::process_different_sized_ops),
-                      Optional("should_add_loop_invariant_op_in_chain",
-                               &O::should_add_loop_invariant_op_in_chain)};
+    return std::tuple{
+        Optional("direction", &O::direction),
+        Optional("ops", &O::ops),
+        Optional("level_to_operate_on", &O::level_to_operate_on),
+        Optional("max_pipelining_per_loop", &O::max_pipelining_per_loop),
+        Optional("last_run", &O::last_run),
+        Optional("pipeline_use_tree", &O::pipeline_use_tree),
+        Optional("process_different_sized_ops", &O::process_different_sized_ops),
+        Optional("reuse_pipelined_op_buffer", &O::reuse_pipelined_op_buffer),
+        Optional("should_add_loop_invariant_op_in_chain",
+                 &O::should_add_loop_invariant_op_in_chain),
+        Optional("should_allow_loop_variant_parameter_in_chain",
+                 &O::should_allow_loop_variant_parameter_in_chain),
+        Optional("should_allow_control_dependencies", &O::should_allow_control_dependencies)};
   }
 };
 

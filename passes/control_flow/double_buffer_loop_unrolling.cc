@@ -1,16 +1,13 @@
 #include "passes/control_flow/double_buffer_loop_unrolling.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "absl/container/flat_hash_set.h"
-#include "lib/analysis/trip_count.h"
-#include "lib/ops/opcode_set.h"
 #include "lib/support/decision.h"
 #include "passes/control_flow/flatten_call_graph.h"
 #include "passes/control_flow/loop_copies.h"
 #include "passes/control_flow/loop_knowledge.h"
-#include "passes/util/frontend_attribute.h"
+#include "passes/util/send_recv_iterations.h"
 
 namespace hlo {
 namespace {
@@ -25,80 +22,25 @@ bool MayFold(const Instruction& instruction) {
                      [](const Instruction* operand) { return operand->IsConstant(); });
 }
 
-// In which iterations each pair of devices sends: from the first to the second number, in none if
-// that is smaller.
-using ValidIterations = std::vector<std::pair<int64_t, int64_t>>;
-constexpr std::string_view kValidIterations = "_xla_send_recv_validation";
+constexpr OpcodeSet kSendInSome = {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart,
+                                   Opcode::kSend, Opcode::kRecv};
 
-bool HasValidIterations(const Instruction& instruction) {
-  constexpr OpcodeSet kSends = {Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart,
-                                Opcode::kSend, Opcode::kRecv};
-  return kSends.Has(instruction.opcode()) &&
-         !FrontendAttribute(instruction, kValidIterations).empty();
-}
+int64_t FloorOfHalf(int64_t value) { return value >> 1; }
 
-// "{{0,3},{1,4}}"; nothing if it is something else.
-ValidIterations ParseValidIterations(std::string_view text) {
-  std::vector<int64_t> numbers;
-  for (size_t at = 0; at < text.size();) {
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
-    if (error == std::errc()) {
-      numbers.push_back(number);
-      at = static_cast<size_t>(end - text.data());
-    } else {
-      ++at;
-    }
-  }
-  ValidIterations pairs;
-  if (numbers.size() % 2 != 0) return pairs;
-  for (size_t i = 0; i < numbers.size(); i += 2) pairs.push_back({numbers[i], numbers[i + 1]});
-  return pairs;
-}
-
-void SetValidIterations(Instruction* instruction, const ValidIterations& pairs) {
-  std::string text;
-  for (const auto& [from, to] : pairs)
-    text += fmt::format("{}{{{},{}}}", text.empty() ? "" : ",", from, to);
-  std::string& value =
-      instruction->mutable_extras().frontend_attributes[std::string(kValidIterations)];
-  const std::string_view quote = value.starts_with('"') ? "\"" : "";
-  value = fmt::format("{0}{{{1}}}{0}", quote, text);
-}
-
-int64_t HalfDown(int64_t x) { return x >= 0 ? x / 2 : -((1 - x) / 2); }
-
-// Of the copy of the first iteration, in front of the loop.
-void KeepFirstIteration(Instruction* copy) {
-  if (!HasValidIterations(*copy)) return;
-  ValidIterations pairs = ParseValidIterations(FrontendAttribute(*copy, kValidIterations));
-  if (pairs.empty()) return;
-  for (auto& [from, to] : pairs) {
-    const bool is_valid = from <= 0 && to >= 0;
-    from = is_valid ? 0 : 1;
-    to = 0;
-  }
-  SetValidIterations(copy, pairs);
-}
-
-// Of what does the first and of what does the second of two iterations at a time.
-void HalveIterations(Instruction* first, Instruction* second, bool is_peeled) {
-  if (!HasValidIterations(*first)) return;
-  const ValidIterations pairs = ParseValidIterations(FrontendAttribute(*first, kValidIterations));
-  if (pairs.empty()) return;
-  ValidIterations of_first, of_second;
-  for (const auto& [from, to] : pairs) {
-    const auto at_least_0 = [](int64_t x) { return std::max<int64_t>(x, 0); };
-    if (is_peeled) {
-      of_first.push_back({HalfDown(from), at_least_0(HalfDown(to - 1))});
-      of_second.push_back({at_least_0(HalfDown(from - 1)), at_least_0(HalfDown(to - 2))});
-    } else {
-      of_first.push_back({HalfDown(from + 1), HalfDown(to)});
-      of_second.push_back({HalfDown(from), at_least_0(HalfDown(to - 1))});
-    }
-  }
-  SetValidIterations(first, of_first);
-  SetValidIterations(second, of_second);
+// `original` and `copy` do every other iteration, `original` the first of them, or the second one
+// of a loop whose first iteration is done before it.
+void HalveSendRecvIterations(Instruction* original, Instruction* copy, bool is_peeled) {
+  if (!kSendInSome.Has(original->opcode())) return;
+  const int64_t skipped = is_peeled ? 1 : 0;
+  ChangeSendRecvIterations(original, [&](int64_t first, int64_t last) {
+    const int64_t end = FloorOfHalf(last - skipped);
+    return std::pair(FloorOfHalf(first + 1 - skipped), is_peeled ? std::max<int64_t>(0, end) : end);
+  });
+  ChangeSendRecvIterations(copy, [&](int64_t first, int64_t last) {
+    const int64_t begin = FloorOfHalf(first - skipped);
+    return std::pair(is_peeled ? std::max<int64_t>(0, begin) : begin,
+                     std::max<int64_t>(0, FloorOfHalf(last - 1 - skipped)));
+  });
 }
 
 class LoopUnrolling {
@@ -118,7 +60,10 @@ class LoopUnrolling {
     const std::vector<Instruction*> order = body_.PostOrder();
     CopyMap copies;
     AppendIteration(order, body_.parameter(0), ".double_buffer_clone", copies);
-    for (Instruction* original : order) HalveIterations(original, copies.at(original), is_peeled);
+    for (Instruction* original : order) {
+      if (original != body_.parameter(0))
+        HalveSendRecvIterations(original, copies.at(original), is_peeled);
+    }
     known_.trip_count = count / 2;
     if (known_.step) *known_.step *= 2;
     WriteKnowledge();
@@ -147,22 +92,38 @@ class LoopUnrolling {
     for (Instruction* copy :
          copier_.Copy(body_.PostOrder(), loop_->parent(), ".peeled_double_buffer", copies)) {
       SetOriginInIteration(copy, *loop_, 0);
-      KeepFirstIteration(copy);
+      if (kSendInSome.Has(copy->opcode())) KeepSendRecvIteration(copy, 0);
+      if (HasOtherEffects(*copy)) loop_->AddControlPredecessor(copy);
     }
     loop_->ReplaceOperand(0, copies.at(body_.root()));
   }
 
   // Copies the iteration that `order` does with `state` after the last one, whose result is the
-  // root. Returns the copies.
+  // root. Returns the copies, and sets `copies`.
   std::vector<Instruction*> AppendIteration(const std::vector<Instruction*>& order,
                                             const Instruction* state, std::string_view suffix,
                                             CopyMap& copies) {
     Instruction* last = body_.root();
     copies[state] = last;
     const std::vector<Instruction*> made = copier_.Copy(order, &body_, suffix, copies);
+    KeepEffectsInOrder(order, made);
     body_.set_root(copies.at(last));
     WaitForLast(*state, *last, copies);
     return made;
+  }
+
+  // What has effects waits for all such of the last iteration.
+  static void KeepEffectsInOrder(const std::vector<Instruction*>& last,
+                                 const std::vector<Instruction*>& next) {
+    std::vector<Instruction*> before;
+    for (Instruction* instruction : last) {
+      if (HasOtherEffects(*instruction)) before.push_back(instruction);
+    }
+    if (before.empty()) return;
+    for (Instruction* copy : next) {
+      if (!HasOtherEffects(*copy)) continue;
+      for (Instruction* earlier : before) copy->AddControlPredecessor(earlier);
+    }
   }
 
   // What reads the state waits for all that the last iteration has made.
@@ -199,13 +160,13 @@ class LoopUnrolling {
 Decision MayUnroll(const Instruction& loop, const LoopKnowledge& known) {
   if (!known.trip_count) return No("its backend config does not say how often it runs");
   if (*known.trip_count < 2) return No("it runs {} times", *known.trip_count);
-  if (const std::optional<int64_t> computed = TripCount(loop);
-      computed && *computed != *known.trip_count)
-    return No("it runs {} times, and its backend config says {}", *computed, *known.trip_count);
   if (loop.while_body()->root()->opcode() != Opcode::kTuple)
     return No("its body does not build its state");
   if (loop.while_body()->callers().size() > 1) return No("another loop has its body");
-  if (!MayCopyIterations(loop)) return No("it sends, receives or has other effects");
+  const std::vector<Instruction*> tests = loop.while_condition()->instruction_vector();
+  if (std::any_of(tests.begin(), tests.end(),
+                  [](const Instruction* test) { return test->HasSideEffect(); }))
+    return No("its condition has effects");
   return Yes();
 }
 

@@ -8,18 +8,18 @@
 // for the first one (up to 10,000 control edges), but for collectives and operations with a
 // constant, which may be folded. With an odd count one iteration is peeled off in front,
 // `NAME.peeled_double_buffer`. Collectives get channels of their own; what the backend config says
-// of the count is kept true, and so is what collective-permutes say of the iterations in which they
-// send (`_xla_send_recv_validation="{{0,3},{1,4}}"`).
+// of the count is kept true, and so are the iterations in which devices send
+// (`_xla_send_recv_validation`).
 //
 // Options: `unroll_strategy`
 //   double_buffer   as above
 //   full_unroll     all iterations in the body, which then runs once (`NAME.full_unroll_clone`)
 //   auto            double_buffer, loops with collectives only
 //
-// Requires: `while-loop-trip-count-annotator` (XLA believes the backend config alone; here what can
-// be computed of the count must agree).  Ensures: `flatten-call-graph` has run if anything changed.
-// Leaves alone: loops of one iteration or none, or of an unknown number; loops that send, receive
-// or have effects other than those of collectives; full_unroll: more than 10,000 instructions.
+// Requires: `while-loop-trip-count-annotator`, or a backend config that says how often loops run,
+// which is believed as it is.  Ensures: `flatten-call-graph` has run if anything changed.
+// Leaves alone: loops of one iteration or none, or of an unknown number, and those whose condition
+// has effects; full_unroll: more than 10,000 instructions.
 #pragma once
 
 #include "passes/pass.h"

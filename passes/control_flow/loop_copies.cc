@@ -72,6 +72,18 @@ void SetOriginInIteration(Instruction* copy, const Instruction& loop, int64_t it
   }
 }
 
+bool HasOtherEffects(const Instruction& instruction) {
+  if (!instruction.HasSideEffect()) return false;
+  if (instruction.HasOwnSideEffect()) return !HasTrait(instruction.opcode(), kCollective);
+  for (const Computation* called : instruction.calls()) {
+    const std::vector<Instruction*> all = called->instruction_vector();
+    if (std::any_of(all.begin(), all.end(),
+                    [](const Instruction* inner) { return HasOtherEffects(*inner); }))
+      return true;
+  }
+  return false;
+}
+
 bool MayCopyIterations(const Instruction& loop) {
   const auto is_harmless = [](const Instruction* instruction) {
     const bool talks =

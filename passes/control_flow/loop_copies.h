@@ -36,6 +36,10 @@ class IterationCopier {
 // Says that `copy` stands for a value of iteration `iteration` of `loop`.
 void SetOriginInIteration(Instruction* copy, const Instruction& loop, int64_t iteration);
 
+// Whether `instruction`, or what it calls, does more than to compute and to meet other devices in
+// collectives: copies of it must stay in order.
+bool HasOtherEffects(const Instruction& instruction);
+
 // Whether `loop` may run its iterations in another place than a loop: it neither sends nor
 // receives, and has no effects but those of collectives in its body.
 bool MayCopyIterations(const Instruction& loop);

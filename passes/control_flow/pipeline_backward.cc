@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "passes/control_flow/widen_loop.h"
 #include "passes/util/loop_state.h"
+#include "passes/util/send_recv_iterations.h"
 
 namespace hlo {
 namespace {
@@ -51,7 +52,7 @@ class GatherFinder {
   Decision Follow(PipelinedGather& gather) const {
     const Instruction& collective = *gather.collective;
     if (!collective.shape().IsArray() || collective.shape().has_dynamic_dims() ||
-        collective.has_control_edges() || !collective.has_uses())
+        (collective.has_control_edges() && !limits_.control_edges) || !collective.has_uses())
       return No("it has several results, a dynamic one, none that is used, or control edges");
     absl::flat_hash_set<const Instruction*> members = {&collective};
     std::vector<Instruction*> stack = collective.operand_vector();
@@ -81,7 +82,7 @@ class GatherFinder {
     if (value.has_control_edges()) return No("`{}` has control edges", value.name());
     if (IsStateRead(value)) {
       const auto element = static_cast<int>(value.tuple_index());
-      if (element != loop_.counter && !loop_.PassesOn(element))
+      if (element != loop_.counter && !loop_.PassesOn(element) && !limits_.variants_in_chain)
         return No("`{}` is another one in each iteration", value.name());
       return Yes();
     }
@@ -168,7 +169,10 @@ class BackwardPipeline {
       copies[gathers_[k].collective] =
           b.GetTupleElement(loop_.loop, old_count_ + static_cast<int64_t>(k));
     RETURN_IF_ERROR(b.status());
-    outside_.CopyIteration(NeededFor(ends, copies), loop_.counted.trip_count - 1, copies);
+    std::vector<Instruction*> wanted = ends;
+    const std::vector<Instruction*> effects = EffectsOf(loop_);
+    wanted.insert(wanted.end(), effects.begin(), effects.end());
+    outside_.CopyIteration(NeededFor(wanted, copies), loop_.counted.trip_count - 1, copies);
     for (Instruction* reader : readers)
       reader->parent()->Replace(reader,
                                 copies.at(ends[static_cast<size_t>(reader->tuple_index())]));
@@ -180,8 +184,14 @@ class BackwardPipeline {
     Computation& body = loop_.body();
     Instruction* const root = loop_.root();
     CopyMap copies;
-    for (Instruction* read : loop_.state()->users())
-      copies[read] = IsCounter(*read) ? reads.back() : read;
+    for (Instruction* read : loop_.state()->users()) {
+      const auto element = static_cast<int>(read->tuple_index());
+      const bool is_passed_on = element >= old_count_ || loop_.PassesOn(element);
+      copies[read] = IsCounter(*read) ? reads.back()
+                     : is_passed_on   ? read
+                                      : root->operand(element);  // of the next iteration
+    }
+    for (const PipelinedGather& gather : gathers_) gather.collective->DropControlEdges();
     copier_.Copy(Chains(), &body, "", copies);
     Builder b(&body);
     const auto end = [&](size_t k) { return old_count_ + static_cast<int>(k); };
@@ -198,6 +208,12 @@ class BackwardPipeline {
     for (auto value = old.rbegin(); value != old.rend(); ++value) {
       if (!(*value)->is_dead() && !(*value)->is_used()) body.Remove(*value);
     }
+    for (Instruction* permute : body.instruction_vector()) {
+      if (permute->opcode() != Opcode::kCollectivePermute) continue;
+      ChangeSendRecvIterations(permute, [&](int64_t first, int64_t last) {
+        return std::pair(first, std::min(loop_.counted.trip_count - 2, last));
+      });
+    }
     return absl::OkStatus();
   }
 
@@ -206,9 +222,10 @@ class BackwardPipeline {
     Builder b(&condition);
     Instruction* const old = condition.root();
     const int64_t last = loop_.counted.init + loop_.counted.step * (loop_.counted.trip_count - 1);
-    condition.set_root(b.Compare(b.GetTupleElement(condition.parameter(0), loop_.counter),
-                                 b.Constant(CounterLiteral(loop_, last)),
-                                 ComparisonDirection::kLt));
+    condition.set_root(
+        b.Compare(b.GetTupleElement(condition.parameter(0), loop_.counter),
+                  b.Constant(CounterLiteral(loop_, last)),
+                  loop_.counted.step > 0 ? ComparisonDirection::kLt : ComparisonDirection::kGt));
     condition.RemoveUnused(old);
     return b.status();
   }

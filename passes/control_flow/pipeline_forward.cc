@@ -1,7 +1,12 @@
 #include "passes/control_flow/pipeline_forward.h"
 
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
 #include "passes/control_flow/widen_loop.h"
 #include "passes/util/loop_state.h"
+#include "passes/util/scheduling_annotation.h"
+#include "passes/util/send_recv_iterations.h"
 
 namespace hlo {
 namespace {
@@ -19,19 +24,24 @@ class ForwardPipeline {
 
   absl::Status Run() {
     for (const PipelinedStore& store : stores_) {
-      Instruction* const update = store.updates.front();
-      Carry(update->operand(MovingIndex(*update)));
+      if (store.sink == nullptr) Carry(StartOf(store));
     }
-    for (const PipelinedStore& store : stores_) Carry(store.collectives.front()->operand(0));
     for (const PipelinedStore& store : stores_) {
-      for (Instruction* input : InputsOf(store)) Carry(input);
+      if (!IsReusing(store)) Carry(store.collectives.front()->operand(0));
     }
+    for (const PipelinedStore& store : stores_) CarryInputs(store);
     const std::vector<Instruction*> readers = loop_.loop->users();
     ASSIGN_OR_RETURN(const std::vector<Instruction*> before, DoFirstIteration());
     ASSIGN_OR_RETURN(const std::vector<Instruction*> reads, CarryMore(loop_.loop, before));
     for (size_t k = 0; k < carried_.size(); ++k)
       loop_.root()->ReplaceOperand(old_count_ + static_cast<int>(k), carried_[k]);
     SetIterations(loop_, 1, loop_.counted.trip_count - 1);
+    for (Instruction* permute : loop_.body().instruction_vector()) {
+      if (permute->opcode() != Opcode::kCollectivePermute) continue;
+      ChangeSendRecvIterations(permute, [](int64_t first, int64_t last) {
+        return std::pair(std::max<int64_t>(0, first - 1), std::max<int64_t>(0, last - 1));
+      });
+    }
     RETURN_IF_ERROR(FinishAfterLoop(readers));
     StoreInNextIteration(reads);
     return absl::OkStatus();
@@ -42,6 +52,50 @@ class ForwardPipeline {
     if (slots_.try_emplace(value, carried_.size()).second) carried_.push_back(value);
   }
 
+  static Instruction* StartOf(const PipelinedStore& store) {
+    return store.end()->operand(MovingIndex(*store.end()));
+  }
+
+  // Whether what the collective reads waits in the place where its result is going to be.
+  bool IsReusing(const PipelinedStore& store) const {
+    return limits_.reuse_buffer && store.sink == nullptr &&
+           store.end()->operand(1)->shape() == store.collectives.front()->operand(0)->shape();
+  }
+
+  void CarryInputs(const PipelinedStore& store) {
+    Instruction* const first = store.collectives.front()->operand(0);
+    const bool is_read = std::any_of(
+        store.between.begin(), store.between.end(),
+        [&](const Instruction* op) { return absl::c_linear_search(op->operands(), first); });
+    for (Instruction* input : InputsOf(store)) {
+      if (input != first || is_read || !IsReusing(store)) Carry(input);
+    }
+  }
+
+  // The starts of the update of `store`, the moving one being `start`, in `computation`.
+  std::vector<Instruction*> StartsIn(Computation& computation, const PipelinedStore& store,
+                                     Instruction* start) const {
+    const Instruction& update = *store.end();
+    std::vector<Instruction*> starts;
+    for (int i = 2; i < update.operand_count(); ++i) {
+      Instruction* const old = update.operand(i);
+      // Constants of the body are made again outside.
+      const bool is_outside = old->IsConstant() && old->parent() != &computation;
+      starts.push_back(i == MovingIndex(update) ? start
+                       : is_outside             ? computation.AddClone(*old, old->shape(), {})
+                                                : old);
+    }
+    return starts;
+  }
+
+  // `array` with `value` where the update of `store` stores.
+  Instruction* Updated(Instruction* array, Instruction* value,
+                       const std::vector<Instruction*>& starts, const PipelinedStore& store) const {
+    std::vector<Instruction*> operands = {array, value};
+    operands.insert(operands.end(), starts.begin(), starts.end());
+    return array->parent()->AddClone(*store.end(), store.end()->shape(), operands);
+  }
+
   // Puts the first iteration, but for what moves, before the loop. Returns what is carried from it.
   absl::StatusOr<std::vector<Instruction*>> DoFirstIteration() {
     Builder b(loop_.loop->parent());
@@ -49,20 +103,30 @@ class ForwardPipeline {
     CopyMap copies;
     for (Instruction* read : loop_.state()->users())
       copies[read] = ReadElement(b, init, read->tuple_index());
+    for (const PipelinedStore& store : stores_) {
+      Instruction* const end = store.end();
+      if (store.sink != nullptr) {
+        copies[end] = ReadElement(b, init, StoredElement(*end));
+        continue;
+      }
+      outside_.CopyIteration(NeededFor({end->operand(0)}, copies), 0, copies);
+      copies[end] = copies.at(end->operand(0));
+      if (!IsReusing(store)) continue;
+      Instruction* const value = store.collectives.front()->operand(0);
+      outside_.CopyIteration(NeededFor({value, StartOf(store)}, copies), 0, copies);
+      const std::vector<Instruction*> starts =
+          StartsIn(*init->parent(), store, copies.at(StartOf(store)));
+      copies[end] = Updated(copies.at(end), copies.at(value), starts, store);
+    }
     std::vector<Instruction*> wanted = carried_;
     const std::vector<Instruction*> ends = loop_.root()->operand_vector();
-    std::vector<bool> is_stored(ends.size(), false);
-    for (const PipelinedStore& store : stores_)
-      is_stored[static_cast<size_t>(StoredElement(*store.updates.front()))] = true;
-    for (size_t i = 0; i < ends.size(); ++i) {
-      if (!is_stored[i]) wanted.push_back(ends[i]);
-    }
+    const std::vector<Instruction*> effects = EffectsOf(loop_);
+    wanted.insert(wanted.end(), ends.begin(), ends.end());
+    wanted.insert(wanted.end(), effects.begin(), effects.end());
     outside_.CopyIteration(NeededFor(wanted, copies), 0, copies);
     b.set_origin(loop_.loop);
     std::vector<Instruction*> state;
-    for (size_t i = 0; i < ends.size(); ++i)
-      state.push_back(is_stored[i] ? ReadElement(b, init, static_cast<int64_t>(i))
-                                   : copies.at(ends[i]));
+    for (const Instruction* end : ends) state.push_back(copies.at(end));
     loop_.loop->ReplaceOperand(0, b.Tuple(state));
     RETURN_IF_ERROR(b.status());
     std::vector<Instruction*> values;
@@ -70,31 +134,46 @@ class ForwardPipeline {
     return values;
   }
 
-  // Stores in `array` what is made of the collective of `store`, where `copies` holds the values of
-  // the iteration that it belongs to and `copy` adds to them. Returns the new array.
+  // Stores in `array`, or gives to the sink with the token `array`, what is made of the collective
+  // of `store`, where `copies` holds the values of the iteration that it belongs to and `copy` adds
+  // to them. Returns the new array or token.
   template <class CopyOps>
   Instruction* Store(const PipelinedStore& store, Instruction* array, CopyMap& copies,
                      const CopyOps& copy) {
     Instruction* const collective = store.collectives.front();
-    const Instruction& update = *store.updates.front();
     Computation& computation = *array->parent();
-    copy({collective});
-    Instruction* start = copies.at(update.operand(MovingIndex(update)));
-    if (!limits_.last_run) {
-      Instruction*& moved = copies.at(collective);
-      moved = Marked(moved);
-      if (array->parent() == &loop_.body()) start = Marked(start);
+    std::vector<Instruction*> starts;
+    if (store.sink == nullptr) {
+      Instruction* start = copies.at(StartOf(store));
+      if (!limits_.last_run && &computation == &loop_.body()) start = Marked(start);
+      starts = StartsIn(computation, store, start);
     }
-    copy(store.between);
-    std::vector<Instruction*> operands = {array, copies.at(update.operand(1))};
-    for (int i = 2; i < update.operand_count(); ++i) {
-      Instruction* const old = update.operand(i);
-      operands.push_back(i == MovingIndex(update) ? start : old);
-      // Constants of the body are made again outside.
-      if (old->IsConstant() && old->parent() != &computation)
-        operands.back() = computation.AddClone(*old, old->shape(), {});
-    }
-    return computation.AddClone(update, update.shape(), operands);
+    CopyMap moved = copies;
+    if (IsReusing(store)) moved[collective->operand(0)] = Waiting(*collective, array, starts);
+    copy({collective}, moved);
+    copies[collective] = moved.at(collective);
+    if (!limits_.last_run) copies[collective] = Marked(copies.at(collective));
+    copy(store.between, copies);
+    if (store.sink == nullptr)
+      return Updated(array, copies.at(store.end()->operand(1)), starts, store);
+    std::vector<Instruction*> operands;
+    for (int i = 0; i + 1 < store.sink->operand_count(); ++i)
+      operands.push_back(copies.at(store.sink->operand(i)));
+    operands.push_back(array);
+    return computation.AddClone(*store.sink, store.sink->shape(), operands);
+  }
+
+  // What `collective` reads, from its place in `array`.
+  static Instruction* Waiting(const Instruction& collective, Instruction* array,
+                              const std::vector<Instruction*>& starts) {
+    const Shape shape = collective.operand(0)->shape();
+    if (shape == array->shape()) return array;
+    std::vector<Instruction*> operands = {array};
+    operands.insert(operands.end(), starts.begin(), starts.end());
+    DynamicSliceAttrs attrs;
+    attrs.dynamic_slice_sizes.assign(shape.dims().begin(), shape.dims().end());
+    return array->parent()->Add(Opcode::kDynamicSlice, shape, operands,
+                                AttrsPtr::Make(std::move(attrs)));
   }
 
   Instruction* Marked(Instruction* value) const {
@@ -112,12 +191,14 @@ class ForwardPipeline {
     CopyMap copies;
     for (size_t k = 0; k < carried_.size(); ++k)
       copies[carried_[k]] = b.GetTupleElement(loop_.loop, old_count_ + static_cast<int64_t>(k));
-    const auto copy = [&](const std::vector<Instruction*>& ops) {
-      outside_.CopyMoved(ops, loop_.counted.trip_count - 1, copies);
+    const auto copy = [&](const std::vector<Instruction*>& ops, CopyMap& values) {
+      outside_.CopyMoved(ops, loop_.counted.trip_count - 1, values);
     };
     for (const PipelinedStore& store : stores_) {
-      const int element = StoredElement(*store.updates.front());
+      const int element = StoredElement(*store.end());
       Instruction* const array = Store(store, b.GetTupleElement(loop_.loop, element), copies, copy);
+      if (store.sink != nullptr && HasSchedulingAnnotation(*array))
+        RemoveSchedulingAnnotation(array);
       for (Instruction* reader : readers) {
         if (reader->tuple_index() == element) reader->parent()->Replace(reader, array);
       }
@@ -128,17 +209,22 @@ class ForwardPipeline {
   void StoreInNextIteration(const std::vector<Instruction*>& reads) {
     CopyMap copies;
     for (size_t k = 0; k < carried_.size(); ++k) copies[carried_[k]] = reads[k];
-    const auto copy = [&](const std::vector<Instruction*>& ops) {
+    const auto copy = [&](const std::vector<Instruction*>& ops, CopyMap& values) {
       for (Instruction* op : ops) {
-        if (op->IsConstant()) copies.try_emplace(op, op);
+        if (op->IsConstant()) values.try_emplace(op, op);
       }
-      copier_.Copy(ops, &loop_.body(), "", copies);
+      copier_.Copy(ops, &loop_.body(), "", values);
     };
     for (const PipelinedStore& store : stores_) {
-      Instruction* const update = store.updates.front();
-      Instruction* const array = Store(store, update->operand(0), copies, copy);
-      loop_.root()->ReplaceOperand(StoredElement(*update), array);
-      loop_.body().Remove(update);
+      Instruction* const end = store.end();
+      const int held = store.sink != nullptr ? end->operand_count() - 1 : 0;
+      Instruction* array = Store(store, end->operand(held), copies, copy);
+      if (IsReusing(store)) {
+        const std::vector<Instruction*> starts = StartsIn(loop_.body(), store, StartOf(store));
+        array = Updated(array, store.collectives.front()->operand(0), starts, store);
+      }
+      end->ReplaceAllUsesWith(array);
+      loop_.body().Remove(end);
     }
     for (const PipelinedStore& store : stores_) {
       for (auto op = store.between.rbegin(); op != store.between.rend(); ++op) {

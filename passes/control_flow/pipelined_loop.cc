@@ -5,9 +5,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "passes/control_flow/loop_knowledge.h"
-#include "passes/util/frontend_attribute.h"
+#include "passes/util/channels.h"
 #include "passes/util/loop_state.h"
 #include "passes/util/scheduling_annotation.h"
+#include "passes/util/send_recv_iterations.h"
 
 namespace hlo {
 namespace {
@@ -114,23 +115,61 @@ class Progressions {
   const PipelinedLoop& loop_;
 };
 
-// Whether the only effects of `computation`, with what it calls, are those of collectives: to take
-// an iteration of it out of a loop changes nothing then.
-bool OnlyMeets(const Computation& computation) {
-  absl::flat_hash_set<const Computation*> seen;
-  std::vector<const Computation*> stack = {&computation};
-  while (!stack.empty()) {
-    const Computation* const top = stack.back();
-    stack.pop_back();
-    if (!seen.insert(top).second) continue;
-    for (const Instruction* instruction : top->instructions()) {
-      if (instruction->HasOwnSideEffect() && !HasTrait(instruction->opcode(), kCollective))
-        return false;
-      const std::vector<Computation*> calls = instruction->calls();
-      stack.insert(stack.end(), calls.begin(), calls.end());
-    }
+// What an integer scalar is known to be.
+std::optional<int64_t> KnownInteger(const Instruction& value) {
+  if (!value.shape().IsScalar() || !IsInteger(value.shape().element_type())) return std::nullopt;
+  const std::optional<Literal> known = KnownValue(value);
+  return known ? std::optional(known->GetInt()) : std::nullopt;
+}
+
+// The step of `next`, which is element `counter` less a constant.
+std::optional<int64_t> StepDown(const Instruction& next, int counter) {
+  std::optional<int64_t> step;
+  if (next.opcode() == Opcode::kAdd) {
+    const bool is_first = IsParameterElement(*next.operand(0), counter);
+    if (!is_first && !IsParameterElement(*next.operand(1), counter)) return std::nullopt;
+    step = KnownInteger(*next.operand(is_first ? 1 : 0));
+  } else if (next.opcode() == Opcode::kSubtract && IsParameterElement(*next.operand(0), counter)) {
+    step = KnownInteger(*next.operand(1));
+    if (step) step = -*step;
   }
-  return true;
+  return step && *step < 0 ? step : std::nullopt;
+}
+
+// The least value of element `counter` with which the loop goes on.
+std::optional<int64_t> LeastAllowed(const Instruction& test, int counter) {
+  if (test.opcode() != Opcode::kCompare) return std::nullopt;
+  const ComparisonDirection direction = test.attrs<CompareAttrs>().direction;
+  const bool is_first = IsParameterElement(*test.operand(0), counter);
+  if (!is_first && !IsParameterElement(*test.operand(1), counter)) return std::nullopt;
+  const bool excludes =
+      direction == (is_first ? ComparisonDirection::kGt : ComparisonDirection::kLt);
+  if (!excludes && direction != (is_first ? ComparisonDirection::kGe : ComparisonDirection::kLe))
+    return std::nullopt;
+  const std::optional<int64_t> bound = KnownInteger(*test.operand(is_first ? 1 : 0));
+  if (!bound || *bound == std::numeric_limits<int64_t>::max()) return std::nullopt;
+  return excludes ? *bound + 1 : *bound;
+}
+
+// for (i = init; i > bound; i -= step)
+std::optional<CountedLoop> MatchLoopDown(const Instruction& loop, int counter) {
+  const Instruction& init = *loop.operand(0);
+  if (init.opcode() != Opcode::kTuple) return std::nullopt;
+  const std::optional<int64_t> first = KnownInteger(*init.operand(counter));
+  const std::optional<int64_t> step =
+      StepDown(*loop.while_body()->root()->operand(counter), counter);
+  const std::optional<int64_t> least = LeastAllowed(*loop.while_condition()->root(), counter);
+  if (!first || !step || !least || *first < *least) return std::nullopt;
+  int64_t distance, final_value;
+  if (*step == std::numeric_limits<int64_t>::min() ||
+      __builtin_sub_overflow(*first, *least, &distance))
+    return std::nullopt;
+  const int64_t trip_count = distance / -*step + 1;
+  if (__builtin_mul_overflow(trip_count, *step, &final_value) ||
+      __builtin_add_overflow(final_value, *first, &final_value) ||
+      !Holds(init.operand(counter)->shape().element_type(), final_value))
+    return std::nullopt;
+  return CountedLoop{*first, *step, trip_count};
 }
 
 Decision MayTakeApart(const Instruction& loop) {
@@ -142,19 +181,14 @@ Decision MayTakeApart(const Instruction& loop) {
       !OnlyElementsRead(*loop.while_condition()->parameter(0)) || !OnlyElementsRead(loop))
     return No("its state is read as a whole");
   const std::vector<Instruction*> tests = loop.while_condition()->instruction_vector();
-  if (!OnlyMeets(body) || std::any_of(tests.begin(), tests.end(), [](const Instruction* test) {
-        return test->HasSideEffect();
-      }))
-    return No("it sends, receives or has other effects");
+  if (std::any_of(tests.begin(), tests.end(),
+                  [](const Instruction* test) { return test->HasSideEffect(); }))
+    return No("its condition has effects");
   if (loop.has_control_edges() || body.root()->has_control_edges() ||
       body.parameter(0)->has_control_edges())
     return No("it has control edges");
   for (const Instruction* read : body.parameter(0)->users()) {
     if (read->has_control_edges()) return No("reads of its state have control edges");
-  }
-  for (const Instruction* instruction : body.instructions()) {
-    if (!FrontendAttribute(*instruction, "_xla_send_recv_validation").empty())
-      return No("`{}` names the iterations in which devices send", instruction->name());
   }
   return Yes();
 }
@@ -180,10 +214,11 @@ bool PipelinedLoop::PassesOn(int element) const {
 Decision FindPipelinedLoop(Instruction* loop, PipelinedLoop& found) {
   if (Decision decision = MayTakeApart(*loop); !decision) return decision;
   const std::optional<int64_t> counter = InductionIndex(*loop);
-  const std::optional<CountedLoop> counted =
-      counter ? MatchCountedLoop(*loop, *counter) : std::nullopt;
+  std::optional<CountedLoop> counted;
+  if (counter) counted = MatchCountedLoop(*loop, *counter);
+  if (counter && !counted) counted = MatchLoopDown(*loop, static_cast<int>(*counter));
   if (!counted || !loop->shape().element(static_cast<int>(*counter)).IsScalar())
-    return No("it does not count up to a constant");
+    return No("it does not count to a constant");
   if (counted->trip_count < 2) return No("it runs {} times", counted->trip_count);
   found = {loop, static_cast<int>(*counter), *counted};
   return Yes();
@@ -239,6 +274,14 @@ Literal CounterLiteral(const PipelinedLoop& loop, int64_t value) {
   return Literal::Scalar<int64_t>(loop.loop->shape().element(loop.counter).element_type(), value);
 }
 
+std::vector<Instruction*> EffectsOf(const PipelinedLoop& loop) {
+  std::vector<Instruction*> effects;
+  for (Instruction* instruction : loop.body().PostOrder()) {
+    if (HasOtherEffects(*instruction)) effects.push_back(instruction);
+  }
+  return effects;
+}
+
 OutsideCopier::OutsideCopier(const PipelinedLoop& loop, IterationCopier& copier)
     : loop_(loop), copier_(copier), next_group_(NextGroup(loop.loop->module())) {}
 
@@ -250,12 +293,35 @@ std::vector<Instruction*> OutsideCopier::Copy(const std::vector<Instruction*>& o
     // Two loops with one body could not become different ones.
     if (copy->opcode() == Opcode::kWhile) UnshareComputations(copy, copier_);
   }
+  RenewHostChannels(made);
   return made;
+}
+
+void OutsideCopier::RenewHostChannels(const std::vector<Instruction*>& made) const {
+  for (Instruction* copy : made) {
+    if (!copy->attrs_ptr().Is<ChannelAttrs>()) continue;
+    ChannelAttrs attrs = copy->attrs<ChannelAttrs>();
+    if (!attrs.is_host_transfer || !attrs.channel_id) continue;
+    const bool is_done = copy->opcode() == Opcode::kSendDone || copy->opcode() == Opcode::kRecvDone;
+    const Instruction& begun = *copy->operand(0);
+    const bool is_known = is_done && begun.attrs_ptr().Is<ChannelAttrs>();
+    attrs.channel_id = is_known ? begun.attrs<ChannelAttrs>().channel_id
+                                : std::optional(NextChannelId(copy->module()));
+    copy->SetAttrs(std::move(attrs));
+  }
 }
 
 void OutsideCopier::CopyIteration(const std::vector<Instruction*>& order, int64_t iteration,
                                   CopyMap& copies) {
   for (Instruction* copy : Copy(order, iteration, copies)) {
+    if (copy->opcode() == Opcode::kCollectivePermute) KeepSendRecvIteration(copy, iteration);
+    if (HasOtherEffects(*copy)) {
+      if (iteration == 0) {
+        loop_.loop->AddControlPredecessor(copy);
+      } else {
+        copy->AddControlPredecessor(loop_.loop);
+      }
+    }
     const auto annotation = SchedulingAnnotationOf(*copy);
     if (!annotation.ok() || !*annotation) continue;
     if ((*annotation)->iteration || !(*annotation)->group) {

@@ -20,11 +20,14 @@ struct PipelineLimits {
   bool use_tree = false;
   bool different_sizes = true;
   bool invariants_in_chain = true;
+  bool variants_in_chain = false;
+  bool control_edges = false;
+  bool reuse_buffer = false;
   bool last_run = true;
 };
 
-// for (i = init; i < …; i += step), i being element `counter` of a tuple that is read element by
-// element, in the loop and after it.
+// for (i = init; i < …; i += step), or down to a bound with a negative step, i being element
+// `counter` of a tuple that is read element by element, in the loop and after it.
 struct PipelinedLoop {
   Instruction* loop = nullptr;
   int counter = 0;
@@ -59,6 +62,10 @@ bool IsInvariant(const Instruction& value);
 // A constant of the type of the counter.
 Literal CounterLiteral(const PipelinedLoop& loop, int64_t value);
 
+// The operations of the body with effects of their own, collectives aside: they are done in each
+// iteration though nobody reads their results.
+std::vector<Instruction*> EffectsOf(const PipelinedLoop& loop);
+
 // Gives `loop` computations that nobody else calls, and their collectives channels of their own.
 void UnshareComputations(Instruction* loop, IterationCopier& copier);
 
@@ -67,7 +74,8 @@ class OutsideCopier {
  public:
   OutsideCopier(const PipelinedLoop& loop, IterationCopier& copier);
 
-  // A whole iteration: its scheduling groups become groups of their own.
+  // A whole iteration: its scheduling groups become groups of their own. What has effects comes
+  // before the loop where it is the first iteration, else after it.
   void CopyIteration(const std::vector<Instruction*>& order, int64_t iteration, CopyMap& copies);
   // Operations that leave the iteration they were scheduled in.
   void CopyMoved(const std::vector<Instruction*>& order, int64_t iteration, CopyMap& copies);
@@ -75,6 +83,8 @@ class OutsideCopier {
  private:
   std::vector<Instruction*> Copy(const std::vector<Instruction*>& order, int64_t iteration,
                                  CopyMap& copies);
+  // Transfers to the host meet by their channels: a copy has a channel of its own.
+  void RenewHostChannels(const std::vector<Instruction*>& made) const;
 
   const PipelinedLoop& loop_;
   IterationCopier& copier_;

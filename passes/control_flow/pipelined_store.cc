@@ -29,6 +29,29 @@ bool IsUpdateOfRoot(const Instruction& update) {
          update.uses()[0].user == update.parent()->root() && !update.has_control_edges();
 }
 
+// An update where an earlier step has moved it, to the root perhaps by way of other updates.
+bool IsMarkedUpdate(const Instruction& update) {
+  if (update.opcode() != Opcode::kDynamicUpdateSlice || update.has_control_edges()) return false;
+  const int moving = MovingIndex(update);
+  if (moving < 0 || !IsMarked(*update.operand(moving))) return false;
+  const Instruction& target = *update.operand(0);
+  if (target.opcode() == Opcode::kDynamicUpdateSlice && MovingIndex(target) >= 0 &&
+      IsMarked(*target.operand(MovingIndex(target))))
+    return false;
+  const Instruction* last = &update;
+  while (last->use_count() == 1 && last->uses()[0].operand_index == 0 &&
+         last->uses()[0].user->opcode() == Opcode::kDynamicUpdateSlice)
+    last = last->uses()[0].user;
+  return last->use_count() == 1 && last->uses()[0].user == update.parent()->root();
+}
+
+// Takes values and gives a token of the state, nothing else.
+bool IsTokenSink(const Instruction& op) {
+  return op.shape().IsToken() && op.use_count() == 1 && !op.has_control_edges() &&
+         op.uses()[0].user == op.parent()->root() && op.operand_count() > 1 &&
+         op.operand(op.operand_count() - 1)->shape().IsToken();
+}
+
 bool HasGivenLayout(const Instruction& collective) {
   const AttrsPtr& attrs = collective.attrs_ptr();
   return (attrs.Is<AllReduceAttrs>() && attrs.Get<AllReduceAttrs>().constrain_layout) ||
@@ -110,7 +133,11 @@ class StoreFinder {
       if (!value->has_uses()) return No("`{}` is not used", value->name());
       for (Instruction* user : value->users()) {
         if (!seen.insert(user).second) continue;
-        if (IsUpdateOfRoot(*user) && user->operand(1) == value) {
+        if (!IsSink() && IsTokenSink(*user)) {
+          if (store.sink != nullptr) return No("several operations take it");
+          if (Decision decision = MaySinkLater(*user); !decision) return decision;
+          store.sink = user;
+        } else if (IsEnd(*user) && user->operand(1) == value) {
           if (Decision decision = MayStoreLater(*user); !decision) return decision;
           store.updates.push_back(user);
         } else if (MayMove(*user, *collective)) {
@@ -121,18 +148,47 @@ class StoreFinder {
         }
       }
     }
-    if (!IsSink() && store.updates.size() > 1) return No("it is stored in several arrays");
+    if (!IsSink() && store.updates.size() + (store.sink != nullptr ? 1 : 0) != 1)
+      return No("it is not stored in one array");
     for (const Instruction* update : store.updates) {
       if (seen.contains(update->operand(MovingIndex(*update))))
         return No("it tells where to store it");
     }
     store.collectives = {collective};
+    if (store.sink != nullptr && !TakesOnly(*store.sink, store))
+      return No("`{}` takes other values, too", store.sink->name());
     if (Decision decision = TakeAlong(store); !decision) return decision;
     for (const Instruction* input : InputsOf(store)) {
       if (!(IsSink() ? IsStaticArray(*input) : input->shape().IsArray()))
         return No("`{}` is not carried", input->name());
     }
     return Yes();
+  }
+
+  bool IsEnd(const Instruction& update) const {
+    return limits_.level > 0 && !IsSink() ? IsMarkedUpdate(update) : IsUpdateOfRoot(update);
+  }
+
+  // Whether nothing notices that `sink` takes its values later.
+  Decision MaySinkLater(const Instruction& sink) const {
+    const Instruction& token = *sink.operand(sink.operand_count() - 1);
+    const int element = StoredElement(sink);
+    const bool is_of_state = IsParameterElement(token, element) && token.use_count() == 1 &&
+                             reads_[static_cast<size_t>(element)] == 1;
+    const bool is_new = token.opcode() == Opcode::kAfterAll && token.operand_count() == 0 &&
+                        !token.has_control_edges();
+    if (!is_of_state && !is_new) return No("`{}` waits for something else", sink.name());
+    return Yes();
+  }
+
+  static bool TakesOnly(const Instruction& sink, const PipelinedStore& store) {
+    for (int i = 0; i + 1 < sink.operand_count(); ++i) {
+      const Instruction* operand = sink.operand(i);
+      if (operand != store.collectives.front() &&
+          std::find(store.between.begin(), store.between.end(), operand) == store.between.end())
+        return false;
+    }
+    return true;
   }
 
   bool MayMove(const Instruction& op, const Instruction& collective) const {
@@ -147,10 +203,11 @@ class StoreFinder {
 
   // Whether nothing notices that `update` stores its slice later.
   Decision MayStoreLater(const Instruction& update) const {
+    const bool is_moved = limits_.level > 0 && !IsSink();  // an earlier step has looked at it
     const Instruction& target = *update.operand(0);
     const int element = StoredElement(update);
-    if (!IsParameterElement(target, element) || target.use_count() != 1 ||
-        reads_[static_cast<size_t>(element)] != 1)
+    if (!is_moved && (!IsParameterElement(target, element) || target.use_count() != 1 ||
+                      reads_[static_cast<size_t>(element)] != 1))
       return No("what `{}` writes to is read or replaced in the loop", update.name());
     int moving = 0;
     for (int i = kFirstStart; i < update.operand_count(); ++i) {
@@ -162,7 +219,7 @@ class StoreFinder {
     }
     if (moving != 1) return No("`{}` does not store slices of one dimension", update.name());
     const Instruction& start = *update.operand(MovingIndex(update));
-    if (limits_.level > 0 && !IsSink()) {
+    if (is_moved) {
       if (!IsMarked(start) || MarkedLevel(start) != limits_.level)
         return No("no earlier step has moved it");
       return Yes();
@@ -172,9 +229,13 @@ class StoreFinder {
     return IsSink() ? StoresInOrder(update, *starts) : Yes();
   }
 
-  // Iteration k stores slice k of the first dimension, which has as many as there are iterations.
+  // Iterations store the slices of the first dimension, which has as many as there are iterations,
+  // one after the other or from the last one on.
   Decision StoresInOrder(const Instruction& update, const Progression& starts) const {
-    if (MovingIndex(update) != kFirstStart || starts.first != 0 || starts.step != 1 ||
+    const int64_t last = starts.first + starts.step * (loop_.counted.trip_count - 1);
+    const bool is_dense =
+        (starts.step == 1 && starts.first == 0) || (starts.step == -1 && last == 0);
+    if (MovingIndex(update) != kFirstStart || !is_dense ||
         update.shape().dim(0) != loop_.counted.trip_count || update.operand(1)->shape().dim(0) != 1)
       return No("iterations do not store the slices of `{}` in order", update.name());
     if (update.shape().element_type() != update.operand(1)->shape().element_type())
@@ -232,6 +293,7 @@ class StoreFinder {
   }
 
   bool Shares(const PipelinedStore& a, const PipelinedStore& b) const {
+    if (a.sink != nullptr && a.sink == b.sink) return true;
     return std::any_of(a.updates.begin(), a.updates.end(), [&](Instruction* update) {
       return std::find(b.updates.begin(), b.updates.end(), update) != b.updates.end();
     });
@@ -303,7 +365,11 @@ std::vector<PipelinedStore> FindPipelinedStores(const PipelinedLoop& loop,
   return StoreFinder(loop, limits, target, context).Find();
 }
 
-int StoredElement(const Instruction& update) { return update.uses()[0].operand_index; }
+int StoredElement(const Instruction& update) {
+  const Instruction* last = &update;
+  while (last->uses()[0].user != update.parent()->root()) last = last->uses()[0].user;
+  return last->uses()[0].operand_index;
+}
 
 int MovingIndex(const Instruction& update) {
   for (int i = kFirstStart; i < update.operand_count(); ++i) {

@@ -5,7 +5,9 @@
 //   ROOT t = (…) tuple(…, dynamic-update-slice(get-tuple-element(p, e), v, i, 0), …)
 //
 // Nothing in the loop reads element e but that update, so that the slices may be stored later, in
-// the same order.
+// the same order. Or they are only given to an operation whose one result is a token of the state:
+//
+//   ROOT t = (…) tuple(…, custom-call(v, get-tuple-element(p, e)), …)
 #pragma once
 
 #include <vector>
@@ -20,7 +22,11 @@ struct PipelinedStore {
   std::vector<Instruction*> collectives;  // forward: one
   // What is made of them, in the order of the body, with the constants that are read on the way.
   std::vector<Instruction*> between;
-  std::vector<Instruction*> updates;  // forward: one
+  std::vector<Instruction*> updates;  // forward: one, or a sink
+  Instruction* sink = nullptr;        // forward: what takes the values and gives a token
+
+  // Where the values end.
+  Instruction* end() const { return sink != nullptr ? sink : updates.front(); }
 };
 
 enum class StoreTarget {
@@ -33,7 +39,7 @@ std::vector<PipelinedStore> FindPipelinedStores(const PipelinedLoop& loop,
                                                 const PipelineLimits& limits, StoreTarget target,
                                                 PassContext& context);
 
-// The element of the state that `update` writes.
+// The element of the state that `update`, or what is updated further of its result, writes.
 int StoredElement(const Instruction& update);
 // Which of the start indices of `update` is no constant, as an operand.
 int MovingIndex(const Instruction& update);

@@ -30,7 +30,7 @@ struct ScatterExpanderOptions {
   }
 };
 
-class ScatterExpander final : public ExpanderPass {
+class ScatterExpander : public ExpanderPass {
  public:
   using Options = ScatterExpanderOptions;
   explicit ScatterExpander(Options options = {}) : options_(options) {}

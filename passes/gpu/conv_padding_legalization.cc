@@ -28,6 +28,7 @@ const ConvDimNumbers& DimsOf(const Instruction& call) {
 
 bool IsUneven(const WindowDim& dim) { return dim.pad_low != dim.pad_high; }
 bool IsNegative(const WindowDim& dim) { return dim.pad_low < 0 || dim.pad_high < 0; }
+bool HasKernelHoles(const WindowDim& dim) { return dim.window_dilation != 1; }
 
 // The call with other operands and window.
 Instruction* WithWindow(const Instruction& call, Shape shape,
@@ -99,7 +100,7 @@ Instruction* LegalForward(const Instruction& call, Rewriter& b) {
     operands[0] = PaddedInput(operands[0], window, dims.input_spatial, b);
   if (absl::c_any_of(window.dims, IsNegative))
     operands[0] = SlicedInput(operands[0], window, dims.input_spatial, b);
-  if (absl::c_any_of(window.dims, [](const WindowDim& dim) { return dim.window_dilation != 1; }))
+  if (absl::c_any_of(window.dims, HasKernelHoles))
     operands[1] = DilatedKernel(operands[1], window, dims.kernel_spatial, b);
   return WithWindow(call, call.shape(), operands, window);
 }
@@ -156,7 +157,8 @@ bool ConvPaddingLegalization::Matches(const Instruction& call) const {
   const bool is_uneven = absl::c_any_of(window, IsUneven);
   const bool is_negative = absl::c_any_of(window, IsNegative);
   if (form == ConvForm::kForward)
-    return is_uneven || is_negative || absl::c_any_of(window, IsBaseDilated);
+    return is_uneven || is_negative || absl::c_any_of(window, IsBaseDilated) ||
+           absl::c_any_of(window, HasKernelHoles);
   return is_uneven && !is_negative;
 }
 

@@ -108,7 +108,8 @@ std::optional<ConvCall> AsInputGradient(const Instruction& conv, Rewriter& b) {
 
 // ---- gradients of the kernel ----
 
-// Kernels of convolutions that are no gradients are smaller than their results.
+// Kernels of convolutions that are no gradients are smaller than their results. Dilated ones are
+// gradients unless they are so in every dimension.
 bool LooksForward(const Instruction& conv) {
   const ConvDimNumbers& dims = AttrsOf(conv).dim_labels;
   const Shape kernel = conv.operand(1)->shape(), result = conv.shape();
@@ -118,6 +119,7 @@ bool LooksForward(const Instruction& conv) {
         result.dim(static_cast<int>(dims.output_spatial[i])))
       ++small;
   }
+  if (small == dims.kernel_spatial.size() && AttrsOf(conv).batch_group_count == 1) return true;
   if (AnyDim(AttrsOf(conv).window, IsWindowDilated)) return false;
   return dims.kernel_spatial.empty() || small > 1 || (small == 1 && !IsOneDimensional(conv));
 }

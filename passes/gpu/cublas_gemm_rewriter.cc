@@ -5,6 +5,8 @@
 
 #include "lib/analysis/call_graph.h"
 #include "lib/match/pattern.h"
+#include "lib/support/contains.h"
+#include "passes/gpu/f8_products.h"
 #include "passes/gpu/gelu_pattern.h"
 #include "passes/gpu/gemm_calls.h"
 #include "passes/gpu/library_calls.h"
@@ -17,6 +19,9 @@ namespace {
 
 constexpr int64_t kWorkspace = 4 << 20, kWorkspaceOfHopper = 32 << 20;
 constexpr double kHopper = 9;
+// The first that multiplies f8, and the first that takes matrices of them as they lie.
+constexpr double kAda = 8.9, kBlackwell = 10;
+constexpr double kLargestE4M3FN = 448, kLargestE5M2 = 57344;
 
 using Config = LibraryConfig<GemmConfig>;
 
@@ -28,6 +33,7 @@ class GemmRewriter {
                double capability, PassContext& context)
       : computation_(computation),
         options_(options),
+        capability_(capability),
         workspace_(capability >= kHopper ? kWorkspaceOfHopper : kWorkspace),
         context_(context) {}
 
@@ -53,14 +59,27 @@ class GemmRewriter {
  private:
   absl::Status Rewrite(Instruction* x) {
     const Opcode opcode = x->opcode();
-    if (opcode == Opcode::kDot) return RewriteDot(x);
+    if (opcode == Opcode::kDot) return options_.dtype == "fp8" ? RewriteF8Dot(x) : RewriteDot(x);
+    if (opcode != Opcode::kConvert && IsMixed(*x)) return absl::OkStatus();
     if (opcode == Opcode::kMultiply) {
       Instruction* const gemm = GeluOf(*x);
-      return gemm != nullptr && IsGemm(*gemm) ? TakeGelu(x, gemm) : TakeFactor(x);
+      if (gemm != nullptr && IsGemm(*gemm)) return TakeGelu(x, gemm);
+      ASSIGN_OR_RETURN(const bool taken, TakeFactor(x));
+      return taken ? absl::OkStatus() : TakeScale(x);
     }
+    if (opcode == Opcode::kDivide) return TakeScale(x);
+    if (opcode == Opcode::kConvert) return TakeNarrowing(x);
     if (opcode == Opcode::kMaximum) return TakeRelu(x);
     const bool takes_addends = options_.bias_mode != "no_bias";
     return opcode == Opcode::kAdd && takes_addends ? TakeAddend(x) : absl::OkStatus();
+  }
+
+  // Whether it computes in another type than that of an operand.
+  static bool IsMixed(const Instruction& x) {
+    return absl::c_any_of(x.operands(), [&](const Instruction* operand) {
+      return !operand->shape().IsArray() ||
+             operand->shape().element_type() != x.shape().element_type();
+    });
   }
 
   // `gemm`, or a copy of one, computes another value than before.
@@ -90,8 +109,7 @@ class GemmRewriter {
       context_.Missed(*dot, may.reason());
       return absl::OkStatus();
     }
-    const MatrixProduct product = MatrixProductOf(*dot);
-    if (product.size() < options_.gemm_rewrite_size_threshold && IsLoopType(*dot)) {
+    if (IsSmall(*dot)) {
       context_.Missed(*dot, "it is too small for a library");
       return absl::OkStatus();
     }
@@ -100,7 +118,7 @@ class GemmRewriter {
     b.set_origin(dot);
     const uint32_t first_new = dot->module().id_limit();
     Instruction* value = nullptr;
-    if (product.batch_dims == 2) {
+    if (MatrixProductOf(*dot).batch_dims == 2) {
       ASSIGN_OR_RETURN(value, OneBatchDimension(*dot, b));
     } else {
       value =
@@ -109,6 +127,68 @@ class GemmRewriter {
     RETURN_IF_ERROR(b.status());
     Replace(dot, value, first_new, "a library call");
     return absl::OkStatus();
+  }
+
+  // dot of f8  =>  custom-call with scales; where the library cannot, of f16
+  absl::Status RewriteF8Dot(Instruction* dot) {
+    const std::optional<F8Operand> lhs = FindF8Operand(dot->operand(0));
+    const std::optional<F8Operand> rhs = FindF8Operand(dot->operand(1));
+    Decision may = Yes();
+    if (dot->operand_count() != 2 || !lhs || !rhs) may = No("its operands are not made of f8");
+    if (may) may = IsF8Product(*dot, *lhs, *rhs);
+    if (may && capability_ < kAda) may = No("the library multiplies no f8 there");
+    if (may && IsSmall(*dot)) may = No("it is too small for a library");
+    if (!may) {
+      context_.Missed(*dot, may.reason());
+      return InF16(dot);
+    }
+    if (!context_.MayRewrite()) return absl::OkStatus();
+    Rewriter b(&computation_, context_);
+    b.set_origin(dot);
+    const uint32_t first_new = dot->module().id_limit();
+    const F8Factors factors = F8FactorsOf(*dot, *lhs, *rhs, capability_ >= kBlackwell, b);
+    Config config = ConfigOf(*dot, factors.lhs->shape(), factors.rhs->shape(), factors.attrs);
+    CustomCallAttrs call;
+    call.custom_call_target = std::string(kLtMatmulF8);
+    Instruction* const gemm =
+        computation_.Add(Opcode::kCustomCall, factors.result,
+                         {factors.lhs, factors.rhs, factors.lhs_scale, factors.rhs_scale},
+                         AttrsPtr::Make(std::move(call)), {}, "cublas-lt-matmul-f8");
+    gemm->set_metadata(dot->metadata());
+    gemm->set_loc(dot->loc());
+    SetConfig(gemm, config);
+    Instruction* value = gemm;
+    if (!SameDimensions(gemm->shape(), dot->shape())) {
+      const DimVec starts(static_cast<size_t>(dot->shape().rank()), 0);
+      value = b.Slice(gemm, starts, dot->shape().dims());
+    }
+    RETURN_IF_ERROR(b.status());
+    Replace(dot, value, first_new, "a library call of f8");
+    return absl::OkStatus();
+  }
+
+  // dot(f8, f8)  =>  dot(convert(f8), convert(f8)) in f16, of which other passes make calls
+  absl::Status InF16(Instruction* dot) {
+    const ElementType type = dot->shape().element_type();
+    if (dot->operand_count() != 2 || !IsFloat(type) ||
+        !IsF8(dot->operand(0)->shape().element_type()) ||
+        !IsF8(dot->operand(1)->shape().element_type()) || !context_.MayRewrite())
+      return absl::OkStatus();
+    Rewriter b(&computation_, context_);
+    b.set_origin(dot);
+    const uint32_t first_new = dot->module().id_limit();
+    Instruction* const lhs = b.Convert(dot->operand(0), ElementType::kF16);
+    Instruction* const rhs = b.Convert(dot->operand(1), ElementType::kF16);
+    Instruction* value = computation_.AddClone(
+        *dot, dot->shape().WithElementType(IsF8(type) ? ElementType::kF16 : type), {lhs, rhs});
+    if (IsF8(type)) value = b.Convert(value, type);
+    RETURN_IF_ERROR(b.status());
+    Replace(dot, value, first_new, "a product of f16");
+    return absl::OkStatus();
+  }
+
+  bool IsSmall(const Instruction& dot) const {
+    return MatrixProductOf(dot).size() < options_.gemm_rewrite_size_threshold && IsLoopType(dot);
   }
 
   static bool IsLoopType(const Instruction& dot) {
@@ -146,12 +226,7 @@ class GemmRewriter {
       attrs.algorithm = DotAlgorithm::kUnset;
     }
     const bool lt = options_.enable_cublaslt && IsLtProduct(lhs->shape(), rhs->shape(), shape);
-    Config config;
-    config.config = GemmConfig::For(attrs);
-    config.config.lhs_stride = Stride(lhs->shape(), attrs.lhs_batch_dims.size());
-    config.config.rhs_stride = Stride(rhs->shape(), attrs.rhs_batch_dims.size());
-    config.config.grad_x = IsTrue(dot, "grad_x");
-    config.config.grad_y = IsTrue(dot, "grad_y");
+    const Config config = ConfigOf(dot, lhs->shape(), rhs->shape(), attrs);
     CustomCallAttrs call;
     call.custom_call_target = std::string(lt ? kLtMatmul : kGemm);
     const std::string_view name = lt                             ? "cublas-lt-matmul"
@@ -165,6 +240,15 @@ class GemmRewriter {
     return gemm;
   }
 
+  static Config ConfigOf(const Instruction& dot, Shape lhs, Shape rhs, const DotAttrs& attrs) {
+    Config config;
+    config.config = GemmConfig::For(attrs);
+    config.config.lhs_stride = Stride(lhs, attrs.lhs_batch_dims.size());
+    config.config.rhs_stride = Stride(rhs, attrs.rhs_batch_dims.size());
+    config.config.grad_x = IsTrue(dot, "grad_x");
+    config.config.grad_y = IsTrue(dot, "grad_y");
+    return config;
+  }
   static int64_t Stride(Shape shape, size_t batch_dims) {
     return Product(shape.dims().subspan(batch_dims));
   }
@@ -190,19 +274,19 @@ class GemmRewriter {
   }
 
   // multiply(gemm, broadcast(constant))  =>  gemm with alpha
-  absl::Status TakeFactor(Instruction* multiply) {
+  absl::StatusOr<bool> TakeFactor(Instruction* multiply) {
     Instruction *gemm, *factor;
     if (!Match(multiply, m::MultiplyAnyOrder(m::CustomCall(&gemm),
                                              m::Broadcast(m::Constant(&factor)).OneUser())) ||
         !IsGemm(*gemm) || !factor->shape().IsEffectiveScalar())
-      return absl::OkStatus();
+      return false;
     ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*gemm));
     Decision may = MayTakeIn(*multiply, *gemm, config, /*after_bias=*/false);
     if (may && config.config.beta != 0) may = No("`{}` has an addend", gemm->name());
     if (gemm->shape().element_type() == ElementType::kS32) may = No("alpha is no integer");
     if (!may || !context_.MayRewrite()) {
       if (!may) context_.Missed(*multiply, may.reason());
-      return absl::OkStatus();
+      return false;
     }
     const std::complex<double> alpha =
         std::complex<double>(config.config.alpha_real, config.config.alpha_imag) *
@@ -212,13 +296,156 @@ class GemmRewriter {
     config.config.alpha_imag = alpha.imag();
     SetConfig(gemm, config);
     Replace(multiply, gemm, gemm->module().id_limit(), "alpha");
+    return true;
+  }
+
+  static bool IsOne(const Instruction& x) {
+    return x.IsConstant() && x.shape().rank() == 0 && !x.literal().is_elided() &&
+           x.literal().GetDouble() == 1;
+  }
+
+  // multiply(gemm of f8, broadcast(scale)), or divide  =>  gemm with another scale
+  absl::Status TakeScale(Instruction* scaled) {
+    const bool is_divided = scaled->opcode() == Opcode::kDivide;
+    Instruction *gemm, *scale;
+    const auto factor = m::Broadcast(m::Any(&scale)).OneUser();
+    if (!(is_divided ? Match(scaled, m::Divide(m::CustomCall(&gemm), factor))
+                     : Match(scaled, m::MultiplyAnyOrder(m::CustomCall(&gemm), factor))) ||
+        !IsGemm(*gemm) || !IsF8Gemm(*gemm) || scale->shape().rank() != 0)
+      return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Config config, ReadConfig<GemmConfig>(*gemm));
+    const GemmEpilogue epilogue = config.config.epilogue;
+    Decision may = Yes();
+    if (gemm->use_count() != 1 || gemm->is_root()) may = No("`{}` is read elsewhere", gemm->name());
+    if (gemm->has_control_edges() || scaled->has_control_edges()) may = No("it has control edges");
+    if (config.config.beta != 0 ||
+        (epilogue != GemmEpilogue::kDefault && epilogue != GemmEpilogue::kRelu))
+      may = No("`{}` adds something, or has the epilogue {}", gemm->name(), Text(epilogue));
+    if (may && !IsOne(*gemm->operand(2))) may = No("`{}` has a scale", gemm->name());
+    if (!may || !context_.MayRewrite()) {
+      if (!may) context_.Missed(*scaled, may.reason());
+      return absl::OkStatus();
+    }
+    Rewriter b(&computation_, context_);
+    b.set_origin(scaled);
+    gemm->ReplaceOperand(2, F8Scale(scale, is_divided, b));
+    RETURN_IF_ERROR(b.status());
+    SetOrigin(gemm, nullptr);
+    Replace(scaled, gemm, gemm->module().id_limit(), "a scale");
     return absl::OkStatus();
+  }
+
+  // The maximum of the magnitudes of a gemm, if that is what `reader` begins; else null.
+  static Instruction* LargestOf(Instruction* reader, GemmEpilogue epilogue) {
+    Instruction* reduce = reader;
+    if (reader->opcode() == Opcode::kAbs) {
+      if (reader->use_count() != 1 || reader->is_root()) return nullptr;
+      reduce = reader->uses()[0].user;
+    } else if (epilogue != GemmEpilogue::kRelu && epilogue != GemmEpilogue::kBiasRelu) {
+      return nullptr;
+    }
+    if (reduce->opcode() != Opcode::kReduce || reduce->operand_count() != 2 ||
+        reduce->shape().rank() != 0 || reduce->has_control_edges())
+      return nullptr;
+    const Instruction& init = *reduce->operand(1);
+    const Instruction& root = *reduce->to_apply()->root();
+    const bool is_maximum = root.opcode() == Opcode::kMaximum &&
+                            root.operand(0)->opcode() == Opcode::kParameter &&
+                            root.operand(1)->opcode() == Opcode::kParameter;
+    return is_maximum && init.IsConstant() && !init.literal().is_elided() &&
+                   init.literal().GetDouble() <= 0
+               ? reduce
+               : nullptr;
+  }
+
+  static bool IsClampedTo(const Instruction& clamp, ElementType type) {
+    const double most = type == ElementType::kF8E4M3FN ? kLargestE4M3FN : kLargestE5M2;
+    const Instruction &low = *clamp.operand(0)->operand(0), &high = *clamp.operand(2)->operand(0);
+    return (type == ElementType::kF8E4M3FN || type == ElementType::kF8E5M2) &&
+           !low.literal().is_elided() && !high.literal().is_elided() &&
+           low.literal().GetDouble() == -most && high.literal().GetDouble() == most;
+  }
+
+  // convert(clamp(gemm of f8, scaled))  =>  gemm that yields f8, and the largest magnitude as a
+  // second value where that is what others read
+  absl::Status TakeNarrowing(Instruction* convert) {
+    Instruction *value, *gemm = nullptr, *scale = nullptr;
+    const auto bound = m::Broadcast(m::ConstantScalar());
+    if (!Match(convert, m::Convert(m::Clamp(bound, m::Any(&value), bound).OneUser())) ||
+        !IsClampedTo(*convert->operand(0), convert->shape().element_type()))
+      return absl::OkStatus();
+    const bool is_divided =
+        Match(value, m::Divide(m::CustomCall(&gemm), m::Broadcast(m::Any(&scale))));
+    if (!is_divided &&
+        !Match(value, m::MultiplyAnyOrder(m::CustomCall(&gemm), m::Broadcast(m::Any(&scale))))) {
+      gemm = value;
+      scale = nullptr;
+    }
+    if (!IsGemm(*gemm) || !IsF8Gemm(*gemm) || (scale != nullptr && scale->shape().rank() != 0) ||
+        (value != gemm && (value->use_count() != 1 || IsMixed(*value))) || gemm->is_root() ||
+        gemm->has_control_edges() || convert->has_control_edges())
+      return absl::OkStatus();
+    ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*gemm));
+    const std::vector<Instruction*> readers = gemm->users();
+    Instruction* largest = nullptr;
+    for (Instruction* reader : readers) {
+      if (Instruction* found = LargestOf(reader, config.config.epilogue)) largest = found;
+    }
+    Decision may = Yes();
+    if (readers.size() > (largest != nullptr ? 2u : 1u))
+      may = No("`{}` is read elsewhere", gemm->name());
+    const ElementType added =
+        config.config.beta == 0 ? ElementType::kF16 : gemm->operand(2)->shape().element_type();
+    if (added != ElementType::kF16 && added != ElementType::kBF16)
+      may = No("what is added is neither f16 nor bf16");
+    if (!may || !context_.MayRewrite()) {
+      if (!may) context_.Missed(*convert, may.reason());
+      return absl::OkStatus();
+    }
+    return Narrow(convert, gemm, F8End{scale, is_divided, largest}, config);
+  }
+
+  struct F8End {
+    Instruction* scale;
+    bool is_divided;
+    Instruction* largest;  // null: nobody wants it
+  };
+  absl::Status Narrow(Instruction* convert, Instruction* gemm, const F8End& end, Config& config) {
+    Rewriter b(&computation_, context_);
+    b.set_origin(convert);
+    const uint32_t first_new = gemm->module().id_limit();
+    std::vector<Instruction*> operands = gemm->operand_vector();
+    operands.push_back(F8Scale(end.scale, end.is_divided, b));
+    const Shape narrow = convert->shape();
+    const Shape largest_shape = Shape::Scalar(ElementType::kF32);
+    Instruction* const with = computation_.AddClone(
+        *gemm, end.largest == nullptr ? narrow : Shape::Tuple({narrow, largest_shape}), operands);
+    CustomCallAttrs attrs = with->attrs<CustomCallAttrs>();
+    attrs.output_to_operand_aliasing.clear();  // f8 is smaller than what is added
+    with->SetAttrs(std::move(attrs));
+    config.config.damax_output = end.largest != nullptr;
+    SetConfig(with, config);
+    RETURN_IF_ERROR(b.status());
+    if (end.largest == nullptr) {
+      Replace(convert, with, first_new, "a result of f8");
+      return absl::OkStatus();
+    }
+    with_aux_.push_back(with);
+    Instruction* largest = b.GetTupleElement(with, 1);
+    if (end.largest->shape().element_type() != ElementType::kF32)
+      largest = b.Convert(largest, end.largest->shape().element_type());
+    Replace(end.largest, largest, first_new, "the largest magnitude");
+    Replace(convert, b.GetTupleElement(with, 0), first_new, "a result of f8");
+    return b.status();
   }
 
   absl::Status TakeAddend(Instruction* add) {
     for (const int side : {0, 1}) {
-      const ProductView product(add->operand(side));
-      if (product.gemm() == nullptr) continue;
+      Instruction* value = add->operand(side);
+      const bool is_wider = options_.allow_excess_precision && IsConvertedForSum(*value, *add);
+      if (is_wider) value = value->operand(0);
+      const ProductView product(value);
+      if (product.gemm() == nullptr || (is_wider && IsF8Gemm(*product.gemm()))) continue;
       ASSIGN_OR_RETURN(Config config, ReadConfig<GemmConfig>(*product.gemm()));
       ASSIGN_OR_RETURN(const bool taken, TakeAddend(add, product, add->operand(1 - side), config));
       if (taken) return absl::OkStatus();
@@ -226,13 +453,28 @@ class GemmRewriter {
     return absl::OkStatus();
   }
 
+  // add(convert(gemm), …), in a type that the library may yield, for nobody but the caller
+  static bool IsConvertedForSum(const Instruction& convert, const Instruction& add) {
+    if (convert.opcode() != Opcode::kConvert || convert.use_count() != 1 ||
+        convert.has_control_edges())
+      return false;
+    const Instruction& gemm = *convert.operand(0);
+    const bool is_last = add.is_root() ? !add.has_uses()
+                                       : add.use_count() == 1 &&
+                                             add.uses()[0].user->opcode() == Opcode::kTuple &&
+                                             add.uses()[0].user->is_root();
+    return is_last && IsGemm(gemm) &&
+           IsLtProduct(gemm.operand(0)->shape(), gemm.operand(1)->shape(), add.shape());
+  }
+
   absl::StatusOr<bool> TakeAddend(Instruction* add, const ProductView& product, Instruction* addend,
                                   Config& config) {
     const Instruction& gemm = *product.gemm();
-    const bool is_vector = product.is_whole() && IsBiasVector(gemm, *addend, config);
-    Decision may = MayTakeIn(*add, gemm, config, /*after_bias=*/!is_vector);
+    const bool is_wider = add->shape().element_type() != gemm.shape().element_type();
+    Instruction* const vector = is_wider ? nullptr : BiasVector(product, *addend, config);
+    Decision may = MayTakeIn(*add, gemm, config, /*after_bias=*/vector == nullptr);
     const bool in_place = MayBeOverwritten(*addend);
-    if (may && !is_vector) may = IsBiasMatrix(product, *addend, config, in_place);
+    if (may && vector == nullptr) may = IsBiasMatrix(product, *addend, config, in_place);
     if (!may || !context_.MayRewrite()) {
       if (!may) context_.Missed(*add, may.reason());
       return false;
@@ -240,14 +482,16 @@ class GemmRewriter {
     const uint32_t first_new = add->module().id_limit();
     Rewriter b(&computation_, context_);
     b.set_origin(add);
-    if (is_vector) {
+    if (vector != nullptr) {
       config.config.epilogue = GemmEpilogue::kBias;
-      Replace(add, WithOperand(gemm, gemm.operand_count(), addend->operand(0), config), first_new,
+      Instruction* const bias = PaddedVector(vector, gemm.shape().dims().back(), b);
+      Replace(add, product.Of(WithOperand(gemm, gemm.operand_count(), bias, config), b), first_new,
               "a bias vector");
       return true;
     }
     config.config.beta = 1;
     Instruction* const with = WithOperand(gemm, 2, product.Widened(addend, b), config);
+    with->set_shape(with->shape().WithElementType(add->shape().element_type()));
     if (in_place) {
       CustomCallAttrs attrs = with->attrs<CustomCallAttrs>();
       attrs.output_to_operand_aliasing = {{{}, 2, {}}};
@@ -257,28 +501,51 @@ class GemmRewriter {
     return true;
   }
 
-  // The vector of an addend that is one for each element of the minor dimension.
-  static bool IsBiasVector(const Instruction& gemm, const Instruction& addend,
-                           const Config& config) {
-    if (!IsLtGemm(gemm) || !IsBroadcast(addend) || gemm.shape().rank() == 0) return false;
-    const Shape shape = gemm.shape().WithMissingLayoutsFilled();
+  // The vector of an addend that is one for each element of the minor dimension, or null.
+  static Instruction* BiasVector(const ProductView& product, const Instruction& addend,
+                                 const Config& config) {
+    const Instruction& gemm = *product.gemm();
+    if (!IsLtGemm(gemm) || !IsBroadcast(addend) || product.shape().rank() == 0) return nullptr;
+    const Shape shape = product.shape().WithMissingLayoutsFilled();
+    const Shape whole = gemm.shape().WithMissingLayoutsFilled();
     const int64_t minor = shape.layout().minor_to_major[0];
     const DimVec& dims = addend.attrs<BroadcastAttrs>().dimensions;
-    return IsEpilogueType(shape.element_type()) && dims.size() == 1 && dims[0] == minor &&
-           minor == shape.rank() - 1 && HasFreeRhs(gemm, config) && shape.layout().IsRowMajor();
+    Instruction* const vector = addend.operand(0);
+    const bool is_along_minor = dims.size() == 1 && dims[0] == minor && minor == shape.rank() - 1 &&
+                                shape.layout().IsRowMajor() && whole.layout().IsRowMajor() &&
+                                HasFreeRhs(gemm, config);
+    // A bitcast must leave the dimension as it is.
+    if (!is_along_minor || !IsEpilogueType(whole.element_type()) ||
+        !product.KeepsMinor(vector->shape().dim(0)))
+      return nullptr;
+    return IsF8Gemm(gemm) ? F8Vector(gemm, vector, config) : vector;
   }
   static bool HasFreeRhs(const Instruction& gemm, const Config& config) {
     const size_t bound = config.config.dot_dimension_numbers.rhs_batch_dimensions.size() + 1;
     return static_cast<size_t>(gemm.operand(1)->shape().rank()) > bound;
   }
 
+  // As products of f8 take it: of f16 or bf16, whatever they yield, and not beside a matrix.
+  static Instruction* F8Vector(const Instruction& gemm, Instruction* vector, const Config& config) {
+    if (config.config.beta != 0) return nullptr;
+    if (vector->shape().element_type() != ElementType::kF32) return vector;
+    if (vector->opcode() != Opcode::kConvert) return nullptr;
+    const ElementType from = vector->operand(0)->shape().element_type();
+    const ElementType result = gemm.shape().element_type();
+    const bool is_known = (from == ElementType::kBF16 &&
+                           (result == ElementType::kF32 || result == ElementType::kBF16)) ||
+                          (from == ElementType::kF16 && result == ElementType::kF16);
+    return is_known ? vector->operand(0) : nullptr;
+  }
+
   static Decision IsBiasMatrix(const ProductView& product, const Instruction& addend,
                                const Config& config, bool in_place) {
     const Instruction& gemm = *product.gemm();
-    if (IsBroadcast(addend) && (product.is_whole() || product.is_slice()))
+    if (IsBroadcast(addend) && !(IsLtGemm(gemm) && product.is_bitcast() && addend.use_count() == 1))
       return No("`{}` is a broadcast", addend.name());
     if (config.config.beta != 0) return No("`{}` has an addend", gemm.name());
     if (gemm.shape().element_type() == ElementType::kS32) return No("beta is no integer");
+    if (IsF8(addend.shape().element_type())) return No("`{}` is of f8", addend.name());
     if (!IsLtGemm(gemm) && !in_place) return No("`{}` is needed elsewhere", addend.name());
     return Yes();
   }
@@ -392,6 +659,7 @@ class GemmRewriter {
 
   Computation& computation_;
   const CublasGemmRewriterOptions& options_;
+  const double capability_;
   const int64_t workspace_;
   PassContext& context_;
   std::vector<Instruction*> with_aux_;  // calls that yield two values
@@ -409,9 +677,8 @@ bool MayHoldCalls(const Computation& computation) {
 absl::Status CheckOptions(const CublasGemmRewriterOptions& options) {
   if (options.bias_mode != "bias" && options.bias_mode != "no_bias")
     return Error("bias_mode `{}` is neither `bias` nor `no_bias`", options.bias_mode);
-  if (options.dtype != "non_fp8")
-    return Unsupported(SourceLoc(), "dtype `{}` is not `non_fp8`: products of f8 stay dots",
-                       options.dtype);
+  if (options.dtype != "non_fp8" && options.dtype != "fp8")
+    return Error("dtype `{}` is neither `non_fp8` nor `fp8`", options.dtype);
   return absl::OkStatus();
 }
 

@@ -11,14 +11,25 @@
 // (beta), over which the result is written where nobody else needs it; a vector that is added
 // along the minor dimension (epilogue BIAS); a maximum with 0 (RELU); the approximation of GELU by
 // tanh (GELU, and GELU_AUX where others read the product as well). What is added to a bitcast of
-// the product, or to its first rows and columns, is bitcast or padded. Two batch dimensions become
-// one.
+// the product, or to its first rows and columns, is bitcast or padded. With
+// `allow_excess_precision`, what is added to a product converted to a wider type, at the end of a
+// computation, makes the call yield that type, which is not rounded in between. Two batch
+// dimensions become one.
 //
 // Options: `enable_cublaslt`: `__cublas$lt$matmul` where it knows the types, else
 // `__cublas$gemm`, which has alpha alone, and beta only in place. `gemm_rewrite_size_threshold`:
 // smaller products, (free dimensions of both sides)·(contracted dimension), stay dots of loops.
 // `bias_mode`: `bias`, or `no_bias`, with which nothing is added. `compute_capability`: how much
-// memory the library works in. `dtype`: `non_fp8`; products of f8 are not rewritten yet.
+// memory the library works in, and whether it multiplies f8 (from 8.9). `dtype`: `non_fp8`, or
+// `fp8`, with which only products of f8 become calls, `__cublas$lt$matmul$f8`:
+//
+//   dot(multiply(convert(f8[…] x), broadcast(s)), multiply(convert(f8[…] y), broadcast(t)))
+//     =>   custom-call(x, y, s, t)
+//
+// Each scale is a scalar; what only moves elements may follow it. Operands are padded to multiples
+// of 16, and turned until the contracted dimension is minor (before 10.0). Then scales of the
+// result are taken in, too, and its way back to f8 by a clamp, with the largest magnitude where
+// that is computed. Products of f8 that the library has not are done in f16.
 //
 // Requires: dots in the form of `dot_decomposer`, transposes folded. Ensures: calls, given ones
 // too, yield what the library works in.
@@ -36,6 +47,7 @@ namespace hlo {
 struct CublasGemmRewriterOptions {
   bool enable_cublaslt = true;
   int64_t gemm_rewrite_size_threshold = 100;
+  bool allow_excess_precision = false;
   std::string bias_mode = "bias";
   std::string compute_capability = "8.0";
   std::string dtype = "non_fp8";
@@ -44,6 +56,7 @@ struct CublasGemmRewriterOptions {
     using O = CublasGemmRewriterOptions;
     return std::tuple{Optional("enable_cublaslt", &O::enable_cublaslt),
                       Optional("gemm_rewrite_size_threshold", &O::gemm_rewrite_size_threshold),
+                      Optional("allow_excess_precision", &O::allow_excess_precision),
                       Optional("bias_mode", &O::bias_mode),
                       Optional("compute_capability", &O::compute_capability),
                       Optional("dtype", &O::dtype)};

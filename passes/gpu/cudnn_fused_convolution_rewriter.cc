@@ -6,8 +6,8 @@
 #include "lib/match/pattern.h"
 #include "passes/gpu/conv_calls.h"
 #include "passes/gpu/library_calls.h"
-#include "passes/gpu/lossless_convert.h"
 #include "passes/gpu/matrix_products.h"
+#include "passes/util/lossless_convert.h"
 
 namespace hlo {
 namespace {

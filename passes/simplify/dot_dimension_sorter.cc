@@ -12,27 +12,50 @@ DimVec Reordered(const DimVec& dims, const std::vector<size_t>& order) {
   return result;
 }
 
+// Whether they are neighbours, in any order.
+bool AreNeighbours(const DimVec& dims) {
+  const auto [least, most] = std::minmax_element(dims.begin(), dims.end());
+  return *most - *least + 1 == static_cast<int64_t>(dims.size());
+}
+
+// By which side to sort: one whose dimensions are neighbours out of order, where the other side
+// does not have them in order, or not as neighbours.
+enum class SortBy { kNone, kLhs, kRhs };
+SortBy SideToSortBy(const DimVec& lhs, const DimVec& rhs) {
+  if (lhs.empty()) return SortBy::kNone;
+  const bool lhs_neighbours = AreNeighbours(lhs), rhs_neighbours = AreNeighbours(rhs);
+  const bool lhs_wants = lhs_neighbours && !std::is_sorted(lhs.begin(), lhs.end());
+  const bool rhs_wants = rhs_neighbours && !std::is_sorted(rhs.begin(), rhs.end());
+  if (lhs_wants && (rhs_wants || !rhs_neighbours)) return SortBy::kLhs;
+  return rhs_wants && !lhs_neighbours ? SortBy::kRhs : SortBy::kNone;
+}
+
+bool LiesRowMajor(const Instruction& operand) {
+  const Layout* const layout = operand.shape().layout_or_null();
+  return layout == nullptr || layout->IsRowMajor();
+}
+
 }  // namespace
 
 absl::StatusOr<bool> DotDimensionSorter::Run(Module& module, PassContext& context) {
   bool changed = false;
   for (Computation* computation : context.NonFusionComputations(module, {Opcode::kDot})) {
     for (Instruction* dot : computation->PostOrder()) {
-      if (dot->opcode() != Opcode::kDot || dot->operand_count() != 2) continue;
+      if (dot->opcode() != Opcode::kDot || dot->operand_count() != 2 ||
+          !LiesRowMajor(*dot->operand(0)) || !LiesRowMajor(*dot->operand(1)))
+        continue;
       DotAttrs attrs = dot->attrs<DotAttrs>();
       DimVec &lhs = attrs.lhs_contracting_dims, &rhs = attrs.rhs_contracting_dims;
-      if (std::is_sorted(lhs.begin(), lhs.end())) continue;
-      std::vector<size_t> order(lhs.size());
+      const SortBy side = SideToSortBy(lhs, rhs);
+      if (side == SortBy::kNone) continue;
+      const DimVec& key = side == SortBy::kLhs ? lhs : rhs;
+      std::vector<size_t> order(key.size());
       std::iota(order.begin(), order.end(), size_t{0});
-      std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lhs[a] < lhs[b]; });
-      lhs = Reordered(lhs, order);
-      rhs = Reordered(rhs, order);
-      if (!std::is_sorted(rhs.begin(), rhs.end())) {
-        context.Missed(*dot, "its operands want different orders");
-        continue;
-      }
+      std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key[a] < key[b]; });
       if (!context.MayRewrite()) return changed;
       context.Passed(*dot, "its contracted dimensions are sorted");
+      lhs = Reordered(lhs, order);
+      rhs = Reordered(rhs, order);
       dot->SetAttrs(std::move(attrs));
       context.Count("sorted");
       changed = true;

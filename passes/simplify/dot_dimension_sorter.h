@@ -2,11 +2,13 @@
 //
 //   dot(a, b), lhs_contracting_dims={2,1}, rhs_contracting_dims={1,0}      =>   lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}
 //
-// Where both operands list theirs in the same order, they may be sorted for both, and then need no
-// transposition; batch dimensions stay, the result has their order.
+// An operand whose contracted dimensions are neighbours needs no transposition once they are in
+// order. They are put in order where that takes nothing away from the other operand: it has none
+// that are neighbours, or they are not in order either; the left operand decides then. Batch
+// dimensions stay, the result has their order.
 //
-// Requires: nothing.  Ensures: where the order of one operand sorts the other, both are sorted.
-// Leaves alone: dots whose operands want different orders, sparse operands, fusion bodies.
+// Requires: nothing.
+// Leaves alone: operands that do not lie row by row, sparse operands, fusion bodies.
 #pragma once
 
 #include "passes/rewrite.h"

@@ -1,4 +1,4 @@
-#include "passes/gpu/lossless_convert.h"
+#include "passes/util/lossless_convert.h"
 
 #include "passes/util/holds_every.h"
 
