@@ -104,6 +104,7 @@ absl::StatusOr<std::unique_ptr<ConvKernel>> MakeConv(const ConvSpec& spec, const
     return std::make_unique<SerialConv>(std::move(conv));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<ConvKernel> fast, MakeOneDnnConv(spec, host));
+  if (fast == nullptr) fast = MakeImplicitConv(spec, host);
   if (fast != nullptr) return fast;
   return MakeGemmConv(spec, host);
 }

@@ -11,28 +11,6 @@
 namespace hlo::cpu {
 namespace {
 
-std::optional<StoredAs> StoredFor(ComputeType compute, ElementType type) {
-  switch (compute) {
-    case ComputeType::kF32:
-      if (type == ElementType::kF32) return StoredAs::kSame;
-      if (type == ElementType::kBF16) return StoredAs::kBf16;
-      if (type == ElementType::kF16) return StoredAs::kF16;
-      return std::nullopt;
-    case ComputeType::kF64:
-      if (type == ElementType::kF64) return StoredAs::kSame;
-      return std::nullopt;
-    case ComputeType::kU32:
-      if (!IsInteger(type) || BitWidth(type) > 32) return std::nullopt;
-      if (BitWidth(type) == 32) return StoredAs::kSame;
-      if (BitWidth(type) == 16) return IsSigned(type) ? StoredAs::kS16 : StoredAs::kU16;
-      return IsSigned(type) ? StoredAs::kS8 : StoredAs::kU8;  // narrower ones are kept extended
-    case ComputeType::kU64:
-      if (IsInteger(type) && BitWidth(type) == 64) return StoredAs::kSame;
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 // A result of zeros (k is 0), or nothing at all (an empty result).
 class EmptyDot final : public DotKernel {
  public:
@@ -125,6 +103,28 @@ ComputeType ComputeTypeFor(ElementType out) {
   if (IsFloat(sum)) return sum == ElementType::kF64 ? ComputeType::kF64 : ComputeType::kF32;
   // Counts of "true and true" stay below 2^32 in any pred dot that fits in memory.
   return IsPred(sum) || BitWidth(sum) <= 32 ? ComputeType::kU32 : ComputeType::kU64;
+}
+
+std::optional<StoredAs> StoredFor(ComputeType compute, ElementType type) {
+  switch (compute) {
+    case ComputeType::kF32:
+      if (type == ElementType::kF32) return StoredAs::kSame;
+      if (type == ElementType::kBF16) return StoredAs::kBf16;
+      if (type == ElementType::kF16) return StoredAs::kF16;
+      return std::nullopt;
+    case ComputeType::kF64:
+      if (type == ElementType::kF64) return StoredAs::kSame;
+      return std::nullopt;
+    case ComputeType::kU32:
+      if (!IsInteger(type) || BitWidth(type) > 32) return std::nullopt;
+      if (BitWidth(type) == 32) return StoredAs::kSame;
+      if (BitWidth(type) == 16) return IsSigned(type) ? StoredAs::kS16 : StoredAs::kU16;
+      return IsSigned(type) ? StoredAs::kS8 : StoredAs::kU8;  // narrower ones are kept extended
+    case ComputeType::kU64:
+      if (IsInteger(type) && BitWidth(type) == 64) return StoredAs::kSame;
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::optional<DotTypes> DirectTypes(ElementType lhs, ElementType rhs, ElementType out) {

@@ -160,6 +160,37 @@ void Pack(const void* source, int64_t stride_i, int64_t stride_k, int count, int
   }
 }
 
+// Neighbouring rows or columns are often neighbours in memory (features of one tap), and else those
+// along k (features of one position).
+template <class T, int kWidth>
+void PackTable(const void* source, const int64_t* at_i, const int64_t* at_k, int count,
+               int64_t depth, void* destination) {
+  const T* src = static_cast<const T*>(source);
+  T* dst = static_cast<T*>(destination);
+  bool is_row = count == kWidth;
+  for (int i = 1; i < count; ++i) is_row &= at_i[i] == at_i[0] + i;
+  if (is_row) {
+    for (int64_t k = 0; k < depth; ++k) {
+      const T* row = src + at_i[0] + at_k[k];
+      for (int i = 0; i < kWidth; ++i) dst[k * kWidth + i] = row[i];
+    }
+    return;
+  }
+  constexpr int64_t kSquare = 16;  // as in Pack
+  for (int64_t k = 0, run = 1; k < depth; k += run) {
+    const int64_t most = depth - k < kSquare ? depth - k : kSquare;
+    for (run = 1; run < most && at_k[k + run] == at_k[k] + run;) ++run;
+    for (int i = 0; i < count; ++i) {
+      const T* row = src + at_i[i] + at_k[k];
+      T* column = dst + k * kWidth + i;
+      for (int64_t s = 0; s < run; ++s) column[s * kWidth] = row[s];
+    }
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    for (int i = count; i < kWidth; ++i) dst[k * kWidth + i] = T{};
+  }
+}
+
 // A strip of pairs: two neighbours along k in the halves of a word.
 template <class Stored, int kWidth>
 void PackPairs(const void* source, int64_t stride_i, int64_t stride_k, int count, int64_t depth,
@@ -342,6 +373,8 @@ GemmKernels<T> MakeGemm() {
   k.tile = Tile<T, kTileRows, kTileVectors>;
   AddTilesInPlace<T, kTileRows>(k);
   AddStored<T, T, kTileRows, kColumns>(k, StoredAs::kSame);
+  k.pack_lhs_table = PackTable<T, kTileRows>;
+  k.pack_rhs_table = PackTable<T, kColumns>;
   if constexpr (__is_same(T, float)) {
     AddStored<T, Bf16Bits, kTileRows, kColumns>(k, StoredAs::kBf16);
     AddStored<T, F16Bits, kTileRows, kColumns>(k, StoredAs::kF16);
