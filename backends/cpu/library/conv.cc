@@ -32,13 +32,13 @@ absl::Status CheckSpec(const ConvSpec& spec) {
 }
 
 // Multiply-adds below which one thread is done before another one has begun.
-constexpr int64_t kSerialWork = 100'000;
+constexpr int64_t kSerialConvWork = 100'000;
 
 int64_t MultiplyAdds(const ConvSpec& spec) {
   int64_t work =
       spec.out_batch_size() * spec.out_features * (spec.in_features / spec.feature_groups);
   for (const ConvDim& d : spec.spatial) {
-    if (work >= kSerialWork) return work;  // the rest could overflow
+    if (work >= kSerialConvWork) return work;  // the rest could overflow
     work *= d.out * d.kernel;
   }
   return work;
@@ -97,7 +97,7 @@ absl::StatusOr<std::unique_ptr<ConvKernel>> MakeConv(const ConvSpec& spec, const
   bool nothing = spec.in_features == 0 || spec.out_features == 0 || spec.batch == 0;
   for (const ConvDim& d : spec.spatial) nothing |= d.in == 0 || d.kernel == 0 || d.out == 0;
   if (nothing) return std::make_unique<ZeroConv>(spec);
-  if (spec.threads > 1 && MultiplyAdds(spec) < kSerialWork) {
+  if (spec.threads > 1 && MultiplyAdds(spec) < kSerialConvWork) {
     ConvSpec serial = spec;
     serial.threads = 1;
     ASSIGN_OR_RETURN(std::unique_ptr<ConvKernel> conv, MakeConv(serial, host));

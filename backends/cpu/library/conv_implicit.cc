@@ -1,12 +1,14 @@
 // Convolutions as one matrix product (conv.h) whose left operand is never written down: the row of
-// an output position and the column of a kernel element add up to the address of what is multiplied,
-// so the product packs its blocks from lhs itself, by a table of rows and one of columns; from rhs
-// likewise.
+// an output position and the column of a kernel element add up to the address of what is
+// multiplied, so the product packs its blocks from lhs itself, by a table of rows and one of
+// columns; from rhs likewise.
 //
 //   out[b, s, o] = sum over (t, z) of lhs[at[b, s] + at[t, z]] * rhs[at[t, z] + at[o]]
 //
 // Where windows reach into padding or between dilated elements, lhs is copied first into an array
-// that has these zeros. Rows are in the order of the result in memory, which must be a plain matrix.
+// that has these zeros. Rows are in the order of the result in memory, which must be a plain
+// matrix. For the gradient of a kernel, whose windows are as large as the images, this is several
+// times as fast as products of patches that are written down (conv_gemm.cc).
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -46,18 +48,11 @@ bool SortDense(Axes& axes) {
   return true;
 }
 
-// Offsets by one of the steps, row-major over the axes.
-std::vector<int64_t> OffsetsOf(const Axes& axes, int64_t Axis::*step) {
-  std::vector<int64_t> offsets = {0};
-  for (const Axis& axis : axes) {
-    std::vector<int64_t> longer;
-    longer.reserve(offsets.size() * static_cast<size_t>(axis.size));
-    for (const int64_t offset : offsets) {
-      for (int64_t i = 0; i < axis.size; ++i) longer.push_back(offset + i * axis.*step);
-    }
-    offsets = std::move(longer);
-  }
-  return offsets;
+// Offsets by one of the steps.
+std::vector<int64_t> OffsetsBy(const Axes& axes, int64_t Axis::*step) {
+  std::vector<StridedDim> dims;
+  for (const Axis& axis : axes) dims.push_back({axis.size, axis.*step});
+  return OffsetsOf(dims);
 }
 
 int64_t SizeOf(const Axes& axes) {
@@ -202,7 +197,7 @@ class ImplicitConv final : public ConvKernel {
     if (dot.m > kMostTableEntries) return false;
     dot.out_m = rows.empty() ? 0 : rows.back().other;
     dot.out_n = dot.n == 1 ? 0 : spec_.out_feature;
-    lhs.outer = OffsetsOf(rows, &Axis::lhs);
+    lhs.outer = OffsetsBy(rows, &Axis::lhs);
     return true;
   }
 
@@ -226,9 +221,9 @@ class ImplicitConv final : public ConvKernel {
     if (dot.k > kMostTableEntries) return false;
     SortDense(columns);
     dot.rhs_constant = spec_.rhs_constant && !copies_rhs_;
-    lhs.k = OffsetsOf(columns, &Axis::lhs);
-    rhs.k = OffsetsOf(columns, &Axis::other);
-    rhs.outer = OffsetsOf({{dot.n, step_out, step_out}}, &Axis::other);
+    lhs.k = OffsetsBy(columns, &Axis::lhs);
+    rhs.k = OffsetsBy(columns, &Axis::other);
+    rhs.outer = OffsetsOf({{dot.n, step_out}});
     return true;
   }
 

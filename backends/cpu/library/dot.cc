@@ -61,6 +61,23 @@ DotSpec Normalize(DotSpec spec) {
   return spec;
 }
 
+// Offsets of an operand along all that is summed.
+std::vector<int64_t> SumOffsets(const DotSpec& spec, int64_t DotSum::*stride, int64_t k_stride) {
+  std::vector<StridedDim> dims;
+  for (const DotSum& sum : spec.outer_k) dims.push_back({sum.size, sum.*stride});
+  dims.push_back({spec.k, k_stride});
+  return OffsetsOf(dims);
+}
+
+// Several contracting dimensions: operands are packed by tables.
+std::unique_ptr<DotKernel> MakeByTable(DotSpec spec, const DotTypes& types, const Host& host) {
+  OperandTable lhs{OffsetsOf({{spec.m, spec.lhs_m}}), SumOffsets(spec, &DotSum::lhs, spec.lhs_k)};
+  OperandTable rhs{OffsetsOf({{spec.n, spec.rhs_n}}), SumOffsets(spec, &DotSum::rhs, spec.rhs_k)};
+  spec.k = SumCount(spec);
+  spec.outer_k.clear();
+  return MakeGemm(spec, types, host, std::move(lhs), std::move(rhs));
+}
+
 }  // namespace
 
 DotSpec DotSpec::RowMajor(ElementType type, int64_t m, int64_t n, int64_t k) {
@@ -76,6 +93,25 @@ DotSpec DotSpec::RowMajor(ElementType type, int64_t m, int64_t n, int64_t k) {
   spec.out_m = n;
   spec.out_n = 1;
   return spec;
+}
+
+std::vector<int64_t> OffsetsOf(absl::Span<const StridedDim> dims) {
+  std::vector<int64_t> offsets = {0};
+  for (const StridedDim& dim : dims) {
+    std::vector<int64_t> longer;
+    longer.reserve(offsets.size() * static_cast<size_t>(dim.size));
+    for (const int64_t offset : offsets) {
+      for (int64_t i = 0; i < dim.size; ++i) longer.push_back(offset + i * dim.stride);
+    }
+    offsets = std::move(longer);
+  }
+  return offsets;
+}
+
+int64_t SumCount(const DotSpec& spec) {
+  int64_t count = spec.k;
+  for (const DotSum& sum : spec.outer_k) count *= sum.size;
+  return count;
 }
 
 int64_t BatchCount(const DotSpec& spec) {
@@ -144,11 +180,14 @@ std::optional<DotTypes> DirectTypes(ElementType lhs, ElementType rhs, ElementTyp
 absl::StatusOr<std::unique_ptr<DotKernel>> MakeDot(const DotSpec& asked, const Host& host) {
   RETURN_IF_ERROR(CheckSpec(asked));
   const DotSpec spec = Normalize(asked);
-  if (spec.k == 0 || spec.m == 0 || spec.n == 0 || BatchCount(spec) == 0) {
+  if (SumCount(spec) == 0 || spec.m == 0 || spec.n == 0 || BatchCount(spec) == 0) {
     return std::make_unique<EmptyDot>(spec);
   }
   const std::optional<DotTypes> types = DirectTypes(spec.lhs_type, spec.rhs_type, spec.out_type);
-  if (!types) return MakeConvertedDot(spec, host);
+  const bool by_table = !spec.outer_k.empty();
+  if (!types || (by_table && (types->lhs != StoredAs::kSame || types->rhs != StoredAs::kSame)))
+    return MakeConvertedDot(spec, host);
+  if (by_table) return MakeByTable(spec, *types, host);
   if (GemvSuits(spec, *types)) return MakeGemv(spec, *types, host);
   return MakeGemm(spec, *types, host);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "backends/cpu/library/dot.h"
 #include "backends/cpu/library/kernels.h"
 #include "lib/support/round.h"
@@ -56,16 +57,26 @@ std::optional<DotTypes> DirectTypes(ElementType lhs, ElementType rhs, ElementTyp
 // How elements of a type are stored, seen from the type of the computation; nullopt: not directly.
 std::optional<StoredAs> StoredFor(ComputeType compute, ElementType type);
 
-// Where the elements of an operand are that no strides describe: that of row (or column) i and place
-// k in the sums at outer[i] + k[k]. Such an operand is stored as kSame; the strides that the spec
-// gives for it mean nothing. An empty table: the strides count.
+// Where the elements of an operand are that no strides describe: that of row (or column) i and
+// place k in the sums at outer[i] + k[k]. Such an operand is stored as kSame; the strides that the
+// spec gives for it mean nothing. An empty table: the strides count.
 struct OperandTable {
   std::vector<int64_t> outer, k;
 };
 
+// A dimension with its stride in one operand; and the offsets of an array of them, row-major.
+struct StridedDim {
+  int64_t size = 1;
+  int64_t stride = 0;
+};
+std::vector<int64_t> OffsetsOf(absl::Span<const StridedDim> dims);
+
 // Blocked product with packed operands; any strides.
 std::unique_ptr<DotKernel> MakeGemm(const DotSpec& spec, const DotTypes& types, const Host& host,
                                     OperandTable lhs = {}, OperandTable rhs = {});
+
+// All that is summed: `k` and what is around it.
+int64_t SumCount(const DotSpec& spec);
 
 // Few rows or few columns: one pass over the big operand. `Suits` says whether it applies.
 bool GemvSuits(const DotSpec& spec, const DotTypes& types);
