@@ -37,13 +37,19 @@ int64_t Bytes(StoredAs as, int64_t compute_bytes) {
   return compute_bytes;
 }
 
-// The kernels for a product of these types. Operands that packing turns into pairs need no others.
+// The kernels for a product of these types. Operands that packing turns into pairs or quads need
+// no others.
 template <class T>
 const GemmKernels<T>& KernelsOf(const DotTypes& types, const Host& host) {
   const KernelTable& table = KernelsFor(host.level);
   if constexpr (sizeof(T) == sizeof(uint32_t) && std::is_integral_v<T>) {
-    const auto has_pairs = [&](StoredAs as) { return table.pairs.pack_lhs[static_cast<int>(as)]; };
-    if (has_pairs(types.lhs) && has_pairs(types.rhs)) return table.pairs;
+    const auto packs = [&](const GemmKernels<T>& kernels) {
+      return kernels.pack_lhs[static_cast<int>(types.lhs)] != nullptr &&
+             kernels.pack_rhs[static_cast<int>(types.rhs)] != nullptr;
+    };
+    if (host.avx512_vnni && packs(table.signed_quads)) return table.signed_quads;
+    if (host.avx512_vnni && packs(table.unsigned_quads)) return table.unsigned_quads;
+    if (packs(table.pairs)) return table.pairs;
   }
   return table.gemm<T>();
 }
@@ -63,10 +69,12 @@ class Gemm final : public DotKernel {
        OperandTable rhs)
       : spec_(spec),
         types_(types),
-        kernels_(KernelsOf<T>(types, host)),
+        swapped_(spec.out_n != 1 && spec.out_m == 1 && spec.n != 1),
+        kernels_(KernelsOf<T>(
+            swapped_ ? DotTypes{types.compute, types.rhs, types.lhs, types.out} : types, host)),
         lhs_table_(std::move(lhs)),
         rhs_table_(std::move(rhs)) {
-    if (spec_.out_n != 1 && spec_.out_m == 1 && spec_.n != 1) Transpose();
+    if (swapped_) Transpose();
     lhs_bytes_ = Bytes(types_.lhs, sizeof(T));
     rhs_bytes_ = Bytes(types_.rhs, sizeof(T));
     out_bytes_ = Bytes(types_.out, sizeof(T));
@@ -116,7 +124,6 @@ class Gemm final : public DotKernel {
     std::swap(types_.lhs, types_.rhs);
     for (DotBatch& batch : spec_.batch) std::swap(batch.lhs, batch.rhs);
     std::swap(lhs_table_, rhs_table_);
-    swapped_ = true;
   }
 
   // Chooses the grid of rectangles: as many as there are threads, with the least packing done
@@ -362,9 +369,9 @@ class Gemm final : public DotKernel {
 
   DotSpec spec_;
   DotTypes types_;
+  bool swapped_;  // computes the transpose
   const GemmKernels<T>& kernels_;
   OperandTable lhs_table_, rhs_table_;
-  bool swapped_ = false;       // computes the transpose
   bool direct_ = false;        // sums accumulate in the result
   bool keeps_sums_ = false;    // sums need memory between blocks of k
   bool lhs_in_place_ = false;  // lhs is read where it is

@@ -76,6 +76,9 @@ struct KernelTable {
   // Integers of at most 16 bits, an unsigned one of at most 8: as pairs of 16 bits, which one
   // instruction multiplies and adds.
   GemmKernels<uint32_t> pairs;
+  // Rows of signed or unsigned bytes by columns of signed ones, four at a time; for processors with
+  // VNNI alone, empty below AVX-512.
+  GemmKernels<uint32_t> signed_quads, unsigned_quads;
   GemvKernels gemv;
   FftKernels<float> fft_f32;
   FftKernels<double> fft_f64;
