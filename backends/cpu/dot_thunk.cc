@@ -1,6 +1,6 @@
 // HLO dot -> DotSpec. Any number of batch, free and contracting dimensions is brought to one m, n
 // and k by joining dimensions that lie one after another in every operand; what cannot be joined
-// of m and n becomes a batch dimension.
+// of m and n becomes a batch dimension, of k an outer one.
 #include <algorithm>
 
 #include "backends/cpu/library/dot.h"
@@ -72,8 +72,6 @@ absl::StatusOr<DotSpec> SpecOf(const Instruction& dot, int threads) {
   m = Join(m);
   n = Join(n);
   k = Join(k);
-  if (k.size() > 1)
-    return Unsupported(dot.loc(), "platform `cpu` cannot run this `dot` in the library");
   // Keep the longest of what is left as m and n.
   const auto longest = [](std::vector<Dim>& dims) {
     Dim best{1, 0, 0};
@@ -94,14 +92,15 @@ absl::StatusOr<DotSpec> SpecOf(const Instruction& dot, int threads) {
   spec.n = nd.size;
   spec.rhs_n = nd.a;
   spec.out_n = nd.b;
-  const Dim kd = k.empty() ? Dim{1, 1, 1} : k[0];
+  const Dim kd = k.empty() ? Dim{1, 1, 1} : k.back();
+  for (size_t i = 0; i + 1 < k.size(); ++i) spec.outer_k.push_back({k[i].size, k[i].a, k[i].b});
   spec.k = kd.size;
   spec.lhs_k = kd.a;
   spec.rhs_k = kd.b;
   // A dimension of size 1 may have any distance; the library wants a sensible one.
   if (spec.n == 1) spec.rhs_n = spec.out_n = 1;
   if (spec.m == 1) {
-    spec.lhs_m = spec.k * std::max<int64_t>(spec.lhs_k, 1);
+    spec.lhs_m = spec.k * std::max<int64_t>(spec.lhs_k, 1);  // of no row
     spec.out_m = spec.n * std::max<int64_t>(spec.out_n, 1);
   }
   return spec;

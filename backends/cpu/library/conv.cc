@@ -31,6 +31,37 @@ absl::Status CheckSpec(const ConvSpec& spec) {
   return absl::OkStatus();
 }
 
+// Multiply-adds below which one thread is done before another one has begun.
+constexpr int64_t kSerialConvWork = 100'000;
+
+int64_t MultiplyAdds(const ConvSpec& spec) {
+  int64_t work =
+      spec.out_batch_size() * spec.out_features * (spec.in_features / spec.feature_groups);
+  for (const ConvDim& d : spec.spatial) {
+    if (work >= kSerialConvWork) return work;  // the rest could overflow
+    work *= d.out * d.kernel;
+  }
+  return work;
+}
+
+// A small convolution: whatever library computes it, it has no use for other threads.
+class SerialConv final : public ConvKernel {
+ public:
+  explicit SerialConv(std::unique_ptr<ConvKernel> conv) : conv_(std::move(conv)) {}
+  int64_t scratch_bytes() const override { return conv_->scratch_bytes(); }
+  std::string_view engine() const override { return conv_->engine(); }
+  absl::StatusOr<std::unique_ptr<KernelState>> MakeState() const override {
+    return conv_->MakeState();
+  }
+  absl::Status Run(const ConvBuffers& buffers, ThreadPool&) const override {
+    return conv_->Run(buffers, serial_);
+  }
+
+ private:
+  std::unique_ptr<ConvKernel> conv_;
+  mutable ThreadPool serial_{1};  // runs everything in the thread that calls it, and keeps nothing
+};
+
 // Nothing is summed: a result of zeros. Also empty results.
 class ZeroConv final : public ConvKernel {
  public:
@@ -66,7 +97,14 @@ absl::StatusOr<std::unique_ptr<ConvKernel>> MakeConv(const ConvSpec& spec, const
   bool nothing = spec.in_features == 0 || spec.out_features == 0 || spec.batch == 0;
   for (const ConvDim& d : spec.spatial) nothing |= d.in == 0 || d.kernel == 0 || d.out == 0;
   if (nothing) return std::make_unique<ZeroConv>(spec);
+  if (spec.threads > 1 && MultiplyAdds(spec) < kSerialConvWork) {
+    ConvSpec serial = spec;
+    serial.threads = 1;
+    ASSIGN_OR_RETURN(std::unique_ptr<ConvKernel> conv, MakeConv(serial, host));
+    return std::make_unique<SerialConv>(std::move(conv));
+  }
   ASSIGN_OR_RETURN(std::unique_ptr<ConvKernel> fast, MakeOneDnnConv(spec, host));
+  if (fast == nullptr) fast = MakeImplicitConv(spec, host);
   if (fast != nullptr) return fast;
   return MakeGemmConv(spec, host);
 }

@@ -76,15 +76,17 @@ class ConvKernel {
   virtual absl::StatusOr<std::unique_ptr<KernelState>> MakeState() const {
     return std::unique_ptr<KernelState>();
   }
-  // "onednn", "gemm", "zero".
+  // "onednn", "implicit", "gemm", "zero".
   virtual std::string_view engine() const = 0;
 };
 
 // Chooses an implementation for `spec` on `host`. Complex convolutions are Unsupported.
 absl::StatusOr<std::unique_ptr<ConvKernel>> MakeConv(const ConvSpec& spec, const Host& host);
 
-// The implementations, for tests: MakeConv prefers oneDNN where it says yes.
+// The implementations, for tests: MakeConv takes the first that says yes, from below.
 absl::StatusOr<std::unique_ptr<ConvKernel>> MakeGemmConv(const ConvSpec& spec, const Host& host);
+// Null where most of the work would be wasted.
+std::unique_ptr<ConvKernel> MakeImplicitConv(const ConvSpec& spec, const Host& host);
 // Null where oneDNN has no fast implementation.
 absl::StatusOr<std::unique_ptr<ConvKernel>> MakeOneDnnConv(const ConvSpec& spec, const Host& host);
 

@@ -25,15 +25,6 @@ constexpr int64_t kMaxPositions = 1024;
 using Vec = absl::InlinedVector<int64_t, 6>;
 
 template <class T>
-constexpr ElementType kTypeOf = ElementType::kF32;
-template <>
-constexpr ElementType kTypeOf<double> = ElementType::kF64;
-template <>
-constexpr ElementType kTypeOf<uint32_t> = ElementType::kU32;
-template <>
-constexpr ElementType kTypeOf<uint64_t> = ElementType::kU64;
-
-template <class T>
 class GemmConv final : public ConvKernel {
  public:
   static absl::StatusOr<std::unique_ptr<ConvKernel>> Create(const ConvSpec& spec,
@@ -76,7 +67,7 @@ class GemmConv final : public ConvKernel {
       in_positions_ *= d.in;
     }
     depth_ = taps_ * group_in_;
-    converts_out_ = spec.out_type != kTypeOf<T>;
+    converts_out_ = spec.out_type != Computed<T>::kType;
     const int64_t fit = kPatchBytes / (depth_ * int64_t{sizeof(T)});
     block_ = std::min(positions_, std::clamp(fit, kMinPositions, kMaxPositions));
     // Enough blocks for all threads.
@@ -90,7 +81,7 @@ class GemmConv final : public ConvKernel {
 
   // The product for a whole block of positions and for the last one.
   absl::Status MakeProducts(const Host& host) {
-    DotSpec dot = DotSpec::RowMajor(kTypeOf<T>, block_, group_out_, depth_);
+    DotSpec dot = DotSpec::RowMajor(Computed<T>::kType, block_, group_out_, depth_);
     dot.rhs_k = spec_.out_features;  // the kernel keeps all output features beside each other
     dot.out_m = spec_.out_features;
     dot.threads = spec_.threads;

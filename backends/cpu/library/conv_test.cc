@@ -26,11 +26,35 @@ int64_t OutSize(const ConvDim& d) {
   return in < window ? 0 : (in - window) / d.stride + 1;
 }
 
-enum class Order { kChannelsLast, kChannelsFirst };
+enum class Order { kChannelsLast, kChannelsFirst, kGradient };
+
+// As the gradient of a kernel is computed from channels-last arrays: f01b_i01o->01bf.
+ConvSpec FinishGradient(ConvSpec spec) {
+  spec.lhs_batch = 1;
+  spec.rhs_out = 1;
+  spec.out_feature = 1;
+  spec.out_batch = spec.out_features;
+  int64_t lhs_step = spec.batch, rhs_step = spec.out_features;
+  int64_t out_step = spec.out_batch_size() * spec.out_features;
+  for (size_t d = spec.spatial.size(); d-- > 0;) {
+    ConvDim& dim = spec.spatial[d];
+    dim.lhs_stride = lhs_step;
+    dim.rhs_stride = rhs_step;
+    dim.out_stride = out_step;
+    lhs_step *= dim.in;
+    rhs_step *= dim.kernel;
+    out_step *= dim.out;
+  }
+  spec.lhs_feature = lhs_step;
+  spec.rhs_in = rhs_step;
+  spec.threads = 2;
+  return spec;
+}
 
 // Fills in sizes of the result and dense strides.
 ConvSpec Finish(ConvSpec spec, Order order) {
   for (ConvDim& d : spec.spatial) d.out = OutSize(d);
+  if (order == Order::kGradient) return FinishGradient(spec);
   const bool last = order == Order::kChannelsLast;
   const auto lay = [&](int64_t batch, int64_t features, int64_t ConvDim::*size,
                        int64_t ConvDim::*stride, int64_t& batch_stride, int64_t& feature_stride) {
@@ -223,6 +247,10 @@ std::vector<TestConv> Cases() {
       {Spec({}, 5, 6, 7), "no spatial dimension"},
       {Spec({Dim(3, 2, 1, 9, 9)}, 1, 2, 3), "more padding than input"},
       {Spec({Dim(28, 28, 1, 1, 1)}, 3, 5, 6), "a kernel as large as the input"},
+      {Spec({Dim(9, 9, 1, 1, 1), Dim(10, 10, 1, 1, 1)}, 14, 3, 40), "gradient of a 3x3 kernel"},
+      {Spec({Dim(9, 5, 1, 1, 1, 1, 2), Dim(8, 4, 1, 0, 1, 1, 2)}, 13, 2, 33),
+       "gradient of a kernel with stride 2"},
+      {Spec({Dim(5, 2, 2), Dim(6, 3)}, 2, 7, 9), "windows that see nothing but input"},
   };
 }
 
@@ -230,15 +258,17 @@ TEST_CASE("convolutions agree with their definition", "[cpu][conv]") {
   const absl::StatusOr<Host> host = DetectHost();
   REQUIRE(host.ok());
   for (const TestConv& c : Cases()) {
-    for (const Order order : {Order::kChannelsLast, Order::kChannelsFirst}) {
+    for (const Order order : {Order::kChannelsLast, Order::kChannelsFirst, Order::kGradient}) {
       const ConvSpec spec = Finish(c.spec, order);
-      CAPTURE(c.name, order == Order::kChannelsLast);
+      CAPTURE(c.name, static_cast<int>(order));
       const auto best = MakeConv(spec, *host);
       REQUIRE(best.ok());
       CheckKernel<float>(spec, **best, 1e-5);
       const auto gemm = MakeGemmConv(spec, *host);
       REQUIRE(gemm.ok());
       CheckKernel<float>(spec, **gemm, 1e-6);
+      const auto implicit = MakeImplicitConv(spec, *host);
+      if (implicit != nullptr) CheckKernel<float>(spec, *implicit, 1e-6);
     }
   }
 }
@@ -267,6 +297,8 @@ TEST_CASE("other element types", "[cpu][conv]") {
       const auto best = MakeConv(spec, *host);
       REQUIRE(best.ok());
       CheckKernel<T>(spec, **best, tolerance);
+      const auto implicit = MakeImplicitConv(spec, *host);
+      if (implicit != nullptr) CheckKernel<T>(spec, *implicit, tolerance);
     }
   };
   check(double{}, E::kF64, 1e-14);

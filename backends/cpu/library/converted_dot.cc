@@ -15,17 +15,38 @@ struct BlockShape {
   absl::InlinedVector<int64_t, 6> sizes;
   absl::InlinedVector<int64_t, 6> strides;
   StridedBlock block() const { return {sizes, strides}; }
+  void Add(int64_t size, int64_t stride) {
+    sizes.push_back(size);
+    strides.push_back(stride);
+  }
 };
 
-BlockShape ShapeOf(const DotSpec& spec, int64_t DotBatch::*stride, int64_t rows, int64_t row_stride,
-                   int64_t columns, int64_t column_stride) {
+BlockShape BatchesOf(const DotSpec& spec, int64_t DotBatch::*stride) {
   BlockShape shape;
-  for (const DotBatch& batch : spec.batch) {
-    shape.sizes.push_back(batch.size);
-    shape.strides.push_back(batch.*stride);
-  }
-  shape.sizes.insert(shape.sizes.end(), {rows, columns});
-  shape.strides.insert(shape.strides.end(), {row_stride, column_stride});
+  for (const DotBatch& batch : spec.batch) shape.Add(batch.size, batch.*stride);
+  return shape;
+}
+
+BlockShape LhsOf(const DotSpec& spec) {
+  BlockShape shape = BatchesOf(spec, &DotBatch::lhs);
+  shape.Add(spec.m, spec.lhs_m);
+  for (const DotSum& sum : spec.outer_k) shape.Add(sum.size, sum.lhs);
+  shape.Add(spec.k, spec.lhs_k);
+  return shape;
+}
+
+BlockShape RhsOf(const DotSpec& spec) {
+  BlockShape shape = BatchesOf(spec, &DotBatch::rhs);
+  for (const DotSum& sum : spec.outer_k) shape.Add(sum.size, sum.rhs);
+  shape.Add(spec.k, spec.rhs_k);
+  shape.Add(spec.n, spec.rhs_n);
+  return shape;
+}
+
+BlockShape OutOf(const DotSpec& spec) {
+  BlockShape shape = BatchesOf(spec, &DotBatch::out);
+  shape.Add(spec.m, spec.out_m);
+  shape.Add(spec.n, spec.out_n);
   return shape;
 }
 
@@ -35,13 +56,14 @@ class ConvertedDot final : public DotKernel {
   ConvertedDot(const DotSpec& spec, std::unique_ptr<DotKernel> inner)
       : spec_(spec),
         inner_(std::move(inner)),
-        lhs_(ShapeOf(spec, &DotBatch::lhs, spec.m, spec.lhs_m, spec.k, spec.lhs_k)),
-        rhs_(ShapeOf(spec, &DotBatch::rhs, spec.k, spec.rhs_k, spec.n, spec.rhs_n)),
-        out_(ShapeOf(spec, &DotBatch::out, spec.m, spec.out_m, spec.n, spec.out_n)),
+        lhs_(LhsOf(spec)),
+        rhs_(RhsOf(spec)),
+        out_(OutOf(spec)),
         batches_(BatchCount(spec)) {
     const int64_t element = sizeof(T);
-    lhs_bytes_ = AlignScratch(batches_ * spec.m * spec.k * element);
-    rhs_bytes_ = AlignScratch(batches_ * spec.k * spec.n * element);
+    const int64_t sums = SumCount(spec);
+    lhs_bytes_ = AlignScratch(batches_ * spec.m * sums * element);
+    rhs_bytes_ = AlignScratch(batches_ * sums * spec.n * element);
     out_bytes_ = AlignScratch(batches_ * spec.m * spec.n * element);
   }
 
@@ -100,10 +122,10 @@ class ConvertedDot final : public DotKernel {
 template <class T>
 absl::StatusOr<std::unique_ptr<DotKernel>> Make(const DotSpec& spec, ElementType compute,
                                                 const Host& host) {
-  DotSpec inner = DotSpec::RowMajor(compute, spec.m, spec.n, spec.k);
+  const int64_t sums = SumCount(spec);
+  DotSpec inner = DotSpec::RowMajor(compute, spec.m, spec.n, sums);
   const int64_t batches = BatchCount(spec);
-  if (batches > 1)
-    inner.batch.push_back({batches, spec.m * spec.k, spec.k * spec.n, spec.m * spec.n});
+  if (batches > 1) inner.batch.push_back({batches, spec.m * sums, sums * spec.n, spec.m * spec.n});
   inner.threads = spec.threads;
   ASSIGN_OR_RETURN(std::unique_ptr<DotKernel> kernel, MakeDot(inner, host));
   return std::make_unique<ConvertedDot<T>>(spec, std::move(kernel));

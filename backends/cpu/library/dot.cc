@@ -11,28 +11,6 @@
 namespace hlo::cpu {
 namespace {
 
-std::optional<StoredAs> StoredFor(ComputeType compute, ElementType type) {
-  switch (compute) {
-    case ComputeType::kF32:
-      if (type == ElementType::kF32) return StoredAs::kSame;
-      if (type == ElementType::kBF16) return StoredAs::kBf16;
-      if (type == ElementType::kF16) return StoredAs::kF16;
-      return std::nullopt;
-    case ComputeType::kF64:
-      if (type == ElementType::kF64) return StoredAs::kSame;
-      return std::nullopt;
-    case ComputeType::kU32:
-      if (!IsInteger(type) || BitWidth(type) > 32) return std::nullopt;
-      if (BitWidth(type) == 32) return StoredAs::kSame;
-      if (BitWidth(type) == 16) return IsSigned(type) ? StoredAs::kS16 : StoredAs::kU16;
-      return IsSigned(type) ? StoredAs::kS8 : StoredAs::kU8;  // narrower ones are kept extended
-    case ComputeType::kU64:
-      if (IsInteger(type) && BitWidth(type) == 64) return StoredAs::kSame;
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 // A result of zeros (k is 0), or nothing at all (an empty result).
 class EmptyDot final : public DotKernel {
  public:
@@ -83,6 +61,23 @@ DotSpec Normalize(DotSpec spec) {
   return spec;
 }
 
+// Offsets of an operand along all that is summed.
+std::vector<int64_t> SumOffsets(const DotSpec& spec, int64_t DotSum::*stride, int64_t k_stride) {
+  std::vector<StridedDim> dims;
+  for (const DotSum& sum : spec.outer_k) dims.push_back({sum.size, sum.*stride});
+  dims.push_back({spec.k, k_stride});
+  return OffsetsOf(dims);
+}
+
+// Several contracting dimensions: operands are packed by tables.
+std::unique_ptr<DotKernel> MakeByTable(DotSpec spec, const DotTypes& types, const Host& host) {
+  OperandTable lhs{OffsetsOf({{spec.m, spec.lhs_m}}), SumOffsets(spec, &DotSum::lhs, spec.lhs_k)};
+  OperandTable rhs{OffsetsOf({{spec.n, spec.rhs_n}}), SumOffsets(spec, &DotSum::rhs, spec.rhs_k)};
+  spec.k = SumCount(spec);
+  spec.outer_k.clear();
+  return MakeGemm(spec, types, host, std::move(lhs), std::move(rhs));
+}
+
 }  // namespace
 
 DotSpec DotSpec::RowMajor(ElementType type, int64_t m, int64_t n, int64_t k) {
@@ -98,6 +93,25 @@ DotSpec DotSpec::RowMajor(ElementType type, int64_t m, int64_t n, int64_t k) {
   spec.out_m = n;
   spec.out_n = 1;
   return spec;
+}
+
+std::vector<int64_t> OffsetsOf(absl::Span<const StridedDim> dims) {
+  std::vector<int64_t> offsets = {0};
+  for (const StridedDim& dim : dims) {
+    std::vector<int64_t> longer;
+    longer.reserve(offsets.size() * static_cast<size_t>(dim.size));
+    for (const int64_t offset : offsets) {
+      for (int64_t i = 0; i < dim.size; ++i) longer.push_back(offset + i * dim.stride);
+    }
+    offsets = std::move(longer);
+  }
+  return offsets;
+}
+
+int64_t SumCount(const DotSpec& spec) {
+  int64_t count = spec.k;
+  for (const DotSum& sum : spec.outer_k) count *= sum.size;
+  return count;
 }
 
 int64_t BatchCount(const DotSpec& spec) {
@@ -127,6 +141,28 @@ ComputeType ComputeTypeFor(ElementType out) {
   return IsPred(sum) || BitWidth(sum) <= 32 ? ComputeType::kU32 : ComputeType::kU64;
 }
 
+std::optional<StoredAs> StoredFor(ComputeType compute, ElementType type) {
+  switch (compute) {
+    case ComputeType::kF32:
+      if (type == ElementType::kF32) return StoredAs::kSame;
+      if (type == ElementType::kBF16) return StoredAs::kBf16;
+      if (type == ElementType::kF16) return StoredAs::kF16;
+      return std::nullopt;
+    case ComputeType::kF64:
+      if (type == ElementType::kF64) return StoredAs::kSame;
+      return std::nullopt;
+    case ComputeType::kU32:
+      if (!IsInteger(type) || BitWidth(type) > 32) return std::nullopt;
+      if (BitWidth(type) == 32) return StoredAs::kSame;
+      if (BitWidth(type) == 16) return IsSigned(type) ? StoredAs::kS16 : StoredAs::kU16;
+      return IsSigned(type) ? StoredAs::kS8 : StoredAs::kU8;  // narrower ones are kept extended
+    case ComputeType::kU64:
+      if (IsInteger(type) && BitWidth(type) == 64) return StoredAs::kSame;
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 std::optional<DotTypes> DirectTypes(ElementType lhs, ElementType rhs, ElementType out) {
   const ComputeType compute = ComputeTypeFor(out);
   const auto stored_lhs = StoredFor(compute, lhs);
@@ -144,11 +180,14 @@ std::optional<DotTypes> DirectTypes(ElementType lhs, ElementType rhs, ElementTyp
 absl::StatusOr<std::unique_ptr<DotKernel>> MakeDot(const DotSpec& asked, const Host& host) {
   RETURN_IF_ERROR(CheckSpec(asked));
   const DotSpec spec = Normalize(asked);
-  if (spec.k == 0 || spec.m == 0 || spec.n == 0 || BatchCount(spec) == 0) {
+  if (SumCount(spec) == 0 || spec.m == 0 || spec.n == 0 || BatchCount(spec) == 0) {
     return std::make_unique<EmptyDot>(spec);
   }
   const std::optional<DotTypes> types = DirectTypes(spec.lhs_type, spec.rhs_type, spec.out_type);
-  if (!types) return MakeConvertedDot(spec, host);
+  const bool by_table = !spec.outer_k.empty();
+  if (!types || (by_table && (types->lhs != StoredAs::kSame || types->rhs != StoredAs::kSame)))
+    return MakeConvertedDot(spec, host);
+  if (by_table) return MakeByTable(spec, *types, host);
   if (GemvSuits(spec, *types)) return MakeGemv(spec, *types, host);
   return MakeGemm(spec, *types, host);
 }

@@ -35,6 +35,13 @@ struct DotBatch {
   int64_t out = 0;
 };
 
+// A contracting dimension with its strides.
+struct DotSum {
+  int64_t size = 1;
+  int64_t lhs = 0;
+  int64_t rhs = 0;
+};
+
 struct DotSpec {
   ElementType lhs_type = ElementType::kF32;
   ElementType rhs_type = ElementType::kF32;
@@ -45,6 +52,8 @@ struct DotSpec {
   int64_t lhs_m = 0, lhs_k = 0;
   int64_t rhs_k = 0, rhs_n = 0;
   int64_t out_m = 0, out_n = 0;
+  // Contracting dimensions around that of `k`, outermost first, where no two strides describe all.
+  absl::InlinedVector<DotSum, 1> outer_k;
   // Runs with one state may assume that `rhs` holds the same values whenever it has the same
   // address, and keep a packed copy.
   bool rhs_constant = false;

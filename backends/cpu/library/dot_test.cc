@@ -243,6 +243,54 @@ TEST_CASE("pairs of the smallest 16-bit integers wrap", "[cpu][dot]") {
   }
 }
 
+// Bytes of all values, [m, k] by [k, n], results row-major or transposed.
+template <class L, class R>
+void CheckBytes(ElementType left, ElementType right, const Host& host, int64_t m, int64_t n,
+                int64_t k, Layout layout) {
+  const auto at = [](int64_t i) { return static_cast<size_t>(i); };
+  std::vector<L> lhs(at(m * k));
+  std::vector<R> rhs(at(k * n));
+  for (size_t i = 0; i < lhs.size(); ++i) lhs[i] = static_cast<L>(i * 37 + 128);
+  for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = static_cast<R>(i * 91 + 128);
+  std::vector<int32_t> out(at(m * n));
+  const DotSpec spec = SpecOf(left, right, E::kS32, {1, m, n, k, layout});
+  const auto dot = MakeDot(spec, host);
+  REQUIRE(dot.ok());
+  ThreadPool pool(1);
+  Scratch scratch((*dot)->scratch_bytes());
+  (*dot)->Run({lhs.data(), rhs.data(), out.data(), scratch.data}, pool);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      int32_t sum = 0;
+      for (int64_t z = 0; z < k; ++z)
+        sum += int32_t{lhs[at(i * spec.lhs_m + z * spec.lhs_k)]} *
+               int32_t{rhs[at(z * spec.rhs_k + j * spec.rhs_n)]};
+      wrong += out[at(i * spec.out_m + j * spec.out_n)] != sum;
+    }
+  }
+  CAPTURE(m, n, k, std::string(Text(left)), std::string(Text(right)), host.ToString());
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("products of bytes of every sign", "[cpu][dot]") {
+  std::vector<Host> hosts = HostsOfEachLevel();
+  hosts.push_back(hosts.back());
+  hosts.back().avx512_vnni = false;
+  for (const Host& host : hosts) {
+    for (const Layout layout :
+         {Layout{}, Layout{true, false, true, false}, Layout{false, true, true, false},
+          Layout{true, true, false, false}}) {
+      for (const int64_t k : {5, 64, 1001}) {
+        CheckBytes<int8_t, int8_t>(E::kS8, E::kS8, host, 13, 35, k, layout);
+        CheckBytes<uint8_t, int8_t>(E::kU8, E::kS8, host, 24, 64, k, layout);
+        CheckBytes<int8_t, uint8_t>(E::kS8, E::kU8, host, 17, 33, k, layout);
+        CheckBytes<uint8_t, uint8_t>(E::kU8, E::kU8, host, 12, 40, k, layout);
+      }
+    }
+  }
+}
+
 TEST_CASE("pred, complex and 8-bit floats", "[cpu][dot]") {
   CheckAll<bool, bool, bool>(E::kPred, E::kPred, E::kPred, 0, true);
   CheckAll<std::complex<float>, std::complex<float>, std::complex<float>>(E::kC64, E::kC64, E::kC64,

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "backends/cpu/library/dot_engines.h"
 #include "lib/support/round.h"
@@ -36,13 +37,19 @@ int64_t Bytes(StoredAs as, int64_t compute_bytes) {
   return compute_bytes;
 }
 
-// The kernels for a product of these types. Operands that packing turns into pairs need no others.
+// The kernels for a product of these types. Operands that packing turns into pairs or quads need
+// no others.
 template <class T>
 const GemmKernels<T>& KernelsOf(const DotTypes& types, const Host& host) {
   const KernelTable& table = KernelsFor(host.level);
   if constexpr (sizeof(T) == sizeof(uint32_t) && std::is_integral_v<T>) {
-    const auto has_pairs = [&](StoredAs as) { return table.pairs.pack_lhs[static_cast<int>(as)]; };
-    if (has_pairs(types.lhs) && has_pairs(types.rhs)) return table.pairs;
+    const auto packs = [&](const GemmKernels<T>& kernels) {
+      return kernels.pack_lhs[static_cast<int>(types.lhs)] != nullptr &&
+             kernels.pack_rhs[static_cast<int>(types.rhs)] != nullptr;
+    };
+    if (host.avx512_vnni && packs(table.signed_quads)) return table.signed_quads;
+    if (host.avx512_vnni && packs(table.unsigned_quads)) return table.unsigned_quads;
+    if (packs(table.pairs)) return table.pairs;
   }
   return table.gemm<T>();
 }
@@ -58,9 +65,16 @@ struct PackedRhs final : KernelState {
 template <class T>
 class Gemm final : public DotKernel {
  public:
-  Gemm(const DotSpec& spec, const DotTypes& types, const Host& host)
-      : spec_(spec), types_(types), kernels_(KernelsOf<T>(types, host)) {
-    if (spec_.out_n != 1 && spec_.out_m == 1 && spec_.n != 1) Transpose();
+  Gemm(const DotSpec& spec, const DotTypes& types, const Host& host, OperandTable lhs,
+       OperandTable rhs)
+      : spec_(spec),
+        types_(types),
+        swapped_(spec.out_n != 1 && spec.out_m == 1 && spec.n != 1),
+        kernels_(KernelsOf<T>(
+            swapped_ ? DotTypes{types.compute, types.rhs, types.lhs, types.out} : types, host)),
+        lhs_table_(std::move(lhs)),
+        rhs_table_(std::move(rhs)) {
+    if (swapped_) Transpose();
     lhs_bytes_ = Bytes(types_.lhs, sizeof(T));
     rhs_bytes_ = Bytes(types_.rhs, sizeof(T));
     out_bytes_ = Bytes(types_.out, sizeof(T));
@@ -109,7 +123,7 @@ class Gemm final : public DotKernel {
     std::swap(spec_.lhs_k, spec_.rhs_k);
     std::swap(types_.lhs, types_.rhs);
     for (DotBatch& batch : spec_.batch) std::swap(batch.lhs, batch.rhs);
-    swapped_ = true;
+    std::swap(lhs_table_, rhs_table_);
   }
 
   // Chooses the grid of rectangles: as many as there are threads, with the least packing done
@@ -145,7 +159,8 @@ class Gemm final : public DotKernel {
     block_columns_ =
         std::min(columns, std::max<int64_t>(kRhsBytes / element / depth / kernels_.columns, 1) *
                               kernels_.columns);
-    lhs_in_place_ = types_.lhs == StoredAs::kSame && (spec_.lhs_k == 1 || spec_.k == 1) &&
+    lhs_in_place_ = lhs_table_.k.empty() && types_.lhs == StoredAs::kSame &&
+                    (spec_.lhs_k == 1 || spec_.k == 1) &&
                     block_columns_ <= kInPlaceStrips * kernels_.columns;
     if (keeps_sums_) pass_rows_ = RoundUp(kSumRows, block_rows_);
     lhs_offset_ = 0;
@@ -223,6 +238,11 @@ class Gemm final : public DotKernel {
     const PackFn pack = kernels_.pack_lhs[static_cast<int>(types_.lhs)];
     for (int64_t i = m; i < m_end; i += kernels_.rows, packed += kernels_.rows * Packed(depth)) {
       const auto count = static_cast<int>(std::min<int64_t>(kernels_.rows, m_end - i));
+      if (!lhs_table_.k.empty()) {
+        kernels_.pack_lhs_table(lhs, &lhs_table_.outer[static_cast<size_t>(i)],
+                                &lhs_table_.k[static_cast<size_t>(k)], count, depth, packed);
+        continue;
+      }
       pack(lhs + (i * spec_.lhs_m + k * spec_.lhs_k) * lhs_bytes_, spec_.lhs_m, spec_.lhs_k, count,
            depth, packed);
     }
@@ -234,6 +254,11 @@ class Gemm final : public DotKernel {
     for (int64_t j = n; j < n_end;
          j += kernels_.columns, packed += kernels_.columns * Packed(depth)) {
       const auto count = static_cast<int>(std::min<int64_t>(kernels_.columns, n_end - j));
+      if (!rhs_table_.k.empty()) {
+        kernels_.pack_rhs_table(rhs, &rhs_table_.outer[static_cast<size_t>(j)],
+                                &rhs_table_.k[static_cast<size_t>(k)], count, depth, packed);
+        continue;
+      }
       pack(rhs + (j * spec_.rhs_n + k * spec_.rhs_k) * rhs_bytes_, spec_.rhs_n, spec_.rhs_k, count,
            depth, packed);
     }
@@ -344,8 +369,9 @@ class Gemm final : public DotKernel {
 
   DotSpec spec_;
   DotTypes types_;
+  bool swapped_;  // computes the transpose
   const GemmKernels<T>& kernels_;
-  bool swapped_ = false;       // computes the transpose
+  OperandTable lhs_table_, rhs_table_;
   bool direct_ = false;        // sums accumulate in the result
   bool keeps_sums_ = false;    // sums need memory between blocks of k
   bool lhs_in_place_ = false;  // lhs is read where it is
@@ -361,12 +387,17 @@ class Gemm final : public DotKernel {
 
 }  // namespace
 
-std::unique_ptr<DotKernel> MakeGemm(const DotSpec& spec, const DotTypes& types, const Host& host) {
+std::unique_ptr<DotKernel> MakeGemm(const DotSpec& spec, const DotTypes& types, const Host& host,
+                                    OperandTable lhs, OperandTable rhs) {
   switch (types.compute) {
-    case ComputeType::kF32: return std::make_unique<Gemm<float>>(spec, types, host);
-    case ComputeType::kF64: return std::make_unique<Gemm<double>>(spec, types, host);
-    case ComputeType::kU32: return std::make_unique<Gemm<uint32_t>>(spec, types, host);
-    case ComputeType::kU64: return std::make_unique<Gemm<uint64_t>>(spec, types, host);
+    case ComputeType::kF32:
+      return std::make_unique<Gemm<float>>(spec, types, host, std::move(lhs), std::move(rhs));
+    case ComputeType::kF64:
+      return std::make_unique<Gemm<double>>(spec, types, host, std::move(lhs), std::move(rhs));
+    case ComputeType::kU32:
+      return std::make_unique<Gemm<uint32_t>>(spec, types, host, std::move(lhs), std::move(rhs));
+    case ComputeType::kU64:
+      return std::make_unique<Gemm<uint64_t>>(spec, types, host, std::move(lhs), std::move(rhs));
   }
   return nullptr;
 }

@@ -25,6 +25,11 @@ inline constexpr int kStoredAsCount = 7;
 using PackFn = void (*)(const void* src, int64_t stride_i, int64_t stride_k, int count,
                         int64_t depth, void* dst);
 
+// Copies a strip of elements that are anywhere: dst[k * width + i] = src[at_i[i] + at_k[k]] for i <
+// count, zero above.
+using PackTableFn = void (*)(const void* src, const int64_t* at_i, const int64_t* at_k, int count,
+                             int64_t depth, void* dst);
+
 // Stores tile[r * tile_stride + c] to out[r * row_stride + c * column_stride].
 using StoreFn = void (*)(const void* tile, int64_t tile_stride, int rows, int columns, void* out,
                          int64_t row_stride, int64_t column_stride);
@@ -45,6 +50,8 @@ struct GemmKernels {
                                        const T* rhs, T* tile, int64_t stride, bool accumulate) = {};
   PackFn pack_lhs[kStoredAsCount] = {};  // by StoredAs; null where it makes no sense for T
   PackFn pack_rhs[kStoredAsCount] = {};
+  PackTableFn pack_lhs_table = nullptr;  // of elements stored as T
+  PackTableFn pack_rhs_table = nullptr;
   StoreFn store[kStoredAsCount] = {};
 };
 
@@ -69,6 +76,9 @@ struct KernelTable {
   // Integers of at most 16 bits, an unsigned one of at most 8: as pairs of 16 bits, which one
   // instruction multiplies and adds.
   GemmKernels<uint32_t> pairs;
+  // Rows of signed or unsigned bytes by columns of signed ones, four at a time; for processors with
+  // VNNI alone, empty below AVX-512.
+  GemmKernels<uint32_t> signed_quads, unsigned_quads;
   GemvKernels gemv;
   FftKernels<float> fft_f32;
   FftKernels<double> fft_f64;

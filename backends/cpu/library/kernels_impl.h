@@ -119,68 +119,13 @@ void Write(T x, S& out) {
   out = static_cast<S>(x);
 }
 
-// Strips.
+}  // namespace
+}  // namespace hlo::cpu
 
-template <class T, class Stored, int kWidth>
-void Pack(const void* source, int64_t stride_i, int64_t stride_k, int count, int64_t depth,
-          void* destination) {
-  const Stored* src = static_cast<const Stored*>(source);
-  T* dst = static_cast<T*>(destination);
-  if (count < kWidth) {
-    for (int64_t k = 0; k < depth; ++k) {
-      for (int i = 0; i < count; ++i) dst[k * kWidth + i] = Read(src[i * stride_i + k * stride_k]);
-      for (int i = count; i < kWidth; ++i) dst[k * kWidth + i] = T{};
-    }
-    return;
-  }
-  if (stride_i == 1) {
-    for (int64_t k = 0; k < depth; ++k) {
-      const Stored* row = src + k * stride_k;
-      for (int i = 0; i < kWidth; ++i) dst[k * kWidth + i] = Read(row[i]);
-    }
-    return;
-  }
-  if (stride_k == 1) {  // a transpose, in squares that stay in the first cache
-    constexpr int64_t kSquare = 16;
-    int64_t k = 0;
-    for (; k + kSquare <= depth; k += kSquare) {
-      for (int i = 0; i < kWidth; ++i) {
-        const Stored* row = src + i * stride_i + k;
-        T* column = dst + k * kWidth + i;
-        for (int64_t s = 0; s < kSquare; ++s) column[s * kWidth] = Read(row[s]);
-      }
-    }
-    for (; k < depth; ++k) {
-      for (int i = 0; i < kWidth; ++i) dst[k * kWidth + i] = Read(src[i * stride_i + k]);
-    }
-    return;
-  }
-  for (int64_t k = 0; k < depth; ++k) {
-    for (int i = 0; i < kWidth; ++i) dst[k * kWidth + i] = Read(src[i * stride_i + k * stride_k]);
-  }
-}
+#include "backends/cpu/library/pack_kernels_impl.h"
 
-// A strip of pairs: two neighbours along k in the halves of a word.
-template <class Stored, int kWidth>
-void PackPairs(const void* source, int64_t stride_i, int64_t stride_k, int count, int64_t depth,
-               void* destination) {
-  const Stored* src = static_cast<const Stored*>(source);
-  uint32_t* dst = static_cast<uint32_t*>(destination);
-  const auto pair = [](uint32_t low, uint32_t high) { return (low & 0xffff) | high << 16; };
-  for (int64_t k = 0; k < depth; k += 2, dst += kWidth) {
-    const bool has_high = k + 1 < depth;
-    const Stored* const row = src + k * stride_k;
-    const Stored* const next = has_high ? row + stride_k : row;
-    const uint32_t mask = has_high ? 0xffff : 0;
-    if (count == kWidth && stride_i == 1) {
-      for (int i = 0; i < kWidth; ++i) dst[i] = pair(Read(row[i]), Read(next[i]) & mask);
-      continue;
-    }
-    for (int i = 0; i < count; ++i)
-      dst[i] = pair(Read(row[i * stride_i]), Read(next[i * stride_i]) & mask);
-    for (int i = count; i < kWidth; ++i) dst[i] = 0;
-  }
-}
+namespace hlo::cpu {
+namespace {
 
 // Tiles.
 
@@ -290,6 +235,50 @@ void TileInPlace(int64_t depth, const T* lhs, int64_t row_stride, const T* rhs, 
   sums.Write(tile, stride, accumulate);
 }
 
+#if HLO_KERNEL_VECTOR_BYTES == 64
+// Of quads: the instruction multiplies unsigned bytes of a row by signed ones of a column. A signed
+// row is packed with 128 added to each byte, and its sums have 128 times the column too much.
+template <int kRows, int kVectors, bool kRowIsSigned>
+__attribute__((target("avx512vnni"))) void TileQuads(int64_t depth, const uint32_t* lhs,
+                                                     const uint32_t* rhs, uint32_t* tile,
+                                                     int64_t stride, bool accumulate) {
+  constexpr int kLanes = VectorOf<uint32_t>::kLanes;
+  PrefetchTile<uint32_t, kRows>(tile, stride, kVectors * kLanes);
+  const __m512i high = _mm512_set1_epi8(-128);
+  __m512i sum[kRows][kVectors], excess[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    excess[v] = _mm512_setzero_si512();
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) sum[r][v] = _mm512_setzero_si512();
+  }
+  for (int64_t k = 0; k < depth; ++k, lhs += kRows, rhs += kVectors * kLanes) {
+    __m512i column[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      column[v] = _mm512_loadu_si512(rhs + v * kLanes);
+      if constexpr (kRowIsSigned) excess[v] = _mm512_dpbusd_epi32(excess[v], high, column[v]);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const __m512i row = _mm512_set1_epi32(static_cast<int>(lhs[r]));
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_dpbusd_epi32(sum[r][v], row, column[v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      uint32_t* const at = tile + r * stride + v * kLanes;
+      __m512i result = kRowIsSigned ? _mm512_sub_epi32(sum[r][v], excess[v]) : sum[r][v];
+      if (accumulate) result = _mm512_add_epi32(result, _mm512_loadu_si512(at));
+      _mm512_storeu_si512(at, result);
+    }
+  }
+}
+#endif
+
 template <class T, class Stored>
 void StoreTile(const void* tile, int64_t tile_stride, int rows, int columns, void* destination,
                int64_t row_stride, int64_t column_stride) {
@@ -342,6 +331,8 @@ GemmKernels<T> MakeGemm() {
   k.tile = Tile<T, kTileRows, kTileVectors>;
   AddTilesInPlace<T, kTileRows>(k);
   AddStored<T, T, kTileRows, kColumns>(k, StoredAs::kSame);
+  k.pack_lhs_table = PackTable<T, kTileRows>;
+  k.pack_rhs_table = PackTable<T, kColumns>;
   if constexpr (__is_same(T, float)) {
     AddStored<T, Bf16Bits, kTileRows, kColumns>(k, StoredAs::kBf16);
     AddStored<T, F16Bits, kTileRows, kColumns>(k, StoredAs::kF16);
@@ -374,6 +365,26 @@ GemmKernels<uint32_t> MakePairs(GemmKernels<uint32_t> k) {
   return k;
 }
 
+// As the kernels of 32 bits, for rows of such bytes and columns of signed ones; empty without the
+// instruction set.
+template <class Stored>
+GemmKernels<uint32_t> MakeQuads([[maybe_unused]] GemmKernels<uint32_t> k,
+                                [[maybe_unused]] StoredAs as) {
+#if HLO_KERNEL_VECTOR_BYTES == 64
+  constexpr bool kIsSigned = Stored(-1) < Stored(0);
+  k.group = 4;
+  k.tile = TileQuads<kTileRows, kTileVectors, kIsSigned>;
+  for (auto& tile : k.tile_in_place) tile = nullptr;
+  for (int i = 0; i < kStoredAsCount; ++i) k.pack_lhs[i] = k.pack_rhs[i] = nullptr;
+  k.pack_lhs[static_cast<int>(as)] = PackQuads < Stored, kTileRows, kIsSigned ? 0x80808080u : 0u > ;
+  k.pack_rhs[static_cast<int>(StoredAs::kS8)] =
+      PackQuads<int8_t, kTileVectors * VectorOf<uint32_t>::kLanes, 0u>;
+  return k;
+#else
+  return GemmKernels<uint32_t>();
+#endif
+}
+
 KernelTable MakeTable() {
   KernelTable table;
   table.f32 = MakeGemm<float>();
@@ -381,6 +392,8 @@ KernelTable MakeTable() {
   table.u32 = MakeGemm<uint32_t>();
   table.u64 = MakeGemm<uint64_t>();
   table.pairs = MakePairs(table.u32);
+  table.signed_quads = MakeQuads<int8_t>(table.u32, StoredAs::kS8);
+  table.unsigned_quads = MakeQuads<uint8_t>(table.u32, StoredAs::kU8);
   table.gemv.by_column[static_cast<int>(StoredAs::kSame)] = ByColumnAny<float>;
   table.gemv.by_column[static_cast<int>(StoredAs::kBf16)] = ByColumnAny<Bf16Bits>;
   table.gemv.by_column[static_cast<int>(StoredAs::kF16)] = ByColumnAny<F16Bits>;
