@@ -47,21 +47,38 @@ Literal Block(const Literal& literal, int64_t dimension, int64_t i, int64_t coun
   return result;
 }
 
-// f over the members, in group order.
+// f over the members, in group order. f may take wider numbers than they are (for lack of bf16,
+// say): they become such numbers first, and the result what they were.
 EvalResult Reduced(Evaluator& evaluator, const Computation& region,
                    const std::vector<const Literal*>& members) {
+  const Shape type = region.root()->shape();
+  if (region.parameter_count() != 2 || !type.IsArray() || type.rank() != 0 ||
+      !Compatible(region.parameter(0)->shape(), type) ||
+      !Compatible(region.parameter(1)->shape(), type)) {
+    return Error(region.root()->loc(),
+                 "`{}` reduces between devices, expected a function of two "
+                 "scalars to one of their type",
+                 region.name());
+  }
   ASSIGN_OR_RETURN(RegionRunner runner, RegionRunner::Make(evaluator, region));
-  Literal sum = *members[0];
-  const int bytes = ByteSize(sum.element_type());
+  ASSIGN_OR_RETURN(Literal sum, members[0]->Converted(type.element_type()));
+  const int bytes = ByteSize(type.element_type());
   for (size_t m = 1; m < members.size(); ++m) {
+    const Literal* member = members[m];
+    Literal converted;
+    if (member->element_type() != type.element_type()) {
+      ASSIGN_OR_RETURN(converted, member->Converted(type.element_type()));
+      member = &converted;
+    }
     for (int64_t begin = 0; begin < sum.element_count(); begin += RegionProgram::kLanes) {
       uint8_t* own = sum.mutable_data() + begin * bytes;
-      const uint8_t* parameters[] = {own, ElementPtr(*members[m], begin)};
+      const uint8_t* parameters[] = {own, ElementPtr(*member, begin)};
       RETURN_IF_ERROR(runner.Run(parameters, {own},
                                  std::min(RegionProgram::kLanes, sum.element_count() - begin)));
     }
   }
-  return sum;
+  if (sum.element_type() == members[0]->element_type()) return sum;
+  return sum.Converted(members[0]->element_type());
 }
 
 // Of one member: a literal per result. `in`: the operands of all members of its group, `self` its
@@ -286,8 +303,8 @@ Results RunCollective(const Instruction& inst, const Operands& in, size_t self,
 Literal Packed(const Instruction& inst, const std::vector<Literal>& operands,
                std::vector<Literal> results) {
   const auto pack = [](std::vector<Literal> parts, Shape shape) {
-    return shape.IsTuple() && !parts[0].shape().IsTuple() ? Literal::Tuple(std::move(parts))
-                                                          : std::move(parts[0]);
+    const bool packs = shape.IsTuple() && (parts.empty() || !parts[0].shape().IsTuple());
+    return packs ? Literal::Tuple(std::move(parts)) : std::move(parts[0]);
   };
   const Shape shape = inst.shape();
   if (inst.opcode() != Opcode::kAllGatherStart &&

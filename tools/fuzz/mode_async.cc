@@ -68,8 +68,8 @@ AsyncConfig AsyncConfigFor(std::string_view input) {
   constexpr std::string_view kPasses[] = {
       "",
       "",
-      "latency-hiding-scheduler",
-      "async-collective-creator,latency-hiding-scheduler",
+      "latency-hiding-scheduler{platform=cpu}",
+      "async-collective-creator,latency-hiding-scheduler{platform=cpu}",
       "convert-async-collectives-to-sync",
       "flatten-call-graph,while-loop-invariant-code-motion,cse,dce",
   };
