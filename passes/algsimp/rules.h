@@ -23,6 +23,7 @@ std::span<const Rule> MovementRules();   // broadcast, reshape, transpose, slice
 std::span<const Rule> DynamicSliceRules();
 std::span<const Rule> LateDynamicSliceRules();  // after DynamicSliceToSliceRules
 std::span<const Rule> ReduceRules();
+std::span<const Rule> LayoutReduceRules();  // for fixed layouts
 std::span<const Rule> ConvolutionRules();
 std::span<const Rule> CollectiveRules();  // all-reduce of constants, barriers
 std::span<const Rule> BitcastRules();
@@ -30,7 +31,11 @@ std::span<const Rule> BitcastRules();
 std::span<const Rule> FreeMovementRules();
 std::span<const Rule> FreeDynamicSliceRules();
 std::span<const Rule> FreeReduceRules();
+std::span<const Rule> ReduceOfReduceRules();
+std::span<const Rule> ReduceOfBroadcastRules();
 std::span<const Rule> FreeConcatRules();
+std::span<const Rule> DotOfNothingRules();
+std::span<const Rule> ReorderedDotRules();
 std::span<const Rule> DotRules();
 std::span<const Rule> FreeConvolutionRules();
 std::span<const Rule> GatherScatterRules();
@@ -51,6 +56,7 @@ std::span<const Rule> BroadcastDegenerateRules();
 std::span<const Rule> NegativePaddingRules();
 std::span<const Rule> UpdateToPadRules();
 std::span<const Rule> WindowToReduceRules();
+std::span<const Rule> SliceOfRunningRules();
 std::span<const Rule> FoldPadRules();
 std::span<const Rule> ConvolutionSwapRules();
 std::span<const Rule> SmallGatherRules(int64_t size);  // of vectors of at most `size` elements
@@ -58,12 +64,22 @@ std::span<const Rule> ConditionalRules();
 std::span<const Rule> NoOpReducePrecisionRules();
 std::span<const Rule> ConvertConstantRules();
 std::span<const Rule> DynamicSliceToSliceRules();
-std::span<const Rule> ReduceOfReshapeRules();
+std::span<const Rule> ReduceOfTransposeRules(bool of_all_users);
+std::span<const Rule> ReduceOfReshapeRules(bool of_all_users);
+std::span<const Rule> ReduceOfConcatRules(bool of_all_shapes);
+std::span<const Rule> ReduceOfDotRules();
+std::span<const Rule> AssociativeDotRules();   // with DotChoices of dot_dims.h
+std::span<const Rule> RaiseThroughDotRules();  // the same
+std::span<const Rule> ParameterToRhsRules();
+std::span<const Rule> ScalarMultiplyRules();
+std::span<const Rule> ConvAddMultiplyRules();
+std::span<const Rule> ChainedConvAddRules();
 std::span<const Rule> DotStrengthRules();
 std::span<const Rule> DotOfVectorRules();
 std::span<const Rule> NonCanonicalDotRules();
 std::span<const Rule> SpaceToDepthRules();
 std::span<const Rule> DotToMultiplyRules();
+std::span<const Rule> DotOfF32ToMultiplyRules();
 std::span<const Rule> TransposeOfDotRules();  // one of the table above as well
 
 // ---- questions ----

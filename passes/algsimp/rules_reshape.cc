@@ -1,6 +1,7 @@
 // Rules rooted at broadcast, reshape, transpose and reverse.
 #include <algorithm>
 
+#include "passes/algsimp/dot_dims.h"
 #include "passes/algsimp/rules.h"
 
 namespace hlo::algsimp {
@@ -251,7 +252,8 @@ Instruction* TransposeOfBroadcast(Instruction* transpose, Rewriter& rewriter) {
 // transpose(dot(a, b)) that exchanges the free dimensions of a and b  =>  dot(b, a)
 Instruction* TransposeOfDot(Instruction* transpose, Rewriter& rewriter) {
   Instruction* dot = transpose->operand(0);
-  if (dot->opcode() != Opcode::kDot || !dot->has_one_user() || dot->shape().rank() < 2)
+  if (dot->opcode() != Opcode::kDot || !dot->has_one_user() || dot->shape().rank() < 2 ||
+      HasItsParameterRight(*dot))
     return nullptr;
   const auto& attrs = dot->attrs<DotAttrs>();
   const int rank = dot->shape().rank();
