@@ -103,7 +103,8 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) : options_(options) {
   if (options.rewrite_reshape_transpose_as_slice_concatenate) add(algsimp::SpaceToDepthRules());
   add(algsimp::FreeDynamicSliceRules());
   add(algsimp::FreeConcatRules());
-  if (options.supports_non_canonical_dots) add(algsimp::NonCanonicalDotRules());
+  add(options.supports_non_canonical_dots ? algsimp::NonCanonicalDotRules()
+                                          : algsimp::CanonicalDotRules());
   add(algsimp::FreeConvolutionRules());
   if (options.enable_conv_operand_swap) add(algsimp::ConvolutionSwapRules());
   add(algsimp::GatherScatterRules());

@@ -76,6 +76,7 @@ std::span<const Rule> ConvAddMultiplyRules();
 std::span<const Rule> ChainedConvAddRules();
 std::span<const Rule> DotStrengthRules();
 std::span<const Rule> DotOfVectorRules();
+std::span<const Rule> CanonicalDotRules();
 std::span<const Rule> NonCanonicalDotRules();
 std::span<const Rule> SpaceToDepthRules();
 std::span<const Rule> DotToMultiplyRules();

@@ -399,6 +399,28 @@ Instruction* TransposeOfAnyDot(Instruction* transpose, Rewriter& rewriter) {
                               {dot->operand(1), dot->operand(0)}, AttrsPtr::Make(std::move(attrs)));
 }
 
+// The same for dots in canonical form: batches of matrices, each side with one free dimension, of
+// which the transpose exchanges the two.
+Instruction* TransposeOfCanonicalDot(Instruction* transpose, Rewriter& rewriter) {
+  const Instruction* dot = transpose->operand(0);
+  if (dot->opcode() != Opcode::kDot) return nullptr;
+  const DotAttrs& attrs = DimsOf(dot);
+  const auto one_free = [](const Instruction* x, const DimVec& batch, const DimVec& contracting) {
+    return x->shape().rank() == static_cast<int>(batch.size() + contracting.size()) + 1;
+  };
+  if (attrs.lhs_contracting_dims.empty() || attrs.lhs_batch_dims != attrs.rhs_batch_dims ||
+      !one_free(dot->operand(0), attrs.lhs_batch_dims, attrs.lhs_contracting_dims) ||
+      !one_free(dot->operand(1), attrs.rhs_batch_dims, attrs.rhs_contracting_dims))
+    return nullptr;
+  const DimVec& order = transpose->attrs<TransposeAttrs>().dimensions;
+  for (size_t i = 0; i < attrs.lhs_batch_dims.size(); ++i) {
+    if (order[i] != static_cast<int64_t>(i) ||
+        !Contains(attrs.lhs_batch_dims, static_cast<int64_t>(i)))
+      return nullptr;
+  }
+  return TransposeOfAnyDot(transpose, rewriter);
+}
+
 constexpr Rule kDotOfNothingRules[] = {{"dot-of-nothing", Opcode::kDot, kExact, DotOfNothing}};
 constexpr Rule kDotRules[] = {
     {"dot-of-concatenate", Opcode::kDot, kReassociate, DotOfConcat},
@@ -418,6 +440,9 @@ constexpr Rule kReduceOfDotRules[] = {
 constexpr Rule kNonCanonicalDotRules[] = {
     {"transpose-of-any-dot", Opcode::kTranspose, kReassociate, TransposeOfAnyDot},
 };
+constexpr Rule kCanonicalDotRules[] = {
+    {"transpose-of-canonical-dot", Opcode::kTranspose, kReassociate, TransposeOfCanonicalDot},
+};
 
 }  // namespace
 
@@ -428,6 +453,7 @@ std::span<const Rule> DotOfF32ToMultiplyRules() { return kDotOfF32ToMultiplyRule
 std::span<const Rule> DotStrengthRules() { return kDotStrengthRules; }
 std::span<const Rule> DotOfVectorRules() { return kDotOfVectorRules; }
 std::span<const Rule> ReduceOfDotRules() { return kReduceOfDotRules; }
+std::span<const Rule> CanonicalDotRules() { return kCanonicalDotRules; }
 std::span<const Rule> NonCanonicalDotRules() { return kNonCanonicalDotRules; }
 
 }  // namespace hlo::algsimp
