@@ -72,8 +72,12 @@ Instruction* Rearranged(Rewriter& rewriter, Instruction* x, const DotSide& side,
   if (free_first && !side.free_size.IsNothing()) sizes.push_back(side.free_size);
   sizes.push_back(side.contracting_size);
   if (!free_first && !side.free_size.IsNothing()) sizes.push_back(side.free_size);
-  return rewriter.OpWithShape(Opcode::kReshape, ShapeOf(x->shape().element_type(), sizes),
-                              {rewriter.Transpose(x, order)});
+  std::vector<JoinedSize> single;
+  for (const int64_t dim : order) single.emplace_back().Add(x->shape(), dim);
+  const ElementType type = x->shape().element_type();
+  Instruction* transposed = rewriter.OpWithShape(Opcode::kTranspose, ShapeOf(type, single), {x},
+                                                 AttrsPtr::Make(TransposeAttrs{order}));
+  return rewriter.OpWithShape(Opcode::kReshape, ShapeOf(type, sizes), {transposed});
 }
 
 }  // namespace
