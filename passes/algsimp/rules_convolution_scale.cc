@@ -27,7 +27,13 @@ double FactorOf(const Instruction* multiply) {
   return BroadcastScalar(multiply->operand(1 - ScaledOperand(multiply)))->literal().GetDouble();
 }
 
+// x * factor; one factor for both, where x has one that nobody else reads.
 Instruction* Scaled(Rewriter& rewriter, Instruction* x, double factor) {
+  const int side = ScaledOperand(x);
+  if (side >= 0 && x->has_one_user()) {
+    factor *= FactorOf(x);
+    x = x->operand(side);
+  }
   return rewriter.Multiply(x, SplatOf(rewriter, x->shape().element_type(), factor, x));
 }
 
@@ -165,8 +171,7 @@ Instruction* ScaledBiasedConv(Instruction* multiply, Rewriter& rewriter) {
                                              {dims.kernel_output_feature});
       Instruction* scaled =
           WithOperands(rewriter, conv, {conv->operand(0), rewriter.Multiply(kernel, wide)});
-      Instruction* other = rewriter.Multiply(bias, factors);
-      return k == 0 ? rewriter.Add(scaled, other) : rewriter.Add(other, scaled);
+      return rewriter.Add(scaled, rewriter.Multiply(bias, factors));
     }
   }
   return nullptr;

@@ -93,17 +93,16 @@ struct SummedOperand {
     return x->shape().WithDimensions(DimsWithout(x->shape().dims(), summed));
   }
   Instruction* Sum(Rewriter& rewriter, Instruction* reduce) const {
-    if (summed.empty()) return x;
-    const ElementType type = x->shape().element_type();
-    Computation* add = reduce->to_apply();
-    Instruction* zero = reduce->operand(1);
-    if (zero->shape().element_type() != type) {
-      add = ScalarComputation(rewriter.module(), Opcode::kAdd, type);
-      zero = rewriter.Constant(Literal::Zero(type));
-    }
-    return rewriter.Reduce(x, zero, summed, add);
+    return summed.empty() ? x : rewriter.Reduce(x, reduce->operand(1), summed, reduce->to_apply());
   }
 };
+
+// Whether sums of the operands can be made as those of the result.
+bool SumsInItsType(const Instruction* dot) {
+  return std::all_of(dot->operands().begin(), dot->operands().end(), [&](const Instruction* x) {
+    return x->shape().element_type() == dot->shape().element_type();
+  });
+}
 
 // sum(dot(a, b))  =>  dot(sum(a), sum(b)), when that takes fewer operations
 Instruction* SumOfDot(Instruction* reduce, Rewriter& rewriter) {
@@ -112,8 +111,7 @@ Instruction* SumOfDot(Instruction* reduce, Rewriter& rewriter) {
       !reduce->shape().IsArray() || dot->shape().IsZeroSized() ||
       !DimsOf(dot).lhs_batch_dims.empty() || !Match(reduce->operand(1), m::Zero()) ||
       CombinerOpcode(*reduce->to_apply()) != Opcode::kAdd || IsPred(dot->shape().element_type()) ||
-      IsPred(dot->operand(0)->shape().element_type()) ||
-      IsPred(dot->operand(1)->shape().element_type()))
+      !SumsInItsType(dot))
     return nullptr;
   DotAttrs attrs = DimsOf(dot);
   const DimVec& reduced = reduce->attrs<ReduceAttrs>().dimensions;

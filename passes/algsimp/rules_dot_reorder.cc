@@ -97,6 +97,12 @@ DimVec Joined(const DimVec& a, const DimVec& b) {
   return all;
 }
 
+// Whether products of `x` with others of `type` may be made before or after theirs.
+bool IsOfKind(const Instruction* x, ElementType type) {
+  const ElementType own = x->shape().element_type();
+  return own == type || (IsFloat(own) && IsFloat(type)) || (IsInteger(own) && IsInteger(type));
+}
+
 // dot(dot(a, b), c)  =>  dot(a, dot(b, c)), and dot(a, dot(b, c))  =>  dot(dot(a, b), c), when that
 //     takes fewer operations; transposed, when batch dimensions of the two dots differ in order
 Instruction* DotOfDot(Instruction* outer, Rewriter& rewriter) {
@@ -108,6 +114,10 @@ Instruction* DotOfDot(Instruction* outer, Rewriter& rewriter) {
   const DotAttrs& inner_attrs = DimsOf(inner);
   const DotAttrs& outer_attrs = DimsOf(outer);
   const ElementType type = outer->shape().element_type();
+  // What the inner one rounds, or cuts off, it would not any more.
+  if (inner->shape().element_type() != type || IsPred(type) || !IsOfKind(inner->operand(0), type) ||
+      !IsOfKind(inner->operand(1), type) || !IsOfKind(outer->operand(inner_is_lhs ? 1 : 0), type))
+    return nullptr;
   int64_t next = 0;
   Factor first{inner->operand(0), inner->operand(0)->shape(), {}};
   for (int i = 0; i < first.shape.rank(); ++i) first.labels.push_back(next++);
@@ -281,7 +291,10 @@ Instruction* MoveBroadcast(const DotSides& sides, Rewriter& rewriter) {
     other_gone.push_back(sides.Meets(dim));
   }
   const ElementType type = sides.other()->shape().element_type();
-  if (own_gone.empty() || IsPred(type)) return nullptr;
+  // The sum must hold what the dot holds.
+  if (own_gone.empty() || IsPred(type) || type != sides.dot->shape().element_type() ||
+      !IsOfKind(broadcast, type))
+    return nullptr;
   DotAttrs attrs = DimsOf(sides.dot);
   const DimVec& lhs_gone = sides.from == 0 ? own_gone : other_gone;
   const DimVec& rhs_gone = sides.from == 0 ? other_gone : own_gone;

@@ -132,6 +132,14 @@ class DotsMerger {
         members.push_back(shared);
       }
     }
+    // As the module lists them.
+    std::stable_sort(order_.begin(), order_.end(),
+                     [](const Key& a, const Key& b) { return a.first < b.first; });
+    for (auto& [key, members] : groups_) {
+      std::stable_sort(members.begin(), members.end(), [](const SharedDot& a, const SharedDot& b) {
+        return a.dot->id() < b.dot->id();
+      });
+    }
   }
 
   // Those that `a` = dot(x, y) shares x with, which they have transposed on the right.

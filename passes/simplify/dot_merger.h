@@ -8,8 +8,8 @@
 //
 // Small products are better computed together. Merged are independent dots that contract and batch
 // the same dimensions of operands of one type, where what is not shared has one dimension of its
-// own, in post-order; one of two may be larger than `max_size_to_merge` bytes of operands and
-// result.
+// own, in the order of the module; one of two may be larger than `max_size_to_merge` bytes of
+// operands and result.
 //
 // Requires: nothing.  Leaves alone: dots with control edges, of different precision, algorithm or
 // layout, dynamic shapes, sparse operands.
