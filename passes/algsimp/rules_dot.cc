@@ -317,7 +317,7 @@ Instruction* DotOfConstantRow(Instruction* dot, Rewriter& rewriter) {
     Instruction* whole = rewriter.OpWithShape(Opcode::kDot, dot->shape().WithDimensions(sizes),
                                               operands, dot->attrs_ptr());
     Instruction* start = slice->operand(static_cast<int>(free) + 1);
-    Instruction* zero = rewriter.ScalarConstant(start->shape().element_type(), 0);
+    Instruction* zero = slice->operand(static_cast<int>(dim) + 1);  // the row is whole
     std::vector<Instruction*> starts = {start, zero};
     if (side == 1) starts = {zero, start};
     return rewriter.DynamicSlice(whole, starts, dot->shape().dims());
