@@ -217,7 +217,8 @@ Instruction* MoveReverse(const DotSides& sides, Rewriter& rewriter) {
   const Instruction* reverse = sides.operation();
   const double ratio = static_cast<double>(reverse->shape().element_count()) /
                        static_cast<double>(sides.other()->shape().element_count());
-  if (ratio < CurrentDotChoices().associative_reordering_threshold) return nullptr;
+  // Of operands of one size the reverse would go back and forth.
+  if (ratio <= 1 || ratio < CurrentDotChoices().associative_reordering_threshold) return nullptr;
   DimVec moved, left;
   for (const int64_t dim : reverse->attrs<ReverseAttrs>().dimensions) {
     const int64_t to = sides.Meets(dim);
@@ -325,12 +326,10 @@ Instruction* DotOfMirrored(Instruction* dot, Rewriter& rewriter) {
   constexpr OpcodeSet kMirrored = {Opcode::kBroadcast, Opcode::kPad, Opcode::kReverse};
   const int from = kMirrored.Has(dot->operand(0)->opcode()) ? 0 : 1;
   const DotSides sides{dot, from};
-  switch (sides.operation()->opcode()) {
-    case Opcode::kReverse: return MoveReverse(sides, rewriter);
-    case Opcode::kPad: return MovePad(sides, rewriter);
-    case Opcode::kBroadcast: return MoveBroadcast(sides, rewriter);
-    default: return nullptr;
-  }
+  const Opcode opcode = sides.operation()->opcode();
+  if (opcode == Opcode::kReverse) return MoveReverse(sides, rewriter);
+  if (opcode == Opcode::kPad) return MovePad(sides, rewriter);
+  return opcode == Opcode::kBroadcast ? MoveBroadcast(sides, rewriter) : nullptr;
 }
 
 // ---- without options ----
