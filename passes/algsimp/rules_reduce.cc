@@ -93,14 +93,16 @@ bool IsOwnParameter(const Instruction* x, int number) {
   return x->opcode() == Opcode::kParameter && x->parameter_number() == number;
 }
 
-// A reduction of several arrays along dimensions of size 1, each by an operation of its own that
-// its start value changes nothing of  =>  tuple(reshape(x), …)
+// A reduction of several arrays along dimensions of size 1, or windows over scalars, each by an
+// operation of its own that its start value changes nothing of  =>  tuple(reshape(x), …)
 Instruction* ReduceSeveralOfOnes(Instruction* reduce, Rewriter& rewriter) {
   const int count = reduce->operand_count() / 2;
   const Instruction* root = reduce->to_apply()->root();
+  const Shape first = reduce->operand(0)->shape();
   if (!reduce->shape().IsTuple() || reduce->shape().has_dynamic_dims() ||
       root->opcode() != Opcode::kTuple ||
-      reduce->operand(0)->shape().element_count() != reduce->shape().element(0).element_count())
+      (reduce->opcode() == Opcode::kReduceWindow && !first.IsScalar()) ||
+      first.element_count() != reduce->shape().element(0).element_count())
     return nullptr;
   for (int i = 0; i < count; ++i) {
     const Instruction* combined = root->operand(i);
@@ -112,8 +114,11 @@ Instruction* ReduceSeveralOfOnes(Instruction* reduce, Rewriter& rewriter) {
     if (!of_two || !IsIdentityOf(combined->opcode(), *reduce->operand(count + i))) return nullptr;
   }
   std::vector<Instruction*> results;
-  for (int i = 0; i < count; ++i)
-    results.push_back(rewriter.Reshape(reduce->operand(i), reduce->shape().element(i).dims()));
+  for (int i = 0; i < count; ++i) {
+    Instruction* x = reduce->operand(i);
+    const Shape result = reduce->shape().element(i);
+    results.push_back(SameDimensions(x->shape(), result) ? x : rewriter.Reshape(x, result.dims()));
+  }
   return rewriter.Tuple(results);
 }
 
@@ -445,6 +450,7 @@ constexpr Rule kReduceRules[] = {
     {"reduce-to-tuple-of-one", Opcode::kReduce, kExact, ReduceToTupleOfOne},
     {"reduce-window-of-nothing", Opcode::kReduceWindow, kExact, ReduceOfNothing},
     {"reduce-window-of-scalar", Opcode::kReduceWindow, kExact, WindowOfScalar},
+    {"reduce-window-of-scalars", Opcode::kReduceWindow, kExceptSpecials, ReduceSeveralOfOnes},
     {"reduce-window-to-tuple-of-one", Opcode::kReduceWindow, kExact, ReduceToTupleOfOne},
     {"reduce-window-of-ones", Opcode::kReduceWindow, kExceptSpecials, WindowOfOnes},
     {"reduce-window-of-pad", Opcode::kReduceWindow, kExact, WindowOfPad},

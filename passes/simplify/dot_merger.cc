@@ -260,6 +260,12 @@ class DotsMerger {
     });
   }
 
+  // The layout of `like`, of the same number of dimensions.
+  static void KeepLayout(Instruction* joined, const Instruction* like) {
+    if (like->shape().has_layout())
+      joined->set_shape(joined->shape().WithLayout(like->shape().layout()));
+  }
+
   absl::Status Merge(const std::vector<SharedDot>& chosen) {
     std::vector<Instruction*> dots;
     std::vector<Instruction*> parts;
@@ -275,6 +281,7 @@ class DotsMerger {
     Instruction* const first = dots[0];
     b.set_origin(first);
     Instruction* joined = b.Concatenate(parts, chosen[0].own);
+    KeepLayout(joined, parts[0]);
     const DotAttrs& attrs = first->attrs<DotAttrs>();
     // The result: batch, what the left operand keeps, what the right one keeps.
     const int dim =
