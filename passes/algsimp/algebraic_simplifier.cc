@@ -28,7 +28,7 @@ void AddDotAndReduceRules(const AlgebraicSimplifierOptions& options, const Add& 
   add(algsimp::DotOfNothingRules());
   if (options.enable_dot_to_multiply_rewrite) {
     add(algsimp::DotToMultiplyRules());
-    add(algsimp::DotOfF32ToMultiplyRules());
+    add(algsimp::MoreDotsToMultiplyRules());
   }
   if (options.use_associative_reordering) add(algsimp::AssociativeDotRules());
   if (options.enable_dot_strength_reduction) {

@@ -80,7 +80,7 @@ std::span<const Rule> CanonicalDotRules();
 std::span<const Rule> NonCanonicalDotRules();
 std::span<const Rule> SpaceToDepthRules();
 std::span<const Rule> DotToMultiplyRules();
-std::span<const Rule> DotOfF32ToMultiplyRules();
+std::span<const Rule> MoreDotsToMultiplyRules();
 std::span<const Rule> TransposeOfDotRules();  // one of the table above as well
 
 // ---- questions ----

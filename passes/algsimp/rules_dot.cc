@@ -50,7 +50,7 @@ bool MixesFloatsWithIntegers(const Instruction* dot) {
 Instruction* OuterProduct(Instruction* dot, Rewriter& rewriter) {
   const DotAttrs& attrs = DimsOf(dot);
   if (!attrs.lhs_contracting_dims.empty() || dot->shape().has_dynamic_dims() ||
-      dot->shape().element_type() == ElementType::kPred || MixesFloatsWithIntegers(dot))
+      MixesFloatsWithIntegers(dot))
     return nullptr;
   const auto batch = static_cast<int64_t>(attrs.lhs_batch_dims.size());
   const DimVec lhs_free = FreeDims(dot->operand(0)->shape(), attrs.lhs_batch_dims, {});
@@ -80,12 +80,20 @@ Instruction* OuterProduct(Instruction* dot, Rewriter& rewriter) {
 }
 
 Instruction* DotToMultiply(Instruction* dot, Rewriter& rewriter) {
-  return DimsOf(dot).algorithm == DotAlgorithm::kUnset ? OuterProduct(dot, rewriter) : nullptr;
+  return DimsOf(dot).algorithm == DotAlgorithm::kUnset && !IsPred(dot->shape().element_type())
+             ? OuterProduct(dot, rewriter)
+             : nullptr;
 }
 
-// The algorithm says what a multiplication of f32 does anyway.
-Instruction* DotOfF32ToMultiply(Instruction* dot, Rewriter& rewriter) {
-  return DimsOf(dot).algorithm == DotAlgorithm::kF32F32F32 ? OuterProduct(dot, rewriter) : nullptr;
+// The same for dots of pred, and where the algorithm says what a multiplication of f32 does anyway.
+Instruction* MoreDotsToMultiply(Instruction* dot, Rewriter& rewriter) {
+  const bool all_pred = IsPred(dot->shape().element_type()) &&
+                        IsPred(dot->operand(0)->shape().element_type()) &&
+                        IsPred(dot->operand(1)->shape().element_type());
+  return all_pred || (DimsOf(dot).algorithm == DotAlgorithm::kF32F32F32 &&
+                      !IsPred(dot->shape().element_type()))
+             ? OuterProduct(dot, rewriter)
+             : nullptr;
 }
 
 // `x` in order, with as many free dimensions of the other operand as `sizes` has between batch and
@@ -430,8 +438,8 @@ constexpr Rule kDotRules[] = {
 };
 constexpr Rule kDotToMultiplyRules[] = {
     {"dot-to-multiply", Opcode::kDot, kReassociate, DotToMultiply}};
-constexpr Rule kDotOfF32ToMultiplyRules[] = {
-    {"dot-of-f32-to-multiply", Opcode::kDot, kReassociate, DotOfF32ToMultiply}};
+constexpr Rule kMoreDotsToMultiplyRules[] = {
+    {"more-dots-to-multiply", Opcode::kDot, kReassociate, MoreDotsToMultiply}};
 constexpr Rule kDotStrengthRules[] = {{"dot-to-reduce", Opcode::kDot, kReassociate, DotToReduce}};
 constexpr Rule kDotOfVectorRules[] = {
     {"dot-of-vector", Opcode::kDot, kReassociate, DotOfVectorToReduce}};
@@ -449,7 +457,7 @@ constexpr Rule kCanonicalDotRules[] = {
 std::span<const Rule> DotOfNothingRules() { return kDotOfNothingRules; }
 std::span<const Rule> DotRules() { return kDotRules; }
 std::span<const Rule> DotToMultiplyRules() { return kDotToMultiplyRules; }
-std::span<const Rule> DotOfF32ToMultiplyRules() { return kDotOfF32ToMultiplyRules; }
+std::span<const Rule> MoreDotsToMultiplyRules() { return kMoreDotsToMultiplyRules; }
 std::span<const Rule> DotStrengthRules() { return kDotStrengthRules; }
 std::span<const Rule> DotOfVectorRules() { return kDotOfVectorRules; }
 std::span<const Rule> ReduceOfDotRules() { return kReduceOfDotRules; }
