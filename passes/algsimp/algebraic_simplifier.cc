@@ -85,6 +85,7 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) : options_(options) {
   if (options.enable_remove_no_op_reduce_precision) add(algsimp::NoOpReducePrecisionRules());
   if (options.use_convert_constant_folding) add(algsimp::ConvertConstantRules());
   if (options.enable_window_reduce_to_reduce_replacement) add(algsimp::WindowToReduceRules());
+  add(algsimp::WindowOfPadRules());
   if (options.is_layout_sensitive) {
     rules_.set_accept(MayReplaceWithLayout);
     if (options.rewrite_no_op_bitcast_convert_to_bitcast)
@@ -105,8 +106,8 @@ AlgebraicSimplifier::AlgebraicSimplifier(Options options) : options_(options) {
   add(algsimp::FreeConcatRules());
   add(options.supports_non_canonical_dots ? algsimp::NonCanonicalDotRules()
                                           : algsimp::CanonicalDotRules());
-  add(algsimp::FreeConvolutionRules());
   if (options.enable_conv_operand_swap) add(algsimp::ConvolutionSwapRules());
+  add(algsimp::FreeConvolutionRules());
   add(algsimp::GatherScatterRules());
   add(algsimp::SmallGatherRules(options.very_small_gather_size));
   if (options.enable_broadcast_degenerate_dimension) add(algsimp::BroadcastDegenerateRules());

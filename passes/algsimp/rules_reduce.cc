@@ -453,8 +453,9 @@ constexpr Rule kReduceRules[] = {
     {"reduce-window-of-scalars", Opcode::kReduceWindow, kExceptSpecials, ReduceSeveralOfOnes},
     {"reduce-window-to-tuple-of-one", Opcode::kReduceWindow, kExact, ReduceToTupleOfOne},
     {"reduce-window-of-ones", Opcode::kReduceWindow, kExceptSpecials, WindowOfOnes},
-    {"reduce-window-of-pad", Opcode::kReduceWindow, kExact, WindowOfPad},
 };
+constexpr Rule kWindowOfPadRules[] = {
+    {"reduce-window-of-pad", Opcode::kReduceWindow, kExact, WindowOfPad}};
 constexpr Rule kLayoutReduceRules[] = {
     {"reduce-of-ones-in-place", Opcode::kReduce, kExceptSpecials, ReduceOfOnesInPlace}};
 constexpr Rule kFreeReduceRules[] = {
@@ -501,5 +502,6 @@ std::span<const Rule> ReduceOfConcatRules(bool of_all_shapes) {
 }
 std::span<const Rule> ReduceOfBroadcastRules() { return kReduceOfBroadcastRules; }
 std::span<const Rule> WindowToReduceRules() { return kWindowToReduceRules; }
+std::span<const Rule> WindowOfPadRules() { return kWindowOfPadRules; }
 
 }  // namespace hlo::algsimp
