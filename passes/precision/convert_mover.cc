@@ -1,83 +1,89 @@
 #include "passes/precision/convert_mover.h"
 
-#include <algorithm>
+#include <optional>
 
-#include "passes/precision/operand_upcaster.h"
 #include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
 
-constexpr OpcodeSet kMovers = {
-    Opcode::kBroadcast, Opcode::kConcatenate, Opcode::kCopy,     Opcode::kDynamicSlice,
-    Opcode::kGather,    Opcode::kPad,         Opcode::kReshape,  Opcode::kReverse,
-    Opcode::kSlice,     Opcode::kTranspose,   Opcode::kAllToAll, Opcode::kCollectivePermute,
-    Opcode::kAllGather};
-
-// The operands whose elements end in the result.
-int MovedOperands(const Instruction& mover) {
-  const bool all = mover.opcode() == Opcode::kConcatenate || mover.opcode() == Opcode::kPad;
-  return all ? mover.operand_count() : 1;
-}
+constexpr OpcodeSet kMovers = {Opcode::kConcatenate, Opcode::kPad, Opcode::kReshape, Opcode::kSlice,
+                               Opcode::kTranspose};
 
 bool IsMover(const Instruction& instruction) {
-  return kMovers.Has(instruction.opcode()) && instruction.shape().IsArray() &&
-         !instruction.has_control_edges() && instruction.operand_count() > 0 &&
-         (!HasTrait(instruction.opcode(), kCollective) || instruction.operand_count() == 1);
+  return kMovers.Has(instruction.opcode()) && !instruction.has_control_edges();
 }
 
-// A conversion that loses nothing, of a kind that HLO can convert back.
-bool Widens(const Instruction& convert) {
-  if (convert.opcode() != Opcode::kConvert || convert.has_control_edges()) return false;
-  const ElementType from = convert.operand(0)->shape().element_type();
-  const ElementType to = convert.shape().element_type();
-  return from != to && CanUpcast(from, to);
+bool IsConvert(const Instruction& x) {
+  return x.opcode() == Opcode::kConvert && !x.has_control_edges();
+}
+
+// Whether few operations know arrays of `type`, several values of which share a byte.
+bool IsPacked(ElementType type) { return IsSubByte(type); }
+
+// Whether every value of the constant is one of `type`.
+bool FitsInto(const Instruction& constant, ElementType type) {
+  if (constant.literal().is_elided()) return false;
+  const absl::StatusOr<Literal> narrow = constant.literal().Converted(type);
+  if (!narrow.ok()) return false;
+  const absl::StatusOr<Literal> back = narrow->Converted(constant.shape().element_type());
+  return back.ok() && *back == constant.literal();
+}
+
+// The instruction with `operands`, in their element type.
+Instruction* MoveOther(const Instruction& mover, const std::vector<Instruction*>& operands) {
+  return mover.parent()->AddClone(
+      mover, mover.shape().WithElementType(operands[0]->shape().element_type()), operands);
+}
+
+// The narrow type of all that `mover` reads, of which constants can have it, too; none if there is
+// no such type.
+std::optional<ElementType> NarrowSource(const Instruction& mover) {
+  std::optional<ElementType> type;
+  for (const Instruction* operand : mover.operands()) {
+    if (operand->IsConstant()) continue;
+    if (!IsConvert(*operand) || !operand->has_one_user()) return std::nullopt;
+    const ElementType own = operand->operand(0)->shape().element_type();
+    if (type && *type != own) return std::nullopt;
+    type = own;
+  }
+  if (!type || IsPacked(*type) || BitWidth(*type) >= BitWidth(mover.shape().element_type()))
+    return std::nullopt;
+  for (const Instruction* operand : mover.operands()) {
+    if (operand->IsConstant() && !FitsInto(*operand, *type)) return std::nullopt;
+  }
+  return type;
+}
+
+// op(convert(x), convert(y), c)  =>  convert(op(x, y, convert(c))), widening
+Instruction* SinkWidening(Instruction* mover) {
+  const std::optional<ElementType> type = NarrowSource(*mover);
+  if (!type) return nullptr;
+  Builder builder(mover->parent());
+  builder.set_origin(mover);
+  std::vector<Instruction*> sources;
+  for (Instruction* operand : mover->operands())
+    sources.push_back(operand->IsConstant() ? builder.Convert(operand, *type)
+                                            : operand->operand(0));
+  return builder.OpWithShape(Opcode::kConvert, mover->shape(), {MoveOther(*mover, sources)});
 }
 
 bool Narrows(const Instruction& convert) {
-  if (convert.opcode() != Opcode::kConvert || convert.has_control_edges()) return false;
-  const ElementType from = convert.operand(0)->shape().element_type();
-  const ElementType to = convert.shape().element_type();
-  return BitWidth(from) > BitWidth(to) && AreSameKind(from, to);
-}
-
-// The instruction with moved operands `moved`, in their element type.
-Instruction* MoveOther(const Instruction& mover, const std::vector<Instruction*>& moved) {
-  std::vector<Instruction*> operands = mover.operand_vector();
-  std::copy(moved.begin(), moved.end(), operands.begin());
-  return mover.parent()->AddClone(
-      mover, mover.shape().WithElementType(moved[0]->shape().element_type()), operands);
-}
-
-// op(convert(x), convert(y))  =>  convert(op(x, y)), widening
-Instruction* SinkWidening(Instruction* mover) {
-  std::vector<Instruction*> sources;
-  for (int i = 0; i < MovedOperands(*mover); ++i) {
-    Instruction* operand = mover->operand(i);
-    if (!Widens(*operand)) return nullptr;
-    sources.push_back(operand->operand(0));
-    if (sources[0]->shape().element_type() != sources.back()->shape().element_type())
-      return nullptr;
-  }
-  Builder builder(mover->parent());
-  builder.set_origin(mover);
-  return builder.OpWithShape(Opcode::kConvert, mover->shape(), {MoveOther(*mover, sources)});
+  return IsConvert(convert) && !IsPacked(convert.shape().element_type()) &&
+         BitWidth(convert.operand(0)->shape().element_type()) >
+             BitWidth(convert.shape().element_type());
 }
 
 // convert(op(x, y))  =>  op(convert(x), convert(y)), narrowing
 Instruction* HoistNarrowing(Instruction* convert) {
   const Instruction& mover = *convert->operand(0);
-  if (!Narrows(*convert) || !IsMover(mover) || mover.use_count() != 1 || mover.is_root())
-    return nullptr;
-  // A broadcast reads less than it makes; everything else may be larger than what is read of it.
-  if (mover.opcode() == Opcode::kSlice || mover.opcode() == Opcode::kDynamicSlice ||
-      mover.opcode() == Opcode::kGather)
+  if (!Narrows(*convert) || !IsMover(mover) || !mover.has_one_user() || mover.is_root())
     return nullptr;
   Builder builder(convert->parent());
   builder.set_origin(convert);
   std::vector<Instruction*> narrow;
-  for (int i = 0; i < MovedOperands(mover); ++i)
-    narrow.push_back(builder.Convert(mover.operand(i), convert->shape().element_type()));
+  for (Instruction* operand : mover.operands())
+    narrow.push_back(builder.Convert(operand, convert->shape().element_type()));
   Instruction* moved = MoveOther(mover, narrow);
   moved->set_shape(convert->shape());
   return moved;

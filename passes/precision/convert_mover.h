@@ -3,13 +3,15 @@
 //   transpose(f32[4,3] convert(bf16[4,3] x))       =>   f32[3,4] convert(transpose(x))          widening: down
 //   bf16[8] convert(f32[8] concatenate(x, y))      =>   concatenate(convert(x), convert(y))     narrowing: up
 //
-// So what only moves elements moves narrow ones: broadcast, concatenate, copy, dynamic-slice,
-// gather, pad, reshape, reverse, slice, transpose, all-gather, all-to-all, collective-permute.
+//   f32[9] pad(convert(bf16[8] x), f32[] 0)        =>   convert(pad(x, convert(0)))             constants that fit
 //
-// Requires: nothing.  Ensures: no such operation reads only widened values, or is read by one
-// narrowing alone.
-// Leaves alone: conversions between kinds of numbers; those of which several operands are
-// different; control edges.
+// So what only moves elements moves narrow ones: concatenate, pad, reshape, slice, transpose.
+// Narrow is the type of fewer bits, whatever its kind: nothing is computed with the values.
+//
+// Requires: nothing.  Ensures: no such operation reads only widened values that nobody else reads
+// (and constants that fit), or is read by one narrowing alone.
+// Leaves alone: arrays of which several values share a byte; widenings with several readers, or
+// from several types; constants that the narrow type does not hold; control edges.
 #pragma once
 
 #include "passes/pass.h"
